@@ -1,0 +1,76 @@
+# Furrow. A thin front for CMake:
+#
+#   make            build/furrow, build/libfurrow.a and build/libfurrow.so
+#   make test       builds and runs the tests
+#   make demo       shows the command at work on data that it makes
+#   make bench      every benchmark at a small size
+#   make install    to PREFIX (/usr/local), under DESTDIR if given
+#   make asan       the tests with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
+#   make tsan       the tests with ThreadSanitizer, in build-tsan
+#   make fuzz       libFuzzer programs, in build-fuzz (needs clang)
+#   make format     clang-format on every source
+#   make clean
+#
+# CC=clang make …   another compiler; CMAKE_FLAGS=… more options for CMake. System packages that are missing are
+# installed if that is possible without asking, else they are named.
+
+PREFIX ?= /usr/local
+BUILD ?= build
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CMAKE_FLAGS ?=
+CMAKE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL cmake
+
+# make's own default is no choice of the user's
+ifeq ($(origin CC),default)
+CC =
+endif
+export CC
+
+configure = tools/configure.sh
+build = $(CMAKE) --build $(1) -j $(JOBS) --target
+
+.PHONY: all test demo bench install asan tsan fuzz format clean
+
+all:
+	@tools/require_packages.sh build
+	@$(configure) $(BUILD) $(CMAKE_FLAGS)
+	@$(call build,$(BUILD)) all
+
+test:
+	@tools/require_packages.sh test
+	@$(configure) $(BUILD) -DFURROW_TESTS=ON $(CMAKE_FLAGS)
+	@$(call build,$(BUILD)) all furrow_tests
+	@tools/run_tests.sh $(BUILD) $(JOBS)
+
+asan: SANITIZE = address,undefined
+tsan: SANITIZE = thread
+asan tsan:
+	@tools/require_packages.sh test
+	@$(configure) build-$@ -DFURROW_TESTS=ON -DFURROW_SANITIZE=$(SANITIZE) $(CMAKE_FLAGS)
+	@$(call build,build-$@) furrow_tests
+	@tools/run_tests.sh build-$@ $(JOBS)
+
+fuzz:
+	@tools/require_packages.sh fuzz
+	@CC=$(or $(CC),clang) $(configure) build-fuzz -DFURROW_FUZZ=ON \
+	  -DFURROW_SANITIZE=fuzzer-no-link,address,undefined $(CMAKE_FLAGS)
+	@$(call build,build-fuzz) furrow_fuzz
+
+demo: all
+	@$(configure) $(BUILD) -DFURROW_BENCH=ON $(CMAKE_FLAGS)
+	@$(call build,$(BUILD)) gen_rows
+	@tools/demo.sh $(BUILD)
+
+bench: all
+	@$(configure) $(BUILD) -DFURROW_BENCH=ON $(CMAKE_FLAGS)
+	@$(call build,$(BUILD)) furrow_bench
+	@tools/run_bench.sh $(BUILD)
+
+install: all
+	@$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
+
+format:
+	@tools/list_files.sh | grep -E '\.(c|h|cc)$$' | xargs clang-format -i
+
+clean:
+	rm -rf $(BUILD) build-asan build-tsan build-fuzz build-gcc build-clang

@@ -1,0 +1,43 @@
+# Benchmarks, in <build>/bench/: bench_*.c measure Furrow, gen_*.c make their data, peer_*.cc measure another library
+# where it is installed. The target furrow_bench builds what can be built.
+
+add_custom_target(furrow_bench)
+
+function(furrow_add_bench file)
+  get_filename_component(name ${file} NAME_WE)
+  add_executable(${name} EXCLUDE_FROM_ALL ${file})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+  target_include_directories(${name} PRIVATE bench src)
+  target_link_libraries(${name} PRIVATE furrow_flags ${ARGN})
+  add_dependencies(furrow_bench ${name})
+endfunction()
+
+file(GLOB programs CONFIGURE_DEPENDS bench/bench_*.c bench/gen_*.c)
+foreach(file ${programs})
+  furrow_add_bench(${file} furrow_static)
+endforeach()
+
+# A peer_<name>.cc is built when furrow_peer_<name> names the libraries to link it with.
+find_path(Dmlc_INCLUDE_DIR dmlc/data.h)
+find_library(Dmlc_LIBRARY dmlc)
+if(Dmlc_INCLUDE_DIR AND Dmlc_LIBRARY)
+  set(furrow_peer_dmlc ${Dmlc_LIBRARY} Threads::Threads)
+endif()
+
+if(NOT CMAKE_CXX_COMPILER)
+  unset(CMAKE_CXX_COMPILER CACHE)
+endif()
+include(CheckLanguage)
+check_language(CXX)
+if(CMAKE_CXX_COMPILER)
+  enable_language(CXX)
+  file(GLOB peers CONFIGURE_DEPENDS bench/peer_*.cc)
+  foreach(file ${peers})
+    get_filename_component(name ${file} NAME_WE)
+    if(furrow_${name})
+      furrow_add_bench(${file} ${furrow_${name}})
+    else()
+      message(STATUS "${name} is not built: the library it measures is not installed")
+    endif()
+  endforeach()
+endif()

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# tests/install/run.sh CMAKE BUILD CC LIBDIR: installs a build into a folder of its own, then builds and runs a program
+# with what lies there: by find_package and by pkg-config, with the shared library and with the archive.
+set -euo pipefail
+cmake=$1 build=$2 cc=$3 libdir=$4
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+lib=$prefix/$libdir
+
+uses_shared() {
+  LD_LIBRARY_PATH=$lib ldd "$1" | grep libfurrow >/dev/null
+}
+
+try_shared() {
+  uses_shared "$1" || { echo "$1 does not use the shared library"; exit 1; }
+  LD_LIBRARY_PATH=$lib "$1"
+}
+
+try_static() {
+  ! uses_shared "$1" || { echo "$1 uses the shared library"; exit 1; }
+  "$1"
+}
+
+echo "== install"
+"$cmake" --install "$build" --prefix "$prefix" >"$work/log" || { cat "$work/log"; exit 1; }
+ls "$prefix/include/furrow/furrow.h" "$lib/libfurrow.a" "$lib/libfurrow.so" "$lib/pkgconfig/furrow.pc"
+"$prefix/bin/furrow" --version
+
+echo "== find_package"
+"$cmake" -S "$here" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$work/log" 2>&1 &&
+  "$cmake" --build "$work/build" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+try_shared "$work/build/with_shared"
+try_static "$work/build/with_static"
+
+echo "== pkg-config"
+if ! command -v pkg-config >/dev/null 2>&1; then
+  echo "skipped: pkg-config is not installed"
+  exit 77
+fi
+export PKG_CONFIG_PATH=$lib/pkgconfig
+"$cc" "$here/consumer.c" $(pkg-config --cflags --libs furrow) -o "$work/shared"
+try_shared "$work/shared"
+archive_needs=$(pkg-config --static --libs furrow | sed 's/-lfurrow//')
+"$cc" "$here/consumer.c" $(pkg-config --cflags furrow) "$lib/libfurrow.a" $archive_needs -o "$work/static"
+try_static "$work/static"
+[ "$(pkg-config --modversion furrow)" = "$(sed -n 's/^#define FURROW_VERSION "\(.*\)"/\1/p' "$prefix/include/furrow/version.h")" ]

@@ -1,0 +1,75 @@
+/* tests/support/failing_alloc.h: an allocator whose n-th call fails, and a count of what is allocated.
+ *
+ * For one file of a test program. It takes the place of the C library's functions, which sanitizers do too: there, and
+ * where the C library is not glibc, FAILING_ALLOC is 0 and the tests that need it are skipped. */
+#ifndef FAILING_ALLOC_H
+#define FAILING_ALLOC_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define FAILING_ALLOC 0
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define FAILING_ALLOC 0
+#endif
+#ifndef FAILING_ALLOC
+#define FAILING_ALLOC 1
+#endif
+
+static atomic_long alloc_countdown = -1; /* calls until one fails; below 0: none will */
+static atomic_long alloc_live;           /* pieces that are allocated */
+static atomic_bool alloc_failed;
+
+/* The n-th call from now on (the first is 1) fails, once; 0: none. */
+static inline void alloc_fail_at(long n) {
+  atomic_store(&alloc_failed, false);
+  atomic_store(&alloc_countdown, n > 0 ? n : -1);
+}
+
+#if FAILING_ALLOC
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+extern void __libc_free(void *memory);
+
+static bool alloc_fails_now(void) {
+  if (atomic_load(&alloc_countdown) < 0 || atomic_fetch_sub(&alloc_countdown, 1) != 1) return false;
+  atomic_store(&alloc_countdown, -1);
+  atomic_store(&alloc_failed, true);
+  errno = ENOMEM;
+  return true;
+}
+
+static void *alloc_counted(void *memory) {
+  if (memory) atomic_fetch_add(&alloc_live, 1);
+  return memory;
+}
+
+void *malloc(size_t size) {
+  return alloc_fails_now() ? NULL : alloc_counted(__libc_malloc(size));
+}
+
+void *calloc(size_t count, size_t size) {
+  return alloc_fails_now() ? NULL : alloc_counted(__libc_calloc(count, size));
+}
+
+void *realloc(void *memory, size_t size) {
+  if (!memory) return malloc(size);
+  return alloc_fails_now() ? NULL : __libc_realloc(memory, size);
+}
+
+void free(void *memory) {
+  if (memory) atomic_fetch_sub(&alloc_live, 1);
+  __libc_free(memory);
+}
+
+#endif
+
+#endif

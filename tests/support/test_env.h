@@ -1,0 +1,58 @@
+/* tests/support/test_env.h: what test programs share: a folder of their own, and the shared test data. */
+#ifndef TEST_ENV_H
+#define TEST_ENV_H
+
+#include <ftw.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEST_PATH 1024
+
+/* Makes a new empty folder and writes its name; false when that fails. test_remove_dir takes it away again. */
+static inline bool test_make_dir(char dir[TEST_PATH]) {
+  const char *root = getenv("TMPDIR");
+  snprintf(dir, TEST_PATH, "%s/furrow-test-XXXXXX", root && root[0] ? root : "/tmp");
+  return mkdtemp(dir) != NULL;
+}
+
+static inline int test_remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
+  (void)info;
+  (void)kind;
+  (void)place;
+  return remove(path);
+}
+
+static inline bool test_remove_dir(const char *dir) {
+  return nftw(dir, test_remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0;
+}
+
+/* path = dir/name */
+static inline const char *test_path(char path[TEST_PATH], const char *dir, const char *name) {
+  snprintf(path, TEST_PATH, "%s/%s", dir, name);
+  return path;
+}
+
+static inline bool test_write_file(const char *path, const void *bytes, size_t n) {
+  FILE *file = fopen(path, "wb");
+  if (!file) return false;
+  bool good = fwrite(bytes, 1, n, file) == n;
+  return fclose(file) == 0 && good;
+}
+
+static inline bool test_write_text(const char *path, const char *text) {
+  return test_write_file(path, text, strlen(text));
+}
+
+/* path = FURROW_SHARED/name; false (skip the test) when the shared data is not there. */
+static inline bool test_shared(char path[TEST_PATH], const char *name) {
+  const char *root = getenv("FURROW_SHARED");
+  if (!root || !root[0]) return false;
+  test_path(path, root, name);
+  return access(path, R_OK) == 0;
+}
+
+#endif

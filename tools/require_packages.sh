@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# tools/require_packages.sh LEVEL: makes sure that the packages of a level are there.
+#
+#   build   a C compiler, cmake and the libraries that Furrow links
+#   test    and cmocka
+#   fuzz    and clang with its sanitizers
+#   ci      all of these, what the checks need, and the lighter of the programs that tests compare with
+#
+# What is needed is tried out first; the package manager is asked only for what is missing, and only when it can be
+# asked (apt-get, as root or with a sudo that needs no password). Otherwise one line names the packages.
+set -uo pipefail
+level=${1:?usage: require_packages.sh build|test|fuzz|ci}
+source "$(dirname "$0")/probes.sh"
+
+# The packages of the level that are missing, one a line.
+missing() {
+  if ! has_compiler; then
+    case ${CC:-cc} in *clang*) echo clang ;; *) echo gcc ;; esac
+    [ -e /usr/include/stdio.h ] || echo libc6-dev
+  fi
+  has_command cmake || echo cmake
+  has_library zlib.h z || echo zlib1g-dev
+  has_library zstd.h zstd || echo libzstd-dev
+  has_library xxhash.h xxhash || echo libxxhash-dev
+  [ "$level" = build ] && return
+  has_cmocka || echo libcmocka-dev
+  [ "$level" = test ] && return
+  if ! has_command clang; then
+    echo clang
+  elif ! has_fuzzer; then
+    echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+  fi
+  [ "$level" = fuzz ] && return
+  has_command clang-format || echo clang-format
+  has_cxx || echo g++
+  has_command pkg-config || echo pkg-config
+}
+
+# Peers only add tests: they are installed if that is possible and are nobody's fault if not.
+missing_peers() {
+  [ "$level" = ci ] || return
+  has_dmlc || echo libdmlc-dev
+  has_sklearn || echo python3-sklearn
+}
+
+as_root=()
+[ "$(id -u)" = 0 ] || as_root=(sudo -n)
+
+can_install() {
+  has_command apt-get && { [ "$(id -u)" = 0 ] || { has_command sudo && sudo -n true 2>/dev/null; }; }
+}
+
+apt() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >/dev/null 2>&1
+}
+
+# Once a C compiler is there, more can be tried out: a second round may find more to install.
+for round in 1 2 3; do
+  wanted=$(missing)
+  [ -n "$wanted" ] && can_install || break
+  [ $round = 1 ] && apt update
+  echo "installing" $wanted
+  apt install -y --no-install-recommends $wanted || break
+done
+wanted=$(missing)
+if [ -n "$wanted" ]; then
+  echo "missing packages:" $wanted "(apt-get install" $wanted")" >&2
+  exit 1
+fi
+
+if [ "$level" = ci ] && can_install; then
+  peers=$(missing_peers)
+  [ -z "$peers" ] || apt update
+  for peer in $peers; do
+    echo "installing $peer"
+    apt install -y --no-install-recommends "$peer" || echo "$peer cannot be installed here"
+  done
+fi
+exit 0
