@@ -1,0 +1,13 @@
+/* furrow/furrow.h: everything that Furrow offers, in one include.
+ *
+ *   status.h   how calls fail, and where in which file
+ *   rows.h     sparse samples: read, keep, cache and write them
+ */
+#ifndef FURROW_FURROW_H
+#define FURROW_FURROW_H
+
+#include "furrow/rows.h"
+#include "furrow/status.h"
+#include "furrow/version.h"
+
+#endif

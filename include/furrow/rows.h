@@ -1,0 +1,385 @@
+/* furrow/rows.h: sparse samples.
+ *
+ * The shortest use: every row of a data set, whatever its format.
+ *
+ *   furrow_parser *parser = NULL;
+ *   furrow_error err;
+ *   furrow_status status = furrow_parser_create(&parser, "train.libsvm", 0, 1, "auto", &err);
+ *   while (status == FURROW_OK && (status = furrow_parser_next(parser, &err)) == FURROW_OK) {
+ *     const furrow_rowblock *block = furrow_parser_value(parser);
+ *     for (size_t i = 0; i < block->size; i++) {
+ *       furrow_row row = furrow_rowblock_row(block, i);
+ *       ...
+ *     }
+ *   }
+ *   furrow_parser_close(parser);   (status is FURROW_END when all went well)
+ *
+ * The names are those of dmlc-core's data layer: Row, RowBlock, RowBlockContainer, Parser, RowBlockIter.
+ * What each text format allows is in docs/formats/rows.md.
+ *
+ * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive
+ * use of it. Different handles are independent. Views (furrow_row, furrow_rowblock) borrow their arrays.
+ */
+#ifndef FURROW_ROWS_H
+#define FURROW_ROWS_H
+
+#include <stdbool.h>
+
+#include "furrow/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Element types -------------------------------------------------------------------------------------- */
+
+/* X(name, C type, text): the types of a feature's index and field */
+#define FURROW_INDEX_TYPES(X) \
+  X(U32, uint32_t, "u32")     \
+  X(U64, uint64_t, "u64")
+
+/* X(name, C type, text): the types of a feature's value and of a row's label */
+#define FURROW_VALUE_TYPES(X) \
+  X(F32, float, "f32")        \
+  X(I32, int32_t, "i32")      \
+  X(I64, int64_t, "i64")
+
+typedef enum furrow_index_type {
+#define FURROW_X(name, type, text) FURROW_INDEX_##name,
+  FURROW_INDEX_TYPES(FURROW_X)
+#undef FURROW_X
+} furrow_index_type;
+
+typedef enum furrow_value_type {
+#define FURROW_X(name, type, text) FURROW_VALUE_##name,
+  FURROW_VALUE_TYPES(FURROW_X)
+#undef FURROW_X
+} furrow_value_type;
+
+/* Bytes of one element; 0 for a value that is no such type. */
+FURROW_API size_t furrow_index_size(furrow_index_type type);
+FURROW_API size_t furrow_value_size(furrow_value_type type);
+/* "u32", "f32" …; "?" for a value that is no such type. */
+FURROW_API const char *furrow_index_type_name(furrow_index_type type);
+FURROW_API const char *furrow_value_type_name(furrow_value_type type);
+/* The type with that name; E_ARGUMENT lists the names there are. */
+FURROW_API furrow_status furrow_index_type_named(const char *name, furrow_index_type *type,
+                                                 furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_value_type_named(const char *name, furrow_value_type *type,
+                                                 furrow_error *err) FURROW_MUST_USE;
+
+/* A borrowed array of indices or values; the type tag beside it says which member holds. .any == NULL: absent. */
+typedef union furrow_indices {
+  const void *any;
+  const uint32_t *u32;
+  const uint64_t *u64;
+} furrow_indices;
+
+typedef union furrow_values {
+  const void *any;
+  const float *f32;
+  const int32_t *i32;
+  const int64_t *i64;
+} furrow_values;
+
+/* ---- Row ------------------------------------------------------------------------------------------------ */
+
+/* One sample, borrowed from a block. */
+typedef struct furrow_row {
+  furrow_values label;  /* one element; absent only in csv without a label column */
+  const float *weight;  /* one element; NULL: 1 */
+  const uint64_t *qid;  /* one element; NULL: 0 */
+  size_t length;        /* number of features */
+  furrow_indices field; /* length elements; absent when the format has no fields */
+  furrow_indices index; /* length elements, in the order of the text */
+  furrow_values value;  /* length elements; absent: all are 1 */
+  furrow_index_type index_type;
+  furrow_value_type value_type;
+} furrow_row;
+
+static inline uint64_t furrow_indices_get(furrow_indices a, furrow_index_type type, size_t i) {
+  return type == FURROW_INDEX_U32 ? a.u32[i] : a.u64[i];
+}
+
+static inline double furrow_values_get(furrow_values a, furrow_value_type type, size_t i) {
+  if (type == FURROW_VALUE_F32) return a.f32[i];
+  if (type == FURROW_VALUE_I32) return a.i32[i];
+  return (double)a.i64[i]; /* beyond 2^53 this rounds: read a.i64 itself */
+}
+
+/* The getters apply the defaults; i must be below row->length. The field of a row without fields is 0,
+ * the label of a row without one is 0. */
+static inline uint64_t furrow_row_get_field(const furrow_row *row, size_t i) {
+  return row->field.any ? furrow_indices_get(row->field, row->index_type, i) : 0;
+}
+static inline uint64_t furrow_row_get_index(const furrow_row *row, size_t i) {
+  return furrow_indices_get(row->index, row->index_type, i);
+}
+static inline double furrow_row_get_value(const furrow_row *row, size_t i) {
+  return row->value.any ? furrow_values_get(row->value, row->value_type, i) : 1.0;
+}
+static inline double furrow_row_get_label(const furrow_row *row) {
+  return row->label.any ? furrow_values_get(row->label, row->value_type, 0) : 0.0;
+}
+static inline float furrow_row_get_weight(const furrow_row *row) {
+  return row->weight ? *row->weight : 1.0F;
+}
+static inline uint64_t furrow_row_get_qid(const furrow_row *row) {
+  return row->qid ? *row->qid : 0;
+}
+
+/* Sum of weights[index] * value over the features, added in their order in the type of the weights;
+ * an index that occurs twice counts twice. E_RANGE names an index that is not below n. */
+FURROW_API furrow_status furrow_row_dot_f32(const furrow_row *row, const float *weights, size_t n, float *dot,
+                                            furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_row_dot_f64(const furrow_row *row, const double *weights, size_t n, double *dot,
+                                            furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Row block ------------------------------------------------------------------------------------------ */
+
+/* A batch of rows in columns, borrowed. Features of row i are at offset[i] … offset[i+1]-1 of field, index and
+ * value; offset[0] need not be 0 (a slice keeps the arrays of the whole). Absent arrays mean what they mean in
+ * furrow_row. Whether an array is absent is a matter of the block, not of the data set: a block in which no row
+ * has a weight has none, though the next may. */
+typedef struct furrow_rowblock {
+  size_t size;
+  const uint64_t *offset; /* size + 1 elements */
+  furrow_values label;    /* size elements */
+  const float *weight;
+  const uint64_t *qid;
+  furrow_indices field;
+  furrow_indices index;
+  furrow_values value;
+  furrow_index_type index_type;
+  furrow_value_type value_type;
+} furrow_rowblock;
+
+/* Row i. i must be below block->size (asserted). */
+FURROW_API furrow_row furrow_rowblock_row(const furrow_rowblock *block, size_t i);
+/* Rows begin … end-1 as a block that borrows the same arrays. E_ARGUMENT unless begin <= end <= size. */
+FURROW_API furrow_status furrow_rowblock_slice(const furrow_rowblock *block, size_t begin, size_t end,
+                                               furrow_rowblock *slice, furrow_error *err) FURROW_MUST_USE;
+/* Bytes that the rows of the block take in its arrays. */
+FURROW_API size_t furrow_rowblock_memory_cost(const furrow_rowblock *block);
+
+/* ---- Row block container -------------------------------------------------------------------------------- */
+
+/* Owns the arrays of a growing block. */
+typedef struct furrow_container furrow_container;
+
+FURROW_API furrow_status furrow_container_create(furrow_container **container, furrow_index_type index_type,
+                                                 furrow_value_type value_type, furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_container_free(furrow_container *container);
+/* Forgets the rows, keeps the memory for the next ones. */
+FURROW_API void furrow_container_clear(furrow_container *container);
+
+/* Appends copies. Types may differ where every element fits (E_RANGE names the one that does not). Arrays that
+ * only some rows bring are filled for the others: weight 1, qid 0, field 0, value 1; a label that only some rows
+ * have is E_STATE. On failure the container is as before. */
+FURROW_API furrow_status furrow_container_push_row(furrow_container *container, const furrow_row *row,
+                                                   furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_container_push_block(furrow_container *container, const furrow_rowblock *block,
+                                                     furrow_error *err) FURROW_MUST_USE;
+
+/* The rows as a block, valid until the container changes. Checks that the columns agree (E_STATE). */
+FURROW_API furrow_status furrow_container_get_block(const furrow_container *container, furrow_rowblock *block,
+                                                    furrow_error *err) FURROW_MUST_USE;
+
+FURROW_API size_t furrow_container_size(const furrow_container *container);
+FURROW_API uint64_t furrow_container_max_field(const furrow_container *container); /* 0 if it has no features */
+FURROW_API uint64_t furrow_container_max_index(const furrow_container *container); /* 0 if it has no features */
+FURROW_API size_t furrow_container_memory_cost(const furrow_container *container);
+
+/* The container as a row cache file (docs/formats/row_cache.md: a header of ours, then dmlc-core's bytes).
+ * save is atomic. load replaces the rows of the container; it refuses a file that is no row cache (E_FORMAT), that is
+ * damaged or cut short (E_FORMAT) or that holds other types (E_ARGUMENT), and leaves the container as it was. */
+FURROW_API furrow_status furrow_container_save(const furrow_container *container, const char *path,
+                                               furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_container_load(furrow_container *container, const char *path,
+                                               furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Parser --------------------------------------------------------------------------------------------- */
+
+typedef struct furrow_parser furrow_parser;
+
+typedef enum furrow_on_bad {
+  FURROW_ON_BAD_ERROR, /* a row that cannot be read ends the reading with its place and token */
+  FURROW_ON_BAD_SKIP   /* it is left out and counted (furrow_parser_stats) */
+} furrow_on_bad;
+
+typedef struct furrow_parser_params {
+  const char *format;           /* "libsvm", "libfm", "libffm", "csv", "dummy", "dense", a registered name, or "auto" */
+  uint32_t part, nparts;        /* read part `part` of `nparts`: 0 of 1 */
+  furrow_index_type index_type; /* u32 */
+  furrow_value_type value_type; /* f32 */
+  uint32_t threads;             /* that parse; 0: one for each processor. 1: in the caller's thread, on demand */
+  furrow_on_bad on_bad;         /* error */
+  size_t chunk_bytes;           /* text per block; 0: the default. Decides where blocks end, nothing else does */
+  size_t max_line_bytes;        /* a longer line is an error; 0: the default, 1 GiB */
+} furrow_parser_params;
+
+FURROW_API void furrow_parser_params_init(furrow_parser_params *params);
+
+/* Opens `uri` = path[;path]…[?key=value[&key=value]…][#cachefile]. A path is a file, a directory (its files by name),
+ * a glob, file://…, or - (stdin); gzip and zstd are recognised by content. Keys are the format's arguments
+ * (docs/formats/rows.md) and `format`. The cachefile is for furrow_blockiter; a parser ignores it. params NULL: the
+ * defaults. Nothing has been parsed yet when it returns, but what "auto" chose is known. */
+FURROW_API furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const furrow_parser_params *params,
+                                            furrow_error *err) FURROW_MUST_USE;
+/* furrow_parser_open with everything else at its default. */
+FURROW_API furrow_status furrow_parser_create(furrow_parser **parser, const char *uri, uint32_t part, uint32_t nparts,
+                                              const char *format, furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_parser_close(furrow_parser *parser);
+
+/* Moves to the next block that has rows: FURROW_OK, FURROW_END, or an error, which then stays until before_first. */
+FURROW_API furrow_status furrow_parser_next(furrow_parser *parser, furrow_error *err) FURROW_MUST_USE;
+/* The block, valid until the next call of next, before_first or close. NULL when there is none. */
+FURROW_API const furrow_rowblock *furrow_parser_value(const furrow_parser *parser);
+/* Starts again at the first row of the part. E_STATE for stdin. */
+FURROW_API furrow_status furrow_parser_before_first(furrow_parser *parser, furrow_error *err) FURROW_MUST_USE;
+
+/* What has been read since open or before_first. Counts are those of the blocks handed out so far. */
+typedef struct furrow_parser_stats {
+  uint64_t rows;
+  uint64_t features;
+  uint64_t bytes;             /* bytes of text, uncompressed */
+  uint64_t bad_rows;          /* rows left out by FURROW_ON_BAD_SKIP */
+  uint64_t ignored;           /* pieces of text that mean nothing and were passed over (a word without a number …) */
+  furrow_error first_bad;     /* place of the first one, if bad_rows > 0 */
+  furrow_error first_ignored; /* place of the first one, if ignored > 0 */
+} furrow_parser_stats;
+
+FURROW_API void furrow_parser_get_stats(const furrow_parser *parser, furrow_parser_stats *stats);
+/* Bytes of text parsed into the blocks handed out so far. */
+FURROW_API uint64_t furrow_parser_bytes_read(const furrow_parser *parser);
+/* Bytes of the part's files as they lie on disk; 0 when unknown (stdin). For progress. */
+FURROW_API uint64_t furrow_parser_bytes_total(const furrow_parser *parser);
+/* The format that is read, and how it was chosen ("given", "argument format=csv", "content: …"). */
+FURROW_API const char *furrow_parser_format(const furrow_parser *parser);
+FURROW_API const char *furrow_parser_format_reason(const furrow_parser *parser);
+/* What indexing_mode came to: 1 when 1 is subtracted from every index, else 0. With indexing_mode=-1 it is known
+ * after the first next. */
+FURROW_API uint32_t furrow_parser_index_base(const furrow_parser *parser);
+/* Names of the feature columns of a csv with a header; column i is feature index i. NULL when it has no name. */
+FURROW_API size_t furrow_parser_column_count(const furrow_parser *parser);
+FURROW_API const char *furrow_parser_column_name(const furrow_parser *parser, size_t column);
+
+/* ---- Block iterator ------------------------------------------------------------------------------------- */
+
+/* The data set in memory as one block, or, when the URI names a #cachefile, block by block from a binary cache that
+ * the first pass makes (atomically; with nparts > 1 the name gets .split<N>.part<k>). A cache that was made from other
+ * files, arguments, types or part is E_STALE, a damaged one E_FORMAT: it is never used and never overwritten. */
+typedef struct furrow_blockiter furrow_blockiter;
+
+FURROW_API furrow_status furrow_blockiter_open(furrow_blockiter **iter, const char *uri,
+                                               const furrow_parser_params *params, furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_blockiter_close(furrow_blockiter *iter);
+FURROW_API furrow_status furrow_blockiter_next(furrow_blockiter *iter, furrow_error *err) FURROW_MUST_USE;
+FURROW_API const furrow_rowblock *furrow_blockiter_value(const furrow_blockiter *iter);
+FURROW_API furrow_status furrow_blockiter_before_first(furrow_blockiter *iter, furrow_error *err) FURROW_MUST_USE;
+/* Largest index + 1, 0 without features: known from the start. */
+FURROW_API uint64_t furrow_blockiter_num_col(const furrow_blockiter *iter);
+/* What the parsing pass counted (from the cache: rows and features alone). */
+FURROW_API void furrow_blockiter_get_stats(const furrow_blockiter *iter, furrow_parser_stats *stats);
+
+/* ---- Writer --------------------------------------------------------------------------------------------- */
+
+/* Writes blocks as "libsvm", "libfm" (= "libffm"), "csv" or "cache" (the binary row cache). The file appears when
+ * commit succeeds, complete and in one step; close without commit leaves nothing behind. Path "-" writes text to stdout
+ * as it comes. Numbers are written so that they read back to the same bits. */
+typedef struct furrow_writer furrow_writer;
+
+typedef struct furrow_writer_params {
+  const char *format;           /* "libsvm" */
+  furrow_index_type index_type; /* of the cache file; text takes blocks of any type */
+  furrow_value_type value_type;
+  uint64_t columns;    /* csv: number of feature columns; an index beyond is E_RANGE. Required for csv */
+  char delimiter;      /* csv: ',' */
+  bool header;         /* csv: write a line of names (label, weight, f0, f1 …) */
+  bool zeros_missing;  /* csv: an absent feature is an empty cell (true) or 0 (false) */
+  bool with_weight;    /* csv: write a weight column after the label */
+  uint32_t index_base; /* libsvm, libfm: added to every index (and field): 0 or 1 */
+} furrow_writer_params;
+
+FURROW_API void furrow_writer_params_init(furrow_writer_params *params);
+FURROW_API furrow_status furrow_writer_open(furrow_writer **writer, const char *path,
+                                            const furrow_writer_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Appends. What the format cannot hold is refused, never dropped: fields in libsvm are left out only because libsvm
+ * has none; qid or fields in csv, qid in libfm are E_UNSUPPORTED. */
+FURROW_API furrow_status furrow_writer_push_block(furrow_writer *writer, const furrow_rowblock *block,
+                                                  furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_writer_push_row(furrow_writer *writer, const furrow_row *row,
+                                                furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_writer_commit(furrow_writer *writer, furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_writer_close(furrow_writer *writer);
+
+/* ---- Formats of one's own ------------------------------------------------------------------------------- */
+
+typedef enum furrow_arg_type {
+  FURROW_ARG_INT, /* a decimal integer, nothing after it */
+  FURROW_ARG_TEXT,
+  FURROW_ARG_CHOICE /* one of arg.choices, separated by | */
+} furrow_arg_type;
+
+/* An argument that a format takes in the URI. One that is not declared is an error that lists these. */
+typedef struct furrow_arg {
+  const char *name;
+  furrow_arg_type type;
+  const char *fallback; /* the value when it is not given */
+  const char *choices;  /* FURROW_ARG_CHOICE: "auto|yes|no" */
+  const char *help;
+} furrow_arg;
+
+/* The arguments of one parser, checked. Both take a declared name (asserted). */
+typedef struct furrow_args furrow_args;
+FURROW_API const char *furrow_args_text(const furrow_args *args, const char *name);
+FURROW_API int64_t furrow_args_int(const furrow_args *args, const char *name);
+
+/* Takes the row of one line. Calls in any order, features in the order they are to have; nothing is
+ * kept if parse_line fails. Each returns E_RANGE when the number does not fit the parser's types. */
+typedef struct furrow_rowbuilder furrow_rowbuilder;
+FURROW_API furrow_status furrow_rowbuilder_label(furrow_rowbuilder *row, double label,
+                                                 furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_rowbuilder_weight(furrow_rowbuilder *row, float weight,
+                                                  furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_rowbuilder_qid(furrow_rowbuilder *row, uint64_t qid, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_rowbuilder_feature(furrow_rowbuilder *row, uint64_t index, double value,
+                                                   furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_rowbuilder_feature_of_field(furrow_rowbuilder *row, uint64_t field, uint64_t index,
+                                                            double value, furrow_error *err) FURROW_MUST_USE;
+
+/* A text format: one line, at most one row. */
+typedef struct furrow_format {
+  const char *name;
+  const char *description;
+  const furrow_arg *args; /* nargs of them */
+  size_t nargs;
+  /* Called once per parser; *state is given to the others. NULL: state is NULL. */
+  furrow_status (*open)(const furrow_args *args, void **state, furrow_error *err);
+  /* Reads line[0 … length-1] (no line end, never blank). Return OK without any call on `row` for a line that is no
+   * row (a comment). On failure set the message, and err->column and err->token if known; file and line are filled in.
+   * Called from several threads at once: `state` must not change. */
+  furrow_status (*parse_line)(const void *state, const char *line, size_t length, furrow_rowbuilder *row,
+                              furrow_error *err);
+  void (*close)(void *state); /* may be NULL */
+} furrow_format;
+
+/* Adds a format; the struct must outlive the program's use of it. E_EXISTS when the name is taken. Thread-safe. */
+FURROW_API furrow_status furrow_format_register(const furrow_format *format, furrow_error *err) FURROW_MUST_USE;
+/* The i-th format by name order of registration, NULL past the end. */
+FURROW_API const furrow_format *furrow_format_at(size_t i);
+FURROW_API const furrow_format *furrow_format_named(const char *name);
+
+/* FURROW_REGISTER_FORMAT(my_format); at file level registers a furrow_format before main. */
+#define FURROW_REGISTER_FORMAT(format)                                       \
+  __attribute__((constructor)) static void furrow_register_##format(void) {  \
+    furrow_status furrow_ignored_ = furrow_format_register(&(format), NULL); \
+    (void)furrow_ignored_;                                                   \
+  }                                                                          \
+  struct furrow_format
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
