@@ -1,0 +1,20 @@
+/* base/error.h: filling in a furrow_error. All take err == NULL. */
+#ifndef FW_BASE_ERROR_H
+#define FW_BASE_ERROR_H
+
+#include "furrow/status.h"
+
+/* Sets status and message, forgets any place, and returns `status`, so that failing is one statement. */
+furrow_status fw_fail(furrow_error *err, furrow_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* fw_fail with ": " and the text of errno. EMFILE, ENOENT … choose nothing: the caller names the status. */
+furrow_status fw_fail_errno(furrow_error *err, furrow_status status, int errnum, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* E_MEMORY, naming what it was for. */
+furrow_status fw_fail_memory(furrow_error *err, size_t bytes);
+
+/* Add to an error that is set: the file (its end, if it is long), the text to blame (escaped, cut short). */
+void fw_error_set_file(furrow_error *err, const char *file);
+void fw_error_set_token(furrow_error *err, const char *token, size_t length);
+
+#endif

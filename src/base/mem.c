@@ -1,0 +1,58 @@
+/* base/mem.c: memory with checked sizes. */
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+furrow_status fw_alloc(void **memory, size_t count, size_t size, furrow_error *err) {
+  size_t bytes;
+  if (!fw_size_mul(count, size, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  void *p = malloc(bytes ? bytes : 1);
+  if (!p) return fw_fail_memory(err, bytes);
+  *memory = p;
+  return FURROW_OK;
+}
+
+furrow_status fw_alloc_zero(void **memory, size_t count, size_t size, furrow_error *err) {
+  void *p = calloc(count ? count : 1, size ? size : 1);
+  if (!p) return fw_fail_memory(err, size != 0 && count > SIZE_MAX / size ? SIZE_MAX : count * size);
+  *memory = p;
+  return FURROW_OK;
+}
+
+furrow_status fw_realloc(void **memory, size_t count, size_t size, furrow_error *err) {
+  size_t bytes;
+  if (!fw_size_mul(count, size, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  void *p = realloc(*memory, bytes ? bytes : 1);
+  if (!p) return fw_fail_memory(err, bytes);
+  *memory = p;
+  return FURROW_OK;
+}
+
+furrow_status fw_grow(void **memory, size_t *capacity, size_t count, size_t size, furrow_error *err) {
+  if (count <= *capacity) return FURROW_OK;
+  size_t wanted = *capacity + *capacity / 2;
+  if (wanted < count) wanted = count;
+  if (wanted < 16) wanted = 16;
+  furrow_status status = fw_realloc(memory, wanted, size, err);
+  if (status == FURROW_OK) *capacity = wanted;
+  return status;
+}
+
+furrow_status fw_strndup(char **copy, const char *text, size_t n, furrow_error *err) {
+  void *p = NULL;
+  size_t bytes;
+  if (!fw_size_add(n, 1, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  furrow_status status = fw_alloc(&p, bytes, 1, err);
+  if (status != FURROW_OK) return status;
+  if (n) memcpy(p, text, n);
+  ((char *)p)[n] = 0;
+  *copy = p;
+  return FURROW_OK;
+}
+
+void fw_free(void *memory) {
+  free(memory);
+}

@@ -1,0 +1,40 @@
+/* base/mem.h: memory with checked sizes. A size of 0 gives a pointer that can be freed. */
+#ifndef FW_BASE_MEM_H
+#define FW_BASE_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "furrow/status.h"
+
+/* *product = a * b, *sum = a + b; false (and *result untouched) when it does not fit. */
+static inline bool fw_size_mul(size_t a, size_t b, size_t *product) {
+  size_t r;
+  if (__builtin_mul_overflow(a, b, &r)) return false;
+  *product = r;
+  return true;
+}
+static inline bool fw_size_add(size_t a, size_t b, size_t *sum) {
+  size_t r;
+  if (__builtin_add_overflow(a, b, &r)) return false;
+  *sum = r;
+  return true;
+}
+
+/* Room for count elements of `size` bytes, not cleared; fails with E_MEMORY, *memory untouched. */
+furrow_status fw_alloc(void **memory, size_t count, size_t size, furrow_error *err) __attribute__((warn_unused_result));
+/* The same, cleared. */
+furrow_status fw_alloc_zero(void **memory, size_t count, size_t size, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Resizes *memory (NULL: allocates), keeping its contents. */
+furrow_status fw_realloc(void **memory, size_t count, size_t size, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Makes room for at least `count` elements in *memory, which has room for *capacity; grows by half at least. */
+furrow_status fw_grow(void **memory, size_t *capacity, size_t count, size_t size, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* A copy of n bytes with a 0 behind it. */
+furrow_status fw_strndup(char **copy, const char *text, size_t n, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_free(void *memory);
+
+#endif

@@ -1,0 +1,29 @@
+/* base/powers.c: the tables of powers. */
+#include "base/powers.h"
+
+const fw_power fw_powers_of_five[FW_POWER_LAST - FW_POWER_FIRST + 1] = {
+#include "base/powers_table.inc"
+};
+
+const uint64_t fw_powers_of_ten[20] = {
+    UINT64_C(1),
+    UINT64_C(10),
+    UINT64_C(100),
+    UINT64_C(1000),
+    UINT64_C(10000),
+    UINT64_C(100000),
+    UINT64_C(1000000),
+    UINT64_C(10000000),
+    UINT64_C(100000000),
+    UINT64_C(1000000000),
+    UINT64_C(10000000000),
+    UINT64_C(100000000000),
+    UINT64_C(1000000000000),
+    UINT64_C(10000000000000),
+    UINT64_C(100000000000000),
+    UINT64_C(1000000000000000),
+    UINT64_C(10000000000000000),
+    UINT64_C(100000000000000000),
+    UINT64_C(1000000000000000000),
+    UINT64_C(10000000000000000000),
+};

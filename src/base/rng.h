@@ -1,0 +1,36 @@
+/* base/rng.h: seeded random numbers; the same seed gives the same numbers everywhere. */
+#ifndef FW_BASE_RNG_H
+#define FW_BASE_RNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* xoshiro256** seeded by splitmix64: the house's generator. */
+typedef struct fw_rng {
+  uint64_t state[4];
+} fw_rng;
+
+void fw_rng_init(fw_rng *rng, uint64_t seed);
+uint64_t fw_rng_next(fw_rng *rng);
+/* Uniform in [0, bound), without bias; bound > 0. */
+uint64_t fw_rng_below(fw_rng *rng, uint64_t bound);
+/* Uniform in [0, 1). */
+double fw_rng_double(fw_rng *rng);
+/* Normal, mean 0, deviation 1. */
+double fw_rng_normal(fw_rng *rng);
+/* Shuffles n elements of `size` bytes (Fisher–Yates). */
+void fw_rng_shuffle(fw_rng *rng, void *elements, size_t n, size_t size);
+
+/* One number that depends on (seed, i) alone: for choices that must not depend on order or threads. */
+uint64_t fw_rng_hash(uint64_t seed, uint64_t i);
+
+/* MT19937, the 32-bit Mersenne twister as C++'s std::mt19937 gives it (Faiss samples with it). */
+typedef struct fw_mt19937 {
+  uint32_t state[624];
+  unsigned used;
+} fw_mt19937;
+
+void fw_mt19937_init(fw_mt19937 *rng, uint32_t seed);
+uint32_t fw_mt19937_next(fw_mt19937 *rng);
+
+#endif

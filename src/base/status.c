@@ -1,0 +1,119 @@
+/* base/status.c: the status list and error texts. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+const char *furrow_status_name(furrow_status status) {
+  switch (status) {
+#define FURROW_X(name, code, text) \
+  case FURROW_##name: return #name;
+    FURROW_STATUS_LIST(FURROW_X)
+#undef FURROW_X
+  }
+  return "E_UNKNOWN";
+}
+
+const char *furrow_status_text(furrow_status status) {
+  switch (status) {
+#define FURROW_X(name, code, text) \
+  case FURROW_##name: return text;
+    FURROW_STATUS_LIST(FURROW_X)
+#undef FURROW_X
+  }
+  return "unknown status";
+}
+
+int furrow_status_exit_code(furrow_status status) {
+  switch (status) {
+#define FURROW_X(name, code, text) \
+  case FURROW_##name: return code;
+    FURROW_STATUS_LIST(FURROW_X)
+#undef FURROW_X
+  }
+  return 1;
+}
+
+size_t furrow_error_format(const furrow_error *error, char *text, size_t size) {
+  char place[64] = "";
+  if (error->line > 0 && error->column > 0)
+    snprintf(place, sizeof place, "%llu:%llu: ", (unsigned long long)error->line, (unsigned long long)error->column);
+  else if (error->line > 0)
+    snprintf(place, sizeof place, "%llu: ", (unsigned long long)error->line);
+  else if (error->file[0] && error->offset != FURROW_NO_OFFSET)
+    snprintf(place, sizeof place, " byte %llu: ", (unsigned long long)error->offset);
+  else if (error->file[0])
+    snprintf(place, sizeof place, " ");
+  int n = snprintf(text, size, "%s%s%s%s%s%s%s", error->file, error->file[0] ? ":" : "", place,
+                   error->message[0] ? error->message : furrow_status_text(error->status), error->token[0] ? " (" : "",
+                   error->token, error->token[0] ? ")" : "");
+  return n < 0 ? 0 : (size_t)n;
+}
+
+static void start(furrow_error *err, furrow_status status, const char *format, va_list args) {
+  memset(err, 0, sizeof *err);
+  err->status = status;
+  err->offset = FURROW_NO_OFFSET;
+  vsnprintf(err->message, sizeof err->message, format, args);
+}
+
+furrow_status fw_fail(furrow_error *err, furrow_status status, const char *format, ...) {
+  if (err) {
+    va_list args;
+    va_start(args, format);
+    start(err, status, format, args);
+    va_end(args);
+  }
+  return status;
+}
+
+furrow_status fw_fail_errno(furrow_error *err, furrow_status status, int errnum, const char *format, ...) {
+  if (err) {
+    va_list args;
+    va_start(args, format);
+    start(err, status, format, args);
+    va_end(args);
+    size_t used = strlen(err->message);
+    char reason[128];
+    snprintf(err->message + used, sizeof err->message - used, ": %s", strerror_r(errnum, reason, sizeof reason));
+  }
+  return status;
+}
+
+furrow_status fw_fail_memory(furrow_error *err, size_t bytes) {
+  return fw_fail(err, FURROW_E_MEMORY, "out of memory: %zu bytes are not to be had", bytes);
+}
+
+void fw_error_set_file(furrow_error *err, const char *file) {
+  if (!err) return;
+  size_t n = strlen(file);
+  const char *tail = n < sizeof err->file ? file : file + (n - (sizeof err->file - 1));
+  snprintf(err->file, sizeof err->file, "%s", tail);
+}
+
+void fw_error_set_token(furrow_error *err, const char *token, size_t length) {
+  if (!err) return;
+  static const char hex[] = "0123456789abcdef";
+  size_t room = sizeof err->token - 4; /* for "..." and the end */
+  size_t n = 0;
+  size_t i = 0;
+  for (; i < length; i++) {
+    unsigned char c = (unsigned char)token[i];
+    size_t need = c >= 0x20 && c != 0x7f && c < 0x80 ? 1 : 4;
+    if (n + need > room) break;
+    if (need == 1) {
+      err->token[n++] = (char)c;
+    } else {
+      err->token[n++] = '\\';
+      err->token[n++] = 'x';
+      err->token[n++] = hex[c >> 4];
+      err->token[n++] = hex[c & 15];
+    }
+  }
+  if (i < length) {
+    memcpy(err->token + n, "...", 3);
+    n += 3;
+  }
+  err->token[n] = 0;
+}

@@ -1,0 +1,6 @@
+/* base/version.c: the version that this library was built as. */
+#include "furrow/version.h"
+
+const char *furrow_version(void) {
+  return FURROW_VERSION;
+}
