@@ -1,0 +1,42 @@
+/* io/fileset.h: the files that a list of paths means, in order, as one run of bytes. */
+#ifndef FW_IO_FILESET_H
+#define FW_IO_FILESET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "furrow/status.h"
+
+typedef enum fw_file_kind {
+  FW_FILE_PLAIN, /* a regular file: can be read anywhere */
+  FW_FILE_GZIP,  /* regular, compressed: read from its start only */
+  FW_FILE_ZSTD,
+  FW_FILE_PIPE /* stdin, a FIFO, a device: read once */
+} fw_file_kind;
+
+typedef struct fw_file {
+  char *path; /* "-" is standard input */
+  fw_file_kind kind;
+  uint64_t size;    /* on disk; 0 for a pipe */
+  uint64_t begin;   /* sum of the sizes before it */
+  int64_t mtime_ns; /* last change; 0 for a pipe */
+} fw_file;
+
+typedef struct fw_fileset {
+  fw_file *files;
+  size_t nfiles;
+  uint64_t size; /* of all */
+} fw_fileset;
+
+/* Finds the files of each path in turn: a file; a directory: its regular files by name (byte order), hidden ones (.x,
+ * _x as Hadoop's _SUCCESS) left out, not recursive; otherwise a glob (* ? [ ]), its matches by name; "-" and "stdin";
+ * file:///path. An existing file wins over a glob of that name. Symlinks are followed. Compression is told by the first
+ * bytes. An empty file is a file. E_NOT_FOUND names the path that matches nothing (and says so for a directory without
+ * files); E_UNSUPPORTED names the scheme (http, https, s3, hdfs, viewfs, azure, gs … and any other x://) or the
+ * compression (bzip2, xz, zip, lz4). */
+furrow_status fw_fileset_open(fw_fileset *set, char *const *paths, size_t npaths, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Frees; all zeros afterwards. */
+void fw_fileset_clear(fw_fileset *set);
+
+#endif

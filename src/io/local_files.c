@@ -1,0 +1,249 @@
+/* io/local_files.c: the files of this machine that a path means: itself, those of a directory, those of a glob. */
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/scheme.h"
+#include "io/stream.h"
+#include "io/stream_table.h"
+
+static furrow_status fail(furrow_error *err, furrow_status status, const char *path, const char *what) {
+  fw_fail(err, status, "%s", what);
+  fw_error_set_file(err, path);
+  return status;
+}
+
+static furrow_status fail_errno(furrow_error *err, const char *path, int errnum, const char *what) {
+  fw_fail_errno(err, FURROW_E_IO, errnum, "%s", what);
+  fw_error_set_file(err, path);
+  return FURROW_E_IO;
+}
+
+static bool is_absent(int errnum) {
+  return errnum == ENOENT || errnum == ENOTDIR;
+}
+
+/* ---- lists of paths ---- */
+
+typedef struct path_list {
+  char **paths;
+  size_t npaths, capacity;
+} path_list;
+
+static void paths_clear(path_list *list) {
+  for (size_t i = 0; i < list->npaths; i++) fw_free(list->paths[i]);
+  fw_free(list->paths);
+  *list = (path_list){0};
+}
+
+/* Appends a + b. */
+static furrow_status paths_add(path_list *list, const char *a, size_t na, const char *b, size_t nb, furrow_error *err) {
+  void *memory = list->paths;
+  furrow_status status = fw_grow(&memory, &list->capacity, list->npaths + 1, sizeof *list->paths, err);
+  list->paths = memory;
+  if (status != FURROW_OK) return status;
+  size_t bytes;
+  if (!fw_size_add(na, nb, &bytes) || !fw_size_add(bytes, 1, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  status = fw_alloc(&memory, bytes, 1, err);
+  if (status != FURROW_OK) return status;
+  char *path = memory;
+  memcpy(path, a, na);
+  memcpy(path + na, b, nb);
+  path[na + nb] = 0;
+  list->paths[list->npaths++] = path;
+  return FURROW_OK;
+}
+
+static int compare_paths(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* By bytes, whatever the locale: the order of rows must not depend on the machine. */
+static void paths_sort(path_list *list) {
+  if (list->npaths > 1) qsort(list->paths, list->npaths, sizeof *list->paths, compare_paths);
+}
+
+/* ---- directories ---- */
+
+/* .x and _x are met only by a pattern that begins with the same sign: one rule for directories (no pattern) and globs.
+ */
+static bool is_wanted(const char *name, const char *pattern) {
+  if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
+  if ((name[0] == '.' || name[0] == '_') && (!pattern || pattern[0] != name[0])) return false;
+  return !pattern || fnmatch(pattern, name, FNM_NOESCAPE) == 0;
+}
+
+static furrow_status read_names(path_list *list, DIR *handle, const char *prefix, const char *pattern,
+                                furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  struct dirent *entry;
+  size_t length = strlen(prefix);
+  while (status == FURROW_OK) {
+    errno = 0;
+    if (!(entry = readdir(handle))) break;
+    if (is_wanted(entry->d_name, pattern))
+      status = paths_add(list, prefix, length, entry->d_name, strlen(entry->d_name), err);
+  }
+  if (status == FURROW_OK && errno != 0) status = fail_errno(err, prefix, errno, "cannot read the directory");
+  return status;
+}
+
+/* Appends prefix + name for the wanted names of the directory `prefix`, which is "" or ends in a slash. With a pattern,
+ * a prefix that is no directory has no names: globs meet files where they look for directories. */
+static furrow_status list_names(path_list *list, const char *prefix, const char *pattern, furrow_error *err) {
+  DIR *handle = opendir(prefix[0] ? prefix : ".");
+  if (!handle) {
+    if (pattern && is_absent(errno)) return FURROW_OK;
+    return fail_errno(err, prefix, errno, "cannot list the directory");
+  }
+  furrow_status status = read_names(list, handle, prefix, pattern, err);
+  closedir(handle);
+  return status;
+}
+
+/* ---- globs ---- */
+
+static bool is_glob(const char *path) {
+  return strpbrk(path, "*?[") != NULL;
+}
+
+/* Length of the leading components of a pattern that are plain text, with the slash behind them. */
+static size_t plain_length(const char *pattern) {
+  const char *sign = strpbrk(pattern, "*?[");
+  if (!sign) return strlen(pattern);
+  while (sign > pattern && sign[-1] != '/') sign--;
+  return (size_t)(sign - pattern);
+}
+
+/* Replaces each path by its continuations: plain text, then the names that match `component` ("": none is asked for).
+ */
+static furrow_status extend_paths(path_list *list, const char *plain, size_t length, const char *component,
+                                  furrow_error *err) {
+  path_list longer = {0}, prefixes = {0};
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < list->npaths && status == FURROW_OK; i++)
+    status = paths_add(&prefixes, list->paths[i], strlen(list->paths[i]), plain, length, err);
+  for (size_t i = 0; component[0] && i < prefixes.npaths && status == FURROW_OK; i++)
+    status = list_names(&longer, prefixes.paths[i], component, err);
+  if (status == FURROW_OK) {
+    path_list *result = component[0] ? &longer : &prefixes, old = *list;
+    *list = *result;
+    *result = old;
+  }
+  paths_clear(&longer);
+  paths_clear(&prefixes);
+  return status;
+}
+
+/* The paths that a pattern may mean: those whose last components are plain text need not exist. */
+static furrow_status expand_glob(path_list *list, const char *pattern, furrow_error *err) {
+  furrow_status status = paths_add(list, "", 0, "", 0, err);
+  while (*pattern && status == FURROW_OK) {
+    size_t plain = plain_length(pattern), length = strcspn(pattern + plain, "/");
+    char *component;
+    status = fw_strndup(&component, pattern + plain, length, err);
+    if (status != FURROW_OK) return status;
+    status = extend_paths(list, pattern, plain, component, err);
+    fw_free(component);
+    pattern += plain + length;
+  }
+  paths_sort(list);
+  return status;
+}
+
+/* ---- files ---- */
+
+static furrow_status add_regular(fw_file_list *list, const char *path, const struct stat *info, furrow_error *err) {
+  unsigned char head[FW_CODEC_HEAD];
+  size_t got = 0;
+  int fd;
+  furrow_status status = fw_file_open(&fd, path, err);
+  if (status != FURROW_OK) return status;
+  status = fw_file_read_at(fd, path, head, sizeof head, 0, &got, err);
+  fw_file_close(fd);
+  fw_file_kind kind = FW_FILE_PLAIN;
+  if (status == FURROW_OK) status = fw_codec_tell(&kind, head, got, path, err);
+  if (status != FURROW_OK) return status;
+  int64_t mtime_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
+  return fw_file_list_add(list, path, kind, (uint64_t)info->st_size, mtime_ns, err);
+}
+
+/* Appends those of the paths that are regular files; *directories counts those that are directories. A path that
+ * vanished is no harm; a link that leads nowhere is, for it stands for data that is missing. */
+static furrow_status add_files(fw_file_list *list, const path_list *paths, size_t *directories, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < paths->npaths && status == FURROW_OK; i++) {
+    const char *path = paths->paths[i];
+    struct stat info;
+    if (stat(path, &info) == 0) {
+      *directories += S_ISDIR(info.st_mode);
+      if (S_ISREG(info.st_mode)) status = add_regular(list, path, &info, err);
+    } else if (!is_absent(errno)) {
+      status = fail_errno(err, path, errno, "cannot look at the file");
+    } else if (lstat(path, &info) == 0) {
+      status = fail(err, FURROW_E_NOT_FOUND, path, "a symbolic link that leads nowhere");
+    }
+  }
+  return status;
+}
+
+static furrow_status add_directory(fw_file_list *list, const char *path, furrow_error *err) {
+  path_list names = {0}, prefix = {0};
+  size_t before = list->nfiles, directories = 0, length = strlen(path);
+  furrow_status status = paths_add(&prefix, path, length, "/", path[length - 1] == '/' ? 0 : 1, err);
+  if (status == FURROW_OK) status = list_names(&names, prefix.paths[0], NULL, err);
+  if (status == FURROW_OK) {
+    paths_sort(&names);
+    status = add_files(list, &names, &directories, err);
+  }
+  if (status == FURROW_OK && list->nfiles == before)
+    status = fail(err, FURROW_E_NOT_FOUND, path,
+                  directories ? "the directory has no files, only directories (DIR/*/* names theirs)"
+                              : "the directory has no files");
+  paths_clear(&names);
+  paths_clear(&prefix);
+  return status;
+}
+
+static furrow_status fail_absent(furrow_error *err, const char *path) {
+  if (strstr(path, ".*") || strstr(path, ".+"))
+    return fail(err, FURROW_E_NOT_FOUND, path,
+                "no file matches (paths are globs, not regular expressions: write * for .*)");
+  return fail(err, FURROW_E_NOT_FOUND, path, is_glob(path) ? "no file matches" : "no such file or directory");
+}
+
+static furrow_status add_glob(fw_file_list *list, const char *pattern, furrow_error *err) {
+  path_list paths = {0};
+  size_t before = list->nfiles, directories = 0;
+  furrow_status status = expand_glob(&paths, pattern, err);
+  if (status == FURROW_OK) status = add_files(list, &paths, &directories, err);
+  if (status == FURROW_OK && list->nfiles == before)
+    status = directories ? fail(err, FURROW_E_NOT_FOUND, pattern, "only directories match (add /* for their files)")
+                         : fail_absent(err, pattern);
+  paths_clear(&paths);
+  return status;
+}
+
+furrow_status fw_local_find(fw_file_list *list, const char *path, furrow_error *err) {
+  struct stat info;
+  if (!path[0]) return fail(err, FURROW_E_ARGUMENT, path, "an empty path");
+  if (stat(path, &info) != 0) {
+    int errnum = errno;
+    if (lstat(path, &info) == 0 && is_absent(errnum))
+      return fail(err, FURROW_E_NOT_FOUND, path, "a symbolic link that leads nowhere");
+    if (is_glob(path) && (is_absent(errnum) || errnum == ENAMETOOLONG)) return add_glob(list, path, err);
+    return is_absent(errnum) ? fail_absent(err, path) : fail_errno(err, path, errnum, "cannot look at the file");
+  }
+  switch (info.st_mode & S_IFMT) {
+  case S_IFREG: return add_regular(list, path, &info, err);
+  case S_IFDIR: return add_directory(list, path, err);
+  case S_IFSOCK: return fail(err, FURROW_E_UNSUPPORTED, path, "a socket is no file to read");
+  default: return fw_file_list_add(list, path, FW_FILE_PIPE, 0, 0, err);
+  }
+}

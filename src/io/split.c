@@ -1,0 +1,432 @@
+/* io/split.c: parts and pieces of whole lines. */
+#include "io/split.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/stream.h"
+#include "kern/kern.h"
+
+#define SLACK 4096      /* first guess at how far the last line reaches beyond a piece */
+#define STEP (64 << 10) /* a stream is read beyond a piece in steps of this */
+
+/* A plain file that pieces are being read from: the one or two files around the cursor are open at a time. */
+typedef struct open_file {
+  int fd;
+  size_t file;
+  unsigned users;
+  bool used;
+} open_file;
+
+struct fw_split {
+  const fw_fileset *set;
+  uint64_t begin, end; /* the part, in the run of all bytes */
+  size_t piece, max_line;
+
+  /* the cursor */
+  size_t file;
+  uint64_t position; /* in the file: raw start of the next piece */
+
+  /* the compressed file or pipe that is being read in order */
+  fw_stream *stream;
+  bool stream_ended;
+  bool pipe_used;
+  char *carry; /* text read beyond the last piece */
+  size_t carried, carry_capacity;
+
+  pthread_mutex_t lock; /* of opened */
+  open_file *opened;
+  size_t nopened;
+};
+
+void fw_text_clear(fw_text *text) {
+  if (text->memory) fw_free(text->memory - FW_TEXT_PAD);
+  memset(text, 0, sizeof *text);
+}
+
+static bool in_order(const fw_file *file) {
+  return file->kind != FW_FILE_PLAIN;
+}
+
+furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t part, uint32_t nparts, size_t piece,
+                            size_t max_line, furrow_error *err) {
+  if (part >= nparts) return fw_fail(err, FURROW_E_ARGUMENT, "part %u of %u: there is no such part", part, nparts);
+  for (size_t i = 0; i < set->nfiles && nparts > 1; i++) {
+    if (set->files[i].kind != FW_FILE_PIPE) continue;
+    furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "a pipe cannot be read in parts: part must be 0 of 1");
+    fw_error_set_file(err, set->files[i].path);
+    return status;
+  }
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_split), err);
+  if (status != FURROW_OK) return status;
+  fw_split *s = memory;
+  uint64_t step = set->size / nparts + (set->size % nparts != 0);
+  s->set = set;
+  s->begin = step != 0 && part > set->size / step ? set->size : part * step;
+  s->end = part + 1 == nparts || step > set->size - s->begin ? set->size : s->begin + step;
+  s->piece = piece;
+  s->max_line = max_line;
+  pthread_mutex_init(&s->lock, NULL);
+  *split = s;
+  return FURROW_OK;
+}
+
+static void drop_stream(fw_split *split) {
+  fw_stream_close(split->stream);
+  split->stream = NULL;
+  split->stream_ended = false;
+  split->carried = 0;
+}
+
+static void close_files(fw_split *split) {
+  for (size_t i = 0; i < split->nopened; i++)
+    if (split->opened[i].used) fw_file_close(split->opened[i].fd);
+  split->nopened = 0;
+}
+
+void fw_split_close(fw_split *split) {
+  if (!split) return;
+  drop_stream(split);
+  close_files(split);
+  fw_free(split->opened);
+  fw_free(split->carry);
+  pthread_mutex_destroy(&split->lock);
+  fw_free(split);
+}
+
+uint64_t fw_split_size(const fw_split *split) {
+  return split->end - split->begin;
+}
+
+/* ---- Plain files: open while a piece of them is being read ---------------------------------------------- */
+
+/* The descriptor of a file, opened once for all threads that read it. */
+static furrow_status hold_file(fw_split *split, size_t file, int *fd, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  pthread_mutex_lock(&split->lock);
+  size_t free_slot = split->nopened;
+  size_t i = 0;
+  for (; i < split->nopened; i++) {
+    if (split->opened[i].used && split->opened[i].file == file) break;
+    if (!split->opened[i].used) free_slot = i;
+  }
+  if (i == split->nopened) {
+    i = free_slot;
+    void *memory = split->opened;
+    if (i == split->nopened) status = fw_realloc(&memory, split->nopened + 1, sizeof(open_file), err);
+    split->opened = memory;
+    int opened = -1;
+    if (status == FURROW_OK) status = fw_file_open(&opened, split->set->files[file].path, err);
+    if (status == FURROW_OK) {
+      split->opened[i] = (open_file){.fd = opened, .file = file, .used = true};
+      if (i == split->nopened) split->nopened++;
+    }
+  }
+  if (status == FURROW_OK) {
+    split->opened[i].users++;
+    *fd = split->opened[i].fd;
+  }
+  pthread_mutex_unlock(&split->lock);
+  return status;
+}
+
+/* A file that nobody reads is closed, unless the cursor is still in it. */
+static void release_file(fw_split *split, size_t file, bool last_piece) {
+  pthread_mutex_lock(&split->lock);
+  for (size_t i = 0; i < split->nopened; i++) {
+    open_file *o = &split->opened[i];
+    if (!o->used || o->file != file) continue;
+    o->users--;
+    if (o->users == 0 && last_piece) {
+      fw_file_close(o->fd);
+      o->used = false;
+    }
+  }
+  pthread_mutex_unlock(&split->lock);
+}
+
+/* ---- Lines ---------------------------------------------------------------------------------------------- */
+
+static const char *find_line_end(const char *p, const char *end) {
+  const char *lf = memchr(p, '\n', (size_t)(end - p));
+  const char *cr = memchr(p, '\r', (size_t)((lf ? lf : end) - p));
+  return cr ? cr : lf;
+}
+
+/* Where the first line after a cut at text[from] starts: behind the first line end at or after it, CR LF being one. 0
+ * when the text ends before that is known; `whole` says that nothing follows the text. */
+static size_t first_line_after(const char *text, size_t length, size_t from, bool whole) {
+  if (from >= length) return whole ? length : 0;
+  const char *end = text + length;
+  const char *p = find_line_end(text + from, end);
+  if (!p) return whole ? length : 0;
+  if (*p == '\r') {
+    if (p + 1 == end) return whole ? length : 0;
+    if (p[1] == '\n') p++;
+  }
+  return (size_t)(p + 1 - text);
+}
+
+/* Room for `size` bytes of text and what goes before and behind it. */
+static furrow_status reserve_text(fw_text *text, size_t size, furrow_error *err) {
+  if (text->capacity >= size) return FURROW_OK;
+  void *memory = text->memory ? text->memory - FW_TEXT_PAD : NULL;
+  const bool fresh = memory == NULL;
+  size_t bytes;
+  if (!fw_size_add(size, 2 * FW_TEXT_PAD + 1, &bytes)) return fw_fail_memory(err, size);
+  furrow_status status = fw_realloc(&memory, bytes, 1, err);
+  if (status != FURROW_OK) return status;
+  if (fresh) memset(memory, 0, FW_TEXT_PAD);
+  text->memory = (char *)memory + FW_TEXT_PAD;
+  text->capacity = size;
+  return FURROW_OK;
+}
+
+/* Makes memory[begin … end-1] the lines; the byte after them may be overwritten only at the end of the file. */
+static void set_lines(fw_text *text, size_t begin, size_t end, bool file_end) {
+  text->lines = text->memory + begin;
+  text->length = end - begin;
+  text->line_end_added = false;
+  if (file_end && text->length > 0 && text->memory[end - 1] != '\n' && text->memory[end - 1] != '\r') {
+    text->memory[end] = '\n';
+    text->length++;
+    text->line_end_added = true;
+  }
+  memset(text->memory + begin + text->length, 0, FW_TEXT_PAD);
+}
+
+static furrow_status line_too_long(const fw_split *split, size_t file, uint64_t offset, furrow_error *err) {
+  furrow_status status =
+      fw_fail(err, FURROW_E_PARSE, "a line of more than %zu bytes (max_line_bytes)", split->max_line);
+  fw_error_set_file(err, split->set->files[file].path);
+  if (err) err->offset = offset;
+  return status;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------------------- */
+
+/* Reads the lines of the raw range [begin, end) of a plain file. */
+static furrow_status read_plain(fw_split *split, int fd, fw_text *text, furrow_error *err) {
+  const fw_file *file = &split->set->files[text->file];
+  const uint64_t begin = text->begin;
+  const size_t raw = (size_t)(text->end - begin);
+  size_t have = 0;
+  size_t want = raw + SLACK;
+  size_t first = begin == 0 ? 0 : SIZE_MAX; /* start of the first line */
+  for (;;) {
+    bool whole = want >= file->size - begin;
+    if (whole) want = (size_t)(file->size - begin);
+    furrow_status status = reserve_text(text, want, err);
+    if (status != FURROW_OK) return status;
+    size_t got;
+    status = fw_file_read_at(fd, file->path, text->memory + have, want - have, begin + have, &got, err);
+    if (status != FURROW_OK) return status;
+    if (got < want - have) {
+      status = fw_fail(err, FURROW_E_IO, "the file became shorter while it was read");
+      fw_error_set_file(err, file->path);
+      return status;
+    }
+    have = want;
+    if (first == SIZE_MAX) {
+      first = first_line_after(text->memory, have, 0, whole);
+      if (first == 0 || first > raw) { /* no line starts in this range: it lies inside one of an earlier piece */
+        set_lines(text, 0, 0, false);
+        return FURROW_OK;
+      }
+    }
+    size_t last = text->end == file->size ? have : first_line_after(text->memory, have, raw, whole);
+    if (last != 0) {
+      text->offset = begin + first;
+      set_lines(text, first, last, begin + last == file->size);
+      return FURROW_OK;
+    }
+    if (have - raw > split->max_line) return line_too_long(split, text->file, begin, err);
+    want = raw + 4 * (have - raw);
+  }
+}
+
+furrow_status fw_split_read(fw_split *split, fw_text *text, furrow_error *err) {
+  if (text->numbered) return FURROW_OK; /* claimed and read in one step */
+  int fd;
+  furrow_status status = hold_file(split, text->file, &fd, err);
+  if (status != FURROW_OK) return status;
+  status = read_plain(split, fd, text, err);
+  const fw_file *file = &split->set->files[text->file];
+  release_file(split, text->file, text->end == file->size || file->begin + text->end >= split->end);
+  return status;
+}
+
+/* Adds up to `size` bytes of the stream to the text in memory. */
+static furrow_status read_on(fw_split *split, fw_text *text, size_t *have, size_t size, furrow_error *err) {
+  furrow_status status = reserve_text(text, *have + size, err);
+  if (status != FURROW_OK) return status;
+  size_t got;
+  status = fw_stream_read(split->stream, text->memory + *have, size, &got, err);
+  if (status != FURROW_OK) return status;
+  *have += got;
+  if (got < size) split->stream_ended = true;
+  return FURROW_OK;
+}
+
+static furrow_status keep_carry(fw_split *split, const char *bytes, size_t count, furrow_error *err) {
+  void *memory = split->carry;
+  furrow_status status = fw_grow(&memory, &split->carry_capacity, count, 1, err);
+  split->carry = memory;
+  if (status != FURROW_OK) return status;
+  if (count) memcpy(split->carry, bytes, count);
+  split->carried = count;
+  return FURROW_OK;
+}
+
+/* Reads the next piece of the stream: the pieces end where those of a plain file would. FURROW_END at its end. */
+static furrow_status read_in_order(fw_split *split, fw_text *text, furrow_error *err) {
+  text->file = split->file;
+  text->offset = split->position;
+  text->numbered = true;
+  size_t have = 0;
+  furrow_status status = reserve_text(text, split->carried + SLACK, err);
+  if (status != FURROW_OK) return status;
+  if (split->carried) memcpy(text->memory, split->carry, split->carried);
+  have = split->carried;
+  split->carried = 0;
+  size_t cut = split->piece - (size_t)(split->position % split->piece); /* from the text's start to the next raw cut */
+  size_t last = 0;
+  while (last == 0) {
+    size_t more = have <= cut ? cut - have + SLACK : STEP;
+    if (have > cut && more < have / 2) more = have / 2;
+    if (!split->stream_ended) status = read_on(split, text, &have, more, err);
+    if (status != FURROW_OK) return status;
+    last = first_line_after(text->memory, have, cut, split->stream_ended);
+    if (have == 0) return FURROW_END;
+    if (last == 0 && have > cut && have - cut > split->max_line)
+      return line_too_long(split, text->file, text->offset, err);
+  }
+  status = keep_carry(split, text->memory + last, have - last, err);
+  if (status != FURROW_OK) return status;
+  split->position += last;
+  set_lines(text, 0, last, split->stream_ended && split->carried == 0);
+  return FURROW_OK;
+}
+
+/* The part's share [*begin, *end) of a file, in the file's own bytes. Empty ranges are told by false. */
+static bool share_of_file(const fw_split *split, const fw_file *file, uint64_t *begin, uint64_t *end) {
+  if (in_order(file)) {
+    *begin = 0;
+    *end = file->size;
+    return file->kind == FW_FILE_PIPE || (file->begin >= split->begin && file->begin < split->end);
+  }
+  uint64_t from = split->begin > file->begin ? split->begin - file->begin : 0;
+  uint64_t to = split->end > file->begin ? split->end - file->begin : 0;
+  *begin = from;
+  *end = to < file->size ? to : file->size;
+  return *begin < *end;
+}
+
+static furrow_status claim_in_order(fw_split *split, fw_text *text, furrow_error *err) {
+  const fw_file *file = &split->set->files[split->file];
+  furrow_status status = FURROW_OK;
+  if (!split->stream) {
+    if (file->kind == FW_FILE_PIPE && split->pipe_used)
+      return fw_fail(err, FURROW_E_STATE, "standard input or a pipe can be read only once");
+    status = fw_stream_open(&split->stream, file, err);
+    if (status != FURROW_OK) return status;
+  }
+  if (file->kind == FW_FILE_PIPE) split->pipe_used = true;
+  return read_in_order(split, text, err);
+}
+
+static void next_file(fw_split *split) {
+  split->file++;
+  split->position = 0;
+  drop_stream(split);
+}
+
+furrow_status fw_split_claim(fw_split *split, fw_text *text, furrow_error *err) {
+  for (; split->file < split->set->nfiles; next_file(split)) {
+    const fw_file *file = &split->set->files[split->file];
+    uint64_t begin, end;
+    if (!share_of_file(split, file, &begin, &end)) continue;
+    if (in_order(file)) {
+      furrow_status status = claim_in_order(split, text, err);
+      if (status == FURROW_END) continue;
+      return status;
+    }
+    if (split->position < begin) split->position = begin;
+    if (split->position >= end) continue;
+    uint64_t cut = split->position - split->position % split->piece + split->piece;
+    text->file = split->file;
+    text->begin = split->position;
+    text->end = cut < end ? cut : end;
+    text->numbered = false;
+    text->length = 0;
+    split->position = text->end;
+    return FURROW_OK;
+  }
+  return FURROW_END;
+}
+
+furrow_status fw_split_rewind(fw_split *split, furrow_error *err) {
+  if (split->pipe_used) return fw_fail(err, FURROW_E_STATE, "standard input or a pipe can be read only once");
+  drop_stream(split);
+  split->file = 0;
+  split->position = 0;
+  return FURROW_OK;
+}
+
+furrow_status fw_split_head(fw_split *split, char *head, size_t size, size_t *got, size_t *file_number, bool *whole,
+                            furrow_error *err) {
+  for (size_t i = 0; i < split->set->nfiles; i++) {
+    const fw_file *file = &split->set->files[i];
+    if (file->kind == FW_FILE_PIPE && i > 0) break; /* what a pipe gives can be kept only if it is read first */
+    fw_stream *stream;
+    furrow_status status = fw_stream_open(&stream, file, err);
+    if (status != FURROW_OK) return status;
+    size_t n = 0;
+    status = fw_stream_read(stream, head, size, &n, err);
+    if (status == FURROW_OK && file->kind == FW_FILE_PIPE) {
+      status = keep_carry(split, head, n, err);
+      split->stream = stream;
+      split->stream_ended = n < size;
+      split->pipe_used = true;
+    } else {
+      fw_stream_close(stream);
+    }
+    if (status != FURROW_OK) return status;
+    if (n == 0 && i + 1 < split->set->nfiles) continue;
+    *got = n;
+    *file_number = i;
+    *whole = n < size;
+    return FURROW_OK;
+  }
+  *got = 0;
+  *file_number = 0;
+  *whole = true;
+  return FURROW_OK;
+}
+
+furrow_status fw_split_line_number(fw_split *split, size_t file, uint64_t offset, uint64_t *line, furrow_error *err) {
+  enum { BUFFER = 1 << 18 };
+  void *buffer = NULL;
+  int fd = -1;
+  furrow_status status = fw_alloc(&buffer, BUFFER + FW_KERN_PAD, 1, err);
+  if (status == FURROW_OK) status = fw_file_open(&fd, split->set->files[file].path, err);
+  uint64_t lines = 0;
+  bool after_cr = false;
+  for (uint64_t at = 0; status == FURROW_OK && at < offset;) {
+    size_t want = offset - at < BUFFER ? (size_t)(offset - at) : BUFFER;
+    size_t got;
+    status = fw_file_read_at(fd, split->set->files[file].path, buffer, want, at, &got, err);
+    if (status != FURROW_OK || got == 0) break;
+    const char *bytes = buffer;
+    lines += fw_kern_table()->count_lines(bytes, got) - (after_cr && bytes[0] == '\n');
+    after_cr = bytes[got - 1] == '\r';
+    at += got;
+  }
+  if (fd >= 0) fw_file_close(fd);
+  fw_free(buffer);
+  if (status == FURROW_OK) *line = lines + 1;
+  return status;
+}

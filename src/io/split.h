@@ -1,0 +1,62 @@
+/* io/split.h: a data set of text files as pieces of whole lines.
+ *
+ * The files in a row are one run of bytes. Part k of n is the k-th of n equal ranges of it, and a range is read in
+ * pieces of `piece` bytes. Which range or piece a line belongs to is one rule: the one that holds the byte before the
+ * line (its predecessor's line end); the first line of a file belongs to the range that holds its first byte. So every
+ * line is in exactly one piece of exactly one part, whatever the number of parts, and a line that starts exactly at a
+ * cut belongs to the earlier part, as in dmlc-core. A compressed file belongs whole to the part of its first
+ * (compressed) byte. */
+#ifndef FW_IO_SPLIT_H
+#define FW_IO_SPLIT_H
+
+#include <stdbool.h>
+
+#include "io/fileset.h"
+
+typedef struct fw_split fw_split;
+
+/* Readable bytes before and behind a piece's text. */
+#define FW_TEXT_PAD 64
+
+/* Whole lines of one file; the caller's struct, all zeros at first, its memory is used again for the next piece. */
+typedef struct fw_text {
+  char *memory;
+  size_t capacity;
+  const char *lines; /* length bytes, ending in a line end (added where the file's last line has none), then padding */
+  size_t length;     /* 0: the piece has no line of its own */
+  bool line_end_added;
+  size_t file;
+  uint64_t offset; /* of lines[0] in the file's (uncompressed) text */
+  bool numbered; /* the file can only be read in order: pieces come in order too, so count their lines to number them */
+  uint64_t begin, end; /* raw range of a piece of a plain file that is still to be read */
+} fw_text;
+
+void fw_text_clear(fw_text *text);
+
+/* The set must outlive the split. E_ARGUMENT unless part < nparts, or if a pipe is to be split. */
+furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t part, uint32_t nparts, size_t piece,
+                            size_t max_line, furrow_error *err) __attribute__((warn_unused_result));
+void fw_split_close(fw_split *split);
+
+/* The first bytes of the data set (not of the part): up to `size` of its first file that has any. What a pipe gave is
+ * kept for the reading. *file is its number. *whole: the head is all of that file. Before the first claim. */
+furrow_status fw_split_head(fw_split *split, char *head, size_t size, size_t *got, size_t *file, bool *whole,
+                            furrow_error *err) __attribute__((warn_unused_result));
+
+/* Claims the next piece: FURROW_OK, FURROW_END or an error. One thread at a time. Bytes that must be read in order are
+ * read here; fw_split_read reads the rest. */
+furrow_status fw_split_claim(fw_split *split, fw_text *text, furrow_error *err) __attribute__((warn_unused_result));
+/* Reads a claimed piece. Any number of threads, each with its own text. */
+furrow_status fw_split_read(fw_split *split, fw_text *text, furrow_error *err) __attribute__((warn_unused_result));
+
+/* Back to the first piece of the part. E_STATE if a pipe has been read from. */
+furrow_status fw_split_rewind(fw_split *split, furrow_error *err) __attribute__((warn_unused_result));
+
+/* Number (from 1) of the line that starts at `offset` of a plain file: counts from the start of the file. */
+furrow_status fw_split_line_number(fw_split *split, size_t file, uint64_t offset, uint64_t *line, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* Bytes on disk that belong to the part; 0 when unknown. */
+uint64_t fw_split_size(const fw_split *split);
+
+#endif

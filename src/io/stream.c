@@ -1,0 +1,272 @@
+/* io/stream.c: reading files: one after the other through a decoder, or anywhere in a plain one. */
+#include "io/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/stream_table.h"
+
+struct fw_stream {
+  fw_source source;
+  char *path;
+  bool owns_fd;
+  const fw_decoder *decoder;
+  void *state;
+  uint64_t given;     /* bytes of text so far */
+  furrow_error error; /* of the read that failed; later reads fail alike */
+};
+
+/* ---- compressions ---- */
+
+typedef struct codec {
+  const char *name;
+  const fw_decoder *decoder; /* NULL: told, not read */
+  fw_file_kind kind;
+  size_t offset, length; /* of the bytes that give it away */
+  const char *magic;
+} codec;
+
+static const codec codecs[] = {
+    {"gzip", &fw_decoder_gzip, FW_FILE_GZIP, 0, 2, "\x1f\x8b"},
+    {"zstd", &fw_decoder_zstd, FW_FILE_ZSTD, 0, 4, "\x28\xb5\x2f\xfd"},
+    {"zstd", &fw_decoder_zstd, FW_FILE_ZSTD, 1, 3, "\x2a\x4d\x18"},   /* 5? 2a 4d 18: a skippable frame comes first */
+    {"bzip2", NULL, FW_FILE_PLAIN, 4, 6, "1AY&SY"},                   /* BZh and a digit, then a block */
+    {"bzip2", NULL, FW_FILE_PLAIN, 4, 6, "\x17\x72\x45\x38\x50\x90"}, /* … or the end */
+    {"xz", NULL, FW_FILE_PLAIN, 0, 6, "\xfd\x37zXZ\0"},
+    {"zip", NULL, FW_FILE_PLAIN, 0, 4, "PK\3\4"},
+    {"zip", NULL, FW_FILE_PLAIN, 0, 4, "PK\5\6"},
+    {"lz4", NULL, FW_FILE_PLAIN, 0, 4, "\x04\x22\x4d\x18"},
+    {"lz4", NULL, FW_FILE_PLAIN, 0, 4, "\x02\x21\x4c\x18"},
+    {"snappy", NULL, FW_FILE_PLAIN, 0, 10, "\xff\x06\0\0sNaPpY"},
+    {"7z", NULL, FW_FILE_PLAIN, 0, 6, "7z\xbc\xaf\x27\x1c"},
+    {"compress (.Z)", NULL, FW_FILE_PLAIN, 0, 2, "\x1f\x9d"},
+};
+
+static const codec *find_codec(const unsigned char *head, size_t size) {
+  for (size_t i = 0; i < sizeof codecs / sizeof codecs[0]; i++) {
+    const codec *c = &codecs[i];
+    if (size >= c->offset + c->length && memcmp(head + c->offset, c->magic, c->length) == 0) return c;
+  }
+  return NULL;
+}
+
+furrow_status fw_codec_tell(fw_file_kind *kind, const unsigned char *head, size_t size, const char *path,
+                            furrow_error *err) {
+  const codec *found = find_codec(head, size);
+  if (found && !found->decoder) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "compressed with %s, which is not built in (gzip and zstd are)", found->name);
+    fw_error_set_file(err, path);
+    return FURROW_E_UNSUPPORTED;
+  }
+  *kind = found ? found->kind : FW_FILE_PLAIN;
+  return FURROW_OK;
+}
+
+/* ---- the file's own bytes ---- */
+
+static furrow_status fail_read(furrow_error *err, const char *path, uint64_t offset, int errnum) {
+  fw_fail_errno(err, FURROW_E_IO, errnum, "cannot read");
+  fw_error_set_file(err, path);
+  if (err) err->offset = offset;
+  return FURROW_E_IO;
+}
+
+/* read(2) until there is something: whoever opened standard input may have left it non-blocking. */
+static ssize_t read_some(int fd, void *buffer, size_t size) {
+  for (;;) {
+    ssize_t n = read(fd, buffer, size < SSIZE_MAX ? size : SSIZE_MAX);
+    if (n >= 0) return n;
+    if (errno == EAGAIN || errno == EWOULDBLOCK)
+      poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
+    else if (errno != EINTR)
+      return -1;
+  }
+}
+
+/* One piece from the file; 0 bytes: it has ended, and is not asked again (a terminal would go on). */
+static furrow_status take(fw_source *source, void *buffer, size_t size, size_t *got, furrow_error *err) {
+  ssize_t n = source->ended ? 0 : read_some(source->fd, buffer, size);
+  if (n < 0) return fail_read(err, source->path, source->taken, errno);
+  source->ended = n == 0;
+  source->taken += (uint64_t)n;
+  *got = (size_t)n;
+  return FURROW_OK;
+}
+
+furrow_status fw_source_fill(fw_source *source, size_t wanted, furrow_error *err) {
+  size_t unused = fw_source_unused(source);
+  if (unused >= wanted) return FURROW_OK;
+  memmove(source->buffer, source->buffer + source->used, unused);
+  source->used = 0;
+  source->filled = unused;
+  while (source->filled < wanted && !source->ended) {
+    size_t got = 0;
+    furrow_status status = take(source, source->buffer + source->filled, FW_SOURCE_BUFFER - source->filled, &got, err);
+    if (status != FURROW_OK) return status;
+    source->filled += got;
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_source_fail(const fw_source *source, const char *name, const char *what, const char *why,
+                             furrow_error *err) {
+  return fw_fail(err, FURROW_E_FORMAT, "%s data %s%s%s (after byte %llu of the compressed file)", name, what,
+                 why ? ": " : "", why ? why : "", (unsigned long long)fw_source_offset(source));
+}
+
+/* ---- plain text: what was looked at first, then straight into the caller's buffer ---- */
+
+static furrow_status create_plain(void **state, furrow_error *err) {
+  (void)err;
+  *state = NULL;
+  return FURROW_OK;
+}
+
+static furrow_status read_plain(void *state, fw_source *source, void *buffer, size_t size, size_t *got,
+                                furrow_error *err) {
+  (void)state;
+  size_t unused = fw_source_unused(source), n = unused < size ? unused : size;
+  memcpy(buffer, source->buffer + source->used, n);
+  source->used += n;
+  *got = n;
+  while (*got < size && !source->ended) {
+    furrow_status status = take(source, (char *)buffer + *got, size - *got, &n, err);
+    if (status != FURROW_OK) return status;
+    *got += n;
+  }
+  return FURROW_OK;
+}
+
+static void free_plain(void *state) {
+  (void)state;
+}
+
+static const fw_decoder decoder_plain = {create_plain, read_plain, free_plain};
+
+/* ---- streams ---- */
+
+static furrow_status open_source(fw_stream *stream, furrow_error *err) {
+  if (strcmp(stream->path, "-") == 0) {
+    stream->source.fd = STDIN_FILENO;
+    return FURROW_OK;
+  }
+  furrow_status status = fw_file_open(&stream->source.fd, stream->path, err);
+  stream->owns_fd = status == FURROW_OK;
+  return status;
+}
+
+/* A pipe is told by the bytes that come out of it. */
+static furrow_status find_kind(fw_stream *stream, fw_file_kind *kind, furrow_error *err) {
+  if (*kind != FW_FILE_PIPE) return FURROW_OK;
+  fw_source *source = &stream->source;
+  furrow_status status = fw_source_fill(source, FW_CODEC_HEAD, err);
+  if (status != FURROW_OK) return status;
+  return fw_codec_tell(kind, source->buffer, fw_source_unused(source), source->path, err);
+}
+
+static furrow_status start(fw_stream *stream, const fw_file *file, furrow_error *err) {
+  fw_file_kind kind = file->kind;
+  void *buffer;
+  furrow_status status = fw_strndup(&stream->path, file->path, strlen(file->path), err);
+  if (status != FURROW_OK) return status;
+  stream->source.path = stream->path;
+  status = fw_alloc(&buffer, FW_SOURCE_BUFFER, 1, err);
+  if (status != FURROW_OK) return status;
+  stream->source.buffer = buffer;
+  status = open_source(stream, err);
+  if (status == FURROW_OK) status = find_kind(stream, &kind, err);
+  if (status != FURROW_OK) return status;
+  const fw_decoder *decoder = kind == FW_FILE_GZIP   ? &fw_decoder_gzip
+                              : kind == FW_FILE_ZSTD ? &fw_decoder_zstd
+                                                     : &decoder_plain;
+  status = decoder->create(&stream->state, err);
+  if (status == FURROW_OK) stream->decoder = decoder;
+  return status;
+}
+
+furrow_status fw_stream_open(fw_stream **stream, const fw_file *file, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_stream), err);
+  if (status != FURROW_OK) return status;
+  fw_stream *opened = memory;
+  status = start(opened, file, err);
+  if (status == FURROW_OK)
+    *stream = opened;
+  else
+    fw_stream_close(opened);
+  return status;
+}
+
+furrow_status fw_stream_read(fw_stream *stream, void *buffer, size_t size, size_t *got, furrow_error *err) {
+  size_t n = 0;
+  if (stream->error.status == FURROW_OK && size > 0) {
+    furrow_status status = stream->decoder->read(stream->state, &stream->source, buffer, size, &n, &stream->error);
+    stream->given += n;
+    if (status != FURROW_OK) {
+      fw_error_set_file(&stream->error, stream->path);
+      stream->error.offset = stream->given;
+    }
+  }
+  if (stream->error.status != FURROW_OK) {
+    if (err) *err = stream->error;
+    return stream->error.status;
+  }
+  *got = n;
+  return FURROW_OK;
+}
+
+uint64_t fw_stream_consumed(const fw_stream *stream) {
+  return fw_source_offset(&stream->source);
+}
+
+void fw_stream_close(fw_stream *stream) {
+  if (!stream) return;
+  if (stream->decoder) stream->decoder->free(stream->state);
+  if (stream->owns_fd) fw_file_close(stream->source.fd);
+  fw_free(stream->source.buffer);
+  fw_free(stream->path);
+  fw_free(stream);
+}
+
+/* ---- reads at any place ---- */
+
+furrow_status fw_file_open(int *fd, const char *path, furrow_error *err) {
+  int opened;
+  do opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  while (opened < 0 && errno == EINTR);
+  if (opened < 0) {
+    furrow_status status = errno == ENOENT || errno == ENOTDIR ? FURROW_E_NOT_FOUND : FURROW_E_IO;
+    fw_fail_errno(err, status, errno, "cannot open");
+    fw_error_set_file(err, path);
+    return status;
+  }
+  posix_fadvise(opened, 0, 0, POSIX_FADV_SEQUENTIAL); /* advice: a pipe refuses it, and no harm is done */
+  *fd = opened;
+  return FURROW_OK;
+}
+
+furrow_status fw_file_read_at(int fd, const char *path, void *buffer, size_t size, uint64_t offset, size_t *got,
+                              furrow_error *err) {
+  size_t done = 0;
+  if (offset > INT64_MAX || size > INT64_MAX - offset) return fail_read(err, path, offset, EOVERFLOW);
+  while (done < size) {
+    ssize_t n = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
+    if (n == 0) break;
+    if (n > 0)
+      done += (size_t)n;
+    else if (errno != EINTR)
+      return fail_read(err, path, offset + done, errno);
+  }
+  *got = done;
+  return FURROW_OK;
+}
+
+void fw_file_close(int fd) {
+  if (fd >= 0) close(fd);
+}

@@ -1,0 +1,71 @@
+/* io/stream_zstd.c: Zstandard (RFC 8878), frame after frame, skippable ones passed over. */
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/stream_table.h"
+
+typedef struct zstd_state {
+  ZSTD_DStream *stream;
+  bool inside; /* of a frame */
+  bool begun;  /* the first one */
+} zstd_state;
+
+static furrow_status create(void **state, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(zstd_state), err);
+  if (status != FURROW_OK) return status;
+  zstd_state *zstd = memory;
+  zstd->stream = ZSTD_createDStream();
+  if (!zstd->stream) {
+    fw_free(zstd);
+    return fw_fail_memory(err, ZSTD_DStreamInSize());
+  }
+  *state = zstd;
+  return FURROW_OK;
+}
+
+static void free_state(void *state) {
+  zstd_state *zstd = state;
+  if (zstd) ZSTD_freeDStream(zstd->stream);
+  fw_free(zstd);
+}
+
+static furrow_status fail_zstd(const zstd_state *zstd, const fw_source *source, size_t code, furrow_error *err) {
+  switch (ZSTD_getErrorCode(code)) {
+  case ZSTD_error_memory_allocation: return fw_fail_memory(err, ZSTD_DStreamInSize());
+  case ZSTD_error_frameParameter_windowTooLarge:
+    /* a frame may ask for 2 GiB and more: 128 MiB is the most that the zstd command takes without being told, too */
+    return fw_fail(err, FURROW_E_UNSUPPORTED,
+                   "zstd data needs a window over 128 MiB (compressed with --long=28 or more)");
+  case ZSTD_error_dictionary_wrong: return fw_fail(err, FURROW_E_UNSUPPORTED, "zstd data needs a dictionary");
+  case ZSTD_error_prefix_unknown:
+    return fw_source_fail(source, "zstd", zstd->begun ? "is followed by other bytes" : "is damaged", NULL, err);
+  default: return fw_source_fail(source, "zstd", "is damaged", ZSTD_getErrorName(code), err);
+  }
+}
+
+static furrow_status read_zstd(void *state, fw_source *source, void *buffer, size_t size, size_t *got,
+                               furrow_error *err) {
+  zstd_state *zstd = state;
+  ZSTD_outBuffer out = {buffer, size, 0};
+  while (out.pos < size) {
+    furrow_status status = fw_source_fill(source, 1, err);
+    if (status != FURROW_OK) return status;
+    bool dry = fw_source_unused(source) == 0;
+    if (dry && !zstd->inside && zstd->begun) break;
+    size_t before = out.pos;
+    ZSTD_inBuffer in = {source->buffer + source->used, fw_source_unused(source), 0};
+    size_t code = ZSTD_decompressStream(zstd->stream, &out, &in);
+    source->used += in.pos;
+    *got = out.pos;
+    if (ZSTD_isError(code)) return fail_zstd(zstd, source, code, err);
+    zstd->inside = code != 0;
+    zstd->begun = true;
+    if (dry && out.pos == before) return fw_source_fail(source, "zstd", "is cut short", NULL, err);
+  }
+  return FURROW_OK;
+}
+
+const fw_decoder fw_decoder_zstd = {create, read_zstd, free_state};

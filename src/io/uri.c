@@ -1,0 +1,128 @@
+/* io/uri.c: a URI taken apart: "#" first, then "?", then ";", so that an argument's value may hold ";". */
+#include "io/uri.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+typedef struct span {
+  const char *text;
+  size_t length;
+} span;
+
+/* Takes the text before the first `separator` off *rest; without one, all of it, and false. */
+static bool cut(span *rest, char separator, span *before) {
+  const char *at = memchr(rest->text, separator, rest->length);
+  *before = *rest;
+  if (!at) {
+    *rest = (span){rest->text + rest->length, 0};
+    return false;
+  }
+  before->length = (size_t)(at - rest->text);
+  *rest = (span){at + 1, rest->length - before->length - 1};
+  return true;
+}
+
+static bool contains(span s, char c) {
+  return memchr(s.text, c, s.length) != NULL;
+}
+
+static size_t count_pieces(span s, char separator) {
+  size_t n = 1;
+  for (size_t i = 0; i < s.length; i++) n += s.text[i] == separator;
+  return n;
+}
+
+static furrow_status fail(furrow_error *err, span blame, const char *what) {
+  fw_fail(err, FURROW_E_ARGUMENT, "bad URI: %s", what);
+  fw_error_set_token(err, blame.text, blame.length);
+  return FURROW_E_ARGUMENT;
+}
+
+static furrow_status parse_paths(fw_uri *uri, span list, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, count_pieces(list, ';'), sizeof *uri->paths, err);
+  if (status != FURROW_OK) return status;
+  uri->paths = memory;
+  span rest = list, path;
+  bool more = true;
+  while (more) {
+    more = cut(&rest, ';', &path);
+    if (path.length == 0) return fail(err, list, list.length ? "an empty path in the list" : "no path");
+    status = fw_strndup(&uri->paths[uri->npaths], path.text, path.length, err);
+    if (status != FURROW_OK) return status;
+    uri->npaths++;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status parse_arg(fw_uri_arg *arg, span text, furrow_error *err) {
+  span value = text, key;
+  if (text.length == 0) return fail(err, text, "an empty argument");
+  if (!cut(&value, '=', &key)) return fail(err, text, "an argument without =");
+  if (key.length == 0) return fail(err, text, "an argument without a key");
+  if (value.length == 0) return fail(err, text, "an argument without a value");
+  furrow_status status = fw_strndup(&arg->key, key.text, key.length, err);
+  if (status != FURROW_OK) return status;
+  return fw_strndup(&arg->value, value.text, value.length, err);
+}
+
+static furrow_status parse_args(fw_uri *uri, span list, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, count_pieces(list, '&'), sizeof *uri->args, err);
+  if (status != FURROW_OK) return status;
+  uri->args = memory;
+  span rest = list, text;
+  bool more = true;
+  while (more) {
+    more = cut(&rest, '&', &text);
+    /* counted first: half an argument is freed with the rest */
+    status = parse_arg(&uri->args[uri->nargs++], text, err);
+    if (status != FURROW_OK) return status;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status parse(fw_uri *uri, span text, furrow_error *err) {
+  span cachefile = text, arguments, paths;
+  bool has_cachefile = cut(&cachefile, '#', &arguments);
+  bool has_arguments = cut(&arguments, '?', &paths);
+  if (contains(cachefile, '#')) return fail(err, text, "more than one #");
+  if (contains(arguments, '?')) return fail(err, text, "more than one ?");
+  furrow_status status = parse_paths(uri, paths, err);
+  if (status == FURROW_OK && has_arguments) status = parse_args(uri, arguments, err);
+  if (status != FURROW_OK || !has_cachefile) return status;
+  if (cachefile.length == 0) return fail(err, text, "no name of a cache file after #");
+  return fw_strndup(&uri->cachefile, cachefile.text, cachefile.length, err);
+}
+
+furrow_status fw_uri_parse(fw_uri *uri, const char *text, furrow_error *err) {
+  fw_uri parsed = {0};
+  if (!text) return fw_fail(err, FURROW_E_ARGUMENT, "bad URI: NULL");
+  furrow_status status = parse(&parsed, (span){text, strlen(text)}, err);
+  if (status == FURROW_OK)
+    *uri = parsed;
+  else
+    fw_uri_clear(&parsed);
+  return status;
+}
+
+void fw_uri_clear(fw_uri *uri) {
+  for (size_t i = 0; i < uri->npaths; i++) fw_free(uri->paths[i]);
+  for (size_t i = 0; i < uri->nargs; i++) {
+    fw_free(uri->args[i].key);
+    fw_free(uri->args[i].value);
+  }
+  fw_free(uri->paths);
+  fw_free(uri->args);
+  fw_free(uri->cachefile);
+  *uri = (fw_uri){0};
+}
+
+const char *fw_uri_arg_value(const fw_uri *uri, const char *key) {
+  for (size_t i = 0; i < uri->nargs; i++)
+    if (strcmp(uri->args[i].key, key) == 0) return uri->args[i].value;
+  return NULL;
+}

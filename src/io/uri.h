@@ -1,0 +1,29 @@
+/* io/uri.h: path[;path]…[?key=value[&key=value]…][#cachefile] */
+#ifndef FW_IO_URI_H
+#define FW_IO_URI_H
+
+#include <stddef.h>
+
+#include "furrow/status.h"
+
+typedef struct fw_uri_arg {
+  char *key, *value;
+} fw_uri_arg;
+
+typedef struct fw_uri {
+  char **paths; /* as written, "file://" and scheme included; never empty */
+  size_t npaths;
+  fw_uri_arg *args; /* as written, in order; the first of two equal keys counts */
+  size_t nargs;
+  char *cachefile; /* NULL: none */
+} fw_uri;
+
+/* Takes `text` apart. E_ARGUMENT: no path, an empty path between semicolons, more than one ? or #, a key or value that
+ * is empty or missing, an empty cachefile. The value runs to the next & and may contain =. */
+furrow_status fw_uri_parse(fw_uri *uri, const char *text, furrow_error *err) __attribute__((warn_unused_result));
+/* Frees; all zeros afterwards. */
+void fw_uri_clear(fw_uri *uri);
+/* The value of a key, or NULL. */
+const char *fw_uri_arg_value(const fw_uri *uri, const char *key);
+
+#endif
