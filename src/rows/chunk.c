@@ -1,0 +1,128 @@
+/* rows/chunk.c: windows of a chunk, and the careful way through one line. */
+#include "rows/chunk.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "kern/kern.h"
+#include "rows/format.h"
+#include "rows/rowbuilder.h"
+
+/* Text whose marks are found at a time: it and its lists stay in the first levels of the cache. */
+#define WINDOW (8 << 10)
+
+void fw_chunk_clear(fw_chunk *chunk) {
+  fw_text_clear(&chunk->text);
+  furrow_container_free(chunk->out);
+  fw_free(chunk->scratch);
+  memset(chunk, 0, sizeof *chunk);
+}
+
+static const char *line_end(const char *p, const char *end) {
+  while (p < end && !fw_is_line_end(*p)) p++;
+  return p;
+}
+
+/* The end of the window that starts at p: behind a line end, the last within WINDOW bytes or else the first after. */
+static const char *window_end(const char *p, const char *end) {
+  if ((size_t)(end - p) <= WINDOW) return end;
+  const char *last = memrchr(p, '\n', WINDOW);
+  if (!last) last = memrchr(p, '\r', WINDOW);
+  return (last ? last : line_end(p + WINDOW, end)) + 1;
+}
+
+/* Cuts the scratch memory into the lists of a window. */
+static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error *err) {
+  enum { BIT_LISTS = 5, LISTS = 7 };
+  const size_t words = fw_bit_words(window->length + FW_KERN_PAD) + 1;
+  const size_t each = window->length + 2 * FW_KERN_PAD;
+  void *memory = chunk->scratch;
+  furrow_status status =
+      fw_grow(&memory, &chunk->scratch_capacity, BIT_LISTS * words + LISTS * (each / 2 + 1), sizeof(uint64_t), err);
+  chunk->scratch = memory;
+  if (status != FURROW_OK) return status;
+  uint64_t *bits = chunk->scratch;
+  uint32_t *next = (uint32_t *)(bits + BIT_LISTS * words);
+  window->marks.extras = bits;
+  window->marks.ends = bits + words;
+  for (size_t i = 0; i < 3; i++) window->bits[i] = bits + (2 + i) * words;
+  window->marks.places = next + FW_KERN_PAD;
+  window->fields = next + each;
+  window->indices = next + 2 * each;
+  window->values = next + 3 * each;
+  window->refused = next + 4 * each;
+  window->row_line = next + 5 * each;
+  window->row_mark = next + 6 * each;
+  window->marked = true;
+  return FURROW_OK;
+}
+
+furrow_status fw_chunk_window(fw_chunk *chunk, unsigned char upto, char extra, fw_window *window, furrow_error *err) {
+  const char *end = chunk->text.lines + chunk->text.length;
+  const char *begin = window->lines ? window->lines + window->length : chunk->text.lines + chunk->head;
+  if (begin == end) return FURROW_END;
+  *window = (fw_window){.lines = begin, .length = (size_t)(window_end(begin, end) - begin)};
+  if (window->length >= FW_TOKEN_TEXT) return FURROW_OK;
+  furrow_status status = make_lists(chunk, window, err);
+  if (status != FURROW_OK) return status;
+  fw_kern_table()->find_marks(begin, window->length, upto, extra, &window->marks);
+  furrow_container *out = chunk->out;
+  const size_t most = window->marks.count;
+  return fw_container_reserve(out, out->rows + most, out->features + most, chunk->format->columns, err);
+}
+
+static void note_bad_row(fw_chunk_stats *stats, const furrow_error *error) {
+  if (stats->bad_rows++ == 0) stats->first_bad = *error;
+}
+
+furrow_status fw_chunk_line(fw_chunk *chunk, const char *line, const char **next, furrow_error *err) {
+  const char *end = chunk->text.lines + chunk->text.length;
+  const char *stop = line_end(line, end);
+  *next = stop + 1 + (stop[0] == '\r' && stop + 1 < end && stop[1] == '\n');
+  const char *begin = line;
+  if (stop - begin >= 3 && memcmp(begin, "\xef\xbb\xbf", 3) == 0) begin += 3; /* a UTF-8 byte order mark */
+  if (begin == stop) return FURROW_OK;
+  furrow_rowbuilder row = {.out = chunk->out,
+                           .stats = &chunk->stats,
+                           .line = line,
+                           .line_offset = chunk->text.offset + (uint64_t)(line - chunk->text.lines)};
+  furrow_error error = {.status = FURROW_OK};
+  const uint64_t ignored = chunk->stats.ignored;
+  furrow_status status = chunk->format->public.parse_line(chunk->state, begin, (size_t)(stop - begin), &row, &error);
+  if (status == FURROW_OK && row.touched) status = fw_rowbuilder_commit(&row, &error);
+  if (status == FURROW_OK) return FURROW_OK;
+  if (error.column > 0 && begin > line) error.column += (uint64_t)(begin - line);
+  error.status = status;
+  error.offset = row.line_offset;
+  chunk->stats.ignored = ignored; /* what the bad row held is not counted twice */
+  if (chunk->on_bad == FURROW_ON_BAD_SKIP && (status == FURROW_E_PARSE || status == FURROW_E_RANGE)) {
+    note_bad_row(&chunk->stats, &error);
+    return FURROW_OK;
+  }
+  if (err) *err = error;
+  return status;
+}
+
+static furrow_status parse_lines(fw_chunk *chunk, furrow_error *err) {
+  const char *line = chunk->text.lines + chunk->head;
+  const char *end = chunk->text.lines + chunk->text.length;
+  while (line < end) {
+    furrow_status status = fw_chunk_line(chunk, line, &line, err);
+    if (status != FURROW_OK) return status;
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_chunk_parse(fw_chunk *chunk, furrow_error *err) {
+  const fw_format *format = chunk->format;
+  furrow_container_clear(chunk->out);
+  chunk->stats.bad_rows = chunk->stats.ignored = 0;
+  chunk->head = 0;
+  chunk->irregular = false;
+  furrow_status status = fw_container_reserve(chunk->out, 1, 1, format->columns, err);
+  if (status == FURROW_OK && format->skip_head && chunk->text.offset == 0 && chunk->text.length > 0)
+    status = format->skip_head(chunk->state, chunk->text.lines, chunk->text.length, &chunk->head, err);
+  if (status != FURROW_OK) return status;
+  return format->parse_chunk ? format->parse_chunk(chunk->state, chunk, err) : parse_lines(chunk, err);
+}

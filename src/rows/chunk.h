@@ -1,0 +1,60 @@
+/* rows/chunk.h: a piece of text on its way to becoming a block. */
+#ifndef FW_ROWS_CHUNK_H
+#define FW_ROWS_CHUNK_H
+
+#include "io/split.h"
+#include "kern/kern.h"
+#include "rows/container.h"
+
+struct fw_format;
+
+/* What parsing one chunk gave beside its rows. */
+typedef struct fw_chunk_stats {
+  uint64_t bad_rows, ignored;
+  furrow_error first_bad, first_ignored; /* offset (of the line) and column are set, file and line not yet */
+} fw_chunk_stats;
+
+typedef struct fw_chunk {
+  const struct fw_format *format;
+  const void *state; /* of the format */
+  furrow_on_bad on_bad;
+  fw_text text;
+  size_t head; /* bytes at the start of the text that are no rows */
+  furrow_container *out;
+  fw_chunk_stats stats;
+  uint64_t *scratch; /* lists of the window */
+  bool irregular;    /* this text is not as regular as the fastest way wants it */
+  size_t scratch_capacity;
+} fw_chunk;
+
+/* Parses chunk->text into chunk->out, which it clears first. An error has the offset of its line and the column set. */
+furrow_status fw_chunk_parse(fw_chunk *chunk, furrow_error *err) __attribute__((warn_unused_result));
+/* Frees everything. */
+void fw_chunk_clear(fw_chunk *chunk);
+
+/* ---- For parse_chunk ------------------------------------------------------------------------------------ */
+
+/* Some whole lines of the chunk and their marks. The last byte is a LF or CR, which is a mark always, so a reader that
+ * stops at line ends never runs out of them. The lists have room for as many elements as there are marks. */
+typedef struct fw_window {
+  const char *lines;
+  size_t length;
+  bool marked; /* else it is a line too long for this: read it with fw_chunk_line */
+  fw_marks marks;
+  uint64_t *bits[3];                   /* for choices among the marks */
+  fw_token *fields, *indices, *values; /* tokens of the features of a batch */
+  uint32_t *refused;
+  uint32_t *row_line, *row_mark; /* where a row's line starts, and its first mark */
+} fw_window;
+
+/* Moves to the next window (the first, if window->lines is NULL): FURROW_OK, FURROW_END or an error. Marks are the
+ * bytes <= upto and `extra`. chunk->out has room for as many more rows and features as the window has marks. */
+furrow_status fw_chunk_window(fw_chunk *chunk, unsigned char upto, char extra, fw_window *window, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* Reads the line that starts at `line` with the format's parse_line; *next is where the next line starts. A bad row is
+ * an error or is counted, as the chunk was told. */
+furrow_status fw_chunk_line(fw_chunk *chunk, const char *line, const char **next, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+#endif

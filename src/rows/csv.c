@@ -1,0 +1,407 @@
+/* rows/csv.c: csv and dense, line by line: the definition of these formats (docs/formats/rows.md). */
+#include "rows/csv.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/number_in.h"
+#include "rows/rowbuilder.h"
+
+/* ---- Cells ---------------------------------------------------------------------------------------------- */
+
+static bool is_padding(const fw_csv *csv, char c) {
+  return fw_is_blank(c) && c != csv->delimiter;
+}
+
+static const char *skip_padding(const fw_csv *csv, const char *p, const char *end) {
+  while (p < end && (csv->dense ? fw_is_blank(*p) : is_padding(csv, *p))) p++;
+  return p;
+}
+
+static const char *next_after(const fw_csv *csv, const char *delimiter, const char *end) {
+  if (csv->dense)
+    delimiter = skip_padding(csv, delimiter, end);
+  else if (delimiter < end)
+    delimiter++;
+  return delimiter < end ? delimiter : NULL;
+}
+
+static bool quoted_cell(const fw_csv *csv, const char **p, const char *end, fw_cell *cell) {
+  const char *q = *p + 1;
+  cell->quoted = true;
+  cell->begin = *p;
+  while ((q = q < end ? memchr(q, '"', (size_t)(end - q)) : NULL) != NULL && q + 1 < end && q[1] == '"')
+    q += 2; /* "" is a quote inside */
+  if (!q) return false;
+  const char *after = skip_padding(csv, q + 1, end);
+  if (after < end && *after != csv->delimiter) return false;
+  cell->begin++;
+  cell->end = q;
+  *p = next_after(csv, after, end);
+  return true;
+}
+
+bool fw_csv_next_cell(const fw_csv *csv, const char **p, const char *end, fw_cell *cell) {
+  const char *begin = skip_padding(csv, *p, end);
+  cell->quoted = false;
+  cell->begin = begin;
+  if (!csv->dense && begin < end && *begin == '"') {
+    *p = begin;
+    return quoted_cell(csv, p, end, cell);
+  }
+  const char *stop = begin;
+  while (stop < end && (csv->dense ? !fw_is_blank(*stop) : *stop != csv->delimiter)) stop++;
+  *p = next_after(csv, stop, end);
+  while (stop > begin && is_padding(csv, stop[-1])) stop--;
+  cell->end = stop;
+  return true;
+}
+
+/* Words that stand for a value that is not there. */
+static bool is_missing(const fw_cell *cell) {
+  static const char *const words[] = {"na",      "n/a", "#n/a", "null", "none", "nil",
+                                      "missing", "?",   "-",    "--",   ".",    "\\n"};
+  const size_t n = (size_t)(cell->end - cell->begin);
+  if (n == 0) return true;
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    if (strlen(words[i]) == n && strncasecmp(cell->begin, words[i], n) == 0) return true;
+  return false;
+}
+
+static bool is_letter(char c) {
+  return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+/* Whether a number starts the cell; nan and inf only if they are all of it. */
+static bool starts_with_number(const fw_cell *cell) {
+  float value;
+  const char *after = fw_read_f32(cell->begin, cell->end, &value);
+  return after && (after == cell->end || !is_letter(after[-1]));
+}
+
+/* e5 has no digit before its exponent; dmlc-core reads it as 0 times 10^5. */
+static bool is_bare_exponent(const fw_cell *cell) {
+  const char *p = cell->begin;
+  int64_t value;
+  bool overflow;
+  return p < cell->end && (*p | 0x20) == 'e' && fw_read_i64(p + 1, cell->end, &value, &overflow) == cell->end;
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
+
+typedef struct scan {
+  const fw_csv *csv;
+  const char *line, *end;
+  furrow_rowbuilder *row;
+  furrow_error *err;
+} scan;
+
+static furrow_status blame(const scan *s, furrow_status status, const fw_cell *cell, const char *message) {
+  return fw_fail_at(s->err, status, s->line, cell->begin, cell->end, message);
+}
+
+/* What may follow a number in its cell: nothing that could be part of one. */
+static bool is_part_of_number(const char *after, furrow_value_type type) {
+  if ((*after | 0x20) == 'x') return after[-1] == '0';
+  return type != FURROW_VALUE_F32 && (*after == '.' || (*after | 0x20) == 'e');
+}
+
+/* The number of a cell. *missing: there is none, and the cell says so. */
+static furrow_status read_cell(const scan *s, const fw_cell *cell, furrow_value_type type, fw_number *number,
+                               bool *missing) {
+  *missing = !s->csv->dense && is_missing(cell);
+  if (*missing) return FURROW_OK;
+  if (!starts_with_number(cell)) {
+    if (s->csv->dense || !is_bare_exponent(cell)) return blame(s, FURROW_E_PARSE, cell, "not a number");
+    fw_rowbuilder_ignore(s->row, cell->begin, cell->end, "an exponent without digits before it was taken for 0");
+    *number = (fw_number){0};
+    return FURROW_OK;
+  }
+  const char *after = NULL;
+  furrow_status status = fw_read_number(type, s->line, cell->begin, cell->end, number, &after, s->err);
+  if (status != FURROW_OK)
+    return blame(s, status, cell, status == FURROW_E_RANGE ? "the integer does not fit" : "not an integer");
+  if (after == cell->end) return FURROW_OK;
+  if (s->csv->dense || cell->quoted || is_part_of_number(after, type))
+    return blame(s, FURROW_E_PARSE, cell, type == FURROW_VALUE_F32 ? "not a number" : "not an integer");
+  fw_rowbuilder_ignore(s->row, after, cell->end, "text after a number was passed over");
+  return FURROW_OK;
+}
+
+static furrow_status take_label(const scan *s, const fw_cell *cell) {
+  fw_number label;
+  bool missing;
+  furrow_status status = read_cell(s, cell, s->row->out->value_type, &label, &missing);
+  if (status != FURROW_OK) return blame(s, status, cell, "the label is not a number");
+  if (missing) return blame(s, FURROW_E_PARSE, cell, "the label is missing");
+  return fw_rowbuilder_set_label(s->row, label, s->err);
+}
+
+/* A weight that is missing or NaN is no weight: 1. */
+static furrow_status take_weight(const scan *s, const fw_cell *cell) {
+  fw_number weight;
+  bool missing;
+  furrow_status status = read_cell(s, cell, FURROW_VALUE_F32, &weight, &missing);
+  if (status != FURROW_OK || missing || weight.f32 != weight.f32) return status;
+  return furrow_rowbuilder_weight(s->row, weight.f32, s->err);
+}
+
+static furrow_status take_feature(const scan *s, const fw_cell *cell, uint64_t index) {
+  fw_number value;
+  bool missing;
+  furrow_status status = read_cell(s, cell, s->row->out->value_type, &value, &missing);
+  if (status != FURROW_OK || missing) return status;
+  return fw_rowbuilder_add(s->row, NULL, index, &value, s->err);
+}
+
+static bool is_comment_or_blank(const fw_csv *csv, const char *line, const char *end) {
+  return *line == '#' || skip_padding(csv, line, end) == end;
+}
+
+static furrow_status parse_line(const void *state, const char *line, size_t length, furrow_rowbuilder *row,
+                                furrow_error *err) {
+  scan s = {.csv = state, .line = line, .end = line + length, .row = row, .err = err};
+  if (is_comment_or_blank(s.csv, line, s.end)) return FURROW_OK;
+  uint64_t index = 0;
+  fw_cell cell;
+  size_t column = 0;
+  const uint64_t ignored = row->stats->ignored;
+  row->touched = true;
+  for (const char *p = line; p; column++) {
+    if (!fw_csv_next_cell(s.csv, &p, s.end, &cell)) {
+      cell.end = s.end;
+      return blame(&s, FURROW_E_PARSE, &cell, "a quote is not closed, or text follows it");
+    }
+    furrow_status status = column == s.csv->label_column    ? take_label(&s, &cell)
+                           : column == s.csv->weight_column ? take_weight(&s, &cell)
+                                                            : take_feature(&s, &cell, index++);
+    if (status != FURROW_OK) return status;
+  }
+  if (column == 1 && row->stats->ignored > ignored && !memchr(line, s.csv->delimiter, length)) {
+    char message[64];
+    snprintf(message, sizeof message, "the line has no delimiter '%c'", s.csv->delimiter);
+    return blame(&s, FURROW_E_PARSE, &cell, message);
+  }
+  return FURROW_OK;
+}
+
+/* ---- Header --------------------------------------------------------------------------------------------- */
+
+/* The first line of text that is neither blank nor a comment; false if there is none. */
+static bool first_line(const fw_csv *csv, const char *text, size_t length, const char **line, const char **line_end) {
+  const char *end = text + length;
+  const char *p = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text;
+  while (p < end) {
+    const char *stop = p;
+    while (stop < end && !fw_is_line_end(*stop)) stop++;
+    if (stop > p && !is_comment_or_blank(csv, p, stop)) {
+      *line = p;
+      *line_end = stop;
+      return true;
+    }
+    p = stop + 1;
+  }
+  return false;
+}
+
+/* Names, and not one number: such a line is a header. */
+static bool looks_like_header(const fw_csv *csv, const char *line, const char *end) {
+  bool text = false;
+  fw_cell cell;
+  for (const char *p = line; p;) {
+    if (!fw_csv_next_cell(csv, &p, end, &cell) || starts_with_number(&cell)) return false;
+    text |= !is_missing(&cell);
+  }
+  return text;
+}
+
+static bool has_header(const fw_csv *csv, const char *line, const char *end) {
+  return csv->header == FW_CSV_HEADER_YES || (csv->header == FW_CSV_HEADER_AUTO && looks_like_header(csv, line, end));
+}
+
+static furrow_status keep_names(fw_csv *csv, const char *line, const char *end, furrow_error *err) {
+  size_t capacity = 0;
+  fw_cell cell;
+  for (const char *p = line; p;) {
+    if (!fw_csv_next_cell(csv, &p, end, &cell)) break; /* the head may end inside a quoted name */
+    void *memory = csv->names;
+    furrow_status status = fw_grow(&memory, &capacity, csv->nnames + 1, sizeof(char *), err);
+    csv->names = memory;
+    if (status == FURROW_OK)
+      status = fw_strndup(&csv->names[csv->nnames], cell.begin, (size_t)(cell.end - cell.begin), err);
+    if (status != FURROW_OK) return status;
+    csv->nnames++;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status find_column(const fw_csv *csv, const char *argument, const char *name, size_t *column,
+                                 furrow_error *err) {
+  if (!name) return FURROW_OK;
+  for (size_t i = 0; i < csv->nnames; i++) {
+    if (strcmp(csv->names[i], name) != 0) continue;
+    *column = i;
+    return FURROW_OK;
+  }
+  furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "%s is neither a number nor the name of a column%s", argument,
+                                 csv->nnames ? "" : ": there is no header");
+  fw_error_set_token(err, name, strlen(name));
+  return status;
+}
+
+static furrow_status check_columns(const fw_csv *csv, furrow_error *err) {
+  if (csv->label_column != FW_CSV_NO_COLUMN && csv->label_column == csv->weight_column)
+    return fw_fail(err, FURROW_E_ARGUMENT, "label_column and weight_column are the same column");
+  return FURROW_OK;
+}
+
+static furrow_status look(void *state, const char *head, size_t size, furrow_error *err) {
+  fw_csv *csv = state;
+  if (size == 0) return fw_fail(err, FURROW_E_FORMAT, "the csv is empty: it has no columns");
+  const char *line, *end;
+  furrow_status status = FURROW_OK;
+  if (first_line(csv, head, size, &line, &end) && has_header(csv, line, end)) status = keep_names(csv, line, end, err);
+  if (status == FURROW_OK) status = find_column(csv, "label_column", csv->label_name, &csv->label_column, err);
+  if (status == FURROW_OK) status = find_column(csv, "weight_column", csv->weight_name, &csv->weight_column, err);
+  return status == FURROW_OK ? check_columns(csv, err) : status;
+}
+
+/* The columns of every file must be those of the first one. */
+static furrow_status compare_header(const fw_csv *csv, const char *text, const char *line, const char *end,
+                                    furrow_error *err) {
+  fw_cell cell;
+  size_t i = 0;
+  for (const char *p = line; p && i < csv->nnames; i++) {
+    if (!fw_csv_next_cell(csv, &p, end, &cell)) return FURROW_OK;
+    const size_t n = (size_t)(cell.end - cell.begin);
+    if (strlen(csv->names[i]) == n && memcmp(csv->names[i], cell.begin, n) == 0) continue;
+    furrow_status status =
+        fw_fail_at(err, FURROW_E_PARSE, line, cell.begin, cell.end, "the header differs from that of the first file");
+    if (err) err->offset = (uint64_t)(line - text);
+    return status;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status skip_head(const void *state, const char *text, size_t length, size_t *skip, furrow_error *err) {
+  const fw_csv *csv = state;
+  const char *line, *end;
+  *skip = 0;
+  if (!first_line(csv, text, length, &line, &end) || !has_header(csv, line, end)) return FURROW_OK;
+  *skip = (size_t)(end - text) + (end < text + length);
+  return compare_header(csv, text, line, end, err);
+}
+
+static bool is_feature_column(const fw_csv *csv, size_t column) {
+  return column != csv->label_column && column != csv->weight_column;
+}
+
+static size_t column_count(const void *state) {
+  const fw_csv *csv = state;
+  size_t count = 0;
+  for (size_t i = 0; i < csv->nnames; i++) count += is_feature_column(csv, i);
+  return count;
+}
+
+static const char *column_name(const void *state, size_t column) {
+  const fw_csv *csv = state;
+  for (size_t i = 0; i < csv->nnames; i++)
+    if (is_feature_column(csv, i) && column-- == 0) return csv->names[i];
+  return NULL;
+}
+
+/* ---- The formats ---------------------------------------------------------------------------------------- */
+
+static const furrow_arg csv_args[] = {
+    {"label_column", FURROW_ARG_TEXT, "-1", NULL, "number (from 0) or name of the column of labels; -1: none"},
+    {"weight_column", FURROW_ARG_TEXT, "-1", NULL, "number (from 0) or name of the column of weights; -1: none"},
+    {"delimiter", FURROW_ARG_TEXT, ",", NULL, "the byte between cells; \\t or tab for a tab"},
+    {"header", FURROW_ARG_CHOICE, "auto", "auto|yes|no", "whether each file starts with a line of names"},
+};
+
+/* A column by number, or by a name that the header will resolve. */
+static furrow_status column_arg(const furrow_args *args, const char *argument, size_t *column, char **name,
+                                furrow_error *err) {
+  const char *text = furrow_args_text(args, argument);
+  const char *end = text + strlen(text);
+  int64_t number = 0;
+  bool overflow = false;
+  *column = FW_CSV_NO_COLUMN;
+  if (fw_read_i64(text, end, &number, &overflow) != end) return fw_strndup(name, text, strlen(text), err);
+  if (overflow) return fw_fail(err, FURROW_E_ARGUMENT, "%s is out of range", argument);
+  if (number >= 0) *column = (size_t)number;
+  return FURROW_OK;
+}
+
+static furrow_status delimiter_arg(const furrow_args *args, char *delimiter, furrow_error *err) {
+  const char *text = furrow_args_text(args, "delimiter");
+  if (strcmp(text, "\\t") == 0 || strcmp(text, "tab") == 0) text = "\t";
+  if (strlen(text) != 1 || fw_is_digit(*text) || strchr("+-.eE\"#\r\n", *text)) {
+    furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "delimiter must be one byte that no number holds");
+    fw_error_set_token(err, text, strlen(text));
+    return status;
+  }
+  *delimiter = *text;
+  return FURROW_OK;
+}
+
+static void close_csv(void *state) {
+  fw_csv *csv = state;
+  if (!csv) return;
+  for (size_t i = 0; i < csv->nnames; i++) fw_free(csv->names[i]);
+  fw_free(csv->names);
+  fw_free(csv->label_name);
+  fw_free(csv->weight_name);
+  fw_free(csv);
+}
+
+static furrow_status open_csv(const furrow_args *args, void **state, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_csv), err);
+  if (status != FURROW_OK) return status;
+  fw_csv *csv = memory;
+  const char *header = furrow_args_text(args, "header");
+  csv->header = *header == 'y' ? FW_CSV_HEADER_YES : *header == 'n' ? FW_CSV_HEADER_NO : FW_CSV_HEADER_AUTO;
+  status = delimiter_arg(args, &csv->delimiter, err);
+  if (status == FURROW_OK) status = column_arg(args, "label_column", &csv->label_column, &csv->label_name, err);
+  if (status == FURROW_OK) status = column_arg(args, "weight_column", &csv->weight_column, &csv->weight_name, err);
+  if (status == FURROW_OK)
+    *state = csv;
+  else
+    close_csv(csv);
+  return status;
+}
+
+static furrow_status open_dense(const furrow_args *args, void **state, furrow_error *err) {
+  (void)args;
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_csv), err);
+  if (status != FURROW_OK) return status;
+  *(fw_csv *)memory = (fw_csv){.dense = true,
+                               .delimiter = ' ',
+                               .header = FW_CSV_HEADER_NO,
+                               .label_column = 0,
+                               .weight_column = FW_CSV_NO_COLUMN};
+  *state = memory;
+  return FURROW_OK;
+}
+
+const fw_format fw_format_csv = {
+    .public = {"csv", "cells of numbers between delimiters", csv_args, 4, open_csv, parse_line, close_csv},
+    .parse_chunk = fw_csv_chunk,
+    .look = look,
+    .skip_head = skip_head,
+    .columns = FW_COLUMN_LABEL | FW_COLUMN_WEIGHT | FW_COLUMN_QID | FW_COLUMN_VALUE,
+    .column_name = column_name,
+    .column_count = column_count,
+};
+
+const fw_format fw_format_dense = {
+    .public = {"dense", "label value value … between blanks (Angel's dense text)", NULL, 0, open_dense, parse_line,
+               close_csv},
+    .parse_chunk = fw_csv_chunk,
+    .columns = FW_COLUMN_LABEL | FW_COLUMN_WEIGHT | FW_COLUMN_QID | FW_COLUMN_VALUE,
+};

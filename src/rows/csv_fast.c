@@ -1,0 +1,153 @@
+/* rows/csv_fast.c: csv and dense at memory speed: lines of plain numbers and empty cells.
+ *
+ * Marks are the delimiters and line ends (and all control bytes, so nothing odd slips through). */
+#include <string.h>
+
+#include "base/number_in.h"
+#include "rows/batch.h"
+#include "rows/csv.h"
+#include "rows/rowbuilder.h"
+
+/* A batch that knows its format. */
+typedef struct csv_batch {
+  fw_batch batch; /* first, so that a pointer to it is one to all */
+  const fw_csv *csv;
+} csv_batch;
+
+static inline bool is_delimiter(const fw_csv *csv, char c) {
+  return c == csv->delimiter || (csv->dense && c == '\t');
+}
+
+static inline void put_index(furrow_index_type type, void *column, size_t i, uint64_t index) {
+  if (type == FURROW_INDEX_U32)
+    ((uint32_t *)column)[i] = (uint32_t)index;
+  else
+    ((uint64_t *)column)[i] = index;
+}
+
+/* The cell here is that of the label or the weight. */
+static bool read_special(const fw_walk *w, csv_batch *b, size_t column) {
+  furrow_container *out = b->batch.chunk->out;
+  const char *begin = w->text + w->at;
+  const char *end = w->text + fw_walk_stop(w);
+  if (column == b->csv->label_column) return fw_store_number(out->value_type, begin, end, out->label, out->rows);
+  float *weight = &out->weight[out->rows];
+  if (fw_read_f32(begin, end, weight) != end || *weight != *weight) return false;
+  if (b->batch.first_weight == SIZE_MAX) b->batch.first_weight = out->rows;
+  return true;
+}
+
+static fw_row_outcome walk_row(fw_walk *walk, fw_batch *batch) {
+  csv_batch *b = (csv_batch *)batch;
+  const fw_csv *csv = b->csv;
+  furrow_container *out = batch->chunk->out;
+  const bool label = csv->label_column != FW_CSV_NO_COLUMN;
+  if (out->rows > 0 && out->has_label != label) return FW_ROW_ODD;
+  fw_walk w = *walk;
+  fw_token *values = batch->window->values;
+  size_t i = fw_batch_size(batch);
+  size_t column = 0;
+  uint64_t index = 0;
+  out->weight[out->rows] = 1;
+  out->qid[out->rows] = 0;
+  for (;;) {
+    if (column == csv->label_column || column == csv->weight_column) {
+      if (!read_special(&w, b, column)) return FW_ROW_ODD;
+    } else {
+      values[i] = fw_walk_token(&w);
+      put_index(out->index_type, out->index, batch->features + i, index++);
+      i += fw_walk_stop(&w) > w.at; /* an empty cell is a missing feature */
+      if (csv->dense && fw_walk_stop(&w) == w.at) return FW_ROW_ODD;
+    }
+    column++;
+    if (!is_delimiter(csv, fw_walk_stop_char(&w))) break;
+    fw_walk_skip(&w);
+    if (fw_walk_stop(&w) == w.at && fw_is_line_end(fw_walk_stop_char(&w))) break; /* the last delimiter ends the row */
+  }
+  if (!fw_is_line_end(fw_walk_stop_char(&w)) || (label && column <= csv->label_column)) return FW_ROW_ODD;
+  *walk = w;
+  out->has_label = label;
+  out->features = batch->features + i;
+  out->rows++;
+  out->offset[out->rows] = out->features;
+  return FW_ROW_TAKEN;
+}
+
+/* ---- Whole windows -------------------------------------------------------------------------------------- */
+
+static void clear_bit(uint64_t *bits, size_t i) {
+  bits[i / 64] &= ~(1ull << i % 64);
+}
+
+/* Indices 0 … n-1 for the features that are coming; a row of as many features before them has the same. */
+static void number_features(furrow_container *out, size_t n, bool as_before) {
+  const size_t size = furrow_index_size(out->index_type);
+  char *here = (char *)out->index + out->features * size;
+  if (as_before)
+    memcpy(here, here - n * size, n * size);
+  else
+    for (size_t i = 0; i < n; i++) put_index(out->index_type, here, i, i);
+}
+
+/* The row whose cells end at marks first … last: label and weight are read, the other cells are features. */
+static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before) {
+  fw_batch *batch = &b->batch;
+  const fw_window *window = batch->window;
+  const uint32_t *places = window->marks.places;
+  const uint32_t line = first == 0 ? 0 : places[first - 1] + 1;
+  size_t features = (size_t)last - first + 1;
+  const size_t specials[2] = {b->csv->label_column, b->csv->weight_column};
+  furrow_container *out = batch->chunk->out;
+  out->weight[out->rows] = 1;
+  for (size_t i = 0; i < 2; i++) {
+    if (specials[i] == FW_CSV_NO_COLUMN) continue;
+    if (specials[i] > last - first) return false;
+    const uint32_t mark = first + (uint32_t)specials[i];
+    const fw_walk at = {
+        .text = window->lines, .marks = places, .mark = mark, .at = mark == 0 ? 0 : places[mark - 1] + 1};
+    if (!read_special(&at, b, specials[i])) return false;
+    clear_bit(window->bits[0], mark);
+    features--;
+  }
+  const float weight = out->weight[out->rows];
+  number_features(out, features, as_before);
+  fw_batch_add_row(batch, line, first, features);
+  out->weight[out->rows - 1] = weight;
+  return true;
+}
+
+static bool take_window(fw_batch *batch) {
+  csv_batch *b = (csv_batch *)batch;
+  const fw_window *window = batch->window;
+  furrow_container *out = batch->chunk->out;
+  const bool label = b->csv->label_column != FW_CSV_NO_COLUMN;
+  if (out->rows > 0 && out->has_label != label) return false;
+  memset(window->bits[0], 0xff, fw_bit_words(window->marks.count) * sizeof(uint64_t));
+  const size_t rows = out->rows;
+  const size_t features = out->features;
+  uint32_t first = 0;
+  uint32_t cells = 0; /* of the row before */
+  for (size_t i = 0; i < fw_bit_words(window->marks.count); i++) {
+    for (uint64_t ends = window->marks.ends[i]; ends; ends &= ends - 1) {
+      const uint32_t last = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(ends);
+      if (!add_row(b, first, last, last - first + 1 == cells)) {
+        out->rows = rows;
+        out->features = features;
+        batch->first_weight = SIZE_MAX;
+        return false;
+      }
+      cells = last - first + 1;
+      first = last + 1;
+    }
+  }
+  out->has_label = label;
+  (void)fw_kern_table()->pick_tokens(window->marks.places, window->bits[0], window->marks.count, window->values);
+  return true;
+}
+
+furrow_status fw_csv_chunk(const void *state, fw_chunk *chunk, furrow_error *err) {
+  const fw_csv *csv = state;
+  fw_window window = {0};
+  csv_batch b = {.batch = {.chunk = chunk, .window = &window, .values = true}, .csv = csv};
+  return fw_batch_chunk(&b.batch, csv->dense ? ' ' : 0x1f, csv->delimiter, take_window, walk_row, err);
+}

@@ -1,0 +1,51 @@
+/* rows/format.h: text formats from the inside.
+ *
+ * A format reads one line at a time (furrow_format.parse_line): that function is the definition of the format, exact
+ * and loud. A built-in format may add parse_chunk, which reads whole chunks of lines that are written the usual way at
+ * memory speed and hands every line that is not to parse_line (fw_chunk_line). Both must give the same rows: tests
+ * compare them. */
+#ifndef FW_ROWS_FORMAT_H
+#define FW_ROWS_FORMAT_H
+
+#include "furrow/rows.h"
+#include "io/uri.h"
+#include "rows/chunk.h"
+
+typedef struct fw_format {
+  furrow_format public;
+  /* Appends the rows of chunk->text to chunk->out. NULL: line by line. */
+  furrow_status (*parse_chunk)(const void *state, fw_chunk *chunk, furrow_error *err);
+  /* Looks at the first bytes of the data set before anything is parsed (none: it is empty). May be NULL. */
+  furrow_status (*look)(void *state, const char *head, size_t size, furrow_error *err);
+  /* How many bytes at the start of a file are no rows (a csv header). May be NULL. */
+  furrow_status (*skip_head)(const void *state, const char *text, size_t length, size_t *skip, furrow_error *err);
+  /* Formats with indexing_mode: what to subtract from every index (and field). NULL: there is no such thing. */
+  void (*set_base)(void *state, uint32_t base);
+  /* Columns that parse_chunk fills beside offset and index (FW_COLUMN_…). */
+  unsigned columns;
+  /* Names of the feature columns. May be NULL. */
+  const char *(*column_name)(const void *state, size_t column);
+  size_t (*column_count)(const void *state);
+} fw_format;
+
+/* The built-in formats. */
+extern const fw_format fw_format_libsvm, fw_format_libfm, fw_format_libffm, fw_format_csv, fw_format_dummy,
+    fw_format_dense;
+
+/* The format with that name, NULL if there is none; *format is a copy, for a registered one with only .public set. */
+bool fw_format_find(const char *name, fw_format *format);
+/* "libsvm, libfm, …": for messages. */
+void fw_format_names(char *text, size_t size);
+
+/* Checks given arguments (key, value pairs; __x__ keys and `format` are passed over) against what a format declares. */
+furrow_status fw_args_create(furrow_args **args, const furrow_format *format, const fw_uri *uri, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_args_free(furrow_args *args);
+
+/* Which format the first bytes of a data set are in (whole: they are all of it); writes why into reason. A csv's
+ * delimiter, if it is no comma, is added to the arguments of the URI. */
+const char *fw_sniff_format(const char *head, size_t size, bool whole, fw_uri *uri, char *reason, size_t reason_size);
+/* E_FORMAT when the head is no text: UTF-16, a known binary kind, too many control bytes. */
+furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,524 @@
+/* rows/parser.c: from a URI to blocks, over any number of threads.
+ *
+ * The text comes in numbered pieces (io/split.h). A thread takes the next number, reads that piece and parses it into
+ * the slot of that number; the caller takes the slots in order. So the blocks and their order are the same for any
+ * number of threads, reading overlaps parsing, memory is that of the slots, and the block that the caller holds is the
+ * container that a thread filled. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "io/uri.h"
+#include "kern/kern.h"
+#include "rows/format.h"
+
+#define DEFAULT_CHUNK ((size_t)512 << 10)
+#define DEFAULT_MAX_LINE ((size_t)1 << 30)
+#define MAX_THREADS 1024
+#define HEAD_BYTES (64 << 10)
+
+typedef struct slot {
+  fw_chunk chunk;
+  furrow_status status;
+  furrow_error error;
+  uint64_t lines; /* of the text, where lines are numbered by counting */
+  bool ready;     /* under the parser's lock */
+} slot;
+
+typedef enum base_state { BASE_KNOWN, BASE_TO_BE_FOUND } base_state;
+
+struct furrow_parser {
+  furrow_parser_params params;
+  char *uri_text;
+  fw_uri uri;
+  fw_fileset set;
+  fw_split *split;
+  fw_format format;
+  furrow_args *args;
+  void *state; /* of the format */
+  char reason[128];
+  base_state base_state;
+  uint32_t base;
+
+  pthread_mutex_t lock; /* of what follows, up to the threads */
+  pthread_cond_t slot_freed, slot_ready;
+  size_t free_slots;
+  bool stop;
+  pthread_mutex_t source; /* of claiming; taken before lock */
+  uint64_t claimed;       /* number of the next piece; changed under both */
+  bool ended;             /* no piece will be claimed any more */
+  fw_pool *pool;          /* NULL: the caller's thread does it all */
+  bool started;
+  slot *slots;
+  size_t nslots;
+
+  /* the caller's side */
+  uint64_t taken; /* number of the next piece to hand out */
+  slot *held;     /* whose block the caller has */
+  furrow_rowblock block;
+  furrow_status final; /* not OK: what every next answers */
+  furrow_error final_error;
+  furrow_parser_stats stats;
+  size_t numbered_file;
+  uint64_t numbered_lines; /* of numbered_file, in the pieces before */
+  bool label_known, has_label;
+};
+
+/* ---- Opening -------------------------------------------------------------------------------------------- */
+
+void furrow_parser_params_init(furrow_parser_params *params) {
+  *params = (furrow_parser_params){.format = "auto", .nparts = 1};
+}
+
+static furrow_status check_params(furrow_parser_params *p, furrow_error *err) {
+  if (!p->format) p->format = "auto";
+  if (p->nparts == 0 || p->part >= p->nparts)
+    return fw_fail(err, FURROW_E_ARGUMENT, "part %u of %u: there is no such part", p->part, p->nparts);
+  if (furrow_index_size(p->index_type) == 0) return fw_fail(err, FURROW_E_ARGUMENT, "index_type is none");
+  if (furrow_value_size(p->value_type) == 0) return fw_fail(err, FURROW_E_ARGUMENT, "value_type is none");
+  if (p->on_bad != FURROW_ON_BAD_ERROR && p->on_bad != FURROW_ON_BAD_SKIP)
+    return fw_fail(err, FURROW_E_ARGUMENT, "on_bad is neither error nor skip");
+  if (p->threads > MAX_THREADS) return fw_fail(err, FURROW_E_ARGUMENT, "threads: at most %d", MAX_THREADS);
+  if (p->threads == 0) p->threads = fw_processor_count();
+  if (p->chunk_bytes == 0) p->chunk_bytes = DEFAULT_CHUNK;
+  if (p->max_line_bytes == 0) p->max_line_bytes = DEFAULT_MAX_LINE;
+  if (p->chunk_bytes > UINT32_MAX / 2 || p->max_line_bytes > UINT32_MAX / 2)
+    return fw_fail(err, FURROW_E_ARGUMENT, "chunk_bytes and max_line_bytes: at most 2 GiB");
+  return FURROW_OK;
+}
+
+/* The format by name, by the URI's argument, or by the look of the data, in this order. */
+static furrow_status choose_format(furrow_parser *p, const char *head, size_t size, bool whole, furrow_error *err) {
+  const char *name = p->params.format;
+  const char *argument = fw_uri_arg_value(&p->uri, "format");
+  snprintf(p->reason, sizeof p->reason, "given");
+  if (strcmp(name, "auto") == 0 && argument && strcmp(argument, "auto") != 0) {
+    name = argument;
+    snprintf(p->reason, sizeof p->reason, "argument format=%s", argument);
+  } else if (strcmp(name, "auto") == 0) {
+    name = fw_sniff_format(head, size, whole, &p->uri, p->reason, sizeof p->reason);
+  } else if (argument && strcmp(argument, name) != 0) {
+    return fw_fail(err, FURROW_E_ARGUMENT, "the URI says format=%s, the caller says %s", argument, name);
+  }
+  if (fw_format_find(name, &p->format)) return FURROW_OK;
+  char names[160];
+  fw_format_names(names, sizeof names);
+  furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "there is no format of that name; there are: auto, %s", names);
+  fw_error_set_token(err, name, strlen(name));
+  return status;
+}
+
+static furrow_status open_format(furrow_parser *p, const char *head, size_t size, furrow_error *err) {
+  furrow_status status = fw_args_create(&p->args, &p->format.public, &p->uri, err);
+  if (status != FURROW_OK) return status;
+  if (p->format.public.open) status = p->format.public.open(p->args, &p->state, err);
+  if (status == FURROW_OK && p->format.look) status = p->format.look(p->state, head, size, err);
+  if (status != FURROW_OK || !p->format.set_base) return status;
+  int64_t mode = furrow_args_int(p->args, "indexing_mode");
+  p->base = mode > 0;
+  p->format.set_base(p->state, p->base);
+  if (mode < 0) p->base_state = BASE_TO_BE_FOUND;
+  return FURROW_OK;
+}
+
+/* Looks at the first bytes: are they text, in which format, what does the format want to know from them? */
+static furrow_status look_at_head(furrow_parser *p, furrow_error *err) {
+  void *head = NULL;
+  size_t got = 0;
+  size_t file = 0;
+  bool whole = true;
+  furrow_status status = fw_alloc(&head, HEAD_BYTES, 1, err);
+  if (status == FURROW_OK) status = fw_split_head(p->split, head, HEAD_BYTES, &got, &file, &whole, err);
+  if (status == FURROW_OK) {
+    status = fw_sniff_text(head, got, err);
+    if (status != FURROW_OK) fw_error_set_file(err, p->set.files[file].path);
+  }
+  if (status == FURROW_OK) status = choose_format(p, head, got, whole, err);
+  if (status == FURROW_OK) {
+    status = open_format(p, head, got, err);
+    if (status != FURROW_OK && err && err->line > 0) fw_error_set_file(err, p->set.files[file].path);
+  }
+  fw_free(head);
+  return status;
+}
+
+/* One slot is with the caller, one is ready for it, one per thread is being filled. */
+static furrow_status make_slots(furrow_parser *p, furrow_error *err) {
+  size_t count = p->params.threads == 1 ? 1 : p->params.threads + 2;
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, count, sizeof(slot), err);
+  if (status != FURROW_OK) return status;
+  p->slots = memory;
+  p->nslots = p->free_slots = count;
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) {
+    fw_chunk *chunk = &p->slots[i].chunk;
+    chunk->format = &p->format;
+    chunk->state = p->state;
+    chunk->on_bad = p->params.on_bad;
+    status = furrow_container_create(&chunk->out, p->params.index_type, p->params.value_type, err);
+  }
+  return status;
+}
+
+furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const furrow_parser_params *params,
+                                 furrow_error *err) {
+  furrow_parser_params given;
+  furrow_parser_params_init(&given);
+  if (params) given = *params;
+  furrow_status status = check_params(&given, err);
+  void *memory;
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(furrow_parser), err);
+  if (status != FURROW_OK) return status;
+  furrow_parser *p = memory;
+  p->params = given;
+  pthread_mutex_init(&p->lock, NULL);
+  pthread_mutex_init(&p->source, NULL);
+  pthread_cond_init(&p->slot_freed, NULL);
+  pthread_cond_init(&p->slot_ready, NULL);
+  status = fw_strndup(&p->uri_text, uri, strlen(uri), err);
+  if (status == FURROW_OK) status = fw_uri_parse(&p->uri, uri, err);
+  if (status == FURROW_OK) status = fw_fileset_open(&p->set, p->uri.paths, p->uri.npaths, err);
+  if (status == FURROW_OK)
+    status = fw_split_open(&p->split, &p->set, given.part, given.nparts, given.chunk_bytes, given.max_line_bytes, err);
+  if (status == FURROW_OK) status = look_at_head(p, err);
+  if (status == FURROW_OK) status = make_slots(p, err);
+  p->params.format = NULL; /* the caller's string */
+  if (status == FURROW_OK)
+    *parser = p;
+  else
+    furrow_parser_close(p);
+  return status;
+}
+
+furrow_status furrow_parser_create(furrow_parser **parser, const char *uri, uint32_t part, uint32_t nparts,
+                                   const char *format, furrow_error *err) {
+  furrow_parser_params params;
+  furrow_parser_params_init(&params);
+  params.part = part;
+  params.nparts = nparts;
+  params.format = format;
+  return furrow_parser_open(parser, uri, &params, err);
+}
+
+/* ---- The threads' side ---------------------------------------------------------------------------------- */
+
+/* Takes the next number and the piece that goes with it. NULL: there is none. */
+static slot *claim_piece(furrow_parser *p) {
+  pthread_mutex_lock(&p->source);
+  slot *s = NULL;
+  if (!p->ended) {
+    s = &p->slots[p->claimed % p->nslots];
+    s->status = fw_split_claim(p->split, &s->chunk.text, &s->error);
+    pthread_mutex_lock(&p->lock);
+    p->ended = s->status != FURROW_OK;
+    if (s->status == FURROW_END)
+      s = NULL;
+    else
+      p->claimed++;
+    pthread_mutex_unlock(&p->lock);
+  }
+  pthread_mutex_unlock(&p->source);
+  return s;
+}
+
+static void fill_slot(furrow_parser *p, slot *s) {
+  fw_chunk *chunk = &s->chunk;
+  furrow_container_clear(chunk->out);
+  if (s->status == FURROW_OK) s->status = fw_split_read(p->split, &chunk->text, &s->error);
+  if (s->status != FURROW_OK) return;
+  if (chunk->text.numbered)
+    s->lines = fw_kern_table()->count_lines(chunk->text.lines, chunk->text.length - chunk->text.line_end_added);
+  s->status = fw_chunk_parse(chunk, &s->error);
+}
+
+/* What each thread of the pool does until the data ends or the caller stops it. */
+static void work(void *context) {
+  furrow_parser *p = context;
+  for (;;) {
+    pthread_mutex_lock(&p->lock);
+    while (p->free_slots == 0 && !p->stop) pthread_cond_wait(&p->slot_freed, &p->lock);
+    bool stop = p->stop;
+    if (!stop) p->free_slots--;
+    pthread_mutex_unlock(&p->lock);
+    if (stop) return;
+    slot *s = claim_piece(p);
+    if (s) fill_slot(p, s);
+    pthread_mutex_lock(&p->lock);
+    if (s)
+      s->ready = true;
+    else
+      p->free_slots++;
+    pthread_cond_signal(&p->slot_ready);
+    pthread_mutex_unlock(&p->lock);
+    if (!s) return;
+  }
+}
+
+static furrow_status start(furrow_parser *p, furrow_error *err) {
+  if (p->started || p->params.threads == 1) return FURROW_OK;
+  furrow_status status = FURROW_OK;
+  if (!p->pool) status = fw_pool_create(&p->pool, p->params.threads, err);
+  for (unsigned i = 0; i < p->params.threads && status == FURROW_OK; i++)
+    status = fw_pool_submit(p->pool, work, p, err);
+  p->started = status == FURROW_OK;
+  return status;
+}
+
+static void stop_threads(furrow_parser *p) {
+  if (!p->pool) return;
+  pthread_mutex_lock(&p->lock);
+  p->stop = true;
+  pthread_cond_broadcast(&p->slot_freed);
+  pthread_mutex_unlock(&p->lock);
+  fw_pool_wait(p->pool);
+  p->stop = false;
+  p->started = false;
+}
+
+void furrow_parser_close(furrow_parser *p) {
+  if (!p) return;
+  stop_threads(p);
+  fw_pool_free(p->pool);
+  for (size_t i = 0; i < p->nslots; i++) fw_chunk_clear(&p->slots[i].chunk);
+  fw_free(p->slots);
+  if (p->format.public.close) p->format.public.close(p->state);
+  fw_args_free(p->args);
+  fw_split_close(p->split);
+  fw_fileset_clear(&p->set);
+  fw_uri_clear(&p->uri);
+  fw_free(p->uri_text);
+  pthread_cond_destroy(&p->slot_ready);
+  pthread_cond_destroy(&p->slot_freed);
+  pthread_mutex_destroy(&p->source);
+  pthread_mutex_destroy(&p->lock);
+  fw_free(p);
+}
+
+/* ---- The caller's side ---------------------------------------------------------------------------------- */
+
+/* Fills in the file and the line of an error, of which the offset of the line is known. */
+static void locate(furrow_parser *p, const slot *s, furrow_error *error) {
+  const fw_text *text = &s->chunk.text;
+  if (error->file[0]) return;
+  fw_error_set_file(error, p->set.files[text->file].path);
+  if (error->offset == FURROW_NO_OFFSET) return;
+  uint64_t line = 0;
+  if (text->numbered)
+    line = p->numbered_lines + 1 + fw_kern_table()->count_lines(text->lines, (size_t)(error->offset - text->offset));
+  else if (fw_split_line_number(p->split, text->file, error->offset, &line, NULL) != FURROW_OK)
+    line = 0;
+  error->line = line;
+  if (error->column > 0) error->offset += error->column - 1;
+}
+
+/* Rows with and without a label do not go together: in one block the row builder sees to it, from block to block this.
+ */
+static void check_labels(furrow_parser *p, slot *s) {
+  const furrow_container *out = s->chunk.out;
+  if (out->rows == 0) return;
+  if (p->label_known && p->has_label != out->has_label) {
+    s->status = fw_fail(&s->error, FURROW_E_PARSE, "rows from here on have %s label, those before have %s",
+                        out->has_label ? "a" : "no", out->has_label ? "none" : "one");
+    s->error.offset = s->chunk.text.offset + s->chunk.head;
+    furrow_container_clear(s->chunk.out);
+  }
+  p->label_known = true;
+  p->has_label = out->has_label;
+}
+
+static void count_slot(furrow_parser *p, slot *s) {
+  const fw_text *text = &s->chunk.text;
+  furrow_parser_stats *total = &p->stats;
+  const fw_chunk_stats *stats = &s->chunk.stats;
+  if (text->numbered && text->file != p->numbered_file) {
+    p->numbered_file = text->file;
+    p->numbered_lines = 0;
+  }
+  check_labels(p, s);
+  if (stats->bad_rows > 0 && total->bad_rows == 0) {
+    total->first_bad = stats->first_bad;
+    locate(p, s, &total->first_bad);
+  }
+  if (stats->ignored > 0 && total->ignored == 0) {
+    total->first_ignored = stats->first_ignored;
+    locate(p, s, &total->first_ignored);
+  }
+  total->bad_rows += stats->bad_rows;
+  total->ignored += stats->ignored;
+  total->rows += s->chunk.out->rows;
+  total->features += s->chunk.out->features;
+  total->bytes += text->length - (text->length > 0 && text->line_end_added);
+  if (s->status != FURROW_OK) locate(p, s, &s->error);
+  if (text->numbered) p->numbered_lines += s->lines;
+}
+
+/* The next slot in order, filled; NULL at the end of the data. */
+static slot *take_slot(furrow_parser *p) {
+  slot *s = &p->slots[p->taken % p->nslots];
+  if (p->params.threads == 1) {
+    s = claim_piece(p);
+    if (s) fill_slot(p, s);
+  } else {
+    pthread_mutex_lock(&p->lock);
+    while (!s->ready && !(p->ended && p->taken == p->claimed)) pthread_cond_wait(&p->slot_ready, &p->lock);
+    if (!s->ready) s = NULL;
+    pthread_mutex_unlock(&p->lock);
+  }
+  if (s) p->taken++;
+  return s;
+}
+
+static void give_back(furrow_parser *p, slot *s) {
+  if (!s) return;
+  pthread_mutex_lock(&p->lock);
+  s->ready = false;
+  p->free_slots++;
+  pthread_cond_signal(&p->slot_freed);
+  pthread_mutex_unlock(&p->lock);
+}
+
+static furrow_status find_base(furrow_parser *p, furrow_error *err);
+
+static furrow_status finish(furrow_parser *p, furrow_status status, const furrow_error *error) {
+  p->final = status;
+  if (error) p->final_error = *error;
+  return status;
+}
+
+static furrow_status advance(furrow_parser *p, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  if (p->base_state == BASE_TO_BE_FOUND) status = find_base(p, err);
+  if (status == FURROW_OK) status = start(p, err);
+  while (status == FURROW_OK) {
+    slot *s = take_slot(p);
+    if (!s) return FURROW_END;
+    count_slot(p, s);
+    if (s->status != FURROW_OK) finish(p, s->status, &s->error); /* after the rows before it */
+    if (s->chunk.out->rows > 0) {
+      p->held = s;
+      p->block = fw_container_block(s->chunk.out);
+      return FURROW_OK;
+    }
+    status = s->status;
+    if (err && status != FURROW_OK) *err = s->error;
+    give_back(p, s);
+  }
+  return status;
+}
+
+furrow_status furrow_parser_next(furrow_parser *p, furrow_error *err) {
+  give_back(p, p->held);
+  p->held = NULL;
+  if (p->final != FURROW_OK) {
+    if (err && p->final != FURROW_END) *err = p->final_error;
+    return p->final;
+  }
+  furrow_error error;
+  furrow_status status = advance(p, &error);
+  if (status != FURROW_OK) {
+    finish(p, status, status == FURROW_END ? NULL : &error);
+    if (err && status != FURROW_END) *err = error;
+  }
+  return status;
+}
+
+const furrow_rowblock *furrow_parser_value(const furrow_parser *p) {
+  return p->held ? &p->block : NULL;
+}
+
+furrow_status furrow_parser_before_first(furrow_parser *p, furrow_error *err) {
+  stop_threads(p);
+  furrow_status status = fw_split_rewind(p->split, err);
+  if (status != FURROW_OK) return status;
+  p->held = NULL;
+  p->claimed = p->taken = 0;
+  p->ended = false;
+  p->free_slots = p->nslots;
+  for (size_t i = 0; i < p->nslots; i++) p->slots[i].ready = false;
+  p->final = FURROW_OK;
+  memset(&p->stats, 0, sizeof p->stats);
+  p->numbered_file = 0;
+  p->numbered_lines = 0;
+  p->label_known = false;
+  return FURROW_OK;
+}
+
+/* ---- Auto indexing: one answer for the whole data set --------------------------------------------------- */
+
+static uint64_t smallest(furrow_indices column, furrow_index_type type, uint64_t begin, uint64_t end) {
+  uint64_t least = UINT64_MAX;
+  for (uint64_t i = begin; i < end; i++) {
+    uint64_t v = furrow_indices_get(column, type, i);
+    if (v < least) least = v;
+  }
+  return least;
+}
+
+static bool has_zero(const furrow_rowblock *block) {
+  const uint64_t begin = block->offset[0];
+  const uint64_t end = block->offset[block->size];
+  return begin < end && (smallest(block->index, block->index_type, begin, end) == 0 ||
+                         (block->field.any && smallest(block->field, block->index_type, begin, end) == 0));
+}
+
+/* Reads all parts once: the base is 1 if there are features and no index (nor field) is 0. */
+static furrow_status find_base(furrow_parser *p, furrow_error *err) {
+  for (size_t i = 0; i < p->set.nfiles; i++)
+    if (p->set.files[i].kind == FW_FILE_PIPE)
+      return fw_fail(err, FURROW_E_ARGUMENT, "indexing_mode=-1 has to read the data twice, and a pipe is read once");
+  furrow_parser *scan = NULL;
+  furrow_parser_params params = p->params;
+  params.part = 0;
+  params.nparts = 1;
+  params.format = p->format.public.name;
+  furrow_status status = furrow_parser_open(&scan, p->uri_text, &params, err);
+  if (status != FURROW_OK) return status;
+  scan->base_state = BASE_KNOWN;
+  bool zero = false;
+  while (!zero && (status = furrow_parser_next(scan, err)) == FURROW_OK) zero = has_zero(furrow_parser_value(scan));
+  if (status == FURROW_END) status = FURROW_OK;
+  if (status == FURROW_OK) {
+    p->base = !zero && scan->stats.features > 0;
+    p->format.set_base(p->state, p->base);
+    p->base_state = BASE_KNOWN;
+  }
+  furrow_parser_close(scan);
+  return status;
+}
+
+/* ---- What is known -------------------------------------------------------------------------------------- */
+
+void furrow_parser_get_stats(const furrow_parser *p, furrow_parser_stats *stats) {
+  *stats = p->stats;
+}
+
+uint64_t furrow_parser_bytes_read(const furrow_parser *p) {
+  return p->stats.bytes;
+}
+
+uint64_t furrow_parser_bytes_total(const furrow_parser *p) {
+  return fw_split_size(p->split);
+}
+
+const char *furrow_parser_format(const furrow_parser *p) {
+  return p->format.public.name;
+}
+
+const char *furrow_parser_format_reason(const furrow_parser *p) {
+  return p->reason;
+}
+
+uint32_t furrow_parser_index_base(const furrow_parser *p) {
+  return p->base;
+}
+
+size_t furrow_parser_column_count(const furrow_parser *p) {
+  return p->format.column_count ? p->format.column_count(p->state) : 0;
+}
+
+const char *furrow_parser_column_name(const furrow_parser *p, size_t column) {
+  return p->format.column_name ? p->format.column_name(p->state, column) : NULL;
+}

@@ -1,0 +1,183 @@
+/* rows/registry.c: formats by name, and the arguments that they declare. */
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/number_in.h"
+#include "io/uri.h"
+#include "rows/format.h"
+
+static const fw_format *const built_in[] = {&fw_format_libsvm, &fw_format_libfm, &fw_format_libffm,
+                                            &fw_format_csv,    &fw_format_dummy, &fw_format_dense};
+#define BUILT_IN (sizeof built_in / sizeof built_in[0])
+
+/* What users add. The pointers are theirs; the list only grows. */
+static pthread_mutex_t added_lock = PTHREAD_MUTEX_INITIALIZER;
+static const furrow_format **added;
+static size_t nadded, added_capacity;
+
+const furrow_format *furrow_format_at(size_t i) {
+  if (i < BUILT_IN) return &built_in[i]->public;
+  pthread_mutex_lock(&added_lock);
+  const furrow_format *format = i - BUILT_IN < nadded ? added[i - BUILT_IN] : NULL;
+  pthread_mutex_unlock(&added_lock);
+  return format;
+}
+
+const furrow_format *furrow_format_named(const char *name) {
+  const furrow_format *format;
+  for (size_t i = 0; (format = furrow_format_at(i)) != NULL; i++)
+    if (strcmp(format->name, name) == 0) return format;
+  return NULL;
+}
+
+bool fw_format_find(const char *name, fw_format *format) {
+  for (size_t i = 0; i < BUILT_IN; i++) {
+    if (strcmp(built_in[i]->public.name, name) != 0) continue;
+    *format = *built_in[i];
+    return true;
+  }
+  const furrow_format *found = furrow_format_named(name);
+  if (found) *format = (fw_format){.public = *found};
+  return found != NULL;
+}
+
+void fw_format_names(char *text, size_t size) {
+  size_t used = 0;
+  text[0] = 0;
+  const furrow_format *format;
+  for (size_t i = 0; (format = furrow_format_at(i)) != NULL && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", format->name);
+}
+
+static furrow_status check_format(const furrow_format *format, furrow_error *err) {
+  if (!format->name || !format->name[0] || strcmp(format->name, "auto") == 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "a format needs a name, and not the name \"auto\"");
+  if (!format->parse_line) return fw_fail(err, FURROW_E_ARGUMENT, "format %s has no parse_line", format->name);
+  for (size_t i = 0; i < format->nargs; i++) {
+    const furrow_arg *arg = &format->args[i];
+    if (!arg->name || !arg->fallback || (arg->type == FURROW_ARG_CHOICE && !arg->choices))
+      return fw_fail(err, FURROW_E_ARGUMENT, "argument %zu of format %s is not declared in full", i, format->name);
+  }
+  return FURROW_OK;
+}
+
+furrow_status furrow_format_register(const furrow_format *format, furrow_error *err) {
+  furrow_status status = check_format(format, err);
+  if (status != FURROW_OK) return status;
+  if (furrow_format_named(format->name))
+    return fw_fail(err, FURROW_E_EXISTS, "there is a format named %s already", format->name);
+  pthread_mutex_lock(&added_lock);
+  void *memory = (void *)added;
+  status = fw_grow(&memory, &added_capacity, nadded + 1, sizeof *added, err);
+  if (status == FURROW_OK) {
+    added = memory;
+    added[nadded++] = format;
+  }
+  pthread_mutex_unlock(&added_lock);
+  return status;
+}
+
+/* ---- Arguments ------------------------------------------------------------------------------------------ */
+
+struct furrow_args {
+  const furrow_format *format;
+  char **values;     /* one per declared argument */
+  int64_t *integers; /* of the FURROW_ARG_INT among them */
+};
+
+void fw_args_free(furrow_args *args) {
+  if (!args) return;
+  for (size_t i = 0; args->values && i < args->format->nargs; i++) fw_free(args->values[i]);
+  fw_free(args->values);
+  fw_free(args->integers);
+  fw_free(args);
+}
+
+static size_t arg_number(const furrow_format *format, const char *name) {
+  size_t i = 0;
+  while (i < format->nargs && strcmp(format->args[i].name, name) != 0) i++;
+  return i;
+}
+
+/* Keys like __this__ belong to whoever wrote the URI. */
+static bool is_private(const char *key) {
+  size_t n = strlen(key);
+  return n > 4 && strncmp(key, "__", 2) == 0 && strcmp(key + n - 2, "__") == 0;
+}
+
+static furrow_status check_known(const furrow_format *format, const fw_uri *uri, furrow_error *err) {
+  for (size_t i = 0; i < uri->nargs; i++) {
+    const char *key = uri->args[i].key;
+    if (is_private(key) || strcmp(key, "format") == 0 || arg_number(format, key) < format->nargs) continue;
+    char known[160] = "format";
+    for (size_t k = 0, used = strlen(known); k < format->nargs && used < sizeof known; k++)
+      used += (size_t)snprintf(known + used, sizeof known - used, ", %s", format->args[k].name);
+    furrow_status status =
+        fw_fail(err, FURROW_E_ARGUMENT, "format %s has no argument of that name; it has: %s", format->name, known);
+    fw_error_set_token(err, key, strlen(key));
+    return status;
+  }
+  return FURROW_OK;
+}
+
+static bool is_choice(const char *choices, const char *value) {
+  const size_t n = strlen(value);
+  for (const char *p = choices; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+    if (strncmp(p, value, n) == 0 && (p[n] == '|' || p[n] == 0)) return n > 0;
+  return false;
+}
+
+static furrow_status check_value(const furrow_arg *arg, const char *value, int64_t *integer, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  const char *end = value + strlen(value);
+  bool overflow = false;
+  if (arg->type == FURROW_ARG_INT && (fw_read_i64(value, end, integer, &overflow) != end || overflow))
+    status = fw_fail(err, FURROW_E_ARGUMENT, "argument %s wants an integer", arg->name);
+  if (arg->type == FURROW_ARG_CHOICE && !is_choice(arg->choices, value))
+    status = fw_fail(err, FURROW_E_ARGUMENT, "argument %s wants one of %s", arg->name, arg->choices);
+  if (status != FURROW_OK) fw_error_set_token(err, value, strlen(value));
+  return status;
+}
+
+furrow_status fw_args_create(furrow_args **args, const furrow_format *format, const fw_uri *uri, furrow_error *err) {
+  furrow_status status = check_known(format, uri, err);
+  if (status != FURROW_OK) return status;
+  void *memory = NULL;
+  status = fw_alloc_zero(&memory, 1, sizeof(furrow_args), err);
+  if (status != FURROW_OK) return status;
+  furrow_args *a = memory;
+  a->format = format;
+  memory = NULL;
+  status = fw_alloc_zero(&memory, format->nargs, sizeof(char *), err);
+  a->values = memory;
+  memory = NULL;
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, format->nargs, sizeof(int64_t), err);
+  a->integers = memory;
+  for (size_t i = 0; status == FURROW_OK && i < format->nargs; i++) {
+    const char *given = fw_uri_arg_value(uri, format->args[i].name);
+    const char *value = given ? given : format->args[i].fallback;
+    status = check_value(&format->args[i], value, &a->integers[i], err);
+    if (status == FURROW_OK) status = fw_strndup(&a->values[i], value, strlen(value), err);
+  }
+  if (status == FURROW_OK)
+    *args = a;
+  else
+    fw_args_free(a);
+  return status;
+}
+
+const char *furrow_args_text(const furrow_args *args, const char *name) {
+  size_t i = arg_number(args->format, name);
+  assert(i < args->format->nargs);
+  return i < args->format->nargs ? args->values[i] : "";
+}
+
+int64_t furrow_args_int(const furrow_args *args, const char *name) {
+  size_t i = arg_number(args->format, name);
+  assert(i < args->format->nargs);
+  return i < args->format->nargs ? args->integers[i] : 0;
+}

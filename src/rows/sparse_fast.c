@@ -1,0 +1,258 @@
+/* rows/sparse_fast.c: libsvm, libfm and dummy at memory speed.
+ *
+ * Marks are the blanks, colons and line ends of the text (all bytes up to ' ' are, so nothing odd slips through). What
+ * stands between two marks is a label, a field, an index or a value by its place in the row alone. */
+#include <string.h>
+
+#include "base/number_in.h"
+#include "rows/batch.h"
+#include "rows/rowbuilder.h"
+#include "rows/sparse.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* label[:weight] [qid:n] */
+INLINE bool walk_head(fw_walk *w, const fw_sparse_kind kind, fw_batch *batch) {
+  furrow_container *out = batch->chunk->out;
+  const size_t row = out->rows;
+  out->weight[row] = 1;
+  out->qid[row] = 0;
+  if (!fw_store_number(out->value_type, w->text + w->at, w->text + fw_walk_stop(w), out->label, row)) return false;
+  if (kind != FW_SPARSE_DUMMY && fw_walk_stop_char(w) == ':') {
+    fw_walk_skip(w);
+    const char *end = w->text + fw_walk_stop(w);
+    if (fw_read_f32(w->text + w->at, end, &out->weight[row]) != end) return false;
+    if (batch->first_weight == SIZE_MAX) batch->first_weight = row;
+  }
+  if (kind == FW_SPARSE_LIBSVM && memcmp(w->text + fw_walk_stop(w) + 1, "qid:", 4) == 0) {
+    if (!fw_is_blank(fw_walk_stop_char(w))) return false;
+    fw_walk_skip(w); /* to qid */
+    fw_walk_skip(w); /* to its number */
+    const char *end = w->text + fw_walk_stop(w);
+    bool overflow = false;
+    if (fw_read_u64(w->text + w->at, end, &out->qid[row], &overflow) != end || overflow) return false;
+    if (batch->first_qid == SIZE_MAX) batch->first_qid = row;
+  }
+  return true;
+}
+
+/* One feature, whose first token is here and not empty. */
+INLINE bool walk_feature(fw_walk *w, const fw_sparse_kind kind, const bool values, const fw_window *window, size_t i) {
+  if (kind == FW_SPARSE_LIBFM) {
+    window->fields[i] = fw_walk_token(w);
+    if (fw_walk_stop_char(w) != ':') return false;
+    fw_walk_skip(w);
+  }
+  window->indices[i] = fw_walk_token(w);
+  if (!values) return fw_walk_stop_char(w) != ':';
+  if (fw_walk_stop_char(w) != ':') return false;
+  fw_walk_skip(w);
+  window->values[i] = fw_walk_token(w);
+  return true;
+}
+
+static void skip_comment(fw_walk *w) {
+  while (!fw_is_line_end(fw_walk_stop_char(w))) w->mark++;
+}
+
+/* The features from here to the line end, which end the row. */
+INLINE bool walk_features(fw_walk *walk, const fw_sparse_kind kind, const bool values, const fw_batch *batch) {
+  furrow_container *out = batch->chunk->out;
+  fw_walk w = *walk;
+  size_t i = fw_batch_size(batch);
+  for (;;) {
+    if (fw_walk_stop(&w) > w.at) {
+      if (w.comments && w.text[w.at] == '#') {
+        skip_comment(&w);
+        break;
+      }
+      if (!walk_feature(&w, kind, values, batch->window, i)) return false;
+      i++;
+    }
+    if (!fw_is_blank(fw_walk_stop_char(&w))) break;
+    fw_walk_skip(&w);
+  }
+  if (!fw_is_line_end(fw_walk_stop_char(&w))) return false;
+  *walk = w;
+  out->features = batch->features + i;
+  out->rows++;
+  out->offset[out->rows] = out->features;
+  return true;
+}
+
+INLINE fw_row_outcome walk_row(fw_walk *w, const fw_sparse_kind kind, fw_batch *batch) {
+  if (!walk_head(w, kind, batch)) return FW_ROW_ODD;
+  w->at = fw_walk_stop(w);
+  while (fw_is_blank(fw_walk_stop_char(w))) {
+    fw_walk_skip(w);
+    if (fw_walk_stop(w) > w->at) break;
+  }
+  /* the first feature tells whether this row has values */
+  const uint32_t *index_end = w->marks + w->mark + (kind == FW_SPARSE_LIBFM && fw_walk_stop_char(w) == ':');
+  const bool values = kind != FW_SPARSE_DUMMY && w->text[*index_end] == ':';
+  if (values != batch->values && fw_batch_size(batch) > 0) return FW_ROW_OF_OTHER_KIND;
+  batch->values = values;
+  const bool taken = values ? walk_features(w, kind, true, batch) : walk_features(w, kind, false, batch);
+  return taken ? FW_ROW_TAKEN : FW_ROW_ODD;
+}
+
+static fw_row_outcome walk_libsvm(fw_walk *walk, fw_batch *batch) {
+  return walk_row(walk, FW_SPARSE_LIBSVM, batch);
+}
+
+static fw_row_outcome walk_libfm(fw_walk *walk, fw_batch *batch) {
+  return walk_row(walk, FW_SPARSE_LIBFM, batch);
+}
+
+static fw_row_outcome walk_dummy(fw_walk *walk, fw_batch *batch) {
+  return walk_row(walk, FW_SPARSE_DUMMY, batch);
+}
+
+/* ---- Whole windows -------------------------------------------------------------------------------------- */
+
+/* The marks of 64 tokens at a time, and what the marks before them were. */
+typedef struct word {
+  uint64_t all, colons, ends, spaces;
+  uint64_t after_colon, after_end, after_space;
+} word;
+
+static word load_word(const fw_marks *marks, size_t i, const word *before) {
+  word w;
+  const size_t left = marks->count - 64 * i;
+  w.all = left >= 64 ? ~0ull : ~0ull >> (64 - left);
+  w.colons = marks->extras[i];
+  w.ends = marks->ends[i];
+  w.spaces = w.all & ~(w.colons | w.ends);
+  w.after_colon = (w.colons << 1 | before->colons >> 63) & w.all;
+  w.after_end = (w.ends << 1 | before->ends >> 63) & w.all;
+  w.after_space = (w.spaces << 1 | before->spaces >> 63) & w.all;
+  return w;
+}
+
+static const word before_text = {.ends = 1ull << 63};
+
+/* label (index:value)*: a label ends at a space or line end, an index at a colon, a value at a space or line end. */
+static bool choose_valued(const fw_window *window) {
+  word w = before_text;
+  uint64_t wrong = 0;
+  for (size_t i = 0; i < fw_bit_words(window->marks.count); i++) {
+    w = load_word(&window->marks, i, &w);
+    wrong |= (w.after_space & ~w.colons) | (w.colons & ~w.after_space);
+    window->bits[1][i] = w.after_space;
+    window->bits[2][i] = w.after_colon;
+  }
+  return wrong == 0;
+}
+
+/* label index*: no colon at all. */
+static bool choose_bare(const fw_window *window) {
+  word w = before_text;
+  uint64_t wrong = 0;
+  for (size_t i = 0; i < fw_bit_words(window->marks.count); i++) {
+    w = load_word(&window->marks, i, &w);
+    wrong |= w.colons;
+    window->bits[1][i] = w.after_space;
+  }
+  return wrong == 0;
+}
+
+/* label (field:index:value)*: behind a space come two colons and then none. */
+static bool choose_fielded(const fw_window *window) {
+  word w = before_text;
+  uint64_t wrong = 0;
+  uint64_t first_before = 0;
+  uint64_t second_before = 0;
+  for (size_t i = 0; i < fw_bit_words(window->marks.count); i++) {
+    w = load_word(&window->marks, i, &w);
+    const uint64_t first = w.after_space;
+    const uint64_t second = (first << 1 | first_before >> 63) & w.all;
+    const uint64_t third = (second << 1 | second_before >> 63) & w.all;
+    wrong |= w.colons ^ (first | second);
+    window->bits[0][i] = first;
+    window->bits[1][i] = second;
+    window->bits[2][i] = third;
+    first_before = first;
+    second_before = second;
+  }
+  return wrong == 0;
+}
+
+/* Adds the rows, each of which ends at a LF and has `step` marks for each of its features. */
+static bool add_rows(fw_batch *batch, uint32_t step) {
+  const fw_window *window = batch->window;
+  const uint32_t *places = window->marks.places;
+  furrow_container *out = batch->chunk->out;
+  const size_t rows = out->rows;
+  const size_t features = out->features;
+  uint32_t mark = 0;
+  for (size_t i = 0; i < fw_bit_words(window->marks.count); i++) {
+    for (uint64_t ends = window->marks.ends[i]; ends; ends &= ends - 1) {
+      const uint32_t end = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(ends);
+      const uint32_t line = mark == 0 ? 0 : places[mark - 1] + 1;
+      const char *label = window->lines + line;
+      if (!fw_store_number(out->value_type, label, window->lines + places[mark], out->label, out->rows)) {
+        out->rows = rows;
+        out->features = features;
+        return false;
+      }
+      fw_batch_add_row(batch, line, mark, (end - mark) / step);
+      mark = end + 1;
+    }
+  }
+  return true;
+}
+
+static void pick(const fw_window *window, size_t bits, fw_token *tokens) {
+  (void)fw_kern_table()->pick_tokens(window->marks.places, window->bits[bits], window->marks.count, tokens);
+}
+
+static bool take_features(fw_batch *batch) {
+  const fw_window *window = batch->window;
+  batch->values = window->marks.count > 1 && choose_valued(window);
+  if (!batch->values && !choose_bare(window)) return false;
+  if (!add_rows(batch, batch->values ? 2 : 1)) return false;
+  pick(window, 1, window->indices);
+  if (batch->values) pick(window, 2, window->values);
+  return true;
+}
+
+static bool take_bare_features(fw_batch *batch) {
+  batch->values = false;
+  if (!choose_bare(batch->window) || !add_rows(batch, 1)) return false;
+  pick(batch->window, 1, batch->window->indices);
+  return true;
+}
+
+static bool take_fielded_features(fw_batch *batch) {
+  batch->values = true;
+  if (!choose_fielded(batch->window) || !add_rows(batch, 3)) return false;
+  pick(batch->window, 0, batch->window->fields);
+  pick(batch->window, 1, batch->window->indices);
+  pick(batch->window, 2, batch->window->values);
+  return true;
+}
+
+/* ---- Chunks --------------------------------------------------------------------------------------------- */
+
+static furrow_status read_chunk(const fw_sparse *format, fw_chunk *chunk, fw_take_window *window, fw_walk_row *row,
+                                furrow_error *err) {
+  fw_window w = {0};
+  fw_batch batch = {.chunk = chunk, .window = &w, .base = format->base, .indices = true};
+  batch.fields = chunk->out->has_field = format->kind == FW_SPARSE_LIBFM;
+  chunk->out->has_label = true;
+  furrow_status status = fw_batch_chunk(&batch, ' ', ':', window, row, err);
+  chunk->out->has_field &= chunk->out->features > 0;
+  return status;
+}
+
+furrow_status fw_libsvm_chunk(const void *state, fw_chunk *chunk, furrow_error *err) {
+  return read_chunk(state, chunk, take_features, walk_libsvm, err);
+}
+
+furrow_status fw_libfm_chunk(const void *state, fw_chunk *chunk, furrow_error *err) {
+  return read_chunk(state, chunk, take_fielded_features, walk_libfm, err);
+}
+
+furrow_status fw_dummy_chunk(const void *state, fw_chunk *chunk, furrow_error *err) {
+  return read_chunk(state, chunk, take_bare_features, walk_dummy, err);
+}

@@ -1,0 +1,23 @@
+/* rows/writer_text.h: rows as text. */
+#ifndef FW_ROWS_WRITER_TEXT_H
+#define FW_ROWS_WRITER_TEXT_H
+
+#include "furrow/rows.h"
+
+typedef struct fw_text_writer fw_text_writer;
+
+/* Whether there is a text format of that name to write, and what they are called, for messages. */
+bool fw_text_writer_knows(const char *format);
+extern const char fw_text_writer_names[];
+
+/* params->format must be known. */
+furrow_status fw_text_writer_open(fw_text_writer **writer, const char *path, const furrow_writer_params *params,
+                                  furrow_error *err) __attribute__((warn_unused_result));
+/* Nothing of a block is written unless all of it can be. */
+furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock *block, furrow_error *err)
+    __attribute__((warn_unused_result));
+furrow_status fw_text_writer_commit(fw_text_writer *writer, furrow_error *err) __attribute__((warn_unused_result));
+/* Takes NULL. */
+void fw_text_writer_close(fw_text_writer *writer);
+
+#endif
