@@ -3,17 +3,19 @@
 
 #include "furrow/rows.h"
 
-static void add_block(bench_sums *sums, const furrow_rowblock *block) {
+static void add_block(bench_sums *sums, const furrow_rowblock *block, bool check) {
   size_t first = block->offset[0], count = block->offset[block->size] - first;
   sums->rows += block->size;
   sums->features += count;
+  if (!check) return;
   sums->index_sum += block->index_type == FURROW_INDEX_U32 ? bench_sum_u32(block->index.u32 + first, count)
                                                            : bench_sum_u64(block->index.u64 + first, count);
   sums->value_sum += block->value.any ? bench_sum_f32(block->value.f32 + first, count) : (double)count;
   if (block->label.any) sums->label_sum += bench_sum_f32(block->label.f32, block->size);
 }
 
-static furrow_status read_all(const bench_options *options, bench_sums *sums, bench_clock *end, furrow_error *err) {
+static furrow_status read_all(const bench_options *options, bool check, bench_sums *sums, bench_clock *end,
+                              furrow_error *err) {
   furrow_parser *parser = NULL;
   furrow_parser_params params;
   furrow_parser_params_init(&params);
@@ -22,7 +24,7 @@ static furrow_status read_all(const bench_options *options, bench_sums *sums, be
   params.index_type = options->wide ? FURROW_INDEX_U64 : FURROW_INDEX_U32;
   furrow_status status = furrow_parser_open(&parser, options->uri, &params, err);
   while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK) {
-    add_block(sums, furrow_parser_value(parser));
+    add_block(sums, furrow_parser_value(parser), check);
   }
   if (status == FURROW_END) sums->bytes = furrow_parser_bytes_read(parser);
   *end = bench_now();
@@ -34,17 +36,19 @@ int main(int argc, char **argv) {
   bench_options options;
   furrow_error err;
   if (!bench_parse_options(argc, argv, &options)) return 2;
-  for (uint32_t i = 0; i < options.repeat; i++) {
-    bench_sums sums = {0};
+  bench_sums sums = {0};
+  for (uint32_t i = 0; i <= options.repeat; i++) {
+    bench_sums found = {0};
     bench_clock start = bench_now(), end = start;
-    furrow_status status = read_all(&options, &sums, &end, &err);
+    furrow_status status = read_all(&options, i == 0, &found, &end, &err);
     if (status != FURROW_OK) {
       char text[1024];
       furrow_error_format(&err, text, sizeof text);
       fprintf(stderr, "bench_rows: %s\n", text);
       return furrow_status_exit_code(status);
     }
-    bench_report("furrow", &options, start, end, &sums);
+    if (!bench_agree(i, &sums, &found)) return 1;
+    if (i > 0) bench_report("furrow", &options, start, end, &sums);
   }
   return 0;
 }

@@ -15,18 +15,20 @@ static uint64_t sum_indices(const uint64_t *a, size_t n) {
   return bench_sum_u64(a, n);
 }
 
-template <typename Index> static void add_block(bench_sums *sums, const dmlc::RowBlock<Index> &block) {
+template <typename Index> static void add_block(bench_sums *sums, const dmlc::RowBlock<Index> &block, bool check) {
   size_t first = block.offset[0], count = block.offset[block.size] - first;
   sums->rows += block.size;
   sums->features += count;
+  if (!check) return;
   sums->index_sum += sum_indices(block.index + first, count);
   sums->value_sum += block.value ? bench_sum_f32(block.value + first, count) : static_cast<double>(count);
   if (block.label) sums->label_sum += bench_sum_f32(block.label, block.size);
 }
 
-template <typename Index> static void read_all(const bench_options &options, bench_sums *sums, bench_clock *end) {
+template <typename Index>
+static void read_all(const bench_options &options, bool check, bench_sums *sums, bench_clock *end) {
   std::unique_ptr<dmlc::Parser<Index>> parser(dmlc::Parser<Index>::Create(options.uri, 0, 1, options.format));
-  while (parser->Next()) add_block(sums, parser->Value());
+  while (parser->Next()) add_block(sums, parser->Value(), check);
   sums->bytes = parser->BytesRead();
   *end = bench_now();
 }
@@ -35,15 +37,17 @@ int main(int argc, char **argv) {
   bench_options options;
   if (!bench_parse_options(argc, argv, &options)) return 2;
   try {
-    for (uint32_t i = 0; i < options.repeat; i++) {
-      bench_sums sums = {};
+    bench_sums sums = {};
+    for (uint32_t i = 0; i <= options.repeat; i++) {
+      bench_sums found = {};
       bench_clock start = bench_now(), end = start;
       if (options.wide) {
-        read_all<uint64_t>(options, &sums, &end);
+        read_all<uint64_t>(options, i == 0, &found, &end);
       } else {
-        read_all<uint32_t>(options, &sums, &end);
+        read_all<uint32_t>(options, i == 0, &found, &end);
       }
-      bench_report("dmlc", &options, start, end, &sums);
+      if (!bench_agree(i, &sums, &found)) return 1;
+      if (i > 0) bench_report("dmlc", &options, start, end, &sums);
     }
   } catch (const std::exception &error) {
     fprintf(stderr, "peer_dmlc: %s\n", error.what());

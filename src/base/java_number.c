@@ -36,7 +36,7 @@ typedef struct decimal {
   char digits[MOST_DIGITS];
 } decimal;
 
-/* `bits` without the sign are those of a float with p bits of significand. */
+/* `bits`, without the sign, are those of a float with p bits of significand; not 0, not infinite. */
 static magnitude take_magnitude(uint64_t bits, int p, int least_exponent) {
   uint64_t hidden = UINT64_C(1) << (p - 1);
   uint64_t fraction = bits & (hidden - 1);
@@ -301,8 +301,7 @@ static char *put_decimal(char *out, const decimal *d) {
   return out + fw_write_i64(out, d->exponent - 1);
 }
 
-/* `bits` without the sign are those of a float with p bits of significand and an exponent below `special` times
- * its unit if it is finite. */
+/* `bits`, without the sign, are those of a float with p bits of significand. */
 static size_t write_java(char *out, uint64_t bits, bool negative, int p, int least_exponent) {
   uint64_t infinity = (UINT64_C(1) << (p == 24 ? 31 : 63)) - (UINT64_C(1) << (p - 1));
   char *start = out;

@@ -35,7 +35,7 @@ typedef struct float_format {
   uint64_t not_a_number;
 } float_format;
 
-static const float_format binary32 = {24, -149, -65, 38, 0x7f800000, 0x80000000, 0x7fc00000};
+static const float_format binary32 = {24, -149, -64, 38, 0x7f800000, 0x80000000, 0x7fc00000};
 static const float_format binary64 = {
     53, -1074, -342, 308, UINT64_C(0x7ff) << 52, UINT64_C(1) << 63, UINT64_C(0x7ff8) << 48};
 
@@ -243,9 +243,9 @@ static ALWAYS_INLINE const char *read_float(const char *s, const char *end, uint
   s += minus | (*s == '+');
   uint64_t w = 0;
   int64_t q = 0;
-  const char *p = s + 1; /* one digit and a point is how most begin */
-  if (end - s > 1 && *p == '.' && is_digit(*s))
-    w = (uint64_t)(*s - '0');
+  const char *p = s;
+  if (end - s > 1 && s[1] == '.' && is_digit(*s)) /* the usual: words of eight do not pay for one digit */
+    w = (uint64_t)(*p++ - '0');
   else
     p = read_digits(s, end, &w);
   const char *last = p;

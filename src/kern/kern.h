@@ -32,7 +32,8 @@ static inline uint32_t fw_token_length(fw_token token) {
 typedef struct fw_marks {
   uint32_t *places; /* in order; places[-1] is made UINT32_MAX, the mark before the text */
   uint64_t *extras,
-      *ends; /* bit i: mark i is `extra`; it is a LF. Bits behind the last are 0 up to the end of the word */
+      *ends;   /* bit i: mark i is `extra`; it is a LF. Bits behind the last are 0 up to the end of the word */
+  char *chars; /* scratch of the kernel */
   size_t count;
   bool odd; /* some mark is neither of these nor a space */
 } fw_marks;
@@ -47,9 +48,10 @@ typedef struct fw_kern {
 
   void (*find_marks)(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks);
 
-  /* Makes tokens of what lies between mark i - 1 and mark i, for each of the first n marks whose bit is set in `bits`;
-   * returns how many. tokens has room for n + FW_KERN_PAD. */
-  size_t (*pick_tokens)(const uint32_t *places, const uint64_t *bits, size_t n, fw_token *tokens);
+  /* Makes tokens of what lies between mark i - 1 and mark i: for each of the first n marks, it goes to every list k <
+   * lists (at most 3) whose bits[k] has bit i set. The lists have room for n + FW_KERN_PAD. */
+  void (*pick_tokens)(const uint32_t *places, size_t n, size_t lists, const uint64_t *const *bits,
+                      fw_token *const *tokens);
 
   /* Line ends in text[0 … n-1]: LF, CR, or CR LF as one. A CR that is the last byte counts. */
   size_t (*count_lines)(const char *text, size_t n);

@@ -4,11 +4,6 @@
 #include "kern/decimal.h"
 #include "kern/kern.h"
 
-/* Bits of the last, partial group of 64 that lie inside the text. */
-static inline __mmask64 inside(size_t i, size_t n) {
-  return n - i >= 64 ? ~0ull : ~0ull >> (64 - (n - i));
-}
-
 /* The places of up to 64 marks: the numbers of the marked bytes, pushed together, are widened sixteen at a time. */
 static inline void store_places(uint32_t *out, __m512i packed, size_t found, size_t first) {
   const __m512i base = _mm512_set1_epi32((int)(uint32_t)first);
@@ -24,55 +19,72 @@ static inline void store_places(uint32_t *out, __m512i packed, size_t found, siz
   }
 }
 
-/* Appends the lower n bits of `bits` to a list of words, of which the last one holds `fill` bits. */
-static inline void append_bits(uint64_t *word, uint64_t bits, size_t fill, size_t n) {
-  word[0] |= bits << fill;
-  word[1] = fill + n > 64 ? bits >> (64 - fill) : 0;
+/* The marks of 64 bytes: their places and, for classify, the bytes themselves, pushed together. */
+static inline size_t mark_group(const char *text, size_t i, __mmask64 inside, __m512i limit, __m512i wanted,
+                                __m512i numbers, fw_marks *marks, size_t count) {
+  const __m512i bytes = _mm512_loadu_si512(text + i);
+  const __mmask64 found = (_mm512_cmple_epu8_mask(bytes, limit) | _mm512_cmpeq_epi8_mask(bytes, wanted)) & inside;
+  const size_t k = (size_t)_mm_popcnt_u64(found);
+  store_places(marks->places + count, _mm512_maskz_compress_epi8(found, numbers), k, i);
+  _mm512_storeu_si512(marks->chars + count, _mm512_maskz_compress_epi8(found, bytes));
+  return count + k;
+}
+
+static void classify(fw_marks *marks, __m512i wanted) {
+  __mmask64 odd = 0;
+  for (size_t i = 0; i < marks->count; i += 64) {
+    const __m512i chars = _mm512_loadu_si512(marks->chars + i);
+    const __mmask64 inside = marks->count - i >= 64 ? ~0ull : ~0ull >> (64 - (marks->count - i));
+    const __mmask64 extras = _mm512_mask_cmpeq_epi8_mask(inside, chars, wanted);
+    const __mmask64 ends = _mm512_mask_cmpeq_epi8_mask(inside, chars, _mm512_set1_epi8('\n'));
+    odd |= inside & ~(extras | ends | _mm512_cmpeq_epi8_mask(chars, _mm512_set1_epi8(' ')));
+    marks->extras[i / 64] = extras;
+    marks->ends[i / 64] = ends;
+  }
+  marks->odd = odd != 0;
 }
 
 static void find_marks(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks) {
   const __m512i limit = _mm512_set1_epi8((char)upto);
   const __m512i wanted = _mm512_set1_epi8(extra);
-  const __m512i lf = _mm512_set1_epi8('\n');
-  const __m512i space = _mm512_set1_epi8(' ');
   uint8_t steps[64];
   for (unsigned i = 0; i < 64; i++) steps[i] = (uint8_t)i;
   const __m512i numbers = _mm512_loadu_si512(steps);
   size_t count = 0;
-  __mmask64 odd = 0;
+  size_t i = 0;
   marks->places[-1] = UINT32_MAX;
-  marks->extras[0] = marks->ends[0] = 0;
-  for (size_t i = 0; i < n; i += 64) {
-    const __m512i bytes = _mm512_loadu_si512(text + i);
-    const __mmask64 is_extra = _mm512_cmpeq_epi8_mask(bytes, wanted);
-    const __mmask64 found = (_mm512_cmple_epu8_mask(bytes, limit) | is_extra) & inside(i, n);
-    const size_t k = (size_t)_mm_popcnt_u64(found);
-    const __mmask64 is_end = _mm512_cmpeq_epi8_mask(bytes, lf);
-    odd |= found & ~(is_extra | is_end | _mm512_cmpeq_epi8_mask(bytes, space));
-    append_bits(marks->extras + count / 64, _pext_u64(is_extra, found), count % 64, k);
-    append_bits(marks->ends + count / 64, _pext_u64(is_end, found), count % 64, k);
-    store_places(marks->places + count, _mm512_maskz_compress_epi8(found, numbers), k, i);
-    count += k;
-  }
+  for (; i + 64 <= n; i += 64) count = mark_group(text, i, ~0ull, limit, wanted, numbers, marks, count);
+  if (i < n) count = mark_group(text, i, ~0ull >> (64 - (n - i)), limit, wanted, numbers, marks, count);
   marks->count = count;
-  marks->odd = odd != 0;
+  classify(marks, wanted);
 }
 
-static size_t pick_tokens(const uint32_t *places, const uint64_t *bits, size_t n, fw_token *tokens) {
+/* `lists` is a constant where this is called, so the loop over them is none. */
+static inline __attribute__((always_inline)) void pick_lists(const uint32_t *places, size_t n, const size_t lists,
+                                                             const uint64_t *const *bits, fw_token *const *tokens) {
   const __m512i one = _mm512_set1_epi32(1);
   const __m512i longest = _mm512_set1_epi32(FW_TOKEN_LENGTH);
-  size_t count = 0;
+  fw_token *out[3];
+  for (size_t k = 0; k < lists; k++) out[k] = tokens[k];
   for (size_t i = 0; i < n; i += 16) {
     const __m512i ends = _mm512_loadu_si512(places + i);
     const __m512i before = _mm512_loadu_si512(places + i - 1);
     const __m512i lengths = _mm512_min_epu32(_mm512_sub_epi32(_mm512_sub_epi32(ends, before), one), longest);
     const __m512i all = _mm512_or_si512(_mm512_slli_epi32(ends, 6), lengths);
-    __mmask16 wanted = (__mmask16)(bits[i / 64] >> i % 64);
-    if (n - i < 16) wanted &= (__mmask16)((1u << (n - i)) - 1);
-    _mm512_storeu_si512(tokens + count, _mm512_maskz_compress_epi32(wanted, all));
-    count += (size_t)_mm_popcnt_u32(wanted);
+    const uint32_t inside = n - i >= 16 ? 0xffff : (1u << (n - i)) - 1;
+    for (size_t k = 0; k < lists; k++) {
+      const uint32_t chosen = (uint32_t)(bits[k][i / 64] >> i % 64) & inside;
+      _mm512_storeu_si512(out[k], _mm512_maskz_compress_epi32((__mmask16)chosen, all));
+      out[k] += _mm_popcnt_u32(chosen);
+    }
   }
-  return count;
+}
+
+static void pick_tokens(const uint32_t *places, size_t n, size_t lists, const uint64_t *const *bits,
+                        fw_token *const *tokens) {
+  if (lists == 1) pick_lists(places, n, 1, bits, tokens);
+  if (lists == 2) pick_lists(places, n, 2, bits, tokens);
+  if (lists == 3) pick_lists(places, n, 3, bits, tokens);
 }
 
 /* ---- Eight tokens at a time ----------------------------------------------------------------------------- */
@@ -205,9 +217,15 @@ static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint3
   fw_token last[8];
   for (size_t i = 0; i < n; i += 8) {
     const fw_token *eight = n - i >= 8 ? tokens + i : fill_up(tokens + i, n - i, last);
+    const __m128i lengths = lengths_of(eight);
     unsigned bad;
-    const __m512i numbers = read_integers(text, eight, &bad);
-    bad |= (unsigned)_mm512_cmpgt_epu64_mask(numbers, _mm512_set1_epi64(UINT32_MAX));
+    __m512i numbers;
+    if (__builtin_expect(_mm_cmpgt_epi16_mask(lengths, _mm_set1_epi16(8)) == 0, 1)) {
+      numbers = read_integers8(text, eight, lengths, &bad);
+    } else {
+      numbers = read_integers16(text, eight, lengths, &bad);
+      bad |= (unsigned)_mm512_cmpgt_epu64_mask(numbers, _mm512_set1_epi64(UINT32_MAX));
+    }
     if (n - i < 8) bad &= (1u << (n - i)) - 1;
     _mm256_storeu_si256((__m256i *)(out + i), _mm512_cvtepi64_epi32(numbers));
     if (__builtin_expect(bad != 0, 0)) count = refuse(refused, count, i, bad);
@@ -256,16 +274,18 @@ static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint6
 /* ---- Floats --------------------------------------------------------------------------------------------- */
 
 /* Sign, significand and power of ten of eight numbers -> the floats; bits of *bad are added for those that are refused.
- */
-static inline __m256 scale_eight(__m512i significands, __m512d scales, __mmask8 minus, unsigned *bad) {
+ * wide: the power may be one that leads out of the range of floats. */
+static inline __m256 scale_eight(__m512i significands, __m512d scales, __mmask8 minus, bool wide, unsigned *bad) {
   const __m512d product = _mm512_mul_pd(_mm512_cvtepi64_pd(significands), scales);
   const __m512i below = _mm512_and_si512(_mm512_castpd_si512(product), _mm512_set1_epi64(FW_DECIMAL_BELOW));
   const __m512i off = _mm512_sub_epi64(below, _mm512_set1_epi64(FW_DECIMAL_MIDDLE - FW_DECIMAL_MARGIN));
   const __mmask8 close = _mm512_cmple_epu64_mask(off, _mm512_set1_epi64(2 * FW_DECIMAL_MARGIN));
-  const __mmask8 in_range = _mm512_cmp_pd_mask(product, _mm512_set1_pd(1.2e-38), _CMP_GT_OQ) &
-                            _mm512_cmp_pd_mask(product, _mm512_set1_pd(3.4e38), _CMP_LT_OQ);
-  const __mmask8 zero = _mm512_testn_epi64_mask(significands, significands);
-  *bad |= (unsigned)(__mmask8)(close | (__mmask8) ~(in_range | zero));
+  *bad |= close;
+  if (wide) {
+    const __mmask8 in_range = _mm512_cmp_pd_mask(product, _mm512_set1_pd(1.2e-38), _CMP_GT_OQ) &
+                              _mm512_cmp_pd_mask(product, _mm512_set1_pd(3.4e38), _CMP_LT_OQ);
+    *bad |= (unsigned)(__mmask8) ~(in_range | _mm512_testn_epi64_mask(significands, significands));
+  }
   const __m256 values = _mm512_cvtpd_ps(product);
   return _mm256_mask_xor_ps(values, minus, values, _mm256_set1_ps(-0.0F));
 }
@@ -287,50 +307,64 @@ static inline __m256 read_digits_f32(const char *text, const fw_token *tokens, u
   return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(digits));
 }
 
-/* Eight tokens [-]digits[.digits] of up to 16 bytes. There are masks of 16 bits for the bytes of a lane, eight in a
- * register. */
+/* A bit at the bottom and at the top of each of the four lanes of a mask. */
+#define LANE_BOTTOMS 0x0001000100010001ull
+#define LANE_TOPS 0x8000800080008000ull
+
+/* Four tokens [-]digits[.digits] of up to 15 bytes in 16-byte lanes, each with the byte behind it; a bit of a mask is a
+ * byte.
+ *
+ * The byte behind a token stands in for the point where there is none, else it is one more digit 0. So each lane has a
+ * first point, and the digits before it move one byte up, over it. */
+typedef struct short_lanes {
+  __m512i digits;  /* of a number of 16 digits in each lane, of which those in bits above the lane's point follow it */
+  uint64_t points; /* the bits of each lane up to and with its point */
+  uint64_t minus;
+  uint64_t wrong; /* not 0: some token is not like that */
+} short_lanes;
+
+static inline short_lanes read_short_lanes(const char *text, const fw_token *tokens, uint64_t bytes) {
+  const __m512i x = load_lanes16(text + 1, tokens);
+  const __m512i d = _mm512_sub_epi8(x, _mm512_set1_epi8('0'));
+  const __mmask64 is_digit = _mm512_mask_cmplt_epu8_mask(bytes, d, _mm512_set1_epi8(10));
+  const uint64_t points = _mm512_mask_cmpeq_epi8_mask(bytes, x, _mm512_set1_epi8('.'));
+  const uint64_t minus = _mm512_mask_cmpeq_epi8_mask(bytes, x, _mm512_set1_epi8('-'));
+  const uint64_t digits = is_digit;
+  const uint64_t first = bytes & ~(bytes << 1);
+  const uint64_t any = points | LANE_TOPS;
+  short_lanes s;
+  s.points = any ^ (any - LANE_BOTTOMS);
+  s.minus = minus;
+  /* another byte, a second point, a minus that is not first, no digit at all */
+  s.wrong = ((digits | points | minus) ^ bytes) | (points & ~s.points) | (minus & ~first) |
+            (LANE_TOPS & ~((digits & ~LANE_TOPS) + ~LANE_TOPS));
+  const __m512i v = _mm512_maskz_mov_epi8(is_digit, d);
+  s.digits = _mm512_mask_mov_epi8(v, s.points, _mm512_bslli_epi128(v, 1));
+  return s;
+}
+
+/* Eight tokens of up to 15 bytes. */
 static inline __m256 read_short_f32(const char *text, const fw_token *tokens, __m128i lengths, unsigned *bad) {
   static const double tens[16] = {1e0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
                                   1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15};
-  const __m512i zero = _mm512_set1_epi8('0');
-  const __m512i ten = _mm512_set1_epi8(10);
-  const __m512i point = _mm512_set1_epi8('.');
-  const __m512i hyphen = _mm512_set1_epi8('-');
-  const __m128i bytes = token_bytes16(lengths);
-  const __m512i a = load_lanes16(text, tokens);
-  const __m512i b = load_lanes16(text, tokens + 4);
-  const __m512i da = _mm512_sub_epi8(a, zero);
-  const __m512i db = _mm512_sub_epi8(b, zero);
-  const __mmask64 bytes_a = low_mask(bytes);
-  const __mmask64 bytes_b = high_mask(bytes);
-  const __mmask64 digits_a = _mm512_mask_cmplt_epu8_mask(bytes_a, da, ten);
-  const __mmask64 digits_b = _mm512_mask_cmplt_epu8_mask(bytes_b, db, ten);
-  const __m128i digits = pair_masks(digits_a, digits_b);
-  const __m128i points =
-      pair_masks(_mm512_mask_cmpeq_epi8_mask(bytes_a, a, point), _mm512_mask_cmpeq_epi8_mask(bytes_b, b, point));
-  const __m128i minus =
-      pair_masks(_mm512_mask_cmpeq_epi8_mask(bytes_a, a, hyphen), _mm512_mask_cmpeq_epi8_mask(bytes_b, b, hyphen));
-  /* a token is all digits but for one point and, as its first byte, one minus */
-  const __m128i first = _mm_andnot_si128(_mm_slli_epi16(bytes, 1), bytes);
-  const __m128i before_point = _mm_sub_epi16(points, _mm_set1_epi16(1));
-  const __mmask8 pointless = _mm_testn_epi16_mask(points, points);
-  __mmask8 good = _mm_cmpeq_epi16_mask(_mm_or_si128(_mm_or_si128(digits, points), minus), bytes);
-  good &= _mm_test_epi16_mask(digits, digits) & _mm_testn_epi16_mask(points, before_point);
-  good &= _mm_cmpeq_epi16_mask(_mm_andnot_si128(first, minus), _mm_setzero_si128());
-  *bad = (unsigned)(__mmask8)~good;
-  /* the digits up to the point move one byte up, over it */
-  const __m128i moved = _mm_maskz_mov_epi16((__mmask8)~pointless, _mm_or_si128(points, before_point));
-  const __m512i va = _mm512_maskz_mov_epi8(digits_a, da);
-  const __m512i vb = _mm512_maskz_mov_epi8(digits_b, db);
-  const __m512i ra = _mm512_mask_mov_epi8(va, low_mask(moved), _mm512_bslli_epi128(va, 1));
-  const __m512i rb = _mm512_mask_mov_epi8(vb, high_mask(moved), _mm512_bslli_epi128(vb, 1));
-  /* the point is bit k of its mask, so 15 - k digits follow it; k is the exponent of the mask as a float */
-  const __m128i places = _mm_mask_mov_epi16(points, pointless, _mm_set1_epi16((short)0x8000));
-  const __m256i floats = _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(places)));
-  const __m256i decimals = _mm256_sub_epi32(_mm256_set1_epi32(127 + 15), _mm256_srli_epi32(floats, 23));
+  /* the last bytes of a lane but one: bits 15 - length … 14 */
+  const __m128i bytes = _mm_srli_epi16(token_bytes16(lengths), 1);
+  const short_lanes a = read_short_lanes(text, tokens, low_mask(bytes));
+  const short_lanes b = read_short_lanes(text, tokens + 4, high_mask(bytes));
+  /* a point at bit k is a mask of k + 1 ones, and 15 - k digits follow it; k + 1 is the exponent of that mask plus 1 as
+   * a float */
+  const __m256i ones = _mm256_cvtepu16_epi32(pair_masks(a.points, b.points));
+  const __m256i powers = _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_add_epi32(ones, _mm256_set1_epi32(1))));
+  const __m256i decimals = _mm256_sub_epi32(_mm256_set1_epi32(127 + 16), _mm256_srli_epi32(powers, 23));
   const __m512d scales =
       _mm512_permutex2var_pd(_mm512_loadu_pd(tens), _mm512_cvtepu32_epi64(decimals), _mm512_loadu_pd(tens + 8));
-  return scale_eight(join_digits16(ra, rb), scales, _mm_test_epi16_mask(minus, minus), bad);
+  const __m128i minus = pair_masks(a.minus, b.minus);
+  *bad = 0;
+  if (__builtin_expect((a.wrong | b.wrong) != 0, 0)) {
+    const __m128i wrong = pair_masks(a.wrong, b.wrong);
+    *bad = _mm_test_epi16_mask(wrong, wrong);
+  }
+  return scale_eight(join_digits16(a.digits, b.digits), scales, _mm_test_epi16_mask(minus, minus), false, bad);
 }
 
 /* The first 16 digits of a token [+-]digits[.digits][e[+-]digits] of up to 32 bytes, pushed together: the token is that
@@ -457,7 +491,7 @@ static __attribute__((noinline)) __m256 read_long_f32(const char *text, const fw
   const __mmask8 cut = _mm_test_epi16_mask(_mm_andnot_si128(back_zeros, back_digits), body);
   good &= (__mmask8) ~(cut & _mm512_cmplt_epu64_mask(significands, _mm512_set1_epi64(FW_DECIMAL_CUT)));
   *bad = (unsigned)(__mmask8)~good;
-  return scale_eight(significands, scales, _mm_test_epi16_mask(minus, minus), bad);
+  return scale_eight(significands, scales, _mm_test_epi16_mask(minus, minus), true, bad);
 }
 
 /* One token of up to 32 bytes: the odd one among short ones. */
@@ -484,7 +518,7 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
     unsigned bad;
     if (_mm_cmpneq_epi16_mask(lengths, _mm_set1_epi16(1)) == 0)
       _mm256_storeu_ps(out + i, read_digits_f32(text, eight, &bad));
-    else if (_mm_cmpgt_epi16_mask(lengths, _mm_set1_epi16(16)) == 0)
+    else if (_mm_cmpgt_epi16_mask(lengths, _mm_set1_epi16(15)) == 0)
       _mm256_storeu_ps(out + i, read_short_f32(text, eight, lengths, &bad));
     else
       _mm256_storeu_ps(out + i, read_long_f32(text, eight, lengths, &bad));

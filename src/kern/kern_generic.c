@@ -23,16 +23,18 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
   marks->odd = odd;
 }
 
-static size_t pick_tokens(const uint32_t *places, const uint64_t *bits, size_t n, fw_token *tokens) {
-  size_t count = 0;
-  for (size_t w = 0; w < fw_bit_words(n); w++) {
-    for (uint64_t left = bits[w]; left; left &= left - 1) {
-      const size_t i = 64 * w + (size_t)__builtin_ctzll(left);
-      if (i >= n) return count;
-      tokens[count++] = fw_token_make(places[i], places[i] - places[i - 1] - 1);
+static void pick_tokens(const uint32_t *places, size_t n, size_t lists, const uint64_t *const *bits,
+                        fw_token *const *tokens) {
+  for (size_t k = 0; k < lists; k++) {
+    fw_token *out = tokens[k];
+    for (size_t w = 0; w < fw_bit_words(n); w++) {
+      const uint64_t inside = n - 64 * w >= 64 ? ~0ull : ~0ull >> (64 - (n - 64 * w));
+      for (uint64_t left = bits[k][w] & inside; left; left &= left - 1) {
+        const size_t i = 64 * w + (size_t)__builtin_ctzll(left);
+        *out++ = fw_token_make(places[i], places[i] - places[i - 1] - 1);
+      }
     }
   }
-  return count;
 }
 
 static size_t count_lines(const char *text, size_t n) {

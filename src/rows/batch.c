@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number_in.h"
+#include "rows/format.h"
 #include "rows/rowbuilder.h"
 
 /* ---- Reading tokens ------------------------------------------------------------------------------------- */
@@ -128,7 +129,12 @@ static furrow_status careful_line(fw_batch *batch, fw_walk *walk, furrow_error *
   walk->at = (uint32_t)(next - walk->text);
   while (walk->mark < batch->window->marks.count && fw_walk_stop(walk) < walk->at) walk->mark++;
   begin(batch);
-  return status;
+  if (status != FURROW_OK) return status;
+  /* features between no-break spaces have no marks, so they took room that was made for the rows to come */
+  const furrow_container *out = batch->chunk->out;
+  const size_t most = batch->window->marks.count - walk->mark;
+  return fw_container_reserve(batch->chunk->out, out->rows + most, out->features + most, batch->chunk->format->columns,
+                              err);
 }
 
 /* Reads the tokens of the batch and begins a new one. If a row turns out to be odd, it and all after it are taken out,

@@ -10,7 +10,7 @@
 #include "rows/rowbuilder.h"
 
 /* Text whose marks are found at a time: it and its lists stay in the first levels of the cache. */
-#define WINDOW (8 << 10)
+#define WINDOW (16 << 10)
 
 void fw_chunk_clear(fw_chunk *chunk) {
   fw_text_clear(&chunk->text);
@@ -34,7 +34,7 @@ static const char *window_end(const char *p, const char *end) {
 
 /* Cuts the scratch memory into the lists of a window. */
 static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error *err) {
-  enum { BIT_LISTS = 5, LISTS = 7 };
+  enum { BIT_LISTS = 5, LISTS = 8 };
   const size_t words = fw_bit_words(window->length + FW_KERN_PAD) + 1;
   const size_t each = window->length + 2 * FW_KERN_PAD;
   void *memory = chunk->scratch;
@@ -54,6 +54,7 @@ static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error
   window->refused = next + 4 * each;
   window->row_line = next + 5 * each;
   window->row_mark = next + 6 * each;
+  window->marks.chars = (char *)(next + 7 * each);
   window->marked = true;
   return FURROW_OK;
 }
@@ -89,6 +90,7 @@ furrow_status fw_chunk_line(fw_chunk *chunk, const char *line, const char **next
                            .line_offset = chunk->text.offset + (uint64_t)(line - chunk->text.lines)};
   furrow_error error = {.status = FURROW_OK};
   const uint64_t ignored = chunk->stats.ignored;
+  const bool has_field = chunk->out->has_field;
   furrow_status status = chunk->format->public.parse_line(chunk->state, begin, (size_t)(stop - begin), &row, &error);
   if (status == FURROW_OK && row.touched) status = fw_rowbuilder_commit(&row, &error);
   if (status == FURROW_OK) return FURROW_OK;
@@ -96,6 +98,7 @@ furrow_status fw_chunk_line(fw_chunk *chunk, const char *line, const char **next
   error.status = status;
   error.offset = row.line_offset;
   chunk->stats.ignored = ignored; /* what the bad row held is not counted twice */
+  chunk->out->has_field = has_field;
   if (chunk->on_bad == FURROW_ON_BAD_SKIP && (status == FURROW_E_PARSE || status == FURROW_E_RANGE)) {
     note_bad_row(&chunk->stats, &error);
     return FURROW_OK;

@@ -222,6 +222,19 @@ static bool has_header(const fw_csv *csv, const char *line, const char *end) {
   return csv->header == FW_CSV_HEADER_YES || (csv->header == FW_CSV_HEADER_AUTO && looks_like_header(csv, line, end));
 }
 
+/* The text of a cell, "" being one quote in a quoted one. */
+static furrow_status copy_name(const fw_cell *cell, char **name, furrow_error *err) {
+  furrow_status status = fw_strndup(name, cell->begin, (size_t)(cell->end - cell->begin), err);
+  if (status != FURROW_OK || !cell->quoted) return status;
+  char *out = *name;
+  for (const char *p = *name; *p; p++) {
+    *out++ = *p;
+    if (p[0] == '"' && p[1] == '"') p++;
+  }
+  *out = 0;
+  return FURROW_OK;
+}
+
 static furrow_status keep_names(fw_csv *csv, const char *line, const char *end, furrow_error *err) {
   size_t capacity = 0;
   fw_cell cell;
@@ -230,8 +243,7 @@ static furrow_status keep_names(fw_csv *csv, const char *line, const char *end, 
     void *memory = csv->names;
     furrow_status status = fw_grow(&memory, &capacity, csv->nnames + 1, sizeof(char *), err);
     csv->names = memory;
-    if (status == FURROW_OK)
-      status = fw_strndup(&csv->names[csv->nnames], cell.begin, (size_t)(cell.end - cell.begin), err);
+    if (status == FURROW_OK) status = copy_name(&cell, &csv->names[csv->nnames], err);
     if (status != FURROW_OK) return status;
     csv->nnames++;
   }
@@ -258,12 +270,13 @@ static furrow_status check_columns(const fw_csv *csv, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status look(void *state, const char *head, size_t size, furrow_error *err) {
+static furrow_status look(void *state, const char *head, size_t size, bool whole, furrow_error *err) {
   fw_csv *csv = state;
   if (size == 0) return fw_fail(err, FURROW_E_FORMAT, "the csv is empty: it has no columns");
   const char *line, *end;
   furrow_status status = FURROW_OK;
   if (first_line(csv, head, size, &line, &end) && has_header(csv, line, end)) status = keep_names(csv, line, end, err);
+  if (csv->nnames > 0 && end == head + size && !whole) fw_free(csv->names[--csv->nnames]); /* it may go on */
   if (status == FURROW_OK) status = find_column(csv, "label_column", csv->label_name, &csv->label_column, err);
   if (status == FURROW_OK) status = find_column(csv, "weight_column", csv->weight_name, &csv->weight_column, err);
   return status == FURROW_OK ? check_columns(csv, err) : status;

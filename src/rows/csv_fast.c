@@ -141,7 +141,9 @@ static bool take_window(fw_batch *batch) {
     }
   }
   out->has_label = label;
-  (void)fw_kern_table()->pick_tokens(window->marks.places, window->bits[0], window->marks.count, window->values);
+  const uint64_t *const bits[] = {window->bits[0]};
+  fw_token *const tokens[] = {window->values};
+  fw_kern_table()->pick_tokens(window->marks.places, window->marks.count, 1, bits, tokens);
   return true;
 }
 

@@ -15,8 +15,9 @@ typedef struct fw_format {
   furrow_format public;
   /* Appends the rows of chunk->text to chunk->out. NULL: line by line. */
   furrow_status (*parse_chunk)(const void *state, fw_chunk *chunk, furrow_error *err);
-  /* Looks at the first bytes of the data set before anything is parsed (none: it is empty). May be NULL. */
-  furrow_status (*look)(void *state, const char *head, size_t size, furrow_error *err);
+  /* Looks at the first bytes of the data set before anything is parsed (none: it is empty; whole: there are no more).
+   * May be NULL. */
+  furrow_status (*look)(void *state, const char *head, size_t size, bool whole, furrow_error *err);
   /* How many bytes at the start of a file are no rows (a csv header). May be NULL. */
   furrow_status (*skip_head)(const void *state, const char *text, size_t length, size_t *skip, furrow_error *err);
   /* Formats with indexing_mode: what to subtract from every index (and field). NULL: there is no such thing. */

@@ -111,11 +111,11 @@ static furrow_status choose_format(furrow_parser *p, const char *head, size_t si
   return status;
 }
 
-static furrow_status open_format(furrow_parser *p, const char *head, size_t size, furrow_error *err) {
+static furrow_status open_format(furrow_parser *p, const char *head, size_t size, bool whole, furrow_error *err) {
   furrow_status status = fw_args_create(&p->args, &p->format.public, &p->uri, err);
   if (status != FURROW_OK) return status;
   if (p->format.public.open) status = p->format.public.open(p->args, &p->state, err);
-  if (status == FURROW_OK && p->format.look) status = p->format.look(p->state, head, size, err);
+  if (status == FURROW_OK && p->format.look) status = p->format.look(p->state, head, size, whole, err);
   if (status != FURROW_OK || !p->format.set_base) return status;
   int64_t mode = furrow_args_int(p->args, "indexing_mode");
   p->base = mode > 0;
@@ -138,7 +138,7 @@ static furrow_status look_at_head(furrow_parser *p, furrow_error *err) {
   }
   if (status == FURROW_OK) status = choose_format(p, head, got, whole, err);
   if (status == FURROW_OK) {
-    status = open_format(p, head, got, err);
+    status = open_format(p, head, got, whole, err);
     if (status != FURROW_OK && err && err->line > 0) fw_error_set_file(err, p->set.files[file].path);
   }
   fw_free(head);

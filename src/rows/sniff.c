@@ -64,7 +64,7 @@ furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) {
 typedef struct looks {
   size_t lines, tokens; /* tokens behind the first one of each line */
   size_t one_colon, two_colons, integers, reals;
-  size_t comma_lines, semicolon_lines, pipe_lines;
+  size_t comma_lines, semicolon_lines, pipe_lines, tab_lines; /* lines with one; tabs: and without a space */
 } looks;
 
 static size_t count_byte(const char *p, const char *end, char c) {
@@ -98,6 +98,7 @@ static void look_at_line(looks *l, const char *line, const char *end) {
   l->comma_lines += count_byte(line, end, ',') > 0;
   l->semicolon_lines += count_byte(line, end, ';') > 0;
   l->pipe_lines += count_byte(line, end, '|') > 0;
+  l->tab_lines += count_byte(line, end, '\t') > 0 && count_byte(line, end, ' ') == 0;
   for (size_t token = 0; p < end; token++) {
     const char *stop = p;
     while (stop < end && !fw_is_blank(*stop)) stop++;
@@ -158,6 +159,10 @@ const char *fw_sniff_format(const char *head, size_t size, bool whole, fw_uri *u
     name = "csv";
     delimiter = "|";
     why = "| on every line";
+  } else if (l.tab_lines == l.lines) {
+    name = "csv";
+    delimiter = "\t";
+    why = "tabs on every line";
   } else if (l.reals > 0) {
     name = "dense";
     why = "numbers with fractions between blanks";

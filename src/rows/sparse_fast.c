@@ -202,33 +202,31 @@ static bool add_rows(fw_batch *batch, uint32_t step) {
   return true;
 }
 
-static void pick(const fw_window *window, size_t bits, fw_token *tokens) {
-  (void)fw_kern_table()->pick_tokens(window->marks.places, window->bits[bits], window->marks.count, tokens);
+static void pick(const fw_window *window, size_t first, size_t lists) {
+  const uint64_t *const bits[] = {window->bits[0], window->bits[1], window->bits[2]};
+  fw_token *const tokens[] = {window->fields, window->indices, window->values};
+  fw_kern_table()->pick_tokens(window->marks.places, window->marks.count, lists, bits + first, tokens + first);
 }
 
 static bool take_features(fw_batch *batch) {
-  const fw_window *window = batch->window;
-  batch->values = window->marks.count > 1 && choose_valued(window);
-  if (!batch->values && !choose_bare(window)) return false;
+  batch->values = choose_valued(batch->window);
+  if (!batch->values && !choose_bare(batch->window)) return false;
   if (!add_rows(batch, batch->values ? 2 : 1)) return false;
-  pick(window, 1, window->indices);
-  if (batch->values) pick(window, 2, window->values);
+  pick(batch->window, 1, batch->values ? 2 : 1);
   return true;
 }
 
 static bool take_bare_features(fw_batch *batch) {
   batch->values = false;
   if (!choose_bare(batch->window) || !add_rows(batch, 1)) return false;
-  pick(batch->window, 1, batch->window->indices);
+  pick(batch->window, 1, 1);
   return true;
 }
 
 static bool take_fielded_features(fw_batch *batch) {
   batch->values = true;
   if (!choose_fielded(batch->window) || !add_rows(batch, 3)) return false;
-  pick(batch->window, 0, batch->window->fields);
-  pick(batch->window, 1, batch->window->indices);
-  pick(batch->window, 2, batch->window->values);
+  pick(batch->window, 0, 3);
   return true;
 }
 

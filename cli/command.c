@@ -1,0 +1,180 @@
+/* cli/command.c: finds a command in the tree, runs it, prints its help. */
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+
+enum { LINE_WIDTH = 100, HELP_COLUMN = 28, PATH_TEXT = 128 };
+
+/* ---- Help ----------------------------------------------------------------------------------------------- */
+
+static void spaces(output *out, size_t count) {
+  output_format(out, "%*s", (int)count, "");
+}
+
+void print_wrapped(output *out, const char *text, size_t indent, size_t column) {
+  while (*text) {
+    size_t word = strcspn(text, " \n");
+    if (column > indent && column + 1 + word > LINE_WIDTH) {
+      output_text(out, "\n");
+      column = 0;
+    }
+    if (column < indent) {
+      spaces(out, indent - column);
+      column = indent;
+    } else if (column > indent) {
+      output_text(out, " ");
+      column++;
+    }
+    output_bytes(out, text, word);
+    column += word;
+    text += word;
+    for (; *text == ' ' || *text == '\n'; text++) {
+      if (*text == '\n') {
+        output_text(out, "\n");
+        column = 0;
+      }
+    }
+  }
+  output_text(out, "\n");
+}
+
+static void print_option(output *out, const option *o) {
+  char text[128];
+  const char *argument = o->argument ? o->argument : o->choices;
+  char letter[8] = "";
+  if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+  bool operand = o->name[0] >= 'A' && o->name[0] <= 'Z';
+  int n = snprintf(text, sizeof text, "  %s%s%s%s%s", letter, operand ? "" : "--", o->name, argument ? " " : "",
+                   argument ? argument : "");
+  output_text(out, text);
+  size_t column = (size_t)n;
+  if (column + 2 > HELP_COLUMN) {
+    output_text(out, "\n");
+    column = 0;
+  }
+  spaces(out, HELP_COLUMN - column);
+  print_wrapped(out, o->help, HELP_COLUMN, HELP_COLUMN);
+}
+
+static void print_usage(output *out, const command *cmd, const char *path) {
+  output_format(out, "Usage: %s%s", path, cmd->verbs ? " COMMAND" : "");
+  if (cmd->groups && !cmd->verbs) {
+    for (const option_group *group = cmd->groups; group->title; group++)
+      for (const option *o = group->options; o->name; o++)
+        if (o->required) output_format(out, " --%s %s", o->name, o->argument ? o->argument : o->choices);
+    output_text(out, " [options]");
+  }
+  for (const option *o = cmd->operands; o && o->name; o++) output_format(out, o->required ? " %s" : " [%s]", o->name);
+  output_text(out, "\n");
+}
+
+static void print_example(output *out, const char *example) {
+  output_text(out, strchr(example, '\n') ? "Examples:\n" : "Example:\n");
+  while (*example) {
+    size_t n = strcspn(example, "\n");
+    output_format(out, "  %.*s\n", (int)n, example);
+    example += n + (example[n] == '\n');
+  }
+  output_text(out, "\n");
+}
+
+static void print_verbs(output *out, const command *const *verbs, const char *path) {
+  output_text(out, "\nCommands:\n");
+  for (; *verbs; verbs++) output_format(out, "  %-10s %s\n", (*verbs)->name, (*verbs)->summary);
+  output_format(out, "\n'%s COMMAND --help' tells more of each.\n", path);
+}
+
+static void print_help(output *out, const command *cmd, const char *path) {
+  print_example(out, cmd->example);
+  print_usage(out, cmd, path);
+  if (cmd->about) {
+    output_text(out, "\n");
+    print_wrapped(out, cmd->about, 0, 0);
+  }
+  if (cmd->operands) output_text(out, "\n");
+  for (const option *o = cmd->operands; o && o->name; o++) print_option(out, o);
+  if (cmd->verbs) print_verbs(out, cmd->verbs, path);
+  for (const option_group *group = cmd->groups; group && group->title; group++) {
+    output_format(out, "\n%s:\n", group->title);
+    for (const option *o = group->options; o->name; o++) print_option(out, o);
+  }
+  if (cmd->more) cmd->more(out);
+}
+
+/* ---- Running -------------------------------------------------------------------------------------------- */
+
+static const command *verb_named(const command *cmd, const char *name) {
+  for (const command *const *verb = cmd->verbs; *verb; verb++)
+    if (strcmp((*verb)->name, name) == 0) return *verb;
+  return NULL;
+}
+
+static furrow_status unknown_verb(const command *cmd, const char *path, const char *word, furrow_error *err) {
+  const char *names[32];
+  size_t count = 0;
+  for (const command *const *verb = cmd->verbs; *verb && count < 32; verb++) names[count++] = (*verb)->name;
+  const char *closest = closest_word(word, names, count);
+  if (closest)
+    return fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'; did you mean '%s'?", path, word, closest);
+  return fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'; '%s --help' lists them", path, word, path);
+}
+
+static furrow_status run_leaf(const command *cmd, const char *path, int argc, char **argv, output *out,
+                              furrow_error *err) {
+  bool help = false;
+  void *values = calloc(1, cmd->size ? cmd->size : 1);
+  if (!values) return fail_memory(err);
+  if (cmd->init) cmd->init(values);
+  furrow_status status = options_parse(path, cmd->groups, cmd->operands, argc, argv, values, &help, err);
+  if (status == FURROW_OK && help)
+    print_help(out, cmd, path);
+  else if (status == FURROW_OK)
+    status = cmd->run(values, out, err);
+  free(values);
+  return status;
+}
+
+/* Goes down the tree along the words, then runs what it came to. */
+static furrow_status run_words(const command *cmd, int argc, char **argv, output *out, furrow_error *err) {
+  char path[PATH_TEXT];
+  bool help = false;
+  snprintf(path, sizeof path, "%s", cmd->name);
+  for (; cmd->verbs && argc > 0 && argv[0][0] != '-'; argc--, argv++) {
+    if (strcmp(argv[0], "help") == 0) {
+      help = true;
+      continue;
+    }
+    const command *verb = verb_named(cmd, argv[0]);
+    if (!verb) return unknown_verb(cmd, path, argv[0], err);
+    cmd = verb;
+    strncat(path, " ", sizeof path - strlen(path) - 1);
+    strncat(path, cmd->name, sizeof path - strlen(path) - 1);
+  }
+  if (cmd->verbs && argc == 0 && !help)
+    return fail(err, FURROW_E_ARGUMENT, "'%s' needs a command; '%s --help' lists them", path, path);
+  if (help) return print_help(out, cmd, path), FURROW_OK;
+  return run_leaf(cmd, path, argc, argv, out, err);
+}
+
+int command_main(const command *root, int argc, char **argv) {
+  output out;
+  furrow_error err = {0};
+  furrow_status status = output_open(&out, &err);
+  if (status == FURROW_OK) {
+    status = run_words(root, argc - 1, argv + 1, &out, &err);
+    /* what was printed before a failure is still wanted; the first failure is the one to tell */
+    furrow_error flush_err = {0};
+    furrow_status flushed = output_flush(&out, &flush_err);
+    if (status == FURROW_OK) {
+      status = flushed;
+      err = flush_err;
+    }
+    output_close(&out);
+  }
+  print_failure(status, &err);
+  return furrow_status_exit_code(status);
+}

@@ -1,0 +1,14 @@
+/* cli/interrupt.h: a command that writes files tidies up before a signal ends it. */
+#ifndef FURROW_CLI_INTERRUPT_H
+#define FURROW_CLI_INTERRUPT_H
+
+#include "furrow/status.h"
+
+/* From now on SIGINT, SIGTERM and SIGHUP only leave a mark; a second one ends the process at once. */
+void interrupt_catch(void);
+/* E_STATE once a signal has come. */
+furrow_status interrupt_check(furrow_error *err);
+/* Ends the process by the signal that has come, if one has: for when everything is tidied up. */
+void interrupt_finish(void);
+
+#endif

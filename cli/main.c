@@ -1,0 +1,92 @@
+/* cli/main.c: the command furrow: its nouns and its version. */
+#include <dlfcn.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "cmd_rows.h"
+#include "command.h"
+#include "fail.h"
+#include "furrow/furrow.h"
+#include "interrupt.h"
+#include "report.h"
+
+typedef struct root_values {
+  bool version, verbose, json;
+} root_values;
+
+static const option root_options[] = {
+    {.name = "version", .kind = OPTION_FLAG, .help = "print the version", .offset = offsetof(root_values, version)},
+    {.name = "verbose",
+     .kind = OPTION_FLAG,
+     .help = "with --version: also the instruction set and the libraries in use",
+     .offset = offsetof(root_values, verbose)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "with --version: as JSON", .offset = offsetof(root_values, json)},
+    {0}};
+
+static const option_group root_groups[] = {{.title = "Options", .options = root_options}, {0}};
+
+/* A library that may or may not be part of this process, and its own word on its version. */
+typedef struct linked_library {
+  const char *name, *symbol;
+} linked_library;
+
+static const linked_library libraries[] = {
+    {"zlib", "zlibVersion"}, {"zstd", "ZSTD_versionString"}, {"jansson", "jansson_version_str"}};
+
+static void report_libraries(report *r) {
+  report_section(r, "libraries");
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+    const char *(*version)(void) = NULL;
+    *(void **)&version = dlsym(RTLD_DEFAULT, libraries[i].symbol);
+    if (version) report_text(r, libraries[i].name, version());
+  }
+  report_end(r);
+}
+
+static furrow_status run_root(const void *values, output *out, furrow_error *err) {
+  const root_values *root = values;
+  if (!root->version) return fail(err, FURROW_E_ARGUMENT, "'furrow' needs a command; 'furrow --help' lists them");
+  if (!root->json && !root->verbose) {
+    output_format(out, "furrow %s\n", furrow_version());
+    return FURROW_OK;
+  }
+  report r;
+  report_start(&r, out, root->json);
+  report_text(&r, "furrow", furrow_version());
+  report_text(&r, "instruction set", furrow_isa());
+  report_libraries(&r);
+  report_finish(&r);
+  return FURROW_OK;
+}
+
+static void print_exit_codes(output *out) {
+  static const furrow_status statuses[] = {
+#define FURROW_X(name, code, text) FURROW_##name,
+      FURROW_STATUS_LIST(FURROW_X)
+#undef FURROW_X
+  };
+  output_text(out, "\nExit codes:\n");
+  for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+    if (statuses[i] != FURROW_END)
+      output_format(out, "  %2d  %s\n", furrow_status_exit_code(statuses[i]), furrow_status_text(statuses[i]));
+}
+
+static const command *const nouns[] = {&rows_command, NULL};
+
+static const command root_command = {
+    .name = "furrow",
+    .example = "furrow rows info train.libsvm\nfurrow rows convert train.libsvm train.csv --header",
+    .about = "Rows in, models out, vectors found.",
+    .more = print_exit_codes,
+    .verbs = nouns,
+    .groups = root_groups,
+    .size = sizeof(root_values),
+    .run = run_root,
+};
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN); /* a reader that stops early is told by EPIPE */
+  int code = command_main(&root_command, argc, argv);
+  interrupt_finish();
+  return code;
+}

@@ -1,0 +1,59 @@
+/* cli/rows_source.h: where the rows commands read from, and the options that say how. */
+#ifndef FURROW_CLI_ROWS_SOURCE_H
+#define FURROW_CLI_ROWS_SOURCE_H
+
+#include "furrow/rows.h"
+#include "options.h"
+#include "progress.h"
+
+typedef enum source_api { SOURCE_PARSER, SOURCE_ITER } source_api;
+
+typedef struct part_of {
+  uint32_t part, nparts;
+} part_of;
+
+/* What the options of source_options fill. */
+typedef struct source_values {
+  const char *format;
+  part_of part;
+  furrow_index_type index;
+  furrow_value_type value;
+  uint32_t threads;
+  furrow_on_bad on_bad;
+  size_t chunk;
+  source_api api;
+  bool quiet;
+  bool no_progress; /* set by a command that prints rows on the terminal */
+} source_values;
+
+extern const option source_options[];
+void source_values_init(source_values *values);
+
+/* Rows from a parser, from a block iterator (--api iter, or a #cachefile in the URI) or from a row cache file. */
+typedef struct source {
+  const char *uri;
+  const source_values *values;
+  furrow_parser *parser; /* beside an iterator: only to tell the format */
+  furrow_blockiter *iter;
+  furrow_container *container;
+  bool container_given; /* its one block has been handed out */
+  furrow_rowblock container_block;
+  furrow_parser_stats stats; /* of the container */
+  progress progress;
+} source;
+
+/* The struct may be closed after a failure, too. */
+furrow_status source_open(source *s, const char *uri, const source_values *values, furrow_error *err);
+void source_close(source *s);
+/* The next block, valid until the next call: FURROW_OK, FURROW_END or an error. */
+furrow_status source_next(source *s, const furrow_rowblock **block, furrow_error *err);
+furrow_status source_before_first(source *s, furrow_error *err);
+void source_get_stats(const source *s, furrow_parser_stats *stats);
+const char *source_format(const source *s);
+const char *source_format_reason(const source *s);
+/* Whether the rows can be read only once. */
+bool source_is_stdin(const char *uri);
+/* Says on stderr what was left out and what was passed over. */
+void source_print_notes(source *s);
+
+#endif

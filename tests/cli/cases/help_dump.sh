@@ -1,0 +1,2 @@
+furrow rows dump --help
+furrow rows dump --nonsense file -h | cmp - <(furrow rows dump --help)

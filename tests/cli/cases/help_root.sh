@@ -1,0 +1,3 @@
+furrow --help
+furrow -h | cmp - <(furrow --help)
+furrow help | cmp - <(furrow --help)

@@ -1,0 +1,1 @@
+furrow rows split --help
