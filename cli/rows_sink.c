@@ -131,8 +131,10 @@ furrow_status sink_params(const sink_values *values, sink_format format, source 
   params->zeros_missing = !values->zeros;
   params->with_weight = values->with_weight;
   params->index_base = (uint32_t)values->index_base;
-  if (format == SINK_CSV && values->columns == 0) return find_columns(s, params, err);
-  return FURROW_OK;
+  if (format != SINK_CSV) return FURROW_OK;
+  furrow_status status = values->columns == 0 ? find_columns(s, params, err) : FURROW_OK;
+  if (status == FURROW_OK && params->header) status = source_column_names(s, params->columns, &params->names, err);
+  return status;
 }
 
 furrow_status sink_check_path(const char *path, bool force, furrow_error *err) {

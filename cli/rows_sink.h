@@ -31,7 +31,8 @@ const char *sink_format_ending(sink_format format);
 sink_format sink_format_named(const char *name);
 sink_format sink_format_of_path(const char *path);
 
-/* The parameters of a writer. For csv a pass over the source finds the columns (and whether there are weights) unless
+/* The parameters of a writer, good while the source is open. For csv a pass over the source finds the columns (and
+ * whether there are weights) unless
  * --columns says it; the source is back at its first row afterwards. */
 furrow_status sink_params(const sink_values *values, sink_format format, source *s, furrow_writer_params *params,
                           furrow_error *err);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -158,7 +159,18 @@ furrow_status source_open(source *s, const char *uri, const source_values *value
   return FURROW_OK;
 }
 
+furrow_status source_column_names(source *s, uint64_t columns, const char *const **names, furrow_error *err) {
+  if (!s->parser || furrow_parser_column_count(s->parser) == 0 || columns == 0) return FURROW_OK;
+  free(s->names);
+  s->names = calloc(columns, sizeof *s->names);
+  if (!s->names) return fail(err, FURROW_E_MEMORY, "out of memory for the names of the columns");
+  for (uint64_t i = 0; i < columns; i++) s->names[i] = furrow_parser_column_name(s->parser, i);
+  *names = s->names;
+  return FURROW_OK;
+}
+
 void source_close(source *s) {
+  free(s->names);
   progress_stop(&s->progress);
   furrow_parser_close(s->parser);
   furrow_blockiter_close(s->iter);

@@ -39,6 +39,7 @@ typedef struct source {
   bool container_given; /* its one block has been handed out */
   furrow_rowblock container_block;
   furrow_parser_stats stats; /* of the container */
+  const char **names;        /* of source_column_names */
   progress progress;
 } source;
 
@@ -51,6 +52,8 @@ furrow_status source_before_first(source *s, furrow_error *err);
 void source_get_stats(const source *s, furrow_parser_stats *stats);
 const char *source_format(const source *s);
 const char *source_format_reason(const source *s);
+/* The first `columns` names of a csv that has a header, NULL where there is none; good while the source is open. */
+furrow_status source_column_names(source *s, uint64_t columns, const char *const **names, furrow_error *err);
 /* Whether the rows can be read only once. */
 bool source_is_stdin(const char *uri);
 /* Says on stderr what was left out and what was passed over. */

@@ -293,12 +293,13 @@ typedef struct furrow_writer_params {
   const char *format;           /* "libsvm" */
   furrow_index_type index_type; /* of the cache file; text takes blocks of any type */
   furrow_value_type value_type;
-  uint64_t columns;    /* csv: number of feature columns; an index beyond is E_RANGE. Required for csv */
-  char delimiter;      /* csv: ',' */
-  bool header;         /* csv: write a line of names (label, weight, f0, f1 …) */
-  bool zeros_missing;  /* csv: an absent feature is an empty cell (true) or 0 (false) */
-  bool with_weight;    /* csv: write a weight column after the label */
-  uint32_t index_base; /* libsvm, libfm: added to every index (and field): 0 or 1 */
+  uint64_t columns;         /* csv: number of feature columns; an index beyond is E_RANGE. Required for csv */
+  char delimiter;           /* csv: ',' */
+  bool header;              /* csv: write a line of names (label, weight, f0, f1 …) */
+  const char *const *names; /* csv: of the `columns` features, valid until commit; NULL or a NULL element: f0, f1 … */
+  bool zeros_missing;       /* csv: an absent feature is an empty cell (true) or 0 (false) */
+  bool with_weight;         /* csv: write a weight column after the label */
+  uint32_t index_base;      /* libsvm, libfm: added to every index (and field): 0 or 1 */
 } furrow_writer_params;
 
 FURROW_API void furrow_writer_params_init(furrow_writer_params *params);

@@ -159,8 +159,7 @@ static uint64_t pow5(int n) {
   return p;
 }
 
-/* b div s; b becomes 10 (b mod s). s is a power of two for numbers below 10, and of not more than 64 bits for others.
- */
+/* b div s; b becomes 10 (b mod s). s is a power of two for numbers below 10; for others it and b fit 64 bits. */
 static ALWAYS_INLINE uint32_t next_digit(__int128 *b, __int128 s, const scaling *z) {
   uint32_t q;
   if (z->s5 == 0) {
@@ -177,10 +176,11 @@ static ALWAYS_INLINE void digits_in_registers(const scaling *z, int width, decim
   __int128 b = ((__int128)z->fraction * pow5(z->b5)) << z->b2;
   __int128 s = (__int128)pow5(z->s5) << z->s2;
   __int128 m = wrap(((__int128)pow5(z->m5) << z->m2) * 10, width);
-  __int128 bound = 10 * s - (width == 128); /* Java's big integers take 10 s for above it, the small ones do not */
+  __int128 bound = 10 * s - (width == 128); /* 10 s itself is above it for Java's big integers only */
   int exponent = z->exponent;
   uint32_t q = next_digit(&b, s, z);
-  bool low = b<m, high = wrap(b + m, width)> bound;
+  bool low = b < m;
+  bool high = wrap(b + m, width) > bound;
   if (q == 0 && !high)
     exponent--;
   else

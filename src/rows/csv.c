@@ -289,9 +289,13 @@ static furrow_status compare_header(const fw_csv *csv, const char *text, const c
   size_t i = 0;
   for (const char *p = line; p && i < csv->nnames; i++) {
     if (!fw_csv_next_cell(csv, &p, end, &cell)) return FURROW_OK;
-    const size_t n = (size_t)(cell.end - cell.begin);
-    if (strlen(csv->names[i]) == n && memcmp(csv->names[i], cell.begin, n) == 0) continue;
-    furrow_status status =
+    char *name = NULL;
+    furrow_status status = copy_name(&cell, &name, err);
+    if (status != FURROW_OK) return status;
+    const bool same = strcmp(csv->names[i], name) == 0;
+    fw_free(name);
+    if (same) continue;
+    status =
         fw_fail_at(err, FURROW_E_PARSE, line, cell.begin, cell.end, "the header differs from that of the first file");
     if (err) err->offset = (uint64_t)(line - text);
     return status;

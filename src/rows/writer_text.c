@@ -2,6 +2,7 @@
 #include "rows/writer_text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,25 +199,40 @@ static furrow_status check_csv_row(fw_text_writer *w, const furrow_row *row, uin
   return FURROW_OK;
 }
 
-static furrow_status write_csv_header(fw_text_writer *w, bool has_label, furrow_error *err) {
-  static const char label[] = "label", weight[] = "weight";
-  furrow_status status = FURROW_OK;
-  if (has_label) {
-    memcpy(w->buffer + w->used, label, sizeof label - 1);
-    w->used += sizeof label - 1;
-    put_char(w, w->params.delimiter);
+/* A name of any length, in quotes where a reader would misunderstand it otherwise. */
+static furrow_status write_name(fw_text_writer *w, const char *name, furrow_error *err) {
+  const char special[] = {w->params.delimiter, '"', '#', ' ', '\t', 0};
+  const bool quote = name[0] == 0 || strpbrk(name, special) != NULL;
+  if (strpbrk(name, "\r\n"))
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "a column name with a line break cannot be written as csv");
+  furrow_status status = make_room(w, err);
+  if (status == FURROW_OK && quote) put_char(w, '"');
+  for (; status == FURROW_OK && *name; name++) {
+    if (*name == '"') put_char(w, '"');
+    put_char(w, *name);
+    status = make_room(w, err);
   }
-  if (w->params.with_weight) {
-    memcpy(w->buffer + w->used, weight, sizeof weight - 1);
-    w->used += sizeof weight - 1;
-    put_char(w, w->params.delimiter);
+  if (status == FURROW_OK && quote) put_char(w, '"');
+  return status;
+}
+
+static furrow_status write_csv_header(fw_text_writer *w, bool has_label, furrow_error *err) {
+  const char *const specials[2] = {has_label ? "label" : NULL, w->params.with_weight ? "weight" : NULL};
+  furrow_status status = FURROW_OK;
+  bool first = true;
+  for (size_t i = 0; status == FURROW_OK && i < 2; i++) {
+    if (!specials[i]) continue;
+    if (!first) put_char(w, w->params.delimiter);
+    first = false;
+    status = write_name(w, specials[i], err);
   }
   for (uint64_t column = 0; status == FURROW_OK && column < w->params.columns; column++) {
-    status = make_room(w, err);
-    if (status != FURROW_OK) break;
-    if (column) put_char(w, w->params.delimiter);
-    put_char(w, 'f');
-    put_u64(w, column);
+    char number[32];
+    const char *name = w->params.names ? w->params.names[column] : NULL;
+    snprintf(number, sizeof number, "f%" PRIu64, column);
+    if (!first) put_char(w, w->params.delimiter);
+    first = false;
+    status = write_name(w, name ? name : number, err);
   }
   if (status == FURROW_OK) put_char(w, '\n');
   return status;

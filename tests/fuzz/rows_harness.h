@@ -64,7 +64,7 @@ static inline furrow_status rows_reader_open(rows_reader *reader, const rows_set
   fw_uri_clear(&uri);
   if (status == FURROW_OK && reader->format.public.open)
     status = reader->format.public.open(reader->args, &reader->state, err);
-  if (status == FURROW_OK && reader->format.look) status = reader->format.look(reader->state, text, length, err);
+  if (status == FURROW_OK && reader->format.look) status = reader->format.look(reader->state, text, length, true, err);
   if (status == FURROW_OK && reader->format.set_base) reader->format.set_base(reader->state, setup->base);
   if (status != FURROW_OK) rows_reader_close(reader);
   return status;
@@ -208,6 +208,16 @@ static inline bool rows_compare(const rows_setup *setup, const char *text, size_
   rows_result_clear(&careful);
   rows_reader_close(&reader);
   return same;
+}
+
+/* A setup from one byte of a fuzzer's input: bit 0 index type, bits 1-2 value type, bit 3 on_bad, bit 4 base. */
+static inline void rows_fuzz_setup(rows_setup *setup, const char *format, uint8_t choice) {
+  *setup = (rows_setup){.format = format,
+                        .args = "",
+                        .index_type = (furrow_index_type)(choice & 1),
+                        .value_type = (furrow_value_type)((choice >> 1 & 3) % 3),
+                        .on_bad = (furrow_on_bad)(choice >> 3 & 1),
+                        .base = choice >> 4 & 1};
 }
 
 #endif
