@@ -61,6 +61,31 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
   marks->odd = odd != 0;
 }
 
+/* The numbers of the set bits of a byte, pushed together, one in each byte. */
+static inline uint64_t numbers_of_bits(uint32_t bits) {
+  return _pext_u64(0x0706050403020100u, _pdep_u64(bits, 0x0101010101010101u) * 0xff);
+}
+
+static void pick_tokens(const uint32_t *places, size_t n, size_t lists, const uint64_t *const *bits,
+                        fw_token *const *tokens) {
+  const __m256i one = _mm256_set1_epi32(1);
+  const __m256i longest = _mm256_set1_epi32(FW_TOKEN_LENGTH);
+  for (size_t k = 0; k < lists; k++) {
+    fw_token *out = tokens[k];
+    for (size_t i = 0; i < n; i += 8) {
+      const uint32_t inside_list = n - i >= 8 ? 0xff : (1u << (n - i)) - 1;
+      const uint32_t chosen = (uint32_t)(bits[k][i / 64] >> i % 64) & inside_list;
+      const __m256i ends = _mm256_loadu_si256((const __m256i *)(places + i));
+      const __m256i before = _mm256_loadu_si256((const __m256i *)(places + i - 1));
+      const __m256i lengths = _mm256_min_epu32(_mm256_sub_epi32(_mm256_sub_epi32(ends, before), one), longest);
+      const __m256i all = _mm256_or_si256(_mm256_slli_epi32(ends, 6), lengths);
+      const __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)numbers_of_bits(chosen)));
+      _mm256_storeu_si256((__m256i *)out, _mm256_permutevar8x32_epi32(all, order));
+      out += _mm_popcnt_u32(chosen);
+    }
+  }
+}
+
 static size_t count_lines(const char *text, size_t n) {
   size_t lines = 0;
   uint64_t carry = 0; /* the byte before was CR */
@@ -137,6 +162,7 @@ static inline const fw_token *fill_up(const fw_token *tokens, size_t n, fw_token
 static inline __m256i read_integers(const char *text, const fw_token *tokens, unsigned *bad) {
   __m128i digits[4], high, low;
   *bad = 0;
+#pragma GCC unroll 4
   for (unsigned j = 0; j < 4; j++) {
     const lane l = load_lane(text, tokens[j]);
     digits[j] = l.digits;
@@ -184,6 +210,7 @@ static inline __m128 read_four_f32(const char *text, const fw_token *tokens, uns
   double scales[4];
   uint32_t signs[4];
   *bad = 0;
+#pragma GCC unroll 4
   for (unsigned j = 0; j < 4; j++) {
     const lane l = load_lane(text, tokens[j]);
     const uint32_t points = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(l.text, _mm_set1_epi8('.')));
@@ -202,14 +229,31 @@ static inline __m128 read_four_f32(const char *text, const fw_token *tokens, uns
   /* the upper half times 10^8 is exact in a double, so the sum is rounded once */
   const __m256d significands =
       _mm256_add_pd(_mm256_mul_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(1e8)), _mm256_cvtepi32_pd(low));
-  const __m256d product = _mm256_mul_pd(significands, _mm256_loadu_pd(scales));
+  const __m256d product = _mm256_mul_pd(significands, _mm256_setr_pd(scales[0], scales[1], scales[2], scales[3]));
   const __m256i below = _mm256_and_si256(_mm256_castpd_si256(product), _mm256_set1_epi64x(FW_DECIMAL_BELOW));
   const __m256i off = _mm256_sub_epi64(below, _mm256_set1_epi64x(FW_DECIMAL_MIDDLE));
   const __m256i margin = _mm256_set1_epi64x(FW_DECIMAL_MARGIN);
   const __m256i far = _mm256_or_si256(_mm256_cmpgt_epi64(off, margin),
                                       _mm256_cmpgt_epi64(_mm256_sub_epi64(_mm256_setzero_si256(), margin), off));
   *bad |= ~(unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(far)) & 15;
-  return _mm_xor_ps(_mm256_cvtpd_ps(product), _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)signs)));
+  return _mm_xor_ps(_mm256_cvtpd_ps(product),
+                    _mm_castsi128_ps(_mm_setr_epi32((int)signs[0], (int)signs[1], (int)signs[2], (int)signs[3])));
+}
+
+/* Four tokens of one byte. */
+static inline __m128 read_four_digits(const char *text, const fw_token *tokens, unsigned *bad) {
+  const char *back = text - 1;
+  __m128i digits = _mm_setr_epi32(back[fw_token_end(tokens[0])], back[fw_token_end(tokens[1])],
+                                  back[fw_token_end(tokens[2])], back[fw_token_end(tokens[3])]);
+  digits = _mm_sub_epi32(digits, _mm_set1_epi32('0'));
+  const __m128i good = _mm_cmpeq_epi32(_mm_min_epu32(digits, _mm_set1_epi32(9)), digits);
+  *bad = ~(unsigned)_mm_movemask_ps(_mm_castsi128_ps(good)) & 15;
+  return _mm_cvtepi32_ps(digits);
+}
+
+static inline bool all_of_length_one(const fw_token *tokens) {
+  const __m128i lengths = _mm_and_si128(_mm_loadu_si128((const __m128i *)tokens), _mm_set1_epi32((int)FW_TOKEN_LENGTH));
+  return _mm_movemask_epi8(_mm_cmpeq_epi32(lengths, _mm_set1_epi32(1))) == 0xffff;
 }
 
 static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float *out, uint32_t *refused) {
@@ -218,7 +262,8 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
   for (size_t i = 0; i < n; i += 4) {
     unsigned bad;
     const fw_token *four = n - i >= 4 ? tokens + i : fill_up(tokens + i, n - i, last);
-    _mm_storeu_ps(out + i, read_four_f32(text, four, &bad));
+    const bool digits = all_of_length_one(four);
+    _mm_storeu_ps(out + i, digits ? read_four_digits(text, four, &bad) : read_four_f32(text, four, &bad));
     if (n - i < 4) bad &= (1u << (n - i)) - 1;
     if (__builtin_expect(bad != 0, 0)) count = refuse(refused, count, i, bad);
   }
@@ -227,6 +272,7 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
 
 void fw_kern_fill_avx2(fw_kern *kern) {
   kern->find_marks = find_marks;
+  kern->pick_tokens = pick_tokens;
   kern->count_lines = count_lines;
   kern->read_f32 = read_f32;
   kern->read_u32 = read_u32;
