@@ -39,6 +39,7 @@ struct fw_split {
   pthread_mutex_t lock; /* of opened */
   open_file *opened;
   size_t nopened;
+  size_t newest; /* the last file of the set that was opened since the start */
 };
 
 void fw_text_clear(fw_text *text) {
@@ -127,20 +128,22 @@ static furrow_status hold_file(fw_split *split, size_t file, int *fd, furrow_err
   }
   if (status == FURROW_OK) {
     split->opened[i].users++;
+    if (file > split->newest) split->newest = file;
     *fd = split->opened[i].fd;
   }
   pthread_mutex_unlock(&split->lock);
   return status;
 }
 
-/* A file that nobody reads is closed, unless the cursor is still in it. */
+/* A file that nobody reads is closed, unless more of it is to come: pieces of a file that are read after its last one,
+ * or after one of a later file, must not leave it open. */
 static void release_file(fw_split *split, size_t file, bool last_piece) {
   pthread_mutex_lock(&split->lock);
   for (size_t i = 0; i < split->nopened; i++) {
     open_file *o = &split->opened[i];
-    if (!o->used || o->file != file) continue;
-    o->users--;
-    if (o->users == 0 && last_piece) {
+    if (!o->used) continue;
+    if (o->file == file) o->users--;
+    if (o->users == 0 && (o->file < split->newest || (o->file == file && last_piece))) {
       fw_file_close(o->fd);
       o->used = false;
     }
@@ -292,7 +295,9 @@ static furrow_status read_in_order(fw_split *split, fw_text *text, furrow_error 
   if (split->carried) memcpy(text->memory, split->carry, split->carried);
   have = split->carried;
   split->carried = 0;
-  size_t cut = split->piece - (size_t)(split->position % split->piece); /* from the text's start to the next raw cut */
+  /* from the text's start to the end of the raw piece that holds the byte before it */
+  size_t cut = split->piece;
+  if (split->position > 0) cut -= 1 + (size_t)((split->position - 1) % split->piece);
   size_t last = 0;
   while (last == 0) {
     size_t more = have <= cut ? cut - have + SLACK : STEP;
@@ -373,6 +378,7 @@ furrow_status fw_split_rewind(fw_split *split, furrow_error *err) {
   drop_stream(split);
   split->file = 0;
   split->position = 0;
+  split->newest = 0; /* nobody reads now */
   return FURROW_OK;
 }
 

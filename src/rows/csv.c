@@ -60,8 +60,7 @@ bool fw_csv_next_cell(const fw_csv *csv, const char **p, const char *end, fw_cel
   return true;
 }
 
-/* Words that stand for a value that is not there. */
-static bool is_missing(const fw_cell *cell) {
+bool fw_csv_is_missing(const fw_cell *cell) {
   static const char *const words[] = {"na",      "n/a", "#n/a", "null", "none", "nil",
                                       "missing", "?",   "-",    "--",   ".",    "\\n"};
   const size_t n = (size_t)(cell->end - cell->begin);
@@ -109,10 +108,20 @@ static bool is_part_of_number(const char *after, furrow_value_type type) {
   return type != FURROW_VALUE_F32 && (*after == '.' || (*after | 0x20) == 'e');
 }
 
+/* Whether the cell is a number and nothing else: nearly all are. */
+static bool is_plain_number(const fw_cell *cell, furrow_value_type type, fw_number *number) {
+  bool overflow = false;
+  if (type == FURROW_VALUE_F32) return fw_read_f32(cell->begin, cell->end, &number->f32) == cell->end;
+  return type == FURROW_VALUE_I64 && fw_read_i64(cell->begin, cell->end, &number->i64, &overflow) == cell->end &&
+         !overflow;
+}
+
 /* The number of a cell. *missing: there is none, and the cell says so. */
 static furrow_status read_cell(const scan *s, const fw_cell *cell, furrow_value_type type, fw_number *number,
                                bool *missing) {
-  *missing = !s->csv->dense && is_missing(cell);
+  *missing = false;
+  if (is_plain_number(cell, type, number)) return FURROW_OK;
+  *missing = !s->csv->dense && fw_csv_is_missing(cell);
   if (*missing) return FURROW_OK;
   if (!starts_with_number(cell)) {
     if (s->csv->dense || !is_bare_exponent(cell)) return blame(s, FURROW_E_PARSE, cell, "not a number");
@@ -213,7 +222,7 @@ static bool looks_like_header(const fw_csv *csv, const char *line, const char *e
   fw_cell cell;
   for (const char *p = line; p;) {
     if (!fw_csv_next_cell(csv, &p, end, &cell) || starts_with_number(&cell)) return false;
-    text |= !is_missing(&cell);
+    text |= !fw_csv_is_missing(&cell);
   }
   return text;
 }

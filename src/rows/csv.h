@@ -28,6 +28,9 @@ typedef struct fw_cell {
  * of the line has no cell behind it. False: a quote is not closed, or text follows it; cell->begin is where. */
 bool fw_csv_next_cell(const fw_csv *csv, const char **p, const char *end, fw_cell *cell);
 
+/* Whether the cell is empty or one of the words that stand for a value that is not there (NA, null, ? …). */
+bool fw_csv_is_missing(const fw_cell *cell);
+
 /* The fast way through a chunk. */
 furrow_status fw_csv_chunk(const void *state, fw_chunk *chunk, furrow_error *err);
 

@@ -37,12 +37,23 @@ static bool read_special(const fw_walk *w, csv_batch *b, size_t column) {
   return true;
 }
 
+/* Whether the cell here is a missing feature: empty, or a word for it. Most cells show by their first byte that they
+ * are not. */
+static inline bool is_missing_here(const fw_walk *w) {
+  const char *begin = w->text + w->at;
+  const char *end = w->text + fw_walk_stop(w);
+  if (begin == end) return true;
+  if (fw_is_digit(*begin) || *begin == '-') return false;
+  const fw_cell cell = {.begin = begin, .end = end};
+  return fw_csv_is_missing(&cell);
+}
+
 static fw_row_outcome walk_row(fw_walk *walk, fw_batch *batch) {
   csv_batch *b = (csv_batch *)batch;
   const fw_csv *csv = b->csv;
   furrow_container *out = batch->chunk->out;
   const bool label = csv->label_column != FW_CSV_NO_COLUMN;
-  if (out->rows > 0 && out->has_label != label) return FW_ROW_ODD;
+  if ((out->rows > 0 && out->has_label != label) || walk->text[walk->at] == '#') return FW_ROW_ODD;
   fw_walk w = *walk;
   fw_token *values = batch->window->values;
   size_t i = fw_batch_size(batch);
@@ -56,8 +67,9 @@ static fw_row_outcome walk_row(fw_walk *walk, fw_batch *batch) {
     } else {
       values[i] = fw_walk_token(&w);
       put_index(out->index_type, out->index, batch->features + i, index++);
-      i += fw_walk_stop(&w) > w.at; /* an empty cell is a missing feature */
-      if (csv->dense && fw_walk_stop(&w) == w.at) return FW_ROW_ODD;
+      const bool missing = is_missing_here(&w);
+      if (csv->dense && missing) return FW_ROW_ODD;
+      i += !missing;
     }
     column++;
     if (!is_delimiter(csv, fw_walk_stop_char(&w))) break;
