@@ -36,7 +36,7 @@ def power(q, bits=128):
 
 
 def table():
-    print("/* base/powers_table.inc: made by tools/make_powers.py; the powers of five from %d to %d. */" % (FIRST, LAST))
+    print("/* base/powers_table.inc: made by tools/make_powers.py; 5^q from q = %d to %d. */" % (FIRST, LAST))
     for q in range(FIRST, LAST + 1):
         g = power(q)
         print("{0x%016x, 0x%016x}, /* %d */" % (g >> 64, g & (2**64 - 1), q))
@@ -145,7 +145,7 @@ def prove_all():
     f64 = 1 << 11, 1 << 52, 1 << 53  # subnormal ones are among these, once they are shifted up
     f32 = 1 << 40, 1 << 23, 1 << 24
     prove("reading f64", ((q, 9, *word) for q in range(-342, 309)))
-    prove("reading f32", ((q, 38, *word) for q in range(-65, 39)))
+    prove("reading f32", ((q, 38, *word) for q in range(-64, 39)))
     prove("17 digits of f64", ((q, 1, *f64) for q in range(-292, 341)))
     prove("9 digits of f32", ((q, 1, *f32) for q in range(-30, 54)))
     prove("shortest f64", shortest_cases(53, -1074, 971))

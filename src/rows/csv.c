@@ -61,8 +61,8 @@ bool fw_csv_next_cell(const fw_csv *csv, const char **p, const char *end, fw_cel
 }
 
 bool fw_csv_is_missing(const fw_cell *cell) {
-  static const char *const words[] = {"na",      "n/a", "#n/a", "null", "none", "nil",
-                                      "missing", "?",   "-",    "--",   ".",    "\\n"};
+  static const char *const words[] = {"na", "n/a", "#n/a", "null", "none", "nil", "missing",
+                                      "?",  "-",   "--",   "+",    ".",    "\\n"};
   const size_t n = (size_t)(cell->end - cell->begin);
   if (n == 0) return true;
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)

@@ -139,7 +139,7 @@ static furrow_status look_at_head(furrow_parser *p, furrow_error *err) {
   if (status == FURROW_OK) status = choose_format(p, head, got, whole, err);
   if (status == FURROW_OK) {
     status = open_format(p, head, got, whole, err);
-    if (status != FURROW_OK && err && err->line > 0) fw_error_set_file(err, p->set.files[file].path);
+    if (status == FURROW_E_FORMAT || status == FURROW_E_PARSE) fw_error_set_file(err, p->set.files[file].path);
   }
   fw_free(head);
   return status;
