@@ -12,7 +12,7 @@ size_t fw_write_u64(char *out, uint64_t value);
 size_t fw_write_i64(char *out, int64_t value);
 
 /* The shortest digits that read back to the same bits (the nearest to the value among those): plain for
- * 1e-5 <= |x| < 1e16, else d.ddde-7, 1e+20 … as C's %g writes exponents; 0, -0, nan, inf, -inf. An integer has no
+ * 1e-5 <= |x| < 1e16, else d.ddde-07, 1e+20 … as C's %g writes exponents; 0, -0, nan, inf, -inf. An integer has no
  * point. */
 size_t fw_write_f32(char *out, float value);
 size_t fw_write_f64(char *out, double value);

@@ -100,7 +100,7 @@ static furrow_status choose_format(furrow_parser *p, const char *head, size_t si
     snprintf(p->reason, sizeof p->reason, "argument format=%s", argument);
   } else if (strcmp(name, "auto") == 0) {
     name = fw_sniff_format(head, size, whole, &p->uri, p->reason, sizeof p->reason);
-  } else if (argument && strcmp(argument, name) != 0) {
+  } else if (argument && strcmp(argument, "auto") != 0 && strcmp(argument, name) != 0) {
     return fw_fail(err, FURROW_E_ARGUMENT, "the URI says format=%s, the caller says %s", argument, name);
   }
   if (fw_format_find(name, &p->format)) return FURROW_OK;
@@ -227,8 +227,13 @@ static slot *claim_piece(furrow_parser *p) {
 static void fill_slot(furrow_parser *p, slot *s) {
   fw_chunk *chunk = &s->chunk;
   furrow_container_clear(chunk->out);
+  chunk->stats.bad_rows = chunk->stats.ignored = 0;
+  s->lines = 0;
   if (s->status == FURROW_OK) s->status = fw_split_read(p->split, &chunk->text, &s->error);
-  if (s->status != FURROW_OK) return;
+  if (s->status != FURROW_OK) {
+    chunk->text.length = 0; /* what the slot held before is not counted again */
+    return;
+  }
   if (chunk->text.numbered)
     s->lines = fw_kern_table()->count_lines(chunk->text.lines, chunk->text.length - chunk->text.line_end_added);
   s->status = fw_chunk_parse(chunk, &s->error);

@@ -19,19 +19,31 @@ static pthread_mutex_t added_lock = PTHREAD_MUTEX_INITIALIZER;
 static const furrow_format **added;
 static size_t nadded, added_capacity;
 
-const furrow_format *furrow_format_at(size_t i) {
+/* Both under the lock. */
+static const furrow_format *format_at(size_t i) {
   if (i < BUILT_IN) return &built_in[i]->public;
+  return i - BUILT_IN < nadded ? added[i - BUILT_IN] : NULL;
+}
+
+static const furrow_format *format_named(const char *name) {
+  const furrow_format *format;
+  for (size_t i = 0; (format = format_at(i)) != NULL; i++)
+    if (strcmp(format->name, name) == 0) return format;
+  return NULL;
+}
+
+const furrow_format *furrow_format_at(size_t i) {
   pthread_mutex_lock(&added_lock);
-  const furrow_format *format = i - BUILT_IN < nadded ? added[i - BUILT_IN] : NULL;
+  const furrow_format *format = format_at(i);
   pthread_mutex_unlock(&added_lock);
   return format;
 }
 
 const furrow_format *furrow_format_named(const char *name) {
-  const furrow_format *format;
-  for (size_t i = 0; (format = furrow_format_at(i)) != NULL; i++)
-    if (strcmp(format->name, name) == 0) return format;
-  return NULL;
+  pthread_mutex_lock(&added_lock);
+  const furrow_format *format = format_named(name);
+  pthread_mutex_unlock(&added_lock);
+  return format;
 }
 
 bool fw_format_find(const char *name, fw_format *format) {
@@ -68,11 +80,11 @@ static furrow_status check_format(const furrow_format *format, furrow_error *err
 furrow_status furrow_format_register(const furrow_format *format, furrow_error *err) {
   furrow_status status = check_format(format, err);
   if (status != FURROW_OK) return status;
-  if (furrow_format_named(format->name))
-    return fw_fail(err, FURROW_E_EXISTS, "there is a format named %s already", format->name);
   pthread_mutex_lock(&added_lock);
+  if (format_named(format->name))
+    status = fw_fail(err, FURROW_E_EXISTS, "there is a format named %s already", format->name);
   void *memory = (void *)added;
-  status = fw_grow(&memory, &added_capacity, nadded + 1, sizeof *added, err);
+  if (status == FURROW_OK) status = fw_grow(&memory, &added_capacity, nadded + 1, sizeof *added, err);
   if (status == FURROW_OK) {
     added = memory;
     added[nadded++] = format;
@@ -125,7 +137,8 @@ static furrow_status check_known(const furrow_format *format, const fw_uri *uri,
 }
 
 static bool is_choice(const char *choices, const char *value) {
-  const size_t n = strlen(value);
+  const size_t n = strcspn(value, "|");
+  if (value[n]) return false; /* several of them in a row are none */
   for (const char *p = choices; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
     if (strncmp(p, value, n) == 0 && (p[n] == '|' || p[n] == 0)) return n > 0;
   return false;
