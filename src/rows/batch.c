@@ -154,6 +154,7 @@ static furrow_status read_batch(fw_batch *batch, fw_walk *walk, bool *moved, fur
   out->has_value |= batch->values && out->features > batch->features;
   out->has_weight |= batch->first_weight < row;
   out->has_qid |= batch->first_qid < row;
+  batch->most_rows = *moved ? row - batch->rows + 1 : 2 * batch->most_rows;
   if (*moved) {
     walk->at = batch->window->row_line[row - batch->rows];
     walk->mark = batch->window->row_mark[row - batch->rows];
@@ -187,12 +188,13 @@ static furrow_status walk_rows(fw_batch *batch, fw_walk *walk, fw_walk_row *walk
     window->row_mark[batch->chunk->out->rows - batch->rows] = walk->mark;
     const fw_walk start = *walk;
     const fw_row_outcome outcome = walk_row(walk, batch);
+    bool moved;
     if (outcome == FW_ROW_TAKEN) {
       fw_walk_skip(walk);
+      if (batch->chunk->out->rows - batch->rows == batch->most_rows) status = read_batch(batch, walk, &moved, err);
       continue;
     }
     *walk = start;
-    bool moved;
     status = read_batch(batch, walk, &moved, err);
     if (status == FURROW_OK && outcome == FW_ROW_ODD && !moved) status = careful_line(batch, walk, err);
   }

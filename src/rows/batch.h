@@ -43,6 +43,7 @@ typedef struct fw_batch {
   bool values;                    /* whether the features have values of their own; else 1 is stored */
   size_t rows, features;          /* in the container when the batch began */
   size_t first_weight, first_qid; /* first row of the container that brought one, SIZE_MAX: none */
+  size_t most_rows; /* of a batch, 0: any. Few while odd rows turn up: all rows behind one are walked over again */
 } fw_batch;
 
 /* The number of features that were added to the container since then: the tokens of feature i are element i of the

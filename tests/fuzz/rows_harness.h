@@ -220,4 +220,29 @@ static inline void rows_fuzz_setup(rows_setup *setup, const char *format, uint8_
                         .base = choice >> 4 & 1};
 }
 
+/* rows_compare of a fuzzer's text. Bit 5 of the choice: of the text again and again, with some good rows in between, so
+ * that it takes several windows. */
+static inline void rows_fuzz_compare(const rows_setup *setup, uint8_t choice, const char *text, size_t length,
+                                     uint64_t offset) {
+  enum { LONG = 40000, GOOD = 50 };
+  const bool again = (choice & 0x20) && length > 0 && length < LONG;
+  const char *good = strcmp(setup->format, "libfm") == 0 ? "\n1 2:3:4\n"
+                     : strcmp(setup->format, "csv") == 0 ? "\n1\n"
+                                                         : "\n1 2\n";
+  char *whole = malloc(again ? LONG + length + 16 * GOOD : 1);
+  size_t used = 0;
+  rows_require(whole != NULL, "out of memory");
+  while (again && used < LONG) {
+    memcpy(whole + used, text, length);
+    used += length;
+    for (int i = 0; i < GOOD && (choice & 0x40); i++) {
+      memcpy(whole + used, good, strlen(good));
+      used += strlen(good);
+    }
+  }
+  rows_require(again ? rows_compare(setup, whole, used, offset) : rows_compare(setup, text, length, offset),
+               setup->format);
+  free(whole);
+}
+
 #endif

@@ -109,6 +109,8 @@ static inline void text_put_odd(text_maker *m) {
                                        "null",
                                        "?",
                                        "\\N",
+                                       "#N/A",
+                                       "\n#N/A,1\n",
                                        "5%",
                                        "0x1F",
                                        "1.5 ",
