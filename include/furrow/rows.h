@@ -215,7 +215,7 @@ typedef struct furrow_parser_params {
   uint32_t threads;             /* that parse; 0: one for each processor. 1: in the caller's thread, on demand */
   furrow_on_bad on_bad;         /* error */
   size_t chunk_bytes;           /* text per block; 0: the default. Decides where blocks end, nothing else does */
-  size_t max_line_bytes;        /* a longer line is an error; 0: the default, 1 GiB */
+  size_t max_line_bytes;        /* how far a line may reach beyond its piece of text; 0: the default, 1 GiB */
 } furrow_parser_params;
 
 FURROW_API void furrow_parser_params_init(furrow_parser_params *params);
@@ -357,7 +357,7 @@ typedef struct furrow_format {
   size_t nargs;
   /* Called once per parser; *state is given to the others. NULL: state is NULL. */
   furrow_status (*open)(const furrow_args *args, void **state, furrow_error *err);
-  /* Reads line[0 … length-1] (no line end, never blank). Return OK without any call on `row` for a line that is no
+  /* Reads line[0 … length-1] (no line end, never empty). Return OK without any call on `row` for a line that is no
    * row (a comment). On failure set the message, and err->column and err->token if known; file and line are filled in.
    * Called from several threads at once: `state` must not change. */
   furrow_status (*parse_line)(const void *state, const char *line, size_t length, furrow_rowbuilder *row,

@@ -413,6 +413,15 @@ furrow_status fw_split_head(fw_split *split, char *head, size_t size, size_t *go
   return FURROW_OK;
 }
 
+furrow_status fw_split_file_head(const fw_split *split, size_t file, char *head, size_t size, size_t *got,
+                                 furrow_error *err) {
+  fw_stream *stream = NULL;
+  furrow_status status = fw_stream_open(&stream, &split->set->files[file], err);
+  if (status == FURROW_OK) status = fw_stream_read(stream, head, size, got, err);
+  fw_stream_close(stream);
+  return status;
+}
+
 furrow_status fw_split_line_number(fw_split *split, size_t file, uint64_t offset, uint64_t *line, furrow_error *err) {
   enum { BUFFER = 1 << 18 };
   void *buffer = NULL;

@@ -43,6 +43,10 @@ void fw_split_close(fw_split *split);
 furrow_status fw_split_head(fw_split *split, char *head, size_t size, size_t *got, size_t *file, bool *whole,
                             furrow_error *err) __attribute__((warn_unused_result));
 
+/* The first bytes of one file of the set, which is no pipe. Any number of threads. */
+furrow_status fw_split_file_head(const fw_split *split, size_t file, char *head, size_t size, size_t *got,
+                                 furrow_error *err) __attribute__((warn_unused_result));
+
 /* Claims the next piece: FURROW_OK, FURROW_END or an error. One thread at a time. Bytes that must be read in order are
  * read here; fw_split_read reads the rest. */
 furrow_status fw_split_claim(fw_split *split, fw_text *text, furrow_error *err) __attribute__((warn_unused_result));

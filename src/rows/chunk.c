@@ -121,7 +121,8 @@ furrow_status fw_chunk_parse(fw_chunk *chunk, furrow_error *err) {
   const fw_format *format = chunk->format;
   furrow_container_clear(chunk->out);
   chunk->stats.bad_rows = chunk->stats.ignored = 0;
-  chunk->head = 0;
+  const uint64_t before_rows = chunk->rows_begin > chunk->text.offset ? chunk->rows_begin - chunk->text.offset : 0;
+  chunk->head = before_rows < chunk->text.length ? (size_t)before_rows : chunk->text.length;
   chunk->irregular = false;
   furrow_status status = fw_container_reserve(chunk->out, 1, 1, format->columns, err);
   if (status == FURROW_OK && format->skip_head && chunk->text.offset == 0 && chunk->text.length > 0)

@@ -19,7 +19,8 @@ typedef struct fw_chunk {
   const void *state; /* of the format */
   furrow_on_bad on_bad;
   fw_text text;
-  size_t head; /* bytes at the start of the text that are no rows */
+  uint64_t rows_begin; /* place in the file before which there are no rows, if the text starts behind its first byte */
+  size_t head;         /* bytes at the start of the text that are no rows */
   furrow_container *out;
   fw_chunk_stats stats;
   uint64_t *scratch; /* lists of the window */

@@ -144,7 +144,8 @@ static furrow_status take_label(const scan *s, const fw_cell *cell) {
   fw_number label;
   bool missing;
   furrow_status status = read_cell(s, cell, s->row->out->value_type, &label, &missing);
-  if (status != FURROW_OK) return blame(s, status, cell, "the label is not a number");
+  if (status != FURROW_OK)
+    return blame(s, status, cell, status == FURROW_E_RANGE ? "the label does not fit" : "the label is not a number");
   if (missing) return blame(s, FURROW_E_PARSE, cell, "the label is missing");
   return fw_rowbuilder_set_label(s->row, label, s->err);
 }
@@ -167,7 +168,8 @@ static furrow_status take_feature(const scan *s, const fw_cell *cell, uint64_t i
 }
 
 static bool is_comment_or_blank(const fw_csv *csv, const char *line, const char *end) {
-  return *line == '#' || skip_padding(csv, line, end) == end;
+  const char *first = skip_padding(csv, line, end);
+  return first == end || *first == '#';
 }
 
 static furrow_status parse_line(const void *state, const char *line, size_t length, furrow_rowbuilder *row,
@@ -193,6 +195,11 @@ static furrow_status parse_line(const void *state, const char *line, size_t leng
     char message[64];
     snprintf(message, sizeof message, "the line has no delimiter '%c'", s.csv->delimiter);
     return blame(&s, FURROW_E_PARSE, &cell, message);
+  }
+  if (s.csv->label_column != FW_CSV_NO_COLUMN && row->has_label != s.csv->labels) {
+    cell.begin = cell.end = s.end;
+    return blame(&s, FURROW_E_PARSE, &cell,
+                 s.csv->labels ? "the row has no label" : "this row has a label, the first row of the data has none");
   }
   return FURROW_OK;
 }
@@ -279,37 +286,62 @@ static furrow_status check_columns(const fw_csv *csv, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* Whether a line of cells reaches that column. */
+static bool reaches_column(const fw_csv *csv, const char *line, const char *end, size_t column) {
+  fw_cell cell;
+  size_t i = 0;
+  for (const char *p = line; p && i <= column; i++)
+    if (!fw_csv_next_cell(csv, &p, end, &cell)) break;
+  return i > column;
+}
+
 static furrow_status look(void *state, const char *head, size_t size, bool whole, furrow_error *err) {
   fw_csv *csv = state;
   if (size == 0) return fw_fail(err, FURROW_E_FORMAT, "the csv is empty: it has no columns");
   const char *line, *end;
   furrow_status status = FURROW_OK;
-  if (first_line(csv, head, size, &line, &end) && has_header(csv, line, end)) status = keep_names(csv, line, end, err);
-  if (csv->nnames > 0 && end == head + size && !whole) fw_free(csv->names[--csv->nnames]); /* it may go on */
+  bool found = first_line(csv, head, size, &line, &end);
+  if (found && has_header(csv, line, end)) {
+    status = keep_names(csv, line, end, err);
+    csv->names_cut = end == head + size && !whole;
+    if (csv->names_cut && csv->nnames > 0) fw_free(csv->names[--csv->nnames]); /* it may go on */
+    found = first_line(csv, end, (size_t)(head + size - end), &line, &end);
+  }
   if (status == FURROW_OK) status = find_column(csv, "label_column", csv->label_name, &csv->label_column, err);
   if (status == FURROW_OK) status = find_column(csv, "weight_column", csv->weight_name, &csv->weight_column, err);
-  return status == FURROW_OK ? check_columns(csv, err) : status;
+  if (status == FURROW_OK) status = check_columns(csv, err);
+  csv->labels = !found || (end == head + size && !whole) || reaches_column(csv, line, end, csv->label_column);
+  return status;
 }
 
-/* The columns of every file must be those of the first one. */
+/* Whether a name in a header is that of column i of the first file. */
+static furrow_status compare_name(const fw_csv *csv, const fw_cell *cell, size_t i, bool *same, furrow_error *err) {
+  char *name = NULL;
+  furrow_status status = copy_name(cell, &name, err);
+  if (status != FURROW_OK) return status;
+  *same = i < csv->nnames && strcmp(csv->names[i], name) == 0;
+  fw_free(name);
+  return FURROW_OK;
+}
+
+/* The columns of every file must be those of the first one, as far as they are known. */
 static furrow_status compare_header(const fw_csv *csv, const char *text, const char *line, const char *end,
                                     furrow_error *err) {
-  fw_cell cell;
+  fw_cell cell = {.begin = end, .end = end};
+  bool same = true;
   size_t i = 0;
-  for (const char *p = line; p && i < csv->nnames; i++) {
+  if (csv->nnames == 0) return FURROW_OK;
+  for (const char *p = line; p && same && !(csv->names_cut && i >= csv->nnames); i++) {
     if (!fw_csv_next_cell(csv, &p, end, &cell)) return FURROW_OK;
-    char *name = NULL;
-    furrow_status status = copy_name(&cell, &name, err);
+    furrow_status status = compare_name(csv, &cell, i, &same, err);
     if (status != FURROW_OK) return status;
-    const bool same = strcmp(csv->names[i], name) == 0;
-    fw_free(name);
-    if (same) continue;
-    status =
-        fw_fail_at(err, FURROW_E_PARSE, line, cell.begin, cell.end, "the header differs from that of the first file");
-    if (err) err->offset = (uint64_t)(line - text);
-    return status;
   }
-  return FURROW_OK;
+  if (same && i >= csv->nnames) return FURROW_OK;
+  if (same) cell.begin = cell.end = end; /* it ends too early */
+  furrow_status status =
+      fw_fail_at(err, FURROW_E_PARSE, line, cell.begin, cell.end, "the header differs from that of the first file");
+  if (err) err->offset = (uint64_t)(line - text);
+  return status;
 }
 
 static furrow_status skip_head(const void *state, const char *text, size_t length, size_t *skip, furrow_error *err) {
@@ -410,6 +442,7 @@ static furrow_status open_dense(const furrow_args *args, void **state, furrow_er
                                .delimiter = ' ',
                                .header = FW_CSV_HEADER_NO,
                                .label_column = 0,
+                               .labels = true,
                                .weight_column = FW_CSV_NO_COLUMN};
   *state = memory;
   return FURROW_OK;

@@ -13,9 +13,11 @@ typedef struct fw_csv {
   char delimiter;
   fw_csv_header header;
   size_t label_column, weight_column; /* FW_CSV_NO_COLUMN: none */
+  bool labels;                        /* rows have a label: the first row of the data set has that column */
   char *label_name, *weight_name;     /* given by name: looked up in the header */
   char **names;                       /* of all columns, from the header of the first file */
   size_t nnames;
+  bool names_cut; /* there are more of them than the head of the file showed */
 } fw_csv;
 
 /* One cell of a line. */

@@ -53,7 +53,7 @@ static fw_row_outcome walk_row(fw_walk *walk, fw_batch *batch) {
   const fw_csv *csv = b->csv;
   furrow_container *out = batch->chunk->out;
   const bool label = csv->label_column != FW_CSV_NO_COLUMN;
-  if ((out->rows > 0 && out->has_label != label) || walk->text[walk->at] == '#') return FW_ROW_ODD;
+  if ((label && !csv->labels) || walk->text[walk->at] == '#') return FW_ROW_ODD;
   fw_walk w = *walk;
   fw_token *values = batch->window->values;
   size_t i = fw_batch_size(batch);
@@ -133,7 +133,7 @@ static bool take_window(fw_batch *batch) {
   const fw_window *window = batch->window;
   furrow_container *out = batch->chunk->out;
   const bool label = b->csv->label_column != FW_CSV_NO_COLUMN;
-  if (out->rows > 0 && out->has_label != label) return false;
+  if (label && !b->csv->labels) return false;
   memset(window->bits[0], 0xff, fw_bit_words(window->marks.count) * sizeof(uint64_t));
   const size_t rows = out->rows;
   const size_t features = out->features;

@@ -42,6 +42,8 @@ struct furrow_parser {
   char reason[128];
   base_state base_state;
   uint32_t base;
+  bool format_open;
+  uint64_t pipe_rows_begin; /* where the rows of a pipe begin, behind its header */
 
   pthread_mutex_t lock; /* of what follows, up to the threads */
   pthread_cond_t slot_freed, slot_ready;
@@ -115,6 +117,7 @@ static furrow_status open_format(furrow_parser *p, const char *head, size_t size
   furrow_status status = fw_args_create(&p->args, &p->format.public, &p->uri, err);
   if (status != FURROW_OK) return status;
   if (p->format.public.open) status = p->format.public.open(p->args, &p->state, err);
+  p->format_open = status == FURROW_OK;
   if (status == FURROW_OK && p->format.look) status = p->format.look(p->state, head, size, whole, err);
   if (status != FURROW_OK || !p->format.set_base) return status;
   int64_t mode = furrow_args_int(p->args, "indexing_mode");
@@ -139,6 +142,10 @@ static furrow_status look_at_head(furrow_parser *p, furrow_error *err) {
   if (status == FURROW_OK) status = choose_format(p, head, got, whole, err);
   if (status == FURROW_OK) {
     status = open_format(p, head, got, whole, err);
+    size_t skip = 0;
+    if (status == FURROW_OK && p->format.skip_head && got > 0)
+      status = p->format.skip_head(p->state, head, got, &skip, err);
+    p->pipe_rows_begin = skip;
     if (status == FURROW_E_FORMAT || status == FURROW_E_PARSE) fw_error_set_file(err, p->set.files[file].path);
   }
   fw_free(head);
@@ -224,6 +231,27 @@ static slot *claim_piece(furrow_parser *p) {
   return s;
 }
 
+/* A header may end behind the first piece of its file: where pieces are small, or comments come before it. A piece that
+ * starts in the first bytes of a file, but not with them, looks for its end there. */
+static furrow_status find_rows_begin(const furrow_parser *p, fw_chunk *chunk, furrow_error *err) {
+  const fw_text *text = &chunk->text;
+  chunk->rows_begin = 0;
+  if (!p->format.skip_head || text->offset == 0 || text->offset >= HEAD_BYTES || text->length == 0) return FURROW_OK;
+  if (p->set.files[text->file].kind == FW_FILE_PIPE) {
+    chunk->rows_begin = p->pipe_rows_begin;
+    return FURROW_OK;
+  }
+  void *head = NULL;
+  size_t got = 0;
+  size_t skip = 0;
+  furrow_status status = fw_alloc(&head, HEAD_BYTES, 1, err);
+  if (status == FURROW_OK) status = fw_split_file_head(p->split, text->file, head, HEAD_BYTES, &got, err);
+  if (status == FURROW_OK) status = p->format.skip_head(p->state, head, got, &skip, err);
+  fw_free(head);
+  chunk->rows_begin = skip;
+  return status;
+}
+
 static void fill_slot(furrow_parser *p, slot *s) {
   fw_chunk *chunk = &s->chunk;
   furrow_container_clear(chunk->out);
@@ -236,7 +264,8 @@ static void fill_slot(furrow_parser *p, slot *s) {
   }
   if (chunk->text.numbered)
     s->lines = fw_kern_table()->count_lines(chunk->text.lines, chunk->text.length - chunk->text.line_end_added);
-  s->status = fw_chunk_parse(chunk, &s->error);
+  s->status = find_rows_begin(p, chunk, &s->error);
+  if (s->status == FURROW_OK) s->status = fw_chunk_parse(chunk, &s->error);
 }
 
 /* What each thread of the pool does until the data ends or the caller stops it. */
@@ -289,7 +318,7 @@ void furrow_parser_close(furrow_parser *p) {
   fw_pool_free(p->pool);
   for (size_t i = 0; i < p->nslots; i++) fw_chunk_clear(&p->slots[i].chunk);
   fw_free(p->slots);
-  if (p->format.public.close) p->format.public.close(p->state);
+  if (p->format_open && p->format.public.close) p->format.public.close(p->state);
   fw_args_free(p->args);
   fw_split_close(p->split);
   fw_fileset_clear(&p->set);

@@ -1,4 +1,5 @@
 /* rows/sniff.c: what is this data? From its first bytes. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,26 +27,41 @@ static const magic binary_kinds[] = {
     {"\x7f"
      "ELF",
      4, "a program"},
-    {"%PDF", 4, "a PDF document"},
+    {"%PDF-", 5, "a PDF document"},
     {"Obj\x01", 4, "an Avro file"},
-    {"ORC", 3, "an ORC file"},
     {"ARROW1", 6, "an Arrow file"},
-    {"SQLite format 3", 15, "an SQLite database"},
+    {"ORC", 3, "an ORC file"},
+    {"SQLite format 3\0", 16, "an SQLite database"},
     {"\x89HDF", 4, "an HDF5 file"},
 };
+
+static bool is_control(unsigned char c) {
+  return c < 0x20 && !(c >= '\t' && c <= '\r');
+}
+
+/* Whether the head begins with the magic bytes. Where these are mere letters, which a csv header may begin with, too,
+ * bytes that no text has must follow. */
+static bool is_kind(const magic *m, const char *head, size_t size) {
+  if (size < m->size || memcmp(head, m->bytes, m->size) != 0) return false;
+  for (size_t i = 0; i < m->size; i++)
+    if (!isalnum((unsigned char)m->bytes[i])) return true;
+  if (m->size == 8) return true; /* our own */
+  for (size_t i = m->size; i < size && i < m->size + 16; i++)
+    if (is_control((unsigned char)head[i]) || (unsigned char)head[i] >= 0x80) return true;
+  return false;
+}
 
 furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) {
   for (size_t i = 0; i < sizeof binary_kinds / sizeof binary_kinds[0]; i++) {
     const magic *m = &binary_kinds[i];
-    if (size >= m->size && memcmp(head, m->bytes, m->size) == 0)
-      return fw_fail(err, FURROW_E_FORMAT, "this is no text but %s", m->kind);
+    if (is_kind(m, head, size)) return fw_fail(err, FURROW_E_FORMAT, "this is no text but %s", m->kind);
   }
   size_t zeros = 0;
   size_t controls = 0;
   size_t first = size;
   for (size_t i = 0; i < size; i++) {
     const unsigned char c = (unsigned char)head[i];
-    if (c >= 0x20 || (c >= '\t' && c <= '\r')) continue;
+    if (!is_control(c)) continue;
     if (first == size) first = i;
     zeros += c == 0;
     controls += c != 0;

@@ -98,7 +98,7 @@ static furrow_status read_qid(scan *s) {
   uint64_t qid = 0;
   bool overflow = false;
   const char *after = fw_read_u64(p + negative, s->end, &qid, &overflow);
-  if (!after) return blame(s, FURROW_E_PARSE, start, "the qid is not an integer");
+  if (!after || (negative && p[1] == '+')) return blame(s, FURROW_E_PARSE, start, "the qid is not an integer");
   if (overflow) return blame(s, FURROW_E_RANGE, start, "the qid does not fit in 64 bits");
   s->p = after;
   if (!ends_token(after, s->end)) {
@@ -161,13 +161,16 @@ static furrow_status read_value(scan *s, const char *token, bool *has, fw_number
 }
 
 static furrow_status read_feature(scan *s) {
+  static const char *const qid_problem[] = {[FW_SPARSE_LIBSVM] = "qid must follow the label",
+                                            [FW_SPARSE_LIBFM] = "libfm data has no qid",
+                                            [FW_SPARSE_DUMMY] = "dummy data has no qid"};
   const char *token = s->p;
   uint64_t field = 0;
   uint64_t index = 0;
   const bool fields = s->format->kind == FW_SPARSE_LIBFM;
   furrow_status status = FURROW_OK;
   if (token_end(token, s->end) - token >= 4 && memcmp(token, "qid:", 4) == 0)
-    return blame(s, FURROW_E_PARSE, token, fields ? "libfm data has no qid" : "qid must follow the label");
+    return blame(s, FURROW_E_PARSE, token, qid_problem[s->format->kind]);
   if (fields) {
     status = read_index(s, token, "field", &field);
     if (status != FURROW_OK) return status;

@@ -419,10 +419,11 @@ static void csv_refused(void **state) {
       {"csv label_column=0", ",1\n", "! 1 the label is missing ()"},
       {"csv label_column=0", "NA,1\n", "! 1 the label is missing (NA)"},
       {"csv label_column=0&header=no", "x,1\n", "! 1 the label is not a number (x)"},
-      {"csv label_column=1", "1,2\n3\n4,5\n", "2 - - | -:0:1 / ! 1 the row has no label ()"},
-      {"csv label_column=1", "3\n1,2\n", "- - - | -:0:3 / ! 1 this row has a label, the rows before it have none ()"},
+      {"csv label_column=1", "1,2\n3\n4,5\n", "2 - - | -:0:1 / ! 2 the row has no label ()"},
+      {"csv label_column=1", "3\n1,2\n",
+       "- - - | -:0:3 / ! 4 this row has a label, the first row of the data has none ()"},
       {"csv skip label_column=1", "1,2\n3\n4,5\n6,x\n",
-       "2 - - | -:0:1 / 5 - - | -:0:4 / ? 2 1 the row has no label ()"},
+       "2 - - | -:0:1 / 5 - - | -:0:4 / ? 2 2 the row has no label ()"},
       {"csv weight_column=1", "1,x\n", "! 3 not a number (x)"},
   };
   EXPECT_ALL(examples);

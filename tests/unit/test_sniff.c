@@ -124,12 +124,14 @@ static void binary_kinds(void **state) {
     size_t size;
     const char *word;
   } kinds[] = {
-      {"\xff\xfe\x31\0", 4, "UTF-16"}, {"\xfe\xff\0\x31", 4, "UTF-16"}, {"PAR1xxxx", 8, "Parquet"},
+      {"\xff\xfe\x31\0", 4, "UTF-16"}, {"\xfe\xff\0\x31", 4, "UTF-16"}, {"PAR1\x15\4x", 7, "Parquet"},
       {"FURROWRC", 8, "row cache"},    {"\x93NUMPY\x01\0", 8, "NumPy"}, {"\x89PNG\r\n", 6, "PNG"},
       {"\177ELF\x02", 5, "program"},   {"%PDF-1.5", 8, "PDF"},          {"Obj\x01", 4, "Avro"},
       {"ORC\x11", 4, "ORC"},           {"ARROW1\0\0", 8, "Arrow"},      {"SQLite format 3\0", 16, "SQLite"},
       {"\x89HDF\r\n", 6, "HDF5"},
   };
+  assert_int_equal(look("PAR1,PAR2\n1,2\n", 14, NULL), FURROW_OK);
+  assert_int_equal(look("ORC,b\n1,2\n", 10, NULL), FURROW_OK);
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     furrow_error err = {0};
     assert_int_equal(look(kinds[i].bytes, kinds[i].size, &err), FURROW_E_FORMAT);
