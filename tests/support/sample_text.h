@@ -264,6 +264,7 @@ static inline void text_make(text_maker *m, text_kind kind, size_t size) {
   static const unsigned odds[] = {0, 0, 1000, 100, 100, 20, 4};
   static const unsigned shares[] = {0, 0, 4, 2};
   m->kind = kind;
+  text_puts(m, " "); /* so that there is a text, even an empty one */
   m->length = 0;
   m->odd = odds[text_below(m, sizeof odds / sizeof odds[0])];
   m->style = (number_style)text_below(m, NUMBER_STYLES + 1);
