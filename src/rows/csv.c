@@ -61,12 +61,15 @@ bool fw_csv_next_cell(const fw_csv *csv, const char **p, const char *end, fw_cel
 }
 
 bool fw_csv_is_missing(const fw_cell *cell) {
-  static const char *const words[] = {"na", "n/a", "#n/a", "null", "none", "nil", "missing",
-                                      "?",  "-",   "--",   "+",    ".",    "\\n"};
+  static const struct {
+    const char *text;
+    size_t length;
+  } words[] = {{"na", 2}, {"n/a", 3}, {"#n/a", 4}, {"null", 4}, {"none", 4}, {"nil", 3}, {"missing", 7},
+               {"?", 1},  {"-", 1},   {"--", 2},   {"+", 1},    {".", 1},    {"\\n", 2}};
   const size_t n = (size_t)(cell->end - cell->begin);
   if (n == 0) return true;
-  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-    if (strlen(words[i]) == n && strncasecmp(cell->begin, words[i], n) == 0) return true;
+  for (size_t i = 0; i < sizeof words / sizeof words[0] && n <= 7; i++)
+    if (words[i].length == n && strncasecmp(cell->begin, words[i].text, n) == 0) return true;
   return false;
 }
 
@@ -169,7 +172,9 @@ static furrow_status take_feature(const scan *s, const fw_cell *cell, uint64_t i
 
 static bool is_comment_or_blank(const fw_csv *csv, const char *line, const char *end) {
   const char *first = skip_padding(csv, line, end);
-  return first == end || *first == '#';
+  if (first == end) return true;
+  const bool word = end - first >= 4 && strncasecmp(first, "#n/a", 4) == 0; /* a spreadsheet's missing value */
+  return *first == '#' && !word;
 }
 
 static furrow_status parse_line(const void *state, const char *line, size_t length, furrow_rowbuilder *row,
@@ -327,6 +332,7 @@ static furrow_status compare_name(const fw_csv *csv, const fw_cell *cell, size_t
 /* The columns of every file must be those of the first one, as far as they are known. */
 static furrow_status compare_header(const fw_csv *csv, const char *text, const char *line, const char *end,
                                     furrow_error *err) {
+  const char *start = line - text == 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? text : line;
   fw_cell cell = {.begin = end, .end = end};
   bool same = true;
   size_t i = 0;
@@ -339,8 +345,8 @@ static furrow_status compare_header(const fw_csv *csv, const char *text, const c
   if (same && i >= csv->nnames) return FURROW_OK;
   if (same) cell.begin = cell.end = end; /* it ends too early */
   furrow_status status =
-      fw_fail_at(err, FURROW_E_PARSE, line, cell.begin, cell.end, "the header differs from that of the first file");
-  if (err) err->offset = (uint64_t)(line - text);
+      fw_fail_at(err, FURROW_E_PARSE, start, cell.begin, cell.end, "the header differs from that of the first file");
+  if (err) err->offset = (uint64_t)(start - text);
   return status;
 }
 

@@ -37,15 +37,29 @@ static bool read_special(const fw_walk *w, csv_batch *b, size_t column) {
   return true;
 }
 
-/* Whether the cell here is a missing feature: empty, or a word for it. Most cells show by their first byte that they
- * are not. */
-static inline bool is_missing_here(const fw_walk *w) {
+typedef enum cell_kind { CELL_NUMBER, CELL_MISSING, CELL_ODD } cell_kind;
+
+/* A cell in quotes whose text is what stands between them. Blanks in there are for the careful way, and so is a cell
+ * that its delimiters cut into pieces: one of these lacks a quote. */
+static cell_kind take_quoted(const fw_walk *w, fw_token *token) {
+  const char *begin = w->text + w->at + 1;
+  const char *end = w->text + fw_walk_stop(w) - 1;
+  if (end < begin || *end != '"') return CELL_ODD;
+  if (end == begin) return CELL_MISSING;
+  *token = fw_token_make(fw_walk_stop(w) - 1, (uint32_t)(end - begin));
+  return fw_is_blank(*begin) || fw_is_blank(end[-1]) ? CELL_ODD : CELL_NUMBER;
+}
+
+/* The cell here. Most show by their first byte that they are a number; whether they are, the batch finds out. */
+static inline cell_kind take_cell(const fw_walk *w, const fw_csv *csv, fw_token *token) {
   const char *begin = w->text + w->at;
   const char *end = w->text + fw_walk_stop(w);
-  if (begin == end) return true;
-  if (fw_is_digit(*begin) || *begin == '-') return false;
+  *token = fw_walk_token(w);
+  if (begin == end) return csv->dense ? CELL_ODD : CELL_MISSING;
+  if (fw_is_digit(*begin) || *begin == '-' || csv->dense) return CELL_NUMBER;
+  if (*begin == '"') return take_quoted(w, token);
   const fw_cell cell = {.begin = begin, .end = end};
-  return fw_csv_is_missing(&cell);
+  return fw_csv_is_missing(&cell) ? CELL_MISSING : CELL_NUMBER;
 }
 
 static fw_row_outcome walk_row(fw_walk *walk, fw_batch *batch) {
@@ -65,11 +79,10 @@ static fw_row_outcome walk_row(fw_walk *walk, fw_batch *batch) {
     if (column == csv->label_column || column == csv->weight_column) {
       if (!read_special(&w, b, column)) return FW_ROW_ODD;
     } else {
-      values[i] = fw_walk_token(&w);
+      const cell_kind kind = take_cell(&w, csv, &values[i]);
+      if (kind == CELL_ODD) return FW_ROW_ODD;
       put_index(out->index_type, out->index, batch->features + i, index++);
-      const bool missing = is_missing_here(&w);
-      if (csv->dense && missing) return FW_ROW_ODD;
-      i += !missing;
+      i += kind == CELL_NUMBER;
     }
     column++;
     if (!is_delimiter(csv, fw_walk_stop_char(&w))) break;

@@ -25,6 +25,7 @@ static void store_index(furrow_index_type type, void *column, size_t i, uint64_t
 static furrow_status number_of(furrow_value_type type, double value, fw_number *number, furrow_error *err) {
   if (type == FURROW_VALUE_F32) {
     number->f32 = (float)value;
+    if (isfinite(value) && isinf(number->f32)) return fw_fail(err, FURROW_E_RANGE, "%.17g is too large for f32", value);
     return FURROW_OK;
   }
   double limit = type == FURROW_VALUE_I32 ? 0x1p31 : 0x1p63;

@@ -354,7 +354,8 @@ static void csv_rows(void **state) {
       {"csv", "\"1\",\"2.5\", \"3\" ,\"\",\"NA\"\n", "- - - | -:0:1 -:1:2.5 -:2:3"},
       {"csv label_column=0", "\"1\",2\n", "1 - - | -:0:2"},
       {"csv", "# a,b\n1,2\n#\n", "- - - | -:0:1 -:1:2"},
-      {"csv", "#N/A,1\n1,#N/A\n", "- - - | -:0:1"}, /* whatever follows, # at its start makes a line a comment */
+      {"csv", "#N/A,1\n1,#N/A\n# n/a,1\n", "- - - | -:1:1 / - - - | -:0:1"}, /* a missing cell, no comment */
+      {"csv", "\"5\",\"\",\"7.5\"\n\"-3\",\"1,5\"\n", "- - - | -:0:5 -:2:7.5 / ! 7 not a number (1,5)"},
       /* delimiters */
       {"csv delimiter=tab", "1\t\t3\t\n", "- - - | -:0:1 -:2:3"},
       {"csv delimiter=\\t", "1\t2 \t 3\n", "- - - | -:0:1 -:1:2 -:2:3"},
