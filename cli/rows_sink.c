@@ -39,7 +39,10 @@ const option sink_options[] = {
      .argument = "N",
      .help = "csv: number of feature columns; without it a first pass over the rows finds it",
      .offset = AT(columns)},
-    {.name = "header", .kind = OPTION_FLAG, .help = "csv: begin with a line of names", .offset = AT(header)},
+    {.name = "header",
+     .kind = OPTION_FLAG,
+     .help = "csv: begin with a line of names (the default where the rows have them)",
+     .offset = AT(header)},
     {.name = "delimiter",
      .kind = OPTION_PARSED,
      .argument = "C",
@@ -59,6 +62,10 @@ const option sink_options[] = {
      .choices = "0|1",
      .help = "libsvm, libfm: what the first column is called (0)",
      .offset = AT(index_base)},
+    {.name = "drop-fields",
+     .kind = OPTION_FLAG,
+     .help = "libsvm: write rows that have fields without them",
+     .offset = AT(drop_fields)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace files that exist", .offset = AT(force)},
     {0}};
 #undef AT
@@ -127,7 +134,9 @@ furrow_status sink_params(const sink_values *values, sink_format format, source 
   params->value_type = s->values->value;
   params->columns = values->columns;
   params->delimiter = values->delimiter;
-  params->header = values->header;
+  params->header = values->header || (s->parser && furrow_parser_column_count(s->parser) > 0);
+  params->keep_existing = !values->force;
+  params->drop_fields = values->drop_fields;
   params->zeros_missing = !values->zeros;
   params->with_weight = values->with_weight;
   params->index_base = (uint32_t)values->index_base;

@@ -19,6 +19,7 @@ typedef struct sink_values {
   bool zeros;
   int index_base; /* 0 or 1 */
   bool force;
+  bool drop_fields;
 } sink_values;
 
 extern const option sink_options[];

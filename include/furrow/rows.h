@@ -299,14 +299,17 @@ typedef struct furrow_writer_params {
   const char *const *names; /* csv: of the `columns` features, valid until commit; NULL or a NULL element: f0, f1 … */
   bool zeros_missing;       /* csv: an absent feature is an empty cell (true) or 0 (false) */
   bool with_weight;         /* csv: write a weight column after the label */
+  bool keep_existing;       /* commit fails with E_EXISTS rather than replace a file */
+  bool drop_fields;         /* libsvm: write rows with fields without them; else they are E_UNSUPPORTED */
   uint32_t index_base;      /* libsvm, libfm: added to every index (and field): 0 or 1 */
 } furrow_writer_params;
 
 FURROW_API void furrow_writer_params_init(furrow_writer_params *params);
 FURROW_API furrow_status furrow_writer_open(furrow_writer **writer, const char *path,
                                             const furrow_writer_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Appends. What the format cannot hold is refused, never dropped: fields in libsvm are left out only because libsvm
- * has none; qid or fields in csv, qid in libfm are E_UNSUPPORTED. */
+/* Appends. What the format cannot hold is refused with E_UNSUPPORTED, never dropped: a qid in libfm and csv, fields in
+ * libsvm (but see drop_fields) and csv, a row without a label in libsvm and libfm. Rows without fields are written as
+ * libfm with field 0. */
 FURROW_API furrow_status furrow_writer_push_block(furrow_writer *writer, const furrow_rowblock *block,
                                                   furrow_error *err) FURROW_MUST_USE;
 FURROW_API furrow_status furrow_writer_push_row(furrow_writer *writer, const furrow_row *row,

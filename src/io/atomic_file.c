@@ -30,7 +30,7 @@ struct fw_atomic_file {
   char temporary[MAX_NAME + 1];
   int directory, fd; /* -1: none */
   bool to_stdout, committed;
-  bool replaces, has_temporary;
+  bool replaces, has_temporary, keep_existing;
   struct stat old; /* the file that is replaced, if there is one */
   char *buffer;
   size_t filled;
@@ -281,14 +281,31 @@ uint64_t fw_atomic_file_size(const fw_atomic_file *file) {
 
 /* ---- the end ---- */
 
+/* Gives the temporary file its name. Where a file may not be replaced, a file system without RENAME_NOREPLACE still has
+ * links, which never replace anything. */
+static int rename_temporary(const fw_atomic_file *file) {
+  const int dir = file->directory;
+  if (!file->keep_existing) return renameat(dir, file->temporary, dir, file->name);
+  if (renameat2(dir, file->temporary, dir, file->name, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  if (linkat(dir, file->temporary, dir, file->name, 0) != 0) return -1;
+  return unlinkat(dir, file->temporary, 0);
+}
+
 /* Gives the file its name. Each step is made only when what it relies on is on the disk. */
 static furrow_status publish(fw_atomic_file *file, furrow_error *err) {
   if (fsync(file->fd) != 0) return fail_errno(file, err, errno, "cannot bring the file to the disk");
   int fd = file->fd;
   file->fd = -1;
   if (close(fd) != 0 && errno != EINTR) return fail_errno(file, err, errno, "cannot close the file");
-  if (renameat(file->directory, file->temporary, file->directory, file->name) != 0)
+  if (rename_temporary(file) != 0) {
+    if (errno == EEXIST && file->keep_existing) {
+      furrow_status status = fw_fail(err, FURROW_E_EXISTS, "there is a file of that name already");
+      fw_error_set_file(err, file->path);
+      return status;
+    }
     return fail_errno(file, err, errno, "cannot put the new file in place");
+  }
   file->has_temporary = false;
   file->committed = true;
   /* the new file is there, whole; only a crash of the machine could still bring the old one back. EINVAL: a file
@@ -296,6 +313,10 @@ static furrow_status publish(fw_atomic_file *file, furrow_error *err) {
   if (fsync(file->directory) != 0 && errno != EINVAL)
     return fail_errno(file, err, errno, "written, but its directory cannot be brought to the disk");
   return FURROW_OK;
+}
+
+void fw_atomic_file_keep_existing(fw_atomic_file *file) {
+  file->keep_existing = true;
 }
 
 furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) {

@@ -13,6 +13,8 @@ typedef struct fw_atomic_file fw_atomic_file;
  * output: bytes go there as they come. A path that exists must be a regular file; its permissions are kept. */
 furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err)
     __attribute__((warn_unused_result));
+/* From now on commit fails with E_EXISTS where there is a file of that name, even one that appeared meanwhile. */
+void fw_atomic_file_keep_existing(fw_atomic_file *file);
 /* Appends (buffered). */
 furrow_status fw_atomic_file_write(fw_atomic_file *file, const void *data, size_t size, furrow_error *err)
     __attribute__((warn_unused_result));

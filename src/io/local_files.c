@@ -170,6 +170,8 @@ static furrow_status add_regular(fw_file_list *list, const char *path, const str
   fw_file_kind kind = FW_FILE_PLAIN;
   if (status == FURROW_OK) status = fw_codec_tell(&kind, head, got, path, err);
   if (status != FURROW_OK) return status;
+  if (info->st_size == 0 && got > 0)
+    kind = FW_FILE_PIPE; /* as in /proc: its size is not told, so it is read to its end */
   int64_t mtime_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
   return fw_file_list_add(list, path, kind, (uint64_t)info->st_size, mtime_ns, err);
 }

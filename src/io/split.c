@@ -382,6 +382,23 @@ furrow_status fw_split_rewind(fw_split *split, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* At least STEP bytes, and on from there until there is a line end among them, `size` at most. */
+static furrow_status read_head(fw_stream *stream, char *head, size_t size, size_t *got, bool *whole,
+                               furrow_error *err) {
+  size_t n = 0;
+  *whole = false;
+  while (!*whole && n < size && (n == 0 || !find_line_end(head, head + n))) {
+    const size_t step = size - n < STEP ? size - n : STEP;
+    size_t more;
+    furrow_status status = fw_stream_read(stream, head + n, step, &more, err);
+    if (status != FURROW_OK) return status;
+    n += more;
+    *whole = more < step;
+  }
+  *got = n;
+  return FURROW_OK;
+}
+
 furrow_status fw_split_head(fw_split *split, char *head, size_t size, size_t *got, size_t *file_number, bool *whole,
                             furrow_error *err) {
   for (size_t i = 0; i < split->set->nfiles; i++) {
@@ -391,11 +408,11 @@ furrow_status fw_split_head(fw_split *split, char *head, size_t size, size_t *go
     furrow_status status = fw_stream_open(&stream, file, err);
     if (status != FURROW_OK) return status;
     size_t n = 0;
-    status = fw_stream_read(stream, head, size, &n, err);
+    status = read_head(stream, head, size, &n, whole, err);
     if (status == FURROW_OK && file->kind == FW_FILE_PIPE) {
       status = keep_carry(split, head, n, err);
       split->stream = stream;
-      split->stream_ended = n < size;
+      split->stream_ended = *whole;
       split->pipe_used = true;
     } else {
       fw_stream_close(stream);
@@ -404,7 +421,6 @@ furrow_status fw_split_head(fw_split *split, char *head, size_t size, size_t *go
     if (n == 0 && i + 1 < split->set->nfiles) continue;
     *got = n;
     *file_number = i;
-    *whole = n < size;
     return FURROW_OK;
   }
   *got = 0;

@@ -38,7 +38,8 @@ furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t pa
                             size_t max_line, furrow_error *err) __attribute__((warn_unused_result));
 void fw_split_close(fw_split *split);
 
-/* The first bytes of the data set (not of the part): up to `size` of its first file that has any. What a pipe gave is
+/* The first bytes of the data set (not of the part): of its first file that has any, 64 KiB or, if the first line
+ * is longer, up to `size`. What a pipe gave is
  * kept for the reading. *file is its number. *whole: the head is all of that file. Before the first claim. */
 furrow_status fw_split_head(fw_split *split, char *head, size_t size, size_t *got, size_t *file, bool *whole,
                             furrow_error *err) __attribute__((warn_unused_result));

@@ -170,8 +170,10 @@ static bool is_absent(const char *path) {
 /* What there is to do about a cache that cannot be used, behind the message. */
 static void advise(furrow_error *err, furrow_status status) {
   if (!err || (status != FURROW_E_FORMAT && status != FURROW_E_STALE)) return;
+  const bool foreign = strstr(err->message, "no row cache") != NULL; /* then it may be somebody's data */
   size_t used = strlen(err->message);
-  snprintf(err->message + used, sizeof err->message - used, "; delete the file or name another cache");
+  snprintf(err->message + used, sizeof err->message - used,
+           foreign ? "; name another cache" : "; delete the cache or name another one");
 }
 
 __attribute__((format(printf, 3, 4))) static furrow_status fail_stale(furrow_error *err, const char *name,

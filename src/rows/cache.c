@@ -223,6 +223,10 @@ static furrow_status check_label(const fw_cache_writer *w, bool has_label, furro
   return fw_fail(err, FURROW_E_STATE, "rows with and without a label cannot be in one row cache");
 }
 
+void fw_cache_writer_keep_existing(fw_cache_writer *writer) {
+  fw_atomic_file_keep_existing(writer->file);
+}
+
 furrow_status fw_cache_writer_push_record(fw_cache_writer *writer, const furrow_container *container,
                                           furrow_error *err) {
   const fw_cache_info *info = &writer->info;
@@ -659,7 +663,7 @@ furrow_status furrow_container_load(furrow_container *container, const char *pat
   if (status != FURROW_OK) return status;
   const fw_cache_info *info = &reader->info;
   if (container->index_type != info->index_type || container->value_type != info->value_type) {
-    status = fw_fail(err, FURROW_E_ARGUMENT, "the row cache holds %s/%s rows, the container takes %s/%s",
+    status = fw_fail(err, FURROW_E_ARGUMENT, "the row cache holds %s/%s rows, not %s/%s",
                      furrow_index_type_name(info->index_type), furrow_value_type_name(info->value_type),
                      furrow_index_type_name(container->index_type), furrow_value_type_name(container->value_type));
     fw_error_set_file(err, path);

@@ -26,6 +26,8 @@ typedef struct fw_cache_writer fw_cache_writer;
 furrow_status fw_cache_writer_open(fw_cache_writer **writer, const char *path, furrow_index_type index_type,
                                    furrow_value_type value_type, uint64_t stamp, size_t record_bytes, furrow_error *err)
     __attribute__((warn_unused_result));
+/* As fw_atomic_file_keep_existing. */
+void fw_cache_writer_keep_existing(fw_cache_writer *writer);
 /* Appends the container as one record. It must be of the file's types and kept by push (its maxima are written). */
 furrow_status fw_cache_writer_push_record(fw_cache_writer *writer, const furrow_container *container, furrow_error *err)
     __attribute__((warn_unused_result));

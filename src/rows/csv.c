@@ -106,7 +106,12 @@ static furrow_status blame(const scan *s, furrow_status status, const fw_cell *c
 }
 
 /* What may follow a number in its cell: nothing that could be part of one. */
-static bool is_part_of_number(const char *after, furrow_value_type type) {
+static bool is_part_of_number(const char *after, const char *end, furrow_value_type type) {
+  const char *next = after;
+  while (next < end && fw_is_blank(*next)) next++;
+  if (next > after && next < end && fw_is_digit(*next)) return true; /* a second number */
+  if (end - after >= 2 && *after && strchr("+-.:/", *after) && fw_is_digit(after[1]))
+    return true; /* a date, a time, an address */
   if ((*after | 0x20) == 'x') return after[-1] == '0';
   return type != FURROW_VALUE_F32 && (*after == '.' || (*after | 0x20) == 'e');
 }
@@ -137,7 +142,7 @@ static furrow_status read_cell(const scan *s, const fw_cell *cell, furrow_value_
   if (status != FURROW_OK)
     return blame(s, status, cell, status == FURROW_E_RANGE ? "the integer does not fit" : "not an integer");
   if (after == cell->end) return FURROW_OK;
-  if (s->csv->dense || cell->quoted || is_part_of_number(after, type))
+  if (s->csv->dense || cell->quoted || is_part_of_number(after, cell->end, type))
     return blame(s, FURROW_E_PARSE, cell, type == FURROW_VALUE_F32 ? "not a number" : "not an integer");
   fw_rowbuilder_ignore(s->row, after, cell->end, "text after a number was passed over");
   return FURROW_OK;
@@ -286,6 +291,11 @@ static furrow_status find_column(const fw_csv *csv, const char *argument, const 
 }
 
 static furrow_status check_columns(const fw_csv *csv, furrow_error *err) {
+  const size_t columns[2] = {csv->label_column, csv->weight_column};
+  for (size_t i = 0; i < 2 && csv->nnames > 0 && !csv->names_cut; i++)
+    if (columns[i] != FW_CSV_NO_COLUMN && columns[i] >= csv->nnames)
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s is %zu, but the header has %zu columns (counted from 0)",
+                     i ? "weight_column" : "label_column", columns[i], csv->nnames);
   if (csv->label_column != FW_CSV_NO_COLUMN && csv->label_column == csv->weight_column)
     return fw_fail(err, FURROW_E_ARGUMENT, "label_column and weight_column are the same column");
   return FURROW_OK;

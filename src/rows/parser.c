@@ -18,7 +18,8 @@
 #define DEFAULT_CHUNK ((size_t)512 << 10)
 #define DEFAULT_MAX_LINE ((size_t)1 << 30)
 #define MAX_THREADS 1024
-#define HEAD_BYTES (64 << 10)
+#define HEAD_BYTES (64 << 10)     /* of a file: where its header begins, if it has one */
+#define MOST_HEAD_BYTES (8 << 20) /* so much of a long first line is looked at */
 
 typedef struct slot {
   fw_chunk chunk;
@@ -92,7 +93,18 @@ static furrow_status check_params(furrow_parser_params *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* The format by name, by the URI's argument, or by the look of the data, in this order. */
+/* Whether the URI gives an argument that csv alone has: then it is csv. */
+static bool has_csv_argument(const fw_uri *uri, char *reason, size_t size) {
+  for (size_t i = 0; i < fw_format_csv.public.nargs; i++) {
+    const char *name = fw_format_csv.public.args[i].name;
+    if (!fw_uri_arg_value(uri, name)) continue;
+    snprintf(reason, size, "argument %s", name);
+    return true;
+  }
+  return false;
+}
+
+/* The format by name, by the URI's arguments, or by the look of the data, in this order. */
 static furrow_status choose_format(furrow_parser *p, const char *head, size_t size, bool whole, furrow_error *err) {
   const char *name = p->params.format;
   const char *argument = fw_uri_arg_value(&p->uri, "format");
@@ -100,6 +112,8 @@ static furrow_status choose_format(furrow_parser *p, const char *head, size_t si
   if (strcmp(name, "auto") == 0 && argument && strcmp(argument, "auto") != 0) {
     name = argument;
     snprintf(p->reason, sizeof p->reason, "argument format=%s", argument);
+  } else if (strcmp(name, "auto") == 0 && has_csv_argument(&p->uri, p->reason, sizeof p->reason)) {
+    name = "csv";
   } else if (strcmp(name, "auto") == 0) {
     name = fw_sniff_format(head, size, whole, &p->uri, p->reason, sizeof p->reason);
   } else if (argument && strcmp(argument, "auto") != 0 && strcmp(argument, name) != 0) {
@@ -133,8 +147,8 @@ static furrow_status look_at_head(furrow_parser *p, furrow_error *err) {
   size_t got = 0;
   size_t file = 0;
   bool whole = true;
-  furrow_status status = fw_alloc(&head, HEAD_BYTES, 1, err);
-  if (status == FURROW_OK) status = fw_split_head(p->split, head, HEAD_BYTES, &got, &file, &whole, err);
+  furrow_status status = fw_alloc(&head, MOST_HEAD_BYTES, 1, err);
+  if (status == FURROW_OK) status = fw_split_head(p->split, head, MOST_HEAD_BYTES, &got, &file, &whole, err);
   if (status == FURROW_OK) {
     status = fw_sniff_text(head, got, err);
     if (status != FURROW_OK) fw_error_set_file(err, p->set.files[file].path);

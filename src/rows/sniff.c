@@ -21,7 +21,7 @@ static const magic binary_kinds[] = {
     {"\xff\xfe", 2, "UTF-16 text: convert it to UTF-8"},
     {"\xfe\xff", 2, "UTF-16 text: convert it to UTF-8"},
     {"PAR1", 4, "a Parquet file"},
-    {"FURROWRC", 8, "a row cache: name it behind # in the URI of the data that it was made from"},
+    {"FURROWRC", 8, "a row cache of Furrow"},
     {"\x93NUMPY", 6, "a NumPy file"},
     {"\x89PNG", 4, "a PNG picture"},
     {"\x7f"
@@ -164,9 +164,9 @@ const char *fw_sniff_format(const char *head, size_t size, bool whole, fw_uri *u
     why = "field:index:value";
   } else if (l.one_colon > 0) {
     why = "index:value";
-  } else if (l.comma_lines == l.lines) {
+  } else if (l.comma_lines * 2 > l.lines) {
     name = "csv";
-    why = "commas on every line";
+    why = l.comma_lines == l.lines ? "commas on every line" : "commas on most lines";
   } else if (l.semicolon_lines == l.lines) {
     name = "csv";
     delimiter = ";";

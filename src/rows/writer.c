@@ -29,7 +29,10 @@ static furrow_status open_cache(furrow_writer *w, const char *path, const furrow
   if (strcmp(path, "-") == 0) {
     return fw_fail(err, FURROW_E_UNSUPPORTED, "a row cache cannot be written to standard output");
   }
-  return fw_cache_writer_open(&w->cache, path, params->index_type, params->value_type, FW_CACHE_UNKNOWN_SOURCE, 0, err);
+  furrow_status status =
+      fw_cache_writer_open(&w->cache, path, params->index_type, params->value_type, FW_CACHE_UNKNOWN_SOURCE, 0, err);
+  if (status == FURROW_OK && params->keep_existing) fw_cache_writer_keep_existing(w->cache);
+  return status;
 }
 
 static furrow_status open_format(furrow_writer *w, const char *path, const furrow_writer_params *params,

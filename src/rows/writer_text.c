@@ -79,7 +79,14 @@ static inline void put_value(fw_text_writer *w, furrow_values values, furrow_val
 
 static furrow_status check_label(const fw_text_writer *w, const furrow_rowblock *block, furrow_error *err) {
   if (block->label.any) return FURROW_OK;
-  return fw_fail(err, FURROW_E_UNSUPPORTED, "a row without a label cannot be written as %s", w->params.format);
+  return fw_fail(err, FURROW_E_UNSUPPORTED,
+                 "a row without a label cannot be written as %s (csv has one by label_column)", w->params.format);
+}
+
+static furrow_status check_libsvm_block(const fw_text_writer *w, const furrow_rowblock *block, furrow_error *err) {
+  if (block->field.any && !w->params.drop_fields)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "fields cannot be written as libsvm (drop_fields leaves them out)");
+  return check_label(w, block, err);
 }
 
 static furrow_status check_libfm_block(const fw_text_writer *w, const furrow_rowblock *block, furrow_error *err) {
@@ -284,7 +291,7 @@ static furrow_status write_csv_row(fw_text_writer *w, const furrow_row *row, fur
 /* ---- The writer ----------------------------------------------------------------------------------------- */
 
 static const text_format formats[] = {
-    {"libsvm", check_label, check_sparse_row, write_libsvm_row},
+    {"libsvm", check_libsvm_block, check_sparse_row, write_libsvm_row},
     {"libfm", check_libfm_block, check_sparse_row, write_libfm_row},
     {"libffm", check_libfm_block, check_sparse_row, write_libfm_row},
     {"csv", check_csv_block, check_csv_row, write_csv_row},
@@ -332,6 +339,7 @@ furrow_status fw_text_writer_open(fw_text_writer **writer, const char *path, con
   if (status == FURROW_OK) {
     w->buffer = memory;
     status = fw_atomic_file_open(&w->file, path, err);
+    if (status == FURROW_OK && params->keep_existing) fw_atomic_file_keep_existing(w->file);
   }
   if (status == FURROW_OK) {
     *writer = w;

@@ -363,7 +363,7 @@ static void assert_refused(const char *text, const furrow_parser_params *params,
   size_t size = read_file(cache, before, sizeof before);
   assert_int_equal(status_of(text, params, &err), wanted);
   assert_string_equal(err.file, cache);
-  assert_non_null(strstr(err.message, "delete"));
+  assert_non_null(strstr(err.message, "name another"));
   assert_int_equal(read_file(cache, after, sizeof after), size);
   assert_memory_equal(before, after, size);
 }

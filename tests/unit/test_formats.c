@@ -390,7 +390,7 @@ static void csv_passed_over(void **state) {
   (void)state;
   static const example examples[] = {
       {"csv", "5%,6 kg\n", "- - - | -:0:5 -:1:6 / ~ 2 2 text after a number was passed over (%)"},
-      {"csv", "1 2,3\n", "- - - | -:0:1 -:1:3 / ~ 1 2 text after a number was passed over ( 2)"},
+      {"csv", "1 2,3\n", "! 1 not a number (1 2)"},
       {"csv", "1,2e,3f\n", "- - - | -:0:1 -:1:2 -:2:3 / ~ 2 4 text after a number was passed over (e)"},
       {"csv", "1,e5,E-3\n",
        "- - - | -:0:1 -:1:0 -:2:0 / ~ 2 3 an exponent without digits before it was taken for 0 (e5)"},

@@ -89,7 +89,8 @@ static void many_lines(void **state) {
   strcpy(text + used, "no comma here\n");
   expect_format(&(example){text, "csv", "commas on every line", NULL}, true);
   memcpy(text + used - 4, " 1\n", 4); /* the thousandth line without its comma */
-  expect_format(&(example){text, "libsvm", "indices without values", NULL}, true);
+  expect_format(&(example){text, "csv", "commas on most lines", NULL}, true);
+  expect_format(&(example){"1 2\n3 4\n5,6\n", "libsvm", "indices without values", NULL}, true);
   free(text);
 }
 

@@ -106,6 +106,7 @@ static furrow_rowblock three_rows(unsigned columns) {
 static void libsvm_is_label_weight_qid_features(void **state) {
   (void)state;
   furrow_writer_params params = params_of("libsvm");
+  params.drop_fields = true;
   furrow_rowblock block = three_rows(LABEL | WEIGHT | QID | FIELD | VALUE);
   write_block(&block, &params);
   assert_file("1:0.25 qid:7 4:1 2:0.1\n"
@@ -355,6 +356,31 @@ static void a_cache_reads_back(void **state) {
 
 /* ---- What is refused ------------------------------------------------------------------------------------ */
 
+/* A file that appears between open and commit stays, if the writer was told so. */
+static void an_existing_file_is_kept(void **state) {
+  (void)state;
+  static const char *const formats[] = {"libsvm", "cache"};
+  for (size_t f = 0; f < 2; f++) {
+    furrow_writer *writer = NULL;
+    furrow_writer_params params = params_of(formats[f]);
+    furrow_rowblock block = three_rows(LABEL);
+    furrow_error err;
+    params.keep_existing = true;
+    (void)remove(path);
+    assert_int_equal(furrow_writer_open(&writer, path, &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_writer_push_block(writer, &block, NULL), FURROW_OK);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs("here first\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(furrow_writer_commit(writer, &err), FURROW_E_EXISTS);
+    furrow_writer_close(writer);
+    assert_file("here first\n");
+    assert_int_equal(remove(path), 0);
+    write_block(&block, &params);
+  }
+}
+
 static void what_a_format_cannot_hold_is_refused(void **state) {
   (void)state;
   static const struct {
@@ -362,9 +388,13 @@ static void what_a_format_cannot_hold_is_refused(void **state) {
     unsigned columns;
     furrow_status status;
   } cases[] = {
-      {"libsvm", 0, FURROW_E_UNSUPPORTED},          {"libfm", 0, FURROW_E_UNSUPPORTED},
-      {"libfm", LABEL | QID, FURROW_E_UNSUPPORTED}, {"csv", LABEL | QID, FURROW_E_UNSUPPORTED},
-      {"csv", LABEL | FIELD, FURROW_E_UNSUPPORTED}, {"csv", LABEL | WEIGHT, FURROW_E_UNSUPPORTED},
+      {"libsvm", 0, FURROW_E_UNSUPPORTED},
+      {"libfm", 0, FURROW_E_UNSUPPORTED},
+      {"libsvm", LABEL | FIELD, FURROW_E_UNSUPPORTED},
+      {"libfm", LABEL | QID, FURROW_E_UNSUPPORTED},
+      {"csv", LABEL | QID, FURROW_E_UNSUPPORTED},
+      {"csv", LABEL | FIELD, FURROW_E_UNSUPPORTED},
+      {"csv", LABEL | WEIGHT, FURROW_E_UNSUPPORTED},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     furrow_writer *writer = NULL;
@@ -576,6 +606,7 @@ int main(void) {
       cmocka_unit_test(a_long_row_reads_back),
       cmocka_unit_test(a_long_header_reads_back),
       cmocka_unit_test(a_cache_reads_back),
+      cmocka_unit_test(an_existing_file_is_kept),
       cmocka_unit_test(what_a_format_cannot_hold_is_refused),
       cmocka_unit_test(csv_refuses_rows_that_are_no_table),
       cmocka_unit_test(parameters_are_checked),
