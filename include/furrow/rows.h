@@ -212,10 +212,10 @@ typedef struct furrow_parser_params {
   uint32_t part, nparts;        /* read part `part` of `nparts`: 0 of 1 */
   furrow_index_type index_type; /* u32 */
   furrow_value_type value_type; /* f32 */
-  uint32_t threads;             /* that parse; 0: one for each processor. 1: in the caller's thread, on demand */
-  furrow_on_bad on_bad;         /* error */
-  size_t chunk_bytes;           /* text per block; 0: the default. Decides where blocks end, nothing else does */
-  size_t max_line_bytes;        /* how far a line may reach beyond its piece of text; 0: the default, 1 GiB */
+  uint32_t threads;      /* that parse, the caller's among them; 0: one for each processor. 1: the caller's alone */
+  furrow_on_bad on_bad;  /* error */
+  size_t chunk_bytes;    /* text per block; 0: the default. Decides where blocks end, nothing else does */
+  size_t max_line_bytes; /* how far a line may reach beyond its piece of text; 0: the default, 1 GiB */
 } furrow_parser_params;
 
 FURROW_API void furrow_parser_params_init(furrow_parser_params *params);

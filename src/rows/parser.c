@@ -53,7 +53,7 @@ struct furrow_parser {
   pthread_mutex_t source; /* of claiming; taken before lock */
   uint64_t claimed;       /* number of the next piece; changed under both */
   bool ended;             /* no piece will be claimed any more */
-  fw_pool *pool;          /* NULL: the caller's thread does it all */
+  fw_pool *pool;          /* threads beside the caller's; NULL: none */
   bool started;
   slot *slots;
   size_t nslots;
@@ -282,34 +282,39 @@ static void fill_slot(furrow_parser *p, slot *s) {
   if (s->status == FURROW_OK) s->status = fw_chunk_parse(chunk, &s->error);
 }
 
+/* Claims a piece for a slot that was free, and fills it. False: the data has ended. Under the lock, which it gives up
+ * meanwhile. */
+static bool fill_next(furrow_parser *p) {
+  p->free_slots--;
+  pthread_mutex_unlock(&p->lock);
+  slot *s = claim_piece(p);
+  if (s) fill_slot(p, s);
+  pthread_mutex_lock(&p->lock);
+  if (s)
+    s->ready = true;
+  else
+    p->free_slots++;
+  return s != NULL;
+}
+
 /* What each thread of the pool does until the data ends or the caller stops it. */
 static void work(void *context) {
   furrow_parser *p = context;
-  for (;;) {
-    pthread_mutex_lock(&p->lock);
+  pthread_mutex_lock(&p->lock);
+  for (bool more = true; more;) {
     while (p->free_slots == 0 && !p->stop) pthread_cond_wait(&p->slot_freed, &p->lock);
-    bool stop = p->stop;
-    if (!stop) p->free_slots--;
-    pthread_mutex_unlock(&p->lock);
-    if (stop) return;
-    slot *s = claim_piece(p);
-    if (s) fill_slot(p, s);
-    pthread_mutex_lock(&p->lock);
-    if (s)
-      s->ready = true;
-    else
-      p->free_slots++;
+    if (p->stop) break;
+    more = fill_next(p);
     pthread_cond_signal(&p->slot_ready);
-    pthread_mutex_unlock(&p->lock);
-    if (!s) return;
   }
+  pthread_mutex_unlock(&p->lock);
 }
 
 static furrow_status start(furrow_parser *p, furrow_error *err) {
   if (p->started || p->params.threads == 1) return FURROW_OK;
   furrow_status status = FURROW_OK;
-  if (!p->pool) status = fw_pool_create(&p->pool, p->params.threads, err);
-  for (unsigned i = 0; i < p->params.threads && status == FURROW_OK; i++)
+  if (!p->pool) status = fw_pool_create(&p->pool, p->params.threads - 1, err);
+  for (unsigned i = 1; i < p->params.threads && status == FURROW_OK; i++)
     status = fw_pool_submit(p->pool, work, p, err);
   p->started = status == FURROW_OK;
   return status;
@@ -403,18 +408,19 @@ static void count_slot(furrow_parser *p, slot *s) {
   if (text->numbered) p->numbered_lines += s->lines;
 }
 
-/* The next slot in order, filled; NULL at the end of the data. */
+/* The next slot in order, filled; NULL at the end of the data. The caller is one of the threads: rather than wait for a
+ * slot, it fills one. */
 static slot *take_slot(furrow_parser *p) {
   slot *s = &p->slots[p->taken % p->nslots];
-  if (p->params.threads == 1) {
-    s = claim_piece(p);
-    if (s) fill_slot(p, s);
-  } else {
-    pthread_mutex_lock(&p->lock);
-    while (!s->ready && !(p->ended && p->taken == p->claimed)) pthread_cond_wait(&p->slot_ready, &p->lock);
-    if (!s->ready) s = NULL;
-    pthread_mutex_unlock(&p->lock);
+  pthread_mutex_lock(&p->lock);
+  while (!s->ready && !(p->ended && p->taken == p->claimed)) {
+    if (p->free_slots > 0 && !p->ended)
+      (void)fill_next(p);
+    else
+      pthread_cond_wait(&p->slot_ready, &p->lock);
   }
+  if (!s->ready) s = NULL;
+  pthread_mutex_unlock(&p->lock);
   if (s) p->taken++;
   return s;
 }
