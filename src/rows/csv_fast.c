@@ -6,6 +6,7 @@
 #include "base/number_in.h"
 #include "rows/batch.h"
 #include "rows/csv.h"
+#include "rows/elements.h"
 #include "rows/rowbuilder.h"
 
 /* A batch that knows its format. */
@@ -16,13 +17,6 @@ typedef struct csv_batch {
 
 static inline bool is_delimiter(const fw_csv *csv, char c) {
   return c == csv->delimiter || (csv->dense && c == '\t');
-}
-
-static inline void put_index(furrow_index_type type, void *column, size_t i, uint64_t index) {
-  if (type == FURROW_INDEX_U32)
-    ((uint32_t *)column)[i] = (uint32_t)index;
-  else
-    ((uint64_t *)column)[i] = index;
 }
 
 /* The cell here is that of the label or the weight. */
@@ -81,7 +75,7 @@ static fw_row_outcome walk_row(fw_walk *walk, fw_batch *batch) {
     } else {
       const cell_kind kind = take_cell(&w, csv, &values[i]);
       if (kind == CELL_ODD) return FW_ROW_ODD;
-      put_index(out->index_type, out->index, batch->features + i, index++);
+      fw_store_index(out->index_type, out->index, batch->features + i, index++);
       i += kind == CELL_NUMBER;
     }
     column++;
@@ -111,7 +105,7 @@ static void number_features(furrow_container *out, size_t n, bool as_before) {
   if (as_before)
     memcpy(here, here - n * size, n * size);
   else
-    for (size_t i = 0; i < n; i++) put_index(out->index_type, here, i, i);
+    for (size_t i = 0; i < n; i++) fw_store_index(out->index_type, here, i, i);
 }
 
 /* The row whose cells end at marks first … last: label and weight are read, the other cells are features. */

@@ -48,4 +48,12 @@ static inline furrow_rowblock fw_row_block(const furrow_row *row, uint64_t *offs
   };
 }
 
+/* Element i of a column of indices or fields; it must fit. */
+static inline void fw_store_index(furrow_index_type type, void *column, size_t i, uint64_t index) {
+  if (type == FURROW_INDEX_U32)
+    ((uint32_t *)column)[i] = (uint32_t)index;
+  else
+    ((uint64_t *)column)[i] = index;
+}
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/number_in.h"
+#include "rows/elements.h"
 
 static void store_number(furrow_value_type type, void *column, size_t i, fw_number number) {
   switch (type) {
@@ -13,13 +14,6 @@ static void store_number(furrow_value_type type, void *column, size_t i, fw_numb
   case FURROW_VALUE_I32: ((int32_t *)column)[i] = (int32_t)number.i64; break;
   case FURROW_VALUE_I64: ((int64_t *)column)[i] = number.i64; break;
   }
-}
-
-static void store_index(furrow_index_type type, void *column, size_t i, uint64_t index) {
-  if (type == FURROW_INDEX_U32)
-    ((uint32_t *)column)[i] = (uint32_t)index;
-  else
-    ((uint64_t *)column)[i] = index;
 }
 
 static furrow_status number_of(furrow_value_type type, double value, fw_number *number, furrow_error *err) {
@@ -90,8 +84,8 @@ furrow_status fw_rowbuilder_add(furrow_rowbuilder *row, const uint64_t *field, u
   if (field && !out->has_field) status = start_fields(row, err);
   if (status == FURROW_OK) status = fw_container_reserve(out, out->rows + 1, at + 1, FW_COLUMN_VALUE, err);
   if (status != FURROW_OK) return status;
-  store_index(out->index_type, out->index, at, index);
-  if (out->has_field) store_index(out->index_type, out->field, at, field ? *field : 0);
+  fw_store_index(out->index_type, out->index, at, index);
+  if (out->has_field) fw_store_index(out->index_type, out->field, at, field ? *field : 0);
   const fw_number one = {.f32 = 1, .i64 = 1};
   store_number(out->value_type, out->value, at, value ? *value : one);
   row->has_value |= value != NULL;

@@ -86,10 +86,10 @@ walk() {
 }
 
 for page in "$@"; do
-  rm -rf "$top/work"
-  mkdir "$top/work"
-  ln -s "$build" "$top/work/build"
-  (cd "$top/work" && walk) <"$page" >"$top/found"
+  rm -rf "$top/page"
+  mkdir "$top/page"
+  ln -s "$build" "$top/page/build"
+  (cd "$top/page" && walk) <"$page" >"$top/found"
   name=${page#"$root"/}
   if [ -n "$update" ]; then
     cmp -s "$top/found" "$page" || cp "$top/found" "$page"

@@ -12,6 +12,7 @@
 
 #include "io/fileset.h"
 #include "support/cmocka_all.h"
+#include "support/own_dir.h"
 #include "support/test_env.h"
 
 /* ---- calls that fail: the n-th of these functions, counted over all of them ---- */
@@ -41,21 +42,6 @@ struct dirent *readdir(DIR *directory) {
   static struct dirent *(*next)(DIR *);
   if (!next) next = (struct dirent * (*)(DIR *)) dlsym(RTLD_NEXT, "readdir");
   return fails() ? NULL : next(directory);
-}
-
-/* ---- a folder for each test, which is also the working directory ---- */
-
-static char home[TEST_PATH], dir[TEST_PATH];
-
-static int enter_dir(void **state) {
-  (void)state;
-  if (!getcwd(home, sizeof home) || !test_make_dir(dir)) return -1;
-  return chdir(dir);
-}
-
-static int leave_dir(void **state) {
-  (void)state;
-  return chdir(home) == 0 && test_remove_dir(dir) ? 0 : -1;
 }
 
 static void put(const char *path, const char *text) {

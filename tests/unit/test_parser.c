@@ -5,23 +5,10 @@
 #include "furrow/rows.h"
 #include "support/cmocka_all.h"
 #include "support/each_isa.h"
+#include "support/own_dir.h"
 #include "support/packed_file.h"
 #include "support/row_digest.h"
 #include "support/sample_text.h"
-
-/* The tests run in a folder of their own. */
-static char home[TEST_PATH], dir[TEST_PATH];
-
-static int enter_dir(void **state) {
-  (void)state;
-  if (!getcwd(home, sizeof home) || !test_make_dir(dir)) return -1;
-  return chdir(dir);
-}
-
-static int leave_dir(void **state) {
-  (void)state;
-  return chdir(home) == 0 && test_remove_dir(dir) ? 0 : -1;
-}
 
 static void put(const char *path, const char *text) {
   assert_true(test_write_text(path, text));

@@ -7,20 +7,8 @@
 #include "base/mem.h"
 #include "rows/format.h"
 #include "support/cmocka_all.h"
+#include "support/own_dir.h"
 #include "support/test_env.h"
-
-static char home[TEST_PATH], dir[TEST_PATH];
-
-static int enter_dir(void **state) {
-  (void)state;
-  if (!getcwd(home, sizeof home) || !test_make_dir(dir)) return -1;
-  return chdir(dir);
-}
-
-static int leave_dir(void **state) {
-  (void)state;
-  return chdir(home) == 0 && test_remove_dir(dir) ? 0 : -1;
-}
 
 /* ---- A format of one's own: key=value pairs; "y=1 w=2 q=3 7=0.5 2@7=0.5" ----------------------------------- */
 
