@@ -2,10 +2,14 @@
  *
  *   status.h   how calls fail, and where in which file
  *   rows.h     sparse samples: read, keep, cache and write them
+ *   model.h    models as Angel stores them: read, look up, write, convert
+ *   exchange.h matrices to and from files of other programs
  */
 #ifndef FURROW_FURROW_H
 #define FURROW_FURROW_H
 
+#include "furrow/exchange.h"
+#include "furrow/model.h"
 #include "furrow/rows.h"
 #include "furrow/status.h"
 #include "furrow/version.h"
