@@ -15,6 +15,10 @@ endif()
 # The prefix is found from where furrow.pc lies, so that the one chosen at install time holds.
 file(RELATIVE_PATH FURROW_PC_PREFIX /prefix/${pkgconfig_dir} /prefix)
 string(REGEX REPLACE "/$" "" FURROW_PC_PREFIX "${FURROW_PC_PREFIX}")
+set(FURROW_PC_DL "")
+if(CMAKE_DL_LIBS) # a C library of its own for dlopen, where there is one
+  set(FURROW_PC_DL -l${CMAKE_DL_LIBS})
+endif()
 configure_file(cmake/furrow.pc.in furrow.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/furrow.pc DESTINATION ${pkgconfig_dir})
 

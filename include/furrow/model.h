@@ -257,7 +257,9 @@ typedef struct furrow_format_context {
   size_t record_values; /* 1; column formats: saved rows */
   int32_t row_id;       /* row formats without row ids: the row that the records belong to */
   int32_t save_type;    /* its save_type */
+  bool dense;           /* the row type is */
   int64_t first_col;    /* of the partition */
+  int64_t end_col;      /* behind its last one; both 0: a hash partition */
   uint64_t position;    /* records of this row (column formats: of the partition) that came before */
   uint64_t *state;      /* four words of the format's own, 0 at the start of a partition */
 } furrow_format_context;
@@ -284,8 +286,10 @@ typedef struct furrow_matrix_format {
   void (*record_size)(const furrow_format_context *context, size_t *least, size_t *most);
   /* Reads whole records from bytes[0 … size-1], at most records->capacity, and says how many bytes they took. A
    * record that the end of the bytes cuts is left alone unless `last` says that no more will come. 64 bytes before
-   * and behind may be read, whatever they are. No progress with `last` or with size >= most is an error, as is
-   * anything that does not make sense: message, err->offset from the start of `bytes`, token if text. */
+   * and behind may be read, whatever they are. No progress (bytes taken, if only those of a header: *used > 0) with
+   * `last` or with size >= most is an error, as is anything that does not make sense: message, err->offset from the
+   * start of `bytes`, token if text. On failure *used and records->count are as they were, but the arrays may not be.
+   */
   furrow_status (*decode)(const furrow_format_context *context, const char *bytes, size_t size, bool last, size_t *used,
                           furrow_records *records, furrow_error *err);
   /* Writes the records of columns first … first+count-1 of the panel to `out`, which has room for count * most bytes;
