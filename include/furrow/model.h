@@ -72,6 +72,11 @@ static inline double furrow_elements_get(furrow_elements a, furrow_element_type 
   }
 }
 
+/* Writes element i as text to `out`, which has room for FURROW_ELEMENT_TEXT bytes; no 0 behind it. Integers plainly,
+ * floats as %.9g, doubles as %.17g (they read back to the same bits); NaN, Infinity, -Infinity. Returns its length. */
+#define FURROW_ELEMENT_TEXT 32
+FURROW_API size_t furrow_element_write(furrow_elements a, furrow_element_type type, size_t i, char *out);
+
 /* Angel's row types are numbers 0 … 27: a grid of element type (number / 7) and kind (number % 7), and 28 … 32 for rows
  * of objects. X(kind, suffix of the name, bits of a key, dense). */
 #define FURROW_ROW_KINDS(X)                  \
