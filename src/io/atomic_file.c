@@ -9,26 +9,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/target.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)
-#define MAX_LINKS 40
-#define MAX_NAME 255
-#define SUFFIX ".furrow-"
-#define SUFFIX_RANDOM 6
 
 struct fw_atomic_file {
-  char *path;   /* as the caller gave it: for messages */
-  char *target; /* the file itself: path with its last component's links followed */
-  char *name;   /* in target: its last component */
-  char temporary[MAX_NAME + 1];
-  int directory, fd; /* -1: none */
+  fw_target target;
+  int fd; /* -1: none */
   bool to_stdout, committed;
   bool replaces, has_temporary, keep_existing;
   struct stat old; /* the file that is replaced, if there is one */
@@ -38,111 +30,31 @@ struct fw_atomic_file {
   furrow_error error; /* of the write that failed; later ones fail alike */
 };
 
-static furrow_status fail_errno(const fw_atomic_file *file, furrow_error *err, int errnum, const char *what) {
-  furrow_status status = errnum == ENOENT || errnum == ENOTDIR ? FURROW_E_NOT_FOUND : FURROW_E_IO;
-  fw_fail_errno(err, status, errnum, "%s", what);
-  fw_error_set_file(err, file->path);
-  return status;
-}
-
-static furrow_status fail(const fw_atomic_file *file, furrow_error *err, furrow_status status, const char *what) {
-  fw_fail(err, status, "%s", what);
-  fw_error_set_file(err, file->path);
-  return status;
-}
-
-/* ---- where the file goes ---- */
-
-/* The last component of a path. */
-static char *base_name(char *path) {
-  char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
-/* Replaces *path by what the link there says: the link's text, beside the link unless it is absolute. */
-static furrow_status follow_link(char **path, const char *link, size_t length, furrow_error *err) {
-  size_t kept = link[0] == '/' ? 0 : (size_t)(base_name(*path) - *path), bytes;
-  void *memory;
-  if (!fw_size_add(kept, length, &bytes) || !fw_size_add(bytes, 1, &bytes)) return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = fw_alloc(&memory, bytes, 1, err);
-  if (status != FURROW_OK) return status;
-  char *followed = memory;
-  memcpy(followed, *path, kept);
-  memcpy(followed + kept, link, length);
-  followed[kept + length] = 0;
-  fw_free(*path);
-  *path = followed;
-  return FURROW_OK;
-}
-
-/* Finds the target. realpath would do for a file that exists; this also finds the one that a link promises. */
-static furrow_status follow_links(fw_atomic_file *file, furrow_error *err) {
-  char link[PATH_MAX];
-  furrow_status status = fw_strndup(&file->target, file->path, strlen(file->path), err);
-  for (int i = 0; status == FURROW_OK; i++) {
-    ssize_t n = readlink(file->target, link, sizeof link);
-    if (n < 0) break; /* no link: a file, or nothing */
-    if (i == MAX_LINKS) return fail_errno(file, err, ELOOP, "cannot create");
-    if ((size_t)n == sizeof link) return fail_errno(file, err, ENAMETOOLONG, "cannot create");
-    status = follow_link(&file->target, link, (size_t)n, err);
-  }
-  if (status == FURROW_OK) file->name = base_name(file->target);
-  return status;
-}
-
-static furrow_status open_directory(fw_atomic_file *file, furrow_error *err) {
-  char *directory;
-  size_t length = (size_t)(file->name - file->target);
-  furrow_status status = fw_strndup(&directory, length ? file->target : ".", length ? length : 1, err);
-  if (status != FURROW_OK) return status;
-  file->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  int errnum = errno;
-  fw_free(directory);
-  return file->directory >= 0 ? FURROW_OK : fail_errno(file, err, errnum, "cannot open its directory");
-}
-
 /* Replacing needs no permission on the old file, only on its directory; a file that is protected against writing is
  * left alone all the same. */
 static furrow_status check_target(fw_atomic_file *file, furrow_error *err) {
   mode_t type;
-  if (fstatat(file->directory, file->name, &file->old, AT_SYMLINK_NOFOLLOW) != 0)
-    return errno == ENOENT ? FURROW_OK : fail_errno(file, err, errno, "cannot look at the file that is there");
+  if (fstatat(file->target.directory, file->target.name, &file->old, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? FURROW_OK
+                           : fw_target_fail_errno(&file->target, err, errno, "cannot look at the file that is there");
   type = file->old.st_mode;
   if (!S_ISREG(type))
-    return fail(file, err, FURROW_E_ARGUMENT,
-                S_ISDIR(type) ? "a directory, not a file to write" : "not a regular file");
-  if (faccessat(file->directory, file->name, W_OK, AT_EACCESS) != 0)
-    return fail_errno(file, err, errno, "cannot replace the file that is there");
+    return fw_target_fail(&file->target, err, FURROW_E_ARGUMENT,
+                          S_ISDIR(type) ? "a directory, not a file to write" : "not a regular file");
+  if (faccessat(file->target.directory, file->target.name, W_OK, AT_EACCESS) != 0)
+    return fw_target_fail_errno(&file->target, err, errno, "cannot replace the file that is there");
   file->replaces = true;
   return FURROW_OK;
 }
 
 /* ---- the temporary file ---- */
 
-static uint64_t random_bits(const fw_atomic_file *file, unsigned attempt) {
-  uint64_t bits = 0;
-  if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) == (ssize_t)sizeof bits) return bits;
-  struct timespec now = {0};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  bits = ((uint64_t)now.tv_nsec << 32) ^ (uint64_t)getpid() ^ (uint64_t)(uintptr_t)file ^ attempt;
-  return bits * UINT64_C(0x9e3779b97f4a7c15);
-}
-
-/* .<name>.furrow-XXXXXX; a name that would get too long keeps its start. */
-static void name_temporary(fw_atomic_file *file, uint64_t bits) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-  const int room = MAX_NAME - 1 - (int)sizeof SUFFIX - SUFFIX_RANDOM;
-  char random[SUFFIX_RANDOM + 1] = "";
-  for (int i = 0; i < SUFFIX_RANDOM; i++, bits /= sizeof letters - 1) random[i] = letters[bits % (sizeof letters - 1)];
-  snprintf(file->temporary, sizeof file->temporary, ".%.*s" SUFFIX "%s", room, file->name, random);
-}
-
 static furrow_status copy_permissions(fw_atomic_file *file, furrow_error *err) {
   /* the owner, or at least the group, as far as this process may give files away: root must not make a user's file its
    * own */
   if (fchown(file->fd, file->old.st_uid, file->old.st_gid) != 0) (void)!fchown(file->fd, (uid_t)-1, file->old.st_gid);
   if (fchmod(file->fd, file->old.st_mode & 07777) == 0) return FURROW_OK;
-  return fail_errno(file, err, errno, "cannot give it the permissions of the old file");
+  return fw_target_fail_errno(&file->target, err, errno, "cannot give it the permissions of the old file");
 }
 
 static furrow_status create_temporary(fw_atomic_file *file, furrow_error *err) {
@@ -150,30 +62,26 @@ static furrow_status create_temporary(fw_atomic_file *file, furrow_error *err) {
    */
   mode_t mode = file->replaces ? 0600 : 0666;
   for (unsigned attempt = 0; attempt < 100 && file->fd < 0; attempt++) {
-    name_temporary(file, random_bits(file, attempt));
-    file->fd = openat(file->directory, file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    fw_target_draw(&file->target, attempt);
+    file->fd = openat(file->target.directory, file->target.temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file->fd < 0 && errno != EEXIST && errno != EINTR) break;
   }
-  if (file->fd < 0) return fail_errno(file, err, errno, "cannot create a file beside it");
+  if (file->fd < 0) return fw_target_fail_errno(&file->target, err, errno, "cannot create a file beside it");
   file->has_temporary = true;
   return file->replaces ? copy_permissions(file, err) : FURROW_OK;
 }
 
 static furrow_status start(fw_atomic_file *file, const char *path, furrow_error *err) {
   void *memory;
-  furrow_status status = fw_strndup(&file->path, path, strlen(path), err);
-  if (status == FURROW_OK) status = fw_alloc(&memory, BUFFER_SIZE, 1, err);
+  furrow_status status = fw_alloc(&memory, BUFFER_SIZE, 1, err);
   if (status != FURROW_OK) return status;
   file->buffer = memory;
   if (strcmp(path, "-") == 0) {
     file->to_stdout = true;
     file->fd = STDOUT_FILENO;
-    return FURROW_OK;
+    return fw_strndup(&file->target.path, path, strlen(path), err);
   }
-  status = follow_links(file, err);
-  if (status != FURROW_OK) return status;
-  if (!file->name[0]) return fail(file, err, FURROW_E_ARGUMENT, "not the name of a file");
-  status = open_directory(file, err);
+  status = fw_target_find(&file->target, path, err);
   if (status == FURROW_OK) status = check_target(file, err);
   if (status == FURROW_OK) status = create_temporary(file, err);
   return status;
@@ -184,7 +92,7 @@ furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furro
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_atomic_file), err);
   if (status != FURROW_OK) return status;
   fw_atomic_file *opened = memory;
-  opened->directory = opened->fd = -1;
+  opened->target.directory = opened->fd = -1;
   status = start(opened, path, err);
   if (status == FURROW_OK)
     *file = opened;
@@ -195,23 +103,25 @@ furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furro
 
 /* ---- bytes ---- */
 
-/* Writes all of it: at its place, or to standard output, which may be non-blocking. */
-static furrow_status put(fw_atomic_file *file, const char *data, size_t size, uint64_t offset, furrow_error *err) {
-  if (offset > INT64_MAX || size > INT64_MAX - offset) return fail_errno(file, err, EFBIG, "cannot write");
+/* Writes all of it to standard output, which may be non-blocking; 0, or the errno that says why not. */
+static int put_out(int fd, const char *data, size_t size) {
   while (size > 0) {
-    size_t piece = size < SSIZE_MAX ? size : SSIZE_MAX;
-    ssize_t n = file->to_stdout ? write(file->fd, data, piece) : pwrite(file->fd, data, piece, (off_t)offset);
+    ssize_t n = write(fd, data, size < SSIZE_MAX ? size : SSIZE_MAX);
     if (n > 0) {
       data += n;
       size -= (size_t)n;
-      offset += (uint64_t)n;
-    } else if (n < 0 && file->to_stdout && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      poll(&(struct pollfd){.fd = file->fd, .events = POLLOUT}, 1, -1);
+    } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
     } else if (n == 0 || errno != EINTR) {
-      return fail_errno(file, err, n == 0 ? ENOSPC : errno, "cannot write");
+      return n == 0 ? ENOSPC : errno;
     }
   }
-  return FURROW_OK;
+  return 0;
+}
+
+static furrow_status put(fw_atomic_file *file, const char *data, size_t size, uint64_t offset, furrow_error *err) {
+  int errnum = file->to_stdout ? put_out(file->fd, data, size) : fw_write_at(file->fd, data, size, offset);
+  return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&file->target, err, errnum, "cannot write");
 }
 
 static furrow_status flush(fw_atomic_file *file, furrow_error *err) {
@@ -241,7 +151,7 @@ static furrow_status append(fw_atomic_file *file, const char *data, size_t size,
 
 /* Whether more can be written: not after the end, nor after a failure, which is told again. */
 static furrow_status check_open(const fw_atomic_file *file, furrow_error *err) {
-  if (file->committed) return fail(file, err, FURROW_E_STATE, "the file is complete already");
+  if (file->committed) return fw_target_fail(&file->target, err, FURROW_E_STATE, "the file is complete already");
   if (file->error.status != FURROW_OK && err) *err = file->error;
   return file->error.status;
 }
@@ -262,10 +172,11 @@ furrow_status fw_atomic_file_write_at(fw_atomic_file *file, uint64_t offset, con
                                       furrow_error *err) {
   furrow_status status = check_open(file, err);
   if (status != FURROW_OK) return status;
-  if (file->to_stdout) return fail(file, err, FURROW_E_STATE, "standard output cannot go back");
+  if (file->to_stdout) return fw_target_fail(&file->target, err, FURROW_E_STATE, "standard output cannot go back");
   uint64_t total = fw_atomic_file_size(file);
   if (offset > total || size > total - offset)
-    return fail(file, err, FURROW_E_ARGUMENT, "bytes that were not written yet cannot be overwritten");
+    return fw_target_fail(&file->target, err, FURROW_E_ARGUMENT,
+                          "bytes that were not written yet cannot be overwritten");
   /* first the part that is in the file, then the part that is still in the buffer */
   uint64_t out = offset < file->flushed ? file->flushed - offset : 0;
   size_t below = out < size ? (size_t)out : size;
@@ -284,34 +195,32 @@ uint64_t fw_atomic_file_size(const fw_atomic_file *file) {
 /* Gives the temporary file its name. Where a file may not be replaced, a file system without RENAME_NOREPLACE still has
  * links, which never replace anything. */
 static int rename_temporary(const fw_atomic_file *file) {
-  const int dir = file->directory;
-  if (!file->keep_existing) return renameat(dir, file->temporary, dir, file->name);
-  if (renameat2(dir, file->temporary, dir, file->name, RENAME_NOREPLACE) == 0) return 0;
+  const int dir = file->target.directory;
+  if (!file->keep_existing) return renameat(dir, file->target.temporary, dir, file->target.name);
+  if (renameat2(dir, file->target.temporary, dir, file->target.name, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -1;
-  if (linkat(dir, file->temporary, dir, file->name, 0) != 0) return -1;
-  return unlinkat(dir, file->temporary, 0);
+  if (linkat(dir, file->target.temporary, dir, file->target.name, 0) != 0) return -1;
+  return unlinkat(dir, file->target.temporary, 0);
 }
 
 /* Gives the file its name. Each step is made only when what it relies on is on the disk. */
 static furrow_status publish(fw_atomic_file *file, furrow_error *err) {
-  if (fsync(file->fd) != 0) return fail_errno(file, err, errno, "cannot bring the file to the disk");
+  if (fsync(file->fd) != 0) return fw_target_fail_errno(&file->target, err, errno, "cannot bring the file to the disk");
   int fd = file->fd;
   file->fd = -1;
-  if (close(fd) != 0 && errno != EINTR) return fail_errno(file, err, errno, "cannot close the file");
+  if (close(fd) != 0 && errno != EINTR) return fw_target_fail_errno(&file->target, err, errno, "cannot close the file");
   if (rename_temporary(file) != 0) {
     if (errno == EEXIST && file->keep_existing) {
-      furrow_status status = fw_fail(err, FURROW_E_EXISTS, "there is a file of that name already");
-      fw_error_set_file(err, file->path);
-      return status;
+      return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
     }
-    return fail_errno(file, err, errno, "cannot put the new file in place");
+    return fw_target_fail_errno(&file->target, err, errno, "cannot put the new file in place");
   }
   file->has_temporary = false;
   file->committed = true;
   /* the new file is there, whole; only a crash of the machine could still bring the old one back. EINVAL: a file
    * system that does not sync directories */
-  if (fsync(file->directory) != 0 && errno != EINVAL)
-    return fail_errno(file, err, errno, "written, but its directory cannot be brought to the disk");
+  if (fsync(file->target.directory) != 0 && errno != EINVAL)
+    return fw_target_fail_errno(&file->target, err, errno, "written, but its directory cannot be brought to the disk");
   return FURROW_OK;
 }
 
@@ -333,10 +242,8 @@ void fw_atomic_file_close(fw_atomic_file *file) {
   /* what was said before a failure elsewhere is still shown */
   if (file->to_stdout && !file->committed && file->error.status == FURROW_OK) (void)!flush(file, &file->error);
   if (file->fd >= 0 && !file->to_stdout) close(file->fd);
-  if (file->has_temporary) unlinkat(file->directory, file->temporary, 0);
-  if (file->directory >= 0) close(file->directory);
+  if (file->has_temporary) unlinkat(file->target.directory, file->target.temporary, 0);
+  fw_target_clear(&file->target);
   fw_free(file->buffer);
-  fw_free(file->target);
-  fw_free(file->path);
   fw_free(file);
 }

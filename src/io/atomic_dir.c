@@ -1,0 +1,309 @@
+/* io/atomic_dir.c: filled under another name in the same directory, synced, then renamed or exchanged. */
+#include "io/atomic_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/target.h"
+
+#define MAX_DEPTH 100
+
+struct fw_atomic_dir {
+  fw_target target;
+  int fd; /* the temporary directory; -1: none */
+  bool has_temporary, committed;
+  fw_dir_check may_replace;
+};
+
+/* ---- trees ---- */
+
+/* Calls visit(fd, name, info) for each entry of the directory; 0, or the errno of the first failure. */
+typedef int (*entry_visitor)(int fd, const char *name, const struct stat *info, int depth);
+
+static int visit_entries(int fd, entry_visitor visit, int depth) {
+  if (depth > MAX_DEPTH) return ELOOP;
+  int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), errnum = 0;
+  if (copy < 0) return errno;
+  DIR *handle = fdopendir(copy);
+  if (!handle) {
+    errnum = errno;
+    close(copy);
+    return errnum;
+  }
+  while (errnum == 0) {
+    struct stat info;
+    errno = 0;
+    struct dirent *entry = readdir(handle);
+    if (!entry) {
+      errnum = errno;
+      break;
+    }
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    errnum =
+        fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 ? visit(fd, entry->d_name, &info, depth) : errno;
+  }
+  closedir(handle);
+  return errnum;
+}
+
+static int visit_folder(int parent, const char *name, entry_visitor visit, int depth) {
+  int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return errno;
+  int errnum = visit_entries(fd, visit, depth + 1);
+  close(fd);
+  return errnum;
+}
+
+static int remove_entry(int fd, const char *name, const struct stat *info, int depth) {
+  int errnum = S_ISDIR(info->st_mode) ? visit_folder(fd, name, remove_entry, depth) : 0;
+  if (errnum != 0) return errnum;
+  return unlinkat(fd, name, S_ISDIR(info->st_mode) ? AT_REMOVEDIR : 0) == 0 ? 0 : errno;
+}
+
+/* The directory `name` with all that is in it; 0 or an errno. Links are removed, not followed. */
+static int remove_tree(int parent, const char *name) {
+  struct stat info;
+  if (fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+  return remove_entry(parent, name, &info, 0);
+}
+
+/* EINVAL: a file system that does not sync directories. */
+static int sync_fd(int fd) {
+  struct stat info;
+  if (fsync(fd) == 0) return 0;
+  int errnum = errno;
+  return errnum == EINVAL && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) ? 0 : errnum;
+}
+
+static int sync_tree(int fd, int depth);
+
+static int sync_entry(int parent, const char *name, const struct stat *info, int depth) {
+  if (!S_ISREG(info->st_mode) && !S_ISDIR(info->st_mode)) return 0;
+  int fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return errno;
+  int errnum = S_ISDIR(info->st_mode) ? sync_tree(fd, depth + 1) : sync_fd(fd);
+  if (close(fd) != 0 && errnum == 0 && errno != EINTR) errnum = errno;
+  return errnum;
+}
+
+/* What is in the directory first, then the directory. */
+static int sync_tree(int fd, int depth) {
+  int errnum = visit_entries(fd, sync_entry, depth);
+  return errnum ? errnum : sync_fd(fd);
+}
+
+static int fail_entry(int fd, const char *name, const struct stat *info, int depth) {
+  (void)fd;
+  (void)name;
+  (void)info;
+  (void)depth;
+  return ENOTEMPTY;
+}
+
+/* ---- what is there already ---- */
+
+static furrow_status fail_exists(const fw_atomic_dir *dir, furrow_error *err, const struct stat *info) {
+  const char *what = S_ISDIR(info->st_mode) ? "there is a directory of that name already"
+                                            : "there is something of that name already, and it is no directory";
+  return fw_target_fail(&dir->target, err, FURROW_E_EXISTS, what);
+}
+
+/* <directory of the target>/<name>, for a check that wants a path. */
+static furrow_status path_beside(const fw_atomic_dir *dir, const char *name, char **path, furrow_error *err) {
+  size_t kept = (size_t)(dir->target.name - dir->target.resolved), length = strlen(name);
+  void *memory;
+  furrow_status status = fw_alloc(&memory, kept + length + 1, 1, err);
+  if (status != FURROW_OK) return status;
+  *path = memory;
+  memcpy(*path, dir->target.resolved, kept);
+  memcpy(*path + kept, name, length + 1);
+  return FURROW_OK;
+}
+
+/* Asks about the entry `name` beside the target. What is asked about must be what the directory handle sees, even when
+ * the working directory has changed. */
+static furrow_status ask(const fw_atomic_dir *dir, const char *name, const struct stat *info, furrow_error *err) {
+  struct stat seen;
+  char *path;
+  if (visit_folder(dir->target.directory, name, fail_entry, 0) == 0) return FURROW_OK; /* empty */
+  furrow_status status = path_beside(dir, name, &path, err);
+  if (status != FURROW_OK) return status;
+  if (lstat(path, &seen) != 0 || seen.st_dev != info->st_dev || seen.st_ino != info->st_ino)
+    status = fw_target_fail(&dir->target, err, FURROW_E_STATE, "the directory to replace has moved");
+  if (status == FURROW_OK) status = dir->may_replace(path, err);
+  fw_free(path);
+  return status;
+}
+
+/* Whether what is under the target's name, if anything, may be replaced. */
+static furrow_status check_target(const fw_atomic_dir *dir, bool *there, struct stat *info, furrow_error *err) {
+  *there = false;
+  if (fstatat(dir->target.directory, dir->target.name, info, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? FURROW_OK : fw_target_fail_errno(&dir->target, err, errno, "cannot look at what is there");
+  if (!dir->may_replace || !S_ISDIR(info->st_mode)) return fail_exists(dir, err, info);
+  *there = true;
+  return ask(dir, dir->target.name, info, err);
+}
+
+/* ---- open ---- */
+
+/* The owner, or at least the group, as far as this process may give directories away. */
+static furrow_status copy_permissions(const fw_atomic_dir *dir, const struct stat *old, furrow_error *err) {
+  if (fchown(dir->fd, old->st_uid, old->st_gid) != 0) (void)!fchown(dir->fd, (uid_t)-1, old->st_gid);
+  if (fchmod(dir->fd, old->st_mode & 07777) == 0) return FURROW_OK;
+  return fw_target_fail_errno(&dir->target, err, errno, "cannot give it the permissions of the old directory");
+}
+
+static furrow_status create_temporary(fw_atomic_dir *dir, bool replaces, furrow_error *err) {
+  for (unsigned attempt = 0; attempt < 100 && !dir->has_temporary; attempt++) {
+    fw_target_draw(&dir->target, attempt);
+    dir->has_temporary = mkdirat(dir->target.directory, dir->target.temporary, replaces ? 0700 : 0777) == 0;
+    if (!dir->has_temporary && errno != EEXIST && errno != EINTR) break;
+  }
+  if (!dir->has_temporary) return fw_target_fail_errno(&dir->target, err, errno, "cannot make a directory beside it");
+  dir->fd = openat(dir->target.directory, dir->target.temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  return dir->fd >= 0 ? FURROW_OK : fw_target_fail_errno(&dir->target, err, errno, "cannot open a directory beside it");
+}
+
+static furrow_status start(fw_atomic_dir *dir, const char *path, furrow_error *err) {
+  char *trimmed;
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/') length--;
+  furrow_status status = fw_strndup(&trimmed, path, length, err);
+  if (status != FURROW_OK) return status;
+  status = fw_target_find(&dir->target, trimmed, err);
+  fw_free(trimmed);
+  if (status != FURROW_OK) return status;
+  if (strcmp(dir->target.name, ".") == 0 || strcmp(dir->target.name, "..") == 0)
+    return fw_target_fail(&dir->target, err, FURROW_E_ARGUMENT, "not the name of a directory");
+  bool there;
+  struct stat old;
+  status = check_target(dir, &there, &old, err);
+  if (status == FURROW_OK) status = create_temporary(dir, there, err);
+  if (status == FURROW_OK && there) status = copy_permissions(dir, &old, err);
+  return status;
+}
+
+furrow_status fw_atomic_dir_open(fw_atomic_dir **dir, const char *path, fw_dir_check may_replace, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_atomic_dir), err);
+  if (status != FURROW_OK) return status;
+  fw_atomic_dir *opened = memory;
+  opened->target.directory = opened->fd = -1;
+  opened->may_replace = may_replace;
+  status = start(opened, path, err);
+  if (status == FURROW_OK)
+    *dir = opened;
+  else
+    fw_atomic_dir_close(opened);
+  return status;
+}
+
+int fw_atomic_dir_fd(const fw_atomic_dir *dir) {
+  return dir->fd;
+}
+
+const char *fw_atomic_dir_path(const fw_atomic_dir *dir) {
+  return dir->target.path;
+}
+
+furrow_status fw_dir_make(int *fd, int parent, const char *name, const char *path, furrow_error *err) {
+  int opened = -1;
+  if (mkdirat(parent, name, 0777) == 0) opened = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (opened >= 0) {
+    *fd = opened;
+    return FURROW_OK;
+  }
+  furrow_status status = errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO;
+  fw_fail_errno(err, status, errno, "cannot make a directory");
+  fw_error_set_file(err, path);
+  return status;
+}
+
+/* ---- commit ---- */
+
+/* Gives the new directory a name that nothing has. A file system without RENAME_NOREPLACE still refuses to replace a
+ * file or a directory that is not empty. */
+static int rename_new(const fw_atomic_dir *dir) {
+  const fw_target *t = &dir->target;
+  struct stat info;
+  if (renameat2(t->directory, t->temporary, t->directory, t->name, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  if (fstatat(t->directory, t->name, &info, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
+  return renameat(t->directory, t->temporary, t->directory, t->name) == 0 ? 0 : errno;
+}
+
+static furrow_status place_new(fw_atomic_dir *dir, furrow_error *err) {
+  int errnum = rename_new(dir);
+  if (errnum == 0) {
+    dir->has_temporary = false;
+    return FURROW_OK;
+  }
+  if (errnum == EEXIST || errnum == ENOTEMPTY)
+    return fw_target_fail(&dir->target, err, FURROW_E_EXISTS, "there is something of that name already");
+  return fw_target_fail_errno(&dir->target, err, errnum, "cannot put the new directory in place");
+}
+
+static int exchange(const fw_atomic_dir *dir) {
+  const fw_target *t = &dir->target;
+  return renameat2(t->directory, t->temporary, t->directory, t->name, RENAME_EXCHANGE) == 0 ? 0 : errno;
+}
+
+/* Afterwards the temporary name is the old directory's. It is looked at once more, for it may have become another one
+ * since it was asked about: then it gets its name back. */
+static furrow_status place_exchanged(fw_atomic_dir *dir, const struct stat *old, furrow_error *err) {
+  struct stat info;
+  int errnum = exchange(dir);
+  if (errnum == EINVAL || errnum == ENOSYS || errnum == EOPNOTSUPP)
+    return fw_target_fail(&dir->target, err, FURROW_E_UNSUPPORTED,
+                          "this file system cannot exchange two directories in one step: save under a new name");
+  if (errnum != 0) return fw_target_fail_errno(&dir->target, err, errnum, "cannot put the new directory in place");
+  if (fstatat(dir->target.directory, dir->target.temporary, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+      info.st_dev == old->st_dev && info.st_ino == old->st_ino)
+    return FURROW_OK;
+  errnum = exchange(dir);
+  dir->has_temporary = errnum == 0; /* else it is not ours to remove */
+  return fw_target_fail(&dir->target, err, FURROW_E_STATE,
+                        "the directory was replaced by another while this was written");
+}
+
+static furrow_status sync_directory(const fw_atomic_dir *dir, furrow_error *err) {
+  int errnum = sync_fd(dir->target.directory);
+  return errnum == 0 ? FURROW_OK
+                     : fw_target_fail_errno(&dir->target, err, errnum,
+                                            "written, but the directory it is in cannot be brought to the disk");
+}
+
+furrow_status fw_atomic_dir_commit(fw_atomic_dir *dir, furrow_error *err) {
+  struct stat old;
+  bool there;
+  if (dir->committed) return fw_target_fail(&dir->target, err, FURROW_E_STATE, "the directory is complete already");
+  int errnum = sync_tree(dir->fd, 0);
+  if (errnum != 0) return fw_target_fail_errno(&dir->target, err, errnum, "cannot bring the directory to the disk");
+  furrow_status status = check_target(dir, &there, &old, err);
+  if (status == FURROW_OK) status = there ? place_exchanged(dir, &old, err) : place_new(dir, err);
+  if (status != FURROW_OK) return status;
+  dir->committed = true;
+  status = sync_directory(dir, err);
+  if (!dir->has_temporary || status != FURROW_OK) return status;
+  errnum = remove_tree(dir->target.directory, dir->target.temporary);
+  dir->has_temporary = false;
+  return errnum == 0 ? FURROW_OK
+                     : fw_target_fail_errno(&dir->target, err, errnum,
+                                            "written, but the old directory, now hidden beside it, cannot be removed");
+}
+
+void fw_atomic_dir_close(fw_atomic_dir *dir) {
+  if (!dir) return;
+  if (dir->fd >= 0) close(dir->fd);
+  if (dir->has_temporary && !dir->committed) (void)remove_tree(dir->target.directory, dir->target.temporary);
+  fw_target_clear(&dir->target);
+  fw_free(dir);
+}

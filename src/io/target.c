@@ -1,0 +1,136 @@
+/* io/target.c: links followed, a directory held open, a temporary name that nobody else has. */
+#include "io/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define MAX_LINKS 40
+#define SUFFIX ".furrow-"
+#define SUFFIX_RANDOM 6
+
+furrow_status fw_target_fail_errno(const fw_target *target, furrow_error *err, int errnum, const char *what) {
+  furrow_status status = errnum == ENOENT || errnum == ENOTDIR ? FURROW_E_NOT_FOUND : FURROW_E_IO;
+  fw_fail_errno(err, status, errnum, "%s", what);
+  fw_error_set_file(err, target->path);
+  return status;
+}
+
+furrow_status fw_target_fail(const fw_target *target, furrow_error *err, furrow_status status, const char *what) {
+  fw_fail(err, status, "%s", what);
+  fw_error_set_file(err, target->path);
+  return status;
+}
+
+/* ---- where it goes ---- */
+
+/* The last component of a path. */
+static char *base_name(char *path) {
+  char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* Replaces *path by what the link there says: the link's text, beside the link unless it is absolute. */
+static furrow_status follow_link(char **path, const char *link, size_t length, furrow_error *err) {
+  size_t kept = link[0] == '/' ? 0 : (size_t)(base_name(*path) - *path), bytes;
+  void *memory;
+  if (!fw_size_add(kept, length, &bytes) || !fw_size_add(bytes, 1, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  furrow_status status = fw_alloc(&memory, bytes, 1, err);
+  if (status != FURROW_OK) return status;
+  char *followed = memory;
+  memcpy(followed, *path, kept);
+  memcpy(followed + kept, link, length);
+  followed[kept + length] = 0;
+  fw_free(*path);
+  *path = followed;
+  return FURROW_OK;
+}
+
+/* realpath would do for what exists; this also finds what a link promises. */
+static furrow_status follow_links(fw_target *target, furrow_error *err) {
+  char link[PATH_MAX];
+  furrow_status status = fw_strndup(&target->resolved, target->path, strlen(target->path), err);
+  for (int i = 0; status == FURROW_OK; i++) {
+    ssize_t n = readlink(target->resolved, link, sizeof link);
+    if (n < 0) break; /* no link: the thing itself, or nothing */
+    if (i == MAX_LINKS) return fw_target_fail_errno(target, err, ELOOP, "cannot create");
+    if ((size_t)n == sizeof link) return fw_target_fail_errno(target, err, ENAMETOOLONG, "cannot create");
+    status = follow_link(&target->resolved, link, (size_t)n, err);
+  }
+  if (status == FURROW_OK) target->name = base_name(target->resolved);
+  return status;
+}
+
+static furrow_status open_directory(fw_target *target, furrow_error *err) {
+  char *directory;
+  size_t length = (size_t)(target->name - target->resolved);
+  furrow_status status = fw_strndup(&directory, length ? target->resolved : ".", length ? length : 1, err);
+  if (status != FURROW_OK) return status;
+  target->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int errnum = errno;
+  fw_free(directory);
+  return target->directory >= 0 ? FURROW_OK : fw_target_fail_errno(target, err, errnum, "cannot open its directory");
+}
+
+furrow_status fw_target_find(fw_target *target, const char *path, furrow_error *err) {
+  target->directory = -1;
+  furrow_status status = fw_strndup(&target->path, path, strlen(path), err);
+  if (status == FURROW_OK) status = follow_links(target, err);
+  if (status != FURROW_OK) return status;
+  if (!target->name[0]) return fw_target_fail(target, err, FURROW_E_ARGUMENT, "not the name of a file");
+  return open_directory(target, err);
+}
+
+void fw_target_clear(fw_target *target) {
+  if (target->directory >= 0) close(target->directory);
+  fw_free(target->resolved);
+  fw_free(target->path);
+  *target = (fw_target){.directory = -1};
+}
+
+/* ---- the temporary name ---- */
+
+static uint64_t random_bits(const fw_target *target, unsigned attempt) {
+  uint64_t bits = 0;
+  if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) == (ssize_t)sizeof bits) return bits;
+  struct timespec now = {0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  bits = ((uint64_t)now.tv_nsec << 32) ^ (uint64_t)getpid() ^ (uint64_t)(uintptr_t)target ^ attempt;
+  return bits * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* A name that would get too long keeps its start. */
+void fw_target_draw(fw_target *target, unsigned attempt) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  const int room = FW_TARGET_MAX_NAME - 1 - (int)sizeof SUFFIX - SUFFIX_RANDOM;
+  char random[SUFFIX_RANDOM + 1] = "";
+  uint64_t bits = random_bits(target, attempt);
+  for (int i = 0; i < SUFFIX_RANDOM; i++, bits /= sizeof letters - 1) random[i] = letters[bits % (sizeof letters - 1)];
+  snprintf(target->temporary, sizeof target->temporary, ".%.*s" SUFFIX "%s", room, target->name, random);
+}
+
+/* ---- bytes ---- */
+
+int fw_write_at(int fd, const void *data, size_t size, uint64_t offset) {
+  const char *bytes = data;
+  if (offset > INT64_MAX || size > INT64_MAX - offset) return EFBIG;
+  while (size > 0) {
+    ssize_t n = pwrite(fd, bytes, size < SSIZE_MAX ? size : SSIZE_MAX, (off_t)offset);
+    if (n > 0) {
+      bytes += n;
+      size -= (size_t)n;
+      offset += (uint64_t)n;
+    } else if (n == 0 || errno != EINTR) {
+      return n == 0 ? ENOSPC : errno;
+    }
+  }
+  return 0;
+}
