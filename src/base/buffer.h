@@ -1,0 +1,41 @@
+/* base/buffer.h: bytes that grow at their end.
+ *
+ * Appending does not report: when memory runs out the buffer remembers it, ignores what follows, and says so when its
+ * bytes are taken. So a text of many small pieces is written without a check behind each. */
+#ifndef FW_BASE_BUFFER_H
+#define FW_BASE_BUFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "furrow/status.h"
+
+/* The caller's struct; all zeros is an empty buffer. Read the fields, change them through the functions. */
+typedef struct fw_buffer {
+  char *bytes; /* NULL as long as nothing was appended */
+  size_t size, capacity;
+  size_t missing; /* > 0: memory ran out when so many bytes were wanted */
+} fw_buffer;
+
+void fw_buffer_append(fw_buffer *buffer, const void *bytes, size_t size);
+void fw_buffer_text(fw_buffer *buffer, const char *text);
+void fw_buffer_byte(fw_buffer *buffer, char byte);
+/* Decimal. */
+void fw_buffer_i64(fw_buffer *buffer, int64_t value);
+/* A string of JSON with its quotes: " and \ escaped, control characters as \n or \u001f, other bytes as they are.
+ * `slashes`: / is written \/, as Java's jettison does. */
+void fw_buffer_json_string(fw_buffer *buffer, const char *text, size_t size, bool slashes);
+
+/* E_MEMORY if something could not be appended. */
+furrow_status fw_buffer_status(const fw_buffer *buffer, furrow_error *err) __attribute__((warn_unused_result));
+/* Gives the bytes away, with a 0 behind them that does not count (fw_free them); the buffer is empty again. Fails as
+ * fw_buffer_status does; then the buffer stays as it is. size may be NULL. */
+furrow_status fw_buffer_take(fw_buffer *buffer, char **bytes, size_t *size, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Forgets the bytes, keeps the memory. */
+void fw_buffer_reset(fw_buffer *buffer);
+/* Frees; all zeros afterwards. */
+void fw_buffer_clear(fw_buffer *buffer);
+
+#endif
