@@ -1,0 +1,23 @@
+/* model/matrix_format.h: the formats that are built in. */
+#ifndef FW_MODEL_MATRIX_FORMAT_H
+#define FW_MODEL_MATRIX_FORMAT_H
+
+#include "furrow/model.h"
+
+extern const furrow_matrix_format fw_value_binary, fw_col_id_value_binary, fw_row_id_col_id_value_binary,
+    fw_binary_column;
+extern const furrow_matrix_format fw_value_text, fw_col_id_value_text, fw_row_id_col_id_value_text, fw_text_column;
+extern const furrow_matrix_format fw_snapshot, fw_angel1;
+
+#define FW_ANGEL_FORMATS "com.tencent.angel.model.output.format."
+
+/* Bytes of an element, of a type that there is. */
+static inline size_t fw_element_bytes(furrow_element_type type) {
+  return type == FURROW_ELEMENT_F64 || type == FURROW_ELEMENT_I64 ? 8 : 4;
+}
+
+/* Adds the place to an error that is set: the byte from the start of what decode was given, and the text to blame
+ * (NULL: none). Returns its status. */
+furrow_status fw_format_blame(furrow_error *err, furrow_status status, size_t offset, const char *token, size_t length);
+
+#endif
