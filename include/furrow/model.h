@@ -546,8 +546,11 @@ typedef struct furrow_convert_params {
   furrow_selection selection; /* what is not chosen is left out: rows (optimizer state), columns */
   furrow_write_params write;  /* separator NULL: the source's; meta_name NULL: the source's */
   const char *format;         /* NULL: the source's */
-  int32_t row_type;           /* -1: the source's */
-  int32_t part_rows;          /* 0: the source's partitions */
+  /* Matrices of one model in different formats: may set *format, which is params->format at first. NULL: not asked */
+  furrow_status (*choose_format)(void *user, const furrow_matrix_source *source, const char **format,
+                                 furrow_error *err);
+  int32_t row_type;  /* -1: the source's */
+  int32_t part_rows; /* 0: the source's partitions */
   int64_t part_cols;
   int32_t hash_parts;       /* 0: the source's partitions; > 0: so many hash partitions */
   int32_t servers;          /* 0: the source's files */
@@ -655,6 +658,14 @@ FURROW_API furrow_status furrow_output_conf_set(furrow_output_conf *conf, const 
 FURROW_API const furrow_matrix_format *furrow_output_conf_format(const furrow_output_conf *conf,
                                                                  furrow_layer_kind kind);
 FURROW_API const char *furrow_output_conf_separator(const furrow_output_conf *conf);
+/* The kind of layer that a matrix belongs to: by the type that graph.json gives its layer (`graph`, `size` bytes; NULL:
+ * there is none), else by name and format: …_embedding is an embedding; …_weight and …_bias belong to an input layer if
+ * the layer is called input… or wide…, to an fc layer if it is called fc…, else to an input layer if the format has
+ * column ids but no row ids; all the rest is OTHER. */
+FURROW_API furrow_layer_kind furrow_layer_of(const char *matrix_name, const furrow_matrix_format *format,
+                                             const char *graph, size_t size);
+/* "input", "embedding", "fc", "other"; "?" for a value that is no kind. */
+FURROW_API const char *furrow_layer_kind_name(furrow_layer_kind kind);
 /* The layers whose matrices an algorithm saves, e.g. "DeepFM": input, embedding, fc; a bit 1 << kind each. Names as
  * Angel's classes (without package) or as people write them (lr, svm, fm, wide_and_deep …); 0: no such algorithm. */
 FURROW_API unsigned furrow_algorithm_layers(const char *algorithm);
