@@ -12,13 +12,14 @@ typedef struct fw_safetensors_writer fw_safetensors_writer;
 /* The header is written at the end, to a place of `room` bytes that is kept free for it: see fw_safetensors_room. */
 furrow_status fw_safetensors_writer_open(fw_safetensors_writer **writer, const char *path, size_t room, bool replace,
                                          furrow_error *err) __attribute__((warn_unused_result));
-/* Most bytes that a tensor of this name, or an entry of __metadata__ with keys and values of so many bytes, takes. */
+/* Most bytes that the header needs for a tensor whose name, or an entry of __metadata__ whose key and value, have so
+ * many bytes. */
 size_t fw_safetensors_room(size_t text);
 
 /* An entry of __metadata__; key and value are copied. */
 furrow_status fw_safetensors_writer_note(fw_safetensors_writer *writer, const char *key, const char *value,
                                          furrow_error *err) __attribute__((warn_unused_result));
-/* Begins a tensor; write its elements, little-endian; end it. One dimension: columns 0. */
+/* Begins a tensor; write its elements, little-endian; end it with 0, 1 or 2 dimensions. */
 furrow_status fw_safetensors_writer_begin(fw_safetensors_writer *writer, const char *name, fw_array_type type,
                                           furrow_error *err) __attribute__((warn_unused_result));
 furrow_status fw_safetensors_writer_write(fw_safetensors_writer *writer, const void *data, size_t size,

@@ -266,8 +266,8 @@ size_t fw_zip_count(const fw_zip *zip) {
   return zip->count;
 }
 
-const char *fw_zip_name(const fw_zip *zip, size_t member) {
-  return zip->members[member].name;
+const char *fw_zip_name(const fw_zip *zip, size_t i) {
+  return zip->members[i].name;
 }
 
 bool fw_zip_find(const fw_zip *zip, const char *name, size_t *found) {
