@@ -45,12 +45,9 @@ static furrow_status decode(const furrow_format_context *context, unsigned flags
   if (status != FURROW_OK) return status;
   furrow_records taken = *records;
   taken.count = 0;
-  size_t at = 0;
-  status = fw_text_read_lines(&shape, bytes, size, last, size, &at, &taken, err);
-  if (status != FURROW_OK) return status;
-  records->count = taken.count;
-  *used = at;
-  return FURROW_OK;
+  status = fw_text_read(&shape, bytes, size, last, used, &taken, err);
+  if (status == FURROW_OK) records->count = taken.count;
+  return status;
 }
 
 static furrow_status encode(const furrow_format_context *context, unsigned flags, const furrow_panel *panel,

@@ -36,6 +36,10 @@ furrow_status fw_text_read_lines(const fw_text_shape *shape, const char *bytes, 
                                  size_t *at, furrow_records *records, furrow_error *err)
     __attribute__((warn_unused_result));
 
+/* The same for all of the bytes, and fast where it can be; *used is where the first line starts that was not read. */
+furrow_status fw_text_read(const fw_text_shape *shape, const char *bytes, size_t size, bool last, size_t *used,
+                           furrow_records *records, furrow_error *err) __attribute__((warn_unused_result));
+
 /* Writes records, as encode does. */
 size_t fw_text_write(const fw_text_shape *shape, bool decimals, const furrow_panel *panel, size_t first, size_t count,
                      char *out);
