@@ -1,0 +1,125 @@
+/* model/separator.c: what stands between the fields of a text format, told by its first record.
+ *
+ * No metadata says it. The first field is a column or row id, digits; the second one begins as a number does. What lies
+ * between is the separator, if the format can read the record with it. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/stream.h"
+#include "model/source.h"
+
+enum { HEAD = 4096, PAD = 64, LONGEST = 64 };
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+static bool starts_word(const char *s, const char *end, const char *word) {
+  const size_t length = strlen(word);
+  return (size_t)(end - s) >= length && memcmp(s, word, length) == 0;
+}
+
+/* A number may begin at s: [+-] then a digit, a point with a digit, or one of Java's two words. */
+static bool starts_number(const char *s, const char *end) {
+  if (s < end && (*s == '+' || *s == '-')) s++;
+  if (s == end) return false;
+  if (is_digit(*s)) return true;
+  if (*s == '.') return s + 1 < end && is_digit(s[1]);
+  return starts_word(s, end, "NaN") || starts_word(s, end, "Infinity");
+}
+
+/* The bytes between the first field and the second; 0: there is no telling. */
+static size_t between_fields(const char *text, size_t size, const char **begin) {
+  const char *s = text, *end = text + size;
+  if (s < end && (*s == '+' || *s == '-')) s++;
+  const char *digits = s;
+  while (s < end && is_digit(*s)) s++;
+  if (s == digits) return 0;
+  *begin = s;
+  if (s == end || *s == '\n' || *s == '\r') return 0;
+  for (s++; s < end && !starts_number(s, end); s++)
+    if (*s == '\n' || *s == '\r' || *s == '\0') return 0;
+  const size_t length = (size_t)(s - *begin);
+  return s < end && length <= LONGEST && !starts_number(*begin, end) ? length : 0;
+}
+
+/* Bytes of the first record, without its line end. */
+static size_t first_line(const char *text, size_t size) {
+  const char *end = memchr(text, '\n', size);
+  return end ? (size_t)(end - text) : size;
+}
+
+/* Whether the format reads the first record with this separator. A line that is longer than the head is believed. */
+static bool reads_with(const furrow_matrix_source *source, const fw_source_part *part, const char *text, size_t size,
+                       bool whole, const char *separator) {
+  uint64_t state[4];
+  furrow_format_context context = fw_source_context(source, part, state);
+  context.separator = separator;
+  context.separator_length = strlen(separator);
+  if (part->meta->row_count > 0) {
+    context.row_id = part->row_ids[0];
+    context.save_type = part->meta->rows[part->by_id[0]].save_type;
+  }
+  const size_t line = first_line(text, size);
+  if (line == size && !whole) return true;
+  void *memory;
+  const size_t values = context.record_values + PAD;
+  if (fw_alloc(&memory, values + 2 * (PAD + 1), 8, NULL) != FURROW_OK) return false;
+  int64_t *ids = memory;
+  furrow_records records = {.capacity = 1, .values = ids + 2 * (PAD + 1)};
+  if (source->format->flags & FURROW_FORMAT_COL_IDS) records.col_ids = ids;
+  if (source->format->flags & FURROW_FORMAT_ROW_IDS) records.row_ids = (int32_t *)(ids + PAD + 1);
+  size_t used = 0;
+  const furrow_status status = source->format->decode(&context, text, line, true, &used, &records, NULL);
+  fw_free(memory);
+  return status == FURROW_OK && records.count == 1;
+}
+
+static furrow_status keep_separator(furrow_matrix_source *source, const char *text, size_t length, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_arena_take(&source->arena, &memory, length + 1, 1, err);
+  if (status != FURROW_OK) return status;
+  char *copy = memory;
+  memcpy(copy, text, length);
+  copy[length] = 0;
+  source->separator = copy;
+  return FURROW_OK;
+}
+
+static furrow_status choose(furrow_matrix_source *source, const fw_source_part *part, const char *text, size_t size,
+                            furrow_error *err) {
+  const bool whole = size == (uint64_t)part->meta->length;
+  const char *begin = text;
+  char found[LONGEST + 1] = "";
+  const size_t length = between_fields(text, size, &begin);
+  memcpy(found, begin, length);
+  if (strcmp(found, ",") == 0) return FURROW_OK; /* what is wrong with the record, if it is, is found by reading it */
+  if (length > 0 && reads_with(source, part, text, size, whole, found))
+    return keep_separator(source, found, length, err);
+  if (begin < text + size && *begin == ',') return FURROW_OK;
+  if (length == 0 && reads_with(source, part, text, size, whole, ",")) return FURROW_OK;
+  fw_fail(err, FURROW_E_FORMAT, "partition %d: cannot tell the separator, name it", (int)part->meta->part_id);
+  fw_error_set_file(err, part->file->path);
+  fw_error_set_token(err, text, first_line(text, size));
+  if (err) err->offset = (uint64_t)part->meta->offset;
+  return FURROW_E_FORMAT;
+}
+
+furrow_status fw_source_find_separator(furrow_matrix_source *source, furrow_error *err) {
+  const unsigned fields = FURROW_FORMAT_BY_COLUMN | FURROW_FORMAT_ROW_IDS | FURROW_FORMAT_COL_IDS;
+  if (!(source->format->flags & FURROW_FORMAT_TEXT) || !(source->format->flags & fields)) return FURROW_OK;
+  size_t i = 0;
+  while (i < source->meta->part_count && source->meta->parts[i].length == 0) i++;
+  if (i == source->meta->part_count) return FURROW_OK;
+  const fw_source_part *part = &source->parts[i];
+  char head[PAD + HEAD + PAD] = {0};
+  size_t size = part->meta->length < HEAD ? (size_t)part->meta->length : HEAD, got = 0;
+  int fd;
+  furrow_status status = fw_source_open_file(source, part, &fd, err);
+  if (status != FURROW_OK) return status;
+  status = fw_file_read_at(fd, part->file->path, head + PAD, size, (uint64_t)part->meta->offset, &got, err);
+  if (status == FURROW_OK) status = choose(source, part, head + PAD, got, err);
+  fw_file_close(fd);
+  return status;
+}
