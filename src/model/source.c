@@ -96,8 +96,10 @@ static furrow_status choose_row_type(furrow_matrix_source *source, int32_t asked
   return FURROW_OK;
 }
 
-static furrow_status load_meta(furrow_matrix_source *source, const furrow_source_params *params, furrow_error *err) {
-  furrow_status status = furrow_matrix_meta_load(&source->meta, source->folder, params->meta_name, err);
+static furrow_status load_meta(furrow_matrix_source *source, const furrow_matrix_meta *meta,
+                               const furrow_source_params *params, furrow_error *err) {
+  furrow_status status = meta ? furrow_matrix_meta_copy(&source->meta, meta, err)
+                              : furrow_matrix_meta_load(&source->meta, source->folder, params->meta_name, err);
   if (status == FURROW_OK) status = find_meta_name(source, params->meta_name, err);
   if (status == FURROW_OK) status = choose_format(source, params->format, err);
   if (status == FURROW_OK) status = choose_row_type(source, params->row_type, err);
@@ -355,21 +357,22 @@ static furrow_status check_parts(furrow_matrix_source *source, furrow_error *err
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */
 
-static furrow_status open_source(furrow_matrix_source *source, const char *folder, const furrow_source_params *params,
-                                 furrow_error *err) {
+static furrow_status open_source(furrow_matrix_source *source, const char *folder, const furrow_matrix_meta *meta,
+                                 const furrow_source_params *params, furrow_error *err) {
   source->row_order = params->row_order;
   furrow_status status = take_text(source, &source->folder, folder, err);
   if (status == FURROW_OK)
     status = take_text(source, &source->separator, params->separator ? params->separator : ",", err);
-  if (status == FURROW_OK) status = load_meta(source, params, err);
+  if (status == FURROW_OK) status = load_meta(source, meta, params, err);
   if (status == FURROW_OK) status = take_parts(source, err);
   if (status == FURROW_OK && !params->separator) status = fw_source_find_separator(source, err);
   if (status == FURROW_OK) status = check_parts(source, err);
   return status;
 }
 
-furrow_status furrow_matrix_source_open(furrow_matrix_source **source, const char *folder,
-                                        const furrow_source_params *params, furrow_error *err) {
+furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const char *folder,
+                                         const furrow_matrix_meta *meta, const furrow_source_params *params,
+                                         furrow_error *err) {
   furrow_source_params defaults;
   furrow_source_params_init(&defaults);
   if (!params) params = &defaults;
@@ -379,12 +382,17 @@ furrow_status furrow_matrix_source_open(furrow_matrix_source **source, const cha
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **source, err);
   if (status != FURROW_OK) return status;
-  status = open_source(memory, folder, params, err);
+  status = open_source(memory, folder, meta, params, err);
   if (status == FURROW_OK)
     *source = memory;
   else
     furrow_matrix_source_close(memory);
   return status;
+}
+
+furrow_status furrow_matrix_source_open(furrow_matrix_source **source, const char *folder,
+                                        const furrow_source_params *params, furrow_error *err) {
+  return fw_matrix_source_open_with(source, folder, NULL, params, err);
 }
 
 void furrow_matrix_source_close(furrow_matrix_source *source) {

@@ -37,6 +37,10 @@ struct furrow_matrix_source {
   fw_arena arena;
 };
 
+/* furrow_matrix_source_open with metadata that was read before, or a part of it (copied; NULL: it is read). */
+furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const char *folder,
+                                         const furrow_matrix_meta *meta, const furrow_source_params *params,
+                                         furrow_error *err) __attribute__((warn_unused_result));
 /* What a format is told at the start of a partition; `state` has four words, which become 0. */
 furrow_format_context fw_source_context(const furrow_matrix_source *source, const fw_source_part *part,
                                         uint64_t state[4]);
