@@ -215,7 +215,8 @@ FURROW_API furrow_status furrow_matrix_plan(furrow_matrix_meta **meta, const fur
  * parts_per_file of its partitions in one file. */
 FURROW_API furrow_status furrow_matrix_plan_files(furrow_matrix_meta *meta, int32_t servers, int32_t parts_per_file,
                                                   furrow_error *err) FURROW_MUST_USE;
-/* The hash partition, of `parts`, that a column belongs to. */
+/* The hash partition, of `parts`, that a column belongs to: |col| mod parts as long as |col| < 65536; beyond that more
+ * bits are mixed in, as Angel does. */
 FURROW_API int32_t furrow_hash_part(int64_t col, int32_t parts);
 
 /* ---- Panels: the unit of every stream ------------------------------------------------------------------- */

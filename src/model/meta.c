@@ -102,12 +102,16 @@ static int compare_places(const void *a, const void *b) {
   return p->index < q->index ? -1 : p->index > q->index;
 }
 
-const fw_meta_place *fw_meta_places_twice(fw_meta_places *places) {
+void fw_meta_places_sort(fw_meta_places *places) {
   size_t i = 1;
-  while (i < places->count && places->items[i - 1].key < places->items[i].key) i++;
-  if (i >= places->count) return NULL; /* as Angel has them: nothing to sort */
-  qsort(places->items, places->count, sizeof *places->items, compare_places);
-  for (i = 1; i < places->count; i++)
+  while (i < places->count && compare_places(&places->items[i - 1], &places->items[i]) < 0) i++;
+  /* as Angel has them there is mostly nothing to sort */
+  if (i < places->count) qsort(places->items, places->count, sizeof *places->items, compare_places);
+}
+
+const fw_meta_place *fw_meta_places_twice(fw_meta_places *places) {
+  fw_meta_places_sort(places);
+  for (size_t i = 1; i < places->count; i++)
     if (places->items[i - 1].key == places->items[i].key) return &places->items[i];
   return NULL;
 }

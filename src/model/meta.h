@@ -86,6 +86,8 @@ typedef struct fw_meta_places {
 
 furrow_status fw_meta_places_add(fw_meta_places *places, uint64_t key, uint64_t at, furrow_error *err)
     __attribute__((warn_unused_result));
+/* By key, then by index. */
+void fw_meta_places_sort(fw_meta_places *places);
 /* Sorts by key; the place of a key that came before, NULL: there is none. */
 const fw_meta_place *fw_meta_places_twice(fw_meta_places *places);
 void fw_meta_places_clear(fw_meta_places *places);
