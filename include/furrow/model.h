@@ -630,7 +630,7 @@ FURROW_API furrow_status furrow_matrix_compare(const furrow_matrix_source *a, co
                                                size_t memory, furrow_diff *diff, furrow_error *err) FURROW_MUST_USE;
 
 /* Calls visit for every element's panel sorted by row, then column, across partitions, under `memory` bytes (0: 1 GiB):
- * panels of one row. */
+ * panels of one row, whose `part` is SIZE_MAX. */
 FURROW_API furrow_status furrow_matrix_visit_sorted(const furrow_matrix_source *source,
                                                     const furrow_selection *selection, unsigned threads, size_t memory,
                                                     furrow_panel_visitor visit, void *user,

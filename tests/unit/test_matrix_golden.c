@@ -57,6 +57,86 @@ static void check_load(const char *folder, const furrow_matrix_source *source, c
   }
 }
 
+/* Elements in order, read in one piece or in as many as there can be. */
+static void check_sorted(const char *folder, const furrow_matrix_source *source, const furrow_selection *selection,
+                         const cell_table *wanted) {
+  static const size_t memories[] = {0, 1, 300, 3000};
+  for (size_t i = 0; i < sizeof memories / sizeof memories[0]; i++) {
+    cell_table found;
+    furrow_error err = {0};
+    table_init(&found, wanted->type);
+    if (furrow_matrix_visit_sorted(source, selection, 1 + (unsigned)i % 2, memories[i], table_visit, &found, &err) !=
+        FURROW_OK)
+      fail_msg("%s: %s byte %llu: %s", folder, err.file, (unsigned long long)err.offset, err.message);
+    assert_same_tables(folder, &found, wanted);
+    table_clear(&found);
+  }
+}
+
+static bool is_among(int32_t id, const int32_t *ids, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (ids[i] == id) return true;
+  return false;
+}
+
+/* Which partition an element came from is only known of those that have columns of their own. */
+static bool is_chosen(const furrow_matrix_meta *meta, const furrow_selection *s, const cell *c) {
+  if (s->rows && !is_among(c->row, s->rows, s->row_count)) return false;
+  if (c->col < s->first_col || c->col >= s->end_col) return false;
+  for (size_t i = 0; s->part_ids && i < meta->part_count; i++) {
+    const furrow_partition_meta *part = &meta->parts[i];
+    if (c->row >= part->start_row && c->row < part->end_row && c->col >= part->start_col && c->col < part->end_col)
+      return is_among(part->part_id, s->part_ids, s->part_count);
+  }
+  return true;
+}
+
+static void check_selection(const char *folder, const furrow_matrix_source *source, const furrow_selection *selection,
+                            const cell_table *all) {
+  cell_table wanted;
+  table_init(&wanted, all->type);
+  for (size_t i = 0; i < all->count; i++) {
+    const cell *c = &all->cells[i];
+    if (is_chosen(furrow_matrix_source_meta(source), selection, c)) table_add(&wanted, c->row, c->col, c->bits);
+  }
+  check_sorted(folder, source, selection, &wanted);
+  furrow_load_params params;
+  furrow_load_params_init(&params);
+  params.selection = *selection;
+  for (params.threads = 1; params.threads <= 2; params.threads++) {
+    furrow_matrix *matrix = NULL;
+    assert_int_equal(furrow_matrix_load_source(&matrix, source, &params, NULL), FURROW_OK);
+    check_loaded(folder, matrix, &wanted);
+    furrow_matrix_free(matrix);
+  }
+  table_clear(&wanted);
+}
+
+static void check_selections(const char *folder, const furrow_matrix_source *source, const cell_table *all) {
+  static const int32_t rows[] = {2, 17, 0, 2, 99, 11}, none[] = {77}, parts[] = {1, 0};
+  furrow_selection s;
+  furrow_selection_init(&s);
+  s.rows = rows;
+  s.row_count = sizeof rows / sizeof rows[0];
+  check_selection(folder, source, &s, all);
+  for (int64_t first = -1; first < 30; first += 3)
+    for (s.first_col = first, s.end_col = first; s.end_col < first + 12; s.end_col += 4)
+      check_selection(folder, source, &s, all);
+  s.rows = none;
+  s.row_count = 1;
+  check_selection(folder, source, &s, all);
+  furrow_selection_init(&s);
+  s.first_col = 7;
+  check_selection(folder, source, &s, all);
+  const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
+  if (meta->part_count < 2 || meta->parts[0].end_col == 0) return;
+  s.part_ids = parts;
+  s.part_count = 2;
+  check_selection(folder, source, &s, all);
+  s.part_count = 1;
+  check_selection(folder, source, &s, all);
+}
+
 static void check_folder(const char *folder, const char *expected) {
   furrow_matrix_source *source = open_folder(folder, NULL);
   cell_table wanted;
@@ -65,6 +145,8 @@ static void check_folder(const char *folder, const char *expected) {
   table_sort(&wanted);
   check_visit(folder, source, &wanted);
   check_load(folder, source, &wanted);
+  check_sorted(folder, source, NULL, &wanted);
+  check_selections(folder, source, &wanted);
   table_clear(&wanted);
   furrow_matrix_source_close(source);
 }
