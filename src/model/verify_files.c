@@ -1,0 +1,216 @@
+/* model/verify_files.c: are the data files what the partitions say? */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/verify.h"
+
+/* A partition in its file. */
+typedef struct piece {
+  const char *file;
+  uint64_t offset, length;
+  size_t part; /* index in the metadata, which is ascending by id */
+} piece;
+
+static int by_place(const void *a, const void *b) {
+  const piece *x = a, *y = b;
+  const int files = strcmp(x->file, y->file);
+  if (files) return files;
+  if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+  if (x->length != y->length) return x->length < y->length ? -1 : 1; /* an empty one comes before */
+  return x->part < y->part ? -1 : 1;
+}
+
+static int32_t id_of(const fw_verification *v, const piece *p) {
+  return v->meta->parts[p->part].part_id;
+}
+
+/* ---- One file ---- */
+
+/* No file: told once, at its first partition, but none of its partitions can be read. */
+static furrow_status missing_file(fw_verification *v, const piece *pieces, size_t n, const char *path, int errnum,
+                                  furrow_error *err) {
+  for (size_t i = 0; i < n; i++) v->parts[pieces[i].part].unreadable = true;
+  const bool absent = errnum == ENOENT || errnum == ENOTDIR;
+  return fw_findings_add(&v->parts[pieces[0].part], absent ? FURROW_E_NOT_FOUND : FURROW_E_IO, id_of(v, &pieces[0]),
+                         path, FURROW_NO_OFFSET, err, "%s; %zu partition%s in it",
+                         absent ? "no such file" : strerror(errnum), n, n == 1 ? " is" : "s are");
+}
+
+static furrow_status check_end(fw_verification *v, const piece *p, const char *path, uint64_t size, furrow_error *err) {
+  if (p->offset <= size && p->length <= size - p->offset) return FURROW_OK;
+  v->parts[p->part].unreadable = true;
+  return fw_findings_add(&v->parts[p->part], FURROW_E_FORMAT, id_of(v, p), path, size, err,
+                         "the file ends here, but the partition has bytes %" PRIu64 " to %" PRIu64, p->offset,
+                         p->offset + p->length);
+}
+
+/* `reached` is where the partitions before it end. */
+static furrow_status check_neighbour(fw_verification *v, const piece *before, const piece *p, uint64_t reached,
+                                     const char *path, furrow_error *err) {
+  fw_findings *list = &v->parts[p->part];
+  if (p->offset > reached)
+    return fw_findings_add(list, FURROW_E_FORMAT, id_of(v, p), path, reached, err,
+                           "%" PRIu64 " bytes before the partition belong to none", p->offset - reached);
+  if (p->offset < reached && p->length > 0)
+    return fw_findings_add(list, FURROW_E_FORMAT, id_of(v, p), path, p->offset, err,
+                           "the partition overlaps partition %" PRId32 ", which ends at byte %" PRIu64,
+                           id_of(v, before), reached);
+  return FURROW_OK;
+}
+
+/* The name of a data file is the id of its lowest partition. */
+static furrow_status check_name(fw_verification *v, const piece *pieces, size_t n, const char *path,
+                                furrow_error *err) {
+  size_t lowest = pieces[0].part;
+  bool ascending = true;
+  for (size_t i = 1; i < n; i++) {
+    lowest = pieces[i].part < lowest ? pieces[i].part : lowest;
+    ascending = ascending && pieces[i].part > pieces[i - 1].part;
+  }
+  const int32_t id = v->meta->parts[lowest].part_id;
+  char name[16];
+  snprintf(name, sizeof name, "%" PRId32, id);
+  furrow_status status = FURROW_OK;
+  if (strcmp(name, pieces[0].file) != 0)
+    status = fw_findings_add(&v->parts[lowest], FW_REMARK, id, path, FURROW_NO_OFFSET, err,
+                             "the file is not named after its lowest partition, %s", name);
+  if (status == FURROW_OK && !ascending)
+    status = fw_findings_add(&v->parts[lowest], FW_REMARK, id, path, FURROW_NO_OFFSET, err,
+                             "the partitions of the file are not in the order of their ids");
+  return status;
+}
+
+static furrow_status check_pieces(fw_verification *v, const piece *pieces, size_t n, const char *path, uint64_t size,
+                                  furrow_error *err) {
+  uint64_t reached = 0;
+  size_t last = 0; /* the partition that reaches furthest */
+  furrow_status status = check_name(v, pieces, n, path, err);
+  for (size_t i = 0; i < n && status == FURROW_OK; i++) {
+    status = check_neighbour(v, &pieces[last], &pieces[i], reached, path, err);
+    if (status == FURROW_OK) status = check_end(v, &pieces[i], path, size, err);
+    if (pieces[i].offset + pieces[i].length < reached) continue;
+    reached = pieces[i].offset + pieces[i].length;
+    last = i;
+  }
+  if (status != FURROW_OK || reached >= size) return status;
+  return fw_findings_add(&v->parts[pieces[last].part], FURROW_E_FORMAT, id_of(v, &pieces[last]), path, reached, err,
+                         "%" PRIu64 " bytes behind the last partition of the file belong to none", size - reached);
+}
+
+static furrow_status check_file(fw_verification *v, const piece *pieces, size_t n, furrow_error *err) {
+  char *path;
+  furrow_status status = fw_verification_path(v, pieces[0].file, &path, err);
+  if (status != FURROW_OK) return status;
+  struct stat info;
+  if (stat(path, &info) != 0)
+    status = missing_file(v, pieces, n, path, errno, err);
+  else if (!S_ISREG(info.st_mode))
+    status = missing_file(v, pieces, n, path, S_ISDIR(info.st_mode) ? EISDIR : EINVAL, err);
+  else
+    status = check_pieces(v, pieces, n, path, (uint64_t)info.st_size, err);
+  fw_free(path);
+  return status;
+}
+
+/* ---- Files that nobody uses ---- */
+
+static int compare_texts(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_data_name(const char *name) {
+  return name[0] && name[strspn(name, "0123456789")] == 0;
+}
+
+static bool is_used(const piece *pieces, size_t n, const char *name) {
+  size_t low = 0, high = n;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (strcmp(pieces[middle].file, name) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < n && strcmp(pieces[low].file, name) == 0;
+}
+
+static furrow_status read_unused(DIR *handle, const char *folder, const piece *pieces, size_t n, char ***names,
+                                 size_t *count, furrow_error *err) {
+  size_t capacity = 0;
+  for (;;) {
+    errno = 0;
+    const struct dirent *entry = readdir(handle);
+    if (!entry && errno) {
+      fw_fail_errno(err, FURROW_E_IO, errno, "cannot read the directory");
+      fw_error_set_file(err, folder);
+      return FURROW_E_IO;
+    }
+    if (!entry) return FURROW_OK;
+    if (!is_data_name(entry->d_name) || is_used(pieces, n, entry->d_name)) continue;
+    void *memory = *names;
+    furrow_status status = fw_grow(&memory, &capacity, *count + 1, sizeof **names, err);
+    *names = memory;
+    if (status == FURROW_OK) status = fw_strndup(&(*names)[*count], entry->d_name, strlen(entry->d_name), err);
+    if (status != FURROW_OK) return status;
+    ++*count;
+  }
+}
+
+static furrow_status tell_unused(fw_verification *v, const char *name, furrow_error *err) {
+  char *path = NULL;
+  furrow_status status = fw_verification_path(v, name, &path, err);
+  if (status == FURROW_OK)
+    status = fw_findings_add(fw_verification_common(v), FW_REMARK, -1, path, FURROW_NO_OFFSET, err,
+                             "looks like a data file, but no partition is in it");
+  fw_free(path);
+  return status;
+}
+
+static furrow_status check_unused(fw_verification *v, const piece *pieces, size_t n, furrow_error *err) {
+  char **names = NULL;
+  size_t count = 0;
+  DIR *handle = opendir(v->folder);
+  if (!handle) {
+    fw_fail_errno(err, FURROW_E_IO, errno, "cannot list the directory");
+    fw_error_set_file(err, v->folder);
+    return FURROW_E_IO;
+  }
+  furrow_status status = read_unused(handle, v->folder, pieces, n, &names, &count, err);
+  closedir(handle);
+  if (count > 1) qsort(names, count, sizeof *names, compare_texts);
+  for (size_t i = 0; i < count; i++) {
+    if (status == FURROW_OK) status = tell_unused(v, names[i], err);
+    fw_free(names[i]);
+  }
+  fw_free(names);
+  return status;
+}
+
+/* ---- All files ---- */
+
+furrow_status fw_verify_files(fw_verification *v, furrow_error *err) {
+  const size_t n = v->meta->part_count;
+  void *memory;
+  furrow_status status = fw_alloc(&memory, n, sizeof(piece), err);
+  if (status != FURROW_OK) return status;
+  piece *pieces = memory;
+  for (size_t i = 0; i < n; i++) {
+    const furrow_partition_meta *p = &v->meta->parts[i];
+    pieces[i] = (piece){p->file_name, (uint64_t)p->offset, (uint64_t)p->length, i};
+  }
+  if (n > 1) qsort(pieces, n, sizeof *pieces, by_place);
+  for (size_t first = 0, end; first < n && status == FURROW_OK; first = end) {
+    for (end = first + 1; end < n && strcmp(pieces[end].file, pieces[first].file) == 0;) end++;
+    status = check_file(v, pieces + first, end - first, err);
+  }
+  if (status == FURROW_OK) status = check_unused(v, pieces, n, err);
+  fw_free(pieces);
+  return status;
+}
