@@ -3,6 +3,8 @@
  *   bench_numbers [--numbers N] [--rounds R] [--json]     speed; N numbers a data set, libc measured in turns with us
  *   bench_numbers --exact N [--threads T] [--seed S]      reads N random and hard texts as strtof and strtod do
  *   bench_numbers --all-floats [--threads T]              writes all 2^32 floats and reads them back
+ *   bench_numbers --java N [--threads T] [--seed S]       writes N doubles as Java does, and as many floats (2^31 or
+ *                                                         more: all positive ones), by the quick way and step by step
  *
  * MB are 10^6 bytes of text; times are the thread's own (CPU), medians of the rounds, and the ratio is the median of
  * theirs. Exits with 1 if anything differs. */
@@ -25,7 +27,7 @@
 enum { MOST_THREADS = 256, MOST_ROUNDS = 101, TEXT = 128 };
 
 typedef struct options {
-  uint64_t numbers, rounds, exact, threads, seed;
+  uint64_t numbers, rounds, exact, java, threads, seed;
   bool json, all_floats;
 } options;
 
@@ -152,6 +154,36 @@ static void *check_floats(void *argument) {
     text[n] = 0;
     if (fw_read_f32(text, text + n, &back) != text + n || memcmp(&x, &back, sizeof x) != 0)
       report_difference(w, text, (double)back, (double)x);
+  }
+  return NULL;
+}
+
+static void compare_texts(worker *w, const char *quick, size_t n, const char *stepwise, size_t m) {
+  if (n == m && memcmp(quick, stepwise, n) == 0) return;
+  if (w->differ++ < 10) fprintf(stderr, "bench_numbers: %.*s, not %.*s\n", (int)n, quick, (int)m, stepwise);
+}
+
+/* Half of them have a short fraction, half are near what people write. */
+static double java_double_of(fw_rng *rng) {
+  uint64_t bits = fw_rng_below(rng, UINT64_C(0x7ff) << 52);
+  if (fw_rng_below(rng, 2)) bits &= ~UINT64_C(0) << fw_rng_below(rng, 52);
+  if (fw_rng_below(rng, 2)) bits = (bits & (UINT64_MAX >> 12)) | (1023 - 40 + fw_rng_below(rng, 95)) << 52;
+  return double_of(bits);
+}
+
+static void *check_java(void *argument) {
+  worker *w = argument;
+  fw_rng rng;
+  fw_rng_init(&rng, fw_rng_hash(w->seed, w->first));
+  for (uint64_t i = w->first; i < w->first + w->count; i++) {
+    char quick[FW_JAVA_TEXT], stepwise[FW_JAVA_TEXT];
+    /* an odd factor: each float comes once in 2^31 of them */
+    const float x = float_of((uint32_t)(i * UINT64_C(0x5bd1e995)) & 0x7fffffff);
+    size_t n = fw_java_float(quick, x);
+    compare_texts(w, quick, n, stepwise, fw_java_float_stepwise(stepwise, x));
+    const double d = java_double_of(&rng);
+    n = fw_java_double(quick, d);
+    compare_texts(w, quick, n, stepwise, fw_java_double_stepwise(stepwise, d));
   }
   return NULL;
 }
@@ -358,11 +390,15 @@ static void measure_speed(const options *o) {
 /* ---- options ---- */
 
 static bool parse_options(int argc, char **argv, options *o) {
-  static const struct option names[] = {
-      {"numbers", required_argument, NULL, 'n'}, {"rounds", required_argument, NULL, 'r'},
-      {"exact", required_argument, NULL, 'e'},   {"threads", required_argument, NULL, 't'},
-      {"seed", required_argument, NULL, 's'},    {"json", no_argument, NULL, 'j'},
-      {"all-floats", no_argument, NULL, 'a'},    {NULL, 0, NULL, 0}};
+  static const struct option names[] = {{"numbers", required_argument, NULL, 'n'},
+                                        {"rounds", required_argument, NULL, 'r'},
+                                        {"exact", required_argument, NULL, 'e'},
+                                        {"threads", required_argument, NULL, 't'},
+                                        {"seed", required_argument, NULL, 's'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"all-floats", no_argument, NULL, 'a'},
+                                        {"java", required_argument, NULL, 'v'},
+                                        {NULL, 0, NULL, 0}};
   *o = (options){.numbers = 200000, .rounds = 7, .threads = 1, .seed = 1};
   int c;
   while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
@@ -371,6 +407,7 @@ static bool parse_options(int argc, char **argv, options *o) {
                        : c == 'e' ? &o->exact
                        : c == 't' ? &o->threads
                        : c == 's' ? &o->seed
+                       : c == 'v' ? &o->java
                                   : NULL;
     if (c == '?') return false;
     if (c == 'j') o->json = true;
@@ -383,12 +420,13 @@ static bool parse_options(int argc, char **argv, options *o) {
 int main(int argc, char **argv) {
   options o;
   if (!parse_options(argc, argv, &o)) {
-    fprintf(stderr,
-            "usage: bench_numbers [--numbers N] [--rounds R] [--exact N] [--all-floats] [--threads T] [--seed S] "
-            "[--json]\n");
+    fprintf(stderr, "usage: bench_numbers [--numbers N] [--rounds R] [--exact N] [--all-floats] [--java N] [--threads "
+                    "T] [--seed S] "
+                    "[--json]\n");
     return 2;
   }
   if (o.exact > 0) return check_in_threads(&o, "texts read", o.exact, check_texts);
+  if (o.java > 0) return check_in_threads(&o, "java texts", o.java, check_java);
   if (o.all_floats) return check_in_threads(&o, "floats written", UINT64_C(1) << 32, check_floats);
   int failed = check_in_threads(&o, "texts read", 1000000, check_texts);
   measure_speed(&o);

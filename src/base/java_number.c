@@ -16,8 +16,7 @@
 #include "base/bignum.h"
 #include "base/number_out.h"
 #include "base/powers.h"
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
+#include "base/shortest.h"
 
 enum { MOST_DIGITS = 20 };
 
@@ -148,7 +147,7 @@ static bool wants_second_digit(int exponent) {
 }
 
 /* Java's int or long: what does not fit wraps around. 128 bits stand for its big integers where these suffice. */
-static ALWAYS_INLINE __int128 wrap(__int128 v, int width) {
+static FW_ALWAYS_INLINE __int128 wrap(__int128 v, int width) {
   return width == 32 ? (int32_t)(uint32_t)v : width == 64 ? (int64_t)(uint64_t)v : v;
 }
 
@@ -160,7 +159,7 @@ static uint64_t pow5(int n) {
 }
 
 /* b div s; b becomes 10 (b mod s). s is a power of two for numbers below 10; for others it and b fit 64 bits. */
-static ALWAYS_INLINE uint32_t next_digit(__int128 *b, __int128 s, const scaling *z) {
+static FW_ALWAYS_INLINE uint32_t next_digit(__int128 *b, __int128 s, const scaling *z) {
   uint32_t q;
   if (z->s5 == 0) {
     q = (uint32_t)(*b >> z->s2);
@@ -172,7 +171,7 @@ static ALWAYS_INLINE uint32_t next_digit(__int128 *b, __int128 s, const scaling 
   return q;
 }
 
-static ALWAYS_INLINE void digits_in_registers(const scaling *z, int width, decimal *d) {
+static FW_ALWAYS_INLINE void digits_in_registers(const scaling *z, int width, decimal *d) {
   __int128 b = ((__int128)z->fraction * pow5(z->b5)) << z->b2;
   __int128 s = (__int128)pow5(z->s5) << z->s2;
   __int128 m = wrap(((__int128)pow5(z->m5) << z->m2) * 10, width);
@@ -263,7 +262,7 @@ static void fractional_digits(magnitude x, decimal *d) {
     big_digits(&z, d);
 }
 
-static void find_digits(magnitude x, decimal *d) {
+static __attribute__((noinline)) void find_digits(magnitude x, decimal *d) {
   int bits = 53 - __builtin_ctzll(x.fraction);
   bool integer = x.exponent >= bits - 1;
   if (integer && x.exponent <= 62)
@@ -301,29 +300,94 @@ static char *put_decimal(char *out, const decimal *d) {
   return out + fw_write_i64(out, d->exponent - 1);
 }
 
+/* ---- the quick way ---- */
+
+/* Below 2^p these are the shortest digits, the nearest to x among them, with the same rule for ties:
+ * - Digits are taken until what is left is less than m, half the distance to the neighbours, from either side. Only the
+ *   bounds (x - m and x + m themselves) are drawn differently, and no shortest digits lie on them: x has one binary
+ *   place after the point fewer than they have, so it has one decimal fewer.
+ * - With both neighbours at the same distance (no power of two), b, s and m depend on the exponents alone, not on how
+ *   many bits the fraction has: s = 2^(p - e + decExp) and m = 5^-decExp below 1; s = 10^decExp * 2^(p - e) and m = 1
+ *   from 1 on, for 2^e <= x < 2^(e+1). The last m is the first 10^i m that is at least half of 10 s. For every e and
+ *   decExp that occur, b + m fits the class, or m does not and comes out negative, which Java takes for low and high;
+ *   that is what they are. The one exception (floats in [0.09, 0.125): m wraps to more than half of 10 s) does not
+ *   change what is rounded up.
+ * Two digits where there is an exponent are no matter: a second one is 0 if one suffices. */
+static FW_ALWAYS_INLINE bool has_shortest_digits(fw_binary x, int p) {
+  return x.exponent <= 0 && x.significand > UINT64_C(1) << (p - 1); /* normal, no power of two, below 2^p */
+}
+
+/* As put_decimal, in whole words; it touches 28 bytes. */
+static FW_ALWAYS_INLINE char *put_shortest(char *out, fw_decimal d, int count) {
+  int written = fw_count_digits(d.digits);
+  int first = d.exponent + written - 1; /* power of ten of the first digit */
+  fw_digit_text text = fw_spell(d.digits * fw_powers_of_ten[count - written], count);
+  int n = fw_significant_digits(&text);
+  if (first < 0 && first >= -3) {
+    fw_put_le64(out, FW_ZEROS);
+    out[1] = '.';
+    fw_put_text(out + 1 - first, &text);
+    return out + 1 - first + n;
+  }
+  bool plain = first >= 0 && first < 7;
+  int whole = plain ? first + 1 : 1;
+  fw_put_text_with_point(out, &text, whole);
+  out += n > whole ? n + 1 : whole + 2;
+  if (plain) return out;
+  *out++ = 'E';
+  return out + fw_write_i64(out, first);
+}
+
+/* ---- both ---- */
+
 /* `bits`, without the sign, are those of a float with p bits of significand. */
-static size_t write_java(char *out, uint64_t bits, bool negative, int p, int least_exponent) {
+static FW_ALWAYS_INLINE size_t write_java(char *out, uint64_t bits, bool negative, int p, int least_exponent,
+                                          bool exactly) {
   uint64_t infinity = (UINT64_C(1) << (p == 24 ? 31 : 63)) - (UINT64_C(1) << (p - 1));
   char *start = out;
   if (bits > infinity) return (size_t)(put(out, "NaN", 3) - start);
-  if (negative) *out++ = '-';
+  *out = '-';
+  out += negative;
   if (bits == infinity) return (size_t)(put(out, "Infinity", 8) - start);
   if (bits == 0) return (size_t)(put(out, "0.0", 3) - start);
+  fw_binary x = fw_take_apart(bits, p, least_exponent);
+  if (!exactly && fw_is_small_integer(x) && x.significand >> -x.exponent < 10000000) {
+    out += fw_write_u64(out, x.significand >> -x.exponent);
+    return (size_t)(put(out, ".0", 2) - start);
+  }
+  if (!exactly && has_shortest_digits(x, p))
+    return (size_t)(put_shortest(out, fw_shortest(x, p == 53), p == 53 ? 17 : 9) - start);
   decimal d;
   find_digits(take_magnitude(bits, p, least_exponent), &d);
   return (size_t)(put_decimal(out, &d) - start);
 }
 
-size_t fw_java_float(char *out, float value) {
+static FW_ALWAYS_INLINE size_t write_float(char *out, float value, bool exactly) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
-  return write_java(out, bits & 0x7fffffff, bits >> 31, 24, -149);
+  return write_java(out, bits & 0x7fffffff, bits >> 31, 24, -149, exactly);
+}
+
+static FW_ALWAYS_INLINE size_t write_double(char *out, double value, bool exactly) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return write_java(out, bits & (UINT64_MAX >> 1), bits >> 63, 53, -1074, exactly);
+}
+
+size_t fw_java_float(char *out, float value) {
+  return write_float(out, value, false);
 }
 
 size_t fw_java_double(char *out, double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return write_java(out, bits & (UINT64_MAX >> 1), bits >> 63, 53, -1074);
+  return write_double(out, value, false);
+}
+
+size_t fw_java_float_stepwise(char *out, float value) {
+  return write_float(out, value, true);
+}
+
+size_t fw_java_double_stepwise(char *out, double value) {
+  return write_double(out, value, true);
 }
 
 /* ---- DecimalFormat("#.######") ---- */

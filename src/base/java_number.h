@@ -10,6 +10,9 @@
 
 size_t fw_java_float(char *out, float value);
 size_t fw_java_double(char *out, double value);
+/* The same without a shortcut, step by step as Java does it: what the two above are tested against. */
+size_t fw_java_float_stepwise(char *out, float value);
+size_t fw_java_double_stepwise(char *out, double value);
 /* DecimalFormat("#.######"): at most six decimals, never an exponent. Infinity is the byte 0x1e ("-" before it if
  * negative) and NaN "NaN", as JDK 9+ writes them. */
 size_t fw_java_decimal6(char *out, double value);

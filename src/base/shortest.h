@@ -1,0 +1,133 @@
+/* base/shortest.h: the shortest digits of a float, and digits as text: what number_out.c and java_number.c share.
+ *
+ * Giulietti, "The Schubfach way to render doubles", 2020, on the table of base/powers.h: of the decimal numbers that
+ * read back to x, one with the fewest digits is found among four candidates by comparing integers. */
+#ifndef FW_BASE_SHORTEST_H
+#define FW_BASE_SHORTEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/endian.h"
+#include "base/powers.h"
+
+#define FW_ALWAYS_INLINE inline __attribute__((always_inline))
+#define FW_ZEROS UINT64_C(0x3030303030303030) /* "00000000" */
+
+/* A float taken apart: significand * 2^exponent. */
+typedef struct fw_binary {
+  uint64_t significand;
+  int exponent;
+  bool closer; /* the next smaller one is nearer than the next greater: the significand is a power of two */
+} fw_binary;
+
+/* digits * 10^exponent */
+typedef struct fw_decimal {
+  uint64_t digits;
+  int exponent;
+} fw_decimal;
+
+/* Takes the magnitude of a float with p bits of significand (the hidden one included) from its bits. */
+static FW_ALWAYS_INLINE fw_binary fw_take_apart(uint64_t bits, int p, int least_exponent) {
+  uint64_t hidden = UINT64_C(1) << (p - 1);
+  uint64_t fraction = bits & (hidden - 1);
+  int biased = (int)(bits >> (p - 1));
+  if (biased == 0) return (fw_binary){fraction, least_exponent, false};
+  return (fw_binary){hidden | fraction, least_exponent + biased - 1, fraction == 0 && biased > 1};
+}
+
+/* Is it an integer that fits its significand? */
+static FW_ALWAYS_INLINE bool fw_is_small_integer(fw_binary x) {
+  return x.exponent <= 0 && x.exponent > -53 && (x.significand & ((UINT64_C(1) << -x.exponent) - 1)) == 0;
+}
+
+/* w * 5^q without its low bits (128 of the product with the entry of the table, 64 with its upper half for floats);
+ * the last bit that is kept is set also if any of those is ("round to odd"): so it compares with even numbers as
+ * the exact product does. */
+static FW_ALWAYS_INLINE uint64_t fw_product_to_odd(const fw_power *g, uint64_t w, bool wide) {
+  if (!wide) {
+    fw_u128 product = (fw_u128)w * (g->high + (g->low != 0));
+    return (uint64_t)(product >> 64) | ((uint64_t)product >= w);
+  }
+  fw_u128 lower = (fw_u128)w * g->low;
+  fw_u128 product = (fw_u128)w * g->high + (uint64_t)(lower >> 64);
+  return (uint64_t)(product >> 64) | ((uint64_t)product != 0 || (uint64_t)lower >= w);
+}
+
+/* What reads back to x lies between the middles to its neighbours. 10^k is the greatest power of ten that is not wider
+ * than this: one multiple of 10^(k+1) at most lies inside, and one of 10^k at least, just below x or just above. All is
+ * compared as integers in units of 10^k / 4. The middles belong to x if its significand is even. */
+static FW_ALWAYS_INLINE fw_decimal fw_shortest(fw_binary x, bool wide) {
+  int k = x.closer ? fw_floor_log10_three_quarters_pow2(x.exponent) : fw_floor_log10_pow2(x.exponent);
+  int h = x.exponent + fw_floor_log2_pow10(-k) + 1;
+  const fw_power *g = fw_power_of_five(-k);
+  uint64_t c = 4 * x.significand, odd = x.significand & 1;
+  uint64_t low = fw_product_to_odd(g, (c - 2 + x.closer) << h, wide) + odd;
+  uint64_t at = fw_product_to_odd(g, c << h, wide);
+  uint64_t high = fw_product_to_odd(g, (c + 2) << h, wide) - odd;
+
+  uint64_t s = at / 4, tens = s / 10;
+  bool tens_below = low <= 40 * tens, tens_above = 40 * tens + 40 <= high;
+  bool below = low <= 4 * s, above = 4 * s + 4 <= high;
+  bool nearer = at > 4 * s + 2 || (at == 4 * s + 2 && (s & 1));
+  s += below != above ? above : nearer;
+  bool shorter = tens_below != tens_above;
+  return (fw_decimal){shorter ? tens + tens_above : s, k + shorter};
+}
+
+/* ---- digits as text ---- */
+
+static FW_ALWAYS_INLINE int fw_count_digits(uint64_t v) {
+  int guess = ((64 - __builtin_clzll(v | 1)) * 1233) >> 12; /* bits * log10(2): the count or one less */
+  return guess + (v >= fw_powers_of_ten[guess]) + (v == 0);
+}
+
+/* The text of eight digits, the first one in the lowest byte: the number is cut into fours, pairs and digits, all of a
+ * kind at once. x / 100 is x * 10486 >> 20 for x < 10000, x / 10 is x * 103 >> 10 for x < 100. */
+static FW_ALWAYS_INLINE uint64_t fw_eight_digits(uint32_t v) {
+  uint64_t fours = v / 10000 | (uint64_t)(v % 10000) << 32;
+  uint64_t hundreds = (fours * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
+  uint64_t pairs = hundreds | (fours - hundreds * 100) << 16;
+  uint64_t tens = (pairs * 103 >> 10) & UINT64_C(0x000f000f000f000f);
+  return (tens | (pairs - tens * 10) << 8) | FW_ZEROS;
+}
+
+/* 17 digits as text, the first one lowest in word[0]; zeros fill the last word. */
+typedef struct fw_digit_text {
+  uint64_t word[3];
+} fw_digit_text;
+
+/* The digits of v, which has `count` of them: 17, or 9 (floats, which saves a division). */
+static FW_ALWAYS_INLINE fw_digit_text fw_spell(uint64_t v, int count) {
+  if (count == 9) return (fw_digit_text){{fw_eight_digits((uint32_t)(v / 10)), FW_ZEROS + v % 10, FW_ZEROS}};
+  uint32_t low = (uint32_t)(v % 1000000000);
+  return (fw_digit_text){{fw_eight_digits((uint32_t)(v / 1000000000)), fw_eight_digits(low / 10), FW_ZEROS + low % 10}};
+}
+
+/* How many digits there are up to the last one that is not 0; the first one is not. */
+static FW_ALWAYS_INLINE int fw_significant_digits(const fw_digit_text *t) {
+  int in_first = 8 - __builtin_clzll(t->word[0] ^ FW_ZEROS) / 8;
+  int in_second = 16 - __builtin_clzll((t->word[1] ^ FW_ZEROS) | 1) / 8;
+  int n = t->word[1] != FW_ZEROS ? in_second : in_first;
+  return t->word[2] != FW_ZEROS ? 17 : n;
+}
+
+static FW_ALWAYS_INLINE void fw_put_text(char *out, const fw_digit_text *t) {
+  for (int i = 0; i < 3; i++) fw_put_le64(out + 8 * i, t->word[i]);
+}
+
+/* The text with a point after the first `whole` digits, 0 < whole < 17: all of it a place further on, then those
+ * digits again where they belong; one word has the point inside. */
+static FW_ALWAYS_INLINE void fw_put_text_with_point(char *out, const fw_digit_text *t, int whole) {
+  fw_put_text(out + 1, t);
+  if (whole >= 8) fw_put_le64(out, t->word[0]);
+  if (whole >= 16) fw_put_le64(out + 8, t->word[1]);
+  uint64_t word = t->word[whole / 8];
+  int bit = whole % 8 * 8;
+  uint64_t before = (UINT64_C(1) << bit) - 1;
+  uint64_t point = UINT64_C(0xff) << bit;
+  word = (word & before) | ((word << 8) & ~(before | point)) | ((uint64_t)'.' << bit);
+  fw_put_le64(out + whole / 8 * 8, word);
+}
+
+#endif
