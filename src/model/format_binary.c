@@ -126,22 +126,12 @@ static ALWAYS_INLINE furrow_status decode(const furrow_format_context *context, 
   return FURROW_OK;
 }
 
-static furrow_status check_keys(const furrow_panel *panel, size_t first, size_t count, furrow_error *err) {
-  for (size_t c = first; c < first + count; c++) {
-    const int64_t col = furrow_panel_col(panel, c);
-    if (col != (int32_t)col)
-      return fw_fail(err, FURROW_E_RANGE, "column id %lld does not fit the 32 bits of the row type", (long long)col);
-    if (!panel->col_ids && c + 1 < first + count) c = first + count - 2; /* the first and the last tell */
-  }
-  return FURROW_OK;
-}
-
 static ALWAYS_INLINE furrow_status encode(const furrow_format_context *context, unsigned flags,
                                           const furrow_panel *panel, size_t first, size_t count, char *out,
                                           size_t *written, furrow_error *err) {
   const layout l = layout_of(context, flags);
   if (l.key == 4) {
-    const furrow_status status = check_keys(panel, first, count, err);
+    const furrow_status status = fw_format_check_keys(panel, first, count, err);
     if (status != FURROW_OK) return status;
   }
   run_sizes(l, flags, NULL, panel, first, count, NULL, out);

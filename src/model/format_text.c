@@ -7,7 +7,7 @@
 
 #define LINE_END 2 /* CR LF */
 
-static fw_text_shape shape_of(const furrow_format_context *context, unsigned flags) {
+fw_text_shape fw_text_shape_of(const furrow_format_context *context, unsigned flags) {
   fw_text_shape shape = {.row = flags & FURROW_FORMAT_ROW_IDS,
                          .key = flags & FURROW_FORMAT_COL_IDS,
                          .values = flags & FURROW_FORMAT_BY_COLUMN ? context->record_values : 1,
@@ -33,14 +33,14 @@ static furrow_status check_separator(const fw_text_shape *shape, furrow_error *e
 }
 
 static void record_size(const furrow_format_context *context, unsigned flags, size_t *least, size_t *most) {
-  const fw_text_shape shape = shape_of(context, flags);
+  const fw_text_shape shape = fw_text_shape_of(context, flags);
   *least = shape.fields + (shape.fields - 1) * shape.separator_length; /* the last line may lack its end */
   *most = shape.longest + LINE_END;
 }
 
 static furrow_status decode(const furrow_format_context *context, unsigned flags, const char *bytes, size_t size,
                             bool last, size_t *used, furrow_records *records, furrow_error *err) {
-  const fw_text_shape shape = shape_of(context, flags);
+  const fw_text_shape shape = fw_text_shape_of(context, flags);
   furrow_status status = check_separator(&shape, err);
   if (status != FURROW_OK) return status;
   furrow_records taken = *records;
@@ -52,8 +52,9 @@ static furrow_status decode(const furrow_format_context *context, unsigned flags
 
 static furrow_status encode(const furrow_format_context *context, unsigned flags, const furrow_panel *panel,
                             size_t first, size_t count, char *out, size_t *written, furrow_error *err) {
-  const fw_text_shape shape = shape_of(context, flags);
-  const furrow_status status = check_separator(&shape, err);
+  const fw_text_shape shape = fw_text_shape_of(context, flags);
+  furrow_status status = check_separator(&shape, err);
+  if (status == FURROW_OK && shape.key && shape.key_bits == 32) status = fw_format_check_keys(panel, first, count, err);
   if (status != FURROW_OK) return status;
   *written = fw_text_write(&shape, shape.row && context->angel_bytes, panel, first, count, out);
   return FURROW_OK;

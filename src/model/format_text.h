@@ -22,6 +22,8 @@ typedef struct fw_text_shape {
   size_t longest; /* bytes of a line without its end */
 } fw_text_shape;
 
+fw_text_shape fw_text_shape_of(const furrow_format_context *context, unsigned flags);
+
 typedef enum fw_text_outcome { FW_TEXT_OK, FW_TEXT_NO_NUMBER, FW_TEXT_RANGE } fw_text_outcome;
 
 /* A field as element i of an array of the type. */

@@ -180,6 +180,18 @@ furrow_status furrow_matrix_format_load(const char *shared_object, furrow_error 
   return status;
 }
 
+/* ---- For formats ---------------------------------------------------------------------------------------- */
+
+furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size_t count, furrow_error *err) {
+  for (size_t c = first; c < first + count; c++) {
+    const int64_t col = furrow_panel_col(panel, c);
+    if (col != (int32_t)col)
+      return fw_fail(err, FURROW_E_RANGE, "column id %lld does not fit the 32 bits of the row type", (long long)col);
+    if (!panel->col_ids && c + 1 < first + count) c = first + count - 2; /* the first and the last tell */
+  }
+  return FURROW_OK;
+}
+
 furrow_status fw_format_blame(furrow_error *err, furrow_status status, size_t offset, const char *token,
                               size_t length) {
   if (err) err->offset = offset;

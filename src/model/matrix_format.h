@@ -16,6 +16,10 @@ static inline size_t fw_element_bytes(furrow_element_type type) {
   return type == FURROW_ELEMENT_F64 || type == FURROW_ELEMENT_I64 ? 8 : 4;
 }
 
+/* E_RANGE: one of these columns of the panel does not fit 32 bits. */
+furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size_t count, furrow_error *err)
+    __attribute__((warn_unused_result));
+
 /* Adds the place to an error that is set: the byte from the start of what decode was given, and the text to blame
  * (NULL: none). Returns its status. */
 furrow_status fw_format_blame(furrow_error *err, furrow_status status, size_t offset, const char *token, size_t length);
