@@ -34,7 +34,7 @@ static const struct output_key {
     {"ml.sparseinputlayer.matrix.output.format", FURROW_LAYER_INPUT},
     {"ml.denseinputlayer.matrix.output.format", FURROW_LAYER_INPUT},
 };
-enum { KEYS = sizeof keys / sizeof keys[0] };
+enum { KEYS = sizeof keys / sizeof keys[0], OLD_KEYS = 2 };
 
 furrow_status furrow_output_conf_create(furrow_output_conf **conf, furrow_error *err) {
   void *memory = NULL;
@@ -89,7 +89,7 @@ static size_t distance(const char *a, const char *b) {
 static const char *nearest_key(const char *key) {
   const char *nearest = keys[0].key;
   size_t least = SIZE_MAX;
-  for (size_t i = 0; i < KEYS; i++) {
+  for (size_t i = 0; i < KEYS - OLD_KEYS; i++) {
     const size_t d = distance(key, keys[i].key);
     if (d >= least) continue;
     least = d;
