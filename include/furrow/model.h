@@ -655,6 +655,8 @@ FURROW_API bool furrow_output_conf_knows(const char *key);
 /* Sets a key. E_ARGUMENT: not one of these keys (the nearest is named); E_NOT_FOUND: no such format. */
 FURROW_API furrow_status furrow_output_conf_set(furrow_output_conf *conf, const char *key, const char *value,
                                                 furrow_error *err) FURROW_MUST_USE;
+/* Whether a key for such layers was set. */
+FURROW_API bool furrow_output_conf_is_set(const furrow_output_conf *conf, furrow_layer_kind kind);
 /* The format for matrices of a layer, and the separator of text. conf NULL: the defaults. */
 FURROW_API const furrow_matrix_format *furrow_output_conf_format(const furrow_output_conf *conf,
                                                                  furrow_layer_kind kind);

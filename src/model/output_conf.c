@@ -122,6 +122,10 @@ furrow_status furrow_output_conf_set(furrow_output_conf *conf, const char *key, 
   return furrow_matrix_format_find(value, &conf->formats[known->what], err);
 }
 
+bool furrow_output_conf_is_set(const furrow_output_conf *conf, furrow_layer_kind kind) {
+  return conf && (unsigned)kind < KINDS && conf->formats[kind];
+}
+
 const furrow_matrix_format *furrow_output_conf_format(const furrow_output_conf *conf, furrow_layer_kind kind) {
   const furrow_layer_kind known = (unsigned)kind < KINDS ? kind : FURROW_LAYER_OTHER;
   return conf && conf->formats[known] ? conf->formats[known] : defaults[known];

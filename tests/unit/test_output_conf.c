@@ -64,6 +64,18 @@ static void keys(void **state) {
   furrow_output_conf_free(conf);
 }
 
+static void set_or_not(void **state) {
+  (void)state;
+  furrow_output_conf *conf = new_conf();
+  set(conf, "text.format.filed.sep", "\t");
+  set(conf, "ml.embedding.matrix.output.format", "TextColumnFormat"); /* the default, but said */
+  assert_true(furrow_output_conf_is_set(conf, FURROW_LAYER_EMBEDDING));
+  assert_false(furrow_output_conf_is_set(conf, FURROW_LAYER_INPUT));
+  assert_false(furrow_output_conf_is_set(conf, (furrow_layer_kind)77));
+  assert_false(furrow_output_conf_is_set(NULL, FURROW_LAYER_EMBEDDING));
+  furrow_output_conf_free(conf);
+}
+
 static void refusals(void **state) {
   (void)state;
   static const struct {
@@ -157,9 +169,8 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(defaults),        cmocka_unit_test(keys),
-      cmocka_unit_test(refusals),        cmocka_unit_test(algorithms),
-      cmocka_unit_test(memory_runs_out),
+      cmocka_unit_test(defaults), cmocka_unit_test(keys),       cmocka_unit_test(set_or_not),
+      cmocka_unit_test(refusals), cmocka_unit_test(algorithms), cmocka_unit_test(memory_runs_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
