@@ -227,6 +227,10 @@ furrow_status fw_dir_make(int *fd, int parent, const char *name, const char *pat
   return status;
 }
 
+void fw_dir_remove(int parent, const char *name) {
+  (void)remove_tree(parent, name);
+}
+
 /* ---- commit ---- */
 
 /* Gives the new directory a name that nothing has. A file system without RENAME_NOREPLACE still refuses to replace a

@@ -25,6 +25,8 @@ const char *fw_atomic_dir_path(const fw_atomic_dir *dir);
 /* Makes a directory in the one open as `parent` and opens it. `path` is for errors. */
 furrow_status fw_dir_make(int *fd, int parent, const char *name, const char *path, furrow_error *err)
     __attribute__((warn_unused_result));
+/* Removes the directory `name` with all that is in it, as far as that goes. Links are removed, not followed. */
+void fw_dir_remove(int parent, const char *name);
 /* Syncs every file and directory in it, gives it its name in one step, then removes the old one. A kill leaves the old
  * or the new one under the name, and perhaps the other under a temporary one. E_UNSUPPORTED: the file system cannot
  * exchange two directories, so there would be a moment without either. */

@@ -1,0 +1,337 @@
+/* model/convert_plan.c: what a conversion makes of a matrix: copy it, or write it with these partitions and files. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/convert.h"
+
+#define RANGE_START "feature.index.range.start"
+#define RANGE_END "feature.index.range.end"
+
+bool fw_selects_columns(const furrow_selection *selection) {
+  return selection->first_col != INT64_MIN || selection->end_col != INT64_MAX;
+}
+
+static bool selects(const furrow_selection *selection) {
+  return selection->rows || selection->part_ids || fw_selects_columns(selection);
+}
+
+static bool asks_for_grid(const furrow_convert_params *params) {
+  return params->part_rows > 0 || params->part_cols > 0 || params->hash_parts > 0;
+}
+
+static furrow_status check_params(const furrow_convert_params *params, furrow_error *err) {
+  const char *wrong = params->part_rows < 0        ? "part_rows is negative"
+                      : params->part_cols < 0      ? "part_cols is negative"
+                      : params->hash_parts < 0     ? "hash_parts is negative"
+                      : params->servers < 0        ? "servers is negative"
+                      : params->parts_per_file < 0 ? "parts_per_file is negative"
+                      : params->hash_parts > 0 && (params->part_rows > 0 || params->part_cols > 0)
+                          ? "hash_parts and part_rows or part_cols exclude each other"
+                          : NULL;
+  return wrong ? fw_fail(err, FURROW_E_ARGUMENT, "%s", wrong) : FURROW_OK;
+}
+
+/* ---- saved rows ---- */
+
+static int compare_ids(const void *a, const void *b) {
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static bool has_id(const int32_t *ids, size_t count, int32_t id) {
+  for (size_t i = 0; i < count; i++)
+    if (ids[i] == id) return true;
+  return false;
+}
+
+static bool takes_part(const furrow_selection *selection, int32_t part_id) {
+  return !selection->part_ids || has_id(selection->part_ids, selection->part_count, part_id);
+}
+
+/* Ascending, each once; returns how many. */
+static size_t sort_ids(int32_t *ids, size_t count) {
+  size_t n = 0;
+  if (count > 1) qsort(ids, count, sizeof *ids, compare_ids);
+  for (size_t i = 0; i < count; i++)
+    if (i == 0 || ids[i] != ids[i - 1]) ids[n++] = ids[i];
+  return n;
+}
+
+/* Of ascending ids, those that the selection has. */
+static furrow_status choose_rows(const furrow_selection *selection, int32_t *ids, size_t *count, furrow_error *err) {
+  void *memory;
+  if (!selection->rows) return FURROW_OK;
+  furrow_status status = fw_alloc(&memory, selection->row_count, sizeof *ids, err);
+  if (status != FURROW_OK) return status;
+  int32_t *chosen = memory;
+  for (size_t i = 0; i < selection->row_count; i++) chosen[i] = selection->rows[i];
+  const size_t chosen_count = sort_ids(chosen, selection->row_count);
+  size_t n = 0;
+  for (size_t i = 0; i < *count; i++)
+    if (chosen_count > 0 && bsearch(&ids[i], chosen, chosen_count, sizeof *ids, compare_ids)) ids[n++] = ids[i];
+  fw_free(chosen);
+  if (n == 0 && *count > 0) return fw_fail(err, FURROW_E_NOT_FOUND, "none of the chosen rows is saved");
+  *count = n;
+  return FURROW_OK;
+}
+
+/* Rows that any partition has and the selection takes, ascending. */
+static furrow_status list_rows(fw_convert_plan *plan, const furrow_matrix_meta *meta, furrow_error *err) {
+  size_t count = 0, n = 0;
+  void *memory;
+  for (size_t i = 0; i < meta->part_count; i++) count += meta->parts[i].row_count;
+  furrow_status status = fw_alloc(&memory, count, sizeof *plan->rows, err);
+  if (status != FURROW_OK) return status;
+  plan->rows = memory;
+  for (size_t i = 0; i < meta->part_count; i++)
+    for (size_t r = 0; r < meta->parts[i].row_count && takes_part(&plan->selection, meta->parts[i].part_id); r++)
+      plan->rows[n++] = meta->parts[i].rows[r].row_id;
+  plan->row_count = sort_ids(plan->rows, n);
+  return choose_rows(&plan->selection, plan->rows, &plan->row_count, err);
+}
+
+static bool keeps_row(const fw_convert_plan *plan, int32_t row) {
+  return plan->row_count > 0 && bsearch(&row, plan->rows, plan->row_count, sizeof row, compare_ids) != NULL;
+}
+
+/* ---- the same partitions ---- */
+
+static int compare_rows(const void *a, const void *b) {
+  return compare_ids(&((const furrow_row_meta *)a)->row_id, &((const furrow_row_meta *)b)->row_id);
+}
+
+/* Rows that are kept, ascending: the metadata lists them in the order of a hash map. */
+static void keep_rows(const fw_convert_plan *plan, furrow_partition_meta *part) {
+  size_t n = 0;
+  for (size_t r = 0; r < part->row_count; r++)
+    if (keeps_row(plan, part->rows[r].row_id)) part->rows[n++] = part->rows[r];
+  part->row_count = n;
+  if (n > 1) qsort(part->rows, n, sizeof *part->rows, compare_rows);
+}
+
+static furrow_status plan_same(fw_convert_plan *plan, const furrow_matrix_meta *meta, furrow_error *err) {
+  size_t n = 0;
+  furrow_status status = furrow_matrix_meta_copy(&plan->meta, meta, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < plan->meta->part_count; i++) {
+    furrow_partition_meta *part = &plan->meta->parts[i];
+    const bool had_rows = part->row_count > 0;
+    if (!takes_part(&plan->selection, part->part_id)) continue;
+    keep_rows(plan, part);
+    if (plan->row_type->number != meta->row_type) part->nnz = 0;
+    if (part->row_count > 0 || !had_rows) plan->meta->parts[n++] = *part;
+  }
+  plan->meta->part_count = n;
+  plan->meta->format_class_name = plan->format->class_name;
+  plan->meta->row_type = plan->row_type->number;
+  plan->same_grid = true;
+  return FURROW_OK;
+}
+
+/* ---- other partitions ---- */
+
+typedef struct col_range {
+  int64_t first, end;
+} col_range;
+
+static bool read_option(const furrow_matrix_meta *meta, const char *key, int64_t *value) {
+  const char *text = furrow_matrix_meta_option(meta, key);
+  char *end;
+  if (!text || !text[0]) return false;
+  *value = strtoll(text, &end, 10);
+  return !*end;
+}
+
+/* The range of columns that the matrix has: what its options say, or its width; range partitions may show more. */
+static col_range index_range(const furrow_matrix_meta *meta) {
+  col_range range = {0, meta->col};
+  int64_t first, end;
+  if (read_option(meta, RANGE_START, &first) && read_option(meta, RANGE_END, &end) && first < end)
+    range = (col_range){first, end};
+  for (size_t i = 0; i < meta->part_count; i++) {
+    const furrow_partition_meta *part = &meta->parts[i];
+    if (fw_part_is_hash(part)) continue;
+    if (part->start_col < range.first) range.first = part->start_col;
+    if (part->end_col > range.end) range.end = part->end_col;
+  }
+  return range;
+}
+
+static bool is_hash_matrix(const furrow_matrix_meta *meta) {
+  return meta->part_count > 0 && fw_part_is_hash(&meta->parts[0]);
+}
+
+static furrow_status copy_options(const furrow_matrix_meta *meta, furrow_option **options, size_t *count,
+                                  furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc(&memory, meta->option_count, sizeof **options, err);
+  if (status != FURROW_OK) return status;
+  *options = memory;
+  *count = 0;
+  for (size_t i = 0; i < meta->option_count; i++)
+    if (strcmp(meta->options[i].key, RANGE_START) != 0 && strcmp(meta->options[i].key, RANGE_END) != 0)
+      (*options)[(*count)++] = meta->options[i];
+  return FURROW_OK;
+}
+
+static void fill_spec(const fw_convert_plan *plan, const furrow_matrix_meta *meta, const furrow_convert_params *params,
+                      col_range range, furrow_matrix_spec *spec) {
+  const bool hash = is_hash_matrix(meta);
+  furrow_matrix_spec_init(spec);
+  spec->matrix_id = meta->matrix_id;
+  spec->name = meta->matrix_name;
+  spec->format = plan->format->class_name;
+  spec->row_type = plan->row_type->number;
+  spec->rows = meta->row;
+  spec->first_col = range.first;
+  spec->cols = range.end < range.first ? -1 : range.end - range.first;
+  spec->saved_rows = plan->rows;
+  spec->saved_row_count = plan->row_count;
+  spec->hash_parts = params->hash_parts;
+  if (!asks_for_grid(params) && hash) spec->hash_parts = meta->parts[meta->part_count - 1].part_id + 1;
+  if (spec->hash_parts == 0) {
+    spec->block_rows = params->part_rows > 0 ? params->part_rows : meta->block_row > 0 ? meta->block_row : 0;
+    spec->block_cols = params->part_cols > 0 ? params->part_cols : meta->block_col > 0 ? meta->block_col : 0;
+  }
+  if (params->servers > 0) spec->servers = params->servers;
+  if (params->parts_per_file > 0) spec->parts_per_file = params->parts_per_file;
+}
+
+static bool is_same_part(const fw_convert_plan *plan, const furrow_partition_meta *a, const furrow_partition_meta *b) {
+  size_t kept = 0;
+  for (size_t r = 0; r < b->row_count; r++) kept += keeps_row(plan, b->rows[r].row_id);
+  return a->part_id == b->part_id && a->start_row == b->start_row && a->end_row == b->end_row &&
+         a->start_col == b->start_col && a->end_col == b->end_col && a->row_count == kept;
+}
+
+static bool is_same_grid(const fw_convert_plan *plan, const furrow_matrix_meta *meta) {
+  if (plan->meta->part_count != meta->part_count) return false;
+  for (size_t i = 0; i < meta->part_count; i++)
+    if (!is_same_part(plan, &plan->meta->parts[i], &meta->parts[i])) return false;
+  return true;
+}
+
+static furrow_status plan_other(fw_convert_plan *plan, const furrow_matrix_meta *meta,
+                                const furrow_convert_params *params, furrow_error *err) {
+  furrow_matrix_spec spec;
+  furrow_option *options = NULL;
+  size_t option_count = 0;
+  col_range range = index_range(meta);
+  if (fw_selects_columns(&plan->selection)) {
+    if (plan->selection.first_col > range.first) range.first = plan->selection.first_col;
+    if (plan->selection.end_col < range.end) range.end = plan->selection.end_col;
+    if (range.end <= range.first && meta->col >= 0)
+      return fw_fail(err, FURROW_E_NOT_FOUND, "the matrix has none of the chosen columns");
+  }
+  furrow_status status = copy_options(meta, &options, &option_count, err);
+  if (status != FURROW_OK) return status;
+  fill_spec(plan, meta, params, range, &spec);
+  spec.options = options;
+  spec.option_count = option_count;
+  status = furrow_matrix_plan(&plan->meta, &spec, err);
+  fw_free(options);
+  if (status == FURROW_OK) plan->meta->extra = meta->extra;
+  return status;
+}
+
+/* ---- the plan ---- */
+
+static bool is_text(const furrow_matrix_format *format) {
+  return format->flags & FURROW_FORMAT_TEXT;
+}
+
+static bool is_copy(const fw_convert_plan *plan, const furrow_matrix_source *source,
+                    const furrow_convert_params *params) {
+  const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
+  const char *separator = params->write.separator;
+  if (plan->format != furrow_matrix_source_format(source) || plan->row_type->number != meta->row_type) return false;
+  if (asks_for_grid(params) || params->servers > 0 || params->parts_per_file > 0 || selects(&params->selection))
+    return false;
+  if (meta->origin != FURROW_META_PSMETA && (params->source.format || params->source.row_type >= 0)) return false;
+  return !separator || !is_text(plan->format) || strcmp(separator, furrow_matrix_source_separator(source)) == 0;
+}
+
+static furrow_status choose(fw_convert_plan *plan, const furrow_matrix_source *source,
+                            const furrow_convert_params *params, furrow_error *err) {
+  const char *name = params->format;
+  furrow_status status = FURROW_OK;
+  plan->format = furrow_matrix_source_format(source);
+  plan->row_type = furrow_matrix_source_row_type(source);
+  if (params->choose_format) status = params->choose_format(params->user, source, &name, err);
+  if (status == FURROW_OK && name) status = furrow_matrix_format_find(name, &plan->format, err);
+  if (status != FURROW_OK || params->row_type < 0) return status;
+  plan->row_type = furrow_row_type_get(params->row_type);
+  return plan->row_type ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "row_type %d is none", (int)params->row_type);
+}
+
+/* What the source says where the caller says nothing; the metadata of a server alone becomes that of a matrix. */
+static void choose_names(fw_convert_plan *plan, const furrow_matrix_source *source,
+                         const furrow_convert_params *params) {
+  const char *old = furrow_matrix_source_meta_name(source);
+  plan->write = params->write;
+  if (!plan->write.separator) plan->write.separator = furrow_matrix_source_separator(source);
+  if (plan->copy) {
+    plan->meta_name =
+        params->write.meta_name && strcmp(params->write.meta_name, old) != 0 ? params->write.meta_name : NULL;
+  } else if (!plan->write.meta_name) {
+    plan->write.meta_name = strncmp(old, "psmeta", 6) == 0 ? "_meta" : old;
+  }
+}
+
+/* What the metadata of servers does not say: the name, and the shape, as far as partitions show it. */
+static void complete(furrow_matrix_meta *meta, const char *name) {
+  if (!meta->matrix_name) meta->matrix_name = name;
+  if (meta->origin != FURROW_META_PSMETA || meta->part_count == 0) return;
+  const furrow_partition_meta *first = &meta->parts[0];
+  const bool hash = fw_part_is_hash(first);
+  meta->row = 0;
+  meta->col = hash ? -1 : 0;
+  meta->block_row = hash ? -1 : first->end_row - first->start_row;
+  meta->block_col = hash ? -1 : first->end_col - first->start_col;
+  for (size_t i = 0; i < meta->part_count; i++) {
+    if (meta->parts[i].end_row > meta->row) meta->row = meta->parts[i].end_row;
+    if (!hash && meta->parts[i].end_col > meta->col) meta->col = meta->parts[i].end_col;
+  }
+}
+
+static furrow_status plan_parts(fw_convert_plan *plan, const furrow_matrix_meta *known,
+                                const furrow_convert_params *params, const char *name, furrow_error *err) {
+  const bool cut = fw_selects_columns(&plan->selection) && !is_hash_matrix(known);
+  furrow_matrix_meta completed = *known;
+  const furrow_matrix_meta *meta = &completed;
+  complete(&completed, name);
+  furrow_status status = list_rows(plan, meta, err);
+  if (status == FURROW_OK && (asks_for_grid(params) || cut)) {
+    status = plan_other(plan, meta, params, err);
+    if (status != FURROW_OK || !is_same_grid(plan, meta)) return status;
+    furrow_matrix_meta_free(plan->meta);
+    plan->meta = NULL;
+  }
+  if (status == FURROW_OK) status = plan_same(plan, meta, err);
+  if (status != FURROW_OK) return status;
+  if (params->servers == 0 && params->parts_per_file == 0) return FURROW_OK;
+  return furrow_matrix_plan_files(plan->meta, params->servers ? params->servers : 1,
+                                  params->parts_per_file ? params->parts_per_file : 5, err);
+}
+
+furrow_status fw_convert_plan_make(fw_convert_plan *plan, const furrow_matrix_source *source,
+                                   const furrow_convert_params *params, const char *name, furrow_error *err) {
+  *plan = (fw_convert_plan){.selection = params->selection};
+  furrow_status status = check_params(params, err);
+  if (status == FURROW_OK) status = choose(plan, source, params, err);
+  if (status != FURROW_OK) return status;
+  plan->copy = is_copy(plan, source, params);
+  choose_names(plan, source, params);
+  if (!plan->copy) status = plan_parts(plan, furrow_matrix_source_meta(source), params, name, err);
+  if (status != FURROW_OK) fw_convert_plan_clear(plan);
+  return status;
+}
+
+void fw_convert_plan_clear(fw_convert_plan *plan) {
+  furrow_matrix_meta_free(plan->meta);
+  fw_free(plan->rows);
+  plan->meta = NULL;
+  plan->rows = NULL;
+}
