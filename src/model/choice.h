@@ -28,6 +28,8 @@ bool fw_choice_touches(const fw_choice *choice, const fw_source_part *part);
 /* How many columns of first … last (first <= last) are chosen; UINT64_MAX for all 2^64. */
 uint64_t fw_choice_width(const fw_choice *choice, int64_t first, int64_t last);
 
+/* The reader, just started, may leave out records of rows that are not chosen, and what it checks about them. */
+void fw_partition_reader_choose(furrow_partition_reader *reader, const fw_choice *choice);
 /* furrow_matrix_visit with a choice; its parts may have been made fewer. */
 furrow_status fw_choice_visit(const fw_choice *choice, const furrow_matrix_source *source, unsigned threads,
                               furrow_panel_visitor visit, void *user, furrow_error *err)

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/stream.h"
+#include "model/choice.h"
 #include "model/row_order.h"
-#include "model/source.h"
 
 #define WINDOW ((size_t)256 << 10)
 enum { PAD = 64 };
@@ -38,6 +38,7 @@ struct furrow_partition_reader {
   uint64_t *row_counts;       /* formats with row ids: records of each row of part->row_ids */
   size_t row_counts_room, at; /* at: the row of the last run */
   fw_row_order_watch watch;
+  const fw_choice *choice; /* rows that are wanted; NULL: all */
 
   furrow_status final; /* not OK: what every next answers */
   furrow_error error;
@@ -332,6 +333,22 @@ static furrow_status end_of_rows(furrow_partition_reader *r, furrow_error *err) 
   return status == FURROW_OK ? FURROW_END : blame_data(r, (uint64_t)r->part->meta->offset, status, err);
 }
 
+/* Leaves out the records of a row, if their bytes can be told and nothing is to be learnt from them. */
+static bool skip_row(furrow_partition_reader *r, const furrow_row_meta *row) {
+  size_t least, most;
+  if (!r->choice || r->watch.part || row->element_num < 0 || r->row_done > 0) return false;
+  if (fw_choice_has_row(r->choice, row->row_id)) return false;
+  r->context.save_type = row->save_type;
+  r->source->format->record_size(&r->context, &least, &most);
+  const size_t here = r->end - r->begin;
+  if (least != most) return false;
+  const uint64_t bytes = (uint64_t)row->element_num * least; /* fits: all of them are in the file */
+  r->begin += least_of(here, bytes);
+  if (bytes > here) r->bytes_ahead -= bytes - here;
+  r->total += (uint64_t)row->element_num;
+  return true;
+}
+
 /* A format without row ids: rows follow each other, each with as many records as the metadata says; a row of which it
  * says nothing is the only one, and has all. */
 static furrow_status next_of_row(furrow_partition_reader *r, furrow_panel *panel, furrow_error *err) {
@@ -342,6 +359,7 @@ static furrow_status next_of_row(furrow_partition_reader *r, furrow_panel *panel
   r->batch.count = 0;
   for (; r->row < rows; r->row++, r->row_done = 0) {
     row = row_in_order(r, r->row);
+    if (skip_row(r, row)) continue;
     if (row->element_num < 0 || r->row_done < (uint64_t)row->element_num) break;
   }
   if (r->row == rows) return end_of_rows(r, err);
@@ -458,6 +476,7 @@ furrow_status fw_partition_reader_start(furrow_partition_reader *r, size_t part,
   r->context = fw_source_context(r->source, r->part, r->state);
   r->begin = r->end = r->given = r->batch.count = r->row = r->at = 0;
   r->total = r->row_done = 0;
+  r->choice = NULL;
   r->bytes_ahead = (uint64_t)r->part->meta->length;
   furrow_status status = set_window(r, least_of(WINDOW, r->bytes_ahead), err);
   if (status == FURROW_OK && r->bytes_ahead > 0) status = set_batch(r, err);
@@ -467,6 +486,10 @@ furrow_status fw_partition_reader_start(furrow_partition_reader *r, size_t part,
   r->final = status;
   if (status != FURROW_OK && err) r->error = *err;
   return status;
+}
+
+void fw_partition_reader_choose(furrow_partition_reader *r, const fw_choice *choice) {
+  r->choice = choice->rows ? choice : NULL;
 }
 
 furrow_status furrow_partition_reader_open(furrow_partition_reader **reader, const furrow_matrix_source *source,

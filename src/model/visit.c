@@ -38,6 +38,7 @@ static furrow_status visit_part(visit_job *job, size_t part, furrow_partition_re
   furrow_panel panel;
   furrow_status status = fw_panel_cutter_start(cutter, job->choice, &job->source->parts[part], err);
   if (status == FURROW_OK) status = fw_partition_reader_start(reader, part, err);
+  if (status == FURROW_OK) fw_partition_reader_choose(reader, job->choice);
   while (status == FURROW_OK && part < atomic_load_explicit(&job->stop_at, memory_order_relaxed)) {
     status = furrow_partition_reader_next(reader, &panel, err);
     if (status == FURROW_OK) status = fw_panel_cut(cutter, &panel, err);
