@@ -78,8 +78,13 @@ def read_arguments():
     return options
 
 
-def has_numpy():
-    return subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True).returncode == 0
+def find_numpy():
+    """A Python that has NumPy: this one or the system's; None if neither has"""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if os.access(python, os.X_OK) and subprocess.run([python, "-c", "import numpy"],
+                                                         capture_output=True).returncode == 0:
+            return python
+    return None
 
 
 def run_once(command, cores):
@@ -98,12 +103,12 @@ def data_files(folder):
             if name.isdigit()]
 
 
-def command_of(options, kind, folder, target, job, threads):
+def command_of(options, kind, folder, target, job, threads, numpy):
     """The command line of a job or peer"""
     stored, to = KINDS[kind]
     if job == "numpy":
         key, rows = not stored.startswith("Value"), 8 if "Column" in stored else 1
-        return [sys.executable, "-c", NUMPY, "text" if "Text" in stored else "binary", str(rows), str(int(key)),
+        return [numpy, "-c", NUMPY, "text" if "Text" in stored else "binary", str(rows), str(int(key)),
                 *data_files(folder)]
     program = os.path.join(options.build, "bench", "bench_model")
     return [program, job, folder, "--threads", str(threads), "--to", to, "--target", target]
@@ -124,7 +129,7 @@ def run_rounds(options, kind, folder, target, numpy):
         for job, cores, lines in plan[::-1] if number % 2 else plan:
             if lines and not isinstance(lines[-1], dict):
                 continue
-            lines.append(run_once(command_of(options, kind, folder, target, job, len(cores)), cores))
+            lines.append(run_once(command_of(options, kind, folder, target, job, len(cores), numpy), cores))
             if os.path.isdir(target):
                 shutil.rmtree(target)
             elif os.path.exists(target):
@@ -139,6 +144,9 @@ def summarise(kind, job, cores, lines):
     seconds = statistics.median(line["seconds"] for line in lines)
     result.update(seconds=seconds, bytes=lines[-1]["bytes"], mb_per_s=lines[-1]["bytes"] / seconds / 1e6,
                   all_seconds=[line["seconds"] for line in lines])
+    if "cpu_seconds" in lines[-1]:
+        cpu = statistics.median(line["cpu_seconds"] for line in lines)
+        result.update(cpu_seconds=cpu, mb_per_cpu_s=result["bytes"] / max(cpu, 1e-6) / 1e6)
     for key in ("elements", "sum", "peak_rss_mb"):
         if key in lines[-1]:
             result[key] = lines[-1][key]
@@ -163,9 +171,10 @@ def disagreements(options, results):
 
 def print_tables(options, results, numpy):
     rate = {(r["kind"], r["job"], r["threads"]): r.get("mb_per_s") for r in results}
+    cpu_rate = {(r["kind"], r["job"], r["threads"]): r.get("mb_per_cpu_s") for r in results}
 
-    def cell(kind, job, threads=1):
-        value = rate.get((kind, job, threads))
+    def cell(kind, job, threads=1, rates=rate):
+        value = rates.get((kind, job, threads))
         return f"{value:.0f}" if value else "-"
 
     def ratio(kind, job, other, threads=1):
@@ -175,6 +184,8 @@ def print_tables(options, results, numpy):
     for threads in (1, 2):
         rows = [[kind] + [cell(kind, job, threads) for job in options.jobs] for kind in options.kinds]
         print_table(f"MB/s, {threads} thread(s)", ["matrix"] + options.jobs, rows)
+    rows = [[kind] + [cell(kind, job, 1, cpu_rate) for job in options.jobs] for kind in options.kinds]
+    print_table("MB per second of processor time, 1 thread", ["matrix"] + options.jobs, rows)
     rows = [[kind] + [ratio(kind, job, job, 2) for job in options.jobs] for kind in options.kinds]
     print_table("Two threads / one", ["matrix"] + options.jobs, rows)
     head = ["matrix", "visit"] + [p for p in ("strtod", "bytes", "numpy") if p != "numpy" or numpy]
@@ -204,7 +215,7 @@ def main():
     options = read_arguments()
     if not os.access(os.path.join(options.build, "bench", "bench_model"), os.X_OK):
         sys.exit(f"no bench/bench_model in {options.build}: build it first, or name the folder with --build")
-    numpy = has_numpy()
+    numpy = find_numpy()
     if not numpy:
         print("left out: numpy (not installed)")
     results, about = measure(options, numpy), machine()
