@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/java_number.h"
+#include "base/java_number_in.h"
 #include "base/number_in.h"
 #include "base/rng.h"
 
@@ -163,7 +164,7 @@ static double double_of(uint64_t bits) {
   return x;
 }
 
-/* The three writers under one type; `bits` is the argument. */
+/* The writers under one type; `bits` is the argument. */
 typedef size_t writer(char *out, uint64_t bits);
 
 static size_t write_float(char *out, uint64_t bits) {
@@ -171,6 +172,12 @@ static size_t write_float(char *out, uint64_t bits) {
 }
 static size_t write_double(char *out, uint64_t bits) {
   return fw_java_double(out, double_of(bits));
+}
+static size_t write_float_stepwise(char *out, uint64_t bits) {
+  return fw_java_float_stepwise(out, float_of((uint32_t)bits));
+}
+static size_t write_double_stepwise(char *out, uint64_t bits) {
+  return fw_java_double_stepwise(out, double_of(bits));
 }
 static size_t write_decimal6(char *out, uint64_t bits) {
   return fw_java_decimal6(out, double_of(bits));
@@ -189,11 +196,13 @@ static void check(writer *write, uint64_t bits, const char *want) {
 static void test_float(void **state) {
   (void)state;
   CHECK_ALL(write_float, floats);
+  CHECK_ALL(write_float_stepwise, floats);
 }
 
 static void test_double(void **state) {
   (void)state;
   CHECK_ALL(write_double, doubles);
+  CHECK_ALL(write_double_stepwise, doubles);
 }
 
 static void test_decimal6(void **state) {
@@ -268,6 +277,53 @@ static void check_file(const char *name, writer *write) {
   assert_true(count > 0);
 }
 
+static void check_quick(writer *quick, writer *stepwise, uint64_t bits) {
+  char text[FW_JAVA_TEXT + 1];
+  const size_t n = stepwise(text, bits);
+  text[n] = 0;
+  check(quick, bits, text);
+}
+
+/* Fractions of all lengths, with all exponents: below 2^p, where there is a quick way, and above. */
+static void test_quick_is_stepwise(void **state) {
+  (void)state;
+  fw_rng rng;
+  fw_rng_init(&rng, 17);
+  for (size_t i = 0; i < 400000; i++) {
+    const uint64_t kept = ~UINT64_C(0) << fw_rng_below(&rng, 52);
+    const uint64_t fraction = fw_rng_next(&rng) >> 12;
+    const uint64_t sign = fw_rng_below(&rng, 2);
+    check_quick(write_float, write_float_stepwise,
+                sign << 31 | fw_rng_below(&rng, 255) << 23 | ((fraction & kept) >> 29));
+    check_quick(write_double, write_double_stepwise,
+                sign << 63 | (1023 - 60 + fw_rng_below(&rng, 130)) << 52 | (fraction & kept));
+    if (i % 16 == 0)
+      check_quick(write_double, write_double_stepwise, fw_rng_below(&rng, 2047) << 52 | (fraction & kept));
+  }
+}
+
+/* C reads and writes the same hexadecimal numbers. */
+static void test_hexadecimal(void **state) {
+  (void)state;
+  fw_rng rng;
+  fw_rng_init(&rng, 18);
+  for (size_t i = 0; i < 200000; i++) {
+    char text[128];
+    const int n =
+        snprintf(text, sizeof text, "0x%" PRIx64 ".%" PRIx64 "p%d", fw_rng_next(&rng) >> fw_rng_below(&rng, 64),
+                 fw_rng_next(&rng) >> fw_rng_below(&rng, 64),
+                 fw_rng_below(&rng, 2) ? (int)fw_rng_below(&rng, 400) - 200 : (int)fw_rng_below(&rng, 2400) - 1200);
+    const float f = strtof(text, NULL);
+    const double d = strtod(text, NULL);
+    float narrow = -1;
+    double wide = -1;
+    if (!fw_java_read_float(text, text + n, &narrow) || memcmp(&f, &narrow, sizeof f) != 0)
+      fail_msg("%s: %a, not %a", text, (double)narrow, (double)f);
+    if (!fw_java_read_double(text, text + n, &wide) || memcmp(&d, &wide, sizeof d) != 0)
+      fail_msg("%s: %a, not %a", text, wide, d);
+  }
+}
+
 static void test_golden_float(void **state) {
   (void)state;
   check_file("float_tostring.tsv", write_float);
@@ -290,6 +346,8 @@ int main(void) {
       cmocka_unit_test(test_decimal6),
       cmocka_unit_test(test_read_back),
       cmocka_unit_test(test_decimal6_is_half_even),
+      cmocka_unit_test(test_quick_is_stepwise),
+      cmocka_unit_test(test_hexadecimal),
       cmocka_unit_test(test_golden_float),
       cmocka_unit_test(test_golden_double),
       cmocka_unit_test(test_golden_decimal6),
