@@ -154,7 +154,8 @@ static furrow_status read_option(meta_reader *r, fw_json_text key) {
   furrow_option option;
   fw_json_text raw;
   const fw_json_kind kind = fw_json_peek(&r->json);
-  if (memchr(key.bytes, 0, key.size)) return refuse(r, "has a character 0 in its key");
+  if (memchr(key.bytes, 0, key.size))
+    return fw_json_fail(&r->json, key_offset(r), NULL, r->err, "has a character 0 in its key");
   option.key = fw_meta_text(r->owner, key.bytes, key.size);
   furrow_status status = FURROW_OK;
   if (kind == FW_JSON_NUMBER || kind == FW_JSON_BOOL) {
