@@ -29,6 +29,12 @@ static bool starts_number(const char *s, const char *end) {
   return starts_word(s, end, "NaN") || starts_word(s, end, "Infinity");
 }
 
+/* Bytes that could belong to a number, or to a word, are in no separator that can be told. */
+static bool may_separate(char c) {
+  const char lower = (char)(c | 0x20);
+  return c != '\n' && c != '\r' && c != '\0' && c != '+' && c != '-' && c != '.' && !(lower >= 'a' && lower <= 'z');
+}
+
 /* The bytes between the first field and the second; 0: there is no telling. */
 static size_t between_fields(const char *text, size_t size, const char **begin) {
   const char *s = text, *end = text + size;
@@ -37,11 +43,10 @@ static size_t between_fields(const char *text, size_t size, const char **begin) 
   while (s < end && is_digit(*s)) s++;
   if (s == digits) return 0;
   *begin = s;
-  if (s == end || *s == '\n' || *s == '\r') return 0;
-  for (s++; s < end && !starts_number(s, end); s++)
-    if (*s == '\n' || *s == '\r' || *s == '\0') return 0;
+  for (; s < end && !starts_number(s, end); s++)
+    if (!may_separate(*s)) return 0;
   const size_t length = (size_t)(s - *begin);
-  return s < end && length <= LONGEST && !starts_number(*begin, end) ? length : 0;
+  return s < end && length <= LONGEST ? length : 0;
 }
 
 /* Bytes of the first record, without its line end. */
