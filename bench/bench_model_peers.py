@@ -59,7 +59,7 @@ def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(HERE, "..", "build"), help="build folder (build)")
     parser.add_argument("--elements", type=int, default=10_000_000, help="of each matrix (10000000)")
-    parser.add_argument("--quick", action="store_true", help="--elements 500000 --rounds 3")
+    parser.add_argument("--quick", action="store_true", help="--elements 2000000 --rounds 3")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each job (5)")
     parser.add_argument("--kinds", default=",".join(KINDS), help="matrices, separated by commas (all)")
     parser.add_argument("--jobs", default=",".join(JOBS), help="jobs, separated by commas (all)")
@@ -68,7 +68,7 @@ def read_arguments():
     parser.add_argument("--out", metavar="FILE", help="write the results as JSON")
     options = parser.parse_args()
     if options.quick:
-        options.elements, options.rounds = 500_000, 3
+        options.elements, options.rounds = 2_000_000, 3
     options.kinds, options.jobs = options.kinds.split(","), options.jobs.split(",")
     allowed = sorted(os.sched_getaffinity(0))
     options.cores = [int(core) for core in options.cores.split(",")] if options.cores else allowed[-2:]
