@@ -4,6 +4,7 @@
  *   rows.h     sparse samples: read, keep, cache and write them
  *   model.h    models as Angel stores them: read, look up, write, convert
  *   exchange.h matrices to and from files of other programs
+ *   vector.h   vector indexes as Faiss stores them: read, look into, check, write
  */
 #ifndef FURROW_FURROW_H
 #define FURROW_FURROW_H
@@ -12,6 +13,7 @@
 #include "furrow/model.h"
 #include "furrow/rows.h"
 #include "furrow/status.h"
+#include "furrow/vector.h"
 #include "furrow/version.h"
 
 #endif

@@ -1,0 +1,262 @@
+/* furrow/vector.h: vector indexes as Faiss stores them.
+ *
+ * An index file is one index with others inside of it: an IVF index has a coarse quantizer, a transform or an id map
+ * has the index behind it. What a file holds, byte by byte: docs/formats/faiss-ivfpq.md.
+ *
+ * The shortest use: what is in a file.
+ *
+ *   furrow_index *index = NULL;
+ *   furrow_error err;
+ *   furrow_index_info info;
+ *   if (furrow_index_load(&index, "items.index", NULL, &err) == FURROW_OK) {
+ *     furrow_index_get_info(index, &info);
+ *     printf("%s, %lld vectors\n", furrow_index_kind_name(info.kind), (long long)info.ntotal);
+ *   }
+ *   furrow_index_free(index);
+ *
+ * Files are not trusted: every number is checked against the others and against the bytes that are there, before
+ * memory is taken for it. What Faiss would read and then search with wrong strides is refused with the byte and the
+ * field to blame.
+ *
+ * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive use of
+ * it. Different handles are independent.
+ */
+#ifndef FURROW_VECTOR_H
+#define FURROW_VECTOR_H
+
+#include <stdbool.h>
+
+#include "furrow/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Kinds and metrics ---------------------------------------------------------------------------------- */
+
+/* X(name, text): what an index is. Names of children, in order, are those of furrow_index_child_name. */
+#define FURROW_INDEX_KINDS(X)                                             \
+  X(FLAT, "flat vectors")                                                 \
+  X(HNSW, "HNSW graph over flat vectors")                                 \
+  X(PQ, "product quantizer codes")                                        \
+  X(MULTI, "multi-index quantizer")                                       \
+  X(IVF_FLAT, "inverted lists of vectors")                                \
+  X(IVF_PQ, "inverted lists of product quantizer codes")                  \
+  X(IVF_PQR, "inverted lists of product quantizer codes with refinement") \
+  X(IVF_SQ, "inverted lists of scalar quantizer codes")                   \
+  X(IVF_PQ_FAST, "inverted lists of 4-bit codes in blocks")               \
+  X(ID_MAP, "ids of one's own for another index")                         \
+  X(TRANSFORM, "transforms before another index")                         \
+  X(REFINE, "another index, refined by a second one")
+
+typedef enum furrow_index_kind {
+#define FURROW_X(name, text) FURROW_INDEX_##name,
+  FURROW_INDEX_KINDS(FURROW_X)
+#undef FURROW_X
+} furrow_index_kind;
+
+/* "flat vectors" …; "?" for a value that is no kind. */
+FURROW_API const char *furrow_index_kind_name(furrow_index_kind kind);
+
+/* X(name, number in files, text) */
+#define FURROW_METRICS(X)                   \
+  X(IP, 0, "inner product")                 \
+  X(L2, 1, "L2")                            \
+  X(L1, 2, "L1")                            \
+  X(LINF, 3, "Linf")                        \
+  X(LP, 4, "Lp")                            \
+  X(CANBERRA, 20, "Canberra")               \
+  X(BRAY_CURTIS, 21, "Bray-Curtis")         \
+  X(JENSEN_SHANNON, 22, "Jensen-Shannon")   \
+  X(JACCARD, 23, "Jaccard")                 \
+  X(NAN_EUCLIDEAN, 24, "L2 that skips NaN") \
+  X(GOWER, 25, "Gower")
+
+typedef enum furrow_metric {
+#define FURROW_X(name, number, text) FURROW_METRIC_##name = number,
+  FURROW_METRICS(FURROW_X)
+#undef FURROW_X
+} furrow_metric;
+
+/* "inner product", "L2" …; NULL for a number that is no metric. */
+FURROW_API const char *furrow_metric_name(furrow_metric metric);
+
+/* ---- Files ---------------------------------------------------------------------------------------------- */
+
+/* An index and all that is inside of it. */
+typedef struct furrow_index furrow_index;
+
+typedef struct furrow_index_load_params {
+  bool map;            /* false. true: codes and ids of lists stay in the file, which is mapped and must not change */
+  bool allow_trailing; /* false. true: bytes behind the index are no fault (Faiss passes over them) */
+  const char *lists;   /* the data file of lists on disk (ilod); NULL: the base name that the index stores, looked for
+                          beside the index. A stored path is never followed anywhere else. Opened for reading only */
+  bool lists_optional; /* false. true: where that data file is missing, lists have sizes but no contents */
+} furrow_index_load_params;
+
+FURROW_API void furrow_index_load_params_init(furrow_index_load_params *params);
+
+/* Reads an index file. E_NOT_FOUND: no such file (or the data file of its lists). E_FORMAT: it is no index, is cut
+ * short, or contradicts itself; the error has the byte and the field ("quantizer/d is …"). E_UNSUPPORTED: an index of
+ * Faiss's that is not read here; the token is its fourcc. params NULL: the defaults. Memory: about the file's size at
+ * most, without lists when they are mapped. */
+FURROW_API furrow_status furrow_index_load(furrow_index **index, const char *path,
+                                           const furrow_index_load_params *params, furrow_error *err) FURROW_MUST_USE;
+/* The same from bytes; `name` is for errors and for the folder of a data file (NULL: none, then ilod needs
+ * params->lists). params->map: lists borrow the bytes, which must outlive the index. */
+FURROW_API furrow_status furrow_index_read(furrow_index **index, const void *bytes, size_t size, const char *name,
+                                           const furrow_index_load_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
+FURROW_API void furrow_index_free(furrow_index *index);
+
+typedef struct furrow_index_save_params {
+  bool inline_lists;  /* false: lists on disk (ilod) stay in their data file, which the index names as before.
+                         true: they become part of the file (ilar) */
+  bool keep_existing; /* false. true: E_EXISTS where there is a file of that name */
+} furrow_index_save_params;
+
+FURROW_API void furrow_index_save_params_init(furrow_index_save_params *params);
+
+/* Writes an index file, whole or not at all; "-" is standard output. What was loaded and not changed gives the bytes it
+ * was loaded from, except that legacy kinds (IvPQ …) become their successors (IwPQ …). E_STATE: inline_lists, but the
+ * contents of the lists are not there (lists_optional). params NULL: the defaults. */
+FURROW_API furrow_status furrow_index_save(const furrow_index *index, const char *path,
+                                           const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
+/* The bytes that furrow_index_save would write. */
+FURROW_API furrow_status furrow_index_file_size(const furrow_index *index, const furrow_index_save_params *params,
+                                                uint64_t *size, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- What is in an index -------------------------------------------------------------------------------- */
+
+typedef enum furrow_direct_map { /* from id to place in the lists */
+                                 FURROW_DIRECT_MAP_NONE = 0,
+                                 FURROW_DIRECT_MAP_ARRAY = 1,
+                                 FURROW_DIRECT_MAP_HASHTABLE = 2
+} furrow_direct_map;
+
+typedef enum furrow_lists_kind {
+  FURROW_LISTS_NONE,    /* il00: the lists are elsewhere, or nowhere */
+  FURROW_LISTS_INLINE,  /* ilar: part of the file */
+  FURROW_LISTS_ON_DISK, /* ilod: in a data file */
+  FURROW_LISTS_BLOCKS   /* ilbl: part of the file, codes in blocks */
+} furrow_lists_kind;
+
+/* Plain data about one index, without those inside of it. */
+typedef struct furrow_index_info {
+  furrow_index_kind kind;
+  char fourcc[5]; /* as in its file: "IwPQ" */
+  int32_t d;      /* dimension of the vectors that it takes */
+  int64_t ntotal; /* may exceed `stored`: vectors with NaN are counted, but not stored */
+  bool trained;
+  furrow_metric metric;
+  float metric_arg; /* of metrics other than inner product and L2 */
+  /* kinds IVF_*; 0 otherwise */
+  uint64_t nlist, nprobe;
+  uint64_t stored;    /* vectors in all lists */
+  uint64_t code_size; /* bytes of a stored vector, also for PQ; 0: none */
+  bool by_residual;
+  furrow_direct_map direct_map;
+  furrow_lists_kind lists;
+  const char *lists_file; /* ON_DISK: the name that is stored; NULL otherwise */
+  bool lists_missing;     /* ON_DISK: the data file was not there (lists_optional) */
+  /* kinds with a product quantizer; 0 otherwise */
+  uint64_t m;
+  unsigned nbits;
+  /* IVF_PQR: of the refinement */
+  uint64_t refine_m;
+  unsigned refine_nbits;
+  float k_factor; /* IVF_PQR, REFINE */
+  /* HNSW */
+  int32_t max_level, ef_construction, ef_search;
+  uint64_t links; /* that lead somewhere */
+  /* TRANSFORM */
+  uint64_t transforms;
+} furrow_index_info;
+
+FURROW_API void furrow_index_get_info(const furrow_index *index, furrow_index_info *info);
+
+/* The i-th index inside of this one; NULL: there is none (or it was stored as missing). Valid as long as `index`. */
+FURROW_API const furrow_index *furrow_index_child(const furrow_index *index, size_t i);
+/* What the i-th is to it: "quantizer", "storage", "index", "base", "refine"; NULL: a kind without an i-th. */
+FURROW_API const char *furrow_index_child_name(const furrow_index *index, size_t i);
+/* The IVF index: this one, or the one behind transforms, id maps and refinements; NULL: there is none. */
+FURROW_API const furrow_index *furrow_index_ivf(const furrow_index *index);
+
+/* A transform of a TRANSFORM index: E_ARGUMENT beyond the last. */
+typedef struct furrow_transform_info {
+  char fourcc[5]; /* "LTra" */
+  int32_t d_in, d_out;
+  bool trained;
+} furrow_transform_info;
+FURROW_API furrow_status furrow_index_transform(const furrow_index *index, size_t i, furrow_transform_info *info,
+                                                furrow_error *err) FURROW_MUST_USE;
+
+/* A list of an IVF index, borrowed until the index is changed or freed. */
+typedef struct furrow_list_view {
+  size_t size;          /* vectors */
+  size_t code_size;     /* bytes of a code; 0 for lists in blocks, whose codes are blocks */
+  const uint8_t *codes; /* size * code_size bytes; NULL if size is 0 or the contents are missing */
+  const uint8_t *ids;   /* size little-endian 64-bit integers at any address: furrow_list_id */
+} furrow_list_view;
+
+/* E_ARGUMENT: no IVF index, or list >= nlist. */
+FURROW_API furrow_status furrow_index_list(const furrow_index *index, uint64_t list, furrow_list_view *view,
+                                           furrow_error *err) FURROW_MUST_USE;
+/* Id i of a list; i must be below view->size, and view->ids there. */
+FURROW_API int64_t furrow_list_id(const furrow_list_view *view, size_t i);
+
+/* How the vectors are spread over the lists of an IVF index. */
+#define FURROW_LIST_BUCKETS 65
+typedef struct furrow_list_stats {
+  uint64_t nlist, stored, empty;
+  uint64_t min, max;
+  double mean;
+  double imbalance; /* nlist * sum of size^2 / (sum of size)^2: 1 when all are equal; NaN without vectors */
+  uint64_t histogram[FURROW_LIST_BUCKETS]; /* [0]: empty lists; [b]: lists of 2^(b-1) … 2^b - 1 vectors */
+} furrow_list_stats;
+
+/* E_ARGUMENT: no IVF index. */
+FURROW_API furrow_status furrow_index_list_stats(const furrow_index *index, furrow_list_stats *stats,
+                                                 furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Looking into a file -------------------------------------------------------------------------------- */
+
+/* One field of an index file. Texts are valid during the call. */
+typedef struct furrow_field {
+  uint64_t offset, size; /* bytes in the file */
+  const char *path;      /* "quantizer/ntotal", "lists/17/ids" */
+  const char *type;      /* "fourcc", "bool", "u8", "i32", "u32", "i64", "u64", "f32", "f64", "bytes" */
+  uint64_t count;        /* elements of an array; 1 for a single value */
+  const char *value;     /* as text; of an array the first few */
+  const char *meaning;
+} furrow_field;
+
+/* Calls visit for every field, in the order of the file, without a gap. It is the reader of furrow_index_load that
+ * tells: where a file is damaged, the fields before come first and then the error. What visit returns other than OK
+ * ends the walk. Bytes behind the index are a field of their own, "trailing". The data file of lists on disk is not
+ * looked at. */
+FURROW_API furrow_status furrow_index_map(const char *path, const furrow_index_load_params *params,
+                                          furrow_status (*visit)(void *user, const furrow_field *field), void *user,
+                                          furrow_error *err) FURROW_MUST_USE;
+
+/* Something that verify found. */
+typedef struct furrow_index_finding {
+  bool fatal;           /* an error; otherwise a remark: Faiss and Furrow read it, but it is odd */
+  const char *path;     /* of the index inside the file ("" for the outer one), or of the field */
+  uint64_t offset;      /* byte in the file, or FURROW_NO_OFFSET */
+  furrow_status status; /* OK for a remark */
+  const char *message;
+} furrow_index_finding;
+
+/* Loads a file and checks what loading does not: that direct maps lead to the ids they promise, that ids are there
+ * once, that a graph reaches all its vectors, that lists on disk do not overlap, that numbers are finite. Each finding
+ * is told to `found`. Returns OK when none is fatal, else the status of the first fatal one with its error. */
+FURROW_API furrow_status furrow_index_verify(const char *path, const furrow_index_load_params *params,
+                                             void (*found)(void *user, const furrow_index_finding *finding), void *user,
+                                             furrow_error *err) FURROW_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
