@@ -12,7 +12,7 @@
 #include "base/number_out.h"
 #include "io/stream.h"
 
-enum { SHOWN_ELEMENTS = 4, SHOWN_BYTES = 8, SHOWN_CHARS = 64, VALUE_TEXT = 192 };
+enum { SHOWN_ELEMENTS = 3, SHOWN_BYTES = 8, SHOWN_CHARS = 64, VALUE_TEXT = 192 };
 
 static const size_t type_bytes[] = {
 #define FW_X(name, bytes, text) bytes,

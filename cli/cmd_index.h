@@ -1,0 +1,10 @@
+/* cli/cmd_index.h: the noun index and its verbs. */
+#ifndef FURROW_CLI_CMD_INDEX_H
+#define FURROW_CLI_CMD_INDEX_H
+
+#include "command.h"
+
+extern const command index_command;
+extern const command index_info_command, index_map_command, index_verify_command, index_convert_command;
+
+#endif

@@ -1,0 +1,106 @@
+/* cli/cmd_index_convert.c: furrow index convert: reads an index and writes it. */
+#include <stddef.h>
+#include <string.h>
+
+#include "cmd_index.h"
+#include "fail.h"
+#include "index_source.h"
+#include "interrupt.h"
+#include "report.h"
+#include "rows_sink.h"
+
+typedef struct convert_values {
+  index_source_values source;
+  const char *path, *destination;
+  bool inline_lists, force, json;
+} convert_values;
+
+static const option convert_operands[] = {{.name = "SRC",
+                                           .kind = OPTION_TEXT,
+                                           .help = "the index file to read",
+                                           .offset = offsetof(convert_values, path),
+                                           .required = true},
+                                          {.name = "DST",
+                                           .kind = OPTION_TEXT,
+                                           .help = "the index file to write, or - for standard output",
+                                           .offset = offsetof(convert_values, destination),
+                                           .required = true},
+                                          {0}};
+
+static const option convert_options[] = {
+    {.name = "inline-lists",
+     .kind = OPTION_FLAG,
+     .help = "lists that are in a data file become part of the index file",
+     .offset = offsetof(convert_values, inline_lists)},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .help = "replace a file that exists",
+     .offset = offsetof(convert_values, force)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)},
+    {0}};
+
+static const option_group convert_groups[] = {
+    {.title = "Options", .options = convert_options},
+    {.title = "Reading", .options = index_source_options, .offset = offsetof(convert_values, source)},
+    {0}};
+
+static bool to_stdout(const convert_values *convert) {
+  return strcmp(convert->destination, "-") == 0;
+}
+
+static furrow_status save(const furrow_index *index, const convert_values *convert, output *out, furrow_error *err) {
+  furrow_index_save_params params;
+  uint64_t size = 0;
+  furrow_index_save_params_init(&params);
+  params.inline_lists = convert->inline_lists;
+  params.keep_existing = !convert->force && !to_stdout(convert);
+  furrow_status status = interrupt_check(err);
+  if (status == FURROW_OK) status = furrow_index_file_size(index, &params, &size, err);
+  if (status == FURROW_OK) status = furrow_index_save(index, convert->destination, &params, err);
+  /* the library cannot know that a reader who leaves is no failure here */
+  if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) return FURROW_END;
+  if (status != FURROW_OK || to_stdout(convert)) return status;
+  furrow_index_info info;
+  report r;
+  furrow_index_get_info(index, &info);
+  report_start(&r, out, convert->json);
+  report_text(&r, "written", convert->destination);
+  report_text(&r, "kind", furrow_index_kind_name(info.kind));
+  report_i64(&r, "vectors", info.ntotal);
+  report_u64(&r, "bytes", size);
+  report_finish(&r);
+  return FURROW_OK;
+}
+
+static furrow_status convert_run(const void *values, output *out, furrow_error *err) {
+  const convert_values *convert = values;
+  furrow_index_load_params params;
+  furrow_index *index = NULL;
+  furrow_status status = FURROW_OK;
+  if (to_stdout(convert) && convert->json)
+    return fail(err, FURROW_E_ARGUMENT, "--json has no place when the index goes to standard output");
+  if (!to_stdout(convert)) status = sink_check_path(convert->destination, convert->force, err);
+  if (status != FURROW_OK) return status;
+  if (!to_stdout(convert)) interrupt_catch();
+  index_source_params(&convert->source, &params);
+  params.lists_optional = !convert->inline_lists;
+  status = furrow_index_load(&index, convert->path, &params, err);
+  if (status == FURROW_OK) status = save(index, convert, out, err);
+  furrow_index_free(index);
+  return status;
+}
+
+const command index_convert_command = {
+    .name = "convert",
+    .summary = "read an index and write it, as it is or with its lists inside",
+    .example = "furrow index convert old.index new.index\n"
+               "furrow index convert ondisk.index whole.index --inline-lists",
+    .about =
+        "Without options the file is the same, byte for byte, but legacy kinds (IvPQ, IvFL ...) become those of "
+        "today (IwPQ, IwFl ...), and bytes behind the index are left out. Lists in a data file stay there, and the "
+        "index keeps the name it has for it. The file appears when it is complete.",
+    .operands = convert_operands,
+    .groups = convert_groups,
+    .size = sizeof(convert_values),
+    .run = convert_run,
+};
