@@ -255,6 +255,169 @@ FURROW_API furrow_status furrow_index_verify(const char *path, const furrow_inde
                                              void (*found)(void *user, const furrow_index_finding *finding), void *user,
                                              furrow_error *err) FURROW_MUST_USE;
 
+/* ---- Building ------------------------------------------------------------------------------------------- */
+
+/* What an index is to be. */
+typedef struct furrow_index_spec {
+  int32_t d;             /* must be set */
+  furrow_metric metric;  /* L2; or IP */
+  uint64_t nlist;        /* must be set */
+  uint64_t m;            /* sub-quantizers; 0: IVF_FLAT, vectors as they are */
+  unsigned nbits;        /* 8; 1 … 16 */
+  bool by_residual;      /* true */
+  uint64_t hnsw_m;       /* 0: the coarse quantizer is flat; > 0: an HNSW graph with so many links */
+  bool opq;              /* a rotation is trained before the rest */
+  int32_t opq_d;         /* 0: d; else what the rotation reduces to */
+  bool normalize;        /* vectors are made unit length first (a transform) */
+  uint64_t refine_m;     /* > 0: IVF_PQR with so many sub-quantizers of refine_nbits; L2 only */
+  unsigned refine_nbits; /* 8 */
+  bool refine_flat;      /* REFINE: the vectors themselves are kept, too, and decide */
+  float k_factor;        /* 0: 4 for refine_m, 1 for refine_flat as Faiss */
+  bool id_map;           /* ids of one's own where the index needs 0 … n-1 inside: REFINE, IVF_PQR */
+} furrow_index_spec;
+
+FURROW_API void furrow_index_spec_init(furrow_index_spec *spec);
+/* An empty, untrained index. E_ARGUMENT names the field that is wrong. */
+FURROW_API furrow_status furrow_index_create(furrow_index **index, const furrow_index_spec *spec,
+                                             furrow_error *err) FURROW_MUST_USE;
+
+/* Called now and then: what is being done ("coarse", "pq", "add" …), how far of how much; a status that is not OK ends
+ * the job with it. One thread at a time. */
+typedef furrow_status (*furrow_index_progress)(void *user, const char *step, uint64_t done, uint64_t total,
+                                               furrow_error *err);
+
+typedef struct furrow_train_params {
+  uint64_t seed;            /* 1234: the same seed gives the same bytes, whatever the number of threads */
+  unsigned coarse_rounds;   /* 10 */
+  unsigned pq_rounds;       /* 25 */
+  uint64_t sample_per_list; /* 256: vectors that k-means looks at, for each centroid */
+  unsigned threads;         /* 0: as many as there are processors */
+  furrow_index_progress progress;
+  void *user;
+} furrow_train_params;
+
+FURROW_API void furrow_train_params_init(furrow_train_params *params);
+/* Trains on n vectors (n * d floats). E_ARGUMENT: too few, or trained already; E_RANGE: a NaN or infinity, with its
+ * row. params NULL: the defaults. */
+FURROW_API furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n,
+                                            const furrow_train_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Vectors that training would look at: giving more changes nothing but the time. A sample of that size, drawn from a
+ * stream with furrow_sample_*, trains as well. */
+FURROW_API uint64_t furrow_index_train_size(const furrow_index *index, const furrow_train_params *params);
+
+typedef struct furrow_add_params {
+  const int64_t *ids; /* NULL: ntotal, ntotal + 1, … */
+  bool skip_nan;      /* false: E_RANGE names the row; true: such vectors are passed over and counted */
+  unsigned threads;   /* 0: as many as there are processors */
+} furrow_add_params;
+
+FURROW_API void furrow_add_params_init(furrow_add_params *params);
+/* Adds n vectors; all or, after a failure, none. *skipped (may be NULL): passed over. The result does not depend on
+ * threads, nor on how many vectors come in one call. */
+FURROW_API furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
+                                          const furrow_add_params *params, uint64_t *skipped,
+                                          furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Choosing ids --------------------------------------------------------------------------------------- */
+
+typedef enum furrow_filter_kind {
+  FURROW_FILTER_RANGE,   /* first <= id < end */
+  FURROW_FILTER_SORTED,  /* id is in a sorted array */
+  FURROW_FILTER_BITMAP,  /* bit id of a bitmap (bit id % 8 of byte id / 8); ids beyond it are not chosen */
+  FURROW_FILTER_CALLBACK /* keep(user, id); from several threads */
+} furrow_filter_kind;
+
+typedef struct furrow_id_filter {
+  furrow_filter_kind kind;
+  bool invert; /* what it would choose is left out */
+  int64_t first, end;
+  const int64_t *sorted;
+  size_t sorted_count;
+  const uint8_t *bitmap;
+  size_t bitmap_bytes;
+  bool (*keep)(void *user, int64_t id);
+  void *user;
+} furrow_id_filter;
+
+FURROW_API bool furrow_id_filter_keeps(const furrow_id_filter *filter, int64_t id);
+
+/* ---- Searching ------------------------------------------------------------------------------------------ */
+
+/* An index made ready for searching: codes in blocks for the processor's instructions, a number for each vector. It
+ * borrows the index, which must not change or go meanwhile. Searches take a const searcher and may run at once. */
+typedef struct furrow_searcher furrow_searcher;
+
+typedef struct furrow_searcher_params {
+  unsigned threads; /* of making it ready; 0: as many as there are processors */
+} furrow_searcher_params;
+
+FURROW_API void furrow_searcher_params_init(furrow_searcher_params *params);
+/* E_STATE: not trained, or the contents of its lists are missing; E_UNSUPPORTED: a kind that is not searched. */
+FURROW_API furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_index *index,
+                                                const furrow_searcher_params *params,
+                                                furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_searcher_free(furrow_searcher *searcher);
+/* Bytes that it takes beside the index. */
+FURROW_API uint64_t furrow_searcher_memory(const furrow_searcher *searcher);
+
+typedef struct furrow_search_params {
+  uint64_t nprobe;                /* 0: what the index stores */
+  uint64_t max_codes;             /* 0: no limit; else a query looks at so many codes at most */
+  float k_factor;                 /* 0: what the index stores; refining kinds */
+  int32_t ef_search;              /* 0: what the index stores; HNSW */
+  const furrow_id_filter *filter; /* NULL: all. The result is that of filtering afterwards, with k results found */
+  unsigned threads;               /* 0: as many as there are processors, but one for little work */
+} furrow_search_params;
+
+FURROW_API void furrow_search_params_init(furrow_search_params *params);
+/* The k best of each of n queries: n * k distances and ids, best first. Equal distances: by ascending id (IP:
+ * descending). Where there are fewer than k, id -1 and FLT_MAX (IP: -FLT_MAX). E_RANGE: a NaN in a query, with its row.
+ * k > 0. params NULL: the defaults. */
+FURROW_API furrow_status furrow_search(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
+                                       const furrow_search_params *params, float *distances, int64_t *ids,
+                                       furrow_error *err) FURROW_MUST_USE;
+
+/* Everything nearer than a radius (L2: distance < radius; IP: > radius): results of query i are at
+ * starts[i] … starts[i+1]-1, sorted by id. */
+typedef struct furrow_range_result {
+  size_t n;
+  uint64_t *starts; /* n + 1 */
+  int64_t *ids;
+  float *distances;
+} furrow_range_result;
+
+FURROW_API furrow_status furrow_search_range(const furrow_searcher *searcher, const float *queries, size_t n,
+                                             float radius, const furrow_search_params *params,
+                                             furrow_range_result **result, furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_range_result_free(furrow_range_result *result);
+
+/* ---- Changing an index ---------------------------------------------------------------------------------- */
+
+/* The vector that is stored for an id, decoded: d floats. E_NOT_FOUND: no such id. Uses the direct map if there is
+ * one, else looks through all lists. */
+FURROW_API furrow_status furrow_index_reconstruct(const furrow_index *index, int64_t id, float *vector,
+                                                  furrow_error *err) FURROW_MUST_USE;
+/* Removes what the filter keeps; *removed (may be NULL): how many. Order as Faiss leaves it: the last of a list takes
+ * the place. */
+FURROW_API furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *filter, uint64_t *removed,
+                                             furrow_error *err) FURROW_MUST_USE;
+/* Gives ids that are there new vectors. E_NOT_FOUND names the first id that is not there; then nothing changed. */
+FURROW_API furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const float *vectors, size_t n,
+                                             furrow_error *err) FURROW_MUST_USE;
+/* Appends the vectors of `other` (not changed), ids increased by id_shift. E_ARGUMENT names what does not agree:
+ * dimension, metric, lists, centroids, quantizer. */
+FURROW_API furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift,
+                                            furrow_error *err) FURROW_MUST_USE;
+/* Merges files without loading their lists: `count` inputs become one file, list after list. */
+FURROW_API furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
+                                                  const char *target, bool keep_existing,
+                                                  furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map type,
+                                                     furrow_error *err) FURROW_MUST_USE;
+/* What a file stores as its default. */
+FURROW_API furrow_status furrow_index_set_nprobe(furrow_index *index, uint64_t nprobe,
+                                                 furrow_error *err) FURROW_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

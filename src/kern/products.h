@@ -1,0 +1,46 @@
+/* kern/products.h: inner products of vectors with many others, packed for the processor.
+ *
+ * The score of packed vector j for x is <x, y_j> - bias_j. With bias_j = |y_j|^2 / 2 the largest score belongs to the
+ * nearest vector: |x - y_j|^2 = |x|^2 - 2 score. With bias 0 it is the largest inner product. */
+#ifndef FW_KERN_PRODUCTS_H
+#define FW_KERN_PRODUCTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+#include "furrow/status.h"
+
+#define FW_LANES 16 /* vectors of a block */
+
+typedef struct fw_packed {
+  size_t n, d, blocks; /* blocks = ceil(n / FW_LANES) */
+  float *values;       /* [blocks][d][FW_LANES], aligned to 64 bytes; what is beyond n is 0 */
+  float *bias;         /* [blocks * FW_LANES]; beyond n: infinity, so that it never wins */
+} fw_packed;
+
+/* Packs n vectors of d floats, each `stride` floats behind the one before. l2: bias is half of the square norm. */
+furrow_status fw_packed_create(fw_packed *packed, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
+                               furrow_error *err) __attribute__((warn_unused_result));
+void fw_packed_clear(fw_packed *packed);
+
+typedef struct fw_products {
+  fw_isa isa;
+  /* For each of nx vectors (x + i * stride): the packed vector with the largest score, the first among equals, and that
+   * score. A NaN score never wins; best[i] is UINT32_MAX when all are NaN. */
+  void (*nearest)(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best, float *score);
+  /* All scores: out[i * out_stride + j], j < blocks * FW_LANES (those beyond n are -infinity). */
+  void (*scores)(const fw_packed *packed, const float *x, size_t nx, size_t stride, float *out, size_t out_stride);
+} fw_products;
+
+/* The table of the level that fw_isa_choose names, and that of one level, for tests. */
+const fw_products *fw_products_table(void);
+fw_products fw_products_at(fw_isa isa);
+/* Each overwrites the slots that it does better (products_<isa>.c). */
+void fw_products_fill_generic(fw_products *products);
+void fw_products_fill_avx2(fw_products *products);
+void fw_products_fill_avx512(fw_products *products);
+void fw_products_fill_neon(fw_products *products);
+
+#endif
