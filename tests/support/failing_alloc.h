@@ -1,4 +1,5 @@
-/* tests/support/failing_alloc.h: an allocator whose n-th call fails, and a count of what is allocated.
+/* tests/support/failing_alloc.h: an allocator whose n-th call fails, and a count of what is allocated, in pieces and
+ * bytes.
  *
  * For one file of a test program. It takes the place of the C library's functions, which sanitizers do too: there, and
  * where the C library is not glibc, FAILING_ALLOC is 0 and the tests that need it are skipped. */
@@ -6,6 +7,7 @@
 #define FAILING_ALLOC_H
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -24,7 +26,15 @@
 
 static atomic_long alloc_countdown = -1; /* calls until one fails; below 0: none will */
 static atomic_long alloc_live;           /* pieces that are allocated */
+static atomic_long alloc_bytes;          /* and their bytes */
+static atomic_long alloc_peak;           /* the most bytes since alloc_watch */
 static atomic_bool alloc_failed;
+
+/* From now on alloc_peak is the most that is allocated beyond what is now. */
+static inline void alloc_watch(void) {
+  atomic_store(&alloc_bytes, 0);
+  atomic_store(&alloc_peak, 0);
+}
 
 /* The n-th call from now on (the first is 1) fails, once; 0: none. */
 static inline void alloc_fail_at(long n) {
@@ -47,8 +57,15 @@ static bool alloc_fails_now(void) {
   return true;
 }
 
+static void alloc_add_bytes(long bytes) {
+  long now = atomic_fetch_add(&alloc_bytes, bytes) + bytes, peak = atomic_load(&alloc_peak);
+  while (now > peak && !atomic_compare_exchange_weak(&alloc_peak, &peak, now)) continue;
+}
+
 static void *alloc_counted(void *memory) {
-  if (memory) atomic_fetch_add(&alloc_live, 1);
+  if (!memory) return NULL;
+  atomic_fetch_add(&alloc_live, 1);
+  alloc_add_bytes((long)malloc_usable_size(memory));
   return memory;
 }
 
@@ -62,11 +79,18 @@ void *calloc(size_t count, size_t size) {
 
 void *realloc(void *memory, size_t size) {
   if (!memory) return malloc(size);
-  return alloc_fails_now() ? NULL : __libc_realloc(memory, size);
+  if (alloc_fails_now()) return NULL;
+  long before = (long)malloc_usable_size(memory);
+  void *moved = __libc_realloc(memory, size);
+  if (moved) alloc_add_bytes((long)malloc_usable_size(moved) - before);
+  return moved;
 }
 
 void free(void *memory) {
-  if (memory) atomic_fetch_sub(&alloc_live, 1);
+  if (memory) {
+    atomic_fetch_sub(&alloc_live, 1);
+    alloc_add_bytes(-(long)malloc_usable_size(memory));
+  }
   __libc_free(memory);
 }
 

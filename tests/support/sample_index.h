@@ -234,7 +234,8 @@ static inline void sample_no_lists(index_file *f) {
   put_fourcc(f, "il00");
 }
 static inline void sample_map_array(index_file *f) {
-  static const int64_t places[7] = {0, 1, (int64_t)2 << 32, ((int64_t)2 << 32) + 1, ((int64_t)2 << 32) + 2, (int64_t)3 << 32, -1};
+  static const int64_t places[7] = {
+      0, 1, (int64_t)2 << 32, ((int64_t)2 << 32) + 1, ((int64_t)2 << 32) + 2, (int64_t)3 << 32, -1};
   put_ivf(f, "IwPQ", 7);
   put_byte(f, 1);
   put_long(f, 7);
@@ -518,7 +519,7 @@ static inline void pca_of_today(index_file *f) {
 static const struct {
   const char *name;
   void (*make)(index_file *f), (*today)(index_file *f);
-} legacies[] = {{"IvPQ", legacy_IvPQ, put_ivfpq},    {"IvQR", legacy_IvQR, sample_ivfpqr},
+} legacies[] = {{"IvPQ", legacy_IvPQ, put_ivfpq},      {"IvQR", legacy_IvQR, sample_ivfpqr},
                 {"IvFl", legacy_IvFl, sample_ivfflat}, {"IvFL", legacy_IvFL, sample_ivfflat},
                 {"IvSQ", legacy_IvSQ, sq_by_residual}, {"IwSQ", legacy_IwSQ, sq_by_residual},
                 {"PCAm", legacy_PCAm, pca_of_today},   {"PcAm", legacy_PcAm, pca_of_today}};
