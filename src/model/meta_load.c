@@ -118,10 +118,16 @@ static furrow_status read_file(meta_file *file, const char *folder, const char *
   return status;
 }
 
+/* Reads `file`, which has its path, and the metadata in it. */
+static furrow_status load_path(fw_meta_owner **owner, meta_file *file, furrow_error *err) {
+  furrow_status status = read_bytes(file, err);
+  return status == FURROW_OK ? read_owner(owner, file->bytes, file->size, file->path, err) : status;
+}
+
 static furrow_status load_file(fw_meta_owner **owner, const char *folder, const char *name, furrow_error *err) {
   meta_file file = {0};
-  furrow_status status = read_file(&file, folder, name, err);
-  if (status == FURROW_OK) status = read_owner(owner, file.bytes, file.size, file.path, err);
+  furrow_status status = join(&file.path, folder, name, err);
+  if (status == FURROW_OK) status = load_path(owner, &file, err);
   clear_file(&file);
   return status;
 }
@@ -146,31 +152,32 @@ static furrow_status load_either(fw_meta_owner **owner, const char *folder, furr
 
 /* ---- What servers wrote ---- */
 
+/* psmeta.<server> files, by name. */
 typedef struct server_files {
-  char **names; /* psmeta.<server> */
-  fw_meta_owner **owners;
+  char **paths;
+  fw_meta_owner **owners; /* NULL as long as nothing was read */
   size_t count, capacity;
 } server_files;
 
 static void clear_servers(server_files *servers) {
   for (size_t i = 0; i < servers->count; i++) {
-    fw_free(servers->names[i]);
+    fw_free(servers->paths[i]);
     if (servers->owners && servers->owners[i]) furrow_matrix_meta_free(&servers->owners[i]->meta);
   }
-  fw_free(servers->names);
+  fw_free(servers->paths);
   fw_free(servers->owners);
 }
 
-static furrow_status add_server(server_files *servers, const char *name, furrow_error *err) {
-  void *memory = servers->names;
-  furrow_status status = fw_grow(&memory, &servers->capacity, servers->count + 1, sizeof *servers->names, err);
-  servers->names = memory;
-  if (status == FURROW_OK) status = fw_strndup(&servers->names[servers->count], name, strlen(name), err);
+static furrow_status add_server(server_files *servers, const char *folder, const char *name, furrow_error *err) {
+  void *memory = servers->paths;
+  furrow_status status = fw_grow(&memory, &servers->capacity, servers->count + 1, sizeof *servers->paths, err);
+  servers->paths = memory;
+  if (status == FURROW_OK) status = join(&servers->paths[servers->count], folder, name, err);
   if (status == FURROW_OK) servers->count++;
   return status;
 }
 
-static int compare_names(const void *a, const void *b) {
+static int compare_paths(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
@@ -185,24 +192,33 @@ static furrow_status find_servers(server_files *servers, const char *folder, fur
   }
   furrow_status status = FURROW_OK;
   for (struct dirent *entry; status == FURROW_OK && (entry = readdir(handle)) != NULL;)
-    if (strncmp(entry->d_name, "psmeta.", 7) == 0 && entry->d_name[7]) status = add_server(servers, entry->d_name, err);
+    if (strncmp(entry->d_name, "psmeta.", 7) == 0 && entry->d_name[7])
+      status = add_server(servers, folder, entry->d_name, err);
   closedir(handle);
-  if (servers->count) qsort(servers->names, servers->count, sizeof *servers->names, compare_names);
+  if (servers->count) qsort(servers->paths, servers->count, sizeof *servers->paths, compare_paths);
+  return status;
+}
+
+static furrow_status read_servers(server_files *servers, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, servers->count, sizeof *servers->owners, err);
+  servers->owners = memory;
+  for (size_t i = 0; i < servers->count && status == FURROW_OK; i++) {
+    meta_file file = {.path = servers->paths[i]};
+    status = load_path(&servers->owners[i], &file, err);
+    fw_free(file.bytes);
+  }
   return status;
 }
 
 static furrow_status load_servers(fw_meta_owner **owner, const char *folder, furrow_error *err) {
   server_files servers = {0};
-  void *memory = NULL;
   furrow_status status = find_servers(&servers, folder, err);
   if (status == FURROW_OK && servers.count == 0)
     status = fail_at(err, FURROW_E_NOT_FOUND, folder, "the folder has no metadata: neither _meta nor meta nor psmeta");
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, servers.count, sizeof *servers.owners, err);
-  servers.owners = memory;
-  for (size_t i = 0; i < servers.count && status == FURROW_OK; i++)
-    status = load_file(&servers.owners[i], folder, servers.names[i], err);
+  if (status == FURROW_OK) status = read_servers(&servers, err);
   if (status == FURROW_OK)
-    status = fw_meta_merge(owner, servers.owners, (const char *const *)servers.names, servers.count, err);
+    status = fw_meta_merge(owner, servers.owners, (const char *const *)servers.paths, servers.count, err);
   clear_servers(&servers);
   return status;
 }

@@ -22,8 +22,8 @@
 #define FAILING_ALLOC 1
 #endif
 
-static atomic_long alloc_countdown = -1; /* calls until one fails; below 0: none will */
-static atomic_long alloc_live;           /* pieces that are allocated */
+static atomic_long alloc_countdown = -1;               /* calls until one fails; below 0: none will */
+static atomic_long alloc_live __attribute__((unused)); /* pieces that are allocated */
 static atomic_bool alloc_failed;
 
 /* The n-th call from now on (the first is 1) fails, once; 0: none. */
