@@ -6,9 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/dir_names.h"
+#include "io/stream.h"
 #include "model/verify.h"
 
 /* A partition in its file. */
@@ -164,6 +166,27 @@ static furrow_status check_unused(fw_verification *v, const piece *pieces, size_
   return status;
 }
 
+/* ---- The metadata file ---- */
+
+/* Readers stop where its length says that the JSON ends. */
+static furrow_status check_meta_end(fw_verification *v, furrow_error *err) {
+  unsigned char head[4];
+  size_t got = 0;
+  struct stat info;
+  int fd;
+  if (v->meta->origin != FURROW_META_JSON) return FURROW_OK;
+  furrow_status status = fw_file_open(&fd, v->meta_path, err);
+  if (status != FURROW_OK) return status;
+  status = fw_file_read_at(fd, v->meta_path, head, sizeof head, 0, &got, err);
+  const uint64_t size = fstat(fd, &info) == 0 ? (uint64_t)info.st_size : 0;
+  fw_file_close(fd);
+  if (status != FURROW_OK || got < sizeof head) return status;
+  const uint64_t end = 4 + (uint64_t)fw_get_be32(head);
+  if (size <= end) return FURROW_OK;
+  return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, v->meta_path, end, err,
+                         "%" PRIu64 " bytes behind the JSON are read by nobody", size - end);
+}
+
 /* ---- All files ---- */
 
 furrow_status fw_verify_files(fw_verification *v, furrow_error *err) {
@@ -182,6 +205,7 @@ furrow_status fw_verify_files(fw_verification *v, furrow_error *err) {
     status = check_file(v, pieces + first, end - first, err);
   }
   if (status == FURROW_OK) status = check_unused(v, pieces, n, err);
+  if (status == FURROW_OK) status = check_meta_end(v, err);
   fw_free(pieces);
   return status;
 }
