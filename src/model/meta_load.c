@@ -1,14 +1,11 @@
 /* model/meta_load.c: metadata of a matrix folder: which file it is, and of which kind. */
-#include <dirent.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buffer.h"
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/dir_names.h"
 #include "io/scheme.h"
 #include "io/stream.h"
 #include "model/meta.h"
@@ -78,17 +75,6 @@ static void clear_file(meta_file *file) {
   *file = (meta_file){0};
 }
 
-static furrow_status join(char **path, const char *folder, const char *name, furrow_error *err) {
-  fw_buffer buffer = {0};
-  const size_t length = strlen(folder);
-  fw_buffer_text(&buffer, folder);
-  if (length > 0 && folder[length - 1] != '/') fw_buffer_byte(&buffer, '/');
-  fw_buffer_text(&buffer, name);
-  furrow_status status = fw_buffer_take(&buffer, path, NULL, err);
-  fw_buffer_clear(&buffer);
-  return status;
-}
-
 static furrow_status read_bytes(meta_file *file, furrow_error *err) {
   struct stat info = {0};
   void *memory = NULL;
@@ -109,7 +95,7 @@ static furrow_status read_bytes(meta_file *file, furrow_error *err) {
 /* E_NOT_FOUND: there is none. */
 static furrow_status read_file(meta_file *file, const char *folder, const char *name, furrow_error *err) {
   meta_file made = {0};
-  furrow_status status = join(&made.path, folder, name, err);
+  furrow_status status = fw_path_join(&made.path, folder, name, err);
   if (status == FURROW_OK) status = read_bytes(&made, err);
   if (status == FURROW_OK)
     *file = made;
@@ -118,16 +104,10 @@ static furrow_status read_file(meta_file *file, const char *folder, const char *
   return status;
 }
 
-/* Reads `file`, which has its path, and the metadata in it. */
-static furrow_status load_path(fw_meta_owner **owner, meta_file *file, furrow_error *err) {
-  furrow_status status = read_bytes(file, err);
-  return status == FURROW_OK ? read_owner(owner, file->bytes, file->size, file->path, err) : status;
-}
-
 static furrow_status load_file(fw_meta_owner **owner, const char *folder, const char *name, furrow_error *err) {
   meta_file file = {0};
-  furrow_status status = join(&file.path, folder, name, err);
-  if (status == FURROW_OK) status = load_path(owner, &file, err);
+  furrow_status status = read_file(&file, folder, name, err);
+  if (status == FURROW_OK) status = read_owner(owner, file.bytes, file.size, file.path, err);
   clear_file(&file);
   return status;
 }
@@ -154,58 +134,37 @@ static furrow_status load_either(fw_meta_owner **owner, const char *folder, furr
 
 /* psmeta.<server> files, by name. */
 typedef struct server_files {
+  fw_dir_names list;
   char **paths;
-  fw_meta_owner **owners; /* NULL as long as nothing was read */
-  size_t count, capacity;
+  fw_meta_owner **owners;
 } server_files;
 
+static bool is_server_file(void *user, const char *name) {
+  (void)user;
+  return strncmp(name, "psmeta.", 7) == 0 && name[7];
+}
+
 static void clear_servers(server_files *servers) {
-  for (size_t i = 0; i < servers->count; i++) {
-    fw_free(servers->paths[i]);
+  for (size_t i = 0; i < servers->list.count; i++) {
+    if (servers->paths) fw_free(servers->paths[i]);
     if (servers->owners && servers->owners[i]) furrow_matrix_meta_free(&servers->owners[i]->meta);
   }
   fw_free(servers->paths);
   fw_free(servers->owners);
+  fw_dir_names_clear(&servers->list);
 }
 
-static furrow_status add_server(server_files *servers, const char *folder, const char *name, furrow_error *err) {
-  void *memory = servers->paths;
-  furrow_status status = fw_grow(&memory, &servers->capacity, servers->count + 1, sizeof *servers->paths, err);
-  servers->paths = memory;
-  if (status == FURROW_OK) status = join(&servers->paths[servers->count], folder, name, err);
-  if (status == FURROW_OK) servers->count++;
-  return status;
-}
-
-static int compare_paths(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static furrow_status find_servers(server_files *servers, const char *folder, furrow_error *err) {
-  DIR *handle = opendir(folder);
-  if (!handle && (errno == ENOENT || errno == ENOTDIR))
-    return fail_at(err, FURROW_E_NOT_FOUND, folder, "there is no such folder");
-  if (!handle) {
-    fw_fail_errno(err, FURROW_E_IO, errno, "cannot list the folder");
-    fw_error_set_file(err, folder);
-    return FURROW_E_IO;
-  }
-  furrow_status status = FURROW_OK;
-  for (struct dirent *entry; status == FURROW_OK && (entry = readdir(handle)) != NULL;)
-    if (strncmp(entry->d_name, "psmeta.", 7) == 0 && entry->d_name[7])
-      status = add_server(servers, folder, entry->d_name, err);
-  closedir(handle);
-  if (servers->count) qsort(servers->paths, servers->count, sizeof *servers->paths, compare_paths);
-  return status;
-}
-
-static furrow_status read_servers(server_files *servers, furrow_error *err) {
-  void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, servers->count, sizeof *servers->owners, err);
-  servers->owners = memory;
-  for (size_t i = 0; i < servers->count && status == FURROW_OK; i++) {
-    meta_file file = {.path = servers->paths[i]};
-    status = load_path(&servers->owners[i], &file, err);
+static furrow_status read_servers(server_files *servers, const char *folder, furrow_error *err) {
+  void *paths = NULL, *owners = NULL;
+  furrow_status status = fw_alloc_zero(&paths, servers->list.count, sizeof *servers->paths, err);
+  servers->paths = paths;
+  if (status == FURROW_OK) status = fw_alloc_zero(&owners, servers->list.count, sizeof *servers->owners, err);
+  servers->owners = owners;
+  for (size_t i = 0; i < servers->list.count && status == FURROW_OK; i++) {
+    meta_file file = {0};
+    status = read_file(&file, folder, servers->list.names[i], err);
+    if (status == FURROW_OK) status = read_owner(&servers->owners[i], file.bytes, file.size, file.path, err);
+    servers->paths[i] = file.path;
     fw_free(file.bytes);
   }
   return status;
@@ -213,12 +172,13 @@ static furrow_status read_servers(server_files *servers, furrow_error *err) {
 
 static furrow_status load_servers(fw_meta_owner **owner, const char *folder, furrow_error *err) {
   server_files servers = {0};
-  furrow_status status = find_servers(&servers, folder, err);
-  if (status == FURROW_OK && servers.count == 0)
+  furrow_status status = fw_dir_names_read(&servers.list, folder, is_server_file, NULL, err);
+  const size_t count = servers.list.count;
+  if (status == FURROW_OK && count == 0)
     status = fail_at(err, FURROW_E_NOT_FOUND, folder, "the folder has no metadata: neither _meta nor meta nor psmeta");
-  if (status == FURROW_OK) status = read_servers(&servers, err);
+  if (status == FURROW_OK) status = read_servers(&servers, folder, err);
   if (status == FURROW_OK)
-    status = fw_meta_merge(owner, servers.owners, (const char *const *)servers.paths, servers.count, err);
+    status = fw_meta_merge(owner, servers.owners, (const char *const *)servers.paths, count, err);
   clear_servers(&servers);
   return status;
 }

@@ -439,7 +439,7 @@ static void folders(void **state) {
   (void)state;
   char address[TEST_PATH + 16];
   expect_load("nowhere", NULL, FURROW_E_NOT_FOUND, 0);
-  assert_string_equal(err.message, "there is no such folder");
+  assert_string_equal(err.message, "no such directory");
   expect_load("", NULL, FURROW_E_ARGUMENT, 0);
   expect_load(".", NULL, FURROW_E_NOT_FOUND, 0);
   assert_non_null(strstr(err.message, "has no metadata"));
