@@ -6,6 +6,7 @@
  *   visit    every element, in panels                      load     into memory
  *   save     from memory to --target, as it was            convert  to --target in format --to
  *   export   to --target, fbin                             verify   everything
+ *   statistics                                             mean, deviation …
  *   strtod   (a peer) files read whole, every number of them by strtol and strtof
  *   bytes    (a peer) files read in pieces, words added up: no program that looks at all bytes is faster
  *
@@ -239,6 +240,10 @@ static found run_job(const bench_job *job, const furrow_matrix_source *source, c
     f = export_fbin(job);
   } else if (strcmp(job->job, "verify") == 0) {
     check(furrow_matrix_verify(job->folder, NULL, job->threads, NULL, NULL, &last));
+  } else if (strcmp(job->job, "statistics") == 0) {
+    furrow_matrix_stats stats;
+    check(furrow_matrix_statistics(source, job->threads, NULL, NULL, &stats, &last));
+    f.elements = stats.elements;
   } else {
     f = peer(job, source);
   }

@@ -26,7 +26,7 @@ KINDS = {
     "weights_bin": ("ColIdValueBinaryRowFormat", "RowIdColIdValueBinaryRowFormat"),
     "values_bin": ("ValueBinaryRowFormat", "ColIdValueTextRowFormat"),
 }
-JOBS = ["visit", "load", "save", "convert", "export", "verify"]
+JOBS = ["visit", "load", "save", "convert", "export", "verify", "statistics"]
 PART = 4_000_000  # bytes that np.loadtxt is given; it is slow, and rates do not depend on the size
 
 NUMPY = r"""

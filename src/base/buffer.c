@@ -11,6 +11,7 @@
 static bool make_room(fw_buffer *buffer, size_t size) {
   size_t wanted;
   if (buffer->missing) return false;
+  if (size < buffer->capacity - buffer->size) return true;
   if (!fw_size_add(buffer->size, size, &wanted) || !fw_size_add(wanted, 1, &wanted)) wanted = SIZE_MAX;
   void *memory = buffer->bytes;
   if (wanted < SIZE_MAX && fw_grow(&memory, &buffer->capacity, wanted, 1, NULL) == FURROW_OK) {

@@ -119,6 +119,11 @@ static void skip_blanks(fw_json *json) {
     json->at++;
 }
 
+uint64_t fw_json_next_offset(fw_json *json) {
+  skip_blanks(json);
+  return json->base + (uint64_t)(json->at - json->text);
+}
+
 static bool take(fw_json *json, char c) {
   skip_blanks(json);
   if (json->at >= json->end || *json->at != c) return false;

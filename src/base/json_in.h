@@ -86,8 +86,9 @@ furrow_status fw_json_skip(fw_json *json, fw_json_text *raw, furrow_error *err) 
 /* Nothing but white space follows. */
 furrow_status fw_json_end(fw_json *json, furrow_error *err) __attribute__((warn_unused_result));
 
-/* Bytes from the start of the file to the value that was read last. */
+/* Bytes from the start of the file to the value that was read last, and to the one that comes next. */
 uint64_t fw_json_offset(const fw_json *json);
+uint64_t fw_json_next_offset(fw_json *json);
 /* E_FORMAT at a byte of the file: the path of the value that is being read (with /member, unless NULL) and the
  * message, which goes on from there: "is negative". */
 furrow_status fw_json_fail(const fw_json *json, uint64_t offset, const char *member, furrow_error *err,

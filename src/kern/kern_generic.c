@@ -32,8 +32,8 @@ static void pick_tokens(const uint32_t *places, size_t n, size_t lists, const ui
     for (size_t w = 0; w < fw_bit_words(n); w++) {
       const uint64_t inside = n - 64 * w >= 64 ? ~0ull : ~0ull >> (64 - (n - 64 * w));
       for (uint64_t left = bits[k][w] & inside; left; left &= left - 1) {
-        const size_t i = 64 * w + (size_t)__builtin_ctzll(left);
-        *out++ = fw_token_make(places[i], places[i] - places[i - 1] - 1);
+        const uint32_t *end = places + 64 * w + (size_t)__builtin_ctzll(left);
+        *out++ = fw_token_make(end[0], end[0] - end[-1] - 1);
       }
     }
   }

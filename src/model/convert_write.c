@@ -116,16 +116,17 @@ static furrow_status pass_part(transfer *t, furrow_partition_reader *reader, fw_
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* Columns that were written for want of a row's own element do not change what Angel counted. */
+/* From column format to column format: zeros that were written for want of a row's own element do not become elements
+ * in what Angel counts. */
 static void keep_counts(transfer *t, size_t part) {
-  const furrow_partition_meta *old = &furrow_matrix_source_meta(t->source)->parts[t->source_part[part]];
+  if (!t->plan->same_grid || !by_column(t->plan->format) || !by_column(furrow_matrix_source_format(t->source))) return;
+  const fw_source_part *old = &t->source->parts[t->source_part[part]];
   furrow_partition_meta *now = &t->writer->meta->parts[part];
-  const fw_source_part *sorted = &t->source->parts[t->source_part[part]];
-  if (!by_column(t->plan->format)) return;
+  if (now->save_col_num != old->meta->save_col_num) return;
   for (size_t r = 0; r < now->row_count; r++) {
-    const size_t place = fw_source_part_row(sorted, now->rows[r].row_id);
-    if (place < old->row_count && old->rows[sorted->by_id[place]].element_num >= 0)
-      now->rows[r].element_num = old->rows[sorted->by_id[place]].element_num;
+    const size_t place = fw_source_part_row(old, now->rows[r].row_id);
+    if (place < old->meta->row_count && old->meta->rows[old->by_id[place]].element_num >= 0)
+      now->rows[r].element_num = old->meta->rows[old->by_id[place]].element_num;
   }
 }
 
@@ -333,6 +334,7 @@ static furrow_status load_rest(transfer *t, furrow_error *err) {
     status = load_batch(t, &b, limit, &matrix, err);
     if (status == FURROW_OK) status = fw_matrix_writer_put_parts(t->writer, matrix, b.first, b.end, err);
     furrow_matrix_free(matrix);
+    for (size_t i = b.first; i < b.end && status == FURROW_OK; i++) keep_counts(t, i);
     if (status == FURROW_OK) status = fw_convert_tell(t->convert, batch_bytes(t, &b), err);
     b.first = b.end;
   }

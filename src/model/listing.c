@@ -1,20 +1,19 @@
 /* model/listing.c: what is in a model directory. */
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/arena.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "furrow/model.h"
+#include "io/dir_names.h"
 #include "io/scheme.h"
 
-/* A listing and all its texts in one arena. */
 typedef struct listing_store {
-  furrow_model_listing listing;
-  fw_arena arena;
+  furrow_model_listing listing; /* a matrix entry owns its folder; names are of `names` or single_name */
+  char *path, *single_name;
+  fw_dir_names names;
   size_t matrix_capacity, file_capacity;
 } listing_store;
 
@@ -25,92 +24,50 @@ static furrow_status fail_at(furrow_error *err, furrow_status status, const char
 }
 
 static furrow_status fail_errno_at(furrow_error *err, const char *path, int errnum, const char *message) {
-  fw_fail_errno(err, FURROW_E_IO, errnum, "%s", message);
+  const furrow_status status = errnum == ENOMEM ? FURROW_E_MEMORY : FURROW_E_IO;
+  fw_fail_errno(err, status, errnum, "%s", message);
   fw_error_set_file(err, path);
-  return FURROW_E_IO;
-}
-
-/* ---- Names and paths ---- */
-
-/* Length of a path without the slashes at its end; "/" keeps its own. */
-static size_t trimmed_length(const char *path) {
-  size_t n = strlen(path);
-  while (n > 1 && path[n - 1] == '/') n--;
-  return n;
-}
-
-/* folder/name, or the folder alone for an empty name; without slashes at the folder's end */
-static furrow_status join(listing_store *store, const char *folder, const char *name, char **path, furrow_error *err) {
-  size_t a = trimmed_length(folder), b = strlen(name);
-  bool slash = a > 0 && b > 0 && folder[a - 1] != '/';
-  void *memory;
-  furrow_status status = fw_arena_take(&store->arena, &memory, a + slash + b + 1, 1, err);
-  if (status != FURROW_OK) return status;
-  char *text = memory;
-  memcpy(text, folder, a);
-  if (slash) text[a] = '/';
-  memcpy(text + a + slash, name, b + 1);
-  *path = text;
-  return FURROW_OK;
-}
-
-static bool is_left_out(const char *name) {
-  return name[0] == '.' || strncmp(name, "_tmp.", 5) == 0;
+  return status;
 }
 
 /* ---- Matrix folders ---- */
 
-/* true for psmeta.<server>: the servers of a checkpoint write one each. */
-static bool is_server_meta(const char *name) {
+/* psmeta.<server>: the servers of a checkpoint write one each. */
+static bool is_server_meta(void *user, const char *name) {
+  (void)user;
   return strncmp(name, "psmeta.", 7) == 0 && name[7];
 }
 
-/* Reads the names of a directory until `take` ends it with FURROW_END; that is no failure. */
-static furrow_status for_each_name(const char *folder, furrow_status (*take)(void *, const char *, furrow_error *),
-                                   void *user, furrow_error *err) {
-  DIR *handle = opendir(folder);
-  if (!handle) return fail_errno_at(err, folder, errno, "cannot list the directory");
-  furrow_status status = FURROW_OK;
-  while (status == FURROW_OK) {
-    errno = 0;
-    struct dirent *entry = readdir(handle);
-    if (!entry && errno) status = fail_errno_at(err, folder, errno, "cannot read the directory");
-    if (!entry) break;
-    status = take(user, entry->d_name, err);
-  }
-  closedir(handle);
-  return status == FURROW_END ? FURROW_OK : status;
+static furrow_status has_server_meta(const char *folder, bool *found, furrow_error *err) {
+  fw_dir_names names = {0};
+  furrow_status status = fw_dir_names_read(&names, folder, is_server_meta, NULL, err);
+  *found = names.count > 0;
+  fw_dir_names_clear(&names);
+  return status;
 }
 
-static furrow_status look_for_server_meta(void *user, const char *name, furrow_error *err) {
-  (void)err;
-  bool *found = user;
-  *found = is_server_meta(name);
-  return *found ? FURROW_END : FURROW_OK;
-}
-
-static furrow_status has_file(listing_store *store, const char *folder, const char *name, bool *found,
-                              furrow_error *err) {
+static furrow_status has_file(const char *folder, const char *name, bool *found, furrow_error *err) {
   char *path;
-  furrow_status status = join(store, folder, name, &path, err);
+  furrow_status status = fw_path_join(&path, folder, name, err);
   if (status != FURROW_OK) return status;
   struct stat info;
   if (stat(path, &info) == 0)
     *found = S_ISREG(info.st_mode);
   else if (errno != ENOENT && errno != ENOTDIR)
-    return fail_errno_at(err, path, errno, "cannot look at the file");
-  return FURROW_OK;
+    status = fail_errno_at(err, path, errno, "cannot look at the file");
+  fw_free(path);
+  return status;
 }
 
 /* true: the folder has a metadata file. */
-static furrow_status is_matrix(listing_store *store, const char *folder, bool *found, furrow_error *err) {
+static furrow_status is_matrix(const char *folder, bool *found, furrow_error *err) {
   static const char *const names[] = {"_meta", "meta", "psmeta"};
   *found = false;
   for (size_t i = 0; i < sizeof names / sizeof names[0] && !*found; i++) {
-    furrow_status status = has_file(store, folder, names[i], found, err);
+    furrow_status status = has_file(folder, names[i], found, err);
     if (status != FURROW_OK) return status;
   }
-  return *found ? FURROW_OK : for_each_name(folder, look_for_server_meta, found, err);
+  return *found ? FURROW_OK : has_server_meta(folder, found, err);
 }
 
 /* ---- The listing ---- */
@@ -124,86 +81,86 @@ static furrow_status add_entry(furrow_model_entry **entries, size_t *count, size
   return status;
 }
 
-static furrow_status add_matrix(listing_store *store, const char *folder, const char *name, furrow_error *err) {
+/* Takes the folder, whatever happens. */
+static furrow_status add_matrix(listing_store *store, char *folder, const char *name, furrow_error *err) {
   furrow_model_listing *l = &store->listing;
-  return add_entry(&l->matrices, &l->matrix_count, &store->matrix_capacity, (furrow_model_entry){name, folder}, err);
+  furrow_status status =
+      add_entry(&l->matrices, &l->matrix_count, &store->matrix_capacity, (furrow_model_entry){name, folder}, err);
+  if (status != FURROW_OK) fw_free(folder);
+  return status;
 }
 
-static furrow_status add_file(listing_store *store, const char *name, furrow_error *err) {
+/* A folder or a file of the model; *path is taken (and then NULL) if it becomes an entry's. */
+static furrow_status add_path(listing_store *store, char **path, const char *name, furrow_error *err) {
   furrow_model_listing *l = &store->listing;
-  return add_entry(&l->files, &l->file_count, &store->file_capacity, (furrow_model_entry){name, NULL}, err);
-}
-
-static furrow_status add_folder(listing_store *store, const char *path, const char *name, furrow_error *err) {
-  bool matrix;
-  furrow_status status = is_matrix(store, path, &matrix, err);
-  return status == FURROW_OK && matrix ? add_matrix(store, path, name, err) : status;
-}
-
-static furrow_status add_name(void *user, const char *name, furrow_error *err) {
-  listing_store *store = user;
-  if (is_left_out(name)) return FURROW_OK;
-  char *path;
-  furrow_status status = join(store, store->listing.path, name, &path, err);
-  if (status != FURROW_OK) return status;
-  const char *own_name = path + strlen(path) - strlen(name);
   struct stat info;
-  if (stat(path, &info) != 0) {
-    if (errno != ENOENT) return fail_errno_at(err, path, errno, "cannot look at the file");
-    if (lstat(path, &info) != 0) return FURROW_OK; /* it vanished meanwhile */
-    return fail_at(err, FURROW_E_NOT_FOUND, path, "a symbolic link that leads nowhere");
+  if (stat(*path, &info) != 0) {
+    if (errno != ENOENT) return fail_errno_at(err, *path, errno, "cannot look at the file");
+    if (lstat(*path, &info) != 0) return FURROW_OK; /* it vanished meanwhile */
+    return fail_at(err, FURROW_E_NOT_FOUND, *path, "a symbolic link that leads nowhere");
   }
-  if (S_ISDIR(info.st_mode)) return add_folder(store, path, own_name, err);
-  return S_ISREG(info.st_mode) ? add_file(store, own_name, err) : FURROW_OK;
+  if (S_ISREG(info.st_mode))
+    return add_entry(&l->files, &l->file_count, &store->file_capacity, (furrow_model_entry){name, NULL}, err);
+  bool matrix = false;
+  furrow_status status = S_ISDIR(info.st_mode) ? is_matrix(*path, &matrix, err) : FURROW_OK;
+  if (status != FURROW_OK || !matrix) return status;
+  char *folder = *path;
+  *path = NULL;
+  return add_matrix(store, folder, name, err);
+}
+
+static furrow_status add_name(listing_store *store, const char *name, furrow_error *err) {
+  char *path;
+  furrow_status status = fw_path_join(&path, store->path, name, err);
+  if (status != FURROW_OK) return status;
+  status = add_path(store, &path, name, err);
+  fw_free(path);
+  return status;
 }
 
 /* The name of a matrix folder that was given as a path: its last part, or that of what it resolves to (for "." …). */
-static furrow_status add_single(listing_store *store, furrow_error *err) {
-  furrow_model_listing *l = &store->listing;
-  l->single = true;
-  const char *slash = strrchr(l->path, '/');
-  const char *name = slash && slash[1] ? slash + 1 : l->path;
-  if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) return add_matrix(store, l->path, name, err);
-  char *resolved = realpath(l->path, NULL);
-  if (!resolved) return fail_errno_at(err, l->path, errno, "cannot resolve the path");
-  char *copy = NULL;
-  slash = strrchr(resolved, '/');
-  furrow_status status = join(store, "", slash && slash[1] ? slash + 1 : resolved, &copy, err);
+static furrow_status find_single_name(listing_store *store, furrow_error *err) {
+  const char *slash = strrchr(store->path, '/'), *name = slash && slash[1] ? slash + 1 : store->path;
+  char *resolved = NULL;
+  if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+    resolved = realpath(store->path, NULL);
+    if (!resolved) return fail_errno_at(err, store->path, errno, "cannot resolve the path");
+    slash = strrchr(resolved, '/');
+    name = slash && slash[1] ? slash + 1 : resolved;
+  }
+  furrow_status status = fw_strndup(&store->single_name, name, strlen(name), err);
   free(resolved);
-  return status == FURROW_OK ? add_matrix(store, l->path, copy, err) : status;
+  return status;
 }
 
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const furrow_model_entry *)a)->name, ((const furrow_model_entry *)b)->name);
+static furrow_status add_single(listing_store *store, furrow_error *err) {
+  char *folder;
+  store->listing.single = true;
+  furrow_status status = find_single_name(store, err);
+  if (status == FURROW_OK) status = fw_strndup(&folder, store->path, strlen(store->path), err);
+  return status == FURROW_OK ? add_matrix(store, folder, store->single_name, err) : status;
 }
 
-static void sort_entries(furrow_model_entry *entries, size_t count) {
-  if (count > 1) qsort(entries, count, sizeof *entries, by_name);
-}
-
-static furrow_status check_directory(const char *path, furrow_error *err) {
-  struct stat info;
-  if (stat(path, &info) == 0)
-    return S_ISDIR(info.st_mode) ? FURROW_OK : fail_at(err, FURROW_E_NOT_FOUND, path, "not a directory");
-  if (errno == ENOENT || errno == ENOTDIR) return fail_at(err, FURROW_E_NOT_FOUND, path, "no such directory");
-  return fail_errno_at(err, path, errno, "cannot look at the directory");
+static bool is_listed(void *user, const char *name) {
+  (void)user;
+  return name[0] != '.' && strncmp(name, "_tmp.", 5) != 0;
 }
 
 static furrow_status fill(listing_store *store, furrow_error *err) {
-  furrow_model_listing *l = &store->listing;
   bool single;
-  furrow_status status = check_directory(l->path, err);
-  if (status == FURROW_OK) status = is_matrix(store, l->path, &single, err);
+  struct stat info;
+  if (stat(store->path, &info) == 0 && !S_ISDIR(info.st_mode))
+    return fail_at(err, FURROW_E_NOT_FOUND, store->path, "not a directory");
+  furrow_status status = is_matrix(store->path, &single, err); /* E_NOT_FOUND: no such directory */
   if (status != FURROW_OK) return status;
   if (single) return add_single(store, err);
-  status = for_each_name(l->path, add_name, store, err);
-  if (status != FURROW_OK) return status;
-  if (l->matrix_count == 0)
-    return fail_at(err, FURROW_E_FORMAT, l->path,
-                   "no matrix is here: neither this directory nor one in it has a file _meta, meta or psmeta");
-  sort_entries(l->matrices, l->matrix_count);
-  sort_entries(l->files, l->file_count);
-  return FURROW_OK;
+  status = fw_dir_names_read(&store->names, store->path, is_listed, NULL, err);
+  for (size_t i = 0; i < store->names.count && status == FURROW_OK; i++)
+    status = add_name(store, store->names.names[i], err);
+  if (status == FURROW_OK && store->listing.matrix_count == 0)
+    status = fail_at(err, FURROW_E_FORMAT, store->path,
+                     "no matrix is here: neither this directory nor one in it has a file _meta, meta or psmeta");
+  return status;
 }
 
 furrow_status furrow_model_list(furrow_model_listing **listing, const char *path, furrow_error *err) {
@@ -217,12 +174,9 @@ furrow_status furrow_model_list(furrow_model_listing **listing, const char *path
   if (status != FURROW_OK) return status;
   listing_store *store = memory;
   store->listing.memory = store;
-  char *own_path;
-  status = join(store, rest, "", &own_path, err);
-  if (status == FURROW_OK) {
-    store->listing.path = own_path;
-    status = fill(store, err);
-  }
+  status = fw_path_join(&store->path, rest, "", err);
+  store->listing.path = store->path;
+  if (status == FURROW_OK) status = fill(store, err);
   if (status == FURROW_OK)
     *listing = &store->listing;
   else
@@ -233,8 +187,11 @@ furrow_status furrow_model_list(furrow_model_listing **listing, const char *path
 void furrow_model_listing_free(furrow_model_listing *listing) {
   if (!listing) return;
   listing_store *store = listing->memory;
+  for (size_t i = 0; i < store->listing.matrix_count; i++) fw_free((char *)store->listing.matrices[i].folder);
   fw_free(store->listing.matrices);
   fw_free(store->listing.files);
-  fw_arena_clear(&store->arena);
+  fw_dir_names_clear(&store->names);
+  fw_free(store->single_name);
+  fw_free(store->path);
   fw_free(store);
 }

@@ -120,6 +120,19 @@ static furrow_status fill(loader *l, unsigned threads, furrow_error *err) {
   return status;
 }
 
+/* Partitions that share bytes could ask for any multiple of the files' size. */
+static furrow_status check_overlap(const fw_load_plan *plan, furrow_error *err) {
+  for (size_t i = 0; i < plan->source->meta->part_count; i++) {
+    const fw_source_file *file = plan->source->parts[i].file;
+    if (plan->first_slot[i] == FW_NO_SLOT || file->claimed <= file->size) continue;
+    fw_fail(err, FURROW_E_FORMAT, "partitions overlap: those of the file take %llu bytes, and it has %llu",
+            (unsigned long long)file->claimed, (unsigned long long)file->size);
+    fw_error_set_file(err, file->path);
+    return FURROW_E_FORMAT;
+  }
+  return FURROW_OK;
+}
+
 /* ---- Loading -------------------------------------------------------------------------------------------- */
 
 static furrow_status check_memory(const loader *l, size_t memory, furrow_error *err) {
@@ -134,6 +147,7 @@ static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *so
   loader l = {.filter = filter};
   void *hints = NULL;
   furrow_status status = fw_load_plan_make(&l.plan, source, &params->selection, trust_dense, err);
+  if (status == FURROW_OK) status = check_overlap(&l.plan, err);
   if (status == FURROW_OK) status = check_memory(&l, params->memory, err);
   if (status == FURROW_OK) status = fw_alloc_zero(&hints, source->meta->part_count, sizeof *l.hints, err);
   l.hints = hints;

@@ -95,13 +95,29 @@ static const char *file_fault(const char *name) {
   return NULL;
 }
 
+static const fw_meta_field *part_field(size_t place) {
+  size_t i = 0;
+  while (part_fields[i].place != place) i++;
+  return &part_fields[i];
+}
+
 const char *fw_meta_part_fault(const furrow_partition_meta *part, const fw_meta_field **field) {
-  enum { END_ROW = 2, END_COL = 4, FILE_NAME = 9, LENGTH = 11 }; /* places in the table */
-  if (part->end_row < part->start_row) return *field = &part_fields[END_ROW], "is less than startRow";
-  if (part->end_col < part->start_col) return *field = &part_fields[END_COL], "is less than startCol";
-  if (part->length > INT64_MAX - part->offset) return *field = &part_fields[LENGTH], "leads beyond any file";
-  const char *fault = file_fault(part->file_name);
-  if (fault) *field = &part_fields[FILE_NAME];
+  const char *fault = NULL;
+  size_t place = 0;
+  if (part->end_row < part->start_row) {
+    place = offsetof(furrow_partition_meta, end_row);
+    fault = "is less than startRow";
+  } else if (part->end_col < part->start_col) {
+    place = offsetof(furrow_partition_meta, end_col);
+    fault = "is less than startCol";
+  } else if (part->length > INT64_MAX - part->offset) {
+    place = offsetof(furrow_partition_meta, length);
+    fault = "leads beyond any file";
+  } else {
+    place = offsetof(furrow_partition_meta, file_name);
+    fault = file_fault(part->file_name);
+  }
+  if (fault) *field = part_field(place);
   return fault;
 }
 

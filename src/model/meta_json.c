@@ -110,10 +110,9 @@ static furrow_status read_member(meta_reader *r, const fw_meta_fields *fields, f
   const fw_meta_field *field = find_field(fields, key);
   if (!field) return keep_member(r, extra);
   uint64_t *at = &notes->at[field - fields->fields];
-  fw_json_peek(&r->json);
-  r->json.value = r->json.at;
-  if (*at) return refuse(r, "is there twice");
-  *at = fw_json_offset(&r->json);
+  const uint64_t here = fw_json_next_offset(&r->json);
+  if (*at) return fw_json_fail(&r->json, here, NULL, r->err, "is there twice");
+  *at = here;
   return read_field(r, field, object);
 }
 

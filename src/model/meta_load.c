@@ -1,14 +1,11 @@
 /* model/meta_load.c: metadata of a matrix folder: which file it is, and of which kind. */
-#include <dirent.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buffer.h"
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/dir_names.h"
 #include "io/scheme.h"
 #include "io/stream.h"
 #include "model/meta.h"
@@ -78,17 +75,6 @@ static void clear_file(meta_file *file) {
   *file = (meta_file){0};
 }
 
-static furrow_status join(char **path, const char *folder, const char *name, furrow_error *err) {
-  fw_buffer buffer = {0};
-  const size_t length = strlen(folder);
-  fw_buffer_text(&buffer, folder);
-  if (length > 0 && folder[length - 1] != '/') fw_buffer_byte(&buffer, '/');
-  fw_buffer_text(&buffer, name);
-  furrow_status status = fw_buffer_take(&buffer, path, NULL, err);
-  fw_buffer_clear(&buffer);
-  return status;
-}
-
 static furrow_status read_bytes(meta_file *file, furrow_error *err) {
   struct stat info = {0};
   void *memory = NULL;
@@ -109,7 +95,7 @@ static furrow_status read_bytes(meta_file *file, furrow_error *err) {
 /* E_NOT_FOUND: there is none. */
 static furrow_status read_file(meta_file *file, const char *folder, const char *name, furrow_error *err) {
   meta_file made = {0};
-  furrow_status status = join(&made.path, folder, name, err);
+  furrow_status status = fw_path_join(&made.path, folder, name, err);
   if (status == FURROW_OK) status = read_bytes(&made, err);
   if (status == FURROW_OK)
     *file = made;
@@ -146,63 +132,53 @@ static furrow_status load_either(fw_meta_owner **owner, const char *folder, furr
 
 /* ---- What servers wrote ---- */
 
+/* psmeta.<server> files, by name. */
 typedef struct server_files {
-  char **names; /* psmeta.<server> */
+  fw_dir_names list;
+  char **paths;
   fw_meta_owner **owners;
-  size_t count, capacity;
 } server_files;
 
+static bool is_server_file(void *user, const char *name) {
+  (void)user;
+  return strncmp(name, "psmeta.", 7) == 0 && name[7];
+}
+
 static void clear_servers(server_files *servers) {
-  for (size_t i = 0; i < servers->count; i++) {
-    fw_free(servers->names[i]);
+  for (size_t i = 0; i < servers->list.count; i++) {
+    if (servers->paths) fw_free(servers->paths[i]);
     if (servers->owners && servers->owners[i]) furrow_matrix_meta_free(&servers->owners[i]->meta);
   }
-  fw_free(servers->names);
+  fw_free(servers->paths);
   fw_free(servers->owners);
+  fw_dir_names_clear(&servers->list);
 }
 
-static furrow_status add_server(server_files *servers, const char *name, furrow_error *err) {
-  void *memory = servers->names;
-  furrow_status status = fw_grow(&memory, &servers->capacity, servers->count + 1, sizeof *servers->names, err);
-  servers->names = memory;
-  if (status == FURROW_OK) status = fw_strndup(&servers->names[servers->count], name, strlen(name), err);
-  if (status == FURROW_OK) servers->count++;
-  return status;
-}
-
-static int compare_names(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static furrow_status find_servers(server_files *servers, const char *folder, furrow_error *err) {
-  DIR *handle = opendir(folder);
-  if (!handle && (errno == ENOENT || errno == ENOTDIR))
-    return fail_at(err, FURROW_E_NOT_FOUND, folder, "there is no such folder");
-  if (!handle) {
-    fw_fail_errno(err, FURROW_E_IO, errno, "cannot list the folder");
-    fw_error_set_file(err, folder);
-    return FURROW_E_IO;
+static furrow_status read_servers(server_files *servers, const char *folder, furrow_error *err) {
+  void *paths = NULL, *owners = NULL;
+  furrow_status status = fw_alloc_zero(&paths, servers->list.count, sizeof *servers->paths, err);
+  servers->paths = paths;
+  if (status == FURROW_OK) status = fw_alloc_zero(&owners, servers->list.count, sizeof *servers->owners, err);
+  servers->owners = owners;
+  for (size_t i = 0; i < servers->list.count && status == FURROW_OK; i++) {
+    meta_file file = {0};
+    status = read_file(&file, folder, servers->list.names[i], err);
+    if (status == FURROW_OK) status = read_owner(&servers->owners[i], file.bytes, file.size, file.path, err);
+    servers->paths[i] = file.path;
+    fw_free(file.bytes);
   }
-  furrow_status status = FURROW_OK;
-  for (struct dirent *entry; status == FURROW_OK && (entry = readdir(handle)) != NULL;)
-    if (strncmp(entry->d_name, "psmeta.", 7) == 0 && entry->d_name[7]) status = add_server(servers, entry->d_name, err);
-  closedir(handle);
-  if (servers->count) qsort(servers->names, servers->count, sizeof *servers->names, compare_names);
   return status;
 }
 
 static furrow_status load_servers(fw_meta_owner **owner, const char *folder, furrow_error *err) {
   server_files servers = {0};
-  void *memory = NULL;
-  furrow_status status = find_servers(&servers, folder, err);
-  if (status == FURROW_OK && servers.count == 0)
+  furrow_status status = fw_dir_names_read(&servers.list, folder, is_server_file, NULL, err);
+  const size_t count = servers.list.count;
+  if (status == FURROW_OK && count == 0)
     status = fail_at(err, FURROW_E_NOT_FOUND, folder, "the folder has no metadata: neither _meta nor meta nor psmeta");
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, servers.count, sizeof *servers.owners, err);
-  servers.owners = memory;
-  for (size_t i = 0; i < servers.count && status == FURROW_OK; i++)
-    status = load_file(&servers.owners[i], folder, servers.names[i], err);
+  if (status == FURROW_OK) status = read_servers(&servers, folder, err);
   if (status == FURROW_OK)
-    status = fw_meta_merge(owner, servers.owners, (const char *const *)servers.names, servers.count, err);
+    status = fw_meta_merge(owner, servers.owners, (const char *const *)servers.paths, count, err);
   clear_servers(&servers);
   return status;
 }

@@ -30,6 +30,8 @@ struct furrow_partition_reader {
   furrow_records batch;
   size_t room, value_bytes; /* what the arrays of the batch have room for */
   size_t given;             /* records of the batch that the caller has got */
+  size_t batch_begin;       /* where it was decoded from, in the window … */
+  uint64_t batch_state[4];  /* … and the state before */
   uint64_t total;           /* records before the batch */
 
   size_t row;                 /* formats without row ids: place of the row in the order of the bytes … */
@@ -181,32 +183,33 @@ static furrow_status fail_outside(const furrow_partition_reader *r, int64_t col,
   return blame_data(r, offset, FURROW_E_FORMAT, err);
 }
 
-/* Columns that are not stored count up from the partition's first one. */
-static furrow_status check_counted(const furrow_partition_reader *r, furrow_error *err) {
-  const uint64_t width = (uint64_t)r->part->last_col - (uint64_t)r->part->meta->start_col + 1;
-  if (r->row_done + r->batch.count <= width || width == 0) return FURROW_OK;
-  return fail_outside(r, r->part->last_col + 1, place(r), err);
-}
-
-/* Byte of the file at which record i of the batch begins: decoding stops there when it is asked for i records. */
-static uint64_t place_of_record(furrow_partition_reader *r, size_t begin, const uint64_t state[4], size_t i) {
+/* Byte of the file at which record i of the batch begins: decoding stops there when it is asked for i records. Nothing
+ * more can be read afterwards. */
+static uint64_t place_of_record(furrow_partition_reader *r, size_t i) {
+  const size_t begin = r->batch_begin;
   size_t used = 0;
   furrow_records some = r->batch;
   some.capacity = i;
-  memcpy(r->state, state, sizeof r->state);
+  memcpy(r->state, r->batch_state, sizeof r->state);
   if (i > 0 && r->source->format->decode(&r->context, r->buffer + PAD + begin, r->end - begin, r->bytes_ahead == 0,
                                          &used, &some, NULL) != FURROW_OK)
     used = 0;
   return place(r) - (r->begin - begin) + used;
 }
 
-static furrow_status check_columns(furrow_partition_reader *r, size_t begin, const uint64_t state[4],
-                                   furrow_error *err) {
+/* Columns that are not stored count up from the partition's first one. */
+static furrow_status check_counted(furrow_partition_reader *r, furrow_error *err) {
+  const uint64_t width = (uint64_t)r->part->last_col - (uint64_t)r->part->meta->start_col + 1;
+  if (r->row_done + r->batch.count <= width || width == 0) return FURROW_OK;
+  return fail_outside(r, r->part->last_col + 1, place_of_record(r, (size_t)(width - r->row_done)), err);
+}
+
+static furrow_status check_columns(furrow_partition_reader *r, furrow_error *err) {
   if (!r->batch.col_ids) return flags_of(r) & FURROW_FORMAT_ROW_IDS ? FURROW_OK : check_counted(r, err);
   const size_t i = first_outside(r);
   if (i < r->batch.count) {
     const int64_t col = r->batch.col_ids[i];
-    return fail_outside(r, col, place_of_record(r, begin, state, i), err);
+    return fail_outside(r, col, place_of_record(r, i), err);
   }
   fw_row_order_see(&r->watch, r->batch.col_ids, r->batch.count);
   return FURROW_OK;
@@ -214,23 +217,22 @@ static furrow_status check_columns(furrow_partition_reader *r, size_t begin, con
 
 /* Decodes up to `limit` records. *progress: bytes were taken, if not always for a record. */
 static furrow_status decode(furrow_partition_reader *r, uint64_t limit, bool *progress, furrow_error *err) {
-  const size_t begin = r->begin, room = r->batch.capacity;
-  uint64_t state[4];
+  const size_t room = r->batch.capacity;
   size_t used = 0;
-  memcpy(state, r->state, sizeof state);
+  r->batch_begin = r->begin;
+  memcpy(r->batch_state, r->state, sizeof r->state);
   r->batch.count = 0;
   r->batch.capacity = least_of(room, limit);
-  furrow_status status = r->source->format->decode(&r->context, r->buffer + PAD + begin, r->end - begin,
+  furrow_status status = r->source->format->decode(&r->context, r->buffer + PAD + r->begin, r->end - r->begin,
                                                    r->bytes_ahead == 0, &used, &r->batch, err);
   r->batch.capacity = room;
   if (status != FURROW_OK) {
-    r->batch.count = 0;
     const uint64_t offset = err && err->offset != FURROW_NO_OFFSET ? err->offset : 0;
     return blame_data(r, place(r) + offset, status, err);
   }
   r->begin += used;
   *progress = used > 0;
-  return check_columns(r, begin, state, err);
+  return check_columns(r, err);
 }
 
 /* The next batch; END when there are no bytes left. */
@@ -393,7 +395,7 @@ static furrow_status find_row(furrow_partition_reader *r, int32_t row_id, furrow
   const size_t k = fw_source_part_row(r->part, row_id);
   if (k == rows) {
     fw_fail(err, FURROW_E_FORMAT, "row %d is none of the partition's rows (rowMetas)", (int)row_id);
-    return blame_data(r, place(r), FURROW_E_FORMAT, err);
+    return blame_data(r, place_of_record(r, r->given), FURROW_E_FORMAT, err);
   }
   r->at = k;
   return FURROW_OK;
@@ -414,13 +416,16 @@ static furrow_status next_run(furrow_partition_reader *r, furrow_panel *panel, f
   status = find_row(r, *row_id, err);
   if (status != FURROW_OK) return status;
   const furrow_row_meta *row = row_by_id(r, r->at);
+  uint64_t *done = &r->row_counts[r->at];
+  if (row->element_num >= 0 && count > (uint64_t)row->element_num - *done) {
+    const size_t surplus = r->given + (size_t)((uint64_t)row->element_num - *done);
+    return fail_row_count(r, row, *done + count, place_of_record(r, surplus), err);
+  }
   *panel = panel_of(r, r->given, count);
   panel->row_ids = row_id;
-  panel->first_col = r->part->meta->start_col + (int64_t)r->row_counts[r->at];
-  r->row_counts[r->at] += count;
+  panel->first_col = r->part->meta->start_col + (int64_t)*done;
+  *done += count;
   r->given += count;
-  if (row->element_num >= 0 && r->row_counts[r->at] > (uint64_t)row->element_num)
-    return fail_row_count(r, row, r->row_counts[r->at], place(r), err);
   return FURROW_OK;
 }
 

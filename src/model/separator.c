@@ -56,8 +56,8 @@ static size_t first_line(const char *text, size_t size) {
 }
 
 /* Whether the format reads the first record with this separator. A line that is longer than the head is believed. */
-static bool reads_with(const furrow_matrix_source *source, const fw_source_part *part, const char *text, size_t size,
-                       bool whole, const char *separator) {
+static furrow_status reads_with(const furrow_matrix_source *source, const fw_source_part *part, const char *text,
+                                size_t size, const char *separator, bool *good, furrow_error *err) {
   uint64_t state[4];
   furrow_format_context context = fw_source_context(source, part, state);
   context.separator = separator;
@@ -67,18 +67,21 @@ static bool reads_with(const furrow_matrix_source *source, const fw_source_part 
     context.save_type = part->meta->rows[part->by_id[0]].save_type;
   }
   const size_t line = first_line(text, size);
-  if (line == size && !whole) return true;
+  *good = line == size && size < (uint64_t)part->meta->length;
+  if (*good) return FURROW_OK;
   void *memory;
   const size_t values = context.record_values + PAD;
-  if (fw_alloc(&memory, values + 2 * (PAD + 1), 8, NULL) != FURROW_OK) return false;
+  furrow_status status = fw_alloc(&memory, values + 2 * (PAD + 1), 8, err);
+  if (status != FURROW_OK) return status;
   int64_t *ids = memory;
   furrow_records records = {.capacity = 1, .values = ids + 2 * (PAD + 1)};
   if (source->format->flags & FURROW_FORMAT_COL_IDS) records.col_ids = ids;
   if (source->format->flags & FURROW_FORMAT_ROW_IDS) records.row_ids = (int32_t *)(ids + PAD + 1);
   size_t used = 0;
-  const furrow_status status = source->format->decode(&context, text, line, true, &used, &records, NULL);
+  status = source->format->decode(&context, text, line, true, &used, &records, NULL);
+  *good = status == FURROW_OK && records.count == 1;
   fw_free(memory);
-  return status == FURROW_OK && records.count == 1;
+  return status == FURROW_E_MEMORY ? fw_fail_memory(err, 0) : FURROW_OK;
 }
 
 static furrow_status keep_separator(furrow_matrix_source *source, const char *text, size_t length, furrow_error *err) {
@@ -92,23 +95,28 @@ static furrow_status keep_separator(furrow_matrix_source *source, const char *te
   return FURROW_OK;
 }
 
-static furrow_status choose(furrow_matrix_source *source, const fw_source_part *part, const char *text, size_t size,
-                            furrow_error *err) {
-  const bool whole = size == (uint64_t)part->meta->length;
-  const char *begin = text;
-  char found[LONGEST + 1] = "";
-  const size_t length = between_fields(text, size, &begin);
-  memcpy(found, begin, length);
-  if (strcmp(found, ",") == 0) return FURROW_OK; /* what is wrong with the record, if it is, is found by reading it */
-  if (length > 0 && reads_with(source, part, text, size, whole, found))
-    return keep_separator(source, found, length, err);
-  if (begin < text + size && *begin == ',') return FURROW_OK;
-  if (length == 0 && reads_with(source, part, text, size, whole, ",")) return FURROW_OK;
+static furrow_status fail_unclear(const fw_source_part *part, const char *text, size_t size, furrow_error *err) {
   fw_fail(err, FURROW_E_FORMAT, "partition %d: cannot tell the separator, name it", (int)part->meta->part_id);
   fw_error_set_file(err, part->file->path);
   fw_error_set_token(err, text, first_line(text, size));
   if (err) err->offset = (uint64_t)part->meta->offset;
   return FURROW_E_FORMAT;
+}
+
+static furrow_status choose(furrow_matrix_source *source, const fw_source_part *part, const char *text, size_t size,
+                            furrow_error *err) {
+  const char *begin = text;
+  char found[LONGEST + 1] = "";
+  const size_t length = between_fields(text, size, &begin);
+  memcpy(found, begin, length);
+  /* behind a comma, what is wrong with the record, if it is, is found by reading it */
+  if (strcmp(found, ",") == 0) return FURROW_OK;
+  bool good = false;
+  furrow_status status = reads_with(source, part, text, size, length > 0 ? found : ",", &good, err);
+  if (status != FURROW_OK) return status;
+  if (good) return length > 0 ? keep_separator(source, found, length, err) : FURROW_OK;
+  if (begin < text + size && *begin == ',') return FURROW_OK;
+  return fail_unclear(part, text, size, err);
 }
 
 furrow_status fw_source_find_separator(furrow_matrix_source *source, furrow_error *err) {

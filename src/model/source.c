@@ -145,6 +145,7 @@ static furrow_status find_files(furrow_matrix_source *source, fw_source_part **b
   furrow_status status = fw_arena_take(&source->arena, &memory, count, sizeof *source->files, err);
   if (status != FURROW_OK) return status;
   source->files = memory;
+  memset(source->files, 0, count * sizeof *source->files);
   for (size_t i = 0; i < count; i++) by_file[i] = &source->parts[i];
   qsort(by_file, count, sizeof *by_file, compare_files);
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
@@ -179,8 +180,11 @@ static furrow_status check_files(furrow_matrix_source *source, furrow_error *err
   furrow_status status = fw_alloc(&memory, source->meta->part_count, sizeof(fw_source_part *), err);
   if (status != FURROW_OK) return status;
   status = find_files(source, memory, err);
-  for (size_t i = 0; i < source->meta->part_count && status == FURROW_OK; i++)
+  for (size_t i = 0; i < source->meta->part_count && status == FURROW_OK; i++) {
     status = check_place(source, &source->parts[i], err);
+    uint64_t *claimed = &source->files[source->parts[i].file - source->files].claimed;
+    if (__builtin_add_overflow(*claimed, (uint64_t)source->parts[i].meta->length, claimed)) *claimed = UINT64_MAX;
+  }
   fw_free(memory);
   return status;
 }

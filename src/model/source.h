@@ -10,6 +10,7 @@ typedef struct fw_source_file {
   const char *path;
   uint64_t size, inode;
   int64_t mtime_ns;
+  uint64_t claimed; /* bytes of all partitions in it; more than there are when they overlap */
 } fw_source_file;
 
 typedef struct fw_source_part {

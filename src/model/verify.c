@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "io/dir_names.h"
 #include "model/source.h"
 
 /* ---- Findings ---- */
@@ -55,20 +56,6 @@ void fw_findings_clear(fw_findings *list) {
   *list = (fw_findings){0};
 }
 
-furrow_status fw_verification_path(const fw_verification *v, const char *name, char **path, furrow_error *err) {
-  const size_t a = strlen(v->folder), b = strlen(name);
-  const bool slash = a > 0 && v->folder[a - 1] != '/';
-  void *memory;
-  furrow_status status = fw_alloc(&memory, a + slash + b + 1, 1, err);
-  if (status != FURROW_OK) return status;
-  char *text = memory;
-  memcpy(text, v->folder, a);
-  if (slash) text[a] = '/';
-  memcpy(text + a + slash, name, b + 1);
-  *path = text;
-  return FURROW_OK;
-}
-
 /* ---- Partitions, each as a matrix of its own, so that one that is broken does not hide the others ---- */
 
 typedef struct verify_job {
@@ -90,6 +77,7 @@ static furrow_status check_part(verify_job *job, size_t part, furrow_error *err)
   furrow_matrix_source *source = NULL;
   furrow_error found = {.status = FURROW_OK};
   furrow_status status = open_part(job, part, &source, &found);
+  if (status == FURROW_E_MEMORY) return fw_fail(err, status, "%s", found.message);
   if (status != FURROW_OK) return fw_findings_add_error(list, job->v.meta->parts[part].part_id, &found, err);
   status = fw_verify_records(&job->v, source, part, err);
   furrow_matrix_source_close(source);
@@ -106,9 +94,12 @@ static furrow_status find_separator(verify_job *job, char **separator, furrow_er
   for (size_t i = 0; i < job->v.meta->part_count; i++) {
     if (job->v.parts[i].unreadable || job->v.meta->parts[i].length == 0) continue;
     furrow_matrix_source *source = NULL;
-    if (open_part(job, i, &source, NULL) != FURROW_OK) continue;
-    const char *found = furrow_matrix_source_separator(source);
-    furrow_status status = fw_strndup(separator, found, strlen(found), err);
+    furrow_error found = {.status = FURROW_OK};
+    furrow_status status = open_part(job, i, &source, &found);
+    if (status == FURROW_E_MEMORY) return fw_fail(err, status, "%s", found.message);
+    if (status != FURROW_OK) continue;
+    const char *text = furrow_matrix_source_separator(source);
+    status = fw_strndup(separator, text, strlen(text), err);
     furrow_matrix_source_close(source);
     return status;
   }
@@ -177,10 +168,10 @@ static furrow_status check_decimals(fw_verification *v, furrow_error *err) {
 /* Path of the metadata file that was read; several of servers: the folder. */
 static furrow_status find_meta_path(const verify_job *job, char **path, furrow_error *err) {
   static const char *const names[] = {"_meta", "meta", "psmeta"};
-  if (job->params.meta_name) return fw_verification_path(&job->v, job->params.meta_name, path, err);
+  if (job->params.meta_name) return fw_path_join(path, job->v.folder, job->params.meta_name, err);
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     char *found = NULL;
-    furrow_status status = fw_verification_path(&job->v, names[i], &found, err);
+    furrow_status status = fw_path_join(&found, job->v.folder, names[i], err);
     if (status != FURROW_OK) return status;
     if (access(found, F_OK) == 0) {
       *path = found;
@@ -238,7 +229,7 @@ static furrow_status tell_all(const fw_verification *v, void (*found)(void *user
 static furrow_status tell_error(const furrow_error *error, void (*found)(void *user, const furrow_finding *finding),
                                 void *user, furrow_error *err) {
   const furrow_finding finding = {true, -1, error->file, error->offset, error->status, error->message};
-  if (found) found(user, &finding);
+  if (found && error->status != FURROW_E_MEMORY) found(user, &finding);
   if (err) *err = *error;
   return error->status;
 }

@@ -37,10 +37,6 @@ static inline fw_findings *fw_verification_common(const fw_verification *v) {
   return &v->parts[v->meta->part_count];
 }
 
-/* folder/name, to be freed with fw_free. */
-furrow_status fw_verification_path(const fw_verification *v, const char *name, char **path, furrow_error *err)
-    __attribute__((warn_unused_result));
-
 /* Data files: there, long enough, used without overlap, gap or rest, named after their lowest partition. */
 furrow_status fw_verify_files(fw_verification *v, furrow_error *err) __attribute__((warn_unused_result));
 /* The metadata against itself: options, the grid of partitions, blocks, rows, counts. */

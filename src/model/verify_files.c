@@ -1,5 +1,4 @@
 /* model/verify_files.c: are the data files what the partitions say? */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,8 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/dir_names.h"
+#include "io/stream.h"
 #include "model/verify.h"
 
 /* A partition in its file. */
@@ -106,7 +108,7 @@ static furrow_status check_pieces(fw_verification *v, const piece *pieces, size_
 
 static furrow_status check_file(fw_verification *v, const piece *pieces, size_t n, furrow_error *err) {
   char *path;
-  furrow_status status = fw_verification_path(v, pieces[0].file, &path, err);
+  furrow_status status = fw_path_join(&path, v->folder, pieces[0].file, err);
   if (status != FURROW_OK) return status;
   struct stat info;
   if (stat(path, &info) != 0)
@@ -121,51 +123,33 @@ static furrow_status check_file(fw_verification *v, const piece *pieces, size_t 
 
 /* ---- Files that nobody uses ---- */
 
-static int compare_texts(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static bool is_data_name(const char *name) {
   return name[0] && name[strspn(name, "0123456789")] == 0;
 }
 
-static bool is_used(const piece *pieces, size_t n, const char *name) {
-  size_t low = 0, high = n;
+/* Pieces sorted by file. */
+typedef struct piece_list {
+  const piece *pieces;
+  size_t count;
+} piece_list;
+
+static bool is_unused(void *user, const char *name) {
+  const piece_list *list = user;
+  if (!is_data_name(name)) return false;
+  size_t low = 0, high = list->count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (strcmp(pieces[middle].file, name) < 0)
+    if (strcmp(list->pieces[middle].file, name) < 0)
       low = middle + 1;
     else
       high = middle;
   }
-  return low < n && strcmp(pieces[low].file, name) == 0;
-}
-
-static furrow_status read_unused(DIR *handle, const char *folder, const piece *pieces, size_t n, char ***names,
-                                 size_t *count, furrow_error *err) {
-  size_t capacity = 0;
-  for (;;) {
-    errno = 0;
-    const struct dirent *entry = readdir(handle);
-    if (!entry && errno) {
-      fw_fail_errno(err, FURROW_E_IO, errno, "cannot read the directory");
-      fw_error_set_file(err, folder);
-      return FURROW_E_IO;
-    }
-    if (!entry) return FURROW_OK;
-    if (!is_data_name(entry->d_name) || is_used(pieces, n, entry->d_name)) continue;
-    void *memory = *names;
-    furrow_status status = fw_grow(&memory, &capacity, *count + 1, sizeof **names, err);
-    *names = memory;
-    if (status == FURROW_OK) status = fw_strndup(&(*names)[*count], entry->d_name, strlen(entry->d_name), err);
-    if (status != FURROW_OK) return status;
-    ++*count;
-  }
+  return low == list->count || strcmp(list->pieces[low].file, name) != 0;
 }
 
 static furrow_status tell_unused(fw_verification *v, const char *name, furrow_error *err) {
   char *path = NULL;
-  furrow_status status = fw_verification_path(v, name, &path, err);
+  furrow_status status = fw_path_join(&path, v->folder, name, err);
   if (status == FURROW_OK)
     status = fw_findings_add(fw_verification_common(v), FW_REMARK, -1, path, FURROW_NO_OFFSET, err,
                              "looks like a data file, but no partition is in it");
@@ -174,23 +158,33 @@ static furrow_status tell_unused(fw_verification *v, const char *name, furrow_er
 }
 
 static furrow_status check_unused(fw_verification *v, const piece *pieces, size_t n, furrow_error *err) {
-  char **names = NULL;
-  size_t count = 0;
-  DIR *handle = opendir(v->folder);
-  if (!handle) {
-    fw_fail_errno(err, FURROW_E_IO, errno, "cannot list the directory");
-    fw_error_set_file(err, v->folder);
-    return FURROW_E_IO;
-  }
-  furrow_status status = read_unused(handle, v->folder, pieces, n, &names, &count, err);
-  closedir(handle);
-  if (count > 1) qsort(names, count, sizeof *names, compare_texts);
-  for (size_t i = 0; i < count; i++) {
-    if (status == FURROW_OK) status = tell_unused(v, names[i], err);
-    fw_free(names[i]);
-  }
-  fw_free(names);
+  piece_list list = {pieces, n};
+  fw_dir_names names = {0};
+  furrow_status status = fw_dir_names_read(&names, v->folder, is_unused, &list, err);
+  for (size_t i = 0; i < names.count && status == FURROW_OK; i++) status = tell_unused(v, names.names[i], err);
+  fw_dir_names_clear(&names);
   return status;
+}
+
+/* ---- The metadata file ---- */
+
+/* Readers stop where its length says that the JSON ends. */
+static furrow_status check_meta_end(fw_verification *v, furrow_error *err) {
+  unsigned char head[4];
+  size_t got = 0;
+  struct stat info;
+  int fd;
+  if (v->meta->origin != FURROW_META_JSON) return FURROW_OK;
+  furrow_status status = fw_file_open(&fd, v->meta_path, err);
+  if (status != FURROW_OK) return status;
+  status = fw_file_read_at(fd, v->meta_path, head, sizeof head, 0, &got, err);
+  const uint64_t size = fstat(fd, &info) == 0 ? (uint64_t)info.st_size : 0;
+  fw_file_close(fd);
+  if (status != FURROW_OK || got < sizeof head) return status;
+  const uint64_t end = 4 + (uint64_t)fw_get_be32(head);
+  if (size <= end) return FURROW_OK;
+  return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, v->meta_path, end, err,
+                         "%" PRIu64 " bytes behind the JSON are read by nobody", size - end);
 }
 
 /* ---- All files ---- */
@@ -211,6 +205,7 @@ furrow_status fw_verify_files(fw_verification *v, furrow_error *err) {
     status = check_file(v, pieces + first, end - first, err);
   }
   if (status == FURROW_OK) status = check_unused(v, pieces, n, err);
+  if (status == FURROW_OK) status = check_meta_end(v, err);
   fw_free(pieces);
   return status;
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/dir_names.h"
 #include "model/verify.h"
 
 typedef struct key {
@@ -186,7 +187,7 @@ furrow_status fw_verify_records(fw_verification *v, const furrow_matrix_source *
                                 furrow_error *err) {
   record_check check = {.v = v, .part = &v->meta->parts[part], .list = &v->parts[part]};
   char *path;
-  furrow_status status = fw_verification_path(v, check.part->file_name, &path, err);
+  furrow_status status = fw_path_join(&path, v->folder, check.part->file_name, err);
   if (status != FURROW_OK) return status;
   check.path = path;
   if (check.part->start_col == 0 && check.part->end_col == 0) {
@@ -197,7 +198,9 @@ furrow_status fw_verify_records(fw_verification *v, const furrow_matrix_source *
   status = read_panels(source, look_at_panel, &check, &found);
   const bool mixed = check.seen.falls > 0 || check.seen.runs > check.part->row_count;
   if (status == FURROW_OK && mixed && check.seen.elements > 0) status = find_repeats(&check, source, &found);
-  if (status != FURROW_OK) {
+  if (status == FURROW_E_MEMORY) {
+    fw_fail(err, status, "%s", found.message);
+  } else if (status != FURROW_OK) {
     status = fw_findings_add_error(check.list, check.part->part_id, &found, err);
   } else {
     status = tell_order(&check, err);

@@ -24,10 +24,10 @@
 #define FAILING_ALLOC 1
 #endif
 
-static atomic_long alloc_countdown = -1; /* calls until one fails; below 0: none will */
-static atomic_long alloc_live;           /* pieces that are allocated */
-static atomic_long alloc_bytes;          /* and their bytes */
-static atomic_long alloc_peak;           /* the most bytes since alloc_watch */
+static atomic_long alloc_countdown = -1;               /* calls until one fails; below 0: none will */
+static atomic_long alloc_live __attribute__((unused)); /* pieces that are allocated */
+static atomic_long alloc_bytes;                        /* and their bytes */
+static atomic_long alloc_peak;                         /* the most bytes since alloc_watch */
 static atomic_bool alloc_failed;
 
 /* From now on alloc_peak is the most that is allocated beyond what is now. */

@@ -137,10 +137,11 @@ typedef struct golden_element {
   } value;
 } golden_element;
 
-/* The lines of original.tsv; free them with free. */
-static inline golden_element *golden_elements(const char *folder, furrow_element_type type, size_t *count) {
+/* The lines of original.tsv or expected.tsv; free them with free. */
+static inline golden_element *golden_elements(const char *folder, const char *file, furrow_element_type type,
+                                              size_t *count) {
   size_t size, room = 0;
-  char *text = golden_read(folder, "original.tsv", &size);
+  char *text = golden_read(folder, file, &size);
   golden_element *elements = NULL;
   assert_non_null(text);
   *count = 0;

@@ -418,6 +418,31 @@ static void dense_rows_with_holes(void **state) {
   }
 }
 
+/* Partitions that share their bytes are read one after the other, but not loaded together. */
+static void bytes_that_are_shared(void **state) {
+  (void)state;
+  matrix_folder f;
+  folder_begin(&f, "shared", "ColIdValueTextRowFormat", 24, 2, 10);
+  for (int i = 0; i < 2; i++) {
+    folder_add_part(&f, &(folder_part){.id = i, .end_row = 2, .end_col = 10, .file = "0", .length = 4});
+    folder_add_row(&f, i, 1, 0);
+  }
+  folder_write(&f, "0", "5,1\n", 4);
+  folder_end(&f);
+  furrow_matrix_source *source = open_good("shared");
+  furrow_matrix *matrix = NULL;
+  furrow_error err;
+  cell_table found;
+  table_init(&found, FURROW_ELEMENT_I32);
+  assert_int_equal(furrow_matrix_visit(source, NULL, 1, table_visit, &found, NULL), FURROW_OK);
+  assert_int_equal(found.count, 2);
+  table_clear(&found);
+  assert_int_equal(furrow_matrix_load_source(&matrix, source, NULL, &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "partitions overlap: those of the file take 8 bytes, and it has 4");
+  assert_string_equal(err.file, "shared/0");
+  furrow_matrix_source_close(source);
+}
+
 /* ---- Stripes -------------------------------------------------------------------------------------------- */
 
 typedef furrow_status (*stripe_maker)(fw_stripes **, const furrow_matrix_source *, const furrow_selection *, size_t,
@@ -551,6 +576,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(memory_is_limited, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(rows_that_overlap_in_part, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(dense_rows_with_holes, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(bytes_that_are_shared, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(stripes_are_everything, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(stripes_fit, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(sorted_panels, enter_dir, leave_dir),

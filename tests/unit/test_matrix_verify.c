@@ -291,6 +291,36 @@ static void unreadable_metadata(void **state) {
   assert_int_equal(found.count, 1);
 }
 
+static void metadata_with_a_rest(void **state) {
+  (void)state;
+  made_save("m", &text);
+  size_t size;
+  free(made_read("m", "_meta", &size));
+  resize("m", "_meta", 5);
+  expect_finding("m", false, -1, "_meta", size, "5 bytes behind the JSON");
+}
+
+/* A folder as a server leaves it: format and row type are not in it. */
+static void server_metadata(void **state) {
+  (void)state;
+  char root[TEST_PATH], command[TEST_PATH * 3];
+  if (!test_shared(root, "golden/angel/psmeta_and_options")) skip();
+  snprintf(command, sizeof command, "mkdir m && cp '%s'/[0-9]* '%s'/psmeta.* m", root, root);
+  assert_int_equal(system(command), 0);
+  static notes found;
+  memset(&found, 0, sizeof found);
+  furrow_source_params params;
+  furrow_source_params_init(&params);
+  assert_int_equal(furrow_matrix_verify("m", &params, 1, note, &found, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(found.items[0].part_id, -1);
+  params.format = "ColIdValueText";
+  params.row_type = 3;
+  memset(&found, 0, sizeof found);
+  assert_int_equal(furrow_matrix_verify("m", &params, 1, note, &found, NULL), FURROW_OK);
+  print_all(&found);
+  assert_int_equal(found.count, 0);
+}
+
 /* ---- Records ---- */
 
 /* Changes byte `at` of partition i. */
@@ -470,6 +500,8 @@ int main(void) {
                                      IN_DIR(counts),
                                      IN_DIR(kinds),
                                      IN_DIR(unreadable_metadata),
+                                     IN_DIR(metadata_with_a_rest),
+                                     IN_DIR(server_metadata),
                                      IN_DIR(broken_records),
                                      IN_DIR(record_of_another_partition),
                                      IN_DIR(wrong_counts),

@@ -21,7 +21,8 @@ static void write_case(const char *folder, const char *name) {
   size_t count;
   assert_non_null(c);
   assert_true(golden_load(c, folder));
-  golden_element *elements = golden_elements(folder, furrow_row_type_get(c->spec.row_type)->element, &count);
+  golden_element *elements =
+      golden_elements(folder, "original.tsv", furrow_row_type_get(c->spec.row_type)->element, &count);
   if (furrow_matrix_plan(&plan, &c->spec, &err) != FURROW_OK) fail_msg("%s: %s", name, err.message);
   golden_set_nnz(plan, elements, count);
   furrow_matrix *matrix = golden_matrix(c, elements, count);

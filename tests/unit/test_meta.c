@@ -439,7 +439,7 @@ static void folders(void **state) {
   (void)state;
   char address[TEST_PATH + 16];
   expect_load("nowhere", NULL, FURROW_E_NOT_FOUND, 0);
-  assert_string_equal(err.message, "there is no such folder");
+  assert_string_equal(err.message, "no such directory");
   expect_load("", NULL, FURROW_E_ARGUMENT, 0);
   expect_load(".", NULL, FURROW_E_NOT_FOUND, 0);
   assert_non_null(strstr(err.message, "has no metadata"));
@@ -533,8 +533,19 @@ static void unfit_metadata(void **state) {
   UNFIT(meta->parts[0].file_name = "a/b", "partMetas/0/fileName leads out of the folder");
   UNFIT(meta->parts[0].length = -1, "partMetas/0/length is negative");
   UNFIT(meta->parts[0].end_col = -1, "partMetas/0/endCol is less than startCol");
+  UNFIT(meta->parts[0].rows[0].row_id = 1, "partMetas/0/rowMetas has row 1, but the partition begins with row 0 and "
+                                           "ends before row 1");
   UNFIT(meta->parts[0].rows[0].element_num = -1, "partMetas/0/rowMetas/0/elementNum is negative");
 #undef UNFIT
+  furrow_row_meta rows_twice[2] = {row, row};
+  meta->parts[0].rows = rows_twice;
+  meta->parts[0].row_count = 2;
+  not_written(meta, "partMetas/0/rowMetas has row 0 twice");
+  meta->parts[0] = part;
+  furrow_option options_twice[2] = {meta->options[0], meta->options[0]};
+  meta->options = options_twice;
+  not_written(meta, "options has a key twice");
+  *meta = whole;
   furrow_partition_meta twice[2] = {part, part};
   meta->parts = twice;
   meta->part_count = 2;

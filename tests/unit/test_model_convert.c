@@ -1,0 +1,591 @@
+/* tests/unit/test_model_convert.c: models and matrices converted: what does not change is the same byte for byte, what
+ * changes is what would have been written so. */
+#include <fcntl.h>
+
+#include "support/golden_case.h"
+#include "support/own_dir.h"
+#include "support/sample_matrix.h"
+
+/* Thousands of folders are written, and none must outlive the machine: test_atomic_dir.c has the syncing. */
+int fsync(int fd) {
+  (void)fd;
+  return 0;
+}
+
+static furrow_status convert(const char *from, const char *to, const furrow_convert_params *params,
+                             furrow_convert_result *result) {
+  furrow_error err = {0};
+  furrow_status status = furrow_model_convert(from, to, params, result, &err);
+  if (status != FURROW_OK) {
+    assert_int_equal(err.status, status);
+    assert_true(err.message[0] != 0);
+  }
+  return status;
+}
+
+static void must_convert(const char *from, const char *to, const furrow_convert_params *params,
+                         furrow_convert_result *result) {
+  furrow_error err = {0};
+  sample_check(furrow_model_convert(from, to, params, result, &err), &err);
+}
+
+static int entries(const char *folder) {
+  DIR *handle = opendir(folder);
+  int n = 0;
+  assert_non_null(handle);
+  for (struct dirent *entry; (entry = readdir(handle));)
+    n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+  closedir(handle);
+  return n;
+}
+
+/* ---- golden ---- */
+
+static void copy_case(const char *folder, const char *name) {
+  furrow_convert_result result;
+  must_convert(folder, name, NULL, &result);
+  golden_expect_same(name, folder);
+  assert_int_equal(entries(name), entries(folder)); /* what is beside the matrix, too */
+  assert_int_equal(result.matrices, 1);
+  assert_int_equal(result.files, 0);
+  assert_int_equal(result.dropped, 0);
+  assert_true(test_remove_dir(name));
+}
+
+static void without_changes_the_copy_is_the_same(void **state) {
+  (void)state;
+  if (golden_each(copy_case) == 0) skip();
+}
+
+static void a_real_model_is_copied_and_comes_back(void **state) {
+  (void)state;
+  char model[TEST_PATH], path[TEST_PATH + 64];
+  furrow_convert_params params;
+  furrow_convert_result result;
+  if (!test_shared(model, "golden/angel/real_models/lr")) skip();
+  must_convert(model, "copy", NULL, &result);
+  assert_int_equal(result.matrices, 2);
+  assert_int_equal(result.files, 1);
+  static const char *const matrices[] = {"input_weight", "input_bias"};
+  furrow_convert_params_init(&params);
+  params.format = "BinaryColumnFormat";
+  must_convert("copy", "binary", &params, &result);
+  params.format = "ColIdValueTextRowFormat";
+  must_convert("binary", "again", &params, &result);
+  golden_expect_same("copy", model); /* graph.json */
+  golden_expect_same("again", model);
+  for (size_t i = 0; i < 2; i++) {
+    char copy[TEST_PATH];
+    snprintf(path, sizeof path, "%s/%s", model, matrices[i]);
+    golden_expect_same(test_path(copy, "copy", matrices[i]), path);
+    golden_expect_same(test_path(copy, "again", matrices[i]), path);
+  }
+}
+
+/* What was read back is what was saved. */
+static bool is_lossless(const char *folder) {
+  size_t n, m;
+  golden_case *c = malloc(sizeof *c);
+  assert_non_null(c);
+  assert_true(golden_load(c, folder));
+  const furrow_element_type type = furrow_row_type_get(c->spec.row_type)->element;
+  golden_element *saved = golden_elements(folder, "original.tsv", type, &n);
+  golden_element *read = golden_elements(folder, "expected.tsv", type, &m);
+  bool same = n == m;
+  for (size_t i = 0; same && i < n; i++)
+    same = saved[i].row == read[i].row && saved[i].col == read[i].col &&
+           memcmp(&saved[i].value, &read[i].value, furrow_element_size(type)) == 0;
+  free(saved);
+  free(read);
+  free(c);
+  return same;
+}
+
+static bool same_file(const char *a, const char *b, const char *name) {
+  size_t n = 0, m = 0;
+  char *x = golden_read(a, name, &n), *y = golden_read(b, name, &m);
+  const bool same = x && y && n == m && memcmp(x, y, n) == 0;
+  free(x);
+  free(y);
+  return same;
+}
+
+static int pairs;
+
+/* To each other format that there is a golden folder of, with the same elements. */
+static void convert_case(const char *folder, const char *name) {
+  const char *rest = strchr(name, '-');
+  if (!rest || !is_lossless(folder)) return;
+  const size_t root = (size_t)(strlen(folder) - strlen(name));
+  for (size_t i = 0; i < SAMPLE_FORMATS; i++) {
+    char other[2 * TEST_PATH];
+    furrow_convert_params params;
+    for (int family = 0; family < 2; family++) { /* <Format>-<RowType>, <family>-<Format> */
+      if (family == 0)
+        snprintf(other, sizeof other, "%.*s%s%s", (int)root, folder, sample_formats[i], rest);
+      else
+        snprintf(other, sizeof other, "%.*s%.*s-%s", (int)root, folder, (int)(rest - name), name, sample_formats[i]);
+      if (access(other, F_OK) != 0 || !same_file(folder, other, "original.tsv")) continue;
+      furrow_convert_params_init(&params);
+      params.format = sample_formats[i];
+      params.write.angel_bytes = true;
+      params.write.threads = 1 + (unsigned)i % 2;
+      if (strncmp(name, "Snapshot", 8) == 0) params.servers = params.parts_per_file = 2; /* had a file for each */
+      must_convert(folder, "out", &params, NULL);
+      golden_expect_same("out", other);
+      assert_true(test_remove_dir("out"));
+      pairs++;
+    }
+  }
+}
+
+static void formats_become_each_other(void **state) {
+  (void)state;
+  if (golden_each(convert_case) == 0) skip();
+  assert_true(pairs > 100);
+  print_message("%d pairs\n", pairs);
+}
+
+/* Hash partitions: every row format to every format, as Angel would have written that. */
+static void convert_hash_case(const char *folder, const char *name) {
+  char format[64], type[64], other[2 * TEST_PATH];
+  if (sscanf(name, "hash-%63[^-]-%63s", format, type) != 2 || !is_lossless(folder)) return;
+  for (size_t i = 0; i < SAMPLE_FORMATS; i++) {
+    furrow_convert_params params;
+    snprintf(other, sizeof other, "%.*shash-%s-%s", (int)(strlen(folder) - strlen(name)), folder, sample_formats[i],
+             type);
+    if (access(other, F_OK) != 0) continue;
+    furrow_convert_params_init(&params);
+    params.format = sample_formats[i];
+    params.write.angel_bytes = true;
+    must_convert(folder, "out", &params, NULL);
+    golden_expect_same("out", other);
+    assert_true(test_remove_dir("out"));
+    pairs++;
+  }
+}
+
+static void hash_partitions_stay(void **state) {
+  (void)state;
+  pairs = 0;
+  if (golden_each(convert_hash_case) == 0) skip();
+  assert_true(pairs >= 16);
+}
+
+/* ---- own data ---- */
+
+static const sample_matrix small = {.rows = 3, .cols = 50, .type = FURROW_ELEMENT_F32, .aligned = true, .seed = 5};
+
+static void save_small(const char *format, const char *folder) {
+  furrow_matrix_spec spec;
+  sample_spec(&spec, &small, format, sample_row_type(small.type, 3));
+  spec.block_cols = 7;
+  spec.servers = 2;
+  spec.parts_per_file = 2;
+  sample_save(&small, &spec, folder, false);
+}
+
+/* Every row type and format to every format, and the same bytes as written directly. */
+static void all_formats_of_all_types(void **state) {
+  (void)state;
+  static const int kinds[] = {0, 3, 5};
+  for (size_t k = 0; k < 12; k++) {
+    const furrow_element_type type = (furrow_element_type)(k / 3);
+    const sample_matrix s = {4, 61, type, kinds[k % 3] == 0, true, k};
+    for (size_t f = 0; f < SAMPLE_FORMATS; f++) {
+      furrow_matrix_spec spec;
+      sample_spec(&spec, &s, sample_formats[f], sample_row_type(type, kinds[k % 3]));
+      spec.block_rows = 3;
+      spec.block_cols = 8;
+      spec.servers = 2;
+      spec.parts_per_file = 3;
+      sample_save(&s, &spec, sample_formats[f], false);
+    }
+    for (size_t f = 0; f < SAMPLE_FORMATS; f++) {
+      const bool value = strncmp(sample_formats[f], "Value", 5) == 0;
+      for (size_t g = 0; g < SAMPLE_FORMATS && (s.dense || !value); g++) {
+        furrow_convert_params params;
+        furrow_convert_result result;
+        furrow_convert_params_init(&params);
+        params.format = sample_formats[g];
+        params.write.threads = 1 + (unsigned)(f + g) % 2;
+        must_convert(sample_formats[f], "out", &params, &result);
+        golden_expect_same("out", sample_formats[g]);
+        const bool to_value = strncmp(sample_formats[g], "Value", 5) == 0;
+        assert_int_equal(result.dropped > 0, !s.dense && to_value);
+        assert_true(test_remove_dir("out"));
+      }
+    }
+    for (size_t f = 0; f < SAMPLE_FORMATS; f++) assert_true(test_remove_dir(sample_formats[f]));
+  }
+}
+
+/* Other partitions and back again: the same bytes, under any memory and with any number of threads. */
+static void partitions_there_and_back(void **state) {
+  (void)state;
+  static const size_t memories[] = {(size_t)1 << 30, 20000, 3000};
+  for (size_t f = 0; f < SAMPLE_FORMATS; f++) {
+    if (strncmp(sample_formats[f], "Value", 5) == 0) continue; /* places of sparse elements would be lost */
+    save_small(sample_formats[f], "old");
+    for (size_t m = 0; m < 6; m++) {
+      furrow_convert_params there, back;
+      furrow_convert_params_init(&there);
+      there.memory = memories[m % 3];
+      there.write.threads = 1 + (unsigned)m % 2;
+      back = there;
+      there.part_cols = 11;
+      there.part_rows = 2;
+      must_convert("old", "range", &there, NULL);
+      back.part_cols = 7;
+      back.part_rows = 3;
+      back.servers = 2;
+      back.parts_per_file = 2;
+      sample_expect(&small, "range", false);
+      must_convert("range", "again", &back, NULL);
+      golden_expect_same("again", "old");
+      there.part_cols = there.part_rows = 0;
+      there.hash_parts = 5;
+      must_convert("range", "hash", &there, NULL);
+      sample_expect(&small, "hash", false);
+      there.hash_parts = 3;
+      must_convert("hash", "hash3", &there, NULL);
+      sample_expect(&small, "hash3", false);
+      must_convert("hash3", "last", &back, NULL);
+      golden_expect_same("last", "old");
+      static const char *const made[] = {"range", "again", "hash", "hash3", "last"};
+      for (size_t i = 0; i < 5; i++) assert_true(test_remove_dir(made[i]));
+    }
+    assert_true(test_remove_dir("old"));
+  }
+}
+
+/* Rows of different columns: column formats get the union, with zeros; angel_bytes only what the first row has. */
+static void columns_that_rows_do_not_share(void **state) {
+  (void)state;
+  const sample_matrix s = {4, 90, FURROW_ELEMENT_I64, false, false, 9};
+  furrow_matrix_spec spec;
+  furrow_convert_params params;
+  furrow_convert_result result;
+  uint64_t all = 0, first = 0;
+  for (int64_t c = 0; c < s.cols; c++)
+    for (int32_t r = 0; r < s.rows; r++) {
+      all += sample_has(&s, r, c);
+      first += sample_has(&s, r, c) && sample_has(&s, 0, c);
+    }
+  sample_spec(&spec, &s, "ColIdValueBinaryRowFormat", sample_row_type(s.type, 5));
+  spec.block_cols = 20;
+  sample_save(&s, &spec, "old", false);
+  furrow_convert_params_init(&params);
+  params.format = "TextColumn";
+  must_convert("old", "union", &params, &result);
+  assert_int_equal(result.dropped, 0);
+  sample_expect(&s, "union", true);
+  params.write.angel_bytes = true;
+  must_convert("old", "angel", &params, &result);
+  assert_int_equal(result.dropped, all - first);
+  furrow_matrix_meta *meta = NULL;
+  assert_int_equal(furrow_matrix_meta_load(&meta, "angel", NULL, NULL), FURROW_OK);
+  uint64_t counted = 0;
+  for (size_t i = 0; i < meta->part_count; i++)
+    for (size_t r = 0; r < meta->parts[i].row_count; r++) counted += (uint64_t)meta->parts[i].rows[r].element_num;
+  assert_int_equal(counted, all); /* as Angel counts: what the server had */
+  furrow_matrix_meta_free(meta);
+  /* from column format to column format the counts stay */
+  params.format = "BinaryColumn";
+  must_convert("angel", "binary", &params, NULL);
+  params.format = "TextColumn";
+  must_convert("binary", "again", &params, NULL);
+  golden_expect_same("again", "angel");
+}
+
+static void row_types_change_where_they_can(void **state) {
+  (void)state;
+  sample_matrix s = {3, 40, FURROW_ELEMENT_F64, false, false, 11};
+  furrow_matrix_spec spec;
+  furrow_convert_params params;
+  sample_spec(&spec, &s, "RowIdColIdValueText", sample_row_type(s.type, 5));
+  spec.block_cols = 9;
+  sample_save(&s, &spec, "old", false);
+  for (int type = 0; type < 4; type++)
+    for (int kind = 0; kind < 6; kind++) {
+      if (kind != 0 && kind != 3 && kind != 5) continue;
+      furrow_convert_params_init(&params);
+      params.row_type = sample_row_type((furrow_element_type)type, kind);
+      params.write.threads = 1 + (unsigned)kind % 2;
+      params.write.replace = true;
+      must_convert("old", "new", &params, NULL);
+      sample_expect(&s, "new", kind == 0);
+    }
+}
+
+static furrow_status one_element(double value, int64_t col, int32_t from, int32_t to, furrow_error *err) {
+  const int32_t row = 4;
+  const furrow_panel panel = {
+      .rows = 1, .row_ids = &row, .cols = 1, .col_ids = &col, .type = FURROW_ELEMENT_F64, .values.f64 = &value};
+  furrow_matrix *matrix = NULL;
+  furrow_matrix_meta *plan = NULL;
+  furrow_matrix_spec spec;
+  furrow_convert_params params;
+  furrow_write_params write;
+  furrow_matrix_spec_init(&spec);
+  spec.name = "one";
+  spec.row_type = from;
+  spec.rows = 5;
+  spec.cols = -1;
+  spec.hash_parts = 2;
+  furrow_write_params_init(&write);
+  write.replace = true;
+  sample_check(furrow_matrix_create(&matrix, &panel, 1, err), err);
+  sample_check(furrow_matrix_plan(&plan, &spec, err), err);
+  sample_check(furrow_matrix_save(matrix, "one", plan, &write, err), err);
+  furrow_matrix_free(matrix);
+  furrow_matrix_meta_free(plan);
+  furrow_convert_params_init(&params);
+  params.row_type = to;
+  params.write.replace = true;
+  return furrow_model_convert("one", "other", &params, NULL, err);
+}
+
+static void what_does_not_fit_is_named(void **state) {
+  (void)state;
+  furrow_error err;
+  const int32_t f64 = 5, f32 = 12, i64 = 19, i32 = 26, i32_int_key = 24;
+  assert_int_equal(one_element(1.5, 7, f64, i32, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "row 4, column 7: 1.5"));
+  assert_int_equal(one_element(1e300, 7, f64, f32, &err), FURROW_E_RANGE);
+  assert_int_equal(one_element(3e9, 7, f64, i32, &err), FURROW_E_RANGE);
+  assert_int_equal(one_element(3e9, 7, f64, i64, &err), FURROW_OK);
+  assert_int_equal(one_element(9223372036854775808.0, 7, f64, i64, &err), FURROW_E_RANGE);
+  assert_int_equal(one_element(-9223372036854775808.0, 7, f64, i64, &err), FURROW_OK);
+  assert_int_equal(one_element(5, 3000000000, f64, i32_int_key, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "column 3000000000"));
+  assert_int_equal(one_element(0.1, 7, f64, f32, &err), FURROW_OK); /* rounding is no loss */
+}
+
+static void rows_and_columns_are_chosen(void **state) {
+  (void)state;
+  const sample_matrix s = {6, 50, FURROW_ELEMENT_F32, true, true, 3};
+  const int32_t rows[] = {2, 0};
+  furrow_matrix_spec spec;
+  furrow_convert_params params;
+  furrow_matrix *matrix = NULL;
+  sample_spec(&spec, &s, "TextColumnFormat", sample_row_type(s.type, 0));
+  spec.block_cols = 20;
+  sample_save(&s, &spec, "old", false);
+  furrow_convert_params_init(&params);
+  params.selection.rows = rows;
+  params.selection.row_count = 2;
+  must_convert("old", "rows", &params, NULL);
+  assert_int_equal(furrow_matrix_load(&matrix, "rows", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_count(matrix), 2 * 50);
+  assert_true(furrow_matrix_get(matrix, 2, 33) == (double)sample_value(&s, 2, 33));
+  furrow_matrix_free(matrix);
+  params.selection.first_col = 15;
+  params.selection.end_col = 45;
+  must_convert("old", "both", &params, NULL);
+  assert_int_equal(furrow_matrix_load(&matrix, "both", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_count(matrix), 2 * 30);
+  assert_true(furrow_matrix_get(matrix, 0, 44) == (double)sample_value(&s, 0, 44));
+  furrow_matrix_free(matrix);
+  const int32_t none = 77;
+  params.selection.rows = &none;
+  params.selection.row_count = 1;
+  assert_int_equal(convert("old", "none", &params, NULL), FURROW_E_NOT_FOUND);
+  assert_int_equal(entries("."), 3);
+}
+
+static void files_and_metadata_change_alone(void **state) {
+  (void)state;
+  furrow_convert_params params;
+  furrow_matrix_meta *meta = NULL;
+  save_small("ColIdValueTextRowFormat", "old");
+  furrow_convert_params_init(&params);
+  params.write.meta_name = "meta";
+  must_convert("old", "named", &params, NULL);
+  assert_int_equal(access("named/_meta", F_OK), -1);
+  assert_int_equal(entries("named"), entries("old"));
+  furrow_convert_params_init(&params);
+  params.servers = 1;
+  params.parts_per_file = 100;
+  must_convert("named", "one", &params, NULL);
+  assert_int_equal(entries("one"), 2);
+  assert_int_equal(access("one/meta", F_OK), 0);
+  assert_int_equal(furrow_matrix_meta_load(&meta, "one", NULL, NULL), FURROW_OK);
+  for (size_t i = 1; i < meta->part_count; i++)
+    assert_int_equal(meta->parts[i].offset, meta->parts[i - 1].offset + meta->parts[i - 1].length);
+  furrow_matrix_meta_free(meta);
+  params.servers = params.parts_per_file = 2;
+  params.write.meta_name = "_meta";
+  must_convert("one", "again", &params, NULL);
+  golden_expect_same("again", "old");
+  furrow_convert_params_init(&params);
+  params.write.separator = " ";
+  must_convert("old", "blank", &params, NULL);
+  sample_expect(&small, "blank", false);
+  params.write.separator = ",";
+  must_convert("blank", "comma", &params, NULL);
+  golden_expect_same("comma", "old");
+}
+
+static furrow_status choose(void *user, const furrow_matrix_source *source, const char **format, furrow_error *err) {
+  (void)user;
+  (void)err;
+  if (strcmp(furrow_matrix_source_meta(source)->matrix_name, "sample") == 0) *format = "TextColumn";
+  return FURROW_OK;
+}
+
+static void a_model_with_its_files(void **state) {
+  (void)state;
+  furrow_convert_params params;
+  furrow_convert_result result;
+  assert_int_equal(mkdir("model", 0755), 0);
+  save_small("ColIdValueTextRowFormat", "model/a");
+  save_small("TextColumnFormat", "model/b");
+  assert_true(test_write_text("model/graph.json", "{}"));
+  assert_true(test_write_text("model/.hidden", "x"));
+  furrow_convert_params_init(&params);
+  params.choose_format = choose;
+  must_convert("model", "new", &params, &result);
+  assert_int_equal(result.matrices, 2);
+  assert_int_equal(result.files, 1);
+  golden_expect_same("new/b", "model/b");
+  golden_expect_same("new/a", "model/b");
+  assert_true(same_file("new", "model", "graph.json"));
+  assert_int_equal(entries("new"), 3);
+}
+
+static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
+  (void)state;
+  furrow_convert_params params;
+  save_small("ColIdValueTextRowFormat", "old");
+  furrow_convert_params_init(&params);
+  params.format = "TextColumn";
+  must_convert("old", "new", &params, NULL);
+  assert_int_equal(convert("old", "new", &params, NULL), FURROW_E_EXISTS);
+  params.write.replace = true;
+  must_convert("old", "new", &params, NULL);
+  must_convert("old", "old", &params, NULL); /* in its place */
+  golden_expect_same("old", "new");
+  assert_int_equal(mkdir("home", 0755), 0);
+  assert_int_equal(convert("old", "home", &params, NULL), FURROW_OK); /* empty */
+  assert_int_equal(mkdir("photos", 0755), 0);
+  assert_true(test_write_text("photos/cat", "cat"));
+  assert_int_equal(convert("old", "photos", &params, NULL), FURROW_E_EXISTS);
+  assert_int_equal(mkdir("work", 0755), 0);
+  assert_int_equal(mkdir("work/papers", 0755), 0);
+  save_small("ColIdValueTextRowFormat", "work/matrix");
+  assert_int_equal(convert("old", "work", &params, NULL), FURROW_E_EXISTS); /* a directory that is no matrix */
+  assert_int_equal(convert("old", "old/inner", &params, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(convert("work/matrix", "work", &params, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(access("photos/cat", F_OK), 0);
+  assert_int_equal(entries("work"), 2);
+  assert_int_equal(entries("."), 5);
+}
+
+static void what_is_broken_is_refused(void **state) {
+  (void)state;
+  furrow_convert_params params;
+  save_small("ColIdValueTextRowFormat", "old");
+  furrow_convert_params_init(&params);
+  const int fd = open("old/0", O_WRONLY);
+  assert_true(fd >= 0);
+  assert_int_equal(pwrite(fd, "x", 1, 3), 1);
+  close(fd);
+  assert_true(convert("old", "copy", &params, NULL) != FURROW_OK); /* a copy would hide it */
+  params.format = "TextColumn";
+  assert_true(convert("old", "new", &params, NULL) != FURROW_OK);
+  assert_int_equal(truncate("old/0", 5), 0);
+  assert_true(convert("old", "new", NULL, NULL) != FURROW_OK);
+  assert_int_equal(convert("nowhere", "new", NULL, NULL), FURROW_E_NOT_FOUND);
+  params.format = "NoFormat";
+  assert_int_equal(convert("old", "new", &params, NULL) == FURROW_OK, false);
+  assert_int_equal(entries("."), 1);
+}
+
+static void memory_is_a_limit(void **state) {
+  (void)state;
+  const sample_matrix s = {4, 5000, FURROW_ELEMENT_F64, true, true, 21};
+  furrow_matrix_spec spec;
+  furrow_convert_params params;
+  furrow_error err;
+  sample_spec(&spec, &s, "ColIdValueText", sample_row_type(s.type, 0));
+  spec.block_cols = 5000;
+  sample_save(&s, &spec, "old", false);
+  furrow_convert_params_init(&params);
+  params.memory = 20000;
+  params.format = "ColIdValueBinary"; /* goes through, whatever the size */
+  must_convert("old", "straight", &params, NULL);
+  params.format = "TextColumn"; /* rows into columns: in memory */
+  assert_int_equal(furrow_model_convert("old", "columns", &params, NULL, &err), FURROW_E_MEMORY);
+  assert_non_null(strstr(err.message, "partition 0"));
+  params.part_cols = 50;
+  must_convert("old", "columns", &params, NULL);
+  sample_expect(&s, "columns", false);
+  assert_int_equal(entries("."), 3);
+}
+
+typedef struct watcher {
+  uint64_t done, total, calls, stop_at;
+} watcher;
+
+static furrow_status watch(void *user, uint64_t done, uint64_t total, furrow_error *err) {
+  watcher *w = user;
+  assert_true(done >= w->done);
+  w->done = done;
+  w->total = total;
+  if (++w->calls != w->stop_at) return FURROW_OK;
+  if (err) *err = (furrow_error){.status = FURROW_E_STATE, .message = "stopped"};
+  return FURROW_E_STATE;
+}
+
+static void progress_is_told_and_can_end_it(void **state) {
+  (void)state;
+  save_small("ColIdValueTextRowFormat", "old");
+  for (int kind = 0; kind < 4; kind++) {
+    furrow_convert_params params;
+    furrow_convert_params_init(&params);
+    if (kind == 1) params.format = "ColIdValueBinary";
+    if (kind == 2) params.format = "TextColumn";
+    if (kind == 3) params.part_cols = 13;
+    watcher w = {0};
+    params.progress = watch;
+    params.user = &w;
+    params.write.threads = 2;
+    must_convert("old", "new", &params, NULL);
+    assert_true(w.calls > 1 && w.total > 0);
+    assert_int_equal(w.done, w.total);
+    assert_true(test_remove_dir("new"));
+    for (uint64_t stop = 1; stop <= w.calls; stop += 2) {
+      watcher again = {.stop_at = stop};
+      params.user = &again;
+      const furrow_status status = convert("old", "new", &params, NULL);
+      if (again.calls >= stop) assert_int_equal(status, FURROW_E_STATE);
+      if (status == FURROW_OK) assert_true(test_remove_dir("new"));
+      assert_int_equal(entries("."), 1);
+    }
+  }
+}
+
+#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      IN_DIR(without_changes_the_copy_is_the_same),
+      IN_DIR(a_real_model_is_copied_and_comes_back),
+      IN_DIR(formats_become_each_other),
+      IN_DIR(hash_partitions_stay),
+      IN_DIR(all_formats_of_all_types),
+      IN_DIR(partitions_there_and_back),
+      IN_DIR(columns_that_rows_do_not_share),
+      IN_DIR(row_types_change_where_they_can),
+      IN_DIR(what_does_not_fit_is_named),
+      IN_DIR(rows_and_columns_are_chosen),
+      IN_DIR(files_and_metadata_change_alone),
+      IN_DIR(a_model_with_its_files),
+      IN_DIR(what_exists_is_replaced_only_if_it_is_a_model),
+      IN_DIR(what_is_broken_is_refused),
+      IN_DIR(memory_is_a_limit),
+      IN_DIR(progress_is_told_and_can_end_it),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
