@@ -18,6 +18,7 @@ typedef struct fw_packed {
   size_t n, d, blocks; /* blocks = ceil(n / FW_LANES) */
   float *values;       /* [blocks][d][FW_LANES], aligned to 64 bytes; what is beyond n is 0 */
   float *bias;         /* [blocks * FW_LANES]; beyond n: infinity, so that it never wins */
+  void *memory;        /* what all of them lie in */
 } fw_packed;
 
 /* Packs n vectors of d floats, each `stride` floats behind the one before. l2: bias is half of the square norm. */
