@@ -1,6 +1,49 @@
-/* kern/products_avx2.c: inner products. */
+/* kern/products_avx2.c: inner products with AVX2. */
+#include <immintrin.h>
+#include <math.h>
+
 #include "kern/products.h"
 
+typedef __m256 vf;
+typedef __m256i vi;
+
+#define ROWS 6
+#define COLS 1
+#define WIDTH 8
+
+static inline vf vf_load(const float *p) {
+  return _mm256_load_ps(p);
+}
+static inline vf vf_set(float x) {
+  return _mm256_set1_ps(x);
+}
+static inline vf vf_negative(vf v) {
+  return _mm256_xor_ps(v, _mm256_set1_ps(-0.0F));
+}
+static inline vf vf_fma(vf a, vf b, vf c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+static inline void vf_store(float *p, vf v) {
+  _mm256_storeu_ps(p, v);
+}
+static inline vi vi_iota(uint32_t first) {
+  return _mm256_add_epi32(_mm256_set1_epi32((int)first), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+static inline vi vi_load(const uint32_t *p) {
+  return _mm256_load_si256((const __m256i *)p);
+}
+static inline void vi_store(uint32_t *p, vi v) {
+  _mm256_store_si256((__m256i *)p, v);
+}
+static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
+  const vf better = _mm256_cmp_ps(v, *best, _CMP_GT_OQ);
+  *best = _mm256_blendv_ps(*best, v, better);
+  *where = _mm256_blendv_epi8(*where, at, _mm256_castps_si256(better));
+}
+
+#include "kern/products_tmpl.h"
+
 void fw_products_fill_avx2(fw_products *products) {
-  (void)products;
+  products->nearest = nearest;
+  products->scores = scores;
 }

@@ -3,12 +3,13 @@
 
 #include "kern/products.h"
 
-/* Scores of x for the vectors of one block. Each sum goes up from the first number, whatever is around it. */
+/* Scores of x for the vectors of one block. Each sum starts with -bias and goes up from the first number. */
 static void block_scores(const float *x, const float *block, const float *bias, size_t d, float *out) {
-  float sum[FW_LANES] = {0};
+  float sum[FW_LANES];
+  for (int lane = 0; lane < FW_LANES; lane++) sum[lane] = -bias[lane];
   for (size_t k = 0; k < d; k++)
     for (int lane = 0; lane < FW_LANES; lane++) sum[lane] += x[k] * block[k * FW_LANES + lane];
-  for (int lane = 0; lane < FW_LANES; lane++) out[lane] = sum[lane] - bias[lane];
+  for (int lane = 0; lane < FW_LANES; lane++) out[lane] = sum[lane];
 }
 
 static void scores(const fw_packed *packed, const float *x, size_t nx, size_t stride, float *out, size_t out_stride) {

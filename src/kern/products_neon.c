@@ -1,6 +1,50 @@
-/* kern/products_neon.c: inner products. */
+/* kern/products_neon.c: inner products for AArch64. */
+#include <arm_neon.h>
+#include <math.h>
+
 #include "kern/products.h"
 
+typedef float32x4_t vf;
+typedef uint32x4_t vi;
+
+#define ROWS 5
+#define COLS 1
+#define WIDTH 4
+
+static inline vf vf_load(const float *p) {
+  return vld1q_f32(p);
+}
+static inline vf vf_set(float x) {
+  return vdupq_n_f32(x);
+}
+static inline vf vf_negative(vf v) {
+  return vnegq_f32(v);
+}
+static inline vf vf_fma(vf a, vf b, vf c) {
+  return vfmaq_f32(c, a, b);
+}
+static inline void vf_store(float *p, vf v) {
+  vst1q_f32(p, v);
+}
+static inline vi vi_iota(uint32_t first) {
+  static const uint32_t steps[4] = {0, 1, 2, 3};
+  return vaddq_u32(vdupq_n_u32(first), vld1q_u32(steps));
+}
+static inline vi vi_load(const uint32_t *p) {
+  return vld1q_u32(p);
+}
+static inline void vi_store(uint32_t *p, vi v) {
+  vst1q_u32(p, v);
+}
+static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
+  const vi better = vcgtq_f32(v, *best);
+  *best = vbslq_f32(better, v, *best);
+  *where = vbslq_u32(better, at, *where);
+}
+
+#include "kern/products_tmpl.h"
+
 void fw_products_fill_neon(fw_products *products) {
-  (void)products;
+  products->nearest = nearest;
+  products->scores = scores;
 }
