@@ -1,0 +1,120 @@
+/* kern/scan_generic.c: scanning in plain C. */
+#include <math.h>
+#include <string.h>
+
+#include "kern/scan.h"
+
+/* ---- Codes ---------------------------------------------------------------------------------------------- */
+
+/* The widest table decides the step; the sum of m bytes must fit 16 bits. */
+static float largest_byte(size_t m) {
+  return m <= 257 ? 255 : (float)(65535 / m);
+}
+
+static float measure_values(fw_lut *lut) {
+  float span = 0;
+  lut->low = 0;
+  lut->magnitude = 0;
+  for (size_t m = 0; m < lut->m; m++) {
+    const float *values = lut->values + m * lut->width;
+    float low = values[0], high = values[0];
+    for (size_t j = 1; j < lut->ksub; j++) {
+      low = values[j] < low ? values[j] : low;
+      high = values[j] > high ? values[j] : high;
+    }
+    lut->low += low;
+    lut->magnitude += fmaxf(fabsf(low), fabsf(high));
+    span = fmaxf(span, high - low);
+  }
+  return span;
+}
+
+static void quantise(fw_lut *lut) {
+  const float most = largest_byte(lut->m);
+  const float span = measure_values(lut);
+  float to_byte = most / span;
+  lut->step = span / most;
+  if (!isfinite(to_byte) || !isfinite(lut->step) || lut->m > 65535) to_byte = lut->step = 0;
+  for (size_t m = 0; m < lut->m; m++) {
+    const float *values = lut->values + m * lut->width;
+    float low = values[0];
+    for (size_t j = 1; j < lut->ksub; j++) low = values[j] < low ? values[j] : low;
+    for (size_t j = 0; j < lut->ksub; j++) {
+      const float byte = (values[j] - low) * to_byte;
+      lut->bytes[m * FW_LUT_BYTES + j] = (uint8_t)(byte < most ? byte : most);
+    }
+  }
+}
+
+/* Here the values themselves are added up: there is nothing to gain from bytes. */
+static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit) {
+  float sums[FW_BLOCK];
+  for (size_t i = 0; i < width; i++) sums[i] = extra ? extra[i] : 0;
+  for (size_t m = 0; m < lut->m; m++) {
+    const float *values = lut->values + m * lut->width;
+    const uint8_t *code = codes + m * width;
+    for (size_t i = 0; i < width; i++) sums[i] += values[code[i]];
+  }
+  uint64_t mask = 0;
+  for (size_t i = 0; i < width; i++) mask |= (uint64_t) !(sums[i] > limit) << i;
+  return mask;
+}
+
+static size_t sift(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t n, size_t *next, float limit,
+                   uint64_t masks[FW_BLOCK_GROUP]) {
+  const size_t blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
+  for (size_t b = *next; b < blocks; b++) {
+    const size_t left = n - b * FW_BLOCK;
+    masks[0] = sift_block(lut, codes + b * FW_BLOCK * lut->m, extra ? extra + b * FW_BLOCK : NULL, fw_block_width(n, b),
+                          limit);
+    if (left < FW_BLOCK) masks[0] &= ((uint64_t)1 << left) - 1;
+    *next = b + 1;
+    if (masks[0]) return b;
+  }
+  return *next = blocks;
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
+
+enum { LANES = 8 };
+
+static void read_lanes(float y[LANES], const uint8_t *row, size_t n) {
+  memcpy(y, row, n * sizeof *y);
+}
+
+static float add_lanes(const float sums[LANES]) {
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+static void l2_rows(const float *x, const void *rows, size_t n, size_t d, float *out) {
+  const uint8_t *row = rows;
+  for (size_t i = 0; i < n; i++, row += d * sizeof *x) {
+    float sums[LANES] = {0}, y[LANES];
+    for (size_t j = 0; j < d; j += LANES) {
+      const size_t count = d - j < LANES ? d - j : LANES;
+      read_lanes(y, row + j * sizeof *x, count);
+      for (size_t lane = 0; lane < count; lane++) sums[lane] += (x[j + lane] - y[lane]) * (x[j + lane] - y[lane]);
+    }
+    out[i] = add_lanes(sums);
+  }
+}
+
+static void ip_rows(const float *x, const void *rows, size_t n, size_t d, float *out) {
+  const uint8_t *row = rows;
+  for (size_t i = 0; i < n; i++, row += d * sizeof *x) {
+    float sums[LANES] = {0}, y[LANES];
+    for (size_t j = 0; j < d; j += LANES) {
+      const size_t count = d - j < LANES ? d - j : LANES;
+      read_lanes(y, row + j * sizeof *x, count);
+      for (size_t lane = 0; lane < count; lane++) sums[lane] += x[j + lane] * y[lane];
+    }
+    out[i] = add_lanes(sums);
+  }
+}
+
+void fw_scan_fill_generic(fw_scan *scan) {
+  scan->quantise = quantise;
+  scan->sift = sift;
+  scan->l2_rows = l2_rows;
+  scan->ip_rows = ip_rows;
+}

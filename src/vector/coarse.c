@@ -1,0 +1,246 @@
+/* vector/coarse.c: which lists a query visits.
+ *
+ * Flat quantizers: scores of all centroids are made with packed kernels, whose rounding depends on the processor; those
+ * that may be among the best are then looked at once more, number by number, and these distances decide. */
+#include "vector/coarse.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kern/scan.h"
+#include "vector/graph_search.h"
+#include "vector/sink.h"
+
+/* ---- Making ready --------------------------------------------------------------------------------------- */
+
+static float longest_row(const float *rows, size_t n, size_t d) {
+  float longest = 0;
+  for (size_t i = 0; i < n; i++) {
+    float square;
+    fw_scan_table()->ip_rows(rows + i * d, rows + i * d, 1, d, &square);
+    longest = fmaxf(longest, sqrtf(square));
+  }
+  return longest;
+}
+
+/* Halves of a query are searched on their own; a list is a pair of centroids. */
+static furrow_status check_halves(const furrow_index *quantizer, furrow_error *err) {
+  const fw_pq *pq = &quantizer->pq.pq;
+  if (pq->m != 2)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "a multi-index quantizer of %zu parts is not searched", pq->m);
+  if ((uint64_t)quantizer->ntotal != (uint64_t)1 << (2 * pq->nbits))
+    return fw_fail(err, FURROW_E_FORMAT, "the quantizer has %lld centroids, but its halves have 2^%u each",
+                   (long long)quantizer->ntotal, pq->nbits);
+  return FURROW_OK;
+}
+
+static furrow_status unsupported(const furrow_index *quantizer, furrow_error *err) {
+  const furrow_status status = fw_fail(err, FURROW_E_UNSUPPORTED, "a quantizer of %s (%.4s) is not searched",
+                                       furrow_index_kind_name(quantizer->kind), quantizer->fourcc);
+  fw_error_set_token(err, quantizer->fourcc, 4);
+  return status;
+}
+
+furrow_status fw_coarse_create(fw_coarse *coarse, const furrow_index *quantizer, furrow_error *err) {
+  if (!quantizer) return fw_fail(err, FURROW_E_STATE, "the index has no quantizer");
+  if (quantizer->metric != FURROW_METRIC_L2 && quantizer->metric != FURROW_METRIC_IP)
+    return unsupported(quantizer, err);
+  fw_coarse made = {.quantizer = quantizer, .nlist = (size_t)quantizer->ntotal, .d = (size_t)quantizer->d};
+  furrow_status status = FURROW_OK;
+  if (quantizer->kind == FURROW_INDEX_FLAT) {
+    made.centroids = quantizer->flat.vectors;
+    made.longest = longest_row(made.centroids, made.nlist, made.d);
+    status = fw_packed_create(&made.packed, made.centroids, made.nlist, made.d, made.d,
+                              quantizer->metric == FURROW_METRIC_L2, err);
+  } else if (quantizer->kind == FURROW_INDEX_HNSW) {
+    made.centroids = quantizer->child[0]->flat.vectors;
+  } else if (quantizer->kind == FURROW_INDEX_MULTI && quantizer->metric == FURROW_METRIC_L2) {
+    status = check_halves(quantizer, err);
+  } else {
+    status = unsupported(quantizer, err);
+  }
+  if (status == FURROW_OK)
+    *coarse = made;
+  else
+    fw_coarse_clear(&made);
+  return status;
+}
+
+void fw_coarse_clear(fw_coarse *coarse) {
+  fw_packed_clear(&coarse->packed);
+  *coarse = (fw_coarse){0};
+}
+
+uint64_t fw_coarse_memory(const fw_coarse *coarse) {
+  return coarse->packed.blocks * FW_LANES * (coarse->d + 1) * sizeof(float);
+}
+
+const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *room) {
+  if (coarse->centroids) return coarse->centroids + list * coarse->d;
+  const fw_pq *pq = &coarse->quantizer->pq.pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  for (size_t m = 0; m < pq->m; m++) {
+    const size_t part = list >> (m * pq->nbits) & (ksub - 1);
+    memcpy(room + m * dsub, pq->centroids + (m * ksub + part) * dsub, dsub * sizeof *room);
+  }
+  return room;
+}
+
+/* ---- Flat ----------------------------------------------------------------------------------------------- */
+
+/* The k-th largest of n scores (k < n), with a heap of k: the smallest of them at its top. */
+static float find_kth(const float *scores, size_t n, size_t k, float *heap) {
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) {
+    const float score = scores[i];
+    size_t at = 0;
+    if (count < k) {
+      for (at = count++; at > 0 && heap[(at - 1) / 2] > score; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+    } else if (score > heap[0]) {
+      for (size_t child; (child = 2 * at + 1) < k; at = child) {
+        if (child + 1 < k && heap[child + 1] < heap[child]) child++;
+        if (heap[child] >= score) break;
+        heap[at] = heap[child];
+      }
+    } else {
+      continue;
+    }
+    heap[at] = score;
+  }
+  return heap[0];
+}
+
+/* Scores are off by less than d + 8 roundings of numbers up to |q| |c| + |c|^2 each; two of them are compared. */
+static float score_slack(const fw_coarse *coarse, const float *query) {
+  float square;
+  fw_scan_table()->ip_rows(query, query, 1, coarse->d, &square);
+  return 0x1p-22F * (float)(coarse->d + 8) * coarse->longest * (sqrtf(square) + coarse->longest);
+}
+
+static void choose_lists(const fw_coarse *coarse, const float *query, const float *scores, size_t nprobe, fw_sink *sink,
+                         float *room) {
+  const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
+  const fw_scan *scan = fw_scan_table();
+  const float kth = nprobe < coarse->nlist ? find_kth(scores, coarse->nlist, nprobe, room) : -INFINITY;
+  const float limit = kth - score_slack(coarse, query);
+  for (size_t i = 0; i < coarse->nlist; i++) {
+    if (scores[i] < limit) continue;
+    float distance;
+    const float *centroid = coarse->centroids + i * coarse->d;
+    if (similarity)
+      scan->ip_rows(query, centroid, 1, coarse->d, &distance);
+    else
+      scan->l2_rows(query, centroid, 1, coarse->d, &distance);
+    fw_sink_offer(sink, similarity ? -distance : distance, fw_turn_id((int64_t)i, similarity));
+  }
+}
+
+/* ---- Two halves: sums of a distance of each, smallest first --------------------------------------------- */
+
+typedef struct pair { /* the i-th nearest of the first half with the j-th nearest of the second */
+  float sum;
+  uint32_t i, j;
+} pair;
+
+static int by_key(const void *a, const void *b) {
+  const fw_hit *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Centroids of half m by distance. */
+static void sort_half(const fw_coarse *coarse, size_t m, const float *query, float *room, fw_hit *sorted) {
+  const fw_pq *pq = &coarse->quantizer->pq.pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  fw_scan_table()->l2_rows(query + m * dsub, pq->centroids + m * ksub * dsub, ksub, dsub, room);
+  for (size_t i = 0; i < ksub; i++) sorted[i] = (fw_hit){room[i], (int64_t)i};
+  qsort(sorted, ksub, sizeof *sorted, by_key);
+}
+
+static void push_pair(pair *heap, size_t *count, pair p) {
+  size_t at = (*count)++;
+  for (; at > 0 && heap[(at - 1) / 2].sum > p.sum; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+  heap[at] = p;
+}
+
+static pair pop_pair(pair *heap, size_t *count) {
+  const pair first = heap[0], last = heap[--*count];
+  size_t at = 0;
+  for (size_t child; (child = 2 * at + 1) < *count; at = child) {
+    if (child + 1 < *count && heap[child + 1].sum < heap[child].sum) child++;
+    if (heap[child].sum >= last.sum) break;
+    heap[at] = heap[child];
+  }
+  heap[at] = last;
+  return first;
+}
+
+/* Row i of the sums begins when its predecessor does; so the heap holds at most a pair of each row. */
+static void merge_halves(const fw_hit *first, const fw_hit *second, size_t ksub, unsigned nbits, size_t nprobe,
+                         pair *heap, int64_t *lists, float *distances) {
+  size_t count = 0;
+  push_pair(heap, &count, (pair){first[0].key + second[0].key, 0, 0});
+  for (size_t found = 0; found < nprobe; found++) {
+    const pair p = pop_pair(heap, &count);
+    lists[found] = first[p.i].id | second[p.j].id << nbits;
+    distances[found] = p.sum;
+    if (p.j == 0 && p.i + 1 < ksub) push_pair(heap, &count, (pair){first[p.i + 1].key + second[0].key, p.i + 1, 0});
+    if (p.j + 1 < ksub) push_pair(heap, &count, (pair){first[p.i].key + second[p.j + 1].key, p.i, p.j + 1});
+  }
+}
+
+static furrow_status search_halves(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
+                                   size_t nprobe, int64_t *lists, float *distances, furrow_error *err) {
+  const fw_pq *pq = &coarse->quantizer->pq.pq;
+  const size_t ksub = fw_pq_ksub(pq);
+  void *sorted = NULL, *heap = NULL, *room = NULL;
+  furrow_status status = fw_arena_take(&scratch->arena, &sorted, 2 * ksub, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, ksub + 1, sizeof(pair), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &room, ksub, sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < n; i++) {
+    fw_hit *first = sorted, *second = first + ksub;
+    sort_half(coarse, 0, queries + i * coarse->d, room, first);
+    sort_half(coarse, 1, queries + i * coarse->d, room, second);
+    merge_halves(first, second, ksub, pq->nbits, nprobe, heap, lists + i * nprobe, distances + i * nprobe);
+  }
+  return FURROW_OK;
+}
+
+/* ---- All of them ---------------------------------------------------------------------------------------- */
+
+static void write_lists(fw_sink *sink, size_t nprobe, bool similarity, bool turned, int64_t *lists, float *distances) {
+  fw_sink_sort(sink);
+  for (size_t j = 0; j < nprobe; j++) {
+    const bool there = j < sink->count;
+    lists[j] = there ? fw_turn_id(sink->heap[j].id, turned) : -1;
+    distances[j] = !there ? 0 : similarity ? -sink->heap[j].key : sink->heap[j].key;
+  }
+}
+
+furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
+                               size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err) {
+  const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP, flat = coarse->packed.values != NULL;
+  const size_t lanes = coarse->packed.blocks * FW_LANES;
+  const fw_choice all = {0};
+  void *heap = NULL, *scores = NULL, *room = NULL;
+  if (!coarse->centroids) return search_halves(coarse, scratch, queries, n, nprobe, lists, distances, err);
+  furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &scores, flat ? n * lanes : 1, sizeof(float), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &room, nprobe, sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  if (flat) fw_products_table()->scores(&coarse->packed, queries, n, coarse->d, scores, lanes);
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    const float *query = queries + i * coarse->d;
+    fw_sink sink;
+    fw_sink_init_best(&sink, heap, nprobe);
+    if (flat)
+      choose_lists(coarse, query, (const float *)scores + i * lanes, nprobe, &sink, room);
+    else
+      status = fw_graph_search(coarse->quantizer, scratch, query, ef, &all, &sink, err);
+    write_lists(&sink, nprobe, similarity, similarity && flat, lists + i * nprobe, distances + i * nprobe);
+  }
+  return status;
+}

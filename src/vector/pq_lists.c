@@ -1,0 +1,360 @@
+/* vector/pq_lists.c: codes of a product quantizer made ready for searching. */
+#include "vector/pq_lists.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { ALIGNMENT = 64 };
+
+static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, furrow_error *err) {
+  if (!fw_size_add(bytes, ALIGNMENT, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  const furrow_status status = fw_alloc(memory, bytes, 1, err);
+  if (status == FURROW_OK) *aligned = (void *)(((uintptr_t)*memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+  return status;
+}
+
+void fw_pq_decode_code(const fw_pq *pq, const uint8_t *code, float *vector) {
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  for (size_t m = 0; m < pq->m; m++) {
+    const size_t part = fw_pq_code_part(code, pq->nbits, m);
+    memcpy(vector + m * dsub, pq->centroids + (m * ksub + part) * dsub, dsub * sizeof *vector);
+  }
+}
+
+/* ---- The shift ------------------------------------------------------------------------------------------ */
+
+static void mean_of_rows(const float *rows, size_t n, size_t d, size_t stride, float *mean) {
+  for (size_t k = 0; k < d; k++) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += rows[i * stride + k];
+    mean[k] = (float)(sum / (double)n);
+    if (!isfinite(mean[k])) mean[k] = 0;
+  }
+}
+
+static furrow_status make_shift(fw_pq_lists *lists, const fw_coarse *coarse, furrow_error *err) {
+  const fw_pq *pq = lists->pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  void *memory = NULL;
+  if (lists->similarity) return FURROW_OK;
+  const furrow_status status = fw_alloc_zero(&memory, pq->d, sizeof *lists->shift, err);
+  if (status != FURROW_OK) return status;
+  lists->shift = memory;
+  lists->memory += pq->d * sizeof *lists->shift;
+  if (!lists->residual) {
+    for (size_t m = 0; m < pq->m; m++)
+      mean_of_rows(pq->centroids + m * ksub * dsub, ksub, dsub, dsub, lists->shift + m * dsub);
+  } else if (coarse->centroids) {
+    mean_of_rows(coarse->centroids, coarse->nlist, coarse->d, coarse->d, lists->shift);
+  }
+  return FURROW_OK;
+}
+
+/* ---- Tables --------------------------------------------------------------------------------------------- */
+
+/* With x = -2 (q - s): <x, p - s> - bias = |p - s|^2 - 2 <q - s, p - s> */
+static void set_square_bias(fw_packed *part, const float *centroids, const float *shift) {
+  for (size_t j = 0; j < part->n; j++) {
+    double square = 0;
+    for (size_t k = 0; k < part->d; k++) {
+      const double x = (double)(centroids[j * part->d + k] - shift[k]);
+      square += x * x;
+    }
+    part->bias[j] = -(float)square;
+  }
+}
+
+static furrow_status make_part(fw_pq_lists *lists, size_t m, float *room, furrow_error *err) {
+  const fw_pq *pq = lists->pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  const float *centroids = pq->centroids + m * ksub * dsub;
+  const bool shifted = lists->shift && !lists->residual;
+  fw_packed *part = &lists->parts[m];
+  for (size_t i = 0; i < ksub * dsub; i++) room[i] = centroids[i] - (shifted ? lists->shift[m * dsub + i % dsub] : 0);
+  const furrow_status status = fw_packed_create(part, room, ksub, dsub, dsub, false, err);
+  if (status != FURROW_OK) return status;
+  if (shifted) set_square_bias(part, centroids, lists->shift + m * dsub);
+  for (size_t j = ksub; j < part->blocks * FW_LANES; j++) part->bias[j] = 0; /* finite: nobody looks at these */
+  lists->memory += part->blocks * FW_LANES * (dsub + 1) * sizeof(float);
+  return FURROW_OK;
+}
+
+static furrow_status make_parts(fw_pq_lists *lists, furrow_error *err) {
+  const fw_pq *pq = lists->pq;
+  void *parts = NULL, *room = NULL;
+  furrow_status status = fw_alloc_zero(&parts, pq->m, sizeof *lists->parts, err);
+  if (status != FURROW_OK) return status;
+  lists->parts = parts;
+  status = fw_alloc(&room, fw_pq_ksub(pq) * fw_pq_dsub(pq), sizeof(float), err);
+  for (size_t m = 0; status == FURROW_OK && m < pq->m; m++) status = make_part(lists, m, room, err);
+  fw_free(room);
+  return status;
+}
+
+static size_t table_width(const fw_pq *pq) {
+  const size_t ksub = fw_pq_ksub(pq);
+  return (ksub + FW_LANES - 1) / FW_LANES * FW_LANES;
+}
+
+furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_t n, fw_lut **tables, float **room,
+                                furrow_error *err) {
+  const fw_pq *pq = lists->pq;
+  const size_t width = table_width(pq);
+  void *luts = NULL, *values = NULL, *bytes = NULL, *shifted = NULL;
+  furrow_status status = fw_arena_take(arena, &luts, n, sizeof **tables, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &values, n * pq->m * width, sizeof(float), err);
+  if (status == FURROW_OK && lists->blocks) status = fw_arena_take(arena, &bytes, n * pq->m, FW_LUT_BYTES, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &shifted, n * pq->d, sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  *tables = luts;
+  *room = shifted;
+  for (size_t i = 0; i < n; i++)
+    (*tables)[i] = (fw_lut){.m = pq->m,
+                            .ksub = fw_pq_ksub(pq),
+                            .width = width,
+                            .values = (float *)values + i * pq->m * width,
+                            .bytes = bytes ? (uint8_t *)bytes + i * pq->m * FW_LUT_BYTES : NULL};
+  return FURROW_OK;
+}
+
+void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *room) {
+  const fw_pq *pq = lists->pq;
+  const float factor = lists->similarity ? -1.0F : -2.0F;
+  const size_t dsub = fw_pq_dsub(pq), width = table_width(pq);
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < pq->d; k++)
+      room[i * pq->d + k] = factor * (queries[i * pq->d + k] - (lists->shift ? lists->shift[k] : 0));
+  for (size_t m = 0; m < pq->m; m++)
+    fw_products_table()->scores(&lists->parts[m], room + m * dsub, n, pq->d, tables[0].values + m * width,
+                                pq->m * width);
+  for (size_t i = 0; lists->blocks && i < n; i++) fw_scan_table()->quantise(&tables[i]);
+}
+
+/* ---- Blocks --------------------------------------------------------------------------------------------- */
+
+static void pack_codes(const fw_pq *pq, const uint8_t *codes, size_t n, uint8_t *blocks) {
+  const size_t code_size = fw_pq_code_size(pq), m = pq->m;
+  for (size_t b = 0; b * FW_BLOCK < n; b++) {
+    const size_t left = n - b * FW_BLOCK, count = left < FW_BLOCK ? left : FW_BLOCK, width = fw_block_width(n, b);
+    uint8_t *block = blocks + b * FW_BLOCK * m;
+    for (size_t i = 0; i < count; i++) {
+      const uint8_t *code = codes + (b * FW_BLOCK + i) * code_size;
+      for (size_t k = 0; k < m; k++)
+        block[k * width + i] = pq->nbits == 8 ? code[k] : (uint8_t)fw_pq_code_part(code, pq->nbits, k);
+    }
+    for (size_t k = 0; count < width && k < m; k++) memset(block + k * width + count, 0, width - count);
+  }
+}
+
+/* |r|^2 + 2 <c - s, r> of one code */
+static float extra_of(const fw_pq_lists *lists, const float *norms, const float *centroid, const uint8_t *code) {
+  const fw_pq *pq = lists->pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  double sum = 0;
+  for (size_t m = 0; m < pq->m; m++) {
+    const size_t part = pq->nbits == 8 ? code[m] : fw_pq_code_part(code, pq->nbits, m);
+    const float *p = pq->centroids + (m * ksub + part) * dsub, *c = centroid + m * dsub;
+    double product = 0;
+    for (size_t k = 0; k < dsub; k++) product += (double)c[k] * p[k];
+    sum += norms[m * ksub + part] + 2 * product;
+  }
+  return (float)sum;
+}
+
+typedef struct packing {
+  fw_pq_lists *lists;
+  const furrow_index *index;
+  const fw_coarse *coarse;
+  float *norms; /* [m][ksub] */
+  float *most;  /* of each list: the largest |extra| */
+  float *rooms; /* 2 d floats for each list task */
+  size_t tasks;
+} packing;
+
+static const uint8_t *index_codes(const furrow_index *index, size_t list) {
+  return index->kind == FURROW_INDEX_PQ ? index->pq.codes
+         : index->ivf.lists.list        ? index->ivf.lists.list[list].codes
+                                        : NULL;
+}
+
+static void pack_list(const packing *p, size_t list, float *room) {
+  fw_pq_lists *lists = p->lists;
+  const fw_pq *pq = lists->pq;
+  fw_pq_list *l = &lists->list[list];
+  const uint8_t *codes = index_codes(p->index, list);
+  if (lists->blocks && l->size > 0) pack_codes(pq, codes, l->size, (uint8_t *)l->codes);
+  if (!lists->extra) return;
+  const float *centroid = fw_coarse_centroid(p->coarse, list, room);
+  float *extra = lists->extra + l->extra_at, most = 0;
+  for (size_t k = 0; k < pq->d; k++) room[pq->d + k] = centroid[k] - lists->shift[k];
+  for (size_t i = 0; i < l->size; i++) {
+    extra[i] = extra_of(lists, p->norms, room + pq->d, codes + i * fw_pq_code_size(pq));
+    most = fmaxf(most, fabsf(extra[i]));
+  }
+  for (size_t i = l->size; i < fw_block_room(l->size); i++) extra[i] = 0;
+  p->most[list] = most;
+}
+
+static void pack_some(void *context, size_t task) {
+  const packing *p = context;
+  const size_t nlist = p->lists->nlist;
+  for (size_t list = task; list < nlist; list += p->tasks) pack_list(p, list, p->rooms + task * 2 * p->lists->pq->d);
+}
+
+static void square_norms(const fw_pq *pq, float *norms) {
+  const size_t count = pq->m * fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  for (size_t i = 0; i < count; i++) {
+    double sum = 0;
+    for (size_t k = 0; k < dsub; k++) sum += (double)pq->centroids[i * dsub + k] * pq->centroids[i * dsub + k];
+    norms[i] = (float)sum;
+  }
+}
+
+static furrow_status pack_all(packing *p, fw_pool *pool, furrow_error *err) {
+  const fw_pq *pq = p->lists->pq;
+  void *norms = NULL, *most = NULL, *rooms = NULL;
+  p->tasks = pool ? 8 * ((size_t)fw_pool_threads(pool) + 1) : 1;
+  furrow_status status = fw_alloc(&norms, pq->m * fw_pq_ksub(pq), sizeof(float), err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&most, p->lists->nlist, sizeof(float), err);
+  if (status == FURROW_OK) status = fw_alloc(&rooms, p->tasks * 2 * pq->d, sizeof(float), err);
+  if (status == FURROW_OK) {
+    p->norms = norms;
+    p->most = most;
+    p->rooms = rooms;
+    square_norms(pq, norms);
+    if (pool)
+      status = fw_pool_for(pool, p->tasks, pack_some, p, err);
+    else
+      pack_some(p, 0);
+    for (size_t i = 0; i < p->lists->nlist; i++) p->lists->extra_most = fmaxf(p->lists->extra_most, p->most[i]);
+  }
+  fw_free(norms);
+  fw_free(most);
+  fw_free(rooms);
+  return status;
+}
+
+/* ---- All lists ------------------------------------------------------------------------------------------ */
+
+static void place_list(fw_pq_lists *lists, const furrow_index *index, size_t i) {
+  fw_pq_list *l = &lists->list[i];
+  if (index->kind == FURROW_INDEX_PQ) {
+    l->size = (size_t)index->ntotal;
+  } else if (index->ivf.lists.list) {
+    l->size = index->ivf.lists.list[i].size;
+    l->ids = index->ivf.lists.list[i].ids;
+  }
+  l->codes = index_codes(index, i);
+}
+
+/* Where codes and extras of each list go; a list begins on a cache line. */
+static furrow_status place_lists(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
+  const size_t m = lists->pq->m;
+  size_t bytes = 0, floats = 0;
+  void *codes = NULL, *extra = NULL;
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < lists->nlist; i++) {
+    place_list(lists, index, i);
+    lists->list[i].extra_at = floats;
+    floats += fw_block_room(lists->list[i].size);
+    bytes += (fw_block_room(lists->list[i].size) * m + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  }
+  if (lists->blocks) status = alloc_aligned(&lists->codes_memory, &codes, bytes, err);
+  if (status == FURROW_OK && lists->residual && !lists->similarity)
+    status = alloc_aligned(&lists->extra_memory, &extra, floats * sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  lists->codes = codes;
+  lists->extra = extra;
+  lists->memory += (codes ? bytes : 0) + (extra ? floats * sizeof(float) : 0) + lists->nlist * sizeof *lists->list;
+  bytes = 0;
+  for (size_t i = 0; lists->blocks && i < lists->nlist; i++) {
+    lists->list[i].codes = lists->codes + bytes;
+    bytes += (fw_block_room(lists->list[i].size) * m + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse, fw_pool *pool,
+                                 furrow_error *err) {
+  const bool ivf = fw_index_is_ivf(index);
+  fw_pq_lists made = {.pq = fw_index_pq(index), .nlist = ivf ? index->ivf.nlist : 1};
+  void *list = NULL;
+  made.similarity = index->metric == FURROW_METRIC_IP;
+  made.residual = ivf && index->ivf.by_residual;
+  made.blocks = made.pq->nbits <= 8;
+  packing p = {.lists = &made, .index = index, .coarse = coarse};
+  furrow_status status = fw_alloc_zero(&list, made.nlist, sizeof *made.list, err);
+  made.list = list;
+  if (status == FURROW_OK) status = make_shift(&made, coarse, err);
+  if (status == FURROW_OK) status = make_parts(&made, err);
+  if (status == FURROW_OK) status = place_lists(&made, index, err);
+  if (status == FURROW_OK) status = pack_all(&p, pool, err);
+  if (status == FURROW_OK)
+    *lists = made;
+  else
+    fw_pq_lists_clear(&made);
+  return status;
+}
+
+void fw_pq_lists_clear(fw_pq_lists *lists) {
+  for (size_t m = 0; lists->parts && m < lists->pq->m; m++) fw_packed_clear(&lists->parts[m]);
+  fw_free(lists->parts);
+  fw_free(lists->list);
+  fw_free(lists->codes_memory);
+  fw_free(lists->extra_memory);
+  fw_free(lists->shift);
+  *lists = (fw_pq_lists){0};
+}
+
+/* ---- Scanning ------------------------------------------------------------------------------------------- */
+
+static void offer(const fw_pq_list *l, const fw_list_scan *how, size_t i, float key, fw_sink *sink) {
+  const int64_t id = l->ids ? (int64_t)fw_get_le64(l->ids + 8 * i) : (int64_t)i;
+  if (!fw_choice_keeps(how->choice, id)) return;
+  fw_sink_take(sink, key, fw_turn_id(how->pairs ? (int64_t)(how->list << 32 | i) : id, how->turned));
+}
+
+/* A key is the sum of the values of a code, plus (base + extra). The sift passes over what is surely not below the
+ * worst; the key decides for the rest. */
+static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
+  const fw_pq_list *l = &lists->list[how->list];
+  const fw_scan *scan = fw_scan_table();
+  const float *extra = lists->extra ? lists->extra + l->extra_at : NULL;
+  const float slack = fw_lut_slack(table, how->base, lists->extra_most);
+  const size_t blocks = (how->upto + FW_BLOCK - 1) / FW_BLOCK;
+  size_t next = 0;
+  while (next < blocks) {
+    uint64_t masks[FW_BLOCK_GROUP];
+    const size_t first = scan->sift(table, l->codes, extra, l->size, &next, sink->worst - how->base + slack, masks);
+    for (size_t b = first; b < next && b < blocks; b++) {
+      for (uint64_t mask = masks[b - first]; mask; mask &= mask - 1) {
+        const size_t i = b * FW_BLOCK + (size_t)__builtin_ctzll(mask);
+        const float key = fw_lut_sum(table, l->codes, l->size, i) + (how->base + (extra ? extra[i] : 0));
+        if (key < sink->worst && i < how->upto) offer(l, how, i, key, sink);
+      }
+    }
+  }
+}
+
+static void scan_plain(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
+  const fw_pq *pq = lists->pq;
+  const fw_pq_list *l = &lists->list[how->list];
+  const size_t code_size = fw_pq_code_size(pq);
+  for (size_t i = 0; i < how->upto; i++) {
+    const uint8_t *code = l->codes + i * code_size;
+    float key = 0;
+    for (size_t m = 0; m < pq->m; m++) key += table->values[m * table->width + fw_pq_code_part(code, pq->nbits, m)];
+    key += how->base + (lists->extra ? lists->extra[l->extra_at + i] : 0);
+    if (key < sink->worst) offer(l, how, i, key, sink);
+  }
+}
+
+void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
+  if (lists->blocks)
+    scan_blocks(lists, table, how, sink);
+  else
+    scan_plain(lists, table, how, sink);
+}

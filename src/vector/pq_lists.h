@@ -1,0 +1,82 @@
+/* vector/pq_lists.h: codes of a product quantizer made ready for searching.
+ *
+ * Sub-quantizers of up to 8 bits: the codes of a list lie in blocks (kern/scan.h), a byte for each sub-quantizer.
+ * Larger ones are read where they are.
+ *
+ * Distances, with the decoded vector r and a shift s that keeps numbers small:
+ *   L2, residuals:   |q-c-r|^2 = |q-c|^2 + (|r|^2 + 2 <c-s, r>) - 2 <q-s, r>      s: the mean of the centroids c
+ *   L2, no residual: |q-r|^2   = |q-s|^2 + sum over m of |r_m-s_m|^2 - 2 <q_m-s_m, r_m-s_m>    s: the mean of all r
+ *   IP:              -<q, c+r> = -<q, c> - <q, r>
+ * The first term is that of the list (base), the bracket one number for each vector (extra), the last comes from a
+ * table of the query. */
+#ifndef FW_VECTOR_PQ_LISTS_H
+#define FW_VECTOR_PQ_LISTS_H
+
+#include "base/pool.h"
+#include "kern/products.h"
+#include "kern/scan.h"
+#include "vector/coarse.h"
+#include "vector/filter.h"
+#include "vector/index.h"
+#include "vector/sink.h"
+
+typedef struct fw_pq_list {
+  size_t size;
+  const uint8_t *ids; /* as in fw_list; NULL: 0, 1, … */
+  size_t extra_at;    /* in extra */
+  const uint8_t *codes;
+} fw_pq_list;
+
+typedef struct fw_pq_lists {
+  const fw_pq *pq;
+  bool similarity, residual, blocks;
+  size_t nlist;
+  fw_pq_list *list;
+  uint8_t *codes; /* blocks of all lists, each list at a multiple of 64 bytes; NULL: codes are those of the index */
+  void *codes_memory;
+  float *extra; /* of residuals and L2, else NULL */
+  void *extra_memory;
+  float extra_most; /* the largest |extra| */
+  float *shift;     /* d numbers; NULL: 0 */
+  fw_packed *parts; /* the centroids of each sub-quantizer, with bias so that scores of -2 q (IP: -q) are values */
+  uint64_t memory;  /* bytes of all this */
+} fw_pq_lists;
+
+/* What a table is made from: lists of an IVF index, or the codes of a PQ index as one list. coarse: of residuals. */
+furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse, fw_pool *pool,
+                                 furrow_error *err) __attribute__((warn_unused_result));
+void fw_pq_lists_clear(fw_pq_lists *lists);
+
+/* Room for tables of n queries. */
+furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_t n, fw_lut **tables, float **room,
+                                furrow_error *err) __attribute__((warn_unused_result));
+/* Makes the tables of n queries (n * d floats). */
+void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *room);
+
+/* How a list is scanned. */
+typedef struct fw_list_scan {
+  size_t list;
+  float base;  /* added to every key */
+  size_t upto; /* vectors that are looked at */
+  bool pairs;  /* ids are list << 32 | place */
+  bool turned; /* ids are turned round (fw_turn_id) */
+  const fw_choice *choice;
+} fw_list_scan;
+
+void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink);
+
+/* The part m of a code of nbits bits each. */
+static inline size_t fw_pq_code_part(const uint8_t *code, unsigned nbits, size_t m) {
+  size_t bit = m * nbits, value = 0;
+  for (unsigned have = 0; have < nbits;) {
+    const unsigned shift = bit & 7, take = 8 - shift < nbits - have ? 8 - shift : nbits - have;
+    value |= (size_t)(code[bit >> 3] >> shift & ((1U << take) - 1)) << have;
+    have += take;
+    bit += take;
+  }
+  return value;
+}
+/* The decoded vector, d floats. */
+void fw_pq_decode_code(const fw_pq *pq, const uint8_t *code, float *vector);
+
+#endif

@@ -1,0 +1,279 @@
+/* vector/search_ivf.c: searching lists of vectors or codes: which lists, then one after the other. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/searcher.h"
+
+/* Queries whose tables are made together. */
+enum { TABLES = 4 };
+/* Rows of plain vectors between two looks at the worst key. */
+enum { ROWS = 64 };
+
+/* One query on its way through the lists. */
+typedef struct visit {
+  const fw_node *node;
+  const fw_job *job;
+  const float *query;
+  const fw_lut *table; /* codes */
+  const int64_t *lists;
+  const float *coarse; /* the quantizer's distances */
+  size_t nprobe;
+  bool pairs;
+  float *room; /* d floats: a centroid */
+} visit;
+
+static size_t list_size(const fw_node *node, int64_t list) {
+  return fw_lists_size(&node->index->ivf.lists, (size_t)list);
+}
+
+static size_t probes(const fw_node *node, const fw_job *job) {
+  const fw_ivf *ivf = &node->index->ivf;
+  const uint64_t wanted = job->nprobe ? job->nprobe : ivf->nprobe;
+  return wanted < ivf->nlist ? (size_t)wanted : ivf->nlist;
+}
+
+/* ---- One list ------------------------------------------------------------------------------------------- */
+
+/* The part of a key that all codes of a list share. */
+static float base_of(const visit *v, size_t probe) {
+  const furrow_index *index = v->node->index, *quantizer = v->node->coarse.quantizer;
+  const bool similarity = index->metric == FURROW_METRIC_IP;
+  const size_t d = (size_t)index->d;
+  float base = 0;
+  if (!index->ivf.by_residual) {
+    if (!similarity) fw_scan_table()->l2_rows(v->query, v->node->pq.shift, 1, d, &base);
+    return base;
+  }
+  if (quantizer->metric == index->metric) return similarity ? -v->coarse[probe] : v->coarse[probe];
+  const float *centroid = fw_coarse_centroid(&v->node->coarse, (size_t)v->lists[probe], v->room);
+  if (similarity)
+    fw_scan_table()->ip_rows(v->query, centroid, 1, d, &base);
+  else
+    fw_scan_table()->l2_rows(v->query, centroid, 1, d, &base);
+  return similarity ? -base : base;
+}
+
+static void scan_rows(const visit *v, const fw_list_scan *how, fw_sink *sink) {
+  const furrow_index *index = v->node->index;
+  const fw_list *list = &index->ivf.lists.list[how->list];
+  const bool similarity = index->metric == FURROW_METRIC_IP;
+  const size_t d = (size_t)index->d;
+  float keys[ROWS];
+  for (size_t i = 0; i < how->upto; i += ROWS) {
+    const size_t count = how->upto - i < ROWS ? how->upto - i : ROWS;
+    const uint8_t *rows = list->codes + i * d * sizeof(float);
+    if (similarity)
+      fw_scan_table()->ip_rows(v->query, rows, count, d, keys);
+    else
+      fw_scan_table()->l2_rows(v->query, rows, count, d, keys);
+    for (size_t j = 0; j < count; j++) {
+      const float key = similarity ? -keys[j] : keys[j];
+      if (!(key < sink->worst)) continue;
+      const int64_t id = fw_list_id(list, i + j);
+      if (fw_choice_keeps(how->choice, id)) fw_sink_take(sink, key, fw_turn_id(id, how->turned));
+    }
+  }
+}
+
+static void scan_list(const visit *v, size_t probe, size_t upto, fw_sink *sink) {
+  const furrow_index *index = v->node->index;
+  const fw_list_scan how = {.list = (size_t)v->lists[probe],
+                            .base = v->table ? base_of(v, probe) : 0,
+                            .upto = upto,
+                            .pairs = v->pairs,
+                            .turned = index->metric == FURROW_METRIC_IP,
+                            .choice = &v->job->choice};
+  if (v->table)
+    fw_pq_list_scan(&v->node->pq, v->table, &how, sink);
+  else
+    scan_rows(v, &how, sink);
+}
+
+/* ---- One query ------------------------------------------------------------------------------------------ */
+
+/* Of the first `upto` vectors of a list, those that the filter lets pass. */
+static uint64_t count_kept(const visit *v, int64_t list, size_t upto) {
+  const fw_list *l = &v->node->index->ivf.lists.list[list];
+  uint64_t kept = 0;
+  if (!v->job->choice.filter) return upto;
+  for (size_t i = 0; i < upto; i++) kept += fw_choice_keeps(&v->job->choice, fw_list_id(l, i));
+  return kept;
+}
+
+/* With a limit the last list is looked at in part; vectors that the filter leaves out do not count. */
+static void scan_limited(const visit *v, fw_sink *sink) {
+  uint64_t left = v->job->max_codes;
+  for (size_t j = 0; j < v->nprobe && left > 0; j++) {
+    if (v->lists[j] < 0) continue;
+    const size_t size = list_size(v->node, v->lists[j]), upto = size < left ? size : (size_t)left;
+    if (upto == 0) continue;
+    scan_list(v, j, upto, sink);
+    left -= count_kept(v, v->lists[j], upto);
+  }
+}
+
+static void scan_probes(const visit *v, size_t begin, size_t end, fw_sink *sink) {
+  for (size_t j = begin; j < end; j++) {
+    const size_t size = v->lists[j] < 0 ? 0 : list_size(v->node, v->lists[j]);
+    if (size > 0) scan_list(v, j, size, sink);
+  }
+}
+
+/* ---- One query on several threads ----------------------------------------------------------------------- */
+
+/* Each thread keeps the k best of its lists, and everything that was ever among them. That includes all that would have
+ * entered in one scan of all lists: there the worst is never above the worst here. So giving those to the sink, in
+ * order, ends as that one scan would. */
+typedef struct shares {
+  const visit *v;
+  size_t count;
+  size_t begin[65]; /* probes of share i: begin[i] … begin[i+1]-1 */
+  fw_sink sinks[64];
+  float *rooms; /* d floats for each */
+} shares;
+
+static void scan_share(void *context, size_t i) {
+  shares *s = context;
+  visit own = *s->v;
+  own.room = s->rooms + i * (size_t)own.node->index->d;
+  scan_probes(&own, s->begin[i], s->begin[i + 1], &s->sinks[i]);
+}
+
+/* Shares of about as many vectors each. */
+static void cut_shares(shares *s, uint64_t codes, size_t count) {
+  uint64_t seen = 0;
+  s->count = 1;
+  s->begin[0] = 0;
+  for (size_t j = 0; j < s->v->nprobe; j++) {
+    if (s->count < count && seen >= codes * s->count / count && j > s->begin[s->count - 1]) s->begin[s->count++] = j;
+    seen += s->v->lists[j] < 0 ? 0 : list_size(s->v->node, s->v->lists[j]);
+  }
+  s->begin[s->count] = s->v->nprobe;
+}
+
+static furrow_status scan_shares(const visit *v, fw_scratch *scratch, uint64_t codes, fw_sink *sink,
+                                 furrow_error *err) {
+  void *memory = NULL, *heaps = NULL, *rooms = NULL;
+  const size_t count = v->job->threads < 64 ? v->job->threads : 64;
+  furrow_status status = fw_arena_take(&scratch->arena, &memory, 1, sizeof(shares), err);
+  if (status == FURROW_OK)
+    status = fw_arena_take(&scratch->arena, &rooms, count * (size_t)v->node->index->d, sizeof(float), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heaps, count * sink->k, sizeof(fw_hit), err);
+  if (status != FURROW_OK) return status;
+  shares *s = memory;
+  s->v = v;
+  s->rooms = rooms;
+  cut_shares(s, codes, count);
+  for (size_t i = 0; i < s->count; i++) {
+    fw_sink_init_best(&s->sinks[i], (fw_hit *)heaps + i * sink->k, sink->k);
+    s->sinks[i].lists = true;
+  }
+  status = fw_pool_for(v->job->pool, s->count, scan_share, s, err);
+  for (size_t i = 0; i < s->count; i++) {
+    const fw_sink *from = &s->sinks[i];
+    if (status == FURROW_OK && from->status != FURROW_OK) status = fw_fail_memory(err, from->hit_room * sizeof(fw_hit));
+    for (size_t j = 0; j < from->hit_count; j++) fw_sink_offer(sink, from->hits[j].key, from->hits[j].id);
+    fw_free(from->hits);
+  }
+  return status;
+}
+
+/* Codes, times their length, from which on a second thread is worth waking. */
+#define MUCH_WORK ((uint64_t)8 << 20)
+
+static furrow_status scan_query(const visit *v, fw_scratch *scratch, fw_sink *sink, furrow_error *err) {
+  uint64_t codes = 0;
+  if (v->job->max_codes) {
+    scan_limited(v, sink);
+    return sink->status;
+  }
+  for (size_t j = 0; v->job->pool && j < v->nprobe; j++) codes += v->lists[j] < 0 ? 0 : list_size(v->node, v->lists[j]);
+  if (sink->k > 0 && codes * v->node->index->ivf.code_size >= MUCH_WORK)
+    return scan_shares(v, scratch, codes, sink, err);
+  scan_probes(v, 0, v->nprobe, sink);
+  return sink->status;
+}
+
+/* ---- Queries -------------------------------------------------------------------------------------------- */
+
+/* What all queries of a call share. */
+typedef struct tour {
+  size_t nprobe;
+  int64_t *lists; /* [n][nprobe] */
+  float *coarse, *room, *table_room;
+  fw_lut *tables; /* NULL: plain vectors */
+} tour;
+
+static furrow_status begin_tour(tour *t, const fw_node *node, fw_scratch *scratch, const float *queries, size_t n,
+                                const fw_job *job, furrow_error *err) {
+  void *lists = NULL, *coarse = NULL, *room = NULL;
+  *t = (tour){.nprobe = probes(node, job)};
+  furrow_status status = fw_arena_take(&scratch->arena, &lists, n * t->nprobe, sizeof *t->lists, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &coarse, n * t->nprobe, sizeof *t->coarse, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &room, (size_t)node->index->d, sizeof(float), err);
+  if (status == FURROW_OK && node->pq.pq)
+    status = fw_pq_tables_take(&node->pq, &scratch->arena, n < TABLES ? n : TABLES, &t->tables, &t->table_room, err);
+  if (status != FURROW_OK) return status;
+  t->lists = lists;
+  t->coarse = coarse;
+  t->room = room;
+  return fw_coarse_search(&node->coarse, scratch, queries, n, t->nprobe, job->ef_search, lists, coarse, err);
+}
+
+/* Query i of n; tables are made when the first of some is due. */
+static visit begin_visit(const tour *t, const fw_node *node, const float *queries, size_t n, size_t i,
+                         const fw_job *job) {
+  const size_t d = (size_t)node->index->d;
+  if (t->tables && i % TABLES == 0)
+    fw_pq_tables_fill(&node->pq, queries + i * d, n - i < TABLES ? n - i : TABLES, t->tables, t->table_room);
+  return (visit){.node = node,
+                 .job = job,
+                 .query = queries + i * d,
+                 .table = t->tables ? &t->tables[i % TABLES] : NULL,
+                 .lists = t->lists + i * t->nprobe,
+                 .coarse = t->coarse + i * t->nprobe,
+                 .nprobe = t->nprobe,
+                 .room = t->room};
+}
+
+furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                            const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+  const bool similarity = node->index->metric == FURROW_METRIC_IP;
+  const size_t room = fw_heap_size(node->index, k);
+  void *heap = NULL;
+  tour t;
+  furrow_status status = begin_tour(&t, node, scratch, queries, n, job, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, room, sizeof(fw_hit), err);
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    const visit v = begin_visit(&t, node, queries, n, i, job);
+    fw_sink sink;
+    fw_sink_init_best(&sink, heap, room);
+    status = scan_query(&v, scratch, &sink, err);
+    fw_sink_write(&sink, k, similarity, similarity, distances + i * k, ids + i * k);
+  }
+  return status;
+}
+
+furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+                           fw_sink *sink, furrow_error *err) {
+  tour t;
+  const furrow_status status = begin_tour(&t, node, scratch, query, 1, job, err);
+  if (status != FURROW_OK) return status;
+  const visit v = begin_visit(&t, node, query, 1, 0, job);
+  scan_probes(&v, 0, v.nprobe, sink);
+  for (size_t i = 0; i < sink->hit_count; i++)
+    sink->hits[i].id = fw_turn_id(sink->hits[i].id, node->index->metric == FURROW_METRIC_IP);
+  return sink->status;
+}
+
+furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+                                  fw_sink *sink, furrow_error *err) {
+  tour t;
+  const furrow_status status = begin_tour(&t, node, scratch, query, 1, job, err);
+  if (status != FURROW_OK) return status;
+  visit v = begin_visit(&t, node, query, 1, 0, job);
+  v.pairs = true;
+  return scan_query(&v, scratch, sink, err);
+}

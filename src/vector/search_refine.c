@@ -1,0 +1,138 @@
+/* vector/search_refine.c: searching twice: codes find more than are wanted, better distances choose among them. */
+#include <float.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "vector/searcher.h"
+
+size_t fw_heap_size(const furrow_index *index, size_t k) {
+  const uint64_t there = index->ntotal > 0 ? (uint64_t)index->ntotal : 1;
+  return k < there ? k : (size_t)there;
+}
+
+size_t fw_wider_k(const furrow_index *index, size_t k, float factor) {
+  const double wanted = (double)k * factor;
+  if (!(wanted > (double)k)) return k;
+  const uint64_t there = (uint64_t)index->ntotal;
+  const size_t wide = wanted < (double)there ? (size_t)wanted : (size_t)there;
+  return wide > k ? wide : k;
+}
+
+void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool turned, float *distances, int64_t *ids) {
+  fw_sink_sort(sink);
+  for (size_t i = 0; i < sink->count; i++) {
+    distances[i] = similarity ? -sink->heap[i].key : sink->heap[i].key;
+    ids[i] = fw_turn_id(sink->heap[i].id, turned);
+  }
+  for (size_t i = sink->count; i < k; i++) {
+    distances[i] = similarity ? -FLT_MAX : FLT_MAX;
+    ids[i] = -1;
+  }
+}
+
+/* ---- IVF_PQR -------------------------------------------------------------------------------------------- */
+
+typedef struct pqr_room {
+  fw_hit *wide, *heap;
+  float *residual, *code, *refined;
+} pqr_room;
+
+/* |(q - c) - r - r2|^2, where r and r2 are what the two codes decode to. */
+static float refined_key(const fw_node *node, const float *query, size_t list, size_t place, size_t id,
+                         const pqr_room *room) {
+  const fw_ivf *ivf = &node->index->ivf;
+  const size_t d = (size_t)node->index->d;
+  const float *centroid = fw_coarse_centroid(&node->coarse, list, room->code);
+  float key;
+  for (size_t k = 0; k < d; k++) room->residual[k] = query[k] - centroid[k];
+  fw_pq_decode_code(&ivf->pq, ivf->lists.list[list].codes + place * ivf->code_size, room->code);
+  fw_pq_decode_code(&ivf->refine_pq, ivf->refine_codes + id * fw_pq_code_size(&ivf->refine_pq), room->refined);
+  for (size_t k = 0; k < d; k++) room->refined[k] += room->code[k];
+  fw_scan_table()->l2_rows(room->residual, room->refined, 1, d, &key);
+  return key;
+}
+
+static furrow_status refine_codes(const fw_node *node, const float *query, const fw_sink *wide, fw_sink *sink,
+                                  const pqr_room *room, furrow_error *err) {
+  const fw_ivf *ivf = &node->index->ivf;
+  const size_t codes = ivf->refine_size / fw_pq_code_size(&ivf->refine_pq);
+  for (size_t i = 0; i < wide->count; i++) {
+    const size_t list = (size_t)(wide->heap[i].id >> 32), place = (size_t)(wide->heap[i].id & UINT32_MAX);
+    const int64_t id = fw_list_id(&ivf->lists.list[list], place);
+    if (id < 0 || (uint64_t)id >= codes)
+      return fw_fail(err, FURROW_E_FORMAT, "list %zu has id %" PRId64 ", but there are %zu codes of refinement", list,
+                     id, codes);
+    fw_sink_offer(sink, refined_key(node, query, list, place, (size_t)id, room), id);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status take_pqr_room(fw_scratch *scratch, size_t wide, size_t k, size_t d, pqr_room *room,
+                                   furrow_error *err) {
+  void *hits = NULL, *heap = NULL, *floats = NULL;
+  furrow_status status = fw_arena_take(&scratch->arena, &hits, wide, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, k, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &floats, 3 * d, sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  *room = (pqr_room){.wide = hits, .heap = heap, .residual = floats};
+  room->code = room->residual + d;
+  room->refined = room->code + d;
+  return FURROW_OK;
+}
+
+furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                            const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+  const furrow_index *index = node->index;
+  const size_t d = (size_t)index->d, room_k = fw_heap_size(index, k);
+  const float factor = job->k_factor > 0 ? job->k_factor : index->ivf.k_factor;
+  const size_t wide_k = fw_heap_size(index, fw_wider_k(index, k, factor));
+  pqr_room room;
+  furrow_status status = take_pqr_room(scratch, wide_k, room_k, d, &room, err);
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    fw_sink wide, sink;
+    fw_sink_init_best(&wide, room.wide, wide_k);
+    fw_sink_init_best(&sink, room.heap, room_k);
+    status = fw_ivf_search_pairs(node, scratch, queries + i * d, job, &wide, err);
+    fw_sink_sort(&wide);
+    if (status == FURROW_OK) status = refine_codes(node, queries + i * d, &wide, &sink, &room, err);
+    fw_sink_write(&sink, k, false, false, distances + i * k, ids + i * k);
+  }
+  return status;
+}
+
+/* ---- REFINE --------------------------------------------------------------------------------------------- */
+
+static furrow_status refine_rows(const furrow_index *refine, const float *query, const int64_t *found, size_t count,
+                                 fw_sink *sink, furrow_error *err) {
+  const bool similarity = fw_metric_is_similarity(refine->metric);
+  for (size_t i = 0; i < count; i++) {
+    if (found[i] < 0) continue;
+    if (found[i] >= refine->ntotal)
+      return fw_fail(err, FURROW_E_FORMAT,
+                     "the base has id %" PRId64 ", but there are %" PRId64 " vectors to refine by", found[i],
+                     refine->ntotal);
+    fw_sink_offer(sink, fw_flat_key(refine, query, found[i]), fw_turn_id(found[i], similarity));
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                               const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+  const furrow_index *index = node->index, *refine = index->child[1];
+  const bool similarity = fw_metric_is_similarity(refine->metric);
+  const float factor = job->k_factor > 0 ? job->k_factor : index->k_factor;
+  const size_t wide = fw_heap_size(index, fw_wider_k(index, k, factor)), room = fw_heap_size(index, k);
+  void *found = NULL, *heap = NULL, *unused = NULL;
+  furrow_status status = fw_arena_take(&scratch->arena, &found, n * wide, sizeof *ids, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &unused, n * wide, sizeof *distances, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, room, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_node_search(node->child, scratch, queries, n, wide, job, unused, found, err);
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    fw_sink sink;
+    fw_sink_init_best(&sink, heap, room);
+    status = refine_rows(refine, queries + i * (size_t)index->d, (const int64_t *)found + i * wide, wide, &sink, err);
+    fw_sink_write(&sink, k, similarity, similarity, distances + i * k, ids + i * k);
+  }
+  return status;
+}

@@ -1,0 +1,46 @@
+/* vector/sink.h: where the results of one query go: the k best, or all that are near enough.
+ *
+ * A key is a distance, smaller is better: of a similarity its negative. Among equal keys the larger id goes first when
+ * a better one comes; a similarity turns ids round (fw_turn_id), so that the smaller one goes. */
+#ifndef FW_VECTOR_SINK_H
+#define FW_VECTOR_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "furrow/status.h"
+
+typedef struct fw_hit {
+  float key;
+  int64_t id;
+} fw_hit;
+
+typedef struct fw_sink {
+  float worst;     /* a key that is not below it does not enter */
+  size_t k, count; /* k > 0: a heap of the k best, the worst at its top; `count` are in it */
+  fw_hit *heap;
+  bool lists;   /* all that ever entered is kept in `hits`, too, in order; always so if k is 0 */
+  fw_hit *hits; /* grows; the caller frees it */
+  size_t hit_count, hit_room;
+  furrow_status status; /* of growing; E_MEMORY: what comes is passed over */
+} fw_sink;
+
+/* The k best go to a heap of the caller's, with room for k. */
+void fw_sink_init_best(fw_sink *sink, fw_hit *heap, size_t k);
+/* Everything with a key below `radius` goes to hits. */
+void fw_sink_init_range(fw_sink *sink, float radius);
+/* Takes a result whose key is below sink->worst. */
+void fw_sink_take(fw_sink *sink, float key, int64_t id);
+/* Sorts the heap: best first. It is no heap any more. */
+void fw_sink_sort(fw_sink *sink);
+
+static inline void fw_sink_offer(fw_sink *sink, float key, int64_t id) {
+  if (key < sink->worst) fw_sink_take(sink, key, id);
+}
+
+static inline int64_t fw_turn_id(int64_t id, bool similarity) {
+  return similarity ? ~id : id;
+}
+
+#endif
