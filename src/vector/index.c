@@ -149,7 +149,7 @@ static void ivf_info(const fw_ivf *ivf, furrow_index_info *info) {
   info->by_residual = ivf->by_residual;
   info->direct_map = ivf->direct_map.type;
   info->lists = ivf->lists.kind;
-  info->lists_file = ivf->lists.disk ? ivf->lists.disk->file_name : NULL;
+  info->lists_file = ivf->lists.kind == FURROW_LISTS_ON_DISK ? ivf->lists.disk->file_name : NULL;
   info->lists_missing = ivf->lists.disk && ivf->lists.disk->missing;
 }
 

@@ -7,16 +7,22 @@
 #include "base/mem.h"
 #include "vector/code_blocks.h"
 
-furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) {
+furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) {
   if (lists->kind == FURROW_LISTS_NONE) return fw_fail(err, FURROW_E_STATE, "the index has no lists");
   if (lists->disk && lists->disk->missing)
     return fw_fail(err, FURROW_E_STATE, "the data file with the lists of the index was not there to be read");
-  furrow_status status = fw_lists_spread(lists, err);
-  if (status != FURROW_OK) return status;
+  return FURROW_OK;
+}
+
+furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) {
+  furrow_status status = fw_lists_check_contents(lists, err);
+  return status == FURROW_OK ? fw_lists_spread(lists, err) : status;
+}
+
+void fw_lists_end_edit(fw_lists *lists) {
   /* lists->disk stays: views may lead into its map */
   if (lists->kind == FURROW_LISTS_ON_DISK) lists->kind = FURROW_LISTS_INLINE;
   lists->sizes_form = FW_SIZES_BY_RULE;
-  return FURROW_OK;
 }
 
 /* Bytes of the codes of `count` vectors. */

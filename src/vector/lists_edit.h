@@ -2,15 +2,20 @@
  *
  * Lists that were read are views of a slab, of a mapped file or of foreign bytes. Whoever changes lists first calls
  * fw_lists_begin_edit, and then fw_list_reserve for each list that will grow, or fw_list_own for one that will only
- * change or shrink. These can fail, but change nothing that can be seen; what follows cannot fail. */
+ * change or shrink. These can fail, but change nothing that can be seen. What follows cannot fail: the changes, and
+ * fw_lists_end_edit. */
 #ifndef FW_VECTOR_LISTS_EDIT_H
 #define FW_VECTOR_LISTS_EDIT_H
 
 #include "vector/index.h"
 
-/* There are lists to be changed (lists->list), and they will be written by the rule and into the index file: those on
- * disk become inline. E_STATE: there are none (il00), or their contents are missing. */
+/* E_STATE: there are no lists (il00), or their contents are missing. */
+furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) __attribute__((warn_unused_result));
+
+/* There are lists to be changed: lists->list. E_STATE as above. */
 furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) __attribute__((warn_unused_result));
+/* Lists that changed are written by the rule, and into the index file: those on disk become inline. */
+void fw_lists_end_edit(fw_lists *lists);
 
 /* List i has arrays of its own, with room for `capacity` vectors. */
 furrow_status fw_list_reserve(fw_lists *lists, size_t i, size_t capacity, furrow_error *err)
