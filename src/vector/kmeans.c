@@ -1,0 +1,213 @@
+/* vector/kmeans.c: k-means. */
+#include "vector/kmeans.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "kern/products.h"
+#include "vector/draw.h"
+#include "vector/groups.h"
+#include "vector/parts.h"
+
+#define SPLIT_SHIFT (1 / 1024.F) /* how far the halves of a cluster are moved apart, relatively */
+#define SPLIT_SEED 1234
+#define ASSIGN_PART 768 /* vectors, centroids that a thread takes at a time */
+#define UPDATE_PART 8
+
+typedef struct work {
+  const fw_kmeans_params *params;
+  const float *x;
+  size_t n;
+  float *centroids;
+  fw_packed packed;
+  uint32_t *nearest, *before; /* of each vector, now and in the round before */
+  float *score;
+  fw_groups groups;
+} work;
+
+/* ---- A round -------------------------------------------------------------------------------------------- */
+
+static furrow_status assign_part(void *context, size_t first, size_t count, furrow_error *err) {
+  work *w = context;
+  size_t d = w->params->d;
+  (void)err;
+  fw_products_table()->nearest(&w->packed, w->x + first * d, count, d, w->nearest + first, w->score + first);
+  return FURROW_OK;
+}
+
+static furrow_status assign(work *w, furrow_error *err) {
+  const fw_kmeans_params *p = w->params;
+  furrow_status status = fw_packed_create(&w->packed, w->centroids, p->k, p->d, p->d, !p->spherical, err);
+  if (status != FURROW_OK) return status;
+  status = fw_parts_run(p->pool, w->n, ASSIGN_PART, assign_part, w, err);
+  fw_packed_clear(&w->packed);
+  return status;
+}
+
+/* sum += x */
+static void add_to(double *sum, const float *x, size_t d) {
+  size_t k = 0;
+  for (; k + 8 <= d; k += 8)
+    for (size_t lane = 0; lane < 8; lane++) sum[k + lane] += x[k + lane];
+  for (; k < d; k++) sum[k] += x[k];
+}
+
+/* Means of the clusters first …; those without vectors stay as they are. Sums go up by vector: threads do not show. */
+static furrow_status update_part(void *context, size_t first, size_t count, furrow_error *err) {
+  work *w = context;
+  size_t d = w->params->d;
+  void *memory = NULL;
+  furrow_status status = fw_alloc(&memory, d, sizeof(double), err);
+  if (status != FURROW_OK) return status;
+  double *sum = memory;
+  for (size_t c = first; c < first + count; c++) {
+    size_t size = fw_groups_size(&w->groups, c);
+    const uint32_t *member = w->groups.member + w->groups.start[c];
+    if (size == 0) continue;
+    memset(sum, 0, d * sizeof *sum);
+    for (size_t i = 0; i < size; i++) {
+      if (i + 4 < size) __builtin_prefetch(w->x + (size_t)member[i + 4] * d);
+      add_to(sum, w->x + (size_t)member[i] * d, d);
+    }
+    for (size_t k = 0; k < d; k++) w->centroids[c * d + k] = (float)(sum[k] / (double)size);
+  }
+  fw_free(sum);
+  return FURROW_OK;
+}
+
+/* ---- Empty clusters ------------------------------------------------------------------------------------- */
+
+/* A cluster to split, by chance in proportion to its size, going round from the first one. */
+static size_t choose_large(const size_t *size, size_t k, size_t n, fw_mt19937 *rng) {
+  for (size_t c = 0;; c = (c + 1) % k) {
+    float chance = (float)(((double)size[c] - 1) / (double)(n - k));
+    float thrown = (float)fw_mt19937_next(rng) / (float)UINT32_MAX;
+    if (thrown < chance) return c;
+  }
+}
+
+static void split(float *empty, float *large, size_t d) {
+  memcpy(empty, large, d * sizeof *empty);
+  for (size_t k = 0; k < d; k++) {
+    float shift = k % 2 == 0 ? SPLIT_SHIFT : -SPLIT_SHIFT;
+    empty[k] *= 1 + shift;
+    large[k] *= 1 - shift;
+  }
+}
+
+static furrow_status fill_empty(work *w, furrow_error *err) {
+  size_t k = w->params->k, d = w->params->d;
+  void *memory = NULL;
+  furrow_status status = fw_alloc(&memory, k, sizeof(size_t), err);
+  if (status != FURROW_OK) return status;
+  size_t *size = memory;
+  fw_mt19937 rng;
+  fw_mt19937_init(&rng, SPLIT_SEED);
+  for (size_t c = 0; c < k; c++) size[c] = fw_groups_size(&w->groups, c);
+  for (size_t c = 0; c < k; c++) {
+    if (size[c] > 0) continue;
+    size_t large = choose_large(size, k, w->n, &rng);
+    split(w->centroids + c * d, w->centroids + large * d, d);
+    size[c] = size[large] / 2;
+    size[large] -= size[c];
+  }
+  fw_free(size);
+  return FURROW_OK;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------------ */
+
+static void normalize(float *centroids, size_t k, size_t d) {
+  for (size_t c = 0; c < k; c++) {
+    float *x = centroids + c * d;
+    double square = 0;
+    for (size_t i = 0; i < d; i++) square += (double)x[i] * x[i];
+    if (square == 0) continue;
+    float factor = (float)(1 / sqrt(square));
+    for (size_t i = 0; i < d; i++) x[i] *= factor;
+  }
+}
+
+static furrow_status start(work *w, furrow_error *err) {
+  const fw_kmeans_params *p = w->params;
+  void *memory = NULL;
+  if (p->hot) return FURROW_OK;
+  furrow_status status = fw_alloc(&memory, p->k, sizeof(size_t), err);
+  if (status == FURROW_OK) status = fw_draw(memory, p->k, w->n, p->seed + 1, err);
+  if (status == FURROW_OK) {
+    const size_t *drawn = memory;
+    for (size_t c = 0; c < p->k; c++)
+      memcpy(w->centroids + c * p->d, w->x + drawn[c] * p->d, p->d * sizeof *w->centroids);
+    if (p->spherical) normalize(w->centroids, p->k, p->d);
+  }
+  fw_free(memory);
+  return status;
+}
+
+/* *settled: no vector went to another centroid, so no round would change anything. */
+static furrow_status one_round(work *w, bool *settled, furrow_error *err) {
+  const fw_kmeans_params *p = w->params;
+  uint32_t *kept = w->before;
+  w->before = w->nearest;
+  w->nearest = kept;
+  furrow_status status = assign(w, err);
+  if (status != FURROW_OK) return status;
+  *settled = memcmp(w->nearest, w->before, w->n * sizeof *w->nearest) == 0;
+  fw_groups_fill(&w->groups, w->nearest, w->n);
+  status = fw_parts_run(p->pool, p->k, UPDATE_PART, update_part, w, err);
+  if (status == FURROW_OK) status = fill_empty(w, err);
+  if (p->spherical) normalize(w->centroids, p->k, p->d);
+  return status;
+}
+
+static furrow_status rounds(work *w, furrow_error *err) {
+  const fw_kmeans_params *p = w->params;
+  furrow_status status = start(w, err);
+  bool settled = false;
+  memset(w->nearest, 0xff, w->n * sizeof *w->nearest);
+  for (unsigned r = 0; status == FURROW_OK && !settled && r < p->rounds; r++) {
+    status = one_round(w, &settled, err);
+    if (status == FURROW_OK && p->progress) status = p->progress(p->user, p->step, r + 1, p->rounds, err);
+  }
+  return status;
+}
+
+static furrow_status run(work *w, furrow_error *err) {
+  void *nearest = NULL, *before = NULL, *score = NULL;
+  furrow_status status = fw_alloc(&nearest, w->n, sizeof *w->nearest, err);
+  if (status == FURROW_OK) status = fw_alloc(&before, w->n, sizeof *w->before, err);
+  if (status == FURROW_OK) status = fw_alloc(&score, w->n, sizeof *w->score, err);
+  if (status == FURROW_OK) status = fw_groups_create(&w->groups, w->params->k, w->n, err);
+  if (status == FURROW_OK) {
+    w->nearest = nearest;
+    w->before = before;
+    w->score = score;
+    status = rounds(w, err);
+  }
+  fw_groups_clear(&w->groups);
+  fw_free(nearest);
+  fw_free(before);
+  fw_free(score);
+  return status;
+}
+
+furrow_status fw_kmeans(const fw_kmeans_params *params, const float *vectors, size_t n, float *centroids,
+                        furrow_error *err) {
+  size_t k = params->k, most = 0;
+  if (n < k) return fw_fail(err, FURROW_E_ARGUMENT, "%zu vectors are too few for %zu centroids", n, k);
+  if (n == k && !params->hot) {
+    memcpy(centroids, vectors, k * params->d * sizeof *centroids);
+    return FURROW_OK;
+  }
+  fw_drawn drawn = {0};
+  if (!fw_size_mul(k, params->per_centroid ? params->per_centroid : 1, &most)) most = SIZE_MAX;
+  furrow_status status = fw_draw_vectors(&drawn, vectors, n, params->d, most, params->seed, err);
+  if (status != FURROW_OK) return status;
+  work w = {.params = params, .x = drawn.vectors, .n = drawn.n, .centroids = centroids};
+  status = run(&w, err);
+  fw_drawn_clear(&drawn);
+  return status;
+}
