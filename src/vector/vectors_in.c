@@ -1,0 +1,161 @@
+/* vector/vectors_in.c: vectors from files of arrays and from plain floats. */
+#include "vector/vectors_in.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/data_kind.h"
+
+/* ---- Any source ----------------------------------------------------------------------------------------- */
+
+void furrow_vectors_params_init(furrow_vectors_params *params) {
+  *params = (furrow_vectors_params){.first_id = INT64_MIN, .end_id = INT64_MAX, .memory = (size_t)1 << 30};
+}
+
+const char *furrow_vectors_path(const furrow_vectors *vectors) {
+  return vectors->path;
+}
+
+size_t furrow_vectors_dim(const furrow_vectors *vectors) {
+  return vectors->d;
+}
+
+uint64_t furrow_vectors_count(const furrow_vectors *vectors) {
+  return vectors->count;
+}
+
+bool furrow_vectors_have_ids(const furrow_vectors *vectors) {
+  return vectors->have_ids;
+}
+
+furrow_status furrow_vectors_next(furrow_vectors *vectors, size_t rows, float *out, int64_t *ids, size_t *got,
+                                  furrow_error *err) {
+  return vectors->methods->next(vectors, rows, out, ids, got, err);
+}
+
+furrow_status furrow_vectors_rewind(furrow_vectors *vectors, furrow_error *err) {
+  return vectors->methods->rewind(vectors, err);
+}
+
+void furrow_vectors_close(furrow_vectors *vectors) {
+  if (vectors) vectors->methods->close(vectors);
+}
+
+/* ---- Files ---------------------------------------------------------------------------------------------- */
+
+typedef struct file_vectors {
+  furrow_vectors head;
+  fw_array_reader *array; /* NULL: plain floats */
+  fw_bytes_in *bytes;     /* of plain floats */
+  uint64_t next;          /* row */
+} file_vectors;
+
+static furrow_status read_raw(file_vectors *f, size_t rows, float *out, size_t *got, furrow_error *err) {
+  const size_t row = f->head.d * sizeof(float);
+  const uint64_t offset = fw_bytes_in_offset(f->bytes);
+  size_t bytes = 0;
+  furrow_status status = fw_bytes_in_read(f->bytes, out, rows * row, &bytes, err);
+  if (status != FURROW_OK) return status;
+  if (bytes % row != 0)
+    return fw_bytes_in_fail(f->bytes, offset + bytes, err, FURROW_E_FORMAT, "ends within a vector of %zu floats",
+                            f->head.d);
+  fw_array_little(out, sizeof(float), bytes / sizeof(float));
+  *got = bytes / row;
+  return FURROW_OK;
+}
+
+static furrow_status next_of_file(furrow_vectors *v, size_t rows, float *out, int64_t *ids, size_t *got,
+                                  furrow_error *err) {
+  file_vectors *f = (file_vectors *)v;
+  size_t n = 0;
+  furrow_status status = FURROW_OK;
+  if (f->array)
+    status = fw_array_read_as(f->array, FW_ARRAY_F32, out, rows, &n, err);
+  else
+    status = read_raw(f, rows, out, &n, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; ids && i < n; i++) ids[i] = (int64_t)(f->next + i);
+  f->next += n;
+  *got = n;
+  return FURROW_OK;
+}
+
+static furrow_status rewind_file(furrow_vectors *v, furrow_error *err) {
+  file_vectors *f = (file_vectors *)v;
+  if (f->next == 0) return FURROW_OK;
+  const bool can = f->array ? fw_array_get_info(f->array)->can_seek : fw_bytes_in_can_seek(f->bytes);
+  furrow_status status = FURROW_OK;
+  if (!can) {
+    status = fw_fail(err, FURROW_E_STATE, "is a stream, which cannot be read twice");
+    fw_error_set_file(err, v->path);
+  } else {
+    status = f->array ? fw_array_seek(f->array, 0, err) : fw_bytes_in_seek(f->bytes, 0, err);
+  }
+  if (status == FURROW_OK) f->next = 0;
+  return status;
+}
+
+static void close_file(furrow_vectors *v) {
+  file_vectors *f = (file_vectors *)v;
+  fw_array_close(f->array);
+  fw_bytes_in_close(f->bytes);
+  fw_free(v->path);
+  fw_free(f);
+}
+
+static const fw_vectors_methods file_methods = {next_of_file, rewind_file, close_file};
+
+static furrow_status open_array(file_vectors *f, const char *path, fw_array_kind kind, furrow_error *err) {
+  furrow_status status = fw_array_open(&f->array, path, kind, err);
+  if (status != FURROW_OK) return status;
+  const fw_array_info *info = fw_array_get_info(f->array);
+  f->head.count = info->rows == FW_ARRAY_UNKNOWN ? FURROW_VECTORS_UNKNOWN : info->rows;
+  if (info->rows == 0 || f->head.d == 0 || f->head.d == info->dim) {
+    f->head.d = info->dim ? info->dim : f->head.d;
+    return FURROW_OK;
+  }
+  status = fw_fail(err, FURROW_E_FORMAT, "has vectors of %zu elements, not of %zu", info->dim, f->head.d);
+  fw_error_set_file(err, path);
+  return status;
+}
+
+static furrow_status open_raw(file_vectors *f, const char *path, furrow_error *err) {
+  if (f->head.d == 0 || f->head.d > SIZE_MAX / 64) {
+    fw_fail(err, FURROW_E_ARGUMENT, "plain floats need the dimension of the vectors");
+    fw_error_set_file(err, path);
+    return FURROW_E_ARGUMENT;
+  }
+  furrow_status status = fw_bytes_in_open(&f->bytes, path, err);
+  if (status != FURROW_OK) return status;
+  const uint64_t size = fw_bytes_in_size(f->bytes), row = f->head.d * sizeof(float);
+  f->head.count = size == FW_BYTES_UNKNOWN ? FURROW_VECTORS_UNKNOWN : size / row;
+  if (size == FW_BYTES_UNKNOWN || size % row == 0) return FURROW_OK;
+  return fw_bytes_in_fail(f->bytes, size, err, FURROW_E_FORMAT,
+                          "%llu bytes are no whole number of vectors of %zu floats", (unsigned long long)size,
+                          f->head.d);
+}
+
+furrow_status furrow_vectors_open(furrow_vectors **vectors, const char *path, const furrow_vectors_params *params,
+                                  furrow_error *err) {
+  furrow_vectors_params defaults;
+  fw_data_kind kind;
+  void *memory;
+  if (!params) {
+    furrow_vectors_params_init(&defaults);
+    params = &defaults;
+  }
+  furrow_status status = fw_data_kind_find(&kind, path, params->kind, "f32", err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(file_vectors), err);
+  if (status != FURROW_OK) return status;
+  file_vectors *f = memory;
+  f->head.methods = &file_methods;
+  f->head.d = params->d;
+  status = fw_strndup(&f->head.path, path, strlen(path), err);
+  if (status == FURROW_OK) status = kind.raw ? open_raw(f, path, err) : open_array(f, path, kind.array, err);
+  if (status == FURROW_OK)
+    *vectors = &f->head;
+  else
+    close_file(&f->head);
+  return status;
+}
