@@ -4,7 +4,8 @@
  *   rows.h     sparse samples: read, keep, cache and write them
  *   model.h    models as Angel stores them: read, look up, write, convert
  *   exchange.h matrices to and from files of other programs
- *   vector.h   vector indexes as Faiss stores them: read, look into, check, write
+ *   vector.h   vector indexes as Faiss stores them: build, search, change, read, look into, check, write
+ *   vector_data.h  vectors and ids in files and matrices: read, sampled, searched exactly, written
  */
 #ifndef FURROW_FURROW_H
 #define FURROW_FURROW_H
@@ -14,6 +15,7 @@
 #include "furrow/rows.h"
 #include "furrow/status.h"
 #include "furrow/vector.h"
+#include "furrow/vector_data.h"
 #include "furrow/version.h"
 
 #endif

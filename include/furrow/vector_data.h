@@ -1,4 +1,5 @@
-/* furrow/vector_data.h: the vectors that an index is built of and searched with: read, drawn, searched exactly, written.
+/* furrow/vector_data.h: the vectors that an index is built of and searched with: read, drawn, searched exactly,
+ * written.
  *
  *   furrow_vectors *base = NULL;
  *   furrow_error err;

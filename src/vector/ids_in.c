@@ -88,8 +88,7 @@ static furrow_status load_bytes(furrow_ids *ids, const char *path, bool raw, fur
   size_t size = 0;
   furrow_status status = fw_bytes_in_open(&in, path, err);
   if (status == FURROW_OK) status = read_all(in, &bytes, &size, err);
-  if (status == FURROW_OK)
-    status = raw ? take_raw(ids, in, bytes, size, err) : parse_text(ids, in, bytes, size, err);
+  if (status == FURROW_OK) status = raw ? take_raw(ids, in, bytes, size, err) : parse_text(ids, in, bytes, size, err);
   if (status != FURROW_OK || !raw) fw_free(bytes);
   fw_bytes_in_close(in);
   return status;
