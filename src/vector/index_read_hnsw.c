@@ -16,15 +16,16 @@ static void check_cum(fw_cursor *c, const fw_hnsw *graph) {
 static void check_levels(fw_cursor *c, const fw_hnsw *graph, size_t n) {
   for (size_t i = 0; fw_cursor_good(c) && i < n; i++)
     if (graph->levels[i] < 1 || (size_t)graph->levels[i] >= graph->cum_count)
-      fw_refuse(c, "has %" PRId32 " for vector %zu, but there are %zu levels", graph->levels[i], i,
-                graph->cum_count - 1);
+      fw_refuse_at(c, c->field_at + 4 * i, "levels", "has %" PRId32 " for vector %zu, but there are %zu levels",
+                   graph->levels[i], i, graph->cum_count - 1);
 }
 
 static void check_offsets(fw_cursor *c, const fw_hnsw *graph, size_t n) {
   uint64_t at = 0;
   for (size_t i = 0; fw_cursor_good(c) && i <= n; i++) {
     if (graph->offsets[i] != at)
-      fw_refuse(c, "has %" PRIu64 " for vector %zu, but the levels lead to %" PRIu64, graph->offsets[i], i, at);
+      fw_refuse_at(c, c->field_at + 8 * i, "offsets", "has %" PRIu64 " for vector %zu, but the levels lead to %" PRIu64,
+                   graph->offsets[i], i, at);
     if (i < n) at += (uint64_t)graph->cum[graph->levels[i]];
   }
 }
@@ -36,8 +37,9 @@ static void check_links(fw_cursor *c, const fw_hnsw *graph, size_t i, size_t n) 
     for (int32_t k = graph->cum[level]; k < graph->cum[level + 1]; k++) {
       if (links[k] == -1) continue;
       if (links[k] < 0 || (size_t)links[k] >= n || graph->levels[links[k]] <= level) {
-        fw_refuse(c, "leads from vector %zu on level %" PRId32 " to %" PRId32 ", which is not there", i, level,
-                  links[k]);
+        fw_refuse_at(c, c->field_at + 4 * (graph->offsets[i] + (uint64_t)k), "neighbors",
+                     "leads from vector %zu on level %" PRId32 " to %" PRId32 ", which is not there", i, level,
+                     links[k]);
         return;
       }
     }

@@ -75,13 +75,13 @@ static bool place_is_there(const fw_ivf *ivf, int64_t place) {
   return ivf->lists.kind == FURROW_LISTS_NONE || offset < fw_lists_size(&ivf->lists, (size_t)list);
 }
 
-/* Once the lists are known. */
+/* Once the lists are known; the entries are at `place` of the file. */
 static void check_direct_map(fw_cursor *c, const fw_ivf *ivf, uint64_t place) {
   const fw_direct_map *map = &ivf->direct_map;
   for (size_t i = 0; fw_cursor_good(c) && i < map->count; i++) {
     int64_t to = map->pairs ? map->pairs[i].place : map->places[i];
     if (place_is_there(ivf, to)) continue;
-    fw_refuse_at(c, place, "direct_map",
+    fw_refuse_at(c, place + (map->pairs ? 16 * i + 8 : 8 * i), "direct_map",
                  "leads to list %" PRId64 ", offset %" PRId64 ", which is not there (entry %zu)", to >> 32,
                  to & UINT32_MAX, i);
   }

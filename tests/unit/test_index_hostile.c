@@ -19,7 +19,7 @@ typedef struct lie {
   const char *message;
 } lie;
 
-enum { SAME_D = 4, HUGE_COUNT = 40 };
+enum { HUGE_COUNT = 40 };
 #define FOURCC(a, b, c, d) ((int64_t)(a) | (int64_t)(b) << 8 | (int64_t)(c) << 16 | (int64_t)(d) << 24)
 
 static const lie lies[] = {
@@ -54,7 +54,8 @@ static const lie lies[] = {
     {put_ivfpq, "direct_map/type", 1, 7, FURROW_E_FORMAT, "direct_map/type", "is 7"},
     {put_ivfpq, "direct_map/type", 1, 1, FURROW_E_FORMAT, "direct_map/array/count", "is 0, but must be 6"},
     {put_ivfpq, "direct_map/array/count", 8, 1, FURROW_E_FORMAT, "direct_map/array/count", "is 1, but must be 0"},
-    {sample_map_array, "direct_map/array", 8, (int64_t)4 << 32, FURROW_E_FORMAT, NULL, "leads to list 4, offset 0"},
+    {sample_map_array, "direct_map/array", 8, (int64_t)4 << 32, FURROW_E_FORMAT, "direct_map/array",
+     "leads to list 4, offset 0"},
     {sample_map_array, "direct_map/array", 8, 2, FURROW_E_FORMAT, NULL, "leads to list 0, offset 2"},
     {sample_map_hash, "direct_map/hashtable/count", 8, HUGE_COUNT, FURROW_E_FORMAT, NULL, NULL},
     {sample_map_hash, "direct_map/hashtable/count", 8, INT64_MAX, FURROW_E_FORMAT, "direct_map/hashtable/count",
@@ -115,7 +116,7 @@ static const lie lies[] = {
     {sample_hnsw, "cum_nneighbor_per_level/count", 8, 1, FURROW_E_FORMAT, NULL, "begin with 0"},
     {sample_hnsw, "levels", 4, 3, FURROW_E_FORMAT, "levels", "has 3 for vector 0"},
     {sample_hnsw, "levels", 4, 0, FURROW_E_FORMAT, "levels", "has 0 for vector 0"},
-    {sample_hnsw, "levels", 4, 1, FURROW_E_FORMAT, "offsets", "has 6 for vector 1"},
+    {sample_hnsw, "levels", 4, 1, FURROW_E_FORMAT, NULL, "has 6 for vector 1"},
     {sample_hnsw, "offsets", 8, 1, FURROW_E_FORMAT, "offsets", "has 1 for vector 0"},
     {sample_hnsw, "neighbors/count", 8, 23, FURROW_E_FORMAT, "neighbors/count", "must be 24"},
     {sample_hnsw, "neighbors", 4, 5, FURROW_E_FORMAT, "neighbors", "to 5, which is not there"},

@@ -1,0 +1,114 @@
+/* tests/fuzz/fuzz_index.c: index files from hostile bytes.
+ *
+ * What is read must be sound: every list can be looked at, verify ends, and what is written is read again and written
+ * to the same bytes. A copy and a view agree. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "vector/index_write.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool good) {
+  if (!good) abort();
+}
+
+/* The file is an anonymous one, made once. */
+static const char *fuzz_path(const uint8_t *data, size_t size) {
+  static char path[64];
+  static int file = -1;
+  if (file < 0) {
+    file = memfd_create("fuzz_index", MFD_CLOEXEC);
+    check(file >= 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  }
+  check(ftruncate(file, (off_t)size) == 0);
+  check(pwrite(file, data, size, 0) == (ssize_t)size);
+  return path;
+}
+
+static furrow_status append(void *to, const void *bytes, size_t size, furrow_error *err) {
+  (void)err;
+  fw_buffer_append(to, bytes, size);
+  return FURROW_OK;
+}
+
+static void write_index(const furrow_index *index, fw_buffer *out) {
+  fw_index_writer w = {.write = append, .to = out};
+  fw_write_index(&w, index);
+  check(w.status == FURROW_OK && w.size == out->size);
+}
+
+static void use_lists(const furrow_index *index) {
+  furrow_list_stats stats;
+  furrow_index_info info;
+  int64_t sum = 0;
+  check(furrow_index_list_stats(index, &stats, NULL) == FURROW_OK);
+  furrow_index_get_info(index, &info);
+  for (uint64_t i = 0; i < info.nlist && i < 100000; i++) {
+    furrow_list_view list;
+    check(furrow_index_list(index, i, &list, NULL) == FURROW_OK);
+    for (size_t k = 0; list.ids && k < list.size; k++) sum += furrow_list_id(&list, k) >> 8;
+    for (size_t k = 0; list.codes && k < list.size * list.code_size; k++) sum += list.codes[k];
+  }
+  volatile int64_t used = sum;
+  (void)used;
+}
+
+static void use_index(const furrow_index *index) {
+  furrow_index_info info;
+  furrow_index_get_info(index, &info);
+  check(info.d > 0 && info.ntotal >= 0);
+  if (furrow_index_ivf(index) == index) use_lists(index);
+  for (size_t i = 0; furrow_index_child_name(index, i); i++)
+    if (furrow_index_child(index, i)) use_index(furrow_index_child(index, i));
+}
+
+/* The fields follow each other without a gap. */
+static furrow_status follow(void *user, const furrow_field *field) {
+  uint64_t *end = user;
+  check(field->offset == *end && field->size > 0);
+  check(field->path[0] && field->type[0] && field->meaning && field->value);
+  *end = field->offset + field->size;
+  return FURROW_OK;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  furrow_index *index = NULL, *view = NULL, *again = NULL;
+  furrow_index_load_params params;
+  furrow_error err = {0};
+  fw_buffer first = {0}, second = {0};
+  uint64_t end = 0;
+  furrow_index_load_params_init(&params);
+  params.lists_optional = true;
+  const char *path = fuzz_path(data, size);
+  furrow_status status = furrow_index_load(&index, path, &params, &err);
+  check(status != FURROW_E_FORMAT || err.offset <= size);
+  furrow_status walked = furrow_index_map(path, &params, follow, &end, NULL);
+  check(status != FURROW_OK || (walked == FURROW_OK && end == size));
+  params.map = true;
+  check(furrow_index_read(&view, data, size, path, &params, NULL) == status);
+  if (status == FURROW_OK) {
+    use_index(index);
+    use_index(view);
+    write_index(index, &first);
+    write_index(view, &second);
+    check(first.size == second.size && memcmp(first.bytes, second.bytes, first.size) == 0);
+    fw_buffer_reset(&second);
+    check(furrow_index_read(&again, first.bytes, first.size, path, &params, NULL) == FURROW_OK);
+    write_index(again, &second);
+    check(first.size == second.size && memcmp(first.bytes, second.bytes, first.size) == 0);
+    furrow_status verified = furrow_index_verify(path, &params, NULL, NULL, NULL);
+    check(verified == FURROW_OK || verified == FURROW_E_FORMAT);
+  }
+  furrow_index_free(index);
+  furrow_index_free(view);
+  furrow_index_free(again);
+  fw_buffer_clear(&first);
+  fw_buffer_clear(&second);
+  return 0;
+}
