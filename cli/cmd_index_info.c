@@ -44,13 +44,13 @@ static void report_header(report *r, const furrow_index_info *info) {
 
 static void report_quantizer(report *r, const furrow_index_info *info) {
   if (info->m > 0) {
-    report_u64(r, "sub quantizers", info->m);
-    report_u64(r, "bits", info->nbits);
+    report_u64(r, "M", info->m);
+    report_u64(r, "nbits", info->nbits);
   }
   if (info->code_size > 0) report_u64(r, "code size", info->code_size);
   if (info->refine_m > 0) {
-    report_u64(r, "refine quantizers", info->refine_m);
-    report_u64(r, "refine bits", info->refine_nbits);
+    report_u64(r, "refine M", info->refine_m);
+    report_u64(r, "refine nbits", info->refine_nbits);
   }
   if (info->k_factor > 0) report_f64(r, "k factor", (double)info->k_factor);
 }
@@ -82,8 +82,8 @@ static void report_lists(report *r, const furrow_index *index, const furrow_inde
   static const char *const kinds[] = {"none", "in the file", "in a data file", "in the file, in blocks"};
   static const char *const maps[] = {"none", "array", "hashtable"};
   furrow_list_stats stats;
-  report_u64(r, "lists", info->nlist);
-  report_u64(r, "lists visited", info->nprobe);
+  report_u64(r, "nlist", info->nlist);
+  report_u64(r, "nprobe", info->nprobe);
   report_bool(r, "by residual", info->by_residual);
   report_text(r, "direct map", maps[info->direct_map]);
   report_text(r, "lists are", kinds[info->lists]);

@@ -22,14 +22,14 @@ static int compare_ids(const void *a, const void *b) {
 }
 
 /* Remarks on `count` ids, which are sorted. Faiss takes any; a result of -1 means that there is none. */
-static void judge_ids(fw_verifier *v, uint64_t place, const char *field, const int64_t *ids, size_t count) {
+static void judge_ids(fw_verifier *v, const char *field, const int64_t *ids, size_t count) {
   size_t twice = 0, negative = 0;
   for (size_t i = 0; i < count; i++) {
     negative += ids[i] < 0;
     twice += i > 0 && ids[i] == ids[i - 1];
   }
-  if (twice > 0) fw_found(v, FW_REMARK, field, place, "%zu ids are there more than once", twice);
-  if (negative > 0) fw_found(v, FW_REMARK, field, place, "%zu ids are negative", negative);
+  if (twice > 0) fw_found(v, FW_REMARK, field, 0, "%zu ids are there more than once", twice);
+  if (negative > 0) fw_found(v, FW_REMARK, field, 0, "%zu ids are negative", negative);
 }
 
 static bool is_sorted(const int64_t *ids, size_t count) {
@@ -38,33 +38,48 @@ static bool is_sorted(const int64_t *ids, size_t count) {
   return true;
 }
 
-void fw_verify_ids(fw_verifier *v, const furrow_index *index, const char *field, const int64_t *ids, size_t count) {
+void fw_verify_ids(fw_verifier *v, const char *field, const int64_t *ids, size_t count) {
   if (is_sorted(ids, count)) {
-    judge_ids(v, index->place, field, ids, count);
+    judge_ids(v, field, ids, count);
     return;
   }
   int64_t *sorted = scratch(v, count, sizeof *sorted);
   if (!sorted) return;
   memcpy(sorted, ids, count * sizeof *ids);
   qsort(sorted, count, sizeof *sorted, compare_ids);
-  judge_ids(v, index->place, field, sorted, count);
+  judge_ids(v, field, sorted, count);
   fw_free(sorted);
 }
 
-void fw_verify_list_ids(fw_verifier *v, const furrow_index *index, int64_t limit) {
+/* Whether there are ids to look at. */
+static bool has_ids(const fw_lists *lists) {
+  return lists->list && !(lists->disk && lists->disk->missing);
+}
+
+void fw_verify_list_ids(fw_verifier *v, const furrow_index *index, const char *field) {
   const fw_lists *lists = &index->ivf.lists;
-  if (!lists->list || (lists->disk && lists->disk->missing)) return;
-  size_t stored = (size_t)fw_lists_stored(lists), n = 0, beyond = 0;
+  if (!has_ids(lists)) return;
+  size_t stored = (size_t)fw_lists_stored(lists), n = 0;
   int64_t *ids = scratch(v, stored, sizeof *ids);
   if (!ids) return;
   for (size_t i = 0; i < lists->nlist; i++)
     for (size_t k = 0; k < lists->list[i].size; k++) ids[n++] = fw_list_id(&lists->list[i], k);
-  for (size_t i = 0; limit >= 0 && i < n; i++) beyond += ids[i] < 0 || ids[i] >= limit;
-  if (beyond > 0)
-    fw_found(v, FW_FATAL, "lists", index->place,
-             "%zu ids are not within 0 to %" PRId64 ", where the codes for refinement are", beyond, limit - 1);
-  if (limit < 0 || index->kind == FURROW_INDEX_IVF_PQR) fw_verify_ids(v, index, "lists", ids, stored);
+  fw_verify_ids(v, field, ids, stored);
   fw_free(ids);
+}
+
+void fw_verify_id_limit(fw_verifier *v, const furrow_index *index, const char *field, int64_t limit) {
+  const fw_lists *lists = &index->ivf.lists;
+  uint64_t beyond = 0;
+  for (size_t i = 0; has_ids(lists) && i < lists->nlist; i++) {
+    for (size_t k = 0; k < lists->list[i].size; k++) {
+      int64_t id = fw_list_id(&lists->list[i], k);
+      beyond += id < 0 || id >= limit;
+    }
+  }
+  if (beyond > 0)
+    fw_found(v, FW_FATAL, field, 0,
+             "%" PRIu64 " ids are not within 0 to %" PRId64 ", where the refinement looks for them", beyond, limit - 1);
 }
 
 /* ---- Direct map ----------------------------------------------------------------------------------------- */
@@ -78,8 +93,7 @@ static bool leads_to(const fw_lists *lists, int64_t place, int64_t id) {
 void fw_verify_direct_map(fw_verifier *v, const furrow_index *index) {
   const fw_direct_map *map = &index->ivf.direct_map;
   const fw_lists *lists = &index->ivf.lists;
-  bool readable = lists->list && !(lists->disk && lists->disk->missing);
-  if (map->type == FURROW_DIRECT_MAP_NONE || !readable) return;
+  if (map->type == FURROW_DIRECT_MAP_NONE || !has_ids(lists)) return;
   size_t wrong = 0, placed = 0, first = 0;
   for (size_t i = 0; i < map->count; i++) {
     int64_t id = map->pairs ? map->pairs[i].id : (int64_t)i;
@@ -88,11 +102,11 @@ void fw_verify_direct_map(fw_verifier *v, const furrow_index *index) {
     if (place >= 0 && !leads_to(lists, place, id) && wrong++ == 0) first = i;
   }
   if (wrong > 0)
-    fw_found(v, FW_FATAL, "direct_map", index->place, "%zu entries lead to the vector of another id, the first is %zu",
-             wrong, first);
+    fw_found(v, FW_FATAL, "direct_map", 0, "%zu entries lead to the vector of another id, the first is %zu", wrong,
+             first);
   uint64_t stored = fw_lists_stored(lists);
   if (placed != stored)
-    fw_found(v, FW_REMARK, "direct_map", index->place, "%zu entries for %" PRIu64 " vectors in lists", placed, stored);
+    fw_found(v, FW_REMARK, "direct_map", 0, "%zu entries for %" PRIu64 " vectors in lists", placed, stored);
 }
 
 /* ---- Lists on disk -------------------------------------------------------------------------------------- */
@@ -125,19 +139,19 @@ static void judge_places(fw_verifier *v, const furrow_index *index, const fw_dis
   for (size_t i = 1; i < count; i++)
     overlaps += places[i - 1].offset + places[i - 1].capacity * each > places[i].offset;
   if (overlaps > 0) {
-    fw_found(v, FW_FATAL, "lists/lists", index->place, "%zu lists overlap others in the data file", overlaps);
+    fw_found(v, FW_FATAL, "lists/lists", 0, "%zu lists overlap others in the data file", overlaps);
     return;
   }
   for (size_t i = 0; i < lists->disk->slot_count; i++) slots += covers(&lists->disk->slots[i], places, count, each);
   if (slots > 0)
-    fw_found(v, FW_REMARK, "lists/slots", index->place,
+    fw_found(v, FW_REMARK, "lists/slots", 0,
              "%zu free places cover lists: adding vectors with Faiss would destroy some", slots);
 }
 
 void fw_verify_disk(fw_verifier *v, const furrow_index *index) {
   const fw_lists *lists = &index->ivf.lists;
   if (lists->disk->missing) {
-    fw_found(v, FW_REMARK, "lists", index->place, "their data file was not looked at");
+    fw_found(v, FW_REMARK, "lists", 0, "their data file was not looked at");
     return;
   }
   fw_disk_list *places = scratch(v, lists->nlist, sizeof *places);
@@ -176,8 +190,8 @@ void fw_verify_graph(fw_verifier *v, const furrow_index *index) {
   if (seen && queue) {
     size_t reached = count_reached(&index->hnsw, seen, queue);
     if (reached < n)
-      fw_found(v, FW_REMARK, "neighbors", index->place, "%zu of %zu vectors cannot be reached from the entry point",
-               n - reached, n);
+      fw_found(v, FW_REMARK, "neighbors", 0, "%zu of %zu vectors cannot be reached from the entry point", n - reached,
+               n);
   }
   fw_free(seen);
   fw_free(queue);

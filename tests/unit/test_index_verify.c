@@ -15,6 +15,7 @@ static void note(void *user, const furrow_index_finding *finding) {
   n->errors += finding->fatal;
   n->remarks += !finding->fatal;
   assert_int_equal(finding->fatal, finding->status != FURROW_OK);
+  assert_true(finding->offset != FURROW_NO_OFFSET);
   snprintf(n->text + used, sizeof n->text - used, "%s %s: %s\n", finding->fatal ? "error" : "remark", finding->path,
            finding->message);
 }
@@ -73,14 +74,14 @@ static void damage_is_an_error(void **state) {
   check(put_ivfpq, "pq/centroids", 0, 4, 0x7fc00000,
         "error pq/centroids: 1 of 64 numbers are not finite, the first is number 0\n");
   check(sample_ivfpqr, "lists/3/ids", 0, 8, 77,
-        "error lists: 1 ids are not within 0 to 5, where the codes for refinement are\n");
+        "error lists: 1 ids are not within 0 to 5, where the refinement looks for them\n");
   check(sample_refine, "base/lists/3/ids", 0, 8, 6,
-        "error lists: 1 ids are not within 0 to 5, where the codes for refinement are\n");
+        "error base: 1 ids are not within 0 to 5, where the refinement looks for them\n");
   check(sample_map_array, "direct_map/array", 0, 8, 1,
         "remark ntotal: is 7, but the lists have 6 vectors: the others were not finite\n"
         "error direct_map: 1 entries lead to the vector of another id, the first is 0\n");
   check(sample_transforms, "transforms/4/A", 0, 4, 0x7fc00000,
-        "error transforms/4: 1 of 8 numbers are not finite, the first is number 0\n");
+        "error transforms/4/A: 1 of 8 numbers are not finite, the first is number 0\n");
   check(put_ivfpq, "nprobe", 0, 8, 0, "error : nprobe is 0, but a search must visit a list\n");
 }
 
