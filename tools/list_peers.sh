@@ -7,6 +7,7 @@ while read -r package probe; do
   if $probe; then found="$found $package"; else absent="$absent $package"; fi
 done <<'LIST'
 libdmlc-dev has_dmlc
+libfaiss-dev has_faiss
 python3-sklearn has_sklearn
 r-cran-data.table has_data_table
 LIST

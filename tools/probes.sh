@@ -75,6 +75,14 @@ has_dmlc() {
 int main() { return 0; }' -ldmlc
 }
 
+# Debian has Faiss as an archive, which needs these.
+faiss_libraries='-lfaiss -fopenmp -llapack -lblas'
+
+has_faiss() {
+  language=c++ links "${CXX:-c++}" '#include <faiss/IndexFlat.h>
+int main() { return faiss::IndexFlatL2(4).d == 4 ? 0 : 1; }' $faiss_libraries
+}
+
 has_sklearn() {
   python_with sklearn >/dev/null
 }

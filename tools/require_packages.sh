@@ -40,6 +40,7 @@ missing() {
 missing_peers() {
   [ "$level" = ci ] || return
   has_dmlc || echo libdmlc-dev
+  has_faiss || echo libfaiss-dev
   has_sklearn || echo python3-sklearn
 }
 

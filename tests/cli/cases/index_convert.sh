@@ -8,7 +8,7 @@ furrow index convert disk.index disk2.index >/dev/null
 cmp disk.index disk2.index
 furrow index convert disk.index whole.index --inline-lists
 furrow index info whole.index | grep 'lists are'
-mv a.data moved.data
+mv l.data moved.data
 furrow index convert disk.index disk3.index >/dev/null
 cmp disk.index disk3.index
 try furrow index convert disk.index whole2.index --inline-lists

@@ -7,6 +7,6 @@ printf '\001' | dd of=small.index bs=1 seek=553 conv=notrunc 2>/dev/null
 try furrow index verify small.index
 printf '\377\377\377\177' | dd of=small.index bs=1 seek=98 conv=notrunc 2>/dev/null
 try furrow index verify small.index
-mv a.data elsewhere
+mv l.data elsewhere
 try furrow index verify disk.index
 try furrow index verify disk.index --lists elsewhere
