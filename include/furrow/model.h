@@ -461,7 +461,8 @@ typedef struct furrow_write_params {
   bool angel_bytes;      /* what Angel would write, even where that loses something: six decimals of doubles in
                             RowIdColIdValueTextRowFormat, columns that the first row does not have in column formats,
                             columns of hash partitions in column formats. false: nothing is lost */
-  bool replace;          /* an existing folder is replaced; otherwise E_EXISTS */
+  bool replace;          /* an existing folder is replaced, if it is empty, a matrix or a model without other
+                            directories in it; otherwise E_EXISTS */
   unsigned threads;      /* 0: as many as there are processors */
 } furrow_write_params;
 
@@ -487,7 +488,7 @@ typedef struct furrow_matrix_writer furrow_matrix_writer;
 FURROW_API furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const char *folder,
                                                    const furrow_matrix_meta *plan, const furrow_write_params *params,
                                                    furrow_error *err) FURROW_MUST_USE;
-/* The folder plan->matrix_name of a model; it appears when the model commits. */
+/* The folder plan->matrix_name of a model; it appears when the model commits. Close it before the model. */
 FURROW_API furrow_status furrow_matrix_writer_open_in(furrow_matrix_writer **writer, furrow_model_writer *model,
                                                       const furrow_matrix_meta *plan, const furrow_write_params *params,
                                                       furrow_error *err) FURROW_MUST_USE;

@@ -427,6 +427,39 @@ static void files_and_metadata_change_alone(void **state) {
   golden_expect_same("comma", "old");
 }
 
+/* What a server wrote alone has no name, format and shape; it gets them. */
+static void metadata_of_servers_becomes_that_of_a_matrix(void **state) {
+  (void)state;
+  char folder[TEST_PATH], from[2 * TEST_PATH];
+  furrow_convert_params params;
+  furrow_matrix_meta *meta = NULL;
+  if (!test_shared(folder, "golden/angel/psmeta_and_options")) skip();
+  assert_int_equal(mkdir("ps", 0755), 0);
+  static const char *const files[] = {"0", "1", "2", "psmeta.ParameterServer_0", "psmeta.ParameterServer_1"};
+  for (size_t i = 0; i < 5; i++) {
+    size_t size;
+    char *bytes = golden_read(folder, files[i], &size);
+    snprintf(from, sizeof from, "ps/%s", files[i]);
+    assert_true(bytes && test_write_file(from, bytes, size));
+    free(bytes);
+  }
+  furrow_convert_params_init(&params);
+  params.source.format = "ColIdValueTextRowFormat";
+  params.source.row_type = 3;
+  must_convert("ps", "copy", &params, NULL);
+  assert_int_equal(entries("copy"), 5);
+  params.write.meta_name = "_meta";
+  must_convert("ps", "named", &params, NULL);
+  assert_int_equal(entries("named"), 4);
+  assert_int_equal(furrow_matrix_meta_load(&meta, "named", NULL, NULL), FURROW_OK);
+  assert_string_equal(meta->matrix_name, "ps");
+  assert_int_equal(meta->row, 3);
+  assert_int_equal(meta->col, 23);
+  assert_int_equal(meta->block_col, 5);
+  furrow_matrix_meta_free(meta);
+  for (size_t i = 0; i < 3; i++) assert_true(same_file("named", folder, files[i]));
+}
+
 static furrow_status choose(void *user, const furrow_matrix_source *source, const char **format, furrow_error *err) {
   (void)user;
   (void)err;
@@ -581,6 +614,7 @@ int main(void) {
       IN_DIR(what_does_not_fit_is_named),
       IN_DIR(rows_and_columns_are_chosen),
       IN_DIR(files_and_metadata_change_alone),
+      IN_DIR(metadata_of_servers_becomes_that_of_a_matrix),
       IN_DIR(a_model_with_its_files),
       IN_DIR(what_exists_is_replaced_only_if_it_is_a_model),
       IN_DIR(what_is_broken_is_refused),
