@@ -3,7 +3,7 @@
 #define FW_MODEL_IMPORT_H
 
 #include "array/array.h"
-#include "model/exchange.h"
+#include "model/exchange_job.h"
 
 typedef struct fw_import {
   const furrow_import_params *params;
