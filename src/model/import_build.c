@@ -59,15 +59,19 @@ static furrow_status merge_pending(row_set *set, furrow_error *err) {
   return FURROW_OK;
 }
 
+static bool is_listed(const row_set *set, int32_t row) {
+  const size_t place = find_row(set->rows, set->count, row);
+  return place < set->count && set->rows[place] == row;
+}
+
 static furrow_status note_row(void *user, const fw_import_run *run, furrow_error *err) {
   row_set *set = user;
   const int32_t row = run->row;
   if (set->pending_count && set->pending[set->pending_count - 1] == row) return FURROW_OK;
-  const size_t place = find_row(set->rows, set->count, row);
-  if (place < set->count && set->rows[place] == row) return FURROW_OK;
+  if (is_listed(set, row)) return FURROW_OK;
   if (set->pending_count == PENDING) {
     furrow_status status = merge_pending(set, err);
-    if (status != FURROW_OK) return status;
+    if (status != FURROW_OK || is_listed(set, row)) return status; /* it may have been pending */
   }
   set->pending[set->pending_count++] = row;
   return FURROW_OK;
