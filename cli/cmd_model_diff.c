@@ -91,6 +91,8 @@ static void report_top(report *r, const furrow_diff *diff) {
     report_section(r, NULL);
     report_i64(r, "row", d->row);
     report_i64(r, "column", d->col);
+    report_bool(r, "in a", d->in_a);
+    report_bool(r, "in b", d->in_b);
     if (d->in_a)
       report_f64(r, "a", d->a);
     else
