@@ -116,16 +116,6 @@ static furrow_status convert(const setup *s, const char *target, bool replace, f
   return furrow_model_convert(s->source, target, &params, NULL, err);
 }
 
-static int entries(const char *folder) {
-  DIR *handle = opendir(folder);
-  int n = 0;
-  assert_non_null(handle);
-  for (struct dirent *entry; (entry = readdir(handle));)
-    n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-  closedir(handle);
-  return n;
-}
-
 static int open_descriptors(void) {
   int n = 0;
   for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) != -1;
@@ -166,7 +156,7 @@ static void fail_each(void (*fail_at)(long), const atomic_bool *failed, const ch
           assert_true(test_remove_dir("new"));
         }
       }
-      assert_int_equal(entries("."), 2);
+      assert_int_equal(test_entries("."), 2);
       if (s->threads == 1) assert_int_equal(atomic_load(&alloc_live), live);
     }
     print_message("%s: %ld %s\n", s->source, n - 1, what);
@@ -230,7 +220,7 @@ static void a_killed_conversion_leaves_a_whole_matrix(void **state) {
     const bool is_rows = golden_file_count("x") == golden_file_count("rows");
     golden_expect_same("x", is_rows ? "rows" : "columns");
     halfway += remove_leftovers();
-    assert_int_equal(entries("."), 4);
+    assert_int_equal(test_entries("."), 4);
   }
   assert_true(golden_file_count("columns") != golden_file_count("rows"));
   print_message("%d kills, %d in the middle\n", kills, halfway);
