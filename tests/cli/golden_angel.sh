@@ -119,4 +119,17 @@ done
 for name in "${names[@]}"; do
   check_dump "$name" && check_copy "$name" && check_verify "$name" && check_formats "$name" && say ok "$name" "conversions: $conversions"
 done
+
+# Genuine models, with all that is in their directories.
+for model in "$folder"/real_models/*/; do
+  name=real_models/$(basename "$model")
+  rm -rf "$work/copy"
+  if ! "$furrow" model verify "$model" >"$work/found" 2>&1; then
+    say "not ok" "$name" "verify: $(head -n 1 "$work/found")"
+  elif "$furrow" model convert -q "$model" "$work/copy" >/dev/null 2>"$work/err" && diff -r "$model" "$work/copy"; then
+    say ok "$name"
+  else
+    say "not ok" "$name" "convert without options: $(cat "$work/err")"
+  fi
+done
 [ "$failed" -eq 0 ]
