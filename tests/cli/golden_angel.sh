@@ -60,8 +60,8 @@ check_dump() {
 
 check_copy() {
   rm -rf "$work/copy"
-  "$furrow" model convert -q "$work/matrices/$1" "$work/copy" >/dev/null 2>"$work/err" &&
-    diff -r "$work/matrices/$1" "$work/copy" >"$work/diff" 2>&1 && return 0
+  "$furrow" model convert -q "$folder/$1" "$work/copy" >/dev/null 2>"$work/err" &&
+    diff -r "$folder/$1" "$work/copy" >"$work/diff" 2>&1 && return 0
   say "not ok" "$1" "convert without options: $(cat "$work/err" "$work/diff" | head -n 2)"
   return 1
 }
