@@ -321,7 +321,7 @@ FURROW_API const furrow_matrix_format *furrow_matrix_format_at(size_t i);
 /* ---- Reading: a matrix folder and its partitions -------------------------------------------------------- */
 
 typedef enum furrow_row_order {
-  FURROW_ROW_ORDER_AUTO,      /* ascending; refused where the data contradicts it */
+  FURROW_ROW_ORDER_AUTO,      /* ascending; refused where the data contradicts it. psmeta: as listed, that is, saved */
   FURROW_ROW_ORDER_ASCENDING, /* rows of a partition follow each other by their id */
   FURROW_ROW_ORDER_META       /* … as the metadata lists them */
 } furrow_row_order;
