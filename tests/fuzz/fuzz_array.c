@@ -16,6 +16,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ARRAY_KINDS 8
+#define MOST_ROWS 100000 /* compressed files can have very many */
 
 static void check(bool good) {
   if (!good) abort();
@@ -42,18 +43,17 @@ static void read_rows(fw_array_reader *reader, size_t file_size) {
   size_t got = 1;
   if (info->rows == 0) return;
   check(info->dim > 0);
-  /* a deflated member may be larger than the file, but not without bound */
-  check(info->rows <= (uint64_t)file_size * 1032 && info->dim <= (uint64_t)file_size * 1032);
+  if (info->can_seek) check(info->rows <= file_size && info->dim <= file_size);
   if (info->dim * size > (size_t)1 << 24) return;
   const size_t piece = 1 + 4096 / (info->dim * size);
   char *out = malloc(piece * info->dim * 8);
   check(out != NULL);
   furrow_status status = FURROW_OK;
-  while (status == FURROW_OK && got > 0) {
+  while (status == FURROW_OK && got > 0 && rows < MOST_ROWS) {
     status = fw_array_read_as(reader, FW_ARRAY_F64, out, piece, &got, NULL);
     if (status == FURROW_OK) rows += got;
   }
-  if (status == FURROW_OK) check(rows == info->rows);
+  if (status == FURROW_OK && got == 0 && info->rows != FW_ARRAY_UNKNOWN) check(rows == info->rows);
   if (info->can_seek && fw_array_seek(reader, info->rows - 1, NULL) == FURROW_OK) {
     status = fw_array_read(reader, out, 1, &got, NULL);
     check(status != FURROW_OK || got == 1);
