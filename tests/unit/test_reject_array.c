@@ -1,40 +1,19 @@
 /* tests/unit/test_reject_array.c: each file of tests/reject/array is refused as its list says, and leaves no folder. */
-#include <dirent.h>
-
 #include "array/array.h"
 #include "furrow/exchange.h"
-#include "support/cmocka_all.h"
 #include "support/own_dir.h"
+#include "support/reject_list.h"
 
 typedef struct entry {
   char file[128], status[16], offset[24], message[256];
 } entry;
 
-/* The folder lies beside that of this source. */
-static void reject_path(char path[TEST_PATH], const char *name) {
-  static const char here[] = __FILE__;
-  const char *unit = strstr(here, "unit/test_reject_array.c");
-  assert_non_null(unit);
-  snprintf(path, TEST_PATH, "%.*sreject/array/%s", (int)(unit - here), here, name);
-}
-
 static bool read_entry(FILE *list, entry *e) {
-  char line[1024];
-  while (fgets(line, sizeof line, list)) {
-    if (line[0] == '#') continue;
-    if (sscanf(line, "%127s %15s %23s %255[^\n]", e->file, e->status, e->offset, e->message) != 4)
-      fail_msg("the list has a line that is not one: %s", line);
-    return true;
-  }
-  return false;
-}
-
-static FILE *open_list(void) {
-  char path[TEST_PATH];
-  reject_path(path, "list");
-  FILE *list = fopen(path, "r");
-  if (!list) skip(); /* the sources are not where they were */
-  return list;
+  char line[REJECT_LINE];
+  if (!reject_list_next(list, line)) return false;
+  if (sscanf(line, "%127s %15s %23s %255[^\n]", e->file, e->status, e->offset, e->message) != 4)
+    fail_msg("the list has a line that is not one: %s", line);
+  return true;
 }
 
 /* Kinds that no exchange format has are read as arrays. */
@@ -54,11 +33,11 @@ static furrow_status read_file(const char *path, furrow_error *err) {
 static void listed_files(void **state) {
   (void)state;
   entry e;
-  FILE *list = open_list();
+  FILE *list = reject_list_open("array");
   while (read_entry(list, &e)) {
     char path[TEST_PATH], offset[24] = "-";
     furrow_error err = {.offset = FURROW_NO_OFFSET};
-    reject_path(path, e.file);
+    reject_path(path, "array", e.file);
     const furrow_status status = read_file(path, &err);
     if (err.offset != FURROW_NO_OFFSET) snprintf(offset, sizeof offset, "%llu", (unsigned long long)err.offset);
     const bool place = strcmp(e.offset, "*") == 0 || strcmp(e.offset, offset) == 0;
@@ -72,21 +51,9 @@ static void listed_files(void **state) {
   fclose(list);
 }
 
-/* No file of the folder is forgotten in the list. */
 static void all_files_are_listed(void **state) {
   (void)state;
-  entry e;
-  size_t listed = 1, found = 0; /* the list itself */
-  char path[TEST_PATH];
-  FILE *list = open_list();
-  while (read_entry(list, &e)) listed++;
-  fclose(list);
-  reject_path(path, ".");
-  DIR *folder = opendir(path);
-  assert_non_null(folder);
-  for (struct dirent *d; (d = readdir(folder)) != NULL;) found += d->d_name[0] != '.';
-  closedir(folder);
-  assert_int_equal(found, listed);
+  reject_list_is_complete("array");
 }
 
 int main(void) {
