@@ -80,6 +80,28 @@ furrow_status fw_import_elements(fw_import *job, fw_import_matrix *m, const fw_i
 furrow_status fw_import_write(fw_import *job, fw_import_matrix *m, const furrow_matrix *matrix, furrow_error *err)
     __attribute__((warn_unused_result));
 
+/* What the elements of a matrix take. */
+typedef struct fw_import_extent {
+  int64_t first_col, last_col;
+  size_t row_count;
+  const int32_t *rows; /* ascending */
+  uint64_t elements;
+} fw_import_extent;
+
+/* Fills in what the spec leaves open, and plans. */
+furrow_status fw_import_plan(fw_import_matrix *m, const fw_import_extent *extent, furrow_matrix_meta **plan,
+                             furrow_error *err) __attribute__((warn_unused_result));
+typedef furrow_status (*fw_import_fill)(void *user, furrow_matrix_writer *writer, furrow_error *err);
+/* Writes the folder with what `fill` puts, which are so many elements. */
+furrow_status fw_import_folder(fw_import *job, const fw_import_matrix *m, const furrow_matrix_meta *plan,
+                               uint64_t elements, fw_import_fill fill, void *user, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* An array that is too large for memory, straight to the folder: possible where vectors lie as the format stores them,
+ * ids ascend and partitions are ranges. FURROW_END: it is not, and nothing was done. (model/import_stream.c) */
+furrow_status fw_import_stream(fw_import *job, fw_import_matrix *m, fw_array_reader *reader, const fw_import_ids *ids,
+                               furrow_error *err) __attribute__((warn_unused_result));
+
 /* ---- Compressed sparse rows ----------------------------------------------------------------------------- */
 
 /* Arrays of compressed sparse rows, as read; begins has vectors + 1 entries. */

@@ -40,16 +40,10 @@ static furrow_status take_rows(transfer *t, size_t count, int32_t **rows, furrow
 static furrow_status lanes_by_columns(transfer *t, furrow_error *err) {
   const furrow_matrix_spec *spec = &t->m->spec;
   int32_t *rows = NULL;
-  if (spec->saved_rows && spec->saved_row_count != t->dim)
-    return fail(t, err, FURROW_E_ARGUMENT, "spec.saved_rows has not as many rows as a vector has elements");
-  if (t->dim > INT32_MAX) return fail(t, err, FURROW_E_RANGE, "a vector has more elements than a matrix has rows");
   furrow_status status = fw_matrix_build_lanes(&t->build, 1, 1, err);
   if (status == FURROW_OK) status = take_rows(t, t->dim, &rows, err);
   if (status != FURROW_OK) return status;
-  for (size_t i = 0; i < t->dim; i++) {
-    rows[i] = spec->saved_rows ? spec->saved_rows[i] : (int32_t)i;
-    if (i && rows[i] <= rows[i - 1]) return fail(t, err, FURROW_E_ARGUMENT, "spec.saved_rows does not ascend");
-  }
+  for (size_t i = 0; i < t->dim; i++) rows[i] = spec->saved_rows ? spec->saved_rows[i] : (int32_t)i;
   t->build.lanes[0].rows = t->dim;
   t->build.lanes[0].row_ids = rows;
   t->build.slots[0].room = t->vectors;
@@ -86,7 +80,6 @@ static furrow_status order_lanes(transfer *t, row_place *places, furrow_error *e
 static furrow_status lanes_by_rows(transfer *t, furrow_error *err) {
   void *memory;
   int32_t *rows = NULL;
-  if (t->vectors > INT32_MAX) return fail(t, err, FURROW_E_RANGE, "more vectors than a matrix has rows");
   furrow_status status = fw_alloc(&memory, t->vectors, sizeof(row_place), err);
   if (status != FURROW_OK) return status;
   row_place *places = memory;
@@ -145,19 +138,8 @@ static furrow_status put_all(transfer *t, furrow_error *err) {
   return status;
 }
 
-/* Before anything is taken for it: the counts of a stream are not checked yet. */
-static furrow_status check_memory(const transfer *t, furrow_error *err) {
-  const size_t memory = t->job->memory;
-  size_t all;
-  if (fw_size_mul(t->vectors, t->dim, &all) && fw_size_mul(all, furrow_element_size(t->m->type), &all) && all <= memory)
-    return FURROW_OK;
-  return fw_fail(err, FURROW_E_MEMORY, "%zu vectors of %zu elements are more than the %zu bytes that are allowed",
-                 t->vectors, t->dim, memory);
-}
-
 static furrow_status make_matrix(transfer *t, furrow_matrix **matrix, furrow_error *err) {
   furrow_status status = fw_matrix_build_init(&t->build, t->m->type, t->job->memory, err);
-  if (status == FURROW_OK) status = check_memory(t, err);
   if (status == FURROW_OK)
     status = t->m->axis == FURROW_AXIS_COLUMNS ? lanes_by_columns(t, err) : lanes_by_rows(t, err);
   if (status == FURROW_OK) status = fw_matrix_build_allocate(&t->build, err);
@@ -168,20 +150,59 @@ static furrow_status make_matrix(transfer *t, furrow_matrix **matrix, furrow_err
   return status;
 }
 
+/* Whether all elements fit the memory that is allowed, with two words for each vector. */
+static bool fits_memory(const transfer *t) {
+  size_t all, words;
+  return fw_size_mul(t->vectors, t->dim, &all) && fw_size_mul(all, furrow_element_size(t->m->type), &all) &&
+         fw_size_mul(t->vectors, 2 * sizeof(int64_t), &words) && fw_size_add(all, words, &all) && all <= t->job->memory;
+}
+
+static furrow_status by_memory(fw_import *job, transfer *t, furrow_error *err) {
+  furrow_matrix *matrix = NULL;
+  furrow_status status = make_matrix(t, &matrix, err);
+  if (status == FURROW_OK) status = fw_import_write(job, t->m, matrix, err);
+  furrow_matrix_free(matrix);
+  return status;
+}
+
+/* Before anything is taken for it: the counts of a stream are not checked yet. */
+static furrow_status fail_memory(const transfer *t, furrow_error *err) {
+  return fw_fail(err, FURROW_E_MEMORY,
+                 "%zu vectors of %zu elements are more than the %zu bytes that are allowed, and this format needs them "
+                 "all at once",
+                 t->vectors, t->dim, t->job->memory);
+}
+
+static furrow_status check_dimension(const transfer *t, furrow_error *err) {
+  const furrow_matrix_spec *spec = &t->m->spec;
+  const bool by_columns = t->m->axis == FURROW_AXIS_COLUMNS;
+  const uint64_t rows = by_columns ? t->dim : t->vectors;
+  if (rows >= INT32_MAX) return fail(t, err, FURROW_E_RANGE, "more rows than a matrix has");
+  if (!by_columns || !spec->saved_rows) return FURROW_OK;
+  if (spec->saved_row_count != t->dim)
+    return fail(t, err, FURROW_E_ARGUMENT, "spec.saved_rows has not as many rows as a vector has elements");
+  for (size_t i = 1; i < t->dim; i++) {
+    if (spec->saved_rows[i] <= spec->saved_rows[i - 1])
+      return fail(t, err, FURROW_E_ARGUMENT, "spec.saved_rows does not ascend");
+  }
+  return FURROW_OK;
+}
+
 furrow_status fw_import_array(fw_import *job, fw_import_matrix *m, fw_array_reader *reader, fw_import_ids *ids,
                               furrow_error *err) {
   const fw_array_info *info = fw_array_get_info(reader);
-  furrow_matrix *matrix = NULL;
   transfer t = {.job = job, .m = m, .reader = reader, .ids = ids, .vectors = (size_t)info->rows, .dim = info->dim};
   m->dense = true;
   furrow_status status = fw_import_check_ids(ids, m->axis, fw_array_path(reader), NULL, err);
-  if (status == FURROW_OK && info->rows == FW_ARRAY_UNKNOWN)
-    status = fail(&t, err, FURROW_E_ARGUMENT, "a stream that does not say how many vectors it has");
-  if (status == FURROW_OK && info->rows == 0) status = fail(&t, err, FURROW_E_FORMAT, "there are no vectors");
-  if (status == FURROW_OK) status = make_matrix(&t, &matrix, err);
-  if (status == FURROW_OK) status = fw_import_write(job, m, matrix, err);
-  furrow_matrix_free(matrix);
-  return status;
+  if (status != FURROW_OK) return status;
+  if (info->rows == FW_ARRAY_UNKNOWN)
+    return fail(&t, err, FURROW_E_ARGUMENT, "a stream that does not say how many vectors it has");
+  if (info->rows == 0) return fail(&t, err, FURROW_E_FORMAT, "there are no vectors");
+  status = check_dimension(&t, err);
+  if (status != FURROW_OK) return status;
+  if (fits_memory(&t)) return by_memory(job, &t, err);
+  status = fw_import_stream(job, m, reader, ids, err);
+  return status == FURROW_END ? fail_memory(&t, err) : status;
 }
 
 /* An array of one dimension is one row. */

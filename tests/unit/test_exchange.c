@@ -210,6 +210,43 @@ static void ragged_rows(void **state) {
   assert_int_equal(result.absent, result.elements - COLS - (COLS - 2));
 }
 
+/* Arrays that do not fit memory go straight to the folder, where that is possible. */
+static void little_memory(void **state) {
+  (void)state;
+  static const char *const formats[] = {"RowIdColIdValueTextRowFormat", "BinaryColumnFormat"};
+  static const int types[] = {0, 3, 7, 10, 24};
+  for (size_t i = 0; i < 2 * 5 * 2; i++) {
+    const furrow_axis axis = i % 2 ? FURROW_AXIS_COLUMNS : FURROW_AXIS_ROWS;
+    const bool sparse = types[i / 4] % 7 != 0;
+    const made what = {formats[i % 2], types[i / 4], sparse && i % 2, false, {0, 1, i & 2 ? 4 : 2}, 0};
+    const char *file = i & 2 ? "x.npy" : "x.safetensors";
+    const furrow_export_params out = exporting(axis);
+    furrow_import_params in = importing(axis);
+    furrow_import_result result;
+    furrow_error err;
+    make_matrix("m", &what);
+    good(furrow_model_export("m", file, &out, NULL, &err), &err);
+    in.memory = 1;
+    in.spec.format = what.format;
+    in.spec.block_cols = 3;
+    in.spec.row_type = i & 2 ? -1 : what.row_type;
+    if (i & 2 && axis == FURROW_AXIS_COLUMNS) {
+      in.spec.saved_rows = what.rows;
+      in.spec.saved_row_count = ROWS;
+    }
+    const furrow_status status = furrow_model_import(file, "back", &in, &result, &err);
+    if (!strcmp(file, "x.safetensors") && sparse && axis == FURROW_AXIS_ROWS) {
+      assert_int_equal(status, FURROW_E_MEMORY); /* a sparse matrix is put together in memory */
+      continue;
+    }
+    good(status, &err);
+    assert_int_equal(result.elements, ROWS * COLS);
+    check_same("m", "back");
+    in.spec.format = formats[1 - i % 2];
+    assert_int_equal(furrow_model_import(file, "back", &in, &result, &err), FURROW_E_MEMORY);
+  }
+}
+
 /* What the file says decides where the parameters leave it open. */
 static void types_by_themselves(void **state) {
   (void)state;
@@ -480,6 +517,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(all_row_types, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(ragged_rows, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(little_memory, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(types_by_themselves, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(whole_model, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(selection_and_conversion, enter_dir, leave_dir),
