@@ -243,7 +243,8 @@ static inline double furrow_panel_get(const furrow_panel *panel, size_t r, size_
 /* ---- Formats -------------------------------------------------------------------------------------------- */
 
 /* A format says how the elements of a partition are bytes. The library does the rest (partitions, rows, files,
- * metadata, windows of bytes, threads). To it a partition is a sequence of records:
+ * metadata, windows of bytes, threads: different partitions may be decoded or encoded at once). To it a partition is a
+ * sequence of records:
  *   a row format has a record for each element, row after row;
  *   a column format (FURROW_FORMAT_BY_COLUMN) has a record for each column, with one value for each saved row. */
 enum {
