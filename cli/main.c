@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "cmd_index.h"
+#include "cmd_model.h"
 #include "cmd_rows.h"
 #include "command.h"
 #include "fail.h"
@@ -72,7 +73,7 @@ static void print_exit_codes(output *out) {
       output_format(out, "  %2d  %s\n", furrow_status_exit_code(statuses[i]), furrow_status_text(statuses[i]));
 }
 
-static const command *const nouns[] = {&rows_command, &index_command, NULL};
+static const command *const nouns[] = {&rows_command, &model_command, &index_command, NULL};
 
 static const command root_command = {
     .name = "furrow",

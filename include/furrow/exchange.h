@@ -79,9 +79,13 @@ typedef struct furrow_import_params {
   furrow_exchange_format format;
   furrow_axis vectors;     /* AUTO: columns if spec.format is a column format, else rows */
   const char *ids;         /* npy of 64-bit ids of the vectors; NULL: PATH.ids.npy if it is there, else 0, 1, … */
-  furrow_matrix_spec spec; /* name NULL: that of the target folder; rows, cols 0: as many as the data needs; row_type
-                              -1: the type of the data, dense or sparse as it is. Several tensors: the names of the
-                              tensors, and the target is a model directory */
+  furrow_matrix_spec spec; /* name NULL: that of the target folder (safetensors: of the tensor); format NULL:
+                              RowIdColIdValueTextRowFormat, or what the tensors' metadata says; rows, cols 0: as many
+                              as the data needs; row_type -1: the type of the data (text: float), dense or sparse as it
+                              is. saved_rows: by columns, the rows that the elements of a vector belong to; NULL:
+                              0, 1, … first_col: by rows, the column of a vector's first element; by columns without
+                              ids, that of the first vector. Several tensors: the names of the tensors, and the target
+                              is a model directory */
   furrow_write_params write;
   size_t memory;
   furrow_progress progress;

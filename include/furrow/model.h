@@ -243,7 +243,8 @@ static inline double furrow_panel_get(const furrow_panel *panel, size_t r, size_
 /* ---- Formats -------------------------------------------------------------------------------------------- */
 
 /* A format says how the elements of a partition are bytes. The library does the rest (partitions, rows, files,
- * metadata, windows of bytes, threads). To it a partition is a sequence of records:
+ * metadata, windows of bytes, threads: different partitions may be decoded or encoded at once). To it a partition is a
+ * sequence of records:
  *   a row format has a record for each element, row after row;
  *   a column format (FURROW_FORMAT_BY_COLUMN) has a record for each column, with one value for each saved row. */
 enum {
@@ -321,7 +322,7 @@ FURROW_API const furrow_matrix_format *furrow_matrix_format_at(size_t i);
 /* ---- Reading: a matrix folder and its partitions -------------------------------------------------------- */
 
 typedef enum furrow_row_order {
-  FURROW_ROW_ORDER_AUTO,      /* ascending; refused where the data contradicts it */
+  FURROW_ROW_ORDER_AUTO,      /* ascending; refused where the data contradicts it. psmeta: as listed, that is, saved */
   FURROW_ROW_ORDER_ASCENDING, /* rows of a partition follow each other by their id */
   FURROW_ROW_ORDER_META       /* … as the metadata lists them */
 } furrow_row_order;
@@ -461,7 +462,8 @@ typedef struct furrow_write_params {
   bool angel_bytes;      /* what Angel would write, even where that loses something: six decimals of doubles in
                             RowIdColIdValueTextRowFormat, columns that the first row does not have in column formats,
                             columns of hash partitions in column formats. false: nothing is lost */
-  bool replace;          /* an existing folder is replaced; otherwise E_EXISTS */
+  bool replace;          /* an existing folder is replaced, if it is empty, a matrix or a model without other
+                            directories in it; otherwise E_EXISTS */
   unsigned threads;      /* 0: as many as there are processors */
 } furrow_write_params;
 
@@ -487,7 +489,7 @@ typedef struct furrow_matrix_writer furrow_matrix_writer;
 FURROW_API furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const char *folder,
                                                    const furrow_matrix_meta *plan, const furrow_write_params *params,
                                                    furrow_error *err) FURROW_MUST_USE;
-/* The folder plan->matrix_name of a model; it appears when the model commits. */
+/* The folder plan->matrix_name of a model; it appears when the model commits. Close it before the model. */
 FURROW_API furrow_status furrow_matrix_writer_open_in(furrow_matrix_writer **writer, furrow_model_writer *model,
                                                       const furrow_matrix_meta *plan, const furrow_write_params *params,
                                                       furrow_error *err) FURROW_MUST_USE;

@@ -36,7 +36,7 @@ furrow_status fw_array_kind_of(fw_array_kind *kind, const char *path, furrow_err
 typedef struct fw_array_info {
   fw_array_type type;
   uint64_t rows; /* FW_ARRAY_UNKNOWN: a stream of VECS */
-  size_t dim;    /* elements of a row; > 0 unless there are no rows */
+  size_t dim;    /* elements of a row; if there are no rows, whatever the header says */
   bool flat;     /* the file has one dimension only: rows of one element */
   bool can_seek;
 } fw_array_info;

@@ -114,7 +114,7 @@ static furrow_status open_vecs(fw_array_reader *r, furrow_error *err) {
 
 static furrow_status make_buffer(fw_array_reader *r, furrow_error *err) {
   void *memory;
-  const size_t stride = r->row_bytes + r->prefix;
+  const size_t stride = r->info.rows ? r->row_bytes + r->prefix : 0; /* without rows the dimension is not checked */
   r->room = stride > BUFFER_SIZE ? stride : BUFFER_SIZE;
   furrow_status status = fw_alloc(&memory, r->room, 1, err);
   if (status == FURROW_OK) r->buffer = memory;

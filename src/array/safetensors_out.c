@@ -20,9 +20,11 @@ struct fw_safetensors_writer {
   bool open;
 };
 
-/* Escapes make six bytes of one; the rest is names of fields and four numbers of 20 digits. */
-size_t fw_safetensors_room(size_t text) {
-  return 6 * text + 192;
+/* Escapes make six bytes of one. */
+size_t fw_safetensors_text(const char *text) {
+  size_t size = 0;
+  for (; *text; text++) size += (unsigned char)*text < 0x20 || *text == '"' || *text == '\\' || *text == 0x7f ? 6 : 1;
+  return size;
 }
 
 /* Room for the header and the two braces, the notes' frame and the padding to 8 bytes. */

@@ -9,12 +9,15 @@
 
 typedef struct fw_safetensors_writer fw_safetensors_writer;
 
-/* The header is written at the end, to a place of `room` bytes that is kept free for it: see fw_safetensors_room. */
+/* The header is written at the end, to a place of `room` bytes that is kept free for it: for each tensor
+ * FW_SAFETENSORS_TENSOR, for each entry of __metadata__ FW_SAFETENSORS_NOTE, and for each name, key and value
+ * fw_safetensors_text. */
 furrow_status fw_safetensors_writer_open(fw_safetensors_writer **writer, const char *path, size_t room, bool replace,
                                          furrow_error *err) __attribute__((warn_unused_result));
-/* Most bytes that the header needs for a tensor whose name, or an entry of __metadata__ whose key and value, have so
- * many bytes. */
-size_t fw_safetensors_room(size_t text);
+#define FW_SAFETENSORS_TENSOR 144 /* names of fields, four numbers of 20 digits */
+#define FW_SAFETENSORS_NOTE 8
+/* Bytes of a text in JSON, at most, without quotes. */
+size_t fw_safetensors_text(const char *text);
 
 /* An entry of __metadata__; key and value are copied. */
 furrow_status fw_safetensors_writer_note(fw_safetensors_writer *writer, const char *key, const char *value,

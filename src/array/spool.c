@@ -92,7 +92,7 @@ furrow_status fw_spool_write(fw_spool *spool, const void *data, size_t size, fur
     spool->filled = 0;
     if (size >= BUFFER_SIZE) return flush(spool, data, size, err);
   }
-  memcpy(spool->buffer + spool->filled, data, size);
+  if (size) memcpy(spool->buffer + spool->filled, data, size);
   spool->filled += size;
   return FURROW_OK;
 }

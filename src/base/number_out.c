@@ -1,6 +1,7 @@
 /* base/number_out.c: numbers to text.
  *
- * Shortest digits: base/shortest.h. A fixed count of digits: x * 10^k, cut exactly by fw_scale and rounded to even as printf does. */
+ * Shortest digits: base/shortest.h. A fixed count of digits: x * 10^k, cut exactly by fw_scale and rounded to even as
+ * printf does. */
 #include "base/number_out.h"
 
 #include <stdbool.h>

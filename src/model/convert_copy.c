@@ -1,15 +1,14 @@
 /* model/convert_copy.c: a matrix that does not change: every record is read and checked, then the files are copied. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/dir_names.h"
 #include "io/stream.h"
 #include "io/target.h"
 #include "model/convert.h"
@@ -63,23 +62,11 @@ static furrow_status copy_bytes(int from, const char *path, int to, const char *
   return status;
 }
 
-static furrow_status join_path(char **path, const char *folder, const char *name, furrow_error *err) {
-  const size_t a = strlen(folder), b = strlen(name);
-  void *memory;
-  furrow_status status = fw_alloc(&memory, a + b + 2, 1, err);
-  if (status != FURROW_OK) return status;
-  *path = memory;
-  memcpy(*path, folder, a);
-  (*path)[a] = '/';
-  memcpy(*path + a + 1, name, b + 1);
-  return FURROW_OK;
-}
-
 furrow_status fw_copy_file(const char *from, const char *name, int fd, const char *new_name, const char *to,
                            uint64_t *size, furrow_error *err) {
   char *path;
   int source = -1, target = -1;
-  furrow_status status = join_path(&path, from, name, err);
+  furrow_status status = fw_path_join(&path, from, name, err);
   if (status != FURROW_OK) return status;
   status = fw_file_open(&source, path, err);
   if (status != FURROW_OK) goto done;
@@ -97,9 +84,10 @@ done:
 }
 
 /* Files that are left behind by writers: Angel's, and Furrow's (.name.furrow-abcdef). */
-static bool is_temporary(const char *name) {
+static bool is_no_leftover(void *user, const char *name) {
   const char *mark = strstr(name, ".furrow-");
-  return strncmp(name, "_tmp.", 5) == 0 || (name[0] == '.' && mark && mark > name && strlen(mark) == 14);
+  (void)user;
+  return strncmp(name, "_tmp.", 5) != 0 && !(name[0] == '.' && mark && mark > name && strlen(mark) == 14);
 }
 
 static bool is_data_file(const furrow_matrix_meta *meta, const char *name) {
@@ -110,37 +98,30 @@ static bool is_data_file(const furrow_matrix_meta *meta, const char *name) {
 
 static furrow_status copy_entry(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
                                 const char *name, int fd, const char *path, furrow_error *err) {
+  const char *folder = furrow_matrix_source_folder(source);
   const bool renamed = plan->meta_name && strcmp(name, furrow_matrix_source_meta_name(source)) == 0;
+  struct stat info;
+  char *full;
   uint64_t size;
-  furrow_status status =
-      fw_copy_file(furrow_matrix_source_folder(source), name, fd, renamed ? plan->meta_name : name, path, &size, err);
+  if (plan->meta_name && strcmp(name, plan->meta_name) == 0) return FURROW_OK; /* its name is taken */
+  furrow_status status = fw_path_join(&full, folder, name, err);
+  if (status != FURROW_OK) return status;
+  const bool regular = stat(full, &info) == 0 && S_ISREG(info.st_mode);
+  fw_free(full);
+  if (!regular) return FURROW_OK;
+  status = fw_copy_file(folder, name, fd, renamed ? plan->meta_name : name, path, &size, err);
   if (status == FURROW_OK && is_data_file(furrow_matrix_source_meta(source), name)) convert->result.bytes += size;
   return status == FURROW_OK ? fw_convert_tell(convert, 0, err) : status;
 }
 
-static furrow_status copy_entries(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
-                                  DIR *handle, int fd, const char *path, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  while (status == FURROW_OK) {
-    struct stat info;
-    errno = 0;
-    struct dirent *entry = readdir(handle);
-    if (!entry && errno != 0)
-      return fw_fail_file(err, errno, furrow_matrix_source_folder(source), "", "cannot read the directory");
-    if (!entry) break;
-    if (is_temporary(entry->d_name) || fstatat(dirfd(handle), entry->d_name, &info, 0) != 0) continue;
-    if (S_ISREG(info.st_mode)) status = copy_entry(convert, source, plan, entry->d_name, fd, path, err);
-  }
-  return status;
-}
-
 furrow_status fw_convert_copy(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
                               int fd, const char *path, furrow_error *err) {
+  fw_dir_names files = {0};
   furrow_status status = check_source(convert, source, err);
-  if (status != FURROW_OK) return status;
-  DIR *handle = opendir(furrow_matrix_source_folder(source));
-  if (!handle) return fw_fail_file(err, errno, furrow_matrix_source_folder(source), "", "cannot list the directory");
-  status = copy_entries(convert, source, plan, handle, fd, path, err);
-  closedir(handle);
+  if (status == FURROW_OK)
+    status = fw_dir_names_read(&files, furrow_matrix_source_folder(source), is_no_leftover, NULL, err);
+  for (size_t i = 0; i < files.count && status == FURROW_OK; i++)
+    status = copy_entry(convert, source, plan, files.names[i], fd, path, err);
+  fw_dir_names_clear(&files);
   return status;
 }

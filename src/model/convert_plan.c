@@ -249,8 +249,10 @@ static bool is_copy(const fw_convert_plan *plan, const furrow_matrix_source *sou
   if (plan->format != furrow_matrix_source_format(source) || plan->row_type->number != meta->row_type) return false;
   if (asks_for_grid(params) || params->servers > 0 || params->parts_per_file > 0 || selects(&params->selection))
     return false;
-  if (meta->origin != FURROW_META_PSMETA && (params->source.format || params->source.row_type >= 0)) return false;
-  return !separator || !is_text(plan->format) || strcmp(separator, furrow_matrix_source_separator(source)) == 0;
+  if (separator && is_text(plan->format) && strcmp(separator, furrow_matrix_source_separator(source)) != 0)
+    return false;
+  if (meta->origin == FURROW_META_PSMETA) return !params->write.meta_name; /* it has no other name */
+  return !params->source.format && params->source.row_type < 0;            /* else the metadata says something else */
 }
 
 static furrow_status choose(fw_convert_plan *plan, const furrow_matrix_source *source,

@@ -162,9 +162,7 @@ static void pass_files(void *context, size_t file) {
   furrow_partition_reader_close(reader);
   if (status != FURROW_OK) note_failure(t, status, &error);
   pthread_mutex_lock(&t->convert->lock);
-  t->writer->totals.elements += totals.elements;
-  t->writer->totals.dropped += totals.dropped;
-  t->writer->totals.bytes += totals.bytes;
+  fw_write_totals_add(&t->writer->totals, &totals);
   pthread_mutex_unlock(&t->convert->lock);
 }
 

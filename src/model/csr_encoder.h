@@ -3,7 +3,7 @@
 #define FW_MODEL_CSR_ENCODER_H
 
 #include "array/spool.h"
-#include "model/exchange.h"
+#include "model/exchange_job.h"
 
 typedef struct fw_csr_encoder {
   const fw_vectors_plan *plan;

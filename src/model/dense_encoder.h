@@ -2,7 +2,7 @@
 #ifndef FW_MODEL_DENSE_ENCODER_H
 #define FW_MODEL_DENSE_ENCODER_H
 
-#include "model/exchange.h"
+#include "model/exchange_job.h"
 
 typedef furrow_status (*fw_put_elements)(void *user, const void *elements, size_t count, furrow_error *err);
 

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "model/exchange.h"
+#include "model/exchange_job.h"
 
 static const struct {
   const char *name, *ending;

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "model/exchange.h"
+#include "model/exchange_job.h"
 
 #define DEFAULT_MEMORY ((size_t)1 << 30)
 

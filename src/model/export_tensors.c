@@ -75,10 +75,13 @@ static furrow_status note_matrix(const tensor_out *out, furrow_error *err) {
   return status == FURROW_OK ? note_rows(out, err) : status;
 }
 
-/* Bytes of the header that a matrix may need: its notes, its tensors. */
+/* Bytes of the header that a matrix needs at most: eight notes, four tensors, with suffixes of at most 16 bytes; six
+ * values are numbers or short words. */
 static size_t header_room(const tensor_out *out) {
-  const size_t name = strlen(out->name), digits = 12 * out->job->plan.row_count;
-  return 8 * fw_safetensors_room(name + 64) + 4 * fw_safetensors_room(name + 16) + digits;
+  const size_t name = fw_safetensors_text(out->name) + 16;
+  const size_t format = fw_safetensors_text(furrow_matrix_source_format(out->job->plan.source)->name);
+  const size_t values = 6 * 32 + format + 12 * out->job->plan.row_count;
+  return 8 * (name + FW_SAFETENSORS_NOTE) + values + 4 * (name + FW_SAFETENSORS_TENSOR);
 }
 
 /* ---- Tensors -------------------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/number_out.h"
 #include "io/atomic_file.h"
-#include "model/exchange.h"
+#include "model/exchange_job.h"
 
 #define BUFFER_SIZE ((size_t)1 << 16)
 #define MOST_FIELD 96 /* bytes that are added at once: two integers, an element, what separates them */

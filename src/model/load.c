@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "model/load_plan.h"
 
 enum { CHUNK = 256, SMALL = 64 };
@@ -152,6 +153,7 @@ static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *so
   if (status == FURROW_OK) status = fw_alloc_zero(&hints, source->meta->part_count, sizeof *l.hints, err);
   l.hints = hints;
   l.plan.build.memory = params->memory;
+  l.plan.build.threads = params->threads > 0 ? params->threads : fw_processor_count();
   if (status == FURROW_OK) status = count_rooms(&l, params->threads, err);
   if (status == FURROW_OK) status = fw_matrix_build_allocate(&l.plan.build, err);
   if (status == FURROW_OK) {

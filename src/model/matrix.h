@@ -57,6 +57,7 @@ typedef struct fw_matrix_build {
   size_t lane_count;
   fw_slot *slots;
   size_t slot_count;
+  unsigned threads;     /* to sort with; 0 and 1: none beside the caller's */
   size_t cols;          /* of all lanes */
   size_t memory, used;  /* bytes: most (0: no limit), and so far */
   pthread_mutex_t lock; /* of making col_ids */
@@ -80,10 +81,14 @@ furrow_status fw_matrix_build_finish(fw_matrix_build *build, furrow_matrix **mat
     __attribute__((warn_unused_result));
 void fw_matrix_build_clear(fw_matrix_build *build);
 
+/* fw_alloc; large blocks ask for large pages, because fresh pages are a good part of the cost of loading. */
+furrow_status fw_block_alloc(void **block, size_t count, size_t size, furrow_error *err)
+    __attribute__((warn_unused_result));
+
 /* Sorts n columns, with `size` bytes of values each, by column; of equal ones the last stays. Returns in *kept how many
  * are left. (model/matrix_sort.c) */
-furrow_status fw_columns_sort(int64_t *cols, char *values, size_t n, size_t size, size_t *kept, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_columns_sort(int64_t *cols, char *values, size_t n, size_t size, unsigned threads, size_t *kept,
+                              furrow_error *err) __attribute__((warn_unused_result));
 /* Bytes that it takes for a while. */
 size_t fw_columns_sort_bytes(size_t n, size_t size);
 

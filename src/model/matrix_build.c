@@ -22,8 +22,7 @@ static furrow_status account(fw_matrix_build *build, size_t count, size_t size, 
   return FURROW_OK;
 }
 
-/* Fresh pages are a large part of the cost of loading: large blocks ask for large ones. */
-static furrow_status take_block(void **block, size_t count, size_t size, furrow_error *err) {
+furrow_status fw_block_alloc(void **block, size_t count, size_t size, furrow_error *err) {
   furrow_status status = fw_alloc(block, count, size, err);
   if (status != FURROW_OK || count * size < LARGE) return status;
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -81,7 +80,7 @@ furrow_status fw_matrix_build_allocate(fw_matrix_build *build, furrow_error *err
       return fw_fail_memory(err, SIZE_MAX);
   }
   furrow_status status = account(build, elements, build->element_size, err);
-  if (status == FURROW_OK) status = take_block(&build->matrix->values, elements, build->element_size, err);
+  if (status == FURROW_OK) status = fw_block_alloc(&build->matrix->values, elements, build->element_size, err);
   if (status != FURROW_OK) return status;
   char *values = build->matrix->values;
   for (size_t i = 0; i < build->lane_count; i++) {
@@ -98,7 +97,7 @@ static furrow_status need_col_ids(fw_matrix_build *build, furrow_error *err) {
   if (!build->matrix->col_ids) {
     void *memory = NULL;
     status = account(build, build->cols, sizeof(int64_t), err);
-    if (status == FURROW_OK) status = take_block(&memory, build->cols, sizeof(int64_t), err);
+    if (status == FURROW_OK) status = fw_block_alloc(&memory, build->cols, sizeof(int64_t), err);
     build->matrix->col_ids = memory;
   }
   pthread_mutex_unlock(&build->lock);
@@ -213,7 +212,8 @@ static furrow_status sort_lane(fw_matrix_build *build, fw_lane *lane, furrow_err
   const size_t size = lane->rows * build->element_size, used = build->used;
   furrow_status status = account(build, fw_columns_sort_bytes(lane->count, size), 1, err);
   if (status == FURROW_OK)
-    status = fw_columns_sort(lane_cols(build, lane), lane->values, lane->count, size, &lane->count, err);
+    status =
+        fw_columns_sort(lane_cols(build, lane), lane->values, lane->count, size, build->threads, &lane->count, err);
   build->used = used;
   if (status != FURROW_OK) return status;
   const int64_t *cols = lane_cols(build, lane);

@@ -2,13 +2,14 @@
  *
  * What comes here is a few ascending stretches (hash partitions), or without any order (checkpoints): a merge sort of
  * the stretches that are there. Short ones are first made longer by insertion. It is stable, so that of equal columns
- * the later one is the last. */
+ * the later one is the last. Merges are cut into pieces of equal size, which threads share. */
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/pool.h"
 #include "model/matrix.h"
 
-enum { SHORTEST = 32 };
+enum { SHORTEST = 32, PIECE = 1 << 16 };
 
 typedef struct columns {
   int64_t *cols;
@@ -24,10 +25,10 @@ static inline void copy_value(char *to, const char *from, size_t size) {
     memcpy(to, from, size);
 }
 
-/* Merges a[begin … middle-1] and a[middle … end-1] into the same places of b. */
-static inline void merge(columns a, columns b, size_t begin, size_t middle, size_t end, size_t size) {
-  size_t i = begin, k = middle, n = begin;
-  while (i < middle && k < end) {
+/* Merges a[i … middle-1] and a[k … ] into b[n … end-1], which is as long as what is taken. */
+static inline void merge(columns a, columns b, size_t i, size_t middle, size_t k, size_t last, size_t n, size_t end,
+                         size_t size) {
+  while (i < middle && k < last && n < end) {
     const bool second = a.cols[k] < a.cols[i];
     const size_t from = second ? k : i;
     b.cols[n] = a.cols[from];
@@ -41,13 +42,58 @@ static inline void merge(columns a, columns b, size_t begin, size_t middle, size
   memcpy(b.values + n * size, a.values + rest * size, (end - n) * size);
 }
 
-static void merge_any(columns a, columns b, size_t begin, size_t middle, size_t end, size_t size) {
-  if (size == 4)
-    merge(a, b, begin, middle, end, 4);
-  else if (size == 8)
-    merge(a, b, begin, middle, end, 8);
+/* How many of the first n merged ones come from x (of count p), the others from y (of count q). */
+static size_t taken_from_first(const int64_t *x, size_t p, const int64_t *y, size_t q, size_t n) {
+  size_t low = n > q ? n - q : 0, high = n < p ? n : p;
+  while (low < high) {
+    const size_t i = low + (high - low) / 2;
+    if (x[i] <= y[n - i - 1])
+      low = i + 1;
+    else
+      high = i;
+  }
+  return low;
+}
+
+/* One round: stretches of a, two by two, into b. */
+typedef struct round_of_merges {
+  columns a, b;
+  size_t n, size, count;
+  const size_t *ends;
+} round_of_merges;
+
+static void merge_piece(const round_of_merges *m, size_t begin, size_t middle, size_t end, size_t first, size_t last) {
+  const int64_t *x = m->a.cols + begin, *y = m->a.cols + middle;
+  const size_t from = taken_from_first(x, middle - begin, y, end - middle, first - begin);
+  const size_t to = taken_from_first(x, middle - begin, y, end - middle, last - begin);
+  const size_t i = begin + from, i_end = begin + to;
+  const size_t k = middle + (first - begin - from), k_end = middle + (last - begin - to);
+  if (m->size == 4)
+    merge(m->a, m->b, i, i_end, k, k_end, first, last, 4);
+  else if (m->size == 8)
+    merge(m->a, m->b, i, i_end, k, k_end, first, last, 8);
   else
-    merge(a, b, begin, middle, end, size);
+    merge(m->a, m->b, i, i_end, k, k_end, first, last, m->size);
+}
+
+/* All that piece number `index` of the result takes part in. */
+static void merge_pieces(void *context, size_t index) {
+  const round_of_merges *m = context;
+  const size_t piece_begin = index * PIECE, piece_end = m->n - piece_begin < PIECE ? m->n : piece_begin + PIECE;
+  size_t low = 0, high = (m->count + 1) / 2; /* the first pair that ends behind the piece's begin */
+  while (low < high) {
+    const size_t pair = low + (high - low) / 2, last = 2 * pair + 1;
+    if (m->ends[last < m->count ? last : m->count - 1] <= piece_begin)
+      low = pair + 1;
+    else
+      high = pair;
+  }
+  for (size_t s = 2 * low; s < m->count; s += 2) {
+    const size_t begin = s > 0 ? m->ends[s - 1] : 0, middle = m->ends[s];
+    const size_t end = s + 1 < m->count ? m->ends[s + 1] : middle;
+    if (begin >= piece_end) break;
+    merge_piece(m, begin, middle, end, begin > piece_begin ? begin : piece_begin, end < piece_end ? end : piece_end);
+  }
 }
 
 /* Sorts a[begin … end-1], of which the first `sorted` are. `spare` has room for one value. */
@@ -81,16 +127,19 @@ static size_t find_stretches(columns a, size_t n, size_t size, char *spare, size
   return count;
 }
 
-/* Of equal columns the last stays. */
-static size_t drop_doubles(columns a, size_t n, size_t size) {
-  size_t kept = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (kept > 0 && a.cols[kept - 1] == a.cols[i]) kept--;
-    if (kept != i) {
-      a.cols[kept] = a.cols[i];
-      copy_value(a.values + kept * size, a.values + i * size, size);
+/* Of equal columns the last stays. From one place to another, or within one. */
+static size_t drop_doubles(columns to, columns from, size_t n, size_t size) {
+  size_t kept = 0, i = 0;
+  while (i < n) {
+    size_t end = i + 1; /* of columns that are all different from the next one */
+    while (end < n && from.cols[end] != from.cols[end - 1]) end++;
+    const size_t count = end < n ? end - i - 1 : end - i; /* the last one of them is there again */
+    if (to.cols + kept != from.cols + i) {
+      memmove(to.cols + kept, from.cols + i, count * sizeof *to.cols);
+      memmove(to.values + kept * size, from.values + i * size, count * size);
     }
-    kept++;
+    kept += count;
+    i = end;
   }
   return kept;
 }
@@ -107,32 +156,38 @@ size_t fw_columns_sort_bytes(size_t n, size_t size) {
   return bytes;
 }
 
-furrow_status fw_columns_sort(int64_t *cols, char *values, size_t n, size_t size, size_t *kept, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc(&memory, fw_columns_sort_bytes(n, size), 1, err);
-  if (status != FURROW_OK) return status;
-  columns a = {cols, values}, b = {.cols = memory};
-  size_t *ends = (size_t *)(b.cols + n);
-  char *spare = (char *)(ends + most_stretches(n));
-  b.values = spare + size;
-  size_t count = find_stretches(a, n, size, spare, ends);
+/* Merges until one stretch is left, and tells where it is. */
+static furrow_status merge_all(columns *a, columns b, size_t n, size_t size, size_t *ends, size_t count, fw_pool *pool,
+                               furrow_error *err) {
   while (count > 1) {
-    size_t merged = 0;
-    for (size_t i = 0, begin = 0; i < count; i += 2) {
-      const size_t middle = ends[i], end = i + 1 < count ? ends[i + 1] : middle;
-      merge_any(a, b, begin, middle, end, size);
-      ends[merged++] = begin = end;
-    }
-    count = merged;
-    const columns other = a;
-    a = b;
-    b = other;
+    round_of_merges m = {*a, b, n, size, count, ends};
+    const size_t pieces = (n + PIECE - 1) / PIECE;
+    furrow_status status = pool ? fw_pool_for(pool, pieces, merge_pieces, &m, err) : FURROW_OK;
+    if (status != FURROW_OK) return status;
+    for (size_t i = 0; !pool && i < pieces; i++) merge_pieces(&m, i);
+    for (size_t i = 0; i < count; i += 2) ends[i / 2] = ends[i + 1 < count ? i + 1 : i];
+    count = (count + 1) / 2;
+    b = *a;
+    *a = m.b;
   }
-  if (a.cols != cols) {
-    memcpy(cols, a.cols, n * sizeof *cols);
-    memcpy(values, a.values, n * size);
-  }
-  *kept = drop_doubles((columns){cols, values}, n, size);
-  fw_free(memory);
   return FURROW_OK;
+}
+
+furrow_status fw_columns_sort(int64_t *cols, char *values, size_t n, size_t size, unsigned threads, size_t *kept,
+                              furrow_error *err) {
+  void *memory;
+  fw_pool *pool = NULL;
+  furrow_status status = fw_block_alloc(&memory, fw_columns_sort_bytes(n, size), 1, err);
+  if (status != FURROW_OK) return status;
+  columns sorted = {cols, values}, spare = {.cols = memory};
+  size_t *ends = (size_t *)(spare.cols + n);
+  char *one = (char *)(ends + most_stretches(n));
+  spare.values = one + size;
+  const size_t count = find_stretches(sorted, n, size, one, ends);
+  if (threads > 1 && n > 4 * PIECE) status = fw_pool_create(&pool, threads - 1, err);
+  if (status == FURROW_OK) status = merge_all(&sorted, spare, n, size, ends, count, pool, err);
+  if (status == FURROW_OK) *kept = drop_doubles((columns){cols, values}, sorted, n, size);
+  fw_pool_free(pool);
+  fw_free(memory);
+  return status;
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/dir_names.h"
 #include "io/scheme.h"
 
 /* ---- errors ---- */
@@ -186,13 +187,13 @@ static furrow_status start(furrow_matrix_writer *writer, const furrow_matrix_met
   return FURROW_OK;
 }
 
-static furrow_status create(furrow_matrix_writer **writer, const char *path, size_t length, furrow_error *err) {
+static furrow_status create(furrow_matrix_writer **writer, const char *path, furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
   if (status != FURROW_OK) return status;
   furrow_matrix_writer *made = memory;
   made->fd = -1;
-  status = fw_strndup(&made->path, path, length, err);
+  status = fw_strndup(&made->path, path, strlen(path), err);
   if (status == FURROW_OK)
     *writer = made;
   else
@@ -207,7 +208,7 @@ furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const cha
   const char *path;
   furrow_matrix_writer *opened;
   furrow_status status = fw_scheme_find(&scheme, &path, folder, err);
-  if (status == FURROW_OK) status = create(&opened, path, strlen(path), err);
+  if (status == FURROW_OK) status = create(&opened, path, err);
   if (status != FURROW_OK) return status;
   status = start(opened, plan, params, err);
   const fw_dir_check check = params && params->replace ? fw_model_may_replace : NULL;
@@ -221,18 +222,12 @@ furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const cha
   return status;
 }
 
-/* <model>/<name> */
 static furrow_status create_in(furrow_matrix_writer **writer, const char *model, const char *name, furrow_error *err) {
-  const size_t a = strlen(model), b = strlen(name);
-  void *memory;
-  furrow_status status = fw_alloc(&memory, a + b + 2, 1, err);
+  char *path;
+  furrow_status status = fw_path_join(&path, model, name, err);
   if (status != FURROW_OK) return status;
-  char *path = memory;
-  memcpy(path, model, a);
-  path[a] = '/';
-  memcpy(path + a + 1, name, b);
-  status = create(writer, path, a + b + 1, err);
-  if (status == FURROW_OK) (*writer)->folder = (*writer)->path + a + 1;
+  status = create(writer, path, err);
+  if (status == FURROW_OK) (*writer)->folder = (*writer)->path + strlen(path) - strlen(name);
   fw_free(path);
   return status;
 }

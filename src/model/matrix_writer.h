@@ -23,6 +23,13 @@ typedef struct fw_write_totals {
   uint64_t bytes;
 } fw_write_totals;
 
+static inline void fw_write_totals_add(fw_write_totals *sum, const fw_write_totals *more) {
+  sum->elements += more->elements;
+  sum->taken += more->taken;
+  sum->dropped += more->dropped;
+  sum->bytes += more->bytes;
+}
+
 typedef struct fw_part_stream fw_part_stream;
 
 struct furrow_matrix_writer {

@@ -1,5 +1,4 @@
 /* model/model_writer.c: a model directory that is being written. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/dir_names.h"
 #include "io/scheme.h"
 #include "io/target.h"
 #include "model/matrix_writer.h"
@@ -51,19 +51,21 @@ static bool is_listed(const furrow_model_listing *listing, const char *name) {
 
 /* A directory within `path` that is no matrix of the listing (NULL: none may be) speaks against it. */
 static furrow_status check_folders(const char *path, const furrow_model_listing *listing, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  DIR *handle = opendir(path);
-  if (!handle) return refuse(err, path, "cannot look into the directory, so it is not replaced");
-  for (struct dirent *entry; status == FURROW_OK && (entry = readdir(handle));) {
+  fw_dir_names names = {0};
+  furrow_status status = fw_dir_names_read(&names, path, NULL, NULL, err);
+  for (size_t i = 0; i < names.count && status == FURROW_OK; i++) {
     struct stat info;
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    if (fstatat(dirfd(handle), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(info.st_mode)) continue;
-    if (!listing || !is_listed(listing, entry->d_name)) {
+    char *entry;
+    if (listing && is_listed(listing, names.names[i])) continue;
+    status = fw_path_join(&entry, path, names.names[i], err);
+    if (status != FURROW_OK) break;
+    if (lstat(entry, &info) != 0 || S_ISDIR(info.st_mode)) {
       status = refuse(err, path, "it has a directory that belongs to no model, so it is not replaced");
-      fw_error_set_token(err, entry->d_name, strlen(entry->d_name));
+      fw_error_set_token(err, names.names[i], strlen(names.names[i]));
     }
+    fw_free(entry);
   }
-  closedir(handle);
+  fw_dir_names_clear(&names);
   return status;
 }
 

@@ -197,15 +197,18 @@ static uint64_t place_of_record(furrow_partition_reader *r, size_t i) {
   return place(r) - (r->begin - begin) + used;
 }
 
-/* Columns that are not stored count up from the partition's first one. */
-static furrow_status check_counted(furrow_partition_reader *r, furrow_error *err) {
+/* Columns that are not stored count up from the partition's first one: records first … first+count-1 of the batch, when
+ * their row (column formats: the partition) has `done` before them. */
+static furrow_status check_counted(furrow_partition_reader *r, uint64_t done, size_t first, size_t count,
+                                   furrow_error *err) {
   const uint64_t width = (uint64_t)r->part->last_col - (uint64_t)r->part->meta->start_col + 1;
-  if (r->row_done + r->batch.count <= width || width == 0) return FURROW_OK;
-  return fail_outside(r, r->part->last_col + 1, place_of_record(r, (size_t)(width - r->row_done)), err);
+  if (r->batch.col_ids || done + count <= width || width == 0) return FURROW_OK;
+  return fail_outside(r, r->part->last_col + 1, place_of_record(r, first + (size_t)(width - done)), err);
 }
 
 static furrow_status check_columns(furrow_partition_reader *r, furrow_error *err) {
-  if (!r->batch.col_ids) return flags_of(r) & FURROW_FORMAT_ROW_IDS ? FURROW_OK : check_counted(r, err);
+  if (!r->batch.col_ids && flags_of(r) & FURROW_FORMAT_ROW_IDS) return FURROW_OK; /* row by row, when it is known */
+  if (!r->batch.col_ids) return check_counted(r, r->row_done, 0, r->batch.count, err);
   const size_t i = first_outside(r);
   if (i < r->batch.count) {
     const int64_t col = r->batch.col_ids[i];
@@ -421,6 +424,8 @@ static furrow_status next_run(furrow_partition_reader *r, furrow_panel *panel, f
     const size_t surplus = r->given + (size_t)((uint64_t)row->element_num - *done);
     return fail_row_count(r, row, *done + count, place_of_record(r, surplus), err);
   }
+  status = check_counted(r, *done, r->given, count, err);
+  if (status != FURROW_OK) return status;
   *panel = panel_of(r, r->given, count);
   panel->row_ids = row_id;
   panel->first_col = r->part->meta->start_col + (int64_t)*done;
@@ -489,7 +494,7 @@ furrow_status fw_partition_reader_start(furrow_partition_reader *r, size_t part,
   if (status == FURROW_OK) status = fw_row_order_begin(&r->watch, r->source, r->part, err);
   if (status == FURROW_OK && r->bytes_ahead > 0) status = fw_source_open_file(r->source, r->part, &r->fd, err);
   r->final = status;
-  if (status != FURROW_OK && err) r->error = *err;
+  if (status != FURROW_OK) r->error = err ? *err : (furrow_error){.status = status, .offset = FURROW_NO_OFFSET};
   return status;
 }
 

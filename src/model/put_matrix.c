@@ -1,8 +1,9 @@
-/* model/put_matrix.c: the partitions of a matrix in memory: encoded in pieces by all threads, each piece then written
- * to its place.
+/* model/put_matrix.c: the partitions of a matrix in memory: encoded in pieces, each piece then written to its place.
  *
- * Pieces are made in the order of the partitions, as many at a time as there are buffers. When all of these are encoded
- * their lengths are known, so their places in the files are, and threads write them side by side, too. */
+ * Where there are enough files each is one thread's work: threads that write to one file wait for each other. Else all
+ * threads share the pieces. These are made in the order of the partitions, as many at a time as there are buffers. When
+ * all of these are encoded their lengths are known, so their places in the files are, and threads write them side by
+ * side, too. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,8 +14,10 @@
 #include "model/matrix_format.h"
 #include "model/put_part.h"
 
-#define PIECE_BYTES ((size_t)512 << 10)
-#define PIECES_PER_THREAD 4
+/* A buffer has room for the longest records, which text never has: about 1/30 of it is ever touched. */
+#define PIECE_BYTES ((size_t)4 << 20)
+#define PIECE_RECORDS ((size_t)64 << 10)
+#define PIECES_PER_THREAD 8 /* enough that threads seldom wait for each other */
 #define PARTS_AT_ONCE 64
 
 /* A partition at work. */
@@ -36,6 +39,8 @@ typedef struct slot {
 typedef struct put_job {
   furrow_matrix_writer *writer;
   const furrow_matrix *matrix;
+  unsigned threads;
+  fw_write_totals totals;
   open_part parts[PARTS_AT_ONCE];
   size_t part_count;
   slot *slots;
@@ -74,19 +79,20 @@ static furrow_status make_slot(const put_job *job, slot *made, size_t rows, bool
 
 /* Buffers that hold a record of any partition at least. Formats from outside may keep a state from record to record:
  * one buffer, so that pieces follow each other. */
-static furrow_status make_slots(put_job *job, size_t first, size_t end, furrow_error *err) {
+static furrow_status make_slots(put_job *job, const size_t *list, size_t count, furrow_error *err) {
   const furrow_matrix_writer *writer = job->writer;
   size_t least, most, rows = 1;
-  for (size_t i = first; i < end; i++) {
+  for (size_t i = 0; i < count; i++) {
     uint64_t state[4] = {0};
-    const furrow_format_context context = fw_writer_context(writer, i, state);
+    const furrow_format_context context = fw_writer_context(writer, list[i], state);
     writer->format->record_size(&context, &least, &most);
     if (most > job->most) job->most = most;
     if (context.record_values > rows) rows = context.record_values;
   }
   const bool sequential = !is_built_in(writer->format);
   job->piece_records = job->most > 0 && PIECE_BYTES / job->most ? PIECE_BYTES / job->most : 1;
-  job->slot_count = sequential || writer->threads == 1 ? 1 : (size_t)writer->threads * PIECES_PER_THREAD;
+  if (job->piece_records > PIECE_RECORDS) job->piece_records = PIECE_RECORDS;
+  job->slot_count = sequential || job->threads == 1 ? 1 : (size_t)job->threads * PIECES_PER_THREAD;
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, job->slot_count, sizeof *job->slots, err);
   if (status != FURROW_OK) return status;
@@ -106,6 +112,13 @@ static void free_slots(put_job *job) {
 }
 
 /* ---- pieces ---- */
+
+/* Calls body(job, i) for each i < count on the job's threads. */
+static furrow_status for_each(put_job *job, size_t count, void (*body)(void *context, size_t i), furrow_error *err) {
+  if (job->threads > 1) return fw_writer_for(job->writer, count, body, job, err);
+  for (size_t i = 0; i < count; i++) body(job, i);
+  return FURROW_OK;
+}
 
 static void prepare(void *context, size_t i) {
   put_job *job = context;
@@ -162,10 +175,10 @@ static furrow_status note(put_job *job, open_part *part, furrow_error *err) {
                                              part->put.counts, err);
   if (status != FURROW_OK) return status;
   part->noted = true;
-  writer->totals.elements += part->put.records * (by_column ? meta->row_count : 1);
-  writer->totals.taken += part->put.taken;
-  writer->totals.dropped += part->lost + (by_column ? part->put.taken - part->found : 0);
-  writer->totals.bytes += part->length;
+  job->totals.elements += part->put.records * (by_column ? meta->row_count : 1);
+  job->totals.taken += part->put.taken;
+  job->totals.dropped += part->lost + (by_column ? part->put.taken - part->found : 0);
+  job->totals.bytes += part->length;
   return FURROW_OK;
 }
 
@@ -190,10 +203,10 @@ static furrow_status place_pieces(put_job *job, furrow_error *err) {
 
 /* Encodes and writes the pieces that are in the slots. */
 static furrow_status work_off(put_job *job, furrow_error *err) {
-  furrow_status status = fw_writer_for(job->writer, job->filled, encode, job, err);
+  furrow_status status = for_each(job, job->filled, encode, err);
   if (status == FURROW_OK) status = first_failure(job, err);
   if (status == FURROW_OK) status = place_pieces(job, err);
-  if (status == FURROW_OK) status = fw_writer_for(job->writer, job->filled, write_piece, job, err);
+  if (status == FURROW_OK) status = for_each(job, job->filled, write_piece, err);
   if (status == FURROW_OK) status = first_failure(job, err);
   job->filled = 0;
   return status;
@@ -228,10 +241,10 @@ static furrow_status put_pieces(put_job *job, furrow_error *err) {
   return status == FURROW_OK && job->filled ? work_off(job, err) : status;
 }
 
-static furrow_status prepare_parts(put_job *job, size_t first, furrow_error *err) {
+static furrow_status prepare_parts(put_job *job, const size_t *list, furrow_error *err) {
   for (size_t i = 0; i < job->part_count; i++)
-    job->parts[i] = (open_part){.put = {.writer = job->writer, .matrix = job->matrix, .part = first + i}, .fd = -1};
-  furrow_status status = fw_writer_for(job->writer, job->part_count, prepare, job, err);
+    job->parts[i] = (open_part){.put = {.writer = job->writer, .matrix = job->matrix, .part = list[i]}, .fd = -1};
+  furrow_status status = for_each(job, job->part_count, prepare, err);
   for (size_t i = 0; i < job->part_count && status == FURROW_OK; i++) {
     status = job->parts[i].put.status;
     if (status != FURROW_OK && err) *err = job->parts[i].put.error;
@@ -247,23 +260,89 @@ static void clear_parts(put_job *job) {
   job->part_count = 0;
 }
 
-furrow_status fw_matrix_writer_put_parts(furrow_matrix_writer *writer, const furrow_matrix *matrix, size_t first,
-                                         size_t end, furrow_error *err) {
+/* Writes the partitions of a list, ascending; adds to *totals. */
+static furrow_status put_list(furrow_matrix_writer *writer, const furrow_matrix *matrix, unsigned threads,
+                              const size_t *list, size_t count, fw_write_totals *totals, furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(put_job), err);
   if (status != FURROW_OK) return status;
   put_job *job = memory;
   job->writer = writer;
   job->matrix = matrix;
-  status = make_slots(job, first, end, err);
-  for (size_t i = first; i < end && status == FURROW_OK; i += PARTS_AT_ONCE) {
-    job->part_count = end - i < PARTS_AT_ONCE ? end - i : PARTS_AT_ONCE;
-    status = prepare_parts(job, i, err);
+  job->threads = threads;
+  status = make_slots(job, list, count, err);
+  for (size_t i = 0; i < count && status == FURROW_OK; i += PARTS_AT_ONCE) {
+    job->part_count = count - i < PARTS_AT_ONCE ? count - i : PARTS_AT_ONCE;
+    status = prepare_parts(job, list + i, err);
     if (status == FURROW_OK) status = put_pieces(job, err);
     clear_parts(job);
   }
+  fw_write_totals_add(totals, &job->totals);
   free_slots(job);
   fw_free(job);
+  return status;
+}
+
+/* ---- files side by side ---- */
+
+/* The partitions of one file. */
+typedef struct file_job {
+  furrow_matrix_writer *writer;
+  const furrow_matrix *matrix;
+  const size_t *list;
+  size_t count;
+  fw_write_totals totals;
+  furrow_status status;
+  furrow_error error;
+} file_job;
+
+static void put_file(void *context, size_t i) {
+  file_job *file = &((file_job *)context)[i];
+  file->status = put_list(file->writer, file->matrix, 1, file->list, file->count, &file->totals, &file->error);
+}
+
+/* Partitions first … end-1 to `list`, grouped by file, and a job for each group; returns how many there are. */
+static size_t group_by_file(furrow_matrix_writer *writer, const furrow_matrix *matrix, size_t first, size_t end,
+                            size_t *list, file_job *jobs) {
+  size_t count = 0, groups = 0;
+  for (size_t i = 0; i < writer->meta->part_count; i++) {
+    const size_t part = writer->by_file[i];
+    if (part < first || part >= end) continue;
+    if (count == 0 || writer->file_of[part] != writer->file_of[list[count - 1]])
+      jobs[groups++] = (file_job){.writer = writer, .matrix = matrix, .list = &list[count]};
+    list[count++] = part;
+    jobs[groups - 1].count++;
+  }
+  return groups;
+}
+
+/* The failure of the first file counts, whichever was met first. */
+static furrow_status put_files(furrow_matrix_writer *writer, file_job *jobs, size_t groups, furrow_error *err) {
+  furrow_status status = fw_writer_for(writer, groups, put_file, jobs, err);
+  for (size_t i = 0; i < groups && status == FURROW_OK; i++) {
+    fw_write_totals_add(&writer->totals, &jobs[i].totals);
+    status = jobs[i].status;
+    if (status != FURROW_OK && err) *err = jobs[i].error;
+  }
+  return status;
+}
+
+furrow_status fw_matrix_writer_put_parts(furrow_matrix_writer *writer, const furrow_matrix *matrix, size_t first,
+                                         size_t end, furrow_error *err) {
+  void *list = NULL, *jobs = NULL;
+  furrow_status status = fw_alloc(&list, end - first, sizeof(size_t), err);
+  if (status == FURROW_OK) status = fw_alloc(&jobs, end - first, sizeof(file_job), err);
+  if (status == FURROW_OK) {
+    const size_t groups = group_by_file(writer, matrix, first, end, list, jobs);
+    if (groups >= writer->threads) {
+      status = put_files(writer, jobs, groups, err);
+    } else {
+      for (size_t i = first; i < end; i++) ((size_t *)list)[i - first] = i;
+      status = put_list(writer, matrix, writer->threads, list, end - first, &writer->totals, err);
+    }
+  }
+  fw_free(jobs);
+  fw_free(list);
   return status;
 }
 

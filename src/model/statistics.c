@@ -17,7 +17,6 @@
 #include "furrow/model.h"
 
 #define BLOCK 512
-#define LANES 8
 #define PROGRESS_STEP ((uint64_t)4 << 20)
 
 typedef struct moments {
@@ -54,42 +53,66 @@ static void to_doubles(furrow_elements a, furrow_element_type type, size_t first
   }
 }
 
-/* Counts the values and keeps the finite ones; returns how many these are. */
+/* Four lanes work side by side; their order is fixed all the same. */
+typedef struct lane {
+  double sum, low, high;
+  size_t zeros;
+} lane;
+
+static inline void add_value(lane *l, double v) {
+  l->sum += v;
+  l->low = v < l->low ? v : l->low;
+  l->high = v > l->high ? v : l->high;
+  l->zeros += v == 0;
+}
+
+/* Zeros, extremes and sum in one pass. The sum is not finite if a value is not, or if finite ones overflow. */
+static lane scan(const double *x, size_t n) {
+  const lane none = {0, x[0], x[0], 0};
+  lane a = none, b = none, c = none, d = none;
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    add_value(&a, x[i]);
+    add_value(&b, x[i + 1]);
+    add_value(&c, x[i + 2]);
+    add_value(&d, x[i + 3]);
+  }
+  for (; i < n; i++) add_value(&a, x[i]);
+  const lane others[] = {b, c, d};
+  for (size_t k = 0; k < 3; k++) {
+    a.sum += others[k].sum;
+    a.zeros += others[k].zeros;
+    a.low = others[k].low < a.low ? others[k].low : a.low;
+    a.high = others[k].high > a.high ? others[k].high : a.high;
+  }
+  return a;
+}
+
+static double squares_of(const double *x, size_t n, double mean) {
+  double a = 0, b = 0, c = 0, d = 0;
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    a += (x[i] - mean) * (x[i] - mean);
+    b += (x[i + 1] - mean) * (x[i + 1] - mean);
+    c += (x[i + 2] - mean) * (x[i + 2] - mean);
+    d += (x[i + 3] - mean) * (x[i + 3] - mean);
+  }
+  for (; i < n; i++) a += (x[i] - mean) * (x[i] - mean);
+  return (a + b) + (c + d);
+}
+
+/* Keeps the finite values and counts the others; returns how many it keeps. */
 static size_t keep_finite(moments *m, double *x, size_t n) {
-  size_t kept = 0, zeros = 0, nans = 0;
+  size_t kept = 0, nans = 0;
   for (size_t i = 0; i < n; i++) {
     const double v = x[i];
     x[kept] = v;
     kept += fabs(v) <= DBL_MAX;
-    zeros += v == 0;
     nans += v != v;
   }
-  m->elements += n;
-  m->zeros += zeros;
   m->nans += nans;
   m->infinities += n - kept - nans;
   return kept;
-}
-
-/* Several lanes, so that the compiler may add side by side; the order is fixed all the same. */
-static double sum_of(const double *x, size_t n) {
-  double lane[LANES] = {0}, sum = 0;
-  size_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (size_t k = 0; k < LANES; k++) lane[k] += x[i + k];
-  for (; i < n; i++) sum += x[i];
-  for (size_t k = 0; k < LANES; k++) sum += lane[k];
-  return sum;
-}
-
-static double squares_of(const double *x, size_t n, double mean) {
-  double lane[LANES] = {0}, sum = 0;
-  size_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (size_t k = 0; k < LANES; k++) lane[k] += (x[i + k] - mean) * (x[i + k] - mean);
-  for (; i < n; i++) sum += (x[i] - mean) * (x[i] - mean);
-  for (size_t k = 0; k < LANES; k++) sum += lane[k];
-  return sum;
 }
 
 /* The same without overflow, for blocks that need it. */
@@ -99,16 +122,6 @@ static void moments_slowly(moments *m, const double *x, size_t n) {
   m->mean = sum / (long double)n;
   for (size_t i = 0; i < n; i++) squares += ((long double)x[i] - m->mean) * ((long double)x[i] - m->mean);
   m->m2 = squares;
-}
-
-static void extremes_of(moments *m, const double *x, size_t n) {
-  double low = x[0], high = x[0];
-  for (size_t i = 1; i < n; i++) {
-    low = x[i] < low ? x[i] : low;
-    high = x[i] > high ? x[i] : high;
-  }
-  m->min = low;
-  m->max = high;
 }
 
 /* Adds finite values b to a. */
@@ -131,14 +144,19 @@ static void merge_finite(moments *a, const moments *b) {
 }
 
 static void add_block(moments *m, double *x, size_t n) {
-  moments block = {.finite = keep_finite(m, x, n)};
-  const size_t kept = (size_t)block.finite;
-  if (kept == 0) return;
-  extremes_of(&block, x, kept);
-  const double mean = sum_of(x, kept) / (double)kept, m2 = squares_of(x, kept, mean);
+  lane l = scan(x, n);
+  m->elements += n;
+  m->zeros += l.zeros;
+  if (!(fabs(l.sum) <= DBL_MAX)) {
+    n = keep_finite(m, x, n);
+    if (n == 0) return;
+    l = scan(x, n);
+  }
+  moments block = {.finite = n, .min = l.low, .max = l.high};
+  const double mean = l.sum / (double)n, m2 = squares_of(x, n, mean);
   block.mean = (long double)mean;
   block.m2 = (long double)m2;
-  if (!(fabs(m2) <= DBL_MAX)) moments_slowly(&block, x, kept);
+  if (!(fabs(m2) <= DBL_MAX)) moments_slowly(&block, x, n);
   merge_finite(m, &block);
 }
 

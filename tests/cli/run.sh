@@ -72,12 +72,14 @@ cases=("$@")
 [ ${#cases[@]} -gt 0 ] || for script in "$here"/cases/*.sh; do cases+=("$(basename "$script" .sh)"); done
 for name in "${cases[@]}"; do run_case "$name"; done
 
-golden=${FURROW_SHARED:-/nonexistent}/golden/dmlc
+golden=${FURROW_SHARED:-/nonexistent}/golden
 if [ $# -eq 0 ] && [ -z "$update" ]; then
-  if [ -d "$golden" ]; then
-    bash "$here/golden_dmlc.sh" "$furrow" "$golden" || failed=$((failed + 1))
-  else
-    echo "ok - golden # skip: FURROW_SHARED names no folder with golden/dmlc"
-  fi
+  for system in dmlc angel; do
+    if [ -d "$golden/$system" ]; then
+      bash "$here/golden_$system.sh" "$furrow" "$golden/$system" || failed=$((failed + 1))
+    else
+      echo "ok - golden # skip: FURROW_SHARED names no folder with golden/$system"
+    fi
+  done
 fi
 [ "$failed" -eq 0 ]

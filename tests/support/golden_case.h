@@ -23,7 +23,7 @@ typedef struct golden_case {
 
 /* Reads a whole file, with a 0 behind it; NULL: it is not there. */
 static inline char *golden_read(const char *folder, const char *name, size_t *size) {
-  char path[2 * TEST_PATH];
+  char path[4 * TEST_PATH];
   snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *file = fopen(path, "rb");
   if (!file) return NULL;
@@ -256,6 +256,16 @@ static inline void golden_expect_same(const char *made, const char *wanted) {
   }
   closedir(handle);
   assert_int_equal(golden_file_count(made), golden_file_count(wanted));
+}
+
+/* Whether the file is in both folders, with the same bytes. */
+static inline bool golden_same_file(const char *a, const char *b, const char *name) {
+  size_t n = 0, m = 0;
+  char *x = golden_read(a, name, &n), *y = golden_read(b, name, &m);
+  const bool same = x && y && n == m && memcmp(x, y, n) == 0;
+  free(x);
+  free(y);
+  return same;
 }
 
 /* Calls test(folder, name) for each folder of golden/angel that has a case.json; returns how many. */

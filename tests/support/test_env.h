@@ -2,6 +2,7 @@
 #ifndef TEST_ENV_H
 #define TEST_ENV_H
 
+#include <dirent.h>
 #include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,6 +29,16 @@ static inline int test_remove_entry(const char *path, const struct stat *info, i
 
 static inline bool test_remove_dir(const char *dir) {
   return nftw(dir, test_remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0;
+}
+
+/* How many names a folder has, hidden ones, too; -1: it cannot be read. */
+static inline int test_entries(const char *folder) {
+  DIR *handle = opendir(folder);
+  int n = handle ? 0 : -1;
+  for (struct dirent *entry; handle && (entry = readdir(handle));)
+    n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+  if (handle) closedir(handle);
+  return n;
 }
 
 /* path = dir/name */

@@ -71,16 +71,6 @@ static void no_faults(void) {
 
 /* ---- directories ---- */
 
-static int entries(const char *folder) {
-  DIR *handle = opendir(folder);
-  assert_non_null(handle);
-  int n = 0;
-  for (struct dirent *entry; (entry = readdir(handle));)
-    n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-  closedir(handle);
-  return n;
-}
-
 static bool put_file(int fd, const char *name, const char *text) {
   int file = openat(fd, name, O_WRONLY | O_CREAT | O_EXCL, 0666);
   if (file < 0) return false;
@@ -127,7 +117,7 @@ static bool has_version(const char *path, const char *name, int version) {
 static bool is_version(const char *path, int version) {
   char inner[2 * TEST_PATH];
   snprintf(inner, sizeof inner, "%s/b", path);
-  return entries(path) == 2 && has_version(path, "a", version) && entries(inner) == 2 &&
+  return test_entries(path) == 2 && has_version(path, "a", version) && test_entries(inner) == 2 &&
          has_version(path, "b/a", version) && has_version(path, "b/c", version);
 }
 
@@ -162,13 +152,13 @@ static void a_directory_appears_when_it_is_complete(void **state) {
   assert_int_equal(fw_atomic_dir_open(&made, "x//", NULL, &err), FURROW_OK);
   assert_string_equal(fw_atomic_dir_path(made), "x");
   assert_int_equal(access("x", F_OK), -1);
-  assert_int_equal(entries("."), 1);
+  assert_int_equal(test_entries("."), 1);
   assert_true(put_file(fw_atomic_dir_fd(made), "f", "text"));
   assert_int_equal(fw_atomic_dir_commit(made, &err), FURROW_OK);
   assert_int_equal(fw_atomic_dir_commit(made, &err), FURROW_E_STATE);
   fw_atomic_dir_close(made);
   assert_true(has_text("x/f", "text"));
-  assert_int_equal(entries("."), 1);
+  assert_int_equal(test_entries("."), 1);
   fw_atomic_dir_close(NULL);
 }
 
@@ -186,7 +176,7 @@ static void without_commit_nothing_is_left(void **state) {
   close(inner);
   fw_atomic_dir_close(made);
   assert_true(is_version("old", 1)); /* the link was not followed */
-  assert_int_equal(entries("."), 1);
+  assert_int_equal(test_entries("."), 1);
 }
 
 static void what_exists_is_kept_unless_it_may_go(void **state) {
@@ -205,7 +195,7 @@ static void what_exists_is_kept_unless_it_may_go(void **state) {
   assert_int_equal(save("empty", NULL, 3, &err), FURROW_E_EXISTS);
   assert_int_equal(save("empty", disagree, 3, &err), FURROW_OK); /* nobody is asked about an empty one */
   assert_true(is_version("empty", 3));
-  assert_int_equal(entries("."), 3);
+  assert_int_equal(test_entries("."), 3);
 }
 
 static void what_appears_meanwhile_is_kept(void **state) {
@@ -214,9 +204,9 @@ static void what_appears_meanwhile_is_kept(void **state) {
   for (int checked = 0; checked < 2; checked++) {
     fault.appears = "x";
     assert_int_equal(save("x", checked ? agree : NULL, 1, &err), FURROW_E_EXISTS);
-    assert_int_equal(entries("x"), 0);
+    assert_int_equal(test_entries("x"), 0);
     assert_int_equal(rmdir("x"), 0);
-    assert_int_equal(entries("."), 0);
+    assert_int_equal(test_entries("."), 0);
   }
 }
 
@@ -240,7 +230,7 @@ static void what_is_no_directory_is_refused(void **state) {
     assert_string_equal(err.file, cases[i].path);
   }
   assert_true(has_text("file", "text"));
-  assert_int_equal(entries("."), 3);
+  assert_int_equal(test_entries("."), 3);
 }
 
 static void links_stay_links(void **state) {
@@ -254,7 +244,7 @@ static void links_stay_links(void **state) {
   assert_true(is_version("a/real", 2));
   assert_int_equal(lstat("link", &info), 0);
   assert_true(S_ISLNK(info.st_mode));
-  assert_int_equal(entries("a"), 1);
+  assert_int_equal(test_entries("a"), 1);
 }
 
 static void permissions_are_kept_or_those_of_the_umask(void **state) {
@@ -281,7 +271,7 @@ static void the_working_directory_may_change(void **state) {
   assert_int_equal(chdir("sub"), 0);
   assert_int_equal(fw_atomic_dir_commit(made, NULL), FURROW_OK);
   fw_atomic_dir_close(made);
-  assert_int_equal(entries("../x"), 0);
+  assert_int_equal(test_entries("../x"), 0);
   assert_int_equal(chdir(".."), 0);
   /* a check by path that would look at another directory is not made */
   assert_int_equal(fw_atomic_dir_open(&made, "y", agree, NULL), FURROW_OK);
@@ -291,7 +281,7 @@ static void the_working_directory_may_change(void **state) {
   fw_atomic_dir_close(made);
   assert_int_equal(chdir(".."), 0);
   assert_true(is_version("y", 1));
-  assert_int_equal(entries("."), 3);
+  assert_int_equal(test_entries("."), 3);
 }
 
 static void a_file_system_that_cannot_exchange_is_told(void **state) {
@@ -305,7 +295,7 @@ static void a_file_system_that_cannot_exchange_is_told(void **state) {
   assert_int_equal(save("y", NULL, 1, &err), FURROW_E_EXISTS);
   no_faults();
   assert_true(is_version("x", 1));
-  assert_int_equal(entries("."), 2);
+  assert_int_equal(test_entries("."), 2);
 }
 
 /* Nothing may trust what is not on the disk yet. */
@@ -353,7 +343,7 @@ static void every_failing_call_leaves_one_of_them(void **state) {
       assert_true(n > 10);
     }
     assert_true(is_version("x", placed || !more ? 2 : 1));
-    assert_int_equal(entries("."), placed && more ? 2 : 1);
+    assert_int_equal(test_entries("."), placed && more ? 2 : 1);
     assert_int_equal(remove_leftovers(), placed && more);
   }
 }
@@ -395,7 +385,7 @@ static void a_killed_writer_leaves_a_whole_directory(void **state) {
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     saved += expect_some_version() != 0;
     halfway += remove_leftovers();
-    assert_int_equal(entries("."), 1);
+    assert_int_equal(test_entries("."), 1);
   }
   print_message("%d kills: %d after a save, %d in the middle of one\n", kills, saved, halfway);
 }

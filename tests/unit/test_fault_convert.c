@@ -1,48 +1,24 @@
 /* tests/unit/test_fault_convert.c: the n-th allocation or system call fails, for every n, or the process is killed:
  * there is the old model or the new one, whole, and nothing else; nothing leaks. */
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "support/failing_alloc.h"
+#include "support/failing_calls.h"
 #include "support/golden_case.h"
 #include "support/own_dir.h"
 #include "support/sample_matrix.h"
 
-/* ---- calls that fail ---- */
+/* ---- more calls that fail ---- */
 
-static atomic_long call_countdown = -1; /* calls until one fails; below 0: none will */
-static atomic_bool call_failed;
 static bool slow; /* each write takes a while, so that a kill meets it */
-
-static void call_fail_at(long n) {
-  atomic_store(&call_failed, false);
-  atomic_store(&call_countdown, n > 0 ? n : -1);
-}
-
-static bool call_fails_now(int reason) {
-  if (atomic_load(&call_countdown) < 0 || atomic_fetch_sub(&call_countdown, 1) != 1) return false;
-  atomic_store(&call_countdown, -1);
-  atomic_store(&call_failed, true);
-  errno = reason;
-  return true;
-}
 
 ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) {
   static ssize_t (*next)(int, const void *, size_t, off_t);
   if (!next) next = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
   if (slow) usleep(100);
   return call_fails_now(ENOSPC) ? -1 : next(fd, data, size, offset);
-}
-
-ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
-  static ssize_t (*next)(int, void *, size_t, off_t);
-  if (!next) next = (ssize_t(*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
-  return call_fails_now(EIO) ? -1 : next(fd, buffer, size, offset);
 }
 
 int openat(int folder, const char *name, int flags, ...) {
@@ -116,22 +92,6 @@ static furrow_status convert(const setup *s, const char *target, bool replace, f
   return furrow_model_convert(s->source, target, &params, NULL, err);
 }
 
-static int entries(const char *folder) {
-  DIR *handle = opendir(folder);
-  int n = 0;
-  assert_non_null(handle);
-  for (struct dirent *entry; (entry = readdir(handle));)
-    n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-  closedir(handle);
-  return n;
-}
-
-static int open_descriptors(void) {
-  int n = 0;
-  for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) != -1;
-  return n;
-}
-
 static void expect_same_tree(const setup *s, const char *made, const char *wanted) {
   char a[TEST_PATH], b[TEST_PATH];
   golden_expect_same(made, wanted);
@@ -148,7 +108,7 @@ static void fail_each(void (*fail_at)(long), const atomic_bool *failed, const ch
     long n = 1;
     for (bool more = true; more; n++) {
       const long live = atomic_load(&alloc_live);
-      const int descriptors = open_descriptors();
+      const size_t descriptors = open_descriptors();
       fail_at(n);
       furrow_status status = convert(s, "new", false, &err);
       more = atomic_load(failed);
@@ -166,7 +126,7 @@ static void fail_each(void (*fail_at)(long), const atomic_bool *failed, const ch
           assert_true(test_remove_dir("new"));
         }
       }
-      assert_int_equal(entries("."), 2);
+      assert_int_equal(test_entries("."), 2);
       if (s->threads == 1) assert_int_equal(atomic_load(&alloc_live), live);
     }
     print_message("%s: %ld %s\n", s->source, n - 1, what);
@@ -230,7 +190,7 @@ static void a_killed_conversion_leaves_a_whole_matrix(void **state) {
     const bool is_rows = golden_file_count("x") == golden_file_count("rows");
     golden_expect_same("x", is_rows ? "rows" : "columns");
     halfway += remove_leftovers();
-    assert_int_equal(entries("."), 4);
+    assert_int_equal(test_entries("."), 4);
   }
   assert_true(golden_file_count("columns") != golden_file_count("rows"));
   print_message("%d kills, %d in the middle\n", kills, halfway);

@@ -3,7 +3,7 @@
 
 #include "furrow/model.h"
 #include "support/cell_table.h"
-#include "support/test_env.h"
+#include "support/own_dir.h"
 
 static furrow_matrix_source *open_folder(const char *folder, const furrow_source_params *params) {
   furrow_matrix_source *source = NULL;
@@ -154,10 +154,10 @@ static void check_folder(const char *folder, const char *expected) {
 /* Works in the folder of all cases, so that a case is its name. */
 static void golden_folders(void **state) {
   (void)state;
-  char root[TEST_PATH], home[TEST_PATH], expected[TEST_PATH];
+  char root[TEST_PATH], before[TEST_PATH], expected[TEST_PATH];
   size_t checked = 0;
   if (!test_shared(root, "golden/angel")) skip();
-  assert_true(getcwd(home, sizeof home) && chdir(root) == 0);
+  assert_true(getcwd(before, sizeof before) && chdir(root) == 0);
   DIR *handle = opendir(".");
   assert_non_null(handle);
   for (struct dirent *entry; (entry = readdir(handle)) != NULL;) {
@@ -167,13 +167,83 @@ static void golden_folders(void **state) {
     checked++;
   }
   closedir(handle);
-  assert_int_equal(chdir(home), 0);
+  assert_int_equal(chdir(before), 0);
   assert_true(checked > 50);
+}
+
+/* A model from a cluster: its text, read the plain way. Columns begin anew with each row. */
+static void a_genuine_model(void **state) {
+  (void)state;
+  static const char *const matrices[] = {"input_weight", "input_bias"};
+  char root[TEST_PATH], folder[2 * TEST_PATH], file[2 * TEST_PATH + 2];
+  if (!test_shared(root, "golden/angel/real_models/lr")) skip();
+  for (size_t i = 0; i < 2; i++) {
+    snprintf(folder, sizeof folder, "%s/%s", root, matrices[i]);
+    snprintf(file, sizeof file, "%s/0", folder);
+    furrow_matrix_source *source = open_folder(folder, NULL);
+    cell_table wanted;
+    table_init(&wanted, furrow_matrix_source_row_type(source)->element);
+    FILE *text = fopen(file, "r");
+    assert_non_null(text);
+    long long col, last = -1;
+    int32_t row = 0;
+    char value[64];
+    for (; fscanf(text, "%lld,%63s", &col, value) == 2; last = col) {
+      row += col <= last;
+      table_add_text(&wanted, row, col, value);
+    }
+    fclose(text);
+    table_sort(&wanted);
+    assert_true(wanted.count > 0);
+    check_visit(folder, source, &wanted);
+    check_load(folder, source, &wanted);
+    check_sorted(folder, source, NULL, &wanted);
+    table_clear(&wanted);
+    furrow_matrix_source_close(source);
+  }
+}
+
+static void copy_file(const char *from, const char *name) {
+  char path[2 * TEST_PATH], bytes[4096];
+  snprintf(path, sizeof path, "%s/%s", from, name);
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  const size_t size = fread(bytes, 1, sizeof bytes, file);
+  assert_true(size < sizeof bytes);
+  fclose(file);
+  assert_true(test_write_file(name, bytes, size));
+}
+
+/* What the servers wrote, before the master made one metadata file of it. */
+static void metadata_of_servers(void **state) {
+  (void)state;
+  static const char *const files[] = {"0", "1", "2", "psmeta.ParameterServer_0", "psmeta.ParameterServer_1"};
+  char root[TEST_PATH], expected[2 * TEST_PATH];
+  if (!test_shared(root, "golden/angel/psmeta_and_options")) skip();
+  for (size_t i = 0; i < 5; i++) copy_file(root, files[i]);
+  furrow_source_params params;
+  cell_table wanted;
+  furrow_source_params_init(&params);
+  params.format = "ColIdValueText";
+  params.row_type = 3;
+  furrow_matrix_source *source = open_folder(".", &params);
+  assert_string_equal(furrow_matrix_source_meta_name(source), "psmeta");
+  table_init(&wanted, FURROW_ELEMENT_F64);
+  snprintf(expected, sizeof expected, "%s/expected.tsv", root);
+  assert_true(table_read_tsv(&wanted, expected));
+  table_sort(&wanted);
+  check_visit("psmeta", source, &wanted);
+  check_load("psmeta", source, &wanted);
+  check_sorted("psmeta", source, NULL, &wanted);
+  table_clear(&wanted);
+  furrow_matrix_source_close(source);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(golden_folders),
+      cmocka_unit_test(a_genuine_model),
+      cmocka_unit_test_setup_teardown(metadata_of_servers, enter_dir, leave_dir),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -341,6 +341,39 @@ static void memory_is_limited(void **state) {
   }
 }
 
+/* So many that threads share the sorting. */
+static void sorted_by_threads(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    const matrix_sample s = {.format = "ColIdValueBinary",
+                             .row_type = i ? 26 : 5,
+                             .rows = 1,
+                             .parts = 5,
+                             .width = 110000,
+                             .hash = true,
+                             .shuffled = i};
+    char folder[16];
+    cell_table cells, found;
+    furrow_load_params params;
+    table_init(&cells, i ? FURROW_ELEMENT_I32 : FURROW_ELEMENT_F64);
+    snprintf(folder, sizeof folder, "threads-%d", i);
+    sample_write(&s, folder, &cells);
+    table_sort(&cells);
+    furrow_matrix_source *source = open_good(folder);
+    furrow_load_params_init(&params);
+    for (params.threads = 1; params.threads <= 3; params.threads += 2) {
+      furrow_matrix *matrix = load_good(source, &params);
+      table_init(&found, cells.type);
+      table_add_panel(&found, furrow_matrix_panel(matrix, 0));
+      assert_same_tables(folder, &found, &cells);
+      table_clear(&found);
+      furrow_matrix_free(matrix);
+    }
+    furrow_matrix_source_close(source);
+    table_clear(&cells);
+  }
+}
+
 /* Column partitions whose rows overlap only in part: a panel for each row. */
 static void rows_that_overlap_in_part(void **state) {
   (void)state;
@@ -574,6 +607,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(loaded_whole, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(loaded_in_part, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(memory_is_limited, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(sorted_by_threads, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(rows_that_overlap_in_part, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(dense_rows_with_holes, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(bytes_that_are_shared, enter_dir, leave_dir),

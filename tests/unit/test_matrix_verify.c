@@ -481,6 +481,11 @@ static void golden_folders(void **state) {
   closedir(handle);
   assert_true(folders > 100);
   assert_int_equal(wrong, 0);
+  static const char *const real[] = {"real_models/lr/input_weight", "real_models/lr/input_bias"};
+  for (size_t i = 0; i < 2; i++) {
+    snprintf(path, sizeof path, "%s/%s", root, real[i]);
+    assert_int_equal(verify_all(path, &found), FURROW_OK);
+  }
   snprintf(path, sizeof path, "%s/hash-TextColumnFormat-T_FLOAT_SPARSE", root);
   expect_finding(path, false, 2, "0", NONE, "Angel writes wrong columns");
   snprintf(path, sizeof path, "%s/real_models/lr/input_weight", root);

@@ -23,155 +23,6 @@ static furrow_status convert(const char *from, const char *to, const furrow_conv
   return status;
 }
 
-static void must_convert(const char *from, const char *to, const furrow_convert_params *params,
-                         furrow_convert_result *result) {
-  furrow_error err = {0};
-  sample_check(furrow_model_convert(from, to, params, result, &err), &err);
-}
-
-static int entries(const char *folder) {
-  DIR *handle = opendir(folder);
-  int n = 0;
-  assert_non_null(handle);
-  for (struct dirent *entry; (entry = readdir(handle));)
-    n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-  closedir(handle);
-  return n;
-}
-
-/* ---- golden ---- */
-
-static void copy_case(const char *folder, const char *name) {
-  furrow_convert_result result;
-  must_convert(folder, name, NULL, &result);
-  golden_expect_same(name, folder);
-  assert_int_equal(entries(name), entries(folder)); /* what is beside the matrix, too */
-  assert_int_equal(result.matrices, 1);
-  assert_int_equal(result.files, 0);
-  assert_int_equal(result.dropped, 0);
-  assert_true(test_remove_dir(name));
-}
-
-static void without_changes_the_copy_is_the_same(void **state) {
-  (void)state;
-  if (golden_each(copy_case) == 0) skip();
-}
-
-static void a_real_model_is_copied_and_comes_back(void **state) {
-  (void)state;
-  char model[TEST_PATH], path[TEST_PATH + 64];
-  furrow_convert_params params;
-  furrow_convert_result result;
-  if (!test_shared(model, "golden/angel/real_models/lr")) skip();
-  must_convert(model, "copy", NULL, &result);
-  assert_int_equal(result.matrices, 2);
-  assert_int_equal(result.files, 1);
-  static const char *const matrices[] = {"input_weight", "input_bias"};
-  furrow_convert_params_init(&params);
-  params.format = "BinaryColumnFormat";
-  must_convert("copy", "binary", &params, &result);
-  params.format = "ColIdValueTextRowFormat";
-  must_convert("binary", "again", &params, &result);
-  golden_expect_same("copy", model); /* graph.json */
-  golden_expect_same("again", model);
-  for (size_t i = 0; i < 2; i++) {
-    char copy[TEST_PATH];
-    snprintf(path, sizeof path, "%s/%s", model, matrices[i]);
-    golden_expect_same(test_path(copy, "copy", matrices[i]), path);
-    golden_expect_same(test_path(copy, "again", matrices[i]), path);
-  }
-}
-
-/* What was read back is what was saved. */
-static bool is_lossless(const char *folder) {
-  size_t n, m;
-  golden_case *c = malloc(sizeof *c);
-  assert_non_null(c);
-  assert_true(golden_load(c, folder));
-  const furrow_element_type type = furrow_row_type_get(c->spec.row_type)->element;
-  golden_element *saved = golden_elements(folder, "original.tsv", type, &n);
-  golden_element *read = golden_elements(folder, "expected.tsv", type, &m);
-  bool same = n == m;
-  for (size_t i = 0; same && i < n; i++)
-    same = saved[i].row == read[i].row && saved[i].col == read[i].col &&
-           memcmp(&saved[i].value, &read[i].value, furrow_element_size(type)) == 0;
-  free(saved);
-  free(read);
-  free(c);
-  return same;
-}
-
-static bool same_file(const char *a, const char *b, const char *name) {
-  size_t n = 0, m = 0;
-  char *x = golden_read(a, name, &n), *y = golden_read(b, name, &m);
-  const bool same = x && y && n == m && memcmp(x, y, n) == 0;
-  free(x);
-  free(y);
-  return same;
-}
-
-static int pairs;
-
-/* To each other format that there is a golden folder of, with the same elements. */
-static void convert_case(const char *folder, const char *name) {
-  const char *rest = strchr(name, '-');
-  if (!rest || !is_lossless(folder)) return;
-  const size_t root = (size_t)(strlen(folder) - strlen(name));
-  for (size_t i = 0; i < SAMPLE_FORMATS; i++) {
-    char other[2 * TEST_PATH];
-    furrow_convert_params params;
-    for (int family = 0; family < 2; family++) { /* <Format>-<RowType>, <family>-<Format> */
-      if (family == 0)
-        snprintf(other, sizeof other, "%.*s%s%s", (int)root, folder, sample_formats[i], rest);
-      else
-        snprintf(other, sizeof other, "%.*s%.*s-%s", (int)root, folder, (int)(rest - name), name, sample_formats[i]);
-      if (access(other, F_OK) != 0 || !same_file(folder, other, "original.tsv")) continue;
-      furrow_convert_params_init(&params);
-      params.format = sample_formats[i];
-      params.write.angel_bytes = true;
-      params.write.threads = 1 + (unsigned)i % 2;
-      if (strncmp(name, "Snapshot", 8) == 0) params.servers = params.parts_per_file = 2; /* had a file for each */
-      must_convert(folder, "out", &params, NULL);
-      golden_expect_same("out", other);
-      assert_true(test_remove_dir("out"));
-      pairs++;
-    }
-  }
-}
-
-static void formats_become_each_other(void **state) {
-  (void)state;
-  if (golden_each(convert_case) == 0) skip();
-  assert_true(pairs > 100);
-  print_message("%d pairs\n", pairs);
-}
-
-/* Hash partitions: every row format to every format, as Angel would have written that. */
-static void convert_hash_case(const char *folder, const char *name) {
-  char format[64], type[64], other[2 * TEST_PATH];
-  if (sscanf(name, "hash-%63[^-]-%63s", format, type) != 2 || !is_lossless(folder)) return;
-  for (size_t i = 0; i < SAMPLE_FORMATS; i++) {
-    furrow_convert_params params;
-    snprintf(other, sizeof other, "%.*shash-%s-%s", (int)(strlen(folder) - strlen(name)), folder, sample_formats[i],
-             type);
-    if (access(other, F_OK) != 0) continue;
-    furrow_convert_params_init(&params);
-    params.format = sample_formats[i];
-    params.write.angel_bytes = true;
-    must_convert(folder, "out", &params, NULL);
-    golden_expect_same("out", other);
-    assert_true(test_remove_dir("out"));
-    pairs++;
-  }
-}
-
-static void hash_partitions_stay(void **state) {
-  (void)state;
-  pairs = 0;
-  if (golden_each(convert_hash_case) == 0) skip();
-  assert_true(pairs >= 16);
-}
-
 /* ---- own data ---- */
 
 static const sample_matrix small = {.rows = 3, .cols = 50, .type = FURROW_ELEMENT_F32, .aligned = true, .seed = 5};
@@ -209,7 +60,7 @@ static void all_formats_of_all_types(void **state) {
         furrow_convert_params_init(&params);
         params.format = sample_formats[g];
         params.write.threads = 1 + (unsigned)(f + g) % 2;
-        must_convert(sample_formats[f], "out", &params, &result);
+        sample_convert(sample_formats[f], "out", &params, &result);
         golden_expect_same("out", sample_formats[g]);
         const bool to_value = strncmp(sample_formats[g], "Value", 5) == 0;
         assert_int_equal(result.dropped > 0, !s.dense && to_value);
@@ -235,22 +86,22 @@ static void partitions_there_and_back(void **state) {
       back = there;
       there.part_cols = 11;
       there.part_rows = 2;
-      must_convert("old", "range", &there, NULL);
+      sample_convert("old", "range", &there, NULL);
       back.part_cols = 7;
       back.part_rows = 3;
       back.servers = 2;
       back.parts_per_file = 2;
       sample_expect(&small, "range", false);
-      must_convert("range", "again", &back, NULL);
+      sample_convert("range", "again", &back, NULL);
       golden_expect_same("again", "old");
       there.part_cols = there.part_rows = 0;
       there.hash_parts = 5;
-      must_convert("range", "hash", &there, NULL);
+      sample_convert("range", "hash", &there, NULL);
       sample_expect(&small, "hash", false);
       there.hash_parts = 3;
-      must_convert("hash", "hash3", &there, NULL);
+      sample_convert("hash", "hash3", &there, NULL);
       sample_expect(&small, "hash3", false);
-      must_convert("hash3", "last", &back, NULL);
+      sample_convert("hash3", "last", &back, NULL);
       golden_expect_same("last", "old");
       static const char *const made[] = {"range", "again", "hash", "hash3", "last"};
       for (size_t i = 0; i < 5; i++) assert_true(test_remove_dir(made[i]));
@@ -277,11 +128,11 @@ static void columns_that_rows_do_not_share(void **state) {
   sample_save(&s, &spec, "old", false);
   furrow_convert_params_init(&params);
   params.format = "TextColumn";
-  must_convert("old", "union", &params, &result);
+  sample_convert("old", "union", &params, &result);
   assert_int_equal(result.dropped, 0);
   sample_expect(&s, "union", true);
   params.write.angel_bytes = true;
-  must_convert("old", "angel", &params, &result);
+  sample_convert("old", "angel", &params, &result);
   assert_int_equal(result.dropped, all - first);
   furrow_matrix_meta *meta = NULL;
   assert_int_equal(furrow_matrix_meta_load(&meta, "angel", NULL, NULL), FURROW_OK);
@@ -292,9 +143,9 @@ static void columns_that_rows_do_not_share(void **state) {
   furrow_matrix_meta_free(meta);
   /* from column format to column format the counts stay */
   params.format = "BinaryColumn";
-  must_convert("angel", "binary", &params, NULL);
+  sample_convert("angel", "binary", &params, NULL);
   params.format = "TextColumn";
-  must_convert("binary", "again", &params, NULL);
+  sample_convert("binary", "again", &params, NULL);
   golden_expect_same("again", "angel");
 }
 
@@ -313,7 +164,7 @@ static void row_types_change_where_they_can(void **state) {
       params.row_type = sample_row_type((furrow_element_type)type, kind);
       params.write.threads = 1 + (unsigned)kind % 2;
       params.write.replace = true;
-      must_convert("old", "new", &params, NULL);
+      sample_convert("old", "new", &params, NULL);
       sample_expect(&s, "new", kind == 0);
     }
 }
@@ -375,14 +226,14 @@ static void rows_and_columns_are_chosen(void **state) {
   furrow_convert_params_init(&params);
   params.selection.rows = rows;
   params.selection.row_count = 2;
-  must_convert("old", "rows", &params, NULL);
+  sample_convert("old", "rows", &params, NULL);
   assert_int_equal(furrow_matrix_load(&matrix, "rows", NULL, NULL), FURROW_OK);
   assert_int_equal(furrow_matrix_count(matrix), 2 * 50);
   assert_true(furrow_matrix_get(matrix, 2, 33) == (double)sample_value(&s, 2, 33));
   furrow_matrix_free(matrix);
   params.selection.first_col = 15;
   params.selection.end_col = 45;
-  must_convert("old", "both", &params, NULL);
+  sample_convert("old", "both", &params, NULL);
   assert_int_equal(furrow_matrix_load(&matrix, "both", NULL, NULL), FURROW_OK);
   assert_int_equal(furrow_matrix_count(matrix), 2 * 30);
   assert_true(furrow_matrix_get(matrix, 0, 44) == (double)sample_value(&s, 0, 44));
@@ -391,7 +242,7 @@ static void rows_and_columns_are_chosen(void **state) {
   params.selection.rows = &none;
   params.selection.row_count = 1;
   assert_int_equal(convert("old", "none", &params, NULL), FURROW_E_NOT_FOUND);
-  assert_int_equal(entries("."), 3);
+  assert_int_equal(test_entries("."), 3);
 }
 
 static void files_and_metadata_change_alone(void **state) {
@@ -401,14 +252,14 @@ static void files_and_metadata_change_alone(void **state) {
   save_small("ColIdValueTextRowFormat", "old");
   furrow_convert_params_init(&params);
   params.write.meta_name = "meta";
-  must_convert("old", "named", &params, NULL);
+  sample_convert("old", "named", &params, NULL);
   assert_int_equal(access("named/_meta", F_OK), -1);
-  assert_int_equal(entries("named"), entries("old"));
+  assert_int_equal(test_entries("named"), test_entries("old"));
   furrow_convert_params_init(&params);
   params.servers = 1;
   params.parts_per_file = 100;
-  must_convert("named", "one", &params, NULL);
-  assert_int_equal(entries("one"), 2);
+  sample_convert("named", "one", &params, NULL);
+  assert_int_equal(test_entries("one"), 2);
   assert_int_equal(access("one/meta", F_OK), 0);
   assert_int_equal(furrow_matrix_meta_load(&meta, "one", NULL, NULL), FURROW_OK);
   for (size_t i = 1; i < meta->part_count; i++)
@@ -416,14 +267,14 @@ static void files_and_metadata_change_alone(void **state) {
   furrow_matrix_meta_free(meta);
   params.servers = params.parts_per_file = 2;
   params.write.meta_name = "_meta";
-  must_convert("one", "again", &params, NULL);
+  sample_convert("one", "again", &params, NULL);
   golden_expect_same("again", "old");
   furrow_convert_params_init(&params);
   params.write.separator = " ";
-  must_convert("old", "blank", &params, NULL);
+  sample_convert("old", "blank", &params, NULL);
   sample_expect(&small, "blank", false);
   params.write.separator = ",";
-  must_convert("blank", "comma", &params, NULL);
+  sample_convert("blank", "comma", &params, NULL);
   golden_expect_same("comma", "old");
 }
 
@@ -445,13 +296,13 @@ static void a_model_with_its_files(void **state) {
   assert_true(test_write_text("model/.hidden", "x"));
   furrow_convert_params_init(&params);
   params.choose_format = choose;
-  must_convert("model", "new", &params, &result);
+  sample_convert("model", "new", &params, &result);
   assert_int_equal(result.matrices, 2);
   assert_int_equal(result.files, 1);
   golden_expect_same("new/b", "model/b");
   golden_expect_same("new/a", "model/b");
-  assert_true(same_file("new", "model", "graph.json"));
-  assert_int_equal(entries("new"), 3);
+  assert_true(golden_same_file("new", "model", "graph.json"));
+  assert_int_equal(test_entries("new"), 3);
 }
 
 static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
@@ -460,11 +311,11 @@ static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
   save_small("ColIdValueTextRowFormat", "old");
   furrow_convert_params_init(&params);
   params.format = "TextColumn";
-  must_convert("old", "new", &params, NULL);
+  sample_convert("old", "new", &params, NULL);
   assert_int_equal(convert("old", "new", &params, NULL), FURROW_E_EXISTS);
   params.write.replace = true;
-  must_convert("old", "new", &params, NULL);
-  must_convert("old", "old", &params, NULL); /* in its place */
+  sample_convert("old", "new", &params, NULL);
+  sample_convert("old", "old", &params, NULL); /* in its place */
   golden_expect_same("old", "new");
   assert_int_equal(mkdir("home", 0755), 0);
   assert_int_equal(convert("old", "home", &params, NULL), FURROW_OK); /* empty */
@@ -478,8 +329,8 @@ static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
   assert_int_equal(convert("old", "old/inner", &params, NULL), FURROW_E_ARGUMENT);
   assert_int_equal(convert("work/matrix", "work", &params, NULL), FURROW_E_ARGUMENT);
   assert_int_equal(access("photos/cat", F_OK), 0);
-  assert_int_equal(entries("work"), 2);
-  assert_int_equal(entries("."), 5);
+  assert_int_equal(test_entries("work"), 2);
+  assert_int_equal(test_entries("."), 5);
 }
 
 static void what_is_broken_is_refused(void **state) {
@@ -499,7 +350,7 @@ static void what_is_broken_is_refused(void **state) {
   assert_int_equal(convert("nowhere", "new", NULL, NULL), FURROW_E_NOT_FOUND);
   params.format = "NoFormat";
   assert_int_equal(convert("old", "new", &params, NULL) == FURROW_OK, false);
-  assert_int_equal(entries("."), 1);
+  assert_int_equal(test_entries("."), 1);
 }
 
 static void memory_is_a_limit(void **state) {
@@ -514,14 +365,14 @@ static void memory_is_a_limit(void **state) {
   furrow_convert_params_init(&params);
   params.memory = 20000;
   params.format = "ColIdValueBinary"; /* goes through, whatever the size */
-  must_convert("old", "straight", &params, NULL);
+  sample_convert("old", "straight", &params, NULL);
   params.format = "TextColumn"; /* rows into columns: in memory */
   assert_int_equal(furrow_model_convert("old", "columns", &params, NULL, &err), FURROW_E_MEMORY);
   assert_non_null(strstr(err.message, "partition 0"));
   params.part_cols = 50;
-  must_convert("old", "columns", &params, NULL);
+  sample_convert("old", "columns", &params, NULL);
   sample_expect(&s, "columns", false);
-  assert_int_equal(entries("."), 3);
+  assert_int_equal(test_entries("."), 3);
 }
 
 typedef struct watcher {
@@ -551,7 +402,7 @@ static void progress_is_told_and_can_end_it(void **state) {
     params.progress = watch;
     params.user = &w;
     params.write.threads = 2;
-    must_convert("old", "new", &params, NULL);
+    sample_convert("old", "new", &params, NULL);
     assert_true(w.calls > 1 && w.total > 0);
     assert_int_equal(w.done, w.total);
     assert_true(test_remove_dir("new"));
@@ -561,7 +412,7 @@ static void progress_is_told_and_can_end_it(void **state) {
       const furrow_status status = convert("old", "new", &params, NULL);
       if (again.calls >= stop) assert_int_equal(status, FURROW_E_STATE);
       if (status == FURROW_OK) assert_true(test_remove_dir("new"));
-      assert_int_equal(entries("."), 1);
+      assert_int_equal(test_entries("."), 1);
     }
   }
 }
@@ -570,10 +421,6 @@ static void progress_is_told_and_can_end_it(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_DIR(without_changes_the_copy_is_the_same),
-      IN_DIR(a_real_model_is_copied_and_comes_back),
-      IN_DIR(formats_become_each_other),
-      IN_DIR(hash_partitions_stay),
       IN_DIR(all_formats_of_all_types),
       IN_DIR(partitions_there_and_back),
       IN_DIR(columns_that_rows_do_not_share),

@@ -1,25 +1,12 @@
 /* tests/unit/test_reject.c: each file of tests/reject is refused as its list says: status, line, column, token,
  * message; and when bad rows are left out, exactly one is. */
-#include <dirent.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "furrow/rows.h"
-#include "support/cmocka_all.h"
-#include "support/test_env.h"
+#include "support/reject_list.h"
 
 typedef struct entry {
   char file[128], args[64], index_type[8], value_type[8], status[16], token[128], message[256];
   unsigned long long line, column;
 } entry;
-
-/* The folder lies beside that of this source. */
-static void reject_path(char path[TEST_PATH], const char *name) {
-  static const char here[] = __FILE__;
-  const char *unit = strstr(here, "unit/test_reject.c");
-  assert_non_null(unit);
-  snprintf(path, TEST_PATH, "%.*sreject/%s", (int)(unit - here), here, name);
-}
 
 /* Where the data row of an entry's file are refused, in one line. */
 static void tell_place(char text[512], furrow_status status, const furrow_error *error) {
@@ -34,7 +21,7 @@ static void check(const entry *e, uint32_t threads, size_t chunk) {
   furrow_error err;
   furrow_status status;
   uint64_t rows = 0;
-  reject_path(path, e->file);
+  reject_path(path, "", e->file);
   snprintf(uri, sizeof uri, "%s%s%s", path, e->args[0] == '-' ? "" : "?", e->args[0] == '-' ? "" : e->args);
   snprintf(format, sizeof format, "%.*s", (int)strcspn(e->file, "/"), e->file);
   furrow_parser_params_init(&p);
@@ -66,29 +53,18 @@ static void check(const entry *e, uint32_t threads, size_t chunk) {
 }
 
 static bool read_entry(FILE *list, entry *e) {
-  char line[1024];
-  while (fgets(line, sizeof line, list)) {
-    if (line[0] == '#') continue;
-    const int n = sscanf(line, "%127s %63s %7s %7s %15s %llu %llu %127s %255[^\n]", e->file, e->args, e->index_type,
-                         e->value_type, e->status, &e->line, &e->column, e->token, e->message);
-    if (n != 9) fail_msg("the list has a line that is not one: %s", line);
-    return true;
-  }
-  return false;
-}
-
-static FILE *open_list(void) {
-  char path[TEST_PATH];
-  reject_path(path, "list");
-  FILE *list = fopen(path, "r");
-  if (!list) skip(); /* the sources are not where they were */
-  return list;
+  char line[REJECT_LINE];
+  if (!reject_list_next(list, line)) return false;
+  const int n = sscanf(line, "%127s %63s %7s %7s %15s %llu %llu %127s %255[^\n]", e->file, e->args, e->index_type,
+                       e->value_type, e->status, &e->line, &e->column, e->token, e->message);
+  if (n != 9) fail_msg("the list has a line that is not one: %s", line);
+  return true;
 }
 
 static void listed_files(void **state) {
   (void)state;
   entry e;
-  FILE *list = open_list();
+  FILE *list = reject_list_open("");
   while (read_entry(list, &e))
     for (uint32_t threads = 1; threads <= 3; threads += 2) {
       check(&e, threads, 0);
@@ -101,21 +77,10 @@ static void listed_files(void **state) {
 static void all_files_are_listed(void **state) {
   (void)state;
   static const char *const formats[] = {"libsvm", "libfm", "csv", "dummy", "dense"};
-  entry e;
-  size_t listed = 0, found = 0;
-  FILE *list = open_list();
-  while (read_entry(list, &e)) listed++;
-  fclose(list);
-  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-    char path[TEST_PATH];
-    reject_path(path, formats[i]);
-    DIR *folder = opendir(path);
-    assert_non_null(folder);
-    for (struct dirent *d; (d = readdir(folder)) != NULL;) found += d->d_name[0] != '.';
-    closedir(folder);
-  }
-  assert_int_equal(found, listed);
-  assert_true(listed > 0);
+  size_t found = 0;
+  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) found += reject_file_count(formats[i]);
+  assert_int_equal(found, reject_list_count(""));
+  assert_true(found > 0);
 }
 
 int main(void) {

@@ -1,6 +1,6 @@
-/* model/exchange.h: what the files of export and import share. */
-#ifndef FW_MODEL_EXCHANGE_H
-#define FW_MODEL_EXCHANGE_H
+/* model/exchange_job.h: what the files of export and import share. */
+#ifndef FW_MODEL_EXCHANGE_JOB_H
+#define FW_MODEL_EXCHANGE_JOB_H
 
 #include "array/array_type.h"
 #include "furrow/exchange.h"

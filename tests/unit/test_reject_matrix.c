@@ -1,40 +1,19 @@
-/* tests/unit/test_matrix_reject.c: each folder of tests/reject/matrix is refused as its list says: status, file, byte,
+/* tests/unit/test_reject_matrix.c: each folder of tests/reject/matrix is refused as its list says: status, file, byte,
  * message; however it is read. */
-#include <dirent.h>
-
 #include "furrow/model.h"
 #include "support/cell_table.h"
-#include "support/test_env.h"
+#include "support/reject_list.h"
 
 typedef struct entry {
   char folder[64], status[16], file[64], offset[24], message[256];
 } entry;
 
-/* The folder lies beside that of this source. */
-static void reject_path(char path[TEST_PATH], const char *name) {
-  static const char here[] = __FILE__;
-  const char *unit = strstr(here, "unit/test_matrix_reject.c");
-  assert_non_null(unit);
-  snprintf(path, TEST_PATH, "%.*sreject/matrix/%s", (int)(unit - here), here, name);
-}
-
-static FILE *open_list(void) {
-  char path[TEST_PATH];
-  reject_path(path, "list");
-  FILE *list = fopen(path, "r");
-  if (!list) skip(); /* the sources are not where they were */
-  return list;
-}
-
 static bool read_entry(FILE *list, entry *e) {
-  char line[1024];
-  while (fgets(line, sizeof line, list)) {
-    if (line[0] == '#') continue;
-    const int n = sscanf(line, "%63s %15s %63s %23s %255[^\n]", e->folder, e->status, e->file, e->offset, e->message);
-    if (n != 5) fail_msg("the list has a line that is not one: %s", line);
-    return true;
-  }
-  return false;
+  char line[REJECT_LINE];
+  if (!reject_list_next(list, line)) return false;
+  const int n = sscanf(line, "%63s %15s %63s %23s %255[^\n]", e->folder, e->status, e->file, e->offset, e->message);
+  if (n != 5) fail_msg("the list has a line that is not one: %s", line);
+  return true;
 }
 
 /* Everything about the error in one line; the file without what stands before the folder. */
@@ -73,7 +52,7 @@ static furrow_status read_folder(const char *path, manner how, unsigned threads,
 static void check(const entry *e, manner how, unsigned threads) {
   char path[TEST_PATH], wanted[512], found[512];
   furrow_error err = {0};
-  reject_path(path, e->folder);
+  reject_path(path, "matrix", e->folder);
   const furrow_status status = read_folder(path, how, threads, &err);
   snprintf(wanted, sizeof wanted, "%s %s %s %s", e->status, e->file, e->offset, e->message);
   tell(found, e->folder, status, &err);
@@ -84,29 +63,16 @@ static void check(const entry *e, manner how, unsigned threads) {
 static void listed_folders(void **state) {
   (void)state;
   entry e;
-  FILE *list = open_list();
+  FILE *list = reject_list_open("matrix");
   while (read_entry(list, &e))
     for (manner how = VISIT; how < MANNERS; how++)
       for (unsigned threads = 1; threads <= 2; threads++) check(&e, how, threads);
   fclose(list);
 }
 
-/* No folder is forgotten in the list. */
 static void all_folders_are_listed(void **state) {
   (void)state;
-  entry e;
-  char path[TEST_PATH];
-  size_t listed = 0, found = 0;
-  FILE *list = open_list();
-  while (read_entry(list, &e)) listed++;
-  fclose(list);
-  reject_path(path, "");
-  DIR *folder = opendir(path);
-  assert_non_null(folder);
-  for (struct dirent *d; (d = readdir(folder)) != NULL;) found += d->d_name[0] != '.' && strcmp(d->d_name, "list") != 0;
-  closedir(folder);
-  assert_int_equal(found, listed);
-  assert_true(listed > 0);
+  reject_list_is_complete("matrix");
 }
 
 int main(int argc, char **argv) {
@@ -114,7 +80,7 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
       char path[TEST_PATH], text[512];
       furrow_error err = {0};
-      reject_path(path, argv[i]);
+      reject_path(path, "matrix", argv[i]);
       tell(text, argv[i], read_folder(path, VISIT, 1, &err), &err);
       printf("%s %s\n", argv[i], text);
     }

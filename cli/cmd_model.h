@@ -1,0 +1,11 @@
+/* cli/cmd_model.h: the noun model and its verbs. */
+#ifndef FURROW_CLI_CMD_MODEL_H
+#define FURROW_CLI_CMD_MODEL_H
+
+#include "command.h"
+
+extern const command model_command;
+extern const command model_info_command, model_dump_command, model_verify_command, model_diff_command;
+extern const command model_convert_command, model_export_command, model_import_command, model_formats_command;
+
+#endif

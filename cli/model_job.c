@@ -1,0 +1,40 @@
+/* cli/model_job.c: a job that takes a while: it shows how far it is, and a signal stops it. */
+#include "model_job.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interrupt.h"
+
+void job_watch(job *j, const char *what, bool quiet) {
+  progress_start(&j->progress, !quiet, what, 0);
+}
+
+void job_start(job *j, const char *what, bool quiet) {
+  interrupt_catch();
+  job_watch(j, what, quiet);
+}
+
+furrow_status job_tell(void *user, uint64_t done, uint64_t total, furrow_error *err) {
+  job *j = user;
+  j->progress.total = total;
+  progress_tell(&j->progress, done);
+  return interrupt_check(err);
+}
+
+void job_stop(job *j, furrow_status status, furrow_error *err) {
+  progress_stop(&j->progress);
+  size_t used = strlen(err->message);
+  if (status == FURROW_E_EXISTS) snprintf(err->message + used, sizeof err->message - used, "; --force replaces it");
+}
+
+void print_note(bool quiet, const char *format, ...) {
+  va_list args;
+  if (quiet) return;
+  fputs("furrow: note: ", stderr);
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fputc('\n', stderr);
+}

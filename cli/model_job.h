@@ -1,0 +1,24 @@
+/* cli/model_job.h: a job that takes a while: it shows how far it is, and a signal stops it. */
+#ifndef FURROW_CLI_MODEL_JOB_H
+#define FURROW_CLI_MODEL_JOB_H
+
+#include "furrow/model.h"
+#include "progress.h"
+
+typedef struct job {
+  progress progress;
+} job;
+
+/* Shows how far it is; a signal ends the process at once. */
+void job_watch(job *j, const char *what, bool quiet);
+/* The same, but signals are caught from here on: the library tidies up when job_tell ends its work. */
+void job_start(job *j, const char *what, bool quiet);
+/* A furrow_progress; user is the job. */
+furrow_status job_tell(void *user, uint64_t done, uint64_t total, furrow_error *err);
+/* Removes the line of progress. Where the job failed because something exists, the message says what helps. */
+void job_stop(job *j, furrow_status status, furrow_error *err);
+
+/* Says something on stderr that is no failure. */
+void print_note(bool quiet, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

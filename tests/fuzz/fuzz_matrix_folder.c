@@ -1,0 +1,136 @@
+/* tests/fuzz/fuzz_matrix_folder.c: matrix folders from hostile bytes: opened, visited, loaded, looked up.
+ *
+ * An input is a byte of choices, two bytes that say how long the metadata is (the length that stands before it in a
+ * file is added), the metadata, and the bytes of the one data file, 0. Whatever is read in one way must be read in the
+ * others, too, and memory must stay in proportion to the files. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/endian.h"
+#include "furrow/model.h"
+#include "support/test_env.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool good) {
+  if (!good) abort();
+}
+
+static char folder[TEST_PATH], meta_path[TEST_PATH + 8], data_path[TEST_PATH + 8];
+
+static void remove_folder(void) {
+  test_remove_dir(folder);
+}
+
+static void make_folder(void) {
+  if (folder[0]) return;
+  check(test_make_dir(folder));
+  snprintf(meta_path, sizeof meta_path, "%s/_meta", folder);
+  snprintf(data_path, sizeof data_path, "%s/0", folder);
+  check(atexit(remove_folder) == 0);
+}
+
+static void write_files(const uint8_t *meta, size_t meta_size, const uint8_t *bytes, size_t size) {
+  uint8_t *file = malloc(meta_size + 4);
+  check(file != NULL);
+  fw_put_be32(file, (uint32_t)meta_size);
+  if (meta_size > 0) memcpy(file + 4, meta, meta_size);
+  check(test_write_file(meta_path, file, meta_size + 4) && test_write_file(data_path, bytes, size));
+  free(file);
+}
+
+typedef struct tally {
+  uint64_t elements;
+  double sum;
+  bool sorted;
+  int32_t row;
+  int64_t col;
+} tally;
+
+/* Touches every element; sorted: they must ascend. */
+static furrow_status visit(void *user, size_t part, const furrow_panel *panel, furrow_error *err) {
+  tally *t = user;
+  (void)part;
+  (void)err;
+  check(panel->cols > 0 && panel->rows > 0);
+  for (size_t c = 0; c < panel->cols; c++) {
+    const int64_t col = furrow_panel_col(panel, c);
+    for (size_t r = 0; r < panel->rows; r++) t->sum += furrow_panel_get(panel, r, c);
+    if (!t->sorted) continue;
+    check(t->elements == 0 || panel->row_ids[0] > t->row || (panel->row_ids[0] == t->row && col > t->col));
+    t->row = panel->row_ids[0];
+    t->col = col;
+    t->elements++;
+  }
+  if (!t->sorted) t->elements += (uint64_t)panel->rows * panel->cols;
+  return FURROW_OK;
+}
+
+static void look_up(const furrow_matrix *matrix) {
+  uint64_t elements = 0;
+  int64_t element[1];
+  int32_t *ids = malloc((furrow_matrix_row_count(matrix) + 1) * sizeof *ids);
+  int64_t *column = malloc((furrow_matrix_row_count(matrix) + 1) * sizeof *column);
+  check(ids && column);
+  for (size_t i = 0; i < furrow_matrix_row_count(matrix); i++) {
+    furrow_row_view row;
+    check(furrow_matrix_row(matrix, furrow_matrix_row_ids(matrix)[i], &row));
+    elements += row.count;
+    if (row.count == 0) continue;
+    const int64_t col = furrow_row_view_col(&row, row.count / 2);
+    check(furrow_matrix_element(matrix, furrow_matrix_row_ids(matrix)[i], col, element));
+    check(furrow_matrix_column(matrix, col, ids, column) > 0);
+    check(col == INT64_MAX || furrow_row_view_range(&row, col, col + 1).count == 1);
+  }
+  check(elements == furrow_matrix_count(matrix));
+  free(ids);
+  free(column);
+}
+
+static void use_source(const furrow_matrix_source *source, uint8_t choices, size_t input) {
+  furrow_error err = {0};
+  tally plain = {0}, sorted = {.sorted = true}, pieces = {.sorted = true};
+  furrow_load_params params;
+  furrow_matrix *matrix = NULL;
+  furrow_load_params_init(&params);
+  params.threads = 1;
+  const furrow_status visited = furrow_matrix_visit(source, NULL, 1, visit, &plain, &err);
+  check(visited == FURROW_OK || (err.message[0] && err.file[0] && err.status == visited));
+  const furrow_status loaded = furrow_matrix_load_source(&matrix, source, &params, &err);
+  check(loaded == visited || strncmp(err.message, "partitions overlap", 18) == 0);
+  if (loaded == FURROW_OK) {
+    check(furrow_matrix_count(matrix) <= plain.elements);
+    check(furrow_matrix_load_size(source, NULL) <= 4096 + 100 * input);
+    look_up(matrix);
+    check(furrow_matrix_visit_sorted(source, NULL, 1, 0, visit, &sorted, &err) == FURROW_OK);
+    check(furrow_matrix_visit_sorted(source, NULL, 1, 500, visit, &pieces, &err) == FURROW_OK);
+    check(sorted.elements == furrow_matrix_count(matrix) && pieces.elements == sorted.elements);
+  }
+  furrow_matrix_free(matrix);
+  matrix = NULL;
+  params.selection.first_col = choices >> 4;
+  params.selection.end_col = 2 * (choices >> 4);
+  if (furrow_matrix_load_source(&matrix, source, &params, &err) == FURROW_OK) look_up(matrix);
+  furrow_matrix_free(matrix);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size < 3) return 0;
+  const uint8_t choices = data[0];
+  const size_t said = fw_get_be16(data + 1), meta_size = said < size - 3 ? said : size - 3;
+  furrow_source_params params;
+  furrow_matrix_source *source = NULL;
+  furrow_error err = {0};
+  make_folder();
+  write_files(data + 3, meta_size, data + 3 + meta_size, size - 3 - meta_size);
+  furrow_source_params_init(&params);
+  params.row_order = (furrow_row_order)(choices % 3);
+  if (choices & 4) params.separator = ",";
+  const furrow_status status = furrow_matrix_source_open(&source, folder, &params, &err);
+  check((status == FURROW_OK) == (source != NULL) && (status == FURROW_OK || err.message[0]));
+  if (source) use_source(source, choices, size);
+  furrow_matrix_source_close(source);
+  return 0;
+}
