@@ -143,6 +143,44 @@ static void a_known_file_has_its_known_size(void **state) {
   index_file_clear(&f);
 }
 
+/* ---- The example of docs/formats/faiss-ivfpq.md --------------------------------------------------------- */
+
+/* The bytes of the lines "00000010: 4977 …" of a page. */
+static void read_dump(const char *path, index_file *f) {
+  char line[512];
+  FILE *page = fopen(path, "r");
+  assert_non_null(page);
+  while (fgets(line, sizeof line, page)) {
+    unsigned at, byte;
+    int n = 0;
+    if (sscanf(line, "%8x:%n", &at, &n) != 1 || n != 9) continue;
+    assert_int_equal(at, f->size);
+    for (const char *s = line + 10; s < line + 49 && sscanf(s, "%2x", &byte) == 1 && *s != ' '; s += 2 + (s[2] == ' '))
+      put_byte(f, byte);
+  }
+  fclose(page);
+}
+
+static void the_documented_example_is_a_file(void **state) {
+  (void)state;
+  static const char here[] = __FILE__;
+  char path[TEST_PATH];
+  index_file f = {0}, written = {0};
+  furrow_index *index = NULL;
+  furrow_list_view list;
+  snprintf(path, sizeof path, "%.*sdocs/formats/faiss-ivfpq.md", (int)(strstr(here, "tests/unit/") - here), here);
+  read_dump(path, &f);
+  assert_int_equal(f.size, 271);
+  assert_int_equal(read_bytes(&f, false, &index, NULL), FURROW_OK);
+  write_bytes(index, &written);
+  assert_same_bytes(&written, &f);
+  assert_int_equal(furrow_index_list(index, 0, &list, NULL), FURROW_OK);
+  assert_int_equal(furrow_list_id(&list, 1), 2);
+  furrow_index_free(index);
+  index_file_clear(&f);
+  index_file_clear(&written);
+}
+
 /* ---- What is in an index -------------------------------------------------------------------------------- */
 
 static furrow_index *sample(void (*make)(index_file *f)) {
@@ -331,6 +369,7 @@ int main(void) {
       IN_DIR(legacy_files_become_those_of_today),
       IN_DIR(golden_files_come_back),
       IN_DIR(a_known_file_has_its_known_size),
+      cmocka_unit_test(the_documented_example_is_a_file),
       cmocka_unit_test(an_ivfpq_says_what_it_is),
       cmocka_unit_test(wrappers_lead_to_the_ivf),
       cmocka_unit_test(transforms_and_graphs_say_what_they_are),
