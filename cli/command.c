@@ -98,8 +98,10 @@ static void print_help(output *out, const command *cmd, const char *path) {
   if (cmd->operands) output_text(out, "\n");
   for (const option *o = cmd->operands; o && o->name; o++) print_option(out, o);
   if (cmd->verbs) print_verbs(out, cmd->verbs, path);
+  const char *title = "";
   for (const option_group *group = cmd->groups; group && group->title; group++) {
-    output_format(out, "\n%s:\n", group->title);
+    if (strcmp(title, group->title) != 0) output_format(out, "\n%s:\n", group->title);
+    title = group->title;
     for (const option *o = group->options; o->name; o++) print_option(out, o);
   }
   if (cmd->more) cmd->more(out);
@@ -163,6 +165,7 @@ static furrow_status run_words(const command *cmd, int argc, char **argv, output
 int command_main(const command *root, int argc, char **argv) {
   output out;
   furrow_error err = {0};
+  int exit_code = 0;
   furrow_status status = output_open(&out, &err);
   if (status == FURROW_OK) {
     status = run_words(root, argc - 1, argv + 1, &out, &err);
@@ -173,8 +176,9 @@ int command_main(const command *root, int argc, char **argv) {
       status = flushed;
       err = flush_err;
     }
+    exit_code = out.exit_code;
     output_close(&out);
   }
   print_failure(status, &err);
-  return furrow_status_exit_code(status);
+  return status == FURROW_OK ? exit_code : furrow_status_exit_code(status);
 }

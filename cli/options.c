@@ -173,6 +173,25 @@ static furrow_status store_number(const option *o, const char *text, void *field
   return FURROW_OK;
 }
 
+static furrow_status store_count(const option *o, const char *text, void *field, furrow_error *err) {
+  uint64_t number, most = o->kind == OPTION_COUNT32 ? INT32_MAX : INT64_MAX;
+  if (!read_u64(text, &number) || number == 0 || number > most)
+    return bad_value(o, text,
+                     o->kind == OPTION_COUNT32 ? "a whole number from 1 to 2147483647" : "a whole number from 1", err);
+  if (o->kind == OPTION_COUNT32)
+    *(int32_t *)field = (int32_t)number;
+  else
+    *(int64_t *)field = (int64_t)number;
+  return FURROW_OK;
+}
+
+static furrow_status store_item(const option *o, const char *text, text_list *list, furrow_error *err) {
+  if (list->count == sizeof list->texts / sizeof *list->texts)
+    return fail(err, FURROW_E_ARGUMENT, "--%s was given too often", o->name);
+  list->texts[list->count++] = text;
+  return FURROW_OK;
+}
+
 static furrow_status store(const option *o, const char *text, void *field, furrow_error *err) {
   switch (o->kind) {
   case OPTION_FLAG: *(bool *)field = true; return FURROW_OK;
@@ -180,6 +199,9 @@ static furrow_status store(const option *o, const char *text, void *field, furro
   case OPTION_CHOICE: return store_choice(o, text, field, err);
   case OPTION_U32:
   case OPTION_U64: return store_number(o, text, field, err);
+  case OPTION_COUNT32:
+  case OPTION_COUNT64: return store_count(o, text, field, err);
+  case OPTION_LIST: return store_item(o, text, field, err);
   case OPTION_REAL: return read_real(text, field) ? FURROW_OK : bad_value(o, text, "a number", err);
   case OPTION_BYTES:
     return read_bytes(text, field) ? FURROW_OK : bad_value(o, text, "bytes such as 65536 or 8MiB", err);
@@ -242,7 +264,8 @@ static furrow_status take_option(parse_state *state, furrow_error *err) {
 static furrow_status take_operand(parse_state *state, furrow_error *err) {
   const char *word = state->argv[state->at];
   const option *operand = state->operands;
-  for (size_t i = 0; operand && operand->name && i < state->noperands; i++) operand++;
+  /* a list takes all the words that are left */
+  for (size_t i = 0; operand && operand->name && operand->kind != OPTION_LIST && i < state->noperands; i++) operand++;
   if (!operand || !operand->name) return fail_token(err, word, "one word too many on the command line");
   state->noperands++;
   return store(operand, word, state->values + operand->offset, err);

@@ -27,9 +27,17 @@ typedef enum option_kind {                  /* the field that it fills */
                            OPTION_U32,      /* uint32_t */
                            OPTION_U64,      /* uint64_t */
                            OPTION_REAL,     /* double */
+                           OPTION_COUNT32,  /* int32_t, 1 or more */
+                           OPTION_COUNT64,  /* int64_t, 1 or more */
                            OPTION_BYTES,    /* size_t; 65536, 64KiB, 8MiB, 1GiB */
+                           OPTION_LIST,     /* text_list: may be given again and again */
                            OPTION_PARSED    /* anything: `parse` reads it */
 } option_kind;
+
+typedef struct text_list {
+  const char *texts[64];
+  size_t count;
+} text_list;
 
 typedef struct option {
   const char *name; /* "threads" for --threads; of an operand what the usage line calls it ("URI"). NULL ends a table */
@@ -43,7 +51,8 @@ typedef struct option {
   bool required;
 } option;
 
-/* Options that belong together in --help and fill one struct, which may be part of the command's struct. */
+/* Options that belong together in --help and fill one struct, which may be part of the command's struct. Groups of one
+ * title in a row are one to the user. */
 typedef struct option_group {
   const char *title;     /* NULL ends a list of groups */
   const option *options; /* up to the one without a name */

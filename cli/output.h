@@ -10,7 +10,8 @@
 typedef struct output {
   char *data;
   size_t used;
-  int errnum; /* of the write that failed; 0: none did */
+  int errnum;    /* of the write that failed; 0: none did */
+  int exit_code; /* of a command that did not fail and still has something to say by it: 1 for "they differ"; 0 */
 } output;
 
 enum { OUTPUT_BYTES = 1 << 20 }; /* size of the buffer, and the most that output_room can give */
