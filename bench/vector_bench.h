@@ -3,10 +3,10 @@
  *   PROGRAM build BASE.fbin INDEX [--nlist N] [--m M] [--nbits B]    trains, adds, saves
  *   PROGRAM search INDEX QUERIES.fbin [-k K] [--nprobe P,…] [--batch B,…] [--answers FILE]
  *
- * and [--threads T] for both. A program gives its engine (vector_engine) to bench_vector_main. One line of JSON for each
- * thing that was timed: "train" and "add"; "load" (from the file to an index that is ready) and one "search" for each
- * nprobe and batch. A batch is how many queries one call gets; all queries are searched in calls of that size, a few
- * first without being timed, then as often as fits into a tenth of a second, at least once; the median pass counts.
+ * and [--threads T] for both. A program gives its engine (vector_engine) to bench_vector_main. One line of JSON for
+ * each thing that was timed: "train" and "add"; "load" (from the file to an index that is ready) and one "search" for
+ * each nprobe and batch. A batch is how many queries one call gets; all queries are searched in calls of that size, a
+ * few first without being timed, then as often as fits into a tenth of a second, at least once; the median pass counts.
  * p50 and p99 are of single calls. --answers gets the ids of the last batch size for each nprobe: [nprobe][query][K].
  */
 #ifndef VECTOR_BENCH_H
