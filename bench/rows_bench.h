@@ -16,8 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
+
+#include "bench_clock.h"
 
 typedef struct bench_options {
   const char *format, *uri;
@@ -31,10 +31,6 @@ typedef struct bench_sums {
   uint64_t index_sum; /* modulo 2^64 */
   double label_sum, value_sum;
 } bench_sums;
-
-typedef struct bench_clock {
-  double wall, cpu; /* seconds; cpu: of all threads, user and system */
-} bench_clock;
 
 static inline bool bench_parse_options(int argc, char **argv, bench_options *options) {
   static const struct option names[] = {{"format", required_argument, NULL, 'f'},
@@ -91,33 +87,6 @@ static inline bool bench_agree(uint32_t pass, bench_sums *first, const bench_sum
   if (found->rows == first->rows && found->features == first->features) return true;
   fprintf(stderr, "pass %" PRIu32 " found other rows than the first\n", pass);
   return false;
-}
-
-static inline bench_clock bench_now(void) {
-  struct timespec wall;
-  struct rusage used;
-  bench_clock now;
-  clock_gettime(CLOCK_MONOTONIC, &wall);
-  getrusage(RUSAGE_SELF, &used);
-  now.wall = (double)wall.tv_sec + (double)wall.tv_nsec * 1e-9;
-  now.cpu = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-            (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
-  return now;
-}
-
-/* In MB. Linux keeps ru_maxrss over exec, so that a small program would report what started it; VmHWM is its own. */
-static inline double bench_peak_memory(void) {
-  struct rusage used;
-  char line[256];
-  long kb;
-  getrusage(RUSAGE_SELF, &used);
-  kb = used.ru_maxrss;
-  FILE *status = fopen("/proc/self/status", "r");
-  while (status != NULL && fgets(line, sizeof line, status) != NULL) {
-    if (strncmp(line, "VmHWM:", 6) == 0) kb = atol(line + 6);
-  }
-  if (status != NULL) fclose(status);
-  return (double)kb * 1024 / 1e6;
 }
 
 static inline void bench_report(const char *program, const bench_options *options, bench_clock start, bench_clock end,

@@ -264,7 +264,8 @@ static furrow_status take_option(parse_state *state, furrow_error *err) {
 static furrow_status take_operand(parse_state *state, furrow_error *err) {
   const char *word = state->argv[state->at];
   const option *operand = state->operands;
-  for (size_t i = 0; operand && operand->name && i < state->noperands; i++) operand++;
+  /* a list takes all the words that are left */
+  for (size_t i = 0; operand && operand->name && operand->kind != OPTION_LIST && i < state->noperands; i++) operand++;
   if (!operand || !operand->name) return fail_token(err, word, "one word too many on the command line");
   state->noperands++;
   return store(operand, word, state->values + operand->offset, err);

@@ -2,7 +2,8 @@
 # them runs is decided when the program starts.
 
 set(furrow_avx2_flags -mavx2 -mbmi -mbmi2 -mfma -mf16c -mlzcnt -mpopcnt)
-set(furrow_avx512_flags ${furrow_avx2_flags} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi -mavx512vbmi2)
+set(furrow_avx512_flags ${furrow_avx2_flags} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi -mavx512vbmi2
+  -mavx512vnni)
 
 function(furrow_choose_kernels list_name)
   set(chosen ${${list_name}})

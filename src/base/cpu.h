@@ -9,7 +9,7 @@
   X(GENERIC, "generic")                                 \
   X(NEON, "neon")                                       \
   X(AVX2, "avx2")     /* AVX2, BMI1, BMI2, FMA, F16C */ \
-  X(AVX512, "avx512") /* AVX2 and AVX-512 F, BW, VL, DQ, VBMI, VBMI2 */
+  X(AVX512, "avx512") /* AVX2 and AVX-512 F, BW, VL, DQ, VBMI, VBMI2, VNNI */
 
 typedef enum fw_isa {
 #define FW_X(name, text) FW_ISA_##name,

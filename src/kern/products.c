@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "kern/sketch.h"
 
 /* ---- Packing -------------------------------------------------------------------------------------------- */
 
@@ -49,7 +50,13 @@ furrow_status fw_packed_create(fw_packed *packed, const float *vectors, size_t n
   return FURROW_OK;
 }
 
+furrow_status fw_packed_add_sketch(fw_packed *packed, const float *vectors, size_t stride, bool l2, furrow_error *err) {
+  if (!fw_products_table()->sketches || packed->sketch) return FURROW_OK;
+  return fw_sketch_create(&packed->sketch, vectors, packed->n, packed->d, stride, l2, err);
+}
+
 void fw_packed_clear(fw_packed *packed) {
+  fw_sketch_free(packed->sketch);
   fw_free(packed->memory);
   *packed = (fw_packed){0};
 }

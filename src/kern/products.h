@@ -14,20 +14,28 @@
 
 #define FW_LANES 16 /* vectors of a block */
 
+typedef struct fw_sketch fw_sketch; /* kern/sketch.h */
+
 typedef struct fw_packed {
   size_t n, d, blocks; /* blocks = ceil(n / FW_LANES) */
   float *values;       /* [blocks][d][FW_LANES], aligned to 64 bytes; what is beyond n is 0 */
   float *bias;         /* [blocks * FW_LANES]; beyond n: infinity, so that it never wins */
   void *memory;        /* what all of them lie in */
+  fw_sketch *sketch;   /* NULL: none */
 } fw_packed;
 
 /* Packs n vectors of d floats, each `stride` floats behind the one before. l2: bias is half of the square norm. */
 furrow_status fw_packed_create(fw_packed *packed, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
                                furrow_error *err) __attribute__((warn_unused_result));
+/* Adds a sketch, with which `nearest` is faster, where the processor and the numbers are such that it is. For vectors
+ * that are asked about many times; takes a little more than their memory again. Same arguments as for packing. */
+furrow_status fw_packed_add_sketch(fw_packed *packed, const float *vectors, size_t stride, bool l2, furrow_error *err)
+    __attribute__((warn_unused_result));
 void fw_packed_clear(fw_packed *packed);
 
 typedef struct fw_products {
   fw_isa isa;
+  bool sketches; /* whether a sketch is of use */
   /* For each of nx vectors (x + i * stride): the packed vector with the largest score, the first among equals, and that
    * score. A NaN score never wins; best[i] is UINT32_MAX when all are NaN. */
   void (*nearest)(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best, float *score);

@@ -35,6 +35,24 @@ static inline vi vi_load(const uint32_t *p) {
 static inline void vi_store(uint32_t *p, vi v) {
   _mm256_store_si256((__m256i *)p, v);
 }
+static inline vi vi_set(uint32_t x) {
+  return _mm256_set1_epi32((int)x);
+}
+static inline void vf_winner(const vf *best, const vi *where, uint32_t *number, float *score) {
+  vf most = _mm256_max_ps(best[0], best[1]);
+  most = _mm256_max_ps(most, _mm256_permute2f128_ps(most, most, 1));
+  most = _mm256_max_ps(most, _mm256_permute_ps(most, 0x4e));
+  most = _mm256_max_ps(most, _mm256_permute_ps(most, 0xb1));
+  const vi none = _mm256_set1_epi32(-1);
+  const vi a = _mm256_blendv_epi8(none, where[0], _mm256_castps_si256(_mm256_cmp_ps(best[0], most, _CMP_EQ_OQ)));
+  const vi b = _mm256_blendv_epi8(none, where[1], _mm256_castps_si256(_mm256_cmp_ps(best[1], most, _CMP_EQ_OQ)));
+  vi least = _mm256_min_epu32(a, b);
+  least = _mm256_min_epu32(least, _mm256_permute2x128_si256(least, least, 1));
+  least = _mm256_min_epu32(least, _mm256_shuffle_epi32(least, 0x4e));
+  least = _mm256_min_epu32(least, _mm256_shuffle_epi32(least, 0xb1));
+  *score = _mm256_cvtss_f32(most);
+  *number = (uint32_t)_mm256_cvtsi256_si32(least);
+}
 static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
   const vf better = _mm256_cmp_ps(v, *best, _CMP_GT_OQ);
   *best = _mm256_blendv_ps(*best, v, better);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kern/products.h"
+#include "kern/sketch.h"
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -36,6 +37,13 @@ static inline vi vi_load(const uint32_t *p) {
 static inline void vi_store(uint32_t *p, vi v) {
   _mm512_store_si512(p, v);
 }
+static inline vi vi_set(uint32_t x) {
+  return _mm512_set1_epi32((int)x);
+}
+static inline void vf_winner(const vf *best, const vi *where, uint32_t *number, float *score) {
+  *score = _mm512_reduce_max_ps(*best);
+  *number = _mm512_mask_reduce_min_epu32(_mm512_cmp_ps_mask(*best, _mm512_set1_ps(*score), _CMP_EQ_OQ), *where);
+}
 static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
   const __mmask16 better = _mm512_cmp_ps_mask(v, *best, _CMP_GT_OQ);
   *best = _mm512_mask_mov_ps(*best, better, v);
@@ -44,7 +52,16 @@ static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
 
 #include "kern/products_tmpl.h"
 
+static void nearest_by_sketch(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best,
+                              float *score) {
+  if (packed->sketch)
+    fw_sketch_nearest_avx512(packed, x, nx, stride, best, score, nearest);
+  else
+    nearest(packed, x, nx, stride, best, score);
+}
+
 void fw_products_fill_avx512(fw_products *products) {
-  products->nearest = nearest;
+  products->sketches = true;
+  products->nearest = nearest_by_sketch;
   products->scores = scores;
 }

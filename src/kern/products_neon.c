@@ -36,6 +36,18 @@ static inline vi vi_load(const uint32_t *p) {
 static inline void vi_store(uint32_t *p, vi v) {
   vst1q_u32(p, v);
 }
+static inline vi vi_set(uint32_t x) {
+  return vdupq_n_u32(x);
+}
+static inline void vf_winner(const vf *best, const vi *where, uint32_t *number, float *score) {
+  *score = vmaxvq_f32(vmaxq_f32(vmaxq_f32(best[0], best[1]), vmaxq_f32(best[2], best[3])));
+  *number = UINT32_MAX;
+  for (int i = 0; i < 4; i++) {
+    const vi equal = vceqq_f32(best[i], vdupq_n_f32(*score));
+    const uint32_t least = vminvq_u32(vbslq_u32(equal, where[i], vdupq_n_u32(UINT32_MAX)));
+    if (least < *number) *number = least;
+  }
+}
 static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
   const vi better = vcgtq_f32(v, *best);
   *best = vbslq_f32(better, v, *best);

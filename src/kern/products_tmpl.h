@@ -6,7 +6,8 @@
  *   vf, vi             a register of floats, one of 32-bit integers
  *   vf_load(p), vf_set(x), vf_negative(v), vf_fma(a, b, c) = a * b + c, vf_store(p, v)
  *   vf_keep(vf *best, vi *where, vf v, vi at)     where v > best: best = v, where = at
- *   vi_iota(first), vi_load(p), vi_store(p, v)    first, first + 1, …
+ *   vi_iota(first), vi_load(p), vi_set(x), vi_store(p, v)    first, first + 1, …
+ *   vf_winner(best, where, *number, *score)       of PARTS registers each: the largest, the lowest among equals
  * A score is a chain of multiply-adds that starts with -bias and goes up from the first number: it is the same wherever
  * in a tile its vector comes to lie. */
 
@@ -106,67 +107,51 @@ INLINE void keep_tile(const int rows, const int cols, const fw_packed *packed, s
   }
 }
 
+/* Blocks first … end-1. What is best before the first block comes from nowhere, what is best after the last is done. */
 INLINE void keep_rows(const int rows, const fw_packed *packed, size_t first, size_t end, const float *const *x,
-                      fw_lanes_best *state) {
+                      fw_lanes_best *state, uint32_t *number, float *score) {
   vf best[ROWS * PARTS];
   vi where[ROWS * PARTS];
   UNROLL for (int i = 0; i < rows * PARTS; i++) {
-    best[i] = vf_load(state[i / PARTS].score + i % PARTS * WIDTH);
-    where[i] = vi_load(state[i / PARTS].where + i % PARTS * WIDTH);
+    best[i] = first == 0 ? vf_set(-INFINITY) : vf_load(state[i / PARTS].score + i % PARTS * WIDTH);
+    where[i] = first == 0 ? vi_set(UINT32_MAX) : vi_load(state[i / PARTS].where + i % PARTS * WIDTH);
   }
   size_t b = first;
   for (; b + COLS <= end; b += COLS) keep_tile(rows, COLS, packed, b, x, best, where);
   for (; b < end; b++) keep_tile(rows, 1, packed, b, x, best, where);
+  if (end == packed->blocks) {
+    UNROLL for (int i = 0; i < rows; i++) vf_winner(&best[i * PARTS], &where[i * PARTS], &number[i], &score[i]);
+    return;
+  }
   UNROLL for (int i = 0; i < rows * PARTS; i++) {
     vf_store(state[i / PARTS].score + i % PARTS * WIDTH, best[i]);
     vi_store(state[i / PARTS].where + i % PARTS * WIDTH, where[i]);
   }
 }
 
-/* One lane wins: the largest score, the first among equals. */
-static void best_lane(const fw_lanes_best *state, uint32_t *best, float *score) {
-  uint32_t where = state->where[0];
-  float most = state->score[0];
-  for (int lane = 1; lane < FW_LANES; lane++) {
-    const float value = state->score[lane];
-    if (value < most || (value == most && state->where[lane] >= where)) continue;
-    most = value;
-    where = state->where[lane];
-  }
-  *best = where;
-  *score = most;
-}
-
-static void nearest_batch(const fw_packed *packed, const float *x, size_t nx, size_t stride, fw_lanes_best *state) {
+static void nearest_batch(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best,
+                          float *score) {
   const size_t step = blocks_of_a_pass(packed);
+  fw_lanes_best state[BATCH];
   for (size_t first = 0; first < packed->blocks; first += step) {
     const size_t end = first + step < packed->blocks ? first + step : packed->blocks;
     const float *rows[ROWS];
     size_t i = 0;
     for (; i + ROWS <= nx; i += ROWS) {
       for (size_t r = 0; r < ROWS; r++) rows[r] = x + (i + r) * stride;
-      keep_rows(ROWS, packed, first, end, rows, state + i);
+      keep_rows(ROWS, packed, first, end, rows, state + i, best + i, score + i);
     }
     for (; i < nx; i++) {
       rows[0] = x + i * stride;
-      keep_rows(1, packed, first, end, rows, state + i);
+      keep_rows(1, packed, first, end, rows, state + i, best + i, score + i);
     }
   }
 }
 
 static void nearest(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best, float *score) {
-  fw_lanes_best state[BATCH];
-  for (size_t first = 0; first < nx; first += BATCH) {
-    const size_t n = nx - first < BATCH ? nx - first : BATCH;
-    for (size_t i = 0; i < n; i++) {
-      for (int lane = 0; lane < FW_LANES; lane++) {
-        state[i].score[lane] = -INFINITY;
-        state[i].where[lane] = UINT32_MAX;
-      }
-    }
-    nearest_batch(packed, x + first * stride, n, stride, state);
-    for (size_t i = 0; i < n; i++) best_lane(&state[i], &best[first + i], &score[first + i]);
-  }
+  for (size_t first = 0; first < nx; first += BATCH)
+    nearest_batch(packed, x + first * stride, nx - first < BATCH ? nx - first : BATCH, stride, best + first,
+                  score + first);
 }
 
 #undef PARTS

@@ -9,8 +9,13 @@
 furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, size_t n, size_t d, furrow_metric metric,
                                furrow_error *err) {
   fw_assigner made = {.d = d, .centroids = centroids};
-  furrow_status status = fw_packed_create(&made.packed, centroids, n, d, d, metric == FURROW_METRIC_L2, err);
-  if (status == FURROW_OK) *assigner = made;
+  bool l2 = metric == FURROW_METRIC_L2;
+  furrow_status status = fw_packed_create(&made.packed, centroids, n, d, d, l2, err);
+  if (status == FURROW_OK) status = fw_packed_add_sketch(&made.packed, centroids, d, l2, err);
+  if (status == FURROW_OK)
+    *assigner = made;
+  else
+    fw_packed_clear(&made.packed);
   return status;
 }
 

@@ -42,7 +42,8 @@ static furrow_status assign(work *w, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   furrow_status status = fw_packed_create(&w->packed, w->centroids, p->k, p->d, p->d, !p->spherical, err);
   if (status != FURROW_OK) return status;
-  status = fw_parts_run(p->pool, w->n, ASSIGN_PART, assign_part, w, err);
+  status = fw_packed_add_sketch(&w->packed, w->centroids, p->d, !p->spherical, err);
+  if (status == FURROW_OK) status = fw_parts_run(p->pool, w->n, ASSIGN_PART, assign_part, w, err);
   fw_packed_clear(&w->packed);
   return status;
 }

@@ -87,9 +87,11 @@ furrow_status fw_pq_coder_create(fw_pq_coder *coder, const fw_pq *pq, furrow_err
   void *memory = NULL;
   furrow_status status = fw_alloc_zero(&memory, made.m, sizeof *made.part, err);
   made.part = memory;
-  for (size_t i = 0; status == FURROW_OK && i < made.m; i++)
-    status =
-        fw_packed_create(&made.part[i], pq->centroids + i * ksub * made.dsub, ksub, made.dsub, made.dsub, true, err);
+  for (size_t i = 0; status == FURROW_OK && i < made.m; i++) {
+    const float *centroids = pq->centroids + i * ksub * made.dsub;
+    status = fw_packed_create(&made.part[i], centroids, ksub, made.dsub, made.dsub, true, err);
+    if (status == FURROW_OK) status = fw_packed_add_sketch(&made.part[i], centroids, made.dsub, true, err);
+  }
   if (status == FURROW_OK)
     *coder = made;
   else

@@ -153,6 +153,112 @@ static void test_first_of_equals(void **state) {
   }
 }
 
+/* ---- With a sketch ---- */
+
+/* Numbers that are hard to round. */
+typedef enum hardness { PLAIN, FAR, OUTLIER, FEW_DIFFERENT, TINY, HUGE_, ZERO, HARDNESSES } hardness;
+
+static void harden(float *values, size_t n, size_t stride, hardness how) {
+  for (size_t i = 0; i < n * stride; i++) {
+    if (how == FAR) values[i] += 1000;
+    if (how == TINY) values[i] *= 1e-18F;
+    if (how == HUGE_) values[i] *= 1e15F;
+    if (how == ZERO) values[i] = 0;
+  }
+  if (how == OUTLIER) values[n / 2 * stride] = 1e4F;
+  for (size_t i = 3; how == FEW_DIFFERENT && i < n; i++)
+    memcpy(values + i * stride, values + i % 3 * stride, stride * sizeof *values);
+}
+
+static double length_of(const float *x, size_t d) {
+  double square = 0;
+  for (size_t k = 0; k < d; k++) square += (double)x[k] * x[k];
+  return sqrt(square);
+}
+
+static double longest(const float *values, size_t n, size_t stride, size_t d) {
+  double most = 0;
+  for (size_t i = 0; i < n; i++) most = fmax(most, length_of(values + i * stride, d));
+  return most;
+}
+
+/* No vector is nearer than the one that is named, but for what floats cannot tell. */
+static void check_sketch(const problem *p) {
+  const fw_products *kern = fw_products_table();
+  uint32_t *best = calloc(p->nx, sizeof *best), again;
+  float *score = calloc(p->nx, sizeof *score), alone;
+  const double most = longest(p->y, p->n, p->stride, p->d), x = longest(p->x, p->nx, p->stride, p->d);
+  const double slack = FLT_EPSILON * (double)p->d * most * (x + most);
+  kern->nearest(&p->packed, p->x, p->nx, p->stride, best, score);
+  for (size_t i = 0; i < p->nx; i++) {
+    assert_true(best[i] < p->n);
+    assert_true(fabs(score[i] - score_of(p, i, best[i])) <= slack);
+    for (size_t j = 0; j < p->n; j++) assert_true(score_of(p, i, j) <= score[i] + slack);
+    kern->nearest(&p->packed, p->x + i * p->stride, 1, p->stride, &again, &alone);
+    assert_int_equal(again, best[i]);
+    assert_true(alone == score[i]);
+  }
+  free(best);
+  free(score);
+}
+
+static void sketch_problem(problem *p, hardness of_y, hardness of_x) {
+  problem_make(p);
+  harden(p->y, p->n, p->stride, of_y);
+  harden(p->x, p->nx, p->stride, of_x);
+  fw_packed_clear(&p->packed);
+  assert_int_equal(fw_packed_create(&p->packed, p->y, p->n, p->d, p->stride, p->l2, NULL), FURROW_OK);
+  assert_int_equal(fw_packed_add_sketch(&p->packed, p->y, p->stride, p->l2, NULL), FURROW_OK);
+}
+
+static void test_sketch(void **state) {
+  (void)state;
+  for (size_t a = 0; a < sizeof dimensions / sizeof *dimensions; a++) {
+    for (size_t b = 0; b < sizeof counts / sizeof *counts; b++) {
+      problem p = {.n = counts[b], .d = dimensions[a], .nx = 1 + (a + b) % 15, .l2 = a % 2};
+      sketch_problem(&p, PLAIN, PLAIN);
+      check_sketch(&p);
+      problem_clear(&p);
+    }
+  }
+}
+
+static void test_sketch_of_hard_numbers(void **state) {
+  (void)state;
+  for (hardness y = PLAIN; y < HARDNESSES; y++) {
+    for (hardness x = PLAIN; x < HARDNESSES; x++) {
+      problem p = {.n = 1200, .d = 37, .nx = 7, .l2 = (x + y) % 3 != 0};
+      sketch_problem(&p, y, x);
+      check_sketch(&p);
+      problem_clear(&p);
+    }
+  }
+}
+
+/* With NaN and infinities the answer is that of all products. */
+static void test_sketch_not_finite(void **state) {
+  (void)state;
+  const float wrong[] = {NAN, INFINITY, -INFINITY, 3e38F};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    problem p = {.n = 100, .d = 40, .nx = 4, .l2 = true};
+    sketch_problem(&p, PLAIN, PLAIN);
+    p.x[p.stride + 5] = wrong[i];
+    fw_packed bare = p.packed;
+    bare.sketch = NULL;
+    uint32_t best[4], want[4];
+    float score[4], want_score[4];
+    fw_products_table()->nearest(&p.packed, p.x, 4, p.stride, best, score);
+    fw_products_table()->nearest(&bare, p.x, 4, p.stride, want, want_score);
+    assert_memory_equal(best, want, sizeof best);
+    fw_packed_clear(&p.packed);
+    p.y[3 * p.stride] = wrong[i];
+    assert_int_equal(fw_packed_create(&p.packed, p.y, p.n, p.d, p.stride, true, NULL), FURROW_OK);
+    assert_int_equal(fw_packed_add_sketch(&p.packed, p.y, p.stride, true, NULL), FURROW_OK);
+    assert_null(p.packed.sketch);
+    problem_clear(&p);
+  }
+}
+
 static void test_nan_never_wins(void **state) {
   (void)state;
   problem p = {.n = 40, .d = 5, .nx = 3, .l2 = true};
@@ -176,8 +282,14 @@ static void test_nan_never_wins(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_scores),          cmocka_unit_test(test_nearest),        cmocka_unit_test(test_large),
-      cmocka_unit_test(test_first_of_equals), cmocka_unit_test(test_nan_never_wins),
+      cmocka_unit_test(test_scores),
+      cmocka_unit_test(test_nearest),
+      cmocka_unit_test(test_large),
+      cmocka_unit_test(test_first_of_equals),
+      cmocka_unit_test(test_nan_never_wins),
+      cmocka_unit_test(test_sketch),
+      cmocka_unit_test(test_sketch_of_hard_numbers),
+      cmocka_unit_test(test_sketch_not_finite),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

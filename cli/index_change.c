@@ -1,0 +1,51 @@
+/* cli/index_change.c: an index that a command reads, changes and writes, in place or elsewhere. */
+#include "index_change.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "fail.h"
+#include "interrupt.h"
+#include "rows_sink.h"
+
+const option change_options[] = {{.name = "out",
+                                  .kind = OPTION_TEXT,
+                                  .argument = "FILE",
+                                  .help = "write the index there and leave the old one as it is",
+                                  .offset = offsetof(change_values, destination)},
+                                 {.name = "force",
+                                  .kind = OPTION_FLAG,
+                                  .help = "with --out: replace a file that exists",
+                                  .offset = offsetof(change_values, force)},
+                                 {0}};
+
+const char *change_target(const char *path, const change_values *values) {
+  return values->destination ? values->destination : path;
+}
+
+furrow_status change_check(const change_values *values, furrow_error *err) {
+  if (!values->destination) return FURROW_OK;
+  if (strcmp(values->destination, "-") == 0)
+    return fail(err, FURROW_E_ARGUMENT, "the index is written to a file, not to standard output");
+  return sink_check_path(values->destination, values->force, err);
+}
+
+/* Mapped lists are copied where they change. The file is replaced, not overwritten: what is mapped stays. */
+furrow_status change_load(furrow_index **index, const char *path, const index_source_values *reading,
+                          furrow_error *err) {
+  furrow_index_load_params params;
+  index_source_params(reading, &params);
+  return furrow_index_load(index, path, &params, err);
+}
+
+furrow_status change_save(const furrow_index *index, const char *path, const change_values *values, uint64_t *size,
+                          furrow_error *err) {
+  furrow_index_save_params params;
+  furrow_index_save_params_init(&params);
+  params.inline_lists = true;
+  params.keep_existing = values->destination && !values->force;
+  furrow_status status = interrupt_check(err);
+  if (status == FURROW_OK) status = furrow_index_file_size(index, &params, size, err);
+  if (status == FURROW_OK) status = furrow_index_save(index, change_target(path, values), &params, err);
+  return status;
+}

@@ -1,0 +1,25 @@
+/* cli/index_change.h: an index that a command reads, changes and writes, in place or elsewhere. */
+#ifndef FURROW_CLI_INDEX_CHANGE_H
+#define FURROW_CLI_INDEX_CHANGE_H
+
+#include "index_source.h"
+
+/* What the options of change_options fill. */
+typedef struct change_values {
+  const char *destination; /* NULL: in place */
+  bool force;
+} change_values;
+
+extern const option change_options[];
+
+/* E_EXISTS where there is a file that is not to be replaced. */
+furrow_status change_check(const change_values *values, furrow_error *err);
+furrow_status change_load(furrow_index **index, const char *path, const index_source_values *reading,
+                          furrow_error *err);
+/* Writes it; lists of a data file become part of the file. *size: its bytes. */
+furrow_status change_save(const furrow_index *index, const char *path, const change_values *values, uint64_t *size,
+                          furrow_error *err);
+/* Where it is written to. */
+const char *change_target(const char *path, const change_values *values);
+
+#endif

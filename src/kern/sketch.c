@@ -1,0 +1,125 @@
+/* kern/sketch.c: packed vectors rounded to 8 bits. */
+#include "kern/sketch.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define ALIGNMENT 64
+#define MOST_VALUE 127
+#define ROUND_UP (1 + 64 * FLT_EPSILON) /* bounds stay bounds when they become floats */
+
+/* The parts of the memory of a sketch, in order; each begins at a multiple of ALIGNMENT. */
+static bool lay_out(fw_sketch *s, uint8_t *base, size_t *bytes) {
+  const size_t lanes = s->blocks * FW_LANES;
+  const size_t sizes[] = {sizeof(float) * s->d, 4 * s->quads, sizeof(int32_t), sizeof(float), sizeof(float)};
+  size_t at[sizeof sizes / sizeof *sizes + 2];
+  at[0] = 0;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    size_t part = 0;
+    if (!fw_size_mul(lanes, sizes[i], &part) || !fw_size_add(at[i], part + ALIGNMENT - 1, &at[i + 1])) return false;
+    at[i + 1] &= ~(size_t)(ALIGNMENT - 1);
+  }
+  *bytes = at[5] + sizeof(float) * s->d;
+  if (!base) return true;
+  s->row = (float *)base;
+  s->values = (int8_t *)(base + at[1]);
+  s->start = (int32_t *)(base + at[2]);
+  s->bias = (float *)(base + at[3]);
+  s->length = (float *)(base + at[4]);
+  s->centre = (float *)(base + at[5]);
+  return true;
+}
+
+/* The centre, the lengths, the scale; false if some number is not finite. */
+static bool measure(fw_sketch *s) {
+  double most = 0, reach = 0, centre = 0;
+  for (size_t k = 0; k < s->d; k++) {
+    double sum = 0;
+    for (size_t j = 0; j < s->n; j++) sum += s->row[j * s->d + k];
+    s->centre[k] = (float)(sum / (double)s->n);
+    centre += (double)s->centre[k] * s->centre[k];
+  }
+  for (size_t j = 0; j < s->n; j++) {
+    double square = 0, around = 0;
+    for (size_t k = 0; k < s->d; k++) {
+      const double y = s->row[j * s->d + k], y0 = y - s->centre[k];
+      square += y * y;
+      around += y0 * y0;
+      reach = fmax(reach, fabs(y0));
+    }
+    most = fmax(most, square);
+    s->length[j] = (float)(sqrt(around) * ROUND_UP);
+    s->bias[j] = s->l2 ? (float)(around / 2) : 0;
+    if (!(square < (double)FLT_MAX)) return false;
+  }
+  s->scale = (float)(reach / MOST_VALUE);
+  s->most = (float)(sqrt(fmax(most, centre)) * ROUND_UP);
+  s->centre_bias = s->l2 ? (float)(centre / 2) : 0;
+  return centre < (double)FLT_MAX && (s->scale == 0 || s->scale >= FLT_MIN);
+}
+
+static void round_values(fw_sketch *s) {
+  const double inverse = s->scale > 0 ? 1 / (double)s->scale : 0;
+  double most = 0;
+  for (size_t j = 0; j < s->n; j++) {
+    int8_t *to = s->values + j / FW_LANES * s->quads * 4 * FW_LANES + j % FW_LANES * 4;
+    int32_t sum = 0;
+    double rest = 0;
+    for (size_t k = 0; k < s->d; k++) {
+      const double y = (double)s->row[j * s->d + k] - s->centre[k];
+      const double value = fmax(-MOST_VALUE, fmin(MOST_VALUE, nearbyint(y * inverse)));
+      to[k / 4 * 4 * FW_LANES + k % 4] = (int8_t)value;
+      sum += (int32_t)value;
+      rest += (y - value * (double)s->scale) * (y - value * (double)s->scale);
+    }
+    s->start[j] = -128 * sum;
+    most = fmax(most, rest);
+  }
+  s->rest = (float)(sqrt(most) * ROUND_UP);
+}
+
+static bool fill(fw_sketch *s, const float *vectors, size_t stride) {
+  const size_t lanes = s->blocks * FW_LANES;
+  for (size_t j = 0; j < s->n; j++) memcpy((float *)s->row + j * s->d, vectors + j * stride, s->d * sizeof(float));
+  memset(s->values, 0, lanes * s->quads * 4);
+  for (size_t j = s->n; j < lanes; j++) {
+    s->bias[j] = INFINITY;
+    s->length[j] = 0;
+    s->start[j] = 0;
+  }
+  if (!measure(s)) return false;
+  round_values(s);
+  return true;
+}
+
+furrow_status fw_sketch_create(fw_sketch **sketch, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
+                               furrow_error *err) {
+  fw_sketch made = {.n = n, .d = d, .blocks = (n + FW_LANES - 1) / FW_LANES, .quads = (d + 3) / 4, .l2 = l2};
+  void *memory = NULL;
+  size_t bytes = 0;
+  if (n < FW_SKETCH_MIN_N || d < FW_SKETCH_MIN_D || d > FW_SKETCH_MAX_D) return FURROW_OK;
+  if (!lay_out(&made, NULL, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  furrow_status status = fw_alloc(&made.memory, bytes + ALIGNMENT, 1, err);
+  if (status == FURROW_OK) status = fw_alloc(&memory, 1, sizeof made, err);
+  if (status == FURROW_OK) {
+    const uintptr_t base = ((uintptr_t)made.memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1);
+    lay_out(&made, (uint8_t *)base, &bytes);
+    if (fill(&made, vectors, stride)) {
+      *sketch = memcpy(memory, &made, sizeof made);
+      return FURROW_OK;
+    }
+  }
+  fw_free(made.memory);
+  fw_free(memory);
+  return status;
+}
+
+void fw_sketch_free(fw_sketch *sketch) {
+  if (!sketch) return;
+  fw_free(sketch->memory);
+  fw_free(sketch);
+}
