@@ -191,6 +191,7 @@ static furrow_status append_all(filling *f, furrow_error *err) {
   fw_ivf *ivf = &f->index->ivf;
   furrow_status status = fw_parts_run(f->batch->pool, ivf->nlist, FILL_PART, append_part, f, err);
   if (status != FURROW_OK) return status;
+  fw_lists_end_edit(&ivf->lists);
   *f->batch->skipped += f->batch->n - f->groups.start[ivf->nlist];
   if (f->refine_codes) {
     size_t size = f->batch->n * f->refine_coder.code_size;

@@ -170,29 +170,60 @@ static void put_transforms(fw_index_writer *w, const fw_transforms *transforms) 
 
 /* ---- Lists ---------------------------------------------------------------------------------------------- */
 
-static void put_sizes(fw_index_writer *w, const fw_lists *lists) {
-  bool full = fw_lists_are_full(lists);
+/* Vectors of list i in all that is joined. */
+static uint64_t joined_size(const fw_joined_lists *joined, size_t count, size_t i) {
+  uint64_t size = 0;
+  for (size_t k = 0; k < count; k++) size += fw_lists_size(joined[k].lists, i);
+  return size;
+}
+
+/* As fw_lists_are_full. */
+static bool joined_are_full(const fw_joined_lists *joined, size_t count, uint64_t used) {
+  return count == 1 ? fw_lists_are_full(joined->lists) : used > joined->lists->nlist / 2;
+}
+
+static void put_sizes(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
+  size_t nlist = joined->lists->nlist;
   uint64_t used = 0;
-  for (size_t i = 0; i < lists->nlist; i++) used += fw_lists_size(lists, i) > 0;
+  for (size_t i = 0; i < nlist; i++) used += joined_size(joined, count, i) > 0;
+  bool full = joined_are_full(joined, count, used);
   put_bytes(w, full ? "full" : "sprs", 4);
-  put_u64(w, full ? lists->nlist : 2 * used);
-  for (size_t i = 0; i < lists->nlist; i++) {
-    size_t size = fw_lists_size(lists, i);
+  put_u64(w, full ? nlist : 2 * used);
+  for (size_t i = 0; i < nlist; i++) {
+    uint64_t size = joined_size(joined, count, i);
     if (!full && size == 0) continue;
     if (!full) put_u64(w, i);
     put_u64(w, size);
   }
 }
 
-static void put_inline(fw_index_writer *w, const fw_lists *lists) {
-  put_bytes(w, "ilar", 4);
-  put_u64(w, lists->nlist);
-  put_u64(w, lists->code_size);
-  put_sizes(w, lists);
-  for (size_t i = 0; lists->list && w->status == FURROW_OK && i < lists->nlist; i++) {
-    const fw_list *list = &lists->list[i];
-    put_bytes(w, list->codes, list->size * lists->code_size);
+static void put_ids(fw_index_writer *w, const fw_list *list, int64_t shift) {
+  enum { BLOCK = 512 };
+  uint8_t shifted[8 * BLOCK];
+  if (shift == 0) {
     put_bytes(w, list->ids, list->size * 8);
+    return;
+  }
+  for (size_t k = 0, in_block = 0; k < list->size; k++) {
+    fw_put_le64(shifted + 8 * in_block++, (uint64_t)fw_list_id(list, k) + (uint64_t)shift);
+    if (in_block < BLOCK && k + 1 < list->size) continue;
+    put_bytes(w, shifted, 8 * in_block);
+    in_block = 0;
+  }
+}
+
+static void put_inline(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
+  const fw_lists *first = joined->lists;
+  put_bytes(w, "ilar", 4);
+  put_u64(w, first->nlist);
+  put_u64(w, first->code_size);
+  put_sizes(w, joined, count);
+  for (size_t i = 0; w->status == FURROW_OK && i < first->nlist; i++) {
+    for (size_t k = 0; k < count; k++)
+      if (fw_lists_size(joined[k].lists, i) > 0)
+        put_bytes(w, joined[k].lists->list[i].codes, joined[k].lists->list[i].size * first->code_size);
+    for (size_t k = 0; k < count; k++)
+      if (fw_lists_size(joined[k].lists, i) > 0) put_ids(w, &joined[k].lists->list[i], joined[k].id_shift);
   }
 }
 
@@ -224,8 +255,11 @@ static void put_blocks(fw_index_writer *w, const fw_lists *lists) {
   }
 }
 
-static void put_lists(fw_index_writer *w, const fw_lists *lists) {
-  if (lists->kind == FURROW_LISTS_NONE)
+static void put_lists(fw_index_writer *w, const furrow_index *index) {
+  const fw_lists *lists = &index->ivf.lists;
+  if (w->joint == index)
+    put_inline(w, w->joined, w->joined_count);
+  else if (lists->kind == FURROW_LISTS_NONE)
     put_bytes(w, "il00", 4);
   else if (lists->kind == FURROW_LISTS_BLOCKS)
     put_blocks(w, lists);
@@ -234,7 +268,7 @@ static void put_lists(fw_index_writer *w, const fw_lists *lists) {
   else if (lists->disk && lists->disk->missing)
     w->status = fw_fail(w->err, FURROW_E_STATE, "the data file with the lists of the index was not there to be read");
   else
-    put_inline(w, lists);
+    put_inline(w, &(fw_joined_lists){.lists = lists}, 1);
 }
 
 /* ---- IVF ------------------------------------------------------------------------------------------------ */
@@ -282,7 +316,7 @@ static void put_ivf(fw_index_writer *w, const furrow_index *index) {
     put_sq(w, ivf);
   else if (index->kind != FURROW_INDEX_IVF_FLAT)
     put_ivf_pq(w, ivf, index->kind == FURROW_INDEX_IVF_PQ_FAST);
-  put_lists(w, &ivf->lists);
+  put_lists(w, index);
   if (index->kind != FURROW_INDEX_IVF_PQR) return;
   put_pq(w, &ivf->refine_pq);
   put_vector(w, ivf->refine_codes, ivf->refine_size, 1);
@@ -334,18 +368,27 @@ static furrow_status write_to_file(void *to, const void *bytes, size_t size, fur
   return fw_atomic_file_write(to, bytes, size, err);
 }
 
-furrow_status furrow_index_save(const furrow_index *index, const char *path, const furrow_index_save_params *params,
-                                furrow_error *err) {
+furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool keep_existing,
+                                  const fw_index_writer *how, furrow_error *err) {
   fw_atomic_file *file = NULL;
   furrow_status status = fw_atomic_file_open(&file, path, err);
   if (status != FURROW_OK) return status;
-  if (params && params->keep_existing) fw_atomic_file_keep_existing(file);
-  fw_index_writer w = {.write = write_to_file, .to = file, .inline_lists = params && params->inline_lists, .err = err};
+  if (keep_existing) fw_atomic_file_keep_existing(file);
+  fw_index_writer w = how ? *how : (fw_index_writer){0};
+  w.write = write_to_file;
+  w.to = file;
+  w.err = err;
   fw_write_index(&w, index);
   status = w.status;
   if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
   fw_atomic_file_close(file);
   return status;
+}
+
+furrow_status furrow_index_save(const furrow_index *index, const char *path, const furrow_index_save_params *params,
+                                furrow_error *err) {
+  fw_index_writer how = {.inline_lists = params && params->inline_lists};
+  return fw_index_write_file(index, path, params && params->keep_existing, &how, err);
 }
 
 furrow_status furrow_index_file_size(const furrow_index *index, const furrow_index_save_params *params, uint64_t *size,

@@ -9,7 +9,7 @@
 #include "vector/code_blocks.h"
 #include "vector/direct_map.h"
 #include "vector/lists_edit.h"
-#include "vector/pq_lists.h"
+#include "vector/pq.h"
 #include "vector/sq_decode.h"
 #include "vector/transform_reverse.h"
 
@@ -28,7 +28,7 @@ static furrow_status decode_pq_index(const furrow_index *index, int64_t id, floa
   const fw_pq_index *own = &index->pq;
   if (!is_number(index, id)) return not_found(id, err);
   if (own->encode_signs) return fw_fail(err, FURROW_E_UNSUPPORTED, "codes of signs are not decoded");
-  fw_pq_decode_code(&own->pq, own->codes + (size_t)id * fw_pq_code_size(&own->pq), vector);
+  fw_pq_decode(&own->pq, own->codes + (size_t)id * fw_pq_code_size(&own->pq), vector);
   return FURROW_OK;
 }
 
@@ -68,7 +68,7 @@ static furrow_status decode_entry(const furrow_index *index, const fw_list *list
   case FURROW_INDEX_IVF_FLAT: decode_floats(code, (size_t)index->d, vector); break;
   case FURROW_INDEX_IVF_SQ: return fw_sq_decode(&ivf->sq, code, vector, err);
   case FURROW_INDEX_IVF_PQ_FAST: decode_block(ivf, list, i, vector); break;
-  default: fw_pq_decode_code(&ivf->pq, code, vector); break;
+  default: fw_pq_decode(&ivf->pq, code, vector); break;
   }
   return FURROW_OK;
 }
@@ -95,7 +95,7 @@ static furrow_status add_refinement(const furrow_index *index, int64_t id, float
   size_t size = fw_pq_code_size(&ivf->refine_pq);
   if (id < 0 || (uint64_t)id >= ivf->refine_size / size)
     return fw_fail(err, FURROW_E_STATE, "there is no refinement for the id %" PRId64, id);
-  fw_pq_decode_code(&ivf->refine_pq, ivf->refine_codes + (size_t)id * size, room);
+  fw_pq_decode(&ivf->refine_pq, ivf->refine_codes + (size_t)id * size, room);
   add(vector, room, (size_t)index->d);
   return FURROW_OK;
 }
