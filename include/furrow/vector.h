@@ -302,7 +302,7 @@ FURROW_API void furrow_train_params_init(furrow_train_params *params);
 FURROW_API furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n,
                                             const furrow_train_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Vectors that training would look at: giving more changes nothing but the time. A sample of that size, drawn from a
- * stream with furrow_sample_*, trains as well. */
+ * stream with furrow_sample_* (furrow/vector_data.h), trains as well. */
 FURROW_API uint64_t furrow_index_train_size(const furrow_index *index, const furrow_train_params *params);
 
 typedef struct furrow_add_params {
