@@ -1,19 +1,28 @@
-// tests/interop/faiss_peer.cc: what faiss_index.sh asks of Faiss.
+// tests/interop/faiss_peer.cc: what faiss_index.sh and faiss_answers.sh ask of Faiss.
 //
-//   faiss_peer make FOLDER        index files of many kinds, with a few hundred vectors in each
-//   faiss_peer rewrite IN OUT     reads an index and writes it
-//   faiss_peer search IN          the ids and distances of a few searches, as text
+//   faiss_peer make FOLDER                     index files of many kinds, with a few hundred vectors in each
+//   faiss_peer vectors COUNT SEED OUT.fbin     vectors; 600 of seed 1 are those of the index files
+//   faiss_peer rewrite IN OUT                  reads an index and writes it
+//   faiss_peer search IN                       the ids and distances of a few searches, as text
+//   faiss_peer compare IN QUERIES.fbin K NPROBE IDS.i64 DISTANCES.f32
+//       whether it finds the same; ids may differ between vectors that are as near as one another
+#include <faiss/IVFlib.h>
 #include <faiss/IndexIDMap.h>
 #include <faiss/IndexIVF.h>
 #include <faiss/IndexIVFPQ.h>
 #include <faiss/IndexIVFPQR.h>
+#include <faiss/IndexRefine.h>
 #include <faiss/index_factory.h>
 #include <faiss/index_io.h>
 
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -72,7 +81,12 @@ static void make(const std::string &folder) {
       index->add(std::strcmp(kind[0], "sparse") == 0 ? 60 : n, x.data());
     save(*index, folder, kind[0]);
   }
-  std::unique_ptr<faiss::Index> index(faiss::index_factory(d, "IVF16,PQ4np"));
+  std::unique_ptr<faiss::Index> index(faiss::index_factory(d, "IVF16,PQ4np", faiss::METRIC_INNER_PRODUCT));
+  index->train(n, x.data());
+  save(*index, folder, "ip_trained");
+  index->add(n, x.data());
+  save(*index, folder, "ip");
+  index.reset(faiss::index_factory(d, "IVF16,PQ4np"));
   index->train(n, x.data());
   auto *ivf = dynamic_cast<faiss::IndexIVF *>(index.get());
   ivf->set_direct_map_type(faiss::DirectMap::Array);
@@ -94,6 +108,61 @@ static void search(const char *path) {
     std::printf("%lld %.9g\n", static_cast<long long>(ids[i]), static_cast<double>(distances[i]));
 }
 
+static void write_vectors(int count, unsigned seed, const char *path) {
+  const std::vector<float> x = vectors(count, seed);
+  const uint32_t head[2] = {static_cast<uint32_t>(count), d};
+  std::FILE *file = std::fopen(path, "wb");
+  if (!file || std::fwrite(head, 4, 2, file) != 2 || std::fwrite(x.data(), 4, x.size(), file) != x.size() ||
+      std::fclose(file) != 0)
+    throw std::runtime_error(std::string(path) + " is not written");
+}
+
+template <typename T> static std::vector<T> read_all(const char *path, long skip) {
+  std::FILE *file = std::fopen(path, "rb");
+  if (!file) throw std::runtime_error(std::string(path) + " is not there");
+  std::vector<T> found;
+  T one;
+  std::fseek(file, skip, SEEK_SET);
+  while (std::fread(&one, sizeof one, 1, file) == 1) found.push_back(one);
+  std::fclose(file);
+  return found;
+}
+
+// The IVF index inside; nullptr: there is none.
+static faiss::IndexIVF *ivf_of(faiss::Index *index) {
+  if (auto *map = dynamic_cast<faiss::IndexIDMap *>(index)) return ivf_of(map->index);
+  if (auto *refine = dynamic_cast<faiss::IndexRefine *>(index)) return ivf_of(refine->base_index);
+  return faiss::ivflib::try_extract_index_ivf(index);
+}
+
+// Distances must agree place by place. Then another id at a place means that both are as near; only a few are.
+static bool compare(char **argv) {
+  std::unique_ptr<faiss::Index> index(faiss::read_index(argv[0]));
+  const std::vector<float> q = read_all<float>(argv[1], 8), distances = read_all<float>(argv[5], 0);
+  const std::vector<int64_t> ids = read_all<int64_t>(argv[4], 0);
+  const size_t k = std::strtoul(argv[2], nullptr, 10), nq = q.size() / static_cast<size_t>(index->d);
+  faiss::IndexIVF *ivf = ivf_of(index.get());
+  if (ivf) ivf->nprobe = std::strtoul(argv[3], nullptr, 10);
+  std::vector<float> their_distances(nq * k);
+  std::vector<faiss::Index::idx_t> their_ids(nq * k);
+  index->search(static_cast<faiss::Index::idx_t>(nq), q.data(), static_cast<faiss::Index::idx_t>(k),
+                their_distances.data(), their_ids.data());
+  size_t others = 0;
+  if (ids.size() != nq * k || distances.size() != nq * k) throw std::runtime_error("not as many answers");
+  for (size_t i = 0; i < nq * k; i++) {
+    others += ids[i] != their_ids[i];
+    const float a = distances[i], b = their_distances[i];
+    if ((ids[i] < 0) == (their_ids[i] < 0) && std::fabs(a - b) <= 2e-5f * std::fmax(1, std::fabs(b))) continue;
+    std::printf("query %zu, place %zu: %lld at %.9g, Faiss has %lld at %.9g\n", i / k, i % k,
+                static_cast<long long>(ids[i]), static_cast<double>(a), static_cast<long long>(their_ids[i]),
+                static_cast<double>(b));
+    return false;
+  }
+  if (others * 200 <= ids.size()) return true;
+  std::printf("%zu of %zu ids are others\n", others, ids.size());
+  return false;
+}
+
 int main(int argc, char **argv) {
   try {
     if (argc == 3 && std::strcmp(argv[1], "make") == 0) {
@@ -103,6 +172,10 @@ int main(int argc, char **argv) {
       faiss::write_index(index.get(), argv[3]);
     } else if (argc == 3 && std::strcmp(argv[1], "search") == 0) {
       search(argv[2]);
+    } else if (argc == 5 && std::strcmp(argv[1], "vectors") == 0) {
+      write_vectors(std::atoi(argv[2]), static_cast<unsigned>(std::atoi(argv[3])), argv[4]);
+    } else if (argc == 8 && std::strcmp(argv[1], "compare") == 0) {
+      return compare(argv + 2) ? 0 : 1;
     } else {
       return 2;
     }
