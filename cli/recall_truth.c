@@ -1,0 +1,135 @@
+/* cli/recall_truth.c: the true neighbours of queries, and how many of them were found. */
+#include "recall_truth.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "fail.h"
+
+const option truth_options[] = {{.name = "base",
+                                 .kind = OPTION_TEXT,
+                                 .argument = "FILE",
+                                 .help = "the vectors of the index: all are compared with the queries",
+                                 .offset = offsetof(truth_values, base)},
+                                {.name = "ids",
+                                 .kind = OPTION_TEXT,
+                                 .argument = "FILE",
+                                 .help = "the ids that those vectors have in the index, if not 0, 1, 2 ...",
+                                 .offset = offsetof(truth_values, ids)},
+                                {.name = "truth",
+                                 .kind = OPTION_TEXT,
+                                 .argument = "FILE",
+                                 .help = "or: the ids of the nearest vectors, a row for each query: .ivecs .ibin .npy",
+                                 .offset = offsetof(truth_values, truth)},
+                                {0}};
+
+furrow_status truth_check(const truth_values *values, furrow_error *err) {
+  if (!values->base == !values->truth)
+    return fail(err, FURROW_E_ARGUMENT, "the truth comes from --base or from --truth: give one of them");
+  if (values->ids && !values->base) return fail(err, FURROW_E_ARGUMENT, "--ids belongs to --base");
+  return FURROW_OK;
+}
+
+const char *truth_name(const truth_values *values) {
+  return values->base ? values->base : values->truth;
+}
+
+void truth_clear(truth *t) {
+  furrow_ids_clear(&t->near);
+}
+
+/* ---- Reading it ----------------------------------------------------------------------------------------- */
+
+static furrow_status load_truth(truth *t, const char *path, size_t queries, furrow_error *err) {
+  furrow_status status = furrow_ids_load(&t->near, path, NULL, err);
+  if (status != FURROW_OK) return status;
+  const size_t rows = t->near.count / t->near.dim;
+  if (rows >= queries) return FURROW_OK;
+  fail(err, FURROW_E_FORMAT, "has %zu rows for %zu queries", rows, queries);
+  return fail_file(err, FURROW_E_FORMAT, path, err->message, 0);
+}
+
+/* ---- Finding it ----------------------------------------------------------------------------------------- */
+
+/* Numbers of vectors become their ids. */
+static furrow_status give_ids(furrow_ids *near, const char *path, furrow_error *err) {
+  furrow_ids names = {0};
+  furrow_status status = furrow_ids_load(&names, path, NULL, err);
+  for (size_t i = 0; status == FURROW_OK && i < near->count; i++) {
+    if (near->ids[i] < 0) continue;
+    if ((size_t)near->ids[i] >= names.count) {
+      fail(err, FURROW_E_FORMAT, "has %zu ids, but there are more vectors", names.count);
+      status = fail_file(err, FURROW_E_FORMAT, path, err->message, 0);
+    } else {
+      near->ids[i] = names.ids[near->ids[i]];
+    }
+  }
+  furrow_ids_clear(&names);
+  return status;
+}
+
+static furrow_status compare_all(truth *t, furrow_vectors *base, const vector_block *queries, size_t k,
+                                 const furrow_exact_params *params, furrow_error *err) {
+  float *distances = malloc(queries->count * k * sizeof *distances);
+  t->near.ids = malloc(queries->count * k * sizeof *t->near.ids);
+  t->near.count = queries->count * k;
+  t->near.dim = k;
+  furrow_status status = distances && t->near.ids ? FURROW_OK : fail_memory(err);
+  if (status == FURROW_OK)
+    status = furrow_exact_search(base, queries->values, queries->count, k, params, distances, t->near.ids, err);
+  free(distances);
+  return status;
+}
+
+furrow_status truth_find(truth *t, const truth_values *values, const vector_values *vectors,
+                         const vector_block *queries, size_t k, furrow_metric metric, unsigned threads, index_job *job,
+                         furrow_error *err) {
+  furrow_vectors *base = NULL;
+  furrow_exact_params params;
+  if (values->truth) return load_truth(t, values->truth, queries->count, err);
+  furrow_exact_params_init(&params);
+  params.metric = metric;
+  params.threads = threads;
+  params.progress = index_job_tell;
+  params.user = job;
+  furrow_status status = vector_source_open(&base, values->base, vectors, queries->d, err);
+  if (status == FURROW_OK) status = compare_all(t, base, queries, k, &params, err);
+  if (status == FURROW_OK && values->ids) status = give_ids(&t->near, values->ids, err);
+  furrow_vectors_close(base);
+  return status;
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------------------ */
+
+static bool is_among(int64_t id, const int64_t *ids, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (ids[i] == id) return true;
+  return false;
+}
+
+/* The share of queries whose nearest is among the first `depth` results; NaN: there are not as many results. */
+static double first_among(const truth *t, size_t n, size_t k, const int64_t *ids, size_t depth) {
+  size_t found = 0;
+  if (depth > k) return NAN;
+  for (size_t q = 0; q < n; q++) found += is_among(t->near.ids[q * t->near.dim], ids + q * k, depth);
+  return (double)found / (double)n;
+}
+
+/* How many of the `depth` nearest are among as many results. */
+static double share_among(const truth *t, size_t n, size_t k, const int64_t *ids, size_t depth) {
+  size_t found = 0, all = 0;
+  if (depth > k || depth > t->near.dim) return NAN;
+  for (size_t q = 0; q < n; q++) {
+    const int64_t *near = t->near.ids + q * t->near.dim;
+    for (size_t i = 0; i < depth && near[i] >= 0; i++, all++) found += is_among(near[i], ids + q * k, depth);
+  }
+  return all ? (double)found / (double)all : NAN;
+}
+
+void truth_compare(const truth *t, size_t n, size_t k, const int64_t *ids, recall_point *point) {
+  static const size_t depths[] = {1, 10, 100};
+  for (size_t i = 0; i < 3; i++) point->first_in[i] = first_among(t, n, k, ids, depths[i]);
+  point->shared = share_among(t, n, k, ids, 10);
+}

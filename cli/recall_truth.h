@@ -1,0 +1,31 @@
+/* cli/recall_truth.h: the true neighbours of queries, and how many of them were found. */
+#ifndef FURROW_CLI_RECALL_TRUTH_H
+#define FURROW_CLI_RECALL_TRUTH_H
+
+#include "index_job.h"
+#include "recall_plot.h"
+#include "vector_source.h"
+
+/* What the options of truth_options fill. */
+typedef struct truth_values {
+  const char *base, *truth, *ids;
+} truth_values;
+
+extern const option truth_options[];
+furrow_status truth_check(const truth_values *values, furrow_error *err);
+/* The file that the truth is from. */
+const char *truth_name(const truth_values *values);
+
+typedef struct truth {
+  furrow_ids near; /* rows of `dim` ids, the nearest first; -1: there are no more */
+} truth;
+
+/* Reads or finds the k nearest of each query. */
+furrow_status truth_find(truth *t, const truth_values *values, const vector_values *vectors,
+                         const vector_block *queries, size_t k, furrow_metric metric, unsigned threads, index_job *job,
+                         furrow_error *err);
+void truth_clear(truth *t);
+/* Sets first_in and shared of the point: results of n queries, k of each. */
+void truth_compare(const truth *t, size_t n, size_t k, const int64_t *ids, recall_point *point);
+
+#endif
