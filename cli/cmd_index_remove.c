@@ -1,0 +1,87 @@
+/* cli/cmd_index_remove.c: furrow index remove: vectors that leave an index. */
+#include <stddef.h>
+
+#include "cmd_index.h"
+#include "fail.h"
+#include "index_change.h"
+#include "interrupt.h"
+#include "report.h"
+#include "vector_source.h"
+
+typedef struct remove_values {
+  const char *path, *ids;
+  change_values change;
+  index_source_values source;
+  bool others, json;
+} remove_values;
+
+static const option remove_operands[] = {{.name = "INDEX",
+                                          .kind = OPTION_TEXT,
+                                          .help = "the index file",
+                                          .offset = offsetof(remove_values, path),
+                                          .required = true},
+                                         {0}};
+
+static const option remove_options[] = {
+    {.name = "ids",
+     .kind = OPTION_TEXT,
+     .argument = "IDS",
+     .help = "the ids to remove: A:B (from A up to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .txt",
+     .offset = offsetof(remove_values, ids),
+     .required = true},
+    {.name = "others", .kind = OPTION_FLAG, .help = "remove all but these", .offset = offsetof(remove_values, others)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(remove_values, json)},
+    {0}};
+
+static const option_group remove_groups[] = {
+    {.title = "Options", .options = remove_options},
+    {.title = "Options", .options = change_options, .offset = offsetof(remove_values, change)},
+    {.title = "Reading", .options = index_source_options, .offset = offsetof(remove_values, source)},
+    {0}};
+
+static void report_remove(const remove_values *values, const furrow_index *index, uint64_t removed, uint64_t size,
+                          output *out) {
+  furrow_index_info info;
+  report r;
+  furrow_index_get_info(index, &info);
+  report_start(&r, out, values->json);
+  report_text(&r, "written", change_target(values->path, &values->change));
+  report_u64(&r, "removed", removed);
+  report_i64(&r, "vectors", info.ntotal);
+  report_u64(&r, "bytes", size);
+  report_finish(&r);
+}
+
+static furrow_status remove_run(const void *values, output *out, furrow_error *err) {
+  const remove_values *remove = values;
+  furrow_index *index = NULL;
+  id_choice choice = {0};
+  uint64_t removed = 0, size = 0;
+  furrow_status status = change_check(&remove->change, err);
+  if (status == FURROW_OK) status = id_choice_read(&choice, remove->ids, err);
+  if (status == FURROW_OK) {
+    interrupt_catch();
+    choice.filter.invert = remove->others;
+    status = change_load(&index, remove->path, &remove->source, err);
+  }
+  if (status == FURROW_OK) status = furrow_index_remove(index, &choice.filter, &removed, err);
+  if (status == FURROW_OK) status = change_save(index, remove->path, &remove->change, &size, err);
+  if (status == FURROW_OK) report_remove(remove, index, removed, size, out);
+  id_choice_clear(&choice);
+  furrow_index_free(index);
+  return status;
+}
+
+const command index_remove_command = {
+    .name = "remove",
+    .summary = "remove vectors from an index, by their ids",
+    .example = "furrow index remove items.index --ids 17,4711\n"
+               "furrow index remove items.index --ids 1000000: --out first.index",
+    .about =
+        "Ids that are not in the index are passed over. The last vector of a list takes the place of one that leaves, "
+        "as in Faiss. The file is replaced when all is done.",
+    .operands = remove_operands,
+    .groups = remove_groups,
+    .size = sizeof(remove_values),
+    .run = remove_run,
+};
