@@ -1,0 +1,76 @@
+/* examples/04_index.c: an index of vectors: built, saved, loaded, searched.
+ *
+ *   04_index [FILE]     where to save it; without one, a file that is taken away again
+ */
+#include <furrow/furrow.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define N 5000
+#define D 16
+
+/* Vectors in 50 clouds. */
+static void make_vectors(float *vectors) {
+  unsigned draw = 1;
+  for (int i = 0; i < N * D; i++) {
+    draw = draw * 1664525 + 1013904223;
+    vectors[i] = (float)((i / D % 50 * 7 + i % D * 13) % 31) + (float)(draw >> 8) / (1 << 24);
+  }
+}
+
+static furrow_status build(const char *path, const float *vectors, furrow_error *err) {
+  furrow_index *index = NULL;
+  furrow_index_spec spec;
+  furrow_index_spec_init(&spec);
+  spec.d = D;
+  spec.nlist = 32; /* lists, of which a search visits a few */
+  spec.m = 8;      /* bytes that a vector becomes */
+  furrow_status status = furrow_index_create(&index, &spec, err);
+  if (status == FURROW_OK) status = furrow_index_train(index, vectors, N, NULL, err);
+  if (status == FURROW_OK) status = furrow_index_add(index, vectors, N, NULL, NULL, err);
+  if (status == FURROW_OK) status = furrow_index_save(index, path, NULL, err);
+  furrow_index_free(index);
+  return status;
+}
+
+/* The vectors nearest to `query`. */
+static furrow_status search(const char *path, const float *query, furrow_error *err) {
+  furrow_index *index = NULL;
+  furrow_searcher *searcher = NULL;
+  furrow_search_params params;
+  float distances[5];
+  int64_t ids[5];
+  furrow_search_params_init(&params);
+  params.nprobe = 4;
+  furrow_status status = furrow_index_load(&index, path, NULL, err);
+  if (status == FURROW_OK) status = furrow_searcher_create(&searcher, index, NULL, err);
+  if (status == FURROW_OK) status = furrow_search(searcher, query, 1, 5, &params, distances, ids, err);
+  for (int i = 0; i < 5 && status == FURROW_OK; i++)
+    printf("%d: vector %lld, of cloud %lld, squared distance %.2f\n", i + 1, (long long)ids[i], (long long)ids[i] % 50,
+           (double)distances[i]);
+  furrow_searcher_free(searcher);
+  furrow_index_free(index);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  char own[] = "/tmp/furrow-index-XXXXXX";
+  const char *path = argc > 1 ? argv[1] : own;
+  static float vectors[N * D];
+  furrow_error err = {.status = FURROW_OK};
+  int file = argc > 1 ? -1 : mkstemp(own);
+  make_vectors(vectors);
+  furrow_status status = build(path, vectors, &err);
+  if (status == FURROW_OK) status = search(path, vectors + 123 * D, &err);
+  if (file >= 0) {
+    close(file);
+    remove(own);
+  }
+  if (status == FURROW_OK) return 0;
+  char text[512];
+  furrow_error_format(&err, text, sizeof text);
+  fprintf(stderr, "04_index: %s\n", text);
+  return furrow_status_exit_code(status);
+}
