@@ -26,6 +26,14 @@ static inline size_t fw_block_width(size_t n, size_t b) {
   return left < FW_BLOCK ? fw_block_room(left) : FW_BLOCK;
 }
 
+typedef struct fw_code_list {
+  size_t n;
+  const uint8_t *codes; /* FW_BLOCK bytes behind them are readable */
+  const float *extra;   /* [n], added to each value; FW_BLOCK floats behind are readable; NULL: 0 */
+  const uint8_t *ahead; /* codes and extras that are looked at next: fetched meanwhile; never read by a kernel */
+  const float *extra_ahead;
+} fw_code_list;
+
 /* What the parts of a code add to a distance, for one query. Smaller is better.
  *
  * bytes are the numbers of `values`, rounded down: low + step * (sum of bytes of a code) is not above the sum of its
@@ -35,7 +43,7 @@ typedef struct fw_lut {
   float *values;         /* [m][width], aligned to 64 bytes */
   uint8_t *bytes;        /* [m][FW_LUT_BYTES], aligned to 64 bytes; beyond ksub anything */
   float low, step;
-  float magnitude; /* sum over m of the largest |value| */
+  float magnitude; /* sum over m of the largest |value|; infinite when a value is NaN */
 } fw_lut;
 
 /* More than all rounding errors together in: the sum of the values of a code, plus extra, plus base; and the same by
@@ -52,12 +60,22 @@ typedef struct fw_scan {
   /* Fills bytes, low, step and magnitude from values. */
   void (*quantise)(fw_lut *lut);
 
-  /* Looks through a list of n vectors, from block *next on, for vectors whose value is not surely above `limit`;
-   * extra[i], where there is one (NULL: 0), is added to each. Stops at the first blocks that have any: they are from
-   * the one that is returned up to *next, which is behind them, and masks has their bits, a word for each block. When
-   * there are none left, both are the number of blocks. */
-  size_t (*sift)(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t n, size_t *next, float limit,
+  /* Looks through a list, from block *next on, for vectors whose value is not surely above `limit`. Stops at the first
+   * blocks that have any: they are from the one that is returned up to *next, which is behind them, and masks has their
+   * bits, a word for each block. When there are none left, both are the number of blocks. */
+  size_t (*sift)(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
                  uint64_t masks[FW_BLOCK_GROUP]);
+
+  /* Minus the bounds of the first `blocks` blocks of a list, all of FW_BLOCK vectors: values are not below -out[i],
+   * except for rounding, and not above it by more than m * step. */
+  void (*bounds)(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out);
+
+  /* out[g] = the largest of values[g], values[g + groups], …; n and groups are multiples of 16, groups <= n. A NaN may
+   * be passed over. */
+  void (*maxima)(const float *values, size_t n, size_t groups, float *out);
+  /* Places of values that are not below `limit`, ascending; returns how many. n is a multiple of 16; places has room
+   * for n + 16. */
+  size_t (*find_least)(const float *values, size_t n, float limit, uint32_t *places);
 
   /* out[i] = |x - y_i|^2, <x, y_i> for n rows of d floats, at any address. */
   void (*l2_rows)(const float *x, const void *rows, size_t n, size_t d, float *out);

@@ -4,6 +4,27 @@
 
 #include "kern/scan.h"
 
+/* ---- Scores --------------------------------------------------------------------------------------------- */
+
+static void maxima(const float *values, size_t n, size_t groups, float *out) {
+  for (size_t g = 0; g < groups; g += 8) {
+    __m256 most = _mm256_loadu_ps(values + g);
+    for (size_t i = g + groups; i < n; i += groups) most = _mm256_max_ps(most, _mm256_loadu_ps(values + i));
+    _mm256_storeu_ps(out + g, most);
+  }
+}
+
+static size_t find_least(const float *values, size_t n, float limit, uint32_t *places) {
+  const __m256 least = _mm256_set1_ps(limit);
+  size_t count = 0;
+  for (size_t i = 0; i < n; i += 8) {
+    const __m256 found = _mm256_cmp_ps(_mm256_loadu_ps(values + i), least, _CMP_NLT_UQ);
+    for (unsigned bits = (unsigned)_mm256_movemask_ps(found); bits; bits &= bits - 1)
+      places[count++] = (uint32_t)(i + (size_t)__builtin_ctz(bits));
+  }
+  return count;
+}
+
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
 static inline float add_lanes(__m256 v) {
@@ -44,6 +65,8 @@ static void ip_rows(const float *x, const void *rows, size_t n, size_t d, float 
 }
 
 void fw_scan_fill_avx2(fw_scan *scan) {
+  scan->maxima = maxima;
+  scan->find_least = find_least;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;
 }

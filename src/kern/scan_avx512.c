@@ -9,23 +9,26 @@
 
 typedef struct span {
   float low, high;
+  bool whole; /* no NaN among them */
 } span;
 
-static span measure(const float *values, size_t ksub) {
+static span measure(const float *numbers, size_t ksub) {
   __m512 low = _mm512_set1_ps(INFINITY), high = _mm512_set1_ps(-INFINITY);
+  __mmask16 odd = 0;
   for (size_t j = 0; j < ksub; j += 16) {
     const __mmask16 here = ksub - j < 16 ? (__mmask16)((1U << (ksub - j)) - 1) : (__mmask16)0xffff;
-    const __m512 v = _mm512_load_ps(values + j);
-    low = _mm512_mask_min_ps(low, here, v, low); /* NaN: the second operand */
+    const __m512 v = _mm512_load_ps(numbers + j);
+    odd |= _mm512_mask_cmp_ps_mask(here, v, v, _CMP_UNORD_Q);
+    low = _mm512_mask_min_ps(low, here, v, low);
     high = _mm512_mask_max_ps(high, here, v, high);
   }
-  return (span){_mm512_reduce_min_ps(low), _mm512_reduce_max_ps(high)};
+  return (span){_mm512_reduce_min_ps(low), _mm512_reduce_max_ps(high), odd == 0};
 }
 
-static void to_bytes(const float *values, size_t ksub, float low, float to_byte, float most, uint8_t *bytes) {
+static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte, float most, uint8_t *bytes) {
   const __m512 from = _mm512_set1_ps(low), factor = _mm512_set1_ps(to_byte), top = _mm512_set1_ps(most);
   for (size_t j = 0; j < ksub; j += 16) {
-    __m512 v = _mm512_mul_ps(_mm512_sub_ps(_mm512_load_ps(values + j), from), factor);
+    __m512 v = _mm512_mul_ps(_mm512_sub_ps(_mm512_load_ps(numbers + j), from), factor);
     v = _mm512_max_ps(_mm512_min_ps(v, top), _mm512_setzero_ps());
     _mm_store_si128((__m128i *)(bytes + j), _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(v)));
   }
@@ -42,16 +45,16 @@ static void quantise(fw_lut *lut) {
     const span s = measure(lut->values + m * lut->width, lut->ksub);
     if (m < FEW) lows[m] = s.low;
     lut->low += s.low;
-    lut->magnitude += fmaxf(fabsf(s.low), fabsf(s.high));
+    lut->magnitude += s.whole ? fmaxf(fabsf(s.low), fabsf(s.high)) : INFINITY;
     widest = fmaxf(widest, s.high - s.low);
   }
   float to_byte = most / widest;
   lut->step = widest / most;
   if (!isfinite(to_byte) || !isfinite(lut->step) || lut->m > 65535) to_byte = lut->step = 0;
   for (size_t m = 0; m < lut->m; m++) {
-    const float *values = lut->values + m * lut->width;
-    const float low = m < FEW ? lows[m] : measure(values, lut->ksub).low;
-    to_bytes(values, lut->ksub, low, to_byte, most, lut->bytes + m * FW_LUT_BYTES);
+    const float *numbers = lut->values + m * lut->width;
+    const float low = m < FEW ? lows[m] : measure(numbers, lut->ksub).low;
+    to_bytes(numbers, lut->ksub, low, to_byte, most, lut->bytes + m * FW_LUT_BYTES);
   }
 }
 
@@ -62,9 +65,20 @@ typedef struct sums {
   __m512i all, high;
 } sums;
 
-static inline __m512i look_up(const __m512i table[4], __m512i codes) {
-  const __m512i lower = _mm512_permutex2var_epi8(table[0], codes, table[1]);
-  const __m512i upper = _mm512_permutex2var_epi8(table[2], codes, table[3]);
+/* 256 bytes */
+typedef struct table {
+  __m512i a, b, c, d;
+} table;
+
+static inline table load_table(const uint8_t *bytes) {
+  return (table){_mm512_load_si512(bytes), _mm512_load_si512(bytes + 64), _mm512_load_si512(bytes + 128),
+                 _mm512_load_si512(bytes + 192)};
+}
+
+/* Seven bits of a code choose from two registers, the eighth between the two halves of the table. */
+static inline __m512i look_up(const table *t, __m512i codes) {
+  const __m512i lower = _mm512_permutex2var_epi8(t->a, codes, t->b);
+  const __m512i upper = _mm512_permutex2var_epi8(t->c, codes, t->d);
   return _mm512_mask_mov_epi8(lower, _mm512_movepi8_mask(codes), upper);
 }
 
@@ -73,91 +87,168 @@ static inline void add(sums *s, __m512i bytes) {
   s->high = _mm512_add_epi16(s->high, _mm512_srli_epi16(bytes, 8));
 }
 
-static inline __mmask16 kept(__m256i sum, const float *extra, __m512 step, __m512 low, __m512 limit) {
-  const __m512 with = extra ? _mm512_add_ps(low, _mm512_load_ps(extra)) : low;
-  const __m512 value = _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(sum)), step, with);
-  return _mm512_cmp_ps_mask(value, limit, _CMP_NGT_UQ);
+/* Bounds of 64 vectors, 16 to a register. */
+typedef struct values {
+  __m512 a, b, c, d;
+} values;
+
+static inline __m512 to_value(const fw_lut *lut, __m256i sum, const float *extra) {
+  const __m512 step = _mm512_set1_ps(lut->step), low = _mm512_set1_ps(lut->low);
+  const __m512 with = extra ? _mm512_add_ps(low, _mm512_loadu_ps(extra)) : low;
+  return _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(sum)), step, with);
 }
 
-/* Brings even and odd vectors back in order, 16 to a row of 32-bit numbers. */
-static inline uint64_t compare(const fw_lut *lut, sums s, const float *extra, float limit) {
-  const __m512 step = _mm512_set1_ps(lut->step), low = _mm512_set1_ps(lut->low), most = _mm512_set1_ps(limit);
+static inline const float *part(const float *extra, size_t n) {
+  return extra ? extra + n : NULL;
+}
+
+/* Brings even and odd vectors back in order. */
+static inline values finish(const fw_lut *lut, sums s, const float *extra) {
   const __m512i even = _mm512_sub_epi16(s.all, _mm512_slli_epi16(s.high, 8));
   const __m512i first = _mm512_unpacklo_epi16(even, s.high), second = _mm512_unpackhi_epi16(even, s.high);
   /* each 128-bit lane of first has vectors 0-7 of that lane's 16, second has 8-15 */
-  const __m512i order_low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
-  const __m512i order_high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
-  const __m512i front = _mm512_permutex2var_epi64(first, order_low, second);
-  const __m512i back = _mm512_permutex2var_epi64(first, order_high, second);
-  const __m256i quarter[4] = {_mm512_castsi512_si256(front), _mm512_extracti64x4_epi64(front, 1),
-                              _mm512_castsi512_si256(back), _mm512_extracti64x4_epi64(back, 1)};
-  uint64_t mask = 0;
-  for (int i = 0; i < 4; i++)
-    mask |= (uint64_t)kept(quarter[i], extra ? extra + 16 * i : NULL, step, low, most) << (16 * i);
-  return mask;
+  const __m512i front = _mm512_permutex2var_epi64(first, _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), second);
+  const __m512i back = _mm512_permutex2var_epi64(first, _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15), second);
+  return (values){to_value(lut, _mm512_castsi512_si256(front), extra),
+                  to_value(lut, _mm512_extracti64x4_epi64(front, 1), part(extra, 16)),
+                  to_value(lut, _mm512_castsi512_si256(back), part(extra, 32)),
+                  to_value(lut, _mm512_extracti64x4_epi64(back, 1), part(extra, 48))};
 }
 
-static inline void load_table(__m512i table[4], const uint8_t *bytes) {
-  for (int i = 0; i < 4; i++) table[i] = _mm512_load_si512(bytes + 64 * i);
+static inline uint64_t compare(const fw_lut *lut, sums s, const float *extra, float limit) {
+  const __m512 most = _mm512_set1_ps(limit);
+  const values v = finish(lut, s, extra);
+  return (uint64_t)_mm512_cmp_ps_mask(v.a, most, _CMP_NGT_UQ) |
+         (uint64_t)_mm512_cmp_ps_mask(v.b, most, _CMP_NGT_UQ) << 16 |
+         (uint64_t)_mm512_cmp_ps_mask(v.c, most, _CMP_NGT_UQ) << 32 |
+         (uint64_t)_mm512_cmp_ps_mask(v.d, most, _CMP_NGT_UQ) << 48;
 }
 
-/* `count` (a constant) whole blocks; returns whether any vector is kept. */
-static inline __attribute__((always_inline)) bool
-sift_blocks(const fw_lut *lut, const uint8_t *codes, const float *extra, int count, float limit, uint64_t *masks) {
+static inline void add_block(sums *s, const table *t, const uint8_t *codes) {
+  add(s, look_up(t, _mm512_loadu_si512(codes)));
+}
+
+static inline void fetch(const void *ahead) {
+  _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+}
+
+/* Where the scan goes on: four blocks of codes and their extras, 16 lines, are fetched meanwhile. */
+typedef struct ahead {
+  const uint8_t *codes;
+  const float *extra;
+} ahead;
+
+static inline void fetch_some(ahead next, size_t m) {
+  const uint8_t *codes = next.codes + 4 * FW_BLOCK * m;
+  fetch(codes);
+  fetch(codes + FW_BLOCK);
+  fetch(codes + 2 * FW_BLOCK);
+  fetch(codes + 3 * FW_BLOCK);
+  if (m < 16) fetch(next.extra + 16 * m);
+}
+
+/* `count` blocks (a constant), of which the last may be narrower: `width`. What is read beyond it means nothing. */
+static inline __attribute__((always_inline)) void sift_blocks(const fw_lut *lut, const uint8_t *codes,
+                                                              const float *extra, int count, size_t width, float limit,
+                                                              ahead next, uint64_t *masks) {
   const size_t block = FW_BLOCK * lut->m;
-  sums s[FW_BLOCK_GROUP];
-  for (int i = 0; i < count; i++) s[i].all = s[i].high = _mm512_setzero_si512();
-  for (size_t m = 0; m < lut->m; m++) {
-    __m512i table[4];
-    load_table(table, lut->bytes + m * FW_LUT_BYTES);
-    for (int i = 0; i < count; i++)
-      add(&s[i], look_up(table, _mm512_load_si512(codes + (size_t)i * block + m * FW_BLOCK)));
+  const uint8_t *last = codes + (size_t)(count - 1) * block;
+  const __m512i zero = _mm512_setzero_si512();
+  sums a = {zero, zero}, b = a, c = a, d = a;
+  for (size_t m = 0; m < lut->m; m++, codes += FW_BLOCK, last += width) {
+    const table t = load_table(lut->bytes + m * FW_LUT_BYTES);
+    fetch_some(next, m);
+    if (count > 1) add_block(&a, &t, codes);
+    if (count > 2) add_block(&b, &t, codes + block);
+    if (count > 3) add_block(&c, &t, codes + 2 * block);
+    add_block(&d, &t, last);
   }
-  uint64_t any = 0;
-  for (int i = 0; i < count; i++) {
-    masks[i] = compare(lut, s[i], extra ? extra + FW_BLOCK * i : NULL, limit);
-    any |= masks[i];
-  }
-  return any != 0;
+  if (count > 1) masks[0] = compare(lut, a, extra, limit);
+  if (count > 2) masks[1] = compare(lut, b, part(extra, FW_BLOCK), limit);
+  if (count > 3) masks[2] = compare(lut, c, part(extra, 2 * FW_BLOCK), limit);
+  masks[count - 1] = compare(lut, d, part(extra, (size_t)(count - 1) * FW_BLOCK), limit);
 }
 
-/* The last block, of `left` vectors, with room for `width`. */
-static bool sift_last(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t left, size_t width,
-                      float limit, uint64_t *masks) {
-  const __mmask64 here = ~(__mmask64)0 >> (FW_BLOCK - width);
-  sums s = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-  for (size_t m = 0; m < lut->m; m++) {
-    __m512i table[4];
-    load_table(table, lut->bytes + m * FW_LUT_BYTES);
-    add(&s, look_up(table, _mm512_maskz_loadu_epi8(here, codes + m * width)));
-  }
-  float padded[FW_BLOCK] __attribute__((aligned(64))) = {0};
-  if (extra) memcpy(padded, extra, left * sizeof *extra);
-  masks[0] = compare(lut, s, padded, limit) & (((uint64_t)1 << left) - 1);
-  return masks[0] != 0;
+static void sift_four(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit,
+                      ahead next, uint64_t *masks) {
+  sift_blocks(lut, codes, extra, 4, width, limit, next, masks);
+}
+
+static void sift_three(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit,
+                       ahead next, uint64_t *masks) {
+  sift_blocks(lut, codes, extra, 3, width, limit, next, masks);
+}
+
+static void sift_two(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit, ahead next,
+                     uint64_t *masks) {
+  sift_blocks(lut, codes, extra, 2, width, limit, next, masks);
+}
+
+static void sift_one(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit, ahead next,
+                     uint64_t *masks) {
+  sift_blocks(lut, codes, extra, 1, width, limit, next, masks);
 }
 
 /* Tables are loaded once for as many blocks as there are registers for. */
-static size_t sift(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t n, size_t *next, float limit,
+static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
                    uint64_t masks[FW_BLOCK_GROUP]) {
-  const size_t whole = n / FW_BLOCK, block = FW_BLOCK * lut->m;
-  for (size_t b = *next; b * FW_BLOCK < n; b = *next) {
-    const float *own = extra ? extra + b * FW_BLOCK : NULL;
-    bool any;
-    if (b + 4 <= whole) {
-      *next = b + 4;
-      any = sift_blocks(lut, codes + b * block, own, 4, limit, masks);
-    } else if (b + 2 <= whole) {
-      *next = b + 2;
-      any = sift_blocks(lut, codes + b * block, own, 2, limit, masks);
-    } else {
-      *next = b + 1;
-      any = b < whole ? sift_blocks(lut, codes + b * block, own, 1, limit, masks)
-                      : sift_last(lut, codes + b * block, own, n - b * FW_BLOCK, fw_block_width(n, b), limit, masks);
-    }
-    if (any) return b;
+  static void (*const some[])(const fw_lut *, const uint8_t *, const float *, size_t, float, ahead,
+                              uint64_t *) = {sift_one, sift_two, sift_three, sift_four};
+  const size_t blocks = (list->n + FW_BLOCK - 1) / FW_BLOCK, block = FW_BLOCK * lut->m;
+  masks[1] = masks[2] = masks[3] = 0;
+  for (size_t b = *next; b < blocks; b = *next) {
+    const size_t count = blocks - b < 4 ? blocks - b : 4, last = b + count - 1, left = list->n - last * FW_BLOCK;
+    const float *extra = part(list->extra, b * FW_BLOCK);
+    const uint8_t *codes = list->codes + b * block;
+    ahead coming = {codes + 4 * block, part(extra, 4 * FW_BLOCK)};
+    if (b + count == blocks) coming = (ahead){list->ahead, list->extra_ahead};
+    some[count - 1](lut, codes, extra, fw_block_width(list->n, last), limit, coming, masks);
+    if (left < FW_BLOCK) masks[count - 1] &= ((uint64_t)1 << left) - 1;
+    *next = b + count;
+    if (masks[0] | masks[1] | masks[2] | masks[3]) return b;
   }
   return *next;
+}
+
+static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
+  const __m512 minus = _mm512_set1_ps(-0.0F);
+  for (size_t b = 0; b < blocks; b++, out += FW_BLOCK) {
+    sums s = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+    for (size_t m = 0; m < lut->m; m++) {
+      const table t = load_table(lut->bytes + m * FW_LUT_BYTES);
+      add_block(&s, &t, list->codes + (b * lut->m + m) * FW_BLOCK);
+    }
+    const values v = finish(lut, s, part(list->extra, b * FW_BLOCK));
+    _mm512_storeu_ps(out, _mm512_xor_ps(v.a, minus));
+    _mm512_storeu_ps(out + 16, _mm512_xor_ps(v.b, minus));
+    _mm512_storeu_ps(out + 32, _mm512_xor_ps(v.c, minus));
+    _mm512_storeu_ps(out + 48, _mm512_xor_ps(v.d, minus));
+  }
+}
+
+/* ---- Scores --------------------------------------------------------------------------------------------- */
+
+static void maxima(const float *numbers, size_t n, size_t groups, float *out) {
+  for (size_t g = 0; g < groups; g += 16) {
+    __m512 most = _mm512_loadu_ps(numbers + g);
+    for (size_t i = g + groups; i < n; i += groups) most = _mm512_max_ps(most, _mm512_loadu_ps(numbers + i));
+    _mm512_storeu_ps(out + g, most);
+  }
+}
+
+static size_t find_least(const float *numbers, size_t n, float limit, uint32_t *places) {
+  const __m512 least = _mm512_set1_ps(limit);
+  __m512i here = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  size_t count = 0;
+  for (size_t i = 0; i < n; i += 16) {
+    const __mmask16 found = _mm512_cmp_ps_mask(_mm512_loadu_ps(numbers + i), least, _CMP_NLT_UQ);
+    if (found) {
+      _mm512_storeu_si512(places + count, _mm512_maskz_compress_epi32(found, here));
+      count += (size_t)_mm_popcnt_u32(found);
+    }
+    here = _mm512_add_epi32(here, _mm512_set1_epi32(16));
+  }
+  return count;
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
@@ -194,6 +285,9 @@ static void ip_rows(const float *x, const void *rows, size_t n, size_t d, float 
 void fw_scan_fill_avx512(fw_scan *scan) {
   scan->quantise = quantise;
   scan->sift = sift;
+  scan->bounds = bounds;
+  scan->maxima = maxima;
+  scan->find_least = find_least;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;
 }

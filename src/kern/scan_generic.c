@@ -18,12 +18,14 @@ static float measure_values(fw_lut *lut) {
   for (size_t m = 0; m < lut->m; m++) {
     const float *values = lut->values + m * lut->width;
     float low = values[0], high = values[0];
+    bool odd = isnan(low);
     for (size_t j = 1; j < lut->ksub; j++) {
       low = values[j] < low ? values[j] : low;
       high = values[j] > high ? values[j] : high;
+      odd |= isnan(values[j]);
     }
     lut->low += low;
-    lut->magnitude += fmaxf(fabsf(low), fabsf(high));
+    lut->magnitude += odd ? INFINITY : fmaxf(fabsf(low), fabsf(high));
     span = fmaxf(span, high - low);
   }
   return span;
@@ -47,31 +49,61 @@ static void quantise(fw_lut *lut) {
 }
 
 /* Here the values themselves are added up: there is nothing to gain from bytes. */
-static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit) {
-  float sums[FW_BLOCK];
+static void add_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float sums[FW_BLOCK]) {
   for (size_t i = 0; i < width; i++) sums[i] = extra ? extra[i] : 0;
   for (size_t m = 0; m < lut->m; m++) {
     const float *values = lut->values + m * lut->width;
     const uint8_t *code = codes + m * width;
     for (size_t i = 0; i < width; i++) sums[i] += values[code[i]];
   }
+}
+
+static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit) {
+  float sums[FW_BLOCK];
   uint64_t mask = 0;
+  add_block(lut, codes, extra, width, sums);
   for (size_t i = 0; i < width; i++) mask |= (uint64_t) !(sums[i] > limit) << i;
   return mask;
 }
 
-static size_t sift(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t n, size_t *next, float limit,
+static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
+  for (size_t b = 0; b < blocks; b++, out += FW_BLOCK) {
+    add_block(lut, list->codes + b * FW_BLOCK * lut->m, list->extra ? list->extra + b * FW_BLOCK : NULL, FW_BLOCK, out);
+    for (size_t i = 0; i < FW_BLOCK; i++) out[i] = -out[i];
+  }
+}
+
+static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
                    uint64_t masks[FW_BLOCK_GROUP]) {
-  const size_t blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
+  const size_t n = list->n, blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
   for (size_t b = *next; b < blocks; b++) {
     const size_t left = n - b * FW_BLOCK;
-    masks[0] = sift_block(lut, codes + b * FW_BLOCK * lut->m, extra ? extra + b * FW_BLOCK : NULL, fw_block_width(n, b),
-                          limit);
+    masks[0] = sift_block(lut, list->codes + b * FW_BLOCK * lut->m, list->extra ? list->extra + b * FW_BLOCK : NULL,
+                          fw_block_width(n, b), limit);
     if (left < FW_BLOCK) masks[0] &= ((uint64_t)1 << left) - 1;
     *next = b + 1;
     if (masks[0]) return b;
   }
   return *next = blocks;
+}
+
+/* ---- Scores --------------------------------------------------------------------------------------------- */
+
+static void maxima(const float *values, size_t n, size_t groups, float *out) {
+  memcpy(out, values, groups * sizeof *out);
+  for (size_t i = groups, g = 0; i < n; i++) {
+    out[g] = values[i] > out[g] ? values[i] : out[g];
+    if (++g == groups) g = 0;
+  }
+}
+
+static size_t find_least(const float *values, size_t n, float limit, uint32_t *places) {
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) {
+    places[count] = (uint32_t)i;
+    count += !(values[i] < limit);
+  }
+  return count;
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
@@ -115,6 +147,9 @@ static void ip_rows(const float *x, const void *rows, size_t n, size_t d, float 
 void fw_scan_fill_generic(fw_scan *scan) {
   scan->quantise = quantise;
   scan->sift = sift;
+  scan->bounds = bounds;
+  scan->maxima = maxima;
+  scan->find_least = find_least;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;
 }

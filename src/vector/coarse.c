@@ -90,28 +90,6 @@ const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *roo
 
 /* ---- Flat ----------------------------------------------------------------------------------------------- */
 
-/* The k-th largest of n scores (k < n), with a heap of k: the smallest of them at its top. */
-static float find_kth(const float *scores, size_t n, size_t k, float *heap) {
-  size_t count = 0;
-  for (size_t i = 0; i < n; i++) {
-    const float score = scores[i];
-    size_t at = 0;
-    if (count < k) {
-      for (at = count++; at > 0 && heap[(at - 1) / 2] > score; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
-    } else if (score > heap[0]) {
-      for (size_t child; (child = 2 * at + 1) < k; at = child) {
-        if (child + 1 < k && heap[child + 1] < heap[child]) child++;
-        if (heap[child] >= score) break;
-        heap[at] = heap[child];
-      }
-    } else {
-      continue;
-    }
-    heap[at] = score;
-  }
-  return heap[0];
-}
-
 /* Scores are off by less than d + 8 roundings of numbers up to |q| |c| + |c|^2 each; two of them are compared. */
 static float score_slack(const fw_coarse *coarse, const float *query) {
   float square;
@@ -119,21 +97,69 @@ static float score_slack(const fw_coarse *coarse, const float *query) {
   return 0x1p-22F * (float)(coarse->d + 8) * coarse->longest * (sqrtf(square) + coarse->longest);
 }
 
+/* What choosing needs: nothing is kept in it. */
+typedef struct choosing {
+  float *heap;      /* nprobe */
+  float *maxima;    /* [lanes] */
+  uint32_t *places; /* [lanes + FW_LANES] */
+} choosing;
+
+static furrow_status take_choosing(choosing *room, fw_arena *arena, size_t nprobe, size_t lanes, furrow_error *err) {
+  void *heap = NULL, *maxima = NULL, *places = NULL;
+  furrow_status status = fw_arena_take(arena, &heap, nprobe, sizeof *room->heap, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &maxima, lanes, sizeof *room->maxima, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &places, lanes + FW_LANES, sizeof *room->places, err);
+  *room = (choosing){.heap = heap, .maxima = maxima, .places = places};
+  return status;
+}
+
+/* Groups whose maxima are looked at: enough that the nprobe-th largest of them is near the nprobe-th of all. */
+static size_t count_groups(size_t nprobe, size_t lanes) {
+  size_t groups = 4 * FW_LANES;
+  while (groups < 2 * nprobe) groups *= 2;
+  return groups < lanes ? groups : lanes;
+}
+
+/* Places of all scores that are among the nprobe largest, or nearly so. The nprobe-th largest maximum of a group is not
+ * above the nprobe-th largest of all, and leaves few to look at. */
+static size_t find_best(const float *scores, size_t lanes, size_t nprobe, float slack, const choosing *room) {
+  const fw_scan *scan = fw_scan_table();
+  const size_t groups = count_groups(nprobe, lanes);
+  scan->maxima(scores, lanes, groups, room->maxima);
+  size_t count =
+      scan->find_least(scores, lanes, fw_kth_largest(room->maxima, groups, nprobe, room->heap) - slack, room->places);
+  if (count <= nprobe + nprobe / 8) return count;
+  for (size_t i = 0; i < count; i++) room->maxima[i] = scores[room->places[i]];
+  const float limit = fw_kth_largest(room->maxima, count, nprobe, room->heap) - slack;
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++) {
+    room->places[kept] = room->places[i];
+    kept += !(room->maxima[i] < limit);
+  }
+  return kept;
+}
+
+static void fetch_row(const float *row, size_t d) {
+  for (size_t k = 0; k < d && k < 512; k += 16) __builtin_prefetch(row + k);
+}
+
 static void choose_lists(const fw_coarse *coarse, const float *query, const float *scores, size_t nprobe, fw_sink *sink,
-                         float *room) {
+                         const choosing *room) {
+  enum { AHEAD = 4 };
   const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
   const fw_scan *scan = fw_scan_table();
-  const float kth = nprobe < coarse->nlist ? find_kth(scores, coarse->nlist, nprobe, room) : -INFINITY;
-  const float limit = kth - score_slack(coarse, query);
-  for (size_t i = 0; i < coarse->nlist; i++) {
-    if (scores[i] < limit) continue;
+  const size_t lanes = coarse->packed.blocks * FW_LANES, d = coarse->d;
+  const size_t count = find_best(scores, lanes, nprobe, score_slack(coarse, query), room);
+  for (size_t i = 0; i < count + AHEAD; i++) {
+    if (i < count && room->places[i] < coarse->nlist) fetch_row(coarse->centroids + room->places[i] * d, d);
+    if (i < AHEAD || room->places[i - AHEAD] >= coarse->nlist) continue;
+    const uint32_t list = room->places[i - AHEAD];
     float distance;
-    const float *centroid = coarse->centroids + i * coarse->d;
     if (similarity)
-      scan->ip_rows(query, centroid, 1, coarse->d, &distance);
+      scan->ip_rows(query, coarse->centroids + list * d, 1, d, &distance);
     else
-      scan->l2_rows(query, centroid, 1, coarse->d, &distance);
-    fw_sink_offer(sink, similarity ? -distance : distance, fw_turn_id((int64_t)i, similarity));
+      scan->l2_rows(query, coarse->centroids + list * d, 1, d, &distance);
+    fw_sink_offer(sink, similarity ? -distance : distance, fw_turn_id(list, similarity));
   }
 }
 
@@ -225,11 +251,12 @@ furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, con
   const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP, flat = coarse->packed.values != NULL;
   const size_t lanes = coarse->packed.blocks * FW_LANES;
   const fw_choice all = {0};
-  void *heap = NULL, *scores = NULL, *room = NULL;
+  void *heap = NULL, *scores = NULL;
+  choosing room;
   if (!coarse->centroids) return search_halves(coarse, scratch, queries, n, nprobe, lists, distances, err);
   furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &scores, flat ? n * lanes : 1, sizeof(float), err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &room, nprobe, sizeof(float), err);
+  if (status == FURROW_OK) status = take_choosing(&room, &scratch->arena, nprobe, flat ? lanes : 0, err);
   if (status != FURROW_OK) return status;
   if (flat) fw_products_table()->scores(&coarse->packed, queries, n, coarse->d, scores, lanes);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
@@ -237,7 +264,7 @@ furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, con
     fw_sink sink;
     fw_sink_init_best(&sink, heap, nprobe);
     if (flat)
-      choose_lists(coarse, query, (const float *)scores + i * lanes, nprobe, &sink, room);
+      choose_lists(coarse, query, (const float *)scores + i * lanes, nprobe, &sink, &room);
     else
       status = fw_graph_search(coarse->quantizer, scratch, query, ef, &all, &sink, err);
     write_lists(&sink, nprobe, similarity, similarity && flat, lists + i * nprobe, distances + i * nprobe);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/pq.h"
 
 enum { ALIGNMENT = 64 };
 
@@ -14,14 +15,6 @@ static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, 
   const furrow_status status = fw_alloc(memory, bytes, 1, err);
   if (status == FURROW_OK) *aligned = (void *)(((uintptr_t)*memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
   return status;
-}
-
-void fw_pq_decode_code(const fw_pq *pq, const uint8_t *code, float *vector) {
-  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
-  for (size_t m = 0; m < pq->m; m++) {
-    const size_t part = fw_pq_code_part(code, pq->nbits, m);
-    memcpy(vector + m * dsub, pq->centroids + (m * ksub + part) * dsub, dsub * sizeof *vector);
-  }
 }
 
 /* ---- The shift ------------------------------------------------------------------------------------------ */
@@ -143,7 +136,7 @@ static void pack_codes(const fw_pq *pq, const uint8_t *codes, size_t n, uint8_t 
     for (size_t i = 0; i < count; i++) {
       const uint8_t *code = codes + (b * FW_BLOCK + i) * code_size;
       for (size_t k = 0; k < m; k++)
-        block[k * width + i] = pq->nbits == 8 ? code[k] : (uint8_t)fw_pq_code_part(code, pq->nbits, k);
+        block[k * width + i] = pq->nbits == 8 ? code[k] : (uint8_t)fw_pq_number(code, pq->nbits, k);
     }
     for (size_t k = 0; count < width && k < m; k++) memset(block + k * width + count, 0, width - count);
   }
@@ -155,7 +148,7 @@ static float extra_of(const fw_pq_lists *lists, const float *norms, const float 
   const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
   double sum = 0;
   for (size_t m = 0; m < pq->m; m++) {
-    const size_t part = pq->nbits == 8 ? code[m] : fw_pq_code_part(code, pq->nbits, m);
+    const size_t part = pq->nbits == 8 ? code[m] : fw_pq_number(code, pq->nbits, m);
     const float *p = pq->centroids + (m * ksub + part) * dsub, *c = centroid + m * dsub;
     double product = 0;
     for (size_t k = 0; k < dsub; k++) product += (double)c[k] * p[k];
@@ -192,7 +185,7 @@ static void pack_list(const packing *p, size_t list, float *room) {
   for (size_t k = 0; k < pq->d; k++) room[pq->d + k] = centroid[k] - lists->shift[k];
   for (size_t i = 0; i < l->size; i++) {
     extra[i] = extra_of(lists, p->norms, room + pq->d, codes + i * fw_pq_code_size(pq));
-    most = fmaxf(most, fabsf(extra[i]));
+    most = isnan(extra[i]) ? INFINITY : fmaxf(most, fabsf(extra[i]));
   }
   for (size_t i = l->size; i < fw_block_room(l->size); i++) extra[i] = 0;
   p->most[list] = most;
@@ -253,12 +246,12 @@ static void place_list(fw_pq_lists *lists, const furrow_index *index, size_t i) 
 /* Where codes and extras of each list go; a list begins on a cache line. */
 static furrow_status place_lists(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
   const size_t m = lists->pq->m;
-  size_t bytes = 0, floats = 0;
+  size_t bytes = FW_BLOCK, floats = FW_BLOCK; /* what kernels may read behind the last */
   void *codes = NULL, *extra = NULL;
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < lists->nlist; i++) {
     place_list(lists, index, i);
-    lists->list[i].extra_at = floats;
+    lists->list[i].extra_at = floats - FW_BLOCK;
     floats += fw_block_room(lists->list[i].size);
     bytes += (fw_block_room(lists->list[i].size) * m + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   }
@@ -268,6 +261,8 @@ static furrow_status place_lists(fw_pq_lists *lists, const furrow_index *index, 
   if (status != FURROW_OK) return status;
   lists->codes = codes;
   lists->extra = extra;
+  if (codes) memset(lists->codes + bytes - FW_BLOCK, 0, FW_BLOCK);
+  if (extra) memset(lists->extra + floats - FW_BLOCK, 0, FW_BLOCK * sizeof(float));
   lists->memory += (codes ? bytes : 0) + (extra ? floats * sizeof(float) : 0) + lists->nlist * sizeof *lists->list;
   bytes = 0;
   for (size_t i = 0; lists->blocks && i < lists->nlist; i++) {
@@ -311,29 +306,57 @@ void fw_pq_lists_clear(fw_pq_lists *lists) {
 
 /* ---- Scanning ------------------------------------------------------------------------------------------- */
 
-static void offer(const fw_pq_list *l, const fw_list_scan *how, size_t i, float key, fw_sink *sink) {
-  const int64_t id = l->ids ? (int64_t)fw_get_le64(l->ids + 8 * i) : (int64_t)i;
-  if (!fw_choice_keeps(how->choice, id)) return;
-  fw_sink_take(sink, key, fw_turn_id(how->pairs ? (int64_t)(how->list << 32 | i) : id, how->turned));
+int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place) {
+  const fw_pq_list *l = &lists->list[place >> 32];
+  const size_t i = (size_t)(place & UINT32_MAX);
+  return l->ids ? (int64_t)fw_get_le64(l->ids + 8 * i) : (int64_t)i;
+}
+
+static inline void offer(const fw_pq_lists *lists, const fw_list_scan *how, size_t i, float key, fw_sink *sink) {
+  const int64_t place = (int64_t)(how->list << 32 | i);
+  if (how->choice->filter && !fw_choice_asks(how->choice, fw_pq_lists_id(lists, place))) return;
+  fw_sink_take(sink, key, place);
+}
+
+/* While the sink is not full nothing could be passed over. So the bounds of the first vectors are made on their own: if
+ * k of them are at most u, nothing with a value above u + m * step is among the k best. Infinity: no such cap. */
+static float find_cap(const fw_lut *table, const fw_code_list *codes, const fw_list_scan *how, float slack,
+                      const fw_sink *sink) {
+  float bounds[FW_BLOCK_GROUP * FW_BLOCK], maxima[FW_BLOCK_GROUP * FW_BLOCK], heap[FW_BLOCK_GROUP * FW_BLOCK];
+  const size_t whole = how->upto / FW_BLOCK, blocks = whole < FW_BLOCK_GROUP ? whole : FW_BLOCK_GROUP;
+  const size_t n = blocks * FW_BLOCK;
+  if (sink->k == 0 || sink->count == sink->k || how->choice->filter || 2 * sink->k > n) return INFINITY;
+  if (table->step == 0 || !isfinite(slack)) return INFINITY;
+  const size_t groups = 4 * sink->k > 3 * FW_BLOCK ? n : FW_BLOCK;
+  fw_scan_table()->bounds(table, codes, blocks, bounds);
+  fw_scan_table()->maxima(bounds, n, groups, maxima);
+  return (float)table->m * table->step - fw_kth_largest(maxima, groups, sink->k, heap);
 }
 
 /* A key is the sum of the values of a code, plus (base + extra). The sift passes over what is surely not below the
  * worst; the key decides for the rest. */
 static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
-  const fw_pq_list *l = &lists->list[how->list];
+  const fw_pq_list *l = &lists->list[how->list], *after = &lists->list[how->next];
   const fw_scan *scan = fw_scan_table();
   const float *extra = lists->extra ? lists->extra + l->extra_at : NULL;
+  const fw_code_list codes = {.n = l->size,
+                              .codes = l->codes,
+                              .extra = extra,
+                              .ahead = after->codes,
+                              .extra_ahead = lists->extra ? lists->extra + after->extra_at : NULL};
   const float slack = fw_lut_slack(table, how->base, lists->extra_most);
+  const float cap = find_cap(table, &codes, how, slack, sink);
   const size_t blocks = (how->upto + FW_BLOCK - 1) / FW_BLOCK;
   size_t next = 0;
   while (next < blocks) {
     uint64_t masks[FW_BLOCK_GROUP];
-    const size_t first = scan->sift(table, l->codes, extra, l->size, &next, sink->worst - how->base + slack, masks);
+    const float worst = sink->worst - how->base;
+    const size_t first = scan->sift(table, &codes, &next, (worst < cap ? worst : cap) + slack, masks);
     for (size_t b = first; b < next && b < blocks; b++) {
       for (uint64_t mask = masks[b - first]; mask; mask &= mask - 1) {
         const size_t i = b * FW_BLOCK + (size_t)__builtin_ctzll(mask);
         const float key = fw_lut_sum(table, l->codes, l->size, i) + (how->base + (extra ? extra[i] : 0));
-        if (key < sink->worst && i < how->upto) offer(l, how, i, key, sink);
+        if (key < sink->worst && i < how->upto) offer(lists, how, i, key, sink);
       }
     }
   }
@@ -346,9 +369,9 @@ static void scan_plain(const fw_pq_lists *lists, const fw_lut *table, const fw_l
   for (size_t i = 0; i < how->upto; i++) {
     const uint8_t *code = l->codes + i * code_size;
     float key = 0;
-    for (size_t m = 0; m < pq->m; m++) key += table->values[m * table->width + fw_pq_code_part(code, pq->nbits, m)];
+    for (size_t m = 0; m < pq->m; m++) key += table->values[m * table->width + fw_pq_number(code, pq->nbits, m)];
     key += how->base + (lists->extra ? lists->extra[l->extra_at + i] : 0);
-    if (key < sink->worst) offer(l, how, i, key, sink);
+    if (key < sink->worst) offer(lists, how, i, key, sink);
   }
 }
 

@@ -56,27 +56,16 @@ void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n,
 /* How a list is scanned. */
 typedef struct fw_list_scan {
   size_t list;
+  size_t next; /* the list that comes after it; it may be the same */
   float base;  /* added to every key */
   size_t upto; /* vectors that are looked at */
-  bool pairs;  /* ids are list << 32 | place */
-  bool turned; /* ids are turned round (fw_turn_id) */
   const fw_choice *choice;
 } fw_list_scan;
 
+/* Gives the sink places: list << 32 | number of the vector in it. */
 void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink);
 
-/* The part m of a code of nbits bits each. */
-static inline size_t fw_pq_code_part(const uint8_t *code, unsigned nbits, size_t m) {
-  size_t bit = m * nbits, value = 0;
-  for (unsigned have = 0; have < nbits;) {
-    const unsigned shift = bit & 7, take = 8 - shift < nbits - have ? 8 - shift : nbits - have;
-    value |= (size_t)(code[bit >> 3] >> shift & ((1U << take) - 1)) << have;
-    have += take;
-    bit += take;
-  }
-  return value;
-}
-/* The decoded vector, d floats. */
-void fw_pq_decode_code(const fw_pq *pq, const uint8_t *code, float *vector);
+/* The id of a place. */
+int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place);
 
 #endif

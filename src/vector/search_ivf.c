@@ -20,7 +20,6 @@ typedef struct visit {
   const int64_t *lists;
   const float *coarse; /* the quantizer's distances */
   size_t nprobe;
-  bool pairs;
   float *room; /* d floats: a centroid */
 } visit;
 
@@ -72,23 +71,33 @@ static void scan_rows(const visit *v, const fw_list_scan *how, fw_sink *sink) {
       const float key = similarity ? -keys[j] : keys[j];
       if (!(key < sink->worst)) continue;
       const int64_t id = fw_list_id(list, i + j);
-      if (fw_choice_keeps(how->choice, id)) fw_sink_take(sink, key, fw_turn_id(id, how->turned));
+      if (fw_choice_keeps(how->choice, id)) fw_sink_take(sink, key, (int64_t)(how->list << 32 | (i + j)));
     }
   }
 }
 
 static void scan_list(const visit *v, size_t probe, size_t upto, fw_sink *sink) {
-  const furrow_index *index = v->node->index;
+  const bool last = probe + 1 == v->nprobe || v->lists[probe + 1] < 0;
   const fw_list_scan how = {.list = (size_t)v->lists[probe],
+                            .next = (size_t)v->lists[last ? probe : probe + 1],
                             .base = v->table ? base_of(v, probe) : 0,
                             .upto = upto,
-                            .pairs = v->pairs,
-                            .turned = index->metric == FURROW_METRIC_IP,
                             .choice = &v->job->choice};
   if (v->table)
     fw_pq_list_scan(&v->node->pq, v->table, &how, sink);
   else
     scan_rows(v, &how, sink);
+}
+
+/* Sinks are given places; their ids, turned round for a similarity. */
+static int64_t id_of(const void *context, int64_t place) {
+  const furrow_index *index = context;
+  const int64_t id = fw_list_id(&index->ivf.lists.list[place >> 32], (size_t)(place & UINT32_MAX));
+  return fw_turn_id(id, index->metric == FURROW_METRIC_IP);
+}
+
+static fw_id_source ids_of(const fw_node *node) {
+  return (fw_id_source){.id_of = id_of, .context = node->index};
 }
 
 /* ---- One query ------------------------------------------------------------------------------------------ */
@@ -169,6 +178,7 @@ static furrow_status scan_shares(const visit *v, fw_scratch *scratch, uint64_t c
   for (size_t i = 0; i < s->count; i++) {
     fw_sink_init_best(&s->sinks[i], (fw_hit *)heaps + i * sink->k, sink->k);
     s->sinks[i].lists = true;
+    s->sinks[i].source = sink->source;
   }
   status = fw_pool_for(v->job->pool, s->count, scan_share, s, err);
   for (size_t i = 0; i < s->count; i++) {
@@ -181,7 +191,7 @@ static furrow_status scan_shares(const visit *v, fw_scratch *scratch, uint64_t c
 }
 
 /* Codes, times their length, from which on a second thread is worth waking. */
-#define MUCH_WORK ((uint64_t)8 << 20)
+#define MUCH_WORK ((uint64_t)4 << 20)
 
 static furrow_status scan_query(const visit *v, fw_scratch *scratch, fw_sink *sink, furrow_error *err) {
   uint64_t codes = 0;
@@ -250,6 +260,7 @@ furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const floa
     const visit v = begin_visit(&t, node, queries, n, i, job);
     fw_sink sink;
     fw_sink_init_best(&sink, heap, room);
+    sink.source = ids_of(node);
     status = scan_query(&v, scratch, &sink, err);
     fw_sink_write(&sink, k, similarity, similarity, distances + i * k, ids + i * k);
   }
@@ -264,7 +275,7 @@ furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float
   const visit v = begin_visit(&t, node, query, 1, 0, job);
   scan_probes(&v, 0, v.nprobe, sink);
   for (size_t i = 0; i < sink->hit_count; i++)
-    sink->hits[i].id = fw_turn_id(sink->hits[i].id, node->index->metric == FURROW_METRIC_IP);
+    sink->hits[i].id = fw_turn_id(id_of(node->index, sink->hits[i].id), node->index->metric == FURROW_METRIC_IP);
   return sink->status;
 }
 
@@ -273,7 +284,6 @@ furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, cons
   tour t;
   const furrow_status status = begin_tour(&t, node, scratch, query, 1, job, err);
   if (status != FURROW_OK) return status;
-  visit v = begin_visit(&t, node, query, 1, 0, job);
-  v.pairs = true;
+  const visit v = begin_visit(&t, node, query, 1, 0, job);
   return scan_query(&v, scratch, sink, err);
 }

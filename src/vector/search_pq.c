@@ -5,9 +5,15 @@ enum { TABLES = 4 };
 
 static void scan_all(const fw_node *node, const float *query, const fw_lut *table, const fw_job *job, fw_sink *sink) {
   const fw_pq_lists *lists = &node->pq;
-  fw_list_scan how = {.upto = lists->list[0].size, .turned = lists->similarity, .choice = &job->choice};
+  fw_list_scan how = {.upto = lists->list[0].size, .choice = &job->choice};
   if (!lists->similarity) fw_scan_table()->l2_rows(query, lists->shift, 1, lists->pq->d, &how.base);
   if (how.upto > 0) fw_pq_list_scan(lists, table, &how, sink);
+}
+
+/* Places are ids here. */
+static int64_t id_of(const void *context, int64_t place) {
+  const fw_pq_lists *lists = context;
+  return fw_turn_id(fw_pq_lists_id(lists, place), lists->similarity);
 }
 
 furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
@@ -25,6 +31,7 @@ furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float
     if (i % TABLES == 0)
       fw_pq_tables_fill(&node->pq, queries + i * d, n - i < TABLES ? n - i : TABLES, tables, shifted);
     fw_sink_init_best(&sink, heap, room);
+    sink.source = (fw_id_source){.id_of = id_of, .context = &node->pq};
     scan_all(node, queries + i * d, &tables[i % TABLES], job, &sink);
     fw_sink_write(&sink, k, similarity, similarity, distances + i * k, ids + i * k);
   }
@@ -39,6 +46,5 @@ furrow_status fw_pq_range(const fw_node *node, fw_scratch *scratch, const float 
   if (status != FURROW_OK) return status;
   fw_pq_tables_fill(&node->pq, query, 1, table, shifted);
   scan_all(node, query, table, job, sink);
-  for (size_t i = 0; i < sink->hit_count; i++) sink->hits[i].id = fw_turn_id(sink->hits[i].id, node->pq.similarity);
   return sink->status;
 }

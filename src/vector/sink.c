@@ -3,7 +3,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 
@@ -15,15 +14,20 @@ void fw_sink_init_range(fw_sink *sink, float radius) {
   *sink = (fw_sink){.worst = radius, .status = FURROW_OK};
 }
 
-static inline bool is_worse(fw_hit a, fw_hit b) {
-  return a.key > b.key || (a.key == b.key && a.id > b.id);
+static bool has_larger_id(const fw_id_source *source, fw_hit a, fw_hit b) {
+  if (!source->id_of) return a.id > b.id;
+  return source->id_of(source->context, a.id) > source->id_of(source->context, b.id);
+}
+
+static inline bool is_worse(const fw_id_source *source, fw_hit a, fw_hit b) {
+  return a.key > b.key || (a.key == b.key && has_larger_id(source, a, b));
 }
 
 /* Puts `hit` at the free place `at` or above it. */
-static void sift_up(fw_hit *heap, size_t at, fw_hit hit) {
+static void sift_up(const fw_id_source *source, fw_hit *heap, size_t at, fw_hit hit) {
   while (at > 0) {
     const size_t parent = (at - 1) / 2;
-    if (!is_worse(hit, heap[parent])) break;
+    if (!is_worse(source, hit, heap[parent])) break;
     heap[at] = heap[parent];
     at = parent;
   }
@@ -31,11 +35,11 @@ static void sift_up(fw_hit *heap, size_t at, fw_hit hit) {
 }
 
 /* Puts `hit` at the top, which is free, or below it. */
-static void sift_down(fw_hit *heap, size_t count, fw_hit hit) {
+static void sift_down(const fw_id_source *source, fw_hit *heap, size_t count, fw_hit hit) {
   size_t at = 0;
   for (size_t child; (child = 2 * at + 1) < count; at = child) {
-    if (child + 1 < count && is_worse(heap[child + 1], heap[child])) child++;
-    if (!is_worse(heap[child], hit)) break;
+    if (child + 1 < count && is_worse(source, heap[child + 1], heap[child])) child++;
+    if (!is_worse(source, heap[child], hit)) break;
     heap[at] = heap[child];
   }
   heap[at] = hit;
@@ -57,30 +61,45 @@ void fw_sink_take(fw_sink *sink, float key, int64_t id) {
   const fw_hit hit = {key, id};
   if (sink->k > 0) {
     if (sink->count < sink->k)
-      sift_up(sink->heap, sink->count++, hit);
+      sift_up(&sink->source, sink->heap, sink->count++, hit);
     else
-      sift_down(sink->heap, sink->count, hit);
+      sift_down(&sink->source, sink->heap, sink->count, hit);
     if (sink->count == sink->k) sink->worst = sink->heap[0].key;
   }
   if (sink->lists || sink->k == 0) list_hit(sink, hit);
 }
 
-static int by_key_then_id(const void *a, const void *b) {
-  const fw_hit *x = a, *y = b;
-  return is_worse(*x, *y) ? 1 : is_worse(*y, *x) ? -1 : 0;
+/* The worst goes behind the rest, again and again. */
+void fw_sink_sort(fw_sink *sink) {
+  const fw_id_source source = sink->source;
+  for (size_t i = 0; source.id_of && i < sink->count; i++)
+    sink->heap[i].id = source.id_of(source.context, sink->heap[i].id);
+  sink->source.id_of = NULL;
+  for (size_t count = sink->count; count > 1; count--) {
+    const fw_hit worst = sink->heap[0];
+    sift_down(&sink->source, sink->heap, count - 1, sink->heap[count - 1]);
+    sink->heap[count - 1] = worst;
+  }
 }
 
-void fw_sink_sort(fw_sink *sink) {
-  enum { FEW = 32 };
-  fw_hit *heap = sink->heap;
-  if (sink->count > FEW) {
-    qsort(heap, sink->count, sizeof *heap, by_key_then_id);
-    return;
+/* A heap of the k largest, the smallest of them at its top. */
+float fw_kth_largest(const float *numbers, size_t n, size_t k, float *heap) {
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) {
+    const float number = numbers[i];
+    size_t at = 0;
+    if (count < k) {
+      for (at = count++; at > 0 && heap[(at - 1) / 2] > number; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+    } else if (number > heap[0]) {
+      for (size_t child; (child = 2 * at + 1) < k; at = child) {
+        if (child + 1 < k && heap[child + 1] < heap[child]) child++;
+        if (heap[child] >= number) break;
+        heap[at] = heap[child];
+      }
+    } else {
+      continue;
+    }
+    heap[at] = number;
   }
-  for (size_t i = 1; i < sink->count; i++) {
-    const fw_hit hit = heap[i];
-    size_t at = i;
-    for (; at > 0 && is_worse(heap[at - 1], hit); at--) heap[at] = heap[at - 1];
-    heap[at] = hit;
-  }
+  return heap[0];
 }

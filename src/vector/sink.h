@@ -16,12 +16,19 @@ typedef struct fw_hit {
   int64_t id;
 } fw_hit;
 
+/* Where hits have ids: needed when two keys are equal, and at the end. */
+typedef struct fw_id_source {
+  int64_t (*id_of)(const void *context, int64_t place);
+  const void *context;
+} fw_id_source;
+
 typedef struct fw_sink {
   float worst;     /* a key that is not below it does not enter */
   size_t k, count; /* k > 0: a heap of the k best, the worst at its top; `count` are in it */
   fw_hit *heap;
-  bool lists;   /* all that ever entered is kept in `hits`, too, in order; always so if k is 0 */
-  fw_hit *hits; /* grows; the caller frees it */
+  fw_id_source source; /* id_of not NULL: what the sink is given are places, until fw_sink_sort makes them ids */
+  bool lists;          /* all that ever entered is kept in `hits`, too, in order; always so if k is 0 */
+  fw_hit *hits;        /* grows; the caller frees it */
   size_t hit_count, hit_room;
   furrow_status status; /* of growing; E_MEMORY: what comes is passed over */
 } fw_sink;
@@ -34,6 +41,9 @@ void fw_sink_init_range(fw_sink *sink, float radius);
 void fw_sink_take(fw_sink *sink, float key, int64_t id);
 /* Sorts the heap: best first. It is no heap any more. */
 void fw_sink_sort(fw_sink *sink);
+
+/* The k-th largest of n numbers, 0 < k <= n; heap has room for k. */
+float fw_kth_largest(const float *numbers, size_t n, size_t k, float *heap);
 
 static inline void fw_sink_offer(fw_sink *sink, float key, int64_t id) {
   if (key < sink->worst) fw_sink_take(sink, key, id);
