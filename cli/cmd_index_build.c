@@ -8,9 +8,9 @@
 #include "cmd_index.h"
 #include "fail.h"
 #include "index_fill.h"
-#include "index_spec.h"
 #include "interrupt.h"
 #include "rows_sink.h"
+#include "spec_options.h"
 
 typedef struct build_values {
   fill_values fill;
@@ -49,7 +49,8 @@ static const option train_options[] = {
     {.name = "train",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "vectors to train with; otherwise a sample of those that are added, which are then read twice",
+     .help = "vectors to train with; otherwise a sample of those that are added, which are then read twice. "
+             "Without --base the index stays empty, to be filled by furrow index add",
      .offset = offsetof(build_values, train)},
     {.name = "train-size",
      .kind = OPTION_U64,
@@ -86,6 +87,7 @@ typedef struct building {
   furrow_index *index;
   furrow_sample *sample;
   uint64_t trained_on;
+  bool empty;         /* --train alone: no vectors are added */
   double error, norm; /* mean squares: of what quantizing changes, of the vectors; NaN: not known */
 } building;
 
@@ -275,14 +277,20 @@ static furrow_status create(building *b, furrow_error *err) {
 }
 
 static furrow_status build_run(const void *values, output *out, furrow_error *err) {
-  building b = {.values = values, .error = NAN};
+  build_values own = *(const build_values *)values;
+  building b = {.values = &own, .error = NAN};
   furrow_status status = check(b.values, err);
   if (status != FURROW_OK) return status;
+  b.empty = own.train && !own.fill.base && !own.fill.model;
+  if (b.empty) {
+    own.fill.base = own.train;
+    own.train = NULL;
+  }
   index_job_start(&b.job, b.values->fill.quiet);
   status = fill_open(&b.fill, &b.values->fill, 0, err);
   if (status == FURROW_OK) status = create(&b, err);
   if (status == FURROW_OK) status = train(&b, err);
-  if (status == FURROW_OK) status = add(&b, err);
+  if (status == FURROW_OK && !b.empty) status = add(&b, err);
   if (status == FURROW_OK) status = finish(&b, err);
   index_job_stop(&b.job);
   if (status == FURROW_OK) status = report_build(&b, out, err);

@@ -26,38 +26,46 @@ static const char *shown_name(const char *name) {
 }
 
 void index_job_start(index_job *job, bool quiet) {
-  *job = (index_job){.quiet = quiet, .began = now_seconds()};
+  *job = (index_job){.quiet = quiet};
   interrupt_catch();
 }
 
-static void end_step(index_job *job) {
+static void end_step(index_job *job, double now) {
   progress_stop(&job->progress);
-  if (job->count > 0 && job->step_began > 0) job->steps[job->count - 1].seconds += now_seconds() - job->step_began;
-  job->step_began = 0;
+  if (job->running) job->steps[job->count - 1].seconds += now - job->step_began;
+  job->running = false;
 }
 
-void index_job_step(index_job *job, const char *name, uint64_t total) {
-  end_step(job);
+static void begin_step(index_job *job, const char *name, uint64_t total, double now) {
+  end_step(job, now);
   if (job->count == 0 || strcmp(job->steps[job->count - 1].name, name) != 0) {
     if (job->count == JOB_STEPS) return;
     job->steps[job->count++] = (job_step){.name = name};
   }
-  job->step_began = now_seconds();
+  job->running = true;
+  job->step_began = job->heard = now;
   progress_start(&job->progress, !job->quiet, shown_name(name), total);
   job->progress.unit =
       strcmp(name, "add") == 0 || strcmp(name, "sample") == 0 || strcmp(name, "truth") == 0 ? "vectors" : "turns";
 }
 
+void index_job_step(index_job *job, const char *name, uint64_t total) {
+  begin_step(job, name, total, now_seconds());
+}
+
+/* A word comes when something is done: the time since the one before belongs to its step. */
 furrow_status index_job_tell(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
   index_job *job = user;
-  if (job->step_began == 0 || strcmp(job->steps[job->count - 1].name, step) != 0) index_job_step(job, step, total);
+  if (!job->running || strcmp(job->steps[job->count - 1].name, step) != 0)
+    begin_step(job, step, total, job->running ? job->heard : now_seconds());
+  job->heard = now_seconds();
   job->progress.total = total;
   progress_tell(&job->progress, done);
   return interrupt_check(err);
 }
 
 void index_job_stop(index_job *job) {
-  end_step(job);
+  end_step(job, now_seconds());
 }
 
 double index_job_seconds(const index_job *job) {

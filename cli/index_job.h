@@ -18,7 +18,9 @@ typedef struct index_job {
   progress progress;
   job_step steps[JOB_STEPS];
   size_t count;
-  double began, step_began;
+  bool running;      /* the last of the steps */
+  double step_began; /* seconds */
+  double heard;      /* the last word of progress */
 } index_job;
 
 /* From here on signals are caught: the job ends at the next word of progress. */

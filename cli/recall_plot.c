@@ -109,7 +109,9 @@ static void draw_speed_axis(const plot *p) {
 
 static int by_recall(const void *a, const void *b) {
   const double x = recall_of(a), y = recall_of(b);
-  return x < y ? -1 : x > y;
+  const uint64_t p = ((const recall_point *)a)->nprobe, q = ((const recall_point *)b)->nprobe;
+  if (x != y) return x < y ? -1 : 1;
+  return p < q ? -1 : p > q;
 }
 
 /* A label stands beside its point, on the side where the line is not; one that would lie on the last is left out. */

@@ -1,6 +1,6 @@
-/* cli/index_spec.h: the options that say what an index is to be. */
-#ifndef FURROW_CLI_INDEX_SPEC_H
-#define FURROW_CLI_INDEX_SPEC_H
+/* cli/spec_options.h: the options that say what an index is to be. */
+#ifndef FURROW_CLI_SPEC_OPTIONS_H
+#define FURROW_CLI_SPEC_OPTIONS_H
 
 #include "furrow/vector.h"
 #include "options.h"

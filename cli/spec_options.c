@@ -1,5 +1,5 @@
-/* cli/index_spec.c: the options that say what an index is to be. */
-#include "index_spec.h"
+/* cli/spec_options.c: the options that say what an index is to be. */
+#include "spec_options.h"
 
 #include <stddef.h>
 
