@@ -393,25 +393,38 @@ FURROW_API void furrow_range_result_free(furrow_range_result *result);
 
 /* ---- Changing an index ---------------------------------------------------------------------------------- */
 
+/* All of these change an index whole or not at all: after a failure it is as it was. Lists on disk that change become
+ * part of the index; its data file is not written to. A searcher of the index must be made anew.
+ *
+ * Numbered kinds keep vectors or codes in the order of their ids, which must be 0 … ntotal-1: FLAT, PQ, REFINE,
+ * IVF_PQR, and whatever is behind an ID_MAP. */
+
 /* The vector that is stored for an id, decoded: d floats. E_NOT_FOUND: no such id. Uses the direct map if there is
- * one, else looks through all lists. */
+ * one, else looks through all lists. Transforms are turned round; what they lost (length, dimensions) stays lost.
+ * E_UNSUPPORTED: one cannot be, the token is its fourcc. */
 FURROW_API furrow_status furrow_index_reconstruct(const furrow_index *index, int64_t id, float *vector,
                                                   furrow_error *err) FURROW_MUST_USE;
 /* Removes what the filter keeps; *removed (may be NULL): how many. Order as Faiss leaves it: the last of a list takes
- * the place. */
+ * the place. In numbered kinds the vectors behind move up and get new ids, as in Faiss's flat index; ids of an ID_MAP
+ * stay with their vectors. E_UNSUPPORTED: HNSW, IVF_PQR without an id map, and a direct map that is an array. */
 FURROW_API furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *filter, uint64_t *removed,
                                              furrow_error *err) FURROW_MUST_USE;
-/* Gives ids that are there new vectors. E_NOT_FOUND names the first id that is not there; then nothing changed. */
+/* Gives ids that are there new vectors. E_NOT_FOUND names the first id that is not there, E_ARGUMENT one that comes
+ * twice. In its list, the last takes the place of the old vector, and the new one goes to the end of its own. */
 FURROW_API furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const float *vectors, size_t n,
                                              furrow_error *err) FURROW_MUST_USE;
-/* Appends the vectors of `other` (not changed), ids increased by id_shift. E_ARGUMENT names what does not agree:
- * dimension, metric, lists, centroids, quantizer. */
+/* Appends the vectors of `other` (not changed), ids increased by id_shift; nothing makes sure that ids stay different.
+ * In numbered kinds ids go on, and id_shift is ntotal, or 0. E_ARGUMENT names what does not agree: dimension, metric,
+ * lists, centroids, quantizer, transforms. E_STATE: the direct map is an array, and ids do not go on. */
 FURROW_API furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift,
                                             furrow_error *err) FURROW_MUST_USE;
-/* Merges files without loading their lists: `count` inputs become one file, list after list. */
+/* Merges files without loading their lists: `count` inputs become one file, list after list. id_shifts (NULL: all 0)
+ * has one for each, also for the first. The result has no direct map, and its lists are part of it. IVF_PQR,
+ * IVF_PQ_FAST, REFINE, FLAT and PQ are merged in memory. The target may be one of the inputs. */
 FURROW_API furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
                                                   const char *target, bool keep_existing,
                                                   furrow_error *err) FURROW_MUST_USE;
+/* Makes the direct map anew, or takes it away. E_STATE: an array, but ids are not below ntotal. */
 FURROW_API furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map type,
                                                      furrow_error *err) FURROW_MUST_USE;
 /* What a file stores as its default. */
