@@ -41,6 +41,9 @@ typedef struct fw_products {
   void (*nearest)(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best, float *score);
   /* All scores: out[i * out_stride + j], j < blocks * FW_LANES (those beyond n are -infinity). */
   void (*scores)(const fw_packed *packed, const float *x, size_t nx, size_t stride, float *out, size_t out_stride);
+  /* sum[k] = x[rows[0] * d + k] + x[rows[1] * d + k] + …, for d numbers, added in that order: the same at every level.
+   */
+  void (*sum_rows)(const float *x, size_t d, const uint32_t *rows, size_t count, double *sum);
 } fw_products;
 
 /* The table of the level that fw_isa_choose names, and that of one level, for tests. */

@@ -61,7 +61,28 @@ static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
 
 #include "kern/products_tmpl.h"
 
+/* ---- Sums ---- */
+
+typedef __m256d vd;
+#define SUM_WIDTH 4
+
+static inline vd vd_widen(const float *p) {
+  return _mm256_cvtps_pd(_mm_loadu_ps(p));
+}
+static inline vd vd_zero(void) {
+  return _mm256_setzero_pd();
+}
+static inline vd vd_add(vd a, vd b) {
+  return _mm256_add_pd(a, b);
+}
+static inline void vd_store(double *p, vd v) {
+  _mm256_storeu_pd(p, v);
+}
+
+#include "kern/sum_rows_tmpl.h"
+
 void fw_products_fill_avx2(fw_products *products) {
   products->nearest = nearest;
   products->scores = scores;
+  products->sum_rows = sum_rows;
 }

@@ -52,6 +52,26 @@ static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
 
 #include "kern/products_tmpl.h"
 
+/* ---- Sums ---- */
+
+typedef __m512d vd;
+#define SUM_WIDTH 8
+
+static inline vd vd_widen(const float *p) {
+  return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+}
+static inline vd vd_zero(void) {
+  return _mm512_setzero_pd();
+}
+static inline vd vd_add(vd a, vd b) {
+  return _mm512_add_pd(a, b);
+}
+static inline void vd_store(double *p, vd v) {
+  _mm512_storeu_pd(p, v);
+}
+
+#include "kern/sum_rows_tmpl.h"
+
 static void nearest_by_sketch(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best,
                               float *score) {
   if (packed->sketch)
@@ -64,4 +84,5 @@ void fw_products_fill_avx512(fw_products *products) {
   products->sketches = true;
   products->nearest = nearest_by_sketch;
   products->scores = scores;
+  products->sum_rows = sum_rows;
 }

@@ -1,5 +1,6 @@
 /* kern/products_generic.c: inner products in plain C. */
 #include <math.h>
+#include <string.h>
 
 #include "kern/products.h"
 
@@ -39,7 +40,16 @@ static void nearest(const fw_packed *packed, const float *x, size_t nx, size_t s
   }
 }
 
+static void sum_rows(const float *x, size_t d, const uint32_t *rows, size_t count, double *sum) {
+  memset(sum, 0, d * sizeof *sum);
+  for (size_t i = 0; i < count; i++) {
+    const float *row = x + rows[i] * d;
+    for (size_t k = 0; k < d; k++) sum[k] += row[k];
+  }
+}
+
 void fw_products_fill_generic(fw_products *products) {
   products->nearest = nearest;
   products->scores = scores;
+  products->sum_rows = sum_rows;
 }

@@ -48,14 +48,6 @@ static furrow_status assign(work *w, furrow_error *err) {
   return status;
 }
 
-/* sum += x */
-static void add_to(double *sum, const float *x, size_t d) {
-  size_t k = 0;
-  for (; k + 8 <= d; k += 8)
-    for (size_t lane = 0; lane < 8; lane++) sum[k + lane] += x[k + lane];
-  for (; k < d; k++) sum[k] += x[k];
-}
-
 /* Means of the clusters first …; those without vectors stay as they are. Sums go up by vector: threads do not show. */
 static furrow_status update_part(void *context, size_t first, size_t count, furrow_error *err) {
   work *w = context;
@@ -66,13 +58,8 @@ static furrow_status update_part(void *context, size_t first, size_t count, furr
   double *sum = memory;
   for (size_t c = first; c < first + count; c++) {
     size_t size = fw_groups_size(&w->groups, c);
-    const uint32_t *member = w->groups.member + w->groups.start[c];
     if (size == 0) continue;
-    memset(sum, 0, d * sizeof *sum);
-    for (size_t i = 0; i < size; i++) {
-      if (i + 4 < size) __builtin_prefetch(w->x + (size_t)member[i + 4] * d);
-      add_to(sum, w->x + (size_t)member[i] * d, d);
-    }
+    fw_products_table()->sum_rows(w->x, d, w->groups.member + w->groups.start[c], size, sum);
     for (size_t k = 0; k < d; k++) w->centroids[c * d + k] = (float)(sum[k] / (double)size);
   }
   fw_free(sum);

@@ -153,6 +153,29 @@ static void test_first_of_equals(void **state) {
   }
 }
 
+static void test_sum_rows(void **state) {
+  (void)state;
+  enum { N = 50, MOST = 150 };
+  static const uint32_t rows[] = {3, 3, 49, 0, 17, 5, 5, 48};
+  float x[N * MOST];
+  double want[MOST], sum[MOST + 1];
+  fill(x, N * MOST, 3);
+  for (size_t d = 1; d <= MOST; d += d / 7 + 1) {
+    for (size_t count = 0; count <= sizeof rows / sizeof *rows; count++) {
+      for (size_t k = 0; k < d; k++) want[k] = 0;
+      for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < d; k++) want[k] += x[rows[i] * d + k];
+      for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
+        if (!fw_isa_available(isa)) continue;
+        sum[d] = 5;
+        fw_products_at(isa).sum_rows(x, d, rows, count, sum);
+        assert_memory_equal(sum, want, d * sizeof *want);
+        assert_true(sum[d] == 5);
+      }
+    }
+  }
+}
+
 /* ---- With a sketch ---- */
 
 /* Numbers that are hard to round. */
@@ -287,6 +310,7 @@ int main(void) {
       cmocka_unit_test(test_large),
       cmocka_unit_test(test_first_of_equals),
       cmocka_unit_test(test_nan_never_wins),
+      cmocka_unit_test(test_sum_rows),
       cmocka_unit_test(test_sketch),
       cmocka_unit_test(test_sketch_of_hard_numbers),
       cmocka_unit_test(test_sketch_not_finite),
