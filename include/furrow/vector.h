@@ -87,7 +87,7 @@ FURROW_API const char *furrow_metric_name(furrow_metric metric);
 typedef struct furrow_index furrow_index;
 
 typedef struct furrow_index_load_params {
-  bool map;            /* false. true: codes and ids of lists stay in the file, which is mapped and must not change */
+  bool map;            /* false. true: codes and ids of lists (ilar, ilod) stay in the file, which must not change */
   bool allow_trailing; /* false. true: bytes behind the index are no fault (Faiss passes over them) */
   const char *lists;   /* the data file of lists on disk (ilod); NULL: the base name that the index stores, looked for
                           beside the index. A stored path is never followed anywhere else. Opened for reading only */
