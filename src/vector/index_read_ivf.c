@@ -122,27 +122,34 @@ static void check_code_size(fw_cursor *c, const fw_ivf *ivf, uint64_t place, uin
                  want);
 }
 
+/* What IwPf has between the code size and the quantizer, and the rules for the quantizer. */
+static void read_fast_part(fw_index_reader *r, furrow_index *index) {
+  fw_cursor *c = &r->c;
+  fw_ivf *ivf = &index->ivf;
+  ivf->bbs = fw_take_i32(c, "bbs", "vectors of a block");
+  if (ivf->bbs <= 0 || ivf->bbs % 32 != 0) fw_refuse(c, "is %" PRId32 ", but must be a multiple of 32", ivf->bbs);
+  ivf->m2 = (size_t)fw_take_u64(c, "M2", "sub-quantizers in a block, M rounded up to even");
+  uint64_t m2_place = c->field_at;
+  ivf->implem = fw_take_i32(c, "implem", "way of searching, 0: any");
+  ivf->qbs2 = (size_t)fw_take_u64(c, "qbs2", "queries that are searched together, 0: any");
+  uint64_t nbits_place = c->at + 16; /* behind pq/d and pq/M */
+  fw_read_pq(r, "pq", &ivf->pq, index->d);
+  if (!fw_cursor_good(c)) return;
+  if (ivf->pq.nbits != 4) fw_refuse_at(c, nbits_place, "pq/nbits", "is %u, but must be 4", ivf->pq.nbits);
+  size_t even = ivf->pq.m + ivf->pq.m % 2;
+  if (ivf->m2 != even) fw_refuse_at(c, m2_place, "M2", "is %zu, but must be %zu", ivf->m2, even);
+}
+
 static void read_pq_part(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_ivf *ivf = &index->ivf;
   ivf->by_residual = fw_take_bool(c, "by_residual", "codes are of the difference to the centroid");
   read_code_size(c, ivf);
   uint64_t place = c->field_at;
-  if (index->kind == FURROW_INDEX_IVF_PQ_FAST) {
-    ivf->bbs = fw_take_i32(c, "bbs", "vectors of a block");
-    if (ivf->bbs <= 0 || ivf->bbs % 32 != 0) fw_refuse(c, "is %" PRId32 ", but must be a multiple of 32", ivf->bbs);
-    ivf->m2 = (size_t)fw_take_u64(c, "M2", "sub-quantizers in a block, M rounded up to even");
-    uint64_t m2_place = c->field_at;
-    ivf->implem = fw_take_i32(c, "implem", "way of searching, 0: any");
-    ivf->qbs2 = (size_t)fw_take_u64(c, "qbs2", "queries that are searched together, 0: any");
+  if (index->kind == FURROW_INDEX_IVF_PQ_FAST)
+    read_fast_part(r, index);
+  else
     fw_read_pq(r, "pq", &ivf->pq, index->d);
-    if (fw_cursor_good(c) && ivf->pq.nbits != 4)
-      fw_refuse_at(c, place, "pq/nbits", "is %u, but must be 4", ivf->pq.nbits);
-    if (fw_cursor_good(c) && ivf->m2 != ivf->pq.m + ivf->pq.m % 2)
-      fw_refuse_at(c, m2_place, "M2", "is %zu, but must be %zu", ivf->m2, ivf->pq.m + ivf->pq.m % 2);
-  } else {
-    fw_read_pq(r, "pq", &ivf->pq, index->d);
-  }
   if (fw_cursor_good(c)) check_code_size(c, ivf, place, fw_pq_code_size(&ivf->pq));
 }
 

@@ -266,18 +266,11 @@ static const char *explain_lists(const char *fourcc) {
   return NULL;
 }
 
-void fw_read_lists(fw_index_reader *r, fw_ivf *ivf, furrow_index_kind kind) {
+static void read_named_lists(fw_index_reader *r, fw_ivf *ivf, furrow_index_kind kind, const char fourcc[4]) {
   fw_cursor *c = &r->c;
   fw_lists *lists = &ivf->lists;
-  if (!fw_cursor_good(c)) return;
-  lists->nlist = ivf->nlist;
-  lists->code_size = ivf->code_size;
-  size_t mark = fw_enter(c, "lists");
-  char fourcc[4];
-  fw_take_fourcc(c, "fourcc", explain_lists, fourcc);
   bool blocks = kind == FURROW_INDEX_IVF_PQ_FAST;
-  if (!fw_cursor_good(c)) {
-  } else if (memcmp(fourcc, "il00", 4) == 0) {
+  if (memcmp(fourcc, "il00", 4) == 0) {
     lists->kind = FURROW_LISTS_NONE;
   } else if (!blocks && memcmp(fourcc, "ilar", 4) == 0) {
     read_shape(c, lists, false);
@@ -291,5 +284,16 @@ void fw_read_lists(fw_index_reader *r, fw_ivf *ivf, furrow_index_kind kind) {
   } else {
     refuse_lists(c, fourcc, kind);
   }
+}
+
+void fw_read_lists(fw_index_reader *r, fw_ivf *ivf, furrow_index_kind kind) {
+  fw_cursor *c = &r->c;
+  if (!fw_cursor_good(c)) return;
+  ivf->lists.nlist = ivf->nlist;
+  ivf->lists.code_size = ivf->code_size;
+  size_t mark = fw_enter(c, "lists");
+  char fourcc[4];
+  fw_take_fourcc(c, "fourcc", explain_lists, fourcc);
+  if (fw_cursor_good(c)) read_named_lists(r, ivf, kind, fourcc);
   fw_leave(c, mark);
 }
