@@ -107,7 +107,7 @@ static int answers(char **v) {
 int main(int argc, char **argv) {
   const std::string job = argc > 1 ? argv[1] : "";
   if (job == "data" && argc == 4) {
-    store(argv[2], vectors(6000, 1));
+    store(argv[2], vectors(10000, 1));
     store(argv[3], vectors(100, 2));
     return 0;
   }
