@@ -9,6 +9,7 @@
 #include "fail.h"
 #include "index_fill.h"
 #include "interrupt.h"
+#include "model_job.h"
 #include "rows_sink.h"
 #include "spec_options.h"
 
@@ -102,12 +103,17 @@ static void train_params(building *b, furrow_train_params *params) {
 }
 
 /* Vectors that training looks at, as far as memory goes. */
-static size_t sample_size(building *b) {
+static size_t sample_size(building *b, const filling *fill) {
   furrow_train_params params;
   train_params(b, &params);
-  const uint64_t most = b->values->fill.memory / 2 / (furrow_vectors_dim(b->fill.vectors) * sizeof(float));
+  const uint64_t most = b->values->fill.memory / 2 / (furrow_vectors_dim(fill->vectors) * sizeof(float));
   uint64_t size = furrow_index_train_size(b->index, &params);
   if (b->values->train_size && b->values->train_size < size) size = b->values->train_size;
+  const uint64_t count = furrow_vectors_count(fill->vectors);
+  if (size > count) size = count;
+  if (size > most)
+    print_note(b->values->fill.quiet,
+               "training looks at %" PRIu64 " vectors, for which --memory is too small: it gets %" PRIu64, size, most);
   if (size > most) size = most;
   return size > 0 ? (size_t)size : 1;
 }
@@ -127,7 +133,7 @@ static furrow_status draw(building *b, filling *fill, furrow_error *err) {
   const uint64_t count = furrow_vectors_count(fill->vectors), total = count == FURROW_VECTORS_UNKNOWN ? 0 : count;
   index_job_step(&b->job, "sample", total);
   furrow_status status =
-      furrow_sample_create(&b->sample, furrow_vectors_dim(fill->vectors), sample_size(b), b->values->seed, err);
+      furrow_sample_create(&b->sample, furrow_vectors_dim(fill->vectors), sample_size(b, fill), b->values->seed, err);
   while (status == FURROW_OK) {
     status = fill_read(fill, err);
     if (status != FURROW_OK || fill->block.count == 0) break;
@@ -243,7 +249,8 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   report_u64(&r, "vectors", b->fill.added);
   if (b->fill.skipped || r.json) report_u64(&r, "left out", b->fill.skipped);
   report_u64(&r, "lists", lists.nlist);
-  if (ivf && furrow_index_list_stats(ivf, &stats, NULL) == FURROW_OK) report_f64(&r, "imbalance", stats.imbalance);
+  if (ivf && furrow_index_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
+    report_f64(&r, "imbalance", stats.imbalance);
   report_u64(&r, "bytes", size);
   if (!isnan(b->error)) {
     report_f64(&r, "quantization error", b->error);
@@ -252,7 +259,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   }
   const double seconds = index_job_step_seconds(&b->job, "add");
   if (r.json) report_f64(&r, "vectors per second", seconds > 0 ? (double)b->fill.added / seconds : NAN);
-  report_line(&r, "added", "%.0f vectors/s", seconds > 0 ? (double)b->fill.added / seconds : 0);
+  if (seconds > 0) report_line(&r, "added", "%.0f vectors/s", (double)b->fill.added / seconds);
   index_job_report(&b->job, &r);
   report_finish(&r);
   return FURROW_OK;

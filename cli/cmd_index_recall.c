@@ -17,7 +17,7 @@
 #include "search_options.h"
 #include "table.h"
 
-enum { MOST_POINTS = RECALL_POINTS, DEFAULT_K = 100 };
+enum { MOST_POINTS = RECALL_POINTS, DEFAULT_K = 100, MOST_K = 1 << 20 };
 
 static const double batch_seconds = 0.5, single_seconds = 1; /* for each number of lists */
 
@@ -30,7 +30,7 @@ typedef struct recall_values {
   const char *path, *queries, *plot;
   truth_values truth;
   number_list nprobe;
-  uint64_t k;
+  int64_t k; /* 0: not given */
   search_choice_values choice;
   vector_values vectors;
   index_source_values source;
@@ -74,7 +74,7 @@ static const option recall_options[] = {
      .parse = parse_numbers},
     {.name = "k",
      .letter = 'k',
-     .kind = OPTION_U64,
+     .kind = OPTION_COUNT64,
      .argument = "K",
      .help = "results of each query (100)",
      .offset = offsetof(recall_values, k)},
@@ -316,6 +316,7 @@ static furrow_status recall_run(const void *values, output *out, furrow_error *e
   if (status == FURROW_OK && m.values->plot) status = sink_check_path(m.values->plot, m.values->force, err);
   if (status != FURROW_OK) return status;
   m.k = m.values->k ? (size_t)m.values->k : DEFAULT_K;
+  if (m.k > MOST_K) return fail(err, FURROW_E_ARGUMENT, "-k is at most %d", MOST_K);
   index_job_start(&m.job, m.values->quiet);
   status = open_all(&m, err);
   if (status == FURROW_OK) index_job_step(&m.job, "search", m.values->nprobe.count);

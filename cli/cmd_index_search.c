@@ -19,7 +19,7 @@ enum { BLOCK_QUERIES = 4096, BLOCK_RESULTS = 1 << 22 };
 
 typedef struct search_values {
   const char *path, *queries;
-  uint64_t k;
+  int64_t k; /* 0: not given */
   double range;
   search_choice_values choice;
   result_values result;
@@ -41,7 +41,7 @@ static const option search_operands[] = {{.name = "INDEX",
 
 static const option search_options[] = {{.name = "k",
                                          .letter = 'k',
-                                         .kind = OPTION_U64,
+                                         .kind = OPTION_COUNT64,
                                          .argument = "K",
                                          .help = "the K nearest of each query (10)",
                                          .offset = offsetof(search_values, k)},
@@ -133,8 +133,8 @@ static furrow_status explain(const searching *s, furrow_status status, furrow_er
   if (status != FURROW_E_RANGE) return status;
   for (size_t i = 0; i < block->count * block->d; i++) {
     if (!isnan(block->values[i])) continue;
-    fail(err, status, "query %" PRIu64 " has a NaN", block->first + i / block->d);
-    return fail_file(err, status, furrow_vectors_path(s->queries), err->message, 0);
+    return fail_in(err, status, furrow_vectors_path(s->queries), "query %" PRIu64 " has a NaN",
+                   block->first + i / block->d);
   }
   return status;
 }

@@ -26,6 +26,15 @@ furrow_status fail_file(furrow_error *err, furrow_status status, const char *pat
   return status;
 }
 
+furrow_status fail_in(furrow_error *err, furrow_status status, const char *path, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  start(err, status, format, args);
+  va_end(args);
+  snprintf(err->file, sizeof err->file, "%s", path);
+  return status;
+}
+
 furrow_status fail_token(furrow_error *err, const char *token, const char *format, ...) {
   va_list args;
   va_start(args, format);

@@ -9,6 +9,9 @@ furrow_status fail(furrow_error *err, furrow_status status, const char *format, 
     __attribute__((format(printf, 3, 4)));
 /* The same about a file. errnum 0: `what` says it all; otherwise the text of errno follows. */
 furrow_status fail_file(furrow_error *err, furrow_status status, const char *path, const char *what, int errnum);
+/* fail about a file, with a message of one's own. */
+furrow_status fail_in(furrow_error *err, furrow_status status, const char *path, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* E_ARGUMENT about a text that the user wrote, which is shown behind the message. */
 furrow_status fail_token(furrow_error *err, const char *token, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

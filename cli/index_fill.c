@@ -22,9 +22,9 @@ const option fill_options[] = {
      .argument = "FOLDER",
      .help = "the vectors to add, from a matrix as Angel stores it: model directory and matrix, MODEL/MATRIX",
      .offset = offsetof(fill_values, model)},
-    {.name = "vectors",
+    {.name = "by",
      .kind = OPTION_CHOICE,
-     .choices = "auto|rows|columns",
+     .choices = "auto|row|column",
      .help = "of a matrix: what a vector is (auto: a column, if the matrix was stored by columns)",
      .offset = offsetof(fill_values, axis)},
     {.name = "ids",
@@ -80,8 +80,7 @@ static furrow_status open_ids(filling *fill, furrow_error *err) {
   const uint64_t count = furrow_vectors_count(fill->vectors);
   if (fill->ids.dim == 1 && (count == FURROW_VECTORS_UNKNOWN || count == fill->ids.count)) return FURROW_OK;
   if (fill->ids.dim != 1) return fail_file(err, FURROW_E_FORMAT, path, "has several ids in a row, not one", 0);
-  fail(err, FURROW_E_FORMAT, "has %zu ids for %" PRIu64 " vectors", fill->ids.count, count);
-  return fail_file(err, FURROW_E_FORMAT, path, err->message, 0);
+  return fail_in(err, FURROW_E_FORMAT, path, "has %zu ids for %" PRIu64 " vectors", fill->ids.count, count);
 }
 
 furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furrow_error *err) {
@@ -120,9 +119,9 @@ furrow_status fill_read(filling *fill, furrow_error *err) {
   furrow_status status = vector_block_read(block, fill->vectors, err);
   for (size_t i = 0; status == FURROW_OK && fill->values->on_nan == ON_NAN_ERROR && i < block->count; i++) {
     if (vector_is_finite(block->values + i * block->d, block->d)) continue;
-    fail(err, FURROW_E_RANGE, "vector %" PRIu64 " has a NaN or an infinity; --on-nan skip leaves such vectors out",
-         block->first + i);
-    status = fail_file(err, FURROW_E_RANGE, furrow_vectors_path(fill->vectors), err->message, 0);
+    status =
+        fail_in(err, FURROW_E_RANGE, furrow_vectors_path(fill->vectors),
+                "vector %" PRIu64 " has a NaN or an infinity; --on-nan skip leaves such vectors out", block->first + i);
   }
   return status;
 }
@@ -133,10 +132,9 @@ static furrow_status ids_of_block(const filling *fill, const int64_t **ids, furr
   const vector_block *block = &fill->block;
   *ids = furrow_vectors_have_ids(fill->vectors) ? block->ids : NULL;
   if (!fill->ids.ids) return FURROW_OK;
-  if (block->first + block->count > fill->ids.count) {
-    fail(err, FURROW_E_FORMAT, "has %zu ids, which are too few for the vectors", fill->ids.count);
-    return fail_file(err, FURROW_E_FORMAT, fill->values->ids, err->message, 0);
-  }
+  if (block->first + block->count > fill->ids.count)
+    return fail_in(err, FURROW_E_FORMAT, fill->values->ids, "has %zu ids, which are too few for the vectors",
+                   fill->ids.count);
   *ids = fill->ids.ids + block->first;
   return FURROW_OK;
 }
@@ -165,9 +163,8 @@ furrow_status fill_add_all(filling *fill, furrow_index *index, index_job *job, f
     status = fill_add_block(fill, index, err);
     if (status == FURROW_OK) status = index_job_tell(job, "add", fill->added + fill->skipped, total, err);
   }
-  if (status == FURROW_OK && fill->ids.ids && fill->ids.count > fill->added + fill->skipped) {
-    fail(err, FURROW_E_FORMAT, "has %zu ids for %" PRIu64 " vectors", fill->ids.count, fill->added + fill->skipped);
-    status = fail_file(err, FURROW_E_FORMAT, fill->values->ids, err->message, 0);
-  }
+  if (status == FURROW_OK && fill->ids.ids && fill->ids.count > fill->added + fill->skipped)
+    status = fail_in(err, FURROW_E_FORMAT, fill->values->ids, "has %zu ids for %" PRIu64 " vectors", fill->ids.count,
+                     fill->added + fill->skipped);
   return status;
 }

@@ -47,8 +47,7 @@ static furrow_status load_truth(truth *t, const char *path, size_t queries, furr
   if (status != FURROW_OK) return status;
   const size_t rows = t->near.count / t->near.dim;
   if (rows >= queries) return FURROW_OK;
-  fail(err, FURROW_E_FORMAT, "has %zu rows for %zu queries", rows, queries);
-  return fail_file(err, FURROW_E_FORMAT, path, err->message, 0);
+  return fail_in(err, FURROW_E_FORMAT, path, "has %zu rows for %zu queries", rows, queries);
 }
 
 /* ---- Finding it ----------------------------------------------------------------------------------------- */
@@ -60,8 +59,7 @@ static furrow_status give_ids(furrow_ids *near, const char *path, furrow_error *
   for (size_t i = 0; status == FURROW_OK && i < near->count; i++) {
     if (near->ids[i] < 0) continue;
     if ((size_t)near->ids[i] >= names.count) {
-      fail(err, FURROW_E_FORMAT, "has %zu ids, but there are more vectors", names.count);
-      status = fail_file(err, FURROW_E_FORMAT, path, err->message, 0);
+      status = fail_in(err, FURROW_E_FORMAT, path, "has %zu ids, but there are more vectors", names.count);
     } else {
       near->ids[i] = names.ids[near->ids[i]];
     }

@@ -2,6 +2,7 @@
 #include "vector_source.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +25,8 @@ const option vector_options[] = {
 furrow_status vector_source_open(furrow_vectors **vectors, const char *path, const vector_values *values, size_t d,
                                  furrow_error *err) {
   furrow_vectors_params params;
+  if (d && values->dim && values->dim != d)
+    return fail(err, FURROW_E_ARGUMENT, "--dim is %" PRIu64 ", but vectors of %zu elements are wanted", values->dim, d);
   furrow_vectors_params_init(&params);
   params.kind = values->kind;
   params.d = d ? d : (size_t)values->dim;

@@ -17,9 +17,9 @@ bool fw_data_path_ends(const char *path, const char *ending) {
 }
 
 static furrow_status fail_kind(const char *path, const char *name, const char *raw_name, furrow_error *err) {
-#define FW_X(kind, ending, layout, type) ending
+#define FW_X(kind, ending, layout, type) " " ending
   if (name)
-    fw_fail(err, FURROW_E_ARGUMENT, "no such kind of file; there are %s" FW_ARRAY_KINDS(FW_X), raw_name);
+    fw_fail(err, FURROW_E_ARGUMENT, "no such kind of file; there are .%s" FW_ARRAY_KINDS(FW_X), raw_name);
   else
     fw_fail(err, FURROW_E_ARGUMENT, "the name does not end in .%s" FW_ARRAY_KINDS(FW_X) ": the kind must be given",
             raw_name);

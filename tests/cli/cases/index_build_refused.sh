@@ -1,0 +1,35 @@
+awk 'BEGIN { for (i = 0; i < 40; i++) for (j = 0; j < 4; j++) printf "%d\t%d\t%s\n", i, j, i == 17 && j == 2 ? "NaN" : i + j }' >v.tsv
+furrow model import -q v.tsv rows --row-type T_FLOAT_DENSE >/dev/null
+furrow model export -q rows v.fvecs --no-ids >/dev/null
+build() { furrow index build "$@" >/dev/null || echo "exit $?"; }
+build
+build --base v.fvecs --out x.index --m 2
+build --base v.fvecs --out x.index --nlist 4 --m 3
+build --base v.fvecs --out x.index --nlist 400 --m 0 --on-nan skip
+build --base v.fvecs --out x.index --nlist 4 --m 2
+build --base v.fvecs --out x.index --nlist 4 --m 0
+build --base nowhere.fvecs --out x.index --nlist 4 --m 0
+build --base v.tsv --out x.index --nlist 4 --m 0
+build --base v.tsv --kind fvecs --out x.index --nlist 4 --m 0
+build --base v.tsv --kind f32 --out x.index --nlist 4 --m 0
+build --base v.fvecs --dim 5 --out x.index --nlist 4 --m 0
+build --base v.fvecs --from-model rows --out x.index --nlist 4 --m 0
+build --from-model nowhere --out x.index --nlist 4 --m 0
+build --from-model rows --ids ids.txt --out x.index --nlist 4 --m 0
+build --base - --kind fvecs --out x.index --nlist 4 --m 0
+build --base - --train v.fvecs --out x.index --nlist 4 --m 0
+build --base v.fvecs --out - --nlist 4 --m 0
+build --base v.fvecs --out small.index --nlist 4 --m 0
+build --base v.fvecs --out x.index --nlist 4 --m 0 --metric cosine
+build --out x.index --nlist 4 --m 0
+echo 1 2 3 >ids.txt
+build --base v.fvecs --ids ids.txt --out x.index --nlist 4 --m 0 --on-nan skip
+furrow index build --base v.fvecs --out y.index --nlist 4 --m 0 --on-nan skip | grep -E 'vectors  |left out'
+furrow index add y.index --base v.fvecs --on-nan skip | grep -E 'added|left out|^vectors'
+try furrow index add y.index --base v.fvecs
+try furrow index add y.index
+try furrow index add y.index --base v.fvecs --on-nan skip --out small.index
+try furrow index search y.index v.fvecs -k 1
+try furrow index search y.index v.fvecs --range 5 --out-ids z.i64
+build --base v.fvecs --train v.fvecs --dim 4 --kind npy --out x.index --nlist 4 --m 0
+ls -A | grep -E 'index|furrow-|z.i64'
