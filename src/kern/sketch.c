@@ -34,27 +34,58 @@ static bool lay_out(fw_sketch *s, uint8_t *base, size_t *bytes) {
   return true;
 }
 
+/* ---- Measuring and rounding ----
+ *
+ * Sums go in STEPS at once, so that a compiler can. */
+
+#define STEPS 8
+#define TO_INTEGER 0x1.8p52 /* added and taken away, it leaves the nearest integer */
+
+static double total(const double *parts) {
+  double sum = 0;
+  for (size_t i = 0; i < STEPS; i++) sum += parts[i];
+  return sum;
+}
+
+static double square_sum(const float *x, const float *centre, size_t d, double *reach) {
+  double square[STEPS] = {0}, far[STEPS] = {0};
+  for (size_t first = 0; first < d; first += STEPS) {
+    const size_t count = d - first < STEPS ? d - first : STEPS;
+    double y[STEPS] = {0};
+    if (count == STEPS)
+      for (size_t i = 0; i < STEPS; i++) y[i] = (double)x[first + i] - centre[first + i];
+    else
+      for (size_t i = 0; i < count; i++) y[i] = (double)x[first + i] - centre[first + i];
+    for (size_t i = 0; i < STEPS; i++) {
+      const double size = y[i] < 0 ? -y[i] : y[i];
+      square[i] += y[i] * y[i];
+      far[i] = far[i] > size ? far[i] : size;
+    }
+  }
+  for (size_t i = 0; i < STEPS; i++) *reach = *reach > far[i] ? *reach : far[i];
+  return total(square);
+}
+
+static void find_centre(fw_sketch *s) {
+  double sum[FW_SKETCH_MAX_D] = {0};
+  for (size_t j = 0; j < s->n; j++)
+    for (size_t k = 0; k < s->d; k++) sum[k] += s->row[j * s->d + k];
+  for (size_t k = 0; k < s->d; k++) s->centre[k] = (float)(sum[k] / (double)s->n);
+}
+
 /* The centre, the lengths, the scale; false if some number is not finite. */
 static bool measure(fw_sketch *s) {
-  double most = 0, reach = 0, centre = 0;
-  for (size_t k = 0; k < s->d; k++) {
-    double sum = 0;
-    for (size_t j = 0; j < s->n; j++) sum += s->row[j * s->d + k];
-    s->centre[k] = (float)(sum / (double)s->n);
-    centre += (double)s->centre[k] * s->centre[k];
-  }
+  static const float zero[FW_SKETCH_MAX_D];
+  double most = 0, reach = 0, ignored = 0;
+  find_centre(s);
+  const double centre = square_sum(s->centre, zero, s->d, &ignored);
   for (size_t j = 0; j < s->n; j++) {
-    double square = 0, around = 0;
-    for (size_t k = 0; k < s->d; k++) {
-      const double y = s->row[j * s->d + k], y0 = y - s->centre[k];
-      square += y * y;
-      around += y0 * y0;
-      reach = fmax(reach, fabs(y0));
-    }
+    const double square = square_sum(s->row + j * s->d, zero, s->d, &ignored);
+    const double around = square_sum(s->row + j * s->d, s->centre, s->d, &reach);
+    if (!(square < (double)FLT_MAX)) return false;
     most = fmax(most, square);
     s->length[j] = (float)(sqrt(around) * ROUND_UP);
     s->bias[j] = s->l2 ? (float)(around / 2) : 0;
-    if (!(square < (double)FLT_MAX)) return false;
   }
   s->scale = (float)(reach / MOST_VALUE);
   s->most = (float)(sqrt(fmax(most, centre)) * ROUND_UP);
@@ -62,23 +93,35 @@ static bool measure(fw_sketch *s) {
   return centre < (double)FLT_MAX && (s->scale == 0 || s->scale >= FLT_MIN);
 }
 
-static void round_values(fw_sketch *s) {
-  const double inverse = s->scale > 0 ? 1 / (double)s->scale : 0;
-  double most = 0;
-  for (size_t j = 0; j < s->n; j++) {
-    int8_t *to = s->values + j / FW_LANES * s->quads * 4 * FW_LANES + j % FW_LANES * 4;
-    int32_t sum = 0;
-    double rest = 0;
-    for (size_t k = 0; k < s->d; k++) {
-      const double y = (double)s->row[j * s->d + k] - s->centre[k];
-      const double value = fmax(-MOST_VALUE, fmin(MOST_VALUE, nearbyint(y * inverse)));
-      to[k / 4 * 4 * FW_LANES + k % 4] = (int8_t)value;
-      sum += (int32_t)value;
-      rest += (y - value * (double)s->scale) * (y - value * (double)s->scale);
+/* A vector to its place among the values. Returns the square of what rounding lost. */
+static double round_vector(fw_sketch *s, size_t j) {
+  const double scale = s->scale, inverse = scale > 0 ? 1 / scale : 0;
+  const float *row = s->row + j * s->d;
+  int8_t *to = s->values + j / FW_LANES * s->quads * 4 * FW_LANES + j % FW_LANES * 4;
+  double rest[STEPS] = {0};
+  int32_t sum = 0;
+  for (size_t first = 0; first < s->d; first += STEPS) {
+    const size_t count = s->d - first < STEPS ? s->d - first : STEPS;
+    double y[STEPS] = {0};
+    int32_t value[STEPS];
+    for (size_t i = 0; i < count; i++) y[i] = (double)row[first + i] - s->centre[first + i];
+    for (size_t i = 0; i < STEPS; i++) {
+      const double whole = (y[i] * inverse + TO_INTEGER) - TO_INTEGER;
+      rest[i] += (y[i] - whole * scale) * (y[i] - whole * scale);
+      value[i] = (int32_t)whole;
     }
-    s->start[j] = -128 * sum;
-    most = fmax(most, rest);
+    for (size_t i = 0; i < count; i++) {
+      to[(first + i) / 4 * 4 * FW_LANES + (first + i) % 4] = (int8_t)value[i];
+      sum += value[i];
+    }
   }
+  s->start[j] = -128 * sum;
+  return total(rest);
+}
+
+static void round_values(fw_sketch *s) {
+  double most = 0;
+  for (size_t j = 0; j < s->n; j++) most = fmax(most, round_vector(s, j));
   s->rest = (float)(sqrt(most) * ROUND_UP);
 }
 
