@@ -133,10 +133,11 @@ static void pack_codes(const fw_pq *pq, const uint8_t *codes, size_t n, uint8_t 
   for (size_t b = 0; b * FW_BLOCK < n; b++) {
     const size_t left = n - b * FW_BLOCK, count = left < FW_BLOCK ? left : FW_BLOCK, width = fw_block_width(n, b);
     uint8_t *block = blocks + b * FW_BLOCK * m;
-    for (size_t i = 0; i < count; i++) {
-      const uint8_t *code = codes + (b * FW_BLOCK + i) * code_size;
-      for (size_t k = 0; k < m; k++)
-        block[k * width + i] = pq->nbits == 8 ? code[k] : (uint8_t)fw_pq_number(code, pq->nbits, k);
+    const uint8_t *code = codes + b * FW_BLOCK * code_size;
+    for (size_t k = 0; k < m; k++) {
+      for (size_t i = 0; i < count; i++)
+        block[k * width + i] =
+            pq->nbits == 8 ? code[i * code_size + k] : (uint8_t)fw_pq_number(code + i * code_size, pq->nbits, k);
     }
     for (size_t k = 0; count < width && k < m; k++) memset(block + k * width + count, 0, width - count);
   }
@@ -157,14 +158,37 @@ static float extra_of(const fw_pq_lists *lists, const float *norms, const float 
   return (float)sum;
 }
 
+/* The same for a whole list, whose codes are in blocks, by way of a table: [m][width]. */
+static void fill_extras(const fw_pq_lists *lists, const float *norms, const float *centroid, const fw_pq_list *l,
+                        float *table, float *extra) {
+  const fw_pq *pq = lists->pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq), width = table_width(pq);
+  for (size_t m = 0; m < pq->m; m++) {
+    float *row = table + m * width;
+    fw_products_table()->scores(&lists->parts[m], centroid + m * dsub, 1, pq->d, row, width);
+    for (size_t j = 0; j < ksub; j++) row[j] = norms[m * ksub + j] + 2 * row[j];
+  }
+  for (size_t b = 0; b * FW_BLOCK < l->size; b++) {
+    const size_t count = fw_block_width(l->size, b);
+    const uint8_t *codes = l->codes + b * FW_BLOCK * pq->m;
+    double sums[FW_BLOCK] = {0};
+    for (size_t m = 0; m < pq->m; m++)
+      for (size_t i = 0; i < count; i++) sums[i] += table[m * width + codes[m * count + i]];
+    for (size_t i = 0; i < count; i++) extra[b * FW_BLOCK + i] = (float)sums[i];
+  }
+}
+
+/* A list of fewer vectors is done with before a table is made. */
+enum { FEW_VECTORS = 32 };
+
 typedef struct packing {
   fw_pq_lists *lists;
   const furrow_index *index;
   const fw_coarse *coarse;
   float *norms; /* [m][ksub] */
   float *most;  /* of each list: the largest |extra| */
-  float *rooms; /* 2 d floats for each list task */
-  size_t tasks;
+  float *rooms; /* for each task: 2 d floats, and a table */
+  size_t room_size, tasks;
 } packing;
 
 static const uint8_t *index_codes(const furrow_index *index, size_t list) {
@@ -183,10 +207,13 @@ static void pack_list(const packing *p, size_t list, float *room) {
   const float *centroid = fw_coarse_centroid(p->coarse, list, room);
   float *extra = lists->extra + l->extra_at, most = 0;
   for (size_t k = 0; k < pq->d; k++) room[pq->d + k] = centroid[k] - lists->shift[k];
-  for (size_t i = 0; i < l->size; i++) {
-    extra[i] = extra_of(lists, p->norms, room + pq->d, codes + i * fw_pq_code_size(pq));
-    most = isnan(extra[i]) ? INFINITY : fmaxf(most, fabsf(extra[i]));
+  if (lists->blocks && l->size >= FEW_VECTORS) {
+    fill_extras(lists, p->norms, room + pq->d, l, room + 2 * pq->d, extra);
+  } else {
+    for (size_t i = 0; i < l->size; i++)
+      extra[i] = extra_of(lists, p->norms, room + pq->d, codes + i * fw_pq_code_size(pq));
   }
+  for (size_t i = 0; i < l->size; i++) most = isnan(extra[i]) ? INFINITY : fmaxf(most, fabsf(extra[i]));
   for (size_t i = l->size; i < fw_block_room(l->size); i++) extra[i] = 0;
   p->most[list] = most;
 }
@@ -194,7 +221,7 @@ static void pack_list(const packing *p, size_t list, float *room) {
 static void pack_some(void *context, size_t task) {
   const packing *p = context;
   const size_t nlist = p->lists->nlist;
-  for (size_t list = task; list < nlist; list += p->tasks) pack_list(p, list, p->rooms + task * 2 * p->lists->pq->d);
+  for (size_t list = task; list < nlist; list += p->tasks) pack_list(p, list, p->rooms + task * p->room_size);
 }
 
 static void square_norms(const fw_pq *pq, float *norms) {
@@ -212,7 +239,8 @@ static furrow_status pack_all(packing *p, fw_pool *pool, furrow_error *err) {
   p->tasks = pool ? 8 * ((size_t)fw_pool_threads(pool) + 1) : 1;
   furrow_status status = fw_alloc(&norms, pq->m * fw_pq_ksub(pq), sizeof(float), err);
   if (status == FURROW_OK) status = fw_alloc_zero(&most, p->lists->nlist, sizeof(float), err);
-  if (status == FURROW_OK) status = fw_alloc(&rooms, p->tasks * 2 * pq->d, sizeof(float), err);
+  p->room_size = 2 * pq->d + (p->lists->blocks ? pq->m * table_width(pq) : 0);
+  if (status == FURROW_OK) status = fw_alloc(&rooms, p->tasks * p->room_size, sizeof(float), err);
   if (status == FURROW_OK) {
     p->norms = norms;
     p->most = most;
