@@ -1,8 +1,11 @@
 /* base/mem.c: memory with checked sizes. */
 #include "base/mem.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -55,4 +58,13 @@ furrow_status fw_strndup(char **copy, const char *text, size_t n, furrow_error *
 
 void fw_free(void *memory) {
   free(memory);
+}
+
+void fw_prefer_large_pages(void *memory, size_t bytes) {
+  const size_t much = (size_t)4 << 20;
+  if (bytes < much) return;
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  const uintptr_t begin = ((uintptr_t)memory + page - 1) / page * page;
+  const uintptr_t end = ((uintptr_t)memory + bytes) / page * page;
+  (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }

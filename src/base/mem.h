@@ -36,5 +36,8 @@ furrow_status fw_grow(void **memory, size_t *capacity, size_t count, size_t size
 furrow_status fw_strndup(char **copy, const char *text, size_t n, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_free(void *memory);
+/* For memory that is read in no order: asks for large pages, before it is first written. Nothing happens for a little.
+ */
+void fw_prefer_large_pages(void *memory, size_t bytes);
 
 #endif

@@ -1,8 +1,210 @@
 /* kern/scan_avx2.c: scanning with AVX2. */
 #include <immintrin.h>
+#include <math.h>
 #include <string.h>
 
 #include "kern/scan.h"
+
+/* ---- The table ------------------------------------------------------------------------------------------ */
+
+typedef struct span {
+  float low, high;
+  bool whole; /* no NaN among them */
+} span;
+
+static span measure_few(const float *numbers, size_t ksub) {
+  span s = {numbers[0], numbers[0], !isnan(numbers[0])};
+  for (size_t j = 1; j < ksub; j++) {
+    s.low = numbers[j] < s.low ? numbers[j] : s.low;
+    s.high = numbers[j] > s.high ? numbers[j] : s.high;
+    s.whole = s.whole && !isnan(numbers[j]);
+  }
+  return s;
+}
+
+static span measure(const float *numbers, size_t ksub) {
+  float lows[8], highs[8];
+  if (ksub < 16) return measure_few(numbers, ksub);
+  __m256 low = _mm256_loadu_ps(numbers), high = low, odd = _mm256_setzero_ps();
+  for (size_t j = 0; j < ksub; j += 8) {
+    const __m256 v = _mm256_loadu_ps(numbers + j);
+    odd = _mm256_or_ps(odd, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    low = _mm256_min_ps(low, v);
+    high = _mm256_max_ps(high, v);
+  }
+  _mm256_storeu_ps(lows, low);
+  _mm256_storeu_ps(highs, high);
+  const bool whole = _mm256_movemask_ps(odd) == 0;
+  return (span){measure_few(lows, 8).low, measure_few(highs, 8).high, whole};
+}
+
+static void to_bytes(const float *numbers, size_t width, float low, float to_byte, float most, uint8_t *bytes) {
+  const __m256 from = _mm256_set1_ps(low), factor = _mm256_set1_ps(to_byte), top = _mm256_set1_ps(most);
+  for (size_t j = 0; j < width; j += 16) {
+    __m256i v[2];
+    for (int i = 0; i < 2; i++) {
+      const __m256 x = _mm256_mul_ps(_mm256_sub_ps(_mm256_loadu_ps(numbers + j + (size_t)i * 8), from), factor);
+      v[i] = _mm256_cvttps_epi32(_mm256_max_ps(_mm256_min_ps(x, top), _mm256_setzero_ps()));
+    }
+    const __m256i words = _mm256_permute4x64_epi64(_mm256_packus_epi32(v[0], v[1]), 0xd8);
+    const __m128i packed = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    _mm_storeu_si128((__m128i *)(bytes + j), packed);
+  }
+}
+
+static void quantise(fw_lut *lut) {
+  const float most = lut->m <= 257 ? 255 : (float)(65535 / lut->m);
+  float widest = 0;
+  lut->low = 0;
+  lut->magnitude = 0;
+  for (size_t m = 0; m < lut->m; m++) {
+    const span s = measure(lut->values + m * lut->width, lut->ksub);
+    lut->low += s.low;
+    lut->magnitude += s.whole ? fmaxf(fabsf(s.low), fabsf(s.high)) : INFINITY;
+    widest = fmaxf(widest, s.high - s.low);
+  }
+  float to_byte = most / widest;
+  lut->step = widest / most;
+  if (!isfinite(to_byte) || !isfinite(lut->step) || lut->m > 65535) to_byte = lut->step = 0;
+  for (size_t m = 0; m < lut->m; m++) {
+    const float *numbers = lut->values + m * lut->width;
+    to_bytes(numbers, lut->width, measure(numbers, lut->ksub).low, to_byte, most, lut->bytes + m * FW_LUT_BYTES);
+  }
+}
+
+/* ---- Codes ---------------------------------------------------------------------------------------------- */
+
+/* Sums of the bytes of 32 codes: all is a sum of 16-bit pairs, high only of their upper bytes. */
+typedef struct sums {
+  __m256i all, high;
+} sums;
+
+static inline void add(sums *s, __m256i bytes) {
+  s->all = _mm256_add_epi16(s->all, bytes);
+  s->high = _mm256_add_epi16(s->high, _mm256_srli_epi16(bytes, 8));
+}
+
+static inline __m256i table_of(const uint8_t *bytes) {
+  return _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)bytes));
+}
+
+/* 32 codes: their lower four bits, and the others, each as the highest bit of a byte. */
+typedef struct code_bits {
+  __m256i low, bit4, bit5, bit6, bit7;
+} code_bits;
+
+static inline code_bits split(__m256i codes) {
+  code_bits c = {.low = _mm256_and_si256(codes, _mm256_set1_epi8(15)), .bit7 = codes};
+  c.bit6 = _mm256_add_epi8(codes, codes);
+  c.bit5 = _mm256_add_epi8(c.bit6, c.bit6);
+  c.bit4 = _mm256_add_epi8(c.bit5, c.bit5);
+  return c;
+}
+
+/* From 64 bytes of a table, by the lower six bits. */
+static inline __m256i look_up_64(const uint8_t *bytes, const code_bits *c) {
+  const __m256i a = _mm256_shuffle_epi8(table_of(bytes), c->low);
+  const __m256i b = _mm256_shuffle_epi8(table_of(bytes + 16), c->low);
+  const __m256i ab = _mm256_blendv_epi8(a, b, c->bit4);
+  const __m256i d = _mm256_shuffle_epi8(table_of(bytes + 32), c->low);
+  const __m256i e = _mm256_shuffle_epi8(table_of(bytes + 48), c->low);
+  return _mm256_blendv_epi8(ab, _mm256_blendv_epi8(d, e, c->bit4), c->bit5);
+}
+
+static inline __m256i look_up_256(const uint8_t *bytes, __m256i codes) {
+  const code_bits c = split(codes);
+  const __m256i lower = _mm256_blendv_epi8(look_up_64(bytes, &c), look_up_64(bytes + 64, &c), c.bit6);
+  const __m256i upper = _mm256_blendv_epi8(look_up_64(bytes + 128, &c), look_up_64(bytes + 192, &c), c.bit6);
+  return _mm256_blendv_epi8(lower, upper, c.bit7);
+}
+
+/* From a smaller table, 16 bytes at a time: of codes that are 0 … 15 the lower bits are the place, the others have
+ * their highest bit set, which gives 0. Then all go on by 16. */
+static inline __m256i look_up_few(const uint8_t *bytes, size_t ksub, __m256i codes) {
+  __m256i found = _mm256_setzero_si256();
+  for (size_t h = 0; h < ksub; h += 16) {
+    const __m256i places = _mm256_adds_epu8(codes, _mm256_set1_epi8(0x70));
+    found = _mm256_or_si256(found, _mm256_shuffle_epi8(table_of(bytes + h), places));
+    codes = _mm256_sub_epi8(codes, _mm256_set1_epi8(16));
+  }
+  return found;
+}
+
+static inline void add_codes(sums *s, const uint8_t *bytes, size_t ksub, const uint8_t *at) {
+  const __m256i codes = _mm256_loadu_si256((const __m256i *)at);
+  add(s, ksub == 256 ? look_up_256(bytes, codes) : look_up_few(bytes, ksub, codes));
+}
+
+static inline __m256 to_value(const fw_lut *lut, __m128i sum, const float *extra) {
+  const __m256 step = _mm256_set1_ps(lut->step), low = _mm256_set1_ps(lut->low);
+  const __m256 with = extra ? _mm256_add_ps(low, _mm256_loadu_ps(extra)) : low;
+  return _mm256_fmadd_ps(_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(sum)), step, with);
+}
+
+static inline const float *part(const float *extra, size_t n) {
+  return extra ? extra + n : NULL;
+}
+
+/* Bounds of 32 vectors, with even and odd ones back in order. */
+static inline void finish(const fw_lut *lut, sums s, const float *extra, __m256 values[4]) {
+  const __m256i even = _mm256_sub_epi16(s.all, _mm256_slli_epi16(s.high, 8));
+  const __m256i front = _mm256_unpacklo_epi16(even, s.high), back = _mm256_unpackhi_epi16(even, s.high);
+  values[0] = to_value(lut, _mm256_castsi256_si128(front), extra);
+  values[1] = to_value(lut, _mm256_castsi256_si128(back), part(extra, 8));
+  values[2] = to_value(lut, _mm256_extracti128_si256(front, 1), part(extra, 16));
+  values[3] = to_value(lut, _mm256_extracti128_si256(back, 1), part(extra, 24));
+}
+
+static inline uint64_t compare(const fw_lut *lut, sums s, const float *extra, float limit) {
+  const __m256 most = _mm256_set1_ps(limit);
+  __m256 v[4];
+  uint64_t mask = 0;
+  finish(lut, s, extra, v);
+  for (int i = 0; i < 4; i++)
+    mask |= (uint64_t)(unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v[i], most, _CMP_NGT_UQ)) << (8 * i);
+  return mask;
+}
+
+/* What is read beyond a narrower block means nothing. */
+static void add_block(const fw_lut *lut, const uint8_t *codes, size_t width, sums s[2]) {
+  const size_t block = FW_BLOCK * lut->m;
+  sums a = {_mm256_setzero_si256(), _mm256_setzero_si256()}, b = a;
+  for (size_t m = 0; m < lut->m; m++) {
+    _mm_prefetch((const char *)codes + 2 * block + m * FW_BLOCK, _MM_HINT_T0);
+    add_codes(&a, lut->bytes + m * FW_LUT_BYTES, lut->ksub, codes + m * width);
+    add_codes(&b, lut->bytes + m * FW_LUT_BYTES, lut->ksub, codes + m * width + 32);
+  }
+  s[0] = a;
+  s[1] = b;
+}
+
+static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
+                   uint64_t masks[FW_BLOCK_GROUP]) {
+  const size_t n = list->n, blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
+  for (size_t b = *next; b < blocks; b++) {
+    const size_t left = n - b * FW_BLOCK;
+    sums s[2];
+    add_block(lut, list->codes + b * FW_BLOCK * lut->m, fw_block_width(n, b), s);
+    masks[0] = compare(lut, s[0], part(list->extra, b * FW_BLOCK), limit);
+    masks[0] |= compare(lut, s[1], part(list->extra, b * FW_BLOCK + 32), limit) << 32;
+    if (left < FW_BLOCK) masks[0] &= ((uint64_t)1 << left) - 1;
+    *next = b + 1;
+    if (masks[0]) return b;
+  }
+  return *next = blocks;
+}
+
+static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
+  for (size_t b = 0; b < blocks; b++) {
+    sums s[2];
+    add_block(lut, list->codes + b * FW_BLOCK * lut->m, FW_BLOCK, s);
+    for (size_t half = 0; half < 2; half++, out += 32) {
+      __m256 v[4];
+      finish(lut, s[half], part(list->extra, b * FW_BLOCK + 32 * half), v);
+      for (size_t i = 0; i < 4; i++) _mm256_storeu_ps(out + 8 * i, _mm256_xor_ps(v[i], _mm256_set1_ps(-0.0F)));
+    }
+  }
+}
 
 /* ---- Scores --------------------------------------------------------------------------------------------- */
 
@@ -65,6 +267,9 @@ static void ip_rows(const float *x, const void *rows, size_t n, size_t d, float 
 }
 
 void fw_scan_fill_avx2(fw_scan *scan) {
+  scan->quantise = quantise;
+  scan->sift = sift;
+  scan->bounds = bounds;
   scan->maxima = maxima;
   scan->find_least = find_least;
   scan->l2_rows = l2_rows;

@@ -2,14 +2,10 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/matrix.h"
-
-#define LARGE ((size_t)8 << 20)
 
 /* Counts bytes against the limit before they are taken. */
 static furrow_status account(fw_matrix_build *build, size_t count, size_t size, furrow_error *err) {
@@ -24,12 +20,8 @@ static furrow_status account(fw_matrix_build *build, size_t count, size_t size, 
 
 furrow_status fw_block_alloc(void **block, size_t count, size_t size, furrow_error *err) {
   furrow_status status = fw_alloc(block, count, size, err);
-  if (status != FURROW_OK || count * size < LARGE) return status;
-  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  const uintptr_t begin = ((uintptr_t)*block + page - 1) / page * page;
-  const uintptr_t end = ((uintptr_t)*block + count * size) / page * page;
-  madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-  return FURROW_OK;
+  if (status == FURROW_OK) fw_prefer_large_pages(*block, count * size);
+  return status;
 }
 
 furrow_status fw_matrix_build_init(fw_matrix_build *build, furrow_element_type type, size_t memory, furrow_error *err) {

@@ -13,8 +13,10 @@ enum { ALIGNMENT = 64 };
 static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, furrow_error *err) {
   if (!fw_size_add(bytes, ALIGNMENT, &bytes)) return fw_fail_memory(err, SIZE_MAX);
   const furrow_status status = fw_alloc(memory, bytes, 1, err);
-  if (status == FURROW_OK) *aligned = (void *)(((uintptr_t)*memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
-  return status;
+  if (status != FURROW_OK) return status;
+  fw_prefer_large_pages(*memory, bytes);
+  *aligned = (void *)(((uintptr_t)*memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+  return FURROW_OK;
 }
 
 /* ---- The shift ------------------------------------------------------------------------------------------ */
@@ -333,6 +335,13 @@ void fw_pq_lists_clear(fw_pq_lists *lists) {
 }
 
 /* ---- Scanning ------------------------------------------------------------------------------------------- */
+
+void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list) {
+  const fw_pq_list *l = &lists->list[list];
+  const size_t n = l->size < FW_BLOCK_GROUP * FW_BLOCK ? l->size : FW_BLOCK_GROUP * FW_BLOCK;
+  for (size_t i = 0; lists->blocks && i < n * lists->pq->m; i += 64) __builtin_prefetch(l->codes + i, 0, 2);
+  for (size_t i = 0; lists->extra && i < n; i += 16) __builtin_prefetch(lists->extra + l->extra_at + i, 0, 2);
+}
 
 int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place) {
   const fw_pq_list *l = &lists->list[place >> 32];

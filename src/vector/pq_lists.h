@@ -65,6 +65,8 @@ typedef struct fw_list_scan {
 /* Gives the sink places: list << 32 | number of the vector in it. */
 void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink);
 
+/* Lets the processor fetch the beginning of a list that is scanned soon. */
+void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list);
 /* The id of a place. */
 int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place);
 

@@ -232,15 +232,21 @@ static furrow_status begin_tour(tour *t, const fw_node *node, fw_scratch *scratc
   return fw_coarse_search(&node->coarse, scratch, queries, n, t->nprobe, job->ef_search, lists, coarse, err);
 }
 
+/* Tables of the queries from i on, as many as go together. */
+static void make_tables(const tour *t, const fw_node *node, const float *queries, size_t n, size_t i) {
+  const size_t count = n - i < TABLES ? n - i : TABLES;
+  for (size_t j = i; j < i + count; j++)
+    if (t->lists[j * t->nprobe] >= 0) fw_pq_list_fetch(&node->pq, (size_t)t->lists[j * t->nprobe]);
+  fw_pq_tables_fill(&node->pq, queries + i * (size_t)node->index->d, count, t->tables, t->table_room);
+}
+
 /* Query i of n; tables are made when the first of some is due. */
 static visit begin_visit(const tour *t, const fw_node *node, const float *queries, size_t n, size_t i,
                          const fw_job *job) {
-  const size_t d = (size_t)node->index->d;
-  if (t->tables && i % TABLES == 0)
-    fw_pq_tables_fill(&node->pq, queries + i * d, n - i < TABLES ? n - i : TABLES, t->tables, t->table_room);
+  if (t->tables && i % TABLES == 0) make_tables(t, node, queries, n, i);
   return (visit){.node = node,
                  .job = job,
-                 .query = queries + i * d,
+                 .query = queries + i * (size_t)node->index->d,
                  .table = t->tables ? &t->tables[i % TABLES] : NULL,
                  .lists = t->lists + i * t->nprobe,
                  .coarse = t->coarse + i * t->nprobe,

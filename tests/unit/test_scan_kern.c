@@ -1,0 +1,198 @@
+/* tests/unit/test_scan_kern.c: the kernels of scanning keep their promises at every level. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "kern/scan.h"
+#include "support/cmocka_all.h"
+
+enum { ROUNDS = 60, MOST_N = 400, MOST_M = 300 };
+
+static float values[MOST_M * 256] __attribute__((aligned(64)));
+static uint8_t bytes[MOST_M * FW_LUT_BYTES] __attribute__((aligned(64)));
+static uint8_t codes[MOST_N * MOST_M + FW_BLOCK] __attribute__((aligned(64)));
+static float extra[MOST_N + 2 * FW_BLOCK] __attribute__((aligned(64)));
+
+static fw_lut make_lut(fw_rng *rng, size_t m, size_t ksub, float scale) {
+  fw_lut lut = {.m = m, .ksub = ksub, .width = (ksub + 15) / 16 * 16, .values = values, .bytes = bytes};
+  for (size_t i = 0; i < m * lut.width; i++) values[i] = scale * (float)fw_rng_normal(rng);
+  return lut;
+}
+
+static fw_code_list make_list(fw_rng *rng, size_t m, size_t ksub, size_t n, float scale, bool with_extra) {
+  for (size_t i = 0; i < sizeof codes; i++) codes[i] = (uint8_t)fw_rng_below(rng, ksub);
+  for (size_t i = 0; i < sizeof extra / sizeof *extra; i++) extra[i] = scale * (float)fw_rng_normal(rng);
+  (void)m;
+  return (fw_code_list){.n = n,
+                        .codes = codes,
+                        .extra = with_extra ? extra : NULL,
+                        .ahead = codes,
+                        .extra_ahead = with_extra ? extra : NULL};
+}
+
+static float value_of(const fw_lut *lut, const fw_code_list *list, size_t i) {
+  return fw_lut_sum(lut, list->codes, list->n, i) + (list->extra ? list->extra[i] : 0);
+}
+
+/* Nothing at or below the limit is passed over; nothing is found that is well above it. */
+static void check_sift(const fw_scan *scan, const fw_lut *lut, const fw_code_list *list, float limit) {
+  const float slack = fw_lut_slack(lut, 0, 10 * fabsf(limit) + 10 * lut->step);
+  const float loose = lut->step * (float)lut->m + slack;
+  const size_t blocks = (list->n + FW_BLOCK - 1) / FW_BLOCK;
+  size_t next = 0, looked_at = 0;
+  while (next < blocks) {
+    uint64_t masks[FW_BLOCK_GROUP];
+    const size_t first = scan->sift(lut, list, &next, limit + slack, masks);
+    assert_true(next > looked_at / FW_BLOCK && next - first <= FW_BLOCK_GROUP);
+    for (size_t i = looked_at; i < next * FW_BLOCK && i < list->n; i++) {
+      const bool found = i / FW_BLOCK >= first && masks[i / FW_BLOCK - first] >> i % FW_BLOCK & 1;
+      if (!found) assert_true(value_of(lut, list, i) > limit);
+      if (found) assert_true(value_of(lut, list, i) <= limit + loose + slack);
+    }
+    if (first < next && next * FW_BLOCK > list->n)
+      assert_int_equal(masks[next - 1 - first] >> (list->n - 1) % FW_BLOCK >> 1, 0);
+    looked_at = next * FW_BLOCK;
+  }
+  assert_int_equal(next, blocks);
+}
+
+static void check_bounds(const fw_scan *scan, const fw_lut *lut, const fw_code_list *list) {
+  float out[FW_BLOCK_GROUP * FW_BLOCK];
+  const size_t whole = list->n / FW_BLOCK, blocks = whole < FW_BLOCK_GROUP ? whole : FW_BLOCK_GROUP;
+  const float slack = fw_lut_slack(lut, 0, 10 * lut->magnitude);
+  scan->bounds(lut, list, blocks, out);
+  for (size_t i = 0; i < blocks * FW_BLOCK; i++) {
+    const float value = value_of(lut, list, i);
+    assert_true(-out[i] <= value + slack && value <= -out[i] + lut->step * (float)lut->m + slack);
+  }
+}
+
+static void check_level(fw_isa isa) {
+  const fw_scan scan = fw_scan_at(isa);
+  fw_rng rng;
+  fw_rng_init(&rng, 17);
+  for (size_t round = 0; round < ROUNDS; round++) {
+    static const size_t ms[] = {1, 2, 7, 16, 32, 65, 257, 258, 300};
+    const size_t m = ms[round % 9], ksub = (size_t)1 << (1 + fw_rng_below(&rng, 8));
+    const size_t n = 1 + fw_rng_below(&rng, MOST_N);
+    const float scale = round % 5 == 4 ? 1e-30F : round % 5 == 3 ? 1e15F : 1;
+    fw_lut lut = make_lut(&rng, m, ksub, scale);
+    const fw_code_list list = make_list(&rng, m, ksub, n, scale, round % 2);
+    scan.quantise(&lut);
+    check_bounds(&scan, &lut, &list);
+    const float limits[] = {value_of(&lut, &list, fw_rng_below(&rng, n)), 0, -3 * scale * sqrtf((float)m),
+                            value_of(&lut, &list, n - 1)};
+    for (size_t i = 0; i < 4; i++) check_sift(&scan, &lut, &list, limits[i]);
+  }
+}
+
+/* Calls `check` for every level there is. */
+static void each_level(void (*check)(fw_isa isa)) {
+  for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++)
+    if (fw_isa_available(isa)) check(isa);
+}
+
+static void sums_and_bounds(void **state) {
+  (void)state;
+  each_level(check_level);
+}
+
+/* Tables that have no step: all the same, or numbers that are none. */
+static void check_odd_tables(fw_isa isa) {
+  const fw_scan scan = fw_scan_at(isa);
+  fw_rng rng;
+  fw_rng_init(&rng, 4);
+  fw_lut lut = make_lut(&rng, 8, 256, 0);
+  const fw_code_list list = make_list(&rng, 8, 256, 100, 1, true);
+  scan.quantise(&lut);
+  assert_true(lut.step == 0 && lut.low == 0);
+  check_sift(&scan, &lut, &list, 0.5F);
+  lut = make_lut(&rng, 8, 256, 1);
+  values[300] = NAN;
+  scan.quantise(&lut);
+  assert_false(isfinite(fw_lut_slack(&lut, 0, 0)));
+  values[300] = INFINITY;
+  scan.quantise(&lut);
+  assert_false(isfinite(fw_lut_slack(&lut, 0, 0)));
+}
+
+static void odd_tables(void **state) {
+  (void)state;
+  each_level(check_odd_tables);
+}
+
+static void check_rows(fw_isa isa) {
+  const fw_scan scan = fw_scan_at(isa);
+  static float x[300], l2[20], ip[20];
+  static char rows[20 * 300 * sizeof(float) + 1];
+  fw_rng rng;
+  fw_rng_init(&rng, 5);
+  for (size_t d = 1; d < 300; d += d < 70 ? 1 : 29) {
+    float *numbers = malloc(20 * d * sizeof *numbers);
+    for (size_t i = 0; i < d; i++) x[i] = (float)fw_rng_normal(&rng);
+    for (size_t i = 0; i < 20 * d; i++) numbers[i] = (float)fw_rng_normal(&rng);
+    memcpy(rows + 1, numbers, 20 * d * sizeof *numbers);
+    scan.l2_rows(x, rows + 1, 20, d, l2);
+    scan.ip_rows(x, rows + 1, 20, d, ip);
+    for (size_t i = 0; i < 20; i++) {
+      double square = 0, product = 0;
+      for (size_t k = 0; k < d; k++) {
+        const double y = numbers[i * d + k];
+        square += (x[k] - y) * (x[k] - y);
+        product += x[k] * y;
+      }
+      assert_true(fabs(square - l2[i]) <= 1e-5 * square && fabs(product - ip[i]) <= 1e-5 * (square + d));
+    }
+    free(numbers);
+  }
+}
+
+static void distances_of_rows(void **state) {
+  (void)state;
+  each_level(check_rows);
+}
+
+static void check_scores(fw_isa isa) {
+  const fw_scan scan = fw_scan_at(isa);
+  static float scores[512], maxima[512];
+  static uint32_t places[512 + 16];
+  fw_rng rng;
+  fw_rng_init(&rng, 6);
+  for (size_t n = 16; n <= 512; n += 16) {
+    for (size_t i = 0; i < n; i++) scores[i] = i % 16 == 15 ? -INFINITY : (float)fw_rng_normal(&rng);
+    for (size_t groups = 16; groups <= n; groups += 16) {
+      scan.maxima(scores, n, groups, maxima);
+      for (size_t g = 0; g < groups; g++) {
+        float most = scores[g];
+        for (size_t i = g; i < n; i += groups) most = fmaxf(most, scores[i]);
+        assert_true(maxima[g] == most);
+      }
+    }
+    const float limit = scores[fw_rng_below(&rng, n)];
+    const size_t count = scan.find_least(scores, n, limit, places);
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+      if (scores[i] < limit) continue;
+      assert_true(at < count && places[at] == i);
+      at++;
+    }
+    assert_int_equal(at, count);
+  }
+}
+
+static void largest_scores(void **state) {
+  (void)state;
+  each_level(check_scores);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sums_and_bounds),
+      cmocka_unit_test(odd_tables),
+      cmocka_unit_test(distances_of_rows),
+      cmocka_unit_test(largest_scores),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
