@@ -11,8 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
-
-enum { LANES = 16 };
+#include "kern/scan.h"
 
 typedef struct neighbour {
   float key; /* smaller is nearer: the square distance, or the inner product turned round */
@@ -24,6 +23,7 @@ typedef struct builder {
   const float *vectors;
   size_t n, d;
   bool similarity;
+  void (*distance)(const float *x, const void *rows, size_t n, size_t d, float *out); /* of kern/scan.h */
   fw_hnsw *graph;
   int32_t *order;   /* the vectors, highest level first */
   uint32_t *marks;  /* of vector i: the walk that met it last */
@@ -37,38 +37,11 @@ typedef struct builder {
 
 /* ---- Distances ------------------------------------------------------------------------------------------ */
 
-/* In lanes, so that the compiler may use the vector registers and the sum is the same everywhere. */
-static float sum_of_lanes(const float lanes[LANES]) {
-  float sum = 0;
-  for (int k = 0; k < LANES; k++) sum += lanes[k];
-  return sum;
-}
-
-static float square_distance(const float *x, const float *y, size_t d) {
-  float lanes[LANES] = {0};
-  size_t i = 0;
-  for (; i + LANES <= d; i += LANES) {
-    for (int k = 0; k < LANES; k++) {
-      float difference = x[i + (size_t)k] - y[i + (size_t)k];
-      lanes[k] += difference * difference;
-    }
-  }
-  for (; i < d; i++) lanes[i % LANES] += (x[i] - y[i]) * (x[i] - y[i]);
-  return sum_of_lanes(lanes);
-}
-
-static float inner_product(const float *x, const float *y, size_t d) {
-  float lanes[LANES] = {0};
-  size_t i = 0;
-  for (; i + LANES <= d; i += LANES)
-    for (int k = 0; k < LANES; k++) lanes[k] += x[i + (size_t)k] * y[i + (size_t)k];
-  for (; i < d; i++) lanes[i % LANES] += x[i] * y[i];
-  return sum_of_lanes(lanes);
-}
-
 static float key_between(const builder *b, int32_t i, int32_t j) {
   const float *x = b->vectors + (size_t)i * b->d, *y = b->vectors + (size_t)j * b->d;
-  return b->similarity ? -inner_product(x, y, b->d) : square_distance(x, y, b->d);
+  float value;
+  b->distance(x, y, 1, b->d, &value);
+  return b->similarity ? -value : value;
 }
 
 static bool is_nearer(const neighbour *a, const neighbour *b) {
@@ -378,6 +351,7 @@ static furrow_status build_links(furrow_index *index, size_t m, furrow_error *er
                .n = (size_t)index->ntotal,
                .d = (size_t)index->d,
                .similarity = index->metric == FURROW_METRIC_IP,
+               .distance = index->metric == FURROW_METRIC_IP ? fw_scan_table()->ip_rows : fw_scan_table()->l2_rows,
                .graph = &index->hnsw};
   furrow_status status = create_builder(&b, m, err);
   if (status == FURROW_OK) {
