@@ -203,6 +203,16 @@ static void measure_error(building *b) {
   b->norm = norm / (double)tried;
 }
 
+/* What may be refused is set before vectors are added: an array for ids that do not count from 0. */
+static furrow_status set_up(building *b, furrow_error *err) {
+  const build_values *values = b->values;
+  furrow_status status = FURROW_OK;
+  if (values->nprobe) status = furrow_index_set_nprobe(b->index, values->nprobe, err);
+  if (status == FURROW_OK && values->direct_map == FURROW_DIRECT_MAP_ARRAY)
+    status = furrow_index_set_direct_map(b->index, values->direct_map, err);
+  return status;
+}
+
 static furrow_status add(building *b, furrow_error *err) {
   const uint64_t count = furrow_vectors_count(b->fill.vectors);
   index_job_step(&b->job, "add", count == FURROW_VECTORS_UNKNOWN ? 0 : count);
@@ -217,8 +227,7 @@ static furrow_status finish(building *b, furrow_error *err) {
   furrow_index_save_params params;
   const build_values *values = b->values;
   furrow_status status = FURROW_OK;
-  if (values->nprobe) status = furrow_index_set_nprobe(b->index, values->nprobe, err);
-  if (status == FURROW_OK && values->direct_map != FURROW_DIRECT_MAP_NONE)
+  if (values->direct_map == FURROW_DIRECT_MAP_HASHTABLE)
     status = furrow_index_set_direct_map(b->index, values->direct_map, err);
   if (status == FURROW_OK) status = interrupt_check(err);
   index_job_step(&b->job, "save", 0);
@@ -273,6 +282,8 @@ static furrow_status check(const build_values *values, furrow_error *err) {
     return fail(err, FURROW_E_ARGUMENT, "an index is built in a file, not on standard output");
   if (fill->base && strcmp(fill->base, "-") == 0 && !values->train)
     return fail(err, FURROW_E_ARGUMENT, "standard input cannot be read twice: give --train FILE");
+  if (fill->ids && !fill->base && !fill->model)
+    return fail(err, FURROW_E_ARGUMENT, "--ids belongs to --base or --from-model");
   return sink_check_path(values->destination, values->force, err);
 }
 
@@ -297,6 +308,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   status = fill_open(&b.fill, &b.values->fill, 0, err);
   if (status == FURROW_OK) status = create(&b, err);
   if (status == FURROW_OK) status = train(&b, err);
+  if (status == FURROW_OK) status = set_up(&b, err);
   if (status == FURROW_OK && !b.empty) status = add(&b, err);
   if (status == FURROW_OK) status = finish(&b, err);
   index_job_stop(&b.job);

@@ -121,7 +121,7 @@ static double share_among(const truth *t, size_t n, size_t k, const int64_t *ids
   if (depth > k || depth > t->near.dim) return NAN;
   for (size_t q = 0; q < n; q++) {
     const int64_t *near = t->near.ids + q * t->near.dim;
-    for (size_t i = 0; i < depth && near[i] >= 0; i++, all++) found += is_among(near[i], ids + q * k, depth);
+    for (size_t i = 0; i < depth && near[i] != -1; i++, all++) found += is_among(near[i], ids + q * k, depth);
   }
   return all ? (double)found / (double)all : NAN;
 }

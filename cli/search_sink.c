@@ -1,7 +1,9 @@
 /* cli/search_sink.c: where the results of a search go: to the terminal, as JSON, or to files. */
 #include "search_sink.h"
 
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -79,9 +81,14 @@ furrow_status result_open(result_sink *sink, const result_values *values, size_t
 
 /* ---- Results -------------------------------------------------------------------------------------------- */
 
+/* What stands behind the last result; ids of one's own may be negative. */
+static bool is_none(float distance, int64_t id) {
+  return id == -1 && fabsf(distance) == FLT_MAX;
+}
+
 static void print_query(result_sink *sink, uint64_t query, size_t n, const float *distances, const int64_t *ids) {
   output_format(sink->out, "%" PRIu64, query);
-  for (size_t i = 0; i < n && ids[i] >= 0; i++) {
+  for (size_t i = 0; i < n && !is_none(distances[i], ids[i]); i++) {
     char *at = output_room(sink->out, 2 * NUMBER_TEXT + 2);
     *at++ = ' ';
     at = put_i64(at, ids[i]);
@@ -95,7 +102,7 @@ static void print_query(result_sink *sink, uint64_t query, size_t n, const float
 static void report_query(result_sink *sink, uint64_t query, size_t n, const float *distances, const int64_t *ids) {
   report *r = &sink->report;
   size_t found = 0;
-  while (found < n && ids[found] >= 0) found++;
+  while (found < n && !is_none(distances[found], ids[found])) found++;
   report_section(r, NULL);
   report_u64(r, "query", query);
   report_list(r, "ids");

@@ -2,6 +2,7 @@
 #include "vector/vectors_in.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -46,6 +47,7 @@ void furrow_vectors_close(furrow_vectors *vectors) {
 
 typedef struct file_vectors {
   furrow_vectors head;
+  fw_data_kind kind;
   fw_array_reader *array; /* NULL: plain floats */
   fw_bytes_in *bytes;     /* of plain floats */
   uint64_t next;          /* row */
@@ -70,6 +72,7 @@ static furrow_status next_of_file(furrow_vectors *v, size_t rows, float *out, in
   file_vectors *f = (file_vectors *)v;
   size_t n = 0;
   furrow_status status = FURROW_OK;
+  if (!f->array && !f->bytes) return fw_fail(err, FURROW_E_STATE, "could not be opened again");
   if (f->array)
     status = fw_array_read_as(f->array, FW_ARRAY_F32, out, rows, &n, err);
   else
@@ -81,25 +84,44 @@ static furrow_status next_of_file(furrow_vectors *v, size_t rows, float *out, in
   return FURROW_OK;
 }
 
+static furrow_status open_file(file_vectors *f, furrow_error *err);
+
+static void close_reader(file_vectors *f) {
+  fw_array_close(f->array);
+  fw_bytes_in_close(f->bytes);
+  f->array = NULL;
+  f->bytes = NULL;
+}
+
+/* A file that cannot seek because it is compressed is opened once more. */
+static furrow_status open_again(file_vectors *f, furrow_error *err) {
+  struct stat found;
+  if (strcmp(f->head.path, "-") == 0 || stat(f->head.path, &found) != 0 || !S_ISREG(found.st_mode)) {
+    fw_fail(err, FURROW_E_STATE, "is a stream, which cannot be read twice");
+    fw_error_set_file(err, f->head.path);
+    return FURROW_E_STATE;
+  }
+  close_reader(f);
+  return open_file(f, err);
+}
+
 static furrow_status rewind_file(furrow_vectors *v, furrow_error *err) {
   file_vectors *f = (file_vectors *)v;
   if (f->next == 0) return FURROW_OK;
-  const bool can = f->array ? fw_array_get_info(f->array)->can_seek : fw_bytes_in_can_seek(f->bytes);
-  furrow_status status = FURROW_OK;
-  if (!can) {
-    status = fw_fail(err, FURROW_E_STATE, "is a stream, which cannot be read twice");
-    fw_error_set_file(err, v->path);
-  } else {
-    status = f->array ? fw_array_seek(f->array, 0, err) : fw_bytes_in_seek(f->bytes, 0, err);
-  }
+  furrow_status status;
+  if (f->array && fw_array_get_info(f->array)->can_seek)
+    status = fw_array_seek(f->array, 0, err);
+  else if (f->bytes && fw_bytes_in_can_seek(f->bytes))
+    status = fw_bytes_in_seek(f->bytes, 0, err);
+  else
+    status = open_again(f, err);
   if (status == FURROW_OK) f->next = 0;
   return status;
 }
 
 static void close_file(furrow_vectors *v) {
   file_vectors *f = (file_vectors *)v;
-  fw_array_close(f->array);
-  fw_bytes_in_close(f->bytes);
+  close_reader(f);
   fw_free(v->path);
   fw_free(f);
 }
@@ -136,10 +158,14 @@ static furrow_status open_raw(file_vectors *f, const char *path, furrow_error *e
                           f->head.d);
 }
 
+static furrow_status open_file(file_vectors *f, furrow_error *err) {
+  return f->kind.raw ? open_raw(f, f->head.path, err) : open_array(f, f->head.path, f->kind.array, err);
+}
+
 furrow_status furrow_vectors_open(furrow_vectors **vectors, const char *path, const furrow_vectors_params *params,
                                   furrow_error *err) {
   furrow_vectors_params defaults;
-  fw_data_kind kind;
+  fw_data_kind kind = {0};
   void *memory;
   if (!params) {
     furrow_vectors_params_init(&defaults);
@@ -151,8 +177,9 @@ furrow_status furrow_vectors_open(furrow_vectors **vectors, const char *path, co
   file_vectors *f = memory;
   f->head.methods = &file_methods;
   f->head.d = params->d;
+  f->kind = kind;
   status = fw_strndup(&f->head.path, path, strlen(path), err);
-  if (status == FURROW_OK) status = kind.raw ? open_raw(f, path, err) : open_array(f, path, kind.array, err);
+  if (status == FURROW_OK) status = open_file(f, err);
   if (status == FURROW_OK)
     *vectors = &f->head;
   else

@@ -7,6 +7,7 @@
 #include "support/failing_alloc.h"
 #include "support/made_matrix.h"
 #include "support/own_dir.h"
+#include "support/packed_file.h"
 
 enum { D = 3, N = 5 };
 
@@ -90,6 +91,31 @@ static void test_integers(void **state) {
   check_vectors("v.ivecs", NULL, 3);
   write_rows("w.npy", ids, N, D, true);
   check_vectors("w.npy", NULL, 4);
+}
+
+/* Compressed files do not say how many there are, and are opened once more to be read twice. */
+static void test_compressed(void **state) {
+  furrow_vectors *v = NULL;
+  furrow_vectors_params params;
+  float values[N * D], read[N * D];
+  size_t got = 0;
+  (void)state;
+  make_vectors(values);
+  assert_true(packed_write("v.f32.gz", FW_FILE_GZIP, values, sizeof values, NULL));
+  furrow_vectors_params_init(&params);
+  params.d = D;
+  assert_int_equal(furrow_vectors_open(&v, "v.f32.gz", &params, NULL), FURROW_OK);
+  assert_true(furrow_vectors_count(v) == FURROW_VECTORS_UNKNOWN);
+  for (int turn = 0; turn < 3; turn++) {
+    assert_int_equal(furrow_vectors_next(v, N, read, NULL, &got, NULL), FURROW_OK);
+    assert_int_equal(got, N);
+    assert_memory_equal(values, read, sizeof values);
+    assert_int_equal(furrow_vectors_rewind(v, NULL), FURROW_OK);
+  }
+  assert_int_equal(furrow_vectors_next(v, 1, read, NULL, &got, NULL), FURROW_OK);
+  assert_int_equal(remove("v.f32.gz"), 0);
+  assert_int_equal(furrow_vectors_rewind(v, NULL), FURROW_E_STATE);
+  furrow_vectors_close(v);
 }
 
 static void refuse(const char *path, const char *kind, size_t d, furrow_status status, const char *part) {
@@ -483,9 +509,11 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_kinds),   TEST(test_integers),   TEST(test_refused),        TEST(test_ids),    TEST(test_rows_out),
-      TEST(test_columns), TEST(test_rows),       TEST(test_matrix_refused), TEST(test_sample), TEST(test_small_sample),
-      TEST(test_exact),   TEST(test_exact_ties), TEST(test_no_memory),
+      TEST(test_kinds),      TEST(test_compressed),   TEST(test_integers),
+      TEST(test_refused),    TEST(test_ids),          TEST(test_rows_out),
+      TEST(test_columns),    TEST(test_rows),         TEST(test_matrix_refused),
+      TEST(test_sample),     TEST(test_small_sample), TEST(test_exact),
+      TEST(test_exact_ties), TEST(test_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
