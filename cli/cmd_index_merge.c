@@ -60,7 +60,7 @@ static furrow_status count_vectors(const char *path, int64_t *count, furrow_erro
 static furrow_status merge_run(const void *values, output *out, furrow_error *err) {
   const merge_values *merge = values;
   const text_list *paths = &merge->paths;
-  int64_t shifts[sizeof paths->texts / sizeof *paths->texts] = {0}, sum = 0;
+  int64_t shifts[MOST_TEXTS] = {0}, sum = 0;
   if (strcmp(merge->destination, "-") == 0)
     return fail(err, FURROW_E_ARGUMENT, "the index is written to a file, not to standard output");
   furrow_status status = sink_check_path(merge->destination, merge->force, err);

@@ -186,8 +186,9 @@ static furrow_status store_count(const option *o, const char *text, void *field,
 }
 
 static furrow_status store_item(const option *o, const char *text, text_list *list, furrow_error *err) {
-  if (list->count == sizeof list->texts / sizeof *list->texts)
-    return fail(err, FURROW_E_ARGUMENT, "--%s was given too often", o->name);
+  char shown[LONGEST_WORD];
+  if (list->count == MOST_TEXTS)
+    return fail_token(err, text, "%s: at most %d of them", display_name(o, shown), MOST_TEXTS);
   list->texts[list->count++] = text;
   return FURROW_OK;
 }

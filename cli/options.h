@@ -30,12 +30,14 @@ typedef enum option_kind {                  /* the field that it fills */
                            OPTION_COUNT32,  /* int32_t, 1 or more */
                            OPTION_COUNT64,  /* int64_t, 1 or more */
                            OPTION_BYTES,    /* size_t; 65536, 64KiB, 8MiB, 1GiB */
-                           OPTION_LIST,     /* text_list: may be given again and again */
-                           OPTION_PARSED    /* anything: `parse` reads it */
+                           OPTION_LIST, /* text_list: may be given again and again; the last operand: takes all words */
+                           OPTION_PARSED /* anything: `parse` reads it */
 } option_kind;
 
+enum { MOST_TEXTS = 1024 };
+
 typedef struct text_list {
-  const char *texts[64];
+  const char *texts[MOST_TEXTS];
   size_t count;
 } text_list;
 
