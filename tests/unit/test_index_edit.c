@@ -1,13 +1,10 @@
 /* tests/unit/test_index_edit.c: vectors come back from an index, leave it and change in it; a model of ids and vectors
  * follows what is done. */
-#include <dirent.h>
 #include <stdlib.h>
 
 #include "support/edit_index.h"
 #include "support/failing_alloc.h"
 #include "support/own_dir.h"
-#include "vector/code_blocks.h"
-#include "vector/lists_edit.h"
 
 enum { D = 12, MOST = 4000 };
 
@@ -288,31 +285,6 @@ static void an_update_goes_to_the_end(void **state) {
   }
 }
 
-/* ---- Codes in blocks ------------------------------------------------------------------------------------ */
-
-static void blocks_lose_and_keep(void **state) {
-  (void)state;
-  for (size_t width = 32; width <= 96; width += 32) {
-    uint8_t codes[3 * 96 * 3] = {0}, wanted[200][6];
-    fw_lists lists = {.kind = FURROW_LISTS_BLOCKS, .block_vectors = width, .block_bytes = width * 3};
-    uint8_t one[96 * 3], ids[8 * 200];
-    fw_list list = {.codes = codes, .ids = ids, .capacity = 200}, source = {.codes = one, .ids = ids};
-    for (size_t i = 0; i < 200; i++) {
-      memset(one, 0, sizeof one);
-      for (size_t k = 0; k < sizeof one; k++) one[k] = (uint8_t)fw_rng_hash(i, k);
-      for (size_t m = 0; m < 6; m++) wanted[i][m] = (uint8_t)fw_block_get(&lists, one, i % width, m);
-      fw_list_append_entry(&lists, &list, &source, i % width, (int64_t)i);
-    }
-    for (size_t i = 0; i < 200; i += 1)
-      for (size_t m = 0; m < 6; m++) assert_int_equal(fw_block_get(&lists, codes, i, m), wanted[i][m]);
-    for (size_t i = 0; i < 50; i++) fw_list_take_out(&lists, &list, i);
-    for (size_t i = 0; i < 150; i++)
-      for (size_t m = 0; m < 6; m++)
-        assert_int_equal(fw_block_get(&lists, codes, i, m), wanted[i < 50 ? 199 - i : i][m]);
-    for (size_t i = 150; i < 200; i++) assert_int_equal(fw_block_get(&lists, codes, i, 3), 0);
-  }
-}
-
 /* ---- Refusals ------------------------------------------------------------------------------------------- */
 
 static furrow_index *sample(void (*make)(index_file *f)) {
@@ -491,151 +463,6 @@ static void no_memory_changes_nothing(void **state) {
   }
 }
 
-/* ---- Golden files --------------------------------------------------------------------------------------- */
-
-static void read_numbers(const char *name, void *numbers, size_t size, size_t *count) {
-  char path[TEST_PATH], from[300];
-  snprintf(from, sizeof from, "golden/faiss/%.200s", name);
-  assert_true(test_shared(path, from));
-  FILE *file = fopen(path, "rb");
-  assert_non_null(file);
-  *count = fread(numbers, 1, size, file);
-  fclose(file);
-}
-
-static furrow_index *golden(const char *name) {
-  char path[TEST_PATH], from[300];
-  furrow_index *index = NULL;
-  snprintf(from, sizeof from, "golden/faiss/%.200s.index", name);
-  assert_true(test_shared(path, from));
-  assert_int_equal(furrow_index_load(&index, path, NULL, NULL), FURROW_OK);
-  return index;
-}
-
-/* Those with ids of their own, and one where Faiss reads the wrong half of a byte. */
-static bool has_other_rows(const char *name) {
-  return strstr(name, "hash") || strstr(name, "bbs64");
-}
-
-static void check_golden(const char *name) {
-  char answers[300];
-  float expected[8 * 64], vector[64];
-  size_t size = 0;
-  furrow_index *index = golden(name);
-  size_t d = (size_t)index->d;
-  snprintf(answers, sizeof answers, "%.200s.recons.f32", name);
-  read_numbers(answers, expected, sizeof expected, &size);
-  for (size_t i = 0; i < size / d / sizeof *vector; i++) {
-    assert_int_equal(furrow_index_reconstruct(index, (int64_t)i, vector, NULL), FURROW_OK);
-    for (size_t k = 0; k < d; k++) {
-      if (fabsf(vector[k] - expected[i * d + k]) > 2e-6f) print_error("%s: vector %zu\n", name, i);
-      assert_true(fabsf(vector[k] - expected[i * d + k]) <= 2e-6f);
-    }
-  }
-  furrow_index_free(index);
-}
-
-static void golden_vectors_come_back(void **state) {
-  (void)state;
-  char folder[TEST_PATH];
-  if (!test_shared(folder, "golden/faiss")) skip();
-  DIR *entries = opendir(folder);
-  struct dirent *entry;
-  size_t count = 0;
-  assert_non_null(entries);
-  while ((entry = readdir(entries)) != NULL) {
-    char *end = strstr(entry->d_name, ".recons.f32");
-    if (!end || has_other_rows(entry->d_name)) continue;
-    *end = 0;
-    check_golden(entry->d_name);
-    count++;
-  }
-  closedir(entries);
-  assert_true(count > 35);
-}
-
-/* Blocks of 64: what is decoded is as near to what was stored as in blocks of 32. */
-static void golden_blocks_of_64_are_right(void **state) {
-  (void)state;
-  char folder[TEST_PATH];
-  if (!test_shared(folder, "golden/faiss")) skip();
-  enum { N = 1000, BLOCK_D = 32 };
-  static float base[N * BLOCK_D];
-  float vector[BLOCK_D];
-  size_t size = 0;
-  double error = 0, square = 0;
-  furrow_index *index = golden("v173_ivfpqfs_bbs64");
-  read_numbers("base_d32_n1000.f32", base, sizeof base, &size);
-  assert_int_equal(size, sizeof base);
-  for (size_t i = 0; i < N; i++) {
-    assert_int_equal(furrow_index_reconstruct(index, (int64_t)i, vector, NULL), FURROW_OK);
-    for (size_t k = 0; k < BLOCK_D; k++) {
-      double x = (double)base[i * BLOCK_D + k], y = (double)vector[k];
-      error += (x - y) * (x - y);
-      square += x * x;
-    }
-  }
-  assert_true(error < 0.25 * square);
-  furrow_index_free(index);
-}
-
-/* Removing each fifth of the ids that were added gives the lists that Faiss's removal left. */
-static void golden_removal_is_the_same(void **state) {
-  (void)state;
-  char folder[TEST_PATH];
-  if (!test_shared(folder, "golden/faiss")) skip();
-  int64_t added[1000], gone[200];
-  size_t size = 0;
-  uint64_t removed = 0;
-  furrow_index *index = golden("v173_ivfpq_l2_dmap_hash"), *wanted = golden("v173_ivfpq_l2_removed_hash");
-  read_numbers("v173_ivfpq_l2_dmap_hash.addids.i64", added, sizeof added, &size);
-  assert_int_equal(size, sizeof added);
-  for (size_t i = 0; i < 200; i++) gone[i] = added[5 * i];
-  qsort(gone, 200, sizeof *gone, by_value);
-  furrow_id_filter filter = sorted_filter(gone, 200);
-  assert_int_equal(furrow_index_remove(index, &filter, &removed, NULL), FURROW_OK);
-  assert_int_equal(removed, 200);
-  assert_int_equal(index->ntotal, wanted->ntotal);
-  for (uint64_t list = 0; list < index->ivf.nlist; list++) {
-    furrow_list_view a, b;
-    assert_int_equal(furrow_index_list(index, list, &a, NULL), FURROW_OK);
-    assert_int_equal(furrow_index_list(wanted, list, &b, NULL), FURROW_OK);
-    assert_int_equal(a.size, b.size);
-    for (size_t i = 0; i < a.size; i++) { /* with a table, Faiss goes by the order of the ids it is given */
-      size_t k = 0;
-      while (k < b.size && furrow_list_id(&b, k) != furrow_list_id(&a, i)) k++;
-      assert_true(k < b.size);
-      assert_memory_equal(a.codes + i * a.code_size, b.codes + k * b.code_size, a.code_size);
-    }
-  }
-  check_sound(index, "removed");
-  assert_int_equal(index->ivf.direct_map.count, 800);
-  furrow_index_free(index);
-  furrow_index_free(wanted);
-}
-
-/* The two halves, added and merged as Faiss did it, give its file byte by byte. */
-static void golden_merge_gives_the_same_file(void **state) {
-  (void)state;
-  char folder[TEST_PATH];
-  if (!test_shared(folder, "golden/faiss")) skip();
-  static float base[1000 * 16];
-  size_t size = 0;
-  const furrow_id_filter all = range_filter(INT64_MIN, INT64_MAX);
-  furrow_index *wanted = golden("v173_ivfpq_l2_merged"), *one = copy_of(wanted), *two = NULL;
-  read_numbers("base_d16_n1000.f32", base, sizeof base, &size);
-  assert_int_equal(size, sizeof base);
-  assert_int_equal(furrow_index_remove(one, &all, NULL, NULL), FURROW_OK);
-  two = copy_of(one);
-  assert_int_equal(add_vectors(one, base, 600, NULL), FURROW_OK);
-  assert_int_equal(add_vectors(two, base + 600 * 16, 400, NULL), FURROW_OK);
-  assert_int_equal(furrow_index_merge(one, two, 600, NULL), FURROW_OK);
-  assert_same_index(one, wanted);
-  furrow_index_free(one);
-  furrow_index_free(two);
-  furrow_index_free(wanted);
-}
-
 int main(void) {
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
   const struct CMUnitTest tests[] = {
@@ -643,16 +470,11 @@ int main(void) {
       IN_DIR(changes_behind_wrappers_follow_the_model),
       cmocka_unit_test(the_last_takes_the_place),
       cmocka_unit_test(an_update_goes_to_the_end),
-      cmocka_unit_test(blocks_lose_and_keep),
       cmocka_unit_test(what_cannot_be_removed_is_refused),
       cmocka_unit_test(what_cannot_be_updated_is_refused),
       IN_DIR(maps_and_nprobe_are_set),
       cmocka_unit_test(a_matrix_that_is_no_rotation_is_not_turned_round),
       IN_DIR(no_memory_changes_nothing),
-      cmocka_unit_test(golden_vectors_come_back),
-      cmocka_unit_test(golden_blocks_of_64_are_right),
-      IN_DIR(golden_removal_is_the_same),
-      cmocka_unit_test(golden_merge_gives_the_same_file),
   };
 #undef IN_DIR
   return cmocka_run_group_tests(tests, NULL, NULL);
