@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/code_blocks.h"
 #include "vector/pq.h"
 
 enum { ALIGNMENT = 64 };
@@ -130,18 +131,31 @@ void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n,
 
 /* ---- Blocks --------------------------------------------------------------------------------------------- */
 
-static void pack_codes(const fw_pq *pq, const uint8_t *codes, size_t n, uint8_t *blocks) {
-  const size_t code_size = fw_pq_code_size(pq), m = pq->m;
+/* Where codes are read from: rows of code_size bytes, or blocks of 4-bit codes. */
+typedef struct code_source {
+  const fw_pq *pq;
+  const uint8_t *codes;
+  const fw_lists *blocks; /* NULL: rows */
+} code_source;
+
+static uint8_t code_number(const code_source *from, size_t i, size_t m) {
+  const fw_pq *pq = from->pq;
+  if (from->blocks) return (uint8_t)fw_block_get(from->blocks, from->codes, i, m);
+  return (uint8_t)fw_pq_number(from->codes + i * fw_pq_code_size(pq), pq->nbits, m);
+}
+
+static void pack_codes(const code_source *from, size_t n, uint8_t *blocks) {
+  const size_t m = from->pq->m;
+  const bool bytes = from->pq->nbits == 8;
   for (size_t b = 0; b * FW_BLOCK < n; b++) {
     const size_t left = n - b * FW_BLOCK, count = left < FW_BLOCK ? left : FW_BLOCK, width = fw_block_width(n, b);
     uint8_t *block = blocks + b * FW_BLOCK * m;
-    const uint8_t *code = codes + b * FW_BLOCK * code_size;
+    const uint8_t *code = from->codes + (bytes ? b * FW_BLOCK * m : 0);
     for (size_t k = 0; k < m; k++) {
       for (size_t i = 0; i < count; i++)
-        block[k * width + i] =
-            pq->nbits == 8 ? code[i * code_size + k] : (uint8_t)fw_pq_number(code + i * code_size, pq->nbits, k);
+        block[k * width + i] = bytes ? code[i * m + k] : code_number(from, b * FW_BLOCK + i, k);
+      memset(block + k * width + count, 0, width - count);
     }
-    for (size_t k = 0; count < width && k < m; k++) memset(block + k * width + count, 0, width - count);
   }
 }
 
@@ -204,12 +218,14 @@ static void pack_list(const packing *p, size_t list, float *room) {
   const fw_pq *pq = lists->pq;
   fw_pq_list *l = &lists->list[list];
   const uint8_t *codes = index_codes(p->index, list);
-  if (lists->blocks && l->size > 0) pack_codes(pq, codes, l->size, (uint8_t *)l->codes);
+  const bool blocked = p->index->kind == FURROW_INDEX_IVF_PQ_FAST;
+  const code_source from = {.pq = pq, .codes = codes, .blocks = blocked ? &p->index->ivf.lists : NULL};
+  if (lists->blocks && l->size > 0) pack_codes(&from, l->size, (uint8_t *)l->codes);
   if (!lists->extra) return;
   const float *centroid = fw_coarse_centroid(p->coarse, list, room);
   float *extra = lists->extra + l->extra_at, most = 0;
   for (size_t k = 0; k < pq->d; k++) room[pq->d + k] = centroid[k] - lists->shift[k];
-  if (lists->blocks && l->size >= FEW_VECTORS) {
+  if (lists->blocks && (blocked || l->size >= FEW_VECTORS)) {
     fill_extras(lists, p->norms, room + pq->d, l, room + 2 * pq->d, extra);
   } else {
     for (size_t i = 0; i < l->size; i++)

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/searcher.h"
+#include "vector/sq_decode.h"
 
 /* Queries whose tables are made together. */
 enum { TABLES = 4 };
@@ -20,7 +21,7 @@ typedef struct visit {
   const int64_t *lists;
   const float *coarse; /* the quantizer's distances */
   size_t nprobe;
-  float *room; /* d floats: a centroid */
+  float *room; /* 3 d floats: a centroid, a decoded vector, a difference */
 } visit;
 
 static size_t list_size(const fw_node *node, int64_t list) {
@@ -42,7 +43,7 @@ static float base_of(const visit *v, size_t probe) {
   const size_t d = (size_t)index->d;
   float base = 0;
   if (!index->ivf.by_residual) {
-    if (!similarity) fw_scan_table()->l2_rows(v->query, v->node->pq.shift, 1, d, &base);
+    if (v->node->pq.shift) fw_scan_table()->l2_rows(v->query, v->node->pq.shift, 1, d, &base);
     return base;
   }
   if (quantizer->metric == index->metric) return similarity ? -v->coarse[probe] : v->coarse[probe];
@@ -76,15 +77,44 @@ static void scan_rows(const visit *v, const fw_list_scan *how, fw_sink *sink) {
   }
 }
 
+/* Codes of a scalar quantizer: each is decoded and compared with the query, or with what the centroid leaves of it. */
+static void scan_decoded(const visit *v, const fw_list_scan *how, fw_sink *sink) {
+  const furrow_index *index = v->node->index;
+  const fw_ivf *ivf = &index->ivf;
+  const fw_list *list = &ivf->lists.list[how->list];
+  const bool similarity = index->metric == FURROW_METRIC_IP;
+  const size_t d = (size_t)index->d;
+  float *vector = v->room + d, *rest = v->room + 2 * d;
+  const float *x = v->query;
+  if (ivf->by_residual && !similarity) {
+    const float *centroid = fw_coarse_centroid(&v->node->coarse, how->list, v->room);
+    for (size_t k = 0; k < d; k++) rest[k] = v->query[k] - centroid[k];
+    x = rest;
+  }
+  for (size_t i = 0; i < how->upto; i++) {
+    float key;
+    if (fw_sq_decode(&ivf->sq, list->codes + i * ivf->code_size, vector, NULL) != FURROW_OK) return;
+    if (similarity)
+      fw_scan_table()->ip_rows(x, vector, 1, d, &key);
+    else
+      fw_scan_table()->l2_rows(x, vector, 1, d, &key);
+    key = similarity ? how->base - key : key;
+    if (!(key < sink->worst) || !fw_choice_keeps(how->choice, fw_list_id(list, i))) continue;
+    fw_sink_take(sink, key, (int64_t)(how->list << 32 | i));
+  }
+}
+
 static void scan_list(const visit *v, size_t probe, size_t upto, fw_sink *sink) {
   const bool last = probe + 1 == v->nprobe || v->lists[probe + 1] < 0;
   const fw_list_scan how = {.list = (size_t)v->lists[probe],
                             .next = (size_t)v->lists[last ? probe : probe + 1],
-                            .base = v->table ? base_of(v, probe) : 0,
+                            .base = v->node->index->kind == FURROW_INDEX_IVF_FLAT ? 0 : base_of(v, probe),
                             .upto = upto,
                             .choice = &v->job->choice};
   if (v->table)
     fw_pq_list_scan(&v->node->pq, v->table, &how, sink);
+  else if (v->node->index->kind == FURROW_INDEX_IVF_SQ)
+    scan_decoded(v, &how, sink);
   else
     scan_rows(v, &how, sink);
 }
@@ -140,13 +170,13 @@ typedef struct shares {
   size_t count;
   size_t begin[65]; /* probes of share i: begin[i] … begin[i+1]-1 */
   fw_sink sinks[64];
-  float *rooms; /* d floats for each */
+  float *rooms; /* as of visit, for each */
 } shares;
 
 static void scan_share(void *context, size_t i) {
   shares *s = context;
   visit own = *s->v;
-  own.room = s->rooms + i * (size_t)own.node->index->d;
+  own.room = s->rooms + 3 * i * (size_t)own.node->index->d;
   scan_probes(&own, s->begin[i], s->begin[i + 1], &s->sinks[i]);
 }
 
@@ -168,7 +198,7 @@ static furrow_status scan_shares(const visit *v, fw_scratch *scratch, uint64_t c
   const size_t count = v->job->threads < 64 ? v->job->threads : 64;
   furrow_status status = fw_arena_take(&scratch->arena, &memory, 1, sizeof(shares), err);
   if (status == FURROW_OK)
-    status = fw_arena_take(&scratch->arena, &rooms, count * (size_t)v->node->index->d, sizeof(float), err);
+    status = fw_arena_take(&scratch->arena, &rooms, 3 * count * (size_t)v->node->index->d, sizeof(float), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heaps, count * sink->k, sizeof(fw_hit), err);
   if (status != FURROW_OK) return status;
   shares *s = memory;
@@ -222,7 +252,8 @@ static furrow_status begin_tour(tour *t, const fw_node *node, fw_scratch *scratc
   *t = (tour){.nprobe = probes(node, job)};
   furrow_status status = fw_arena_take(&scratch->arena, &lists, n * t->nprobe, sizeof *t->lists, err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &coarse, n * t->nprobe, sizeof *t->coarse, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &room, (size_t)node->index->d, sizeof(float), err);
+  if (status == FURROW_OK)
+    status = fw_arena_take(&scratch->arena, &room, 3 * (size_t)node->index->d, sizeof(float), err);
   if (status == FURROW_OK && node->pq.pq)
     status = fw_pq_tables_take(&node->pq, &scratch->arena, n < TABLES ? n : TABLES, &t->tables, &t->table_room, err);
   if (status != FURROW_OK) return status;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/sq_decode.h"
 #include "vector/transform_apply.h"
 
 void furrow_searcher_params_init(furrow_searcher_params *params) {
@@ -34,11 +35,23 @@ static furrow_status check_lists(const fw_lists *lists, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* Whether codes can be decoded: one decides for all. */
+static furrow_status check_sq(const fw_sq *sq, furrow_error *err) {
+  void *code = NULL, *vector = NULL;
+  furrow_status status = fw_alloc_zero(&code, sq->code_size, 1, err);
+  if (status == FURROW_OK) status = fw_alloc(&vector, sq->d, sizeof(float), err);
+  if (status == FURROW_OK) status = fw_sq_decode(sq, code, vector, err);
+  fw_free(code);
+  fw_free(vector);
+  return status;
+}
+
 static furrow_status fill_ivf(fw_node *node, fw_pool *pool, furrow_error *err) {
   const furrow_index *index = node->index;
   furrow_status status = check_lists(&index->ivf.lists, err);
   if (status == FURROW_OK) status = fw_coarse_create(&node->coarse, index->child[0], err);
-  if (status == FURROW_OK && index->kind != FURROW_INDEX_IVF_FLAT)
+  if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_SQ) status = check_sq(&index->ivf.sq, err);
+  if (status == FURROW_OK && fw_index_pq(index))
     status = fw_pq_lists_create(&node->pq, index, &node->coarse, pool, err);
   return status;
 }
@@ -65,7 +78,9 @@ static furrow_status fill_node(fw_node *node, fw_pool *pool, furrow_error *err) 
     if (index->metric != FURROW_METRIC_L2) return unsupported(index, "is only searched by L2", err);
     return fill_ivf(node, pool, err);
   case FURROW_INDEX_IVF_FLAT:
-  case FURROW_INDEX_IVF_PQ: return fill_ivf(node, pool, err);
+  case FURROW_INDEX_IVF_SQ:
+  case FURROW_INDEX_IVF_PQ:
+  case FURROW_INDEX_IVF_PQ_FAST: return fill_ivf(node, pool, err);
   case FURROW_INDEX_PQ:
     if (index->pq.search_type != 0) return unsupported(index, "is only searched by distances", err);
     return fw_pq_lists_create(&node->pq, index, NULL, pool, err);
