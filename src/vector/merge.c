@@ -200,7 +200,7 @@ static void change(merging *m, furrow_index *index, const furrow_index *other) {
   }
   for (size_t i = 0; !fw_index_is_ivf(index) && i < FW_INDEX_CHILDREN && index->child[i]; i++)
     change(m, index->child[i], other->child[i]);
-  index->ntotal += more;
+  index->ntotal = index->kind == FURROW_INDEX_TRANSFORM ? index->child[0]->ntotal : count + more;
 }
 
 furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift, furrow_error *err) {

@@ -160,7 +160,10 @@ static void change(removal *r, furrow_index *index) {
     close_gaps(r, index->id_map.ids, sizeof *index->id_map.ids);
     change(r, index->child[0]);
     break;
-  case FURROW_INDEX_TRANSFORM: change(r, index->child[0]); break;
+  case FURROW_INDEX_TRANSFORM: /* files may have counts here that are not those of the index behind */
+    change(r, index->child[0]);
+    index->ntotal = index->child[0]->ntotal;
+    return;
   case FURROW_INDEX_IVF_PQR:
     change_ivf(r, index);
     close_gaps(r, index->ivf.refine_codes, fw_pq_code_size(&index->ivf.refine_pq));

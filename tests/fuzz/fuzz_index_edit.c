@@ -76,7 +76,10 @@ static furrow_status change_update(furrow_index *index) {
   return status;
 }
 
+/* An array has a place for each of ntotal, which a file may say without having them. */
 static furrow_status change_array(furrow_index *index) {
+  const furrow_index *ivf = furrow_index_ivf(index);
+  if (ivf && ivf->ntotal > 1000000) return FURROW_E_MEMORY;
   return furrow_index_set_direct_map(index, FURROW_DIRECT_MAP_ARRAY, NULL);
 }
 
