@@ -1,6 +1,9 @@
 /* vector/searcher.c: makes an index ready for searching. */
 #include "vector/searcher.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/sq_decode.h"
@@ -184,6 +187,21 @@ static furrow_status create_root(fw_node **root, const furrow_index *index, unsi
   return status;
 }
 
+/* Codes that were copied from a mapped file are not needed there any more: their pages are given back. Whoever looks at
+ * them again gets them from the file. */
+static void release_codes(const furrow_index *index) {
+  const furrow_index *ivf = furrow_index_ivf(index);
+  if (!index->map || !ivf || ivf->kind != FURROW_INDEX_IVF_PQ || ivf->ivf.pq.nbits > 8 || !ivf->ivf.lists.list) return;
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), map = (uintptr_t)index->map;
+  for (size_t i = 0; i < ivf->ivf.nlist; i++) {
+    const fw_list *list = &ivf->ivf.lists.list[i];
+    const uintptr_t begin = ((uintptr_t)list->codes + page - 1) / page * page;
+    const uintptr_t end = ((uintptr_t)list->codes + list->size * ivf->ivf.code_size) / page * page;
+    if (list->capacity == 0 && begin < end && begin >= map && end <= map + index->map_size)
+      (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+  }
+}
+
 furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_index *index,
                                      const furrow_searcher_params *params, furrow_error *err) {
   const unsigned threads = params && params->threads ? params->threads : fw_processor_count();
@@ -200,6 +218,7 @@ furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_in
   *searcher = memory;
   **searcher = (furrow_searcher){.index = index, .root = root, .store = store};
   pthread_mutex_init(&(*searcher)->store->lock, NULL);
+  release_codes(index);
   return FURROW_OK;
 }
 
