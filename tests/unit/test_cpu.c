@@ -45,8 +45,8 @@ static void avx_levels_agree_with_the_kernel(void **state) {
   if (!found) skip();
   line[strcspn(line, "\n")] = ' ';
   static const char *const of_avx2[] = {" avx2 ", " bmi1 ", " bmi2 ", " fma ", " f16c ", " abm ", " popcnt "};
-  static const char *const of_avx512[] = {" avx512f ",  " avx512bw ",   " avx512vl ",
-                                          " avx512dq ", " avx512vbmi ", " avx512_vbmi2 ", " avx512_vnni "};
+  static const char *const of_avx512[] = {" avx512f ",    " avx512bw ",     " avx512vl ",   " avx512dq ",
+                                          " avx512vbmi ", " avx512_vbmi2 ", " avx512_vnni "};
   bool avx2 = true, avx512 = true;
   for (size_t i = 0; i < sizeof of_avx2 / sizeof of_avx2[0]; i++) avx2 = avx2 && strstr(line, of_avx2[i]);
   for (size_t i = 0; i < sizeof of_avx512 / sizeof of_avx512[0]; i++) avx512 = avx512 && strstr(line, of_avx512[i]);
