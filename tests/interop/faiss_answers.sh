@@ -33,10 +33,10 @@ answers() {
 
 # ---- Files that Faiss made ----
 
-# Left out: sq, which Furrow reads but does not search; fast, whose distances Faiss rounds to 8 bits; hnsw alone, where
-# Furrow looks at more of the graph and finds nearer ones.
+# Left out: fast, whose distances Faiss rounds to 8 bits; hnsw alone, where Furrow looks at more of the graph and finds
+# nearer ones.
 for file in theirs/*.index; do
-  case $file in *_untrained.index | *_trained.index | */fast.index | */sq.index | */hnsw.index) continue ;; esac
+  case $file in *_untrained.index | *_trained.index | */fast.index | */hnsw.index) continue ;; esac
   answers "$file"
 done
 
