@@ -182,7 +182,7 @@ def search_rounds(options, programs, case, home):
                 continue
             answers = f"{home}/answers-{name}"
             rounds.append(run(programs[name] + ["search", case["index"], case["queries"], "-k", str(K), "--nprobe",
-                                                ",".join(map(str, case["nprobes"])), "--batch", options.batch,
+                                                ",".join(map(str, case["nprobes"])), "--batch", case["batch"],
                                                 "--threads", str(len(cores)), "--answers", answers], cores))
     return plan
 
@@ -235,7 +235,7 @@ def measure_one_list(options, programs, home):
     size = os.path.getsize(index)
     queries = make_file(f"{home}/q256.fbin", [program(options, "gen_vectors"), "points", "20", "256", "2"])
     case = {"data": "one list", "n": ONE_LIST, "nlist": 1, "m": 32, "base": None, "index": index, "queries": queries,
-            "count": 20, "truth": None, "nprobes": [1]}
+            "count": 20, "truth": None, "nprobes": [1], "batch": "1," + options.batch.split(",")[-1]}
     results = measure_case(options, programs, case, home)
     for number in range(options.rounds):
         lines = run(programs["furrow"] + ["verify", index, "-"], options.cores[-1:])
@@ -255,7 +255,7 @@ def measure(options, programs, home):
         for m in [int(m) for m in options.m.split(",")] if options.m else DATA[data][3]:
             case = {"data": data, "n": count_of(files[0])[0], "nlist": options.nlist or DATA[data][2], "m": m,
                     "base": files[0], "queries": files[1], "count": count_of(files[1])[0], "truth": files[2],
-                    "nprobes": NPROBES, "indexes": {}}
+                    "nprobes": NPROBES, "batch": options.batch, "indexes": {}}
             results += measure_case(options, programs, case, home)
     if options.one_list:
         results += measure_one_list(options, programs, home)
@@ -306,13 +306,14 @@ def print_search(results, batches):
                     ["index", "nprobe", "furrow p50", "faiss p50", "ratio", "furrow p99", "faiss p99", "ratio"], rows)
     by_batch = {}
     for (name, threads, nprobe, batch), p in searches.items():
-        if threads == 1 and nprobe in (16, 1 if "one list" in name else 16):
+        if threads == 1 and nprobe == 16:
             by_batch.setdefault((name, nprobe), {})[batch] = \
                 beside(p, lambda r: r["cpu_seconds"] / r["queries"], lambda s: f"{s * 1e6:.1f}")
     rows = [[name, str(nprobe)] + [" / ".join(cells[:2]) + f" ({cells[2]})" for cells in found.values()]
             for (name, nprobe), found in by_batch.items()]
-    print_table("Processor time of a query in us by calls of so many queries: furrow / faiss (ratio)",
-                ["index", "nprobe"] + [str(b) for b in batches], rows)
+    if rows:
+        print_table("Processor time of a query in us by calls of so many queries: furrow / faiss (ratio)",
+                    ["index", "nprobe"] + [str(b) for b in batches], rows)
 
 
 def print_tables(results, batches):
