@@ -410,7 +410,8 @@ FURROW_API furrow_status furrow_index_reconstruct(const furrow_index *index, int
 FURROW_API furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *filter, uint64_t *removed,
                                              furrow_error *err) FURROW_MUST_USE;
 /* Gives ids that are there new vectors. E_NOT_FOUND names the first id that is not there, E_ARGUMENT one that comes
- * twice. In its list, the last takes the place of the old vector, and the new one goes to the end of its own. */
+ * twice. In its list, the last takes the place of the old vector, and the new one goes to the end of its own. A direct
+ * map that is an array is followed, so it must be right (furrow_index_verify). */
 FURROW_API furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const float *vectors, size_t n,
                                              furrow_error *err) FURROW_MUST_USE;
 /* Appends the vectors of `other` (not changed), ids increased by id_shift; nothing makes sure that ids stay different.

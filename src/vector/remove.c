@@ -56,6 +56,24 @@ static furrow_status mark_lists(removal *r, fw_lists *lists, furrow_error *err) 
   return status;
 }
 
+/* Ids that are numbers lead to one vector each. */
+static furrow_status check_once(const removal *r, const fw_lists *lists, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_lists_check_ids(lists, r->count, err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, r->count / 8 + 1, 1, err);
+  uint8_t *seen = memory;
+  for (size_t i = 0; status == FURROW_OK && i < lists->nlist; i++) {
+    for (size_t k = 0; status == FURROW_OK && k < lists->list[i].size; k++) {
+      int64_t id = fw_list_id(&lists->list[i], k);
+      if (seen[id / 8] >> (id % 8) & 1)
+        status = fw_fail(err, FURROW_E_STATE, "the number %" PRId64 " is there twice, in list %zu again", id, i);
+      seen[id / 8] |= (uint8_t)(1 << (id % 8));
+    }
+  }
+  fw_free(memory);
+  return status;
+}
+
 static furrow_status refuse_ivf(const removal *r, const furrow_index *index, furrow_error *err) {
   if (r->to) return FURROW_OK;
   if (index->kind == FURROW_INDEX_IVF_PQR)
@@ -72,7 +90,7 @@ static furrow_status prepare_ivf(removal *r, furrow_index *index, furrow_error *
   fw_ivf *ivf = &index->ivf;
   furrow_status status = refuse_ivf(r, index, err);
   if (status == FURROW_OK) status = fw_lists_begin_edit(&ivf->lists, err);
-  if (status == FURROW_OK && r->to) status = fw_lists_check_ids(&ivf->lists, r->count, err);
+  if (status == FURROW_OK && r->to) status = check_once(r, &ivf->lists, err);
   if (status == FURROW_OK) status = mark_lists(r, &ivf->lists, err);
   if (status == FURROW_OK)
     status = fw_map_renewal_create(&r->renewal, ivf->direct_map.type, (size_t)fw_lists_stored(&ivf->lists),
