@@ -457,8 +457,9 @@ FURROW_API size_t furrow_matrix_column(const furrow_matrix *matrix, int64_t col,
 /* ---- Writing -------------------------------------------------------------------------------------------- */
 
 typedef struct furrow_write_params {
-  const char *separator; /* "," */
-  const char *meta_name; /* "_meta" */
+  const char *separator; /* ","; formats with several fields refuse line ends and what numbers are made of: letters,
+                            digits, + - . */
+  const char *meta_name; /* "_meta", or "meta"; nothing else */
   bool angel_bytes;      /* what Angel would write, even where that loses something: six decimals of doubles in
                             RowIdColIdValueTextRowFormat, columns that the first row does not have in column formats,
                             columns of hash partitions in column formats. false: nothing is lost */

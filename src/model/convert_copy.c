@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "io/stream.h"
 #include "io/target.h"
 #include "model/convert.h"
+#include "model/source.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)
 
@@ -90,10 +92,14 @@ static bool is_no_leftover(void *user, const char *name) {
   return strncmp(name, "_tmp.", 5) != 0 && !(name[0] == '.' && mark && mark > name && strlen(mark) == 14);
 }
 
-static bool is_data_file(const furrow_matrix_meta *meta, const char *name) {
-  for (size_t i = 0; i < meta->part_count; i++)
-    if (strcmp(meta->parts[i].file_name, name) == 0) return true;
-  return false;
+static int compare_name(const void *name, const void *file) {
+  return strcmp(name, strrchr(((const fw_source_file *)file)->path, '/') + 1);
+}
+
+/* The files of a source are in the order of their names. */
+static bool is_data_file(const furrow_matrix_source *source, const char *name) {
+  return source->file_count > 0 &&
+         bsearch(name, source->files, source->file_count, sizeof *source->files, compare_name) != NULL;
 }
 
 static furrow_status copy_entry(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
@@ -110,7 +116,7 @@ static furrow_status copy_entry(fw_convert *convert, const furrow_matrix_source 
   fw_free(full);
   if (!regular) return FURROW_OK;
   status = fw_copy_file(folder, name, fd, renamed ? plan->meta_name : name, path, &size, err);
-  if (status == FURROW_OK && is_data_file(furrow_matrix_source_meta(source), name)) convert->result.bytes += size;
+  if (status == FURROW_OK && is_data_file(source, name)) convert->result.bytes += size;
   return status == FURROW_OK ? fw_convert_tell(convert, 0, err) : status;
 }
 

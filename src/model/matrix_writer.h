@@ -65,6 +65,10 @@ static inline bool fw_writer_by_column(const furrow_matrix_writer *writer) {
 static inline bool fw_part_is_hash(const furrow_partition_meta *part) {
   return part->start_col == 0 && part->end_col == 0;
 }
+/* Columns of a range partition; an end before the start is wrong, but does no harm. */
+static inline uint64_t fw_part_width(const furrow_partition_meta *part) {
+  return part->end_col > part->start_col ? (uint64_t)part->end_col - (uint64_t)part->start_col : 0;
+}
 
 /* furrow_matrix_writer_open_in with a folder that is not called like the matrix. */
 furrow_status fw_matrix_writer_open_as(furrow_matrix_writer **writer, furrow_model_writer *model, const char *name,
@@ -101,6 +105,11 @@ furrow_status fw_write_file(int folder, const char *name, const void *bytes, siz
                             furrow_error *err) __attribute__((warn_unused_result));
 /* A name that can be a file's: not "", no slash, neither . nor .. */
 bool fw_is_file_name(const char *name);
+/* E_ARGUMENT unless it is _meta or meta: a folder with another is a matrix to nobody. */
+furrow_status fw_check_meta_name(const char *name, furrow_error *err) __attribute__((warn_unused_result));
+/* Whether a separator may have the byte: not one of those that numbers, NaN and Infinity are made of, and no line end.
+ */
+bool fw_may_separate(char c);
 /* E_IO for a file in a folder. */
 furrow_status fw_fail_file(furrow_error *err, int errnum, const char *folder, const char *name, const char *what);
 

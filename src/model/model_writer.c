@@ -27,6 +27,13 @@ bool fw_is_file_name(const char *name) {
   return name && name[0] && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
+furrow_status fw_check_meta_name(const char *name, furrow_error *err) {
+  if (strcmp(name, "_meta") == 0 || strcmp(name, "meta") == 0) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "a metadata file is called _meta or meta");
+  fw_error_set_token(err, name, strlen(name));
+  return FURROW_E_ARGUMENT;
+}
+
 furrow_status fw_fail_file(furrow_error *err, int errnum, const char *folder, const char *name, const char *what) {
   char path[sizeof err->file];
   fw_fail_errno(err, FURROW_E_IO, errnum, "%s", what);

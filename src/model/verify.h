@@ -41,7 +41,7 @@ static inline fw_findings *fw_verification_common(const fw_verification *v) {
 furrow_status fw_verify_files(fw_verification *v, furrow_error *err) __attribute__((warn_unused_result));
 /* The metadata against itself: options, the grid of partitions, blocks, rows, counts. */
 furrow_status fw_verify_layout(fw_verification *v, furrow_error *err) __attribute__((warn_unused_result));
-/* The columns of the matrix: what the options say, else those from 0 on; false: not known. */
+/* The columns of the matrix: what the options say, else 0 … col; false: not known. */
 bool fw_verify_columns(const furrow_matrix_meta *meta, int64_t *first, int64_t *end);
 /* Every record of partition `part`. `source` has this partition alone. Fails only for want of memory. */
 furrow_status fw_verify_records(fw_verification *v, const furrow_matrix_source *source, size_t part, furrow_error *err)
