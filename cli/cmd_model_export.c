@@ -136,7 +136,8 @@ static furrow_status export_chosen(const export_values *export, const char *path
   set_params(&params, export, chosen, &j);
   job_start(&j, "exporting", export->quiet || to_stdout(export));
   furrow_status status = furrow_model_export(path, export->destination, &params, &result, err);
-  job_stop(&j, status, err);
+  job_stop(&j);
+  job_hint(status, export->force, "see --memory", err);
   /* the library cannot know that a reader who leaves is no failure here */
   if (status == FURROW_E_IO && to_stdout(export) && output_reader_is_gone()) status = FURROW_END;
   if (status == FURROW_OK && !to_stdout(export)) export_report(export, &result, out);

@@ -166,12 +166,14 @@ static furrow_status import_run(const void *values, output *out, furrow_error *e
   furrow_import_params params;
   furrow_import_result result = {0};
   if (import->matrix_id > INT32_MAX) return fail(err, FURROW_E_ARGUMENT, "--matrix-id is at most 2147483647");
-  furrow_status status = split_attributes(&a, &import->attributes, err);
+  furrow_status status = target_check(&import->target, err);
+  if (status == FURROW_OK) status = split_attributes(&a, &import->attributes, err);
   if (status != FURROW_OK) return status;
   set_params(&params, import, &a, &j);
   job_start(&j, "importing", import->quiet);
   status = furrow_model_import(import->path, import->destination, &params, &result, err);
-  job_stop(&j, status, err);
+  job_stop(&j);
+  job_hint(status, import->target.force, "see --memory", err);
   if (status == FURROW_OK) import_report(import, &result, out);
   return status;
 }

@@ -287,7 +287,7 @@ static furrow_status tell_matrix(telling *t, const furrow_model_entry *matrix, b
   job_watch(&t->job, "reading", info->quiet);
   furrow_status status = facts_open(&f, matrix->folder, &params, &t->graph, err);
   if (status == FURROW_OK && !info->no_stats) status = facts_read(&f, info->threads, &t->job, err);
-  job_stop(&t->job, status, err);
+  job_stop(&t->job);
   if (status == FURROW_OK && of_model && !info->json) {
     matrix_row(&t->table, matrix->name, &f);
   } else if (status == FURROW_OK) {

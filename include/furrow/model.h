@@ -463,8 +463,9 @@ typedef struct furrow_write_params {
   bool angel_bytes;      /* what Angel would write, even where that loses something: six decimals of doubles in
                             RowIdColIdValueTextRowFormat, columns that the first row does not have in column formats,
                             columns of hash partitions in column formats. false: nothing is lost */
-  bool replace;          /* an existing folder is replaced, if it is empty, a matrix or a model without other
-                            directories in it; otherwise E_EXISTS */
+  bool replace;          /* an existing folder is replaced, if it is empty, or a matrix or a model and nothing else:
+                            metadata that can be read, the files that it names, json files of a model. E_EXISTS names
+                            what would be lost */
   unsigned threads;      /* 0: as many as there are processors */
 } furrow_write_params;
 

@@ -85,11 +85,10 @@ done:
   return status;
 }
 
-/* Files that are left behind by writers: Angel's, and Furrow's (.name.furrow-abcdef). */
+/* Files that are left behind by writers: Angel's, and Furrow's. */
 static bool is_no_leftover(void *user, const char *name) {
-  const char *mark = strstr(name, ".furrow-");
   (void)user;
-  return strncmp(name, "_tmp.", 5) != 0 && !(name[0] == '.' && mark && mark > name && strlen(mark) == 14);
+  return strncmp(name, "_tmp.", 5) != 0 && !fw_target_is_temporary(name);
 }
 
 static int compare_name(const void *name, const void *file) {

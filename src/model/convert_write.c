@@ -346,8 +346,10 @@ static furrow_status refuse_panel(void *user, size_t part, const furrow_panel *p
   const transfer *t = user;
   (void)part;
   if (panel->rows == 0 || panel->cols == 0) return FURROW_OK;
-  return fw_writer_fail_col(t->writer, panel->row_ids[0], furrow_panel_col(panel, 0),
-                            "outside of the index range, so no range partition has it", err);
+  return fw_writer_fail_col(
+      t->writer, panel->row_ids[0], furrow_panel_col(panel, 0),
+      "outside of the index range, so no range partition has it: choose the columns within, or keep hash partitions",
+      err);
 }
 
 /* Hash partitions have any column, range partitions those of the index range: no element may be outside. */

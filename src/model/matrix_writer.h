@@ -90,9 +90,9 @@ furrow_status fw_writer_for(furrow_matrix_writer *writer, size_t count, void (*b
 /* What a format is told about a partition; the state is the caller's. */
 furrow_format_context fw_writer_context(const furrow_matrix_writer *writer, size_t part, uint64_t *state);
 
-/* ---- whole models (model_writer.c) ---- */
+/* ---- whole models (model_writer.c, may_replace.c) ---- */
 
-/* Whether a directory may be replaced: a model, or a matrix, and nothing else. */
+/* Whether a directory may be replaced: a model, or a matrix, and nothing else; E_EXISTS names what would be lost. */
 furrow_status fw_model_may_replace(const char *path, furrow_error *err) __attribute__((warn_unused_result));
 /* A folder in the model; leave it again, which removes it unless it is complete. */
 furrow_status fw_model_writer_enter(furrow_model_writer *model, const char *name, int *fd, furrow_error *err)

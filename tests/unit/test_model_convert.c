@@ -333,6 +333,81 @@ static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
   assert_int_equal(test_entries("."), 5);
 }
 
+/* Whether --force would have kept this folder, and it is as it was. */
+static void expect_kept(const char *folder, const char *lost) {
+  furrow_convert_params params;
+  furrow_error err = {0};
+  const size_t before = test_entries(folder);
+  furrow_convert_params_init(&params);
+  params.write.replace = true;
+  assert_int_equal(furrow_model_convert("old", folder, &params, NULL, &err), FURROW_E_EXISTS);
+  if (!strstr(err.file, lost)) fail_msg("%s: %s", err.file, err.message);
+  assert_int_equal(test_entries(folder), before);
+}
+
+static void what_would_be_lost_is_named(void **state) {
+  (void)state;
+  furrow_convert_params params;
+  furrow_convert_params_init(&params);
+  params.write.replace = true;
+  save_small("ColIdValueTextRowFormat", "old");
+  /* a file that happens to be called meta */
+  assert_int_equal(mkdir("notes", 0755), 0);
+  assert_true(test_write_text("notes/meta", "my notes about metadata"));
+  expect_kept("notes", "notes");
+  /* a matrix with something beside its files */
+  save_small("ColIdValueTextRowFormat", "matrix");
+  assert_true(test_write_text("matrix/thesis.tex", "x"));
+  expect_kept("matrix", "matrix/thesis.tex");
+  assert_int_equal(unlink("matrix/thesis.tex"), 0);
+  assert_true(test_write_text("matrix/.bashrc", "x"));
+  expect_kept("matrix", "matrix/.bashrc");
+  assert_int_equal(unlink("matrix/.bashrc"), 0);
+  assert_true(test_write_text("matrix/graph.json", "{}")); /* that is a model's */
+  expect_kept("matrix", "matrix/graph.json");
+  assert_int_equal(unlink("matrix/graph.json"), 0);
+  assert_int_equal(mkdir("matrix/inner", 0755), 0);
+  expect_kept("matrix", "matrix/inner");
+  assert_int_equal(rmdir("matrix/inner"), 0);
+  /* what is no obstacle */
+  assert_true(test_write_text("matrix/.0.crc", "x"));
+  assert_true(test_write_text("matrix/._meta.crc", "x"));
+  assert_true(test_write_text("matrix/_SUCCESS", ""));
+  assert_true(test_write_text("matrix/psmeta", "x"));
+  assert_int_equal(mkdir("matrix/.0.furrow-abcdef", 0755), 0);
+  sample_convert("old", "matrix", &params, NULL);
+  golden_expect_same("matrix", "old");
+  assert_true(test_write_text("matrix/.other.crc", "x"));
+  expect_kept("matrix", "matrix/.other.crc");
+}
+
+static void a_model_is_replaced_with_its_files(void **state) {
+  (void)state;
+  furrow_convert_params params;
+  furrow_convert_params_init(&params);
+  params.write.replace = true;
+  save_small("ColIdValueTextRowFormat", "old");
+  assert_int_equal(mkdir("model", 0755), 0);
+  save_small("ColIdValueTextRowFormat", "model/a");
+  assert_true(test_write_text("model/graph.json", "{}"));
+  assert_true(test_write_text("model/.graph.json.crc", "x"));
+  assert_true(test_write_text("model/_tmp.graph.json", "x"));
+  assert_int_equal(mkdir("model/.b.furrow-Xy12_z", 0755), 0); /* a killed run's */
+  save_small("ColIdValueTextRowFormat", "model/.b.furrow-Xy12_z/x");
+  assert_true(test_write_text("model/todo.txt", "x"));
+  expect_kept("model", "model/todo.txt");
+  assert_int_equal(unlink("model/todo.txt"), 0);
+  assert_true(test_write_text("model/a/todo.txt", "x"));
+  expect_kept("model", "model/a/todo.txt");
+  assert_int_equal(unlink("model/a/todo.txt"), 0);
+  assert_int_equal(truncate("model/a/_meta", 20), 0);
+  expect_kept("model", "model/a");
+  assert_true(test_remove_dir("model/a"));
+  save_small("ColIdValueTextRowFormat", "model/a");
+  sample_convert("old", "model", &params, NULL);
+  golden_expect_same("model", "old");
+}
+
 static void what_is_broken_is_refused(void **state) {
   (void)state;
   furrow_convert_params params;
@@ -559,6 +634,25 @@ static void angel_bytes_alone_rewrite(void **state) {
   furrow_matrix_free(matrix);
 }
 
+/* Hash partitions have columns that the index range does not; ranges would lose them. */
+static void columns_outside_of_the_range(void **state) {
+  (void)state;
+  furrow_matrix_spec spec;
+  furrow_convert_params params;
+  furrow_error err = {0};
+  sample_spec(&spec, &small, "TextColumn", sample_row_type(small.type, 3));
+  spec.cols = 20;
+  spec.hash_parts = 3;
+  sample_save(&small, &spec, "old", false);
+  furrow_convert_params_init(&params);
+  params.part_cols = 10;
+  assert_int_equal(furrow_model_convert("old", "new", &params, NULL, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "choose the columns within"));
+  params.selection.first_col = 0;
+  params.selection.end_col = 20;
+  sample_convert("old", "new", &params, NULL);
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
 
 int main(void) {
@@ -572,6 +666,8 @@ int main(void) {
       IN_DIR(files_and_metadata_change_alone),
       IN_DIR(a_model_with_its_files),
       IN_DIR(what_exists_is_replaced_only_if_it_is_a_model),
+      IN_DIR(what_would_be_lost_is_named),
+      IN_DIR(a_model_is_replaced_with_its_files),
       IN_DIR(what_is_broken_is_refused),
       IN_DIR(memory_is_a_limit),
       IN_DIR(progress_is_told_and_can_end_it),
@@ -579,6 +675,7 @@ int main(void) {
       IN_DIR(metadata_has_one_of_two_names),
       IN_DIR(separators_are_no_part_of_numbers),
       IN_DIR(angel_bytes_alone_rewrite),
+      IN_DIR(columns_outside_of_the_range),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
