@@ -58,6 +58,10 @@ void choice_clear(choice *c);
 /* Ids of all rows that the metadata says were saved, ascending, each once. Free them. */
 furrow_status saved_row_ids(const furrow_matrix_meta *meta, int32_t **ids, size_t *count, furrow_error *err);
 
+/* The rows of a list such as 0:8,16, in its order; `rows` (0: not known) is where an open range ends. Free them. */
+furrow_status read_row_list(const char *name, const char *text, int32_t rows, int32_t **ids, size_t *count,
+                            furrow_error *err);
+
 /* ---- Options of one field each ---- */
 
 extern const option plugin_options[];  /* registers the formats at once; its field is not used */
