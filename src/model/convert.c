@@ -90,8 +90,8 @@ static furrow_status copy_files(fw_convert *convert, const furrow_model_listing 
   for (size_t i = 0; i < listing->file_count && status == FURROW_OK; i++) {
     uint64_t size;
     const char *name = listing->files[i].name;
-    status =
-        fw_copy_file(listing->path, name, fw_model_writer_fd(model), name, fw_model_writer_path(model), &size, err);
+    status = fw_copy_file(convert, listing->path, name, fw_model_writer_fd(model), name, fw_model_writer_path(model),
+                          &size, err);
     convert->result.files += status == FURROW_OK;
   }
   return status;

@@ -47,8 +47,8 @@ static furrow_status check_source(fw_convert *convert, const furrow_matrix_sourc
 
 /* ---- copying ---- */
 
-static furrow_status copy_bytes(int from, const char *path, int to, const char *to_path, const char *name,
-                                uint64_t *size, furrow_error *err) {
+static furrow_status copy_bytes(fw_convert *convert, int from, const char *path, int to, const char *to_path,
+                                const char *name, uint64_t *size, furrow_error *err) {
   void *buffer = NULL;
   size_t got = 0;
   furrow_status status = fw_alloc(&buffer, BUFFER_SIZE, 1, err);
@@ -59,13 +59,14 @@ static furrow_status copy_bytes(int from, const char *path, int to, const char *
     const int errnum = fw_write_at(to, buffer, got, *size);
     if (errnum != 0) status = fw_fail_file(err, errnum, to_path, name, "cannot write");
     *size += got;
+    if (status == FURROW_OK) status = fw_convert_tell(convert, 0, err);
   }
   fw_free(buffer);
   return status;
 }
 
-furrow_status fw_copy_file(const char *from, const char *name, int fd, const char *new_name, const char *to,
-                           uint64_t *size, furrow_error *err) {
+furrow_status fw_copy_file(fw_convert *convert, const char *from, const char *name, int fd, const char *new_name,
+                           const char *to, uint64_t *size, furrow_error *err) {
   char *path;
   int source = -1, target = -1;
   furrow_status status = fw_path_join(&path, from, name, err);
@@ -77,7 +78,7 @@ furrow_status fw_copy_file(const char *from, const char *name, int fd, const cha
     status = fw_fail_file(err, errno, to, new_name, "cannot create");
     goto done;
   }
-  status = copy_bytes(source, path, target, to, new_name, size, err);
+  status = copy_bytes(convert, source, path, target, to, new_name, size, err);
 done:
   if (target >= 0) close(target);
   if (source >= 0) fw_file_close(source);
@@ -114,7 +115,7 @@ static furrow_status copy_entry(fw_convert *convert, const furrow_matrix_source 
   const bool regular = stat(full, &info) == 0 && S_ISREG(info.st_mode);
   fw_free(full);
   if (!regular) return FURROW_OK;
-  status = fw_copy_file(folder, name, fd, renamed ? plan->meta_name : name, path, &size, err);
+  status = fw_copy_file(convert, folder, name, fd, renamed ? plan->meta_name : name, path, &size, err);
   if (status == FURROW_OK && is_data_file(source, name)) convert->result.bytes += size;
   return status == FURROW_OK ? fw_convert_tell(convert, 0, err) : status;
 }

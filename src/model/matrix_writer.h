@@ -53,6 +53,8 @@ struct furrow_matrix_writer {
   int32_t hash_parts; /* 0: range partitions */
   bool any_hash;      /* columns of hash partitions are taken where they stand */
   bool committed;
+  furrow_status (*poll)(void *user, size_t elements, furrow_error *err); /* as pieces are written; NULL: none */
+  void *poll_user;
   fw_part_stream *stream; /* of furrow_matrix_writer_put; NULL until a partition begins */
   bool streaming;         /* a partition has begun and is not finished */
   fw_write_totals totals;

@@ -492,6 +492,42 @@ static void progress_is_told_and_can_end_it(void **state) {
   }
 }
 
+/* A signal does not wait for the end of a partition. */
+static void large_partitions_can_be_ended(void **state) {
+  (void)state;
+  const sample_matrix s = {4, 300000, FURROW_ELEMENT_F32, true, true, 2};
+  furrow_matrix_spec spec;
+  sample_spec(&spec, &s, "ColIdValueBinary", sample_row_type(s.type, 0));
+  spec.block_cols = s.cols;
+  sample_save(&s, &spec, "old", false);
+  sample_spec(&spec, &s, "ColIdValueBinary", sample_row_type(s.type, 3));
+  spec.hash_parts = 1;
+  sample_save(&s, &spec, "hash", false);
+  for (int kind = 0; kind < 5; kind++) {
+    furrow_convert_params params;
+    furrow_convert_params_init(&params);
+    if (kind == 1) params.format = "ColIdValueText";
+    if (kind == 2) params.format = "BinaryColumn";
+    if (kind == 3) params.part_cols = 200000;
+    if (kind == 4) params.part_cols = 300000;
+    const char *from = kind == 4 ? "hash" : "old";
+    watcher w = {0};
+    params.progress = watch;
+    params.user = &w;
+    params.write.threads = 1;
+    sample_convert(from, "new", &params, NULL);
+    assert_true(w.calls >= 8);
+    assert_true(test_remove_dir("new"));
+    for (uint64_t stop = 2; stop <= w.calls; stop += w.calls / 4) {
+      watcher again = {.stop_at = stop};
+      params.user = &again;
+      assert_int_equal(convert(from, "new", &params, NULL), FURROW_E_STATE);
+      assert_int_equal(again.calls, stop);
+      assert_int_equal(test_entries("."), 2);
+    }
+  }
+}
+
 /* ---- what lies or cannot be read back ---- */
 
 /* Saves with metadata that says something else about the columns of partition `part`. */
@@ -671,6 +707,7 @@ int main(void) {
       IN_DIR(what_is_broken_is_refused),
       IN_DIR(memory_is_a_limit),
       IN_DIR(progress_is_told_and_can_end_it),
+      IN_DIR(large_partitions_can_be_ended),
       IN_DIR(a_width_that_lies_is_refused),
       IN_DIR(metadata_has_one_of_two_names),
       IN_DIR(separators_are_no_part_of_numbers),
