@@ -170,6 +170,7 @@ static furrow_status export_run(const void *values, output *out, furrow_error *e
   if (status == FURROW_OK) status = export_chosen(export, only ? only->folder : export->source, &chosen, out, err);
   choice_clear(&chosen);
   furrow_model_listing_free(listing);
+  name_reading_options(err->message, false);
   return status;
 }
 
