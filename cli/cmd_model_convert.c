@@ -122,7 +122,8 @@ static furrow_status convert_chosen(const convert_values *convert, const char *p
   set_params(&params, convert, chosen, formats, &user);
   job_start(&user.job, "converting", convert->quiet);
   furrow_status status = furrow_model_convert(path, convert->destination, &params, &result, err);
-  job_stop(&user.job, status, err);
+  job_stop(&user.job);
+  job_hint(status, convert->target.force, "see --memory and --part-cols", err);
   if (status != FURROW_OK) return status;
   convert_report(convert, &result, out);
   if (result.dropped)
@@ -139,7 +140,8 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   const furrow_model_entry *only = NULL;
   layer_formats formats = {0};
   choice chosen = {0};
-  furrow_status status = furrow_model_list(&listing, convert->source, err);
+  furrow_status status = target_check(&convert->target, err);
+  if (status == FURROW_OK) status = furrow_model_list(&listing, convert->source, err);
   if (status == FURROW_OK && convert->choice.matrix)
     status = choose_matrix(listing, convert->choice.matrix, &only, err);
   if (status == FURROW_OK)
@@ -153,6 +155,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   layer_formats_clear(&formats);
   choice_clear(&chosen);
   furrow_model_listing_free(listing);
+  name_reading_options(err->message, true);
   return status;
 }
 

@@ -84,6 +84,20 @@ static void report_numbers(report *r, const furrow_diff *diff, bool equal) {
   report_f64(r, "rms difference", diff->rms);
 }
 
+static bool is_integer(furrow_element_type type) {
+  return type == FURROW_ELEMENT_I64 || type == FURROW_ELEMENT_I32;
+}
+
+static void report_side(report *r, const char *name, bool there, furrow_element_type type, double value,
+                        int64_t exact) {
+  if (!there)
+    report_none(r, name);
+  else if (is_integer(type))
+    report_i64(r, name, exact);
+  else
+    report_f64(r, name, value);
+}
+
 static void report_top(report *r, const furrow_diff *diff) {
   report_list(r, "top");
   for (size_t i = 0; i < diff->top_count; i++) {
@@ -93,24 +107,30 @@ static void report_top(report *r, const furrow_diff *diff) {
     report_i64(r, "column", d->col);
     report_bool(r, "in a", d->in_a);
     report_bool(r, "in b", d->in_b);
-    if (d->in_a)
-      report_f64(r, "a", d->a);
-    else
-      report_none(r, "a");
-    if (d->in_b)
-      report_f64(r, "b", d->b);
-    else
-      report_none(r, "b");
+    report_side(r, "a", d->in_a, d->type_a, d->a, d->exact_a);
+    report_side(r, "b", d->in_b, d->type_b, d->b, d->exact_b);
     report_end(r);
   }
   report_end(r);
 }
 
-static void number_cell(table *t, bool there, double value) {
-  if (there)
-    table_cell(t, "%.9g", value);
-  else
+static void side_cell(table *t, bool there, furrow_element_type type, double value, int64_t exact) {
+  if (!there)
     table_cell(t, "-");
+  else if (is_integer(type))
+    table_cell(t, "%" PRId64, exact);
+  else
+    table_cell(t, "%.9g", value);
+}
+
+/* The difference of two integers may need 65 bits. */
+static void difference_cell(table *t, const furrow_difference *d) {
+  if (!is_integer(d->type_a) || !is_integer(d->type_b))
+    table_cell(t, "%.9g", d->b - d->a);
+  else if (d->exact_b < d->exact_a)
+    table_cell(t, "-%" PRIu64, (uint64_t)d->exact_a - (uint64_t)d->exact_b);
+  else
+    table_cell(t, "%" PRIu64, (uint64_t)d->exact_b - (uint64_t)d->exact_a);
 }
 
 static furrow_status print_top(output *out, const furrow_diff *diff, furrow_error *err) {
@@ -120,9 +140,9 @@ static furrow_status print_top(output *out, const furrow_diff *diff, furrow_erro
     const furrow_difference *d = &diff->top[i];
     table_cell(&t, "%" PRId32, d->row);
     table_cell(&t, "%" PRId64, d->col);
-    number_cell(&t, d->in_a, d->a);
-    number_cell(&t, d->in_b, d->b);
-    table_cell(&t, "%.9g", d->b - d->a);
+    side_cell(&t, d->in_a, d->type_a, d->a, d->exact_a);
+    side_cell(&t, d->in_b, d->type_b, d->b, d->exact_b);
+    difference_cell(&t, d);
   }
   return table_finish(&t, 0, out, err);
 }
@@ -247,6 +267,7 @@ static furrow_status diff_run(const void *values, output *out, furrow_error *err
   if (c.different) out->exit_code = 1;
   furrow_model_listing_free(a);
   furrow_model_listing_free(b);
+  name_reading_options(err->message, false);
   return status;
 }
 

@@ -1,6 +1,7 @@
 /* cli/cmd_model_export.c: furrow model export: a matrix as a file of another program. */
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd_model.h"
@@ -110,6 +111,13 @@ static void set_params(furrow_export_params *params, const export_values *export
   params->user = j;
 }
 
+/* The name of the second file. */
+static void report_ids(report *r, const export_values *export) {
+  char path[4096 + 16];
+  snprintf(path, sizeof path, "%s%s", export->ids ? export->ids : export->destination, export->ids ? "" : ".ids.npy");
+  report_text(r, "ids", path);
+}
+
 static void export_report(const export_values *export, const furrow_export_result *result, output *out) {
   report r;
   report_start(&r, out, export->json);
@@ -125,6 +133,10 @@ static void export_report(const export_values *export, const furrow_export_resul
   report_u64(&r, "elements", result->elements);
   if (export->json || result->absent) report_u64(&r, "zeros for none", result->absent);
   report_u64(&r, "bytes", result->bytes);
+  if (result->ids_bytes) {
+    report_ids(&r, export);
+    report_u64(&r, "bytes of ids", result->ids_bytes);
+  }
   report_finish(&r);
 }
 
@@ -136,7 +148,8 @@ static furrow_status export_chosen(const export_values *export, const char *path
   set_params(&params, export, chosen, &j);
   job_start(&j, "exporting", export->quiet || to_stdout(export));
   furrow_status status = furrow_model_export(path, export->destination, &params, &result, err);
-  job_stop(&j, status, err);
+  job_stop(&j);
+  job_hint(status, export->force, "see --memory", err);
   /* the library cannot know that a reader who leaves is no failure here */
   if (status == FURROW_E_IO && to_stdout(export) && output_reader_is_gone()) status = FURROW_END;
   if (status == FURROW_OK && !to_stdout(export)) export_report(export, &result, out);
@@ -157,6 +170,7 @@ static furrow_status export_run(const void *values, output *out, furrow_error *e
   if (status == FURROW_OK) status = export_chosen(export, only ? only->folder : export->source, &chosen, out, err);
   choice_clear(&chosen);
   furrow_model_listing_free(listing);
+  name_reading_options(err->message, false);
   return status;
 }
 
@@ -183,7 +197,7 @@ const command model_export_command = {
                "furrow model export lr --matrix input_weight - --to tsv | sort -k3g",
     .about =
         "The file appears when it is complete. A dense file (npy, fvecs, fbin, safetensors) has 0 where the matrix "
-        "has no element. A whole model goes to safetensors alone.",
+        "has no element. A model of several matrices goes to safetensors alone. FILE must not lie in SRC.",
     .more = print_exchange_formats,
     .operands = export_operands,
     .groups = export_groups,

@@ -1,6 +1,7 @@
 /* cli/cmd_model_import.c: furrow model import: a file of another program as a matrix. */
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd_model.h"
@@ -15,7 +16,7 @@ typedef struct import_values {
   const char *path, *destination;
   furrow_exchange_format from;
   furrow_axis by;
-  const char *ids, *name;
+  const char *ids, *name, *saved_rows;
   int32_t rows;
   int64_t cols;
   uint32_t matrix_id;
@@ -65,8 +66,13 @@ static const option matrix_shape_options[] = {
     {.name = "rows",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "rows of the matrix (as many as the data needs)",
+     .help = "rows of the matrix, which are all saved, also those without elements (as many as the data needs)",
      .offset = AT(rows)},
+    {.name = "saved-rows",
+     .kind = OPTION_TEXT,
+     .argument = "LIST",
+     .help = "save these rows alone, such as 0:8 or 0:8,16, in this order; the others only count (all)",
+     .offset = AT(saved_rows)},
     {.name = "cols",
      .kind = OPTION_COUNT64,
      .argument = "N",
@@ -121,7 +127,23 @@ static furrow_status split_attributes(attributes *a, const text_list *list, furr
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
-static void set_params(furrow_import_params *params, const import_values *import, const attributes *a, job *j) {
+/* What the parameters point at. */
+typedef struct lists {
+  attributes attributes;
+  int32_t *rows;
+  size_t row_count;
+} lists;
+
+static furrow_status read_lists(lists *l, const import_values *import, furrow_error *err) {
+  l->rows = NULL;
+  l->row_count = 0;
+  furrow_status status = split_attributes(&l->attributes, &import->attributes, err);
+  if (status == FURROW_OK && import->saved_rows)
+    status = read_row_list("saved-rows", import->saved_rows, import->rows, &l->rows, &l->row_count, err);
+  return status;
+}
+
+static void set_params(furrow_import_params *params, const import_values *import, const lists *l, job *j) {
   const target_values *target = &import->target;
   furrow_import_params_init(params);
   params->format = import->from;
@@ -134,7 +156,9 @@ static void set_params(furrow_import_params *params, const import_values *import
   params->spec.row_type = target->row_type;
   params->spec.rows = import->rows;
   params->spec.cols = import->cols;
-  params->spec.options = a->options;
+  params->spec.saved_rows = l->rows;
+  params->spec.saved_row_count = l->row_count;
+  params->spec.options = l->attributes.options;
   params->spec.option_count = import->attributes.count;
   params->spec.hash_parts = target->hash_parts;
   params->spec.block_rows = target->part_rows;
@@ -153,25 +177,32 @@ static void import_report(const import_values *import, const furrow_import_resul
   report_u64(&r, "matrices", result->matrices);
   if (import->json || result->matrices == 1) {
     report_i64(&r, "rows", result->rows);
-    report_i64(&r, "columns", result->cols);
+    if (result->cols < 0)
+      report_none(&r, "columns"); /* no limit */
+    else
+      report_i64(&r, "columns", result->cols);
   }
   report_u64(&r, "elements", result->elements);
+  if (import->json || result->left_out) report_u64(&r, "elements not saved", result->left_out);
   report_finish(&r);
 }
 
 static furrow_status import_run(const void *values, output *out, furrow_error *err) {
   const import_values *import = values;
   job j;
-  attributes a;
+  lists l;
   furrow_import_params params;
   furrow_import_result result = {0};
   if (import->matrix_id > INT32_MAX) return fail(err, FURROW_E_ARGUMENT, "--matrix-id is at most 2147483647");
-  furrow_status status = split_attributes(&a, &import->attributes, err);
+  furrow_status status = target_check(&import->target, err);
+  if (status == FURROW_OK) status = read_lists(&l, import, err);
   if (status != FURROW_OK) return status;
-  set_params(&params, import, &a, &j);
+  set_params(&params, import, &l, &j);
   job_start(&j, "importing", import->quiet);
   status = furrow_model_import(import->path, import->destination, &params, &result, err);
-  job_stop(&j, status, err);
+  job_stop(&j);
+  free(l.rows);
+  job_hint(status, import->target.force, "see --memory", err);
   if (status == FURROW_OK) import_report(import, &result, out);
   return status;
 }
@@ -185,7 +216,11 @@ const command model_import_command = {
     .about =
         "A line of tsv is: row TAB column TAB value, as 'furrow model dump' prints it. A safetensors file of several "
         "tensors becomes a model directory. DST appears when it is complete. What is not given is as Angel has it: "
-        "RowIdColIdValueTextRowFormat, partitions by ranges of columns, 5 partitions a file.",
+        "RowIdColIdValueTextRowFormat, partitions by ranges of columns, 5 partitions a file. The row type is that of "
+        "the "
+        "elements (text: float): dense if the file is and every row has every column, else sparse, with 64-bit keys "
+        "where "
+        "a column needs them.",
     .operands = import_operands,
     .groups = import_groups,
     .size = sizeof(import_values),

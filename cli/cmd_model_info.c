@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd_model.h"
+#include "fail.h"
 #include "matrix_facts.h"
 #include "model_conf.h"
 #include "model_source.h"
@@ -277,26 +278,59 @@ typedef struct telling {
   job job;
   report report;
   table table;
+  int exit_code; /* of the first matrix that could not be read */
 } telling;
+
+/* A matrix that cannot be read is told with its error, and the others all the same. */
+static void tell_failure(telling *t, const furrow_model_entry *matrix, bool of_model, furrow_error *err) {
+  report *r = &t->report;
+  name_reading_options(err->message, false);
+  print_failure(err->status, err);
+  if (t->exit_code == 0) t->exit_code = furrow_status_exit_code(err->status);
+  if (r->json) {
+    char text[1024];
+    furrow_error_format(err, text, sizeof text);
+    if (of_model) report_section(r, NULL);
+    report_text(r, "name", matrix->name);
+    report_text(r, "folder", matrix->folder);
+    report_text(r, "status", furrow_status_name(err->status));
+    report_text(r, "error", text);
+    if (of_model) report_end(r);
+  } else if (of_model) {
+    table_cell(&t->table, "%s", matrix->name);
+    for (size_t i = 1; i < t->table.columns; i++) table_cell(&t->table, "-");
+  }
+}
+
+static furrow_status tell_facts(telling *t, const char *name, const matrix_facts *f, bool of_model, furrow_error *err) {
+  const info_values *info = t->values;
+  report *r = &t->report;
+  if (of_model && !info->json) {
+    matrix_row(&t->table, name, f);
+    return FURROW_OK;
+  }
+  if (of_model) report_section(r, NULL);
+  report_matrix(r, f);
+  if (info->partitions && info->json) report_partition_list(r, f->meta);
+  if (of_model) report_end(r);
+  return info->partitions && !info->json ? print_partition_table(r->out, f->meta, err) : FURROW_OK;
+}
 
 static furrow_status tell_matrix(telling *t, const furrow_model_entry *matrix, bool of_model, furrow_error *err) {
   const info_values *info = t->values;
   furrow_source_params params = reading_params(&info->reading);
+  furrow_error found = {0};
   matrix_facts f;
-  report *r = &t->report;
+  facts_start(&f, matrix->folder, &params, &t->graph);
   job_watch(&t->job, "reading", info->quiet);
-  furrow_status status = facts_open(&f, matrix->folder, &params, &t->graph, err);
-  if (status == FURROW_OK && !info->no_stats) status = facts_read(&f, info->threads, &t->job, err);
-  job_stop(&t->job, status, err);
-  if (status == FURROW_OK && of_model && !info->json) {
-    matrix_row(&t->table, matrix->name, &f);
-  } else if (status == FURROW_OK) {
-    if (of_model) report_section(r, NULL);
-    report_matrix(r, &f);
-    if (info->partitions && info->json) report_partition_list(r, f.meta);
-    if (info->partitions && !info->json) status = print_partition_table(r->out, f.meta, err);
-    if (of_model) report_end(r);
-  }
+  const furrow_status read =
+      info->no_stats ? facts_from_meta(&f, &found) : facts_from_files(&f, info->threads, &t->job, &found);
+  furrow_status status = FURROW_OK;
+  job_stop(&t->job);
+  if (read == FURROW_OK)
+    status = tell_facts(t, matrix->name, &f, of_model, err);
+  else
+    tell_failure(t, matrix, of_model, &found);
   facts_close(&f);
   return status;
 }
@@ -333,6 +367,7 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
     status = only ? tell_matrix(&t, only, false, err) : tell_model(&t, listing, out, err);
     if (status == FURROW_OK) report_finish(&t.report);
   }
+  out->exit_code = t.exit_code;
   graph_clear(&t.graph);
   furrow_model_listing_free(listing);
   return status;
@@ -346,7 +381,8 @@ const command model_info_command = {
     .about =
         "A line for each matrix of a model; everything about one matrix. Density is the share of cells (saved rows "
         "x columns) with an element that is not 0, sparsity the rest. The kind of layer is a guess by graph.json, "
-        "name and format.",
+        "name and format. A matrix that cannot be read does not keep the others from being told; the command then ends "
+        "with the code of the first error.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),

@@ -1,6 +1,7 @@
 /* cli/cmd_model_verify.c: furrow model verify: everything about a model that could be wrong. */
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd_model.h"
@@ -66,19 +67,26 @@ static void report_finding(report *r, const furrow_finding *finding) {
   report_end(r);
 }
 
-/* FILE:OFFSET: partition N: remark: message, as far as there is such a thing */
+/* FILE: byte OFFSET: partition N: remark: message, as far as there is such a thing */
 static void print_finding(output *out, const furrow_finding *finding) {
   if (finding->file[0]) output_text(out, finding->file);
-  if (finding->file[0] && finding->offset != FURROW_NO_OFFSET) output_format(out, ":%" PRIu64, finding->offset);
   if (finding->file[0]) output_text(out, ": ");
+  if (finding->file[0] && finding->offset != FURROW_NO_OFFSET)
+    output_format(out, "byte %" PRIu64 ": ", finding->offset);
   bool told = strncmp(finding->message, "partition ", 10) == 0;
   if (finding->part_id >= 0 && !told) output_format(out, "partition %" PRId32 ": ", finding->part_id);
   if (!finding->fatal) output_text(out, "remark: ");
   output_format(out, "%s\n", finding->message);
 }
 
-static void take_finding(void *user, const furrow_finding *finding) {
+static void take_finding(void *user, const furrow_finding *found) {
   checking *c = user;
+  furrow_finding named = *found;
+  const furrow_finding *finding = &named;
+  char message[512];
+  snprintf(message, sizeof message, "%s", found->message);
+  name_reading_options(message, false);
+  named.message = message;
   ++*(finding->fatal ? &c->errors : &c->remarks);
   if (finding->fatal && !c->exit_code) c->exit_code = furrow_status_exit_code(finding->status);
   if (c->values->json)
@@ -112,16 +120,16 @@ static furrow_status check_matrix(checking *c, const furrow_model_entry *matrix,
     report_list(r, "findings");
   }
   furrow_status status = furrow_matrix_verify(matrix->folder, &params, verify->threads, take_finding, c, err);
-  if (status != FURROW_OK && c->errors == 0) return status; /* not what is there, but how it was asked for */
+  const bool done = status == FURROW_OK || c->errors > 0; /* else it is not about what is there: no memory */
   if (verify->json) {
     report_end(r);
     report_u64(r, "errors", c->errors);
     report_u64(r, "remarks", c->remarks);
     report_end(r);
-  } else {
+  } else if (done) {
     print_summary(c, matrix->folder);
   }
-  return FURROW_OK;
+  return done ? FURROW_OK : status;
 }
 
 static furrow_status verify_run(const void *values, output *out, furrow_error *err) {
@@ -153,9 +161,9 @@ const command model_verify_command = {
     .name = "verify",
     .summary = "check metadata, files and every record",
     .example = "furrow model verify lr\nfurrow model verify deepfm/embedding_embedding --json",
-    .about =
-        "Prints a line for each finding: FILE:OFFSET: partition N: what is wrong. A remark is about something odd that "
-        "can still be read. Ends with 0 when nothing is wrong, else with the code of the first error.",
+    .about = "Prints a line for each finding: FILE: byte OFFSET: partition N: what is wrong. A remark is about "
+             "something odd that "
+             "can still be read. Ends with 0 when nothing is wrong, else with the code of the first error.",
     .operands = verify_operands,
     .groups = verify_groups,
     .size = sizeof(verify_values),

@@ -90,6 +90,7 @@ static furrow_status count_rows(matrix_facts *f, furrow_error *err) {
 
 /* ---- Interface ------------------------------------------------------------------------------------------ */
 
+/* What the metadata says is there; the rest is counted. */
 static furrow_status fill(matrix_facts *f, furrow_error *err) {
   f->layer = furrow_layer_of(f->meta->matrix_name, f->format, f->graph->text, f->graph->size);
   sum_parts(f);
@@ -97,10 +98,13 @@ static furrow_status fill(matrix_facts *f, furrow_error *err) {
   return status == FURROW_OK ? count_rows(f, err) : status;
 }
 
-furrow_status facts_open(matrix_facts *f, const char *folder, const furrow_source_params *params,
-                         const graph_text *graph, furrow_error *err) {
+void facts_start(matrix_facts *f, const char *folder, const furrow_source_params *params, const graph_text *graph) {
   *f = (matrix_facts){.folder = folder, .params = *params, .graph = graph};
-  furrow_status status = furrow_matrix_meta_load(&f->own_meta, folder, params->meta_name, err);
+}
+
+furrow_status facts_from_meta(matrix_facts *f, furrow_error *err) {
+  const furrow_source_params *params = &f->params;
+  furrow_status status = furrow_matrix_meta_load(&f->own_meta, f->folder, params->meta_name, err);
   if (status != FURROW_OK) return status;
   f->meta = f->own_meta;
   f->meta_name = params->meta_name;
@@ -110,7 +114,7 @@ furrow_status facts_open(matrix_facts *f, const char *folder, const furrow_sourc
   return fill(f, err);
 }
 
-furrow_status facts_read(matrix_facts *f, unsigned threads, job *j, furrow_error *err) {
+furrow_status facts_from_files(matrix_facts *f, unsigned threads, job *j, furrow_error *err) {
   furrow_status status = furrow_matrix_source_open(&f->source, f->folder, &f->params, err);
   if (status != FURROW_OK) return status;
   f->meta = furrow_matrix_source_meta(f->source);

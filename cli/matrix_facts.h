@@ -9,7 +9,7 @@
 typedef struct matrix_facts {
   const char *folder;
   furrow_source_params params;
-  furrow_matrix_meta *own_meta; /* of facts_open */
+  furrow_matrix_meta *own_meta; /* of facts_from_meta */
   furrow_matrix_source *source; /* of facts_read */
   const furrow_matrix_meta *meta;
   const char *meta_name;              /* NULL: not known */
@@ -28,11 +28,12 @@ typedef struct matrix_facts {
   furrow_matrix_stats stats;
 } matrix_facts;
 
-/* From the metadata alone. Close it, after a failure, too. */
-furrow_status facts_open(matrix_facts *f, const char *folder, const furrow_source_params *params,
-                         const graph_text *graph, furrow_error *err);
+/* Nothing is known yet. Close it, after a failure of the next two, too. */
+void facts_start(matrix_facts *f, const char *folder, const furrow_source_params *params, const graph_text *graph);
+/* From the metadata alone. */
+furrow_status facts_from_meta(matrix_facts *f, furrow_error *err);
 /* From all files. */
-furrow_status facts_read(matrix_facts *f, unsigned threads, job *j, furrow_error *err);
+furrow_status facts_from_files(matrix_facts *f, unsigned threads, job *j, furrow_error *err);
 void facts_close(matrix_facts *f);
 
 /* Elements that are not 0, among saved rows x columns; NaN: not known. */

@@ -23,10 +23,16 @@ furrow_status job_tell(void *user, uint64_t done, uint64_t total, furrow_error *
   return interrupt_check(err);
 }
 
-void job_stop(job *j, furrow_status status, furrow_error *err) {
+void job_stop(job *j) {
   progress_stop(&j->progress);
-  size_t used = strlen(err->message);
-  if (status == FURROW_E_EXISTS) snprintf(err->message + used, sizeof err->message - used, "; --force replaces it");
+}
+
+void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err) {
+  const size_t used = strlen(err->message);
+  const char *hint = status == FURROW_E_EXISTS && !force ? "--force replaces it"
+                     : status == FURROW_E_MEMORY         ? memory
+                                                         : NULL;
+  if (hint) snprintf(err->message + used, sizeof err->message - used, "; %s", hint);
 }
 
 void print_note(bool quiet, const char *format, ...) {

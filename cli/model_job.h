@@ -15,8 +15,11 @@ void job_watch(job *j, const char *what, bool quiet);
 void job_start(job *j, const char *what, bool quiet);
 /* A furrow_progress; user is the job. */
 furrow_status job_tell(void *user, uint64_t done, uint64_t total, furrow_error *err);
-/* Removes the line of progress. Where the job failed because something exists, the message says what helps. */
-void job_stop(job *j, furrow_status status, furrow_error *err);
+/* Removes the line of progress. */
+void job_stop(job *j);
+/* What helps, behind the message of a job that failed: because something exists, unless --force was given; for want of
+ * memory, where `memory` names options. */
+void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err);
 
 /* Says something on stderr that is no failure. */
 void print_note(bool quiet, const char *format, ...) __attribute__((format(printf, 2, 3)));

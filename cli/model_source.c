@@ -118,6 +118,22 @@ furrow_source_params reading_params(const reading_values *values) {
   return params;
 }
 
+/* An option is shorter than its field. */
+void name_reading_options(char *message, bool in) {
+  static const char *const fields[] = {"meta_name", "format", "row_type"};
+  static const char *const names[] = {"meta-name", "format", "row-type"};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    char field[64], name[64];
+    snprintf(field, sizeof field, "furrow_source_params.%s", fields[i]);
+    snprintf(name, sizeof name, "--%s%s", in ? "in-" : "", names[i]);
+    char *at = strstr(message, field);
+    if (!at) continue;
+    char *rest = at + strlen(field);
+    memcpy(at, name, strlen(name));
+    memmove(at + strlen(name), rest, strlen(rest) + 1);
+  }
+}
+
 #define AT(field) offsetof(choice_values, field)
 #define MATRIX_OPTION                                                                        \
   {                                                                                          \
@@ -310,6 +326,41 @@ static furrow_status check_list(const char *name, const char *text, furrow_error
     if (*at != ',') break;
   }
   return fail_token(err, text, "--%s takes numbers and ranges A:B with A < B, such as 0:8,16", name);
+}
+
+/* Metadata has no room for more rows. */
+#define LISTED_ROWS ((size_t)INT32_MAX / 50)
+
+static furrow_status add_range(const char *name, const char *text, range r, int32_t rows, id_list *list,
+                               furrow_error *err) {
+  if (r.first == INT64_MIN) r.first = 0;
+  if (r.end == INT64_MAX && rows) r.end = rows;
+  if (r.end == INT64_MAX) return fail_token(err, text, "--%s: a range without an end needs --rows", name);
+  if (r.first < 0 || r.end > INT32_MAX) return fail_token(err, text, "--%s: rows are 0 to 2147483646", name);
+  for (int64_t id = r.first; id < r.end; id++) {
+    if (list->count == LISTED_ROWS) return fail_token(err, text, "--%s lists more rows than metadata can have", name);
+    if (!add_id(list, (int32_t)id)) return fail_memory(err);
+  }
+  return FURROW_OK;
+}
+
+furrow_status read_row_list(const char *name, const char *text, int32_t rows, int32_t **ids, size_t *count,
+                            furrow_error *err) {
+  id_list list = {0};
+  range r;
+  furrow_status status = check_list(name, text, err);
+  for (const char *at = text; status == FURROW_OK && read_range(&at, &r); at++) {
+    status = add_range(name, text, r, rows, &list, err);
+    if (!*at) break;
+  }
+  if (status == FURROW_OK && list.count == 0) status = fail_token(err, text, "--%s lists no row", name);
+  if (status != FURROW_OK) {
+    free(list.ids);
+    return status;
+  }
+  *ids = list.ids;
+  *count = list.count;
+  return FURROW_OK;
 }
 
 static furrow_status read_columns(const char *text, furrow_selection *selection, furrow_error *err) {

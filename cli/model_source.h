@@ -29,6 +29,8 @@ extern const option reading_options[], in_reading_options[];
 void reading_values_init(reading_values *values);
 /* The parameters point into the values. */
 furrow_source_params reading_params(const reading_values *values);
+/* Where a message of the library names a field of furrow_source_params, it gets the option; `in`: that with --in-. */
+void name_reading_options(char *message, bool in);
 
 /* ---- Which matrix, and what of it ---- */
 
@@ -57,6 +59,10 @@ void choice_clear(choice *c);
 
 /* Ids of all rows that the metadata says were saved, ascending, each once. Free them. */
 furrow_status saved_row_ids(const furrow_matrix_meta *meta, int32_t **ids, size_t *count, furrow_error *err);
+
+/* The rows of a list such as 0:8,16, in its order; `rows` (0: not known) is where an open range ends. Free them. */
+furrow_status read_row_list(const char *name, const char *text, int32_t rows, int32_t **ids, size_t *count,
+                            furrow_error *err);
 
 /* ---- Options of one field each ---- */
 

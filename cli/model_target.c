@@ -2,6 +2,9 @@
 #include "model_target.h"
 
 #include <stddef.h>
+#include <string.h>
+
+#include "fail.h"
 
 #define AT(field) offsetof(target_values, field)
 const option target_options[] = {
@@ -57,12 +60,23 @@ const option target_options[] = {
      .help = "write what Angel would write even where that loses something: doubles of RowIdColIdValueText with six "
              "decimals, column formats without the columns that the first row lacks",
      .offset = AT(angel_bytes)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace DST if it exists", .offset = AT(force)},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .help = "replace DST if it exists and is a model or a matrix, without any file or directory that belongs to none",
+     .offset = AT(force)},
     {0}};
 #undef AT
 
 void target_values_init(target_values *values) {
   *values = (target_values){.row_type = -1};
+}
+
+furrow_status target_check(const target_values *values, furrow_error *err) {
+  if (values->hash_parts && (values->part_rows || values->part_cols))
+    return fail(err, FURROW_E_ARGUMENT, "--hash and --part-rows or --part-cols exclude each other");
+  if (values->meta_name && strcmp(values->meta_name, "_meta") != 0 && strcmp(values->meta_name, "meta") != 0)
+    return fail_token(err, values->meta_name, "--meta-name takes _meta or meta");
+  return FURROW_OK;
 }
 
 void target_write_params(const target_values *values, uint32_t threads, furrow_write_params *params) {

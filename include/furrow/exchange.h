@@ -65,27 +65,33 @@ typedef struct furrow_export_result {
   uint64_t vectors, dimension; /* of the last matrix */
   uint64_t elements;           /* written; dense files: with the zeros for what was absent */
   uint64_t absent;             /* dense files: zeros that stand for no element */
-  uint64_t bytes;
+  uint64_t bytes;              /* of the file */
+  uint64_t ids_bytes;          /* of the second file; 0: there is none */
 } furrow_export_result;
 
-/* Writes one matrix folder (safetensors, tsv with one matrix: also a model directory) to a file, which appears when it
- * is complete. "-" is standard output where the format needs no look back (npy, fbin, fvecs, tsv, libsvm). Elements
- * that a dense file has and the matrix has not are 0. Dense vectors by row of a matrix whose columns reach further than
- * 2^31 are refused (E_RANGE): choose columns, or a sparse format. params NULL: the defaults. */
+/* Writes one matrix (a folder, or a model directory with one matrix; safetensors: all matrices of a model directory) to
+ * a file, which appears when it is complete and must not lie in the source. "-" is standard output where the format
+ * needs no look back (npy, fbin, fvecs, tsv, libsvm). Elements that a dense file has and the matrix has not are 0.
+ * Dense vectors by row of a matrix whose columns reach further than 2^31 are refused (E_RANGE): choose columns, or a
+ * sparse format. params NULL: the defaults. */
 FURROW_API furrow_status furrow_model_export(const char *source, const char *path, const furrow_export_params *params,
                                              furrow_export_result *result, furrow_error *err) FURROW_MUST_USE;
 
+/* What the fields of the spec mean to an import:
+ *   name        NULL: that of the target folder (safetensors: of the tensor). Several tensors have their own names, and
+ *               the target is a model directory
+ *   format      NULL: RowIdColIdValueTextRowFormat, or what the tensors' metadata says
+ *   rows, cols  0: as many as the data needs
+ *   row_type    -1: the type of the data (text: float), dense or sparse as it is
+ *   first_col   by rows, the column of a vector's first element; by columns without ids, that of the first vector
+ *   saved_rows  dense files by columns: the rows that the elements of a vector belong to; by rows: all that the file
+ *               has, and perhaps more. Other files: elements of rows that it does not list are left out. NULL: all
+ *               rows; where the file lists rows (vectors by rows) and `rows` is 0, those */
 typedef struct furrow_import_params {
   furrow_exchange_format format;
-  furrow_axis vectors;     /* AUTO: columns if spec.format is a column format, else rows */
-  const char *ids;         /* npy of 64-bit ids of the vectors; NULL: PATH.ids.npy if it is there, else 0, 1, … */
-  furrow_matrix_spec spec; /* name NULL: that of the target folder (safetensors: of the tensor); format NULL:
-                              RowIdColIdValueTextRowFormat, or what the tensors' metadata says; rows, cols 0: as many
-                              as the data needs; row_type -1: the type of the data (text: float), dense or sparse as it
-                              is. saved_rows: by columns, the rows that the elements of a vector belong to; NULL:
-                              0, 1, … first_col: by rows, the column of a vector's first element; by columns without
-                              ids, that of the first vector. Several tensors: the names of the tensors, and the target
-                              is a model directory */
+  furrow_axis vectors; /* AUTO: columns if spec.format is a column format, else rows */
+  const char *ids;     /* npy of 64-bit ids of the vectors; NULL: PATH.ids.npy if it is there, else 0, 1, … */
+  furrow_matrix_spec spec;
   furrow_write_params write;
   size_t memory;
   furrow_progress progress;
@@ -98,6 +104,7 @@ typedef struct furrow_import_result {
   size_t matrices;
   int64_t rows, cols; /* of the last matrix */
   uint64_t elements;
+  uint64_t left_out; /* of rows that saved_rows does not list */
 } furrow_import_result;
 
 /* Reads a file and writes a matrix folder (a safetensors file: a model directory unless it has one tensor). */

@@ -457,13 +457,15 @@ FURROW_API size_t furrow_matrix_column(const furrow_matrix *matrix, int64_t col,
 /* ---- Writing -------------------------------------------------------------------------------------------- */
 
 typedef struct furrow_write_params {
-  const char *separator; /* "," */
-  const char *meta_name; /* "_meta" */
+  const char *separator; /* ","; formats with several fields refuse line ends and what numbers are made of: letters,
+                            digits, + - . */
+  const char *meta_name; /* "_meta", or "meta"; nothing else */
   bool angel_bytes;      /* what Angel would write, even where that loses something: six decimals of doubles in
                             RowIdColIdValueTextRowFormat, columns that the first row does not have in column formats,
                             columns of hash partitions in column formats. false: nothing is lost */
-  bool replace;          /* an existing folder is replaced, if it is empty, a matrix or a model without other
-                            directories in it; otherwise E_EXISTS */
+  bool replace;          /* an existing folder is replaced, if it is empty, or a matrix or a model and nothing else:
+                            metadata that can be read, the files that it names, json files of a model. E_EXISTS names
+                            what would be lost */
   unsigned threads;      /* 0: as many as there are processors */
 } furrow_write_params;
 
@@ -533,7 +535,10 @@ typedef struct furrow_model_listing {
   void *memory; /* the library's own */
 } furrow_model_listing;
 
-/* E_NOT_FOUND: no such directory; E_FORMAT: no matrix is in it. */
+/* E_NOT_FOUND: no such directory; E_FORMAT: no matrix is in it. An entry that cannot be looked at (a link that leads
+ * nowhere, a folder without permission) does not hide the others: it may be a matrix, so it is listed as one, and what
+ * is wrong with it is said by whatever opens it. The same holds for a folder whose metadata file cannot be looked at.
+ */
 FURROW_API furrow_status furrow_model_list(furrow_model_listing **listing, const char *path,
                                            furrow_error *err) FURROW_MUST_USE;
 FURROW_API void furrow_model_listing_free(furrow_model_listing *listing);
@@ -615,6 +620,8 @@ typedef struct furrow_difference {
   int64_t col;
   double a, b;
   bool in_a, in_b;
+  furrow_element_type type_a, type_b; /* what the matrices store */
+  int64_t exact_a, exact_b;           /* a, b where the type is i64 or i32: beyond 2^53 a double rounds; else 0 */
 } furrow_difference;
 
 typedef struct furrow_diff {

@@ -256,11 +256,15 @@ furrow_status fw_array_read(fw_array_reader *r, void *out, size_t rows, size_t *
   return FURROW_OK;
 }
 
-static furrow_status fail_element(const fw_array_reader *r, const void *elements, size_t i, fw_array_type as,
-                                  furrow_error *err) {
+/* elements[i] is element `place` of the row. */
+static furrow_status fail_element(const fw_array_reader *r, const void *elements, size_t i, uint64_t row, size_t place,
+                                  fw_array_type as, furrow_error *err) {
   char text[32];
   fw_array_element_text(text, r->info.type, elements, i);
-  fw_fail(err, FURROW_E_RANGE, "an element does not fit in %s", fw_array_type_tensor(as));
+  fw_fail(err, FURROW_E_RANGE, "element %zu of vector %llu does not fit %s", place, (unsigned long long)row,
+          as == FW_ARRAY_F32   ? "a 32-bit float"
+          : as == FW_ARRAY_I32 ? "a 32-bit integer"
+                               : "a 64-bit integer");
   fw_error_set_file(err, fw_array_path(r));
   fw_error_set_token(err, text, strlen(text));
   return FURROW_E_RANGE;
@@ -280,7 +284,8 @@ static furrow_status convert_rows(fw_array_reader *r, fw_array_type as, char *ou
     status = fw_array_read(r, piece, rows - done < step ? rows - done : step, &n, err);
     if (status != FURROW_OK) break;
     const size_t count = n * r->info.dim, good = fw_array_convert(as, out + done * out_row, r->info.type, piece, count);
-    if (good < count) status = fail_element(r, piece, good, as, err);
+    if (good < count)
+      status = fail_element(r, piece, good, r->next - n + good / r->info.dim, good % r->info.dim, as, err);
     done += n;
   }
   fw_free(piece);
@@ -314,7 +319,7 @@ furrow_status fw_array_read_part(fw_array_reader *r, uint64_t row, size_t first,
     if (status != FURROW_OK) break;
     if (r->swapped) fw_array_swap(r->buffer, element, n);
     const size_t good = fw_array_convert(as, to + done * fw_array_type_size(as), r->info.type, r->buffer, n);
-    if (good < n) status = fail_element(r, r->buffer, good, as, err);
+    if (good < n) status = fail_element(r, r->buffer, good, row, first + done + good, as, err);
   }
   r->next = FW_ARRAY_UNKNOWN; /* seek comes before read */
   return status;

@@ -94,12 +94,18 @@ size_t fw_array_convert(fw_array_type to, void *out, fw_array_type from, const v
   return n;
 }
 
+/* Integers with all their digits: the fewest that tell a float from others are not the number. */
+static size_t write_f32(char *text, float value) {
+  const bool whole = value >= -0x1p53f && value <= 0x1p53f && value == (float)(int64_t)value;
+  return whole ? fw_write_i64(text, (int64_t)value) : fw_write_f32(text, value);
+}
+
 void fw_array_element_text(char text[32], fw_array_type type, const void *elements, size_t i) {
   size_t length;
   int64_t integer;
   switch (type) {
   case FW_ARRAY_F64: length = fw_write_f64(text, ((const double *)elements)[i]); break;
-  case FW_ARRAY_F32: length = fw_write_f32(text, ((const float *)elements)[i]); break;
+  case FW_ARRAY_F32: length = write_f32(text, ((const float *)elements)[i]); break;
   case FW_ARRAY_U64: length = fw_write_u64(text, ((const uint64_t *)elements)[i]); break;
   default:
     fw_array_convert(FW_ARRAY_I64, &integer, type, (const char *)elements + i * types[type].size, 1);

@@ -155,7 +155,9 @@ static furrow_status read_prefix(fw_bytes_in *in, uint32_t *length, uint64_t *st
   *length = width == 2 ? fw_get_le16(head + PREFIX) : fw_get_le32(head + PREFIX);
   *start = PREFIX + width;
   const uint64_t size = fw_bytes_in_size(in);
-  if (*length > MAX_TEXT || (size != FW_BYTES_UNKNOWN && *length > size - *start))
+  if (size != FW_BYTES_UNKNOWN && *length <= MAX_TEXT && *length > size - *start)
+    return fw_bytes_in_fail(in, size, err, FURROW_E_FORMAT, "ends within its header of %u bytes", (unsigned)*length);
+  if (*length > MAX_TEXT)
     return fw_bytes_in_fail(in, PREFIX, err, FURROW_E_FORMAT, "a header of %u bytes is too long", (unsigned)*length);
   return FURROW_OK;
 }

@@ -242,7 +242,10 @@ furrow_status fw_file_open(int *fd, const char *path, furrow_error *err) {
   while (opened < 0 && errno == EINTR);
   if (opened < 0) {
     furrow_status status = errno == ENOENT || errno == ENOTDIR ? FURROW_E_NOT_FOUND : FURROW_E_IO;
-    fw_fail_errno(err, status, errno, "cannot open");
+    if (status == FURROW_E_NOT_FOUND)
+      fw_fail(err, status, "no such file or directory");
+    else
+      fw_fail_errno(err, status, errno, "cannot open");
     fw_error_set_file(err, path);
     return status;
   }

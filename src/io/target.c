@@ -117,6 +117,11 @@ void fw_target_draw(fw_target *target, unsigned attempt) {
   snprintf(target->temporary, sizeof target->temporary, ".%.*s" SUFFIX "%s", room, target->name, random);
 }
 
+bool fw_target_is_temporary(const char *name) {
+  const size_t length = strlen(name), end = strlen(SUFFIX) + SUFFIX_RANDOM;
+  return name[0] == '.' && length > end + 1 && memcmp(name + length - end, SUFFIX, strlen(SUFFIX)) == 0;
+}
+
 /* ---- bytes ---- */
 
 int fw_write_at(int fd, const void *data, size_t size, uint64_t offset) {

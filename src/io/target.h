@@ -2,6 +2,7 @@
 #ifndef FW_IO_TARGET_H
 #define FW_IO_TARGET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ void fw_target_clear(fw_target *target);
 
 /* Draws a temporary name: .<name>.furrow-XXXXXX */
 void fw_target_draw(fw_target *target, unsigned attempt);
+
+/* Whether it is such a name: what a kill left behind. */
+bool fw_target_is_temporary(const char *name);
 
 /* An error with the path; ENOENT and ENOTDIR are E_NOT_FOUND, all else is E_IO. */
 furrow_status fw_target_fail_errno(const fw_target *target, furrow_error *err, int errnum, const char *what);

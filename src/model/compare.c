@@ -28,6 +28,7 @@ typedef struct comparison {
   long double squares;
   uint64_t either; /* elements of a or b */
   top_heap top;
+  furrow_difference nothing; /* the types of both, and no element */
 } comparison;
 
 /* ---- One element ---- */
@@ -111,24 +112,37 @@ static furrow_status add_difference(comparison *c, const furrow_difference *item
   return push(&c->top, &(ranked){*item, d}, err);
 }
 
+/* Element i of a row as side a or b of a difference. */
+static void set_side(furrow_difference *item, bool in_a, const furrow_row_view *view, size_t i) {
+  const int64_t exact = is_integer(view->type) ? integer_at(view, i) : 0;
+  *(in_a ? &item->a : &item->b) = furrow_row_view_get(view, i);
+  *(in_a ? &item->exact_a : &item->exact_b) = exact;
+  *(in_a ? &item->in_a : &item->in_b) = true;
+}
+
 static furrow_status compare_both(comparison *c, int32_t row, int64_t col, const furrow_row_view *a, size_t i,
                                   const furrow_row_view *b, size_t j, furrow_error *err) {
-  const double x = furrow_row_view_get(a, i), y = furrow_row_view_get(b, j);
+  furrow_difference item = c->nothing;
+  item.row = row;
+  item.col = col;
+  set_side(&item, true, a, i);
+  set_side(&item, false, b, j);
   const bool exact = is_integer(a->type) && is_integer(b->type);
-  const double d = exact ? integer_distance(integer_at(a, i), integer_at(b, j)) : distance(x, y);
+  const double d = exact ? integer_distance(integer_at(a, i), integer_at(b, j)) : distance(item.a, item.b);
   c->either++;
-  if (d == 0) return FURROW_OK;
-  return add_difference(c, &(furrow_difference){row, col, x, y, true, true}, d, err);
+  return d == 0 ? FURROW_OK : add_difference(c, &item, d, err);
 }
 
 static furrow_status add_single(comparison *c, int32_t row, const furrow_row_view *view, size_t i, bool in_a,
                                 furrow_error *err) {
-  const double x = furrow_row_view_get(view, i);
-  const furrow_difference item = {row, furrow_row_view_col(view, i), in_a ? x : 0, in_a ? 0 : x, in_a, !in_a};
+  furrow_difference item = c->nothing;
+  item.row = row;
+  item.col = furrow_row_view_col(view, i);
+  set_side(&item, in_a, view, i);
   c->either++;
   c->diff.only_a += in_a;
   c->diff.only_b += !in_a;
-  return add_difference(c, &item, distance(x, 0), err);
+  return add_difference(c, &item, distance(in_a ? item.a : item.b, 0), err);
 }
 
 /* Merges a row of both by column. */
@@ -227,6 +241,8 @@ static void finish(comparison *c, furrow_diff *diff) {
 furrow_status furrow_matrix_compare(const furrow_matrix_source *a, const furrow_matrix_source *b, size_t memory,
                                     furrow_diff *diff, furrow_error *err) {
   comparison c = {.diff = {.top = diff->top, .top_room = diff->top_room}};
+  c.nothing.type_a = furrow_matrix_source_row_type(a)->element;
+  c.nothing.type_b = furrow_matrix_source_row_type(b)->element;
   c.top.room = diff->top ? diff->top_room : 0;
   int64_t *cuts = NULL;
   size_t count = 0;

@@ -1,16 +1,12 @@
 /* model/convert.c: a model or a matrix becomes another: format, row type, partitions, files. */
 #include "model/convert.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/scheme.h"
+#include "model/places.h"
 
 void furrow_convert_params_init(furrow_convert_params *params) {
   *params = (furrow_convert_params){.row_type = -1, .memory = (size_t)1 << 30};
@@ -27,41 +23,6 @@ furrow_status fw_convert_tell(fw_convert *convert, uint64_t bytes, furrow_error 
   furrow_status status = convert->params->progress(convert->params->user, convert->done, convert->total, err);
   pthread_mutex_unlock(&convert->lock);
   return status;
-}
-
-/* ---- where it goes ---- */
-
-/* The path without links, or, for what is not there yet, its directory's and its name. False: it leads nowhere. */
-static bool resolve(const char *path, char resolved[2 * PATH_MAX]) {
-  char parent[PATH_MAX];
-  size_t length = strlen(path);
-  if (realpath(path, resolved)) return true;
-  while (length > 1 && path[length - 1] == '/') length--;
-  if (errno != ENOENT || length >= sizeof parent) return false;
-  size_t name = length;
-  while (name > 0 && path[name - 1] != '/') name--;
-  memcpy(parent, path, name);
-  strcpy(parent + name, name ? "" : ".");
-  if (!realpath(parent, resolved)) return false;
-  const size_t used = strlen(resolved);
-  snprintf(resolved + used, 2 * PATH_MAX - used, "/%.*s", (int)(length - name), path + name);
-  return true;
-}
-
-/* Whether a is in b, at any depth. */
-static bool lies_in(const char *a, const char *b) {
-  const size_t n = strlen(b);
-  return strncmp(a, b, n) == 0 && (a[n] == '/' || (n > 0 && b[n - 1] == '/' && a[n]));
-}
-
-/* A target in its source would become a part of what is read; a source in its target would vanish with what is
- * replaced. */
-static furrow_status check_places(const char *source, const char *target, furrow_error *err) {
-  char from[2 * PATH_MAX], to[2 * PATH_MAX];
-  if (!resolve(source, from) || !resolve(target, to) || (!lies_in(to, from) && !lies_in(from, to))) return FURROW_OK;
-  fw_fail(err, FURROW_E_ARGUMENT, "one of source and target lies in the other");
-  fw_error_set_file(err, target);
-  return FURROW_E_ARGUMENT;
 }
 
 /* ---- one matrix ---- */
@@ -129,8 +90,8 @@ static furrow_status copy_files(fw_convert *convert, const furrow_model_listing 
   for (size_t i = 0; i < listing->file_count && status == FURROW_OK; i++) {
     uint64_t size;
     const char *name = listing->files[i].name;
-    status =
-        fw_copy_file(listing->path, name, fw_model_writer_fd(model), name, fw_model_writer_path(model), &size, err);
+    status = fw_copy_file(convert, listing->path, name, fw_model_writer_fd(model), name, fw_model_writer_path(model),
+                          &size, err);
     convert->result.files += status == FURROW_OK;
   }
   return status;
@@ -177,7 +138,7 @@ furrow_status furrow_model_convert(const char *source, const char *target, const
   furrow_status status = fw_scheme_find(&scheme, &path, target, err);
   if (status == FURROW_OK) status = furrow_model_list(&listing, source, err);
   if (status != FURROW_OK) return status;
-  status = check_places(listing->path, path, err);
+  status = fw_check_places(listing->path, path, err);
   if (status == FURROW_OK) status = add_up(&convert, listing, err);
   if (status == FURROW_OK && listing->single) {
     const place to = {.path = path, .name = listing->matrices[0].name};

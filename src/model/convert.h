@@ -46,8 +46,8 @@ bool fw_selects_columns(const furrow_selection *selection);
 furrow_status fw_convert_copy(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
                               int fd, const char *path, furrow_error *err) __attribute__((warn_unused_result));
 /* Copies a file of a folder (path `from`) to the folder open as `fd` (path `to`). *size: its bytes. */
-furrow_status fw_copy_file(const char *from, const char *name, int fd, const char *new_name, const char *to,
-                           uint64_t *size, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_copy_file(fw_convert *convert, const char *from, const char *name, int fd, const char *new_name,
+                           const char *to, uint64_t *size, furrow_error *err) __attribute__((warn_unused_result));
 /* Writes the planned matrix. */
 furrow_status fw_convert_write(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
                                furrow_matrix_writer *writer, furrow_error *err) __attribute__((warn_unused_result));

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "io/stream.h"
 #include "io/target.h"
 #include "model/convert.h"
+#include "model/source.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)
 
@@ -45,8 +47,8 @@ static furrow_status check_source(fw_convert *convert, const furrow_matrix_sourc
 
 /* ---- copying ---- */
 
-static furrow_status copy_bytes(int from, const char *path, int to, const char *to_path, const char *name,
-                                uint64_t *size, furrow_error *err) {
+static furrow_status copy_bytes(fw_convert *convert, int from, const char *path, int to, const char *to_path,
+                                const char *name, uint64_t *size, furrow_error *err) {
   void *buffer = NULL;
   size_t got = 0;
   furrow_status status = fw_alloc(&buffer, BUFFER_SIZE, 1, err);
@@ -57,13 +59,14 @@ static furrow_status copy_bytes(int from, const char *path, int to, const char *
     const int errnum = fw_write_at(to, buffer, got, *size);
     if (errnum != 0) status = fw_fail_file(err, errnum, to_path, name, "cannot write");
     *size += got;
+    if (status == FURROW_OK) status = fw_convert_tell(convert, 0, err);
   }
   fw_free(buffer);
   return status;
 }
 
-furrow_status fw_copy_file(const char *from, const char *name, int fd, const char *new_name, const char *to,
-                           uint64_t *size, furrow_error *err) {
+furrow_status fw_copy_file(fw_convert *convert, const char *from, const char *name, int fd, const char *new_name,
+                           const char *to, uint64_t *size, furrow_error *err) {
   char *path;
   int source = -1, target = -1;
   furrow_status status = fw_path_join(&path, from, name, err);
@@ -75,7 +78,7 @@ furrow_status fw_copy_file(const char *from, const char *name, int fd, const cha
     status = fw_fail_file(err, errno, to, new_name, "cannot create");
     goto done;
   }
-  status = copy_bytes(source, path, target, to, new_name, size, err);
+  status = copy_bytes(convert, source, path, target, to, new_name, size, err);
 done:
   if (target >= 0) close(target);
   if (source >= 0) fw_file_close(source);
@@ -83,17 +86,20 @@ done:
   return status;
 }
 
-/* Files that are left behind by writers: Angel's, and Furrow's (.name.furrow-abcdef). */
+/* Files that are left behind by writers: Angel's, and Furrow's. */
 static bool is_no_leftover(void *user, const char *name) {
-  const char *mark = strstr(name, ".furrow-");
   (void)user;
-  return strncmp(name, "_tmp.", 5) != 0 && !(name[0] == '.' && mark && mark > name && strlen(mark) == 14);
+  return strncmp(name, "_tmp.", 5) != 0 && !fw_target_is_temporary(name);
 }
 
-static bool is_data_file(const furrow_matrix_meta *meta, const char *name) {
-  for (size_t i = 0; i < meta->part_count; i++)
-    if (strcmp(meta->parts[i].file_name, name) == 0) return true;
-  return false;
+static int compare_name(const void *name, const void *file) {
+  return strcmp(name, strrchr(((const fw_source_file *)file)->path, '/') + 1);
+}
+
+/* The files of a source are in the order of their names. */
+static bool is_data_file(const furrow_matrix_source *source, const char *name) {
+  return source->file_count > 0 &&
+         bsearch(name, source->files, source->file_count, sizeof *source->files, compare_name) != NULL;
 }
 
 static furrow_status copy_entry(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
@@ -109,8 +115,8 @@ static furrow_status copy_entry(fw_convert *convert, const furrow_matrix_source 
   const bool regular = stat(full, &info) == 0 && S_ISREG(info.st_mode);
   fw_free(full);
   if (!regular) return FURROW_OK;
-  status = fw_copy_file(folder, name, fd, renamed ? plan->meta_name : name, path, &size, err);
-  if (status == FURROW_OK && is_data_file(furrow_matrix_source_meta(source), name)) convert->result.bytes += size;
+  status = fw_copy_file(convert, folder, name, fd, renamed ? plan->meta_name : name, path, &size, err);
+  if (status == FURROW_OK && is_data_file(source, name)) convert->result.bytes += size;
   return status == FURROW_OK ? fw_convert_tell(convert, 0, err) : status;
 }
 

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/convert.h"
+#include "model/source.h"
+#include "model/verify.h"
 
 #define RANGE_START "feature.index.range.start"
 #define RANGE_END "feature.index.range.end"
@@ -136,20 +138,10 @@ typedef struct col_range {
   int64_t first, end;
 } col_range;
 
-static bool read_option(const furrow_matrix_meta *meta, const char *key, int64_t *value) {
-  const char *text = furrow_matrix_meta_option(meta, key);
-  char *end;
-  if (!text || !text[0]) return false;
-  *value = strtoll(text, &end, 10);
-  return !*end;
-}
-
 /* The range of columns that the matrix has: what its options say, or its width; range partitions may show more. */
 static col_range index_range(const furrow_matrix_meta *meta) {
-  col_range range = {0, meta->col};
-  int64_t first, end;
-  if (read_option(meta, RANGE_START, &first) && read_option(meta, RANGE_END, &end) && first < end)
-    range = (col_range){first, end};
+  col_range range;
+  fw_verify_columns(meta, &range.first, &range.end);
   for (size_t i = 0; i < meta->part_count; i++) {
     const furrow_partition_meta *part = &meta->parts[i];
     if (fw_part_is_hash(part)) continue;
@@ -186,7 +178,7 @@ static void fill_spec(const fw_convert_plan *plan, const furrow_matrix_meta *met
   spec->row_type = plan->row_type->number;
   spec->rows = meta->row;
   spec->first_col = range.first;
-  spec->cols = range.end < range.first ? -1 : range.end - range.first;
+  if (range.end < range.first || __builtin_sub_overflow(range.end, range.first, &spec->cols)) spec->cols = -1;
   spec->saved_rows = plan->rows;
   spec->saved_row_count = plan->row_count;
   spec->hash_parts = params->hash_parts;
@@ -236,6 +228,61 @@ static furrow_status plan_other(fw_convert_plan *plan, const furrow_matrix_meta 
   return status;
 }
 
+/* ---- dense rows are as long as their partition is wide ---- */
+
+static furrow_status fail_part(const furrow_matrix_source *source, furrow_error *err) {
+  fw_error_set_file(err, source->meta_path);
+  return FURROW_E_FORMAT;
+}
+
+/* Elements that a row of the partition has at most, as far as the metadata and the bytes tell. */
+static uint64_t most_elements(const furrow_matrix_source *source, const fw_source_part *part) {
+  uint64_t least = (uint64_t)part->meta->length; /* no element takes less than a byte */
+  if (source->format->flags & FURROW_FORMAT_BY_COLUMN)
+    return part->meta->save_col_num >= 0 ? (uint64_t)part->meta->save_col_num : least;
+  for (size_t r = 0; r < part->meta->row_count; r++) {
+    const furrow_row_meta *row = &part->meta->rows[r];
+    const bool told = row->element_num >= 0 && row->save_type == 0;
+    if (told && (uint64_t)row->element_num < least) least = (uint64_t)row->element_num;
+  }
+  return least;
+}
+
+/* Zeros are written for what a dense row lacks, so a width that lies would fill the disk. */
+static furrow_status check_width(const furrow_matrix_source *source, const fw_source_part *part, furrow_error *err) {
+  const furrow_partition_meta *meta = part->meta;
+  const uint64_t width = (uint64_t)meta->end_col - (uint64_t)meta->start_col, most = most_elements(source, part);
+  if (part->hash || meta->row_count == 0 || width <= most) return FURROW_OK;
+  fw_fail(err, FURROW_E_FORMAT,
+          "partMetas/%d/endCol is %lld, so dense rows have %llu columns here, but one has no more than %llu elements",
+          (int)meta->part_id, (long long)meta->end_col, (unsigned long long)width, (unsigned long long)most);
+  return fail_part(source, err);
+}
+
+static furrow_status check_within(const furrow_matrix_source *source, const furrow_partition_meta *part, int64_t first,
+                                  int64_t end, furrow_error *err) {
+  const bool before = part->start_col < first;
+  if (!before && part->end_col <= end) return FURROW_OK;
+  fw_fail(err, FURROW_E_FORMAT, "partMetas/%d/%s is %lld, but the columns of the matrix are %lld to %lld (end)",
+          (int)part->part_id, before ? "startCol" : "endCol", (long long)(before ? part->start_col : part->end_col),
+          (long long)first, (long long)end);
+  return fail_part(source, err);
+}
+
+static furrow_status check_dense(const fw_convert_plan *plan, const furrow_matrix_source *source, furrow_error *err) {
+  const bool was_dense = furrow_matrix_source_row_type(source)->dense;
+  int64_t first, end;
+  const bool known = fw_verify_columns(source->meta, &first, &end);
+  furrow_status status = FURROW_OK;
+  if (!was_dense && !plan->row_type->dense) return FURROW_OK;
+  for (size_t i = 0; i < source->meta->part_count && status == FURROW_OK; i++) {
+    const fw_source_part *part = &source->parts[i];
+    if (known && !part->hash) status = check_within(source, part->meta, first, end, err);
+    if (status == FURROW_OK && was_dense) status = check_width(source, part, err);
+  }
+  return status;
+}
+
 /* ---- the plan ---- */
 
 static bool is_text(const furrow_matrix_format *format) {
@@ -247,6 +294,7 @@ static bool is_copy(const fw_convert_plan *plan, const furrow_matrix_source *sou
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
   const char *separator = params->write.separator;
   if (plan->format != furrow_matrix_source_format(source) || plan->row_type->number != meta->row_type) return false;
+  if (params->write.angel_bytes && plan->format->encode) return false;
   if (asks_for_grid(params) || params->servers > 0 || params->parts_per_file > 0 || selects(&params->selection))
     return false;
   if (separator && is_text(plan->format) && strcmp(separator, furrow_matrix_source_separator(source)) != 0)
@@ -278,7 +326,7 @@ static void choose_names(fw_convert_plan *plan, const furrow_matrix_source *sour
     plan->meta_name =
         params->write.meta_name && strcmp(params->write.meta_name, old) != 0 ? params->write.meta_name : NULL;
   } else if (!plan->write.meta_name) {
-    plan->write.meta_name = strncmp(old, "psmeta", 6) == 0 ? "_meta" : old;
+    plan->write.meta_name = strcmp(old, "meta") == 0 ? old : "_meta";
   }
 }
 
@@ -291,7 +339,7 @@ static void complete(furrow_matrix_meta *meta, const char *name) {
   meta->row = 0;
   meta->col = hash ? -1 : 0;
   meta->block_row = hash ? -1 : first->end_row - first->start_row;
-  meta->block_col = hash ? -1 : first->end_col - first->start_col;
+  if (hash || __builtin_sub_overflow(first->end_col, first->start_col, &meta->block_col)) meta->block_col = -1;
   for (size_t i = 0; i < meta->part_count; i++) {
     if (meta->parts[i].end_row > meta->row) meta->row = meta->parts[i].end_row;
     if (!hash && meta->parts[i].end_col > meta->col) meta->col = meta->parts[i].end_col;
@@ -322,11 +370,14 @@ furrow_status fw_convert_plan_make(fw_convert_plan *plan, const furrow_matrix_so
                                    const furrow_convert_params *params, const char *name, furrow_error *err) {
   *plan = (fw_convert_plan){.selection = params->selection};
   furrow_status status = check_params(params, err);
+  if (status == FURROW_OK && params->write.meta_name) status = fw_check_meta_name(params->write.meta_name, err);
   if (status == FURROW_OK) status = choose(plan, source, params, err);
   if (status != FURROW_OK) return status;
   plan->copy = is_copy(plan, source, params);
   choose_names(plan, source, params);
-  if (!plan->copy) status = plan_parts(plan, furrow_matrix_source_meta(source), params, name, err);
+  if (!plan->copy) status = check_dense(plan, source, err);
+  if (status == FURROW_OK && !plan->copy)
+    status = plan_parts(plan, furrow_matrix_source_meta(source), params, name, err);
   if (status != FURROW_OK) fw_convert_plan_clear(plan);
   return status;
 }

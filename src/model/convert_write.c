@@ -17,15 +17,19 @@
 #define BATCH_BYTES ((size_t)256 << 20)
 /* What the buffers of a thread take. */
 #define THREAD_BYTES ((size_t)4 << 20)
+/* Elements, as a power of 2, after which the caller is asked whether to go on. */
+#define POLL_BITS 16
 
 typedef struct transfer {
   fw_convert *convert;
   const furrow_matrix_source *source;
   const fw_convert_plan *plan;
   furrow_matrix_writer *writer;
-  size_t *source_part; /* same grid: the source's partition of each partition of the plan */
-  bool *done;          /* partitions of the plan */
-  size_t budget;       /* bytes of elements in memory */
+  size_t *source_part;        /* same grid: the source's partition of each partition of the plan */
+  bool *done;                 /* partitions of the plan */
+  size_t budget;              /* bytes of elements in memory */
+  int64_t first_col, end_col; /* of all range partitions of the plan */
+  atomic_ullong polled;       /* elements */
   atomic_bool failed;
   furrow_status status; /* under convert->lock, as is error */
   furrow_error error;
@@ -33,6 +37,14 @@ typedef struct transfer {
 
 static bool by_column(const furrow_matrix_format *format) {
   return format->flags & FURROW_FORMAT_BY_COLUMN;
+}
+
+/* Where the work on a partition takes long: the caller may end it. */
+static furrow_status poll(void *user, size_t elements, furrow_error *err) {
+  transfer *t = user;
+  const unsigned long long before = atomic_fetch_add(&t->polled, elements);
+  if (before >> POLL_BITS == (before + elements) >> POLL_BITS) return FURROW_OK;
+  return fw_convert_tell(t->convert, 0, err);
 }
 
 /* ---- straight from reader to writer ---- */
@@ -272,8 +284,9 @@ static furrow_status fail_memory(const transfer *t, const batch *b, size_t bytes
 }
 
 /* Loads the batch; when it turns out too large, a shorter one. */
-static furrow_status load_batch(const transfer *t, batch *b, size_t limit, furrow_matrix **matrix, furrow_error *err) {
+static furrow_status load_batch(transfer *t, batch *b, size_t limit, furrow_matrix **matrix, furrow_error *err) {
   const bool hash = is_hash_plan(t) && !t->plan->same_grid;
+  const fw_load_poll asking = {poll, t};
   furrow_load_params params;
   furrow_load_params_init(&params);
   params.threads = t->convert->threads;
@@ -282,7 +295,7 @@ static furrow_status load_batch(const transfer *t, batch *b, size_t limit, furro
     const size_t bytes = t->plan->same_grid && t->budget > BATCH_BYTES ? BATCH_BYTES : t->budget;
     batch_size(t, b, longest_batch(t, b, bytes, limit));
     params.selection = b->selection;
-    return furrow_matrix_load_source(matrix, t->source, &params, err);
+    return fw_matrix_load_filtered(matrix, t->source, &params, NULL, &asking, err);
   }
   if (t->plan->same_grid) return fail_memory(t, b, alone, err);
   furrow_status status = FURROW_E_MEMORY;
@@ -295,7 +308,7 @@ static furrow_status load_batch(const transfer *t, batch *b, size_t limit, furro
                               .end = t->plan->meta->parts[b->end - 1].part_id + 1,
                               .parts = t->writer->hash_parts};
     const fw_column_filter filter = {hash ? keep_hash : keep_all, &range};
-    status = fw_matrix_load_filtered(matrix, t->source, &params, &filter, err);
+    status = fw_matrix_load_filtered(matrix, t->source, &params, &filter, &asking, err);
     if (status != FURROW_E_MEMORY || b->end == b->first + 1) break;
     b->end = b->first + (b->end - b->first) / 2;
   }
@@ -343,33 +356,31 @@ static furrow_status load_rest(transfer *t, furrow_error *err) {
 /* ---- nothing is lost ---- */
 
 static furrow_status refuse_panel(void *user, size_t part, const furrow_panel *panel, furrow_error *err) {
-  const transfer *t = user;
+  transfer *t = user;
+  size_t c = 0;
   (void)part;
-  if (panel->rows == 0 || panel->cols == 0) return FURROW_OK;
-  return fw_writer_fail_col(t->writer, panel->row_ids[0], furrow_panel_col(panel, 0),
-                            "outside of the index range, so no range partition has it", err);
+  while (c < panel->cols && furrow_panel_col(panel, c) >= t->first_col && furrow_panel_col(panel, c) < t->end_col) c++;
+  if (panel->rows == 0 || c == panel->cols) return poll(t, panel->rows * panel->cols, err);
+  return fw_writer_fail_col(
+      t->writer, panel->row_ids[0], furrow_panel_col(panel, c),
+      "outside of the index range, so no range partition has it: choose the columns within, or keep hash partitions",
+      err);
 }
 
 /* Hash partitions have any column, range partitions those of the index range: no element may be outside. */
 static furrow_status check_outside(transfer *t, furrow_error *err) {
   const furrow_matrix_meta *old = furrow_matrix_source_meta(t->source), *now = t->plan->meta;
-  furrow_selection selection = t->plan->selection;
-  int64_t first = INT64_MAX, end = INT64_MIN;
+  const furrow_selection *selection = &t->plan->selection;
   if (t->plan->same_grid || is_hash_plan(t) || old->part_count == 0 || !fw_part_is_hash(&old->parts[0]))
     return FURROW_OK;
+  t->first_col = INT64_MAX;
+  t->end_col = INT64_MIN;
   for (size_t i = 0; i < now->part_count; i++) {
-    if (now->parts[i].start_col < first) first = now->parts[i].start_col;
-    if (now->parts[i].end_col > end) end = now->parts[i].end_col;
+    if (now->parts[i].start_col < t->first_col) t->first_col = now->parts[i].start_col;
+    if (now->parts[i].end_col > t->end_col) t->end_col = now->parts[i].end_col;
   }
-  furrow_status status = FURROW_OK;
-  if (selection.first_col < first) {
-    selection.end_col = first;
-    status = furrow_matrix_visit(t->source, &selection, t->convert->threads, refuse_panel, t, err);
-  }
-  selection = t->plan->selection;
-  if (status != FURROW_OK || selection.end_col <= end) return status;
-  selection.first_col = end;
-  return furrow_matrix_visit(t->source, &selection, t->convert->threads, refuse_panel, t, err);
+  if (selection->first_col >= t->first_col && selection->end_col <= t->end_col) return FURROW_OK;
+  return furrow_matrix_visit(t->source, selection, t->convert->threads, refuse_panel, t, err);
 }
 
 /* ---- all of it ---- */
@@ -397,6 +408,8 @@ furrow_status fw_convert_write(fw_convert *convert, const furrow_matrix_source *
   const size_t buffers = (size_t)writer->threads * THREAD_BYTES;
   t.budget = memory > 2 * buffers ? memory - buffers : memory;
   writer->any_hash = plan->same_grid && is_hash_plan(&t);
+  writer->poll = poll;
+  writer->poll_user = &t;
   furrow_status status = match_parts(&t, err);
   if (status == FURROW_OK) status = check_outside(&t, err);
   if (status == FURROW_OK && goes_straight(&t)) status = pass_all(&t, err);
@@ -404,6 +417,7 @@ furrow_status fw_convert_write(fw_convert *convert, const furrow_matrix_source *
   convert->result.elements += writer->totals.elements;
   convert->result.dropped += writer->totals.dropped;
   convert->result.bytes += writer->totals.bytes;
+  writer->poll = NULL; /* it outlives the transfer */
   fw_free(t.done);
   fw_free(t.source_part);
   return status;

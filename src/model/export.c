@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/exchange_job.h"
+#include "model/places.h"
 
 #define DEFAULT_MEMORY ((size_t)1 << 30)
 
@@ -95,6 +96,15 @@ static furrow_status check_free(const char *path, bool replace, furrow_error *er
   return FURROW_E_EXISTS;
 }
 
+/* Nothing that is read is replaced: neither the model nor a matrix, which may be a link, has the file in it. */
+static furrow_status check_apart(const furrow_model_listing *listing, const char *path, furrow_error *err) {
+  if (!path || strcmp(path, "-") == 0) return FURROW_OK;
+  furrow_status status = fw_check_places(listing->path, path, err);
+  for (size_t i = 0; i < listing->matrix_count && status == FURROW_OK; i++)
+    status = fw_check_places(listing->matrices[i].folder, path, err);
+  return status;
+}
+
 furrow_status furrow_model_export(const char *source, const char *path, const furrow_export_params *params,
                                   furrow_export_result *result, furrow_error *err) {
   furrow_export_params defaults;
@@ -110,6 +120,8 @@ furrow_status furrow_model_export(const char *source, const char *path, const fu
   if (status == FURROW_OK) status = check_free(path, job.params->replace, err);
   if (status == FURROW_OK) status = check_free(ids, job.params->replace, err);
   if (status == FURROW_OK) status = furrow_model_list(&listing, source, err);
+  if (status == FURROW_OK) status = check_apart(listing, path, err);
+  if (status == FURROW_OK) status = check_apart(listing, ids, err);
   if (status == FURROW_OK) status = export_listing(&job, listing, err);
   if (status == FURROW_OK && result) *result = job.result;
   furrow_model_listing_free(listing);

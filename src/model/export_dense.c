@@ -64,7 +64,8 @@ static furrow_status run(fw_export *job, fw_dense_encoder *e, outputs *out, furr
   job->result.dimension = e->dim;
   job->result.elements += e->vectors * e->dim;
   job->result.absent += e->absent;
-  job->result.bytes += fw_array_writer_bytes(out->values) + (out->ids ? fw_array_writer_bytes(out->ids) : 0);
+  job->result.bytes += fw_array_writer_bytes(out->values);
+  if (out->ids) job->result.ids_bytes = fw_array_writer_bytes(out->ids);
   return FURROW_OK;
 }
 

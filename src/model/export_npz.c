@@ -66,7 +66,7 @@ static furrow_status write_ids(fw_export *job, const fw_csr_encoder *e, furrow_e
   status = fw_atomic_file_write(file, head, sizeof head, err);
   if (status == FURROW_OK) status = fw_spool_drain(e->ids, put_file, file, err);
   if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
-  if (status == FURROW_OK) job->result.bytes += fw_atomic_file_size(file);
+  if (status == FURROW_OK) job->result.ids_bytes = fw_atomic_file_size(file);
   fw_atomic_file_close(file);
   return status;
 }

@@ -41,13 +41,12 @@ static furrow_status note_number(const tensor_out *out, const char *what, int64_
   return note(out, what, text, err);
 }
 
-/* Saved rows that do not count up from 0 have no place in tensors of columns. */
+/* Saved rows that are not all have no place in tensors of columns. */
 static furrow_status note_rows(const tensor_out *out, furrow_error *err) {
   const fw_vectors_plan *plan = &out->job->plan;
   fw_buffer text = {0};
-  bool counting = true;
-  for (size_t i = 0; i < plan->row_count; i++) counting = counting && plan->rows[i] == (int32_t)i;
-  if (counting || plan->axis == FURROW_AXIS_ROWS) return FURROW_OK;
+  const bool all = plan->row_count == (size_t)furrow_matrix_source_meta(plan->source)->row;
+  if (all || plan->axis == FURROW_AXIS_ROWS) return FURROW_OK;
   for (size_t i = 0; i < plan->row_count; i++) {
     if (i) fw_buffer_byte(&text, ' ');
     fw_buffer_i64(&text, plan->rows[i]);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/places.h"
 
 #define DEFAULT_MEMORY ((size_t)1 << 30)
 
@@ -33,7 +34,8 @@ furrow_status fw_import_start(const fw_import *job, fw_import_matrix *m, fw_arra
                               furrow_error *err) {
   const furrow_import_params *p = job->params;
   const furrow_matrix_format *found;
-  *m = (fw_import_matrix){.spec = p->spec, .axis = p->vectors, .type = fw_import_element_type(type)};
+  *m = (fw_import_matrix){
+      .spec = p->spec, .axis = p->vectors, .type = fw_import_element_type(type), .all_rows = p->spec.rows != 0};
   furrow_matrix_spec defaults;
   furrow_matrix_spec_init(&defaults);
   if (!m->spec.format) m->spec.format = format ? format : defaults.format;
@@ -154,6 +156,7 @@ furrow_status furrow_model_import(const char *path, const char *target, const fu
   job.memory = job.params->memory ? job.params->memory : DEFAULT_MEMORY;
   furrow_status status = fw_exchange_format_of(&job.format, path, err);
   if (status == FURROW_OK) status = name_of(&name, target, err);
+  if (status == FURROW_OK && strcmp(path, "-") != 0) status = fw_check_places(path, target, err);
   job.name = name;
   if (status == FURROW_OK) status = import_format(&job, err);
   if (status == FURROW_OK && result) *result = job.result;

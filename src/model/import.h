@@ -20,7 +20,8 @@ typedef struct fw_import_matrix {
   furrow_matrix_spec spec; /* as the parameters say; what they leave open is filled in with the elements */
   furrow_axis axis;        /* not AUTO */
   furrow_element_type type;
-  bool dense; /* the file has every element */
+  bool dense;    /* the file has every element */
+  bool all_rows; /* without spec.saved_rows, rows 0 … spec.rows-1 are saved; else those that the file names */
 } fw_import_matrix;
 
 furrow_status fw_import_dense(fw_import *job, furrow_error *err) __attribute__((warn_unused_result));
@@ -73,18 +74,40 @@ typedef struct fw_import_runs {
   void *source;
 } fw_import_runs;
 
+/* The runs of the rows that spec.saved_rows lists, any order. */
+typedef struct fw_import_saved {
+  const fw_import_runs *all;
+  int32_t *rows; /* ascending */
+  size_t count;
+  /* of rows that are not saved, once the runs were visited */
+  bool others;
+  int32_t last_row;
+  int64_t first_col, last_col;
+} fw_import_saved;
+
+/* saved: cleared by the caller. *runs: what there is of all. (model/import_saved.c) */
+furrow_status fw_import_saved_open(fw_import_saved *saved, const furrow_matrix_spec *spec, const fw_import_runs *all,
+                                   fw_import_runs *runs, furrow_error *err) __attribute__((warn_unused_result));
+void fw_import_saved_clear(fw_import_saved *saved);
+/* Sets nnz of the partitions, which counts elements of all rows, saved or not; and how many are not. Rows that the plan
+ * has not are refused. */
+furrow_status fw_import_count_nnz(const fw_import_saved *saved, const furrow_matrix_spec *spec,
+                                  furrow_matrix_meta *plan, uint64_t *left_out, furrow_error *err)
+    __attribute__((warn_unused_result));
+
 /* Makes a matrix of all runs and writes it. */
 furrow_status fw_import_elements(fw_import *job, fw_import_matrix *m, const fw_import_runs *runs, furrow_error *err)
     __attribute__((warn_unused_result));
-/* Writes the folder: fills in what the spec leaves open. */
-furrow_status fw_import_write(fw_import *job, fw_import_matrix *m, const furrow_matrix *matrix, furrow_error *err)
-    __attribute__((warn_unused_result));
+/* Writes the folder: fills in what the spec leaves open. saved NULL: the matrix has all rows. */
+furrow_status fw_import_write(fw_import *job, fw_import_matrix *m, const furrow_matrix *matrix,
+                              const fw_import_saved *saved, furrow_error *err) __attribute__((warn_unused_result));
 
 /* What the elements of a matrix take. */
 typedef struct fw_import_extent {
   int64_t first_col, last_col;
   size_t row_count;
   const int32_t *rows; /* ascending */
+  int32_t last_row;    /* of rows that are not saved; 0 where all are */
   uint64_t elements;
 } fw_import_extent;
 

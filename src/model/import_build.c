@@ -130,9 +130,9 @@ static furrow_status fill(filling *f, const fw_import_runs *runs, furrow_matrix 
 
 /* The finished matrix has no doubles: then there were none if it has as many elements as came. */
 static furrow_status write_once(fw_import *job, fw_import_matrix *m, const furrow_matrix *matrix, uint64_t count,
-                                furrow_error *err) {
+                                const fw_import_saved *saved, furrow_error *err) {
   const uint64_t left = furrow_matrix_count(matrix);
-  if (left == count) return fw_import_write(job, m, matrix, err);
+  if (left == count) return fw_import_write(job, m, matrix, saved, err);
   fw_fail(err, FURROW_E_FORMAT, "%llu elements are there twice", (unsigned long long)(count - left));
   fw_error_set_file(err, job->path);
   return FURROW_E_FORMAT;
@@ -145,11 +145,15 @@ furrow_status fw_import_elements(fw_import *job, fw_import_matrix *m, const fw_i
   if (status != FURROW_OK) return status;
   row_set *set = memory;
   filling f = {.set = set};
+  fw_import_saved saved = {0};
+  fw_import_runs kept;
   status = fw_matrix_build_init(&f.build, m->type, job->memory, err);
-  if (status == FURROW_OK) status = runs->each(runs->source, note_row, set, err);
+  if (status == FURROW_OK) status = fw_import_saved_open(&saved, &m->spec, runs, &kept, err);
+  if (status == FURROW_OK) status = kept.each(kept.source, note_row, set, err);
   if (status == FURROW_OK) status = merge_pending(set, err);
-  if (status == FURROW_OK) status = fill(&f, runs, &matrix, err);
-  if (status == FURROW_OK) status = write_once(job, m, matrix, f.count, err);
+  if (status == FURROW_OK) status = fill(&f, &kept, &matrix, err);
+  if (status == FURROW_OK) status = write_once(job, m, matrix, f.count, saved.rows ? &saved : NULL, err);
+  fw_import_saved_clear(&saved);
   furrow_matrix_free(matrix);
   fw_matrix_build_clear(&f.build);
   fw_free(set->rows);

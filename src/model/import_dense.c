@@ -160,7 +160,7 @@ static bool fits_memory(const transfer *t) {
 static furrow_status by_memory(fw_import *job, transfer *t, furrow_error *err) {
   furrow_matrix *matrix = NULL;
   furrow_status status = make_matrix(t, &matrix, err);
-  if (status == FURROW_OK) status = fw_import_write(job, t->m, matrix, err);
+  if (status == FURROW_OK) status = fw_import_write(job, t->m, matrix, NULL, err);
   furrow_matrix_free(matrix);
   return status;
 }

@@ -171,6 +171,7 @@ static furrow_status read_arrays(const fw_import *job, const fw_zip *zip, fw_csr
     m->spec.cols = shape[1] - m->spec.first_col;
   if (status == FURROW_OK && m->axis == FURROW_AXIS_COLUMNS && m->spec.rows == 0 && shape[1] < INT32_MAX)
     m->spec.rows = (int32_t)shape[1];
+  if (m->axis == FURROW_AXIS_COLUMNS) m->all_rows = true;
   fw_array_close(begins);
   fw_array_close(indices);
   fw_array_close(data);

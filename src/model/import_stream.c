@@ -139,7 +139,8 @@ static bool suits(const array_stream *s, const fw_import_extent *extent) {
     if (s->plan->parts[i].row_count != s->dim) return false;
   }
   if (!type->dense) return true;
-  return !__builtin_mul_overflow((uint64_t)extent->row_count, (uint64_t)spec->cols, &all) && all == extent->elements;
+  const uint64_t rows = spec->saved_rows ? spec->saved_row_count : (uint64_t)spec->rows;
+  return !__builtin_mul_overflow(rows, (uint64_t)spec->cols, &all) && all == extent->elements;
 }
 
 static furrow_status prepare(array_stream *s, furrow_error *err) {

@@ -188,6 +188,7 @@ static furrow_status import_sparse(tensor_in *t, const char *name, furrow_error 
   if (status == FURROW_OK) status = fw_safetensors_read(t->file, find(t, name, FW_TENSOR_INDICES), &indices, err);
   if (status == FURROW_OK) status = fw_safetensors_read(t->file, find(t, name, FW_TENSOR_DATA), &data, err);
   if (status == FURROW_OK) status = start(t, name, fw_array_get_info(data)->type, true, &m, err);
+  if (status == FURROW_OK && m.axis == FURROW_AXIS_COLUMNS) m.all_rows = true;
   if (status == FURROW_OK) status = fw_csr_read(&csr, begins, indices, data, m.type, -1, err);
   if (status == FURROW_OK) status = read_ids(t, name, csr.vectors, err);
   if (status == FURROW_OK) status = fw_csr_import(t->job, &m, &csr, &t->ids, err);

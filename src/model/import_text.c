@@ -145,6 +145,8 @@ static furrow_status add_element(text_in *t, int32_t row, int64_t col, const cha
   all->values = values;
   if (status != FURROW_OK) return status;
   const char *stop = read_element(t, *s, end, all->values + all->count * all->element, &overflow);
+  if (stop && stop < end && *stop == '\t' && !blanks)
+    return fail_field(t, stop + 1, end, err, FURROW_E_PARSE, "a field too many: a line is row, column, value");
   if (!stop || (stop < end && !(blanks && (*stop == ' ' || *stop == '\t'))))
     return fail_field(t, *s, end, err, FURROW_E_PARSE, "the value is not a number of the matrix's type");
   if (overflow) return fail_field(t, *s, end, err, FURROW_E_RANGE, "the value does not fit the matrix's type");
@@ -270,6 +272,15 @@ static furrow_status parse_lines(text_in *t, line_parser parse, furrow_error *er
   return status == FURROW_END ? FURROW_OK : status;
 }
 
+/* Without elements nothing tells the shape. */
+static furrow_status check_shape(const text_in *t, furrow_error *err) {
+  const furrow_matrix_spec *spec = &t->m.spec;
+  if (t->all.count || t->id_count || (spec->rows && spec->cols)) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "there are no elements that tell rows and columns of the matrix: both must be given");
+  fw_error_set_file(err, fw_bytes_in_path(t->in));
+  return FURROW_E_ARGUMENT;
+}
+
 /* Text says nothing of types: floats, unless the parameters know better. */
 static furrow_status import_text(fw_import *job, line_parser parse, bool by_vectors, furrow_error *err) {
   text_in t = {.job = job, .by_vectors = by_vectors};
@@ -277,7 +288,9 @@ static furrow_status import_text(fw_import *job, line_parser parse, bool by_vect
   furrow_status status = fw_import_start(job, &t.m, FW_ARRAY_F32, NULL, err);
   if (status == FURROW_OK) status = fw_bytes_in_open(&t.in, job->path, err);
   t.all.element = furrow_element_size(t.m.type);
+  if (!by_vectors || t.m.axis == FURROW_AXIS_COLUMNS) t.m.all_rows = true; /* only elements name rows */
   if (status == FURROW_OK) status = parse_lines(&t, parse, err);
+  if (status == FURROW_OK) status = check_shape(&t, err);
   if (status == FURROW_OK && by_vectors) status = check_lines(&t, err);
   if (status == FURROW_OK) status = fw_import_elements(job, &t.m, &runs, err);
   fw_bytes_in_close(t.in);

@@ -9,6 +9,7 @@
 #include "furrow/model.h"
 #include "io/dir_names.h"
 #include "io/scheme.h"
+#include "model/meta.h"
 
 typedef struct listing_store {
   furrow_model_listing listing; /* a matrix entry owns its folder; names are of `names` or single_name */
@@ -32,20 +33,15 @@ static furrow_status fail_errno_at(furrow_error *err, const char *path, int errn
 
 /* ---- Matrix folders ---- */
 
-/* psmeta.<server>: the servers of a checkpoint write one each. */
-static bool is_server_meta(void *user, const char *name) {
-  (void)user;
-  return strncmp(name, "psmeta.", 7) == 0 && name[7];
-}
-
 static furrow_status has_server_meta(const char *folder, bool *found, furrow_error *err) {
   fw_dir_names names = {0};
-  furrow_status status = fw_dir_names_read(&names, folder, is_server_meta, NULL, err);
+  furrow_status status = fw_dir_names_read(&names, folder, fw_is_server_meta, NULL, err);
   *found = names.count > 0;
   fw_dir_names_clear(&names);
   return status;
 }
 
+/* A link that leads nowhere counts: who opens it is to say so. */
 static furrow_status has_file(const char *folder, const char *name, bool *found, furrow_error *err) {
   char *path;
   furrow_status status = fw_path_join(&path, folder, name, err);
@@ -55,6 +51,8 @@ static furrow_status has_file(const char *folder, const char *name, bool *found,
     *found = S_ISREG(info.st_mode);
   else if (errno != ENOENT && errno != ENOTDIR)
     status = fail_errno_at(err, path, errno, "cannot look at the file");
+  else
+    *found = lstat(path, &info) == 0;
   fw_free(path);
   return status;
 }
@@ -90,19 +88,27 @@ static furrow_status add_matrix(listing_store *store, char *folder, const char *
   return status;
 }
 
+/* true: it is a matrix folder, or may be one that cannot be looked at. Fails only for want of memory. */
+static furrow_status may_be_matrix(const char *path, bool *matrix, furrow_error *err) {
+  furrow_error found = {.status = FURROW_OK};
+  if (is_matrix(path, matrix, &found) == FURROW_OK) return FURROW_OK;
+  if (found.status == FURROW_E_MEMORY) return fw_fail(err, FURROW_E_MEMORY, "%s", found.message);
+  *matrix = true;
+  return FURROW_OK;
+}
+
 /* A folder or a file of the model; *path is taken (and then NULL) if it becomes an entry's. */
 static furrow_status add_path(listing_store *store, char **path, const char *name, furrow_error *err) {
   furrow_model_listing *l = &store->listing;
   struct stat info;
-  if (stat(*path, &info) != 0) {
-    if (errno != ENOENT) return fail_errno_at(err, *path, errno, "cannot look at the file");
-    if (lstat(*path, &info) != 0) return FURROW_OK; /* it vanished meanwhile */
-    return fail_at(err, FURROW_E_NOT_FOUND, *path, "a symbolic link that leads nowhere");
-  }
-  if (S_ISREG(info.st_mode))
-    return add_entry(&l->files, &l->file_count, &store->file_capacity, (furrow_model_entry){name, NULL}, err);
   bool matrix = false;
-  furrow_status status = S_ISDIR(info.st_mode) ? is_matrix(*path, &matrix, err) : FURROW_OK;
+  furrow_status status = FURROW_OK;
+  if (stat(*path, &info) != 0)
+    matrix = errno != ENOENT || lstat(*path, &info) == 0; /* else it vanished meanwhile */
+  else if (S_ISREG(info.st_mode))
+    return add_entry(&l->files, &l->file_count, &store->file_capacity, (furrow_model_entry){name, NULL}, err);
+  else if (S_ISDIR(info.st_mode))
+    status = may_be_matrix(*path, &matrix, err);
   if (status != FURROW_OK || !matrix) return status;
   char *folder = *path;
   *path = NULL;

@@ -22,8 +22,13 @@ void furrow_load_params_init(furrow_load_params *params) {
 typedef struct loader {
   fw_load_plan plan;
   const fw_column_filter *filter; /* NULL: none */
+  const fw_load_poll *poll;       /* NULL: none */
   size_t *hints;                  /* of each partition: the slot that was used last */
 } loader;
+
+static furrow_status tell_panel(const loader *l, const furrow_panel *panel, furrow_error *err) {
+  return l->poll ? l->poll->poll(l->poll->user, panel->rows * panel->cols, err) : FURROW_OK;
+}
 
 /* ---- Counting ------------------------------------------------------------------------------------------- */
 
@@ -36,13 +41,12 @@ static size_t count_kept(const fw_column_filter *filter, const furrow_panel *pan
 
 static furrow_status count_panel(void *user, size_t part, const furrow_panel *panel, furrow_error *err) {
   loader *l = user;
-  (void)err;
   const size_t count = count_kept(l->filter, panel);
   for (size_t r = 0; r < panel->rows; r++) {
     fw_load_plan_slot(&l->plan, part, panel->row_ids[r], &l->hints[part])->room += count;
     if (l->plan.by_block) break;
   }
-  return FURROW_OK;
+  return tell_panel(l, panel, err);
 }
 
 /* Exact rooms for partitions that the metadata says too little about. */
@@ -93,12 +97,13 @@ static furrow_status put_panel(void *user, size_t part, const furrow_panel *pane
   fw_matrix_build *build = &l->plan.build;
   size_t *hint = &l->hints[part];
   const size_t whole = panel->rows * build->element_size;
+  furrow_status status = tell_panel(l, panel, err);
+  if (status != FURROW_OK) return status;
   if (l->plan.by_block || panel->rows == 1) {
     fw_slot *slot = fw_load_plan_slot(&l->plan, part, panel->row_ids[0], hint);
     if (l->filter) return put_kept(l, slot, panel, panel->values.any, whole, whole, err);
     return fw_matrix_build_put(build, slot, panel->col_ids, panel->first_col, panel->cols, panel->values.any, err);
   }
-  furrow_status status = FURROW_OK;
   for (size_t r = 0; r < panel->rows && status == FURROW_OK; r++) {
     const char *values = (const char *)panel->values.any + r * build->element_size;
     fw_slot *slot = fw_load_plan_slot(&l->plan, part, panel->row_ids[r], hint);
@@ -144,8 +149,9 @@ static furrow_status check_memory(const loader *l, size_t memory, furrow_error *
 }
 
 static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *source, const furrow_load_params *params,
-                          const fw_column_filter *filter, bool trust_dense, bool *estimated, furrow_error *err) {
-  loader l = {.filter = filter};
+                          const fw_column_filter *filter, const fw_load_poll *poll, bool trust_dense, bool *estimated,
+                          furrow_error *err) {
+  loader l = {.filter = filter, .poll = poll};
   void *hints = NULL;
   furrow_status status = fw_load_plan_make(&l.plan, source, &params->selection, trust_dense, err);
   if (status == FURROW_OK) status = check_overlap(&l.plan, err);
@@ -169,22 +175,22 @@ static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *so
 
 furrow_status fw_matrix_load_filtered(furrow_matrix **matrix, const furrow_matrix_source *source,
                                       const furrow_load_params *params, const fw_column_filter *filter,
-                                      furrow_error *err) {
+                                      const fw_load_poll *poll, furrow_error *err) {
   furrow_load_params defaults;
   furrow_load_params_init(&defaults);
   if (!params) params = &defaults;
   bool estimated = false;
   furrow_error first;
-  furrow_status status = load(matrix, source, params, filter, true, &estimated, &first);
+  furrow_status status = load(matrix, source, params, filter, poll, true, &estimated, &first);
   if (status == FURROW_E_STALE && estimated) /* a dense partition has not all of its columns: count them */
-    status = load(matrix, source, params, filter, false, &estimated, &first);
+    status = load(matrix, source, params, filter, poll, false, &estimated, &first);
   if (status != FURROW_OK && err) *err = first;
   return status;
 }
 
 furrow_status furrow_matrix_load_source(furrow_matrix **matrix, const furrow_matrix_source *source,
                                         const furrow_load_params *params, furrow_error *err) {
-  return fw_matrix_load_filtered(matrix, source, params, NULL, err);
+  return fw_matrix_load_filtered(matrix, source, params, NULL, NULL, err);
 }
 
 furrow_status furrow_matrix_load(furrow_matrix **matrix, const char *folder, const furrow_load_params *params,

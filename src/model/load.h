@@ -9,10 +9,16 @@ typedef struct fw_column_filter {
   const void *context;
 } fw_column_filter;
 
-/* furrow_matrix_load_source with the columns that `filter` keeps (NULL: all). The filter is called from several
- * threads. */
+/* Called with the elements of each panel that is read; a status that is not OK ends it. */
+typedef struct fw_load_poll {
+  furrow_status (*poll)(void *user, size_t elements, furrow_error *err);
+  void *user;
+} fw_load_poll;
+
+/* furrow_matrix_load_source with the columns that `filter` keeps (NULL: all), which tells how it goes on (NULL: not).
+ * Both are called from several threads. */
 furrow_status fw_matrix_load_filtered(furrow_matrix **matrix, const furrow_matrix_source *source,
                                       const furrow_load_params *params, const fw_column_filter *filter,
-                                      furrow_error *err) __attribute__((warn_unused_result));
+                                      const fw_load_poll *poll, furrow_error *err) __attribute__((warn_unused_result));
 
 #endif

@@ -39,6 +39,13 @@ furrow_status fw_writer_fail_col(const furrow_matrix_writer *writer, int32_t row
   return FURROW_E_RANGE;
 }
 
+static furrow_status fail_count(const furrow_matrix_writer *writer, const furrow_partition_meta *part, const char *what,
+                                furrow_error *err) {
+  fw_fail(err, FURROW_E_RANGE, "partition %d has more %s than Angel's metadata can count", (int)part->part_id, what);
+  fw_error_set_file(err, writer->path);
+  return FURROW_E_RANGE;
+}
+
 /* ---- open: the plan ---- */
 
 static furrow_status check_plan(const furrow_matrix_writer *writer, furrow_error *err) {
@@ -52,7 +59,25 @@ static furrow_status check_plan(const furrow_matrix_writer *writer, furrow_error
       return fail_plan(writer, FURROW_E_ARGUMENT, "the plan's partitions do not ascend", err);
     if (writer->row_type->dense && fw_part_is_hash(part))
       return fail_plan(writer, FURROW_E_ARGUMENT, "a dense row type cannot have hash partitions", err);
+    if (part->end_col < part->start_col)
+      return fail_plan(writer, FURROW_E_ARGUMENT, "the plan has a partition that ends before it starts", err);
+    if (writer->row_type->dense && fw_part_width(part) > INT32_MAX) return fail_count(writer, part, "columns", err);
   }
+  return FURROW_OK;
+}
+
+/* A separator that could belong to a number, or end a line, makes text that nobody reads back. */
+static furrow_status check_separator(const furrow_matrix_writer *writer, furrow_error *err) {
+  const unsigned fields = FURROW_FORMAT_ROW_IDS | FURROW_FORMAT_COL_IDS | FURROW_FORMAT_BY_COLUMN;
+  const char *text = writer->separator;
+  if (!(writer->format->flags & FURROW_FORMAT_TEXT) || !(writer->format->flags & fields)) return FURROW_OK;
+  for (const char *s = text; *s; s++)
+    if (!fw_may_separate(*s)) {
+      fw_fail(err, FURROW_E_ARGUMENT, "the separator has a character that %s, so the text could not be read back",
+              *s == '\n' || *s == '\r' ? "ends a line" : "numbers are made of");
+      fw_error_set_token(err, text, strlen(text));
+      return FURROW_E_ARGUMENT;
+    }
   return FURROW_OK;
 }
 
@@ -164,9 +189,9 @@ static furrow_status copy_params(furrow_matrix_writer *writer, const furrow_writ
   const char *separator = params->separator ? params->separator : ",";
   const char *meta_name = params->meta_name ? params->meta_name : "_meta";
   if (!separator[0]) return fw_fail(err, FURROW_E_ARGUMENT, "separator is empty");
-  if (!fw_is_file_name(meta_name)) return fw_fail(err, FURROW_E_ARGUMENT, "meta_name is not the name of a file");
   writer->threads = params->threads ? params->threads : fw_processor_count();
-  furrow_status status = fw_strndup(&writer->separator, separator, strlen(separator), err);
+  furrow_status status = fw_check_meta_name(meta_name, err);
+  if (status == FURROW_OK) status = fw_strndup(&writer->separator, separator, strlen(separator), err);
   if (status == FURROW_OK) status = fw_strndup(&writer->meta_name, meta_name, strlen(meta_name), err);
   return status;
 }
@@ -179,6 +204,7 @@ static furrow_status start(furrow_matrix_writer *writer, const furrow_matrix_met
   furrow_status status = copy_params(writer, params, err);
   if (status == FURROW_OK) status = furrow_matrix_meta_copy(&writer->meta, plan, err);
   if (status == FURROW_OK) status = find_format(writer, err);
+  if (status == FURROW_OK) status = check_separator(writer, err);
   if (status == FURROW_OK) status = check_plan(writer, err);
   if (status == FURROW_OK) status = list_files(writer, err);
   if (status != FURROW_OK) return status;
@@ -295,13 +321,6 @@ furrow_status fw_writer_open_part(furrow_matrix_writer *writer, size_t part, int
   *fd = opened;
   *offset = file->size;
   return FURROW_OK;
-}
-
-static furrow_status fail_count(const furrow_matrix_writer *writer, const furrow_partition_meta *part, const char *what,
-                                furrow_error *err) {
-  fw_fail(err, FURROW_E_RANGE, "partition %d has more %s than Angel's metadata can count", (int)part->part_id, what);
-  fw_error_set_file(err, writer->path);
-  return FURROW_E_RANGE;
 }
 
 furrow_status fw_writer_note_part(furrow_matrix_writer *writer, size_t part, uint64_t length, uint64_t columns,

@@ -53,6 +53,8 @@ struct furrow_matrix_writer {
   int32_t hash_parts; /* 0: range partitions */
   bool any_hash;      /* columns of hash partitions are taken where they stand */
   bool committed;
+  furrow_status (*poll)(void *user, size_t elements, furrow_error *err); /* as pieces are written; NULL: none */
+  void *poll_user;
   fw_part_stream *stream; /* of furrow_matrix_writer_put; NULL until a partition begins */
   bool streaming;         /* a partition has begun and is not finished */
   fw_write_totals totals;
@@ -64,6 +66,10 @@ static inline bool fw_writer_by_column(const furrow_matrix_writer *writer) {
 }
 static inline bool fw_part_is_hash(const furrow_partition_meta *part) {
   return part->start_col == 0 && part->end_col == 0;
+}
+/* Columns of a range partition; an end before the start is wrong, but does no harm. */
+static inline uint64_t fw_part_width(const furrow_partition_meta *part) {
+  return part->end_col > part->start_col ? (uint64_t)part->end_col - (uint64_t)part->start_col : 0;
 }
 
 /* furrow_matrix_writer_open_in with a folder that is not called like the matrix. */
@@ -86,9 +92,9 @@ furrow_status fw_writer_for(furrow_matrix_writer *writer, size_t count, void (*b
 /* What a format is told about a partition; the state is the caller's. */
 furrow_format_context fw_writer_context(const furrow_matrix_writer *writer, size_t part, uint64_t *state);
 
-/* ---- whole models (model_writer.c) ---- */
+/* ---- whole models (model_writer.c, may_replace.c) ---- */
 
-/* Whether a directory may be replaced: a model, or a matrix, and nothing else. */
+/* Whether a directory may be replaced: a model, or a matrix, and nothing else; E_EXISTS names what would be lost. */
 furrow_status fw_model_may_replace(const char *path, furrow_error *err) __attribute__((warn_unused_result));
 /* A folder in the model; leave it again, which removes it unless it is complete. */
 furrow_status fw_model_writer_enter(furrow_model_writer *model, const char *name, int *fd, furrow_error *err)
@@ -101,6 +107,11 @@ furrow_status fw_write_file(int folder, const char *name, const void *bytes, siz
                             furrow_error *err) __attribute__((warn_unused_result));
 /* A name that can be a file's: not "", no slash, neither . nor .. */
 bool fw_is_file_name(const char *name);
+/* E_ARGUMENT unless it is _meta or meta: a folder with another is a matrix to nobody. */
+furrow_status fw_check_meta_name(const char *name, furrow_error *err) __attribute__((warn_unused_result));
+/* Whether a separator may have the byte: not one of those that numbers, NaN and Infinity are made of, and no line end.
+ */
+bool fw_may_separate(char c);
 /* E_IO for a file in a folder. */
 furrow_status fw_fail_file(furrow_error *err, int errnum, const char *folder, const char *name, const char *what);
 

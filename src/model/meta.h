@@ -117,6 +117,9 @@ furrow_status fw_meta_read_json(fw_meta_owner **owner, const char *text, size_t 
 furrow_status fw_meta_read_binary(fw_meta_owner **owner, furrow_meta_origin origin, const void *bytes, size_t size,
                                   const char *file, furrow_error *err) __attribute__((warn_unused_result));
 
+/* psmeta.<server>: the servers of a checkpoint write one each. For fw_dir_names_read. */
+bool fw_is_server_meta(void *user, const char *name);
+
 /* ---- The order of Java's HashMap ---- */
 
 /* The order in which a java.util.HashMap gives what was put into it one by one: order[i] is the number of the entry

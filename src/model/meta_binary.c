@@ -40,8 +40,13 @@ static furrow_status fail(binary_reader *r, uint64_t offset, const char *field, 
   va_end(args);
   if (r->part >= 0) snprintf(part, sizeof part, "partMetas/%lld/", (long long)r->part);
   if (r->row >= 0) snprintf(row, sizeof row, "rowMetas/%lld/", (long long)r->row);
-  fw_fail(r->err, FURROW_E_FORMAT, "%s%s%s%s %s", r->origin == FURROW_META_ANGEL1 ? "as metadata of Angel 1.x: " : "",
-          part, row, field, message);
+  const char *name = r->owner->meta.matrix_name;
+  if (r->origin == FURROW_META_ANGEL1 && (!name || !name[0])) /* nothing yet says that it is this form */
+    fw_fail(r->err, FURROW_E_FORMAT,
+            "neither JSON with its length in front nor the binary form of Angel 1.x, in which %s %s", field, message);
+  else
+    fw_fail(r->err, FURROW_E_FORMAT, "%s%s%s%s %s", r->origin == FURROW_META_ANGEL1 ? "as metadata of Angel 1.x: " : "",
+            part, row, field, message);
   if (r->err) r->err->offset = offset;
   fw_error_set_file(r->err, r->file);
   return FURROW_E_FORMAT;

@@ -83,6 +83,8 @@ static furrow_status read_bytes(meta_file *file, furrow_error *err) {
   if (stat(file->path, &info) == 0 && !S_ISREG(info.st_mode))
     return fail_at(err, FURROW_E_NOT_FOUND, file->path, "that is not a regular file");
   furrow_status status = fw_file_open(&fd, file->path, err);
+  if (status == FURROW_E_NOT_FOUND && lstat(file->path, &info) == 0)
+    return fail_at(err, FURROW_E_IO, file->path, "a symbolic link that leads nowhere");
   if (status != FURROW_OK) return status;
   status = fw_alloc(&memory, (size_t)info.st_size, 1, err);
   file->bytes = memory;
@@ -122,7 +124,8 @@ static furrow_status load_either(fw_meta_owner **owner, const char *folder, furr
   }
   const bool both = now.path && then.path;
   if (status == FURROW_OK && both && (now.size != then.size || memcmp(now.bytes, then.bytes, now.size) != 0))
-    status = fail_at(err, FURROW_E_FORMAT, folder, "ambiguous: _meta and meta differ; name the one that counts");
+    status = fail_at(err, FURROW_E_FORMAT, folder,
+                     "ambiguous: _meta and meta differ; name the one that counts (furrow_source_params.meta_name)");
   const meta_file *file = now.path ? &now : &then;
   if (status == FURROW_OK) status = read_owner(owner, file->bytes, file->size, file->path, err);
   clear_file(&now);
@@ -139,7 +142,7 @@ typedef struct server_files {
   fw_meta_owner **owners;
 } server_files;
 
-static bool is_server_file(void *user, const char *name) {
+bool fw_is_server_meta(void *user, const char *name) {
   (void)user;
   return strncmp(name, "psmeta.", 7) == 0 && name[7];
 }
@@ -172,7 +175,7 @@ static furrow_status read_servers(server_files *servers, const char *folder, fur
 
 static furrow_status load_servers(fw_meta_owner **owner, const char *folder, furrow_error *err) {
   server_files servers = {0};
-  furrow_status status = fw_dir_names_read(&servers.list, folder, is_server_file, NULL, err);
+  furrow_status status = fw_dir_names_read(&servers.list, folder, fw_is_server_meta, NULL, err);
   const size_t count = servers.list.count;
   if (status == FURROW_OK && count == 0)
     status = fail_at(err, FURROW_E_NOT_FOUND, folder, "the folder has no metadata: neither _meta nor meta nor psmeta");

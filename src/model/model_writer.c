@@ -3,12 +3,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/dir_names.h"
 #include "io/scheme.h"
 #include "io/target.h"
 #include "model/matrix_writer.h"
@@ -27,6 +25,13 @@ bool fw_is_file_name(const char *name) {
   return name && name[0] && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
+furrow_status fw_check_meta_name(const char *name, furrow_error *err) {
+  if (strcmp(name, "_meta") == 0 || strcmp(name, "meta") == 0) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "a metadata file is called _meta or meta");
+  fw_error_set_token(err, name, strlen(name));
+  return FURROW_E_ARGUMENT;
+}
+
 furrow_status fw_fail_file(furrow_error *err, int errnum, const char *folder, const char *name, const char *what) {
   char path[sizeof err->file];
   fw_fail_errno(err, FURROW_E_IO, errnum, "%s", what);
@@ -34,54 +39,6 @@ furrow_status fw_fail_file(furrow_error *err, int errnum, const char *folder, co
   fw_error_set_file(err, path);
   return FURROW_E_IO;
 }
-
-/* ---- what may be replaced ---- */
-
-static furrow_status refuse(furrow_error *err, const char *path, const char *what) {
-  furrow_status status = fw_fail(err, FURROW_E_EXISTS, "%s", what);
-  fw_error_set_file(err, path);
-  return status;
-}
-
-static bool is_listed(const furrow_model_listing *listing, const char *name) {
-  for (size_t i = 0; i < listing->matrix_count; i++)
-    if (strcmp(listing->matrices[i].name, name) == 0) return true;
-  return false;
-}
-
-/* A directory within `path` that is no matrix of the listing (NULL: none may be) speaks against it. */
-static furrow_status check_folders(const char *path, const furrow_model_listing *listing, furrow_error *err) {
-  fw_dir_names names = {0};
-  furrow_status status = fw_dir_names_read(&names, path, NULL, NULL, err);
-  for (size_t i = 0; i < names.count && status == FURROW_OK; i++) {
-    struct stat info;
-    char *entry;
-    if (listing && is_listed(listing, names.names[i])) continue;
-    status = fw_path_join(&entry, path, names.names[i], err);
-    if (status != FURROW_OK) break;
-    if (lstat(entry, &info) != 0 || S_ISDIR(info.st_mode)) {
-      status = refuse(err, path, "it has a directory that belongs to no model, so it is not replaced");
-      fw_error_set_token(err, names.names[i], strlen(names.names[i]));
-    }
-    fw_free(entry);
-  }
-  fw_dir_names_clear(&names);
-  return status;
-}
-
-furrow_status fw_model_may_replace(const char *path, furrow_error *err) {
-  furrow_model_listing *listing;
-  furrow_status status = furrow_model_list(&listing, path, NULL);
-  if (status == FURROW_E_MEMORY) return fw_fail_memory(err, 0);
-  if (status != FURROW_OK) return refuse(err, path, "neither a model nor a matrix nor empty, so it is not replaced");
-  status = check_folders(path, listing->single ? NULL : listing, err);
-  for (size_t i = 0; !listing->single && i < listing->matrix_count && status == FURROW_OK; i++)
-    status = check_folders(listing->matrices[i].folder, NULL, err);
-  furrow_model_listing_free(listing);
-  return status;
-}
-
-/* ---- the writer ---- */
 
 furrow_status furrow_model_writer_open(furrow_model_writer **writer, const char *folder,
                                        const furrow_write_params *params, furrow_error *err) {

@@ -246,7 +246,7 @@ static furrow_status encode_converted(fw_part_stream *stream, const furrow_panel
 /* Whether the row at work may be left. */
 static furrow_status end_row(fw_part_stream *stream, furrow_error *err) {
   const furrow_partition_meta *part = part_of(stream);
-  const uint64_t width = (uint64_t)(part->end_col - part->start_col);
+  const uint64_t width = fw_part_width(part);
   if (!stream->row) return FURROW_OK;
   if (stream->writer->row_type->dense && stream->row->count != width)
     return fail_state(stream, err, "a dense row wants every column, and some are missing", stream->row->row_id);
@@ -319,7 +319,7 @@ furrow_status fw_part_stream_put(fw_part_stream *stream, const furrow_panel *pan
 /* Dense rows are whole, each of them. */
 static furrow_status check_complete(fw_part_stream *stream, furrow_error *err) {
   const furrow_partition_meta *part = part_of(stream);
-  const uint64_t width = (uint64_t)(part->end_col - part->start_col);
+  const uint64_t width = fw_part_width(part);
   if (!stream->writer->row_type->dense) return FURROW_OK;
   for (size_t i = 0; i < stream->row_count; i++)
     if ((fw_writer_by_column(stream->writer) ? stream->columns : stream->rows[i].count) != width)

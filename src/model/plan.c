@@ -107,13 +107,17 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* As Java cuts a double to a long: what is larger becomes the largest. */
+static int64_t cut(double value) {
+  return value < 0x1p63 ? (int64_t)value : INT64_MAX;
+}
+
 /* Angel's own choice, in its arithmetic: doubles, cut to integers. */
 static int64_t default_block_cols(const plan *p) {
   const furrow_matrix_spec *s = p->spec;
   const double range = (double)s->cols;
-  const int64_t per_server = larger(100, (int64_t)(range / s->servers));
-  const int64_t per_part =
-      larger(s->part_size / p->block_rows, (int64_t)(s->rows * (range / s->max_parts / p->block_rows)));
+  const int64_t per_server = larger(100, cut(range / s->servers));
+  const int64_t per_part = larger(s->part_size / p->block_rows, cut(s->rows * (range / s->max_parts / p->block_rows)));
   return larger(1, per_server < per_part ? per_server : per_part);
 }
 
@@ -154,6 +158,12 @@ static furrow_status sort_saved_rows(plan *p) {
   return FURROW_OK;
 }
 
+/* What was asked for that makes so many partitions. */
+static const char *culprit(const furrow_matrix_spec *s) {
+  if (s->hash_parts) return "hash_parts";
+  return s->block_cols ? "block_cols" : s->block_rows ? "block_rows" : "cols";
+}
+
 /* A partition takes 160 bytes of JSON at least, one of its rows 50; a file of metadata holds 2^31. */
 static furrow_status check_size(plan *p) {
   const uint64_t saved = p->spec->saved_rows ? p->saved.count : (uint64_t)p->spec->rows;
@@ -161,7 +171,7 @@ static furrow_status check_size(plan *p) {
   if (p->spec->saved_rows && saved < blocks) blocks = saved;
   if (__builtin_mul_overflow(blocks, p->col_blocks, &parts) || parts > INT32_MAX / 160 ||
       p->row_blocks > INT32_MAX / p->col_blocks)
-    return refuse(p, p->spec->hash_parts ? "hash_parts" : "block_cols", "makes more partitions than metadata can have");
+    return refuse(p, culprit(p->spec), "makes more partitions than metadata can have");
   if (__builtin_mul_overflow(saved, p->col_blocks, &rows) || rows * 50 + parts * 160 > INT32_MAX)
     return refuse(p, "rows", "in %llu partitions are more than metadata can have", (unsigned long long)parts);
   return FURROW_OK;

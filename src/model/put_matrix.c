@@ -208,6 +208,8 @@ static furrow_status work_off(put_job *job, furrow_error *err) {
   if (status == FURROW_OK) status = place_pieces(job, err);
   if (status == FURROW_OK) status = for_each(job, job->filled, write_piece, err);
   if (status == FURROW_OK) status = first_failure(job, err);
+  if (status == FURROW_OK && job->writer->poll)
+    status = job->writer->poll(job->writer->poll_user, job->filled * job->piece_records, err);
   job->filled = 0;
   return status;
 }

@@ -198,7 +198,7 @@ static furrow_status find_cols(fw_put_part *part, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (part->writer->row_type->dense) {
     part->first_col = meta->start_col;
-    part->records = (uint64_t)(meta->end_col - meta->start_col);
+    part->records = fw_part_width(meta);
   } else {
     status = join_cols(part, err);
     if (status == FURROW_OK) status = shift_cols(part, err);
@@ -211,7 +211,7 @@ static furrow_status find_cols(fw_put_part *part, furrow_error *err) {
 
 static void count_rows(fw_put_part *part) {
   const furrow_partition_meta *meta = meta_of(part);
-  const uint64_t width = (uint64_t)(meta->end_col - meta->start_col);
+  const uint64_t width = fw_part_width(meta);
   for (size_t r = 0; r < meta->row_count; r++) {
     part->counts[r] = part->writer->row_type->dense ? width : part->rows[r].count;
     part->records += part->counts[r];

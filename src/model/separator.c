@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/stream.h"
+#include "model/matrix_writer.h"
 #include "model/source.h"
 
 enum { HEAD = 4096, PAD = 64, LONGEST = 64 };
@@ -30,9 +31,10 @@ static bool starts_number(const char *s, const char *end) {
 }
 
 /* Bytes that could belong to a number, or to a word, are in no separator that can be told. */
-static bool may_separate(char c) {
+bool fw_may_separate(char c) {
   const char lower = (char)(c | 0x20);
-  return c != '\n' && c != '\r' && c != '\0' && c != '+' && c != '-' && c != '.' && !(lower >= 'a' && lower <= 'z');
+  return c != '\n' && c != '\r' && c != '\0' && c != '+' && c != '-' && c != '.' && !is_digit(c) &&
+         !(lower >= 'a' && lower <= 'z');
 }
 
 /* The bytes between the first field and the second; 0: there is no telling. */
@@ -44,7 +46,7 @@ static size_t between_fields(const char *text, size_t size, const char **begin) 
   if (s == digits) return 0;
   *begin = s;
   for (; s < end && !starts_number(s, end); s++)
-    if (!may_separate(*s)) return 0;
+    if (!fw_may_separate(*s)) return 0;
   const size_t length = (size_t)(s - *begin);
   return s < end && length <= LONGEST ? length : 0;
 }

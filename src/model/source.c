@@ -9,7 +9,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/dir_names.h"
 #include "io/stream.h"
+#include "model/meta.h"
 
 void furrow_source_params_init(furrow_source_params *params) {
   *params = (furrow_source_params){.row_type = -1, .row_order = FURROW_ROW_ORDER_AUTO};
@@ -38,9 +40,23 @@ static furrow_status take_path(furrow_matrix_source *source, const char **path, 
   return FURROW_OK;
 }
 
+/* What servers wrote is in a file each: one is to blame by name, of several the folder. */
+static void blame_servers(const furrow_matrix_source *source, furrow_error *err) {
+  fw_dir_names names = {0};
+  char *path = NULL;
+  furrow_status status = fw_dir_names_read(&names, source->folder, fw_is_server_meta, NULL, NULL);
+  if (status == FURROW_OK && names.count == 1) status = fw_path_join(&path, source->folder, names.names[0], NULL);
+  fw_error_set_file(err, status == FURROW_OK && path ? path : source->folder);
+  fw_free(path);
+  fw_dir_names_clear(&names);
+}
+
 /* The metadata file is to blame: the caller has set the message. */
 static furrow_status blame_meta(const furrow_matrix_source *source, furrow_status status, furrow_error *err) {
-  fw_error_set_file(err, source->meta_path);
+  if (source->meta->origin == FURROW_META_PSMETA && access(source->meta_path, F_OK) != 0)
+    blame_servers(source, err);
+  else
+    fw_error_set_file(err, source->meta_path);
   return status;
 }
 
@@ -64,8 +80,7 @@ static furrow_status find_meta_name(furrow_matrix_source *source, const char *as
 static furrow_status choose_format(furrow_matrix_source *source, const char *asked, furrow_error *err) {
   const char *name = asked ? asked : source->meta->format_class_name;
   if (!name) {
-    fw_fail(err, FURROW_E_ARGUMENT,
-            "the metadata does not say the format: name it (and the row type, if it is asked for)");
+    fw_fail(err, FURROW_E_ARGUMENT, FW_NO_FORMAT);
     return blame_meta(source, FURROW_E_ARGUMENT, err);
   }
   furrow_status status = furrow_matrix_format_find(name, &source->format, err);
@@ -79,7 +94,7 @@ static furrow_status choose_format(furrow_matrix_source *source, const char *ask
 static furrow_status choose_row_type(furrow_matrix_source *source, int32_t asked, furrow_error *err) {
   const int32_t number = asked != -1 ? asked : source->meta->row_type;
   if (number == -1) {
-    fw_fail(err, FURROW_E_ARGUMENT, "the metadata does not say the row type: name it");
+    fw_fail(err, FURROW_E_ARGUMENT, "the metadata does not say the row type: give it (furrow_source_params.row_type)");
     return blame_meta(source, FURROW_E_ARGUMENT, err);
   }
   source->type = furrow_row_type_get(number);

@@ -26,6 +26,10 @@ typedef struct fw_source_part {
 
 #define FW_UNKNOWN UINT64_MAX
 
+#define FW_NO_FORMAT                                           \
+  "the metadata does not say the format: give it and the row " \
+  "type (furrow_source_params.format, furrow_source_params.row_type)"
+
 struct furrow_matrix_source {
   furrow_matrix_meta *meta;
   const furrow_matrix_format *format;

@@ -137,7 +137,7 @@ static furrow_status find_kinds(verify_job *job, furrow_error *err) {
   furrow_error found = {.status = FURROW_OK};
   furrow_status status = FURROW_OK;
   if (!name)
-    status = fw_fail(&found, FURROW_E_ARGUMENT, "the metadata does not say the format: name it");
+    status = fw_fail(&found, FURROW_E_ARGUMENT, FW_NO_FORMAT);
   else
     status = furrow_matrix_format_find(name, &v->format, &found);
   if (status != FURROW_OK) {

@@ -36,13 +36,11 @@ static int32_t id_of(const fw_verification *v, const piece *p) {
 /* ---- One file ---- */
 
 /* No file: told once, at its first partition, but none of its partitions can be read. */
-static furrow_status missing_file(fw_verification *v, const piece *pieces, size_t n, const char *path, int errnum,
-                                  furrow_error *err) {
+static furrow_status missing_file(fw_verification *v, const piece *pieces, size_t n, const char *path,
+                                  furrow_status status, const char *what, furrow_error *err) {
   for (size_t i = 0; i < n; i++) v->parts[pieces[i].part].unreadable = true;
-  const bool absent = errnum == ENOENT || errnum == ENOTDIR;
-  return fw_findings_add(&v->parts[pieces[0].part], absent ? FURROW_E_NOT_FOUND : FURROW_E_IO, id_of(v, &pieces[0]),
-                         path, FURROW_NO_OFFSET, err, "%s; %zu partition%s in it",
-                         absent ? "no such file" : strerror(errnum), n, n == 1 ? " is" : "s are");
+  return fw_findings_add(&v->parts[pieces[0].part], status, id_of(v, &pieces[0]), path, FURROW_NO_OFFSET, err,
+                         "%s; %zu partition%s in it", what, n, n == 1 ? " is" : "s are");
 }
 
 static furrow_status check_end(fw_verification *v, const piece *p, const char *path, uint64_t size, furrow_error *err) {
@@ -111,10 +109,13 @@ static furrow_status check_file(fw_verification *v, const piece *pieces, size_t 
   furrow_status status = fw_path_join(&path, v->folder, pieces[0].file, err);
   if (status != FURROW_OK) return status;
   struct stat info;
-  if (stat(path, &info) != 0)
-    status = missing_file(v, pieces, n, path, errno, err);
+  const int errnum = stat(path, &info) == 0 ? 0 : errno;
+  if (errnum == ENOENT || errnum == ENOTDIR)
+    status = missing_file(v, pieces, n, path, FURROW_E_NOT_FOUND, "no such file", err);
+  else if (errnum != 0)
+    status = missing_file(v, pieces, n, path, FURROW_E_IO, strerror(errnum), err);
   else if (!S_ISREG(info.st_mode))
-    status = missing_file(v, pieces, n, path, S_ISDIR(info.st_mode) ? EISDIR : EINVAL, err);
+    status = missing_file(v, pieces, n, path, FURROW_E_FORMAT, "the file is no regular file", err);
   else
     status = check_pieces(v, pieces, n, path, (uint64_t)info.st_size, err);
   fw_free(path);

@@ -58,16 +58,6 @@ static bool is_hash(const furrow_partition_meta *p) {
   return p->start_col == 0 && p->end_col == 0;
 }
 
-static bool same_band(const furrow_partition_meta *p, const furrow_partition_meta *q) {
-  return p->start_row == q->start_row && p->end_row == q->end_row;
-}
-
-/* Indices of range partitions by row, then column. */
-typedef struct grid {
-  const furrow_partition_meta **parts;
-  size_t count;
-} grid;
-
 static int by_corner(const void *a, const void *b) {
   const furrow_partition_meta *p = *(const furrow_partition_meta *const *)a;
   const furrow_partition_meta *q = *(const furrow_partition_meta *const *)b;
@@ -77,11 +67,11 @@ static int by_corner(const void *a, const void *b) {
   return p->part_id < q->part_id ? -1 : 1;
 }
 
-static furrow_status find_grid(const furrow_matrix_meta *meta, grid *g, furrow_error *err) {
+static furrow_status find_grid(const furrow_matrix_meta *meta, fw_grid *g, furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc(&memory, meta->part_count, sizeof *g->parts, err);
   if (status != FURROW_OK) return status;
-  *g = (grid){.parts = memory};
+  *g = (fw_grid){.parts = memory};
   for (size_t i = 0; i < meta->part_count; i++)
     if (!is_hash(&meta->parts[i])) g->parts[g->count++] = &meta->parts[i];
   if (g->count > 1) qsort(g->parts, g->count, sizeof *g->parts, by_corner);
@@ -92,8 +82,8 @@ static fw_findings *list_of(const fw_verification *v, const furrow_partition_met
   return &v->parts[p - v->meta->parts];
 }
 
-static furrow_status tell_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
-                                  furrow_error *err) {
+furrow_status fw_verify_tell_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
+                                     furrow_error *err) {
   return fw_findings_add(list_of(v, q), FURROW_E_FORMAT, q->part_id, IN_META, err,
                          "rows %" PRId32 " to %" PRId32 " and columns %" PRId64 " to %" PRId64
                          " (ends) overlap those of partition %" PRId32,
@@ -117,8 +107,8 @@ static furrow_status check_band(fw_verification *v, const furrow_partition_meta 
   reached = known ? first : parts[0]->start_col;
   for (size_t i = 0; i < n && status == FURROW_OK; i++) {
     if (parts[i]->start_col > reached) status = tell_hole(v, parts[i], reached, parts[i]->start_col, err);
-    if (i > 0 && parts[i]->start_col < reached && parts[i]->end_col > parts[i]->start_col)
-      status = tell_overlap(v, last, parts[i], err);
+    if (i > 0 && parts[i]->start_col < reached && !fw_is_empty_part(parts[i]))
+      status = fw_verify_tell_overlap(v, last, parts[i], err);
     if (parts[i]->end_col < reached) continue;
     reached = parts[i]->end_col;
     last = parts[i];
@@ -138,20 +128,8 @@ static furrow_status check_outside(fw_verification *v, const furrow_partition_me
                          p->start_col, p->end_col, first, end);
 }
 
-/* Bands that share rows without being the same: no grid of Angel's, so every pair is looked at. */
-static furrow_status check_pairs(fw_verification *v, const grid *g, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < g->count && status == FURROW_OK; i++)
-    for (size_t j = i + 1; j < g->count && status == FURROW_OK && g->parts[j]->start_row < g->parts[i]->end_row; j++) {
-      const furrow_partition_meta *p = g->parts[i], *q = g->parts[j];
-      if (!same_band(p, q) && p->start_col < q->end_col && q->start_col < p->end_col)
-        status = tell_overlap(v, p, q, err);
-    }
-  return status;
-}
-
 /* Rows of the matrix that no band has: they were not saved, or a partition is missing. */
-static furrow_status check_rows_covered(fw_verification *v, const grid *g, furrow_error *err) {
+static furrow_status check_rows_covered(fw_verification *v, const fw_grid *g, furrow_error *err) {
   int32_t reached = 0;
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i <= g->count && status == FURROW_OK; i++) {
@@ -165,10 +143,10 @@ static furrow_status check_rows_covered(fw_verification *v, const grid *g, furro
   return status;
 }
 
-static furrow_status check_grid(fw_verification *v, const grid *g, furrow_error *err) {
-  furrow_status status = check_pairs(v, g, err);
+static furrow_status check_grid(fw_verification *v, const fw_grid *g, furrow_error *err) {
+  furrow_status status = fw_verify_bands(v, g, err);
   for (size_t first = 0, end; first < g->count && status == FURROW_OK; first = end) {
-    for (end = first + 1; end < g->count && same_band(g->parts[first], g->parts[end]);) end++;
+    for (end = first + 1; end < g->count && fw_same_band(g->parts[first], g->parts[end]);) end++;
     status = check_band(v, g->parts + first, end - first, err);
   }
   for (size_t i = 0; i < g->count && status == FURROW_OK; i++) status = check_outside(v, g->parts[i], err);
@@ -185,7 +163,7 @@ static bool fits_block(int64_t start, int64_t end, int64_t first, int64_t last, 
   return from % (uint64_t)block == 0 && (length == (uint64_t)block || (length < (uint64_t)block && end == last));
 }
 
-static furrow_status check_blocks(fw_verification *v, const grid *g, furrow_error *err) {
+static furrow_status check_blocks(fw_verification *v, const fw_grid *g, furrow_error *err) {
   const furrow_matrix_meta *m = v->meta;
   int64_t first, end;
   if (m->row <= 0 || !fw_verify_columns(m, &first, &end)) return FURROW_OK;
@@ -202,7 +180,7 @@ static furrow_status check_blocks(fw_verification *v, const grid *g, furrow_erro
 }
 
 /* Hash partitions are marked twice, by their columns and by the blocks of the matrix. */
-static furrow_status check_kinds(fw_verification *v, const grid *g, furrow_error *err) {
+static furrow_status check_kinds(fw_verification *v, const fw_grid *g, furrow_error *err) {
   const furrow_matrix_meta *m = v->meta;
   const bool hash_blocks = m->block_row == -1 && m->block_col == -1;
   if (g->count > 0 && g->count < m->part_count)
@@ -253,7 +231,7 @@ static furrow_status check_rows_agree(fw_verification *v, furrow_error *err) {
   furrow_status status = FURROW_OK;
   const furrow_partition_meta *parts = v->meta->parts;
   for (size_t i = 1; i < v->meta->part_count && status == FURROW_OK; i++)
-    if (same_band(&parts[i - 1], &parts[i])) status = check_row_lists(v, &parts[i - 1], &parts[i], err);
+    if (fw_same_band(&parts[i - 1], &parts[i])) status = check_row_lists(v, &parts[i - 1], &parts[i], err);
   return status;
 }
 
@@ -299,7 +277,7 @@ static furrow_status check_nnz(fw_verification *v, const furrow_partition_meta *
 }
 
 furrow_status fw_verify_layout(fw_verification *v, furrow_error *err) {
-  grid g;
+  fw_grid g;
   furrow_status status = find_grid(v->meta, &g, err);
   if (status != FURROW_OK) return status;
   status = check_options(v, err);

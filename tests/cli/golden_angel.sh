@@ -6,6 +6,7 @@
 #   verify     finds nothing
 #   convert    without options is the same folder, byte for byte
 #   convert    to another format of the same case is what Angel wrote in that format, byte for byte
+#   import     of original.tsv with the settings of the case is what Angel wrote, byte for byte
 #
 # Prints ok or not ok for each case; exits with 1 if one failed.
 furrow=$(realpath "$1")
@@ -23,6 +24,11 @@ say() {
 # The value of a text member of case.json.
 get() {
   sed -n "s/^ *\"$2\": \"\(.*\)\",\$/\1/p" "$folder/$1/case.json"
+}
+
+# The same for a number, and for a list of numbers without its brackets.
+get_number() {
+  sed -n "s/^ *\"$2\": \[\?\([-0-9, ]*\)\]\?,\$/\1/p" "$folder/$1/case.json"
 }
 
 # Copies what belongs to the matrix: not what describes the case, and not what the servers left.
@@ -109,6 +115,32 @@ check_formats() {
   done
 }
 
+# Imports original.tsv as the case describes the matrix.
+check_import() {
+  local name=$1 options pair rows parts
+  [ "$(get "$name" format)" = SnapshotFormat ] && return 0
+  options=(--angel-bytes --name "$(get "$name" matrixName)" --matrix-id "$(get_number "$name" matrixId)"
+    --format "$(get "$name" format)" --row-type "$(get "$name" rowType)" --sep "$(get "$name" separator)"
+    --rows "$(get_number "$name" rows)" --cols "$(get_number "$name" cols)" --servers "$(get_number "$name" psNumber)"
+    --parts-per-file "$(get_number "$name" maxPartitionsPerFile)")
+  parts=$(get_number "$name" partitions)
+  if [ "$(get "$name" partitioner)" = HashPartitioner ]; then
+    options+=(--hash "$parts")
+  else
+    options+=(--part-rows "$(get_number "$name" blockRow)" --part-cols "$(get_number "$name" blockCol)")
+  fi
+  rows=$(get_number "$name" saveRows)
+  [ -z "$rows" ] || options+=(--saved-rows "${rows// /}")
+  while IFS= read -r pair; do
+    options+=(--attribute "$(printf '%b' "$(sed 's/^"//; s/"$//; s/": "/=/; s/\\"/"/g' <<<"$pair")")")
+  done < <(grep '"attributes"' "$folder/$name/case.json" | cut -d: -f2- | grep -oE '"([^"\\]|\\.)*": "([^"\\]|\\.)*"')
+  rm -rf "$work/copy"
+  "$furrow" model import -q --from tsv "$folder/$name/original.tsv" "$work/copy" "${options[@]}" >/dev/null 2>"$work/err" &&
+    diff -r "$work/matrices/$name" "$work/copy" >"$work/diff" 2>&1 && return 0
+  say "not ok" "$name" "import of original.tsv: $(cat "$work/err" "$work/diff" | head -n 2)"
+  return 1
+}
+
 names=()
 for case in "$folder"/*/case.json; do
   name=${case%/case.json}
@@ -117,7 +149,8 @@ for case in "$folder"/*/case.json; do
   matrix_of "$name" "$work/matrices/$name"
 done
 for name in "${names[@]}"; do
-  check_dump "$name" && check_copy "$name" && check_verify "$name" && check_formats "$name" && say ok "$name" "conversions: $conversions"
+  check_dump "$name" && check_copy "$name" && check_verify "$name" && check_formats "$name" && check_import "$name" &&
+    say ok "$name" "conversions: $conversions"
 done
 
 # Genuine models, with all that is in their directories.

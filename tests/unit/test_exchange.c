@@ -141,6 +141,11 @@ static bool is_dense_file(const char *file) {
   return !strcmp(file, "x.npy") || !strcmp(file, "x.fvecs") || !strcmp(file, "x.fbin");
 }
 
+/* Elsewhere rows that are not saved are to be told from those without elements. */
+static bool names_rows(const char *file, furrow_axis axis) {
+  return !strcmp(file, "x.safetensors") || (axis == FURROW_AXIS_ROWS && strcmp(file, "x.tsv") != 0);
+}
+
 static void round_trip(const char *folder, const made *what, const char *file, furrow_axis axis) {
   const furrow_export_params out = exporting(axis);
   furrow_import_params in = importing(axis);
@@ -153,7 +158,7 @@ static void round_trip(const char *folder, const made *what, const char *file, f
     in.spec.row_type = what->row_type;
     in.spec.format = what->format;
   }
-  if (axis == FURROW_AXIS_COLUMNS && is_dense_file(file)) {
+  if (!names_rows(file, axis)) {
     in.spec.saved_rows = what->rows;
     in.spec.saved_row_count = ROWS;
     in.spec.rows = what->rows[ROWS - 1] + 1;
@@ -410,7 +415,7 @@ static void refused_text(void **state) {
   refuse_text("r.tsv", "0\t1\n", rows, FURROW_E_PARSE, 1, 3, "the column is not an integer");
   refuse_text("r.tsv", "0\t1\tx\n", rows, FURROW_E_PARSE, 1, 5, "the value is not a number");
   refuse_text("r.tsv", "0\t1\t1.5e3x\n", rows, FURROW_E_PARSE, 1, 5, "the value is not a number");
-  refuse_text("r.tsv", "0\t1\t2\t3\n", rows, FURROW_E_PARSE, 1, 5, "the value is not a number");
+  refuse_text("r.tsv", "0\t1\t2\t3\n", rows, FURROW_E_PARSE, 1, 7, "a field too many");
   refuse_text("r.tsv", "0\t1\t1e39\n", rows, FURROW_E_RANGE, 1, 5, "does not fit");
   refuse_text("r.tsv", "0\t99999999999999999999\t1\n", rows, FURROW_E_RANGE, 1, 3, "64 bits");
   refuse_text("r.tsv", "-1\t1\t1\n", rows, FURROW_E_RANGE, 1, 1, "no row");
@@ -476,6 +481,95 @@ static void refused_matrices(void **state) {
   assert_int_equal(furrow_model_import("f.npz", "n", NULL, NULL, &err), FURROW_E_NOT_FOUND);
 }
 
+/* What is read is never replaced, whatever the parameters allow. */
+static void into_its_source(void **state) {
+  (void)state;
+  const made what = {"RowIdColIdValueBinaryRowFormat", 10, true, false, {0, 1, 2}, 0};
+  furrow_export_params p = exporting(FURROW_AXIS_ROWS);
+  furrow_import_params in = importing(FURROW_AXIS_ROWS);
+  furrow_error err;
+  size_t size, after;
+  make_matrix("m", &what);
+  char *before = read_text("m/0", &size);
+  p.format = FURROW_EXCHANGE_NPY;
+  assert_int_equal(symlink("m", "link"), 0);
+  assert_int_equal(furrow_model_export("m", "m/0", &p, NULL, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_model_export("m", "./link/0", &p, NULL, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_model_export("link", "m/new.npy", &p, NULL, &err), FURROW_E_ARGUMENT);
+  p.ids = "m/0";
+  assert_int_equal(furrow_model_export("m", "n.npy", &p, NULL, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(access("n.npy", F_OK), -1);
+  char *now = read_text("m/0", &after);
+  assert_int_equal(size, after);
+  assert_memory_equal(before, now, size);
+  free(before);
+  free(now);
+  assert_true(test_write_text("m/t.tsv", "0\t1\t2\n"));
+  assert_int_equal(furrow_model_import("m/t.tsv", "m", &in, NULL, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(access("m/t.tsv", F_OK), 0);
+}
+
+/* Which rows are saved: those of the list, or all, also those without elements. */
+static void check_rows(const char *folder, const int32_t *rows, size_t count) {
+  furrow_matrix_meta *meta = NULL;
+  furrow_error err;
+  good(furrow_matrix_meta_load(&meta, folder, NULL, &err), &err);
+  assert_int_equal(meta->parts[0].row_count, count);
+  for (size_t i = 0; i < count; i++) assert_int_equal(meta->parts[0].rows[i].row_id, rows[i]);
+  furrow_matrix_meta_free(meta);
+}
+
+static void rows_without_elements(void **state) {
+  (void)state;
+  static const int32_t all[] = {0, 1, 2, 3, 4}, saved[] = {3, 0};
+  furrow_import_params in = importing(FURROW_AXIS_ROWS);
+  furrow_import_result result;
+  furrow_matrix_meta *meta = NULL;
+  furrow_error err;
+  assert_true(test_write_text("t.tsv", "0\t1\t2\n3\t4\t1\n2\t7\t1\n"));
+  good(furrow_model_import("t.tsv", "n", &in, &result, &err), &err);
+  check_rows("n", all, 4);
+  in.spec.rows = 5;
+  good(furrow_model_import("t.tsv", "n", &in, &result, &err), &err);
+  check_rows("n", all, 5);
+  in.spec.saved_rows = saved;
+  in.spec.saved_row_count = 2;
+  good(furrow_model_import("t.tsv", "n", &in, &result, &err), &err);
+  check_rows("n", (const int32_t[]){0, 3}, 2); /* as a Java HashMap has them */
+  assert_int_equal(result.elements, 2);
+  assert_int_equal(result.left_out, 1);
+  assert_int_equal(result.cols, 8); /* the element that is left out tells it */
+  good(furrow_matrix_meta_load(&meta, "n", NULL, &err), &err);
+  assert_int_equal(meta->parts[0].nnz, 3);
+  furrow_matrix_meta_free(meta);
+  in.spec.rows = 3;
+  in.spec.saved_rows = all;
+  assert_int_equal(furrow_model_import("t.tsv", "n", &in, &result, &err), FURROW_E_RANGE); /* row 3 */
+  /* a file that names its rows names those that are saved */
+  in = importing(FURROW_AXIS_ROWS);
+  assert_true(test_write_text("t.libsvm", "0 1:2\n2\n4 1:1\n"));
+  good(furrow_model_import("t.libsvm", "n", &in, &result, &err), &err);
+  check_rows("n", (const int32_t[]){0, 2, 4}, 3);
+  in.spec.rows = 5;
+  good(furrow_model_import("t.libsvm", "n", &in, &result, &err), &err);
+  check_rows("n", all, 5);
+}
+
+static void no_elements(void **state) {
+  (void)state;
+  static const int32_t all[] = {0, 1, 2};
+  furrow_import_params in = importing(FURROW_AXIS_ROWS);
+  furrow_import_result result;
+  furrow_error err;
+  assert_true(test_write_text("t.tsv", ""));
+  assert_int_equal(furrow_model_import("t.tsv", "n", &in, NULL, &err), FURROW_E_ARGUMENT);
+  in.spec.rows = 3;
+  in.spec.cols = 5;
+  good(furrow_model_import("t.tsv", "n", &in, &result, &err), &err);
+  check_rows("n", all, 3);
+  assert_int_equal(result.elements, 0);
+}
+
 /* ---- Memory that runs out ------------------------------------------------------------------------------- */
 
 /* Both ways once; the n-th allocation fails. */
@@ -525,6 +619,9 @@ int main(void) {
       cmocka_unit_test_setup_teardown(refused_text, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(refused_ids, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(refused_matrices, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(into_its_source, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(rows_without_elements, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(no_elements, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(failing_allocations, enter_dir, leave_dir),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,6 +190,9 @@ static void long_integers(void **state) {
   assert_true(d.largest == 1);
   assert_int_equal(d.top_count, 1);
   assert_int_equal(top[0].col, 0);
+  assert_int_equal(top[0].type_a, FURROW_ELEMENT_I64);
+  assert_int_equal(top[0].type_b, FURROW_ELEMENT_I64);
+  assert_true(top[0].exact_a == INT64_MAX && top[0].exact_b == INT64_MAX - 1);
 }
 
 static void broken_data(void **state) {

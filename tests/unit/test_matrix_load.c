@@ -305,7 +305,7 @@ static void loaded_in_part(void **state) {
       if (round % 4) s->end_col = 60 - 4 * round;
       const fw_column_filter *f = round % 5 == 4 ? &filter : NULL;
       furrow_matrix *matrix = NULL;
-      assert_int_equal(fw_matrix_load_filtered(&matrix, source, &params, f, NULL), FURROW_OK);
+      assert_int_equal(fw_matrix_load_filtered(&matrix, source, &params, f, NULL, NULL), FURROW_OK);
       choose_cells(&wanted, &cells, s, f);
       check_matrix(samples[i].format, matrix, &wanted, all_cols(&samples[i]));
       furrow_matrix_free(matrix);

@@ -158,6 +158,20 @@ static void missing_file(void **state) {
   expect_finding("m", true, 0, file, NONE, "no such file");
 }
 
+/* Something else is where the file should be. */
+static void no_regular_file(void **state) {
+  (void)state;
+  made_save("m", &text);
+  char file[16], path[TEST_PATH];
+  place_of("m", 1, file);
+  assert_int_equal(unlink(test_path(path, "m", file)), 0);
+  assert_int_equal(mkdir(path, 0777), 0);
+  expect_finding("m", true, 0, file, NONE, "the file is no regular file; 2 partitions are in it");
+  assert_int_equal(rmdir(path), 0);
+  assert_int_equal(mkfifo(path, 0666), 0);
+  expect_finding("m", true, 0, file, NONE, "the file is no regular file; 2 partitions are in it");
+}
+
 static void cut_and_extended(void **state) {
   (void)state;
   char file[16];
@@ -496,6 +510,7 @@ int main(void) {
 #define IN_DIR(f) cmocka_unit_test_setup_teardown(f, enter_dir, leave_dir)
   const struct CMUnitTest tests[] = {IN_DIR(what_is_right),
                                      IN_DIR(missing_file),
+                                     IN_DIR(no_regular_file),
                                      IN_DIR(cut_and_extended),
                                      IN_DIR(overlap_and_gap),
                                      IN_DIR(names_of_files),

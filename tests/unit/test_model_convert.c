@@ -333,6 +333,81 @@ static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
   assert_int_equal(test_entries("."), 5);
 }
 
+/* Whether --force would have kept this folder, and it is as it was. */
+static void expect_kept(const char *folder, const char *lost) {
+  furrow_convert_params params;
+  furrow_error err = {0};
+  const size_t before = test_entries(folder);
+  furrow_convert_params_init(&params);
+  params.write.replace = true;
+  assert_int_equal(furrow_model_convert("old", folder, &params, NULL, &err), FURROW_E_EXISTS);
+  if (!strstr(err.file, lost)) fail_msg("%s: %s", err.file, err.message);
+  assert_int_equal(test_entries(folder), before);
+}
+
+static void what_would_be_lost_is_named(void **state) {
+  (void)state;
+  furrow_convert_params params;
+  furrow_convert_params_init(&params);
+  params.write.replace = true;
+  save_small("ColIdValueTextRowFormat", "old");
+  /* a file that happens to be called meta */
+  assert_int_equal(mkdir("notes", 0755), 0);
+  assert_true(test_write_text("notes/meta", "my notes about metadata"));
+  expect_kept("notes", "notes");
+  /* a matrix with something beside its files */
+  save_small("ColIdValueTextRowFormat", "matrix");
+  assert_true(test_write_text("matrix/thesis.tex", "x"));
+  expect_kept("matrix", "matrix/thesis.tex");
+  assert_int_equal(unlink("matrix/thesis.tex"), 0);
+  assert_true(test_write_text("matrix/.bashrc", "x"));
+  expect_kept("matrix", "matrix/.bashrc");
+  assert_int_equal(unlink("matrix/.bashrc"), 0);
+  assert_true(test_write_text("matrix/graph.json", "{}")); /* that is a model's */
+  expect_kept("matrix", "matrix/graph.json");
+  assert_int_equal(unlink("matrix/graph.json"), 0);
+  assert_int_equal(mkdir("matrix/inner", 0755), 0);
+  expect_kept("matrix", "matrix/inner");
+  assert_int_equal(rmdir("matrix/inner"), 0);
+  /* what is no obstacle */
+  assert_true(test_write_text("matrix/.0.crc", "x"));
+  assert_true(test_write_text("matrix/._meta.crc", "x"));
+  assert_true(test_write_text("matrix/_SUCCESS", ""));
+  assert_true(test_write_text("matrix/psmeta", "x"));
+  assert_int_equal(mkdir("matrix/.0.furrow-abcdef", 0755), 0);
+  sample_convert("old", "matrix", &params, NULL);
+  golden_expect_same("matrix", "old");
+  assert_true(test_write_text("matrix/.other.crc", "x"));
+  expect_kept("matrix", "matrix/.other.crc");
+}
+
+static void a_model_is_replaced_with_its_files(void **state) {
+  (void)state;
+  furrow_convert_params params;
+  furrow_convert_params_init(&params);
+  params.write.replace = true;
+  save_small("ColIdValueTextRowFormat", "old");
+  assert_int_equal(mkdir("model", 0755), 0);
+  save_small("ColIdValueTextRowFormat", "model/a");
+  assert_true(test_write_text("model/graph.json", "{}"));
+  assert_true(test_write_text("model/.graph.json.crc", "x"));
+  assert_true(test_write_text("model/_tmp.graph.json", "x"));
+  assert_int_equal(mkdir("model/.b.furrow-Xy12_z", 0755), 0); /* a killed run's */
+  save_small("ColIdValueTextRowFormat", "model/.b.furrow-Xy12_z/x");
+  assert_true(test_write_text("model/todo.txt", "x"));
+  expect_kept("model", "model/todo.txt");
+  assert_int_equal(unlink("model/todo.txt"), 0);
+  assert_true(test_write_text("model/a/todo.txt", "x"));
+  expect_kept("model", "model/a/todo.txt");
+  assert_int_equal(unlink("model/a/todo.txt"), 0);
+  assert_int_equal(truncate("model/a/_meta", 20), 0);
+  expect_kept("model", "model/a");
+  assert_true(test_remove_dir("model/a"));
+  save_small("ColIdValueTextRowFormat", "model/a");
+  sample_convert("old", "model", &params, NULL);
+  golden_expect_same("model", "old");
+}
+
 static void what_is_broken_is_refused(void **state) {
   (void)state;
   furrow_convert_params params;
@@ -417,6 +492,203 @@ static void progress_is_told_and_can_end_it(void **state) {
   }
 }
 
+/* A signal does not wait for the end of a partition. */
+static void large_partitions_can_be_ended(void **state) {
+  (void)state;
+  const sample_matrix s = {4, 300000, FURROW_ELEMENT_F32, true, true, 2};
+  furrow_matrix_spec spec;
+  sample_spec(&spec, &s, "ColIdValueBinary", sample_row_type(s.type, 0));
+  spec.block_cols = s.cols;
+  sample_save(&s, &spec, "old", false);
+  sample_spec(&spec, &s, "ColIdValueBinary", sample_row_type(s.type, 3));
+  spec.hash_parts = 1;
+  sample_save(&s, &spec, "hash", false);
+  for (int kind = 0; kind < 5; kind++) {
+    furrow_convert_params params;
+    furrow_convert_params_init(&params);
+    if (kind == 1) params.format = "ColIdValueText";
+    if (kind == 2) params.format = "BinaryColumn";
+    if (kind == 3) params.part_cols = 200000;
+    if (kind == 4) params.part_cols = 300000;
+    const char *from = kind == 4 ? "hash" : "old";
+    watcher w = {0};
+    params.progress = watch;
+    params.user = &w;
+    params.write.threads = 1;
+    sample_convert(from, "new", &params, NULL);
+    assert_true(w.calls >= 8);
+    assert_true(test_remove_dir("new"));
+    for (uint64_t stop = 2; stop <= w.calls; stop += w.calls / 4) {
+      watcher again = {.stop_at = stop};
+      params.user = &again;
+      assert_int_equal(convert(from, "new", &params, NULL), FURROW_E_STATE);
+      assert_int_equal(again.calls, stop);
+      assert_int_equal(test_entries("."), 2);
+    }
+  }
+}
+
+/* ---- what lies or cannot be read back ---- */
+
+/* Saves with metadata that says something else about the columns of partition `part`. */
+static void lie_about_columns(const char *folder, size_t part, int64_t start, int64_t end, int64_t cols) {
+  furrow_matrix_meta *meta = NULL;
+  char *bytes = NULL, path[64];
+  size_t size;
+  assert_int_equal(furrow_matrix_meta_load(&meta, folder, NULL, NULL), FURROW_OK);
+  meta->parts[part].start_col = start;
+  meta->parts[part].end_col = end;
+  if (cols) {
+    meta->col = cols;
+    meta->option_count = 0;
+  }
+  assert_int_equal(furrow_matrix_meta_write(meta, &bytes, &size, NULL), FURROW_OK);
+  snprintf(path, sizeof path, "%s/_meta", folder);
+  FILE *file = fopen(path, "wb");
+  assert_true(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+  furrow_bytes_free(bytes);
+  furrow_matrix_meta_free(meta);
+}
+
+/* Zeros stand in for what dense rows lack: a width that lies must not fill the disk. */
+static void a_width_that_lies_is_refused(void **state) {
+  (void)state;
+  static const struct lie {
+    size_t part;
+    int64_t start, end, cols;
+    const char *field;
+  } lies[] = {{4, 40, (int64_t)1 << 40, 0, "partMetas/4/endCol"},
+              {4, 40, (int64_t)1 << 40, (int64_t)1 << 40, "partMetas/4/endCol"},
+              {4, 40, 51, 51, "partMetas/4/endCol"},
+              {2, INT64_MIN, 30, 0, "partMetas/2/startCol"},
+              {2, INT64_MIN, INT64_MAX, 0, "partMetas/2/startCol"}};
+  const sample_matrix s = {3, 50, FURROW_ELEMENT_F32, true, true, 8};
+  for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++)
+    for (int kind = 0; kind < 5; kind++) {
+      furrow_matrix_spec spec;
+      furrow_convert_params params;
+      furrow_error err = {0};
+      const bool by_column = kind == 1, sparse = kind == 4;
+      sample_spec(&spec, &s, by_column ? "TextColumn" : "ColIdValueText", sample_row_type(s.type, sparse ? 3 : 0));
+      spec.block_cols = 10;
+      sample_save(&s, &spec, "old", false);
+      lie_about_columns("old", lies[i].part, lies[i].start, lies[i].end, lies[i].cols);
+      furrow_convert_params_init(&params);
+      params.format = kind == 2 ? "BinaryColumn" : "ColIdValueBinary";
+      if (kind == 3) params.part_cols = 20;
+      if (sparse) params.row_type = sample_row_type(s.type, 0);
+      /* sparse rows may have any width, but not one that cannot be counted */
+      const furrow_status wanted = sparse && lies[i].cols == 0 ? FURROW_E_FORMAT : FURROW_E_RANGE;
+      if (!sparse || lies[i].end != 51) {
+        const furrow_status status = furrow_model_convert("old", "new", &params, NULL, &err);
+        assert_int_equal(status, sparse ? wanted : FURROW_E_FORMAT);
+        if (status == FURROW_E_FORMAT) assert_non_null(strstr(err.message, lies[i].field));
+      }
+      assert_int_equal(test_entries("."), 1);
+      assert_true(test_remove_dir("old"));
+    }
+}
+
+static void metadata_has_one_of_two_names(void **state) {
+  (void)state;
+  static const char *const names[] = {"../../victim", "0", "psmeta", "foo", "", "_meta/x", "."};
+  save_small("ColIdValueTextRowFormat", "old");
+  assert_int_equal(mkdir("model", 0755), 0);
+  save_small("ColIdValueTextRowFormat", "model/a");
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (int kind = 0; kind < 3; kind++) {
+      furrow_convert_params params;
+      furrow_convert_params_init(&params);
+      params.write.meta_name = names[i];
+      if (kind == 1) params.format = "ColIdValueBinary";
+      assert_int_equal(convert(kind == 2 ? "model" : "old", "new", &params, NULL), FURROW_E_ARGUMENT);
+      assert_int_equal(test_entries("."), 2);
+    }
+}
+
+static void separators_are_no_part_of_numbers(void **state) {
+  (void)state;
+  static const char *const wrong[] = {"", "1", "-", "+", ".", "e", "E", "N", "y", ",0", "\n", ",\r", "a,"};
+  static const char *const good[] = {"|", ";", ":", "\x01", "\xc2\xb7", "::", " ", "\t", ","};
+  furrow_convert_params params;
+  save_small("ColIdValueTextRowFormat", "old");
+  furrow_convert_params_init(&params);
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (int kind = 0; kind < 2; kind++) {
+      params.write.separator = wrong[i];
+      params.format = kind ? "TextColumn" : NULL;
+      assert_int_equal(convert("old", "new", &params, NULL), FURROW_E_ARGUMENT);
+      assert_int_equal(test_entries("."), 1);
+    }
+  params.format = "TextColumn";
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    params.write.separator = good[i];
+    sample_convert("old", "new", &params, NULL);
+    sample_expect(&small, "new", false);
+    assert_true(test_remove_dir("new"));
+  }
+  params.write.separator = "e"; /* nothing is separated */
+  params.format = "ValueText";
+  sample_convert("old", "values", &params, NULL);
+  params.format = "ColIdValueBinary";
+  sample_convert("old", "binary", &params, NULL);
+}
+
+/* angel_bytes is a change where it would write other bytes. */
+static void angel_bytes_alone_rewrite(void **state) {
+  (void)state;
+  const sample_matrix s = {4, 90, FURROW_ELEMENT_I64, false, false, 9};
+  furrow_matrix_spec spec;
+  furrow_convert_params params;
+  furrow_convert_result result;
+  sample_spec(&spec, &s, "TextColumn", sample_row_type(s.type, 5));
+  sample_save(&s, &spec, "old", false);
+  furrow_convert_params_init(&params);
+  params.write.angel_bytes = true;
+  sample_convert("old", "new", &params, &result);
+  sample_convert("old", "same", NULL, NULL);
+  golden_expect_same("same", "old");
+  /* a text of six decimals */
+  const double third = 1.0 / 3;
+  const int32_t row = 0;
+  const furrow_panel panel = {.rows = 1, .row_ids = &row, .cols = 1, .type = FURROW_ELEMENT_F64, .values.f64 = &third};
+  furrow_matrix *matrix = NULL;
+  furrow_matrix_meta *plan = NULL;
+  assert_int_equal(furrow_matrix_create(&matrix, &panel, 1, NULL), FURROW_OK);
+  furrow_matrix_spec_init(&spec);
+  spec.name = "third";
+  spec.row_type = 0;
+  spec.rows = 1;
+  spec.cols = 1;
+  assert_int_equal(furrow_matrix_plan(&plan, &spec, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_save(matrix, "third", plan, NULL, NULL), FURROW_OK);
+  furrow_matrix_free(matrix);
+  furrow_matrix_meta_free(plan);
+  sample_convert("third", "six", &params, NULL);
+  assert_int_equal(furrow_matrix_load(&matrix, "six", NULL, NULL), FURROW_OK);
+  assert_true(furrow_matrix_get(matrix, 0, 0) == 0.333333);
+  furrow_matrix_free(matrix);
+}
+
+/* Hash partitions have columns that the index range does not; ranges would lose them. */
+static void columns_outside_of_the_range(void **state) {
+  (void)state;
+  furrow_matrix_spec spec;
+  furrow_convert_params params;
+  furrow_error err = {0};
+  sample_spec(&spec, &small, "TextColumn", sample_row_type(small.type, 3));
+  spec.cols = 20;
+  spec.hash_parts = 3;
+  sample_save(&small, &spec, "old", false);
+  furrow_convert_params_init(&params);
+  params.part_cols = 10;
+  assert_int_equal(furrow_model_convert("old", "new", &params, NULL, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "choose the columns within"));
+  params.selection.first_col = 0;
+  params.selection.end_col = 20;
+  sample_convert("old", "new", &params, NULL);
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
 
 int main(void) {
@@ -430,9 +702,17 @@ int main(void) {
       IN_DIR(files_and_metadata_change_alone),
       IN_DIR(a_model_with_its_files),
       IN_DIR(what_exists_is_replaced_only_if_it_is_a_model),
+      IN_DIR(what_would_be_lost_is_named),
+      IN_DIR(a_model_is_replaced_with_its_files),
       IN_DIR(what_is_broken_is_refused),
       IN_DIR(memory_is_a_limit),
       IN_DIR(progress_is_told_and_can_end_it),
+      IN_DIR(large_partitions_can_be_ended),
+      IN_DIR(a_width_that_lies_is_refused),
+      IN_DIR(metadata_has_one_of_two_names),
+      IN_DIR(separators_are_no_part_of_numbers),
+      IN_DIR(angel_bytes_alone_rewrite),
+      IN_DIR(columns_outside_of_the_range),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

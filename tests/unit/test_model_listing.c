@@ -106,19 +106,52 @@ static void what_is_refused(void **state) {
   err = refused("m/nothing", FURROW_E_FORMAT);
   assert_non_null(strstr(err.message, "_meta"));
   assert_string_equal(err.file, "m/nothing");
+}
+
+/* An entry that cannot be looked at may be a matrix: it is listed, and the others with it. */
+static void expect_matrix(const char *name, size_t count) {
+  furrow_model_listing *l = list("m");
+  furrow_matrix_source *source = NULL;
+  furrow_error err = {.status = FURROW_OK};
+  size_t at = 0;
+  assert_int_equal(l->matrix_count, count);
+  while (at < count && strcmp(l->matrices[at].name, name) != 0) at++;
+  assert_true(at < count);
+  assert_true(furrow_matrix_source_open(&source, l->matrices[at].folder, NULL, &err) != FURROW_OK);
+  assert_non_null(strstr(err.file, l->matrices[at].folder));
+  furrow_model_listing_free(l);
+}
+
+static void links_that_lead_nowhere(void **state) {
+  (void)state;
+  make_model();
   assert_int_equal(symlink("gone", "m/link"), 0);
-  err = refused("m", FURROW_E_NOT_FOUND);
-  assert_string_equal(err.file, "m/link");
+  expect_matrix("link", 5);
+  assert_int_equal(symlink("loop", "m/loop"), 0);
+  expect_matrix("loop", 6);
+  make_folder("m/odd");
+  assert_int_equal(symlink("gone", "m/odd/_meta"), 0);
+  expect_matrix("odd", 7);
+  furrow_matrix_meta *meta = NULL;
+  furrow_error err = {.status = FURROW_OK};
+  assert_int_equal(furrow_matrix_meta_load(&meta, "m/odd", NULL, &err), FURROW_E_IO);
+  assert_string_equal(err.file, "m/odd/_meta");
+  furrow_model_listing *l = list("m/odd");
+  assert_true(l->single);
+  furrow_model_listing_free(l);
 }
 
 static void folders_that_cannot_be_read(void **state) {
   (void)state;
   if (geteuid() == 0) skip(); /* root reads everything */
   make_model();
-  assert_int_equal(chmod("m/nothing", 0), 0);
-  furrow_error err = refused("m", FURROW_E_IO);
-  assert_int_equal(chmod("m/nothing", 0777), 0);
-  assert_non_null(strstr(err.file, "m/nothing"));
+  for (int mode = 0; mode <= 0444; mode += 0111) { /* nothing, entered but not read, …, read but not entered */
+    if (mode == 0222 || mode == 0333) continue;
+    assert_int_equal(chmod("m/nothing", (mode_t)mode), 0);
+    expect_matrix("nothing", 5);
+    refused("m/nothing", FURROW_E_IO);
+    assert_int_equal(chmod("m/nothing", 0777), 0);
+  }
 }
 
 static void links_are_followed(void **state) {
@@ -149,6 +182,7 @@ int main(void) {
                                      IN_DIR(a_single_matrix),
                                      IN_DIR(a_file_uri),
                                      IN_DIR(what_is_refused),
+                                     IN_DIR(links_that_lead_nowhere),
                                      IN_DIR(folders_that_cannot_be_read),
                                      IN_DIR(links_are_followed),
                                      cmocka_unit_test(the_golden_model)};

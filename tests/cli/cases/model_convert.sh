@@ -35,4 +35,11 @@ try furrow model convert lr x --servers 0
 try furrow model convert lr x --format TextColumn -D OUT_FORMAT_CLASS=ValueTextRowFormat
 try furrow model convert lr lr --force
 try furrow model convert lr nowhere/x
+try furrow model convert lr x --hash 3 --part-cols 2
+try furrow model convert lr x --meta-name ../../x
+try furrow model convert lr x --sep e
+try furrow model convert lr x --sep ''
+mkdir home && echo "notes" >home/meta && try furrow model convert lr home --force
+touch copy/thesis.tex && try furrow model convert lr copy --force
+try furrow model convert lr x --format TextColumn --memory 1
 ls -A | grep -v "\."
