@@ -29,6 +29,7 @@ typedef struct batch {
   const int64_t *ids; /* NULL: ntotal, ntotal + 1, … */
   bool skip_nan;
   fw_pool *pool;
+  bool moved;       /* vectors came through a transform */
   const bool *skip; /* rows that are passed over; NULL: none */
   uint64_t *skipped;
 } batch;
@@ -93,9 +94,10 @@ static furrow_status fill_part(void *context, size_t first, size_t count, furrow
   const batch *b = f->batch;
   furrow_status status =
       fw_assign(&f->assigner, b->vectors + first * (size_t)f->index->d, count, f->lists + first, err);
-  size_t left_out = 0;
+  size_t left_out = 0, d = (size_t)f->index->d;
   for (size_t i = first; status == FURROW_OK && i < first + count; i++) {
     if (b->skip && b->skip[i]) f->lists[i] = FW_NO_GROUP;
+    if (b->moved && fw_first_too_large(b->vectors + i * d, 1, d) == 0) f->lists[i] = FW_NO_GROUP;
     if (f->lists[i] != FW_NO_GROUP) continue;
     if (!b->skip_nan) return refuse_row(i, err);
     left_out++;
@@ -295,6 +297,7 @@ static furrow_status add_transform(furrow_index *index, const batch *b, furrow_e
   if (status != FURROW_OK) return status;
   batch inner = *b;
   inner.vectors = moved;
+  inner.moved = true;
   status = add_to(index->child[0], &inner, err);
   if (status == FURROW_OK) index->ntotal += (int64_t)b->n;
   fw_free(moved);
@@ -321,7 +324,7 @@ static furrow_status mark_nan(const float *vectors, size_t n, size_t d, bool **s
   furrow_status status = fw_alloc(&marks, n, sizeof **skip, err);
   if (status != FURROW_OK) return status;
   *skip = marks;
-  for (size_t i = 0; i < n; i++) (*skip)[i] = fw_first_not_finite(vectors + i * d, 1, d) == 0;
+  for (size_t i = 0; i < n; i++) (*skip)[i] = fw_first_too_large(vectors + i * d, 1, d) == 0;
   return FURROW_OK;
 }
 
@@ -331,7 +334,7 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   furrow_add_params_init(&defaults);
   if (!params) params = &defaults;
   if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained yet");
-  size_t d = (size_t)index->d, bad = fw_first_not_finite(vectors, n, d);
+  size_t d = (size_t)index->d, bad = fw_first_too_large(vectors, n, d);
   if (bad < n && !params->skip_nan) return refuse_row(bad, err);
   bool *skip = NULL;
   uint64_t count = 0;

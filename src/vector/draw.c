@@ -1,6 +1,7 @@
 /* vector/draw.c: vectors drawn by chance, and whether they are numbers. */
 #include "vector/draw.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -49,19 +50,18 @@ void fw_drawn_clear(fw_drawn *drawn) {
   *drawn = (fw_drawn){0};
 }
 
-/* 0 times a number is 0, 0 times anything else is not. */
-static float zero_if_finite(const float *x, size_t d) {
+static float square_norm(const float *x, size_t d) {
   float sum[16] = {0};
   size_t k = 0;
   for (; k + 16 <= d; k += 16)
-    for (size_t lane = 0; lane < 16; lane++) sum[lane] += 0 * x[k + lane];
-  for (; k < d; k++) sum[0] += 0 * x[k];
+    for (size_t lane = 0; lane < 16; lane++) sum[lane] += x[k + lane] * x[k + lane];
+  for (; k < d; k++) sum[0] += x[k] * x[k];
   for (size_t lane = 1; lane < 16; lane++) sum[0] += sum[lane];
   return sum[0];
 }
 
-size_t fw_first_not_finite(const float *vectors, size_t n, size_t d) {
+size_t fw_first_too_large(const float *vectors, size_t n, size_t d) {
   size_t i = 0;
-  while (i < n && zero_if_finite(vectors + i * d, d) == 0) i++;
+  while (i < n && square_norm(vectors + i * d, d) <= FLT_MAX) i++;
   return i;
 }

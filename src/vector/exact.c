@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "kern/products.h"
+#include "vector/parts.h"
 #include "vector/searcher.h"
 #include "vector/vectors_in.h"
 
@@ -102,7 +103,7 @@ static furrow_status run_block(exact *e, furrow_error *err) {
 static furrow_status make_room(exact *e, unsigned threads, furrow_error *err) {
   void *memory[5] = {NULL};
   size_t heaps = 0;
-  if (threads == 0) threads = fw_processor_count();
+  threads = fw_threads_for(threads);
   furrow_status status =
       fw_size_mul(e->n, e->k, &heaps) ? fw_alloc(&memory[0], e->n, sizeof *e->sinks, err) : fw_fail_memory(err, heaps);
   if (status == FURROW_OK) status = fw_alloc(&memory[1], heaps, sizeof *e->heaps, err);
@@ -122,7 +123,8 @@ static furrow_status start(exact *e, furrow_error *err) {
   for (size_t i = 0; i < e->n; i++) {
     fw_sink_init_best(&e->sinks[i], e->heaps + i * e->k, e->k);
     e->norms[i] = square_norm(e->queries + i * e->d, e->d);
-    if (isnan(e->norms[i])) return fw_fail(err, FURROW_E_RANGE, "query %zu has a NaN", i);
+    if (!isfinite(e->norms[i]))
+      return fw_fail(err, FURROW_E_RANGE, "query %zu has a number that is not finite, or too large", i);
   }
   return FURROW_OK;
 }

@@ -14,6 +14,7 @@
 
 #define SPLIT_SHIFT (1 / 1024.F) /* how far the halves of a cluster are moved apart, relatively */
 #define SPLIT_SEED 1234
+#define SPLIT_TRIES 10  /* times k; chance alone fails once in 20000 */
 #define ASSIGN_PART 768 /* vectors, centroids that a thread takes at a time */
 #define UPDATE_PART 8
 
@@ -68,13 +69,20 @@ static furrow_status update_part(void *context, size_t first, size_t count, furr
 
 /* ---- Empty clusters ------------------------------------------------------------------------------------- */
 
-/* A cluster to split, by chance in proportion to its size, going round from the first one. */
+/* A cluster to split, by chance in proportion to its size, going round from the first one; after many rounds the
+ * largest. */
 static size_t choose_large(const size_t *size, size_t k, size_t n, fw_mt19937 *rng) {
-  for (size_t c = 0;; c = (c + 1) % k) {
-    float chance = (float)(((double)size[c] - 1) / (double)(n - k));
-    float thrown = (float)fw_mt19937_next(rng) / (float)UINT32_MAX;
-    if (thrown < chance) return c;
+  size_t largest = 0;
+  for (size_t round = 0; round < SPLIT_TRIES; round++) {
+    for (size_t c = 0; c < k; c++) {
+      float chance = (float)(((double)size[c] - 1) / (double)(n - k));
+      float thrown = (float)fw_mt19937_next(rng) / (float)UINT32_MAX;
+      if (thrown < chance) return c;
+    }
   }
+  for (size_t c = 1; c < k; c++)
+    if (size[c] > size[largest]) largest = c;
+  return largest;
 }
 
 static void split(float *empty, float *large, size_t d) {

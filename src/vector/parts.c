@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+enum { MOST_THREADS = 1024 };
+
 typedef struct parts {
   size_t n, size;
   fw_part_body body;
@@ -14,8 +16,13 @@ typedef struct parts {
   furrow_error err;
 } parts;
 
+unsigned fw_threads_for(unsigned asked) {
+  if (asked == 0) return fw_processor_count();
+  return asked < MOST_THREADS ? asked : MOST_THREADS;
+}
+
 furrow_status fw_parts_start(fw_pool **pool, unsigned threads, furrow_error *err) {
-  if (threads == 0) threads = fw_processor_count();
+  threads = fw_threads_for(threads);
   *pool = NULL;
   return threads > 1 ? fw_pool_create(pool, threads - 1, err) : FURROW_OK;
 }

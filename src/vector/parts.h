@@ -5,6 +5,9 @@
 
 #include "base/pool.h"
 
+/* How many threads there will be where `asked` are asked for: of 0 the number of processors; never more than 1024. */
+unsigned fw_threads_for(unsigned asked);
+
 /* Threads for a job: 0: as many as there are processors. *pool is NULL for a single one; fw_pool_free takes that. */
 furrow_status fw_parts_start(fw_pool **pool, unsigned threads, furrow_error *err) __attribute__((warn_unused_result));
 

@@ -22,12 +22,28 @@ static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, 
 
 /* ---- The shift ------------------------------------------------------------------------------------------ */
 
-static void mean_of_rows(const float *rows, size_t n, size_t d, size_t stride, float *mean) {
+/* Rows that a median looks at. */
+enum { MEDIAN_ROWS = 511 };
+
+/* Of two in the middle, the one nearer to 0. */
+static float median_of(const float *numbers, size_t n) {
+  float heap[MEDIAN_ROWS];
+  if (n == 0) return 0;
+  const float upper = fw_kth_largest(numbers, n, (n + 1) / 2, heap);
+  if (n % 2 == 1) return upper;
+  const float lower = fw_kth_largest(numbers, n, n / 2 + 1, heap);
+  return fabsf(lower) < fabsf(upper) ? lower : upper;
+}
+
+/* Medians, not means: one row that is far away from all others must not cost these their digits. */
+static void median_of_rows(const float *rows, size_t n, size_t d, float *median) {
+  const size_t step = (n + MEDIAN_ROWS - 1) / MEDIAN_ROWS;
   for (size_t k = 0; k < d; k++) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += rows[i * stride + k];
-    mean[k] = (float)(sum / (double)n);
-    if (!isfinite(mean[k])) mean[k] = 0;
+    float some[MEDIAN_ROWS];
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += step)
+      if (isfinite(rows[i * d + k])) some[count++] = rows[i * d + k];
+    median[k] = median_of(some, count);
   }
 }
 
@@ -42,9 +58,9 @@ static furrow_status make_shift(fw_pq_lists *lists, const fw_coarse *coarse, fur
   lists->memory += pq->d * sizeof *lists->shift;
   if (!lists->residual) {
     for (size_t m = 0; m < pq->m; m++)
-      mean_of_rows(pq->centroids + m * ksub * dsub, ksub, dsub, dsub, lists->shift + m * dsub);
+      median_of_rows(pq->centroids + m * ksub * dsub, ksub, dsub, lists->shift + m * dsub);
   } else if (coarse->centroids) {
-    mean_of_rows(coarse->centroids, coarse->nlist, coarse->d, coarse->d, lists->shift);
+    median_of_rows(coarse->centroids, coarse->nlist, coarse->d, lists->shift);
   }
   return FURROW_OK;
 }
@@ -202,7 +218,6 @@ typedef struct packing {
   const furrow_index *index;
   const fw_coarse *coarse;
   float *norms; /* [m][ksub] */
-  float *most;  /* of each list: the largest |extra| */
   float *rooms; /* for each task: 2 d floats, and a table */
   size_t room_size, tasks;
 } packing;
@@ -233,7 +248,7 @@ static void pack_list(const packing *p, size_t list, float *room) {
   }
   for (size_t i = 0; i < l->size; i++) most = isnan(extra[i]) ? INFINITY : fmaxf(most, fabsf(extra[i]));
   for (size_t i = l->size; i < fw_block_room(l->size); i++) extra[i] = 0;
-  p->most[list] = most;
+  l->extra_most = most;
 }
 
 static void pack_some(void *context, size_t task) {
@@ -253,25 +268,21 @@ static void square_norms(const fw_pq *pq, float *norms) {
 
 static furrow_status pack_all(packing *p, fw_pool *pool, furrow_error *err) {
   const fw_pq *pq = p->lists->pq;
-  void *norms = NULL, *most = NULL, *rooms = NULL;
+  void *norms = NULL, *rooms = NULL;
   p->tasks = pool ? 8 * ((size_t)fw_pool_threads(pool) + 1) : 1;
   furrow_status status = fw_alloc(&norms, pq->m * fw_pq_ksub(pq), sizeof(float), err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&most, p->lists->nlist, sizeof(float), err);
   p->room_size = 2 * pq->d + (p->lists->blocks ? pq->m * table_width(pq) : 0);
   if (status == FURROW_OK) status = fw_alloc(&rooms, p->tasks * p->room_size, sizeof(float), err);
   if (status == FURROW_OK) {
     p->norms = norms;
-    p->most = most;
     p->rooms = rooms;
     square_norms(pq, norms);
     if (pool)
       status = fw_pool_for(pool, p->tasks, pack_some, p, err);
     else
       pack_some(p, 0);
-    for (size_t i = 0; i < p->lists->nlist; i++) p->lists->extra_most = fmaxf(p->lists->extra_most, p->most[i]);
   }
   fw_free(norms);
-  fw_free(most);
   fw_free(rooms);
   return status;
 }
@@ -367,6 +378,7 @@ int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place) {
 
 static inline void offer(const fw_pq_lists *lists, const fw_list_scan *how, size_t i, float key, fw_sink *sink) {
   const int64_t place = (int64_t)(how->list << 32 | i);
+  if (!lists->similarity && key == -INFINITY) return; /* too large for floats: no distance */
   if (how->choice->filter && !fw_choice_asks(how->choice, fw_pq_lists_id(lists, place))) return;
   fw_sink_take(sink, key, place);
 }
@@ -397,7 +409,7 @@ static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_
                               .extra = extra,
                               .ahead = after->codes,
                               .extra_ahead = lists->extra ? lists->extra + after->extra_at : NULL};
-  const float slack = fw_lut_slack(table, how->base, lists->extra_most);
+  const float slack = fw_lut_slack(table, how->base, l->extra_most);
   const float cap = find_cap(table, &codes, how, slack, sink);
   const size_t blocks = (how->upto + FW_BLOCK - 1) / FW_BLOCK;
   size_t next = 0;

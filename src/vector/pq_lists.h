@@ -4,8 +4,8 @@
  * Larger ones are read where they are.
  *
  * Distances, with the decoded vector r and a shift s that keeps numbers small:
- *   L2, residuals:   |q-c-r|^2 = |q-c|^2 + (|r|^2 + 2 <c-s, r>) - 2 <q-s, r>      s: the mean of the centroids c
- *   L2, no residual: |q-r|^2   = |q-s|^2 + sum over m of |r_m-s_m|^2 - 2 <q_m-s_m, r_m-s_m>    s: the mean of all r
+ *   L2, residuals:   |q-c-r|^2 = |q-c|^2 + (|r|^2 + 2 <c-s, r>) - 2 <q-s, r>      s: the median of the centroids c
+ *   L2, no residual: |q-r|^2   = |q-s|^2 + sum over m of |r_m-s_m|^2 - 2 <q_m-s_m, r_m-s_m>    s: the median of all r
  *   IP:              -<q, c+r> = -<q, c> - <q, r>
  * The first term is that of the list (base), the bracket one number for each vector (extra), the last comes from a
  * table of the query. */
@@ -24,6 +24,7 @@ typedef struct fw_pq_list {
   size_t size;
   const uint8_t *ids; /* as in fw_list; NULL: 0, 1, … */
   size_t extra_at;    /* in extra */
+  float extra_most;   /* the largest |extra| */
   const uint8_t *codes;
 } fw_pq_list;
 
@@ -36,7 +37,6 @@ typedef struct fw_pq_lists {
   void *codes_memory;
   float *extra; /* of residuals and L2, else NULL */
   void *extra_memory;
-  float extra_most; /* the largest |extra| */
   float *shift;     /* d numbers; NULL: 0 */
   fw_packed *parts; /* the centroids of each sub-quantizer, with bias so that scores of -2 q (IP: -q) are values */
   uint64_t memory;  /* bytes of all this */

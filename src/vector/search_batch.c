@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 
 #include "base/error.h"
+#include "vector/draw.h"
+#include "vector/parts.h"
 
 void furrow_search_params_init(furrow_search_params *params) {
   *params = (furrow_search_params){0};
@@ -15,11 +17,14 @@ void furrow_search_params_init(furrow_search_params *params) {
 
 static furrow_status check_queries(const furrow_index *index, const float *queries, size_t n, furrow_error *err) {
   const size_t d = (size_t)index->d;
+  const bool squares = index->metric == FURROW_METRIC_L2 || index->metric == FURROW_METRIC_IP;
   if (index->metric == FURROW_METRIC_NAN_EUCLIDEAN) return FURROW_OK;
   for (size_t i = 0; i < n; i++) {
     bool odd = false;
-    for (size_t k = 0; k < d; k++) odd |= isnan(queries[i * d + k]) != 0;
-    if (odd) return fw_fail(err, FURROW_E_RANGE, "query %zu has a NaN", i);
+    for (size_t k = 0; k < d; k++) odd |= !isfinite(queries[i * d + k]);
+    if (odd) return fw_fail(err, FURROW_E_RANGE, "query %zu has a number that is not finite (NaN or infinity)", i);
+    if (squares && fw_first_too_large(queries + i * d, 1, d) == 0)
+      return fw_fail(err, FURROW_E_RANGE, "query %zu is too large: the square of its length is no finite float", i);
   }
   return FURROW_OK;
 }
@@ -45,7 +50,7 @@ static furrow_status make_job(const furrow_search_params *params, fw_job *job, f
 enum { MOST_QUERIES = 16 };
 #define MOST_SCORES ((size_t)1 << 18)
 /* Numbers to be looked at from which on threads are worth waking: some 100 microseconds. */
-#define MUCH_WORK 1e6
+#define WORK_FOR_THREADS 1e6
 
 static double work_of_query(const furrow_index *index, const fw_job *job) {
   const furrow_index *ivf = furrow_index_ivf(index);
@@ -107,11 +112,17 @@ static void run_parts(void *context, size_t worker) {
   fw_searcher_give_back(b->searcher, scratch);
 }
 
+/* As many as are asked for; but beyond the processors only what there are shares of the work. */
 static unsigned count_threads(const furrow_searcher *searcher, size_t n, const furrow_search_params *params,
                               const fw_job *job) {
-  if (params && params->threads) return params->threads;
-  if ((double)n * work_of_query(searcher->index, job) < MUCH_WORK) return 1;
-  return fw_processor_count();
+  const unsigned processors = fw_processor_count();
+  if (params && params->threads) {
+    const size_t shares = n == 1 ? FW_MOST_SHARES : n, most = shares > processors ? shares : processors;
+    const unsigned asked = fw_threads_for(params->threads);
+    return asked < most ? asked : (unsigned)most;
+  }
+  if ((double)n * work_of_query(searcher->index, job) < WORK_FOR_THREADS) return 1;
+  return processors;
 }
 
 furrow_status fw_batch_run(const furrow_searcher *searcher, const float *queries, size_t n,

@@ -93,7 +93,11 @@ static void scan_decoded(const visit *v, const fw_list_scan *how, fw_sink *sink)
   }
   for (size_t i = 0; i < how->upto; i++) {
     float key;
-    if (fw_sq_decode(&ivf->sq, list->codes + i * ivf->code_size, vector, NULL) != FURROW_OK) return;
+    const furrow_status status = fw_sq_decode(&ivf->sq, list->codes + i * ivf->code_size, vector, NULL);
+    if (status != FURROW_OK) {
+      sink->status = status;
+      return;
+    }
     if (similarity)
       fw_scan_table()->ip_rows(x, vector, 1, d, &key);
     else
@@ -168,8 +172,8 @@ static void scan_probes(const visit *v, size_t begin, size_t end, fw_sink *sink)
 typedef struct shares {
   const visit *v;
   size_t count;
-  size_t begin[65]; /* probes of share i: begin[i] … begin[i+1]-1 */
-  fw_sink sinks[64];
+  size_t begin[FW_MOST_SHARES + 1]; /* probes of share i: begin[i] … begin[i+1]-1 */
+  fw_sink sinks[FW_MOST_SHARES];
   float *rooms; /* as of visit, for each */
 } shares;
 
@@ -192,10 +196,17 @@ static void cut_shares(shares *s, uint64_t codes, size_t count) {
   s->begin[s->count] = s->v->nprobe;
 }
 
+/* Sinks have no room for an error: memory, or a code that cannot be decoded. */
+static furrow_status sink_failure(const fw_sink *sink, furrow_error *err) {
+  if (sink->status == FURROW_OK) return FURROW_OK;
+  if (sink->status == FURROW_E_MEMORY) return fw_fail_memory(err, sink->hit_room * sizeof(fw_hit));
+  return fw_fail(err, sink->status, "a code of the scalar quantizer cannot be decoded");
+}
+
 static furrow_status scan_shares(const visit *v, fw_scratch *scratch, uint64_t codes, fw_sink *sink,
                                  furrow_error *err) {
   void *memory = NULL, *heaps = NULL, *rooms = NULL;
-  const size_t count = v->job->threads < 64 ? v->job->threads : 64;
+  const size_t count = v->job->threads < FW_MOST_SHARES ? v->job->threads : FW_MOST_SHARES;
   furrow_status status = fw_arena_take(&scratch->arena, &memory, 1, sizeof(shares), err);
   if (status == FURROW_OK)
     status = fw_arena_take(&scratch->arena, &rooms, 3 * count * (size_t)v->node->index->d, sizeof(float), err);
@@ -213,7 +224,7 @@ static furrow_status scan_shares(const visit *v, fw_scratch *scratch, uint64_t c
   status = fw_pool_for(v->job->pool, s->count, scan_share, s, err);
   for (size_t i = 0; i < s->count; i++) {
     const fw_sink *from = &s->sinks[i];
-    if (status == FURROW_OK && from->status != FURROW_OK) status = fw_fail_memory(err, from->hit_room * sizeof(fw_hit));
+    if (status == FURROW_OK) status = sink_failure(from, err);
     for (size_t j = 0; j < from->hit_count; j++) fw_sink_offer(sink, from->hits[j].key, from->hits[j].id);
     fw_free(from->hits);
   }
@@ -221,19 +232,19 @@ static furrow_status scan_shares(const visit *v, fw_scratch *scratch, uint64_t c
 }
 
 /* Codes, times their length, from which on a second thread is worth waking. */
-#define MUCH_WORK ((uint64_t)4 << 20)
+#define BYTES_FOR_SHARES ((uint64_t)4 << 20)
 
 static furrow_status scan_query(const visit *v, fw_scratch *scratch, fw_sink *sink, furrow_error *err) {
   uint64_t codes = 0;
   if (v->job->max_codes) {
     scan_limited(v, sink);
-    return sink->status;
+    return sink_failure(sink, err);
   }
   for (size_t j = 0; v->job->pool && j < v->nprobe; j++) codes += v->lists[j] < 0 ? 0 : list_size(v->node, v->lists[j]);
-  if (sink->k > 0 && codes * v->node->index->ivf.code_size >= MUCH_WORK)
+  if (sink->k > 0 && codes * v->node->index->ivf.code_size >= BYTES_FOR_SHARES)
     return scan_shares(v, scratch, codes, sink, err);
   scan_probes(v, 0, v->nprobe, sink);
-  return sink->status;
+  return sink_failure(sink, err);
 }
 
 /* ---- Queries -------------------------------------------------------------------------------------------- */
@@ -313,7 +324,7 @@ furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float
   scan_probes(&v, 0, v.nprobe, sink);
   for (size_t i = 0; i < sink->hit_count; i++)
     sink->hits[i].id = fw_turn_id(id_of(node->index, sink->hits[i].id), node->index->metric == FURROW_METRIC_IP);
-  return sink->status;
+  return sink_failure(sink, err);
 }
 
 furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/parts.h"
 #include "vector/sq_decode.h"
 #include "vector/transform_apply.h"
 
@@ -152,10 +153,9 @@ void fw_searcher_give_back(const furrow_searcher *searcher, fw_scratch *scratch)
 /* The first call decides how many there are; a search counts on no number. */
 furrow_status fw_searcher_pool(const furrow_searcher *searcher, unsigned threads, fw_pool **pool, furrow_error *err) {
   fw_searcher_store *store = searcher->store;
-  const unsigned processors = fw_processor_count(), wanted = threads > processors ? threads : processors;
   furrow_status status = FURROW_OK;
   pthread_mutex_lock(&store->lock);
-  if (!store->pool) status = fw_pool_create(&store->pool, wanted > 1 ? wanted - 1 : 1, err);
+  if (!store->pool) status = fw_pool_create(&store->pool, threads > 1 ? threads - 1 : 1, err);
   if (status == FURROW_OK) *pool = store->pool;
   pthread_mutex_unlock(&store->lock);
   return status;
@@ -204,7 +204,7 @@ static void release_codes(const furrow_index *index) {
 
 furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_index *index,
                                      const furrow_searcher_params *params, furrow_error *err) {
-  const unsigned threads = params && params->threads ? params->threads : fw_processor_count();
+  const unsigned threads = fw_threads_for(params ? params->threads : 0);
   void *memory = NULL, *store = NULL;
   fw_node *root = NULL;
   furrow_status status = create_root(&root, index, threads, err);

@@ -33,6 +33,9 @@ struct furrow_searcher {
 };
 
 /* How a search goes; the same for all its queries. */
+/* Into so many shares one query is cut at most. */
+enum { FW_MOST_SHARES = 64 };
+
 typedef struct fw_job {
   uint64_t nprobe, max_codes;
   float k_factor;

@@ -169,16 +169,27 @@ static void test_draw(void **state) {
   assert_int_equal(all[0], fw_mt19937_next(&rng) % 10);
 }
 
-static void test_first_not_finite(void **state) {
+/* Distances that are no numbers leave clusters empty: that comes to an end, too. */
+static void test_large_numbers_end(void **state) {
   (void)state;
-  const float wrong[] = {NAN, INFINITY, -INFINITY};
+  enum { N = 200, D = 8, K = 16 };
+  float *x = normal(N * D, 9), centroids[K * D];
+  for (size_t i = 0; i < N * D; i++) x[i] *= 2e19F;
+  const fw_kmeans_params params = {.k = K, .d = D, .rounds = 4, .seed = 5, .per_centroid = 1000};
+  run(&params, x, N, centroids);
+  free(x);
+}
+
+static void test_first_too_large(void **state) {
+  (void)state;
+  const float wrong[] = {NAN, INFINITY, -INFINITY, 2e19F};
   for (size_t d = 1; d < 40; d += 6) {
     float *x = normal(7 * d, d);
-    x[0] = 3e38F;
-    assert_int_equal(fw_first_not_finite(x, 7, d), 7);
-    for (size_t i = 0; i < 3; i++) {
+    x[0] = 1e19F;
+    assert_int_equal(fw_first_too_large(x, 7, d), 7);
+    for (size_t i = 0; i < 4; i++) {
       x[5 * d + d / 2] = wrong[i];
-      assert_int_equal(fw_first_not_finite(x, 7, d), 5);
+      assert_int_equal(fw_first_too_large(x, 7, d), 5);
     }
     free(x);
   }
@@ -204,11 +215,17 @@ static void test_groups(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_error_falls),         cmocka_unit_test(test_finds_heaps),
-      cmocka_unit_test(test_threads_do_not_show), cmocka_unit_test(test_empty_clusters),
-      cmocka_unit_test(test_spherical),           cmocka_unit_test(test_as_many_as_vectors),
-      cmocka_unit_test(test_progress_ends_it),    cmocka_unit_test(test_draw),
-      cmocka_unit_test(test_first_not_finite),    cmocka_unit_test(test_groups),
+      cmocka_unit_test(test_error_falls),
+      cmocka_unit_test(test_finds_heaps),
+      cmocka_unit_test(test_threads_do_not_show),
+      cmocka_unit_test(test_empty_clusters),
+      cmocka_unit_test(test_spherical),
+      cmocka_unit_test(test_as_many_as_vectors),
+      cmocka_unit_test(test_progress_ends_it),
+      cmocka_unit_test(test_draw),
+      cmocka_unit_test(test_large_numbers_end),
+      cmocka_unit_test(test_first_too_large),
+      cmocka_unit_test(test_groups),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* tests/unit/test_search.c: searching gives what a plain scan gives: same ids, same bits of distances; whatever the
  * instructions, threads, batches and filters. */
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 
 #include "furrow/vector.h"
@@ -227,7 +228,7 @@ static const made_spec specs[] = {
      .m = 8,
      .nbits = 8,
      .residual = true,
-     .scale = 1e19F,
+     .scale = 2.5e18F,
      .metric = FURROW_METRIC_L2,
      .most = 400},
     {.d = 16,
@@ -516,6 +517,12 @@ static void what_is_refused(void **state) {
   odd[31] = NAN;
   assert_int_equal(furrow_search(f.searcher, odd, 1, 1, NULL, &distance, &id, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "query 0"));
+  for (size_t i = 0; i < 3; i++) {
+    odd[31] = i == 0 ? INFINITY : i == 1 ? -INFINITY : 2e19F;
+    assert_int_equal(furrow_search(f.searcher, odd, 1, 1, NULL, &distance, &id, &err), FURROW_E_RANGE);
+    assert_non_null(strstr(err.message, "query 0"));
+    assert_int_equal(furrow_search_range(f.searcher, odd, 1, 1, NULL, &result, &err), FURROW_E_RANGE);
+  }
   assert_int_equal(furrow_search(f.searcher, f.queries, 1, 0, NULL, &distance, &id, &err), FURROW_E_ARGUMENT);
   assert_int_equal(furrow_search_range(f.searcher, f.queries, 1, NAN, NULL, &result, &err), FURROW_E_ARGUMENT);
   furrow_search_params_init(&params);
@@ -559,6 +566,54 @@ static void odd_centroids(void **state) {
   tear_down(&f);
 }
 
+/* One centroid that is far away from all others leaves results of the other lists as they were. */
+static void far_centroid(void **state) {
+  const float far[] = {1e8F, -1e8F, 3e38F, -3e38F};
+  float want[20], distances[20];
+  int64_t want_ids[20], ids[20];
+  furrow_search_params params;
+  (void)state;
+  furrow_search_params_init(&params);
+  for (size_t i = 0; i < 4; i++) {
+    fixture f = set_up(&specs[0], 1);
+    /* where the list of the far centroid is empty, it is nowhere in the results that are wanted either */
+    f.index->ivf.lists.list[7].size = 0;
+    furrow_searcher_free(f.searcher);
+    assert_int_equal(furrow_searcher_create(&f.searcher, f.index, NULL, NULL), FURROW_OK);
+    params.nprobe = 40;
+    search(&f, 0, 1, 20, &params, want, want_ids);
+    furrow_searcher_free(f.searcher);
+    for (size_t k = 0; k < f.d; k++) f.index->child[0]->flat.vectors[7 * f.d + k] = far[i];
+    f.index->ivf.lists.list[7].size = 1;
+    assert_int_equal(furrow_searcher_create(&f.searcher, f.index, NULL, NULL), FURROW_OK);
+    search(&f, 0, 1, 20, &params, distances, ids);
+    for (size_t j = 0; j < 20; j++) {
+      assert_int_equal(ids[j], want_ids[j]);
+      assert_true(fabsf(distances[j] - want[j]) <= 1e-5F * want[j]);
+    }
+    check_against_plain(&f, &params, 1, 20);
+    tear_down(&f);
+  }
+}
+
+/* More threads than there could ever be: as many as there is work for. */
+static void too_many_threads(void **state) {
+  float want[10 * 5], distances[10 * 5];
+  int64_t want_ids[10 * 5], ids[10 * 5];
+  furrow_search_params params;
+  (void)state;
+  fixture f = set_up(&specs[0], 10);
+  furrow_search_params_init(&params);
+  params.nprobe = 5;
+  params.threads = 1;
+  search(&f, 0, 10, 5, &params, want, want_ids);
+  params.threads = UINT_MAX;
+  search(&f, 0, 10, 5, &params, distances, ids);
+  assert_memory_equal(distances, want, sizeof want);
+  assert_memory_equal(ids, want_ids, sizeof want_ids);
+  tear_down(&f);
+}
+
 static int all_tests(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(as_a_plain_scan),
@@ -571,6 +626,8 @@ static int all_tests(void) {
       cmocka_unit_test(true_distances),
       cmocka_unit_test(what_is_refused),
       cmocka_unit_test(odd_centroids),
+      cmocka_unit_test(far_centroid),
+      cmocka_unit_test(too_many_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
