@@ -297,8 +297,9 @@ typedef struct furrow_train_params {
 } furrow_train_params;
 
 FURROW_API void furrow_train_params_init(furrow_train_params *params);
-/* Trains on n vectors (n * d floats). E_ARGUMENT: too few, or trained already; E_RANGE: a NaN or infinity, with its
- * row. params NULL: the defaults. */
+/* Trains on n vectors (n * d floats). E_ARGUMENT: too few, or trained already; E_RANGE: a vector, with its row,
+ * that has a NaN or an infinity, or is too large: the square of its length must be a finite float. params NULL: the
+ * defaults. */
 FURROW_API furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n,
                                             const furrow_train_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Vectors that training would look at: giving more changes nothing but the time. A sample of that size, drawn from a
@@ -307,7 +308,8 @@ FURROW_API uint64_t furrow_index_train_size(const furrow_index *index, const fur
 
 typedef struct furrow_add_params {
   const int64_t *ids; /* NULL: ntotal, ntotal + 1, … */
-  bool skip_nan;      /* false: E_RANGE names the row; true: such vectors are passed over and counted */
+  bool skip_nan;      /* of vectors that training would refuse. false: E_RANGE names the row; true: they are passed
+                         over and counted */
   unsigned threads;   /* 0: as many as there are processors */
 } furrow_add_params;
 
@@ -344,11 +346,15 @@ FURROW_API bool furrow_id_filter_keeps(const furrow_id_filter *filter, int64_t i
 /* ---- Searching ------------------------------------------------------------------------------------------ */
 
 /* An index made ready for searching: codes in blocks for the processor's instructions, a number for each vector. It
- * borrows the index, which must not change or go meanwhile. Searches take a const searcher and may run at once. */
+ * borrows the index, which must not change or go meanwhile. Searches take a const searcher and may run at once.
+ *
+ * Its threads start with the first search that uses more than one, and stay. That search decides how many there are:
+ * as many as its params ask for, but beyond the processors no more than it has work for; 0: one for each processor.
+ * Later searches use these, even if they ask for more. */
 typedef struct furrow_searcher furrow_searcher;
 
 typedef struct furrow_searcher_params {
-  unsigned threads; /* of making it ready; 0: as many as there are processors */
+  unsigned threads; /* of making it ready; 0: as many as there are processors. Here as everywhere: at most 1024 */
 } furrow_searcher_params;
 
 FURROW_API void furrow_searcher_params_init(furrow_searcher_params *params);
@@ -371,8 +377,12 @@ typedef struct furrow_search_params {
 
 FURROW_API void furrow_search_params_init(furrow_search_params *params);
 /* The k best of each of n queries: n * k distances and ids, best first. Equal distances: by ascending id (IP:
- * descending). Where there are fewer than k, id -1 and FLT_MAX (IP: -FLT_MAX). E_RANGE: a NaN in a query, with its row.
- * k > 0. params NULL: the defaults. */
+ * descending). That is their order. Which of equally near vectors are kept at all is another matter: one that is only
+ * as near as the worst of k does not enter, so the first scanned stay (nearer lists first, each as it stores its
+ * vectors); when a nearer one enters, of the equally worst that with the highest id (IP: lowest) leaves. Where there
+ * are fewer than k, id -1 and FLT_MAX (IP: -FLT_MAX). E_RANGE, with its row: a query with a NaN (but of NAN_EUCLIDEAN)
+ * or an infinity, or, of L2 and IP, one too large: the square of its length must be a finite float. Of L2,
+ * a vector whose distance is too large for a float is no result. k > 0. params NULL: the defaults. */
 FURROW_API furrow_status furrow_search(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
                                        const furrow_search_params *params, float *distances, int64_t *ids,
                                        furrow_error *err) FURROW_MUST_USE;

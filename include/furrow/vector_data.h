@@ -111,7 +111,8 @@ typedef struct furrow_exact_params {
 
 FURROW_API void furrow_exact_params_init(furrow_exact_params *params);
 /* The k nearest of all vectors of `base`, from where it stands to its end: as furrow_search gives them, by comparing
- * each with each. E_RANGE: a NaN in a query. A base vector with a NaN is never near. */
+ * each with each. E_RANGE: a query with a NaN or an infinity, or too large (its square). A base vector with a NaN is
+ * never near. */
 FURROW_API furrow_status furrow_exact_search(furrow_vectors *base, const float *queries, size_t n, size_t k,
                                              const furrow_exact_params *params, float *distances, int64_t *ids,
                                              furrow_error *err) FURROW_MUST_USE;
