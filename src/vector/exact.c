@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "kern/products.h"
 #include "vector/parts.h"
+#include "vector/search_batch.h"
 #include "vector/searcher.h"
 #include "vector/vectors_in.h"
 
@@ -119,14 +120,11 @@ static furrow_status make_room(exact *e, unsigned threads, furrow_error *err) {
   return status;
 }
 
-static furrow_status start(exact *e, furrow_error *err) {
+static void start(exact *e) {
   for (size_t i = 0; i < e->n; i++) {
     fw_sink_init_best(&e->sinks[i], e->heaps + i * e->k, e->k);
     e->norms[i] = square_norm(e->queries + i * e->d, e->d);
-    if (!isfinite(e->norms[i]))
-      return fw_fail(err, FURROW_E_RANGE, "query %zu has a number that is not finite, or too large", i);
   }
-  return FURROW_OK;
 }
 
 static furrow_status run(exact *e, furrow_vectors *base, const furrow_exact_params *params, furrow_error *err) {
@@ -168,8 +166,9 @@ furrow_status furrow_exact_search(furrow_vectors *base, const float *queries, si
   if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
   if (params->metric != FURROW_METRIC_IP && params->metric != FURROW_METRIC_L2)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "only L2 and inner products are compared exactly");
-  furrow_status status = make_room(&e, params->threads, err);
-  if (status == FURROW_OK) status = start(&e, err);
+  furrow_status status = fw_queries_check(params->metric, queries, n, e.d, err);
+  if (status == FURROW_OK) status = make_room(&e, params->threads, err);
+  if (status == FURROW_OK) start(&e);
   if (status == FURROW_OK && e.d > 0) status = run(&e, base, params, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++)
     fw_sink_write(&e.sinks[i], k, e.similarity, e.similarity, distances + i * k, ids + i * k);

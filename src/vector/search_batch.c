@@ -15,18 +15,25 @@ void furrow_search_params_init(furrow_search_params *params) {
 
 /* ---- Checks --------------------------------------------------------------------------------------------- */
 
-static furrow_status check_queries(const furrow_index *index, const float *queries, size_t n, furrow_error *err) {
-  const size_t d = (size_t)index->d;
-  const bool squares = index->metric == FURROW_METRIC_L2 || index->metric == FURROW_METRIC_IP;
-  if (index->metric == FURROW_METRIC_NAN_EUCLIDEAN) return FURROW_OK;
-  for (size_t i = 0; i < n; i++) {
-    bool odd = false;
-    for (size_t k = 0; k < d; k++) odd |= !isfinite(queries[i * d + k]);
-    if (odd) return fw_fail(err, FURROW_E_RANGE, "query %zu has a number that is not finite (NaN or infinity)", i);
-    if (squares && fw_first_too_large(queries + i * d, 1, d) == 0)
-      return fw_fail(err, FURROW_E_RANGE, "query %zu is too large: the square of its length is no finite float", i);
+static furrow_status check_query(size_t row, const float *query, size_t d, furrow_error *err) {
+  for (size_t k = 0; k < d; k++) {
+    if (isfinite(query[k])) continue;
+    return fw_fail(err, FURROW_E_RANGE, "query %zu has %s", row, isnan(query[k]) ? "a NaN" : "an infinity");
   }
   return FURROW_OK;
+}
+
+furrow_status fw_queries_check(furrow_metric metric, const float *queries, size_t n, size_t d, furrow_error *err) {
+  const bool squares = metric == FURROW_METRIC_L2 || metric == FURROW_METRIC_IP;
+  furrow_status status = FURROW_OK;
+  if (metric == FURROW_METRIC_NAN_EUCLIDEAN) return FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    if (squares && fw_first_too_large(queries + i * d, 1, d) == 1) continue;
+    status = check_query(i, queries + i * d, d, err);
+    if (status == FURROW_OK && squares)
+      status = fw_fail(err, FURROW_E_RANGE, "query %zu is too large: the square of its length is no finite float", i);
+  }
+  return status;
 }
 
 static furrow_status make_job(const furrow_search_params *params, fw_job *job, furrow_error *err) {
@@ -130,7 +137,8 @@ furrow_status fw_batch_run(const furrow_searcher *searcher, const float *queries
   fw_job job;
   fw_pool *pool = NULL;
   furrow_status status = make_job(params, &job, err);
-  if (status == FURROW_OK) status = check_queries(searcher->index, queries, n, err);
+  if (status == FURROW_OK)
+    status = fw_queries_check(searcher->index->metric, queries, n, (size_t)searcher->index->d, err);
   if (status != FURROW_OK || n == 0) return status;
   const unsigned threads = count_threads(searcher, n, params, &job);
   if (threads > 1) status = fw_searcher_pool(searcher, threads, &pool, err);
