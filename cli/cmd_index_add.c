@@ -60,7 +60,8 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   filling fill = {0};
   index_job job;
   uint64_t size = 0;
-  furrow_status status = change_check(&add->change, err);
+  furrow_status status =
+      change_check(add->path, &add->change, &add->source, (const char *const[]){add->fill.base, add->fill.ids}, err);
   if (status != FURROW_OK) return status;
   index_job_start(&job, add->fill.quiet);
   index_job_step(&job, "load", 0);
@@ -85,6 +86,7 @@ const command index_add_command = {
     .summary = "add vectors to an index",
     .example = "furrow index add items.index --base new.fvecs\n"
                "furrow index add items.index --base new.npy --ids new.ids.npy --out more.index",
+    .choice = "--base FILE | --from-model FOLDER",
     .about =
         "The index is trained already, by furrow index build or by Faiss. Without --ids the vectors get the numbers "
         "that follow those in the index. The file is replaced when all is done: a failure leaves the old one.",

@@ -17,7 +17,8 @@ typedef struct build_values {
   fill_values fill;
   spec_values spec;
   const char *destination, *train;
-  uint64_t seed, nprobe, train_size;
+  uint64_t seed, train_size;
+  int64_t nprobe; /* 0: not given */
   furrow_direct_map direct_map;
   bool force, json;
 } build_values;
@@ -30,7 +31,7 @@ static const option build_options[] = {
      .offset = offsetof(build_values, destination),
      .required = true},
     {.name = "nprobe",
-     .kind = OPTION_U64,
+     .kind = OPTION_COUNT64,
      .argument = "P",
      .help = "lists that a search visits unless it says otherwise (1)",
      .offset = offsetof(build_values, nprobe)},
@@ -76,7 +77,6 @@ static const option_group build_groups[] = {
 static void build_init(void *values) {
   build_values *build = values;
   fill_values_init(&build->fill);
-  spec_values_init(&build->spec);
   build->seed = 1234;
 }
 
@@ -102,18 +102,21 @@ static void train_params(building *b, furrow_train_params *params) {
   params->user = &b->job;
 }
 
-/* Vectors that training looks at, as far as memory goes. */
+/* Vectors that training looks at, as far as memory goes. A block of vectors has a quarter of it; what a matrix is read
+ * with takes from the sample, too. */
 static size_t sample_size(building *b, const filling *fill) {
   furrow_train_params params;
   train_params(b, &params);
-  const uint64_t most = b->values->fill.memory / 2 / (furrow_vectors_dim(fill->vectors) * sizeof(float));
+  const size_t memory = b->values->fill.memory, kept = (fill->values->model ? 2 : 1) * (memory / 4);
+  const uint64_t most = (memory - kept) / (furrow_vectors_dim(fill->vectors) * sizeof(float));
   uint64_t size = furrow_index_train_size(b->index, &params);
   if (b->values->train_size && b->values->train_size < size) size = b->values->train_size;
   const uint64_t count = furrow_vectors_count(fill->vectors);
   if (size > count) size = count;
   if (size > most)
     print_note(b->values->fill.quiet,
-               "training looks at %" PRIu64 " vectors, for which --memory is too small: it gets %" PRIu64, size, most);
+               "training looks at %" PRIu64 " vector%s, for which --memory is too small: it gets %" PRIu64, size,
+               size == 1 ? "" : "s", most);
   if (size > most) size = most;
   return size > 0 ? (size_t)size : 1;
 }
@@ -149,6 +152,7 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   filling fill;
   values.base = b->values->train;
   values.model = values.ids = NULL;
+  values.axis = FURROW_AXIS_AUTO;
   furrow_status status = fill_open(&fill, &values, furrow_vectors_dim(b->fill.vectors), err);
   if (status == FURROW_OK) status = draw(b, &fill, err);
   fill_close(&fill);
@@ -207,7 +211,7 @@ static void measure_error(building *b) {
 static furrow_status set_up(building *b, furrow_error *err) {
   const build_values *values = b->values;
   furrow_status status = FURROW_OK;
-  if (values->nprobe) status = furrow_index_set_nprobe(b->index, values->nprobe, err);
+  if (values->nprobe) status = furrow_index_set_nprobe(b->index, (uint64_t)values->nprobe, err);
   if (status == FURROW_OK && values->direct_map == FURROW_DIRECT_MAP_ARRAY)
     status = furrow_index_set_direct_map(b->index, values->direct_map, err);
   return status;
@@ -251,7 +255,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   furrow_index_get_info(ivf ? ivf : b->index, &lists);
   report_start(&r, out, b->values->json);
   report_text(&r, "written", b->values->destination);
-  report_text(&r, "kind", furrow_index_kind_name(lists.kind));
+  report_text(&r, "kind", furrow_index_kind_name(info.kind));
   report_i64(&r, "dimension", info.d);
   report_text(&r, "metric", furrow_metric_name(info.metric));
   report_u64(&r, "trained with", b->trained_on);
@@ -284,14 +288,18 @@ static furrow_status check(const build_values *values, furrow_error *err) {
     return fail(err, FURROW_E_ARGUMENT, "standard input cannot be read twice: give --train FILE");
   if (fill->ids && !fill->base && !fill->model)
     return fail(err, FURROW_E_ARGUMENT, "--ids belongs to --base or --from-model");
-  return sink_check_path(values->destination, values->force, err);
+  furrow_status status = spec_check(&values->spec, err);
+  const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids};
+  for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++)
+    status = sink_check_apart(values->destination, inputs[i], err);
+  return status == FURROW_OK ? sink_check_path(values->destination, values->force, err) : status;
 }
 
 static furrow_status create(building *b, furrow_error *err) {
   furrow_index_spec spec;
   spec_from_values(&b->values->spec, (int32_t)furrow_vectors_dim(b->fill.vectors), &spec);
   spec.id_map = (b->values->fill.ids || b->values->fill.model) && (spec.refine_flat || spec.refine_m > 0);
-  return furrow_index_create(&b->index, &spec, err);
+  return spec_create(&b->index, &spec, err);
 }
 
 static furrow_status build_run(const void *values, output *out, furrow_error *err) {
@@ -299,6 +307,8 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   building b = {.values = &own, .error = NAN};
   furrow_status status = check(b.values, err);
   if (status != FURROW_OK) return status;
+  if (!own.train && !own.fill.base && !own.fill.model)
+    return fail(err, FURROW_E_ARGUMENT, "the vectors come from --base, --from-model or (to train alone) --train");
   b.empty = own.train && !own.fill.base && !own.fill.model;
   if (b.empty) {
     own.fill.base = own.train;
@@ -325,6 +335,7 @@ const command index_build_command = {
     .example = "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
                "furrow index build --base base.fbin --train learn.fbin --out items.index --nlist 4096 --m 32 --opq\n"
                "furrow index build --from-model deepfm/embedding_embedding --out items.index --nlist 256 --m 4",
+    .choice = "--base FILE | --from-model FOLDER | --train FILE",
     .about =
         "The index is an IVFPQ index as Faiss builds it (or IVF flat with --m 0), and Faiss reads it. Vectors are read "
         "block by block; the index itself stays in memory until it is written, complete. A good nlist is between "

@@ -79,12 +79,16 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   furrow_status status = FURROW_OK;
   if (to_stdout(convert) && convert->json)
     return fail(err, FURROW_E_ARGUMENT, "--json has no place when the index goes to standard output");
-  if (!to_stdout(convert)) status = sink_check_path(convert->destination, convert->force, err);
+  if (!to_stdout(convert)) {
+    status = sink_check_apart(convert->destination, convert->path, err);
+    if (status == FURROW_OK) status = sink_check_apart(convert->destination, convert->source.lists, err);
+    if (status == FURROW_OK) status = sink_check_path(convert->destination, convert->force, err);
+  }
   if (status != FURROW_OK) return status;
   if (!to_stdout(convert)) interrupt_catch();
   index_source_params(&convert->source, &params);
   params.lists_optional = !convert->inline_lists;
-  status = furrow_index_load(&index, convert->path, &params, err);
+  status = index_source_load(&index, convert->path, &params, err);
   if (status == FURROW_OK) status = save(index, convert, out, err);
   furrow_index_free(index);
   return status;

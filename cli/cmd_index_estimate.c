@@ -48,7 +48,7 @@ static const option estimate_options[] = {
      .help = "no times: nothing is measured",
      .offset = offsetof(estimate_values, only_sizes)},
     {.name = "threads",
-     .kind = OPTION_U32,
+     .kind = OPTION_THREADS,
      .argument = "T",
      .help = "threads to measure with (0: all processors)",
      .offset = offsetof(estimate_values, threads)},
@@ -59,10 +59,6 @@ static const option_group estimate_groups[] = {
     {.title = "Options", .options = estimate_options},
     {.title = "The index", .options = spec_options, .offset = offsetof(estimate_values, spec)},
     {0}};
-
-static void estimate_init(void *values) {
-  spec_values_init(&((estimate_values *)values)->spec);
-}
 
 /* ---- Measuring ------------------------------------------------------------------------------------------ */
 
@@ -189,9 +185,12 @@ static void report_sizes(report *r, const index_size *size, uint64_t n) {
 static void report_memory(report *r, const index_size *size, const furrow_index_spec *spec, uint64_t n,
                           uint64_t sample) {
   const uint64_t blocks = spec->m && spec->nbits <= 8 ? n * (spec->m + 4) + spec->nlist * 8 * spec->m : 0;
+  const uint64_t training = 2 * 4 * sample * (uint64_t)spec->d;
+  const uint64_t building = size->total + 4 * (uint64_t)65536 * (uint64_t)spec->d;
   report_section(r, "memory");
-  put_bytes(r, "training", 2 * 4 * sample * (uint64_t)spec->d);
-  put_bytes(r, "building", size->total + 4 * (uint64_t)65536 * (uint64_t)spec->d);
+  put_bytes(r, "training", training);
+  put_bytes(r, "building", building);
+  put_bytes(r, "peak of build", training > building ? training : building);
   put_bytes(r, "loaded", size->total);
   put_bytes(r, "searching", size->total + blocks + size->centroids);
   report_end(r);
@@ -227,7 +226,7 @@ static furrow_status check(const estimate_values *values, furrow_error *err) {
   if (values->dim == 0 || values->dim > 1 << 20) return fail(err, FURROW_E_ARGUMENT, "--dim is from 1 to 1048576");
   if (values->n > UINT64_C(1) << 40) return fail(err, FURROW_E_ARGUMENT, "--count is at most 2^40");
   if (values->spec.nlist > UINT64_C(1) << 32) return fail(err, FURROW_E_ARGUMENT, "--nlist is at most 2^32");
-  return FURROW_OK;
+  return spec_check(&values->spec, err);
 }
 
 static furrow_status estimate_run(const void *values, output *out, furrow_error *err) {
@@ -240,7 +239,7 @@ static furrow_status estimate_run(const void *values, output *out, furrow_error 
   if (status != FURROW_OK) return status;
   spec_from_values(&estimate->spec, (int32_t)estimate->dim, &spec);
   spec.id_map = estimate->ids && (spec.refine_flat || spec.refine_m);
-  status = furrow_index_create(&index, &spec, err); /* says what is wrong with it */
+  status = spec_create(&index, &spec, err); /* says what is wrong with it */
   if (status == FURROW_OK && !estimate->only_sizes) status = measure(&spec, estimate->threads, &rate, err);
   if (status == FURROW_OK) {
     uint64_t sample = furrow_index_train_size(index, NULL);
@@ -265,10 +264,11 @@ const command index_estimate_command = {
                "furrow index estimate -n 1000000 -d 96 --nlist 1024 --m 16 --only-sizes",
     .about =
         "The size of the file is that of the layout, to the byte; with a graph, or with few vectors for the lists, it "
-        "is about that. Times are scaled from a small index that is built on this machine, and are rough; they leave "
+        "is about that; the lines below it add up to it. Those of memory do not add up: each is of a step by itself, "
+        "and a build takes as much as the larger of training and building; searching includes what is loaded. Times "
+        "are scaled from a small index that is built on this machine, and are rough; they leave "
         "out rotations, graphs and refinements.",
     .groups = estimate_groups,
     .size = sizeof(estimate_values),
-    .init = estimate_init,
     .run = estimate_run,
 };

@@ -162,7 +162,7 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   furrow_index *index = NULL;
   index_source_params(&info->source, &params);
   params.lists_optional = true;
-  furrow_status status = furrow_index_load(&index, info->path, &params, err);
+  furrow_status status = index_source_load(&index, info->path, &params, err);
   if (status != FURROW_OK) return status;
   report r;
   report_start(&r, out, info->json);

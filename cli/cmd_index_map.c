@@ -61,6 +61,8 @@ static furrow_status map_run(const void *values, output *out, furrow_error *err)
   const map_values *map = values;
   furrow_index_load_params params;
   walk w = {.err = err};
+  furrow_status status = index_source_check(map->path, err);
+  if (status != FURROW_OK) return status;
   furrow_index_load_params_init(&params);
   params.allow_trailing = true;
   report_start(&w.r, out, map->json);
@@ -70,7 +72,7 @@ static furrow_status map_run(const void *values, output *out, furrow_error *err)
   } else {
     output_format(out, "%12s  %12s  %-32s  %-36s  %s\n", "offset", "size", "name", "value", "meaning");
   }
-  furrow_status status = furrow_index_map(map->path, &params, visit, &w, err);
+  status = furrow_index_map(map->path, &params, visit, &w, err);
   if (map->json) report_end(&w.r);
   report_finish(&w.r);
   return status;

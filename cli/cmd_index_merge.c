@@ -6,6 +6,7 @@
 #include "cmd_index.h"
 #include "fail.h"
 #include "furrow/vector.h"
+#include "index_source.h"
 #include "interrupt.h"
 #include "report.h"
 #include "rows_sink.h"
@@ -49,7 +50,7 @@ static furrow_status count_vectors(const char *path, int64_t *count, furrow_erro
   furrow_index_info info;
   furrow_index_load_params_init(&params);
   params.map = params.lists_optional = true;
-  furrow_status status = furrow_index_load(&index, path, &params, err);
+  furrow_status status = index_source_load(&index, path, &params, err);
   if (status != FURROW_OK) return status;
   furrow_index_get_info(index, &info);
   *count = info.ntotal;

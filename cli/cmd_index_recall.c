@@ -11,6 +11,7 @@
 #include "index_job.h"
 #include "index_source.h"
 #include "interrupt.h"
+#include "model_job.h"
 #include "recall_plot.h"
 #include "recall_truth.h"
 #include "rows_sink.h"
@@ -76,7 +77,7 @@ static const option recall_options[] = {
      .letter = 'k',
      .kind = OPTION_COUNT64,
      .argument = "K",
-     .help = "results of each query (100)",
+     .help = "results of each query (100; at most 1048576)",
      .offset = offsetof(recall_values, k)},
     {.name = "plot",
      .kind = OPTION_TEXT,
@@ -84,7 +85,7 @@ static const option recall_options[] = {
      .help = "draw recall and queries per second",
      .offset = offsetof(recall_values, plot)},
     {.name = "threads",
-     .kind = OPTION_U32,
+     .kind = OPTION_THREADS,
      .argument = "T",
      .help = "threads of batches and of finding the truth (0: all processors); single queries have one",
      .offset = offsetof(recall_values, choice.threads)},
@@ -106,7 +107,7 @@ static const option recall_options[] = {
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .help = "no progress",
+     .help = "no progress, no notes",
      .offset = offsetof(recall_values, quiet)},
     {0}};
 
@@ -149,7 +150,7 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   furrow_searcher_params params;
   furrow_index_info info;
   index_source_params(&values->source, &load);
-  furrow_status status = furrow_index_load(&m->index, values->path, &load, err);
+  furrow_status status = index_source_load(&m->index, values->path, &load, err);
   if (status != FURROW_OK) return status;
   furrow_index_get_info(m->index, &info);
   status = vector_source_open(&m->source, values->queries, &values->vectors, (size_t)info.d, err);
@@ -161,6 +162,11 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   if (status == FURROW_OK)
     status = truth_find(&m->truth, &values->truth, &values->vectors, &m->queries, m->k, info.metric,
                         values->choice.threads, &m->job, err);
+  const uint64_t compared = m->truth.base_count;
+  index_job_stop(&m->job);
+  if (status == FURROW_OK && compared != FURROW_VECTORS_UNKNOWN && compared != (uint64_t)info.ntotal)
+    print_note(values->quiet, "%s has %" PRIu64 " vector%s, the index %" PRId64 ": the recall is of other vectors",
+               values->truth.base, compared, compared == 1 ? "" : "s", info.ntotal);
   return status;
 }
 
@@ -310,9 +316,20 @@ static furrow_status draw_plot(const measuring *m, furrow_error *err) {
   return recall_plot(m->values->plot, title, m->points, m->count, err);
 }
 
+/* The drawing is none of the files that are read. */
+static furrow_status check_apart(const recall_values *values, furrow_error *err) {
+  const char *const inputs[] = {values->path,       values->queries,   values->source.lists,
+                                values->truth.base, values->truth.ids, values->truth.truth};
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++)
+    status = sink_check_apart(values->plot, inputs[i], err);
+  return status;
+}
+
 static furrow_status recall_run(const void *values, output *out, furrow_error *err) {
   measuring m = {.values = values};
   furrow_status status = truth_check(&m.values->truth, err);
+  if (status == FURROW_OK) status = check_apart(m.values, err);
   if (status == FURROW_OK && m.values->plot) status = sink_check_path(m.values->plot, m.values->force, err);
   if (status != FURROW_OK) return status;
   m.k = m.values->k ? (size_t)m.values->k : DEFAULT_K;

@@ -9,8 +9,10 @@
 #include "fail.h"
 #include "index_source.h"
 #include "interrupt.h"
+#include "model_job.h"
 #include "progress.h"
 #include "report.h"
+#include "rows_sink.h"
 #include "search_options.h"
 #include "search_sink.h"
 #include "vector_source.h"
@@ -25,6 +27,7 @@ typedef struct search_values {
   result_values result;
   vector_values vectors;
   index_source_values source;
+  bool quiet;
 } search_values;
 
 static const option search_operands[] = {{.name = "INDEX",
@@ -39,18 +42,20 @@ static const option search_operands[] = {{.name = "INDEX",
                                           .required = true},
                                          {0}};
 
-static const option search_options[] = {{.name = "k",
-                                         .letter = 'k',
-                                         .kind = OPTION_COUNT64,
-                                         .argument = "K",
-                                         .help = "the K nearest of each query (10)",
-                                         .offset = offsetof(search_values, k)},
-                                        {.name = "range",
-                                         .kind = OPTION_REAL,
-                                         .argument = "R",
-                                         .help = "instead: all that are nearer than R (inner product: above R)",
-                                         .offset = offsetof(search_values, range)},
-                                        {0}};
+static const option search_options[] = {
+    {.name = "k",
+     .letter = 'k',
+     .kind = OPTION_COUNT64,
+     .argument = "K",
+     .help = "the K nearest of each query (10; at most 4194304)",
+     .offset = offsetof(search_values, k)},
+    {.name = "range",
+     .kind = OPTION_REAL,
+     .argument = "R",
+     .help = "instead: all that are nearer than R (inner product: above R)",
+     .offset = offsetof(search_values, range)},
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(search_values, quiet)},
+    {0}};
 
 static const option_group search_groups[] = {
     {.title = "Options", .options = search_options},
@@ -86,12 +91,24 @@ static bool by_range(const searching *s) {
 
 /* ---- Making ready --------------------------------------------------------------------------------------- */
 
+/* None of the files that are written is one that is read. */
+static furrow_status check_apart(const search_values *values, furrow_error *err) {
+  const char *const outputs[] = {values->result.ids, values->result.distances, values->result.starts};
+  const char *const inputs[] = {values->path, values->queries, values->source.lists, values->choice.filter};
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+    for (size_t j = 0; status == FURROW_OK && j < sizeof inputs / sizeof *inputs; j++)
+      status = sink_check_apart(outputs[i], inputs[j], err);
+  return status;
+}
+
 static furrow_status check(const search_values *values, furrow_error *err) {
   if (!isnan(values->range) && values->k)
     return fail(err, FURROW_E_ARGUMENT, "--range finds all that are near enough: -k has no place beside it");
   if (isnan(values->range) && values->result.starts)
     return fail(err, FURROW_E_ARGUMENT, "--out-starts belongs to --range: every query has K results");
-  return result_check(&values->result, err);
+  furrow_status status = check_apart(values, err);
+  return status == FURROW_OK ? result_check(&values->result, err) : status;
 }
 
 static furrow_status open_all(searching *s, furrow_error *err) {
@@ -100,7 +117,7 @@ static furrow_status open_all(searching *s, furrow_error *err) {
   furrow_searcher_params params;
   furrow_index_info info;
   index_source_params(&values->source, &load);
-  furrow_status status = furrow_index_load(&s->index, values->path, &load, err);
+  furrow_status status = index_source_load(&s->index, values->path, &load, err);
   if (status != FURROW_OK) return status;
   furrow_index_get_info(s->index, &info);
   status = vector_source_open(&s->queries, values->queries, &values->vectors, (size_t)info.d, err);
@@ -114,6 +131,11 @@ static furrow_status open_all(searching *s, furrow_error *err) {
 static furrow_status make_room(searching *s, furrow_error *err) {
   s->k = s->values->k ? (size_t)s->values->k : 10;
   if (s->k > BLOCK_RESULTS) return fail(err, FURROW_E_ARGUMENT, "-k is at most %d", BLOCK_RESULTS);
+  furrow_index_info info;
+  furrow_index_get_info(s->index, &info);
+  if (!by_range(s) && (int64_t)s->k > info.ntotal && s->values->k)
+    print_note(s->values->quiet, "the index has %" PRId64 " vector%s: there are no %zu results", info.ntotal,
+               info.ntotal == 1 ? "" : "s", s->k);
   size_t most = by_range(s) ? BLOCK_QUERIES : BLOCK_RESULTS / s->k;
   if (most > BLOCK_QUERIES) most = BLOCK_QUERIES;
   const uint64_t known = furrow_vectors_count(s->queries);

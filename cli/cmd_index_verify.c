@@ -67,22 +67,27 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
   const verify_values *verify = values;
   furrow_index_load_params params;
   findings f = {0};
+  furrow_status status = index_source_check(verify->path, err);
+  if (status != FURROW_OK) return status;
   index_source_params(&verify->source, &params);
   report_start(&f.r, out, verify->json);
   if (verify->json) {
     report_text(&f.r, "file", verify->path);
     report_list(&f.r, "findings");
   }
-  furrow_status status = furrow_index_verify(verify->path, &params, add_finding, &f, err);
+  status = furrow_index_verify(verify->path, &params, add_finding, &f, err);
   if (verify->json) {
     report_end(&f.r);
     report_u64(&f.r, "errors", f.errors);
     report_u64(&f.r, "remarks", f.remarks);
   } else {
-    output_format(out, "%s: %" PRIu64 " errors, %" PRIu64 " remarks\n", verify->path, f.errors, f.remarks);
+    output_format(out, "%s: %" PRIu64 " error%s, %" PRIu64 " remark%s\n", verify->path, f.errors,
+                  f.errors == 1 ? "" : "s", f.remarks, f.remarks == 1 ? "" : "s");
   }
   report_finish(&f.r);
-  return status;
+  if (status == FURROW_OK || f.errors == 0) return status;
+  out->exit_code = furrow_status_exit_code(status); /* what is wrong was said */
+  return FURROW_OK;
 }
 
 const command index_verify_command = {
@@ -91,7 +96,7 @@ const command index_verify_command = {
     .example = "furrow index verify items.index",
     .about =
         "An error is what makes an index unreadable or its answers wrong; a remark is what is odd, but read by Faiss "
-        "and by Furrow. The exit code is 0 without errors.",
+        "and by Furrow. The exit code is 0 without errors, else that of the first one.",
     .operands = verify_operands,
     .groups = verify_groups,
     .size = sizeof(verify_values),

@@ -23,8 +23,13 @@ const char *change_target(const char *path, const change_values *values) {
   return values->destination ? values->destination : path;
 }
 
-furrow_status change_check(const change_values *values, furrow_error *err) {
-  if (!values->destination) return FURROW_OK;
+furrow_status change_check(const char *path, const change_values *values, const index_source_values *reading,
+                           const char *const inputs[2], furrow_error *err) {
+  const char *target = change_target(path, values);
+  furrow_status status = index_source_check(path, err);
+  if (status == FURROW_OK) status = sink_check_apart(target, reading->lists, err);
+  for (size_t i = 0; status == FURROW_OK && i < 2; i++) status = sink_check_apart(target, inputs[i], err);
+  if (status != FURROW_OK || !values->destination) return status;
   if (strcmp(values->destination, "-") == 0)
     return fail(err, FURROW_E_ARGUMENT, "the index is written to a file, not to standard output");
   return sink_check_path(values->destination, values->force, err);
@@ -35,7 +40,7 @@ furrow_status change_load(furrow_index **index, const char *path, const index_so
                           furrow_error *err) {
   furrow_index_load_params params;
   index_source_params(reading, &params);
-  return furrow_index_load(index, path, &params, err);
+  return index_source_load(index, path, &params, err);
 }
 
 furrow_status change_save(const furrow_index *index, const char *path, const change_values *values, uint64_t *size,

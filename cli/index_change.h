@@ -12,8 +12,10 @@ typedef struct change_values {
 
 extern const option change_options[];
 
-/* E_EXISTS where there is a file that is not to be replaced. */
-furrow_status change_check(const change_values *values, furrow_error *err);
+/* E_EXISTS where there is a file that is not to be replaced, E_ARGUMENT where it is one of those that are read besides
+ * the index: `inputs`, NULL for what is not given. */
+furrow_status change_check(const char *path, const change_values *values, const index_source_values *reading,
+                           const char *const inputs[2], furrow_error *err);
 furrow_status change_load(furrow_index **index, const char *path, const index_source_values *reading,
                           furrow_error *err);
 /* Writes it; lists of a data file become part of the file. *size: its bytes. */

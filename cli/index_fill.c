@@ -30,7 +30,8 @@ const option fill_options[] = {
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "ids of the vectors, one for each: .npy .i64 .ivecs .txt; with --from-model also A:B, the ids to take",
+     .help =
+         "ids of the vectors, one for each: .npy .i64 .ivecs .ibin .txt; with --from-model also A:B, the ids to take",
      .offset = offsetof(fill_values, ids)},
     {.name = "on-nan",
      .kind = OPTION_CHOICE,
@@ -40,10 +41,10 @@ const option fill_options[] = {
     {.name = "memory",
      .kind = OPTION_BYTES,
      .argument = "BYTES",
-     .help = "for vectors that are not in the index yet (2GiB)",
+     .help = "for vectors that are not in the index yet (2GiB): the sample to train with and a block of those to add",
      .offset = offsetof(fill_values, memory)},
     {.name = "threads",
-     .kind = OPTION_U32,
+     .kind = OPTION_THREADS,
      .argument = "T",
      .help = "threads to use (0: all processors); the result is the same",
      .offset = offsetof(fill_values, threads)},
@@ -70,6 +71,8 @@ static furrow_status open_model(filling *fill, size_t d, furrow_error *err) {
   params.threads = values->threads;
   if (values->ids && !read_id_range(values->ids, &params.first_id, &params.end_id))
     return fail_token(err, values->ids, "with --from-model --ids is a range A:B");
+  if (values->ids && params.first_id >= params.end_id)
+    return fail_token(err, values->ids, "a range of ids that has none");
   return furrow_vectors_open_matrix(&fill->vectors, values->model, &params, err);
 }
 
@@ -86,6 +89,9 @@ static furrow_status open_ids(filling *fill, furrow_error *err) {
 furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furrow_error *err) {
   furrow_status status = FURROW_OK;
   *fill = (filling){.values = values};
+  if (values->memory == 0) return fail(err, FURROW_E_ARGUMENT, "--memory takes more than 0 bytes");
+  if (values->axis != FURROW_AXIS_AUTO && !values->model)
+    return fail(err, FURROW_E_ARGUMENT, "--by belongs to --from-model");
   if (!values->base == !values->model)
     return fail(err, FURROW_E_ARGUMENT, "the vectors come from --base or from --from-model: give one of them");
   if (values->model)

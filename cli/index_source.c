@@ -2,6 +2,9 @@
 #include "index_source.h"
 
 #include <stddef.h>
+#include <string.h>
+
+#include "fail.h"
 
 const option index_source_options[] = {{.name = "lists",
                                         .kind = OPTION_TEXT,
@@ -19,4 +22,15 @@ void index_source_params(const index_source_values *values, furrow_index_load_pa
   params->map = true;
   params->lists = values->lists;
   params->allow_trailing = values->allow_trailing;
+}
+
+furrow_status index_source_check(const char *path, furrow_error *err) {
+  if (strcmp(path, "-") != 0) return FURROW_OK;
+  return fail(err, FURROW_E_ARGUMENT, "an index is read from a file, not from standard input");
+}
+
+furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
+                                furrow_error *err) {
+  furrow_status status = index_source_check(path, err);
+  return status == FURROW_OK ? furrow_index_load(index, path, params, err) : status;
 }

@@ -15,5 +15,10 @@ extern const option index_source_options[];
 
 /* Parameters for reading; lists are mapped. */
 void index_source_params(const index_source_values *values, furrow_index_load_params *params);
+/* E_ARGUMENT: the index is to come from standard input. */
+furrow_status index_source_check(const char *path, furrow_error *err);
+/* furrow_index_load of a file. */
+furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
+                                furrow_error *err);
 
 #endif

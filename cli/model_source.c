@@ -169,7 +169,7 @@ const option plugin_options[] = {{.name = "plugin",
                                   .parse = parse_plugin},
                                  {0}};
 const option threads_options[] = {{.name = "threads",
-                                   .kind = OPTION_U32,
+                                   .kind = OPTION_THREADS,
                                    .argument = "T",
                                    .help = "threads to use (0, the default: one for each processor)"},
                                   {0}};

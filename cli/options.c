@@ -164,6 +164,7 @@ static furrow_status bad_value(const option *o, const char *text, const char *wh
 static furrow_status store_number(const option *o, const char *text, void *field, furrow_error *err) {
   uint64_t number;
   if (!read_u64(text, &number)) return bad_value(o, text, "a whole number", err);
+  if (o->kind == OPTION_THREADS && number > MOST_THREADS) return bad_value(o, text, "a number up to 1024", err);
   if (o->kind == OPTION_U64) {
     *(uint64_t *)field = number;
   } else {
@@ -199,6 +200,7 @@ static furrow_status store(const option *o, const char *text, void *field, furro
   case OPTION_TEXT: *(const char **)field = text; return FURROW_OK;
   case OPTION_CHOICE: return store_choice(o, text, field, err);
   case OPTION_U32:
+  case OPTION_THREADS:
   case OPTION_U64: return store_number(o, text, field, err);
   case OPTION_COUNT32:
   case OPTION_COUNT64: return store_count(o, text, field, err);

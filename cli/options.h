@@ -6,7 +6,7 @@
  *   typedef struct sum_values { uint32_t threads; bool json; const char *path; } sum_values;
  *
  *   static const option sum_options[] = {
- *       {.name = "threads", .kind = OPTION_U32, .argument = "T", .help = "threads to use (0: all)",
+ *       {.name = "threads", .kind = OPTION_THREADS, .argument = "T", .help = "threads to use (0: all)",
  *        .offset = offsetof(sum_values, threads)},
  *       {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(sum_values, json)},
  *       {0}};
@@ -26,6 +26,7 @@ typedef enum option_kind {                  /* the field that it fills */
                            OPTION_CHOICE,   /* int (or an enum): the place in `choices` */
                            OPTION_U32,      /* uint32_t */
                            OPTION_U64,      /* uint64_t */
+                           OPTION_THREADS,  /* uint32_t, MOST_THREADS at most */
                            OPTION_REAL,     /* double */
                            OPTION_COUNT32,  /* int32_t, 1 or more */
                            OPTION_COUNT64,  /* int64_t, 1 or more */
@@ -34,7 +35,7 @@ typedef enum option_kind {                  /* the field that it fills */
                            OPTION_PARSED /* anything: `parse` reads it */
 } option_kind;
 
-enum { MOST_TEXTS = 1024 };
+enum { MOST_TEXTS = 1024, MOST_THREADS = 1024 };
 
 typedef struct text_list {
   const char *texts[MOST_TEXTS];

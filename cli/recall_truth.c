@@ -86,6 +86,7 @@ furrow_status truth_find(truth *t, const truth_values *values, const vector_valu
                          furrow_error *err) {
   furrow_vectors *base = NULL;
   furrow_exact_params params;
+  t->base_count = FURROW_VECTORS_UNKNOWN;
   if (values->truth) return load_truth(t, values->truth, queries->count, err);
   furrow_exact_params_init(&params);
   params.metric = metric;
@@ -93,6 +94,7 @@ furrow_status truth_find(truth *t, const truth_values *values, const vector_valu
   params.progress = index_job_tell;
   params.user = job;
   furrow_status status = vector_source_open(&base, values->base, vectors, queries->d, err);
+  if (status == FURROW_OK) t->base_count = furrow_vectors_count(base);
   if (status == FURROW_OK) status = compare_all(t, base, queries, k, &params, err);
   if (status == FURROW_OK && values->ids) status = give_ids(&t->near, values->ids, err);
   furrow_vectors_close(base);
@@ -115,15 +117,16 @@ static double first_among(const truth *t, size_t n, size_t k, const int64_t *ids
   return (double)found / (double)n;
 }
 
-/* How many of the `depth` nearest are among as many results. */
+/* How many of the `depth` nearest are among as many results; NaN: there are not as many results, or neighbours. */
 static double share_among(const truth *t, size_t n, size_t k, const int64_t *ids, size_t depth) {
-  size_t found = 0, all = 0;
+  size_t found = 0;
   if (depth > k || depth > t->near.dim) return NAN;
   for (size_t q = 0; q < n; q++) {
     const int64_t *near = t->near.ids + q * t->near.dim;
-    for (size_t i = 0; i < depth && near[i] != -1; i++, all++) found += is_among(near[i], ids + q * k, depth);
+    if (near[depth - 1] == -1) return NAN;
+    for (size_t i = 0; i < depth; i++) found += is_among(near[i], ids + q * k, depth);
   }
-  return all ? (double)found / (double)all : NAN;
+  return (double)found / ((double)n * (double)depth);
 }
 
 void truth_compare(const truth *t, size_t n, size_t k, const int64_t *ids, recall_point *point) {

@@ -17,7 +17,8 @@ furrow_status truth_check(const truth_values *values, furrow_error *err);
 const char *truth_name(const truth_values *values);
 
 typedef struct truth {
-  furrow_ids near; /* rows of `dim` ids, the nearest first; -1: there are no more */
+  furrow_ids near;     /* rows of `dim` ids, the nearest first; -1: there are no more */
+  uint64_t base_count; /* vectors that were compared; FURROW_VECTORS_UNKNOWN: none, or not known */
 } truth;
 
 /* Reads or finds the k nearest of each query. */

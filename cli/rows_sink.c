@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fail.h"
 #include "interrupt.h"
@@ -153,4 +154,12 @@ furrow_status sink_check_path(const char *path, bool force, furrow_error *err) {
     return fail_file(err, FURROW_E_ARGUMENT, path, "is no regular file and cannot be replaced", 0);
   if (!force) return fail_file(err, FURROW_E_EXISTS, path, "exists already; --force replaces it", 0);
   return FURROW_OK;
+}
+
+furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err) {
+  struct stat target, other;
+  if (!path || !input || stat(path, &target) != 0) return FURROW_OK;
+  if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &other) : stat(input, &other)) != 0) return FURROW_OK;
+  if (target.st_dev != other.st_dev || target.st_ino != other.st_ino) return FURROW_OK;
+  return fail_file(err, FURROW_E_ARGUMENT, path, "is read, and cannot be written to as well", 0);
 }

@@ -39,5 +39,7 @@ furrow_status sink_params(const sink_values *values, sink_format format, source 
                           furrow_error *err);
 /* E_EXISTS when there is a file already and force is not set; E_ARGUMENT when it is none that could be replaced. */
 furrow_status sink_check_path(const char *path, bool force, furrow_error *err);
+/* E_ARGUMENT when a file to write is one that is read, by whatever name. Either may be NULL; - is standard input. */
+furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err);
 
 #endif

@@ -7,9 +7,9 @@
 
 const option search_choice_options[] = {
     {.name = "nprobe",
-     .kind = OPTION_U64,
+     .kind = OPTION_COUNT64,
      .argument = "P",
-     .help = "lists to visit (0: as many as the index says)",
+     .help = "lists to visit (as many as the index says)",
      .offset = offsetof(search_choice_values, nprobe)},
     {.name = "max-codes",
      .kind = OPTION_U64,
@@ -19,7 +19,7 @@ const option search_choice_options[] = {
     {.name = "filter-ids",
      .kind = OPTION_TEXT,
      .argument = "IDS",
-     .help = "only these ids: A:B (from A up to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .txt",
+     .help = "only these ids: A:B (from A up to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt",
      .offset = offsetof(search_choice_values, filter)},
     {.name = "others",
      .kind = OPTION_FLAG,
@@ -36,7 +36,7 @@ const option search_choice_options[] = {
      .help = "refining looks at F * k of the best (0: as the index says)",
      .offset = offsetof(search_choice_values, k_factor)},
     {.name = "threads",
-     .kind = OPTION_U32,
+     .kind = OPTION_THREADS,
      .argument = "T",
      .help = "threads to use (0: all processors)",
      .offset = offsetof(search_choice_values, threads)},
@@ -45,7 +45,7 @@ const option search_choice_options[] = {
 furrow_status search_choice_params(const search_choice_values *values, furrow_search_params *params, id_choice *ids,
                                    furrow_error *err) {
   furrow_search_params_init(params);
-  params->nprobe = values->nprobe;
+  params->nprobe = (uint64_t)values->nprobe;
   params->max_codes = values->max_codes;
   params->k_factor = (float)values->k_factor;
   params->ef_search = (int32_t)values->ef_search;

@@ -6,7 +6,8 @@
 
 /* What the options of search_choice_options fill. */
 typedef struct search_choice_values {
-  uint64_t nprobe, max_codes;
+  int64_t nprobe; /* 0: as the index says */
+  uint64_t max_codes;
   uint32_t ef_search, threads;
   double k_factor;
   const char *filter;

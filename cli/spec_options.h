@@ -7,16 +7,18 @@
 
 typedef struct spec_values {
   uint64_t nlist, m;
-  uint32_t nbits, refine_nbits;
-  int metric; /* place in "l2|ip" */
+  int32_t nbits, refine_nbits, opq_dim; /* 0: not given */
+  int metric;                           /* place in "l2|ip" */
   bool opq, normalize, refine_flat, no_residual;
-  uint32_t opq_dim;
   uint64_t hnsw, refine_m;
   double k_factor;
 } spec_values;
 
 extern const option spec_options[];
-void spec_values_init(spec_values *values);
+/* E_ARGUMENT: an option that would have no effect beside the others. */
+furrow_status spec_check(const spec_values *values, furrow_error *err);
 void spec_from_values(const spec_values *values, int32_t d, furrow_index_spec *spec);
+/* furrow_index_create; its messages name the options. */
+furrow_status spec_create(furrow_index **index, const furrow_index_spec *spec, furrow_error *err);
 
 #endif

@@ -13,7 +13,8 @@ const option vector_options[] = {
     {.name = "kind",
      .kind = OPTION_TEXT,
      .argument = "KIND",
-     .help = "what files of vectors are, if the names do not tell: fvecs bvecs ivecs fbin u8bin i8bin npy f32",
+     .help = "what files of vectors are, if the names do not tell: fvecs bvecs ivecs fbin ibin u8bin i8bin npy "
+             "f32",
      .offset = offsetof(vector_values, kind)},
     {.name = "dim",
      .kind = OPTION_U64,
@@ -156,8 +157,9 @@ furrow_status id_choice_read(id_choice *choice, const char *text, furrow_error *
   furrow_status status = FURROW_OK;
   *choice = (id_choice){.filter.kind = FURROW_FILTER_RANGE};
   if (access(text, F_OK) != 0 && strchr(text, ':')) {
-    if (read_id_range(text, &filter->first, &filter->end)) return FURROW_OK;
-    return fail_token(err, text, "a range of ids is written A:B");
+    if (!read_id_range(text, &filter->first, &filter->end))
+      return fail_token(err, text, "a range of ids is written A:B");
+    return filter->first < filter->end ? FURROW_OK : fail_token(err, text, "a range of ids that has none");
   }
   if (access(text, F_OK) != 0 && is_list(text))
     status = read_list(&choice->ids, text, err);

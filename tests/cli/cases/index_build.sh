@@ -24,8 +24,8 @@ awk 'BEGIN { for (i = 0; i < 200; i++) print 1000 - i }' >ids.txt
 furrow index build --base v.fvecs --ids ids.txt --out h.index --nlist 4 --m 0 --direct-map hash --nprobe 3 >/dev/null
 furrow index search h.index v.fvecs -k 1 --nprobe 4 | head -n 2
 furrow index info h.index | grep -E 'direct map|nprobe|stored'
-for kind in "--m 4" "--m 2 --nbits 4" "--m 2 --opq" "--m 4 --refine-flat" "--m 2 --refine-m 4" "--m 2 --hnsw 4" \
+for kind in "--m 4" "--m 2 --nbits 4" "--m 2 --opq" "--m 4 --refine-flat" "--m 2 --refine-m 4 --refine-nbits 5" "--m 2 --hnsw 4" \
   "--m 4 --metric ip --normalize" "--m 4 --nbits 6 --no-residual"; do
-  furrow index build --base v.fvecs --out k.index --nlist 2 --nbits 5 --refine-nbits 5 $kind --force -q >/dev/null
+  furrow index build --base v.fvecs --out k.index --nlist 2 --nbits 5 $kind --force -q >/dev/null
   furrow index verify k.index
 done

@@ -33,3 +33,17 @@ try furrow index search y.index v.fvecs -k 1
 try furrow index search y.index v.fvecs --range 5 --out-ids z.i64
 build --base v.fvecs --train v.fvecs --dim 4 --kind npy --out x.index --nlist 4 --m 0
 ls -A | grep -E 'index|furrow-|z.i64'
+echo "---- memory, options without effect"
+build --base v.fvecs --out x.index --nlist 4 --m 0 --on-nan skip --memory 0
+build --base v.fvecs --out x.index --nlist 4 --m 0 --on-nan skip --nprobe 0
+build --base v.fvecs --out x.index --nlist 4 --m 0 --on-nan skip --by row
+build --base v.fvecs --out x.index --nlist 4 --m 0 --on-nan skip --threads 1025
+build --from-model rows --ids 5:2 --out x.index --nlist 4 --m 0
+# 40 vectors have 640 bytes: three quarters of the memory are for the sample
+furrow index build --base v.fvecs --out m.index --nlist 4 --m 0 --on-nan skip --memory 854 | grep 'trained with'
+furrow index build --base v.fvecs --out m.index --nlist 4 --m 0 --on-nan skip --memory 600 --force | grep 'trained with'
+furrow index build --base v.fvecs --out m.index --nlist 4 --m 0 --on-nan skip --memory 600 --force -q | grep 'trained with'
+try furrow index search y.index v.fvecs --nprobe 0
+head -c 20 v.fvecs >one.fvecs
+furrow index search y.index one.fvecs -k 100 --nprobe 4 --out-ids far.ivecs | grep '^queries  '
+furrow index search y.index one.fvecs -k 100 --nprobe 4 --out-ids far.ivecs --force -q | grep '^queries  '

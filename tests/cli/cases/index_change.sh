@@ -38,3 +38,16 @@ try furrow index add all.index --base small.libsvm --kind fvecs
 furrow index add small.index --base v.fvecs --ids nowhere.txt || echo "exit $?"
 ls -A | grep -E 'x.index|furrow-'
 cmp all.index merged.index
+echo "---- ids that change, ids that stay"
+furrow index build --base v.fvecs --out flat.index --nlist 5 --m 2 --nbits 4 --refine-flat -q | grep kind
+furrow index remove flat.index --ids 0:10 | grep removed
+furrow index remove flat.index --ids 0:10 -q | grep removed
+furrow index remove flat.index --ids 1000: | grep removed
+seq 90 >own.txt
+furrow index build --base v.fvecs --ids own.txt --out own.index --nlist 5 --m 2 --nbits 4 --refine-flat -q | grep kind
+furrow index remove own.index --ids 0:10 | grep removed
+furrow index build --base v.fvecs --out pqr.index --nlist 5 --m 2 --nbits 4 --refine-m 4 --refine-nbits 4 -q >/dev/null
+try furrow index remove pqr.index --ids 0:10
+furrow index build --base v.fvecs --out map.index --nlist 5 --m 2 --nbits 4 --direct-map array -q >/dev/null
+try furrow index remove map.index --ids 0:10
+try furrow index remove all.index --ids 5:2

@@ -25,3 +25,9 @@ recall a.index q.fvecs --base v.fvecs --nprobe 0
 recall a.index q.fvecs --base v.fvecs --plot r.svg
 recall a.index q.fvecs --base v.fvecs --plot nowhere/r.svg --nprobe 1
 recall a.index q.fvecs --base truth.ivecs
+echo "---- fewer neighbours than the columns ask for, other vectors than those in the index"
+head -c 100 v.fvecs >five.fvecs
+furrow index recall a.index q.fvecs --base five.fvecs -k 10 --nprobe 6 | awk 'NR > 1 { print $1, $4, $5 }'
+furrow index recall a.index q.fvecs --base five.fvecs -k 10 --nprobe 6 -q | awk 'NR > 1 { print $1, $4, $5 }'
+furrow index search a.index q.fvecs -k 5 --nprobe 6 --out-ids five.ivecs >/dev/null
+furrow index recall a.index q.fvecs --truth five.ivecs -k 10 --nprobe 6 | awk 'NR > 1 { print $1, $4, $5 }'

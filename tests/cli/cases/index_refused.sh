@@ -13,3 +13,8 @@ try furrow index convert small.index - --json
 try furrow index conver small.index out.index
 ls out.index 2>/dev/null
 true
+for verb in info map verify "convert - out.index" "search - v.fvecs" "recall - v.fvecs --base v.fvecs" "add - --base v.fvecs" \
+  "remove - --ids 1" "merge - --out out.index"; do
+  [ "${verb#* }" = "$verb" ] && verb="$verb -"
+  try furrow index $verb <small.index
+done
