@@ -172,11 +172,14 @@ static void test_draw(void **state) {
 /* Distances that are no numbers leave clusters empty: that comes to an end, too. */
 static void test_large_numbers_end(void **state) {
   (void)state;
-  enum { N = 200, D = 8, K = 16 };
-  float *x = normal(N * D, 9), centroids[K * D];
-  for (size_t i = 0; i < N * D; i++) x[i] *= 2e19F;
+  enum { N = 300, D = 64, K = 20 };
+  float *x = malloc(N * D * sizeof *x), *from = normal(N * D, 9), centroids[K * D];
   const fw_kmeans_params params = {.k = K, .d = D, .rounds = 4, .seed = 5, .per_centroid = 1000};
-  run(&params, x, N, centroids);
+  for (float scale = 1e18F; scale < 1e20F; scale *= 1.1F) {
+    for (size_t i = 0; i < N * D; i++) x[i] = from[i] * scale;
+    run(&params, x, N, centroids);
+  }
+  free(from);
   free(x);
 }
 
