@@ -89,6 +89,8 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   index_source_params(&convert->source, &params);
   params.lists_optional = !convert->inline_lists;
   status = index_source_load(&index, convert->path, &params, err);
+  if (status == FURROW_OK && !to_stdout(convert))
+    status = index_source_apart(index, convert->path, convert->destination, err);
   if (status == FURROW_OK) status = save(index, convert, out, err);
   furrow_index_free(index);
   return status;

@@ -44,7 +44,8 @@ static const option merge_options[] = {
 
 static const option_group merge_groups[] = {{.title = "Options", .options = merge_options}, {0}};
 
-static furrow_status count_vectors(const char *path, int64_t *count, furrow_error *err) {
+/* Also looks whether the target has lists of the index. */
+static furrow_status count_vectors(const char *path, const char *target, int64_t *count, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index *index = NULL;
   furrow_index_info info;
@@ -54,8 +55,9 @@ static furrow_status count_vectors(const char *path, int64_t *count, furrow_erro
   if (status != FURROW_OK) return status;
   furrow_index_get_info(index, &info);
   *count = info.ntotal;
+  status = index_source_apart(index, path, target, err);
   furrow_index_free(index);
-  return FURROW_OK;
+  return status;
 }
 
 static furrow_status merge_run(const void *values, output *out, furrow_error *err) {
@@ -68,7 +70,7 @@ static furrow_status merge_run(const void *values, output *out, furrow_error *er
   for (size_t i = 0; status == FURROW_OK && i < paths->count; i++) {
     int64_t count = 0;
     shifts[i] = merge->shift ? sum : 0;
-    status = count_vectors(paths->texts[i], &count, err);
+    status = count_vectors(paths->texts[i], merge->destination, &count, err);
     sum += count;
   }
   if (status != FURROW_OK) return status;

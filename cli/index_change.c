@@ -50,6 +50,7 @@ furrow_status change_save(const furrow_index *index, const char *path, const cha
   params.inline_lists = true;
   params.keep_existing = values->destination && !values->force;
   furrow_status status = interrupt_check(err);
+  if (status == FURROW_OK) status = index_source_apart(index, path, change_target(path, values), err);
   if (status == FURROW_OK) status = furrow_index_file_size(index, &params, size, err);
   if (status == FURROW_OK) status = furrow_index_save(index, change_target(path, values), &params, err);
   return status;

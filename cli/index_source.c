@@ -1,10 +1,13 @@
 /* cli/index_source.c: the index that the index commands read, and the options that say how. */
 #include "index_source.h"
 
+#include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fail.h"
+#include "rows_sink.h"
 
 const option index_source_options[] = {{.name = "lists",
                                         .kind = OPTION_TEXT,
@@ -33,4 +36,16 @@ furrow_status index_source_load(furrow_index **index, const char *path, const fu
                                 furrow_error *err) {
   furrow_status status = index_source_check(path, err);
   return status == FURROW_OK ? furrow_index_load(index, path, params, err) : status;
+}
+
+furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err) {
+  const furrow_index *ivf = furrow_index_ivf(index);
+  furrow_index_info info;
+  char beside[PATH_MAX];
+  furrow_index_get_info(ivf ? ivf : index, &info);
+  if (!info.lists_file) return FURROW_OK;
+  const char *end = strrchr(path, '/'), *name = strrchr(info.lists_file, '/');
+  const int folder = end ? (int)(end - path) + 1 : 0;
+  snprintf(beside, sizeof beside, "%.*s%s", folder, path, name ? name + 1 : info.lists_file);
+  return sink_check_apart(target, beside, err);
 }

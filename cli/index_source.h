@@ -20,5 +20,7 @@ furrow_status index_source_check(const char *path, furrow_error *err);
 /* furrow_index_load of a file. */
 furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
                                 furrow_error *err);
+/* E_ARGUMENT: `target` is the data file beside the index that has its lists. */
+furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err);
 
 #endif

@@ -20,6 +20,9 @@ quietly index add a.index --base v.fvecs --out v.fvecs --force
 quietly index remove a.index --ids ids.txt --out ids.txt --force
 quietly index remove disk.index --lists l.data --ids 1 --out l.data --force
 quietly index convert a.index a.index --force
+quietly index convert disk.index l.data --force
+quietly index remove ./disk.index --ids 1 --out l.data --force
+quietly index merge disk.index --out l.data --force
 cat v.fvecs a.index t.ivecs ids.txt l.data disk.index | cmp - before
 # an index that changes in place
 furrow index add a.index --base v.fvecs --out a.index --force -q | grep '^vectors'
