@@ -65,7 +65,7 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   if (status != FURROW_OK) return status;
   index_job_start(&job, add->fill.quiet);
   index_job_step(&job, "load", 0);
-  status = change_load(&index, add->path, &add->source, err);
+  status = change_load(&index, add->path, &add->change, &add->source, err);
   if (status == FURROW_OK) {
     furrow_index_get_info(index, &info);
     status = fill_open(&fill, &add->fill, (size_t)info.d, err);

@@ -100,7 +100,7 @@ static furrow_status remove_run(const void *values, output *out, furrow_error *e
   if (status == FURROW_OK) {
     interrupt_catch();
     choice.filter.invert = remove->others;
-    status = change_load(&index, remove->path, &remove->source, err);
+    status = change_load(&index, remove->path, &remove->change, &remove->source, err);
   }
   if (status == FURROW_OK) {
     status = furrow_index_remove(index, &choice.filter, &removed, err);

@@ -36,11 +36,12 @@ furrow_status change_check(const char *path, const change_values *values, const 
 }
 
 /* Mapped lists are copied where they change. The file is replaced, not overwritten: what is mapped stays. */
-furrow_status change_load(furrow_index **index, const char *path, const index_source_values *reading,
-                          furrow_error *err) {
+furrow_status change_load(furrow_index **index, const char *path, const change_values *values,
+                          const index_source_values *reading, furrow_error *err) {
   furrow_index_load_params params;
   index_source_params(reading, &params);
-  return index_source_load(index, path, &params, err);
+  furrow_status status = index_source_load(index, path, &params, err);
+  return status == FURROW_OK ? index_source_apart(*index, path, change_target(path, values), err) : status;
 }
 
 furrow_status change_save(const furrow_index *index, const char *path, const change_values *values, uint64_t *size,
@@ -50,7 +51,6 @@ furrow_status change_save(const furrow_index *index, const char *path, const cha
   params.inline_lists = true;
   params.keep_existing = values->destination && !values->force;
   furrow_status status = interrupt_check(err);
-  if (status == FURROW_OK) status = index_source_apart(index, path, change_target(path, values), err);
   if (status == FURROW_OK) status = furrow_index_file_size(index, &params, size, err);
   if (status == FURROW_OK) status = furrow_index_save(index, change_target(path, values), &params, err);
   return status;

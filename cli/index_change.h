@@ -16,8 +16,9 @@ extern const option change_options[];
  * the index: `inputs`, NULL for what is not given. */
 furrow_status change_check(const char *path, const change_values *values, const index_source_values *reading,
                            const char *const inputs[2], furrow_error *err);
-furrow_status change_load(furrow_index **index, const char *path, const index_source_values *reading,
-                          furrow_error *err);
+/* Free the index, also after a failure. */
+furrow_status change_load(furrow_index **index, const char *path, const change_values *values,
+                          const index_source_values *reading, furrow_error *err);
 /* Writes it; lists of a data file become part of the file. *size: its bytes. */
 furrow_status change_save(const furrow_index *index, const char *path, const change_values *values, uint64_t *size,
                           furrow_error *err);
