@@ -258,7 +258,8 @@ static void recall_cell(table *t, double recall) {
 
 static furrow_status print_points(const measuring *m, output *out, furrow_error *err) {
   table t;
-  output_format(out, "%zu queries, k %zu, truth from %s\n", m->queries.count, m->k, truth_name(&m->values->truth));
+  output_format(out, "%zu quer%s, k %zu, truth from %s\n", m->queries.count, m->queries.count == 1 ? "y" : "ies", m->k,
+                truth_name(&m->values->truth));
   table_start(&t, "nprobe|1-R@1|1-R@10|1-R@100|recall@10|p50 ms|p99 ms|queries/s");
   for (size_t i = 0; i < m->count; i++) {
     const recall_point *p = &m->points[i];

@@ -83,7 +83,8 @@ static furrow_status open_ids(filling *fill, furrow_error *err) {
   const uint64_t count = furrow_vectors_count(fill->vectors);
   if (fill->ids.dim == 1 && (count == FURROW_VECTORS_UNKNOWN || count == fill->ids.count)) return FURROW_OK;
   if (fill->ids.dim != 1) return fail_file(err, FURROW_E_FORMAT, path, "has several ids in a row, not one", 0);
-  return fail_in(err, FURROW_E_FORMAT, path, "has %zu ids for %" PRIu64 " vectors", fill->ids.count, count);
+  return fail_in(err, FURROW_E_FORMAT, path, "has %zu id%s for %" PRIu64 " vector%s", fill->ids.count,
+                 fill->ids.count == 1 ? "" : "s", count, count == 1 ? "" : "s");
 }
 
 furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furrow_error *err) {

@@ -47,7 +47,8 @@ static furrow_status load_truth(truth *t, const char *path, size_t queries, furr
   if (status != FURROW_OK) return status;
   const size_t rows = t->near.count / t->near.dim;
   if (rows >= queries) return FURROW_OK;
-  return fail_in(err, FURROW_E_FORMAT, path, "has %zu rows for %zu queries", rows, queries);
+  return fail_in(err, FURROW_E_FORMAT, path, "has %zu row%s for %zu quer%s", rows, rows == 1 ? "" : "s", queries,
+                 queries == 1 ? "y" : "ies");
 }
 
 /* ---- Finding it ----------------------------------------------------------------------------------------- */
