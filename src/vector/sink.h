@@ -30,7 +30,7 @@ typedef struct fw_sink {
   bool lists;          /* all that ever entered is kept in `hits`, too, in order; always so if k is 0 */
   fw_hit *hits;        /* grows; the caller frees it */
   size_t hit_count, hit_room;
-  furrow_status status; /* of growing; E_MEMORY: what comes is passed over */
+  furrow_status status; /* E_MEMORY: it could not grow, what comes is passed over; else what the scan met */
 } fw_sink;
 
 /* The k best go to a heap of the caller's, with room for k. */
