@@ -2,38 +2,15 @@
  *
  * The first byte of the input chooses what the rest is: npy, fvecs, ivecs, bvecs, fbin, ibin, u8bin, i8bin, npz,
  * safetensors. Whatever opens is read to its end in pieces, and again by row where it can seek. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "array/array.h"
 #include "array/safetensors_in.h"
 #include "array/zip_in.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz/fuzz_check.h"
 
 #define ARRAY_KINDS 8
 #define MOST_ROWS 100000 /* compressed files can have very many */
-
-static void check(bool good) {
-  if (!good) abort();
-}
-
-/* The file is an anonymous one, made once. */
-static const char *fuzz_path(const uint8_t *data, size_t size) {
-  static char path[64];
-  static int file = -1;
-  if (file < 0) {
-    file = memfd_create("fuzz_array", MFD_CLOEXEC);
-    check(file >= 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  }
-  check(ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size);
-  return path;
-}
 
 /* Reads all rows; what the header announced must be there, and nothing else. */
 static void read_rows(fw_array_reader *reader, size_t file_size) {

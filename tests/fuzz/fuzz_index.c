@@ -2,46 +2,9 @@
  *
  * What is read must be sound: every list can be looked at, verify ends, and what is written is read again and written
  * to the same bytes. A copy and a view agree. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/buffer.h"
-#include "vector/index_write.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool good) {
-  if (!good) abort();
-}
-
-/* The file is an anonymous one, made once. */
-static const char *fuzz_path(const uint8_t *data, size_t size) {
-  static char path[64];
-  static int file = -1;
-  if (file < 0) {
-    file = memfd_create("fuzz_index", MFD_CLOEXEC);
-    check(file >= 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  }
-  check(ftruncate(file, (off_t)size) == 0);
-  check(pwrite(file, data, size, 0) == (ssize_t)size);
-  return path;
-}
-
-static furrow_status append(void *to, const void *bytes, size_t size, furrow_error *err) {
-  (void)err;
-  fw_buffer_append(to, bytes, size);
-  return FURROW_OK;
-}
-
-static void write_index(const furrow_index *index, fw_buffer *out) {
-  fw_index_writer w = {.write = append, .to = out};
-  fw_write_index(&w, index);
-  check(w.status == FURROW_OK && w.size == out->size);
-}
+#include "fuzz/index_harness.h"
 
 static void use_lists(const furrow_index *index) {
   furrow_list_stats stats;

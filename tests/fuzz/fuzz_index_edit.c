@@ -2,30 +2,9 @@
  *
  * Whatever was read can be asked for vectors, lose some, be merged with itself, get vectors and a direct map: each may
  * be refused, and then nothing changed; after a change, what is written can be read. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
-#include "vector/index_write.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool good) {
-  if (!good) abort();
-}
-
-static furrow_status append(void *to, const void *bytes, size_t size, furrow_error *err) {
-  (void)err;
-  fw_buffer_append(to, bytes, size);
-  return FURROW_OK;
-}
-
-static void write_index(const furrow_index *index, fw_buffer *out) {
-  fw_index_writer w = {.write = append, .to = out};
-  fw_buffer_reset(out);
-  fw_write_index(&w, index);
-  check(w.status == FURROW_OK);
-}
+#include "fuzz/index_harness.h"
 
 static furrow_status read_index(const uint8_t *data, size_t size, furrow_index **index) {
   furrow_index_load_params params;

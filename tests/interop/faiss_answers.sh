@@ -1,14 +1,7 @@
 #!/bin/bash
 # tests/interop/faiss_answers.sh FURROW: Furrow and Faiss find the same in the same index files, whoever made them. Exit
 # code 77: Faiss (libfaiss-dev) is not installed.
-furrow=$(realpath "$1")
-here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../../tools/probes.sh"
-has_faiss || exit 77
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+. "$(dirname "$0")/../support/faiss_setup.sh"
 ${CXX:-c++} -O1 -o peer "$here/faiss_peer.cc" $faiss_libraries || exit 1
 mkdir theirs ours
 ./peer make theirs 2>said || { cat said; exit 1; } # it warns of few vectors

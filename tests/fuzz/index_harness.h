@@ -1,0 +1,23 @@
+/* tests/fuzz/index_harness.h: an index as the bytes of its file. */
+#ifndef INDEX_HARNESS_H
+#define INDEX_HARNESS_H
+
+#include "base/buffer.h"
+#include "fuzz/fuzz_check.h"
+#include "vector/index_write.h"
+
+static furrow_status append(void *to, const void *bytes, size_t size, furrow_error *err) {
+  (void)err;
+  fw_buffer_append(to, bytes, size);
+  return FURROW_OK;
+}
+
+/* In place of what `out` had. */
+static void write_index(const furrow_index *index, fw_buffer *out) {
+  fw_index_writer w = {.write = append, .to = out};
+  fw_buffer_reset(out);
+  fw_write_index(&w, index);
+  check(w.status == FURROW_OK && w.size == out->size);
+}
+
+#endif
