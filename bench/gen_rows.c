@@ -12,24 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "splitmix.h"
+
 enum { NUMERIC = 13, FIELDS = 39, MAX_ROW = 8192, BUFFER = 1 << 20 };
 
 /* The fields of a click log as Criteo's: 13 counts, cut into 63 buckets each, and 26 categories, whose numbers of
  * values are 2^bits - 1. Together they have 3.9 million. */
 static const uint8_t field_bits[FIELDS] = {6, 6, 6,  6,  6,  6,  6, 6,  6,  6, 6,  6,  6, 10, 9, 20, 18, 8, 4, 13,
                                            9, 1, 16, 12, 20, 11, 4, 13, 19, 3, 12, 11, 2, 19, 4, 3,  18, 6, 17};
-
-/* splitmix64 */
-static uint64_t draw(uint64_t *rng) {
-  uint64_t z = *rng += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
-static uint32_t below(uint64_t *rng, uint32_t bound) {
-  return (uint32_t)(((draw(rng) >> 32) * bound) >> 32);
-}
 
 /* In [0, 2^bits - 1), P(x) about 1 / (x + 1): every power of two is as likely as the next. */
 static uint32_t power_law(uint64_t *rng, uint32_t bits) {

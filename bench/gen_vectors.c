@@ -16,21 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "splitmix.h"
 #include "vector_bench.h"
 
 enum { BELLS = 4096, STAGES = 10, LANES = 16 };
-
-/* splitmix64 */
-static uint64_t draw(uint64_t *rng) {
-  uint64_t z = *rng += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
-static uint32_t below(uint64_t *rng, uint32_t bound) {
-  return (uint32_t)(((draw(rng) >> 32) * bound) >> 32);
-}
 
 /* Nearly normal, of deviation 1: four uniform numbers of 16 bits added up. */
 static float bell(uint64_t *rng) {

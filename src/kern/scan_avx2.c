@@ -256,15 +256,7 @@ static inline __attribute__((always_inline)) float row(const float *x, const flo
   return add_lanes(_mm256_add_ps(_mm256_add_ps(sum[0], sum[1]), _mm256_add_ps(sum[2], sum[3])));
 }
 
-static void l2_rows(const float *x, const void *rows, size_t n, size_t d, float *out) {
-  const char *at = rows;
-  for (size_t i = 0; i < n; i++, at += d * sizeof *x) out[i] = row(x, (const float *)at, d, true);
-}
-
-static void ip_rows(const float *x, const void *rows, size_t n, size_t d, float *out) {
-  const char *at = rows;
-  for (size_t i = 0; i < n; i++, at += d * sizeof *x) out[i] = row(x, (const float *)at, d, false);
-}
+#include "kern/scan_rows_tmpl.h"
 
 void fw_scan_fill_avx2(fw_scan *scan) {
   scan->quantise = quantise;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/assign.h"
+#include "vector/direct_map.h"
 #include "vector/draw.h"
 #include "vector/groups.h"
 #include "vector/lists_edit.h"
@@ -140,8 +141,7 @@ static furrow_status note_places(filling *f, furrow_error *err) {
   for (size_t i = 0; i < f->batch->n; i++) fresh[i] = (fw_place_of){.id = id_of(f->index, f->batch, i), .place = -1};
   for (size_t l = 0; l < ivf->nlist; l++)
     for (size_t i = 0; i < fw_groups_size(&f->groups, l); i++)
-      fresh[f->groups.member[f->groups.start[l] + i]].place =
-          (int64_t)((uint64_t)l << 32 | (ivf->lists.list[l].size + i));
+      fresh[f->groups.member[f->groups.start[l] + i]].place = fw_place_make(l, ivf->lists.list[l].size + i);
   status = fw_direct_map_extend(&ivf->direct_map, fresh, f->batch->n, err);
   fw_free(fresh);
   return status;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "kern/scan.h"
 #include "vector/graph_search.h"
+#include "vector/pq.h"
 #include "vector/sink.h"
 
 /* ---- Making ready --------------------------------------------------------------------------------------- */
@@ -79,12 +80,7 @@ uint64_t fw_coarse_memory(const fw_coarse *coarse) {
 
 const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *room) {
   if (coarse->centroids) return coarse->centroids + list * coarse->d;
-  const fw_pq *pq = &coarse->quantizer->pq.pq;
-  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
-  for (size_t m = 0; m < pq->m; m++) {
-    const size_t part = list >> (m * pq->nbits) & (ksub - 1);
-    memcpy(room + m * dsub, pq->centroids + (m * ksub + part) * dsub, dsub * sizeof *room);
-  }
+  fw_pq_decode_key(&coarse->quantizer->pq.pq, list, room);
   return room;
 }
 

@@ -10,7 +10,7 @@
 furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) {
   if (lists->kind == FURROW_LISTS_NONE) return fw_fail(err, FURROW_E_STATE, "the index has no lists");
   if (lists->disk && lists->disk->missing)
-    return fw_fail(err, FURROW_E_STATE, "the data file with the lists of the index was not there to be read");
+    return fw_fail(err, FURROW_E_STATE, "the data file of the lists, %s, is missing", lists->disk->file_name);
   return FURROW_OK;
 }
 

@@ -141,3 +141,11 @@ void fw_pq_decode(const fw_pq *pq, const uint8_t *code, float *vector) {
     memcpy(vector + part * dsub, centroid, dsub * sizeof *vector);
   }
 }
+
+void fw_pq_decode_key(const fw_pq *pq, uint64_t key, float *vector) {
+  size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  for (size_t part = 0; part < pq->m; part++) {
+    size_t number = (size_t)(key >> (part * pq->nbits)) & (ksub - 1);
+    memcpy(vector + part * dsub, pq->centroids + (part * ksub + number) * dsub, dsub * sizeof *vector);
+  }
+}

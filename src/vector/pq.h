@@ -42,5 +42,7 @@ static inline uint32_t fw_pq_number(const uint8_t *code, unsigned nbits, size_t 
 }
 /* The vector that a code stands for: d floats. */
 void fw_pq_decode(const fw_pq *pq, const uint8_t *code, float *vector);
+/* The same from the numbers in one integer, the lowest first: a list of a multi-index. */
+void fw_pq_decode_key(const fw_pq *pq, uint64_t key, float *vector);
 
 #endif

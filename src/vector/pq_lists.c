@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/code_blocks.h"
+#include "vector/direct_map.h"
 #include "vector/pq.h"
 
 enum { ALIGNMENT = 64 };
@@ -371,13 +372,13 @@ void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list) {
 }
 
 int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place) {
-  const fw_pq_list *l = &lists->list[place >> 32];
-  const size_t i = (size_t)(place & UINT32_MAX);
+  const fw_pq_list *l = &lists->list[fw_place_list(place)];
+  const size_t i = fw_place_offset(place);
   return l->ids ? (int64_t)fw_get_le64(l->ids + 8 * i) : (int64_t)i;
 }
 
 static inline void offer(const fw_pq_lists *lists, const fw_list_scan *how, size_t i, float key, fw_sink *sink) {
-  const int64_t place = (int64_t)(how->list << 32 | i);
+  const int64_t place = fw_place_make(how->list, i);
   if (!lists->similarity && key == -INFINITY) return; /* too large for floats: no distance */
   if (how->choice->filter && !fw_choice_asks(how->choice, fw_pq_lists_id(lists, place))) return;
   fw_sink_take(sink, key, place);

@@ -34,13 +34,8 @@ static furrow_status decode_pq_index(const furrow_index *index, int64_t id, floa
 
 /* A cell of a multi-index: the centroids of all parts, whose numbers stand side by side in the key. */
 static furrow_status decode_multi(const furrow_index *index, int64_t key, float *vector, furrow_error *err) {
-  const fw_pq *pq = &index->pq.pq;
-  size_t dsub = fw_pq_dsub(pq), ksub = fw_pq_ksub(pq);
   if (!is_number(index, key)) return not_found(key, err);
-  for (size_t m = 0; m < pq->m; m++) {
-    size_t c = (size_t)((uint64_t)key >> (m * pq->nbits)) & (ksub - 1);
-    memcpy(vector + m * dsub, pq->centroids + (m * ksub + c) * dsub, dsub * sizeof *vector);
-  }
+  fw_pq_decode_key(&index->pq.pq, (uint64_t)key, vector);
   return FURROW_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/direct_map.h"
 #include "vector/searcher.h"
 #include "vector/sq_decode.h"
 
@@ -72,7 +73,7 @@ static void scan_rows(const visit *v, const fw_list_scan *how, fw_sink *sink) {
       const float key = similarity ? -keys[j] : keys[j];
       if (!(key < sink->worst)) continue;
       const int64_t id = fw_list_id(list, i + j);
-      if (fw_choice_keeps(how->choice, id)) fw_sink_take(sink, key, (int64_t)(how->list << 32 | (i + j)));
+      if (fw_choice_keeps(how->choice, id)) fw_sink_take(sink, key, fw_place_make(how->list, i + j));
     }
   }
 }
@@ -104,7 +105,7 @@ static void scan_decoded(const visit *v, const fw_list_scan *how, fw_sink *sink)
       fw_scan_table()->l2_rows(x, vector, 1, d, &key);
     key = similarity ? how->base - key : key;
     if (!(key < sink->worst) || !fw_choice_keeps(how->choice, fw_list_id(list, i))) continue;
-    fw_sink_take(sink, key, (int64_t)(how->list << 32 | i));
+    fw_sink_take(sink, key, fw_place_make(how->list, i));
   }
 }
 
@@ -126,7 +127,7 @@ static void scan_list(const visit *v, size_t probe, size_t upto, fw_sink *sink) 
 /* Sinks are given places; their ids, turned round for a similarity. */
 static int64_t id_of(const void *context, int64_t place) {
   const furrow_index *index = context;
-  const int64_t id = fw_list_id(&index->ivf.lists.list[place >> 32], (size_t)(place & UINT32_MAX));
+  const int64_t id = fw_list_id(&index->ivf.lists.list[fw_place_list(place)], fw_place_offset(place));
   return fw_turn_id(id, index->metric == FURROW_METRIC_IP);
 }
 

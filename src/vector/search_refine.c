@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "vector/direct_map.h"
 #include "vector/pq.h"
 #include "vector/searcher.h"
 
@@ -59,7 +60,7 @@ static furrow_status refine_codes(const fw_node *node, const float *query, const
   const fw_ivf *ivf = &node->index->ivf;
   const size_t codes = ivf->refine_size / fw_pq_code_size(&ivf->refine_pq);
   for (size_t i = 0; i < wide->count; i++) {
-    const size_t list = (size_t)(wide->heap[i].id >> 32), place = (size_t)(wide->heap[i].id & UINT32_MAX);
+    const size_t list = fw_place_list(wide->heap[i].id), place = fw_place_offset(wide->heap[i].id);
     const int64_t id = fw_list_id(&ivf->lists.list[list], place);
     if (id < 0 || (uint64_t)id >= codes)
       return fw_fail(err, FURROW_E_FORMAT, "list %zu has id %" PRId64 ", but there are %zu codes of refinement", list,

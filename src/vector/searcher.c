@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/lists_edit.h"
 #include "vector/parts.h"
 #include "vector/sq_decode.h"
 #include "vector/transform_apply.h"
@@ -32,13 +33,6 @@ static furrow_status check_metric(const furrow_index *index, furrow_error *err) 
                  name ? name : "?");
 }
 
-static furrow_status check_lists(const fw_lists *lists, furrow_error *err) {
-  if (lists->kind == FURROW_LISTS_NONE) return fw_fail(err, FURROW_E_STATE, "the index has no lists");
-  if (lists->disk && lists->disk->missing)
-    return fw_fail(err, FURROW_E_STATE, "the data file of the lists, %s, is missing", lists->disk->file_name);
-  return FURROW_OK;
-}
-
 /* Whether codes can be decoded: one decides for all. */
 static furrow_status check_sq(const fw_sq *sq, furrow_error *err) {
   void *code = NULL, *vector = NULL;
@@ -52,7 +46,7 @@ static furrow_status check_sq(const fw_sq *sq, furrow_error *err) {
 
 static furrow_status fill_ivf(fw_node *node, fw_pool *pool, furrow_error *err) {
   const furrow_index *index = node->index;
-  furrow_status status = check_lists(&index->ivf.lists, err);
+  furrow_status status = fw_lists_check_contents(&index->ivf.lists, err);
   if (status == FURROW_OK) status = fw_coarse_create(&node->coarse, index->child[0], err);
   if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_SQ) status = check_sq(&index->ivf.sq, err);
   if (status == FURROW_OK && fw_index_pq(index))
