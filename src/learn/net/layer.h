@@ -1,0 +1,90 @@
+/* learn/net/layer.h: what a net is made of, for the layers (one file each: layer_<type>.c).
+ *
+ * Compiled for float and for double; see real.h. A layer's file defines its layer_ops; net_real.c calls them. */
+#ifndef FW_LEARN_NET_LAYER_H
+#define FW_LEARN_NET_LAYER_H
+
+#include "learn/net.h"
+#include "learn/net/real.h"
+
+typedef struct layer_ops layer_ops;
+
+/* A layer with its parameters. */
+typedef struct node {
+  const fw_layer *layer;
+  size_t index; /* in the graph, and of its tensors in a pass */
+  const layer_ops *ops;
+  /* dense arrays: fc, input layer of dense data (in x out, row-major), biases */
+  size_t weights; /* number of them */
+  real *weight;
+  real *state[2]; /* of the optimizer; NULL where it has none, or the net does not train */
+  size_t biases;
+  real *bias;
+  /* by feature: where the numbers of this layer begin in a feature's record: weights, then each array of state */
+  size_t record_at, record_width; /* width: outputs or factors */
+} node;
+
+/* Output and gradient of a layer for the rows of a batch: rows * width, row-major. An embedding with free slots has
+ * uses * factors instead: row i's vectors are batch->offset[i] … batch->offset[i+1]-1. */
+typedef struct tensor {
+  real *out, *grad;
+} tensor;
+
+typedef struct real_net {
+  fw_net *common;
+  node *nodes;
+  size_t count; /* without the loss layer: the loss takes the output of its input */
+  size_t last;  /* that input */
+  bool training;
+  uint64_t seed;
+  struct features *features; /* records of features: features.h */
+  size_t record_reals;       /* numbers of a record */
+} real_net;
+
+typedef struct real_pass {
+  const fw_batch *batch;
+  tensor *tensors;     /* one for each node */
+  real **record;       /* for each feature of the batch; one of zeros where the model has none */
+  const fw_step *step; /* NULL: scoring: no dropout, no gradients */
+} real_pass;
+
+struct layer_ops {
+  /* The output of rows begin … end-1 from its inputs' outputs. */
+  void (*forward)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
+  /* From the gradient of its output, which it may overwrite (with the gradient before the activation), adds to the
+   * gradients of its inputs. */
+  void (*backward)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
+  /* Tasks of the update of its dense arrays; NULL: it has none. Gradients are means over the rows of the batch. */
+  size_t (*tasks)(const node *self);
+  void (*update)(const real_net *net, const node *self, real_pass *pass, size_t task);
+  /* The gradient of a feature's numbers, summed over its uses in order: record_width of them, not yet divided by the
+   * rows; NULL: no weights by feature. The net applies the optimizer. */
+  void (*feature_gradient)(const real_net *net, const node *self, const real_pass *pass, size_t feature,
+                           real *gradient);
+};
+
+/* Applies an activation to rows of `width` numbers in place; and the gradient through it: grad becomes that before the
+ * activation, from the outputs (activation.c). Dropout draws by (seed, layer, step, row, unit). */
+void REAL_NAME(fw_activate)(const real_net *net, const node *self, const real_pass *pass, size_t width, size_t begin,
+                            size_t end, real *out);
+void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, const real_pass *pass, size_t width,
+                                 size_t begin, size_t end, const real *out, real *grad);
+
+/* One step of an optimizer on n weights from the mean gradient g (which it may overwrite), state as in node
+ * (optimizer.c). rate: the optimizer's own learning rate now. */
+void REAL_NAME(fw_optimize)(const fw_optimizer *optimizer, double rate, uint64_t step, size_t n, real *w, real *state0,
+                            real *state1, real *g);
+/* The rate of a layer's optimizer at a step. */
+double REAL_NAME(fw_rate_of)(const fw_optimizer *optimizer, const fw_step *step);
+
+/* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss; grad (NULL: not wanted) becomes
+ * weight * its derivative (loss_rows.c). */
+double REAL_NAME(fw_loss_rows)(const fw_graph *graph, const fw_batch *batch, const real *out, size_t width,
+                               size_t begin, size_t end, real *grad);
+
+extern const layer_ops REAL_NAME(fw_input_sparse_ops), REAL_NAME(fw_input_dense_ops), REAL_NAME(fw_embedding_ops),
+    REAL_NAME(fw_fc_ops), REAL_NAME(fw_bi_inner_sum_ops), REAL_NAME(fw_bi_inner_ops), REAL_NAME(fw_bi_interaction_ops),
+    REAL_NAME(fw_concat_ops), REAL_NAME(fw_sum_pooling_ops), REAL_NAME(fw_mul_pooling_ops),
+    REAL_NAME(fw_dot_pooling_ops);
+
+#endif
