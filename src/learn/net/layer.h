@@ -4,6 +4,7 @@
 #ifndef FW_LEARN_NET_LAYER_H
 #define FW_LEARN_NET_LAYER_H
 
+#include "learn/features.h"
 #include "learn/net.h"
 #include "learn/net/real.h"
 
@@ -14,37 +15,43 @@ typedef struct node {
   const fw_layer *layer;
   size_t index; /* in the graph, and of its tensors in a pass */
   const layer_ops *ops;
-  /* dense arrays: fc, input layer of dense data (in x out, row-major), biases */
+  size_t width;    /* numbers of a row in its tensors */
+  size_t in_width; /* fc and dense input layer: numbers of a row of its input */
+  /* dense arrays: fc, input layer of dense data (in x out, row-major), biases; aligned to 64 bytes */
   size_t weights; /* number of them */
   real *weight;
-  real *state[2]; /* of the optimizer; NULL where it has none, or the net does not train */
+  size_t states;  /* arrays of the optimizer for each weight; 0 where the net does not train */
+  real *state[2]; /* of dense arrays; NULL where there is none */
   size_t biases;
   real *bias;
   /* by feature: where the numbers of this layer begin in a feature's record: weights, then each array of state */
-  size_t record_at, record_width; /* width: outputs or factors */
+  size_t record_at, record_width; /* width: outputs or factors; 0: none */
 } node;
 
-/* Output and gradient of a layer for the rows of a batch: rows * width, row-major. An embedding with free slots has
- * uses * factors instead: row i's vectors are batch->offset[i] … batch->offset[i+1]-1. */
+/* Output and gradient of a layer for the rows of a batch: rows * width, row-major, aligned to 64 bytes. The row of an
+ * embedding has one vector of `factors` for each slot; where the slots are free it has two: the sum of the row's
+ * vectors, and the sum of their squares, which is all that its consumers need. */
 typedef struct tensor {
   real *out, *grad;
 } tensor;
 
 typedef struct real_net {
-  fw_net *common;
+  const fw_plan *plan;
   node *nodes;
   size_t count; /* without the loss layer: the loss takes the output of its input */
   size_t last;  /* that input */
   bool training;
   uint64_t seed;
-  struct features *features; /* records of features: features.h */
-  size_t record_reals;       /* numbers of a record */
+  fw_features *features; /* records of features; NULL: dense data */
+  size_t record_reals;   /* numbers of a record */
+  real *nothing;         /* a record of zeros, for features that the model does not have */
 } real_net;
 
 typedef struct real_pass {
   const fw_batch *batch;
   tensor *tensors;     /* one for each node */
-  real **record;       /* for each feature of the batch; one of zeros where the model has none */
+  real **record;       /* for each feature of the batch */
+  const real *x;       /* dense data: batch->x in the net's type */
   const fw_step *step; /* NULL: scoring: no dropout, no gradients */
 } real_pass;
 
@@ -52,23 +59,30 @@ struct layer_ops {
   /* The output of rows begin … end-1 from its inputs' outputs. */
   void (*forward)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
   /* From the gradient of its output, which it may overwrite (with the gradient before the activation), adds to the
-   * gradients of its inputs. */
+   * gradients of its inputs. NULL: there is nothing to do. */
   void (*backward)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
   /* Tasks of the update of its dense arrays; NULL: it has none. Gradients are means over the rows of the batch. */
   size_t (*tasks)(const node *self);
   void (*update)(const real_net *net, const node *self, real_pass *pass, size_t task);
-  /* The gradient of a feature's numbers, summed over its uses in order: record_width of them, not yet divided by the
-   * rows; NULL: no weights by feature. The net applies the optimizer. */
-  void (*feature_gradient)(const real_net *net, const node *self, const real_pass *pass, size_t feature,
-                           real *gradient);
+  /* The update of its numbers of features begin … end-1 of the batch: gradients are summed over a feature's uses in
+   * order. NULL: no weights by feature. */
+  void (*update_features)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
 };
 
-/* Applies an activation to rows of `width` numbers in place; and the gradient through it: grad becomes that before the
- * activation, from the outputs (activation.c). Dropout draws by (seed, layer, step, row, unit). */
+/* Applies an activation to rows begin … end-1 of `width` numbers in place; `out` and `grad` point at row 0. The way
+ * back: grad becomes that before the activation, from the outputs (activation.c). Dropout draws by (seed, layer, step,
+ * row, unit). */
 void REAL_NAME(fw_activate)(const real_net *net, const node *self, const real_pass *pass, size_t width, size_t begin,
                             size_t end, real *out);
 void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, const real_pass *pass, size_t width,
                                  size_t begin, size_t end, const real *out, real *grad);
+
+/* What fc layers and input layers of dense data share (layer_fc.c): rows of out = x * weight + bias, without the
+ * activation; x and out point at row 0. Tasks of the update, and one of them: the gradient before the activation is in
+ * the layer's tensor. */
+void REAL_NAME(fw_dense_forward)(const node *self, const real *x, size_t begin, size_t end, real *out);
+size_t REAL_NAME(fw_dense_tasks)(const node *self);
+void REAL_NAME(fw_dense_update)(const node *self, const real_pass *pass, const real *x, size_t task);
 
 /* One step of an optimizer on n weights from the mean gradient g (which it may overwrite), state as in node
  * (optimizer.c). rate: the optimizer's own learning rate now. */
@@ -78,7 +92,7 @@ void REAL_NAME(fw_optimize)(const fw_optimizer *optimizer, double rate, uint64_t
 double REAL_NAME(fw_rate_of)(const fw_optimizer *optimizer, const fw_step *step);
 
 /* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss; grad (NULL: not wanted) becomes
- * weight * its derivative (loss_rows.c). */
+ * weight * its derivative (loss_rows.c). out and grad point at row 0. */
 double REAL_NAME(fw_loss_rows)(const fw_graph *graph, const fw_batch *batch, const real *out, size_t width,
                                size_t begin, size_t end, real *grad);
 
