@@ -84,12 +84,19 @@ void REAL_NAME(fw_dense_forward)(const node *self, const real *x, size_t begin, 
 size_t REAL_NAME(fw_dense_tasks)(const node *self);
 void REAL_NAME(fw_dense_update)(const node *self, const real_pass *pass, const real *x, size_t task);
 
-/* One step of an optimizer on n weights from the mean gradient g (which it may overwrite), state as in node
- * (optimizer.c). rate: the optimizer's own learning rate now. */
-void REAL_NAME(fw_optimize)(const fw_optimizer *optimizer, double rate, uint64_t step, size_t n, real *w, real *state0,
-                            real *state1, real *g);
-/* The rate of a layer's optimizer at a step. */
-double REAL_NAME(fw_rate_of)(const fw_optimizer *optimizer, const fw_step *step);
+/* An optimizer at a step: what is the same for all weights (optimizer.c). */
+typedef struct optimizer_step {
+  fw_optimizer_type type;
+  real rate, a, b, rest_a, rest_b; /* rest: 1 - a, 1 - b */
+  real l1, l2;
+  real keep, shrink, floor; /* SGD, AdaGrad: 1 - rate l2, rate l1, rate l2 */
+  real young;               /* Adam: 1 / (1 - b^t); its rate has 1 / (1 - a^t) */
+  real per_row;             /* 1 / rows of the batch: makes a sum of gradients a mean */
+} optimizer_step;
+
+void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const fw_optimizer *optimizer, const real_pass *pass);
+/* One step on n weights from the sum of their gradients over the batch, state as in node. */
+void REAL_NAME(fw_optimize)(const optimizer_step *o, size_t n, real *w, real *state0, real *state1, const real *sum);
 
 /* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss; grad (NULL: not wanted) becomes
  * weight * its derivative (loss_rows.c). out and grad point at row 0. */
