@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "learn/minibatch.h"
 #include "learn/conf.h"
+#include "learn/minibatch.h"
 
 typedef struct fw_net fw_net;
 typedef struct fw_pass fw_pass; /* what one batch needs: outputs and gradients of every layer, records of features */
