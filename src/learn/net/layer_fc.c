@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "learn/net/layer.h"
-#include "learn/net/matrix.h"
+#include "learn/net/real_product.h"
 
 /* Weights of one task of the update: their gradient lies on the stack. */
 #define TASK_WEIGHTS 4096

@@ -1,5 +1,5 @@
-/* learn/net/matrix.c: matrix products of reals. */
-#include "learn/net/matrix.h"
+/* learn/net/real_product.c: matrix products of reals. */
+#include "learn/net/real_product.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* learn/net/matrix.h: matrix products of reals, row-major: kern/gemm.h for float, plain loops for double. */
-#ifndef FW_LEARN_NET_MATRIX_H
-#define FW_LEARN_NET_MATRIX_H
+/* learn/net/real_product.h: matrix products of reals, row-major: kern/gemm.h for float, plain loops for double. */
+#ifndef FW_LEARN_NET_REAL_PRODUCT_H
+#define FW_LEARN_NET_REAL_PRODUCT_H
 
 #include <stdbool.h>
 #include <stddef.h>
