@@ -26,8 +26,9 @@ typedef struct fw_net_params {
   uint64_t max_features; /* 0: no limit */
 } fw_net_params;
 
-/* Parameters of the graph; first weights depend on seed, layer and feature alone. Known ranges are allocated at once,
- * open ones as features appear. */
+/* Parameters of the graph. First weights depend on seed, layer and feature alone; a net that does not train starts with
+ * zeros. Features of a dense row type have their records at once, those of a sparse one, or without a range, get them
+ * as they appear. */
 furrow_status fw_net_create(fw_net **net, const fw_plan *plan, const fw_net_params *params, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_net_free(fw_net *net);
@@ -87,6 +88,8 @@ size_t fw_net_parameters(const fw_net *net);
 const fw_parameter *fw_net_parameter(const fw_net *net, size_t i);
 /* A dense array: array 0 is the weights, 1 … state the optimizer's. Of the element type of the model. */
 void *fw_net_dense(const fw_net *net, size_t parameter, size_t array);
+/* Whether features get their records as they appear. */
+bool fw_net_is_open(const fw_net *net);
 /* Features that have a record, by ascending key, to be freed with fw_free (known range: NULL, all of 0 … range - 1). */
 furrow_status fw_net_features(const fw_net *net, uint64_t **keys, size_t *count, furrow_error *err)
     __attribute__((warn_unused_result));

@@ -1,0 +1,213 @@
+/* learn/model_out.c: the parameters of a net as a model directory: a matrix for each, graph.json. */
+#include "learn/model_out.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define PANEL_NUMBERS 65536 /* of a panel that is written at once */
+
+void furrow_model_params_init(furrow_model_params *params) {
+  *params = (furrow_model_params){.servers = 1};
+  furrow_write_params_init(&params->write);
+}
+
+/* ---- What a matrix is like ---- */
+
+static furrow_layer_kind kind_of(const fw_plan *plan, const fw_parameter *parameter) {
+  switch (plan->graph.layers[parameter->layer].type) {
+  case FW_LAYER_EMBEDDING: return FURROW_LAYER_EMBEDDING;
+  case FW_LAYER_FC: return FURROW_LAYER_FC;
+  default: return FURROW_LAYER_INPUT;
+  }
+}
+
+/* Kind 0 of the element type: dense, int keys. */
+static int32_t dense_type(int32_t row_type) {
+  return row_type / 7 * 7;
+}
+
+/* A feature's last column; an open range ends behind its largest feature. */
+static int64_t columns_of(const fw_parameter *parameter, const uint64_t *keys, size_t count) {
+  if (parameter->cols > 0) return (int64_t)parameter->cols;
+  return count > 0 ? (int64_t)keys[count - 1] + 1 : 1;
+}
+
+/* Rows of the matrix are those of its weights, of the optimizer's state and of a gradient, as on Angel's servers; the
+ * weights are saved. */
+static furrow_status plan_matrix(furrow_matrix_meta **meta, const fw_plan *plan, const fw_parameter *parameter,
+                                 size_t id, int64_t cols, const furrow_model_params *params, furrow_error *err) {
+  int32_t *saved = NULL;
+  furrow_status status = fw_alloc((void **)&saved, parameter->rows, sizeof *saved, err);
+  if (status != FURROW_OK) return status;
+  for (size_t r = 0; r < parameter->rows; r++) saved[r] = (int32_t)r;
+  const fw_optimizer_type optimizer = plan->graph.layers[parameter->layer].optimizer.type;
+  const size_t blocks = parameter->bias ? 1 : fw_optimizer_state(optimizer) + 2;
+  furrow_matrix_spec spec;
+  furrow_matrix_spec_init(&spec);
+  spec.matrix_id = (int32_t)id;
+  spec.name = parameter->name;
+  spec.format = furrow_output_conf_format(params->formats, kind_of(plan, parameter))->name;
+  spec.row_type = parameter->by_feature ? plan->model.row_type : dense_type(plan->model.row_type);
+  spec.rows = (int32_t)(parameter->rows * blocks);
+  spec.cols = cols;
+  spec.saved_rows = saved;
+  spec.saved_row_count = parameter->rows;
+  spec.servers = params->servers;
+  if (params->part_size > 0) spec.part_size = params->part_size;
+  status = furrow_matrix_plan(meta, &spec, err);
+  fw_free(saved);
+  return status;
+}
+
+/* ---- Elements ---- */
+
+/* One matrix that is being written. */
+typedef struct job {
+  const fw_net *net;
+  size_t parameter;
+  const fw_parameter *about;
+  furrow_element_type type;
+  const uint64_t *keys; /* of features; NULL: every column has an element */
+  size_t key_count;
+  int32_t *row_ids; /* 0 … rows - 1 */
+  char *values;     /* room for a panel */
+  int64_t *col_ids;
+  furrow_matrix_writer *writer;
+} job;
+
+/* Numbers first … first+rows-1 of a column to `to`. */
+static void copy_column(const job *job, int64_t col, size_t first, size_t rows, char *to) {
+  const size_t size = furrow_element_size(job->type);
+  const char *from = NULL;
+  if (job->about->by_feature)
+    from = fw_net_feature(job->net, job->parameter, (uint64_t)col, 0);
+  else
+    from = (const char *)fw_net_dense(job->net, job->parameter, 0) + (size_t)col * size;
+  memcpy(to, from + first * size, rows * size);
+}
+
+/* Writes rows first … first+rows-1 of `count` columns: those of job->keys from `at` on, or col, col + 1 … */
+static furrow_status put_panel(job *job, size_t first, size_t rows, int64_t col, size_t at, size_t count,
+                               furrow_error *err) {
+  const size_t size = furrow_element_size(job->type);
+  for (size_t c = 0; c < count; c++) {
+    const int64_t id = job->keys ? (int64_t)job->keys[at + c] : col + (int64_t)c;
+    job->col_ids[c] = id;
+    copy_column(job, id, first, rows, job->values + c * rows * size);
+  }
+  const furrow_panel panel = {.rows = rows,
+                              .row_ids = job->row_ids + first,
+                              .cols = count,
+                              .col_ids = job->keys ? job->col_ids : NULL,
+                              .first_col = col,
+                              .type = job->type,
+                              .values.any = job->values};
+  return furrow_matrix_writer_put(job->writer, &panel, err);
+}
+
+/* The first key that is not below `col`. */
+static size_t first_key(const job *job, int64_t col) {
+  size_t low = 0, high = job->key_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if ((int64_t)job->keys[middle] < col)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* `rows` rows of a partition, panel by panel. */
+static furrow_status put_rows(job *job, const furrow_partition_meta *part, size_t first, size_t rows,
+                              furrow_error *err) {
+  const size_t most = PANEL_NUMBERS / rows > 0 ? PANEL_NUMBERS / rows : 1;
+  const size_t from = job->keys ? first_key(job, part->start_col) : 0;
+  const size_t end = job->keys ? first_key(job, part->end_col) : (size_t)(part->end_col - part->start_col);
+  furrow_status status = FURROW_OK;
+  for (size_t at = from; status == FURROW_OK && at < end; at += most) {
+    const size_t count = end - at < most ? end - at : most;
+    status = put_panel(job, first, rows, part->start_col + (int64_t)(at - from), at, count, err);
+  }
+  return status;
+}
+
+static furrow_status put_part(job *job, const furrow_matrix_meta *meta, const furrow_matrix_format *format, size_t i,
+                              furrow_error *err) {
+  furrow_status status = furrow_matrix_writer_part(job->writer, i, err);
+  const size_t rows = job->about->rows;
+  const size_t step = format->flags & FURROW_FORMAT_BY_COLUMN ? rows : 1;
+  for (size_t first = 0; status == FURROW_OK && first < rows; first += step)
+    status = put_rows(job, &meta->parts[i], first, step, err);
+  return status;
+}
+
+static furrow_status make_room(job *job, furrow_error *err) {
+  const size_t rows = job->about->rows;
+  const size_t numbers = rows > PANEL_NUMBERS ? rows : PANEL_NUMBERS;
+  furrow_status status = fw_alloc((void **)&job->values, numbers, furrow_element_size(job->type), err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&job->col_ids, PANEL_NUMBERS, sizeof *job->col_ids, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&job->row_ids, rows, sizeof *job->row_ids, err);
+  for (size_t r = 0; status == FURROW_OK && r < rows; r++) job->row_ids[r] = (int32_t)r;
+  return status;
+}
+
+static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, const fw_plan *plan, size_t i,
+                                const uint64_t *keys, size_t key_count, const furrow_model_params *params,
+                                furrow_error *err) {
+  const fw_parameter *about = fw_net_parameter(net, i);
+  job job = {.net = net, .parameter = i, .about = about};
+  if (about->by_feature) job.keys = keys, job.key_count = key_count;
+  furrow_matrix_meta *meta = NULL;
+  furrow_status status = plan_matrix(&meta, plan, about, i, columns_of(about, keys, key_count), params, err);
+  if (status != FURROW_OK) return status;
+  const furrow_matrix_format *format = furrow_output_conf_format(params->formats, kind_of(plan, about));
+  job.type = furrow_row_type_get(meta->row_type)->element;
+  status = make_room(&job, err);
+  if (status == FURROW_OK) status = furrow_matrix_writer_open_in(&job.writer, model, meta, &params->write, err);
+  for (size_t part = 0; status == FURROW_OK && part < meta->part_count; part++)
+    status = put_part(&job, meta, format, part, err);
+  if (status == FURROW_OK) status = furrow_matrix_writer_commit(job.writer, err);
+  furrow_matrix_writer_close(job.writer);
+  fw_free(job.values);
+  fw_free(job.col_ids);
+  fw_free(job.row_ids);
+  furrow_matrix_meta_free(meta);
+  return status;
+}
+
+/* ---- The directory ---- */
+
+static furrow_status put_graph(furrow_model_writer *model, const furrow_learn_conf *conf, furrow_error *err) {
+  char *text = NULL;
+  size_t size = 0;
+  furrow_status status = furrow_learn_conf_describe(conf, FURROW_DESCRIBE_ANGEL, 0, &text, &size, err);
+  if (status == FURROW_OK) status = furrow_model_writer_file(model, "graph.json", text, size, err);
+  furrow_bytes_free(text);
+  return status;
+}
+
+furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf, const char *folder,
+                            const furrow_model_params *params, furrow_error *err) {
+  furrow_model_params defaults;
+  furrow_model_params_init(&defaults);
+  if (!params) params = &defaults;
+  furrow_write_params write = params->write;
+  if (params->formats && !write.separator) write.separator = furrow_output_conf_separator(params->formats);
+  furrow_model_params used = *params;
+  used.write = write;
+  furrow_model_writer *model = NULL;
+  uint64_t *keys = NULL;
+  size_t key_count = 0;
+  furrow_status status = fw_net_features(net, &keys, &key_count, err);
+  if (status == FURROW_OK) status = furrow_model_writer_open(&model, folder, &used.write, err);
+  for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(net); i++)
+    status = put_matrix(model, net, plan, i, keys, key_count, &used, err);
+  if (status == FURROW_OK) status = put_graph(model, conf, err);
+  if (status == FURROW_OK) status = furrow_model_writer_commit(model, err);
+  furrow_model_writer_close(model);
+  fw_free(keys);
+  return status;
+}

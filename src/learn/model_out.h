@@ -1,0 +1,11 @@
+/* learn/model_out.h: writes the parameters of a net as the model directory that Angel would write. */
+#ifndef FW_LEARN_MODEL_OUT_H
+#define FW_LEARN_MODEL_OUT_H
+
+#include "learn/net.h"
+
+/* `conf` gives graph.json. params NULL: the defaults. */
+furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf, const char *folder,
+                            const furrow_model_params *params, furrow_error *err) __attribute__((warn_unused_result));
+
+#endif
