@@ -40,6 +40,7 @@ typedef struct fw_batch_rules {
   bool dense;     /* features are columns 0 … range - 1 of x */
   uint64_t range; /* keys must be below; 0: open */
   size_t slots;   /* that every row must have; 0: any number */
+  bool plain;     /* for scoring: features are not numbered (use i is feature i), uses not listed by feature */
   bool by_field;  /* slots are fields (several features of one are pooled), else features by ascending id */
   const struct fw_data_conf *data; /* label transform, has_label */
 } fw_batch_rules;

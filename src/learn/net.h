@@ -32,6 +32,8 @@ typedef struct fw_net_params {
 furrow_status fw_net_create(fw_net **net, const fw_plan *plan, const fw_net_params *params, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_net_free(fw_net *net);
+/* The plan that it was made from, which must outlive it. */
+const fw_plan *fw_net_plan(const fw_net *net);
 /* Bytes of parameters and optimizer state now. */
 size_t fw_net_memory(const fw_net *net);
 
@@ -96,5 +98,9 @@ furrow_status fw_net_features(const fw_net *net, uint64_t **keys, size_t *count,
 /* Where the `rows` numbers of a feature are, in array `array`; NULL: it has no record. `make` gives it one. */
 void *fw_net_feature(const fw_net *net, size_t parameter, uint64_t key, size_t array);
 furrow_status fw_net_make_feature(fw_net *net, uint64_t key, furrow_error *err) __attribute__((warn_unused_result));
+
+/* The weights of `from`, not its optimizer state, for a net of the same plan (net_copy.c). */
+furrow_status fw_net_copy_weights(fw_net *to, const fw_net *from, furrow_error *err)
+    __attribute__((warn_unused_result));
 
 #endif

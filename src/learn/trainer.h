@@ -1,0 +1,10 @@
+/* learn/trainer.h: what scorers and models need of a trainer. */
+#ifndef FW_LEARN_TRAINER_H
+#define FW_LEARN_TRAINER_H
+
+#include "learn/net.h"
+
+const furrow_learn_conf *fw_trainer_conf(const furrow_trainer *trainer);
+const fw_net *fw_trainer_net(const furrow_trainer *trainer);
+
+#endif
