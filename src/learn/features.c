@@ -91,6 +91,10 @@ static size_t chunk_bytes(const fw_features *features) {
   return features->params.bytes << features->chunk_shift;
 }
 
+bool fw_features_is_open(const fw_features *features) {
+  return features->slots != NULL;
+}
+
 size_t fw_features_memory(const fw_features *features) {
   if (features->array) return (size_t)features->count * features->params.bytes;
   return features->slot_count * sizeof(slot) + features->chunk_count * chunk_bytes(features);

@@ -5,6 +5,7 @@
 #ifndef FW_LEARN_FEATURES_H
 #define FW_LEARN_FEATURES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ typedef struct fw_features_params {
 furrow_status fw_features_create(fw_features **features, const fw_features_params *params, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_features_free(fw_features *features);
+/* Whether it is a table. */
+bool fw_features_is_open(const fw_features *features);
 /* Bytes that it takes now. */
 size_t fw_features_memory(const fw_features *features);
 

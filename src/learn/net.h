@@ -26,9 +26,12 @@ typedef struct fw_net_params {
   uint64_t max_features; /* 0: no limit */
 } fw_net_params;
 
+/* Whether rows of the data have every column (fw_batch.x): then an input layer's weights are one dense array. */
+bool fw_plan_dense(const fw_plan *plan);
+
 /* Parameters of the graph. First weights depend on seed, layer and feature alone; a net that does not train starts with
  * zeros. Features of a dense row type have their records at once, those of a sparse one, or without a range, get them
- * as they appear. */
+ * as they appear. The plan must stay while the net is used. */
 furrow_status fw_net_create(fw_net **net, const fw_plan *plan, const fw_net_params *params, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_net_free(fw_net *net);
@@ -92,7 +95,7 @@ const fw_parameter *fw_net_parameter(const fw_net *net, size_t i);
 void *fw_net_dense(const fw_net *net, size_t parameter, size_t array);
 /* Whether features get their records as they appear. */
 bool fw_net_is_open(const fw_net *net);
-/* Features that have a record, by ascending key, to be freed with fw_free (known range: NULL, all of 0 … range - 1). */
+/* Features that have a record, by ascending key, to be freed with fw_free; NULL: all of 0 … *count - 1 have one. */
 furrow_status fw_net_features(const fw_net *net, uint64_t **keys, size_t *count, furrow_error *err)
     __attribute__((warn_unused_result));
 /* Where the `rows` numbers of a feature are, in array `array`; NULL: it has no record. `make` gives it one. */

@@ -4,6 +4,7 @@
 #ifndef FW_LEARN_NET_LAYER_H
 #define FW_LEARN_NET_LAYER_H
 
+#include "base/arena.h"
 #include "learn/features.h"
 #include "learn/net.h"
 #include "learn/net/real.h"
@@ -45,6 +46,8 @@ typedef struct real_net {
   fw_features *features; /* records of features; NULL: dense data */
   size_t record_reals;   /* numbers of a record */
   real *nothing;         /* a record of zeros, for features that the model does not have */
+  fw_arena arena;        /* of nodes and dense arrays */
+  size_t dense_reals;    /* numbers of the dense arrays */
 } real_net;
 
 typedef struct real_pass {
