@@ -232,6 +232,23 @@ FURROW_API furrow_status furrow_scorer_classes_of(const furrow_scorer *scorer, f
                                                   const furrow_row *row, double *proba,
                                                   furrow_error *err) FURROW_MUST_USE;
 
+/* ---- Vectors for search --------------------------------------------------------------------------------- */
+
+/* Rows of a factorization machine split into what is asked for (a user, a context) and what is found (an item):
+ *   z(query and item) = z(query) + <q, t>, q = [sum of the query's u, 1], t = [sum of the item's u, item's own part]
+ * with u = value * v of a feature; the item's own part is w.x plus what its features give among themselves. So an index
+ * of the vectors t for inner products, asked with q, ranks items as the model does. It holds for graphs with one
+ * BiInnerSumCross and an input layer under a SumPooling: fm; of deepfm it gives the part without its fc layers. */
+
+/* Numbers of such a vector: factors + 1. E_UNSUPPORTED says what the graph lacks. */
+FURROW_API furrow_status furrow_scorer_vector_size(const furrow_scorer *scorer, size_t *size,
+                                                   furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_scorer_item_vector(const furrow_scorer *scorer, const furrow_row *row, float *vector,
+                                                   furrow_error *err) FURROW_MUST_USE;
+/* *rest (may be NULL): z(query), which <q, t> is added to. */
+FURROW_API furrow_status furrow_scorer_query_vector(const furrow_scorer *scorer, const furrow_row *row, float *vector,
+                                                    double *rest, furrow_error *err) FURROW_MUST_USE;
+
 /* Gathers scores into metrics, a calibration table and ROC and PR curves. Takes label (as the data has it, after the
  * conf's transform) and weight of each row; memory does not grow with the rows. */
 typedef struct furrow_evaluation furrow_evaluation;

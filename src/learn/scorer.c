@@ -88,6 +88,10 @@ const fw_plan *fw_scorer_plan(const furrow_scorer *scorer) {
   return scorer->plan;
 }
 
+const fw_net *fw_scorer_net(const furrow_scorer *scorer) {
+  return scorer->net;
+}
+
 /* ---- A thread's space ---- */
 
 furrow_status furrow_score_space_create(furrow_score_space **space, const furrow_scorer *scorer, furrow_error *err) {

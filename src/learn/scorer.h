@@ -5,6 +5,7 @@
 #include "learn/net.h"
 
 const fw_plan *fw_scorer_plan(const furrow_scorer *scorer);
+const fw_net *fw_scorer_net(const furrow_scorer *scorer);
 /* Runs the net over all rows of a block (at most `most` at a time) and calls take(user, row of the block, its label
  * after the transform, its weight, outputs) for each. */
 typedef void (*fw_take_outputs)(void *user, size_t row, double label, double weight, const double *outputs);
