@@ -4,13 +4,13 @@
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/threads.h"
 
 typedef struct task {
   void (*run)(void *context);
@@ -185,23 +185,6 @@ static void *work(void *context) {
   return NULL;
 }
 
-/* Signals are the program's business: the pool's threads take none. */
-static furrow_status start_threads(fw_pool *pool, unsigned threads, furrow_error *err) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int failure = 0;
-  while (pool->thread_count < threads) {
-    pthread_t thread;
-    failure = pthread_create(&thread, NULL, work, pool);
-    if (failure) break;
-    pool->threads[pool->thread_count++] = thread;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (!failure) return FURROW_OK;
-  return fw_fail_errno(err, FURROW_E_MEMORY, failure, "cannot start thread %u of %u", pool->thread_count + 1, threads);
-}
-
 furrow_status fw_pool_create(fw_pool **pool, unsigned threads, furrow_error *err) {
   if (threads == 0) threads = fw_processor_count();
   void *memory;
@@ -214,7 +197,7 @@ furrow_status fw_pool_create(fw_pool **pool, unsigned threads, furrow_error *err
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->work, NULL);
   pthread_cond_init(&p->idle, NULL);
-  status = start_threads(p, threads, err);
+  status = fw_threads_start(p->threads, threads, &p->thread_count, work, p, err);
   if (status != FURROW_OK) {
     fw_pool_free(p);
     return status;

@@ -43,14 +43,18 @@ typedef struct fw_batch_rules {
   bool plain;     /* for scoring: features are not numbered (use i is feature i), uses not listed by feature */
   bool by_field;  /* slots are fields (several features of one are pooled), else features by ascending id */
   const struct fw_data_conf *data; /* label transform, has_label */
+  const struct fw_graph *graph;    /* every row must have a label that its loss can take. NULL: no row need have one */
 } fw_batch_rules;
+
+/* A row's label after the transform; NaN: it has none. */
+double fw_label_of(const struct fw_data_conf *data, const furrow_row *row);
 
 furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batch_rules *rules, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_batcher_free(fw_batcher *batcher);
 /* Starts a batch; adds a row (E_RANGE: an index beyond the range, a wrong number of features, a field beyond the slots,
  * a label that the loss cannot take: the message says which, the caller adds the place); numbers features and uses. The
- * batch is valid until the next start. */
+ * batch is valid until the next start. After a failure start again. */
 void fw_batcher_start(fw_batcher *batcher);
 furrow_status fw_batcher_add(fw_batcher *batcher, const furrow_row *row, furrow_error *err)
     __attribute__((warn_unused_result));
