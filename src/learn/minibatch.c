@@ -134,7 +134,7 @@ static furrow_status make_room(fw_batcher *b, size_t n, furrow_error *err) {
   furrow_status status = grow_uses(b, b->uses + n, err);
   if (status == FURROW_OK) status = grow_features(b, b->features + n, err);
   unsigned shift = b->table_shift;
-  while (((size_t)1 << (64 - shift)) < 2 * (b->features + n)) shift--;
+  while (b->table && ((size_t)1 << (64 - shift)) < 2 * (b->features + n)) shift--;
   if (status == FURROW_OK && shift != b->table_shift) status = make_table(b, shift, err);
   return status;
 }
@@ -159,6 +159,15 @@ static inline void number_features(fw_batcher *b, const furrow_row *row, bool wi
   b->features = features;
 }
 
+/* For scoring: every use is a feature of its own. */
+static void list_features(fw_batcher *b, const furrow_row *row) {
+  for (size_t i = 0; i < row->length; i++) {
+    b->key[b->uses + i] = furrow_row_get_index(row, i);
+    b->feature[b->uses + i] = (uint32_t)(b->uses + i);
+  }
+  b->features += row->length;
+}
+
 static void copy_values(fw_batcher *b, const furrow_row *row) {
   float *value = b->value + b->uses;
   bool ones = true;
@@ -179,7 +188,7 @@ static void copy_values(fw_batcher *b, const furrow_row *row) {
 }
 
 static furrow_status check_range(const fw_batcher *b, const furrow_row *row, furrow_error *err) {
-  if (b->rules.range == 0) return FURROW_OK;
+  if (b->rules.range == 0 || b->rules.plain) return FURROW_OK; /* scoring: it counts as 0 */
   const uint64_t largest = fw_largest_index(row->index.any, row->index_type, row->length);
   if (row->length == 0 || largest < b->rules.range) return FURROW_OK;
   return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond the model's range of %" PRIu64 " features",
@@ -247,7 +256,9 @@ static furrow_status add_sparse(fw_batcher *b, const furrow_row *row, furrow_err
   if (status == FURROW_OK) status = make_room(b, row->length, err);
   if (status == FURROW_OK) status = place_features(b, row, err);
   if (status != FURROW_OK) return status;
-  if (row->index_type == FURROW_INDEX_U64) {
+  if (b->rules.plain) {
+    list_features(b, row);
+  } else if (row->index_type == FURROW_INDEX_U64) {
     number_features(b, row, true);
   } else {
     number_features(b, row, false);
@@ -267,7 +278,10 @@ static furrow_status add_dense(fw_batcher *b, const furrow_row *row, furrow_erro
   if (status != FURROW_OK) return status;
   float *x = b->x + b->rows * b->rules.range;
   memset(x, 0, b->rules.range * sizeof *x);
-  for (size_t i = 0; i < row->length; i++) x[furrow_row_get_index(row, i)] += (float)furrow_row_get_value(row, i);
+  for (size_t i = 0; i < row->length; i++) {
+    const uint64_t index = furrow_row_get_index(row, i);
+    if (index < b->rules.range) x[index] += (float)furrow_row_get_value(row, i);
+  }
   return FURROW_OK;
 }
 
@@ -313,7 +327,7 @@ furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batch_rules *rule
   if (status != FURROW_OK) return status;
   fw_batcher *b = memory;
   b->rules = *rules;
-  if (!rules->dense) status = make_table(b, 64 - FIRST_TABLE_BITS, err);
+  if (!rules->dense && !rules->plain) status = make_table(b, 64 - FIRST_TABLE_BITS, err);
   if (status == FURROW_OK) {
     *batcher = b;
   } else {
@@ -367,7 +381,6 @@ furrow_status fw_batcher_finish(fw_batcher *b, fw_batch **batch, furrow_error *e
     b->batch.columns = b->rules.range;
   } else {
     b->offset[0] = 0;
-    number_uses_by_feature(b);
     b->batch.offset = b->offset;
     b->batch.uses = b->uses;
     b->batch.feature = b->feature;
@@ -376,6 +389,9 @@ furrow_status fw_batcher_finish(fw_batcher *b, fw_batch **batch, furrow_error *e
     b->batch.row = b->row;
     b->batch.features = b->features;
     b->batch.key = b->key;
+  }
+  if (!b->rules.dense && !b->rules.plain) {
+    number_uses_by_feature(b);
     b->batch.use_offset = b->use_offset;
     b->batch.use = b->use;
   }
