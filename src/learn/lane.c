@@ -124,3 +124,10 @@ void fw_lane_tally(const fw_lane *lane, fw_tally *tally) {
   for (size_t i = 0; i < batch->rows; i++)
     fw_tally_add(tally, lane->out + i * lane->graph->outputs, batch->label[i], weight_of(batch, i));
 }
+
+void fw_blame_row(furrow_error *err, uint64_t number) {
+  if (!err) return;
+  char message[sizeof err->message];
+  snprintf(message, sizeof message, "%s", err->message);
+  snprintf(err->message, sizeof err->message, "row %" PRIu64 ": %.200s", number, message);
+}

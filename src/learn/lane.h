@@ -48,4 +48,7 @@ furrow_status fw_lane_loss(const fw_lane *lane, double *loss, furrow_error *err)
 /* Counts the batch's scores. */
 void fw_lane_tally(const fw_lane *lane, fw_tally *tally);
 
+/* "row N: " before an error's message. */
+void fw_blame_row(furrow_error *err, uint64_t number);
+
 #endif

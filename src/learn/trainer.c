@@ -1,0 +1,247 @@
+/* learn/trainer.c: a net that is trained, batch by batch. */
+#include "learn/trainer.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/model_in.h"
+#include "learn/model_out.h"
+#include "learn/plan.h"
+#include "learn/trainer_state.h"
+
+/* ---- Open and close ------------------------------------------------------------------------------------- */
+
+void furrow_trainer_params_init(furrow_trainer_params *params) {
+  *params = (furrow_trainer_params){0};
+}
+
+static void clear_net(furrow_trainer *trainer) {
+  for (int i = 0; i < 2; i++) fw_lane_clear(&trainer->lanes[i]);
+  fw_net_free(trainer->net);
+  trainer->net = NULL;
+}
+
+static furrow_status make_net(furrow_trainer *trainer, furrow_error *err) {
+  const fw_net_params params = {
+      .training = true, .seed = trainer->plan->train.seed, .max_features = trainer->max_features};
+  furrow_status status = fw_net_create(&trainer->net, trainer->plan, &params, err);
+  for (int i = 0; status == FURROW_OK && i < 2; i++) status = fw_lane_init(&trainer->lanes[i], trainer->net, true, err);
+  return status;
+}
+
+furrow_status fw_trainer_renew(furrow_trainer *trainer, furrow_error *err) {
+  furrow_trainer before = *trainer;
+  trainer->net = NULL;
+  memset(trainer->lanes, 0, sizeof trainer->lanes);
+  furrow_status status = make_net(trainer, err);
+  if (status == FURROW_OK) {
+    clear_net(&before);
+  } else {
+    clear_net(trainer);
+    *trainer = before;
+  }
+  return status;
+}
+
+static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_conf *conf,
+                                  const furrow_trainer_params *params, furrow_error *err) {
+  trainer->comm = fw_comm_self();
+  trainer->hogwild = params->hogwild;
+  trainer->max_features = params->max_features;
+  furrow_status status = fw_learn_conf_copy(&trainer->conf, conf, err);
+  if (status == FURROW_OK) status = fw_plan_of_conf(&trainer->plan, conf, err);
+  if (status == FURROW_OK && !trainer->plan->data.has_label) {
+    status = fw_fail(err, FURROW_E_ARGUMENT, "training needs labels, and the configuration says that rows have none");
+  }
+  if (status == FURROW_OK) status = fw_crew_create(&trainer->crew, params->threads, err);
+  if (status == FURROW_OK) status = make_net(trainer, err);
+  if (status == FURROW_OK && params->load) {
+    status = fw_model_load(trainer->net, trainer->plan, params->load, FURROW_FC_IN_OUT, params->threads, err);
+  }
+  return status;
+}
+
+furrow_status furrow_trainer_open(furrow_trainer **trainer, const furrow_learn_conf *conf,
+                                  const furrow_trainer_params *params, furrow_error *err) {
+  furrow_trainer_params defaults;
+  furrow_trainer_params_init(&defaults);
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **trainer, err);
+  if (status != FURROW_OK) return status;
+  status = open_trainer(memory, conf, params ? params : &defaults, err);
+  if (status == FURROW_OK) {
+    *trainer = memory;
+  } else {
+    furrow_trainer_close(memory);
+  }
+  return status;
+}
+
+void furrow_trainer_close(furrow_trainer *trainer) {
+  if (!trainer) return;
+  fw_crew_free(trainer->crew);
+  clear_net(trainer);
+  fw_plan_free(trainer->plan);
+  furrow_learn_conf_free(trainer->conf);
+  fw_free(trainer->history);
+  fw_free(trainer);
+}
+
+const furrow_learn_conf *fw_trainer_conf(const furrow_trainer *trainer) {
+  return trainer->conf;
+}
+
+const fw_net *fw_trainer_net(const furrow_trainer *trainer) {
+  return trainer->net;
+}
+
+furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder, const furrow_model_params *params,
+                                  furrow_error *err) {
+  return fw_model_save(trainer->net, trainer->plan, trainer->conf, folder, params, err);
+}
+
+/* ---- Updates -------------------------------------------------------------------------------------------- */
+
+/* One update in flight. The tasks of its first phase are the preparation of the next batch, if there is one, then rows;
+ * those of the second are the count of the scores, if it is wanted, then parameters. */
+typedef struct update {
+  furrow_trainer *trainer;
+  fw_lane *now, *next;
+  const fw_rows_from *from;
+  fw_step step;
+  fw_tally *tally;
+  furrow_status next_status;
+  furrow_error next_error;
+} update;
+
+static void run_rows(void *context, size_t i) {
+  update *u = context;
+  if (!u->next) {
+    fw_lane_rows(u->now, &u->step, i);
+  } else if (i > 0) {
+    fw_lane_rows(u->now, &u->step, i - 1);
+  } else {
+    u->next_status = fw_lane_fill(u->next, u->from, &u->next_error);
+    if (u->next_status == FURROW_OK) u->next_status = fw_lane_begin(u->next, true, &u->next_error);
+  }
+}
+
+static void run_parameters(void *context, size_t i) {
+  update *u = context;
+  if (!u->tally) {
+    fw_net_update(u->trainer->net, u->now->pass, &u->step, i);
+  } else if (i > 0) {
+    fw_net_update(u->trainer->net, u->now->pass, &u->step, i - 1);
+  } else {
+    fw_lane_tally(u->now, u->tally);
+  }
+}
+
+fw_step fw_trainer_next_step(const furrow_trainer *trainer, uint32_t epoch) {
+  const fw_train_conf *train = &trainer->plan->train;
+  const uint64_t number = trainer->steps + 1;
+  const double rate = fw_decay_rate(train, train->decay_on_batch ? number : epoch);
+  return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr};
+}
+
+furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *now, fw_lane *next, const fw_rows_from *from,
+                                uint32_t epoch, fw_tally *tally, double *loss, furrow_error *err) {
+  update u = {.trainer = trainer, .now = now, .next = next, .from = from, .tally = tally};
+  u.step = fw_trainer_next_step(trainer, epoch);
+  fw_crew_run(trainer->crew, fw_lane_tasks(now) + (next != NULL), run_rows, &u);
+  furrow_status status = fw_lane_loss(now, loss, err);
+  if (status != FURROW_OK) return status;
+  const size_t tasks = fw_net_update_tasks(trainer->net, now->pass);
+  fw_crew_run(trainer->crew, tasks + (tally != NULL), run_parameters, &u);
+  trainer->steps++;
+  if (u.next_status != FURROW_OK && err) *err = u.next_error;
+  return u.next_status;
+}
+
+/* ---- Rows of a block ------------------------------------------------------------------------------------ */
+
+typedef struct block_rows {
+  const furrow_rowblock *block;
+  size_t at;
+} block_rows;
+
+static furrow_status fill_from_block(void *source, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
+                                     furrow_error *err) {
+  block_rows *from = source;
+  furrow_status status = FURROW_OK;
+  size_t n = 0;
+  for (; status == FURROW_OK && n < rows && from->at < from->block->size; n++) {
+    const furrow_row row = furrow_rowblock_row(from->block, from->at);
+    number[n] = ++from->at;
+    status = fw_batcher_add(batcher, &row, err);
+    if (status != FURROW_OK) fw_blame_row(err, number[n]);
+  }
+  *count = n;
+  return status;
+}
+
+furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
+                                  furrow_error *err) {
+  block_rows rows = {.block = batch};
+  const fw_rows_from from = {fill_from_block, &rows, batch->size};
+  fw_lane *lane = &trainer->lanes[0];
+  furrow_status status = fw_lane_fill(lane, &from, err);
+  if (status == FURROW_OK && !lane->batch) return fw_fail(err, FURROW_E_ARGUMENT, "a batch without rows");
+  if (status == FURROW_OK) status = fw_lane_begin(lane, true, err);
+  double mean = 0;
+  const uint32_t epoch = trainer->epochs ? (uint32_t)trainer->epochs : 1;
+  if (status == FURROW_OK) status = fw_trainer_update(trainer, lane, NULL, NULL, epoch, NULL, &mean, err);
+  if (status == FURROW_OK && loss) *loss = mean;
+  return status;
+}
+
+/* ---- Evaluation ----------------------------------------------------------------------------------------- */
+
+/* The rows of one batch are scored while the next one is read. */
+typedef struct scoring {
+  fw_lane *now, *next;
+  const fw_rows_from *from;
+  furrow_status status;
+  furrow_error error;
+} scoring;
+
+static void score_rows(void *context, size_t i) {
+  scoring *s = context;
+  if (i > 0) {
+    fw_lane_rows(s->now, NULL, i - 1);
+  } else {
+    s->status = fw_lane_fill(s->next, s->from, &s->error);
+    if (s->status == FURROW_OK) s->status = fw_lane_begin(s->next, false, &s->error);
+  }
+}
+
+furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_rows_from *from, fw_tally *tally, furrow_error *err) {
+  fw_lane *now = &trainer->lanes[0], *next = &trainer->lanes[1];
+  furrow_status status = fw_lane_fill(now, from, err);
+  if (status == FURROW_OK) status = fw_lane_begin(now, false, err);
+  while (status == FURROW_OK && now->batch) {
+    scoring s = {.now = now, .next = next, .from = from};
+    fw_crew_run(trainer->crew, fw_lane_tasks(now) + 1, score_rows, &s);
+    fw_lane_tally(now, tally);
+    status = s.status;
+    if (status != FURROW_OK && err) *err = s.error;
+    next = now;
+    now = s.next;
+  }
+  return status;
+}
+
+furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowblock *rows, furrow_metrics *metrics,
+                                      furrow_error *err) {
+  enum { AT_ONCE = 512 };
+  block_rows block = {.block = rows};
+  const fw_rows_from from = {fill_from_block, &block, AT_ONCE};
+  fw_tally *tally = NULL;
+  furrow_status status = fw_tally_create(&tally, &trainer->plan->graph, err);
+  if (status == FURROW_OK) status = fw_trainer_score(trainer, &from, tally, err);
+  if (status == FURROW_OK) status = fw_tally_reduce(tally, trainer->comm, err);
+  if (status == FURROW_OK) fw_tally_metrics(tally, metrics);
+  fw_tally_free(tally);
+  return status;
+}

@@ -1,0 +1,39 @@
+/* learn/trainer_state.h: a trainer from the inside. */
+#ifndef FW_LEARN_TRAINER_STATE_H
+#define FW_LEARN_TRAINER_STATE_H
+
+#include "base/crew.h"
+#include "comm/comm.h"
+#include "learn/lane.h"
+
+struct furrow_trainer {
+  furrow_learn_conf *conf;
+  fw_plan *plan;
+  fw_net *net;
+  const fw_comm *comm;
+  fw_crew *crew;
+  fw_lane lanes[2];
+  bool hogwild;
+  uint64_t max_features;
+  uint64_t steps; /* updates so far */
+  /* of the last fit */
+  furrow_epoch *history;
+  size_t epochs, history_room;
+  uint32_t best;
+};
+
+/* One update of the batch in `now`, while `next` (NULL: nobody) takes the one after it from `from`. The scores are
+ * counted in `tally` (may be NULL). A failure to take the next batch is told after the update. */
+furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *now, fw_lane *next, const fw_rows_from *from,
+                                uint32_t epoch, fw_tally *tally, double *loss, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Counts the scores of all rows. */
+furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_rows_from *from, fw_tally *tally, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* A net with first weights in place of the trainer's, and lanes for it. */
+furrow_status fw_trainer_renew(furrow_trainer *trainer, furrow_error *err) __attribute__((warn_unused_result));
+
+/* The step that comes next. */
+fw_step fw_trainer_next_step(const furrow_trainer *trainer, uint32_t epoch);
+
+#endif
