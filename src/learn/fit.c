@@ -1,0 +1,239 @@
+/* learn/fit.c: epochs: training, validation, history, the best epoch, early stopping, checkpoints. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/feed.h"
+#include "learn/trainer_state.h"
+
+enum { VALID_ROWS = 512, PROGRESS_ROWS = 1 << 14 };
+
+typedef struct metric {
+  const char *name;
+  size_t offset; /* in furrow_metrics */
+  bool rises;    /* more is better */
+} metric;
+
+static const metric metrics[] = {
+    {"loss", offsetof(furrow_metrics, loss), false},        {"auc", offsetof(furrow_metrics, auc), true},
+    {"accuracy", offsetof(furrow_metrics, accuracy), true}, {"logloss", offsetof(furrow_metrics, logloss), false},
+    {"rmse", offsetof(furrow_metrics, rmse), false},        {"mae", offsetof(furrow_metrics, mae), false},
+};
+
+/* One call of fit. */
+typedef struct fit {
+  furrow_trainer *trainer;
+  const furrow_fit_params *params;
+  const metric *by;
+  fw_samples *samples, *valid_samples;
+  fw_feed *train, *valid;
+  fw_tally *tally;
+  size_t batch;
+  uint64_t reported; /* rows at the last call of progress */
+} fit;
+
+void furrow_fit_params_init(furrow_fit_params *params) {
+  *params = (furrow_fit_params){.metric = "loss", .checkpoint_every = 1};
+  furrow_parser_params_init(&params->parser);
+}
+
+/* ---- Data ----------------------------------------------------------------------------------------------- */
+
+static furrow_status open_train(fit *f, const char *uri, bool split, furrow_error *err) {
+  const fw_data_conf *data = &f->trainer->plan->data;
+  const fw_feed_params params = {.share = split ? FW_SHARE_TRAIN : FW_SHARE_ALL,
+                                 .every = split ? fw_valid_every(data->valid_ratio) : 0,
+                                 .sample_ratio = data->sample_ratio,
+                                 .posneg_ratio = data->posneg_ratio,
+                                 .shuffle = data->shuffle,
+                                 .seed = f->trainer->plan->train.seed};
+  furrow_status status =
+      fw_samples_open(&f->samples, uri, data, &f->params->parser, f->params->stream, f->trainer->comm, err);
+  if (status == FURROW_OK) status = fw_feed_open(&f->train, f->samples, data, &params, err);
+  return status;
+}
+
+/* Validation data of its own, or the share of the training data. */
+static furrow_status open_valid(fit *f, const char *uri, furrow_error *err) {
+  const fw_data_conf *data = &f->trainer->plan->data;
+  fw_feed_params params = {.share = FW_SHARE_ALL, .sample_ratio = 1};
+  fw_samples *samples = f->samples;
+  furrow_status status = FURROW_OK;
+  if (uri) {
+    status =
+        fw_samples_open(&f->valid_samples, uri, data, &f->params->parser, f->params->stream, f->trainer->comm, err);
+    samples = f->valid_samples;
+  } else if (data->valid_ratio > 0) {
+    params.share = FW_SHARE_VALID;
+    params.every = fw_valid_every(data->valid_ratio);
+  } else {
+    return FURROW_OK;
+  }
+  return status == FURROW_OK ? fw_feed_open(&f->valid, samples, data, &params, err) : status;
+}
+
+/* Rows of a batch: as the conf says, or those of an epoch over the updates that it is to have. */
+static furrow_status choose_batch(fit *f, furrow_error *err) {
+  const fw_train_conf *train = &f->trainer->plan->train;
+  f->batch = train->batch;
+  if (f->batch > 0) return FURROW_OK;
+  uint64_t rows = 0;
+  furrow_status status = fw_feed_count(f->train, &rows, err);
+  const uint64_t updates = train->updates ? train->updates : 1;
+  f->batch = rows ? (size_t)((rows + updates - 1) / updates) : 1;
+  return status;
+}
+
+/* ---- An epoch ------------------------------------------------------------------------------------------- */
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static furrow_status report_progress(fit *f, uint32_t epoch, uint64_t rows, furrow_error *err) {
+  const furrow_fit_params *p = f->params;
+  if (!p->progress || rows < f->reported + PROGRESS_ROWS) return FURROW_OK;
+  const furrow_trainer *t = f->trainer;
+  uint64_t total = fw_feed_known_rows(f->train);
+  if (t->epochs > 0) total = t->history[t->epochs - 1].train.rows;
+  f->reported = rows;
+  return p->progress(p->user, epoch, rows, total, err);
+}
+
+static furrow_status train_rows(fit *f, uint32_t epoch, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  const fw_rows_from from = {fw_feed_fill, f->train, f->batch};
+  fw_lane *now = &t->lanes[0], *next = &t->lanes[1];
+  uint64_t rows = 0;
+  f->reported = 0;
+  furrow_status status = fw_lane_fill(now, &from, err);
+  if (status == FURROW_OK) status = fw_lane_begin(now, true, err);
+  while (status == FURROW_OK && now->batch) {
+    double loss;
+    status = fw_trainer_update(t, now, next, &from, epoch, f->tally, &loss, err);
+    rows += now->batch->rows;
+    if (status == FURROW_OK) status = report_progress(f, epoch, rows, err);
+    fw_lane *done = now;
+    now = next;
+    next = done;
+  }
+  return status;
+}
+
+static furrow_status train_epoch(fit *f, furrow_epoch *epoch, furrow_error *err) {
+  const double start = seconds_now();
+  fw_tally_clear(f->tally);
+  epoch->learning_rate = fw_trainer_next_step(f->trainer, epoch->epoch).rate;
+  furrow_status status = fw_feed_start(f->train, epoch->epoch, err);
+  if (status == FURROW_OK) status = train_rows(f, epoch->epoch, err);
+  if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
+  if (status != FURROW_OK) return status;
+  fw_tally_metrics(f->tally, &epoch->train);
+  epoch->seconds = seconds_now() - start;
+  if (epoch->train.rows == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with");
+  return FURROW_OK;
+}
+
+static furrow_status validate(fit *f, furrow_epoch *epoch, furrow_error *err) {
+  if (!f->valid) return FURROW_OK;
+  const fw_rows_from from = {fw_feed_fill, f->valid, VALID_ROWS};
+  fw_tally_clear(f->tally);
+  furrow_status status = fw_feed_start(f->valid, 0, err);
+  if (status == FURROW_OK) status = fw_trainer_score(f->trainer, &from, f->tally, err);
+  if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
+  if (status == FURROW_OK) fw_tally_metrics(f->tally, &epoch->valid);
+  return status;
+}
+
+/* ---- History -------------------------------------------------------------------------------------------- */
+
+static double figure_of(const fit *f, const furrow_epoch *epoch) {
+  const furrow_metrics *figures = epoch->valid.rows ? &epoch->valid : &epoch->train;
+  return *(const double *)((const char *)figures + f->by->offset);
+}
+
+static bool is_better(const fit *f, const furrow_epoch *epoch) {
+  const furrow_trainer *t = f->trainer;
+  const double figure = figure_of(f, epoch);
+  if (isnan(figure)) return false;
+  if (t->best == 0) return true;
+  const double best = figure_of(f, &t->history[t->best - 1]);
+  return f->by->rises ? figure > best : figure < best;
+}
+
+static furrow_status add_to_history(fit *f, furrow_epoch *epoch, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  void *history = t->history;
+  furrow_status status = fw_grow(&history, &t->history_room, t->epochs + 1, sizeof *t->history, err);
+  t->history = history;
+  if (status != FURROW_OK) return status;
+  epoch->best = is_better(f, epoch);
+  t->history[t->epochs++] = *epoch;
+  if (epoch->best) t->best = epoch->epoch;
+  return FURROW_OK;
+}
+
+/* ---- Fit ------------------------------------------------------------------------------------------------ */
+
+static furrow_status find_metric(fit *f, furrow_error *err) {
+  const char *name = f->params->metric ? f->params->metric : "loss";
+  for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+    if (strcmp(metrics[i].name, name) == 0) f->by = &metrics[i];
+  if (f->by) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "no metric is called %s; there are loss, auc, accuracy, logloss, rmse, mae",
+                 name);
+}
+
+static furrow_status run_epoch(fit *f, furrow_error *err) {
+  furrow_epoch epoch = {.epoch = (uint32_t)f->trainer->epochs + 1};
+  furrow_status status = train_epoch(f, &epoch, err);
+  if (status == FURROW_OK) status = validate(f, &epoch, err);
+  if (status == FURROW_OK) status = add_to_history(f, &epoch, err);
+  if (status == FURROW_OK && f->params->epoch) status = f->params->epoch(f->params->user, &epoch, err);
+  return status;
+}
+
+/* Whether patience is at its end. */
+static bool is_exhausted(const fit *f) {
+  const furrow_trainer *t = f->trainer;
+  return f->params->patience > 0 && t->epochs >= (size_t)t->best + f->params->patience;
+}
+
+static furrow_status run_epochs(fit *f, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  t->epochs = 0;
+  t->best = 0;
+  furrow_status status = FURROW_OK;
+  while (status == FURROW_OK && t->epochs < t->plan->train.epochs && !is_exhausted(f)) status = run_epoch(f, err);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
+                                 const furrow_fit_params *params, furrow_error *err) {
+  furrow_fit_params defaults;
+  furrow_fit_params_init(&defaults);
+  fit f = {.trainer = trainer, .params = params ? params : &defaults};
+  furrow_status status = find_metric(&f, err);
+  if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
+  if (status == FURROW_OK) status = open_train(&f, train, !valid, err);
+  if (status == FURROW_OK) status = open_valid(&f, valid, err);
+  if (status == FURROW_OK) status = choose_batch(&f, err);
+  if (status == FURROW_OK) status = run_epochs(&f, err);
+  fw_feed_close(f.train);
+  fw_feed_close(f.valid);
+  fw_samples_close(f.samples);
+  fw_samples_close(f.valid_samples);
+  fw_tally_free(f.tally);
+  return status;
+}
+
+const furrow_epoch *furrow_trainer_history(const furrow_trainer *trainer, size_t *count, uint32_t *best) {
+  if (count) *count = trainer->epochs;
+  if (best) *best = trainer->best;
+  return trainer->history;
+}
