@@ -184,6 +184,19 @@ FURROW_API void furrow_model_params_init(furrow_model_params *params);
 FURROW_API furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
                                              const furrow_model_params *params, furrow_error *err) FURROW_MUST_USE;
 
+/* ---- Rows to score -------------------------------------------------------------------------------------- */
+
+/* Reads rows as training does: in the format of the conf, features counted from where it says. */
+typedef struct furrow_samples furrow_samples;
+
+/* params NULL: the defaults; a format that is not "auto" wins over the conf's. */
+FURROW_API furrow_status furrow_samples_open(furrow_samples **samples, const furrow_learn_conf *conf, const char *uri,
+                                             const furrow_parser_params *params, furrow_error *err) FURROW_MUST_USE;
+/* The next rows, valid until the next call; FURROW_END when there are no more. */
+FURROW_API furrow_status furrow_samples_next(furrow_samples *samples, const furrow_rowblock **block,
+                                             furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_samples_close(furrow_samples *samples);
+
 /* ---- Scoring -------------------------------------------------------------------------------------------- */
 
 /* A loaded model. Immutable: any number of threads may use it, each with a space of its own. */
