@@ -29,9 +29,22 @@ void furrow_evaluation_free(furrow_evaluation *evaluation) {
   fw_free(evaluation);
 }
 
+/* Rows on their way to the tally, and the first label that the loss cannot take. */
+typedef struct taking {
+  const fw_graph *graph;
+  fw_tally *tally;
+  size_t bad_row; /* from 1; 0: none */
+  double bad_label;
+} taking;
+
 static void take_outputs(void *user, size_t row, double label, double weight, const double *outputs) {
-  (void)row;
-  fw_tally_add(user, outputs, label, weight);
+  taking *t = user;
+  if (fw_loss_takes(t->graph, label)) {
+    fw_tally_add(t->tally, outputs, label, weight);
+  } else if (t->bad_row == 0) {
+    t->bad_row = row + 1;
+    t->bad_label = label;
+  }
 }
 
 static furrow_status check_labels(const furrow_rowblock *block, furrow_error *err) {
@@ -43,7 +56,12 @@ furrow_status furrow_evaluation_block(furrow_evaluation *evaluation, furrow_scor
                                       const furrow_rowblock *block, furrow_error *err) {
   furrow_status status = check_labels(block, err);
   if (status != FURROW_OK) return status;
-  return fw_scorer_run(evaluation->scorer, space, block, take_outputs, evaluation->tally, err);
+  taking t = {.graph = &fw_scorer_plan(evaluation->scorer)->graph, .tally = evaluation->tally};
+  status = fw_scorer_run(evaluation->scorer, space, block, take_outputs, &t, err);
+  if (status == FURROW_OK && t.bad_row > 0)
+    status = fw_fail(err, FURROW_E_RANGE, "%s cannot take the label %g of row %zu", fw_loss_name(t.graph->loss),
+                     t.bad_label, t.bad_row);
+  return status;
 }
 
 void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *from) {
