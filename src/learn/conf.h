@@ -112,6 +112,7 @@ typedef struct fw_layer {
   size_t width;         /* numbers of its output for a row; embedding: slots * factors, 0 where the slots are free */
   size_t in_width;      /* fc: width of its input */
   size_t factors;       /* embedding, and crosses of one */
+  int64_t outputdim;    /* embedding: what graph.json has, also where the slots are free */
   size_t slots;         /* embedding: vectors of a row; 0: as many as the row has features (free) */
   fw_activation activation;
   double dropout; /* probability that a unit is dropped */
@@ -134,6 +135,7 @@ typedef struct fw_graph {
 } fw_graph;
 
 typedef struct fw_data_conf {
+  const char *path;    /* of the JSON file; may be NULL */
   const char *format;  /* "libsvm", "dummy", "dense", or a format of rows (libffm, csv …) */
   int index_base;      /* subtracted from every index of libsvm and libffm: 1, as Angel does; -1: find out */
   int64_t range;       /* features are 0 … range - 1; -1: open */

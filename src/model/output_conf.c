@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/nearest_word.h"
+#include "model/algorithm.h"
 #include "model/matrix_format.h"
 
 enum { KINDS = FURROW_LAYER_OTHER + 1, SEPARATOR = KINDS };
@@ -59,43 +61,10 @@ bool furrow_output_conf_knows(const char *key) {
   return find_key(key) != NULL;
 }
 
-/* ---- The nearest key ---- */
-
-enum { LONGEST_KEY = 64 };
-
-static size_t least_of(size_t a, size_t b, size_t c) {
-  const size_t ab = a < b ? a : b;
-  return ab < c ? ab : c;
-}
-
-/* Letters to insert or remove so that a becomes b, which is one of the keys; a change is both. Capital letters are no
- * others. */
-static size_t distance(const char *a, const char *b) {
-  size_t row[LONGEST_KEY + 1];
-  const size_t n = strlen(b);
-  for (size_t k = 0; k <= n; k++) row[k] = k;
-  for (; *a; a++) {
-    size_t diagonal = row[0]++;
-    for (size_t k = 1; k <= n; k++) {
-      const size_t above = row[k];
-      const size_t change = tolower((unsigned char)*a) == tolower((unsigned char)b[k - 1]) ? 0 : 2;
-      row[k] = least_of(above + 1, row[k - 1] + 1, diagonal + change);
-      diagonal = above;
-    }
-  }
-  return row[n];
-}
-
 static const char *nearest_key(const char *key) {
-  const char *nearest = keys[0].key;
-  size_t least = SIZE_MAX;
-  for (size_t i = 0; i < KEYS - OLD_KEYS; i++) {
-    const size_t d = distance(key, keys[i].key);
-    if (d >= least) continue;
-    least = d;
-    nearest = keys[i].key;
-  }
-  return nearest;
+  fw_nearest nearest = {NULL, SIZE_MAX};
+  for (size_t i = 0; i < KEYS - OLD_KEYS; i++) fw_nearest_offer(&nearest, key, keys[i].key);
+  return nearest.word;
 }
 
 /* ---- Setting and getting ---- */
@@ -142,26 +111,26 @@ const char *furrow_output_conf_separator(const furrow_output_conf *conf) {
 #define FC (1u << FURROW_LAYER_FC)
 #define OTHER (1u << FURROW_LAYER_OTHER)
 
-/* Names in small letters and digits alone. */
 static const struct algorithm {
-  const char *names[4]; /* Angel's class, then what people write */
+  const char *name;      /* short */
+  const char *others[3]; /* Angel's class, then what people write; in small letters and digits alone */
   unsigned layers;
 } algorithms[] = {
-    {{"logisticregression", "lr", "logistic"}, INPUT},
-    {{"supportvectormachine", "svm"}, INPUT},
-    {{"linearregression", "linear", "linreg"}, INPUT},
-    {{"robustregression", "robust"}, INPUT},
-    {{"softmaxregression", "softmax"}, INPUT},
-    {{"mixedlogisticregression", "mlr", "mixedlr"}, INPUT},
-    {{"factorizationmachines", "fm", "factorizationmachine"}, INPUT | EMBEDDING},
-    {{"deepfm"}, INPUT | EMBEDDING | FC},
-    {{"wideanddeep", "widedeep", "wd"}, INPUT | EMBEDDING | FC},
-    {{"productneuralnetwork", "pnn"}, INPUT | EMBEDDING | FC},
-    {{"neuralfactorizationmachines", "nfm", "neuralfm"}, INPUT | EMBEDDING | FC},
-    {{"deepneuralnetwork", "dnn", "mlp"}, INPUT | FC},
-    {{"gbdtrunner", "gbdt", "gbdtmodel"}, OTHER},
-    {{"kmeansrunner", "kmeans"}, OTHER},
-    {{"ldarunner", "lda"}, OTHER},
+    {"lr", {"logisticregression", "logistic"}, INPUT},
+    {"svm", {"supportvectormachine"}, INPUT},
+    {"linear", {"linearregression", "linreg"}, INPUT},
+    {"robust", {"robustregression"}, INPUT},
+    {"softmax", {"softmaxregression"}, INPUT},
+    {"mlr", {"mixedlogisticregression", "mixedlr"}, INPUT},
+    {"fm", {"factorizationmachines", "factorizationmachine"}, INPUT | EMBEDDING},
+    {"deepfm", {NULL}, INPUT | EMBEDDING | FC},
+    {"wide_and_deep", {"wideanddeep", "widedeep", "wd"}, INPUT | EMBEDDING | FC},
+    {"pnn", {"productneuralnetwork"}, INPUT | EMBEDDING | FC},
+    {"nfm", {"neuralfactorizationmachines", "neuralfm"}, INPUT | EMBEDDING | FC},
+    {"dnn", {"deepneuralnetwork", "mlp"}, INPUT | FC},
+    {"gbdt", {"gbdtrunner", "gbdtmodel"}, OTHER},
+    {"kmeans", {"kmeansrunner"}, OTHER},
+    {"lda", {"ldarunner"}, OTHER},
 };
 
 /* The same name: case and signs do not count. */
@@ -174,11 +143,26 @@ static bool is_named(const char *text, const char *name) {
   return *name == 0;
 }
 
-unsigned furrow_algorithm_layers(const char *algorithm) {
+static bool is_algorithm(const struct algorithm *algorithm, const char *name) {
+  bool is = is_named(name, algorithm->name);
+  for (size_t k = 0; !is && k < 3 && algorithm->others[k]; k++) is = is_named(name, algorithm->others[k]);
+  return is;
+}
+
+static const struct algorithm *find_algorithm(const char *algorithm) {
   const char *point = algorithm ? strrchr(algorithm, '.') : NULL;
   const char *name = point ? point + 1 : algorithm;
   for (size_t i = 0; name && i < sizeof algorithms / sizeof algorithms[0]; i++)
-    for (size_t k = 0; k < 4 && algorithms[i].names[k]; k++)
-      if (is_named(name, algorithms[i].names[k])) return algorithms[i].layers;
-  return 0;
+    if (is_algorithm(&algorithms[i], name)) return &algorithms[i];
+  return NULL;
+}
+
+unsigned furrow_algorithm_layers(const char *algorithm) {
+  const struct algorithm *found = find_algorithm(algorithm);
+  return found ? found->layers : 0;
+}
+
+const char *fw_algorithm_name(const char *algorithm) {
+  const struct algorithm *found = find_algorithm(algorithm);
+  return found ? found->name : NULL;
 }

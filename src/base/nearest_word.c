@@ -1,0 +1,34 @@
+/* base/nearest_word.c: which of some words somebody may have meant. */
+#include "base/nearest_word.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static size_t least_of(size_t a, size_t b, size_t c) {
+  const size_t ab = a < b ? a : b;
+  return ab < c ? ab : c;
+}
+
+static size_t distance(const char *a, const char *b, size_t n) {
+  size_t row[FW_NEAREST_LENGTH + 1];
+  for (size_t k = 0; k <= n; k++) row[k] = k;
+  for (; *a; a++) {
+    size_t diagonal = row[0]++;
+    for (size_t k = 1; k <= n; k++) {
+      const size_t above = row[k];
+      const size_t change = tolower((unsigned char)*a) == tolower((unsigned char)b[k - 1]) ? 0 : 2;
+      row[k] = least_of(above + 1, row[k - 1] + 1, diagonal + change);
+      diagonal = above;
+    }
+  }
+  return row[n];
+}
+
+void fw_nearest_offer(fw_nearest *nearest, const char *written, const char *candidate) {
+  const size_t n = strlen(candidate);
+  if (n > FW_NEAREST_LENGTH) return;
+  const size_t d = distance(written, candidate, n);
+  if (d >= nearest->distance) return;
+  nearest->distance = d;
+  nearest->word = candidate;
+}

@@ -1,0 +1,78 @@
+/* learn/names.c: Angel's names of types of layers, activations, losses, optimizers, decays, label transforms. */
+#include <string.h>
+#include <strings.h>
+
+#include "learn/conf_data.h"
+
+#define FURROW_X(name, text) text,
+static const char *const layer_types[] = {FW_LAYER_TYPES(FURROW_X)};
+static const char *const activations[] = {FW_ACTIVATIONS(FURROW_X)};
+static const char *const losses[] = {FW_LOSSES(FURROW_X)};
+static const char *const decays[] = {FW_DECAYS(FURROW_X)};
+static const char *const labels[] = {FW_LABEL_TRANSFORMS(FURROW_X)};
+#undef FURROW_X
+#define FURROW_X(name, text, state) text,
+static const char *const optimizers[] = {FW_OPTIMIZERS(FURROW_X)};
+#undef FURROW_X
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+const fw_names fw_layer_type_names = {layer_types, COUNT(layer_types), ""};
+const fw_names fw_activation_names = {activations, COUNT(activations), ""};
+const fw_names fw_loss_names = {losses, COUNT(losses), "Loss"};
+const fw_names fw_optimizer_names = {optimizers, COUNT(optimizers), ""};
+const fw_names fw_decay_names = {decays, COUNT(decays), "Decay"};
+const fw_names fw_label_names = {labels, COUNT(labels), "Trans"};
+
+const char *fw_layer_type_name(fw_layer_type type) {
+  return layer_types[type];
+}
+
+const char *fw_activation_name(fw_activation activation) {
+  return activations[activation];
+}
+
+const char *fw_loss_name(fw_loss_type loss) {
+  return losses[loss];
+}
+
+const char *fw_optimizer_name(fw_optimizer_type type) {
+  return optimizers[type];
+}
+
+const char *fw_decay_name(fw_decay_type decay) {
+  return decays[decay];
+}
+
+const char *fw_label_transform_name(fw_label_transform transform) {
+  return labels[transform];
+}
+
+size_t fw_optimizer_state(fw_optimizer_type type) {
+#define FURROW_X(name, text, state) state,
+  static const unsigned char states[] = {FW_OPTIMIZERS(FURROW_X)};
+#undef FURROW_X
+  return states[type];
+}
+
+bool fw_name_find(const fw_names *names, const char *text, size_t size, int64_t *which) {
+  for (size_t i = 0; i < names->count; i++) {
+    const char *name = names->names[i];
+    if (size == 0 || strlen(name) < size || strncasecmp(name, text, size) != 0) continue;
+    if (name[size] && strcmp(name + size, names->ending) != 0) continue;
+    *which = (int64_t)i;
+    return true;
+  }
+  return false;
+}
+
+const fw_optimizer_param *fw_optimizer_params(fw_optimizer_type type) {
+  static const fw_optimizer_param params[][2] = {
+      [FW_OPTIMIZER_SGD] = {{NULL, 0}},
+      [FW_OPTIMIZER_MOMENTUM] = {{"momentum", FW_KEY_MOMENTUM}},
+      [FW_OPTIMIZER_ADAGRAD] = {{"beta", FW_KEY_ADAGRAD_BETA}},
+      [FW_OPTIMIZER_ADADELTA] = {{"alpha", FW_KEY_ADADELTA_ALPHA}, {"beta", FW_KEY_ADADELTA_BETA}},
+      [FW_OPTIMIZER_ADAM] = {{"beta", FW_KEY_ADAM_BETA}, {"gamma", FW_KEY_ADAM_GAMMA}},
+      [FW_OPTIMIZER_FTRL] = {{"alpha", FW_KEY_FTRL_ALPHA}, {"beta", FW_KEY_FTRL_BETA}},
+  };
+  return params[type];
+}
