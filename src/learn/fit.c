@@ -6,7 +6,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/checkpoint.h"
 #include "learn/feed.h"
+#include "learn/hogwild.h"
+#include "learn/net_image.h"
 #include "learn/trainer_state.h"
 
 enum { VALID_ROWS = 512, PROGRESS_ROWS = 1 << 14 };
@@ -31,8 +34,11 @@ typedef struct fit {
   fw_samples *samples, *valid_samples;
   fw_feed *train, *valid;
   fw_tally *tally;
+  fw_hogwild *hogwild; /* NULL: the threads wait for each other */
   size_t batch;
-  uint64_t reported; /* rows at the last call of progress */
+  uint32_t epoch;       /* now */
+  uint64_t reported;    /* rows at the last call of progress */
+  fw_buffer best_image; /* the net of the best epoch, where it is to be kept */
 } fit;
 
 void furrow_fit_params_init(furrow_fit_params *params) {
@@ -95,29 +101,28 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static furrow_status report_progress(fit *f, uint32_t epoch, uint64_t rows, furrow_error *err) {
+static furrow_status report_progress(void *user, uint64_t rows, furrow_error *err) {
+  fit *f = user;
   const furrow_fit_params *p = f->params;
   if (!p->progress || rows < f->reported + PROGRESS_ROWS) return FURROW_OK;
   const furrow_trainer *t = f->trainer;
   uint64_t total = fw_feed_known_rows(f->train);
   if (t->epochs > 0) total = t->history[t->epochs - 1].train.rows;
   f->reported = rows;
-  return p->progress(p->user, epoch, rows, total, err);
+  return p->progress(p->user, f->epoch, rows, total, err);
 }
 
-static furrow_status train_rows(fit *f, uint32_t epoch, furrow_error *err) {
+static furrow_status train_rows(fit *f, const fw_rows_from *from, furrow_error *err) {
   furrow_trainer *t = f->trainer;
-  const fw_rows_from from = {fw_feed_fill, f->train, f->batch};
   fw_lane *now = &t->lanes[0], *next = &t->lanes[1];
   uint64_t rows = 0;
-  f->reported = 0;
-  furrow_status status = fw_lane_fill(now, &from, err);
+  furrow_status status = fw_lane_fill(now, from, err);
   if (status == FURROW_OK) status = fw_lane_begin(now, true, err);
   while (status == FURROW_OK && now->batch) {
     double loss;
-    status = fw_trainer_update(t, now, next, &from, epoch, f->tally, &loss, err);
+    status = fw_trainer_update(t, now, next, from, f->epoch, f->tally, &loss, err);
     rows += now->batch->rows;
-    if (status == FURROW_OK) status = report_progress(f, epoch, rows, err);
+    if (status == FURROW_OK) status = report_progress(f, rows, err);
     fw_lane *done = now;
     now = next;
     next = done;
@@ -127,10 +132,16 @@ static furrow_status train_rows(fit *f, uint32_t epoch, furrow_error *err) {
 
 static furrow_status train_epoch(fit *f, furrow_epoch *epoch, furrow_error *err) {
   const double start = seconds_now();
+  const fw_rows_from from = {fw_feed_fill, f->train, f->batch};
+  f->reported = 0;
   fw_tally_clear(f->tally);
-  epoch->learning_rate = fw_trainer_next_step(f->trainer, epoch->epoch).rate;
+  epoch->learning_rate = fw_trainer_step_at(f->trainer, f->trainer->steps + 1, epoch->epoch).rate;
   furrow_status status = fw_feed_start(f->train, epoch->epoch, err);
-  if (status == FURROW_OK) status = train_rows(f, epoch->epoch, err);
+  if (status == FURROW_OK && f->hogwild) {
+    status = fw_hogwild_epoch(f->hogwild, &from, epoch->epoch, f->tally, report_progress, f, err);
+  } else if (status == FURROW_OK) {
+    status = train_rows(f, &from, err);
+  }
   if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->train);
@@ -189,11 +200,85 @@ static furrow_status find_metric(fit *f, furrow_error *err) {
                  name);
 }
 
+/* ---- The best epoch, checkpoints ------------------------------------------------------------------------ */
+
+static furrow_status append_image(void *to, const void *bytes, size_t size, furrow_error *err) {
+  fw_buffer_append(to, bytes, size);
+  return fw_buffer_status(to, err);
+}
+
+static furrow_status keep_best(fit *f, furrow_error *err) {
+  fw_buffer_reset(&f->best_image);
+  return fw_net_image_write(f->trainer->net, append_image, &f->best_image, err);
+}
+
+static furrow_status renew_hogwild(fit *f, furrow_error *err) {
+  fw_hogwild_free(f->hogwild);
+  f->hogwild = NULL;
+  return f->trainer->hogwild ? fw_hogwild_create(&f->hogwild, f->trainer, err) : FURROW_OK;
+}
+
+static furrow_status restore_best(fit *f, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  if (!f->params->keep_best || t->best == 0 || t->best == t->epochs) return FURROW_OK;
+  const fw_buffer *image = &f->best_image;
+  fw_net *net = NULL;
+  furrow_status status = fw_trainer_new_net(t, &net, err);
+  if (status == FURROW_OK) status = fw_net_image_read(net, (const unsigned char *)image->bytes, image->size, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
+  if (status != FURROW_OK) fw_net_free(net);
+  return status;
+}
+
+static furrow_status save_checkpoint(fit *f, furrow_error *err) {
+  const furrow_trainer *t = f->trainer;
+  const uint32_t every = f->params->checkpoint_every ? f->params->checkpoint_every : 1;
+  if (!f->params->checkpoint || (t->epochs % every != 0 && t->epochs != t->plan->train.epochs)) return FURROW_OK;
+  fw_checkpoint checkpoint = {.steps = t->steps, .best = t->best, .epochs = t->epochs, .history = t->history};
+  if (t->best != t->epochs) checkpoint.best_image = f->best_image;
+  return fw_checkpoint_save(f->params->checkpoint, &checkpoint, t->net, err);
+}
+
+static void take_checkpoint(fit *f, fw_checkpoint *checkpoint) {
+  furrow_trainer *t = f->trainer;
+  fw_free(t->history);
+  t->history = checkpoint->history;
+  t->epochs = t->history_room = checkpoint->epochs;
+  t->steps = checkpoint->steps;
+  t->best = checkpoint->best;
+  f->best_image = checkpoint->best_image;
+}
+
+/* Goes on from a checkpoint, if there is one. */
+static furrow_status load_checkpoint(fit *f, furrow_error *err) {
+  fw_checkpoint checkpoint = {0};
+  fw_net *net = NULL;
+  furrow_status status = fw_trainer_new_net(f->trainer, &net, err);
+  if (status == FURROW_OK) status = fw_checkpoint_load(f->params->checkpoint, &checkpoint, net, err);
+  if (status == FURROW_OK && f->params->keep_best && checkpoint.best && checkpoint.best < checkpoint.epochs &&
+      !checkpoint.best_image.size)
+    status = fw_fail(err, FURROW_E_STATE, "the checkpoint was made without keeping the best epoch, which is %u",
+                     checkpoint.best);
+  if (status == FURROW_OK) status = fw_trainer_adopt(f->trainer, net, err);
+  if (status != FURROW_OK) {
+    fw_net_free(net);
+    fw_checkpoint_clear(&checkpoint);
+    return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
+  }
+  take_checkpoint(f, &checkpoint);
+  return f->params->keep_best && f->trainer->best == f->trainer->epochs ? keep_best(f, err) : FURROW_OK;
+}
+
+/* ---- Epochs --------------------------------------------------------------------------------------------- */
+
 static furrow_status run_epoch(fit *f, furrow_error *err) {
   furrow_epoch epoch = {.epoch = (uint32_t)f->trainer->epochs + 1};
+  f->epoch = epoch.epoch;
   furrow_status status = train_epoch(f, &epoch, err);
   if (status == FURROW_OK) status = validate(f, &epoch, err);
   if (status == FURROW_OK) status = add_to_history(f, &epoch, err);
+  if (status == FURROW_OK && epoch.best && f->params->keep_best) status = keep_best(f, err);
+  if (status == FURROW_OK) status = save_checkpoint(f, err);
   if (status == FURROW_OK && f->params->epoch) status = f->params->epoch(f->params->user, &epoch, err);
   return status;
 }
@@ -208,9 +293,11 @@ static furrow_status run_epochs(fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   t->epochs = 0;
   t->best = 0;
-  furrow_status status = FURROW_OK;
+  furrow_status status = f->params->resume && f->params->checkpoint ? load_checkpoint(f, err) : FURROW_OK;
+  if (status == FURROW_OK) status = renew_hogwild(f, err);
   while (status == FURROW_OK && t->epochs < t->plan->train.epochs && !is_exhausted(f)) status = run_epoch(f, err);
-  return status == FURROW_END ? FURROW_OK : status;
+  if (status == FURROW_END) status = FURROW_OK;
+  return status == FURROW_OK ? restore_best(f, err) : status;
 }
 
 furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
@@ -229,6 +316,8 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_samples_close(f.samples);
   fw_samples_close(f.valid_samples);
   fw_tally_free(f.tally);
+  fw_hogwild_free(f.hogwild);
+  fw_buffer_clear(&f.best_image);
   return status;
 }
 

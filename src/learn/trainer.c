@@ -16,31 +16,36 @@ void furrow_trainer_params_init(furrow_trainer_params *params) {
   *params = (furrow_trainer_params){0};
 }
 
-static void clear_net(furrow_trainer *trainer) {
-  for (int i = 0; i < 2; i++) fw_lane_clear(&trainer->lanes[i]);
+static void clear_lanes(fw_lane *lanes) {
+  for (int i = 0; i < 2; i++) fw_lane_clear(&lanes[i]);
+}
+
+furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) {
+  const fw_net_params params = {
+      .training = true, .seed = trainer->plan->train.seed, .max_features = trainer->max_features};
+  return fw_net_create(net, trainer->plan, &params, err);
+}
+
+furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) {
+  fw_lane lanes[2] = {{0}};
+  furrow_status status = FURROW_OK;
+  for (int i = 0; status == FURROW_OK && i < 2; i++) status = fw_lane_init(&lanes[i], net, true, err);
+  if (status != FURROW_OK) {
+    clear_lanes(lanes);
+    return status;
+  }
+  clear_lanes(trainer->lanes);
   fw_net_free(trainer->net);
-  trainer->net = NULL;
+  trainer->net = net;
+  memcpy(trainer->lanes, lanes, sizeof lanes);
+  return FURROW_OK;
 }
 
 static furrow_status make_net(furrow_trainer *trainer, furrow_error *err) {
-  const fw_net_params params = {
-      .training = true, .seed = trainer->plan->train.seed, .max_features = trainer->max_features};
-  furrow_status status = fw_net_create(&trainer->net, trainer->plan, &params, err);
-  for (int i = 0; status == FURROW_OK && i < 2; i++) status = fw_lane_init(&trainer->lanes[i], trainer->net, true, err);
-  return status;
-}
-
-furrow_status fw_trainer_renew(furrow_trainer *trainer, furrow_error *err) {
-  furrow_trainer before = *trainer;
-  trainer->net = NULL;
-  memset(trainer->lanes, 0, sizeof trainer->lanes);
-  furrow_status status = make_net(trainer, err);
-  if (status == FURROW_OK) {
-    clear_net(&before);
-  } else {
-    clear_net(trainer);
-    *trainer = before;
-  }
+  fw_net *net = NULL;
+  furrow_status status = fw_trainer_new_net(trainer, &net, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt(trainer, net, err);
+  if (status != FURROW_OK) fw_net_free(net);
   return status;
 }
 
@@ -81,7 +86,8 @@ furrow_status furrow_trainer_open(furrow_trainer **trainer, const furrow_learn_c
 void furrow_trainer_close(furrow_trainer *trainer) {
   if (!trainer) return;
   fw_crew_free(trainer->crew);
-  clear_net(trainer);
+  clear_lanes(trainer->lanes);
+  fw_net_free(trainer->net);
   fw_plan_free(trainer->plan);
   furrow_learn_conf_free(trainer->conf);
   fw_free(trainer->history);
@@ -138,9 +144,8 @@ static void run_parameters(void *context, size_t i) {
   }
 }
 
-fw_step fw_trainer_next_step(const furrow_trainer *trainer, uint32_t epoch) {
+fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint32_t epoch) {
   const fw_train_conf *train = &trainer->plan->train;
-  const uint64_t number = trainer->steps + 1;
   const double rate = fw_decay_rate(train, train->decay_on_batch ? number : epoch);
   return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr};
 }
@@ -148,7 +153,7 @@ fw_step fw_trainer_next_step(const furrow_trainer *trainer, uint32_t epoch) {
 furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *now, fw_lane *next, const fw_rows_from *from,
                                 uint32_t epoch, fw_tally *tally, double *loss, furrow_error *err) {
   update u = {.trainer = trainer, .now = now, .next = next, .from = from, .tally = tally};
-  u.step = fw_trainer_next_step(trainer, epoch);
+  u.step = fw_trainer_step_at(trainer, trainer->steps + 1, epoch);
   fw_crew_run(trainer->crew, fw_lane_tasks(now) + (next != NULL), run_rows, &u);
   furrow_status status = fw_lane_loss(now, loss, err);
   if (status != FURROW_OK) return status;

@@ -30,10 +30,13 @@ furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *now, fw_lane *
 /* Counts the scores of all rows. */
 furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_rows_from *from, fw_tally *tally, furrow_error *err)
     __attribute__((warn_unused_result));
-/* A net with first weights in place of the trainer's, and lanes for it. */
-furrow_status fw_trainer_renew(furrow_trainer *trainer, furrow_error *err) __attribute__((warn_unused_result));
+/* A net with first weights; and that net in place of the trainer's own, which is freed. */
+furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err)
+    __attribute__((warn_unused_result));
+furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err)
+    __attribute__((warn_unused_result));
 
-/* The step that comes next. */
-fw_step fw_trainer_next_step(const furrow_trainer *trainer, uint32_t epoch);
+/* The n-th update of the net, from 1: its learning rate. */
+fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint32_t epoch);
 
 #endif
