@@ -136,6 +136,10 @@ void fw_net_free(fw_net *net) {
   fw_free(net);
 }
 
+const fw_plan *fw_net_plan(const fw_net *net) {
+  return net->plan;
+}
+
 size_t fw_net_memory(const fw_net *net) {
   return net->ops->memory(net->real);
 }
