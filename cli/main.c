@@ -4,12 +4,14 @@
 #include <stddef.h>
 
 #include "cmd_index.h"
+#include "cmd_learn.h"
 #include "cmd_model.h"
 #include "cmd_rows.h"
 #include "command.h"
 #include "fail.h"
 #include "furrow/furrow.h"
 #include "interrupt.h"
+#include "learn_options.h"
 #include "report.h"
 
 typedef struct root_values {
@@ -73,11 +75,12 @@ static void print_exit_codes(output *out) {
       output_format(out, "  %2d  %s\n", furrow_status_exit_code(statuses[i]), furrow_status_text(statuses[i]));
 }
 
-static const command *const nouns[] = {&rows_command, &model_command, &index_command, NULL};
+static const command *const nouns[] = {
+    &rows_command, &model_command, &train_command, &predict_command, &eval_command, &index_command, NULL};
 
 static const command root_command = {
     .name = "furrow",
-    .example = "furrow rows info train.libsvm\nfurrow rows convert train.libsvm train.csv --header",
+    .example = "furrow rows info train.libsvm\nfurrow train --model fm --train train.libsvm --out fm.model",
     .about = "Rows in, models out, vectors found.",
     .more = print_exit_codes,
     .verbs = nouns,
@@ -88,6 +91,7 @@ static const command root_command = {
 
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN); /* a reader that stops early is told by EPIPE */
+  learn_options_fill();
   int code = command_main(&root_command, argc, argv);
   interrupt_finish();
   return code;

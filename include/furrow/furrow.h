@@ -3,6 +3,7 @@
  *   status.h   how calls fail, and where in which file
  *   rows.h     sparse samples: read, keep, cache and write them
  *   model.h    models as Angel stores them: read, look up, write, convert
+ *   learn.h    models trained, applied and evaluated
  *   exchange.h matrices to and from files of other programs
  *   vector.h   vector indexes as Faiss stores them: build, search, change, read, look into, check, write
  *   vector_data.h  vectors and ids in files and matrices: read, sampled, searched exactly, written
@@ -11,6 +12,7 @@
 #define FURROW_FURROW_H
 
 #include "furrow/exchange.h"
+#include "furrow/learn.h"
 #include "furrow/model.h"
 #include "furrow/rows.h"
 #include "furrow/status.h"

@@ -1,0 +1,369 @@
+/* cli/cmd_train.c: furrow train: a model from samples. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd_learn.h"
+#include "fail.h"
+#include "furrow/learn.h"
+#include "interrupt.h"
+#include "learn_options.h"
+#include "model_job.h"
+#include "progress.h"
+#include "report.h"
+#include "rows_sink.h"
+#include "text_file.h"
+#include "train_report.h"
+
+typedef struct train_values {
+  const char *conf, *algorithm, *train, *valid, *out, *load, *format;
+  const char *history, *curve, *dot, *svg;
+  const char *metric, *checkpoint;
+  uint32_t patience, checkpoint_every, threads, servers;
+  uint64_t max_features;
+  int64_t part_size;
+  furrow_on_bad on_bad;
+  bool dry_run, stream, keep_best, resume, hogwild, force, angel_bytes, json, quiet;
+  text_list define;
+  learn_values keys;
+} train_values;
+
+#define AT(field) offsetof(train_values, field)
+static const option main_options[] = {
+    {.name = "model",
+     .kind = OPTION_TEXT,
+     .argument = "NAME",
+     .help = "a built-in algorithm: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm",
+     .offset = AT(algorithm)},
+    {.name = "conf",
+     .kind = OPTION_TEXT,
+     .argument = "FILE.json",
+     .help = "Angel's JSON file: data, model, train, layers; options here win over it",
+     .offset = AT(conf)},
+    {.name = "train", .kind = OPTION_TEXT, .argument = "URI", .help = "the samples", .offset = AT(train)},
+    {.name = "valid",
+     .kind = OPTION_TEXT,
+     .argument = "URI",
+     .help = "samples for validation; else --valid-ratio of the training data",
+     .offset = AT(valid)},
+    {.name = "out", .kind = OPTION_TEXT, .argument = "DIR", .help = "the model directory to write", .offset = AT(out)},
+    {.name = "format",
+     .kind = OPTION_TEXT,
+     .argument = "F",
+     .help = "format of the samples: libsvm (the default; indices from 1), libffm, dummy, dense, csv",
+     .offset = AT(format)},
+    {.name = "load",
+     .kind = OPTION_TEXT,
+     .argument = "DIR",
+     .help = "go on from this model; new features are added",
+     .offset = AT(load)},
+    {.name = "define",
+     .letter = 'D',
+     .kind = OPTION_LIST,
+     .argument = "KEY=VALUE",
+     .help = "a setting by Angel's name, such as ml.epoch.num=5 or ml.embedding.matrix.output.format=BinaryColumn",
+     .offset = AT(define)},
+    {.name = "dry-run",
+     .kind = OPTION_FLAG,
+     .help = "print the graph, its matrices, parameters and memory, and train nothing",
+     .offset = AT(dry_run)},
+    {.name = "dot", .kind = OPTION_TEXT, .argument = "FILE", .help = "the graph for graphviz", .offset = AT(dot)},
+    {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "the graph as a picture", .offset = AT(svg)},
+    {0}};
+
+static const option course_options[] = {
+    {.name = "metric",
+     .kind = OPTION_TEXT,
+     .argument = "loss|auc|accuracy|logloss|rmse|mae",
+     .help = "says which epoch is best (loss)",
+     .offset = AT(metric)},
+    {.name = "patience",
+     .kind = OPTION_U32,
+     .argument = "N",
+     .help = "stop after N epochs that were not better (0: never)",
+     .offset = AT(patience)},
+    {.name = "keep-best",
+     .kind = OPTION_FLAG,
+     .help = "write the parameters of the best epoch, not of the last",
+     .offset = AT(keep_best)},
+    {.name = "checkpoint",
+     .kind = OPTION_TEXT,
+     .argument = "DIR",
+     .help = "keep a checkpoint there",
+     .offset = AT(checkpoint)},
+    {.name = "checkpoint-every",
+     .kind = OPTION_U32,
+     .argument = "N",
+     .help = "epochs between checkpoints (1)",
+     .offset = AT(checkpoint_every)},
+    {.name = "resume",
+     .kind = OPTION_FLAG,
+     .help = "go on from the checkpoint, if there is one: the model is that of a run without a break",
+     .offset = AT(resume)},
+    {.name = "stream",
+     .kind = OPTION_FLAG,
+     .help = "read the samples anew in each epoch; else they are kept in memory",
+     .offset = AT(stream)},
+    {.name = "history",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "write the epochs, as .json or .csv",
+     .offset = AT(history)},
+    {.name = "curve",
+     .kind = OPTION_TEXT,
+     .argument = "FILE.svg",
+     .help = "draw loss and AUC over the epochs",
+     .offset = AT(curve)},
+    {.name = "on-bad",
+     .kind = OPTION_CHOICE,
+     .choices = "error|skip",
+     .help = "a row that cannot be read ends the training (error) or is left out (skip)",
+     .offset = AT(on_bad)},
+    {.name = "threads",
+     .kind = OPTION_THREADS,
+     .argument = "T",
+     .help = "threads (0, the default: one for each processor); the model does not depend on it",
+     .offset = AT(threads)},
+    {.name = "hogwild",
+     .kind = OPTION_FLAG,
+     .help = "threads do not wait for each other: faster, but no two runs are the same",
+     .offset = AT(hogwild)},
+    {.name = "max-features",
+     .kind = OPTION_U64,
+     .argument = "N",
+     .help = "refuse more features than that (0: no limit)",
+     .offset = AT(max_features)},
+    {0}};
+
+static const option writing_options[] = {
+    {.name = "servers",
+     .kind = OPTION_U32,
+     .argument = "N",
+     .help = "files as N of Angel's servers would write them (1)",
+     .offset = AT(servers)},
+    {.name = "part-size",
+     .kind = OPTION_COUNT64,
+     .argument = "N",
+     .help = "elements of a partition (500000)",
+     .offset = AT(part_size)},
+    {.name = "angel-bytes",
+     .kind = OPTION_FLAG,
+     .help = "write what Angel would, even where that loses digits",
+     .offset = AT(angel_bytes)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace what exists", .offset = AT(force)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no table, no progress", .offset = AT(quiet)},
+    {0}};
+#undef AT
+
+static const option_group train_groups[] = {{.title = "Options", .options = main_options},
+                                            {.title = "The course of training", .options = course_options},
+                                            {.title = "Writing", .options = writing_options},
+                                            {.title = "The model and its training (also -D, also in the JSON file)",
+                                             .options = learn_options,
+                                             .offset = offsetof(train_values, keys)},
+                                            {0}};
+
+static void train_init(void *values) {
+  train_values *train = values;
+  train->metric = "loss";
+  train->checkpoint_every = 1;
+  train->servers = 1;
+}
+
+/* ---- Without training ---- */
+
+static furrow_status write_description(const learn_settings *settings, furrow_describe kind, const char *path,
+                                       bool force, furrow_error *err) {
+  char *text = NULL;
+  size_t size = 0;
+  if (!path) return FURROW_OK;
+  furrow_status status = furrow_learn_conf_describe(settings->conf, kind, 0, &text, &size, err);
+  if (status == FURROW_OK) status = text_file_write(path, text, size, force, err);
+  furrow_bytes_free(text);
+  return status;
+}
+
+static furrow_status print_description(const learn_settings *settings, bool json, output *out, furrow_error *err) {
+  char *text = NULL;
+  size_t size = 0;
+  furrow_status status = furrow_learn_conf_describe(settings->conf, json ? FURROW_DESCRIBE_JSON : FURROW_DESCRIBE_TEXT,
+                                                    0, &text, &size, err);
+  if (status == FURROW_OK) output_bytes(out, text, size);
+  furrow_bytes_free(text);
+  return status;
+}
+
+/* ---- Training ---- */
+
+typedef struct training {
+  const train_values *values;
+  output *out;
+  progress progress;
+  uint32_t epoch; /* that progress is about */
+  bool headed;
+} training;
+
+static furrow_status tell_progress(void *user, uint32_t epoch, uint64_t rows, uint64_t total, furrow_error *err) {
+  training *t = user;
+  if (epoch != t->epoch) {
+    progress_stop(&t->progress);
+    progress_start(&t->progress, !t->values->quiet, "training", total);
+    t->progress.unit = "rows";
+    t->epoch = epoch;
+  }
+  progress_tell(&t->progress, rows);
+  return interrupt_check(err);
+}
+
+static furrow_status tell_epoch(void *user, const furrow_epoch *epoch, furrow_error *err) {
+  training *t = user;
+  progress_stop(&t->progress);
+  t->epoch = 0;
+  if (!t->values->quiet && !t->values->json) {
+    if (!t->headed) epoch_headings(t->out, epoch);
+    t->headed = true;
+    epoch_line(t->out, epoch);
+    furrow_status status = output_flush(t->out, err);
+    if (status != FURROW_OK) return status;
+  }
+  return interrupt_check(err);
+}
+
+static furrow_status fit(const train_values *values, furrow_trainer *trainer, output *out, furrow_error *err) {
+  training t = {.values = values, .out = out};
+  furrow_fit_params params;
+  furrow_fit_params_init(&params);
+  if (values->format) params.parser.format = values->format;
+  params.parser.on_bad = values->on_bad;
+  params.parser.threads = values->threads;
+  params.stream = values->stream;
+  params.metric = values->metric;
+  params.patience = values->patience;
+  params.keep_best = values->keep_best;
+  params.checkpoint = values->checkpoint;
+  params.checkpoint_every = values->checkpoint_every;
+  params.resume = values->resume;
+  params.epoch = tell_epoch;
+  params.progress = tell_progress;
+  params.user = &t;
+  furrow_status status = furrow_trainer_fit(trainer, values->train, values->valid, &params, err);
+  progress_stop(&t.progress);
+  return status;
+}
+
+static furrow_status save(const train_values *values, const learn_settings *settings, const furrow_trainer *trainer,
+                          furrow_error *err) {
+  furrow_model_params params;
+  furrow_model_params_init(&params);
+  params.write.replace = values->force;
+  params.write.angel_bytes = values->angel_bytes;
+  params.write.threads = values->threads;
+  params.formats = settings->formats;
+  params.servers = (int32_t)values->servers;
+  params.part_size = values->part_size;
+  furrow_status status = furrow_trainer_save(trainer, values->out, &params, err);
+  job_hint(status, values->force, NULL, err);
+  return status;
+}
+
+static furrow_status write_history(const train_values *values, const furrow_trainer *trainer, furrow_error *err) {
+  size_t count = 0;
+  uint32_t best = 0;
+  const furrow_epoch *epochs = furrow_trainer_history(trainer, &count, &best);
+  furrow_status status = FURROW_OK;
+  if (values->history) status = history_write(values->history, epochs, count, best, values->force, err);
+  if (status == FURROW_OK && values->curve)
+    status = history_draw(values->curve, values->algorithm ? values->algorithm : "training", epochs, count,
+                          values->force, err);
+  return status;
+}
+
+static void tell_result(const train_values *values, const furrow_trainer *trainer, output *out) {
+  size_t count = 0;
+  uint32_t best = 0;
+  const furrow_epoch *epochs = furrow_trainer_history(trainer, &count, &best);
+  if (values->quiet && !values->json) return;
+  report r;
+  report_start(&r, out, values->json);
+  report_text(&r, "model", values->out);
+  report_u64(&r, "best epoch", best);
+  report_epochs(&r, epochs, count);
+  report_finish(&r);
+}
+
+/* Files that would be refused in the end are refused before the work. */
+static furrow_status check_targets(const train_values *values, furrow_error *err) {
+  const char *const files[] = {values->history, values->curve};
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < 2; i++)
+    if (files[i]) status = sink_check_path(files[i], values->force, err);
+  return status;
+}
+
+static furrow_status train_and_save(const train_values *values, const learn_settings *settings, output *out,
+                                    furrow_error *err) {
+  furrow_trainer *trainer = NULL;
+  furrow_trainer_params params;
+  furrow_trainer_params_init(&params);
+  params.threads = values->threads;
+  params.hogwild = values->hogwild;
+  params.load = values->load;
+  params.max_features = values->max_features;
+  furrow_status status = check_targets(values, err);
+  if (status == FURROW_OK) status = furrow_trainer_open(&trainer, settings->conf, &params, err);
+  interrupt_catch();
+  if (status == FURROW_OK) status = fit(values, trainer, out, err);
+  if (status == FURROW_OK) status = save(values, settings, trainer, err);
+  if (status == FURROW_OK) status = write_history(values, trainer, err);
+  if (status == FURROW_OK) tell_result(values, trainer, out);
+  furrow_trainer_close(trainer);
+  return status;
+}
+
+static furrow_status check_values(const train_values *values, furrow_error *err) {
+  if (!values->conf && !values->algorithm)
+    return fail(err, FURROW_E_ARGUMENT, "say what to train: --model NAME or --conf FILE.json");
+  if (values->resume && !values->checkpoint)
+    return fail(err, FURROW_E_ARGUMENT, "--resume needs --checkpoint DIR to resume from");
+  if (values->dry_run) return FURROW_OK;
+  if (!values->train) return fail(err, FURROW_E_ARGUMENT, "say what to train on: --train URI");
+  if (!values->out) return fail(err, FURROW_E_ARGUMENT, "say where the model goes: --out DIR");
+  return FURROW_OK;
+}
+
+static furrow_status run_train(const void *values, output *out, furrow_error *err) {
+  const train_values *train = values;
+  learn_settings settings = {0};
+  furrow_status status = check_values(train, err);
+  if (status == FURROW_OK)
+    status = learn_settings_make(&settings, train->conf, train->algorithm, &train->keys, &train->define, err);
+  if (status == FURROW_OK && train->format) status = furrow_learn_conf_set(settings.conf, "format", train->format, err);
+  if (status == FURROW_OK) status = furrow_learn_conf_check(settings.conf, err);
+  if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_DOT, train->dot, train->force, err);
+  if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_SVG, train->svg, train->force, err);
+  if (status == FURROW_OK && train->dry_run)
+    status = print_description(&settings, train->json, out, err);
+  else if (status == FURROW_OK)
+    status = train_and_save(train, &settings, out, err);
+  learn_settings_clear(&settings);
+  return status;
+}
+
+const command train_command = {
+    .name = "train",
+    .summary = "train a model on samples and write its directory as Angel would",
+    .example = "furrow train --model fm --rank 8 --train clicks.libsvm --out clicks.model --epochs 5 --lr 0.05\n"
+               "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
+               "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
+    .choice = "--model NAME | --conf FILE.json",
+    .about =
+        "The same samples, settings and seed give the same model, byte for byte, for any number of threads. Indices "
+        "of libsvm and libffm data count from 1, as Angel reads them (--index-base). docs/models.md has the "
+        "formula, the graph and the matrices of each algorithm.",
+    .groups = train_groups,
+    .size = sizeof(train_values),
+    .init = train_init,
+    .run = run_train,
+};

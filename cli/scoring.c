@@ -1,0 +1,123 @@
+/* cli/scoring.c: a model and the rows that it scores: what predict and eval share. */
+#include "scoring.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "interrupt.h"
+
+#define AT(field) offsetof(scoring_values, field)
+const option scoring_options[] = {
+    {.name = "model",
+     .kind = OPTION_TEXT,
+     .argument = "DIR",
+     .help = "a model directory, Furrow's or Angel's",
+     .offset = AT(model),
+     .required = true},
+    {.name = "data", .kind = OPTION_TEXT, .argument = "URI", .help = "the rows", .offset = AT(data), .required = true},
+    {.name = "format",
+     .kind = OPTION_TEXT,
+     .argument = "F",
+     .help = "format of the rows: libsvm, libffm, dummy, dense, csv; else what the model was trained on",
+     .offset = AT(format)},
+    {.name = "conf",
+     .kind = OPTION_TEXT,
+     .argument = "FILE.json",
+     .help = "Angel's JSON file, for a model without graph.json",
+     .offset = AT(conf)},
+    {.name = "algorithm",
+     .kind = OPTION_TEXT,
+     .argument = "NAME",
+     .help = "a built-in graph, for a model without graph.json: lr, fm …",
+     .offset = AT(algorithm)},
+    {.name = "define",
+     .letter = 'D',
+     .kind = OPTION_LIST,
+     .argument = "KEY=VALUE",
+     .help = "a setting, by Angel's or a short name: ml.data.label.trans.class=PosNegTrans, index-base=0",
+     .offset = AT(define)},
+    {.name = "fc-order",
+     .kind = OPTION_CHOICE,
+     .choices = "in-out|out-in",
+     .help = "how weights of fc layers lie: as Angel's trainer writes them, or as its serving does",
+     .offset = AT(fc_order)},
+    {.name = "on-bad",
+     .kind = OPTION_CHOICE,
+     .choices = "error|skip",
+     .help = "a row that cannot be read ends the work (error) or is left out (skip)",
+     .offset = AT(on_bad)},
+    {.name = "threads",
+     .kind = OPTION_THREADS,
+     .argument = "T",
+     .help = "threads that read (0, the default: one for each processor)",
+     .offset = AT(threads)},
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no progress", .offset = AT(quiet)},
+    {0}};
+#undef AT
+
+/* The model's own graph.json, or what the options say, and the definitions on top. */
+static furrow_status make_settings(learn_settings *settings, const scoring_values *values, furrow_error *err) {
+  const learn_values none = {0};
+  char graph[4096];
+  const char *json = values->conf;
+  if (!json && !values->algorithm) {
+    const size_t n = strlen(values->model);
+    if (n + sizeof "/graph.json" > sizeof graph) return FURROW_OK;
+    memcpy(graph, values->model, n);
+    memcpy(graph + n, "/graph.json", sizeof "/graph.json");
+    json = graph;
+  }
+  furrow_status status = learn_settings_make(settings, json, values->algorithm, &none, &values->define, err);
+  if (status == FURROW_OK && values->format)
+    status = furrow_learn_conf_set(settings->conf, "format", values->format, err);
+  return status;
+}
+
+static furrow_status open_rows(scoring *s, const furrow_learn_conf *conf, furrow_error *err) {
+  furrow_parser_params params;
+  furrow_parser_params_init(&params);
+  if (s->values->format) params.format = s->values->format;
+  params.threads = s->values->threads;
+  params.on_bad = s->values->on_bad;
+  return furrow_samples_open(&s->samples, conf, s->values->data, &params, err);
+}
+
+furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err) {
+  *s = (scoring){.values = values};
+  learn_settings settings = {0};
+  furrow_scorer_params params;
+  furrow_scorer_params_init(&params);
+  params.fc_order = (furrow_fc_order)values->fc_order;
+  params.threads = values->threads;
+  furrow_status status = make_settings(&settings, values, err);
+  params.conf = settings.conf;
+  if (status == FURROW_OK) status = furrow_scorer_open(&s->scorer, values->model, &params, err);
+  if (status == FURROW_OK) status = furrow_score_space_create(&s->space, s->scorer, err);
+  if (status == FURROW_OK) status = open_rows(s, settings.conf, err);
+  learn_settings_clear(&settings);
+  progress_start(&s->progress, status == FURROW_OK && !values->quiet, "scoring", 0);
+  s->progress.unit = "rows";
+  return status;
+}
+
+void scoring_close(scoring *s) {
+  progress_stop(&s->progress);
+  furrow_samples_close(s->samples);
+  furrow_score_space_free(s->space);
+  furrow_scorer_close(s->scorer);
+  *s = (scoring){0};
+}
+
+furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_error *err) {
+  s->rows += s->size;
+  s->size = 0;
+  furrow_status status = interrupt_check(err);
+  if (status == FURROW_OK) status = furrow_samples_next(s->samples, block, err);
+  if (status == FURROW_OK) {
+    s->size = (*block)->size;
+    progress_tell(&s->progress, s->rows);
+  } else {
+    progress_stop(&s->progress);
+  }
+  return status;
+}

@@ -1,0 +1,35 @@
+/* cli/text_file.c: small files that the command writes beside its results: complete, or not at all. */
+#include "text_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fail.h"
+#include "rows_sink.h"
+
+bool path_ends(const char *path, const char *ending) {
+  const size_t n = strlen(path), m = strlen(ending);
+  return n >= m && strcmp(path + n - m, ending) == 0;
+}
+
+static bool fill(FILE *file, const char *text, size_t size) {
+  const bool written = fwrite(text, 1, size, file) == size && fflush(file) == 0 && fsync(fileno(file)) == 0;
+  return fclose(file) == 0 && written;
+}
+
+furrow_status text_file_write(const char *path, const char *text, size_t size, bool force, furrow_error *err) {
+  char beside[4096];
+  furrow_status status = sink_check_path(path, force, err);
+  if (status != FURROW_OK) return status;
+  if (snprintf(beside, sizeof beside, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof beside)
+    return fail_file(err, FURROW_E_ARGUMENT, path, "is too long a name", 0);
+  FILE *file = fopen(beside, "wbxe");
+  if (!file) return fail_file(err, FURROW_E_IO, path, "cannot be written", errno);
+  if (fill(file, text, size) && rename(beside, path) == 0) return FURROW_OK;
+  const int errnum = errno;
+  remove(beside);
+  return fail_file(err, FURROW_E_IO, path, "cannot be written", errnum);
+}
