@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define PANEL (COLS * WIDTH)
+#define WIDE 8 /* registers of a tile of one row */
+#define SUMS (ROWS * COLS > WIDE ? ROWS * COLS : WIDE)
 #define DEPTH 256
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
@@ -33,10 +35,10 @@ INLINE vf load(const float *p, size_t count) {
 /* c = or += sums, for `rows` rows of `cols` registers. */
 INLINE void tile(const int rows, const int cols, size_t depth, const left a, const float *b, size_t ldb, size_t last,
                  float *c, size_t ldc, bool add) {
-  vf sum[rows * cols];
+  vf sum[SUMS];
   UNROLL for (int i = 0; i < rows * cols; i++) sum[i] = vf_set(0);
   for (size_t k = 0; k < depth; k++) {
-    vf y[cols];
+    vf y[WIDE];
     UNROLL for (int v = 0; v < cols - 1; v++) y[v] = vf_load(b + k * ldb + (size_t)v * WIDTH);
     y[cols - 1] = load(b + k * ldb + (size_t)(cols - 1) * WIDTH, last);
     UNROLL for (int i = 0; i < rows; i++) {
@@ -88,7 +90,7 @@ INLINE size_t row_of(const int cols, size_t n, size_t depth, left a, const float
 }
 
 static void one_row(size_t n, size_t depth, left a, const float *b, size_t ldb, float *c, bool add) {
-  size_t j = row_of(8, n, depth, a, b, ldb, c, add);
+  size_t j = row_of(WIDE, n, depth, a, b, ldb, c, add);
   if (j < n) j += row_of(4, n - j, depth, a, b + j, ldb, c + j, add);
   if (j < n) j += row_of(2, n - j, depth, a, b + j, ldb, c + j, add);
   if (j < n) row_of(1, n - j, depth, a, b + j, ldb, c + j, add);

@@ -64,7 +64,7 @@ static furrow_status plan_matrix(furrow_matrix_meta **meta, const fw_plan *plan,
 /* ---- Elements ---- */
 
 /* One matrix that is being written. */
-typedef struct job {
+typedef struct writing {
   const fw_net *net;
   size_t parameter;
   const fw_parameter *about;
@@ -75,44 +75,44 @@ typedef struct job {
   char *values;     /* room for a panel */
   int64_t *col_ids;
   furrow_matrix_writer *writer;
-} job;
+} writing;
 
 /* Numbers first … first+rows-1 of a column to `to`. */
-static void copy_column(const job *job, int64_t col, size_t first, size_t rows, char *to) {
-  const size_t size = furrow_element_size(job->type);
+static void copy_column(const writing *w, int64_t col, size_t first, size_t rows, char *to) {
+  const size_t size = furrow_element_size(w->type);
   const char *from = NULL;
-  if (job->about->by_feature)
-    from = fw_net_feature(job->net, job->parameter, (uint64_t)col, 0);
+  if (w->about->by_feature)
+    from = fw_net_feature(w->net, w->parameter, (uint64_t)col, 0);
   else
-    from = (const char *)fw_net_dense(job->net, job->parameter, 0) + (size_t)col * size;
+    from = (const char *)fw_net_dense(w->net, w->parameter, 0) + (size_t)col * size;
   memcpy(to, from + first * size, rows * size);
 }
 
-/* Writes rows first … first+rows-1 of `count` columns: those of job->keys from `at` on, or col, col + 1 … */
-static furrow_status put_panel(job *job, size_t first, size_t rows, int64_t col, size_t at, size_t count,
+/* Writes rows first … first+rows-1 of `count` columns: those of w->keys from `at` on, or col, col + 1 … */
+static furrow_status put_panel(writing *w, size_t first, size_t rows, int64_t col, size_t at, size_t count,
                                furrow_error *err) {
-  const size_t size = furrow_element_size(job->type);
+  const size_t size = furrow_element_size(w->type);
   for (size_t c = 0; c < count; c++) {
-    const int64_t id = job->keys ? (int64_t)job->keys[at + c] : col + (int64_t)c;
-    job->col_ids[c] = id;
-    copy_column(job, id, first, rows, job->values + c * rows * size);
+    const int64_t id = w->keys ? (int64_t)w->keys[at + c] : col + (int64_t)c;
+    w->col_ids[c] = id;
+    copy_column(w, id, first, rows, w->values + c * rows * size);
   }
   const furrow_panel panel = {.rows = rows,
-                              .row_ids = job->row_ids + first,
+                              .row_ids = w->row_ids + first,
                               .cols = count,
-                              .col_ids = job->keys ? job->col_ids : NULL,
+                              .col_ids = w->keys ? w->col_ids : NULL,
                               .first_col = col,
-                              .type = job->type,
-                              .values.any = job->values};
-  return furrow_matrix_writer_put(job->writer, &panel, err);
+                              .type = w->type,
+                              .values.any = w->values};
+  return furrow_matrix_writer_put(w->writer, &panel, err);
 }
 
 /* The first key that is not below `col`. */
-static size_t first_key(const job *job, int64_t col) {
-  size_t low = 0, high = job->key_count;
+static size_t first_key(const writing *w, int64_t col) {
+  size_t low = 0, high = w->key_count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if ((int64_t)job->keys[middle] < col)
+    if ((int64_t)w->keys[middle] < col)
       low = middle + 1;
     else
       high = middle;
@@ -121,36 +121,36 @@ static size_t first_key(const job *job, int64_t col) {
 }
 
 /* `rows` rows of a partition, panel by panel. */
-static furrow_status put_rows(job *job, const furrow_partition_meta *part, size_t first, size_t rows,
+static furrow_status put_rows(writing *w, const furrow_partition_meta *part, size_t first, size_t rows,
                               furrow_error *err) {
   const size_t most = PANEL_NUMBERS / rows > 0 ? PANEL_NUMBERS / rows : 1;
-  const size_t from = job->keys ? first_key(job, part->start_col) : 0;
-  const size_t end = job->keys ? first_key(job, part->end_col) : (size_t)(part->end_col - part->start_col);
+  const size_t from = w->keys ? first_key(w, part->start_col) : 0;
+  const size_t end = w->keys ? first_key(w, part->end_col) : (size_t)(part->end_col - part->start_col);
   furrow_status status = FURROW_OK;
   for (size_t at = from; status == FURROW_OK && at < end; at += most) {
     const size_t count = end - at < most ? end - at : most;
-    status = put_panel(job, first, rows, part->start_col + (int64_t)(at - from), at, count, err);
+    status = put_panel(w, first, rows, part->start_col + (int64_t)(at - from), at, count, err);
   }
   return status;
 }
 
-static furrow_status put_part(job *job, const furrow_matrix_meta *meta, const furrow_matrix_format *format, size_t i,
+static furrow_status put_part(writing *w, const furrow_matrix_meta *meta, const furrow_matrix_format *format, size_t i,
                               furrow_error *err) {
-  furrow_status status = furrow_matrix_writer_part(job->writer, i, err);
-  const size_t rows = job->about->rows;
+  furrow_status status = furrow_matrix_writer_part(w->writer, i, err);
+  const size_t rows = w->about->rows;
   const size_t step = format->flags & FURROW_FORMAT_BY_COLUMN ? rows : 1;
   for (size_t first = 0; status == FURROW_OK && first < rows; first += step)
-    status = put_rows(job, &meta->parts[i], first, step, err);
+    status = put_rows(w, &meta->parts[i], first, step, err);
   return status;
 }
 
-static furrow_status make_room(job *job, furrow_error *err) {
-  const size_t rows = job->about->rows;
+static furrow_status make_room(writing *w, furrow_error *err) {
+  const size_t rows = w->about->rows;
   const size_t numbers = rows > PANEL_NUMBERS ? rows : PANEL_NUMBERS;
-  furrow_status status = fw_alloc((void **)&job->values, numbers, furrow_element_size(job->type), err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&job->col_ids, PANEL_NUMBERS, sizeof *job->col_ids, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&job->row_ids, rows, sizeof *job->row_ids, err);
-  for (size_t r = 0; status == FURROW_OK && r < rows; r++) job->row_ids[r] = (int32_t)r;
+  furrow_status status = fw_alloc((void **)&w->values, numbers, furrow_element_size(w->type), err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&w->col_ids, PANEL_NUMBERS, sizeof *w->col_ids, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&w->row_ids, rows, sizeof *w->row_ids, err);
+  for (size_t r = 0; status == FURROW_OK && r < rows; r++) w->row_ids[r] = (int32_t)r;
   return status;
 }
 
@@ -158,22 +158,22 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, c
                                 const uint64_t *keys, size_t key_count, const furrow_model_params *params,
                                 furrow_error *err) {
   const fw_parameter *about = fw_net_parameter(net, i);
-  job job = {.net = net, .parameter = i, .about = about};
-  if (about->by_feature) job.keys = keys, job.key_count = key_count;
+  writing w = {.net = net, .parameter = i, .about = about};
+  if (about->by_feature) w.keys = keys, w.key_count = key_count;
   furrow_matrix_meta *meta = NULL;
   furrow_status status = plan_matrix(&meta, plan, about, i, columns_of(about, keys, key_count), params, err);
   if (status != FURROW_OK) return status;
   const furrow_matrix_format *format = furrow_output_conf_format(params->formats, kind_of(plan, about));
-  job.type = furrow_row_type_get(meta->row_type)->element;
-  status = make_room(&job, err);
-  if (status == FURROW_OK) status = furrow_matrix_writer_open_in(&job.writer, model, meta, &params->write, err);
+  w.type = furrow_row_type_get(meta->row_type)->element;
+  status = make_room(&w, err);
+  if (status == FURROW_OK) status = furrow_matrix_writer_open_in(&w.writer, model, meta, &params->write, err);
   for (size_t part = 0; status == FURROW_OK && part < meta->part_count; part++)
-    status = put_part(&job, meta, format, part, err);
-  if (status == FURROW_OK) status = furrow_matrix_writer_commit(job.writer, err);
-  furrow_matrix_writer_close(job.writer);
-  fw_free(job.values);
-  fw_free(job.col_ids);
-  fw_free(job.row_ids);
+    status = put_part(&w, meta, format, part, err);
+  if (status == FURROW_OK) status = furrow_matrix_writer_commit(w.writer, err);
+  furrow_matrix_writer_close(w.writer);
+  fw_free(w.values);
+  fw_free(w.col_ids);
+  fw_free(w.row_ids);
   furrow_matrix_meta_free(meta);
   return status;
 }
