@@ -1,6 +1,8 @@
 /* base/buffer.c: bytes that grow at their end. */
 #include "base/buffer.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -34,6 +36,19 @@ void fw_buffer_text(fw_buffer *buffer, const char *text) {
 
 void fw_buffer_byte(fw_buffer *buffer, char byte) {
   fw_buffer_append(buffer, &byte, 1);
+}
+
+void fw_buffer_format(fw_buffer *buffer, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  const int n = vsnprintf(NULL, 0, format, args);
+  if (n > 0 && make_room(buffer, (size_t)n)) {
+    vsnprintf(buffer->bytes + buffer->size, (size_t)n + 1, format, again);
+    buffer->size += (size_t)n;
+  }
+  va_end(again);
+  va_end(args);
 }
 
 void fw_buffer_i64(fw_buffer *buffer, int64_t value) {

@@ -21,6 +21,8 @@ typedef struct fw_buffer {
 void fw_buffer_append(fw_buffer *buffer, const void *bytes, size_t size);
 void fw_buffer_text(fw_buffer *buffer, const char *text);
 void fw_buffer_byte(fw_buffer *buffer, char byte);
+/* As printf does. */
+void fw_buffer_format(fw_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Decimal. */
 void fw_buffer_i64(fw_buffer *buffer, int64_t value);
 /* A string of JSON with its quotes: " and \ escaped, control characters as \n or \u001f, other bytes as they are.

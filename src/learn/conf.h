@@ -195,6 +195,8 @@ const char *fw_loss_name(fw_loss_type loss);
 const char *fw_optimizer_name(fw_optimizer_type type);
 const char *fw_decay_name(fw_decay_type decay);
 const char *fw_label_transform_name(fw_label_transform transform);
+/* Whether it drops units in training. */
+bool fw_activation_drops(fw_activation activation);
 /* Arrays of state that an optimizer keeps for a weight. */
 size_t fw_optimizer_state(fw_optimizer_type type);
 

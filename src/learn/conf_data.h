@@ -89,10 +89,10 @@ typedef enum fw_value_kind {
   X(LOAD, "load", "angel.load.model.path", "model/loadpath", TEXT, 0, 0, "", "DIR", "the model to go on from")         \
   X(SAVE, "save", "angel.save.model.path", "model/savepath", TEXT, 0, 0, "", "DIR", "where the model goes")            \
   X(EPOCHS, "epochs", "ml.epoch.num", "train/epoch", INT, 1, FW_COUNT_MAX, "30", "N", "passes over the data")          \
-  X(BATCH, "batch", "ml.minibatch.size", "train/batchsize", INT, 1, 16777216, "128", "N",                              \
-    "rows of an update; wins over updates")                                                                            \
   X(UPDATES, "updates", "ml.num.update.per.epoch", "train/numupdateperepoch", INT, 1, FW_COUNT_MAX, "10", "N",         \
     "updates of an epoch, where batch is not said")                                                                    \
+  X(BATCH, "batch", "ml.minibatch.size", "train/batchsize", INT, 1, 16777216, "128", "N",                              \
+    "rows of an update; wins over updates")                                                                            \
   X(LR, "lr", "ml.learn.rate", "train/lr", REAL, 0, 1e300, "0.5", "X",                                                 \
     "learning rate; wins over those of optimizers in the JSON")                                                        \
   X(DECAY, "decay", "ml.opt.decay.class.name", "train/decayclass", DECAY, 0, 0, "StandardDecay",                       \
@@ -186,6 +186,11 @@ typedef struct fw_optimizer_param {
 } fw_optimizer_param;
 /* Two of them. */
 const fw_optimizer_param *fw_optimizer_params(fw_optimizer_type type);
+
+/* What a plan has for a key of the sections data, model and train. */
+fw_value fw_plan_value(const fw_plan *plan, fw_key key);
+/* Whether the plan has something else than the default. */
+bool fw_plan_differs(const fw_plan *plan, fw_key key);
 
 /* ---- Layers as they were said --------------------------------------------------------------------------- */
 

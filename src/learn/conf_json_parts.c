@@ -124,10 +124,6 @@ furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_said *said, furrow_e
 
 /* ---- Activations and losses ---- */
 
-static bool drops(fw_activation type) {
-  return type == FW_ACTIVATION_DROPOUT || type == FW_ACTIVATION_SIGMOID_DROPOUT || type == FW_ACTIVATION_TANH_DROPOUT;
-}
-
 furrow_status fw_json_activation(fw_json *json, fw_activation_said *said, furrow_error *err) {
   typed_object object = {.types = &fw_activation_names,
                          .what = "an activation",
@@ -137,10 +133,10 @@ furrow_status fw_json_activation(fw_json *json, fw_activation_said *said, furrow
   if (status == FURROW_OK) status = check_number(json, &object, 0, FW_KEY_DROPOUT, err);
   if (status != FURROW_OK) return status;
   const fw_activation type = (fw_activation)object.type;
-  if (!drops(type) && !isnan(object.numbers[0]))
+  if (!fw_activation_drops(type) && !isnan(object.numbers[0]))
     return fw_json_fail(json, object.places[0], "proba", err, "is not of %s", fw_activation_name(type));
   const double dropout = isnan(object.numbers[0]) ? 0.5 : object.numbers[0];
-  *said = (fw_activation_said){true, type, drops(type) ? dropout : 0};
+  *said = (fw_activation_said){true, type, fw_activation_drops(type) ? dropout : 0};
   return FURROW_OK;
 }
 

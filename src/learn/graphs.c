@@ -116,8 +116,7 @@ static fw_activation_said hidden_activation(builder *b) {
   const double dropout = value_of(b, FW_KEY_DROPOUT).real;
   if (!fw_conf_has_key(b->conf, FW_KEY_ACTIVATION) && b->conf->json.defaults.activation.said && !said)
     return b->conf->json.defaults.activation;
-  if (type == FW_ACTIVATION_DROPOUT || type == FW_ACTIVATION_SIGMOID_DROPOUT || type == FW_ACTIVATION_TANH_DROPOUT)
-    return (fw_activation_said){true, type, said ? dropout : 0.5};
+  if (fw_activation_drops(type)) return (fw_activation_said){true, type, said ? dropout : 0.5};
   if (dropout == 0) return (fw_activation_said){true, type, 0};
   switch (type) {
   case FW_ACTIVATION_IDENTITY: return (fw_activation_said){true, FW_ACTIVATION_DROPOUT, dropout};

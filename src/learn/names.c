@@ -31,6 +31,11 @@ const char *fw_activation_name(fw_activation activation) {
   return activations[activation];
 }
 
+bool fw_activation_drops(fw_activation activation) {
+  return activation == FW_ACTIVATION_DROPOUT || activation == FW_ACTIVATION_SIGMOID_DROPOUT ||
+         activation == FW_ACTIVATION_TANH_DROPOUT;
+}
+
 const char *fw_loss_name(fw_loss_type loss) {
   return losses[loss];
 }

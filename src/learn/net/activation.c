@@ -37,11 +37,6 @@ static void softmax(real *x, size_t width, size_t rows) {
 
 /* ---- Dropout: a unit is kept or not by (seed, layer, step, row, unit), so that the way back finds the same ---- */
 
-static bool drops(fw_activation activation) {
-  return activation == FW_ACTIVATION_DROPOUT || activation == FW_ACTIVATION_SIGMOID_DROPOUT ||
-         activation == FW_ACTIVATION_TANH_DROPOUT;
-}
-
 /* Numbers of rows begin … end-1 that are dropped become 0. */
 static void drop(const real_net *net, const node *self, const real_pass *pass, size_t width, size_t begin, size_t end,
                  real *x) {
@@ -68,7 +63,7 @@ void REAL_NAME(fw_activate)(const real_net *net, const node *self, const real_pa
   case FW_ACTIVATION_IDENTITY:
   case FW_ACTIVATION_DROPOUT: break;
   }
-  if (!drops(activation)) return;
+  if (!fw_activation_drops(activation)) return;
   if (pass->step) {
     drop(net, self, pass, width, begin, end, out);
     return;
@@ -91,7 +86,7 @@ void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, const re
   const real *y = out + begin * width;
   real *g = grad + begin * width;
   const size_t n = (end - begin) * width;
-  if (drops(activation)) drop(net, self, pass, width, begin, end, grad);
+  if (fw_activation_drops(activation)) drop(net, self, pass, width, begin, end, grad);
   switch (activation) {
   case FW_ACTIVATION_RELU:
     for (size_t i = 0; i < n; i++) g[i] = y[i] > 0 ? g[i] : 0;
