@@ -9,11 +9,13 @@
 #include "furrow/exchange.h"
 #include "model_job.h"
 #include "model_source.h"
+#include "model_vectors.h"
 #include "report.h"
 
 typedef struct export_values {
   choice_values choice;
   reading_values reading;
+  vectors_values vectors;
   const char *source, *destination;
   furrow_exchange_format to;
   furrow_axis by;
@@ -68,6 +70,7 @@ static const option export_options[] = {
 static const option_group export_groups[] = {
     {.title = "Writing", .options = export_options},
     {.title = "What to export", .options = choice_options, .offset = offsetof(export_values, choice)},
+    {.title = "Vectors for search", .options = vectors_options, .offset = offsetof(export_values, vectors)},
     {.title = "Reading", .options = reading_options, .offset = offsetof(export_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(export_values, json)},
     {.title = "Options", .options = memory_options, .offset = offsetof(export_values, memory)},
@@ -156,12 +159,36 @@ static furrow_status export_chosen(const export_values *export, const char *path
   return status;
 }
 
+/* Vectors need the model, not one matrix of it. */
+static furrow_status run_vectors(const export_values *export, output *out, furrow_error *err) {
+  choice chosen = {0};
+  if (export->choice.matrix || export->choice.rows || export->choice.parts)
+    return fail(err, FURROW_E_ARGUMENT,
+                "--vectors takes a whole model: of --matrix, --rows, --cols, --parts only --cols");
+  furrow_status status = choice_make(&chosen, &export->choice, NULL, 0, export->reading.meta_name, err);
+  const vectors_job job = {.values = &export->vectors,
+                           .model = export->source,
+                           .file = export->destination,
+                           .ids = export->ids,
+                           .no_ids = export->no_ids,
+                           .force = export->force,
+                           .json = export->json,
+                           .threads = export->threads,
+                           .first = chosen.selection.first_col,
+                           .end = chosen.selection.end_col};
+  if (status == FURROW_OK) status = export_vectors(&job, out, err);
+  choice_clear(&chosen);
+  job_hint(status, export->force, NULL, err);
+  return status;
+}
+
 static furrow_status export_run(const void *values, output *out, furrow_error *err) {
   const export_values *export = values;
   furrow_model_listing *listing = NULL;
   const furrow_model_entry *only = NULL;
   choice chosen = {0};
   furrow_status status = check_values(export, err);
+  if (status == FURROW_OK && export->vectors.of != VECTORS_NONE) return run_vectors(export, out, err);
   if (status == FURROW_OK) status = furrow_model_list(&listing, export->source, err);
   if (status == FURROW_OK && export->choice.matrix) status = choose_matrix(listing, export->choice.matrix, &only, err);
   if (status == FURROW_OK)
@@ -194,7 +221,8 @@ const command model_export_command = {
     .summary = "write a matrix as npy, npz, fvecs, fbin, safetensors, tsv, libsvm",
     .example = "furrow model export deepfm/embedding_embedding items.npy\n"
                "furrow model export deepfm deepfm.safetensors\n"
-               "furrow model export lr --matrix input_weight - --to tsv | sort -k3g",
+               "furrow model export lr --matrix input_weight - --to tsv | sort -k3g\n"
+               "furrow model export fm items.fbin --vectors item --cols 200000:250000",
     .about =
         "The file appears when it is complete. A dense file (npy, fvecs, fbin, safetensors) has 0 where the matrix "
         "has no element. A model of several matrices goes to safetensors alone. FILE must not lie in SRC.",

@@ -262,6 +262,11 @@ FURROW_API furrow_status furrow_scorer_item_vector(const furrow_scorer *scorer, 
 FURROW_API furrow_status furrow_scorer_query_vector(const furrow_scorer *scorer, const furrow_row *row, float *vector,
                                                     double *rest, furrow_error *err) FURROW_MUST_USE;
 
+/* The features first … end-1 that the model has weights for, ascending. Free *ids with furrow_bytes_free((char *)ids).
+ */
+FURROW_API furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first, uint64_t end,
+                                                uint64_t **ids, size_t *count, furrow_error *err) FURROW_MUST_USE;
+
 /* Gathers scores into metrics, a calibration table and ROC and PR curves. Takes label (as the data has it, after the
  * conf's transform) and weight of each row; memory does not grow with the rows. */
 typedef struct furrow_evaluation furrow_evaluation;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "learn/scorer.h"
 
 #define MOST_FACTORS 4096
@@ -110,4 +111,21 @@ furrow_status furrow_scorer_query_vector(const furrow_scorer *scorer, const furr
   furrow_status status = vector_of(scorer, row, vector, &own, &bias, err);
   if (status == FURROW_OK && rest) *rest = own + bias;
   return status;
+}
+
+furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first, uint64_t end, uint64_t **ids,
+                                     size_t *count, furrow_error *err) {
+  uint64_t *keys = NULL, *found = NULL;
+  size_t have = 0, taken = 0;
+  furrow_status status = fw_net_features(fw_scorer_net(scorer), &keys, &have, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&found, have, sizeof *found, err);
+  for (size_t i = 0; status == FURROW_OK && i < have; i++) {
+    const uint64_t key = keys ? keys[i] : i;
+    if (key >= first && key < end) found[taken++] = key;
+  }
+  fw_free(keys);
+  if (status != FURROW_OK) return status;
+  *ids = found;
+  *count = taken;
+  return FURROW_OK;
 }
