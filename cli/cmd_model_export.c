@@ -166,17 +166,17 @@ static furrow_status run_vectors(const export_values *export, output *out, furro
     return fail(err, FURROW_E_ARGUMENT,
                 "--vectors takes a whole model: of --matrix, --rows, --cols, --parts only --cols");
   furrow_status status = choice_make(&chosen, &export->choice, NULL, 0, export->reading.meta_name, err);
-  const vectors_job job = {.values = &export->vectors,
-                           .model = export->source,
-                           .file = export->destination,
-                           .ids = export->ids,
-                           .no_ids = export->no_ids,
-                           .force = export->force,
-                           .json = export->json,
-                           .threads = export->threads,
-                           .first = chosen.selection.first_col,
-                           .end = chosen.selection.end_col};
-  if (status == FURROW_OK) status = export_vectors(&job, out, err);
+  const vectors_job wanted = {.values = &export->vectors,
+                              .model = export->source,
+                              .file = export->destination,
+                              .ids = export->ids,
+                              .no_ids = export->no_ids,
+                              .force = export->force,
+                              .json = export->json,
+                              .threads = export->threads,
+                              .first = chosen.selection.first_col,
+                              .end = chosen.selection.end_col};
+  if (status == FURROW_OK) status = export_vectors(&wanted, out, err);
   choice_clear(&chosen);
   job_hint(status, export->force, NULL, err);
   return status;
