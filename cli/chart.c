@@ -130,19 +130,19 @@ static void draw_all(FILE *out, const chart *charts, size_t count) {
   fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %zu\" width=\"%d\" height=\"%zu\">\n", WIDTH,
           height, WIDTH, height);
   fputs("<style>\n"
-        "svg{--ground:#fff;--text:#333;--soft:#666;--grid:#e6e6e6;--side:#999;"
-        "--c0:#1f5fa8;--c1:#c4501b;--c2:#2a8050;--c3:#8a3fa0;--c4:#8a6d00;--c5:#555}\n"
-        "@media (prefers-color-scheme:dark){svg{--ground:#16181c;--text:#ddd;--soft:#999;--grid:#2c3036;--side:#777;"
-        "--c0:#6aa9ee;--c1:#f0925c;--c2:#66c48f;--c3:#c98be0;--c4:#d8b94a;--c5:#aaa}}\n"
-        "text{font-family:system-ui,'DejaVu Sans',sans-serif;fill:var(--text)}\n"
-        ".title{font-size:15px;font-weight:600}.axis{font-size:13px}.tick{font-size:12px;fill:var(--soft)}\n"
-        ".grid{stroke:var(--grid);fill:none}.frame{stroke:var(--side);fill:none}\n"
+        "text{font-family:system-ui,'DejaVu Sans',sans-serif;fill:#333}\n"
+        ".title{font-size:15px;font-weight:600}.axis{font-size:13px}.tick{font-size:12px;fill:#666}\n"
+        ".ground{fill:#fff}.grid{stroke:#e6e6e6;fill:none}.frame{stroke:#999;fill:none}\n"
         ".line{stroke-width:2;fill:none}.dashed{stroke-dasharray:5 4}\n"
-        ".c0{stroke:var(--c0)}.c1{stroke:var(--c1)}.c2{stroke:var(--c2)}.c3{stroke:var(--c3)}.c4{stroke:var(--c4)}"
-        ".c5{stroke:var(--c5)}\n"
-        ".m0{fill:var(--c0)}.m1{fill:var(--c1)}.m2{fill:var(--c2)}.m3{fill:var(--c3)}.m4{fill:var(--c4)}"
-        ".m5{fill:var(--c5)}\n"
-        "</style>\n<rect width=\"100%\" height=\"100%\" style=\"fill:var(--ground)\"/>\n",
+        ".c0{stroke:#1f5fa8}.c1{stroke:#c4501b}.c2{stroke:#2a8050}.c3{stroke:#8a3fa0}.c4{stroke:#8a6d00}"
+        ".c5{stroke:#555}\n"
+        ".m0{fill:#1f5fa8}.m1{fill:#c4501b}.m2{fill:#2a8050}.m3{fill:#8a3fa0}.m4{fill:#8a6d00}.m5{fill:#555}\n"
+        "@media (prefers-color-scheme:dark){text{fill:#ddd}.tick{fill:#999}.ground{fill:#16181c}"
+        ".grid{stroke:#2c3036}.frame{stroke:#777}\n"
+        ".c0{stroke:#6aa9ee}.c1{stroke:#f0925c}.c2{stroke:#66c48f}.c3{stroke:#c98be0}.c4{stroke:#d8b94a}"
+        ".c5{stroke:#aaa}\n"
+        ".m0{fill:#6aa9ee}.m1{fill:#f0925c}.m2{fill:#66c48f}.m3{fill:#c98be0}.m4{fill:#d8b94a}.m5{fill:#aaa}}\n"
+        "</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n",
         out);
   for (size_t i = 0; i < count; i++) draw_chart(out, &charts[i], i);
   fputs("</svg>\n", out);
