@@ -73,7 +73,8 @@ typedef enum fw_value_kind {
   X(POSNEG_RATIO, "posneg-ratio", "ml.data.posneg.ratio", "data/posnegratio", REAL, -1, 1e9, "-1", "X",                \
     "positives for each negative; 0 or less: as they come")                                                            \
   X(LABEL, "label", "ml.data.label.trans.class", "data/translabel", LABEL, 0, 0, "NoTrans",                            \
-    "NoTrans|PosNegTrans|ZeroOneTrans|AddOneTrans|SubOneTrans", "what is made of labels; posneg: 1 or -1")             \
+    "NoTrans|PosNegTrans|ZeroOneTrans|AddOneTrans|SubOneTrans",                                                        \
+    "what is made of labels; where nothing is said, PosNegTrans for losses of two classes")                            \
   X(THRESHOLD, "label-threshold", "ml.data.label.trans.threshold", "data/translabelthreshold", REAL, -1e300, 1e300,    \
     "0", "X", "labels above it are positive (PosNegTrans, ZeroOneTrans)")                                              \
   X(HAS_LABEL, "has-label", "ml.data.has.label", "data/haslabel", YES_NO, 0, 0, "yes", "yes|no",                       \

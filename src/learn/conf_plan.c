@@ -106,6 +106,12 @@ static furrow_status check_data(const fw_plan *plan, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* Losses of two classes take labels of 1 and -1: where nothing is said, they are made so. */
+static void plan_labels(fw_plan *plan, const furrow_learn_conf *conf) {
+  const bool two_classes = plan->graph.loss == FW_LOSS_LOG || plan->graph.loss == FW_LOSS_HINGE;
+  if (two_classes && !is_said(conf, FW_KEY_LABEL)) plan->data.label = FW_LABEL_POS_NEG;
+}
+
 /* ---- The whole ---- */
 
 static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
@@ -139,6 +145,7 @@ furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool
   if (status == FURROW_OK) plan_train(&memory->plan.train, conf);
   if (status == FURROW_OK) status = check_data(&memory->plan, err);
   if (status == FURROW_OK) status = resolve_graph(memory, conf, err);
+  if (status == FURROW_OK) plan_labels(&memory->plan, conf);
   if (status == FURROW_OK)
     *plan = &memory->plan;
   else
