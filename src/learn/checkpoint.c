@@ -253,6 +253,21 @@ static furrow_status decode_history(const unsigned char *bytes, fw_checkpoint *c
   return FURROW_OK;
 }
 
+/* The net, and the bytes of the best one. */
+static furrow_status decode_images(const unsigned char *bytes, fw_checkpoint *checkpoint, fw_net *net,
+                                   furrow_error *err) {
+  const size_t image = fw_get_le64(bytes + AT_IMAGE_BYTES), best = fw_get_le64(bytes + AT_BEST_BYTES);
+  size_t at = FW_CHECKPOINT_HEADER + checkpoint->epochs * FW_CHECKPOINT_EPOCH;
+  furrow_status status = fw_net_image_read(net, bytes + at, image, err);
+  if (status == FURROW_OK && best > 0) {
+    at += image;
+    status = fw_net_image_check(net, bytes + at, best, err);
+    fw_buffer_append(&checkpoint->best_image, bytes + at, best);
+  }
+  if (status == FURROW_E_FORMAT && err) err->offset += at;
+  return status == FURROW_OK ? fw_buffer_status(&checkpoint->best_image, err) : status;
+}
+
 furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_checkpoint *checkpoint, fw_net *net,
                                    furrow_error *err) {
   fw_checkpoint made = {0};
@@ -260,22 +275,15 @@ furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_c
   if (status == FURROW_OK) status = check_parts(bytes, err);
   if (status == FURROW_OK) status = check_plan(bytes, net, err);
   if (status == FURROW_OK) status = decode_history(bytes, &made, err);
-  if (status == FURROW_OK) {
-    const size_t image = fw_get_le64(bytes + AT_IMAGE_BYTES), best = fw_get_le64(bytes + AT_BEST_BYTES);
-    const size_t at = FW_CHECKPOINT_HEADER + made.epochs * FW_CHECKPOINT_EPOCH;
-    made.steps = fw_get_le64(bytes + AT_STEPS);
-    made.best = fw_get_le32(bytes + AT_BEST);
-    status = fw_net_image_read(net, bytes + at, image, err);
-    if (status == FURROW_E_FORMAT && err) err->offset += at;
-    if (best) fw_buffer_append(&made.best_image, bytes + at + image, best);
-    if (status == FURROW_OK) status = fw_buffer_status(&made.best_image, err);
-  }
-  if (status == FURROW_OK) {
-    *checkpoint = made;
-  } else {
+  if (status == FURROW_OK) status = decode_images(bytes, &made, net, err);
+  if (status != FURROW_OK) {
     fw_checkpoint_clear(&made);
+    return status;
   }
-  return status;
+  made.steps = fw_get_le64(bytes + AT_STEPS);
+  made.best = fw_get_le32(bytes + AT_BEST);
+  *checkpoint = made;
+  return FURROW_OK;
 }
 
 static furrow_status read_file(const char *path, unsigned char **bytes, size_t *size, furrow_error *err) {

@@ -111,6 +111,7 @@ furrow_status fw_net_image_write(const fw_net *net, fw_image_sink sink, void *to
 typedef struct image {
   const unsigned char *bytes;
   size_t size, at;
+  bool fill; /* the net, else the bytes are only looked at */
 } image;
 
 static furrow_status fail_image(const image *in, furrow_error *err, const char *message) {
@@ -123,13 +124,13 @@ static bool has_bytes(const image *in, uint64_t count, size_t size) {
   return count <= (in->size - in->at) / size;
 }
 
-static furrow_status read_dense(fw_net *net, image *in, furrow_error *err) {
+static furrow_status read_dense(const fw_net *net, image *in, furrow_error *err) {
   const size_t size = fw_net_element_size(net);
   for (size_t i = 0; i < fw_net_parameters(net); i++) {
     const fw_parameter *about = fw_net_parameter(net, i);
     for (size_t array = 0; !about->by_feature && array <= about->state; array++) {
       if (!has_bytes(in, about->cols, size)) return fail_image(in, err, "the parameters end inside a layer's array");
-      copy_numbers(fw_net_dense(net, i, array), in->bytes + in->at, about->cols, size);
+      if (in->fill) copy_numbers(fw_net_dense(net, i, array), in->bytes + in->at, about->cols, size);
       in->at += about->cols * size;
     }
   }
@@ -172,15 +173,23 @@ static furrow_status read_features(fw_net *net, image *in, furrow_error *err) {
     if (i > 0 && key <= before) return fail_image(in, err, "the features do not ascend");
     if (range > 0 && key >= (uint64_t)range) return fail_image(in, err, "a feature is beyond the model's range");
     before = key;
-    status = read_feature(net, key, in, err);
+    if (in->fill) status = read_feature(net, key, in, err);
   }
+  if (!in->fill) in->at += count * bytes;
   return status;
 }
 
-furrow_status fw_net_image_read(fw_net *net, const unsigned char *bytes, size_t size, furrow_error *err) {
-  image in = {bytes, size, 0};
-  furrow_status status = read_dense(net, &in, err);
-  if (status == FURROW_OK) status = read_features(net, &in, err);
-  if (status == FURROW_OK && in.at != in.size) status = fail_image(&in, err, "bytes follow the parameters");
+static furrow_status read_image(fw_net *net, image *in, furrow_error *err) {
+  furrow_status status = read_dense(net, in, err);
+  if (status == FURROW_OK) status = read_features(net, in, err);
+  if (status == FURROW_OK && in->at != in->size) status = fail_image(in, err, "bytes follow the parameters");
   return status;
+}
+
+furrow_status fw_net_image_check(fw_net *net, const unsigned char *bytes, size_t size, furrow_error *err) {
+  return read_image(net, &(image){bytes, size, 0, false}, err);
+}
+
+furrow_status fw_net_image_read(fw_net *net, const unsigned char *bytes, size_t size, furrow_error *err) {
+  return read_image(net, &(image){bytes, size, 0, true}, err);
 }

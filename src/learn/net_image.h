@@ -18,5 +18,8 @@ furrow_status fw_net_image_write(const fw_net *net, fw_image_sink sink, void *to
  * of such a net; the offset is that of the byte to blame. */
 furrow_status fw_net_image_read(fw_net *net, const unsigned char *bytes, size_t size, furrow_error *err)
     __attribute__((warn_unused_result));
+/* Whether that would succeed; the net stays as it is. */
+furrow_status fw_net_image_check(fw_net *net, const unsigned char *bytes, size_t size, furrow_error *err)
+    __attribute__((warn_unused_result));
 
 #endif
