@@ -166,6 +166,14 @@ const char *fw_conf_algorithm(const furrow_learn_conf *conf) {
   return conf->algorithm;
 }
 
+const char *furrow_learn_conf_get(const furrow_learn_conf *conf, const char *key) {
+  const fw_key found = fw_key_find(key);
+  if (found == FW_KEYS) return NULL;
+  if (found != FW_KEY_ALGORITHM) return fw_conf_value(conf, found).text;
+  const char *algorithm = fw_conf_algorithm(conf);
+  return algorithm ? algorithm : "";
+}
+
 /* ---- Graphs as they were said ---- */
 
 furrow_status fw_graph_said_create(fw_graph_said **graph, furrow_error *err) {

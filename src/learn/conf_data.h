@@ -27,8 +27,9 @@ typedef struct fw_names {
 extern const fw_names fw_layer_type_names, fw_activation_names, fw_loss_names, fw_optimizer_names, fw_decay_names,
     fw_label_names;
 
-/* false: no such name. */
-bool fw_name_find(const fw_names *names, const char *text, size_t size, int64_t *which);
+/* E_ARGUMENT: "must be one of …". */
+furrow_status fw_name_find(const fw_names *names, const char *text, size_t size, int64_t *which, furrow_error *err)
+    __attribute__((warn_unused_result));
 
 /* ---- Keys ----------------------------------------------------------------------------------------------- */
 

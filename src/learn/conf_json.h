@@ -6,6 +6,9 @@
 
 /* A string without blanks around it, as Angel takes them. */
 furrow_status fw_json_trimmed(fw_json *json, fw_json_text *text, furrow_error *err) __attribute__((warn_unused_result));
+/* A string that is one of the names. */
+furrow_status fw_json_name(fw_json *json, const fw_names *names, int64_t *which, furrow_error *err)
+    __attribute__((warn_unused_result));
 /* E_FORMAT: the member that has just begun is none of the known ones. */
 furrow_status fw_json_unknown(fw_json *json, fw_json_text member, const char *const *known, size_t count,
                               furrow_error *err) __attribute__((warn_unused_result));

@@ -67,14 +67,10 @@ static furrow_status read_name(fw_json *json, reading *r, furrow_error *err) {
 }
 
 static furrow_status read_type(fw_json *json, reading *r, furrow_error *err) {
-  fw_json_text text;
   int64_t type = 0;
-  furrow_status status = fw_json_trimmed(json, &text, err);
-  if (status != FURROW_OK) return status;
-  if (!fw_name_find(&fw_layer_type_names, text.bytes, text.size, &type))
-    return fw_json_fail(json, fw_json_offset(json), NULL, err, "is no type of layer that there is");
+  furrow_status status = fw_json_name(json, &fw_layer_type_names, &type, err);
   r->layer.type = (fw_layer_type)type;
-  return FURROW_OK;
+  return status;
 }
 
 static furrow_status read_width(fw_json *json, int64_t *width, furrow_error *err) {

@@ -11,7 +11,6 @@ enum { MOST_NUMBERS = 8 };
 /* An object with a type and numbers, all of them optional. */
 typedef struct typed_object {
   const fw_names *types;
-  const char *what;                  /* "an optimizer" */
   const char *members[MOST_NUMBERS]; /* names of the numbers, NULL behind the last */
   const char *texts[2];              /* members that are read and forgotten */
   int64_t type;                      /* -1: not there */
@@ -25,13 +24,18 @@ static size_t member_count(const typed_object *object) {
   return n;
 }
 
-static furrow_status read_type(fw_json *json, typed_object *object, furrow_error *err) {
+furrow_status fw_json_name(fw_json *json, const fw_names *names, int64_t *which, furrow_error *err) {
+  furrow_error said = {0};
   fw_json_text text;
-  if (object->type >= 0) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
   furrow_status status = fw_json_trimmed(json, &text, err);
-  if (status == FURROW_OK && !fw_name_find(object->types, text.bytes, text.size, &object->type))
-    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "is not %s that there is", object->what);
+  if (status == FURROW_OK && fw_name_find(names, text.bytes, text.size, which, &said) != FURROW_OK)
+    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", said.message);
   return status;
+}
+
+static furrow_status read_type(fw_json *json, typed_object *object, furrow_error *err) {
+  if (object->type >= 0) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
+  return fw_json_name(json, object->types, &object->type, err);
 }
 
 static furrow_status read_number(fw_json *json, double *number, uint64_t *place, furrow_error *err) {
@@ -111,7 +115,6 @@ static furrow_status take_numbers(const fw_json *json, const typed_object *objec
 
 furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_said *said, furrow_error *err) {
   typed_object object = {.types = &fw_optimizer_names,
-                         .what = "an optimizer",
                          .members = {"lr", "reg1", "reg2", "momentum", "alpha", "beta", "gamma"}};
   fw_optimizer_said made = {.said = true, .a = NAN, .b = NAN};
   furrow_status status = read_object(json, &object, err);
@@ -126,7 +129,6 @@ furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_said *said, furrow_e
 
 furrow_status fw_json_activation(fw_json *json, fw_activation_said *said, furrow_error *err) {
   typed_object object = {.types = &fw_activation_names,
-                         .what = "an activation",
                          .members = {"proba"},
                          .texts = {"actiontype"}}; /* train or predict: we know which it is */
   furrow_status status = read_object(json, &object, err);
@@ -141,7 +143,7 @@ furrow_status fw_json_activation(fw_json *json, fw_activation_said *said, furrow
 }
 
 furrow_status fw_json_loss(fw_json *json, fw_loss_said *said, furrow_error *err) {
-  typed_object object = {.types = &fw_loss_names, .what = "a loss", .members = {"delta"}};
+  typed_object object = {.types = &fw_loss_names, .members = {"delta"}};
   furrow_status status = read_object(json, &object, err);
   if (status == FURROW_OK) status = check_number(json, &object, 0, FW_KEY_HUBER_DELTA, err);
   if (status != FURROW_OK) return status;

@@ -59,8 +59,9 @@ fw_key fw_key_at_path(const char *section, fw_json_text member) {
 
 static furrow_status bad_number(const key_rule *rule, const char *what, furrow_error *err) {
   if (rule->most == FW_BELOW_1)
-    return fw_fail(err, FURROW_E_ARGUMENT, "must be %s from %.17g to 1, 1 itself excluded", what, rule->least);
-  return fw_fail(err, FURROW_E_ARGUMENT, "must be %s from %.17g to %.17g", what, rule->least, rule->most);
+    return fw_fail(err, FURROW_E_ARGUMENT, "must be %s from %g to 1, 1 itself excluded", what, rule->least);
+  if (rule->most >= FW_RANGE_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "must be %s, %g or more", what, rule->least);
+  return fw_fail(err, FURROW_E_ARGUMENT, "must be %s from %g to %.10g", what, rule->least, rule->most);
 }
 
 furrow_status fw_key_check(fw_key key, double number, furrow_error *err) {
@@ -134,15 +135,9 @@ static furrow_status parse_widths(const char *text, size_t size, furrow_error *e
 
 static furrow_status parse_name(const fw_names *names, const char *text, size_t size, fw_value *value,
                                 furrow_error *err) {
-  if (!fw_name_find(names, text, size, &value->integer)) {
-    char list[256] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < names->count; i++)
-      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names->names[i]);
-    return fw_fail(err, FURROW_E_ARGUMENT, "must be one of %s", list);
-  }
-  value->text = names->names[value->integer];
-  return FURROW_OK;
+  furrow_status status = fw_name_find(names, text, size, &value->integer, err);
+  if (status == FURROW_OK) value->text = names->names[value->integer];
+  return status;
 }
 
 /* A copy that ends in 0, of what is short enough for any name. */

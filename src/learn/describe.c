@@ -21,10 +21,14 @@ static uint64_t sum(uint64_t a, uint64_t b) {
   return __builtin_add_overflow(a, b, &r) ? FW_UNKNOWN : r;
 }
 
-/* weights * rows, 0 rows of what is not known are still unknown only where there are weights. */
+/* Bytes of weights with what the optimizer keeps for them. */
+static uint64_t bytes_of(const fw_layer *layer, uint64_t weights, uint64_t element) {
+  return product(product(weights, 1 + fw_optimizer_state(layer->optimizer.type)), element);
+}
+
 static fw_layer_size size_of(const fw_description *about, const fw_layer *layer, uint64_t element) {
   fw_layer_size size = {0};
-  if (layer->type == FW_LAYER_INPUT || layer->type == FW_LAYER_EMBEDDING) {
+  if (fw_layer_takes_data(layer)) {
     const bool input = layer->type == FW_LAYER_INPUT;
     size.by_feature = true;
     size.rows = input ? layer->width : layer->factors;
@@ -35,9 +39,7 @@ static fw_layer_size size_of(const fw_description *about, const fw_layer *layer,
     size.weights = product(layer->in_width, layer->width);
     size.biases = layer->width;
   }
-  const uint64_t arrays = 1 + fw_optimizer_state(layer->optimizer.type);
-  size.bytes =
-      size.weights == FW_UNKNOWN ? FW_UNKNOWN : product(sum(product(size.weights, arrays), size.biases), element);
+  size.bytes = sum(bytes_of(layer, size.weights, element), product(size.biases, element));
   return size;
 }
 
@@ -46,7 +48,13 @@ static void count(fw_description *about) {
   const uint64_t element = furrow_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64 ? 8 : 4;
   for (size_t i = 0; i < plan->graph.count; i++) {
     about->sizes[i] = size_of(about, &plan->graph.layers[i], element);
+    const fw_layer *layer = &plan->graph.layers[i];
     const fw_layer_size *size = &about->sizes[i];
+    const uint64_t dense = size->by_feature ? 0 : size->weights;
+    about->fixed = sum(about->fixed, dense + size->biases);
+    about->fixed_bytes += bytes_of(layer, dense, element) + size->biases * element;
+    about->each += size->by_feature ? size->rows : 0;
+    about->each_bytes += bytes_of(layer, size->by_feature ? size->rows : 0, element);
     about->parameters = sum(about->parameters, sum(size->weights, size->biases));
     about->bytes = sum(about->bytes, size->bytes);
   }
@@ -81,6 +89,22 @@ void fw_buffer_bytes(fw_buffer *out, uint64_t bytes) {
   }
   for (; value >= 999.5; value /= 1000) unit++;
   fw_buffer_format(out, unit && value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+void fw_buffer_parameters(fw_buffer *out, const fw_description *about) {
+  fw_buffer_count(out, about->features == FW_UNKNOWN ? about->fixed : about->parameters);
+  if (about->features != FW_UNKNOWN) return;
+  fw_buffer_text(out, " + ");
+  fw_buffer_count(out, about->each);
+  fw_buffer_text(out, " for each feature");
+}
+
+void fw_buffer_memory(fw_buffer *out, const fw_description *about) {
+  fw_buffer_bytes(out, about->features == FW_UNKNOWN ? about->fixed_bytes : about->bytes);
+  if (about->features != FW_UNKNOWN) return;
+  fw_buffer_text(out, " + ");
+  fw_buffer_bytes(out, about->each_bytes);
+  fw_buffer_text(out, " for each feature");
 }
 
 void fw_buffer_activation(fw_buffer *out, const fw_layer *layer) {

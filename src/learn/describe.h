@@ -29,6 +29,8 @@ typedef struct fw_description {
   fw_layer_size *sizes; /* of each layer */
   fw_layer_place *places;
   uint64_t parameters, bytes;
+  /* where the number of features is not known: what does not depend on it, and what each feature adds */
+  uint64_t fixed, fixed_bytes, each, each_bytes;
 } fw_description;
 
 /* Its input is the data. */
@@ -37,6 +39,9 @@ bool fw_layer_takes_data(const fw_layer *layer);
 void fw_buffer_count(fw_buffer *out, uint64_t count);
 /* 12.3 MB or ? */
 void fw_buffer_bytes(fw_buffer *out, uint64_t bytes);
+/* Of the whole model; with an unknown number of features: "101 + 9 for each feature". */
+void fw_buffer_parameters(fw_buffer *out, const fw_description *about);
+void fw_buffer_memory(fw_buffer *out, const fw_description *about);
 /* Adam, beta 0.9, gamma 0.99 … */
 void fw_buffer_optimizer(fw_buffer *out, const fw_optimizer *optimizer);
 /* Relu; Dropout 0.2; nothing for layers without one. */

@@ -4,20 +4,22 @@
 #include "learn/describe.h"
 
 enum {
-  BOX_WIDTH = 232,
+  BOX_WIDTH = 276,
   BOX_HEIGHT = 66,
   DATA_HEIGHT = 34,
   GAP_X = 28,
   GAP_Y = 40,
   MARGIN = 28,
-  HEAD = 58,     /* title */
-  NAME_ROOM = 30 /* characters that a box has room for */
+  LEAST_WIDTH = 540, /* for the title */
+  HEAD = 58,         /* title */
+  NAME_ROOM = 30     /* characters that a box has room for */
 };
 
 typedef struct drawing {
   fw_buffer *out;
   const fw_description *about;
   size_t columns, rows;
+  double left; /* of the first column */
 } drawing;
 
 /* ---- Text ---- */
@@ -78,12 +80,12 @@ static const char *class_of(const fw_layer *layer) {
 
 /* ---- Places ---- */
 
-static double left_of(size_t column) {
-  return MARGIN + (double)column * (BOX_WIDTH + GAP_X);
+static double left_of(const drawing *d, size_t column) {
+  return d->left + (double)column * (BOX_WIDTH + GAP_X);
 }
 
-static double middle_of(size_t column) {
-  return left_of(column) + BOX_WIDTH / 2.0;
+static double middle_of(const drawing *d, size_t column) {
+  return left_of(d, column) + BOX_WIDTH / 2.0;
 }
 
 /* Row 0 is the data. */
@@ -102,7 +104,7 @@ static double middle_of_data(const drawing *d) {
   double sum = 0, n = 0;
   for (size_t i = 0; i < graph->count; i++) {
     if (!fw_layer_takes_data(&graph->layers[i])) continue;
-    sum += middle_of(d->about->places[i].column);
+    sum += middle_of(d, d->about->places[i].column);
     n++;
   }
   return sum / n;
@@ -127,11 +129,11 @@ static void put_edges(const drawing *d) {
   for (size_t i = 0; i < graph->count; i++) {
     const fw_layer *layer = &graph->layers[i];
     const fw_layer_place *place = &d->about->places[i];
-    const double to = middle_of(place->column);
+    const double to = middle_of(d, place->column);
     if (fw_layer_takes_data(layer)) put_edge(d, middle_of_data(d), bottom_of(0), to, 1);
     for (size_t k = 0; k < layer->input_count; k++) {
       const fw_layer_place *from = &d->about->places[layer->inputs[k]];
-      put_edge(d, middle_of(from->column), bottom_of(from->level), to, place->level);
+      put_edge(d, middle_of(d, from->column), bottom_of(from->level), to, place->level);
     }
   }
 }
@@ -143,9 +145,12 @@ static void put_line(const drawing *d, const char *class_name, double x, double 
 static void put_second_line(fw_buffer *out, const fw_layer *layer) {
   fw_buffer_text(out, layer->type == FW_LAYER_LOSS ? fw_loss_name(layer->loss) : fw_layer_type_name(layer->type));
   if (layer->type == FW_LAYER_INPUT || layer->type == FW_LAYER_FC) {
-    fw_buffer_text(out, ", ");
+    fw_buffer_text(out, " · ");
     fw_buffer_activation(out, layer);
   }
+  const bool keeps = layer->type == FW_LAYER_FC || fw_layer_takes_data(layer);
+  if (keeps && !fw_activation_drops(layer->activation)) /* else there is no room */
+    fw_buffer_format(out, " · %s", fw_optimizer_name(layer->optimizer.type));
 }
 
 static void put_third_line(fw_buffer *out, const fw_layer *layer, const fw_layer_size *size) {
@@ -157,16 +162,21 @@ static void put_third_line(fw_buffer *out, const fw_layer *layer, const fw_layer
   else
     fw_buffer_format(out, "%zu output%s", layer->width, layer->width == 1 ? "" : "s");
   if (size->weights == 0) return;
-  fw_buffer_format(out, " · %s · ", fw_optimizer_name(layer->optimizer.type));
-  fw_buffer_count(out, size->weights == FW_UNKNOWN ? FW_UNKNOWN : size->weights + size->biases);
+  fw_buffer_text(out, " · ");
+  if (size->weights == FW_UNKNOWN) {
+    fw_buffer_format(out, "%llu parameters for each feature", (unsigned long long)size->rows);
+    return;
+  }
+  fw_buffer_count(out, size->weights + size->biases);
+  fw_buffer_text(out, " parameters");
 }
 
 static void put_box(const drawing *d, size_t i) {
   const fw_layer *layer = &d->about->plan->graph.layers[i];
   const fw_layer_place *place = &d->about->places[i];
-  const double x = middle_of(place->column), y = top_of(place->level);
+  const double x = middle_of(d, place->column), y = top_of(place->level);
   fw_buffer_format(d->out, "<g><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"8\"/>",
-                   class_of(layer), left_of(place->column), y, BOX_WIDTH, BOX_HEIGHT);
+                   class_of(layer), left_of(d, place->column), y, BOX_WIDTH, BOX_HEIGHT);
   put_line(d, "name", x, y + (layer->type == FW_LAYER_LOSS ? 29 : 21));
   put_escaped(d->out, layer->name, NAME_ROOM);
   fw_buffer_text(d->out, "</text>");
@@ -199,10 +209,11 @@ static void put_title(const drawing *d) {
   fw_buffer_format(d->out, "<text class=\"title\" x=\"%d\" y=\"26\">", MARGIN);
   put_escaped(d->out, plan->model.algorithm ? plan->model.algorithm : "graph", NAME_ROOM);
   fw_buffer_format(d->out, "</text>\n<text class=\"note\" x=\"%d\" y=\"44\">", MARGIN);
-  fw_buffer_count(d->out, d->about->parameters);
-  fw_buffer_text(d->out, " parameters, ");
-  fw_buffer_bytes(d->out, d->about->bytes);
-  fw_buffer_text(d->out, " in training</text>\n");
+  fw_buffer_text(d->out, "parameters: ");
+  fw_buffer_parameters(d->out, d->about);
+  fw_buffer_text(d->out, "; memory in training: ");
+  fw_buffer_memory(d->out, d->about);
+  fw_buffer_text(d->out, "</text>\n");
 }
 
 void fw_describe_svg(fw_buffer *out, const fw_description *about) {
@@ -213,7 +224,9 @@ void fw_describe_svg(fw_buffer *out, const fw_description *about) {
     if (about->places[i].column >= d.columns) d.columns = about->places[i].column + 1;
     if (about->places[i].level > d.rows) d.rows = about->places[i].level;
   }
-  const double width = left_of(d.columns) - GAP_X + MARGIN, height = bottom_of(d.rows) + MARGIN;
+  const double used = (double)d.columns * (BOX_WIDTH + GAP_X) - GAP_X, height = bottom_of(d.rows) + MARGIN;
+  const double width = (used < LEAST_WIDTH ? LEAST_WIDTH : used) + 2 * MARGIN;
+  d.left = (width - used) / 2;
   fw_buffer_format(
       out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n",
       width, height, width, height);

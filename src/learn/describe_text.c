@@ -34,10 +34,9 @@ static void put_head(fw_buffer *out, const fw_description *about) {
   put_training(out, &plan->train);
   fw_buffer_format(out, "model       %s\n", furrow_row_type_get(plan->model.row_type)->name);
   fw_buffer_text(out, "parameters  ");
-  fw_buffer_count(out, about->parameters);
-  fw_buffer_text(out, about->features == FW_UNKNOWN ? " (how many features there are is not known)\n" : "\n");
-  fw_buffer_text(out, "memory      ");
-  fw_buffer_bytes(out, about->bytes);
+  fw_buffer_parameters(out, about);
+  fw_buffer_text(out, "\nmemory      ");
+  fw_buffer_memory(out, about);
   fw_buffer_text(out, " with what the optimizers keep\n\n");
 }
 

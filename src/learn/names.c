@@ -1,7 +1,10 @@
 /* learn/names.c: Angel's names of types of layers, activations, losses, optimizers, decays, label transforms. */
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/error.h"
 #include "learn/conf_data.h"
 
 #define FURROW_X(name, text) text,
@@ -59,15 +62,23 @@ size_t fw_optimizer_state(fw_optimizer_type type) {
   return states[type];
 }
 
-bool fw_name_find(const fw_names *names, const char *text, size_t size, int64_t *which) {
+static bool is_name(const char *name, const char *ending, const char *text, size_t size) {
+  if (size == 0 || strlen(name) < size || strncasecmp(name, text, size) != 0) return false;
+  return !name[size] || strcmp(name + size, ending) == 0;
+}
+
+furrow_status fw_name_find(const fw_names *names, const char *text, size_t size, int64_t *which, furrow_error *err) {
+  char list[256] = "";
+  size_t used = 0;
   for (size_t i = 0; i < names->count; i++) {
-    const char *name = names->names[i];
-    if (size == 0 || strlen(name) < size || strncasecmp(name, text, size) != 0) continue;
-    if (name[size] && strcmp(name + size, names->ending) != 0) continue;
-    *which = (int64_t)i;
-    return true;
+    if (is_name(names->names[i], names->ending, text, size)) {
+      *which = (int64_t)i;
+      return FURROW_OK;
+    }
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names->names[i]);
+    assert(used < sizeof list);
   }
-  return false;
+  return fw_fail(err, FURROW_E_ARGUMENT, "must be one of %s", list);
 }
 
 const fw_optimizer_param *fw_optimizer_params(fw_optimizer_type type) {
