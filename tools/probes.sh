@@ -87,6 +87,10 @@ has_sklearn() {
   python_with sklearn >/dev/null
 }
 
+has_torch() {
+  python_with torch >/dev/null
+}
+
 has_data_table() {
   has_command Rscript && Rscript -e 'if (!nzchar(system.file(package = "data.table"))) quit(status = 1)' >/dev/null 2>&1
 }

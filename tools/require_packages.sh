@@ -42,6 +42,7 @@ missing_peers() {
   has_dmlc || echo libdmlc-dev
   has_faiss || echo libfaiss-dev
   has_sklearn || echo python3-sklearn
+  has_torch || echo python3-torch
 }
 
 as_root=()
