@@ -6,14 +6,14 @@
 #include "cmd_index.h"
 #include "fail.h"
 #include "furrow/vector.h"
-#include "index_source.h"
+#include "index_change.h"
 #include "interrupt.h"
 #include "report.h"
 #include "rows_sink.h"
 
 typedef struct merge_values {
   text_list paths;
-  const char *destination;
+  const char *destination, *compat;
   bool shift, force, json;
 } merge_values;
 
@@ -42,7 +42,10 @@ static const option merge_options[] = {
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(merge_values, json)},
     {0}};
 
-static const option_group merge_groups[] = {{.title = "Options", .options = merge_options}, {0}};
+static const option_group merge_groups[] = {
+    {.title = "Options", .options = merge_options},
+    {.title = "Options", .options = compat_options, .offset = offsetof(merge_values, compat)},
+    {0}};
 
 /* Also looks whether the target has lists of the index. */
 static furrow_status count_vectors(const char *path, const char *target, int64_t *count, furrow_error *err) {
@@ -75,7 +78,8 @@ static furrow_status merge_run(const void *values, output *out, furrow_error *er
   }
   if (status != FURROW_OK) return status;
   interrupt_catch();
-  status = furrow_index_merge_files(paths->texts, shifts, paths->count, merge->destination, !merge->force, err);
+  const furrow_index_save_params params = {.keep_existing = !merge->force, .compat = merge->compat};
+  status = furrow_index_merge_files(paths->texts, shifts, paths->count, merge->destination, &params, err);
   if (status != FURROW_OK) return status;
   report r;
   report_start(&r, out, merge->json);

@@ -114,16 +114,21 @@ static furrow_status load_mapped(furrow_index **index, const char *path, furrow_
 }
 
 /* The first input is there already. */
-static furrow_status join_lists(joining *j, const char *target, bool keep_existing, furrow_error *err) {
+static furrow_status join_lists(joining *j, const char *target, const furrow_index_save_params *params,
+                                furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < j->count; i++) {
     if (i > 0) status = load_mapped(&j->inputs[i], j->paths[i], err);
     if (status == FURROW_OK) status = blame(j->paths[i], join_input(j, i, err), err);
     if (status == FURROW_OK) forget_direct_map(j->inputs[i]);
   }
+  fw_index_writer how;
+  if (status == FURROW_OK) status = fw_index_writer_init(&how, j->inputs[0], params, err);
   if (status != FURROW_OK) return status;
-  fw_index_writer how = {.joint = inner_ivf(j->inputs[0]), .joined = j->joined, .joined_count = j->count};
-  return fw_index_write_file(j->inputs[0], target, keep_existing, &how, err);
+  how.joint = inner_ivf(j->inputs[0]);
+  how.joined = j->joined;
+  how.joined_count = j->count;
+  return fw_index_write_file(j->inputs[0], target, params->keep_existing, &how, err);
 }
 
 /* ---- Anything else -------------------------------------------------------------------------------------- */
@@ -145,9 +150,9 @@ static furrow_status shift_first(furrow_index *index, int64_t id_shift, furrow_e
   return status;
 }
 
-static furrow_status join_in_memory(joining *j, const char *target, bool keep_existing, furrow_error *err) {
+static furrow_status join_in_memory(joining *j, const char *target, const furrow_index_save_params *params,
+                                    furrow_error *err) {
   furrow_index *first = NULL;
-  furrow_index_save_params params = {.inline_lists = true, .keep_existing = keep_existing};
   furrow_status status = furrow_index_load(&first, j->paths[0], NULL, err);
   if (status != FURROW_OK) return status;
   if (inner_ivf(first)) forget_direct_map(first);
@@ -159,7 +164,7 @@ static furrow_status join_in_memory(joining *j, const char *target, bool keep_ex
     furrow_index_free(j->inputs[i]);
     j->inputs[i] = NULL;
   }
-  if (status == FURROW_OK) status = furrow_index_save(first, target, &params, err);
+  if (status == FURROW_OK) status = furrow_index_save(first, target, params, err);
   furrow_index_free(first);
   return status;
 }
@@ -167,18 +172,24 @@ static furrow_status join_in_memory(joining *j, const char *target, bool keep_ex
 /* ---- The whole ------------------------------------------------------------------------------------------ */
 
 furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
-                                       const char *target, bool keep_existing, furrow_error *err) {
+                                       const char *target, const furrow_index_save_params *params, furrow_error *err) {
+  furrow_index_save_params how = {.inline_lists = true};
   joining j = {.paths = paths, .id_shifts = id_shifts, .count = count};
   void *inputs = NULL, *joined = NULL;
   if (count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no indexes to be merged");
-  furrow_status status = fw_alloc_zero(&inputs, count, sizeof *j.inputs, err);
+  if (params) {
+    how.keep_existing = params->keep_existing;
+    how.compat = params->compat;
+  }
+  fw_compat release;
+  furrow_status status = fw_compat_parse(&release, how.compat, err); /* before the work, not after it */
+  if (status == FURROW_OK) status = fw_alloc_zero(&inputs, count, sizeof *j.inputs, err);
   j.inputs = inputs;
   if (status == FURROW_OK) status = fw_alloc_zero(&joined, count, sizeof *j.joined, err);
   j.joined = joined;
   if (status == FURROW_OK) status = load_mapped(&j.inputs[0], paths[0], err);
   if (status == FURROW_OK)
-    status = has_only_lists(j.inputs[0]) ? join_lists(&j, target, keep_existing, err)
-                                         : join_in_memory(&j, target, keep_existing, err);
+    status = has_only_lists(j.inputs[0]) ? join_lists(&j, target, &how, err) : join_in_memory(&j, target, &how, err);
   for (size_t i = 0; j.inputs && i < count; i++) furrow_index_free(j.inputs[i]);
   fw_free(inputs);
   fw_free(joined);
