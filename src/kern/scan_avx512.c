@@ -253,23 +253,26 @@ static size_t find_least(const float *numbers, size_t n, float limit, uint32_t *
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
+static inline __m512 add_term(__m512 sum, __m512 x, __m512 y, bool l2) {
+  const __m512 t = _mm512_sub_ps(x, y);
+  return l2 ? _mm512_fmadd_ps(t, t, sum) : _mm512_fmadd_ps(x, y, sum);
+}
+
+/* Four sums that are names, not an array: they stay in registers. */
 static inline __attribute__((always_inline)) float row(const float *x, const float *y, size_t d, bool l2) {
-  __m512 sum[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
+  __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
   size_t j = 0;
   for (; j + 64 <= d; j += 64) {
-    for (int i = 0; i < 4; i++) {
-      const __m512 a = _mm512_loadu_ps(x + j + 16 * i), b = _mm512_loadu_ps(y + j + 16 * i);
-      const __m512 t = _mm512_sub_ps(a, b);
-      sum[i] = l2 ? _mm512_fmadd_ps(t, t, sum[i]) : _mm512_fmadd_ps(a, b, sum[i]);
-    }
+    s0 = add_term(s0, _mm512_loadu_ps(x + j), _mm512_loadu_ps(y + j), l2);
+    s1 = add_term(s1, _mm512_loadu_ps(x + j + 16), _mm512_loadu_ps(y + j + 16), l2);
+    s2 = add_term(s2, _mm512_loadu_ps(x + j + 32), _mm512_loadu_ps(y + j + 32), l2);
+    s3 = add_term(s3, _mm512_loadu_ps(x + j + 48), _mm512_loadu_ps(y + j + 48), l2);
   }
   for (; j < d; j += 16) {
     const __mmask16 here = d - j < 16 ? (__mmask16)((1U << (d - j)) - 1) : (__mmask16)0xffff;
-    const __m512 a = _mm512_maskz_loadu_ps(here, x + j), b = _mm512_maskz_loadu_ps(here, y + j);
-    const __m512 t = _mm512_sub_ps(a, b);
-    sum[0] = l2 ? _mm512_fmadd_ps(t, t, sum[0]) : _mm512_fmadd_ps(a, b, sum[0]);
+    s0 = add_term(s0, _mm512_maskz_loadu_ps(here, x + j), _mm512_maskz_loadu_ps(here, y + j), l2);
   }
-  return _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), _mm512_add_ps(sum[2], sum[3])));
+  return _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(s0, s1), _mm512_add_ps(s2, s3)));
 }
 
 #include "kern/scan_rows_tmpl.h"

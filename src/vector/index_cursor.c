@@ -345,6 +345,7 @@ void *fw_cursor_alloc(fw_cursor *c, size_t count, size_t size) {
   if (!fw_cursor_good(c)) return NULL;
   void *memory = NULL;
   c->status = fw_alloc(&memory, count, size, c->err);
+  if (memory) fw_prefer_large_pages(memory, count * size);
   return memory;
 }
 

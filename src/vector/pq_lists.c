@@ -391,12 +391,14 @@ static float find_cap(const fw_lut *table, const fw_code_list *codes, const fw_l
   float bounds[FW_BLOCK_GROUP * FW_BLOCK], maxima[FW_BLOCK_GROUP * FW_BLOCK], heap[FW_BLOCK_GROUP * FW_BLOCK];
   const size_t whole = how->upto / FW_BLOCK, blocks = whole < FW_BLOCK_GROUP ? whole : FW_BLOCK_GROUP;
   const size_t n = blocks * FW_BLOCK;
-  if (sink->k == 0 || sink->count == sink->k || how->choice->filter || 2 * sink->k > n) return INFINITY;
+  if (sink->k == 0 || sink->count >= sink->k || how->choice->filter || 2 * sink->k > n) return INFINITY;
   if (table->step == 0 || !isfinite(slack)) return INFINITY;
   const size_t groups = 4 * sink->k > 3 * FW_BLOCK ? n : FW_BLOCK;
   fw_scan_table()->bounds(table, codes, blocks, bounds);
   fw_scan_table()->maxima(bounds, n, groups, maxima);
-  return (float)table->m * table->step - fw_kth_largest(maxima, groups, sink->k, heap);
+  const float least = sink->room ? fw_kth_smallest(maxima, groups, groups - sink->k + 1)
+                                 : fw_kth_largest(maxima, groups, sink->k, heap);
+  return (float)table->m * table->step - least;
 }
 
 /* A key is the sum of the values of a code, plus (base + extra). The sift passes over what is surely not below the
