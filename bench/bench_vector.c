@@ -54,9 +54,12 @@ static bool save(const char *path) {
 
 static bool load(const vector_options *options, const char *path) {
   furrow_searcher_params params;
+  furrow_index_load_params how;
   furrow_searcher_params_init(&params);
+  furrow_index_load_params_init(&how);
   params.threads = options->threads;
-  return good(furrow_index_load(&made, path, NULL, &err)) && good(furrow_searcher_create(&ready, made, &params, &err));
+  how.search_only = true;
+  return good(furrow_index_load(&made, path, &how, &err)) && good(furrow_searcher_create(&ready, made, &params, &err));
 }
 
 static bool search(const vector_options *options, const vector_setting *how, const float *queries, size_t n,

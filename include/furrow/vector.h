@@ -92,6 +92,9 @@ typedef struct furrow_index_load_params {
   const char *lists;   /* the data file of lists on disk (ilod); NULL: the base name that the index stores, looked for
                           beside the index. A stored path is never followed anywhere else. Opened for reading only */
   bool lists_optional; /* false. true: where that data file is missing, lists have sizes but no contents */
+  bool search_only;    /* false. true: codes of product quantizers are laid out as a searcher needs them, which then
+                          makes no copy. The index can be searched and asked what it is; whatever needs its codes
+                          (saving, changing, decoding) gives E_STATE. No difference with `map`, or above 8 bits */
 } furrow_index_load_params;
 
 FURROW_API void furrow_index_load_params_init(furrow_index_load_params *params);

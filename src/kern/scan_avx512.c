@@ -226,6 +226,92 @@ static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, f
   }
 }
 
+/* ---- Sums ----------------------------------------------------------------------------------------------- */
+
+/* Floats of 256 codes, as four tables of bytes: of each float the lowest byte, the next … */
+typedef struct float_table {
+  table byte[4];
+} float_table;
+
+/* 64 floats to 64 bytes of each kind. */
+static inline void split_floats(const float *numbers, __m512i kind[4]) {
+  const __m512i sort = _mm512_set_epi8(63, 59, 55, 51, 47, 43, 39, 35, 31, 27, 23, 19, 15, 11, 7, 3, /* */
+                                       62, 58, 54, 50, 46, 42, 38, 34, 30, 26, 22, 18, 14, 10, 6, 2, /* */
+                                       61, 57, 53, 49, 45, 41, 37, 33, 29, 25, 21, 17, 13, 9, 5, 1,  /* */
+                                       60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0);
+  __m512i f[4];
+  for (int i = 0; i < 4; i++) f[i] = _mm512_permutexvar_epi8(sort, _mm512_loadu_si512(numbers + 16 * i));
+  const __m512i a = _mm512_shuffle_i32x4(f[0], f[1], 0x44), b = _mm512_shuffle_i32x4(f[2], f[3], 0x44);
+  const __m512i c = _mm512_shuffle_i32x4(f[0], f[1], 0xee), d = _mm512_shuffle_i32x4(f[2], f[3], 0xee);
+  kind[0] = _mm512_shuffle_i32x4(a, b, 0x88);
+  kind[1] = _mm512_shuffle_i32x4(a, b, 0xdd);
+  kind[2] = _mm512_shuffle_i32x4(c, d, 0x88);
+  kind[3] = _mm512_shuffle_i32x4(c, d, 0xdd);
+}
+
+static inline float_table load_floats(const float *numbers, size_t width) {
+  __m512i part[4][4];
+  float_table t;
+  for (size_t i = 0; i < 4; i++) {
+    _Alignas(64) float few[64] = {0};
+    const size_t at = 64 * i, left = width > at ? width - at : 0;
+    if (left < 64) memcpy(few, numbers + (left ? at : 0), left * sizeof *few);
+    split_floats(left < 64 ? few : numbers + at, part[i]);
+  }
+  for (int b = 0; b < 4; b++) t.byte[b] = (table){part[0][b], part[1][b], part[2][b], part[3][b]};
+  return t;
+}
+
+static inline void add_sixteen(__m512i floats, double *to) {
+  const __m512 f = _mm512_castsi512_ps(floats);
+  const __m512d front = _mm512_cvtps_pd(_mm512_castps512_ps256(f));
+  const __m512d back = _mm512_cvtps_pd(_mm512_extractf32x8_ps(f, 1));
+  _mm512_store_pd(to, _mm512_add_pd(_mm512_load_pd(to), front));
+  _mm512_store_pd(to + 8, _mm512_add_pd(_mm512_load_pd(to + 8), back));
+}
+
+/* Numbers of 64 codes to 64 sums of doubles: the bytes of each float come together again. Their order is that of
+ * unpacking; store_sums puts it right. */
+static inline void add_floats(const float_table *t, __m512i codes, double *totals) {
+  const __m512i a = look_up(&t->byte[0], codes), b = look_up(&t->byte[1], codes);
+  const __m512i c = look_up(&t->byte[2], codes), d = look_up(&t->byte[3], codes);
+  const __m512i low = _mm512_unpacklo_epi8(a, b), high = _mm512_unpacklo_epi8(c, d);
+  const __m512i low2 = _mm512_unpackhi_epi8(a, b), high2 = _mm512_unpackhi_epi8(c, d);
+  add_sixteen(_mm512_unpacklo_epi16(low, high), totals);
+  add_sixteen(_mm512_unpackhi_epi16(low, high), totals + 16);
+  add_sixteen(_mm512_unpacklo_epi16(low2, high2), totals + 32);
+  add_sixteen(_mm512_unpackhi_epi16(low2, high2), totals + 48);
+}
+
+/* Sums 4 i … of each 16 are those of 16 vectors' i-th four. */
+static inline void store_sums(const double *totals, float out[FW_BLOCK]) {
+  for (int i = 0; i < 16; i++)
+    _mm_storeu_ps(out + i % 4 * 16 + i / 4 * 4, _mm256_cvtpd_ps(_mm256_load_pd(totals + 4 * i)));
+}
+
+static void add_up(const fw_lut *lut, const uint8_t *codes, size_t n, float *out) {
+  enum { BLOCKS = 8 }; /* that share a table */
+  _Alignas(64) double totals[BLOCKS * FW_BLOCK];
+  const size_t blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
+  for (size_t first = 0; first < blocks; first += BLOCKS) {
+    const size_t end = first + BLOCKS < blocks ? first + BLOCKS : blocks;
+    memset(totals, 0, sizeof totals);
+    for (size_t m = 0; m < lut->m; m++) {
+      const float_table t = load_floats(lut->values + m * lut->width, lut->width);
+      for (size_t b = first; b < end; b++) {
+        const uint8_t *at = codes + b * FW_BLOCK * lut->m + m * fw_block_width(n, b);
+        fetch(at + BLOCKS * FW_BLOCK * lut->m); /* what these steps leave the processor no chance to foresee */
+        add_floats(&t, _mm512_loadu_si512(at), totals + (b - first) * FW_BLOCK);
+      }
+    }
+    for (size_t b = first; b < end; b++) {
+      float block[FW_BLOCK];
+      store_sums(totals + (b - first) * FW_BLOCK, block);
+      memcpy(out + b * FW_BLOCK, block, fw_block_width(n, b) * sizeof *out);
+    }
+  }
+}
+
 /* ---- Scores --------------------------------------------------------------------------------------------- */
 
 static void maxima(const float *numbers, size_t n, size_t groups, float *out) {
@@ -281,6 +367,7 @@ void fw_scan_fill_avx512(fw_scan *scan) {
   scan->quantise = quantise;
   scan->sift = sift;
   scan->bounds = bounds;
+  scan->add_up = add_up;
   scan->maxima = maxima;
   scan->find_least = find_least;
   scan->l2_rows = l2_rows;

@@ -66,6 +66,16 @@ static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float 
   return mask;
 }
 
+static void add_up(const fw_lut *lut, const uint8_t *codes, size_t n, float *out) {
+  for (size_t b = 0; b * FW_BLOCK < n; b++) {
+    const size_t width = fw_block_width(n, b);
+    double sums[FW_BLOCK] = {0};
+    for (size_t m = 0; m < lut->m; m++, codes += width)
+      for (size_t i = 0; i < width; i++) sums[i] += lut->values[m * lut->width + codes[i]];
+    for (size_t i = 0; i < width; i++) out[b * FW_BLOCK + i] = (float)sums[i];
+  }
+}
+
 static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
   for (size_t b = 0; b < blocks; b++, out += FW_BLOCK) {
     add_block(lut, list->codes + b * FW_BLOCK * lut->m, list->extra ? list->extra + b * FW_BLOCK : NULL, FW_BLOCK, out);
@@ -145,9 +155,11 @@ static void ip_rows(const float *x, const void *rows, size_t n, size_t d, float 
 }
 
 void fw_scan_fill_generic(fw_scan *scan) {
+  scan->pack = fw_pack_plain;
   scan->quantise = quantise;
   scan->sift = sift;
   scan->bounds = bounds;
+  scan->add_up = add_up;
   scan->maxima = maxima;
   scan->find_least = find_least;
   scan->l2_rows = l2_rows;

@@ -333,13 +333,15 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   furrow_add_params defaults;
   furrow_add_params_init(&defaults);
   if (!params) params = &defaults;
+  furrow_status status = fw_index_check_whole(index, err);
+  if (status != FURROW_OK) return status;
   if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained yet");
   size_t d = (size_t)index->d, bad = fw_first_too_large(vectors, n, d);
   if (bad < n && !params->skip_nan) return refuse_row(bad, err);
   bool *skip = NULL;
   uint64_t count = 0;
   batch b = {.vectors = vectors, .n = n, .ids = params->ids, .skip_nan = params->skip_nan, .skipped = &count};
-  furrow_status status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
+  status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
   if (status == FURROW_OK) status = fw_parts_start(&b.pool, params->threads, err);
   b.skip = skip;
   if (status == FURROW_OK) status = add_to(index, &b, err);

@@ -392,6 +392,18 @@ void *fw_take_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_
   return elements;
 }
 
+void fw_take_pieces(fw_cursor *c, const char *name, size_t size, size_t piece, uint8_t *room, fw_piece_taker give,
+                    void *context, const char *meaning) {
+  name_field(c, name, "");
+  if (!has_bytes(c, size)) return;
+  for (size_t at = 0; at < size && fw_cursor_good(c); at += piece) {
+    const size_t here = size - at < piece ? size - at : piece;
+    copy_bytes(c, room, here);
+    if (at == 0) tell(c, FW_FIELD_BYTES, size, room, meaning);
+    if (fw_cursor_good(c)) give(context, room, here);
+  }
+}
+
 const uint8_t *fw_take_view(fw_cursor *c, const char *name, fw_field_type type, size_t count, const char *meaning) {
   name_field(c, name, "");
   size_t bytes = 0;

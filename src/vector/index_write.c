@@ -374,6 +374,7 @@ void fw_write_index(fw_index_writer *w, const furrow_index *index) {
     return;
   }
   uint64_t n = (uint64_t)index->ntotal;
+  if (w->status == FURROW_OK) w->status = fw_index_check_whole(index, w->err);
   put_header(w, index);
   switch (index->kind) {
   case FURROW_INDEX_FLAT: put_vector(w, index->flat.vectors, n * (uint64_t)index->d, 4); break;

@@ -43,7 +43,7 @@ static float base_of(const visit *v, size_t probe) {
   const bool similarity = index->metric == FURROW_METRIC_IP;
   const size_t d = (size_t)index->d;
   float base = 0;
-  if (!index->ivf.by_residual) {
+  if (v->table ? !v->node->pq.residual : !index->ivf.by_residual) {
     if (v->node->pq.shift) fw_scan_table()->l2_rows(v->query, v->node->pq.shift, 1, d, &base);
     return base;
   }

@@ -48,7 +48,7 @@ static float refined_key(const fw_node *node, const float *query, size_t list, s
   const float *centroid = fw_coarse_centroid(&node->coarse, list, room->code);
   float key;
   for (size_t k = 0; k < d; k++) room->residual[k] = query[k] - centroid[k];
-  fw_pq_decode(&ivf->pq, ivf->lists.list[list].codes + place * ivf->code_size, room->code);
+  fw_pq_list_decode(&node->pq, list, place, room->code);
   fw_pq_decode(&ivf->refine_pq, ivf->refine_codes + id * fw_pq_code_size(&ivf->refine_pq), room->refined);
   for (size_t k = 0; k < d; k++) room->refined[k] += room->code[k];
   fw_scan_table()->l2_rows(room->residual, room->refined, 1, d, &key);
