@@ -115,5 +115,6 @@ fw_scan fw_scan_at(fw_isa isa);
 void fw_scan_fill_generic(fw_scan *scan);
 void fw_scan_fill_avx2(fw_scan *scan);
 void fw_scan_fill_avx512(fw_scan *scan);
+void fw_scan_fill_neon(fw_scan *scan);
 
 #endif
