@@ -7,10 +7,7 @@
 
 /* ---- The table ------------------------------------------------------------------------------------------ */
 
-typedef struct span {
-  float low, high;
-  bool whole; /* no NaN among them */
-} span;
+#include "kern/scan_quantise_tmpl.h"
 
 static span measure_few(const float *numbers, size_t ksub) {
   span s = {numbers[0], numbers[0], !isnan(numbers[0])};
@@ -38,9 +35,9 @@ static span measure(const float *numbers, size_t ksub) {
   return (span){measure_few(lows, 8).low, measure_few(highs, 8).high, whole};
 }
 
-static void to_bytes(const float *numbers, size_t width, float low, float to_byte, float most, uint8_t *bytes) {
+static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte, float most, uint8_t *bytes) {
   const __m256 from = _mm256_set1_ps(low), factor = _mm256_set1_ps(to_byte), top = _mm256_set1_ps(most);
-  for (size_t j = 0; j < width; j += 16) {
+  for (size_t j = 0; j < ksub; j += 16) {
     __m256i v[2];
     for (int i = 0; i < 2; i++) {
       const __m256 x = _mm256_mul_ps(_mm256_sub_ps(_mm256_loadu_ps(numbers + j + (size_t)i * 8), from), factor);
@@ -49,26 +46,6 @@ static void to_bytes(const float *numbers, size_t width, float low, float to_byt
     const __m256i words = _mm256_permute4x64_epi64(_mm256_packus_epi32(v[0], v[1]), 0xd8);
     const __m128i packed = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
     _mm_storeu_si128((__m128i *)(bytes + j), packed);
-  }
-}
-
-static void quantise(fw_lut *lut) {
-  const float most = lut->m <= 257 ? 255 : (float)(65535 / lut->m);
-  float widest = 0;
-  lut->low = 0;
-  lut->magnitude = 0;
-  for (size_t m = 0; m < lut->m; m++) {
-    const span s = measure(lut->values + m * lut->width, lut->ksub);
-    lut->low += s.low;
-    lut->magnitude += s.whole ? fmaxf(fabsf(s.low), fabsf(s.high)) : INFINITY;
-    widest = fmaxf(widest, s.high - s.low);
-  }
-  float to_byte = most / widest;
-  lut->step = widest / most;
-  if (!isfinite(to_byte) || !isfinite(lut->step) || lut->m > 65535) to_byte = lut->step = 0;
-  for (size_t m = 0; m < lut->m; m++) {
-    const float *numbers = lut->values + m * lut->width;
-    to_bytes(numbers, lut->width, measure(numbers, lut->ksub).low, to_byte, most, lut->bytes + m * FW_LUT_BYTES);
   }
 }
 
@@ -234,21 +211,13 @@ static void add_block(const fw_lut *lut, const uint8_t *codes, size_t width, sum
   s[1] = b;
 }
 
-static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
-                   uint64_t masks[FW_BLOCK_GROUP]) {
-  const size_t n = list->n, blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
-  for (size_t b = *next; b < blocks; b++) {
-    const size_t left = n - b * FW_BLOCK;
-    sums s[2];
-    add_block(lut, list->codes + b * FW_BLOCK * lut->m, fw_block_width(n, b), s);
-    masks[0] = compare(lut, s[0], part(list->extra, b * FW_BLOCK), limit);
-    masks[0] |= compare(lut, s[1], part(list->extra, b * FW_BLOCK + 32), limit) << 32;
-    if (left < FW_BLOCK) masks[0] &= ((uint64_t)1 << left) - 1;
-    *next = b + 1;
-    if (masks[0]) return b;
-  }
-  return *next = blocks;
+static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit) {
+  sums s[2];
+  add_block(lut, codes, width, s);
+  return compare(lut, s[0], extra, limit) | compare(lut, s[1], part(extra, 32), limit) << 32;
 }
+
+#include "kern/scan_sift_tmpl.h"
 
 static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
   for (size_t b = 0; b < blocks; b++) {

@@ -7,10 +7,7 @@
 
 /* ---- The table ------------------------------------------------------------------------------------------ */
 
-typedef struct span {
-  float low, high;
-  bool whole; /* no NaN among them */
-} span;
+#include "kern/scan_quantise_tmpl.h"
 
 static span measure(const float *numbers, size_t ksub) {
   __m512 low = _mm512_set1_ps(INFINITY), high = _mm512_set1_ps(-INFINITY);
@@ -31,30 +28,6 @@ static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte
     __m512 v = _mm512_mul_ps(_mm512_sub_ps(_mm512_load_ps(numbers + j), from), factor);
     v = _mm512_max_ps(_mm512_min_ps(v, top), _mm512_setzero_ps());
     _mm_store_si128((__m128i *)(bytes + j), _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(v)));
-  }
-}
-
-static void quantise(fw_lut *lut) {
-  enum { FEW = 64 };
-  float lows[FEW];
-  float widest = 0;
-  const float most = lut->m <= 257 ? 255 : (float)(65535 / lut->m);
-  lut->low = 0;
-  lut->magnitude = 0;
-  for (size_t m = 0; m < lut->m; m++) {
-    const span s = measure(lut->values + m * lut->width, lut->ksub);
-    if (m < FEW) lows[m] = s.low;
-    lut->low += s.low;
-    lut->magnitude += s.whole ? fmaxf(fabsf(s.low), fabsf(s.high)) : INFINITY;
-    widest = fmaxf(widest, s.high - s.low);
-  }
-  float to_byte = most / widest;
-  lut->step = widest / most;
-  if (!isfinite(to_byte) || !isfinite(lut->step) || lut->m > 65535) to_byte = lut->step = 0;
-  for (size_t m = 0; m < lut->m; m++) {
-    const float *numbers = lut->values + m * lut->width;
-    const float low = m < FEW ? lows[m] : measure(numbers, lut->ksub).low;
-    to_bytes(numbers, lut->ksub, low, to_byte, most, lut->bytes + m * FW_LUT_BYTES);
   }
 }
 
