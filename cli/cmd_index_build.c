@@ -127,7 +127,7 @@ static furrow_status sample_block(building *b, const vector_block *block, furrow
   if (b->values->fill.on_nan == ON_NAN_ERROR) return furrow_sample_add(b->sample, block->values, block->count, err);
   furrow_status status = FURROW_OK;
   for (size_t i = 0, n; status == FURROW_OK && i < block->count; i += n + 1) {
-    for (n = 0; i + n < block->count && vector_is_finite(block->values + (i + n) * block->d, block->d);) n++;
+    n = furrow_first_unfit(block->values + i * block->d, block->count - i, block->d);
     status = furrow_sample_add(b->sample, block->values + i * block->d, n, err);
   }
   return status;
@@ -195,7 +195,7 @@ static void measure_error(building *b) {
   size_t tried = 0;
   for (size_t i = 0; decoded && i < block->count && i < TRIED; i++) {
     const float *vector = block->values + i * block->d;
-    if (!vector_is_finite(vector, block->d)) continue;
+    if (vector_fault(vector, block->d)) continue;
     if (furrow_index_reconstruct(b->index, ids ? ids[i] : (int64_t)i, decoded, NULL) != FURROW_OK) continue;
     for (size_t j = 0; j < block->d; j++) {
       error += (double)(vector[j] - decoded[j]) * (double)(vector[j] - decoded[j]);

@@ -312,6 +312,9 @@ FURROW_API void furrow_train_params_init(furrow_train_params *params);
  * defaults. */
 FURROW_API furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n,
                                             const furrow_train_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Of n vectors of d floats, the first that training and adding refuse: it has a NaN or an infinity, or the square of
+ * its length is no finite float. n: there is none. */
+FURROW_API size_t furrow_first_unfit(const float *vectors, size_t n, size_t d);
 /* Vectors that training would look at: giving more changes nothing but the time. A sample of that size, drawn from a
  * stream with furrow_sample_* (furrow/vector_data.h), trains as well. */
 FURROW_API uint64_t furrow_index_train_size(const furrow_index *index, const furrow_train_params *params);
@@ -440,11 +443,13 @@ FURROW_API furrow_status furrow_index_update(furrow_index *index, const int64_t 
 FURROW_API furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift,
                                             furrow_error *err) FURROW_MUST_USE;
 /* Merges files without loading their lists: `count` inputs become one file, list after list. id_shifts (NULL: all 0)
- * has one for each, also for the first. The result has no direct map, and its lists are part of it, whatever params say
- * (NULL: the defaults). IVF_PQR, IVF_PQ_FAST, REFINE, FLAT and PQ are merged in memory. The target may be one of the
- * inputs. */
+ * has one for each, also for the first. load (NULL: the defaults) says how inputs are read; its `lists` is the data
+ * file of each that has lists on disk, and whether files are mapped is not for it to say. The result has no direct map,
+ * and its lists are part of it, whatever save (NULL: the defaults) says. IVF_PQR, IVF_PQ_FAST, REFINE, FLAT and PQ are
+ * merged in memory. The target may be one of the inputs. */
 FURROW_API furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
-                                                  const char *target, const furrow_index_save_params *params,
+                                                  const furrow_index_load_params *load, const char *target,
+                                                  const furrow_index_save_params *save,
                                                   furrow_error *err) FURROW_MUST_USE;
 /* Makes the direct map anew, or takes it away. E_STATE: an array, but ids are not below ntotal. */
 FURROW_API furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map type,

@@ -418,8 +418,8 @@ static void merged_files_are_for_old_releases(void **state) {
     furrow_index_free(part);
   }
   furrow_index_save_params params = {.compat = "1.0"};
-  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, "old", &params, NULL), FURROW_OK);
-  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, "new", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, NULL, "old", &params, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, NULL, "new", NULL, NULL), FURROW_OK);
   assert_int_equal(furrow_index_load(&index, "old", NULL, NULL), FURROW_OK);
   read_whole("old", &merged);
   assert_memory_equal(merged.bytes, "IvFL", 4);
@@ -428,7 +428,7 @@ static void merged_files_are_for_old_releases(void **state) {
   write_bytes(index, &again);
   assert_same_bytes(&again, &merged);
   params.compat = "1.1";
-  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, "none", &params, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, NULL, "none", &params, &err), FURROW_E_ARGUMENT);
   assert_int_equal(access("none", F_OK), -1);
   furrow_index_free(index);
   index_file_clear(&merged);
