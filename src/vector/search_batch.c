@@ -54,7 +54,7 @@ static furrow_status make_job(const furrow_search_params *params, fw_job *job, f
 /* ---- How much work -------------------------------------------------------------------------------------- */
 
 /* Queries at a time: enough to share what is read, few enough that scores of all centroids stay in the cache. */
-enum { MOST_QUERIES = 16 };
+enum { MOST_QUERIES = 24 };
 #define MOST_SCORES ((size_t)1 << 18)
 /* Numbers to be looked at from which on threads are worth waking: some 100 microseconds. */
 #define WORK_FOR_THREADS 1e6

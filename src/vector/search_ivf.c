@@ -9,7 +9,7 @@
 #include "vector/sq_decode.h"
 
 /* Queries whose tables are made together. */
-enum { TABLES = 4 };
+enum { TABLES = 6 };
 /* Rows of plain vectors between two looks at the worst key. */
 enum { ROWS = 64 };
 
