@@ -30,6 +30,7 @@ static bool create(const vector_options *options, size_t d) {
   spec.nlist = options->nlist;
   spec.m = options->m;
   spec.nbits = (unsigned)options->nbits;
+  spec.refine_flat = options->refine;
   return good(furrow_index_create(&made, &spec, &err));
 }
 
@@ -53,16 +54,21 @@ static bool save(const char *path) {
 
 static bool load(const vector_options *options, const char *path) {
   furrow_searcher_params params;
+  furrow_index_load_params how;
   furrow_searcher_params_init(&params);
+  furrow_index_load_params_init(&how);
   params.threads = options->threads;
-  return good(furrow_index_load(&made, path, NULL, &err)) && good(furrow_searcher_create(&ready, made, &params, &err));
+  how.search_only = true;
+  return good(furrow_index_load(&made, path, &how, &err)) && good(furrow_searcher_create(&ready, made, &params, &err));
 }
 
-static bool search(const vector_options *options, size_t nprobe, const float *queries, size_t n, float *distances,
-                   int64_t *ids) {
+static bool search(const vector_options *options, const vector_setting *how, const float *queries, size_t n,
+                   float *distances, int64_t *ids) {
   furrow_search_params params;
   furrow_search_params_init(&params);
-  params.nprobe = nprobe;
+  params.nprobe = how->nprobe;
+  params.ef_search = (int32_t)how->nprobe;
+  params.k_factor = (float)how->k_factor;
   params.threads = options->threads;
   return good(furrow_search(ready, queries, n, options->k, &params, distances, ids, &err));
 }

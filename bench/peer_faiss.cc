@@ -1,7 +1,10 @@
 // bench/peer_faiss.cc: times Faiss over an index; jobs, options and output in vector_bench.h.
 #include <faiss/IndexFlat.h>
+#include <faiss/IndexHNSW.h>
 #include <faiss/IndexIVF.h>
 #include <faiss/IndexIVFPQ.h>
+#include <faiss/IndexRefine.h>
+#include <faiss/index_factory.h>
 #include <faiss/index_io.h>
 #include <omp.h>
 
@@ -13,6 +16,10 @@
 static std::unique_ptr<faiss::Index> index_;
 
 static bool create(const vector_options *options, size_t d) {
+  if (options->factory) {
+    index_.reset(faiss::index_factory(static_cast<int>(d), options->factory));
+    return true;
+  }
   auto *quantizer = new faiss::IndexFlatL2(static_cast<int64_t>(d));
   auto *made = new faiss::IndexIVFPQ(quantizer, d, options->nlist, options->m, options->nbits);
   made->own_fields = true;
@@ -40,10 +47,15 @@ static bool load(const vector_options *, const char *path) {
   return true;
 }
 
-static bool search(const vector_options *options, size_t nprobe, const float *queries, size_t n, float *distances,
-                   int64_t *ids) {
-  auto *ivf = dynamic_cast<faiss::IndexIVF *>(index_.get());
-  if (ivf) ivf->nprobe = nprobe;
+static bool search(const vector_options *options, const vector_setting *how, const float *queries, size_t n,
+                   float *distances, int64_t *ids) {
+  faiss::Index *base = index_.get();
+  if (auto *refine = dynamic_cast<faiss::IndexRefine *>(base)) {
+    refine->k_factor = static_cast<float>(how->k_factor);
+    base = refine->base_index;
+  }
+  if (auto *ivf = dynamic_cast<faiss::IndexIVF *>(base)) ivf->nprobe = how->nprobe;
+  if (auto *graph = dynamic_cast<faiss::IndexHNSW *>(base)) graph->hnsw.efSearch = static_cast<int>(how->nprobe);
   index_->search(static_cast<int64_t>(n), queries, static_cast<int64_t>(options->k), distances, ids);
   return true;
 }

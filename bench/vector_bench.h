@@ -1,7 +1,7 @@
 /* bench/vector_bench.h: what the programs that time an index share, in C and C++: options, vectors, jobs and report.
  *
- *   PROGRAM build BASE.fbin INDEX [--nlist N] [--m M] [--nbits B]    trains, adds, saves
- *   PROGRAM search INDEX QUERIES.fbin [-k K] [--nprobe P,…] [--batch B,…] [--answers FILE]
+ *   PROGRAM build BASE.fbin INDEX [--nlist N] [--m M] [--nbits B] [--refine] [--factory TEXT]    trains, adds, saves
+ *   PROGRAM search INDEX QUERIES.fbin [-k K] [--nprobe P,…] [--k-factor F,…] [--batch B,…] [--answers FILE]
  *
  * and [--threads T] for both. A program gives its engine (vector_engine) to bench_vector_main. One line of JSON for
  * each thing that was timed: "train" and "add"; "load" (from the file to an index that is ready) and one "search" for
@@ -60,11 +60,18 @@ enum { BENCH_MANY = 16 };
 
 typedef struct vector_options {
   const char *job, *first, *second; /* the files, in the order of the usage */
-  const char *answers;
+  const char *answers, *factory;
   uint32_t threads;
+  bool refine;
   size_t k, nlist, m, nbits;
   size_t nprobes[BENCH_MANY], nprobe_count, batches[BENCH_MANY], batch_count;
+  size_t k_factors[BENCH_MANY], k_factor_count;
 } vector_options;
+
+/* How one search is done. */
+typedef struct vector_setting {
+  size_t nprobe, k_factor, batch;
+} vector_setting;
 
 /* Numbers separated by commas. */
 static inline size_t bench_numbers(const char *text, size_t *numbers) {
@@ -80,11 +87,17 @@ static inline size_t bench_numbers(const char *text, size_t *numbers) {
 }
 
 static inline bool bench_vector_options(int argc, char **argv, vector_options *options) {
-  static const struct option names[] = {
-      {"threads", required_argument, NULL, 't'}, {"nlist", required_argument, NULL, 'l'},
-      {"m", required_argument, NULL, 'm'},       {"nbits", required_argument, NULL, 'n'},
-      {"nprobe", required_argument, NULL, 'p'},  {"batch", required_argument, NULL, 'b'},
-      {"answers", required_argument, NULL, 'a'}, {NULL, 0, NULL, 0}};
+  static const struct option names[] = {{"threads", required_argument, NULL, 't'},
+                                        {"nlist", required_argument, NULL, 'l'},
+                                        {"m", required_argument, NULL, 'm'},
+                                        {"nbits", required_argument, NULL, 'n'},
+                                        {"nprobe", required_argument, NULL, 'p'},
+                                        {"batch", required_argument, NULL, 'b'},
+                                        {"answers", required_argument, NULL, 'a'},
+                                        {"k-factor", required_argument, NULL, 'f'},
+                                        {"factory", required_argument, NULL, 'y'},
+                                        {"refine", no_argument, NULL, 'r'},
+                                        {NULL, 0, NULL, 0}};
   bool good = true;
   int c;
   memset(options, 0, sizeof *options);
@@ -95,6 +108,7 @@ static inline bool bench_vector_options(int argc, char **argv, vector_options *o
   options->nbits = 8;
   options->nprobe_count = bench_numbers("1,4,16,64", options->nprobes);
   options->batch_count = bench_numbers("1,1000", options->batches);
+  options->k_factor_count = bench_numbers("1", options->k_factors);
   while ((c = getopt_long(argc, argv, "k:", names, NULL)) != -1) {
     if (c == 't') options->threads = (uint32_t)atoi(optarg);
     if (c == 'k') options->k = (size_t)atoll(optarg);
@@ -104,9 +118,13 @@ static inline bool bench_vector_options(int argc, char **argv, vector_options *o
     if (c == 'p') options->nprobe_count = bench_numbers(optarg, options->nprobes);
     if (c == 'b') options->batch_count = bench_numbers(optarg, options->batches);
     if (c == 'a') options->answers = optarg;
+    if (c == 'f') options->k_factor_count = bench_numbers(optarg, options->k_factors);
+    if (c == 'y') options->factory = optarg;
+    if (c == 'r') options->refine = true;
     good = good && c != '?';
   }
-  if (!good || optind != argc - 3 || options->k == 0 || options->nprobe_count == 0 || options->batch_count == 0) {
+  if (!good || optind != argc - 3 || options->k == 0 || options->nprobe_count == 0 || options->batch_count == 0 ||
+      options->k_factor_count == 0) {
     fprintf(stderr, "usage: %s build BASE INDEX | search INDEX QUERIES [options]; see bench/vector_bench.h\n", argv[0]);
     return false;
   }
@@ -126,8 +144,8 @@ typedef struct vector_engine {
   bool (*add)(const vector_options *options, const bench_vectors *base);
   bool (*save)(const char *path);
   bool (*load)(const vector_options *options, const char *path); /* until it is ready to search */
-  bool (*search)(const vector_options *options, size_t nprobe, const float *queries, size_t n, float *distances,
-                 int64_t *ids);
+  bool (*search)(const vector_options *options, const vector_setting *how, const float *queries, size_t n,
+                 float *distances, int64_t *ids);
 } vector_engine;
 
 static inline void bench_vector_line(const vector_engine *engine, const vector_options *options, const char *job,
@@ -178,27 +196,27 @@ typedef struct bench_searches {
 
 enum { BENCH_PASSES = 64 };
 
-static inline bool bench_pass(bench_searches *s, size_t nprobe, size_t batch, size_t limit, size_t *calls) {
-  const size_t k = s->options->k, d = s->queries.d;
+static inline bool bench_pass(bench_searches *s, const vector_setting *how, size_t limit, size_t *calls) {
+  const size_t k = s->options->k, d = s->queries.d, batch = how->batch;
   *calls = 0;
   for (size_t i = 0; i < limit; i += batch) {
     size_t n = limit - i < batch ? limit - i : batch;
     double start = bench_wall();
-    if (!s->engine->search(s->options, nprobe, s->queries.at + i * d, n, s->distances + i * k, s->ids + i * k))
+    if (!s->engine->search(s->options, how, s->queries.at + i * d, n, s->distances + i * k, s->ids + i * k))
       return false;
     s->calls[(*calls)++] = bench_wall() - start;
   }
   return true;
 }
 
-static inline bool bench_one_search(bench_searches *s, size_t nprobe, size_t batch) {
+static inline bool bench_one_search(bench_searches *s, const vector_setting *how) {
   const size_t n = s->queries.n;
   size_t calls = 0, passes = 0;
-  if (!bench_pass(s, nprobe, batch, n < 64 ? n : 64, &calls)) return false;
+  if (!bench_pass(s, how, n < 64 ? n : 64, &calls)) return false;
   bench_clock start = bench_now(), end = start;
   while (passes < BENCH_PASSES && (passes == 0 || end.wall - start.wall < 0.1)) {
     double before = end.wall;
-    if (!bench_pass(s, nprobe, batch, n, &calls)) return false;
+    if (!bench_pass(s, how, n, &calls)) return false;
     end = bench_now();
     s->pass[0][passes] = end.wall - before;
     s->pass[1][passes] = bench_at(s->calls, calls, 0.5);
@@ -206,17 +224,21 @@ static inline bool bench_one_search(bench_searches *s, size_t nprobe, size_t bat
   }
   double seconds = bench_at(s->pass[0], passes, 0.5), p50 = bench_at(s->pass[1], passes, 0.5);
   bench_vector_line(s->engine, s->options, "search", seconds, (end.cpu - start.cpu) / (double)passes);
-  printf(", \"nprobe\": %zu, \"batch\": %zu, \"queries\": %zu, \"passes\": %zu, \"p50_us\": %.2f, \"p99_us\": %.2f}\n",
-         nprobe, batch, n, passes, p50 * 1e6, bench_at(s->pass[2], passes, 0.5) * 1e6);
+  printf(", \"nprobe\": %zu, \"k_factor\": %zu, \"batch\": %zu, \"queries\": %zu, \"passes\": %zu, \"p50_us\": %.2f, "
+         "\"p99_us\": %.2f}\n",
+         how->nprobe, how->k_factor, how->batch, n, passes, p50 * 1e6, bench_at(s->pass[2], passes, 0.5) * 1e6);
   fflush(stdout);
   return true;
 }
 
 static inline bool bench_all_searches(bench_searches *s, FILE *answers) {
-  const size_t count = s->queries.n * s->options->k;
-  for (size_t p = 0; p < s->options->nprobe_count; p++) {
-    for (size_t b = 0; b < s->options->batch_count; b++) {
-      if (!bench_one_search(s, s->options->nprobes[p], s->options->batches[b])) return false;
+  const vector_options *o = s->options;
+  const size_t count = s->queries.n * o->k;
+  for (size_t p = 0; p < o->nprobe_count * o->k_factor_count; p++) {
+    vector_setting how = {o->nprobes[p / o->k_factor_count], o->k_factors[p % o->k_factor_count], 0};
+    for (size_t b = 0; b < o->batch_count; b++) {
+      how.batch = o->batches[b];
+      if (!bench_one_search(s, &how)) return false;
     }
     if (answers && fwrite(s->ids, sizeof *s->ids, count, answers) != count) return false;
   }

@@ -28,6 +28,7 @@ static const option add_options[] = {
 
 static const option_group add_groups[] = {
     {.title = "Options", .options = change_options, .offset = offsetof(add_values, change)},
+    {.title = "Options", .options = compat_options, .offset = offsetof(add_values, change.compat)},
     {.title = "Options", .options = add_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(add_values, fill)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(add_values, fill.vectors)},

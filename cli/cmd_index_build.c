@@ -7,6 +7,7 @@
 
 #include "cmd_index.h"
 #include "fail.h"
+#include "index_change.h"
 #include "index_fill.h"
 #include "interrupt.h"
 #include "model_job.h"
@@ -16,7 +17,7 @@
 typedef struct build_values {
   fill_values fill;
   spec_values spec;
-  const char *destination, *train;
+  const char *destination, *train, *compat;
   uint64_t seed, train_size;
   int64_t nprobe; /* 0: not given */
   furrow_direct_map direct_map;
@@ -68,6 +69,7 @@ static const option train_options[] = {
 
 static const option_group build_groups[] = {
     {.title = "Options", .options = build_options},
+    {.title = "Options", .options = compat_options, .offset = offsetof(build_values, compat)},
     {.title = "The index", .options = spec_options, .offset = offsetof(build_values, spec)},
     {.title = "Training", .options = train_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(build_values, fill)},
@@ -125,7 +127,7 @@ static furrow_status sample_block(building *b, const vector_block *block, furrow
   if (b->values->fill.on_nan == ON_NAN_ERROR) return furrow_sample_add(b->sample, block->values, block->count, err);
   furrow_status status = FURROW_OK;
   for (size_t i = 0, n; status == FURROW_OK && i < block->count; i += n + 1) {
-    for (n = 0; i + n < block->count && vector_is_finite(block->values + (i + n) * block->d, block->d);) n++;
+    n = furrow_first_unfit(block->values + i * block->d, block->count - i, block->d);
     status = furrow_sample_add(b->sample, block->values + i * block->d, n, err);
   }
   return status;
@@ -193,7 +195,7 @@ static void measure_error(building *b) {
   size_t tried = 0;
   for (size_t i = 0; decoded && i < block->count && i < TRIED; i++) {
     const float *vector = block->values + i * block->d;
-    if (!vector_is_finite(vector, block->d)) continue;
+    if (vector_fault(vector, block->d)) continue;
     if (furrow_index_reconstruct(b->index, ids ? ids[i] : (int64_t)i, decoded, NULL) != FURROW_OK) continue;
     for (size_t j = 0; j < block->d; j++) {
       error += (double)(vector[j] - decoded[j]) * (double)(vector[j] - decoded[j]);
@@ -227,6 +229,12 @@ static furrow_status add(building *b, furrow_error *err) {
   return status;
 }
 
+static void save_params(const build_values *values, furrow_index_save_params *params) {
+  furrow_index_save_params_init(params);
+  params->keep_existing = !values->force;
+  params->compat = values->compat;
+}
+
 static furrow_status finish(building *b, furrow_error *err) {
   furrow_index_save_params params;
   const build_values *values = b->values;
@@ -235,8 +243,7 @@ static furrow_status finish(building *b, furrow_error *err) {
     status = furrow_index_set_direct_map(b->index, values->direct_map, err);
   if (status == FURROW_OK) status = interrupt_check(err);
   index_job_step(&b->job, "save", 0);
-  furrow_index_save_params_init(&params);
-  params.keep_existing = !values->force;
+  save_params(values, &params);
   if (status == FURROW_OK) status = furrow_index_save(b->index, values->destination, &params, err);
   return status;
 }
@@ -249,7 +256,9 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   furrow_list_stats stats;
   uint64_t size = 0;
   report r;
-  furrow_status status = furrow_index_file_size(b->index, NULL, &size, err);
+  furrow_index_save_params params;
+  save_params(b->values, &params);
+  furrow_status status = furrow_index_file_size(b->index, &params, &size, err);
   if (status != FURROW_OK) return status;
   furrow_index_get_info(b->index, &info);
   furrow_index_get_info(ivf ? ivf : b->index, &lists);
@@ -302,6 +311,15 @@ static furrow_status create(building *b, furrow_error *err) {
   return spec_create(&b->index, &spec, err);
 }
 
+/* What an older Faiss cannot read is found before the training; that it is not trained yet is no fault (E_STATE). */
+static furrow_status check_compat(const building *b, furrow_error *err) {
+  furrow_index_save_params params;
+  uint64_t size;
+  save_params(b->values, &params);
+  furrow_status status = furrow_index_file_size(b->index, &params, &size, err);
+  return status == FURROW_E_STATE ? FURROW_OK : status;
+}
+
 static furrow_status build_run(const void *values, output *out, furrow_error *err) {
   build_values own = *(const build_values *)values;
   building b = {.values = &own, .error = NAN};
@@ -317,6 +335,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   index_job_start(&b.job, b.values->fill.quiet);
   status = fill_open(&b.fill, &b.values->fill, 0, err);
   if (status == FURROW_OK) status = create(&b, err);
+  if (status == FURROW_OK) status = check_compat(&b, err);
   if (status == FURROW_OK) status = train(&b, err);
   if (status == FURROW_OK) status = set_up(&b, err);
   if (status == FURROW_OK && !b.empty) status = add(&b, err);

@@ -6,6 +6,7 @@
 #include "cmd_index.h"
 #include "fail.h"
 #include "furrow/vector.h"
+#include "index_change.h"
 #include "index_source.h"
 #include "interrupt.h"
 #include "report.h"
@@ -13,7 +14,8 @@
 
 typedef struct merge_values {
   text_list paths;
-  const char *destination;
+  const char *destination, *compat;
+  index_source_values source;
   bool shift, force, json;
 } merge_values;
 
@@ -42,46 +44,67 @@ static const option merge_options[] = {
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(merge_values, json)},
     {0}};
 
-static const option_group merge_groups[] = {{.title = "Options", .options = merge_options}, {0}};
+static const option_group merge_groups[] = {
+    {.title = "Options", .options = merge_options},
+    {.title = "Options", .options = compat_options, .offset = offsetof(merge_values, compat)},
+    {.title = "Reading", .options = index_source_options, .offset = offsetof(merge_values, source)},
+    {0}};
 
-/* Also looks whether the target has lists of the index. */
-static furrow_status count_vectors(const char *path, const char *target, int64_t *count, furrow_error *err) {
-  furrow_index_load_params params;
+typedef struct merging {
+  const merge_values *values;
+  furrow_index_load_params load;
+  int64_t shifts[MOST_TEXTS], vectors;
+  size_t on_disk; /* indexes whose lists are in a data file */
+} merging;
+
+/* Counts the vectors of an index, and looks whether the target has its lists. */
+static furrow_status look_at(merging *m, size_t i, furrow_error *err) {
+  const char *path = m->values->paths.texts[i];
+  furrow_index_load_params load = m->load;
   furrow_index *index = NULL;
   furrow_index_info info;
-  furrow_index_load_params_init(&params);
-  params.map = params.lists_optional = true;
-  furrow_status status = index_source_load(&index, path, &params, err);
+  load.lists_optional = true;
+  furrow_status status = index_source_load(&index, path, &load, err);
   if (status != FURROW_OK) return status;
   furrow_index_get_info(index, &info);
-  *count = info.ntotal;
-  status = index_source_apart(index, path, target, err);
+  m->shifts[i] = m->values->shift ? m->vectors : 0;
+  m->vectors += info.ntotal;
+  status = index_source_apart(index, path, m->values->destination, err);
+  if (furrow_index_ivf(index)) furrow_index_get_info(furrow_index_ivf(index), &info);
+  m->on_disk += info.lists == FURROW_LISTS_ON_DISK;
   furrow_index_free(index);
   return status;
 }
 
+static furrow_status look_at_all(merging *m, furrow_error *err) {
+  const merge_values *values = m->values;
+  furrow_status status = sink_check_path(values->destination, values->force, err);
+  if (status == FURROW_OK) status = sink_check_apart(values->destination, values->source.lists, err);
+  for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) status = look_at(m, i, err);
+  if (status == FURROW_OK && values->source.lists && m->on_disk > 1)
+    status = fail(err, FURROW_E_ARGUMENT, "--lists is the data file of one index, but %zu have their lists on disk",
+                  m->on_disk);
+  return status;
+}
+
 static furrow_status merge_run(const void *values, output *out, furrow_error *err) {
-  const merge_values *merge = values;
-  const text_list *paths = &merge->paths;
-  int64_t shifts[MOST_TEXTS] = {0}, sum = 0;
-  if (strcmp(merge->destination, "-") == 0)
+  merging m = {.values = values};
+  const text_list *paths = &m.values->paths;
+  const char *destination = m.values->destination;
+  if (strcmp(destination, "-") == 0)
     return fail(err, FURROW_E_ARGUMENT, "the index is written to a file, not to standard output");
-  furrow_status status = sink_check_path(merge->destination, merge->force, err);
-  for (size_t i = 0; status == FURROW_OK && i < paths->count; i++) {
-    int64_t count = 0;
-    shifts[i] = merge->shift ? sum : 0;
-    status = count_vectors(paths->texts[i], merge->destination, &count, err);
-    sum += count;
-  }
+  index_source_params(&m.values->source, &m.load);
+  furrow_status status = look_at_all(&m, err);
   if (status != FURROW_OK) return status;
   interrupt_catch();
-  status = furrow_index_merge_files(paths->texts, shifts, paths->count, merge->destination, !merge->force, err);
+  const furrow_index_save_params save = {.keep_existing = !m.values->force, .compat = m.values->compat};
+  status = furrow_index_merge_files(paths->texts, m.shifts, paths->count, &m.load, destination, &save, err);
   if (status != FURROW_OK) return status;
   report r;
-  report_start(&r, out, merge->json);
-  report_text(&r, "written", merge->destination);
+  report_start(&r, out, m.values->json);
+  report_text(&r, "written", destination);
   report_u64(&r, "indexes", paths->count);
-  report_i64(&r, "vectors", sum);
+  report_i64(&r, "vectors", m.vectors);
   report_finish(&r);
   return FURROW_OK;
 }

@@ -41,6 +41,7 @@ static const option remove_options[] = {
 static const option_group remove_groups[] = {
     {.title = "Options", .options = remove_options},
     {.title = "Options", .options = change_options, .offset = offsetof(remove_values, change)},
+    {.title = "Options", .options = compat_options, .offset = offsetof(remove_values, change.compat)},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(remove_values, source)},
     {0}};
 

@@ -149,18 +149,6 @@ static furrow_status make_room(searching *s, furrow_error *err) {
 
 /* ---- Searching ------------------------------------------------------------------------------------------ */
 
-/* The library counts queries from the first of the block. */
-static furrow_status explain(const searching *s, furrow_status status, furrow_error *err) {
-  const vector_block *block = &s->block;
-  if (status != FURROW_E_RANGE) return status;
-  for (size_t i = 0; i < block->count * block->d; i++) {
-    if (!isnan(block->values[i])) continue;
-    return fail_in(err, status, furrow_vectors_path(s->queries), "query %" PRIu64 " has a NaN",
-                   block->first + i / block->d);
-  }
-  return status;
-}
-
 static furrow_status search_block(searching *s, furrow_error *err) {
   const vector_block *block = &s->block;
   furrow_range_result *range = NULL;
@@ -172,7 +160,7 @@ static furrow_status search_block(searching *s, furrow_error *err) {
   else
     status = furrow_search(s->searcher, block->values, block->count, s->k, &s->params, s->distances, s->found, err);
   s->seconds += now_seconds() - began;
-  if (status != FURROW_OK) return explain(s, status, err);
+  if (status != FURROW_OK) return query_explain(s->queries, block->first, status, err);
   s->count += block->count;
   if (by_range(s))
     status = result_put_range(&s->sink, block->first, range, err);

@@ -8,9 +8,13 @@
 typedef struct change_values {
   const char *destination; /* NULL: in place */
   bool force;
+  const char *compat; /* of compat_options */
 } change_values;
 
 extern const option change_options[];
+
+/* Fill a const char *: the release of Faiss that is to read the index; NULL: the newest. */
+extern const option compat_options[];
 
 /* E_EXISTS where there is a file that is not to be replaced, E_ARGUMENT where it is one of those that are read besides
  * the index: `inputs`, NULL for what is not given. */

@@ -2,7 +2,6 @@
 #include "index_fill.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -36,7 +35,7 @@ const option fill_options[] = {
     {.name = "on-nan",
      .kind = OPTION_CHOICE,
      .choices = "error|skip",
-     .help = "a vector with a NaN or an infinity ends the job, or is left out",
+     .help = "a vector with a NaN or an infinity, or one that is too large, ends the job, or is left out",
      .offset = offsetof(fill_values, on_nan)},
     {.name = "memory",
      .kind = OPTION_BYTES,
@@ -115,22 +114,15 @@ void fill_close(filling *fill) {
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
 
-bool vector_is_finite(const float *vector, size_t d) {
-  float sum = 0; /* a number times 0 is 0, but for NaN and infinities */
-  for (size_t i = 0; i < d; i++) sum += vector[i] * 0;
-  return sum == 0;
-}
-
 furrow_status fill_read(filling *fill, furrow_error *err) {
   vector_block *block = &fill->block;
   furrow_status status = vector_block_read(block, fill->vectors, err);
-  for (size_t i = 0; status == FURROW_OK && fill->values->on_nan == ON_NAN_ERROR && i < block->count; i++) {
-    if (vector_is_finite(block->values + i * block->d, block->d)) continue;
-    status =
-        fail_in(err, FURROW_E_RANGE, furrow_vectors_path(fill->vectors),
-                "vector %" PRIu64 " has a NaN or an infinity; --on-nan skip leaves such vectors out", block->first + i);
-  }
-  return status;
+  if (status != FURROW_OK || fill->values->on_nan != ON_NAN_ERROR) return status;
+  const size_t bad = furrow_first_unfit(block->values, block->count, block->d);
+  if (bad == block->count) return FURROW_OK;
+  return fail_in(err, FURROW_E_RANGE, furrow_vectors_path(fill->vectors),
+                 "vector %" PRIu64 " %s; --on-nan skip leaves such vectors out", block->first + bad,
+                 vector_fault(block->values + bad * block->d, block->d));
 }
 
 /* ---- Adding --------------------------------------------------------------------------------------------- */

@@ -34,11 +34,8 @@ typedef struct filling {
 furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furrow_error *err);
 void fill_close(filling *fill);
 
-/* Reads the next block. Vectors that are not finite are an error, or (--on-nan skip) stay for the library to pass over.
- */
+/* Reads the next block. Vectors that the library refuses are an error, or (--on-nan skip) stay for it to pass over. */
 furrow_status fill_read(filling *fill, furrow_error *err);
-/* Whether all numbers of a vector are finite. */
-bool vector_is_finite(const float *vector, size_t d);
 
 /* Adds the block in hand. */
 furrow_status fill_add_block(filling *fill, furrow_index *index, furrow_error *err);

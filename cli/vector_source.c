@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -98,6 +100,24 @@ furrow_status vector_block_read_all(vector_block *block, furrow_vectors *vectors
   }
   vector_block_clear(block);
   return status;
+}
+
+/* ---- Vectors that are refused --------------------------------------------------------------------------- */
+
+const char *vector_fault(const float *vector, size_t d) {
+  if (furrow_first_unfit(vector, 1, d) == 1) return NULL;
+  for (size_t i = 0; i < d; i++)
+    if (!isfinite(vector[i])) return isnan(vector[i]) ? "has a NaN" : "has an infinity";
+  return "is too large: the square of its length is no finite float";
+}
+
+furrow_status query_explain(const furrow_vectors *queries, uint64_t first, furrow_status status, furrow_error *err) {
+  char what[sizeof err->message];
+  uint64_t row;
+  int end = 0;
+  if (status != FURROW_E_RANGE || sscanf(err->message, "query %" SCNu64 "%n", &row, &end) != 1) return status;
+  snprintf(what, sizeof what, "%s", err->message + end);
+  return fail_in(err, status, furrow_vectors_path(queries), "query %" PRIu64 "%s", first + row, what);
 }
 
 /* ---- Ids ------------------------------------------------------------------------------------------------ */

@@ -33,6 +33,12 @@ furrow_status vector_block_read(vector_block *block, furrow_vectors *vectors, fu
 /* All that there are, in one block, which need not be initialised. */
 furrow_status vector_block_read_all(vector_block *block, furrow_vectors *vectors, furrow_error *err);
 
+/* What is wrong with a vector that the library refuses: "has a NaN". NULL: nothing. */
+const char *vector_fault(const float *vector, size_t d);
+/* A search refused a query, which the library counts from the first that it was given: number `first` of the file. Says
+ * which one of the file it is. */
+furrow_status query_explain(const furrow_vectors *queries, uint64_t first, furrow_status status, furrow_error *err);
+
 /* "A:B", A <= id < B; an empty side is no limit. false: the text is none. */
 bool read_id_range(const char *text, int64_t *first, int64_t *end);
 

@@ -92,6 +92,9 @@ typedef struct furrow_index_load_params {
   const char *lists;   /* the data file of lists on disk (ilod); NULL: the base name that the index stores, looked for
                           beside the index. A stored path is never followed anywhere else. Opened for reading only */
   bool lists_optional; /* false. true: where that data file is missing, lists have sizes but no contents */
+  bool search_only;    /* false. true: codes of product quantizers are laid out as a searcher needs them, which then
+                          makes no copy. The index can be searched and asked what it is; whatever needs its codes
+                          (saving, changing, decoding) gives E_STATE. No difference with `map`, or above 8 bits */
 } furrow_index_load_params;
 
 FURROW_API void furrow_index_load_params_init(furrow_index_load_params *params);
@@ -113,13 +116,20 @@ typedef struct furrow_index_save_params {
   bool inline_lists;  /* false: lists on disk (ilod) stay in their data file, which the index names as before.
                          true: they become part of the file (ilar) */
   bool keep_existing; /* false. true: E_EXISTS where there is a file of that name */
+  const char *compat; /* NULL. "1.6.3": the file is also for that release of Faiss, which may want older layouts.
+                         "1.0": for Faiss of before 2018-02, when it had no numbers (IvPQ …) */
 } furrow_index_save_params;
 
 FURROW_API void furrow_index_save_params_init(furrow_index_save_params *params);
 
 /* Writes an index file, whole or not at all; "-" is standard output. What was loaded and not changed gives the bytes it
  * was loaded from, except that legacy kinds (IvPQ …) become their successors (IwPQ …). E_STATE: inline_lists, but the
- * contents of the lists are not there (lists_optional). params NULL: the defaults. */
+ * contents of the lists are not there (lists_optional).
+ *
+ * With compat, E_ARGUMENT: no release of Faiss that is known (the message lists them); E_UNSUPPORTED: the index has a
+ * part that the release cannot read (the message names it and the first release that could; docs/formats/faiss-ivfpq.md
+ * has them all), or E_STATE: not before it is trained. Nothing is left out to make it fit. What is read back is the
+ * same index, but for an epsilon of a trained PCA. params NULL: the defaults. */
 FURROW_API furrow_status furrow_index_save(const furrow_index *index, const char *path,
                                            const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
 /* The bytes that furrow_index_save would write. */
@@ -302,6 +312,9 @@ FURROW_API void furrow_train_params_init(furrow_train_params *params);
  * defaults. */
 FURROW_API furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n,
                                             const furrow_train_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Of n vectors of d floats, the first that training and adding refuse: it has a NaN or an infinity, or the square of
+ * its length is no finite float. n: there is none. */
+FURROW_API size_t furrow_first_unfit(const float *vectors, size_t n, size_t d);
 /* Vectors that training would look at: giving more changes nothing but the time. A sample of that size, drawn from a
  * stream with furrow_sample_* (furrow/vector_data.h), trains as well. */
 FURROW_API uint64_t furrow_index_train_size(const furrow_index *index, const furrow_train_params *params);
@@ -430,10 +443,13 @@ FURROW_API furrow_status furrow_index_update(furrow_index *index, const int64_t 
 FURROW_API furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift,
                                             furrow_error *err) FURROW_MUST_USE;
 /* Merges files without loading their lists: `count` inputs become one file, list after list. id_shifts (NULL: all 0)
- * has one for each, also for the first. The result has no direct map, and its lists are part of it. IVF_PQR,
- * IVF_PQ_FAST, REFINE, FLAT and PQ are merged in memory. The target may be one of the inputs. */
+ * has one for each, also for the first. load (NULL: the defaults) says how inputs are read; its `lists` is the data
+ * file of each that has lists on disk, and whether files are mapped is not for it to say. The result has no direct map,
+ * and its lists are part of it, whatever save (NULL: the defaults) says. IVF_PQR, IVF_PQ_FAST, REFINE, FLAT and PQ are
+ * merged in memory. The target may be one of the inputs. */
 FURROW_API furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
-                                                  const char *target, bool keep_existing,
+                                                  const furrow_index_load_params *load, const char *target,
+                                                  const furrow_index_save_params *save,
                                                   furrow_error *err) FURROW_MUST_USE;
 /* Makes the direct map anew, or takes it away. E_STATE: an array, but ids are not below ntotal. */
 FURROW_API furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map type,

@@ -1,6 +1,7 @@
 /* kern/kern_avx2.c: kernels for AVX2 and BMI. */
 #include <immintrin.h>
 
+#include "kern/by_fours.h"
 #include "kern/decimal.h"
 #include "kern/kern.h"
 
@@ -146,17 +147,6 @@ static inline __m256i join_halves(__m128i high, __m128i low) {
   return _mm256_add_epi64(h, _mm256_cvtepu32_epi64(low));
 }
 
-static inline size_t refuse(uint32_t *refused, size_t count, size_t base, unsigned bits) {
-  for (; bits; bits &= bits - 1) refused[count++] = (uint32_t)(base + (size_t)__builtin_ctz(bits));
-  return count;
-}
-
-/* Calls that take four tokens see the last ones together with copies of the very last. */
-static inline const fw_token *fill_up(const fw_token *tokens, size_t n, fw_token last[4]) {
-  for (size_t i = 0; i < 4; i++) last[i] = tokens[i < n ? i : n - 1];
-  return last;
-}
-
 /* ---- Integers ------------------------------------------------------------------------------------------- */
 
 static inline __m256i read_integers(const char *text, const fw_token *tokens, unsigned *bad) {
@@ -172,40 +162,33 @@ static inline __m256i read_integers(const char *text, const fw_token *tokens, un
   return join_halves(high, low);
 }
 
+static inline unsigned read_four_u64(const char *text, const fw_token *tokens, void *out) {
+  unsigned bad;
+  _mm256_storeu_si256(out, read_integers(text, tokens, &bad));
+  return bad;
+}
+
+static inline unsigned read_four_u32(const char *text, const fw_token *tokens, void *out) {
+  unsigned bad;
+  const __m256i numbers = read_integers(text, tokens, &bad);
+  const __m256i small = _mm256_cmpeq_epi64(_mm256_srli_epi64(numbers, 32), _mm256_setzero_si256());
+  const __m256i packed = _mm256_permutevar8x32_epi32(numbers, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+  _mm_storeu_si128(out, _mm256_castsi256_si128(packed));
+  return bad | (~(unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(small)) & 15);
+}
+
 static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint64_t *out, uint32_t *refused) {
-  size_t count = 0;
-  fw_token last[4];
-  for (size_t i = 0; i < n; i += 4) {
-    unsigned bad;
-    const fw_token *four = n - i >= 4 ? tokens + i : fill_up(tokens + i, n - i, last);
-    _mm256_storeu_si256((__m256i *)(out + i), read_integers(text, four, &bad));
-    if (n - i < 4) bad &= (1u << (n - i)) - 1;
-    if (__builtin_expect(bad != 0, 0)) count = refuse(refused, count, i, bad);
-  }
-  return count;
+  return fw_read_by_fours(read_four_u64, text, tokens, n, out, sizeof *out, refused);
 }
 
 static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint32_t *out, uint32_t *refused) {
-  size_t count = 0;
-  fw_token last[4];
-  for (size_t i = 0; i < n; i += 4) {
-    unsigned bad;
-    const fw_token *four = n - i >= 4 ? tokens + i : fill_up(tokens + i, n - i, last);
-    const __m256i numbers = read_integers(text, four, &bad);
-    const __m256i small = _mm256_cmpeq_epi64(_mm256_srli_epi64(numbers, 32), _mm256_setzero_si256());
-    bad |= ~(unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(small)) & 15;
-    if (n - i < 4) bad &= (1u << (n - i)) - 1;
-    const __m256i packed = _mm256_permutevar8x32_epi32(numbers, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
-    _mm_storeu_si128((__m128i *)(out + i), _mm256_castsi256_si128(packed));
-    if (__builtin_expect(bad != 0, 0)) count = refuse(refused, count, i, bad);
-  }
-  return count;
+  return fw_read_by_fours(read_four_u32, text, tokens, n, out, sizeof *out, refused);
 }
 
 /* ---- Floats --------------------------------------------------------------------------------------------- */
 
 /* Four tokens [-]digits[.digits] of up to 16 bytes. */
-static inline __m128 read_four_f32(const char *text, const fw_token *tokens, unsigned *bad) {
+static inline __m128 read_four_decimals(const char *text, const fw_token *tokens, unsigned *bad) {
   __m128i digits[4], high, low;
   double scales[4];
   uint32_t signs[4];
@@ -256,18 +239,15 @@ static inline bool all_of_length_one(const fw_token *tokens) {
   return _mm_movemask_epi8(_mm_cmpeq_epi32(lengths, _mm_set1_epi32(1))) == 0xffff;
 }
 
+static inline unsigned read_four_f32(const char *text, const fw_token *tokens, void *out) {
+  unsigned bad;
+  _mm_storeu_ps(out, all_of_length_one(tokens) ? read_four_digits(text, tokens, &bad)
+                                               : read_four_decimals(text, tokens, &bad));
+  return bad;
+}
+
 static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float *out, uint32_t *refused) {
-  size_t count = 0;
-  fw_token last[4];
-  for (size_t i = 0; i < n; i += 4) {
-    unsigned bad;
-    const fw_token *four = n - i >= 4 ? tokens + i : fill_up(tokens + i, n - i, last);
-    const bool digits = all_of_length_one(four);
-    _mm_storeu_ps(out + i, digits ? read_four_digits(text, four, &bad) : read_four_f32(text, four, &bad));
-    if (n - i < 4) bad &= (1u << (n - i)) - 1;
-    if (__builtin_expect(bad != 0, 0)) count = refuse(refused, count, i, bad);
-  }
-  return count;
+  return fw_read_by_fours(read_four_f32, text, tokens, n, out, sizeof *out, refused);
 }
 
 void fw_kern_fill_avx2(fw_kern *kern) {

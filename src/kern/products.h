@@ -28,7 +28,8 @@ typedef struct fw_packed {
 furrow_status fw_packed_create(fw_packed *packed, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
                                furrow_error *err) __attribute__((warn_unused_result));
 /* Adds a sketch, with which `nearest` is faster, where the processor and the numbers are such that it is. For vectors
- * that are asked about many times; takes a little more than their memory again. Same arguments as for packing. */
+ * that are asked about many times; takes a little more than a quarter of their memory. Same arguments as for
+ * packing; the vectors must outlive it. */
 furrow_status fw_packed_add_sketch(fw_packed *packed, const float *vectors, size_t stride, bool l2, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_packed_clear(fw_packed *packed);
@@ -39,6 +40,11 @@ typedef struct fw_products {
   /* For each of nx vectors (x + i * stride): the packed vector with the largest score, the first among equals, and that
    * score. A NaN score never wins; best[i] is UINT32_MAX when all are NaN. */
   void (*nearest)(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best, float *score);
+  /* Scores by a sketch (for sketches alone): out[i * out_stride + j], j < blocks * FW_LANES, is off by no more than
+   * slack[i] from the score of vector j, apart from a number that is the same for all j. NULL where sketches is false.
+   */
+  void (*rough)(const fw_sketch *sketch, const float *x, size_t nx, size_t stride, float *out, size_t out_stride,
+                float *slack);
   /* All scores: out[i * out_stride + j], j < blocks * FW_LANES (those beyond n are -infinity). */
   void (*scores)(const fw_packed *packed, const float *x, size_t nx, size_t stride, float *out, size_t out_stride);
   /* sum[k] = x[rows[0] * d + k] + x[rows[1] * d + k] + …, for d numbers, added in that order: the same at every level.

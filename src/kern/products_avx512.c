@@ -83,6 +83,7 @@ static void nearest_by_sketch(const fw_packed *packed, const float *x, size_t nx
 void fw_products_fill_avx512(fw_products *products) {
   products->sketches = true;
   products->nearest = nearest_by_sketch;
+  products->rough = fw_sketch_scores_avx512;
   products->scores = scores;
   products->sum_rows = sum_rows;
 }

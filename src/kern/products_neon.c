@@ -56,7 +56,28 @@ static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
 
 #include "kern/products_tmpl.h"
 
+/* ---- Sums ---- */
+
+typedef float64x2_t vd;
+#define SUM_WIDTH 2
+
+static inline vd vd_widen(const float *p) {
+  return vcvt_f64_f32(vld1_f32(p));
+}
+static inline vd vd_zero(void) {
+  return vdupq_n_f64(0);
+}
+static inline vd vd_add(vd a, vd b) {
+  return vaddq_f64(a, b);
+}
+static inline void vd_store(double *p, vd v) {
+  vst1q_f64(p, v);
+}
+
+#include "kern/sum_rows_tmpl.h"
+
 void fw_products_fill_neon(fw_products *products) {
   products->nearest = nearest;
   products->scores = scores;
+  products->sum_rows = sum_rows;
 }

@@ -12,6 +12,8 @@ fw_scan fw_scan_at(fw_isa isa) {
 #if defined(__x86_64__)
   if (isa >= FW_ISA_AVX2) fw_scan_fill_avx2(&scan);
   if (isa >= FW_ISA_AVX512) fw_scan_fill_avx512(&scan);
+#elif defined(__aarch64__)
+  if (isa == FW_ISA_NEON) fw_scan_fill_neon(&scan);
 #endif
   scan.isa = isa;
   return scan;

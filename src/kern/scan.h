@@ -57,6 +57,9 @@ static inline float fw_lut_slack(const fw_lut *lut, float base, float extra) {
 typedef struct fw_scan {
   fw_isa isa;
 
+  /* A block of `width` vectors from `count` codes of m bytes each, one behind the other; 0 beyond them. */
+  void (*pack)(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width);
+
   /* Fills bytes, low, step and magnitude from values. */
   void (*quantise)(fw_lut *lut);
 
@@ -70,6 +73,9 @@ typedef struct fw_scan {
    * except for rounding, and not above it by more than m * step. */
   void (*bounds)(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out);
 
+  /* out[i] = the sum of the values of each vector, in doubles, for fw_block_room(n) vectors. values alone of lut. */
+  void (*add_up)(const fw_lut *lut, const uint8_t *codes, size_t n, float *out);
+
   /* out[g] = the largest of values[g], values[g + groups], …; n and groups are multiples of 16, groups <= n. A NaN may
    * be passed over. */
   void (*maxima)(const float *values, size_t n, size_t groups, float *out);
@@ -81,6 +87,12 @@ typedef struct fw_scan {
   void (*l2_rows)(const float *x, const void *rows, size_t n, size_t d, float *out);
   void (*ip_rows)(const float *x, const void *rows, size_t n, size_t d, float *out);
 } fw_scan;
+
+/* fw_scan.pack, byte by byte. */
+static inline void fw_pack_plain(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width) {
+  for (size_t k = 0; k < m; k++)
+    for (size_t i = 0; i < width; i++) block[k * width + i] = i < count ? rows[i * m + k] : 0;
+}
 
 /* The sum of values of vector `i` of a list of n: what a plain scan would add up, in order. */
 static inline float fw_lut_sum(const fw_lut *lut, const uint8_t *codes, size_t n, size_t i) {
@@ -103,5 +115,6 @@ fw_scan fw_scan_at(fw_isa isa);
 void fw_scan_fill_generic(fw_scan *scan);
 void fw_scan_fill_avx2(fw_scan *scan);
 void fw_scan_fill_avx512(fw_scan *scan);
+void fw_scan_fill_neon(fw_scan *scan);
 
 #endif

@@ -7,10 +7,7 @@
 
 /* ---- The table ------------------------------------------------------------------------------------------ */
 
-typedef struct span {
-  float low, high;
-  bool whole; /* no NaN among them */
-} span;
+#include "kern/scan_quantise_tmpl.h"
 
 static span measure_few(const float *numbers, size_t ksub) {
   span s = {numbers[0], numbers[0], !isnan(numbers[0])};
@@ -38,9 +35,9 @@ static span measure(const float *numbers, size_t ksub) {
   return (span){measure_few(lows, 8).low, measure_few(highs, 8).high, whole};
 }
 
-static void to_bytes(const float *numbers, size_t width, float low, float to_byte, float most, uint8_t *bytes) {
+static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte, float most, uint8_t *bytes) {
   const __m256 from = _mm256_set1_ps(low), factor = _mm256_set1_ps(to_byte), top = _mm256_set1_ps(most);
-  for (size_t j = 0; j < width; j += 16) {
+  for (size_t j = 0; j < ksub; j += 16) {
     __m256i v[2];
     for (int i = 0; i < 2; i++) {
       const __m256 x = _mm256_mul_ps(_mm256_sub_ps(_mm256_loadu_ps(numbers + j + (size_t)i * 8), from), factor);
@@ -52,23 +49,59 @@ static void to_bytes(const float *numbers, size_t width, float low, float to_byt
   }
 }
 
-static void quantise(fw_lut *lut) {
-  const float most = lut->m <= 257 ? 255 : (float)(65535 / lut->m);
-  float widest = 0;
-  lut->low = 0;
-  lut->magnitude = 0;
-  for (size_t m = 0; m < lut->m; m++) {
-    const span s = measure(lut->values + m * lut->width, lut->ksub);
-    lut->low += s.low;
-    lut->magnitude += s.whole ? fmaxf(fabsf(s.low), fabsf(s.high)) : INFINITY;
-    widest = fmaxf(widest, s.high - s.low);
+/* ---- Blocks --------------------------------------------------------------------------------------------- */
+
+enum { TILE = 16 };
+
+static inline __m128i load_row(const uint8_t *at, bool half) {
+  return half ? _mm_loadl_epi64((const __m128i *)at) : _mm_loadu_si128((const __m128i *)at);
+}
+
+/* Four times, row i and row i + 8 become rows 2 i and 2 i + 1, byte by byte in turn: that turns columns into rows. */
+static inline void turn(__m128i r[TILE]) {
+  for (int round = 0; round < 4; round++) {
+    __m128i t[TILE];
+    for (int i = 0; i < 8; i++) {
+      t[2 * i] = _mm_unpacklo_epi8(r[i], r[i + 8]);
+      t[2 * i + 1] = _mm_unpackhi_epi8(r[i], r[i + 8]);
+    }
+    memcpy(r, t, sizeof t);
   }
-  float to_byte = most / widest;
-  lut->step = widest / most;
-  if (!isfinite(to_byte) || !isfinite(lut->step) || lut->m > 65535) to_byte = lut->step = 0;
-  for (size_t m = 0; m < lut->m; m++) {
-    const float *numbers = lut->values + m * lut->width;
-    to_bytes(numbers, lut->width, measure(numbers, lut->ksub).low, to_byte, most, lut->bytes + m * FW_LUT_BYTES);
+}
+
+/* Columns of TILE codes, of which `count` are there: 8 (half) or 16 of them. */
+static inline __attribute__((always_inline)) void pack_tile(const uint8_t *rows, size_t m, size_t count, uint8_t *block,
+                                                            size_t width, bool half) {
+  __m128i r[TILE];
+  for (size_t i = 0; i < TILE; i++) r[i] = i < count ? load_row(rows + i * m, half) : _mm_setzero_si128();
+  turn(r);
+  for (size_t k = 0; k < (half ? 8 : TILE); k++) _mm_storeu_si128((__m128i *)(block + k * width), r[k]);
+}
+
+/* All columns of TILE codes. The last tile begins early enough to be whole. */
+static inline __attribute__((always_inline)) void pack_rows(const uint8_t *rows, size_t m, size_t count, uint8_t *block,
+                                                            size_t width) {
+  const size_t step = m < TILE ? 8 : TILE;
+  for (size_t k = 0; k < m; k += step) {
+    const size_t at = k + step <= m ? k : m - step;
+    if (step == 8)
+      pack_tile(rows + at, m, count, block + at * width, width, true);
+    else
+      pack_tile(rows + at, m, count, block + at * width, width, false);
+  }
+}
+
+static void pack(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width) {
+  if (m < 8) {
+    fw_pack_plain(rows, m, count, block, width);
+    return;
+  }
+  for (size_t i = 0; i < width; i += TILE) {
+    const size_t left = count > i ? count - i : 0;
+    if (left >= TILE)
+      pack_rows(rows + i * m, m, TILE, block + i, width);
+    else
+      pack_rows(rows + i * m, m, left, block + i, width);
   }
 }
 
@@ -178,21 +211,13 @@ static void add_block(const fw_lut *lut, const uint8_t *codes, size_t width, sum
   s[1] = b;
 }
 
-static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
-                   uint64_t masks[FW_BLOCK_GROUP]) {
-  const size_t n = list->n, blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
-  for (size_t b = *next; b < blocks; b++) {
-    const size_t left = n - b * FW_BLOCK;
-    sums s[2];
-    add_block(lut, list->codes + b * FW_BLOCK * lut->m, fw_block_width(n, b), s);
-    masks[0] = compare(lut, s[0], part(list->extra, b * FW_BLOCK), limit);
-    masks[0] |= compare(lut, s[1], part(list->extra, b * FW_BLOCK + 32), limit) << 32;
-    if (left < FW_BLOCK) masks[0] &= ((uint64_t)1 << left) - 1;
-    *next = b + 1;
-    if (masks[0]) return b;
-  }
-  return *next = blocks;
+static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit) {
+  sums s[2];
+  add_block(lut, codes, width, s);
+  return compare(lut, s[0], extra, limit) | compare(lut, s[1], part(extra, 32), limit) << 32;
 }
+
+#include "kern/scan_sift_tmpl.h"
 
 static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
   for (size_t b = 0; b < blocks; b++) {
@@ -259,6 +284,7 @@ static inline __attribute__((always_inline)) float row(const float *x, const flo
 #include "kern/scan_rows_tmpl.h"
 
 void fw_scan_fill_avx2(fw_scan *scan) {
+  scan->pack = pack;
   scan->quantise = quantise;
   scan->sift = sift;
   scan->bounds = bounds;

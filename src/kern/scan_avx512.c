@@ -7,10 +7,7 @@
 
 /* ---- The table ------------------------------------------------------------------------------------------ */
 
-typedef struct span {
-  float low, high;
-  bool whole; /* no NaN among them */
-} span;
+#include "kern/scan_quantise_tmpl.h"
 
 static span measure(const float *numbers, size_t ksub) {
   __m512 low = _mm512_set1_ps(INFINITY), high = _mm512_set1_ps(-INFINITY);
@@ -31,30 +28,6 @@ static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte
     __m512 v = _mm512_mul_ps(_mm512_sub_ps(_mm512_load_ps(numbers + j), from), factor);
     v = _mm512_max_ps(_mm512_min_ps(v, top), _mm512_setzero_ps());
     _mm_store_si128((__m128i *)(bytes + j), _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(v)));
-  }
-}
-
-static void quantise(fw_lut *lut) {
-  enum { FEW = 64 };
-  float lows[FEW];
-  float widest = 0;
-  const float most = lut->m <= 257 ? 255 : (float)(65535 / lut->m);
-  lut->low = 0;
-  lut->magnitude = 0;
-  for (size_t m = 0; m < lut->m; m++) {
-    const span s = measure(lut->values + m * lut->width, lut->ksub);
-    if (m < FEW) lows[m] = s.low;
-    lut->low += s.low;
-    lut->magnitude += s.whole ? fmaxf(fabsf(s.low), fabsf(s.high)) : INFINITY;
-    widest = fmaxf(widest, s.high - s.low);
-  }
-  float to_byte = most / widest;
-  lut->step = widest / most;
-  if (!isfinite(to_byte) || !isfinite(lut->step) || lut->m > 65535) to_byte = lut->step = 0;
-  for (size_t m = 0; m < lut->m; m++) {
-    const float *numbers = lut->values + m * lut->width;
-    const float low = m < FEW ? lows[m] : measure(numbers, lut->ksub).low;
-    to_bytes(numbers, lut->ksub, low, to_byte, most, lut->bytes + m * FW_LUT_BYTES);
   }
 }
 
@@ -226,6 +199,92 @@ static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, f
   }
 }
 
+/* ---- Sums ----------------------------------------------------------------------------------------------- */
+
+/* Floats of 256 codes, as four tables of bytes: of each float the lowest byte, the next … */
+typedef struct float_table {
+  table byte[4];
+} float_table;
+
+/* 64 floats to 64 bytes of each kind. */
+static inline void split_floats(const float *numbers, __m512i kind[4]) {
+  const __m512i sort = _mm512_set_epi8(63, 59, 55, 51, 47, 43, 39, 35, 31, 27, 23, 19, 15, 11, 7, 3, /* */
+                                       62, 58, 54, 50, 46, 42, 38, 34, 30, 26, 22, 18, 14, 10, 6, 2, /* */
+                                       61, 57, 53, 49, 45, 41, 37, 33, 29, 25, 21, 17, 13, 9, 5, 1,  /* */
+                                       60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0);
+  __m512i f[4];
+  for (int i = 0; i < 4; i++) f[i] = _mm512_permutexvar_epi8(sort, _mm512_loadu_si512(numbers + 16 * i));
+  const __m512i a = _mm512_shuffle_i32x4(f[0], f[1], 0x44), b = _mm512_shuffle_i32x4(f[2], f[3], 0x44);
+  const __m512i c = _mm512_shuffle_i32x4(f[0], f[1], 0xee), d = _mm512_shuffle_i32x4(f[2], f[3], 0xee);
+  kind[0] = _mm512_shuffle_i32x4(a, b, 0x88);
+  kind[1] = _mm512_shuffle_i32x4(a, b, 0xdd);
+  kind[2] = _mm512_shuffle_i32x4(c, d, 0x88);
+  kind[3] = _mm512_shuffle_i32x4(c, d, 0xdd);
+}
+
+static inline float_table load_floats(const float *numbers, size_t width) {
+  __m512i part[4][4];
+  float_table t;
+  for (size_t i = 0; i < 4; i++) {
+    _Alignas(64) float few[64] = {0};
+    const size_t at = 64 * i, left = width > at ? width - at : 0;
+    if (left < 64) memcpy(few, numbers + (left ? at : 0), left * sizeof *few);
+    split_floats(left < 64 ? few : numbers + at, part[i]);
+  }
+  for (int b = 0; b < 4; b++) t.byte[b] = (table){part[0][b], part[1][b], part[2][b], part[3][b]};
+  return t;
+}
+
+static inline void add_sixteen(__m512i floats, double *to) {
+  const __m512 f = _mm512_castsi512_ps(floats);
+  const __m512d front = _mm512_cvtps_pd(_mm512_castps512_ps256(f));
+  const __m512d back = _mm512_cvtps_pd(_mm512_extractf32x8_ps(f, 1));
+  _mm512_store_pd(to, _mm512_add_pd(_mm512_load_pd(to), front));
+  _mm512_store_pd(to + 8, _mm512_add_pd(_mm512_load_pd(to + 8), back));
+}
+
+/* Numbers of 64 codes to 64 sums of doubles: the bytes of each float come together again. Their order is that of
+ * unpacking; store_sums puts it right. */
+static inline void add_floats(const float_table *t, __m512i codes, double *totals) {
+  const __m512i a = look_up(&t->byte[0], codes), b = look_up(&t->byte[1], codes);
+  const __m512i c = look_up(&t->byte[2], codes), d = look_up(&t->byte[3], codes);
+  const __m512i low = _mm512_unpacklo_epi8(a, b), high = _mm512_unpacklo_epi8(c, d);
+  const __m512i low2 = _mm512_unpackhi_epi8(a, b), high2 = _mm512_unpackhi_epi8(c, d);
+  add_sixteen(_mm512_unpacklo_epi16(low, high), totals);
+  add_sixteen(_mm512_unpackhi_epi16(low, high), totals + 16);
+  add_sixteen(_mm512_unpacklo_epi16(low2, high2), totals + 32);
+  add_sixteen(_mm512_unpackhi_epi16(low2, high2), totals + 48);
+}
+
+/* Sums 4 i … of each 16 are those of 16 vectors' i-th four. */
+static inline void store_sums(const double *totals, float out[FW_BLOCK]) {
+  for (int i = 0; i < 16; i++)
+    _mm_storeu_ps(out + i % 4 * 16 + i / 4 * 4, _mm256_cvtpd_ps(_mm256_load_pd(totals + 4 * i)));
+}
+
+static void add_up(const fw_lut *lut, const uint8_t *codes, size_t n, float *out) {
+  enum { BLOCKS = 8 }; /* that share a table */
+  _Alignas(64) double totals[BLOCKS * FW_BLOCK];
+  const size_t blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
+  for (size_t first = 0; first < blocks; first += BLOCKS) {
+    const size_t end = first + BLOCKS < blocks ? first + BLOCKS : blocks;
+    memset(totals, 0, sizeof totals);
+    for (size_t m = 0; m < lut->m; m++) {
+      const float_table t = load_floats(lut->values + m * lut->width, lut->width);
+      for (size_t b = first; b < end; b++) {
+        const uint8_t *at = codes + b * FW_BLOCK * lut->m + m * fw_block_width(n, b);
+        fetch(at + BLOCKS * FW_BLOCK * lut->m); /* what these steps leave the processor no chance to foresee */
+        add_floats(&t, _mm512_loadu_si512(at), totals + (b - first) * FW_BLOCK);
+      }
+    }
+    for (size_t b = first; b < end; b++) {
+      float block[FW_BLOCK];
+      store_sums(totals + (b - first) * FW_BLOCK, block);
+      memcpy(out + b * FW_BLOCK, block, fw_block_width(n, b) * sizeof *out);
+    }
+  }
+}
+
 /* ---- Scores --------------------------------------------------------------------------------------------- */
 
 static void maxima(const float *numbers, size_t n, size_t groups, float *out) {
@@ -253,23 +312,26 @@ static size_t find_least(const float *numbers, size_t n, float limit, uint32_t *
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
+static inline __m512 add_term(__m512 sum, __m512 x, __m512 y, bool l2) {
+  const __m512 t = _mm512_sub_ps(x, y);
+  return l2 ? _mm512_fmadd_ps(t, t, sum) : _mm512_fmadd_ps(x, y, sum);
+}
+
+/* Four sums that are names, not an array: they stay in registers. */
 static inline __attribute__((always_inline)) float row(const float *x, const float *y, size_t d, bool l2) {
-  __m512 sum[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
+  __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
   size_t j = 0;
   for (; j + 64 <= d; j += 64) {
-    for (int i = 0; i < 4; i++) {
-      const __m512 a = _mm512_loadu_ps(x + j + 16 * i), b = _mm512_loadu_ps(y + j + 16 * i);
-      const __m512 t = _mm512_sub_ps(a, b);
-      sum[i] = l2 ? _mm512_fmadd_ps(t, t, sum[i]) : _mm512_fmadd_ps(a, b, sum[i]);
-    }
+    s0 = add_term(s0, _mm512_loadu_ps(x + j), _mm512_loadu_ps(y + j), l2);
+    s1 = add_term(s1, _mm512_loadu_ps(x + j + 16), _mm512_loadu_ps(y + j + 16), l2);
+    s2 = add_term(s2, _mm512_loadu_ps(x + j + 32), _mm512_loadu_ps(y + j + 32), l2);
+    s3 = add_term(s3, _mm512_loadu_ps(x + j + 48), _mm512_loadu_ps(y + j + 48), l2);
   }
   for (; j < d; j += 16) {
     const __mmask16 here = d - j < 16 ? (__mmask16)((1U << (d - j)) - 1) : (__mmask16)0xffff;
-    const __m512 a = _mm512_maskz_loadu_ps(here, x + j), b = _mm512_maskz_loadu_ps(here, y + j);
-    const __m512 t = _mm512_sub_ps(a, b);
-    sum[0] = l2 ? _mm512_fmadd_ps(t, t, sum[0]) : _mm512_fmadd_ps(a, b, sum[0]);
+    s0 = add_term(s0, _mm512_maskz_loadu_ps(here, x + j), _mm512_maskz_loadu_ps(here, y + j), l2);
   }
-  return _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), _mm512_add_ps(sum[2], sum[3])));
+  return _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(s0, s1), _mm512_add_ps(s2, s3)));
 }
 
 #include "kern/scan_rows_tmpl.h"
@@ -278,6 +340,7 @@ void fw_scan_fill_avx512(fw_scan *scan) {
   scan->quantise = quantise;
   scan->sift = sift;
   scan->bounds = bounds;
+  scan->add_up = add_up;
   scan->maxima = maxima;
   scan->find_least = find_least;
   scan->l2_rows = l2_rows;

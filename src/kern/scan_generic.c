@@ -4,49 +4,28 @@
 
 #include "kern/scan.h"
 
+/* ---- The table ------------------------------------------------------------------------------------------ */
+
+#include "kern/scan_quantise_tmpl.h"
+
+static span measure(const float *numbers, size_t ksub) {
+  span s = {numbers[0], numbers[0], true};
+  for (size_t j = 0; j < ksub; j++) {
+    s.low = numbers[j] < s.low ? numbers[j] : s.low;
+    s.high = numbers[j] > s.high ? numbers[j] : s.high;
+    s.whole = s.whole && !isnan(numbers[j]);
+  }
+  return s;
+}
+
+static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte, float most, uint8_t *bytes) {
+  for (size_t j = 0; j < ksub; j++) {
+    const float byte = (numbers[j] - low) * to_byte;
+    bytes[j] = (uint8_t)(byte < most ? byte : most);
+  }
+}
+
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
-
-/* The widest table decides the step; the sum of m bytes must fit 16 bits. */
-static float largest_byte(size_t m) {
-  return m <= 257 ? 255 : (float)(65535 / m);
-}
-
-static float measure_values(fw_lut *lut) {
-  float span = 0;
-  lut->low = 0;
-  lut->magnitude = 0;
-  for (size_t m = 0; m < lut->m; m++) {
-    const float *values = lut->values + m * lut->width;
-    float low = values[0], high = values[0];
-    bool odd = isnan(low);
-    for (size_t j = 1; j < lut->ksub; j++) {
-      low = values[j] < low ? values[j] : low;
-      high = values[j] > high ? values[j] : high;
-      odd |= isnan(values[j]);
-    }
-    lut->low += low;
-    lut->magnitude += odd ? INFINITY : fmaxf(fabsf(low), fabsf(high));
-    span = fmaxf(span, high - low);
-  }
-  return span;
-}
-
-static void quantise(fw_lut *lut) {
-  const float most = largest_byte(lut->m);
-  const float span = measure_values(lut);
-  float to_byte = most / span;
-  lut->step = span / most;
-  if (!isfinite(to_byte) || !isfinite(lut->step) || lut->m > 65535) to_byte = lut->step = 0;
-  for (size_t m = 0; m < lut->m; m++) {
-    const float *values = lut->values + m * lut->width;
-    float low = values[0];
-    for (size_t j = 1; j < lut->ksub; j++) low = values[j] < low ? values[j] : low;
-    for (size_t j = 0; j < lut->ksub; j++) {
-      const float byte = (values[j] - low) * to_byte;
-      lut->bytes[m * FW_LUT_BYTES + j] = (uint8_t)(byte < most ? byte : most);
-    }
-  }
-}
 
 /* Here the values themselves are added up: there is nothing to gain from bytes. */
 static void add_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float sums[FW_BLOCK]) {
@@ -66,25 +45,23 @@ static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float 
   return mask;
 }
 
+#include "kern/scan_sift_tmpl.h"
+
+static void add_up(const fw_lut *lut, const uint8_t *codes, size_t n, float *out) {
+  for (size_t b = 0; b * FW_BLOCK < n; b++) {
+    const size_t width = fw_block_width(n, b);
+    double sums[FW_BLOCK] = {0};
+    for (size_t m = 0; m < lut->m; m++, codes += width)
+      for (size_t i = 0; i < width; i++) sums[i] += lut->values[m * lut->width + codes[i]];
+    for (size_t i = 0; i < width; i++) out[b * FW_BLOCK + i] = (float)sums[i];
+  }
+}
+
 static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
   for (size_t b = 0; b < blocks; b++, out += FW_BLOCK) {
     add_block(lut, list->codes + b * FW_BLOCK * lut->m, list->extra ? list->extra + b * FW_BLOCK : NULL, FW_BLOCK, out);
     for (size_t i = 0; i < FW_BLOCK; i++) out[i] = -out[i];
   }
-}
-
-static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
-                   uint64_t masks[FW_BLOCK_GROUP]) {
-  const size_t n = list->n, blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
-  for (size_t b = *next; b < blocks; b++) {
-    const size_t left = n - b * FW_BLOCK;
-    masks[0] = sift_block(lut, list->codes + b * FW_BLOCK * lut->m, list->extra ? list->extra + b * FW_BLOCK : NULL,
-                          fw_block_width(n, b), limit);
-    if (left < FW_BLOCK) masks[0] &= ((uint64_t)1 << left) - 1;
-    *next = b + 1;
-    if (masks[0]) return b;
-  }
-  return *next = blocks;
 }
 
 /* ---- Scores --------------------------------------------------------------------------------------------- */
@@ -145,9 +122,11 @@ static void ip_rows(const float *x, const void *rows, size_t n, size_t d, float 
 }
 
 void fw_scan_fill_generic(fw_scan *scan) {
+  scan->pack = fw_pack_plain;
   scan->quantise = quantise;
   scan->sift = sift;
   scan->bounds = bounds;
+  scan->add_up = add_up;
   scan->maxima = maxima;
   scan->find_least = find_least;
   scan->l2_rows = l2_rows;

@@ -15,22 +15,21 @@
 /* The parts of the memory of a sketch, in order; each begins at a multiple of ALIGNMENT. */
 static bool lay_out(fw_sketch *s, uint8_t *base, size_t *bytes) {
   const size_t lanes = s->blocks * FW_LANES;
-  const size_t sizes[] = {sizeof(float) * s->d, 4 * s->quads, sizeof(int32_t), sizeof(float), sizeof(float)};
-  size_t at[sizeof sizes / sizeof *sizes + 2];
+  const size_t sizes[] = {4 * s->quads, sizeof(int32_t), sizeof(float), sizeof(float)};
+  size_t at[sizeof sizes / sizeof *sizes + 1];
   at[0] = 0;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     size_t part = 0;
     if (!fw_size_mul(lanes, sizes[i], &part) || !fw_size_add(at[i], part + ALIGNMENT - 1, &at[i + 1])) return false;
     at[i + 1] &= ~(size_t)(ALIGNMENT - 1);
   }
-  *bytes = at[5] + sizeof(float) * s->d;
+  *bytes = at[4] + sizeof(float) * s->d;
   if (!base) return true;
-  s->row = (float *)base;
-  s->values = (int8_t *)(base + at[1]);
-  s->start = (int32_t *)(base + at[2]);
-  s->bias = (float *)(base + at[3]);
-  s->length = (float *)(base + at[4]);
-  s->centre = (float *)(base + at[5]);
+  s->values = (int8_t *)base;
+  s->start = (int32_t *)(base + at[1]);
+  s->bias = (float *)(base + at[2]);
+  s->length = (float *)(base + at[3]);
+  s->centre = (float *)(base + at[4]);
   return true;
 }
 
@@ -69,7 +68,7 @@ static double square_sum(const float *x, const float *centre, size_t d, double *
 static void find_centre(fw_sketch *s) {
   double sum[FW_SKETCH_MAX_D] = {0};
   for (size_t j = 0; j < s->n; j++)
-    for (size_t k = 0; k < s->d; k++) sum[k] += s->row[j * s->d + k];
+    for (size_t k = 0; k < s->d; k++) sum[k] += s->row[j * s->stride + k];
   for (size_t k = 0; k < s->d; k++) s->centre[k] = (float)(sum[k] / (double)s->n);
 }
 
@@ -80,11 +79,12 @@ static bool measure(fw_sketch *s) {
   find_centre(s);
   const double centre = square_sum(s->centre, zero, s->d, &ignored);
   for (size_t j = 0; j < s->n; j++) {
-    const double square = square_sum(s->row + j * s->d, zero, s->d, &ignored);
-    const double around = square_sum(s->row + j * s->d, s->centre, s->d, &reach);
+    const double square = square_sum(s->row + j * s->stride, zero, s->d, &ignored);
+    const double around = square_sum(s->row + j * s->stride, s->centre, s->d, &reach);
     if (!(square < (double)FLT_MAX)) return false;
     most = fmax(most, square);
     s->length[j] = (float)(sqrt(around) * ROUND_UP);
+    s->longest = s->length[j] > s->longest ? s->length[j] : s->longest;
     s->bias[j] = s->l2 ? (float)(around / 2) : 0;
   }
   s->scale = (float)(reach / MOST_VALUE);
@@ -96,7 +96,7 @@ static bool measure(fw_sketch *s) {
 /* A vector to its place among the values. Returns the square of what rounding lost. */
 static double round_vector(fw_sketch *s, size_t j) {
   const double scale = s->scale, inverse = scale > 0 ? 1 / scale : 0;
-  const float *row = s->row + j * s->d;
+  const float *row = s->row + j * s->stride;
   int8_t *to = s->values + j / FW_LANES * s->quads * 4 * FW_LANES + j % FW_LANES * 4;
   double rest[STEPS] = {0};
   int32_t sum = 0;
@@ -125,9 +125,8 @@ static void round_values(fw_sketch *s) {
   s->rest = (float)(sqrt(most) * ROUND_UP);
 }
 
-static bool fill(fw_sketch *s, const float *vectors, size_t stride) {
+static bool fill(fw_sketch *s) {
   const size_t lanes = s->blocks * FW_LANES;
-  for (size_t j = 0; j < s->n; j++) memcpy((float *)s->row + j * s->d, vectors + j * stride, s->d * sizeof(float));
   memset(s->values, 0, lanes * s->quads * 4);
   for (size_t j = s->n; j < lanes; j++) {
     s->bias[j] = INFINITY;
@@ -142,6 +141,8 @@ static bool fill(fw_sketch *s, const float *vectors, size_t stride) {
 furrow_status fw_sketch_create(fw_sketch **sketch, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
                                furrow_error *err) {
   fw_sketch made = {.n = n, .d = d, .blocks = (n + FW_LANES - 1) / FW_LANES, .quads = (d + 3) / 4, .l2 = l2};
+  made.row = vectors;
+  made.stride = stride;
   void *memory = NULL;
   size_t bytes = 0;
   if (n < FW_SKETCH_MIN_N || d < FW_SKETCH_MIN_D || d > FW_SKETCH_MAX_D) return FURROW_OK;
@@ -151,7 +152,7 @@ furrow_status fw_sketch_create(fw_sketch **sketch, const float *vectors, size_t 
   if (status == FURROW_OK) {
     const uintptr_t base = ((uintptr_t)made.memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1);
     lay_out(&made, (uint8_t *)base, &bytes);
-    if (fill(&made, vectors, stride)) {
+    if (fill(&made)) {
       *sketch = memcpy(memory, &made, sizeof made);
       return FURROW_OK;
     }
@@ -165,4 +166,10 @@ void fw_sketch_free(fw_sketch *sketch) {
   if (!sketch) return;
   fw_free(sketch->memory);
   fw_free(sketch);
+}
+
+size_t fw_sketch_memory(const fw_sketch *sketch) {
+  fw_sketch shape = *sketch;
+  size_t bytes = 0;
+  return lay_out(&shape, NULL, &bytes) ? bytes + ALIGNMENT + sizeof *sketch : 0;
 }

@@ -22,12 +22,14 @@ struct fw_sketch {
   size_t n, d, blocks;
   size_t quads;     /* ceil(d / 4) */
   bool l2;          /* questions are taken relative to the centre, too */
-  const float *row; /* [n][d]: the vectors */
-  float *centre;    /* [d] */
-  int8_t *values;   /* [blocks][quads][FW_LANES][4] */
-  int32_t *start;   /* [blocks * FW_LANES]: -128 * sum of values; questions are made unsigned by adding 128 */
-  float *bias;      /* [blocks * FW_LANES]: of the scores relative to the centre; beyond n: infinity */
-  float *length;    /* [blocks * FW_LANES]: |y - c| */
+  const float *row; /* [n][stride]: the vectors, borrowed */
+  size_t stride;
+  float *centre;  /* [d] */
+  int8_t *values; /* [blocks][quads][FW_LANES][4] */
+  int32_t *start; /* [blocks * FW_LANES]: -128 * sum of values; questions are made unsigned by adding 128 */
+  float *bias;    /* [blocks * FW_LANES]: of the scores relative to the centre; beyond n: infinity */
+  float *length;  /* [blocks * FW_LANES]: |y - c| */
+  float longest;  /* the most of length */
   float scale;
   float rest;        /* the most of |rest of y| */
   float centre_bias; /* half of |c|^2 for l2 */
@@ -35,15 +37,22 @@ struct fw_sketch {
   void *memory;
 };
 
-/* NULL in *sketch: one would be of no use, for so few or so wide vectors, or with numbers that are not finite. */
+/* A sketch of n vectors of d floats, which must outlive it. NULL in *sketch: one would be of no use, for so few or so
+ * wide vectors, or with numbers that are not finite. */
 furrow_status fw_sketch_create(fw_sketch **sketch, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
                                furrow_error *err) __attribute__((warn_unused_result));
 void fw_sketch_free(fw_sketch *sketch);
+/* Bytes that it takes. */
+size_t fw_sketch_memory(const fw_sketch *sketch);
 
 /* fw_products.nearest for packed vectors with a sketch; `all` is the one that looks at all products. */
 typedef void (*fw_nearest)(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best,
                            float *score);
 void fw_sketch_nearest_avx512(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best,
                               float *score, fw_nearest all);
+
+/* fw_products.rough */
+void fw_sketch_scores_avx512(const fw_sketch *sketch, const float *x, size_t nx, size_t stride, float *out,
+                             size_t out_stride, float *slack);
 
 #endif

@@ -93,23 +93,29 @@ INLINE void add_products(__m512i *sum, __m512i x, __m512i y) {
   __asm__("vpdpbusd %2, %1, %0" : "+v"(*sum) : "v"(x), "v"(y));
 }
 
-/* Upper bounds (but for slack and shift) of the scores of some blocks go to bound; most: the largest of each lane. */
-INLINE void bound_tile(const int cols, const fw_sketch *s, size_t b, const question *q, const uint32_t *quads,
-                       float *bound, __m512 *most) {
-  __m512i sum[ROWS * COLS];
+/* sum[i * COLS + c]: products of the integers of question i and of block b + c. */
+INLINE void multiply(const int rows, const int cols, const fw_sketch *s, size_t b, const uint32_t *quads,
+                     __m512i *sum) {
   const int8_t *block = s->values + b * s->quads * 64;
   UNROLL for (int c = 0; c < cols; c++) {
     const __m512i start = _mm512_load_si512(s->start + (b + (size_t)c) * FW_LANES);
-    UNROLL for (int i = 0; i < ROWS; i++) sum[i * COLS + c] = start;
+    UNROLL for (int i = 0; i < rows; i++) sum[i * COLS + c] = start;
   }
   for (size_t k = 0; k < s->quads; k++) {
     __m512i y[COLS];
     UNROLL for (int c = 0; c < cols; c++) y[c] = _mm512_load_si512(block + ((size_t)c * s->quads + k) * 64);
-    UNROLL for (int i = 0; i < ROWS; i++) {
+    UNROLL for (int i = 0; i < rows; i++) {
       const __m512i x = _mm512_set1_epi32((int)quads[k * ROWS + (size_t)i]);
       UNROLL for (int c = 0; c < cols; c++) add_products(&sum[i * COLS + c], x, y[c]);
     }
   }
+}
+
+/* Upper bounds (but for slack and shift) of the scores of some blocks go to bound; most: the largest of each lane. */
+INLINE void bound_tile(const int cols, const fw_sketch *s, size_t b, const question *q, const uint32_t *quads,
+                       float *bound, __m512 *most) {
+  __m512i sum[ROWS * COLS];
+  multiply(ROWS, cols, s, b, quads, sum);
   UNROLL for (int c = 0; c < cols; c++) {
     const __m512 bias = _mm512_load_ps(s->bias + (b + (size_t)c) * FW_LANES);
     const __m512 length = _mm512_load_ps(s->length + (b + (size_t)c) * FW_LANES);
@@ -136,7 +142,7 @@ static void bound_chunk(const fw_sketch *s, size_t first, size_t end, const ques
 
 static float true_score(const fw_packed *packed, const float *x, uint32_t j) {
   const size_t d = packed->d;
-  const float *y = packed->sketch->row + j * d;
+  const float *y = packed->sketch->row + j * packed->sketch->stride;
   __m512 a = _mm512_setzero_ps(), b = a;
   size_t k = 0;
   for (; k + 32 <= d; k += 32) {
@@ -242,5 +248,45 @@ void fw_sketch_nearest_avx512(const fw_packed *packed, const float *x, size_t nx
       score[first + i] = q[i].score;
       if (!q[i].sound) all(packed, q[i].x, 1, stride, &best[first + i], &score[first + i]);
     }
+  }
+}
+
+/* ---- All scores ----------------------------------------------------------------------------------------- */
+
+INLINE void score_tile(const int rows, const int cols, const fw_sketch *s, size_t b, const question *q,
+                       const uint32_t *quads, float *out, size_t out_stride) {
+  __m512i sum[ROWS * COLS];
+  multiply(rows, cols, s, b, quads, sum);
+  UNROLL for (int c = 0; c < cols; c++) {
+    const __m512 bias = _mm512_load_ps(s->bias + (b + (size_t)c) * FW_LANES);
+    UNROLL for (int i = 0; i < rows; i++) {
+      const __m512 score = _mm512_fmsub_ps(_mm512_cvtepi32_ps(sum[i * COLS + c]), _mm512_set1_ps(q[i].factor), bias);
+      _mm512_storeu_ps(out + (size_t)i * out_stride + (b + (size_t)c) * FW_LANES, score);
+    }
+  }
+}
+
+INLINE void score_rows(const int rows, const fw_sketch *s, const question *q, const uint32_t *quads, float *out,
+                       size_t out_stride) {
+  size_t b = 0;
+  for (; b + COLS <= s->blocks; b += COLS) score_tile(rows, COLS, s, b, q, quads, out, out_stride);
+  for (; b < s->blocks; b++) score_tile(rows, 1, s, b, q, quads, out, out_stride);
+}
+
+void fw_sketch_scores_avx512(const fw_sketch *s, const float *x, size_t nx, size_t stride, float *out,
+                             size_t out_stride, float *slack) {
+  uint32_t quads[ROWS * FW_SKETCH_MAX_D / 4];
+  question q[ROWS];
+  for (size_t first = 0; first < nx;) {
+    const size_t rows = nx - first < ROWS ? 1 : ROWS;
+    for (size_t i = 0; i < rows; i++) {
+      make_ready(s, x + (first + i) * stride, &q[i], quads + i);
+      slack[first + i] = q[i].sound ? q[i].rest * s->longest + q[i].slack : INFINITY;
+    }
+    if (rows == ROWS)
+      score_rows(ROWS, s, q, quads, out + first * out_stride, out_stride);
+    else
+      score_rows(1, s, q, quads, out + first * out_stride, out_stride);
+    first += rows;
   }
 }

@@ -98,7 +98,7 @@ static furrow_status fill_part(void *context, size_t first, size_t count, furrow
   size_t left_out = 0, d = (size_t)f->index->d;
   for (size_t i = first; status == FURROW_OK && i < first + count; i++) {
     if (b->skip && b->skip[i]) f->lists[i] = FW_NO_GROUP;
-    if (b->moved && fw_first_too_large(b->vectors + i * d, 1, d) == 0) f->lists[i] = FW_NO_GROUP;
+    if (b->moved && furrow_first_unfit(b->vectors + i * d, 1, d) == 0) f->lists[i] = FW_NO_GROUP;
     if (f->lists[i] != FW_NO_GROUP) continue;
     if (!b->skip_nan) return refuse_row(i, err);
     left_out++;
@@ -324,7 +324,7 @@ static furrow_status mark_nan(const float *vectors, size_t n, size_t d, bool **s
   furrow_status status = fw_alloc(&marks, n, sizeof **skip, err);
   if (status != FURROW_OK) return status;
   *skip = marks;
-  for (size_t i = 0; i < n; i++) (*skip)[i] = fw_first_too_large(vectors + i * d, 1, d) == 0;
+  for (size_t i = 0; i < n; i++) (*skip)[i] = furrow_first_unfit(vectors + i * d, 1, d) == 0;
   return FURROW_OK;
 }
 
@@ -333,13 +333,15 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   furrow_add_params defaults;
   furrow_add_params_init(&defaults);
   if (!params) params = &defaults;
+  furrow_status status = fw_index_check_whole(index, err);
+  if (status != FURROW_OK) return status;
   if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained yet");
-  size_t d = (size_t)index->d, bad = fw_first_too_large(vectors, n, d);
+  size_t d = (size_t)index->d, bad = furrow_first_unfit(vectors, n, d);
   if (bad < n && !params->skip_nan) return refuse_row(bad, err);
   bool *skip = NULL;
   uint64_t count = 0;
   batch b = {.vectors = vectors, .n = n, .ids = params->ids, .skip_nan = params->skip_nan, .skipped = &count};
-  furrow_status status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
+  status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
   if (status == FURROW_OK) status = fw_parts_start(&b.pool, params->threads, err);
   b.skip = skip;
   if (status == FURROW_OK) status = add_to(index, &b, err);

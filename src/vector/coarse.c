@@ -1,7 +1,8 @@
 /* vector/coarse.c: which lists a query visits.
  *
- * Flat quantizers: scores of all centroids are made with packed kernels, whose rounding depends on the processor; those
- * that may be among the best are then looked at once more, number by number, and these distances decide. */
+ * Flat quantizers: scores of all centroids are made with packed kernels, whose rounding depends on the processor, or by
+ * a sketch, which is off by a little; those that may be among the best are then looked at once more, number by number,
+ * and these distances decide. */
 #include "vector/coarse.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@
 
 #include "base/error.h"
 #include "kern/scan.h"
+#include "kern/sketch.h"
 #include "vector/graph_search.h"
 #include "vector/pq.h"
 #include "vector/sink.h"
@@ -44,6 +46,18 @@ static furrow_status unsupported(const furrow_index *quantizer, furrow_error *er
   return status;
 }
 
+static furrow_status make_flat(fw_coarse *coarse, furrow_error *err) {
+  const furrow_index *quantizer = coarse->quantizer;
+  const bool l2 = quantizer->metric == FURROW_METRIC_L2;
+  furrow_status status = FURROW_OK;
+  coarse->centroids = quantizer->flat.vectors;
+  coarse->longest = longest_row(coarse->centroids, coarse->nlist, coarse->d);
+  if (fw_products_table()->sketches)
+    status = fw_sketch_create(&coarse->sketch, coarse->centroids, coarse->nlist, coarse->d, coarse->d, l2, err);
+  if (status != FURROW_OK || coarse->sketch) return status;
+  return fw_packed_create(&coarse->packed, coarse->centroids, coarse->nlist, coarse->d, coarse->d, l2, err);
+}
+
 furrow_status fw_coarse_create(fw_coarse *coarse, const furrow_index *quantizer, furrow_error *err) {
   if (!quantizer) return fw_fail(err, FURROW_E_STATE, "the index has no quantizer");
   if (quantizer->metric != FURROW_METRIC_L2 && quantizer->metric != FURROW_METRIC_IP)
@@ -51,10 +65,7 @@ furrow_status fw_coarse_create(fw_coarse *coarse, const furrow_index *quantizer,
   fw_coarse made = {.quantizer = quantizer, .nlist = (size_t)quantizer->ntotal, .d = (size_t)quantizer->d};
   furrow_status status = FURROW_OK;
   if (quantizer->kind == FURROW_INDEX_FLAT) {
-    made.centroids = quantizer->flat.vectors;
-    made.longest = longest_row(made.centroids, made.nlist, made.d);
-    status = fw_packed_create(&made.packed, made.centroids, made.nlist, made.d, made.d,
-                              quantizer->metric == FURROW_METRIC_L2, err);
+    status = make_flat(&made, err);
   } else if (quantizer->kind == FURROW_INDEX_HNSW) {
     made.centroids = quantizer->child[0]->flat.vectors;
   } else if (quantizer->kind == FURROW_INDEX_MULTI && quantizer->metric == FURROW_METRIC_L2) {
@@ -71,11 +82,13 @@ furrow_status fw_coarse_create(fw_coarse *coarse, const furrow_index *quantizer,
 
 void fw_coarse_clear(fw_coarse *coarse) {
   fw_packed_clear(&coarse->packed);
+  fw_sketch_free(coarse->sketch);
   *coarse = (fw_coarse){0};
 }
 
 uint64_t fw_coarse_memory(const fw_coarse *coarse) {
-  return coarse->packed.blocks * FW_LANES * (coarse->d + 1) * sizeof(float);
+  const uint64_t sketch = coarse->sketch ? fw_sketch_memory(coarse->sketch) : 0;
+  return sketch + coarse->packed.blocks * FW_LANES * (coarse->d + 1) * sizeof(float);
 }
 
 const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *room) {
@@ -91,6 +104,21 @@ static float score_slack(const fw_coarse *coarse, const float *query) {
   float square;
   fw_scan_table()->ip_rows(query, query, 1, coarse->d, &square);
   return 0x1p-22F * (float)(coarse->d + 8) * coarse->longest * (sqrtf(square) + coarse->longest);
+}
+
+static size_t count_lanes(const fw_coarse *coarse) {
+  return (coarse->nlist + FW_LANES - 1) / FW_LANES * FW_LANES;
+}
+
+/* slack[i]: by how much a score of query i may be below another that is truly the same, twice the error. */
+static void make_scores(const fw_coarse *coarse, const float *queries, size_t n, float *scores, float *slack) {
+  const fw_products *products = fw_products_table();
+  const size_t lanes = count_lanes(coarse), d = coarse->d;
+  if (coarse->sketch)
+    products->rough(coarse->sketch, queries, n, d, scores, lanes, slack);
+  else
+    products->scores(&coarse->packed, queries, n, d, scores, lanes);
+  for (size_t i = 0; i < n; i++) slack[i] = (coarse->sketch ? 2 * slack[i] : 0) + score_slack(coarse, queries + i * d);
 }
 
 /* What choosing needs: nothing is kept in it. */
@@ -139,13 +167,13 @@ static void fetch_row(const float *row, size_t d) {
   for (size_t k = 0; k < d && k < 512; k += 16) __builtin_prefetch(row + k);
 }
 
-static void choose_lists(const fw_coarse *coarse, const float *query, const float *scores, size_t nprobe, fw_sink *sink,
-                         const choosing *room) {
+static void choose_lists(const fw_coarse *coarse, const float *query, const float *scores, float slack, size_t nprobe,
+                         fw_sink *sink, const choosing *room) {
   enum { AHEAD = 4 };
   const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
   const fw_scan *scan = fw_scan_table();
-  const size_t lanes = coarse->packed.blocks * FW_LANES, d = coarse->d;
-  const size_t count = find_best(scores, lanes, nprobe, score_slack(coarse, query), room);
+  const size_t lanes = count_lanes(coarse), d = coarse->d;
+  const size_t count = find_best(scores, lanes, nprobe, slack, room);
   for (size_t i = 0; i < count + AHEAD; i++) {
     if (i < count && room->places[i] < coarse->nlist) fetch_row(coarse->centroids + room->places[i] * d, d);
     if (i < AHEAD || room->places[i - AHEAD] >= coarse->nlist) continue;
@@ -244,23 +272,25 @@ static void write_lists(fw_sink *sink, size_t nprobe, bool similarity, bool turn
 
 furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
                                size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err) {
-  const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP, flat = coarse->packed.values != NULL;
-  const size_t lanes = coarse->packed.blocks * FW_LANES;
+  const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
+  const bool flat = coarse->quantizer->kind == FURROW_INDEX_FLAT;
+  const size_t lanes = count_lanes(coarse);
   const fw_choice all = {0};
-  void *heap = NULL, *scores = NULL;
+  void *heap = NULL, *scores = NULL, *slack = NULL;
   choosing room;
   if (!coarse->centroids) return search_halves(coarse, scratch, queries, n, nprobe, lists, distances, err);
   furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &scores, flat ? n * lanes : 1, sizeof(float), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &slack, n, sizeof(float), err);
   if (status == FURROW_OK) status = take_choosing(&room, &scratch->arena, nprobe, flat ? lanes : 0, err);
   if (status != FURROW_OK) return status;
-  if (flat) fw_products_table()->scores(&coarse->packed, queries, n, coarse->d, scores, lanes);
+  if (flat) make_scores(coarse, queries, n, scores, slack);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
     const float *query = queries + i * coarse->d;
     fw_sink sink;
     fw_sink_init_best(&sink, heap, nprobe);
     if (flat)
-      choose_lists(coarse, query, (const float *)scores + i * lanes, nprobe, &sink, &room);
+      choose_lists(coarse, query, (const float *)scores + i * lanes, ((const float *)slack)[i], nprobe, &sink, &room);
     else
       status = fw_graph_search(coarse->quantizer, scratch, query, ef, &all, &sink, err);
     write_lists(&sink, nprobe, similarity, similarity && flat, lists + i * nprobe, distances + i * nprobe);

@@ -10,7 +10,8 @@ typedef struct fw_coarse {
   const furrow_index *quantizer; /* FLAT, HNSW or MULTI */
   size_t nlist, d;
   const float *centroids; /* [nlist][d]; NULL: MULTI, pairs of halves */
-  fw_packed packed;       /* FLAT: the centroids for the processor */
+  fw_packed packed;       /* FLAT: the centroids for the processor, */
+  fw_sketch *sketch;      /* or a sketch of them, where it is of use */
   float longest;          /* FLAT: the largest norm of a centroid */
 } fw_coarse;
 

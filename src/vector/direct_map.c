@@ -170,8 +170,8 @@ furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map
     return fw_fail(err, FURROW_E_ARGUMENT, "%d is no type of a direct map", (int)type);
   fw_ivf *ivf = &inner->ivf;
   fw_map_renewal renewal;
-  furrow_status status = FURROW_OK;
-  if (type != FURROW_DIRECT_MAP_NONE) status = fw_lists_check_contents(&ivf->lists, err);
+  furrow_status status = fw_index_check_whole(index, err);
+  if (status == FURROW_OK && type != FURROW_DIRECT_MAP_NONE) status = fw_lists_check_contents(&ivf->lists, err);
   if (status == FURROW_OK && type == FURROW_DIRECT_MAP_ARRAY)
     status = fw_lists_check_ids(&ivf->lists, (size_t)inner->ntotal, err);
   if (status == FURROW_OK)

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "furrow/vector.h"
 
 furrow_status fw_draw(size_t *numbers, size_t count, size_t n, uint64_t seed, furrow_error *err) {
   void *memory = NULL;
@@ -60,7 +61,7 @@ static float square_norm(const float *x, size_t d) {
   return sum[0];
 }
 
-size_t fw_first_too_large(const float *vectors, size_t n, size_t d) {
+size_t furrow_first_unfit(const float *vectors, size_t n, size_t d) {
   size_t i = 0;
   while (i < n && square_norm(vectors + i * d, d) <= FLT_MAX) i++;
   return i;

@@ -22,8 +22,4 @@ furrow_status fw_draw_vectors(fw_drawn *drawn, const float *vectors, size_t n, s
                               furrow_error *err) __attribute__((warn_unused_result));
 void fw_drawn_clear(fw_drawn *drawn);
 
-/* Of n vectors, the first whose squared norm is no finite float: it has a NaN, an infinity, or numbers that are too
- * large for distances. n: there is none. */
-size_t fw_first_too_large(const float *vectors, size_t n, size_t d);
-
 #endif

@@ -4,11 +4,21 @@
 
 #include "kern/scan.h"
 
-/* The ef nearest that were met. A candidate that was followed up keeps its place, with id -1. */
+/* The nearest vectors that were met, `room` of them at most. Two heaps of places in entry: all by the farthest, and
+ * those that were not followed up yet by the nearest. */
+typedef struct entry {
+  fw_hit hit;
+  uint32_t waits; /* its place in `near`, or DONE */
+} entry;
+
 typedef struct queue {
-  fw_hit *heap; /* the farthest at its top */
-  size_t count, room, valid;
+  entry *entry;
+  uint32_t *far, *near; /* [room] */
+  size_t count, waiting, room;
+  fw_sink nearest; /* the ef nearest, where room is more */
 } queue;
+
+#define DONE UINT32_MAX
 
 typedef struct walk {
   const fw_hnsw *graph;
@@ -33,49 +43,81 @@ static float key_of(const walk *w, int32_t vector) {
 
 /* ---- The queue ------------------------------------------------------------------------------------------ */
 
-static void sift_up(fw_hit *heap, size_t at, fw_hit hit) {
-  for (; at > 0 && heap[(at - 1) / 2].key < hit.key; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
-  heap[at] = hit;
+static bool is_farther(const queue *q, uint32_t a, uint32_t b) {
+  return q->entry[a].hit.key > q->entry[b].hit.key;
 }
 
-static void drop_farthest(queue *q) {
-  const fw_hit last = q->heap[--q->count];
+static bool is_nearer(const queue *q, uint32_t a, uint32_t b) {
+  const fw_hit x = q->entry[a].hit, y = q->entry[b].hit;
+  return x.key < y.key || (x.key == y.key && x.id < y.id);
+}
+
+/* Puts `which` at the free place `at` of far, or above it. */
+static void far_up(queue *q, size_t at, uint32_t which) {
+  for (; at > 0 && is_farther(q, which, q->far[(at - 1) / 2]); at = (at - 1) / 2) q->far[at] = q->far[(at - 1) / 2];
+  q->far[at] = which;
+}
+
+/* At its top, which is free, or below. */
+static void far_down(queue *q, uint32_t which) {
   size_t at = 0;
   for (size_t child; (child = 2 * at + 1) < q->count; at = child) {
-    if (child + 1 < q->count && q->heap[child + 1].key > q->heap[child].key) child++;
-    if (q->heap[child].key <= last.key) break;
-    q->heap[at] = q->heap[child];
+    if (child + 1 < q->count && is_farther(q, q->far[child + 1], q->far[child])) child++;
+    if (!is_farther(q, q->far[child], which)) break;
+    q->far[at] = q->far[child];
   }
-  q->heap[at] = last;
+  q->far[at] = which;
+}
+
+static void near_set(queue *q, size_t at, uint32_t which) {
+  q->near[at] = which;
+  q->entry[which].waits = (uint32_t)at;
+}
+
+/* `which` may be anywhere: up or down from the free place `at`. */
+static void near_put(queue *q, size_t at, uint32_t which) {
+  for (; at > 0 && is_nearer(q, which, q->near[(at - 1) / 2]); at = (at - 1) / 2)
+    near_set(q, at, q->near[(at - 1) / 2]);
+  for (size_t child; (child = 2 * at + 1) < q->waiting; at = child) {
+    if (child + 1 < q->waiting && is_nearer(q, q->near[child + 1], q->near[child])) child++;
+    if (!is_nearer(q, q->near[child], which)) break;
+    near_set(q, at, q->near[child]);
+  }
+  near_set(q, at, which);
+}
+
+static void near_take_out(queue *q, uint32_t which) {
+  const size_t at = q->entry[which].waits;
+  const uint32_t last = q->near[--q->waiting];
+  q->entry[which].waits = DONE;
+  if (last != which) near_put(q, at, last);
 }
 
 static void push(queue *q, fw_hit hit) {
-  if (q->count == q->room) {
-    if (hit.key >= q->heap[0].key) return;
-    q->valid -= q->heap[0].id >= 0;
-    drop_farthest(q);
-  }
-  sift_up(q->heap, q->count++, hit);
-  q->valid++;
+  const bool full = q->count == q->room;
+  if (full && hit.key >= q->entry[q->far[0]].hit.key) return;
+  const uint32_t which = full ? q->far[0] : (uint32_t)q->count;
+  if (full && q->entry[which].waits != DONE) near_take_out(q, which);
+  q->entry[which].hit = hit;
+  if (full)
+    far_down(q, which);
+  else
+    far_up(q, q->count++, which);
+  q->waiting++;
+  near_put(q, q->waiting - 1, which);
+  if (q->nearest.k > 0) fw_sink_offer(&q->nearest, hit.key, hit.id);
 }
 
-/* The nearest that was not followed up yet; there is one. */
+/* The nearest that was not followed up yet; there is one. Of equally near ones that with the lowest number. */
 static fw_hit pop_nearest(queue *q) {
-  size_t nearest = q->count;
-  for (size_t i = q->count; i-- > 0;) {
-    if (q->heap[i].id < 0) continue;
-    if (nearest == q->count || q->heap[i].key < q->heap[nearest].key) nearest = i;
-  }
-  const fw_hit hit = q->heap[nearest];
-  q->heap[nearest].id = -1;
-  q->valid--;
-  return hit;
+  const uint32_t which = q->near[0];
+  near_take_out(q, which);
+  return q->entry[which].hit;
 }
 
-static size_t count_below(const queue *q, float key) {
-  size_t count = 0;
-  for (size_t i = 0; i < q->count; i++) count += q->heap[i].key < key;
-  return count;
+/* Whether ef of those that were met are nearer. */
+static bool is_late(const queue *q, float key) {
+  return q->nearest.k > 0 && q->nearest.count == q->nearest.k && q->nearest.worst < key;
 }
 
 /* ---- The walk ------------------------------------------------------------------------------------------- */
@@ -106,11 +148,11 @@ static void meet(walk *w, queue *q, fw_hit hit, const fw_choice *choice, fw_sink
 }
 
 /* Ends when ef of the candidates are nearer than the one that would come next. */
-static void follow_up(walk *w, queue *q, size_t ef, const fw_choice *choice, fw_sink *sink) {
-  while (q->valid > 0) {
+static void follow_up(walk *w, queue *q, const fw_choice *choice, fw_sink *sink) {
+  while (q->waiting > 0) {
     const fw_hit from = pop_nearest(q);
     size_t count;
-    if (count_below(q, from.key) >= ef) break;
+    if (is_late(q, from.key)) break;
     const int32_t *to = links(w->graph, from.id, 0, &count);
     for (size_t i = 0; i < count && to[i] >= 0; i++) {
       if (w->visited[to[i]]) continue;
@@ -120,14 +162,19 @@ static void follow_up(walk *w, queue *q, size_t ef, const fw_choice *choice, fw_
   }
 }
 
-static furrow_status take_room(walk *w, queue *q, fw_scratch *scratch, size_t n, furrow_error *err) {
-  void *heap = NULL;
+static furrow_status take_room(walk *w, queue *q, fw_scratch *scratch, size_t n, size_t ef, furrow_error *err) {
+  void *entries = NULL, *heaps = NULL, *nearest = NULL;
   furrow_status status = fw_scratch_marks(scratch, n, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, q->room, sizeof *q->heap, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &entries, q->room, sizeof *q->entry, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heaps, 2 * q->room, sizeof *q->far, err);
+  if (status == FURROW_OK && ef < q->room) status = fw_arena_take(&scratch->arena, &nearest, ef, sizeof(fw_hit), err);
   if (status != FURROW_OK) return status;
   w->visited = scratch->visited;
   w->touched = scratch->touched;
-  q->heap = heap;
+  q->entry = entries;
+  q->far = heaps;
+  q->near = q->far + q->room;
+  fw_sink_init_best(&q->nearest, nearest, ef < q->room ? ef : 0);
   return FURROW_OK;
 }
 
@@ -141,12 +188,12 @@ furrow_status fw_graph_search(const furrow_index *index, fw_scratch *scratch, co
   w.similarity = index->metric == FURROW_METRIC_IP;
   queue q = {.room = (size_t)ef > sink->k ? (size_t)ef : sink->k};
   if (q.room > n) q.room = n;
-  furrow_status status = take_room(&w, &q, scratch, n, err);
+  furrow_status status = take_room(&w, &q, scratch, n, (size_t)ef, err);
   if (status != FURROW_OK) return status;
   fw_hit nearest = {key_of(&w, graph->entry_point), graph->entry_point};
   for (int32_t level = graph->max_level; level > 0; level--) descend(&w, level, &nearest);
   meet(&w, &q, nearest, choice, sink);
-  follow_up(&w, &q, (size_t)ef, choice, sink);
+  follow_up(&w, &q, choice, sink);
   for (size_t i = 0; i < w.touched_count; i++) w.visited[w.touched[i]] = 0;
   return sink->status;
 }

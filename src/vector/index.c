@@ -25,6 +25,11 @@ furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int3
   return FURROW_OK;
 }
 
+furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) {
+  if (!index->search_only) return FURROW_OK;
+  return fw_fail(err, FURROW_E_STATE, "the index was loaded for searching alone");
+}
+
 furrow_status fw_lists_spread(fw_lists *lists, furrow_error *err) {
   if (lists->list) return FURROW_OK;
   void *memory = NULL;
@@ -99,6 +104,7 @@ void furrow_index_free(furrow_index *index) {
   case FURROW_INDEX_MULTI:
     fw_free(index->pq.pq.centroids);
     fw_free(index->pq.codes);
+    fw_free(index->pq.packed_memory);
     break;
   case FURROW_INDEX_ID_MAP: fw_free(index->id_map.ids); break;
   case FURROW_INDEX_TRANSFORM: transforms_clear(&index->transforms); break;
@@ -219,7 +225,7 @@ furrow_status furrow_index_list(const furrow_index *index, uint64_t list, furrow
   *view = (furrow_list_view){.code_size = lists->code_size};
   if (!lists->list) return FURROW_OK;
   view->size = lists->list[list].size;
-  view->codes = lists->list[list].codes;
+  view->codes = lists->packed ? NULL : lists->list[list].codes;
   view->ids = lists->list[list].ids;
   return FURROW_OK;
 }

@@ -78,6 +78,7 @@ typedef struct fw_lists {
   furrow_lists_kind kind;
   size_t nlist;
   size_t code_size;         /* BLOCKS: 0 */
+  bool packed;              /* codes are in blocks (vector/pack_codes.h), for a searcher and for nobody else */
   fw_list *list;            /* nlist of them; NULL: all are empty */
   uint8_t *codes, *ids;     /* slabs that lists may be views of; may be NULL */
   fw_sizes_form sizes_form; /* INLINE */
@@ -157,7 +158,9 @@ typedef struct fw_ivf {
 typedef struct fw_pq_index {
   fw_pq pq;
   size_t codes_size;
-  uint8_t *codes; /* NULL for MULTI */
+  uint8_t *codes;  /* NULL for MULTI */
+  uint8_t *packed; /* the same in blocks (vector/pack_codes.h), in place of codes; NULL: codes are there */
+  void *packed_memory;
   int32_t search_type, polysemous_ht;
   bool encode_signs;
 } fw_pq_index;
@@ -209,6 +212,7 @@ struct furrow_index {
   int64_t ntotal;
   int64_t dummy[2]; /* FW_INDEX_DUMMY */
   bool trained;
+  bool search_only; /* codes may be packed (fw_lists.packed): nothing but a searcher may look at them */
   furrow_metric metric;
   float metric_arg;
   furrow_index *child[FW_INDEX_CHILDREN]; /* named in index_kinds.c; NULL: none, or stored as null */
@@ -237,6 +241,8 @@ const fw_pq *fw_index_pq(const furrow_index *index);
 /* An index of a kind with d, metric and what every header has; no vectors, no parts. fourcc is that of the kind. */
 furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_metric metric,
                               furrow_error *err) __attribute__((warn_unused_result));
+/* E_STATE: it was loaded for searching alone. Asked by whatever looks at codes or changes the index. */
+furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) __attribute__((warn_unused_result));
 /* Gives lists->list its nlist empty lists, if it has none yet. */
 furrow_status fw_lists_spread(fw_lists *lists, furrow_error *err) __attribute__((warn_unused_result));
 

@@ -345,6 +345,7 @@ void *fw_cursor_alloc(fw_cursor *c, size_t count, size_t size) {
   if (!fw_cursor_good(c)) return NULL;
   void *memory = NULL;
   c->status = fw_alloc(&memory, count, size, c->err);
+  if (memory) fw_prefer_large_pages(memory, count * size);
   return memory;
 }
 
@@ -389,6 +390,18 @@ void *fw_take_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_
   }
   if (count) *count = n;
   return elements;
+}
+
+void fw_take_pieces(fw_cursor *c, const char *name, size_t size, size_t piece, uint8_t *room, fw_piece_taker give,
+                    void *context, const char *meaning) {
+  name_field(c, name, "");
+  if (!has_bytes(c, size)) return;
+  for (size_t at = 0; at < size && fw_cursor_good(c); at += piece) {
+    const size_t here = size - at < piece ? size - at : piece;
+    copy_bytes(c, room, here);
+    if (at == 0) tell(c, FW_FIELD_BYTES, size, room, meaning);
+    if (fw_cursor_good(c)) give(context, room, here);
+  }
 }
 
 const uint8_t *fw_take_view(fw_cursor *c, const char *name, fw_field_type type, size_t count, const char *meaning) {

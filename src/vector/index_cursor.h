@@ -101,6 +101,10 @@ void *fw_take_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_
 void fw_take_raw(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count, const char *meaning);
 void fw_take_elements(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
                       const char *meaning);
+/* Bytes through `room`, in pieces of `piece` bytes (the last may be smaller), each given to `give`. */
+typedef void (*fw_piece_taker)(void *context, const uint8_t *bytes, size_t size);
+void fw_take_pieces(fw_cursor *c, const char *name, size_t size, size_t piece, uint8_t *room, fw_piece_taker give,
+                    void *context, const char *meaning);
 /* The elements where they are, passed over. Only when c->bytes is there. */
 const uint8_t *fw_take_view(fw_cursor *c, const char *name, fw_field_type type, size_t count, const char *meaning);
 /* Passes over elements, telling of them. */

@@ -17,6 +17,7 @@ static void reader_init(fw_index_reader *r, const furrow_index_load_params *para
   if (!params) return;
   r->lists = params->lists;
   r->lists_optional = params->lists_optional;
+  r->pack = params->search_only;
 }
 
 /* The index and the end of the file. */

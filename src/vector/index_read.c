@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/pack_codes.h"
 
 enum { PLACE_D = 4, PLACE_NTOTAL = 8 }; /* in the header, from the fourcc on */
 
@@ -98,13 +99,33 @@ static void read_flat(fw_index_reader *r, furrow_index *index) {
   index->flat.vectors = fw_take_vector(&r->c, "vectors", FW_FIELD_F32, count, NULL, "[ntotal][d]");
 }
 
+/* Codes that are only searched: in blocks. */
+static void read_packed_codes(fw_cursor *c, fw_pq_index *own, size_t n, uint64_t size) {
+  const size_t code_size = fw_pq_code_size(&own->pq), piece = fw_pack_piece(code_size) * code_size;
+  own->codes_size = fw_take_count(c, "codes", 1, size);
+  size_t bytes = fw_packed_bytes(n, own->pq.m) + FW_BLOCK + FW_PACKED_ALIGNMENT;
+  own->packed_memory = fw_cursor_alloc(c, bytes, 1);
+  uint8_t *room = fw_cursor_alloc(c, piece, 1);
+  if (own->packed_memory) {
+    fw_prefer_large_pages(own->packed_memory, bytes);
+    own->packed = fw_packed_align(own->packed_memory);
+    memset(own->packed + fw_packed_bytes(n, own->pq.m), 0, FW_BLOCK);
+    fw_packing p = {.pq = &own->pq, .to = own->packed};
+    fw_take_pieces(c, "codes", own->codes_size, piece, room, fw_pack_next, &p, "[ntotal][code size]");
+  }
+  fw_free(room);
+}
+
 static void read_pq_index(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_pq_index *own = &index->pq;
   fw_read_pq(r, "pq", &own->pq, index->d);
   if (!fw_cursor_good(c)) return;
   uint64_t size = fw_expect_product(c, (uint64_t)index->ntotal, fw_pq_code_size(&own->pq));
-  own->codes = fw_take_vector(c, "codes", FW_FIELD_BYTES, size, &own->codes_size, "[ntotal][code size]");
+  if (index->search_only && fw_pq_packs(&own->pq))
+    read_packed_codes(c, own, (size_t)index->ntotal, size);
+  else
+    own->codes = fw_take_vector(c, "codes", FW_FIELD_BYTES, size, &own->codes_size, "[ntotal][code size]");
   own->search_type = fw_take_i32(c, "search_type", "0 plain, others for polysemous codes");
   own->encode_signs = fw_take_bool(c, "encode_signs", "not used");
   own->polysemous_ht = fw_take_i32(c, "polysemous_ht", "Hamming threshold");
@@ -206,6 +227,7 @@ static void read_named(fw_index_reader *r, furrow_index **index) {
   if (!made) return;
   *index = made;
   made->place = place;
+  made->search_only = r->pack && !r->borrow;
   memcpy(made->fourcc, name->written_as, 4);
   memcpy(made->read_as, fourcc, 4);
   read_header(c, made);

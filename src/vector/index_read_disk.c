@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "io/stream.h"
 #include "vector/index_read.h"
+#include "vector/pack_codes.h"
 #include "vector/regular_file.h"
 
 typedef struct data_file {
@@ -86,26 +87,56 @@ static void read_data(fw_cursor *c, const data_file *data, uint8_t *to, size_t s
     fail_data(c, data, FURROW_E_IO, "the data file of an index became shorter meanwhile");
 }
 
-static void copy_data(fw_cursor *c, fw_lists *lists, const data_file *data) {
-  uint64_t stored = fw_lists_stored(lists);
-  lists->codes = fw_cursor_alloc(c, (size_t)stored, lists->code_size);
-  lists->ids = fw_cursor_alloc(c, (size_t)stored, 8);
-  uint8_t *codes = lists->codes, *ids = lists->ids;
+/* Codes of lists one behind the other, as they are. */
+static void copy_codes(fw_cursor *c, fw_lists *lists, const data_file *data) {
+  lists->codes = fw_cursor_alloc(c, (size_t)fw_lists_stored(lists), lists->code_size);
+  uint8_t *codes = lists->codes;
+  for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
+    fw_list *list = &lists->list[i];
+    if (list->size == 0) continue;
+    list->codes = codes;
+    read_data(c, data, codes, list->size * lists->code_size, lists->disk->lists[i].offset);
+    codes += list->size * lists->code_size;
+  }
+}
+
+/* The same for searching. */
+static void pack_codes(fw_cursor *c, fw_lists *lists, const data_file *data, const fw_pq *pq) {
+  const size_t piece = fw_pack_piece(lists->code_size);
+  fw_alloc_packed(c, lists, pq);
+  uint8_t *room = fw_cursor_alloc(c, piece, lists->code_size);
+  for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
+    const fw_list *list = &lists->list[i];
+    for (size_t first = 0; fw_cursor_good(c) && first < list->size; first += piece) {
+      const size_t n = list->size - first < piece ? list->size - first : piece;
+      read_data(c, data, room, n * lists->code_size, lists->disk->lists[i].offset + first * lists->code_size);
+      if (fw_cursor_good(c)) fw_pack_codes(&(fw_code_source){.pq = pq, .codes = room}, n, list->codes + first * pq->m);
+    }
+  }
+  fw_free(room);
+}
+
+/* pq: codes are packed; NULL: they are not. */
+static void copy_data(fw_cursor *c, fw_lists *lists, const data_file *data, const fw_pq *pq) {
+  if (pq)
+    pack_codes(c, lists, data, pq);
+  else
+    copy_codes(c, lists, data);
+  lists->ids = fw_cursor_alloc(c, (size_t)fw_lists_stored(lists), 8);
+  uint8_t *ids = lists->ids;
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
     const fw_disk_list *at = &lists->disk->lists[i];
     fw_list *list = &lists->list[i];
     if (at->size == 0) continue;
-    list->codes = codes;
     list->ids = ids;
-    read_data(c, data, codes, list->size * lists->code_size, at->offset);
     read_data(c, data, ids, list->size * 8, at->offset + at->capacity * lists->code_size);
-    codes += list->size * lists->code_size;
     ids += list->size * 8;
   }
 }
 
-void fw_read_disk_lists(fw_index_reader *r, fw_lists *lists) {
+void fw_read_disk_lists(fw_index_reader *r, fw_ivf *ivf) {
   fw_cursor *c = &r->c;
+  fw_lists *lists = &ivf->lists;
   if (r->no_disk_lists) {
     lists->disk->missing = true;
     return;
@@ -121,7 +152,7 @@ void fw_read_disk_lists(fw_index_reader *r, fw_lists *lists) {
     lists->disk->missing = true;
   } else {
     if (fw_cursor_good(c) && r->borrow) map_data(c, lists, &data);
-    if (fw_cursor_good(c) && !r->borrow) copy_data(c, lists, &data);
+    if (fw_cursor_good(c) && !r->borrow) copy_data(c, lists, &data, fw_reader_packs(r, ivf) ? &ivf->pq : NULL);
   }
   if (data.fd >= 0) fw_file_close(data.fd);
   fw_free(path);

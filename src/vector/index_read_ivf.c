@@ -44,6 +44,7 @@ static void read_legacy_codes(fw_index_reader *r, furrow_index *index) {
     size_t mark = fw_enter_number(c, "lists", i);
     uint64_t count = fw_expect_product(c, lists->list[i].size, each);
     fw_read_own_codes(c, &lists->list[i], type, count, "[size][code size]");
+    if (fw_cursor_good(c) && fw_reader_packs(r, &index->ivf)) fw_pack_own_codes(c, lists, i, &index->ivf.pq);
     fw_leave(c, mark);
   }
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/index_read.h"
+#include "vector/pack_codes.h"
 
 /* Lists that nothing in the file stands for (a quantizer may have cells without centroids): so many, and some more for
  * a large file. */
@@ -41,7 +42,7 @@ static uint8_t *read_piece(fw_index_reader *r, const char *name, fw_field_type t
 }
 
 /* For each list with vectors, its codes and then its ids. */
-static void read_contents(fw_index_reader *r, fw_lists *lists) {
+static void read_plain(fw_index_reader *r, fw_lists *lists) {
   fw_cursor *c = &r->c;
   if (!r->borrow) alloc_slabs(c, lists);
   uint8_t *codes = lists->codes, *ids = lists->ids;
@@ -53,6 +54,69 @@ static void read_contents(fw_index_reader *r, fw_lists *lists) {
     list->ids = read_piece(r, "ids", FW_FIELD_I64, list->size, &ids, "of the vectors of the list");
     fw_leave(c, mark);
   }
+}
+
+/* ---- Contents that are only searched -------------------------------------------------------------------- */
+
+bool fw_reader_packs(const fw_index_reader *r, const fw_ivf *ivf) {
+  return r->pack && !r->borrow && ivf->pq.m > 0 && fw_pq_packs(&ivf->pq);
+}
+
+void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq) {
+  size_t bytes = FW_BLOCK + FW_PACKED_ALIGNMENT; /* kernels read on behind the last list */
+  for (size_t i = 0; i < lists->nlist; i++) bytes += fw_packed_bytes(fw_lists_size(lists, i), pq->m);
+  lists->codes = fw_cursor_alloc(c, bytes, 1);
+  if (!lists->codes) return;
+  fw_prefer_large_pages(lists->codes, bytes);
+  memset(lists->codes + bytes - FW_BLOCK - FW_PACKED_ALIGNMENT, 0, FW_BLOCK + FW_PACKED_ALIGNMENT);
+  uint8_t *at = fw_packed_align(lists->codes);
+  for (size_t i = 0; i < lists->nlist; i++) {
+    lists->list[i].codes = at;
+    at += fw_packed_bytes(lists->list[i].size, pq->m);
+  }
+  lists->packed = true;
+}
+
+/* As below, but codes go through a little memory, so that they are never there twice. */
+static void read_packed(fw_index_reader *r, fw_lists *lists, const fw_pq *pq) {
+  fw_cursor *c = &r->c;
+  const size_t piece = fw_pack_piece(lists->code_size) * lists->code_size;
+  fw_alloc_packed(c, lists, pq);
+  lists->ids = fw_cursor_alloc(c, (size_t)fw_lists_stored(lists), 8);
+  if (lists->ids) fw_prefer_large_pages(lists->ids, 8 * (size_t)fw_lists_stored(lists));
+  uint8_t *room = fw_cursor_alloc(c, piece, 1), *ids = lists->ids;
+  for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
+    fw_list *list = &lists->list[i];
+    fw_packing p = {.pq = pq, .to = list->codes};
+    if (list->size == 0) continue;
+    size_t mark = fw_enter_number(c, "", i);
+    fw_take_pieces(c, "codes", list->size * lists->code_size, piece, room, fw_pack_next, &p, "[size][code size]");
+    list->ids = read_piece(r, "ids", FW_FIELD_I64, list->size, &ids, "of the vectors of the list");
+    fw_leave(c, mark);
+  }
+  fw_free(room);
+}
+
+void fw_pack_own_codes(fw_cursor *c, fw_lists *lists, size_t i, const fw_pq *pq) {
+  fw_list *list = &lists->list[i];
+  lists->packed = true;
+  if (list->size == 0) return;
+  /* the list frees what it begins with: the alignment is left to the kernels */
+  uint8_t *packed = fw_cursor_alloc(c, fw_packed_bytes(list->size, pq->m) + FW_BLOCK, 1);
+  if (!packed) return;
+  const bool blocks = lists->kind == FURROW_LISTS_BLOCKS;
+  fw_pack_codes(&(fw_code_source){.pq = pq, .codes = list->codes, .blocks = blocks ? lists : NULL}, list->size, packed);
+  memset(packed + fw_block_room(list->size) * pq->m, 0,
+         fw_packed_bytes(list->size, pq->m) + FW_BLOCK - fw_block_room(list->size) * pq->m);
+  fw_free(list->codes);
+  list->codes = packed;
+}
+
+static void read_contents(fw_index_reader *r, fw_ivf *ivf) {
+  if (fw_reader_packs(r, ivf))
+    read_packed(r, &ivf->lists, &ivf->pq);
+  else
+    read_plain(r, &ivf->lists);
 }
 
 /* ---- ilar ----------------------------------------------------------------------------------------------- */
@@ -117,10 +181,11 @@ static void read_sizes(fw_cursor *c, fw_lists *lists) {
   if (fw_cursor_good(c) && full != fw_lists_are_full(lists)) lists->sizes_form = full ? FW_SIZES_FULL : FW_SIZES_SPARSE;
 }
 
-static void read_inline(fw_index_reader *r, fw_lists *lists) {
+static void read_inline(fw_index_reader *r, fw_ivf *ivf) {
+  fw_lists *lists = &ivf->lists;
   lists->kind = FURROW_LISTS_INLINE;
   read_sizes(&r->c, lists);
-  if (fw_cursor_good(&r->c) && lists->list) read_contents(r, lists);
+  if (fw_cursor_good(&r->c) && lists->list) read_contents(r, ivf);
 }
 
 /* ---- Lists whose contents have counts of their own ------------------------------------------------------ */
@@ -169,6 +234,7 @@ static void read_blocks(fw_index_reader *r, fw_lists *lists, const fw_ivf *ivf) 
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
     size_t mark = fw_enter_number(c, "", i);
     read_block_list(r, lists, i);
+    if (fw_cursor_good(c) && fw_reader_packs(r, ivf)) fw_pack_own_codes(c, lists, i, &ivf->pq);
     fw_leave(c, mark);
   }
 }
@@ -223,8 +289,9 @@ static void read_disk_tables(fw_cursor *c, fw_lists *lists) {
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) check_disk_list(c, lists, i, place + 24 * i, &left);
 }
 
-static void read_on_disk(fw_index_reader *r, fw_lists *lists) {
+static void read_on_disk(fw_index_reader *r, fw_ivf *ivf) {
   fw_cursor *c = &r->c;
+  fw_lists *lists = &ivf->lists;
   lists->kind = FURROW_LISTS_ON_DISK;
   lists->disk = fw_cursor_alloc(c, 1, sizeof *lists->disk);
   if (!lists->disk) return;
@@ -234,7 +301,7 @@ static void read_on_disk(fw_index_reader *r, fw_lists *lists) {
   c->status = fw_lists_spread(lists, c->err);
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++)
     lists->list[i].size = (size_t)lists->disk->lists[i].size;
-  if (fw_cursor_good(c)) fw_read_disk_lists(r, lists);
+  if (fw_cursor_good(c)) fw_read_disk_lists(r, ivf);
 }
 
 /* ---- Any ------------------------------------------------------------------------------------------------ */
@@ -274,10 +341,10 @@ static void read_named_lists(fw_index_reader *r, fw_ivf *ivf, furrow_index_kind 
     lists->kind = FURROW_LISTS_NONE;
   } else if (!blocks && memcmp(fourcc, "ilar", 4) == 0) {
     read_shape(c, lists, false);
-    read_inline(r, lists);
+    read_inline(r, ivf);
   } else if (!blocks && memcmp(fourcc, "ilod", 4) == 0) {
     read_shape(c, lists, false);
-    read_on_disk(r, lists);
+    read_on_disk(r, ivf);
   } else if (blocks && memcmp(fourcc, "ilbl", 4) == 0) {
     read_shape(c, lists, true);
     read_blocks(r, lists, ivf);

@@ -193,7 +193,11 @@ furrow_status furrow_index_verify(const char *path, const furrow_index_load_para
   furrow_error error;
   fw_verifier v = {.file = path, .params = params, .found = found, .user = user, .err = &error};
   furrow_index *index = NULL;
-  furrow_status status = furrow_index_load(&index, path, params, &error);
+  furrow_index_load_params whole;
+  furrow_index_load_params_init(&whole);
+  if (params) whole = *params;
+  whole.search_only = false;
+  furrow_status status = furrow_index_load(&index, path, &whole, &error);
   if (status != FURROW_OK) {
     tell_error(&v, status, &error);
   } else {

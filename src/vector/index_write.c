@@ -67,7 +67,7 @@ static void put_vector(fw_index_writer *w, const void *elements, uint64_t count,
 /* ---- Parts ---------------------------------------------------------------------------------------------- */
 
 static void put_header(fw_index_writer *w, const furrow_index *index) {
-  put_bytes(w, index->fourcc, 4);
+  put_bytes(w, fw_compat_fourcc(index, w->compat), 4);
   put_i32(w, index->d);
   put_u64(w, (uint64_t)index->ntotal);
   put_u64(w, (uint64_t)index->dummy[0]);
@@ -115,8 +115,10 @@ static void put_linear(fw_index_writer *w, const fw_transform *t) {
 }
 
 static void put_pca(fw_index_writer *w, const fw_transform *t) {
+  bool epsilon = fw_compat_reads(w->compat, FW_COMPAT_PCA);
+  put_bytes(w, epsilon ? "Pcam" : "PcAm", 4);
   put_f32(w, t->eigen_power);
-  put_f32(w, t->epsilon);
+  if (epsilon) put_f32(w, t->epsilon);
   put_u8(w, t->random_rotation);
   put_i32(w, t->balanced_bins);
   put_vector(w, t->mean, t->mean_count, 4);
@@ -141,8 +143,9 @@ static void put_itq_matrix(fw_index_writer *w, const fw_transform *t) {
 }
 
 static void put_transform(fw_index_writer *w, const fw_transform *t) {
-  put_bytes(w, t->fourcc, 4);
-  if (memcmp(t->fourcc, "Pcam", 4) == 0)
+  bool pca = memcmp(t->fourcc, "Pcam", 4) == 0;
+  if (!pca) put_bytes(w, t->fourcc, 4);
+  if (pca)
     put_pca(w, t);
   else if (memcmp(t->fourcc, "VNrm", 4) == 0)
     put_f32(w, t->norm);
@@ -212,6 +215,17 @@ static void put_ids(fw_index_writer *w, const fw_list *list, int64_t shift) {
   }
 }
 
+static void put_joined_codes(fw_index_writer *w, const fw_joined_lists *joined, size_t count, size_t i) {
+  for (size_t k = 0; k < count; k++)
+    if (fw_lists_size(joined[k].lists, i) > 0)
+      put_bytes(w, joined[k].lists->list[i].codes, joined[k].lists->list[i].size * joined->lists->code_size);
+}
+
+static void put_joined_ids(fw_index_writer *w, const fw_joined_lists *joined, size_t count, size_t i) {
+  for (size_t k = 0; k < count; k++)
+    if (fw_lists_size(joined[k].lists, i) > 0) put_ids(w, &joined[k].lists->list[i], joined[k].id_shift);
+}
+
 static void put_inline(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
   const fw_lists *first = joined->lists;
   put_bytes(w, "ilar", 4);
@@ -219,11 +233,23 @@ static void put_inline(fw_index_writer *w, const fw_joined_lists *joined, size_t
   put_u64(w, first->code_size);
   put_sizes(w, joined, count);
   for (size_t i = 0; w->status == FURROW_OK && i < first->nlist; i++) {
-    for (size_t k = 0; k < count; k++)
-      if (fw_lists_size(joined[k].lists, i) > 0)
-        put_bytes(w, joined[k].lists->list[i].codes, joined[k].lists->list[i].size * first->code_size);
-    for (size_t k = 0; k < count; k++)
-      if (fw_lists_size(joined[k].lists, i) > 0) put_ids(w, &joined[k].lists->list[i], joined[k].id_shift);
+    put_joined_codes(w, joined, count, i);
+    put_joined_ids(w, joined, count, i);
+  }
+}
+
+/* Iv..: a vector of ids for every list stands before the direct map, a vector of codes for every list at the end. */
+static void put_legacy_ids(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
+  for (size_t i = 0; w->status == FURROW_OK && i < joined->lists->nlist; i++) {
+    put_u64(w, joined_size(joined, count, i));
+    put_joined_ids(w, joined, count, i);
+  }
+}
+
+static void put_legacy_codes(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
+  for (size_t i = 0; w->status == FURROW_OK && i < joined->lists->nlist; i++) {
+    put_u64(w, joined_size(joined, count, i) * joined->lists->code_size);
+    put_joined_codes(w, joined, count, i);
   }
 }
 
@@ -255,20 +281,36 @@ static void put_blocks(fw_index_writer *w, const fw_lists *lists) {
   }
 }
 
-static void put_lists(fw_index_writer *w, const furrow_index *index) {
+/* Whether the contents of the lists become part of the file. */
+static bool puts_inline(const fw_index_writer *w, const furrow_index *index) {
+  furrow_lists_kind kind = index->ivf.lists.kind;
+  return w->joint == index || kind == FURROW_LISTS_INLINE || (kind == FURROW_LISTS_ON_DISK && w->inline_lists);
+}
+
+/* Puts the contents of the lists of an index, and of those that are joined with them. */
+static void put_contents(fw_index_writer *w, const furrow_index *index,
+                         void (*put)(fw_index_writer *w, const fw_joined_lists *joined, size_t count)) {
   const fw_lists *lists = &index->ivf.lists;
   if (w->joint == index)
-    put_inline(w, w->joined, w->joined_count);
-  else if (lists->kind == FURROW_LISTS_NONE)
-    put_bytes(w, "il00", 4);
-  else if (lists->kind == FURROW_LISTS_BLOCKS)
-    put_blocks(w, lists);
-  else if (lists->kind == FURROW_LISTS_ON_DISK && !w->inline_lists)
-    put_on_disk(w, lists);
+    put(w, w->joined, w->joined_count);
   else if (lists->disk && lists->disk->missing)
     w->status = fw_fail(w->err, FURROW_E_STATE, "the data file with the lists of the index was not there to be read");
   else
-    put_inline(w, &(fw_joined_lists){.lists = lists}, 1);
+    put(w, &(fw_joined_lists){.lists = lists}, 1);
+}
+
+static void put_lists(fw_index_writer *w, const furrow_index *index) {
+  const fw_lists *lists = &index->ivf.lists;
+  if (!fw_compat_reads(w->compat, FW_COMPAT_LISTS))
+    put_contents(w, index, put_legacy_codes);
+  else if (puts_inline(w, index))
+    put_contents(w, index, put_inline);
+  else if (lists->kind == FURROW_LISTS_BLOCKS)
+    put_blocks(w, lists);
+  else if (lists->kind == FURROW_LISTS_ON_DISK)
+    put_on_disk(w, lists);
+  else
+    put_bytes(w, "il00", 4);
 }
 
 /* ---- IVF ------------------------------------------------------------------------------------------------ */
@@ -291,7 +333,7 @@ static void put_sq(fw_index_writer *w, const fw_ivf *ivf) {
   put_u64(w, sq->code_size);
   put_vector(w, sq->trained, sq->trained_count, 4);
   put_u64(w, ivf->code_size);
-  put_u8(w, ivf->by_residual);
+  if (fw_compat_reads(w->compat, FW_COMPAT_SQ_PLAIN)) put_u8(w, ivf->by_residual);
 }
 
 static void put_ivf_pq(fw_index_writer *w, const fw_ivf *ivf, bool fast) {
@@ -311,6 +353,7 @@ static void put_ivf(fw_index_writer *w, const furrow_index *index) {
   put_u64(w, ivf->nlist);
   put_u64(w, ivf->nprobe);
   fw_write_index(w, index->child[0]);
+  if (!fw_compat_reads(w->compat, FW_COMPAT_LISTS)) put_contents(w, index, put_legacy_ids);
   put_direct_map(w, &ivf->direct_map);
   if (index->kind == FURROW_INDEX_IVF_SQ)
     put_sq(w, ivf);
@@ -331,6 +374,7 @@ void fw_write_index(fw_index_writer *w, const furrow_index *index) {
     return;
   }
   uint64_t n = (uint64_t)index->ntotal;
+  if (w->status == FURROW_OK) w->status = fw_index_check_whole(index, w->err);
   put_header(w, index);
   switch (index->kind) {
   case FURROW_INDEX_FLAT: put_vector(w, index->flat.vectors, n * (uint64_t)index->d, 4); break;
@@ -368,13 +412,20 @@ static furrow_status write_to_file(void *to, const void *bytes, size_t size, fur
   return fw_atomic_file_write(to, bytes, size, err);
 }
 
+furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
+                                   const furrow_index_save_params *params, furrow_error *err) {
+  *w = (fw_index_writer){.inline_lists = params && params->inline_lists, .err = err};
+  furrow_status status = fw_compat_parse(&w->compat, params ? params->compat : NULL, err);
+  return status == FURROW_OK ? fw_compat_check(index, w->compat, w->inline_lists, err) : status;
+}
+
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool keep_existing,
                                   const fw_index_writer *how, furrow_error *err) {
   fw_atomic_file *file = NULL;
   furrow_status status = fw_atomic_file_open(&file, path, err);
   if (status != FURROW_OK) return status;
   if (keep_existing) fw_atomic_file_keep_existing(file);
-  fw_index_writer w = how ? *how : (fw_index_writer){0};
+  fw_index_writer w = *how;
   w.write = write_to_file;
   w.to = file;
   w.err = err;
@@ -387,13 +438,16 @@ furrow_status fw_index_write_file(const furrow_index *index, const char *path, b
 
 furrow_status furrow_index_save(const furrow_index *index, const char *path, const furrow_index_save_params *params,
                                 furrow_error *err) {
-  fw_index_writer how = {.inline_lists = params && params->inline_lists};
-  return fw_index_write_file(index, path, params && params->keep_existing, &how, err);
+  fw_index_writer how;
+  furrow_status status = fw_index_writer_init(&how, index, params, err);
+  return status == FURROW_OK ? fw_index_write_file(index, path, params && params->keep_existing, &how, err) : status;
 }
 
 furrow_status furrow_index_file_size(const furrow_index *index, const furrow_index_save_params *params, uint64_t *size,
                                      furrow_error *err) {
-  fw_index_writer w = {.inline_lists = params && params->inline_lists, .err = err};
+  fw_index_writer w;
+  furrow_status status = fw_index_writer_init(&w, index, params, err);
+  if (status != FURROW_OK) return status;
   fw_write_index(&w, index);
   if (w.status == FURROW_OK) *size = w.size;
   return w.status;

@@ -2,7 +2,7 @@
 #ifndef FW_VECTOR_INDEX_WRITE_H
 #define FW_VECTOR_INDEX_WRITE_H
 
-#include "vector/index.h"
+#include "vector/index_compat.h"
 
 /* Lists whose vectors are written behind those of the index, list by list, with other ids. */
 typedef struct fw_joined_lists {
@@ -16,6 +16,7 @@ typedef struct fw_index_writer {
   void *to;
   uint64_t size;                 /* so far */
   bool inline_lists;             /* lists on disk become part of the file */
+  fw_compat compat;              /* the release of Faiss that is to read the file */
   const furrow_index *joint;     /* NULL, or the IVF index inside instead of whose lists `joined` are written, inline */
   const fw_joined_lists *joined; /* of the same shape */
   size_t joined_count;
@@ -25,7 +26,11 @@ typedef struct fw_index_writer {
 
 /* index may be NULL: one that is not there. */
 void fw_write_index(fw_index_writer *w, const furrow_index *index);
-/* Writes a file, whole or not at all. `how` has what is wanted of inline_lists and joined lists; NULL: nothing. */
+/* What params (may be NULL) ask for, once it is clear that `index` can be written so. */
+furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
+                                   const furrow_index_save_params *params, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Writes a file, whole or not at all. `how` has what is wanted. */
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool keep_existing,
                                   const fw_index_writer *how, furrow_error *err) __attribute__((warn_unused_result));
 

@@ -206,7 +206,9 @@ static void change(merging *m, furrow_index *index, const furrow_index *other) {
 furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift, furrow_error *err) {
   if (index == other) return fw_fail(err, FURROW_E_ARGUMENT, "an index cannot be merged with itself");
   merging m = {.id_shift = id_shift, .count = index->ntotal, .numbered = fw_index_is_numbered(index)};
-  furrow_status status = fw_index_check_alike(index, other, err);
+  furrow_status status = fw_index_check_whole(index, err);
+  if (status == FURROW_OK) status = fw_index_check_whole(other, err);
+  if (status == FURROW_OK) status = fw_index_check_alike(index, other, err);
   if (status == FURROW_OK) status = fw_merge_check_shift(index, index->ntotal, id_shift, err);
   if (status == FURROW_OK) status = prepare(&m, index, other, err);
   if (status == FURROW_OK) change(&m, index, other);

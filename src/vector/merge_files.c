@@ -18,6 +18,7 @@ typedef struct joining {
   const char *const *paths;
   const int64_t *id_shifts; /* NULL: 0 */
   size_t count;
+  const furrow_index_load_params *load; /* NULL: the defaults */
   furrow_index **inputs;
   fw_joined_lists *joined;
 } joining;
@@ -106,24 +107,30 @@ static furrow_status join_input(joining *j, size_t i, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status load_mapped(furrow_index **index, const char *path, furrow_error *err) {
+static furrow_status load_input(const joining *j, size_t i, bool map, furrow_index **index, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index_load_params_init(&params);
-  params.map = true;
-  return furrow_index_load(index, path, &params, err);
+  if (j->load) params = *j->load;
+  params.map = map;
+  return furrow_index_load(index, j->paths[i], &params, err);
 }
 
 /* The first input is there already. */
-static furrow_status join_lists(joining *j, const char *target, bool keep_existing, furrow_error *err) {
+static furrow_status join_lists(joining *j, const char *target, const furrow_index_save_params *params,
+                                furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < j->count; i++) {
-    if (i > 0) status = load_mapped(&j->inputs[i], j->paths[i], err);
+    if (i > 0) status = load_input(j, i, true, &j->inputs[i], err);
     if (status == FURROW_OK) status = blame(j->paths[i], join_input(j, i, err), err);
     if (status == FURROW_OK) forget_direct_map(j->inputs[i]);
   }
+  fw_index_writer how;
+  if (status == FURROW_OK) status = fw_index_writer_init(&how, j->inputs[0], params, err);
   if (status != FURROW_OK) return status;
-  fw_index_writer how = {.joint = inner_ivf(j->inputs[0]), .joined = j->joined, .joined_count = j->count};
-  return fw_index_write_file(j->inputs[0], target, keep_existing, &how, err);
+  how.joint = inner_ivf(j->inputs[0]);
+  how.joined = j->joined;
+  how.joined_count = j->count;
+  return fw_index_write_file(j->inputs[0], target, params->keep_existing, &how, err);
 }
 
 /* ---- Anything else -------------------------------------------------------------------------------------- */
@@ -145,21 +152,21 @@ static furrow_status shift_first(furrow_index *index, int64_t id_shift, furrow_e
   return status;
 }
 
-static furrow_status join_in_memory(joining *j, const char *target, bool keep_existing, furrow_error *err) {
+static furrow_status join_in_memory(joining *j, const char *target, const furrow_index_save_params *params,
+                                    furrow_error *err) {
   furrow_index *first = NULL;
-  furrow_index_save_params params = {.inline_lists = true, .keep_existing = keep_existing};
-  furrow_status status = furrow_index_load(&first, j->paths[0], NULL, err);
+  furrow_status status = load_input(j, 0, false, &first, err);
   if (status != FURROW_OK) return status;
   if (inner_ivf(first)) forget_direct_map(first);
   status = blame(j->paths[0], shift_first(first, shift_of(j, 0), err), err);
   for (size_t i = 1; status == FURROW_OK && i < j->count; i++) {
-    status = load_mapped(&j->inputs[i], j->paths[i], err);
+    status = load_input(j, i, true, &j->inputs[i], err);
     if (status == FURROW_OK)
       status = blame(j->paths[i], furrow_index_merge(first, j->inputs[i], shift_of(j, i), err), err);
     furrow_index_free(j->inputs[i]);
     j->inputs[i] = NULL;
   }
-  if (status == FURROW_OK) status = furrow_index_save(first, target, &params, err);
+  if (status == FURROW_OK) status = furrow_index_save(first, target, params, err);
   furrow_index_free(first);
   return status;
 }
@@ -167,18 +174,25 @@ static furrow_status join_in_memory(joining *j, const char *target, bool keep_ex
 /* ---- The whole ------------------------------------------------------------------------------------------ */
 
 furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
-                                       const char *target, bool keep_existing, furrow_error *err) {
-  joining j = {.paths = paths, .id_shifts = id_shifts, .count = count};
+                                       const furrow_index_load_params *load, const char *target,
+                                       const furrow_index_save_params *save, furrow_error *err) {
+  furrow_index_save_params how = {.inline_lists = true};
+  joining j = {.paths = paths, .id_shifts = id_shifts, .count = count, .load = load};
   void *inputs = NULL, *joined = NULL;
   if (count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no indexes to be merged");
-  furrow_status status = fw_alloc_zero(&inputs, count, sizeof *j.inputs, err);
+  if (save) {
+    how.keep_existing = save->keep_existing;
+    how.compat = save->compat;
+  }
+  fw_compat release;
+  furrow_status status = fw_compat_parse(&release, how.compat, err); /* before the work, not after it */
+  if (status == FURROW_OK) status = fw_alloc_zero(&inputs, count, sizeof *j.inputs, err);
   j.inputs = inputs;
   if (status == FURROW_OK) status = fw_alloc_zero(&joined, count, sizeof *j.joined, err);
   j.joined = joined;
-  if (status == FURROW_OK) status = load_mapped(&j.inputs[0], paths[0], err);
+  if (status == FURROW_OK) status = load_input(&j, 0, true, &j.inputs[0], err);
   if (status == FURROW_OK)
-    status = has_only_lists(j.inputs[0]) ? join_lists(&j, target, keep_existing, err)
-                                         : join_in_memory(&j, target, keep_existing, err);
+    status = has_only_lists(j.inputs[0]) ? join_lists(&j, target, &how, err) : join_in_memory(&j, target, &how, err);
   for (size_t i = 0; j.inputs && i < count; i++) furrow_index_free(j.inputs[i]);
   fw_free(inputs);
   fw_free(joined);

@@ -6,18 +6,16 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/code_blocks.h"
 #include "vector/direct_map.h"
+#include "vector/pack_codes.h"
 #include "vector/pq.h"
 
-enum { ALIGNMENT = 64 };
-
 static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, furrow_error *err) {
-  if (!fw_size_add(bytes, ALIGNMENT, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  if (!fw_size_add(bytes, FW_PACKED_ALIGNMENT, &bytes)) return fw_fail_memory(err, SIZE_MAX);
   const furrow_status status = fw_alloc(memory, bytes, 1, err);
   if (status != FURROW_OK) return status;
   fw_prefer_large_pages(*memory, bytes);
-  *aligned = (void *)(((uintptr_t)*memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+  *aligned = fw_packed_align(*memory);
   return FURROW_OK;
 }
 
@@ -53,16 +51,18 @@ static furrow_status make_shift(fw_pq_lists *lists, const fw_coarse *coarse, fur
   const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
   void *memory = NULL;
   if (lists->similarity) return FURROW_OK;
-  const furrow_status status = fw_alloc_zero(&memory, pq->d, sizeof *lists->shift, err);
+  const furrow_status status = fw_alloc_zero(&memory, 2 * pq->d, sizeof *lists->shift, err);
   if (status != FURROW_OK) return status;
+  float *own = (float *)memory + pq->d;
   lists->shift = memory;
-  lists->memory += pq->d * sizeof *lists->shift;
-  if (!lists->residual) {
-    for (size_t m = 0; m < pq->m; m++)
-      median_of_rows(pq->centroids + m * ksub * dsub, ksub, dsub, lists->shift + m * dsub);
-  } else if (coarse->centroids) {
-    median_of_rows(coarse->centroids, coarse->nlist, coarse->d, lists->shift);
+  lists->memory += 2 * pq->d * sizeof *lists->shift;
+  if (lists->residual) {
+    if (coarse->centroids) median_of_rows(coarse->centroids, coarse->nlist, coarse->d, lists->shift);
+    return FURROW_OK;
   }
+  for (size_t m = 0; m < pq->m; m++) median_of_rows(pq->centroids + m * ksub * dsub, ksub, dsub, own + m * dsub);
+  const float *centroid = coarse ? fw_coarse_centroid(coarse, 0, lists->shift) : NULL;
+  for (size_t k = 0; k < pq->d; k++) lists->shift[k] = own[k] + (centroid ? centroid[k] : 0);
   return FURROW_OK;
 }
 
@@ -85,11 +85,12 @@ static furrow_status make_part(fw_pq_lists *lists, size_t m, float *room, furrow
   const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
   const float *centroids = pq->centroids + m * ksub * dsub;
   const bool shifted = lists->shift && !lists->residual;
+  const float *shift = shifted ? lists->shift + pq->d + m * dsub : NULL;
   fw_packed *part = &lists->parts[m];
-  for (size_t i = 0; i < ksub * dsub; i++) room[i] = centroids[i] - (shifted ? lists->shift[m * dsub + i % dsub] : 0);
+  for (size_t i = 0; i < ksub * dsub; i++) room[i] = centroids[i] - (shifted ? shift[i % dsub] : 0);
   const furrow_status status = fw_packed_create(part, room, ksub, dsub, dsub, false, err);
   if (status != FURROW_OK) return status;
-  if (shifted) set_square_bias(part, centroids, lists->shift + m * dsub);
+  if (shifted) set_square_bias(part, centroids, shift);
   for (size_t j = ksub; j < part->blocks * FW_LANES; j++) part->bias[j] = 0; /* finite: nobody looks at these */
   lists->memory += part->blocks * FW_LANES * (dsub + 1) * sizeof(float);
   return FURROW_OK;
@@ -146,43 +147,40 @@ void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n,
   for (size_t i = 0; lists->blocks && i < n; i++) fw_scan_table()->quantise(&tables[i]);
 }
 
-/* ---- Blocks --------------------------------------------------------------------------------------------- */
+/* ---- Codes ---------------------------------------------------------------------------------------------- */
 
-/* Where codes are read from: rows of code_size bytes, or blocks of 4-bit codes. */
-typedef struct code_source {
-  const fw_pq *pq;
-  const uint8_t *codes;
-  const fw_lists *blocks; /* NULL: rows */
-} code_source;
-
-static uint8_t code_number(const code_source *from, size_t i, size_t m) {
-  const fw_pq *pq = from->pq;
-  if (from->blocks) return (uint8_t)fw_block_get(from->blocks, from->codes, i, m);
-  return (uint8_t)fw_pq_number(from->codes + i * fw_pq_code_size(pq), pq->nbits, m);
+/* As the index has them. */
+static const uint8_t *index_codes(const furrow_index *index, size_t list) {
+  if (index->kind == FURROW_INDEX_PQ) return index->pq.packed ? index->pq.packed : index->pq.codes;
+  return index->ivf.lists.list ? index->ivf.lists.list[list].codes : NULL;
 }
 
-static void pack_codes(const code_source *from, size_t n, uint8_t *blocks) {
-  const size_t m = from->pq->m;
-  const bool bytes = from->pq->nbits == 8;
-  for (size_t b = 0; b * FW_BLOCK < n; b++) {
-    const size_t left = n - b * FW_BLOCK, count = left < FW_BLOCK ? left : FW_BLOCK, width = fw_block_width(n, b);
-    uint8_t *block = blocks + b * FW_BLOCK * m;
-    const uint8_t *code = from->codes + (bytes ? b * FW_BLOCK * m : 0);
-    for (size_t k = 0; k < m; k++) {
-      for (size_t i = 0; i < count; i++)
-        block[k * width + i] = bytes ? code[i * m + k] : code_number(from, b * FW_BLOCK + i, k);
-      memset(block + k * width + count, 0, width - count);
-    }
+uint32_t fw_pq_list_number(const fw_pq_lists *lists, const fw_pq_list *list, size_t i, size_t m) {
+  const fw_pq *pq = lists->pq;
+  if (!lists->blocks) return fw_pq_number(list->codes + i * fw_pq_code_size(pq), pq->nbits, m);
+  const size_t b = i / FW_BLOCK;
+  return list->codes[b * FW_BLOCK * pq->m + m * fw_block_width(list->size, b) + i % FW_BLOCK];
+}
+
+void fw_pq_list_decode(const fw_pq_lists *lists, size_t list, size_t i, float *vector) {
+  const fw_pq *pq = lists->pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  for (size_t m = 0; m < pq->m; m++) {
+    const uint32_t part = fw_pq_list_number(lists, &lists->list[list], i, m);
+    memcpy(vector + m * dsub, pq->centroids + (m * ksub + part) * dsub, dsub * sizeof *vector);
   }
 }
 
+/* ---- Extras --------------------------------------------------------------------------------------------- */
+
 /* |r|^2 + 2 <c - s, r> of one code */
-static float extra_of(const fw_pq_lists *lists, const float *norms, const float *centroid, const uint8_t *code) {
+static float extra_of(const fw_pq_lists *lists, const float *norms, const float *centroid, const fw_pq_list *l,
+                      size_t i) {
   const fw_pq *pq = lists->pq;
   const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
   double sum = 0;
   for (size_t m = 0; m < pq->m; m++) {
-    const size_t part = pq->nbits == 8 ? code[m] : fw_pq_number(code, pq->nbits, m);
+    const size_t part = fw_pq_list_number(lists, l, i, m);
     const float *p = pq->centroids + (m * ksub + part) * dsub, *c = centroid + m * dsub;
     double product = 0;
     for (size_t k = 0; k < dsub; k++) product += (double)c[k] * p[k];
@@ -201,14 +199,8 @@ static void fill_extras(const fw_pq_lists *lists, const float *norms, const floa
     fw_products_table()->scores(&lists->parts[m], centroid + m * dsub, 1, pq->d, row, width);
     for (size_t j = 0; j < ksub; j++) row[j] = norms[m * ksub + j] + 2 * row[j];
   }
-  for (size_t b = 0; b * FW_BLOCK < l->size; b++) {
-    const size_t count = fw_block_width(l->size, b);
-    const uint8_t *codes = l->codes + b * FW_BLOCK * pq->m;
-    double sums[FW_BLOCK] = {0};
-    for (size_t m = 0; m < pq->m; m++)
-      for (size_t i = 0; i < count; i++) sums[i] += table[m * width + codes[m * count + i]];
-    for (size_t i = 0; i < count; i++) extra[b * FW_BLOCK + i] = (float)sums[i];
-  }
+  const fw_lut lut = {.m = pq->m, .ksub = ksub, .width = width, .values = table};
+  fw_scan_table()->add_up(&lut, l->codes, l->size, extra);
 }
 
 /* A list of fewer vectors is done with before a table is made. */
@@ -223,33 +215,38 @@ typedef struct packing {
   size_t room_size, tasks;
 } packing;
 
-static const uint8_t *index_codes(const furrow_index *index, size_t list) {
-  return index->kind == FURROW_INDEX_PQ ? index->pq.codes
-         : index->ivf.lists.list        ? index->ivf.lists.list[list].codes
-                                        : NULL;
+/* The largest |number| of n, a multiple of FW_BLOCK_UNIT; infinite when one is NaN. */
+static float largest_size(const float *numbers, size_t n) {
+  float most[FW_BLOCK_UNIT] = {0}, all = 0;
+  for (size_t i = 0; i < n; i += FW_BLOCK_UNIT) {
+    for (size_t lane = 0; lane < FW_BLOCK_UNIT; lane++) {
+      const float size = fabsf(numbers[i + lane]);
+      most[lane] = size <= most[lane] ? most[lane] : size == size ? size : INFINITY;
+    }
+  }
+  for (size_t lane = 0; lane < FW_BLOCK_UNIT; lane++) all = most[lane] > all ? most[lane] : all;
+  return all;
 }
 
 static void pack_list(const packing *p, size_t list, float *room) {
   fw_pq_lists *lists = p->lists;
   const fw_pq *pq = lists->pq;
   fw_pq_list *l = &lists->list[list];
-  const uint8_t *codes = index_codes(p->index, list);
   const bool blocked = p->index->kind == FURROW_INDEX_IVF_PQ_FAST;
-  const code_source from = {.pq = pq, .codes = codes, .blocks = blocked ? &p->index->ivf.lists : NULL};
-  if (lists->blocks && l->size > 0) pack_codes(&from, l->size, (uint8_t *)l->codes);
+  const fw_code_source from = {
+      .pq = pq, .codes = index_codes(p->index, list), .blocks = blocked ? &p->index->ivf.lists : NULL};
+  if (lists->codes && l->size > 0) fw_pack_codes(&from, l->size, (uint8_t *)l->codes);
   if (!lists->extra) return;
   const float *centroid = fw_coarse_centroid(p->coarse, list, room);
-  float *extra = lists->extra + l->extra_at, most = 0;
+  float *extra = lists->extra + l->extra_at;
   for (size_t k = 0; k < pq->d; k++) room[pq->d + k] = centroid[k] - lists->shift[k];
-  if (lists->blocks && (blocked || l->size >= FEW_VECTORS)) {
+  if (lists->blocks && l->size >= FEW_VECTORS) {
     fill_extras(lists, p->norms, room + pq->d, l, room + 2 * pq->d, extra);
   } else {
-    for (size_t i = 0; i < l->size; i++)
-      extra[i] = extra_of(lists, p->norms, room + pq->d, codes + i * fw_pq_code_size(pq));
+    for (size_t i = 0; i < l->size; i++) extra[i] = extra_of(lists, p->norms, room + pq->d, l, i);
   }
-  for (size_t i = 0; i < l->size; i++) most = isnan(extra[i]) ? INFINITY : fmaxf(most, fabsf(extra[i]));
   for (size_t i = l->size; i < fw_block_room(l->size); i++) extra[i] = 0;
-  l->extra_most = most;
+  l->extra_most = largest_size(extra, fw_block_room(l->size));
 }
 
 static void pack_some(void *context, size_t task) {
@@ -290,6 +287,10 @@ static furrow_status pack_all(packing *p, fw_pool *pool, furrow_error *err) {
 
 /* ---- All lists ------------------------------------------------------------------------------------------ */
 
+static bool is_packed(const furrow_index *index) {
+  return index->kind == FURROW_INDEX_PQ ? index->pq.packed != NULL : index->ivf.lists.packed;
+}
+
 static void place_list(fw_pq_lists *lists, const furrow_index *index, size_t i) {
   fw_pq_list *l = &lists->list[i];
   if (index->kind == FURROW_INDEX_PQ) {
@@ -311,9 +312,9 @@ static furrow_status place_lists(fw_pq_lists *lists, const furrow_index *index, 
     place_list(lists, index, i);
     lists->list[i].extra_at = floats - FW_BLOCK;
     floats += fw_block_room(lists->list[i].size);
-    bytes += (fw_block_room(lists->list[i].size) * m + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    bytes += fw_packed_bytes(lists->list[i].size, m);
   }
-  if (lists->blocks) status = alloc_aligned(&lists->codes_memory, &codes, bytes, err);
+  if (lists->blocks && !is_packed(index)) status = alloc_aligned(&lists->codes_memory, &codes, bytes, err);
   if (status == FURROW_OK && lists->residual && !lists->similarity)
     status = alloc_aligned(&lists->extra_memory, &extra, floats * sizeof(float), err);
   if (status != FURROW_OK) return status;
@@ -323,9 +324,9 @@ static furrow_status place_lists(fw_pq_lists *lists, const furrow_index *index, 
   if (extra) memset(lists->extra + floats - FW_BLOCK, 0, FW_BLOCK * sizeof(float));
   lists->memory += (codes ? bytes : 0) + (extra ? floats * sizeof(float) : 0) + lists->nlist * sizeof *lists->list;
   bytes = 0;
-  for (size_t i = 0; lists->blocks && i < lists->nlist; i++) {
+  for (size_t i = 0; codes && i < lists->nlist; i++) {
     lists->list[i].codes = lists->codes + bytes;
-    bytes += (fw_block_room(lists->list[i].size) * m + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    bytes += fw_packed_bytes(lists->list[i].size, m);
   }
   return FURROW_OK;
 }
@@ -336,12 +337,13 @@ furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, 
   fw_pq_lists made = {.pq = fw_index_pq(index), .nlist = ivf ? index->ivf.nlist : 1};
   void *list = NULL;
   made.similarity = index->metric == FURROW_METRIC_IP;
-  made.residual = ivf && index->ivf.by_residual;
-  made.blocks = made.pq->nbits <= 8;
+  const bool one = made.nlist == 1 && !made.similarity, residual = ivf && index->ivf.by_residual;
+  made.residual = residual && !one;
+  made.blocks = fw_pq_packs(made.pq);
   packing p = {.lists = &made, .index = index, .coarse = coarse};
   furrow_status status = fw_alloc_zero(&list, made.nlist, sizeof *made.list, err);
   made.list = list;
-  if (status == FURROW_OK) status = make_shift(&made, coarse, err);
+  if (status == FURROW_OK) status = make_shift(&made, residual ? coarse : NULL, err);
   if (status == FURROW_OK) status = make_parts(&made, err);
   if (status == FURROW_OK) status = place_lists(&made, index, err);
   if (status == FURROW_OK) status = pack_all(&p, pool, err);
@@ -391,12 +393,14 @@ static float find_cap(const fw_lut *table, const fw_code_list *codes, const fw_l
   float bounds[FW_BLOCK_GROUP * FW_BLOCK], maxima[FW_BLOCK_GROUP * FW_BLOCK], heap[FW_BLOCK_GROUP * FW_BLOCK];
   const size_t whole = how->upto / FW_BLOCK, blocks = whole < FW_BLOCK_GROUP ? whole : FW_BLOCK_GROUP;
   const size_t n = blocks * FW_BLOCK;
-  if (sink->k == 0 || sink->count == sink->k || how->choice->filter || 2 * sink->k > n) return INFINITY;
+  if (sink->k == 0 || sink->count >= sink->k || how->choice->filter || 2 * sink->k > n) return INFINITY;
   if (table->step == 0 || !isfinite(slack)) return INFINITY;
   const size_t groups = 4 * sink->k > 3 * FW_BLOCK ? n : FW_BLOCK;
   fw_scan_table()->bounds(table, codes, blocks, bounds);
   fw_scan_table()->maxima(bounds, n, groups, maxima);
-  return (float)table->m * table->step - fw_kth_largest(maxima, groups, sink->k, heap);
+  const float least = sink->room ? fw_kth_smallest(maxima, groups, groups - sink->k + 1)
+                                 : fw_kth_largest(maxima, groups, sink->k, heap);
+  return (float)table->m * table->step - least;
 }
 
 /* A key is the sum of the values of a code, plus (base + extra). The sift passes over what is surely not below the

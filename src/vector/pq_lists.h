@@ -6,6 +6,7 @@
  * Distances, with the decoded vector r and a shift s that keeps numbers small:
  *   L2, residuals:   |q-c-r|^2 = |q-c|^2 + (|r|^2 + 2 <c-s, r>) - 2 <q-s, r>      s: the median of the centroids c
  *   L2, no residual: |q-r|^2   = |q-s|^2 + sum over m of |r_m-s_m|^2 - 2 <q_m-s_m, r_m-s_m>    s: the median of all r
+ *   L2, residuals of one list: the same for q-c in place of q: then no vector needs a number of its own
  *   IP:              -<q, c+r> = -<q, c> - <q, r>
  * The first term is that of the list (base), the bracket one number for each vector (extra), the last comes from a
  * table of the query. */
@@ -30,14 +31,14 @@ typedef struct fw_pq_list {
 
 typedef struct fw_pq_lists {
   const fw_pq *pq;
-  bool similarity, residual, blocks;
+  bool similarity, residual, blocks; /* residual: of more than one list, each with its term */
   size_t nlist;
   fw_pq_list *list;
-  uint8_t *codes; /* blocks of all lists, each list at a multiple of 64 bytes; NULL: codes are those of the index */
+  uint8_t *codes; /* blocks of all lists (vector/pack_codes.h); NULL: codes are those of the index */
   void *codes_memory;
   float *extra; /* of residuals and L2, else NULL */
   void *extra_memory;
-  float *shift;     /* d numbers; NULL: 0 */
+  float *shift;     /* of queries: d numbers, s or c + s; behind them s, of what codes decode to. NULL: 0 */
   fw_packed *parts; /* the centroids of each sub-quantizer, with bias so that scores of -2 q (IP: -q) are values */
   uint64_t memory;  /* bytes of all this */
 } fw_pq_lists;
@@ -67,6 +68,10 @@ void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_lis
 
 /* Lets the processor fetch the beginning of a list that is scanned soon. */
 void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list);
+/* Number m of code i of a list. */
+uint32_t fw_pq_list_number(const fw_pq_lists *lists, const fw_pq_list *list, size_t i, size_t m);
+/* The vector that code i of a list stands for: d floats. */
+void fw_pq_list_decode(const fw_pq_lists *lists, size_t list, size_t i, float *vector);
 /* The id of a place. */
 int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place);
 

@@ -149,7 +149,8 @@ furrow_status fw_reconstruct(const furrow_index *index, int64_t id, float *vecto
 
 furrow_status furrow_index_reconstruct(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, (size_t)index->d, sizeof *vector, err);
+  furrow_status status = fw_index_check_whole(index, err);
+  if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)index->d, sizeof *vector, err);
   if (status != FURROW_OK) return status;
   status = fw_reconstruct(index, id, memory, err);
   if (status == FURROW_OK) memcpy(vector, memory, (size_t)index->d * sizeof *vector);

@@ -215,6 +215,7 @@ furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *f
   removal r = {.filter = filter, .id_map = inner->kind == FURROW_INDEX_ID_MAP ? inner : NULL};
   if (!filter) return fw_fail(err, FURROW_E_ARGUMENT, "a filter must say what is removed");
   furrow_status status = fw_filter_check(filter, err);
+  if (status == FURROW_OK) status = fw_index_check_whole(index, err);
   if (status != FURROW_OK) return status;
   if (!fw_index_is_ivf(inner)) status = number_anew(&r, inner, err);
   if (status == FURROW_OK) status = prepare(&r, index, err);

@@ -28,7 +28,7 @@ furrow_status fw_queries_check(furrow_metric metric, const float *queries, size_
   furrow_status status = FURROW_OK;
   if (metric == FURROW_METRIC_NAN_EUCLIDEAN) return FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
-    if (squares && fw_first_too_large(queries + i * d, 1, d) == 1) continue;
+    if (squares && furrow_first_unfit(queries + i * d, 1, d) == 1) continue;
     status = check_query(i, queries + i * d, d, err);
     if (status == FURROW_OK && squares)
       status = fw_fail(err, FURROW_E_RANGE, "query %zu is too large: the square of its length is no finite float", i);
@@ -54,7 +54,7 @@ static furrow_status make_job(const furrow_search_params *params, fw_job *job, f
 /* ---- How much work -------------------------------------------------------------------------------------- */
 
 /* Queries at a time: enough to share what is read, few enough that scores of all centroids stay in the cache. */
-enum { MOST_QUERIES = 16 };
+enum { MOST_QUERIES = 24 };
 #define MOST_SCORES ((size_t)1 << 18)
 /* Numbers to be looked at from which on threads are worth waking: some 100 microseconds. */
 #define WORK_FOR_THREADS 1e6

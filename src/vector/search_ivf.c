@@ -9,7 +9,7 @@
 #include "vector/sq_decode.h"
 
 /* Queries whose tables are made together. */
-enum { TABLES = 4 };
+enum { TABLES = 6 };
 /* Rows of plain vectors between two looks at the worst key. */
 enum { ROWS = 64 };
 
@@ -43,7 +43,7 @@ static float base_of(const visit *v, size_t probe) {
   const bool similarity = index->metric == FURROW_METRIC_IP;
   const size_t d = (size_t)index->d;
   float base = 0;
-  if (!index->ivf.by_residual) {
+  if (v->table ? !v->node->pq.residual : !index->ivf.by_residual) {
     if (v->node->pq.shift) fw_scan_table()->l2_rows(v->query, v->node->pq.shift, 1, d, &base);
     return base;
   }
@@ -208,17 +208,18 @@ static furrow_status scan_shares(const visit *v, fw_scratch *scratch, uint64_t c
                                  furrow_error *err) {
   void *memory = NULL, *heaps = NULL, *rooms = NULL;
   const size_t count = v->job->threads < FW_MOST_SHARES ? v->job->threads : FW_MOST_SHARES;
+  const size_t hits = fw_sink_hits(sink->k);
   furrow_status status = fw_arena_take(&scratch->arena, &memory, 1, sizeof(shares), err);
   if (status == FURROW_OK)
     status = fw_arena_take(&scratch->arena, &rooms, 3 * count * (size_t)v->node->index->d, sizeof(float), err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heaps, count * sink->k, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heaps, count * hits, sizeof(fw_hit), err);
   if (status != FURROW_OK) return status;
   shares *s = memory;
   s->v = v;
   s->rooms = rooms;
   cut_shares(s, codes, count);
   for (size_t i = 0; i < s->count; i++) {
-    fw_sink_init_best(&s->sinks[i], (fw_hit *)heaps + i * sink->k, sink->k);
+    fw_sink_init_many(&s->sinks[i], (fw_hit *)heaps + i * hits, sink->k);
     s->sinks[i].lists = true;
     s->sinks[i].source = sink->source;
   }
@@ -304,11 +305,11 @@ furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const floa
   void *heap = NULL;
   tour t;
   furrow_status status = begin_tour(&t, node, scratch, queries, n, job, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, room, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, fw_sink_hits(room), sizeof(fw_hit), err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
     const visit v = begin_visit(&t, node, queries, n, i, job);
     fw_sink sink;
-    fw_sink_init_best(&sink, heap, room);
+    fw_sink_init_many(&sink, heap, room);
     sink.source = ids_of(node);
     status = scan_query(&v, scratch, &sink, err);
     fw_sink_write(&sink, k, similarity, similarity, distances + i * k, ids + i * k);

@@ -23,14 +23,14 @@ furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float
   fw_lut *tables = NULL;
   float *shifted = NULL;
   void *heap = NULL;
-  furrow_status status = fw_arena_take(&scratch->arena, &heap, room, sizeof(fw_hit), err);
+  furrow_status status = fw_arena_take(&scratch->arena, &heap, fw_sink_hits(room), sizeof(fw_hit), err);
   if (status == FURROW_OK)
     status = fw_pq_tables_take(&node->pq, &scratch->arena, n < TABLES ? n : TABLES, &tables, &shifted, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
     fw_sink sink;
     if (i % TABLES == 0)
       fw_pq_tables_fill(&node->pq, queries + i * d, n - i < TABLES ? n - i : TABLES, tables, shifted);
-    fw_sink_init_best(&sink, heap, room);
+    fw_sink_init_many(&sink, heap, room);
     sink.source = (fw_id_source){.id_of = id_of, .context = &node->pq};
     scan_all(node, queries + i * d, &tables[i % TABLES], job, &sink);
     fw_sink_write(&sink, k, similarity, similarity, distances + i * k, ids + i * k);

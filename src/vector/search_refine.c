@@ -48,7 +48,7 @@ static float refined_key(const fw_node *node, const float *query, size_t list, s
   const float *centroid = fw_coarse_centroid(&node->coarse, list, room->code);
   float key;
   for (size_t k = 0; k < d; k++) room->residual[k] = query[k] - centroid[k];
-  fw_pq_decode(&ivf->pq, ivf->lists.list[list].codes + place * ivf->code_size, room->code);
+  fw_pq_list_decode(&node->pq, list, place, room->code);
   fw_pq_decode(&ivf->refine_pq, ivf->refine_codes + id * fw_pq_code_size(&ivf->refine_pq), room->refined);
   for (size_t k = 0; k < d; k++) room->refined[k] += room->code[k];
   fw_scan_table()->l2_rows(room->residual, room->refined, 1, d, &key);
@@ -73,7 +73,7 @@ static furrow_status refine_codes(const fw_node *node, const float *query, const
 static furrow_status take_pqr_room(fw_scratch *scratch, size_t wide, size_t k, size_t d, pqr_room *room,
                                    furrow_error *err) {
   void *hits = NULL, *heap = NULL, *floats = NULL;
-  furrow_status status = fw_arena_take(&scratch->arena, &hits, wide, sizeof(fw_hit), err);
+  furrow_status status = fw_arena_take(&scratch->arena, &hits, fw_sink_hits(wide), sizeof(fw_hit), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, k, sizeof(fw_hit), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &floats, 3 * d, sizeof(float), err);
   if (status != FURROW_OK) return status;
@@ -93,7 +93,7 @@ furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const floa
   furrow_status status = take_pqr_room(scratch, wide_k, room_k, d, &room, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
     fw_sink wide, sink;
-    fw_sink_init_best(&wide, room.wide, wide_k);
+    fw_sink_init_many(&wide, room.wide, wide_k);
     fw_sink_init_best(&sink, room.heap, room_k);
     status = fw_ivf_search_pairs(node, scratch, queries + i * d, job, &wide, err);
     fw_sink_sort(&wide);
@@ -105,16 +105,40 @@ furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const floa
 
 /* ---- REFINE --------------------------------------------------------------------------------------------- */
 
-static furrow_status refine_rows(const furrow_index *refine, const float *query, const int64_t *found, size_t count,
-                                 fw_sink *sink, furrow_error *err) {
+/* What the first codes found: `wide` ids for each of n queries, one query after the other. */
+typedef struct candidates {
+  int64_t *ids;
+  size_t wide, count;
+} candidates;
+
+/* Vectors are anywhere in memory. So many bytes of those that come next are on their way while one is compared. */
+enum { BYTES_AHEAD = 4096, MOST_OF_A_ROW = 1024, CACHE_LINE = 64 };
+
+static size_t rows_ahead(size_t d) {
+  const size_t rows = BYTES_AHEAD / (d * sizeof(float));
+  return rows > 0 ? rows : 1;
+}
+
+static void fetch_row(const furrow_index *refine, const candidates *found, size_t at) {
+  if (at >= found->count || found->ids[at] < 0 || found->ids[at] >= refine->ntotal) return;
+  const size_t bytes = (size_t)refine->d * sizeof(float);
+  const char *row = (const char *)refine->flat.vectors + (size_t)found->ids[at] * bytes;
+  for (size_t i = 0; i < bytes && i < MOST_OF_A_ROW; i += CACHE_LINE) __builtin_prefetch(row + i);
+}
+
+static furrow_status refine_query(const furrow_index *refine, const float *query, const candidates *found, size_t first,
+                                  fw_sink *sink, furrow_error *err) {
   const bool similarity = fw_metric_is_similarity(refine->metric);
-  for (size_t i = 0; i < count; i++) {
-    if (found[i] < 0) continue;
-    if (found[i] >= refine->ntotal)
+  const size_t ahead = rows_ahead((size_t)refine->d);
+  const int64_t *ids = found->ids;
+  for (size_t i = first; i < first + found->wide; i++) {
+    fetch_row(refine, found, i + ahead);
+    if (ids[i] < 0) continue;
+    if (ids[i] >= refine->ntotal)
       return fw_fail(err, FURROW_E_FORMAT,
-                     "the base has id %" PRId64 ", but there are %" PRId64 " vectors to refine by", found[i],
+                     "the base has id %" PRId64 ", but there are %" PRId64 " vectors to refine by", ids[i],
                      refine->ntotal);
-    fw_sink_offer(sink, fw_flat_key(refine, query, found[i]), fw_turn_id(found[i], similarity));
+    fw_sink_offer(sink, fw_flat_key(refine, query, ids[i]), fw_turn_id(ids[i], similarity));
   }
   return FURROW_OK;
 }
@@ -125,15 +149,16 @@ furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const f
   const bool similarity = fw_metric_is_similarity(refine->metric);
   const float factor = job->k_factor > 0 ? job->k_factor : index->k_factor;
   const size_t wide = fw_heap_size(index, fw_wider_k(index, k, factor)), room = fw_heap_size(index, k);
-  void *found = NULL, *heap = NULL, *unused = NULL;
-  furrow_status status = fw_arena_take(&scratch->arena, &found, n * wide, sizeof *ids, err);
+  void *wide_ids = NULL, *heap = NULL, *unused = NULL;
+  furrow_status status = fw_arena_take(&scratch->arena, &wide_ids, n * wide, sizeof *ids, err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &unused, n * wide, sizeof *distances, err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, room, sizeof(fw_hit), err);
-  if (status == FURROW_OK) status = fw_node_search(node->child, scratch, queries, n, wide, job, unused, found, err);
+  if (status == FURROW_OK) status = fw_node_search(node->child, scratch, queries, n, wide, job, unused, wide_ids, err);
+  const candidates found = {.ids = wide_ids, .wide = wide, .count = n * wide};
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
     fw_sink sink;
     fw_sink_init_best(&sink, heap, room);
-    status = refine_rows(refine, queries + i * (size_t)index->d, (const int64_t *)found + i * wide, wide, &sink, err);
+    status = refine_query(refine, queries + i * (size_t)index->d, &found, i * wide, &sink, err);
     fw_sink_write(&sink, k, similarity, similarity, distances + i * k, ids + i * k);
   }
   return status;

@@ -244,7 +244,7 @@ static furrow_status train_moved(training *t, furrow_index *index, size_t at, co
   const fw_transforms one = {.count = 1, .list = &ready};
   furrow_status status =
       fw_transforms_run(&one, vectors, n, (size_t)ready.d_in, (size_t)ready.d_out, t->pool, &moved, err);
-  if (status == FURROW_OK && fw_first_too_large(moved, n, (size_t)ready.d_out) < n)
+  if (status == FURROW_OK && furrow_first_unfit(moved, n, (size_t)ready.d_out) < n)
     status = fw_fail(err, FURROW_E_RANGE, "the transform %.4s makes vectors that are not finite, or too large",
                      ready.fourcc);
   if (status == FURROW_OK) status = train_behind(t, index, at + 1, moved, n, err);
@@ -324,7 +324,7 @@ typedef struct looking {
 
 static furrow_status look_part(void *context, size_t first, size_t count, furrow_error *err) {
   const looking *l = context;
-  size_t bad = fw_first_too_large(l->vectors + first * l->d, count, l->d);
+  size_t bad = furrow_first_unfit(l->vectors + first * l->d, count, l->d);
   if (bad == count) return FURROW_OK;
   return fw_fail(err, FURROW_E_RANGE, "vector %zu has a number that is not finite, or too large", first + bad);
 }

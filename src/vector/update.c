@@ -232,7 +232,8 @@ furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const
   furrow_index *shadow = NULL;
   if (n == 0) return FURROW_OK;
   if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained yet");
-  furrow_status status = check_kinds(index, err);
+  furrow_status status = fw_index_check_whole(index, err);
+  if (status == FURROW_OK) status = check_kinds(index, err);
   if (status == FURROW_OK) status = start(&u, ids, n, err);
   if (status == FURROW_OK) status = shadow_create(&shadow, index, err);
   if (status == FURROW_OK) status = furrow_index_add(shadow, vectors, n, NULL, NULL, err);

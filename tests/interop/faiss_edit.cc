@@ -106,7 +106,7 @@ static void merge_two(const std::string &kind) {
   compare_files(kind + " after merging", "ours.index", "theirs.index");
   const char *paths[] = {"full.index", "other.index"};
   const int64_t shifts[] = {0, n};
-  good(furrow_index_merge_files(paths, shifts, 2, "merged.index", false, &err), err);
+  good(furrow_index_merge_files(paths, shifts, 2, NULL, "merged.index", NULL, &err), err);
   compare_files(kind + " after merging files", "merged.index", "theirs.index");
 }
 

@@ -125,9 +125,10 @@ static inline void put_lists(index_file *f, size_t nlist, size_t code_size, cons
   }
 }
 
-/* An HNSW graph of n vectors in a ring on level 0, the first two also on level 1; 4 links below, 2 above. */
-static inline void put_hnsw(index_file *f, int d, int n) {
-  put_header(f, "IHNf", d, n, true, 1);
+/* An HNSW graph of n vectors in a ring on level 0, the first two also on level 1; 4 links below, 2 above. The vectors
+ * follow. */
+static inline void put_graph(index_file *f, int d, int n, int metric) {
+  put_header(f, "IHNf", d, n, true, metric);
   put_long(f, 2); /* assign_probas, f64 */
   put_long(f, 0x3fe8000000000000);
   put_long(f, 0x3fd0000000000000);
@@ -154,6 +155,10 @@ static inline void put_hnsw(index_file *f, int d, int n) {
   put_word(f, 40); /* efConstruction */
   put_word(f, 16); /* efSearch */
   put_word(f, 1);  /* upper_beam */
+}
+
+static inline void put_hnsw(index_file *f, int d, int n) {
+  put_graph(f, d, n, 1);
   put_flat(f, "IxF2", d, n, 1);
 }
 

@@ -167,7 +167,7 @@ static void lists_on_disk_become_part_of_the_index(void **state) {
   }
   const char *paths[] = {"a", "a"};
   const int64_t shifts[] = {0, 200};
-  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, "b", false, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, NULL, "b", NULL, NULL), FURROW_OK);
   read_whole("data", &after); /* as it was */
   assert_same_bytes(&before, &after);
   assert_int_equal(remove("data"), 0);

@@ -10,6 +10,8 @@
 
 enum { D = 8, PARTS = 3 };
 
+static const furrow_index_save_params keep_existing = {.keep_existing = true};
+
 /* ---- Parts ---------------------------------------------------------------------------------------------- */
 
 static const size_t part_sizes[PARTS] = {130, 0, 75};
@@ -40,7 +42,7 @@ static const int64_t part_shifts[PARTS] = {0, 130, 130};
 
 static furrow_status merge_parts(const char *target) {
   furrow_error err = {0};
-  furrow_status status = furrow_index_merge_files(part_paths, part_shifts, PARTS, target, false, &err);
+  furrow_status status = furrow_index_merge_files(part_paths, part_shifts, PARTS, NULL, target, NULL, &err);
   if (status != FURROW_OK) print_error("%s: %s\n", err.file, err.message);
   return status;
 }
@@ -108,7 +110,8 @@ static void id_maps_are_joined(void **state) {
     wrap(&parts[i], 100);
     assert_int_equal(furrow_index_save(parts[i], part_paths[i], NULL, NULL), FURROW_OK);
   }
-  assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, "merged", true, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "merged", &keep_existing, NULL),
+                   FURROW_OK);
   assert_int_equal(furrow_index_load(&merged, "merged", NULL, NULL), FURROW_OK);
   assert_int_equal(merged->ntotal, 205);
   for (int64_t i = 0; i < 205; i++) {
@@ -136,7 +139,7 @@ static void maps_go_and_first_ids_shift(void **state) {
     assert_int_equal(furrow_index_set_direct_map(parts[i], FURROW_DIRECT_MAP_ARRAY, NULL), FURROW_OK);
     assert_int_equal(furrow_index_save(parts[i], part_paths[i], NULL, NULL), FURROW_OK);
   }
-  assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, "part0", false, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "part0", NULL, NULL), FURROW_OK);
   assert_int_equal(furrow_index_load(&merged, "part0", NULL, NULL), FURROW_OK);
   assert_int_equal(merged->ivf.direct_map.type, FURROW_DIRECT_MAP_NONE);
   assert_int_equal(furrow_index_reconstruct(merged, -1000 + 129, a, NULL), FURROW_OK);
@@ -186,7 +189,7 @@ static void expect_differ(const furrow_index_spec *spec, uint64_t seed, void (*c
   assert_int_equal(furrow_index_save(a, "a", NULL, NULL), FURROW_OK);
   assert_int_equal(furrow_index_save(b, "b", NULL, NULL), FURROW_OK);
   const char *paths[] = {"a", "b"};
-  assert_int_equal(furrow_index_merge_files(paths, NULL, 2, "target", false, &err), status);
+  assert_int_equal(furrow_index_merge_files(paths, NULL, 2, NULL, "target", NULL, &err), status);
   assert_non_null(strstr(err.message, message));
   assert_string_equal(err.file, "b");
   assert_int_equal(access("target", F_OK), -1);
@@ -256,7 +259,8 @@ static void ids_that_do_not_fit_are_refused(void **state) {
   last_id(parts[2]);
   assert_int_equal(furrow_index_merge(parts[0], parts[2], 1, &err), FURROW_E_RANGE);
   assert_int_equal(furrow_index_save(parts[2], "part2", NULL, NULL), FURROW_OK);
-  assert_int_equal(furrow_index_merge_files(part_paths, part_shifts, PARTS, "merged", false, &err), FURROW_E_RANGE);
+  assert_int_equal(furrow_index_merge_files(part_paths, part_shifts, PARTS, NULL, "merged", NULL, &err),
+                   FURROW_E_RANGE);
   assert_string_equal(err.file, "part2");
   free_parts(parts);
   spec.refine_flat = true;
@@ -274,17 +278,47 @@ static void bad_inputs_are_refused(void **state) {
   index_file before = {0}, after = {0};
   make_parts(&spec, parts);
   const char *paths[] = {"part0", "nowhere"};
-  assert_int_equal(furrow_index_merge_files(paths, NULL, 0, "target", false, &err), FURROW_E_ARGUMENT);
-  assert_int_equal(furrow_index_merge_files(paths, NULL, 2, "target", false, &err), FURROW_E_NOT_FOUND);
-  assert_int_equal(furrow_index_merge_files(paths, NULL, 1, "part2", true, &err), FURROW_E_EXISTS);
+  assert_int_equal(furrow_index_merge_files(paths, NULL, 0, NULL, "target", NULL, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_index_merge_files(paths, NULL, 2, NULL, "target", NULL, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_index_merge_files(paths, NULL, 1, NULL, "part2", &keep_existing, &err), FURROW_E_EXISTS);
   assert_int_equal(truncate("part2", 500), 0);
   read_whole("part0", &before);
-  assert_int_equal(furrow_index_merge_files(part_paths, NULL, PARTS, "part0", false, &err), FURROW_E_FORMAT);
+  assert_int_equal(furrow_index_merge_files(part_paths, NULL, PARTS, NULL, "part0", NULL, &err), FURROW_E_FORMAT);
   read_whole("part0", &after);
   assert_same_bytes(&before, &after);
   index_file_clear(&before);
   index_file_clear(&after);
   free_parts(parts);
+}
+
+/* Bytes behind the index, whether lists or whole indexes are merged. */
+static void inputs_are_read_as_told(void **state) {
+  (void)state;
+  for (int refined = 0; refined < 2; refined++) {
+    furrow_index_spec spec = plain_spec(D, 5, 4);
+    furrow_index *parts[PARTS];
+    furrow_index_load_params load;
+    furrow_error err = {0};
+    index_file want = {0}, got = {0};
+    spec.refine_flat = refined;
+    make_parts(&spec, parts);
+    const int64_t *shifts = refined ? NULL : part_shifts;
+    assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "merged", NULL, &err), FURROW_OK);
+    read_whole("merged", &want);
+    for (size_t i = 0; i < PARTS; i++) {
+      FILE *file = fopen(part_paths[i], "ab");
+      assert_true(file && fputc('x', file) == 'x' && fclose(file) == 0);
+    }
+    assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "x", NULL, &err), FURROW_E_FORMAT);
+    furrow_index_load_params_init(&load);
+    load.allow_trailing = true;
+    assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, &load, "merged", NULL, &err), FURROW_OK);
+    read_whole("merged", &got);
+    assert_same_bytes(&want, &got);
+    index_file_clear(&want);
+    index_file_clear(&got);
+    free_parts(parts);
+  }
 }
 
 /* ---- Large, interrupted, killed ------------------------------------------------------------------------- */
@@ -316,7 +350,7 @@ static void memory_stays_small(void **state) {
   make_large("large0", 0);
   make_large("large1", 1000000);
   alloc_watch();
-  assert_int_equal(furrow_index_merge_files(large_paths, large_shifts, 2, "merged", false, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", NULL, NULL), FURROW_OK);
   long peak = atomic_load(&alloc_peak);
   if (peak > 3 << 19) print_error("%ld bytes\n", peak);
   assert_true(peak < 3 << 19); /* of which most are buffers of the file that is written */
@@ -334,7 +368,7 @@ static void a_full_disk_leaves_the_target(void **state) {
   limit.rlim_cur = 1 << 20;
   signal(SIGXFSZ, SIG_IGN);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  furrow_status status = furrow_index_merge_files(large_paths, large_shifts, 2, "merged", false, &err);
+  furrow_status status = furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", NULL, &err);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
   signal(SIGXFSZ, SIG_DFL);
   assert_int_equal(status, FURROW_E_IO);
@@ -346,7 +380,7 @@ static void a_full_disk_leaves_the_target(void **state) {
 
 static void merge_for_ever(void) {
   alarm(60); /* in case nobody is left to kill it */
-  while (furrow_index_merge_files(large_paths, large_shifts, 2, "merged", false, NULL) == FURROW_OK) continue;
+  while (furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", NULL, NULL) == FURROW_OK) continue;
   _exit(1);
 }
 
@@ -354,7 +388,7 @@ static void a_kill_loses_nothing(void **state) {
   (void)state;
   make_large("large0", 0);
   make_large("large1", 1000000);
-  assert_int_equal(furrow_index_merge_files(large_paths, large_shifts, 2, "merged", false, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", NULL, NULL), FURROW_OK);
   index_file wanted = {0};
   read_whole("merged", &wanted);
   for (useconds_t i = 0; i < 8; i++) {
@@ -386,7 +420,7 @@ static void no_memory_leaves_no_target(void **state) {
     for (long n = 1; status != FURROW_OK; n++) {
       long live = atomic_load(&alloc_live);
       alloc_fail_at(n);
-      status = furrow_index_merge_files(part_paths, part_shifts, PARTS, "merged", false, NULL);
+      status = furrow_index_merge_files(part_paths, part_shifts, PARTS, NULL, "merged", NULL, NULL);
       alloc_fail_at(0);
       assert_int_equal(atomic_load(&alloc_live), live);
       assert_int_equal(status, access("merged", F_OK) == 0 ? FURROW_OK : FURROW_E_MEMORY);
@@ -400,17 +434,12 @@ static void no_memory_leaves_no_target(void **state) {
 int main(void) {
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
   const struct CMUnitTest tests[] = {
-      IN_DIR(files_and_memory_give_the_same),
-      IN_DIR(id_maps_are_joined),
-      IN_DIR(maps_go_and_first_ids_shift),
-      IN_DIR(an_array_map_goes_on_or_refuses),
-      IN_DIR(what_does_not_agree_is_named),
-      IN_DIR(other_transforms_are_named),
-      IN_DIR(ids_that_do_not_fit_are_refused),
-      IN_DIR(bad_inputs_are_refused),
-      IN_DIR(memory_stays_small),
-      IN_DIR(a_full_disk_leaves_the_target),
-      IN_DIR(a_kill_loses_nothing),
+      IN_DIR(files_and_memory_give_the_same),  IN_DIR(id_maps_are_joined),
+      IN_DIR(maps_go_and_first_ids_shift),     IN_DIR(an_array_map_goes_on_or_refuses),
+      IN_DIR(what_does_not_agree_is_named),    IN_DIR(other_transforms_are_named),
+      IN_DIR(ids_that_do_not_fit_are_refused), IN_DIR(bad_inputs_are_refused),
+      IN_DIR(inputs_are_read_as_told),         IN_DIR(memory_stays_small),
+      IN_DIR(a_full_disk_leaves_the_target),   IN_DIR(a_kill_loses_nothing),
       IN_DIR(no_memory_leaves_no_target),
   };
 #undef IN_DIR

@@ -205,6 +205,29 @@ static double longest(const float *values, size_t n, size_t stride, size_t d) {
   return most;
 }
 
+/* Scores by the sketch, all moved by the same, are off by no more than is said. */
+static void check_rough(const problem *p) {
+  const fw_products *kern = fw_products_table();
+  const size_t lanes = p->packed.blocks * FW_LANES;
+  if (!p->packed.sketch) return;
+  float *out = calloc(p->nx * lanes, sizeof *out), *slack = calloc(p->nx, sizeof *slack);
+  const double most = longest(p->y, p->n, p->stride, p->d), x = longest(p->x, p->nx, p->stride, p->d);
+  kern->rough(p->packed.sketch, p->x, p->nx, p->stride, out, lanes, slack);
+  for (size_t i = 0; i < p->nx; i++) {
+    double above = -INFINITY, below = INFINITY;
+    for (size_t j = 0; j < p->n; j++) {
+      const double off = (double)out[i * lanes + j] - score_of(p, i, j);
+      above = fmax(above, off);
+      below = fmin(below, off);
+    }
+    assert_true(above - below <= 2 * (double)slack[i]);
+    assert_true(!isfinite(slack[i]) || slack[i] <= 0.2 * (x + most) * (x + most));
+    for (size_t j = p->n; j < lanes; j++) assert_true(out[i * lanes + j] == -INFINITY);
+  }
+  free(out);
+  free(slack);
+}
+
 /* No vector is nearer than the one that is named, but for what floats cannot tell. */
 static void check_sketch(const problem *p) {
   const fw_products *kern = fw_products_table();
@@ -241,6 +264,7 @@ static void test_sketch(void **state) {
       problem p = {.n = counts[b], .d = dimensions[a], .nx = 1 + (a + b) % 15, .l2 = a % 2};
       sketch_problem(&p, PLAIN, PLAIN);
       check_sketch(&p);
+      check_rough(&p);
       problem_clear(&p);
     }
   }
@@ -253,6 +277,7 @@ static void test_sketch_of_hard_numbers(void **state) {
       problem p = {.n = 1200, .d = 37, .nx = 7, .l2 = (x + y) % 3 != 0};
       sketch_problem(&p, y, x);
       check_sketch(&p);
+      check_rough(&p);
       problem_clear(&p);
     }
   }

@@ -88,6 +88,34 @@ static void check_level(fw_isa isa) {
   }
 }
 
+/* Codes come to lie where they belong, with 0 behind them; sums are those of all values. */
+static void check_blocks(fw_isa isa) {
+  const fw_scan scan = fw_scan_at(isa);
+  static uint8_t rows[FW_BLOCK * 70 + 1];
+  static float sums[MOST_N + FW_BLOCK];
+  fw_rng rng;
+  fw_rng_init(&rng, 12);
+  for (size_t m = 1; m <= 70; m++) {
+    for (size_t count = 1; count <= FW_BLOCK; count += 1 + fw_rng_below(&rng, 9)) {
+      const size_t width = fw_block_width(count, 0);
+      uint8_t *block = malloc(width * m), *exact = malloc(count * m); /* of that size: a byte more would be noticed */
+      for (size_t i = 0; i < count * m; i++) exact[i] = rows[i] = (uint8_t)fw_rng_next(&rng);
+      memset(block, 0xee, width * m);
+      scan.pack(exact, m, count, block, width);
+      for (size_t k = 0; k < m; k++)
+        for (size_t i = 0; i < width; i++) assert_int_equal(block[k * width + i], i < count ? rows[i * m + k] : 0);
+      free(exact);
+      free(block);
+    }
+    const size_t ksub = (size_t)1 << fw_rng_below(&rng, 9), n = 1 + fw_rng_below(&rng, MOST_N);
+    const fw_lut lut = make_lut(&rng, m, ksub, 1);
+    const fw_code_list list = make_list(&rng, m, ksub, n, 1, false);
+    scan.add_up(&lut, list.codes, n, sums);
+    for (size_t i = 0; i < n; i++)
+      assert_true(fabsf(sums[i] - fw_lut_sum(&lut, codes, n, i)) <= 1e-6F * (float)(m + 1) * 3);
+  }
+}
+
 /* Calls `check` for every level there is. */
 static void each_level(void (*check)(fw_isa isa)) {
   for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++)
@@ -116,6 +144,11 @@ static void check_odd_tables(fw_isa isa) {
   values[300] = INFINITY;
   scan.quantise(&lut);
   assert_false(isfinite(fw_lut_slack(&lut, 0, 0)));
+}
+
+static void blocks_of_codes(void **state) {
+  (void)state;
+  each_level(check_blocks);
 }
 
 static void odd_tables(void **state) {
@@ -189,10 +222,8 @@ static void largest_scores(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sums_and_bounds),
-      cmocka_unit_test(odd_tables),
-      cmocka_unit_test(distances_of_rows),
-      cmocka_unit_test(largest_scores),
+      cmocka_unit_test(sums_and_bounds),   cmocka_unit_test(blocks_of_codes), cmocka_unit_test(odd_tables),
+      cmocka_unit_test(distances_of_rows), cmocka_unit_test(largest_scores),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,8 +60,8 @@ static float plain_base(const fw_node *node, const float *query, size_t list) {
   const size_t d = (size_t)index->d;
   const bool similarity = index->metric == FURROW_METRIC_IP;
   float base = 0;
-  if (!index->ivf.by_residual && !similarity) fw_scan_table()->l2_rows(query, node->pq.shift, 1, d, &base);
-  if (!index->ivf.by_residual) return base;
+  if (!node->pq.residual && !similarity) fw_scan_table()->l2_rows(query, node->pq.shift, 1, d, &base);
+  if (!node->pq.residual) return base;
   const float *centroid = index->child[0]->flat.vectors + list * d;
   if (similarity)
     fw_scan_table()->ip_rows(query, centroid, 1, d, &base);
@@ -202,6 +202,9 @@ static const made_spec specs[] = {
      .residual = true,
      .scale = 1,
      .most = 300},
+    /* one list: no term of its vectors */
+    {.d = 32, .nlist = 1, .m = 16, .nbits = 8, .metric = FURROW_METRIC_L2, .residual = true, .scale = 1, .most = 3000},
+    {.d = 32, .nlist = 1, .m = 16, .nbits = 8, .metric = FURROW_METRIC_IP, .residual = true, .scale = 1, .most = 3000},
     /* few codes: ties everywhere */
     {.d = 16, .nlist = 30, .m = 8, .nbits = 8, .metric = FURROW_METRIC_L2, .scale = 1, .most = 500, .distinct = 3},
     {.d = 16, .nlist = 30, .m = 8, .nbits = 8, .metric = FURROW_METRIC_IP, .scale = 1, .most = 500, .distinct = 7},

@@ -47,3 +47,10 @@ try furrow index search y.index v.fvecs --nprobe 0
 head -c 20 v.fvecs >one.fvecs
 furrow index search y.index one.fvecs -k 100 --nprobe 4 --out-ids far.ivecs | grep '^queries  '
 furrow index search y.index one.fvecs -k 100 --nprobe 4 --out-ids far.ivecs --force -q | grep '^queries  '
+echo "---- too large"
+awk 'BEGIN { for (i = 0; i < 30; i++) for (j = 0; j < 4; j++) printf "%d\t%d\t%s\n", i, j, i == 21 && j == 2 ? "3e38" : (i * 31 + j) % 50 }' >l.tsv
+furrow model import -q l.tsv large --row-type T_FLOAT_DENSE >/dev/null
+furrow model export -q large l.fvecs --no-ids >/dev/null
+build --base l.fvecs --out x.index --nlist 3 --m 0
+furrow index build --base l.fvecs --out l.index --nlist 3 --m 0 --on-nan skip -q | grep -E 'vectors  |left out|trained with'
+try furrow index add l.index --base l.fvecs

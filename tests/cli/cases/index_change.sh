@@ -12,6 +12,19 @@ furrow index merge first.index second.index third.index --out merged.index --shi
 cmp all.index merged.index
 furrow index merge --json first.index --out one.index | is_json
 cmp one.index first.index
+echo "---- lists elsewhere, bytes behind"
+furrow index convert disk.index whole.index --inline-lists >/dev/null
+mv l.data elsewhere.data
+try furrow index merge disk.index --out x.index
+furrow index merge disk.index --lists elsewhere.data --out same.index | grep vectors
+cmp same.index whole.index
+try furrow index merge disk.index --lists elsewhere.data --out elsewhere.data --force
+try furrow index merge disk.index disk.index --lists elsewhere.data --out x.index
+(cat first.index && printf x) >long.index
+try furrow index merge long.index second.index --shift --out x.index
+furrow index merge long.index second.index third.index --shift --out merged.index --force --allow-trailing | grep vectors
+cmp all.index merged.index
+rm same.index
 echo "---- added and removed again"
 furrow index add all.index --base first.fvecs --out more.index -q | grep -E 'added|vectors'
 furrow index remove more.index --ids 90:120

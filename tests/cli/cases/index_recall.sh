@@ -25,6 +25,11 @@ recall a.index q.fvecs --base v.fvecs --nprobe 0
 recall a.index q.fvecs --base v.fvecs --plot r.svg
 recall a.index q.fvecs --base v.fvecs --plot nowhere/r.svg --nprobe 1
 recall a.index q.fvecs --base truth.ivecs
+(tail -c +5 q.fvecs | head -c 16 && printf '\0\0\200\177\0\0\0\0\0\0\0\0\0\0\0\0') >infinite.f32
+head -c 16 infinite.f32 >base.f32
+recall a.index infinite.f32 --dim 4 --base base.f32
+tail -c 88 truth.ivecs >two.ivecs
+recall a.index infinite.f32 --dim 4 --truth two.ivecs
 echo "---- fewer neighbours than the columns ask for, other vectors than those in the index"
 head -c 100 v.fvecs >five.fvecs
 furrow index recall a.index q.fvecs --base five.fvecs -k 10 --nprobe 6 | awk 'NR > 1 { print $1, $4, $5 }'

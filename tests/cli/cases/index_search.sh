@@ -51,6 +51,11 @@ search a.index v.fvecs --filter-ids nowhere.npy
 search a.index v.fvecs --others
 printf '\0\0\300\177\0\0\0\0\0\0\0\0\0\0\0\0' | (cat <(tail -c +129 v.npy) -) >nan.f32
 search a.index nan.f32 --dim 4
+(for i in $(seq 70); do tail -c +129 v.npy; done && printf '\0\0\0\0\0\0\200\377\0\0\0\0\0\0\0\0') >infinite.f32
+search a.index infinite.f32 --dim 4
+search a.index infinite.f32 --dim 4 --range 3
+(for i in $(seq 70); do tail -c +129 v.npy; done && printf '\0\0\0\0\0\0\0\177\0\0\0\0\0\0\0\0') >large.f32
+search a.index large.f32 --dim 4
 head -c 30 v.fvecs | search a.index - --kind fvecs
 ls x.* 2>/dev/null
 furrow index search a.index v.fvecs | head -n 1 >/dev/null
