@@ -106,11 +106,15 @@ static size_t table_size(const fw_batcher *b) {
   return (size_t)1 << (64 - b->table_shift);
 }
 
-/* The place of a key: where it is, or the free one where it belongs. Multiplication spreads the low bits of the key
- * over the high bits of the product (Knuth, TAOCP 3, 6.4). */
+/* Multiplication spreads the low bits of the key over the high bits of the product (Knuth, TAOCP 3, 6.4). */
+static inline size_t first_place(uint64_t key, unsigned shift) {
+  return key * UINT64_C(0x9e3779b97f4a7c15) >> shift;
+}
+
+/* The place of a key: where it is, or the free one where it belongs. */
 static inline entry *find_place(entry *table, unsigned shift, uint32_t stamp, uint64_t key) {
   const size_t mask = ((size_t)1 << (64 - shift)) - 1;
-  size_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> shift;
+  size_t at = first_place(key, shift);
   while (table[at].stamp == stamp && table[at].key != key) at = (at + 1) & mask;
   return &table[at];
 }
@@ -129,26 +133,33 @@ static furrow_status make_table(fw_batcher *b, unsigned shift, furrow_error *err
   return FURROW_OK;
 }
 
-/* Room in table and arrays for n features more; at most half of the table is used. */
+/* Room in table and arrays for n features more; at most a quarter of the table is used. */
 static furrow_status make_room(fw_batcher *b, size_t n, furrow_error *err) {
   furrow_status status = grow_uses(b, b->uses + n, err);
   if (status == FURROW_OK) status = grow_features(b, b->features + n, err);
   unsigned shift = b->table_shift;
-  while (b->table && ((size_t)1 << (64 - shift)) < 2 * (b->features + n)) shift--;
+  while (b->table && ((size_t)1 << (64 - shift)) < 4 * (b->features + n)) shift--;
   if (status == FURROW_OK && shift != b->table_shift) status = make_table(b, shift, err);
   return status;
 }
 
 /* ---- Sparse rows ---------------------------------------------------------------------------------------- */
 
+static inline uint64_t key_at(const furrow_row *row, bool wide, size_t i) {
+  return wide ? row->index.u64[i] : row->index.u32[i];
+}
+
+/* Whether a feature is new is hard to foretell; so that a wrong guess does not hold up the next ones, all places of the
+ * row are asked for beforehand. */
 static inline void number_features(fw_batcher *b, const furrow_row *row, bool wide) {
   entry *const table = b->table;
   const unsigned shift = b->table_shift;
   const uint32_t stamp = b->stamp;
   uint32_t *const feature = b->feature + b->uses;
   size_t features = b->features;
+  for (size_t i = 0; i < row->length; i++) __builtin_prefetch(&table[first_place(key_at(row, wide, i), shift)], 1);
   for (size_t i = 0; i < row->length; i++) {
-    const uint64_t key = wide ? row->index.u64[i] : row->index.u32[i];
+    const uint64_t key = key_at(row, wide, i);
     entry *place = find_place(table, shift, stamp, key);
     if (place->stamp != stamp) {
       b->key[features] = key;
