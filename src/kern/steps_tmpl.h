@@ -21,7 +21,7 @@ typedef struct NAME(weights) {
 typedef NAME(weights) NAME(step_function)(const fw_step_rule *o, NAME(weights) x, NAME(lanes) g);
 
 INLINE NAME(lanes) NAME(all)(double number) {
-  return (NAME(lanes)){0} + (REAL)number;
+  return (REAL)number - (NAME(lanes)){0}; /* -0.0 stays what it is */
 }
 
 /* v where it is chosen, else 0. */

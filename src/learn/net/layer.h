@@ -5,6 +5,8 @@
 #define FW_LEARN_NET_LAYER_H
 
 #include "base/arena.h"
+#include "kern/gather.h"
+#include "kern/steps.h"
 #include "learn/features.h"
 #include "learn/net.h"
 #include "learn/net/real.h"
@@ -89,17 +91,20 @@ void REAL_NAME(fw_dense_update)(const node *self, const real_pass *pass, const r
 
 /* An optimizer at a step: what is the same for all weights (optimizer.c). */
 typedef struct optimizer_step {
-  fw_optimizer_type type;
-  real rate, a, b, rest_a, rest_b; /* rest: 1 - a, 1 - b */
-  real l1, l2;
-  real keep, shrink, floor; /* SGD, AdaGrad: 1 - rate l2, rate l1, rate l2 */
-  real young;               /* Adam: 1 / (1 - b^t); its rate has 1 / (1 - a^t) */
-  real per_row;             /* 1 / rows of the batch: makes a sum of gradients a mean */
+  fw_step_rule rule;
+  const fw_step_kernel *kernel;
 } optimizer_step;
 
 void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const fw_optimizer *optimizer, const real_pass *pass);
 /* One step on n weights from the sum of their gradients over the batch, state as in node. */
 void REAL_NAME(fw_optimize)(const optimizer_step *o, size_t n, real *w, real *state0, real *state1, const real *sum);
+/* The step of biases: plain descent with the training's rate, from the gradients of the layer's output. */
+void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass);
+
+/* The update of a layer's numbers of features begin … end-1 from gradients that `gather` describes: all but n, offset,
+ * use, value, record and at, which are the pass's and the layer's (feature_update.c). */
+void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size_t begin, size_t end,
+                                   fw_gather_uses gather);
 
 /* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss; grad (NULL: not wanted) becomes
  * weight * its derivative (loss_rows.c). out and grad point at row 0. */

@@ -1,6 +1,6 @@
 /* learn/net/layer_bi_inner.c: the inner products of all pairs of a row's vectors, in the order (0,1), (0,2), … (1,2) …
  */
-#include "learn/net/cross.h"
+#include "learn/net/vector_loops.h"
 
 INLINE real inner(const size_t n, const real *a, const real *b) {
   real sum = 0;
@@ -16,8 +16,8 @@ INLINE void products_of_row(const size_t n, size_t slots, const real *u, real *o
 INLINE void spread_row(const size_t n, size_t slots, const real *u, const real *g, real *grad) {
   for (size_t a = 0; a < slots; a++)
     for (size_t b = a + 1; b < slots; b++, g++) {
-      add_scaled(n, true, *g, u + b * n, grad + a * n);
-      add_scaled(n, true, *g, u + a * n, grad + b * n);
+      add_scaled(n, *g, u + b * n, grad + a * n);
+      add_scaled(n, *g, u + a * n, grad + b * n);
     }
 }
 

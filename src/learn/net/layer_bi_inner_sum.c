@@ -1,6 +1,6 @@
 /* learn/net/layer_bi_inner_sum.c: the sum of the inner products of all pairs of a row's vectors, as half of what the
  * square of their sum exceeds the sum of their squares by. */
-#include "learn/net/cross.h"
+#include "learn/net/vector_loops.h"
 
 static void forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   const crossed c = crossed_by(net, self, pass);

@@ -35,18 +35,6 @@ size_t REAL_NAME(fw_dense_tasks)(const node *self) {
   return shape.down * shape.across + 1;
 }
 
-/* Biases have no optimizer: plain SGD with the rate of the step. */
-static void update_bias(const node *self, const real_pass *pass) {
-  const size_t width = self->width, rows = pass->batch->rows;
-  const real *grad = pass->tensors[self->index].grad;
-  const real rate = (real)(pass->step->rate / (double)rows);
-  for (size_t j = 0; j < width; j++) {
-    real sum = 0;
-    for (size_t i = 0; i < rows; i++) sum += grad[i * width + j];
-    self->bias[j] -= rate * sum;
-  }
-}
-
 static void update_weights(const node *self, const real_pass *pass, const real *x, const task_shape *shape,
                            size_t task) {
   const size_t width = self->width, rows = pass->batch->rows;
@@ -69,7 +57,7 @@ static void update_weights(const node *self, const real_pass *pass, const real *
 void REAL_NAME(fw_dense_update)(const node *self, const real_pass *pass, const real *x, size_t task) {
   const task_shape shape = shape_of(self);
   if (task == shape.down * shape.across)
-    update_bias(self, pass);
+    REAL_NAME(fw_update_bias)(self, pass);
   else
     update_weights(self, pass, x, &shape, task);
 }

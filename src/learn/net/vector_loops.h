@@ -1,8 +1,20 @@
-/* learn/net/cross.h: what crosses of an embedding share. */
-#ifndef FW_LEARN_NET_CROSS_H
-#define FW_LEARN_NET_CROSS_H
+/* learn/net/vector_loops.h: loops over the vectors of an embedding, for it and its crosses. */
+#ifndef FW_LEARN_NET_VECTOR_LOOPS_H
+#define FW_LEARN_NET_VECTOR_LOOPS_H
 
-#include "learn/net/feature_sums.h"
+#include "learn/net/layer.h"
+
+/* Numbers of a vector that are worked on at once. */
+#define BLOCK 32
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE size_t block_size(size_t at, size_t width) {
+  return width - at < BLOCK ? width - at : BLOCK;
+}
+
+INLINE void add_scaled(const size_t n, real x, const real *restrict from, real *restrict sum) {
+  for (size_t j = 0; j < n; j++) sum[j] += x * from[j];
+}
 
 /* An embedding, as a cross of it sees it. */
 typedef struct crossed {
@@ -20,12 +32,9 @@ INLINE crossed crossed_by(const real_net *net, const node *self, const real_pass
 /* Sum of the vectors u of a row and of their squares, n numbers of them from `at` on. */
 INLINE void sums_of_slots(const crossed *c, size_t row, size_t at, size_t n, real *sum, real *squares) {
   const real *u = c->vectors->out + row * c->width + at;
-  clear_sums(n, sum);
-  clear_sums(n, squares);
-  if (c->slots == 0) {
-    add_scaled(n, false, 1, u, sum);
-    add_scaled(n, false, 1, u + c->factors, squares);
-    return;
+  for (size_t j = 0; j < n; j++) {
+    sum[j] = c->slots ? 0 : u[j];
+    squares[j] = c->slots ? 0 : u[c->factors + j];
   }
   for (size_t slot = 0; slot < c->slots; slot++, u += c->factors)
     for (size_t j = 0; j < n; j++) {
