@@ -99,6 +99,13 @@ static void put_cell(fw_buffer *out, const fw_description *about, size_t i, int 
   }
 }
 
+/* The cell alone, for its width; memory that runs out is remembered where it counts. */
+static void fill_cell(fw_buffer *out, fw_buffer *cell, const fw_description *about, size_t i, int column) {
+  fw_buffer_reset(cell);
+  put_cell(cell, about, i, column);
+  if (cell->missing) out->missing = cell->missing;
+}
+
 /* Characters of UTF-8. */
 static size_t width_of(const char *text, size_t size) {
   size_t n = 0;
@@ -109,7 +116,7 @@ static size_t width_of(const char *text, size_t size) {
 /* Numbers stand at the right of their column, and nothing behind the last cell. */
 static void put_padded(fw_buffer *out, const char *text, size_t size, int column, size_t width) {
   const bool right = column == OUTPUT || column == PARAMETERS || column == MEMORY;
-  const size_t blanks = width - width_of(text, size);
+  const size_t own = width_of(text, size), blanks = own < width ? width - own : 0;
   if (column) fw_buffer_text(out, "  ");
   for (size_t i = 0; right && i < blanks; i++) fw_buffer_byte(out, ' ');
   fw_buffer_append(out, text, size);
@@ -129,8 +136,7 @@ void fw_describe_text(fw_buffer *out, const fw_description *about) {
   for (int c = 0; c < COLUMNS; c++) {
     widths[c] = strlen(titles[c]);
     for (size_t i = 0; i < count; i++) {
-      fw_buffer_reset(&cell);
-      put_cell(&cell, about, i, c);
+      fill_cell(out, &cell, about, i, c);
       const size_t width = width_of(cell.bytes, cell.size);
       if (width > widths[c]) widths[c] = width;
     }
@@ -139,12 +145,10 @@ void fw_describe_text(fw_buffer *out, const fw_description *about) {
   cut_blanks(out);
   for (size_t i = 0; i < count; i++) {
     for (int c = 0; c < COLUMNS; c++) {
-      fw_buffer_reset(&cell);
-      put_cell(&cell, about, i, c);
+      fill_cell(out, &cell, about, i, c);
       put_padded(out, cell.bytes, cell.size, c, widths[c]);
     }
     cut_blanks(out);
   }
-  if (cell.missing) out->missing = cell.missing;
   fw_buffer_clear(&cell);
 }

@@ -7,6 +7,7 @@
 
 #include "learn/conf.h"
 #include "support/cmocka_all.h"
+#include "support/test_env.h"
 
 static furrow_error err;
 
@@ -35,6 +36,43 @@ static inline void conf_set_all(furrow_learn_conf *conf, const char *settings) {
 static inline void conf_read(furrow_learn_conf *conf, const char *json) {
   if (furrow_learn_conf_read(conf, json, strlen(json), "made.json", &err) != FURROW_OK)
     fail_msg("%s at byte %llu", err.message, (unsigned long long)err.offset);
+}
+
+static inline furrow_learn_conf *conf_builtin(const char *algorithm, const char *settings) {
+  furrow_learn_conf *conf = conf_new();
+  assert_int_equal(furrow_learn_conf_algorithm(conf, algorithm, &err), FURROW_OK);
+  conf_set_all(conf, settings);
+  return conf;
+}
+
+static inline void conf_load(furrow_learn_conf *conf, const char *path) {
+  if (furrow_learn_conf_load(conf, path, &err) != FURROW_OK)
+    fail_msg("%s: %s at byte %llu", path, err.message, (unsigned long long)err.offset);
+}
+
+/* examples/conf/NAME.json, which lies beside the tests. */
+static inline const char *conf_sample(char path[TEST_PATH], const char *name) {
+  static const char here[] = __FILE__;
+  const char *tests = strstr(here, "tests/support/learn_conf.h");
+  assert_non_null(tests);
+  snprintf(path, TEST_PATH, "%.*sexamples/conf/%s.json", (int)(tests - here), here, name);
+  return path;
+}
+
+/* To be freed. */
+static inline char *conf_describe(const furrow_learn_conf *conf, furrow_describe kind) {
+  char *text = NULL;
+  size_t size = 0;
+  if (furrow_learn_conf_describe(conf, kind, 0, &text, &size, &err) != FURROW_OK) fail_msg("%s", err.message);
+  assert_int_equal(strlen(text), size);
+  return text;
+}
+
+static inline void conf_expect_misfit(const char *algorithm, const char *settings, const char *message) {
+  furrow_learn_conf *conf = conf_builtin(algorithm, settings);
+  assert_int_equal(furrow_learn_conf_check(conf, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, message);
+  furrow_learn_conf_free(conf);
 }
 
 static inline fw_plan *conf_plan(const furrow_learn_conf *conf) {
