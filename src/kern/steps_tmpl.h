@@ -179,54 +179,66 @@ INLINE void NAME(step_records)(NAME(step_function) * step, const int states, con
   }
 }
 
-/* ---- The kernels: a pair for each rule ---- */
+/* ---- The kernels: a pair for each rule. The copy of the rule is known not to change while weights are written ---- */
 
 static void NAME(sgd_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
-  NAME(step_array)(NAME(sgd), 0, o, n, (NAME(places)){w, s0, s1}, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_array)(NAME(sgd), 0, &rule, n, (NAME(places)){w, s0, s1}, sum);
 }
 static void NAME(sgd_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                               const void *sum) {
-  NAME(step_records)(NAME(sgd), 0, o, n, count, record, at, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_records)(NAME(sgd), 0, &rule, n, count, record, at, sum);
 }
 
 static void NAME(momentum_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
-  NAME(step_array)(NAME(momentum), 1, o, n, (NAME(places)){w, s0, s1}, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_array)(NAME(momentum), 1, &rule, n, (NAME(places)){w, s0, s1}, sum);
 }
 static void NAME(momentum_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                                    const void *sum) {
-  NAME(step_records)(NAME(momentum), 1, o, n, count, record, at, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_records)(NAME(momentum), 1, &rule, n, count, record, at, sum);
 }
 
 static void NAME(adagrad_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
-  NAME(step_array)(NAME(adagrad), 1, o, n, (NAME(places)){w, s0, s1}, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_array)(NAME(adagrad), 1, &rule, n, (NAME(places)){w, s0, s1}, sum);
 }
 static void NAME(adagrad_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                                   const void *sum) {
-  NAME(step_records)(NAME(adagrad), 1, o, n, count, record, at, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_records)(NAME(adagrad), 1, &rule, n, count, record, at, sum);
 }
 
 static void NAME(adadelta_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
-  NAME(step_array)(NAME(adadelta), 2, o, n, (NAME(places)){w, s0, s1}, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_array)(NAME(adadelta), 2, &rule, n, (NAME(places)){w, s0, s1}, sum);
 }
 static void NAME(adadelta_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                                    const void *sum) {
-  NAME(step_records)(NAME(adadelta), 2, o, n, count, record, at, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_records)(NAME(adadelta), 2, &rule, n, count, record, at, sum);
 }
 
 static void NAME(adam_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
-  NAME(step_array)(NAME(adam), 2, o, n, (NAME(places)){w, s0, s1}, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_array)(NAME(adam), 2, &rule, n, (NAME(places)){w, s0, s1}, sum);
 }
 static void NAME(adam_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                                const void *sum) {
-  NAME(step_records)(NAME(adam), 2, o, n, count, record, at, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_records)(NAME(adam), 2, &rule, n, count, record, at, sum);
 }
 
 static void NAME(ftrl_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
-  NAME(step_array)(NAME(ftrl), 2, o, n, (NAME(places)){w, s0, s1}, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_array)(NAME(ftrl), 2, &rule, n, (NAME(places)){w, s0, s1}, sum);
 }
 static void NAME(ftrl_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                                const void *sum) {
-  NAME(step_records)(NAME(ftrl), 2, o, n, count, record, at, sum);
+  const fw_step_rule rule = *o;
+  NAME(step_records)(NAME(ftrl), 2, &rule, n, count, record, at, sum);
 }
 
 static void NAME(fill)(fw_steps *steps) {

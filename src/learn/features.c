@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-#define CHUNK_BYTES ((size_t)1 << 20) /* about; a power of two of records */
+#define CHUNK_BYTES ((size_t)8 << 20) /* about, so that large pages fit; a power of two of records */
 #define FIRST_SLOTS ((size_t)1 << 10)
 #define AHEAD 8 /* keys that are asked for before they are needed */
 #define LINE 64
@@ -55,8 +55,7 @@ static int log2_of(size_t power) {
 }
 
 static furrow_status create_table(fw_features *features, furrow_error *err) {
-  while (features->params.bytes << (features->chunk_shift + 1) <= CHUNK_BYTES && features->chunk_shift < 16)
-    features->chunk_shift++;
+  while (features->params.bytes << (features->chunk_shift + 1) <= CHUNK_BYTES) features->chunk_shift++;
   furrow_status status = fw_alloc_zero((void **)&features->slots, FIRST_SLOTS, sizeof(slot), err);
   if (status != FURROW_OK) return status;
   features->slot_count = FIRST_SLOTS;
@@ -97,7 +96,7 @@ bool fw_features_is_open(const fw_features *features) {
 
 size_t fw_features_memory(const fw_features *features) {
   if (features->array) return (size_t)features->count * features->params.bytes;
-  return features->slot_count * sizeof(slot) + features->chunk_count * chunk_bytes(features);
+  return features->slot_count * sizeof(slot) + (size_t)features->count * features->params.bytes;
 }
 
 /* ---- Find ---- */
@@ -165,8 +164,9 @@ static furrow_status add_chunk(fw_features *features, furrow_error *err) {
       fw_grow((void **)&features->chunks, &features->chunk_room, features->chunk_count + 1, sizeof(void *), err);
   if (status != FURROW_OK) return status;
   status = fw_alloc((void **)&features->chunks[features->chunk_count], chunk_bytes(features), 1, err);
-  if (status == FURROW_OK) features->chunk_count++;
-  return status;
+  if (status != FURROW_OK) return status;
+  fw_prefer_large_pages(features->chunks[features->chunk_count++], chunk_bytes(features));
+  return FURROW_OK;
 }
 
 /* Room for one more slot and one more record. */

@@ -7,6 +7,7 @@
 #include "learn/net_ops.h"
 
 #define ALIGNMENT 64
+#define CACHE_LINE 64
 /* Uses and features that make up a task of the update; a feature counts as much as FEATURE_COST uses. */
 #define TASK_COST 4096
 #define FEATURE_COST 2
@@ -172,10 +173,20 @@ static size_t first_feature(const fw_batch *batch, size_t task) {
   return low;
 }
 
+static void ask_for_records(const real_net *net, const real_pass *pass, size_t begin, size_t end) {
+  const size_t bytes = net->record_reals * sizeof(real);
+  for (size_t feature = begin; feature < end; feature++) {
+    const char *record = (const char *)pass->record[feature];
+    for (size_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(record + at, 1);
+    __builtin_prefetch(record + bytes - 1, 1);
+  }
+}
+
 static void update_features(const real_net *net, real_pass *pass, size_t task) {
   const size_t end = first_feature(pass->batch, task + 1);
   for (size_t first = first_feature(pass->batch, task); first < end; first += FEATURES_AT_ONCE) {
     const size_t last = end - first < FEATURES_AT_ONCE ? end : first + FEATURES_AT_ONCE;
+    ask_for_records(net, pass, last, end - last < FEATURES_AT_ONCE ? end : last + FEATURES_AT_ONCE);
     for (size_t i = 0; i < net->count; i++) {
       const node *self = &net->nodes[i];
       if (self->ops->update_features) self->ops->update_features(net, self, pass, first, last);
