@@ -114,18 +114,20 @@ static furrow_status report_progress(void *user, uint64_t rows, furrow_error *er
 
 static furrow_status train_rows(fit *f, const fw_rows_from *from, furrow_error *err) {
   furrow_trainer *t = f->trainer;
-  fw_lane *now = &t->lanes[0], *next = &t->lanes[1];
+  fw_lane *lanes[FW_LANES] = {&t->lanes[0], &t->lanes[1], &t->lanes[2]};
   uint64_t rows = 0;
-  furrow_status status = fw_lane_fill(now, from, err);
-  if (status == FURROW_OK) status = fw_lane_begin(now, true, err);
-  while (status == FURROW_OK && now->batch) {
+  furrow_status status = fw_lane_fill(lanes[0], from, err);
+  if (status == FURROW_OK) status = fw_lane_begin(lanes[0], true, err);
+  if (status == FURROW_OK) status = fw_lane_fill(lanes[1], from, err);
+  while (status == FURROW_OK && lanes[0]->batch) {
     double loss;
-    status = fw_trainer_update(t, now, next, from, f->epoch, f->tally, &loss, err);
-    rows += now->batch->rows;
+    status = fw_trainer_update(t, lanes, from, f->epoch, f->tally, &loss, err);
+    rows += lanes[0]->batch->rows;
     if (status == FURROW_OK) status = report_progress(f, rows, err);
-    fw_lane *done = now;
-    now = next;
-    next = done;
+    fw_lane *done = lanes[0];
+    lanes[0] = lanes[1];
+    lanes[1] = lanes[2];
+    lanes[2] = done;
   }
   return status;
 }

@@ -1,6 +1,6 @@
 /* learn/lane.h: a batch on its way through the net.
  *
- * Training has two of them: while the rows of one batch are trained, the next is read and prepared. */
+ * Training has several of them: while the rows of one batch are trained, the next ones are read and prepared. */
 #ifndef FW_LEARN_LANE_H
 #define FW_LEARN_LANE_H
 

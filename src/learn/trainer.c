@@ -17,7 +17,7 @@ void furrow_trainer_params_init(furrow_trainer_params *params) {
 }
 
 static void clear_lanes(fw_lane *lanes) {
-  for (int i = 0; i < 2; i++) fw_lane_clear(&lanes[i]);
+  for (int i = 0; i < FW_LANES; i++) fw_lane_clear(&lanes[i]);
 }
 
 furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) {
@@ -27,9 +27,9 @@ furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, fu
 }
 
 furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) {
-  fw_lane lanes[2] = {{0}};
+  fw_lane lanes[FW_LANES] = {{0}};
   furrow_status status = FURROW_OK;
-  for (int i = 0; status == FURROW_OK && i < 2; i++) status = fw_lane_init(&lanes[i], net, true, err);
+  for (int i = 0; status == FURROW_OK && i < FW_LANES; i++) status = fw_lane_init(&lanes[i], net, true, err);
   if (status != FURROW_OK) {
     clear_lanes(lanes);
     return status;
@@ -109,27 +109,30 @@ furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *fol
 
 /* ---- Updates -------------------------------------------------------------------------------------------- */
 
-/* One update in flight. The tasks of its first phase are the preparation of the next batch, if there is one, then rows;
- * those of the second are the count of the scores, if it is wanted, then parameters. */
+/* One update in flight. The tasks of its first phase are the preparation of the batches that follow, if there are any,
+ * then rows; those of the second are the count of the scores, if it is wanted, then parameters. */
 typedef struct update {
   furrow_trainer *trainer;
-  fw_lane *now, *next;
-  const fw_rows_from *from;
+  fw_lane *now, *next, *after; /* next is begun, after is filled */
+  const fw_rows_from *from;    /* NULL: nothing follows */
   fw_step step;
   fw_tally *tally;
-  furrow_status next_status;
-  furrow_error next_error;
+  furrow_status next_status, after_status;
+  furrow_error next_error, after_error;
 } update;
+
+enum { PREPARATIONS = 2 };
 
 static void run_rows(void *context, size_t i) {
   update *u = context;
-  if (!u->next) {
+  if (!u->from) {
     fw_lane_rows(u->now, &u->step, i);
-  } else if (i > 0) {
-    fw_lane_rows(u->now, &u->step, i - 1);
+  } else if (i >= PREPARATIONS) {
+    fw_lane_rows(u->now, &u->step, i - PREPARATIONS);
+  } else if (i == 0) {
+    u->next_status = fw_lane_begin(u->next, true, &u->next_error);
   } else {
-    u->next_status = fw_lane_fill(u->next, u->from, &u->next_error);
-    if (u->next_status == FURROW_OK) u->next_status = fw_lane_begin(u->next, true, &u->next_error);
+    u->after_status = fw_lane_fill(u->after, u->from, &u->after_error);
   }
 }
 
@@ -150,18 +153,24 @@ fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint3
   return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr};
 }
 
-furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *now, fw_lane *next, const fw_rows_from *from,
+static furrow_status take_failure(const update *u, furrow_error *err) {
+  const bool first = u->next_status != FURROW_OK;
+  const furrow_status status = first ? u->next_status : u->after_status;
+  if (status != FURROW_OK && err) *err = first ? u->next_error : u->after_error;
+  return status;
+}
+
+furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *const lanes[FW_LANES], const fw_rows_from *from,
                                 uint32_t epoch, fw_tally *tally, double *loss, furrow_error *err) {
-  update u = {.trainer = trainer, .now = now, .next = next, .from = from, .tally = tally};
+  update u = {.trainer = trainer, .now = lanes[0], .next = lanes[1], .after = lanes[2], .from = from, .tally = tally};
   u.step = fw_trainer_step_at(trainer, trainer->steps + 1, epoch);
-  fw_crew_run(trainer->crew, fw_lane_tasks(now) + (next != NULL), run_rows, &u);
-  furrow_status status = fw_lane_loss(now, loss, err);
+  fw_crew_run(trainer->crew, fw_lane_tasks(u.now) + (from ? PREPARATIONS : 0), run_rows, &u);
+  furrow_status status = fw_lane_loss(u.now, loss, err);
   if (status != FURROW_OK) return status;
-  const size_t tasks = fw_net_update_tasks(trainer->net, now->pass);
+  const size_t tasks = fw_net_update_tasks(trainer->net, u.now->pass);
   fw_crew_run(trainer->crew, tasks + (tally != NULL), run_parameters, &u);
   trainer->steps++;
-  if (u.next_status != FURROW_OK && err) *err = u.next_error;
-  return u.next_status;
+  return take_failure(&u, err);
 }
 
 /* ---- Rows of a block ------------------------------------------------------------------------------------ */
@@ -196,7 +205,10 @@ furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock
   if (status == FURROW_OK) status = fw_lane_begin(lane, true, err);
   double mean = 0;
   const uint32_t epoch = trainer->epochs ? (uint32_t)trainer->epochs : 1;
-  if (status == FURROW_OK) status = fw_trainer_update(trainer, lane, NULL, NULL, epoch, NULL, &mean, err);
+  if (status == FURROW_OK) {
+    fw_lane *const lanes[FW_LANES] = {lane};
+    status = fw_trainer_update(trainer, lanes, NULL, epoch, NULL, &mean, err);
+  }
   if (status == FURROW_OK && loss) *loss = mean;
   return status;
 }

@@ -6,13 +6,16 @@
 #include "comm/comm.h"
 #include "learn/lane.h"
 
+/* A batch is filled, begun, and trained, each in the turn after the other. */
+enum { FW_LANES = 3 };
+
 struct furrow_trainer {
   furrow_learn_conf *conf;
   fw_plan *plan;
   fw_net *net;
   const fw_comm *comm;
   fw_crew *crew;
-  fw_lane lanes[2];
+  fw_lane lanes[FW_LANES];
   bool hogwild;
   uint64_t max_features;
   uint64_t steps; /* updates so far */
@@ -22,9 +25,10 @@ struct furrow_trainer {
   uint32_t best;
 };
 
-/* One update of the batch in `now`, while `next` (NULL: nobody) takes the one after it from `from`. The scores are
- * counted in `tally` (may be NULL). A failure to take the next batch is told after the update. */
-furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *now, fw_lane *next, const fw_rows_from *from,
+/* One update of the batch in lanes[0]. Meanwhile lanes[1] finds the records of the batch that it holds, and lanes[2]
+ * takes the one after it from `from` (NULL: nothing follows, and there are no such lanes). The scores are counted in
+ * `tally` (may be NULL). A failure of what follows is told after the update. */
+furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *const lanes[FW_LANES], const fw_rows_from *from,
                                 uint32_t epoch, fw_tally *tally, double *loss, furrow_error *err)
     __attribute__((warn_unused_result));
 /* Counts the scores of all rows. */

@@ -255,7 +255,7 @@ static void rows_that_do_not_fit_stop(void **state) {
     const char *text, *settings, *message;
   } cases[] = {
       {"1 1:1\n1 2:1\n1 130:1\n", "range=120 valid-ratio=0", "row 3: feature 129 is beyond the model's range"},
-      {"1 1:1\n7 2:1\n", "valid-ratio=0", "row 2: LogLoss cannot take the label 7"},
+      {"1 1:1\n7 2:1\n", "valid-ratio=0 label=NoTrans", "row 2: LogLoss cannot take the label 7"},
       {"", "valid-ratio=0", "no rows"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
