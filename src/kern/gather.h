@@ -15,6 +15,7 @@
 typedef struct fw_gather_rows {
   size_t n;
   const uint32_t *offset;  /* uses of row i are offset[i] … offset[i+1]-1 */
+  size_t uses;             /* of all rows */
   const uint32_t *feature; /* of each use */
   const float *value;      /* NULL: all 1 */
   void *const *record;     /* of each feature */

@@ -19,6 +19,9 @@ typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeo
 /* The most registers of a piece: 8 with the sums of squares are what there is of them. */
 #define MOST 4
 
+/* Uses that memory is asked for before its turn. */
+#define AHEAD 24
+
 INLINE NAME(lanes) NAME(load)(const REAL *p) {
   return *(const NAME(lanes) *)p;
 }
@@ -29,6 +32,14 @@ INLINE void NAME(store)(REAL *p, NAME(lanes) v) {
 
 INLINE REAL NAME(value)(const float *value, uint32_t use) {
   return value ? (REAL)value[use] : 1;
+}
+
+/* Asks for numbers that a later use needs. */
+INLINE void NAME(ask)(const fw_gather_rows *job, uint32_t use, size_t at, size_t n) {
+  if (use + AHEAD >= job->uses) return;
+  const REAL *w = (const REAL *)job->record[job->feature[use + AHEAD]] + job->at + at;
+  __builtin_prefetch(w);
+  if (n > 1) __builtin_prefetch(w + n - 1);
 }
 
 /* How many numbers the next piece has, of n that are left. */
@@ -46,6 +57,7 @@ INLINE void NAME(row_lanes)(const int count, const fw_gather_rows *job, size_t r
   }
   for (uint32_t use = job->offset[row]; use < job->offset[row + 1]; use++) {
     const REAL *w = (const REAL *)job->record[job->feature[use]] + job->at + at;
+    NAME(ask)(job, use, at, count * LANES);
     const REAL x = NAME(value)(job->value, use);
     UNROLL for (int k = 0; k < count; k++) {
       const NAME(lanes) u = NAME(load)(w + k * LANES) * x;
@@ -62,6 +74,7 @@ INLINE void NAME(row_lanes)(const int count, const fw_gather_rows *job, size_t r
 INLINE void NAME(row_number)(const fw_gather_rows *job, size_t row, size_t at) {
   REAL sum = job->start ? ((const REAL *)job->start)[at] : 0, squares = 0;
   for (uint32_t use = job->offset[row]; use < job->offset[row + 1]; use++) {
+    NAME(ask)(job, use, at, 1);
     const REAL u = ((const REAL *)job->record[job->feature[use]])[job->at + at] * NAME(value)(job->value, use);
     sum += u;
     if (job->squares) squares += u * u;
@@ -174,5 +187,6 @@ static void NAME(uses)(const fw_gather_uses *job, size_t begin, size_t end, void
 #undef UNROLL
 #undef INLINE
 #undef MOST
+#undef AHEAD
 #undef REAL
 #undef NAME

@@ -13,6 +13,7 @@ static void forward_free(const node *self, real_pass *pass, size_t begin, size_t
   const fw_gather_rows job = {
       .n = self->record_width,
       .offset = batch->offset,
+      .uses = batch->uses,
       .feature = batch->feature,
       .value = batch->value,
       .record = (void *const *)pass->record,

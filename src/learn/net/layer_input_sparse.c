@@ -6,6 +6,7 @@ static void forward(const real_net *net, const node *self, real_pass *pass, size
   const fw_gather_rows job = {
       .n = self->width,
       .offset = batch->offset,
+      .uses = batch->uses,
       .feature = batch->feature,
       .value = batch->value,
       .record = (void *const *)pass->record,
