@@ -9,7 +9,7 @@
 #include "learn/conf.h"
 
 #define FW_WIDTH_MAX (1 << 24)  /* numbers of a layer's output for a row */
-#define FW_LAYERS_MAX 1024      /* of a graph, stacks counted layer by layer */
+#define FW_LAYERS_MAX 512       /* of a graph, stacks counted layer by layer */
 #define FW_INPUTS_MAX 256       /* of a layer; and layers of a stack */
 #define FW_NAME_MAX 200         /* bytes of a layer's name */
 #define FW_DENSE_MAX 2147483647 /* weights of an fc layer: Angel numbers them with ints */

@@ -198,6 +198,57 @@ static void layouts(void **state) {
   }
 }
 
+/* ---- The table of keys in docs/models.md ---- */
+
+static void put_column(fw_buffer *out, const char *text, bool code) {
+  fw_buffer_byte(out, ' ');
+  if (text && text[0]) {
+    if (code) fw_buffer_byte(out, '`');
+    for (; *text; text++) {
+      if (*text == '|') fw_buffer_byte(out, '\\');
+      fw_buffer_byte(out, *text);
+    }
+    fw_buffer_text(out, code ? "` " : " ");
+  }
+  fw_buffer_byte(out, '|');
+}
+
+static void put_key(fw_buffer *out, const furrow_learn_key *key) {
+  fw_buffer_reset(out);
+  fw_buffer_byte(out, '|');
+  put_column(out, key->name, true);
+  put_column(out, key->angel_key, true);
+  put_column(out, key->json_path, true);
+  put_column(out, key->value, true);
+  put_column(out, key->fallback, true);
+  put_column(out, key->help, false);
+  fw_buffer_text(out, "\n");
+  fw_buffer_byte(out, 0);
+}
+
+static void table_of_keys(void **state) {
+  (void)state;
+  char path[TEST_PATH], line[1024] = "";
+  fw_buffer wanted = {0};
+  const furrow_learn_key *key;
+  conf_sample(path, "lr");
+  snprintf(strstr(path, "examples/conf/lr.json"), 32, "docs/models.md");
+  FILE *page = fopen(path, "r");
+  if (!page) skip();
+  while (strncmp(line, "<!-- keys", 9) != 0 && fgets(line, sizeof line, page)) continue;
+  assert_non_null(fgets(line, sizeof line, page)); /* titles */
+  assert_non_null(fgets(line, sizeof line, page));
+  for (size_t i = 0; (key = furrow_learn_key_at(i)); i++) {
+    assert_non_null(fgets(line, sizeof line, page));
+    put_key(&wanted, key);
+    assert_string_equal(line, wanted.bytes);
+  }
+  assert_non_null(fgets(line, sizeof line, page));
+  assert_string_equal(line, "<!-- end of keys -->\n");
+  fclose(page);
+  fw_buffer_clear(&wanted);
+}
+
 /* ---- Learning rates ---- */
 
 static void expect_rate(const fw_train_conf *train, uint64_t n, double rate) {
@@ -230,8 +281,9 @@ static void rates(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graph_json), cmocka_unit_test(counts),  cmocka_unit_test(json),
-      cmocka_unit_test(odd_names),  cmocka_unit_test(layouts), cmocka_unit_test(rates),
+      cmocka_unit_test(graph_json),    cmocka_unit_test(counts),  cmocka_unit_test(json),
+      cmocka_unit_test(odd_names),     cmocka_unit_test(layouts), cmocka_unit_test(rates),
+      cmocka_unit_test(table_of_keys),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
