@@ -202,6 +202,8 @@ static furrow_status check_header(const unsigned char *bytes, size_t size, furro
                    version, VERSION);
   if (fw_get_le64(bytes + AT_HEADER_DIGEST) != XXH3_64bits(bytes, AT_HEADER_DIGEST))
     return fail_at(err, FURROW_E_FORMAT, AT_HEADER_DIGEST, "the checkpoint is damaged: its header's digest is wrong");
+  if (fw_get_le64(bytes + AT_UNUSED) || fw_get_le64(bytes + AT_UNUSED + 8))
+    return fail_at(err, FURROW_E_FORMAT, AT_UNUSED, "unused bytes of the checkpoint's header are not 0");
   const uint64_t payload = fw_get_le64(bytes + AT_PAYLOAD_BYTES), have = size - FW_CHECKPOINT_HEADER;
   if (payload != have)
     return fail_at(err, FURROW_E_FORMAT, AT_PAYLOAD_BYTES,

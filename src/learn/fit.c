@@ -10,6 +10,7 @@
 #include "learn/feed.h"
 #include "learn/hogwild.h"
 #include "learn/net_image.h"
+#include "learn/ranks.h"
 #include "learn/trainer_state.h"
 
 enum { VALID_ROWS = 512, PROGRESS_ROWS = 1 << 14 };
@@ -144,6 +145,7 @@ static furrow_status train_epoch(fit *f, furrow_epoch *epoch, furrow_error *err)
   } else if (status == FURROW_OK) {
     status = train_rows(f, &from, err);
   }
+  if (status == FURROW_OK) status = fw_ranks_mix(f->trainer->comm, f->trainer->net, err);
   if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->train);
@@ -238,7 +240,9 @@ static furrow_status save_checkpoint(fit *f, furrow_error *err) {
   if (!f->params->checkpoint || (t->epochs % every != 0 && t->epochs != t->plan->train.epochs)) return FURROW_OK;
   fw_checkpoint checkpoint = {.steps = t->steps, .best = t->best, .epochs = t->epochs, .history = t->history};
   if (t->best != t->epochs) checkpoint.best_image = f->best_image;
-  return fw_checkpoint_save(f->params->checkpoint, &checkpoint, t->net, err);
+  furrow_status status = FURROW_OK; /* all ranks have the same to save: the first does */
+  if (t->comm->rank == 0) status = fw_checkpoint_save(f->params->checkpoint, &checkpoint, t->net, err);
+  return status == FURROW_OK ? t->comm->barrier(t->comm, err) : status;
 }
 
 static void take_checkpoint(fit *f, fw_checkpoint *checkpoint) {

@@ -102,6 +102,10 @@ const fw_net *fw_trainer_net(const furrow_trainer *trainer) {
   return trainer->net;
 }
 
+void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm) {
+  trainer->comm = comm;
+}
+
 furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder, const furrow_model_params *params,
                                   furrow_error *err) {
   return fw_model_save(trainer->net, trainer->plan, trainer->conf, folder, params, err);

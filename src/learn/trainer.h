@@ -2,9 +2,12 @@
 #ifndef FW_LEARN_TRAINER_H
 #define FW_LEARN_TRAINER_H
 
+#include "comm/comm.h"
 #include "learn/net.h"
 
 const furrow_learn_conf *fw_trainer_conf(const furrow_trainer *trainer);
 const fw_net *fw_trainer_net(const furrow_trainer *trainer);
+/* Trains as one of several processes; the communicator must outlive the trainer (learn/ranks.h). */
+void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm);
 
 #endif
