@@ -139,7 +139,7 @@ static void hogwild_learns(void **state) {
   (void)state;
   static const char *const settings[] = {"lr=0.1 rank=4 epochs=3", "lr=0.1 rank=4 epochs=3 range=120"};
   for (size_t i = 0; i < 2; i++) {
-    furrow_trainer *trainer = new_trainer("fm", settings[i], 3, true);
+    furrow_trainer *trainer = new_trainer("fm", settings[i], HOGWILD_THREADS, true);
     fit_or_fail(trainer, "clicks", "test", NULL);
     size_t count = 0;
     const furrow_epoch *history = furrow_trainer_history(trainer, &count, NULL);
@@ -222,6 +222,39 @@ static void the_metric_decides(void **state) {
   furrow_trainer_close(trainer);
 }
 
+/* ---- Going on from a model ------------------------------------------------------------------------------ */
+
+static void a_model_can_be_trained_further(void **state) {
+  (void)state;
+  furrow_trainer *first = new_trainer("fm", "lr=0.05 rank=4 epochs=2", 2, false), *second = NULL;
+  fit_or_fail(first, "clicks", NULL, NULL);
+  assert_int_equal(furrow_trainer_save(first, "model", NULL, &err), FURROW_OK);
+  furrow_trainer_params params;
+  furrow_trainer_params_init(&params);
+  params.load = "model";
+  furrow_learn_conf *conf = conf_new();
+  assert_int_equal(furrow_learn_conf_algorithm(conf, "fm", &err), FURROW_OK);
+  conf_set_all(conf, "lr=0.05 rank=4 epochs=3");
+  if (furrow_trainer_open(&second, conf, &params, &err) != FURROW_OK) fail_msg("%s", err.message);
+  furrow_rowblock block;
+  furrow_metrics a, b;
+  furrow_blockiter *iter = read_block("test?indexing_mode=1", &block);
+  assert_int_equal(furrow_trainer_evaluate(first, &block, &a, &err), FURROW_OK);
+  assert_int_equal(furrow_trainer_evaluate(second, &block, &b, &err), FURROW_OK);
+  assert_float_equal(a.loss, b.loss, 1e-5);
+  assert_float_equal(a.auc, b.auc, 1e-4);
+  fit_or_fail(second, "clicks", NULL, NULL);
+  assert_true(furrow_trainer_history(second, NULL, NULL)[0].train.loss <
+              furrow_trainer_history(first, NULL, NULL)[0].train.loss);
+  params.load = "nothing";
+  furrow_trainer *none = NULL;
+  assert_int_equal(furrow_trainer_open(&none, conf, &params, &err), FURROW_E_NOT_FOUND);
+  furrow_blockiter_close(iter);
+  furrow_learn_conf_free(conf);
+  furrow_trainer_close(first);
+  furrow_trainer_close(second);
+}
+
 /* ---- What stops a training ------------------------------------------------------------------------------ */
 
 static void a_loss_that_is_no_number_stops(void **state) {
@@ -261,7 +294,7 @@ static void rows_that_do_not_fit_stop(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     assert_true(test_write_text("bad", cases[i].text));
     for (int hogwild = 0; hogwild < 2; hogwild++) {
-      furrow_trainer *trainer = new_trainer("lr", cases[i].settings, 2, hogwild);
+      furrow_trainer *trainer = new_trainer("lr", cases[i].settings, hogwild ? HOGWILD_THREADS : 2, hogwild);
       assert_int_not_equal(furrow_trainer_fit(trainer, "bad", NULL, NULL, &err), FURROW_OK);
       if (!strstr(err.message, cases[i].message)) fail_msg("%s", err.message);
       furrow_trainer_close(trainer);
@@ -322,6 +355,7 @@ int main(void) {
       cmocka_unit_test(batches_may_be_given_by_their_number),
       cmocka_unit_test(training_stops_early),
       cmocka_unit_test(the_metric_decides),
+      cmocka_unit_test(a_model_can_be_trained_further),
       cmocka_unit_test(a_loss_that_is_no_number_stops),
       cmocka_unit_test(rows_that_do_not_fit_stop),
       cmocka_unit_test(callers_may_stop),
