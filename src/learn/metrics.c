@@ -138,6 +138,10 @@ void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
   }
 }
 
+void fw_tally_expect(const fw_tally *t, const double *out) {
+  if (t->count) __builtin_prefetch(&t->count[2 * bin_of(rank_score(t->loss, *out))], 1);
+}
+
 void fw_tally_merge(fw_tally *into, const fw_tally *from) {
   for (size_t i = 0; i < SUMS; i++) into->sums[i] += from->sums[i];
   for (size_t i = 0; into->count && i < 2 * BINS; i++) into->count[i] += from->count[i];

@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "learn/conf.h"
 #include "learn/net.h"
-#include "rows/elements.h"
 
 /* A place of the table; it is free unless its stamp is that of the batch, so starting a batch clears nothing. */
 typedef struct entry {
@@ -150,24 +149,27 @@ static inline uint64_t key_at(const furrow_row *row, bool wide, size_t i) {
 }
 
 /* Whether a feature is new is hard to foretell; so that a wrong guess does not hold up the next ones, all places of the
- * row are asked for beforehand. */
-static inline void number_features(fw_batcher *b, const furrow_row *row, bool wide) {
+ * row are asked for beforehand. Returns the largest key that is new. */
+static inline uint64_t number_features(fw_batcher *b, const furrow_row *row, bool wide) {
   entry *const table = b->table;
   const unsigned shift = b->table_shift;
   const uint32_t stamp = b->stamp;
   uint32_t *const feature = b->feature + b->uses;
+  uint64_t *const keys = b->key, largest = 0;
   size_t features = b->features;
   for (size_t i = 0; i < row->length; i++) __builtin_prefetch(&table[first_place(key_at(row, wide, i), shift)], 1);
   for (size_t i = 0; i < row->length; i++) {
     const uint64_t key = key_at(row, wide, i);
     entry *place = find_place(table, shift, stamp, key);
     if (place->stamp != stamp) {
-      b->key[features] = key;
+      largest = key > largest ? key : largest;
+      keys[features] = key;
       *place = (entry){key, (uint32_t)features++, stamp};
     }
     feature[i] = place->number;
   }
   b->features = features;
+  return largest;
 }
 
 /* For scoring: every use is a feature of its own. */
@@ -198,10 +200,8 @@ static void copy_values(fw_batcher *b, const furrow_row *row) {
   b->has_value |= !ones;
 }
 
-static furrow_status check_range(const fw_batcher *b, const furrow_row *row, furrow_error *err) {
-  if (b->rules.range == 0 || b->rules.plain) return FURROW_OK; /* scoring: it counts as 0 */
-  const uint64_t largest = fw_largest_index(row->index.any, row->index_type, row->length);
-  if (row->length == 0 || largest < b->rules.range) return FURROW_OK;
+static furrow_status check_range(const fw_batcher *b, uint64_t largest, furrow_error *err) {
+  if (largest < b->rules.range || b->rules.range == 0) return FURROW_OK;
   return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond the model's range of %" PRIu64 " features",
                  largest, b->rules.range);
 }
@@ -263,37 +263,36 @@ static furrow_status place_features(fw_batcher *b, const furrow_row *row, furrow
 }
 
 static furrow_status add_sparse(fw_batcher *b, const furrow_row *row, furrow_error *err) {
-  furrow_status status = check_range(b, row, err);
-  if (status == FURROW_OK) status = make_room(b, row->length, err);
+  furrow_status status = make_room(b, row->length, err);
   if (status == FURROW_OK) status = place_features(b, row, err);
   if (status != FURROW_OK) return status;
   if (b->rules.plain) {
-    list_features(b, row);
+    list_features(b, row); /* what is beyond the range counts as 0 */
   } else if (row->index_type == FURROW_INDEX_U64) {
-    number_features(b, row, true);
+    status = check_range(b, number_features(b, row, true), err);
   } else {
-    number_features(b, row, false);
+    status = check_range(b, number_features(b, row, false), err);
   }
   copy_values(b, row);
   for (size_t i = 0; i < row->length; i++) b->row[b->uses + i] = (uint32_t)b->rows;
   b->uses += row->length;
   b->offset[b->rows + 1] = (uint32_t)b->uses;
-  return FURROW_OK;
+  return status;
 }
 
 /* ---- Dense rows, labels --------------------------------------------------------------------------------- */
 
 /* A feature that occurs twice counts twice, as it does in sparse rows. */
 static furrow_status add_dense(fw_batcher *b, const furrow_row *row, furrow_error *err) {
-  furrow_status status = check_range(b, row, err);
-  if (status != FURROW_OK) return status;
   float *x = b->x + b->rows * b->rules.range;
+  uint64_t largest = 0;
   memset(x, 0, b->rules.range * sizeof *x);
   for (size_t i = 0; i < row->length; i++) {
     const uint64_t index = furrow_row_get_index(row, i);
+    largest = index > largest ? index : largest;
     if (index < b->rules.range) x[index] += (float)furrow_row_get_value(row, i);
   }
-  return FURROW_OK;
+  return b->rules.plain ? FURROW_OK : check_range(b, largest, err);
 }
 
 static double transform_label(const fw_data_conf *data, double label) {
