@@ -62,8 +62,8 @@ FURROW_API furrow_status furrow_learn_conf_load(furrow_learn_conf *conf, const c
  * whichever came first. E_ARGUMENT names the nearest key, or says what the value must be. */
 FURROW_API furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, const char *value,
                                                furrow_error *err) FURROW_MUST_USE;
-/* What counts for a key: the text that was set, else that of the JSON's data, model and train, else the default; NULL: no
- * such key. Valid until the conf is changed. */
+/* What counts for a key: the text that was set, else that of the JSON's data, model and train, else the default; NULL:
+ * no such key. Valid until the conf is changed. */
 FURROW_API const char *furrow_learn_conf_get(const furrow_learn_conf *conf, const char *key);
 /* Resolves the graph: every layer's inputs and shape. E_ARGUMENT has the path of what does not fit. Called by whoever
  * uses a conf. */

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_out.h"
-#include "learn/plan.h"
+#include "learn/plan_rules.h"
 
 /* ---- Counts, which stop at FW_UNKNOWN ---- */
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/plan.h"
+#include "learn/plan_rules.h"
 
 /* Rows of a task: enough for matrix products, few enough for all threads to get some of a batch. */
 enum { TASK_ROWS = 32 };

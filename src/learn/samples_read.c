@@ -1,6 +1,6 @@
 /* learn/samples_read.c: rows for whoever scores them, read as training reads them. */
 #include "base/mem.h"
-#include "learn/plan.h"
+#include "learn/plan_rules.h"
 #include "learn/samples.h"
 
 struct furrow_samples {

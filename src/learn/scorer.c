@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/model_in.h"
-#include "learn/plan.h"
+#include "learn/plan_rules.h"
 #include "learn/trainer.h"
 
 #define ROWS_AT_ONCE 256

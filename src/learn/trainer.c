@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "learn/model_in.h"
 #include "learn/model_out.h"
-#include "learn/plan.h"
+#include "learn/plan_rules.h"
 #include "learn/trainer_state.h"
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */

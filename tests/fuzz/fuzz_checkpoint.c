@@ -10,7 +10,7 @@
 #include "fuzz/fuzz_check.h"
 #include "learn/checkpoint.h"
 #include "learn/net_image.h"
-#include "learn/plan.h"
+#include "learn/plan_rules.h"
 
 static fw_plan *make_plan(const char *range, const char *type) {
   furrow_learn_conf *conf = NULL;

@@ -30,6 +30,11 @@ static void pieces(void **state) {
   fw_buffer_append(&buffer, NULL, 0);
   fw_buffer_i64(&buffer, INT64_MIN);
   expect(&buffer, "one t\0wo-9223372036854775808", 28);
+  fw_buffer_format(&buffer, "%s", "");
+  for (int i = 0; i < 3; i++) fw_buffer_format(&buffer, "%d:%*s,", i, 50 * i, "x");
+  assert_int_equal(buffer.size, 4 + 53 + 103);
+  assert_memory_equal(buffer.bytes, "0:x,1:   ", 9);
+  fw_buffer_reset(&buffer);
   for (int i = 0; i < 5000; i++) fw_buffer_i64(&buffer, i);
   assert_int_equal(buffer.size, 10 + 180 + 2700 + 16000);
   fw_buffer_reset(&buffer);

@@ -1,5 +1,5 @@
-/* learn/plan.c: what follows from a plan for the rows that its net takes. */
-#include "learn/plan.h"
+/* learn/plan_rules.c: what follows from a plan for the rows that its net takes. */
+#include "learn/plan_rules.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* learn/plan.h: what follows from a plan for the rows that its net takes. */
-#ifndef FW_LEARN_PLAN_H
-#define FW_LEARN_PLAN_H
+/* learn/plan_rules.h: what follows from a plan for the rows that its net takes. */
+#ifndef FW_LEARN_PLAN_RULES_H
+#define FW_LEARN_PLAN_RULES_H
 
 #include "learn/conf.h"
 #include "learn/minibatch.h"

@@ -1,4 +1,4 @@
-/* learn/vectors.c: rows of a factorization machine as vectors whose inner product ranks. */
+/* learn/fm_vectors.c: rows of a factorization machine as vectors whose inner product ranks. */
 #include <string.h>
 
 #include "base/error.h"
