@@ -48,6 +48,7 @@ void fw_buffer_optimizer(fw_buffer *out, const fw_optimizer *optimizer);
 void fw_buffer_activation(fw_buffer *out, const fw_layer *layer);
 
 void fw_json_out_value(fw_json_out *json, fw_key key, fw_value value);
+void fw_json_out_inputs(fw_json_out *json, const char *key, const fw_graph *graph, const fw_layer *layer);
 void fw_json_out_optimizer(fw_json_out *json, const fw_optimizer *optimizer);
 
 /* Places of all layers: no two in one place, and no connection of one column through a layer (describe_layout.c). */

@@ -3,14 +3,6 @@
 
 #include "learn/describe.h"
 
-static void put_text(fw_json_out *json, const char *key, const char *text) {
-  fw_json_out_key(json, key);
-  if (text)
-    fw_json_out_text(json, text);
-  else
-    fw_json_out_null(json);
-}
-
 static void put_count(fw_json_out *json, const char *key, uint64_t count) {
   fw_json_out_key(json, key);
   if (count == FW_UNKNOWN)
@@ -41,7 +33,7 @@ static void put_matrix(fw_json_out *json, const char *layer, const char *ending,
   fw_json_out_element(json);
   fw_json_out_open(json);
   fw_buffer_format(&name, "%s_%s", layer, ending);
-  put_text(json, "name", name.missing ? "" : name.bytes);
+  fw_json_out_member(json, "name", name.missing ? "" : name.bytes);
   if (name.missing) json->out->missing = name.missing;
   fw_buffer_clear(&name);
   put_count(json, "rows", rows);
@@ -61,34 +53,24 @@ static void put_matrices(fw_json_out *json, const fw_description *about, const f
   fw_json_out_close_array(json);
 }
 
-static void put_inputs(fw_json_out *json, const fw_graph *graph, const fw_layer *layer) {
-  fw_json_out_key(json, "inputs");
-  fw_json_out_open_array(json);
-  for (size_t k = 0; k < layer->input_count; k++) {
-    fw_json_out_element(json);
-    fw_json_out_text(json, graph->layers[layer->inputs[k]].name);
-  }
-  fw_json_out_close_array(json);
-}
-
 static void put_layer(fw_json_out *json, const fw_description *about, size_t i) {
   const fw_layer *layer = &about->plan->graph.layers[i];
   const fw_layer_size *size = &about->sizes[i];
   fw_json_out_element(json);
   fw_json_out_open(json);
-  put_text(json, "name", layer->name);
-  put_text(json, "type", fw_layer_type_name(layer->type));
-  put_inputs(json, &about->plan->graph, layer);
+  fw_json_out_member(json, "name", layer->name);
+  fw_json_out_member(json, "type", fw_layer_type_name(layer->type));
+  fw_json_out_inputs(json, "inputs", &about->plan->graph, layer);
   put_count(json, "width", layer->width ? layer->width : FW_UNKNOWN);
   if (layer->factors) put_count(json, "factors", layer->factors);
   if (layer->type == FW_LAYER_EMBEDDING) put_count(json, "slots", layer->slots ? layer->slots : FW_UNKNOWN);
   if (layer->type == FW_LAYER_INPUT || layer->type == FW_LAYER_FC)
-    put_text(json, "activation", fw_activation_name(layer->activation));
+    fw_json_out_member(json, "activation", fw_activation_name(layer->activation));
   if (fw_activation_drops(layer->activation)) {
     fw_json_out_key(json, "dropout");
     fw_json_out_real(json, layer->dropout);
   }
-  if (layer->type == FW_LAYER_LOSS) put_text(json, "loss", fw_loss_name(layer->loss));
+  if (layer->type == FW_LAYER_LOSS) fw_json_out_member(json, "loss", fw_loss_name(layer->loss));
   if (size->weights) {
     fw_json_out_key(json, "optimizer");
     fw_json_out_optimizer(json, &layer->optimizer);
@@ -104,8 +86,8 @@ void fw_describe_json(fw_buffer *out, const fw_description *about) {
   const fw_plan *plan = about->plan;
   fw_json_out json = {.out = out};
   fw_json_out_open(&json);
-  put_text(&json, "algorithm", plan->model.algorithm);
-  put_text(&json, "loss", fw_loss_name(plan->graph.loss));
+  fw_json_out_member(&json, "algorithm", plan->model.algorithm);
+  fw_json_out_member(&json, "loss", fw_loss_name(plan->graph.loss));
   put_count(&json, "outputs", plan->graph.outputs);
   put_count(&json, "features", about->features);
   put_count(&json, "parameters", about->parameters);

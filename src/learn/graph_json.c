@@ -64,11 +64,6 @@ static void put_section(fw_json_out *json, const fw_plan *plan, const char *sect
 
 /* ---- Parts of layers ---- */
 
-static void put_text(fw_json_out *json, const char *key, const char *text) {
-  fw_json_out_key(json, key);
-  fw_json_out_text(json, text);
-}
-
 static void put_integer(fw_json_out *json, const char *key, int64_t value) {
   fw_json_out_key(json, key);
   fw_json_out_integer(json, value);
@@ -81,10 +76,10 @@ static void put_real(fw_json_out *json, const char *key, double value) {
 
 static void put_activation(fw_json_out *json, const fw_layer *layer) {
   fw_json_out_open(json);
-  put_text(json, "type", fw_activation_name(layer->activation));
+  fw_json_out_member(json, "type", fw_activation_name(layer->activation));
   if (fw_activation_drops(layer->activation)) {
     put_real(json, "proba", layer->dropout);
-    put_text(json, "actiontype", "train");
+    fw_json_out_member(json, "actiontype", "train");
   }
   fw_json_out_close(json);
 }
@@ -92,7 +87,7 @@ static void put_activation(fw_json_out *json, const fw_layer *layer) {
 void fw_json_out_optimizer(fw_json_out *json, const fw_optimizer *optimizer) {
   const fw_optimizer_param *params = fw_optimizer_params(optimizer->type);
   fw_json_out_open(json);
-  put_text(json, "type", fw_optimizer_name(optimizer->type));
+  fw_json_out_member(json, "type", fw_optimizer_name(optimizer->type));
   if (params[0].member) put_real(json, params[0].member, optimizer->a);
   if (params[1].member) put_real(json, params[1].member, optimizer->b);
   if (!isnan(optimizer->lr)) put_real(json, "lr", optimizer->lr);
@@ -109,13 +104,13 @@ static void put_optimizer(fw_json_out *json, const fw_layer *layer) {
 static void put_loss(fw_json_out *json, const fw_layer *layer) {
   fw_json_out_key(json, "lossfunc");
   fw_json_out_open(json);
-  put_text(json, "type", fw_loss_name(layer->loss));
+  fw_json_out_member(json, "type", fw_loss_name(layer->loss));
   if (layer->loss == FW_LOSS_HUBER) put_real(json, "delta", layer->delta);
   fw_json_out_close(json);
 }
 
-static void put_inputs(fw_json_out *json, const fw_graph *graph, const fw_layer *layer) {
-  fw_json_out_key(json, "inputlayers");
+void fw_json_out_inputs(fw_json_out *json, const char *key, const fw_graph *graph, const fw_layer *layer) {
+  fw_json_out_key(json, key);
   fw_json_out_open_array(json);
   for (size_t k = 0; k < layer->input_count; k++) {
     fw_json_out_element(json);
@@ -129,8 +124,8 @@ static void put_inputs(fw_json_out *json, const fw_graph *graph, const fw_layer 
 static void put_head(fw_json_out *json, const fw_layer *layer, const char *name) {
   fw_json_out_element(json);
   fw_json_out_open(json);
-  put_text(json, "name", name);
-  put_text(json, "type", fw_layer_type_name(layer->type));
+  fw_json_out_member(json, "name", name);
+  fw_json_out_member(json, "type", fw_layer_type_name(layer->type));
 }
 
 /* `first` is the first layer of the stack. */
@@ -143,7 +138,7 @@ static void put_stack(fw_json_out *json, const fw_graph *graph, const fw_layer *
     fw_json_out_integer(json, (int64_t)first[k].width);
   }
   fw_json_out_close_array(json);
-  put_text(json, "inputlayer", graph->layers[first->inputs[0]].name);
+  fw_json_out_member(json, "inputlayer", graph->layers[first->inputs[0]].name);
   fw_json_out_key(json, "transfuncs");
   fw_json_out_open_array(json);
   for (size_t k = 0; k < first->stack_size; k++) {
@@ -171,18 +166,18 @@ static void put_layer(fw_json_out *json, const fw_graph *graph, const fw_layer *
     break;
   case FW_LAYER_LOSS:
     put_integer(json, "outputdim", -1);
-    put_text(json, "inputlayer", graph->layers[layer->inputs[0]].name);
+    fw_json_out_member(json, "inputlayer", graph->layers[layer->inputs[0]].name);
     put_loss(json, layer);
     break;
   case FW_LAYER_BI_INNER_SUM:
   case FW_LAYER_BI_INNER:
   case FW_LAYER_BI_INTERACTION:
     put_integer(json, "outputdim", (int64_t)layer->width);
-    put_text(json, "inputlayer", graph->layers[layer->inputs[0]].name);
+    fw_json_out_member(json, "inputlayer", graph->layers[layer->inputs[0]].name);
     break;
   default:
     put_integer(json, "outputdim", (int64_t)layer->width);
-    put_inputs(json, graph, layer);
+    fw_json_out_inputs(json, "inputlayers", graph, layer);
     break;
   }
   fw_json_out_close(json);

@@ -84,3 +84,11 @@ void fw_json_out_null(fw_json_out *json) {
   fw_buffer_text(json->out, "null");
   json->more = true;
 }
+
+void fw_json_out_member(fw_json_out *json, const char *key, const char *text) {
+  fw_json_out_key(json, key);
+  if (text)
+    fw_json_out_text(json, text);
+  else
+    fw_json_out_null(json);
+}

@@ -31,5 +31,7 @@ void fw_json_out_unsigned(fw_json_out *json, uint64_t value);
 void fw_json_out_real(fw_json_out *json, double value);
 void fw_json_out_bool(fw_json_out *json, bool value);
 void fw_json_out_null(fw_json_out *json);
+/* A key with its value; a text that is NULL is null. */
+void fw_json_out_member(fw_json_out *json, const char *key, const char *text);
 
 #endif
