@@ -6,6 +6,7 @@
 #include "chart.h"
 #include "cmd_learn.h"
 #include "fail.h"
+#include "rows_sink.h"
 #include "scoring.h"
 #include "table.h"
 #include "train_report.h"
@@ -144,7 +145,7 @@ static furrow_status tell(const eval_values *values, const furrow_evaluation *ev
   furrow_status status = FURROW_OK;
   if (classes && !values->json && values->bins > 0) status = print_calibration(evaluation, values->bins, out, err);
   if (status != FURROW_OK || !values->curves) return status;
-  if (!classes) return fail(err, FURROW_E_UNSUPPORTED, "curves need rows of both classes");
+  if (!classes) return fail(err, FURROW_E_UNSUPPORTED, "only a model of two classes has curves, and rows of both");
   return draw_curves(values, evaluation, err);
 }
 
@@ -153,10 +154,13 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
   scoring s = {0};
   furrow_evaluation *evaluation = NULL;
   const furrow_rowblock *block = NULL;
-  furrow_status status = scoring_open(&s, &eval->scoring, err);
+  furrow_status status = eval->curves ? sink_check_path(eval->curves, eval->force, err) : FURROW_OK;
+  if (status == FURROW_OK) status = scoring_open(&s, &eval->scoring, err);
   if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, s.scorer, err);
-  while (status == FURROW_OK && (status = scoring_next(&s, &block, err)) == FURROW_OK)
+  while (status == FURROW_OK && (status = scoring_next(&s, &block, err)) == FURROW_OK) {
     status = furrow_evaluation_block(evaluation, s.space, block, err);
+    if (status != FURROW_OK) scoring_blame(&s, block, err);
+  }
   if (status == FURROW_END) status = tell(eval, evaluation, out, err);
   furrow_evaluation_free(evaluation);
   scoring_close(&s);

@@ -8,6 +8,7 @@
 #include "cmd_learn.h"
 #include "fail.h"
 #include "furrow/vector_data.h"
+#include "rows_sink.h"
 #include "scoring.h"
 
 typedef enum sample_id { SID_FIRST, SID_ROW } sample_id;
@@ -103,7 +104,10 @@ static furrow_status score_block(predicting *p, const furrow_rowblock *block, ou
     p->room = block->size;
   }
   furrow_status status = furrow_scorer_block(p->scoring.scorer, p->scoring.space, block, p->scores, err);
-  if (status != FURROW_OK) return status;
+  if (status != FURROW_OK) {
+    scoring_blame(&p->scoring, block, err);
+    return status;
+  }
   return p->file ? put_floats(p, block->size, err) : put_text(p, block, out, err);
 }
 
@@ -113,7 +117,8 @@ static furrow_status open_file(predicting *p, furrow_error *err) {
   furrow_rows_out_params_init(&params);
   params.dim = 3;
   params.keep_existing = !p->values->force;
-  return furrow_rows_out_open(&p->file, p->values->scores, &params, err);
+  furrow_status status = sink_check_path(p->values->scores, p->values->force, err);
+  return status == FURROW_OK ? furrow_rows_out_open(&p->file, p->values->scores, &params, err) : status;
 }
 
 static furrow_status run_predict(const void *values, output *out, furrow_error *err) {

@@ -20,7 +20,8 @@ typedef struct train_values {
   const char *conf, *algorithm, *train, *valid, *out, *load, *format;
   const char *history, *curve, *dot, *svg;
   const char *metric, *checkpoint;
-  uint32_t patience, checkpoint_every, threads, servers;
+  uint32_t patience, threads;
+  int32_t checkpoint_every, servers;
   uint64_t max_features;
   int64_t part_size;
   furrow_on_bad on_bad;
@@ -39,15 +40,23 @@ static const option main_options[] = {
     {.name = "conf",
      .kind = OPTION_TEXT,
      .argument = "FILE.json",
-     .help = "Angel's JSON file: data, model, train, layers; options here win over it",
+     .help = "Angel's JSON file: data, model, train, layers; options win over it",
      .offset = AT(conf)},
-    {.name = "train", .kind = OPTION_TEXT, .argument = "URI", .help = "the samples", .offset = AT(train)},
+    {.name = "train",
+     .kind = OPTION_TEXT,
+     .argument = "URI",
+     .help = "the samples (in the JSON: data/path)",
+     .offset = AT(train)},
     {.name = "valid",
      .kind = OPTION_TEXT,
      .argument = "URI",
      .help = "samples for validation; else --valid-ratio of the training data",
      .offset = AT(valid)},
-    {.name = "out", .kind = OPTION_TEXT, .argument = "DIR", .help = "the model directory to write", .offset = AT(out)},
+    {.name = "out",
+     .kind = OPTION_TEXT,
+     .argument = "DIR",
+     .help = "the model directory to write (model/savepath)",
+     .offset = AT(out)},
     {.name = "format",
      .kind = OPTION_TEXT,
      .argument = "F",
@@ -56,7 +65,7 @@ static const option main_options[] = {
     {.name = "load",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "go on from this model; new features are added",
+     .help = "go on from this model (model/loadpath); new features are added",
      .offset = AT(load)},
     {.name = "define",
      .letter = 'D',
@@ -93,7 +102,7 @@ static const option course_options[] = {
      .help = "keep a checkpoint there",
      .offset = AT(checkpoint)},
     {.name = "checkpoint-every",
-     .kind = OPTION_U32,
+     .kind = OPTION_COUNT32,
      .argument = "N",
      .help = "epochs between checkpoints (1)",
      .offset = AT(checkpoint_every)},
@@ -138,7 +147,7 @@ static const option course_options[] = {
 
 static const option writing_options[] = {
     {.name = "servers",
-     .kind = OPTION_U32,
+     .kind = OPTION_COUNT32,
      .argument = "N",
      .help = "files as N of Angel's servers would write them (1)",
      .offset = AT(servers)},
@@ -243,7 +252,7 @@ static furrow_status fit(const train_values *values, furrow_trainer *trainer, ou
   params.patience = values->patience;
   params.keep_best = values->keep_best;
   params.checkpoint = values->checkpoint;
-  params.checkpoint_every = values->checkpoint_every;
+  params.checkpoint_every = (uint32_t)values->checkpoint_every;
   params.resume = values->resume;
   params.epoch = tell_epoch;
   params.progress = tell_progress;
@@ -261,7 +270,7 @@ static furrow_status save(const train_values *values, const learn_settings *sett
   params.write.angel_bytes = values->angel_bytes;
   params.write.threads = values->threads;
   params.formats = settings->formats;
-  params.servers = (int32_t)values->servers;
+  params.servers = values->servers;
   params.part_size = values->part_size;
   furrow_status status = furrow_trainer_save(trainer, values->out, &params, err);
   job_hint(status, values->force, NULL, err);
@@ -296,7 +305,13 @@ static void tell_result(const train_values *values, const furrow_trainer *traine
 /* Files that would be refused in the end are refused before the work. */
 static furrow_status check_targets(const train_values *values, furrow_error *err) {
   const char *const files[] = {values->history, values->curve};
-  furrow_status status = FURROW_OK;
+  furrow_model_writer *writer = NULL;
+  furrow_write_params params;
+  furrow_write_params_init(&params);
+  params.replace = values->force;
+  furrow_status status = furrow_model_writer_open(&writer, values->out, &params, err);
+  furrow_model_writer_close(writer); /* opened to see whether that works: nothing is left of it */
+  job_hint(status, values->force, NULL, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
     if (files[i]) status = sink_check_path(files[i], values->force, err);
   return status;
@@ -327,20 +342,49 @@ static furrow_status check_values(const train_values *values, furrow_error *err)
     return fail(err, FURROW_E_ARGUMENT, "say what to train: --model NAME or --conf FILE.json");
   if (values->resume && !values->checkpoint)
     return fail(err, FURROW_E_ARGUMENT, "--resume needs --checkpoint DIR to resume from");
+  if (values->history && !path_ends(values->history, ".json") && !path_ends(values->history, ".csv"))
+    return fail_token(err, values->history, "--history takes a name that ends in .json or .csv");
+  return FURROW_OK;
+}
+
+/* What the options do not say may be in the JSON file or in a definition. */
+static void take_paths(train_values *values, const furrow_learn_conf *conf) {
+  const struct {
+    const char *key, **path;
+  } paths[] = {{"data", &values->train}, {"save", &values->out}, {"load", &values->load}};
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    const char *said = furrow_learn_conf_get(conf, paths[i].key);
+    if (!*paths[i].path && said && said[0]) *paths[i].path = said;
+  }
+}
+
+static furrow_status check_paths(const train_values *values, furrow_error *err) {
   if (values->dry_run) return FURROW_OK;
   if (!values->train) return fail(err, FURROW_E_ARGUMENT, "say what to train on: --train URI");
   if (!values->out) return fail(err, FURROW_E_ARGUMENT, "say where the model goes: --out DIR");
   return FURROW_OK;
 }
 
+static furrow_status make_settings(learn_settings *settings, const train_values *train, furrow_error *err) {
+  furrow_status status =
+      learn_settings_make(settings, train->conf, train->algorithm, &train->keys, &train->define, err);
+  if (status == FURROW_OK && train->format)
+    status = furrow_learn_conf_set(settings->conf, "format", train->format, err);
+  if (status != FURROW_OK) return status;
+  status = furrow_learn_conf_check(settings->conf, err);
+  if (status != FURROW_OK && train->conf && !err->file[0] && strncmp(err->message, "layers/", 7) == 0)
+    snprintf(err->file, sizeof err->file, "%s", train->conf);
+  return status;
+}
+
 static furrow_status run_train(const void *values, output *out, furrow_error *err) {
-  const train_values *train = values;
+  train_values used = *(const train_values *)values;
+  const train_values *train = &used;
   learn_settings settings = {0};
   furrow_status status = check_values(train, err);
-  if (status == FURROW_OK)
-    status = learn_settings_make(&settings, train->conf, train->algorithm, &train->keys, &train->define, err);
-  if (status == FURROW_OK && train->format) status = furrow_learn_conf_set(settings.conf, "format", train->format, err);
-  if (status == FURROW_OK) status = furrow_learn_conf_check(settings.conf, err);
+  if (status == FURROW_OK) status = make_settings(&settings, train, err);
+  if (status == FURROW_OK) take_paths(&used, settings.conf);
+  if (status == FURROW_OK) status = check_paths(train, err);
   if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_DOT, train->dot, train->force, err);
   if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_SVG, train->svg, train->force, err);
   if (status == FURROW_OK && train->dry_run)

@@ -42,16 +42,23 @@ void print_wrapped(output *out, const char *text, size_t indent, size_t column) 
   output_text(out, "\n");
 }
 
+/* Characters of a text, not bytes. */
+static size_t text_width(const char *text) {
+  size_t width = 0;
+  for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
+  return width;
+}
+
 static void print_option(output *out, const option *o) {
   char text[128];
   const char *argument = o->argument ? o->argument : o->choices;
   char letter[8] = "";
   if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
   bool operand = o->name[0] >= 'A' && o->name[0] <= 'Z';
-  int n = snprintf(text, sizeof text, "  %s%s%s%s%s", letter, operand ? "" : "--", o->name, argument ? " " : "",
-                   argument ? argument : "");
+  snprintf(text, sizeof text, "  %s%s%s%s%s", letter, operand ? "" : "--", o->name, argument ? " " : "",
+           argument ? argument : "");
   output_text(out, text);
-  size_t column = (size_t)n;
+  size_t column = text_width(text);
   if (column + 2 > HELP_COLUMN) {
     output_text(out, "\n");
     column = 0;

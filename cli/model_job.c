@@ -29,9 +29,10 @@ void job_stop(job *j) {
 
 void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err) {
   const size_t used = strlen(err->message);
-  const char *hint = status == FURROW_E_EXISTS && !force ? "--force replaces it"
-                     : status == FURROW_E_MEMORY         ? memory
-                                                         : NULL;
+  const bool replaceable = strstr(err->message, "no directory") == NULL; /* a file in a model's place stays */
+  const char *hint = status == FURROW_E_EXISTS && !force && replaceable ? "--force replaces it"
+                     : status == FURROW_E_MEMORY                        ? memory
+                                                                        : NULL;
   if (hint) snprintf(err->message + used, sizeof err->message - used, "; %s", hint);
 }
 

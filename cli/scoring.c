@@ -1,9 +1,13 @@
 /* cli/scoring.c: a model and the rows that it scores: what predict and eval share. */
 #include "scoring.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "fail.h"
 #include "interrupt.h"
 
 #define AT(field) offsetof(scoring_values, field)
@@ -62,12 +66,15 @@ static furrow_status make_settings(learn_settings *settings, const scoring_value
   const char *json = values->conf;
   if (!json && !values->algorithm) {
     const size_t n = strlen(values->model);
-    if (n + sizeof "/graph.json" > sizeof graph) return FURROW_OK;
+    if (n + sizeof "/graph.json" > sizeof graph)
+      return fail_file(err, FURROW_E_ARGUMENT, values->model, "is too long a name", 0);
     memcpy(graph, values->model, n);
     memcpy(graph + n, "/graph.json", sizeof "/graph.json");
     json = graph;
   }
   furrow_status status = learn_settings_make(settings, json, values->algorithm, &none, &values->define, err);
+  if (status == FURROW_E_NOT_FOUND && json == graph && access(values->model, F_OK) == 0)
+    return fail_in(err, status, graph, "no such file; --algorithm or --conf names the graph of a model without it");
   if (status == FURROW_OK && values->format)
     status = furrow_learn_conf_set(settings->conf, "format", values->format, err);
   return status;
@@ -120,4 +127,17 @@ furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_err
     progress_stop(&s->progress);
   }
   return status;
+}
+
+void scoring_blame(const scoring *s, const furrow_rowblock *block, furrow_error *err) {
+  for (size_t i = 0; i < block->size; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    furrow_score score;
+    furrow_error own;
+    const furrow_status status = furrow_scorer_row(s->scorer, s->space, &row, &score, &own);
+    if (status == FURROW_OK) continue;
+    fail_in(err, status, s->values->data, "row %" PRIu64 ": %.200s", s->rows + i + 1, own.message);
+    return;
+  }
+  if (!err->file[0]) snprintf(err->file, sizeof err->file, "%s", s->values->data);
 }

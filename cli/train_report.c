@@ -41,21 +41,35 @@ static bool is_shown(const furrow_metrics *metrics, size_t i) {
   return i < 6 && i != 3 && !isnan(get(metrics, i));
 }
 
+static void put_heading(output *out, const char *part, size_t i) {
+  char text[32];
+  snprintf(text, sizeof text, "%s%s", part, figures[i].column);
+  output_format(out, *part ? " %14s" : " %9s", text);
+}
+
+/* Digits behind the point, unless the number is too large for its column. */
+static void put_figure(output *out, int width, size_t i, double value) {
+  if (fabs(value) < 1e5)
+    output_format(out, " %*.*f", width, figures[i].digits, value);
+  else
+    output_format(out, " %*.3g", width, value);
+}
+
 void epoch_headings(output *out, const furrow_epoch *epoch) {
   output_format(out, "%5s %9s", "epoch", "rate");
   for (size_t i = 0; i < FIGURES; i++)
-    if (is_shown(&epoch->train, i)) output_format(out, " %9s", figures[i].column);
+    if (is_shown(&epoch->train, i)) put_heading(out, "", i);
   for (size_t i = 0; epoch->valid.rows > 0 && i < FIGURES; i++)
-    if (is_shown(&epoch->valid, i)) output_format(out, " valid %8s", figures[i].column);
+    if (is_shown(&epoch->valid, i)) put_heading(out, "valid ", i);
   output_format(out, " %10s\n", "rows/s");
 }
 
 void epoch_line(output *out, const furrow_epoch *epoch) {
   output_format(out, "%5" PRIu32 " %9.4g", epoch->epoch, epoch->learning_rate);
   for (size_t i = 0; i < FIGURES; i++)
-    if (is_shown(&epoch->train, i)) output_format(out, " %9.*f", figures[i].digits, get(&epoch->train, i));
+    if (is_shown(&epoch->train, i)) put_figure(out, 9, i, get(&epoch->train, i));
   for (size_t i = 0; epoch->valid.rows > 0 && i < FIGURES; i++)
-    if (is_shown(&epoch->valid, i)) output_format(out, " %14.*f", figures[i].digits, get(&epoch->valid, i));
+    if (is_shown(&epoch->valid, i)) put_figure(out, 14, i, get(&epoch->valid, i));
   output_format(out, " %10.0f%s\n", epoch->seconds > 0 ? (double)epoch->train.rows / epoch->seconds : 0,
                 epoch->best ? "  best" : "");
 }

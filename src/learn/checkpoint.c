@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/atomic_file.h"
+#include "io/dir_names.h"
 #include "io/stream.h"
 #include "learn/net_image.h"
 
@@ -308,6 +309,24 @@ static furrow_status read_file(const char *path, unsigned char **bytes, size_t *
     fw_free(memory);
   }
   return status;
+}
+
+static bool is_left_over(void *user, const char *name) {
+  (void)user;
+  return strncmp(name, "." FW_CHECKPOINT_NAME ".furrow-", sizeof "." FW_CHECKPOINT_NAME ".furrow-" - 1) == 0;
+}
+
+furrow_status fw_checkpoint_tidy(const char *folder, furrow_error *err) {
+  fw_dir_names left = {0};
+  furrow_status status = fw_dir_names_read(&left, folder, is_left_over, NULL, err);
+  for (size_t i = 0; status == FURROW_OK && i < left.count; i++) {
+    char *path = NULL;
+    status = fw_path_join(&path, folder, left.names[i], err);
+    if (status == FURROW_OK) (void)remove(path); /* one that stays does no harm */
+    fw_free(path);
+  }
+  fw_dir_names_clear(&left);
+  return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
 }
 
 furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, fw_net *net, furrow_error *err) {

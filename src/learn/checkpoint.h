@@ -31,6 +31,9 @@ furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, 
 furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_checkpoint *checkpoint, fw_net *net,
                                    furrow_error *err) __attribute__((warn_unused_result));
 
+/* Removes what trainings that were killed while they saved have left in the folder, if there is one. */
+furrow_status fw_checkpoint_tidy(const char *folder, furrow_error *err) __attribute__((warn_unused_result));
+
 /* One number for all of a plan that the numbers of a training depend on; how many epochs there are to be is not among
  * them. */
 furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, furrow_error *err)

@@ -147,6 +147,7 @@ typedef struct fw_data_conf {
   fw_label_transform label;
   double threshold;
   bool has_label;
+  bool long_keys; /* the model's columns have 64 bits, and so have indices that are read */
 } fw_data_conf;
 
 typedef struct fw_model_conf {

@@ -100,7 +100,7 @@ typedef enum fw_value_kind {
   X(DECAY, "decay", "ml.opt.decay.class.name", "train/decayclass", DECAY, 0, 0, "StandardDecay",                       \
     "StandardDecay|WarmRestarts|CorrectionDecay|ConstantLearningRate", "how the learning rate falls")                  \
   X(DECAY_ALPHA, "decay-alpha", "ml.opt.decay.alpha", "train/decayalpha", REAL, 0, 1e300, "0.001", "X",                \
-    "speed of the decay (StandardDecay: where learn-decay is not said either, 0.5)")                                   \
+    "speed of the decay; of StandardDecay learn-decay where this is not said")                                         \
   X(DECAY_BETA, "decay-beta", "ml.opt.decay.beta", "train/decaybeta", REAL, 0, FW_BELOW_1, "0.001", "X",               \
     "beta of CorrectionDecay")                                                                                         \
   X(LEARN_DECAY, "learn-decay", "ml.learn.decay", NULL, REAL, 0, 1e300, "0.5", "X",                                    \
@@ -109,34 +109,37 @@ typedef enum fw_value_kind {
     "N", "steps up to the first restart (WarmRestarts)")                                                               \
   X(DECAY_ON_BATCH, "decay-on-batch", "ml.opt.decay.on.batch", "train/decayonbatch", YES_NO, 0, 0, "no", "yes|no",     \
     "a step of the decay is an update, not an epoch")                                                                  \
-  X(SEED, "seed", NULL, "train/seed", INT, 0, FW_RANGE_MAX, "1", "N", "of everything random")                          \
+  X(SEED, "seed", NULL, "train/seed", INT, 0, FW_RANGE_MAX, "1", "N", "what all random numbers come from")             \
   X(INIT_INPUT, "init-input", NULL, "train/initinput", REAL, 0, 1e6, "0", "X",                                         \
     "first weights of input layers: deviation of a normal")                                                            \
   X(INIT_EMBEDDING, "init-embedding", NULL, "train/initembedding", REAL, 0, 1e6, "0.01", "X", "the same, embeddings")  \
   X(INIT_FC, "init-fc", NULL, "train/initfc", REAL, 0, 1e6, "0", "X", "the same, fc layers; 0: by the layer's shape")  \
   X(OPTIMIZER, "optimizer", NULL, "default_optimizer", OPTIMIZER, 0, 0, "Momentum",                                    \
-    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "of all layers (in the JSON: of those that name none)")                 \
+    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of all layers (in the JSON: of those that name none)")       \
   X(INPUT_OPTIMIZER, "input-optimizer", "ml.inputlayer.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",                  \
-    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "of input layers (linear, robust: SGD)")                                \
+    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of input layers (linear, robust: SGD)")                      \
   X(EMBEDDING_OPTIMIZER, "embedding-optimizer", "ml.embedding.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",           \
-    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "of embeddings")                                                        \
+    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of embeddings")                                              \
   X(FC_OPTIMIZER, "fc-optimizer", "ml.fclayer.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",                           \
-    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "of fc layers")                                                         \
+    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of fc layers")                                               \
   X(L1, "l1", "ml.reg.l1", NULL, REAL, 0, 1e300, "0", "X", "L1 regularisation; wins over reg1 of the JSON")            \
   X(L2, "l2", "ml.reg.l2", NULL, REAL, 0, 1e300, "0", "X", "L2 regularisation; wins over reg2 of the JSON")            \
-  X(MOMENTUM, "momentum", "ml.opt.momentum.momentum", NULL, REAL, 0, 1, "0.9", "X", "of Momentum")                     \
-  X(ADAM_BETA, "adam-beta", "ml.opt.adam.beta", NULL, REAL, 0, FW_BELOW_1, "0.9", "X", "Adam: of the mean gradient")   \
-  X(ADAM_GAMMA, "adam-gamma", "ml.opt.adam.gamma", NULL, REAL, 0, FW_BELOW_1, "0.99", "X", "Adam: of the mean square") \
+  X(MOMENTUM, "momentum", "ml.opt.momentum.momentum", NULL, REAL, 0, 1, "0.9", "X",                                    \
+    "share of the last step in the next (Momentum)")                                                                   \
+  X(ADAM_BETA, "adam-beta", "ml.opt.adam.beta", NULL, REAL, 0, FW_BELOW_1, "0.9", "X",                                 \
+    "Adam: decay of the mean gradient")                                                                                \
+  X(ADAM_GAMMA, "adam-gamma", "ml.opt.adam.gamma", NULL, REAL, 0, FW_BELOW_1, "0.99", "X",                             \
+    "Adam: decay of the mean square")                                                                                  \
   X(ADAGRAD_BETA, "adagrad-beta", "ml.opt.adagrad.beta", NULL, REAL, 0, FW_BELOW_1, "0.9", "X",                        \
-    "AdaGrad: of the mean square")                                                                                     \
+    "AdaGrad: decay of the mean square")                                                                               \
   X(ADADELTA_ALPHA, "adadelta-alpha", "ml.opt.adadelta.alpha", NULL, REAL, 0, FW_BELOW_1, "0.9", "X",                  \
-    "AdaDelta: of squares of gradients")                                                                               \
+    "AdaDelta: decay of squares of gradients")                                                                         \
   X(ADADELTA_BETA, "adadelta-beta", "ml.opt.adadelta.beta", NULL, REAL, 0, FW_BELOW_1, "0.9", "X",                     \
-    "AdaDelta: of squares of updates")                                                                                 \
+    "AdaDelta: decay of squares of updates")                                                                           \
   X(FTRL_ALPHA, "ftrl-alpha", "ml.opt.ftrl.alpha", NULL, REAL, 1e-12, 1e300, "0.1", "X", "FTRL: learning rate")        \
   X(FTRL_BETA, "ftrl-beta", "ml.opt.ftrl.beta", NULL, REAL, 0, 1e300, "1", "X", "FTRL: added to the root")             \
   X(LOSS, "loss", NULL, "default_lossfunc", LOSS, 0, 0, "LogLoss",                                                     \
-    "LogLoss|HingeLoss|L2Loss|HuberLoss|CrossEntropyLoss|SoftmaxLoss", "of dnn")                                       \
+    "LogLoss|HingeLoss|L2Loss|HuberLoss|CrossEntropyLoss|SoftmaxLoss", "loss of dnn")                                  \
   X(HUBER_DELTA, "huber-delta", "ml.lossfunction.huber.delta", NULL, REAL, 0, 1e300, "1", "X",                         \
     "where the Huber loss turns linear")                                                                               \
   X(ROBUST_DELTA, "robust-delta", "ml.robustregression.loss.delta", NULL, REAL, 0, 1e300, "1", "X",                    \
@@ -148,7 +151,7 @@ typedef enum fw_value_kind {
   X(FC, "fc", NULL, NULL, WIDTHS, 0, 0, "100,100", "N,N,…",                                                            \
     "outputs of the hidden layers of deep models; a last layer of 1 output follows")                                   \
   X(ACTIVATION, "activation", NULL, "default_transfunc", ACTIVATION, 0, 0, "relu", "relu|sigmoid|tanh|identity|…",     \
-    "of the hidden layers of deep models")                                                                             \
+    "activation of the hidden layers of deep models")                                                                  \
   X(DROPOUT, "dropout", NULL, NULL, REAL, 0, FW_BELOW_1, "0", "X",                                                     \
     "share of hidden units that is dropped in training; for sigmoid, tanh and identity")
 

@@ -1,4 +1,6 @@
 /* learn/evaluation.c: how good the scores of a model are on rows with labels. */
+#include <inttypes.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/metrics.h"
@@ -7,6 +9,7 @@
 struct furrow_evaluation {
   const furrow_scorer *scorer;
   fw_tally *tally;
+  uint64_t rows; /* of the blocks before the current one */
 };
 
 furrow_status furrow_evaluation_create(furrow_evaluation **evaluation, const furrow_scorer *scorer, furrow_error *err) {
@@ -59,8 +62,9 @@ furrow_status furrow_evaluation_block(furrow_evaluation *evaluation, furrow_scor
   taking t = {.graph = &fw_scorer_plan(evaluation->scorer)->graph, .tally = evaluation->tally};
   status = fw_scorer_run(evaluation->scorer, space, block, take_outputs, &t, err);
   if (status == FURROW_OK && t.bad_row > 0)
-    status = fw_fail(err, FURROW_E_RANGE, "%s cannot take the label %g of row %zu", fw_loss_name(t.graph->loss),
-                     t.bad_label, t.bad_row);
+    status = fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": %s cannot take the label %g (see the key `label`)",
+                     evaluation->rows + t.bad_row, fw_loss_name(t.graph->loss), t.bad_label);
+  evaluation->rows += block->size;
   return status;
 }
 

@@ -1,4 +1,5 @@
 /* learn/fit.c: epochs: training, validation, history, the best epoch, early stopping, checkpoints. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "learn/hogwild.h"
 #include "learn/net_image.h"
 #include "learn/ranks.h"
+#include "learn/samples.h"
 #include "learn/trainer_state.h"
 
 enum { VALID_ROWS = 512, PROGRESS_ROWS = 1 << 14 };
@@ -49,6 +51,19 @@ void furrow_fit_params_init(furrow_fit_params *params) {
 
 /* ---- Data ----------------------------------------------------------------------------------------------- */
 
+/* Standard input has no second pass: it can be streamed for one epoch, if no row is kept for validation. A cache file
+ * has any number of them. */
+static furrow_status check_stream(const fit *f, const char *uri, bool split, furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  const bool once = f->params->stream && uri[0] == '-' && (!uri[1] || uri[1] == '?') && !strchr(uri, '#');
+  const bool again = plan->train.epochs > 1 || plan->train.batch == 0 || plan->data.posneg_ratio > 0;
+  if (!once || !(again || (split && plan->data.valid_ratio > 0))) return FURROW_OK;
+  return fw_fail(
+      err, FURROW_E_ARGUMENT,
+      "standard input can be read only once: it can be streamed for one epoch without validation, or kept in "
+      "memory");
+}
+
 static furrow_status open_train(fit *f, const char *uri, bool split, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
   const fw_feed_params params = {.share = split ? FW_SHARE_TRAIN : FW_SHARE_ALL,
@@ -57,8 +72,9 @@ static furrow_status open_train(fit *f, const char *uri, bool split, furrow_erro
                                  .posneg_ratio = data->posneg_ratio,
                                  .shuffle = data->shuffle,
                                  .seed = f->trainer->plan->train.seed};
-  furrow_status status =
-      fw_samples_open(&f->samples, uri, data, &f->params->parser, f->params->stream, f->trainer->comm, err);
+  furrow_status status = check_stream(f, uri, split, err);
+  if (status != FURROW_OK) return status;
+  status = fw_samples_open(&f->samples, uri, data, &f->params->parser, f->params->stream, f->trainer->comm, err);
   if (status == FURROW_OK) status = fw_feed_open(&f->train, f->samples, data, &params, err);
   return status;
 }
@@ -130,6 +146,7 @@ static furrow_status train_rows(fit *f, const fw_rows_from *from, furrow_error *
     lanes[1] = lanes[2];
     lanes[2] = done;
   }
+  if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->samples));
   return status;
 }
 
@@ -150,8 +167,10 @@ static furrow_status train_epoch(fit *f, furrow_epoch *epoch, furrow_error *err)
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->seconds = seconds_now() - start;
-  if (epoch->train.rows == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with");
-  return FURROW_OK;
+  if (epoch->train.rows > 0) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with");
+  fw_error_set_file(err, fw_samples_name(f->samples));
+  return FURROW_E_ARGUMENT;
 }
 
 static furrow_status validate(fit *f, furrow_epoch *epoch, furrow_error *err) {
@@ -197,11 +216,15 @@ static furrow_status add_to_history(fit *f, furrow_epoch *epoch, furrow_error *e
 
 static furrow_status find_metric(fit *f, furrow_error *err) {
   const char *name = f->params->metric ? f->params->metric : "loss";
+  const fw_loss_type loss = f->trainer->plan->graph.loss;
   for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
     if (strcmp(metrics[i].name, name) == 0) f->by = &metrics[i];
-  if (f->by) return FURROW_OK;
-  return fw_fail(err, FURROW_E_ARGUMENT, "no metric is called %s; there are loss, auc, accuracy, logloss, rmse, mae",
-                 name);
+  if (!f->by)
+    return fw_fail(err, FURROW_E_ARGUMENT, "no metric is called %s; there are loss, auc, accuracy, logloss, rmse, mae",
+                   name);
+  if (!fw_loss_has_metric(loss, f->by->offset))
+    return fw_fail(err, FURROW_E_ARGUMENT, "a model with %s has no %s", fw_loss_name(loss), name);
+  return FURROW_OK;
 }
 
 /* ---- The best epoch, checkpoints ------------------------------------------------------------------------ */
@@ -255,16 +278,33 @@ static void take_checkpoint(fit *f, fw_checkpoint *checkpoint) {
   f->best_image = checkpoint->best_image;
 }
 
+/* A checkpoint of other data is refused as far as the number of rows tells it. */
+static furrow_status check_rows(fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
+  const fw_data_conf *data = &f->trainer->plan->data;
+  const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && f->trainer->comm->size == 1;
+  uint64_t rows = 0;
+  if (!all || f->params->stream || checkpoint->epochs == 0) return FURROW_OK;
+  furrow_status status = fw_feed_count(f->train, &rows, err);
+  const uint64_t had = checkpoint->history[0].train.rows;
+  if (status != FURROW_OK || rows == had) return status;
+  fw_fail(err, FURROW_E_STALE, "the checkpoint is of a training with %" PRIu64 " rows, but here are %" PRIu64, had,
+          rows);
+  fw_error_set_file(err, f->params->checkpoint);
+  return FURROW_E_STALE;
+}
+
 /* Goes on from a checkpoint, if there is one. */
 static furrow_status load_checkpoint(fit *f, furrow_error *err) {
   fw_checkpoint checkpoint = {0};
   fw_net *net = NULL;
-  furrow_status status = fw_trainer_new_net(f->trainer, &net, err);
+  furrow_status status = fw_checkpoint_tidy(f->params->checkpoint, err);
+  if (status == FURROW_OK) status = fw_trainer_new_net(f->trainer, &net, err);
   if (status == FURROW_OK) status = fw_checkpoint_load(f->params->checkpoint, &checkpoint, net, err);
   if (status == FURROW_OK && f->params->keep_best && checkpoint.best && checkpoint.best < checkpoint.epochs &&
       !checkpoint.best_image.size)
     status = fw_fail(err, FURROW_E_STATE, "the checkpoint was made without keeping the best epoch, which is %u",
                      checkpoint.best);
+  if (status == FURROW_OK) status = check_rows(f, &checkpoint, err);
   if (status == FURROW_OK) status = fw_trainer_adopt(f->trainer, net, err);
   if (status != FURROW_OK) {
     fw_net_free(net);

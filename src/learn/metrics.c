@@ -70,6 +70,17 @@ static bool is_regression(fw_loss_type loss) {
   return loss == FW_LOSS_L2 || loss == FW_LOSS_HUBER;
 }
 
+bool fw_loss_has_metric(fw_loss_type loss, size_t offset) {
+  switch (offset) {
+  case offsetof(furrow_metrics, auc): return has_two_classes(loss);
+  case offsetof(furrow_metrics, accuracy):
+  case offsetof(furrow_metrics, logloss): return !is_regression(loss);
+  case offsetof(furrow_metrics, rmse):
+  case offsetof(furrow_metrics, mae): return is_regression(loss);
+  default: return true;
+  }
+}
+
 furrow_status fw_tally_create(fw_tally **tally, const fw_graph *graph, furrow_error *err) {
   void *memory, *count = NULL;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **tally, err);

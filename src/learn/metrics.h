@@ -24,6 +24,8 @@ void fw_tally_merge(fw_tally *into, const fw_tally *from);
 furrow_status fw_tally_reduce(fw_tally *tally, const fw_comm *comm, furrow_error *err)
     __attribute__((warn_unused_result));
 
+/* Whether models of a loss have the figure at this place of furrow_metrics. */
+bool fw_loss_has_metric(fw_loss_type loss, size_t offset);
 void fw_tally_metrics(const fw_tally *tally, furrow_metrics *metrics);
 
 /* As furrow_evaluation_calibration, _roc and _pr; nothing but zeros, and no points, unless there are two classes.

@@ -315,7 +315,8 @@ double fw_label_of(const fw_data_conf *data, const furrow_row *row) {
 static furrow_status add_label(fw_batcher *b, const furrow_row *row, furrow_error *err) {
   const double label = fw_label_of(b->rules.data, row);
   const fw_graph *graph = b->rules.graph;
-  if (graph && isnan(label)) return fw_fail(err, FURROW_E_RANGE, "the row has no label");
+  if (graph && isnan(label))
+    return fw_fail(err, FURROW_E_RANGE, "the row has no label; of csv data ?label_column=N names it");
   if (graph && !fw_loss_takes(graph, label)) {
     return fw_fail(err, FURROW_E_RANGE, "%s cannot take the label %g (see the key `label`)", fw_loss_name(graph->loss),
                    label);

@@ -122,6 +122,10 @@ static furrow_status turn_weights(const reading *in, const fw_layer *layer, furr
 static furrow_status read_matrix(reading *in, unsigned threads, furrow_error *err) {
   furrow_matrix_source *source = NULL;
   furrow_status status = furrow_matrix_source_open(&source, in->folder, NULL, err);
+  if (status == FURROW_E_NOT_FOUND) {
+    fw_fail(err, status, "there is no such matrix, which the graph has");
+    fw_error_set_file(err, in->folder);
+  }
   if (status != FURROW_OK) return status;
   status = check_shape(in, source, err);
   if (status == FURROW_OK) status = furrow_matrix_visit(source, NULL, in->open ? 1 : threads, take_panel, in, err);
@@ -146,9 +150,16 @@ static furrow_status load_parameter(fw_net *net, const fw_plan *plan, const char
   return status;
 }
 
+static bool no_name(void *user, const char *name) {
+  (void)user, (void)name;
+  return false;
+}
+
 furrow_status fw_model_load(fw_net *net, const fw_plan *plan, const char *folder, furrow_fc_order fc_order,
                             unsigned threads, furrow_error *err) {
-  furrow_status status = FURROW_OK;
+  fw_dir_names none = {0};
+  furrow_status status = fw_dir_names_read(&none, folder, no_name, NULL, err); /* whether it is there at all */
+  fw_dir_names_clear(&none);
   for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(net); i++)
     status = load_parameter(net, plan, folder, i, fc_order, threads, err);
   return status;

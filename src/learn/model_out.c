@@ -7,6 +7,7 @@
 #include "base/mem.h"
 
 #define PANEL_NUMBERS 65536 /* of a panel that is written at once */
+#define FEW_COLUMNS 1000000 /* so many are written densely, however few of them have a feature */
 
 void furrow_model_params_init(furrow_model_params *params) {
   *params = (furrow_model_params){.servers = 1};
@@ -28,6 +29,19 @@ static int32_t dense_type(int32_t row_type) {
   return row_type / 7 * 7;
 }
 
+/* Kinds 3 and 5: sparse, int or long keys. */
+static int32_t sparse_type(int32_t row_type, int64_t cols) {
+  return dense_type(row_type) + (cols > INT32_MAX ? 5 : 3);
+}
+
+/* The row type of features: what was asked for, but columns without a feature, which an open range may have, are
+ * written as zeros of a dense row only if they are few. */
+static int32_t feature_type(const fw_plan *plan, const uint64_t *keys, size_t key_count, int64_t cols) {
+  const int32_t row_type = plan->model.row_type;
+  const bool few = cols <= FEW_COLUMNS || (cols <= INT32_MAX && (uint64_t)cols / 2 <= key_count);
+  return furrow_row_type_get(row_type)->dense && keys && !few ? sparse_type(row_type, cols) : row_type;
+}
+
 /* A feature's last column; an open range ends behind its largest feature. */
 static int64_t columns_of(const fw_parameter *parameter, const uint64_t *keys, size_t count) {
   if (parameter->cols > 0) return (int64_t)parameter->cols;
@@ -37,7 +51,8 @@ static int64_t columns_of(const fw_parameter *parameter, const uint64_t *keys, s
 /* Rows of the matrix are those of its weights, of the optimizer's state and of a gradient, as on Angel's servers; the
  * weights are saved. */
 static furrow_status plan_matrix(furrow_matrix_meta **meta, const fw_plan *plan, const fw_parameter *parameter,
-                                 size_t id, int64_t cols, const furrow_model_params *params, furrow_error *err) {
+                                 size_t id, int32_t row_type, int64_t cols, const furrow_model_params *params,
+                                 furrow_error *err) {
   int32_t *saved = NULL;
   furrow_status status = fw_alloc((void **)&saved, parameter->rows, sizeof *saved, err);
   if (status != FURROW_OK) return status;
@@ -49,7 +64,7 @@ static furrow_status plan_matrix(furrow_matrix_meta **meta, const fw_plan *plan,
   spec.matrix_id = (int32_t)id;
   spec.name = parameter->name;
   spec.format = furrow_output_conf_format(params->formats, kind_of(plan, parameter))->name;
-  spec.row_type = parameter->by_feature ? plan->model.row_type : dense_type(plan->model.row_type);
+  spec.row_type = row_type;
   spec.rows = (int32_t)(parameter->rows * blocks);
   spec.cols = cols;
   spec.saved_rows = saved;
@@ -77,7 +92,7 @@ typedef struct writing {
   furrow_matrix_writer *writer;
 } writing;
 
-/* Numbers first … first+rows-1 of a column to `to`. */
+/* Numbers first … first+rows-1 of a column to `to`: zeros of one that has no feature. */
 static void copy_column(const writing *w, int64_t col, size_t first, size_t rows, char *to) {
   const size_t size = furrow_element_size(w->type);
   const char *from = NULL;
@@ -85,7 +100,10 @@ static void copy_column(const writing *w, int64_t col, size_t first, size_t rows
     from = fw_net_feature(w->net, w->parameter, (uint64_t)col, 0);
   else
     from = (const char *)fw_net_dense(w->net, w->parameter, 0) + (size_t)col * size;
-  memcpy(to, from + first * size, rows * size);
+  if (from)
+    memcpy(to, from + first * size, rows * size);
+  else
+    memset(to, 0, rows * size);
 }
 
 /* Writes rows first … first+rows-1 of `count` columns: those of w->keys from `at` on, or col, col + 1 … */
@@ -159,9 +177,12 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, c
                                 furrow_error *err) {
   const fw_parameter *about = fw_net_parameter(net, i);
   writing w = {.net = net, .parameter = i, .about = about};
-  if (about->by_feature) w.keys = keys, w.key_count = key_count;
+  const int64_t cols = columns_of(about, keys, key_count);
+  const int32_t row_type =
+      about->by_feature ? feature_type(plan, keys, key_count, cols) : dense_type(plan->model.row_type);
+  if (about->by_feature && !furrow_row_type_get(row_type)->dense) w.keys = keys, w.key_count = key_count;
   furrow_matrix_meta *meta = NULL;
-  furrow_status status = plan_matrix(&meta, plan, about, i, columns_of(about, keys, key_count), params, err);
+  furrow_status status = plan_matrix(&meta, plan, about, i, row_type, cols, params, err);
   if (status != FURROW_OK) return status;
   const furrow_matrix_format *format = furrow_output_conf_format(params->formats, kind_of(plan, about));
   w.type = furrow_row_type_get(meta->row_type)->element;

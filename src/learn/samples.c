@@ -79,11 +79,17 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   return status;
 }
 
-/* What to do about an index 0, behind the message. */
+/* What to do about an index that is 0 or too large, behind the message. */
 static furrow_status advise(furrow_status status, furrow_error *err) {
-  if (status != FURROW_E_RANGE || !err || !strstr(err->message, "is 0 in data that counts from 1")) return status;
+  if (status != FURROW_E_RANGE || !err) return status;
+  char *large = strstr(err->message, " (--index u64"); /* of the commands of rows */
+  const char *advice = large ? "; a model-type of T_FLOAT_SPARSE_LONGKEY takes it"
+                       : strstr(err->message, "is 0 in data that counts from 1")
+                           ? "; index-base 0 reads data that counts from 0"
+                           : "";
+  if (large) *large = 0;
   const size_t used = strlen(err->message);
-  snprintf(err->message + used, sizeof err->message - used, "; index-base 0 reads data that counts from 0");
+  snprintf(err->message + used, sizeof err->message - used, "%s", advice);
   return status;
 }
 
@@ -118,6 +124,7 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   fw_samples *s = memory;
   s->params = *params;
   if (!params->format || strcmp(params->format, "auto") == 0) s->params.format = data->format;
+  if (data->long_keys) s->params.index_type = FURROW_INDEX_U64;
   s->params.part = params->part * comm->size + comm->rank;
   s->params.nparts = params->nparts * comm->size;
   status = complete_uri(s, uri, data, err);

@@ -261,6 +261,32 @@ static furrow_status train_once(const char *folder, bool resumes) {
   return status;
 }
 
+static void other_rows_are_refused(void **state) {
+  (void)state;
+  furrow_fit_params params = params_with("rows");
+  furrow_trainer *trainer = new_trainer("lr", "epochs=2", 1, false);
+  fit_or_fail(trainer, "few", NULL, &params);
+  params.resume = true;
+  fit_or_fail(trainer, "few", NULL, &params);
+  assert_int_equal(furrow_trainer_fit(trainer, "clicks", NULL, &params, &err), FURROW_E_STALE);
+  assert_non_null(strstr(err.message, "rows"));
+  furrow_trainer_close(trainer);
+}
+
+static void killed_savers_leave_nothing(void **state) {
+  (void)state;
+  furrow_fit_params params = params_with("tidy");
+  furrow_trainer *trainer = new_trainer("lr", "epochs=1", 1, false);
+  fit_or_fail(trainer, "few", NULL, &params);
+  FILE *left = fopen("tidy/.checkpoint.furrow-AbCdEf", "w"), *other = fopen("tidy/.checkpoint.mine", "w");
+  assert_true(left && other && fclose(left) == 0 && fclose(other) == 0);
+  params.resume = true;
+  fit_or_fail(trainer, "few", NULL, &params);
+  assert_int_not_equal(access("tidy/.checkpoint.furrow-AbCdEf", F_OK), 0);
+  assert_int_equal(access("tidy/.checkpoint.mine", F_OK), 0);
+  furrow_trainer_close(trainer);
+}
+
 static void allocations_may_fail(void **state) {
   (void)state;
   if (!FAILING_ALLOC) skip();
@@ -282,6 +308,7 @@ int main(void) {
       cmocka_unit_test(a_killed_training_goes_on),     cmocka_unit_test(the_best_epoch_is_kept),
       cmocka_unit_test(a_finished_training_is_done),   cmocka_unit_test(damaged_checkpoints_are_refused),
       cmocka_unit_test(lying_checkpoints_are_refused), cmocka_unit_test(folders_that_cannot_be),
+      cmocka_unit_test(other_rows_are_refused),        cmocka_unit_test(killed_savers_leave_nothing),
       cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);

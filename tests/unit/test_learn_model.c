@@ -102,6 +102,41 @@ static void a_saved_model_scores_as_the_trainer(void **state) {
   }
 }
 
+/* Features of an open range that the data skips: zeros of a dense matrix, unless they are far too many. */
+static void features_may_be_missing(void **state) {
+  (void)state;
+  static const struct gap {
+    const char *rows, *type;
+    int64_t cols;
+    int row_type;
+  } gaps[] = {{"1 2:1 5:1\n0 9:1\n", "T_FLOAT_DENSE", 9, 7},
+              {"1 2:1 5:1\n0 9:1\n", "T_DOUBLE_SPARSE", 9, 3},
+              {"1 2:1 5:1\n0 2000000:1\n", "T_FLOAT_DENSE", 2000000, 10},
+              {"1 2:1 5:1\n0 2000000:1\n", "T_DOUBLE_DENSE", 2000000, 3},
+              {"1 2:1 5:1\n0 4000000000:1\n", "T_FLOAT_DENSE", 4000000000, 12},
+              {"1 2:1 5:1\n0 5000000000000:1\n", "T_FLOAT_SPARSE_LONGKEY", 5000000000000, 12}};
+  for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
+    char settings[128];
+    FILE *file = fopen("gaps", "w");
+    assert_non_null(file);
+    assert_true(fputs(gaps[i].rows, file) >= 0 && fclose(file) == 0);
+    snprintf(settings, sizeof settings, "epochs=1 valid-ratio=0 rank=2 model-type=%s", gaps[i].type);
+    furrow_trainer *trainer = new_trainer("fm", settings, 1, false);
+    fit_or_fail(trainer, "gaps", NULL, NULL);
+    furrow_model_params params;
+    furrow_model_params_init(&params);
+    params.write.replace = true;
+    assert_int_equal(furrow_trainer_save(trainer, "gaps_model", &params, &err), FURROW_OK);
+    furrow_matrix_source *source = NULL;
+    assert_int_equal(furrow_matrix_source_open(&source, "gaps_model/input_weight", NULL, &err), FURROW_OK);
+    assert_int_equal(furrow_matrix_source_meta(source)->col, gaps[i].cols);
+    assert_int_equal(furrow_matrix_source_meta(source)->row_type, gaps[i].row_type);
+    furrow_matrix_source_close(source);
+    furrow_scorer_close(opened("gaps_model"));
+    furrow_trainer_close(trainer);
+  }
+}
+
 static void every_format_holds_the_model(void **state) {
   (void)state;
   static const char *const formats[][3] = {
@@ -476,6 +511,7 @@ static void a_genuine_model_scores_as_it_should(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_saved_model_scores_as_the_trainer),
+      cmocka_unit_test(features_may_be_missing),
       cmocka_unit_test(every_format_holds_the_model),
       cmocka_unit_test(matrices_are_those_of_angel),
       cmocka_unit_test(weights_of_serving_are_turned),

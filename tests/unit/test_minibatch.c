@@ -247,7 +247,7 @@ static void rows_that_do_not_fit_are_refused(void **state) {
   assert_int_equal(status_of(&class, &three, 1), FURROW_E_RANGE); /* -1 is no class */
   without.label.any = NULL;
   assert_int_equal(status_of(&labels, &without, 0), FURROW_E_RANGE);
-  assert_string_equal(err.message, "the row has no label");
+  assert_non_null(strstr(err.message, "the row has no label"));
 }
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
