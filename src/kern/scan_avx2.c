@@ -51,59 +51,28 @@ static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte
 
 /* ---- Blocks --------------------------------------------------------------------------------------------- */
 
-enum { TILE = 16 };
+typedef __m128i vb;
 
-static inline __m128i load_row(const uint8_t *at, bool half) {
-  return half ? _mm_loadl_epi64((const __m128i *)at) : _mm_loadu_si128((const __m128i *)at);
+static inline vb vb_load(const uint8_t *p) {
+  return _mm_loadu_si128((const __m128i *)p);
+}
+static inline vb vb_load_half(const uint8_t *p) {
+  return _mm_loadl_epi64((const __m128i *)p);
+}
+static inline void vb_store(uint8_t *p, vb v) {
+  _mm_storeu_si128((__m128i *)p, v);
+}
+static inline vb vb_zero(void) {
+  return _mm_setzero_si128();
+}
+static inline vb vb_mix_low(vb a, vb b) {
+  return _mm_unpacklo_epi8(a, b);
+}
+static inline vb vb_mix_high(vb a, vb b) {
+  return _mm_unpackhi_epi8(a, b);
 }
 
-/* Four times, row i and row i + 8 become rows 2 i and 2 i + 1, byte by byte in turn: that turns columns into rows. */
-static inline void turn(__m128i r[TILE]) {
-  for (int round = 0; round < 4; round++) {
-    __m128i t[TILE];
-    for (int i = 0; i < 8; i++) {
-      t[2 * i] = _mm_unpacklo_epi8(r[i], r[i + 8]);
-      t[2 * i + 1] = _mm_unpackhi_epi8(r[i], r[i + 8]);
-    }
-    memcpy(r, t, sizeof t);
-  }
-}
-
-/* Columns of TILE codes, of which `count` are there: 8 (half) or 16 of them. */
-static inline __attribute__((always_inline)) void pack_tile(const uint8_t *rows, size_t m, size_t count, uint8_t *block,
-                                                            size_t width, bool half) {
-  __m128i r[TILE];
-  for (size_t i = 0; i < TILE; i++) r[i] = i < count ? load_row(rows + i * m, half) : _mm_setzero_si128();
-  turn(r);
-  for (size_t k = 0; k < (half ? 8 : TILE); k++) _mm_storeu_si128((__m128i *)(block + k * width), r[k]);
-}
-
-/* All columns of TILE codes. The last tile begins early enough to be whole. */
-static inline __attribute__((always_inline)) void pack_rows(const uint8_t *rows, size_t m, size_t count, uint8_t *block,
-                                                            size_t width) {
-  const size_t step = m < TILE ? 8 : TILE;
-  for (size_t k = 0; k < m; k += step) {
-    const size_t at = k + step <= m ? k : m - step;
-    if (step == 8)
-      pack_tile(rows + at, m, count, block + at * width, width, true);
-    else
-      pack_tile(rows + at, m, count, block + at * width, width, false);
-  }
-}
-
-static void pack(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width) {
-  if (m < 8) {
-    fw_pack_plain(rows, m, count, block, width);
-    return;
-  }
-  for (size_t i = 0; i < width; i += TILE) {
-    const size_t left = count > i ? count - i : 0;
-    if (left >= TILE)
-      pack_rows(rows + i * m, m, TILE, block + i, width);
-    else
-      pack_rows(rows + i * m, m, left, block + i, width);
-  }
-}
+#include "kern/scan_pack_tmpl.h"
 
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
 
