@@ -129,6 +129,8 @@ void fw_pq_encode(const fw_pq_coder *coder, const float *vectors, size_t n, size
     size_t rows = n - first < ROWS ? n - first : ROWS;
     for (size_t part = 0; part < coder->m; part++) {
       kern->nearest(&coder->part[part], vectors + first * stride + part * coder->dsub, rows, stride, numbers, scores);
+      /* no centroid is nearer than another where numbers are not finite: the first, as Faiss has it */
+      for (size_t i = 0; i < rows; i++) numbers[i] = numbers[i] == UINT32_MAX ? 0 : numbers[i];
       put_column(coder, part, numbers, rows, codes + first * coder->code_size);
     }
   }
