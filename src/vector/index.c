@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/encoder.h"
 
 /* ---- Making and freeing --------------------------------------------------------------------------------- */
 
@@ -111,6 +112,7 @@ void furrow_index_free(furrow_index *index) {
   case FURROW_INDEX_REFINE: break;
   default: ivf_clear(&index->ivf); break;
   }
+  fw_encoder_free(index->encoder);
   if (index->map) munmap(index->map, index->map_size);
   fw_free(index);
 }

@@ -203,6 +203,8 @@ typedef struct fw_transforms {
 
 #define FW_INDEX_CHILDREN 2
 
+typedef struct fw_encoder fw_encoder; /* encoder.h */
+
 struct furrow_index {
   furrow_index_kind kind;
   char fourcc[4];  /* as it is written */
@@ -225,7 +227,8 @@ struct furrow_index {
     fw_transforms transforms;
     float k_factor; /* REFINE */
   };
-  uint8_t *map; /* of the outermost index: the file that lists are views of; NULL: none */
+  fw_encoder *encoder; /* IVF_*, PQ: what adding needs of the quantizers; NULL: nothing was added yet */
+  uint8_t *map;        /* of the outermost index: the file that lists are views of; NULL: none */
   size_t map_size;
 };
 
