@@ -403,12 +403,64 @@ static float find_cap(const fw_lut *table, const fw_code_list *codes, const fw_l
   return (float)table->m * table->step - least;
 }
 
-/* A key is the sum of the values of a code, plus (base + extra). The sift passes over what is surely not below the
- * worst; the key decides for the rest. */
+/* Values of some codes of a block are added up at once: one such sum alone waits for each of its additions. */
+enum { SUMS = 4 };
+
+static void sum_codes(const fw_lut *table, const uint8_t *block, size_t width, const uint32_t at[SUMS],
+                      float sums[SUMS]) {
+  const uint8_t *p0 = block + at[0], *p1 = block + at[1], *p2 = block + at[2], *p3 = block + at[3];
+  const float *values = table->values;
+  float a = values[*p0], b = values[*p1], c = values[*p2], d = values[*p3];
+  for (size_t m = 1, to = width; m < table->m; m++, to += width) {
+    values += table->width;
+    a += values[p0[to]];
+    b += values[p1[to]];
+    c += values[p2[to]];
+    d += values[p3[to]];
+  }
+  sums[0] = a;
+  sums[1] = b;
+  sums[2] = c;
+  sums[3] = d;
+}
+
+/* A list on its way through the sift. */
+typedef struct passage {
+  const fw_pq_lists *lists;
+  const fw_lut *table;
+  const fw_list_scan *how;
+  const fw_pq_list *list;
+  const float *extra;
+} passage;
+
+/* A key is the sum of the values of a code, plus (base + extra). It decides for those that passed the sift. */
+static inline void judge(const passage *p, size_t i, float sum, fw_sink *sink) {
+  const float key = sum + (p->how->base + (p->extra ? p->extra[i] : 0));
+  if (key < sink->worst && i < p->how->upto) offer(p->lists, p->how, i, key, sink);
+}
+
+static void judge_block(const passage *p, size_t b, uint64_t mask, fw_sink *sink) {
+  const uint8_t *block = p->list->codes + b * FW_BLOCK * p->table->m;
+  const size_t width = fw_block_width(p->list->size, b);
+  for (int left = __builtin_popcountll(mask); left >= SUMS; left -= SUMS) {
+    uint32_t at[SUMS];
+    float sums[SUMS];
+    for (int j = 0; j < SUMS; j++, mask &= mask - 1) at[j] = (uint32_t)__builtin_ctzll(mask);
+    sum_codes(p->table, block, width, at, sums);
+    for (int j = 0; j < SUMS; j++) judge(p, b * FW_BLOCK + at[j], sums[j], sink);
+  }
+  for (; mask; mask &= mask - 1) {
+    const size_t i = b * FW_BLOCK + (size_t)__builtin_ctzll(mask);
+    judge(p, i, fw_lut_sum(p->table, p->list->codes, p->list->size, i), sink);
+  }
+}
+
+/* The sift passes over what is surely not below the worst. */
 static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
   const fw_pq_list *l = &lists->list[how->list], *after = &lists->list[how->next];
   const fw_scan *scan = fw_scan_table();
   const float *extra = lists->extra ? lists->extra + l->extra_at : NULL;
+  const passage p = {.lists = lists, .table = table, .how = how, .list = l, .extra = extra};
   const fw_code_list codes = {.n = l->size,
                               .codes = l->codes,
                               .extra = extra,
@@ -422,13 +474,7 @@ static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_
     uint64_t masks[FW_BLOCK_GROUP];
     const float worst = sink->worst - how->base;
     const size_t first = scan->sift(table, &codes, &next, (worst < cap ? worst : cap) + slack, masks);
-    for (size_t b = first; b < next && b < blocks; b++) {
-      for (uint64_t mask = masks[b - first]; mask; mask &= mask - 1) {
-        const size_t i = b * FW_BLOCK + (size_t)__builtin_ctzll(mask);
-        const float key = fw_lut_sum(table, l->codes, l->size, i) + (how->base + (extra ? extra[i] : 0));
-        if (key < sink->worst && i < how->upto) offer(lists, how, i, key, sink);
-      }
-    }
+    for (size_t b = first; b < next && b < blocks; b++) judge_block(&p, b, masks[b - first], sink);
   }
 }
 
