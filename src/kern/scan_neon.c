@@ -142,8 +142,9 @@ INLINE uint8x16_t compare(const values *v, float limit) {
       vcombine_u8(vmovn_u16(vcombine_u16(above[0], above[1])), vmovn_u16(vcombine_u16(above[2], above[3]))));
 }
 
-static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit) {
-  const sums s = add_block(lut, codes, width);
+static uint64_t sift_block(const fw_lut *lut, const fw_code_block *block, float limit) {
+  const sums s = add_block(lut, block->codes, block->width);
+  const float *extra = block->extra;
   uint8x16_t found[4];
   for (int i = 0; i < 4; i++) {
     const values v = finish(lut, s.part + 2 * i, extra ? extra + 16 * i : NULL);

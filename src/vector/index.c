@@ -57,6 +57,7 @@ void fw_lists_clear(fw_lists *lists) {
   fw_free(lists->list);
   fw_free(lists->codes);
   fw_free(lists->ids);
+  fw_free(lists->order);
   disk_free(lists->disk);
   *lists = (fw_lists){0};
 }
@@ -106,6 +107,7 @@ void furrow_index_free(furrow_index *index) {
     fw_free(index->pq.pq.centroids);
     fw_free(index->pq.codes);
     fw_free(index->pq.packed_memory);
+    fw_free(index->pq.order);
     break;
   case FURROW_INDEX_ID_MAP: fw_free(index->id_map.ids); break;
   case FURROW_INDEX_TRANSFORM: transforms_clear(&index->transforms); break;

@@ -106,11 +106,12 @@ static void read_packed_codes(fw_cursor *c, fw_pq_index *own, size_t n, uint64_t
   size_t bytes = fw_packed_bytes(n, own->pq.m) + FW_BLOCK + FW_PACKED_ALIGNMENT;
   own->packed_memory = fw_cursor_alloc(c, bytes, 1);
   uint8_t *room = fw_cursor_alloc(c, piece, 1);
+  if (fw_cursor_good(c)) c->status = fw_code_order_create(&own->order, &own->pq, c->err);
   if (own->packed_memory) {
     fw_prefer_large_pages(own->packed_memory, bytes);
     own->packed = fw_packed_align(own->packed_memory);
     memset(own->packed + fw_packed_bytes(n, own->pq.m), 0, FW_BLOCK);
-    fw_packing p = {.pq = &own->pq, .to = own->packed};
+    fw_packing p = {.pq = &own->pq, .order = own->order, .to = own->packed};
     fw_take_pieces(c, "codes", own->codes_size, piece, room, fw_pack_next, &p, "[ntotal][code size]");
   }
   fw_free(room);

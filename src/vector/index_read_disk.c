@@ -110,7 +110,9 @@ static void pack_codes(fw_cursor *c, fw_lists *lists, const data_file *data, con
     for (size_t first = 0; fw_cursor_good(c) && first < list->size; first += piece) {
       const size_t n = list->size - first < piece ? list->size - first : piece;
       read_data(c, data, room, n * lists->code_size, lists->disk->lists[i].offset + first * lists->code_size);
-      if (fw_cursor_good(c)) fw_pack_codes(&(fw_code_source){.pq = pq, .codes = room}, n, list->codes + first * pq->m);
+      if (fw_cursor_good(c))
+        fw_pack_codes(&(fw_code_source){.pq = pq, .codes = room, .order = lists->order}, n,
+                      list->codes + first * pq->m);
     }
   }
   fw_free(room);

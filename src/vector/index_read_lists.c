@@ -75,6 +75,7 @@ void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq) {
     at += fw_packed_bytes(lists->list[i].size, pq->m);
   }
   lists->packed = true;
+  if (!lists->order) c->status = fw_code_order_create(&lists->order, pq, c->err);
 }
 
 /* As below, but codes go through a little memory, so that they are never there twice. */
@@ -87,7 +88,7 @@ static void read_packed(fw_index_reader *r, fw_lists *lists, const fw_pq *pq) {
   uint8_t *room = fw_cursor_alloc(c, piece, 1), *ids = lists->ids;
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
     fw_list *list = &lists->list[i];
-    fw_packing p = {.pq = pq, .to = list->codes};
+    fw_packing p = {.pq = pq, .order = lists->order, .to = list->codes};
     if (list->size == 0) continue;
     size_t mark = fw_enter_number(c, "", i);
     fw_take_pieces(c, "codes", list->size * lists->code_size, piece, room, fw_pack_next, &p, "[size][code size]");
@@ -100,12 +101,14 @@ static void read_packed(fw_index_reader *r, fw_lists *lists, const fw_pq *pq) {
 void fw_pack_own_codes(fw_cursor *c, fw_lists *lists, size_t i, const fw_pq *pq) {
   fw_list *list = &lists->list[i];
   lists->packed = true;
-  if (list->size == 0) return;
+  if (!lists->order) c->status = fw_code_order_create(&lists->order, pq, c->err);
+  if (list->size == 0 || !fw_cursor_good(c)) return;
   /* the list frees what it begins with: the alignment is left to the kernels */
   uint8_t *packed = fw_cursor_alloc(c, fw_packed_bytes(list->size, pq->m) + FW_BLOCK, 1);
   if (!packed) return;
   const bool blocks = lists->kind == FURROW_LISTS_BLOCKS;
-  fw_pack_codes(&(fw_code_source){.pq = pq, .codes = list->codes, .blocks = blocks ? lists : NULL}, list->size, packed);
+  const fw_code_source from = {.pq = pq, .codes = list->codes, .blocks = blocks ? lists : NULL, .order = lists->order};
+  fw_pack_codes(&from, list->size, packed);
   memset(packed + fw_block_room(list->size) * pq->m, 0,
          fw_packed_bytes(list->size, pq->m) + FW_BLOCK - fw_block_room(list->size) * pq->m);
   fw_free(list->codes);

@@ -68,14 +68,16 @@ static furrow_status make_shift(fw_pq_lists *lists, const fw_coarse *coarse, fur
 
 /* ---- Tables --------------------------------------------------------------------------------------------- */
 
-/* With x = -2 (q - s): <x, p - s> - bias = |p - s|^2 - 2 <q - s, p - s> */
-static void set_square_bias(fw_packed *part, const float *centroids, const float *shift) {
+/* The code of the index that has a number in blocks. */
+static size_t code_of(const fw_pq_lists *lists, size_t m, size_t number) {
+  return lists->order ? lists->order->code[m * FW_LUT_BYTES + number] : number;
+}
+
+/* With x = -2 (q - s): <x, p - s> - bias = |p - s|^2 - 2 <q - s, p - s>; centroids: p - s. */
+static void set_square_bias(fw_packed *part, const float *centroids) {
   for (size_t j = 0; j < part->n; j++) {
     double square = 0;
-    for (size_t k = 0; k < part->d; k++) {
-      const double x = (double)(centroids[j * part->d + k] - shift[k]);
-      square += x * x;
-    }
+    for (size_t k = 0; k < part->d; k++) square += (double)centroids[j * part->d + k] * centroids[j * part->d + k];
     part->bias[j] = -(float)square;
   }
 }
@@ -87,10 +89,11 @@ static furrow_status make_part(fw_pq_lists *lists, size_t m, float *room, furrow
   const bool shifted = lists->shift && !lists->residual;
   const float *shift = shifted ? lists->shift + pq->d + m * dsub : NULL;
   fw_packed *part = &lists->parts[m];
-  for (size_t i = 0; i < ksub * dsub; i++) room[i] = centroids[i] - (shifted ? shift[i % dsub] : 0);
+  for (size_t i = 0; i < ksub * dsub; i++)
+    room[i] = centroids[code_of(lists, m, i / dsub) * dsub + i % dsub] - (shifted ? shift[i % dsub] : 0);
   const furrow_status status = fw_packed_create(part, room, ksub, dsub, dsub, false, err);
   if (status != FURROW_OK) return status;
-  if (shifted) set_square_bias(part, centroids, shift);
+  if (shifted) set_square_bias(part, room);
   for (size_t j = ksub; j < part->blocks * FW_LANES; j++) part->bias[j] = 0; /* finite: nobody looks at these */
   lists->memory += part->blocks * FW_LANES * (dsub + 1) * sizeof(float);
   return FURROW_OK;
@@ -117,10 +120,11 @@ furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_
                                 furrow_error *err) {
   const fw_pq *pq = lists->pq;
   const size_t width = table_width(pq);
-  void *luts = NULL, *values = NULL, *bytes = NULL, *shifted = NULL;
+  void *luts = NULL, *values = NULL, *bytes = NULL, *least = NULL, *shifted = NULL;
   furrow_status status = fw_arena_take(arena, &luts, n, sizeof **tables, err);
   if (status == FURROW_OK) status = fw_arena_take(arena, &values, n * pq->m * width, sizeof(float), err);
   if (status == FURROW_OK && lists->blocks) status = fw_arena_take(arena, &bytes, n * pq->m, FW_LUT_BYTES, err);
+  if (status == FURROW_OK && lists->order) status = fw_arena_take(arena, &least, n * pq->m, FW_LUT_GROUPS, err);
   if (status == FURROW_OK) status = fw_arena_take(arena, &shifted, n * pq->d, sizeof(float), err);
   if (status != FURROW_OK) return status;
   *tables = luts;
@@ -130,7 +134,8 @@ furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_
                             .ksub = fw_pq_ksub(pq),
                             .width = width,
                             .values = (float *)values + i * pq->m * width,
-                            .bytes = bytes ? (uint8_t *)bytes + i * pq->m * FW_LUT_BYTES : NULL};
+                            .bytes = bytes ? (uint8_t *)bytes + i * pq->m * FW_LUT_BYTES : NULL,
+                            .least = least ? (uint8_t *)least + i * pq->m * FW_LUT_GROUPS : NULL};
   return FURROW_OK;
 }
 
@@ -159,7 +164,8 @@ uint32_t fw_pq_list_number(const fw_pq_lists *lists, const fw_pq_list *list, siz
   const fw_pq *pq = lists->pq;
   if (!lists->blocks) return fw_pq_number(list->codes + i * fw_pq_code_size(pq), pq->nbits, m);
   const size_t b = i / FW_BLOCK;
-  return list->codes[b * FW_BLOCK * pq->m + m * fw_block_width(list->size, b) + i % FW_BLOCK];
+  const uint8_t number = list->codes[b * FW_BLOCK * pq->m + m * fw_block_width(list->size, b) + i % FW_BLOCK];
+  return (uint32_t)code_of(lists, m, number);
 }
 
 void fw_pq_list_decode(const fw_pq_lists *lists, size_t list, size_t i, float *vector) {
@@ -197,7 +203,7 @@ static void fill_extras(const fw_pq_lists *lists, const float *norms, const floa
   for (size_t m = 0; m < pq->m; m++) {
     float *row = table + m * width;
     fw_products_table()->scores(&lists->parts[m], centroid + m * dsub, 1, pq->d, row, width);
-    for (size_t j = 0; j < ksub; j++) row[j] = norms[m * ksub + j] + 2 * row[j];
+    for (size_t j = 0; j < ksub; j++) row[j] = norms[m * ksub + code_of(lists, m, j)] + 2 * row[j];
   }
   const fw_lut lut = {.m = pq->m, .ksub = ksub, .width = width, .values = table};
   fw_scan_table()->add_up(&lut, l->codes, l->size, extra);
@@ -233,8 +239,10 @@ static void pack_list(const packing *p, size_t list, float *room) {
   const fw_pq *pq = lists->pq;
   fw_pq_list *l = &lists->list[list];
   const bool blocked = p->index->kind == FURROW_INDEX_IVF_PQ_FAST;
-  const fw_code_source from = {
-      .pq = pq, .codes = index_codes(p->index, list), .blocks = blocked ? &p->index->ivf.lists : NULL};
+  const fw_code_source from = {.pq = pq,
+                               .codes = index_codes(p->index, list),
+                               .blocks = blocked ? &p->index->ivf.lists : NULL,
+                               .order = lists->order};
   if (lists->codes && l->size > 0) fw_pack_codes(&from, l->size, (uint8_t *)l->codes);
   if (!lists->extra) return;
   const float *centroid = fw_coarse_centroid(p->coarse, list, room);
@@ -331,6 +339,15 @@ static furrow_status place_lists(fw_pq_lists *lists, const furrow_index *index, 
   return FURROW_OK;
 }
 
+static furrow_status find_order(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
+  lists->order = index->kind == FURROW_INDEX_PQ ? index->pq.order : index->ivf.lists.order;
+  if (is_packed(index)) return FURROW_OK;
+  const furrow_status status = fw_code_order_create(&lists->own_order, lists->pq, err);
+  lists->order = lists->own_order;
+  if (lists->order) lists->memory += sizeof *lists->order + 2 * lists->pq->m * FW_LUT_BYTES;
+  return status;
+}
+
 furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse, fw_pool *pool,
                                  furrow_error *err) {
   const bool ivf = fw_index_is_ivf(index);
@@ -344,6 +361,7 @@ furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, 
   furrow_status status = fw_alloc_zero(&list, made.nlist, sizeof *made.list, err);
   made.list = list;
   if (status == FURROW_OK) status = make_shift(&made, residual ? coarse : NULL, err);
+  if (status == FURROW_OK) status = find_order(&made, index, err);
   if (status == FURROW_OK) status = make_parts(&made, err);
   if (status == FURROW_OK) status = place_lists(&made, index, err);
   if (status == FURROW_OK) status = pack_all(&p, pool, err);
@@ -361,6 +379,7 @@ void fw_pq_lists_clear(fw_pq_lists *lists) {
   fw_free(lists->codes_memory);
   fw_free(lists->extra_memory);
   fw_free(lists->shift);
+  fw_free(lists->own_order);
   *lists = (fw_pq_lists){0};
 }
 
@@ -461,11 +480,13 @@ static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_
   const fw_scan *scan = fw_scan_table();
   const float *extra = lists->extra ? lists->extra + l->extra_at : NULL;
   const passage p = {.lists = lists, .table = table, .how = how, .list = l, .extra = extra};
+  uint32_t skip = 0;
   const fw_code_list codes = {.n = l->size,
                               .codes = l->codes,
                               .extra = extra,
                               .ahead = after->codes,
-                              .extra_ahead = lists->extra ? lists->extra + after->extra_at : NULL};
+                              .extra_ahead = lists->extra ? lists->extra + after->extra_at : NULL,
+                              .skip = &skip};
   const float slack = fw_lut_slack(table, how->base, l->extra_most);
   const float cap = find_cap(table, &codes, how, slack, sink);
   const size_t blocks = (how->upto + FW_BLOCK - 1) / FW_BLOCK;
