@@ -223,7 +223,7 @@ furrow_status furrow_index_transform(const furrow_index *index, size_t i, furrow
 furrow_status furrow_index_list(const furrow_index *index, uint64_t list, furrow_list_view *view, furrow_error *err) {
   if (!fw_index_is_ivf(index)) return fw_fail(err, FURROW_E_ARGUMENT, "the index has no inverted lists");
   if (list >= index->ivf.nlist)
-    return fw_fail(err, FURROW_E_ARGUMENT, "list %llu is beyond the %zu lists", (unsigned long long)list,
+    return fw_fail(err, FURROW_E_ARGUMENT, "there is no list %llu: nlist is %zu", (unsigned long long)list,
                    index->ivf.nlist);
   const fw_lists *lists = &index->ivf.lists;
   *view = (furrow_list_view){.code_size = lists->code_size};

@@ -54,8 +54,8 @@ static void fail_data(fw_cursor *c, const data_file *data, furrow_status status,
 static void open_data(fw_cursor *c, const fw_disk *disk, data_file *data) {
   c->status = fw_open_regular(&data->fd, &data->size, data->path, c->err);
   if (!fw_cursor_good(c) || data->size >= disk->total_size) return;
-  c->status = fw_fail(c->err, FURROW_E_FORMAT, "is the data file of an index and has %" PRIu64 " bytes, not %" PRIu64,
-                      data->size, disk->total_size);
+  c->status = fw_fail(c->err, FURROW_E_FORMAT, "is the data file of an index and has %" PRIu64 " %s, not %" PRIu64,
+                      data->size, fw_plural(data->size, "byte", "bytes"), disk->total_size);
   if (c->err) fw_error_set_file(c->err, data->path);
 }
 

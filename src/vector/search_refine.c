@@ -73,7 +73,7 @@ static furrow_status refine_codes(const fw_node *node, const float *query, const
     const size_t list = fw_place_list(wide->heap[i].id), place = fw_place_offset(wide->heap[i].id);
     const int64_t id = fw_list_id(&ivf->lists.list[list], place);
     if (id < 0 || (uint64_t)id >= codes)
-      return fw_fail(err, FURROW_E_FORMAT, "list %zu has id %" PRId64 ", but there are %zu codes of refinement", list,
+      return fw_fail(err, FURROW_E_FORMAT, "list %zu has id %" PRId64 ", but codes of refinement end before %zu", list,
                      id, codes);
     fw_sink_offer(sink, refined_key(node, query, list, place, (size_t)id, room), id);
   }
@@ -153,9 +153,8 @@ static furrow_status refine_query(const candidates *c, size_t turn, const float 
     fetch_row(c, turn, j + ahead);
     if (ids[j] < 0) continue;
     if (ids[j] >= refine->ntotal)
-      return fw_fail(err, FURROW_E_FORMAT,
-                     "the base has id %" PRId64 ", but there are %" PRId64 " vectors to refine by", ids[j],
-                     refine->ntotal);
+      return fw_fail(err, FURROW_E_FORMAT, "the base has id %" PRId64 ", but vectors to refine by end before %" PRId64,
+                     ids[j], refine->ntotal);
     fw_sink_offer(sink, fw_flat_key(refine, query, ids[j]), fw_turn_id(ids[j], similarity));
   }
   return FURROW_OK;

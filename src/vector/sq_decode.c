@@ -26,8 +26,8 @@ size_t fw_sq_ranges(const fw_sq *sq) {
 furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) {
   size_t want = 2 * fw_sq_ranges(sq);
   if (fw_sq_range_bits(sq) == 0 || sq->trained_count == want) return FURROW_OK;
-  return fw_fail(err, FURROW_E_STATE, "the scalar quantizer has %zu numbers for its ranges, not %zu", sq->trained_count,
-                 want);
+  return fw_fail(err, FURROW_E_STATE, "the scalar quantizer has %zu %s for its ranges, not %zu", sq->trained_count,
+                 fw_plural(sq->trained_count, "number", "numbers"), want);
 }
 
 static float half_to_float(unsigned half) {
