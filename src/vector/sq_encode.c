@@ -27,7 +27,7 @@ static uint16_t float_to_brain(float value) {
 }
 
 static uint8_t to_byte(float value) {
-  return value <= 0 ? 0 : value >= 255 ? 255 : (uint8_t)value;
+  return !(value > 0) ? 0 : value >= 255 ? 255 : (uint8_t)value; /* NaN: 0 */
 }
 
 static void encode_ranges(const fw_sq *sq, const float *vector, unsigned bits, uint8_t *code) {
@@ -38,7 +38,7 @@ static void encode_ranges(const fw_sq *sq, const float *vector, unsigned bits, u
   for (size_t i = 0; i < sq->d; i++) {
     size_t r = ranges == 1 ? 0 : i;
     float part = width[r] != 0 ? (vector[i] - low[r]) / width[r] : 0;
-    part = part < 0 ? 0 : part > 1 ? 1 : part;
+    part = !(part > 0) ? 0 : part > 1 ? 1 : part; /* ranges of a file may be NaN */
     /* Faiss multiplies floats for 8 bits, and doubles for fewer */
     fw_pq_put_number(code, bits, i, bits == 8 ? (uint32_t)(255 * part) : (uint32_t)((double)part * most));
   }

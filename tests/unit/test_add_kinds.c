@@ -369,6 +369,9 @@ static void numbers_beyond_a_range_are_its_ends(void **state) {
   trained[SQ_D + 4] = 0; /* a range without width */
   fw_sq_encode(&sq, far, code);
   assert_memory_equal(code, ((const uint8_t[]){0, 255, 0, 255, 0, 255}), SQ_D);
+  trained[1] = trained[SQ_D + 2] = NAN; /* as a file may have it */
+  fw_sq_encode(&sq, far, code);
+  assert_memory_equal(code, ((const uint8_t[]){0, 0, 0, 255, 0, 255}), SQ_D);
   sq = make_sq(6, trained);
   fw_sq_encode(&sq, far, code);
   for (size_t i = 0; i < SQ_D; i++) assert_int_equal(fw_pq_number(code, 6, i), far[i] > 0 ? 63 : 0);
