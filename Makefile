@@ -7,6 +7,7 @@
 #   make install    to PREFIX (/usr/local), under DESTDIR if given
 #   make asan       the tests with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
 #   make tsan       the tests with ThreadSanitizer, in build-tsan
+#   make neon       the tests for 64-bit ARM under an emulator, in build-neon
 #   make fuzz       libFuzzer programs, in build-fuzz (needs clang)
 #   make format     clang-format on every source
 #   make clean
@@ -29,7 +30,7 @@ export CC
 configure = tools/configure.sh
 build = $(CMAKE) --build $(1) -j $(JOBS) --target
 
-.PHONY: all test demo bench install asan tsan fuzz format clean
+.PHONY: all test demo bench install asan tsan neon fuzz format clean
 
 all:
 	@tools/require_packages.sh build
@@ -49,6 +50,9 @@ asan tsan:
 	@$(configure) build-$@ -DFURROW_TESTS=ON -DFURROW_SANITIZE=$(SANITIZE) $(CMAKE_FLAGS)
 	@$(call build,build-$@) furrow_tests
 	@tools/run_tests.sh build-$@ $(JOBS)
+
+neon:
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tools/check_neon.sh $(JOBS)
 
 fuzz:
 	@tools/require_packages.sh fuzz
@@ -73,4 +77,4 @@ format:
 	@tools/list_files.sh | grep -E '\.(c|h|cc)$$' | xargs clang-format -i
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-fuzz build-gcc build-clang
+	rm -rf $(BUILD) build-asan build-tsan build-neon build-fuzz build-gcc build-clang

@@ -4,7 +4,11 @@
 For each data set both build an index; then both search the index that Faiss built (Furrow's own where Faiss is not
 installed), in turn, round by round, with one thread on one core and with two on two. Reports medians, ratios, recall
 against the exact answers, memory, and how well each build approximates its vectors; as tables and as JSON. Exits with
-1 when a program fails, or when the two do not find the same.
+1 when a program fails, or when they do not find the same.
+
+A Faiss built elsewhere is a third: FAISS_INCLUDE is the folder that has faiss/, FAISS_LIBRARY its archive (for example
+libfaiss_avx2.a); peer_faiss.cc is compiled with them, by CXX or c++, into the scratch folder. BLAS and LAPACK are the
+system's.
 """
 import argparse
 import array
@@ -19,7 +23,7 @@ import tempfile
 
 from bench_rows_peers import HERE, LOAD, machine, print_table
 
-NAMES = ["furrow", "faiss"]
+NAMES = ["furrow", "faiss", "built"]  # built: a Faiss built elsewhere
 NPROBES, K = [1, 4, 16, 64], 10
 # vectors, dimension (None: what the file has), lists, sub-quantizers to try
 DATA = {"bells": (500_000, 128, 1024, [16, 32]), "glove": (None, 100, 1024, [20, 50]), "mnist": (None, 784, 256, [16, 49])}
@@ -79,14 +83,37 @@ def run(command, cores):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def find_programs(options):
+def compile_peer(home):
+    """peer_faiss.cc with a Faiss built elsewhere; None: none is named"""
+    include, library = os.environ.get("FAISS_INCLUDE"), os.environ.get("FAISS_LIBRARY")
+    if not include or not library:
+        return None
+    target = os.path.join(home, "peer_faiss_built")
+    source = os.path.join(HERE, "peer_faiss.cc")
+    newest = max(os.path.getmtime(file) for file in (source, os.path.join(HERE, "vector_bench.h"), library))
+    if not os.path.exists(target) or os.path.getmtime(target) < newest:
+        subprocess.run([os.environ.get("CXX", "c++"), "-O3", "-std=c++17", "-I", include, "-I", HERE, source, library,
+                        "-fopenmp", "-llapack", "-lblas", "-o", target], check=True)
+    return target
+
+
+def find_programs(options, home):
     found = {}
     for name, file in zip(NAMES, ["bench_vector", "peer_faiss"]):
         if os.access(program(options, file), os.X_OK):
             found[name] = [program(options, file)]
         else:
             print(f"left out: {name} (no program {program(options, file)})")
+    built = compile_peer(home)
+    if built:
+        found["built"] = [built]
     return found
+
+
+def columns(programs, *kinds):
+    """The heads of a table's columns that `beside` fills, once for each kind of number"""
+    return [head for kind in kinds for name in NAMES if name in programs
+            for head in [f"{name} {kind}".strip()] + ([] if name == "furrow" else ["ratio"])]
 
 
 def which_blas(path):
@@ -159,7 +186,7 @@ def build_indexes(options, programs, case, home):
                 with open(report, "w") as out:
                     json.dump(lines, out)
             with open(report) as built:
-                results += [dict(case_key(case), **line) for line in json.load(built)]
+                results += [dict(case_key(case), **dict(line, program=name)) for line in json.load(built)]
         lines = run(programs["furrow"] + ["error", index, base], single)
         failed = isinstance(lines, str)
         results.append(dict(case_key(case), program=name, job="error", bytes=os.path.getsize(index),
@@ -195,7 +222,8 @@ def summarise(case, name, cores, rounds):
     for lines in zip(*rounds):
         medians = {key: statistics.median(line[key] for line in lines)
                    for key in ("seconds", "cpu_seconds", "rss_mb", "grown_mb", "p50_us", "p99_us") if key in lines[0]}
-        results.append(dict(case_key(case), **dict(lines[0], **medians), all_seconds=[l["seconds"] for l in lines]))
+        results.append(dict(case_key(case), **dict(lines[0], program=name, **medians),
+                            all_seconds=[l["seconds"] for l in lines]))
     return results
 
 
@@ -208,8 +236,9 @@ def recalls(case, programs, home):
         result = dict(case_key(case), job="recall", nprobe=nprobe)
         if case["truth"]:
             result["recall"] = {name: common(ids_of(case["truth"]), found, queries) for name, found in part.items()}
-        if len(part) == 2:
-            result["same"] = common(part["furrow"], part["faiss"], queries)
+        peers = [found for name, found in part.items() if name != "furrow"]
+        if peers:
+            result["same"] = min(common(part["furrow"], found, queries) for found in peers)
         results.append(result)
     return results
 
@@ -278,13 +307,16 @@ def pairs(results, job, *keys):
 
 
 def beside(by_program, value, text):
-    """Furrow's, Faiss's, and how many times better Furrow is"""
-    ours, theirs = (value(by_program[name]) if name in by_program else None for name in NAMES)
-    ratio = f"{theirs / ours:.1f}x" if ours and theirs else "-"
-    return [text(v) if v is not None else "-" for v in (ours, theirs)] + [ratio]
+    """Furrow's number, that of each peer, and how many times better Furrow is"""
+    ours, cells = value(by_program["furrow"]), []
+    for name in NAMES:
+        if name in by_program:
+            number = value(by_program[name])
+            cells += [text(number)] + ([] if name == "furrow" else [f"{number / ours:.1f}x"])
+    return cells
 
 
-def print_search(results, batches):
+def print_search(results, programs, batches):
     searches = pairs(results, "search", "threads", "nprobe", "batch")
     for threads in (1, 2):
         rows = []
@@ -296,27 +328,27 @@ def print_search(results, batches):
             rows.append([name, str(nprobe)] + rate + cpu)
         if rows:
             print_table(f"Searching, calls of {batches[-1]} queries, {threads} thread(s): queries a second and "
-                        "processor time of a query in us", ["index", "nprobe", "furrow", "faiss", "ratio",
-                                                            "furrow us", "faiss us", "ratio"], rows)
+                        "processor time of a query in us", ["index", "nprobe"] + columns(programs, "", "us"), rows)
     rows = [[name, str(nprobe)] + beside(p, lambda r: r["p50_us"], lambda v: f"{v:.1f}") +
             beside(p, lambda r: r["p99_us"], lambda v: f"{v:.1f}")
             for (name, threads, nprobe, batch), p in searches.items() if threads == 1 and batch == 1]
     if rows:
         print_table("One query a call, 1 thread: median and 99th percentile in us",
-                    ["index", "nprobe", "furrow p50", "faiss p50", "ratio", "furrow p99", "faiss p99", "ratio"], rows)
+                    ["index", "nprobe"] + columns(programs, "p50", "p99"), rows)
     by_batch = {}
     for (name, threads, nprobe, batch), p in searches.items():
         if threads == 1 and nprobe == 16:
             by_batch.setdefault((name, nprobe), {})[batch] = \
                 beside(p, lambda r: r["cpu_seconds"] / r["queries"], lambda s: f"{s * 1e6:.1f}")
-    rows = [[name, str(nprobe)] + [" / ".join(cells[:2]) + f" ({cells[2]})" for cells in found.values()]
+    rows = [[name, str(nprobe)] + [" / ".join(cells[:1] + cells[1::2]) + f" ({', '.join(cells[2::2])})"
+                                   for cells in found.values()]
             for (name, nprobe), found in by_batch.items()]
     if rows:
-        print_table("Processor time of a query in us by calls of so many queries: furrow / faiss (ratio)",
+        print_table("Processor time of a query in us by calls of so many queries: " + " / ".join(programs) + " (ratio)",
                     ["index", "nprobe"] + [str(b) for b in batches], rows)
 
 
-def print_tables(results, batches):
+def print_tables(results, programs, batches):
     rows = []
     for job in ("train", "add"):
         for (name, threads), p in pairs(results, job, "threads").items():
@@ -324,21 +356,21 @@ def print_tables(results, batches):
                         beside(p, lambda r: r["cpu_seconds"], lambda v: f"{v:.2f}"))
     if rows:
         print_table("Building: seconds, and seconds of processor time",
-                    ["index", "job", "threads", "furrow", "faiss", "ratio", "furrow cpu", "faiss cpu", "ratio"], rows)
-    rows = [[name] + beside(p, lambda r: r["quantization_error"], lambda v: f"{v:.5g}")[:2]
+                    ["index", "job", "threads"] + columns(programs, "", "cpu"), rows)
+    rows = [[name] + [f"{p[n]['quantization_error']:.5g}" for n in programs]
             for (name,), p in pairs(results, "error").items()]
     if rows:
-        print_table("Mean squared distance of a vector from what its index stores for it", ["index"] + NAMES, rows)
-    print_search(results, batches)
-    rows = [[label(r), str(r["nprobe"])] + [f"{r['recall'][n]:.4f}" if n in r.get("recall", {}) else "-" for n in NAMES]
+        print_table("Mean squared distance of a vector from what its index stores for it", ["index"] + list(programs), rows)
+    print_search(results, programs, batches)
+    rows = [[label(r), str(r["nprobe"])] + [f"{r['recall'][n]:.4f}" if n in r.get("recall", {}) else "-" for n in programs]
             + [f"{r['same']:.5f}" if "same" in r else "-"] for r in results if r["job"] == "recall"]
-    print_table(f"Recall: {K} of {K} on the same index, and the share of ids that both give",
-                ["index", "nprobe"] + NAMES + ["same"], rows)
+    print_table(f"Recall: {K} of {K} on the same index, and the share of ids that all give",
+                ["index", "nprobe"] + list(programs) + ["same"], rows)
     rows = [[name] + beside(p, lambda r: r["seconds"] * 1e3, lambda v: f"{v:.0f}") +
             beside(p, lambda r: r["grown_mb"], lambda v: f"{v:.0f}")
             for (name, threads), p in pairs(results, "load", "threads").items() if threads == 1]
     print_table("Loading until ready, 1 thread: ms, and MB of memory afterwards",
-                ["index", "furrow ms", "faiss ms", "ratio", "furrow MB", "faiss MB", "ratio"], rows)
+                ["index"] + columns(programs, "ms", "MB"), rows)
     checks = [r["seconds"] for r in results if r["job"] == "verify" and "error" not in r]
     if checks:
         print(f"\nVerifying the index of one list ({ONE_LIST_BYTES} bytes): {statistics.median(checks) * 1e3:.0f} ms")
@@ -354,13 +386,13 @@ def disagreements(results):
 
 def main():
     options = read_arguments()
-    programs = find_programs(options)
-    if "furrow" not in programs:
-        sys.exit("build the benchmarks first, or name the folder with --build")
     if options.scratch:
         os.makedirs(options.scratch, exist_ok=True)
     home = options.scratch or tempfile.mkdtemp(prefix="furrow-bench-")
     try:
+        programs = find_programs(options, home)
+        if "furrow" not in programs:
+            sys.exit("build the benchmarks first, or name the folder with --build")
         results = measure(options, programs, home)
     finally:
         if not options.scratch:
@@ -370,9 +402,9 @@ def main():
         about["blas"] = which_blas(programs["faiss"][0])
     print(f"{about['cpu']}, {about['cores']} cores; BLAS of Faiss: {about.get('blas', '-')}; median of "
           f"{options.rounds}; others took {LOAD.share_of_others():.0%} of the machine meanwhile")
-    print_tables(results, [int(batch) for batch in options.batch.split(",")])
+    print_tables(results, programs, [int(batch) for batch in options.batch.split(",")])
     wrong = disagreements(results)
-    print("\n" + "\n".join(wrong or ["Both find the same." if len(programs) == 2 else "No program failed."]))
+    print("\n" + "\n".join(wrong or ["All find the same." if len(programs) > 1 else "No program failed."]))
     if options.out:
         with open(options.out, "w") as out:
             json.dump({"machine": about, "rounds": options.rounds, "others_share": LOAD.share_of_others(),

@@ -167,7 +167,7 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   index_job_stop(&m->job);
   if (status == FURROW_OK && compared != FURROW_VECTORS_UNKNOWN && compared != (uint64_t)info.ntotal)
     print_note(values->quiet, "%s has %" PRIu64 " vector%s, the index %" PRId64 ": the recall is of other vectors",
-               values->truth.base, compared, compared == 1 ? "" : "s", info.ntotal);
+               truth_name(&values->truth), compared, compared == 1 ? "" : "s", info.ntotal);
   return status;
 }
 
@@ -320,8 +320,9 @@ static furrow_status draw_plot(const measuring *m, furrow_error *err) {
 
 /* The drawing is none of the files that are read. */
 static furrow_status check_apart(const recall_values *values, furrow_error *err) {
-  const char *const inputs[] = {values->path,       values->queries,   values->source.lists,
-                                values->truth.base, values->truth.ids, values->truth.truth};
+  const truth_values *from = &values->truth;
+  const char *const inputs[] = {values->path, values->queries, values->source.lists,
+                                from->base,   from->truth,     from->model ? NULL : from->ids};
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++)
     status = sink_check_apart(values->plot, inputs[i], err);
@@ -357,12 +358,15 @@ static furrow_status recall_run(const void *values, output *out, furrow_error *e
 const command index_recall_command = {
     .name = "recall",
     .summary = "measure how much a search finds, and how fast",
-    .example = "furrow index recall items.index queries.fvecs --base base.fvecs\n"
-               "furrow index recall items.index queries.fvecs --truth truth.ivecs --nprobe 1,4,16,64 --plot recall.svg",
+    .example =
+        "furrow index recall items.index queries.fvecs --base base.fvecs\n"
+        "furrow index recall items.index queries.fvecs --truth truth.ivecs --nprobe 1,4,16,64 --plot recall.svg\n"
+        "furrow index recall items.index queries.fvecs --from-model deepfm/embedding_embedding",
     .about =
         "1-R@k is the share of queries whose nearest vector is among the first k results; recall@10 is how many of the "
         "10 nearest are among the first 10 results. p50 and p99 are times of single queries on one thread, queries/s "
-        "is that of all queries at once. The truth is found by comparing all vectors of --base, or read from a file.",
+        "is that of all queries at once. The truth is found by comparing all vectors of --base or --from-model, or "
+        "read from a file.",
     .operands = recall_operands,
     .groups = recall_groups,
     .size = sizeof(recall_values),

@@ -62,17 +62,8 @@ void fill_values_init(fill_values *values) {
 
 static furrow_status open_model(filling *fill, size_t d, furrow_error *err) {
   const fill_values *values = fill->values;
-  furrow_vectors_params params;
-  furrow_vectors_params_init(&params);
-  params.d = d;
-  params.vectors = values->axis;
-  params.memory = values->memory / 2;
-  params.threads = values->threads;
-  if (values->ids && !read_id_range(values->ids, &params.first_id, &params.end_id))
-    return fail_token(err, values->ids, "with --from-model --ids is a range A:B");
-  if (values->ids && params.first_id >= params.end_id)
-    return fail_token(err, values->ids, "a range of ids that has none");
-  return furrow_vectors_open_matrix(&fill->vectors, values->model, &params, err);
+  const matrix_values matrix = {.path = values->model, .axis = values->axis, .ids = values->ids};
+  return vector_source_open_matrix(&fill->vectors, &matrix, d, values->memory / 2, values->threads, err);
 }
 
 static furrow_status open_ids(filling *fill, furrow_error *err) {

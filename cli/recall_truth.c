@@ -8,32 +8,47 @@
 
 #include "fail.h"
 
-const option truth_options[] = {{.name = "base",
-                                 .kind = OPTION_TEXT,
-                                 .argument = "FILE",
-                                 .help = "the vectors of the index: all are compared with the queries",
-                                 .offset = offsetof(truth_values, base)},
-                                {.name = "ids",
-                                 .kind = OPTION_TEXT,
-                                 .argument = "FILE",
-                                 .help = "the ids that those vectors have in the index, if not 0, 1, 2 ...",
-                                 .offset = offsetof(truth_values, ids)},
-                                {.name = "truth",
-                                 .kind = OPTION_TEXT,
-                                 .argument = "FILE",
-                                 .help = "or: the ids of the nearest vectors, a row for each query: .ivecs .ibin .npy",
-                                 .offset = offsetof(truth_values, truth)},
-                                {0}};
+#define MATRIX_MEMORY ((size_t)1 << 30)
+
+const option truth_options[] = {
+    {.name = "base",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "the vectors of the index: all are compared with the queries",
+     .offset = offsetof(truth_values, base)},
+    {.name = "from-model",
+     .kind = OPTION_TEXT,
+     .argument = "FOLDER",
+     .help = "or: those of a matrix as Angel stores it, MODEL/MATRIX, as index build takes them",
+     .offset = offsetof(truth_values, model)},
+    {.name = "by",
+     .kind = OPTION_CHOICE,
+     .choices = "auto|row|column",
+     .help = "of a matrix: what a vector is (auto: a column, if the matrix was stored by columns)",
+     .offset = offsetof(truth_values, axis)},
+    {.name = "ids",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "the ids that those vectors have in the index, if not 0, 1, 2 ...; with --from-model A:B, the ids to take",
+     .offset = offsetof(truth_values, ids)},
+    {.name = "truth",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "or: the ids of the nearest vectors, a row for each query: .ivecs .ibin .npy",
+     .offset = offsetof(truth_values, truth)},
+    {0}};
 
 furrow_status truth_check(const truth_values *values, furrow_error *err) {
-  if (!values->base == !values->truth)
-    return fail(err, FURROW_E_ARGUMENT, "the truth comes from --base or from --truth: give one of them");
-  if (values->ids && !values->base) return fail(err, FURROW_E_ARGUMENT, "--ids belongs to --base");
+  if ((values->base != NULL) + (values->model != NULL) + (values->truth != NULL) != 1)
+    return fail(err, FURROW_E_ARGUMENT, "the truth comes from --base, --from-model or --truth: give one of them");
+  if (values->ids && values->truth) return fail(err, FURROW_E_ARGUMENT, "--ids belongs to --base or --from-model");
+  if (values->axis != FURROW_AXIS_AUTO && !values->model)
+    return fail(err, FURROW_E_ARGUMENT, "--by belongs to --from-model");
   return FURROW_OK;
 }
 
 const char *truth_name(const truth_values *values) {
-  return values->base ? values->base : values->truth;
+  return values->base ? values->base : values->model ? values->model : values->truth;
 }
 
 void truth_clear(truth *t) {
@@ -82,6 +97,13 @@ static furrow_status compare_all(truth *t, furrow_vectors *base, const vector_bl
   return status;
 }
 
+static furrow_status open_base(furrow_vectors **base, const truth_values *values, const vector_values *vectors,
+                               size_t d, unsigned threads, furrow_error *err) {
+  const matrix_values matrix = {.path = values->model, .axis = values->axis, .ids = values->ids};
+  if (!values->model) return vector_source_open(base, values->base, vectors, d, err);
+  return vector_source_open_matrix(base, &matrix, d, MATRIX_MEMORY, threads, err);
+}
+
 furrow_status truth_find(truth *t, const truth_values *values, const vector_values *vectors,
                          const vector_block *queries, size_t k, furrow_metric metric, unsigned threads, index_job *job,
                          furrow_error *err) {
@@ -94,10 +116,10 @@ furrow_status truth_find(truth *t, const truth_values *values, const vector_valu
   params.threads = threads;
   params.progress = index_job_tell;
   params.user = job;
-  furrow_status status = vector_source_open(&base, values->base, vectors, queries->d, err);
+  furrow_status status = open_base(&base, values, vectors, queries->d, threads, err);
   if (status == FURROW_OK) t->base_count = furrow_vectors_count(base);
   if (status == FURROW_OK) status = compare_all(t, base, queries, k, &params, err);
-  if (status == FURROW_OK && values->ids) status = give_ids(&t->near, values->ids, err);
+  if (status == FURROW_OK && values->ids && values->base) status = give_ids(&t->near, values->ids, err);
   furrow_vectors_close(base);
   return status;
 }

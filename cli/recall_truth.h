@@ -8,12 +8,13 @@
 
 /* What the options of truth_options fill. */
 typedef struct truth_values {
-  const char *base, *truth, *ids;
+  const char *base, *model, *truth, *ids;
+  furrow_axis axis; /* of a model's matrix */
 } truth_values;
 
 extern const option truth_options[];
 furrow_status truth_check(const truth_values *values, furrow_error *err);
-/* The file that the truth is from. */
+/* The file or matrix that the truth is from. */
 const char *truth_name(const truth_values *values);
 
 typedef struct truth {

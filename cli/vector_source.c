@@ -147,6 +147,21 @@ bool read_id_range(const char *text, int64_t *first, int64_t *end) {
   return true;
 }
 
+furrow_status vector_source_open_matrix(furrow_vectors **vectors, const matrix_values *values, size_t d, size_t memory,
+                                        unsigned threads, furrow_error *err) {
+  furrow_vectors_params params;
+  furrow_vectors_params_init(&params);
+  params.d = d;
+  params.vectors = values->axis;
+  params.memory = memory;
+  params.threads = threads;
+  if (values->ids && !read_id_range(values->ids, &params.first_id, &params.end_id))
+    return fail_token(err, values->ids, "with --from-model --ids is a range A:B");
+  if (values->ids && params.first_id >= params.end_id)
+    return fail_token(err, values->ids, "a range of ids that has none");
+  return furrow_vectors_open_matrix(vectors, values->path, &params, err);
+}
+
 /* Whether a text is nothing but ids with commas between them. */
 static bool is_list(const char *text) {
   const size_t length = strspn(text, "-0123456789,");

@@ -17,6 +17,17 @@ extern const option vector_options[];
 furrow_status vector_source_open(furrow_vectors **vectors, const char *path, const vector_values *values, size_t d,
                                  furrow_error *err);
 
+/* Vectors of a matrix of a model. */
+typedef struct matrix_values {
+  const char *path; /* MODEL/MATRIX */
+  furrow_axis axis;
+  const char *ids; /* NULL: all; A:B: those */
+} matrix_values;
+
+/* Opens them, with d elements each (0: any). memory: bytes for the part of the matrix that is in memory at a time. */
+furrow_status vector_source_open_matrix(furrow_vectors **vectors, const matrix_values *values, size_t d, size_t memory,
+                                        unsigned threads, furrow_error *err);
+
 /* Vectors that are in memory at a time. */
 typedef struct vector_block {
   size_t d, room, count;

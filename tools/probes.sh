@@ -52,6 +52,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { (void)data; (void
     -fsanitize=fuzzer,address,undefined
 }
 
+has_arm_compiler() {
+  links aarch64-linux-gnu-gcc '#include <arm_neon.h>
+#include <stdio.h>
+int main(void) { return 0; }'
+}
+
+has_arm_emulator() {
+  has_command qemu-aarch64 || has_command qemu-aarch64-static
+}
+
 has_cxx() {
   language=c++ links "${CXX:-c++}" '#include <string>
 int main() { return static_cast<int>(std::string().size()); }'

@@ -4,16 +4,27 @@
 #   build   a C compiler, cmake and the libraries that Furrow links
 #   test    and cmocka
 #   fuzz    and clang with its sanitizers
-#   ci      all of these, what the checks need, and the lighter of the programs that tests compare with
+#   neon    a compiler for 64-bit ARM with its C library, an emulator, cmake
+#   ci      the first three, what the checks need, and the lighter of the programs that tests compare with
 #
 # What is needed is tried out first; the package manager is asked only for what is missing, and only when it can be
 # asked (apt-get, as root or with a sudo that needs no password). Otherwise one line names the packages.
 set -uo pipefail
-level=${1:?usage: require_packages.sh build|test|fuzz|ci}
+level=${1:?usage: require_packages.sh build|test|fuzz|neon|ci}
 source "$(dirname "$0")/probes.sh"
+
+missing_for_arm() {
+  has_arm_compiler || printf '%s\n' gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+  has_arm_emulator || echo qemu-user
+  has_command cmake || echo cmake
+}
 
 # The packages of the level that are missing, one a line.
 missing() {
+  if [ "$level" = neon ]; then
+    missing_for_arm
+    return
+  fi
   if ! has_compiler; then
     case ${CC:-cc} in *clang*) echo clang ;; *) echo gcc ;; esac
     [ -e /usr/include/stdio.h ] || echo libc6-dev

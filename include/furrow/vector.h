@@ -322,13 +322,15 @@ FURROW_API uint64_t furrow_index_train_size(const furrow_index *index, const fur
 typedef struct furrow_add_params {
   const int64_t *ids; /* NULL: ntotal, ntotal + 1, … */
   bool skip_nan;      /* of vectors that training would refuse. false: E_RANGE names the row; true: they are passed
-                         over and counted */
+                         over and counted (but not by PQ, whose codes have none for nothing) */
   unsigned threads;   /* 0: as many as there are processors */
 } furrow_add_params;
 
 FURROW_API void furrow_add_params_init(furrow_add_params *params);
 /* Adds n vectors; all or, after a failure, none. *skipped (may be NULL): passed over. The result does not depend on
- * threads, nor on how many vectors come in one call. */
+ * threads, nor on how many vectors come in one call. The first call makes the quantizers ready, which takes as much
+ * memory as their centroids, more or less, and is kept with the index: after that one vector at a time is no waste.
+ * E_UNSUPPORTED, with the fourcc: HNSW, MULTI, and REFINE whose refinement is neither FLAT nor PQ. */
 FURROW_API furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
                                           const furrow_add_params *params, uint64_t *skipped,
                                           furrow_error *err) FURROW_MUST_USE;

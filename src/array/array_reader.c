@@ -50,9 +50,11 @@ static furrow_status check_counts(fw_array_reader *r, uint64_t dim, furrow_error
     return fw_bytes_in_fail(r->in, 0, err, FURROW_E_RANGE, "rows of %llu bytes are too long for a stream",
                             (unsigned long long)row);
   if (size != FW_BYTES_UNKNOWN && all != left)
-    return fw_bytes_in_fail(r->in, 0, err, FURROW_E_FORMAT,
-                            "%llu rows of %llu bytes are announced, %llu bytes are there",
-                            (unsigned long long)info->rows, (unsigned long long)row, (unsigned long long)left);
+    return fw_bytes_in_fail(r->in, 0, err, FURROW_E_FORMAT, "%llu %s of %llu %s %s announced, %llu %s there",
+                            (unsigned long long)info->rows, fw_plural(info->rows, "row", "rows"),
+                            (unsigned long long)row, fw_plural(row, "byte", "bytes"),
+                            fw_plural(info->rows, "is", "are"), (unsigned long long)left,
+                            fw_plural(left, "byte is", "bytes are"));
   info->dim = (size_t)dim;
   r->row_bytes = (size_t)row;
   return FURROW_OK;
@@ -106,8 +108,9 @@ static furrow_status open_vecs(fw_array_reader *r, furrow_error *err) {
   }
   const uint64_t stride = (uint64_t)dim * fw_array_type_size(r->info.type) + FW_ARRAY_VECS_PREFIX;
   if (size % stride != 0)
-    return fw_bytes_in_fail(r->in, 0, err, FURROW_E_FORMAT, "%llu bytes are no whole number of vectors of %u elements",
-                            (unsigned long long)size, (unsigned)dim);
+    return fw_bytes_in_fail(r->in, 0, err, FURROW_E_FORMAT, "%llu %s no whole number of vectors of %u %s",
+                            (unsigned long long)size, fw_plural(size, "byte is", "bytes are"), (unsigned)dim,
+                            fw_plural(dim, "element", "elements"));
   r->info.rows = size / stride;
   return check_counts(r, dim, err);
 }
@@ -205,8 +208,8 @@ static furrow_status check_end(fw_array_reader *r, furrow_error *err) {
 static furrow_status check_prefix(const fw_array_reader *r, const char *row, uint64_t offset, furrow_error *err) {
   const uint32_t dim = fw_get_le32(row);
   if (dim == r->info.dim) return FURROW_OK;
-  return fw_bytes_in_fail(r->in, offset, err, FURROW_E_FORMAT, "a vector of %d elements among those of %zu",
-                          (int)(int32_t)dim, r->info.dim);
+  return fw_bytes_in_fail(r->in, offset, err, FURROW_E_FORMAT, "a vector of %d %s among those of %zu",
+                          (int)(int32_t)dim, fw_plural(dim, "element", "elements"), r->info.dim);
 }
 
 /* Rows behind their prefixes. The prefix of the first row of a stream was read when it was opened. */

@@ -118,7 +118,9 @@ static furrow_status read_tensor_member(fw_safetensors *file, fw_json *json, fw_
   if (bit == 2) return read_counts(json, t->shape, FW_TENSOR_DIMENSIONS, &t->dimensions, err);
   furrow_status status = read_counts(json, offsets, 2, &count, err);
   if (status != FURROW_OK) return status;
-  if (count != 2) return fw_json_fail(json, fw_json_offset(json), NULL, err, "has %zu numbers, not 2", count);
+  if (count != 2)
+    return fw_json_fail(json, fw_json_offset(json), NULL, err, "has %zu %s, not 2", count,
+                        fw_plural(count, "number", "numbers"));
   t->begin = offsets[0];
   t->end = offsets[1];
   return FURROW_OK;

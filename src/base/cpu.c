@@ -1,8 +1,15 @@
 /* base/cpu.c: what the processor can do. */
 #include "base/cpu.h"
 
+#include <float.h>
+#include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert(CHAR_BIT == 8 && sizeof(size_t) == 8, "Furrow is for processors with 64-bit addresses");
+_Static_assert(FLT_EVAL_METHOD == 0 && FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53,
+               "Furrow computes with IEEE floats and doubles that are rounded as such after every step");
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -17,4 +17,9 @@ furrow_status fw_fail_memory(furrow_error *err, size_t bytes);
 void fw_error_set_file(furrow_error *err, const char *file);
 void fw_error_set_token(furrow_error *err, const char *token, size_t length);
 
+/* For messages: one byte is, two bytes are. */
+static inline const char *fw_plural(uint64_t n, const char *one, const char *many) {
+  return n == 1 ? one : many;
+}
+
 #endif

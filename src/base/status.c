@@ -82,7 +82,8 @@ furrow_status fw_fail_errno(furrow_error *err, furrow_status status, int errnum,
 }
 
 furrow_status fw_fail_memory(furrow_error *err, size_t bytes) {
-  return fw_fail(err, FURROW_E_MEMORY, "out of memory: %zu bytes are not to be had", bytes);
+  return fw_fail(err, FURROW_E_MEMORY, "out of memory: %zu %s not to be had", bytes,
+                 fw_plural(bytes, "byte is", "bytes are"));
 }
 
 void fw_error_set_file(furrow_error *err, const char *file) {

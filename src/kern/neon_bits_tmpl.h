@@ -1,5 +1,9 @@
 /* kern/neon_bits_tmpl.h: comparisons of bytes as bits of a word; include it behind arm_neon.h. */
 
+#if defined(__AARCH64EB__)
+#error "the kernels for ARM take the lowest byte of a word for its first one: little-endian only"
+#endif
+
 /* Bit i: the highest bit of byte i of four registers, whose bytes are 0 or 255. */
 static inline uint64_t to_bits(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d) {
   static const uint8_t places[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};

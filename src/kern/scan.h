@@ -15,6 +15,8 @@
 #define FW_BLOCK_UNIT 16
 #define FW_BLOCK_GROUP 4 /* blocks that are sifted at once */
 #define FW_LUT_BYTES 256 /* of a sub-quantizer in fw_lut.bytes */
+#define FW_LUT_GROUP 4   /* codes that have one byte in fw_lut.least */
+#define FW_LUT_GROUPS (FW_LUT_BYTES / FW_LUT_GROUP)
 
 /* Vectors that the codes of n take the room of. */
 static inline size_t fw_block_room(size_t n) {
@@ -32,7 +34,31 @@ typedef struct fw_code_list {
   const float *extra;   /* [n], added to each value; FW_BLOCK floats behind are readable; NULL: 0 */
   const uint8_t *ahead; /* codes and extras that are looked at next: fetched meanwhile; never read by a kernel */
   const float *extra_ahead;
+  uint32_t *skip; /* for the kernel alone, 0 at first: blocks for which it does without groups; NULL: never */
 } fw_code_list;
+
+/* One block of a list, and what is looked at soon: the blocks behind it, or the list that comes next. */
+typedef struct fw_code_block {
+  const uint8_t *codes;
+  const float *extra;
+  size_t width;
+  const uint8_t *ahead;
+  const float *extra_ahead;
+  uint32_t *skip;
+} fw_code_block;
+
+static inline fw_code_block fw_code_list_block(const fw_code_list *list, size_t m, size_t b, size_t blocks) {
+  enum { AHEAD = 4 };
+  const bool here = b + AHEAD < blocks;
+  const size_t at = b * FW_BLOCK, coming = (here ? b + AHEAD : b + AHEAD - blocks) * FW_BLOCK;
+  const float *extra = here ? list->extra : list->extra_ahead;
+  return (fw_code_block){.codes = list->codes + at * m,
+                         .extra = list->extra ? list->extra + at : NULL,
+                         .width = fw_block_width(list->n, b),
+                         .ahead = (here ? list->codes : list->ahead) + coming * m,
+                         .extra_ahead = extra ? extra + coming : NULL,
+                         .skip = list->skip};
+}
 
 /* What the parts of a code add to a distance, for one query. Smaller is better.
  *
@@ -42,6 +68,8 @@ typedef struct fw_lut {
   size_t m, ksub, width; /* width: ksub rounded up to FW_LANES of kern/products.h */
   float *values;         /* [m][width], aligned to 64 bytes */
   uint8_t *bytes;        /* [m][FW_LUT_BYTES], aligned to 64 bytes; beyond ksub anything */
+  uint8_t *least;        /* [m][FW_LUT_GROUPS], aligned to 64 bytes: the smallest of FW_LUT_GROUP bytes in a row, for
+                            tables of 256 where fw_scan.groups; NULL: not used */
   float low, step;
   float magnitude; /* sum over m of the largest |value|; infinite when a value is NaN */
 } fw_lut;
@@ -56,11 +84,15 @@ static inline float fw_lut_slack(const fw_lut *lut, float base, float extra) {
 
 typedef struct fw_scan {
   fw_isa isa;
+  bool groups; /* sift looks at groups of codes first (fw_lut.least): codes in a row should be alike */
 
   /* A block of `width` vectors from `count` codes of m bytes each, one behind the other; 0 beyond them. */
   void (*pack)(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width);
 
-  /* Fills bytes, low, step and magnitude from values. */
+  /* Codes of a block of m rows become numbers[256 * row + code]. */
+  void (*renumber)(const uint8_t *numbers, size_t m, uint8_t *block, size_t width);
+
+  /* Fills bytes (and least, where it is there), low, step and magnitude from values. */
   void (*quantise)(fw_lut *lut);
 
   /* Looks through a list, from block *next on, for vectors whose value is not surely above `limit`. Stops at the first

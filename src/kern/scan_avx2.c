@@ -49,61 +49,53 @@ static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte
   }
 }
 
+/* The smallest of each four bytes of a table of 256. */
+static void find_least_bytes(const uint8_t *bytes, uint8_t *least) {
+  const __m256i byte = _mm256_set1_epi32(255);
+  for (size_t j = 0; j < FW_LUT_BYTES; j += 128) {
+    __m256i v[4];
+    for (size_t i = 0; i < 4; i++) {
+      const __m256i x = _mm256_load_si256((const __m256i *)(bytes + j + 32 * i));
+      const __m256i y = _mm256_min_epu8(x, _mm256_srli_epi32(x, 8));
+      v[i] = _mm256_and_si256(_mm256_min_epu8(y, _mm256_srli_epi32(y, 16)), byte);
+    }
+    /* packing works on the two halves of registers: groups of four bytes are then 0 2 4 6 1 3 5 7 */
+    const __m256i packed = _mm256_packus_epi16(_mm256_packus_epi32(v[0], v[1]), _mm256_packus_epi32(v[2], v[3]));
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    _mm256_storeu_si256((__m256i *)(least + j / FW_LUT_GROUP), _mm256_permutevar8x32_epi32(packed, order));
+  }
+}
+
+static void quantise_groups(fw_lut *lut) {
+  quantise(lut);
+  for (size_t m = 0; lut->least && m < lut->m; m++)
+    find_least_bytes(lut->bytes + m * FW_LUT_BYTES, lut->least + m * FW_LUT_GROUPS);
+}
+
 /* ---- Blocks --------------------------------------------------------------------------------------------- */
 
-enum { TILE = 16 };
+typedef __m128i vb;
 
-static inline __m128i load_row(const uint8_t *at, bool half) {
-  return half ? _mm_loadl_epi64((const __m128i *)at) : _mm_loadu_si128((const __m128i *)at);
+static inline vb vb_load(const uint8_t *p) {
+  return _mm_loadu_si128((const __m128i *)p);
+}
+static inline vb vb_load_half(const uint8_t *p) {
+  return _mm_loadl_epi64((const __m128i *)p);
+}
+static inline void vb_store(uint8_t *p, vb v) {
+  _mm_storeu_si128((__m128i *)p, v);
+}
+static inline vb vb_zero(void) {
+  return _mm_setzero_si128();
+}
+static inline vb vb_mix_low(vb a, vb b) {
+  return _mm_unpacklo_epi8(a, b);
+}
+static inline vb vb_mix_high(vb a, vb b) {
+  return _mm_unpackhi_epi8(a, b);
 }
 
-/* Four times, row i and row i + 8 become rows 2 i and 2 i + 1, byte by byte in turn: that turns columns into rows. */
-static inline void turn(__m128i r[TILE]) {
-  for (int round = 0; round < 4; round++) {
-    __m128i t[TILE];
-    for (int i = 0; i < 8; i++) {
-      t[2 * i] = _mm_unpacklo_epi8(r[i], r[i + 8]);
-      t[2 * i + 1] = _mm_unpackhi_epi8(r[i], r[i + 8]);
-    }
-    memcpy(r, t, sizeof t);
-  }
-}
-
-/* Columns of TILE codes, of which `count` are there: 8 (half) or 16 of them. */
-static inline __attribute__((always_inline)) void pack_tile(const uint8_t *rows, size_t m, size_t count, uint8_t *block,
-                                                            size_t width, bool half) {
-  __m128i r[TILE];
-  for (size_t i = 0; i < TILE; i++) r[i] = i < count ? load_row(rows + i * m, half) : _mm_setzero_si128();
-  turn(r);
-  for (size_t k = 0; k < (half ? 8 : TILE); k++) _mm_storeu_si128((__m128i *)(block + k * width), r[k]);
-}
-
-/* All columns of TILE codes. The last tile begins early enough to be whole. */
-static inline __attribute__((always_inline)) void pack_rows(const uint8_t *rows, size_t m, size_t count, uint8_t *block,
-                                                            size_t width) {
-  const size_t step = m < TILE ? 8 : TILE;
-  for (size_t k = 0; k < m; k += step) {
-    const size_t at = k + step <= m ? k : m - step;
-    if (step == 8)
-      pack_tile(rows + at, m, count, block + at * width, width, true);
-    else
-      pack_tile(rows + at, m, count, block + at * width, width, false);
-  }
-}
-
-static void pack(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width) {
-  if (m < 8) {
-    fw_pack_plain(rows, m, count, block, width);
-    return;
-  }
-  for (size_t i = 0; i < width; i += TILE) {
-    const size_t left = count > i ? count - i : 0;
-    if (left >= TILE)
-      pack_rows(rows + i * m, m, TILE, block + i, width);
-    else
-      pack_rows(rows + i * m, m, left, block + i, width);
-  }
-}
+#include "kern/scan_pack_tmpl.h"
 
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
 
@@ -118,7 +110,7 @@ static inline void add(sums *s, __m256i bytes) {
 }
 
 static inline __m256i table_of(const uint8_t *bytes) {
-  return _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)bytes));
+  return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)bytes));
 }
 
 /* 32 codes: their lower four bits, and the others, each as the highest bit of a byte. */
@@ -144,7 +136,7 @@ static inline __m256i look_up_64(const uint8_t *bytes, const code_bits *c) {
   return _mm256_blendv_epi8(ab, _mm256_blendv_epi8(d, e, c->bit4), c->bit5);
 }
 
-static inline __m256i look_up_256(const uint8_t *bytes, __m256i codes) {
+static inline __attribute__((always_inline)) __m256i look_up_256(const uint8_t *bytes, __m256i codes) {
   const code_bits c = split(codes);
   const __m256i lower = _mm256_blendv_epi8(look_up_64(bytes, &c), look_up_64(bytes + 64, &c), c.bit6);
   const __m256i upper = _mm256_blendv_epi8(look_up_64(bytes + 128, &c), look_up_64(bytes + 192, &c), c.bit6);
@@ -161,6 +153,17 @@ static inline __m256i look_up_few(const uint8_t *bytes, size_t ksub, __m256i cod
     codes = _mm256_sub_epi8(codes, _mm256_set1_epi8(16));
   }
   return found;
+}
+
+static void renumber(const uint8_t *numbers, size_t m, uint8_t *block, size_t width) {
+  for (size_t k = 0; k < m; k++, block += width, numbers += FW_LUT_BYTES) {
+    size_t i = 0;
+    for (; i + 32 <= width; i += 32) {
+      const __m256i codes = _mm256_loadu_si256((const __m256i *)(block + i));
+      _mm256_storeu_si256((__m256i *)(block + i), look_up_256(numbers, codes));
+    }
+    for (; i < width; i++) block[i] = numbers[block[i]];
+  }
 }
 
 static inline void add_codes(sums *s, const uint8_t *bytes, size_t ksub, const uint8_t *at) {
@@ -198,23 +201,96 @@ static inline uint64_t compare(const fw_lut *lut, sums s, const float *extra, fl
   return mask;
 }
 
+/* A line of codes for each step, and of extras for the first ones. */
+static inline void fetch_ahead(const fw_code_block *block, size_t m) {
+  _mm_prefetch((const char *)(block->ahead + m * FW_BLOCK), _MM_HINT_T0);
+  if (m < FW_BLOCK / 16) _mm_prefetch((const char *)(block->extra_ahead + m * 16), _MM_HINT_T0);
+}
+
 /* What is read beyond a narrower block means nothing. */
-static void add_block(const fw_lut *lut, const uint8_t *codes, size_t width, sums s[2]) {
-  const size_t block = FW_BLOCK * lut->m;
+static void add_block(const fw_lut *lut, const fw_code_block *block, sums s[2]) {
+  const uint8_t *codes = block->codes;
   sums a = {_mm256_setzero_si256(), _mm256_setzero_si256()}, b = a;
-  for (size_t m = 0; m < lut->m; m++) {
-    _mm_prefetch((const char *)codes + 2 * block + m * FW_BLOCK, _MM_HINT_T0);
-    add_codes(&a, lut->bytes + m * FW_LUT_BYTES, lut->ksub, codes + m * width);
-    add_codes(&b, lut->bytes + m * FW_LUT_BYTES, lut->ksub, codes + m * width + 32);
+  for (size_t m = 0; m < lut->m; m++, codes += block->width) {
+    fetch_ahead(block, m);
+    add_codes(&a, lut->bytes + m * FW_LUT_BYTES, lut->ksub, codes);
+    add_codes(&b, lut->bytes + m * FW_LUT_BYTES, lut->ksub, codes + 32);
   }
   s[0] = a;
   s[1] = b;
 }
 
-static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit) {
+static uint64_t compare_both(const fw_lut *lut, sums front, sums back, const float *extra, float limit) {
+  return compare(lut, front, extra, limit) | compare(lut, back, part(extra, 32), limit) << 32;
+}
+
+static uint64_t sift_codes(const fw_lut *lut, const fw_code_block *block, float limit) {
   sums s[2];
-  add_block(lut, codes, width, s);
-  return compare(lut, s[0], extra, limit) | compare(lut, s[1], part(extra, 32), limit) << 32;
+  add_block(lut, block, s);
+  return compare_both(lut, s[0], s[1], block->extra, limit);
+}
+
+/* ---- Groups first --------------------------------------------------------------------------------------- */
+
+/* 64 bytes: bits 2 … 5 of a code choose from 16, and the upper two among four such look-ups. */
+typedef struct group_table {
+  __m256i a, b, c, d;
+} group_table;
+
+static inline void add_groups(sums *s, const group_table *t, const uint8_t *at) {
+  const __m256i codes = _mm256_loadu_si256((const __m256i *)at);
+  const __m256i low = _mm256_and_si256(_mm256_srli_epi16(codes, 2), _mm256_set1_epi8(15));
+  const __m256i bit6 = _mm256_add_epi8(codes, codes);
+  const __m256i lower = _mm256_blendv_epi8(_mm256_shuffle_epi8(t->a, low), _mm256_shuffle_epi8(t->b, low), bit6);
+  const __m256i upper = _mm256_blendv_epi8(_mm256_shuffle_epi8(t->c, low), _mm256_shuffle_epi8(t->d, low), bit6);
+  add(s, _mm256_blendv_epi8(lower, upper, codes));
+}
+
+static uint64_t sift_groups(const fw_lut *lut, const fw_code_block *block, float limit) {
+  const size_t width = block->width;
+  const uint8_t *codes = block->codes;
+  sums a = {_mm256_setzero_si256(), _mm256_setzero_si256()}, b = a;
+  for (size_t m = 0; m < lut->m; m++, codes += width) {
+    const uint8_t *least = lut->least + m * FW_LUT_GROUPS;
+    const group_table t = {table_of(least), table_of(least + 16), table_of(least + 32), table_of(least + 48)};
+    fetch_ahead(block, m);
+    add_groups(&a, &t, codes);
+    add_groups(&b, &t, codes + 32);
+  }
+  return compare_both(lut, a, b, block->extra, limit);
+}
+
+/* The bound of one vector, as `finish` makes it. */
+static inline float bound_of(const fw_lut *lut, const uint8_t *codes, float extra, size_t width) {
+  const uint8_t *bytes = lut->bytes;
+  uint32_t a = 0, b = 0;
+  size_t m = 0;
+  for (; m + 2 <= lut->m; m += 2, bytes += 2 * FW_LUT_BYTES, codes += 2 * width) {
+    a += bytes[codes[0]];
+    b += bytes[FW_LUT_BYTES + codes[width]];
+  }
+  if (m < lut->m) a += bytes[codes[0]];
+  return fmaf((float)(a + b), lut->step, lut->low + extra);
+}
+
+/* Groups pass over most vectors; for a few that are left, bytes are looked up one by one. */
+static uint64_t sift_block(const fw_lut *lut, const fw_code_block *block, float limit) {
+  enum { MANY = 18, SKIP = 15 }; /* that many one by one take as long as all of a block; then groups get a rest */
+  const bool skips = block->skip && *block->skip > 0;
+  if (skips) --*block->skip;
+  if (skips || !lut->least || lut->ksub != FW_LUT_BYTES) return sift_codes(lut, block, limit);
+  uint64_t mask = sift_groups(lut, block, limit);
+  if (block->width < FW_BLOCK) mask &= ((uint64_t)1 << block->width) - 1;
+  if (__builtin_popcountll(mask) > MANY) {
+    if (block->skip) *block->skip = SKIP;
+    return mask & sift_codes(lut, block, limit);
+  }
+  for (uint64_t left = mask; left; left &= left - 1) {
+    const int i = __builtin_ctzll(left);
+    const float extra = block->extra ? block->extra[i] : 0;
+    if (bound_of(lut, block->codes + i, extra, block->width) > limit) mask &= ~((uint64_t)1 << i);
+  }
+  return mask;
 }
 
 #include "kern/scan_sift_tmpl.h"
@@ -222,7 +298,8 @@ static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float 
 static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
   for (size_t b = 0; b < blocks; b++) {
     sums s[2];
-    add_block(lut, list->codes + b * FW_BLOCK * lut->m, FW_BLOCK, s);
+    const fw_code_block block = fw_code_list_block(list, lut->m, b, (list->n + FW_BLOCK - 1) / FW_BLOCK);
+    add_block(lut, &block, s);
     for (size_t half = 0; half < 2; half++, out += 32) {
       __m256 v[4];
       finish(lut, s[half], part(list->extra, b * FW_BLOCK + 32 * half), v);
@@ -285,7 +362,9 @@ static inline __attribute__((always_inline)) float row(const float *x, const flo
 
 void fw_scan_fill_avx2(fw_scan *scan) {
   scan->pack = pack;
-  scan->quantise = quantise;
+  scan->groups = true;
+  scan->renumber = renumber;
+  scan->quantise = quantise_groups;
   scan->sift = sift;
   scan->bounds = bounds;
   scan->maxima = maxima;

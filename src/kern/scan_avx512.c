@@ -337,6 +337,7 @@ static inline __attribute__((always_inline)) float row(const float *x, const flo
 #include "kern/scan_rows_tmpl.h"
 
 void fw_scan_fill_avx512(fw_scan *scan) {
+  scan->groups = false;
   scan->quantise = quantise;
   scan->sift = sift;
   scan->bounds = bounds;

@@ -37,15 +37,21 @@ static void add_block(const fw_lut *lut, const uint8_t *codes, const float *extr
   }
 }
 
-static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit) {
+static uint64_t sift_block(const fw_lut *lut, const fw_code_block *block, float limit) {
+  const size_t width = block->width;
   float sums[FW_BLOCK];
   uint64_t mask = 0;
-  add_block(lut, codes, extra, width, sums);
+  add_block(lut, block->codes, block->extra, width, sums);
   for (size_t i = 0; i < width; i++) mask |= (uint64_t) !(sums[i] > limit) << i;
   return mask;
 }
 
 #include "kern/scan_sift_tmpl.h"
+
+static void renumber(const uint8_t *numbers, size_t m, uint8_t *block, size_t width) {
+  for (size_t k = 0; k < m; k++)
+    for (size_t i = 0; i < width; i++) block[k * width + i] = numbers[k * FW_LUT_BYTES + block[k * width + i]];
+}
 
 static void add_up(const fw_lut *lut, const uint8_t *codes, size_t n, float *out) {
   for (size_t b = 0; b * FW_BLOCK < n; b++) {
@@ -123,6 +129,7 @@ static void ip_rows(const float *x, const void *rows, size_t n, size_t d, float 
 
 void fw_scan_fill_generic(fw_scan *scan) {
   scan->pack = fw_pack_plain;
+  scan->renumber = renumber;
   scan->quantise = quantise;
   scan->sift = sift;
   scan->bounds = bounds;

@@ -36,6 +36,31 @@ static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte
   }
 }
 
+/* ---- Blocks --------------------------------------------------------------------------------------------- */
+
+typedef uint8x16_t vb;
+
+static inline vb vb_load(const uint8_t *p) {
+  return vld1q_u8(p);
+}
+static inline vb vb_load_half(const uint8_t *p) {
+  return vcombine_u8(vld1_u8(p), vdup_n_u8(0));
+}
+static inline void vb_store(uint8_t *p, vb v) {
+  vst1q_u8(p, v);
+}
+static inline vb vb_zero(void) {
+  return vdupq_n_u8(0);
+}
+static inline vb vb_mix_low(vb a, vb b) {
+  return vzip1q_u8(a, b);
+}
+static inline vb vb_mix_high(vb a, vb b) {
+  return vzip2q_u8(a, b);
+}
+
+#include "kern/scan_pack_tmpl.h"
+
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
 
 #define INLINE static inline __attribute__((always_inline))
@@ -117,8 +142,9 @@ INLINE uint8x16_t compare(const values *v, float limit) {
       vcombine_u8(vmovn_u16(vcombine_u16(above[0], above[1])), vmovn_u16(vcombine_u16(above[2], above[3]))));
 }
 
-static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit) {
-  const sums s = add_block(lut, codes, width);
+static uint64_t sift_block(const fw_lut *lut, const fw_code_block *block, float limit) {
+  const sums s = add_block(lut, block->codes, block->width);
+  const float *extra = block->extra;
   uint8x16_t found[4];
   for (int i = 0; i < 4; i++) {
     const values v = finish(lut, s.part + 2 * i, extra ? extra + 16 * i : NULL);
@@ -196,6 +222,7 @@ INLINE float row(const float *x, const float *y, size_t d, bool l2) {
 #include "kern/scan_rows_tmpl.h"
 
 void fw_scan_fill_neon(fw_scan *scan) {
+  scan->pack = pack;
   scan->quantise = quantise;
   scan->sift = sift;
   scan->bounds = bounds;

@@ -1,6 +1,6 @@
 /* kern/scan_sift_tmpl.h: sift of kern/scan.h, a block at a time, from a function of the file that includes this:
  *
- *   static uint64_t sift_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit)
+ *   static uint64_t sift_block(const fw_lut *lut, const fw_code_block *block, float limit)
  *
  * The bits of the vectors of a block that pass; those beyond its width mean nothing. */
 
@@ -9,8 +9,8 @@ static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, fl
   const size_t n = list->n, blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
   for (size_t b = *next; b < blocks; b++) {
     const size_t left = n - b * FW_BLOCK;
-    masks[0] = sift_block(lut, list->codes + b * FW_BLOCK * lut->m, list->extra ? list->extra + b * FW_BLOCK : NULL,
-                          fw_block_width(n, b), limit);
+    const fw_code_block block = fw_code_list_block(list, lut->m, b, blocks);
+    masks[0] = sift_block(lut, &block, limit);
     if (left < FW_BLOCK) masks[0] &= ((uint64_t)1 << left) - 1;
     *next = b + 1;
     if (masks[0]) return b;

@@ -65,7 +65,8 @@ furrow_status fw_import_read_ids(const fw_import *job, fw_import_ids *ids, uint6
     if (status == FURROW_OK) status = fw_array_read_flat(reader, FW_ARRAY_I64, &memory, &ids->count, err);
     ids->ids = memory;
     if (status == FURROW_OK && vectors != FW_ARRAY_UNKNOWN && ids->count != vectors) {
-      status = fw_fail(err, FURROW_E_FORMAT, "%zu ids for %llu vectors", ids->count, (unsigned long long)vectors);
+      status = fw_fail(err, FURROW_E_FORMAT, "%zu %s for %llu %s", ids->count, fw_plural(ids->count, "id", "ids"),
+                       (unsigned long long)vectors, fw_plural(vectors, "vector", "vectors"));
       fw_error_set_file(err, path);
     }
   }

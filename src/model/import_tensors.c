@@ -140,8 +140,9 @@ static furrow_status read_ids(tensor_in *t, const char *name, uint64_t vectors, 
   if (status == FURROW_OK) status = fw_array_read_flat(reader, FW_ARRAY_I64, &memory, &t->ids.count, err);
   t->ids.ids = memory;
   if (status == FURROW_OK && t->ids.count != vectors) {
-    status = fw_fail(err, FURROW_E_FORMAT, "%.100s: %zu ids for %llu vectors", name, t->ids.count,
-                     (unsigned long long)vectors);
+    status = fw_fail(err, FURROW_E_FORMAT, "%.100s: %zu %s for %llu %s", name, t->ids.count,
+                     fw_plural(t->ids.count, "id", "ids"), (unsigned long long)vectors,
+                     fw_plural(vectors, "vector", "vectors"));
     fw_error_set_file(err, t->job->path);
   }
   fw_array_close(reader);

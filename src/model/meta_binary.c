@@ -267,7 +267,9 @@ static furrow_status read_all(binary_reader *r) {
   furrow_matrix_meta *meta = &r->owner->meta;
   furrow_status status = read_entry(r, &fw_matrix_fields, meta, at);
   if (status != FURROW_OK) return status;
-  if (r->at < r->size) return fail(r, r->at, "partMetas", "is followed by %zu bytes more", r->size - r->at);
+  if (r->at < r->size)
+    return fail(r, r->at, "partMetas", "is followed by %zu %s more", r->size - r->at,
+                fw_plural(r->size - r->at, "byte", "bytes"));
   if (r->origin == FURROW_META_PSMETA) return FURROW_OK;
   const int32_t type = row_type_of_angel1(meta->row_type);
   if (type < 0) return fail(r, at[3], "rowType", "is %d, which Furrow does not know", meta->row_type);

@@ -23,7 +23,8 @@ static furrow_status read_json_file(fw_meta_owner **owner, const char *bytes, si
   const int32_t length = (int32_t)fw_get_be32(bytes);
   if (length >= 0 && (uint64_t)length <= size - 4)
     return fw_meta_read_json(owner, bytes + 4, (size_t)length, file, err);
-  fw_fail(err, FURROW_E_FORMAT, "the length of the JSON is %d, but %zu bytes follow", length, size - 4);
+  fw_fail(err, FURROW_E_FORMAT, "the length of the JSON is %d, but %zu %s", length, size - 4,
+          fw_plural(size - 4, "byte follows", "bytes follow"));
   if (err) err->offset = 0;
   fw_error_set_file(err, file);
   return FURROW_E_FORMAT;

@@ -264,15 +264,16 @@ static furrow_status next_batch(furrow_partition_reader *r, uint64_t limit, furr
 
 static furrow_status fail_left_over(const furrow_partition_reader *r, furrow_error *err) {
   const uint64_t left = r->bytes_ahead + (r->end - r->begin);
-  fw_fail(err, FURROW_E_FORMAT, "%llu bytes are left over behind the last element that the metadata counts",
-          (unsigned long long)left);
+  fw_fail(err, FURROW_E_FORMAT, "%llu %s left over behind the last element that the metadata counts",
+          (unsigned long long)left, fw_plural(left, "byte is", "bytes are"));
   return blame_data(r, place(r), FURROW_E_FORMAT, err);
 }
 
 static furrow_status fail_row_count(const furrow_partition_reader *r, const furrow_row_meta *row, uint64_t found,
                                     uint64_t offset, furrow_error *err) {
-  fw_fail(err, FURROW_E_FORMAT, "row %d has %s%llu elements, but its elementNum is %d", (int)row->row_id,
-          found > (uint64_t)row->element_num ? "at least " : "", (unsigned long long)found, (int)row->element_num);
+  fw_fail(err, FURROW_E_FORMAT, "row %d has %s%llu %s, but its elementNum is %d", (int)row->row_id,
+          found > (uint64_t)row->element_num ? "at least " : "", (unsigned long long)found,
+          fw_plural(found, "element", "elements"), (int)row->element_num);
   return blame_data(r, offset, FURROW_E_FORMAT, err);
 }
 
@@ -314,8 +315,8 @@ static furrow_status next_columns(furrow_partition_reader *r, furrow_panel *pane
   if (left == 0) return FURROW_END;
   furrow_status status = next_batch(r, left, err);
   if (status == FURROW_END && r->part->records != FW_UNKNOWN) {
-    fw_fail(err, FURROW_E_FORMAT, "the bytes end after %llu columns, but saveColNum is %d",
-            (unsigned long long)r->total, (int)meta->save_col_num);
+    fw_fail(err, FURROW_E_FORMAT, "the bytes end after %llu %s, but saveColNum is %d", (unsigned long long)r->total,
+            fw_plural(r->total, "column", "columns"), (int)meta->save_col_num);
     return blame_data(r, place(r), FURROW_E_FORMAT, err);
   }
   if (status != FURROW_OK) return status;

@@ -185,8 +185,8 @@ static furrow_status check_place(const furrow_matrix_source *source, const fw_so
     value = meta->length;
   }
   if (!field) return FURROW_OK;
-  fw_fail(err, FURROW_E_FORMAT, "partMetas/%d/%s is %lld, but file %.100s has only %llu bytes", (int)meta->part_id,
-          field, (long long)value, meta->file_name, (unsigned long long)size);
+  fw_fail(err, FURROW_E_FORMAT, "partMetas/%d/%s is %lld, but file %.100s has only %llu %s", (int)meta->part_id, field,
+          (long long)value, meta->file_name, (unsigned long long)size, fw_plural(size, "byte", "bytes"));
   return blame_meta(source, FURROW_E_FORMAT, err);
 }
 
@@ -301,8 +301,8 @@ static furrow_status check_columns(const furrow_matrix_source *source, const fur
   if (meta->length == 0 ||
       (meta->row_count > 0 && meta->save_col_elem_num >= 0 && (size_t)meta->save_col_elem_num == meta->row_count))
     return FURROW_OK;
-  fw_fail(err, FURROW_E_FORMAT, "partMetas/%d/saveColElemNum is %d, but rowMetas has %zu rows", (int)meta->part_id,
-          (int)meta->save_col_elem_num, meta->row_count);
+  fw_fail(err, FURROW_E_FORMAT, "partMetas/%d/saveColElemNum is %d, but rowMetas has %zu %s", (int)meta->part_id,
+          (int)meta->save_col_elem_num, meta->row_count, fw_plural(meta->row_count, "row", "rows"));
   return blame_meta(source, FURROW_E_FORMAT, err);
 }
 

@@ -56,8 +56,9 @@ static furrow_status check_neighbour(fw_verification *v, const piece *before, co
                                      const char *path, furrow_error *err) {
   fw_findings *list = &v->parts[p->part];
   if (p->offset > reached)
-    return fw_findings_add(list, FURROW_E_FORMAT, id_of(v, p), path, reached, err,
-                           "%" PRIu64 " bytes before the partition belong to none", p->offset - reached);
+    return fw_findings_add(
+        list, FURROW_E_FORMAT, id_of(v, p), path, reached, err, "%" PRIu64 " %s to none", p->offset - reached,
+        fw_plural(p->offset - reached, "byte before the partition belongs", "bytes before the partition belong"));
   if (p->offset < reached && p->length > 0)
     return fw_findings_add(list, FURROW_E_FORMAT, id_of(v, p), path, p->offset, err,
                            "the partition overlaps partition %" PRId32 ", which ends at byte %" PRIu64,
@@ -101,7 +102,9 @@ static furrow_status check_pieces(fw_verification *v, const piece *pieces, size_
   }
   if (status != FURROW_OK || reached >= size) return status;
   return fw_findings_add(&v->parts[pieces[last].part], FURROW_E_FORMAT, id_of(v, &pieces[last]), path, reached, err,
-                         "%" PRIu64 " bytes behind the last partition of the file belong to none", size - reached);
+                         "%" PRIu64 " %s to none", size - reached,
+                         fw_plural(size - reached, "byte behind the last partition of the file belongs",
+                                   "bytes behind the last partition of the file belong"));
 }
 
 static furrow_status check_file(fw_verification *v, const piece *pieces, size_t n, furrow_error *err) {
@@ -185,7 +188,8 @@ static furrow_status check_meta_end(fw_verification *v, furrow_error *err) {
   const uint64_t end = 4 + (uint64_t)fw_get_be32(head);
   if (size <= end) return FURROW_OK;
   return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, v->meta_path, end, err,
-                         "%" PRIu64 " bytes behind the JSON are read by nobody", size - end);
+                         "%" PRIu64 " %s read by nobody", size - end,
+                         fw_plural(size - end, "byte behind the JSON is", "bytes behind the JSON are"));
 }
 
 /* ---- All files ---- */

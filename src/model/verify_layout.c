@@ -185,8 +185,9 @@ static furrow_status check_kinds(fw_verification *v, const fw_grid *g, furrow_er
   const bool hash_blocks = m->block_row == -1 && m->block_col == -1;
   if (g->count > 0 && g->count < m->part_count)
     return fw_findings_add(fw_verification_common(v), FURROW_E_FORMAT, -1, IN_META, err,
-                           "%zu partitions have a range of columns and %zu have none", g->count,
-                           m->part_count - g->count);
+                           "%zu %s a range of columns and %zu %s none", g->count,
+                           fw_plural(g->count, "partition has", "partitions have"), m->part_count - g->count,
+                           fw_plural(m->part_count - g->count, "has", "have"));
   if (m->part_count == 0 || m->origin == FURROW_META_PSMETA || hash_blocks == (g->count == 0)) return FURROW_OK;
   return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, IN_META, err,
                          "the partitions are %s, but blockRow is %" PRId32 " and blockCol %" PRId64,
@@ -273,7 +274,8 @@ static furrow_status check_nnz(fw_verification *v, const furrow_partition_meta *
   for (size_t r = 0; r < p->row_count; r++) elements += p->rows[r].element_num > 0 ? p->rows[r].element_num : 0;
   if (p->nnz >= elements) return FURROW_OK;
   return fw_findings_add(list_of(v, p), FW_REMARK, p->part_id, IN_META, err,
-                         "nnz is %" PRId64 ", less than the %" PRId64 " elements of its rows", p->nnz, elements);
+                         "nnz is %" PRId64 ", less than the %" PRId64 " %s of its rows", p->nnz, elements,
+                         fw_plural((uint64_t)elements, "element", "elements"));
 }
 
 furrow_status fw_verify_layout(fw_verification *v, furrow_error *err) {

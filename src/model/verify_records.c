@@ -139,10 +139,6 @@ static furrow_status find_repeats(record_check *check, const furrow_matrix_sourc
 
 /* ---- Telling ---- */
 
-static const char *plural(uint64_t n, const char *one, const char *many) {
-  return n == 1 ? one : many;
-}
-
 static furrow_status tell_order(const record_check *check, furrow_error *err) {
   const observed *s = &check->seen;
   const furrow_matrix_format *format = check->v->format;
@@ -157,7 +153,7 @@ static furrow_status tell_order(const record_check *check, furrow_error *err) {
     status = fw_findings_add(
         check->list, FW_REMARK, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
         "%" PRIu64 " %s stored twice, the first in row %" PRId32 ", column %" PRId64 ": the last one counts",
-        s->repeats, plural(s->repeats, "element is", "elements are"), s->repeat.row, s->repeat.col);
+        s->repeats, fw_plural(s->repeats, "element is", "elements are"), s->repeat.row, s->repeat.col);
   return status;
 }
 
@@ -169,13 +165,13 @@ static furrow_status tell_strangers(const record_check *check, furrow_error *err
     status = fw_findings_add(
         check->list, FW_REMARK, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
         "%" PRIu64 " %s to another hash partition, the first is %" PRId64 " of partition %" PRId32 "%s", s->strangers,
-        plural(s->strangers, "column belongs", "columns belong"), s->stranger,
+        fw_plural(s->strangers, "column belongs", "columns belong"), s->stranger,
         furrow_hash_part(s->stranger, check->hash_parts), by_column ? ": Angel writes wrong columns here" : "");
   if (status == FURROW_OK && s->outside > 0)
     status = fw_findings_add(check->list, FW_REMARK, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
                              "%" PRIu64 " %s not one of the matrix (%" PRId64 " to %" PRId64 "), the first is %" PRId64,
-                             s->outside, plural(s->outside, "column is", "columns are"), check->first, check->end - 1,
-                             s->outsider);
+                             s->outside, fw_plural(s->outside, "column is", "columns are"), check->first,
+                             check->end - 1, s->outsider);
   return status;
 }
 

@@ -374,8 +374,9 @@ static furrow_status check_info(const fw_cache_reader *r, const fw_cache_info *i
                    info->payload_bytes);
   }
   if (info->payload_bytes < payload) {
-    return fail_at(r, FW_CACHE_HEADER + info->payload_bytes, err, "%" PRIu64 " bytes follow the row cache",
-                   payload - info->payload_bytes);
+    return fail_at(r, FW_CACHE_HEADER + info->payload_bytes, err, "%" PRIu64 " %s the row cache",
+                   payload - info->payload_bytes,
+                   fw_plural(payload - info->payload_bytes, "byte follows", "bytes follow"));
   }
   if (info->records == 0) return fail_at(r, AT_RECORDS, err, "the row cache has no record");
   if (info->rows > payload / sizeof(uint64_t)) return fail_at(r, AT_ROWS, err, "more rows than the bytes can hold");

@@ -6,13 +6,15 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/assign.h"
 #include "vector/direct_map.h"
 #include "vector/draw.h"
-#include "vector/groups.h"
+#include "vector/encoder.h"
+#include "vector/list_runs.h"
 #include "vector/lists_edit.h"
 #include "vector/map_grow.h"
 #include "vector/parts.h"
+#include "vector/sq_decode.h"
+#include "vector/sq_encode.h"
 #include "vector/transform_run.h"
 
 #define ADD_PART 768 /* vectors that a thread encodes at a time */
@@ -54,31 +56,39 @@ static furrow_status refuse_row(size_t row, furrow_error *err) {
 typedef struct filling {
   furrow_index *index;
   const batch *batch;
-  fw_assigner assigner;
-  fw_pq_coder coder, refine_coder; /* without parts for IVF_FLAT, without refinement */
+  const fw_encoder *encoder;
   uint32_t *lists;
   uint8_t *codes, *refine_codes; /* NULL: none, or the vectors themselves */
-  fw_groups groups;
+  fw_runs runs;
 } filling;
+
+/* What the codes of rows lack, with codes of its own; `rest` has room for a vector of each. */
+static void encode_refinement(filling *f, size_t first, size_t count, const float *x, float *rest) {
+  const fw_ivf *ivf = &f->index->ivf;
+  size_t d = (size_t)f->index->d;
+  for (size_t i = 0; i < count; i++) {
+    fw_pq_decode(&ivf->pq, f->codes + (first + i) * ivf->code_size, rest + i * d);
+    for (size_t k = 0; k < d; k++) rest[i * d + k] = x[i * d + k] - rest[i * d + k];
+  }
+  const fw_pq_coder *coder = &f->encoder->refine_coder;
+  fw_pq_encode(coder, rest, count, d, f->refine_codes + first * coder->code_size);
+}
 
 /* Codes of rows first …, whose lists are known; `room` has two vectors for each row. */
 static void encode_rows(filling *f, size_t first, size_t count, float *room) {
   const furrow_index *index = f->index;
-  size_t d = (size_t)index->d, size = f->coder.code_size;
+  size_t d = (size_t)index->d, size = index->ivf.code_size;
   const float *x = f->batch->vectors + first * d;
   uint8_t *codes = f->codes + first * size;
   if (index->ivf.by_residual) {
-    fw_residuals(&f->assigner, x, f->lists + first, count, room);
+    fw_residuals(&f->encoder->assigner, x, f->lists + first, count, room);
     x = room;
   }
-  fw_pq_encode(&f->coder, x, count, d, codes);
-  if (!f->refine_codes) return;
-  float *rest = room + count * d;
-  for (size_t i = 0; i < count; i++) {
-    fw_pq_decode(&index->ivf.pq, codes + i * size, rest + i * d);
-    for (size_t k = 0; k < d; k++) rest[i * d + k] = x[i * d + k] - rest[i * d + k];
-  }
-  fw_pq_encode(&f->refine_coder, rest, count, d, f->refine_codes + first * f->refine_coder.code_size);
+  if (index->kind == FURROW_INDEX_IVF_SQ)
+    for (size_t i = 0; i < count; i++) fw_sq_encode(&index->ivf.sq, x + i * d, codes + i * size);
+  else
+    fw_pq_encode(&f->encoder->coder, x, count, d, codes);
+  if (f->refine_codes) encode_refinement(f, first, count, x, room + count * d);
 }
 
 static furrow_status encode_part(filling *f, size_t first, size_t count, furrow_error *err) {
@@ -94,7 +104,7 @@ static furrow_status fill_part(void *context, size_t first, size_t count, furrow
   filling *f = context;
   const batch *b = f->batch;
   furrow_status status =
-      fw_assign(&f->assigner, b->vectors + first * (size_t)f->index->d, count, f->lists + first, err);
+      fw_assign(&f->encoder->assigner, b->vectors + first * (size_t)f->index->d, count, f->lists + first, err);
   size_t left_out = 0, d = (size_t)f->index->d;
   for (size_t i = first; status == FURROW_OK && i < first + count; i++) {
     if (b->skip && b->skip[i]) f->lists[i] = FW_NO_GROUP;
@@ -116,18 +126,12 @@ static furrow_status make_codes(filling *f, furrow_error *err) {
   void *lists = NULL, *codes = NULL, *refine = NULL;
   furrow_status status = fw_alloc(&lists, n, sizeof *f->lists, err);
   f->lists = lists;
-  if (status == FURROW_OK && ivf->pq.m > 0) {
-    status = fw_pq_coder_create(&f->coder, &ivf->pq, err);
-    if (status == FURROW_OK) status = fw_alloc(&codes, n, f->coder.code_size, err);
-    f->codes = codes;
-  }
-  if (status == FURROW_OK && ivf->refine_pq.m > 0) {
-    status = fw_pq_coder_create(&f->refine_coder, &ivf->refine_pq, err);
-    if (status == FURROW_OK) status = fw_alloc_zero(&refine, n, f->refine_coder.code_size, err);
-    f->refine_codes = refine;
-  }
-  if (status == FURROW_OK) status = fw_parts_run(f->batch->pool, n, ADD_PART, fill_part, f, err);
-  return status;
+  if (status == FURROW_OK && f->index->kind != FURROW_INDEX_IVF_FLAT) status = fw_alloc(&codes, n, ivf->code_size, err);
+  f->codes = codes;
+  if (status == FURROW_OK && ivf->refine_pq.m > 0)
+    status = fw_alloc_zero(&refine, n, f->encoder->refine_coder.code_size, err);
+  f->refine_codes = refine;
+  return status == FURROW_OK ? fw_parts_run(f->batch->pool, n, ADD_PART, fill_part, f, err) : status;
 }
 
 /* The direct map learns where the vectors will be; from there on nothing fails. */
@@ -139,9 +143,11 @@ static furrow_status note_places(filling *f, furrow_error *err) {
   if (status != FURROW_OK) return status;
   fw_place_of *fresh = memory;
   for (size_t i = 0; i < f->batch->n; i++) fresh[i] = (fw_place_of){.id = id_of(f->index, f->batch, i), .place = -1};
-  for (size_t l = 0; l < ivf->nlist; l++)
-    for (size_t i = 0; i < fw_groups_size(&f->groups, l); i++)
-      fresh[f->groups.member[f->groups.start[l] + i]].place = fw_place_make(l, ivf->lists.list[l].size + i);
+  for (size_t r = 0; r < f->runs.count; r++) {
+    const fw_run *run = &f->runs.run[r];
+    for (size_t i = 0; i < run->count; i++)
+      fresh[f->runs.member[run->first + i]].place = fw_place_make(run->list, ivf->lists.list[run->list].size + i);
+  }
   status = fw_direct_map_extend(&ivf->direct_map, fresh, f->batch->n, err);
   fw_free(fresh);
   return status;
@@ -157,15 +163,13 @@ static furrow_status lengthen(fw_lists *lists, size_t i, size_t more, furrow_err
 
 static furrow_status make_room(filling *f, furrow_error *err) {
   fw_ivf *ivf = &f->index->ivf;
-  furrow_status status = fw_groups_create(&f->groups, ivf->nlist, f->batch->n, err);
-  if (status != FURROW_OK) return status;
-  fw_groups_fill(&f->groups, f->lists, f->batch->n);
-  status = fw_lists_begin_edit(&ivf->lists, err);
-  for (size_t i = 0; status == FURROW_OK && i < ivf->nlist; i++)
-    status = lengthen(&ivf->lists, i, fw_groups_size(&f->groups, i), err);
+  furrow_status status = fw_runs_create(&f->runs, f->lists, f->batch->n, ivf->nlist, err);
+  if (status == FURROW_OK) status = fw_lists_begin_edit(&ivf->lists, err);
+  for (size_t r = 0; status == FURROW_OK && r < f->runs.count; r++)
+    status = lengthen(&ivf->lists, f->runs.run[r].list, f->runs.run[r].count, err);
   if (status == FURROW_OK && f->refine_codes) {
     void *refine = ivf->refine_codes;
-    status = fw_realloc(&refine, ivf->refine_size + f->batch->n * f->refine_coder.code_size, 1, err);
+    status = fw_realloc(&refine, ivf->refine_size + f->batch->n * f->encoder->refine_coder.code_size, 1, err);
     ivf->refine_codes = refine;
   }
   return status == FURROW_OK ? note_places(f, err) : status;
@@ -174,16 +178,16 @@ static furrow_status make_room(filling *f, furrow_error *err) {
 /* Nothing can fail any more. */
 static furrow_status append_part(void *context, size_t first, size_t count, furrow_error *err) {
   filling *f = context;
-  fw_lists *lists = &f->index->ivf.lists;
+  const furrow_index *index = f->index;
   (void)err;
-  for (size_t l = first; l < first + count; l++) {
-    fw_list *list = &lists->list[l];
-    const uint32_t *row = f->groups.member + f->groups.start[l];
-    for (size_t i = 0; i < fw_groups_size(&f->groups, l); i++) {
-      const uint8_t *code = f->codes ? f->codes + row[i] * lists->code_size
-                                     : (const uint8_t *)(f->batch->vectors + (size_t)row[i] * (size_t)f->index->d);
-      memcpy(list->codes + list->size * lists->code_size, code, lists->code_size);
-      fw_list_set_id(list, list->size++, id_of(f->index, f->batch, row[i]));
+  for (size_t r = first; r < first + count; r++) {
+    const fw_run *run = &f->runs.run[r];
+    fw_list *list = &index->ivf.lists.list[run->list];
+    for (size_t i = 0; i < run->count; i++) {
+      size_t row = f->runs.member[run->first + i];
+      const uint8_t *code = f->codes ? f->codes + row * index->ivf.code_size
+                                     : (const uint8_t *)(f->batch->vectors + row * (size_t)index->d);
+      fw_list_append_code(&index->ivf.lists, list, code, id_of(index, f->batch, row));
     }
   }
   return FURROW_OK;
@@ -191,12 +195,12 @@ static furrow_status append_part(void *context, size_t first, size_t count, furr
 
 static furrow_status append_all(filling *f, furrow_error *err) {
   fw_ivf *ivf = &f->index->ivf;
-  furrow_status status = fw_parts_run(f->batch->pool, ivf->nlist, FILL_PART, append_part, f, err);
+  furrow_status status = fw_parts_run(f->batch->pool, f->runs.count, FILL_PART, append_part, f, err);
   if (status != FURROW_OK) return status;
   fw_lists_end_edit(&ivf->lists);
-  *f->batch->skipped += f->batch->n - f->groups.start[ivf->nlist];
+  *f->batch->skipped += f->batch->n - f->runs.members;
   if (f->refine_codes) {
-    size_t size = f->batch->n * f->refine_coder.code_size;
+    size_t size = f->batch->n * f->encoder->refine_coder.code_size;
     memcpy(ivf->refine_codes + ivf->refine_size, f->refine_codes, size);
     ivf->refine_size += size;
   }
@@ -204,30 +208,25 @@ static furrow_status append_all(filling *f, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status check_ivf(furrow_index *index, const batch *b, furrow_error *err) {
-  if (index->kind == FURROW_INDEX_IVF_SQ || index->kind == FURROW_INDEX_IVF_PQ_FAST)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added to %s", furrow_index_kind_name(index->kind));
+static furrow_status check_ivf(const furrow_index *index, const batch *b, furrow_error *err) {
   bool by_number = index->kind == FURROW_INDEX_IVF_PQR || index->ivf.direct_map.type == FURROW_DIRECT_MAP_ARRAY;
   if (by_number && !ids_go_on(index, b))
     return fw_fail(err, FURROW_E_ARGUMENT, "ids must go on from %lld here: the index finds vectors by number",
                    (long long)index->ntotal);
-  return FURROW_OK;
+  return index->kind == FURROW_INDEX_IVF_SQ ? fw_sq_check(&index->ivf.sq, err) : FURROW_OK;
 }
 
 static furrow_status add_ivf(furrow_index *index, const batch *b, furrow_error *err) {
   filling f = {.index = index, .batch = b};
   furrow_status status = check_ivf(index, b, err);
-  if (status == FURROW_OK) status = fw_assigner_create(&f.assigner, index->child[0], err);
+  if (status == FURROW_OK) status = fw_encoder_get(index, &f.encoder, err);
   if (status == FURROW_OK) status = make_codes(&f, err);
   if (status == FURROW_OK) status = make_room(&f, err);
   if (status == FURROW_OK) status = append_all(&f, err);
-  fw_groups_clear(&f.groups);
+  fw_runs_clear(&f.runs);
   fw_free(f.lists);
   fw_free(f.codes);
   fw_free(f.refine_codes);
-  fw_pq_coder_clear(&f.coder);
-  fw_pq_coder_clear(&f.refine_coder);
-  fw_assigner_clear(&f.assigner);
   return status;
 }
 
@@ -242,14 +241,56 @@ static furrow_status widen(void **array, int64_t count, size_t more, size_t size
   return fw_realloc(array, all, size, err);
 }
 
+static furrow_status check_numbers(const furrow_index *index, const batch *b, furrow_error *err) {
+  if (ids_go_on(index, b)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "%s have no ids of their own: those need an id map around them",
+                 furrow_index_kind_name(index->kind));
+}
+
+/* A row that is passed over has its place all the same, so that numbers go on; NaN is near to nothing. */
 static furrow_status add_flat(furrow_index *index, const batch *b, furrow_error *err) {
   size_t d = (size_t)index->d;
   void *vectors = index->flat.vectors;
-  if (!ids_go_on(index, b)) return fw_fail(err, FURROW_E_ARGUMENT, "flat vectors have no ids of their own");
-  furrow_status status = widen(&vectors, index->ntotal, b->n, d * sizeof(float), err);
+  furrow_status status = check_numbers(index, b, err);
+  if (status == FURROW_OK) status = widen(&vectors, index->ntotal, b->n, d * sizeof(float), err);
   if (status != FURROW_OK) return status;
   index->flat.vectors = vectors;
   memcpy(index->flat.vectors + (size_t)index->ntotal * d, b->vectors, b->n * d * sizeof(float));
+  for (size_t i = 0; b->skip && i < b->n; i++) *b->skipped += b->skip[i];
+  index->ntotal += (int64_t)b->n;
+  return FURROW_OK;
+}
+
+typedef struct coding {
+  const fw_pq_coder *coder;
+  const batch *batch;
+  size_t d;
+  uint8_t *codes;
+} coding;
+
+/* Codes have none for a vector that is passed over. */
+static furrow_status code_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const coding *c = context;
+  const float *x = c->batch->vectors + first * c->d;
+  size_t bad = furrow_first_unfit(x, count, c->d);
+  if (bad < count) return refuse_row(first + bad, err);
+  fw_pq_encode(c->coder, x, count, c->d, c->codes + first * c->coder->code_size);
+  return FURROW_OK;
+}
+
+static furrow_status add_pq(furrow_index *index, const batch *b, furrow_error *err) {
+  const fw_encoder *encoder = NULL;
+  void *codes = index->pq.codes;
+  size_t size = fw_pq_code_size(&index->pq.pq);
+  furrow_status status = check_numbers(index, b, err);
+  if (status == FURROW_OK) status = fw_encoder_get(index, &encoder, err);
+  if (status == FURROW_OK) status = widen(&codes, index->ntotal, b->n, size, err);
+  if (status != FURROW_OK) return status;
+  index->pq.codes = codes;
+  coding c = {&encoder->coder, b, (size_t)index->d, index->pq.codes + index->pq.codes_size};
+  status = fw_parts_run(b->pool, b->n, ADD_PART, code_part, &c, err);
+  if (status != FURROW_OK) return status;
+  index->pq.codes_size += b->n * size;
   index->ntotal += (int64_t)b->n;
   return FURROW_OK;
 }
@@ -268,26 +309,31 @@ static furrow_status add_id_map(furrow_index *index, const batch *b, furrow_erro
   return FURROW_OK;
 }
 
-/* The flat vectors have room before the others are added, so that adding them cannot fail. */
+/* The refinement comes first: it forgets what it got if the others cannot be added. */
 static furrow_status add_refine(furrow_index *index, const batch *b, furrow_error *err) {
-  furrow_index *flat = index->child[1];
-  if (!flat || flat->kind != FURROW_INDEX_FLAT)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added where the refinement is not flat vectors");
+  furrow_index *refinement = index->child[1];
+  if (!refinement || (refinement->kind != FURROW_INDEX_FLAT && refinement->kind != FURROW_INDEX_PQ))
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added where the refinement is %s",
+                   refinement ? furrow_index_kind_name(refinement->kind) : "missing");
   if (!ids_go_on(index, b))
     return fw_fail(err, FURROW_E_ARGUMENT, "ids of one's own need an id map around a refined index");
-  void *vectors = flat->flat.vectors;
-  furrow_status status = widen(&vectors, flat->ntotal, b->n, (size_t)flat->d * sizeof(float), err);
-  if (status != FURROW_OK) return status;
-  flat->flat.vectors = vectors;
+  int64_t count = refinement->ntotal;
+  uint64_t skipped = 0; /* the others count them */
   batch inner = *b;
   inner.ids = NULL;
-  status = add_to(index->child[0], &inner, err);
+  inner.skipped = &skipped;
+  furrow_status status = add_to(refinement, &inner, err);
   if (status != FURROW_OK) return status;
-  size_t d = (size_t)flat->d;
-  memcpy(flat->flat.vectors + (size_t)flat->ntotal * d, b->vectors, b->n * d * sizeof(float));
-  flat->ntotal += (int64_t)b->n;
-  index->ntotal += (int64_t)b->n;
-  return FURROW_OK;
+  inner.skipped = b->skipped;
+  status = add_to(index->child[0], &inner, err);
+  if (status == FURROW_OK) {
+    index->ntotal += (int64_t)b->n;
+  } else {
+    refinement->ntotal = count;
+    if (refinement->kind == FURROW_INDEX_PQ)
+      refinement->pq.codes_size = (size_t)count * fw_pq_code_size(&refinement->pq.pq);
+  }
+  return status;
 }
 
 static furrow_status add_transform(furrow_index *index, const batch *b, furrow_error *err) {
@@ -311,8 +357,12 @@ static furrow_status add_to(furrow_index *index, const batch *b, furrow_error *e
   case FURROW_INDEX_ID_MAP: return add_id_map(index, b, err);
   case FURROW_INDEX_REFINE: return add_refine(index, b, err);
   case FURROW_INDEX_TRANSFORM: return add_transform(index, b, err);
+  case FURROW_INDEX_PQ: return add_pq(index, b, err);
   default:
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added to %s", furrow_index_kind_name(index->kind));
+    fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added to an index of the kind %s: add them with Faiss",
+            furrow_index_kind_name(index->kind));
+    if (err) fw_error_set_token(err, index->fourcc, 4);
+    return FURROW_E_UNSUPPORTED;
   }
 }
 
@@ -342,7 +392,7 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   uint64_t count = 0;
   batch b = {.vectors = vectors, .n = n, .ids = params->ids, .skip_nan = params->skip_nan, .skipped = &count};
   status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
-  if (status == FURROW_OK) status = fw_parts_start(&b.pool, params->threads, err);
+  if (status == FURROW_OK && n > ADD_PART) status = fw_parts_start(&b.pool, params->threads, err);
   b.skip = skip;
   if (status == FURROW_OK) status = add_to(index, &b, err);
   if (status == FURROW_OK && skipped) *skipped = count;

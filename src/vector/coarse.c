@@ -270,30 +270,57 @@ static void write_lists(fw_sink *sink, size_t nprobe, bool similarity, bool turn
   }
 }
 
-furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
-                               size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err) {
+/* Queries whose scores are made at once: enough to share what is read, few enough that scores of all centroids stay in
+ * the cache. */
+static size_t queries_at_once(size_t lanes, size_t n) {
+  enum { MOST_QUERIES = 24, MOST_SCORES = 1 << 18 };
+  size_t most = lanes > MOST_SCORES / MOST_QUERIES ? MOST_SCORES / lanes : MOST_QUERIES;
+  if (most == 0) most = 1;
+  return n < most ? n : most;
+}
+
+static furrow_status search_flat(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
+                                 size_t nprobe, int64_t *lists, float *distances, furrow_error *err) {
   const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
-  const bool flat = coarse->quantizer->kind == FURROW_INDEX_FLAT;
-  const size_t lanes = count_lanes(coarse);
-  const fw_choice all = {0};
+  const size_t lanes = count_lanes(coarse), step = queries_at_once(lanes, n);
   void *heap = NULL, *scores = NULL, *slack = NULL;
   choosing room;
-  if (!coarse->centroids) return search_halves(coarse, scratch, queries, n, nprobe, lists, distances, err);
   furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &scores, flat ? n * lanes : 1, sizeof(float), err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &slack, n, sizeof(float), err);
-  if (status == FURROW_OK) status = take_choosing(&room, &scratch->arena, nprobe, flat ? lanes : 0, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &scores, step * lanes, sizeof(float), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &slack, step, sizeof(float), err);
+  if (status == FURROW_OK) status = take_choosing(&room, &scratch->arena, nprobe, lanes, err);
   if (status != FURROW_OK) return status;
-  if (flat) make_scores(coarse, queries, n, scores, slack);
-  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     const float *query = queries + i * coarse->d;
+    const size_t at = i % step;
+    fw_sink sink;
+    if (at == 0) make_scores(coarse, query, n - i < step ? n - i : step, scores, slack);
+    fw_sink_init_best(&sink, heap, nprobe);
+    choose_lists(coarse, query, (const float *)scores + at * lanes, ((const float *)slack)[at], nprobe, &sink, &room);
+    write_lists(&sink, nprobe, similarity, similarity, lists + i * nprobe, distances + i * nprobe);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status search_graph(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
+                                  size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err) {
+  const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
+  const fw_choice all = {0};
+  void *heap = NULL;
+  furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
     fw_sink sink;
     fw_sink_init_best(&sink, heap, nprobe);
-    if (flat)
-      choose_lists(coarse, query, (const float *)scores + i * lanes, ((const float *)slack)[i], nprobe, &sink, &room);
-    else
-      status = fw_graph_search(coarse->quantizer, scratch, query, ef, &all, &sink, err);
-    write_lists(&sink, nprobe, similarity, similarity && flat, lists + i * nprobe, distances + i * nprobe);
+    status = fw_graph_search(coarse->quantizer, scratch, queries + i * coarse->d, ef, &all, &sink, err);
+    write_lists(&sink, nprobe, similarity, false, lists + i * nprobe, distances + i * nprobe);
   }
   return status;
+}
+
+furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
+                               size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err) {
+  if (!coarse->centroids) return search_halves(coarse, scratch, queries, n, nprobe, lists, distances, err);
+  if (coarse->quantizer->kind != FURROW_INDEX_FLAT)
+    return search_graph(coarse, scratch, queries, n, nprobe, ef, lists, distances, err);
+  return search_flat(coarse, scratch, queries, n, nprobe, lists, distances, err);
 }

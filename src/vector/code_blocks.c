@@ -29,6 +29,10 @@ static void block_set(const fw_lists *lists, uint8_t *codes, size_t i, size_t m,
   codes[at] = (uint8_t)((codes[at] & ~(15u << shift)) | value << shift);
 }
 
+void fw_block_put(const fw_lists *lists, uint8_t *codes, size_t i, const uint8_t *code) {
+  for (size_t m = 0; m < block_m(lists); m++) block_set(lists, codes, i, m, code[m / 2] >> 4 * (m % 2) & 15u);
+}
+
 void fw_block_copy(const fw_lists *lists, uint8_t *codes, size_t to, const uint8_t *other, size_t from) {
   for (size_t m = 0; m < block_m(lists); m++) block_set(lists, codes, to, m, fw_block_get(lists, other, from, m));
 }

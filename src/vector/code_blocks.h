@@ -10,6 +10,8 @@
 
 /* The number that sub-quantizer m has for vector i of a list. */
 unsigned fw_block_get(const fw_lists *lists, const uint8_t *codes, size_t i, size_t m);
+/* Vector i gets a code: a string of 4 bits for each sub-quantizer. Where those are odd, the last 4 bits are 0. */
+void fw_block_put(const fw_lists *lists, uint8_t *codes, size_t i, const uint8_t *code);
 /* Vector `to` becomes a copy of vector `from` of another list, or of the same. */
 void fw_block_copy(const fw_lists *lists, uint8_t *codes, size_t to, const uint8_t *other, size_t from);
 /* Vector i becomes 0, as if it were not there. */

@@ -32,7 +32,8 @@ static furrow_status read_all(fw_bytes_in *in, char **bytes, size_t *size, furro
 
 static furrow_status take_raw(furrow_ids *ids, fw_bytes_in *in, char *bytes, size_t size, furrow_error *err) {
   if (size % sizeof(int64_t) != 0)
-    return fw_bytes_in_fail(in, size, err, FURROW_E_FORMAT, "%zu bytes are no whole number of 64-bit ids", size);
+    return fw_bytes_in_fail(in, size, err, FURROW_E_FORMAT, "%zu %s no whole number of 64-bit ids", size,
+                            fw_plural(size, "byte is", "bytes are"));
   fw_array_little(bytes, sizeof(int64_t), size / sizeof(int64_t));
   furrow_ids found = {.ids = (void *)bytes, .count = size / sizeof(int64_t), .dim = 1};
   *ids = found;

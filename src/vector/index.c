@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/encoder.h"
 
 /* ---- Making and freeing --------------------------------------------------------------------------------- */
 
@@ -56,6 +57,7 @@ void fw_lists_clear(fw_lists *lists) {
   fw_free(lists->list);
   fw_free(lists->codes);
   fw_free(lists->ids);
+  fw_free(lists->order);
   disk_free(lists->disk);
   *lists = (fw_lists){0};
 }
@@ -105,12 +107,14 @@ void furrow_index_free(furrow_index *index) {
     fw_free(index->pq.pq.centroids);
     fw_free(index->pq.codes);
     fw_free(index->pq.packed_memory);
+    fw_free(index->pq.order);
     break;
   case FURROW_INDEX_ID_MAP: fw_free(index->id_map.ids); break;
   case FURROW_INDEX_TRANSFORM: transforms_clear(&index->transforms); break;
   case FURROW_INDEX_REFINE: break;
   default: ivf_clear(&index->ivf); break;
   }
+  fw_encoder_free(index->encoder);
   if (index->map) munmap(index->map, index->map_size);
   fw_free(index);
 }
@@ -219,7 +223,7 @@ furrow_status furrow_index_transform(const furrow_index *index, size_t i, furrow
 furrow_status furrow_index_list(const furrow_index *index, uint64_t list, furrow_list_view *view, furrow_error *err) {
   if (!fw_index_is_ivf(index)) return fw_fail(err, FURROW_E_ARGUMENT, "the index has no inverted lists");
   if (list >= index->ivf.nlist)
-    return fw_fail(err, FURROW_E_ARGUMENT, "list %llu is beyond the %zu lists", (unsigned long long)list,
+    return fw_fail(err, FURROW_E_ARGUMENT, "there is no list %llu: nlist is %zu", (unsigned long long)list,
                    index->ivf.nlist);
   const fw_lists *lists = &index->ivf.lists;
   *view = (furrow_list_view){.code_size = lists->code_size};

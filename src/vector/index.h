@@ -77,12 +77,13 @@ typedef struct fw_disk {
 typedef struct fw_lists {
   furrow_lists_kind kind;
   size_t nlist;
-  size_t code_size;         /* BLOCKS: 0 */
-  bool packed;              /* codes are in blocks (vector/pack_codes.h), for a searcher and for nobody else */
-  fw_list *list;            /* nlist of them; NULL: all are empty */
-  uint8_t *codes, *ids;     /* slabs that lists may be views of; may be NULL */
-  fw_sizes_form sizes_form; /* INLINE */
-  fw_disk *disk;            /* ON_DISK, else NULL */
+  size_t code_size;            /* BLOCKS: 0 */
+  bool packed;                 /* codes are in blocks (vector/pack_codes.h), for a searcher and for nobody else, */
+  struct fw_code_order *order; /* with these numbers; NULL: as they were */
+  fw_list *list;               /* nlist of them; NULL: all are empty */
+  uint8_t *codes, *ids;        /* slabs that lists may be views of; may be NULL */
+  fw_sizes_form sizes_form;    /* INLINE */
+  fw_disk *disk;               /* ON_DISK, else NULL */
   /* BLOCKS (FastScan): codes of a list are ceil(size / block_vectors) blocks of block_bytes */
   size_t block_vectors, block_bytes;
 } fw_lists;
@@ -161,6 +162,7 @@ typedef struct fw_pq_index {
   uint8_t *codes;  /* NULL for MULTI */
   uint8_t *packed; /* the same in blocks (vector/pack_codes.h), in place of codes; NULL: codes are there */
   void *packed_memory;
+  struct fw_code_order *order; /* of packed */
   int32_t search_type, polysemous_ht;
   bool encode_signs;
 } fw_pq_index;
@@ -203,6 +205,8 @@ typedef struct fw_transforms {
 
 #define FW_INDEX_CHILDREN 2
 
+typedef struct fw_encoder fw_encoder; /* encoder.h */
+
 struct furrow_index {
   furrow_index_kind kind;
   char fourcc[4];  /* as it is written */
@@ -225,7 +229,8 @@ struct furrow_index {
     fw_transforms transforms;
     float k_factor; /* REFINE */
   };
-  uint8_t *map; /* of the outermost index: the file that lists are views of; NULL: none */
+  fw_encoder *encoder; /* IVF_*, PQ: what adding needs of the quantizers; NULL: nothing was added yet */
+  uint8_t *map;        /* of the outermost index: the file that lists are views of; NULL: none */
   size_t map_size;
 };
 

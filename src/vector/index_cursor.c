@@ -172,7 +172,8 @@ static void copy_bytes(fw_cursor *c, void *to, size_t size) {
 /* Whether `size` bytes are left for the field that was named. */
 static bool has_bytes(fw_cursor *c, uint64_t size) {
   if (fw_cursor_good(c) && size > fw_cursor_left(c))
-    fw_refuse(c, "needs %" PRIu64 " bytes, but the file ends after %" PRIu64, size, fw_cursor_left(c));
+    fw_refuse(c, "needs %" PRIu64 " %s, but the file ends after %" PRIu64, size, fw_plural(size, "byte", "bytes"),
+              fw_cursor_left(c));
   return fw_cursor_good(c);
 }
 
@@ -337,7 +338,8 @@ size_t fw_take_count(fw_cursor *c, const char *name, size_t size, uint64_t expec
   if (expected != FW_ANY_COUNT && count != expected)
     fw_refuse(c, "is %" PRIu64 ", but must be %" PRIu64, count, expected);
   else if (count > fw_cursor_left(c) / size)
-    fw_refuse(c, "is %" PRIu64 ", but only %" PRIu64 " bytes are left in the file", count, fw_cursor_left(c));
+    fw_refuse(c, "is %" PRIu64 ", but only %" PRIu64 " %s left in the file", count, fw_cursor_left(c),
+              fw_plural(fw_cursor_left(c), "byte is", "bytes are"));
   return fw_cursor_good(c) ? (size_t)count : 0;
 }
 
@@ -366,7 +368,9 @@ void fw_take_raw(fw_cursor *c, const char *name, fw_field_type type, void *eleme
   name_field(c, name, "");
   uint64_t left = fw_cursor_left(c);
   if (fw_cursor_good(c) && count > left / type_bytes[type])
-    fw_refuse(c, "has %zu elements of %zu bytes, but the file ends after %" PRIu64, count, type_bytes[type], left);
+    fw_refuse(c, "has %zu %s of %zu %s, but the file ends after %" PRIu64, count,
+              fw_plural(count, "element", "elements"), type_bytes[type], fw_plural(type_bytes[type], "byte", "bytes"),
+              left);
   if (!fw_cursor_good(c)) return;
   copy_bytes(c, elements, count * type_bytes[type]);
   tell(c, type, count, elements, meaning);

@@ -29,7 +29,9 @@ static furrow_status read_all(fw_index_reader *r, const furrow_index_load_params
   uint64_t left = fw_cursor_left(c);
   if (fw_cursor_good(c) && left > 0) {
     fw_take_nothing(c, "trailing", FW_FIELD_BYTES, left, "bytes behind the index, which Faiss passes over");
-    if (!params || !params->allow_trailing) fw_refuse(c, "are %" PRIu64 " bytes behind the end of the index", left);
+    if (!params || !params->allow_trailing)
+      fw_refuse(c, "%s %" PRIu64 " %s behind the end of the index", fw_plural(left, "is", "are"), left,
+                fw_plural(left, "byte", "bytes"));
   }
   if (fw_cursor_good(c))
     *index = read;

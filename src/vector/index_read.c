@@ -16,8 +16,8 @@ enum { PLACE_D = 4, PLACE_NTOTAL = 8 }; /* in the header, from the fourcc on */
 void fw_expect_d(fw_index_reader *r, const furrow_index *index, const char *name, int32_t want) {
   if (!fw_cursor_good(&r->c) || !index || index->d == want) return;
   size_t mark = fw_enter(&r->c, name);
-  fw_refuse_at(&r->c, index->place + PLACE_D, "d", "is %" PRId32 ", but vectors of %" PRId32 " dimensions come here",
-               index->d, want);
+  fw_refuse_at(&r->c, index->place + PLACE_D, "d", "is %" PRId32 ", but vectors of %" PRId32 " %s come here", index->d,
+               want, fw_plural((uint64_t)want, "dimension", "dimensions"));
   fw_leave(&r->c, mark);
 }
 
@@ -70,7 +70,9 @@ void fw_read_pq(fw_index_reader *r, const char *name, fw_pq *pq, int32_t d) {
   fw_cursor *c = &r->c;
   size_t mark = fw_enter(c, name);
   uint64_t pq_d = fw_take_u64(c, "d", "dimension of the vectors it encodes");
-  if (pq_d != (uint64_t)d) fw_refuse(c, "is %" PRIu64 ", but the vectors have %" PRId32 " dimensions", pq_d, d);
+  if (pq_d != (uint64_t)d)
+    fw_refuse(c, "is %" PRIu64 ", but the vectors have %" PRId32 " %s", pq_d, d,
+              fw_plural((uint64_t)d, "dimension", "dimensions"));
   uint64_t m = fw_take_u64(c, "M", "sub-quantizers");
   if (fw_cursor_good(c) && (m == 0 || m > pq_d || pq_d % m != 0))
     fw_refuse(c, "is %" PRIu64 ", which does not divide the dimension %" PRIu64, m, pq_d);
@@ -106,11 +108,12 @@ static void read_packed_codes(fw_cursor *c, fw_pq_index *own, size_t n, uint64_t
   size_t bytes = fw_packed_bytes(n, own->pq.m) + FW_BLOCK + FW_PACKED_ALIGNMENT;
   own->packed_memory = fw_cursor_alloc(c, bytes, 1);
   uint8_t *room = fw_cursor_alloc(c, piece, 1);
+  if (fw_cursor_good(c)) c->status = fw_code_order_create(&own->order, &own->pq, c->err);
   if (own->packed_memory) {
     fw_prefer_large_pages(own->packed_memory, bytes);
     own->packed = fw_packed_align(own->packed_memory);
     memset(own->packed + fw_packed_bytes(n, own->pq.m), 0, FW_BLOCK);
-    fw_packing p = {.pq = &own->pq, .to = own->packed};
+    fw_packing p = {.pq = &own->pq, .order = own->order, .to = own->packed};
     fw_take_pieces(c, "codes", own->codes_size, piece, room, fw_pack_next, &p, "[ntotal][code size]");
   }
   fw_free(room);
@@ -139,7 +142,7 @@ static void read_multi(fw_index_reader *r, furrow_index *index) {
   bool fits = pq->m * pq->nbits < 63;
   if (!fits || (index->ntotal != 0 && (uint64_t)index->ntotal != (uint64_t)1 << (pq->m * pq->nbits)))
     fw_refuse_at(&r->c, index->place + PLACE_NTOTAL, "ntotal",
-                 "is %" PRId64 ", but %zu sub-quantizers of %u bits have 2^%zu cells", index->ntotal, pq->m, pq->nbits,
+                 "is %" PRId64 ", but M is %zu and nbits %u, which makes 2^%zu cells", index->ntotal, pq->m, pq->nbits,
                  pq->m * pq->nbits);
 }
 

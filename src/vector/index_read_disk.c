@@ -54,8 +54,8 @@ static void fail_data(fw_cursor *c, const data_file *data, furrow_status status,
 static void open_data(fw_cursor *c, const fw_disk *disk, data_file *data) {
   c->status = fw_open_regular(&data->fd, &data->size, data->path, c->err);
   if (!fw_cursor_good(c) || data->size >= disk->total_size) return;
-  c->status = fw_fail(c->err, FURROW_E_FORMAT, "is the data file of an index and has %" PRIu64 " bytes, not %" PRIu64,
-                      data->size, disk->total_size);
+  c->status = fw_fail(c->err, FURROW_E_FORMAT, "is the data file of an index and has %" PRIu64 " %s, not %" PRIu64,
+                      data->size, fw_plural(data->size, "byte", "bytes"), disk->total_size);
   if (c->err) fw_error_set_file(c->err, data->path);
 }
 
@@ -110,7 +110,9 @@ static void pack_codes(fw_cursor *c, fw_lists *lists, const data_file *data, con
     for (size_t first = 0; fw_cursor_good(c) && first < list->size; first += piece) {
       const size_t n = list->size - first < piece ? list->size - first : piece;
       read_data(c, data, room, n * lists->code_size, lists->disk->lists[i].offset + first * lists->code_size);
-      if (fw_cursor_good(c)) fw_pack_codes(&(fw_code_source){.pq = pq, .codes = room}, n, list->codes + first * pq->m);
+      if (fw_cursor_good(c))
+        fw_pack_codes(&(fw_code_source){.pq = pq, .codes = room, .order = lists->order}, n,
+                      list->codes + first * pq->m);
     }
   }
   fw_free(room);

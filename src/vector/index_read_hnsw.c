@@ -16,7 +16,7 @@ static void check_cum(fw_cursor *c, const fw_hnsw *graph) {
 static void check_levels(fw_cursor *c, const fw_hnsw *graph, size_t n) {
   for (size_t i = 0; fw_cursor_good(c) && i < n; i++)
     if (graph->levels[i] < 1 || (size_t)graph->levels[i] >= graph->cum_count)
-      fw_refuse_at(c, c->field_at + 4 * i, "levels", "has %" PRId32 " for vector %zu, but there are %zu levels",
+      fw_refuse_at(c, c->field_at + 4 * i, "levels", "has %" PRId32 " for vector %zu, but levels are from 1 to %zu",
                    graph->levels[i], i, graph->cum_count - 1);
 }
 

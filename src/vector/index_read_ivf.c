@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "vector/index_read.h"
 
@@ -20,7 +21,7 @@ static void read_legacy_ids(fw_index_reader *r, fw_ivf *ivf) {
   fw_cursor *c = &r->c;
   fw_lists *lists = &ivf->lists;
   if (fw_cursor_good(c) && ivf->nlist > fw_cursor_left(c) / 8)
-    fw_refuse_at(c, c->at, "lists", "of %zu counts need more than the %" PRIu64 " bytes that are left", ivf->nlist,
+    fw_refuse_at(c, c->at, "lists", "of %zu counts need more bytes than the %" PRIu64 " that are left", ivf->nlist,
                  fw_cursor_left(c));
   if (!fw_cursor_good(c)) return;
   lists->kind = FURROW_LISTS_INLINE;
@@ -119,8 +120,8 @@ static void read_code_size(fw_cursor *c, fw_ivf *ivf) {
 /* The code size stands before the quantizer that decides it. */
 static void check_code_size(fw_cursor *c, const fw_ivf *ivf, uint64_t place, uint64_t want) {
   if (fw_cursor_good(c) && ivf->code_size != want)
-    fw_refuse_at(c, place, "code_size", "is %zu, but the quantizer makes codes of %" PRIu64 " bytes", ivf->code_size,
-                 want);
+    fw_refuse_at(c, place, "code_size", "is %zu, but the quantizer makes codes of %" PRIu64 " %s", ivf->code_size, want,
+                 fw_plural(want, "byte", "bytes"));
 }
 
 /* What IwPf has between the code size and the quantizer, and the rules for the quantizer. */
@@ -166,7 +167,9 @@ static void read_sq(fw_cursor *c, fw_sq *sq, int32_t d) {
   sq->range_stat = fw_take_i32(c, "rangestat", "how the range was found");
   sq->range_arg = fw_take_f32(c, "rangestat_arg", "its argument");
   uint64_t sq_d = fw_take_u64(c, "d", "dimension of the vectors it encodes");
-  if (sq_d != (uint64_t)d) fw_refuse(c, "is %" PRIu64 ", but the vectors have %" PRId32 " dimensions", sq_d, d);
+  if (sq_d != (uint64_t)d)
+    fw_refuse(c, "is %" PRIu64 ", but the vectors have %" PRId32 " %s", sq_d, d,
+              fw_plural((uint64_t)d, "dimension", "dimensions"));
   sq->d = (size_t)sq_d;
   sq->code_size = (size_t)fw_take_u64(c, "code_size", "bytes of a code");
   if (fw_cursor_good(c) && sq->code_size != (sq->d * sq_bits[sq->qtype] + 7) / 8)
@@ -193,10 +196,11 @@ static void check_totals(fw_cursor *c, const furrow_index *index) {
   if (!fw_cursor_good(c) || index->ivf.lists.kind == FURROW_LISTS_NONE) return;
   uint64_t stored = fw_lists_stored(&index->ivf.lists), ntotal = (uint64_t)index->ntotal;
   if (ntotal < stored || ntotal - stored > MOST_UNASSIGNED)
-    fw_refuse_at(c, index->place + 8, "ntotal", "is %" PRIu64 ", but the lists have %" PRIu64 " vectors", ntotal,
-                 stored);
+    fw_refuse_at(c, index->place + 8, "ntotal", "is %" PRIu64 ", but the lists have %" PRIu64 " %s", ntotal, stored,
+                 fw_plural(stored, "vector", "vectors"));
   if (!index->trained && stored > 0)
-    fw_refuse_at(c, index->place + 32, "is_trained", "is 0, but the lists have %" PRIu64 " vectors", stored);
+    fw_refuse_at(c, index->place + 32, "is_trained", "is 0, but the lists have %" PRIu64 " %s", stored,
+                 fw_plural(stored, "vector", "vectors"));
 }
 
 void fw_read_ivf(fw_index_reader *r, furrow_index *index) {

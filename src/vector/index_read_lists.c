@@ -75,6 +75,7 @@ void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq) {
     at += fw_packed_bytes(lists->list[i].size, pq->m);
   }
   lists->packed = true;
+  if (!lists->order) c->status = fw_code_order_create(&lists->order, pq, c->err);
 }
 
 /* As below, but codes go through a little memory, so that they are never there twice. */
@@ -87,7 +88,7 @@ static void read_packed(fw_index_reader *r, fw_lists *lists, const fw_pq *pq) {
   uint8_t *room = fw_cursor_alloc(c, piece, 1), *ids = lists->ids;
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
     fw_list *list = &lists->list[i];
-    fw_packing p = {.pq = pq, .to = list->codes};
+    fw_packing p = {.pq = pq, .order = lists->order, .to = list->codes};
     if (list->size == 0) continue;
     size_t mark = fw_enter_number(c, "", i);
     fw_take_pieces(c, "codes", list->size * lists->code_size, piece, room, fw_pack_next, &p, "[size][code size]");
@@ -100,12 +101,14 @@ static void read_packed(fw_index_reader *r, fw_lists *lists, const fw_pq *pq) {
 void fw_pack_own_codes(fw_cursor *c, fw_lists *lists, size_t i, const fw_pq *pq) {
   fw_list *list = &lists->list[i];
   lists->packed = true;
-  if (list->size == 0) return;
+  if (!lists->order) c->status = fw_code_order_create(&lists->order, pq, c->err);
+  if (list->size == 0 || !fw_cursor_good(c)) return;
   /* the list frees what it begins with: the alignment is left to the kernels */
   uint8_t *packed = fw_cursor_alloc(c, fw_packed_bytes(list->size, pq->m) + FW_BLOCK, 1);
   if (!packed) return;
   const bool blocks = lists->kind == FURROW_LISTS_BLOCKS;
-  fw_pack_codes(&(fw_code_source){.pq = pq, .codes = list->codes, .blocks = blocks ? lists : NULL}, list->size, packed);
+  const fw_code_source from = {.pq = pq, .codes = list->codes, .blocks = blocks ? lists : NULL, .order = lists->order};
+  fw_pack_codes(&from, list->size, packed);
   memset(packed + fw_block_room(list->size) * pq->m, 0,
          fw_packed_bytes(list->size, pq->m) + FW_BLOCK - fw_block_room(list->size) * pq->m);
   fw_free(list->codes);
@@ -126,8 +129,8 @@ static void set_size(fw_cursor *c, fw_lists *lists, uint64_t list, uint64_t size
   uint64_t each = lists->code_size + 8;
   if (size > *left / each) {
     fw_refuse_at(c, place, "sizes",
-                 "give list %" PRIu64 " %" PRIu64 " vectors of %" PRIu64 " bytes, but only %" PRIu64 " bytes are left",
-                 list, size, each, *left);
+                 "give list %" PRIu64 " %" PRIu64 " %s of %" PRIu64 " bytes, but only %" PRIu64 " %s left", list, size,
+                 fw_plural(size, "vector", "vectors"), each, *left, fw_plural(*left, "byte is", "bytes are"));
     return;
   }
   *left -= size * each;
@@ -175,7 +178,7 @@ static void read_sizes(fw_cursor *c, fw_lists *lists) {
   uint64_t *sizes = fw_take_vector(c, "sizes", FW_FIELD_U64, full ? lists->nlist : FW_ANY_COUNT, &count,
                                    full ? "vectors of each list" : "pairs of list and vectors");
   if (fw_cursor_good(c) && full) set_full_sizes(c, lists, sizes);
-  if (fw_cursor_good(c) && !full && count % 2 != 0) fw_refuse(c, "are %zu numbers, but come in pairs", count);
+  if (fw_cursor_good(c) && !full && count % 2 != 0) fw_refuse(c, "have an odd count, %zu, but come in pairs", count);
   if (fw_cursor_good(c) && !full) set_sparse_sizes(c, lists, sizes, count);
   fw_free(sizes);
   if (fw_cursor_good(c) && full != fw_lists_are_full(lists)) lists->sizes_form = full ? FW_SIZES_FULL : FW_SIZES_SPARSE;
@@ -225,7 +228,7 @@ static void read_blocks(fw_index_reader *r, fw_lists *lists, const fw_ivf *ivf) 
   uint64_t want = (uint64_t)ivf->bbs * ivf->m2 / 2;
   if (bytes != want) fw_refuse(c, "is %" PRIu64 ", but must be %" PRIu64, bytes, want);
   if (fw_cursor_good(c) && lists->nlist > fw_cursor_left(c) / 16)
-    fw_refuse_at(c, c->at, "0/ids/count", "and the others of %zu lists need more than the %" PRIu64 " bytes left",
+    fw_refuse_at(c, c->at, "0/ids/count", "and the others of %zu lists need more bytes than the %" PRIu64 " left",
                  lists->nlist, fw_cursor_left(c));
   if (!fw_cursor_good(c)) return;
   lists->block_vectors = (size_t)vectors;
@@ -246,15 +249,15 @@ static void check_disk_list(fw_cursor *c, const fw_lists *lists, size_t i, uint6
   const fw_disk_list *at = &lists->disk->lists[i];
   uint64_t bytes, end, each = lists->code_size + 8;
   if (at->size > at->capacity)
-    fw_refuse_at(c, place, "lists", "give list %zu %" PRIu64 " vectors in a place for %" PRIu64, i, at->size,
-                 at->capacity);
+    fw_refuse_at(c, place, "lists", "give list %zu %" PRIu64 " %s in a place for %" PRIu64, i, at->size,
+                 fw_plural(at->size, "vector", "vectors"), at->capacity);
   if (at->capacity == 0) return;
   if (__builtin_mul_overflow(at->capacity, each, &bytes) || __builtin_add_overflow(at->offset, bytes, &end) ||
       end > lists->disk->total_size)
     fw_refuse_at(c, place, "lists",
-                 "put list %zu at byte %" PRIu64 " with room for %" PRIu64 " vectors, beyond the %" PRIu64
+                 "put list %zu at byte %" PRIu64 " with room for %" PRIu64 " %s, beyond the %" PRIu64
                  " bytes of the data file",
-                 i, at->offset, at->capacity, lists->disk->total_size);
+                 i, at->offset, at->capacity, fw_plural(at->capacity, "vector", "vectors"), lists->disk->total_size);
   else if (at->size > *left / each)
     fw_refuse_at(c, place, "lists", "overlap: with list %zu they have more than the %" PRIu64 " bytes of the data file",
                  i, lists->disk->total_size);
@@ -316,11 +319,14 @@ static void refuse_lists(fw_cursor *c, const char fourcc[4], furrow_index_kind k
 
 static void read_shape(fw_cursor *c, fw_lists *lists, bool blocks) {
   uint64_t nlist = fw_take_u64(c, "nlist", "inverted lists, as above");
-  if (nlist != lists->nlist) fw_refuse(c, "is %" PRIu64 ", but the index has %zu lists", nlist, lists->nlist);
+  if (nlist != lists->nlist)
+    fw_refuse(c, "is %" PRIu64 ", but the index has %zu %s", nlist, lists->nlist,
+              fw_plural(lists->nlist, "list", "lists"));
   uint64_t code_size = fw_take_u64(c, "code_size", "bytes of a vector in a list");
   uint64_t want = blocks ? UINT64_MAX : lists->code_size;
   if (code_size != want)
-    fw_refuse(c, "is %" PRIu64 ", but the quantizer makes codes of %" PRIu64 " bytes", code_size, want);
+    fw_refuse(c, "is %" PRIu64 ", but the quantizer makes codes of %" PRIu64 " %s", code_size, want,
+              fw_plural(want, "byte", "bytes"));
 }
 
 static const char *explain_lists(const char *fourcc) {

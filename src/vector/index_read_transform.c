@@ -79,15 +79,15 @@ static void read_own_fields(fw_cursor *c, fw_transform *t, unsigned depth) {
 
 static void expect_count(fw_cursor *c, const char *what, size_t count, uint64_t want, bool optional) {
   if (count == want || (optional && count == 0)) return;
-  fw_refuse(c, "makes %s need %" PRIu64 " numbers, but it has %zu", what, want, count);
+  fw_refuse(c, "makes %s need %" PRIu64 " %s, but it has %zu", what, want, fw_plural(want, "number", "numbers"), count);
 }
 
 static void check_map(fw_cursor *c, const fw_transform *t) {
   expect_count(c, "map", t->map_count, (uint64_t)t->d_out, false);
   for (size_t i = 0; fw_cursor_good(c) && i < t->map_count; i++)
     if (t->map[i] < -1 || t->map[i] >= t->d_in)
-      fw_refuse(c, "is contradicted by map: output %zu comes from %" PRId32 " of %" PRId32 " inputs", i, t->map[i],
-                t->d_in);
+      fw_refuse(c, "is contradicted by map: output %zu comes from %" PRId32 " of %" PRId32 " %s", i, t->map[i], t->d_in,
+                fw_plural((uint64_t)t->d_in, "input", "inputs"));
 }
 
 /* Of a transform that is not trained, arrays may be empty. */
@@ -101,7 +101,8 @@ static void check_transform(fw_cursor *c, const fw_transform *t) {
   if (is(t, "Pcam") || is(t, "VCnt") || is(t, "Viqt")) expect_count(c, "mean", t->mean_count, in, !t->trained);
   if (is(t, "RmDT")) check_map(c, t);
   if ((is(t, "VNrm") || is(t, "VCnt")) && in != out)
-    fw_refuse(c, "comes with %" PRId32 " inputs and %" PRId32 " outputs, which must be as many", t->d_in, t->d_out);
+    fw_refuse(c, "comes with %" PRId32 " %s and %" PRId32 " %s, which must be as many", t->d_in,
+              fw_plural(in, "input", "inputs"), t->d_out, fw_plural(out, "output", "outputs"));
   if (is(t, "Viqt") && t->trained && (t->nested[1].d_in != t->d_in || t->nested[1].d_out != t->d_out))
     fw_refuse(c, "is contradicted by pca_then_itq, which makes %" PRId32 " of %" PRId32, t->nested[1].d_out,
               t->nested[1].d_in);
@@ -151,7 +152,9 @@ static void read_chain(fw_cursor *c, furrow_index *index, size_t count) {
     size_t mark = fw_enter_number(c, "transforms", i);
     index->transforms.count = i + 1;
     read_transform(c, t, 0);
-    if (t->d_in != d) fw_refuse(c, "ends a transform of %" PRId32 " inputs, but %" PRId32 " come here", t->d_in, d);
+    if (t->d_in != d)
+      fw_refuse(c, "ends a transform of %" PRId32 " %s, but %" PRId32 " %s here", t->d_in,
+                fw_plural((uint64_t)t->d_in, "input", "inputs"), d, fw_plural((uint64_t)d, "comes", "come"));
     d = t->d_out;
     fw_leave(c, mark);
   }

@@ -31,8 +31,8 @@ static furrow_status check_codes(const furrow_index_spec *s, furrow_error *err) 
     return FURROW_OK;
   }
   if (s->m > d || d % s->m != 0)
-    return fw_fail(err, FURROW_E_ARGUMENT, "m is %llu, but must divide the %llu dimensions", (unsigned long long)s->m,
-                   (unsigned long long)d);
+    return fw_fail(err, FURROW_E_ARGUMENT, "m is %llu, but must divide the %llu %s", (unsigned long long)s->m,
+                   (unsigned long long)d, fw_plural(d, "dimension", "dimensions"));
   if (s->nbits < 1 || s->nbits > FW_PQ_MAX_NBITS)
     return fw_fail(err, FURROW_E_ARGUMENT, "nbits is %u, but must be 1 to %d", s->nbits, FW_PQ_MAX_NBITS);
   return FURROW_OK;
@@ -44,8 +44,8 @@ static furrow_status check_refinement(const furrow_index_spec *s, furrow_error *
     if (s->metric != FURROW_METRIC_L2) return fw_fail(err, FURROW_E_ARGUMENT, "refine_m needs the metric L2");
     if (!s->by_residual) return fw_fail(err, FURROW_E_ARGUMENT, "refine_m needs by_residual");
     if (s->refine_m > d || d % s->refine_m != 0)
-      return fw_fail(err, FURROW_E_ARGUMENT, "refine_m is %llu, but must divide the %llu dimensions",
-                     (unsigned long long)s->refine_m, (unsigned long long)d);
+      return fw_fail(err, FURROW_E_ARGUMENT, "refine_m is %llu, but must divide the %llu %s",
+                     (unsigned long long)s->refine_m, (unsigned long long)d, fw_plural(d, "dimension", "dimensions"));
     if (s->refine_nbits < 1 || s->refine_nbits > FW_PQ_MAX_NBITS)
       return fw_fail(err, FURROW_E_ARGUMENT, "refine_nbits is %u, but must be 1 to %d", s->refine_nbits,
                      FW_PQ_MAX_NBITS);

@@ -81,7 +81,8 @@ void fw_verify_finite(fw_verifier *v, fw_finding_kind kind, const char *field, c
     if (!isfinite(numbers[i]) && bad++ == 0) first = i;
   if (bad > 0)
     fw_found(v, kind, field, 4 * first,
-             "%" PRIu64 " of %" PRIu64 " numbers are not finite, the first is number %" PRIu64, bad, count, first);
+             "%" PRIu64 " of %" PRIu64 " numbers %s not finite, the first is number %" PRIu64, bad, count,
+             fw_plural(bad, "is", "are"), first);
 }
 
 static void verify_pq(fw_verifier *v, const char *field, const fw_pq *pq) {
@@ -99,7 +100,9 @@ static void verify_padding(fw_verifier *v, const furrow_index *index) {
     const fw_list *list = &lists->list[i];
     for (size_t k = 0; list->codes && k < list->size; k++) bad += (list->codes[k * size + size - 1] >> used) != 0;
   }
-  if (bad > 0) fw_found(v, FW_REMARK, "lists", 0, "%" PRIu64 " codes have bits set behind their last part", bad);
+  if (bad > 0)
+    fw_found(v, FW_REMARK, "lists", 0, "%" PRIu64 " %s bits set behind the last part", bad,
+             fw_plural(bad, "code has", "codes have"));
 }
 
 /* ---- Kinds ---------------------------------------------------------------------------------------------- */
@@ -118,9 +121,8 @@ static void verify_ivf(fw_verifier *v, const furrow_index *index) {
   if (ivf->lists.kind == FURROW_LISTS_NONE)
     fw_found(v, FW_REMARK, "lists", 0, "are missing: the index cannot be searched");
   else if ((uint64_t)index->ntotal > stored)
-    fw_found(v, FW_REMARK, "ntotal", 0,
-             "is %" PRId64 ", but the lists have %" PRIu64 " vectors: the others were not finite", index->ntotal,
-             stored);
+    fw_found(v, FW_REMARK, "ntotal", 0, "is %" PRId64 ", but the lists have %" PRIu64 " %s: the others were not finite",
+             index->ntotal, stored, fw_plural(stored, "vector", "vectors"));
   if (fw_index_pq(index)) {
     verify_pq(v, "pq/centroids", &ivf->pq);
     if (index->kind != FURROW_INDEX_IVF_PQ_FAST) verify_padding(v, index);

@@ -193,7 +193,9 @@ static furrow_status run(work *w, furrow_error *err) {
 furrow_status fw_kmeans(const fw_kmeans_params *params, const float *vectors, size_t n, float *centroids,
                         furrow_error *err) {
   size_t k = params->k, most = 0;
-  if (n < k) return fw_fail(err, FURROW_E_ARGUMENT, "%zu vectors are too few for %zu centroids", n, k);
+  if (n < k)
+    return fw_fail(err, FURROW_E_ARGUMENT, "%zu %s too few for %zu centroids", n,
+                   fw_plural(n, "vector is", "vectors are"), k);
   if (n == k && !params->hot) {
     memcpy(centroids, vectors, k * params->d * sizeof *centroids);
     return FURROW_OK;

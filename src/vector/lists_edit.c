@@ -86,9 +86,23 @@ void fw_list_copy_entry(const fw_lists *lists, fw_list *list, size_t to, const f
   fw_list_set_id(list, to, id);
 }
 
-void fw_list_append_entry(const fw_lists *lists, fw_list *list, const fw_list *other, size_t from, int64_t id) {
+/* A block begins with nothing in it. */
+static void begin_block(const fw_lists *lists, fw_list *list) {
   if (lists->kind == FURROW_LISTS_BLOCKS && list->size % lists->block_vectors == 0)
     memset(list->codes + list->size / lists->block_vectors * lists->block_bytes, 0, lists->block_bytes);
+}
+
+void fw_list_append_code(const fw_lists *lists, fw_list *list, const uint8_t *code, int64_t id) {
+  begin_block(lists, list);
+  if (lists->kind == FURROW_LISTS_BLOCKS)
+    fw_block_put(lists, list->codes, list->size, code);
+  else
+    memcpy(list->codes + list->size * lists->code_size, code, lists->code_size);
+  fw_list_set_id(list, list->size++, id);
+}
+
+void fw_list_append_entry(const fw_lists *lists, fw_list *list, const fw_list *other, size_t from, int64_t id) {
+  begin_block(lists, list);
   fw_list_copy_entry(lists, list, list->size, other, from, id);
   list->size++;
 }

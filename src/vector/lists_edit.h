@@ -27,6 +27,8 @@ furrow_status fw_list_own(fw_lists *lists, size_t i, furrow_error *err) __attrib
 void fw_list_copy_entry(const fw_lists *lists, fw_list *list, size_t to, const fw_list *other, size_t from, int64_t id);
 /* Appends a copy of entry `from` of another list; there must be room. */
 void fw_list_append_entry(const fw_lists *lists, fw_list *list, const fw_list *other, size_t from, int64_t id);
+/* Appends a vector by its code, a string of bits also where lists have blocks of codes; there must be room. */
+void fw_list_append_code(const fw_lists *lists, fw_list *list, const uint8_t *code, int64_t id);
 /* Appends a copy of a whole other list, its ids increased by id_shift; there must be room. */
 void fw_list_append_list(const fw_lists *lists, fw_list *list, const fw_list *other, int64_t id_shift);
 /* Takes out entry i: the last takes its place. */

@@ -151,8 +151,9 @@ static furrow_status prepare(merging *m, furrow_index *index, const furrow_index
   const char *reason = why_not(index);
   if (reason) return fw_fail(err, FURROW_E_UNSUPPORTED, "the indexes cannot be merged: %s", reason);
   if (m->numbered && index->ntotal != m->count)
-    return fw_fail(err, FURROW_E_STATE, "%s has %" PRId64 " vectors, but what is around has %" PRId64,
-                   furrow_index_kind_name(index->kind), index->ntotal, m->count);
+    return fw_fail(err, FURROW_E_STATE, "%s has %" PRId64 " %s, but what is around has %" PRId64,
+                   furrow_index_kind_name(index->kind), index->ntotal,
+                   fw_plural((uint64_t)index->ntotal, "vector", "vectors"), m->count);
   if (index->ntotal > INT64_MAX - other->ntotal) return fw_fail(err, FURROW_E_RANGE, "there are too many vectors");
   if (fw_index_is_ivf(index)) return prepare_ivf(m, index, other, err);
   if (index->kind == FURROW_INDEX_ID_MAP) return prepare_id_map(m, index, other, err);

@@ -9,11 +9,23 @@
 
 #define FW_PACKED_ALIGNMENT ((size_t)64)
 
+/* Codes of 8 bits may get other numbers in blocks, so that those in a row are alike (fw_scan.groups). */
+typedef struct fw_code_order fw_code_order;
+struct fw_code_order {
+  uint8_t *number; /* [m][FW_LUT_BYTES]: of a code of the index, the one in blocks */
+  uint8_t *code;   /* the other way round */
+};
+
+/* NULL in *order: numbers stay as they are. */
+furrow_status fw_code_order_create(fw_code_order **order, const fw_pq *pq, furrow_error *err)
+    __attribute__((warn_unused_result));
+
 /* Where codes are read from: rows of code_size bytes, or blocks of 4-bit codes. */
 typedef struct fw_code_source {
   const fw_pq *pq;
   const uint8_t *codes;
   const fw_lists *blocks; /* NULL: rows */
+  const fw_code_order *order;
 } fw_code_source;
 
 /* Whether codes of a quantizer can be in blocks: a byte for each sub-quantizer. */
@@ -39,6 +51,7 @@ void fw_pack_codes(const fw_code_source *from, size_t n, uint8_t *blocks);
 /* Codes that come in pieces: fw_pack_next (a fw_piece_taker of vector/index_cursor.h) packs the next rows. */
 typedef struct fw_packing {
   const fw_pq *pq;
+  const fw_code_order *order;
   uint8_t *to;
 } fw_packing;
 void fw_pack_next(void *packing, const uint8_t *rows, size_t size);

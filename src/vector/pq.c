@@ -105,19 +105,12 @@ void fw_pq_coder_clear(fw_pq_coder *coder) {
   *coder = (fw_pq_coder){0};
 }
 
-/* Puts a number into a code whose bits from there on are 0. */
-static void put_number(uint8_t *code, unsigned nbits, size_t part, uint32_t number) {
-  size_t bit = part * nbits;
-  uint32_t bits = number << bit % 8;
-  for (uint8_t *at = code + bit / 8; bits; at++, bits >>= 8) *at |= (uint8_t)bits;
-}
-
 static void put_column(const fw_pq_coder *coder, size_t part, const uint32_t *numbers, size_t n, uint8_t *codes) {
   size_t size = coder->code_size;
   if (coder->nbits == 8)
     for (size_t i = 0; i < n; i++) codes[i * size + part] = (uint8_t)numbers[i];
   else
-    for (size_t i = 0; i < n; i++) put_number(codes + i * size, coder->nbits, part, numbers[i]);
+    for (size_t i = 0; i < n; i++) fw_pq_put_number(codes + i * size, coder->nbits, part, numbers[i]);
 }
 
 void fw_pq_encode(const fw_pq_coder *coder, const float *vectors, size_t n, size_t stride, uint8_t *codes) {
@@ -129,6 +122,8 @@ void fw_pq_encode(const fw_pq_coder *coder, const float *vectors, size_t n, size
     size_t rows = n - first < ROWS ? n - first : ROWS;
     for (size_t part = 0; part < coder->m; part++) {
       kern->nearest(&coder->part[part], vectors + first * stride + part * coder->dsub, rows, stride, numbers, scores);
+      /* no centroid is nearer than another where numbers are not finite: the first, as Faiss has it */
+      for (size_t i = 0; i < rows; i++) numbers[i] = numbers[i] == UINT32_MAX ? 0 : numbers[i];
       put_column(coder, part, numbers, rows, codes + first * coder->code_size);
     }
   }

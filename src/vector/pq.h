@@ -40,6 +40,12 @@ static inline uint32_t fw_pq_number(const uint8_t *code, unsigned nbits, size_t 
   for (unsigned have = 8; have < shift + nbits; have += 8) bits |= (uint32_t)at[have / 8] << have;
   return bits >> shift & ((UINT32_C(1) << nbits) - 1);
 }
+/* Puts it into a code whose bits from there on are 0. */
+static inline void fw_pq_put_number(uint8_t *code, unsigned nbits, size_t part, uint32_t number) {
+  size_t bit = part * nbits;
+  uint32_t bits = number << bit % 8;
+  for (uint8_t *at = code + bit / 8; bits; at++, bits >>= 8) *at |= (uint8_t)bits;
+}
 /* The vector that a code stands for: d floats. */
 void fw_pq_decode(const fw_pq *pq, const uint8_t *code, float *vector);
 /* The same from the numbers in one integer, the lowest first: a list of a multi-index. */

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/direct_map.h"
 #include "vector/pack_codes.h"
 #include "vector/pq.h"
 
@@ -68,14 +67,16 @@ static furrow_status make_shift(fw_pq_lists *lists, const fw_coarse *coarse, fur
 
 /* ---- Tables --------------------------------------------------------------------------------------------- */
 
-/* With x = -2 (q - s): <x, p - s> - bias = |p - s|^2 - 2 <q - s, p - s> */
-static void set_square_bias(fw_packed *part, const float *centroids, const float *shift) {
+/* The code of the index that has a number in blocks. */
+static size_t code_of(const fw_pq_lists *lists, size_t m, size_t number) {
+  return lists->order ? lists->order->code[m * FW_LUT_BYTES + number] : number;
+}
+
+/* With x = -2 (q - s): <x, p - s> - bias = |p - s|^2 - 2 <q - s, p - s>; centroids: p - s. */
+static void set_square_bias(fw_packed *part, const float *centroids) {
   for (size_t j = 0; j < part->n; j++) {
     double square = 0;
-    for (size_t k = 0; k < part->d; k++) {
-      const double x = (double)(centroids[j * part->d + k] - shift[k]);
-      square += x * x;
-    }
+    for (size_t k = 0; k < part->d; k++) square += (double)centroids[j * part->d + k] * centroids[j * part->d + k];
     part->bias[j] = -(float)square;
   }
 }
@@ -87,10 +88,11 @@ static furrow_status make_part(fw_pq_lists *lists, size_t m, float *room, furrow
   const bool shifted = lists->shift && !lists->residual;
   const float *shift = shifted ? lists->shift + pq->d + m * dsub : NULL;
   fw_packed *part = &lists->parts[m];
-  for (size_t i = 0; i < ksub * dsub; i++) room[i] = centroids[i] - (shifted ? shift[i % dsub] : 0);
+  for (size_t i = 0; i < ksub * dsub; i++)
+    room[i] = centroids[code_of(lists, m, i / dsub) * dsub + i % dsub] - (shifted ? shift[i % dsub] : 0);
   const furrow_status status = fw_packed_create(part, room, ksub, dsub, dsub, false, err);
   if (status != FURROW_OK) return status;
-  if (shifted) set_square_bias(part, centroids, shift);
+  if (shifted) set_square_bias(part, room);
   for (size_t j = ksub; j < part->blocks * FW_LANES; j++) part->bias[j] = 0; /* finite: nobody looks at these */
   lists->memory += part->blocks * FW_LANES * (dsub + 1) * sizeof(float);
   return FURROW_OK;
@@ -117,10 +119,11 @@ furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_
                                 furrow_error *err) {
   const fw_pq *pq = lists->pq;
   const size_t width = table_width(pq);
-  void *luts = NULL, *values = NULL, *bytes = NULL, *shifted = NULL;
+  void *luts = NULL, *values = NULL, *bytes = NULL, *least = NULL, *shifted = NULL;
   furrow_status status = fw_arena_take(arena, &luts, n, sizeof **tables, err);
   if (status == FURROW_OK) status = fw_arena_take(arena, &values, n * pq->m * width, sizeof(float), err);
   if (status == FURROW_OK && lists->blocks) status = fw_arena_take(arena, &bytes, n * pq->m, FW_LUT_BYTES, err);
+  if (status == FURROW_OK && lists->order) status = fw_arena_take(arena, &least, n * pq->m, FW_LUT_GROUPS, err);
   if (status == FURROW_OK) status = fw_arena_take(arena, &shifted, n * pq->d, sizeof(float), err);
   if (status != FURROW_OK) return status;
   *tables = luts;
@@ -130,7 +133,8 @@ furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_
                             .ksub = fw_pq_ksub(pq),
                             .width = width,
                             .values = (float *)values + i * pq->m * width,
-                            .bytes = bytes ? (uint8_t *)bytes + i * pq->m * FW_LUT_BYTES : NULL};
+                            .bytes = bytes ? (uint8_t *)bytes + i * pq->m * FW_LUT_BYTES : NULL,
+                            .least = least ? (uint8_t *)least + i * pq->m * FW_LUT_GROUPS : NULL};
   return FURROW_OK;
 }
 
@@ -159,7 +163,8 @@ uint32_t fw_pq_list_number(const fw_pq_lists *lists, const fw_pq_list *list, siz
   const fw_pq *pq = lists->pq;
   if (!lists->blocks) return fw_pq_number(list->codes + i * fw_pq_code_size(pq), pq->nbits, m);
   const size_t b = i / FW_BLOCK;
-  return list->codes[b * FW_BLOCK * pq->m + m * fw_block_width(list->size, b) + i % FW_BLOCK];
+  const uint8_t number = list->codes[b * FW_BLOCK * pq->m + m * fw_block_width(list->size, b) + i % FW_BLOCK];
+  return (uint32_t)code_of(lists, m, number);
 }
 
 void fw_pq_list_decode(const fw_pq_lists *lists, size_t list, size_t i, float *vector) {
@@ -197,7 +202,7 @@ static void fill_extras(const fw_pq_lists *lists, const float *norms, const floa
   for (size_t m = 0; m < pq->m; m++) {
     float *row = table + m * width;
     fw_products_table()->scores(&lists->parts[m], centroid + m * dsub, 1, pq->d, row, width);
-    for (size_t j = 0; j < ksub; j++) row[j] = norms[m * ksub + j] + 2 * row[j];
+    for (size_t j = 0; j < ksub; j++) row[j] = norms[m * ksub + code_of(lists, m, j)] + 2 * row[j];
   }
   const fw_lut lut = {.m = pq->m, .ksub = ksub, .width = width, .values = table};
   fw_scan_table()->add_up(&lut, l->codes, l->size, extra);
@@ -233,8 +238,10 @@ static void pack_list(const packing *p, size_t list, float *room) {
   const fw_pq *pq = lists->pq;
   fw_pq_list *l = &lists->list[list];
   const bool blocked = p->index->kind == FURROW_INDEX_IVF_PQ_FAST;
-  const fw_code_source from = {
-      .pq = pq, .codes = index_codes(p->index, list), .blocks = blocked ? &p->index->ivf.lists : NULL};
+  const fw_code_source from = {.pq = pq,
+                               .codes = index_codes(p->index, list),
+                               .blocks = blocked ? &p->index->ivf.lists : NULL,
+                               .order = lists->order};
   if (lists->codes && l->size > 0) fw_pack_codes(&from, l->size, (uint8_t *)l->codes);
   if (!lists->extra) return;
   const float *centroid = fw_coarse_centroid(p->coarse, list, room);
@@ -331,6 +338,15 @@ static furrow_status place_lists(fw_pq_lists *lists, const furrow_index *index, 
   return FURROW_OK;
 }
 
+static furrow_status find_order(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
+  lists->order = index->kind == FURROW_INDEX_PQ ? index->pq.order : index->ivf.lists.order;
+  if (is_packed(index)) return FURROW_OK;
+  const furrow_status status = fw_code_order_create(&lists->own_order, lists->pq, err);
+  lists->order = lists->own_order;
+  if (lists->order) lists->memory += sizeof *lists->order + 2 * lists->pq->m * FW_LUT_BYTES;
+  return status;
+}
+
 furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse, fw_pool *pool,
                                  furrow_error *err) {
   const bool ivf = fw_index_is_ivf(index);
@@ -344,6 +360,7 @@ furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, 
   furrow_status status = fw_alloc_zero(&list, made.nlist, sizeof *made.list, err);
   made.list = list;
   if (status == FURROW_OK) status = make_shift(&made, residual ? coarse : NULL, err);
+  if (status == FURROW_OK) status = find_order(&made, index, err);
   if (status == FURROW_OK) status = make_parts(&made, err);
   if (status == FURROW_OK) status = place_lists(&made, index, err);
   if (status == FURROW_OK) status = pack_all(&p, pool, err);
@@ -361,93 +378,6 @@ void fw_pq_lists_clear(fw_pq_lists *lists) {
   fw_free(lists->codes_memory);
   fw_free(lists->extra_memory);
   fw_free(lists->shift);
+  fw_free(lists->own_order);
   *lists = (fw_pq_lists){0};
-}
-
-/* ---- Scanning ------------------------------------------------------------------------------------------- */
-
-void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list) {
-  const fw_pq_list *l = &lists->list[list];
-  const size_t n = l->size < FW_BLOCK_GROUP * FW_BLOCK ? l->size : FW_BLOCK_GROUP * FW_BLOCK;
-  for (size_t i = 0; lists->blocks && i < n * lists->pq->m; i += 64) __builtin_prefetch(l->codes + i, 0, 2);
-  for (size_t i = 0; lists->extra && i < n; i += 16) __builtin_prefetch(lists->extra + l->extra_at + i, 0, 2);
-}
-
-int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place) {
-  const fw_pq_list *l = &lists->list[fw_place_list(place)];
-  const size_t i = fw_place_offset(place);
-  return l->ids ? (int64_t)fw_get_le64(l->ids + 8 * i) : (int64_t)i;
-}
-
-static inline void offer(const fw_pq_lists *lists, const fw_list_scan *how, size_t i, float key, fw_sink *sink) {
-  const int64_t place = fw_place_make(how->list, i);
-  if (!lists->similarity && key == -INFINITY) return; /* too large for floats: no distance */
-  if (how->choice->filter && !fw_choice_asks(how->choice, fw_pq_lists_id(lists, place))) return;
-  fw_sink_take(sink, key, place);
-}
-
-/* While the sink is not full nothing could be passed over. So the bounds of the first vectors are made on their own: if
- * k of them are at most u, nothing with a value above u + m * step is among the k best. Infinity: no such cap. */
-static float find_cap(const fw_lut *table, const fw_code_list *codes, const fw_list_scan *how, float slack,
-                      const fw_sink *sink) {
-  float bounds[FW_BLOCK_GROUP * FW_BLOCK], maxima[FW_BLOCK_GROUP * FW_BLOCK], heap[FW_BLOCK_GROUP * FW_BLOCK];
-  const size_t whole = how->upto / FW_BLOCK, blocks = whole < FW_BLOCK_GROUP ? whole : FW_BLOCK_GROUP;
-  const size_t n = blocks * FW_BLOCK;
-  if (sink->k == 0 || sink->count >= sink->k || how->choice->filter || 2 * sink->k > n) return INFINITY;
-  if (table->step == 0 || !isfinite(slack)) return INFINITY;
-  const size_t groups = 4 * sink->k > 3 * FW_BLOCK ? n : FW_BLOCK;
-  fw_scan_table()->bounds(table, codes, blocks, bounds);
-  fw_scan_table()->maxima(bounds, n, groups, maxima);
-  const float least = sink->room ? fw_kth_smallest(maxima, groups, groups - sink->k + 1)
-                                 : fw_kth_largest(maxima, groups, sink->k, heap);
-  return (float)table->m * table->step - least;
-}
-
-/* A key is the sum of the values of a code, plus (base + extra). The sift passes over what is surely not below the
- * worst; the key decides for the rest. */
-static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
-  const fw_pq_list *l = &lists->list[how->list], *after = &lists->list[how->next];
-  const fw_scan *scan = fw_scan_table();
-  const float *extra = lists->extra ? lists->extra + l->extra_at : NULL;
-  const fw_code_list codes = {.n = l->size,
-                              .codes = l->codes,
-                              .extra = extra,
-                              .ahead = after->codes,
-                              .extra_ahead = lists->extra ? lists->extra + after->extra_at : NULL};
-  const float slack = fw_lut_slack(table, how->base, l->extra_most);
-  const float cap = find_cap(table, &codes, how, slack, sink);
-  const size_t blocks = (how->upto + FW_BLOCK - 1) / FW_BLOCK;
-  size_t next = 0;
-  while (next < blocks) {
-    uint64_t masks[FW_BLOCK_GROUP];
-    const float worst = sink->worst - how->base;
-    const size_t first = scan->sift(table, &codes, &next, (worst < cap ? worst : cap) + slack, masks);
-    for (size_t b = first; b < next && b < blocks; b++) {
-      for (uint64_t mask = masks[b - first]; mask; mask &= mask - 1) {
-        const size_t i = b * FW_BLOCK + (size_t)__builtin_ctzll(mask);
-        const float key = fw_lut_sum(table, l->codes, l->size, i) + (how->base + (extra ? extra[i] : 0));
-        if (key < sink->worst && i < how->upto) offer(lists, how, i, key, sink);
-      }
-    }
-  }
-}
-
-static void scan_plain(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
-  const fw_pq *pq = lists->pq;
-  const fw_pq_list *l = &lists->list[how->list];
-  const size_t code_size = fw_pq_code_size(pq);
-  for (size_t i = 0; i < how->upto; i++) {
-    const uint8_t *code = l->codes + i * code_size;
-    float key = 0;
-    for (size_t m = 0; m < pq->m; m++) key += table->values[m * table->width + fw_pq_number(code, pq->nbits, m)];
-    key += how->base + (lists->extra ? lists->extra[l->extra_at + i] : 0);
-    if (key < sink->worst) offer(lists, how, i, key, sink);
-  }
-}
-
-void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
-  if (lists->blocks)
-    scan_blocks(lists, table, how, sink);
-  else
-    scan_plain(lists, table, how, sink);
 }

@@ -36,7 +36,9 @@ typedef struct fw_pq_lists {
   fw_pq_list *list;
   uint8_t *codes; /* blocks of all lists (vector/pack_codes.h); NULL: codes are those of the index */
   void *codes_memory;
-  float *extra; /* of residuals and L2, else NULL */
+  const struct fw_code_order *order; /* numbers of codes in blocks; NULL: those of the index */
+  struct fw_code_order *own_order;   /* the same, if it is not the index's */
+  float *extra;                      /* of residuals and L2, else NULL */
   void *extra_memory;
   float *shift;     /* of queries: d numbers, s or c + s; behind them s, of what codes decode to. NULL: 0 */
   fw_packed *parts; /* the centroids of each sub-quantizer, with bias so that scores of -2 q (IP: -q) are values */

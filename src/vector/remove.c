@@ -115,8 +115,9 @@ static furrow_status prepare(removal *r, furrow_index *index, furrow_error *err)
   furrow_status status = FURROW_OK;
   if (reason) return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be removed: %s", reason);
   if (r->to && (uint64_t)index->ntotal != r->count)
-    return fw_fail(err, FURROW_E_STATE, "%s has %" PRId64 " vectors, but what is around has %zu",
-                   furrow_index_kind_name(index->kind), index->ntotal, r->count);
+    return fw_fail(err, FURROW_E_STATE, "%s has %" PRId64 " %s, but what is around has %zu",
+                   furrow_index_kind_name(index->kind), index->ntotal,
+                   fw_plural((uint64_t)index->ntotal, "vector", "vectors"), r->count);
   if (fw_index_is_ivf(index)) return prepare_ivf(r, index, err);
   for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && index->child[i]; i++)
     status = prepare(r, index->child[i], err);

@@ -22,5 +22,5 @@ furrow_status furrow_search(const furrow_searcher *searcher, const float *querie
                             const furrow_search_params *params, float *distances, int64_t *ids, furrow_error *err) {
   search s = {.searcher = searcher, .queries = queries, .k = k, .distances = distances, .ids = ids};
   if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
-  return fw_batch_run(searcher, queries, n, params, search_part, &s, err);
+  return fw_batch_run(searcher, queries, n, k, params, search_part, &s, err);
 }

@@ -53,27 +53,32 @@ static furrow_status make_job(const furrow_search_params *params, fw_job *job, f
 
 /* ---- How much work -------------------------------------------------------------------------------------- */
 
-/* Queries at a time: enough to share what is read, few enough that scores of all centroids stay in the cache. */
-enum { MOST_QUERIES = 24 };
-#define MOST_SCORES ((size_t)1 << 18)
+/* Queries at a time. Those of lists are put in an order in which one finds in the cache what the one before it read, so
+ * they are many. */
+enum { MOST_QUERIES = 24, MOST_ORDERED = 1024, MOST_PROBES = 1 << 16, MOST_RESULTS = 1 << 18 };
 /* Numbers to be looked at from which on threads are worth waking: some 100 microseconds. */
 #define WORK_FOR_THREADS 1e6
 
 static double work_of_query(const furrow_index *index, const fw_job *job) {
   const furrow_index *ivf = furrow_index_ivf(index);
   if (!ivf) return (double)index->ntotal * index->d;
-  const double nlist = (double)ivf->ivf.nlist, nprobe = (double)(job->nprobe ? job->nprobe : ivf->ivf.nprobe);
-  const double share = nprobe < nlist ? nprobe / nlist : 1;
+  const double nlist = (double)ivf->ivf.nlist, share = nlist > 0 ? (double)fw_probes(ivf, job) / nlist : 1;
   return nlist * ivf->d / 8 + 32.0 * ivf->d + share * (double)ivf->ntotal * (double)ivf->ivf.code_size / 4;
 }
 
-static size_t queries_at_once(const furrow_index *index, size_t n, unsigned threads) {
-  const furrow_index *ivf = furrow_index_ivf(index);
+static size_t queries_at_once(const furrow_searcher *searcher, size_t n, size_t k, const fw_job *job,
+                              unsigned threads) {
+  const furrow_index *ivf = furrow_index_ivf(searcher->index);
   size_t most = MOST_QUERIES;
-  if (ivf && ivf->ivf.nlist > MOST_SCORES / MOST_QUERIES) most = MOST_SCORES / ivf->ivf.nlist;
+  if (k > 0 && ivf && fw_ivf_goes_in_order(ivf)) {
+    const size_t probes = MOST_PROBES / (fw_probes(ivf, job) + 1);
+    const size_t results = MOST_RESULTS / (fw_results_inside(searcher->index, k, job) + 1);
+    const size_t fit = probes < results ? probes : results;
+    most = fit < MOST_QUERIES ? MOST_QUERIES : fit < MOST_ORDERED ? fit : MOST_ORDERED;
+  }
   const size_t even = n / ((size_t)threads * 4) + 1;
   if (threads > 1 && most > even) most = even;
-  return most > 0 ? most : 1;
+  return most;
 }
 
 /* ---- Threads -------------------------------------------------------------------------------------------- */
@@ -132,7 +137,7 @@ static unsigned count_threads(const furrow_searcher *searcher, size_t n, const f
   return processors;
 }
 
-furrow_status fw_batch_run(const furrow_searcher *searcher, const float *queries, size_t n,
+furrow_status fw_batch_run(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
                            const furrow_search_params *params, fw_batch_part part, void *context, furrow_error *err) {
   fw_job job;
   fw_pool *pool = NULL;
@@ -144,7 +149,7 @@ furrow_status fw_batch_run(const furrow_searcher *searcher, const float *queries
   if (threads > 1) status = fw_searcher_pool(searcher, threads, &pool, err);
   if (status != FURROW_OK) return status;
   batch b = {.searcher = searcher, .part = part, .context = context, .job = &job, .n = n, .failed_at = SIZE_MAX};
-  b.step = queries_at_once(searcher->index, n, threads);
+  b.step = queries_at_once(searcher, n, k, &job, threads);
   b.err = err;
   atomic_init(&b.next, 0);
   pthread_mutex_init(&b.lock, NULL);

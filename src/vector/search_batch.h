@@ -12,9 +12,9 @@ furrow_status fw_queries_check(furrow_metric metric, const float *queries, size_
 typedef furrow_status (*fw_batch_part)(void *context, size_t begin, size_t end, const fw_job *job, fw_scratch *scratch,
                                        furrow_error *err);
 
-/* Checks queries and parameters, makes a job of them, and gives all n queries to `part`, on as many threads as they are
- * worth. The error is that of the first part that failed. */
-furrow_status fw_batch_run(const furrow_searcher *searcher, const float *queries, size_t n,
+/* Checks queries and parameters, makes a job of them, and gives all n queries, of k results each (0: not known), to
+ * `part`, on as many threads as they are worth. The error is that of the first part that failed. */
+furrow_status fw_batch_run(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
                            const furrow_search_params *params, fw_batch_part part, void *context, furrow_error *err)
     __attribute__((warn_unused_result));
 

@@ -1,5 +1,6 @@
 /* vector/search_ivf.c: searching lists of vectors or codes: which lists, then one after the other. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -29,8 +30,8 @@ static size_t list_size(const fw_node *node, int64_t list) {
   return fw_lists_size(&node->index->ivf.lists, (size_t)list);
 }
 
-static size_t probes(const fw_node *node, const fw_job *job) {
-  const fw_ivf *ivf = &node->index->ivf;
+size_t fw_probes(const furrow_index *index, const fw_job *job) {
+  const fw_ivf *ivf = &index->ivf;
   const uint64_t wanted = job->nprobe ? job->nprobe : ivf->nprobe;
   return wanted < ivf->nlist ? (size_t)wanted : ivf->nlist;
 }
@@ -251,49 +252,94 @@ static furrow_status scan_query(const visit *v, fw_scratch *scratch, fw_sink *si
 
 /* ---- Queries -------------------------------------------------------------------------------------------- */
 
+/* A query and its two nearest lists. */
+typedef struct turn {
+  uint64_t lists;
+  size_t query;
+} turn;
+
 /* What all queries of a call share. */
 typedef struct tour {
-  size_t nprobe;
+  const fw_node *node;
+  const float *queries;
+  size_t n, nprobe;
+  turn *turns;    /* [n]: which query comes when */
   int64_t *lists; /* [n][nprobe] */
-  float *coarse, *room, *table_room;
+  float *coarse, *room, *table_room, *together;
   fw_lut *tables; /* NULL: plain vectors */
 } tour;
 
-static furrow_status begin_tour(tour *t, const fw_node *node, fw_scratch *scratch, const float *queries, size_t n,
-                                const fw_job *job, furrow_error *err) {
-  void *lists = NULL, *coarse = NULL, *room = NULL;
-  *t = (tour){.nprobe = probes(node, job)};
-  furrow_status status = fw_arena_take(&scratch->arena, &lists, n * t->nprobe, sizeof *t->lists, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &coarse, n * t->nprobe, sizeof *t->coarse, err);
-  if (status == FURROW_OK)
-    status = fw_arena_take(&scratch->arena, &room, 3 * (size_t)node->index->d, sizeof(float), err);
-  if (status == FURROW_OK && node->pq.pq)
-    status = fw_pq_tables_take(&node->pq, &scratch->arena, n < TABLES ? n : TABLES, &t->tables, &t->table_room, err);
-  if (status != FURROW_OK) return status;
+/* Graphs and second codes take memory for every query of a call. */
+bool fw_ivf_goes_in_order(const furrow_index *ivf) {
+  return ivf->kind != FURROW_INDEX_IVF_PQR && ivf->child[0] && ivf->child[0]->kind == FURROW_INDEX_FLAT;
+}
+
+static int by_lists(const void *a, const void *b) {
+  const turn *x = a, *y = b;
+  if (x->lists != y->lists) return x->lists < y->lists ? -1 : 1;
+  return x->query < y->query ? -1 : x->query > y->query;
+}
+
+/* Queries that visit the same lists come one after the other: what one has read the next finds in the cache. */
+static void set_order(const tour *t) {
+  for (size_t i = 0; i < t->n; i++) {
+    const int64_t *lists = t->lists + i * t->nprobe;
+    t->turns[i] = (turn){.lists = (uint64_t)lists[0] << 32 | (uint32_t)lists[t->nprobe > 1], .query = i};
+  }
+  qsort(t->turns, t->n, sizeof *t->turns, by_lists);
+}
+
+static furrow_status take_tour(tour *t, fw_scratch *scratch, furrow_error *err) {
+  const size_t d = (size_t)t->node->index->d, some = t->n < TABLES ? t->n : TABLES;
+  void *turns = NULL, *lists = NULL, *coarse = NULL, *room = NULL;
+  furrow_status status = fw_arena_take(&scratch->arena, &lists, t->n * t->nprobe, sizeof *t->lists, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &coarse, t->n * t->nprobe, sizeof *t->coarse, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &turns, t->n, sizeof *t->turns, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &room, (3 + TABLES) * d, sizeof(float), err);
+  if (status == FURROW_OK && t->node->pq.pq)
+    status = fw_pq_tables_take(&t->node->pq, &scratch->arena, some, &t->tables, &t->table_room, err);
+  t->turns = turns;
   t->lists = lists;
   t->coarse = coarse;
   t->room = room;
-  return fw_coarse_search(&node->coarse, scratch, queries, n, t->nprobe, job->ef_search, lists, coarse, err);
+  t->together = t->room ? t->room + 3 * d : NULL;
+  return status;
 }
 
-/* Tables of the queries from i on, as many as go together. */
-static void make_tables(const tour *t, const fw_node *node, const float *queries, size_t n, size_t i) {
-  const size_t count = n - i < TABLES ? n - i : TABLES;
-  for (size_t j = i; j < i + count; j++)
-    if (t->lists[j * t->nprobe] >= 0) fw_pq_list_fetch(&node->pq, (size_t)t->lists[j * t->nprobe]);
-  fw_pq_tables_fill(&node->pq, queries + i * (size_t)node->index->d, count, t->tables, t->table_room);
+static furrow_status begin_tour(tour *t, const fw_node *node, fw_scratch *scratch, const float *queries, size_t n,
+                                const fw_job *job, furrow_error *err) {
+  *t = (tour){.node = node, .queries = queries, .n = n, .nprobe = fw_probes(node->index, job)};
+  furrow_status status = take_tour(t, scratch, err);
+  if (status == FURROW_OK)
+    status = fw_coarse_search(&node->coarse, scratch, queries, n, t->nprobe, job->ef_search, t->lists, t->coarse, err);
+  if (status != FURROW_OK) return status;
+  set_order(t);
+  for (size_t i = 0; job->order && i < n; i++) job->order[i] = (uint32_t)t->turns[i].query;
+  return FURROW_OK;
 }
 
-/* Query i of n; tables are made when the first of some is due. */
-static visit begin_visit(const tour *t, const fw_node *node, const float *queries, size_t n, size_t i,
-                         const fw_job *job) {
-  if (t->tables && i % TABLES == 0) make_tables(t, node, queries, n, i);
-  return (visit){.node = node,
+/* Tables of the queries from turn i on, as many as go together. */
+static void make_tables(const tour *t, size_t i) {
+  const size_t count = t->n - i < TABLES ? t->n - i : TABLES, d = (size_t)t->node->index->d;
+  for (size_t j = 0; j < count; j++) {
+    const size_t query = t->turns[i + j].query;
+    const int64_t nearest = t->lists[query * t->nprobe];
+    if (nearest >= 0) fw_pq_list_fetch(&t->node->pq, (size_t)nearest);
+    memcpy(t->together + j * d, t->queries + query * d, d * sizeof(float));
+  }
+  fw_pq_tables_fill(&t->node->pq, t->together, count, t->tables, t->table_room);
+}
+
+/* The query whose turn is the i-th; tables are made when the first of some is due. */
+static visit begin_visit(const tour *t, size_t i, const fw_job *job) {
+  const size_t query = t->turns[i].query;
+  if (t->tables && i % TABLES == 0) make_tables(t, i);
+  return (visit){.node = t->node,
                  .job = job,
-                 .query = queries + i * (size_t)node->index->d,
+                 .query = t->queries + query * (size_t)t->node->index->d,
                  .table = t->tables ? &t->tables[i % TABLES] : NULL,
-                 .lists = t->lists + i * t->nprobe,
-                 .coarse = t->coarse + i * t->nprobe,
+                 .lists = t->lists + query * t->nprobe,
+                 .coarse = t->coarse + query * t->nprobe,
                  .nprobe = t->nprobe,
                  .room = t->room};
 }
@@ -307,12 +353,13 @@ furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const floa
   furrow_status status = begin_tour(&t, node, scratch, queries, n, job, err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, fw_sink_hits(room), sizeof(fw_hit), err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
-    const visit v = begin_visit(&t, node, queries, n, i, job);
+    const visit v = begin_visit(&t, i, job);
+    const size_t query = t.turns[i].query;
     fw_sink sink;
     fw_sink_init_many(&sink, heap, room);
     sink.source = ids_of(node);
     status = scan_query(&v, scratch, &sink, err);
-    fw_sink_write(&sink, k, similarity, similarity, distances + i * k, ids + i * k);
+    fw_sink_write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
   }
   return status;
 }
@@ -322,7 +369,7 @@ furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float
   tour t;
   const furrow_status status = begin_tour(&t, node, scratch, query, 1, job, err);
   if (status != FURROW_OK) return status;
-  const visit v = begin_visit(&t, node, query, 1, 0, job);
+  const visit v = begin_visit(&t, 0, job);
   scan_probes(&v, 0, v.nprobe, sink);
   for (size_t i = 0; i < sink->hit_count; i++)
     sink->hits[i].id = fw_turn_id(id_of(node->index, sink->hits[i].id), node->index->metric == FURROW_METRIC_IP);
@@ -334,6 +381,6 @@ furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, cons
   tour t;
   const furrow_status status = begin_tour(&t, node, scratch, query, 1, job, err);
   if (status != FURROW_OK) return status;
-  const visit v = begin_visit(&t, node, query, 1, 0, job);
+  const visit v = begin_visit(&t, 0, job);
   return scan_query(&v, scratch, sink, err);
 }

@@ -83,7 +83,7 @@ furrow_status furrow_search_range(const furrow_searcher *searcher, const float *
   furrow_status status = fw_alloc_zero(&all, n, sizeof(found), err);
   if (status != FURROW_OK) return status;
   range_search s = {.searcher = searcher, .queries = queries, .radius = similarity ? -radius : radius, .found = all};
-  status = fw_batch_run(searcher, queries, n, params, search_part, &s, err);
+  status = fw_batch_run(searcher, queries, n, 0, params, search_part, &s, err);
   if (status == FURROW_OK) status = make_result(s.found, n, similarity, result, err);
   for (size_t i = 0; i < n; i++) fw_free(s.found[i].hits);
   fw_free(all);

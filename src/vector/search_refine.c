@@ -21,6 +21,16 @@ size_t fw_wider_k(const furrow_index *index, size_t k, float factor) {
   return wide > k ? wide : k;
 }
 
+static size_t refined_k(const furrow_index *index, size_t k, const fw_job *job) {
+  return fw_heap_size(index, fw_wider_k(index, k, job->k_factor > 0 ? job->k_factor : index->k_factor));
+}
+
+size_t fw_results_inside(const furrow_index *index, size_t k, const fw_job *job) {
+  for (; !fw_index_is_ivf(index) && index->child[0]; index = index->child[0])
+    if (index->kind == FURROW_INDEX_REFINE) k = refined_k(index, k, job);
+  return k;
+}
+
 void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool turned, float *distances, int64_t *ids) {
   fw_sink_sort(sink);
   for (size_t i = 0; i < sink->count; i++) {
@@ -63,7 +73,7 @@ static furrow_status refine_codes(const fw_node *node, const float *query, const
     const size_t list = fw_place_list(wide->heap[i].id), place = fw_place_offset(wide->heap[i].id);
     const int64_t id = fw_list_id(&ivf->lists.list[list], place);
     if (id < 0 || (uint64_t)id >= codes)
-      return fw_fail(err, FURROW_E_FORMAT, "list %zu has id %" PRId64 ", but there are %zu codes of refinement", list,
+      return fw_fail(err, FURROW_E_FORMAT, "list %zu has id %" PRId64 ", but codes of refinement end before %zu", list,
                      id, codes);
     fw_sink_offer(sink, refined_key(node, query, list, place, (size_t)id, room), id);
   }
@@ -105,10 +115,12 @@ furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const floa
 
 /* ---- REFINE --------------------------------------------------------------------------------------------- */
 
-/* What the first codes found: `wide` ids for each of n queries, one query after the other. */
+/* What the first codes found: `wide` ids for each of n queries, which are refined in an order. */
 typedef struct candidates {
+  const furrow_index *refine;
   int64_t *ids;
-  size_t wide, count;
+  uint32_t *order;
+  size_t n, wide;
 } candidates;
 
 /* Vectors are anywhere in memory. So many bytes of those that come next are on their way while one is compared. */
@@ -119,47 +131,68 @@ static size_t rows_ahead(size_t d) {
   return rows > 0 ? rows : 1;
 }
 
-static void fetch_row(const furrow_index *refine, const candidates *found, size_t at) {
-  if (at >= found->count || found->ids[at] < 0 || found->ids[at] >= refine->ntotal) return;
+/* The row of candidate j of the query whose turn it is; beyond the last, of the next one. */
+static void fetch_row(const candidates *c, size_t turn, size_t j) {
+  const furrow_index *refine = c->refine;
+  for (; j >= c->wide; j -= c->wide) turn++;
+  if (turn >= c->n) return;
+  const int64_t id = c->ids[c->order[turn] * c->wide + j];
   const size_t bytes = (size_t)refine->d * sizeof(float);
-  const char *row = (const char *)refine->flat.vectors + (size_t)found->ids[at] * bytes;
+  if (id < 0 || id >= refine->ntotal) return;
+  const char *row = (const char *)refine->flat.vectors + (size_t)id * bytes;
   for (size_t i = 0; i < bytes && i < MOST_OF_A_ROW; i += CACHE_LINE) __builtin_prefetch(row + i);
 }
 
-static furrow_status refine_query(const furrow_index *refine, const float *query, const candidates *found, size_t first,
-                                  fw_sink *sink, furrow_error *err) {
+static furrow_status refine_query(const candidates *c, size_t turn, const float *query, fw_sink *sink,
+                                  furrow_error *err) {
+  const furrow_index *refine = c->refine;
   const bool similarity = fw_metric_is_similarity(refine->metric);
   const size_t ahead = rows_ahead((size_t)refine->d);
-  const int64_t *ids = found->ids;
-  for (size_t i = first; i < first + found->wide; i++) {
-    fetch_row(refine, found, i + ahead);
-    if (ids[i] < 0) continue;
-    if (ids[i] >= refine->ntotal)
-      return fw_fail(err, FURROW_E_FORMAT,
-                     "the base has id %" PRId64 ", but there are %" PRId64 " vectors to refine by", ids[i],
-                     refine->ntotal);
-    fw_sink_offer(sink, fw_flat_key(refine, query, ids[i]), fw_turn_id(ids[i], similarity));
+  const int64_t *ids = c->ids + c->order[turn] * c->wide;
+  for (size_t j = 0; j < c->wide; j++) {
+    fetch_row(c, turn, j + ahead);
+    if (ids[j] < 0) continue;
+    if (ids[j] >= refine->ntotal)
+      return fw_fail(err, FURROW_E_FORMAT, "the base has id %" PRId64 ", but vectors to refine by end before %" PRId64,
+                     ids[j], refine->ntotal);
+    fw_sink_offer(sink, fw_flat_key(refine, query, ids[j]), fw_turn_id(ids[j], similarity));
   }
   return FURROW_OK;
+}
+
+/* Memory of n queries; `unused` are their distances by codes. */
+static furrow_status take_candidates(candidates *c, fw_arena *arena, float **unused, furrow_error *err) {
+  void *ids = NULL, *order = NULL, *distances = NULL;
+  furrow_status status = fw_arena_take(arena, &ids, c->n * c->wide, sizeof *c->ids, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &distances, c->n * c->wide, sizeof **unused, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &order, c->n, sizeof *c->order, err);
+  c->ids = ids;
+  c->order = order;
+  *unused = distances;
+  for (size_t i = 0; status == FURROW_OK && i < c->n; i++) c->order[i] = (uint32_t)i;
+  return status;
 }
 
 furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
                                const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
   const furrow_index *index = node->index, *refine = index->child[1];
   const bool similarity = fw_metric_is_similarity(refine->metric);
-  const float factor = job->k_factor > 0 ? job->k_factor : index->k_factor;
-  const size_t wide = fw_heap_size(index, fw_wider_k(index, k, factor)), room = fw_heap_size(index, k);
-  void *wide_ids = NULL, *heap = NULL, *unused = NULL;
-  furrow_status status = fw_arena_take(&scratch->arena, &wide_ids, n * wide, sizeof *ids, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &unused, n * wide, sizeof *distances, err);
+  const size_t room = fw_heap_size(index, k);
+  candidates c = {.refine = refine, .n = n, .wide = refined_k(index, k, job)};
+  fw_job inner = *job;
+  float *unused = NULL;
+  void *heap = NULL;
+  furrow_status status = take_candidates(&c, &scratch->arena, &unused, err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, room, sizeof(fw_hit), err);
-  if (status == FURROW_OK) status = fw_node_search(node->child, scratch, queries, n, wide, job, unused, wide_ids, err);
-  const candidates found = {.ids = wide_ids, .wide = wide, .count = n * wide};
+  inner.order = c.order;
+  if (status == FURROW_OK)
+    status = fw_node_search(node->child, scratch, queries, n, c.wide, &inner, unused, c.ids, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    const size_t query = c.order[i];
     fw_sink sink;
     fw_sink_init_best(&sink, heap, room);
-    status = refine_query(refine, queries + i * (size_t)index->d, &found, i * wide, &sink, err);
-    fw_sink_write(&sink, k, similarity, similarity, distances + i * k, ids + i * k);
+    status = refine_query(&c, i, queries + query * (size_t)index->d, &sink, err);
+    fw_sink_write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
   }
   return status;
 }

@@ -33,22 +33,11 @@ static furrow_status check_metric(const furrow_index *index, furrow_error *err) 
                  name ? name : "?");
 }
 
-/* Whether codes can be decoded: one decides for all. */
-static furrow_status check_sq(const fw_sq *sq, furrow_error *err) {
-  void *code = NULL, *vector = NULL;
-  furrow_status status = fw_alloc_zero(&code, sq->code_size, 1, err);
-  if (status == FURROW_OK) status = fw_alloc(&vector, sq->d, sizeof(float), err);
-  if (status == FURROW_OK) status = fw_sq_decode(sq, code, vector, err);
-  fw_free(code);
-  fw_free(vector);
-  return status;
-}
-
 static furrow_status fill_ivf(fw_node *node, fw_pool *pool, furrow_error *err) {
   const furrow_index *index = node->index;
   furrow_status status = fw_lists_check_contents(&index->ivf.lists, err);
   if (status == FURROW_OK) status = fw_coarse_create(&node->coarse, index->child[0], err);
-  if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_SQ) status = check_sq(&index->ivf.sq, err);
+  if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_SQ) status = fw_sq_check(&index->ivf.sq, err);
   if (status == FURROW_OK && fw_index_pq(index))
     status = fw_pq_lists_create(&node->pq, index, &node->coarse, pool, err);
   return status;

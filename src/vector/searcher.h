@@ -43,7 +43,13 @@ typedef struct fw_job {
   fw_choice choice;
   fw_pool *pool; /* NULL: the query stays on its thread */
   unsigned threads;
+  uint32_t *order; /* NULL, or room for a number of each query: lists are searched in that order (out) */
 } fw_job;
+
+/* Lists that a query visits: at least 1. */
+size_t fw_probes(const furrow_index *ivf, const fw_job *job);
+/* Whether many queries are better searched in one call than in some. */
+bool fw_ivf_goes_in_order(const furrow_index *ivf);
 
 /* The k best of n queries (a few: scratch grows with n), as furrow_search gives them. */
 furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
@@ -97,6 +103,8 @@ bool fw_metric_is_searched(furrow_metric metric);
 size_t fw_heap_size(const furrow_index *index, size_t k);
 /* k * factor, but at least k, and no more than there are vectors. */
 size_t fw_wider_k(const furrow_index *index, size_t k, float factor);
+/* Results that an index asks the one inside of it for, where k are wanted: more if they are refined. */
+size_t fw_results_inside(const furrow_index *index, size_t k, const fw_job *job);
 /* Sorts what is in the sink and writes it as k results. turned: ids were turned round. */
 void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool turned, float *distances, int64_t *ids);
 

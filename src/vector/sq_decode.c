@@ -6,15 +6,28 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "vector/pq.h"
 
-enum { BITS_8, BITS_4, BITS_8_UNIFORM, BITS_4_UNIFORM, HALF_FLOAT, BYTES, BITS_6, BRAIN_FLOAT, SIGNED_BYTES };
+unsigned fw_sq_range_bits(const fw_sq *sq) {
+  switch (sq->qtype) {
+  case FW_SQ_8:
+  case FW_SQ_8_UNIFORM: return 8;
+  case FW_SQ_4:
+  case FW_SQ_4_UNIFORM: return 4;
+  case FW_SQ_6: return 6;
+  default: return 0;
+  }
+}
 
-/* Number i of a string of bits, the lowest first. */
-static unsigned bits_at(const uint8_t *code, size_t i, unsigned bits) {
-  size_t bit = i * bits, byte = bit / 8;
-  unsigned shift = (unsigned)(bit % 8), word = code[byte];
-  if (shift + bits > 8) word |= (unsigned)code[byte + 1] << 8;
-  return word >> shift & ((1u << bits) - 1);
+size_t fw_sq_ranges(const fw_sq *sq) {
+  return sq->qtype == FW_SQ_8_UNIFORM || sq->qtype == FW_SQ_4_UNIFORM ? 1 : sq->d;
+}
+
+furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) {
+  size_t want = 2 * fw_sq_ranges(sq);
+  if (fw_sq_range_bits(sq) == 0 || sq->trained_count == want) return FURROW_OK;
+  return fw_fail(err, FURROW_E_STATE, "the scalar quantizer has %zu %s for its ranges, not %zu", sq->trained_count,
+                 fw_plural(sq->trained_count, "number", "numbers"), want);
 }
 
 static float half_to_float(unsigned half) {
@@ -32,39 +45,34 @@ static float brain_to_float(unsigned brain) {
   return value;
 }
 
-static furrow_status decode_ranges(const fw_sq *sq, const uint8_t *code, unsigned bits, bool uniform, float *vector,
-                                   furrow_error *err) {
-  size_t ranges = uniform ? 1 : sq->d;
-  if (sq->trained_count != 2 * ranges)
-    return fw_fail(err, FURROW_E_STATE, "the scalar quantizer has %zu numbers for its ranges, not %zu",
-                   sq->trained_count, 2 * ranges);
+static void decode_ranges(const fw_sq *sq, const uint8_t *code, unsigned bits, float *vector) {
+  size_t ranges = fw_sq_ranges(sq);
   const float *low = sq->trained, *width = sq->trained + ranges;
   float most = (float)((1u << bits) - 1);
   for (size_t i = 0; i < sq->d; i++) {
-    size_t r = uniform ? 0 : i;
-    vector[i] = low[r] + ((float)bits_at(code, i, bits) + 0.5f) / most * width[r];
+    size_t r = ranges == 1 ? 0 : i;
+    vector[i] = low[r] + ((float)fw_pq_number(code, bits, i) + 0.5f) / most * width[r];
   }
-  return FURROW_OK;
 }
 
 static void decode_plain(const fw_sq *sq, const uint8_t *code, float *vector) {
   for (size_t i = 0; i < sq->d; i++) {
     switch (sq->qtype) {
-    case HALF_FLOAT: vector[i] = half_to_float(fw_get_le16(code + 2 * i)); break;
-    case BRAIN_FLOAT: vector[i] = brain_to_float(fw_get_le16(code + 2 * i)); break;
-    case BYTES: vector[i] = (float)code[i]; break;
+    case FW_SQ_HALF: vector[i] = half_to_float(fw_get_le16(code + 2 * i)); break;
+    case FW_SQ_BRAIN: vector[i] = brain_to_float(fw_get_le16(code + 2 * i)); break;
+    case FW_SQ_BYTES: vector[i] = (float)code[i]; break;
     default: vector[i] = (float)code[i] - 128; break;
     }
   }
 }
 
 furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err) {
-  switch (sq->qtype) {
-  case BITS_8:
-  case BITS_8_UNIFORM: return decode_ranges(sq, code, 8, sq->qtype == BITS_8_UNIFORM, vector, err);
-  case BITS_4:
-  case BITS_4_UNIFORM: return decode_ranges(sq, code, 4, sq->qtype == BITS_4_UNIFORM, vector, err);
-  case BITS_6: return decode_ranges(sq, code, 6, false, vector, err);
-  default: decode_plain(sq, code, vector); return FURROW_OK;
-  }
+  unsigned bits = fw_sq_range_bits(sq);
+  furrow_status status = fw_sq_check(sq, err);
+  if (status != FURROW_OK) return status;
+  if (bits > 0)
+    decode_ranges(sq, code, bits, vector);
+  else
+    decode_plain(sq, code, vector);
+  return FURROW_OK;
 }

@@ -313,8 +313,8 @@ static furrow_status check_count(const furrow_index *ivf, size_t n, furrow_error
   if (ivf->ivf.pq.m > 0 && fw_pq_ksub(&ivf->ivf.pq) > need) need = fw_pq_ksub(&ivf->ivf.pq);
   if (ivf->ivf.refine_pq.m > 0 && fw_pq_ksub(&ivf->ivf.refine_pq) > need) need = fw_pq_ksub(&ivf->ivf.refine_pq);
   if (n >= need) return FURROW_OK;
-  return fw_fail(err, FURROW_E_ARGUMENT, "%zu vectors are too few to train with, the index needs %llu", n,
-                 (unsigned long long)need);
+  return fw_fail(err, FURROW_E_ARGUMENT, "%zu %s too few to train with, the index needs %llu", n,
+                 fw_plural(n, "vector is", "vectors are"), (unsigned long long)need);
 }
 
 typedef struct looking {

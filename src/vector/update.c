@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/direct_map.h"
+#include "vector/encoder.h"
 #include "vector/lists_edit.h"
 
 typedef struct updating {
@@ -35,22 +36,31 @@ static void shadow_free(furrow_index *shadow) {
   } else {
     for (size_t i = 0; i < FW_INDEX_CHILDREN; i++) shadow_free(shadow->child[i]);
     if (shadow->kind == FURROW_INDEX_FLAT) fw_free(shadow->flat.vectors);
+    if (shadow->kind == FURROW_INDEX_PQ) fw_free(shadow->pq.codes);
   }
   fw_free(shadow);
 }
 
 static void shadow_ivf(fw_ivf *ivf) {
-  ivf->lists = (fw_lists){.kind = FURROW_LISTS_INLINE, .nlist = ivf->nlist, .code_size = ivf->code_size};
+  bool blocks = ivf->lists.kind == FURROW_LISTS_BLOCKS;
+  ivf->lists = (fw_lists){.kind = blocks ? FURROW_LISTS_BLOCKS : FURROW_LISTS_INLINE,
+                          .nlist = ivf->nlist,
+                          .code_size = ivf->lists.code_size,
+                          .block_vectors = ivf->lists.block_vectors,
+                          .block_bytes = ivf->lists.block_bytes};
   ivf->direct_map = (fw_direct_map){0};
   ivf->refine_codes = NULL;
   ivf->refine_size = 0;
 }
 
-/* An id map has none. */
-static furrow_status shadow_create(furrow_index **shadow, const furrow_index *index, furrow_error *err) {
+/* An id map has none. The encoder is the index's own, made before it is shared. */
+static furrow_status shadow_create(furrow_index **shadow, furrow_index *index, furrow_error *err) {
   void *memory = NULL;
+  const fw_encoder *encoder;
+  furrow_status status = FURROW_OK;
   if (index->kind == FURROW_INDEX_ID_MAP) return shadow_create(shadow, index->child[0], err);
-  furrow_status status = fw_alloc(&memory, 1, sizeof *index, err);
+  if (fw_index_is_ivf(index) || index->kind == FURROW_INDEX_PQ) status = fw_encoder_get(index, &encoder, err);
+  if (status == FURROW_OK) status = fw_alloc(&memory, 1, sizeof *index, err);
   if (status != FURROW_OK) return status;
   furrow_index *made = memory;
   *made = *index;
@@ -60,6 +70,8 @@ static furrow_status shadow_create(furrow_index **shadow, const furrow_index *in
   } else {
     made->child[0] = made->child[1] = NULL;
     if (made->kind == FURROW_INDEX_FLAT) made->flat.vectors = NULL;
+    if (made->kind == FURROW_INDEX_PQ) made->pq.codes = NULL;
+    if (made->kind == FURROW_INDEX_PQ) made->pq.codes_size = 0;
     for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && index->child[i]; i++)
       status = shadow_create(&made->child[i], index->child[i], err);
   }
@@ -147,7 +159,7 @@ static furrow_status prepare_ivf(updating *u, furrow_index *index, const furrow_
 static furrow_status prepare(updating *u, furrow_index *index, const furrow_index *shadow, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (fw_index_is_ivf(index)) return prepare_ivf(u, index, shadow, err);
-  if (index->kind == FURROW_INDEX_FLAT) return check_numbers(u, index, err);
+  if (index->kind == FURROW_INDEX_FLAT || index->kind == FURROW_INDEX_PQ) return check_numbers(u, index, err);
   if (index->kind == FURROW_INDEX_ID_MAP) {
     status = prepare_id_map(u, index, err);
     return status == FURROW_OK ? prepare(u, index->child[0], shadow, err) : status;
@@ -196,6 +208,10 @@ static void change(updating *u, furrow_index *index, const furrow_index *shadow)
   } else if (index->kind == FURROW_INDEX_FLAT) {
     for (size_t i = 0; i < u->n; i++)
       memcpy(index->flat.vectors + (size_t)u->ids[i] * d, shadow->flat.vectors + i * d, d * sizeof(float));
+  } else if (index->kind == FURROW_INDEX_PQ) {
+    size_t size = fw_pq_code_size(&index->pq.pq);
+    for (size_t i = 0; i < u->n; i++)
+      memcpy(index->pq.codes + (size_t)u->ids[i] * size, shadow->pq.codes + i * size, size);
   } else if (index->kind == FURROW_INDEX_ID_MAP) {
     change(u, index->child[0], shadow);
   } else {

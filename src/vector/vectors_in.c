@@ -60,8 +60,8 @@ static furrow_status read_raw(file_vectors *f, size_t rows, float *out, size_t *
   furrow_status status = fw_bytes_in_read(f->bytes, out, rows * row, &bytes, err);
   if (status != FURROW_OK) return status;
   if (bytes % row != 0)
-    return fw_bytes_in_fail(f->bytes, offset + bytes, err, FURROW_E_FORMAT, "ends within a vector of %zu floats",
-                            f->head.d);
+    return fw_bytes_in_fail(f->bytes, offset + bytes, err, FURROW_E_FORMAT, "ends within a vector of %zu %s", f->head.d,
+                            fw_plural(f->head.d, "float", "floats"));
   fw_array_little(out, sizeof(float), bytes / sizeof(float));
   *got = bytes / row;
   return FURROW_OK;
@@ -137,7 +137,8 @@ static furrow_status open_array(file_vectors *f, const char *path, fw_array_kind
     f->head.d = info->dim ? info->dim : f->head.d;
     return FURROW_OK;
   }
-  status = fw_fail(err, FURROW_E_FORMAT, "has vectors of %zu elements, not of %zu", info->dim, f->head.d);
+  status = fw_fail(err, FURROW_E_FORMAT, "has vectors of %zu %s, not of %zu", info->dim,
+                   fw_plural(info->dim, "element", "elements"), f->head.d);
   fw_error_set_file(err, path);
   return status;
 }
@@ -153,9 +154,9 @@ static furrow_status open_raw(file_vectors *f, const char *path, furrow_error *e
   const uint64_t size = fw_bytes_in_size(f->bytes), row = f->head.d * sizeof(float);
   f->head.count = size == FW_BYTES_UNKNOWN ? FURROW_VECTORS_UNKNOWN : size / row;
   if (size == FW_BYTES_UNKNOWN || size % row == 0) return FURROW_OK;
-  return fw_bytes_in_fail(f->bytes, size, err, FURROW_E_FORMAT,
-                          "%llu bytes are no whole number of vectors of %zu floats", (unsigned long long)size,
-                          f->head.d);
+  return fw_bytes_in_fail(f->bytes, size, err, FURROW_E_FORMAT, "%llu %s no whole number of vectors of %zu %s",
+                          (unsigned long long)size, fw_plural(size, "byte is", "bytes are"), f->head.d,
+                          fw_plural(f->head.d, "float", "floats"));
 }
 
 static furrow_status open_file(file_vectors *f, furrow_error *err) {

@@ -334,7 +334,8 @@ furrow_status furrow_vectors_open_matrix(furrow_vectors **vectors, const char *f
   status = fw_strndup(&m->head.path, folder, strlen(folder), err);
   if (status == FURROW_OK) status = open_source(m, params, err);
   if (status == FURROW_OK && params->d != 0 && m->head.d != params->d && m->head.count != 0) {
-    status = fw_fail(err, FURROW_E_FORMAT, "has vectors of %zu elements, not of %zu", m->head.d, params->d);
+    status = fw_fail(err, FURROW_E_FORMAT, "has vectors of %zu %s, not of %zu", m->head.d,
+                     fw_plural(m->head.d, "element", "elements"), params->d);
     fw_error_set_file(err, folder);
   }
   if (status == FURROW_OK)

@@ -1,7 +1,8 @@
 /* tests/fuzz/fuzz_index_edit.c: index files from hostile bytes are changed.
  *
- * Whatever was read can be asked for vectors, lose some, be merged with itself, get vectors and a direct map: each may
- * be refused, and then nothing changed; after a change, what is written can be read. */
+ * Whatever was read can be asked for vectors, lose some, be merged with itself, get vectors and a direct map, and be
+ * written for older releases: each may be refused, and then nothing changed; after a change, what is written can be
+ * read. */
 #include <string.h>
 
 #include "fuzz/index_harness.h"
@@ -69,6 +70,16 @@ static furrow_status change_update(furrow_index *index) {
   return status;
 }
 
+static furrow_status change_add(furrow_index *index) {
+  size_t d = (size_t)index->d;
+  float *vectors = calloc(3 * d, sizeof *vectors);
+  if (!vectors) return FURROW_E_MEMORY;
+  for (size_t i = 0; i < 3 * d; i++) vectors[i] = (float)(i % 5) - 1;
+  furrow_status status = furrow_index_add(index, vectors, 3, NULL, NULL, NULL);
+  free(vectors);
+  return status;
+}
+
 static furrow_status change_array(furrow_index *index) {
   return furrow_index_set_direct_map(index, FURROW_DIRECT_MAP_ARRAY, NULL);
 }
@@ -85,6 +96,26 @@ static void reconstruct_some(const furrow_index *index) {
     check(status != FURROW_E_FORMAT);
   }
   free(vector);
+}
+
+/* What can be written for an older release is read again. */
+static void try_releases(const furrow_index *index) {
+  static const char *const releases[] = {"1.0", "1.2.1", "1.5.1", "1.7.1", "1.15.0"};
+  for (size_t i = 0; i < sizeof releases / sizeof *releases; i++) {
+    fw_buffer old = {0};
+    fw_index_writer w;
+    furrow_index *again = NULL;
+    furrow_index_save_params params = {.compat = releases[i]};
+    if (fw_index_writer_init(&w, index, &params, NULL) != FURROW_OK) continue;
+    w.write = append;
+    w.to = &old;
+    fw_write_index(&w, index);
+    check(w.status == FURROW_OK && w.size == old.size);
+    check(read_index((const uint8_t *)old.bytes, old.size, &again) == FURROW_OK);
+    check(again->ntotal == index->ntotal);
+    furrow_index_free(again);
+    fw_buffer_clear(&old);
+  }
 }
 
 /* Changes made one after the other would hide each other: each begins with the bytes. */
@@ -108,13 +139,16 @@ static void try_change(const uint8_t *data, size_t size, furrow_status (*change)
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static furrow_status (*const changes[])(furrow_index *) = {
-      change_remove, change_remove_all, change_merge, change_merge_on, change_update, change_array, change_table};
+  static furrow_status (*const changes[])(furrow_index *) = {change_remove,   change_remove_all, change_merge,
+                                                             change_merge_on, change_update,     change_add,
+                                                             change_array,    change_table};
   furrow_index *index = NULL;
   if (read_index(data, size, &index) != FURROW_OK) return 0;
   reconstruct_some(index);
   /* A file may count vectors that it does not have: a direct map has room for each, and twice as many are refused. */
   bool many = index->ntotal > 1000000 || (furrow_index_ivf(index) && furrow_index_ivf(index)->ntotal > 1000000);
+  const furrow_index *ivf = furrow_index_ivf(index);
+  if (!ivf || ivf->ivf.nlist < 100000) try_releases(index);
   furrow_index_free(index);
   for (size_t i = 0; !many && i < sizeof changes / sizeof *changes; i++) try_change(data, size, changes[i]);
   return 0;

@@ -29,15 +29,19 @@ answers() {
 # Left out: fast, whose distances Faiss rounds to 8 bits; hnsw alone, where Furrow looks at more of the graph and finds
 # nearer ones.
 for file in theirs/*.index; do
-  case $file in *_untrained.index | *_trained.index | */fast.index | */hnsw.index) continue ;; esac
+  case $file in *_untrained.index | *_trained.index | */fast*.index | */hnsw.index) continue ;; esac
   answers "$file"
 done
 
-# Vectors that Furrow adds get the codes that Faiss gives them, but for a few that lie between two.
+# Vectors that Furrow adds get the codes that Faiss gives them, but for a few that lie between two. Left out: graphs, to
+# which Furrow adds nothing; a rotation of vectors that are kept as they are, whose last digits differ; one with less in it.
+seq 1000 3 2797 >mapped.txt
 for file in theirs/*_trained.index; do
   name=$(basename "$file" _trained.index)
-  case $name in flat | hnsw | pcar | pq | idmap* | sparse | refine | fast | sq) continue ;; esac
-  "$furrow" index add "$file" --base base.fbin --threads 1 --out "added_$name.index" >/dev/null 2>said ||
+  case $name in hnsw | pcar | sparse) continue ;; esac
+  ids=
+  case $name in idmap*) ids='--ids mapped.txt' ;; esac
+  "$furrow" index add "$file" --base base.fbin $ids --threads 1 --out "added_$name.index" >/dev/null 2>said ||
     { complain "$name: nothing added: $(cat said)"; continue; }
   [ "$(stat -c %s "added_$name.index")" = "$(stat -c %s "theirs/$name.index")" ] || complain "$name: another size"
   differing=$(cmp -l "added_$name.index" "theirs/$name.index" 2>/dev/null | wc -l)

@@ -70,10 +70,6 @@ static void check_case(const char *folder, const char *name, size_t length, size
   furrow_index_free(full);
 }
 
-static bool is_supported(const char *name) {
-  return strstr(name, "ivfpqfs") == NULL; /* codes in blocks */
-}
-
 static size_t check_all(size_t calls, unsigned threads) {
   char folder[TEST_PATH];
   size_t count = 0;
@@ -83,7 +79,6 @@ static size_t check_all(size_t calls, unsigned threads) {
   for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
     const size_t length = strlen(entry->d_name), ending = strlen(ENDING);
     if (length <= ending || strcmp(entry->d_name + length - ending, ENDING) != 0) continue;
-    if (!is_supported(entry->d_name)) continue;
     check_case(folder, entry->d_name, length - ending, calls, threads);
     count++;
   }

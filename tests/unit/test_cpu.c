@@ -33,9 +33,12 @@ static void generic_is_always_there_and_no_level_stands_alone(void **state) {
 #endif
 }
 
-/* The kernel's own list of processor flags says the same. */
+/* The kernel's own list of processor flags says the same; it is that of the machine, also where this is emulated. */
 static void avx_levels_agree_with_the_kernel(void **state) {
   (void)state;
+#if !defined(__x86_64__)
+  skip();
+#endif
   FILE *file = fopen("/proc/cpuinfo", "r");
   if (!file) skip();
   static char line[1 << 16];

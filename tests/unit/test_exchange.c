@@ -421,7 +421,7 @@ static void refused_text(void **state) {
   refuse_text("r.tsv", "-1\t1\t1\n", rows, FURROW_E_RANGE, 1, 1, "no row");
   refuse_text("r.tsv", "0\t1\t1\n\n0\t2\t1\n", rows, FURROW_E_PARSE, 2, 1, "an empty line");
   refuse_text("r.tsv", "0\t1\t1\r\n0\t1\t2\r\n", rows, FURROW_E_FORMAT, 2, 5, "twice");
-  refuse_text("r.tsv", "0\t1\t1\n0\t2\t1\n0\t1\t2", rows, FURROW_E_FORMAT, 0, 0, "1 elements are there twice");
+  refuse_text("r.tsv", "0\t1\t1\n0\t2\t1\n0\t1\t2", rows, FURROW_E_FORMAT, 0, 0, "1 element is there twice");
   refuse_text("r.libsvm", "1 1:2 3\n", rows, FURROW_E_PARSE, 1, 7, "no index:value");
   refuse_text("r.libsvm", "x 1:2\n", rows, FURROW_E_PARSE, 1, 1, "the id is not an integer");
   refuse_text("r.libsvm", "1.5 1:2\n", rows, FURROW_E_PARSE, 1, 1, "the id is not an integer");

@@ -7,6 +7,7 @@
 
 #include "base/pool.h"
 #include "base/rng.h"
+#include "furrow/vector.h"
 #include "support/cmocka_all.h"
 #include "vector/draw.h"
 #include "vector/groups.h"
@@ -183,16 +184,16 @@ static void test_large_numbers_end(void **state) {
   free(x);
 }
 
-static void test_first_too_large(void **state) {
+static void test_first_unfit(void **state) {
   (void)state;
   const float wrong[] = {NAN, INFINITY, -INFINITY, 2e19F};
   for (size_t d = 1; d < 40; d += 6) {
     float *x = normal(7 * d, d);
     x[0] = 1e19F;
-    assert_int_equal(fw_first_too_large(x, 7, d), 7);
+    assert_int_equal(furrow_first_unfit(x, 7, d), 7);
     for (size_t i = 0; i < 4; i++) {
       x[5 * d + d / 2] = wrong[i];
-      assert_int_equal(fw_first_too_large(x, 7, d), 5);
+      assert_int_equal(furrow_first_unfit(x, 7, d), 5);
     }
     free(x);
   }
@@ -227,7 +228,7 @@ int main(void) {
       cmocka_unit_test(test_progress_ends_it),
       cmocka_unit_test(test_draw),
       cmocka_unit_test(test_large_numbers_end),
-      cmocka_unit_test(test_first_too_large),
+      cmocka_unit_test(test_first_unfit),
       cmocka_unit_test(test_groups),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,11 +12,13 @@ enum { ROUNDS = 60, MOST_N = 400, MOST_M = 300 };
 
 static float values[MOST_M * 256] __attribute__((aligned(64)));
 static uint8_t bytes[MOST_M * FW_LUT_BYTES] __attribute__((aligned(64)));
+static uint8_t least[MOST_M * FW_LUT_GROUPS] __attribute__((aligned(64)));
 static uint8_t codes[MOST_N * MOST_M + FW_BLOCK] __attribute__((aligned(64)));
 static float extra[MOST_N + 2 * FW_BLOCK] __attribute__((aligned(64)));
 
 static fw_lut make_lut(fw_rng *rng, size_t m, size_t ksub, float scale) {
   fw_lut lut = {.m = m, .ksub = ksub, .width = (ksub + 15) / 16 * 16, .values = values, .bytes = bytes};
+  lut.least = ksub == FW_LUT_BYTES && fw_rng_below(rng, 3) > 0 ? least : NULL;
   for (size_t i = 0; i < m * lut.width; i++) values[i] = scale * (float)fw_rng_normal(rng);
   return lut;
 }
@@ -69,6 +71,15 @@ static void check_bounds(const fw_scan *scan, const fw_lut *lut, const fw_code_l
   }
 }
 
+static void check_least(const fw_lut *lut) {
+  for (size_t i = 0; i < lut->m * FW_LUT_GROUPS; i++) {
+    uint8_t smallest = 255;
+    for (size_t j = 0; j < FW_LUT_GROUP; j++)
+      if (lut->bytes[FW_LUT_GROUP * i + j] < smallest) smallest = lut->bytes[FW_LUT_GROUP * i + j];
+    assert_int_equal(lut->least[i], smallest);
+  }
+}
+
 static void check_level(fw_isa isa) {
   const fw_scan scan = fw_scan_at(isa);
   fw_rng rng;
@@ -81,11 +92,20 @@ static void check_level(fw_isa isa) {
     fw_lut lut = make_lut(&rng, m, ksub, scale);
     const fw_code_list list = make_list(&rng, m, ksub, n, scale, round % 2);
     scan.quantise(&lut);
+    if (scan.groups && lut.least) check_least(&lut);
     check_bounds(&scan, &lut, &list);
     const float limits[] = {value_of(&lut, &list, fw_rng_below(&rng, n)), 0, -3 * scale * sqrtf((float)m),
                             value_of(&lut, &list, n - 1)};
     for (size_t i = 0; i < 4; i++) check_sift(&scan, &lut, &list, limits[i]);
   }
+}
+
+static void check_renumber(const fw_scan *scan, fw_rng *rng, uint8_t *block, size_t m, size_t width) {
+  static uint8_t numbers[8 * FW_LUT_BYTES], before[8 * FW_BLOCK];
+  for (size_t i = 0; i < sizeof numbers; i++) numbers[i] = (uint8_t)fw_rng_next(rng);
+  memcpy(before, block, m * width);
+  scan->renumber(numbers, m, block, width);
+  for (size_t i = 0; i < m * width; i++) assert_int_equal(block[i], numbers[i / width * FW_LUT_BYTES + before[i]]);
 }
 
 /* Codes come to lie where they belong, with 0 behind them; sums are those of all values. */
@@ -104,6 +124,7 @@ static void check_blocks(fw_isa isa) {
       scan.pack(exact, m, count, block, width);
       for (size_t k = 0; k < m; k++)
         for (size_t i = 0; i < width; i++) assert_int_equal(block[k * width + i], i < count ? rows[i * m + k] : 0);
+      if (m <= 8) check_renumber(&scan, &rng, block, m, width);
       free(exact);
       free(block);
     }

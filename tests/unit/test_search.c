@@ -7,6 +7,7 @@
 #include "furrow/vector.h"
 #include "support/each_isa.h"
 #include "support/made_lists.h"
+#include "vector/pack_codes.h"
 #include "vector/pq.h"
 #include "vector/searcher.h"
 
@@ -83,7 +84,9 @@ static float plain_key(const scan_job *job, const fw_lut *table, size_t list, si
     return job->node->index->metric == FURROW_METRIC_IP ? -sum : sum;
   }
   for (size_t m = 0; m < ivf->pq.m; m++) {
-    const float value = table->values[m * table->width + fw_pq_number(code, ivf->pq.nbits, m)];
+    const uint32_t own = fw_pq_number(code, ivf->pq.nbits, m);
+    const uint32_t number = lists->order ? lists->order->number[m * FW_LUT_BYTES + own] : own;
+    const float value = table->values[m * table->width + number];
     sum = m == 0 ? value : sum + value;
   }
   const float extra = lists->extra ? lists->extra[lists->list[list].extra_at + i] : 0;

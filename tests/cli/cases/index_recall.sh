@@ -14,12 +14,27 @@ furrow index recall a.index q.fvecs --truth truth.ivecs -k 10 --nprobe 6 | awk '
 seq 1000 -1 701 >ids.txt
 furrow index build --base v.fvecs --ids ids.txt --out b.index --nlist 6 --m 0 -q >/dev/null
 furrow index recall b.index q.fvecs --base v.fvecs --ids ids.txt -k 10 --nprobe 6 | awk 'NR > 1 { print $1, $2, $3, $4 }'
+# the truth from a matrix, whose ids are those of the index: all of them, and a part
+mkdir model
+furrow model import -q v.tsv model/vectors --row-type T_FLOAT_DENSE >/dev/null
+furrow index build --from-model model/vectors --out c.index --nlist 6 --m 0 -q >/dev/null
+furrow index recall c.index q.fvecs --from-model model/vectors -k 20 --nprobe 6 | awk '{ print $1, $2, $3, $4, $5 }'
+furrow index recall a.index q.fvecs --base v.fvecs -k 20 --nprobe 1 --json | grep 'recall\|first' >from_file
+furrow index recall c.index q.fvecs --from-model model/vectors --by row -k 20 --nprobe 1 --json | grep 'recall\|first' | cmp - from_file
+furrow index build --from-model model/vectors --ids 100:250 --out d.index --nlist 6 --m 0 -q >/dev/null
+furrow index recall d.index q.fvecs --from-model model/vectors --ids 100:250 -k 20 --nprobe 6 | awk 'NR > 1 { print $1, $2, $3, $4, $5 }'
+furrow index recall d.index q.fvecs --from-model model/vectors -k 20 --nprobe 6 >/dev/null
 echo "---- wrong"
 recall() { furrow index recall "$@" >/dev/null || echo "exit $?"; }
 recall a.index q.fvecs
 recall a.index q.fvecs --base v.fvecs --truth truth.ivecs
 recall a.index q.fvecs --truth truth.ivecs --ids ids.txt
 recall a.index v.fvecs --truth truth.ivecs
+recall a.index q.fvecs --base v.fvecs --from-model model/vectors
+recall a.index q.fvecs --base v.fvecs --by row
+recall a.index q.fvecs --from-model model/vectors --ids ids.txt
+recall a.index q.fvecs --from-model model/nothing
+recall a.index q.fvecs --from-model model/vectors --by column
 recall a.index q.fvecs --base v.fvecs --nprobe 1,,2
 recall a.index q.fvecs --base v.fvecs --nprobe 0
 recall a.index q.fvecs --base v.fvecs --plot r.svg

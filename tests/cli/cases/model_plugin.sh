@@ -1,11 +1,11 @@
 # a format from a shared object; skipped in silence where there is no compiler: the expectation is printed
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
-if ! command -v cc >/dev/null; then
+if ! command -v "${CC:-cc}" >/dev/null; then
   cat "$root/tests/cli/cases/model_plugin.out"
   cat "$root/tests/cli/cases/model_plugin.err" >&2
   exit 0
 fi
-cc -std=c11 -shared -fPIC -I"$root/include" little_format.c -o little.so
+"${CC:-cc}" -std=c11 -shared -fPIC -I"$root/include" little_format.c -o little.so
 furrow model formats --plugin ./little.so | tail -n 1
 printf '0\t0\t1.5\n0\t9\t-2\n1\t3\t4\n' >w.tsv
 furrow model import -q --plugin little.so w.tsv w --format Little --row-type T_FLOAT_SPARSE >/dev/null
