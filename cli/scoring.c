@@ -59,6 +59,14 @@ const option scoring_options[] = {
     {0}};
 #undef AT
 
+/* Whether rows have fields goes by their format. A model of dense data stays one (its matrices are other ones), and one
+ * of sparse data does not become one. */
+static furrow_status take_format(furrow_learn_conf *conf, const char *format, furrow_error *err) {
+  if (!format || strcmp(format, "dense") == 0 || strcmp(furrow_learn_conf_get(conf, "format"), "dense") == 0)
+    return FURROW_OK;
+  return furrow_learn_conf_set(conf, "format", format, err);
+}
+
 /* The model's own graph.json, or what the options say, and the definitions on top. */
 static furrow_status make_settings(learn_settings *settings, const scoring_values *values, furrow_error *err) {
   const learn_values none = {0};
@@ -75,9 +83,7 @@ static furrow_status make_settings(learn_settings *settings, const scoring_value
   furrow_status status = learn_settings_make(settings, json, values->algorithm, &none, &values->define, err);
   if (status == FURROW_E_NOT_FOUND && json == graph && access(values->model, F_OK) == 0)
     return fail_in(err, status, graph, "no such file; --algorithm or --conf names the graph of a model without it");
-  if (status == FURROW_OK && values->format)
-    status = furrow_learn_conf_set(settings->conf, "format", values->format, err);
-  return status;
+  return status == FURROW_OK ? take_format(settings->conf, values->format, err) : status;
 }
 
 static furrow_status open_rows(scoring *s, const furrow_learn_conf *conf, furrow_error *err) {

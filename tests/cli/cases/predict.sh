@@ -34,6 +34,17 @@ furrow predict --model lr --data 't.dummy?format=dummy' | cmp - lines
 mkdir bare && cp -r lr/input_weight lr/input_bias bare
 try furrow predict --model bare --data t.libsvm
 furrow predict --model bare --data t.libsvm --algorithm lr | cmp - lines
+awk 'BEGIN { r = 3; for (i = 0; i < 300; i++) { r = r * 16807 % 2147483647; a = int(r / 65536) % 9 - 4; b = int(r / 64) % 9 - 4; print (a > b ? 1 : 0), a, b } }' >t.dense
+tr ' ' , <t.dense >t.csv
+awk '{ print $1, "1:" $2, "2:" $3 }' t.dense >d.libsvm
+furrow train -q --model dnn --input-width 6 --fc 4 --train t.dense --format dense --range 2 --out dense --init-input 0.3
+furrow train -q --model dnn --input-width 6 --fc 4 --train d.libsvm --range 2 --out sparse --init-input 0.3
+for model in dense sparse; do
+  furrow predict --model $model --data t.dense --format dense >from_dense
+  furrow predict --model $model --data 't.csv?label_column=0' --format csv | cmp - from_dense
+  furrow predict --model $model --data d.libsvm --format libsvm | cmp - from_dense
+  awk -F, '{ right += ($1 > 0) == ($4 > 0) } END { print (right > 0.95 * NR ? "learned" : right) }' from_dense
+done
 # refused
 try furrow predict --data t.libsvm
 try furrow predict --model lr
