@@ -211,6 +211,7 @@ typedef struct training {
   output *out;
   progress progress;
   uint32_t epoch; /* that progress is about */
+  char what[32];  /* "epoch 3" */
   bool headed;
 } training;
 
@@ -218,7 +219,8 @@ static furrow_status tell_progress(void *user, uint32_t epoch, uint64_t rows, ui
   training *t = user;
   if (epoch != t->epoch) {
     progress_stop(&t->progress);
-    progress_start(&t->progress, !t->values->quiet, "training", total);
+    snprintf(t->what, sizeof t->what, "epoch %" PRIu32, epoch);
+    progress_start(&t->progress, !t->values->quiet, t->what, total);
     t->progress.unit = "rows";
     t->epoch = epoch;
   }

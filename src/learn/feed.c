@@ -120,7 +120,12 @@ furrow_status fw_feed_count(fw_feed *feed, uint64_t *rows, furrow_error *err) {
 }
 
 uint64_t fw_feed_known_rows(const fw_feed *feed) {
-  return feed->counted ? feed->rows : 0;
+  const fw_feed_params *p = &feed->params;
+  const furrow_rowblock *all = fw_samples_block(feed->samples);
+  if (feed->counted) return feed->rows;
+  if (!all) return 0;
+  const uint64_t valid = p->every ? (all->size + p->every - 1) / p->every : 0;
+  return p->share == FW_SHARE_ALL ? all->size : p->share == FW_SHARE_VALID ? valid : all->size - valid;
 }
 
 /* ---- Order ---------------------------------------------------------------------------------------------- */

@@ -123,7 +123,7 @@ static furrow_status report_progress(void *user, uint64_t rows, furrow_error *er
   const furrow_fit_params *p = f->params;
   if (!p->progress || rows < f->reported + PROGRESS_ROWS) return FURROW_OK;
   const furrow_trainer *t = f->trainer;
-  uint64_t total = fw_feed_known_rows(f->train);
+  uint64_t total = (uint64_t)((double)fw_feed_known_rows(f->train) * t->plan->data.sample_ratio);
   if (t->epochs > 0) total = t->history[t->epochs - 1].train.rows;
   f->reported = rows;
   return p->progress(p->user, f->epoch, rows, total, err);

@@ -213,10 +213,18 @@ static void rows_are_counted(void **state) {
     opened o;
     uint64_t rows = 0;
     assert_int_equal(feed_open(&o, &s), FURROW_OK);
-    assert_int_equal(fw_feed_known_rows(o.feed), 0);
+    assert_int_equal(fw_feed_known_rows(o.feed), stream ? 0 : 900);
     assert_int_equal(fw_feed_count(o.feed, &rows, &err), FURROW_OK);
     assert_int_equal(rows, 900);
     assert_int_equal(fw_feed_known_rows(o.feed), 900);
+    feed_close(&o);
+    s.params.share = FW_SHARE_VALID;
+    assert_int_equal(feed_open(&o, &s), FURROW_OK);
+    assert_int_equal(fw_feed_known_rows(o.feed), stream ? 0 : 100);
+    feed_close(&o);
+    s.params.share = FW_SHARE_ALL;
+    assert_int_equal(feed_open(&o, &s), FURROW_OK);
+    assert_int_equal(fw_feed_known_rows(o.feed), stream ? 0 : 1000);
     feed_close(&o);
   }
 }
