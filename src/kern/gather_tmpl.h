@@ -9,12 +9,7 @@
 typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #define LANES (VECTOR_BYTES / sizeof(REAL))
 
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-#define INLINE static inline __attribute__((always_inline))
+#include "kern/unroll.h"
 
 /* The most registers of a piece: 8 with the sums of squares are what there is of them. */
 #define MOST 4
@@ -184,8 +179,6 @@ static void NAME(uses)(const fw_gather_uses *job, size_t begin, size_t end, void
 }
 
 #undef LANES
-#undef UNROLL
-#undef INLINE
 #undef MOST
 #undef AHEAD
 #undef REAL

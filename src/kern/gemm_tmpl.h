@@ -10,16 +10,12 @@
  * added in their order. Where in a tile an element comes to lie, and how many rows there are, changes nothing. */
 #include <string.h>
 
+#include "kern/unroll.h"
+
 #define PANEL (COLS * WIDTH)
 #define WIDE 8 /* registers of a tile of one row */
 #define SUMS (ROWS * COLS > WIDE ? ROWS * COLS : WIDE)
 #define DEPTH 256
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
-#define INLINE static inline __attribute__((always_inline))
 
 /* Where the element (i, k) of the left matrix is: rows[i * by_row + k * by_k]. */
 typedef struct left {

@@ -11,14 +11,10 @@
  * A score is a chain of multiply-adds that starts with -bias and goes up from the first number: it is the same wherever
  * in a tile its vector comes to lie. */
 
+#include "kern/unroll.h"
+
 #define PARTS (FW_LANES / WIDTH)
 #define VECTORS (COLS * PARTS)
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
-#define INLINE static inline __attribute__((always_inline))
 
 /* Vectors whose best is kept at hand while centroids go by, and the floats of centroids that stay in the cache. */
 #define BATCH 192

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "kern/sketch.h"
+#include "kern/unroll.h"
 
 #define ROWS 6 /* questions and blocks of a tile */
 #define COLS 4
@@ -11,13 +12,6 @@
 #define CHUNK 64 /* blocks whose bounds are kept: CHUNK * FW_LANES floats for each row of a tile */
 #define LANES (CHUNK * FW_LANES)
 #define TOO_MANY 96 /* candidates of a chunk, above which all products are faster */
-
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
-#define INLINE static inline __attribute__((always_inline))
 
 /* What is known of a question. */
 typedef struct question {

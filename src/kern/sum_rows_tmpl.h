@@ -5,11 +5,7 @@
 
 #define SUM_PARTS 8 /* registers of a strip */
 
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
+#include "kern/unroll.h"
 
 /* A strip of the columns; at: its first one. */
 static inline __attribute__((always_inline)) void sum_strip(const int parts, const float *at, size_t d,
@@ -36,4 +32,3 @@ static void sum_rows(const float *x, size_t d, const uint32_t *rows, size_t coun
 }
 
 #undef SUM_PARTS
-#undef UNROLL
