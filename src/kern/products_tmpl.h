@@ -152,7 +152,5 @@ static void nearest(const fw_packed *packed, const float *x, size_t nx, size_t s
 
 #undef PARTS
 #undef VECTORS
-#undef UNROLL
-#undef INLINE
 #undef BATCH
 #undef CACHED
