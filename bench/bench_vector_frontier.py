@@ -22,7 +22,7 @@ from bench_rows_peers import HERE, LOAD, machine, print_table
 from frontier_plot import write_plot
 
 K, BATCH = peers.K, 1000
-PROBES, EFS = "1,2,4,8,16,32,64,128", "10,16,24,32,48,64,96,128"
+PROBES, EFS = "1,2,3,4,6,8,12,16,32,64,128", "10,16,24,32,48,64,96,128"
 RECALLS = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99]
 # name, what the index is for Furrow (options) or for Faiss (a factory; np: codes are not put in an order that their own
 # search does not use), settings: nprobe or ef, k_factor
@@ -33,8 +33,8 @@ FURROW = [("IVFPQ, M {half}", ["--m", "{half}"], PROBES, "1"),
 FAISS = [("IVFPQ, M {half}", "IVF{nlist},PQ{half}np", PROBES, "1"),
          ("IVFPQ, M {m}", "IVF{nlist},PQ{m}np", PROBES, "1"),
          ("FastScan", "IVF{nlist},PQ{m}x4fs", PROBES, "1"),
-         ("FastScan, refined", "IVF{nlist},PQ{m}x4fs,RFlat", PROBES, "4,10,20"),
-         ("FastScan of residuals, refined", "IVF{nlist},PQ{m}x4fsr,RFlat", PROBES, "4,10,20"),
+         ("FastScan, refined", "IVF{nlist},PQ{m}x4fs,RFlat", PROBES, "2,4,10,20"),
+         ("FastScan of residuals, refined", "IVF{nlist},PQ{m}x4fsr,RFlat", PROBES, "2,4,10,20"),
          ("IVFPQ, M {m}, refined", "IVF{nlist},PQ{m}np,RFlat", PROBES, "2,4,10"),
          ("HNSW32", "HNSW32,Flat", EFS, "1")]
 TITLES = {"furrow": "Furrow", "faiss": "Faiss 1.7.3 (Debian)", "built": "Faiss, built for this processor"}

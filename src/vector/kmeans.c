@@ -18,6 +18,11 @@
 #define ASSIGN_PART 768 /* vectors, centroids that a thread takes at a time */
 #define UPDATE_PART 8
 
+#define FEW_SHARE 3     /* the first half of the rounds looks at one of so many vectors, drawn by chance */
+#define FEW_LEAST 48    /* but at no fewer for each centroid */
+#define FEW_WORK 0x1p24 /* and only where a round of all has so many multiplications */
+#define FEW_SEED 2
+
 typedef struct work {
   const fw_kmeans_params *params;
   const float *x;
@@ -159,16 +164,39 @@ static furrow_status one_round(work *w, bool *settled, furrow_error *err) {
   return status;
 }
 
-static furrow_status rounds(work *w, furrow_error *err) {
+/* Rounds *done … upto - 1, or fewer if nothing moves any more. */
+static furrow_status some_rounds(work *w, unsigned *done, unsigned upto, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
-  furrow_status status = start(w, err);
+  furrow_status status = FURROW_OK;
   bool settled = false;
   memset(w->nearest, 0xff, w->n * sizeof *w->nearest);
-  for (unsigned r = 0; status == FURROW_OK && !settled && r < p->rounds; r++) {
+  for (; status == FURROW_OK && !settled && *done < upto; ++*done) {
     status = one_round(w, &settled, err);
-    if (status == FURROW_OK && p->progress) status = p->progress(p->user, p->step, r + 1, p->rounds, err);
+    if (status == FURROW_OK && p->progress) status = p->progress(p->user, p->step, *done + 1, p->rounds, err);
   }
   return status;
+}
+
+static bool starts_with_few(const work *w) {
+  const fw_kmeans_params *p = w->params;
+  return !p->hot && w->n / FEW_SHARE / p->k >= FEW_LEAST && (double)w->n * (double)p->k * (double)p->d >= FEW_WORK;
+}
+
+/* In the first rounds centroids go far, whoever is asked: a part of the vectors tells them where to. */
+static furrow_status rounds(work *w, furrow_error *err) {
+  const fw_kmeans_params *p = w->params;
+  unsigned done = 0;
+  furrow_status status = start(w, err);
+  if (status == FURROW_OK && starts_with_few(w)) {
+    fw_drawn drawn = {0};
+    status = fw_draw_vectors(&drawn, w->x, w->n, p->d, w->n / FEW_SHARE, p->seed + FEW_SEED, err);
+    work part = *w;
+    part.x = drawn.vectors;
+    part.n = drawn.n;
+    if (status == FURROW_OK) status = some_rounds(&part, &done, p->rounds / 2, err);
+    fw_drawn_clear(&drawn);
+  }
+  return status == FURROW_OK ? some_rounds(w, &done, p->rounds, err) : status;
 }
 
 static furrow_status run(work *w, furrow_error *err) {

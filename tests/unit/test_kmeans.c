@@ -58,6 +58,31 @@ static void test_error_falls(void **state) {
   free(x);
 }
 
+static int by_first(const void *a, const void *b) {
+  const float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+/* Many vectors, of which the first rounds see a part: even if they come in order, the error is that of seeing all. */
+static void test_starts_with_few(void **state) {
+  (void)state;
+  enum { N = 20000, D = 16, K = 64 };
+  float *x = normal(N * D, 3), *centroids = malloc(K * D * sizeof *centroids), *all = malloc(K * D * sizeof *all);
+  for (size_t i = 0; i < N; i++)
+    for (size_t k = 0; k < D; k++) x[i * D + k] += 3 * (float)(i % 50 >> k % 5 & 1);
+  qsort(x, N, D * sizeof *x, by_first);
+  for (size_t c = 0; c < K; c++) memcpy(all + c * D, x + c * (N / K) * D, D * sizeof *all);
+  fw_kmeans_params params = {.k = K, .d = D, .rounds = 10, .seed = 1234, .per_centroid = 1000};
+  run(&params, x, N, centroids);
+  params.hot = true;
+  run(&params, x, N, all);
+  const double few = error_of(x, N, centroids, K, D), plain = error_of(x, N, all, K, D);
+  if (few > 1.01 * plain) fail_msg("the error is %g, not %g", few, plain);
+  free(x);
+  free(centroids);
+  free(all);
+}
+
 /* Four far heaps: each gets its centroid, the mean. */
 static void test_finds_heaps(void **state) {
   (void)state;
@@ -220,6 +245,7 @@ static void test_groups(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_error_falls),
+      cmocka_unit_test(test_starts_with_few),
       cmocka_unit_test(test_finds_heaps),
       cmocka_unit_test(test_threads_do_not_show),
       cmocka_unit_test(test_empty_clusters),
