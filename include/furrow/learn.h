@@ -271,7 +271,9 @@ FURROW_API furrow_status furrow_scorer_features(const furrow_scorer *scorer, uin
                                                 uint64_t **ids, size_t *count, furrow_error *err) FURROW_MUST_USE;
 
 /* Gathers scores into metrics, a calibration table and ROC and PR curves. Takes label (as the data has it, after the
- * conf's transform) and weight of each row; memory does not grow with the rows. */
+ * conf's transform) and weight of each row; memory does not grow with the rows: for AUC, curves and calibration, scores
+ * that differ by less than 1/1024 of themselves may count as ties, as do those below 2^-64 or from 2^64 on, of either
+ * sign. */
 typedef struct furrow_evaluation furrow_evaluation;
 
 FURROW_API furrow_status furrow_evaluation_create(furrow_evaluation **evaluation, const furrow_scorer *scorer,

@@ -14,41 +14,61 @@ struct fw_tally {
   const fw_graph *graph;
   fw_loss_type loss;
   double sums[SUMS];
-  double *count; /* two classes: for each bin the weight of negative rows, then of positive ones; else NULL */
+  double *count;     /* two classes: for each bin the weight of negative rows, then of positive ones; else NULL */
+  size_t begin, end; /* bins that may have rows: the others are not looked at */
 };
 
 /* ---- Bins ----------------------------------------------------------------------------------------------- */
 
-/* A float's bits, without the sign, ascend with its magnitude: the exponent and 12 bits of the mantissa number the bins
- * from 2^-16 to 2^7; what is smaller or larger has a bin of its own. Negative scores mirror that. */
+/* A float's bits, without the sign, ascend with its magnitude: the exponent and some bits of the mantissa number the
+ * bins, 12 bits where scores mostly are, from 2^-16 to 2^7, and 10 bits from 2^-64 and up to 2^64; what is smaller or
+ * larger has a bin of its own. Negative scores mirror that. */
 enum {
-  KEPT_BITS = 12,
-  DROPPED_BITS = 23 - KEPT_BITS,
-  FIRST_BIN = (127 - 16) << KEPT_BITS,
-  END_BIN = (127 + 7) << KEPT_BITS,
-  SIDE = END_BIN - FIRST_BIN + 2, /* bins of one sign */
+  FINE = 23 - 12, /* bits that are dropped */
+  COARSE = 23 - 10,
+  ALL = 31,
+  LOW = (127 - 64) << 23,
+  NEAR = (127 - 16) << 23,
+  FAR = (127 + 7) << 23,
+  TOP = (127 + 64) << 23,
+  NEAR_BIN = 1 + ((NEAR - LOW) >> COARSE),
+  FAR_BIN = NEAR_BIN + ((FAR - NEAR) >> FINE),
+  TOP_BIN = FAR_BIN + ((TOP - FAR) >> COARSE),
+  SIDE = TOP_BIN + 1, /* bins of one sign */
   BINS = 2 * SIDE
 };
+
+static const struct stretch {
+  uint32_t begin, end; /* bits of floats */
+  unsigned dropped;
+  size_t bin; /* its first */
+} stretches[] = {{0, LOW, ALL, 0},
+                 {LOW, NEAR, COARSE, 1},
+                 {NEAR, FAR, FINE, NEAR_BIN},
+                 {FAR, TOP, COARSE, FAR_BIN},
+                 {TOP, UINT32_MAX, ALL, TOP_BIN}};
 
 static size_t bin_of(double score) {
   const float f = (float)score + 0.0F; /* -0 becomes 0 */
   uint32_t bits;
   memcpy(&bits, &f, sizeof bits);
-  const uint32_t cut = (bits & 0x7fffffff) >> DROPPED_BITS;
-  const size_t at = cut < FIRST_BIN ? 0 : cut < END_BIN ? cut - FIRST_BIN + 1 : SIDE - 1;
+  const uint32_t magnitude = bits & 0x7fffffff;
+  const struct stretch *s = stretches;
+  while (magnitude >= s->end) s++;
+  const size_t at = s->bin + ((magnitude - s->begin) >> s->dropped);
   return bits >> 31 ? SIDE - 1 - at : SIDE + at;
 }
 
-/* The score in the middle of a bin. */
+/* The score in the middle of a bin; 0 and 2^64 for the outermost. */
 static double bin_score(size_t bin) {
   const size_t at = bin < SIDE ? SIDE - 1 - bin : bin - SIDE;
-  const double sign = bin < SIDE ? -1 : 1;
-  if (at == 0) return sign * 0x1p-17;
-  if (at == SIDE - 1) return sign * 0x1p7;
-  const uint32_t bits = (uint32_t)((at - 1 + FIRST_BIN) << DROPPED_BITS) + (1U << (DROPPED_BITS - 1));
+  const struct stretch *s = &stretches[sizeof stretches / sizeof *stretches - 1];
+  while (at < s->bin) s--;
+  const uint32_t half = s->dropped == ALL ? 0 : 1U << (s->dropped - 1);
+  const uint32_t bits = s->begin + ((uint32_t)(at - s->bin) << s->dropped) + half;
   float f;
   memcpy(&f, &bits, sizeof f);
-  return sign * f;
+  return bin < SIDE ? -(double)f : (double)f;
 }
 
 /* What bins are of: a number that rises with the probability and has the same accuracy near 0 and near 1. */
@@ -91,7 +111,7 @@ furrow_status fw_tally_create(fw_tally **tally, const fw_graph *graph, furrow_er
     return status;
   }
   *tally = memory;
-  **tally = (fw_tally){.graph = graph, .loss = graph->loss, .count = count};
+  **tally = (fw_tally){.graph = graph, .loss = graph->loss, .count = count, .begin = BINS};
   return FURROW_OK;
 }
 
@@ -103,7 +123,16 @@ void fw_tally_free(fw_tally *tally) {
 
 void fw_tally_clear(fw_tally *tally) {
   memset(tally->sums, 0, sizeof tally->sums);
-  if (tally->count) memset(tally->count, 0, 2 * BINS * sizeof *tally->count);
+  if (tally->end > 0)
+    memset(tally->count + 2 * tally->begin, 0, 2 * (tally->end - tally->begin) * sizeof *tally->count);
+  tally->begin = BINS;
+  tally->end = 0;
+}
+
+/* The bins from begin to before end have rows too. */
+static void widen(fw_tally *t, size_t begin, size_t end) {
+  if (begin < t->begin) t->begin = begin;
+  if (end > t->end) t->end = end;
 }
 
 /* The least probability that a logarithm is taken of. */
@@ -118,7 +147,9 @@ static void add_two_classes(fw_tally *t, double out, double label, double weight
   t->sums[SUM_RIGHT] += (score.label > 0) == positive ? weight : 0;
   t->sums[SUM_LABEL] += positive ? weight : 0;
   t->sums[SUM_SCORE] += weight * score.proba;
-  t->count[2 * bin_of(rank_score(t->loss, out)) + positive] += weight;
+  const size_t bin = bin_of(rank_score(t->loss, out));
+  t->count[2 * bin + positive] += weight;
+  widen(t, bin, bin + 1);
 }
 
 static void add_regression(fw_tally *t, double out, double label, double weight) {
@@ -155,13 +186,15 @@ void fw_tally_expect(const fw_tally *t, const double *out) {
 
 void fw_tally_merge(fw_tally *into, const fw_tally *from) {
   for (size_t i = 0; i < SUMS; i++) into->sums[i] += from->sums[i];
-  for (size_t i = 0; into->count && i < 2 * BINS; i++) into->count[i] += from->count[i];
+  for (size_t i = 2 * from->begin; i < 2 * from->end; i++) into->count[i] += from->count[i];
+  widen(into, from->begin, from->end);
 }
 
 furrow_status fw_tally_reduce(fw_tally *tally, const fw_comm *comm, furrow_error *err) {
   furrow_status status = comm->allreduce_f64(comm, tally->sums, SUMS, err);
-  if (status == FURROW_OK && tally->count) status = comm->allreduce_f64(comm, tally->count, 2 * BINS, err);
-  return status;
+  if (status != FURROW_OK || !tally->count || comm->size == 1) return status;
+  widen(tally, 0, BINS); /* other ranks may have rows anywhere */
+  return comm->allreduce_f64(comm, tally->count, 2 * BINS, err);
 }
 
 /* ---- Figures -------------------------------------------------------------------------------------------- */
@@ -169,7 +202,7 @@ furrow_status fw_tally_reduce(fw_tally *tally, const fw_comm *comm, furrow_error
 /* The chance that a positive row has a higher score than a negative one; a tie is half a chance. */
 static double area(const fw_tally *t) {
   double negatives = 0, positives = 0, pairs = 0;
-  for (size_t bin = 0; bin < BINS; bin++) {
+  for (size_t bin = t->begin; bin < t->end; bin++) {
     const double negative = t->count[2 * bin], positive = t->count[2 * bin + 1];
     pairs += positive * (negatives + 0.5 * negative);
     negatives += negative;
@@ -197,7 +230,7 @@ void fw_tally_calibration(const fw_tally *t, size_t bins, size_t i, furrow_calib
   *row = (furrow_calibration){.low = (double)i / (double)bins, .high = (double)(i + 1) / (double)bins};
   if (!t->count) return;
   double label = 0, prediction = 0;
-  for (size_t bin = 0; bin < BINS; bin++) {
+  for (size_t bin = t->begin; bin < t->end; bin++) {
     const double weight = t->count[2 * bin] + t->count[2 * bin + 1];
     if (weight == 0) continue;
     const double p = probability(t->loss, bin_score(bin));
@@ -221,7 +254,7 @@ typedef struct totals {
 
 static totals count_all(const fw_tally *t) {
   totals all = {0};
-  for (size_t bin = 0; t->count && bin < BINS; bin++) {
+  for (size_t bin = t->begin; bin < t->end; bin++) {
     all.negatives += t->count[2 * bin];
     all.positives += t->count[2 * bin + 1];
     all.used += t->count[2 * bin] + t->count[2 * bin + 1] > 0;
@@ -250,7 +283,7 @@ static size_t draw_curve(const fw_tally *t, furrow_curve_point (*point)(totals s
   if (room == 0 || !(all.negatives > 0) || !(all.positives > 0)) return 0;
   totals so_far = {0};
   size_t n = 0;
-  for (size_t bin = BINS; bin-- > 0;) {
+  for (size_t bin = t->end; bin-- > t->begin;) {
     const double negative = t->count[2 * bin], positive = t->count[2 * bin + 1];
     if (!(negative + positive > 0)) continue;
     so_far.negatives += negative;

@@ -6,7 +6,8 @@
 #include "learn/conf.h"
 
 /* Sums of losses and errors, and for models of two classes a fine histogram of the scores of each class, from which
- * AUC, curves and calibration come: a bin is 1/4096 of its scores wide, and two rows of one bin count as a tie. */
+ * AUC, curves and calibration come: a bin is 1/1024 of its scores wide at most, and two rows of one bin count as a tie.
+ */
 typedef struct fw_tally fw_tally;
 
 furrow_status fw_tally_create(fw_tally **tally, const fw_graph *graph, furrow_error *err)

@@ -85,6 +85,27 @@ static void auc_is_near_the_exact_one(void **state) {
   fw_tally_free(tally);
 }
 
+/* What scores are multiplied by changes nothing; nor do bins that an earlier use of the tally had. */
+static void auc_of_all_magnitudes(void **state) {
+  (void)state;
+  enum { N = 20000 };
+  static sample samples[N];
+  static const double scales[] = {1e10, 1e-6, 1, 300, 1e-15};
+  fw_tally *tally = new_tally(&log_graph);
+  for (size_t c = 0; c < sizeof scales / sizeof *scales; c++) {
+    fw_rng rng;
+    fw_rng_init(&rng, 7);
+    for (size_t i = 0; i < N; i++) {
+      const bool positive = fw_rng_below(&rng, 10) < 3;
+      samples[i] = (sample){scales[c] * (fw_rng_normal(&rng) + (positive ? 1 : 0)), 1, positive};
+    }
+    const double got = tally_all(tally, samples, N), exact = exact_auc(samples, N);
+    assert_true(exact > 0.7 && exact < 0.8);
+    if (!(fabs(got - exact) < 1e-3)) fail_msg("times %g: %.6f instead of %.6f", scales[c], got, exact);
+  }
+  fw_tally_free(tally);
+}
+
 static void auc_of_few_rows(void **state) {
   (void)state;
   fw_tally *tally = new_tally(&log_graph);
@@ -269,6 +290,7 @@ static void calibration(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(auc_is_near_the_exact_one),
+      cmocka_unit_test(auc_of_all_magnitudes),
       cmocka_unit_test(auc_of_few_rows),
       cmocka_unit_test(figures_of_two_classes),
       cmocka_unit_test(figures_of_hinge_and_cross_entropy),
