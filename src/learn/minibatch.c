@@ -321,8 +321,10 @@ static furrow_status add_label(fw_batcher *b, const furrow_row *row, furrow_erro
     return fw_fail(err, FURROW_E_RANGE, "%s cannot take the label %g (see the key `label`)", fw_loss_name(graph->loss),
                    label);
   }
+  const float weight = furrow_row_get_weight(row);
+  if (!(weight >= 0) || isinf(weight)) return fw_fail(err, FURROW_E_RANGE, "the row's weight is %g", (double)weight);
   b->label[b->rows] = (float)label;
-  b->weight[b->rows] = furrow_row_get_weight(row);
+  b->weight[b->rows] = weight;
   b->has_weight |= row->weight != NULL;
   return FURROW_OK;
 }

@@ -250,6 +250,27 @@ static void rows_that_do_not_fit_are_refused(void **state) {
   assert_non_null(strstr(err.message, "the row has no label"));
 }
 
+static void weights_that_are_none_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    float weight;
+    const char *message; /* NULL: it is taken */
+  } cases[] = {{0, NULL},
+               {2.5F, NULL},
+               {-3, "the row's weight is -3"},
+               {NAN, "the row's weight is nan"},
+               {INFINITY, "the row's weight is inf"}};
+  const fw_batch_rules rules = {.data = &plain_data};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const float weights[] = {1, cases[i].weight, 1};
+    furrow_rowblock block = three;
+    block.weight = weights;
+    assert_int_equal(status_of(&rules, &block, 0), FURROW_OK);
+    assert_int_equal(status_of(&rules, &block, 1), cases[i].message ? FURROW_E_RANGE : FURROW_OK);
+    if (cases[i].message) assert_string_equal(err.message, cases[i].message);
+  }
+}
+
 /* ---- Memory --------------------------------------------------------------------------------------------- */
 
 static furrow_status make_batches(const fw_batch_rules *rules, const furrow_rowblock *block) {
@@ -297,6 +318,7 @@ int main(void) {
       cmocka_unit_test(dense_rows_are_columns),
       cmocka_unit_test(labels_are_transformed),
       cmocka_unit_test(rows_that_do_not_fit_are_refused),
+      cmocka_unit_test(weights_that_are_none_are_refused),
       cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
