@@ -288,6 +288,22 @@ static furrow_status build_pooling(resolver *r, const fw_layer_said *said, fw_la
   return status == FURROW_OK ? add_layer(r, said, layer) : status;
 }
 
+/* Whether a layer's outputs are probabilities: of sigmoid or softmax, or a pooling of such, as in mlr. */
+static bool is_probability(const fw_graph *graph, size_t i) {
+  const fw_layer *layer = &graph->layers[i];
+  switch (layer->type) {
+  case FW_LAYER_INPUT:
+  case FW_LAYER_FC: return layer->activation == FW_ACTIVATION_SIGMOID || layer->activation == FW_ACTIVATION_SOFTMAX;
+  case FW_LAYER_SUM_POOLING:
+  case FW_LAYER_MUL_POOLING:
+  case FW_LAYER_DOT_POOLING: break;
+  default: return false;
+  }
+  for (size_t k = 0; k < layer->input_count; k++)
+    if (!is_probability(graph, layer->inputs[k])) return false;
+  return true;
+}
+
 static furrow_status build_loss(resolver *r, const fw_layer_said *said, fw_layer *layer) {
   const fw_layer *input = &r->graph->layers[layer->inputs[0]];
   const fw_loss_said *loss = said->loss.said ? &said->loss : &r->conf->json.defaults.loss;
@@ -296,7 +312,12 @@ static furrow_status build_loss(resolver *r, const fw_layer_said *said, fw_layer
   const bool many = layer->loss == FW_LOSS_SOFTMAX;
   if (many ? input->width < 2 : input->width != 1)
     return FAIL(r, "%s/inputlayer has %zu outputs (%s), but %s takes %s", said->path, input->width, input->name,
-                fw_loss_name(layer->loss), many ? "one for each class" : "1");
+                fw_loss_name(layer->loss), many ? "one for each class, 2 at least" : "1");
+  if (layer->loss == FW_LOSS_CROSS_ENTROPY && !is_probability(r->graph, layer->inputs[0]))
+    return FAIL(r,
+                "%s/inputlayer is %s, whose output is no probability, which CrossEntropyLoss takes: sigmoid or "
+                "softmax makes one; LogLoss takes any number",
+                said->path, input->name);
   layer->width = input->width;
   r->graph->loss = layer->loss;
   r->graph->outputs = layer->width;
