@@ -415,6 +415,28 @@ static void layers_by_name(void **state) {
   furrow_learn_conf_free(conf);
 }
 
+/* The loss of dnn has to fit its last layer: that of the key `fc` has no activation, that of a file may be too narrow.
+ */
+static void losses_that_do_not_fit(void **state) {
+  (void)state;
+  conf_expect_misfit("dnn", "loss=CrossEntropyLoss range=9",
+                     "simpleLossLayer/inputlayer is fclayer, whose output is no probability, which CrossEntropyLoss "
+                     "takes: sigmoid or softmax makes one; LogLoss takes any number");
+  furrow_learn_conf *conf = conf_builtin("dnn", "loss=CrossEntropyLoss range=9");
+  conf_read(conf, "{\"layers\": [{\"name\": \"in\", \"type\": \"simpleinputlayer\", \"outputdim\": 2, "
+                  "\"transfunc\": \"relu\"}, {\"name\": \"fc\", \"type\": \"fclayer\", \"outputdims\": [3, 1], "
+                  "\"transfuncs\": [\"relu\", \"sigmoid\"], \"inputlayer\": \"in\"}, {\"name\": \"loss\", "
+                  "\"type\": \"simplelosslayer\", \"inputlayer\": \"fc\"}]}");
+  assert_int_equal(furrow_learn_conf_algorithm(conf, "dnn", &err), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_check(conf, &err), FURROW_OK);
+  conf_set(conf, "loss", "SoftmaxLoss");
+  assert_int_equal(furrow_learn_conf_check(conf, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message,
+                      "simpleLossLayer/inputlayer has 1 outputs (fc), but SoftmaxLoss takes one for each class, 2 at "
+                      "least");
+  furrow_learn_conf_free(conf);
+}
+
 /* What Angel's JSON cannot say goes with it all the same. */
 static void nothing_is_lost(void **state) {
   (void)state;
@@ -543,6 +565,7 @@ int main(void) {
       cmocka_unit_test(sample_files),
       cmocka_unit_test(genuine_file),
       cmocka_unit_test(layers_by_name),
+      cmocka_unit_test(losses_that_do_not_fit),
       cmocka_unit_test(nothing_is_lost),
       cmocka_unit_test(copies),
       cmocka_unit_test(files_that_are_none),
