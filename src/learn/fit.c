@@ -64,6 +64,15 @@ static furrow_status check_stream(const fit *f, const char *uri, bool split, fur
       "memory");
 }
 
+/* The base that `auto` came to is that of validation data, too, and what the model says. */
+static furrow_status keep_index_base(const fit *f, furrow_error *err) {
+  fw_data_conf *data = &f->trainer->plan->data;
+  const int found = fw_samples_index_base(f->samples);
+  if (data->index_base >= 0 || found < 0) return FURROW_OK;
+  data->index_base = found;
+  return furrow_learn_conf_set(f->trainer->conf, "index-base", found ? "1" : "0", err);
+}
+
 static furrow_status open_train(fit *f, const char *uri, bool split, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
   const fw_feed_params params = {.share = split ? FW_SHARE_TRAIN : FW_SHARE_ALL,
@@ -75,8 +84,22 @@ static furrow_status open_train(fit *f, const char *uri, bool split, furrow_erro
   furrow_status status = check_stream(f, uri, split, err);
   if (status != FURROW_OK) return status;
   status = fw_samples_open(&f->samples, uri, data, &f->params->parser, f->params->stream, f->trainer->comm, err);
+  if (status == FURROW_OK) status = keep_index_base(f, err);
   if (status == FURROW_OK) status = fw_feed_open(&f->train, f->samples, data, &params, err);
   return status;
+}
+
+/* Which rows are meant: those of the file for validation, or of the share of the training data. */
+static furrow_status blame_valid(const fit *f, furrow_status status, furrow_error *err) {
+  if (!err || err->file[0]) return status;
+  furrow_error said = *err;
+  fw_fail(err, status, "validation data: %.200s", said.message);
+  fw_error_set_file(err, fw_samples_name(f->valid_samples ? f->valid_samples : f->samples));
+  return status;
+}
+
+static furrow_status fail_empty(const fit *f, furrow_error *err) {
+  return blame_valid(f, fw_fail(err, FURROW_E_ARGUMENT, "there are no rows"), err);
 }
 
 /* Validation data of its own, or the share of the training data. */
@@ -89,6 +112,8 @@ static furrow_status open_valid(fit *f, const char *uri, furrow_error *err) {
     status =
         fw_samples_open(&f->valid_samples, uri, data, &f->params->parser, f->params->stream, f->trainer->comm, err);
     samples = f->valid_samples;
+    const furrow_rowblock *all = status == FURROW_OK ? fw_samples_block(samples) : NULL;
+    if (all && all->size == 0 && f->trainer->comm->size == 1) return fail_empty(f, err); /* not after an epoch */
   } else if (data->valid_ratio > 0) {
     params.share = FW_SHARE_VALID;
     params.every = fw_valid_every(data->valid_ratio);
@@ -179,9 +204,14 @@ static furrow_status validate(fit *f, furrow_epoch *epoch, furrow_error *err) {
   fw_tally_clear(f->tally);
   furrow_status status = fw_feed_start(f->valid, 0, err);
   if (status == FURROW_OK) status = fw_trainer_score(f->trainer, &from, f->tally, err);
+  if (status == FURROW_E_RANGE) return blame_valid(f, status, err);
   if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
-  if (status == FURROW_OK) fw_tally_metrics(f->tally, &epoch->valid);
-  return status;
+  if (status != FURROW_OK) return status;
+  fw_tally_metrics(f->tally, &epoch->valid);
+  if (epoch->valid.rows == 0) return fail_empty(f, err);
+  if (epoch->valid.weight > 0 && !isfinite(epoch->valid.loss))
+    return blame_valid(f, fw_fail(err, FURROW_E_RANGE, "the loss is not a number"), err);
+  return FURROW_OK;
 }
 
 /* ---- History -------------------------------------------------------------------------------------------- */

@@ -119,6 +119,16 @@ furrow_status fw_lane_loss(const fw_lane *lane, double *loss, furrow_error *err)
   return FURROW_OK;
 }
 
+furrow_status fw_lane_check(const fw_lane *lane, furrow_error *err) {
+  const size_t n = lane->graph->outputs;
+  for (size_t i = 0; i < lane->batch->rows * n; i++)
+    if (!isfinite(lane->out[i]))
+      return fw_fail(err, FURROW_E_RANGE,
+                     "the score of row %" PRIu64 " is not a number, of rows %" PRIu64 " to %" PRIu64,
+                     lane->number[i / n], lane->number[0], lane->number[lane->batch->rows - 1]);
+  return FURROW_OK;
+}
+
 void fw_lane_tally(const fw_lane *lane, fw_tally *tally) {
   enum { AHEAD = 8 };
   const fw_batch *batch = lane->batch;

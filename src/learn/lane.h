@@ -45,6 +45,8 @@ size_t fw_lane_tasks(const fw_lane *lane);
 void fw_lane_rows(fw_lane *lane, const fw_step *step, size_t task);
 /* After all tasks: the mean loss. E_RANGE, naming the rows, if a loss or score is not a number. */
 furrow_status fw_lane_loss(const fw_lane *lane, double *loss, furrow_error *err) __attribute__((warn_unused_result));
+/* After all tasks without the backward pass: E_RANGE, naming the rows, if a score is not a number. */
+furrow_status fw_lane_check(const fw_lane *lane, furrow_error *err) __attribute__((warn_unused_result));
 /* Counts the batch's scores. */
 void fw_lane_tally(const fw_lane *lane, fw_tally *tally);
 

@@ -13,6 +13,7 @@ struct fw_samples {
   char *uri; /* with the arguments that the conf asks for */
   char *name;
   char *format;
+  int index_base; /* see fw_samples_index_base */
   bool cached;
   furrow_parser_params params;
   furrow_blockiter *iter;      /* in memory without a cache: owns the block */
@@ -60,6 +61,31 @@ static furrow_status add_index_base(char **changed, const char *uri, int base, f
   return status;
 }
 
+/* Which index is the first in the data, that of all ranks. */
+static furrow_status find_index_base(int *base, const fw_samples *samples, const char *uri, furrow_error *err) {
+  furrow_parser *parser = NULL;
+  furrow_status status = furrow_parser_open(&parser, uri, &samples->params, err);
+  if (status == FURROW_OK) status = furrow_parser_next(parser, err);
+  if (status == FURROW_END) status = FURROW_OK;
+  if (status == FURROW_OK) *base = (int)furrow_parser_index_base(parser);
+  furrow_parser_close(parser);
+  return status;
+}
+
+/* The URI with the base of the conf, or with the one that is found; what the URI says itself comes first. */
+static furrow_status settle_index_base(fw_samples *samples, const char *uri, bool said, int base, furrow_error *err) {
+  char *text = NULL;
+  furrow_status status = FURROW_OK;
+  if (base < 0) {
+    if (!said) status = add_index_base(&text, uri, base, err);
+    if (status == FURROW_OK) status = find_index_base(&samples->index_base, samples, said ? uri : text, err);
+    fw_free(text);
+    base = samples->index_base;
+  }
+  if (status != FURROW_OK) return status;
+  return said ? fw_strndup(&samples->uri, uri, strlen(uri), err) : add_index_base(&samples->uri, uri, base, err);
+}
+
 static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw_data_conf *data, furrow_error *err) {
   fw_uri parsed = {0};
   furrow_status status = fw_uri_parse(&parsed, uri, err);
@@ -69,8 +95,9 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   samples->cached = parsed.cachefile != NULL;
   status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
   if (status == FURROW_OK) status = find_format(&samples->format, samples, uri, given, err);
-  if (status == FURROW_OK && has_index_base(samples->format) && !fw_uri_arg_value(&parsed, "indexing_mode")) {
-    status = add_index_base(&samples->uri, uri, data->index_base, err);
+  if (status == FURROW_OK && has_index_base(samples->format)) {
+    const bool said = fw_uri_arg_value(&parsed, "indexing_mode") != NULL;
+    status = settle_index_base(samples, uri, said, data->index_base, err);
   } else if (status == FURROW_OK) {
     status = fw_strndup(&samples->uri, uri, strlen(uri), err);
   }
@@ -123,11 +150,12 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   if (status != FURROW_OK) return status;
   fw_samples *s = memory;
   s->params = *params;
+  s->index_base = -1;
   if (!params->format || strcmp(params->format, "auto") == 0) s->params.format = data->format;
   if (data->long_keys) s->params.index_type = FURROW_INDEX_U64;
   s->params.part = params->part * comm->size + comm->rank;
   s->params.nparts = params->nparts * comm->size;
-  status = complete_uri(s, uri, data, err);
+  status = advise(complete_uri(s, uri, data, err), err);
   if (status == FURROW_OK && !stream) status = load(s, err);
   if (status == FURROW_OK) {
     *samples = s;
@@ -149,6 +177,10 @@ void fw_samples_close(fw_samples *samples) {
 
 const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
   return samples->in_memory ? &samples->block : NULL;
+}
+
+int fw_samples_index_base(const fw_samples *samples) {
+  return samples->index_base;
 }
 
 const char *fw_samples_name(const fw_samples *samples) {

@@ -244,6 +244,8 @@ furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_rows_from *from
   while (status == FURROW_OK && now->batch) {
     scoring s = {.now = now, .next = next, .from = from};
     fw_crew_run(trainer->crew, fw_lane_tasks(now) + 1, score_rows, &s);
+    status = fw_lane_check(now, err);
+    if (status != FURROW_OK) break;
     fw_lane_tally(now, tally);
     status = s.status;
     if (status != FURROW_OK && err) *err = s.error;

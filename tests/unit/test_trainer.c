@@ -300,6 +300,61 @@ static void rows_that_do_not_fit_stop(void **state) {
   }
 }
 
+static void validation_rows_stop_it_too(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
+      {"1 1:1\n1 2:nan\n1 3:1\n", "validation data: the score of row 2 is not a number, of rows 1 to 3"},
+      {"1 1:1\n1 2:1\n1 2:inf\n", "validation data: the score of row 3 is not a number, of rows 1 to 3"},
+      {"1 1:1\n1:-3 2:1\n", "row 2: the row's weight is -3"},
+      {"", "validation data: there are no rows"},
+  };
+  for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+    furrow_trainer *trainer = new_trainer("lr", "lr=0.1 range=120 epochs=2", 2, false);
+    furrow_fit_params params;
+    furrow_fit_params_init(&params);
+    params.stream = i % 2 == 1;
+    assert_true(test_write_text("bad", cases[i / 2].text));
+    assert_int_not_equal(furrow_trainer_fit(trainer, "clicks", "bad", &params, &err), FURROW_OK);
+    if (strcmp(err.message, cases[i / 2].message) != 0) fail_msg("%s", err.message);
+    assert_string_equal(err.file, "bad");
+    furrow_trainer_close(trainer);
+  }
+}
+
+/* `auto`: what the training data came to counts for validation data, and is what the model says. */
+static void the_base_is_that_of_the_training_data(void **state) {
+  (void)state;
+  static const struct {
+    const char *train, *valid, *base;
+  } cases[] = {{"1 0:1 2:1\n-1 1:1\n", "1 1:1\n-1 2:1\n", "0"}, {"1 1:1 3:1\n-1 2:1\n", "1 1:1\n-1 2:1\n", "1"}};
+  for (size_t i = 0; i < 4; i++) {
+    furrow_trainer *found = new_trainer("lr", "lr=0.1 range=3 epochs=2 index-base=auto", 1, false);
+    furrow_trainer *told =
+        new_trainer("lr", i / 2 ? "lr=0.1 range=3 epochs=2" : "lr=0.1 range=3 epochs=2 index-base=0", 1, false);
+    furrow_fit_params params;
+    furrow_fit_params_init(&params);
+    params.stream = i % 2 == 1;
+    assert_true(test_write_text("base", cases[i / 2].train) && test_write_text("other", cases[i / 2].valid));
+    fit_or_fail(found, "base", "other", &params);
+    fit_or_fail(told, "base", "other", &params);
+    assert_string_equal(furrow_learn_conf_get(fw_trainer_conf(found), "index-base"), cases[i / 2].base);
+    assert_memory_equal(&furrow_trainer_history(found, NULL, NULL)[1].valid,
+                        &furrow_trainer_history(told, NULL, NULL)[1].valid, sizeof(furrow_metrics));
+    furrow_model_params model;
+    furrow_model_params_init(&model);
+    model.write.replace = true;
+    assert_int_equal(furrow_trainer_save(found, "model", &model, &err), FURROW_OK);
+    furrow_learn_conf *saved = conf_new();
+    conf_load(saved, "model/graph.json");
+    assert_string_equal(furrow_learn_conf_get(saved, "index-base"), cases[i / 2].base);
+    furrow_learn_conf_free(saved);
+    furrow_trainer_close(found);
+    furrow_trainer_close(told);
+  }
+}
+
 static furrow_status refuse(void *user, const furrow_epoch *epoch, furrow_error *e) {
   (void)user, (void)epoch, (void)e;
   return FURROW_E_STATE;
@@ -356,6 +411,8 @@ int main(void) {
       cmocka_unit_test(a_model_can_be_trained_further),
       cmocka_unit_test(a_loss_that_is_no_number_stops),
       cmocka_unit_test(rows_that_do_not_fit_stop),
+      cmocka_unit_test(validation_rows_stop_it_too),
+      cmocka_unit_test(the_base_is_that_of_the_training_data),
       cmocka_unit_test(callers_may_stop),
       cmocka_unit_test(labels_are_needed),
   };
