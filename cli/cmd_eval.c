@@ -11,7 +11,7 @@
 #include "table.h"
 #include "train_report.h"
 
-enum { CURVE_POINTS = 512 };
+enum { CURVE_POINTS = 512, MOST_BINS = 1000 };
 
 typedef struct eval_values {
   scoring_values scoring;
@@ -25,7 +25,7 @@ static const option eval_options[] = {
     {.name = "bins",
      .kind = OPTION_U32,
      .argument = "N",
-     .help = "bins of the calibration table (10; 0: no table)",
+     .help = "bins of the calibration table (10; at most 1000; 0: no table)",
      .offset = AT(bins)},
     {.name = "curves",
      .kind = OPTION_TEXT,
@@ -154,6 +154,7 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
   scoring s = {0};
   furrow_evaluation *evaluation = NULL;
   const furrow_rowblock *block = NULL;
+  if (eval->bins > MOST_BINS) return fail(err, FURROW_E_ARGUMENT, "--bins takes at most %d", MOST_BINS);
   furrow_status status = eval->curves ? sink_check_path(eval->curves, eval->force, err) : FURROW_OK;
   if (status == FURROW_OK) status = scoring_open(&s, &eval->scoring, err);
   if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, s.scorer, err);
@@ -161,7 +162,10 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
     status = furrow_evaluation_block(evaluation, s.space, block, err);
     if (status != FURROW_OK) scoring_blame(&s, block, err);
   }
+  if (status == FURROW_END && s.rows == 0)
+    status = fail_in(err, FURROW_E_ARGUMENT, eval->scoring.data, "there are no rows to evaluate");
   if (status == FURROW_END) status = tell(eval, evaluation, out, err);
+  if (status == FURROW_OK) scoring_print_notes(&s);
   furrow_evaluation_free(evaluation);
   scoring_close(&s);
   return status;

@@ -50,7 +50,18 @@ typedef struct predicting {
   furrow_rows_out *file;
 } predicting;
 
-/* The id as text. Ids are read as floats, which name whole numbers up to 2^24 exactly. */
+/* The fewest digits that read back to the same float; whole numbers without an exponent. */
+static void put_first(char *text, size_t size, double first) {
+  int digits = 1;
+  if (first == trunc(first)) {
+    snprintf(text, size, "%.0f", first);
+    return;
+  }
+  do snprintf(text, size, "%.*g", digits, first);
+  while (digits++ < 9 && strtof(text, NULL) != (float)first);
+}
+
+/* The id as text. Ids are read as floats: 2^24 may have been the whole number behind it. */
 static furrow_status put_sid(const predicting *p, const furrow_rowblock *block, size_t i, char *text, size_t size,
                              furrow_error *err) {
   const uint64_t row = p->scoring.rows + i;
@@ -59,12 +70,12 @@ static furrow_status put_sid(const predicting *p, const furrow_rowblock *block, 
     return FURROW_OK;
   }
   const double first = furrow_values_get(block->label, block->value_type, i);
-  if (fabs(first) > 16777216)
+  if (fabs(first) >= 16777216)
     return fail(err, FURROW_E_RANGE,
                 "row %" PRIu64 " begins with %.9g, which is too large to be its id: --sid row numbers "
                 "the rows",
                 row + 1, first);
-  snprintf(text, size, "%.9g", first);
+  put_first(text, size, first);
   return FURROW_OK;
 }
 
@@ -96,6 +107,16 @@ static furrow_status put_floats(const predicting *p, size_t rows, furrow_error *
   return status;
 }
 
+static furrow_status check_scores(const predicting *p, size_t rows, furrow_error *err) {
+  for (size_t i = 0; i < rows; i++) {
+    const furrow_score *s = &p->scores[i];
+    if (!isfinite(s->pred) || isnan(s->proba) || isnan(s->label))
+      return fail_in(err, FURROW_E_RANGE, p->values->scoring.data,
+                     "row %" PRIu64 ": its score is infinite or not a number", p->scoring.rows + i + 1);
+  }
+  return FURROW_OK;
+}
+
 static furrow_status score_block(predicting *p, const furrow_rowblock *block, output *out, furrow_error *err) {
   if (block->size > p->room) {
     furrow_score *scores = realloc(p->scores, block->size * sizeof *scores);
@@ -108,6 +129,8 @@ static furrow_status score_block(predicting *p, const furrow_rowblock *block, ou
     scoring_blame(&p->scoring, block, err);
     return status;
   }
+  status = check_scores(p, block->size, err);
+  if (status != FURROW_OK) return status;
   return p->file ? put_floats(p, block->size, err) : put_text(p, block, out, err);
 }
 
@@ -130,6 +153,7 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
   while (status == FURROW_OK && (status = scoring_next(&p.scoring, &block, err)) == FURROW_OK)
     status = score_block(&p, block, out, err);
   if (status == FURROW_END) status = p.file ? furrow_rows_out_commit(p.file, err) : FURROW_OK;
+  if (status == FURROW_OK) scoring_print_notes(&p.scoring);
   furrow_rows_out_close(p.file);
   scoring_close(&p.scoring);
   free(p.scores);

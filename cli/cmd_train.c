@@ -13,6 +13,7 @@
 #include "progress.h"
 #include "report.h"
 #include "rows_sink.h"
+#include "rows_source.h"
 #include "text_file.h"
 #include "train_report.h"
 
@@ -162,7 +163,11 @@ static const option writing_options[] = {
      .offset = AT(angel_bytes)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace what exists", .offset = AT(force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no table, no progress", .offset = AT(quiet)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .help = "no table, no notes, no progress",
+     .offset = AT(quiet)},
     {0}};
 #undef AT
 
@@ -291,6 +296,15 @@ static furrow_status write_history(const train_values *values, const furrow_trai
   return status;
 }
 
+static void report_best(report *r, uint32_t best, bool saved) {
+  char text[96];
+  snprintf(text, sizeof text, "%" PRIu32 " (the last epoch was saved; --keep-best saves the best)", best);
+  if (r->json || saved)
+    report_u64(r, "best epoch", best);
+  else
+    report_text(r, "best epoch", text);
+}
+
 static void tell_result(const train_values *values, const furrow_trainer *trainer, output *out) {
   size_t count = 0;
   uint32_t best = 0;
@@ -299,9 +313,17 @@ static void tell_result(const train_values *values, const furrow_trainer *traine
   report r;
   report_start(&r, out, values->json);
   report_text(&r, "model", values->out);
-  report_u64(&r, "best epoch", best);
+  report_best(&r, best, best == 0 || best == count || values->keep_best);
   report_epochs(&r, epochs, count);
   report_finish(&r);
+}
+
+static void tell_notes(const train_values *values, const furrow_trainer *trainer) {
+  furrow_parser_stats train, valid;
+  if (values->quiet) return;
+  furrow_trainer_get_stats(trainer, &train, &valid);
+  print_notes(&train);
+  print_notes(&valid);
 }
 
 /* Files that would be refused in the end are refused before the work. */
@@ -335,6 +357,7 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) status = save(values, settings, trainer, err);
   if (status == FURROW_OK) status = write_history(values, trainer, err);
   if (status == FURROW_OK) tell_result(values, trainer, out);
+  if (status == FURROW_OK) tell_notes(values, trainer);
   furrow_trainer_close(trainer);
   return status;
 }
@@ -346,6 +369,8 @@ static furrow_status check_values(const train_values *values, furrow_error *err)
     return fail(err, FURROW_E_ARGUMENT, "--resume needs --checkpoint DIR to resume from");
   if (values->history && !path_ends(values->history, ".json") && !path_ends(values->history, ".csv"))
     return fail_token(err, values->history, "--history takes a name that ends in .json or .csv");
+  if (values->curve && !path_ends(values->curve, ".svg"))
+    return fail_token(err, values->curve, "--curve takes a name that ends in .svg");
   return FURROW_OK;
 }
 

@@ -91,6 +91,7 @@ static const command root_command = {
 
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN); /* a reader that stops early is told by EPIPE */
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow (ulimit -f), by EFBIG */
   learn_options_fill();
   int code = command_main(&root_command, argc, argv);
   interrupt_finish();

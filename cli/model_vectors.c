@@ -97,6 +97,9 @@ static furrow_status put_features(making *m, furrow_error *err) {
   const uint64_t first = job->first > 0 ? (uint64_t)job->first : 0;
   const uint64_t end = job->end > 0 ? (uint64_t)job->end : 0;
   furrow_status status = furrow_scorer_features(m->scorer, first, end, &features, &count, err);
+  if (status == FURROW_OK && count == 0)
+    status = fail_in(err, FURROW_E_ARGUMENT, job->model, "no feature of the model is %s",
+                     first > 0 || end > 0 ? "in --cols" : "there to export");
   for (size_t i = 0; status == FURROW_OK && i < count; i++) {
     const furrow_row row = {.length = 1, .index = {&features[i]}, .index_type = FURROW_INDEX_U64};
     status = put_row(m, &row, (int64_t)features[i], err);

@@ -247,12 +247,16 @@ static void print_note(uint64_t count, const char *one, const char *many, const 
     fprintf(stderr, "furrow: note: %" PRIu64 " %s, the first: %s\n", count, many, place);
 }
 
+void print_notes(const furrow_parser_stats *stats) {
+  print_note(stats->bad_rows, "bad row was left out", "bad rows were left out", &stats->first_bad);
+  print_note(stats->ignored, "piece of text without meaning was passed over",
+             "pieces of text without meaning were passed over", &stats->first_ignored);
+}
+
 void source_print_notes(source *s) {
   furrow_parser_stats stats;
   progress_stop(&s->progress);
   if (s->values->quiet) return;
   source_get_stats(s, &stats);
-  print_note(stats.bad_rows, "bad row was left out", "bad rows were left out", &stats.first_bad);
-  print_note(stats.ignored, "piece of text without meaning was passed over",
-             "pieces of text without meaning were passed over", &stats.first_ignored);
+  print_notes(&stats);
 }

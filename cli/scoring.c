@@ -9,6 +9,7 @@
 
 #include "fail.h"
 #include "interrupt.h"
+#include "rows_source.h"
 
 #define AT(field) offsetof(scoring_values, field)
 const option scoring_options[] = {
@@ -55,7 +56,11 @@ const option scoring_options[] = {
      .argument = "T",
      .help = "threads that read (0, the default: one for each processor)",
      .offset = AT(threads)},
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no progress", .offset = AT(quiet)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .help = "no notes and no progress on stderr",
+     .offset = AT(quiet)},
     {0}};
 #undef AT
 
@@ -111,6 +116,13 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
   progress_start(&s->progress, status == FURROW_OK && !values->quiet, "scoring", 0);
   s->progress.unit = "rows";
   return status;
+}
+
+void scoring_print_notes(const scoring *s) {
+  furrow_parser_stats stats;
+  if (s->values->quiet) return;
+  furrow_samples_get_stats(s->samples, &stats);
+  print_notes(&stats);
 }
 
 void scoring_close(scoring *s) {

@@ -33,6 +33,8 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
 void scoring_close(scoring *s);
 /* The next block of rows; FURROW_END at the end. */
 furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_error *err);
+/* Says on stderr what was left out of the rows and what was passed over. */
+void scoring_print_notes(const scoring *s);
 /* The block could not be scored: says in `err` which file, and which row if its features are to blame. */
 void scoring_blame(const scoring *s, const furrow_rowblock *block, furrow_error *err);
 

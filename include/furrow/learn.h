@@ -174,6 +174,10 @@ FURROW_API furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char 
                                             const furrow_fit_params *params, furrow_error *err) FURROW_MUST_USE;
 /* The epochs so far, 0 … *count - 1, and which was best (1-based; 0: none). Valid until the next call of fit. */
 FURROW_API const furrow_epoch *furrow_trainer_history(const furrow_trainer *trainer, size_t *count, uint32_t *best);
+/* What the last fit left out and passed over in its files; of `valid` nothing where there was no such file. Either may
+ * be NULL. */
+FURROW_API void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train,
+                                         furrow_parser_stats *valid);
 
 typedef struct furrow_model_params {
   furrow_write_params write;
@@ -198,6 +202,8 @@ FURROW_API furrow_status furrow_samples_open(furrow_samples **samples, const fur
 /* The next rows, valid until the next call; FURROW_END when there are no more. */
 FURROW_API furrow_status furrow_samples_next(furrow_samples *samples, const furrow_rowblock **block,
                                              furrow_error *err) FURROW_MUST_USE;
+/* What has been left out and passed over so far. */
+FURROW_API void furrow_samples_get_stats(const furrow_samples *samples, furrow_parser_stats *stats);
 FURROW_API void furrow_samples_close(furrow_samples *samples);
 
 /* ---- Scoring -------------------------------------------------------------------------------------------- */

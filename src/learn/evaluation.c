@@ -1,5 +1,6 @@
 /* learn/evaluation.c: how good the scores of a model are on rows with labels. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -32,21 +33,30 @@ void furrow_evaluation_free(furrow_evaluation *evaluation) {
   fw_free(evaluation);
 }
 
-/* Rows on their way to the tally, and the first label that the loss cannot take. */
+/* Rows on their way to the tally, and the first label that the loss cannot take or score that is not a number. */
 typedef struct taking {
   const fw_graph *graph;
   fw_tally *tally;
   size_t bad_row; /* from 1; 0: none */
   double bad_label;
+  bool bad_score;
 } taking;
+
+static bool are_finite(const double *outputs, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(outputs[i])) return false;
+  return true;
+}
 
 static void take_outputs(void *user, size_t row, double label, double weight, const double *outputs) {
   taking *t = user;
-  if (fw_loss_takes(t->graph, label)) {
+  const bool good_score = are_finite(outputs, t->graph->outputs);
+  if (good_score && fw_loss_takes(t->graph, label)) {
     fw_tally_add(t->tally, outputs, label, weight);
   } else if (t->bad_row == 0) {
     t->bad_row = row + 1;
     t->bad_label = label;
+    t->bad_score = !good_score;
   }
 }
 
@@ -61,7 +71,10 @@ furrow_status furrow_evaluation_block(furrow_evaluation *evaluation, furrow_scor
   if (status != FURROW_OK) return status;
   taking t = {.graph = &fw_scorer_plan(evaluation->scorer)->graph, .tally = evaluation->tally};
   status = fw_scorer_run(evaluation->scorer, space, block, take_outputs, &t, err);
-  if (status == FURROW_OK && t.bad_row > 0)
+  if (status == FURROW_OK && t.bad_score)
+    status = fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": its score is infinite or not a number",
+                     evaluation->rows + t.bad_row);
+  else if (status == FURROW_OK && t.bad_row > 0)
     status = fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": %s cannot take the label %g (see the key `label`)",
                      evaluation->rows + t.bad_row, fw_loss_name(t.graph->loss), t.bad_label);
   evaluation->rows += block->size;

@@ -128,6 +128,13 @@ uint64_t fw_feed_known_rows(const fw_feed *feed) {
   return p->share == FW_SHARE_ALL ? all->size : p->share == FW_SHARE_VALID ? valid : all->size - valid;
 }
 
+void fw_feed_get_stats(const fw_feed *feed, furrow_parser_stats *stats) {
+  if (feed->pass)
+    fw_pass_over_get_stats(feed->pass, stats);
+  else
+    fw_samples_get_stats(feed->samples, stats);
+}
+
 /* ---- Order ---------------------------------------------------------------------------------------------- */
 
 /* Seeds of an epoch: of the sample, and of the order of the rows at hand. */

@@ -50,6 +50,8 @@ uint64_t fw_valid_every(double ratio);
 furrow_status fw_feed_count(fw_feed *feed, uint64_t *rows, furrow_error *err) __attribute__((warn_unused_result));
 /* Rows of the share as far as they are known without reading; 0: not known. */
 uint64_t fw_feed_known_rows(const fw_feed *feed);
+/* What was left out and passed over when the samples were loaded, or in the last pass over them. */
+void fw_feed_get_stats(const fw_feed *feed, furrow_parser_stats *stats);
 
 /* Goes to the first row of an epoch. */
 furrow_status fw_feed_start(fw_feed *feed, uint32_t epoch, furrow_error *err) __attribute__((warn_unused_result));

@@ -193,7 +193,10 @@ static furrow_status train_epoch(fit *f, furrow_epoch *epoch, furrow_error *err)
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->seconds = seconds_now() - start;
   if (epoch->train.rows > 0) return FURROW_OK;
-  fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with");
+  const bool taken =
+      f->valid && !f->valid_samples && fw_feed_known_rows(f->train) == 0 && fw_feed_known_rows(f->valid) > 0;
+  fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with%s",
+          taken ? ": validation took them (valid-ratio)" : "");
   fw_error_set_file(err, fw_samples_name(f->samples));
   return FURROW_E_ARGUMENT;
 }
@@ -376,6 +379,13 @@ static furrow_status run_epochs(fit *f, furrow_error *err) {
   return status == FURROW_OK ? restore_best(f, err) : status;
 }
 
+static void take_stats(const fit *f) {
+  furrow_trainer *t = f->trainer;
+  t->valid_read = (furrow_parser_stats){0};
+  fw_feed_get_stats(f->train, &t->train_read);
+  if (f->valid_samples) fw_feed_get_stats(f->valid, &t->valid_read);
+}
+
 furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
                                  const furrow_fit_params *params, furrow_error *err) {
   furrow_fit_params defaults;
@@ -387,6 +397,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   if (status == FURROW_OK) status = open_valid(&f, valid, err);
   if (status == FURROW_OK) status = choose_batch(&f, err);
   if (status == FURROW_OK) status = run_epochs(&f, err);
+  if (status == FURROW_OK) take_stats(&f);
   fw_feed_close(f.train);
   fw_feed_close(f.valid);
   fw_samples_close(f.samples);
@@ -401,4 +412,9 @@ const furrow_epoch *furrow_trainer_history(const furrow_trainer *trainer, size_t
   if (count) *count = trainer->epochs;
   if (best) *best = trainer->best;
   return trainer->history;
+}
+
+void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train, furrow_parser_stats *valid) {
+  if (train) *train = trainer->train_read;
+  if (valid) *valid = trainer->valid_read;
 }

@@ -19,6 +19,7 @@ struct fw_samples {
   furrow_blockiter *iter;      /* in memory without a cache: owns the block */
   furrow_container *container; /* in memory from a cache: so does this */
   furrow_rowblock block;
+  furrow_parser_stats stats; /* in memory: of the loading */
   bool in_memory;
 };
 
@@ -128,6 +129,7 @@ static furrow_status load_cached(fw_samples *samples, furrow_error *err) {
   while (status == FURROW_OK && (status = furrow_blockiter_next(samples->iter, err)) == FURROW_OK)
     status = furrow_container_push_block(samples->container, furrow_blockiter_value(samples->iter), err);
   if (status == FURROW_END) status = furrow_container_get_block(samples->container, &samples->block, err);
+  furrow_blockiter_get_stats(samples->iter, &samples->stats);
   furrow_blockiter_close(samples->iter);
   samples->iter = NULL;
   return status;
@@ -140,6 +142,7 @@ static furrow_status load(fw_samples *samples, furrow_error *err) {
   if (samples->cached) return load_cached(samples, err);
   status = furrow_blockiter_next(samples->iter, err);
   if (status == FURROW_OK) samples->block = *furrow_blockiter_value(samples->iter);
+  furrow_blockiter_get_stats(samples->iter, &samples->stats);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
@@ -187,6 +190,14 @@ const char *fw_samples_name(const fw_samples *samples) {
   return samples->name;
 }
 
+const char *fw_samples_format(const fw_samples *samples) {
+  return samples->format;
+}
+
+void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats) {
+  *stats = samples->stats;
+}
+
 /* ---- Passes --------------------------------------------------------------------------------------------- */
 
 furrow_status fw_pass_over_open(fw_pass_over **pass, const fw_samples *samples, furrow_error *err) {
@@ -218,6 +229,13 @@ furrow_status fw_pass_over_next(fw_pass_over *pass, const furrow_rowblock **bloc
   furrow_status status = pass->iter ? furrow_blockiter_next(pass->iter, err) : furrow_parser_next(pass->parser, err);
   if (status == FURROW_OK) *block = pass->iter ? furrow_blockiter_value(pass->iter) : furrow_parser_value(pass->parser);
   return advise(status, err);
+}
+
+void fw_pass_over_get_stats(const fw_pass_over *pass, furrow_parser_stats *stats) {
+  if (pass->iter)
+    furrow_blockiter_get_stats(pass->iter, stats);
+  else
+    furrow_parser_get_stats(pass->parser, stats);
 }
 
 furrow_status fw_pass_over_rewind(fw_pass_over *pass, furrow_error *err) {

@@ -1,4 +1,7 @@
 /* learn/samples_read.c: rows for whoever scores them, read as training reads them. */
+#include <string.h>
+
+#include "base/error.h"
 #include "base/mem.h"
 #include "learn/plan_rules.h"
 #include "learn/samples.h"
@@ -8,6 +11,14 @@ struct furrow_samples {
   fw_samples *data;
   fw_pass_over *pass;
 };
+
+/* Only csv has rows without a label; the lines of the others begin with one, which is taken for the row's id. */
+static furrow_status check_label(const furrow_samples *samples, furrow_error *err) {
+  const char *format = fw_samples_format(samples->data);
+  if (samples->plan->data.has_label || strcmp(format, "csv") == 0) return FURROW_OK;
+  return fw_fail(err, FURROW_E_UNSUPPORTED, "has-label=no: lines of %s data always begin with a label or an id",
+                 format);
+}
 
 furrow_status furrow_samples_open(furrow_samples **samples, const furrow_learn_conf *conf, const char *uri,
                                   const furrow_parser_params *params, furrow_error *err) {
@@ -21,6 +32,7 @@ furrow_status furrow_samples_open(furrow_samples **samples, const furrow_learn_c
   if (status == FURROW_OK)
     status =
         fw_samples_open(&made->data, uri, &made->plan->data, params ? params : &defaults, true, fw_comm_self(), err);
+  if (status == FURROW_OK) status = check_label(made, err);
   if (status == FURROW_OK) status = fw_pass_over_open(&made->pass, made->data, err);
   if (status == FURROW_OK)
     *samples = made;
@@ -31,6 +43,10 @@ furrow_status furrow_samples_open(furrow_samples **samples, const furrow_learn_c
 
 furrow_status furrow_samples_next(furrow_samples *samples, const furrow_rowblock **block, furrow_error *err) {
   return fw_pass_over_next(samples->pass, block, err);
+}
+
+void furrow_samples_get_stats(const furrow_samples *samples, furrow_parser_stats *stats) {
+  fw_pass_over_get_stats(samples->pass, stats);
 }
 
 void furrow_samples_close(furrow_samples *samples) {

@@ -23,6 +23,7 @@ struct furrow_trainer {
   furrow_epoch *history;
   size_t epochs, history_room;
   uint32_t best;
+  furrow_parser_stats train_read, valid_read; /* the latter: of validation data of its own */
 };
 
 /* One update of the batch in lanes[0]. Meanwhile lanes[1] finds the records of the batch that it holds, and lanes[2]

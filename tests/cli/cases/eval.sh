@@ -26,4 +26,5 @@ try furrow eval --model fm --data t.libsvm --curves c.svg
 try furrow eval --model linear --data t.libsvm --curves l.svg | tail -n 1
 sed '7s/^[0-9]*/9/' classes.libsvm >label.libsvm
 try furrow eval --model softmax --data label.libsvm
-: | furrow eval --model fm --data -
+: | try furrow eval --model fm --data -
+try furrow eval --model fm --data t.libsvm --bins 1001

@@ -12,6 +12,7 @@ for ((q = 1; q <= 5; q++)); do
 done >best
 tr '\t' ' ' <found | sed 's/^[0-9]*:* *//; s/:[^ ]*//g' | diff - best && wc -l <best | tr -d ' '
 # refused
+try furrow model export fm none.fbin --vectors item --cols 90:99
 furrow train -q --model lr --train t.libsvm --out lr --epochs 1
 try furrow model export lr lr.fbin --vectors item
 try furrow model export fm q.fbin --vectors query

@@ -45,6 +45,14 @@ for model in dense sparse; do
   furrow predict --model $model --data d.libsvm --format libsvm | cmp - from_dense
   awk -F, '{ right += ($1 > 0) == ($4 > 0) } END { print (right > 0.95 * NR ? "learned" : right) }' from_dense
 done
+printf '0.7 1:1\n-16777215 1:1\n2.5e-7 1:1\n3e6 1:1\n' | furrow predict --model lr --data - | cut -d, -f1
+# what was passed over and left out
+printf '1 1:1\n0 2:1 word\n1 x:1\n' >notes.libsvm
+furrow predict --model lr --data notes.libsvm --on-bad skip | wc -l | tr -d ' '
+furrow eval --model lr --data notes.libsvm --on-bad skip | awk '$1 == "rows"'
+furrow train --model lr --train notes.libsvm --valid t.libsvm --on-bad skip --out notes >/dev/null
+furrow train --model lr --train t.libsvm --valid notes.libsvm --on-bad skip --out streamed --stream >/dev/null
+furrow predict -q --model lr --data notes.libsvm --on-bad skip | wc -l | tr -d ' '
 # refused
 try furrow predict --data t.libsvm
 try furrow predict --model lr
@@ -54,6 +62,16 @@ try furrow predict --model bare --algorithm fm --data t.libsvm
 try furrow predict --model lr --data t.dummy | grep exit
 try furrow predict --model lr --data t.libsvm --scores s.txt
 printf '20000001 1:1\n' | try furrow predict --model lr --data -
+printf '16777216 1:1\n' | try furrow predict --model lr --data -
+printf '1 1:1\n1 1:nan\n' >nan.libsvm
+try furrow predict --model lr --data nan.libsvm
+try furrow predict --model lr --data nan.libsvm --json
+try furrow predict --model lr --data nan.libsvm --scores nan.npy
+try furrow eval --model lr --data nan.libsvm
+try furrow predict --model lr --data t.libsvm -D has-label=no
+furrow predict --model dense --data 't.csv?label_column=0' --format csv -D has-label=no | wc -l | tr -d ' '
+(ulimit -f 1 && try furrow predict --model lr --data t.libsvm --scores big.npy 2>&1) | cat
+ls -A | grep -e nan.npy -e big -e tmp
 furrow train -q --model pnn --fields 2 --fc 4 --rank 2 --train t.libsvm --out pnn --epochs 1
 sed '7s/ .*/ 1:1/' t.libsvm >short.libsvm
 try furrow predict --model pnn --data short.libsvm

@@ -29,3 +29,7 @@ furrow train -q --model lr --train long.libsvm --valid-ratio 0 --epochs 1 --out 
 furrow predict --model long --data long.libsvm | awk -F, '{ print $1, $4 }'
 # best epoch: a rate that is much too high makes later epochs worse
 furrow train --model lr --train t.libsvm --out best --epochs 9 --patience 2 --keep-best --metric auc -q --json | grep -c '"epoch":' | awk '{ print ($1 < 9 ? "stopped early" : "ran to its end") }'
+awk '{ $1 = 1 - $1; print }' t.libsvm >turned.libsvm
+for keep in '' --keep-best; do
+  furrow train --model lr --train t.libsvm --valid turned.libsvm --out last --epochs 3 --force $keep | grep 'best epoch'
+done

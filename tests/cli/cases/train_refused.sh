@@ -19,6 +19,7 @@ no --model linear --train t.libsvm --out m --metric auc
 no --model lr --train t.libsvm --out m --metric best
 no --model lr --train t.libsvm --out m --resume
 no --model lr --train t.libsvm --out m --history h.txt
+no --model lr --train t.libsvm --out m --curve c.png
 no --model lr --train t.libsvm --out m --servers 0
 no --model lr --train t.libsvm --out m --has-label no
 no --model lr --train missing.libsvm --out m
@@ -28,6 +29,7 @@ no --model lr --train t.libsvm --out m --max-features 10
 no --model lr --train t.libsvm --out m --range 10
 no --model lr --train - --out m --stream <t.libsvm
 no --model lr --train /dev/null --out m
+head -n 1 t.libsvm | no --model lr --train - --out m
 # rows and fields
 no --model deepfm --train t.libsvm --out m
 no --model deepfm --fields 3 --train t.libsvm --out m
