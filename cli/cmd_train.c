@@ -100,7 +100,7 @@ static const option course_options[] = {
     {.name = "checkpoint",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "keep a checkpoint there",
+     .help = "keep a checkpoint there; without --resume one that is there is replaced",
      .offset = AT(checkpoint)},
     {.name = "checkpoint-every",
      .kind = OPTION_COUNT32,
@@ -429,10 +429,10 @@ const command train_command = {
                "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
                "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
     .choice = "--model NAME | --conf FILE.json",
-    .about =
-        "The same samples, settings and seed give the same model, byte for byte, for any number of threads. Indices "
-        "of libsvm and libffm data count from 1, as Angel reads them (--index-base). docs/models.md has the "
-        "formula, the graph and the matrices of each algorithm.",
+    .about = "The same samples, settings and seed give the same model, byte for byte, for any number of threads "
+             "(another instruction set may change last digits). Indices "
+             "of libsvm and libffm data count from 1, as Angel reads them (--index-base). docs/models.md has the "
+             "formula, the graph and the matrices of each algorithm.",
     .groups = train_groups,
     .size = sizeof(train_values),
     .init = train_init,
