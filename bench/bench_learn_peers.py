@@ -156,8 +156,8 @@ def distance_to_best(options, folder, data):
         out = os.path.join(folder, model + ".best")
         keys = [word for setting in SETTINGS[model] for word in ("--" + setting.split("=")[0], setting.split("=")[1])]
         subprocess.run([furrow, "train", "--model", model, "--train", data, "--out", out, "--range", "400000", "--lr",
-                        "0.05", "--batch", "256", "--optimizer", "adagrad", "--adagrad-beta", "0.999", "--l2", "1e-5",
-                        "--decay-alpha", "0.3", "--epochs", "20", "--shuffle", "yes", "--patience", "2", "--keep-best",
+                        "0.001", "--batch", "256", "--optimizer", "adam", "--l2", "1e-4", "--decay",
+                        "ConstantLearningRate", "--epochs", "15", "--shuffle", "yes", "--patience", "2", "--keep-best",
                         "--metric", "logloss", "--quiet", "--force", *keys], check=True)
         text = subprocess.run([furrow, "eval", "--model", out, "--data", test, "--json"], check=True,
                               capture_output=True, text=True).stdout
