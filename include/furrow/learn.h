@@ -180,8 +180,8 @@ FURROW_API void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_p
                                          furrow_parser_stats *valid);
 
 typedef struct furrow_model_params {
-  furrow_write_params write;
-  const furrow_output_conf *formats; /* format of each layer's matrices; NULL: the defaults */
+  furrow_write_params write;         /* separator NULL, as it is at first: that of `formats` */
+  const furrow_output_conf *formats; /* format of each layer's matrices, separator of text; NULL: the defaults */
   int32_t servers;                   /* 1 */
   int64_t part_size;                 /* elements of a partition; 0: Angel's rule */
 } furrow_model_params;

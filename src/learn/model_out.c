@@ -12,6 +12,7 @@
 void furrow_model_params_init(furrow_model_params *params) {
   *params = (furrow_model_params){.servers = 1};
   furrow_write_params_init(&params->write);
+  params->write.separator = NULL;
 }
 
 /* ---- What a matrix is like ---- */
@@ -212,13 +213,10 @@ static furrow_status put_graph(furrow_model_writer *model, const furrow_learn_co
 
 furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf, const char *folder,
                             const furrow_model_params *params, furrow_error *err) {
-  furrow_model_params defaults;
-  furrow_model_params_init(&defaults);
-  if (!params) params = &defaults;
-  furrow_write_params write = params->write;
-  if (params->formats && !write.separator) write.separator = furrow_output_conf_separator(params->formats);
-  furrow_model_params used = *params;
-  used.write = write;
+  furrow_model_params used;
+  furrow_model_params_init(&used);
+  if (params) used = *params;
+  if (!used.write.separator) used.write.separator = furrow_output_conf_separator(used.formats);
   furrow_model_writer *model = NULL;
   uint64_t *keys = NULL;
   size_t key_count = 0;

@@ -168,6 +168,25 @@ static void every_format_holds_the_model(void **state) {
   furrow_trainer_close(trainer);
 }
 
+/* The separator is a setting of the formats, too. */
+static void the_separator_is_that_of_the_formats(void **state) {
+  (void)state;
+  furrow_output_conf *conf = NULL;
+  char line[64] = "";
+  furrow_trainer *trainer = trained(&models[0]);
+  assert_int_equal(furrow_output_conf_create(&conf, &err), FURROW_OK);
+  assert_int_equal(furrow_output_conf_set(conf, "text.format.filed.sep", ";", &err), FURROW_OK);
+  save(trainer, "model", conf);
+  FILE *file = fopen("model/input_weight/0", "r");
+  assert_non_null(file);
+  assert_non_null(fgets(line, sizeof line, file));
+  assert_int_equal(fclose(file), 0);
+  assert_memory_equal(line, "0;", 2);
+  furrow_scorer_close(opened("model"));
+  furrow_output_conf_free(conf);
+  furrow_trainer_close(trainer);
+}
+
 /* Matrices as Angel has them: names, ids, rows on the servers (weights, state, gradient), saved rows. */
 static void matrices_are_those_of_angel(void **state) {
   (void)state;
@@ -513,6 +532,7 @@ int main(void) {
       cmocka_unit_test(a_saved_model_scores_as_the_trainer),
       cmocka_unit_test(features_may_be_missing),
       cmocka_unit_test(every_format_holds_the_model),
+      cmocka_unit_test(the_separator_is_that_of_the_formats),
       cmocka_unit_test(matrices_are_those_of_angel),
       cmocka_unit_test(weights_of_serving_are_turned),
       cmocka_unit_test(misfits_are_named),
