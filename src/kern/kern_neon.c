@@ -4,6 +4,7 @@
 #include "kern/by_fours.h"
 #include "kern/decimal.h"
 #include "kern/kern.h"
+#include "kern/unroll.h"
 
 #include "kern/neon_bits_tmpl.h"
 
@@ -119,8 +120,6 @@ static size_t count_lines(const char *text, size_t n) {
 }
 
 /* ---- Numbers: a token in a register, four at a time ----------------------------------------------------- */
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Four bits for each byte, which is 0 or 255. */
 INLINE uint64_t to_fours(uint8x16_t bytes) {

@@ -331,33 +331,29 @@ static size_t find_least(const float *values, size_t n, float limit, uint32_t *p
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-static inline float add_lanes(__m256 v) {
+static inline float vf_total(__m256 v) {
   __m128 sum = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
   sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
   return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
 }
 
-static inline __m256 fold(__m256 sum, __m256 a, __m256 b, bool l2) {
-  const __m256 t = _mm256_sub_ps(a, b);
+typedef __m256 vf;
+#define ROW_WIDTH 8
+static inline vf vf_zero(void) {
+  return _mm256_setzero_ps();
+}
+static inline vf vf_load(const float *p) {
+  return _mm256_loadu_ps(p);
+}
+static inline vf vf_add(vf a, vf b) {
+  return _mm256_add_ps(a, b);
+}
+static inline vf vf_fold(vf sum, vf a, vf b, bool l2) {
+  const vf t = _mm256_sub_ps(a, b);
   return l2 ? _mm256_fmadd_ps(t, t, sum) : _mm256_fmadd_ps(a, b, sum);
 }
 
-static inline __attribute__((always_inline)) float row(const float *x, const float *y, size_t d, bool l2) {
-  __m256 sum[4] = {_mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps()};
-  size_t j = 0;
-  for (; j + 32 <= d; j += 32)
-    for (int i = 0; i < 4; i++)
-      sum[i] = fold(sum[i], _mm256_loadu_ps(x + j + 8 * i), _mm256_loadu_ps(y + j + 8 * i), l2);
-  for (; j + 8 <= d; j += 8) sum[0] = fold(sum[0], _mm256_loadu_ps(x + j), _mm256_loadu_ps(y + j), l2);
-  if (j < d) {
-    float a[8] = {0}, b[8] = {0};
-    memcpy(a, x + j, (d - j) * sizeof *x);
-    memcpy(b, (const char *)y + j * sizeof *y, (d - j) * sizeof *y);
-    sum[1] = fold(sum[1], _mm256_loadu_ps(a), _mm256_loadu_ps(b), l2);
-  }
-  return add_lanes(_mm256_add_ps(_mm256_add_ps(sum[0], sum[1]), _mm256_add_ps(sum[2], sum[3])));
-}
-
+#include "kern/scan_row_tmpl.h"
 #include "kern/scan_rows_tmpl.h"
 
 void fw_scan_fill_avx2(fw_scan *scan) {

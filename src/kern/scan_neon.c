@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kern/scan.h"
+#include "kern/unroll.h"
 
 #include "kern/neon_bits_tmpl.h"
 
@@ -62,9 +63,6 @@ static inline vb vb_mix_high(vb a, vb b) {
 #include "kern/scan_pack_tmpl.h"
 
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
-
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 8")
 
 /* Sums of the bytes of 64 codes, eight to a register. */
 typedef struct sums {
@@ -194,31 +192,26 @@ static size_t find_least(const float *numbers, size_t n, float limit, uint32_t *
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-/* Four floats at any address. */
-INLINE float32x4_t load_four(const float *p) {
+typedef float32x4_t vf;
+#define ROW_WIDTH 4
+INLINE vf vf_zero(void) {
+  return vdupq_n_f32(0);
+}
+INLINE vf vf_load(const float *p) {
   return vreinterpretq_f32_u8(vld1q_u8((const uint8_t *)p));
 }
-
-INLINE float32x4_t fold(float32x4_t sum, float32x4_t a, float32x4_t b, bool l2) {
-  const float32x4_t t = vsubq_f32(a, b);
+INLINE vf vf_add(vf a, vf b) {
+  return vaddq_f32(a, b);
+}
+INLINE float vf_total(vf v) {
+  return vaddvq_f32(v);
+}
+INLINE vf vf_fold(vf sum, vf a, vf b, bool l2) {
+  const vf t = vsubq_f32(a, b);
   return l2 ? vfmaq_f32(sum, t, t) : vfmaq_f32(sum, a, b);
 }
 
-INLINE float row(const float *x, const float *y, size_t d, bool l2) {
-  float32x4_t sum[4] = {vdupq_n_f32(0), vdupq_n_f32(0), vdupq_n_f32(0), vdupq_n_f32(0)};
-  size_t j = 0;
-  for (; j + 16 <= d; j += 16)
-    for (int i = 0; i < 4; i++) sum[i] = fold(sum[i], load_four(x + j + 4 * i), load_four(y + j + 4 * i), l2);
-  for (; j + 4 <= d; j += 4) sum[0] = fold(sum[0], load_four(x + j), load_four(y + j), l2);
-  if (j < d) {
-    float a[4] = {0}, b[4] = {0};
-    memcpy(a, x + j, (d - j) * sizeof *x);
-    memcpy(b, (const char *)y + j * sizeof *y, (d - j) * sizeof *y);
-    sum[1] = fold(sum[1], vld1q_f32(a), vld1q_f32(b), l2);
-  }
-  return vaddvq_f32(vaddq_f32(vaddq_f32(sum[0], sum[1]), vaddq_f32(sum[2], sum[3])));
-}
-
+#include "kern/scan_row_tmpl.h"
 #include "kern/scan_rows_tmpl.h"
 
 void fw_scan_fill_neon(fw_scan *scan) {

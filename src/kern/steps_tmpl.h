@@ -9,8 +9,9 @@
  *
  * w weight, g gradient, r the rate, l1 and l2 the regularisation. A weight whose step would be 0 / 0 stays. */
 
+#include "kern/unroll.h"
+
 #define LANES (VECTOR_BYTES / sizeof(REAL))
-#define INLINE static inline __attribute__((always_inline))
 
 typedef BITS NAME(bits) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 
@@ -253,7 +254,6 @@ static void NAME(fill)(fw_steps *steps) {
 }
 
 #undef LANES
-#undef INLINE
 #undef REAL
 #undef BITS
 #undef NAME

@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base/number_in.h"
+#include "kern/unroll.h"
 #include "rows/batch.h"
 #include "rows/rowbuilder.h"
 #include "rows/sparse.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* label[:weight] [qid:n] */
 INLINE bool walk_head(fw_walk *w, const fw_sparse_kind kind, fw_batch *batch) {

@@ -2,11 +2,11 @@
 #ifndef FW_LEARN_NET_VECTOR_LOOPS_H
 #define FW_LEARN_NET_VECTOR_LOOPS_H
 
+#include "kern/unroll.h"
 #include "learn/net/layer.h"
 
 /* Numbers of a vector that are worked on at once. */
 #define BLOCK 32
-#define INLINE static inline __attribute__((always_inline))
 
 INLINE size_t block_size(size_t at, size_t width) {
   return width - at < BLOCK ? width - at : BLOCK;
