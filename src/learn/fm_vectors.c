@@ -82,8 +82,9 @@ furrow_status furrow_scorer_vector_size(const furrow_scorer *scorer, size_t *siz
   return status;
 }
 
-static furrow_status vector_of(const furrow_scorer *scorer, const furrow_row *row, float *vector, double *own,
-                               double *bias, furrow_error *err) {
+/* The sums of a row's u to `vector`; *last: where the number behind them goes; *own: what the row gives alone. */
+static furrow_status vector_of(const furrow_scorer *scorer, const furrow_row *row, float *vector, float **last,
+                               double *own, double *bias, furrow_error *err) {
   machine m;
   furrow_status status = find_machine(&m, scorer, err);
   if (status != FURROW_OK) return status;
@@ -91,26 +92,28 @@ static furrow_status vector_of(const furrow_scorer *scorer, const furrow_row *ro
   *own = sums_of(&m, row, sum);
   *bias = number(&m, fw_net_dense(m.net, m.bias, 0), 0);
   for (size_t f = 0; f < m.factors; f++) vector[f] = (float)sum[f];
-  vector[m.factors] = 1;
+  *last = vector + m.factors;
   return FURROW_OK;
 }
 
 furrow_status furrow_scorer_item_vector(const furrow_scorer *scorer, const furrow_row *row, float *vector,
                                         furrow_error *err) {
   double own = 0, bias = 0;
-  size_t size = 0;
-  furrow_status status = furrow_scorer_vector_size(scorer, &size, err);
-  if (status == FURROW_OK) status = vector_of(scorer, row, vector, &own, &bias, err);
-  if (status == FURROW_OK) vector[size - 1] = (float)own;
+  float *last = NULL;
+  furrow_status status = vector_of(scorer, row, vector, &last, &own, &bias, err);
+  if (status == FURROW_OK) *last = (float)own;
   return status;
 }
 
 furrow_status furrow_scorer_query_vector(const furrow_scorer *scorer, const furrow_row *row, float *vector,
                                          double *rest, furrow_error *err) {
   double own = 0, bias = 0;
-  furrow_status status = vector_of(scorer, row, vector, &own, &bias, err);
-  if (status == FURROW_OK && rest) *rest = own + bias;
-  return status;
+  float *last = NULL;
+  furrow_status status = vector_of(scorer, row, vector, &last, &own, &bias, err);
+  if (status != FURROW_OK) return status;
+  *last = 1;
+  if (rest) *rest = own + bias;
+  return FURROW_OK;
 }
 
 furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first, uint64_t end, uint64_t **ids,

@@ -101,6 +101,10 @@ void REAL_NAME(fw_optimize)(const optimizer_step *o, size_t n, real *w, real *st
 /* The step of biases: plain descent with the training's rate, from the gradients of the layer's output. */
 void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass);
 
+/* The output of rows begin … end-1 as sums over the numbers of their features; of `gather` only start and squares are
+ * the caller's (feature_sums.c). */
+void REAL_NAME(fw_sum_features)(const node *self, const real_pass *pass, size_t begin, size_t end,
+                                fw_gather_rows gather);
 /* The update of a layer's numbers of features begin … end-1 from gradients that `gather` describes: all but n, offset,
  * use, value, record and at, which are the pass's and the layer's (feature_update.c). */
 void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size_t begin, size_t end,

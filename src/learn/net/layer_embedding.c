@@ -8,21 +8,8 @@
 #include "learn/net/vector_loops.h"
 
 static void forward_free(const node *self, real_pass *pass, size_t begin, size_t end) {
-  const fw_batch *batch = pass->batch;
-  real *out = pass->tensors[self->index].out;
-  const fw_gather_rows job = {
-      .n = self->record_width,
-      .offset = batch->offset,
-      .uses = batch->uses,
-      .feature = batch->feature,
-      .value = batch->value,
-      .record = (void *const *)pass->record,
-      .at = self->record_at,
-      .out = out,
-      .squares = out + self->record_width,
-      .stride = self->width,
-  };
-  REAL_NAME(fw_gather_table)()->rows(&job, begin, end);
+  const fw_gather_rows gather = {.squares = pass->tensors[self->index].out + self->record_width};
+  REAL_NAME(fw_sum_features)(self, pass, begin, end, gather);
 }
 
 INLINE void place_vectors(const size_t factors, const node *self, const real_pass *pass, size_t begin, size_t end) {

@@ -2,22 +2,9 @@
 #include "learn/net/layer.h"
 
 static void forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
-  const fw_batch *batch = pass->batch;
-  const fw_gather_rows job = {
-      .n = self->width,
-      .offset = batch->offset,
-      .uses = batch->uses,
-      .feature = batch->feature,
-      .value = batch->value,
-      .record = (void *const *)pass->record,
-      .at = self->record_at,
-      .start = self->bias,
-      .out = pass->tensors[self->index].out,
-      .stride = self->width,
-  };
-  REAL_NAME(fw_gather_table)()->rows(&job, begin, end);
+  REAL_NAME(fw_sum_features)(self, pass, begin, end, (fw_gather_rows){.start = self->bias});
   if (self->layer->activation != FW_ACTIVATION_IDENTITY)
-    REAL_NAME(fw_activate)(net, self, pass, self->width, begin, end, job.out);
+    REAL_NAME(fw_activate)(net, self, pass, self->width, begin, end, pass->tensors[self->index].out);
 }
 
 static void backward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
