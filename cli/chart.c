@@ -26,8 +26,7 @@ static double y_of(const frame *f, double y) {
 
 /* ---- Axes ---- */
 
-/* Steps of 1, 2 or 5 times a power of ten, so that there are about six. */
-static double step_for(double span) {
+double chart_step(double span) {
   const double rough = span / 6, power = pow(10, floor(log10(rough))), times = rough / power;
   return power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
 }
@@ -58,7 +57,7 @@ static void choose_sides(frame *f, const chart *c) {
 }
 
 static void draw_x_axis(const frame *f, const char *name) {
-  double step = step_for(f->right - f->left);
+  double step = chart_step(f->right - f->left);
   for (double x = ceil(f->left / step) * step; x <= f->right + step / 100; x += step) {
     fprintf(f->out, "<path class=\"grid\" d=\"M%.1f %dV%d\"/>\n", x_of(f, x), TOP, BOTTOM);
     fprintf(f->out, "<text class=\"tick\" text-anchor=\"middle\" x=\"%.1f\" y=\"%d\">%g</text>\n", x_of(f, x),
@@ -69,7 +68,7 @@ static void draw_x_axis(const frame *f, const char *name) {
 }
 
 static void draw_y_axis(const frame *f, const char *name) {
-  const double step = step_for(f->high - f->low);
+  const double step = chart_step(f->high - f->low);
   for (double y = ceil(f->low / step) * step; y <= f->high + step / 100; y += step) {
     fprintf(f->out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", LEFT, y_of(f, y), RIGHT);
     fprintf(f->out, "<text class=\"tick\" text-anchor=\"end\" x=\"%d\" y=\"%.1f\">%g</text>\n", LEFT - 8,
@@ -149,15 +148,9 @@ static void draw_all(FILE *out, const chart *charts, size_t count) {
 }
 
 furrow_status charts_write(const char *path, const chart *charts, size_t count, bool force, furrow_error *err) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) return fail_memory(err);
-  draw_all(out, charts, count);
-  const bool failed = ferror(out) != 0;
-  furrow_status status = FURROW_OK;
-  if (fclose(out) != 0 || failed) status = fail_memory(err);
-  if (status == FURROW_OK) status = text_file_write(path, text, size, force, err);
-  free(text);
-  return status;
+  text_file file;
+  furrow_status status = text_file_begin(&file, err);
+  if (status != FURROW_OK) return status;
+  draw_all(file.out, charts, count);
+  return text_file_end(&file, path, force, err);
 }

@@ -24,4 +24,7 @@ typedef struct chart {
 /* One below the other in one file. */
 furrow_status charts_write(const char *path, const chart *charts, size_t count, bool force, furrow_error *err);
 
+/* The step between lines of an axis over `span`: 1, 2 or 5 times a power of ten, so that there are about six. */
+double chart_step(double span);
+
 #endif

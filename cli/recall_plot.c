@@ -1,15 +1,14 @@
 /* cli/recall_plot.c: a drawing of recall and speed, as SVG. */
 #include "recall_plot.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fail.h"
+#include "chart.h"
+#include "text_file.h"
 
 /* Pixels: the picture, and the frame that points are drawn in. */
 enum { WIDTH = 760, HEIGHT = 480, LEFT = 84, RIGHT = 730, TOP = 64, BOTTOM = 416 };
@@ -36,13 +35,6 @@ static double y_of(const plot *p, double qps) {
 
 /* ---- Axes ----------------------------------------------------------------------------------------------- */
 
-/* Steps of 0.1, 0.05, 0.02 … so that there are about six lines. */
-static double step_for(double span) {
-  const double rough = span / 6, power = pow(10, floor(log10(rough)));
-  const double times = rough / power;
-  return power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
-}
-
 static void choose_axes(plot *p, const recall_point *points, size_t count) {
   double low = 1, high = 0, slow = INFINITY, fast = 0;
   for (size_t i = 0; i < count; i++) {
@@ -52,7 +44,7 @@ static void choose_axes(plot *p, const recall_point *points, size_t count) {
     slow = fmin(slow, points[i].qps);
     fast = fmax(fast, points[i].qps);
   }
-  const double span = fmax(high - low, 0.02), step = step_for(span);
+  const double span = fmax(high - low, 0.02), step = chart_step(span);
   p->low = fmax(0, step * floor((low - 0.02 * span) / step));
   p->high = fmin(1, step * ceil((high + 0.02 * span) / step));
   if (p->high <= p->low) p->high = p->low + step;
@@ -76,7 +68,7 @@ static void put_rate(char *text, size_t size, double qps) {
 }
 
 static void draw_recall_axis(const plot *p) {
-  const double step = step_for(p->high - p->low);
+  const double step = chart_step(p->high - p->low);
   for (int i = 0; p->low + i * step <= p->high + step / 100; i++) {
     const double recall = p->low + i * step, x = x_of(p, recall);
     fprintf(p->out, "<path class=\"grid\" d=\"M%.1f %dV%d\"/>\n", x, TOP, BOTTOM);
@@ -172,31 +164,18 @@ static void draw(plot *p, const char *title, const recall_point *points, size_t 
 
 /* ---- The file ------------------------------------------------------------------------------------------- */
 
-static furrow_status write_file(const char *path, const char *text, size_t size, furrow_error *err) {
-  FILE *file = fopen(path, "wb");
-  if (!file) return fail_file(err, FURROW_E_IO, path, "cannot be written", errno);
-  const bool written = fwrite(text, 1, size, file) == size;
-  const int errnum = errno;
-  if (fclose(file) == 0 && written) return FURROW_OK;
-  remove(path);
-  return fail_file(err, FURROW_E_IO, path, "cannot be written", errnum);
-}
-
 furrow_status recall_plot(const char *path, const char *title, const recall_point *points, size_t count,
                           furrow_error *err) {
   recall_point sorted[RECALL_POINTS];
-  char *text = NULL;
-  size_t size = 0;
-  plot p = {.out = open_memstream(&text, &size)};
-  if (!p.out) return fail_memory(err);
+  text_file file;
+  furrow_status status = text_file_begin(&file, err);
+  if (status != FURROW_OK) return status;
+  plot p = {.out = file.out};
   memcpy(sorted, points, count * sizeof *points);
   qsort(sorted, count, sizeof *sorted, by_recall);
   p.axis = count && isnan(sorted[0].shared) ? "queries whose nearest vector is found first (1-R@1)"
                                             : "recall@10: share of the 10 nearest that is found";
   choose_axes(&p, sorted, count);
   draw(&p, title, sorted, count);
-  const bool failed = ferror(p.out) != 0;
-  furrow_status status = fclose(p.out) == 0 && !failed ? write_file(path, text, size, err) : fail_memory(err);
-  free(text);
-  return status;
+  return text_file_end(&file, path, true, err);
 }

@@ -33,3 +33,18 @@ furrow_status text_file_write(const char *path, const char *text, size_t size, b
   remove(beside);
   return fail_file(err, FURROW_E_IO, path, "cannot be written", errnum);
 }
+
+furrow_status text_file_begin(text_file *file, furrow_error *err) {
+  *file = (text_file){0};
+  file->out = open_memstream(&file->text, &file->size);
+  return file->out ? FURROW_OK : fail_memory(err);
+}
+
+furrow_status text_file_end(text_file *file, const char *path, bool force, furrow_error *err) {
+  const bool failed = ferror(file->out) != 0;
+  furrow_status status = FURROW_OK;
+  if (fclose(file->out) != 0 || failed) status = fail_memory(err);
+  if (status == FURROW_OK) status = text_file_write(path, file->text, file->size, force, err);
+  free(file->text);
+  return status;
+}

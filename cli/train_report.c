@@ -162,20 +162,14 @@ static void write_json(FILE *out, const furrow_epoch *epochs, size_t count, uint
 
 furrow_status history_write(const char *path, const furrow_epoch *epochs, size_t count, uint32_t best, bool force,
                             furrow_error *err) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) return fail_memory(err);
+  text_file file;
+  furrow_status status = text_file_begin(&file, err);
+  if (status != FURROW_OK) return status;
   if (path_ends(path, ".csv"))
-    write_csv(out, epochs, count);
+    write_csv(file.out, epochs, count);
   else
-    write_json(out, epochs, count, best);
-  const bool failed = ferror(out) != 0;
-  furrow_status status = FURROW_OK;
-  if (fclose(out) != 0 || failed) status = fail_memory(err);
-  if (status == FURROW_OK) status = text_file_write(path, text, size, force, err);
-  free(text);
-  return status;
+    write_json(file.out, epochs, count, best);
+  return text_file_end(&file, path, force, err);
 }
 
 /* ---- Curves ---- */
