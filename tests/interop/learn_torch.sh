@@ -1,13 +1,8 @@
 #!/bin/bash
 # tests/interop/learn_torch.sh FURROW: the same graphs, first weights and batches in PyTorch give the same losses. Exit code
 # 77: PyTorch (python3-torch) is not installed.
-furrow=$(realpath "$1")
-here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../../tools/probes.sh"
-python=$(python_with torch) || exit 77
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+module=torch
+. "$(dirname "$0")/../support/python_setup.sh"
 ${CC:-cc} -O1 -o gen_clicks "$here/../../bench/gen_clicks.c" || exit 1
 ./gen_clicks 4000 --fields 8 >clicks.libsvm || exit 1
 "$python" "$here/learn_torch.py" "$furrow" clicks.libsvm

@@ -1,12 +1,8 @@
 #!/bin/bash
 # tests/interop/numpy_exchange.sh FURROW: arrays between Furrow and NumPy, sparse matrices between Furrow and SciPy, both ways and
 # bit for bit. Exit code 77: SciPy is not installed.
-furrow=$(realpath "$1")
-. "$(dirname "$0")/../../tools/probes.sh"
-python=$(python_with scipy) || exit 77
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+module=scipy
+. "$(dirname "$0")/../support/python_setup.sh"
 
 # They write.
 $python - <<'END' || exit 1

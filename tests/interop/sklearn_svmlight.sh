@@ -1,12 +1,8 @@
 #!/bin/bash
 # tests/interop/sklearn_svmlight.sh FURROW: libsvm text between Furrow and scikit-learn, both ways. Exit code 77: scikit-learn is not
 # installed.
-furrow=$(realpath "$1")
-python=/usr/bin/python3
-[ -x $python ] && $python -c 'import sklearn' 2>/dev/null || exit 77
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+module=sklearn
+. "$(dirname "$0")/../support/python_setup.sh"
 
 # scikit-learn writes, Furrow reads; then Furrow writes and scikit-learn reads. Values are floats, so nothing may change.
 $python - <<'END' || exit 1
