@@ -15,8 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-from bench_model_peers import run_once
-from bench_rows_peers import HERE, LOAD, machine, print_table
+from bench_model_peers import find_python, run_once
+from bench_rows_peers import HERE, LOAD, cores_of, machine, print_table
 
 MODELS = ["lr", "fm", "wide_and_deep", "deepfm", "pnn", "nfm"]
 SETTINGS = {"lr": [], "fm": ["rank=8"], **{model: ["rank=8", "fields=39", "fc=100,100"] for model in MODELS[2:]}}
@@ -37,21 +37,11 @@ def read_arguments():
     if options.quick:
         options.rows, options.rounds = 20_000, 1
     options.models = options.models.split(",")
-    allowed = sorted(os.sched_getaffinity(0))
-    options.cores = [int(core) for core in options.cores.split(",")] if options.cores else allowed[-2:]
+    options.cores = cores_of(options.cores)
     unknown = [model for model in options.models if model not in MODELS]
     if unknown:
         parser.error("no such model: " + " ".join(unknown))
     return options
-
-
-def find_python(module):
-    """A Python that has a module: this one or the system's; None if neither has"""
-    for python in (sys.executable, "/usr/bin/python3"):
-        if os.access(python, os.X_OK) and subprocess.run([python, "-c", f"import {module}"],
-                                                         capture_output=True).returncode == 0:
-            return python
-    return None
 
 
 def make_data(options, folder):

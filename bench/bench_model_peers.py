@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from bench_rows_peers import HERE, LOAD, machine, print_table
+from bench_rows_peers import HERE, LOAD, cores_of, machine, print_table
 
 # kind: (format, format to convert to)
 KINDS = {
@@ -70,18 +70,17 @@ def read_arguments():
     if options.quick:
         options.elements, options.rounds = 2_000_000, 3
     options.kinds, options.jobs = options.kinds.split(","), options.jobs.split(",")
-    allowed = sorted(os.sched_getaffinity(0))
-    options.cores = [int(core) for core in options.cores.split(",")] if options.cores else allowed[-2:]
+    options.cores = cores_of(options.cores)
     unknown = [k for k in options.kinds if k not in KINDS] + [j for j in options.jobs if j not in JOBS]
     if unknown:
         parser.error("no such kind or job: " + " ".join(unknown))
     return options
 
 
-def find_numpy():
-    """A Python that has NumPy: this one or the system's; None if neither has"""
+def find_python(module):
+    """A Python that has a module: this one or the system's; None if neither has"""
     for python in (sys.executable, "/usr/bin/python3"):
-        if os.access(python, os.X_OK) and subprocess.run([python, "-c", "import numpy"],
+        if os.access(python, os.X_OK) and subprocess.run([python, "-c", f"import {module}"],
                                                          capture_output=True).returncode == 0:
             return python
     return None
@@ -215,7 +214,7 @@ def main():
     options = read_arguments()
     if not os.access(os.path.join(options.build, "bench", "bench_model"), os.X_OK):
         sys.exit(f"no bench/bench_model in {options.build}: build it first, or name the folder with --build")
-    numpy = find_numpy()
+    numpy = find_python("numpy")
     if not numpy:
         print("left out: numpy (not installed)")
     results, about = measure(options, numpy), machine()

@@ -29,6 +29,11 @@ KINDS = {
 }
 
 
+def cores_of(text):
+    """The cores to use: those that --cores names, or the last two allowed"""
+    return [int(core) for core in text.split(",")] if text else sorted(os.sched_getaffinity(0))[-2:]
+
+
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(HERE, "..", "build"), help="build folder (build)")
@@ -46,8 +51,7 @@ def read_arguments():
     if options.quick:
         options.size, options.rounds = 20, 3
     options.kinds = options.kinds.split(",")
-    allowed = sorted(os.sched_getaffinity(0))
-    options.cores = [int(core) for core in options.cores.split(",")] if options.cores else allowed[-2:]
+    options.cores = cores_of(options.cores)
     unknown = [kind for kind in options.kinds if kind not in KINDS]
     if unknown:
         parser.error("no such kind: " + " ".join(unknown))

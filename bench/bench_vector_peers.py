@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from bench_rows_peers import HERE, LOAD, machine, print_table
+from bench_rows_peers import HERE, LOAD, cores_of, machine, print_table
 
 NAMES = ["furrow", "faiss", "built"]  # built: a Faiss built elsewhere
 NPROBES, K = [1, 4, 16, 64], 10
@@ -55,8 +55,7 @@ def read_arguments():
         options.n, options.nlist, options.m = options.n or 20_000, options.nlist or 128, options.m or "16"
         options.queries, options.rounds = 200, 3
     options.data = options.data.split(",")
-    allowed = sorted(os.sched_getaffinity(0))
-    options.cores = [int(core) for core in options.cores.split(",")] if options.cores else allowed[-2:]
+    options.cores = cores_of(options.cores)
     unknown = [name for name in options.data if name not in DATA]
     if unknown:
         parser.error("no such data: " + " ".join(unknown))
