@@ -171,12 +171,30 @@ typedef struct fw_train_conf {
   double init_input, init_embedding, init_fc; /* deviation of the first weights; init_fc 0: by the layer's shape */
 } fw_train_conf;
 
+/* gbdt: trees in place of a graph of layers. Their learning rate is train.lr, their loss graph.loss. */
+typedef struct fw_forest_conf {
+  bool used;                  /* the algorithm is gbdt: graph has a loss and outputs, but no layers */
+  uint32_t rounds;            /* trees, of each class */
+  unsigned levels;            /* of nodes in a tree, root and leaves among them: depth + 1 */
+  uint32_t splits;            /* candidates of a feature at most */
+  double row_ratio;           /* share of the rows that a tree is grown from */
+  double feature_ratio;       /* share of the features that a tree may ask for */
+  double min_child_weight;    /* least sum of hessians of a node */
+  double min_gain;            /* a split must gain more */
+  double alpha, lambda;       /* L1 and L2 of the leaves */
+  bool all_categories;        /* every value of every feature is a candidate */
+  size_t category_count;      /* features whose values are all candidates, however many */
+  const uint64_t *categories; /* ascending, 0-based */
+  bool node_stats;            /* gain and sums of each node are saved, too */
+} fw_forest_conf;
+
 /* A conf, resolved: everything that training needs. */
 typedef struct fw_plan {
   fw_data_conf data;
   fw_model_conf model;
   fw_train_conf train;
   fw_graph graph;
+  fw_forest_conf forest;
   void *memory;
 } fw_plan;
 

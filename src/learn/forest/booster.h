@@ -1,0 +1,46 @@
+/* learn/forest/booster.h: grows a forest from rows: histograms of gradients over binned features.
+ *
+ * Rows pass twice: first to be looked at (where the cuts of each feature are to be), then to be kept as bins. After
+ * that every round adds a tree for each class. Sums of gradients are sums of whole numbers, so that a forest depends on
+ * rows, plan and seed alone, not on threads. docs/design/trees.md. */
+#ifndef FW_LEARN_FOREST_BOOSTER_H
+#define FW_LEARN_FOREST_BOOSTER_H
+
+#include "base/crew.h"
+#include "learn/conf.h"
+#include "learn/forest/forest.h"
+#include "learn/metrics.h"
+#include "learn/minibatch.h"
+
+typedef struct fw_booster fw_booster;
+
+/* plan->forest and plan->graph (loss, outputs) say how. The plan and the crew must outlive the booster. */
+furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_crew *crew, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_booster_free(fw_booster *booster);
+
+/* First pass: batches of `plain` rules (minibatch.h: key[i], value[i] of use i; or x of dense data), labels
+ * transformed and checked. */
+furrow_status fw_booster_look(fw_booster *booster, const fw_batch *batch, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Between the passes: chooses the cuts. */
+furrow_status fw_booster_cut(fw_booster *booster, furrow_error *err) __attribute__((warn_unused_result));
+/* Second pass: the same rows in the same order (E_STATE: others); then the rows for validation, if there are any. */
+furrow_status fw_booster_take(fw_booster *booster, const fw_batch *batch, furrow_error *err)
+    __attribute__((warn_unused_result));
+furrow_status fw_booster_take_valid(fw_booster *booster, const fw_batch *batch, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* After the passes. `forest` (with stats) is what rounds add trees to, and outlives the booster; trees that it has
+ * already are applied to the rows first, tree by tree, so that going on gives the bytes of a run without a break. */
+furrow_status fw_booster_begin(fw_booster *booster, fw_forest *forest, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* One round. E_RANGE: a gradient is not a number (nothing is added then). */
+furrow_status fw_booster_round(fw_booster *booster, furrow_error *err) __attribute__((warn_unused_result));
+/* Counts scores: of every `every`-th row (1: all), for the rows of training or validation. */
+void fw_booster_tally(const fw_booster *booster, bool valid, size_t every, fw_tally *tally);
+size_t fw_booster_rows(const fw_booster *booster, bool valid);
+/* Bytes that the booster holds now. */
+size_t fw_booster_memory(const fw_booster *booster);
+
+#endif

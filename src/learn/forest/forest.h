@@ -1,0 +1,60 @@
+/* learn/forest/forest.h: boosted trees as Angel stores them: complete binary trees in arrays.
+ *
+ * Node 0 is the root; node n has the children 2n+1 (x <= value) and 2n+2. A row without the feature (or with NaN) goes
+ * to 2n+1 if 0 <= value, which is Angel's rule (absent counts as 0), unless the node says otherwise: `turned`. The
+ * score of class c is the sum over its trees of rate * predict of the leaf that the row comes to. */
+#ifndef FW_LEARN_FOREST_FOREST_H
+#define FW_LEARN_FOREST_FOREST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "furrow/status.h"
+
+#define FW_FOREST_LEVELS 20          /* most levels of nodes */
+#define FW_FOREST_NODES (1ULL << 31) /* most nodes of all trees */
+
+typedef struct fw_forest {
+  size_t classes;  /* trees of a round: 1, or the classes of softmax. Tree t is of class t % classes */
+  unsigned levels; /* of nodes, the root's among them */
+  size_t nodes;    /* of a tree: 2^levels - 1 */
+  size_t trees;    /* rounds * classes */
+  size_t room;     /* trees that there is room for */
+  /* `nodes` of each tree, tree after tree */
+  int32_t *feature; /* that is asked for, 0-based; -1: a leaf, or no node at all */
+  double *value;    /* 0 where nothing is asked */
+  double *predict;  /* of leaves; of every node that rows came to in training */
+  uint8_t *turned;  /* 1: rows without the feature go the other way than Angel's rule has it */
+  /* what training knows of a node: NULL where a model does not say it */
+  double *gain;     /* of its split, as the objective falls: 0 of leaves */
+  double *gradient; /* sums over its rows */
+  double *hessian;
+} fw_forest;
+
+/* An empty forest; with_stats: gain, gradient and hessian are kept. E_RANGE: more than can be. */
+furrow_status fw_forest_create(fw_forest **forest, size_t classes, unsigned levels, bool with_stats, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_forest_free(fw_forest *forest);
+/* Adds trees that are one leaf each (feature -1, all else 0); existing arrays may move. */
+furrow_status fw_forest_add(fw_forest *forest, size_t trees, furrow_error *err) __attribute__((warn_unused_result));
+/* Drops all trees from `trees` on. */
+void fw_forest_cut(fw_forest *forest, size_t trees);
+furrow_status fw_forest_copy(fw_forest **copy, const fw_forest *forest, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Whether rows without the feature of a node go to 2n+1. `at` is tree * nodes + node. */
+bool fw_forest_absent_left(const fw_forest *forest, size_t at);
+/* E_FORMAT, naming tree and node: a split at the last level, a feature below -1 or from `features` on (0: any), a
+ * value or prediction that is not finite. */
+furrow_status fw_forest_check(const fw_forest *forest, uint64_t features, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* All of it as bytes, for checkpoints (docs/formats/checkpoint.md). Reading checks sizes before it allocates, and the
+ * forest by fw_forest_check. */
+furrow_status fw_forest_image_write(const fw_forest *forest,
+                                    furrow_status (*sink)(void *to, const void *bytes, size_t size, furrow_error *err),
+                                    void *to, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_forest_image_read(fw_forest **forest, const unsigned char *bytes, size_t size, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+#endif
