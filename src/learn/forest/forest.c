@@ -1,0 +1,152 @@
+/* learn/forest/forest.c: boosted trees in arrays: made, added to, cut, copied, checked. */
+#include "learn/forest/forest.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* Arrays of a forest, and the bytes of a node in each. */
+enum { ARRAYS = 7 };
+
+typedef struct node_array {
+  void **numbers;
+  size_t size;
+  bool used;
+} node_array;
+
+static void list_arrays(fw_forest *forest, bool with_stats, node_array *arrays) {
+  const node_array list[ARRAYS] = {{(void **)&forest->feature, sizeof *forest->feature, true},
+                                   {(void **)&forest->value, sizeof *forest->value, true},
+                                   {(void **)&forest->predict, sizeof *forest->predict, true},
+                                   {(void **)&forest->turned, sizeof *forest->turned, true},
+                                   {(void **)&forest->gain, sizeof *forest->gain, with_stats},
+                                   {(void **)&forest->gradient, sizeof *forest->gradient, with_stats},
+                                   {(void **)&forest->hessian, sizeof *forest->hessian, with_stats}};
+  memcpy(arrays, list, sizeof list);
+}
+
+/* Gives every array room for so many trees; an array that is longer than `room` says does no harm. */
+static furrow_status make_room(fw_forest *forest, bool with_stats, size_t trees, furrow_error *err) {
+  node_array arrays[ARRAYS];
+  list_arrays(forest, with_stats, arrays);
+  for (size_t i = 0; i < ARRAYS; i++) {
+    if (!arrays[i].used) continue;
+    furrow_status status = fw_realloc(arrays[i].numbers, trees * forest->nodes, arrays[i].size, err);
+    if (status != FURROW_OK) return status;
+  }
+  forest->room = trees;
+  return FURROW_OK;
+}
+
+furrow_status fw_forest_create(fw_forest **forest, size_t classes, unsigned levels, bool with_stats,
+                               furrow_error *err) {
+  if (classes == 0 || classes > INT32_MAX)
+    return fw_fail(err, FURROW_E_RANGE, "a forest of %zu classes cannot be", classes);
+  if (levels == 0 || levels > FW_FOREST_LEVELS)
+    return fw_fail(err, FURROW_E_RANGE, "trees have 1 to %d levels of nodes, not %u", FW_FOREST_LEVELS, levels);
+  fw_forest *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  made->classes = classes;
+  made->levels = levels;
+  made->nodes = ((size_t)1 << levels) - 1;
+  status = make_room(made, with_stats, 0, err);
+  if (status == FURROW_OK)
+    *forest = made;
+  else
+    fw_forest_free(made);
+  return status;
+}
+
+void fw_forest_free(fw_forest *forest) {
+  if (!forest) return;
+  node_array arrays[ARRAYS];
+  list_arrays(forest, true, arrays);
+  for (size_t i = 0; i < ARRAYS; i++) fw_free(*arrays[i].numbers);
+  fw_free(forest);
+}
+
+/* Room that is asked for tree by tree grows by half, up to what there can be. */
+static size_t next_room(const fw_forest *forest, size_t trees) {
+  const size_t most = FW_FOREST_NODES / forest->nodes, half = forest->room + forest->room / 2;
+  const size_t wanted = half > trees ? half : trees;
+  return wanted < most ? wanted : most;
+}
+
+furrow_status fw_forest_add(fw_forest *forest, size_t trees, furrow_error *err) {
+  const size_t before = forest->trees, most = FW_FOREST_NODES / forest->nodes;
+  if (trees > most - before)
+    return fw_fail(err, FURROW_E_RANGE, "%zu trees and %zu more of %u levels are more than the %zu that can be", before,
+                   trees, forest->levels, most);
+  const bool with_stats = forest->gain != NULL;
+  if (before + trees > forest->room) {
+    furrow_status status = make_room(forest, with_stats, next_room(forest, before + trees), err);
+    if (status != FURROW_OK) return status;
+  }
+  node_array arrays[ARRAYS];
+  list_arrays(forest, with_stats, arrays);
+  const size_t from = before * forest->nodes, count = trees * forest->nodes;
+  for (size_t i = 0; i < ARRAYS; i++)
+    if (arrays[i].used) memset((char *)*arrays[i].numbers + from * arrays[i].size, 0, count * arrays[i].size);
+  for (size_t at = from; at < from + count; at++) forest->feature[at] = -1;
+  forest->trees += trees;
+  return FURROW_OK;
+}
+
+void fw_forest_cut(fw_forest *forest, size_t trees) {
+  if (trees < forest->trees) forest->trees = trees;
+}
+
+furrow_status fw_forest_copy(fw_forest **copy, const fw_forest *forest, furrow_error *err) {
+  const bool with_stats = forest->gain != NULL;
+  fw_forest *made = NULL;
+  furrow_status status = fw_forest_create(&made, forest->classes, forest->levels, with_stats, err);
+  if (status == FURROW_OK) status = fw_forest_add(made, forest->trees, err);
+  if (status != FURROW_OK) {
+    fw_forest_free(made);
+    return status;
+  }
+  fw_forest source = *forest; /* the list is of addresses that can be written */
+  node_array to[ARRAYS], from[ARRAYS];
+  list_arrays(made, with_stats, to);
+  list_arrays(&source, with_stats, from);
+  for (size_t i = 0; i < ARRAYS; i++)
+    if (to[i].used) memcpy(*to[i].numbers, *from[i].numbers, forest->trees * forest->nodes * to[i].size);
+  *copy = made;
+  return FURROW_OK;
+}
+
+bool fw_forest_absent_left(const fw_forest *forest, size_t at) {
+  return (0 <= forest->value[at]) != (forest->turned[at] != 0);
+}
+
+/* ---- Checking ------------------------------------------------------------------------------------------- */
+
+static furrow_status check_node(const fw_forest *forest, size_t at, uint64_t features, furrow_error *err) {
+  const size_t tree = at / forest->nodes, node = at % forest->nodes;
+  const int32_t feature = forest->feature[at];
+  if (feature < -1)
+    return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: feature %d is neither one nor -1", tree, node, feature);
+  if (feature >= 0 && features > 0 && (uint64_t)feature >= features)
+    return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: feature %d, but the model has %llu", tree, node, feature,
+                   (unsigned long long)features);
+  if (feature >= 0 && node >= forest->nodes / 2)
+    return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: a split at the last of %u levels", tree, node,
+                   forest->levels);
+  if (!isfinite(forest->value[at]))
+    return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: the split value is %g", tree, node, forest->value[at]);
+  if (!isfinite(forest->predict[at]))
+    return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: the prediction is %g", tree, node, forest->predict[at]);
+  return FURROW_OK;
+}
+
+furrow_status fw_forest_check(const fw_forest *forest, uint64_t features, furrow_error *err) {
+  const size_t count = forest->trees * forest->nodes;
+  for (size_t at = 0; at < count; at++) {
+    furrow_status status = check_node(forest, at, features, err);
+    if (status != FURROW_OK) return status;
+  }
+  return FURROW_OK;
+}
