@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "cmd_index.h"
+#include "cmd_info.h"
 #include "cmd_learn.h"
 #include "cmd_model.h"
 #include "cmd_rows.h"
@@ -70,13 +71,16 @@ static void print_exit_codes(output *out) {
 #undef FURROW_X
   };
   output_text(out, "\nExit codes:\n");
-  for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
-    if (statuses[i] != FURROW_END)
-      output_format(out, "  %2d  %s\n", furrow_status_exit_code(statuses[i]), furrow_status_text(statuses[i]));
+  for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+    if (statuses[i] == FURROW_END) continue;
+    output_format(out, "  %3d  %s\n", furrow_status_exit_code(statuses[i]), furrow_status_text(statuses[i]));
+    if (statuses[i] == FURROW_OK) output_text(out, "    1  they differ (model diff)\n");
+  }
+  output_text(out, "  130  ended by Ctrl-C (128 + the number of the signal)\n");
 }
 
-static const command *const nouns[] = {
-    &rows_command, &model_command, &train_command, &predict_command, &eval_command, &index_command, NULL};
+static const command *const nouns[] = {&info_command,    &rows_command, &model_command, &train_command,
+                                       &predict_command, &eval_command, &index_command, NULL};
 
 static const command root_command = {
     .name = "furrow",

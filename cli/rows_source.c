@@ -95,7 +95,7 @@ bool source_is_stdin(const char *uri) {
 }
 
 /* A file that 'convert --to cache' wrote begins with this (docs/formats/row_cache.md). */
-static bool is_row_cache(const char *uri) {
+bool source_is_cache(const char *uri) {
   static const char magic[] = "FURROWRC";
   char head[sizeof magic - 1];
   struct stat found;
@@ -148,7 +148,7 @@ static furrow_status open_iter(source *s, furrow_parser_params *params, furrow_e
 furrow_status source_open(source *s, const char *uri, const source_values *values, furrow_error *err) {
   *s = (source){.uri = uri, .values = values};
   bool cache = strcmp(values->format, "cache") == 0;
-  if (cache || (strcmp(values->format, "auto") == 0 && is_row_cache(uri))) return open_container(s, err);
+  if (cache || (strcmp(values->format, "auto") == 0 && source_is_cache(uri))) return open_container(s, err);
   furrow_parser_params params;
   params_from(&params, values);
   if (values->api == SOURCE_ITER || strchr(uri, '#')) return open_iter(s, &params, err);

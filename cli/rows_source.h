@@ -56,6 +56,8 @@ const char *source_format_reason(const source *s);
 furrow_status source_column_names(source *s, uint64_t columns, const char *const **names, furrow_error *err);
 /* Whether the rows can be read only once. */
 bool source_is_stdin(const char *uri);
+/* Whether it is a file that begins as a row cache does. */
+bool source_is_cache(const char *uri);
 /* Says on stderr what a parser left out and what it passed over. */
 void print_notes(const furrow_parser_stats *stats);
 /* Says on stderr what was left out and what was passed over. */

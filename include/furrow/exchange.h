@@ -111,6 +111,26 @@ typedef struct furrow_import_result {
 FURROW_API furrow_status furrow_model_import(const char *path, const char *target, const furrow_import_params *params,
                                              furrow_import_result *result, furrow_error *err) FURROW_MUST_USE;
 
+/* ---- What is in a file of arrays ------------------------------------------------------------------------ */
+
+#define FURROW_COUNT_UNKNOWN UINT64_MAX
+
+/* An array of a file. Texts and shape are valid during the call. */
+typedef struct furrow_array_info {
+  const char *file;      /* kind of the file: "npy", "fvecs", "npz" … */
+  const char *name;      /* of a tensor, or of a member of an npz; "" where the file is one array */
+  const char *type;      /* of its elements, as NumPy writes it: "f4", "i8", "U3"; safetensors: "F32" … */
+  size_t dimensions;     /* 0: one element */
+  const uint64_t *shape; /* FURROW_COUNT_UNKNOWN: how many rows shows at the end alone (compressed fvecs) */
+} furrow_array_info;
+
+/* Tells `visit` of every array of a file whose name ends in .npy, .fvecs, .ivecs, .bvecs, .fbin, .ibin, .u8bin, .i8bin
+ * (also with .gz or .zst behind it), .npz or .safetensors. Headers are read and checked against the size of the file;
+ * elements are not looked at. E_ARGUMENT: the name ends otherwise. What visit returns other than OK ends it. */
+FURROW_API furrow_status furrow_arrays_visit(const char *path,
+                                             furrow_status (*visit)(void *user, const furrow_array_info *array),
+                                             void *user, furrow_error *err) FURROW_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

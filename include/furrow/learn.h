@@ -179,6 +179,20 @@ FURROW_API const furrow_epoch *furrow_trainer_history(const furrow_trainer *trai
 FURROW_API void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train,
                                          furrow_parser_stats *valid);
 
+/* A training between two epochs, as fit_params.checkpoint keeps it. */
+typedef struct furrow_checkpoint_info {
+  uint64_t bytes;        /* of the file */
+  uint32_t number_size;  /* bytes of a parameter */
+  uint64_t steps;        /* updates so far */
+  uint32_t epochs, best; /* done; the best one, 0: none */
+  furrow_epoch last;     /* the last epoch; all zeros if there is none */
+} furrow_checkpoint_info;
+
+/* Reads and checks a checkpoint file, or that of a folder. E_NOT_FOUND: there is none; E_FORMAT: this is none (at byte
+ * 0), or it is damaged. Whether it fits a configuration is seen when a training goes on from it. */
+FURROW_API furrow_status furrow_checkpoint_look(const char *path, furrow_checkpoint_info *info,
+                                                furrow_error *err) FURROW_MUST_USE;
+
 typedef struct furrow_model_params {
   furrow_write_params write;         /* separator NULL, as it is at first: that of `formats` */
   const furrow_output_conf *formats; /* format of each layer's matrices, separator of text; NULL: the defaults */

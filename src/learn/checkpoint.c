@@ -343,3 +343,51 @@ furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, 
   fw_free(path);
   return status;
 }
+
+/* ---- Looking -------------------------------------------------------------------------------------------- */
+
+/* Files that are no checkpoint, which may be large, are told by their first bytes. */
+static furrow_status check_magic(const char *path, furrow_error *err) {
+  char magic[8] = {0};
+  size_t got = 0;
+  int fd = -1;
+  furrow_status status = fw_file_open(&fd, path, err);
+  if (status != FURROW_OK) return status;
+  status = fw_file_read_at(fd, path, magic, sizeof magic, 0, &got, err);
+  fw_file_close(fd);
+  if (status != FURROW_OK || memcmp(magic, FW_CHECKPOINT_MAGIC, sizeof magic) == 0) return status;
+  return fail_at(err, FURROW_E_FORMAT, 0, "this is no checkpoint of a training");
+}
+
+static furrow_status look_at(const unsigned char *bytes, size_t size, furrow_checkpoint_info *info, furrow_error *err) {
+  fw_checkpoint made = {0};
+  furrow_status status = check_header(bytes, size, err);
+  if (status == FURROW_OK) status = check_parts(bytes, err);
+  if (status == FURROW_OK) status = decode_history(bytes, &made, err);
+  if (status == FURROW_OK) {
+    *info = (furrow_checkpoint_info){.bytes = size,
+                                     .number_size = fw_get_le32(bytes + AT_ELEMENT),
+                                     .steps = fw_get_le64(bytes + AT_STEPS),
+                                     .epochs = (uint32_t)made.epochs,
+                                     .best = fw_get_le32(bytes + AT_BEST)};
+    if (made.epochs) info->last = made.history[made.epochs - 1];
+  }
+  fw_checkpoint_clear(&made);
+  return status;
+}
+
+furrow_status furrow_checkpoint_look(const char *path, furrow_checkpoint_info *info, furrow_error *err) {
+  struct stat found;
+  char *file = NULL;
+  unsigned char *bytes = NULL;
+  size_t size = 0;
+  const bool folder = stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+  furrow_status status = folder ? name_file(&file, path, err) : fw_strndup(&file, path, strlen(path), err);
+  if (status == FURROW_OK) status = check_magic(file, err);
+  if (status == FURROW_OK) status = read_file(file, &bytes, &size, err);
+  if (status == FURROW_OK) status = look_at(bytes, size, info, err);
+  if (status != FURROW_OK && file) fw_error_set_file(err, file);
+  fw_free(bytes);
+  fw_free(file);
+  return status;
+}

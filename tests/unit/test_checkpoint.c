@@ -207,6 +207,31 @@ static void damaged_checkpoints_are_refused(void **state) {
   assert_int_equal(resume(SETTINGS " epochs=6"), FURROW_OK); /* more epochs are welcome */
 }
 
+/* What can be told without the net. */
+static void checkpoints_are_looked_at(void **state) {
+  (void)state;
+  static file good, bad;
+  furrow_checkpoint_info info = {0};
+  assert_int_equal(resume(SETTINGS " epochs=6"), FURROW_OK);
+  assert_int_equal(furrow_checkpoint_look("damaged", &info, &err), FURROW_OK);
+  assert_int_equal(info.epochs, 6);
+  assert_int_equal(info.last.epoch, 6);
+  assert_int_equal(info.number_size, 4);
+  assert_true(info.steps >= 6 && info.best >= 1 && info.best <= 6);
+  read_file(&good, "damaged/checkpoint");
+  assert_int_equal(info.bytes, good.size);
+  for (size_t at = 0; at < good.size; at += at < 400 ? 1 : 997) {
+    bad = good;
+    bad.bytes[at] ^= 0x10;
+    assert_true(test_write_file("looked", bad.bytes, bad.size));
+    assert_int_equal(furrow_checkpoint_look("looked", &info, &err), FURROW_E_FORMAT);
+    assert_string_equal(err.file, "looked");
+    assert_int_equal(err.offset == 0, at < 8); /* the first bytes say what it is */
+  }
+  assert_int_equal(furrow_checkpoint_look("none", &info, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_checkpoint_look(".", &info, &err), FURROW_E_NOT_FOUND);
+}
+
 /* Digests that are right again do not make the rest right. */
 static void lying_checkpoints_are_refused(void **state) {
   (void)state;
@@ -305,11 +330,11 @@ static void allocations_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_killed_training_goes_on),     cmocka_unit_test(the_best_epoch_is_kept),
-      cmocka_unit_test(a_finished_training_is_done),   cmocka_unit_test(damaged_checkpoints_are_refused),
-      cmocka_unit_test(lying_checkpoints_are_refused), cmocka_unit_test(folders_that_cannot_be),
-      cmocka_unit_test(other_rows_are_refused),        cmocka_unit_test(killed_savers_leave_nothing),
-      cmocka_unit_test(allocations_may_fail),
+      cmocka_unit_test(a_killed_training_goes_on),   cmocka_unit_test(the_best_epoch_is_kept),
+      cmocka_unit_test(a_finished_training_is_done), cmocka_unit_test(damaged_checkpoints_are_refused),
+      cmocka_unit_test(checkpoints_are_looked_at),   cmocka_unit_test(lying_checkpoints_are_refused),
+      cmocka_unit_test(folders_that_cannot_be),      cmocka_unit_test(other_rows_are_refused),
+      cmocka_unit_test(killed_savers_leave_nothing), cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);
 }

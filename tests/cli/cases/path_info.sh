@@ -1,0 +1,25 @@
+# furrow info knows what a path is, whatever Furrow reads
+awk 'BEGIN { for (i = 0; i < 200; i++) for (j = 0; j < 4; j++) printf "%d\t%d\t%d\n", i, j, (i * 31 + j * j * 17) % 97 }' >v.tsv
+mkdir model && furrow model import -q v.tsv model/vectors --row-type T_FLOAT_DENSE >/dev/null
+for kind in fvecs npy fbin npz safetensors; do furrow model export -q model/vectors v.$kind >/dev/null; done
+furrow train -q --model fm --rank 2 --train small.libsvm --index-base 0 --range 8 --out fm.model --epochs 2 --checkpoint kept
+furrow rows convert -q small.libsvm small.cache >/dev/null
+mkdir folder && cp small.libsvm folder/a && gzip -c small.libsvm >folder/b.gz
+printf '\4\0\0\0\1\2\3\4\4\0\0\0\5\6\7\10' >v.bvecs
+printf '\2\0\0\0\1\0\0\0\3\0\0\0' >v.ivecs
+printf '{"data": {"format": "libsvm", "indexrange": 10}, "train": {"epoch": 3}, "model": {"modeltype": "T_FLOAT_DENSE"},
+ "default_optimizer": "momentum", "layers": [{"name": "wide", "type": "SimpleInputLayer", "outputdim": 1, "transfunc": "identity"},
+ {"name": "out", "type": "SimpleLossLayer", "lossfunc": "logloss", "inputlayer": "wide"}]}' >conf.json
+for path in small.libsvm small.libffm named.csv 'named.csv?label_column=0' numbers.dense folder/b.gz folder small.cache model/ \
+  model/vectors model/vectors/_meta model/vectors/0 small.index disk.index transforms.index v.fvecs v.npy v.fbin v.npz \
+  v.safetensors v.bvecs v.ivecs conf.json fm.model fm.model/graph.json; do
+  echo "== $path"
+  try furrow info "$path"
+done
+for path in kept kept/checkpoint; do
+  echo "== $path"
+  furrow info "$path" | grep -v -e '^bytes' -e ' loss' -e '^loss' -e '^best'
+done
+# the same for programs
+for path in small.libsvm model v.npz small.index conf.json kept; do furrow info --json "$path" | is_json; done
+furrow info --json v.fvecs
