@@ -92,15 +92,53 @@ static void one_row(size_t n, size_t depth, left a, const float *b, size_t ldb, 
   if (j < n) row_of(1, n - j, depth, a, b + j, ldb, c + j, add);
 }
 
-/* Columns of the right matrix beside each other, PANEL of them, 0 behind the last. */
+/* ---- Packing: columns of the right matrix beside each other, PANEL of them, 0 behind the last ---- */
+
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+
+INLINE four load_four(const float *p) {
+  return *(const four *)p;
+}
+
+INLINE void store_four(float *p, four v) {
+  *(four *)p = v;
+}
+
+/* A square of 4 x 4 numbers: row j of the right matrix becomes column j. */
+INLINE void turn_square(const float *b, size_t by_col, float *to) {
+  const four x0 = load_four(b), x1 = load_four(b + by_col);
+  const four x2 = load_four(b + 2 * by_col), x3 = load_four(b + 3 * by_col);
+  const four low01 = __builtin_shufflevector(x0, x1, 0, 4, 1, 5), high01 = __builtin_shufflevector(x0, x1, 2, 6, 3, 7);
+  const four low23 = __builtin_shufflevector(x2, x3, 0, 4, 1, 5), high23 = __builtin_shufflevector(x2, x3, 2, 6, 3, 7);
+  store_four(to, __builtin_shufflevector(low01, low23, 0, 1, 4, 5));
+  store_four(to + PANEL, __builtin_shufflevector(low01, low23, 2, 3, 6, 7));
+  store_four(to + 2 * PANEL, __builtin_shufflevector(high01, high23, 0, 1, 4, 5));
+  store_four(to + 3 * PANEL, __builtin_shufflevector(high01, high23, 2, 3, 6, 7));
+}
+
+/* The element (k, j) is b[k + j * by_col]. */
+static void pack_turned(size_t depth, size_t cols, const float *b, size_t by_col, float *packed) {
+  const size_t square = depth / 4 * 4;
+  size_t j = 0;
+  for (; j + 4 <= cols; j += 4, b += 4 * by_col) {
+    for (size_t k = 0; k < square; k += 4) turn_square(b + k, by_col, packed + k * PANEL + j);
+    for (size_t k = square; k < depth; k++)
+      for (size_t i = 0; i < 4; i++) packed[k * PANEL + j + i] = b[k + i * by_col];
+  }
+  for (; j < cols; j++, b += by_col)
+    for (size_t k = 0; k < depth; k++) packed[k * PANEL + j] = b[k];
+}
+
 static void pack(size_t depth, size_t cols, const float *b, size_t by_k, size_t by_col, float *packed) {
+  if (by_col != 1) pack_turned(depth, cols, b, by_col, packed);
+  if (cols == PANEL) {
+    for (size_t k = 0; by_col == 1 && k < depth; k++) /* of a size that is known: no call */
+      memcpy(packed + k * PANEL, b + k * by_k, PANEL * sizeof *packed);
+    return;
+  }
   for (size_t k = 0; k < depth; k++) {
-    float *to = packed + k * PANEL;
-    if (by_col == 1)
-      memcpy(to, b + k * by_k, cols * sizeof *to);
-    else
-      for (size_t j = 0; j < cols; j++) to[j] = b[k * by_k + j * by_col];
-    memset(to + cols, 0, (PANEL - cols) * sizeof *to);
+    if (by_col == 1) memcpy(packed + k * PANEL, b + k * by_k, cols * sizeof *packed);
+    memset(packed + k * PANEL + cols, 0, (PANEL - cols) * sizeof *packed);
   }
 }
 

@@ -154,6 +154,16 @@ static void graph_two_crosses(made_plan *made) {
   plan_loss(made, plan_join(made, FW_LAYER_MUL_POOLING, 2, inputs), FW_LOSS_L2);
 }
 
+/* An embedding that a cross, an fc layer and a concatenation take, the last twice: one sets its gradient, all the
+ * others add to it. */
+static void graph_taken_often(made_plan *made, size_t slots) {
+  const size_t embedding = plan_embedding(made, FACTORS, slots);
+  const size_t sum = plan_cross(made, FW_LAYER_BI_INNER_SUM, embedding), deep = add_deep(made, embedding);
+  const size_t parts[] = {embedding, plan_cross(made, FW_LAYER_BI_INTERACTION, embedding), embedding};
+  const size_t inputs[] = {sum, deep, add_deep(made, plan_join(made, FW_LAYER_CONCAT, 3, parts))};
+  plan_loss(made, plan_join(made, FW_LAYER_SUM_POOLING, 3, inputs), FW_LOSS_LOG);
+}
+
 /* ---- Tests ---- */
 
 static const made_rules plain_rules = {.rows = 10, .most = 7, .range = 12, .values = true, .seed = 3};
@@ -264,6 +274,14 @@ static void test_deep(void **state) {
   }
 }
 
+static void test_taken_often(void **state) {
+  (void)state;
+  made_plan made;
+  plan_start(&made, T_DOUBLE_DENSE, (int64_t)plain_rules.range);
+  graph_taken_often(&made, SLOTS);
+  check_all(&made, slot_rules(false));
+}
+
 static void test_free_slots(void **state) {
   (void)state;
   made_plan dnn, nfm, crosses;
@@ -308,9 +326,10 @@ static void test_floats(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_linear),     cmocka_unit_test(test_softmax),     cmocka_unit_test(test_mlr),
-      cmocka_unit_test(test_fm),         cmocka_unit_test(test_fixed_slots), cmocka_unit_test(test_deep),
-      cmocka_unit_test(test_free_slots), cmocka_unit_test(test_dense_data),  cmocka_unit_test(test_floats),
+      cmocka_unit_test(test_linear),      cmocka_unit_test(test_softmax),     cmocka_unit_test(test_mlr),
+      cmocka_unit_test(test_fm),          cmocka_unit_test(test_fixed_slots), cmocka_unit_test(test_deep),
+      cmocka_unit_test(test_taken_often), cmocka_unit_test(test_free_slots),  cmocka_unit_test(test_dense_data),
+      cmocka_unit_test(test_floats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

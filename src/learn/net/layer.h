@@ -13,6 +13,8 @@
 
 typedef struct layer_ops layer_ops;
 
+#define NO_LAYER SIZE_MAX
+
 /* A layer with its parameters. */
 typedef struct node {
   const fw_layer *layer;
@@ -29,6 +31,8 @@ typedef struct node {
   real *bias;
   /* by feature: where the numbers of this layer begin in a feature's record: weights, then each array of state */
   size_t record_at, record_width; /* width: outputs or factors; 0: none */
+  /* The layer whose way back sets this one's gradient, where all that follow add to it; NO_LAYER: it starts from 0 */
+  size_t set_by;
 } node;
 
 /* Output and gradient of a layer for the rows of a batch: rows * width, row-major, aligned to 64 bytes. The row of an
@@ -66,6 +70,8 @@ struct layer_ops {
   /* From the gradient of its output, which it may overwrite (with the gradient before the activation), adds to the
    * gradients of its inputs. NULL: there is nothing to do. */
   void (*backward)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
+  /* Whether `backward` asks sets_gradient, and sets instead of adding where it says so. */
+  bool sets_gradients;
   /* Tasks of the update of its dense arrays; NULL: it has none. Gradients are means over the rows of the batch. */
   size_t (*tasks)(const node *self);
   void (*update)(const real_net *net, const node *self, real_pass *pass, size_t task);
@@ -73,6 +79,14 @@ struct layer_ops {
    * order. NULL: no weights by feature. */
   void (*update_features)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
 };
+
+/* Whether the way back of a layer sets the gradient of its k-th input: it comes first. */
+static inline bool sets_gradient(const real_net *net, const node *self, size_t k) {
+  const size_t *inputs = self->layer->inputs;
+  for (size_t i = 0; i < k; i++)
+    if (inputs[i] == inputs[k]) return false;
+  return net->nodes[inputs[k]].set_by == self->index;
+}
 
 /* Applies an activation to rows begin … end-1 of `width` numbers in place; `out` and `grad` point at row 0. The way
  * back: grad becomes that before the activation, from the outputs (activation.c). Dropout draws by (seed, layer, step,

@@ -3,13 +3,23 @@
 
 #include "learn/net/layer.h"
 
+/* n numbers of each row; the steps are from one row to the next. */
+static void set_rows(real *to, size_t to_step, const real *from, size_t step, size_t n, size_t begin, size_t end) {
+  for (size_t r = begin; r < end; r++) memcpy(to + r * to_step, from + r * step, n * sizeof *to);
+}
+
+static void add_rows(real *to, size_t to_step, const real *from, size_t step, size_t n, size_t begin, size_t end) {
+  for (size_t r = begin; r < end; r++)
+    for (size_t j = 0; j < n; j++) to[r * to_step + j] += from[r * step + j];
+}
+
 static void forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   real *out = pass->tensors[self->index].out;
   size_t at = 0;
   for (size_t k = 0; k < self->layer->input_count; k++) {
     const size_t input = self->layer->inputs[k], width = net->nodes[input].width;
     const real *x = pass->tensors[input].out;
-    for (size_t r = begin; r < end; r++) memcpy(out + r * self->width + at, x + r * width, width * sizeof *x);
+    set_rows(out + at, self->width, x, width, width, begin, end);
     at += width;
   }
 }
@@ -20,10 +30,12 @@ static void backward(const real_net *net, const node *self, real_pass *pass, siz
   for (size_t k = 0; k < self->layer->input_count; k++) {
     const size_t input = self->layer->inputs[k], width = net->nodes[input].width;
     real *to = pass->tensors[input].grad;
-    for (size_t r = begin; r < end; r++)
-      for (size_t j = 0; j < width; j++) to[r * width + j] += grad[r * self->width + at + j];
+    if (sets_gradient(net, self, k))
+      set_rows(to, width, grad + at, self->width, width, begin, end);
+    else
+      add_rows(to, width, grad + at, self->width, width, begin, end);
     at += width;
   }
 }
 
-const layer_ops REAL_NAME(fw_concat_ops) = {.forward = forward, .backward = backward};
+const layer_ops REAL_NAME(fw_concat_ops) = {.forward = forward, .backward = backward, .sets_gradients = true};

@@ -80,7 +80,7 @@ static void backward(const real_net *net, const node *self, real_pass *pass, siz
   REAL_NAME(fw_activate_back)(net, self, pass, width, begin, end, own->out, own->grad);
   REAL_NAME(fw_product_nt)
   (end - begin, in, width, own->grad + begin * width, width, self->weight, width,
-   input_of(self, pass)->grad + begin * in, in, true);
+   input_of(self, pass)->grad + begin * in, in, !sets_gradient(net, self, 0));
 }
 
 static void update(const real_net *net, const node *self, real_pass *pass, size_t task) {
@@ -88,5 +88,8 @@ static void update(const real_net *net, const node *self, real_pass *pass, size_
   REAL_NAME(fw_dense_update)(self, pass, input_of(self, pass)->out, task);
 }
 
-const layer_ops REAL_NAME(fw_fc_ops) = {
-    .forward = forward, .backward = backward, .tasks = REAL_NAME(fw_dense_tasks), .update = update};
+const layer_ops REAL_NAME(fw_fc_ops) = {.forward = forward,
+                                        .backward = backward,
+                                        .sets_gradients = true,
+                                        .tasks = REAL_NAME(fw_dense_tasks),
+                                        .update = update};

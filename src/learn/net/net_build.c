@@ -73,6 +73,16 @@ static furrow_status build_node(real_net *net, size_t index, furrow_error *err) 
   return FURROW_OK;
 }
 
+/* The way back goes from the last layer to the first. */
+static void choose_setters(real_net *net) {
+  for (size_t i = 0; i < net->count; i++) net->nodes[i].set_by = NO_LAYER;
+  for (size_t i = 0; i < net->count; i++) { /* so the last one to write here is the first there */
+    const node *self = &net->nodes[i];
+    for (size_t k = 0; k < self->layer->input_count; k++)
+      net->nodes[self->layer->inputs[k]].set_by = self->ops->sets_gradients ? i : NO_LAYER;
+  }
+}
+
 static furrow_status build_nodes(real_net *net, furrow_error *err) {
   const fw_graph *graph = &net->plan->graph;
   assert(graph->count > 1 && graph->layers[graph->count - 1].type == FW_LAYER_LOSS);
@@ -80,6 +90,7 @@ static furrow_status build_nodes(real_net *net, furrow_error *err) {
   net->last = graph->layers[net->count].inputs[0];
   furrow_status status = fw_arena_take(&net->arena, (void **)&net->nodes, net->count, sizeof(node), err);
   for (size_t i = 0; status == FURROW_OK && i < net->count; i++) status = build_node(net, i, err);
+  if (status == FURROW_OK) choose_setters(net);
   return status;
 }
 

@@ -108,12 +108,18 @@ static void forward_rows(const real_net *net, real_pass *pass, size_t begin, siz
   for (size_t i = 0; i < net->count; i++) net->nodes[i].ops->forward(net, &net->nodes[i], pass, begin, end);
 }
 
-static double train_rows(const real_net *net, real_pass *pass, size_t begin, size_t end) {
-  forward_rows(net, pass, begin, end);
+/* Gradients that are added to from the start; the loss sets that of the last layer. */
+static void clear_gradients(const real_net *net, const real_pass *pass, size_t begin, size_t end) {
   for (size_t i = 0; i < net->count; i++) {
     const size_t width = net->nodes[i].width;
-    if (i != net->last) memset(pass->tensors[i].grad + begin * width, 0, (end - begin) * width * sizeof(real));
+    if (i != net->last && net->nodes[i].set_by == NO_LAYER)
+      memset(pass->tensors[i].grad + begin * width, 0, (end - begin) * width * sizeof(real));
   }
+}
+
+static double train_rows(const real_net *net, real_pass *pass, size_t begin, size_t end) {
+  forward_rows(net, pass, begin, end);
+  clear_gradients(net, pass, begin, end);
   const tensor *last = &pass->tensors[net->last];
   const double loss = REAL_NAME(fw_loss_rows)(&net->plan->graph, pass->batch, last->out, net->nodes[net->last].width,
                                               begin, end, last->grad);
