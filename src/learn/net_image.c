@@ -1,30 +1,12 @@
 /* learn/net_image.c: all numbers of a net as bytes. */
 #include "learn/net_image.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
 
 size_t fw_net_element_size(const fw_net *net) {
   return furrow_element_size(furrow_row_type_get(fw_net_plan(net)->model.row_type)->element);
-}
-
-/* Copies numbers of `size` bytes between memory and the image, whose byte order is fixed. */
-static void copy_numbers(void *to, const void *from, size_t count, size_t size) {
-  if (!FW_BIG_ENDIAN) {
-    memcpy(to, from, count * size);
-    return;
-  }
-  for (size_t i = 0; i < count * size; i += size) {
-    if (size == 4) {
-      fw_put_le32((char *)to + i, fw_get_be32((const char *)from + i));
-    } else {
-      fw_put_le64((char *)to + i, fw_get_be64((const char *)from + i));
-    }
-  }
 }
 
 /* Bytes of a feature's numbers in all parameters and arrays. */
@@ -41,24 +23,12 @@ static size_t feature_bytes(const fw_net *net) {
 
 enum { PIECE = 1 << 16 };
 
-static furrow_status write_numbers(const void *numbers, size_t count, size_t size, fw_image_sink sink, void *to,
-                                   furrow_error *err) {
-  unsigned char piece[PIECE];
-  furrow_status status = FURROW_OK;
-  for (size_t done = 0, n; status == FURROW_OK && done < count; done += n) {
-    n = count - done < PIECE / size ? count - done : PIECE / size;
-    copy_numbers(piece, (const char *)numbers + done * size, n, size);
-    status = sink(to, piece, n * size, err);
-  }
-  return status;
-}
-
 static furrow_status write_dense(const fw_net *net, fw_image_sink sink, void *to, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < fw_net_parameters(net); i++) {
     const fw_parameter *about = fw_net_parameter(net, i);
     for (size_t array = 0; !about->by_feature && status == FURROW_OK && array <= about->state; array++)
-      status = write_numbers(fw_net_dense(net, i, array), about->cols, fw_net_element_size(net), sink, to, err);
+      status = fw_image_write(fw_net_dense(net, i, array), about->cols, fw_net_element_size(net), sink, to, err);
   }
   return status;
 }
@@ -68,7 +38,7 @@ static unsigned char *put_feature(const fw_net *net, uint64_t key, unsigned char
   for (size_t i = 0; i < fw_net_parameters(net); i++) {
     const fw_parameter *about = fw_net_parameter(net, i);
     for (size_t array = 0; about->by_feature && array <= about->state; array++) {
-      copy_numbers(at, fw_net_feature(net, i, key, array), about->rows, size);
+      fw_image_copy(at, fw_net_feature(net, i, key, array), about->rows, size);
       at += about->rows * size;
     }
   }
@@ -99,8 +69,8 @@ furrow_status fw_net_image_write(const fw_net *net, fw_image_sink sink, void *to
   if (status == FURROW_OK) status = fw_net_features(net, &keys, &count, err);
   if (status != FURROW_OK) return status;
   const uint64_t number = count;
-  status = write_numbers(&number, 1, sizeof number, sink, to, err);
-  if (status == FURROW_OK && keys) status = write_numbers(keys, count, sizeof *keys, sink, to, err);
+  status = fw_image_write(&number, 1, sizeof number, sink, to, err);
+  if (status == FURROW_OK && keys) status = fw_image_write(keys, count, sizeof *keys, sink, to, err);
   if (status == FURROW_OK && feature_bytes(net) > 0) status = write_features(net, keys, count, sink, to, err);
   fw_free(keys);
   return status;
@@ -130,7 +100,7 @@ static furrow_status read_dense(const fw_net *net, image *in, furrow_error *err)
     const fw_parameter *about = fw_net_parameter(net, i);
     for (size_t array = 0; !about->by_feature && array <= about->state; array++) {
       if (!has_bytes(in, about->cols, size)) return fail_image(in, err, "the parameters end inside a layer's array");
-      if (in->fill) copy_numbers(fw_net_dense(net, i, array), in->bytes + in->at, about->cols, size);
+      if (in->fill) fw_image_copy(fw_net_dense(net, i, array), in->bytes + in->at, about->cols, size);
       in->at += about->cols * size;
     }
   }
@@ -143,7 +113,7 @@ static furrow_status read_feature(fw_net *net, uint64_t key, image *in, furrow_e
   for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(net); i++) {
     const fw_parameter *about = fw_net_parameter(net, i);
     for (size_t array = 0; about->by_feature && array <= about->state; array++) {
-      copy_numbers(fw_net_feature(net, i, key, array), in->bytes + in->at, about->rows, size);
+      fw_image_copy(fw_net_feature(net, i, key, array), in->bytes + in->at, about->rows, size);
       in->at += about->rows * size;
     }
   }

@@ -5,10 +5,8 @@
 #ifndef FW_LEARN_NET_IMAGE_H
 #define FW_LEARN_NET_IMAGE_H
 
+#include "learn/image.h"
 #include "learn/net.h"
-
-/* Takes bytes one after the other. */
-typedef furrow_status (*fw_image_sink)(void *to, const void *bytes, size_t size, furrow_error *err);
 
 /* Bytes of a number of the net: 4 or 8. */
 size_t fw_net_element_size(const fw_net *net);

@@ -118,6 +118,14 @@ furrow_status fw_forest_copy(fw_forest **copy, const fw_forest *forest, furrow_e
   return FURROW_OK;
 }
 
+bool fw_forest_has_node(const fw_forest *forest, size_t tree, size_t node) {
+  while (node > 0) {
+    node = (node - 1) / 2;
+    if (forest->feature[tree * forest->nodes + node] < 0) return false;
+  }
+  return true;
+}
+
 bool fw_forest_absent_left(const fw_forest *forest, size_t at) {
   return (0 <= forest->value[at]) != (forest->turned[at] != 0);
 }
@@ -139,6 +147,12 @@ static furrow_status check_node(const fw_forest *forest, size_t at, uint64_t fea
     return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: the split value is %g", tree, node, forest->value[at]);
   if (!isfinite(forest->predict[at]))
     return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: the prediction is %g", tree, node, forest->predict[at]);
+  if (forest->turned[at] > 1)
+    return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: rows without the feature go %d, not 0 or 1", tree, node,
+                   forest->turned[at]);
+  if (forest->gain && !(isfinite(forest->gain[at]) && isfinite(forest->gradient[at]) && isfinite(forest->hessian[at])))
+    return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: gain and sums %g, %g, %g are not numbers", tree, node,
+                   forest->gain[at], forest->gradient[at], forest->hessian[at]);
   return FURROW_OK;
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "furrow/status.h"
+#include "learn/image.h"
 
 #define FW_FOREST_LEVELS 20          /* most levels of nodes */
 #define FW_FOREST_NODES (1ULL << 31) /* most nodes of all trees */
@@ -42,18 +42,19 @@ furrow_status fw_forest_add(fw_forest *forest, size_t trees, furrow_error *err) 
 void fw_forest_cut(fw_forest *forest, size_t trees);
 furrow_status fw_forest_copy(fw_forest **copy, const fw_forest *forest, furrow_error *err)
     __attribute__((warn_unused_result));
+/* Whether rows can come to a node: all above it ask for a feature. */
+bool fw_forest_has_node(const fw_forest *forest, size_t tree, size_t node);
 /* Whether rows without the feature of a node go to 2n+1. `at` is tree * nodes + node. */
 bool fw_forest_absent_left(const fw_forest *forest, size_t at);
 /* E_FORMAT, naming tree and node: a split at the last level, a feature below -1 or from `features` on (0: any), a
- * value or prediction that is not finite. */
+ * number that is not finite. */
 furrow_status fw_forest_check(const fw_forest *forest, uint64_t features, furrow_error *err)
     __attribute__((warn_unused_result));
 
 /* All of it as bytes, for checkpoints (docs/formats/checkpoint.md). Reading checks sizes before it allocates, and the
  * forest by fw_forest_check. */
-furrow_status fw_forest_image_write(const fw_forest *forest,
-                                    furrow_status (*sink)(void *to, const void *bytes, size_t size, furrow_error *err),
-                                    void *to, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_forest_image_write(const fw_forest *forest, fw_image_sink sink, void *to, furrow_error *err)
+    __attribute__((warn_unused_result));
 furrow_status fw_forest_image_read(fw_forest **forest, const unsigned char *bytes, size_t size, furrow_error *err)
     __attribute__((warn_unused_result));
 

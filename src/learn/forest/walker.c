@@ -1,0 +1,384 @@
+/* learn/forest/walker.c: walks rows through trees whose nodes are packed for it.
+ *
+ * A packed tree is a full binary tree: its root is 1, node n has the children 2n and 2n+1, and every walk has the same
+ * number of steps, none of which branches: n = 2n + (x > value). What a leaf higher up says stands at the bottom, below
+ * nodes that everything passes to the left. Trees go in bundles of LANES with the same depth, the largest of theirs.
+ *
+ * A row is an array of floats, one for each slot. A feature has a slot for nodes that send rows without it to the left,
+ * where it is -inf if absent, and one for the others, where it is +inf: so absence needs no question of its own. A
+ * split value is rounded down to a float, which is exact for rows of floats. Slots of LANES rows stand side by side.
+ *
+ * A block of rows goes through LANES rows and one tree at a time, a single row through LANES trees: either way so many
+ * walks go on at once that none waits for memory. Leaves are added in the order of the trees either way. */
+#include "learn/forest/walker.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/features.h"
+
+enum { LANES = 8, MOST_GROUPS = 32 };
+#define BLOCK_BYTES ((size_t)24 << 10)    /* for slots of the groups of rows of a block, unless one group takes more */
+#define DIRECT_FEATURES ((size_t)1 << 20) /* features below that have an array of places, others a table */
+
+typedef struct packed_node {
+  uint32_t slot; /* times LANES */
+  float value;   /* +inf: all goes to the left */
+} packed_node;
+
+typedef struct bundle {
+  unsigned depth;           /* steps of a walk */
+  const packed_node *nodes; /* 2^depth of each tree; the first is not used */
+  const double *leaves;     /* 2^depth of each tree */
+} bundle;
+
+/* The slots that the value of a feature goes to; one that no node asks for is `none`. */
+typedef struct places {
+  uint32_t left, right;
+} places;
+
+struct fw_walker {
+  size_t classes, trees;
+  bundle *bundles;
+  packed_node *nodes;
+  double *leaves; /* rate * predict */
+  size_t slots;   /* of a row, times LANES; slot 0 is read by nodes that ask nothing */
+  uint32_t none;  /* the last slot, which nobody reads */
+  float *absent;  /* a group of rows without any feature */
+  size_t groups;  /* of LANES rows in a block */
+  size_t direct_count;
+  places *direct;     /* of features below direct_count */
+  fw_features *table; /* of others; NULL: there are none */
+};
+
+struct fw_walk_space {
+  float *slots; /* of walker->groups groups of rows, without any feature between two calls */
+};
+
+/* ---- Places of features ---- */
+
+static inline const places *find_places(const fw_walker *w, uint64_t feature) {
+  if (feature < w->direct_count) return &w->direct[feature];
+  return w->table ? fw_features_find(w->table, feature) : NULL;
+}
+
+static void no_places(const void *context, uint64_t key, void *record) {
+  (void)context, (void)key;
+  *(places *)record = (places){0};
+}
+
+static size_t largest_feature(const fw_forest *forest) {
+  size_t most = 0;
+  for (size_t at = 0; at < forest->trees * forest->nodes; at++)
+    if (forest->feature[at] > 0 && (size_t)forest->feature[at] > most) most = (size_t)forest->feature[at];
+  return most;
+}
+
+/* Marks which of a feature's places are used. */
+static furrow_status mark_places(fw_walker *w, const fw_forest *forest, furrow_error *err) {
+  for (size_t at = 0; at < forest->trees * forest->nodes; at++) {
+    if (forest->feature[at] < 0) continue;
+    const uint64_t feature = (uint64_t)forest->feature[at];
+    void *record = feature < w->direct_count ? &w->direct[feature] : NULL;
+    if (!record) {
+      furrow_status status = fw_features_make(w->table, feature, &record, err);
+      if (status != FURROW_OK) return status;
+    }
+    places *of = record;
+    if (fw_forest_absent_left(forest, at))
+      of->left = 1;
+    else
+      of->right = 1;
+  }
+  return FURROW_OK;
+}
+
+/* Numbers those that are used from `slot` on; the others are `none`, which is known when all are numbered. */
+static uint32_t number_places(places *of, uint32_t slot) {
+  of->left = of->left ? slot++ : UINT32_MAX;
+  of->right = of->right ? slot++ : UINT32_MAX;
+  return slot;
+}
+
+static void settle_places(places *of, uint32_t none) {
+  of->left = (of->left == UINT32_MAX ? none : of->left) * LANES;
+  of->right = (of->right == UINT32_MAX ? none : of->right) * LANES;
+}
+
+static void fill_lanes(float *absent, uint32_t slot, float value) {
+  for (size_t lane = 0; lane < LANES; lane++) absent[slot + lane] = value;
+}
+
+/* Features by ascending number: their slots, and a row without any of them. */
+static furrow_status settle_features(fw_walker *w, const uint64_t *keys, size_t key_count, furrow_error *err) {
+  uint32_t slot = 1;
+  for (size_t i = 0; i < w->direct_count; i++) slot = number_places(&w->direct[i], slot);
+  for (size_t i = 0; i < key_count; i++) slot = number_places(fw_features_find(w->table, keys[i]), slot);
+  if (slot >= UINT32_MAX / LANES) return fw_fail(err, FURROW_E_RANGE, "trees ask for too many features");
+  w->none = slot * LANES;
+  w->slots = ((size_t)slot + 1) * LANES;
+  furrow_status status = fw_alloc_zero((void **)&w->absent, w->slots, sizeof *w->absent, err);
+  for (size_t i = 0; status == FURROW_OK && i < w->direct_count + key_count; i++) {
+    places *of = i < w->direct_count ? &w->direct[i] : fw_features_find(w->table, keys[i - w->direct_count]);
+    settle_places(of, slot);
+    if (of->left != w->none) fill_lanes(w->absent, of->left, -INFINITY);
+    if (of->right != w->none) fill_lanes(w->absent, of->right, INFINITY);
+  }
+  return status;
+}
+
+static furrow_status make_places(fw_walker *w, const fw_forest *forest, furrow_error *err) {
+  const size_t largest = largest_feature(forest);
+  w->direct_count = largest < DIRECT_FEATURES ? largest + 1 : 0;
+  furrow_status status = fw_alloc_zero((void **)&w->direct, w->direct_count, sizeof *w->direct, err);
+  if (status == FURROW_OK && w->direct_count == 0)
+    status = fw_features_create(&w->table, &(fw_features_params){.bytes = sizeof(places), .first = no_places}, err);
+  if (status == FURROW_OK) status = mark_places(w, forest, err);
+  uint64_t *keys = NULL;
+  size_t key_count = 0;
+  if (status == FURROW_OK && w->table) status = fw_features_keys(w->table, &keys, &key_count, err);
+  if (status == FURROW_OK) status = settle_features(w, keys, key_count, err);
+  fw_free(keys);
+  return status;
+}
+
+/* ---- Packing trees ---- */
+
+/* The largest float that is not above the number. */
+static float round_down(double number) {
+  const float nearest = (float)number;
+  return (double)nearest > number ? nextafterf(nearest, -INFINITY) : nearest;
+}
+
+/* Splits on the longest way from the root. */
+static unsigned depth_of(const fw_forest *forest, size_t tree) {
+  for (unsigned level = forest->levels - 1; level > 0; level--)
+    for (size_t node = ((size_t)1 << (level - 1)) - 1; node < ((size_t)1 << level) - 1; node++)
+      if (forest->feature[tree * forest->nodes + node] >= 0 && fw_forest_has_node(forest, tree, node)) return level;
+  return 0;
+}
+
+/* from[n]: the node of the forest that the packed node n stands for, or the leaf that it is below. */
+static void pack_tree(const fw_walker *w, const fw_forest *forest, size_t tree, unsigned depth, double rate,
+                      uint32_t *from, packed_node *nodes, double *leaves) {
+  const size_t base = tree * forest->nodes, end = (size_t)1 << depth;
+  from[1] = 0;
+  nodes[0] = (packed_node){0, INFINITY};
+  for (size_t n = 1; n < end; n++) {
+    const size_t at = base + from[n];
+    const bool split = forest->feature[at] >= 0;
+    from[2 * n] = split ? 2 * from[n] + 1 : from[n];
+    from[2 * n + 1] = split ? 2 * from[n] + 2 : from[n];
+    nodes[n] = (packed_node){0, INFINITY};
+    if (!split) continue;
+    const places *of = find_places(w, (uint64_t)forest->feature[at]);
+    nodes[n].slot = fw_forest_absent_left(forest, at) ? of->left : of->right;
+    nodes[n].value = round_down(forest->value[at]);
+  }
+  for (size_t i = 0; i < end; i++) leaves[i] = rate * forest->predict[base + from[end + i]];
+}
+
+/* The depth of each bundle, and how many nodes all of them take. */
+static size_t measure_bundles(fw_walker *w, const fw_forest *forest) {
+  size_t nodes = 0;
+  for (size_t tree = 0; tree < w->trees; tree++) {
+    bundle *of = &w->bundles[tree / LANES];
+    const unsigned depth = depth_of(forest, tree);
+    if (tree % LANES == 0 || depth > of->depth) of->depth = depth;
+  }
+  for (size_t i = 0; i * LANES < w->trees; i++) nodes += (size_t)LANES << w->bundles[i].depth;
+  return nodes;
+}
+
+/* Trees that the last bundle lacks are packed as ones that say 0. */
+static furrow_status pack_trees(fw_walker *w, const fw_forest *forest, double rate, furrow_error *err) {
+  uint32_t *from = NULL;
+  furrow_status status = fw_alloc_zero((void **)&w->bundles, (w->trees + LANES - 1) / LANES, sizeof *w->bundles, err);
+  if (status != FURROW_OK) return status;
+  const size_t count = measure_bundles(w, forest);
+  status = fw_alloc_zero((void **)&w->nodes, count, sizeof *w->nodes, err);
+  if (status == FURROW_OK) status = fw_alloc_zero((void **)&w->leaves, count, sizeof *w->leaves, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&from, (size_t)1 << forest->levels, sizeof *from, err);
+  size_t at = 0;
+  for (size_t tree = 0; status == FURROW_OK && tree < w->trees; tree++) {
+    bundle *of = &w->bundles[tree / LANES];
+    if (tree % LANES == 0) {
+      of->nodes = w->nodes + at, of->leaves = w->leaves + at;
+      at += (size_t)LANES << of->depth;
+    }
+    const size_t offset = (size_t)(of->nodes - w->nodes) + ((tree % LANES) << of->depth);
+    pack_tree(w, forest, tree, of->depth, rate, from, w->nodes + offset, w->leaves + offset);
+  }
+  fw_free(from);
+  return status;
+}
+
+furrow_status fw_walker_create(fw_walker **walker, const fw_forest *forest, double rate, furrow_error *err) {
+  fw_walker *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  made->classes = forest->classes;
+  made->trees = forest->trees;
+  status = make_places(made, forest, err);
+  if (status == FURROW_OK) status = pack_trees(made, forest, rate, err);
+  if (status != FURROW_OK) {
+    fw_walker_free(made);
+    return status;
+  }
+  const size_t fit = BLOCK_BYTES / (made->slots * sizeof(float));
+  made->groups = fit < 1 ? 1 : fit > MOST_GROUPS ? MOST_GROUPS : fit;
+  *walker = made;
+  return FURROW_OK;
+}
+
+void fw_walker_free(fw_walker *walker) {
+  if (!walker) return;
+  fw_free(walker->bundles);
+  fw_free(walker->nodes);
+  fw_free(walker->leaves);
+  fw_free(walker->absent);
+  fw_free(walker->direct);
+  fw_features_free(walker->table);
+  fw_free(walker);
+}
+
+/* ---- A thread's space ---- */
+
+furrow_status fw_walk_space_create(fw_walk_space **space, const fw_walker *walker, furrow_error *err) {
+  fw_walk_space *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  status = fw_alloc((void **)&made->slots, walker->groups * walker->slots, sizeof *made->slots, err);
+  if (status != FURROW_OK) {
+    fw_walk_space_free(made);
+    return status;
+  }
+  for (size_t i = 0; i < walker->groups; i++)
+    memcpy(made->slots + i * walker->slots, walker->absent, walker->slots * sizeof *made->slots);
+  *space = made;
+  return FURROW_OK;
+}
+
+void fw_walk_space_free(fw_walk_space *space) {
+  if (!space) return;
+  fw_free(space->slots);
+  fw_free(space);
+}
+
+/* ---- Rows to slots ---- */
+
+/* The last entry of a row first, so that of a feature that stands twice the first counts. Both comparisons are false
+ * for NaN, which is thus absent. */
+static inline void put_row(const fw_walker *w, const furrow_row *row, float *slots, furrow_index_type index_type,
+                           furrow_value_type value_type) {
+  for (size_t i = row->length; i-- > 0;) {
+    const places *of = find_places(w, furrow_indices_get(row->index, index_type, i));
+    if (!of) continue;
+    const float x = row->value.any ? (float)furrow_values_get(row->value, value_type, i) : 1;
+    slots[of->left] = x > -INFINITY ? x : -INFINITY;
+    slots[of->right] = x < INFINITY ? x : INFINITY;
+  }
+}
+
+static void put_any_row(const fw_walker *w, const furrow_row *row, float *slots) {
+  if (row->index_type == FURROW_INDEX_U32 && row->value_type == FURROW_VALUE_F32)
+    put_row(w, row, slots, FURROW_INDEX_U32, FURROW_VALUE_F32);
+  else
+    put_row(w, row, slots, row->index_type, row->value_type);
+}
+
+static void remove_row(const fw_walker *w, const furrow_row *row, float *slots) {
+  for (size_t i = 0; i < row->length; i++) {
+    const places *of = find_places(w, furrow_indices_get(row->index, row->index_type, i));
+    if (!of) continue;
+    slots[of->left] = -INFINITY;
+    slots[of->right] = INFINITY;
+  }
+}
+
+/* ---- Walking ---- */
+
+/* LANES rows through one tree. */
+static inline void walk_group(const packed_node *nodes, const double *leaves, unsigned depth, const float *x,
+                              double *out, size_t step) {
+  uint32_t at[LANES];
+  for (size_t i = 0; i < LANES; i++) at[i] = 1;
+  for (unsigned d = 0; d < depth; d++) {
+    for (size_t i = 0; i < LANES; i++) {
+      const packed_node node = nodes[at[i]];
+      at[i] = 2 * at[i] + (x[node.slot + i] > node.value);
+    }
+  }
+  for (size_t i = 0; i < LANES; i++) out[i * step] += leaves[at[i] - (1u << depth)];
+}
+
+/* One row through the trees of a bundle. */
+static inline void walk_bundle(const bundle *of, const float *x, double *values) {
+  uint32_t at[LANES];
+  for (size_t i = 0; i < LANES; i++) at[i] = 1;
+  for (unsigned d = 0; d < of->depth; d++) {
+    for (size_t i = 0; i < LANES; i++) {
+      const packed_node node = of->nodes[(i << of->depth) + at[i]];
+      at[i] = 2 * at[i] + (x[node.slot] > node.value);
+    }
+  }
+  for (size_t i = 0; i < LANES; i++) values[i] = of->leaves[(i << of->depth) + at[i] - (1u << of->depth)];
+}
+
+static void walk_one(const fw_walker *w, const float *x, double *out) {
+  for (size_t c = 0; c < w->classes; c++) out[c] = 0;
+  size_t class = 0;
+  for (size_t tree = 0; tree < w->trees; tree += LANES) {
+    double values[LANES];
+    walk_bundle(&w->bundles[tree / LANES], x, values);
+    const size_t count = w->trees - tree < LANES ? w->trees - tree : LANES;
+    for (size_t i = 0; i < count; i++) {
+      out[class] += values[i];
+      class = class + 1 < w->classes ? class + 1 : 0;
+    }
+  }
+}
+
+/* Whole groups through all trees. */
+static void walk_groups(const fw_walker *w, const float *slots, size_t groups, double *out) {
+  memset(out, 0, groups * LANES * w->classes * sizeof *out);
+  for (size_t tree = 0, class = 0; tree < w->trees; tree++) {
+    const bundle *of = &w->bundles[tree / LANES];
+    const size_t offset = (tree % LANES) << of->depth;
+    for (size_t g = 0; g < groups; g++)
+      walk_group(of->nodes + offset, of->leaves + offset, of->depth, slots + g * w->slots,
+                 out + g * LANES * w->classes + class, w->classes);
+    class = class + 1 < w->classes ? class + 1 : 0;
+  }
+}
+
+void fw_walker_row(const fw_walker *walker, fw_walk_space *space, const furrow_row *row, double *out) {
+  put_any_row(walker, row, space->slots);
+  walk_one(walker, space->slots, out);
+  remove_row(walker, row, space->slots);
+}
+
+void fw_walker_rows(const fw_walker *walker, fw_walk_space *space, const furrow_rowblock *block, size_t begin,
+                    size_t end, double *out) {
+  for (size_t at = begin; at < end;) {
+    const size_t left = (end - at) / LANES, groups = left < walker->groups ? left : walker->groups;
+    if (groups == 0) {
+      const furrow_row row = furrow_rowblock_row(block, at);
+      fw_walker_row(walker, space, &row, out + (at - begin) * walker->classes);
+      at++;
+      continue;
+    }
+    for (size_t i = 0; i < groups * LANES; i++) {
+      const furrow_row row = furrow_rowblock_row(block, at + i);
+      put_any_row(walker, &row, space->slots + i / LANES * walker->slots + i % LANES);
+    }
+    walk_groups(walker, space->slots, groups, out + (at - begin) * walker->classes);
+    for (size_t i = 0; i < groups * LANES; i++) {
+      const furrow_row row = furrow_rowblock_row(block, at + i);
+      remove_row(walker, &row, space->slots + i / LANES * walker->slots + i % LANES);
+    }
+    at += groups * LANES;
+  }
+}
