@@ -9,7 +9,7 @@
 typedef struct verify_values {
   index_source_values source;
   const char *path;
-  bool json;
+  bool json, quiet;
 } verify_values;
 
 static const option verify_operands[] = {{.name = "FILE",
@@ -20,7 +20,13 @@ static const option verify_operands[] = {{.name = "FILE",
                                          {0}};
 
 static const option verify_options[] = {
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(verify_values, json)}, {0}};
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(verify_values, json)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .help = "print errors alone: no remarks and no summary",
+     .offset = offsetof(verify_values, quiet)},
+    {0}};
 
 static const option_group verify_groups[] = {
     {.title = "Options", .options = verify_options},
@@ -29,6 +35,7 @@ static const option_group verify_groups[] = {
 
 typedef struct findings {
   report r;
+  bool quiet;
   uint64_t errors, remarks;
 } findings;
 
@@ -59,14 +66,14 @@ static void add_finding(void *user, const furrow_index_finding *finding) {
     f->remarks++;
   if (f->r.json)
     report_finding(&f->r, finding);
-  else
+  else if (finding->fatal || !f->quiet)
     print_finding(f->r.out, finding);
 }
 
 static furrow_status verify_run(const void *values, output *out, furrow_error *err) {
   const verify_values *verify = values;
   furrow_index_load_params params;
-  findings f = {0};
+  findings f = {.quiet = verify->quiet};
   furrow_status status = index_source_check(verify->path, err);
   if (status != FURROW_OK) return status;
   index_source_params(&verify->source, &params);
@@ -80,7 +87,7 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
     report_end(&f.r);
     report_u64(&f.r, "errors", f.errors);
     report_u64(&f.r, "remarks", f.remarks);
-  } else {
+  } else if (!verify->quiet) {
     output_format(out, "%s: %" PRIu64 " error%s, %" PRIu64 " remark%s\n", verify->path, f.errors,
                   f.errors == 1 ? "" : "s", f.remarks, f.remarks == 1 ? "" : "s");
   }

@@ -8,6 +8,7 @@
 #include "cmd_learn.h"
 #include "fail.h"
 #include "furrow/vector_data.h"
+#include "interrupt.h"
 #include "rows_sink.h"
 #include "scoring.h"
 
@@ -140,6 +141,7 @@ static furrow_status open_file(predicting *p, furrow_error *err) {
   furrow_rows_out_params_init(&params);
   params.dim = 3;
   params.keep_existing = !p->values->force;
+  interrupt_catch();
   furrow_status status = sink_check_path(p->values->scores, p->values->force, err);
   return status == FURROW_OK ? furrow_rows_out_open(&p->file, p->values->scores, &params, err) : status;
 }

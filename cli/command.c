@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "fail.h"
+#include "furrow/version.h"
+#include "progress.h"
 
 enum { LINE_WIDTH = 100, HELP_COLUMN = 28, PATH_TEXT = 128 };
 
@@ -96,6 +99,12 @@ static void print_verbs(output *out, const command *const *verbs, const char *pa
   output_format(out, "\n'%s COMMAND --help' tells more of each.\n", path);
 }
 
+static void print_common(output *out, const option_group *groups) {
+  output_text(out, "\nCommon:\n");
+  for (const option *o = common_options; o->name; o++)
+    if (!option_is_named(groups, o->name)) print_option(out, o);
+}
+
 static void print_help(output *out, const command *cmd, const char *path) {
   print_example(out, cmd->example);
   print_usage(out, cmd, path);
@@ -112,6 +121,7 @@ static void print_help(output *out, const command *cmd, const char *path) {
     title = group->title;
     for (const option *o = group->options; o->name; o++) print_option(out, o);
   }
+  if (cmd->run && !cmd->verbs) print_common(out, cmd->groups);
   if (cmd->more) cmd->more(out);
 }
 
@@ -133,18 +143,30 @@ static furrow_status unknown_verb(const command *cmd, const char *path, const ch
   return fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'; '%s --help' lists them", path, word, path);
 }
 
+/* --verbose */
+static void print_cost(double began) {
+  struct rusage used;
+  if (getrusage(RUSAGE_SELF, &used) != 0) return;
+  const double user = (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec;
+  const double system = (double)used.ru_stime.tv_sec + 1e-6 * (double)used.ru_stime.tv_usec;
+  fprintf(stderr, "furrow: %.3f s, %.3f s of processors, %.1f MB of memory at most, %s instructions\n",
+          now_seconds() - began, user + system, (double)used.ru_maxrss * 1024e-6, furrow_isa());
+}
+
 static furrow_status run_leaf(const command *cmd, const char *path, int argc, char **argv, output *out,
                               furrow_error *err) {
-  bool help = false;
+  common_values common;
+  const double began = now_seconds();
   void *values = calloc(1, cmd->size ? cmd->size : 1);
   if (!values) return fail_memory(err);
   if (cmd->init) cmd->init(values);
-  furrow_status status = options_parse(path, cmd->groups, cmd->operands, argc, argv, values, &help, err);
-  if (status == FURROW_OK && help)
+  furrow_status status = options_parse(path, cmd->groups, cmd->operands, argc, argv, values, &common, err);
+  if (status == FURROW_OK && common.help)
     print_help(out, cmd, path);
   else if (status == FURROW_OK)
     status = cmd->run(values, out, err);
   free(values);
+  if (common.verbose) print_cost(began);
   return status;
 }
 

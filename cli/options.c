@@ -4,12 +4,27 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fail.h"
 
 enum { LONGEST_WORD = 64, MOST_OPTIONS = 128 };
+
+const option common_options[] = {
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .help = "no notes and no progress on stderr",
+     .offset = offsetof(common_values, quiet)},
+    {.name = "verbose",
+     .letter = 'v',
+     .kind = OPTION_FLAG,
+     .help = "at the end, time and memory on stderr",
+     .offset = offsetof(common_values, verbose)},
+    {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "this text", .offset = offsetof(common_values, help)},
+    {0}};
 
 typedef struct found {
   const option *option;
@@ -21,6 +36,7 @@ typedef struct parse_state {
   const option_group *groups;
   const option *operands;
   char *values;
+  common_values *common;
   int argc;
   char **argv;
   int at;           /* the word in hand */
@@ -117,8 +133,8 @@ static furrow_status unknown_option(const parse_state *state, const char *name, 
   char word[LONGEST_WORD];
   size_t count = 0;
   for (const option_group *group = state->groups; group && group->title; group++)
-    for (const option *o = group->options; o->name && count < MOST_OPTIONS - 1; o++) names[count++] = o->name;
-  names[count++] = "help";
+    for (const option *o = group->options; o->name && count < MOST_OPTIONS - 3; o++) names[count++] = o->name;
+  for (const option *o = common_options; o->name; o++) names[count++] = o->name;
   if (length >= sizeof word) length = sizeof word - 1;
   memcpy(word, name, length);
   word[length] = 0;
@@ -219,6 +235,13 @@ static bool is_long(const option *o, const char *name, size_t length) {
   return strlen(o->name) == length && memcmp(o->name, name, length) == 0;
 }
 
+bool option_is_named(const option_group *groups, const char *name) {
+  for (const option_group *group = groups; group && group->title; group++)
+    for (const option *o = group->options; o->name; o++)
+      if (strcmp(o->name, name) == 0) return true;
+  return false;
+}
+
 /* The option named name[0 … length-1], or by its letter when name is NULL. */
 static found find_option(parse_state *state, const char *name, size_t length, char letter) {
   size_t place = 0;
@@ -229,6 +252,8 @@ static found find_option(parse_state *state, const char *name, size_t length, ch
       return (found){o, state->values + group->offset + o->offset};
     }
   }
+  for (const option *o = common_options; o->name; o++)
+    if (name ? is_long(o, name, length) : o->letter == letter) return (found){o, (char *)state->common + o->offset};
   return (found){NULL, NULL};
 }
 
@@ -301,11 +326,16 @@ static bool asks_for_help(int argc, char **argv) {
 }
 
 furrow_status options_parse(const char *path, const option_group *groups, const option *operands, int argc, char **argv,
-                            void *values, bool *help, furrow_error *err) {
-  parse_state state = {
-      .path = path, .groups = groups, .operands = operands, .values = values, .argc = argc, .argv = argv};
-  *help = asks_for_help(argc, argv);
-  if (*help) return FURROW_OK;
+                            void *values, common_values *common, furrow_error *err) {
+  parse_state state = {.path = path,
+                       .groups = groups,
+                       .operands = operands,
+                       .values = values,
+                       .common = common,
+                       .argc = argc,
+                       .argv = argv};
+  *common = (common_values){.help = asks_for_help(argc, argv)};
+  if (common->help) return FURROW_OK;
   bool only_operands = false;
   for (state.at = 0; state.at < argc; state.at++) {
     const char *word = argv[state.at];

@@ -62,11 +62,21 @@ typedef struct option_group {
   size_t offset;         /* of the group's struct in the command's struct */
 } option_group;
 
+/* What every command takes. A command that has an option of the same name of its own gets that one. */
+typedef struct common_values {
+  bool quiet, verbose, help;
+} common_values;
+
+extern const option common_options[];
+
 /* Reads argv[0 … argc-1] into `values`. `path` is what the user calls the command, for messages. `operands` (a table,
- * may be NULL) takes what is no option, in order. *help is set when --help or -h was met, and nothing else counts then.
- */
+ * may be NULL) takes what is no option, in order. common->help is set when --help or -h was met, and nothing else
+ * counts then. */
 furrow_status options_parse(const char *path, const option_group *groups, const option *operands, int argc, char **argv,
-                            void *values, bool *help, furrow_error *err);
+                            void *values, common_values *common, furrow_error *err);
+
+/* Whether a table of groups has an option of that name. */
+bool option_is_named(const option_group *groups, const char *name);
 
 /* The candidate that a mistyped word was most likely meant to be, or NULL. */
 const char *closest_word(const char *word, const char *const *candidates, size_t count);

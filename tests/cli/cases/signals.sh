@@ -1,0 +1,36 @@
+# a signal in the middle of writing: exit 128 + its number, nothing is left behind
+set -m # else signals are ignored in the background
+# stop FILE SIGNAL COMMAND…: ends the command once its hidden file beside FILE is there
+stop() {
+  local file=$1 signal=$2 tries=0
+  shift 2
+  "$@" </dev/fd/9 >/dev/null 2>err &
+  local process=$!
+  until compgen -G "out/.${file#out/}.furrow-*" >/dev/null || [ $((tries++)) -gt 5000 ]; do read -r -t 0.002 <>pause; done
+  kill -"$signal" $process 2>/dev/null
+  { wait $process; } 2>/dev/null
+  echo "$2 $3: exit $?, $(cat err)" | sed 's/, furrow: stopped by a signal; nothing was written$/, and says so/'
+  [ ! -e "$file" ] || echo "$file is there"
+  compgen -G 'out/.*'
+}
+for ((i = 0; i < 200; i++)); do sed 1d small.libsvm; done >part.libsvm
+for ((i = 0; i < 300; i++)); do cat part.libsvm; done >some.libsvm
+furrow train -q --model lr --train part.libsvm --index-base 0 --out lr.model --epochs 1
+mkdir out && mkfifo pause
+# input that pauses, so that the command is in the middle whatever the machine
+slowly() {
+  cat some.libsvm && sleep 1.5 && cat some.libsvm
+}
+exec 9< <(slowly)
+stop out/rows INT furrow rows convert - out/rows --format libsvm --to libsvm --chunk 64KiB
+exec 9< <(slowly)
+stop out/rows.csv TERM furrow rows convert - out/rows.csv --format libsvm --columns 10 --chunk 64KiB
+exec 9< <(slowly)
+stop out/scores.npy INT furrow predict --model lr.model --data - --scores out/scores.npy
+exec 9</dev/null
+# and what reads no stream, but has much to write
+seq 0 800000 | awk '{ print "0\t" $1 "\t" $1 / 8 }' >big.tsv
+furrow model import -q big.tsv big --format RowIdColIdValueTextRow >/dev/null
+stop out/copy INT furrow model convert big out/copy --format ColIdValueTextRow --threads 1
+stop out/w.npz TERM furrow model export big out/w.npz --threads 1
+ls -A out
