@@ -2,7 +2,7 @@
 #
 #   make            build/furrow, build/libfurrow.a and build/libfurrow.so
 #   make test       builds and runs the tests
-#   make demo       shows the command at work on data that it makes
+#   make demo       the whole way on data that the command makes, with a report
 #   make bench      every benchmark at a small size
 #   make install    to PREFIX (/usr/local), under DESTDIR if given
 #   make asan       the tests with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
@@ -61,9 +61,7 @@ fuzz:
 	@$(call build,build-fuzz) furrow_fuzz
 
 demo: all
-	@$(configure) $(BUILD) -DFURROW_BENCH=ON $(CMAKE_FLAGS)
-	@$(call build,$(BUILD)) gen_rows
-	@tools/demo.sh $(BUILD)
+	@$(BUILD)/furrow demo
 
 bench: all
 	@$(configure) $(BUILD) -DFURROW_BENCH=ON $(CMAKE_FLAGS)

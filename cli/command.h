@@ -24,6 +24,9 @@ typedef struct command {
   furrow_status (*run)(const void *values, output *out, furrow_error *err);
 } command;
 
+/* furrow itself. */
+extern const command root_command;
+
 /* Finds the command that argv[1 …] names, runs it, says what went wrong, and returns the exit code. */
 int command_main(const command *root, int argc, char **argv);
 

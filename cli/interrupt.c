@@ -12,14 +12,22 @@ static void mark(int number) {
   caught = number;
 }
 
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
 void interrupt_catch(void) {
-  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
   struct sigaction action = {.sa_handler = mark, .sa_flags = (int)SA_RESETHAND};
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     struct sigaction old;
     /* nohup and shells without job control have signals ignored: they stay so */
     if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
+  }
+}
+
+void interrupt_forget(void) {
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    struct sigaction old;
+    if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == mark) signal(numbers[i], SIG_DFL);
   }
 }
 

@@ -6,6 +6,8 @@
 
 /* From now on SIGINT, SIGTERM and SIGHUP only leave a mark; a second one ends the process at once. */
 void interrupt_catch(void);
+/* Signals do again what they do by themselves: for a new process. */
+void interrupt_forget(void);
 /* E_STATE once a signal has come. */
 furrow_status interrupt_check(furrow_error *err);
 /* Ends the process by the signal that has come, if one has: for when everything is tidied up. */

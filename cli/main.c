@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stddef.h>
 
+#include "cmd_demo.h"
 #include "cmd_index.h"
 #include "cmd_info.h"
 #include "cmd_learn.h"
@@ -79,10 +80,11 @@ static void print_exit_codes(output *out) {
   output_text(out, "  130  ended by Ctrl-C (128 + the number of the signal)\n");
 }
 
-static const command *const nouns[] = {&info_command,    &rows_command, &model_command, &train_command,
-                                       &predict_command, &eval_command, &index_command, NULL};
+static const command *const nouns[] = {&demo_command,  &info_command,  &rows_command,
+                                       &model_command, &train_command, &predict_command,
+                                       &eval_command,  &index_command, NULL};
 
-static const command root_command = {
+const command root_command = {
     .name = "furrow",
     .example = "furrow rows info train.libsvm\nfurrow train --model fm --train train.libsvm --out fm.model",
     .about = "Rows in, models out, vectors found.",
