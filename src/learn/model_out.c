@@ -202,7 +202,7 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, c
 
 /* ---- The directory ---- */
 
-static furrow_status put_graph(furrow_model_writer *model, const furrow_learn_conf *conf, furrow_error *err) {
+furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_conf *conf, furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
   furrow_status status = furrow_learn_conf_describe(conf, FURROW_DESCRIBE_ANGEL, 0, &text, &size, err);
@@ -211,12 +211,17 @@ static furrow_status put_graph(furrow_model_writer *model, const furrow_learn_co
   return status;
 }
 
-furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf, const char *folder,
-                            const furrow_model_params *params, furrow_error *err) {
+furrow_model_params fw_model_params_used(const furrow_model_params *params) {
   furrow_model_params used;
   furrow_model_params_init(&used);
   if (params) used = *params;
   if (!used.write.separator) used.write.separator = furrow_output_conf_separator(used.formats);
+  return used;
+}
+
+furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf, const char *folder,
+                            const furrow_model_params *params, furrow_error *err) {
+  const furrow_model_params used = fw_model_params_used(params);
   furrow_model_writer *model = NULL;
   uint64_t *keys = NULL;
   size_t key_count = 0;
@@ -224,7 +229,7 @@ furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow
   if (status == FURROW_OK) status = furrow_model_writer_open(&model, folder, &used.write, err);
   for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(net); i++)
     status = put_matrix(model, net, plan, i, keys, key_count, &used, err);
-  if (status == FURROW_OK) status = put_graph(model, conf, err);
+  if (status == FURROW_OK) status = fw_model_put_graph(model, conf, err);
   if (status == FURROW_OK) status = furrow_model_writer_commit(model, err);
   furrow_model_writer_close(model);
   fw_free(keys);
