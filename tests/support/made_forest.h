@@ -43,13 +43,13 @@ static inline fw_forest *made_forest(const made_params *p, uint64_t seed) {
   fw_rng rng;
   fw_rng_init(&rng, seed);
   fw_forest *f = NULL;
-  furrow_error err;
-  assert_int_equal(fw_forest_create(&f, p->classes, p->levels, p->stats, &err), FURROW_OK);
-  assert_int_equal(fw_forest_add(f, p->rounds * p->classes, &err), FURROW_OK);
+  furrow_error e;
+  assert_int_equal(fw_forest_create(&f, p->classes, p->levels, p->stats, &e), FURROW_OK);
+  assert_int_equal(fw_forest_add(f, p->rounds * p->classes, &e), FURROW_OK);
   for (size_t tree = 0; tree < f->trees; tree++)
     for (size_t node = 0; node < f->nodes; node++)
       if (fw_forest_has_node(f, tree, node)) made_node(f, p, &rng, tree, node);
-  assert_int_equal(fw_forest_check(f, p->features, &err), FURROW_OK);
+  assert_int_equal(fw_forest_check(f, p->features, &e), FURROW_OK);
   return f;
 }
 
