@@ -1,5 +1,4 @@
 /* cli/main.c: the command furrow: its nouns and its version. */
-#include <dlfcn.h>
 #include <signal.h>
 #include <stddef.h>
 
@@ -24,29 +23,18 @@ static const option root_options[] = {
     {.name = "version", .kind = OPTION_FLAG, .help = "print the version", .offset = offsetof(root_values, version)},
     {.name = "verbose",
      .kind = OPTION_FLAG,
-     .help = "with --version: also the instruction set and the libraries in use",
+     .help = "with --version: also how it was built, the instruction set and the libraries in use",
      .offset = offsetof(root_values, verbose)},
     {.name = "json", .kind = OPTION_FLAG, .help = "with --version: as JSON", .offset = offsetof(root_values, json)},
     {0}};
 
 static const option_group root_groups[] = {{.title = "Options", .options = root_options}, {0}};
 
-/* A library that may or may not be part of this process, and its own word on its version. */
-typedef struct linked_library {
-  const char *name, *symbol;
-} linked_library;
-
-static const linked_library libraries[] = {
-    {"zlib", "zlibVersion"}, {"zstd", "ZSTD_versionString"}, {"jansson", "jansson_version_str"}};
-
-static void report_libraries(report *r) {
-  report_section(r, "libraries");
-  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-    const char *(*version)(void) = NULL;
-    *(void **)&version = dlsym(RTLD_DEFAULT, libraries[i].symbol);
-    if (version) report_text(r, libraries[i].name, version());
-  }
-  report_end(r);
+/* Facts that the library tells one after the other. */
+static void report_all(report *r, const char *(*at)(size_t i, char *text, size_t size)) {
+  char text[256];
+  const char *name;
+  for (size_t i = 0; (name = at(i, text, sizeof text)) != NULL; i++) report_text(r, name, text);
 }
 
 static furrow_status run_root(const void *values, output *out, furrow_error *err) {
@@ -59,8 +47,10 @@ static furrow_status run_root(const void *values, output *out, furrow_error *err
   report r;
   report_start(&r, out, root->json);
   report_text(&r, "furrow", furrow_version());
-  report_text(&r, "instruction set", furrow_isa());
-  report_libraries(&r);
+  report_all(&r, furrow_build_fact);
+  report_section(&r, "libraries");
+  report_all(&r, furrow_library_version);
+  report_end(&r);
   report_finish(&r);
   return FURROW_OK;
 }

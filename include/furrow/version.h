@@ -17,6 +17,13 @@ FURROW_API const char *furrow_version(void);
  * processor has, or what the environment variable FURROW_ISA names (a level that it lacks is not taken). */
 FURROW_API const char *furrow_isa(void);
 
+/* How the library was built and what it runs with, one fact after the other: its name ("build type", "compiler",
+ * "processor", "instruction set", "sanitizers", "C library"), NULL past the end. Its text is written as snprintf does,
+ * cut where there is no room. */
+FURROW_API const char *furrow_build_fact(size_t i, char *text, size_t size);
+/* The same of the libraries that it uses: "zlib", "zstd", "xxhash", with the versions that are loaded. */
+FURROW_API const char *furrow_library_version(size_t i, char *text, size_t size);
+
 #ifdef __cplusplus
 }
 #endif
