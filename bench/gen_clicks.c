@@ -25,29 +25,6 @@ typedef struct options {
   const char *format, *truth;
 } options;
 
-/* Nearly normal, of deviation 1, from four uniform numbers of 16 bits. */
-static double bell(uint64_t bits) {
-  int32_t sum = 0;
-  for (int i = 0; i < 4; i++) sum += (int32_t)(bits >> (16 * i) & 0xffff);
-  return (sum - 131070) * (1.0 / 37837.2);
-}
-
-static double uniform(uint64_t *rng) {
-  return (double)(draw(rng) >> 11) * 0x1p-53;
-}
-
-/* exp(x) for |x| < 700: e^x = 2^k e^r, |r| <= ln 2 / 2, and a series. */
-static double exponential(double x) {
-  const double ln2 = 0.69314718055994530942;
-  const int k = (int)(x / ln2 + (x < 0 ? -0.5 : 0.5));
-  const double r = x - k * ln2;
-  double sum = 1, term = 1;
-  for (int i = 1; i < 18; i++) sum += term *= r / i;
-  for (int i = 0; i < k; i++) sum *= 2;
-  for (int i = 0; i > k; i--) sum *= 0.5;
-  return sum;
-}
-
 /* ---- The truth ------------------------------------------------------------------------------------------ */
 
 /* Ids of a field: user, item, then contexts that get smaller and larger in turn. */

@@ -57,6 +57,7 @@ furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_co
     return status;
   }
   made->json.defaults = conf->json.defaults;
+  made->json.trees = conf->json.trees;
   made->json.graph = conf->json.graph;
   if (made->json.graph) made->json.graph->users++;
   made->algorithm = conf->algorithm;
@@ -85,7 +86,7 @@ static furrow_status unknown_key(const char *name, furrow_error *err) {
     if (key->angel_key) fw_nearest_offer(&nearest, name, key->angel_key);
   }
   if (strncmp(name, "ml.gbdt.", 8) == 0)
-    fw_fail(err, FURROW_E_ARGUMENT, "a key of GBDT; it is not for this algorithm");
+    fw_fail(err, FURROW_E_ARGUMENT, "a key of Angel's GBDT that means nothing here; the nearest is %s", nearest.word);
   else
     fw_fail(err, FURROW_E_ARGUMENT, "no such key; the nearest is %s", nearest.word);
   fw_error_set_token(err, name, strlen(name));
@@ -163,7 +164,7 @@ fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key) {
 const char *fw_conf_algorithm(const furrow_learn_conf *conf) {
   const char *said = conf->keys[FW_KEY_ALGORITHM].text;
   if (said) return said[0] ? said : NULL;
-  return conf->algorithm;
+  return conf->algorithm ? conf->algorithm : conf->json.trees ? "gbdt" : NULL;
 }
 
 const char *furrow_learn_conf_get(const furrow_learn_conf *conf, const char *key) {

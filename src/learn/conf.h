@@ -96,6 +96,12 @@ typedef enum fw_label_transform {
 #undef FURROW_X
 } fw_label_transform;
 
+/* X(name, Angel's text, loss): objectives of gbdt */
+#define FW_OBJECTIVES(X)              \
+  X(LOGISTIC, "binary:logistic", LOG) \
+  X(SQUARED, "reg:squarederror", L2)  \
+  X(SOFTMAX, "multi:softmax", SOFTMAX)
+
 typedef struct fw_optimizer {
   fw_optimizer_type type;
   double lr; /* its own rate, which the decay scales; NaN: the training's */
@@ -183,6 +189,7 @@ typedef struct fw_forest_conf {
   double min_gain;            /* a split must gain more */
   double alpha, lambda;       /* L1 and L2 of the leaves */
   bool all_categories;        /* every value of every feature is a candidate */
+  const char *category_text;  /* as it was said */
   size_t category_count;      /* features whose values are all candidates, however many */
   const uint64_t *categories; /* ascending, 0-based */
   bool node_stats;            /* gain and sums of each node are saved, too */
@@ -214,6 +221,8 @@ const char *fw_loss_name(fw_loss_type loss);
 const char *fw_optimizer_name(fw_optimizer_type type);
 const char *fw_decay_name(fw_decay_type decay);
 const char *fw_label_transform_name(fw_label_transform transform);
+/* The objective of gbdt that has the loss, as Angel writes it. */
+const char *fw_objective_name(fw_loss_type loss);
 /* Whether it drops units in training. */
 bool fw_activation_drops(fw_activation activation);
 /* Arrays of state that an optimizer keeps for a weight. */

@@ -13,6 +13,7 @@
 #define FW_INPUTS_MAX 256       /* of a layer; and layers of a stack */
 #define FW_NAME_MAX 200         /* bytes of a layer's name */
 #define FW_DENSE_MAX 2147483647 /* weights of an fc layer: Angel numbers them with ints */
+#define FW_LEVELS_MAX 16        /* of nodes in a tree that is trained */
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
 
@@ -25,7 +26,7 @@ typedef struct fw_names {
 } fw_names;
 
 extern const fw_names fw_layer_type_names, fw_activation_names, fw_loss_names, fw_optimizer_names, fw_decay_names,
-    fw_label_names;
+    fw_label_names, fw_objective_names;
 
 /* E_ARGUMENT: "must be one of …". */
 furrow_status fw_name_find(const fw_names *names, const char *text, size_t size, int64_t *which, furrow_error *err)
@@ -43,7 +44,9 @@ typedef enum fw_value_kind {
   FW_VALUE_FORMAT,    /* text: a format of rows */
   FW_VALUE_ROW_TYPE,
   FW_VALUE_INDEX_BASE,
-  FW_VALUE_LABEL, /* names from here on */
+  FW_VALUE_CATEGORIES, /* 0:2,7:5: text; each is checked */
+  FW_VALUE_OBJECTIVE,  /* names from here on */
+  FW_VALUE_LABEL,
   FW_VALUE_DECAY,
   FW_VALUE_OPTIMIZER,
   FW_VALUE_ACTIVATION,
@@ -57,7 +60,7 @@ typedef enum fw_value_kind {
 /* X(id, name, Angel's key, path in the JSON, kind, least, most, default, what it takes, help) */
 #define FW_LEARN_KEYS(X)                                                                                               \
   X(ALGORITHM, "algorithm", "ml.model.class.name", NULL, ALGORITHM, 0, 0, "", "NAME",                                  \
-    "a built-in graph: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm")               \
+    "what is trained: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt")          \
   X(DATA, "data", "angel.train.data.path", "data/path", TEXT, 0, 0, "", "URI", "the training data")                    \
   X(FORMAT, "format", "ml.data.type", "data/format", FORMAT, 0, 0, "libsvm", "libsvm|dummy|dense|libffm|…",            \
     "format of the data: Angel's three, or any other of rows")                                                         \
@@ -144,7 +147,8 @@ typedef enum fw_value_kind {
     "where the Huber loss turns linear")                                                                               \
   X(ROBUST_DELTA, "robust-delta", "ml.robustregression.loss.delta", NULL, REAL, 0, 1e300, "1", "X",                    \
     "the same, of robust; wins over huber-delta there")                                                                \
-  X(CLASSES, "classes", "ml.num.class", NULL, INT, 2, 1048576, "2", "N", "classes of softmax")                         \
+  X(CLASSES, "classes", "ml.num.class", "gbdt/classnum", INT, 2, 1048576, "2", "N",                                    \
+    "classes of softmax and of gbdt with multi:softmax")                                                               \
   X(RANK, "rank", "ml.fm.rank", NULL, INT, 1, 65536, "8", "N", "factors of a feature: fm and deep models")             \
   X(MLR_RANK, "mlr-rank", "ml.mlr.rank", NULL, INT, 1, 65536, "5", "N", "regions of mlr")                              \
   X(INPUT_WIDTH, "input-width", NULL, NULL, INT, 1, 1048576, "500", "N", "outputs of the input layer of dnn")          \
@@ -153,7 +157,31 @@ typedef enum fw_value_kind {
   X(ACTIVATION, "activation", NULL, "default_transfunc", ACTIVATION, 0, 0, "relu", "relu|sigmoid|tanh|identity|…",     \
     "activation of the hidden layers of deep models")                                                                  \
   X(DROPOUT, "dropout", NULL, NULL, REAL, 0, FW_BELOW_1, "0", "X",                                                     \
-    "share of hidden units that is dropped in training; for sigmoid, tanh and identity")
+    "share of hidden units that is dropped in training; for sigmoid, tanh and identity")                               \
+  X(TREES, "trees", "ml.gbdt.tree.num", "gbdt/treenum", INT, 1, 1048576, "10", "N",                                    \
+    "rounds of gbdt: a tree each (multi:softmax: one for each class)")                                                 \
+  X(LEVELS, "levels", "ml.gbdt.tree.depth", "gbdt/treedepth", INT, 1, FW_LEVELS_MAX, "5", "N",                         \
+    "levels of nodes in a tree, root and leaves among them")                                                           \
+  X(DEPTH, "depth", NULL, NULL, INT, 0, FW_LEVELS_MAX - 1, "0", "N",                                                   \
+    "splits between the root and a leaf: levels - 1, and wins over levels; 0: as levels says")                         \
+  X(SPLITS, "splits", "ml.gbdt.split.num", "gbdt/splitnum", INT, 1, 254, "10", "N",                                    \
+    "candidates for a split of a feature, at most")                                                                    \
+  X(FEATURE_RATIO, "feature-ratio", "ml.gbdt.sample.ratio", "gbdt/featureratio", REAL, 1e-9, 1, "1", "X",              \
+    "share of the features that a tree may ask for")                                                                   \
+  X(ROW_RATIO, "row-ratio", "ml.gbdt.row.sample.ratio", "gbdt/rowratio", REAL, 1e-9, 1, "1", "X",                      \
+    "share of the rows that a tree is grown from")                                                                     \
+  X(MIN_CHILD_WEIGHT, "min-child-weight", "ml.gbdt.min.child.weight", "gbdt/minchildweight", REAL, 0, 1e300, "0.01",   \
+    "X", "least sum of hessians of a node")                                                                            \
+  X(MIN_GAIN, "min-gain", "ml.gbdt.min.split.gain", "gbdt/minsplitgain", REAL, 0, 1e300, "0", "X",                     \
+    "a split must gain more than that")                                                                                \
+  X(REG_ALPHA, "reg-alpha", "ml.gbdt.reg.alpha", "gbdt/regalpha", REAL, 0, 1e300, "0", "X", "L1 of leaves")            \
+  X(REG_LAMBDA, "reg-lambda", "ml.gbdt.reg.lambda", "gbdt/reglambda", REAL, 0, 1e300, "1", "X", "L2 of leaves")        \
+  X(OBJECTIVE, "objective", "ml.gbdt.loss.func", "gbdt/lossfunc", OBJECTIVE, 0, 0, "binary:logistic",                  \
+    "binary:logistic|reg:squarederror|multi:softmax", "loss of gbdt")                                                  \
+  X(CATEGORIES, "categories", "ml.gbdt.cate.feat", "gbdt/catefeat", CATEGORIES, 0, 0, "none", "none|all|ID:N,ID:N,…",  \
+    "features of gbdt whose every value is a candidate, each with its number of values")                               \
+  X(NODE_STATS, "node-stats", NULL, "gbdt/nodestats", YES_NO, 0, 0, "yes", "yes|no",                                   \
+    "write gain and sums of each node beside Angel's three matrices: for importance and drawings")
 
 typedef enum fw_key {
 #define FURROW_X(id, name, angel, json, kind, least, most, fallback, value, help) FW_KEY_##id,
@@ -183,6 +211,8 @@ furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *
 furrow_status fw_key_check(fw_key key, double number, furrow_error *err) __attribute__((warn_unused_result));
 /* The first width of a FW_VALUE_WIDTHS; returns where the next one begins, NULL: it was the last. */
 const char *fw_next_width(const char *widths, int64_t *width);
+/* The feature of the first category of a FW_VALUE_CATEGORIES that is a list; the same. */
+const char *fw_next_category(const char *categories, uint64_t *feature);
 
 /* What an optimizer has beside its rate and regularisation: a and b of fw_optimizer. */
 typedef struct fw_optimizer_param {
@@ -261,6 +291,7 @@ typedef struct fw_json_said {
   fw_value values[FW_KEYS]; /* texts are owned */
   fw_defaults_said defaults;
   fw_graph_said *graph; /* NULL: it has no layers */
+  bool trees;           /* it has a section gbdt, and no layers */
 } fw_json_said;
 
 furrow_status fw_json_said_read(fw_json_said *said, const char *text, size_t size, const char *file, furrow_error *err)
@@ -276,7 +307,7 @@ struct furrow_learn_conf {
 /* What counts: the key, else the JSON, else the default. */
 fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key);
 bool fw_conf_has_key(const furrow_learn_conf *conf, fw_key key);
-/* The short name of the built-in graph; NULL: the layers of the JSON. */
+/* The short name of the built-in algorithm; NULL: the layers of the JSON. */
 const char *fw_conf_algorithm(const furrow_learn_conf *conf);
 
 /* The graph of the conf's algorithm, with what the layers of the JSON say of the same types. */
@@ -290,6 +321,10 @@ furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used,
 const char *fw_builtin_find(const char *name);
 /* The short names, for messages: "lr, svm, …". */
 extern const char fw_builtin_names[];
+
+/* gbdt: what keys and JSON say of trees, and the loss and outputs of the plan's graph, which has no layers. */
+furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf, furrow_error *err)
+    __attribute__((warn_unused_result));
 
 /* Resolves a graph; all it holds is taken from `arena`. plan->data, model and train are set. */
 furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, const fw_plan *plan,

@@ -98,9 +98,9 @@ static furrow_status read_section(fw_json *json, const char *section, fw_value v
 
 /* ---- The file ---- */
 
-enum { DATA, MODEL, TRAIN, OPTIMIZER, ACTIVATION, LOSS, LAYERS, SECTIONS };
+enum { DATA, MODEL, TRAIN, GBDT, OPTIMIZER, ACTIVATION, LOSS, LAYERS, SECTIONS };
 static const char *const section_names[SECTIONS] = {
-    "data", "model", "train", "default_optimizer", "default_transfunc", "default_lossfunc", "layers"};
+    "data", "model", "train", "gbdt", "default_optimizer", "default_transfunc", "default_lossfunc", "layers"};
 
 static furrow_status read_part(fw_json *json, size_t section, fw_json_said *said, furrow_error *err) {
   switch (section) {
@@ -134,5 +134,6 @@ furrow_status fw_json_said_read(fw_json_said *said, const char *text, size_t siz
     status = read_member(&json, member, said, &seen, err);
   if (status == FURROW_END) status = fw_json_end(&json, err);
   fw_json_close(&json);
+  said->trees = (seen & 1u << GBDT) && !(seen & 1u << LAYERS);
   return status;
 }

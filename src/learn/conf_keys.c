@@ -40,9 +40,17 @@ static bool is_key(const furrow_learn_key *facts, const char *name) {
   return strcmp(facts->name, name) == 0 || (facts->angel_key && strcmp(facts->angel_key, name) == 0);
 }
 
+/* Names that mean the same to Angel's trees. */
+static const struct alias {
+  const char *name;
+  fw_key key;
+} aliases[] = {{"ml.gbdt.class.num", FW_KEY_CLASSES}, {"ml.gbdt.feature.sample.ratio", FW_KEY_FEATURE_RATIO}};
+
 fw_key fw_key_find(const char *name) {
   for (size_t i = 0; i < FW_KEYS; i++)
     if (is_key(&rules[i].facts, name)) return (fw_key)i;
+  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+    if (strcmp(aliases[i].name, name) == 0) return aliases[i].key;
   return FW_KEYS;
 }
 
@@ -133,6 +141,34 @@ static furrow_status parse_widths(const char *text, size_t size, furrow_error *e
   }
 }
 
+const char *fw_next_category(const char *categories, uint64_t *feature) {
+  bool overflow = false;
+  *feature = 0;
+  fw_read_u64(categories, categories + strlen(categories), feature, &overflow);
+  const char *comma = strchr(categories, ',');
+  return comma ? comma + 1 : NULL;
+}
+
+/* A feature and, behind a colon, how many values it has: Angel wants that, here it may be left out. */
+static const char *read_category(const char *at, const char *end) {
+  uint64_t number = 0;
+  bool overflow = false;
+  at = fw_read_u64(at, end, &number, &overflow);
+  if (at && !overflow && at < end && *at == ':') at = fw_read_u64(at + 1, end, &number, &overflow);
+  return overflow ? NULL : at;
+}
+
+static furrow_status parse_categories(const char *text, size_t size, furrow_error *err) {
+  const char *at = text, *end = text + size;
+  if (word_of("none|all", text, size) >= 0) return FURROW_OK;
+  do {
+    at = read_category(at, end);
+    if (!at || (at < end && *at != ','))
+      return fw_fail(err, FURROW_E_ARGUMENT, "must be none, all, or features with their numbers of values: 0:2,7:5");
+  } while (at++ < end);
+  return FURROW_OK;
+}
+
 static furrow_status parse_name(const fw_names *names, const char *text, size_t size, fw_value *value,
                                 furrow_error *err) {
   furrow_status status = fw_name_find(names, text, size, &value->integer, err);
@@ -199,6 +235,8 @@ furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *
   case FW_VALUE_FORMAT: return parse_format(text, size, err);
   case FW_VALUE_ROW_TYPE: return parse_row_type(text, size, value, err);
   case FW_VALUE_INDEX_BASE: return parse_index_base(text, size, value, err);
+  case FW_VALUE_CATEGORIES: return parse_categories(text, size, err);
+  case FW_VALUE_OBJECTIVE: return parse_name(&fw_objective_names, text, size, value, err);
   case FW_VALUE_LABEL: return parse_name(&fw_label_names, text, size, value, err);
   case FW_VALUE_DECAY: return parse_name(&fw_decay_names, text, size, value, err);
   case FW_VALUE_OPTIMIZER: return parse_name(&fw_optimizer_names, text, size, value, err);

@@ -120,6 +120,8 @@ static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf 
   fw_graph_said *built = NULL;
   const fw_graph_said *said = conf->json.graph;
   furrow_status status = FURROW_OK;
+  if (plan->model.algorithm && strcmp(plan->model.algorithm, "gbdt") == 0)
+    return fw_forest_resolve(plan, &memory->arena, conf, err);
   if (plan->model.algorithm) {
     status = fw_builtin_graph(&built, conf, plan->model.algorithm, err);
     said = built;

@@ -18,6 +18,7 @@ static void put_settings(fw_json_out *json, const fw_plan *plan) {
   for (unsigned key = 0; key < FW_KEYS; key++) {
     const furrow_learn_key *facts = fw_key_facts((fw_key)key);
     if (!facts->json_path || !strchr(facts->json_path, '/')) continue;
+    if (strncmp(facts->json_path, "gbdt/", 5) == 0 && !plan->forest.used) continue;
     const fw_value value = fw_plan_value(plan, (fw_key)key);
     fw_json_out_key(json, facts->name);
     if (fw_key_kind((fw_key)key) == FW_VALUE_TEXT && !value.text)

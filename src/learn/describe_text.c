@@ -128,7 +128,27 @@ static void cut_blanks(fw_buffer *out) {
   fw_buffer_byte(out, '\n');
 }
 
+/* Trees in place of layers. */
+static void put_forest(fw_buffer *out, const fw_plan *plan) {
+  const fw_forest_conf *forest = &plan->forest;
+  const uint64_t trees = (uint64_t)forest->rounds * plan->graph.outputs;
+  const uint64_t nodes = ((uint64_t)1 << forest->levels) - 1;
+  fw_buffer_format(out, "trees       gbdt, %s\n", fw_objective_name(plan->graph.loss));
+  put_data(out, plan);
+  fw_buffer_format(out, "training    %u round%s", forest->rounds, forest->rounds == 1 ? "" : "s");
+  if (plan->graph.outputs > 1) fw_buffer_format(out, " of %zu trees", plan->graph.outputs);
+  fw_buffer_format(out, ", learning rate %g, lambda %g, alpha %g\n", plan->train.lr, forest->lambda, forest->alpha);
+  fw_buffer_format(out, "a tree      %u splits deep, %llu nodes at most, %u candidates a feature\n", forest->levels - 1,
+                   (unsigned long long)nodes, forest->splits);
+  fw_buffer_format(out, "matrices    gbdt.split.feature, gbdt.split.value, gbdt.node.predict: %llu x %llu each\n",
+                   (unsigned long long)trees, (unsigned long long)nodes);
+}
+
 void fw_describe_text(fw_buffer *out, const fw_description *about) {
+  if (about->plan->forest.used) {
+    put_forest(out, about->plan);
+    return;
+  }
   const size_t count = about->plan->graph.count;
   size_t widths[COLUMNS];
   fw_buffer cell = {0};

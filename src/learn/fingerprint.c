@@ -57,11 +57,22 @@ static void add_layer(fw_buffer *text, const fw_layer *layer) {
   for (size_t i = 0; i < layer->input_count; i++) add_whole(text, layer->inputs[i]);
 }
 
+static void add_forest(fw_buffer *text, const fw_plan *plan) {
+  const fw_forest_conf *forest = &plan->forest;
+  const double reals[] = {forest->row_ratio, forest->feature_ratio, forest->min_child_weight,
+                          forest->min_gain,  forest->alpha,         forest->lambda};
+  const uint64_t wholes[] = {plan->graph.loss, plan->graph.outputs, forest->levels, forest->splits};
+  for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) add_real(text, reals[i]);
+  for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) add_whole(text, wholes[i]);
+  add_text(text, forest->category_text);
+}
+
 furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, furrow_error *err) {
   fw_buffer text = {0};
   add_data(&text, &plan->data);
   add_whole(&text, (uint64_t)plan->model.row_type);
   add_train(&text, &plan->train);
+  if (plan->forest.used) add_forest(&text, plan);
   for (size_t i = 0; i < plan->graph.count; i++) add_layer(&text, &plan->graph.layers[i]);
   furrow_status status = fw_buffer_status(&text, err);
   if (status == FURROW_OK) *fingerprint = XXH3_64bits(text.bytes, text.size);

@@ -1,4 +1,6 @@
-/* learn/fit.c: epochs: training, validation, history, the best epoch, early stopping, checkpoints. */
+/* learn/fit.c: epochs, or rounds: data, validation, history, the best epoch, early stopping, checkpoints. */
+#include "learn/fit.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,17 +9,12 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/checkpoint.h"
-#include "learn/feed.h"
-#include "learn/hogwild.h"
-#include "learn/net_image.h"
-#include "learn/ranks.h"
+#include "learn/forest/booster.h"
 #include "learn/samples.h"
-#include "learn/trainer_state.h"
 
-enum { VALID_ROWS = 512, PROGRESS_ROWS = 1 << 14 };
+enum { PROGRESS_ROWS = 1 << 14 };
 
-typedef struct metric {
+typedef struct fw_fit_metric {
   const char *name;
   size_t offset; /* in furrow_metrics */
   bool rises;    /* more is better */
@@ -29,21 +26,6 @@ static const metric metrics[] = {
     {"rmse", offsetof(furrow_metrics, rmse), false},        {"mae", offsetof(furrow_metrics, mae), false},
 };
 
-/* One call of fit. */
-typedef struct fit {
-  furrow_trainer *trainer;
-  const furrow_fit_params *params;
-  const metric *by;
-  fw_samples *samples, *valid_samples;
-  fw_feed *train, *valid;
-  fw_tally *tally;
-  fw_hogwild *hogwild; /* NULL: the threads wait for each other */
-  size_t batch;
-  uint32_t epoch;       /* now */
-  uint64_t reported;    /* rows at the last call of progress */
-  fw_buffer best_image; /* the net of the best epoch, where it is to be kept */
-} fit;
-
 void furrow_fit_params_init(furrow_fit_params *params) {
   *params = (furrow_fit_params){.metric = "loss", .checkpoint_every = 1};
   furrow_parser_params_init(&params->parser);
@@ -53,10 +35,11 @@ void furrow_fit_params_init(furrow_fit_params *params) {
 
 /* Standard input has no second pass: it can be streamed for one epoch, if no row is kept for validation. A cache file
  * has any number of them. */
-static furrow_status check_stream(const fit *f, const char *uri, bool split, furrow_error *err) {
+static furrow_status check_stream(const fw_fit *f, const char *uri, bool split, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   const bool once = f->params->stream && uri[0] == '-' && (!uri[1] || uri[1] == '?') && !strchr(uri, '#');
-  const bool again = plan->train.epochs > 1 || plan->train.batch == 0 || plan->data.posneg_ratio > 0;
+  const bool again =
+      plan->train.epochs > 1 || plan->train.batch == 0 || plan->data.posneg_ratio > 0 || plan->forest.used;
   if (!once || !(again || (split && plan->data.valid_ratio > 0))) return FURROW_OK;
   return fw_fail(
       err, FURROW_E_ARGUMENT,
@@ -65,7 +48,7 @@ static furrow_status check_stream(const fit *f, const char *uri, bool split, fur
 }
 
 /* The base that `auto` came to is that of validation data, too, and what the model says. */
-static furrow_status keep_index_base(const fit *f, furrow_error *err) {
+static furrow_status keep_index_base(const fw_fit *f, furrow_error *err) {
   fw_data_conf *data = &f->trainer->plan->data;
   const int found = fw_samples_index_base(f->samples);
   if (data->index_base >= 0 || found < 0) return FURROW_OK;
@@ -73,7 +56,7 @@ static furrow_status keep_index_base(const fit *f, furrow_error *err) {
   return furrow_learn_conf_set(f->trainer->conf, "index-base", found ? "1" : "0", err);
 }
 
-static furrow_status open_train(fit *f, const char *uri, bool split, furrow_error *err) {
+static furrow_status open_train(fw_fit *f, const char *uri, bool split, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
   const fw_feed_params params = {.share = split ? FW_SHARE_TRAIN : FW_SHARE_ALL,
                                  .every = split ? fw_valid_every(data->valid_ratio) : 0,
@@ -90,7 +73,7 @@ static furrow_status open_train(fit *f, const char *uri, bool split, furrow_erro
 }
 
 /* Which rows are meant: those of the file for validation, or of the share of the training data. */
-static furrow_status blame_valid(const fit *f, furrow_status status, furrow_error *err) {
+static furrow_status blame_valid(const fw_fit *f, furrow_status status, furrow_error *err) {
   if (!err || err->file[0]) return status;
   furrow_error said = *err;
   fw_fail(err, status, "validation data: %.200s", said.message);
@@ -98,12 +81,12 @@ static furrow_status blame_valid(const fit *f, furrow_status status, furrow_erro
   return status;
 }
 
-static furrow_status fail_empty(const fit *f, furrow_error *err) {
+static furrow_status fail_empty(const fw_fit *f, furrow_error *err) {
   return blame_valid(f, fw_fail(err, FURROW_E_ARGUMENT, "there are no rows"), err);
 }
 
 /* Validation data of its own, or the share of the training data. */
-static furrow_status open_valid(fit *f, const char *uri, furrow_error *err) {
+static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
   fw_feed_params params = {.share = FW_SHARE_ALL, .sample_ratio = 1};
   fw_samples *samples = f->samples;
@@ -123,28 +106,16 @@ static furrow_status open_valid(fit *f, const char *uri, furrow_error *err) {
   return status == FURROW_OK ? fw_feed_open(&f->valid, samples, data, &params, err) : status;
 }
 
-/* Rows of a batch: as the conf says, or those of an epoch over the updates that it is to have. */
-static furrow_status choose_batch(fit *f, furrow_error *err) {
-  const fw_train_conf *train = &f->trainer->plan->train;
-  f->batch = train->batch;
-  if (f->batch > 0) return FURROW_OK;
-  uint64_t rows = 0;
-  furrow_status status = fw_feed_count(f->train, &rows, err);
-  const uint64_t updates = train->updates ? train->updates : 1;
-  f->batch = rows ? (size_t)((rows + updates - 1) / updates) : 1;
-  return status;
-}
-
 /* ---- An epoch ------------------------------------------------------------------------------------------- */
 
-static double seconds_now(void) {
+double fw_fit_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static furrow_status report_progress(void *user, uint64_t rows, furrow_error *err) {
-  fit *f = user;
+furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
+  fw_fit *f = user;
   const furrow_fit_params *p = f->params;
   if (!p->progress || rows < f->reported + PROGRESS_ROWS) return FURROW_OK;
   const furrow_trainer *t = f->trainer;
@@ -154,45 +125,7 @@ static furrow_status report_progress(void *user, uint64_t rows, furrow_error *er
   return p->progress(p->user, f->epoch, rows, total, err);
 }
 
-static furrow_status train_rows(fit *f, const fw_rows_from *from, furrow_error *err) {
-  furrow_trainer *t = f->trainer;
-  fw_lane *lanes[FW_LANES] = {&t->lanes[0], &t->lanes[1], &t->lanes[2]};
-  uint64_t rows = 0;
-  furrow_status status = fw_lane_fill(lanes[0], from, err);
-  if (status == FURROW_OK) status = fw_lane_begin(lanes[0], true, err);
-  if (status == FURROW_OK) status = fw_lane_fill(lanes[1], from, err);
-  while (status == FURROW_OK && lanes[0]->batch) {
-    double loss;
-    status = fw_trainer_update(t, lanes, from, f->epoch, f->tally, &loss, err);
-    rows += lanes[0]->batch->rows;
-    if (status == FURROW_OK) status = report_progress(f, rows, err);
-    fw_lane *done = lanes[0];
-    lanes[0] = lanes[1];
-    lanes[1] = lanes[2];
-    lanes[2] = done;
-  }
-  if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->samples));
-  return status;
-}
-
-static furrow_status train_epoch(fit *f, furrow_epoch *epoch, furrow_error *err) {
-  const double start = seconds_now();
-  const fw_rows_from from = {fw_feed_fill, f->train, f->batch};
-  f->reported = 0;
-  fw_tally_clear(f->tally);
-  epoch->learning_rate = fw_trainer_step_at(f->trainer, f->trainer->steps + 1, epoch->epoch).rate;
-  furrow_status status = fw_feed_start(f->train, epoch->epoch, err);
-  if (status == FURROW_OK && f->hogwild) {
-    status = fw_hogwild_epoch(f->hogwild, &from, epoch->epoch, f->tally, report_progress, f, err);
-  } else if (status == FURROW_OK) {
-    status = train_rows(f, &from, err);
-  }
-  if (status == FURROW_OK) status = fw_ranks_mix(f->trainer->comm, f->trainer->net, err);
-  if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
-  if (status != FURROW_OK) return status;
-  fw_tally_metrics(f->tally, &epoch->train);
-  epoch->seconds = seconds_now() - start;
-  if (epoch->train.rows > 0) return FURROW_OK;
+furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
   const bool taken =
       f->valid && !f->valid_samples && fw_feed_known_rows(f->train) == 0 && fw_feed_known_rows(f->valid) > 0;
   fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with%s",
@@ -201,12 +134,10 @@ static furrow_status train_epoch(fit *f, furrow_epoch *epoch, furrow_error *err)
   return FURROW_E_ARGUMENT;
 }
 
-static furrow_status validate(fit *f, furrow_epoch *epoch, furrow_error *err) {
+static furrow_status validate(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
   if (!f->valid) return FURROW_OK;
-  const fw_rows_from from = {fw_feed_fill, f->valid, VALID_ROWS};
   fw_tally_clear(f->tally);
-  furrow_status status = fw_feed_start(f->valid, 0, err);
-  if (status == FURROW_OK) status = fw_trainer_score(f->trainer, &from, f->tally, err);
+  furrow_status status = f->way->score_valid(f, err);
   if (status == FURROW_E_RANGE) return blame_valid(f, status, err);
   if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
@@ -219,12 +150,12 @@ static furrow_status validate(fit *f, furrow_epoch *epoch, furrow_error *err) {
 
 /* ---- History -------------------------------------------------------------------------------------------- */
 
-static double figure_of(const fit *f, const furrow_epoch *epoch) {
+static double figure_of(const fw_fit *f, const furrow_epoch *epoch) {
   const furrow_metrics *figures = epoch->valid.rows ? &epoch->valid : &epoch->train;
   return *(const double *)((const char *)figures + f->by->offset);
 }
 
-static bool is_better(const fit *f, const furrow_epoch *epoch) {
+static bool is_better(const fw_fit *f, const furrow_epoch *epoch) {
   const furrow_trainer *t = f->trainer;
   const double figure = figure_of(f, epoch);
   if (isnan(figure)) return false;
@@ -233,7 +164,7 @@ static bool is_better(const fit *f, const furrow_epoch *epoch) {
   return f->by->rises ? figure > best : figure < best;
 }
 
-static furrow_status add_to_history(fit *f, furrow_epoch *epoch, furrow_error *err) {
+static furrow_status add_to_history(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   void *history = t->history;
   furrow_status status = fw_grow(&history, &t->history_room, t->epochs + 1, sizeof *t->history, err);
@@ -247,7 +178,7 @@ static furrow_status add_to_history(fit *f, furrow_epoch *epoch, furrow_error *e
 
 /* ---- Fit ------------------------------------------------------------------------------------------------ */
 
-static furrow_status find_metric(fit *f, furrow_error *err) {
+static furrow_status find_metric(fw_fit *f, furrow_error *err) {
   const char *name = f->params->metric ? f->params->metric : "loss";
   const fw_loss_type loss = f->trainer->plan->graph.loss;
   for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
@@ -262,46 +193,19 @@ static furrow_status find_metric(fit *f, furrow_error *err) {
 
 /* ---- The best epoch, checkpoints ------------------------------------------------------------------------ */
 
-static furrow_status append_image(void *to, const void *bytes, size_t size, furrow_error *err) {
-  fw_buffer_append(to, bytes, size);
-  return fw_buffer_status(to, err);
-}
-
-static furrow_status keep_best(fit *f, furrow_error *err) {
-  fw_buffer_reset(&f->best_image);
-  return fw_net_image_write(f->trainer->net, append_image, &f->best_image, err);
-}
-
-static furrow_status renew_hogwild(fit *f, furrow_error *err) {
-  fw_hogwild_free(f->hogwild);
-  f->hogwild = NULL;
-  return f->trainer->hogwild ? fw_hogwild_create(&f->hogwild, f->trainer, err) : FURROW_OK;
-}
-
-static furrow_status restore_best(fit *f, furrow_error *err) {
-  furrow_trainer *t = f->trainer;
-  if (!f->params->keep_best || t->best == 0 || t->best == t->epochs) return FURROW_OK;
-  const fw_buffer *image = &f->best_image;
-  fw_net *net = NULL;
-  furrow_status status = fw_trainer_new_net(t, &net, err);
-  if (status == FURROW_OK) status = fw_net_image_read(net, (const unsigned char *)image->bytes, image->size, err);
-  if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
-  if (status != FURROW_OK) fw_net_free(net);
-  return status;
-}
-
-static furrow_status save_checkpoint(fit *f, furrow_error *err) {
+static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   const furrow_trainer *t = f->trainer;
   const uint32_t every = f->params->checkpoint_every ? f->params->checkpoint_every : 1;
   if (!f->params->checkpoint || (t->epochs % every != 0 && t->epochs != t->plan->train.epochs)) return FURROW_OK;
   fw_checkpoint checkpoint = {.steps = t->steps, .best = t->best, .epochs = t->epochs, .history = t->history};
   if (t->best != t->epochs) checkpoint.best_image = f->best_image;
+  const fw_imaged imaged = f->way->imaged(t);
   furrow_status status = FURROW_OK; /* all ranks have the same to save: the first does */
-  if (t->comm->rank == 0) status = fw_checkpoint_save(f->params->checkpoint, &checkpoint, t->net, err);
+  if (t->comm->rank == 0) status = fw_checkpoint_save(f->params->checkpoint, &checkpoint, &imaged, err);
   return status == FURROW_OK ? t->comm->barrier(t->comm, err) : status;
 }
 
-static void take_checkpoint(fit *f, fw_checkpoint *checkpoint) {
+static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   furrow_trainer *t = f->trainer;
   fw_free(t->history);
   t->history = checkpoint->history;
@@ -312,7 +216,7 @@ static void take_checkpoint(fit *f, fw_checkpoint *checkpoint) {
 }
 
 /* A checkpoint of other data is refused as far as the number of rows tells it. */
-static furrow_status check_rows(fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
+static furrow_status check_rows(fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && f->trainer->comm->size == 1;
   uint64_t rows = 0;
@@ -326,60 +230,66 @@ static furrow_status check_rows(fit *f, const fw_checkpoint *checkpoint, furrow_
   return FURROW_E_STALE;
 }
 
+/* What was best is known: it is kept, it is the last epoch, or nobody wants it. */
+static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
+  const bool last = checkpoint->best == 0 || checkpoint->best == checkpoint->epochs;
+  if (last || !f->params->keep_best || !f->way->keeps_images || checkpoint->best_image.size) return FURROW_OK;
+  return fw_fail(err, FURROW_E_STATE, "the checkpoint was made without keeping the best epoch, which is %u",
+                 checkpoint->best);
+}
+
 /* Goes on from a checkpoint, if there is one. */
-static furrow_status load_checkpoint(fit *f, furrow_error *err) {
+static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
   fw_checkpoint checkpoint = {0};
-  fw_net *net = NULL;
+  fw_imaged made = {0};
   furrow_status status = fw_checkpoint_tidy(f->params->checkpoint, err);
-  if (status == FURROW_OK) status = fw_trainer_new_net(f->trainer, &net, err);
-  if (status == FURROW_OK) status = fw_checkpoint_load(f->params->checkpoint, &checkpoint, net, err);
-  if (status == FURROW_OK && f->params->keep_best && checkpoint.best && checkpoint.best < checkpoint.epochs &&
-      !checkpoint.best_image.size)
-    status = fw_fail(err, FURROW_E_STATE, "the checkpoint was made without keeping the best epoch, which is %u",
-                     checkpoint.best);
+  if (status == FURROW_OK) status = f->way->make(f->trainer, &made, err);
+  if (status == FURROW_OK) status = fw_checkpoint_load(f->params->checkpoint, &checkpoint, &made, err);
+  if (status == FURROW_OK) status = check_best(f, &checkpoint, err);
   if (status == FURROW_OK) status = check_rows(f, &checkpoint, err);
-  if (status == FURROW_OK) status = fw_trainer_adopt(f->trainer, net, err);
+  if (status == FURROW_OK) status = f->way->adopt(f->trainer, made.thing, err);
   if (status != FURROW_OK) {
-    fw_net_free(net);
+    f->way->drop(made.thing);
     fw_checkpoint_clear(&checkpoint);
     return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
   }
   take_checkpoint(f, &checkpoint);
-  return f->params->keep_best && f->trainer->best == f->trainer->epochs ? keep_best(f, err) : FURROW_OK;
+  return f->params->keep_best && f->trainer->best == f->trainer->epochs ? f->way->keep(f, err) : FURROW_OK;
 }
 
 /* ---- Epochs --------------------------------------------------------------------------------------------- */
 
-static furrow_status run_epoch(fit *f, furrow_error *err) {
+static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   furrow_epoch epoch = {.epoch = (uint32_t)f->trainer->epochs + 1};
   f->epoch = epoch.epoch;
-  furrow_status status = train_epoch(f, &epoch, err);
+  furrow_status status = f->way->train(f, &epoch, err);
   if (status == FURROW_OK) status = validate(f, &epoch, err);
   if (status == FURROW_OK) status = add_to_history(f, &epoch, err);
-  if (status == FURROW_OK && epoch.best && f->params->keep_best) status = keep_best(f, err);
+  if (status == FURROW_OK && epoch.best && f->params->keep_best) status = f->way->keep(f, err);
   if (status == FURROW_OK) status = save_checkpoint(f, err);
   if (status == FURROW_OK && f->params->epoch) status = f->params->epoch(f->params->user, &epoch, err);
   return status;
 }
 
 /* Whether patience is at its end. */
-static bool is_exhausted(const fit *f) {
+static bool is_exhausted(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   return f->params->patience > 0 && t->epochs >= (size_t)t->best + f->params->patience;
 }
 
-static furrow_status run_epochs(fit *f, furrow_error *err) {
+static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   t->epochs = 0;
   t->best = 0;
   furrow_status status = f->params->resume && f->params->checkpoint ? load_checkpoint(f, err) : FURROW_OK;
-  if (status == FURROW_OK) status = renew_hogwild(f, err);
+  if (status == FURROW_OK) status = f->way->begin(f, err);
   while (status == FURROW_OK && t->epochs < t->plan->train.epochs && !is_exhausted(f)) status = run_epoch(f, err);
   if (status == FURROW_END) status = FURROW_OK;
-  return status == FURROW_OK ? restore_best(f, err) : status;
+  const bool back = f->params->keep_best && t->best > 0 && t->best < t->epochs;
+  return status == FURROW_OK && back ? f->way->restore(f, err) : status;
 }
 
-static void take_stats(const fit *f) {
+static void take_stats(const fw_fit *f) {
   furrow_trainer *t = f->trainer;
   t->valid_read = (furrow_parser_stats){0};
   fw_feed_get_stats(f->train, &t->train_read);
@@ -390,12 +300,12 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
                                  const furrow_fit_params *params, furrow_error *err) {
   furrow_fit_params defaults;
   furrow_fit_params_init(&defaults);
-  fit f = {.trainer = trainer, .params = params ? params : &defaults};
+  fw_fit f = {.trainer = trainer, .params = params ? params : &defaults};
+  f.way = trainer->forest ? &fw_fit_forest : &fw_fit_net;
   furrow_status status = find_metric(&f, err);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = open_train(&f, train, !valid, err);
   if (status == FURROW_OK) status = open_valid(&f, valid, err);
-  if (status == FURROW_OK) status = choose_batch(&f, err);
   if (status == FURROW_OK) status = run_epochs(&f, err);
   if (status == FURROW_OK) take_stats(&f);
   fw_feed_close(f.train);
@@ -404,6 +314,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_samples_close(f.valid_samples);
   fw_tally_free(f.tally);
   fw_hogwild_free(f.hogwild);
+  fw_booster_free(f.booster);
   fw_buffer_clear(&f.best_image);
   return status;
 }

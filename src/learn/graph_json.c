@@ -190,6 +190,11 @@ void fw_describe_angel(fw_buffer *out, const fw_description *about) {
   put_section(&json, about->plan, "data");
   put_section(&json, about->plan, "model");
   put_section(&json, about->plan, "train");
+  if (about->plan->forest.used) {
+    put_section(&json, about->plan, "gbdt");
+    fw_json_out_close(&json);
+    return;
+  }
   fw_json_out_key(&json, "layers");
   fw_json_out_open_array(&json);
   for (size_t i = 0; i < graph->count; i++) {

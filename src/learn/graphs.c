@@ -277,9 +277,10 @@ static const struct algorithm {
     {"robust", build_robust}, {"softmax", build_softmax}, {"mlr", build_mlr},
     {"fm", build_fm},         {"dnn", build_dnn},         {"wide_and_deep", build_wide_and_deep},
     {"deepfm", build_deepfm}, {"pnn", build_pnn},         {"nfm", build_nfm},
+    {"gbdt", NULL}, /* trees: conf_forest.c */
 };
 
-const char fw_builtin_names[] = "lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm";
+const char fw_builtin_names[] = "lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt";
 
 static const struct algorithm *find(const char *name) {
   const char *known = fw_algorithm_name(name);

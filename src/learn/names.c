@@ -14,6 +14,9 @@ static const char *const losses[] = {FW_LOSSES(FURROW_X)};
 static const char *const decays[] = {FW_DECAYS(FURROW_X)};
 static const char *const labels[] = {FW_LABEL_TRANSFORMS(FURROW_X)};
 #undef FURROW_X
+#define FURROW_X(name, text, loss) text,
+static const char *const objectives[] = {FW_OBJECTIVES(FURROW_X)};
+#undef FURROW_X
 #define FURROW_X(name, text, state) text,
 static const char *const optimizers[] = {FW_OPTIMIZERS(FURROW_X)};
 #undef FURROW_X
@@ -25,6 +28,7 @@ const fw_names fw_loss_names = {losses, COUNT(losses), "Loss"};
 const fw_names fw_optimizer_names = {optimizers, COUNT(optimizers), ""};
 const fw_names fw_decay_names = {decays, COUNT(decays), "Decay"};
 const fw_names fw_label_names = {labels, COUNT(labels), "Trans"};
+const fw_names fw_objective_names = {objectives, COUNT(objectives), ""};
 
 const char *fw_layer_type_name(fw_layer_type type) {
   return layer_types[type];
@@ -53,6 +57,14 @@ const char *fw_decay_name(fw_decay_type decay) {
 
 const char *fw_label_transform_name(fw_label_transform transform) {
   return labels[transform];
+}
+
+const char *fw_objective_name(fw_loss_type loss) {
+#define FURROW_X(name, text, its_loss) \
+  if (loss == FW_LOSS_##its_loss) return text;
+  FW_OBJECTIVES(FURROW_X)
+#undef FURROW_X
+  return "";
 }
 
 size_t fw_optimizer_state(fw_optimizer_type type) {

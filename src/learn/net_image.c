@@ -163,3 +163,26 @@ furrow_status fw_net_image_check(fw_net *net, const unsigned char *bytes, size_t
 furrow_status fw_net_image_read(fw_net *net, const unsigned char *bytes, size_t size, furrow_error *err) {
   return read_image(net, &(image){bytes, size, 0, true}, err);
 }
+
+/* ---- For checkpoints ---- */
+
+static furrow_status write_thing(const void *thing, fw_image_sink sink, void *to, furrow_error *err) {
+  return fw_net_image_write(thing, sink, to, err);
+}
+
+static furrow_status read_thing(void *thing, const unsigned char *bytes, size_t size, furrow_error *err) {
+  return fw_net_image_read(thing, bytes, size, err);
+}
+
+static furrow_status check_thing(void *thing, const unsigned char *bytes, size_t size, furrow_error *err) {
+  return fw_net_image_check(thing, bytes, size, err);
+}
+
+fw_imaged fw_net_imaged(fw_net *net) {
+  return (fw_imaged){.plan = fw_net_plan(net),
+                     .element = fw_net_element_size(net),
+                     .thing = net,
+                     .write = write_thing,
+                     .read = read_thing,
+                     .check = check_thing};
+}

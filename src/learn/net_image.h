@@ -5,7 +5,7 @@
 #ifndef FW_LEARN_NET_IMAGE_H
 #define FW_LEARN_NET_IMAGE_H
 
-#include "learn/image.h"
+#include "learn/imaged.h"
 #include "learn/net.h"
 
 /* Bytes of a number of the net: 4 or 8. */
@@ -19,5 +19,7 @@ furrow_status fw_net_image_read(fw_net *net, const unsigned char *bytes, size_t 
 /* Whether that would succeed; the net stays as it is. */
 furrow_status fw_net_image_check(fw_net *net, const unsigned char *bytes, size_t size, furrow_error *err)
     __attribute__((warn_unused_result));
+/* The net as checkpoints take it. */
+fw_imaged fw_net_imaged(fw_net *net);
 
 #endif

@@ -19,7 +19,7 @@ furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, fur
 }
 
 fw_batch_rules fw_plan_rules(const fw_plan *plan) {
-  fw_batch_rules rules = {.dense = strcmp(plan->data.format, "dense") == 0,
+  fw_batch_rules rules = {.dense = strcmp(plan->data.format, "dense") == 0 && !plan->forest.used,
                           .range = plan->data.range > 0 ? (uint64_t)plan->data.range : 0,
                           .by_field = fw_format_has_fields(plan->data.format),
                           .data = &plan->data};

@@ -60,10 +60,30 @@ static fw_value of_train(const fw_train_conf *train, fw_key key) {
   }
 }
 
+static fw_value of_forest(const fw_plan *plan, fw_key key) {
+  const fw_forest_conf *forest = &plan->forest;
+  switch (key) {
+  case FW_KEY_TREES: return integer(forest->rounds);
+  case FW_KEY_LEVELS: return integer(forest->levels);
+  case FW_KEY_SPLITS: return integer(forest->splits);
+  case FW_KEY_FEATURE_RATIO: return real(forest->feature_ratio);
+  case FW_KEY_ROW_RATIO: return real(forest->row_ratio);
+  case FW_KEY_MIN_CHILD_WEIGHT: return real(forest->min_child_weight);
+  case FW_KEY_MIN_GAIN: return real(forest->min_gain);
+  case FW_KEY_REG_ALPHA: return real(forest->alpha);
+  case FW_KEY_REG_LAMBDA: return real(forest->lambda);
+  case FW_KEY_OBJECTIVE: return text(fw_objective_name(plan->graph.loss));
+  case FW_KEY_CLASSES: return integer((int64_t)(plan->graph.outputs > 1 ? plan->graph.outputs : 2));
+  case FW_KEY_CATEGORIES: return text(forest->category_text);
+  default: return integer(forest->node_stats);
+  }
+}
+
 fw_value fw_plan_value(const fw_plan *plan, fw_key key) {
   const char *path = fw_key_facts(key)->json_path;
   if (strncmp(path, "data/", 5) == 0) return of_data(&plan->data, key);
   if (strncmp(path, "model/", 6) == 0) return of_model(&plan->model, key);
+  if (strncmp(path, "gbdt/", 5) == 0) return of_forest(plan, key);
   return of_train(&plan->train, key);
 }
 

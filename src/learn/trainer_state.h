@@ -4,6 +4,7 @@
 
 #include "base/crew.h"
 #include "comm/comm.h"
+#include "learn/forest/forest.h"
 #include "learn/lane.h"
 
 /* A batch is filled, begun, and trained, each in the turn after the other. */
@@ -12,7 +13,8 @@ enum { FW_LANES = 3 };
 struct furrow_trainer {
   furrow_learn_conf *conf;
   fw_plan *plan;
-  fw_net *net;
+  fw_net *net;       /* NULL: a forest is trained */
+  fw_forest *forest; /* with stats; NULL: a net is trained */
   const fw_comm *comm;
   fw_crew *crew;
   fw_lane lanes[FW_LANES];

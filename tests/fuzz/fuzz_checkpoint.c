@@ -45,7 +45,8 @@ static furrow_status append(void *to, const void *bytes, size_t size, furrow_err
 static void decode(const uint8_t *file, size_t size, fw_net *net) {
   fw_checkpoint checkpoint = {0};
   furrow_error err;
-  const furrow_status status = fw_checkpoint_decode(file, size, &checkpoint, net, &err);
+  const fw_imaged imaged = fw_net_imaged(net);
+  const furrow_status status = fw_checkpoint_decode(file, size, &checkpoint, &imaged, &err);
   if (status == FURROW_OK) {
     fw_buffer again = {0};
     check(fw_net_image_write(net, append, &again, NULL) == FURROW_OK);

@@ -2,6 +2,7 @@
 #include "learn/forest/forest.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -124,6 +125,45 @@ bool fw_forest_has_node(const fw_forest *forest, size_t tree, size_t node) {
     if (forest->feature[tree * forest->nodes + node] < 0) return false;
   }
   return true;
+}
+
+furrow_status fw_forest_add_stats(fw_forest *forest, furrow_error *err) {
+  void *sums[3] = {NULL, NULL, NULL};
+  furrow_status status = FURROW_OK;
+  if (forest->gain) return FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < 3; i++)
+    status = fw_alloc_zero(&sums[i], forest->room * forest->nodes, sizeof(double), err);
+  if (status != FURROW_OK) {
+    for (size_t i = 0; i < 3; i++) fw_free(sums[i]);
+    return status;
+  }
+  forest->gain = sums[0];
+  forest->gradient = sums[1];
+  forest->hessian = sums[2];
+  return FURROW_OK;
+}
+
+static int by_number(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, size_t *count, furrow_error *err) {
+  const size_t nodes = forest->trees * forest->nodes;
+  uint64_t *list = NULL;
+  size_t asked = 0, different = 0;
+  for (size_t at = 0; at < nodes; at++) asked += forest->feature[at] >= 0;
+  furrow_status status = fw_alloc((void **)&list, asked, sizeof *list, err);
+  if (status != FURROW_OK) return status;
+  asked = 0;
+  for (size_t at = 0; at < nodes; at++)
+    if (forest->feature[at] >= 0) list[asked++] = (uint64_t)forest->feature[at];
+  qsort(list, asked, sizeof *list, by_number);
+  for (size_t i = 0; i < asked; i++)
+    if (i == 0 || list[i] != list[i - 1]) list[different++] = list[i];
+  *features = list;
+  *count = different;
+  return FURROW_OK;
 }
 
 bool fw_forest_absent_left(const fw_forest *forest, size_t at) {

@@ -44,6 +44,11 @@ furrow_status fw_forest_copy(fw_forest **copy, const fw_forest *forest, furrow_e
     __attribute__((warn_unused_result));
 /* Whether rows can come to a node: all above it ask for a feature. */
 bool fw_forest_has_node(const fw_forest *forest, size_t tree, size_t node);
+/* Gain, gradient and hessian for a forest that has none: all 0. */
+furrow_status fw_forest_add_stats(fw_forest *forest, furrow_error *err) __attribute__((warn_unused_result));
+/* The features that are asked for, ascending, to be freed with fw_free. */
+furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, size_t *count, furrow_error *err)
+    __attribute__((warn_unused_result));
 /* Whether rows without the feature of a node go to 2n+1. `at` is tree * nodes + node. */
 bool fw_forest_absent_left(const fw_forest *forest, size_t at);
 /* E_FORMAT, naming tree and node: a split at the last level, a feature below -1 or from `features` on (0: any), a
