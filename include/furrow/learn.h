@@ -285,7 +285,8 @@ FURROW_API furrow_status furrow_scorer_item_vector(const furrow_scorer *scorer, 
 FURROW_API furrow_status furrow_scorer_query_vector(const furrow_scorer *scorer, const furrow_row *row, float *vector,
                                                     double *rest, furrow_error *err) FURROW_MUST_USE;
 
-/* The features first … end-1 that the model has weights for, or asks for in its trees, ascending. Free *ids with furrow_bytes_free((char *)ids).
+/* The features first … end-1 that the model has weights for, or asks for in its trees, ascending. Free *ids with
+ * furrow_bytes_free((char *)ids).
  */
 FURROW_API furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first, uint64_t end,
                                                 uint64_t **ids, size_t *count, furrow_error *err) FURROW_MUST_USE;

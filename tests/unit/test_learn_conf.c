@@ -153,7 +153,8 @@ static void refused_keys(void **state) {
   (void)state;
   expect_refused("epoch", "3", "no such key; the nearest is epochs");
   expect_refused("ml.epochs.num", "3", "no such key; the nearest is ml.epoch.num");
-  expect_refused("ml.gbdt.tree.num", "3", "a key of GBDT; it is not for this algorithm");
+  expect_refused("ml.gbdt.thread.num", "3",
+                 "a key of Angel's GBDT that means nothing here; the nearest is ml.gbdt.tree.num");
   expect_refused("epochs", "many", "epochs must be a whole number from 1 to 4294967295");
   expect_refused("ml.epoch.num", "3 ", "ml.epoch.num must be a whole number from 1 to 4294967295");
   expect_refused("range", "-2", "range must be a whole number, -1 or more");
@@ -168,9 +169,9 @@ static void refused_keys(void **state) {
   expect_refused("optimizer", "", "optimizer must be one of SGD, Momentum, AdaGrad, AdaDelta, Adam, FTRL");
   expect_refused("model-type", "T_LONG_DENSE",
                  "model-type must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it");
-  expect_refused("algorithm", "gbdt",
+  expect_refused("algorithm", "lda",
                  "algorithm must be one of lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, "
-                 "nfm");
+                 "nfm, gbdt");
 }
 
 /* Every default is a value of its key, and so is it under Angel's name. */
