@@ -12,6 +12,7 @@
 #include "model_job.h"
 #include "progress.h"
 #include "report.h"
+#include "rounding.h"
 #include "rows_sink.h"
 #include "rows_source.h"
 #include "text_file.h"
@@ -36,7 +37,8 @@ static const option main_options[] = {
     {.name = "model",
      .kind = OPTION_TEXT,
      .argument = "NAME",
-     .help = "a built-in algorithm: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm",
+     .help =
+         "a built-in algorithm: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt",
      .offset = AT(algorithm)},
     {.name = "conf",
      .kind = OPTION_TEXT,
@@ -305,7 +307,16 @@ static void report_best(report *r, uint32_t best, bool saved) {
     report_text(r, "best epoch", text);
 }
 
-static void tell_result(const train_values *values, const furrow_trainer *trainer, output *out) {
+/* Six decimals of trees change scores: by how much is said. */
+static furrow_status measure_rounding(const train_values *values, const learn_settings *settings,
+                                      const furrow_trainer *trainer, rounding *lost, furrow_error *err) {
+  const bool trees = strcmp(furrow_learn_conf_get(settings->conf, "algorithm"), "gbdt") == 0;
+  const char *rows = values->valid ? values->valid : values->train;
+  if (!values->angel_bytes || !trees || rows[0] == '-') return FURROW_OK;
+  return rounding_measure(lost, trainer, values->out, rows, values->format, err);
+}
+
+static void tell_result(const train_values *values, const furrow_trainer *trainer, const rounding *lost, output *out) {
   size_t count = 0;
   uint32_t best = 0;
   const furrow_epoch *epochs = furrow_trainer_history(trainer, &count, &best);
@@ -314,6 +325,7 @@ static void tell_result(const train_values *values, const furrow_trainer *traine
   report_start(&r, out, values->json);
   report_text(&r, "model", values->out);
   report_best(&r, best, best == 0 || best == count || values->keep_best);
+  if (lost->rows > 0) rounding_report(lost, &r);
   report_epochs(&r, epochs, count);
   report_finish(&r);
 }
@@ -355,8 +367,10 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   interrupt_catch();
   if (status == FURROW_OK) status = fit(values, trainer, out, err);
   if (status == FURROW_OK) status = save(values, settings, trainer, err);
+  rounding lost = {0};
+  if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
   if (status == FURROW_OK) status = write_history(values, trainer, err);
-  if (status == FURROW_OK) tell_result(values, trainer, out);
+  if (status == FURROW_OK) tell_result(values, trainer, &lost, out);
   if (status == FURROW_OK) tell_notes(values, trainer);
   furrow_trainer_close(trainer);
   return status;

@@ -300,6 +300,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   furrow_fit_params defaults;
   furrow_fit_params_init(&defaults);
   fw_fit f = {.trainer = trainer, .params = params ? params : &defaults};
+  if (trainer->forest) return fw_fail(err, FURROW_E_UNSUPPORTED, "trees cannot be trained yet");
   f.way = &fw_fit_net;
   furrow_status status = find_metric(&f, err);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);

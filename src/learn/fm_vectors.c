@@ -120,7 +120,9 @@ furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first
                                      size_t *count, furrow_error *err) {
   uint64_t *keys = NULL, *found = NULL;
   size_t have = 0, taken = 0;
-  furrow_status status = fw_net_features(fw_scorer_net(scorer), &keys, &have, err);
+  const fw_forest *forest = fw_scorer_forest(scorer);
+  furrow_status status = forest ? fw_forest_features(forest, &keys, &have, err)
+                                : fw_net_features(fw_scorer_net(scorer), &keys, &have, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&found, have, sizeof *found, err);
   for (size_t i = 0; status == FURROW_OK && i < have; i++) {
     const uint64_t key = keys ? keys[i] : i;

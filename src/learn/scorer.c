@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/forest/forest_files.h"
+#include "learn/forest/walker.h"
 #include "learn/model_in.h"
 #include "learn/plan_rules.h"
 #include "learn/trainer.h"
@@ -15,13 +17,16 @@
 struct furrow_scorer {
   furrow_learn_conf *conf;
   fw_plan *plan;
-  fw_net *net;
+  fw_net *net; /* NULL: trees */
+  fw_forest *forest;
+  fw_walker *walker;
 };
 
 struct furrow_score_space {
   fw_batcher *batcher;
   fw_pass *pass;
-  double *outputs;
+  fw_walk_space *walk;
+  double *outputs; /* nets: of a row; trees: of ROWS_AT_ONCE */
 };
 
 void furrow_scorer_params_init(furrow_scorer_params *params) {
@@ -31,9 +36,22 @@ void furrow_scorer_params_init(furrow_scorer_params *params) {
 /* ---- Opening ---- */
 
 static furrow_status make_net(furrow_scorer *scorer, furrow_error *err) {
-  furrow_status status = fw_plan_of_conf(&scorer->plan, scorer->conf, err);
-  if (status == FURROW_OK) status = fw_net_create(&scorer->net, scorer->plan, &(fw_net_params){0}, err);
-  return status;
+  return fw_net_create(&scorer->net, scorer->plan, &(fw_net_params){0}, err);
+}
+
+static furrow_status make_walker(furrow_scorer *scorer, furrow_error *err) {
+  return fw_walker_create(&scorer->walker, scorer->forest, scorer->plan->train.lr, err);
+}
+
+static furrow_status load_model(furrow_scorer *scorer, const char *folder, const furrow_scorer_params *params,
+                                furrow_error *err) {
+  if (scorer->plan->forest.used) {
+    furrow_status status = fw_forest_load(&scorer->forest, scorer->plan, folder, params->threads, err);
+    return status == FURROW_OK ? make_walker(scorer, err) : status;
+  }
+  furrow_status status = make_net(scorer, err);
+  if (status != FURROW_OK) return status;
+  return fw_model_load(scorer->net, scorer->plan, folder, params->fc_order, params->threads, err);
 }
 
 static furrow_status finish(furrow_scorer **scorer, furrow_scorer *made, furrow_status status) {
@@ -56,10 +74,16 @@ furrow_status furrow_scorer_open(furrow_scorer **scorer, const char *folder, con
     status = fw_learn_conf_copy(&made->conf, params->conf, err);
   else
     status = fw_model_read_conf(&made->conf, folder, err);
-  if (status == FURROW_OK) status = make_net(made, err);
-  if (status == FURROW_OK)
-    status = fw_model_load(made->net, made->plan, folder, params->fc_order, params->threads, err);
+  if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
+  if (status == FURROW_OK) status = load_model(made, folder, params, err);
   return finish(scorer, made, status);
+}
+
+static furrow_status copy_model(furrow_scorer *scorer, const furrow_trainer *trainer, furrow_error *err) {
+  const fw_forest *forest = fw_trainer_forest(trainer);
+  furrow_status status = forest ? fw_forest_copy(&scorer->forest, forest, err) : make_net(scorer, err);
+  if (status != FURROW_OK) return status;
+  return forest ? make_walker(scorer, err) : fw_net_copy_weights(scorer->net, fw_trainer_net(trainer), err);
 }
 
 furrow_status furrow_scorer_from_trainer(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
@@ -67,14 +91,16 @@ furrow_status furrow_scorer_from_trainer(furrow_scorer **scorer, const furrow_tr
   furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
   if (status != FURROW_OK) return status;
   status = fw_learn_conf_copy(&made->conf, fw_trainer_conf(trainer), err);
-  if (status == FURROW_OK) status = make_net(made, err);
-  if (status == FURROW_OK) status = fw_net_copy_weights(made->net, fw_trainer_net(trainer), err);
+  if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
+  if (status == FURROW_OK) status = copy_model(made, trainer, err);
   return finish(scorer, made, status);
 }
 
 void furrow_scorer_close(furrow_scorer *scorer) {
   if (!scorer) return;
   fw_net_free(scorer->net);
+  fw_walker_free(scorer->walker);
+  fw_forest_free(scorer->forest);
   fw_plan_free(scorer->plan);
   furrow_learn_conf_free(scorer->conf);
   fw_free(scorer);
@@ -92,18 +118,27 @@ const fw_net *fw_scorer_net(const furrow_scorer *scorer) {
   return scorer->net;
 }
 
+const fw_forest *fw_scorer_forest(const furrow_scorer *scorer) {
+  return scorer->forest;
+}
+
 /* ---- A thread's space ---- */
+
+static furrow_status make_pass(furrow_score_space *space, const furrow_scorer *scorer, furrow_error *err) {
+  fw_batch_rules rules = fw_plan_rules(scorer->plan);
+  rules.plain = true;
+  furrow_status status = fw_batcher_create(&space->batcher, &rules, err);
+  return status == FURROW_OK ? fw_pass_create(&space->pass, scorer->net, err) : status;
+}
 
 furrow_status furrow_score_space_create(furrow_score_space **space, const furrow_scorer *scorer, furrow_error *err) {
   furrow_score_space *made = NULL;
   furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
   if (status != FURROW_OK) return status;
-  fw_batch_rules rules = fw_plan_rules(scorer->plan);
-  rules.plain = true;
-  status = fw_batcher_create(&made->batcher, &rules, err);
-  if (status == FURROW_OK) status = fw_pass_create(&made->pass, scorer->net, err);
+  status = scorer->forest ? fw_walk_space_create(&made->walk, scorer->walker, err) : make_pass(made, scorer, err);
+  const size_t rows = scorer->forest ? ROWS_AT_ONCE : 1;
   if (status == FURROW_OK)
-    status = fw_alloc((void **)&made->outputs, scorer->plan->graph.outputs, sizeof *made->outputs, err);
+    status = fw_alloc((void **)&made->outputs, scorer->plan->graph.outputs * rows, sizeof *made->outputs, err);
   if (status == FURROW_OK)
     *space = made;
   else
@@ -115,6 +150,7 @@ void furrow_score_space_free(furrow_score_space *space) {
   if (!space) return;
   fw_batcher_free(space->batcher);
   fw_pass_free(space->pass);
+  fw_walk_space_free(space->walk);
   fw_free(space->outputs);
   fw_free(space);
 }
@@ -132,6 +168,10 @@ static furrow_status run(const furrow_scorer *scorer, furrow_score_space *space,
 static furrow_status run_row(const furrow_scorer *scorer, furrow_score_space *space, const furrow_row *row,
                              furrow_error *err) {
   fw_batch *batch = NULL;
+  if (scorer->forest) {
+    fw_walker_row(scorer->walker, space->walk, row, space->outputs);
+    return FURROW_OK;
+  }
   fw_batcher_start(space->batcher);
   furrow_status status = fw_batcher_add(space->batcher, row, err);
   if (status == FURROW_OK) status = run(scorer, space, &batch, err);
@@ -157,9 +197,27 @@ static furrow_status add_rows(furrow_score_space *space, const furrow_rowblock *
   return status;
 }
 
+static void walk_rows(const furrow_scorer *scorer, furrow_score_space *space, const furrow_rowblock *block,
+                      fw_take_outputs take, void *user) {
+  const size_t outputs = scorer->plan->graph.outputs;
+  for (size_t begin = 0; begin < block->size; begin += ROWS_AT_ONCE) {
+    const size_t end = block->size - begin < ROWS_AT_ONCE ? block->size : begin + ROWS_AT_ONCE;
+    fw_walker_rows(scorer->walker, space->walk, block, begin, end, space->outputs);
+    for (size_t i = begin; i < end; i++) {
+      const furrow_row row = furrow_rowblock_row(block, i);
+      take(user, i, fw_label_of(&scorer->plan->data, &row), (double)furrow_row_get_weight(&row),
+           space->outputs + (i - begin) * outputs);
+    }
+  }
+}
+
 furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_score_space *space, const furrow_rowblock *block,
                             fw_take_outputs take, void *user, furrow_error *err) {
   furrow_status status = FURROW_OK;
+  if (scorer->forest) {
+    walk_rows(scorer, space, block, take, user);
+    return FURROW_OK;
+  }
   for (size_t begin = 0; status == FURROW_OK && begin < block->size; begin += ROWS_AT_ONCE) {
     const size_t end = block->size - begin < ROWS_AT_ONCE ? block->size : begin + ROWS_AT_ONCE;
     fw_batch *batch = NULL;

@@ -1,10 +1,11 @@
-/* learn/trainer.c: a net that is trained, batch by batch. */
+/* learn/trainer.c: a net that is trained, batch by batch; or a forest, which fit alone can train. */
 #include "learn/trainer.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/forest/forest_files.h"
 #include "learn/model_in.h"
 #include "learn/model_out.h"
 #include "learn/plan_rules.h"
@@ -49,6 +50,33 @@ static furrow_status make_net(furrow_trainer *trainer, furrow_error *err) {
   return status;
 }
 
+static furrow_status open_net(furrow_trainer *trainer, const furrow_trainer_params *params, furrow_error *err) {
+  furrow_status status = make_net(trainer, err);
+  if (status == FURROW_OK && params->load)
+    status = fw_model_load(trainer->net, trainer->plan, params->load, FURROW_FC_IN_OUT, params->threads, err);
+  return status;
+}
+
+/* Trees are added to those of a model only if they have as many levels. */
+static furrow_status load_forest(furrow_trainer *trainer, const furrow_trainer_params *params, furrow_error *err) {
+  furrow_status status = fw_forest_load(&trainer->forest, trainer->plan, params->load, params->threads, err);
+  if (status != FURROW_OK) return status;
+  const unsigned levels = trainer->plan->forest.levels;
+  if (trainer->forest->levels == levels) return fw_forest_add_stats(trainer->forest, err);
+  status = fw_fail(err, FURROW_E_ARGUMENT, "its trees are %u splits deep, not %u (see the key `depth`)",
+                   trainer->forest->levels - 1, levels - 1);
+  fw_error_set_file(err, params->load);
+  return status;
+}
+
+static furrow_status open_forest(furrow_trainer *trainer, const furrow_trainer_params *params, furrow_error *err) {
+  const fw_plan *plan = trainer->plan;
+  if (params->hogwild) return fw_fail(err, FURROW_E_ARGUMENT, "hogwild is not for gbdt");
+  if (params->max_features > 0) return fw_fail(err, FURROW_E_ARGUMENT, "max-features is not for gbdt");
+  if (params->load) return load_forest(trainer, params, err);
+  return fw_forest_create(&trainer->forest, plan->graph.outputs, plan->forest.levels, true, err);
+}
+
 static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_conf *conf,
                                   const furrow_trainer_params *params, furrow_error *err) {
   trainer->comm = fw_comm_self();
@@ -60,11 +88,8 @@ static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_co
     status = fw_fail(err, FURROW_E_ARGUMENT, "training needs labels, and the configuration says that rows have none");
   }
   if (status == FURROW_OK) status = fw_crew_create(&trainer->crew, params->threads, err);
-  if (status == FURROW_OK) status = make_net(trainer, err);
-  if (status == FURROW_OK && params->load) {
-    status = fw_model_load(trainer->net, trainer->plan, params->load, FURROW_FC_IN_OUT, params->threads, err);
-  }
-  return status;
+  if (status != FURROW_OK) return status;
+  return trainer->plan->forest.used ? open_forest(trainer, params, err) : open_net(trainer, params, err);
 }
 
 furrow_status furrow_trainer_open(furrow_trainer **trainer, const furrow_learn_conf *conf,
@@ -88,6 +113,7 @@ void furrow_trainer_close(furrow_trainer *trainer) {
   fw_crew_free(trainer->crew);
   clear_lanes(trainer->lanes);
   fw_net_free(trainer->net);
+  fw_forest_free(trainer->forest);
   fw_plan_free(trainer->plan);
   furrow_learn_conf_free(trainer->conf);
   fw_free(trainer->history);
@@ -102,12 +128,17 @@ const fw_net *fw_trainer_net(const furrow_trainer *trainer) {
   return trainer->net;
 }
 
+const fw_forest *fw_trainer_forest(const furrow_trainer *trainer) {
+  return trainer->forest;
+}
+
 void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm) {
   trainer->comm = comm;
 }
 
 furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder, const furrow_model_params *params,
                                   furrow_error *err) {
+  if (trainer->forest) return fw_forest_save(trainer->forest, trainer->plan, trainer->conf, folder, params, err);
   return fw_model_save(trainer->net, trainer->plan, trainer->conf, folder, params, err);
 }
 
@@ -201,6 +232,8 @@ static furrow_status fill_from_block(void *source, fw_batcher *batcher, size_t r
 
 furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
                                   furrow_error *err) {
+  if (trainer->forest)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step: use furrow_trainer_fit");
   block_rows rows = {.block = batch};
   const fw_rows_from from = {fill_from_block, &rows, batch->size};
   fw_lane *lane = &trainer->lanes[0];
@@ -255,9 +288,26 @@ furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_rows_from *from
   return status;
 }
 
+static furrow_status evaluate_forest(const furrow_trainer *trainer, const furrow_rowblock *rows,
+                                     furrow_metrics *metrics, furrow_error *err) {
+  furrow_scorer *scorer = NULL;
+  furrow_score_space *space = NULL;
+  furrow_evaluation *evaluation = NULL;
+  furrow_status status = furrow_scorer_from_trainer(&scorer, trainer, err);
+  if (status == FURROW_OK) status = furrow_score_space_create(&space, scorer, err);
+  if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, scorer, err);
+  if (status == FURROW_OK) status = furrow_evaluation_block(evaluation, space, rows, err);
+  if (status == FURROW_OK) furrow_evaluation_metrics(evaluation, metrics);
+  furrow_evaluation_free(evaluation);
+  furrow_score_space_free(space);
+  furrow_scorer_close(scorer);
+  return status;
+}
+
 furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowblock *rows, furrow_metrics *metrics,
                                       furrow_error *err) {
   enum { AT_ONCE = 512 };
+  if (trainer->forest) return evaluate_forest(trainer, rows, metrics, err);
   block_rows block = {.block = rows};
   const fw_rows_from from = {fill_from_block, &block, AT_ONCE};
   fw_tally *tally = NULL;

@@ -73,10 +73,13 @@ static inline furrow_status append_to_image(void *to, const void *bytes, size_t 
   return fw_buffer_status(to, e);
 }
 
-/* All numbers of the trainer's net, its optimizers' included; clear the buffer. */
+/* All numbers of the trainer's net, its optimizers' included, or of its forest; clear the buffer. */
 static inline fw_buffer image_of(const furrow_trainer *trainer) {
   fw_buffer image = {0};
-  assert_int_equal(fw_net_image_write(fw_trainer_net(trainer), append_to_image, &image, &err), FURROW_OK);
+  const fw_forest *forest = fw_trainer_forest(trainer);
+  const furrow_status status = forest ? fw_forest_image_write(forest, append_to_image, &image, &err)
+                                      : fw_net_image_write(fw_trainer_net(trainer), append_to_image, &image, &err);
+  assert_int_equal(status, FURROW_OK);
   return image;
 }
 

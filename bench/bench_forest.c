@@ -1,0 +1,223 @@
+/* bench/bench_forest.c: how fast trees are grown and rows are scored with them.
+ *
+ *   bench_forest fit DATA DIR [--threads T] [KEY=VALUE …]
+ *   bench_forest score DIR DATA [--threads T] [--repeat N]
+ *   bench_forest rows DIR DATA [--repeat N]
+ *
+ * fit trains gbdt as `furrow train` does and saves the model; its time runs from the moment the rows are in memory to
+ * the last tree. score takes the rows in blocks, a part for each thread; rows takes them one by one. One line of JSON:
+ * rows, seconds and processor seconds, of fit also those of all rounds, peak memory in MB. */
+#include <furrow/furrow.h>
+#include <pthread.h>
+
+#include "bench_clock.h"
+
+typedef struct job {
+  const char *what, *data, *model;
+  unsigned threads, repeat;
+} job;
+
+static furrow_error last;
+
+static void check(furrow_status status) {
+  char text[512];
+  if (status == FURROW_OK) return;
+  furrow_error_format(&last, text, sizeof text);
+  fprintf(stderr, "bench_forest: %s\n", text);
+  exit(1);
+}
+
+/* ---- Training ---- */
+
+typedef struct course {
+  bench_clock began;
+  double rounds; /* seconds of them */
+  uint64_t rows;
+} course;
+
+static furrow_status take_round(void *user, const furrow_epoch *epoch, furrow_error *err) {
+  (void)err;
+  course *c = user;
+  c->rounds += epoch->seconds;
+  c->rows = epoch->train.rows;
+  return FURROW_OK;
+}
+
+static furrow_status start(void *user, uint32_t epoch, uint64_t rows, uint64_t total, furrow_error *err) {
+  (void)epoch, (void)rows, (void)total, (void)err;
+  course *c = user;
+  if (c->began.wall == 0) c->began = bench_now(); /* the data is in memory now */
+  return FURROW_OK;
+}
+
+static furrow_learn_conf *read_settings(char **settings, int count) {
+  furrow_learn_conf *conf = NULL;
+  check(furrow_learn_conf_create(&conf, &last));
+  check(furrow_learn_conf_algorithm(conf, "gbdt", &last));
+  check(furrow_learn_conf_set(conf, "valid-ratio", "0", &last));
+  for (int i = 0; i < count; i++) {
+    char *value = strchr(settings[i], '=');
+    if (!value) exit(2);
+    *value = 0;
+    check(furrow_learn_conf_set(conf, settings[i], value + 1, &last));
+  }
+  return conf;
+}
+
+static void fit(const job *j, char **settings, int count) {
+  furrow_learn_conf *conf = read_settings(settings, count);
+  furrow_trainer *trainer = NULL;
+  furrow_trainer_params params;
+  furrow_fit_params fit_params;
+  furrow_model_params model;
+  course c = {0};
+  furrow_trainer_params_init(&params);
+  params.threads = j->threads;
+  check(furrow_trainer_open(&trainer, conf, &params, &last));
+  furrow_fit_params_init(&fit_params);
+  fit_params.parser.threads = j->threads;
+  fit_params.epoch = take_round;
+  fit_params.progress = start;
+  fit_params.user = &c;
+  check(furrow_trainer_fit(trainer, j->data, NULL, &fit_params, &last));
+  const bench_clock ended = bench_now();
+  furrow_model_params_init(&model);
+  model.write.replace = true;
+  check(furrow_trainer_save(trainer, j->model, &model, &last));
+  printf("{\"rows\":%llu,\"seconds\":%.6f,\"cpu\":%.6f,\"rounds\":%.6f,\"peak_mb\":%.1f}\n", (unsigned long long)c.rows,
+         ended.wall - c.began.wall, ended.cpu - c.began.cpu, c.rounds, bench_peak_memory());
+  furrow_trainer_close(trainer);
+  furrow_learn_conf_free(conf);
+}
+
+/* ---- Scoring ---- */
+
+enum { BLOCK_ROWS = 4096, MOST_THREADS = 64 };
+
+typedef struct part {
+  const furrow_scorer *scorer;
+  const furrow_rowblock *rows;
+  size_t begin, end;
+  bool one_by_one;
+  furrow_score *scores;
+  furrow_error error;
+  furrow_status status;
+} part;
+
+static furrow_status score_block(part *p, furrow_score_space *space, size_t begin, size_t end) {
+  furrow_rowblock slice = *p->rows;
+  slice.size = end - begin;
+  slice.offset += begin;
+  if (slice.label.any) slice.label.f32 += begin;
+  if (slice.weight) slice.weight += begin;
+  if (slice.qid) slice.qid += begin;
+  return furrow_scorer_block(p->scorer, space, &slice, p->scores + begin, &p->error);
+}
+
+static void *score_part(void *context) {
+  part *p = context;
+  furrow_score_space *space = NULL;
+  p->status = furrow_score_space_create(&space, p->scorer, &p->error);
+  for (size_t i = p->begin; p->status == FURROW_OK && p->one_by_one && i < p->end; i++) {
+    const furrow_row row = furrow_rowblock_row(p->rows, i);
+    p->status = furrow_scorer_row(p->scorer, space, &row, &p->scores[i], &p->error);
+  }
+  for (size_t i = p->begin; p->status == FURROW_OK && !p->one_by_one && i < p->end; i += BLOCK_ROWS)
+    p->status = score_block(p, space, i, p->end - i < BLOCK_ROWS ? p->end : i + BLOCK_ROWS);
+  furrow_score_space_free(space);
+  return NULL;
+}
+
+static void score_all(const job *j, const furrow_scorer *scorer, const furrow_rowblock *rows, furrow_score *scores) {
+  pthread_t threads[MOST_THREADS];
+  part parts[MOST_THREADS];
+  const unsigned count = j->threads < MOST_THREADS ? j->threads : MOST_THREADS;
+  for (unsigned t = 0; t < count; t++) {
+    parts[t] = (part){.scorer = scorer, .rows = rows, .scores = scores};
+    parts[t].one_by_one = strcmp(j->what, "rows") == 0;
+    parts[t].begin = rows->size * t / count;
+    parts[t].end = rows->size * (t + 1) / count;
+    if (pthread_create(&threads[t], NULL, score_part, &parts[t]) != 0) exit(1);
+  }
+  for (unsigned t = 0; t < count; t++) {
+    pthread_join(threads[t], NULL);
+    last = parts[t].error;
+    check(parts[t].status);
+  }
+}
+
+static furrow_container *read_rows(const job *j, const furrow_scorer *scorer) {
+  furrow_samples *samples = NULL;
+  furrow_container *container = NULL;
+  const furrow_rowblock *next = NULL;
+  furrow_status status;
+  check(furrow_container_create(&container, FURROW_INDEX_U32, FURROW_VALUE_F32, &last));
+  check(furrow_samples_open(&samples, furrow_scorer_conf(scorer), j->data, NULL, &last));
+  while ((status = furrow_samples_next(samples, &next, &last)) == FURROW_OK)
+    check(furrow_container_push_block(container, next, &last));
+  if (status != FURROW_END) check(status);
+  furrow_samples_close(samples);
+  return container;
+}
+
+static void score(const job *j) {
+  furrow_scorer *scorer = NULL;
+  furrow_rowblock rows;
+  check(furrow_scorer_open(&scorer, j->model, NULL, &last));
+  furrow_container *container = read_rows(j, scorer);
+  check(furrow_container_get_block(container, &rows, &last));
+  furrow_score *scores = calloc(rows.size + 1, sizeof *scores);
+  if (!scores) exit(1);
+  double wall = 0, cpu = 0, sum = 0;
+  for (unsigned r = 0; r < j->repeat; r++) {
+    const bench_clock began = bench_now();
+    score_all(j, scorer, &rows, scores);
+    const bench_clock ended = bench_now();
+    if (r == 0 || ended.wall - began.wall < wall) wall = ended.wall - began.wall;
+    if (r == 0 || ended.cpu - began.cpu < cpu) cpu = ended.cpu - began.cpu;
+  }
+  for (size_t i = 0; i < rows.size; i++) sum += scores[i].pred;
+  printf("{\"rows\":%zu,\"seconds\":%.6f,\"cpu\":%.6f,\"sum\":%.9g,\"peak_mb\":%.1f}\n", rows.size, wall, cpu, sum,
+         bench_peak_memory());
+  free(scores);
+  furrow_container_free(container);
+  furrow_scorer_close(scorer);
+}
+
+/* ---- Arguments ---- */
+
+static bool read_arguments(job *j, int argc, char **argv, char **settings, int *count) {
+  *j = (job){.threads = 1, .repeat = 3};
+  if (argc < 4) return false;
+  j->what = argv[1];
+  const bool fits = strcmp(j->what, "fit") == 0;
+  j->data = argv[fits ? 2 : 3];
+  j->model = argv[fits ? 3 : 2];
+  for (int i = 4; i < argc; i++) {
+    if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
+      j->threads = (unsigned)atoi(argv[++i]);
+    else if (strcmp(argv[i], "--repeat") == 0 && i + 1 < argc)
+      j->repeat = (unsigned)atoi(argv[++i]);
+    else if (strchr(argv[i], '='))
+      settings[(*count)++] = argv[i];
+    else
+      return false;
+  }
+  return j->threads > 0 && (fits || strcmp(j->what, "score") == 0 || strcmp(j->what, "rows") == 0);
+}
+
+int main(int argc, char **argv) {
+  job j;
+  int count = 0;
+  char **settings = calloc((size_t)argc + 1, sizeof *settings);
+  if (!settings || !read_arguments(&j, argc, argv, settings, &count)) {
+    fprintf(stderr, "usage: bench_forest fit DATA DIR [--threads T] [KEY=VALUE …] | score|rows DIR DATA [options]\n");
+    return 2;
+  }
+  if (strcmp(j.what, "fit") == 0)
+    fit(&j, settings, count);
+  else
+    score(&j);
+  free(settings);
+  return 0;
+}

@@ -1,0 +1,18 @@
+/* cli/rounding.h: what the decimals that Angel writes do to the scores of a model. */
+#ifndef CLI_ROUNDING_H
+#define CLI_ROUNDING_H
+
+#include "furrow/learn.h"
+#include "report.h"
+
+/* Scores of the model on disk against those of the trainer. */
+typedef struct rounding {
+  uint64_t rows, labels; /* rows that were scored; those that are taken for something else */
+  double largest, sum;   /* of differences of pred */
+} rounding;
+
+furrow_status rounding_measure(rounding *lost, const furrow_trainer *trainer, const char *model, const char *rows,
+                               const char *format, furrow_error *err);
+void rounding_report(const rounding *lost, report *r);
+
+#endif
