@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "kern/unroll.h"
 #include "learn/features.h"
 
 enum { LANES = 8, MOST_GROUPS = 32 };
@@ -304,26 +305,32 @@ static void remove_row(const fw_walker *w, const furrow_row *row, float *slots) 
 static inline void walk_group(const packed_node *nodes, const double *leaves, unsigned depth, const float *x,
                               double *out, size_t step) {
   uint32_t at[LANES];
+  UNROLL
   for (size_t i = 0; i < LANES; i++) at[i] = 1;
   for (unsigned d = 0; d < depth; d++) {
+    UNROLL
     for (size_t i = 0; i < LANES; i++) {
       const packed_node node = nodes[at[i]];
       at[i] = 2 * at[i] + (x[node.slot + i] > node.value);
     }
   }
+  UNROLL
   for (size_t i = 0; i < LANES; i++) out[i * step] += leaves[at[i] - (1u << depth)];
 }
 
 /* One row through the trees of a bundle. */
 static inline void walk_bundle(const bundle *of, const float *x, double *values) {
   uint32_t at[LANES];
+  UNROLL
   for (size_t i = 0; i < LANES; i++) at[i] = 1;
   for (unsigned d = 0; d < of->depth; d++) {
+    UNROLL
     for (size_t i = 0; i < LANES; i++) {
       const packed_node node = of->nodes[(i << of->depth) + at[i]];
       at[i] = 2 * at[i] + (x[node.slot] > node.value);
     }
   }
+  UNROLL
   for (size_t i = 0; i < LANES; i++) values[i] = of->leaves[(i << of->depth) + at[i] - (1u << of->depth)];
 }
 
