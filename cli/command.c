@@ -10,6 +10,8 @@
 #include "furrow/version.h"
 #include "progress.h"
 
+static const command *the_root;
+
 enum { LINE_WIDTH = 100, HELP_COLUMN = 28, PATH_TEXT = 128 };
 
 /* ---- Help ----------------------------------------------------------------------------------------------- */
@@ -52,14 +54,18 @@ static size_t text_width(const char *text) {
   return width;
 }
 
-static void print_option(output *out, const option *o) {
-  char text[128];
+void option_heading(const option *o, char *text, size_t size) {
   const char *argument = o->argument ? o->argument : o->choices;
   char letter[8] = "";
   if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
   bool operand = o->name[0] >= 'A' && o->name[0] <= 'Z';
-  snprintf(text, sizeof text, "  %s%s%s%s%s", letter, operand ? "" : "--", o->name, argument ? " " : "",
+  snprintf(text, size, "%s%s%s%s%s", letter, operand ? "" : "--", o->name, argument ? " " : "",
            argument ? argument : "");
+}
+
+static void print_option(output *out, const option *o) {
+  char text[128] = "  ";
+  option_heading(o, text + 2, sizeof text - 2);
   output_text(out, text);
   size_t column = text_width(text);
   if (column + 2 > HELP_COLUMN) {
@@ -70,8 +76,8 @@ static void print_option(output *out, const option *o) {
   print_wrapped(out, o->help, HELP_COLUMN, HELP_COLUMN);
 }
 
-static void print_usage(output *out, const command *cmd, const char *path) {
-  output_format(out, "Usage: %s%s", path, cmd->verbs ? " COMMAND" : "");
+void print_usage(output *out, const command *cmd, const char *path) {
+  output_format(out, "%s%s", path, cmd->verbs ? " COMMAND" : "");
   if (cmd->groups && !cmd->verbs) {
     for (const option_group *group = cmd->groups; group->title; group++)
       for (const option *o = group->options; o->name; o++)
@@ -80,7 +86,6 @@ static void print_usage(output *out, const command *cmd, const char *path) {
     output_text(out, " [options]");
   }
   for (const option *o = cmd->operands; o && o->name; o++) output_format(out, o->required ? " %s" : " [%s]", o->name);
-  output_text(out, "\n");
 }
 
 static void print_example(output *out, const char *example) {
@@ -95,7 +100,8 @@ static void print_example(output *out, const char *example) {
 
 static void print_verbs(output *out, const command *const *verbs, const char *path) {
   output_text(out, "\nCommands:\n");
-  for (; *verbs; verbs++) output_format(out, "  %-10s %s\n", (*verbs)->name, (*verbs)->summary);
+  for (; *verbs; verbs++)
+    if (!(*verbs)->hidden) output_format(out, "  %-10s %s\n", (*verbs)->name, (*verbs)->summary);
   output_format(out, "\n'%s COMMAND --help' tells more of each.\n", path);
 }
 
@@ -107,7 +113,9 @@ static void print_common(output *out, const option_group *groups) {
 
 static void print_help(output *out, const command *cmd, const char *path) {
   print_example(out, cmd->example);
+  output_text(out, "Usage: ");
   print_usage(out, cmd, path);
+  output_text(out, "\n");
   if (cmd->about) {
     output_text(out, "\n");
     print_wrapped(out, cmd->about, 0, 0);
@@ -127,7 +135,7 @@ static void print_help(output *out, const command *cmd, const char *path) {
 
 /* ---- Running -------------------------------------------------------------------------------------------- */
 
-static const command *verb_named(const command *cmd, const char *name) {
+const command *command_verb(const command *cmd, const char *name) {
   for (const command *const *verb = cmd->verbs; *verb; verb++)
     if (strcmp((*verb)->name, name) == 0) return *verb;
   return NULL;
@@ -136,7 +144,8 @@ static const command *verb_named(const command *cmd, const char *name) {
 static furrow_status unknown_verb(const command *cmd, const char *path, const char *word, furrow_error *err) {
   const char *names[32];
   size_t count = 0;
-  for (const command *const *verb = cmd->verbs; *verb && count < 32; verb++) names[count++] = (*verb)->name;
+  for (const command *const *verb = cmd->verbs; *verb && count < 32; verb++)
+    if (!(*verb)->hidden) names[count++] = (*verb)->name;
   const char *closest = closest_word(word, names, count);
   if (closest)
     return fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'; did you mean '%s'?", path, word, closest);
@@ -180,7 +189,7 @@ static furrow_status run_words(const command *cmd, int argc, char **argv, output
       help = true;
       continue;
     }
-    const command *verb = verb_named(cmd, argv[0]);
+    const command *verb = command_verb(cmd, argv[0]);
     if (!verb) return unknown_verb(cmd, path, argv[0], err);
     cmd = verb;
     strncat(path, " ", sizeof path - strlen(path) - 1);
@@ -192,7 +201,12 @@ static furrow_status run_words(const command *cmd, int argc, char **argv, output
   return run_leaf(cmd, path, argc, argv, out, err);
 }
 
+const command *command_root(void) {
+  return the_root;
+}
+
 int command_main(const command *root, int argc, char **argv) {
+  the_root = root;
   output out;
   furrow_error err = {0};
   int exit_code = 0;

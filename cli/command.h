@@ -22,6 +22,7 @@ typedef struct command {
   size_t size;                        /* of the struct that the options fill: zeros before init */
   void (*init)(void *values);         /* sets what is not zero by default; NULL: nothing */
   furrow_status (*run)(const void *values, output *out, furrow_error *err);
+  bool hidden; /* for scripts: the level above does not list it */
 } command;
 
 /* furrow itself. */
@@ -29,6 +30,15 @@ extern const command root_command;
 
 /* Finds the command that argv[1 …] names, runs it, says what went wrong, and returns the exit code. */
 int command_main(const command *root, int argc, char **argv);
+
+/* The root that command_main was given: for commands that are about commands. */
+const command *command_root(void);
+/* The verb of that name; NULL: there is none. */
+const command *command_verb(const command *cmd, const char *name);
+/* The usage line, without its end. */
+void print_usage(output *out, const command *cmd, const char *path);
+/* "--name ARGUMENT" as the help shows it; letter, too. */
+void option_heading(const option *o, char *text, size_t size);
 
 /* Prints text broken into lines of at most 100 characters, the later ones indented. */
 void print_wrapped(output *out, const char *text, size_t indent, size_t column);

@@ -1,4 +1,5 @@
-# What `make install` puts where: headers, both libraries, the command, furrow.pc and the CMake package.
+# What `make install` puts where: headers, both libraries, the command with its manual and completions, furrow.pc and the
+# CMake package.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/furrow)
@@ -10,6 +11,24 @@ install(TARGETS furrow EXPORT furrow_shared DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS furrow_static EXPORT furrow_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET furrow_command)
   install(TARGETS furrow_command DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+  # The command writes its own manual and completions: they say what its --help says.
+  set(pages ${PROJECT_BINARY_DIR}/share)
+  add_custom_command(OUTPUT ${pages}/made
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${pages}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${pages}/man1
+    COMMAND furrow_command man ${pages}/man1
+    COMMAND furrow_command completion bash > ${pages}/furrow
+    COMMAND furrow_command completion zsh > ${pages}/_furrow
+    COMMAND furrow_command completion fish > ${pages}/furrow.fish
+    COMMAND ${CMAKE_COMMAND} -E touch ${pages}/made
+    DEPENDS furrow_command COMMENT "Writing the manual" VERBATIM)
+  add_custom_target(furrow_pages ALL DEPENDS ${pages}/made)
+  set(FURROW_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Where zsh looks for completions")
+  install(DIRECTORY ${pages}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+  install(FILES ${pages}/furrow DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${pages}/_furrow DESTINATION ${FURROW_ZSH_DIR})
+  install(FILES ${pages}/furrow.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 
 # The prefix is found from where furrow.pc lies, so that the one chosen at install time holds.

@@ -54,6 +54,11 @@ missing_peers() {
   has_faiss || echo libfaiss-dev
   has_sklearn || echo python3-sklearn
   has_torch || echo python3-torch
+  has_command zsh || echo zsh
+  has_command fish || echo fish
+  has_command man || echo man-db
+  has_command groff || echo groff
+  has_command mandoc || echo mandoc
 }
 
 as_root=()

@@ -27,6 +27,9 @@ echo "== install"
 "$cmake" --install "$build" --prefix "$prefix" >"$work/log" || { cat "$work/log"; exit 1; }
 ls "$prefix/include/furrow/furrow.h" "$lib/libfurrow.a" "$lib/libfurrow.so" "$lib/pkgconfig/furrow.pc"
 "$prefix/bin/furrow" --version
+ls "$prefix/share/man/man1/furrow.1" "$prefix/share/man/man1/furrow-rows-dump.1" \
+  "$prefix/share/bash-completion/completions/furrow" "$prefix/share/zsh/site-functions/_furrow" \
+  "$prefix/share/fish/vendor_completions.d/furrow.fish"
 
 echo "== find_package"
 "$cmake" -S "$here" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$work/log" 2>&1 &&
