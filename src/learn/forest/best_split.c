@@ -1,0 +1,150 @@
+/* learn/forest/best_split.c: the question that lowers the objective most.
+ *
+ * For a leaf of value v, rows with gradients g and hessians h add G v + (H + lambda) v^2 / 2 + alpha |v| to the
+ * objective; the best v lowers it by T(G)^2 / (H + lambda) / 2, where T takes alpha off |G| (Chen, Guestrin, "XGBoost:
+ * a scalable tree boosting system", 2016). */
+#include "learn/forest/best_split.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Splits that gain less than this share of what the node is worth are rounding errors. */
+#define NOISE 1e-10
+
+static double threshold(double g, double alpha) {
+  const double rest = fabs(g) - alpha;
+  return rest > 0 ? copysign(rest, g) : 0;
+}
+
+double fw_leaf_worth(const fw_split_rules *rules, double gradient, double hessian) {
+  const double t = threshold(gradient, rules->conf->alpha), h = hessian + rules->conf->lambda;
+  return h > 0 ? t * t / h : 0;
+}
+
+double fw_leaf_value(const fw_split_rules *rules, double gradient, double hessian) {
+  const double h = hessian + rules->conf->lambda;
+  return h > 0 ? 0 - threshold(gradient, rules->conf->alpha) / h : 0;
+}
+
+void fw_best_split_keep(const fw_cuts *cuts, fw_best_split *best, const fw_best_split *other) {
+  if (!(other->gain > 0)) return;
+  const bool first = best->gain == other->gain && cuts->feature[other->feature].id < cuts->feature[best->feature].id;
+  if (other->gain > best->gain || first) *best = *other;
+}
+
+/* ---- One node ------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+  const fw_split_rules *rules;
+  fw_sum node;
+  double worth, least_hessian;
+  double limit; /* a split must gain more */
+  fw_best_split best;
+} search;
+
+/* Twice the gain of a split, less nothing; below 0: it is not allowed. */
+static inline double worth_of_split(const search *s, int64_t gradient, int64_t hessian) {
+  const int64_t right = s->node.hessian - hessian;
+  const double hl = (double)hessian * s->rules->hessian_unit, hr = (double)right * s->rules->hessian_unit;
+  if (hl < s->least_hessian || hr < s->least_hessian || hessian <= 0 || right <= 0) return -1;
+  const double gl = (double)gradient * s->rules->gradient_unit;
+  const double gr = (double)(s->node.gradient - gradient) * s->rules->gradient_unit;
+  return fw_leaf_worth(s->rules, gl, hl) + fw_leaf_worth(s->rules, gr, hr);
+}
+
+static inline void offer(search *s, double worth, uint32_t feature, int32_t last_left, bool absent_left, double value,
+                         fw_sum left) {
+  const double gain = 0.5 * (worth - s->worth);
+  if (!(gain > s->limit)) return;
+  const fw_best_split found = {gain, feature, last_left, absent_left, value, left};
+  fw_best_split_keep(s->rules->all->binned->cuts, &s->best, &found);
+}
+
+/* ---- One feature ---------------------------------------------------------------------------------------- */
+
+/* Rows with the feature to one side, rows without it to the other. If all values are above 0 the question is whether x
+ * is at most half the least one, if all are below 0 whether it is at most half the largest: where absent counts as 0
+ * rows go the right way. Else the node has to say so. */
+static void offer_presence(search *s, uint32_t f, fw_sum absent) {
+  const fw_cut_feature *feature = &s->rules->all->binned->cuts->feature[f];
+  const double worth = worth_of_split(s, absent.gradient, absent.hessian);
+  const fw_sum present = {s->node.gradient - absent.gradient, s->node.hessian - absent.hessian};
+  const int32_t last = (int32_t)feature->bins - 1;
+  if (worth < 0) return;
+  if (feature->least > 0)
+    offer(s, worth, f, -1, true, fw_cut_between(0, feature->least), absent);
+  else if (feature->most < 0)
+    offer(s, worth, f, last, false, fw_cut_between(feature->most, 0), present);
+  else if (feature->least > -INFINITY)
+    offer(s, worth, f, -1, true, 2.0 * (double)feature->least - 1.0, absent);
+  else if (feature->most < INFINITY)
+    offer(s, worth, f, last, false, (double)feature->most, present);
+}
+
+/* The sums of a feature's bins. */
+static fw_sum load_bins(const fw_histograms *all, const fw_histogram *histogram, size_t f, fw_sum *bin) {
+  const fw_cut_feature *feature = &all->binned->cuts->feature[f];
+  const uint64_t *packed = histogram->packed + feature->first_bin;
+  fw_sum sum = {0, 0};
+  if (all->wide_begin[f + 1] > all->wide_begin[f]) {
+    memcpy(bin, histogram->wide + all->wide_begin[f], feature->bins * sizeof *bin);
+  } else {
+    for (uint32_t i = 0; i < feature->bins; i++)
+      bin[i] = (fw_sum){fw_pair_gradient(packed[i]), fw_pair_hessian(packed[i])};
+  }
+  for (uint32_t i = 0; i < feature->bins; i++) {
+    sum.gradient += bin[i].gradient;
+    sum.hessian += bin[i].hessian;
+  }
+  return sum;
+}
+
+/* Every cut, with the rows without the feature on the side that is better; where that is the same, or there are none,
+ * on the side of 0. */
+static void offer_cuts(search *s, uint32_t f, const fw_sum *bin, fw_sum absent) {
+  const fw_cuts *cuts = s->rules->all->binned->cuts;
+  const fw_cut_feature *feature = &cuts->feature[f];
+  const bool some = absent.gradient != 0 || absent.hessian != 0;
+  fw_sum left = {0, 0};
+  for (uint32_t i = 0; i + 1 < feature->bins; i++) {
+    const double value = cuts->cut[feature->first_cut + i];
+    left.gradient += bin[i].gradient;
+    left.hessian += bin[i].hessian;
+    const fw_sum with = {left.gradient + absent.gradient, left.hessian + absent.hessian};
+    const bool zero_left = value >= 0;
+    const fw_sum usual = zero_left ? with : left, other = zero_left ? left : with;
+    offer(s, worth_of_split(s, usual.gradient, usual.hessian), f, (int32_t)i, zero_left, value, usual);
+    if (some) offer(s, worth_of_split(s, other.gradient, other.hessian), f, (int32_t)i, !zero_left, value, other);
+  }
+}
+
+static void try_feature(search *s, const fw_histogram *histogram, uint32_t f) {
+  const fw_histograms *all = s->rules->all;
+  fw_sum bin[FW_BINS];
+  const fw_sum present = load_bins(all, histogram, f, bin);
+  const fw_sum absent = {s->node.gradient - present.gradient, s->node.hessian - present.hessian};
+  if (absent.hessian > 0) offer_presence(s, f, absent);
+  if (all->binned->cuts->feature[f].bins > 1) offer_cuts(s, f, bin, absent);
+}
+
+/* A feature of one bin that few rows of the node have cannot split it; most are of this kind. */
+static inline bool is_too_small(const search *s, const fw_histogram *histogram, uint32_t f) {
+  const fw_histograms *all = s->rules->all;
+  const fw_cut_feature *feature = &all->binned->cuts->feature[f];
+  if (feature->bins > 1 || all->wide_begin[f + 1] > all->wide_begin[f]) return false;
+  const int64_t hessian = fw_pair_hessian(histogram->packed[feature->first_bin]);
+  return hessian == 0 || (double)hessian * s->rules->hessian_unit < s->least_hessian;
+}
+
+fw_best_split fw_best_split_find(const fw_split_rules *rules, const fw_histogram *histogram, fw_sum node, size_t begin,
+                                 size_t end) {
+  search s = {.rules = rules, .node = node, .least_hessian = rules->conf->min_child_weight};
+  s.worth =
+      fw_leaf_worth(rules, (double)node.gradient * rules->gradient_unit, (double)node.hessian * rules->hessian_unit);
+  s.limit = fmax(rules->conf->min_gain, NOISE * s.worth);
+  for (size_t f = begin; f < end; f++) {
+    if (rules->allowed && !rules->allowed[f]) continue;
+    if (!is_too_small(&s, histogram, (uint32_t)f)) try_feature(&s, histogram, (uint32_t)f);
+  }
+  return s.best;
+}

@@ -1,0 +1,266 @@
+/* learn/forest/binned.c: rows into bins, and bins by feature. */
+#include "learn/forest/binned.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { ROWS_AT_ONCE = 1024, ROW_PAD = 64 };
+
+/* ---- Memory --------------------------------------------------------------------------------------------- */
+
+/* Up to 16 bytes a power of two, then steps of 16: a row of 28 features is half a cache line. */
+static size_t stride_for(size_t bytes) {
+  size_t stride = 4;
+  if (bytes == 0) return 0;
+  while (stride < bytes && stride < 16) stride *= 2;
+  return stride >= bytes ? stride : (bytes + 15) / 16 * 16;
+}
+
+static furrow_status resize(void *array, size_t count, size_t size, furrow_error *err) {
+  void **memory = array;
+  return fw_realloc(memory, count, size, err);
+}
+
+static furrow_status grow_rows(fw_binned *b, size_t rows, furrow_error *err) {
+  if (rows <= b->row_room) return FURROW_OK;
+  const size_t room = b->row_room + b->row_room / 2 > rows ? b->row_room + b->row_room / 2 : rows;
+  size_t *ends = b->end ? b->end - 1 : NULL;
+  furrow_status status = resize(&b->label, room, sizeof *b->label, err);
+  if (status == FURROW_OK && b->weight) status = resize(&b->weight, room, sizeof *b->weight, err);
+  if (status == FURROW_OK && b->stride) status = resize(&b->byte, room + ROW_PAD, b->stride, err);
+  if (status == FURROW_OK && b->cuts->count > b->cuts->dense) {
+    status = resize(&ends, room + 1, sizeof *ends, err);
+    if (status == FURROW_OK) {
+      ends[0] = 0;
+      b->end = ends + 1;
+    }
+  }
+  if (status == FURROW_OK) b->row_room = room;
+  return status;
+}
+
+furrow_status fw_binned_init(fw_binned *b, const fw_cuts *cuts, size_t rows, size_t entries, furrow_error *err) {
+  memset(b, 0, sizeof *b);
+  b->cuts = cuts;
+  b->stride = stride_for(cuts->dense);
+  furrow_status status = grow_rows(b, rows, err);
+  if (status == FURROW_OK && entries) status = fw_grow((void **)&b->bin, &b->entry_room, entries, sizeof *b->bin, err);
+  return status;
+}
+
+void fw_binned_clear(fw_binned *b) {
+  void *const arrays[] = {b->label,
+                          b->weight,
+                          b->byte,
+                          b->column,
+                          b->end ? b->end - 1 : NULL,
+                          b->bin,
+                          b->column_end ? b->column_end - 1 : NULL,
+                          b->column_row,
+                          b->column_bin};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
+  memset(b, 0, sizeof *b);
+}
+
+size_t fw_binned_memory(const fw_binned *b) {
+  size_t bytes = b->row_room * (sizeof(float) * (b->weight ? 2 : 1) + b->stride + (b->end ? sizeof *b->end : 0));
+  bytes += b->entry_room * sizeof *b->bin;
+  if (b->column) bytes += b->rows * b->cuts->dense;
+  if (b->column_row) bytes += b->entries * (sizeof *b->column_row + (b->column_bin ? 1 : 0));
+  if (b->column_end) bytes += (b->cuts->count - b->cuts->dense + 1) * sizeof *b->column_end;
+  return bytes;
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
+
+/* The first rows that come with weights: those before them had 1. */
+static furrow_status keep_weights(fw_binned *b, furrow_error *err) {
+  furrow_status status = resize(&b->weight, b->row_room, sizeof *b->weight, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < b->rows; i++) b->weight[i] = 1;
+  return FURROW_OK;
+}
+
+static furrow_status add_labels(fw_binned *b, const fw_batch *batch, furrow_error *err) {
+  memcpy(b->label + b->rows, batch->label, batch->rows * sizeof *b->label);
+  if (batch->weight && !b->weight) {
+    furrow_status status = keep_weights(b, err);
+    if (status != FURROW_OK) return status;
+  }
+  for (size_t i = 0; b->weight && i < batch->rows; i++) b->weight[b->rows + i] = batch->weight ? batch->weight[i] : 1;
+  return FURROW_OK;
+}
+
+typedef struct adding {
+  fw_binned *binned;
+  const fw_batch *batch;
+  const uint32_t *number;
+} adding;
+
+static void add_dense_rows(void *context, size_t i) {
+  const adding *a = context;
+  fw_binned *b = a->binned;
+  const size_t begin = i * ROWS_AT_ONCE, columns = a->batch->columns;
+  const size_t end = begin + ROWS_AT_ONCE < a->batch->rows ? begin + ROWS_AT_ONCE : a->batch->rows;
+  memset(b->byte + (b->rows + begin) * b->stride, 0, (end - begin) * b->stride);
+  for (size_t c = 0; c < columns; c++) {
+    if (a->number[c] == FW_NO_FEATURE) continue;
+    const fw_cut_feature *feature = &b->cuts->feature[a->number[c]];
+    uint8_t *to = b->byte + (b->rows + begin) * b->stride + a->number[c];
+    for (size_t row = begin; row < end; row++, to += b->stride) {
+      const float x = a->batch->x[row * columns + c];
+      *to = isnan(x) ? FW_NO_BIN : (uint8_t)fw_cuts_bin(b->cuts, feature, x);
+    }
+  }
+}
+
+static void add_sparse_row(const adding *a, size_t row) {
+  fw_binned *b = a->binned;
+  uint8_t *to = b->byte + (b->rows + row) * b->stride;
+  if (b->stride) memset(to, FW_NO_BIN, b->cuts->dense);
+  for (size_t i = a->batch->offset[row]; i < a->batch->offset[row + 1]; i++) {
+    const float x = a->batch->value ? a->batch->value[i] : 1;
+    if (a->number[i] == FW_NO_FEATURE || isnan(x)) continue;
+    const fw_cut_feature *feature = &b->cuts->feature[a->number[i]];
+    const uint32_t bin = feature->bins == 1 ? 0 : fw_cuts_bin(b->cuts, feature, x);
+    if (a->number[i] < b->cuts->dense)
+      to[a->number[i]] = (uint8_t)bin;
+    else
+      b->bin[b->entries++] = feature->first_bin + bin;
+  }
+  if (b->end) b->end[b->rows + row] = b->entries;
+}
+
+furrow_status fw_binned_add(fw_binned *b, const fw_batch *batch, const uint32_t *number, fw_crew *crew,
+                            furrow_error *err) {
+  adding a = {b, batch, number};
+  furrow_status status = grow_rows(b, b->rows + batch->rows, err);
+  if (status == FURROW_OK) status = add_labels(b, batch, err);
+  if (status == FURROW_OK && batch->offset)
+    status = fw_grow((void **)&b->bin, &b->entry_room, b->entries + batch->uses, sizeof *b->bin, err);
+  if (status != FURROW_OK) return status;
+  if (batch->offset) {
+    for (size_t row = 0; row < batch->rows; row++) add_sparse_row(&a, row);
+  } else if (b->stride) {
+    fw_crew_run(crew, (batch->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, add_dense_rows, &a);
+  }
+  b->rows += batch->rows;
+  return FURROW_OK;
+}
+
+/* ---- By feature ----------------------------------------------------------------------------------------- */
+
+static void turn_rows(void *context, size_t i) {
+  fw_binned *b = context;
+  const size_t begin = i * ROWS_AT_ONCE, end = begin + ROWS_AT_ONCE < b->rows ? begin + ROWS_AT_ONCE : b->rows;
+  for (size_t f = 0; f < b->cuts->dense; f++) {
+    uint8_t *to = b->column + f * b->rows;
+    for (size_t row = begin; row < end; row++) to[row] = b->byte[row * b->stride + f];
+  }
+}
+
+static furrow_status turn_bytes(fw_binned *b, fw_crew *crew, furrow_error *err) {
+  furrow_status status = fw_alloc((void **)&b->column, b->rows, b->cuts->dense, err);
+  if (status != FURROW_OK) return status;
+  fw_crew_run(crew, (b->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, turn_rows, b);
+  return FURROW_OK;
+}
+
+/* Rows are dealt out to a few blocks; each knows where its entries of a feature begin. */
+typedef struct turner {
+  fw_binned *binned;
+  size_t blocks, sparse;
+  uint32_t *owner; /* of each bin of the sparse features: number of the feature among them */
+  size_t *at;      /* blocks * sparse */
+} turner;
+
+static size_t block_begin(const turner *t, size_t block) {
+  return t->binned->rows * block / t->blocks;
+}
+
+static void count_block(void *context, size_t block) {
+  const turner *t = context;
+  const fw_binned *b = t->binned;
+  const uint32_t first = (uint32_t)(b->cuts->dense * FW_BINS_APART);
+  size_t *at = t->at + block * t->sparse;
+  for (size_t i = b->end[(ptrdiff_t)block_begin(t, block) - 1]; i < b->end[(ptrdiff_t)block_begin(t, block + 1) - 1];
+       i++)
+    at[t->owner[b->bin[i] - first]]++;
+}
+
+static void fill_block(void *context, size_t block) {
+  const turner *t = context;
+  fw_binned *b = t->binned;
+  const uint32_t first = (uint32_t)(b->cuts->dense * FW_BINS_APART);
+  size_t *at = t->at + block * t->sparse;
+  for (size_t row = block_begin(t, block); row < block_begin(t, block + 1); row++) {
+    for (size_t i = b->end[(ptrdiff_t)row - 1]; i < b->end[row]; i++) {
+      const uint32_t feature = t->owner[b->bin[i] - first];
+      const size_t to = at[feature]++;
+      b->column_row[to] = (uint32_t)row;
+      if (b->column_bin)
+        b->column_bin[to] = (uint8_t)(b->bin[i] - b->cuts->feature[b->cuts->dense + feature].first_bin);
+    }
+  }
+}
+
+/* Counts become places: features in order, blocks of each in order. */
+static void place_blocks(turner *t) {
+  size_t sum = 0;
+  for (size_t f = 0; f < t->sparse; f++) {
+    for (size_t block = 0; block < t->blocks; block++) {
+      size_t *at = &t->at[block * t->sparse + f];
+      const size_t count = *at;
+      *at = sum;
+      sum += count;
+    }
+    t->binned->column_end[f] = sum;
+  }
+}
+
+static furrow_status make_columns(fw_binned *b, size_t sparse, furrow_error *err) {
+  size_t *ends = NULL;
+  furrow_status status = fw_alloc((void **)&ends, sparse + 1, sizeof *ends, err);
+  if (status != FURROW_OK) return status;
+  ends[0] = 0;
+  b->column_end = ends + 1;
+  status = fw_alloc((void **)&b->column_row, b->entries, sizeof *b->column_row, err);
+  if (status == FURROW_OK && b->cuts->many_binned)
+    status = fw_alloc((void **)&b->column_bin, b->entries, sizeof *b->column_bin, err);
+  return status;
+}
+
+static void name_owners(turner *t) {
+  const fw_cuts *cuts = t->binned->cuts;
+  uint32_t *owner = t->owner;
+  for (size_t f = 0; f < t->sparse; f++)
+    for (uint32_t i = 0; i < cuts->feature[cuts->dense + f].bins; i++) *owner++ = (uint32_t)f;
+}
+
+static furrow_status turn_lists(fw_binned *b, fw_crew *crew, furrow_error *err) {
+  const fw_cuts *cuts = b->cuts;
+  turner t = {.binned = b, .blocks = fw_crew_threads(crew), .sparse = cuts->count - cuts->dense};
+  furrow_status status = make_columns(b, t.sparse, err);
+  if (status == FURROW_OK)
+    status = fw_alloc((void **)&t.owner, cuts->bins - cuts->dense * FW_BINS_APART, sizeof *t.owner, err);
+  if (status == FURROW_OK) status = fw_alloc_zero((void **)&t.at, t.blocks, t.sparse * sizeof *t.at, err);
+  if (status == FURROW_OK) {
+    name_owners(&t);
+    fw_crew_run(crew, t.blocks, count_block, &t);
+    place_blocks(&t);
+    fw_crew_run(crew, t.blocks, fill_block, &t);
+  }
+  fw_free(t.owner);
+  fw_free(t.at);
+  return status;
+}
+
+furrow_status fw_binned_finish(fw_binned *b, fw_crew *crew, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  if (b->stride) status = turn_bytes(b, crew, err);
+  if (status == FURROW_OK && b->cuts->count > b->cuts->dense) status = turn_lists(b, crew, err);
+  return status;
+}

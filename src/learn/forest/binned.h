@@ -1,0 +1,47 @@
+/* learn/forest/binned.h: rows as bins, each in two layouts.
+ *
+ * Histograms are made row by row, nodes are split feature by feature. Dense features are bytes: of each row (padded),
+ * and of each feature. Sparse features are lists: for each row the bins that it has, numbered as in a histogram; for
+ * each feature the rows that have it, ascending, with their bins. */
+#ifndef FW_LEARN_FOREST_BINNED_H
+#define FW_LEARN_FOREST_BINNED_H
+
+#include "base/crew.h"
+#include "learn/forest/cuts.h"
+#include "learn/minibatch.h"
+
+typedef struct fw_binned {
+  const fw_cuts *cuts;
+  size_t rows, row_room;
+  float *label, *weight; /* weight NULL: all 1 */
+  size_t stride;         /* bytes from row to row: cuts->dense, rounded up */
+  uint8_t *byte;
+  uint8_t *column; /* rows of dense feature 0, of feature 1 … */
+  size_t *end;     /* of the bins of each row; end[-1] is 0 */
+  uint32_t *bin;
+  size_t entries, entry_room;
+  size_t *column_end; /* of the rows of each sparse feature; column_end[-1] is 0 */
+  uint32_t *column_row;
+  uint8_t *column_bin; /* NULL: no sparse feature has more than a bin */
+} fw_binned;
+
+/* The caller's struct, all zeros before. `rows` and `entries` are what to make room for at once. */
+furrow_status fw_binned_init(fw_binned *binned, const fw_cuts *cuts, size_t rows, size_t entries, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_binned_clear(fw_binned *binned);
+/* Adds rows; `number` as fw_survey_numbers gives it. */
+furrow_status fw_binned_add(fw_binned *binned, const fw_batch *batch, const uint32_t *number, fw_crew *crew,
+                            furrow_error *err) __attribute__((warn_unused_result));
+/* After the last row: makes the layout by feature. */
+furrow_status fw_binned_finish(fw_binned *binned, fw_crew *crew, furrow_error *err) __attribute__((warn_unused_result));
+size_t fw_binned_memory(const fw_binned *binned);
+
+/* The rows of a sparse feature: place of the first in column_row, and behind the last. */
+static inline size_t fw_column_begin(const fw_binned *binned, uint32_t feature) {
+  return binned->column_end[(ptrdiff_t)(feature - binned->cuts->dense) - 1];
+}
+static inline size_t fw_column_end(const fw_binned *binned, uint32_t feature) {
+  return binned->column_end[feature - binned->cuts->dense];
+}
+
+#endif

@@ -1,0 +1,368 @@
+/* learn/forest/booster.c: grows a forest from rows, round by round. */
+#include "learn/forest/booster.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "learn/forest/grow.h"
+#include "learn/forest/survey.h"
+
+/* What hashes are for: each has a stream of its own. */
+enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
+
+/* Rows, and what they come to: for training, for validation. */
+typedef struct row_set {
+  fw_binned binned;
+  fw_node_rows rows;
+  double *score; /* of class 0 for all rows, of class 1 … */
+} row_set;
+
+struct fw_booster {
+  const fw_plan *plan;
+  fw_crew *crew;
+  size_t classes;
+  fw_survey *survey;
+  fw_cuts *cuts;
+  row_set train, valid;
+  float *label, *weight; /* of the first pass, to know the rows again; weight NULL: all 1 */
+  size_t looked, label_room, weight_room;
+  fw_grower *grower;
+  fw_gradients gradients;
+  float *log_sum;
+  uint8_t *allowed;
+  uint64_t *chance; /* of features: room to choose them by */
+  fw_forest *forest;
+  double mean; /* of the labels, where trees start from it */
+  double most_weight;
+  double *out; /* of a row, for tallies */
+};
+
+/* ---- Create, free --------------------------------------------------------------------------------------- */
+
+furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_crew *crew, furrow_error *err) {
+  const fw_loss_type loss = plan->graph.loss;
+  if (loss != FW_LOSS_LOG && loss != FW_LOSS_L2 && loss != FW_LOSS_SOFTMAX)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not grown for %s", fw_loss_name(loss));
+  fw_booster *b = NULL;
+  furrow_status status = fw_alloc_zero((void **)&b, 1, sizeof *b, err);
+  if (status != FURROW_OK) return status;
+  b->plan = plan;
+  b->crew = crew;
+  b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
+  status = fw_alloc((void **)&b->out, b->classes, sizeof *b->out, err);
+  if (status == FURROW_OK) status = fw_survey_create(&b->survey, plan, err);
+  if (status == FURROW_OK) {
+    *booster = b;
+  } else {
+    fw_booster_free(b);
+  }
+  return status;
+}
+
+static void clear_set(row_set *set) {
+  fw_node_rows_clear(&set->rows);
+  fw_binned_clear(&set->binned);
+  fw_free(set->score);
+}
+
+void fw_booster_free(fw_booster *b) {
+  if (!b) return;
+  fw_grower_free(b->grower);
+  clear_set(&b->train);
+  clear_set(&b->valid);
+  fw_survey_free(b->survey);
+  fw_cuts_free(b->cuts);
+  void *const arrays[] = {b->label, b->weight, b->gradients.pair, b->log_sum, b->allowed, b->chance, b->out};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
+  fw_free(b);
+}
+
+/* ---- Passes --------------------------------------------------------------------------------------------- */
+
+static furrow_status keep_labels(fw_booster *b, const fw_batch *batch, furrow_error *err) {
+  const size_t rows = b->looked + batch->rows;
+  furrow_status status = fw_grow((void **)&b->label, &b->label_room, rows, sizeof *b->label, err);
+  if (status != FURROW_OK) return status;
+  memcpy(b->label + b->looked, batch->label, batch->rows * sizeof *b->label);
+  if (batch->weight || b->weight) {
+    const size_t known = b->weight ? b->looked : 0;
+    status = fw_grow((void **)&b->weight, &b->weight_room, rows, sizeof *b->weight, err);
+    if (status != FURROW_OK) return status;
+    for (size_t i = known; i < b->looked; i++) b->weight[i] = 1;
+    for (size_t i = 0; i < batch->rows; i++) b->weight[b->looked + i] = batch->weight ? batch->weight[i] : 1;
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_booster_look(fw_booster *b, const fw_batch *batch, furrow_error *err) {
+  if (b->cuts) return fw_fail(err, FURROW_E_STATE, "the first pass over the rows is over");
+  furrow_status status = keep_labels(b, batch, err);
+  if (status == FURROW_OK) status = fw_survey_add(b->survey, batch, err);
+  if (status == FURROW_OK) b->looked += batch->rows;
+  return status;
+}
+
+/* Uses of features that are kept as lists. */
+static size_t count_entries(const fw_cuts *cuts) {
+  size_t entries = 0;
+  for (size_t f = cuts->dense; f < cuts->count; f++) entries += cuts->feature[f].count;
+  return entries;
+}
+
+furrow_status fw_booster_cut(fw_booster *b, furrow_error *err) {
+  if (b->cuts) return fw_fail(err, FURROW_E_STATE, "the cuts are chosen already");
+  fw_cuts *cuts = NULL;
+  furrow_status status = fw_survey_cut(b->survey, b->crew, &cuts, err);
+  if (status != FURROW_OK) return status;
+  b->cuts = cuts;
+  status = fw_binned_init(&b->train.binned, cuts, b->looked, count_entries(cuts), err);
+  if (status == FURROW_OK) status = fw_binned_init(&b->valid.binned, cuts, 0, 0, err);
+  return status;
+}
+
+/* Whether a batch has the labels and weights that the first pass saw at this place. */
+static bool is_known(const fw_booster *b, const fw_batch *batch) {
+  const size_t at = b->train.binned.rows;
+  if (batch->rows > b->looked - at) return false;
+  if (memcmp(b->label + at, batch->label, batch->rows * sizeof *b->label) != 0) return false;
+  for (size_t i = 0; i < batch->rows; i++)
+    if ((b->weight ? b->weight[at + i] : 1) != (batch->weight ? batch->weight[i] : 1)) return false;
+  return true;
+}
+
+static furrow_status take(fw_booster *b, row_set *set, const fw_batch *batch, furrow_error *err) {
+  const uint32_t *numbers = NULL;
+  if (!b->cuts || b->forest) return fw_fail(err, FURROW_E_STATE, "rows are taken after the cuts, before the rounds");
+  furrow_status status = fw_survey_numbers(b->survey, batch, &numbers, err);
+  if (status == FURROW_OK) status = fw_binned_add(&set->binned, batch, numbers, b->crew, err);
+  return status;
+}
+
+furrow_status fw_booster_take(fw_booster *b, const fw_batch *batch, furrow_error *err) {
+  if (b->cuts && !is_known(b, batch))
+    return fw_fail(err, FURROW_E_STATE, "the second pass brings other rows than the first");
+  return take(b, &b->train, batch, err);
+}
+
+furrow_status fw_booster_take_valid(fw_booster *b, const fw_batch *batch, furrow_error *err) {
+  return take(b, &b->valid, batch, err);
+}
+
+/* ---- Begin ---------------------------------------------------------------------------------------------- */
+
+static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
+  if (set->binned.rows == 0) return FURROW_OK;
+  furrow_status status = fw_binned_finish(&set->binned, b->crew, err);
+  if (status == FURROW_OK) status = fw_node_rows_init(&set->rows, &set->binned, err);
+  if (status == FURROW_OK)
+    status = fw_alloc_zero((void **)&set->score, set->binned.rows, b->classes * sizeof *set->score, err);
+  return status;
+}
+
+static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
+  const size_t rows = b->train.binned.rows, features = b->cuts->count;
+  furrow_status status = fw_alloc((void **)&b->gradients.pair, rows, sizeof *b->gradients.pair, err);
+  if (status == FURROW_OK && b->plan->graph.loss == FW_LOSS_SOFTMAX)
+    status = fw_alloc((void **)&b->log_sum, rows, sizeof *b->log_sum, err);
+  if (status == FURROW_OK && b->plan->forest.feature_ratio < 1) {
+    status = fw_alloc((void **)&b->allowed, features, sizeof *b->allowed, err);
+    if (status == FURROW_OK) status = fw_alloc((void **)&b->chance, features, 2 * sizeof *b->chance, err);
+  }
+  if (status == FURROW_OK) status = fw_grower_create(&b->grower, &b->plan->forest, &b->train.binned, b->crew, err);
+  return status;
+}
+
+/* The weighted mean of the labels, and the largest weight. */
+static void weigh_labels(fw_booster *b) {
+  const fw_binned *rows = &b->train.binned;
+  double sum = 0, weights = 0;
+  b->most_weight = rows->weight ? 0 : 1;
+  for (size_t i = 0; i < rows->rows; i++) {
+    const double weight = rows->weight ? (double)rows->weight[i] : 1;
+    sum += weight * (double)rows->label[i];
+    weights += weight;
+    b->most_weight = weight > b->most_weight ? weight : b->most_weight;
+  }
+  b->mean = b->plan->graph.loss == FW_LOSS_L2 && weights > 0 ? sum / weights : 0;
+}
+
+static void all_rows(fw_node_rows *rows) {
+  for (size_t i = 0; i < rows->binned->rows; i++) rows->row[i] = (uint32_t)i;
+}
+
+static furrow_status walk_set(fw_booster *b, row_set *set, size_t tree, furrow_error *err) {
+  const size_t rows = set->binned.rows;
+  if (rows == 0) return FURROW_OK;
+  all_rows(&set->rows);
+  return fw_node_rows_walk(&set->rows, 0, rows, b->forest, tree, b->plan->train.lr,
+                           set->score + tree % b->classes * rows, b->crew, err);
+}
+
+static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, furrow_error *err) {
+  if (!b->cuts || b->forest) return fw_fail(err, FURROW_E_STATE, "rounds begin once, after the rows are taken");
+  if (b->train.binned.rows != b->looked)
+    return fw_fail(err, FURROW_E_STATE, "the second pass brought %zu rows, the first %zu", b->train.binned.rows,
+                   b->looked);
+  if (b->looked == 0) return fw_fail(err, FURROW_E_STATE, "there are no rows to grow trees from");
+  if (forest->classes != b->classes || forest->levels != b->plan->forest.levels)
+    return fw_fail(err, FURROW_E_ARGUMENT, "the forest has %zu classes and %u levels, the plan %zu and %u",
+                   forest->classes, forest->levels, b->classes, b->plan->forest.levels);
+  return FURROW_OK;
+}
+
+furrow_status fw_booster_begin(fw_booster *b, fw_forest *forest, furrow_error *err) {
+  furrow_status status = check_forest(b, forest, err);
+  if (status == FURROW_OK) status = ready_set(b, &b->train, err);
+  if (status == FURROW_OK) status = ready_set(b, &b->valid, err);
+  if (status == FURROW_OK) status = make_arrays(b, err);
+  if (status != FURROW_OK) return status;
+  fw_survey_free(b->survey);
+  fw_free(b->label);
+  fw_free(b->weight);
+  b->survey = NULL;
+  b->label = b->weight = NULL;
+  b->label_room = b->weight_room = 0;
+  weigh_labels(b);
+  b->forest = forest;
+  for (size_t tree = 0; status == FURROW_OK && tree < forest->trees; tree++) {
+    status = walk_set(b, &b->train, tree, err);
+    if (status == FURROW_OK) status = walk_set(b, &b->valid, tree, err);
+  }
+  return status;
+}
+
+/* ---- Rounds --------------------------------------------------------------------------------------------- */
+
+/* Whether something with this hash is in a share of all. */
+static bool is_chosen(uint64_t hash, double ratio) {
+  return (double)hash < ratio * 0x1p64;
+}
+
+/* Rows that the round's trees are grown from come first, the others behind them; both ascending. Returns how many the
+ * first are, at least one. */
+static size_t choose_rows(fw_booster *b, uint64_t round) {
+  fw_node_rows *rows = &b->train.rows;
+  const double ratio = b->plan->forest.row_ratio;
+  const size_t n = b->train.binned.rows;
+  size_t chosen = 0, others = 0;
+  all_rows(rows);
+  if (!(ratio < 1)) return n;
+  const uint64_t seed = fw_rng_hash(b->plan->train.seed + STREAM_ROWS, round);
+  for (size_t i = 0; i < n; i++) {
+    if (is_chosen(fw_rng_hash(seed, i), ratio))
+      rows->row[chosen++] = (uint32_t)i;
+    else
+      rows->spare[others++] = (uint32_t)i;
+  }
+  if (chosen == 0) {
+    all_rows(rows);
+    return n;
+  }
+  memcpy(rows->row + chosen, rows->spare, others * sizeof *rows->row);
+  return chosen;
+}
+
+static int compare_chances(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The features with the least hashes, so many that their share is right, and at least one. */
+static const uint8_t *choose_features(fw_booster *b, uint64_t tree) {
+  const fw_cuts *cuts = b->cuts;
+  const double ratio = b->plan->forest.feature_ratio;
+  if (!(ratio < 1) || cuts->count == 0) return NULL;
+  const uint64_t seed = fw_rng_hash(b->plan->train.seed + STREAM_FEATURES, tree);
+  uint64_t *sorted = b->chance + cuts->count;
+  for (size_t f = 0; f < cuts->count; f++) b->chance[f] = sorted[f] = fw_rng_hash(seed, cuts->feature[f].id);
+  qsort(sorted, cuts->count, sizeof *sorted, compare_chances);
+  const double share = floor(ratio * (double)cuts->count + 0.5);
+  const uint64_t limit = sorted[share > 1 ? (size_t)share - 1 : 0];
+  for (size_t f = 0; f < cuts->count; f++) b->allowed[f] = b->chance[f] <= limit;
+  return b->allowed;
+}
+
+static furrow_status fill_gradients(fw_booster *b, uint64_t round, size_t class_number, furrow_error *err) {
+  const size_t tree = (size_t)round * b->classes + class_number;
+  const fw_gradient_job job = {.rows = &b->train.binned,
+                               .loss = b->plan->graph.loss,
+                               .score = b->train.score + class_number * b->train.binned.rows,
+                               .base = round == 0 ? b->mean : 0,
+                               .log_sum = b->log_sum,
+                               .class_number = class_number,
+                               .most_weight = b->most_weight,
+                               .key = fw_rng_hash(b->plan->train.seed + STREAM_ROUNDING, tree)};
+  return fw_gradients_fill(&b->gradients, &job, b->crew, err);
+}
+
+static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_number, furrow_error *err) {
+  const size_t rows = b->train.binned.rows, tree = (size_t)round * b->classes + class_number;
+  const double rate = b->plan->train.lr;
+  furrow_status status = fill_gradients(b, round, class_number, err);
+  if (status != FURROW_OK) return status;
+  double *score = b->train.score + class_number * rows;
+  const fw_growth growth = {.gradients = &b->gradients,
+                            .rows = &b->train.rows,
+                            .row_count = choose_rows(b, round),
+                            .allowed = choose_features(b, tree),
+                            .forest = b->forest,
+                            .tree = tree,
+                            .start = round == 0 && rate != 0 ? b->mean / rate : 0,
+                            .rate = rate,
+                            .score = score};
+  status = fw_grower_tree(b->grower, &growth, err);
+  if (status == FURROW_OK)
+    status = fw_node_rows_walk(&b->train.rows, growth.row_count, rows, b->forest, tree, rate, score, b->crew, err);
+  if (status == FURROW_OK) status = walk_set(b, &b->valid, tree, err);
+  return status;
+}
+
+furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {
+  if (!b->forest) return fw_fail(err, FURROW_E_STATE, "rounds have not begun");
+  const size_t trees = b->forest->trees;
+  const uint64_t round = trees / b->classes;
+  furrow_status status = fw_forest_add(b->forest, b->classes, err);
+  if (status == FURROW_OK && b->log_sum)
+    fw_gradients_log_sums(b->train.score, b->train.binned.rows, b->classes, b->crew, b->log_sum);
+  for (size_t c = 0; status == FURROW_OK && c < b->classes; c++) status = grow_tree(b, round, c, err);
+  if (status != FURROW_OK) fw_forest_cut(b->forest, trees);
+  return status;
+}
+
+/* ---- Figures -------------------------------------------------------------------------------------------- */
+
+void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *tally) {
+  const row_set *set = valid ? &b->valid : &b->train;
+  const size_t rows = set->binned.rows;
+  double *out = b->out;
+  for (size_t row = 0; row < rows; row += every) {
+    for (size_t c = 0; c < b->classes; c++) out[c] = set->score[c * rows + row];
+    fw_tally_add(tally, out, (double)set->binned.label[row], set->binned.weight ? (double)set->binned.weight[row] : 1);
+  }
+}
+
+size_t fw_booster_rows(const fw_booster *b, bool valid) {
+  return valid ? b->valid.binned.rows : b->train.binned.rows;
+}
+
+static size_t set_memory(const fw_booster *b, const row_set *set) {
+  if (set->binned.row_room == 0) return 0;
+  return fw_binned_memory(&set->binned) + (set->rows.binned ? fw_node_rows_memory(&set->rows) : 0) +
+         (set->score ? set->binned.rows * b->classes * sizeof *set->score : 0);
+}
+
+size_t fw_booster_memory(const fw_booster *b) {
+  const size_t rows = b->train.binned.rows;
+  size_t bytes = set_memory(b, &b->train) + set_memory(b, &b->valid);
+  if (b->survey) bytes += fw_survey_memory(b->survey);
+  if (b->cuts) bytes += fw_cuts_memory(b->cuts);
+  if (b->grower) bytes += fw_grower_memory(b->grower);
+  bytes += (b->label_room + b->weight_room) * sizeof(float);
+  if (b->gradients.pair) bytes += rows * sizeof *b->gradients.pair;
+  if (b->log_sum) bytes += rows * sizeof *b->log_sum;
+  return bytes;
+}

@@ -1,0 +1,239 @@
+/* learn/forest/gradients.c: gradients and hessians of rows as whole numbers.
+ *
+ * A number x in units is rounded to floor(x + u), u in [0, 1) by the row's number and a key: its mean is x, so that
+ * sums over many rows have no bias. Units are powers of two: what has few bits, as do hessians of 1, stays exact. Loops
+ * run over blocks of rows in plain C that compilers turn into vectors (this file is compiled with -O3). */
+#include "learn/forest/gradients.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { BLOCK = 256, LEAST_ROWS = 1 << 12, MOST_TASKS = 256 };
+#define LEAST_HESSIAN 1e-16F
+
+/* ---- Functions of numbers ---- */
+
+/* exp for floats: 2^n e^r with |r| <= ln 2 / 2, by the series up to r^6; relative error below 2^-22. Below -87 and
+ * above 88 it stays what it is there; NaN stays NaN. */
+static inline float exp_of(float x) {
+  x = x < -87.0F ? -87.0F : x;
+  x = x > 88.0F ? 88.0F : x;
+  const float shifted = x * 1.44269504F + 12582912.0F; /* 1.5 * 2^23: the low bits are the nearest integer */
+  const float n = shifted - 12582912.0F;
+  const float r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
+  float p = 1.0F / 720;
+  p = p * r + 1.0F / 120;
+  p = p * r + 1.0F / 24;
+  p = p * r + 1.0F / 6;
+  p = p * r + 0.5F;
+  p = p * r + 1.0F;
+  p = p * r + 1.0F;
+  uint32_t bits;
+  float power;
+  memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits << 23) + UINT32_C(0x3f800000);
+  memcpy(&power, &bits, sizeof power);
+  return p * power;
+}
+
+/* A number in [0, 1) of 24 bits. */
+static inline float part_of(uint32_t hash) {
+  return (float)(int32_t)(hash >> 8) * 0x1p-24F;
+}
+
+static inline uint32_t scramble(uint32_t x) {
+  x ^= x >> 16;
+  x *= UINT32_C(0x85ebca6b);
+  x ^= x >> 13;
+  return x;
+}
+
+/* floor(x + u), |x| < 2^22: the whole part of x is exact, and so is what is left. */
+static inline int32_t round_by(float x, float u) {
+  const int32_t whole = (int32_t)x;
+  const float rest = (x - (float)whole) + u;
+  return whole + (rest >= 1.0F) - (rest < 0.0F);
+}
+
+/* ---- A block of rows ---- */
+
+typedef struct block {
+  float gradient[BLOCK], hessian[BLOCK];
+} block;
+
+static void logistic_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
+  const double *score = job->score + begin;
+  const float *label = job->rows->label + begin, base = (float)job->base;
+  for (size_t i = 0; i < n; i++) {
+    const float p = 1.0F / (1.0F + exp_of(-((float)score[i] + base))), h = p * (1.0F - p);
+    out->gradient[i] = p - (label[i] + 1.0F) * 0.5F;
+    out->hessian[i] = h < LEAST_HESSIAN ? LEAST_HESSIAN : h;
+  }
+}
+
+static void square_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
+  const double *score = job->score + begin;
+  const float *label = job->rows->label + begin;
+  for (size_t i = 0; i < n; i++) {
+    out->gradient[i] = (float)(score[i] + job->base - (double)label[i]);
+    out->hessian[i] = 1.0F;
+  }
+}
+
+static void softmax_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
+  const double *score = job->score + begin;
+  const float *label = job->rows->label + begin, *sum = job->log_sum + begin, class_number = (float)job->class_number;
+  for (size_t i = 0; i < n; i++) {
+    const float p = exp_of((float)(score[i] - (double)sum[i])), h = 2.0F * p * (1.0F - p);
+    out->gradient[i] = p - (label[i] == class_number ? 1.0F : 0.0F);
+    out->hessian[i] = h < LEAST_HESSIAN ? LEAST_HESSIAN : h;
+  }
+}
+
+static void weigh_block(const float *weight, size_t n, block *out) {
+  for (size_t i = 0; i < n; i++) {
+    out->gradient[i] *= weight[i];
+    out->hessian[i] *= weight[i];
+  }
+}
+
+static void fill_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
+  if (job->loss == FW_LOSS_LOG) {
+    logistic_block(job, begin, n, out);
+  } else if (job->loss == FW_LOSS_SOFTMAX) {
+    softmax_block(job, begin, n, out);
+  } else {
+    square_block(job, begin, n, out);
+  }
+  if (job->rows->weight) weigh_block(job->rows->weight + begin, n, out);
+}
+
+static void pack_block(const block *in, size_t begin, size_t n, uint32_t key, float g_scale, float h_scale,
+                       uint64_t *pair) {
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t hash = scramble((uint32_t)(begin + i) * UINT32_C(0x9e3779b1) + key);
+    const int32_t g = round_by(in->gradient[i] * g_scale, part_of(hash));
+    const int32_t h = round_by(in->hessian[i] * h_scale, part_of(hash * UINT32_C(0xc2b2ae35)));
+    pair[i] = ((uint64_t)(uint32_t)g << 32) + (uint32_t)h;
+  }
+}
+
+/* The largest |gradient|; infinity where one is not a number. */
+static float most_of_block(const block *in, size_t n) {
+  float most = 0;
+  for (size_t i = 0; i < n; i++) {
+    const float size = fabsf(in->gradient[i]);
+    most = size <= most ? most : size;
+    most = isnan(size) ? INFINITY : most;
+  }
+  return most;
+}
+
+/* ---- All rows ---- */
+
+/* The rows of task i of `tasks`, in whole blocks. */
+static size_t task_begin(size_t rows, size_t tasks, size_t i) {
+  return i == tasks ? rows : rows / BLOCK * i / tasks * BLOCK;
+}
+
+static size_t tasks_for(size_t rows) {
+  const size_t tasks = rows / LEAST_ROWS + 1;
+  return tasks < MOST_TASKS ? tasks : MOST_TASKS;
+}
+
+typedef struct filler {
+  const fw_gradient_job *job;
+  uint64_t *pair; /* NULL: only the largest is wanted */
+  float g_scale, h_scale;
+  size_t tasks;
+  float most[MOST_TASKS]; /* |gradient| of each task's rows; infinity: some is not a number */
+} filler;
+
+static void fill_rows(void *context, size_t task) {
+  filler *f = context;
+  const size_t rows = f->job->rows->rows, end = task_begin(rows, f->tasks, task + 1);
+  block b;
+  float most = 0;
+  for (size_t begin = task_begin(rows, f->tasks, task); begin < end && most < INFINITY; begin += BLOCK) {
+    const size_t n = end - begin < BLOCK ? end - begin : BLOCK;
+    fill_block(f->job, begin, n, &b);
+    const float size = most_of_block(&b, n);
+    most = size > most ? size : most;
+    if (f->pair && most < INFINITY)
+      pack_block(&b, begin, n, (uint32_t)f->job->key, f->g_scale, f->h_scale, f->pair + begin);
+  }
+  f->most[task] = most;
+}
+
+static furrow_status run_filler(filler *f, fw_crew *crew, float *most, furrow_error *err) {
+  f->tasks = tasks_for(f->job->rows->rows);
+  *most = 0;
+  fw_crew_run(crew, f->tasks, fill_rows, f);
+  for (size_t i = 0; i < f->tasks; i++) *most = f->most[i] > *most ? f->most[i] : *most;
+  if (*most < INFINITY) return FURROW_OK;
+  return fw_fail(err, FURROW_E_RANGE,
+                 "a gradient is not a finite number: the rate of learning is too high, or labels "
+                 "or weights are too large");
+}
+
+/* The largest power of two by which numbers up to `most` stay below 2^FW_PAIR_BITS when they are rounded up. */
+static double scale_for(double most) {
+  int exponent = 0;
+  if (!(most > 0)) return 1;
+  (void)frexp(most / ((1 << FW_PAIR_BITS) - 2), &exponent); /* most / limit <= 2^exponent */
+  exponent = exponent < -100 ? -100 : exponent > 100 ? 100 : exponent;
+  return ldexp(1.0, -exponent);
+}
+
+furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *job, fw_crew *crew, furrow_error *err) {
+  filler f = {.job = job};
+  float most = 1, unused;
+  double most_hessian = job->most_weight;
+  furrow_status status = FURROW_OK;
+  if (job->loss == FW_LOSS_L2) {
+    status = run_filler(&f, crew, &most, err);
+  } else {
+    most = (float)job->most_weight;
+    most_hessian *= job->loss == FW_LOSS_LOG ? 0.25 : 0.5;
+  }
+  if (status != FURROW_OK) return status;
+  f.g_scale = (float)scale_for((double)most);
+  f.h_scale = (float)scale_for(most_hessian);
+  f.pair = gradients->pair;
+  status = run_filler(&f, crew, &unused, err);
+  if (status != FURROW_OK) return status;
+  gradients->gradient_unit = 1.0 / (double)f.g_scale;
+  gradients->hessian_unit = 1.0 / (double)f.h_scale;
+  return FURROW_OK;
+}
+
+/* ---- Softmax ---- */
+
+typedef struct summer {
+  const double *score;
+  size_t rows, classes, tasks;
+  float *log_sum;
+} summer;
+
+static double log_sum_of(const summer *s, size_t row) {
+  double most = s->score[row], sum = 0;
+  for (size_t c = 1; c < s->classes; c++) {
+    const double z = s->score[c * s->rows + row];
+    most = z > most ? z : most;
+  }
+  for (size_t c = 0; c < s->classes; c++) sum += (double)exp_of((float)(s->score[c * s->rows + row] - most));
+  return most + log(sum);
+}
+
+static void sum_rows(void *context, size_t task) {
+  const summer *s = context;
+  for (size_t row = task_begin(s->rows, s->tasks, task); row < task_begin(s->rows, s->tasks, task + 1); row++)
+    s->log_sum[row] = (float)log_sum_of(s, row);
+}
+
+void fw_gradients_log_sums(const double *score, size_t rows, size_t classes, fw_crew *crew, float *log_sum) {
+  summer s = {score, rows, classes, tasks_for(rows), log_sum};
+  fw_crew_run(crew, s.tasks, sum_rows, &s);
+}

@@ -1,0 +1,44 @@
+/* learn/forest/gradients.h: gradients and hessians of rows as whole numbers.
+ *
+ * A row's two numbers are one word: the gradient in its upper half, signed, the hessian in its lower half. Words of up
+ * to FW_PAIR_ROWS rows can be added, both halves at once, before a half could overflow. */
+#ifndef FW_LEARN_FOREST_GRADIENTS_H
+#define FW_LEARN_FOREST_GRADIENTS_H
+
+#include "base/crew.h"
+#include "learn/conf.h"
+#include "learn/forest/binned.h"
+
+#define FW_PAIR_BITS 17
+#define FW_PAIR_ROWS ((size_t)1 << (31 - FW_PAIR_BITS))
+
+typedef struct fw_gradients {
+  uint64_t *pair;                     /* of each row */
+  double gradient_unit, hessian_unit; /* what 1 stands for: powers of two */
+} fw_gradients;
+
+static inline int64_t fw_pair_gradient(uint64_t pair) {
+  return (int32_t)(uint32_t)(pair >> 32);
+}
+static inline int64_t fw_pair_hessian(uint64_t pair) {
+  return (uint32_t)pair;
+}
+
+typedef struct fw_gradient_job {
+  const fw_binned *rows;
+  fw_loss_type loss;
+  const double *score;  /* of this class, a number for each row */
+  double base;          /* added to every score */
+  const float *log_sum; /* softmax: ln of the sum of exp(score) over classes; a number for each row */
+  size_t class_number;
+  double most_weight;
+  uint64_t key; /* what rounding up or down depends on, beside the row */
+} fw_gradient_job;
+
+/* E_RANGE: a gradient is not a finite number. */
+furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *job, fw_crew *crew, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* score: `classes` arrays of `rows` numbers. */
+void fw_gradients_log_sums(const double *score, size_t rows, size_t classes, fw_crew *crew, float *log_sum);
+
+#endif

@@ -1,0 +1,55 @@
+/* learn/forest/histogram.h: sums of gradients and hessians by feature and bin.
+ *
+ * A bin that at most FW_PAIR_ROWS rows are in is one packed word (gradients.h), whatever rows a node has: it cannot
+ * overflow. Features with larger bins also have wide sums, into which their packed words are emptied after every
+ * FW_PAIR_ROWS rows. Rows without a feature are not summed: they are the node's sum less that of the bins. */
+#ifndef FW_LEARN_FOREST_HISTOGRAM_H
+#define FW_LEARN_FOREST_HISTOGRAM_H
+
+#include "base/crew.h"
+#include "learn/forest/binned.h"
+#include "learn/forest/gradients.h"
+
+typedef struct fw_sum {
+  int64_t gradient, hessian;
+} fw_sum;
+
+typedef struct fw_histogram {
+  uint64_t *packed; /* of each bin; 0 where the sum is wide */
+  fw_sum *wide;
+  struct fw_histogram *next; /* in the list of free ones */
+} fw_histogram;
+
+/* What all histograms over some rows have in common, and those that are free. */
+typedef struct fw_histograms {
+  const fw_binned *binned;
+  size_t bins;
+  uint32_t *wide_begin; /* features + 1: the wide sums of feature f are wide_begin[f] … wide_begin[f + 1] - 1 */
+  size_t wide;
+  fw_histogram *free;
+  size_t made;
+} fw_histograms;
+
+/* The caller's struct. The rows must be finished. */
+furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, fw_crew *crew, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Frees what was put back. */
+void fw_histograms_clear(fw_histograms *all);
+size_t fw_histogram_bytes(const fw_histograms *all);
+
+furrow_status fw_histogram_get(fw_histograms *all, fw_histogram **histogram, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Takes NULL. */
+void fw_histogram_put(fw_histograms *all, fw_histogram *histogram);
+
+/* The sums over n rows; overwrites the histogram. */
+void fw_histogram_fill(const fw_histograms *all, fw_histogram *histogram, const uint32_t *row, size_t n,
+                       const uint64_t *pair);
+/* Features begin … end-1: into += from; into -= from. */
+void fw_histogram_add(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into, const fw_histogram *from);
+void fw_histogram_subtract(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,
+                           const fw_histogram *from);
+/* The sum of all rows' words. */
+fw_sum fw_pairs_sum(const uint32_t *row, size_t n, const uint64_t *pair);
+
+#endif
