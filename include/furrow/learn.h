@@ -268,6 +268,54 @@ FURROW_API furrow_status furrow_scorer_classes_of(const furrow_scorer *scorer, f
                                                   const furrow_row *row, double *proba,
                                                   furrow_error *err) FURROW_MUST_USE;
 
+/* ---- Trees ---------------------------------------------------------------------------------------------- */
+
+/* What a forest (gbdt) is like. */
+typedef struct furrow_forest_info {
+  size_t trees;    /* 0: the model is no forest */
+  size_t classes;  /* trees of a round: 1, or the classes of softmax; tree t is of class t % classes */
+  unsigned levels; /* of nodes, as the matrices have room for: 2^levels - 1 nodes in a tree */
+  unsigned depth;  /* questions on the longest way to a leaf */
+  uint64_t leaves; /* of all trees */
+  bool sums;       /* gain and cover of nodes are known */
+} furrow_forest_info;
+
+FURROW_API void furrow_scorer_forest(const furrow_scorer *scorer, furrow_forest_info *info);
+
+/* Node 0 is the root; rows go from node n to 2n+1 or 2n+2. Nodes that no row can come to do not exist. */
+typedef struct furrow_tree_node {
+  bool exists, is_leaf;
+  int32_t feature;  /* that is asked for, a column of the model; -1: a leaf's */
+  double value;     /* rows with feature <= value go to 2n+1 */
+  bool absent_left; /* rows without the feature do, too */
+  double predict;   /* what a leaf adds to the score, times the learning rate */
+  double gain;      /* of the split; NaN: not known */
+  double cover;     /* sum of the hessians of the rows that came here in training; NaN: not known */
+} furrow_tree_node;
+
+/* E_RANGE: there is no such tree, or trees have fewer nodes. */
+FURROW_API furrow_status furrow_scorer_tree_node(const furrow_scorer *scorer, size_t tree, size_t node,
+                                                 furrow_tree_node *about, furrow_error *err) FURROW_MUST_USE;
+
+/* What a feature does in all trees: sums over the splits that ask for it. */
+typedef struct furrow_importance {
+  int32_t feature;
+  uint64_t count; /* splits */
+  double gain;    /* NaN: not known */
+  double cover;   /* of the split nodes; NaN: not known */
+} furrow_importance;
+
+/* Features that some node asks for, by falling gain (where it is not known, by count), then ascending. Free *list with
+ * furrow_bytes_free((char *)list). E_STATE: the model is no forest. */
+FURROW_API furrow_status furrow_scorer_importance(const furrow_scorer *scorer, furrow_importance **list, size_t *count,
+                                                  furrow_error *err) FURROW_MUST_USE;
+
+/* Trees first … end-1 as text for people, as JSON, for graphviz, or (one tree) as a picture; there is none as Angel
+ * writes it. Free with furrow_bytes_free. E_RANGE: there are no such trees, or too many leaves for a picture. */
+FURROW_API furrow_status furrow_scorer_describe_trees(const furrow_scorer *scorer, furrow_describe kind, size_t first,
+                                                      size_t end, char **text, size_t *size,
+                                                      furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Vectors for search --------------------------------------------------------------------------------- */
 
 /* Rows of a factorization machine split into what is asked for (a user, a context) and what is found (an item):

@@ -166,6 +166,13 @@ furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, s
   return FURROW_OK;
 }
 
+unsigned fw_forest_depth(const fw_forest *forest, size_t tree) {
+  for (unsigned level = forest->levels - 1; level > 0; level--)
+    for (size_t node = ((size_t)1 << (level - 1)) - 1; node < ((size_t)1 << level) - 1; node++)
+      if (forest->feature[tree * forest->nodes + node] >= 0 && fw_forest_has_node(forest, tree, node)) return level;
+  return 0;
+}
+
 bool fw_forest_absent_left(const fw_forest *forest, size_t at) {
   return (0 <= forest->value[at]) != (forest->turned[at] != 0);
 }

@@ -49,6 +49,8 @@ furrow_status fw_forest_add_stats(fw_forest *forest, furrow_error *err) __attrib
 /* The features that are asked for, ascending, to be freed with fw_free. */
 furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, size_t *count, furrow_error *err)
     __attribute__((warn_unused_result));
+/* Splits on the longest way from the root of a tree. */
+unsigned fw_forest_depth(const fw_forest *forest, size_t tree);
 /* Whether rows without the feature of a node go to 2n+1. `at` is tree * nodes + node. */
 bool fw_forest_absent_left(const fw_forest *forest, size_t at);
 /* E_FORMAT, naming tree and node: a split at the last level, a feature below -1 or from `features` on (0: any), a

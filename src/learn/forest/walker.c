@@ -153,14 +153,6 @@ static float round_down(double number) {
   return (double)nearest > number ? nextafterf(nearest, -INFINITY) : nearest;
 }
 
-/* Splits on the longest way from the root. */
-static unsigned depth_of(const fw_forest *forest, size_t tree) {
-  for (unsigned level = forest->levels - 1; level > 0; level--)
-    for (size_t node = ((size_t)1 << (level - 1)) - 1; node < ((size_t)1 << level) - 1; node++)
-      if (forest->feature[tree * forest->nodes + node] >= 0 && fw_forest_has_node(forest, tree, node)) return level;
-  return 0;
-}
-
 /* from[n]: the node of the forest that the packed node n stands for, or the leaf that it is below. */
 static void pack_tree(const fw_walker *w, const fw_forest *forest, size_t tree, unsigned depth, double rate,
                       uint32_t *from, packed_node *nodes, double *leaves) {
@@ -186,7 +178,7 @@ static size_t measure_bundles(fw_walker *w, const fw_forest *forest) {
   size_t nodes = 0;
   for (size_t tree = 0; tree < w->trees; tree++) {
     bundle *of = &w->bundles[tree / LANES];
-    const unsigned depth = depth_of(forest, tree);
+    const unsigned depth = fw_forest_depth(forest, tree);
     if (tree % LANES == 0 || depth > of->depth) of->depth = depth;
   }
   for (size_t i = 0; i * LANES < w->trees; i++) nodes += (size_t)LANES << w->bundles[i].depth;
