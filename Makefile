@@ -5,6 +5,7 @@
 #   make demo       the whole way on data that the command makes, with a report
 #   make bench      every benchmark at a small size
 #   make install    to PREFIX (/usr/local), under DESTDIR if given
+#   make deb        Debian packages, in build-deb/packages
 #   make asan       the tests with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
 #   make tsan       the tests with ThreadSanitizer, in build-tsan
 #   make neon       the tests for 64-bit ARM under an emulator, in build-neon
@@ -30,7 +31,7 @@ export CC
 configure = tools/configure.sh
 build = $(CMAKE) --build $(1) -j $(JOBS) --target
 
-.PHONY: all test demo bench install asan tsan neon fuzz format clean
+.PHONY: all test demo bench install deb asan tsan neon fuzz format clean
 
 all:
 	@tools/require_packages.sh build
@@ -71,8 +72,12 @@ bench: all
 install: all
 	@$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
 
+deb:
+	@tools/require_packages.sh deb
+	@JOBS=$(JOBS) tools/make_deb.sh
+
 format:
 	@tools/list_files.sh | grep -E '\.(c|h|cc)$$' | xargs clang-format -i
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-neon build-fuzz build-gcc build-clang
+	rm -rf $(BUILD) build-asan build-tsan build-neon build-fuzz build-gcc build-clang build-deb

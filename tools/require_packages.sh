@@ -4,13 +4,14 @@
 #   build   a C compiler, cmake and the libraries that Furrow links
 #   test    and cmocka
 #   fuzz    and clang with its sanitizers
+#   deb     the first, debhelper and lintian
 #   neon    a compiler for 64-bit ARM with its C library, an emulator, cmake
 #   ci      the first three, what the checks need, and the lighter of the programs that tests compare with
 #
 # What is needed is tried out first; the package manager is asked only for what is missing, and only when it can be
 # asked (apt-get, as root or with a sudo that needs no password). Otherwise one line names the packages.
 set -uo pipefail
-level=${1:?usage: require_packages.sh build|test|fuzz|neon|ci}
+level=${1:?usage: require_packages.sh build|test|fuzz|deb|neon|ci}
 source "$(dirname "$0")/probes.sh"
 
 missing_for_arm() {
@@ -34,6 +35,11 @@ missing() {
   has_library zstd.h zstd || echo libzstd-dev
   has_library xxhash.h xxhash || echo libxxhash-dev
   [ "$level" = build ] && return
+  if [ "$level" = deb ]; then
+    has_command dh || echo debhelper
+    has_command lintian || echo lintian
+    return
+  fi
   has_cmocka || echo libcmocka-dev
   [ "$level" = test ] && return
   if ! has_command clang; then
@@ -59,6 +65,8 @@ missing_peers() {
   has_command man || echo man-db
   has_command groff || echo groff
   has_command mandoc || echo mandoc
+  has_command dh || echo debhelper
+  has_command lintian || echo lintian
 }
 
 as_root=()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/install/run.sh CMAKE BUILD CC LIBDIR: installs a build into a folder of its own, then builds and runs a program
-# with what lies there: by find_package and by pkg-config, with the shared library and with the archive.
+# tests/install/run.sh CMAKE BUILD CC LIBDIR: installs a build into a folder of its own, then builds and runs programs
+# with what lies there: by find_package and by pkg-config, with the shared library and with the archive; also the examples.
 set -euo pipefail
 cmake=$1 build=$2 cc=$3 libdir=$4
 here=$(cd "$(dirname "$0")" && pwd)
@@ -49,3 +49,12 @@ archive_needs=$(pkg-config --static --libs furrow | sed 's/-lfurrow//')
 "$cc" "$here/consumer.c" $(pkg-config --cflags furrow) "$lib/libfurrow.a" $archive_needs -o "$work/static"
 try_static "$work/static"
 [ "$(pkg-config --modversion furrow)" = "$(sed -n 's/^#define FURROW_VERSION "\(.*\)"/\1/p' "$prefix/include/furrow/version.h")" ]
+
+echo "== examples"
+cd "$work"
+for example in "$here"/../../examples/[0-9]*.c; do
+  name=$(basename "$example" .c)
+  "$cc" -Wall -Wextra -Werror "$example" $(pkg-config --cflags --libs furrow) -lm -o "$name"
+  LD_LIBRARY_PATH=$lib "./$name" >"$name.log" 2>&1 || { cat "$name.log"; echo "$name failed"; exit 1; }
+  echo "$name"
+done

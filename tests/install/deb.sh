@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# tests/install/deb.sh: the Debian packages: lintian has no complaint, and what is unpacked works. Skipped where debhelper
+# or lintian is missing.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+for program in dh dpkg-deb lintian; do
+  command -v $program >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+echo "== packages"
+"$root/tools/make_deb.sh" "$work/packages"
+version=$(sed -n 's/^#define FURROW_VERSION "\(.*\)"/\1/p' "$root/include/furrow/version.h")
+for name in furrow libfurrow0 libfurrow-dev; do
+  package=$(ls "$work"/packages/${name}_"$version"_*.deb)
+  dpkg-deb -x "$package" "$work/root"
+done
+
+echo "== lintian"
+lintian --allow-root --no-cfg --tag-display-limit 0 --fail-on error,warning "$work"/packages/*.deb
+
+echo "== use"
+lib=$(dirname "$(ls "$work"/root/usr/lib/*/libfurrow.so)")
+"$work/root/usr/bin/furrow" --version
+zcat "$work/root/usr/share/man/man1/furrow.1.gz" | head -n 1
+cc "$root/tests/install/consumer.c" -I"$work/root/usr/include" -L"$lib" -lfurrow -o "$work/consumer"
+LD_LIBRARY_PATH=$lib "$work/consumer"
