@@ -97,6 +97,10 @@ has_sklearn() {
   python_with sklearn >/dev/null
 }
 
+has_xgboost() {
+  python_with xgboost >/dev/null
+}
+
 has_torch() {
   python_with torch >/dev/null
 }

@@ -116,7 +116,7 @@ furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, co
   return FURROW_OK;
 }
 
-/* Values that the new file does not have stay; layers take the place of the graph. */
+/* Values that the new file does not have stay; layers take the place of the graph, or of trees. */
 static void take_json(furrow_learn_conf *conf, fw_json_said *said) {
   fw_json_said *kept = &conf->json;
   for (size_t i = 0; i < FW_KEYS; i++) {
@@ -128,6 +128,7 @@ static void take_json(furrow_learn_conf *conf, fw_json_said *said) {
   if (said->defaults.optimizer.said) kept->defaults.optimizer = said->defaults.optimizer;
   if (said->defaults.activation.said) kept->defaults.activation = said->defaults.activation;
   if (said->defaults.loss.said) kept->defaults.loss = said->defaults.loss;
+  if (said->graph || said->trees) kept->trees = said->trees;
   if (said->graph) {
     fw_graph_said_release(kept->graph);
     kept->graph = said->graph;

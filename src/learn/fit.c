@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/forest/booster.h"
 #include "learn/samples.h"
 
 enum { PROGRESS_ROWS = 1 << 14 };
@@ -300,8 +301,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   furrow_fit_params defaults;
   furrow_fit_params_init(&defaults);
   fw_fit f = {.trainer = trainer, .params = params ? params : &defaults};
-  if (trainer->forest) return fw_fail(err, FURROW_E_UNSUPPORTED, "trees cannot be trained yet");
-  f.way = &fw_fit_net;
+  f.way = trainer->forest ? &fw_fit_forest : &fw_fit_net;
   furrow_status status = find_metric(&f, err);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = open_train(&f, train, !valid, err);
@@ -314,6 +314,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_samples_close(f.valid_samples);
   fw_tally_free(f.tally);
   fw_hogwild_free(f.hogwild);
+  fw_booster_free(f.booster);
   fw_buffer_clear(&f.best_image);
   return status;
 }
