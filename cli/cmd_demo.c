@@ -142,8 +142,8 @@ static furrow_status judge_models(demo_results *all, furrow_error *err) {
     snprintf(file, sizeof file, "%s.eval.json", name);
     if (status == FURROW_OK) status = json_load(&all->models[i].eval, file, err);
     if (status == FURROW_OK)
-      status = demo_run(&all->runner, "describe the model", err, "furrow model info %s.model%s --json > %s.info.json",
-                        name, all->runner.threads, name);
+      status = demo_run(&all->runner, i ? "describe DeepFM" : "describe FM", err,
+                        "furrow model info %s.model%s --json > %s.info.json", name, all->runner.threads, name);
     snprintf(file, sizeof file, "%s.info.json", name);
     if (status == FURROW_OK) status = json_load(&all->models[i].info, file, err);
     snprintf(file, sizeof file, "%s.history.json", name);
@@ -182,8 +182,8 @@ static furrow_status build_indexes(demo_results *all, furrow_error *err) {
         "furrow index build --base items.fbin --out %s.index --metric ip --nlist %u --m 4 --nbits %u%s%s --force",
         names[i], nlist, nbits, extra[i], all->runner.threads);
     if (status == FURROW_OK)
-      status = demo_run(&all->runner, "describe the index", err, "furrow index info %s.index --json > %s.info.json",
-                        names[i], names[i]);
+      status = demo_run(&all->runner, i ? "describe the refined index" : "describe the index", err,
+                        "furrow index info %s.index --json > %s.info.json", names[i], names[i]);
     snprintf(file, sizeof file, "%s.info.json", names[i]);
     if (status == FURROW_OK) status = json_load(&all->indexes[i].info, file, err);
   }

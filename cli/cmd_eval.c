@@ -119,10 +119,24 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
     const chart_curve pr[] = {{.name = "model", .x = curves[1].x, .y = curves[1].y, .count = curves[1].count}};
     const chart_curve calibration[] = {
         {.name = "model", .x = curves[2].x, .y = curves[2].y, .count = curves[2].count, .marks = true}, exact};
-    const chart charts[] = {
-        {"ROC", NULL, "false positive rate", "true positive rate", roc, 2, true},
-        {"Precision and recall", NULL, "recall", "precision", pr, 1, true},
-        {"Calibration", NULL, "mean probability of a bin", "share of positives", calibration, 2, true}};
+    const chart charts[] = {{.title = "ROC",
+                             .x_axis = "false positive rate",
+                             .y_axis = "true positive rate",
+                             .curves = roc,
+                             .count = 2,
+                             .unit = true},
+                            {.title = "Precision and recall",
+                             .x_axis = "recall",
+                             .y_axis = "precision",
+                             .curves = pr,
+                             .count = 1,
+                             .unit = true},
+                            {.title = "Calibration",
+                             .x_axis = "mean probability of a bin",
+                             .y_axis = "share of positives",
+                             .curves = calibration,
+                             .count = 2,
+                             .unit = true}};
     status = charts_write(values->curves, charts, 3, values->force, err);
   }
   free(curves);

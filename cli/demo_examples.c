@@ -149,17 +149,16 @@ static double largest_direction(const double *matrix, size_t d, double *directio
 
 static void project(demo_plane *plane, const vector_block *block, size_t d) {
   double mean[MOST_DIM] = {0}, sums[MOST_DIM * MOST_DIM], direction[MOST_DIM], all = 0;
-  double *const axes[2] = {plane->x, plane->y};
   for (size_t v = 0; v < block->count; v++)
     for (size_t i = 0; i < d; i++) mean[i] += block->values[v * block->d + i] / (double)block->count;
   covariance(block, d, mean, sums);
   for (size_t i = 0; i < d; i++) all += sums[i * d + i];
-  for (size_t axis = 0; axis < 2; axis++) {
+  for (size_t axis = 0; axis < DEMO_AXES; axis++) {
     const double stretch = largest_direction(sums, d, direction);
     plane->share[axis] = all > 0 ? stretch / all : 0;
     for (size_t v = 0; v < block->count; v++) {
-      axes[axis][v] = 0;
-      for (size_t i = 0; i < d; i++) axes[axis][v] += (block->values[v * block->d + i] - mean[i]) * direction[i];
+      plane->axes[axis][v] = 0;
+      for (size_t i = 0; i < d; i++) plane->axes[axis][v] += (block->values[v * block->d + i] - mean[i]) * direction[i];
     }
     for (size_t i = 0; i < d; i++)
       for (size_t j = 0; j < d; j++) sums[i * d + j] -= stretch * direction[i] * direction[j];
@@ -171,15 +170,16 @@ furrow_status demo_plane_make(demo_plane *plane, const char *path, furrow_error 
   vector_block block = {0};
   demo_plane made = {0};
   furrow_status status = vector_source_open(&vectors, path, &(vector_values){0}, 0, err);
-  if (status == FURROW_OK && (furrow_vectors_dim(vectors) < 3 || furrow_vectors_dim(vectors) > MOST_DIM))
+  if (status == FURROW_OK && (furrow_vectors_dim(vectors) <= DEMO_AXES || furrow_vectors_dim(vectors) > MOST_DIM))
     status = fail_file(err, FURROW_E_RANGE, path, "has vectors of another length", 0);
   if (status == FURROW_OK) status = vector_block_init(&block, furrow_vectors_dim(vectors), DEMO_PLOTTED, 0, err);
   if (status == FURROW_OK) status = vector_block_read(&block, vectors, err);
   if (status == FURROW_OK) {
     made.count = block.count;
-    made.x = calloc(block.count + 1, sizeof *made.x);
-    made.y = calloc(block.count + 1, sizeof *made.y);
-    if (!made.x || !made.y) status = fail_memory(err);
+    for (size_t axis = 0; axis < DEMO_AXES && status == FURROW_OK; axis++) {
+      made.axes[axis] = calloc(block.count + 1, sizeof *made.axes[axis]);
+      if (!made.axes[axis]) status = fail_memory(err);
+    }
   }
   if (status == FURROW_OK) {
     project(&made, &block, block.d - 1); /* the last element is the item's own part, no factor */
@@ -193,7 +193,6 @@ furrow_status demo_plane_make(demo_plane *plane, const char *path, furrow_error 
 }
 
 void demo_plane_clear(demo_plane *plane) {
-  free(plane->x);
-  free(plane->y);
+  for (size_t axis = 0; axis < DEMO_AXES; axis++) free(plane->axes[axis]);
   *plane = (demo_plane){0};
 }

@@ -67,11 +67,12 @@ furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], const dem
                                  const char *rows, const demo_scores *scores, const demo_found *found,
                                  furrow_error *err);
 
-/* The first items' embeddings on a plane: their two directions of largest variance. */
+/* The first items' embeddings along the directions of largest variance. */
+enum { DEMO_AXES = 4 };
 typedef struct demo_plane {
   size_t count;
-  double *x, *y;
-  double share[2]; /* of the variance along each */
+  double *axes[DEMO_AXES]; /* a number for each item */
+  double share[DEMO_AXES]; /* of the variance along each */
 } demo_plane;
 
 furrow_status demo_plane_make(demo_plane *plane, const char *vectors, furrow_error *err);

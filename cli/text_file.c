@@ -15,6 +15,19 @@ bool path_ends(const char *path, const char *ending) {
   return n >= m && strcmp(path + n - m, ending) == 0;
 }
 
+void markup_text(FILE *out, const char *text) {
+  for (; *text; text++) {
+    if (*text == '&')
+      fputs("&amp;", out);
+    else if (*text == '<')
+      fputs("&lt;", out);
+    else if (*text == '"')
+      fputs("&quot;", out);
+    else if ((unsigned char)*text >= 0x20)
+      fputc(*text, out);
+  }
+}
+
 static bool fill(FILE *file, const char *text, size_t size) {
   const bool written = fwrite(text, 1, size, file) == size && fflush(file) == 0 && fsync(fileno(file)) == 0;
   return fclose(file) == 0 && written;

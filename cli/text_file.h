@@ -21,6 +21,9 @@ furrow_status text_file_begin(text_file *file, furrow_error *err);
 /* Writes what was printed, and frees it in any case. */
 furrow_status text_file_end(text_file *file, const char *path, bool force, furrow_error *err);
 
+/* A text in SVG or HTML: what would be read as markup is written otherwise, control characters are left out. */
+void markup_text(FILE *out, const char *text);
+
 /* Whether a path ends so. */
 bool path_ends(const char *path, const char *ending);
 
