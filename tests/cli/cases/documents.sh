@@ -1,6 +1,7 @@
-# the examples of the documents print what the documents say
+# the examples of all documents print what the documents say
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
-if found=$(bash "$root/tests/docs/check_examples.sh" "$root/README.md" "$root"/docs/*.md "$root"/docs/*/*.md); then
+pages=$("$root/tools/list_files.sh" | grep '\.md$' | sed "s,^,$root/,")
+if found=$(bash "$root/tests/docs/check_examples.sh" $pages); then
   echo "every page is as it says"
 else
   echo "$found" | grep -v '^ok - '
