@@ -30,9 +30,9 @@ typedef struct fw_gather_rows {
 typedef struct fw_gather_uses {
   size_t n;
   const uint32_t *offset; /* uses of feature i are use[offset[i]] … use[offset[i+1]-1] */
-  const uint32_t *use;
-  const uint32_t *place; /* of each use; NULL: the use itself */
-  const float *value;    /* of each use; NULL: all 1 */
+  const uint32_t *use;    /* asked for where there are values */
+  const uint32_t *place;  /* of each of the uses, in the same order */
+  const float *value;     /* value[use]; NULL: all 1 */
   const void *from, *squares;
   size_t stride; /* numbers from one place to the next, of both */
   void *const *record;

@@ -17,6 +17,9 @@ typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeo
 /* Uses that memory is asked for before its turn. */
 #define AHEAD 24
 
+/* Uses of a feature that are added without a branch. */
+#define FEW 4
+
 INLINE NAME(lanes) NAME(load)(const REAL *p) {
   return *(const NAME(lanes) *)p;
 }
@@ -118,9 +121,8 @@ INLINE void NAME(uses_lanes)(const int count, const fw_gather_uses *job, size_t 
   NAME(lanes) sum[MOST], squares[MOST];
   UNROLL for (int k = 0; k < count; k++) sum[k] = squares[k] = (NAME(lanes)){0};
   for (uint32_t i = job->offset[feature]; i < job->offset[feature + 1]; i++) {
-    const uint32_t use = job->use[i];
-    const size_t from = (job->place ? job->place[use] : use) * job->stride + at;
-    const REAL x = NAME(value)(job->value, use);
+    const size_t from = job->place[i] * job->stride + at;
+    const REAL x = job->value ? NAME(value)(job->value, job->use[i]) : 1;
     UNROLL for (int k = 0; k < count; k++) {
       sum[k] += NAME(load)((const REAL *)job->from + from + k * LANES) * x;
       if (job->squares) squares[k] += NAME(load)((const REAL *)job->squares + from + k * LANES) * (x * x);
@@ -136,14 +138,27 @@ INLINE void NAME(uses_lanes)(const int count, const fw_gather_uses *job, size_t 
 INLINE void NAME(uses_number)(const fw_gather_uses *job, size_t feature, size_t at, REAL *to) {
   REAL sum = 0, squares = 0;
   for (uint32_t i = job->offset[feature]; i < job->offset[feature + 1]; i++) {
-    const uint32_t use = job->use[i];
-    const size_t from = (job->place ? job->place[use] : use) * job->stride + at;
-    const REAL x = NAME(value)(job->value, use);
+    const size_t from = job->place[i] * job->stride + at;
+    const REAL x = job->value ? NAME(value)(job->value, job->use[i]) : 1;
     sum += ((const REAL *)job->from)[from] * x;
     if (job->squares) squares += ((const REAL *)job->squares)[from] * (x * x);
   }
   if (job->squares) sum += ((const REAL *)job->record[feature])[job->at + at] * 2 * squares;
   *to = sum;
+}
+
+/* Few uses, as most features have: up to FEW of one number each, the values all 1, are added without a branch that
+ * nobody could foretell. Those that are missing are the first use times 0. */
+INLINE REAL NAME(uses_few)(const fw_gather_uses *job, size_t feature) {
+  const uint32_t first = job->offset[feature], count = job->offset[feature + 1] - first;
+  if (count == 0) return 0;
+  REAL sum = ((const REAL *)job->from)[job->place[first] * job->stride];
+  UNROLL for (uint32_t k = 1; k < FEW; k++) {
+    const uint32_t there = (uint32_t)(k < count);
+    sum += ((const REAL *)job->from)[job->place[first + there * k] * job->stride] * (REAL)(int)there;
+  }
+  for (uint32_t i = first + FEW; i < first + count; i++) sum += ((const REAL *)job->from)[job->place[i] * job->stride];
+  return sum;
 }
 
 INLINE void NAME(uses_any)(const fw_gather_uses *job, size_t feature, REAL *to) {
@@ -165,10 +180,8 @@ INLINE void NAME(uses_of)(const fw_gather_uses *job, size_t begin, size_t end, R
 static void NAME(uses)(const fw_gather_uses *job, size_t begin, size_t end, void *sum) {
   fw_gather_uses kind = *job;
   if (job->n == 1 && !job->value && !job->squares) {
-    kind.n = 1;
-    kind.value = NULL;
-    kind.squares = NULL;
-    NAME(uses_of)(&kind, begin, end, sum);
+    for (size_t feature = begin; feature < end; feature++)
+      ((REAL *)sum)[feature - begin] = NAME(uses_few)(job, feature);
   } else if (job->n == 8 && !job->value && job->squares) {
     kind.n = 8;
     kind.value = NULL;
@@ -181,5 +194,6 @@ static void NAME(uses)(const fw_gather_uses *job, size_t begin, size_t end, void
 #undef LANES
 #undef MOST
 #undef AHEAD
+#undef FEW
 #undef REAL
 #undef NAME

@@ -42,7 +42,7 @@ furrow_status fw_hogwild_create(fw_hogwild **hogwild, furrow_trainer *trainer, f
   h->places = places;
   h->count = status == FURROW_OK ? count : 0;
   for (unsigned i = 0; status == FURROW_OK && i < count; i++) {
-    status = fw_lane_init(&h->places[i].lane, trainer->net, true, err);
+    status = fw_lane_init(&h->places[i].lane, trainer->net, true, i > 0 ? &h->places[0].lane : NULL, err);
     if (status == FURROW_OK) status = fw_tally_create(&h->places[i].tally, &trainer->plan->graph, err);
   }
   if (status == FURROW_OK) {

@@ -12,10 +12,11 @@
 /* Rows of a task: enough for matrix products, few enough for all threads to get some of a batch. */
 enum { TASK_ROWS = 32 };
 
-furrow_status fw_lane_init(fw_lane *lane, fw_net *net, bool training, furrow_error *err) {
+furrow_status fw_lane_init(fw_lane *lane, fw_net *net, bool training, const fw_lane *beside, furrow_error *err) {
   const fw_plan *plan = fw_net_plan(net);
   fw_batch_rules rules = fw_plan_rules(plan);
   rules.graph = training ? &plan->graph : NULL;
+  rules.beside = beside ? beside->batcher : NULL;
   *lane = (fw_lane){.net = net, .graph = &plan->graph};
   furrow_status status = fw_batcher_create(&lane->batcher, &rules, err);
   if (status == FURROW_OK) status = fw_pass_create(&lane->pass, net, err);

@@ -29,8 +29,9 @@ typedef struct fw_rows_from {
   size_t rows; /* of a batch */
 } fw_rows_from;
 
-/* The caller's struct, all zeros; to be cleared after a failure, too. `training`: rows must have labels. */
-furrow_status fw_lane_init(fw_lane *lane, fw_net *net, bool training, furrow_error *err)
+/* The caller's struct, all zeros; to be cleared after a failure, too. `training`: rows must have labels. `beside` (may
+ * be NULL): a lane of the same net, which must outlive this one; only one of the two may be filled at a time. */
+furrow_status fw_lane_init(fw_lane *lane, fw_net *net, bool training, const fw_lane *beside, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_lane_clear(fw_lane *lane);
 

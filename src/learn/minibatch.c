@@ -1,7 +1,6 @@
 /* learn/minibatch.c: rows into mini-batches.
  *
- * Features are numbered while rows are added, by a table that holds the features of this batch alone and so stays in
- * the processor's second cache. Uses by feature are made at the end by a counting sort. */
+ * Features are numbered while rows are added (numbering.c). Uses by feature are made at the end by a counting sort. */
 #include "learn/minibatch.h"
 
 #include <inttypes.h>
@@ -12,12 +11,7 @@
 #include "base/mem.h"
 #include "learn/conf.h"
 #include "learn/net.h"
-
-/* A place of the table; it is free unless its stamp is that of the batch, so starting a batch clears nothing. */
-typedef struct entry {
-  uint64_t key;
-  uint32_t number, stamp;
-} entry;
+#include "learn/numbering.h"
 
 struct fw_batcher {
   fw_batch_rules rules;
@@ -27,18 +21,13 @@ struct fw_batcher {
   uint32_t *offset;
   bool has_weight;
   size_t uses, use_room;
-  uint32_t *feature, *place, *row, *use;
+  uint32_t *feature, *place, *use, *use_row, *use_place;
   float *value;
   bool has_value, has_place; /* some value is not 1; some row does not have its features in the order of the slots */
-  size_t features, feature_room;
-  uint64_t *key;
+  fw_numbering numbering;    /* of features */
+  size_t offset_room;
   uint32_t *use_offset;
-  entry *table;
-  unsigned table_shift; /* 64 - log2(size of the table) */
-  uint32_t stamp;
 };
-
-enum { FIRST_TABLE_BITS = 12 };
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
 
@@ -81,129 +70,49 @@ static furrow_status grow_uses(fw_batcher *b, size_t uses, furrow_error *err) {
   furrow_status status = resize_f32(&b->value, room, err);
   if (status == FURROW_OK) status = resize_u32(&b->feature, room, err);
   if (status == FURROW_OK) status = resize_u32(&b->place, room, err);
-  if (status == FURROW_OK) status = resize_u32(&b->row, room, err);
+  if (status == FURROW_OK) status = resize_u32(&b->use_row, room, err);
+  if (status == FURROW_OK) status = resize_u32(&b->use_place, room, err);
   if (status == FURROW_OK) status = resize_u32(&b->use, room, err);
   if (status == FURROW_OK) b->use_room = room;
   return status;
 }
 
-/* use_offset has two places more than there are features: number_uses_by_feature counts in them. */
-static furrow_status grow_features(fw_batcher *b, size_t features, furrow_error *err) {
-  if (features + 2 <= b->feature_room) return FURROW_OK;
-  size_t room = more_room(b->feature_room, features + 2);
-  furrow_status status = resize_u32(&b->use_offset, room, err);
-  void *memory = b->key;
-  if (status == FURROW_OK) status = fw_realloc(&memory, room, sizeof *b->key, err);
-  b->key = memory;
-  if (status == FURROW_OK) b->feature_room = room;
-  return status;
-}
-
-/* ---- The table ------------------------------------------------------------------------------------------ */
-
-static size_t table_size(const fw_batcher *b) {
-  return (size_t)1 << (64 - b->table_shift);
-}
-
-/* Multiplication spreads the low bits of the key over the high bits of the product (Knuth, TAOCP 3, 6.4). */
-static inline size_t first_place(uint64_t key, unsigned shift) {
-  return key * UINT64_C(0x9e3779b97f4a7c15) >> shift;
-}
-
-/* The place of a key: where it is, or the free one where it belongs. */
-static inline entry *find_place(entry *table, unsigned shift, uint32_t stamp, uint64_t key) {
-  const size_t mask = ((size_t)1 << (64 - shift)) - 1;
-  size_t at = first_place(key, shift);
-  while (table[at].stamp == stamp && table[at].key != key) at = (at + 1) & mask;
-  return &table[at];
-}
-
-/* A larger table with the same numbers. */
-static furrow_status make_table(fw_batcher *b, unsigned shift, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, (size_t)1 << (64 - shift), sizeof(entry), err);
-  if (status != FURROW_OK) return status;
-  fw_free(b->table);
-  b->table = memory;
-  b->table_shift = shift;
-  b->stamp = 1;
-  for (size_t i = 0; i < b->features; i++)
-    *find_place(b->table, shift, 1, b->key[i]) = (entry){b->key[i], (uint32_t)i, 1};
-  return FURROW_OK;
-}
-
-/* Room in table and arrays for n features more; at most a quarter of the table is used. */
+/* Room for n features more. */
 static furrow_status make_room(fw_batcher *b, size_t n, furrow_error *err) {
   furrow_status status = grow_uses(b, b->uses + n, err);
-  if (status == FURROW_OK) status = grow_features(b, b->features + n, err);
-  unsigned shift = b->table_shift;
-  while (b->table && ((size_t)1 << (64 - shift)) < 4 * (b->features + n)) shift--;
-  if (status == FURROW_OK && shift != b->table_shift) status = make_table(b, shift, err);
-  return status;
+  return status == FURROW_OK ? fw_numbering_reserve(&b->numbering, n, err) : status;
 }
 
 /* ---- Sparse rows ---------------------------------------------------------------------------------------- */
 
-static inline uint64_t key_at(const furrow_row *row, bool wide, size_t i) {
-  return wide ? row->index.u64[i] : row->index.u32[i];
-}
-
-/* Whether a feature is new is hard to foretell; so that a wrong guess does not hold up the next ones, all places of the
- * row are asked for beforehand. Returns the largest key that is new. */
-static inline uint64_t number_features(fw_batcher *b, const furrow_row *row, bool wide) {
-  entry *const table = b->table;
-  const unsigned shift = b->table_shift;
-  const uint32_t stamp = b->stamp;
-  uint32_t *const feature = b->feature + b->uses;
-  uint64_t *const keys = b->key, largest = 0;
-  size_t features = b->features;
-  for (size_t i = 0; i < row->length; i++) __builtin_prefetch(&table[first_place(key_at(row, wide, i), shift)], 1);
-  for (size_t i = 0; i < row->length; i++) {
-    const uint64_t key = key_at(row, wide, i);
-    entry *place = find_place(table, shift, stamp, key);
-    if (place->stamp != stamp) {
-      largest = key > largest ? key : largest;
-      keys[features] = key;
-      *place = (entry){key, (uint32_t)features++, stamp};
-    }
-    feature[i] = place->number;
-  }
-  b->features = features;
-  return largest;
-}
-
 /* For scoring: every use is a feature of its own. */
 static void list_features(fw_batcher *b, const furrow_row *row) {
   for (size_t i = 0; i < row->length; i++) {
-    b->key[b->uses + i] = furrow_row_get_index(row, i);
+    b->numbering.key[b->uses + i] = furrow_row_get_index(row, i);
     b->feature[b->uses + i] = (uint32_t)(b->uses + i);
   }
-  b->features += row->length;
+  b->numbering.count += row->length;
 }
 
-static void copy_values(fw_batcher *b, const furrow_row *row) {
-  float *value = b->value + b->uses;
+static bool is_all_ones(const furrow_row *row) {
+  const bool floats = row->value_type == FURROW_VALUE_F32;
   bool ones = true;
-  if (!row->value.any) {
-    for (size_t i = 0; i < row->length; i++) value[i] = 1;
-  } else if (row->value_type == FURROW_VALUE_F32) {
-    for (size_t i = 0; i < row->length; i++) {
-      value[i] = row->value.f32[i];
-      ones &= value[i] == 1;
-    }
-  } else {
-    for (size_t i = 0; i < row->length; i++) {
-      value[i] = (float)furrow_row_get_value(row, i);
-      ones &= value[i] == 1;
-    }
-  }
-  b->has_value |= !ones;
+  if (!row->value.any) return true;
+  for (size_t i = 0; floats && i < row->length; i++) ones &= row->value.f32[i] == 1;
+  for (size_t i = 0; !floats && i < row->length; i++) ones &= (float)furrow_row_get_value(row, i) == 1;
+  return ones;
 }
 
-static furrow_status check_range(const fw_batcher *b, uint64_t largest, furrow_error *err) {
-  if (largest < b->rules.range || b->rules.range == 0) return FURROW_OK;
-  return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond the model's range of %" PRIu64 " features",
-                 largest, b->rules.range);
+/* Values are kept from the first on that is not 1. */
+static void copy_values(fw_batcher *b, const furrow_row *row) {
+  if (!b->has_value && is_all_ones(row)) return;
+  for (size_t i = 0; !b->has_value && i < b->uses; i++) b->value[i] = 1;
+  float *value = b->value + b->uses;
+  if (row->value.any && row->value_type == FURROW_VALUE_F32)
+    memcpy(value, row->value.f32, row->length * sizeof *value);
+  else
+    for (size_t i = 0; i < row->length; i++) value[i] = (float)furrow_row_get_value(row, i);
+  b->has_value = true;
 }
 
 /* From now on places are kept: so far use i was at i. */
@@ -268,13 +177,11 @@ static furrow_status add_sparse(fw_batcher *b, const furrow_row *row, furrow_err
   if (status != FURROW_OK) return status;
   if (b->rules.plain) {
     list_features(b, row); /* what is beyond the range counts as 0 */
-  } else if (row->index_type == FURROW_INDEX_U64) {
-    status = check_range(b, number_features(b, row, true), err);
   } else {
-    status = check_range(b, number_features(b, row, false), err);
+    status = fw_numbering_add(&b->numbering, row, b->feature + b->uses, err);
+    if (status != FURROW_OK) return status;
   }
   copy_values(b, row);
-  for (size_t i = 0; i < row->length; i++) b->row[b->uses + i] = (uint32_t)b->rows;
   b->uses += row->length;
   b->offset[b->rows + 1] = (uint32_t)b->uses;
   return status;
@@ -292,7 +199,7 @@ static furrow_status add_dense(fw_batcher *b, const furrow_row *row, furrow_erro
     largest = index > largest ? index : largest;
     if (index < b->rules.range) x[index] += (float)furrow_row_get_value(row, i);
   }
-  return b->rules.plain ? FURROW_OK : check_range(b, largest, err);
+  return b->rules.plain ? FURROW_OK : fw_numbering_check(b->rules.range, largest, err);
 }
 
 static double transform_label(const fw_data_conf *data, double label) {
@@ -340,7 +247,8 @@ furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batch_rules *rule
   if (status != FURROW_OK) return status;
   fw_batcher *b = memory;
   b->rules = *rules;
-  if (!rules->dense && !rules->plain) status = make_table(b, 64 - FIRST_TABLE_BITS, err);
+  if (!rules->dense && !rules->plain)
+    status = fw_numbering_init(&b->numbering, rules->range, rules->beside ? &rules->beside->numbering : NULL, err);
   if (status == FURROW_OK) {
     *batcher = b;
   } else {
@@ -351,19 +259,17 @@ furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batch_rules *rule
 
 void fw_batcher_free(fw_batcher *b) {
   if (!b) return;
-  void *const arrays[] = {b->label, b->weight, b->x,     b->offset, b->feature,    b->place,
-                          b->row,   b->use,    b->value, b->key,    b->use_offset, b->table};
+  void *const arrays[] = {b->label, b->weight,  b->x,         b->offset, b->feature,   b->place,
+                          b->use,   b->use_row, b->use_place, b->value,  b->use_offset};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
+  fw_numbering_clear(&b->numbering);
   fw_free(b);
 }
 
 void fw_batcher_start(fw_batcher *b) {
-  b->rows = b->uses = b->features = 0;
+  b->rows = b->uses = 0;
   b->has_weight = b->has_value = b->has_place = false;
-  if (b->table && ++b->stamp == 0) { /* stamps begin again: forget those of 2^32 batches ago */
-    memset(b->table, 0, table_size(b) * sizeof *b->table);
-    b->stamp = 1;
-  }
+  fw_numbering_start(&b->numbering);
 }
 
 furrow_status fw_batcher_add(fw_batcher *b, const furrow_row *row, furrow_error *err) {
@@ -374,19 +280,44 @@ furrow_status fw_batcher_add(fw_batcher *b, const furrow_row *row, furrow_error 
   return status;
 }
 
+/* Without values and slots nobody asks for more of a use than its row. */
+static bool needs_uses(const fw_batcher *b) {
+  return b->has_value || b->rules.slots > 0;
+}
+
+/* Each use goes where those of its feature begin. */
+static inline void sort_uses(const fw_batcher *b, uint32_t *at, uint32_t *use) {
+  for (uint32_t row = 0; row < b->rows; row++)
+    for (uint32_t i = b->offset[row]; i < b->offset[row + 1]; i++) {
+      const uint32_t to = at[b->feature[i]]++;
+      b->use_row[to] = row;
+      if (use) use[to] = i;
+    }
+}
+
 /* Counting sort: use_offset[f + 2] counts the uses of feature f; summed up, use_offset[f + 1] is where they begin; when
  * all are placed it is where they end. */
-static void number_uses_by_feature(fw_batcher *b) {
-  uint32_t *const at = b->use_offset;
-  memset(at, 0, (b->features + 2) * sizeof *at);
+static furrow_status list_uses_by_feature(fw_batcher *b, furrow_error *err) {
+  const size_t features = b->numbering.count;
+  void *memory = b->use_offset;
+  furrow_status status = fw_grow(&memory, &b->offset_room, features + 2, sizeof *b->use_offset, err);
+  uint32_t *const at = b->use_offset = memory;
+  if (status != FURROW_OK) return status;
+  memset(at, 0, (features + 2) * sizeof *at);
   for (size_t i = 0; i < b->uses; i++) at[b->feature[i] + 2]++;
-  for (size_t f = 2; f < b->features + 2; f++) at[f] += at[f - 1];
-  for (size_t i = 0; i < b->uses; i++) b->use[at[b->feature[i] + 1]++] = (uint32_t)i;
+  for (size_t f = 2; f < features + 2; f++) at[f] += at[f - 1];
+  if (needs_uses(b))
+    sort_uses(b, at + 1, b->use);
+  else
+    sort_uses(b, at + 1, NULL);
+  for (size_t i = 0; b->has_place && i < b->uses; i++) b->use_place[i] = b->place[b->use[i]];
+  return FURROW_OK;
 }
 
 furrow_status fw_batcher_finish(fw_batcher *b, fw_batch **batch, furrow_error *err) {
   furrow_status status = grow_rows(b, 0, err);
   if (status == FURROW_OK && !b->rules.dense) status = make_room(b, 0, err);
+  if (status == FURROW_OK && !b->rules.dense) status = fw_numbering_finish(&b->numbering, b->feature, b->uses, err);
   if (status != FURROW_OK) return status;
   b->batch = (fw_batch){.rows = b->rows, .label = b->label, .weight = b->has_weight ? b->weight : NULL};
   if (b->rules.dense) {
@@ -399,15 +330,16 @@ furrow_status fw_batcher_finish(fw_batcher *b, fw_batch **batch, furrow_error *e
     b->batch.feature = b->feature;
     b->batch.value = b->has_value ? b->value : NULL;
     b->batch.place = b->has_place ? b->place : NULL;
-    b->batch.row = b->row;
-    b->batch.features = b->features;
-    b->batch.key = b->key;
+    b->batch.features = b->numbering.count;
+    b->batch.key = b->numbering.key;
   }
   if (!b->rules.dense && !b->rules.plain) {
-    number_uses_by_feature(b);
+    status = list_uses_by_feature(b, err);
     b->batch.use_offset = b->use_offset;
-    b->batch.use = b->use;
+    b->batch.use = needs_uses(b) ? b->use : NULL;
+    b->batch.use_row = b->use_row;
+    b->batch.use_place = b->has_place ? b->use_place : b->batch.use;
   }
-  *batch = &b->batch;
-  return FURROW_OK;
+  if (status == FURROW_OK) *batch = &b->batch;
+  return status;
 }

@@ -23,11 +23,12 @@ typedef struct fw_batch {
   float *value;      /* uses; NULL: all 1 */
   uint32_t
       *place; /* uses: place of its vector in an embedding with fixed slots: row * slots + slot. NULL: use i is at i */
-  uint32_t *row;        /* uses: its row */
   size_t features;      /* different ones */
   uint64_t *key;        /* features: the feature's id, 0-based */
   uint32_t *use_offset; /* features + 1 */
-  uint32_t *use;        /* uses by feature, ascending for each */
+  uint32_t *use_row;    /* the rows of uses by feature, ascending for each */
+  uint32_t *use;        /* those uses; NULL where there are neither values nor slots */
+  uint32_t *use_place;  /* their places; `use` itself where place is NULL */
   /* dense data */
   float *x; /* rows * columns; NULL for sparse data */
   size_t columns;
@@ -42,6 +43,7 @@ typedef struct fw_batch_rules {
   size_t slots;   /* that every row must have; 0: any number */
   bool plain;     /* for scoring: features are not numbered (use i is feature i), uses not listed by feature */
   bool by_field;  /* slots are fields (several features of one are pooled), else features by ascending id */
+  const struct fw_batcher *beside; /* NULL, or one with the same range: see fw_numbering_init */
   const struct fw_data_conf *data; /* label transform, has_label */
   const struct fw_graph *graph;    /* every row must have a label that its loss can take. NULL: no row need have one */
 } fw_batch_rules;

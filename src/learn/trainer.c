@@ -30,7 +30,8 @@ furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, fu
 furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) {
   fw_lane lanes[FW_LANES] = {{0}};
   furrow_status status = FURROW_OK;
-  for (int i = 0; status == FURROW_OK && i < FW_LANES; i++) status = fw_lane_init(&lanes[i], net, true, err);
+  for (int i = 0; status == FURROW_OK && i < FW_LANES; i++)
+    status = fw_lane_init(&lanes[i], net, true, i > 0 ? &lanes[0] : NULL, err);
   if (status != FURROW_OK) {
     clear_lanes(lanes);
     return status;

@@ -128,7 +128,8 @@ static inline void batch_free(fw_batch *batch) {
   free(batch->feature);
   free(batch->value);
   free(batch->place);
-  free(batch->row);
+  free(batch->use_row);
+  free(batch->use_place);
   free(batch->key);
   free(batch->use_offset);
   free(batch->use);
@@ -160,11 +161,17 @@ static inline void batch_number(fw_batch *batch, const uint64_t *keys) {
   }
   batch->use_offset = made_array(batch->features + 1, sizeof *batch->use_offset);
   batch->use = made_array(batch->uses, sizeof *batch->use);
+  batch->use_row = made_array(batch->uses, sizeof *batch->use_row);
+  batch->use_place = made_array(batch->uses, sizeof *batch->use_place);
   uint32_t at = 0;
   for (size_t local = 0; local < batch->features; local++) {
     for (uint32_t use = 0; use < batch->uses; use++)
       if (batch->feature[use] == local) batch->use[at++] = use;
     batch->use_offset[local + 1] = at;
+  }
+  for (size_t i = 0; i < batch->uses; i++) {
+    while (batch->offset[batch->use_row[i] + 1] <= batch->use[i]) batch->use_row[i]++;
+    batch->use_place[i] = batch->place ? batch->place[batch->use[i]] : batch->use[i];
   }
 }
 
@@ -176,7 +183,6 @@ static inline void batch_make(fw_batch *batch, const made_rules *rules) {
   batch->rows = rules->rows;
   batch->label = made_array(rules->rows, sizeof(float));
   batch->offset = made_array(rules->rows + 1, sizeof(uint32_t));
-  batch->row = made_array(room, sizeof(uint32_t));
   if (rules->weights) batch->weight = made_array(rules->rows, sizeof(float));
   if (rules->values) batch->value = made_array(room, sizeof(float));
   if (rules->by_field) batch->place = made_array(room, sizeof(uint32_t));
@@ -192,7 +198,6 @@ static inline void batch_make(fw_batch *batch, const made_rules *rules) {
       while (!rules->repeats && in_row(batch, row, keys, key)) key = fw_rng_below(&rng, rules->range);
       const size_t use = batch->uses;
       keys[use] = key;
-      batch->row[use] = (uint32_t)row;
       if (rules->values) batch->value[use] = (float)fw_rng_normal(&rng);
       if (rules->by_field) batch->place[use] = (uint32_t)(row * rules->slots + fw_rng_below(&rng, rules->slots));
       batch->uses++;

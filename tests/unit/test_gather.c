@@ -130,7 +130,7 @@ static void *run_uses(const sample *s, const gather_shape *shape, const fw_gathe
       .n = shape->n,
       .offset = s->use_offset,
       .use = s->use,
-      .place = shape->placed ? s->place : NULL,
+      .place = shape->placed ? s->place : s->use,
       .value = shape->valued ? s->value : NULL,
       .from = grad,
       .squares = shape->squares ? behind(grad, shape->n, shape->wide) : NULL,
@@ -150,7 +150,7 @@ static void check_uses(const sample *s, const gather_shape *shape, const void *r
       double sum = 0, squares = 0;
       for (uint32_t i = s->use_offset[feature]; i < s->use_offset[feature + 1]; i++) {
         const uint32_t use = s->use[i];
-        const size_t from = (shape->placed ? s->place[use] : use) * stride + j;
+        const size_t from = (shape->placed ? s->place[i] : use) * stride + j;
         const double x = value_of(s, shape, use);
         sum += x * at(grad, from, shape->wide);
         if (shape->squares) squares += x * x * at(grad, from + shape->n, shape->wide);

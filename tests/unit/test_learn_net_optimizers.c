@@ -86,7 +86,6 @@ static void batch_of_bits(fw_batch *batch, unsigned bits, float label) {
   batch->label = made_array(1, sizeof(float));
   batch->label[0] = label;
   batch->offset = made_array(2, sizeof(uint32_t));
-  batch->row = made_array(RANGE, sizeof(uint32_t));
   batch->value = made_array(RANGE, sizeof(float));
   uint64_t keys[RANGE];
   for (unsigned i = 0; i < RANGE; i++) {

@@ -55,7 +55,6 @@ static void check_batch(const fw_batch *batch, const furrow_rowblock *block) {
       features += number == features;
       assert_int_equal(batch->key[number], furrow_row_get_index(&row, k));
       assert_true((batch->value ? batch->value[use] : 1) == (float)furrow_row_get_value(&row, k));
-      assert_int_equal(batch->row[use], i);
     }
     assert_int_equal(batch->offset[i + 1], use);
   }
@@ -66,8 +65,16 @@ static void check_batch(const fw_batch *batch, const furrow_rowblock *block) {
   for (size_t f = 0; f < features; f++) {
     assert_true(batch->use_offset[f] < batch->use_offset[f + 1]);
     for (uint32_t u = batch->use_offset[f]; u < batch->use_offset[f + 1]; u++) {
+      bool found = false;
+      for (uint32_t i = batch->offset[batch->use_row[u]]; i < batch->offset[batch->use_row[u] + 1]; i++)
+        found |= batch->feature[i] == f;
+      assert_true(found);
+      assert_true(u == batch->use_offset[f] || batch->use_row[u - 1] <= batch->use_row[u]);
+      if (!batch->use) continue;
       assert_int_equal(batch->feature[batch->use[u]], f);
+      assert_in_range(batch->use[u], batch->offset[batch->use_row[u]], batch->offset[batch->use_row[u] + 1] - 1);
       assert_true(u == batch->use_offset[f] || batch->use[u - 1] < batch->use[u]);
+      assert_int_equal(batch->use_place[u], batch->place ? batch->place[batch->use[u]] : batch->use[u]);
     }
   }
   for (size_t f = 1; f < features; f++)
@@ -118,6 +125,42 @@ static void many_features_are_numbered(void **state) {
     assert_null(batch->value);
   }
   fw_batcher_free(batcher);
+}
+
+/* A known range has an array, which batchers share; beyond its limit a table does the same. */
+static void known_ranges_are_numbered(void **state) {
+  (void)state;
+  enum { ROWS = 300, EACH = 20, ROUNDS = 6 };
+  static uint64_t offset[ROWS + 1];
+  static uint32_t index[ROWS * EACH];
+  static float label[ROWS], value[ROWS * EACH];
+  const uint64_t ranges[] = {700, 1 << 22, (1 << 22) + 1};
+  uint64_t seed = 3;
+  for (size_t i = 0; i <= ROWS; i++) offset[i] = i * EACH;
+  for (size_t r = 0; r < 3; r++) {
+    fw_batch_rules rules = {.range = ranges[r], .data = &plain_data};
+    fw_batcher *first = new_batcher(&rules);
+    rules.beside = first;
+    fw_batcher *second = new_batcher(&rules);
+    for (int round = 0; round < ROUNDS; round++) { /* what the other numbered before does not count */
+      for (size_t i = 0; i < ROWS * EACH; i++) index[i] = (uint32_t)(sample_random(&seed) % ranges[r] >> i % 8);
+      for (size_t i = 0; i < ROWS * EACH; i++) value[i] = round == 3 && i > 777 ? (float)(i % 3) : 1;
+      index[round] = (uint32_t)(ranges[r] - 1);
+      const furrow_rowblock block = {.size = ROWS,
+                                     .offset = offset,
+                                     .label.f32 = label,
+                                     .index.u32 = index,
+                                     .value.f32 = value,
+                                     .index_type = FURROW_INDEX_U32,
+                                     .value_type = FURROW_VALUE_F32};
+      const fw_batch *batch = batch_of(round % 2 ? second : first, &block);
+      check_batch(batch, &block);
+      assert_int_equal(batch->value != NULL, round == 3);
+      assert_int_equal(batch->use != NULL, round == 3);
+    }
+    fw_batcher_free(second);
+    fw_batcher_free(first);
+  }
 }
 
 static void plain_batches_list_every_use(void **state) {
@@ -312,6 +355,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_of_all_types_are_numbered),
       cmocka_unit_test(many_features_are_numbered),
+      cmocka_unit_test(known_ranges_are_numbered),
       cmocka_unit_test(plain_batches_list_every_use),
       cmocka_unit_test(slots_are_features_by_id),
       cmocka_unit_test(slots_are_fields),

@@ -42,9 +42,9 @@ static void forward(const real_net *net, const node *self, real_pass *pass, size
 static void update_features(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   (void)net;
   const real *grad = pass->tensors[self->index].grad;
-  fw_gather_uses gather = {.place = pass->batch->place, .from = grad, .stride = self->record_width};
+  fw_gather_uses gather = {.place = pass->batch->use_place, .from = grad, .stride = self->record_width};
   if (self->layer->slots == 0) {
-    gather.place = pass->batch->row;
+    gather.place = pass->batch->use_row;
     gather.squares = grad + self->record_width;
     gather.stride = self->width;
   }

@@ -27,7 +27,7 @@ static void update(const real_net *net, const node *self, real_pass *pass, size_
 static void update_features(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   (void)net;
   const fw_gather_uses gather = {
-      .place = pass->batch->row, .from = pass->tensors[self->index].grad, .stride = self->width};
+      .place = pass->batch->use_row, .from = pass->tensors[self->index].grad, .stride = self->width};
   REAL_NAME(fw_update_features)(self, pass, begin, end, gather);
 }
 
