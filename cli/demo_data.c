@@ -7,7 +7,7 @@
 
 #include "fail.h"
 #include "interrupt.h"
-#include "made_numbers.h"
+#include "splitmix.h"
 
 /* ---- Names ---- */
 
@@ -42,8 +42,8 @@ const char *demo_device(unsigned device) {
 /* A word of the topic, a form, and the item's number, which makes it unique. */
 void demo_title(const demo_world *world, uint32_t item, char title[DEMO_TITLE]) {
   uint64_t rng = world->size.seed * 31 + item;
-  const char *word = topics[world->items[item].topic].words[draw_below(&rng, WORDS)];
-  snprintf(title, DEMO_TITLE, "%s %s %u", word, forms[draw_below(&rng, WORDS)], item);
+  const char *word = topics[world->items[item].topic].words[below(&rng, WORDS)];
+  snprintf(title, DEMO_TITLE, "%s %s %u", word, forms[below(&rng, WORDS)], item);
 }
 
 /* ---- The truth ---- */
@@ -63,15 +63,15 @@ static demo_thing make_thing(const demo_world *world, kind what, uint32_t id) {
                 [HOUR] = {0.15, 0.5, 0.3, -0.1, 0.1, 0.5},
                 [DEVICE] = {0.15, 0.4, 0.3, -0.1, 0.1, 0.5}};
   uint64_t rng = seed_of(world, what, id);
-  demo_thing thing = {.topic = (uint8_t)draw_below(&rng, DEMO_TOPICS)};
-  thing.second = (uint8_t)draw_below(&rng, DEMO_TOPICS);
-  if (draw_uniform(&rng) >= shapes[what].chance_of_second) thing.second = thing.topic;
-  thing.weight = shapes[what].weight * draw_bell(&rng);
+  demo_thing thing = {.topic = (uint8_t)below(&rng, DEMO_TOPICS)};
+  thing.second = (uint8_t)below(&rng, DEMO_TOPICS);
+  if (uniform(&rng) >= shapes[what].chance_of_second) thing.second = thing.topic;
+  thing.weight = shapes[what].weight * bell(draw(&rng));
   for (unsigned t = 0; t < DEMO_TOPICS; t++) {
     const double mean = t == thing.topic    ? shapes[what].first
                         : t == thing.second ? shapes[what].second
                                             : shapes[what].rest;
-    thing.taste[t] = mean + shapes[what].noise * draw_bell(&rng);
+    thing.taste[t] = mean + shapes[what].noise * bell(draw(&rng));
   }
   return thing;
 }
@@ -111,7 +111,7 @@ double demo_chance(const demo_world *world, const demo_event *event) {
   const double evening = event->hour >= 18 ? 1.3 : 0.9;
   const double z = -1.1 + user->weight + item->weight + hour->weight + device->weight + evening * dot(user, item) +
                    dot(hour, item) + dot(device, item);
-  return 1 / (1 + made_exp(-z));
+  return 1 / (1 + exponential(-z));
 }
 
 /* ---- Features ---- */
@@ -149,18 +149,18 @@ demo_event demo_event_of_row(const demo_world *world, const furrow_row *row) {
 
 /* Low numbers are met more often: the share of the first x of all is the square root of x. */
 static uint32_t draw_popular(uint64_t *rng, uint32_t count) {
-  const double u = draw_uniform(rng);
+  const double u = uniform(rng);
   return (uint32_t)(u * u * count);
 }
 
 static void draw_context(uint64_t *rng, demo_event *event) {
-  event->hour = draw_below(rng, DEMO_HOURS);
-  event->device = draw_below(rng, DEMO_DEVICES);
+  event->hour = below(rng, DEMO_HOURS);
+  event->device = below(rng, DEMO_DEVICES);
 }
 
 demo_event demo_query(const demo_world *world, uint32_t q) {
   uint64_t rng = world->size.seed + 0x71 + (uint64_t)q * 7919;
-  demo_event event = {.user = draw_below(&rng, world->size.users)};
+  demo_event event = {.user = below(&rng, world->size.users)};
   draw_context(&rng, &event);
   return event;
 }
@@ -181,7 +181,7 @@ static furrow_status print_clicks(FILE *out, const demo_world *world, uint32_t n
   for (uint64_t row = 0; row < world->size.rows; row++) {
     demo_event event = {.user = draw_popular(&rng, world->size.users), .item = draw_popular(&rng, world->size.items)};
     draw_context(&rng, &event);
-    print_row(out, world, draw_uniform(&rng) < demo_chance(world, &event), &event, true);
+    print_row(out, world, uniform(&rng) < demo_chance(world, &event), &event, true);
     if (row % 4096 == 0 && interrupt_check(err) != FURROW_OK) return FURROW_E_STATE;
   }
   return FURROW_OK;
