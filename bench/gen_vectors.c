@@ -21,8 +21,8 @@
 
 enum { BELLS = 4096, STAGES = 10, LANES = 16 };
 
-/* Nearly normal, of deviation 1: four uniform numbers of 16 bits added up. */
-static float bell(uint64_t *rng) {
+/* bell, in floats all the way. */
+static float bell_f32(uint64_t *rng) {
   uint64_t bits = draw(rng);
   int32_t sum = 0;
   for (int i = 0; i < 4; i++) sum += (int32_t)(bits >> (16 * i) & 0xffff);
@@ -72,7 +72,7 @@ static void make_mixture(mixture *m, size_t d, uint64_t model) {
   m->width = (float *)take(d * sizeof *m->width);
   m->middles = (float *)take(BELLS * d * sizeof *m->middles);
   for (size_t j = 0; j < d; j++) m->width[j] = 0.7f / (1 + 12 * (float)j / (float)d);
-  for (size_t i = 0; i < BELLS * d; i++) m->middles[i] = bell(&rng) / (1 + 12 * (float)(i % d) / (float)d);
+  for (size_t i = 0; i < BELLS * d; i++) m->middles[i] = bell_f32(&rng) / (1 + 12 * (float)(i % d) / (float)d);
   make_rotation(m, &rng);
 }
 
@@ -84,7 +84,7 @@ static uint32_t choose_bell(uint64_t *rng) {
 
 static void draw_point(const mixture *m, uint64_t *rng, float *x, float *scratch) {
   const float *middle = m->middles + choose_bell(rng) * m->d;
-  for (size_t j = 0; j < m->d; j++) x[j] = middle[j] + m->width[j] * bell(rng);
+  for (size_t j = 0; j < m->d; j++) x[j] = middle[j] + m->width[j] * bell_f32(rng);
   for (size_t s = 0; s < STAGES; s++) {
     const uint32_t *order = m->order + s * m->d;
     const float *turn = m->turn + s * m->d;
