@@ -320,11 +320,14 @@ const char chart_style[] =
     ".m0{fill:#6aa9ee}.m1{fill:#f0925c}.m2{fill:#66c48f}.m3{fill:#c98be0}.m4{fill:#d8b94a}.m5{fill:#aaa}"
     ".m6{fill:#6fd0ee}.m7{fill:#f07f9d}}\n";
 
-static void draw_all(FILE *out, const chart *charts, size_t count) {
-  const size_t height = count * HEIGHT;
-  fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %zu\" width=\"%d\" height=\"%zu\">\n", WIDTH,
-          height, WIDTH, height);
+void chart_page(FILE *out, size_t width, size_t height) {
+  fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %zu %zu\" width=\"%zu\" height=\"%zu\">\n",
+          width, height, width, height);
   fprintf(out, "<style>\n%s</style>\n<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n", chart_style);
+}
+
+static void draw_all(FILE *out, const chart *charts, size_t count) {
+  chart_page(out, WIDTH, count * HEIGHT);
   for (size_t i = 0; i < count; i++) draw_chart(out, &charts[i], i);
   fputs("</svg>\n", out);
 }

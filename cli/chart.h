@@ -49,6 +49,8 @@ void chart_draw(FILE *out, const chart *c);
 /* How texts, lines and colours look. */
 extern const char chart_style[];
 
+/* The beginning of such a file: size, colours, ground. What is drawn on it ends with </svg>. */
+void chart_page(FILE *out, size_t width, size_t height);
 /* The step between lines of an axis over `span`: 1, 2 or 5 times a power of ten, so that there are about six. */
 double chart_step(double span);
 /* A number as an axis shows it: 0.25, 5 k, 2 M. */

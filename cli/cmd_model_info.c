@@ -8,6 +8,7 @@
 
 #include "cmd_model.h"
 #include "fail.h"
+#include "forest_source.h"
 #include "matrix_facts.h"
 #include "model_conf.h"
 #include "model_source.h"
@@ -335,10 +336,54 @@ static furrow_status tell_matrix(telling *t, const furrow_model_entry *matrix, b
   return status;
 }
 
+/* ---- Trees ---- */
+
+static void report_forest(report *r, const furrow_forest_info *info, size_t features) {
+  if (r->json) {
+    report_section(r, "forest");
+    report_u64(r, "trees", info->trees);
+    report_u64(r, "classes", info->classes);
+    report_u64(r, "levels", info->levels);
+    report_u64(r, "depth", info->depth);
+    report_u64(r, "leaves", info->leaves);
+    report_u64(r, "features", features);
+    report_bool(r, "node sums", info->sums);
+    report_end(r);
+    return;
+  }
+  report_line(r, "trees", info->classes > 1 ? "%zu of %zu classes" : "%zu", info->trees, info->classes);
+  report_line(r, "levels", "%u, the deepest leaf below %u split%s", info->levels, info->depth,
+              info->depth == 1 ? "" : "s");
+  report_line(r, "leaves", "%" PRIu64, info->leaves);
+  report_line(r, "features used", "%zu", features);
+  report_line(r, "node sums", info->sums ? "gain and cover of each node" : "none");
+}
+
+/* What a model of trees is like. One that cannot be opened is told with its error, and its matrices all the same. */
+static void tell_forest(telling *t, const furrow_model_listing *listing) {
+  furrow_scorer *scorer = NULL;
+  furrow_importance *list = NULL;
+  furrow_forest_info info;
+  furrow_error found = {0};
+  size_t features = 0;
+  furrow_status status = forest_open(&scorer, listing->path, t->values->threads, &found);
+  if (status == FURROW_OK) status = furrow_scorer_importance(scorer, &list, &features, &found);
+  if (status == FURROW_OK) {
+    furrow_scorer_forest(scorer, &info);
+    report_forest(&t->report, &info, features);
+  } else {
+    print_failure(status, &found);
+    if (t->exit_code == 0) t->exit_code = furrow_status_exit_code(status);
+  }
+  furrow_bytes_free((char *)list);
+  furrow_scorer_close(scorer);
+}
+
 static furrow_status tell_model(telling *t, const furrow_model_listing *listing, output *out, furrow_error *err) {
   report *r = &t->report;
   furrow_status status = FURROW_OK;
   report_head(r, listing);
+  if (!t->values->no_stats && forest_is_listed(listing)) tell_forest(t, listing);
   if (r->json)
     report_list(r, "matrices");
   else
@@ -381,7 +426,8 @@ const command model_info_command = {
     .about =
         "A line for each matrix of a model; everything about one matrix. Density is the share of cells (saved rows "
         "x columns) with an element that is not 0, sparsity the rest. The kind of layer is a guess by graph.json, "
-        "name and format. A matrix that cannot be read does not keep the others from being told; the command then ends "
+        "name and format. Of a gbdt model it also says what its trees are like. A matrix that cannot be read does not "
+        "keep the others from being told; the command then ends "
         "with the code of the first error.",
     .operands = info_operands,
     .groups = info_groups,

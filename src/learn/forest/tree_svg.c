@@ -1,6 +1,7 @@
 /* learn/forest/tree_svg.c: a tree as a picture, from its root at the left to its leaves at the right, for light and
  * dark pages. The way of a yes goes up, that of a no goes down. */
 #include <math.h>
+#include <stdio.h>
 
 #include "learn/forest/trees.h"
 
@@ -8,7 +9,8 @@ enum {
   MARGIN = 24,
   HEAD = 62, /* title */
   LEAST_WIDTH = 640,
-  BOX_WIDTH = 168,
+  BOX_WIDTH = 180,
+  BOX_TEXT = 24, /* characters that a box has room for; longer text is pressed together */
   BOX_HEIGHT = 40,
   LEAF_WIDTH = 116,
   LEAF_HEIGHT = 26,
@@ -26,20 +28,19 @@ typedef struct drawing {
 
 /* Fill and line of each kind of box; leaves are blue below 0 and orange above, the stronger the further from 0. */
 static void put_style(fw_buffer *out) {
-  fw_buffer_text(out,
-                 "<style>\n"
-                 "text{font-family:system-ui,'DejaVu Sans',sans-serif;fill:#1f2933}\n"
-                 ".page{fill:#ffffff}.title{font-size:16px;font-weight:600}.note{font-size:12px;fill:#5b6770}\n"
-                 ".ask{font-size:12px;font-weight:600}.more{font-size:10.5px;fill:#5b6770}.say{font-size:12px}\n"
-                 ".way{font-size:10.5px;fill:#5b6770}.absent{fill:#1f2933;font-weight:600}\n"
-                 ".edge{fill:none;stroke:#9aa5b1;stroke-width:1.3}.taken{stroke:#52606d;stroke-width:2.2}\n"
-                 "rect{stroke-width:1.3}.split{fill:#f1f4f6;stroke:#8894a0}\n"
-                 ".low{fill:#2f7fc1;stroke:#2f7fc1}.high{fill:#e08a1e;stroke:#c97610}.ground{fill:#ffffff}\n"
-                 "@media (prefers-color-scheme:dark){\n"
-                 "text{fill:#e4e9ee}.page,.ground{fill:#14191f}.note,.more,.way{fill:#a3afba}.absent{fill:#e4e9ee}\n"
-                 ".edge{stroke:#5d6a76}.taken{stroke:#a3afba}.split{fill:#20272e;stroke:#7b8894}\n"
-                 ".low{fill:#3f93dc;stroke:#6db3ef}.high{fill:#d9821a;stroke:#eba64f}\n"
-                 "}\n</style>\n");
+  fw_buffer_text(out, "<style>\n"
+                      "text{font-family:system-ui,'DejaVu Sans',sans-serif;fill:#1f2933}\n"
+                      ".page{fill:#ffffff}.title{font-size:16px;font-weight:600}.note{font-size:12px;fill:#5b6770}\n"
+                      ".ask{font-size:12px;font-weight:600}.more{font-size:10.5px;fill:#5b6770}.say{font-size:12px}\n"
+                      ".way{font-size:10.5px;fill:#5b6770}.absent{fill:#1f2933;font-weight:600}\n"
+                      ".edge{fill:none;stroke:#9aa5b1;stroke-width:1.3}.taken{stroke:#52606d;stroke-width:2.2}\n"
+                      "rect{stroke-width:1.3}.split{fill:#f1f4f6;stroke:#8894a0}\n"
+                      ".low{fill:#2f7fc1;stroke:#2f7fc1}.high{fill:#e08a1e;stroke:#c97610}\n"
+                      "@media (prefers-color-scheme:dark){\n"
+                      "text{fill:#e4e9ee}.page{fill:#14191f}.note,.more,.way{fill:#a3afba}.absent{fill:#e4e9ee}\n"
+                      ".edge{stroke:#5d6a76}.taken{stroke:#a3afba}.split{fill:#20272e;stroke:#7b8894}\n"
+                      ".low{fill:#3f93dc;stroke:#6db3ef}.high{fill:#d9821a;stroke:#eba64f}\n"
+                      "}\n</style>\n");
 }
 
 static double left_of(unsigned level) {
@@ -72,8 +73,11 @@ static void put_split(const drawing *d, const furrow_tree_node *node, double x, 
   const bool sums = !isnan(node->gain);
   fw_buffer_format(d->out, "<g><rect class=\"split\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"6\"/>", x,
                    y - BOX_HEIGHT / 2.0, BOX_WIDTH, BOX_HEIGHT);
-  put_text(d, "ask", "middle", x + BOX_WIDTH / 2.0, y + (sums ? -2 : 4.5));
-  fw_buffer_format(d->out, "feature %d ≤ %.5g</text>", node->feature, node->value);
+  fw_buffer_format(d->out, "<text class=\"ask\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\"", x + BOX_WIDTH / 2.0,
+                   y + (sums ? -2 : 4.5));
+  if (snprintf(NULL, 0, "feature %d < %.5g", node->feature, node->value) > BOX_TEXT)
+    fw_buffer_format(d->out, " textLength=\"%d\" lengthAdjust=\"spacingAndGlyphs\"", BOX_WIDTH - 12);
+  fw_buffer_format(d->out, ">feature %d ≤ %.5g</text>", node->feature, node->value);
   if (sums) {
     put_text(d, "more", "middle", x + BOX_WIDTH / 2.0, y + 13);
     fw_buffer_format(d->out, "gain %.4g · cover %.4g</text>", node->gain, node->cover);
