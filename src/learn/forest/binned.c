@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { ROWS_AT_ONCE = 1024, ROW_PAD = 64 };
+enum { ROWS_AT_ONCE = 1024, LINE = 64 };
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
 
@@ -24,13 +24,27 @@ static furrow_status resize(void *array, size_t count, size_t size, furrow_error
   return fw_realloc(memory, count, size, err);
 }
 
+/* Rows begin where cache lines do, so that few rows have bytes in two. */
+static furrow_status grow_bytes(fw_binned *b, size_t room, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc(&memory, room + LINE, b->stride, err);
+  if (status != FURROW_OK) return status;
+  fw_prefer_large_pages(memory, (room + LINE) * b->stride);
+  uint8_t *aligned = (uint8_t *)(((uintptr_t)memory + LINE - 1) / LINE * LINE);
+  if (b->rows) memcpy(aligned, b->byte, b->rows * b->stride);
+  fw_free(b->byte_memory);
+  b->byte_memory = memory;
+  b->byte = aligned;
+  return FURROW_OK;
+}
+
 static furrow_status grow_rows(fw_binned *b, size_t rows, furrow_error *err) {
   if (rows <= b->row_room) return FURROW_OK;
   const size_t room = b->row_room + b->row_room / 2 > rows ? b->row_room + b->row_room / 2 : rows;
   size_t *ends = b->end ? b->end - 1 : NULL;
   furrow_status status = resize(&b->label, room, sizeof *b->label, err);
   if (status == FURROW_OK && b->weight) status = resize(&b->weight, room, sizeof *b->weight, err);
-  if (status == FURROW_OK && b->stride) status = resize(&b->byte, room + ROW_PAD, b->stride, err);
+  if (status == FURROW_OK && b->stride) status = grow_bytes(b, room, err);
   if (status == FURROW_OK && b->cuts->count > b->cuts->dense) {
     status = resize(&ends, room + 1, sizeof *ends, err);
     if (status == FURROW_OK) {
@@ -54,7 +68,7 @@ furrow_status fw_binned_init(fw_binned *b, const fw_cuts *cuts, size_t rows, siz
 void fw_binned_clear(fw_binned *b) {
   void *const arrays[] = {b->label,
                           b->weight,
-                          b->byte,
+                          b->byte_memory,
                           b->column,
                           b->end ? b->end - 1 : NULL,
                           b->bin,
@@ -108,13 +122,28 @@ static void add_dense_rows(void *context, size_t i) {
   memset(b->byte + (b->rows + begin) * b->stride, 0, (end - begin) * b->stride);
   for (size_t c = 0; c < columns; c++) {
     if (a->number[c] == FW_NO_FEATURE) continue;
-    const fw_cut_feature *feature = &b->cuts->feature[a->number[c]];
+    float edge[FW_BINS];
+    fw_cuts_edges(b->cuts, &b->cuts->feature[a->number[c]], edge);
     uint8_t *to = b->byte + (b->rows + begin) * b->stride + a->number[c];
     for (size_t row = begin; row < end; row++, to += b->stride) {
       const float x = a->batch->x[row * columns + c];
-      *to = isnan(x) ? FW_NO_BIN : (uint8_t)fw_cuts_bin(b->cuts, feature, x);
+      *to = isnan(x) ? FW_NO_BIN : (uint8_t)fw_cuts_bin(edge, x);
     }
   }
+}
+
+/* For features that come one by one. */
+static uint32_t bin_of(const fw_cuts *cuts, const fw_cut_feature *feature, float x) {
+  const float *edge = cuts->edge + feature->first_cut;
+  uint32_t low = 0, high = feature->bins - 1;
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    if (edge[middle] < x)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }
 
 static void add_sparse_row(const adding *a, size_t row) {
@@ -125,7 +154,7 @@ static void add_sparse_row(const adding *a, size_t row) {
     const float x = a->batch->value ? a->batch->value[i] : 1;
     if (a->number[i] == FW_NO_FEATURE || isnan(x)) continue;
     const fw_cut_feature *feature = &b->cuts->feature[a->number[i]];
-    const uint32_t bin = feature->bins == 1 ? 0 : fw_cuts_bin(b->cuts, feature, x);
+    const uint32_t bin = feature->bins == 1 ? 0 : bin_of(b->cuts, feature, x);
     if (a->number[i] < b->cuts->dense)
       to[a->number[i]] = (uint8_t)bin;
     else
@@ -184,7 +213,7 @@ static size_t block_begin(const turner *t, size_t block) {
 static void count_block(void *context, size_t block) {
   const turner *t = context;
   const fw_binned *b = t->binned;
-  const uint32_t first = (uint32_t)(b->cuts->dense * FW_BINS_APART);
+  const uint32_t first = (uint32_t)b->cuts->first_sparse_bin;
   size_t *at = t->at + block * t->sparse;
   for (size_t i = b->end[(ptrdiff_t)block_begin(t, block) - 1]; i < b->end[(ptrdiff_t)block_begin(t, block + 1) - 1];
        i++)
@@ -194,7 +223,7 @@ static void count_block(void *context, size_t block) {
 static void fill_block(void *context, size_t block) {
   const turner *t = context;
   fw_binned *b = t->binned;
-  const uint32_t first = (uint32_t)(b->cuts->dense * FW_BINS_APART);
+  const uint32_t first = (uint32_t)b->cuts->first_sparse_bin;
   size_t *at = t->at + block * t->sparse;
   for (size_t row = block_begin(t, block); row < block_begin(t, block + 1); row++) {
     for (size_t i = b->end[(ptrdiff_t)row - 1]; i < b->end[row]; i++) {
@@ -245,7 +274,7 @@ static furrow_status turn_lists(fw_binned *b, fw_crew *crew, furrow_error *err) 
   turner t = {.binned = b, .blocks = fw_crew_threads(crew), .sparse = cuts->count - cuts->dense};
   furrow_status status = make_columns(b, t.sparse, err);
   if (status == FURROW_OK)
-    status = fw_alloc((void **)&t.owner, cuts->bins - cuts->dense * FW_BINS_APART, sizeof *t.owner, err);
+    status = fw_alloc((void **)&t.owner, cuts->bins - cuts->first_sparse_bin, sizeof *t.owner, err);
   if (status == FURROW_OK) status = fw_alloc_zero((void **)&t.at, t.blocks, t.sparse * sizeof *t.at, err);
   if (status == FURROW_OK) {
     name_owners(&t);

@@ -16,8 +16,9 @@ typedef struct fw_binned {
   float *label, *weight; /* weight NULL: all 1 */
   size_t stride;         /* bytes from row to row: cuts->dense, rounded up */
   uint8_t *byte;
-  uint8_t *column; /* rows of dense feature 0, of feature 1 … */
-  size_t *end;     /* of the bins of each row; end[-1] is 0 */
+  void *byte_memory; /* where it begins */
+  uint8_t *column;   /* rows of dense feature 0, of feature 1 … */
+  size_t *end;       /* of the bins of each row; end[-1] is 0 */
   uint32_t *bin;
   size_t entries, entry_room;
   size_t *column_end; /* of the rows of each sparse feature; column_end[-1] is 0 */

@@ -166,6 +166,7 @@ static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
 static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
   const size_t rows = b->train.binned.rows, features = b->cuts->count;
   furrow_status status = fw_alloc((void **)&b->gradients.pair, rows, sizeof *b->gradients.pair, err);
+  if (status == FURROW_OK) fw_prefer_large_pages(b->gradients.pair, rows * sizeof *b->gradients.pair);
   if (status == FURROW_OK && b->plan->graph.loss == FW_LOSS_SOFTMAX)
     status = fw_alloc((void **)&b->log_sum, rows, sizeof *b->log_sum, err);
   if (status == FURROW_OK && b->plan->forest.feature_ratio < 1) {

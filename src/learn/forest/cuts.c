@@ -41,6 +41,12 @@ int32_t fw_cuts_last_left(const fw_cuts *cuts, uint32_t feature, double value) {
   return bins - 1;
 }
 
+void fw_cuts_edges(const fw_cuts *cuts, const fw_cut_feature *feature, float *edge) {
+  const size_t n = feature->bins - 1;
+  memcpy(edge, cuts->edge + feature->first_cut, n * sizeof *edge);
+  for (size_t i = n; i < FW_BINS; i++) edge[i] = INFINITY;
+}
+
 double fw_cut_between(float a, float b) {
   const double low = a == -INFINITY ? -0x1p129 : (double)a, high = b == INFINITY ? 0x1p129 : (double)b;
   return (low + high) / 2;

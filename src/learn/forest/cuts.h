@@ -16,6 +16,7 @@
 #define FW_BINS 255       /* most bins of a feature */
 #define FW_NO_BIN 255     /* as a byte: the row does not have the feature */
 #define FW_BINS_APART 256 /* from one dense feature to the next, in a histogram */
+#define FW_DENSE_GROUP 4  /* dense features are a multiple of that in histograms: some may be for nothing */
 #define FW_NO_FEATURE UINT32_MAX
 
 typedef struct fw_cut_feature {
@@ -34,8 +35,9 @@ typedef struct fw_cuts {
   fw_cut_feature *feature;
   size_t cut_count;
   double *cut;
-  float *edge;      /* the largest float that is not above the cut: x <= cut if x <= edge */
-  size_t bins;      /* of a histogram over all features */
+  float *edge; /* the largest float that is not above the cut: x <= cut if x <= edge */
+  size_t bins; /* of a histogram over all features */
+  size_t first_sparse_bin;
   uint32_t *by_id;  /* features by ascending id */
   bool many_binned; /* some sparse feature has more than a bin */
 } fw_cuts;
@@ -47,17 +49,13 @@ uint32_t fw_cuts_find(const fw_cuts *cuts, uint64_t id);
 int32_t fw_cuts_last_left(const fw_cuts *cuts, uint32_t feature, double value);
 size_t fw_cuts_memory(const fw_cuts *cuts);
 
-/* Bins that lie wholly below x: the number of x's bin. Not for NaN. */
-static inline uint32_t fw_cuts_bin(const fw_cuts *cuts, const fw_cut_feature *feature, float x) {
-  const float *edge = cuts->edge + feature->first_cut;
-  const float *at = edge;
-  size_t n = feature->bins - 1;
-  while (n > 1) {
-    const size_t half = n / 2;
-    at += at[half - 1] < x ? half : 0;
-    n -= half;
-  }
-  return (uint32_t)(at - edge) + (n == 1 && *at < x);
+/* The edges of a feature, filled up with infinity: FW_BINS of them. */
+void fw_cuts_edges(const fw_cuts *cuts, const fw_cut_feature *feature, float *edge);
+/* The number of edges below x, by halving without branches. Not for NaN. */
+static inline uint32_t fw_cuts_bin(const float *edge, float x) {
+  uint32_t bin = 0;
+  for (uint32_t step = 128; step > 0; step /= 2) bin += edge[bin + step - 1] < x ? step : 0;
+  return bin;
 }
 
 /* Between two values that follow each other, a < b: a <= it < b. Infinities count as a little beyond all floats. */

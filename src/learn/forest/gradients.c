@@ -15,11 +15,9 @@ enum { BLOCK = 256, LEAST_ROWS = 1 << 12, MOST_TASKS = 256 };
 
 /* ---- Functions of numbers ---- */
 
-/* exp for floats: 2^n e^r with |r| <= ln 2 / 2, by the series up to r^6; relative error below 2^-22. Below -87 and
- * above 88 it stays what it is there; NaN stays NaN. */
+/* exp for floats: 2^n e^r with |r| <= ln 2 / 2, by the series up to r^6; relative error below 2^-22. For -87 <= x <=
+ * 88, and NaN. */
 static inline float exp_of(float x) {
-  x = x < -87.0F ? -87.0F : x;
-  x = x > 88.0F ? 88.0F : x;
   const float shifted = x * 1.44269504F + 12582912.0F; /* 1.5 * 2^23: the low bits are the nearest integer */
   const float n = shifted - 12582912.0F;
   const float r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
@@ -63,13 +61,22 @@ typedef struct block {
   float gradient[BLOCK], hessian[BLOCK];
 } block;
 
+/* Where exp_of can go on. Loops of their own for this: in one with what follows compilers make branches of it. */
+static void limit_block(float *x, size_t n) {
+  for (size_t i = 0; i < n; i++) x[i] = x[i] < -87.0F ? -87.0F : x[i];
+  for (size_t i = 0; i < n; i++) x[i] = x[i] > 88.0F ? 88.0F : x[i];
+}
+
 static void logistic_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
   const double *score = job->score + begin;
   const float *label = job->rows->label + begin, base = (float)job->base;
+  float x[BLOCK];
+  for (size_t i = 0; i < n; i++) x[i] = -((float)score[i] + base);
+  limit_block(x, n);
   for (size_t i = 0; i < n; i++) {
-    const float p = 1.0F / (1.0F + exp_of(-((float)score[i] + base))), h = p * (1.0F - p);
+    const float p = 1.0F / (1.0F + exp_of(x[i]));
     out->gradient[i] = p - (label[i] + 1.0F) * 0.5F;
-    out->hessian[i] = h < LEAST_HESSIAN ? LEAST_HESSIAN : h;
+    out->hessian[i] = p * (1.0F - p) + LEAST_HESSIAN;
   }
 }
 
@@ -85,10 +92,13 @@ static void square_block(const fw_gradient_job *job, size_t begin, size_t n, blo
 static void softmax_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
   const double *score = job->score + begin;
   const float *label = job->rows->label + begin, *sum = job->log_sum + begin, class_number = (float)job->class_number;
+  float x[BLOCK];
+  for (size_t i = 0; i < n; i++) x[i] = (float)(score[i] - (double)sum[i]);
+  limit_block(x, n);
   for (size_t i = 0; i < n; i++) {
-    const float p = exp_of((float)(score[i] - (double)sum[i])), h = 2.0F * p * (1.0F - p);
+    const float p = exp_of(x[i]);
     out->gradient[i] = p - (label[i] == class_number ? 1.0F : 0.0F);
-    out->hessian[i] = h < LEAST_HESSIAN ? LEAST_HESSIAN : h;
+    out->hessian[i] = 2.0F * p * (1.0F - p) + LEAST_HESSIAN;
   }
 }
 
@@ -120,15 +130,19 @@ static void pack_block(const block *in, size_t begin, size_t n, uint32_t key, fl
   }
 }
 
-/* The largest |gradient|; infinity where one is not a number. */
+/* The largest |gradient|; infinity or NaN where one is not finite. As whole numbers, bits of floats that are not
+ * negative are in the order of the floats, NaN above all. */
 static float most_of_block(const block *in, size_t n) {
-  float most = 0;
+  int32_t most = 0;
+  float size;
   for (size_t i = 0; i < n; i++) {
-    const float size = fabsf(in->gradient[i]);
-    most = size <= most ? most : size;
-    most = isnan(size) ? INFINITY : most;
+    int32_t bits;
+    memcpy(&bits, &in->gradient[i], sizeof bits);
+    bits &= INT32_MAX;
+    most = bits > most ? bits : most;
   }
-  return most;
+  memcpy(&size, &most, sizeof size);
+  return size;
 }
 
 /* ---- All rows ---- */
@@ -160,7 +174,7 @@ static void fill_rows(void *context, size_t task) {
     const size_t n = end - begin < BLOCK ? end - begin : BLOCK;
     fill_block(f->job, begin, n, &b);
     const float size = most_of_block(&b, n);
-    most = size > most ? size : most;
+    most = size <= most ? most : isnan(size) ? INFINITY : size;
     if (f->pair && most < INFINITY)
       pack_block(&b, begin, n, (uint32_t)f->job->key, f->g_scale, f->h_scale, f->pair + begin);
   }
@@ -223,7 +237,7 @@ static double log_sum_of(const summer *s, size_t row) {
     const double z = s->score[c * s->rows + row];
     most = z > most ? z : most;
   }
-  for (size_t c = 0; c < s->classes; c++) sum += (double)exp_of((float)(s->score[c * s->rows + row] - most));
+  for (size_t c = 0; c < s->classes; c++) sum += exp(s->score[c * s->rows + row] - most);
   return most + log(sum);
 }
 

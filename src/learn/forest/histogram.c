@@ -6,11 +6,7 @@
 #include "base/mem.h"
 #include "kern/unroll.h"
 
-enum {
-  BLOCK = 512, /* rows whose words are gathered at once */
-  GROUP = 8,   /* dense features whose bins are filled at once: 16 KiB */
-  AHEAD = 16   /* rows that are asked for before their bins are read */
-};
+enum { AHEAD = 32 }; /* rows that are asked for before they are needed */
 
 /* ---- The shape ------------------------------------------------------------------------------------------ */
 
@@ -111,48 +107,38 @@ void fw_histogram_put(fw_histograms *all, fw_histogram *histogram) {
 
 /* ---- Rows into bins ------------------------------------------------------------------------------------- */
 
-/* `count` features from the group's first on; constant for each call that is made of it. */
-INLINE void add_group(const unsigned count, const uint8_t *byte, size_t stride, const uint32_t *row,
-                      const uint64_t *pair, size_t n, uint64_t *bins) {
-  for (size_t i = 0; i < n; i++) {
-    const uint8_t *of = byte + row[i] * stride;
-    const uint64_t add = pair[i];
-    for (unsigned k = 0; k < count; k++) bins[k * FW_BINS_APART + of[k]] += add;
-  }
+static inline size_t at_most(size_t i, size_t last) {
+  return i < last ? i : last;
 }
 
-static void add_dense(const fw_binned *b, const uint32_t *row, const uint64_t *pair, size_t n, uint64_t *bins) {
-  const size_t dense = b->cuts->dense;
-  for (size_t f = 0; f < dense; f += GROUP) {
-    const uint8_t *byte = b->byte + f;
-    uint64_t *to = bins + f * FW_BINS_APART;
-    switch (dense - f) {
-    case 1: add_group(1, byte, b->stride, row, pair, n, to); break;
-    case 2: add_group(2, byte, b->stride, row, pair, n, to); break;
-    case 3: add_group(3, byte, b->stride, row, pair, n, to); break;
-    case 4: add_group(4, byte, b->stride, row, pair, n, to); break;
-    case 5: add_group(5, byte, b->stride, row, pair, n, to); break;
-    case 6: add_group(6, byte, b->stride, row, pair, n, to); break;
-    case 7: add_group(7, byte, b->stride, row, pair, n, to); break;
-    default: add_group(GROUP, byte, b->stride, row, pair, n, to); break;
+/* All features of a row at once: one addition in memory each. */
+static void add_dense(const fw_binned *b, const uint32_t *row, size_t n, const uint64_t *pair, uint64_t *bins) {
+  const size_t stride = b->stride, dense = b->cuts->dense;
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t later = row[at_most(i + AHEAD, n - 1)];
+    __builtin_prefetch(b->byte + later * stride);
+    __builtin_prefetch(pair + later);
+    const uint8_t *of = b->byte + row[i] * stride;
+    const uint64_t add = pair[row[i]];
+    uint64_t *to = bins;
+    for (const uint8_t *end = of + dense; of < end; of += FW_DENSE_GROUP, to += FW_DENSE_GROUP * FW_BINS_APART) {
+      UNROLL for (unsigned k = 0; k < FW_DENSE_GROUP; k++) to[k * FW_BINS_APART + of[k]] += add;
     }
   }
 }
 
-static void add_sparse(const fw_binned *b, const uint32_t *row, const uint64_t *pair, size_t n, uint64_t *bins) {
+static void add_sparse(const fw_binned *b, const uint32_t *row, size_t n, const uint64_t *pair, uint64_t *bins) {
   for (size_t i = 0; i < n; i++) {
-    if (i + AHEAD < n) __builtin_prefetch(b->bin + b->end[(ptrdiff_t)row[i + AHEAD] - 1]);
-    if (i + 2 * AHEAD < n) __builtin_prefetch(b->end + row[i + 2 * AHEAD]);
-    const uint64_t add = pair[i];
-    const uint32_t *at = b->bin + b->end[(ptrdiff_t)row[i] - 1], *last = b->bin + b->end[row[i]];
-    for (; at < last; at++) bins[*at] += add;
-  }
-}
-
-static void gather(const fw_binned *b, const uint32_t *row, size_t n, const uint64_t *pair, uint64_t *to) {
-  for (size_t i = 0; i < n; i++) {
-    if (b->stride) __builtin_prefetch(b->byte + row[i] * b->stride);
-    to[i] = pair[row[i]];
+    const uint32_t later = row[at_most(i + AHEAD, n - 1)];
+    const uint32_t *bin = b->bin + b->end[(ptrdiff_t)row[at_most(i + AHEAD / 2, n - 1)] - 1];
+    __builtin_prefetch(b->end + later);
+    __builtin_prefetch(pair + later);
+    __builtin_prefetch(bin);
+    __builtin_prefetch(bin + 16);
+    __builtin_prefetch(bin + 32);
+    const uint64_t add = pair[row[i]];
+    const uint32_t *last = b->bin + b->end[row[i]];
+    for (const uint32_t *at = b->bin + b->end[(ptrdiff_t)row[i] - 1]; at < last; at++) bins[*at] += add;
   }
 }
 
@@ -173,20 +159,14 @@ static void widen(const fw_histograms *all, fw_histogram *histogram) {
 void fw_histogram_fill(const fw_histograms *all, fw_histogram *histogram, const uint32_t *row, size_t n,
                        const uint64_t *pair) {
   const fw_binned *b = all->binned;
-  uint64_t some[BLOCK];
   memset(histogram->packed, 0, all->bins * sizeof *histogram->packed);
   memset(histogram->wide, 0, all->wide * sizeof *histogram->wide);
-  size_t since = 0; /* rows since sums were made wide */
-  for (size_t at = 0; at < n; at += BLOCK) {
-    const size_t count = n - at < BLOCK ? n - at : BLOCK;
-    gather(b, row + at, count, pair, some);
-    if (b->stride) add_dense(b, row + at, some, count, histogram->packed);
-    if (b->end) add_sparse(b, row + at, some, count, histogram->packed);
-    since += count;
-    if (all->wide && (since + BLOCK > FW_PAIR_ROWS || at + count == n)) {
-      widen(all, histogram);
-      since = 0;
-    }
+  const size_t step = all->wide ? FW_PAIR_ROWS : n;
+  for (size_t at = 0; at < n; at += step) {
+    const size_t count = at_most(step, n - at);
+    if (b->stride) add_dense(b, row + at, count, pair, histogram->packed);
+    if (b->end) add_sparse(b, row + at, count, pair, histogram->packed);
+    if (all->wide) widen(all, histogram);
   }
 }
 

@@ -434,11 +434,18 @@ static float edge_below(double cut) {
   return edge;
 }
 
+/* Dense features end with a whole group. */
+static void start_sparse(fw_cuts *cuts) {
+  const size_t groups = (cuts->dense + FW_DENSE_GROUP - 1) / FW_DENSE_GROUP;
+  cuts->bins = cuts->first_sparse_bin = groups * FW_DENSE_GROUP * FW_BINS_APART;
+}
+
 static void place_feature(const chooser *c, const ranked *rank) {
   fw_cuts *cuts = c->cuts;
   const seen *of = c->feature[rank->number];
   const uint32_t n = c->cut_count[rank->number];
   const double *cut = c->cut + c->first_cut[rank->number];
+  if (!rank->dense && cuts->count == cuts->dense) start_sparse(cuts);
   cuts->feature[cuts->count++] = (fw_cut_feature){.id = rank->id,
                                                   .count = rank->count,
                                                   .least = of->least,
@@ -459,7 +466,8 @@ static furrow_status place_features(const chooser *c, ranked *rank, furrow_error
   const size_t n = rank_features(c, rank);
   size_t cut_count = 0;
   for (size_t i = 0; i < c->survey->count; i++) cut_count += c->cut_count[i];
-  if (n > (UINT32_MAX - cut_count) / FW_BINS_APART) return fw_fail(err, FURROW_E_RANGE, "there are too many features");
+  if (n + FW_DENSE_GROUP > (UINT32_MAX - cut_count) / FW_BINS_APART)
+    return fw_fail(err, FURROW_E_RANGE, "there are too many features");
   furrow_status status = make_cuts(c->cuts, n, cut_count, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < c->survey->count; i++) c->feature[i]->number = 0;
@@ -468,6 +476,7 @@ static furrow_status place_features(const chooser *c, ranked *rank, furrow_error
     c->feature[rank[i].number]->number = (uint32_t)i + 1;
     rank[i].number = (uint32_t)i;
   }
+  if (c->cuts->count == c->cuts->dense) start_sparse(c->cuts);
   qsort(rank, n, sizeof *rank, compare_ranks_by_id);
   for (size_t i = 0; i < n; i++) c->cuts->by_id[i] = rank[i].number;
   c->cuts->rows = c->survey->rows;
