@@ -48,7 +48,7 @@ static const option demo_options[] = {
      .offset = AT(threads)},
     {.name = "keep",
      .kind = OPTION_FLAG,
-     .help = "keep the rows and scores of all candidates, too, which are large; everything else always stays",
+     .help = "keep the scores of all candidates, too, which are large; everything else stays in any case",
      .offset = AT(keep)},
     {.name = "force",
      .kind = OPTION_FLAG,
@@ -427,6 +427,13 @@ static furrow_status walk(demo_results *all, const demo_values *values, furrow_e
   return status;
 }
 
+/* Quotes around a name that a shell would take apart. */
+static void tell_folder(const char *folder, output *out) {
+  const bool plain =
+      strspn(folder, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/") == strlen(folder);
+  output_format(out, plain ? "$ cd %s\n" : "$ cd '%s'\n", folder);
+}
+
 static furrow_status run_demo(const void *values, output *out, furrow_error *err) {
   const demo_values *demo = values;
   const demo_size size = {
@@ -437,7 +444,7 @@ static furrow_status run_demo(const void *values, output *out, furrow_error *err
   if (status == FURROW_OK) status = demo_folder_enter(demo->out, demo->force, err);
   interrupt_catch();
   if (status == FURROW_OK) status = demo_world_make(&all.world, &size, err);
-  if (status == FURROW_OK && all.runner.show) output_format(out, "$ mkdir -p %s && cd %s\n", demo->out, demo->out);
+  if (status == FURROW_OK && all.runner.show) tell_folder(demo->out, out);
   if (status == FURROW_OK) status = walk(&all, demo, err);
   if (status == FURROW_OK) demo_folder_list(&all);
   if (status == FURROW_OK) status = demo_page_write(&all, "report.html", err);

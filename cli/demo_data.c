@@ -238,7 +238,7 @@ static furrow_status write_with(printer print, const demo_world *world, uint32_t
   if (!out) return fail_file(err, FURROW_E_IO, path, "cannot be written", errno);
   furrow_status status = print(out, world, n, err);
   errno = 0;
-  const bool failed = ferror(out) != 0 || fflush(out) != 0;
+  const bool failed = fflush(out) != 0 || ferror(out) != 0;
   const int errnum = errno;
   if ((fclose(out) != 0 || failed) && status == FURROW_OK)
     status = fail_file(err, FURROW_E_IO, path, "cannot be written", errnum);

@@ -15,10 +15,11 @@
 /* Says that a folder is one of ours. */
 static const char mark[] = ".furrow-demo";
 
-/* All that the demo makes, in the order it does; `large`: only kept when asked for. */
+/* All that the demo makes, in the order it does; `again`: large, nothing reads it any more, and a command makes it
+ * again. */
 static const struct {
   const char *name;
-  bool large;
+  bool again;
 } made[] = {{"clicks.libsvm", false},       {"items.tsv", false},
             {"users.tsv", false},           {"queries.libsvm", false},
             {"train.libsvm", false},        {"valid.libsvm", false},
@@ -34,7 +35,7 @@ static const struct {
             {"refined.recall.json", false}, {"queries.fbin", false},
             {"items.ids.ibin", false},      {"items.near.fbin", false},
             {"refined.ids.ibin", false},    {"refined.near.fbin", false},
-            {"candidates.libsvm", true},    {"fm.scores.f32", true},
+            {"candidates.libsvm", false},   {"fm.scores.f32", true},
             {"deepfm.scores.f32", true},    {"report.html", false}};
 enum { MADE = sizeof made / sizeof *made };
 
@@ -88,7 +89,7 @@ furrow_status demo_folder_enter(const char *path, bool force, furrow_error *err)
 
 void demo_folder_trim(void) {
   for (size_t i = 0; i < MADE; i++)
-    if (made[i].large) remove(made[i].name);
+    if (made[i].again) remove(made[i].name);
 }
 
 /* ---- Sizes ---- */

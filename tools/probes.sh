@@ -105,6 +105,10 @@ has_torch() {
   python_with torch >/dev/null
 }
 
+has_browser() {
+  has_command chromium || has_command chromium-browser || has_command google-chrome
+}
+
 has_data_table() {
   has_command Rscript && Rscript -e 'if (!nzchar(system.file(package = "data.table"))) quit(status = 1)' >/dev/null 2>&1
 }

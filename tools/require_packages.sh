@@ -60,6 +60,7 @@ missing_peers() {
   has_faiss || echo libfaiss-dev
   has_sklearn || echo python3-sklearn
   has_torch || echo python3-torch
+  has_browser || echo chromium
   has_xgboost || echo python3-xgboost
   has_command zsh || echo zsh
   has_command fish || echo fish
