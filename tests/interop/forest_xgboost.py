@@ -44,12 +44,12 @@ def draw(rows, seed, kind):
     """12 features that matter in pairs and steps; of every third one some cells are missing."""
     random = numpy.random.RandomState(seed)
     x = random.normal(size=(rows, 12)).astype(numpy.float32)
-    z = x[:, 0] * x[:, 1] - 0.8 * x[:, 2] * x[:, 3] + numpy.where(x[:, 4] > 0.5, 1, -0.5) + 0.6 * numpy.abs(x[:, 5])
+    z = x[:, 0] * (1 + x[:, 1]) / 2 - x[:, 2] * (2 - x[:, 3]) / 2 + numpy.where(x[:, 4] > 0.5, 1, -0.5) + 0.6 * abs(x[:, 5])
     there = numpy.ones_like(x, bool)
     there[:, ::3] = random.uniform(size=(rows, 4)) > 0.15
     z += numpy.where(there[:, 6], 0, 0.7)
     if kind == "number":
-        y = 5 + 2 * z + random.normal(0, 0.5, rows)
+        y = 5 + 2 * z + random.normal(0, 2, rows)
     elif kind == "classes":
         y = numpy.digitize(z + random.normal(0, 0.3, rows), [-1, 0.3, 1.5])
     else:
