@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "furrow/status.h"
 #include "support/cmocka_all.h"
 #include "support/test_env.h"
 
@@ -62,6 +63,37 @@ static inline void reject_list_is_complete(const char *folder) {
   const size_t listed = reject_list_count(folder);
   assert_int_equal(reject_file_count(folder), listed);
   assert_true(listed > 0);
+}
+
+/* ---- Lists of folders: folder, status, file in it, byte, message ---- */
+
+typedef struct reject_entry {
+  char folder[64], status[16], file[64], offset[24], message[256];
+} reject_entry;
+
+static inline bool reject_entry_next(FILE *list, reject_entry *e) {
+  char line[REJECT_LINE];
+  if (!reject_list_next(list, line)) return false;
+  const int n = sscanf(line, "%63s %15s %63s %23s %255[^\n]", e->folder, e->status, e->file, e->offset, e->message);
+  if (n != 5) fail_msg("the list has a line that is not one: %s", line);
+  return true;
+}
+
+/* Everything about the error in one line; the file without what stands before the folder. */
+static inline void reject_tell(char text[512], const char *folder, furrow_status status, const furrow_error *err) {
+  const char *file = strstr(err->file, folder);
+  char offset[24] = "-";
+  if (err->offset != FURROW_NO_OFFSET) snprintf(offset, sizeof offset, "%llu", (unsigned long long)err->offset);
+  file = file ? file + strlen(folder) : "";
+  snprintf(text, 512, "%s %s %s %s", furrow_status_name(status), file[0] ? file + 1 : "-", offset, err->message);
+}
+
+static inline void reject_entry_check(const reject_entry *e, furrow_status status, const furrow_error *err) {
+  char wanted[512], found[512];
+  snprintf(wanted, sizeof wanted, "%s %s %s %s", e->status, e->file, e->offset, e->message);
+  reject_tell(found, e->folder, status, err);
+  assert_int_equal(err->status, status);
+  if (strcmp(found, wanted) != 0) fail_msg("%s: %s\n    not %s", e->folder, found, wanted);
 }
 
 #endif

@@ -117,7 +117,7 @@ static void a_wrong_node_is_named(void **state) {
   assert_refused(f, "tree 3, node 1: the prediction is inf");
   f->predict[at] = 0;
   f->turned[at] = 2;
-  assert_refused(f, "tree 3, node 1: rows without the feature go 2, not 0 or 1");
+  assert_refused(f, "tree 3, node 1: where rows without the feature go is neither 0 nor 1");
   f->turned[at] = 1;
   f->hessian[at] = INFINITY;
   assert_refused(f, "tree 3, node 1: gain and sums 0, 0, inf are not numbers");

@@ -4,27 +4,6 @@
 #include "support/cell_table.h"
 #include "support/reject_list.h"
 
-typedef struct entry {
-  char folder[64], status[16], file[64], offset[24], message[256];
-} entry;
-
-static bool read_entry(FILE *list, entry *e) {
-  char line[REJECT_LINE];
-  if (!reject_list_next(list, line)) return false;
-  const int n = sscanf(line, "%63s %15s %63s %23s %255[^\n]", e->folder, e->status, e->file, e->offset, e->message);
-  if (n != 5) fail_msg("the list has a line that is not one: %s", line);
-  return true;
-}
-
-/* Everything about the error in one line; the file without what stands before the folder. */
-static void tell(char text[512], const char *folder, furrow_status status, const furrow_error *err) {
-  const char *file = strstr(err->file, folder);
-  char offset[24] = "-";
-  if (err->offset != FURROW_NO_OFFSET) snprintf(offset, sizeof offset, "%llu", (unsigned long long)err->offset);
-  file = file ? file + strlen(folder) + 1 : "-";
-  snprintf(text, 512, "%s %s %s %s", furrow_status_name(status), file, offset, err->message);
-}
-
 typedef enum manner { VISIT, LOAD, SORTED, MANNERS } manner;
 
 static furrow_status read_folder(const char *path, manner how, unsigned threads, furrow_error *err) {
@@ -49,22 +28,19 @@ static furrow_status read_folder(const char *path, manner how, unsigned threads,
   return status;
 }
 
-static void check(const entry *e, manner how, unsigned threads) {
-  char path[TEST_PATH], wanted[512], found[512];
+static void check(const reject_entry *e, manner how, unsigned threads) {
+  char path[TEST_PATH];
   furrow_error err = {0};
   reject_path(path, "matrix", e->folder);
   const furrow_status status = read_folder(path, how, threads, &err);
-  snprintf(wanted, sizeof wanted, "%s %s %s %s", e->status, e->file, e->offset, e->message);
-  tell(found, e->folder, status, &err);
-  assert_int_equal(err.status, status);
-  if (strcmp(found, wanted) != 0) fail_msg("%s: %s\n    not %s", e->folder, found, wanted);
+  reject_entry_check(e, status, &err);
 }
 
 static void listed_folders(void **state) {
   (void)state;
-  entry e;
+  reject_entry e;
   FILE *list = reject_list_open("matrix");
-  while (read_entry(list, &e))
+  while (reject_entry_next(list, &e))
     for (manner how = VISIT; how < MANNERS; how++)
       for (unsigned threads = 1; threads <= 2; threads++) check(&e, how, threads);
   fclose(list);
@@ -81,7 +57,7 @@ int main(int argc, char **argv) {
       char path[TEST_PATH], text[512];
       furrow_error err = {0};
       reject_path(path, "matrix", argv[i]);
-      tell(text, argv[i], read_folder(path, VISIT, 1, &err), &err);
+      reject_tell(text, argv[i], read_folder(path, VISIT, 1, &err), &err);
       printf("%s %s\n", argv[i], text);
     }
     return 0;

@@ -195,8 +195,8 @@ static furrow_status check_node(const fw_forest *forest, size_t at, uint64_t fea
   if (!isfinite(forest->predict[at]))
     return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: the prediction is %g", tree, node, forest->predict[at]);
   if (forest->turned[at] > 1)
-    return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: rows without the feature go %d, not 0 or 1", tree, node,
-                   forest->turned[at]);
+    return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: where rows without the feature go is neither 0 nor 1",
+                   tree, node);
   if (forest->gain && !(isfinite(forest->gain[at]) && isfinite(forest->gradient[at]) && isfinite(forest->hessian[at])))
     return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: gain and sums %g, %g, %g are not numbers", tree, node,
                    forest->gain[at], forest->gradient[at], forest->hessian[at]);

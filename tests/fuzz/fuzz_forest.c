@@ -1,0 +1,167 @@
+/* tests/fuzz/fuzz_forest.c: forests from hostile bytes: images, and model directories.
+ *
+ * An input is a byte of choices and the rest. Choice 0: the rest is an image. Otherwise the rest is the text of three
+ * data files with a zero byte between them (features, values, predictions), whose metadata says two trees of three
+ * levels, and with the bits of the choices one that does not fit. What is taken can be walked, described and written,
+ * and comes back the same. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+#include "fuzz/fuzz_check.h"
+#include "learn/forest/forest_files.h"
+#include "learn/forest/trees.h"
+#include "learn/forest/walker.h"
+#include "support/test_env.h"
+
+enum { TREES = 2, NODES = 7, FEATURES = 9 };
+
+/* ---- What is taken ---- */
+
+static furrow_status append(void *to, const void *bytes, size_t size, furrow_error *err) {
+  fw_buffer_append(to, bytes, size);
+  return fw_buffer_status(to, err);
+}
+
+static fw_buffer image_of(const fw_forest *forest) {
+  fw_buffer image = {0};
+  check(fw_forest_image_write(forest, append, &image, NULL) == FURROW_OK);
+  return image;
+}
+
+/* One row with some of the features; a leaf of each tree, whatever the trees are. */
+static void walk(const fw_forest *forest) {
+  fw_walker *walker = NULL;
+  fw_walk_space *space = NULL;
+  const uint32_t index[] = {0, 1, 1, 5, 8, 4000000000u};
+  const float value[] = {0, -1, 3, 0.5f, 1e30f, 1};
+  const furrow_row row = {.length = 6, .index.u32 = index, .value.f32 = value};
+  double *out = calloc(forest->classes, sizeof *out);
+  check(out != NULL);
+  check(fw_walker_create(&walker, forest, 0.1, NULL) == FURROW_OK);
+  check(fw_walk_space_create(&space, walker, NULL) == FURROW_OK);
+  fw_walker_row(walker, space, &row, out);
+  fw_walk_space_free(space);
+  fw_walker_free(walker);
+  free(out);
+}
+
+static void describe(const fw_forest *forest) {
+  fw_buffer text = {0};
+  furrow_importance *list = NULL;
+  size_t count = 0;
+  fw_trees_text(&text, forest, 0, forest->trees);
+  fw_trees_json(&text, forest, 0, forest->trees);
+  fw_trees_dot(&text, forest, 0, forest->trees);
+  for (size_t tree = 0; tree < forest->trees && tree < 2; tree++) fw_tree_svg(&text, forest, tree);
+  check(fw_buffer_status(&text, NULL) == FURROW_OK);
+  fw_buffer_clear(&text);
+  check(fw_forest_importance(forest, &list, &count, NULL) == FURROW_OK);
+  furrow_bytes_free((char *)list);
+}
+
+static void use(const fw_forest *forest) {
+  check(fw_forest_check(forest, 0, NULL) == FURROW_OK);
+  walk(forest);
+  describe(forest);
+}
+
+/* ---- Images ---- */
+
+static void read_image(const uint8_t *data, size_t size) {
+  fw_forest *forest = NULL;
+  furrow_error err = {0};
+  const furrow_status status = fw_forest_image_read(&forest, data, size, &err);
+  if (status != FURROW_OK) {
+    check(status == FURROW_E_FORMAT && err.offset <= size && err.message[0]);
+    return;
+  }
+  fw_buffer image = image_of(forest);
+  check(image.size == size && memcmp(image.bytes, data, size) == 0);
+  fw_buffer_clear(&image);
+  if (forest->classes < 1000) use(forest);
+  fw_forest_free(forest);
+}
+
+/* ---- Directories ---- */
+
+static char folder[TEST_PATH];
+static const char *const names[] = {"gbdt.split.feature", "gbdt.split.value", "gbdt.node.predict"};
+
+static void remove_folder(void) {
+  test_remove_dir(folder);
+}
+
+static void make_folder(void) {
+  if (folder[0]) return;
+  check(test_make_dir(folder) && atexit(remove_folder) == 0);
+  for (size_t i = 0; i < 3; i++) {
+    char path[2 * TEST_PATH];
+    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    check(mkdir(path, 0755) == 0);
+  }
+}
+
+/* One partition of all trees and columns, of which `odd` says how the shape does not fit. */
+static void write_matrix(size_t i, const uint8_t *text, size_t size, unsigned odd) {
+  char path[2 * TEST_PATH];
+  furrow_matrix_meta *meta = NULL;
+  furrow_matrix_spec spec;
+  char *bytes = NULL;
+  size_t length = 0;
+  furrow_matrix_spec_init(&spec);
+  spec.name = names[i];
+  spec.row_type = odd == 3 ? 3 : i == 0 ? 21 : 0;
+  spec.rows = TREES + (odd == 1);
+  spec.cols = NODES + (odd == 2);
+  check(furrow_matrix_plan(&meta, &spec, NULL) == FURROW_OK);
+  meta->parts[0].length = (int64_t)size;
+  for (size_t r = 0; r < meta->parts[0].row_count; r++) meta->parts[0].rows[r].element_num = (int32_t)spec.cols;
+  check(furrow_matrix_meta_write(meta, &bytes, &length, NULL) == FURROW_OK);
+  snprintf(path, sizeof path, "%s/%s/_meta", folder, names[i]);
+  check(test_write_file(path, bytes, length));
+  snprintf(path, sizeof path, "%s/%s/0", folder, names[i]);
+  check(test_write_file(path, text, size));
+  furrow_bytes_free(bytes);
+  furrow_matrix_meta_free(meta);
+}
+
+static void write_files(const uint8_t *data, size_t size, unsigned choices) {
+  for (size_t i = 0; i < 3; i++) {
+    const uint8_t *end = i < 2 && size > 0 ? memchr(data, 0, size) : NULL;
+    const size_t part = end ? (size_t)(end - data) : size;
+    write_matrix(i, data, part, choices >> 2 * i & 3);
+    data += end ? part + 1 : part;
+    size -= end ? part + 1 : part;
+  }
+}
+
+static void read_folder(void) {
+  const fw_plan plan = {.data.range = FEATURES, .graph.outputs = 1};
+  fw_forest *forest = NULL;
+  furrow_error err = {0};
+  const furrow_status status = fw_forest_load(&forest, &plan, folder, 1, &err);
+  check((status == FURROW_OK) == (forest != NULL));
+  if (status != FURROW_OK) {
+    check(err.status == status && err.message[0] && err.file[0]);
+    return;
+  }
+  check(forest->trees == TREES && forest->nodes == NODES);
+  check(fw_forest_check(forest, FEATURES, NULL) == FURROW_OK);
+  fw_buffer image = image_of(forest);
+  read_image((const uint8_t *)image.bytes, image.size);
+  fw_buffer_clear(&image);
+  fw_forest_free(forest);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size < 1) return 0;
+  if (data[0] == 0) {
+    read_image(data + 1, size - 1);
+    return 0;
+  }
+  make_folder();
+  write_files(data + 1, size - 1, data[0] & 0x3f);
+  read_folder();
+  return 0;
+}
