@@ -66,7 +66,7 @@ furrow_status rounding_measure(rounding *lost, const furrow_trainer *trainer, co
 
 void rounding_report(const rounding *lost, report *r) {
   report_u64(r, "rows compared", lost->rows);
-  report_f64(r, "mean change of scores", lost->sum / (double)lost->rows);
-  report_f64(r, "largest change of scores", lost->largest);
-  report_u64(r, "rows with another label", lost->labels);
+  report_f64(r, "mean change", lost->sum / (double)lost->rows);
+  report_f64(r, "largest change", lost->largest);
+  report_u64(r, "labels changed", lost->labels);
 }
