@@ -105,12 +105,9 @@ typedef struct part {
 } part;
 
 static furrow_status score_block(part *p, furrow_score_space *space, size_t begin, size_t end) {
-  furrow_rowblock slice = *p->rows;
-  slice.size = end - begin;
-  slice.offset += begin;
-  if (slice.label.any) slice.label.f32 += begin;
-  if (slice.weight) slice.weight += begin;
-  if (slice.qid) slice.qid += begin;
+  furrow_rowblock slice;
+  furrow_status status = furrow_rowblock_slice(p->rows, begin, end, &slice, &p->error);
+  if (status != FURROW_OK) return status;
   return furrow_scorer_block(p->scorer, space, &slice, p->scores + begin, &p->error);
 }
 

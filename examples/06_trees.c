@@ -1,0 +1,87 @@
+/* examples/06_trees.c: boosted trees: grown from a file, asked about a row, and what they have found.
+ *
+ *   06_trees
+ */
+#include <furrow/furrow.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A flat is dear if it is large, unless it is far from the centre; its colour says nothing. */
+static int write_rows(const char *path) {
+  FILE *file = fopen(path, "w");
+  unsigned draw = 1;
+  if (!file) return 1;
+  for (int n = 0; n < 4000; n++) {
+    draw = draw * 1664525 + 1013904223;
+    const unsigned size = (draw >> 8) % 150 + 20, distance = (draw >> 16) % 30, colour = (draw >> 24) % 7;
+    fprintf(file, "%d 1:%u 2:%u 3:%u\n", size > 80 && distance < 12, size, distance, colour);
+  }
+  return fclose(file);
+}
+
+static furrow_status grow(furrow_trainer **trainer, const char *data, furrow_error *err) {
+  static const char *const settings[][2] = {{"trees", "20"}, {"depth", "3"}, {"lr", "0.3"}, {"splits", "64"}};
+  furrow_learn_conf *conf = NULL;
+  furrow_status status = furrow_learn_conf_create(&conf, err);
+  if (status == FURROW_OK) status = furrow_learn_conf_algorithm(conf, "gbdt", err);
+  for (size_t i = 0; i < sizeof settings / sizeof *settings && status == FURROW_OK; i++)
+    status = furrow_learn_conf_set(conf, settings[i][0], settings[i][1], err);
+  if (status == FURROW_OK) status = furrow_trainer_open(trainer, conf, NULL, err);
+  if (status == FURROW_OK) status = furrow_trainer_fit(*trainer, data, NULL, NULL, err);
+  furrow_learn_conf_free(conf);
+  return status;
+}
+
+static furrow_status ask(const furrow_scorer *scorer, furrow_score_space *space, float size, float distance,
+                         furrow_error *err) {
+  const uint32_t features[2] = {0, 1}; /* the file counts from 1 */
+  const float values[2] = {size, distance};
+  const furrow_row row = {.length = 2, .index = {features}, .value = {values}};
+  furrow_score score;
+  furrow_status status = furrow_scorer_row(scorer, space, &row, &score, err);
+  if (status == FURROW_OK)
+    printf("%.0f square metres, %.0f km away: %s\n", (double)size, (double)distance,
+           score.label > 0 ? "dear" : "cheap");
+  return status;
+}
+
+static furrow_status show_importance(const furrow_scorer *scorer, furrow_error *err) {
+  static const char *const names[] = {"size", "distance", "colour"};
+  furrow_importance *list = NULL;
+  size_t count = 0;
+  furrow_status status = furrow_scorer_importance(scorer, &list, &count, err);
+  if (status == FURROW_OK && count >= 2)
+    printf("what counts: %s and %s\n", names[list[0].feature < list[1].feature ? list[0].feature : list[1].feature],
+           names[list[0].feature < list[1].feature ? list[1].feature : list[0].feature]);
+  furrow_bytes_free((char *)list);
+  return status;
+}
+
+int main(void) {
+  char path[] = "06_trees.XXXXXX";
+  furrow_error err;
+  furrow_trainer *trainer = NULL;
+  furrow_scorer *scorer = NULL;
+  furrow_score_space *space = NULL;
+  const int fd = mkstemp(path);
+  if (fd < 0 || close(fd) != 0 || write_rows(path) != 0) return 1;
+  furrow_status status = grow(&trainer, path, &err);
+  if (status == FURROW_OK) status = furrow_scorer_from_trainer(&scorer, trainer, &err);
+  if (status == FURROW_OK) status = furrow_score_space_create(&space, scorer, &err);
+  if (status == FURROW_OK) status = ask(scorer, space, 120, 3, &err);
+  if (status == FURROW_OK) status = ask(scorer, space, 120, 25, &err);
+  if (status == FURROW_OK) status = ask(scorer, space, 30, 3, &err);
+  if (status == FURROW_OK) status = show_importance(scorer, &err);
+  if (status != FURROW_OK) {
+    char text[512];
+    furrow_error_format(&err, text, sizeof text);
+    fprintf(stderr, "%s\n", text);
+  }
+  furrow_score_space_free(space);
+  furrow_scorer_close(scorer);
+  furrow_trainer_close(trainer);
+  unlink(path);
+  return furrow_status_exit_code(status);
+}
