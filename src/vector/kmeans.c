@@ -25,9 +25,9 @@
 
 typedef struct work {
   const fw_kmeans_params *params;
-  const float *x;
-  size_t n;
+  fw_share share;
   float *centroids;
+  double *sums; /* of the vectors of each cluster, and behind each their number */
   fw_packed packed;
   uint32_t *nearest, *before; /* of each vector, now and in the round before */
   float *score;
@@ -40,7 +40,8 @@ static furrow_status assign_part(void *context, size_t first, size_t count, furr
   work *w = context;
   size_t d = w->params->d;
   (void)err;
-  fw_products_table()->nearest(&w->packed, w->x + first * d, count, d, w->nearest + first, w->score + first);
+  fw_products_table()->nearest(&w->packed, w->share.vectors + first * d, count, d, w->nearest + first,
+                               w->score + first);
   return FURROW_OK;
 }
 
@@ -49,27 +50,35 @@ static furrow_status assign(work *w, furrow_error *err) {
   furrow_status status = fw_packed_create(&w->packed, w->centroids, p->k, p->d, p->d, !p->spherical, err);
   if (status != FURROW_OK) return status;
   status = fw_packed_add_sketch(&w->packed, w->centroids, p->d, !p->spherical, err);
-  if (status == FURROW_OK) status = fw_parts_run(p->pool, w->n, ASSIGN_PART, assign_part, w, err);
+  if (status == FURROW_OK) status = fw_parts_run(p->pool, w->share.n, ASSIGN_PART, assign_part, w, err);
   fw_packed_clear(&w->packed);
   return status;
 }
 
-/* Means of the clusters first …; those without vectors stay as they are. Sums go up by vector: threads do not show. */
-static furrow_status update_part(void *context, size_t first, size_t count, furrow_error *err) {
+/* Sums of the clusters first …, up by vector: threads do not show. */
+static furrow_status sum_part(void *context, size_t first, size_t count, furrow_error *err) {
   work *w = context;
-  size_t d = w->params->d;
-  void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, d, sizeof(double), err);
-  if (status != FURROW_OK) return status;
-  double *sum = memory;
+  const size_t d = w->params->d;
+  (void)err;
   for (size_t c = first; c < first + count; c++) {
-    size_t size = fw_groups_size(&w->groups, c);
-    if (size == 0) continue;
-    fw_products_table()->sum_rows(w->x, d, w->groups.member + w->groups.start[c], size, sum);
-    for (size_t k = 0; k < d; k++) w->centroids[c * d + k] = (float)(sum[k] / (double)size);
+    const size_t size = fw_groups_size(&w->groups, c);
+    double *sum = w->sums + c * (d + 1);
+    fw_products_table()->sum_rows(w->share.vectors, d, w->groups.member + w->groups.start[c], size, sum);
+    sum[d] = (double)size;
   }
-  fw_free(sum);
   return FURROW_OK;
+}
+
+/* Centroids become the means of their clusters; those without vectors stay as they are. */
+static furrow_status move_centroids(work *w, furrow_error *err) {
+  const size_t k = w->params->k, d = w->params->d;
+  furrow_status status = fw_parts_run(w->params->pool, k, UPDATE_PART, sum_part, w, err);
+  if (status == FURROW_OK) status = w->share.comm->allreduce_f64(w->share.comm, w->sums, k * (d + 1), err);
+  for (size_t c = 0; status == FURROW_OK && c < k; c++) {
+    const double *sum = w->sums + c * (d + 1);
+    for (size_t i = 0; sum[d] > 0 && i < d; i++) w->centroids[c * d + i] = (float)(sum[i] / sum[d]);
+  }
+  return status;
 }
 
 /* ---- Empty clusters ------------------------------------------------------------------------------------- */
@@ -107,10 +116,10 @@ static furrow_status fill_empty(work *w, furrow_error *err) {
   size_t *size = memory;
   fw_mt19937 rng;
   fw_mt19937_init(&rng, SPLIT_SEED);
-  for (size_t c = 0; c < k; c++) size[c] = fw_groups_size(&w->groups, c);
+  for (size_t c = 0; c < k; c++) size[c] = (size_t)w->sums[c * (d + 1) + d];
   for (size_t c = 0; c < k; c++) {
     if (size[c] > 0) continue;
-    size_t large = choose_large(size, k, w->n, &rng);
+    size_t large = choose_large(size, k, w->share.total, &rng);
     split(w->centroids + c * d, w->centroids + large * d, d);
     size[c] = size[large] / 2;
     size[large] -= size[c];
@@ -137,28 +146,32 @@ static furrow_status start(work *w, furrow_error *err) {
   void *memory = NULL;
   if (p->hot) return FURROW_OK;
   furrow_status status = fw_alloc(&memory, p->k, sizeof(size_t), err);
-  if (status == FURROW_OK) status = fw_draw(memory, p->k, w->n, p->seed + 1, err);
-  if (status == FURROW_OK) {
-    const size_t *drawn = memory;
-    for (size_t c = 0; c < p->k; c++)
-      memcpy(w->centroids + c * p->d, w->x + drawn[c] * p->d, p->d * sizeof *w->centroids);
-    if (p->spherical) normalize(w->centroids, p->k, p->d);
-  }
+  if (status == FURROW_OK) status = fw_draw(memory, p->k, w->share.total, p->seed + 1, err);
+  status = fw_comm_agree(w->share.comm, status, err);
+  if (status == FURROW_OK) status = fw_share_copy(&w->share, p->d, memory, p->k, w->centroids, err);
+  if (status == FURROW_OK && p->spherical) normalize(w->centroids, p->k, p->d);
   fw_free(memory);
   return status;
 }
 
-/* *settled: no vector went to another centroid, so no round would change anything. */
+/* Whether no vector of any rank went to another centroid: then no round would change anything. */
+static furrow_status look_for_change(const work *w, bool *settled, furrow_error *err) {
+  double changed = memcmp(w->nearest, w->before, w->share.n * sizeof *w->nearest) != 0;
+  furrow_status status = w->share.comm->allreduce_f64(w->share.comm, &changed, 1, err);
+  if (status == FURROW_OK) *settled = changed == 0;
+  return status;
+}
+
 static furrow_status one_round(work *w, bool *settled, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   uint32_t *kept = w->before;
   w->before = w->nearest;
   w->nearest = kept;
-  furrow_status status = assign(w, err);
+  furrow_status status = fw_comm_agree(w->share.comm, assign(w, err), err);
+  if (status == FURROW_OK) status = look_for_change(w, settled, err);
   if (status != FURROW_OK) return status;
-  *settled = memcmp(w->nearest, w->before, w->n * sizeof *w->nearest) == 0;
-  fw_groups_fill(&w->groups, w->nearest, w->n);
-  status = fw_parts_run(p->pool, p->k, UPDATE_PART, update_part, w, err);
+  fw_groups_fill(&w->groups, w->nearest, w->share.n);
+  status = move_centroids(w, err);
   if (status == FURROW_OK) status = fill_empty(w, err);
   if (p->spherical) normalize(w->centroids, p->k, p->d);
   return status;
@@ -169,17 +182,19 @@ static furrow_status some_rounds(work *w, unsigned *done, unsigned upto, furrow_
   const fw_kmeans_params *p = w->params;
   furrow_status status = FURROW_OK;
   bool settled = false;
-  memset(w->nearest, 0xff, w->n * sizeof *w->nearest);
+  memset(w->nearest, 0xff, w->share.n * sizeof *w->nearest);
   for (; status == FURROW_OK && !settled && *done < upto; ++*done) {
     status = one_round(w, &settled, err);
     if (status == FURROW_OK && p->progress) status = p->progress(p->user, p->step, *done + 1, p->rounds, err);
+    status = fw_comm_agree(w->share.comm, status, err);
   }
   return status;
 }
 
 static bool starts_with_few(const work *w) {
   const fw_kmeans_params *p = w->params;
-  return !p->hot && w->n / FEW_SHARE / p->k >= FEW_LEAST && (double)w->n * (double)p->k * (double)p->d >= FEW_WORK;
+  const size_t n = w->share.total;
+  return !p->hot && n / FEW_SHARE / p->k >= FEW_LEAST && (double)n * (double)p->k * (double)p->d >= FEW_WORK;
 }
 
 /* In the first rounds centroids go far, whoever is asked: a part of the vectors tells them where to. */
@@ -188,52 +203,68 @@ static furrow_status rounds(work *w, furrow_error *err) {
   unsigned done = 0;
   furrow_status status = start(w, err);
   if (status == FURROW_OK && starts_with_few(w)) {
-    fw_drawn drawn = {0};
-    status = fw_draw_vectors(&drawn, w->x, w->n, p->d, w->n / FEW_SHARE, p->seed + FEW_SEED, err);
     work part = *w;
-    part.x = drawn.vectors;
-    part.n = drawn.n;
+    part.share = (fw_share){0};
+    status = fw_share_draw(&part.share, &w->share, p->d, w->share.total / FEW_SHARE, p->seed + FEW_SEED, err);
+    status = fw_comm_agree(w->share.comm, status, err);
     if (status == FURROW_OK) status = some_rounds(&part, &done, p->rounds / 2, err);
-    fw_drawn_clear(&drawn);
+    fw_share_clear(&part.share);
   }
   return status == FURROW_OK ? some_rounds(w, &done, p->rounds, err) : status;
 }
 
+static furrow_status make_room(work *w, furrow_error *err) {
+  const size_t n = w->share.n, k = w->params->k;
+  furrow_status status = fw_alloc((void **)&w->nearest, n, sizeof *w->nearest, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&w->before, n, sizeof *w->before, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&w->score, n, sizeof *w->score, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&w->sums, k, (w->params->d + 1) * sizeof *w->sums, err);
+  return status == FURROW_OK ? fw_groups_create(&w->groups, k, n, err) : status;
+}
+
 static furrow_status run(work *w, furrow_error *err) {
-  void *nearest = NULL, *before = NULL, *score = NULL;
-  furrow_status status = fw_alloc(&nearest, w->n, sizeof *w->nearest, err);
-  if (status == FURROW_OK) status = fw_alloc(&before, w->n, sizeof *w->before, err);
-  if (status == FURROW_OK) status = fw_alloc(&score, w->n, sizeof *w->score, err);
-  if (status == FURROW_OK) status = fw_groups_create(&w->groups, w->params->k, w->n, err);
-  if (status == FURROW_OK) {
-    w->nearest = nearest;
-    w->before = before;
-    w->score = score;
-    status = rounds(w, err);
-  }
+  furrow_status status = fw_comm_agree(w->share.comm, make_room(w, err), err);
+  if (status == FURROW_OK) status = rounds(w, err);
   fw_groups_clear(&w->groups);
-  fw_free(nearest);
-  fw_free(before);
-  fw_free(score);
+  fw_free(w->nearest);
+  fw_free(w->before);
+  fw_free(w->score);
+  fw_free(w->sums);
+  return status;
+}
+
+/* As many vectors as centroids: those are they. */
+static furrow_status take_all(const fw_kmeans_params *params, const fw_share *share, float *centroids,
+                              furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc(&memory, params->k, sizeof(size_t), err);
+  size_t *all = memory;
+  for (size_t i = 0; status == FURROW_OK && i < params->k; i++) all[i] = i;
+  status = fw_comm_agree(share->comm, status, err);
+  if (status == FURROW_OK) status = fw_share_copy(share, params->d, all, params->k, centroids, err);
+  fw_free(all);
+  return status;
+}
+
+furrow_status fw_kmeans_shared(const fw_kmeans_params *params, const fw_share *share, float *centroids,
+                               furrow_error *err) {
+  const size_t k = params->k, n = share->total;
+  size_t most = 0;
+  if (n < k)
+    return fw_fail(err, FURROW_E_ARGUMENT, "%zu %s too few for %zu centroids", n,
+                   fw_plural(n, "vector is", "vectors are"), k);
+  if (n == k && !params->hot) return take_all(params, share, centroids, err);
+  if (!fw_size_mul(k, params->per_centroid ? params->per_centroid : 1, &most)) most = SIZE_MAX;
+  work w = {.params = params, .centroids = centroids};
+  furrow_status status = fw_share_draw(&w.share, share, params->d, most, params->seed, err);
+  status = fw_comm_agree(share->comm, status, err);
+  if (status == FURROW_OK) status = run(&w, err);
+  fw_share_clear(&w.share);
   return status;
 }
 
 furrow_status fw_kmeans(const fw_kmeans_params *params, const float *vectors, size_t n, float *centroids,
                         furrow_error *err) {
-  size_t k = params->k, most = 0;
-  if (n < k)
-    return fw_fail(err, FURROW_E_ARGUMENT, "%zu %s too few for %zu centroids", n,
-                   fw_plural(n, "vector is", "vectors are"), k);
-  if (n == k && !params->hot) {
-    memcpy(centroids, vectors, k * params->d * sizeof *centroids);
-    return FURROW_OK;
-  }
-  fw_drawn drawn = {0};
-  if (!fw_size_mul(k, params->per_centroid ? params->per_centroid : 1, &most)) most = SIZE_MAX;
-  furrow_status status = fw_draw_vectors(&drawn, vectors, n, params->d, most, params->seed, err);
-  if (status != FURROW_OK) return status;
-  work w = {.params = params, .x = drawn.vectors, .n = drawn.n, .centroids = centroids};
-  status = run(&w, err);
-  fw_drawn_clear(&drawn);
-  return status;
+  const fw_share share = fw_share_alone(vectors, n);
+  return fw_kmeans_shared(params, &share, centroids, err);
 }

@@ -195,8 +195,9 @@ static furrow_status take_turn(state *s, unsigned number, furrow_error *err) {
   kmeans.hot = number > 0;
   kmeans.per_centroid = SIZE_MAX;
   kmeans.progress = NULL;
+  const fw_share share = fw_share_alone(s->w, s->n);
   furrow_status status = turn(s, s->rotation, s->d, s->z, s->w, err);
-  if (status == FURROW_OK) status = fw_pq_train(&s->pq, &kmeans, s->w, s->n, s->pq.centroids, err);
+  if (status == FURROW_OK) status = fw_pq_train(&s->pq, &kmeans, &share, s->pq.centroids, err);
   if (status == FURROW_OK) status = quantize(s, err);
   if (status == FURROW_OK) status = sum_products(s->z, s->w, s->n, s->d, s->sums, err);
   if (status == FURROW_OK) status = fw_polar(s->sums, s->found, s->d, err);
@@ -276,9 +277,10 @@ static void state_clear(state *s) {
 
 furrow_status fw_opq_train(const fw_opq_params *params, const float *vectors, size_t n, float **rotation,
                            furrow_error *err) {
-  fw_drawn drawn = {0};
+  const fw_share all = fw_share_alone(vectors, n);
+  fw_share drawn = {0};
   void *out = NULL;
-  furrow_status status = fw_draw_vectors(&drawn, vectors, n, params->d_in, FW_OPQ_SAMPLE, params->kmeans.seed, err);
+  furrow_status status = fw_share_draw(&drawn, &all, params->d_in, FW_OPQ_SAMPLE, params->kmeans.seed, err);
   if (status != FURROW_OK) return status;
   state s = {.params = params, .n = drawn.n, .d = params->d_out};
   status = make_state(&s, err);
@@ -294,6 +296,6 @@ furrow_status fw_opq_train(const fw_opq_params *params, const float *vectors, si
     fw_free(out);
   }
   state_clear(&s);
-  fw_drawn_clear(&drawn);
+  fw_share_clear(&drawn);
   return status;
 }

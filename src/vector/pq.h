@@ -10,10 +10,10 @@
 furrow_status fw_pq_create(fw_pq *pq, size_t d, size_t m, unsigned nbits, furrow_error *err)
     __attribute__((warn_unused_result));
 
-/* Trains centroids [m][ksub][dsub] on n vectors of pq->d floats. params: rounds, seed, per_centroid, hot, pool and
- * progress, which counts sub-quantizers; the rest is the quantizer's. */
-furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const float *vectors, size_t n,
-                          float *centroids, furrow_error *err) __attribute__((warn_unused_result));
+/* Trains centroids [m][ksub][dsub] on the vectors of all ranks, of pq->d floats. params: rounds, seed, per_centroid,
+ * hot, pool and progress, which counts sub-quantizers; the rest is the quantizer's. */
+furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const fw_share *share, float *centroids,
+                          furrow_error *err) __attribute__((warn_unused_result));
 
 /* ---- Codes ---- */
 

@@ -12,6 +12,7 @@
 #include "vector/opq.h"
 #include "vector/parts.h"
 #include "vector/pq.h"
+#include "vector/train.h"
 #include "vector/transform_run.h"
 
 #define PQR_PER_CENTROID 1000 /* as Faiss, for the refinement */
@@ -61,6 +62,7 @@ typedef struct training {
   furrow_index *index, *ivf;
   const furrow_train_params *params;
   fw_pool *pool;
+  const fw_comm *comm;
   float *rotation;
   furrow_index *quantizer; /* coarse centroids, ready to be the index's */
   float *pq, *refine_pq;
@@ -94,7 +96,7 @@ static size_t links_of(const fw_hnsw *graph) {
   return graph->cum_count > 2 ? (size_t)(graph->cum[2] - graph->cum[1]) : (size_t)graph->cum[1] / 2;
 }
 
-static furrow_status find_centroids(training *t, const float *vectors, size_t n, furrow_error *err) {
+static furrow_status find_centroids(training *t, const fw_share *share, furrow_error *err) {
   const furrow_index *old = t->ivf->child[0];
   size_t d = (size_t)t->ivf->d, nlist = t->ivf->ivf.nlist;
   void *memory = NULL;
@@ -103,9 +105,9 @@ static furrow_status find_centroids(training *t, const float *vectors, size_t n,
   params.d = d;
   params.spherical = t->ivf->metric == FURROW_METRIC_IP;
   furrow_status status = fw_alloc(&memory, nlist, d * sizeof(float), err);
-  if (status != FURROW_OK) return status;
   float *centroids = memory;
-  status = fw_kmeans(&params, vectors, n, centroids, err);
+  status = fw_comm_agree(share->comm, status, err);
+  if (status == FURROW_OK) status = fw_kmeans_shared(&params, share, centroids, err);
   if (status == FURROW_OK && old->kind == FURROW_INDEX_HNSW)
     status = fw_hnsw_build(&t->quantizer, centroids, nlist, t->ivf->d, old->metric, links_of(&old->hnsw),
                            t->params->seed, err);
@@ -182,82 +184,101 @@ static furrow_status take_codes(training *t, float *vectors, size_t n, furrow_er
 }
 
 static furrow_status train_pq(training *t, const fw_pq *pq, uint64_t per_centroid, const char *step,
-                              const float *vectors, size_t n, float **found, furrow_error *err) {
+                              const fw_share *share, float **found, furrow_error *err) {
   void *memory = NULL;
   fw_kmeans_params params = kmeans_params(t, t->params->pq_rounds, step);
   if (per_centroid > 0) params.per_centroid = per_centroid;
   furrow_status status = fw_alloc(&memory, fw_pq_ksub(pq), pq->d * sizeof(float), err);
   *found = memory;
-  return status == FURROW_OK ? fw_pq_train(pq, &params, vectors, n, *found, err) : status;
+  status = fw_comm_agree(share->comm, status, err);
+  return status == FURROW_OK ? fw_pq_train(pq, &params, share, *found, err) : status;
 }
 
-/* The quantizers see vectors as they will be encoded: without their centroids if codes are of residuals. */
-static furrow_status find_codes(training *t, const float *vectors, size_t n, furrow_error *err) {
+/* A copy of the vectors that the quantizers see: as they will be encoded, without their centroids if codes are of
+ * residuals. */
+static furrow_status take_sample(training *t, const fw_share *share, float **own, furrow_error *err) {
+  void *memory = NULL;
+  const size_t d = (size_t)t->ivf->d;
+  furrow_status status = fw_alloc(&memory, share->n, d * sizeof(float), err);
+  *own = memory;
+  if (status != FURROW_OK) return status;
+  memcpy(*own, share->vectors, share->n * d * sizeof(float));
+  return t->ivf->ivf.by_residual ? take_residuals(t, *own, share->n, err) : FURROW_OK;
+}
+
+static furrow_status find_codes(training *t, const fw_share *share, furrow_error *err) {
   const fw_ivf *ivf = &t->ivf->ivf;
-  size_t d = (size_t)t->ivf->d;
-  void *own = NULL;
-  fw_drawn drawn = {0};
+  float *own = NULL;
+  fw_share drawn = {0};
   if (ivf->pq.m == 0) return FURROW_OK;
   furrow_status status =
-      fw_draw_vectors(&drawn, vectors, n, d, pq_sample(ivf, t->params->sample_per_list), t->params->seed, err);
-  if (status == FURROW_OK) status = fw_alloc(&own, drawn.n, d * sizeof(float), err);
-  if (status == FURROW_OK) memcpy(own, drawn.vectors, drawn.n * d * sizeof(float));
-  if (status == FURROW_OK && ivf->by_residual) status = take_residuals(t, own, drawn.n, err);
-  if (status == FURROW_OK) status = train_pq(t, &ivf->pq, 0, "pq", own, drawn.n, &t->pq, err);
+      fw_share_draw(&drawn, share, (size_t)t->ivf->d, pq_sample(ivf, t->params->sample_per_list), t->params->seed, err);
+  if (status == FURROW_OK) status = take_sample(t, &drawn, &own, err);
+  status = fw_comm_agree(t->comm, status, err);
+  const fw_share sample = fw_share_with(&drawn, own);
+  if (status == FURROW_OK) status = train_pq(t, &ivf->pq, 0, "pq", &sample, &t->pq, err);
   if (status == FURROW_OK && ivf->refine_pq.m > 0) {
-    status = take_codes(t, own, drawn.n, err);
+    status = fw_comm_agree(t->comm, take_codes(t, own, sample.n, err), err);
     if (status == FURROW_OK)
-      status = train_pq(t, &ivf->refine_pq, PQR_PER_CENTROID, "refine", own, drawn.n, &t->refine_pq, err);
+      status = train_pq(t, &ivf->refine_pq, PQR_PER_CENTROID, "refine", &sample, &t->refine_pq, err);
   }
   fw_free(own);
-  fw_drawn_clear(&drawn);
+  fw_share_clear(&drawn);
   return status;
 }
 
 /* ---- The chain ------------------------------------------------------------------------------------------ */
 
-static furrow_status train_ivf(training *t, const float *vectors, size_t n, furrow_error *err) {
-  furrow_status status = find_centroids(t, vectors, n, err);
-  return status == FURROW_OK ? find_codes(t, vectors, n, err) : status;
+static furrow_status train_ivf(training *t, const fw_share *share, furrow_error *err) {
+  furrow_status status = fw_comm_agree(t->comm, find_centroids(t, share, err), err);
+  return status == FURROW_OK ? find_codes(t, share, err) : status;
 }
 
 /* vectors through a transform and what follows it. */
-static furrow_status train_behind(training *t, furrow_index *index, size_t at, const float *vectors, size_t n,
+static furrow_status train_behind(training *t, furrow_index *index, size_t at, const fw_share *share,
                                   furrow_error *err);
 
+static furrow_status find_rotation(training *t, fw_transform *ready, const fw_share *share, furrow_error *err) {
+  const fw_opq_params params = {.d_in = (size_t)ready->d_in,
+                                .d_out = (size_t)ready->d_out,
+                                .m = t->ivf->ivf.pq.m,
+                                .nbits = t->ivf->ivf.pq.nbits,
+                                .kmeans = kmeans_params(t, 0, "opq")};
+  furrow_status status = fw_opq_train(&params, share->vectors, share->n, &t->rotation, err);
+  if (status != FURROW_OK) return status;
+  ready->a = t->rotation;
+  ready->a_count = params.d_in * params.d_out;
+  ready->trained = true;
+  return FURROW_OK;
+}
+
 static furrow_status train_moved(training *t, furrow_index *index, size_t at, const fw_transform *transform,
-                                 const float *vectors, size_t n, furrow_error *err) {
+                                 const fw_share *share, furrow_error *err) {
   fw_transform ready = *transform;
   float *moved = NULL;
+  const size_t n = share->n, d_in = (size_t)ready.d_in, d_out = (size_t)ready.d_out;
   if (!ready.trained) {
-    fw_opq_params params = {.d_in = (size_t)ready.d_in,
-                            .d_out = (size_t)ready.d_out,
-                            .m = t->ivf->ivf.pq.m,
-                            .nbits = t->ivf->ivf.pq.nbits,
-                            .kmeans = kmeans_params(t, 0, "opq")};
-    furrow_status status = fw_opq_train(&params, vectors, n, &t->rotation, err);
+    furrow_status status = find_rotation(t, &ready, share, err);
     if (status != FURROW_OK) return status;
-    ready.a = t->rotation;
-    ready.a_count = params.d_in * params.d_out;
-    ready.trained = true;
   }
   const fw_transforms one = {.count = 1, .list = &ready};
-  furrow_status status =
-      fw_transforms_run(&one, vectors, n, (size_t)ready.d_in, (size_t)ready.d_out, t->pool, &moved, err);
-  if (status == FURROW_OK && furrow_first_unfit(moved, n, (size_t)ready.d_out) < n)
+  furrow_status status = fw_transforms_run(&one, share->vectors, n, d_in, d_out, t->pool, &moved, err);
+  if (status == FURROW_OK && furrow_first_unfit(moved, n, d_out) < n)
     status = fw_fail(err, FURROW_E_RANGE, "the transform %.4s makes vectors that are not finite, or too large",
                      ready.fourcc);
-  if (status == FURROW_OK) status = train_behind(t, index, at + 1, moved, n, err);
+  status = fw_comm_agree(t->comm, status, err);
+  const fw_share behind = fw_share_with(share, moved);
+  if (status == FURROW_OK) status = train_behind(t, index, at + 1, &behind, err);
   fw_free(moved);
   return status;
 }
 
-static furrow_status train_behind(training *t, furrow_index *index, size_t at, const float *vectors, size_t n,
+static furrow_status train_behind(training *t, furrow_index *index, size_t at, const fw_share *share,
                                   furrow_error *err) {
   if (index->kind == FURROW_INDEX_TRANSFORM && at < index->transforms.count)
-    return train_moved(t, index, at, &index->transforms.list[at], vectors, n, err);
-  if (fw_index_is_ivf(index)) return train_ivf(t, vectors, n, err);
-  return train_behind(t, index->child[0], 0, vectors, n, err);
+    return train_moved(t, index, at, &index->transforms.list[at], share, err);
+  if (fw_index_is_ivf(index)) return train_ivf(t, share, err);
+  return train_behind(t, index->child[0], 0, share, err);
 }
 
 /* No failure from here on. */
@@ -329,34 +350,42 @@ static furrow_status look_part(void *context, size_t first, size_t count, furrow
   return fw_fail(err, FURROW_E_RANGE, "vector %zu has a number that is not finite, or too large", first + bad);
 }
 
-static furrow_status train_with(training *t, const float *vectors, size_t n, furrow_error *err) {
-  looking l = {.vectors = vectors, .d = (size_t)t->index->d};
-  fw_drawn drawn = {0};
-  furrow_status status = fw_parts_run(t->pool, n, CHECK_PART, look_part, &l, err);
-  if (status != FURROW_OK) return status;
+static furrow_status train_with(training *t, const fw_share *share, furrow_error *err) {
+  looking l = {.vectors = share->vectors, .d = (size_t)t->index->d};
+  fw_share drawn = {0};
+  furrow_status status = fw_parts_run(t->pool, share->n, CHECK_PART, look_part, &l, err);
   size_t most = (size_t)furrow_index_train_size(t->index, t->params);
   bool moves = t->index != t->ivf && t->index->kind != FURROW_INDEX_ID_MAP; /* copies of what k-means would not see */
-  status = fw_draw_vectors(&drawn, vectors, n, l.d, moves ? most : SIZE_MAX, t->params->seed, err);
-  if (status == FURROW_OK) status = train_behind(t, t->index, 0, drawn.vectors, drawn.n, err);
-  fw_drawn_clear(&drawn);
+  if (status == FURROW_OK) status = fw_share_draw(&drawn, share, l.d, moves ? most : SIZE_MAX, t->params->seed, err);
+  status = fw_comm_agree(t->comm, status, err);
+  if (status == FURROW_OK) status = train_behind(t, t->index, 0, &drawn, err);
+  fw_share_clear(&drawn);
   return status;
 }
 
-furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n, const furrow_train_params *params,
-                                 furrow_error *err) {
+static furrow_status check_job(const training *t, const fw_share *share, furrow_error *err) {
+  const furrow_index *ivf = furrow_index_ivf(t->index);
+  furrow_status status = check_kind(t->index, ivf, err);
+  if (status == FURROW_OK) status = check_count(ivf, share->total, err);
+  if (status == FURROW_OK && t->params->sample_per_list == 0)
+    status = fw_fail(err, FURROW_E_ARGUMENT, "sample_per_list is 0, but must be at least 1");
+  if (status == FURROW_OK && t->comm->size > 1 && rotation_of(t->index))
+    status = fw_fail(err, FURROW_E_UNSUPPORTED, "a rotation cannot be trained by several processes");
+  return status;
+}
+
+furrow_status fw_index_train_shared(furrow_index *index, const fw_share *share, const furrow_train_params *params,
+                                    furrow_error *err) {
   furrow_train_params defaults;
   furrow_train_params_init(&defaults);
-  if (!params) params = &defaults;
-  training t = {.index = index, .params = params};
-  const furrow_index *ivf = furrow_index_ivf(index);
-  furrow_status status = check_kind(index, ivf, err);
-  if (status == FURROW_OK) status = check_count(ivf, n, err);
-  if (status == FURROW_OK && params->sample_per_list == 0)
-    status = fw_fail(err, FURROW_E_ARGUMENT, "sample_per_list is 0, but must be at least 1");
-  if (status == FURROW_OK) status = fw_parts_start(&t.pool, params->threads, err);
-  if (status != FURROW_OK) return status;
-  for (t.ivf = index; !fw_index_is_ivf(t.ivf);) t.ivf = t.ivf->child[0];
-  status = train_with(&t, vectors, n, err);
+  training t = {.index = index, .params = params ? params : &defaults, .comm = share->comm};
+  furrow_status status = check_job(&t, share, err);
+  if (status == FURROW_OK) status = fw_parts_start(&t.pool, t.params->threads, err);
+  status = fw_comm_agree(t.comm, status, err);
+  if (status == FURROW_OK) {
+    for (t.ivf = index; !fw_index_is_ivf(t.ivf);) t.ivf = t.ivf->child[0];
+    status = fw_comm_agree(t.comm, train_with(&t, share, err), err);
+  }
   if (status == FURROW_OK) take_over(&t);
   fw_pool_free(t.pool);
   furrow_index_free(t.quantizer);
@@ -364,4 +393,10 @@ furrow_status furrow_index_train(furrow_index *index, const float *vectors, size
   fw_free(t.pq);
   fw_free(t.refine_pq);
   return status;
+}
+
+furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n, const furrow_train_params *params,
+                                 furrow_error *err) {
+  const fw_share alone = fw_share_alone(vectors, n);
+  return fw_index_train_shared(index, &alone, params, err);
 }

@@ -1,10 +1,9 @@
 /* tests/unit/test_ranks.c: a training by several ranks, which here are threads with a communicator of their own. */
-#include <pthread.h>
-
 #include "learn/ranks.h"
 #include "support/made_clicks.h"
+#include "support/thread_ranks.h"
 
-enum { RANKS = 3, MOST = 1 << 20 };
+enum { RANKS = 3 };
 
 static int write_data(void **state) {
   return enter_dir(state) == 0 && write_clicks("clicks", 3000, 1, 1) && write_clicks("test", 900, 2, 1) ? 0 : -1;
@@ -12,50 +11,10 @@ static int write_data(void **state) {
 
 /* ---- Threads as ranks ----------------------------------------------------------------------------------- */
 
-static pthread_barrier_t meeting;
-static double sums[MOST];
-
-/* Ranks add one after the other, so that the order of the sum is fixed; float sums are made in double here. */
-static void add_in_turn(const fw_comm *comm, void *values, size_t count, bool wide) {
-  assert_true(count <= MOST);
-  for (unsigned turn = 0; turn < comm->size; turn++) {
-    for (size_t i = 0; turn == comm->rank && i < count; i++)
-      sums[i] = (turn ? sums[i] : 0) + (wide ? ((double *)values)[i] : (double)((float *)values)[i]);
-    pthread_barrier_wait(&meeting);
-  }
-  for (size_t i = 0; i < count; i++) {
-    if (wide) {
-      ((double *)values)[i] = sums[i];
-    } else {
-      ((float *)values)[i] = (float)sums[i];
-    }
-  }
-  pthread_barrier_wait(&meeting);
-}
-
-static furrow_status sum_f32(const fw_comm *comm, float *values, size_t count, furrow_error *e) {
-  (void)e;
-  add_in_turn(comm, values, count, false);
-  return FURROW_OK;
-}
-
-static furrow_status sum_f64(const fw_comm *comm, double *values, size_t count, furrow_error *e) {
-  (void)e;
-  add_in_turn(comm, values, count, true);
-  return FURROW_OK;
-}
-
-static furrow_status meet(const fw_comm *comm, furrow_error *e) {
-  (void)comm, (void)e;
-  pthread_barrier_wait(&meeting);
-  return FURROW_OK;
-}
-
 typedef struct rank {
   fw_comm comm;
   furrow_trainer *trainer;
   furrow_status status;
-  pthread_t thread;
 } rank;
 
 static void *train(void *context) {
@@ -65,16 +24,12 @@ static void *train(void *context) {
 }
 
 static void run_ranks(rank *ranks, const char *settings) {
-  assert_int_equal(pthread_barrier_init(&meeting, NULL, RANKS), 0);
   for (unsigned i = 0; i < RANKS; i++) {
-    ranks[i] =
-        (rank){.comm = {.rank = i, .size = RANKS, .allreduce_f32 = sum_f32, .allreduce_f64 = sum_f64, .barrier = meet}};
+    ranks[i] = (rank){.comm = thread_comm(i, RANKS)};
     ranks[i].trainer = new_trainer("fm", settings, 1, false);
     fw_trainer_set_comm(ranks[i].trainer, &ranks[i].comm);
   }
-  for (unsigned i = 0; i < RANKS; i++) assert_int_equal(pthread_create(&ranks[i].thread, NULL, train, &ranks[i]), 0);
-  for (unsigned i = 0; i < RANKS; i++) assert_int_equal(pthread_join(ranks[i].thread, NULL), 0);
-  pthread_barrier_destroy(&meeting);
+  run_threads(RANKS, train, ranks, sizeof *ranks);
 }
 
 static void ranks_end_with_the_same_net(void **state) {
