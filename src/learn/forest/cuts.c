@@ -83,7 +83,14 @@ static void sort_by_insertion(float *values, size_t n) {
   }
 }
 
+static bool is_sorted(const float *values, size_t n) {
+  for (size_t i = 1; i < n; i++)
+    if (values[i] < values[i - 1]) return false;
+  return true;
+}
+
 static void sort_floats(float *values, size_t n, float *spare) {
+  if (is_sorted(values, n)) return;
   if (n <= FEW) {
     sort_by_insertion(values, n);
     return;
