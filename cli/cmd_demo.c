@@ -99,6 +99,12 @@ static furrow_status make_data(demo_results *all, furrow_error *err) {
 
 /* ---- Models ---- */
 
+/* Rows of an update and regularisation that suit a log of that many events. */
+static const char *pace_of(uint64_t rows) {
+  if (rows >= 1000000) return "--batch 1000 --l2 2e-5";
+  return rows >= 200000 ? "--batch 500 --l2 5e-5" : "--batch 200 --l2 1e-4";
+}
+
 static furrow_status train_models(demo_results *all, furrow_error *err) {
   static const char *const options[DEMO_MODELS] = {"--lr 0.03 --epochs 12",
                                                    "--fields 4 --fc 32,16 --lr 0.02 --epochs 8"};
@@ -108,12 +114,12 @@ static furrow_status train_models(demo_results *all, furrow_error *err) {
                "A factorization machine, and one with a net on top; both see user, item, hour and device");
   for (size_t i = 0; i < DEMO_MODELS && status == FURROW_OK; i++) {
     const char *name = all->models[i].name;
-    status =
-        demo_run(&all->runner, titles[i], err,
-                 "furrow train --model %s --rank 7 --train train.libsvm --valid valid.libsvm --out %s.model --range %u "
-                 "--optimizer adam %s --batch 1000 --l2 2e-5 --init-embedding 0.3 --patience 2 --keep-best "
-                 "--history %s.history.json --curve %s.curve.svg%s --force",
-                 name, name, demo_feature_count(&all->world), options[i], name, name, all->runner.threads);
+    status = demo_run(&all->runner, titles[i], err,
+                      "furrow train --model %s --rank 7 --train train.libsvm --valid valid.libsvm --out %s.model "
+                      "--range %u --optimizer adam %s %s --init-embedding 0.3 --patience 2 --keep-best "
+                      "--history %s.history.json --curve %s.curve.svg%s --force",
+                      name, name, demo_feature_count(&all->world), options[i], pace_of(all->world.size.rows), name,
+                      name, all->runner.threads);
   }
   return status;
 }
@@ -391,8 +397,8 @@ static void report_json(const demo_results *all, const char *folder, output *out
 static void start_results(demo_results *all, const demo_values *values, output *out) {
   *all = (demo_results){.runner = {.out = out, .show = !values->quiet && !values->json},
                         .models = {{.name = "fm", .title = "FM"}, {.name = "deepfm", .title = "DeepFM"}},
-                        .indexes = {{.name = "items.index", .title = "codes alone"},
-                                    {.name = "refined.index", .title = "codes, then vectors"}},
+                        .indexes = {{.name = "items.index", .title = "codes"},
+                                    {.name = "refined.index", .title = "codes, then the vectors of the best"}},
                         .queries = 1000,
                         .judged = 100};
   if (values->threads > 0)

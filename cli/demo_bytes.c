@@ -21,7 +21,7 @@ static const struct {
                   [CENTROIDS] = {"centroids of the lists", "a vector for each list", 4},
                   [QUANTIZER] = {"centroids of the codes", "what a byte of a code stands for", 5},
                   [SIZES] = {"sizes of the lists", "eight bytes for each", 3},
-                  [CODES] = {"codes", "four bytes for each item", 1},
+                  [CODES] = {"codes", "a few bytes for each item", 1},
                   [IDS] = {"ids", "eight bytes for each item", 2}};
 
 static part part_of(const char *name) {
@@ -53,15 +53,13 @@ static void draw_field(FILE *out, const json_text *map, const json_value *field,
 
 static void draw_shares(FILE *out, const double sizes[PARTS], double all) {
   char bytes[PAGE_NUMBER];
-  fputs(
-      "<div class=\"scroll\"><table><tr><th>part</th><th class=\"n\">bytes</th><th class=\"n\">share</th><th>what it is"
-      "</th></tr>\n",
-      out);
+  fputs("<div class=\"scroll\"><table><tr><th>part</th><th class=\"n\">bytes</th><th class=\"n\">share</th><th>what "
+        "it is</th></tr>\n",
+        out);
   for (size_t p = 0; p < PARTS; p++)
     fprintf(out,
             "<tr><td><svg class=\"swatch\" viewBox=\"0 0 1 1\"><rect class=\"m%u\" width=\"1\" "
-            "height=\"1\"/></svg>%s</td>"
-            "<td class=\"n\">%s</td><td class=\"n\">%.1f %%</td><td>%s</td></tr>\n",
+            "height=\"1\"/></svg>%s</td><td class=\"n\">%s</td><td class=\"n\">%.1f %%</td><td>%s</td></tr>\n",
             parts[p].colour - 1, parts[p].name, page_bytes(bytes, sizes[p]), 100 * sizes[p] / all, parts[p].what);
   fputs("</table></div>\n", out);
 }
@@ -80,8 +78,9 @@ void figure_bytes(FILE *out, const demo_results *all) {
     sizes[part_of(json_string(map, f, "name"))] += json_number(map, f, "size");
   }
   fprintf(out,
-          "</svg>\n<figcaption>%s in the order of the file, a line after the other as in a book; point at a part "
-          "to see its name and place. Ids and codes take turns, list by list.</figcaption>\n",
+          "</svg>\n"
+          "<figcaption>%s in the order of the file, a line after the other as in a book; point at a part to see "
+          "its name and place. Ids and codes take turns, list by list.</figcaption>\n",
           page_bytes(text, bytes));
   page_figure_end(out);
   draw_shares(out, sizes, bytes);
@@ -126,8 +125,9 @@ void figure_tree(FILE *out, const demo_model *model) {
   const json_text *info = &model->info;
   const json_value *matrices = json_get(info, info->values, "matrices");
   fprintf(out,
-          "<ul class=\"tree\"><li><code>%s.model/</code>\n<ul>\n<li><code>graph.json</code> <span class=\"soft\">the "
-          "layers and settings</span></li>\n",
+          "<ul class=\"tree\"><li><code>%s.model/</code>\n"
+          "<ul>\n"
+          "<li><code>graph.json</code> <span class=\"soft\">the layers and settings</span></li>\n",
           model->name);
   for (const json_value *m = json_first(info, matrices); m; m = json_next(info, matrices, m)) put_matrix(out, info, m);
   fputs("</ul></li></ul>\n", out);

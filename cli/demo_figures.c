@@ -69,8 +69,8 @@ void figure_training(FILE *out, const demo_results *all) {
       "the true chances reach on the test rows: no model stays below it on new rows.");
   draw_training(
       out, all, "auc", &auc, all->truth.auc,
-      "Higher is better: the chance that a click gets a higher score than a row without one. Where training goes on "
-      "rising and validation does not, a model learns its rows by heart.");
+      "Higher is better: the chance that a click gets a higher score than a row without one. Where training goes "
+      "on rising and validation does not, a model learns its rows by heart.");
 }
 
 /* ---- Quality ---- */
@@ -259,12 +259,11 @@ void figure_lists(FILE *out, const demo_results *all) {
                    .count = 1,
                    .width = WIDTH,
                    .height = HEIGHT};
-  snprintf(
-      caption, sizeof caption,
-      "%g lists, %.0f items in each on average. Imbalance %.2f: a search looks at that many times more items than it "
-      "would if all lists were equal.",
-      json_number(info, info->values, "nlist"), json_number(info, info->values, "mean_list"),
-      json_number(info, info->values, "imbalance"));
+  snprintf(caption, sizeof caption,
+           "%g lists, %.0f items in each on average. Imbalance %.2f: a search looks at that many times more items than "
+           "it would if all lists were equal.",
+           json_number(info, info->values, "nlist"), json_number(info, info->values, "mean_list"),
+           json_number(info, info->values, "imbalance"));
   page_chart(out, &c, caption);
 }
 

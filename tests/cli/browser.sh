@@ -41,10 +41,12 @@ probe='<script>addEventListener("load", function () {
   var empty = figures.filter(function (e) { return e.querySelectorAll("path,circle,rect").length < 3; }).length;
   var small = figures.filter(function (e) { return box(e).width < 300; }).length;
   var wide = document.documentElement.scrollWidth > innerWidth ? 1 : 0;
+  var foreign = document.querySelectorAll("[src],[srcset],object,embed,iframe,link:not([href^=\"data:\"]),image,use").length +
+    performance.getEntriesByType("resource").length;
   var dark = matchMedia("(prefers-color-scheme:dark)").matches;
   var ground = getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number);
   parent.postMessage(["figures", figures.length, "drawings", all.length > 60 ? "many" : all.length, "flat", flat, "empty", empty,
-    "text outside", out, "narrow", small, "wider than the screen", wide, "requests", performance.getEntriesByType("resource").length,
+    "text outside", out, "narrow", small, "wider than the screen", wide, "from elsewhere", foreign,
     "ground", (ground[0] < 100) === dark ? "fits" : "does not fit", "sections", document.querySelectorAll("section").length,
     "width", innerWidth, dark ? "dark" : "light"].join(" "), "*");
 });</script>'
@@ -58,7 +60,7 @@ for width in 400 1200; do
     settings=$([ $scheme = dark ] && echo preferredColorScheme=0 || echo preferredColorScheme=1)
     found=$(browse --window-size=1300,1000 --blink-settings=$settings --virtual-time-budget=5000 --dump-dom "file://$work/demo/frame.html" |
       sed -n 's,.*<title>\(figures .*\)</title>.*,\1,p')
-    expected="figures 10 drawings many flat 0 empty 0 text outside 0 narrow 0 wider than the screen 0 requests 0 ground fits sections 6 width $width $scheme"
+    expected="figures 10 drawings many flat 0 empty 0 text outside 0 narrow 0 wider than the screen 0 from elsewhere 0 ground fits sections 6 width $width $scheme"
     [ "$found" = "$expected" ] || complain "at $width, $scheme: found '$found', not '$expected'"
     grep CONSOLE "$work/log" && complain "at $width, $scheme: the console says something"
     browse --window-size=$width,2000 --blink-settings=$settings --screenshot="$work/shot.png" "file://$report" >/dev/null
