@@ -4,9 +4,10 @@
  * number of steps, none of which branches: n = 2n + (x > value). What a leaf higher up says stands at the bottom, below
  * nodes that everything passes to the left. Trees go in bundles of LANES with the same depth, the largest of theirs.
  *
- * A row is an array of floats, one for each slot. A feature has a slot for nodes that send rows without it to the left,
- * where it is -inf if absent, and one for the others, where it is +inf: so absence needs no question of its own. A
- * split value is rounded down to a float, which is exact for rows of floats. Slots of LANES rows stand side by side.
+ * A row is an array of numbers, one for each slot: floats as whole numbers of the same order, which are compared in
+ * fewer steps. A feature has a slot for nodes that send rows without it to the left, where it is ABSENT_LEFT, below all
+ * values, and one for the others, where it is above them: so absence needs no question of its own. A split value is
+ * rounded down to a float, which is exact for rows of floats. Slots of LANES rows stand side by side.
  *
  * A block of rows goes through LANES rows and one tree at a time, a single row through LANES trees: either way so many
  * walks go on at once that none waits for memory. Leaves are added in the order of the trees either way. */
@@ -25,8 +26,8 @@ enum { LANES = 8, MOST_GROUPS = 32 };
 #define DIRECT_FEATURES ((size_t)1 << 20) /* features below that have an array of places, others a table */
 
 typedef struct packed_node {
-  uint32_t slot; /* times LANES */
-  float value;   /* +inf: all goes to the left */
+  uint32_t slot;  /* times LANES */
+  uint32_t value; /* ABSENT_RIGHT: all goes to the left */
 } packed_node;
 
 typedef struct bundle {
@@ -44,19 +45,29 @@ struct fw_walker {
   size_t classes, trees;
   bundle *bundles;
   packed_node *nodes;
-  double *leaves; /* rate * predict */
-  size_t slots;   /* of a row, times LANES; slot 0 is read by nodes that ask nothing */
-  uint32_t none;  /* the last slot, which nobody reads */
-  float *absent;  /* a group of rows without any feature */
-  size_t groups;  /* of LANES rows in a block */
+  double *leaves;   /* rate * predict */
+  size_t slots;     /* of a row, times LANES; slot 0 is read by nodes that ask nothing */
+  uint32_t none;    /* the last slot, which nobody reads */
+  uint32_t *absent; /* a group of rows without any feature */
+  size_t groups;    /* of LANES rows in a block */
   size_t direct_count;
   places *direct;     /* of features below direct_count */
   fw_features *table; /* of others; NULL: there are none */
 };
 
 struct fw_walk_space {
-  float *slots; /* of walker->groups groups of rows, without any feature between two calls */
+  uint32_t *slots; /* of walker->groups groups of rows, without any feature between two calls */
 };
+
+#define ABSENT_LEFT 0u
+#define ABSENT_RIGHT UINT32_MAX
+
+/* The bits of a float as a number of the same order: those of one below 0 fall where it rises. -0 comes before 0. */
+static inline uint32_t order_of(float number) {
+  uint32_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return bits ^ (0x80000000u | (0 - (bits >> 31)));
+}
 
 /* ---- Places of features ---- */
 
@@ -108,7 +119,7 @@ static void settle_places(places *of, uint32_t none) {
   of->right = (of->right == UINT32_MAX ? none : of->right) * LANES;
 }
 
-static void fill_lanes(float *absent, uint32_t slot, float value) {
+static void fill_lanes(uint32_t *absent, uint32_t slot, uint32_t value) {
   for (size_t lane = 0; lane < LANES; lane++) absent[slot + lane] = value;
 }
 
@@ -124,8 +135,8 @@ static furrow_status settle_features(fw_walker *w, const uint64_t *keys, size_t 
   for (size_t i = 0; status == FURROW_OK && i < w->direct_count + key_count; i++) {
     places *of = i < w->direct_count ? &w->direct[i] : fw_features_find(w->table, keys[i - w->direct_count]);
     settle_places(of, slot);
-    if (of->left != w->none) fill_lanes(w->absent, of->left, -INFINITY);
-    if (of->right != w->none) fill_lanes(w->absent, of->right, INFINITY);
+    if (of->left != w->none) fill_lanes(w->absent, of->left, ABSENT_LEFT);
+    if (of->right != w->none) fill_lanes(w->absent, of->right, ABSENT_RIGHT);
   }
   return status;
 }
@@ -147,10 +158,10 @@ static furrow_status make_places(fw_walker *w, const fw_forest *forest, furrow_e
 
 /* ---- Packing trees ---- */
 
-/* The largest float that is not above the number. */
-static float round_down(double number) {
+/* The largest float that is not above the number; 0, if it is one, is the one that both zeros are not above. */
+static uint32_t round_down(double number) {
   const float nearest = (float)number;
-  return (double)nearest > number ? nextafterf(nearest, -INFINITY) : nearest;
+  return order_of(0 + ((double)nearest > number ? nextafterf(nearest, -INFINITY) : nearest));
 }
 
 /* from[n]: the node of the forest that the packed node n stands for, or the leaf that it is below. */
@@ -158,13 +169,13 @@ static void pack_tree(const fw_walker *w, const fw_forest *forest, size_t tree, 
                       uint32_t *from, packed_node *nodes, double *leaves) {
   const size_t base = tree * forest->nodes, end = (size_t)1 << depth;
   from[1] = 0;
-  nodes[0] = (packed_node){0, INFINITY};
+  nodes[0] = (packed_node){0, ABSENT_RIGHT};
   for (size_t n = 1; n < end; n++) {
     const size_t at = base + from[n];
     const bool split = forest->feature[at] >= 0;
     from[2 * n] = split ? 2 * from[n] + 1 : from[n];
     from[2 * n + 1] = split ? 2 * from[n] + 2 : from[n];
-    nodes[n] = (packed_node){0, INFINITY};
+    nodes[n] = (packed_node){0, ABSENT_RIGHT};
     if (!split) continue;
     const places *of = find_places(w, (uint64_t)forest->feature[at]);
     nodes[n].slot = fw_forest_absent_left(forest, at) ? of->left : of->right;
@@ -220,7 +231,7 @@ furrow_status fw_walker_create(fw_walker **walker, const fw_forest *forest, doub
     fw_walker_free(made);
     return status;
   }
-  const size_t fit = BLOCK_BYTES / (made->slots * sizeof(float));
+  const size_t fit = BLOCK_BYTES / (made->slots * sizeof(uint32_t));
   made->groups = fit < 1 ? 1 : fit > MOST_GROUPS ? MOST_GROUPS : fit;
   *walker = made;
   return FURROW_OK;
@@ -262,71 +273,70 @@ void fw_walk_space_free(fw_walk_space *space) {
 
 /* ---- Rows to slots ---- */
 
-/* The last entry of a row first, so that of a feature that stands twice the first counts. Both comparisons are false
- * for NaN, which is thus absent. */
-static inline void put_row(const fw_walker *w, const furrow_row *row, float *slots, furrow_index_type index_type,
+/* The last entry of a row first, so that of a feature that stands twice the first counts. */
+static inline void put_row(const fw_walker *w, const furrow_row *row, uint32_t *slots, furrow_index_type index_type,
                            furrow_value_type value_type) {
   for (size_t i = row->length; i-- > 0;) {
     const places *of = find_places(w, furrow_indices_get(row->index, index_type, i));
     if (!of) continue;
     const float x = row->value.any ? (float)furrow_values_get(row->value, value_type, i) : 1;
-    slots[of->left] = x > -INFINITY ? x : -INFINITY;
-    slots[of->right] = x < INFINITY ? x : INFINITY;
+    slots[of->left] = isnan(x) ? ABSENT_LEFT : order_of(x);
+    slots[of->right] = isnan(x) ? ABSENT_RIGHT : order_of(x);
   }
 }
 
-static void put_any_row(const fw_walker *w, const furrow_row *row, float *slots) {
+static void put_any_row(const fw_walker *w, const furrow_row *row, uint32_t *slots) {
   if (row->index_type == FURROW_INDEX_U32 && row->value_type == FURROW_VALUE_F32)
     put_row(w, row, slots, FURROW_INDEX_U32, FURROW_VALUE_F32);
   else
     put_row(w, row, slots, row->index_type, row->value_type);
 }
 
-static void remove_row(const fw_walker *w, const furrow_row *row, float *slots) {
+static void remove_row(const fw_walker *w, const furrow_row *row, uint32_t *slots) {
   for (size_t i = 0; i < row->length; i++) {
     const places *of = find_places(w, furrow_indices_get(row->index, row->index_type, i));
     if (!of) continue;
-    slots[of->left] = -INFINITY;
-    slots[of->right] = INFINITY;
+    slots[of->left] = ABSENT_LEFT;
+    slots[of->right] = ABSENT_RIGHT;
   }
 }
 
 /* ---- Walking ---- */
 
 /* LANES rows through one tree. */
-static inline void walk_group(const packed_node *nodes, const double *leaves, unsigned depth, const float *x,
+static inline void walk_group(const packed_node *nodes, const double *leaves, unsigned depth, const uint32_t *x,
                               double *out, size_t step) {
-  uint32_t at[LANES];
+  size_t at[LANES];
   UNROLL
   for (size_t i = 0; i < LANES; i++) at[i] = 1;
   for (unsigned d = 0; d < depth; d++) {
     UNROLL
     for (size_t i = 0; i < LANES; i++) {
       const packed_node node = nodes[at[i]];
-      at[i] = 2 * at[i] + (x[node.slot + i] > node.value);
+      at[i] += at[i] + (node.value < x[node.slot + i]);
     }
   }
   UNROLL
-  for (size_t i = 0; i < LANES; i++) out[i * step] += leaves[at[i] - (1u << depth)];
+  for (size_t i = 0; i < LANES; i++) out[i * step] += leaves[at[i] - ((size_t)1 << depth)];
 }
 
 /* One row through the trees of a bundle. */
-static inline void walk_bundle(const bundle *of, const float *x, double *values) {
-  uint32_t at[LANES];
+static inline void walk_bundle(const bundle *of, const uint32_t *x, double *values) {
+  size_t at[LANES];
   UNROLL
   for (size_t i = 0; i < LANES; i++) at[i] = 1;
   for (unsigned d = 0; d < of->depth; d++) {
     UNROLL
     for (size_t i = 0; i < LANES; i++) {
       const packed_node node = of->nodes[(i << of->depth) + at[i]];
-      at[i] = 2 * at[i] + (x[node.slot] > node.value);
+      at[i] += at[i] + (node.value < x[node.slot]);
     }
   }
   UNROLL
-  for (size_t i = 0; i < LANES; i++) values[i] = of->leaves[(i << of->depth) + at[i] - (1u << of->depth)];
+  for (size_t i = 0; i < LANES; i++) values[i] = of->leaves[(i << of->depth) + at[i] - ((size_t)1 << of->depth)];
 }
 
-static void walk_one(const fw_walker *w, const float *x, double *out) {
+static void walk_one(const fw_walker *w, const uint32_t *x, double *out) {
   for (size_t c = 0; c < w->classes; c++) out[c] = 0;
   size_t class = 0;
   for (size_t tree = 0; tree < w->trees; tree += LANES) {
@@ -341,7 +351,7 @@ static void walk_one(const fw_walker *w, const float *x, double *out) {
 }
 
 /* Whole groups through all trees. */
-static void walk_groups(const fw_walker *w, const float *slots, size_t groups, double *out) {
+static void walk_groups(const fw_walker *w, const uint32_t *slots, size_t groups, double *out) {
   memset(out, 0, groups * LANES * w->classes * sizeof *out);
   for (size_t tree = 0, class = 0; tree < w->trees; tree++) {
     const bundle *of = &w->bundles[tree / LANES];
