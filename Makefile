@@ -3,7 +3,7 @@
 #   make            build/furrow, build/libfurrow.a and build/libfurrow.so
 #   make test       builds and runs the tests
 #   make demo       the whole way on data that the command makes, with a report
-#   make bench      every benchmark at a small size
+#   make bench      every benchmark at a small size; what they found goes to bench/RESULTS.md
 #   make install    to PREFIX (/usr/local), under DESTDIR if given
 #   make deb        Debian packages, in build-deb/packages
 #   make asan       the tests with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan

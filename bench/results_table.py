@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""bench/results_table.py FOLDER [--out FILE.md]: one table of what the benchmarks found.
+
+FOLDER holds what tools/run_bench.sh collected: NAME.json of the drivers, NAME.jsonl of programs that print a line of
+JSON for each figure, and NAME.command with the command that made it. A line of the table is one question: Furrow's
+figure, a peer's, and how many times better Furrow's is (below 1: the peer is ahead), by the clock and, where it is
+known, by processor time, which says more on a busy machine.
+"""
+import argparse
+import json
+import os
+import sys
+
+
+class Line:
+    """What was asked; unit; figures of Furrow and of the peer; the same by processor time (None: not known)"""
+
+    def __init__(self, what, unit, ours, peer, theirs, cpu=None, more_is_better=False):
+        self.what, self.unit, self.ours, self.peer, self.theirs = what, unit, ours, peer, theirs
+        self.ratio = better(ours, theirs, more_is_better)
+        self.cpu_ratio = better(cpu[0], cpu[1], more_is_better) if cpu and cpu[0] and cpu[1] else None
+
+
+def better(ours, theirs, more_is_better):
+    return ours / theirs if more_is_better else theirs / ours
+
+
+def number(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+# ---- What the drivers write ----
+
+
+def lines_of_rows(data):
+    results = [r for r in data["results"] if r["cores"] == 1]
+    ours = {r["kind"]: r for r in results if r["program"] == "furrow"}
+    for r in results:
+        if r["program"] != "furrow" and r["kind"] in ours:
+            us = ours[r["kind"]]
+            yield Line(f"rows: {r['kind']}", "MB/s, 1 core", us["mb_per_s"], r["program"], r["mb_per_s"],
+                       (us["mb_per_cpu_s"], r["mb_per_cpu_s"]), True)
+
+
+def lines_of_model(data):
+    peers = {"strtod": "C loop with strtod", "numpy": "NumPy"}
+    ours = {r["kind"]: r for r in data["results"] if r["job"] == "load" and r["threads"] == 1}
+    for r in data["results"]:
+        if r["job"] in peers and r["kind"] in ours:
+            us = ours[r["kind"]]
+            yield Line(f"matrix to memory: {r['kind']}", "MB/s, 1 thread", us["mb_per_s"], peers[r["job"]],
+                       r["mb_per_s"], (us.get("mb_per_cpu_s"), r.get("mb_per_cpu_s")), True)
+
+
+def vector_key(r):
+    return tuple(r.get(name) for name in ("data", "m", "job", "threads", "nprobe", "k_factor", "batch"))
+
+
+def vector_text(r):
+    text = f"index {r['job']}: {r['data']}, n {r['n']}, M {r['m']}"
+    return text + (f", nprobe {r['nprobe']}, {r['batch']} a call" if r["job"] == "search" else "")
+
+
+def lines_of_vector(data):
+    results = [r for r in data["results"] if r["job"] in ("train", "add", "load", "search") and r["threads"] == 1]
+    largest = max((r["batch"] for r in results if r["job"] == "search"), default=0)
+    results = [r for r in results if r["job"] != "search" or r["batch"] in (1, largest)]
+    ours = {vector_key(r): r for r in results if r["program"] == "furrow"}
+    for r in results:
+        us = ours.get(vector_key(r))
+        if r["program"] == "furrow" or not us:
+            continue
+        scale = 1e6 / r["queries"] if r["job"] == "search" else 1
+        yield Line(vector_text(r), "us a query" if r["job"] == "search" else "s, 1 thread", us["seconds"] * scale,
+                   r["program"], r["seconds"] * scale, (us["cpu_seconds"], r["cpu_seconds"]))
+
+
+def lines_of_frontier(data):
+    for entry in data["best"]:
+        best = entry["best"]
+        for name in best:
+            if name != "furrow" and best[name] and best.get("furrow"):
+                yield Line(f"best index for recall {entry['recall']}: {data['data']}", "us of processor a query",
+                           best["furrow"]["us"], data["titles"].get(name, name), best[name]["us"])
+
+
+def lines_of_learn(data):
+    ours = {(r["model"], r["threads"]): r for r in data["results"] if r["program"] == "furrow"}
+    for r in data["results"]:
+        us = ours.get((r["model"], r["threads"]))
+        if not r["program"].startswith("furrow") and us:
+            yield Line(f"train {r['model']}", f"us a row, {r['threads']} thread(s)", us["us"], r["program"], r["us"],
+                       (us["cpu_us"], r["cpu_us"]))
+
+
+def lines_of_forest(data):
+    for kind, programs in data["results"].items():
+        us = programs.get("furrow")
+        for name, r in programs.items():
+            if name == "furrow" or not us:
+                continue
+            yield Line(f"train trees: {kind}", "s", us["seconds"], name, r["seconds"], (us["cpu"], r["cpu"]))
+            yield Line(f"score with trees: {kind}", "s", us["score_seconds"], name, r["score_seconds"],
+                       (us["score_cpu"], r["score_cpu"]))
+
+
+# ---- What programs print, a line of JSON each ----
+
+
+def lines_of_numbers(records):
+    for r in records:
+        if "peer" in r:
+            yield Line(f"{r['what']}: {r['data']}", "MB/s", r["mb_per_s"], r["peer"], r["peer_mb_per_s"],
+                       more_is_better=True)
+
+
+def lines_of_formats(records):
+    for r in records:
+        if "plain_mb_per_s" in r and r["type"] == "f32":
+            yield Line(f"{r['what']} {r['format']}, {r['type']}", "MB/s", r["mb_per_s"], "plain C loop",
+                       r["plain_mb_per_s"], more_is_better=True)
+
+
+READERS = {
+    "bench_rows_peers": lines_of_rows,
+    "bench_model_peers": lines_of_model,
+    "bench_vector_peers": lines_of_vector,
+    "bench_vector_frontier": lines_of_frontier,
+    "bench_learn_peers": lines_of_learn,
+    "bench_forest_peers": lines_of_forest,
+    "bench_numbers": lines_of_numbers,
+    "bench_matrix_formats": lines_of_formats,
+}
+
+# ---- The page ----
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.strip()] if path.endswith(".jsonl") else json.load(file)
+
+
+def collect(folder):
+    """(command, lines) of each benchmark, and what the drivers say of the machine"""
+    parts, machine, others = [], {}, []
+    for file in sorted(os.listdir(folder)):
+        name, ending = os.path.splitext(file)
+        if ending not in (".json", ".jsonl") or name not in READERS:
+            continue
+        data = load(os.path.join(folder, file))
+        if isinstance(data, dict):
+            machine = data.get("machine") or machine
+            others.append(data.get("others_share", 0))
+        with open(os.path.join(folder, name + ".command"), encoding="utf-8") as text:
+            parts.append((text.read().strip(), list(READERS[name](data))))
+    return parts, machine, max(others, default=0)
+
+
+def page(parts, machine, others):
+    yield "# What `make bench` found"
+    yield ""
+    yield f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores, {machine.get('system', '')}. " \
+          f"Others took up to {100 * others:.0f} % of the machine meanwhile. Sizes are small: a look, not a measurement; " \
+          "[README.md](README.md) says what is compared and how to do it at full size. A ratio above 1: Furrow is ahead."
+    yield ""
+    yield "| what | unit | Furrow | peer | its figure | ratio | by processor time | command |"
+    yield "|---|---|---:|---|---:|---:|---:|---|"
+    for command, lines in parts:
+        for line in lines:
+            cpu = f"{line.cpu_ratio:.2f}" if line.cpu_ratio else ""
+            yield f"| {line.what} | {line.unit} | {number(line.ours)} | {line.peer} | {number(line.theirs)} | " \
+                  f"{line.ratio:.2f} | {cpu} | `{command}` |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--out", metavar="FILE.md", help="where the table goes (standard output)")
+    options = parser.parse_args()
+    parts, machine, others = collect(options.folder)
+    text = "\n".join(page(parts, machine, others)) + "\n"
+    if options.out:
+        with open(options.out, "w", encoding="utf-8") as file:
+            file.write(text)
+        print(f"{sum(len(lines) for _, lines in parts)} lines of {len(parts)} benchmarks: {options.out}")
+    else:
+        sys.stdout.write(text)
+    return 0 if parts else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
