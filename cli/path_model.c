@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "forest_source.h"
 #include "matrix_facts.h"
 #include "path_kind.h"
 
@@ -72,11 +73,12 @@ static bool has_graph(const furrow_model_listing *listing) {
   return false;
 }
 
-static void advise_model(path_look *look, bool graph) {
+static void advise_model(path_look *look, bool trees, bool graph) {
   path_advise(look, "furrow model info @");
   path_advise(look, "furrow model verify @");
-  path_advise(look, "furrow model export @ @.safetensors");
-  if (graph) path_advise(look, "furrow train --conf @/graph.json --dry-run");
+  if (trees) path_advise(look, "furrow model trees @ | head");
+  path_advise(look, trees ? "furrow model importance @" : "furrow model export @ @.safetensors");
+  if (graph && !trees) path_advise(look, "furrow train --conf @/graph.json --dry-run");
 }
 
 /* All matrices are told, and then the first that could not be. */
@@ -102,8 +104,10 @@ static furrow_status tell_model(path_look *look, furrow_error *err) {
   furrow_status status = furrow_model_list(&listing, look->path, err);
   if (status != FURROW_OK) return status;
   const bool graph = has_graph(listing);
-  advise_model(look, graph);
+  const bool trees = forest_is_listed(listing);
+  advise_model(look, trees, graph);
   if (!look->r->json) report_u64(look->r, "matrices", listing->matrix_count);
+  report_bool(look->r, "trees", trees);
   report_bool(look->r, "graph", graph);
   status = report_matrices(look->r, listing, err);
   furrow_model_listing_free(listing);

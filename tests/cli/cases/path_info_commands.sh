@@ -3,11 +3,12 @@ awk 'BEGIN { for (i = 0; i < 200; i++) for (j = 0; j < 4; j++) printf "%d\t%d\t%
 mkdir model && furrow model import -q v.tsv model/vectors --row-type T_FLOAT_DENSE >/dev/null
 for kind in fvecs npy fbin npz safetensors; do furrow model export -q model/vectors "the $kind.$kind" >/dev/null; done
 furrow train -q --model lr --train small.libsvm --index-base 0 --out lr.model --epochs 2
+furrow train -q --model gbdt --train small.libsvm --index-base 0 --out trees.model --trees 2
 furrow rows convert -q small.libsvm small.cache >/dev/null
 for ((i = 0; i < 20; i++)); do sed 1d small.libsvm; done >"it's.libsvm"
 mkdir folder && cp "it's.libsvm" folder
 for path in "it's.libsvm" small.libffm named.csv numbers.dense implicit.dummy bad.libsvm folder small.cache model model/vectors small.index \
-  "the fvecs.fvecs" "the npy.npy" "the fbin.fbin" "the npz.npz" "the safetensors.safetensors" lr.model lr.model/graph.json; do
+  "the fvecs.fvecs" "the npy.npy" "the fbin.fbin" "the npz.npz" "the safetensors.safetensors" lr.model lr.model/graph.json trees.model; do
   echo "== $path"
   furrow info "$path" 2>/dev/null | sed '1,/^What can be done/d' >commands
   [ -s commands ] || echo "no commands"
