@@ -64,7 +64,7 @@ static void add_air(frame *f) {
   const double span = fmax(f->high - f->low, least), width = f->right - f->left;
   if (!bars) f->low -= 0.06 * span;
   f->high += 0.06 * span;
-  if (inside) f->left -= 0.04 * width, f->right += 0.04 * width;
+  if (inside) f->left -= 0.06 * width, f->right += 0.04 * width;
 }
 
 static void choose_sides(frame *f) {

@@ -44,6 +44,11 @@ typedef struct demo_results {
   double seconds; /* all of it */
 } demo_results;
 
+/* Models beside the truth, in a few lines. */
+void demo_tell_truth(const demo_results *all);
+/* What was found in the end, where the report is. */
+void demo_tell_results(demo_results *all, const char *folder);
+void demo_tell_json(const demo_results *all, const char *folder, output *out);
 /* Writes report.html. */
 furrow_status demo_page_write(const demo_results *results, const char *path, furrow_error *err);
 

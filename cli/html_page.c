@@ -45,7 +45,7 @@ static const char page_style[] =
     "right:0}td.bar{width:22%;min-width:5rem}td svg{display:block}\n"
     ".swatch{display:inline-block;width:.7em;height:.7em;border-radius:2px;margin-right:.45em}\n"
     ".user{margin:1.8rem 0}.user p{margin:.15rem 0 .5rem;font-size:.92rem;color:var(--soft)}\n"
-    ".soft{color:var(--soft)}.nowrap{white-space:nowrap}\n"
+    "p.soft{font-size:.9rem}.soft{color:var(--soft)}\n"
     ".tree,.tree ul{list-style:none;margin:0;padding-left:1.1rem}.tree{padding-left:0;font-size:.9rem;margin:.4rem 0 "
     "1.2rem}\n"
     ".tree ul{border-left:1px solid var(--line)}.tree ul>li{position:relative;padding:.1rem 0}\n"
