@@ -69,7 +69,7 @@ static furrow_status check_values(const demo_values *values, furrow_error *err) 
   if (values->rows < 1000) return fail(err, FURROW_E_ARGUMENT, "--rows: 1000 events are the least to learn from");
   if (values->rows > 1000000000) return fail(err, FURROW_E_ARGUMENT, "--rows: 1000000000 at most");
   if (values->users < 20 || values->users > 10000000) return fail(err, FURROW_E_ARGUMENT, "--users: 20 to 10000000");
-  if (values->items < 100 || values->items > 10000000) return fail(err, FURROW_E_ARGUMENT, "--items: 100 to 10000000");
+  if (values->items < 100 || values->items > 1000000) return fail(err, FURROW_E_ARGUMENT, "--items: 100 to 1000000");
   return FURROW_OK;
 }
 
@@ -280,13 +280,19 @@ static furrow_status judge_indexes(demo_results *all, furrow_error *err) {
 
 /* ---- All of it ---- */
 
+/* Users who are compared with every item: as many as two million rows allow. */
+static uint32_t judged_of(uint32_t items) {
+  const uint32_t many = 2000000 / items;
+  return many > 100 ? 100 : many < DEMO_EXAMPLES ? DEMO_EXAMPLES : many;
+}
+
 static void start_results(demo_results *all, const demo_values *values, output *out) {
   *all = (demo_results){.runner = {.out = out, .show = !values->quiet && !values->json},
                         .models = {{.name = "fm", .title = "FM"}, {.name = "deepfm", .title = "DeepFM"}},
                         .indexes = {{.name = "items.index", .title = "codes"},
                                     {.name = "refined.index", .title = "codes, then the vectors of the best"}},
                         .queries = 1000,
-                        .judged = 100};
+                        .judged = judged_of((uint32_t)values->items)};
   if (values->threads > 0)
     snprintf(all->runner.threads, sizeof all->runner.threads, " --threads %" PRIu32, values->threads);
 }

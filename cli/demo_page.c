@@ -107,8 +107,8 @@ static void put_models(FILE *out, const demo_results *all) {
   figure_calibration(out, all);
   fputs("<div>\n"
         "<h3>What was saved</h3>\n"
-        "<figcaption>Directories of matrices, as Angel stores them. Open a matrix to see what its metadata "
-        "says.</figcaption>\n",
+        "<p class=\"soft\">Directories of matrices, as Angel stores them. Open a matrix to see what its metadata "
+        "says.</p>\n",
         out);
   for (size_t i = 0; i < DEMO_MODELS; i++) figure_tree(out, &all->models[i]);
   fputs("</div>\n</div>\n", out);

@@ -34,8 +34,8 @@ static void tell_example(const demo_results *all, const demo_example *example, o
 
 void demo_tell_results(demo_results *all, const char *folder) {
   output *out = all->runner.out;
-  output_format(out, "of the 10 best of all items, the index finds %.2f (%u of the lists), the refined one %.2f\n",
-                all->indexes[0].overlap * 10, all->nprobe, all->indexes[1].overlap * 10);
+  output_format(out, "of the 10 best of all items the index finds %.2f, the refined one %.2f; both visit %u lists\n",
+                all->indexes[0].overlap * 10, all->indexes[1].overlap * 10, all->nprobe);
   demo_heading(&all->runner, "What some users get");
   for (size_t e = 0; e < 2; e++) tell_example(all, &all->examples[e], out);
   output_format(out, "\nall of it took %.1f seconds; open %s/report.html\n", all->seconds, folder);
@@ -75,6 +75,7 @@ static void report_indexes(report *r, const demo_results *all) {
     report_end(r);
   }
   report_end(r);
+  report_u64(r, "users compared", all->judged);
   report_f64(r, "agreement of models at 10", all->agreement);
   report_f64(r, "largest gap of parts", all->largest_gap);
 }
