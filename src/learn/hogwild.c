@@ -97,7 +97,8 @@ static furrow_status update(fw_hogwild *h, place *at, furrow_error *err) {
   for (size_t i = 0; i < tasks; i++) fw_lane_rows(lane, &step, i);
   furrow_status status = fw_lane_loss(lane, &loss, err);
   if (status != FURROW_OK) return status;
-  const size_t updates = fw_net_update_tasks(t->net, lane->pass);
+  const size_t sums = fw_net_sum_tasks(t->net, lane->pass), updates = fw_net_update_tasks(t->net, lane->pass);
+  for (size_t i = 0; i < sums; i++) fw_net_sum(t->net, lane->pass, i);
   for (size_t i = 0; i < updates; i++) fw_net_update(t->net, lane->pass, &step, i);
   fw_lane_tally(lane, at->tally);
   const uint64_t rows = atomic_fetch_add(&h->rows, lane->batch->rows) + lane->batch->rows;

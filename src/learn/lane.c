@@ -17,6 +17,7 @@ furrow_status fw_lane_init(fw_lane *lane, fw_net *net, bool training, const fw_l
   fw_batch_rules rules = fw_plan_rules(plan);
   rules.graph = training ? &plan->graph : NULL;
   rules.beside = beside ? beside->batcher : NULL;
+  rules.unlisted = fw_net_sums_by_row(net);
   *lane = (fw_lane){.net = net, .graph = &plan->graph};
   furrow_status status = fw_batcher_create(&lane->batcher, &rules, err);
   if (status == FURROW_OK) status = fw_pass_create(&lane->pass, net, err);

@@ -333,7 +333,7 @@ furrow_status fw_batcher_finish(fw_batcher *b, fw_batch **batch, furrow_error *e
     b->batch.features = b->numbering.count;
     b->batch.key = b->numbering.key;
   }
-  if (!b->rules.dense && !b->rules.plain) {
+  if (!b->rules.dense && !b->rules.plain && !b->rules.unlisted) {
     status = list_uses_by_feature(b, err);
     b->batch.use_offset = b->use_offset;
     b->batch.use = needs_uses(b) ? b->use : NULL;

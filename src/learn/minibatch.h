@@ -42,6 +42,7 @@ typedef struct fw_batch_rules {
   uint64_t range; /* keys must be below; 0: open */
   size_t slots;   /* that every row must have; 0: any number */
   bool plain;     /* for scoring: features are not numbered (use i is feature i), uses not listed by feature */
+  bool unlisted;  /* uses are not listed by feature: use_offset and what follows it are NULL */
   bool by_field;  /* slots are fields (several features of one are pooled), else features by ascending id */
   const struct fw_batcher *beside; /* NULL, or one with the same range: see fw_numbering_init */
   const struct fw_data_conf *data; /* label transform, has_label */

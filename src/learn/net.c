@@ -185,6 +185,18 @@ void fw_net_outputs(const fw_net *net, const fw_pass *pass, size_t row, double *
   net->ops->outputs(net->real, pass->real, row, out);
 }
 
+bool fw_net_sums_by_row(const fw_net *net) {
+  return net->ops->sums_by_row(net->real);
+}
+
+size_t fw_net_sum_tasks(const fw_net *net, const fw_pass *pass) {
+  return net->ops->sum_tasks(net->real, pass->real);
+}
+
+void fw_net_sum(const fw_net *net, fw_pass *pass, size_t task) {
+  net->ops->sum(net->real, pass->real, task);
+}
+
 size_t fw_net_update_tasks(const fw_net *net, const fw_pass *pass) {
   return net->ops->update_tasks(net->real, pass->real);
 }

@@ -65,6 +65,13 @@ void fw_net_train(const fw_net *net, fw_pass *pass, const fw_step *step, size_t 
 /* Outputs of the graph (graph.outputs numbers a row, as doubles) after forward or train. */
 void fw_net_outputs(const fw_net *net, const fw_pass *pass, size_t row, double *out);
 
+/* Whether a net's gradients by feature may be summed row by row: batches then need no list of uses by feature
+ * (fw_batch_rules.unlisted). Where they have none there is a phase between rows and parameters: so many tasks (else 0),
+ * and one of them. */
+bool fw_net_sums_by_row(const fw_net *net);
+size_t fw_net_sum_tasks(const fw_net *net, const fw_pass *pass);
+void fw_net_sum(const fw_net *net, fw_pass *pass, size_t task);
+
 /* Phase of parameters: so many tasks for this batch (fixed by shapes, not by threads), and one of them. */
 size_t fw_net_update_tasks(const fw_net *net, const fw_pass *pass);
 void fw_net_update(fw_net *net, fw_pass *pass, const fw_step *step, size_t task);

@@ -16,6 +16,9 @@ typedef struct fw_net_ops {
   void (*forward)(const void *net, void *pass, size_t begin, size_t end);
   void (*train)(const void *net, void *pass, const fw_step *step, size_t begin, size_t end, double *loss);
   void (*outputs)(const void *net, const void *pass, size_t row, double *out);
+  bool (*sums_by_row)(const void *net);
+  size_t (*sum_tasks)(const void *net, const void *pass);
+  void (*sum)(const void *net, void *pass, size_t task);
   size_t (*update_tasks)(const void *net, const void *pass);
   void (*update)(const void *net, void *pass, const fw_step *step, size_t task);
   fw_features *(*features)(const void *net); /* NULL: dense data */

@@ -168,12 +168,15 @@ furrow_status fw_numbering_finish(fw_numbering *n, uint32_t *number, size_t uses
   return status;
 }
 
-static inline uint64_t largest_key(const furrow_row *row, bool wide) {
+static uint64_t largest_u32(const uint32_t *keys, size_t count) {
+  uint32_t largest = 0;
+  for (size_t i = 0; i < count; i++) largest = keys[i] > largest ? keys[i] : largest;
+  return largest;
+}
+
+static uint64_t largest_u64(const uint64_t *keys, size_t count) {
   uint64_t largest = 0;
-  for (size_t i = 0; i < row->length; i++) {
-    const uint64_t key = key_at(row, wide, i);
-    largest = key > largest ? key : largest;
-  }
+  for (size_t i = 0; i < count; i++) largest = keys[i] > largest ? keys[i] : largest;
   return largest;
 }
 
@@ -185,11 +188,13 @@ furrow_status fw_numbering_check(uint64_t range, uint64_t largest, furrow_error 
 
 furrow_status fw_numbering_add(fw_numbering *n, const furrow_row *row, uint32_t *number, furrow_error *err) {
   const bool wide = row->index_type == FURROW_INDEX_U64;
-  const uint64_t largest = wide ? largest_key(row, true) : largest_key(row, false);
+  const uint64_t largest = wide ? largest_u64(row->index.u64, row->length) : largest_u32(row->index.u32, row->length);
   furrow_status status = fw_numbering_check(n->range, largest, err);
   if (status != FURROW_OK) return status;
-  if (n->array)
-    for (size_t i = 0; i < row->length; i++) number[i] = (uint32_t)key_at(row, wide, i);
+  if (n->array && !wide)
+    memcpy(number, row->index.u32, row->length * sizeof *number);
+  else if (n->array)
+    for (size_t i = 0; i < row->length; i++) number[i] = (uint32_t)row->index.u64[i];
   else if (wide)
     number_by_table(n, row, true, number);
   else

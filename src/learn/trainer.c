@@ -172,6 +172,11 @@ static void run_rows(void *context, size_t i) {
   }
 }
 
+static void run_sums(void *context, size_t i) {
+  update *u = context;
+  fw_net_sum(u->trainer->net, u->now->pass, i);
+}
+
 static void run_parameters(void *context, size_t i) {
   update *u = context;
   if (!u->tally) {
@@ -203,6 +208,7 @@ furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *const lanes[FW
   fw_crew_run(trainer->crew, fw_lane_tasks(u.now) + (from ? PREPARATIONS : 0), run_rows, &u);
   furrow_status status = fw_lane_loss(u.now, loss, err);
   if (status != FURROW_OK) return status;
+  fw_crew_run(trainer->crew, fw_net_sum_tasks(trainer->net, u.now->pass), run_sums, &u);
   const size_t tasks = fw_net_update_tasks(trainer->net, u.now->pass);
   fw_crew_run(trainer->crew, tasks + (tally != NULL), run_parameters, &u);
   trainer->steps++;

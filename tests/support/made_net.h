@@ -254,6 +254,8 @@ static inline double net_step(fw_net *net, fw_pass *pass, const fw_batch *batch,
   furrow_error err = {0};
   assert_int_equal(fw_net_begin(net, pass, batch, true, &err), FURROW_OK);
   const double loss = net_rows(net, pass, batch, step, batch->rows);
+  const size_t sums = fw_net_sum_tasks(net, pass);
+  for (size_t task = sums; task-- > 0;) fw_net_sum(net, pass, task);
   const size_t tasks = fw_net_update_tasks(net, pass);
   for (size_t task = 0; task < tasks; task++) fw_net_update(net, pass, step, task);
   return loss;

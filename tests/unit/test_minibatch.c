@@ -163,6 +163,23 @@ static void known_ranges_are_numbered(void **state) {
   }
 }
 
+static void uses_need_not_be_listed(void **state) {
+  (void)state;
+  static sample_block s;
+  const furrow_rowblock block = sample_make(&s, 5, 20, FURROW_INDEX_U32, FURROW_VALUE_F32, 31);
+  fw_batch_rules rules = {.data = &plain_data};
+  fw_batcher *listing = new_batcher(&rules);
+  rules.unlisted = true;
+  fw_batcher *batcher = new_batcher(&rules);
+  const fw_batch *batch = batch_of(batcher, &block), *listed = batch_of(listing, &block);
+  assert_null(batch->use_offset);
+  assert_null(batch->use_row);
+  assert_int_equal(batch->features, listed->features);
+  assert_memory_equal(batch->feature, listed->feature, batch->uses * sizeof *batch->feature);
+  fw_batcher_free(batcher);
+  fw_batcher_free(listing);
+}
+
 static void plain_batches_list_every_use(void **state) {
   (void)state;
   static sample_block s;
@@ -356,6 +373,7 @@ int main(void) {
       cmocka_unit_test(rows_of_all_types_are_numbered),
       cmocka_unit_test(many_features_are_numbered),
       cmocka_unit_test(known_ranges_are_numbered),
+      cmocka_unit_test(uses_need_not_be_listed),
       cmocka_unit_test(plain_batches_list_every_use),
       cmocka_unit_test(slots_are_features_by_id),
       cmocka_unit_test(slots_are_fields),

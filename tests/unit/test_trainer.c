@@ -16,6 +16,7 @@ static const struct {
     {"fm", "lr=0.05 rank=8 range=120 model-type=T_DOUBLE_DENSE optimizer=ftrl"},
     {"deepfm", "lr=0.02 rank=4 fields=6 fc=10,1 range=120 optimizer=adam shuffle=yes sample-ratio=0.7"},
     {"dnn", "lr=0.1 range=120 optimizer=adagrad init-input=0.05"},
+    {"lr", "lr=0.1 range=120 batch=1400 optimizer=adagrad"}, /* gradients are summed by several tasks */
 };
 
 /* Everything that training with so many threads leaves: the net and the history. */
@@ -40,7 +41,7 @@ static furrow_status stop_after_two(void *user, const furrow_epoch *epoch, furro
 
 static void threads_do_not_matter(void **state) {
   (void)state;
-  static const unsigned threads[] = {2, 3, 7};
+  static const unsigned threads[] = {2, 3, 7, 64};
   furrow_fit_params params;
   furrow_fit_params_init(&params);
   params.epoch = stop_after_two;

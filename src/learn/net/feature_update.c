@@ -34,6 +34,20 @@ static void update_wide(const optimizer_step *o, const fw_gather_uses *gather, s
     }
 }
 
+void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end) {
+  const size_t features = pass->batch->features;
+  optimizer_step o;
+  real sums[SUMS];
+  REAL_NAME(fw_optimizer_step)(&o, &self->layer->optimizer, pass);
+  for (size_t first = begin; first < end; first += SUMS) {
+    const size_t count = end - first < SUMS ? end - first : SUMS;
+    for (size_t i = 0; i < count; i++) sums[i] = pass->sums[first + i];
+    for (size_t part = 1; part < pass->sum_parts; part++)
+      for (size_t i = 0; i < count; i++) sums[i] += pass->sums[part * features + first + i];
+    o.kernel->records(&o.rule, 1, count, (void *const *)pass->record + first, self->record_at, sums);
+  }
+}
+
 void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size_t begin, size_t end,
                                    fw_gather_uses gather) {
   const fw_batch *batch = pass->batch;

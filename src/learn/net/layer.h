@@ -62,6 +62,9 @@ typedef struct real_pass {
   real **record;       /* for each feature of the batch */
   const real *x;       /* dense data: batch->x in the net's type */
   const fw_step *step; /* NULL: scoring: no dropout, no gradients */
+  /* where the batch has no list of uses by feature: the sums of each part of the rows, one number for each feature */
+  real *sums;
+  size_t sum_parts;
 } real_pass;
 
 struct layer_ops {
@@ -78,6 +81,9 @@ struct layer_ops {
   /* The update of its numbers of features begin … end-1 of the batch: gradients are summed over a feature's uses in
    * order. NULL: no weights by feature. */
   void (*update_features)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
+  /* Whether it can update features from pass->sums, with one weight for each; and their sums over rows begin … end-1,
+   * in the order of rows. NULL: it cannot. */
+  void (*sum_rows)(const node *self, const real_pass *pass, size_t begin, size_t end, real *sum);
 };
 
 /* Whether the way back of a layer sets the gradient of its k-th input: it comes first. */
@@ -123,6 +129,9 @@ void REAL_NAME(fw_sum_features)(const node *self, const real_pass *pass, size_t 
  * use, value, record and at, which are the pass's and the layer's (feature_update.c). */
 void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size_t begin, size_t end,
                                    fw_gather_uses gather);
+
+/* The same from pass->sums, one number for each feature. */
+void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end);
 
 /* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss; grad (NULL: not wanted) becomes
  * weight * its derivative (loss_rows.c). out and grad point at row 0. */

@@ -24,12 +24,30 @@ static void update(const real_net *net, const node *self, real_pass *pass, size_
   REAL_NAME(fw_update_bias)(self, pass);
 }
 
+static void sum_rows(const node *self, const real_pass *pass, size_t begin, size_t end, real *sum) {
+  const fw_batch *batch = pass->batch;
+  const real *grad = pass->tensors[self->index].grad;
+  for (size_t row = begin; row < end; row++) {
+    const real g = grad[row];
+    for (uint32_t use = batch->offset[row]; use < batch->offset[row + 1]; use++)
+      sum[batch->feature[use]] += batch->value ? g * (real)batch->value[use] : g;
+  }
+}
+
 static void update_features(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   (void)net;
+  if (pass->sums) {
+    REAL_NAME(fw_update_summed)(self, pass, begin, end);
+    return;
+  }
   const fw_gather_uses gather = {
       .place = pass->batch->use_row, .from = pass->tensors[self->index].grad, .stride = self->width};
   REAL_NAME(fw_update_features)(self, pass, begin, end, gather);
 }
 
-const layer_ops REAL_NAME(fw_input_sparse_ops) = {
-    .forward = forward, .backward = backward, .tasks = tasks, .update = update, .update_features = update_features};
+const layer_ops REAL_NAME(fw_input_sparse_ops) = {.forward = forward,
+                                                  .backward = backward,
+                                                  .tasks = tasks,
+                                                  .update = update,
+                                                  .update_features = update_features,
+                                                  .sum_rows = sum_rows};

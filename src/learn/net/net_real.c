@@ -16,6 +16,9 @@
 /* Rows likewise, where no layer multiplies matrices. */
 #define ROWS_AT_ONCE 16
 
+/* Rows whose gradients are summed by one task, where they are summed by row. */
+#define SUM_ROWS 512
+
 /* A pass with the memory behind it. */
 typedef struct pass_memory {
   real_pass pass;
@@ -58,10 +61,16 @@ static bool copies_x(const fw_batch *batch) {
   return batch->x && sizeof(real) != sizeof *batch->x;
 }
 
+/* The parts of the rows whose sums are kept apart: as many as there are tasks, whoever does them. */
+static size_t sum_parts(const real_net *net, const fw_batch *batch) {
+  return net->training && net->features && !batch->use_offset ? (batch->rows + SUM_ROWS - 1) / SUM_ROWS : 0;
+}
+
 static furrow_status make_room(const real_net *net, pass_memory *self, const fw_batch *batch, furrow_error *err) {
   size_t count = ALIGNMENT / sizeof(real);
   for (size_t i = 0; i < net->count; i++) count += padded(batch->rows, net->nodes[i].width) * (net->training ? 2 : 1);
   if (copies_x(batch)) count += padded(batch->rows, batch->columns);
+  count += padded(sum_parts(net, batch), batch->features);
   furrow_status status = FURROW_OK;
   if (count > self->number_room) {
     fw_free(self->numbers);
@@ -81,6 +90,9 @@ static void lay_out(const real_net *net, pass_memory *self, const fw_batch *batc
     self->pass.tensors[i] = (tensor){.out = at, .grad = net->training ? at + numbers : NULL};
     at += numbers * (net->training ? 2 : 1);
   }
+  self->pass.sum_parts = sum_parts(net, batch);
+  self->pass.sums = self->pass.sum_parts ? at : NULL;
+  at += padded(self->pass.sum_parts, batch->features);
   self->pass.x = (const real *)(const void *)batch->x;
   if (!copies_x(batch)) return;
   for (size_t i = 0; i < batch->rows * batch->columns; i++) at[i] = (real)batch->x[i];
@@ -156,10 +168,43 @@ static void outputs(const void *net, const void *pass, size_t row, double *out) 
   for (size_t j = 0; j < width; j++) out[j] = (double)from[j];
 }
 
+/* ---- Sums by row ---- */
+
+/* The one layer with numbers by feature, if there is one alone and it has one for each; else NULL. */
+static const node *only_weights(const real_net *net) {
+  const node *found = NULL;
+  for (size_t i = 0; i < net->count; i++) {
+    const node *self = &net->nodes[i];
+    if (!self->record_width) continue;
+    if (found || self->record_width != 1 || !self->ops->sum_rows) return NULL;
+    found = self;
+  }
+  return found;
+}
+
+static bool sums_by_row(const void *net) {
+  return only_weights(net) != NULL;
+}
+
+static size_t sum_tasks(const void *net, const void *pass) {
+  (void)net;
+  return ((const pass_memory *)pass)->pass.sum_parts;
+}
+
+static void sum(const void *net, void *pass, size_t task) {
+  const real_pass *self = &((pass_memory *)pass)->pass;
+  const node *weights = only_weights(net);
+  const size_t features = self->batch->features, begin = task * SUM_ROWS, rows = self->batch->rows;
+  real *to = self->sums + task * features;
+  assert(weights);
+  memset(to, 0, features * sizeof *to);
+  weights->ops->sum_rows(weights, self, begin, rows - begin < SUM_ROWS ? rows : begin + SUM_ROWS, to);
+}
+
 /* ---- Parameters ---- */
 
 static size_t cost_before(const fw_batch *batch, size_t feature) {
-  return batch->use_offset[feature] + FEATURE_COST * feature;
+  return (batch->use_offset ? batch->use_offset[feature] : 0) + FEATURE_COST * feature;
 }
 
 static size_t feature_tasks(const real_net *net, const fw_batch *batch) {
@@ -261,6 +306,9 @@ const fw_net_ops REAL_NAME(fw_net_ops) = {
     .forward = forward,
     .train = train,
     .outputs = outputs,
+    .sums_by_row = sums_by_row,
+    .sum_tasks = sum_tasks,
+    .sum = sum,
     .update_tasks = update_tasks,
     .update = update,
     .features = features,
