@@ -3,6 +3,7 @@
 
 #include <float.h>
 
+#include "support/each_isa.h"
 #include "support/failing_alloc.h"
 #include "support/made_forest.h"
 
@@ -213,9 +214,13 @@ static void memory_that_runs_out_is_told(void **state) {
   }
 }
 
-int main(void) {
+static int run(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_come_to_their_leaves), cmocka_unit_test(large_features_are_found),
       cmocka_unit_test(a_split_value_is_exact), cmocka_unit_test(memory_that_runs_out_is_told)};
   return cmocka_run_group_tests_name("walker", tests, NULL, NULL);
+}
+
+int main(void) {
+  return each_isa(run);
 }

@@ -1,16 +1,15 @@
-/* learn/forest/walker.c: walks rows through trees whose nodes are packed for it.
+/* learn/forest/walker.c: walks rows through trees whose nodes are packed for it (kern/walk.h).
  *
- * A packed tree is a full binary tree: its root is 1, node n has the children 2n and 2n+1, and every walk has the same
- * number of steps, none of which branches: n = 2n + (x > value). What a leaf higher up says stands at the bottom, below
- * nodes that everything passes to the left. Trees go in bundles of LANES with the same depth, the largest of theirs.
+ * A packed tree has all of its leaves at the bottom: what a leaf higher up says stands below nodes that everything
+ * passes to the left, so that no walk branches. Trees go in bundles of the same depth, the largest of theirs.
  *
  * A row is an array of numbers, one for each slot: floats as whole numbers of the same order, which are compared in
  * fewer steps. A feature has a slot for nodes that send rows without it to the left, where it is ABSENT_LEFT, below all
  * values, and one for the others, where it is above them: so absence needs no question of its own. A split value is
- * rounded down to a float, which is exact for rows of floats. Slots of LANES rows stand side by side.
+ * rounded down to a float, which is exact for rows of floats.
  *
- * A block of rows goes through LANES rows and one tree at a time, a single row through LANES trees: either way so many
- * walks go on at once that none waits for memory. Leaves are added in the order of the trees either way. */
+ * A block of rows goes by groups through one tree after the other, a single row through a bundle of trees: either way
+ * so many walks go on at once that none waits for memory. Leaves are added in the order of the trees either way. */
 #include "learn/forest/walker.h"
 
 #include <math.h>
@@ -19,22 +18,12 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "kern/unroll.h"
+#include "kern/walk.h"
 #include "learn/features.h"
 
-enum { LANES = 8, MOST_GROUPS = 32 };
+enum { LANES = FW_WALK_LANES, BUNDLE = 8, MOST_GROUPS = 16 };
 #define BLOCK_BYTES ((size_t)24 << 10)    /* for slots of the groups of rows of a block, unless one group takes more */
 #define DIRECT_FEATURES ((size_t)1 << 20) /* features below that have an array of places, others a table */
-
-typedef struct packed_node {
-  uint32_t slot;  /* times LANES */
-  uint32_t value; /* ABSENT_RIGHT: all goes to the left */
-} packed_node;
-
-typedef struct bundle {
-  unsigned depth;           /* steps of a walk */
-  const packed_node *nodes; /* 2^depth of each tree; the first is not used */
-  const double *leaves;     /* 2^depth of each tree */
-} bundle;
 
 /* The slots that the value of a feature goes to; one that no node asks for is `none`. */
 typedef struct places {
@@ -43,8 +32,8 @@ typedef struct places {
 
 struct fw_walker {
   size_t classes, trees;
-  bundle *bundles;
-  packed_node *nodes;
+  fw_walk_tree *bundles; /* the first tree of each */
+  fw_walk_node *nodes;
   double *leaves;   /* rate * predict */
   size_t slots;     /* of a row, times LANES; slot 0 is read by nodes that ask nothing */
   uint32_t none;    /* the last slot, which nobody reads */
@@ -166,16 +155,16 @@ static uint32_t round_down(double number) {
 
 /* from[n]: the node of the forest that the packed node n stands for, or the leaf that it is below. */
 static void pack_tree(const fw_walker *w, const fw_forest *forest, size_t tree, unsigned depth, double rate,
-                      uint32_t *from, packed_node *nodes, double *leaves) {
+                      uint32_t *from, fw_walk_node *nodes, double *leaves) {
   const size_t base = tree * forest->nodes, end = (size_t)1 << depth;
   from[1] = 0;
-  nodes[0] = (packed_node){0, ABSENT_RIGHT};
+  nodes[0] = (fw_walk_node){0, ABSENT_RIGHT};
   for (size_t n = 1; n < end; n++) {
     const size_t at = base + from[n];
     const bool split = forest->feature[at] >= 0;
     from[2 * n] = split ? 2 * from[n] + 1 : from[n];
     from[2 * n + 1] = split ? 2 * from[n] + 2 : from[n];
-    nodes[n] = (packed_node){0, ABSENT_RIGHT};
+    nodes[n] = (fw_walk_node){0, ABSENT_RIGHT};
     if (!split) continue;
     const places *of = find_places(w, (uint64_t)forest->feature[at]);
     nodes[n].slot = fw_forest_absent_left(forest, at) ? of->left : of->right;
@@ -188,18 +177,18 @@ static void pack_tree(const fw_walker *w, const fw_forest *forest, size_t tree, 
 static size_t measure_bundles(fw_walker *w, const fw_forest *forest) {
   size_t nodes = 0;
   for (size_t tree = 0; tree < w->trees; tree++) {
-    bundle *of = &w->bundles[tree / LANES];
+    fw_walk_tree *of = &w->bundles[tree / BUNDLE];
     const unsigned depth = fw_forest_depth(forest, tree);
-    if (tree % LANES == 0 || depth > of->depth) of->depth = depth;
+    if (tree % BUNDLE == 0 || depth > of->depth) of->depth = depth;
   }
-  for (size_t i = 0; i * LANES < w->trees; i++) nodes += (size_t)LANES << w->bundles[i].depth;
+  for (size_t i = 0; i * BUNDLE < w->trees; i++) nodes += (size_t)BUNDLE << w->bundles[i].depth;
   return nodes;
 }
 
 /* Trees that the last bundle lacks are packed as ones that say 0. */
 static furrow_status pack_trees(fw_walker *w, const fw_forest *forest, double rate, furrow_error *err) {
   uint32_t *from = NULL;
-  furrow_status status = fw_alloc_zero((void **)&w->bundles, (w->trees + LANES - 1) / LANES, sizeof *w->bundles, err);
+  furrow_status status = fw_alloc_zero((void **)&w->bundles, (w->trees + BUNDLE - 1) / BUNDLE, sizeof *w->bundles, err);
   if (status != FURROW_OK) return status;
   const size_t count = measure_bundles(w, forest);
   status = fw_alloc_zero((void **)&w->nodes, count, sizeof *w->nodes, err);
@@ -207,12 +196,12 @@ static furrow_status pack_trees(fw_walker *w, const fw_forest *forest, double ra
   if (status == FURROW_OK) status = fw_alloc((void **)&from, (size_t)1 << forest->levels, sizeof *from, err);
   size_t at = 0;
   for (size_t tree = 0; status == FURROW_OK && tree < w->trees; tree++) {
-    bundle *of = &w->bundles[tree / LANES];
-    if (tree % LANES == 0) {
+    fw_walk_tree *of = &w->bundles[tree / BUNDLE];
+    if (tree % BUNDLE == 0) {
       of->nodes = w->nodes + at, of->leaves = w->leaves + at;
-      at += (size_t)LANES << of->depth;
+      at += (size_t)BUNDLE << of->depth;
     }
-    const size_t offset = (size_t)(of->nodes - w->nodes) + ((tree % LANES) << of->depth);
+    const size_t offset = (size_t)(of->nodes - w->nodes) + ((tree % BUNDLE) << of->depth);
     pack_tree(w, forest, tree, of->depth, rate, from, w->nodes + offset, w->leaves + offset);
   }
   fw_free(from);
@@ -303,46 +292,29 @@ static void remove_row(const fw_walker *w, const furrow_row *row, uint32_t *slot
 
 /* ---- Walking ---- */
 
-/* LANES rows through one tree. */
-static inline void walk_group(const packed_node *nodes, const double *leaves, unsigned depth, const uint32_t *x,
-                              double *out, size_t step) {
-  size_t at[LANES];
-  UNROLL
-  for (size_t i = 0; i < LANES; i++) at[i] = 1;
-  for (unsigned d = 0; d < depth; d++) {
-    UNROLL
-    for (size_t i = 0; i < LANES; i++) {
-      const packed_node node = nodes[at[i]];
-      at[i] += at[i] + (node.value < x[node.slot + i]);
-    }
-  }
-  UNROLL
-  for (size_t i = 0; i < LANES; i++) out[i * step] += leaves[at[i] - ((size_t)1 << depth)];
-}
-
 /* One row through the trees of a bundle. */
-static inline void walk_bundle(const bundle *of, const uint32_t *x, double *values) {
-  size_t at[LANES];
+static inline void walk_bundle(const fw_walk_tree *of, const uint32_t *x, double *values) {
+  size_t at[BUNDLE];
   UNROLL
-  for (size_t i = 0; i < LANES; i++) at[i] = 1;
+  for (size_t i = 0; i < BUNDLE; i++) at[i] = 1;
   for (unsigned d = 0; d < of->depth; d++) {
     UNROLL
-    for (size_t i = 0; i < LANES; i++) {
-      const packed_node node = of->nodes[(i << of->depth) + at[i]];
+    for (size_t i = 0; i < BUNDLE; i++) {
+      const fw_walk_node node = of->nodes[(i << of->depth) + at[i]];
       at[i] += at[i] + (node.value < x[node.slot]);
     }
   }
   UNROLL
-  for (size_t i = 0; i < LANES; i++) values[i] = of->leaves[(i << of->depth) + at[i] - ((size_t)1 << of->depth)];
+  for (size_t i = 0; i < BUNDLE; i++) values[i] = of->leaves[(i << of->depth) + at[i] - ((size_t)1 << of->depth)];
 }
 
 static void walk_one(const fw_walker *w, const uint32_t *x, double *out) {
   for (size_t c = 0; c < w->classes; c++) out[c] = 0;
   size_t class = 0;
-  for (size_t tree = 0; tree < w->trees; tree += LANES) {
-    double values[LANES];
-    walk_bundle(&w->bundles[tree / LANES], x, values);
-    const size_t count = w->trees - tree < LANES ? w->trees - tree : LANES;
+  for (size_t tree = 0; tree < w->trees; tree += BUNDLE) {
+    double values[BUNDLE];
+    walk_bundle(&w->bundles[tree / BUNDLE], x, values);
+    const size_t count = w->trees - tree < BUNDLE ? w->trees - tree : BUNDLE;
     for (size_t i = 0; i < count; i++) {
       out[class] += values[i];
       class = class + 1 < w->classes ? class + 1 : 0;
@@ -352,13 +324,13 @@ static void walk_one(const fw_walker *w, const uint32_t *x, double *out) {
 
 /* Whole groups through all trees. */
 static void walk_groups(const fw_walker *w, const uint32_t *slots, size_t groups, double *out) {
+  const fw_walk *kernels = fw_walk_table();
   memset(out, 0, groups * LANES * w->classes * sizeof *out);
   for (size_t tree = 0, class = 0; tree < w->trees; tree++) {
-    const bundle *of = &w->bundles[tree / LANES];
-    const size_t offset = (tree % LANES) << of->depth;
-    for (size_t g = 0; g < groups; g++)
-      walk_group(of->nodes + offset, of->leaves + offset, of->depth, slots + g * w->slots,
-                 out + g * LANES * w->classes + class, w->classes);
+    fw_walk_tree of = w->bundles[tree / BUNDLE];
+    of.nodes += (tree % BUNDLE) << of.depth;
+    of.leaves += (tree % BUNDLE) << of.depth;
+    kernels->groups(&of, slots, w->slots, groups, out + class, w->classes);
     class = class + 1 < w->classes ? class + 1 : 0;
   }
 }

@@ -1,0 +1,44 @@
+/* kern/walk_avx512.c: rows through a tree with AVX-512: near the root every node asks all rows of a group that have
+ * come to it, which is less work there than each row looking up its node. */
+#include <immintrin.h>
+
+#include "kern/walk_tmpl.h"
+
+enum { TOP = 4 }; /* levels of nodes that ask all rows */
+
+/* The node that each row is at after TOP steps. */
+INLINE __m512i walk_top(const fw_walk_node *nodes, const uint32_t *x) {
+  __mmask16 come[2 << TOP]; /* rows that have come to a node */
+  __m512i at = _mm512_set1_epi32(1 << TOP);
+  come[1] = 0xffff;
+  UNROLL
+  for (unsigned level = 0; level < TOP; level++) {
+    __mmask16 all = 0;
+    UNROLL
+    for (unsigned n = 1u << level; n < 2u << level; n++) {
+      const __m512i value = _mm512_set1_epi32((int)nodes[n].value);
+      const __mmask16 right = _mm512_mask_cmplt_epu32_mask(come[n], value, _mm512_loadu_si512(x + nodes[n].slot));
+      come[2 * n] = _kandn_mask16(right, come[n]);
+      come[2 * n + 1] = right;
+      all = _kor_mask16(all, right);
+    }
+    at = _mm512_mask_add_epi32(at, all, at, _mm512_set1_epi32(1 << (TOP - 1 - level)));
+  }
+  return at;
+}
+
+static void walk_groups(const fw_walk_tree *tree, const uint32_t *x, size_t stride, size_t groups, double *out,
+                        size_t step) {
+  uint32_t start[FW_WALK_LANES];
+  const unsigned steps = tree->depth < TOP ? 0 : TOP;
+  _mm512_storeu_si512(start, _mm512_set1_epi32(1));
+  for (size_t g = 0; g < groups; g++, x += stride, out += FW_WALK_LANES * step) {
+    if (steps) _mm512_storeu_si512(start, walk_top(tree->nodes, x));
+    finish_half(tree, steps, start, x, out, step);
+    finish_half(tree, steps, start + HALF, x + HALF, out + HALF * step, step);
+  }
+}
+
+void fw_walk_fill_avx512(fw_walk *table) {
+  table->groups = walk_groups;
+}
