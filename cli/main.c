@@ -21,8 +21,13 @@ typedef struct root_values {
 } root_values;
 
 static const option root_options[] = {
-    {.name = "version", .kind = OPTION_FLAG, .help = "print the version", .offset = offsetof(root_values, version)},
+    {.name = "version",
+     .letter = 'V',
+     .kind = OPTION_FLAG,
+     .help = "print the version",
+     .offset = offsetof(root_values, version)},
     {.name = "verbose",
+     .letter = 'v',
      .kind = OPTION_FLAG,
      .help = "with --version: also how it was built, the instruction set and the libraries in use",
      .offset = offsetof(root_values, verbose)},
