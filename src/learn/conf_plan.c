@@ -107,6 +107,45 @@ static furrow_status check_data(fw_plan *plan, furrow_error *err) {
   return FURROW_OK;
 }
 
+static bool has_layer(const fw_graph *graph, fw_layer_type type) {
+  for (size_t i = 0; i < graph->count; i++)
+    if (graph->layers[i].type == type) return true;
+  return false;
+}
+
+static bool has_optimizer(const fw_graph *graph, fw_optimizer_type type) {
+  for (size_t i = 0; i < graph->count; i++) {
+    const fw_layer *layer = &graph->layers[i];
+    const bool trained =
+        layer->type == FW_LAYER_INPUT || layer->type == FW_LAYER_EMBEDDING || layer->type == FW_LAYER_FC;
+    if (trained && layer->optimizer.type == type) return true;
+  }
+  return false;
+}
+
+/* Keys of layers that are not there, and of optimizers that no layer has. */
+static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_conf *conf, furrow_error *err) {
+  static const struct {
+    fw_key key;
+    fw_layer_type type;
+    const char *layers;
+  } own[] = {{FW_KEY_INPUT_OPTIMIZER, FW_LAYER_INPUT, "input layers"},
+             {FW_KEY_EMBEDDING_OPTIMIZER, FW_LAYER_EMBEDDING, "embeddings"},
+             {FW_KEY_FC_OPTIMIZER, FW_LAYER_FC, "fc layers"}};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (fw_conf_has_key(conf, own[i].key) && !has_layer(graph, own[i].type))
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s is for %s, of which there are none", fw_key_facts(own[i].key)->name,
+                     own[i].layers);
+  for (int type = FW_OPTIMIZER_SGD; type <= FW_OPTIMIZER_FTRL; type++) {
+    const fw_optimizer_param *params = fw_optimizer_params((fw_optimizer_type)type);
+    for (size_t k = 0; k < 2 && params[k].member && !has_optimizer(graph, (fw_optimizer_type)type); k++)
+      if (fw_conf_has_key(conf, params[k].key))
+        return fw_fail(err, FURROW_E_ARGUMENT, "%s is for %s, which no layer has", fw_key_facts(params[k].key)->name,
+                       fw_optimizer_name((fw_optimizer_type)type));
+  }
+  return FURROW_OK;
+}
+
 /* Losses of two classes take labels of 1 and -1: where nothing is said, they are made so. */
 static void plan_labels(fw_plan *plan, const furrow_learn_conf *conf) {
   const bool two_classes = plan->graph.loss == FW_LOSS_LOG || plan->graph.loss == FW_LOSS_HINGE;
@@ -132,6 +171,7 @@ static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf 
     status = fw_graph_keys_unused(conf, 0, "a graph from the JSON file", err);
   }
   if (status == FURROW_OK) status = fw_graph_resolve(&plan->graph, &memory->arena, conf, plan, said, err);
+  if (status == FURROW_OK) status = check_optimizers(&plan->graph, conf, err);
   fw_graph_said_release(built);
   return status;
 }

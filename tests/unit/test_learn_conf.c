@@ -130,6 +130,12 @@ static void misfits(void **state) {
   conf_expect_misfit("lr", "rank=8", "rank is not for lr");
   conf_expect_misfit("fm", "fc=8", "fc is not for fm");
   conf_expect_misfit("mlr", "classes=8", "classes is not for mlr");
+  conf_expect_misfit("lr", "embedding-optimizer=adam",
+                     "embedding-optimizer is for embeddings, of which there are none");
+  conf_expect_misfit("fm", "fc-optimizer=adam", "fc-optimizer is for fc layers, of which there are none");
+  conf_expect_misfit("lr", "optimizer=sgd adam-beta=0.5", "adam-beta is for Adam, which no layer has");
+  conf_expect_misfit("fm", "optimizer=adam embedding-optimizer=ftrl momentum=0.5",
+                     "momentum is for Momentum, which no layer has");
   conf_expect_misfit("deepfm", "",
                      "embedding needs the number of fields: set fields (data/numfield), which every row must have");
   conf_expect_misfit("pnn", "fields=1", "innerPooling multiplies fields in pairs, but there is one field");
@@ -266,7 +272,6 @@ static void optimizers(void **state) {
   expect_optimizer(adam, "lr=0.1 l2=0 adam-gamma=0.9", (fw_optimizer){FW_OPTIMIZER_ADAM, (double)NAN, 0, 0, 0.8, 0.9});
   expect_optimizer(adam, "optimizer=adagrad", (fw_optimizer){FW_OPTIMIZER_ADAGRAD, 0.01, 0, 0.5, 0.9, 0});
   expect_optimizer(adam, "optimizer=adagrad input-optimizer=sgd", (fw_optimizer){FW_OPTIMIZER_SGD, 0.01, 0, 0.5, 0, 0});
-  expect_optimizer(adam, "fc-optimizer=sgd", (fw_optimizer){FW_OPTIMIZER_ADAM, 0.01, 0, 0.5, 0.8, 0.99});
   expect_optimizer("{\"default_optimizer\":{\"type\":\"Adam\",\" gamma\":0.5}," LR_LAYERS "}", "",
                    (fw_optimizer){FW_OPTIMIZER_ADAM, (double)NAN, 0, 0, 0.9, 0.5});
 }
