@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { ROWS_AT_ONCE = 1024, LINE = 64 };
+enum { ROWS_AT_ONCE = 512, LINE = 64 };
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
 
@@ -122,8 +122,7 @@ static void add_dense_rows(void *context, size_t i) {
   memset(b->byte + (b->rows + begin) * b->stride, 0, (end - begin) * b->stride);
   for (size_t c = 0; c < columns; c++) {
     if (a->number[c] == FW_NO_FEATURE) continue;
-    float edge[FW_BINS];
-    fw_cuts_edges(b->cuts, &b->cuts->feature[a->number[c]], edge);
+    const float *edge = b->cuts->full_edge + a->number[c] * FW_BINS_APART;
     uint8_t *to = b->byte + (b->rows + begin) * b->stride + a->number[c];
     for (size_t row = begin; row < end; row++, to += b->stride) {
       const float x = a->batch->x[row * columns + c];
@@ -146,35 +145,63 @@ static uint32_t bin_of(const fw_cuts *cuts, const fw_cut_feature *feature, float
   return low;
 }
 
+/* The number of a use's feature; FW_NO_FEATURE: there is none, or no value. */
+static inline uint32_t number_of(const adding *a, size_t use) {
+  return a->batch->value && isnan(a->batch->value[use]) ? FW_NO_FEATURE : a->number[use];
+}
+
 static void add_sparse_row(const adding *a, size_t row) {
-  fw_binned *b = a->binned;
-  uint8_t *to = b->byte + (b->rows + row) * b->stride;
-  if (b->stride) memset(to, FW_NO_BIN, b->cuts->dense);
+  const fw_binned *b = a->binned;
+  uint8_t *byte = b->byte + (b->rows + row) * b->stride;
+  uint32_t *bin = b->end ? b->bin + b->end[(ptrdiff_t)(b->rows + row) - 1] : NULL;
+  if (b->stride) memset(byte, FW_NO_BIN, b->cuts->dense);
   for (size_t i = a->batch->offset[row]; i < a->batch->offset[row + 1]; i++) {
+    const uint32_t number = number_of(a, i);
     const float x = a->batch->value ? a->batch->value[i] : 1;
-    if (a->number[i] == FW_NO_FEATURE || isnan(x)) continue;
-    const fw_cut_feature *feature = &b->cuts->feature[a->number[i]];
-    const uint32_t bin = feature->bins == 1 ? 0 : bin_of(b->cuts, feature, x);
-    if (a->number[i] < b->cuts->dense)
-      to[a->number[i]] = (uint8_t)bin;
-    else
-      b->bin[b->entries++] = feature->first_bin + bin;
+    if (number < b->cuts->dense) {
+      byte[number] = (uint8_t)fw_cuts_bin(b->cuts->full_edge + number * FW_BINS_APART, x);
+    } else if (number != FW_NO_FEATURE) {
+      const fw_cut_feature *feature = &b->cuts->feature[number];
+      *bin++ = feature->first_bin + (feature->bins == 1 ? 0 : bin_of(b->cuts, feature, x));
+    }
   }
-  if (b->end) b->end[b->rows + row] = b->entries;
+}
+
+static void add_sparse_rows(void *context, size_t i) {
+  const adding *a = context;
+  const size_t begin = i * ROWS_AT_ONCE, rows = a->batch->rows;
+  const size_t end = begin + ROWS_AT_ONCE < rows ? begin + ROWS_AT_ONCE : rows;
+  for (size_t row = begin; row < end; row++) add_sparse_row(a, row);
+}
+
+/* Where the lists of rows end, so that rows can be filled in any order. */
+static furrow_status place_lists(const adding *a, furrow_error *err) {
+  fw_binned *b = a->binned;
+  size_t entries = b->entries;
+  for (size_t row = 0; row < a->batch->rows; row++) {
+    for (size_t i = a->batch->offset[row]; i < a->batch->offset[row + 1]; i++) {
+      const uint32_t number = number_of(a, i);
+      entries += number >= b->cuts->dense && number != FW_NO_FEATURE;
+    }
+    b->end[b->rows + row] = entries;
+  }
+  furrow_status status = fw_grow((void **)&b->bin, &b->entry_room, entries, sizeof *b->bin, err);
+  if (status == FURROW_OK) b->entries = entries;
+  return status;
 }
 
 furrow_status fw_binned_add(fw_binned *b, const fw_batch *batch, const uint32_t *number, fw_crew *crew,
                             furrow_error *err) {
   adding a = {b, batch, number};
+  const size_t tasks = (batch->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
   furrow_status status = grow_rows(b, b->rows + batch->rows, err);
   if (status == FURROW_OK) status = add_labels(b, batch, err);
-  if (status == FURROW_OK && batch->offset)
-    status = fw_grow((void **)&b->bin, &b->entry_room, b->entries + batch->uses, sizeof *b->bin, err);
+  if (status == FURROW_OK && b->end) status = place_lists(&a, err);
   if (status != FURROW_OK) return status;
   if (batch->offset) {
-    for (size_t row = 0; row < batch->rows; row++) add_sparse_row(&a, row);
+    fw_crew_run(crew, tasks, add_sparse_rows, &a);
   } else if (b->stride) {
-    fw_crew_run(crew, (batch->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, add_dense_rows, &a);
+    fw_crew_run(crew, tasks, add_dense_rows, &a);
   }
   b->rows += batch->rows;
   return FURROW_OK;

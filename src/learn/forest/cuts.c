@@ -12,12 +12,13 @@ void fw_cuts_free(fw_cuts *cuts) {
   fw_free(cuts->feature);
   fw_free(cuts->cut);
   fw_free(cuts->edge);
+  fw_free(cuts->full_edge);
   fw_free(cuts->by_id);
   fw_free(cuts);
 }
 
 size_t fw_cuts_memory(const fw_cuts *cuts) {
-  return cuts->count * (sizeof *cuts->feature + sizeof *cuts->by_id) +
+  return cuts->dense * FW_BINS_APART * sizeof(float) + cuts->count * (sizeof *cuts->feature + sizeof *cuts->by_id) +
          cuts->cut_count * (sizeof(double) + sizeof(float));
 }
 
@@ -39,12 +40,6 @@ int32_t fw_cuts_last_left(const fw_cuts *cuts, uint32_t feature, double value) {
   int32_t bins = 0;
   while (bins + 1 < (int32_t)f->bins && cuts->cut[f->first_cut + (size_t)bins] <= value) bins++;
   return bins - 1;
-}
-
-void fw_cuts_edges(const fw_cuts *cuts, const fw_cut_feature *feature, float *edge) {
-  const size_t n = feature->bins - 1;
-  memcpy(edge, cuts->edge + feature->first_cut, n * sizeof *edge);
-  for (size_t i = n; i < FW_BINS; i++) edge[i] = INFINITY;
 }
 
 double fw_cut_between(float a, float b) {

@@ -12,6 +12,7 @@
 
 #include "base/crew.h"
 #include "furrow/status.h"
+#include "kern/unroll.h"
 
 #define FW_BINS 255       /* most bins of a feature */
 #define FW_NO_BIN 255     /* as a byte: the row does not have the feature */
@@ -35,8 +36,9 @@ typedef struct fw_cuts {
   fw_cut_feature *feature;
   size_t cut_count;
   double *cut;
-  float *edge; /* the largest float that is not above the cut: x <= cut if x <= edge */
-  size_t bins; /* of a histogram over all features */
+  float *edge;      /* the largest float that is not above the cut: x <= cut if x <= edge */
+  float *full_edge; /* of dense features: FW_BINS_APART each, filled up with infinity */
+  size_t bins;      /* of a histogram over all features */
   size_t first_sparse_bin;
   uint32_t *by_id;  /* features by ascending id */
   bool many_binned; /* some sparse feature has more than a bin */
@@ -49,12 +51,10 @@ uint32_t fw_cuts_find(const fw_cuts *cuts, uint64_t id);
 int32_t fw_cuts_last_left(const fw_cuts *cuts, uint32_t feature, double value);
 size_t fw_cuts_memory(const fw_cuts *cuts);
 
-/* The edges of a feature, filled up with infinity: FW_BINS of them. */
-void fw_cuts_edges(const fw_cuts *cuts, const fw_cut_feature *feature, float *edge);
 /* The number of edges below x, by halving without branches. Not for NaN. */
 static inline uint32_t fw_cuts_bin(const float *edge, float x) {
   uint32_t bin = 0;
-  for (uint32_t step = 128; step > 0; step /= 2) bin += edge[bin + step - 1] < x ? step : 0;
+  UNROLL for (int k = 7; k >= 0; k--) bin += (uint32_t)(edge[bin + (1U << k) - 1] < x) << k;
   return bin;
 }
 

@@ -118,7 +118,7 @@ static int compare_ids(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static bool is_category(const fw_survey *s, uint64_t id) {
+static inline bool is_category(const fw_survey *s, uint64_t id) {
   const fw_forest_conf *conf = &s->plan->forest;
   return conf->all_categories || (conf->category_count > 0 &&
                                   bsearch(&id, conf->categories, conf->category_count, sizeof id, compare_ids) != NULL);
@@ -483,6 +483,17 @@ static furrow_status place_features(const chooser *c, ranked *rank, furrow_error
   return FURROW_OK;
 }
 
+static furrow_status fill_edges(fw_cuts *cuts, furrow_error *err) {
+  const size_t n = cuts->dense * FW_BINS_APART;
+  furrow_status status = fw_alloc((void **)&cuts->full_edge, n, sizeof *cuts->full_edge, err);
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    const fw_cut_feature *feature = &cuts->feature[i / FW_BINS_APART];
+    const size_t edge = i % FW_BINS_APART;
+    cuts->full_edge[i] = edge + 1 < feature->bins ? cuts->edge[feature->first_cut + edge] : INFINITY;
+  }
+  return status;
+}
+
 furrow_status fw_survey_cut(fw_survey *s, fw_crew *crew, fw_cuts **cuts, furrow_error *err) {
   chooser c = {.survey = s};
   ranked *rank = NULL;
@@ -496,6 +507,7 @@ furrow_status fw_survey_cut(fw_survey *s, fw_crew *crew, fw_cuts **cuts, furrow_
   if (status != FURROW_OK) goto done;
   fw_crew_run(crew, s->count, choose_cuts, &c);
   status = place_features(&c, rank, err);
+  if (status == FURROW_OK) status = fill_edges(c.cuts, err);
 done:
   if (status == FURROW_OK) {
     *cuts = c.cuts;
