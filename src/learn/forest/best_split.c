@@ -11,12 +11,12 @@
 /* Splits that gain less than this share of what the node is worth are rounding errors. */
 #define NOISE 1e-10
 
-static double threshold(double g, double alpha) {
+static inline double threshold(double g, double alpha) {
   const double rest = fabs(g) - alpha;
   return rest > 0 ? copysign(rest, g) : 0;
 }
 
-double fw_leaf_worth(const fw_split_rules *rules, double gradient, double hessian) {
+static inline double worth_of(const fw_split_rules *rules, double gradient, double hessian) {
   const double t = threshold(gradient, rules->conf->alpha), h = hessian + rules->conf->lambda;
   return h > 0 ? t * t / h : 0;
 }
@@ -49,7 +49,7 @@ static inline double worth_of_split(const search *s, int64_t gradient, int64_t h
   if (hl < s->least_hessian || hr < s->least_hessian || hessian <= 0 || right <= 0) return -1;
   const double gl = (double)gradient * s->rules->gradient_unit;
   const double gr = (double)(s->node.gradient - gradient) * s->rules->gradient_unit;
-  return fw_leaf_worth(s->rules, gl, hl) + fw_leaf_worth(s->rules, gr, hr);
+  return worth_of(s->rules, gl, hl) + worth_of(s->rules, gr, hr);
 }
 
 static inline void offer(search *s, double worth, uint32_t feature, int32_t last_left, bool absent_left, double value,
@@ -58,6 +58,10 @@ static inline void offer(search *s, double worth, uint32_t feature, int32_t last
   if (!(gain > s->limit)) return;
   const fw_best_split found = {gain, feature, last_left, absent_left, value, left};
   fw_best_split_keep(s->rules->all->binned->cuts, &s->best, &found);
+}
+
+static inline bool is_allowed(const search *s, size_t feature) {
+  return !s->rules->allowed || s->rules->allowed[feature];
 }
 
 /* ---- One feature ---------------------------------------------------------------------------------------- */
@@ -70,7 +74,7 @@ static void offer_presence(search *s, uint32_t f, fw_sum absent) {
   const double worth = worth_of_split(s, absent.gradient, absent.hessian);
   const fw_sum present = {s->node.gradient - absent.gradient, s->node.hessian - absent.hessian};
   const int32_t last = (int32_t)feature->bins - 1;
-  if (worth < 0) return;
+  if (!(0.5 * (worth - s->worth) > s->limit)) return;
   if (feature->least > 0)
     offer(s, worth, f, -1, true, fw_cut_between(0, feature->least), absent);
   else if (feature->most < 0)
@@ -127,24 +131,38 @@ static void try_feature(search *s, const fw_histogram *histogram, uint32_t f) {
   if (all->binned->cuts->feature[f].bins > 1) offer_cuts(s, f, bin, absent);
 }
 
-/* A feature of one bin that few rows of the node have cannot split it; most are of this kind. */
-static inline bool is_too_small(const search *s, const fw_histogram *histogram, uint32_t f) {
-  const fw_histograms *all = s->rules->all;
-  const fw_cut_feature *feature = &all->binned->cuts->feature[f];
-  if (feature->bins > 1 || all->wide_begin[f + 1] > all->wide_begin[f]) return false;
-  const int64_t hessian = fw_pair_hessian(histogram->packed[feature->first_bin]);
-  return hessian == 0 || (double)hessian * s->rules->hessian_unit < s->least_hessian;
+/* Features of one bin whose sums are packed: most of sparse data. Few of them have enough rows in a node. */
+static void try_singles(search *s, const fw_histogram *histogram, size_t begin, size_t end) {
+  const fw_cuts *cuts = s->rules->all->binned->cuts;
+  if (begin >= end) return;
+  const uint64_t *packed = histogram->packed + cuts->feature[begin].first_bin;
+  const double least = ceil(s->least_hessian / s->rules->hessian_unit); /* exact: the unit is a power of two */
+  const int64_t least_hessian = least < 1 ? 1 : least < 0x1p40 ? (int64_t)least : INT64_C(1) << 40;
+  const int64_t most_hessian = s->node.hessian - least_hessian;
+  for (size_t f = begin; f < end; f++) {
+    const int64_t hessian = fw_pair_hessian(packed[f - begin]);
+    if (hessian < least_hessian || hessian > most_hessian || !is_allowed(s, f)) continue;
+    const fw_sum absent = {s->node.gradient - fw_pair_gradient(packed[f - begin]), s->node.hessian - hessian};
+    const double gain = 0.5 * (worth_of_split(s, absent.gradient, absent.hessian) - s->worth);
+    if (gain > s->limit && gain >= s->best.gain) offer_presence(s, (uint32_t)f, absent);
+  }
+}
+
+/* The first feature of begin … end-1 from which on all have one bin and packed sums. */
+static size_t first_single(const fw_histograms *all, size_t begin, size_t end) {
+  size_t first = all->binned->cuts->single > begin ? all->binned->cuts->single : begin;
+  while (first < end && all->wide_begin[first + 1] > all->wide_begin[first]) first++;
+  return first < end ? first : end;
 }
 
 fw_best_split fw_best_split_find(const fw_split_rules *rules, const fw_histogram *histogram, fw_sum node, size_t begin,
                                  size_t end) {
   search s = {.rules = rules, .node = node, .least_hessian = rules->conf->min_child_weight};
-  s.worth =
-      fw_leaf_worth(rules, (double)node.gradient * rules->gradient_unit, (double)node.hessian * rules->hessian_unit);
+  s.worth = worth_of(rules, (double)node.gradient * rules->gradient_unit, (double)node.hessian * rules->hessian_unit);
   s.limit = fmax(rules->conf->min_gain, NOISE * s.worth);
-  for (size_t f = begin; f < end; f++) {
-    if (rules->allowed && !rules->allowed[f]) continue;
-    if (!is_too_small(&s, histogram, (uint32_t)f)) try_feature(&s, histogram, (uint32_t)f);
-  }
+  const size_t single = first_single(rules->all, begin, end);
+  for (size_t f = begin; f < single; f++)
+    if (is_allowed(&s, f)) try_feature(&s, histogram, (uint32_t)f);
+  try_singles(&s, histogram, single, end);
   return s.best;
 }

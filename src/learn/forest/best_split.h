@@ -21,8 +21,7 @@ typedef struct fw_split_rules {
   double gradient_unit, hessian_unit;
 } fw_split_rules;
 
-/* What the objective is lowered by by the best leaf of a node with these sums; and that leaf. */
-double fw_leaf_worth(const fw_split_rules *rules, double gradient, double hessian);
+/* The best leaf of a node with these sums. */
 double fw_leaf_value(const fw_split_rules *rules, double gradient, double hessian);
 
 /* The better of two: more gain; if that is equal, the smaller feature, which the first has if neither has. */

@@ -284,7 +284,7 @@ static furrow_status make_columns(fw_binned *b, size_t sparse, furrow_error *err
   ends[0] = 0;
   b->column_end = ends + 1;
   status = fw_alloc((void **)&b->column_row, b->entries, sizeof *b->column_row, err);
-  if (status == FURROW_OK && b->cuts->many_binned)
+  if (status == FURROW_OK && b->cuts->single > b->cuts->dense)
     status = fw_alloc((void **)&b->column_bin, b->entries, sizeof *b->column_bin, err);
   return status;
 }

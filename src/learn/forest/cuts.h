@@ -1,8 +1,8 @@
 /* learn/forest/cuts.h: where the values of features are cut into bins.
  *
  * A feature with the cuts c0 < c1 < … has the bins x <= c0, c0 < x <= c1, …, the last one open. Features are numbered
- * anew: first those that most rows have, which are kept as a byte of every row, then the others, the most frequent
- * first. */
+ * anew: first those that most rows have, which are kept as a byte of every row, then the others: those of several
+ * bins, then those of one, the most frequent first. */
 #ifndef FW_LEARN_FOREST_CUTS_H
 #define FW_LEARN_FOREST_CUTS_H
 
@@ -30,9 +30,10 @@ typedef struct fw_cut_feature {
 } fw_cut_feature;
 
 typedef struct fw_cuts {
-  size_t rows;  /* that were looked at */
-  size_t count; /* of features */
-  size_t dense; /* the first so many are a byte of every row */
+  size_t rows;   /* that were looked at */
+  size_t count;  /* of features */
+  size_t dense;  /* the first so many are a byte of every row */
+  size_t single; /* from this one on features have one bin each */
   fw_cut_feature *feature;
   size_t cut_count;
   double *cut;
@@ -40,8 +41,7 @@ typedef struct fw_cuts {
   float *full_edge; /* of dense features: FW_BINS_APART each, filled up with infinity */
   size_t bins;      /* of a histogram over all features */
   size_t first_sparse_bin;
-  uint32_t *by_id;  /* features by ascending id */
-  bool many_binned; /* some sparse feature has more than a bin */
+  uint32_t *by_id; /* features by ascending id */
 } fw_cuts;
 
 void fw_cuts_free(fw_cuts *cuts);

@@ -137,8 +137,9 @@ static void add_sparse(const fw_binned *b, const uint32_t *row, size_t n, const 
     __builtin_prefetch(bin + 16);
     __builtin_prefetch(bin + 32);
     const uint64_t add = pair[row[i]];
-    const uint32_t *last = b->bin + b->end[row[i]];
-    for (const uint32_t *at = b->bin + b->end[(ptrdiff_t)row[i] - 1]; at < last; at++) bins[*at] += add;
+    const uint32_t *at = b->bin + b->end[(ptrdiff_t)row[i] - 1], *last = b->bin + b->end[row[i]];
+    for (; last - at >= 4; at += 4) UNROLL for (unsigned k = 0; k < 4; k++) bins[at[k]] += add;
+    for (; at < last; at++) bins[*at] += add;
   }
 }
 

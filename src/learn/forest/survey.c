@@ -389,17 +389,19 @@ static bool is_dense(const fw_survey *s, uint64_t count) {
   return s->dense || count > s->rows / DENSE_SHARE;
 }
 
+typedef enum rank_kind { DENSE, MANY_BINS, ONE_BIN } rank_kind;
+
 typedef struct ranked {
-  bool dense;
+  rank_kind kind;
   uint32_t number; /* in order of appearance */
   uint64_t id, count;
 } ranked;
 
-/* Dense ones by id, then the others by their frequency. */
+/* Dense ones by id, then the others by their frequency, those of one bin last. */
 static int compare_ranks(const void *a, const void *b) {
   const ranked *x = a, *y = b;
-  if (x->dense != y->dense) return x->dense ? -1 : 1;
-  if (!x->dense && x->count != y->count) return x->count > y->count ? -1 : 1;
+  if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+  if (x->kind != DENSE && x->count != y->count) return x->count > y->count ? -1 : 1;
   return (x->id > y->id) - (x->id < y->id);
 }
 
@@ -413,7 +415,8 @@ static size_t rank_features(const chooser *c, ranked *rank) {
   for (uint32_t i = 0; i < c->survey->count; i++) {
     if (!is_useful(c, i)) continue;
     const uint64_t count = c->feature[i]->count;
-    rank[n++] = (ranked){is_dense(c->survey, count), i, c->survey->ids[i], count};
+    const rank_kind kind = is_dense(c->survey, count) ? DENSE : c->cut_count[i] ? MANY_BINS : ONE_BIN;
+    rank[n++] = (ranked){kind, i, c->survey->ids[i], count};
   }
   qsort(rank, n, sizeof *rank, compare_ranks);
   return n;
@@ -445,7 +448,7 @@ static void place_feature(const chooser *c, const ranked *rank) {
   const seen *of = c->feature[rank->number];
   const uint32_t n = c->cut_count[rank->number];
   const double *cut = c->cut + c->first_cut[rank->number];
-  if (!rank->dense && cuts->count == cuts->dense) start_sparse(cuts);
+  if (rank->kind != DENSE && cuts->count == cuts->dense) start_sparse(cuts);
   cuts->feature[cuts->count++] = (fw_cut_feature){.id = rank->id,
                                                   .count = rank->count,
                                                   .least = of->least,
@@ -453,9 +456,9 @@ static void place_feature(const chooser *c, const ranked *rank) {
                                                   .bins = n + 1,
                                                   .first_bin = (uint32_t)cuts->bins,
                                                   .first_cut = cuts->cut_count};
-  cuts->bins += rank->dense ? FW_BINS_APART : n + 1;
-  cuts->dense += rank->dense;
-  cuts->many_binned |= !rank->dense && n > 0;
+  cuts->bins += rank->kind == DENSE ? FW_BINS_APART : n + 1;
+  cuts->dense += rank->kind == DENSE;
+  cuts->single += rank->kind != ONE_BIN;
   for (uint32_t i = 0; i < n; i++) {
     cuts->cut[cuts->cut_count] = cut[i];
     cuts->edge[cuts->cut_count++] = edge_below(cut[i]);
