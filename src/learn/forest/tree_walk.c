@@ -48,7 +48,6 @@ static void add_child(walk *w, size_t node, size_t begin, size_t end) {
   if (begin < end) w->nodes[w->count++] = (walked){node, begin, end};
 }
 
-/* Children of node i overwrite no node behind it: they are written from the end of the array on. */
 static void go_down(walk *w, size_t kept, walked *parents) {
   memcpy(parents, w->nodes, kept * sizeof *parents);
   w->count = 0;
@@ -61,7 +60,8 @@ static void go_down(walk *w, size_t kept, walked *parents) {
 furrow_status fw_node_rows_walk(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest, size_t tree,
                                 double rate, double *score, fw_crew *crew, furrow_error *err) {
   walk w = {rows, forest, tree * forest->nodes, rate, score, NULL, NULL, 0};
-  const size_t most = (forest->nodes + 1) / 2; /* nodes of the last level */
+  const size_t last = (forest->nodes + 1) / 2; /* nodes of the last level; those that are kept have rows */
+  const size_t most = last < end - begin ? last : end - begin;
   walked *parents = NULL;
   furrow_status status = fw_alloc((void **)&w.nodes, most, sizeof *w.nodes, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&w.splits, most, sizeof *w.splits, err);
