@@ -162,6 +162,7 @@ demo_event demo_query(const demo_world *world, uint32_t q) {
   uint64_t rng = world->size.seed + 0x71 + (uint64_t)q * 7919;
   demo_event event = {.user = below(&rng, world->size.users)};
   draw_context(&rng, &event);
+  event.device = q % DEMO_DEVICES; /* in turn, so that a few queries have all of them */
   return event;
 }
 
