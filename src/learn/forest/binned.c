@@ -160,9 +160,11 @@ static void add_sparse_row(const adding *a, size_t row) {
     const float x = a->batch->value ? a->batch->value[i] : 1;
     if (number < b->cuts->dense) {
       byte[number] = (uint8_t)fw_cuts_bin(b->cuts->full_edge + number * FW_BINS_APART, x);
-    } else if (number != FW_NO_FEATURE) {
+    } else if (number < b->cuts->single) {
       const fw_cut_feature *feature = &b->cuts->feature[number];
-      *bin++ = feature->first_bin + (feature->bins == 1 ? 0 : bin_of(b->cuts, feature, x));
+      *bin++ = feature->first_bin + bin_of(b->cuts, feature, x);
+    } else if (number != FW_NO_FEATURE) {
+      *bin++ = (uint32_t)b->cuts->single_offset + number; /* the last bins, one for each */
     }
   }
 }

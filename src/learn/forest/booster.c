@@ -1,6 +1,7 @@
 /* learn/forest/booster.c: grows a forest from rows, round by round. */
 #include "learn/forest/booster.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,8 @@ static bool is_known(const fw_booster *b, const fw_batch *batch) {
 static furrow_status take(fw_booster *b, row_set *set, const fw_batch *batch, furrow_error *err) {
   const uint32_t *numbers = NULL;
   if (!b->cuts || b->forest) return fw_fail(err, FURROW_E_STATE, "rows are taken after the cuts, before the rounds");
+  if (set->binned.rows + batch->rows > FW_MOST_ROWS)
+    return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MOST_ROWS);
   furrow_status status = fw_survey_numbers(b->survey, batch, &numbers, err);
   if (status == FURROW_OK) status = fw_binned_add(&set->binned, batch, numbers, b->crew, err);
   return status;

@@ -41,7 +41,8 @@ typedef struct fw_cuts {
   float *full_edge; /* of dense features: FW_BINS_APART each, filled up with infinity */
   size_t bins;      /* of a histogram over all features */
   size_t first_sparse_bin;
-  uint32_t *by_id; /* features by ascending id */
+  size_t single_offset; /* the bin of a feature of one bin is its number and this */
+  uint32_t *by_id;      /* features by ascending id */
 } fw_cuts;
 
 void fw_cuts_free(fw_cuts *cuts);

@@ -14,7 +14,6 @@
 #include "learn/features.h"
 
 #define SAMPLE_VALUES ((size_t)1 << 23) /* most values of the sample */
-#define MOST_ROWS (UINT64_C(1) << 30)   /* rows are numbered by 32 bits, passes by the bits above */
 #define ARRAY_RANGE (UINT64_C(1) << 22) /* features of a range up to that are found by an array */
 #define DENSE_SHARE 8                   /* a feature that every 8th row has is dense */
 enum { NOT_MET = 0 };
@@ -281,8 +280,8 @@ static furrow_status check_keys(const fw_survey *s, const fw_batch *batch, furro
 furrow_status fw_survey_add(fw_survey *s, const fw_batch *batch, furrow_error *err) {
   furrow_status status = check_kind(s, batch, err);
   if (status != FURROW_OK) return status;
-  if (s->rows + batch->rows > MOST_ROWS)
-    return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", MOST_ROWS);
+  if (s->rows + batch->rows > FW_MOST_ROWS)
+    return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MOST_ROWS);
   if (!s->dense) {
     status = check_keys(s, batch, err);
     if (status == FURROW_OK)
@@ -480,6 +479,7 @@ static furrow_status place_features(const chooser *c, ranked *rank, furrow_error
     rank[i].number = (uint32_t)i;
   }
   if (c->cuts->count == c->cuts->dense) start_sparse(c->cuts);
+  c->cuts->single_offset = c->cuts->bins - c->cuts->count;
   qsort(rank, n, sizeof *rank, compare_ranks_by_id);
   for (size_t i = 0; i < n; i++) c->cuts->by_id[i] = rank[i].number;
   c->cuts->rows = c->survey->rows;

@@ -7,6 +7,8 @@
 #include "learn/forest/cuts.h"
 #include "learn/minibatch.h"
 
+#define FW_MOST_ROWS (UINT64_C(1) << 30) /* of training, and of validation: three passes have numbers of 32 bits */
+
 typedef struct fw_survey fw_survey;
 
 /* The plan must outlive it. */
