@@ -270,11 +270,6 @@ static size_t choose_rows(fw_booster *b, uint64_t round) {
   return chosen;
 }
 
-static int compare_chances(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* The features with the least hashes, so many that their share is right, and at least one. */
 static const uint8_t *choose_features(fw_booster *b, uint64_t tree) {
   const fw_cuts *cuts = b->cuts;
@@ -283,7 +278,7 @@ static const uint8_t *choose_features(fw_booster *b, uint64_t tree) {
   const uint64_t seed = fw_rng_hash(b->plan->train.seed + STREAM_FEATURES, tree);
   uint64_t *sorted = b->chance + cuts->count;
   for (size_t f = 0; f < cuts->count; f++) b->chance[f] = sorted[f] = fw_rng_hash(seed, cuts->feature[f].id);
-  qsort(sorted, cuts->count, sizeof *sorted, compare_chances);
+  qsort(sorted, cuts->count, sizeof *sorted, fw_compare_ids);
   const double share = floor(ratio * (double)cuts->count + 0.5);
   const uint64_t limit = sorted[share > 1 ? (size_t)share - 1 : 0];
   for (size_t f = 0; f < cuts->count; f++) b->allowed[f] = b->chance[f] <= limit;

@@ -22,6 +22,11 @@ size_t fw_cuts_memory(const fw_cuts *cuts) {
          cuts->cut_count * (sizeof(double) + sizeof(float));
 }
 
+int fw_compare_ids(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
 uint32_t fw_cuts_find(const fw_cuts *cuts, uint64_t id) {
   size_t low = 0, high = cuts->count;
   while (low < high) {
