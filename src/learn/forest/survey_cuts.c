@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "learn/forest/survey_state.h"
 
-#define DENSE_SHARE 8 /* a feature that every 8th row has is dense */
+#define DENSE_SHARE 8 /* a feature of several bins that every 8th row has is dense */
 
 /* While cuts are chosen: the values of each feature one after the other, and room for its cuts. */
 typedef struct chooser {
@@ -96,10 +96,6 @@ static bool is_useful(const chooser *c, size_t i) {
   return c->cut_count[i] > 0 || c->feature[i]->count < c->survey->rows;
 }
 
-static bool is_dense(const fw_survey *s, uint64_t count) {
-  return s->dense || count > s->rows / DENSE_SHARE;
-}
-
 typedef enum rank_kind { DENSE, MANY_BINS, ONE_BIN } rank_kind;
 
 typedef struct ranked {
@@ -121,12 +117,20 @@ static int compare_ranks_by_id(const void *a, const void *b) {
   return (x->id > y->id) - (x->id < y->id);
 }
 
+/* A byte of every row is worth it for many bins. Of one bin it would make rows that lack the feature add to the same
+ * place again and again, which waits for itself; a list costs the rows that have it. */
+static rank_kind kind_of(const chooser *c, size_t i) {
+  const fw_survey *s = c->survey;
+  if (s->dense || (c->cut_count[i] > 0 && c->feature[i]->count > s->rows / DENSE_SHARE)) return DENSE;
+  return c->cut_count[i] > 0 ? MANY_BINS : ONE_BIN;
+}
+
 static size_t rank_features(const chooser *c, ranked *rank) {
   size_t n = 0;
   for (uint32_t i = 0; i < c->survey->count; i++) {
     if (!is_useful(c, i)) continue;
     const uint64_t count = c->feature[i]->count;
-    const rank_kind kind = is_dense(c->survey, count) ? DENSE : c->cut_count[i] ? MANY_BINS : ONE_BIN;
+    const rank_kind kind = kind_of(c, i);
     rank[n++] = (ranked){kind, i, c->survey->ids[i], count};
   }
   qsort(rank, n, sizeof *rank, compare_ranks);
