@@ -69,6 +69,7 @@ static furrow_status begin(fw_fit *f, furrow_error *err) {
   furrow_status status = fw_booster_create(&f->booster, t->plan, t->crew, err);
   if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_look, 1, err);
   if (status == FURROW_OK) status = fw_booster_cut(f->booster, err);
+  if (status == FURROW_OK) status = fw_booster_go_on(f->booster, t->forest, err);
   if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_take, 1, err);
   if (status == FURROW_OK && fw_booster_rows(f->booster, false) == 0) status = fw_fit_no_rows(f, err);
   if (status == FURROW_OK && f->valid) status = pass_rows(f, f->valid, fw_booster_take_valid, 0, err);

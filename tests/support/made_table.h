@@ -162,6 +162,7 @@ static inline furrow_status table_boost(const table *t, const table_lists *lists
   furrow_status status = fw_booster_create(&b, plan, crew, err);
   if (status == FURROW_OK) status = table_pass(t, lists, 0, train, 1000, b, fw_booster_look, err);
   if (status == FURROW_OK) status = fw_booster_cut(b, err);
+  if (status == FURROW_OK) status = fw_booster_go_on(b, forest, err);
   if (status == FURROW_OK) status = table_pass(t, lists, 0, train, 700, b, fw_booster_take, err);
   if (status == FURROW_OK) status = table_pass(t, lists, train, t->rows, 300, b, fw_booster_take_valid, err);
   if (status == FURROW_OK) status = fw_booster_begin(b, forest, err);

@@ -280,6 +280,35 @@ static void a_model_grows_on(void **state) {
   furrow_trainer_close(more);
 }
 
+/* Cuts of the other data, few as they are, say nothing about the trees that are there. */
+static void a_model_grows_on_with_other_rows(void **state) {
+  (void)state;
+  furrow_trainer *first = new_trainer("gbdt", usual, 2, false), *more = NULL;
+  fit_or_fail(first, "two.libsvm", NULL, NULL);
+  assert_int_equal(furrow_trainer_save(first, "first", NULL, &err), FURROW_OK);
+  furrow_trainer_params params;
+  furrow_trainer_params_init(&params);
+  params.load = "first";
+  furrow_learn_conf *conf = conf_builtin("gbdt", "trees=2 depth=4 splits=3 lr=0.3");
+  assert_int_equal(furrow_trainer_open(&more, conf, &params, &err), FURROW_OK);
+  fit_or_fail(more, "two.test", "number.test?format=libsvm", NULL);
+  size_t count = 0;
+  const furrow_epoch *history = furrow_trainer_history(more, &count, NULL);
+  furrow_samples *samples = NULL;
+  const furrow_rowblock *block;
+  furrow_metrics got;
+  assert_int_equal(furrow_samples_open(&samples, conf, "two.test", NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_samples_next(samples, &block, &err), FURROW_OK);
+  assert_int_equal(block->size, ROWS);
+  assert_int_equal(furrow_trainer_evaluate(more, block, &got, &err), FURROW_OK);
+  assert_true(fabs(got.loss - history[1].train.loss) < 1e-12);
+  assert_true(history[1].train.loss < 0.5);
+  furrow_samples_close(samples);
+  furrow_learn_conf_free(conf);
+  furrow_trainer_close(first);
+  furrow_trainer_close(more);
+}
+
 static void trees_are_not_trained_step_by_step(void **state) {
   (void)state;
   furrow_trainer *trainer = new_trainer("gbdt", usual, 1, false), *wild = NULL;
@@ -304,6 +333,7 @@ int main(void) {
       cmocka_unit_test(the_best_round_is_kept_and_later_trees_are_not),
       cmocka_unit_test(a_saved_model_scores_as_the_trainer),
       cmocka_unit_test(a_model_grows_on),
+      cmocka_unit_test(a_model_grows_on_with_other_rows),
       cmocka_unit_test(trees_are_not_trained_step_by_step),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);

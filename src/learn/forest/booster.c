@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "learn/forest/grow.h"
+#include "learn/forest/start_scores.h"
 #include "learn/forest/survey.h"
 
 /* What hashes are for: each has a stream of its own. */
@@ -19,7 +20,9 @@ enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
 typedef struct row_set {
   fw_binned binned;
   fw_node_rows rows;
-  double *score; /* of class 0 for all rows, of class 1 … */
+  double *score;  /* of class 0 for all rows, of class 1 … */
+  double *before; /* of trees that were there before: all classes of row 0, of row 1 …; NULL: none */
+  size_t before_room;
 } row_set;
 
 struct fw_booster {
@@ -37,6 +40,8 @@ struct fw_booster {
   uint8_t *allowed;
   uint64_t *chance; /* of features: room to choose them by */
   fw_forest *forest;
+  fw_start_scores *start; /* of trees that were there before; NULL: none */
+  size_t start_trees;
   double mean; /* of the labels, where trees start from it */
   double most_weight;
   double *out; /* of a row, for tallies */
@@ -68,11 +73,13 @@ static void clear_set(row_set *set) {
   fw_node_rows_clear(&set->rows);
   fw_binned_clear(&set->binned);
   fw_free(set->score);
+  fw_free(set->before);
 }
 
 void fw_booster_free(fw_booster *b) {
   if (!b) return;
   fw_grower_free(b->grower);
+  fw_start_scores_free(b->start);
   clear_set(&b->train);
   clear_set(&b->valid);
   fw_survey_free(b->survey);
@@ -135,12 +142,35 @@ static bool is_known(const fw_booster *b, const fw_batch *batch) {
   return true;
 }
 
+static furrow_status check_shape(const fw_booster *b, const fw_forest *forest, furrow_error *err) {
+  if (forest->classes == b->classes && forest->levels == b->plan->forest.levels) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "the forest has %zu classes and %u levels, the plan %zu and %u",
+                 forest->classes, forest->levels, b->classes, b->plan->forest.levels);
+}
+
+furrow_status fw_booster_go_on(fw_booster *b, const fw_forest *forest, furrow_error *err) {
+  if (b->start || b->train.binned.rows > 0)
+    return fw_fail(err, FURROW_E_STATE, "trees to go on from come once, before the second pass");
+  furrow_status status = check_shape(b, forest, err);
+  if (status != FURROW_OK || forest->trees == 0) return status;
+  b->start_trees = forest->trees;
+  return fw_start_scores_create(&b->start, forest, b->plan->train.lr, err);
+}
+
+static furrow_status score_before(fw_booster *b, row_set *set, const fw_batch *batch, furrow_error *err) {
+  const size_t had = set->binned.rows * b->classes, more = batch->rows * b->classes;
+  if (!b->start) return FURROW_OK;
+  furrow_status status = fw_grow((void **)&set->before, &set->before_room, had + more, sizeof *set->before, err);
+  return status == FURROW_OK ? fw_start_scores_rows(b->start, batch, set->before + had, err) : status;
+}
+
 static furrow_status take(fw_booster *b, row_set *set, const fw_batch *batch, furrow_error *err) {
   const uint32_t *numbers = NULL;
   if (!b->cuts || b->forest) return fw_fail(err, FURROW_E_STATE, "rows are taken after the cuts, before the rounds");
   if (set->binned.rows + batch->rows > FW_MOST_ROWS)
     return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MOST_ROWS);
   furrow_status status = fw_survey_numbers(b->survey, batch, &numbers, err);
+  if (status == FURROW_OK) status = score_before(b, set, batch, err);
   if (status == FURROW_OK) status = fw_binned_add(&set->binned, batch, numbers, b->crew, err);
   return status;
 }
@@ -157,12 +187,23 @@ furrow_status fw_booster_take_valid(fw_booster *b, const fw_batch *batch, furrow
 
 /* ---- Begin ---------------------------------------------------------------------------------------------- */
 
+/* Scores that rows came with, class by class. */
+static void take_before(const fw_booster *b, row_set *set) {
+  const size_t rows = set->binned.rows;
+  for (size_t row = 0; set->before && row < rows; row++)
+    for (size_t c = 0; c < b->classes; c++) set->score[c * rows + row] = set->before[row * b->classes + c];
+  fw_free(set->before);
+  set->before = NULL;
+  set->before_room = 0;
+}
+
 static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
   if (set->binned.rows == 0) return FURROW_OK;
   furrow_status status = fw_binned_finish(&set->binned, b->crew, err);
   if (status == FURROW_OK) status = fw_node_rows_init(&set->rows, &set->binned, err);
   if (status == FURROW_OK)
     status = fw_alloc_zero((void **)&set->score, set->binned.rows, b->classes * sizeof *set->score, err);
+  if (status == FURROW_OK) take_before(b, set);
   return status;
 }
 
@@ -212,10 +253,10 @@ static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, 
     return fw_fail(err, FURROW_E_STATE, "the second pass brought %zu rows, the first %zu", b->train.binned.rows,
                    b->looked);
   if (b->looked == 0) return fw_fail(err, FURROW_E_STATE, "there are no rows to grow trees from");
-  if (forest->classes != b->classes || forest->levels != b->plan->forest.levels)
-    return fw_fail(err, FURROW_E_ARGUMENT, "the forest has %zu classes and %u levels, the plan %zu and %u",
-                   forest->classes, forest->levels, b->classes, b->plan->forest.levels);
-  return FURROW_OK;
+  if (forest->trees != b->start_trees)
+    return fw_fail(err, FURROW_E_STATE, "the forest has %zu trees, but the rows have scores of %zu", forest->trees,
+                   b->start_trees);
+  return check_shape(b, forest, err);
 }
 
 furrow_status fw_booster_begin(fw_booster *b, fw_forest *forest, furrow_error *err) {
@@ -232,11 +273,9 @@ furrow_status fw_booster_begin(fw_booster *b, fw_forest *forest, furrow_error *e
   b->label_room = b->weight_room = 0;
   weigh_labels(b);
   b->forest = forest;
-  for (size_t tree = 0; status == FURROW_OK && tree < forest->trees; tree++) {
-    status = walk_set(b, &b->train, tree, err);
-    if (status == FURROW_OK) status = walk_set(b, &b->valid, tree, err);
-  }
-  return status;
+  fw_start_scores_free(b->start);
+  b->start = NULL;
+  return FURROW_OK;
 }
 
 /* ---- Rounds --------------------------------------------------------------------------------------------- */

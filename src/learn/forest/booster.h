@@ -23,6 +23,10 @@ void fw_booster_free(fw_booster *booster);
  * transformed and checked. */
 furrow_status fw_booster_look(fw_booster *booster, const fw_batch *batch, furrow_error *err)
     __attribute__((warn_unused_result));
+/* Goes on from the trees of a forest, which rows get their scores of as they are taken: before the second pass. Not
+ * needed where there are none. The same trees on the same rows give the bytes of a run without a break. */
+furrow_status fw_booster_go_on(fw_booster *booster, const fw_forest *forest, furrow_error *err)
+    __attribute__((warn_unused_result));
 /* Between the passes: chooses the cuts. */
 furrow_status fw_booster_cut(fw_booster *booster, furrow_error *err) __attribute__((warn_unused_result));
 /* Second pass: the same rows in the same order (E_STATE: others); then the rows for validation, if there are any. */
@@ -31,7 +35,7 @@ furrow_status fw_booster_take(fw_booster *booster, const fw_batch *batch, furrow
 furrow_status fw_booster_take_valid(fw_booster *booster, const fw_batch *batch, furrow_error *err)
     __attribute__((warn_unused_result));
 /* After the passes. `forest` (with stats) is what rounds add trees to, and outlives the booster; trees that it has
- * already are applied to the rows first, tree by tree, so that going on gives the bytes of a run without a break. */
+ * already are those that the booster goes on from (E_STATE: it was not told). */
 furrow_status fw_booster_begin(fw_booster *booster, fw_forest *forest, furrow_error *err)
     __attribute__((warn_unused_result));
 

@@ -1,0 +1,18 @@
+/* learn/forest/start_scores.h: what rows have from trees that were there before the first round. */
+#ifndef FW_LEARN_FOREST_START_SCORES_H
+#define FW_LEARN_FOREST_START_SCORES_H
+
+#include "learn/forest/forest.h"
+#include "learn/minibatch.h"
+
+typedef struct fw_start_scores fw_start_scores;
+
+/* The forest must outlive it. */
+furrow_status fw_start_scores_create(fw_start_scores **start, const fw_forest *forest, double rate, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_start_scores_free(fw_start_scores *start);
+/* Scores of a batch of plain rules, by the values themselves, not by bins: `classes` for each row to out. */
+furrow_status fw_start_scores_rows(fw_start_scores *start, const fw_batch *batch, double *out, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+#endif
