@@ -6,25 +6,31 @@
 
 enum { TOP = 4 }; /* levels of nodes that ask all rows */
 
+/* Nodes n … 2n-1, which are a level, ask; returns the rows that go to the right. come[n]: the rows that have come to
+ * node n.
+ */
+INLINE __mmask16 ask_level(const fw_walk_node *nodes, const uint32_t *x, __mmask16 *come, unsigned n) {
+  __mmask16 all = 0;
+  UNROLL
+  for (const unsigned end = 2 * n; n < end; n++) {
+    const __m512i value = _mm512_set1_epi32((int)nodes[n].value);
+    const __mmask16 right = _mm512_mask_cmplt_epu32_mask(come[n], value, _mm512_loadu_si512(x + nodes[n].slot));
+    come[2 * n] = _kandn_mask16(right, come[n]);
+    come[2 * n + 1] = right;
+    all = _kor_mask16(all, right);
+  }
+  return all;
+}
+
 /* The node that each row is at after TOP steps. */
 INLINE __m512i walk_top(const fw_walk_node *nodes, const uint32_t *x) {
-  __mmask16 come[2 << TOP]; /* rows that have come to a node */
+  __mmask16 come[2 << TOP];
   __m512i at = _mm512_set1_epi32(1 << TOP);
   come[1] = 0xffff;
-  UNROLL
-  for (unsigned level = 0; level < TOP; level++) {
-    __mmask16 all = 0;
-    UNROLL
-    for (unsigned n = 1u << level; n < 2u << level; n++) {
-      const __m512i value = _mm512_set1_epi32((int)nodes[n].value);
-      const __mmask16 right = _mm512_mask_cmplt_epu32_mask(come[n], value, _mm512_loadu_si512(x + nodes[n].slot));
-      come[2 * n] = _kandn_mask16(right, come[n]);
-      come[2 * n + 1] = right;
-      all = _kor_mask16(all, right);
-    }
-    at = _mm512_mask_add_epi32(at, all, at, _mm512_set1_epi32(1 << (TOP - 1 - level)));
-  }
-  return at;
+  at = _mm512_mask_add_epi32(at, ask_level(nodes, x, come, 1), at, _mm512_set1_epi32(8));
+  at = _mm512_mask_add_epi32(at, ask_level(nodes, x, come, 2), at, _mm512_set1_epi32(4));
+  at = _mm512_mask_add_epi32(at, ask_level(nodes, x, come, 4), at, _mm512_set1_epi32(2));
+  return _mm512_mask_add_epi32(at, ask_level(nodes, x, come, 8), at, _mm512_set1_epi32(1));
 }
 
 static void walk_groups(const fw_walk_tree *tree, const uint32_t *x, size_t stride, size_t groups, double *out,

@@ -80,19 +80,19 @@ static inline bool reject_entry_next(FILE *list, reject_entry *e) {
 }
 
 /* Everything about the error in one line; the file without what stands before the folder. */
-static inline void reject_tell(char text[512], const char *folder, furrow_status status, const furrow_error *err) {
-  const char *file = strstr(err->file, folder);
+static inline void reject_tell(char text[512], const char *folder, furrow_status status, const furrow_error *told) {
+  const char *file = strstr(told->file, folder);
   char offset[24] = "-";
-  if (err->offset != FURROW_NO_OFFSET) snprintf(offset, sizeof offset, "%llu", (unsigned long long)err->offset);
+  if (told->offset != FURROW_NO_OFFSET) snprintf(offset, sizeof offset, "%llu", (unsigned long long)told->offset);
   file = file ? file + strlen(folder) : "";
-  snprintf(text, 512, "%s %s %s %s", furrow_status_name(status), file[0] ? file + 1 : "-", offset, err->message);
+  snprintf(text, 512, "%s %s %s %s", furrow_status_name(status), file[0] ? file + 1 : "-", offset, told->message);
 }
 
-static inline void reject_entry_check(const reject_entry *e, furrow_status status, const furrow_error *err) {
+static inline void reject_entry_check(const reject_entry *e, furrow_status status, const furrow_error *told) {
   char wanted[512], found[512];
   snprintf(wanted, sizeof wanted, "%s %s %s %s", e->status, e->file, e->offset, e->message);
-  reject_tell(found, e->folder, status, err);
-  assert_int_equal(err->status, status);
+  reject_tell(found, e->folder, status, told);
+  assert_int_equal(told->status, status);
   if (strcmp(found, wanted) != 0) fail_msg("%s: %s\n    not %s", e->folder, found, wanted);
 }
 
