@@ -7,25 +7,14 @@
  * fit trains gbdt as `furrow train` does and saves the model; its time runs from the moment the rows are in memory to
  * the last tree. score takes the rows in blocks, a part for each thread; rows takes them one by one. One line of JSON:
  * rows, seconds and processor seconds, of fit also those of all rounds, peak memory in MB. */
-#include <furrow/furrow.h>
 #include <pthread.h>
 
-#include "bench_clock.h"
+#include "learn_bench.h"
 
 typedef struct job {
   const char *what, *data, *model;
   unsigned threads, repeat;
 } job;
-
-static furrow_error last;
-
-static void check(furrow_status status) {
-  char text[512];
-  if (status == FURROW_OK) return;
-  furrow_error_format(&last, text, sizeof text);
-  fprintf(stderr, "bench_forest: %s\n", text);
-  exit(1);
-}
 
 /* ---- Training ---- */
 
@@ -43,29 +32,8 @@ static furrow_status take_round(void *user, const furrow_epoch *epoch, furrow_er
   return FURROW_OK;
 }
 
-static furrow_status start(void *user, uint32_t epoch, uint64_t rows, uint64_t total, furrow_error *err) {
-  (void)epoch, (void)rows, (void)total, (void)err;
-  course *c = user;
-  if (c->began.wall == 0) c->began = bench_now(); /* the data is in memory now */
-  return FURROW_OK;
-}
-
-static furrow_learn_conf *read_settings(char **settings, int count) {
-  furrow_learn_conf *conf = NULL;
-  check(furrow_learn_conf_create(&conf, &last));
-  check(furrow_learn_conf_algorithm(conf, "gbdt", &last));
-  check(furrow_learn_conf_set(conf, "valid-ratio", "0", &last));
-  for (int i = 0; i < count; i++) {
-    char *value = strchr(settings[i], '=');
-    if (!value) exit(2);
-    *value = 0;
-    check(furrow_learn_conf_set(conf, settings[i], value + 1, &last));
-  }
-  return conf;
-}
-
 static void fit(const job *j, char **settings, int count) {
-  furrow_learn_conf *conf = read_settings(settings, count);
+  furrow_learn_conf *conf = read_settings("gbdt", settings, count);
   furrow_trainer *trainer = NULL;
   furrow_trainer_params params;
   furrow_fit_params fit_params;
@@ -77,7 +45,7 @@ static void fit(const job *j, char **settings, int count) {
   furrow_fit_params_init(&fit_params);
   fit_params.parser.threads = j->threads;
   fit_params.epoch = take_round;
-  fit_params.progress = start;
+  fit_params.progress = start_clock;
   fit_params.user = &c;
   check(furrow_trainer_fit(trainer, j->data, NULL, &fit_params, &last));
   const bench_clock ended = bench_now();
@@ -143,25 +111,11 @@ static void score_all(const job *j, const furrow_scorer *scorer, const furrow_ro
   }
 }
 
-static furrow_container *read_rows(const job *j, const furrow_scorer *scorer) {
-  furrow_samples *samples = NULL;
-  furrow_container *container = NULL;
-  const furrow_rowblock *next = NULL;
-  furrow_status status;
-  check(furrow_container_create(&container, FURROW_INDEX_U32, FURROW_VALUE_F32, &last));
-  check(furrow_samples_open(&samples, furrow_scorer_conf(scorer), j->data, NULL, &last));
-  while ((status = furrow_samples_next(samples, &next, &last)) == FURROW_OK)
-    check(furrow_container_push_block(container, next, &last));
-  if (status != FURROW_END) check(status);
-  furrow_samples_close(samples);
-  return container;
-}
-
 static void score(const job *j) {
   furrow_scorer *scorer = NULL;
   furrow_rowblock rows;
   check(furrow_scorer_open(&scorer, j->model, NULL, &last));
-  furrow_container *container = read_rows(j, scorer);
+  furrow_container *container = read_rows(scorer, j->data);
   check(furrow_container_get_block(container, &rows, &last));
   furrow_score *scores = calloc(rows.size + 1, sizeof *scores);
   if (!scores) exit(1);

@@ -6,25 +6,13 @@
  * fit trains as `furrow train` does; --stream reads the text anew in each epoch, so that parsing counts. score takes
  * the rows of the data one by one. One line of JSON: rows, seconds and processor seconds of an epoch (of scoring: of
  * all rows), peak memory in MB. */
-#include <furrow/furrow.h>
-
-#include "bench_clock.h"
+#include "learn_bench.h"
 
 typedef struct job {
   const char *what, *model, *data, *out;
   unsigned threads, epochs, repeat;
   bool stream;
 } job;
-
-static furrow_error last;
-
-static void check(furrow_status status) {
-  char text[512];
-  if (status == FURROW_OK) return;
-  furrow_error_format(&last, text, sizeof text);
-  fprintf(stderr, "bench_learn: %s\n", text);
-  exit(1);
-}
 
 /* ---- Training ---- */
 
@@ -46,31 +34,15 @@ static furrow_status take_epoch(void *user, const furrow_epoch *epoch, furrow_er
   return FURROW_OK;
 }
 
-static furrow_status start_epoch(void *user, uint32_t epoch, uint64_t rows, uint64_t total, furrow_error *err) {
-  (void)epoch, (void)rows, (void)total, (void)err;
-  course *c = user;
-  if (c->began.wall == 0) c->began = bench_now(); /* the data is in memory now */
-  return FURROW_OK;
-}
-
 static void fit(const job *j, char **settings, int count) {
-  furrow_learn_conf *conf = NULL;
+  furrow_learn_conf *conf = read_settings(j->model, settings, count);
   furrow_trainer *trainer = NULL;
   furrow_trainer_params params;
   furrow_fit_params course_params;
   course c = {0};
   char epochs[16];
-  check(furrow_learn_conf_create(&conf, &last));
-  check(furrow_learn_conf_algorithm(conf, j->model, &last));
-  check(furrow_learn_conf_set(conf, "valid-ratio", "0", &last));
   snprintf(epochs, sizeof epochs, "%u", j->epochs);
   check(furrow_learn_conf_set(conf, "epochs", epochs, &last));
-  for (int i = 0; i < count; i++) {
-    char *value = strchr(settings[i], '=');
-    if (!value) exit(2);
-    *value = 0;
-    check(furrow_learn_conf_set(conf, settings[i], value + 1, &last));
-  }
   furrow_trainer_params_init(&params);
   params.threads = j->threads;
   check(furrow_trainer_open(&trainer, conf, &params, &last));
@@ -78,7 +50,7 @@ static void fit(const job *j, char **settings, int count) {
   course_params.parser.threads = j->threads;
   course_params.stream = j->stream;
   course_params.epoch = take_epoch;
-  course_params.progress = j->stream ? NULL : start_epoch;
+  course_params.progress = j->stream ? NULL : start_clock;
   course_params.user = &c;
   if (j->stream) c.began = bench_now();
   check(furrow_trainer_fit(trainer, j->data, NULL, &course_params, &last));
@@ -99,18 +71,10 @@ static void fit(const job *j, char **settings, int count) {
 static void score(const job *j) {
   furrow_scorer *scorer = NULL;
   furrow_score_space *space = NULL;
-  furrow_samples *samples = NULL;
-  furrow_container *container = NULL;
-  const furrow_rowblock *next = NULL;
   furrow_rowblock block;
-  furrow_status status;
   check(furrow_scorer_open(&scorer, j->model, NULL, &last));
   check(furrow_score_space_create(&space, scorer, &last));
-  check(furrow_container_create(&container, FURROW_INDEX_U32, FURROW_VALUE_F32, &last));
-  check(furrow_samples_open(&samples, furrow_scorer_conf(scorer), j->data, NULL, &last));
-  while ((status = furrow_samples_next(samples, &next, &last)) == FURROW_OK)
-    check(furrow_container_push_block(container, next, &last));
-  if (status != FURROW_END) check(status);
+  furrow_container *container = read_rows(scorer, j->data);
   check(furrow_container_get_block(container, &block, &last));
   double best = 0, cpu = 0, sum = 0;
   for (unsigned r = 0; r < j->repeat; r++) {
@@ -127,7 +91,6 @@ static void score(const job *j) {
   }
   printf("{\"rows\":%zu,\"seconds\":%.6f,\"cpu\":%.6f,\"sum\":%.6g,\"peak_mb\":%.1f}\n", block.size, best, cpu, sum,
          bench_peak_memory());
-  furrow_samples_close(samples);
   furrow_container_free(container);
   furrow_score_space_free(space);
   furrow_scorer_close(scorer);
