@@ -33,13 +33,19 @@ INLINE __m512i walk_top(const fw_walk_node *nodes, const uint32_t *x) {
   return _mm512_mask_add_epi32(at, ask_level(nodes, x, come, 8), at, _mm512_set1_epi32(1));
 }
 
+/* In halves: where a sanitizer keeps arrays, they are aligned for no more. */
+INLINE void store(uint32_t start[FW_WALK_LANES], __m512i at) {
+  _mm256_storeu_si256((__m256i *)start, _mm512_castsi512_si256(at));
+  _mm256_storeu_si256((__m256i *)(start + HALF), _mm512_extracti64x4_epi64(at, 1));
+}
+
 static void walk_groups(const fw_walk_tree *tree, const uint32_t *x, size_t stride, size_t groups, double *out,
                         size_t step) {
   uint32_t start[FW_WALK_LANES];
   const unsigned steps = tree->depth < TOP ? 0 : TOP;
-  _mm512_storeu_si512(start, _mm512_set1_epi32(1));
+  store(start, _mm512_set1_epi32(1));
   for (size_t g = 0; g < groups; g++, x += stride, out += FW_WALK_LANES * step) {
-    if (steps) _mm512_storeu_si512(start, walk_top(tree->nodes, x));
+    if (steps) store(start, walk_top(tree->nodes, x));
     finish_half(tree, steps, start, x, out, step);
     finish_half(tree, steps, start + HALF, x + HALF, out + HALF * step, step);
   }
