@@ -307,7 +307,7 @@ static void report_best(report *r, uint32_t best, bool saved) {
     report_text(r, "best epoch", text);
 }
 
-/* Six decimals of trees change scores: by how much is said. */
+/* Six decimals of trees change scores, and so does Angel's rule for absent features: by how much is said. */
 static furrow_status measure_rounding(const train_values *values, const learn_settings *settings,
                                       const furrow_trainer *trainer, rounding *lost, furrow_error *err) {
   const bool trees = strcmp(furrow_learn_conf_get(settings->conf, "algorithm"), "gbdt") == 0;

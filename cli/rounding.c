@@ -50,7 +50,10 @@ furrow_status rounding_measure(rounding *lost, const furrow_trainer *trainer, co
   params.on_bad = FURROW_ON_BAD_SKIP;
   if (format) params.format = format;
   furrow_status status = furrow_scorer_from_trainer(&sides[0].scorer, trainer, err);
-  if (status == FURROW_OK) status = furrow_scorer_open(&sides[1].scorer, model, NULL, err);
+  furrow_scorer_params angel;
+  furrow_scorer_params_init(&angel);
+  angel.absent_is_zero = true;
+  if (status == FURROW_OK) status = furrow_scorer_open(&sides[1].scorer, model, &angel, err);
   for (int i = 0; status == FURROW_OK && i < 2; i++)
     status = furrow_score_space_create(&sides[i].space, sides[i].scorer, err);
   if (status == FURROW_OK)

@@ -1,4 +1,5 @@
-/* cli/rounding.h: what the decimals that Angel writes do to the scores of a model. */
+/* cli/rounding.h: what becomes of the scores of trees when Angel reads what was written: six decimals, and absent
+ * features that count as 0. */
 #ifndef CLI_ROUNDING_H
 #define CLI_ROUNDING_H
 

@@ -145,7 +145,9 @@ FURROW_API furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const 
 typedef struct furrow_epoch {
   uint32_t epoch; /* 1, 2 … */
   double learning_rate;
-  furrow_metrics train; /* of the scores that the updates were made from */
+  /* Of the scores that the updates were made from; of gbdt after the round: figures of 65,536 rows at most, evenly
+   * spread, though `rows` counts all. */
+  furrow_metrics train;
   furrow_metrics valid; /* rows is 0 without validation data */
   double seconds;       /* of training; validation apart */
   bool best;            /* the best so far by the chosen metric */
@@ -234,7 +236,8 @@ typedef enum furrow_fc_order {
 typedef struct furrow_scorer_params {
   const furrow_learn_conf *conf; /* NULL: the model's graph.json */
   furrow_fc_order fc_order;
-  unsigned threads; /* that load; 0: one for each processor */
+  bool absent_is_zero; /* of trees: as Angel walks them, whatever gbdt.split.missing says */
+  unsigned threads;    /* that load; 0: one for each processor */
 } furrow_scorer_params;
 
 FURROW_API void furrow_scorer_params_init(furrow_scorer_params *params);

@@ -64,6 +64,12 @@ static furrow_status check_keys(const furrow_learn_conf *conf, furrow_error *err
   return fw_graph_keys_unused(conf, used_keys(), "gbdt", err);
 }
 
+static furrow_status check_classes(const fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
+  if (plan->graph.loss == FW_LOSS_SOFTMAX || fw_conf_value(conf, FW_KEY_CLASSES).integer == 2) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "classes is for the objective multi:softmax, not for %s",
+                 fw_objective_name(plan->graph.loss));
+}
+
 static furrow_status check_rate(const fw_plan *plan, furrow_error *err) {
   return plan->train.lr > 0 ? FURROW_OK
                             : fw_fail(err, FURROW_E_ARGUMENT, "the learning rate of gbdt must be more than 0");
@@ -81,6 +87,7 @@ furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_lea
   plan->train.decay = FW_DECAY_CONSTANT;
   furrow_status status = check_rate(plan, err);
   if (status == FURROW_OK) status = check_keys(conf, err);
+  if (status == FURROW_OK) status = check_classes(plan, conf, err);
   if (status == FURROW_OK)
     status = take_categories(&plan->forest, arena, fw_conf_value(conf, FW_KEY_CATEGORIES).text, err);
   return status;

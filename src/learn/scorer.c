@@ -47,6 +47,8 @@ static furrow_status load_model(furrow_scorer *scorer, const char *folder, const
                                 furrow_error *err) {
   if (scorer->plan->forest.used) {
     furrow_status status = fw_forest_load(&scorer->forest, scorer->plan, folder, params->threads, err);
+    if (status == FURROW_OK && params->absent_is_zero)
+      memset(scorer->forest->turned, 0, scorer->forest->trees * scorer->forest->nodes);
     return status == FURROW_OK ? make_walker(scorer, err) : status;
   }
   furrow_status status = make_net(scorer, err);

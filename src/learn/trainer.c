@@ -1,6 +1,7 @@
 /* learn/trainer.c: a net that is trained, batch by batch; or a forest, which fit alone can train. */
 #include "learn/trainer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -58,9 +59,38 @@ static furrow_status open_net(furrow_trainer *trainer, const furrow_trainer_para
   return status;
 }
 
+static furrow_status compare_forests(const fw_plan *its, const fw_plan *plan, furrow_error *err) {
+  if (!its->forest.used) return fw_fail(err, FURROW_E_ARGUMENT, "it is no model of gbdt");
+  if (its->graph.loss != plan->graph.loss)
+    return fw_fail(err, FURROW_E_ARGUMENT, "its objective is %s, not %s (see the key `objective`)",
+                   fw_objective_name(its->graph.loss), fw_objective_name(plan->graph.loss));
+  if (its->graph.outputs != plan->graph.outputs)
+    return fw_fail(err, FURROW_E_ARGUMENT, "it has %zu classes, not %zu (see the key `classes`)", its->graph.outputs,
+                   plan->graph.outputs);
+  if (its->train.lr != plan->train.lr)
+    return fw_fail(err, FURROW_E_ARGUMENT, "its learning rate is %g, not %g, and all trees of a model have one (lr)",
+                   its->train.lr, plan->train.lr);
+  return FURROW_OK;
+}
+
+/* What a model says of itself must hold for the trees that are added. One of Angel's says nothing. */
+static furrow_status check_model(const fw_plan *plan, const char *folder, furrow_error *err) {
+  furrow_learn_conf *conf = NULL;
+  fw_plan *its = NULL;
+  furrow_status status = fw_model_read_conf(&conf, folder, err);
+  if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
+  if (status == FURROW_OK) status = fw_plan_of_conf(&its, conf, err);
+  if (status == FURROW_OK) status = compare_forests(its, plan, err);
+  if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, folder);
+  fw_plan_free(its);
+  furrow_learn_conf_free(conf);
+  return status;
+}
+
 /* Trees are added to those of a model only if they have as many levels. */
 static furrow_status load_forest(furrow_trainer *trainer, const furrow_trainer_params *params, furrow_error *err) {
-  furrow_status status = fw_forest_load(&trainer->forest, trainer->plan, params->load, params->threads, err);
+  furrow_status status = check_model(trainer->plan, params->load, err);
+  if (status == FURROW_OK) status = fw_forest_load(&trainer->forest, trainer->plan, params->load, params->threads, err);
   if (status != FURROW_OK) return status;
   const unsigned levels = trainer->plan->forest.levels;
   if (trainer->forest->levels == levels) return fw_forest_add_stats(trainer->forest, err);
@@ -137,9 +167,22 @@ void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm) {
   trainer->comm = comm;
 }
 
+/* With as many rounds as there are: more than were asked for where a model grew on, fewer where the best was kept. */
+static furrow_status save_forest(const furrow_trainer *trainer, const char *folder, const furrow_model_params *params,
+                                 furrow_error *err) {
+  char rounds[24];
+  furrow_learn_conf *conf = NULL;
+  furrow_status status = fw_learn_conf_copy(&conf, trainer->conf, err);
+  snprintf(rounds, sizeof rounds, "%zu", trainer->forest->trees / trainer->forest->classes);
+  if (status == FURROW_OK && trainer->forest->trees > 0) status = furrow_learn_conf_set(conf, "trees", rounds, err);
+  if (status == FURROW_OK) status = fw_forest_save(trainer->forest, trainer->plan, conf, folder, params, err);
+  furrow_learn_conf_free(conf);
+  return status;
+}
+
 furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder, const furrow_model_params *params,
                                   furrow_error *err) {
-  if (trainer->forest) return fw_forest_save(trainer->forest, trainer->plan, trainer->conf, folder, params, err);
+  if (trainer->forest) return save_forest(trainer, folder, params, err);
   return fw_model_save(trainer->net, trainer->plan, trainer->conf, folder, params, err);
 }
 

@@ -84,6 +84,7 @@ static void what_is_not_for_trees_is_refused(void **state) {
   conf_expect_misfit("gbdt", "epochs=5", "epochs is not for gbdt: its rounds are trees");
   conf_expect_misfit("gbdt", "optimizer=adam", "optimizer is not for gbdt");
   conf_expect_misfit("gbdt", "rank=4", "rank is not for gbdt");
+  conf_expect_misfit("gbdt", "classes=7", "classes is for the objective multi:softmax, not for binary:logistic");
   conf_expect_misfit("gbdt", "lr=0", "the learning rate of gbdt must be more than 0");
   conf_expect_misfit("fm", "trees=4", "trees is not for fm");
   furrow_learn_conf *conf = conf_new();
@@ -275,7 +276,19 @@ static void a_model_grows_on(void **state) {
   furrow_trainer *shallow = NULL;
   assert_int_equal(furrow_trainer_open(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
   assert_string_equal(err.message, "its trees are 4 splits deep, not 3 (see the key `depth`)");
+  conf_set(conf, "depth", "4");
+  conf_set(conf, "lr", "0.25");
+  assert_int_equal(furrow_trainer_open(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "its learning rate is 0.3, not 0.25, and all trees of a model have one (lr)");
+  conf_set(conf, "objective", "reg:squarederror");
+  assert_int_equal(furrow_trainer_open(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
+  assert_non_null(strstr(err.message, "binary:logistic, not reg:squarederror"));
   furrow_learn_conf_free(conf);
+  assert_int_equal(furrow_trainer_save(more, "forty", NULL, &err), FURROW_OK);
+  furrow_scorer *scorer = NULL;
+  assert_int_equal(furrow_scorer_open(&scorer, "forty", NULL, &err), FURROW_OK);
+  assert_string_equal(furrow_learn_conf_get(furrow_scorer_conf(scorer), "trees"), "40");
+  furrow_scorer_close(scorer);
   furrow_trainer_close(first);
   furrow_trainer_close(more);
 }

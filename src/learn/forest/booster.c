@@ -291,19 +291,17 @@ static size_t choose_rows(fw_booster *b, uint64_t round) {
   fw_node_rows *rows = &b->train.rows;
   const double ratio = b->plan->forest.row_ratio;
   const size_t n = b->train.binned.rows;
-  size_t chosen = 0, others = 0;
+  size_t chosen = 0, others = 0, first = 0;
   all_rows(rows);
   if (!(ratio < 1)) return n;
   const uint64_t seed = fw_rng_hash(b->plan->train.seed + STREAM_ROWS, round);
+  for (size_t i = 1; i < n; i++)
+    if (fw_rng_hash(seed, i) < fw_rng_hash(seed, first)) first = i;
   for (size_t i = 0; i < n; i++) {
-    if (is_chosen(fw_rng_hash(seed, i), ratio))
+    if (i == first || is_chosen(fw_rng_hash(seed, i), ratio))
       rows->row[chosen++] = (uint32_t)i;
     else
       rows->spare[others++] = (uint32_t)i;
-  }
-  if (chosen == 0) {
-    all_rows(rows);
-    return n;
   }
   memcpy(rows->row + chosen, rows->spare, others * sizeof *rows->row);
   return chosen;
