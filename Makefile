@@ -70,7 +70,7 @@ bench: all
 	@tools/run_bench.sh $(BUILD)
 
 install: all
-	@$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
+	@$(CMAKE) --install $(BUILD) --prefix "$(PREFIX)"
 
 deb:
 	@tools/require_packages.sh deb

@@ -100,7 +100,8 @@ static furrow_status find_path(path_look *look, furrow_error *err) {
     return fail_file(err, FURROW_E_ARGUMENT, look->path, "is neither a file nor a folder", 0);
   }
   if (errno == ENOENT && strpbrk(look->path, "?;#*[")) return FURROW_OK;
-  return fail_file(err, errno == ENOENT ? FURROW_E_NOT_FOUND : FURROW_E_IO, look->path, "cannot be looked at", errno);
+  if (errno == ENOENT) return fail_file(err, FURROW_E_NOT_FOUND, look->path, "no such file or directory", 0);
+  return fail_file(err, FURROW_E_IO, look->path, "cannot be looked at", errno);
 }
 
 static furrow_status info_run(const void *values, output *out, furrow_error *err) {

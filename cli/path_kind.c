@@ -18,34 +18,43 @@ const path_kind *path_kind_of(const path_look *look) {
   return NULL;
 }
 
-/* The path as one word of shell. */
-static void put_word(FILE *out, const char *path) {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:,%@=-";
-  if (path[0] == '-') fputs("./", out);
-  if (path[strspn(path, plain)] == 0) {
-    fputs(path, out);
-    return;
-  }
-  fputc('\'', out);
-  for (; *path; path++) {
-    if (*path == '\'')
+static void put_quoted(FILE *out, const char *text) {
+  for (; *text; text++) {
+    if (*text == '\'')
       fputs("'\\''", out);
     else
-      fputc(*path, out);
+      fputc(*text, out);
   }
-  fputc('\'', out);
+}
+
+/* The path and the first `length` bytes of `query` as one word of shell. */
+static void put_word(FILE *out, const char *path, const char *query, size_t length) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:,%@=-";
+  if (path[0] == '-') fputs("./", out);
+  const char *quote = length || path[strspn(path, plain)] ? "'" : "";
+  fputs(quote, out);
+  put_quoted(out, path);
+  fprintf(out, "%.*s%s", (int)length, query, quote);
+}
+
+/* Puts what stands at `at` and returns where the command goes on. */
+static const char *put_piece(FILE *out, const path_look *look, const char *at) {
+  const char *slash = strrchr(look->path, '/');
+  const size_t query = at[0] == '@' && at[1] == '?' ? strcspn(at + 1, " ") : 0;
+  if (*at == '@')
+    put_word(out, look->path, at + 1, query);
+  else if (*at == '^')
+    put_word(out, slash && slash[1] ? slash + 1 : look->path, "", 0);
+  else
+    fputc(*at, out);
+  return at + 1 + query;
 }
 
 void path_advise(path_look *look, const char *command) {
   text_file line;
   furrow_error err;
   if (look->command_count == MOST_ADVICE || text_file_begin(&line, &err) != FURROW_OK) return;
-  for (; *command; command++) {
-    if (*command == '@')
-      put_word(line.out, look->path);
-    else
-      fputc(*command, line.out);
-  }
+  while (*command) command = put_piece(line.out, look, command);
   if (fclose(line.out) == 0)
     look->commands[look->command_count++] = line.text;
   else

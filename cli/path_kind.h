@@ -27,7 +27,8 @@ typedef struct path_kind {
 /* What it is; NULL: nothing that Furrow reads. */
 const path_kind *path_kind_of(const path_look *look);
 
-/* Notes a command; @ stands for the path as a word of shell. */
+/* Notes a command. As words of shell @ stands for the path, with what follows it from a ? on, and ^ for the last name
+ * in the path. */
 void path_advise(path_look *look, const char *command);
 void path_look_clear(path_look *look);
 

@@ -61,7 +61,7 @@ static furrow_status tell_matrix(path_look *look, furrow_error *err) {
   if (status != FURROW_OK) return status;
   path_advise(look, "furrow model info @ --partitions");
   path_advise(look, "furrow model dump @ | head");
-  path_advise(look, "furrow model export @ @.npy");
+  path_advise(look, "furrow model export @ ^.npy"); /* beside the matrix it would lie in the model */
   return status;
 }
 

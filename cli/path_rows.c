@@ -62,9 +62,16 @@ static void report_first(report *r, const first_rows *first) {
   report_bool(r, "fields", s->field.min <= s->field.max);
 }
 
-/* What learns from labels needs some; those of csv are in a column that only the user knows. */
 static bool can_train(const first_rows *first, const char *format) {
-  return first->summary.rows > 1 && strcmp(format, "csv") != 0 && strcmp(format, "cache") != 0;
+  return first->summary.rows > 1 && strcmp(format, "cache") != 0;
+}
+
+/* The labels of csv are in a column that the path names, or that only the user knows. */
+static void advise_csv(path_look *look) {
+  if (strpbrk(look->path, "?#"))
+    path_advise(look, "furrow train --model lr --format csv --train @ --out MODEL");
+  else
+    path_advise(look, "furrow train --model lr --format csv --train @?label_column=NAME --out @.model");
 }
 
 static void advise_rows(path_look *look, const first_rows *first) {
@@ -74,6 +81,10 @@ static void advise_rows(path_look *look, const first_rows *first) {
   path_advise(look, "furrow rows dump --head 3 @");
   if (!can_train(first, format)) {
     path_advise(look, "furrow rows convert @ - --to csv | head");
+    return;
+  }
+  if (strcmp(format, "csv") == 0) {
+    advise_csv(look);
     return;
   }
   path_advise(look, "furrow rows split @ --out @.parts/ --fractions 0.8,0.2");

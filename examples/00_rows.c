@@ -2,6 +2,7 @@
  *
  *   00_rows [URI]     any format that Furrow reads; without a URI a small data set that it writes itself
  */
+#define _POSIX_C_SOURCE 200809L
 #include <furrow/furrow.h>
 
 #include <stdio.h>

@@ -7,6 +7,7 @@
  * "fingerprint" is a label and a string of bits: 1 00101 has the features 2 and 4. The program parses a small text in
  * each, checks the rows and the errors, and returns 0 if all is as it should be.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <furrow/furrow.h>
 
 #include <stdbool.h>

@@ -3,6 +3,7 @@
  *   02_embedding [FOLDER [FEATURE]]     a matrix folder such as deepfm/embedding_embedding; without one, a small one
  * that it writes itself
  */
+#define _POSIX_C_SOURCE 200809L
 #include <furrow/furrow.h>
 
 #include <math.h>

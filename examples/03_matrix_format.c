@@ -10,6 +10,7 @@
  *   cc -shared -fPIC -DPLUGIN 03_matrix_format.c -o assign.so
  *   furrow model convert --plugin ./assign.so --format AssignTextRowFormat MODEL TARGET
  */
+#define _POSIX_C_SOURCE 200809L
 #include <furrow/model.h>
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
  *
  *   04_index [FILE]     where to save it; without one, a file that is taken away again
  */
+#define _POSIX_C_SOURCE 200809L
 #include <furrow/furrow.h>
 
 #include <stdio.h>

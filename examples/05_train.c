@@ -2,6 +2,7 @@
  *
  *   05_train [DIR]     where to save it; without one, a directory that is taken away again
  */
+#define _POSIX_C_SOURCE 200809L
 #include <furrow/furrow.h>
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
  *
  *   06_trees
  */
+#define _POSIX_C_SOURCE 200809L
 #include <furrow/furrow.h>
 
 #include <stdio.h>

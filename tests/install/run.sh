@@ -36,6 +36,7 @@ echo "== find_package"
   "$cmake" --build "$work/build" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 try_shared "$work/build/with_shared"
 try_static "$work/build/with_static"
+try_shared "$work/build/with_mathematics" >/dev/null
 
 echo "== pkg-config"
 if ! command -v pkg-config >/dev/null 2>&1; then
@@ -54,7 +55,7 @@ echo "== examples"
 cd "$work"
 for example in "$here"/../../examples/[0-9]*.c; do
   name=$(basename "$example" .c)
-  "$cc" -Wall -Wextra -Werror "$example" $(pkg-config --cflags --libs furrow) -lm -o "$name"
+  "$cc" -std=c11 -Wall -Wextra -Werror "$example" $(pkg-config --cflags --libs furrow) -o "$name"
   LD_LIBRARY_PATH=$lib "./$name" >"$name.log" 2>&1 || { cat "$name.log"; echo "$name failed"; exit 1; }
   echo "$name"
 done
