@@ -13,7 +13,6 @@
 enum {
   LEAST_HISTOGRAMS = 8,
   RANGE_BINS = 2048,   /* about, of the features that one task looks at */
-  PIECES_EACH = 8,     /* pieces of a level's rows, at most, for each thread */
   PIECE_ROWS = 1 << 13 /* at least, of the rows that one task sums up */
 };
 
@@ -147,9 +146,7 @@ static void find_best(void *context, size_t i) {
 static furrow_status cut_pieces(work *w, pair *p, size_t rows, furrow_error *err) {
   fw_grower *g = w->grower;
   const size_t n = p->filled->end - p->filled->begin, threads = fw_crew_threads(g->crew);
-  const size_t share = rows / (PIECES_EACH * threads) + 1,
-               few = g->all.bins / 2 > PIECE_ROWS ? g->all.bins / 2 : PIECE_ROWS;
-  const size_t least = share > few ? share : few;
+  const size_t share = rows / (2 * threads) + 1, least = share > PIECE_ROWS ? share : PIECE_ROWS;
   const size_t pieces = threads == 1 || n < 2 * least ? 1 : n / least;
   p->first_piece = w->piece_count;
   p->pieces = 0;
