@@ -6,6 +6,7 @@
 
 #include "cmd_model.h"
 #include "fail.h"
+#include "furrow/learn.h"
 #include "model_source.h"
 #include "report.h"
 
@@ -132,6 +133,32 @@ static furrow_status check_matrix(checking *c, const furrow_model_entry *matrix,
   return done ? FURROW_OK : status;
 }
 
+static bool lists(const furrow_model_entry *entries, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(entries[i].name, name) == 0) return true;
+  return false;
+}
+
+/* Whether the matrices of a forest are trees together. One of Angel's, without graph.json, does not say of how many
+ * classes. */
+static furrow_status check_trees(checking *c, const furrow_model_listing *listing, furrow_error *err) {
+  furrow_scorer *scorer = NULL;
+  furrow_error own;
+  const bool forest = lists(listing->matrices, listing->matrix_count, "gbdt.node.predict") ||
+                      lists(listing->matrices, listing->matrix_count, "gbdt.split.feature");
+  if (!forest || !lists(listing->files, listing->file_count, "graph.json") || c->exit_code) return FURROW_OK;
+  const furrow_status status = furrow_scorer_open(&scorer, listing->path, NULL, &own);
+  furrow_scorer_close(scorer);
+  if (status == FURROW_OK) return FURROW_OK;
+  if (status == FURROW_E_MEMORY || status == FURROW_E_IO) {
+    *err = own;
+    return status;
+  }
+  const furrow_finding finding = {true, -1, own.file, own.offset, status, own.message};
+  take_finding(c, &finding);
+  return FURROW_OK;
+}
+
 static furrow_status verify_run(const void *values, output *out, furrow_error *err) {
   const verify_values *verify = values;
   furrow_model_listing *listing = NULL;
@@ -146,6 +173,11 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
     report_start(&r, out, verify->json);
     if (verify->json) report_list(&r, "matrices");
     for (size_t i = 0; i < count && status == FURROW_OK; i++) status = check_matrix(&c, &matrices[i], err);
+    if (verify->json) {
+      report_end(&r);
+      report_list(&r, "trees");
+    }
+    if (status == FURROW_OK && !only) status = check_trees(&c, listing, err);
     if (verify->json) {
       report_end(&r);
       report_bool(&r, "ok", c.exit_code == 0);
@@ -163,7 +195,8 @@ const command model_verify_command = {
     .example = "furrow model verify lr\nfurrow model verify deepfm/embedding_embedding --json",
     .about = "Prints a line for each finding: FILE: byte OFFSET: partition N: what is wrong. A remark is about "
              "something odd that "
-             "can still be read. Ends with 0 when nothing is wrong, else with the code of the first error.",
+             "can still be read. Matrices of boosted trees must be trees together. Ends with 0 when nothing is wrong, "
+             "else with the code of the first error.",
     .operands = verify_operands,
     .groups = verify_groups,
     .size = sizeof(verify_values),

@@ -27,5 +27,10 @@ try furrow train --model gbdt --train xor.libsvm --out no --hogwild
 try furrow train --model gbdt --load more.model --train xor.libsvm --out no --depth 5
 try furrow train --model gbdt --dry-run --svg no.svg
 try furrow train --model gbdt --train xor.libsvm --out no --objective multi:softmax --classes 2 --label-threshold 3 --label AddOneTrans
+furrow model verify more.model -q && echo sound
+try furrow train --model gbdt --load more.model --train xor.libsvm --out no --depth 3 --lr 0.25
+sed -i 's/^6,14,-1/6,14,01/' more.model/gbdt.split.feature/0
+try furrow model verify more.model -q
 rm -r more.model/gbdt.split.value
+try furrow model verify more.model -q
 try furrow eval --model more.model --data xor.libsvm
