@@ -440,6 +440,7 @@ const command train_command = {
     .name = "train",
     .summary = "train a model on samples and write its directory as Angel would",
     .example = "furrow train --model fm --rank 8 --train clicks.libsvm --out clicks.model --epochs 5 --lr 0.05\n"
+               "furrow train --model gbdt --trees 100 --depth 6 --lr 0.1 --splits 254 --train t.libsvm --out t.model\n"
                "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
                "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
     .choice = "--model NAME | --conf FILE.json",
