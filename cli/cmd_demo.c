@@ -349,6 +349,7 @@ static furrow_status run_demo(const void *values, output *out, furrow_error *err
   if (status == FURROW_OK && all.runner.show) demo_tell_results(&all, demo->out);
   if (status == FURROW_OK && demo->json) demo_tell_json(&all, demo->out, out);
   clear_results(&all);
+  if (status != FURROW_OK && interrupt_came()) status = demo_stopped(err);
   return status;
 }
 

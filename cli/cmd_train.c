@@ -1,8 +1,10 @@
 /* cli/cmd_train.c: furrow train: a model from samples. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd_learn.h"
 #include "fail.h"
@@ -353,6 +355,16 @@ static furrow_status check_targets(const train_values *values, furrow_error *err
   return status;
 }
 
+/* What a signal has left: the checkpoint of the last epochs, if one was kept. */
+static void tell_stopped(const train_values *values, furrow_error *err) {
+  char path[PATH_MAX];
+  if (!values->checkpoint || !interrupt_came()) return;
+  const int n = snprintf(path, sizeof path, "%s/checkpoint", values->checkpoint);
+  if (n >= (int)sizeof path || access(path, F_OK) != 0) return;
+  fail(err, FURROW_E_STATE, "stopped by a signal; the checkpoint in %.200s stays: --resume goes on from it",
+       values->checkpoint);
+}
+
 static furrow_status train_and_save(const train_values *values, const learn_settings *settings, output *out,
                                     furrow_error *err) {
   furrow_trainer *trainer = NULL;
@@ -366,6 +378,7 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) status = furrow_trainer_open(&trainer, settings->conf, &params, err);
   interrupt_catch();
   if (status == FURROW_OK) status = fit(values, trainer, out, err);
+  if (status == FURROW_E_STATE) tell_stopped(values, err);
   if (status == FURROW_OK) status = save(values, settings, trainer, err);
   rounding lost = {0};
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);

@@ -82,9 +82,8 @@ static void run_child(const demo_step *step, bool show) {
 /* A signal for this process alone is passed on. */
 static int wait_for(pid_t child, struct rusage *usage) {
   int state = 0;
-  furrow_error ignored;
   while (wait4(child, &state, 0, usage) < 0 && errno == EINTR)
-    if (interrupt_check(&ignored) != FURROW_OK) kill(child, SIGTERM);
+    if (interrupt_came()) kill(child, SIGTERM);
   return state;
 }
 
@@ -100,9 +99,12 @@ static double seconds_of(struct timeval t) {
   return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
+furrow_status demo_stopped(furrow_error *err) {
+  return fail(err, FURROW_E_STATE, "stopped by a signal; what was finished is still there");
+}
+
 static furrow_status judge(const demo_step *step, int state, furrow_error *err) {
-  if (interrupt_check(err) != FURROW_OK || WIFSIGNALED(state))
-    return fail(err, FURROW_E_STATE, "stopped by a signal; what was finished is still there");
+  if (interrupt_came() || WIFSIGNALED(state)) return demo_stopped(err);
   const int code = WEXITSTATUS(state);
   return code == 0 ? FURROW_OK : fail(err, status_of_code(code), "the demo stops here: '%s' failed", step->line);
 }

@@ -28,6 +28,8 @@ void demo_heading(demo_runner *runner, const char *text);
  * status is that of the command, which has told of its failure; END: it was stopped by a signal. */
 furrow_status demo_run(demo_runner *runner, const char *title, furrow_error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* The error of a demo that a signal ended. */
+furrow_status demo_stopped(furrow_error *err);
 /* Notes what the demo did itself since `began`. */
 void demo_did(demo_runner *runner, const char *title, double began, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "fail.h"
+#include "interrupt.h"
 
 /* ---- Options -------------------------------------------------------------------------------------------- */
 
@@ -145,13 +146,28 @@ static furrow_status open_iter(source *s, furrow_parser_params *params, furrow_e
   return furrow_parser_open(&s->parser, s->uri, params, err);
 }
 
+bool cache_guard_begin(const char *uri) {
+  return strchr(uri, '#') && interrupt_catch();
+}
+
+furrow_status cache_guard_end(bool guarded, furrow_status status, furrow_error *err) {
+  if (guarded)
+    interrupt_forget(); /* first: what comes from here on ends the process, and there is nothing to tidy up */
+  return status == FURROW_OK ? interrupt_check(err) : status;
+}
+
+static furrow_status open_guarded(source *s, furrow_parser_params *params, furrow_error *err) {
+  const bool guarded = cache_guard_begin(s->uri);
+  return cache_guard_end(guarded, open_iter(s, params, err), err);
+}
+
 furrow_status source_open(source *s, const char *uri, const source_values *values, furrow_error *err) {
   *s = (source){.uri = uri, .values = values};
   bool cache = strcmp(values->format, "cache") == 0;
   if (cache || (strcmp(values->format, "auto") == 0 && source_is_cache(uri))) return open_container(s, err);
   furrow_parser_params params;
   params_from(&params, values);
-  if (values->api == SOURCE_ITER || strchr(uri, '#')) return open_iter(s, &params, err);
+  if (values->api == SOURCE_ITER || strchr(uri, '#')) return open_guarded(s, &params, err);
   furrow_status status = furrow_parser_open(&s->parser, uri, &params, err);
   if (status != FURROW_OK) return status;
   uint64_t total = looks_compressed(uri) ? 0 : furrow_parser_bytes_total(s->parser);

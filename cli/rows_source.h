@@ -58,6 +58,10 @@ furrow_status source_column_names(source *s, uint64_t columns, const char *const
 bool source_is_stdin(const char *uri);
 /* Whether it is a file that begins as a row cache does. */
 bool source_is_cache(const char *uri);
+/* Around a call that makes the cache of a URI#cachefile: a signal waits until that is done, and no hidden file is left.
+ * The end gives back `status`, or E_STATE if a signal came. */
+bool cache_guard_begin(const char *uri);
+furrow_status cache_guard_end(bool guarded, furrow_status status, furrow_error *err);
 /* Says on stderr what a parser left out and what it passed over. */
 void print_notes(const furrow_parser_stats *stats);
 /* Says on stderr what was left out and what was passed over. */

@@ -111,7 +111,9 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
   params.conf = settings.conf;
   if (status == FURROW_OK) status = furrow_scorer_open(&s->scorer, values->model, &params, err);
   if (status == FURROW_OK) status = furrow_score_space_create(&s->space, s->scorer, err);
+  const bool guarded = cache_guard_begin(values->data);
   if (status == FURROW_OK) status = open_rows(s, settings.conf, err);
+  status = cache_guard_end(guarded, status, err);
   learn_settings_clear(&settings);
   progress_start(&s->progress, status == FURROW_OK && !values->quiet, "scoring", 0);
   s->progress.unit = "rows";

@@ -9,7 +9,7 @@ stop() {
   until compgen -G "out/.${file#out/}.furrow-*" >/dev/null || [ $((tries++)) -gt 5000 ]; do read -r -t 0.002 <>pause; done
   kill -"$signal" $process 2>/dev/null
   { wait $process; } 2>/dev/null
-  echo "$2 $3: exit $?, $(cat err)" | sed 's/, furrow: stopped by a signal; nothing was written$/, and says so/'
+  echo "$2 $3: exit $?, $(cat err)" | sed 's/, furrow: stopped by a signal; no part of the result was written$/, and says so/'
   [ ! -e "$file" ] || echo "$file is there"
   compgen -G 'out/.*'
 }
@@ -33,4 +33,15 @@ seq 0 800000 | awk '{ print "0\t" $1 "\t" $1 / 8 }' >big.tsv
 furrow model import -q big.tsv big --format RowIdColIdValueTextRow >/dev/null
 stop out/copy INT furrow model convert big out/copy --format ColIdValueTextRow --threads 1
 stop out/w.npz TERM furrow model export big out/w.npz --threads 1
+# a row cache that is being made is finished: a signal leaves the cache, or nothing
+for ((i = 0; i < 40; i++)); do cat some.libsvm; done >more.libsvm
+stop_cache() {
+  rm -f out/*
+  stop out/cache "$@"
+}
+stop_cache INT furrow rows info 'more.libsvm#out/cache'
+stop_cache TERM furrow rows dump 'more.libsvm#out/cache'
+stop_cache HUP furrow eval --model lr.model --data 'more.libsvm#out/cache'
+stop_cache INT furrow predict --model lr.model --data 'more.libsvm#out/cache'
+rm -f out/*
 ls -A out

@@ -9,6 +9,13 @@ for signal in INT TERM; do
   echo "$signal: exit $?"
   cat err
 done
+furrow train -q --model fm --train t.libsvm --out m --epochs 1000000 --checkpoint ck 2>err &
+for ((i = 0; i < 500; i++)); do [ -e ck/checkpoint ] && break; sleep 0.02; done
+kill -INT $!
+{ wait $!; } 2>/dev/null
+echo "INT: exit $?"
+cat err
+rm -r ck
 ls -A | grep -v -x -e t.libsvm -e err -f <(cd "$(dirname "${BASH_SOURCE[0]}")/../data" && ls)
 furrow train --model lr --train t.libsvm --out piped --epochs 3 | head -n 1 | awk '{ print $1, $2 }'
 echo "${PIPESTATUS[0]}" && ls -d piped
