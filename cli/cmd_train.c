@@ -39,6 +39,7 @@ static const option main_options[] = {
     {.name = "model",
      .kind = OPTION_TEXT,
      .argument = "NAME",
+     .choices = "lr|svm|linear|robust|softmax|mlr|fm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
      .help =
          "a built-in algorithm: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt",
      .offset = AT(algorithm)},
@@ -65,6 +66,7 @@ static const option main_options[] = {
     {.name = "format",
      .kind = OPTION_TEXT,
      .argument = "F",
+     .choices = "libsvm|libffm|dummy|dense|csv",
      .help = "format of the samples: libsvm (the default; indices from 1), libffm, dummy, dense, csv",
      .offset = AT(format)},
     {.name = "load",
@@ -365,6 +367,25 @@ static void tell_stopped(const train_values *values, furrow_error *err) {
        values->checkpoint);
 }
 
+/* Whether the name of the data, without what follows it in a URI, ends as csv does. */
+static bool is_csv_name(const char *uri) {
+  static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst"};
+  const size_t n = strcspn(uri, "?#;");
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    const size_t m = strlen(endings[i]);
+    if (n > m && memcmp(uri + n - m, endings[i], m) == 0) return true;
+  }
+  return false;
+}
+
+static void hint_csv(const train_values *values, const learn_settings *settings, furrow_error *err) {
+  const char *format = furrow_learn_conf_get(settings->conf, "format");
+  const bool text = err->status == FURROW_E_PARSE || err->status == FURROW_E_ARGUMENT;
+  if (!text || !is_csv_name(values->train) || strcmp(format, "csv") == 0 || strstr(values->train, "format=")) return;
+  const size_t n = strlen(err->message);
+  snprintf(err->message + n, sizeof err->message - n, "; read as %s: --format csv reads csv", format);
+}
+
 static furrow_status train_and_save(const train_values *values, const learn_settings *settings, output *out,
                                     furrow_error *err) {
   furrow_trainer *trainer = NULL;
@@ -379,6 +400,7 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   interrupt_catch();
   if (status == FURROW_OK) status = fit(values, trainer, out, err);
   if (status == FURROW_E_STATE) tell_stopped(values, err);
+  if (status != FURROW_OK && !values->format) hint_csv(values, settings, err);
   if (status == FURROW_OK) status = save(values, settings, trainer, err);
   rounding lost = {0};
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);

@@ -11,6 +11,9 @@ const option target_options[] = {
     {.name = "format",
      .kind = OPTION_TEXT,
      .argument = "NAME",
+     .choices =
+         "ValueBinaryRowFormat|ColIdValueBinaryRowFormat|RowIdColIdValueBinaryRowFormat|BinaryColumnFormat|"
+         "ValueTextRowFormat|ColIdValueTextRowFormat|RowIdColIdValueTextRowFormat|TextColumnFormat|SnapshotFormat",
      .help = "format to write; 'furrow model formats' lists them",
      .offset = AT(format)},
     {.name = "row-type",

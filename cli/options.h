@@ -49,7 +49,7 @@ typedef struct option {
   const char *argument; /* what the help calls the value; NULL: the choices themselves */
   const char *help;
   size_t offset;       /* of the field in the struct of its group */
-  const char *choices; /* OPTION_CHOICE: "u32|u64" */
+  const char *choices; /* OPTION_CHOICE: "u32|u64"; OPTION_TEXT: words that a shell offers, others are taken too */
   furrow_status (*parse)(const char *text, void *field, furrow_error *err); /* OPTION_PARSED */
   bool required;
 } option;

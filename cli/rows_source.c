@@ -38,6 +38,7 @@ const option source_options[] = {
     {.name = "format",
      .kind = OPTION_TEXT,
      .argument = "F",
+     .choices = "auto|libsvm|libfm|libffm|csv|dummy|dense|cache",
      .help = "format of the text; auto (the default) looks at it. 'furrow rows --help' lists the formats",
      .offset = AT(format)},
     {.name = "part",

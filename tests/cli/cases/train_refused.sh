@@ -63,3 +63,7 @@ awk '{ $1 = NR % 7; print }' t.libsvm >numbers.libsvm
 no --model linear --train numbers.libsvm --out m --lr 1e30 --batch 32
 ls -A | grep -x -e m -e '.*tmp.*' -e '\..*' -e 'h\..*'
 true
+# csv that is taken for libsvm
+printf 'age,bought\n1,0\n2,1\n' >my.csv
+try furrow train --model lr --train my.csv --out x
+try furrow train --model lr --train 'my.csv?label_column=bought' --out x
