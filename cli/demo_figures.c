@@ -202,8 +202,8 @@ static void draw_plane(FILE *out, const demo_results *all, const sorted_plane *s
                    .height = 400};
   page_chart(out, &c,
              axis
-                 ? "Topics that lie upon each other in the first picture are apart here: eight of them do not fit on "
-                   "one plane."
+                 ? "Eight topics do not fit on one plane: some that lie upon each other in the first picture are apart "
+                   "here, if there were enough clicks to learn from."
                  : "The vectors of the items that were shown most, seven numbers each, from the side where they differ "
                    "most. Colours are the hidden topics: the model never saw them, only who clicked on what.");
 }

@@ -15,9 +15,10 @@ static double figure_of(const demo_results *all, size_t model, const char *name)
   return json_number(&all->models[model].eval, all->models[model].eval.values, name);
 }
 
-/* How far a model came on the way from the click rate to the truth. */
+/* How far a model came on the way from the click rate to the truth; nowhere, if it is worse than the click rate. */
 static double learned(const demo_results *all, size_t model) {
-  return (all->truth.rate_logloss - figure_of(all, model, "logloss")) / (all->truth.rate_logloss - all->truth.logloss);
+  const double way = all->truth.rate_logloss - all->truth.logloss;
+  return fmax(0, (all->truth.rate_logloss - figure_of(all, model, "logloss")) / way);
 }
 
 /* Seconds of a single query of an index, with the lists that the demo visits; NaN: not measured. */

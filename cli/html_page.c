@@ -36,7 +36,11 @@ static const char page_style[] =
     "figcaption{font-size:.86rem;color:var(--soft);line-height:1.45;margin-top:.3rem;max-width:44rem}\n"
     ".key{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;margin:.1rem 0 .4rem;padding:0;font-size:.84rem;"
     "color:var(--soft)}.key li{display:flex;align-items:center;gap:.4rem}.key svg{width:22px;height:12px;flex:none}\n"
-    ".scroll{overflow-x:auto;margin:.6rem 0 1.2rem}\n"
+    /* a shadow at an edge that more is behind; covers of the ground's colour scroll with the table */
+    ".scroll{overflow-x:auto;margin:.6rem 0 1.2rem;background:linear-gradient(90deg,var(--ground) 30%,transparent) "
+    "0/40px 100% no-repeat local,linear-gradient(270deg,var(--ground) 30%,transparent) 100%/40px 100% no-repeat local,"
+    "linear-gradient(90deg,#8886,transparent) 0/14px 100% no-repeat,linear-gradient(270deg,#8886,transparent) "
+    "100%/14px 100% no-repeat}\n"
     "table{border-collapse:collapse;font-size:.88rem;width:100%;font-variant-numeric:tabular-nums}\n"
     "th,td{text-align:left;white-space:nowrap;padding:.32rem .9rem .32rem 0;border-bottom:1px solid "
     "var(--line);vertical-align:middle}\n"
