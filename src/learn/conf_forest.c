@@ -1,8 +1,8 @@
 /* learn/conf_forest.c: what a configuration says of boosted trees. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sort.h"
 #include "learn/conf_data.h"
 
 /* Keys of graphs that trees have, too. */
@@ -10,11 +10,6 @@ static uint64_t used_keys(void) {
   uint64_t used = (uint64_t)1 << (FW_KEY_CLASSES - FW_KEY_LOSS);
   for (unsigned key = FW_KEY_TREES; key < FW_KEYS; key++) used |= (uint64_t)1 << (key - FW_KEY_LOSS);
   return used;
-}
-
-static int by_value(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
 }
 
 static furrow_status take_categories(fw_forest_conf *forest, fw_arena *arena, const char *text, furrow_error *err) {
@@ -29,7 +24,7 @@ static furrow_status take_categories(fw_forest_conf *forest, fw_arena *arena, co
   if (status != FURROW_OK) return status;
   uint64_t *features = room;
   for (size_t i = 0; text; i++) text = fw_next_category(text, &features[i]);
-  qsort(features, count, sizeof *features, by_value);
+  fw_sort_u64(features, count);
   forest->categories = features;
   forest->category_count = count;
   return FURROW_OK;

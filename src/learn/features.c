@@ -6,11 +6,11 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 #define CHUNK_BYTES ((size_t)8 << 20) /* about, so that large pages fit; a power of two of records */
 #define FIRST_SLOTS ((size_t)1 << 10)
@@ -205,11 +205,6 @@ furrow_status fw_features_make_all(fw_features *features, const uint64_t *keys, 
 
 /* ---- Keys ---- */
 
-static int compare_keys(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 furrow_status fw_features_keys(const fw_features *features, uint64_t **keys, size_t *count, furrow_error *err) {
   uint64_t *list = NULL;
   if (features->slots) {
@@ -218,7 +213,7 @@ furrow_status fw_features_keys(const fw_features *features, uint64_t **keys, siz
     size_t n = 0;
     for (size_t i = 0; i < features->slot_count; i++)
       if (features->slots[i].record) list[n++] = features->slots[i].key;
-    qsort(list, n, sizeof *list, compare_keys);
+    fw_sort_u64(list, n);
   }
   *keys = list;
   *count = (size_t)features->count;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "io/dir_names.h"
 #include "io/stream.h"
 #include "model/meta.h"
@@ -206,11 +207,6 @@ static furrow_status check_files(furrow_matrix_source *source, furrow_error *err
 
 /* ---- Rows and counts ------------------------------------------------------------------------------------ */
 
-static int compare_u64(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Rows by their id. A key is the id, made unsigned, above the row's place. */
 static furrow_status order_rows(const furrow_matrix_source *source, const furrow_partition_meta *meta, int32_t *ids,
                                 uint32_t *by_id, uint64_t *keys, furrow_error *err) {
@@ -219,7 +215,7 @@ static furrow_status order_rows(const furrow_matrix_source *source, const furrow
     keys[k] = (uint64_t)((uint32_t)meta->rows[k].row_id ^ 0x80000000u) << 32 | k;
     ascending = ascending && (k == 0 || keys[k] > keys[k - 1]);
   }
-  if (!ascending) qsort(keys, meta->row_count, sizeof *keys, compare_u64);
+  if (!ascending) fw_sort_u64(keys, meta->row_count);
   for (size_t k = 0; k < meta->row_count; k++) {
     by_id[k] = (uint32_t)keys[k];
     ids[k] = meta->rows[by_id[k]].row_id;

@@ -1,16 +1,10 @@
 /* vector/list_runs.c: new vectors by the list they go to. */
 #include "vector/list_runs.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
+#include "base/sort.h"
 
 enum { FEW = 16 }; /* lists for each vector: then vectors are sorted, not lists counted */
-
-static int by_number(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return x < y ? -1 : x > y;
-}
 
 static void add_member(fw_runs *runs, size_t list, uint32_t row) {
   fw_run *last = runs->count > 0 ? &runs->run[runs->count - 1] : NULL;
@@ -28,7 +22,7 @@ static furrow_status sort_rows(fw_runs *runs, const uint32_t *list, size_t n, fu
   if (status != FURROW_OK) return status;
   uint64_t *keys = memory;
   for (size_t i = 0; i < n; i++) keys[i] = (uint64_t)list[i] << 32 | i;
-  qsort(keys, n, sizeof *keys, by_number);
+  fw_sort_u64(keys, n);
   for (size_t i = 0; i < n; i++)
     if (keys[i] >> 32 != FW_NO_GROUP) add_member(runs, (size_t)(keys[i] >> 32), (uint32_t)keys[i]);
   fw_free(keys);

@@ -3,12 +3,12 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/sort.h"
 #include "learn/forest/grow.h"
 #include "learn/forest/start_scores.h"
 #include "learn/forest/survey.h"
@@ -292,19 +292,24 @@ static size_t choose_rows(fw_booster *b, uint64_t round) {
   const double ratio = b->plan->forest.row_ratio;
   const size_t n = b->train.binned.rows;
   size_t chosen = 0, others = 0, first = 0;
+  uint64_t least = UINT64_MAX;
   all_rows(rows);
   if (!(ratio < 1)) return n;
   const uint64_t seed = fw_rng_hash(b->plan->train.seed + STREAM_ROWS, round);
-  for (size_t i = 1; i < n; i++)
-    if (fw_rng_hash(seed, i) < fw_rng_hash(seed, first)) first = i;
   for (size_t i = 0; i < n; i++) {
-    if (i == first || is_chosen(fw_rng_hash(seed, i), ratio))
+    const uint64_t hash = fw_rng_hash(seed, i);
+    if (hash < least) least = hash, first = i;
+    if (is_chosen(hash, ratio))
       rows->row[chosen++] = (uint32_t)i;
     else
       rows->spare[others++] = (uint32_t)i;
   }
+  if (chosen == 0) { /* all are in order among the others: the one with the least hash goes to their front */
+    memmove(rows->spare + 1, rows->spare, first * sizeof *rows->spare);
+    rows->spare[0] = (uint32_t)first;
+  }
   memcpy(rows->row + chosen, rows->spare, others * sizeof *rows->row);
-  return chosen;
+  return chosen ? chosen : 1;
 }
 
 /* The features with the least hashes, so many that their share is right, and at least one. */
@@ -315,7 +320,7 @@ static const uint8_t *choose_features(fw_booster *b, uint64_t tree) {
   const uint64_t seed = fw_rng_hash(b->plan->train.seed + STREAM_FEATURES, tree);
   uint64_t *sorted = b->chance + cuts->count;
   for (size_t f = 0; f < cuts->count; f++) b->chance[f] = sorted[f] = fw_rng_hash(seed, cuts->feature[f].id);
-  qsort(sorted, cuts->count, sizeof *sorted, fw_compare_ids);
+  fw_sort_u64(sorted, cuts->count);
   const double share = floor(ratio * (double)cuts->count + 0.5);
   const uint64_t limit = sorted[share > 1 ? (size_t)share - 1 : 0];
   for (size_t f = 0; f < cuts->count; f++) b->allowed[f] = b->chance[f] <= limit;

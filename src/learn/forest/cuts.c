@@ -2,7 +2,6 @@
 #include "learn/forest/cuts.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -20,11 +19,6 @@ void fw_cuts_free(fw_cuts *cuts) {
 size_t fw_cuts_memory(const fw_cuts *cuts) {
   return cuts->dense * FW_BINS_APART * sizeof(float) + cuts->count * (sizeof *cuts->feature + sizeof *cuts->by_id) +
          cuts->cut_count * (sizeof(double) + sizeof(float));
-}
-
-int fw_compare_ids(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
 }
 
 uint32_t fw_cuts_find(const fw_cuts *cuts, uint64_t id) {

@@ -59,8 +59,6 @@ static inline uint32_t fw_cuts_bin(const float *edge, float x) {
   return bin;
 }
 
-/* For qsort and bsearch over uint64_t. */
-int fw_compare_ids(const void *a, const void *b);
 /* Between two values that follow each other, a < b: a <= it < b. Infinities count as a little beyond all floats. */
 double fw_cut_between(float a, float b);
 /* Chooses cuts for n values (in any order; they are sorted as they lie), `splits` at most: between all different ones

@@ -2,11 +2,11 @@
 #include "learn/forest/forest.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 /* Arrays of a forest, and the bytes of a node in each. */
 enum { ARRAYS = 7 };
@@ -143,11 +143,6 @@ furrow_status fw_forest_add_stats(fw_forest *forest, furrow_error *err) {
   return FURROW_OK;
 }
 
-static int by_number(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, size_t *count, furrow_error *err) {
   const size_t nodes = forest->trees * forest->nodes;
   uint64_t *list = NULL;
@@ -158,7 +153,7 @@ furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, s
   asked = 0;
   for (size_t at = 0; at < nodes; at++)
     if (forest->feature[at] >= 0) list[asked++] = (uint64_t)forest->feature[at];
-  qsort(list, asked, sizeof *list, by_number);
+  fw_sort_u64(list, asked);
   for (size_t i = 0; i < asked; i++)
     if (i == 0 || list[i] != list[i - 1]) list[different++] = list[i];
   *features = list;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 #define SAMPLE_VALUES ((size_t)1 << 23) /* most values of the sample */
 #define ARRAY_RANGE (UINT64_C(1) << 22) /* features of a range up to that are found by an array */
@@ -72,7 +73,7 @@ size_t fw_survey_memory(const fw_survey *s) {
 static inline bool is_category(const fw_survey *s, uint64_t id) {
   const fw_forest_conf *conf = &s->plan->forest;
   return conf->all_categories || (conf->category_count > 0 && bsearch(&id, conf->categories, conf->category_count,
-                                                                      sizeof id, fw_compare_ids) != NULL);
+                                                                      sizeof id, fw_compare_u64) != NULL);
 }
 
 static furrow_status grow_sets(fw_survey *s, uint32_t number, furrow_error *err) {
