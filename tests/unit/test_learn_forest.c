@@ -144,6 +144,18 @@ static void any_number_of_threads_grows_the_same_trees(void **state) {
   furrow_trainer_close(first);
 }
 
+static void a_draw_of_rows_has_one_at_least(void **state) {
+  (void)state;
+  furrow_trainer *trainer = new_trainer("gbdt", "trees=3 depth=2 row-ratio=1e-9 min-child-weight=0", 2, false);
+  fit_or_fail(trainer, "two.libsvm", NULL, NULL);
+  const fw_forest *forest = fw_trainer_forest(trainer);
+  for (size_t tree = 0; tree < forest->trees; tree++) {
+    const double hessian = forest->hessian[tree * forest->nodes];
+    assert_true(hessian > 0 && hessian <= 0.25 + 1e-4); /* p (1 - p) of one row */
+  }
+  furrow_trainer_close(trainer);
+}
+
 static furrow_status stop_at_six(void *user, const furrow_epoch *epoch, furrow_error *e) {
   (void)user, (void)e;
   return epoch->epoch == 6 ? FURROW_E_STATE : FURROW_OK;
@@ -342,6 +354,7 @@ int main(void) {
       cmocka_unit_test(what_is_not_for_trees_is_refused),
       cmocka_unit_test(each_objective_learns),
       cmocka_unit_test(any_number_of_threads_grows_the_same_trees),
+      cmocka_unit_test(a_draw_of_rows_has_one_at_least),
       cmocka_unit_test(a_training_that_was_stopped_goes_on_as_if_it_had_not_been),
       cmocka_unit_test(the_best_round_is_kept_and_later_trees_are_not),
       cmocka_unit_test(a_saved_model_scores_as_the_trainer),
