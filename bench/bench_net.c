@@ -126,7 +126,7 @@ static void one_batch(fw_net *net, fw_pass *pass, fw_batcher *batcher, const uin
   double at = thread_seconds();
   fw_batcher_start(batcher);
   for (size_t i = 0; i < rows; i++) {
-    furrow_row row = {.length = FIELDS, .index_type = FURROW_INDEX_U32, .value_type = FURROW_VALUE_F32};
+    furrow_row row = {.length = FIELDS, .key_type = FURROW_KEY_U32, .value_type = FURROW_VALUE_F32};
     row.label.f32 = &labels[index[i * FIELDS] % 3 == 0];
     row.index.u32 = index + i * FIELDS;
     check(fw_batcher_add(batcher, &row, &err), &err);

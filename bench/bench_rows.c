@@ -8,8 +8,8 @@ static void add_block(bench_sums *sums, const furrow_rowblock *block, bool check
   sums->rows += block->size;
   sums->features += count;
   if (!check) return;
-  sums->index_sum += block->index_type == FURROW_INDEX_U32 ? bench_sum_u32(block->index.u32 + first, count)
-                                                           : bench_sum_u64(block->index.u64 + first, count);
+  sums->index_sum += block->key_type == FURROW_KEY_U32 ? bench_sum_u32(block->index.u32 + first, count)
+                                                       : bench_sum_u64(block->index.u64 + first, count);
   sums->value_sum += block->value.any ? bench_sum_f32(block->value.f32 + first, count) : (double)count;
   if (block->label.any) sums->label_sum += bench_sum_f32(block->label.f32, block->size);
 }
@@ -21,7 +21,7 @@ static furrow_status read_all(const bench_options *options, bool check, bench_su
   furrow_parser_params_init(&params);
   params.format = options->format;
   params.threads = options->threads;
-  params.index_type = options->wide ? FURROW_INDEX_U64 : FURROW_INDEX_U32;
+  params.key_type = options->wide ? FURROW_KEY_U64 : FURROW_KEY_U32;
   furrow_status status = furrow_parser_open(&parser, options->uri, &params, err);
   while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK) {
     add_block(sums, furrow_parser_value(parser), check);

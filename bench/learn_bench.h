@@ -45,7 +45,7 @@ static inline furrow_container *read_rows(const furrow_scorer *scorer, const cha
   furrow_container *container = NULL;
   const furrow_rowblock *next = NULL;
   furrow_status status;
-  check(furrow_container_create(&container, FURROW_INDEX_U32, FURROW_VALUE_F32, &last));
+  check(furrow_container_create(&container, FURROW_KEY_U32, FURROW_VALUE_F32, &last));
   check(furrow_samples_open(&samples, furrow_scorer_conf(scorer), uri, NULL, &last));
   while ((status = furrow_samples_next(samples, &next, &last)) == FURROW_OK)
     check(furrow_container_push_block(container, next, &last));

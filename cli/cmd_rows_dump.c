@@ -55,8 +55,8 @@ static inline char *put_value(char *at, furrow_values values, furrow_value_type 
   return put_i64(at, type == FURROW_VALUE_I32 ? values.i32[i] : values.i64[i]);
 }
 
-static inline char *put_index(char *at, furrow_indices indices, furrow_index_type type, size_t i) {
-  return indices.any ? put_u64(at, furrow_indices_get(indices, type, i)) : put_absent(at);
+static inline char *put_index(char *at, furrow_keys indices, furrow_key_type type, size_t i) {
+  return indices.any ? put_u64(at, furrow_keys_get(indices, type, i)) : put_absent(at);
 }
 
 static char *put_head(char *at, const furrow_row *row) {
@@ -73,9 +73,9 @@ static char *put_head(char *at, const furrow_row *row) {
 static char *put_features(char *at, const furrow_row *row, size_t begin, size_t end) {
   for (size_t i = begin; i < end; i++) {
     *at++ = ' ';
-    at = put_index(at, row->field, row->index_type, i);
+    at = put_index(at, row->field, row->key_type, i);
     *at++ = ':';
-    at = put_index(at, row->index, row->index_type, i);
+    at = put_index(at, row->index, row->key_type, i);
     *at++ = ':';
     at = put_value(at, row->value, row->value_type, i);
   }

@@ -50,7 +50,7 @@ static void report_reading(report *r, const source *s) {
     snprintf(part, sizeof part, "%" PRIu32 "/%" PRIu32, s->values->part.part, s->values->part.nparts);
     report_text(r, "part", part);
   }
-  report_text(r, "index type", furrow_index_type_name(s->values->index));
+  report_text(r, "index type", furrow_key_type_name(s->values->index));
   report_text(r, "value type", furrow_value_type_name(s->values->value));
   if (s->parser) report_u64(r, "index base", furrow_parser_index_base(s->parser));
 }

@@ -49,7 +49,7 @@ typedef struct query_parts {
 } query_parts;
 
 static furrow_row row_of(const uint32_t *ids, size_t count) {
-  return (furrow_row){.length = count, .index = {.u32 = ids}, .index_type = FURROW_INDEX_U32};
+  return (furrow_row){.length = count, .index = {.u32 = ids}, .key_type = FURROW_KEY_U32};
 }
 
 static furrow_status split_query(query_parts *parts, const furrow_scorer *scorer, const demo_world *world,

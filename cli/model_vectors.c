@@ -101,7 +101,7 @@ static furrow_status put_features(making *m, furrow_error *err) {
     status = fail_in(err, FURROW_E_ARGUMENT, job->model, "no feature of the model is %s",
                      first > 0 || end > 0 ? "in --cols" : "there to export");
   for (size_t i = 0; status == FURROW_OK && i < count; i++) {
-    const furrow_row row = {.length = 1, .index = {&features[i]}, .index_type = FURROW_INDEX_U64};
+    const furrow_row row = {.length = 1, .index = {&features[i]}, .key_type = FURROW_KEY_U64};
     status = put_row(m, &row, (int64_t)features[i], err);
   }
   furrow_bytes_free((char *)features);

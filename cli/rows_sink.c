@@ -131,7 +131,7 @@ furrow_status sink_params(const sink_values *values, sink_format format, source 
                           furrow_error *err) {
   furrow_writer_params_init(params);
   params->format = sink_format_name(format);
-  params->index_type = s->values->index;
+  params->key_type = s->values->index;
   params->value_type = s->values->value;
   params->columns = values->columns;
   params->delimiter = values->delimiter;

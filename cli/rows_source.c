@@ -120,7 +120,7 @@ static void params_from(furrow_parser_params *params, const source_values *value
   params->format = values->format;
   params->part = values->part.part;
   params->nparts = values->part.nparts;
-  params->index_type = values->index;
+  params->key_type = values->index;
   params->value_type = values->value;
   params->threads = values->threads;
   params->on_bad = values->on_bad;

@@ -16,7 +16,7 @@ typedef struct part_of {
 typedef struct source_values {
   const char *format;
   part_of part;
-  furrow_index_type index;
+  furrow_key_type index;
   furrow_value_type value;
   uint32_t threads;
   furrow_on_bad on_bad;

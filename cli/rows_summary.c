@@ -27,9 +27,9 @@ static void range_widen(range_summary *range, uint64_t min, uint64_t max) {
   if (max > range->max) range->max = max;
 }
 
-static void range_add(range_summary *range, furrow_indices indices, furrow_index_type type, size_t begin, size_t end) {
+static void range_add(range_summary *range, furrow_keys indices, furrow_key_type type, size_t begin, size_t end) {
   if (!indices.any || begin == end) return;
-  if (type == FURROW_INDEX_U32) {
+  if (type == FURROW_KEY_U32) {
     uint32_t min = UINT32_MAX, max = 0;
     for (size_t i = begin; i < end; i++) {
       min = indices.u32[i] < min ? indices.u32[i] : min;
@@ -153,8 +153,8 @@ static void add_shape(rows_summary *summary, const furrow_rowblock *block) {
 void summary_add(rows_summary *summary, const furrow_rowblock *block) {
   size_t begin = (size_t)block->offset[0], end = (size_t)block->offset[block->size];
   add_shape(summary, block);
-  range_add(&summary->index, block->index, block->index_type, begin, end);
-  range_add(&summary->field, block->field, block->index_type, begin, end);
+  range_add(&summary->index, block->index, block->key_type, begin, end);
+  range_add(&summary->field, block->field, block->key_type, begin, end);
   add_values(&summary->value, block->value, block->value_type, begin, end);
   if (block->weight) add_floats(&summary->weight, block->weight, block->size);
   add_labels(summary, block);

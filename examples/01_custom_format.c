@@ -257,7 +257,7 @@ int main(void) {
   }
   furrow_error err = {.status = FURROW_OK};
   furrow_container *rows = NULL;
-  furrow_status status = furrow_container_create(&rows, FURROW_INDEX_U32, FURROW_VALUE_F32, &err);
+  furrow_status status = furrow_container_create(&rows, FURROW_KEY_U32, FURROW_VALUE_F32, &err);
   check(status == FURROW_OK, "a container for the rows");
   if (status == FURROW_OK) {
     try_named(path, rows, &err);

@@ -56,7 +56,7 @@ static furrow_status make_model(const char *folder, furrow_error *err) {
   furrow_trainer *trainer = NULL;
   furrow_container *rows = NULL;
   furrow_rowblock block;
-  furrow_status status = furrow_container_create(&rows, FURROW_INDEX_U32, FURROW_VALUE_F32, err);
+  furrow_status status = furrow_container_create(&rows, FURROW_KEY_U32, FURROW_VALUE_F32, err);
   if (status == FURROW_OK) status = make_rows(rows, err);
   if (status == FURROW_OK) status = furrow_container_get_block(rows, &block, err);
   if (status == FURROW_OK) status = furrow_learn_conf_create(&conf, err);

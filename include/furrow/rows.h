@@ -34,8 +34,8 @@ extern "C" {
 /* ---- Element types -------------------------------------------------------------------------------------- */
 
 /* X(name, C type, text): the types of a feature's index and field */
-#define FURROW_INDEX_TYPES(X) \
-  X(U32, uint32_t, "u32")     \
+#define FURROW_KEY_TYPES(X) \
+  X(U32, uint32_t, "u32")   \
   X(U64, uint64_t, "u64")
 
 /* X(name, C type, text): the types of a feature's value and of a row's label */
@@ -44,11 +44,11 @@ extern "C" {
   X(I32, int32_t, "i32")      \
   X(I64, int64_t, "i64")
 
-typedef enum furrow_index_type {
-#define FURROW_X(name, type, text) FURROW_INDEX_##name,
-  FURROW_INDEX_TYPES(FURROW_X)
+typedef enum furrow_key_type {
+#define FURROW_X(name, type, text) FURROW_KEY_##name,
+  FURROW_KEY_TYPES(FURROW_X)
 #undef FURROW_X
-} furrow_index_type;
+} furrow_key_type;
 
 typedef enum furrow_value_type {
 #define FURROW_X(name, type, text) FURROW_VALUE_##name,
@@ -57,23 +57,23 @@ typedef enum furrow_value_type {
 } furrow_value_type;
 
 /* Bytes of one element; 0 for a value that is no such type. */
-FURROW_API size_t furrow_index_size(furrow_index_type type);
+FURROW_API size_t furrow_key_size(furrow_key_type type);
 FURROW_API size_t furrow_value_size(furrow_value_type type);
 /* "u32", "f32" …; "?" for a value that is no such type. */
-FURROW_API const char *furrow_index_type_name(furrow_index_type type);
+FURROW_API const char *furrow_key_type_name(furrow_key_type type);
 FURROW_API const char *furrow_value_type_name(furrow_value_type type);
 /* The type with that name; E_ARGUMENT lists the names there are. */
-FURROW_API furrow_status furrow_index_type_named(const char *name, furrow_index_type *type,
-                                                 furrow_error *err) FURROW_MUST_USE;
-FURROW_API furrow_status furrow_value_type_named(const char *name, furrow_value_type *type,
-                                                 furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_key_type_find(const char *name, furrow_key_type *type,
+                                              furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_value_type_find(const char *name, furrow_value_type *type,
+                                                furrow_error *err) FURROW_MUST_USE;
 
 /* A borrowed array of indices or values; the type tag beside it says which member holds. .any == NULL: absent. */
-typedef union furrow_indices {
+typedef union furrow_keys {
   const void *any;
   const uint32_t *u32;
   const uint64_t *u64;
-} furrow_indices;
+} furrow_keys;
 
 typedef union furrow_values {
   const void *any;
@@ -86,19 +86,19 @@ typedef union furrow_values {
 
 /* One sample, borrowed from a block. */
 typedef struct furrow_row {
-  furrow_values label;  /* one element; absent only in csv without a label column */
-  const float *weight;  /* one element; NULL: 1 */
-  const uint64_t *qid;  /* one element; NULL: 0 */
-  size_t length;        /* number of features */
-  furrow_indices field; /* length elements; absent when the format has no fields */
-  furrow_indices index; /* length elements, in the order of the text */
-  furrow_values value;  /* length elements; absent: all are 1 */
-  furrow_index_type index_type;
+  furrow_values label; /* one element; absent only in csv without a label column */
+  const float *weight; /* one element; NULL: 1 */
+  const uint64_t *qid; /* one element; NULL: 0 */
+  size_t length;       /* number of features */
+  furrow_keys field;   /* length elements; absent when the format has no fields */
+  furrow_keys index;   /* length elements, in the order of the text */
+  furrow_values value; /* length elements; absent: all are 1 */
+  furrow_key_type key_type;
   furrow_value_type value_type;
 } furrow_row;
 
-static inline uint64_t furrow_indices_get(furrow_indices a, furrow_index_type type, size_t i) {
-  return type == FURROW_INDEX_U32 ? a.u32[i] : a.u64[i];
+static inline uint64_t furrow_keys_get(furrow_keys a, furrow_key_type type, size_t i) {
+  return type == FURROW_KEY_U32 ? a.u32[i] : a.u64[i];
 }
 
 static inline double furrow_values_get(furrow_values a, furrow_value_type type, size_t i) {
@@ -110,10 +110,10 @@ static inline double furrow_values_get(furrow_values a, furrow_value_type type, 
 /* The getters apply the defaults; i must be below row->length. The field of a row without fields is 0,
  * the label of a row without one is 0. */
 static inline uint64_t furrow_row_get_field(const furrow_row *row, size_t i) {
-  return row->field.any ? furrow_indices_get(row->field, row->index_type, i) : 0;
+  return row->field.any ? furrow_keys_get(row->field, row->key_type, i) : 0;
 }
 static inline uint64_t furrow_row_get_index(const furrow_row *row, size_t i) {
-  return furrow_indices_get(row->index, row->index_type, i);
+  return furrow_keys_get(row->index, row->key_type, i);
 }
 static inline double furrow_row_get_value(const furrow_row *row, size_t i) {
   return row->value.any ? furrow_values_get(row->value, row->value_type, i) : 1.0;
@@ -147,10 +147,10 @@ typedef struct furrow_rowblock {
   furrow_values label;    /* size elements */
   const float *weight;
   const uint64_t *qid;
-  furrow_indices field;
-  furrow_indices index;
+  furrow_keys field;
+  furrow_keys index;
   furrow_values value;
-  furrow_index_type index_type;
+  furrow_key_type key_type;
   furrow_value_type value_type;
 } furrow_rowblock;
 
@@ -167,7 +167,7 @@ FURROW_API size_t furrow_rowblock_memory_cost(const furrow_rowblock *block);
 /* Owns the arrays of a growing block. */
 typedef struct furrow_container furrow_container;
 
-FURROW_API furrow_status furrow_container_create(furrow_container **container, furrow_index_type index_type,
+FURROW_API furrow_status furrow_container_create(furrow_container **container, furrow_key_type key_type,
                                                  furrow_value_type value_type, furrow_error *err) FURROW_MUST_USE;
 FURROW_API void furrow_container_free(furrow_container *container);
 /* Forgets the rows, keeps the memory for the next ones. */
@@ -210,7 +210,7 @@ typedef enum furrow_on_bad {
 typedef struct furrow_parser_params {
   const char *format;           /* "libsvm", "libfm", "libffm", "csv", "dummy", "dense", a registered name, or "auto" */
   uint32_t part, nparts;        /* read part `part` of `nparts`: 0 of 1 */
-  furrow_index_type index_type; /* u32 */
+  furrow_key_type key_type;     /* u32 */
   furrow_value_type value_type; /* f32 */
   uint32_t threads;      /* that parse, the caller's among them; 0: one for each processor. 1: the caller's alone */
   furrow_on_bad on_bad;  /* error */
@@ -290,8 +290,8 @@ FURROW_API void furrow_blockiter_get_stats(const furrow_blockiter *iter, furrow_
 typedef struct furrow_writer furrow_writer;
 
 typedef struct furrow_writer_params {
-  const char *format;           /* "libsvm" */
-  furrow_index_type index_type; /* of the cache file; text takes blocks of any type */
+  const char *format;       /* "libsvm" */
+  furrow_key_type key_type; /* of the cache file; text takes blocks of any type */
   furrow_value_type value_type;
   uint64_t columns;         /* csv: number of feature columns; an index beyond is E_RANGE. Required for csv */
   char delimiter;           /* csv: ',' */

@@ -176,7 +176,7 @@ static furrow_status next_window(fw_feed *feed, furrow_error *err) {
   while (status == FURROW_OK && (!feed->window || furrow_container_size(feed->window) < WINDOW_ROWS)) {
     status = fw_pass_over_next(feed->pass, &block, err);
     if (status == FURROW_OK && !feed->window)
-      status = furrow_container_create(&feed->window, block->index_type, block->value_type, err);
+      status = furrow_container_create(&feed->window, block->key_type, block->value_type, err);
     if (status == FURROW_OK) status = furrow_container_push_block(feed->window, block, err);
   }
   if (status != FURROW_OK && status != FURROW_END) return status;

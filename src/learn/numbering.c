@@ -187,7 +187,7 @@ furrow_status fw_numbering_check(uint64_t range, uint64_t largest, furrow_error 
 }
 
 furrow_status fw_numbering_add(fw_numbering *n, const furrow_row *row, uint32_t *number, furrow_error *err) {
-  const bool wide = row->index_type == FURROW_INDEX_U64;
+  const bool wide = row->key_type == FURROW_KEY_U64;
   const uint64_t largest = wide ? largest_u64(row->index.u64, row->length) : largest_u32(row->index.u32, row->length);
   furrow_status status = fw_numbering_check(n->range, largest, err);
   if (status != FURROW_OK) return status;

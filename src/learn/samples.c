@@ -125,7 +125,7 @@ static furrow_status advise(furrow_status status, furrow_error *err) {
 
 static furrow_status load_cached(fw_samples *samples, furrow_error *err) {
   furrow_status status =
-      furrow_container_create(&samples->container, samples->params.index_type, samples->params.value_type, err);
+      furrow_container_create(&samples->container, samples->params.key_type, samples->params.value_type, err);
   while (status == FURROW_OK && (status = furrow_blockiter_next(samples->iter, err)) == FURROW_OK)
     status = furrow_container_push_block(samples->container, furrow_blockiter_value(samples->iter), err);
   if (status == FURROW_END) status = furrow_container_get_block(samples->container, &samples->block, err);
@@ -155,7 +155,7 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   s->params = *params;
   s->index_base = -1;
   if (!params->format || strcmp(params->format, "auto") == 0) s->params.format = data->format;
-  if (data->long_keys) s->params.index_type = FURROW_INDEX_U64;
+  if (data->long_keys) s->params.key_type = FURROW_KEY_U64;
   s->params.part = params->part * comm->size + comm->rank;
   s->params.nparts = params->nparts * comm->size;
   status = advise(complete_uri(s, uri, data, err), err);

@@ -24,10 +24,10 @@ bool fw_store_number(furrow_value_type type, const char *begin, const char *end,
   return false;
 }
 
-static bool store_index(furrow_index_type type, const char *begin, const char *end, void *column, size_t i) {
+static bool store_index(furrow_key_type type, const char *begin, const char *end, void *column, size_t i) {
   bool overflow = false;
-  const char *after = type == FURROW_INDEX_U32 ? fw_read_u32(begin, end, (uint32_t *)column + i, &overflow)
-                                               : fw_read_u64(begin, end, (uint64_t *)column + i, &overflow);
+  const char *after = type == FURROW_KEY_U32 ? fw_read_u32(begin, end, (uint32_t *)column + i, &overflow)
+                                             : fw_read_u64(begin, end, (uint64_t *)column + i, &overflow);
   return after == end && !overflow;
 }
 
@@ -43,20 +43,20 @@ static const char *token_text(const char *text, fw_token token, bool trim, const
 }
 
 /* Subtracts 1 from n indices; returns the number of the first that is 0, or n. */
-static size_t subtract_base(furrow_index_type type, void *column, size_t n) {
+static size_t subtract_base(furrow_key_type type, void *column, size_t n) {
   for (size_t i = 0; i < n; i++)
-    if (type == FURROW_INDEX_U32 ? ((uint32_t *)column)[i]-- == 0 : ((uint64_t *)column)[i]-- == 0) return i;
+    if (type == FURROW_KEY_U32 ? ((uint32_t *)column)[i]-- == 0 : ((uint64_t *)column)[i]-- == 0) return i;
   return n;
 }
 
 /* Reads n index tokens to `column`; returns the number of the first that is no index, or n. */
 static size_t read_indices(const fw_batch *batch, const fw_token *tokens, size_t n, void *column) {
   const char *text = batch->window->lines;
-  const furrow_index_type type = batch->chunk->out->index_type;
+  const furrow_key_type type = batch->chunk->out->key_type;
   uint32_t *refused = batch->window->refused;
   const fw_kern *kern = fw_kern_table();
-  const size_t count = type == FURROW_INDEX_U32 ? kern->read_u32(text, tokens, n, column, refused)
-                                                : kern->read_u64(text, tokens, n, column, refused);
+  const size_t count = type == FURROW_KEY_U32 ? kern->read_u32(text, tokens, n, column, refused)
+                                              : kern->read_u64(text, tokens, n, column, refused);
   for (size_t k = 0; k < count && refused[k] < n; k++) {
     const char *end;
     const char *begin = token_text(text, tokens[refused[k]], false, &end);
@@ -102,7 +102,7 @@ static size_t read_tokens(const fw_batch *batch) {
   furrow_container *out = batch->chunk->out;
   const fw_window *window = batch->window;
   const size_t first = batch->features;
-  const size_t index_size = furrow_index_size(out->index_type);
+  const size_t index_size = furrow_key_size(out->key_type);
   const size_t value_size = furrow_value_size(out->value_type);
   size_t n = fw_batch_size(batch);
   if (batch->fields && n) n = read_indices(batch, window->fields, n, element(out->field, index_size, first));

@@ -68,7 +68,7 @@ static void stamp_params(XXH3_state_t *hash, const furrow_parser_params *params)
   stamp_number(hash, params->nparts);
   stamp_number(hash, params->on_bad == FURROW_ON_BAD_SKIP);
   stamp_number(hash, params->max_line_bytes ? params->max_line_bytes : default_line_bytes);
-  stamp_string(hash, furrow_index_type_name(params->index_type));
+  stamp_string(hash, furrow_key_type_name(params->key_type));
   stamp_string(hash, furrow_value_type_name(params->value_type));
 }
 
@@ -192,10 +192,10 @@ __attribute__((format(printf, 3, 4))) static furrow_status fail_stale(furrow_err
 /* Whether a cache that was found is of what is asked for. */
 static furrow_status check_source(const fw_cache_info *info, const furrow_parser_params *params, uint64_t stamp,
                                   const char *name, furrow_error *err) {
-  if (info->index_type != params->index_type || info->value_type != params->value_type) {
+  if (info->key_type != params->key_type || info->value_type != params->value_type) {
     return fail_stale(err, name, "the row cache holds %s/%s rows where %s/%s are asked for",
-                      furrow_index_type_name(info->index_type), furrow_value_type_name(info->value_type),
-                      furrow_index_type_name(params->index_type), furrow_value_type_name(params->value_type));
+                      furrow_key_type_name(info->key_type), furrow_value_type_name(info->value_type),
+                      furrow_key_type_name(params->key_type), furrow_value_type_name(params->value_type));
   }
   if (info->stamp == FW_CACHE_UNKNOWN_SOURCE || stamp == FW_CACHE_UNKNOWN_SOURCE) {
     return fail_stale(err, name, "nothing tells whether the row cache was made from this data");
@@ -230,7 +230,7 @@ static furrow_status build_cache(const cache_source *source, const char *name, s
   const furrow_parser_params *params = source->params;
   fw_cache_writer *writer = NULL;
   furrow_status status =
-      fw_cache_writer_open(&writer, name, params->index_type, params->value_type, source->stamp, record_bytes, err);
+      fw_cache_writer_open(&writer, name, params->key_type, params->value_type, source->stamp, record_bytes, err);
   if (status == FURROW_OK) status = parse_all(source->text, params, take_into_cache, writer, stats, err);
   if (status == FURROW_OK) {
     status = check_unchanged(source, name, "the files changed while the row cache was made from them", err);
@@ -288,7 +288,7 @@ static furrow_status open_cached(furrow_blockiter *iter, cache_source *source, s
   if (status != FURROW_OK) return status;
   const fw_cache_info *info = fw_cache_reader_info(iter->reader);
   iter->num_col = columns_of(info->features, info->max_index);
-  status = furrow_container_create(&iter->ahead, info->index_type, info->value_type, err);
+  status = furrow_container_create(&iter->ahead, info->key_type, info->value_type, err);
   if (status == FURROW_OK && source->params->threads != 1) status = fw_pool_create(&iter->pool, 1, err);
   if (status == FURROW_OK) status = start_ahead(iter, err);
   return status;
@@ -318,7 +318,7 @@ furrow_status fw_blockiter_open(furrow_blockiter **iter, const char *uri, const 
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof *it, err);
   if (status != FURROW_OK) goto done;
   it = memory;
-  status = furrow_container_create(&it->current, chosen.index_type, chosen.value_type, err);
+  status = furrow_container_create(&it->current, chosen.key_type, chosen.value_type, err);
   if (status != FURROW_OK) goto done;
   if (parsed.cachefile) {
     cache_source source = {.text = uri, .uri = &parsed, .params = &chosen};

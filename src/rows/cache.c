@@ -65,7 +65,7 @@ static size_t vector_element_size(const fw_cache_info *info, int vector) {
   case AT_QID: return sizeof(uint64_t);
   case AT_LABEL:
   case AT_VALUE: return furrow_value_size(info->value_type);
-  default: return furrow_index_size(info->index_type);
+  default: return furrow_key_size(info->key_type);
   }
 }
 
@@ -109,7 +109,7 @@ static void encode_header(unsigned char *header, const fw_cache_info *info, uint
   memcpy(header + AT_MAGIC, FW_CACHE_MAGIC, sizeof FW_CACHE_MAGIC - 1);
   fw_put_le32(header + AT_VERSION, FW_CACHE_VERSION);
   fw_put_le32(header + AT_HEADER_SIZE, FW_CACHE_HEADER);
-  strncpy((char *)header + AT_INDEX_TYPE, furrow_index_type_name(info->index_type), TYPE_NAME - 1);
+  strncpy((char *)header + AT_INDEX_TYPE, furrow_key_type_name(info->key_type), TYPE_NAME - 1);
   strncpy((char *)header + AT_VALUE_TYPE, furrow_value_type_name(info->value_type), TYPE_NAME - 1);
   fw_put_le32(header + AT_COLUMNS, info->columns);
   fw_put_le64(header + AT_RECORDS, info->records);
@@ -143,7 +143,7 @@ static furrow_status hash_create(XXH3_state_t **hash, furrow_error *err) {
   return FURROW_OK;
 }
 
-furrow_status fw_cache_writer_open(fw_cache_writer **writer, const char *path, furrow_index_type index_type,
+furrow_status fw_cache_writer_open(fw_cache_writer **writer, const char *path, furrow_key_type key_type,
                                    furrow_value_type value_type, uint64_t stamp, size_t record_bytes,
                                    furrow_error *err) {
   static const unsigned char no_header[FW_CACHE_HEADER] = {0};
@@ -152,9 +152,9 @@ furrow_status fw_cache_writer_open(fw_cache_writer **writer, const char *path, f
   if (status != FURROW_OK) return status;
   fw_cache_writer *w = memory;
   w->record_bytes = record_bytes ? record_bytes : FW_CACHE_RECORD_BYTES;
-  w->info = (fw_cache_info){.index_type = index_type, .value_type = value_type, .stamp = stamp};
+  w->info = (fw_cache_info){.key_type = key_type, .value_type = value_type, .stamp = stamp};
   status = hash_create(&w->hash, err);
-  if (status == FURROW_OK) status = furrow_container_create(&w->gathered, index_type, value_type, err);
+  if (status == FURROW_OK) status = furrow_container_create(&w->gathered, key_type, value_type, err);
   if (status == FURROW_OK) status = fw_atomic_file_open(&w->file, path, err);
   if (status == FURROW_OK) status = fw_atomic_file_write(w->file, no_header, sizeof no_header, err);
   if (status == FURROW_OK) {
@@ -199,7 +199,7 @@ static furrow_status put_vector(fw_cache_writer *w, const void *elements, uint64
 static furrow_status put_maximum(fw_cache_writer *w, uint64_t maximum, furrow_error *err) {
   unsigned char bytes[8];
   fw_put_le64(bytes, maximum);
-  return put_bytes(w, bytes, furrow_index_size(w->info.index_type), err);
+  return put_bytes(w, bytes, furrow_key_size(w->info.key_type), err);
 }
 
 static furrow_status write_record(fw_cache_writer *w, const furrow_container *c, furrow_error *err) {
@@ -230,10 +230,10 @@ void fw_cache_writer_keep_existing(fw_cache_writer *writer) {
 furrow_status fw_cache_writer_push_record(fw_cache_writer *writer, const furrow_container *container,
                                           furrow_error *err) {
   const fw_cache_info *info = &writer->info;
-  if (container->index_type != info->index_type || container->value_type != info->value_type) {
+  if (container->key_type != info->key_type || container->value_type != info->value_type) {
     return fw_fail(err, FURROW_E_ARGUMENT, "%s/%s rows for a row cache of %s/%s",
-                   furrow_index_type_name(container->index_type), furrow_value_type_name(container->value_type),
-                   furrow_index_type_name(info->index_type), furrow_value_type_name(info->value_type));
+                   furrow_key_type_name(container->key_type), furrow_value_type_name(container->value_type),
+                   furrow_key_type_name(info->key_type), furrow_value_type_name(info->value_type));
   }
   furrow_status status = container->rows ? check_label(writer, container->has_label, err) : FURROW_OK;
   if (status != FURROW_OK) return status;
@@ -355,10 +355,10 @@ static furrow_status decode_types(const fw_cache_reader *r, const unsigned char 
   char index[TYPE_NAME + 1] = {0}, value[TYPE_NAME + 1] = {0};
   memcpy(index, header + AT_INDEX_TYPE, TYPE_NAME);
   memcpy(value, header + AT_VALUE_TYPE, TYPE_NAME);
-  if (furrow_index_type_named(index, &info->index_type, NULL) != FURROW_OK) {
+  if (furrow_key_type_find(index, &info->key_type, NULL) != FURROW_OK) {
     return fail_at(r, AT_INDEX_TYPE, err, "the row cache has an unknown index type");
   }
-  if (furrow_value_type_named(value, &info->value_type, NULL) != FURROW_OK) {
+  if (furrow_value_type_find(value, &info->value_type, NULL) != FURROW_OK) {
     return fail_at(r, AT_VALUE_TYPE, err, "the row cache has an unknown value type");
   }
   return FURROW_OK;
@@ -380,7 +380,7 @@ static furrow_status check_info(const fw_cache_reader *r, const fw_cache_info *i
   }
   if (info->records == 0) return fail_at(r, AT_RECORDS, err, "the row cache has no record");
   if (info->rows > payload / sizeof(uint64_t)) return fail_at(r, AT_ROWS, err, "more rows than the bytes can hold");
-  if (info->features > payload / furrow_index_size(info->index_type)) {
+  if (info->features > payload / furrow_key_size(info->key_type)) {
     return fail_at(r, AT_FEATURES, err, "more features than the bytes can hold");
   }
   return FURROW_OK;
@@ -492,7 +492,7 @@ static furrow_status read_layout(const fw_cache_reader *r, record_layout *layout
     }
     at += layout->count[v] * size;
   }
-  if (end - at < 2 * furrow_index_size(r->info.index_type)) {
+  if (end - at < 2 * furrow_key_size(r->info.key_type)) {
     return fail_at(r, at, err, "the row cache ends inside a record");
   }
   return FURROW_OK;
@@ -559,17 +559,17 @@ static furrow_status check_offsets(const fw_cache_reader *r, const record_layout
 /* Reads max_field and max_index and holds them against the elements. */
 static furrow_status take_maxima(fw_cache_reader *r, furrow_container *c, size_t features, bool has_field,
                                  furrow_error *err) {
-  size_t size = furrow_index_size(c->index_type);
+  size_t size = furrow_key_size(c->key_type);
   unsigned char bytes[16] = {0};
   uint64_t place = r->position;
   furrow_status status = take_bytes(r, bytes, 2 * size, err);
   if (status != FURROW_OK) return status;
   uint64_t max_field = size == 4 ? fw_get_le32(bytes) : fw_get_le64(bytes);
   uint64_t max_index = size == 4 ? fw_get_le32(bytes + 4) : fw_get_le64(bytes + 8);
-  if (max_field != (has_field ? fw_largest_index(c->field, c->index_type, features) : 0)) {
+  if (max_field != (has_field ? fw_largest_index(c->field, c->key_type, features) : 0)) {
     return fail_at(r, place, err, "max_field %" PRIu64 " is not the largest field of the record", max_field);
   }
-  if (max_index != fw_largest_index(c->index, c->index_type, features)) {
+  if (max_index != fw_largest_index(c->index, c->key_type, features)) {
     return fail_at(r, place + size, err, "max_index %" PRIu64 " is not the largest index of the record", max_index);
   }
   c->max_field = max_field;
@@ -635,8 +635,8 @@ furrow_status fw_cache_reader_next(fw_cache_reader *reader, furrow_container *co
 
 furrow_status furrow_container_save(const furrow_container *container, const char *path, furrow_error *err) {
   fw_cache_writer *writer = NULL;
-  furrow_status status = fw_cache_writer_open(&writer, path, container->index_type, container->value_type,
-                                              FW_CACHE_UNKNOWN_SOURCE, 0, err);
+  furrow_status status =
+      fw_cache_writer_open(&writer, path, container->key_type, container->value_type, FW_CACHE_UNKNOWN_SOURCE, 0, err);
   if (status == FURROW_OK) status = fw_cache_writer_push_record(writer, container, err);
   if (status == FURROW_OK) status = fw_cache_writer_commit(writer, err);
   fw_cache_writer_close(writer);
@@ -647,7 +647,7 @@ furrow_status furrow_container_save(const furrow_container *container, const cha
 static furrow_status load_rest(fw_cache_reader *reader, furrow_container *all, furrow_error *err) {
   const fw_cache_info *info = &reader->info;
   furrow_container *record = NULL;
-  furrow_status status = furrow_container_create(&record, info->index_type, info->value_type, err);
+  furrow_status status = furrow_container_create(&record, info->key_type, info->value_type, err);
   if (status == FURROW_OK) status = fw_container_reserve(all, info->rows, info->features, 0, err);
   while (status == FURROW_OK && (status = fw_cache_reader_next(reader, record, err)) == FURROW_OK) {
     const furrow_rowblock block = fw_container_block(record);
@@ -663,13 +663,13 @@ furrow_status furrow_container_load(furrow_container *container, const char *pat
   furrow_status status = fw_cache_reader_open(&reader, path, err);
   if (status != FURROW_OK) return status;
   const fw_cache_info *info = &reader->info;
-  if (container->index_type != info->index_type || container->value_type != info->value_type) {
+  if (container->key_type != info->key_type || container->value_type != info->value_type) {
     status = fw_fail(err, FURROW_E_ARGUMENT, "the row cache holds %s/%s rows, not %s/%s",
-                     furrow_index_type_name(info->index_type), furrow_value_type_name(info->value_type),
-                     furrow_index_type_name(container->index_type), furrow_value_type_name(container->value_type));
+                     furrow_key_type_name(info->key_type), furrow_value_type_name(info->value_type),
+                     furrow_key_type_name(container->key_type), furrow_value_type_name(container->value_type));
     fw_error_set_file(err, path);
   }
-  if (status == FURROW_OK) status = furrow_container_create(&loaded, info->index_type, info->value_type, err);
+  if (status == FURROW_OK) status = furrow_container_create(&loaded, info->key_type, info->value_type, err);
   if (status == FURROW_OK) status = fw_cache_reader_next(reader, loaded, err);
   if (status == FURROW_OK && info->records > 1) status = load_rest(reader, loaded, err);
   if (status == FURROW_OK) {

@@ -12,7 +12,7 @@
 
 /* What the header says. */
 typedef struct fw_cache_info {
-  furrow_index_type index_type;
+  furrow_key_type key_type;
   furrow_value_type value_type;
   unsigned columns; /* FW_COLUMN_…: those that some record has */
   uint64_t records, payload_bytes, rows, features;
@@ -23,7 +23,7 @@ typedef struct fw_cache_info {
 typedef struct fw_cache_writer fw_cache_writer;
 
 /* Starts a cache that will be `path`; record_bytes 0: FW_CACHE_RECORD_BYTES. */
-furrow_status fw_cache_writer_open(fw_cache_writer **writer, const char *path, furrow_index_type index_type,
+furrow_status fw_cache_writer_open(fw_cache_writer **writer, const char *path, furrow_key_type key_type,
                                    furrow_value_type value_type, uint64_t stamp, size_t record_bytes, furrow_error *err)
     __attribute__((warn_unused_result));
 /* As fw_atomic_file_keep_existing. */

@@ -17,8 +17,8 @@ enum { COLUMN_SLACK = 64, FIRST_CAPACITY = 16 };
 /* What a column is made of: the index types and the value types in one list. */
 typedef enum element { ELEMENT_U32, ELEMENT_U64, ELEMENT_F32, ELEMENT_I32, ELEMENT_I64 } element;
 
-static element element_of_index(furrow_index_type type) {
-  return type == FURROW_INDEX_U32 ? ELEMENT_U32 : ELEMENT_U64;
+static element element_of_index(furrow_key_type type) {
+  return type == FURROW_KEY_U32 ? ELEMENT_U32 : ELEMENT_U64;
 }
 
 static element element_of_value(furrow_value_type type) {
@@ -112,15 +112,15 @@ static void fill_elements(void *to, element kind, size_t n, bool one) {
 
 /* ---- Life ----------------------------------------------------------------------------------------------- */
 
-furrow_status furrow_container_create(furrow_container **container, furrow_index_type index_type,
+furrow_status furrow_container_create(furrow_container **container, furrow_key_type key_type,
                                       furrow_value_type value_type, furrow_error *err) {
-  if (!furrow_index_size(index_type)) return fw_fail(err, FURROW_E_ARGUMENT, "no such index type: %d", (int)index_type);
+  if (!furrow_key_size(key_type)) return fw_fail(err, FURROW_E_ARGUMENT, "no such index type: %d", (int)key_type);
   if (!furrow_value_size(value_type)) return fw_fail(err, FURROW_E_ARGUMENT, "no such value type: %d", (int)value_type);
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **container, err);
   if (status != FURROW_OK) return status;
   furrow_container *c = memory;
-  c->index_type = index_type;
+  c->key_type = key_type;
   c->value_type = value_type;
   *container = c;
   return FURROW_OK;
@@ -192,7 +192,7 @@ static furrow_status reserve_rows(furrow_container *c, size_t capacity, unsigned
 
 static furrow_status reserve_features(furrow_container *c, size_t capacity, unsigned columns, furrow_error *err) {
   bool grown = capacity > c->feature_capacity;
-  size_t index_size = furrow_index_size(c->index_type), value_size = furrow_value_size(c->value_type);
+  size_t index_size = furrow_key_size(c->key_type), value_size = furrow_value_size(c->value_type);
   furrow_status status = column_room(&c->index, true, grown, capacity, index_size, err);
   if (status == FURROW_OK) {
     status = column_room(&c->field, columns & FW_COLUMN_FIELD, grown, capacity, index_size, err);
@@ -281,8 +281,8 @@ static unsigned columns_after(const furrow_container *c, const furrow_rowblock *
 
 static furrow_status push_columns(furrow_container *c, const furrow_rowblock *block, size_t features, unsigned columns,
                                   furrow_error *err) {
-  element index = element_of_index(c->index_type), value = element_of_value(c->value_type);
-  element from_index = element_of_index(block->index_type), from_value = element_of_value(block->value_type);
+  element index = element_of_index(c->key_type), value = element_of_value(c->value_type);
+  element from_index = element_of_index(block->key_type), from_value = element_of_value(block->value_type);
   uint64_t first = block->offset[0];
   const void *field = element_at(block->field.any, from_index, first);
   const void *from = element_at(block->value.any, from_value, first);
@@ -309,11 +309,11 @@ static furrow_status push_columns(furrow_container *c, const furrow_rowblock *bl
 
 /* Shows what was pushed. */
 static void commit_push(furrow_container *c, size_t rows, size_t features, unsigned columns) {
-  size_t first = c->features * furrow_index_size(c->index_type), added = features - c->features;
-  uint64_t largest = fw_largest_index((char *)c->index + first, c->index_type, added);
+  size_t first = c->features * furrow_key_size(c->key_type), added = features - c->features;
+  uint64_t largest = fw_largest_index((char *)c->index + first, c->key_type, added);
   if (largest > c->max_index) c->max_index = largest;
   if (columns & FW_COLUMN_FIELD) {
-    largest = fw_largest_index((char *)c->field + first, c->index_type, added);
+    largest = fw_largest_index((char *)c->field + first, c->key_type, added);
     if (largest > c->max_field) c->max_field = largest;
   }
   c->has_label = columns & FW_COLUMN_LABEL;
@@ -326,7 +326,7 @@ static void commit_push(furrow_container *c, size_t rows, size_t features, unsig
 }
 
 static furrow_status check_push(const furrow_container *c, const furrow_rowblock *block, furrow_error *err) {
-  if (!furrow_index_size(block->index_type) || !furrow_value_size(block->value_type)) {
+  if (!furrow_key_size(block->key_type) || !furrow_value_size(block->value_type)) {
     return fw_fail(err, FURROW_E_ARGUMENT, "the block has no valid element types");
   }
   if (block->offset[block->size] < block->offset[0]) {
@@ -384,7 +384,7 @@ furrow_rowblock fw_container_block(const furrow_container *container) {
       .field.any = c->has_field ? c->field : NULL,
       .index.any = c->index,
       .value.any = c->has_value ? c->value : NULL,
-      .index_type = c->index_type,
+      .key_type = c->key_type,
       .value_type = c->value_type,
   };
 }

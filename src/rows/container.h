@@ -8,7 +8,7 @@
  * flag is not set is absent from the block, whatever its memory holds. offset has rows + 1 elements (offset[0] = 0)
  * once there is room for any; index is always there. */
 struct furrow_container {
-  furrow_index_type index_type;
+  furrow_key_type key_type;
   furrow_value_type value_type;
   size_t rows, features;
   size_t row_capacity, feature_capacity;

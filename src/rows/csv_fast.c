@@ -75,7 +75,7 @@ static fw_row_outcome walk_row(fw_walk *walk, fw_batch *batch) {
     } else {
       const cell_kind kind = take_cell(&w, csv, &values[i]);
       if (kind == CELL_ODD) return FW_ROW_ODD;
-      fw_store_index(out->index_type, out->index, batch->features + i, index++);
+      fw_store_index(out->key_type, out->index, batch->features + i, index++);
       i += kind == CELL_NUMBER;
     }
     column++;
@@ -100,12 +100,12 @@ static void clear_bit(uint64_t *bits, size_t i) {
 
 /* Indices 0 … n-1 for the features that are coming; a row of as many features before them has the same. */
 static void number_features(furrow_container *out, size_t n, bool as_before) {
-  const size_t size = furrow_index_size(out->index_type);
+  const size_t size = furrow_key_size(out->key_type);
   char *here = (char *)out->index + out->features * size;
   if (as_before)
     memcpy(here, here - n * size, n * size);
   else
-    for (size_t i = 0; i < n; i++) fw_store_index(out->index_type, here, i, i);
+    for (size_t i = 0; i < n; i++) fw_store_index(out->key_type, here, i, i);
 }
 
 /* The row whose cells end at marks first … last: label and weight are read, the other cells are features. */

@@ -26,8 +26,8 @@ static inline uint64_t fw_largest_u64(const uint64_t *a, size_t n) {
   return m[1] > m[0] ? m[1] : m[0];
 }
 
-static inline uint64_t fw_largest_index(const void *a, furrow_index_type type, size_t n) {
-  return type == FURROW_INDEX_U32 ? fw_largest_u32((const uint32_t *)a, n) : fw_largest_u64((const uint64_t *)a, n);
+static inline uint64_t fw_largest_index(const void *a, furrow_key_type type, size_t n) {
+  return type == FURROW_KEY_U32 ? fw_largest_u32((const uint32_t *)a, n) : fw_largest_u64((const uint64_t *)a, n);
 }
 
 /* A row as a block of one; offset is its two offsets. */
@@ -43,14 +43,14 @@ static inline furrow_rowblock fw_row_block(const furrow_row *row, uint64_t *offs
       .field = row->field,
       .index = row->index,
       .value = row->value,
-      .index_type = row->index_type,
+      .key_type = row->key_type,
       .value_type = row->value_type,
   };
 }
 
 /* Element i of a column of indices or fields; it must fit. */
-static inline void fw_store_index(furrow_index_type type, void *column, size_t i, uint64_t index) {
-  if (type == FURROW_INDEX_U32)
+static inline void fw_store_index(furrow_key_type type, void *column, size_t i, uint64_t index) {
+  if (type == FURROW_KEY_U32)
     ((uint32_t *)column)[i] = (uint32_t)index;
   else
     ((uint64_t *)column)[i] = index;

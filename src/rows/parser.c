@@ -80,7 +80,7 @@ static furrow_status check_params(furrow_parser_params *p, furrow_error *err) {
   if (!p->format) p->format = "auto";
   if (p->nparts == 0 || p->part >= p->nparts)
     return fw_fail(err, FURROW_E_ARGUMENT, "part %u of %u: there is no such part", p->part, p->nparts);
-  if (furrow_index_size(p->index_type) == 0) return fw_fail(err, FURROW_E_ARGUMENT, "index_type is none");
+  if (furrow_key_size(p->key_type) == 0) return fw_fail(err, FURROW_E_ARGUMENT, "key_type is none");
   if (furrow_value_size(p->value_type) == 0) return fw_fail(err, FURROW_E_ARGUMENT, "value_type is none");
   if (p->on_bad != FURROW_ON_BAD_ERROR && p->on_bad != FURROW_ON_BAD_SKIP)
     return fw_fail(err, FURROW_E_ARGUMENT, "on_bad is neither error nor skip");
@@ -179,7 +179,7 @@ static furrow_status make_slots(furrow_parser *p, furrow_error *err) {
     chunk->format = &p->format;
     chunk->state = p->state;
     chunk->on_bad = p->params.on_bad;
-    status = furrow_container_create(&chunk->out, p->params.index_type, p->params.value_type, err);
+    status = furrow_container_create(&chunk->out, p->params.key_type, p->params.value_type, err);
   }
   return status;
 }
@@ -502,10 +502,10 @@ furrow_status furrow_parser_before_first(furrow_parser *p, furrow_error *err) {
 
 /* ---- Auto indexing: one answer for the whole data set --------------------------------------------------- */
 
-static uint64_t smallest(furrow_indices column, furrow_index_type type, uint64_t begin, uint64_t end) {
+static uint64_t smallest(furrow_keys column, furrow_key_type type, uint64_t begin, uint64_t end) {
   uint64_t least = UINT64_MAX;
   for (uint64_t i = begin; i < end; i++) {
-    uint64_t v = furrow_indices_get(column, type, i);
+    uint64_t v = furrow_keys_get(column, type, i);
     if (v < least) least = v;
   }
   return least;
@@ -514,8 +514,8 @@ static uint64_t smallest(furrow_indices column, furrow_index_type type, uint64_t
 static bool has_zero(const furrow_rowblock *block) {
   const uint64_t begin = block->offset[0];
   const uint64_t end = block->offset[block->size];
-  return begin < end && (smallest(block->index, block->index_type, begin, end) == 0 ||
-                         (block->field.any && smallest(block->field, block->index_type, begin, end) == 0));
+  return begin < end && (smallest(block->index, block->key_type, begin, end) == 0 ||
+                         (block->field.any && smallest(block->field, block->key_type, begin, end) == 0));
 }
 
 /* Reads all parts once: the base is 1 if there are features and no index (nor field) is 0. */

@@ -5,8 +5,8 @@
 #include "furrow/rows.h"
 
 /* Element i onwards of an array that may be absent. */
-static furrow_indices indices_from(furrow_indices a, furrow_index_type type, uint64_t i) {
-  if (a.any) a.any = (const char *)a.any + i * furrow_index_size(type);
+static furrow_keys indices_from(furrow_keys a, furrow_key_type type, uint64_t i) {
+  if (a.any) a.any = (const char *)a.any + i * furrow_key_size(type);
   return a;
 }
 
@@ -23,10 +23,10 @@ furrow_row furrow_rowblock_row(const furrow_rowblock *block, size_t i) {
       .weight = block->weight ? block->weight + i : NULL,
       .qid = block->qid ? block->qid + i : NULL,
       .length = block->offset[i + 1] - begin,
-      .field = indices_from(block->field, block->index_type, begin),
-      .index = indices_from(block->index, block->index_type, begin),
+      .field = indices_from(block->field, block->key_type, begin),
+      .index = indices_from(block->index, block->key_type, begin),
       .value = values_from(block->value, block->value_type, begin),
-      .index_type = block->index_type,
+      .key_type = block->key_type,
       .value_type = block->value_type,
   };
 }
@@ -49,11 +49,11 @@ furrow_status furrow_rowblock_slice(const furrow_rowblock *block, size_t begin, 
 
 size_t furrow_rowblock_memory_cost(const furrow_rowblock *block) {
   if (block->size == 0) return 0;
-  size_t per_row = sizeof *block->offset, per_feature = furrow_index_size(block->index_type);
+  size_t per_row = sizeof *block->offset, per_feature = furrow_key_size(block->key_type);
   if (block->label.any) per_row += furrow_value_size(block->value_type);
   if (block->weight) per_row += sizeof *block->weight;
   if (block->qid) per_row += sizeof *block->qid;
-  if (block->field.any) per_feature += furrow_index_size(block->index_type);
+  if (block->field.any) per_feature += furrow_key_size(block->key_type);
   if (block->value.any) per_feature += furrow_value_size(block->value_type);
   return block->size * per_row + (block->offset[block->size] - block->offset[0]) * per_feature;
 }

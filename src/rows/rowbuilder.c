@@ -68,7 +68,7 @@ static furrow_status start_fields(furrow_rowbuilder *row, furrow_error *err) {
   size_t used = out->features + row->features;
   furrow_status status = fw_container_reserve(out, out->rows + 1, used + 1, FW_COLUMN_FIELD, err);
   if (status != FURROW_OK) return status;
-  memset(out->field, 0, used * furrow_index_size(out->index_type));
+  memset(out->field, 0, used * furrow_key_size(out->key_type));
   out->has_field = true;
   return FURROW_OK;
 }
@@ -77,15 +77,15 @@ furrow_status fw_rowbuilder_add(furrow_rowbuilder *row, const uint64_t *field, u
                                 furrow_error *err) {
   furrow_container *out = row->out;
   const size_t at = out->features + row->features;
-  if (out->index_type == FURROW_INDEX_U32 && (index > UINT32_MAX || (field && *field > UINT32_MAX)))
+  if (out->key_type == FURROW_KEY_U32 && (index > UINT32_MAX || (field && *field > UINT32_MAX)))
     return fw_fail(err, FURROW_E_RANGE, "%s %llu does not fit in 32 bits", index > UINT32_MAX ? "index" : "field",
                    (unsigned long long)(index > UINT32_MAX ? index : *field));
   furrow_status status = FURROW_OK;
   if (field && !out->has_field) status = start_fields(row, err);
   if (status == FURROW_OK) status = fw_container_reserve(out, out->rows + 1, at + 1, FW_COLUMN_VALUE, err);
   if (status != FURROW_OK) return status;
-  fw_store_index(out->index_type, out->index, at, index);
-  if (out->has_field) fw_store_index(out->index_type, out->field, at, field ? *field : 0);
+  fw_store_index(out->key_type, out->index, at, index);
+  if (out->has_field) fw_store_index(out->key_type, out->field, at, field ? *field : 0);
   const fw_number one = {.f32 = 1, .i64 = 1};
   store_number(out->value_type, out->value, at, value ? *value : one);
   row->has_value |= value != NULL;

@@ -124,7 +124,7 @@ static furrow_status read_index(scan *s, const char *token, const char *what, ui
   } else if (overflow) {
     status = FURROW_E_RANGE;
     problem = "does not fit in 64 bits";
-  } else if (s->row->out->index_type == FURROW_INDEX_U32 && *index - s->format->base > UINT32_MAX && *index > 0) {
+  } else if (s->row->out->key_type == FURROW_KEY_U32 && *index - s->format->base > UINT32_MAX && *index > 0) {
     status = FURROW_E_RANGE;
     problem = "does not fit in 32 bits (--index u64 takes it)";
   } else if (*index < s->format->base) {

@@ -10,12 +10,12 @@ typedef struct type_traits {
 } type_traits;
 
 #define FW_X(name, type, text) {text, sizeof(type)},
-static const type_traits index_types[] = {FURROW_INDEX_TYPES(FW_X)};
+static const type_traits index_types[] = {FURROW_KEY_TYPES(FW_X)};
 static const type_traits value_types[] = {FURROW_VALUE_TYPES(FW_X)};
 #undef FW_X
 
 #define FW_X(name, type, text) " " text
-static const char index_type_list[] = FURROW_INDEX_TYPES(FW_X);
+static const char index_type_list[] = FURROW_KEY_TYPES(FW_X);
 static const char value_type_list[] = FURROW_VALUE_TYPES(FW_X);
 #undef FW_X
 
@@ -24,7 +24,7 @@ enum {
   VALUE_TYPES = sizeof value_types / sizeof value_types[0]
 };
 
-size_t furrow_index_size(furrow_index_type type) {
+size_t furrow_key_size(furrow_key_type type) {
   return (unsigned)type < INDEX_TYPES ? index_types[type].size : 0;
 }
 
@@ -32,7 +32,7 @@ size_t furrow_value_size(furrow_value_type type) {
   return (unsigned)type < VALUE_TYPES ? value_types[type].size : 0;
 }
 
-const char *furrow_index_type_name(furrow_index_type type) {
+const char *furrow_key_type_name(furrow_key_type type) {
   return (unsigned)type < INDEX_TYPES ? index_types[type].name : "?";
 }
 
@@ -53,15 +53,15 @@ static furrow_status fail_no_type(const char *kind, const char *list, const char
   return status;
 }
 
-furrow_status furrow_index_type_named(const char *name, furrow_index_type *type, furrow_error *err) {
+furrow_status furrow_key_type_find(const char *name, furrow_key_type *type, furrow_error *err) {
   if (!name) name = "";
   unsigned i = find_type(index_types, INDEX_TYPES, name);
   if (i == INDEX_TYPES) return fail_no_type("index", index_type_list, name, err);
-  *type = (furrow_index_type)i;
+  *type = (furrow_key_type)i;
   return FURROW_OK;
 }
 
-furrow_status furrow_value_type_named(const char *name, furrow_value_type *type, furrow_error *err) {
+furrow_status furrow_value_type_find(const char *name, furrow_value_type *type, furrow_error *err) {
   if (!name) name = "";
   unsigned i = find_type(value_types, VALUE_TYPES, name);
   if (i == VALUE_TYPES) return fail_no_type("value", value_type_list, name, err);

@@ -17,7 +17,7 @@ struct furrow_writer {
 void furrow_writer_params_init(furrow_writer_params *params) {
   *params = (furrow_writer_params){
       .format = "libsvm",
-      .index_type = FURROW_INDEX_U32,
+      .key_type = FURROW_KEY_U32,
       .value_type = FURROW_VALUE_F32,
       .delimiter = ',',
       .zeros_missing = true,
@@ -30,7 +30,7 @@ static furrow_status open_cache(furrow_writer *w, const char *path, const furrow
     return fw_fail(err, FURROW_E_UNSUPPORTED, "a row cache cannot be written to standard output");
   }
   furrow_status status =
-      fw_cache_writer_open(&w->cache, path, params->index_type, params->value_type, FW_CACHE_UNKNOWN_SOURCE, 0, err);
+      fw_cache_writer_open(&w->cache, path, params->key_type, params->value_type, FW_CACHE_UNKNOWN_SOURCE, 0, err);
   if (status == FURROW_OK && params->keep_existing) fw_cache_writer_keep_existing(w->cache);
   return status;
 }

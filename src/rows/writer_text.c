@@ -96,7 +96,7 @@ static furrow_status check_libfm_block(const fw_text_writer *w, const furrow_row
 
 static furrow_status check_sparse_row(fw_text_writer *w, const furrow_row *row, uint64_t number, furrow_error *err) {
   uint64_t limit = UINT64_MAX - w->params.index_base;
-  if (row->index_type == FURROW_INDEX_U32 || w->params.index_base == 0) return FURROW_OK;
+  if (row->key_type == FURROW_KEY_U32 || w->params.index_base == 0) return FURROW_OK;
   for (size_t i = 0; i < row->length; i++) {
     if (row->index.u64[i] > limit || furrow_row_get_field(row, i) > limit) {
       return fw_fail(err, FURROW_E_RANGE, "an index or field of row %" PRIu64 " is too large to add %u to", number,

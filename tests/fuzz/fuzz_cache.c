@@ -62,8 +62,8 @@ static void read_records(const char *path) {
   if (fw_cache_reader_open(&reader, path, &err) != FURROW_OK) return;
   const fw_cache_info *info = fw_cache_reader_info(reader);
   furrow_container *record = NULL, *all = NULL;
-  check(furrow_container_create(&record, info->index_type, info->value_type, NULL) == FURROW_OK);
-  check(furrow_container_create(&all, info->index_type, info->value_type, NULL) == FURROW_OK);
+  check(furrow_container_create(&record, info->key_type, info->value_type, NULL) == FURROW_OK);
+  check(furrow_container_create(&all, info->key_type, info->value_type, NULL) == FURROW_OK);
   furrow_status status;
   size_t rows = 0;
   while ((status = fw_cache_reader_next(reader, record, &err)) == FURROW_OK) {

@@ -130,7 +130,7 @@ static void check(const char *path, const char *gzip_path, const uint8_t *option
   furrow_parser_params params;
   furrow_parser_params_init(&params);
   params.format = format;
-  params.index_type = (furrow_index_type)(options[1] & 1);
+  params.key_type = (furrow_key_type)(options[1] & 1);
   params.value_type = (furrow_value_type)((options[1] >> 1 & 3) % 3);
   params.on_bad = (furrow_on_bad)(options[1] >> 3 & 1);
   params.threads = 1;

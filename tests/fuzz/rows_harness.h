@@ -18,7 +18,7 @@
 typedef struct rows_setup {
   const char *format;
   const char *args; /* "key=value&key=value", "" for none */
-  furrow_index_type index_type;
+  furrow_key_type key_type;
   furrow_value_type value_type;
   furrow_on_bad on_bad;
   uint32_t base; /* 1: indices count from 1 */
@@ -97,7 +97,7 @@ static inline void rows_parse(rows_result *result, const rows_reader *reader, co
   chunk->state = reader->state;
   chunk->on_bad = setup->on_bad;
   if (!chunk->out)
-    rows_require(furrow_container_create(&chunk->out, setup->index_type, setup->value_type, NULL) == FURROW_OK,
+    rows_require(furrow_container_create(&chunk->out, setup->key_type, setup->value_type, NULL) == FURROW_OK,
                  "out of memory");
   memset(&result->error, 0, sizeof result->error);
   result->status = fw_chunk_parse(chunk, &result->error);
@@ -140,7 +140,7 @@ static inline bool rows_same_container(const furrow_container *a, const furrow_c
     return rows_differ("number of rows or features");
   }
   if (a->rows == 0) return true;
-  const size_t index = furrow_index_size(a->index_type);
+  const size_t index = furrow_key_size(a->key_type);
   const size_t value = furrow_value_size(a->value_type);
   return rows_same_column("offset", true, true, a->offset, b->offset, a->rows + 1, sizeof *a->offset) &&
          rows_same_column("label", a->has_label, b->has_label, a->label, b->label, a->rows, value) &&
@@ -214,7 +214,7 @@ static inline bool rows_compare(const rows_setup *setup, const char *text, size_
 static inline void rows_fuzz_setup(rows_setup *setup, const char *format, uint8_t choice) {
   *setup = (rows_setup){.format = format,
                         .args = "",
-                        .index_type = (furrow_index_type)(choice & 1),
+                        .key_type = (furrow_key_type)(choice & 1),
                         .value_type = (furrow_value_type)((choice >> 1 & 3) % 3),
                         .on_bad = (furrow_on_bad)(choice >> 3 & 1),
                         .base = choice >> 4 & 1};

@@ -20,9 +20,9 @@ typedef struct sample_block {
   uint64_t field[SAMPLE_FEATURES], index[SAMPLE_FEATURES], value[SAMPLE_FEATURES];
 } sample_block;
 
-static inline void sample_set_index(void *array, furrow_index_type type, size_t i, uint64_t v) {
-  if (type == FURROW_INDEX_U32) ((uint32_t *)array)[i] = (uint32_t)v;
-  if (type == FURROW_INDEX_U64) ((uint64_t *)array)[i] = v;
+static inline void sample_set_index(void *array, furrow_key_type type, size_t i, uint64_t v) {
+  if (type == FURROW_KEY_U32) ((uint32_t *)array)[i] = (uint32_t)v;
+  if (type == FURROW_KEY_U64) ((uint64_t *)array)[i] = v;
 }
 
 static inline void sample_set_value(void *array, furrow_value_type type, size_t i, int64_t v) {
@@ -41,7 +41,7 @@ static inline uint64_t sample_random(uint64_t *seed) {
 }
 
 /* Rows whose numbers fit all types. `columns` as for fw_container_reserve. */
-static inline furrow_rowblock sample_make(sample_block *s, uint64_t seed, size_t rows, furrow_index_type index_type,
+static inline furrow_rowblock sample_make(sample_block *s, uint64_t seed, size_t rows, furrow_key_type key_type,
                                           furrow_value_type value_type, unsigned columns) {
   size_t at = SAMPLE_SHIFT;
   memset(s, 0x5a, sizeof *s);
@@ -51,8 +51,8 @@ static inline furrow_rowblock sample_make(sample_block *s, uint64_t seed, size_t
     s->weight[i] = (float)(sample_random(&seed) % 16) / 4;
     s->qid[i] = sample_random(&seed) << 20;
     for (size_t n = sample_random(&seed) % 9; n > 0; n--, at++) {
-      sample_set_index(s->field, index_type, at, sample_random(&seed) % 40);
-      sample_set_index(s->index, index_type, at, sample_random(&seed) % 1000);
+      sample_set_index(s->field, key_type, at, sample_random(&seed) % 40);
+      sample_set_index(s->index, key_type, at, sample_random(&seed) % 1000);
       sample_set_value(s->value, value_type, at, (int64_t)(sample_random(&seed) % 2001) - 1000);
     }
     s->offset[i + 1] = at;
@@ -66,7 +66,7 @@ static inline furrow_rowblock sample_make(sample_block *s, uint64_t seed, size_t
       .field.any = columns & FW_COLUMN_FIELD ? s->field : NULL,
       .index.any = s->index,
       .value.any = columns & FW_COLUMN_VALUE ? s->value : NULL,
-      .index_type = index_type,
+      .key_type = key_type,
       .value_type = value_type,
   };
 }
@@ -104,8 +104,8 @@ static inline void assert_same_block(const furrow_rowblock *a, const furrow_rowb
 }
 
 /* A loop over all combinations of types. */
-#define FOR_ALL_TYPES(index_type, value_type)                                                        \
-  for (furrow_index_type index_type = FURROW_INDEX_U32; furrow_index_size(index_type); index_type++) \
+#define FOR_ALL_TYPES(key_type, value_type)                                              \
+  for (furrow_key_type key_type = FURROW_KEY_U32; furrow_key_size(key_type); key_type++) \
     for (furrow_value_type value_type = FURROW_VALUE_F32; furrow_value_size(value_type); value_type++)
 
 #endif

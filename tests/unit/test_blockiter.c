@@ -65,7 +65,7 @@ static furrow_container *rest_of(furrow_blockiter *iter, size_t *blocks) {
     const furrow_rowblock *block = furrow_blockiter_value(iter);
     assert_non_null(block);
     if (!all) {
-      assert_int_equal(furrow_container_create(&all, block->index_type, block->value_type, NULL), FURROW_OK);
+      assert_int_equal(furrow_container_create(&all, block->key_type, block->value_type, NULL), FURROW_OK);
     }
     assert_int_equal(furrow_container_push_block(all, block, NULL), FURROW_OK);
     ++*blocks;
@@ -193,7 +193,7 @@ static void csv_without_labels_is_read(void **state) {
 static void the_largest_index_is_no_trap(void **state) {
   (void)state;
   furrow_parser_params params = params_of("libsvm");
-  params.index_type = FURROW_INDEX_U64;
+  params.key_type = FURROW_KEY_U64;
   assert_true(test_write_text(data, "1 18446744073709551615:1\n"));
   furrow_blockiter *iter = open_iter(plain_uri(""), &params, 0);
   assert_true(furrow_blockiter_num_col(iter) == UINT64_MAX);
@@ -242,9 +242,9 @@ static void write_rows(size_t rows) {
 static void a_cache_gives_the_same_rows(void **state) {
   (void)state;
   write_rows(3000);
-  FOR_ALL_TYPES(index_type, value_type) {
+  FOR_ALL_TYPES(key_type, value_type) {
     furrow_parser_params params = params_of("libsvm");
-    params.index_type = index_type;
+    params.key_type = key_type;
     params.value_type = value_type;
     params.chunk_bytes = 4096;
     size_t blocks;
@@ -342,7 +342,7 @@ static void the_payload_is_that_of_dmlc(void **state) {
     furrow_parser_params params = params_of("libsvm");
     params.part = cases[i].part;
     params.nparts = cases[i].nparts;
-    assert_int_equal(furrow_index_type_named(cases[i].index, &params.index_type, NULL), FURROW_OK);
+    assert_int_equal(furrow_key_type_find(cases[i].index, &params.key_type, NULL), FURROW_OK);
     snprintf(text, sizeof text, "%s#%s%zu", golden, cache, i);
     assert_int_equal(status_of(text, &params, NULL), FURROW_END);
     snprintf(name, sizeof name, "golden/dmlc/%s.cache%s.bin", cases[i].name, cases[i].suffix);
@@ -387,7 +387,7 @@ static void a_stale_cache_is_refused(void **state) {
   other.on_bad = FURROW_ON_BAD_SKIP;
   assert_refused(cached_uri(""), &other, FURROW_E_STALE);
   other = params;
-  other.index_type = FURROW_INDEX_U64;
+  other.key_type = FURROW_KEY_U64;
   assert_refused(cached_uri(""), &other, FURROW_E_STALE);
   other = params;
   other.value_type = FURROW_VALUE_I32;
@@ -482,7 +482,7 @@ static void a_cache_of_unknown_source_is_refused(void **state) {
   furrow_parser_params params = params_of("libsvm");
   furrow_container *c = NULL;
   write_rows(5);
-  assert_int_equal(furrow_container_create(&c, FURROW_INDEX_U32, FURROW_VALUE_F32, NULL), FURROW_OK);
+  assert_int_equal(furrow_container_create(&c, FURROW_KEY_U32, FURROW_VALUE_F32, NULL), FURROW_OK);
   assert_int_equal(furrow_container_save(c, cache, NULL), FURROW_OK);
   furrow_container_free(c);
   assert_refused(cached_uri(""), &params, FURROW_E_STALE);

@@ -29,14 +29,14 @@ static int remove_folder(void **state) {
   return test_remove_dir(folder_name) ? 0 : -1;
 }
 
-static furrow_container *create(furrow_index_type index_type, furrow_value_type value_type) {
+static furrow_container *create(furrow_key_type key_type, furrow_value_type value_type) {
   furrow_container *container = NULL;
-  assert_int_equal(furrow_container_create(&container, index_type, value_type, NULL), FURROW_OK);
+  assert_int_equal(furrow_container_create(&container, key_type, value_type, NULL), FURROW_OK);
   return container;
 }
 
 static furrow_container *container_of(const furrow_rowblock *block) {
-  furrow_container *container = create(block->index_type, block->value_type);
+  furrow_container *container = create(block->key_type, block->value_type);
   assert_int_equal(furrow_container_push_block(container, block, NULL), FURROW_OK);
   return container;
 }
@@ -110,10 +110,10 @@ static void what_is_saved_is_loaded(void **state) {
   sample_block s;
   char path[TEST_PATH];
   test_path(path, folder, "saved");
-  FOR_ALL_TYPES(index_type, value_type) {
+  FOR_ALL_TYPES(key_type, value_type) {
     for (unsigned columns = 0; columns < 32; columns++) {
-      const furrow_rowblock block = sample_make(&s, columns, 40, index_type, value_type, columns);
-      furrow_container *c = container_of(&block), *loaded = create(index_type, value_type);
+      const furrow_rowblock block = sample_make(&s, columns, 40, key_type, value_type, columns);
+      furrow_container *c = container_of(&block), *loaded = create(key_type, value_type);
       assert_int_equal(furrow_container_push_block(loaded, &block, NULL), FURROW_OK); /* is replaced */
       assert_int_equal(furrow_container_save(c, path, NULL), FURROW_OK);
       assert_int_equal(furrow_container_load(loaded, path, NULL), FURROW_OK);
@@ -135,12 +135,12 @@ static void no_rows_are_saved_and_loaded(void **state) {
   (void)state;
   char path[TEST_PATH];
   test_path(path, folder, "none");
-  FOR_ALL_TYPES(index_type, value_type) {
-    furrow_container *c = create(index_type, value_type), *loaded = create(index_type, value_type);
+  FOR_ALL_TYPES(key_type, value_type) {
+    furrow_container *c = create(key_type, value_type), *loaded = create(key_type, value_type);
     assert_int_equal(furrow_container_save(c, path, NULL), FURROW_OK);
     bytes file;
     read_file(path, &file);
-    assert_int_equal(file.size, FW_CACHE_HEADER + 8 * 8 + 2 * furrow_index_size(index_type));
+    assert_int_equal(file.size, FW_CACHE_HEADER + 8 * 8 + 2 * furrow_key_size(key_type));
     assert_int_equal(furrow_container_load(loaded, path, NULL), FURROW_OK);
     assert_int_equal(furrow_container_size(loaded), 0);
     furrow_container_free(c);
@@ -154,14 +154,14 @@ static void records_are_cut_and_read_back(void **state) {
   static sample_block samples[4];
   char path[TEST_PATH];
   test_path(path, folder, "records");
-  FOR_ALL_TYPES(index_type, value_type) {
+  FOR_ALL_TYPES(key_type, value_type) {
     for (size_t record_bytes = 1; record_bytes < 100000; record_bytes *= 9) {
       fw_cache_writer *writer = NULL;
-      furrow_container *all = create(index_type, value_type), *c = create(index_type, value_type);
-      assert_int_equal(fw_cache_writer_open(&writer, path, index_type, value_type, 77, record_bytes, NULL), FURROW_OK);
+      furrow_container *all = create(key_type, value_type), *c = create(key_type, value_type);
+      assert_int_equal(fw_cache_writer_open(&writer, path, key_type, value_type, 77, record_bytes, NULL), FURROW_OK);
       for (unsigned k = 0; k < 4; k++) {
         unsigned columns = LABEL | (k & 1 ? WEIGHT | VALUE : 0) | (k & 2 ? QID | FIELD : 0);
-        const furrow_rowblock block = sample_make(&samples[k], k, SAMPLE_ROWS, index_type, value_type, columns);
+        const furrow_rowblock block = sample_make(&samples[k], k, SAMPLE_ROWS, key_type, value_type, columns);
         assert_int_equal(fw_cache_writer_push_block(writer, &block, NULL), FURROW_OK);
         assert_int_equal(furrow_container_push_block(all, &block, NULL), FURROW_OK);
       }
@@ -247,7 +247,7 @@ static void the_payload_is_that_of_dmlc(void **state) {
   assert_true(test_shared(golden, "golden/dmlc/iter_disk_u64.cache.bin"));
   static const float weight[] = {0.5F, 2};
   static const uint64_t qid[] = {7, 8};
-  furrow_container *narrow = two_rows(), *c = create(FURROW_INDEX_U64, FURROW_VALUE_F32);
+  furrow_container *narrow = two_rows(), *c = create(FURROW_KEY_U64, FURROW_VALUE_F32);
   furrow_rowblock block = fw_container_block(narrow);
   block.weight = weight;
   block.qid = qid;
@@ -264,9 +264,9 @@ static void the_payload_is_that_of_dmlc(void **state) {
 /* ---- What is refused ------------------------------------------------------------------------------------ */
 
 /* Loads, wants E_FORMAT with file and offset, and the container as it was. */
-static void assert_refused(const bytes *file, furrow_index_type index_type, furrow_value_type value_type) {
+static void assert_refused(const bytes *file, furrow_key_type key_type, furrow_value_type value_type) {
   sample_block s;
-  const furrow_rowblock block = sample_make(&s, 9, 3, index_type, value_type, LABEL);
+  const furrow_rowblock block = sample_make(&s, 9, 3, key_type, value_type, LABEL);
   furrow_container *c = container_of(&block);
   furrow_error err = {.status = FURROW_OK};
   assert_int_equal(load_bytes(file, c, &err), FURROW_E_FORMAT);
@@ -285,7 +285,7 @@ static void a_file_cut_anywhere_is_refused(void **state) {
   save_two_rows(&file);
   for (size_t size = file.size; size-- > 0;) {
     file.size = size;
-    assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+    assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
   }
 }
 
@@ -295,10 +295,10 @@ static void a_file_with_something_behind_it_is_refused(void **state) {
   save_two_rows(&file);
   memset(file.data + file.size, 0, 8);
   file.size++;
-  assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+  assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
   seal(&file); /* the header knows, the records do not */
-  assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
-  furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+  assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
+  furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
   furrow_error err;
   assert_int_equal(load_bytes(&file, c, &err), FURROW_E_FORMAT);
   assert_non_null(strstr(err.message, "follow the last record"));
@@ -312,7 +312,7 @@ static void a_flipped_bit_is_noticed_everywhere(void **state) {
   save_two_rows(&file);
   for (size_t bit = 0; bit < 8 * file.size; bit++) {
     file.data[bit / 8] ^= (unsigned char)(1 << bit % 8);
-    assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+    assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
     file.data[bit / 8] ^= (unsigned char)(1 << bit % 8);
   }
 }
@@ -338,13 +338,13 @@ static void a_header_that_lies_is_refused(void **state) {
     fw_put_le64(value, lies[i].value);
     memcpy(file.data + lies[i].at, value, lies[i].size);
     seal(&file);
-    assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+    assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
   }
   bytes file;
   save_two_rows(&file);
   fw_put_le64(file.data + 80, 1234); /* where it comes from is the reader's business */
   seal(&file);
-  furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+  furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
   assert_int_equal(load_bytes(&file, c, NULL), FURROW_OK);
   furrow_container_free(c);
 }
@@ -365,13 +365,13 @@ static void a_record_that_lies_is_refused(void **state) {
       fw_put_le64(file.data + FW_CACHE_HEADER + counts[k], hostile[i]);
       fw_put_le32(file.data + 24, 31);
       seal(&file);
-      assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+      assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
     }
     bytes file = good;
     if (fw_get_le64(file.data + FW_CACHE_HEADER + counts[k]) == 0) continue;
     fw_put_le64(file.data + FW_CACHE_HEADER + counts[k], 0);
     seal(&file);
-    assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+    assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
   }
   static const struct {
     size_t at;
@@ -382,19 +382,19 @@ static void a_record_that_lies_is_refused(void **state) {
     bytes file = good;
     fw_put_le64(file.data + FW_CACHE_HEADER + offsets[i].at, offsets[i].value);
     seal(&file);
-    assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+    assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
   }
   for (uint32_t max = 6; max <= 8; max += 2) {
     bytes file = good;
     fw_put_le32(file.data + FW_CACHE_HEADER + 124, max);
     fw_put_le64(file.data + 64, max);
     seal(&file);
-    assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+    assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
     file = good;
     fw_put_le32(file.data + FW_CACHE_HEADER + 120, max);
     fw_put_le64(file.data + 72, max);
     seal(&file);
-    assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+    assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
   }
 }
 
@@ -427,7 +427,7 @@ static void a_vector_of_the_wrong_length_is_refused(void **state) {
   static const uint64_t right[7] = {3, 2, 2, 2, 4, 4, 4};
   bytes file;
   make_record(&file, right, right);
-  furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+  furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
   assert_int_equal(load_bytes(&file, c, NULL), FURROW_OK);
   furrow_container_free(c);
   for (int v = 0; v < 7; v++) {
@@ -437,7 +437,7 @@ static void a_vector_of_the_wrong_length_is_refused(void **state) {
       if (n == right[v]) continue;
       wrong[v] = n;
       make_record(&file, wrong, wrong);
-      assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+      assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
     }
   }
 }
@@ -455,7 +455,7 @@ static void counts_that_overflow_are_refused(void **state) {
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
     bytes file;
     make_record(&file, counts[i], present);
-    assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+    assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
   }
 }
 
@@ -476,7 +476,7 @@ static void records_that_disagree_about_labels_are_refused(void **state) {
   fw_put_le64(file.data + 48, 4);
   fw_put_le64(file.data + 56, 8);
   seal(&file);
-  assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+  assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
 }
 
 static void other_files_are_refused(void **state) {
@@ -486,15 +486,15 @@ static void other_files_are_refused(void **state) {
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     file.size = strlen(texts[i]);
     memcpy(file.data, texts[i], file.size);
-    assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+    assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
   }
   memset(file.data, '1', file.size = 5000);
-  assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+  assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
   save_two_rows(&file); /* without our header it is what dmlc-core would write */
   memmove(file.data, file.data + FW_CACHE_HEADER, file.size -= FW_CACHE_HEADER);
-  assert_refused(&file, FURROW_INDEX_U32, FURROW_VALUE_F32);
+  assert_refused(&file, FURROW_KEY_U32, FURROW_VALUE_F32);
 
-  furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+  furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
   char path[TEST_PATH];
   furrow_error err;
   assert_int_equal(furrow_container_load(c, test_path(path, folder, "no such file"), &err), FURROW_E_NOT_FOUND);
@@ -506,9 +506,9 @@ static void other_types_are_refused(void **state) {
   (void)state;
   bytes file;
   save_two_rows(&file);
-  FOR_ALL_TYPES(index_type, value_type) {
-    if (index_type == FURROW_INDEX_U32 && value_type == FURROW_VALUE_F32) continue;
-    furrow_container *c = create(index_type, value_type);
+  FOR_ALL_TYPES(key_type, value_type) {
+    if (key_type == FURROW_KEY_U32 && value_type == FURROW_VALUE_F32) continue;
+    furrow_container *c = create(key_type, value_type);
     furrow_error err;
     assert_int_equal(load_bytes(&file, c, &err), FURROW_E_ARGUMENT);
     assert_non_null(strstr(err.message, "u32/f32"));
@@ -522,9 +522,9 @@ static void damage_is_found_at_the_last_record_at_the_latest(void **state) {
   char path[TEST_PATH];
   bytes file;
   fw_cache_writer *writer = NULL;
-  furrow_container *c = two_rows(), *record = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+  furrow_container *c = two_rows(), *record = create(FURROW_KEY_U32, FURROW_VALUE_F32);
   test_path(path, folder, "three");
-  assert_int_equal(fw_cache_writer_open(&writer, path, FURROW_INDEX_U32, FURROW_VALUE_F32, 0, 0, NULL), FURROW_OK);
+  assert_int_equal(fw_cache_writer_open(&writer, path, FURROW_KEY_U32, FURROW_VALUE_F32, 0, 0, NULL), FURROW_OK);
   for (int i = 0; i < 3; i++) assert_int_equal(fw_cache_writer_push_record(writer, c, NULL), FURROW_OK);
   assert_int_equal(fw_cache_writer_commit(writer, NULL), FURROW_OK);
   fw_cache_writer_close(writer);
@@ -553,7 +553,7 @@ static void a_file_that_shrinks_is_noticed(void **state) {
   write_file(test_path(path, folder, "shrinks"), &file);
   for (off_t size = 0; size < (off_t)file.size; size += 8) {
     fw_cache_reader *reader = NULL;
-    furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+    furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
     write_file(path, &file);
     assert_int_equal(fw_cache_reader_open(&reader, path, NULL), FURROW_OK);
     assert_int_equal(truncate(path, size), 0);
@@ -584,20 +584,20 @@ static void a_writer_refuses_what_does_not_belong(void **state) {
   sample_block s;
   fw_cache_writer *writer = NULL;
   test_path(path, folder, "writer");
-  assert_int_equal(fw_cache_writer_open(&writer, path, FURROW_INDEX_U32, FURROW_VALUE_I32, 0, 1, NULL), FURROW_OK);
+  assert_int_equal(fw_cache_writer_open(&writer, path, FURROW_KEY_U32, FURROW_VALUE_I32, 0, 1, NULL), FURROW_OK);
   furrow_container *other = two_rows();
   assert_int_equal(fw_cache_writer_push_record(writer, other, NULL), FURROW_E_ARGUMENT);
   furrow_container_free(other);
-  furrow_rowblock block = sample_make(&s, 1, 4, FURROW_INDEX_U32, FURROW_VALUE_I32, LABEL);
+  furrow_rowblock block = sample_make(&s, 1, 4, FURROW_KEY_U32, FURROW_VALUE_I32, LABEL);
   assert_int_equal(fw_cache_writer_push_block(writer, &block, NULL), FURROW_OK);
   block.label.any = NULL;
   assert_int_equal(fw_cache_writer_push_block(writer, &block, NULL), FURROW_E_STATE);
-  block = sample_make(&s, 1, 1, FURROW_INDEX_U32, FURROW_VALUE_F32, LABEL);
+  block = sample_make(&s, 1, 1, FURROW_KEY_U32, FURROW_VALUE_F32, LABEL);
   sample_set_f32(s.label, 0, 0.5F);
   assert_int_equal(fw_cache_writer_push_block(writer, &block, NULL), FURROW_E_RANGE);
   assert_int_equal(fw_cache_writer_commit(writer, NULL), FURROW_OK); /* nothing of those was written */
   fw_cache_writer_close(writer);
-  furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_I32);
+  furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_I32);
   assert_int_equal(furrow_container_load(c, path, NULL), FURROW_OK);
   assert_int_equal(furrow_container_size(c), 4);
   furrow_container_free(c);
@@ -610,8 +610,8 @@ static void half_a_block_is_never_committed(void **state) {
   sample_block s;
   fw_cache_writer *writer = NULL;
   test_path(path, folder, "half");
-  assert_int_equal(fw_cache_writer_open(&writer, path, FURROW_INDEX_U32, FURROW_VALUE_I32, 0, 1, NULL), FURROW_OK);
-  const furrow_rowblock block = sample_make(&s, 1, 4, FURROW_INDEX_U32, FURROW_VALUE_F32, LABEL);
+  assert_int_equal(fw_cache_writer_open(&writer, path, FURROW_KEY_U32, FURROW_VALUE_I32, 0, 1, NULL), FURROW_OK);
+  const furrow_rowblock block = sample_make(&s, 1, 4, FURROW_KEY_U32, FURROW_VALUE_F32, LABEL);
   sample_set_f32(s.label, 3, 0.5F);
   assert_int_equal(fw_cache_writer_push_block(writer, &block, NULL), FURROW_E_RANGE);
   assert_int_equal(fw_cache_writer_commit(writer, NULL), FURROW_E_STATE);
@@ -624,7 +624,7 @@ static void only_a_commit_shows_the_file(void **state) {
   (void)state;
   char memory[TEST_PATH], path[TEST_PATH];
   sample_block s;
-  const furrow_rowblock block = sample_make(&s, 1, SAMPLE_ROWS, FURROW_INDEX_U32, FURROW_VALUE_F32, LABEL);
+  const furrow_rowblock block = sample_make(&s, 1, SAMPLE_ROWS, FURROW_KEY_U32, FURROW_VALUE_F32, LABEL);
   for (int killed = 0; killed < 2; killed++) {
     for (int existed = 0; existed < 2; existed++) {
       const char *volatile dir = make_dir(memory, "commit");
@@ -634,7 +634,7 @@ static void only_a_commit_shows_the_file(void **state) {
       pid_t child = killed ? fork() : 0;
       if (child == 0) {
         fw_cache_writer *writer = NULL;
-        bool good = fw_cache_writer_open(&writer, path, FURROW_INDEX_U32, FURROW_VALUE_F32, 0, 1, NULL) == FURROW_OK;
+        bool good = fw_cache_writer_open(&writer, path, FURROW_KEY_U32, FURROW_VALUE_F32, 0, 1, NULL) == FURROW_OK;
         for (int i = 0; i < 5000; i++) good = good && fw_cache_writer_push_block(writer, &block, NULL) == FURROW_OK;
         if (killed) kill(getpid(), good ? SIGKILL : SIGTERM);
         fw_cache_writer_close(writer);
@@ -647,7 +647,7 @@ static void only_a_commit_shows_the_file(void **state) {
       assert_int_equal(access(path, F_OK) == 0, existed);
       if (!killed) assert_int_equal(files_in_folder(dir), existed);
       if (existed) {
-        furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+        furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
         assert_int_equal(furrow_container_load(c, path, NULL), FURROW_OK);
         const furrow_rowblock a = fw_container_block(c), b = fw_container_block(old);
         assert_same_block(&a, &b);
@@ -679,7 +679,7 @@ static void saving_and_loading_without_memory_change_nothing(void **state) {
   sample_block s;
   const char *volatile dir = make_dir(memory, "memory");
   test_path(path, dir, "rows");
-  const furrow_rowblock block = sample_make(&s, 1, SAMPLE_ROWS, FURROW_INDEX_U64, FURROW_VALUE_I64, 31);
+  const furrow_rowblock block = sample_make(&s, 1, SAMPLE_ROWS, FURROW_KEY_U64, FURROW_VALUE_I64, 31);
   furrow_container *c = container_of(&block);
   long live = atomic_load(&alloc_live), n = 0;
   furrow_status status = FURROW_E_MEMORY;
@@ -693,13 +693,13 @@ static void saving_and_loading_without_memory_change_nothing(void **state) {
   }
   assert_true(n > 4);
   fw_cache_writer *writer = NULL; /* three records, so that load has to put them together */
-  assert_int_equal(fw_cache_writer_open(&writer, path, FURROW_INDEX_U64, FURROW_VALUE_I64, 0, 0, NULL), FURROW_OK);
+  assert_int_equal(fw_cache_writer_open(&writer, path, FURROW_KEY_U64, FURROW_VALUE_I64, 0, 0, NULL), FURROW_OK);
   for (int i = 0; i < 3; i++) assert_int_equal(fw_cache_writer_push_record(writer, c, NULL), FURROW_OK);
   assert_int_equal(fw_cache_writer_commit(writer, NULL), FURROW_OK);
   fw_cache_writer_close(writer);
   status = FURROW_E_MEMORY;
   for (n = 1; status != FURROW_OK; n++) {
-    furrow_container *d = create(FURROW_INDEX_U64, FURROW_VALUE_I64);
+    furrow_container *d = create(FURROW_KEY_U64, FURROW_VALUE_I64);
     alloc_fail_at(n);
     status = furrow_container_load(d, path, NULL);
     alloc_fail_at(0);

@@ -7,9 +7,9 @@
 enum { LABEL = FW_COLUMN_LABEL, WEIGHT = FW_COLUMN_WEIGHT, QID = FW_COLUMN_QID };
 enum { FIELD = FW_COLUMN_FIELD, VALUE = FW_COLUMN_VALUE };
 
-static furrow_container *create(furrow_index_type index_type, furrow_value_type value_type) {
+static furrow_container *create(furrow_key_type key_type, furrow_value_type value_type) {
   furrow_container *container = NULL;
-  assert_int_equal(furrow_container_create(&container, index_type, value_type, NULL), FURROW_OK);
+  assert_int_equal(furrow_container_create(&container, key_type, value_type, NULL), FURROW_OK);
   return container;
 }
 
@@ -34,12 +34,12 @@ static unsigned columns_of(const furrow_rowblock *b) {
 
 static void a_new_container_is_an_empty_block(void **state) {
   (void)state;
-  FOR_ALL_TYPES(index_type, value_type) {
-    furrow_container *c = create(index_type, value_type);
+  FOR_ALL_TYPES(key_type, value_type) {
+    furrow_container *c = create(key_type, value_type);
     const furrow_rowblock block = get_block(c);
     assert_int_equal(block.size, 0);
     assert_int_equal(block.offset[0], 0);
-    assert_int_equal(block.index_type, index_type);
+    assert_int_equal(block.key_type, key_type);
     assert_int_equal(block.value_type, value_type);
     assert_int_equal(columns_of(&block), 0);
     assert_int_equal(furrow_container_size(c), 0);
@@ -51,8 +51,8 @@ static void a_new_container_is_an_empty_block(void **state) {
   furrow_container_free(NULL);
   furrow_container *none = NULL;
   furrow_error err;
-  assert_int_equal(furrow_container_create(&none, (furrow_index_type)2, FURROW_VALUE_F32, &err), FURROW_E_ARGUMENT);
-  assert_int_equal(furrow_container_create(&none, FURROW_INDEX_U32, (furrow_value_type)3, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_container_create(&none, (furrow_key_type)2, FURROW_VALUE_F32, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_container_create(&none, FURROW_KEY_U32, (furrow_value_type)3, &err), FURROW_E_ARGUMENT);
   assert_null(none);
 }
 
@@ -61,9 +61,9 @@ static void what_is_pushed_comes_out(void **state) {
   (void)state;
   sample_block s;
   FOR_ALL_TYPES(from_index, from_value) {
-    FOR_ALL_TYPES(index_type, value_type) {
-      furrow_container *whole = create(index_type, value_type), *slices = create(index_type, value_type);
-      furrow_container *rows = create(index_type, value_type);
+    FOR_ALL_TYPES(key_type, value_type) {
+      furrow_container *whole = create(key_type, value_type), *slices = create(key_type, value_type);
+      furrow_container *rows = create(key_type, value_type);
       for (unsigned columns = 0; columns < 32; columns++) {
         const furrow_rowblock block = sample_make(&s, columns, SAMPLE_ROWS, from_index, from_value, columns);
         furrow_container_clear(whole);
@@ -99,17 +99,17 @@ static void what_is_pushed_comes_out(void **state) {
 static void maxima_are_those_of_all_rows(void **state) {
   (void)state;
   sample_block s;
-  FOR_ALL_TYPES(index_type, value_type) {
-    furrow_container *c = create(index_type, value_type);
+  FOR_ALL_TYPES(key_type, value_type) {
+    furrow_container *c = create(key_type, value_type);
     uint64_t max_index = 0, max_field = 0;
     for (unsigned round = 0; round < 20; round++) {
       unsigned columns = round < 10 ? LABEL : LABEL | FIELD;
-      const furrow_rowblock block = sample_make(&s, round, 3, index_type, value_type, columns);
+      const furrow_rowblock block = sample_make(&s, round, 3, key_type, value_type, columns);
       push(c, &block);
       for (size_t i = block.offset[0]; i < block.offset[block.size]; i++) {
-        uint64_t index = furrow_indices_get(block.index, index_type, i);
+        uint64_t index = furrow_keys_get(block.index, key_type, i);
         if (index > max_index) max_index = index;
-        uint64_t field = block.field.any ? furrow_indices_get(block.field, index_type, i) : 0;
+        uint64_t field = block.field.any ? furrow_keys_get(block.field, key_type, i) : 0;
         if (field > max_field) max_field = field;
       }
       assert_int_equal(furrow_container_max_index(c), max_index);
@@ -134,9 +134,8 @@ static void the_maximum_is_found_at_every_place(void **state) {
       wide[at] = (uint64_t)1 << 63;
       const uint64_t offset[2] = {0, n};
       const furrow_rowblock block = {.size = 1, .offset = offset, .index.u32 = narrow};
-      const furrow_rowblock wide_block = {
-          .size = 1, .offset = offset, .index.u64 = wide, .index_type = FURROW_INDEX_U64};
-      furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32), *d = create(FURROW_INDEX_U64, FURROW_VALUE_F32);
+      const furrow_rowblock wide_block = {.size = 1, .offset = offset, .index.u64 = wide, .key_type = FURROW_KEY_U64};
+      furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32), *d = create(FURROW_KEY_U64, FURROW_VALUE_F32);
       push(c, &block);
       push(d, &wide_block);
       assert_true(furrow_container_max_index(c) == 0x80000000U + at);
@@ -151,14 +150,14 @@ static void the_maximum_is_found_at_every_place(void **state) {
 static void columns_that_only_some_rows_have_are_filled(void **state) {
   (void)state;
   static sample_block samples[3];
-  FOR_ALL_TYPES(index_type, value_type) {
-    furrow_container *c = create(index_type, value_type);
+  FOR_ALL_TYPES(key_type, value_type) {
+    furrow_container *c = create(key_type, value_type);
     for (unsigned sets = 0; sets < 16 * 16 * 16; sets++) {
       furrow_rowblock blocks[3];
       furrow_container_clear(c);
       for (unsigned k = 0; k < 3; k++) {
         unsigned columns = LABEL | ((sets >> (4 * k) & 15) << 1);
-        blocks[k] = sample_make(&samples[k], sets + k, 4, index_type, value_type, columns);
+        blocks[k] = sample_make(&samples[k], sets + k, 4, key_type, value_type, columns);
         if (k != 1) push(c, &blocks[k]);
         for (size_t i = 0; k == 1 && i < blocks[k].size; i++) {
           const furrow_row row = furrow_rowblock_row(&blocks[k], i);
@@ -179,7 +178,7 @@ static void rows_without_features_bring_no_feature_columns(void **state) {
   (void)state;
   const float label = 3, value = 0;
   const uint32_t index = 0;
-  furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+  furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
   const furrow_row bare = {.label.f32 = &label, .field.u32 = &index, .index.u32 = &index, .value.f32 = &value};
   const furrow_row no_arrays = {.label.f32 = &label};
   assert_int_equal(furrow_container_push_row(c, &bare, NULL), FURROW_OK);
@@ -194,14 +193,14 @@ static void rows_without_features_bring_no_feature_columns(void **state) {
 static void no_rows_change_nothing(void **state) {
   (void)state;
   sample_block s;
-  furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
-  furrow_rowblock block = sample_make(&s, 1, 8, FURROW_INDEX_U32, FURROW_VALUE_F32, LABEL | WEIGHT | FIELD);
+  furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
+  furrow_rowblock block = sample_make(&s, 1, 8, FURROW_KEY_U32, FURROW_VALUE_F32, LABEL | WEIGHT | FIELD);
   block.size = 0;
   push(c, &block);
   block = (furrow_rowblock){.size = 0}; /* not even offsets */
   push(c, &block);
   assert_int_equal(furrow_container_size(c), 0);
-  block = sample_make(&s, 1, 8, FURROW_INDEX_U32, FURROW_VALUE_F32, 0);
+  block = sample_make(&s, 1, 8, FURROW_KEY_U32, FURROW_VALUE_F32, 0);
   push(c, &block);
   furrow_rowblock all = get_block(c);
   assert_int_equal(columns_of(&all), 0);
@@ -268,7 +267,7 @@ static void values_convert_only_exactly(void **state) {
       furrow_rowblock block = {.size = 2, .offset = offset, .index.u32 = index, .value_type = t->from};
       if (as_label) block.label.any = pair;
       if (!as_label) block.value.any = pair;
-      furrow_container *c = create(FURROW_INDEX_U32, t->to);
+      furrow_container *c = create(FURROW_KEY_U32, t->to);
       furrow_error err;
       assert_int_equal(furrow_container_push_block(c, &block, &err), t->fits ? FURROW_OK : FURROW_E_RANGE);
       if (t->fits) {
@@ -291,10 +290,10 @@ static void indices_convert_only_exactly(void **state) {
   for (int as_field = 0; as_field < 2; as_field++) {
     for (uint64_t v = UINT32_MAX - 1ULL; v <= UINT32_MAX + 1ULL; v++) {
       const uint64_t plain[3] = {1, 2, 3}, last[3] = {1, 2, v};
-      furrow_rowblock block = {.size = 2, .offset = offset, .index_type = FURROW_INDEX_U64};
+      furrow_rowblock block = {.size = 2, .offset = offset, .key_type = FURROW_KEY_U64};
       block.index.u64 = as_field ? plain : last;
       block.field.u64 = as_field ? last : plain;
-      furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+      furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
       furrow_error err;
       furrow_status status = furrow_container_push_block(c, &block, &err);
       assert_int_equal(status, v <= UINT32_MAX ? FURROW_OK : FURROW_E_RANGE);
@@ -317,7 +316,7 @@ typedef struct snapshot {
 
 static snapshot take_snapshot(const furrow_container *c) {
   const furrow_rowblock block = get_block(c);
-  snapshot s = {create(c->index_type, c->value_type), columns_of(&block), c->max_index, c->max_field};
+  snapshot s = {create(c->key_type, c->value_type), columns_of(&block), c->max_index, c->max_field};
   push(s.copy, &block);
   return s;
 }
@@ -335,11 +334,11 @@ static void assert_unchanged(const furrow_container *c, snapshot s) {
 static void a_failed_push_changes_nothing(void **state) {
   (void)state;
   sample_block s;
-  furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_I32);
-  furrow_rowblock block = sample_make(&s, 2, 40, FURROW_INDEX_U64, FURROW_VALUE_F32, LABEL);
+  furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_I32);
+  furrow_rowblock block = sample_make(&s, 2, 40, FURROW_KEY_U64, FURROW_VALUE_F32, LABEL);
   push(c, &block);
   snapshot before = take_snapshot(c);
-  block = sample_make(&s, 3, SAMPLE_ROWS, FURROW_INDEX_U64, FURROW_VALUE_F32, LABEL | WEIGHT | QID | FIELD | VALUE);
+  block = sample_make(&s, 3, SAMPLE_ROWS, FURROW_KEY_U64, FURROW_VALUE_F32, LABEL | WEIGHT | QID | FIELD | VALUE);
   sample_set_f32(s.value, s.offset[SAMPLE_ROWS] - 1, 0.25F);
   furrow_error err;
   assert_int_equal(furrow_container_push_block(c, &block, &err), FURROW_E_RANGE);
@@ -352,11 +351,11 @@ static void labels_are_for_all_rows_or_none(void **state) {
   (void)state;
   sample_block s;
   for (unsigned first = 0; first < 2; first++) {
-    furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
-    furrow_rowblock block = sample_make(&s, 2, 4, FURROW_INDEX_U32, FURROW_VALUE_F32, first ? LABEL : 0);
+    furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
+    furrow_rowblock block = sample_make(&s, 2, 4, FURROW_KEY_U32, FURROW_VALUE_F32, first ? LABEL : 0);
     push(c, &block);
     snapshot before = take_snapshot(c);
-    block = sample_make(&s, 2, 4, FURROW_INDEX_U32, FURROW_VALUE_F32, first ? 0 : LABEL);
+    block = sample_make(&s, 2, 4, FURROW_KEY_U32, FURROW_VALUE_F32, first ? 0 : LABEL);
     assert_int_equal(furrow_container_push_block(c, &block, NULL), FURROW_E_STATE);
     const furrow_row row = furrow_rowblock_row(&block, 0);
     assert_int_equal(furrow_container_push_row(c, &row, NULL), FURROW_E_STATE);
@@ -375,10 +374,10 @@ static void blocks_that_cannot_be_are_refused(void **state) {
       {.size = 3, .offset = down, .index.u32 = index},
       {.size = 1, .offset = negative, .index.u32 = index},
       {.size = 1, .offset = some},
-      {.size = 1, .offset = some, .index.u32 = index, .index_type = (furrow_index_type)5},
+      {.size = 1, .offset = some, .index.u32 = index, .key_type = (furrow_key_type)5},
       {.size = 1, .offset = some, .index.u32 = index, .value_type = (furrow_value_type)5},
   };
-  furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+  furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
   for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
     assert_int_equal(furrow_container_push_block(c, &blocks[i], NULL), FURROW_E_ARGUMENT);
     assert_int_equal(furrow_container_size(c), 0);
@@ -400,9 +399,9 @@ static void blocks_that_cannot_be_are_refused(void **state) {
 /* A register may be stored past the last element; a sanitizer sees it if the room is not there. */
 static void columns_have_slack_behind_them(void **state) {
   (void)state;
-  FOR_ALL_TYPES(index_type, value_type) {
-    furrow_container *c = create(index_type, value_type);
-    size_t index = furrow_index_size(index_type), value = furrow_value_size(value_type);
+  FOR_ALL_TYPES(key_type, value_type) {
+    furrow_container *c = create(key_type, value_type);
+    size_t index = furrow_key_size(key_type), value = furrow_value_size(value_type);
     for (size_t n = 0; n < 3000; n = n * 2 + 1) {
       assert_int_equal(fw_container_reserve(c, n, 3 * n, 31, NULL), FURROW_OK);
       assert_true(c->row_capacity >= n && c->feature_capacity >= 3 * n);
@@ -421,7 +420,7 @@ static void columns_have_slack_behind_them(void **state) {
 
 static void room_grows_by_half_and_only_where_asked(void **state) {
   (void)state;
-  furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+  furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
   assert_int_equal(fw_container_reserve(c, 0, 0, 0, NULL), FURROW_OK);
   assert_non_null(c->offset);
   assert_non_null(c->index);
@@ -449,9 +448,9 @@ static void room_grows_by_half_and_only_where_asked(void **state) {
 static void memory_cost_is_that_of_the_columns(void **state) {
   (void)state;
   sample_block s;
-  FOR_ALL_TYPES(index_type, value_type) {
-    furrow_container *c = create(index_type, value_type);
-    const furrow_rowblock block = sample_make(&s, 2, 9, index_type, value_type, LABEL | WEIGHT | VALUE);
+  FOR_ALL_TYPES(key_type, value_type) {
+    furrow_container *c = create(key_type, value_type);
+    const furrow_rowblock block = sample_make(&s, 2, 9, key_type, value_type, LABEL | WEIGHT | VALUE);
     push(c, &block);
     assert_int_equal(furrow_container_memory_cost(c), furrow_rowblock_memory_cost(&block) + 8);
     furrow_container_clear(c);
@@ -463,8 +462,8 @@ static void memory_cost_is_that_of_the_columns(void **state) {
 static void columns_that_disagree_are_noticed(void **state) {
   (void)state;
   sample_block s;
-  furrow_rowblock block = sample_make(&s, 2, 9, FURROW_INDEX_U32, FURROW_VALUE_F32, LABEL), seen = {.size = 5};
-  furrow_container *c = create(FURROW_INDEX_U32, FURROW_VALUE_F32);
+  furrow_rowblock block = sample_make(&s, 2, 9, FURROW_KEY_U32, FURROW_VALUE_F32, LABEL), seen = {.size = 5};
+  furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
   push(c, &block);
   c->features++;
   assert_int_equal(furrow_container_get_block(c, &seen, NULL), FURROW_E_STATE);
@@ -485,13 +484,13 @@ static void a_push_without_memory_changes_nothing(void **state) {
   (void)state;
   if (!FAILING_ALLOC) skip();
   static sample_block first, second;
-  FOR_ALL_TYPES(index_type, value_type) {
-    const furrow_rowblock a = sample_make(&first, 1, 20, index_type, value_type, LABEL);
-    const furrow_rowblock b = sample_make(&second, 2, SAMPLE_ROWS, index_type, value_type, 31);
+  FOR_ALL_TYPES(key_type, value_type) {
+    const furrow_rowblock a = sample_make(&first, 1, 20, key_type, value_type, LABEL);
+    const furrow_rowblock b = sample_make(&second, 2, SAMPLE_ROWS, key_type, value_type, 31);
     long live = atomic_load(&alloc_live), n = 0;
     furrow_status status = FURROW_E_MEMORY;
     while (status == FURROW_E_MEMORY) {
-      furrow_container *c = create(index_type, value_type);
+      furrow_container *c = create(key_type, value_type);
       push(c, &a);
       snapshot before = take_snapshot(c);
       furrow_error err = {.status = FURROW_OK};
@@ -521,7 +520,7 @@ static void a_container_needs_memory(void **state) {
   if (!FAILING_ALLOC) skip();
   furrow_container *c = NULL;
   alloc_fail_at(1);
-  assert_int_equal(furrow_container_create(&c, FURROW_INDEX_U32, FURROW_VALUE_F32, NULL), FURROW_E_MEMORY);
+  assert_int_equal(furrow_container_create(&c, FURROW_KEY_U32, FURROW_VALUE_F32, NULL), FURROW_E_MEMORY);
   alloc_fail_at(0);
   assert_null(c);
 }

@@ -7,7 +7,7 @@
 
 static void print_text(const rows_setup *setup, const char *text, size_t length) {
   fprintf(stderr, "format %s, args '%s', %s, %s, on_bad %d, base %u, %zu bytes:\n", setup->format, setup->args,
-          furrow_index_type_name(setup->index_type), furrow_value_type_name(setup->value_type), (int)setup->on_bad,
+          furrow_key_type_name(setup->key_type), furrow_value_type_name(setup->value_type), (int)setup->on_bad,
           setup->base, length);
   for (size_t i = 0; i < length && i < 400; i++) {
     const unsigned char c = (unsigned char)text[i];
@@ -45,7 +45,7 @@ static void check(const rows_setup *setup, text_maker *m) {
 
 static void draw_setup(text_maker *m, rows_setup *setup, char args[64]) {
   static const char delimiters[] = ",,,,; \t|x\x01\xff";
-  setup->index_type = (furrow_index_type)text_below(m, 2);
+  setup->key_type = (furrow_key_type)text_below(m, 2);
   setup->value_type = text_below(m, 2) ? FURROW_VALUE_F32 : (furrow_value_type)text_below(m, 3);
   setup->on_bad = (furrow_on_bad)text_below(m, 2);
   setup->base = (uint32_t)text_below(m, 2);

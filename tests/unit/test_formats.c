@@ -79,9 +79,9 @@ static void read_setup(rows_setup *setup, const char *words, char format[128]) {
       setup->on_bad = FURROW_ON_BAD_SKIP;
     else if (strcmp(word, "base") == 0)
       setup->base = 1;
-    else if (furrow_index_type_named(word, &setup->index_type, NULL) == FURROW_OK)
+    else if (furrow_key_type_find(word, &setup->key_type, NULL) == FURROW_OK)
       continue;
-    else if (furrow_value_type_named(word, &setup->value_type, NULL) == FURROW_OK)
+    else if (furrow_value_type_find(word, &setup->value_type, NULL) == FURROW_OK)
       continue;
     else
       setup->args = word;

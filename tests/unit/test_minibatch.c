@@ -86,10 +86,10 @@ static void rows_of_all_types_are_numbered(void **state) {
   static sample_block s;
   const fw_batch_rules rules = {.data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
-  FOR_ALL_TYPES(index_type, value_type) {
+  FOR_ALL_TYPES(key_type, value_type) {
     for (unsigned columns = FW_COLUMN_LABEL; columns < 32; columns += 2) {
       for (size_t rows = 0; rows <= SAMPLE_ROWS; rows += 16) {
-        const furrow_rowblock block = sample_make(&s, columns + rows, rows, index_type, value_type, columns);
+        const furrow_rowblock block = sample_make(&s, columns + rows, rows, key_type, value_type, columns);
         const fw_batch *batch = batch_of(batcher, &block);
         check_batch(batch, &block);
         assert_null(batch->place);
@@ -114,7 +114,7 @@ static void many_features_are_numbered(void **state) {
                                  .offset = offset,
                                  .label.f32 = label,
                                  .index.u64 = index,
-                                 .index_type = FURROW_INDEX_U64,
+                                 .key_type = FURROW_KEY_U64,
                                  .value_type = FURROW_VALUE_F32};
   const fw_batch_rules rules = {.data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
@@ -151,7 +151,7 @@ static void known_ranges_are_numbered(void **state) {
                                      .label.f32 = label,
                                      .index.u32 = index,
                                      .value.f32 = value,
-                                     .index_type = FURROW_INDEX_U32,
+                                     .key_type = FURROW_KEY_U32,
                                      .value_type = FURROW_VALUE_F32};
       const fw_batch *batch = batch_of(round % 2 ? second : first, &block);
       check_batch(batch, &block);
@@ -166,7 +166,7 @@ static void known_ranges_are_numbered(void **state) {
 static void uses_need_not_be_listed(void **state) {
   (void)state;
   static sample_block s;
-  const furrow_rowblock block = sample_make(&s, 5, 20, FURROW_INDEX_U32, FURROW_VALUE_F32, 31);
+  const furrow_rowblock block = sample_make(&s, 5, 20, FURROW_KEY_U32, FURROW_VALUE_F32, 31);
   fw_batch_rules rules = {.data = &plain_data};
   fw_batcher *listing = new_batcher(&rules);
   rules.unlisted = true;
@@ -183,7 +183,7 @@ static void uses_need_not_be_listed(void **state) {
 static void plain_batches_list_every_use(void **state) {
   (void)state;
   static sample_block s;
-  const furrow_rowblock block = sample_make(&s, 5, 20, FURROW_INDEX_U32, FURROW_VALUE_F32, 31);
+  const furrow_rowblock block = sample_make(&s, 5, 20, FURROW_KEY_U32, FURROW_VALUE_F32, 31);
   const fw_batch_rules rules = {.plain = true, .range = 10, .data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
   const fw_batch *batch = batch_of(batcher, &block); /* features beyond the range are no error where rows are scored */
@@ -205,7 +205,7 @@ static const furrow_rowblock three = {.size = 3,
                                       .label.f32 = three_labels,
                                       .index.u32 = three_index,
                                       .field.u32 = three_field,
-                                      .index_type = FURROW_INDEX_U32,
+                                      .key_type = FURROW_KEY_U32,
                                       .value_type = FURROW_VALUE_F32};
 
 static void slots_are_features_by_id(void **state) {
@@ -353,7 +353,7 @@ static void allocations_may_fail(void **state) {
   (void)state;
   if (!FAILING_ALLOC) skip();
   static sample_block s;
-  const furrow_rowblock block = sample_make(&s, 3, 64, FURROW_INDEX_U32, FURROW_VALUE_F32, 31);
+  const furrow_rowblock block = sample_make(&s, 3, 64, FURROW_KEY_U32, FURROW_VALUE_F32, 31);
   const fw_batch_rules rules[] = {{.data = &plain_data}, {.dense = true, .range = 1000, .data = &plain_data}};
   for (size_t r = 0; r < 2; r++) {
     furrow_status status = FURROW_E_MEMORY;

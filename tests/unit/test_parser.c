@@ -207,7 +207,7 @@ static void random_sets(void **state) {
     furrow_parser_params params = params_of(text_formats[kind], 1, 0);
     data_set set;
     params.on_bad = text_below(&m, 4) ? FURROW_ON_BAD_SKIP : FURROW_ON_BAD_ERROR;
-    params.index_type = (furrow_index_type)text_below(&m, 2);
+    params.key_type = (furrow_key_type)text_below(&m, 2);
     params.value_type = text_below(&m, 2) ? FURROW_VALUE_F32 : (furrow_value_type)text_below(&m, 3);
     m.integers = params.value_type != FURROW_VALUE_F32;
     make_set(&set, &m, kind, round % 3 == 0);
@@ -764,8 +764,8 @@ static void wrong_parameters(void **state) {
   p = params_of("libsvm", 1, (size_t)1 << 40);
   expect_refused("data", &p, FURROW_E_ARGUMENT, "chunk_bytes");
   p = params_of("libsvm", 1, 0);
-  p.index_type = (furrow_index_type)9;
-  expect_refused("data", &p, FURROW_E_ARGUMENT, "index_type");
+  p.key_type = (furrow_key_type)9;
+  expect_refused("data", &p, FURROW_E_ARGUMENT, "key_type");
   p = params_of("libsvm", 1, 0);
   p.value_type = (furrow_value_type)9;
   expect_refused("data", &p, FURROW_E_ARGUMENT, "value_type");

@@ -241,14 +241,14 @@ static void wrong_arguments(void **state) {
 
 /* ---- Reading with it ------------------------------------------------------------------------------------ */
 
-static furrow_parser *open_parser(const char *uri, furrow_index_type index_type, furrow_value_type value_type,
+static furrow_parser *open_parser(const char *uri, furrow_key_type key_type, furrow_value_type value_type,
                                   uint32_t threads, size_t chunk, furrow_on_bad on_bad) {
   furrow_parser *parser = NULL;
   furrow_parser_params p;
   furrow_error err;
   furrow_parser_params_init(&p);
   p.format = "pairs";
-  p.index_type = index_type;
+  p.key_type = key_type;
   p.value_type = value_type;
   p.threads = threads;
   p.chunk_bytes = chunk;
@@ -263,7 +263,7 @@ static void reading(void **state) {
   assert_true(test_write_text("data", "% a comment\ny=1 7=0.5 9=2\n\ny=0 w=3 q=5 4@6=7\r\ny=2\n"));
   for (uint32_t threads = 1; threads <= 3; threads++) {
     furrow_parser *parser =
-        open_parser("data?shift=100", FURROW_INDEX_U32, FURROW_VALUE_F32, threads, 1000, FURROW_ON_BAD_ERROR);
+        open_parser("data?shift=100", FURROW_KEY_U32, FURROW_VALUE_F32, threads, 1000, FURROW_ON_BAD_ERROR);
     assert_int_equal(furrow_parser_next(parser, NULL), FURROW_OK);
     const furrow_rowblock *block = furrow_parser_value(parser);
     assert_int_equal(block->size, 3);
@@ -290,13 +290,13 @@ static void reading_what_is_wrong(void **state) {
   (void)state;
   assert_true(test_write_text("bad", "\xef\xbb\xbfy=1 oops 3=4\ny=1 3=4\nz\n"));
   furrow_error err;
-  furrow_parser *parser = open_parser("bad", FURROW_INDEX_U32, FURROW_VALUE_F32, 1, 0, FURROW_ON_BAD_ERROR);
+  furrow_parser *parser = open_parser("bad", FURROW_KEY_U32, FURROW_VALUE_F32, 1, 0, FURROW_ON_BAD_ERROR);
   assert_int_equal(furrow_parser_next(parser, &err), FURROW_E_PARSE);
   assert_true(err.line == 1 && err.column == 8 && err.offset == 7 && strcmp(err.file, "bad") == 0);
   assert_string_equal(err.token, "oops");
   assert_string_equal(err.message, "no pair");
   furrow_parser_close(parser);
-  parser = open_parser("bad", FURROW_INDEX_U32, FURROW_VALUE_F32, 2, 1, FURROW_ON_BAD_SKIP);
+  parser = open_parser("bad", FURROW_KEY_U32, FURROW_VALUE_F32, 2, 1, FURROW_ON_BAD_SKIP);
   size_t rows = 0;
   while (furrow_parser_next(parser, NULL) == FURROW_OK) rows += furrow_parser_value(parser)->size;
   furrow_parser_stats stats;
@@ -315,37 +315,37 @@ static void numbers_that_do_not_fit(void **state) {
   (void)state;
   static const struct {
     const char *line;
-    furrow_index_type index_type;
+    furrow_key_type key_type;
     furrow_value_type value_type;
     bool fits;
   } cases[] = {
-      {"y=1 4294967295=1", FURROW_INDEX_U32, FURROW_VALUE_F32, true},
-      {"y=1 4294967296=1", FURROW_INDEX_U32, FURROW_VALUE_F32, false},
-      {"y=1 4294967296=1", FURROW_INDEX_U64, FURROW_VALUE_F32, true},
-      {"y=1 4294967296@1=1", FURROW_INDEX_U32, FURROW_VALUE_F32, false},
-      {"y=1 1@4294967296=1", FURROW_INDEX_U32, FURROW_VALUE_F32, false},
-      {"y=1 4294967296@4294967296=1", FURROW_INDEX_U64, FURROW_VALUE_F32, true},
-      {"y=1.5", FURROW_INDEX_U32, FURROW_VALUE_I32, false},
-      {"y=2147483647 1=-2147483648", FURROW_INDEX_U32, FURROW_VALUE_I32, true},
-      {"y=2147483648", FURROW_INDEX_U32, FURROW_VALUE_I32, false},
-      {"y=1 1=-2147483649", FURROW_INDEX_U32, FURROW_VALUE_I32, false},
-      {"y=1 1=nan", FURROW_INDEX_U32, FURROW_VALUE_I64, false},
-      {"y=1 1=-9223372036854775808", FURROW_INDEX_U32, FURROW_VALUE_I64, true},
-      {"y=1 1=9223372036854775808", FURROW_INDEX_U32, FURROW_VALUE_I64, false},
-      {"y=1 1=inf", FURROW_INDEX_U32, FURROW_VALUE_F32, true},
+      {"y=1 4294967295=1", FURROW_KEY_U32, FURROW_VALUE_F32, true},
+      {"y=1 4294967296=1", FURROW_KEY_U32, FURROW_VALUE_F32, false},
+      {"y=1 4294967296=1", FURROW_KEY_U64, FURROW_VALUE_F32, true},
+      {"y=1 4294967296@1=1", FURROW_KEY_U32, FURROW_VALUE_F32, false},
+      {"y=1 1@4294967296=1", FURROW_KEY_U32, FURROW_VALUE_F32, false},
+      {"y=1 4294967296@4294967296=1", FURROW_KEY_U64, FURROW_VALUE_F32, true},
+      {"y=1.5", FURROW_KEY_U32, FURROW_VALUE_I32, false},
+      {"y=2147483647 1=-2147483648", FURROW_KEY_U32, FURROW_VALUE_I32, true},
+      {"y=2147483648", FURROW_KEY_U32, FURROW_VALUE_I32, false},
+      {"y=1 1=-2147483649", FURROW_KEY_U32, FURROW_VALUE_I32, false},
+      {"y=1 1=nan", FURROW_KEY_U32, FURROW_VALUE_I64, false},
+      {"y=1 1=-9223372036854775808", FURROW_KEY_U32, FURROW_VALUE_I64, true},
+      {"y=1 1=9223372036854775808", FURROW_KEY_U32, FURROW_VALUE_I64, false},
+      {"y=1 1=inf", FURROW_KEY_U32, FURROW_VALUE_F32, true},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     char text[128];
     furrow_error err;
     snprintf(text, sizeof text, "y=5 5=5\n%s\ny=6\n", cases[i].line);
     assert_true(test_write_text("fits", text));
-    furrow_parser *parser = open_parser("fits", cases[i].index_type, cases[i].value_type, 1, 0, FURROW_ON_BAD_ERROR);
+    furrow_parser *parser = open_parser("fits", cases[i].key_type, cases[i].value_type, 1, 0, FURROW_ON_BAD_ERROR);
     assert_int_equal(furrow_parser_next(parser, NULL), FURROW_OK);
     assert_int_equal(furrow_parser_value(parser)->size, cases[i].fits ? 3 : 1);
     assert_int_equal(furrow_parser_next(parser, &err), cases[i].fits ? FURROW_END : FURROW_E_RANGE);
     if (!cases[i].fits) assert_true(err.line == 2 && err.message[0]);
     furrow_parser_close(parser);
-    parser = open_parser("fits", cases[i].index_type, cases[i].value_type, 1, 0, FURROW_ON_BAD_SKIP);
+    parser = open_parser("fits", cases[i].key_type, cases[i].value_type, 1, 0, FURROW_ON_BAD_SKIP);
     assert_int_equal(furrow_parser_next(parser, NULL), FURROW_OK);
     assert_int_equal(furrow_parser_value(parser)->size, cases[i].fits ? 3 : 2);
     if (!cases[i].fits) assert_null(furrow_parser_value(parser)->field.any);
@@ -359,7 +359,7 @@ static void labels_of_some(void **state) {
   furrow_error err;
   assert_true(test_write_text("labels", "y=1 1=1\n2=2\n"));
   for (size_t chunk = 1; chunk <= 100; chunk *= 100) {
-    furrow_parser *parser = open_parser("labels", FURROW_INDEX_U32, FURROW_VALUE_F32, 1, chunk, FURROW_ON_BAD_ERROR);
+    furrow_parser *parser = open_parser("labels", FURROW_KEY_U32, FURROW_VALUE_F32, 1, chunk, FURROW_ON_BAD_ERROR);
     assert_int_equal(furrow_parser_next(parser, NULL), FURROW_OK);
     assert_int_equal(furrow_parser_next(parser, &err), FURROW_E_PARSE);
     assert_int_equal(err.line, 2);

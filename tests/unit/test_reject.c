@@ -4,7 +4,7 @@
 #include "support/reject_list.h"
 
 typedef struct entry {
-  char file[128], args[64], index_type[8], value_type[8], status[16], token[128], message[256];
+  char file[128], args[64], key_type[8], value_type[8], status[16], token[128], message[256];
   unsigned long long line, column;
 } entry;
 
@@ -28,8 +28,8 @@ static void check(const entry *e, uint32_t threads, size_t chunk) {
   p.format = format;
   p.threads = threads;
   p.chunk_bytes = chunk;
-  assert_int_equal(furrow_index_type_named(e->index_type, &p.index_type, NULL), FURROW_OK);
-  assert_int_equal(furrow_value_type_named(e->value_type, &p.value_type, NULL), FURROW_OK);
+  assert_int_equal(furrow_key_type_find(e->key_type, &p.key_type, NULL), FURROW_OK);
+  assert_int_equal(furrow_value_type_find(e->value_type, &p.value_type, NULL), FURROW_OK);
   snprintf(wanted, sizeof wanted, "%s %llu %llu %s %s", e->status, e->line, e->column, e->token, e->message);
   /* bad rows are errors */
   if (furrow_parser_open(&parser, uri, &p, &err) != FURROW_OK) fail_msg("%s: %s", uri, err.message);
@@ -55,7 +55,7 @@ static void check(const entry *e, uint32_t threads, size_t chunk) {
 static bool read_entry(FILE *list, entry *e) {
   char line[REJECT_LINE];
   if (!reject_list_next(list, line)) return false;
-  const int n = sscanf(line, "%127s %63s %7s %7s %15s %llu %llu %127s %255[^\n]", e->file, e->args, e->index_type,
+  const int n = sscanf(line, "%127s %63s %7s %7s %15s %llu %llu %127s %255[^\n]", e->file, e->args, e->key_type,
                        e->value_type, e->status, &e->line, &e->column, e->token, e->message);
   if (n != 9) fail_msg("the list has a line that is not one: %s", line);
   return true;

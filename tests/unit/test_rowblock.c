@@ -5,23 +5,23 @@
 
 static void types_have_names_and_sizes(void **state) {
   (void)state;
-#define FURROW_X(name, type, text)                                            \
-  {                                                                           \
-    furrow_index_type found = (furrow_index_type)99;                          \
-    assert_int_equal(furrow_index_size(FURROW_INDEX_##name), sizeof(type));   \
-    assert_string_equal(furrow_index_type_name(FURROW_INDEX_##name), text);   \
-    assert_int_equal(furrow_index_type_named(text, &found, NULL), FURROW_OK); \
-    assert_int_equal(found, FURROW_INDEX_##name);                             \
+#define FURROW_X(name, type, text)                                         \
+  {                                                                        \
+    furrow_key_type found = (furrow_key_type)99;                           \
+    assert_int_equal(furrow_key_size(FURROW_KEY_##name), sizeof(type));    \
+    assert_string_equal(furrow_key_type_name(FURROW_KEY_##name), text);    \
+    assert_int_equal(furrow_key_type_find(text, &found, NULL), FURROW_OK); \
+    assert_int_equal(found, FURROW_KEY_##name);                            \
   }
-  FURROW_INDEX_TYPES(FURROW_X)
+  FURROW_KEY_TYPES(FURROW_X)
 #undef FURROW_X
-#define FURROW_X(name, type, text)                                            \
-  {                                                                           \
-    furrow_value_type found = (furrow_value_type)99;                          \
-    assert_int_equal(furrow_value_size(FURROW_VALUE_##name), sizeof(type));   \
-    assert_string_equal(furrow_value_type_name(FURROW_VALUE_##name), text);   \
-    assert_int_equal(furrow_value_type_named(text, &found, NULL), FURROW_OK); \
-    assert_int_equal(found, FURROW_VALUE_##name);                             \
+#define FURROW_X(name, type, text)                                           \
+  {                                                                          \
+    furrow_value_type found = (furrow_value_type)99;                         \
+    assert_int_equal(furrow_value_size(FURROW_VALUE_##name), sizeof(type));  \
+    assert_string_equal(furrow_value_type_name(FURROW_VALUE_##name), text);  \
+    assert_int_equal(furrow_value_type_find(text, &found, NULL), FURROW_OK); \
+    assert_int_equal(found, FURROW_VALUE_##name);                            \
   }
   FURROW_VALUE_TYPES(FURROW_X)
 #undef FURROW_X
@@ -29,20 +29,20 @@ static void types_have_names_and_sizes(void **state) {
 
 static void what_is_no_type_is_refused(void **state) {
   (void)state;
-  assert_int_equal(furrow_index_size((furrow_index_type)2), 0);
+  assert_int_equal(furrow_key_size((furrow_key_type)2), 0);
   assert_int_equal(furrow_value_size((furrow_value_type)-1), 0);
-  assert_string_equal(furrow_index_type_name((furrow_index_type)77), "?");
+  assert_string_equal(furrow_key_type_name((furrow_key_type)77), "?");
   assert_string_equal(furrow_value_type_name((furrow_value_type)3), "?");
   static const char *const names[] = {"", "u3", "u322", "U32", "f64", "float", NULL};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     furrow_error err;
-    furrow_index_type index = FURROW_INDEX_U64;
+    furrow_key_type index = FURROW_KEY_U64;
     furrow_value_type value = FURROW_VALUE_I64;
-    assert_int_equal(furrow_index_type_named(names[i], &index, &err), FURROW_E_ARGUMENT);
-    assert_int_equal(index, FURROW_INDEX_U64);
+    assert_int_equal(furrow_key_type_find(names[i], &index, &err), FURROW_E_ARGUMENT);
+    assert_int_equal(index, FURROW_KEY_U64);
     assert_non_null(strstr(err.message, "u32 u64"));
     assert_string_equal(err.token, names[i] ? names[i] : "");
-    assert_int_equal(furrow_value_type_named(names[i], &value, &err), FURROW_E_ARGUMENT);
+    assert_int_equal(furrow_value_type_find(names[i], &value, &err), FURROW_E_ARGUMENT);
     assert_int_equal(value, FURROW_VALUE_I64);
     assert_non_null(strstr(err.message, "f32 i32 i64"));
   }
@@ -53,22 +53,22 @@ static void what_is_no_type_is_refused(void **state) {
 static void a_row_is_a_view_of_its_elements(void **state) {
   (void)state;
   sample_block s;
-  FOR_ALL_TYPES(index_type, value_type) {
+  FOR_ALL_TYPES(key_type, value_type) {
     for (unsigned columns = 0; columns < 32; columns++) {
-      const furrow_rowblock block = sample_make(&s, columns, SAMPLE_ROWS, index_type, value_type, columns);
+      const furrow_rowblock block = sample_make(&s, columns, SAMPLE_ROWS, key_type, value_type, columns);
       for (size_t i = 0; i < block.size; i++) {
         const furrow_row row = furrow_rowblock_row(&block, i);
         size_t at = s.offset[i];
         assert_int_equal(row.length, s.offset[i + 1] - at);
-        assert_int_equal(row.index_type, index_type);
+        assert_int_equal(row.key_type, key_type);
         assert_int_equal(row.value_type, value_type);
         assert_ptr_equal(row.weight, columns & FW_COLUMN_WEIGHT ? &s.weight[i] : NULL);
         assert_ptr_equal(row.qid, columns & FW_COLUMN_QID ? &s.qid[i] : NULL);
         assert_ptr_equal(row.label.any,
                          columns & FW_COLUMN_LABEL ? (char *)s.label + i * furrow_value_size(value_type) : NULL);
-        assert_ptr_equal(row.index.any, (char *)s.index + at * furrow_index_size(index_type));
+        assert_ptr_equal(row.index.any, (char *)s.index + at * furrow_key_size(key_type));
         assert_ptr_equal(row.field.any,
-                         columns & FW_COLUMN_FIELD ? (char *)s.field + at * furrow_index_size(index_type) : NULL);
+                         columns & FW_COLUMN_FIELD ? (char *)s.field + at * furrow_key_size(key_type) : NULL);
         assert_ptr_equal(row.value.any,
                          columns & FW_COLUMN_VALUE ? (char *)s.value + at * furrow_value_size(value_type) : NULL);
       }
@@ -79,7 +79,7 @@ static void a_row_is_a_view_of_its_elements(void **state) {
 static void absent_arrays_have_defaults(void **state) {
   (void)state;
   sample_block s;
-  const furrow_rowblock block = sample_make(&s, 4, 20, FURROW_INDEX_U32, FURROW_VALUE_F32, 0);
+  const furrow_rowblock block = sample_make(&s, 4, 20, FURROW_KEY_U32, FURROW_VALUE_F32, 0);
   for (size_t i = 0; i < block.size; i++) {
     const furrow_row row = furrow_rowblock_row(&block, i);
     assert_true(furrow_row_get_label(&row) == 0);
@@ -95,9 +95,9 @@ static void absent_arrays_have_defaults(void **state) {
 static void a_slice_has_the_rows_of_the_whole(void **state) {
   (void)state;
   sample_block s;
-  FOR_ALL_TYPES(index_type, value_type) {
+  FOR_ALL_TYPES(key_type, value_type) {
     for (unsigned columns = 0; columns < 32; columns++) {
-      const furrow_rowblock block = sample_make(&s, 9 + columns, 12, index_type, value_type, columns);
+      const furrow_rowblock block = sample_make(&s, 9 + columns, 12, key_type, value_type, columns);
       for (size_t begin = 0; begin <= block.size; begin++) {
         for (size_t end = begin; end <= block.size; end++) {
           furrow_rowblock slice;
@@ -114,7 +114,7 @@ static void what_is_no_slice_is_refused(void **state) {
   (void)state;
   static const size_t bounds[][2] = {{3, 2}, {0, 6}, {6, 6}, {SIZE_MAX, 0}, {0, SIZE_MAX}};
   sample_block s;
-  const furrow_rowblock block = sample_make(&s, 1, 5, FURROW_INDEX_U64, FURROW_VALUE_I32, FW_COLUMN_LABEL);
+  const furrow_rowblock block = sample_make(&s, 1, 5, FURROW_KEY_U64, FURROW_VALUE_I32, FW_COLUMN_LABEL);
   for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
     furrow_error err;
     furrow_rowblock slice = {.size = 77};
@@ -127,10 +127,10 @@ static void what_is_no_slice_is_refused(void **state) {
 static void memory_cost_counts_every_array(void **state) {
   (void)state;
   sample_block s;
-  FOR_ALL_TYPES(index_type, value_type) {
-    size_t index = furrow_index_size(index_type), value = furrow_value_size(value_type);
+  FOR_ALL_TYPES(key_type, value_type) {
+    size_t index = furrow_key_size(key_type), value = furrow_value_size(value_type);
     for (unsigned columns = 0; columns < 32; columns++) {
-      furrow_rowblock block = sample_make(&s, columns, 30, index_type, value_type, columns);
+      furrow_rowblock block = sample_make(&s, columns, 30, key_type, value_type, columns);
       size_t features = s.offset[30] - s.offset[0], wanted = 30 * 8 + features * index;
       if (columns & FW_COLUMN_LABEL) wanted += 30 * value;
       if (columns & FW_COLUMN_WEIGHT) wanted += 30 * 4;
@@ -156,9 +156,9 @@ static void dot_adds_up_in_order(void **state) {
     w64[i] = (double)sample_random(&seed) * 1e-7;
   }
   sample_block s;
-  FOR_ALL_TYPES(index_type, value_type) {
+  FOR_ALL_TYPES(key_type, value_type) {
     for (unsigned columns = 0; columns < 32; columns += FW_COLUMN_VALUE) {
-      const furrow_rowblock block = sample_make(&s, 5, SAMPLE_ROWS, index_type, value_type, columns);
+      const furrow_rowblock block = sample_make(&s, 5, SAMPLE_ROWS, key_type, value_type, columns);
       for (size_t i = 0; i < block.size; i++) {
         const furrow_row row = furrow_rowblock_row(&block, i);
         volatile float sum32 = 0;
@@ -195,7 +195,7 @@ static void dot_refuses_an_index_beyond_the_weights(void **state) {
   const float w32[6] = {1, 1, 1, 1, 1, 1};
   const double w64[6] = {1, 1, 1, 1, 1, 1};
   for (size_t length = 0; length <= 4; length++) {
-    const furrow_row row = {.length = length, .index.u64 = index, .index_type = FURROW_INDEX_U64};
+    const furrow_row row = {.length = length, .index.u64 = index, .key_type = FURROW_KEY_U64};
     for (size_t n = 0; n <= 6; n++) {
       bool fits = length == 0 || (length == 1 && n > 0) || (length == 2 && n > 5);
       furrow_error err = {.status = FURROW_OK};

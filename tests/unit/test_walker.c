@@ -51,7 +51,7 @@ static made_rows *make_rows(const fw_forest *f, uint64_t features, uint64_t seed
                                   .offset = rows->offset,
                                   .index.u32 = rows->index32,
                                   .value.f32 = rows->value,
-                                  .index_type = FURROW_INDEX_U32,
+                                  .key_type = FURROW_KEY_U32,
                                   .value_type = FURROW_VALUE_F32};
   return rows;
 }
@@ -60,7 +60,7 @@ static made_rows *make_rows(const fw_forest *f, uint64_t features, uint64_t seed
 
 static double value_of(const furrow_row *row, int32_t feature) {
   for (size_t i = 0; i < row->length; i++)
-    if (furrow_indices_get(row->index, row->index_type, i) == (uint64_t)feature)
+    if (furrow_keys_get(row->index, row->key_type, i) == (uint64_t)feature)
       return row->value.any ? furrow_values_get(row->value, row->value_type, i) : 1;
   return NAN;
 }
@@ -128,8 +128,8 @@ static void rows_come_to_their_leaves(void **state) {
     fw_forest *f = made_forest(&kinds[i], 10 + i);
     made_rows *rows = make_rows(f, kinds[i].features, 20 + i);
     assert_walks(f, &rows->block);
-    rows->block.index = (furrow_indices){.u64 = rows->index64};
-    rows->block.index_type = FURROW_INDEX_U64;
+    rows->block.index = (furrow_keys){.u64 = rows->index64};
+    rows->block.key_type = FURROW_KEY_U64;
     assert_walks(f, &rows->block);
     rows->block.value = (furrow_values){.i32 = rows->whole};
     rows->block.value_type = FURROW_VALUE_I32;

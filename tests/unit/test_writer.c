@@ -51,7 +51,7 @@ static void assert_file(const char *text) {
 }
 
 /* All rows of the file that was written, read as `format` with arguments ("?…"). */
-static furrow_container *read_rows(const char *format, const char *args, furrow_index_type index_type,
+static furrow_container *read_rows(const char *format, const char *args, furrow_key_type key_type,
                                    furrow_value_type value_type) {
   char uri[2 * TEST_PATH];
   furrow_parser_params params;
@@ -61,10 +61,10 @@ static furrow_container *read_rows(const char *format, const char *args, furrow_
   snprintf(uri, sizeof uri, "%s%s", path, args);
   furrow_parser_params_init(&params);
   params.format = format;
-  params.index_type = index_type;
+  params.key_type = key_type;
   params.value_type = value_type;
   params.threads = 1;
-  assert_int_equal(furrow_container_create(&all, index_type, value_type, NULL), FURROW_OK);
+  assert_int_equal(furrow_container_create(&all, key_type, value_type, NULL), FURROW_OK);
   furrow_status status = furrow_parser_open(&parser, uri, &params, &err);
   while (status == FURROW_OK && (status = furrow_parser_next(parser, &err)) == FURROW_OK) {
     status = furrow_container_push_block(all, furrow_parser_value(parser), &err);
@@ -75,7 +75,7 @@ static furrow_container *read_rows(const char *format, const char *args, furrow_
 }
 
 static void assert_reads_back(const char *format, const char *args, const furrow_rowblock *block) {
-  furrow_container *all = read_rows(format, args, block->index_type, block->value_type);
+  furrow_container *all = read_rows(format, args, block->key_type, block->value_type);
   const furrow_rowblock read = fw_container_block(all);
   assert_same_block(&read, block);
   furrow_container_free(all);
@@ -219,9 +219,9 @@ static void csv_rows_of_nothing_read_back(void **state) {
 static void every_type_reads_back(void **state) {
   (void)state;
   sample_block s;
-  FOR_ALL_TYPES(index_type, value_type) {
+  FOR_ALL_TYPES(key_type, value_type) {
     for (unsigned columns = 1; columns < 32; columns += 2) { /* with label */
-      furrow_rowblock block = sample_make(&s, columns, SAMPLE_ROWS, index_type, value_type, columns);
+      furrow_rowblock block = sample_make(&s, columns, SAMPLE_ROWS, key_type, value_type, columns);
       furrow_writer_params params = params_of(columns & FIELD ? "libfm" : "libsvm");
       if ((columns & FIELD) && (columns & QID)) continue;
       params.index_base = columns >> 1 & 1;
@@ -240,7 +240,7 @@ static void integers_are_written_in_full(void **state) {
                                  .label.i64 = label,
                                  .index.u64 = index,
                                  .value.i64 = value,
-                                 .index_type = FURROW_INDEX_U64,
+                                 .key_type = FURROW_KEY_U64,
                                  .value_type = FURROW_VALUE_I64};
   furrow_writer_params params = params_of("libsvm");
   write_block(&block, &params);
@@ -262,11 +262,11 @@ static void long_files_read_back(void **state) {
   for (size_t f = 0; f < 3; f++) {
     furrow_writer *writer = NULL;
     furrow_writer_params params = params_of(formats[f]);
-    furrow_rowblock block = sample_make(&s, f, SAMPLE_ROWS, FURROW_INDEX_U32, FURROW_VALUE_F32, LABEL | VALUE);
+    furrow_rowblock block = sample_make(&s, f, SAMPLE_ROWS, FURROW_KEY_U32, FURROW_VALUE_F32, LABEL | VALUE);
     if (f == 2) {
       for (size_t i = 0; i < SAMPLE_ROWS; i++) { /* every row in order, no index twice */
         for (size_t k = s.offset[i]; k < s.offset[i + 1]; k++) {
-          sample_set_index(s.index, FURROW_INDEX_U32, k, k - s.offset[i]);
+          sample_set_index(s.index, FURROW_KEY_U32, k, k - s.offset[i]);
         }
       }
       params.columns = 40;
@@ -282,7 +282,7 @@ static void long_files_read_back(void **state) {
     }
     assert_int_equal(furrow_writer_commit(writer, NULL), FURROW_OK);
     furrow_writer_close(writer);
-    furrow_container *all = read_rows(formats[f], f == 2 ? "?label_column=0" : "", FURROW_INDEX_U32, FURROW_VALUE_F32);
+    furrow_container *all = read_rows(formats[f], f == 2 ? "?label_column=0" : "", FURROW_KEY_U32, FURROW_VALUE_F32);
     const furrow_rowblock read = fw_container_block(all);
     assert_int_equal(read.size, REPEATS * (SAMPLE_ROWS + 4));
     for (size_t n = 0; n < REPEATS; n++) {
@@ -335,14 +335,14 @@ static void a_long_header_reads_back(void **state) {
 static void a_cache_reads_back(void **state) {
   (void)state;
   sample_block s;
-  FOR_ALL_TYPES(index_type, value_type) {
+  FOR_ALL_TYPES(key_type, value_type) {
     furrow_writer_params params = params_of("cache");
-    params.index_type = index_type;
+    params.key_type = key_type;
     params.value_type = value_type;
-    const furrow_rowblock block = sample_make(&s, 4, SAMPLE_ROWS, FURROW_INDEX_U64, FURROW_VALUE_I64, 31);
+    const furrow_rowblock block = sample_make(&s, 4, SAMPLE_ROWS, FURROW_KEY_U64, FURROW_VALUE_I64, 31);
     write_block(&block, &params);
     furrow_container *c = NULL;
-    assert_int_equal(furrow_container_create(&c, index_type, value_type, NULL), FURROW_OK);
+    assert_int_equal(furrow_container_create(&c, key_type, value_type, NULL), FURROW_OK);
     assert_int_equal(furrow_container_load(c, path, NULL), FURROW_OK);
     const furrow_rowblock read = fw_container_block(c);
     assert_same_block(&read, &block);
@@ -412,8 +412,7 @@ static void what_a_format_cannot_hold_is_refused(void **state) {
     assert_int_equal(furrow_writer_commit(writer, NULL), FURROW_OK);
     furrow_writer_close(writer);
     bool csv = cases[i].format[0] == 'c';
-    furrow_container *all =
-        read_rows(cases[i].format, csv ? "?label_column=0" : "", FURROW_INDEX_U32, FURROW_VALUE_F32);
+    furrow_container *all = read_rows(cases[i].format, csv ? "?label_column=0" : "", FURROW_KEY_U32, FURROW_VALUE_F32);
     assert_int_equal(furrow_container_size(all), 3);
     furrow_container_free(all);
   }
@@ -474,7 +473,7 @@ static void parameters_are_checked(void **state) {
   assert_non_null(strstr(err.message, "index_base"));
   params = params_of("cache");
   assert_int_equal(furrow_writer_open(&writer, "-", &params, &err), FURROW_E_UNSUPPORTED);
-  params.index_type = (furrow_index_type)9;
+  params.key_type = (furrow_key_type)9;
   assert_int_equal(furrow_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
   assert_null(writer);
 }

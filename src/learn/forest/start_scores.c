@@ -45,13 +45,13 @@ static furrow_row row_of(const fw_start_scores *start, const fw_batch *batch, si
   if (batch->x)
     return (furrow_row){.length = batch->columns,
                         .index = {.u32 = start->columns},
-                        .index_type = FURROW_INDEX_U32,
+                        .key_type = FURROW_KEY_U32,
                         .value = {.f32 = batch->x + i * batch->columns},
                         .value_type = FURROW_VALUE_F32};
   const size_t begin = batch->offset[i];
   furrow_row row = {.length = batch->offset[i + 1] - begin,
                     .index = {.u64 = batch->key + begin},
-                    .index_type = FURROW_INDEX_U64,
+                    .key_type = FURROW_KEY_U64,
                     .value_type = FURROW_VALUE_F32};
   if (batch->value) row.value.f32 = batch->value + begin;
   return row;

@@ -263,10 +263,10 @@ void fw_walk_space_free(fw_walk_space *space) {
 /* ---- Rows to slots ---- */
 
 /* The last entry of a row first, so that of a feature that stands twice the first counts. */
-static inline void put_row(const fw_walker *w, const furrow_row *row, uint32_t *slots, furrow_index_type index_type,
+static inline void put_row(const fw_walker *w, const furrow_row *row, uint32_t *slots, furrow_key_type key_type,
                            furrow_value_type value_type) {
   for (size_t i = row->length; i-- > 0;) {
-    const places *of = find_places(w, furrow_indices_get(row->index, index_type, i));
+    const places *of = find_places(w, furrow_keys_get(row->index, key_type, i));
     if (!of) continue;
     const float x = row->value.any ? (float)furrow_values_get(row->value, value_type, i) : 1;
     slots[of->left] = isnan(x) ? ABSENT_LEFT : order_of(x);
@@ -275,15 +275,15 @@ static inline void put_row(const fw_walker *w, const furrow_row *row, uint32_t *
 }
 
 static void put_any_row(const fw_walker *w, const furrow_row *row, uint32_t *slots) {
-  if (row->index_type == FURROW_INDEX_U32 && row->value_type == FURROW_VALUE_F32)
-    put_row(w, row, slots, FURROW_INDEX_U32, FURROW_VALUE_F32);
+  if (row->key_type == FURROW_KEY_U32 && row->value_type == FURROW_VALUE_F32)
+    put_row(w, row, slots, FURROW_KEY_U32, FURROW_VALUE_F32);
   else
-    put_row(w, row, slots, row->index_type, row->value_type);
+    put_row(w, row, slots, row->key_type, row->value_type);
 }
 
 static void remove_row(const fw_walker *w, const furrow_row *row, uint32_t *slots) {
   for (size_t i = 0; i < row->length; i++) {
-    const places *of = find_places(w, furrow_indices_get(row->index, row->index_type, i));
+    const places *of = find_places(w, furrow_keys_get(row->index, row->key_type, i));
     if (!of) continue;
     slots[of->left] = ABSENT_LEFT;
     slots[of->right] = ABSENT_RIGHT;
