@@ -20,9 +20,9 @@ static void print_argument(output *out, const furrow_arg *arg) {
 }
 
 static void print_formats(output *out) {
-  const furrow_format *format;
+  const furrow_rows_format *format;
   output_text(out, "\nFormats, and the arguments that each takes in the URI:\n");
-  for (size_t i = 0; (format = furrow_format_at(i)) != NULL; i++) {
+  for (size_t i = 0; (format = furrow_rows_format_at(i)) != NULL; i++) {
     output_format(out, "  %-10s ", format->name);
     print_wrapped(out, format->description, 13, 13);
     for (size_t k = 0; k < format->nargs; k++) print_argument(out, &format->args[k]);

@@ -59,29 +59,29 @@ static furrow_status choose_format(const convert_values *convert, sink_format *f
   return FURROW_OK;
 }
 
-static furrow_status copy_rows(source *s, furrow_writer *writer, furrow_error *err) {
+static furrow_status copy_rows(source *s, furrow_rows_writer *writer, furrow_error *err) {
   const furrow_rowblock *block = NULL;
   furrow_status status;
   while ((status = source_next(s, &block, err)) == FURROW_OK) {
-    if ((status = furrow_writer_push_block(writer, block, err)) != FURROW_OK) return status;
+    if ((status = furrow_rows_writer_write_block(writer, block, err)) != FURROW_OK) return status;
     if ((status = interrupt_check(err)) != FURROW_OK) return status;
   }
-  return status == FURROW_END ? furrow_writer_commit(writer, err) : status;
+  return status == FURROW_END ? furrow_rows_writer_commit(writer, err) : status;
 }
 
 static furrow_status convert_source(source *s, const convert_values *convert, sink_format format,
-                                    furrow_writer_params *params, furrow_error *err) {
-  furrow_writer *writer = NULL;
+                                    furrow_rows_writer_params *params, furrow_error *err) {
+  furrow_rows_writer *writer = NULL;
   furrow_status status = sink_params(&convert->sink, format, s, params, err);
-  if (status == FURROW_OK) status = furrow_writer_open(&writer, convert->destination, params, err);
+  if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, convert->destination, params, err);
   if (status == FURROW_OK) status = copy_rows(s, writer, err);
-  furrow_writer_close(writer);
+  furrow_rows_writer_close(writer);
   /* the writer cannot know that a reader who leaves is no failure here */
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) status = FURROW_END;
   return status;
 }
 
-static void convert_report(const convert_values *convert, const source *s, const furrow_writer_params *params,
+static void convert_report(const convert_values *convert, const source *s, const furrow_rows_writer_params *params,
                            output *out) {
   report r;
   furrow_parser_stats stats;
@@ -100,7 +100,7 @@ static void convert_report(const convert_values *convert, const source *s, const
 static furrow_status convert_run(const void *values, output *out, furrow_error *err) {
   const convert_values *convert = values;
   sink_format format;
-  furrow_writer_params params;
+  furrow_rows_writer_params params;
   source s = {0};
   furrow_status status = choose_format(convert, &format, err);
   if (status == FURROW_OK && !to_stdout(convert))

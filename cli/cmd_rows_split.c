@@ -156,7 +156,7 @@ static size_t output_of(const uint64_t *bounds, uint64_t seed, uint64_t row) {
 typedef struct split_file {
   char *path;   /* that it will have */
   char *staged; /* that it has until all are complete */
-  furrow_writer *writer;
+  furrow_rows_writer *writer;
   bool complete;
   uint64_t rows, features;
 } split_file;
@@ -225,11 +225,11 @@ static furrow_status blame_path(const split_file *file, furrow_status status, fu
 }
 
 static furrow_status open_files(split_job *job, source *s, furrow_error *err) {
-  furrow_writer_params params;
+  furrow_rows_writer_params params;
   furrow_status status = sink_params(&job->values->sink, job->format, s, &params, err);
   for (size_t i = 0; i < job->count && status == FURROW_OK; i++) {
     split_file *file = &job->files[i];
-    status = furrow_writer_open(&file->writer, file->staged, &params, err);
+    status = furrow_rows_writer_open(&file->writer, file->staged, &params, err);
     if (status != FURROW_OK) return blame_path(file, status, err);
   }
   return status;
@@ -251,7 +251,7 @@ static void sync_directory(const char *path) {
 static furrow_status show_files(split_job *job, furrow_error *err) {
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
-    furrow_status status = furrow_writer_commit(file->writer, err);
+    furrow_status status = furrow_rows_writer_commit(file->writer, err);
     if (status != FURROW_OK) return blame_path(file, status, err);
     file->complete = true;
   }
@@ -270,7 +270,7 @@ static furrow_status show_files(split_job *job, furrow_error *err) {
 static void close_files(split_job *job, bool failed) {
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
-    furrow_writer_close(file->writer);
+    furrow_rows_writer_close(file->writer);
     if (file->complete) unlink(file->staged);
     free(file->path);
     free(file->staged);
@@ -285,7 +285,7 @@ static furrow_status deal_block(split_job *job, const furrow_rowblock *block, ui
   for (size_t i = 0; i < block->size; i++) {
     furrow_row row = furrow_rowblock_row(block, i);
     split_file *file = &job->files[output_of(job->bounds, job->values->seed, first_row + i)];
-    furrow_status status = furrow_writer_push_row(file->writer, &row, err);
+    furrow_status status = furrow_rows_writer_write_row(file->writer, &row, err);
     if (status != FURROW_OK) return blame_path(file, status, err);
     file->rows++;
     file->features += row.length;

@@ -27,7 +27,7 @@ static void count_row(demo_example examples[DEMO_EXAMPLES], const demo_world *wo
 static furrow_status count_history(demo_example examples[DEMO_EXAMPLES], const demo_world *world, const char *rows,
                                    furrow_error *err) {
   furrow_parser *parser = NULL;
-  furrow_status status = furrow_parser_create(&parser, rows, 0, 1, "libsvm", err);
+  furrow_status status = furrow_parser_open_part(&parser, rows, 0, 1, "libsvm", err);
   while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK) {
     const furrow_rowblock *block = furrow_parser_value(parser);
     for (size_t i = 0; i < block->size; i++) {

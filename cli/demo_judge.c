@@ -48,7 +48,7 @@ static furrow_status tell_block(told_list *list, const demo_world *world, const 
 
 static furrow_status tell_rows(told_list *list, const demo_world *world, const char *path, furrow_error *err) {
   furrow_parser *parser = NULL;
-  furrow_status status = furrow_parser_create(&parser, path, 0, 1, "libsvm", err);
+  furrow_status status = furrow_parser_open_part(&parser, path, 0, 1, "libsvm", err);
   while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK)
     status = tell_block(list, world, furrow_parser_value(parser), err);
   furrow_parser_close(parser);

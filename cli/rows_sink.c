@@ -109,7 +109,7 @@ sink_format sink_format_of_path(const char *path) {
 /* ---- Writers -------------------------------------------------------------------------------------------- */
 
 /* The first pass of csv. */
-static furrow_status find_columns(source *s, furrow_writer_params *params, furrow_error *err) {
+static furrow_status find_columns(source *s, furrow_rows_writer_params *params, furrow_error *err) {
   const furrow_rowblock *block = NULL;
   furrow_status status;
   rows_summary summary;
@@ -127,9 +127,9 @@ static furrow_status find_columns(source *s, furrow_writer_params *params, furro
   return source_before_first(s, err);
 }
 
-furrow_status sink_params(const sink_values *values, sink_format format, source *s, furrow_writer_params *params,
+furrow_status sink_params(const sink_values *values, sink_format format, source *s, furrow_rows_writer_params *params,
                           furrow_error *err) {
-  furrow_writer_params_init(params);
+  furrow_rows_writer_params_init(params);
   params->format = sink_format_name(format);
   params->key_type = s->values->index;
   params->value_type = s->values->value;

@@ -35,7 +35,7 @@ sink_format sink_format_of_path(const char *path);
 /* The parameters of a writer, good while the source is open. For csv a pass over the source finds the columns (and
  * whether there are weights) unless
  * --columns says it; the source is back at its first row afterwards. */
-furrow_status sink_params(const sink_values *values, sink_format format, source *s, furrow_writer_params *params,
+furrow_status sink_params(const sink_values *values, sink_format format, source *s, furrow_rows_writer_params *params,
                           furrow_error *err);
 /* E_EXISTS when there is a file already and force is not set; E_ARGUMENT when it is none that could be replaced. */
 furrow_status sink_check_path(const char *path, bool force, furrow_error *err);

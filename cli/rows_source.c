@@ -228,9 +228,9 @@ furrow_status source_next(source *s, const furrow_rowblock **block, furrow_error
 furrow_status source_before_first(source *s, furrow_error *err) {
   s->container_given = false;
   if (s->container) return FURROW_OK;
-  if (s->iter) return furrow_blockiter_before_first(s->iter, err);
+  if (s->iter) return furrow_blockiter_rewind(s->iter, err);
   start_progress(s, s->progress.total);
-  return furrow_parser_before_first(s->parser, err);
+  return furrow_parser_rewind(s->parser, err);
 }
 
 /* ---- Telling -------------------------------------------------------------------------------------------- */

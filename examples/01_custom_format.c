@@ -132,7 +132,7 @@ static furrow_status named_line(const void *state, const char *line, size_t leng
   return status;
 }
 
-static const furrow_format named = {
+static const furrow_rows_format named = {
     .name = "named",
     .description = "label [weight] (|letter name[:value] ...)...",
     .args = named_args,
@@ -141,7 +141,7 @@ static const furrow_format named = {
     .parse_line = named_line,
     .close = free,
 };
-FURROW_REGISTER_FORMAT(named);
+FURROW_REGISTER_ROWS_FORMAT(named);
 
 /* ---- fingerprint: registered while the program runs; no arguments, no state ------------------------------ */
 
@@ -164,7 +164,7 @@ static furrow_status fingerprint_line(const void *state, const char *line, size_
   return status;
 }
 
-static const furrow_format fingerprint = {
+static const furrow_rows_format fingerprint = {
     .name = "fingerprint",
     .description = "label and a string of bits",
     .parse_line = fingerprint_line,
@@ -195,7 +195,7 @@ static furrow_status read_all(const char *path, const char *args, const char *fo
   furrow_parser *parser = NULL;
   snprintf(uri, sizeof uri, "%s%s", path, args);
   furrow_container_clear(rows);
-  furrow_status status = furrow_parser_create(&parser, uri, 0, 1, format, err);
+  furrow_status status = furrow_parser_open_part(&parser, uri, 0, 1, format, err);
   while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK)
     status = furrow_container_push_block(rows, furrow_parser_value(parser), err);
   furrow_parser_close(parser);
@@ -236,9 +236,9 @@ static void try_named(const char *path, furrow_container *rows, furrow_error *er
 
 static void try_fingerprint(const char *path, furrow_container *rows, furrow_error *err) {
   furrow_rowblock block = {0};
-  check(furrow_format_named("fingerprint") == NULL, "fingerprint is not known yet");
-  check(furrow_format_register(&fingerprint, err) == FURROW_OK, "it is registered");
-  check(furrow_format_register(&fingerprint, err) == FURROW_E_EXISTS, "a name is taken once");
+  check(furrow_rows_format_find("fingerprint") == NULL, "fingerprint is not known yet");
+  check(furrow_rows_format_register(&fingerprint, err) == FURROW_OK, "it is registered");
+  check(furrow_rows_format_register(&fingerprint, err) == FURROW_E_EXISTS, "a name is taken once");
   write_text(path, "1 00101\n0 1\n");
   check(read_all(path, "?format=fingerprint", "auto", rows, err) == FURROW_END, "the URI may name the format");
   check(furrow_container_get_block(rows, &block, err) == FURROW_OK && block.size == 2, "it has two rows");

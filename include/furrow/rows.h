@@ -4,7 +4,7 @@
  *
  *   furrow_parser *parser = NULL;
  *   furrow_error err;
- *   furrow_status status = furrow_parser_create(&parser, "train.libsvm", 0, 1, "auto", &err);
+ *   furrow_status status = furrow_parser_open_part(&parser, "train.libsvm", 0, 1, "auto", &err);
  *   while (status == FURROW_OK && (status = furrow_parser_next(parser, &err)) == FURROW_OK) {
  *     const furrow_rowblock *block = furrow_parser_value(parser);
  *     for (size_t i = 0; i < block->size; i++) {
@@ -227,8 +227,9 @@ FURROW_API void furrow_parser_params_init(furrow_parser_params *params);
 FURROW_API furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const furrow_parser_params *params,
                                             furrow_error *err) FURROW_MUST_USE;
 /* furrow_parser_open with everything else at its default. */
-FURROW_API furrow_status furrow_parser_create(furrow_parser **parser, const char *uri, uint32_t part, uint32_t nparts,
-                                              const char *format, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_parser_open_part(furrow_parser **parser, const char *uri, uint32_t part,
+                                                 uint32_t nparts, const char *format,
+                                                 furrow_error *err) FURROW_MUST_USE;
 FURROW_API void furrow_parser_close(furrow_parser *parser);
 
 /* Moves to the next block that has rows: FURROW_OK, FURROW_END, or an error, which then stays until before_first. */
@@ -236,7 +237,7 @@ FURROW_API furrow_status furrow_parser_next(furrow_parser *parser, furrow_error 
 /* The block, valid until the next call of next, before_first or close. NULL when there is none. */
 FURROW_API const furrow_rowblock *furrow_parser_value(const furrow_parser *parser);
 /* Starts again at the first row of the part. E_STATE for stdin. */
-FURROW_API furrow_status furrow_parser_before_first(furrow_parser *parser, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_parser_rewind(furrow_parser *parser, furrow_error *err) FURROW_MUST_USE;
 
 /* What has been read since open or before_first. Counts are those of the blocks handed out so far. */
 typedef struct furrow_parser_stats {
@@ -276,7 +277,7 @@ FURROW_API furrow_status furrow_blockiter_open(furrow_blockiter **iter, const ch
 FURROW_API void furrow_blockiter_close(furrow_blockiter *iter);
 FURROW_API furrow_status furrow_blockiter_next(furrow_blockiter *iter, furrow_error *err) FURROW_MUST_USE;
 FURROW_API const furrow_rowblock *furrow_blockiter_value(const furrow_blockiter *iter);
-FURROW_API furrow_status furrow_blockiter_before_first(furrow_blockiter *iter, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_blockiter_rewind(furrow_blockiter *iter, furrow_error *err) FURROW_MUST_USE;
 /* Largest index + 1, 0 without features: known from the start. */
 FURROW_API uint64_t furrow_blockiter_num_col(const furrow_blockiter *iter);
 /* What the parsing pass counted (from the cache: rows and features alone). */
@@ -287,9 +288,9 @@ FURROW_API void furrow_blockiter_get_stats(const furrow_blockiter *iter, furrow_
 /* Writes blocks as "libsvm", "libfm" (= "libffm"), "csv" or "cache" (the binary row cache). The file appears when
  * commit succeeds, complete and in one step; close without commit leaves nothing behind. Path "-" writes text to stdout
  * as it comes. Numbers are written so that they read back to the same bits. */
-typedef struct furrow_writer furrow_writer;
+typedef struct furrow_rows_writer furrow_rows_writer;
 
-typedef struct furrow_writer_params {
+typedef struct furrow_rows_writer_params {
   const char *format;       /* "libsvm" */
   furrow_key_type key_type; /* of the cache file; text takes blocks of any type */
   furrow_value_type value_type;
@@ -302,20 +303,21 @@ typedef struct furrow_writer_params {
   bool keep_existing;       /* commit fails with E_EXISTS rather than replace a file */
   bool drop_fields;         /* libsvm: write rows with fields without them; else they are E_UNSUPPORTED */
   uint32_t index_base;      /* libsvm, libfm: added to every index (and field): 0 or 1 */
-} furrow_writer_params;
+} furrow_rows_writer_params;
 
-FURROW_API void furrow_writer_params_init(furrow_writer_params *params);
-FURROW_API furrow_status furrow_writer_open(furrow_writer **writer, const char *path,
-                                            const furrow_writer_params *params, furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_rows_writer_params_init(furrow_rows_writer_params *params);
+FURROW_API furrow_status furrow_rows_writer_open(furrow_rows_writer **writer, const char *path,
+                                                 const furrow_rows_writer_params *params,
+                                                 furrow_error *err) FURROW_MUST_USE;
 /* Appends. What the format cannot hold is refused with E_UNSUPPORTED, never dropped: a qid in libfm and csv, fields in
  * libsvm (but see drop_fields) and csv, a row without a label in libsvm and libfm. Rows without fields are written as
  * libfm with field 0. */
-FURROW_API furrow_status furrow_writer_push_block(furrow_writer *writer, const furrow_rowblock *block,
-                                                  furrow_error *err) FURROW_MUST_USE;
-FURROW_API furrow_status furrow_writer_push_row(furrow_writer *writer, const furrow_row *row,
-                                                furrow_error *err) FURROW_MUST_USE;
-FURROW_API furrow_status furrow_writer_commit(furrow_writer *writer, furrow_error *err) FURROW_MUST_USE;
-FURROW_API void furrow_writer_close(furrow_writer *writer);
+FURROW_API furrow_status furrow_rows_writer_write_block(furrow_rows_writer *writer, const furrow_rowblock *block,
+                                                        furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_rows_writer_write_row(furrow_rows_writer *writer, const furrow_row *row,
+                                                      furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_rows_writer_close(furrow_rows_writer *writer);
 
 /* ---- Formats of one's own ------------------------------------------------------------------------------- */
 
@@ -353,7 +355,7 @@ FURROW_API furrow_status furrow_rowbuilder_feature_of_field(furrow_rowbuilder *r
                                                             double value, furrow_error *err) FURROW_MUST_USE;
 
 /* A text format: one line, at most one row. */
-typedef struct furrow_format {
+typedef struct furrow_rows_format {
   const char *name;
   const char *description;
   const furrow_arg *args; /* nargs of them */
@@ -366,21 +368,22 @@ typedef struct furrow_format {
   furrow_status (*parse_line)(const void *state, const char *line, size_t length, furrow_rowbuilder *row,
                               furrow_error *err);
   void (*close)(void *state); /* may be NULL */
-} furrow_format;
+} furrow_rows_format;
 
 /* Adds a format; the struct must outlive the program's use of it. E_EXISTS when the name is taken. Thread-safe. */
-FURROW_API furrow_status furrow_format_register(const furrow_format *format, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_rows_format_register(const furrow_rows_format *format,
+                                                     furrow_error *err) FURROW_MUST_USE;
 /* The i-th format by name order of registration, NULL past the end. */
-FURROW_API const furrow_format *furrow_format_at(size_t i);
-FURROW_API const furrow_format *furrow_format_named(const char *name);
+FURROW_API const furrow_rows_format *furrow_rows_format_at(size_t i);
+FURROW_API const furrow_rows_format *furrow_rows_format_find(const char *name);
 
-/* FURROW_REGISTER_FORMAT(my_format); at file level registers a furrow_format before main. */
-#define FURROW_REGISTER_FORMAT(format)                                       \
-  __attribute__((constructor)) static void furrow_register_##format(void) {  \
-    furrow_status furrow_ignored_ = furrow_format_register(&(format), NULL); \
-    (void)furrow_ignored_;                                                   \
-  }                                                                          \
-  struct furrow_format
+/* FURROW_REGISTER_ROWS_FORMAT(my_format); at file level registers a furrow_rows_format before main. */
+#define FURROW_REGISTER_ROWS_FORMAT(format)                                       \
+  __attribute__((constructor)) static void furrow_register_##format(void) {       \
+    furrow_status furrow_ignored_ = furrow_rows_format_register(&(format), NULL); \
+    (void)furrow_ignored_;                                                        \
+  }                                                                               \
+  struct furrow_rows_format
 
 #ifdef __cplusplus
 }

@@ -211,9 +211,9 @@ static furrow_status parse_algorithm(const char *text, size_t size, fw_value *va
 
 static furrow_status parse_format(const char *text, size_t size, furrow_error *err) {
   char room[NAME_ROOM], list[NAME_ROOM] = "";
-  if (furrow_format_named(short_copy(room, text, size))) return FURROW_OK;
-  const furrow_format *format;
-  for (size_t i = 0, used = 0; used < sizeof list && (format = furrow_format_at(i)); i++)
+  if (furrow_rows_format_find(short_copy(room, text, size))) return FURROW_OK;
+  const furrow_rows_format *format;
+  for (size_t i = 0, used = 0; used < sizeof list && (format = furrow_rows_format_at(i)); i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", format->name);
   return fw_fail(err, FURROW_E_ARGUMENT, "must be a format of rows: %s", list);
 }

@@ -239,5 +239,5 @@ void fw_pass_over_get_stats(const fw_pass_over *pass, furrow_parser_stats *stats
 }
 
 furrow_status fw_pass_over_rewind(fw_pass_over *pass, furrow_error *err) {
-  return pass->iter ? furrow_blockiter_before_first(pass->iter, err) : furrow_parser_before_first(pass->parser, err);
+  return pass->iter ? furrow_blockiter_rewind(pass->iter, err) : furrow_parser_rewind(pass->parser, err);
 }

@@ -388,7 +388,7 @@ const furrow_rowblock *furrow_blockiter_value(const furrow_blockiter *iter) {
   return iter->has_block ? &iter->block : NULL;
 }
 
-furrow_status furrow_blockiter_before_first(furrow_blockiter *iter, furrow_error *err) {
+furrow_status furrow_blockiter_rewind(furrow_blockiter *iter, furrow_error *err) {
   iter->has_block = false;
   iter->ended = FURROW_OK;
   if (!iter->reader) return FURROW_OK;

@@ -1,9 +1,9 @@
 /* rows/format.h: text formats from the inside.
  *
- * A format reads one line at a time (furrow_format.parse_line): that function is the definition of the format, exact
- * and loud. A built-in format may add parse_chunk, which reads whole chunks of lines that are written the usual way at
- * memory speed and hands every line that is not to parse_line (fw_chunk_line). Both must give the same rows: tests
- * compare them. */
+ * A format reads one line at a time (furrow_rows_format.parse_line): that function is the definition of the format,
+ * exact and loud. A built-in format may add parse_chunk, which reads whole chunks of lines that are written the usual
+ * way at memory speed and hands every line that is not to parse_line (fw_chunk_line). Both must give the same rows:
+ * tests compare them. */
 #ifndef FW_ROWS_FORMAT_H
 #define FW_ROWS_FORMAT_H
 
@@ -12,7 +12,7 @@
 #include "rows/chunk.h"
 
 typedef struct fw_format {
-  furrow_format public;
+  furrow_rows_format public;
   /* Appends the rows of chunk->text to chunk->out. NULL: line by line. */
   furrow_status (*parse_chunk)(const void *state, fw_chunk *chunk, furrow_error *err);
   /* Looks at the first bytes of the data set before anything is parsed (none: it is empty; whole: there are no more).
@@ -39,7 +39,7 @@ bool fw_format_find(const char *name, fw_format *format);
 void fw_format_names(char *text, size_t size);
 
 /* Checks given arguments (key, value pairs; __x__ keys and `format` are passed over) against what a format declares. */
-furrow_status fw_args_create(furrow_args **args, const furrow_format *format, const fw_uri *uri, furrow_error *err)
+furrow_status fw_args_create(furrow_args **args, const furrow_rows_format *format, const fw_uri *uri, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_args_free(furrow_args *args);
 

@@ -214,8 +214,8 @@ furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const 
   return status;
 }
 
-furrow_status furrow_parser_create(furrow_parser **parser, const char *uri, uint32_t part, uint32_t nparts,
-                                   const char *format, furrow_error *err) {
+furrow_status furrow_parser_open_part(furrow_parser **parser, const char *uri, uint32_t part, uint32_t nparts,
+                                      const char *format, furrow_error *err) {
   furrow_parser_params params;
   furrow_parser_params_init(&params);
   params.part = part;
@@ -483,7 +483,7 @@ const furrow_rowblock *furrow_parser_value(const furrow_parser *p) {
   return p->held ? &p->block : NULL;
 }
 
-furrow_status furrow_parser_before_first(furrow_parser *p, furrow_error *err) {
+furrow_status furrow_parser_rewind(furrow_parser *p, furrow_error *err) {
   stop_threads(p);
   furrow_status status = fw_split_rewind(p->split, err);
   if (status != FURROW_OK) return status;

@@ -16,32 +16,32 @@ static const fw_format *const built_in[] = {&fw_format_libsvm, &fw_format_libfm,
 
 /* What users add. The pointers are theirs; the list only grows. */
 static pthread_mutex_t added_lock = PTHREAD_MUTEX_INITIALIZER;
-static const furrow_format **added;
+static const furrow_rows_format **added;
 static size_t nadded, added_capacity;
 
 /* Both under the lock. */
-static const furrow_format *format_at(size_t i) {
+static const furrow_rows_format *format_at(size_t i) {
   if (i < BUILT_IN) return &built_in[i]->public;
   return i - BUILT_IN < nadded ? added[i - BUILT_IN] : NULL;
 }
 
-static const furrow_format *format_named(const char *name) {
-  const furrow_format *format;
+static const furrow_rows_format *format_named(const char *name) {
+  const furrow_rows_format *format;
   for (size_t i = 0; (format = format_at(i)) != NULL; i++)
     if (strcmp(format->name, name) == 0) return format;
   return NULL;
 }
 
-const furrow_format *furrow_format_at(size_t i) {
+const furrow_rows_format *furrow_rows_format_at(size_t i) {
   pthread_mutex_lock(&added_lock);
-  const furrow_format *format = format_at(i);
+  const furrow_rows_format *format = format_at(i);
   pthread_mutex_unlock(&added_lock);
   return format;
 }
 
-const furrow_format *furrow_format_named(const char *name) {
+const furrow_rows_format *furrow_rows_format_find(const char *name) {
   pthread_mutex_lock(&added_lock);
-  const furrow_format *format = format_named(name);
+  const furrow_rows_format *format = format_named(name);
   pthread_mutex_unlock(&added_lock);
   return format;
 }
@@ -52,7 +52,7 @@ bool fw_format_find(const char *name, fw_format *format) {
     *format = *built_in[i];
     return true;
   }
-  const furrow_format *found = furrow_format_named(name);
+  const furrow_rows_format *found = furrow_rows_format_find(name);
   if (found) *format = (fw_format){.public = *found};
   return found != NULL;
 }
@@ -60,12 +60,12 @@ bool fw_format_find(const char *name, fw_format *format) {
 void fw_format_names(char *text, size_t size) {
   size_t used = 0;
   text[0] = 0;
-  const furrow_format *format;
-  for (size_t i = 0; (format = furrow_format_at(i)) != NULL && used < size; i++)
+  const furrow_rows_format *format;
+  for (size_t i = 0; (format = furrow_rows_format_at(i)) != NULL && used < size; i++)
     used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", format->name);
 }
 
-static furrow_status check_format(const furrow_format *format, furrow_error *err) {
+static furrow_status check_format(const furrow_rows_format *format, furrow_error *err) {
   if (!format->name || !format->name[0] || strcmp(format->name, "auto") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "a format needs a name, and not the name \"auto\"");
   if (!format->parse_line) return fw_fail(err, FURROW_E_ARGUMENT, "format %s has no parse_line", format->name);
@@ -77,7 +77,7 @@ static furrow_status check_format(const furrow_format *format, furrow_error *err
   return FURROW_OK;
 }
 
-furrow_status furrow_format_register(const furrow_format *format, furrow_error *err) {
+furrow_status furrow_rows_format_register(const furrow_rows_format *format, furrow_error *err) {
   furrow_status status = check_format(format, err);
   if (status != FURROW_OK) return status;
   pthread_mutex_lock(&added_lock);
@@ -96,7 +96,7 @@ furrow_status furrow_format_register(const furrow_format *format, furrow_error *
 /* ---- Arguments ------------------------------------------------------------------------------------------ */
 
 struct furrow_args {
-  const furrow_format *format;
+  const furrow_rows_format *format;
   char **values;     /* one per declared argument */
   int64_t *integers; /* of the FURROW_ARG_INT among them */
 };
@@ -109,7 +109,7 @@ void fw_args_free(furrow_args *args) {
   fw_free(args);
 }
 
-static size_t arg_number(const furrow_format *format, const char *name) {
+static size_t arg_number(const furrow_rows_format *format, const char *name) {
   size_t i = 0;
   while (i < format->nargs && strcmp(format->args[i].name, name) != 0) i++;
   return i;
@@ -121,7 +121,7 @@ static bool is_private(const char *key) {
   return n > 4 && strncmp(key, "__", 2) == 0 && strcmp(key + n - 2, "__") == 0;
 }
 
-static furrow_status check_known(const furrow_format *format, const fw_uri *uri, furrow_error *err) {
+static furrow_status check_known(const furrow_rows_format *format, const fw_uri *uri, furrow_error *err) {
   for (size_t i = 0; i < uri->nargs; i++) {
     const char *key = uri->args[i].key;
     if (is_private(key) || strcmp(key, "format") == 0 || arg_number(format, key) < format->nargs) continue;
@@ -156,7 +156,8 @@ static furrow_status check_value(const furrow_arg *arg, const char *value, int64
   return status;
 }
 
-furrow_status fw_args_create(furrow_args **args, const furrow_format *format, const fw_uri *uri, furrow_error *err) {
+furrow_status fw_args_create(furrow_args **args, const furrow_rows_format *format, const fw_uri *uri,
+                             furrow_error *err) {
   furrow_status status = check_known(format, uri, err);
   if (status != FURROW_OK) return status;
   void *memory = NULL;

@@ -8,14 +8,14 @@
 #include "rows/writer_text.h"
 
 /* Exactly one of text and cache is there. */
-struct furrow_writer {
+struct furrow_rows_writer {
   fw_text_writer *text;
   fw_cache_writer *cache;
   bool committed;
 };
 
-void furrow_writer_params_init(furrow_writer_params *params) {
-  *params = (furrow_writer_params){
+void furrow_rows_writer_params_init(furrow_rows_writer_params *params) {
+  *params = (furrow_rows_writer_params){
       .format = "libsvm",
       .key_type = FURROW_KEY_U32,
       .value_type = FURROW_VALUE_F32,
@@ -24,7 +24,7 @@ void furrow_writer_params_init(furrow_writer_params *params) {
   };
 }
 
-static furrow_status open_cache(furrow_writer *w, const char *path, const furrow_writer_params *params,
+static furrow_status open_cache(furrow_rows_writer *w, const char *path, const furrow_rows_writer_params *params,
                                 furrow_error *err) {
   if (strcmp(path, "-") == 0) {
     return fw_fail(err, FURROW_E_UNSUPPORTED, "a row cache cannot be written to standard output");
@@ -35,7 +35,7 @@ static furrow_status open_cache(furrow_writer *w, const char *path, const furrow
   return status;
 }
 
-static furrow_status open_format(furrow_writer *w, const char *path, const furrow_writer_params *params,
+static furrow_status open_format(furrow_rows_writer *w, const char *path, const furrow_rows_writer_params *params,
                                  furrow_error *err) {
   const char *format = params->format ? params->format : "";
   if (strcmp(format, "cache") == 0) return open_cache(w, path, params, err);
@@ -46,41 +46,42 @@ static furrow_status open_format(furrow_writer *w, const char *path, const furro
   return status;
 }
 
-furrow_status furrow_writer_open(furrow_writer **writer, const char *path, const furrow_writer_params *params,
-                                 furrow_error *err) {
-  furrow_writer_params defaults;
-  furrow_writer_params_init(&defaults);
+furrow_status furrow_rows_writer_open(furrow_rows_writer **writer, const char *path,
+                                      const furrow_rows_writer_params *params, furrow_error *err) {
+  furrow_rows_writer_params defaults;
+  furrow_rows_writer_params_init(&defaults);
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
   if (status != FURROW_OK) return status;
-  furrow_writer *w = memory;
+  furrow_rows_writer *w = memory;
   status = open_format(w, path, params ? params : &defaults, err);
   if (status == FURROW_OK) {
     *writer = w;
   } else {
-    furrow_writer_close(w);
+    furrow_rows_writer_close(w);
   }
   return status;
 }
 
-static furrow_status check_open(const furrow_writer *w, furrow_error *err) {
+static furrow_status check_open(const furrow_rows_writer *w, furrow_error *err) {
   return w->committed ? fw_fail(err, FURROW_E_STATE, "the file is complete: it was committed") : FURROW_OK;
 }
 
-furrow_status furrow_writer_push_block(furrow_writer *writer, const furrow_rowblock *block, furrow_error *err) {
+furrow_status furrow_rows_writer_write_block(furrow_rows_writer *writer, const furrow_rowblock *block,
+                                             furrow_error *err) {
   furrow_status status = check_open(writer, err);
   if (status != FURROW_OK) return status;
   return writer->text ? fw_text_writer_push(writer->text, block, err)
                       : fw_cache_writer_push_block(writer->cache, block, err);
 }
 
-furrow_status furrow_writer_push_row(furrow_writer *writer, const furrow_row *row, furrow_error *err) {
+furrow_status furrow_rows_writer_write_row(furrow_rows_writer *writer, const furrow_row *row, furrow_error *err) {
   uint64_t offset[2];
   const furrow_rowblock block = fw_row_block(row, offset);
-  return furrow_writer_push_block(writer, &block, err);
+  return furrow_rows_writer_write_block(writer, &block, err);
 }
 
-furrow_status furrow_writer_commit(furrow_writer *writer, furrow_error *err) {
+furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, furrow_error *err) {
   furrow_status status = check_open(writer, err);
   if (status != FURROW_OK) return status;
   status = writer->text ? fw_text_writer_commit(writer->text, err) : fw_cache_writer_commit(writer->cache, err);
@@ -88,7 +89,7 @@ furrow_status furrow_writer_commit(furrow_writer *writer, furrow_error *err) {
   return status;
 }
 
-void furrow_writer_close(furrow_writer *writer) {
+void furrow_rows_writer_close(furrow_rows_writer *writer) {
   if (!writer) return;
   fw_text_writer_close(writer->text);
   fw_cache_writer_close(writer->cache);

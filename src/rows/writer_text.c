@@ -24,7 +24,7 @@ typedef struct text_format text_format;
 
 struct fw_text_writer {
   const text_format *format;
-  furrow_writer_params params;
+  furrow_rows_writer_params params;
   fw_atomic_file *file;
   char *buffer;
   size_t used;
@@ -314,7 +314,8 @@ bool fw_text_writer_knows(const char *format) {
   return find_format(format) != NULL;
 }
 
-static furrow_status check_params(const furrow_writer_params *params, const text_format *format, furrow_error *err) {
+static furrow_status check_params(const furrow_rows_writer_params *params, const text_format *format,
+                                  furrow_error *err) {
   if (params->index_base > 1) return fw_fail(err, FURROW_E_ARGUMENT, "index_base must be 0 or 1");
   if (!is_csv(format)) return FURROW_OK;
   if (params->columns == 0) return fw_fail(err, FURROW_E_ARGUMENT, "csv needs the number of feature columns (columns)");
@@ -324,7 +325,7 @@ static furrow_status check_params(const furrow_writer_params *params, const text
   return FURROW_OK;
 }
 
-furrow_status fw_text_writer_open(fw_text_writer **writer, const char *path, const furrow_writer_params *params,
+furrow_status fw_text_writer_open(fw_text_writer **writer, const char *path, const furrow_rows_writer_params *params,
                                   furrow_error *err) {
   const text_format *format = find_format(params->format);
   furrow_status status = check_params(params, format, err);

@@ -11,7 +11,7 @@ bool fw_text_writer_knows(const char *format);
 extern const char fw_text_writer_names[];
 
 /* params->format must be known. */
-furrow_status fw_text_writer_open(fw_text_writer **writer, const char *path, const furrow_writer_params *params,
+furrow_status fw_text_writer_open(fw_text_writer **writer, const char *path, const furrow_rows_writer_params *params,
                                   furrow_error *err) __attribute__((warn_unused_result));
 /* Nothing of a block is written unless all of it can be. */
 furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock *block, furrow_error *err)

@@ -66,9 +66,9 @@ static bool read_all(const char *uri, const furrow_parser_params *params, readin
   r->status = furrow_parser_open(&parser, uri, params, &r->error);
   if (r->status != FURROW_OK) return false;
   read_on(parser, r);
-  require(furrow_parser_before_first(parser, NULL) == FURROW_OK, "before_first failed");
+  require(furrow_parser_rewind(parser, NULL) == FURROW_OK, "before_first failed");
   if (furrow_parser_next(parser, NULL) == FURROW_OK && r->rows % 2 == 0) (void)!furrow_parser_next(parser, NULL);
-  require(furrow_parser_before_first(parser, NULL) == FURROW_OK, "before_first failed");
+  require(furrow_parser_rewind(parser, NULL) == FURROW_OK, "before_first failed");
   read_on(parser, &again);
   same_reading(r, &again, "the second reading differs");
   require(r->stats.bytes == again.stats.bytes, "the bytes of the second reading differ");

@@ -131,7 +131,7 @@ static void without_cache_there_is_one_block(void **state) {
     assert_int_equal(furrow_blockiter_next(iter, NULL), FURROW_END);
     assert_null(furrow_blockiter_value(iter));
     assert_int_equal(furrow_blockiter_next(iter, NULL), FURROW_END);
-    assert_int_equal(furrow_blockiter_before_first(iter, NULL), FURROW_OK);
+    assert_int_equal(furrow_blockiter_rewind(iter, NULL), FURROW_OK);
     assert_null(furrow_blockiter_value(iter));
   }
   furrow_parser_stats stats;
@@ -155,7 +155,7 @@ static void no_rows_are_one_empty_block(void **state) {
       assert_int_equal(furrow_blockiter_value(iter)->size, 0);
       assert_int_equal(furrow_blockiter_value(iter)->offset[0], 0);
       assert_int_equal(furrow_blockiter_next(iter, NULL), FURROW_END);
-      assert_int_equal(furrow_blockiter_before_first(iter, NULL), FURROW_OK);
+      assert_int_equal(furrow_blockiter_rewind(iter, NULL), FURROW_OK);
     }
     furrow_blockiter_close(iter);
   }
@@ -265,11 +265,11 @@ static void a_cache_gives_the_same_rows(void **state) {
         assert_true(blocks > 5);
         furrow_container_free(all);
         for (int i = 0; i < pass; i++) { /* start anew in the middle */
-          assert_int_equal(furrow_blockiter_before_first(iter, NULL), FURROW_OK);
+          assert_int_equal(furrow_blockiter_rewind(iter, NULL), FURROW_OK);
           assert_int_equal(furrow_blockiter_next(iter, NULL), FURROW_OK);
           assert_same_rows(furrow_blockiter_value(iter), 0, &want, 0, 1);
         }
-        assert_int_equal(furrow_blockiter_before_first(iter, NULL), FURROW_OK);
+        assert_int_equal(furrow_blockiter_rewind(iter, NULL), FURROW_OK);
       }
       furrow_parser_stats stats;
       furrow_blockiter_get_stats(iter, &stats);
@@ -471,7 +471,7 @@ static void an_error_stays(void **state) {
       memset(&err, 0, sizeof err);
       assert_int_equal(furrow_blockiter_next(iter, &err), FURROW_E_FORMAT);
       assert_string_equal(err.file, cache);
-      assert_int_equal(furrow_blockiter_before_first(iter, NULL), FURROW_OK);
+      assert_int_equal(furrow_blockiter_rewind(iter, NULL), FURROW_OK);
     }
     furrow_blockiter_close(iter);
   }
@@ -525,7 +525,7 @@ static void a_pipe_is_cached_once(void **state) {
     furrow_container *all = rest_of(iter, &blocks);
     assert_int_equal(furrow_container_size(all), 2);
     furrow_container_free(all);
-    assert_int_equal(furrow_blockiter_before_first(iter, NULL), FURROW_OK);
+    assert_int_equal(furrow_blockiter_rewind(iter, NULL), FURROW_OK);
   }
   furrow_blockiter_close(iter);
   assert_refused(cached_uri(""), &params, FURROW_E_STALE);

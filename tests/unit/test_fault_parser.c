@@ -98,7 +98,7 @@ static void read_setup(const setup *s, outcome *first, outcome *again) {
   atomic_store(&call_countdown, -1);
   if (first->status != FURROW_END) {
     assert_int_equal(furrow_parser_next(parser, NULL), first->status);
-    again->status = furrow_parser_before_first(parser, &again->error);
+    again->status = furrow_parser_rewind(parser, &again->error);
     assert_int_equal(again->status, FURROW_OK);
     read_rows(parser, again);
   }

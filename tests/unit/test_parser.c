@@ -305,11 +305,11 @@ static void before_first(void **state) {
     must_open(&parser, set.uri, &params);
     read_on(parser, first);
     for (size_t k = 0; k < 4; k++) {
-      assert_int_equal(furrow_parser_before_first(parser, NULL), FURROW_OK);
+      assert_int_equal(furrow_parser_rewind(parser, NULL), FURROW_OK);
       assert_null(furrow_parser_value(parser));
       if (k % 2) { /* broken off in the middle */
         for (uint64_t n = text_below(&m, 6); n > 0; n--) (void)!furrow_parser_next(parser, NULL);
-        assert_int_equal(furrow_parser_before_first(parser, NULL), FURROW_OK);
+        assert_int_equal(furrow_parser_rewind(parser, NULL), FURROW_OK);
         furrow_parser_stats stats;
         furrow_parser_get_stats(parser, &stats);
         assert_true(stats.rows == 0 && stats.bytes == 0 && stats.bad_rows == 0);
@@ -341,7 +341,7 @@ static void pipes_are_read_once(void **state) {
     assert_int_equal(furrow_parser_bytes_total(parser), 0);
     assert_int_equal(furrow_parser_next(parser, NULL), FURROW_OK);
     rows += furrow_parser_value(parser)->size;
-    assert_int_equal(furrow_parser_before_first(parser, &err), FURROW_E_STATE);
+    assert_int_equal(furrow_parser_rewind(parser, &err), FURROW_E_STATE);
     while (furrow_parser_next(parser, NULL) == FURROW_OK) rows += furrow_parser_value(parser)->size;
     assert_int_equal(rows, 4);
     furrow_parser_close(parser);
@@ -808,7 +808,7 @@ static void formats_chosen(void **state) {
   expect_format("svm#cache", "auto", "libsvm", "content: index:value");
   expect_format("svm?__mine__=5", "libsvm", "libsvm", "given");
   furrow_parser *parser = NULL;
-  assert_int_equal(furrow_parser_create(&parser, "csv", 0, 1, "auto", NULL), FURROW_OK);
+  assert_int_equal(furrow_parser_open_part(&parser, "csv", 0, 1, "auto", NULL), FURROW_OK);
   assert_string_equal(furrow_parser_format(parser), "csv");
   furrow_parser_close(parser);
   /* the delimiter that was seen is used in every part */

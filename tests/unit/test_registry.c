@@ -82,14 +82,14 @@ static const furrow_arg pairs_args[] = {
     {"mood", FURROW_ARG_CHOICE, "good", "good|bad", "means nothing"},
 };
 
-static const furrow_format pairs = {.name = "pairs",
-                                    .description = "key=value",
-                                    .args = pairs_args,
-                                    .nargs = 3,
-                                    .open = open_pairs,
-                                    .parse_line = parse_pairs,
-                                    .close = close_pairs};
-FURROW_REGISTER_FORMAT(pairs);
+static const furrow_rows_format pairs = {.name = "pairs",
+                                         .description = "key=value",
+                                         .args = pairs_args,
+                                         .nargs = 3,
+                                         .open = open_pairs,
+                                         .parse_line = parse_pairs,
+                                         .close = close_pairs};
+FURROW_REGISTER_ROWS_FORMAT(pairs);
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
 
@@ -104,18 +104,18 @@ static void names(void **state) {
   static const char *const built_in[] = {"libsvm", "libfm", "libffm", "csv", "dummy", "dense", "pairs"};
   fw_format format;
   for (size_t i = 0; i < 7; i++) {
-    assert_string_equal(furrow_format_at(i)->name, built_in[i]);
-    assert_ptr_equal(furrow_format_named(built_in[i]), furrow_format_at(i));
-    assert_true(furrow_format_at(i)->description[0]);
+    assert_string_equal(furrow_rows_format_at(i)->name, built_in[i]);
+    assert_ptr_equal(furrow_rows_format_find(built_in[i]), furrow_rows_format_at(i));
+    assert_true(furrow_rows_format_at(i)->description[0]);
     assert_true(fw_format_find(built_in[i], &format));
     assert_string_equal(format.public.name, built_in[i]);
     assert_int_equal(format.parse_chunk != NULL, i < 6);
   }
-  assert_null(furrow_format_at(7));
-  assert_null(furrow_format_at(SIZE_MAX));
-  assert_null(furrow_format_named("LIBSVM"));
-  assert_null(furrow_format_named(""));
-  assert_null(furrow_format_named("auto"));
+  assert_null(furrow_rows_format_at(7));
+  assert_null(furrow_rows_format_at(SIZE_MAX));
+  assert_null(furrow_rows_format_find("LIBSVM"));
+  assert_null(furrow_rows_format_find(""));
+  assert_null(furrow_rows_format_find("auto"));
   assert_false(fw_format_find("parquet", &format));
   char text[160];
   fw_format_names(text, sizeof text);
@@ -129,9 +129,9 @@ static void registering(void **state) {
   furrow_error err;
   static const furrow_arg no_fallback[] = {{"a", FURROW_ARG_INT, NULL, NULL, ""}};
   static const furrow_arg no_choices[] = {{"a", FURROW_ARG_CHOICE, "x", NULL, ""}};
-  const furrow_format taken = {.name = "csv", .parse_line = nothing};
-  const furrow_format taken_too = {.name = "pairs", .parse_line = nothing};
-  const furrow_format bad[] = {
+  const furrow_rows_format taken = {.name = "csv", .parse_line = nothing};
+  const furrow_rows_format taken_too = {.name = "pairs", .parse_line = nothing};
+  const furrow_rows_format bad[] = {
       {.name = NULL, .parse_line = nothing},
       {.name = "", .parse_line = nothing},
       {.name = "auto", .parse_line = nothing},
@@ -139,25 +139,25 @@ static void registering(void **state) {
       {.name = "no_fallback", .parse_line = nothing, .args = no_fallback, .nargs = 1},
       {.name = "no_choices", .parse_line = nothing, .args = no_choices, .nargs = 1},
   };
-  assert_int_equal(furrow_format_register(&taken, &err), FURROW_E_EXISTS);
-  assert_int_equal(furrow_format_register(&taken_too, NULL), FURROW_E_EXISTS);
+  assert_int_equal(furrow_rows_format_register(&taken, &err), FURROW_E_EXISTS);
+  assert_int_equal(furrow_rows_format_register(&taken_too, NULL), FURROW_E_EXISTS);
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-    assert_int_equal(furrow_format_register(&bad[i], &err), FURROW_E_ARGUMENT);
-  assert_null(furrow_format_at(7));
+    assert_int_equal(furrow_rows_format_register(&bad[i], &err), FURROW_E_ARGUMENT);
+  assert_null(furrow_rows_format_at(7));
 }
 
 enum { THREADS = 8, OWN = 40 };
 
-static furrow_format own[THREADS][OWN], same[THREADS][OWN];
+static furrow_rows_format own[THREADS][OWN], same[THREADS][OWN];
 static char own_names[THREADS][OWN][32], same_names[OWN][32];
 static atomic_int taken_count;
 
 static void *register_many(void *context) {
   const size_t t = (size_t)(uintptr_t)context;
   for (size_t i = 0; i < OWN; i++) {
-    if (furrow_format_register(&own[t][i], NULL) != FURROW_OK) abort();
-    if (furrow_format_register(&same[t][i], NULL) == FURROW_OK) taken_count++;
-    for (size_t k = 0; furrow_format_at(k); k++) (void)furrow_format_named("pairs");
+    if (furrow_rows_format_register(&own[t][i], NULL) != FURROW_OK) abort();
+    if (furrow_rows_format_register(&same[t][i], NULL) == FURROW_OK) taken_count++;
+    for (size_t k = 0; furrow_rows_format_at(k); k++) (void)furrow_rows_format_find("pairs");
   }
   return NULL;
 }
@@ -170,8 +170,8 @@ static void registering_at_once(void **state) {
     snprintf(same_names[i], 32, "same%zu", i);
     for (size_t t = 0; t < THREADS; t++) {
       snprintf(own_names[t][i], 32, "own%zu.%zu", t, i);
-      own[t][i] = (furrow_format){.name = own_names[t][i], .parse_line = nothing};
-      same[t][i] = (furrow_format){.name = same_names[i], .parse_line = nothing};
+      own[t][i] = (furrow_rows_format){.name = own_names[t][i], .parse_line = nothing};
+      same[t][i] = (furrow_rows_format){.name = same_names[i], .parse_line = nothing};
     }
   }
   for (size_t t = 0; t < THREADS; t++)
@@ -179,10 +179,10 @@ static void registering_at_once(void **state) {
   for (size_t t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
   assert_int_equal(taken_count, OWN);
   size_t all = 0;
-  while (furrow_format_at(all)) all++;
+  while (furrow_rows_format_at(all)) all++;
   assert_int_equal(all, 7 + THREADS * OWN + OWN);
   for (size_t t = 0; t < THREADS; t++)
-    for (size_t i = 0; i < OWN; i++) assert_ptr_equal(furrow_format_named(own_names[t][i]), &own[t][i]);
+    for (size_t i = 0; i < OWN; i++) assert_ptr_equal(furrow_rows_format_find(own_names[t][i]), &own[t][i]);
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------------------ */

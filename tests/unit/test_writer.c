@@ -24,20 +24,20 @@ static int remove_folder(void **state) {
   return test_remove_dir(folder_name) ? 0 : -1;
 }
 
-static furrow_writer_params params_of(const char *format) {
-  furrow_writer_params params;
-  furrow_writer_params_init(&params);
+static furrow_rows_writer_params params_of(const char *format) {
+  furrow_rows_writer_params params;
+  furrow_rows_writer_params_init(&params);
   params.format = format;
   return params;
 }
 
-static void write_block(const furrow_rowblock *block, const furrow_writer_params *params) {
-  furrow_writer *writer = NULL;
+static void write_block(const furrow_rowblock *block, const furrow_rows_writer_params *params) {
+  furrow_rows_writer *writer = NULL;
   furrow_error err = {.message = ""};
-  furrow_status status = furrow_writer_open(&writer, path, params, &err);
-  if (status == FURROW_OK) status = furrow_writer_push_block(writer, block, &err);
-  if (status == FURROW_OK) status = furrow_writer_commit(writer, &err);
-  furrow_writer_close(writer);
+  furrow_status status = furrow_rows_writer_open(&writer, path, params, &err);
+  if (status == FURROW_OK) status = furrow_rows_writer_write_block(writer, block, &err);
+  if (status == FURROW_OK) status = furrow_rows_writer_commit(writer, &err);
+  furrow_rows_writer_close(writer);
   if (status != FURROW_OK) fail_msg("%s", err.message);
 }
 
@@ -105,7 +105,7 @@ static furrow_rowblock three_rows(unsigned columns) {
 
 static void libsvm_is_label_weight_qid_features(void **state) {
   (void)state;
-  furrow_writer_params params = params_of("libsvm");
+  furrow_rows_writer_params params = params_of("libsvm");
   params.drop_fields = true;
   furrow_rowblock block = three_rows(LABEL | WEIGHT | QID | FIELD | VALUE);
   write_block(&block, &params);
@@ -129,7 +129,7 @@ static void libsvm_is_label_weight_qid_features(void **state) {
 
 static void libfm_is_label_weight_fields(void **state) {
   (void)state;
-  furrow_writer_params params = params_of("libfm");
+  furrow_rows_writer_params params = params_of("libfm");
   furrow_rowblock block = three_rows(LABEL | WEIGHT | FIELD | VALUE);
   write_block(&block, &params);
   assert_file("1:0.25 0:4:1 9:2:0.1\n-0.5:1\n3e+20:7 1:0:-2.5e-08 2:3:nan 3:1:-inf\n");
@@ -148,7 +148,7 @@ static void libfm_is_label_weight_fields(void **state) {
 
 static void csv_is_a_table(void **state) {
   (void)state;
-  furrow_writer_params params = params_of("csv");
+  furrow_rows_writer_params params = params_of("csv");
   params.columns = 6;
   furrow_rowblock block = three_rows(LABEL | VALUE);
   write_block(&block, &params);
@@ -175,7 +175,7 @@ static void csv_reads_back(void **state) {
   static const float label[] = {1, -0.5F, 3e20F, NAN}, weight[] = {0.25F, 1, 7, 0}, value[] = {0.1F, 1, -2, 0, NAN};
   furrow_rowblock block = {
       .size = 4, .offset = offset, .label.f32 = label, .weight = weight, .index.u32 = index, .value.f32 = value};
-  furrow_writer_params params = params_of("csv");
+  furrow_rows_writer_params params = params_of("csv");
   params.columns = 5;
   params.with_weight = true;
   for (int header = 0; header < 2; header++) {
@@ -202,7 +202,7 @@ static void csv_rows_of_nothing_read_back(void **state) {
   } delimiters[] = {
       {',', "?header=no"}, {'\t', "?header=no&delimiter=tab"}, {' ', "?header=no&delimiter= "}, {';', "?delimiter=;"}};
   furrow_rowblock block = {.size = 3, .offset = offset, .index.u32 = index, .value.f32 = value};
-  furrow_writer_params params = params_of("csv");
+  furrow_rows_writer_params params = params_of("csv");
   for (params.columns = 1; params.columns < 4; params.columns++) {
     for (size_t i = 0; i < sizeof delimiters / sizeof delimiters[0]; i++) {
       params.delimiter = delimiters[i].delimiter;
@@ -222,7 +222,7 @@ static void every_type_reads_back(void **state) {
   FOR_ALL_TYPES(key_type, value_type) {
     for (unsigned columns = 1; columns < 32; columns += 2) { /* with label */
       furrow_rowblock block = sample_make(&s, columns, SAMPLE_ROWS, key_type, value_type, columns);
-      furrow_writer_params params = params_of(columns & FIELD ? "libfm" : "libsvm");
+      furrow_rows_writer_params params = params_of(columns & FIELD ? "libfm" : "libsvm");
       if ((columns & FIELD) && (columns & QID)) continue;
       params.index_base = columns >> 1 & 1;
       write_block(&block, &params);
@@ -242,15 +242,15 @@ static void integers_are_written_in_full(void **state) {
                                  .value.i64 = value,
                                  .key_type = FURROW_KEY_U64,
                                  .value_type = FURROW_VALUE_I64};
-  furrow_writer_params params = params_of("libsvm");
+  furrow_rows_writer_params params = params_of("libsvm");
   write_block(&block, &params);
   assert_file("-9223372036854775808 0:-1 18446744073709551615:9223372036854775806 9007199254740992:9007199254740993\n"
               "9223372036854775807 5:0\n");
   params.index_base = 1; /* 2^64 is no number any more */
-  furrow_writer *writer = NULL;
-  assert_int_equal(furrow_writer_open(&writer, path, &params, NULL), FURROW_OK);
-  assert_int_equal(furrow_writer_push_block(writer, &block, NULL), FURROW_E_RANGE);
-  furrow_writer_close(writer);
+  furrow_rows_writer *writer = NULL;
+  assert_int_equal(furrow_rows_writer_open(&writer, path, &params, NULL), FURROW_OK);
+  assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_E_RANGE);
+  furrow_rows_writer_close(writer);
 }
 
 /* More text than any buffer, in blocks, slices and rows. */
@@ -260,8 +260,8 @@ static void long_files_read_back(void **state) {
   static const char *const formats[] = {"libsvm", "libfm", "csv"};
   sample_block s;
   for (size_t f = 0; f < 3; f++) {
-    furrow_writer *writer = NULL;
-    furrow_writer_params params = params_of(formats[f]);
+    furrow_rows_writer *writer = NULL;
+    furrow_rows_writer_params params = params_of(formats[f]);
     furrow_rowblock block = sample_make(&s, f, SAMPLE_ROWS, FURROW_KEY_U32, FURROW_VALUE_F32, LABEL | VALUE);
     if (f == 2) {
       for (size_t i = 0; i < SAMPLE_ROWS; i++) { /* every row in order, no index twice */
@@ -271,17 +271,17 @@ static void long_files_read_back(void **state) {
       }
       params.columns = 40;
     }
-    assert_int_equal(furrow_writer_open(&writer, path, &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_open(&writer, path, &params, NULL), FURROW_OK);
     for (size_t n = 0; n < REPEATS; n++) {
       furrow_rowblock slice;
-      assert_int_equal(furrow_writer_push_block(writer, &block, NULL), FURROW_OK);
+      assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
       assert_int_equal(furrow_rowblock_slice(&block, n % 60, n % 60 + 3, &slice, NULL), FURROW_OK);
-      assert_int_equal(furrow_writer_push_block(writer, &slice, NULL), FURROW_OK);
+      assert_int_equal(furrow_rows_writer_write_block(writer, &slice, NULL), FURROW_OK);
       const furrow_row row = furrow_rowblock_row(&block, n % SAMPLE_ROWS);
-      assert_int_equal(furrow_writer_push_row(writer, &row, NULL), FURROW_OK);
+      assert_int_equal(furrow_rows_writer_write_row(writer, &row, NULL), FURROW_OK);
     }
-    assert_int_equal(furrow_writer_commit(writer, NULL), FURROW_OK);
-    furrow_writer_close(writer);
+    assert_int_equal(furrow_rows_writer_commit(writer, NULL), FURROW_OK);
+    furrow_rows_writer_close(writer);
     furrow_container *all = read_rows(formats[f], f == 2 ? "?label_column=0" : "", FURROW_KEY_U32, FURROW_VALUE_F32);
     const furrow_rowblock read = fw_container_block(all);
     assert_int_equal(read.size, REPEATS * (SAMPLE_ROWS + 4));
@@ -309,7 +309,7 @@ static void a_long_row_reads_back(void **state) {
   }
   const furrow_rowblock block = {
       .size = 1, .offset = offset, .label.f32 = &label, .index.u32 = index, .value.f32 = value};
-  furrow_writer_params params = params_of("libsvm");
+  furrow_rows_writer_params params = params_of("libsvm");
   write_block(&block, &params);
   assert_reads_back("libsvm", "", &block);
   params = params_of("csv");
@@ -325,7 +325,7 @@ static void a_long_header_reads_back(void **state) {
   static const uint32_t index[] = {0, 29999};
   static const float label[] = {1, 2};
   const furrow_rowblock block = {.size = 2, .offset = offset, .label.f32 = label, .index.u32 = index};
-  furrow_writer_params params = params_of("csv");
+  furrow_rows_writer_params params = params_of("csv");
   params.columns = 30000;
   params.header = true;
   write_block(&block, &params);
@@ -336,7 +336,7 @@ static void a_cache_reads_back(void **state) {
   (void)state;
   sample_block s;
   FOR_ALL_TYPES(key_type, value_type) {
-    furrow_writer_params params = params_of("cache");
+    furrow_rows_writer_params params = params_of("cache");
     params.key_type = key_type;
     params.value_type = value_type;
     const furrow_rowblock block = sample_make(&s, 4, SAMPLE_ROWS, FURROW_KEY_U64, FURROW_VALUE_I64, 31);
@@ -361,20 +361,20 @@ static void an_existing_file_is_kept(void **state) {
   (void)state;
   static const char *const formats[] = {"libsvm", "cache"};
   for (size_t f = 0; f < 2; f++) {
-    furrow_writer *writer = NULL;
-    furrow_writer_params params = params_of(formats[f]);
+    furrow_rows_writer *writer = NULL;
+    furrow_rows_writer_params params = params_of(formats[f]);
     furrow_rowblock block = three_rows(LABEL);
     furrow_error err;
     params.keep_existing = true;
     (void)remove(path);
-    assert_int_equal(furrow_writer_open(&writer, path, &params, NULL), FURROW_OK);
-    assert_int_equal(furrow_writer_push_block(writer, &block, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_open(&writer, path, &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     assert_true(fputs("here first\n", file) >= 0);
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(furrow_writer_commit(writer, &err), FURROW_E_EXISTS);
-    furrow_writer_close(writer);
+    assert_int_equal(furrow_rows_writer_commit(writer, &err), FURROW_E_EXISTS);
+    furrow_rows_writer_close(writer);
     assert_file("here first\n");
     assert_int_equal(remove(path), 0);
     write_block(&block, &params);
@@ -397,20 +397,20 @@ static void what_a_format_cannot_hold_is_refused(void **state) {
       {"csv", LABEL | WEIGHT, FURROW_E_UNSUPPORTED},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    furrow_writer *writer = NULL;
-    furrow_writer_params params = params_of(cases[i].format);
+    furrow_rows_writer *writer = NULL;
+    furrow_rows_writer_params params = params_of(cases[i].format);
     params.columns = 10;
     furrow_rowblock block = three_rows(cases[i].columns);
     furrow_error err;
-    assert_int_equal(furrow_writer_open(&writer, path, &params, NULL), FURROW_OK);
-    assert_int_equal(furrow_writer_push_block(writer, &block, &err), cases[i].status);
+    assert_int_equal(furrow_rows_writer_open(&writer, path, &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_write_block(writer, &block, &err), cases[i].status);
     assert_true(err.message[0] != 0);
     const furrow_row row = furrow_rowblock_row(&block, 1);
-    assert_int_equal(furrow_writer_push_row(writer, &row, &err), cases[i].status);
+    assert_int_equal(furrow_rows_writer_write_row(writer, &row, &err), cases[i].status);
     block = three_rows(LABEL); /* the writer goes on, nothing was written */
-    assert_int_equal(furrow_writer_push_block(writer, &block, NULL), FURROW_OK);
-    assert_int_equal(furrow_writer_commit(writer, NULL), FURROW_OK);
-    furrow_writer_close(writer);
+    assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_commit(writer, NULL), FURROW_OK);
+    furrow_rows_writer_close(writer);
     bool csv = cases[i].format[0] == 'c';
     furrow_container *all = read_rows(cases[i].format, csv ? "?label_column=0" : "", FURROW_KEY_U32, FURROW_VALUE_F32);
     assert_int_equal(furrow_container_size(all), 3);
@@ -423,58 +423,58 @@ static void csv_refuses_rows_that_are_no_table(void **state) {
   static const uint64_t offset[] = {0, 1, 4};
   static const float label[] = {1, 2}, weight[] = {1, NAN};
   static const uint32_t twice[] = {0, 3, 1, 3}, beyond[] = {0, 1, 5, 2}, fine[] = {0, 3, 1, 4};
-  furrow_writer_params params = params_of("csv");
+  furrow_rows_writer_params params = params_of("csv");
   params.columns = 5;
   params.with_weight = true;
-  furrow_writer *writer = NULL;
+  furrow_rows_writer *writer = NULL;
   furrow_error err;
   furrow_rowblock block = {.size = 2, .offset = offset, .label.f32 = label, .index.u32 = twice};
-  assert_int_equal(furrow_writer_open(&writer, path, &params, NULL), FURROW_OK);
-  assert_int_equal(furrow_writer_push_block(writer, &block, &err), FURROW_E_UNSUPPORTED);
+  assert_int_equal(furrow_rows_writer_open(&writer, path, &params, NULL), FURROW_OK);
+  assert_int_equal(furrow_rows_writer_write_block(writer, &block, &err), FURROW_E_UNSUPPORTED);
   assert_non_null(strstr(err.message, "index 3 twice in row 1"));
   block.index.u32 = beyond;
-  assert_int_equal(furrow_writer_push_block(writer, &block, &err), FURROW_E_RANGE);
+  assert_int_equal(furrow_rows_writer_write_block(writer, &block, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "index 5 of row 1"));
   block.index.u32 = fine;
   block.weight = weight;
-  assert_int_equal(furrow_writer_push_block(writer, &block, &err), FURROW_E_UNSUPPORTED);
+  assert_int_equal(furrow_rows_writer_write_block(writer, &block, &err), FURROW_E_UNSUPPORTED);
   block.weight = NULL;
-  assert_int_equal(furrow_writer_push_block(writer, &block, NULL), FURROW_OK);
+  assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
   block.label.any = NULL;
-  assert_int_equal(furrow_writer_push_block(writer, &block, &err), FURROW_E_STATE);
-  assert_int_equal(furrow_writer_commit(writer, NULL), FURROW_OK);
-  furrow_writer_close(writer);
+  assert_int_equal(furrow_rows_writer_write_block(writer, &block, &err), FURROW_E_STATE);
+  assert_int_equal(furrow_rows_writer_commit(writer, NULL), FURROW_OK);
+  furrow_rows_writer_close(writer);
   assert_file("1,1,1,,,,\n2,1,,1,,1,1\n");
 }
 
 static void parameters_are_checked(void **state) {
   (void)state;
-  furrow_writer *writer = NULL;
+  furrow_rows_writer *writer = NULL;
   furrow_error err;
-  furrow_writer_params params = params_of("svmlight");
-  assert_int_equal(furrow_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
+  furrow_rows_writer_params params = params_of("svmlight");
+  assert_int_equal(furrow_rows_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
   assert_non_null(strstr(err.message, "libsvm, libfm, libffm, csv, cache"));
   params = params_of(NULL);
-  assert_int_equal(furrow_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_rows_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
   params = params_of("csv");
-  assert_int_equal(furrow_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_rows_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
   assert_non_null(strstr(err.message, "columns"));
   params.columns = 3;
   static const char bad[] = {0,   '\n', '\r', '"', '#', '&', '?', '+', '-',
                              '.', '0',  '9',  'e', 'E', 'n', 'i', 'A', '\x80'};
   for (size_t i = 0; i < sizeof bad; i++) {
     params.delimiter = bad[i];
-    assert_int_equal(furrow_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
+    assert_int_equal(furrow_rows_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
     assert_non_null(strstr(err.message, "delimiter"));
   }
   params = params_of("libsvm");
   params.index_base = 2;
-  assert_int_equal(furrow_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_rows_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
   assert_non_null(strstr(err.message, "index_base"));
   params = params_of("cache");
-  assert_int_equal(furrow_writer_open(&writer, "-", &params, &err), FURROW_E_UNSUPPORTED);
+  assert_int_equal(furrow_rows_writer_open(&writer, "-", &params, &err), FURROW_E_UNSUPPORTED);
   params.key_type = (furrow_key_type)9;
-  assert_int_equal(furrow_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_rows_writer_open(&writer, path, &params, &err), FURROW_E_ARGUMENT);
   assert_null(writer);
 }
 
@@ -484,31 +484,31 @@ static void the_file_appears_with_commit(void **state) {
   (void)state;
   static const char *const formats[] = {"libsvm", "libfm", "csv", "cache"};
   for (size_t i = 0; i < 4; i++) {
-    furrow_writer *writer = NULL;
-    furrow_writer_params params = params_of(formats[i]);
+    furrow_rows_writer *writer = NULL;
+    furrow_rows_writer_params params = params_of(formats[i]);
     params.columns = 5;
     const furrow_rowblock block = three_rows(LABEL);
     unlink(path);
-    assert_int_equal(furrow_writer_open(&writer, path, &params, NULL), FURROW_OK);
-    assert_int_equal(furrow_writer_push_block(writer, &block, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_open(&writer, path, &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
     assert_int_not_equal(access(path, F_OK), 0);
-    furrow_writer_close(writer);
+    furrow_rows_writer_close(writer);
     assert_int_not_equal(access(path, F_OK), 0);
 
-    assert_int_equal(furrow_writer_open(&writer, path, &params, NULL), FURROW_OK);
-    assert_int_equal(furrow_writer_push_block(writer, &block, NULL), FURROW_OK);
-    assert_int_equal(furrow_writer_commit(writer, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_open(&writer, path, &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_commit(writer, NULL), FURROW_OK);
     assert_int_equal(access(path, F_OK), 0);
-    assert_int_equal(furrow_writer_push_block(writer, &block, NULL), FURROW_E_STATE);
-    assert_int_equal(furrow_writer_commit(writer, NULL), FURROW_E_STATE);
-    furrow_writer_close(writer);
+    assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_E_STATE);
+    assert_int_equal(furrow_rows_writer_commit(writer, NULL), FURROW_E_STATE);
+    furrow_rows_writer_close(writer);
   }
-  furrow_writer_close(NULL);
+  furrow_rows_writer_close(NULL);
 }
 
 static void files_of_no_rows(void **state) {
   (void)state;
-  furrow_writer_params params = params_of("libsvm");
+  furrow_rows_writer_params params = params_of("libsvm");
   const furrow_rowblock block = {.size = 0};
   write_block(&block, &params);
   assert_file("");
@@ -522,16 +522,16 @@ static void files_of_no_rows(void **state) {
 
 static void standard_output_gets_the_text(void **state) {
   (void)state;
-  furrow_writer *writer = NULL;
+  furrow_rows_writer *writer = NULL;
   const furrow_rowblock block = three_rows(LABEL);
   fflush(stdout);
   int saved = dup(STDOUT_FILENO);
   FILE *file = fopen(path, "wb");
   assert_true(saved >= 0 && file);
   assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
-  furrow_status opened = furrow_writer_open(&writer, "-", NULL, NULL);
-  furrow_status pushed = opened == FURROW_OK ? furrow_writer_push_block(writer, &block, NULL) : opened;
-  furrow_writer_close(writer); /* no commit: what was written is out all the same */
+  furrow_status opened = furrow_rows_writer_open(&writer, "-", NULL, NULL);
+  furrow_status pushed = opened == FURROW_OK ? furrow_rows_writer_write_block(writer, &block, NULL) : opened;
+  furrow_rows_writer_close(writer); /* no commit: what was written is out all the same */
   assert_true(dup2(saved, STDOUT_FILENO) >= 0);
   close(saved);
   fclose(file);
@@ -542,7 +542,7 @@ static void standard_output_gets_the_text(void **state) {
 static void a_full_disk_is_an_error(void **state) {
   (void)state;
   if (access("/dev/full", W_OK) != 0) skip();
-  furrow_writer *writer = NULL;
+  furrow_rows_writer *writer = NULL;
   const furrow_rowblock block = three_rows(LABEL);
   furrow_status pushed = FURROW_OK, committed;
   fflush(stdout);
@@ -550,12 +550,12 @@ static void a_full_disk_is_an_error(void **state) {
   FILE *file = fopen("/dev/full", "wb");
   assert_true(saved >= 0 && file);
   assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
-  furrow_status opened = furrow_writer_open(&writer, "-", NULL, NULL);
+  furrow_status opened = furrow_rows_writer_open(&writer, "-", NULL, NULL);
   for (int i = 0; i < 100000 && opened == FURROW_OK && pushed == FURROW_OK; i++) {
-    pushed = furrow_writer_push_block(writer, &block, NULL);
+    pushed = furrow_rows_writer_write_block(writer, &block, NULL);
   }
-  committed = opened == FURROW_OK ? furrow_writer_commit(writer, NULL) : opened;
-  furrow_writer_close(writer);
+  committed = opened == FURROW_OK ? furrow_rows_writer_commit(writer, NULL) : opened;
+  furrow_rows_writer_close(writer);
   assert_true(dup2(saved, STDOUT_FILENO) >= 0);
   close(saved);
   fclose(file);
@@ -572,18 +572,18 @@ static void writing_without_memory_leaves_nothing(void **state) {
   static const char *const formats[] = {"libsvm", "csv", "cache"};
   const furrow_rowblock block = three_rows(LABEL | VALUE);
   for (size_t i = 0; i < 3; i++) {
-    furrow_writer_params params = params_of(formats[i]);
+    furrow_rows_writer_params params = params_of(formats[i]);
     params.columns = 5;
     long live = atomic_load(&alloc_live);
     furrow_status status = FURROW_E_MEMORY;
     for (long n = 1; status != FURROW_OK; n++) {
-      furrow_writer *writer = NULL;
+      furrow_rows_writer *writer = NULL;
       unlink(path);
       alloc_fail_at(n);
-      status = furrow_writer_open(&writer, path, &params, NULL);
-      if (status == FURROW_OK) status = furrow_writer_push_block(writer, &block, NULL);
-      if (status == FURROW_OK) status = furrow_writer_commit(writer, NULL);
-      furrow_writer_close(writer);
+      status = furrow_rows_writer_open(&writer, path, &params, NULL);
+      if (status == FURROW_OK) status = furrow_rows_writer_write_block(writer, &block, NULL);
+      if (status == FURROW_OK) status = furrow_rows_writer_commit(writer, NULL);
+      furrow_rows_writer_close(writer);
       alloc_fail_at(0);
       assert_true(status == FURROW_OK || status == FURROW_E_MEMORY);
       assert_int_equal(access(path, F_OK) == 0, status == FURROW_OK);
