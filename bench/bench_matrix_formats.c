@@ -30,12 +30,12 @@ typedef struct options {
 /* One format with one type: the records, their bytes, and where they are decoded to. */
 typedef struct job {
   const furrow_matrix_format *format;
-  furrow_format_context context;
+  furrow_matrix_format_context context;
   size_t values; /* of a record */
   furrow_panel panel;
   char *bytes; /* PAD before and behind */
   size_t size;
-  furrow_records records;
+  furrow_matrix_records records;
   char *text; /* one block, encoded */
 } job;
 
@@ -65,7 +65,7 @@ static void encode_all(job *j, bool keep);
 
 static job make_job(const furrow_matrix_format *format, furrow_element_type type, int key_bits, const options *o) {
   static const int32_t row_ids[1024];
-  const bool by_column = format->flags & FURROW_FORMAT_BY_COLUMN;
+  const bool by_column = format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   job j = {.format = format,
            .context = {.type = type, .key_bits = key_bits, .separator = ",", .separator_length = 1},
            .values = by_column ? o->rows : 1};
@@ -83,13 +83,13 @@ static job make_job(const furrow_matrix_format *format, furrow_element_type type
   for (size_t i = 0; i < o->records * j.values; i++) put_element(values, type, i, &rng);
   j.panel = (furrow_panel){
       .rows = j.values, .row_ids = row_ids, .cols = o->records, .col_ids = cols, .type = type, .values = {values}};
-  const size_t longest = format->flags & FURROW_FORMAT_TEXT ? 48 + 32 * j.values : most; /* of what there is */
+  const size_t longest = format->flags & FURROW_MATRIX_FORMAT_TEXT ? 48 + 32 * j.values : most; /* of what there is */
   j.bytes = (char *)room(o->records * longest + 2 * PAD) + PAD;
   j.text = room(BLOCK * most);
-  j.records = (furrow_records){.capacity = BLOCK,
-                               .row_ids = room(BLOCK * sizeof(int32_t)),
-                               .col_ids = room(BLOCK * sizeof(int64_t)),
-                               .values = room(BLOCK * j.values * element)};
+  j.records = (furrow_matrix_records){.capacity = BLOCK,
+                                      .row_ids = room(BLOCK * sizeof(int32_t)),
+                                      .col_ids = room(BLOCK * sizeof(int64_t)),
+                                      .values = room(BLOCK * j.values * element)};
   encode_all(&j, true);
   return j;
 }
@@ -121,7 +121,7 @@ static void encode_all(job *j, bool keep) {
 
 static void check_block(const job *j, size_t first) {
   const size_t element = fw_element_bytes(j->context.type) * j->values;
-  const bool keys = j->format->flags & FURROW_FORMAT_COL_IDS;
+  const bool keys = j->format->flags & FURROW_MATRIX_FORMAT_COL_IDS;
   if (memcmp(j->records.values, (const char *)j->panel.values.any + first * element, j->records.count * element) == 0 &&
       (!keys || memcmp(j->records.col_ids, j->panel.col_ids + first, j->records.count * sizeof(int64_t)) == 0))
     return;
@@ -170,11 +170,11 @@ static void plain_text_decode(job *j) {
   for (size_t k = 0; k < j->panel.cols; k++) {
     const size_t i = k % BLOCK;
     char *end;
-    if (j->format->flags & FURROW_FORMAT_ROW_IDS) {
+    if (j->format->flags & FURROW_MATRIX_FORMAT_ROW_IDS) {
       j->records.row_ids[i] = (int32_t)strtol(s, &end, 10);
       s = end + 1;
     }
-    if (j->format->flags & FURROW_FORMAT_COL_IDS) {
+    if (j->format->flags & FURROW_MATRIX_FORMAT_COL_IDS) {
       j->records.col_ids[i] = strtoll(s, &end, 10);
       s = end + 1;
     }
@@ -186,8 +186,8 @@ static void plain_text_encode(job *j) {
   char *out = j->text;
   for (size_t k = 0; k < j->panel.cols; k++) {
     if (k % BLOCK == 0) out = j->text;
-    if (j->format->flags & FURROW_FORMAT_ROW_IDS) out += sprintf(out, "%" PRId32 ",", j->panel.row_ids[0]);
-    if (j->format->flags & FURROW_FORMAT_COL_IDS) out += sprintf(out, "%" PRId64 ",", j->panel.col_ids[k]);
+    if (j->format->flags & FURROW_MATRIX_FORMAT_ROW_IDS) out += sprintf(out, "%" PRId32 ",", j->panel.row_ids[0]);
+    if (j->format->flags & FURROW_MATRIX_FORMAT_COL_IDS) out += sprintf(out, "%" PRId64 ",", j->panel.col_ids[k]);
     for (size_t v = 0; v < j->values; v++) {
       const size_t i = k * j->values + v;
       const char end = v + 1 < j->values ? ',' : '\n';
@@ -212,11 +212,11 @@ static void plain_binary_decode(job *j) {
   const size_t element = fw_element_bytes(j->context.type);
   for (size_t k = 0; k < j->panel.cols; k++) {
     const size_t i = k % BLOCK;
-    if (j->format->flags & FURROW_FORMAT_ROW_IDS) {
+    if (j->format->flags & FURROW_MATRIX_FORMAT_ROW_IDS) {
       j->records.row_ids[i] = (int32_t)fw_get_be32(s);
       s += 4;
     }
-    if (j->format->flags & FURROW_FORMAT_COL_IDS) {
+    if (j->format->flags & FURROW_MATRIX_FORMAT_COL_IDS) {
       j->records.col_ids[i] = key == 4 ? (int32_t)fw_get_be32(s) : (int64_t)fw_get_be64(s);
       s += key;
     }
@@ -230,11 +230,11 @@ static void plain_binary_encode(job *j) {
   const size_t element = fw_element_bytes(j->context.type);
   for (size_t k = 0; k < j->panel.cols; k++) {
     if (k % BLOCK == 0) out = j->text;
-    if (j->format->flags & FURROW_FORMAT_ROW_IDS) {
+    if (j->format->flags & FURROW_MATRIX_FORMAT_ROW_IDS) {
       fw_put_be32(out, (uint32_t)j->panel.row_ids[0]);
       out += 4;
     }
-    if (j->format->flags & FURROW_FORMAT_COL_IDS) {
+    if (j->format->flags & FURROW_MATRIX_FORMAT_COL_IDS) {
       const uint64_t col = (uint64_t)j->panel.col_ids[k];
       if (j->context.key_bits == 32)
         fw_put_be32(out, (uint32_t)col);
@@ -289,7 +289,7 @@ static void contest(job *j, const char *what, void (*ours)(job *), void (*plain)
 }
 
 static void measure(const furrow_matrix_format *format, furrow_element_type type, int key_bits, const options *o) {
-  const bool text = format->flags & FURROW_FORMAT_TEXT;
+  const bool text = format->flags & FURROW_MATRIX_FORMAT_TEXT;
   job j = make_job(format, type, key_bits, o);
   decode_all(&j, true);
   contest(&j, "decode", ours_decode, text ? plain_text_decode : plain_binary_decode, o);
@@ -326,7 +326,7 @@ int main(int argc, char **argv) {
   for (size_t i = 0; (format = furrow_matrix_format_at(i)) != NULL; i++) {
     if (!format->encode) continue;
     for (int key_bits = 32; key_bits <= 64; key_bits += 32) {
-      if (key_bits == 64 && !(format->flags & FURROW_FORMAT_COL_IDS)) continue;
+      if (key_bits == 64 && !(format->flags & FURROW_MATRIX_FORMAT_COL_IDS)) continue;
       for (int type = FURROW_ELEMENT_F64; type <= FURROW_ELEMENT_I32; type++)
         measure(format, (furrow_element_type)type, key_bits, &o);
     }

@@ -47,7 +47,8 @@ static void *room(size_t bytes) {
 static void make(const char *name, const char *folder, size_t elements, uint64_t seed) {
   const furrow_matrix_format *format = NULL;
   check(furrow_matrix_format_find(name, &format, &last));
-  const bool by_column = format->flags & FURROW_FORMAT_BY_COLUMN, sparse = format->flags & FURROW_FORMAT_COL_IDS;
+  const bool by_column = format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN,
+             sparse = format->flags & FURROW_MATRIX_FORMAT_COL_IDS;
   static const int32_t ids[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   const size_t rows = by_column ? 8 : 1, cols = elements / rows;
   float *values = room(rows * cols * sizeof *values);
@@ -65,8 +66,8 @@ static void make(const char *name, const char *folder, size_t elements, uint64_t
   spec.cols = (int64_t)cols;
   furrow_matrix *matrix = NULL;
   furrow_matrix_meta *plan = NULL;
-  furrow_write_params write;
-  furrow_write_params_init(&write);
+  furrow_matrix_write_params write;
+  furrow_matrix_write_params_init(&write);
   write.replace = true;
   check(furrow_matrix_create(&matrix, &panel, 1, &last));
   check(furrow_matrix_plan(&plan, &spec, &last));
@@ -101,7 +102,7 @@ static found visit(const bench_job *job, const furrow_matrix_source *source) {
   const size_t parts = furrow_matrix_source_meta(source)->part_count;
   part_sums s = {calloc(parts + 1, sizeof(double)), calloc(parts + 1, sizeof(uint64_t))};
   if (!s.sums || !s.counts) exit(1);
-  check(furrow_matrix_visit(source, NULL, job->threads, add_panel, &s, &last));
+  check(furrow_matrix_for_each_panel(source, NULL, job->threads, add_panel, &s, &last));
   found f = {0};
   for (size_t p = 0; p < parts; p++) {
     f.sum += s.sums[p];
@@ -113,17 +114,17 @@ static found visit(const bench_job *job, const furrow_matrix_source *source) {
 }
 
 static furrow_matrix *load(const bench_job *job, const furrow_matrix_source *source) {
-  furrow_load_params params;
+  furrow_matrix_load_params params;
   furrow_matrix *matrix = NULL;
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params_init(&params);
   params.threads = job->threads;
   check(furrow_matrix_load_source(&matrix, source, &params, &last));
   return matrix;
 }
 
 static void save(const bench_job *job, const furrow_matrix_source *source, const furrow_matrix *matrix) {
-  furrow_write_params params;
-  furrow_write_params_init(&params);
+  furrow_matrix_write_params params;
+  furrow_matrix_write_params_init(&params);
   params.threads = job->threads;
   params.replace = true;
   check(furrow_matrix_save(matrix, job->target, furrow_matrix_source_meta(source), &params, &last));
@@ -197,7 +198,7 @@ static uint64_t add_words(const char *folder, const char *name) {
 static found peer(const bench_job *job, const furrow_matrix_source *source) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
   const unsigned flags = furrow_matrix_source_format(source)->flags;
-  const int keys = !!(flags & FURROW_FORMAT_COL_IDS) + !!(flags & FURROW_FORMAT_ROW_IDS);
+  const int keys = !!(flags & FURROW_MATRIX_FORMAT_COL_IDS) + !!(flags & FURROW_MATRIX_FORMAT_ROW_IDS);
   const bool numbers = strcmp(job->job, "strtod") == 0;
   found f = {0};
   for (size_t p = 0; p < meta->part_count; p++) {
@@ -242,7 +243,7 @@ static found run_job(const bench_job *job, const furrow_matrix_source *source, c
     check(furrow_matrix_verify(job->folder, NULL, job->threads, NULL, NULL, &last));
   } else if (strcmp(job->job, "statistics") == 0) {
     furrow_matrix_stats stats;
-    check(furrow_matrix_statistics(source, job->threads, NULL, NULL, &stats, &last));
+    check(furrow_matrix_compute_stats(source, job->threads, NULL, NULL, &stats, &last));
     f.elements = stats.elements;
   } else {
     f = peer(job, source);

@@ -18,8 +18,8 @@ static void print_formats(output *out) {
 static void print_row_types(output *out) {
   char names[2048] = "";
   output_text(out, "\nRow types (--row-type takes the name, also without \"T_\", in any case, or the number):\n");
-  for (int32_t i = 0; i < FURROW_ROW_TYPES; i++) {
-    const furrow_row_type *type = furrow_row_type_get(i);
+  for (int32_t i = 0; i < FURROW_MATRIX_ROW_TYPES; i++) {
+    const furrow_matrix_row_type *type = furrow_matrix_row_type_get(i);
     if (!type || type->objects) continue;
     size_t used = strlen(names);
     snprintf(names + used, sizeof names - used, "%s ", type->name);

@@ -68,12 +68,12 @@ typedef struct comparing {
   bool different, begun;
 } comparing;
 
-static bool is_equal(const diff_values *values, const furrow_diff *diff) {
+static bool is_equal(const diff_values *values, const furrow_matrix_diff *diff) {
   /* long integers may differ by less than a double tells */
   return diff->largest <= values->tolerance && (values->tolerance > 0 || diff->different == 0);
 }
 
-static void report_numbers(report *r, const furrow_diff *diff, bool equal) {
+static void report_numbers(report *r, const furrow_matrix_diff *diff, bool equal) {
   report_bool(r, "equal", equal);
   report_u64(r, "elements of A", diff->elements_a);
   report_u64(r, "elements of B", diff->elements_b);
@@ -98,10 +98,10 @@ static void report_side(report *r, const char *name, bool there, furrow_element_
     report_f64(r, name, value);
 }
 
-static void report_top(report *r, const furrow_diff *diff) {
+static void report_top(report *r, const furrow_matrix_diff *diff) {
   report_list(r, "top");
   for (size_t i = 0; i < diff->top_count; i++) {
-    const furrow_difference *d = &diff->top[i];
+    const furrow_matrix_difference *d = &diff->top[i];
     report_section(r, NULL);
     report_i64(r, "row", d->row);
     report_i64(r, "column", d->col);
@@ -124,7 +124,7 @@ static void side_cell(table *t, bool there, furrow_element_type type, double val
 }
 
 /* The difference of two integers may need 65 bits. */
-static void difference_cell(table *t, const furrow_difference *d) {
+static void difference_cell(table *t, const furrow_matrix_difference *d) {
   if (!is_integer(d->type_a) || !is_integer(d->type_b))
     table_cell(t, "%.9g", d->b - d->a);
   else if (d->exact_b < d->exact_a)
@@ -133,11 +133,11 @@ static void difference_cell(table *t, const furrow_difference *d) {
     table_cell(t, "%" PRIu64, (uint64_t)d->exact_b - (uint64_t)d->exact_a);
 }
 
-static furrow_status print_top(output *out, const furrow_diff *diff, furrow_error *err) {
+static furrow_status print_top(output *out, const furrow_matrix_diff *diff, furrow_error *err) {
   table t;
   table_start(&t, "row|column|A|B|difference");
   for (size_t i = 0; i < diff->top_count; i++) {
-    const furrow_difference *d = &diff->top[i];
+    const furrow_matrix_difference *d = &diff->top[i];
     table_cell(&t, "%" PRId32, d->row);
     table_cell(&t, "%" PRId64, d->col);
     side_cell(&t, d->in_a, d->type_a, d->a, d->exact_a);
@@ -163,7 +163,7 @@ static void begin_matrix(comparing *c) {
 }
 
 static furrow_status report_diff(comparing *c, const char *name, const furrow_matrix_source *a,
-                                 const furrow_matrix_source *b, const furrow_diff *diff, furrow_error *err) {
+                                 const furrow_matrix_source *b, const furrow_matrix_diff *diff, furrow_error *err) {
   report *r = c->report;
   bool equal = is_equal(c->values, diff);
   if (!equal) c->different = true;
@@ -200,9 +200,9 @@ static void report_missing(comparing *c, const char *name, const char *path, con
 static furrow_status compare_pair(comparing *c, const furrow_model_entry *a, const furrow_model_entry *b,
                                   furrow_error *err) {
   const diff_values *values = c->values;
-  furrow_source_params params = reading_params(&values->reading);
+  furrow_matrix_source_params params = reading_params(&values->reading);
   furrow_matrix_source *source_a = NULL, *source_b = NULL;
-  furrow_diff diff = {.top_room = values->quiet ? 0 : values->top};
+  furrow_matrix_diff diff = {.top_room = values->quiet ? 0 : values->top};
   furrow_status status = FURROW_OK;
   diff.top = calloc(diff.top_room ? diff.top_room : 1, sizeof *diff.top);
   if (!diff.top) status = fail_memory(err);

@@ -61,7 +61,7 @@ static void print_some(output *out, const furrow_panel *panel, size_t r, size_t 
     memcpy(at, row, sizeof row);
     at = put_i64(at + row_length, furrow_panel_col(panel, c));
     *at++ = '\t';
-    at += furrow_element_write(panel->values, panel->type, c * panel->rows + r, at);
+    at += furrow_element_to_text(panel->values, panel->type, c * panel->rows + r, at);
     *at++ = '\n';
   }
   output_upto(out, at);
@@ -87,14 +87,15 @@ static furrow_status print_panel(void *user, size_t part, const furrow_panel *pa
 
 static furrow_status dump_matrix(const dump_values *dump, const furrow_model_entry *matrix, output *out,
                                  furrow_error *err) {
-  furrow_source_params params = reading_params(&dump->reading);
+  furrow_matrix_source_params params = reading_params(&dump->reading);
   furrow_matrix_source *source = NULL;
   choice chosen = {0};
   printing p = {out, dump->head};
   furrow_status status = furrow_matrix_source_open(&source, matrix->folder, &params, err);
   if (status == FURROW_OK) status = choice_make(&chosen, &dump->choice, matrix, 1, dump->reading.meta_name, err);
   if (status == FURROW_OK && p.left > 0)
-    status = furrow_matrix_visit_sorted(source, &chosen.selection, dump->threads, dump->memory, print_panel, &p, err);
+    status = furrow_matrix_for_each_panel_sorted(source, &chosen.selection, dump->threads, dump->memory, print_panel,
+                                                 &p, err);
   choice_clear(&chosen);
   furrow_matrix_source_close(source);
   return status == FURROW_END ? FURROW_OK : status; /* enough was printed, or nobody reads it */

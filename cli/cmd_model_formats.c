@@ -21,15 +21,15 @@ static void report_format(report *r, const furrow_matrix_format *format) {
   report_text(r, "name", format->name);
   report_text(r, "class name", format->class_name);
   report_text(r, "about", format->about);
-  report_bool(r, "text", format->flags & FURROW_FORMAT_TEXT);
-  report_bool(r, "by column", format->flags & FURROW_FORMAT_BY_COLUMN);
-  report_bool(r, "row ids", format->flags & FURROW_FORMAT_ROW_IDS);
-  report_bool(r, "column ids", format->flags & FURROW_FORMAT_COL_IDS);
+  report_bool(r, "text", format->flags & FURROW_MATRIX_FORMAT_TEXT);
+  report_bool(r, "by column", format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN);
+  report_bool(r, "row ids", format->flags & FURROW_MATRIX_FORMAT_ROW_IDS);
+  report_bool(r, "column ids", format->flags & FURROW_MATRIX_FORMAT_COL_IDS);
   report_bool(r, "writes", format->encode != NULL);
   report_end(r);
 }
 
-static void report_row_type(report *r, const furrow_row_type *type) {
+static void report_row_type(report *r, const furrow_matrix_row_type *type) {
   report_section(r, NULL);
   report_i64(r, "number", type->number);
   report_text(r, "name", type->name);
@@ -50,7 +50,7 @@ static void formats_as_json(output *out) {
   for (size_t i = 0; (format = furrow_matrix_format_at(i)) != NULL; i++) report_format(&r, format);
   report_end(&r);
   report_list(&r, "row types");
-  for (int32_t i = 0; i < FURROW_ROW_TYPES; i++) report_row_type(&r, furrow_row_type_get(i));
+  for (int32_t i = 0; i < FURROW_MATRIX_ROW_TYPES; i++) report_row_type(&r, furrow_matrix_row_type_get(i));
   report_end(&r);
   report_finish(&r);
 }
@@ -60,9 +60,9 @@ static furrow_status formats_as_table(output *out, furrow_error *err) {
   table t;
   table_start(&t, "format|stored by|ids|what it is");
   for (size_t i = 0; (format = furrow_matrix_format_at(i)) != NULL; i++) {
-    bool rows = format->flags & FURROW_FORMAT_ROW_IDS, cols = format->flags & FURROW_FORMAT_COL_IDS;
+    bool rows = format->flags & FURROW_MATRIX_FORMAT_ROW_IDS, cols = format->flags & FURROW_MATRIX_FORMAT_COL_IDS;
     table_cell(&t, "%s", format->name);
-    table_cell(&t, "%s", format->flags & FURROW_FORMAT_BY_COLUMN ? "column" : "row");
+    table_cell(&t, "%s", format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? "column" : "row");
     table_cell(&t, "%s", rows && cols ? "row, column" : rows ? "row" : cols ? "column" : "none");
     table_cell(&t, "%s", format->about);
   }

@@ -107,7 +107,7 @@ static void import_init(void *values) {
 enum { ATTRIBUTES_MOST = sizeof((text_list *)0)->texts / sizeof(char *), ATTRIBUTE_KEYS = 8192 };
 
 typedef struct attributes {
-  furrow_option options[ATTRIBUTES_MOST];
+  furrow_matrix_option options[ATTRIBUTES_MOST];
   char keys[ATTRIBUTE_KEYS];
 } attributes;
 
@@ -119,7 +119,7 @@ static furrow_status split_attributes(attributes *a, const text_list *list, furr
     if (n == 0 || n + 1 > sizeof a->keys - used) return fail_token(err, text, "--attribute takes KEY=VALUE");
     memcpy(a->keys + used, text, n);
     a->keys[used + n] = 0;
-    a->options[i] = (furrow_option){.key = a->keys + used, .value = equals + 1};
+    a->options[i] = (furrow_matrix_option){.key = a->keys + used, .value = equals + 1};
     used += n + 1;
   }
   return FURROW_OK;

@@ -319,7 +319,7 @@ static furrow_status tell_facts(telling *t, const char *name, const matrix_facts
 
 static furrow_status tell_matrix(telling *t, const furrow_model_entry *matrix, bool of_model, furrow_error *err) {
   const info_values *info = t->values;
-  furrow_source_params params = reading_params(&info->reading);
+  furrow_matrix_source_params params = reading_params(&info->reading);
   furrow_error found = {0};
   matrix_facts f;
   facts_start(&f, matrix->folder, &params, &t->graph);
@@ -375,7 +375,7 @@ static void tell_forest(telling *t, const furrow_model_listing *listing) {
     print_failure(status, &found);
     if (t->exit_code == 0) t->exit_code = furrow_status_exit_code(status);
   }
-  furrow_bytes_free((char *)list);
+  furrow_free((char *)list);
   furrow_scorer_close(scorer);
 }
 

@@ -81,7 +81,7 @@ static furrow_status write_trees(const furrow_scorer *scorer, furrow_describe ki
   size_t size = 0;
   furrow_status status = furrow_scorer_describe_trees(scorer, kind, first, end, &text, &size, err);
   if (status == FURROW_OK) status = text_file_write(path, text, size, force, err);
-  furrow_bytes_free(text);
+  furrow_free(text);
   return status;
 }
 
@@ -97,7 +97,7 @@ static furrow_status print_trees(const furrow_scorer *scorer, bool json, size_t 
     if (status != FURROW_OK) break;
     if (tree > first) output_text(out, "\n");
     output_bytes(out, text, size);
-    furrow_bytes_free(text);
+    furrow_free(text);
     if (out->errnum) break;
   }
   return status;

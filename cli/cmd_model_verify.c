@@ -51,7 +51,7 @@ typedef struct checking {
   int exit_code;            /* of the first error of all */
 } checking;
 
-static void report_finding(report *r, const furrow_finding *finding) {
+static void report_finding(report *r, const furrow_matrix_finding *finding) {
   report_section(r, NULL);
   report_bool(r, "fatal", finding->fatal);
   if (finding->part_id >= 0)
@@ -69,7 +69,7 @@ static void report_finding(report *r, const furrow_finding *finding) {
 }
 
 /* FILE: byte OFFSET: partition N: remark: message, as far as there is such a thing */
-static void print_finding(output *out, const furrow_finding *finding) {
+static void print_finding(output *out, const furrow_matrix_finding *finding) {
   if (finding->file[0]) output_text(out, finding->file);
   if (finding->file[0]) output_text(out, ": ");
   if (finding->file[0] && finding->offset != FURROW_NO_OFFSET)
@@ -80,10 +80,10 @@ static void print_finding(output *out, const furrow_finding *finding) {
   output_format(out, "%s\n", finding->message);
 }
 
-static void take_finding(void *user, const furrow_finding *found) {
+static void take_finding(void *user, const furrow_matrix_finding *found) {
   checking *c = user;
-  furrow_finding named = *found;
-  const furrow_finding *finding = &named;
+  furrow_matrix_finding named = *found;
+  const furrow_matrix_finding *finding = &named;
   char message[512];
   snprintf(message, sizeof message, "%s", found->message);
   name_reading_options(message, false);
@@ -111,7 +111,7 @@ static void print_summary(const checking *c, const char *folder) {
 
 static furrow_status check_matrix(checking *c, const furrow_model_entry *matrix, furrow_error *err) {
   const verify_values *verify = c->values;
-  furrow_source_params params = reading_params(&verify->reading);
+  furrow_matrix_source_params params = reading_params(&verify->reading);
   report *r = c->report;
   c->errors = c->remarks = 0;
   if (verify->json) {
@@ -154,7 +154,7 @@ static furrow_status check_trees(checking *c, const furrow_model_listing *listin
     *err = own;
     return status;
   }
-  const furrow_finding finding = {true, -1, own.file, own.offset, status, own.message};
+  const furrow_matrix_finding finding = {true, -1, own.file, own.offset, status, own.message};
   take_finding(c, &finding);
   return FURROW_OK;
 }

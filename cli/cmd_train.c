@@ -201,7 +201,7 @@ static furrow_status write_description(const learn_settings *settings, furrow_de
   if (!path) return FURROW_OK;
   furrow_status status = furrow_learn_conf_describe(settings->conf, kind, 0, &text, &size, err);
   if (status == FURROW_OK) status = text_file_write(path, text, size, force, err);
-  furrow_bytes_free(text);
+  furrow_free(text);
   return status;
 }
 
@@ -211,7 +211,7 @@ static furrow_status print_description(const learn_settings *settings, bool json
   furrow_status status = furrow_learn_conf_describe(settings->conf, json ? FURROW_DESCRIBE_JSON : FURROW_DESCRIBE_TEXT,
                                                     0, &text, &size, err);
   if (status == FURROW_OK) output_bytes(out, text, size);
-  furrow_bytes_free(text);
+  furrow_free(text);
   return status;
 }
 
@@ -346,8 +346,8 @@ static void tell_notes(const train_values *values, const furrow_trainer *trainer
 static furrow_status check_targets(const train_values *values, furrow_error *err) {
   const char *const files[] = {values->history, values->curve};
   furrow_model_writer *writer = NULL;
-  furrow_write_params params;
-  furrow_write_params_init(&params);
+  furrow_matrix_write_params params;
+  furrow_matrix_write_params_init(&params);
   params.replace = values->force;
   furrow_status status = furrow_model_writer_open(&writer, values->out, &params, err);
   furrow_model_writer_close(writer); /* opened to see whether that works: nothing is left of it */

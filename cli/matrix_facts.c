@@ -98,19 +98,20 @@ static furrow_status fill(matrix_facts *f, furrow_error *err) {
   return status == FURROW_OK ? count_rows(f, err) : status;
 }
 
-void facts_start(matrix_facts *f, const char *folder, const furrow_source_params *params, const graph_text *graph) {
+void facts_start(matrix_facts *f, const char *folder, const furrow_matrix_source_params *params,
+                 const graph_text *graph) {
   *f = (matrix_facts){.folder = folder, .params = *params, .graph = graph};
 }
 
 furrow_status facts_from_meta(matrix_facts *f, furrow_error *err) {
-  const furrow_source_params *params = &f->params;
+  const furrow_matrix_source_params *params = &f->params;
   furrow_status status = furrow_matrix_meta_load(&f->own_meta, f->folder, params->meta_name, err);
   if (status != FURROW_OK) return status;
   f->meta = f->own_meta;
   f->meta_name = params->meta_name;
   const char *format = params->format ? params->format : f->meta->format_class_name;
   if (format && furrow_matrix_format_find(format, &f->format, NULL) != FURROW_OK) f->format = NULL;
-  f->type = furrow_row_type_get(params->row_type >= 0 ? params->row_type : f->meta->row_type);
+  f->type = furrow_matrix_row_type_get(params->row_type >= 0 ? params->row_type : f->meta->row_type);
   return fill(f, err);
 }
 
@@ -121,9 +122,9 @@ furrow_status facts_from_files(matrix_facts *f, unsigned threads, job *j, furrow
   f->meta_name = furrow_matrix_source_meta_name(f->source);
   f->format = furrow_matrix_source_format(f->source);
   f->type = furrow_matrix_source_row_type(f->source);
-  if (f->format->flags & FURROW_FORMAT_TEXT) f->separator = furrow_matrix_source_separator(f->source);
+  if (f->format->flags & FURROW_MATRIX_FORMAT_TEXT) f->separator = furrow_matrix_source_separator(f->source);
   status = fill(f, err);
-  if (status == FURROW_OK) status = furrow_matrix_statistics(f->source, threads, job_tell, j, &f->stats, err);
+  if (status == FURROW_OK) status = furrow_matrix_compute_stats(f->source, threads, job_tell, j, &f->stats, err);
   if (status != FURROW_OK) return status;
   f->with_stats = true;
   f->elements = (int64_t)f->stats.elements;

@@ -8,13 +8,13 @@
 
 typedef struct matrix_facts {
   const char *folder;
-  furrow_source_params params;
+  furrow_matrix_source_params params;
   furrow_matrix_meta *own_meta; /* of facts_from_meta */
   furrow_matrix_source *source; /* of facts_read */
   const furrow_matrix_meta *meta;
   const char *meta_name;              /* NULL: not known */
   const furrow_matrix_format *format; /* NULL: no such format is known */
-  const furrow_row_type *type;        /* NULL: not told */
+  const furrow_matrix_row_type *type; /* NULL: not told */
   const char *separator;              /* NULL: not of text, or not known */
   furrow_layer_kind layer;
   const graph_text *graph;
@@ -29,7 +29,8 @@ typedef struct matrix_facts {
 } matrix_facts;
 
 /* Nothing is known yet. Close it, after a failure of the next two, too. */
-void facts_start(matrix_facts *f, const char *folder, const furrow_source_params *params, const graph_text *graph);
+void facts_start(matrix_facts *f, const char *folder, const furrow_matrix_source_params *params,
+                 const graph_text *graph);
 /* From the metadata alone. */
 furrow_status facts_from_meta(matrix_facts *f, furrow_error *err);
 /* From all files. */

@@ -53,8 +53,8 @@ furrow_status parse_separator(const char *text, void *field, furrow_error *err) 
 }
 
 furrow_status parse_row_type(const char *text, void *field, furrow_error *err) {
-  const furrow_row_type *type = NULL;
-  furrow_status status = furrow_row_type_named(text, &type, err);
+  const furrow_matrix_row_type *type = NULL;
+  furrow_status status = furrow_matrix_row_type_find(text, &type, err);
   if (status == FURROW_OK) *(int32_t *)field = type->number;
   return status;
 }
@@ -107,9 +107,9 @@ void reading_values_init(reading_values *values) {
   *values = (reading_values){.row_type = -1};
 }
 
-furrow_source_params reading_params(const reading_values *values) {
-  furrow_source_params params;
-  furrow_source_params_init(&params);
+furrow_matrix_source_params reading_params(const reading_values *values) {
+  furrow_matrix_source_params params;
+  furrow_matrix_source_params_init(&params);
   if (values->separator.text[0]) params.separator = values->separator.text;
   params.meta_name = values->meta_name;
   params.format = values->format;
@@ -124,7 +124,7 @@ void name_reading_options(char *message, bool in) {
   static const char *const names[] = {"meta-name", "format", "row-type"};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
     char field[64], name[64];
-    snprintf(field, sizeof field, "furrow_source_params.%s", fields[i]);
+    snprintf(field, sizeof field, "furrow_matrix_source_params.%s", fields[i]);
     snprintf(name, sizeof name, "--%s%s", in ? "in-" : "", names[i]);
     char *at = strstr(message, field);
     if (!at) continue;
@@ -363,7 +363,7 @@ furrow_status read_row_list(const char *name, const char *text, int32_t rows, in
   return FURROW_OK;
 }
 
-static furrow_status read_columns(const char *text, furrow_selection *selection, furrow_error *err) {
+static furrow_status read_columns(const char *text, furrow_matrix_selection *selection, furrow_error *err) {
   range r;
   const char *at = text;
   if (!read_range(&at, &r) || *at) return fail_token(err, text, "--cols takes A:B with A < B, such as 0:1000");
@@ -404,7 +404,7 @@ furrow_status choice_make(choice *c, const choice_values *values, const furrow_m
   furrow_status status = FURROW_OK;
   id_list rows = {0}, parts = {0};
   *c = (choice){0};
-  furrow_selection_init(&c->selection);
+  furrow_matrix_selection_init(&c->selection);
   if (values->cols) status = read_columns(values->cols, &c->selection, err);
   if (status == FURROW_OK && values->rows)
     status = choose_ids("rows", values->rows, add_row_ids, matrices, count, meta_name, &rows, err);

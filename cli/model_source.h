@@ -21,15 +21,16 @@ typedef struct reading_values {
   separator separator;
   const char *meta_name, *format;
   int32_t row_type;
-  furrow_row_order row_order;
+  furrow_matrix_row_order row_order;
 } reading_values;
 
 /* --sep, --meta-name, --format, --row-type, --row-order; beside options for what is written the same with --in-. */
 extern const option reading_options[], in_reading_options[];
 void reading_values_init(reading_values *values);
 /* The parameters point into the values. */
-furrow_source_params reading_params(const reading_values *values);
-/* Where a message of the library names a field of furrow_source_params, it gets the option; `in`: that with --in-. */
+furrow_matrix_source_params reading_params(const reading_values *values);
+/* Where a message of the library names a field of furrow_matrix_source_params, it gets the option; `in`: that with
+ * --in-. */
 void name_reading_options(char *message, bool in);
 
 /* ---- Which matrix, and what of it ---- */
@@ -48,7 +49,7 @@ furrow_status choose_matrix(const furrow_model_listing *listing, const char *nam
 
 /* A selection and what it points at. */
 typedef struct choice {
-  furrow_selection selection;
+  furrow_matrix_selection selection;
   int32_t *rows, *parts;
 } choice;
 

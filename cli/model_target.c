@@ -82,7 +82,7 @@ furrow_status target_check(const target_values *values, furrow_error *err) {
   return FURROW_OK;
 }
 
-void target_write_params(const target_values *values, uint32_t threads, furrow_write_params *params) {
+void target_write_params(const target_values *values, uint32_t threads, furrow_matrix_write_params *params) {
   if (values->separator.text[0]) params->separator = values->separator.text;
   if (values->meta_name) params->meta_name = values->meta_name;
   params->angel_bytes = values->angel_bytes;

@@ -23,6 +23,6 @@ void target_values_init(target_values *values);
 /* Options that exclude each other, and names that are wrong, as the command calls them. */
 furrow_status target_check(const target_values *values, furrow_error *err);
 /* Sets what was given; the parameters point into the values. */
-void target_write_params(const target_values *values, uint32_t threads, furrow_write_params *params);
+void target_write_params(const target_values *values, uint32_t threads, furrow_matrix_write_params *params);
 
 #endif

@@ -45,7 +45,7 @@ static void report_facts(report *r, const matrix_facts *f) {
 }
 
 static furrow_status report_folder(report *r, const char *folder, furrow_error *err) {
-  furrow_source_params params = {.row_type = -1};
+  furrow_matrix_source_params params = {.row_type = -1};
   const graph_text graph = {0};
   matrix_facts f;
   facts_start(&f, folder, &params, &graph);

@@ -21,7 +21,7 @@
 
 #define LONGEST 80 /* bytes of a line with its end: two ids, a double in full precision, five signs */
 
-static void assign_record_size(const furrow_format_context *context, size_t *least, size_t *most) {
+static void assign_record_size(const furrow_matrix_format_context *context, size_t *least, size_t *most) {
   (void)context;
   *least = sizeof "w[0,0]=0" - 1; /* the last line may lack its end */
   *most = LONGEST;
@@ -37,7 +37,7 @@ static furrow_status refuse(furrow_error *err, size_t offset, const char *line, 
   return FURROW_E_PARSE;
 }
 
-static void store(const furrow_format_context *context, furrow_records *records, double value) {
+static void store(const furrow_matrix_format_context *context, furrow_matrix_records *records, double value) {
   const size_t i = records->count;
   switch (context->type) {
   case FURROW_ELEMENT_F64: ((double *)records->values)[i] = value; break;
@@ -48,7 +48,8 @@ static void store(const furrow_format_context *context, furrow_records *records,
 }
 
 /* One line without its end; bytes have no end but their length, so it is copied for sscanf. */
-static bool read_line(const furrow_format_context *context, const char *line, size_t length, furrow_records *records) {
+static bool read_line(const furrow_matrix_format_context *context, const char *line, size_t length,
+                      furrow_matrix_records *records) {
   char copy[LONGEST + 1];
   int row, end = -1;
   long long col;
@@ -65,8 +66,8 @@ static bool read_line(const furrow_format_context *context, const char *line, si
 }
 
 /* Whole lines only, unless there is no more to come: what is left over is given again, with more behind it. */
-static furrow_status assign_decode(const furrow_format_context *context, const char *bytes, size_t size, bool last,
-                                   size_t *used, furrow_records *records, furrow_error *err) {
+static furrow_status assign_decode(const furrow_matrix_format_context *context, const char *bytes, size_t size,
+                                   bool last, size_t *used, furrow_matrix_records *records, furrow_error *err) {
   size_t at = 0;
   const size_t before = records->count;
   while (at < size && records->count < records->capacity) {
@@ -83,7 +84,7 @@ static furrow_status assign_decode(const furrow_format_context *context, const c
   return FURROW_OK;
 }
 
-static furrow_status assign_encode(const furrow_format_context *context, const furrow_panel *panel, size_t first,
+static furrow_status assign_encode(const furrow_matrix_format_context *context, const furrow_panel *panel, size_t first,
                                    size_t count, char *out, size_t *written, furrow_error *err) {
   (void)err;
   const int digits = context->type == FURROW_ELEMENT_F32 ? 9 : 17; /* so many keep every bit */
@@ -97,7 +98,7 @@ static furrow_status assign_encode(const furrow_format_context *context, const f
 
 static const furrow_matrix_format assign = {
     .abi = FURROW_FORMAT_ABI,
-    .flags = FURROW_FORMAT_TEXT | FURROW_FORMAT_ROW_IDS | FURROW_FORMAT_COL_IDS,
+    .flags = FURROW_MATRIX_FORMAT_TEXT | FURROW_MATRIX_FORMAT_ROW_IDS | FURROW_MATRIX_FORMAT_COL_IDS,
     .name = "AssignTextRowFormat",
     .class_name = "com.example.AssignTextRowFormat",
     .about = "w[row,column]=value in a line",

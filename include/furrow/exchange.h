@@ -44,8 +44,8 @@ typedef enum furrow_axis {
 } furrow_axis;
 
 typedef struct furrow_export_params {
-  furrow_source_params source;
-  furrow_selection selection;
+  furrow_matrix_source_params source;
+  furrow_matrix_selection selection;
   furrow_exchange_format format;
   furrow_axis vectors;
   const char *ids;          /* path of the second file; NULL: PATH.ids.npy; "": none is written */
@@ -92,7 +92,7 @@ typedef struct furrow_import_params {
   furrow_axis vectors; /* AUTO: columns if spec.format is a column format, else rows */
   const char *ids;     /* npy of 64-bit ids of the vectors; NULL: PATH.ids.npy if it is there, else 0, 1, … */
   furrow_matrix_spec spec;
-  furrow_write_params write;
+  furrow_matrix_write_params write;
   size_t memory;
   furrow_progress progress;
   void *user;

@@ -91,7 +91,7 @@ typedef enum furrow_describe {
 } furrow_describe;
 
 /* The resolved configuration as text. `features` is the number of features if the conf gives no range (0: not known).
- * Free with furrow_bytes_free. */
+ * Free with furrow_free. */
 FURROW_API furrow_status furrow_learn_conf_describe(const furrow_learn_conf *conf, furrow_describe kind,
                                                     uint64_t features, char **text, size_t *size,
                                                     furrow_error *err) FURROW_MUST_USE;
@@ -196,7 +196,7 @@ FURROW_API furrow_status furrow_checkpoint_look(const char *path, furrow_checkpo
                                                 furrow_error *err) FURROW_MUST_USE;
 
 typedef struct furrow_model_params {
-  furrow_write_params write;         /* separator NULL, as it is at first: that of `formats` */
+  furrow_matrix_write_params write;  /* separator NULL, as it is at first: that of `formats` */
   const furrow_output_conf *formats; /* format of each layer's matrices, separator of text; NULL: the defaults */
   int32_t servers;                   /* 1 */
   int64_t part_size;                 /* elements of a partition; 0: Angel's rule */
@@ -309,12 +309,12 @@ typedef struct furrow_importance {
 } furrow_importance;
 
 /* Features that some node asks for, by falling gain (where it is not known, by count), then ascending. Free *list with
- * furrow_bytes_free((char *)list). E_STATE: the model is no forest. */
+ * furrow_free((char *)list). E_STATE: the model is no forest. */
 FURROW_API furrow_status furrow_scorer_importance(const furrow_scorer *scorer, furrow_importance **list, size_t *count,
                                                   furrow_error *err) FURROW_MUST_USE;
 
 /* Trees first … end-1 as text for people, as JSON, for graphviz, or (one tree) as a picture; there is none as Angel
- * writes it. Free with furrow_bytes_free. E_RANGE: there are no such trees, or too many leaves for a picture. */
+ * writes it. Free with furrow_free. E_RANGE: there are no such trees, or too many leaves for a picture. */
 FURROW_API furrow_status furrow_scorer_describe_trees(const furrow_scorer *scorer, furrow_describe kind, size_t first,
                                                       size_t end, char **text, size_t *size,
                                                       furrow_error *err) FURROW_MUST_USE;
@@ -337,7 +337,7 @@ FURROW_API furrow_status furrow_scorer_query_vector(const furrow_scorer *scorer,
                                                     double *rest, furrow_error *err) FURROW_MUST_USE;
 
 /* The features first … end-1 that the model has weights for, or asks for in its trees, ascending. Free *ids with
- * furrow_bytes_free((char *)ids).
+ * furrow_free((char *)ids).
  */
 FURROW_API furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first, uint64_t end,
                                                 uint64_t **ids, size_t *count, furrow_error *err) FURROW_MUST_USE;

@@ -14,10 +14,10 @@
  *
  * Three levels, each built on the one before:
  *   metadata    furrow_matrix_meta: what _meta says; read, changed, written to the byte as Angel writes it
- *   streams     furrow_matrix_source with furrow_partition_reader or furrow_matrix_visit; furrow_matrix_writer:
- *               panels of elements, one partition after the other, under any size of memory
- *   in memory   furrow_matrix: look-ups by row, column, range and point
- * and whole jobs on top: convert, verify, diff, statistics (below), export and import (furrow/exchange.h).
+ *   streams     furrow_matrix_source with furrow_partition_reader or furrow_matrix_for_each_panel;
+ * furrow_matrix_writer: panels of elements, one partition after the other, under any size of memory in memory
+ * furrow_matrix: look-ups by row, column, range and point and whole jobs on top: convert, verify, diff, statistics
+ * (below), export and import (furrow/exchange.h).
  *
  * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive use of
  * it. Different handles are independent.
@@ -75,11 +75,11 @@ static inline double furrow_elements_get(furrow_elements a, furrow_element_type 
 /* Writes element i as text to `out`, which has room for FURROW_ELEMENT_TEXT bytes; no 0 behind it. Integers plainly,
  * floats as %.9g, doubles as %.17g (they read back to the same bits); NaN, Infinity, -Infinity. Returns its length. */
 #define FURROW_ELEMENT_TEXT 32
-FURROW_API size_t furrow_element_write(furrow_elements a, furrow_element_type type, size_t i, char *out);
+FURROW_API size_t furrow_element_to_text(furrow_elements a, furrow_element_type type, size_t i, char *out);
 
 /* Angel's row types are numbers 0 … 27: a grid of element type (number / 7) and kind (number % 7), and 28 … 32 for rows
  * of objects. X(kind, suffix of the name, bits of a key, dense). */
-#define FURROW_ROW_KINDS(X)                  \
+#define FURROW_MATRIX_ROW_KINDS(X)           \
   X(0, "_DENSE", 32, true)                   \
   X(1, "_DENSE_COMPONENT", 32, true)         \
   X(2, "_DENSE_LONGKEY_COMPONENT", 64, true) \
@@ -87,35 +87,35 @@ FURROW_API size_t furrow_element_write(furrow_elements a, furrow_element_type ty
   X(4, "_SPARSE_COMPONENT", 32, false)       \
   X(5, "_SPARSE_LONGKEY", 64, false)         \
   X(6, "_SPARSE_LONGKEY_COMPONENT", 64, false)
-#define FURROW_ROW_TYPES 33
+#define FURROW_MATRIX_ROW_TYPES 33
 
-typedef struct furrow_row_type {
+typedef struct furrow_matrix_row_type {
   int32_t number;
   const char *name;            /* "T_FLOAT_DENSE" */
   furrow_element_type element; /* undefined for objects (number >= 28) */
   int key_bits;                /* 32 or 64: what a column id is stored as */
   bool dense;                  /* every column of a partition has an element */
   bool objects;                /* 28 … 32: elements are Java objects, which no format here reads */
-} furrow_row_type;
+} furrow_matrix_row_type;
 
 /* NULL for a number that is no row type. */
-FURROW_API const furrow_row_type *furrow_row_type_get(int32_t number);
+FURROW_API const furrow_matrix_row_type *furrow_matrix_row_type_get(int32_t number);
 /* By name ("T_FLOAT_SPARSE", also without "T_", in any case) or number in decimal; E_ARGUMENT lists the names. */
-FURROW_API furrow_status furrow_row_type_named(const char *name, const furrow_row_type **type,
-                                               furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_matrix_row_type_find(const char *name, const furrow_matrix_row_type **type,
+                                                     furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Metadata ------------------------------------------------------------------------------------------- */
 
 /* Plain data; what a furrow_matrix_meta points at belongs to it. Fields are named after Angel's keys. `extra` is the
  * text of members that Angel does not know ("\"k\":v,…" as they stood), which a rewrite keeps behind the others; NULL:
  * none. */
-typedef struct furrow_row_meta {
+typedef struct furrow_matrix_row_meta {
   int32_t row_id;
   int64_t offset;      /* not used by anyone: the partition's offset, or -1 in column formats */
   int32_t element_num; /* elements of this row in this partition; -1: the metadata does not say (Angel 1.x) */
   int32_t save_type;   /* 0; in SnapshotFormat 0 dense, 1 sparse */
   const char *extra;
-} furrow_row_meta;
+} furrow_matrix_row_meta;
 
 typedef struct furrow_partition_meta {
   int32_t part_id;
@@ -128,19 +128,19 @@ typedef struct furrow_partition_meta {
   const char *file_name;      /* within the matrix folder */
   int64_t offset, length;     /* bytes in that file */
   size_t row_count;
-  furrow_row_meta *rows; /* in the order of the file (JSON: that of a Java HashMap) */
+  furrow_matrix_row_meta *rows; /* in the order of the file (JSON: that of a Java HashMap) */
   const char *extra;
 } furrow_partition_meta;
 
-typedef struct furrow_option {
+typedef struct furrow_matrix_option {
   const char *key, *value;
-} furrow_option;
+} furrow_matrix_option;
 
-typedef enum furrow_meta_origin {
+typedef enum furrow_matrix_meta_origin {
   FURROW_META_JSON,   /* _meta or meta: length and JSON */
   FURROW_META_PSMETA, /* what one server wrote: no name, format, row type, shape */
   FURROW_META_ANGEL1  /* the binary form of Angel 1.x */
-} furrow_meta_origin;
+} furrow_matrix_meta_origin;
 
 typedef struct furrow_matrix_meta {
   int32_t matrix_id;
@@ -152,11 +152,11 @@ typedef struct furrow_matrix_meta {
   int32_t block_row;
   int64_t block_col; /* both -1: hash partitions */
   size_t option_count;
-  furrow_option *options; /* written in the order of a Java HashMap */
+  furrow_matrix_option *options; /* written in the order of a Java HashMap */
   size_t part_count;
   furrow_partition_meta *parts; /* ascending part_id */
   const char *extra;
-  furrow_meta_origin origin;
+  furrow_matrix_meta_origin origin;
   void *memory; /* the library's own */
 } furrow_matrix_meta;
 
@@ -171,29 +171,29 @@ FURROW_API furrow_status furrow_matrix_meta_load(furrow_matrix_meta **meta, cons
 FURROW_API furrow_status furrow_matrix_meta_read(furrow_matrix_meta **meta, const void *bytes, size_t size,
                                                  const char *name, furrow_error *err) FURROW_MUST_USE;
 /* The bytes that Angel would write for it (length and JSON), whatever its origin; E_ARGUMENT names a field that must
- * be known and is not. Free them with furrow_bytes_free. */
+ * be known and is not. Free them with furrow_free. */
 FURROW_API furrow_status furrow_matrix_meta_write(const furrow_matrix_meta *meta, char **bytes, size_t *size,
                                                   furrow_error *err) FURROW_MUST_USE;
-FURROW_API void furrow_bytes_free(char *bytes);
+FURROW_API void furrow_free(char *bytes);
 FURROW_API furrow_status furrow_matrix_meta_copy(furrow_matrix_meta **copy, const furrow_matrix_meta *meta,
                                                  furrow_error *err) FURROW_MUST_USE;
 FURROW_API void furrow_matrix_meta_free(furrow_matrix_meta *meta);
 /* The value of an option; NULL: there is none. */
 FURROW_API const char *furrow_matrix_meta_option(const furrow_matrix_meta *meta, const char *key);
 /* The partition with that id; NULL: there is none. */
-FURROW_API const furrow_partition_meta *furrow_matrix_meta_part(const furrow_matrix_meta *meta, int32_t part_id);
+FURROW_API const furrow_partition_meta *furrow_matrix_meta_partition(const furrow_matrix_meta *meta, int32_t part_id);
 
 /* ---- Planning a matrix: partitions and files as Angel lays them out ------------------------------------- */
 
 typedef struct furrow_matrix_spec {
-  int32_t matrix_id;            /* 0 */
-  const char *name;             /* must be set */
-  const char *format;           /* name or class name; "RowIdColIdValueTextRowFormat" */
-  int32_t row_type;             /* number; T_FLOAT_DENSE */
-  int32_t rows;                 /* of the matrix, saved or not; must be set */
-  int64_t cols;                 /* -1: no limit, which range partitions refuse; must be set */
-  int64_t first_col;            /* 0: where the index range begins; it ends at first_col + cols */
-  const furrow_option *options; /* attributes; the two entries of the index range are added */
+  int32_t matrix_id;                   /* 0 */
+  const char *name;                    /* must be set */
+  const char *format;                  /* name or class name; "RowIdColIdValueTextRowFormat" */
+  int32_t row_type;                    /* number; T_FLOAT_DENSE */
+  int32_t rows;                        /* of the matrix, saved or not; must be set */
+  int64_t cols;                        /* -1: no limit, which range partitions refuse; must be set */
+  int64_t first_col;                   /* 0: where the index range begins; it ends at first_col + cols */
+  const furrow_matrix_option *options; /* attributes; the two entries of the index range are added */
   size_t option_count;
   const int32_t *saved_rows; /* NULL: all. In this order they are saved */
   size_t saved_row_count;
@@ -217,7 +217,7 @@ FURROW_API furrow_status furrow_matrix_plan_files(furrow_matrix_meta *meta, int3
                                                   furrow_error *err) FURROW_MUST_USE;
 /* The hash partition, of `parts`, that a column belongs to: |col| mod parts as long as |col| < 65536; beyond that more
  * bits are mixed in, as Angel does. */
-FURROW_API int32_t furrow_hash_part(int64_t col, int32_t parts);
+FURROW_API int32_t furrow_matrix_hash_partition(int64_t col, int32_t parts);
 
 /* ---- Panels: the unit of every stream ------------------------------------------------------------------- */
 
@@ -246,16 +246,18 @@ static inline double furrow_panel_get(const furrow_panel *panel, size_t r, size_
  * metadata, windows of bytes, threads: different partitions may be decoded or encoded at once). To it a partition is a
  * sequence of records:
  *   a row format has a record for each element, row after row;
- *   a column format (FURROW_FORMAT_BY_COLUMN) has a record for each column, with one value for each saved row. */
+ *   a column format (FURROW_MATRIX_FORMAT_BY_COLUMN) has a record for each column, with one value for each saved row.
+ */
 enum {
-  FURROW_FORMAT_TEXT = 1,      /* records are lines; the separator counts */
-  FURROW_FORMAT_BY_COLUMN = 2, /* a column format; COL_IDS goes with it */
-  FURROW_FORMAT_ROW_IDS = 4,   /* a record has its row id */
-  FURROW_FORMAT_COL_IDS = 8    /* a record has its column id; without it columns count up from the partition's first */
+  FURROW_MATRIX_FORMAT_TEXT = 1,      /* records are lines; the separator counts */
+  FURROW_MATRIX_FORMAT_BY_COLUMN = 2, /* a column format; COL_IDS goes with it */
+  FURROW_MATRIX_FORMAT_ROW_IDS = 4,   /* a record has its row id */
+  FURROW_MATRIX_FORMAT_COL_IDS =
+      8 /* a record has its column id; without it columns count up from the partition's first */
 };
 
 /* What a format is told. */
-typedef struct furrow_format_context {
+typedef struct furrow_matrix_format_context {
   furrow_element_type type;
   int key_bits; /* 32, 64 */
   const char *separator;
@@ -269,17 +271,17 @@ typedef struct furrow_format_context {
   int64_t end_col;      /* behind its last one; both 0: a hash partition */
   uint64_t position;    /* records of this row (column formats: of the partition) that came before */
   uint64_t *state;      /* four words of the format's own, 0 at the start of a partition */
-} furrow_format_context;
+} furrow_matrix_format_context;
 
 /* What decode fills. Each array has room for `capacity` records (values: capacity * record_values) and 64 elements
  * more; an array that the format's flags do not announce is NULL. */
-typedef struct furrow_records {
+typedef struct furrow_matrix_records {
   size_t capacity;
   size_t count; /* out */
   int32_t *row_ids;
   int64_t *col_ids;
   void *values; /* of the context's type */
-} furrow_records;
+} furrow_matrix_records;
 
 #define FURROW_FORMAT_ABI 1
 
@@ -290,19 +292,19 @@ typedef struct furrow_matrix_format {
   const char *class_name; /* what the metadata says; its last part is the name */
   const char *about;      /* one line */
   /* Bounds on the bytes of a record; least > 0. Equal bounds make positions computable. */
-  void (*record_size)(const furrow_format_context *context, size_t *least, size_t *most);
+  void (*record_size)(const furrow_matrix_format_context *context, size_t *least, size_t *most);
   /* Reads whole records from bytes[0 … size-1], at most records->capacity, and says how many bytes they took. A
    * record that the end of the bytes cuts is left alone unless `last` says that no more will come. 64 bytes before
    * and behind may be read, whatever they are. No progress (bytes taken, if only those of a header: *used > 0) with
    * `last` or with size >= most is an error, as is anything that does not make sense: message, err->offset from the
    * start of `bytes`, token if text. On failure *used and records->count are as they were, but the arrays may not be.
    */
-  furrow_status (*decode)(const furrow_format_context *context, const char *bytes, size_t size, bool last, size_t *used,
-                          furrow_records *records, furrow_error *err);
+  furrow_status (*decode)(const furrow_matrix_format_context *context, const char *bytes, size_t size, bool last,
+                          size_t *used, furrow_matrix_records *records, furrow_error *err);
   /* Writes the records of columns first … first+count-1 of the panel to `out`, which has room for count * most bytes;
    * returns the bytes in *written. Row formats: the panel has one row. NULL: the format is only read. */
-  furrow_status (*encode)(const furrow_format_context *context, const furrow_panel *panel, size_t first, size_t count,
-                          char *out, size_t *written, furrow_error *err);
+  furrow_status (*encode)(const furrow_matrix_format_context *context, const furrow_panel *panel, size_t first,
+                          size_t count, char *out, size_t *written, furrow_error *err);
 } furrow_matrix_format;
 
 /* Adds a format for the whole process; it and its texts must stay as they are. E_EXISTS: the name or class name is
@@ -321,28 +323,29 @@ FURROW_API const furrow_matrix_format *furrow_matrix_format_at(size_t i);
 
 /* ---- Reading: a matrix folder and its partitions -------------------------------------------------------- */
 
-typedef enum furrow_row_order {
-  FURROW_ROW_ORDER_AUTO,      /* ascending; refused where the data contradicts it. psmeta: as listed, that is, saved */
-  FURROW_ROW_ORDER_ASCENDING, /* rows of a partition follow each other by their id */
-  FURROW_ROW_ORDER_META       /* … as the metadata lists them */
-} furrow_row_order;
+typedef enum furrow_matrix_row_order {
+  FURROW_MATRIX_ROW_ORDER_AUTO, /* ascending; refused where the data contradicts it. psmeta: as listed, that is, saved
+                                 */
+  FURROW_MATRIX_ROW_ORDER_ASCENDING, /* rows of a partition follow each other by their id */
+  FURROW_MATRIX_ROW_ORDER_META       /* … as the metadata lists them */
+} furrow_matrix_row_order;
 
-typedef struct furrow_source_params {
-  const char *meta_name;      /* NULL: found, see furrow_matrix_meta_load */
-  const char *separator;      /* NULL: found by looking at the first record; "," if there is none */
-  const char *format;         /* NULL: what the metadata says; must be set for psmeta */
-  int32_t row_type;           /* -1: what the metadata says; must be set for psmeta */
-  furrow_row_order row_order; /* for formats without row ids */
-} furrow_source_params;
+typedef struct furrow_matrix_source_params {
+  const char *meta_name;             /* NULL: found, see furrow_matrix_meta_load */
+  const char *separator;             /* NULL: found by looking at the first record; "," if there is none */
+  const char *format;                /* NULL: what the metadata says; must be set for psmeta */
+  int32_t row_type;                  /* -1: what the metadata says; must be set for psmeta */
+  furrow_matrix_row_order row_order; /* for formats without row ids */
+} furrow_matrix_source_params;
 
-FURROW_API void furrow_source_params_init(furrow_source_params *params);
+FURROW_API void furrow_matrix_source_params_init(furrow_matrix_source_params *params);
 
 /* A matrix folder, opened for reading: metadata read, format found, every data file there and long enough. */
 typedef struct furrow_matrix_source furrow_matrix_source;
 
 /* params NULL: the defaults. */
 FURROW_API furrow_status furrow_matrix_source_open(furrow_matrix_source **source, const char *folder,
-                                                   const furrow_source_params *params,
+                                                   const furrow_matrix_source_params *params,
                                                    furrow_error *err) FURROW_MUST_USE;
 FURROW_API void furrow_matrix_source_close(furrow_matrix_source *source);
 FURROW_API const char *furrow_matrix_source_folder(const furrow_matrix_source *source);
@@ -351,7 +354,7 @@ FURROW_API const char *furrow_matrix_source_meta_name(const furrow_matrix_source
 /* The metadata with what the parameters added; the source's own. */
 FURROW_API const furrow_matrix_meta *furrow_matrix_source_meta(const furrow_matrix_source *source);
 FURROW_API const furrow_matrix_format *furrow_matrix_source_format(const furrow_matrix_source *source);
-FURROW_API const furrow_row_type *furrow_matrix_source_row_type(const furrow_matrix_source *source);
+FURROW_API const furrow_matrix_row_type *furrow_matrix_source_row_type(const furrow_matrix_source *source);
 FURROW_API const char *furrow_matrix_source_separator(const furrow_matrix_source *source);
 
 /* Reads one partition (the i-th of the metadata), panel after panel, in the order of the file. Every record is
@@ -367,34 +370,35 @@ FURROW_API furrow_status furrow_partition_reader_next(furrow_partition_reader *r
 FURROW_API void furrow_partition_reader_close(furrow_partition_reader *reader);
 
 /* A part of a matrix. What is not set does not choose. */
-typedef struct furrow_selection {
+typedef struct furrow_matrix_selection {
   const int32_t *rows; /* NULL: all; any order */
   size_t row_count;
   int64_t first_col, end_col; /* end exclusive; INT64_MIN, INT64_MAX */
   const int32_t *part_ids;    /* NULL: all */
   size_t part_count;
-} furrow_selection;
+} furrow_matrix_selection;
 
-FURROW_API void furrow_selection_init(furrow_selection *selection);
+FURROW_API void furrow_matrix_selection_init(furrow_matrix_selection *selection);
 
 /* Calls visit(user, part, panel, err) for every panel of the chosen partitions, cut to the selection. Panels of one
  * partition come in order from one thread; different partitions come at once from up to `threads` threads (0: as many
  * as there are processors). The first status that is not OK ends it and is returned. selection NULL: everything. */
-typedef furrow_status (*furrow_panel_visitor)(void *user, size_t part, const furrow_panel *panel, furrow_error *err);
-FURROW_API furrow_status furrow_matrix_visit(const furrow_matrix_source *source, const furrow_selection *selection,
-                                             unsigned threads, furrow_panel_visitor visit, void *user,
-                                             furrow_error *err) FURROW_MUST_USE;
+typedef furrow_status (*furrow_panel_callback)(void *user, size_t part, const furrow_panel *panel, furrow_error *err);
+FURROW_API furrow_status furrow_matrix_for_each_panel(const furrow_matrix_source *source,
+                                                      const furrow_matrix_selection *selection, unsigned threads,
+                                                      furrow_panel_callback visit, void *user,
+                                                      furrow_error *err) FURROW_MUST_USE;
 
 /* ---- In memory ------------------------------------------------------------------------------------------ */
 
-typedef struct furrow_load_params {
-  furrow_source_params source; /* used by furrow_matrix_load */
-  furrow_selection selection;
+typedef struct furrow_matrix_load_params {
+  furrow_matrix_source_params source; /* used by furrow_matrix_load */
+  furrow_matrix_selection selection;
   unsigned threads; /* 0: as many as there are processors */
   size_t memory;    /* E_MEMORY, before anything is read, when it would take more; 0: no limit */
-} furrow_load_params;
+} furrow_matrix_load_params;
 
-FURROW_API void furrow_load_params_init(furrow_load_params *params);
+FURROW_API void furrow_matrix_load_params_init(furrow_matrix_load_params *params);
 
 /* A matrix in memory: panels with rows of their own, columns ascending. What row formats stored has a panel for each
  * saved row (also for one without elements); what column formats stored has one for each block of rows. Where one
@@ -403,12 +407,13 @@ typedef struct furrow_matrix furrow_matrix;
 
 /* params NULL: all of it. */
 FURROW_API furrow_status furrow_matrix_load(furrow_matrix **matrix, const char *folder,
-                                            const furrow_load_params *params, furrow_error *err) FURROW_MUST_USE;
+                                            const furrow_matrix_load_params *params, furrow_error *err) FURROW_MUST_USE;
 /* The same from an open source (params->source is not used). */
 FURROW_API furrow_status furrow_matrix_load_source(furrow_matrix **matrix, const furrow_matrix_source *source,
-                                                   const furrow_load_params *params, furrow_error *err) FURROW_MUST_USE;
+                                                   const furrow_matrix_load_params *params,
+                                                   furrow_error *err) FURROW_MUST_USE;
 /* Bytes that loading it would take, at most; from the metadata alone. */
-FURROW_API size_t furrow_matrix_load_size(const furrow_matrix_source *source, const furrow_selection *selection);
+FURROW_API size_t furrow_matrix_load_size(const furrow_matrix_source *source, const furrow_matrix_selection *selection);
 /* A matrix of copies of these panels: rows in no more than one of them, columns in any order. */
 FURROW_API furrow_status furrow_matrix_create(furrow_matrix **matrix, const furrow_panel *panels, size_t count,
                                               furrow_error *err) FURROW_MUST_USE;
@@ -426,26 +431,27 @@ FURROW_API uint64_t furrow_matrix_count(const furrow_matrix *matrix);
 
 /* The elements of a row, columns ascending: element i is values[i * stride] in column col_ids[i] (NULL: first_col + i).
  */
-typedef struct furrow_row_view {
+typedef struct furrow_matrix_row_view {
   size_t count;
   const int64_t *col_ids;
   int64_t first_col;
   furrow_element_type type;
   furrow_elements values;
   size_t stride;
-} furrow_row_view;
+} furrow_matrix_row_view;
 
-static inline int64_t furrow_row_view_col(const furrow_row_view *row, size_t i) {
+static inline int64_t furrow_matrix_row_view_col(const furrow_matrix_row_view *row, size_t i) {
   return row->col_ids ? row->col_ids[i] : row->first_col + (int64_t)i;
 }
-static inline double furrow_row_view_get(const furrow_row_view *row, size_t i) {
+static inline double furrow_matrix_row_view_get(const furrow_matrix_row_view *row, size_t i) {
   return furrow_elements_get(row->values, row->type, i * row->stride);
 }
 
 /* The row; false (and a view of nothing): it was not saved. */
-FURROW_API bool furrow_matrix_row(const furrow_matrix *matrix, int32_t row, furrow_row_view *view);
+FURROW_API bool furrow_matrix_row(const furrow_matrix *matrix, int32_t row, furrow_matrix_row_view *view);
 /* What a view has in columns first … end-1. */
-FURROW_API furrow_row_view furrow_row_view_range(const furrow_row_view *row, int64_t first, int64_t end);
+FURROW_API furrow_matrix_row_view furrow_matrix_row_view_range(const furrow_matrix_row_view *row, int64_t first,
+                                                               int64_t end);
 /* The element, in the matrix's type; false (and *element untouched): there is none. */
 FURROW_API bool furrow_matrix_element(const furrow_matrix *matrix, int32_t row, int64_t col, void *element);
 /* The same as a double, 0 where there is none. */
@@ -456,7 +462,7 @@ FURROW_API size_t furrow_matrix_column(const furrow_matrix *matrix, int64_t col,
 
 /* ---- Writing -------------------------------------------------------------------------------------------- */
 
-typedef struct furrow_write_params {
+typedef struct furrow_matrix_write_params {
   const char *separator; /* ","; formats with several fields refuse line ends and what numbers are made of: letters,
                             digits, + - . */
   const char *meta_name; /* "_meta", or "meta"; nothing else */
@@ -467,19 +473,21 @@ typedef struct furrow_write_params {
                             metadata that can be read, the files that it names, json files of a model. E_EXISTS names
                             what would be lost */
   unsigned threads;      /* 0: as many as there are processors */
-} furrow_write_params;
+} furrow_matrix_write_params;
 
-FURROW_API void furrow_write_params_init(furrow_write_params *params);
+FURROW_API void furrow_matrix_write_params_init(furrow_matrix_write_params *params);
 
 /* A model directory that is being written: under a temporary name beside it, until commit renames it, complete and
  * synced, in one step. A kill leaves the old one or the new one. */
 typedef struct furrow_model_writer furrow_model_writer;
 
 FURROW_API furrow_status furrow_model_writer_open(furrow_model_writer **writer, const char *folder,
-                                                  const furrow_write_params *params, furrow_error *err) FURROW_MUST_USE;
+                                                  const furrow_matrix_write_params *params,
+                                                  furrow_error *err) FURROW_MUST_USE;
 /* Adds a file (graph.json …) with these bytes. */
-FURROW_API furrow_status furrow_model_writer_file(furrow_model_writer *writer, const char *name, const void *bytes,
-                                                  size_t size, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_model_writer_write_file(furrow_model_writer *writer, const char *name,
+                                                        const void *bytes, size_t size,
+                                                        furrow_error *err) FURROW_MUST_USE;
 FURROW_API furrow_status furrow_model_writer_commit(furrow_model_writer *writer, furrow_error *err) FURROW_MUST_USE;
 /* Frees; removes what was not committed. Takes NULL. */
 FURROW_API void furrow_model_writer_close(furrow_model_writer *writer);
@@ -489,20 +497,22 @@ typedef struct furrow_matrix_writer furrow_matrix_writer;
 
 /* A folder of its own, which appears when the writer commits. `plan` (copied) says partitions, rows, files, format. */
 FURROW_API furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const char *folder,
-                                                   const furrow_matrix_meta *plan, const furrow_write_params *params,
+                                                   const furrow_matrix_meta *plan,
+                                                   const furrow_matrix_write_params *params,
                                                    furrow_error *err) FURROW_MUST_USE;
 /* The folder plan->matrix_name of a model; it appears when the model commits. Close it before the model. */
 FURROW_API furrow_status furrow_matrix_writer_open_in(furrow_matrix_writer **writer, furrow_model_writer *model,
-                                                      const furrow_matrix_meta *plan, const furrow_write_params *params,
+                                                      const furrow_matrix_meta *plan,
+                                                      const furrow_matrix_write_params *params,
                                                       furrow_error *err) FURROW_MUST_USE;
 /* Begins the i-th partition of the plan; partitions of one file come in order. */
-FURROW_API furrow_status furrow_matrix_writer_part(furrow_matrix_writer *writer, size_t part,
-                                                   furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_matrix_writer_begin_partition(furrow_matrix_writer *writer, size_t part,
+                                                              furrow_error *err) FURROW_MUST_USE;
 /* Adds a panel to the partition, in the order that the format stores: for row formats row after row, a row that was
  * left does not come again; for column formats the same rows, all of the partition's, in every panel. Columns ascend.
  * E_STATE says what is out of order, E_RANGE what is outside of the partition. A dense row type wants every column. */
-FURROW_API furrow_status furrow_matrix_writer_put(furrow_matrix_writer *writer, const furrow_panel *panel,
-                                                  furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_matrix_writer_write_panel(furrow_matrix_writer *writer, const furrow_panel *panel,
+                                                          furrow_error *err) FURROW_MUST_USE;
 /* Writes the metadata; a folder of its own appears. Partitions that were not written are empty. */
 FURROW_API furrow_status furrow_matrix_writer_commit(furrow_matrix_writer *writer, furrow_error *err) FURROW_MUST_USE;
 /* Frees; removes what was not committed. Takes NULL. */
@@ -511,11 +521,11 @@ FURROW_API void furrow_matrix_writer_close(furrow_matrix_writer *writer);
 /* Writes all elements of a matrix that fall into the plan's partitions, threads side by side; an element outside of
  * them is E_RANGE. Elements are converted to the plan's row type where that loses nothing but rounding; E_RANGE names
  * one that does not fit. A dense row type gets 0 where the matrix has no element. */
-FURROW_API furrow_status furrow_matrix_writer_put_matrix(furrow_matrix_writer *writer, const furrow_matrix *matrix,
-                                                         furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_matrix_writer_write_matrix(furrow_matrix_writer *writer, const furrow_matrix *matrix,
+                                                           furrow_error *err) FURROW_MUST_USE;
 /* All at once: open, put, commit. */
 FURROW_API furrow_status furrow_matrix_save(const furrow_matrix *matrix, const char *folder,
-                                            const furrow_matrix_meta *plan, const furrow_write_params *params,
+                                            const furrow_matrix_meta *plan, const furrow_matrix_write_params *params,
                                             furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Model directories ---------------------------------------------------------------------------------- */
@@ -550,10 +560,10 @@ FURROW_API void furrow_model_listing_free(furrow_model_listing *listing);
 typedef furrow_status (*furrow_progress)(void *user, uint64_t done, uint64_t total, furrow_error *err);
 
 typedef struct furrow_convert_params {
-  furrow_source_params source;
-  furrow_selection selection; /* what is not chosen is left out: rows (optimizer state), columns */
-  furrow_write_params write;  /* separator NULL: the source's; meta_name NULL: the source's */
-  const char *format;         /* NULL: the source's */
+  furrow_matrix_source_params source;
+  furrow_matrix_selection selection; /* what is not chosen is left out: rows (optimizer state), columns */
+  furrow_matrix_write_params write;  /* separator NULL: the source's; meta_name NULL: the source's */
+  const char *format;                /* NULL: the source's */
   /* Matrices of one model in different formats: may set *format, which is params->format at first. NULL: not asked */
   furrow_status (*choose_format)(void *user, const furrow_matrix_source *source, const char **format,
                                  furrow_error *err);
@@ -593,57 +603,59 @@ typedef struct furrow_matrix_stats {
   uint64_t bytes;                   /* of all partitions */
 } furrow_matrix_stats;
 
-FURROW_API furrow_status furrow_matrix_statistics(const furrow_matrix_source *source, unsigned threads,
-                                                  furrow_progress progress, void *user, furrow_matrix_stats *stats,
-                                                  furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_matrix_compute_stats(const furrow_matrix_source *source, unsigned threads,
+                                                     furrow_progress progress, void *user, furrow_matrix_stats *stats,
+                                                     furrow_error *err) FURROW_MUST_USE;
 
 /* Something that verify found. */
-typedef struct furrow_finding {
+typedef struct furrow_matrix_finding {
   bool fatal;       /* an error; otherwise a remark: Angel or Furrow reads it, but it is odd */
   int32_t part_id;  /* -1: not of one partition */
   const char *file; /* path; "" if not of a file */
   uint64_t offset;  /* byte in that file, or FURROW_NO_OFFSET */
   furrow_status status;
   const char *message;
-} furrow_finding;
+} furrow_matrix_finding;
 
 /* Checks everything about a matrix folder: metadata, files, overlaps and gaps between partitions, every record. Each
  * finding is told to `found`, in the order of partitions. Returns OK when there is none that is fatal, else the status
  * of the first fatal one with its error. */
-FURROW_API furrow_status furrow_matrix_verify(const char *folder, const furrow_source_params *params, unsigned threads,
-                                              void (*found)(void *user, const furrow_finding *finding), void *user,
-                                              furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_matrix_verify(const char *folder, const furrow_matrix_source_params *params,
+                                              unsigned threads,
+                                              void (*found)(void *user, const furrow_matrix_finding *finding),
+                                              void *user, furrow_error *err) FURROW_MUST_USE;
 
 /* Differences of two matrices, element by element; an element that only one has is compared with 0 and counted. */
-typedef struct furrow_difference {
+typedef struct furrow_matrix_difference {
   int32_t row;
   int64_t col;
   double a, b;
   bool in_a, in_b;
   furrow_element_type type_a, type_b; /* what the matrices store */
   int64_t exact_a, exact_b;           /* a, b where the type is i64 or i32: beyond 2^53 a double rounds; else 0 */
-} furrow_difference;
+} furrow_matrix_difference;
 
-typedef struct furrow_diff {
+typedef struct furrow_matrix_diff {
   uint64_t elements_a, elements_b, only_a, only_b;
-  uint64_t different;     /* in value, among those that both have (bit patterns of NaN aside) */
-  double largest;         /* |a - b|; NaN against a number counts as infinity */
-  double rms;             /* over all elements of either */
-  size_t top_count;       /* filled of `top`, largest first, ties by row and column */
-  furrow_difference *top; /* the caller's, with room for top_room; may be NULL */
+  uint64_t different;            /* in value, among those that both have (bit patterns of NaN aside) */
+  double largest;                /* |a - b|; NaN against a number counts as infinity */
+  double rms;                    /* over all elements of either */
+  size_t top_count;              /* filled of `top`, largest first, ties by row and column */
+  furrow_matrix_difference *top; /* the caller's, with room for top_room; may be NULL */
   size_t top_room;
-} furrow_diff;
+} furrow_matrix_diff;
 
 /* Both are read in stripes under `memory` bytes (0: 1 GiB). */
 FURROW_API furrow_status furrow_matrix_compare(const furrow_matrix_source *a, const furrow_matrix_source *b,
-                                               size_t memory, furrow_diff *diff, furrow_error *err) FURROW_MUST_USE;
+                                               size_t memory, furrow_matrix_diff *diff,
+                                               furrow_error *err) FURROW_MUST_USE;
 
 /* Calls visit for every element's panel sorted by row, then column, across partitions, under `memory` bytes (0: 1 GiB):
  * panels of one row, whose `part` is SIZE_MAX. */
-FURROW_API furrow_status furrow_matrix_visit_sorted(const furrow_matrix_source *source,
-                                                    const furrow_selection *selection, unsigned threads, size_t memory,
-                                                    furrow_panel_visitor visit, void *user,
-                                                    furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_matrix_for_each_panel_sorted(const furrow_matrix_source *source,
+                                                             const furrow_matrix_selection *selection, unsigned threads,
+                                                             size_t memory, furrow_panel_callback visit, void *user,
+                                                             furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Which format a layer's matrices get ---------------------------------------------------------------- */
 

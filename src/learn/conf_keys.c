@@ -187,8 +187,8 @@ static const char *short_copy(char room[NAME_ROOM], const char *text, size_t siz
 
 static furrow_status parse_row_type(const char *text, size_t size, fw_value *value, furrow_error *err) {
   char room[NAME_ROOM];
-  const furrow_row_type *type = NULL;
-  if (furrow_row_type_named(short_copy(room, text, size), &type, NULL) != FURROW_OK || type->objects ||
+  const furrow_matrix_row_type *type = NULL;
+  if (furrow_matrix_row_type_find(short_copy(room, text, size), &type, NULL) != FURROW_OK || type->objects ||
       (type->element != FURROW_ELEMENT_F32 && type->element != FURROW_ELEMENT_F64) || strstr(type->name, "COMPONENT"))
     return fw_fail(err, FURROW_E_ARGUMENT,
                    "must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it");

@@ -92,7 +92,7 @@ static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
 /* ---- What does not go together ---- */
 
 static furrow_status check_data(fw_plan *plan, furrow_error *err) {
-  const furrow_row_type *type = furrow_row_type_get(plan->model.row_type);
+  const furrow_matrix_row_type *type = furrow_matrix_row_type_get(plan->model.row_type);
   plan->data.long_keys = type->key_bits == 64;
   const bool dense = strcmp(plan->data.format, "dense") == 0;
   if (plan->data.range == 0) return fw_fail(err, FURROW_E_ARGUMENT, "range (data/indexrange) is 0: no features");

@@ -45,7 +45,7 @@ static fw_layer_size size_of(const fw_description *about, const fw_layer *layer,
 
 static void count(fw_description *about) {
   const fw_plan *plan = about->plan;
-  const uint64_t element = furrow_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64 ? 8 : 4;
+  const uint64_t element = furrow_matrix_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64 ? 8 : 4;
   for (size_t i = 0; i < plan->graph.count; i++) {
     about->sizes[i] = size_of(about, &plan->graph.layers[i], element);
     const fw_layer *layer = &plan->graph.layers[i];

@@ -32,7 +32,7 @@ static void put_head(fw_buffer *out, const fw_description *about) {
                    fw_loss_name(plan->graph.loss));
   put_data(out, plan);
   put_training(out, &plan->train);
-  fw_buffer_format(out, "model       %s\n", furrow_row_type_get(plan->model.row_type)->name);
+  fw_buffer_format(out, "model       %s\n", furrow_matrix_row_type_get(plan->model.row_type)->name);
   fw_buffer_text(out, "parameters  ");
   fw_buffer_parameters(out, about);
   fw_buffer_text(out, "\nmemory      ");

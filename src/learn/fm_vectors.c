@@ -37,7 +37,7 @@ static void look_at_layer(machine *m, const fw_graph *graph, size_t i, size_t *c
 static furrow_status find_machine(machine *m, const furrow_scorer *scorer, furrow_error *err) {
   const fw_plan *plan = fw_scorer_plan(scorer);
   *m = (machine){.net = fw_scorer_net(scorer)};
-  m->wide = furrow_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64;
+  m->wide = furrow_matrix_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64;
   size_t crosses = 0, inputs = 0;
   for (size_t i = 0; i < plan->graph.count; i++) look_at_layer(m, &plan->graph, i, &crosses, &inputs);
   if (crosses != 1)

@@ -128,7 +128,8 @@ static furrow_status read_matrix(reading *in, unsigned threads, furrow_error *er
   }
   if (status != FURROW_OK) return status;
   status = check_shape(in, source, err);
-  if (status == FURROW_OK) status = furrow_matrix_visit(source, NULL, in->open ? 1 : threads, take_panel, in, err);
+  if (status == FURROW_OK)
+    status = furrow_matrix_for_each_panel(source, NULL, in->open ? 1 : threads, take_panel, in, err);
   furrow_matrix_source_close(source);
   return status;
 }
@@ -141,7 +142,7 @@ static furrow_status load_parameter(fw_net *net, const fw_plan *plan, const char
   furrow_status status = fw_path_join(&path, folder, about->name, err);
   if (status != FURROW_OK) return status;
   reading in = {.net = net, .parameter = i, .about = about, .folder = path};
-  in.wide = furrow_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64;
+  in.wide = furrow_matrix_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64;
   in.open = about->by_feature && fw_net_is_open(net);
   status = read_matrix(&in, threads, err);
   if (status == FURROW_OK && fc_order == FURROW_FC_OUT_IN && layer->type == FW_LAYER_FC && !about->bias)

@@ -11,7 +11,7 @@
 
 void furrow_model_params_init(furrow_model_params *params) {
   *params = (furrow_model_params){.servers = 1};
-  furrow_write_params_init(&params->write);
+  furrow_matrix_write_params_init(&params->write);
   params->write.separator = NULL;
 }
 
@@ -40,7 +40,7 @@ static int32_t sparse_type(int32_t row_type, int64_t cols) {
 static int32_t feature_type(const fw_plan *plan, const uint64_t *keys, size_t key_count, int64_t cols) {
   const int32_t row_type = plan->model.row_type;
   const bool few = cols <= FEW_COLUMNS || (cols <= INT32_MAX && (uint64_t)cols / 2 <= key_count);
-  return furrow_row_type_get(row_type)->dense && keys && !few ? sparse_type(row_type, cols) : row_type;
+  return furrow_matrix_row_type_get(row_type)->dense && keys && !few ? sparse_type(row_type, cols) : row_type;
 }
 
 /* A feature's last column; an open range ends behind its largest feature. */
@@ -123,7 +123,7 @@ static furrow_status put_panel(writing *w, size_t first, size_t rows, int64_t co
                               .first_col = col,
                               .type = w->type,
                               .values.any = w->values};
-  return furrow_matrix_writer_put(w->writer, &panel, err);
+  return furrow_matrix_writer_write_panel(w->writer, &panel, err);
 }
 
 /* The first key that is not below `col`. */
@@ -155,9 +155,9 @@ static furrow_status put_rows(writing *w, const furrow_partition_meta *part, siz
 
 static furrow_status put_part(writing *w, const furrow_matrix_meta *meta, const furrow_matrix_format *format, size_t i,
                               furrow_error *err) {
-  furrow_status status = furrow_matrix_writer_part(w->writer, i, err);
+  furrow_status status = furrow_matrix_writer_begin_partition(w->writer, i, err);
   const size_t rows = w->about->rows;
-  const size_t step = format->flags & FURROW_FORMAT_BY_COLUMN ? rows : 1;
+  const size_t step = format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? rows : 1;
   for (size_t first = 0; status == FURROW_OK && first < rows; first += step)
     status = put_rows(w, &meta->parts[i], first, step, err);
   return status;
@@ -181,12 +181,12 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, c
   const int64_t cols = columns_of(about, keys, key_count);
   const int32_t row_type =
       about->by_feature ? feature_type(plan, keys, key_count, cols) : dense_type(plan->model.row_type);
-  if (about->by_feature && !furrow_row_type_get(row_type)->dense) w.keys = keys, w.key_count = key_count;
+  if (about->by_feature && !furrow_matrix_row_type_get(row_type)->dense) w.keys = keys, w.key_count = key_count;
   furrow_matrix_meta *meta = NULL;
   furrow_status status = plan_matrix(&meta, plan, about, i, row_type, cols, params, err);
   if (status != FURROW_OK) return status;
   const furrow_matrix_format *format = furrow_output_conf_format(params->formats, kind_of(plan, about));
-  w.type = furrow_row_type_get(meta->row_type)->element;
+  w.type = furrow_matrix_row_type_get(meta->row_type)->element;
   status = make_room(&w, err);
   if (status == FURROW_OK) status = furrow_matrix_writer_open_in(&w.writer, model, meta, &params->write, err);
   for (size_t part = 0; status == FURROW_OK && part < meta->part_count; part++)
@@ -206,8 +206,8 @@ furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_
   char *text = NULL;
   size_t size = 0;
   furrow_status status = furrow_learn_conf_describe(conf, FURROW_DESCRIBE_ANGEL, 0, &text, &size, err);
-  if (status == FURROW_OK) status = furrow_model_writer_file(model, "graph.json", text, size, err);
-  furrow_bytes_free(text);
+  if (status == FURROW_OK) status = furrow_model_writer_write_file(model, "graph.json", text, size, err);
+  furrow_free(text);
   return status;
 }
 

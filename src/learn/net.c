@@ -113,7 +113,7 @@ furrow_status fw_net_make_feature(fw_net *net, uint64_t key, furrow_error *err) 
 /* ---- Net and pass ---- */
 
 furrow_status fw_net_create(fw_net **net, const fw_plan *plan, const fw_net_params *params, furrow_error *err) {
-  const furrow_row_type *type = furrow_row_type_get(plan->model.row_type);
+  const furrow_matrix_row_type *type = furrow_matrix_row_type_get(plan->model.row_type);
   fw_net *made = NULL;
   furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
   if (status != FURROW_OK) return status;

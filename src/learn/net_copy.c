@@ -5,7 +5,7 @@
 #include "learn/net.h"
 
 static size_t size_of(const fw_plan *plan) {
-  return furrow_element_size(furrow_row_type_get(plan->model.row_type)->element);
+  return furrow_element_size(furrow_matrix_row_type_get(plan->model.row_type)->element);
 }
 
 static furrow_status copy_feature(fw_net *to, const fw_net *from, uint64_t key, size_t size, furrow_error *err) {

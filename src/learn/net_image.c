@@ -6,7 +6,7 @@
 #include "base/mem.h"
 
 size_t fw_net_element_size(const fw_net *net) {
-  return furrow_element_size(furrow_row_type_get(fw_net_plan(net)->model.row_type)->element);
+  return furrow_element_size(furrow_matrix_row_type_get(fw_net_plan(net)->model.row_type)->element);
 }
 
 /* Bytes of a feature's numbers in all parameters and arrays. */

@@ -34,7 +34,7 @@ static fw_value of_data(const fw_data_conf *data, fw_key key) {
 
 static fw_value of_model(const fw_model_conf *model, fw_key key) {
   switch (key) {
-  case FW_KEY_MODEL_TYPE: return text(furrow_row_type_get(model->row_type)->name);
+  case FW_KEY_MODEL_TYPE: return text(furrow_matrix_row_type_get(model->row_type)->name);
   case FW_KEY_MODEL_SIZE: return integer(model->size);
   case FW_KEY_BLOCK_SIZE: return integer(model->block_size);
   case FW_KEY_LOAD: return text(model->load_path);

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-void furrow_selection_init(furrow_selection *selection) {
-  *selection = (furrow_selection){.first_col = INT64_MIN, .end_col = INT64_MAX};
+void furrow_matrix_selection_init(furrow_matrix_selection *selection) {
+  *selection = (furrow_matrix_selection){.first_col = INT64_MIN, .end_col = INT64_MAX};
 }
 
 static int compare_rows(const void *a, const void *b) {
@@ -16,7 +16,7 @@ static int compare_rows(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void take_rows(fw_choice *choice, const furrow_selection *selection, int32_t *rows) {
+static void take_rows(fw_choice *choice, const furrow_matrix_selection *selection, int32_t *rows) {
   size_t n = 0;
   if (selection->row_count > 0) memcpy(rows, selection->rows, selection->row_count * sizeof *rows);
   qsort(rows, selection->row_count, sizeof *rows, compare_rows);
@@ -27,11 +27,11 @@ static void take_rows(fw_choice *choice, const furrow_selection *selection, int3
 }
 
 static furrow_status take_parts(fw_choice *choice, const furrow_matrix_source *source,
-                                const furrow_selection *selection, furrow_error *err) {
+                                const furrow_matrix_selection *selection, furrow_error *err) {
   const furrow_matrix_meta *meta = source->meta;
   for (size_t i = 0; i < meta->part_count; i++) choice->parts[i] = !selection->part_ids;
   for (size_t k = 0; selection->part_ids && k < selection->part_count; k++) {
-    const furrow_partition_meta *part = furrow_matrix_meta_part(meta, selection->part_ids[k]);
+    const furrow_partition_meta *part = furrow_matrix_meta_partition(meta, selection->part_ids[k]);
     if (!part) return fw_fail(err, FURROW_E_NOT_FOUND, "there is no partition %d", (int)selection->part_ids[k]);
     choice->parts[part - meta->parts] = true;
   }
@@ -51,10 +51,10 @@ static bool has_chosen_row(const fw_choice *choice, const fw_source_part *part) 
   return false;
 }
 
-furrow_status fw_choice_make(fw_choice *choice, const furrow_matrix_source *source, const furrow_selection *selection,
-                             furrow_error *err) {
-  furrow_selection all;
-  furrow_selection_init(&all);
+furrow_status fw_choice_make(fw_choice *choice, const furrow_matrix_source *source,
+                             const furrow_matrix_selection *selection, furrow_error *err) {
+  furrow_matrix_selection all;
+  furrow_matrix_selection_init(&all);
   if (!selection) selection = &all;
   *choice = (fw_choice){.first_col = selection->first_col, .end_col = selection->end_col};
   size_t bytes;

@@ -13,8 +13,9 @@ typedef struct fw_choice {
 } fw_choice;
 
 /* selection NULL: everything. E_NOT_FOUND: there is no partition of an id. Sets choice even on failure; clear it. */
-furrow_status fw_choice_make(fw_choice *choice, const furrow_matrix_source *source, const furrow_selection *selection,
-                             furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_choice_make(fw_choice *choice, const furrow_matrix_source *source,
+                             const furrow_matrix_selection *selection, furrow_error *err)
+    __attribute__((warn_unused_result));
 void fw_choice_clear(fw_choice *choice);
 
 bool fw_choice_has_row(const fw_choice *choice, int32_t row_id);
@@ -30,9 +31,9 @@ uint64_t fw_choice_width(const fw_choice *choice, int64_t first, int64_t last);
 
 /* The reader, just started, may leave out records of rows that are not chosen, and what it checks about them. */
 void fw_partition_reader_choose(furrow_partition_reader *reader, const fw_choice *choice);
-/* furrow_matrix_visit with a choice; its parts may have been made fewer. */
+/* furrow_matrix_for_each_panel with a choice; its parts may have been made fewer. */
 furrow_status fw_choice_visit(const fw_choice *choice, const furrow_matrix_source *source, unsigned threads,
-                              furrow_panel_visitor visit, void *user, furrow_error *err)
+                              furrow_panel_callback visit, void *user, furrow_error *err)
     __attribute__((warn_unused_result));
 
 #endif

@@ -13,7 +13,7 @@
 #define DEFAULT_MEMORY ((size_t)1 << 30)
 
 typedef struct ranked {
-  furrow_difference item;
+  furrow_matrix_difference item;
   double distance; /* of integers beyond 2^53 it is not that of item.a and item.b */
 } ranked;
 
@@ -24,11 +24,11 @@ typedef struct top_heap {
 } top_heap;
 
 typedef struct comparison {
-  furrow_diff diff;
+  furrow_matrix_diff diff;
   long double squares;
   uint64_t either; /* elements of a or b */
   top_heap top;
-  furrow_difference nothing; /* the types of both, and no element */
+  furrow_matrix_difference nothing; /* the types of both, and no element */
 } comparison;
 
 /* ---- One element ---- */
@@ -37,7 +37,7 @@ static bool is_integer(furrow_element_type type) {
   return type == FURROW_ELEMENT_I64 || type == FURROW_ELEMENT_I32;
 }
 
-static int64_t integer_at(const furrow_row_view *v, size_t i) {
+static int64_t integer_at(const furrow_matrix_row_view *v, size_t i) {
   return v->type == FURROW_ELEMENT_I64 ? v->values.i64[i * v->stride] : (int64_t)v->values.i32[i * v->stride];
 }
 
@@ -104,8 +104,8 @@ static int compare_items(const void *x, const void *y) {
 
 /* ---- Rows ---- */
 
-static furrow_status add_difference(comparison *c, const furrow_difference *item, double d, furrow_error *err) {
-  furrow_diff *diff = &c->diff;
+static furrow_status add_difference(comparison *c, const furrow_matrix_difference *item, double d, furrow_error *err) {
+  furrow_matrix_diff *diff = &c->diff;
   diff->different += item->in_a && item->in_b;
   diff->largest = d > diff->largest ? d : diff->largest;
   c->squares += (long double)d * (long double)d;
@@ -113,16 +113,16 @@ static furrow_status add_difference(comparison *c, const furrow_difference *item
 }
 
 /* Element i of a row as side a or b of a difference. */
-static void set_side(furrow_difference *item, bool in_a, const furrow_row_view *view, size_t i) {
+static void set_side(furrow_matrix_difference *item, bool in_a, const furrow_matrix_row_view *view, size_t i) {
   const int64_t exact = is_integer(view->type) ? integer_at(view, i) : 0;
-  *(in_a ? &item->a : &item->b) = furrow_row_view_get(view, i);
+  *(in_a ? &item->a : &item->b) = furrow_matrix_row_view_get(view, i);
   *(in_a ? &item->exact_a : &item->exact_b) = exact;
   *(in_a ? &item->in_a : &item->in_b) = true;
 }
 
-static furrow_status compare_both(comparison *c, int32_t row, int64_t col, const furrow_row_view *a, size_t i,
-                                  const furrow_row_view *b, size_t j, furrow_error *err) {
-  furrow_difference item = c->nothing;
+static furrow_status compare_both(comparison *c, int32_t row, int64_t col, const furrow_matrix_row_view *a, size_t i,
+                                  const furrow_matrix_row_view *b, size_t j, furrow_error *err) {
+  furrow_matrix_difference item = c->nothing;
   item.row = row;
   item.col = col;
   set_side(&item, true, a, i);
@@ -133,11 +133,11 @@ static furrow_status compare_both(comparison *c, int32_t row, int64_t col, const
   return d == 0 ? FURROW_OK : add_difference(c, &item, d, err);
 }
 
-static furrow_status add_single(comparison *c, int32_t row, const furrow_row_view *view, size_t i, bool in_a,
+static furrow_status add_single(comparison *c, int32_t row, const furrow_matrix_row_view *view, size_t i, bool in_a,
                                 furrow_error *err) {
-  furrow_difference item = c->nothing;
+  furrow_matrix_difference item = c->nothing;
   item.row = row;
-  item.col = furrow_row_view_col(view, i);
+  item.col = furrow_matrix_row_view_col(view, i);
   set_side(&item, in_a, view, i);
   c->either++;
   c->diff.only_a += in_a;
@@ -146,12 +146,12 @@ static furrow_status add_single(comparison *c, int32_t row, const furrow_row_vie
 }
 
 /* Merges a row of both by column. */
-static furrow_status compare_row(comparison *c, int32_t row, const furrow_row_view *a, const furrow_row_view *b,
-                                 furrow_error *err) {
+static furrow_status compare_row(comparison *c, int32_t row, const furrow_matrix_row_view *a,
+                                 const furrow_matrix_row_view *b, furrow_error *err) {
   furrow_status status = FURROW_OK;
   size_t i = 0, j = 0;
   while (status == FURROW_OK && i < a->count && j < b->count) {
-    const int64_t p = furrow_row_view_col(a, i), q = furrow_row_view_col(b, j);
+    const int64_t p = furrow_matrix_row_view_col(a, i), q = furrow_matrix_row_view_col(b, j);
     if (p == q)
       status = compare_both(c, row, p, a, i++, b, j++, err);
     else if (p < q)
@@ -171,7 +171,7 @@ static furrow_status compare_matrices(comparison *c, const furrow_matrix *a, con
   furrow_status status = FURROW_OK;
   for (size_t i = 0, j = 0; status == FURROW_OK && (i < m || j < n);) {
     const int32_t row = j == n || (i < m && rows_a[i] < rows_b[j]) ? rows_a[i] : rows_b[j];
-    furrow_row_view x = {0}, y = {0};
+    furrow_matrix_row_view x = {0}, y = {0};
     furrow_matrix_row(a, row, &x);
     furrow_matrix_row(b, row, &y);
     c->diff.elements_a += x.count;
@@ -188,8 +188,8 @@ static furrow_status compare_matrices(comparison *c, const furrow_matrix *a, con
 static furrow_status compare_range(comparison *c, const furrow_matrix_source *a, const furrow_matrix_source *b,
                                    int64_t first, int64_t end, furrow_error *err) {
   furrow_matrix *x = NULL, *y = NULL;
-  furrow_load_params params;
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params params;
+  furrow_matrix_load_params_init(&params);
   params.selection.first_col = first;
   params.selection.end_col = end;
   furrow_status status = furrow_matrix_load_source(&x, a, &params, err);
@@ -230,7 +230,7 @@ static furrow_status find_cuts(const furrow_matrix_source *a, const furrow_matri
   return status;
 }
 
-static void finish(comparison *c, furrow_diff *diff) {
+static void finish(comparison *c, furrow_matrix_diff *diff) {
   c->diff.rms = c->either > 0 ? (double)sqrtl(c->squares / (long double)c->either) : 0;
   c->diff.top_count = c->top.count;
   if (c->top.count > 1) qsort(c->top.items, c->top.count, sizeof *c->top.items, compare_items);
@@ -239,7 +239,7 @@ static void finish(comparison *c, furrow_diff *diff) {
 }
 
 furrow_status furrow_matrix_compare(const furrow_matrix_source *a, const furrow_matrix_source *b, size_t memory,
-                                    furrow_diff *diff, furrow_error *err) {
+                                    furrow_matrix_diff *diff, furrow_error *err) {
   comparison c = {.diff = {.top = diff->top, .top_room = diff->top_room}};
   c.nothing.type_a = furrow_matrix_source_row_type(a)->element;
   c.nothing.type_b = furrow_matrix_source_row_type(b)->element;

@@ -10,9 +10,9 @@
 
 void furrow_convert_params_init(furrow_convert_params *params) {
   *params = (furrow_convert_params){.row_type = -1, .memory = (size_t)1 << 30};
-  furrow_source_params_init(&params->source);
-  furrow_selection_init(&params->selection);
-  furrow_write_params_init(&params->write);
+  furrow_matrix_source_params_init(&params->source);
+  furrow_matrix_selection_init(&params->selection);
+  furrow_matrix_write_params_init(&params->write);
   params->write.separator = params->write.meta_name = NULL;
 }
 

@@ -26,11 +26,11 @@ typedef struct fw_convert_plan {
   furrow_matrix_meta *meta; /* what is written; NULL when copied */
   bool same_grid;           /* its partitions are the source's, or some of them */
   const furrow_matrix_format *format;
-  const furrow_row_type *row_type;
+  const furrow_matrix_row_type *row_type;
   const char *meta_name; /* NULL: all metadata files as they are */
-  furrow_write_params write;
-  furrow_selection selection; /* rows and columns that are taken */
-  int32_t *rows;              /* saved rows of the source, ascending */
+  furrow_matrix_write_params write;
+  furrow_matrix_selection selection; /* rows and columns that are taken */
+  int32_t *rows;                     /* saved rows of the source, ascending */
   size_t row_count;
 } fw_convert_plan;
 
@@ -40,7 +40,7 @@ furrow_status fw_convert_plan_make(fw_convert_plan *plan, const furrow_matrix_so
     __attribute__((warn_unused_result));
 void fw_convert_plan_clear(fw_convert_plan *plan);
 /* Whether columns, rows or partitions are chosen. */
-bool fw_selects_columns(const furrow_selection *selection);
+bool fw_selects_columns(const furrow_matrix_selection *selection);
 
 /* Reads and checks the source, then copies its folder to the one that is open as `fd`. */
 furrow_status fw_convert_copy(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,

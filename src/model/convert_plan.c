@@ -11,11 +11,11 @@
 #define RANGE_START "feature.index.range.start"
 #define RANGE_END "feature.index.range.end"
 
-bool fw_selects_columns(const furrow_selection *selection) {
+bool fw_selects_columns(const furrow_matrix_selection *selection) {
   return selection->first_col != INT64_MIN || selection->end_col != INT64_MAX;
 }
 
-static bool selects(const furrow_selection *selection) {
+static bool selects(const furrow_matrix_selection *selection) {
   return selection->rows || selection->part_ids || fw_selects_columns(selection);
 }
 
@@ -48,7 +48,7 @@ static bool has_id(const int32_t *ids, size_t count, int32_t id) {
   return false;
 }
 
-static bool takes_part(const furrow_selection *selection, int32_t part_id) {
+static bool takes_part(const furrow_matrix_selection *selection, int32_t part_id) {
   return !selection->part_ids || has_id(selection->part_ids, selection->part_count, part_id);
 }
 
@@ -62,7 +62,8 @@ static size_t sort_ids(int32_t *ids, size_t count) {
 }
 
 /* Of ascending ids, those that the selection has. */
-static furrow_status choose_rows(const furrow_selection *selection, int32_t *ids, size_t *count, furrow_error *err) {
+static furrow_status choose_rows(const furrow_matrix_selection *selection, int32_t *ids, size_t *count,
+                                 furrow_error *err) {
   void *memory;
   if (!selection->rows) return FURROW_OK;
   furrow_status status = fw_alloc(&memory, selection->row_count, sizeof *ids, err);
@@ -101,7 +102,7 @@ static bool keeps_row(const fw_convert_plan *plan, int32_t row) {
 /* ---- the same partitions ---- */
 
 static int compare_rows(const void *a, const void *b) {
-  return compare_ids(&((const furrow_row_meta *)a)->row_id, &((const furrow_row_meta *)b)->row_id);
+  return compare_ids(&((const furrow_matrix_row_meta *)a)->row_id, &((const furrow_matrix_row_meta *)b)->row_id);
 }
 
 /* Rows that are kept, ascending: the metadata lists them in the order of a hash map. */
@@ -155,7 +156,7 @@ static bool is_hash_matrix(const furrow_matrix_meta *meta) {
   return meta->part_count > 0 && fw_part_is_hash(&meta->parts[0]);
 }
 
-static furrow_status copy_options(const furrow_matrix_meta *meta, furrow_option **options, size_t *count,
+static furrow_status copy_options(const furrow_matrix_meta *meta, furrow_matrix_option **options, size_t *count,
                                   furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc(&memory, meta->option_count, sizeof **options, err);
@@ -208,7 +209,7 @@ static bool is_same_grid(const fw_convert_plan *plan, const furrow_matrix_meta *
 static furrow_status plan_other(fw_convert_plan *plan, const furrow_matrix_meta *meta,
                                 const furrow_convert_params *params, furrow_error *err) {
   furrow_matrix_spec spec;
-  furrow_option *options = NULL;
+  furrow_matrix_option *options = NULL;
   size_t option_count = 0;
   col_range range = index_range(meta);
   if (fw_selects_columns(&plan->selection)) {
@@ -238,10 +239,10 @@ static furrow_status fail_part(const furrow_matrix_source *source, furrow_error 
 /* Elements that a row of the partition has at most, as far as the metadata and the bytes tell. */
 static uint64_t most_elements(const furrow_matrix_source *source, const fw_source_part *part) {
   uint64_t least = (uint64_t)part->meta->length; /* no element takes less than a byte */
-  if (source->format->flags & FURROW_FORMAT_BY_COLUMN)
+  if (source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN)
     return part->meta->save_col_num >= 0 ? (uint64_t)part->meta->save_col_num : least;
   for (size_t r = 0; r < part->meta->row_count; r++) {
-    const furrow_row_meta *row = &part->meta->rows[r];
+    const furrow_matrix_row_meta *row = &part->meta->rows[r];
     const bool told = row->element_num >= 0 && row->save_type == 0;
     if (told && (uint64_t)row->element_num < least) least = (uint64_t)row->element_num;
   }
@@ -286,7 +287,7 @@ static furrow_status check_dense(const fw_convert_plan *plan, const furrow_matri
 /* ---- the plan ---- */
 
 static bool is_text(const furrow_matrix_format *format) {
-  return format->flags & FURROW_FORMAT_TEXT;
+  return format->flags & FURROW_MATRIX_FORMAT_TEXT;
 }
 
 static bool is_copy(const fw_convert_plan *plan, const furrow_matrix_source *source,
@@ -312,7 +313,7 @@ static furrow_status choose(fw_convert_plan *plan, const furrow_matrix_source *s
   if (params->choose_format) status = params->choose_format(params->user, source, &name, err);
   if (status == FURROW_OK && name) status = furrow_matrix_format_find(name, &plan->format, err);
   if (status != FURROW_OK || params->row_type < 0) return status;
-  plan->row_type = furrow_row_type_get(params->row_type);
+  plan->row_type = furrow_matrix_row_type_get(params->row_type);
   return plan->row_type ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "row_type %d is none", (int)params->row_type);
 }
 

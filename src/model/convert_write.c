@@ -36,7 +36,7 @@ typedef struct transfer {
 } transfer;
 
 static bool by_column(const furrow_matrix_format *format) {
-  return format->flags & FURROW_FORMAT_BY_COLUMN;
+  return format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
 }
 
 /* Where the work on a partition takes long: the caller may end it. */
@@ -190,7 +190,7 @@ static furrow_status pass_all(transfer *t, furrow_error *err) {
 /* Partitions first … end-1 of the plan and what of the source is loaded for them. */
 typedef struct batch {
   size_t first, end;
-  furrow_selection selection;
+  furrow_matrix_selection selection;
   int32_t *part_ids; /* room for all partitions of the source */
 } batch;
 
@@ -200,7 +200,7 @@ typedef struct hash_range {
 
 static bool keep_hash(const void *context, int64_t col) {
   const hash_range *range = context;
-  const int32_t part = furrow_hash_part(col, range->parts);
+  const int32_t part = furrow_matrix_hash_partition(col, range->parts);
   return part >= range->first && part < range->end;
 }
 
@@ -215,7 +215,7 @@ static bool is_hash_plan(const transfer *t) {
 }
 
 /* Of the rows that are taken, those of first … end-1. */
-static void select_rows(const fw_convert_plan *plan, int32_t first, int32_t end, furrow_selection *selection) {
+static void select_rows(const fw_convert_plan *plan, int32_t first, int32_t end, furrow_matrix_selection *selection) {
   size_t low = 0, high = plan->row_count;
   while (low < high && plan->rows[low] < first) low++;
   while (high > low && plan->rows[high - 1] >= end) high--;
@@ -287,8 +287,8 @@ static furrow_status fail_memory(const transfer *t, const batch *b, size_t bytes
 static furrow_status load_batch(transfer *t, batch *b, size_t limit, furrow_matrix **matrix, furrow_error *err) {
   const bool hash = is_hash_plan(t) && !t->plan->same_grid;
   const fw_load_poll asking = {poll, t};
-  furrow_load_params params;
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params params;
+  furrow_matrix_load_params_init(&params);
   params.threads = t->convert->threads;
   const size_t alone = batch_size(t, b, b->first + 1);
   if (!hash && alone <= t->budget) {
@@ -370,7 +370,7 @@ static furrow_status refuse_panel(void *user, size_t part, const furrow_panel *p
 /* Hash partitions have any column, range partitions those of the index range: no element may be outside. */
 static furrow_status check_outside(transfer *t, furrow_error *err) {
   const furrow_matrix_meta *old = furrow_matrix_source_meta(t->source), *now = t->plan->meta;
-  const furrow_selection *selection = &t->plan->selection;
+  const furrow_matrix_selection *selection = &t->plan->selection;
   if (t->plan->same_grid || is_hash_plan(t) || old->part_count == 0 || !fw_part_is_hash(&old->parts[0]))
     return FURROW_OK;
   t->first_col = INT64_MAX;
@@ -380,7 +380,7 @@ static furrow_status check_outside(transfer *t, furrow_error *err) {
     if (now->parts[i].end_col > t->end_col) t->end_col = now->parts[i].end_col;
   }
   if (selection->first_col >= t->first_col && selection->end_col <= t->end_col) return FURROW_OK;
-  return furrow_matrix_visit(t->source, selection, t->convert->threads, refuse_panel, t, err);
+  return furrow_matrix_for_each_panel(t->source, selection, t->convert->threads, refuse_panel, t, err);
 }
 
 /* ---- all of it ---- */

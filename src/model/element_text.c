@@ -15,7 +15,7 @@ static size_t write_special(double value, char *out) {
   return length;
 }
 
-size_t furrow_element_write(furrow_elements a, furrow_element_type type, size_t i, char *out) {
+size_t furrow_element_to_text(furrow_elements a, furrow_element_type type, size_t i, char *out) {
   switch (type) {
   case FURROW_ELEMENT_F64: return isfinite(a.f64[i]) ? fw_write_f64_g17(out, a.f64[i]) : write_special(a.f64[i], out);
   case FURROW_ELEMENT_F32: return isfinite(a.f32[i]) ? fw_write_f32_g9(out, a.f32[i]) : write_special(a.f32[i], out);

@@ -11,8 +11,8 @@
 
 void furrow_export_params_init(furrow_export_params *params) {
   *params = (furrow_export_params){.memory = DEFAULT_MEMORY};
-  furrow_source_params_init(&params->source);
-  furrow_selection_init(&params->selection);
+  furrow_matrix_source_params_init(&params->source);
+  furrow_matrix_selection_init(&params->selection);
 }
 
 /* What elements become: as asked, or what the format has. */
@@ -38,7 +38,7 @@ furrow_status fw_export_open_source(fw_export *job, const char *folder, furrow_m
   furrow_matrix_source *opened = NULL;
   furrow_status status = furrow_matrix_source_open(&opened, folder, &p->source, err);
   if (status != FURROW_OK) return status;
-  const bool by_column = furrow_matrix_source_format(opened)->flags & FURROW_FORMAT_BY_COLUMN;
+  const bool by_column = furrow_matrix_source_format(opened)->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   const furrow_axis natural = by_column ? FURROW_AXIS_COLUMNS : FURROW_AXIS_ROWS;
   job->type = furrow_matrix_source_row_type(opened)->element;
   job->plan = (fw_vectors_plan){.source = opened,

@@ -159,7 +159,7 @@ static furrow_status export_sparse(tensor_out *out, furrow_error *err) {
 /* Every vector surely has every element: dense rows, or columns that all saved rows are stored for together. */
 static bool is_dense(const fw_vectors_plan *plan) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(plan->source);
-  const bool by_column = furrow_matrix_source_format(plan->source)->flags & FURROW_FORMAT_BY_COLUMN;
+  const bool by_column = furrow_matrix_source_format(plan->source)->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   if (furrow_matrix_source_row_type(plan->source)->dense) return true;
   if (!by_column || plan->axis != FURROW_AXIS_COLUMNS) return false;
   for (size_t i = 0; i < meta->part_count; i++) {

@@ -35,7 +35,7 @@ static void add_integer(text_out *out, int64_t value, char behind) {
 }
 
 static void add_element(text_out *out, const fw_vectors *v, size_t i) {
-  out->filled += furrow_element_write(v->values, v->type, i, out->buffer + out->filled);
+  out->filled += furrow_element_to_text(v->values, v->type, i, out->buffer + out->filled);
 }
 
 static furrow_status put_tsv(void *user, const fw_vectors *v, furrow_error *err) {

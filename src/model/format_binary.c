@@ -11,11 +11,11 @@ typedef struct layout {
   size_t row, key, value, values;
 } layout;
 
-static ALWAYS_INLINE layout layout_of(const furrow_format_context *context, unsigned flags) {
-  return (layout){.row = flags & FURROW_FORMAT_ROW_IDS ? 4 : 0,
-                  .key = flags & FURROW_FORMAT_COL_IDS ? (size_t)context->key_bits / 8 : 0,
+static ALWAYS_INLINE layout layout_of(const furrow_matrix_format_context *context, unsigned flags) {
+  return (layout){.row = flags & FURROW_MATRIX_FORMAT_ROW_IDS ? 4 : 0,
+                  .key = flags & FURROW_MATRIX_FORMAT_COL_IDS ? (size_t)context->key_bits / 8 : 0,
                   .value = fw_element_bytes(context->type),
-                  .values = flags & FURROW_FORMAT_BY_COLUMN ? context->record_values : 1};
+                  .values = flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? context->record_values : 1};
 }
 
 static ALWAYS_INLINE size_t record_bytes(layout l) {
@@ -77,7 +77,7 @@ static ALWAYS_INLINE void write_records(const furrow_panel *panel, size_t first,
 
 /* One of the two with the sizes made constants. */
 static ALWAYS_INLINE void run(layout l, const char *in, const furrow_panel *panel, size_t first, size_t n,
-                              furrow_records *records, char *out) {
+                              furrow_matrix_records *records, char *out) {
   if (in)
     read_records(in, n, l, records->row_ids, records->col_ids, records->values);
   else
@@ -85,12 +85,12 @@ static ALWAYS_INLINE void run(layout l, const char *in, const furrow_panel *pane
 }
 
 static ALWAYS_INLINE void run_sizes(layout l, unsigned flags, const char *in, const furrow_panel *panel, size_t first,
-                                    size_t n, furrow_records *records, char *out) {
-  const size_t row = flags & FURROW_FORMAT_ROW_IDS ? 4 : 0;
-  const size_t values = flags & FURROW_FORMAT_BY_COLUMN ? l.values : 1;
-  if (!(flags & FURROW_FORMAT_COL_IDS) && l.value == 4)
+                                    size_t n, furrow_matrix_records *records, char *out) {
+  const size_t row = flags & FURROW_MATRIX_FORMAT_ROW_IDS ? 4 : 0;
+  const size_t values = flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? l.values : 1;
+  if (!(flags & FURROW_MATRIX_FORMAT_COL_IDS) && l.value == 4)
     run((layout){row, 0, 4, values}, in, panel, first, n, records, out);
-  else if (!(flags & FURROW_FORMAT_COL_IDS))
+  else if (!(flags & FURROW_MATRIX_FORMAT_COL_IDS))
     run((layout){row, 0, 8, values}, in, panel, first, n, records, out);
   else if (l.key == 4 && l.value == 4)
     run((layout){row, 4, 4, values}, in, panel, first, n, records, out);
@@ -104,14 +104,14 @@ static ALWAYS_INLINE void run_sizes(layout l, unsigned flags, const char *in, co
 
 /* ---- What the formats share ----------------------------------------------------------------------------- */
 
-static ALWAYS_INLINE void record_size(const furrow_format_context *context, unsigned flags, size_t *least,
+static ALWAYS_INLINE void record_size(const furrow_matrix_format_context *context, unsigned flags, size_t *least,
                                       size_t *most) {
   *least = *most = record_bytes(layout_of(context, flags));
 }
 
-static ALWAYS_INLINE furrow_status decode(const furrow_format_context *context, unsigned flags, const char *bytes,
-                                          size_t size, bool last, size_t *used, furrow_records *records,
-                                          furrow_error *err) {
+static ALWAYS_INLINE furrow_status decode(const furrow_matrix_format_context *context, unsigned flags,
+                                          const char *bytes, size_t size, bool last, size_t *used,
+                                          furrow_matrix_records *records, furrow_error *err) {
   const layout l = layout_of(context, flags);
   const size_t record = record_bytes(l);
   const size_t whole = size / record;
@@ -126,7 +126,7 @@ static ALWAYS_INLINE furrow_status decode(const furrow_format_context *context, 
   return FURROW_OK;
 }
 
-static ALWAYS_INLINE furrow_status encode(const furrow_format_context *context, unsigned flags,
+static ALWAYS_INLINE furrow_status encode(const furrow_matrix_format_context *context, unsigned flags,
                                           const furrow_panel *panel, size_t first, size_t count, char *out,
                                           size_t *written, furrow_error *err) {
   const layout l = layout_of(context, flags);
@@ -151,20 +151,20 @@ static ALWAYS_INLINE furrow_status encode(const furrow_format_context *context, 
 #define FORMAT_CLASS "ColIdValueBinaryRowFormat"
 #define FORMAT_OBJECT fw_col_id_value_binary
 #define FORMAT_FUNCTION(verb) verb##_pairs
-#define FORMAT_FLAGS FURROW_FORMAT_COL_IDS
+#define FORMAT_FLAGS FURROW_MATRIX_FORMAT_COL_IDS
 #define FORMAT_ABOUT "column id and value, row after row"
 #include "model/format_tmpl.h"
 
 #define FORMAT_CLASS "RowIdColIdValueBinaryRowFormat"
 #define FORMAT_OBJECT fw_row_id_col_id_value_binary
 #define FORMAT_FUNCTION(verb) verb##_triples
-#define FORMAT_FLAGS (FURROW_FORMAT_ROW_IDS | FURROW_FORMAT_COL_IDS)
+#define FORMAT_FLAGS (FURROW_MATRIX_FORMAT_ROW_IDS | FURROW_MATRIX_FORMAT_COL_IDS)
 #define FORMAT_ABOUT "row id, column id and value, row after row"
 #include "model/format_tmpl.h"
 
 #define FORMAT_CLASS "BinaryColumnFormat"
 #define FORMAT_OBJECT fw_binary_column
 #define FORMAT_FUNCTION(verb) verb##_columns
-#define FORMAT_FLAGS (FURROW_FORMAT_BY_COLUMN | FURROW_FORMAT_COL_IDS)
+#define FORMAT_FLAGS (FURROW_MATRIX_FORMAT_BY_COLUMN | FURROW_MATRIX_FORMAT_COL_IDS)
 #define FORMAT_ABOUT "column id and the values of all rows, column after column"
 #include "model/format_tmpl.h"

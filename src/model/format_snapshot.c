@@ -7,16 +7,16 @@
 
 enum { SAVED_DENSE, SAVED_SPARSE };
 
-static const furrow_matrix_format *snapshot_layout(const furrow_format_context *context) {
+static const furrow_matrix_format *snapshot_layout(const furrow_matrix_format_context *context) {
   return context->save_type == SAVED_SPARSE ? &fw_col_id_value_binary : &fw_value_binary;
 }
 
-static void snapshot_size(const furrow_format_context *context, size_t *least, size_t *most) {
+static void snapshot_size(const furrow_matrix_format_context *context, size_t *least, size_t *most) {
   snapshot_layout(context)->record_size(context, least, most);
 }
 
-static furrow_status snapshot_decode(const furrow_format_context *context, const char *bytes, size_t size, bool last,
-                                     size_t *used, furrow_records *records, furrow_error *err) {
+static furrow_status snapshot_decode(const furrow_matrix_format_context *context, const char *bytes, size_t size,
+                                     bool last, size_t *used, furrow_matrix_records *records, furrow_error *err) {
   if (context->save_type != SAVED_DENSE && context->save_type != SAVED_SPARSE)
     return fw_fail(err, FURROW_E_FORMAT, "saveType of row %d is %d; a snapshot has 0 (dense) and 1 (sparse)",
                    (int)context->row_id, (int)context->save_type);
@@ -29,7 +29,7 @@ static furrow_status snapshot_decode(const furrow_format_context *context, const
 
 const furrow_matrix_format fw_snapshot = {
     .abi = FURROW_FORMAT_ABI,
-    .flags = FURROW_FORMAT_COL_IDS,
+    .flags = FURROW_MATRIX_FORMAT_COL_IDS,
     .name = "SnapshotFormat",
     .class_name = FW_ANGEL_FORMATS "SnapshotFormat",
     .about = "checkpoints: values, or column id and value, as the row's saveType says; only read",
@@ -43,15 +43,15 @@ const furrow_matrix_format fw_snapshot = {
 enum { STEP, ROWS_LEFT, ELEMENTS_LEFT, ROW_ID };
 enum { AT_START, AT_ROW };
 
-static size_t element_bytes(const furrow_format_context *context) {
+static size_t element_bytes(const furrow_matrix_format_context *context) {
   return fw_element_bytes(context->type) + (context->dense ? 0 : (size_t)context->key_bits / 8);
 }
 
-static size_t row_head_bytes(const furrow_format_context *context) {
+static size_t row_head_bytes(const furrow_matrix_format_context *context) {
   return context->dense ? 4 : 8;
 }
 
-static void angel1_size(const furrow_format_context *context, size_t *least, size_t *most) {
+static void angel1_size(const furrow_matrix_format_context *context, size_t *least, size_t *most) {
   *least = element_bytes(context);
   *most = 4 + row_head_bytes(context) + *least;
 }
@@ -61,7 +61,7 @@ static furrow_status blame_count(const char *what, int32_t count, size_t offset,
 }
 
 /* Takes what stands before elements, if all of it is there; *at is moved behind it. */
-static furrow_status take_heads(const furrow_format_context *context, const char *bytes, size_t size, size_t *at,
+static furrow_status take_heads(const furrow_matrix_format_context *context, const char *bytes, size_t size, size_t *at,
                                 furrow_error *err) {
   uint64_t *state = context->state;
   if (state[STEP] == AT_START && size - *at >= 4) {
@@ -84,17 +84,17 @@ static furrow_status take_heads(const furrow_format_context *context, const char
 }
 
 /* Elements of one row, from bytes[0 … size-1]; returns the bytes taken. */
-static size_t take_elements(const furrow_format_context *context, const char *bytes, size_t size,
-                            furrow_records *records) {
+static size_t take_elements(const furrow_matrix_format_context *context, const char *bytes, size_t size,
+                            furrow_matrix_records *records) {
   uint64_t *state = context->state;
   const size_t element = element_bytes(context);
   const size_t done = records->count;
   size_t n = size / element;
   if (n > records->capacity - done) n = records->capacity - done;
   if (n > state[ELEMENTS_LEFT]) n = (size_t)state[ELEMENTS_LEFT];
-  furrow_records rest = {.capacity = n,
-                         .col_ids = records->col_ids + done,
-                         .values = (char *)records->values + done * fw_element_bytes(context->type)};
+  furrow_matrix_records rest = {.capacity = n,
+                                .col_ids = records->col_ids + done,
+                                .values = (char *)records->values + done * fw_element_bytes(context->type)};
   const furrow_matrix_format *layout = context->dense ? &fw_value_binary : &fw_col_id_value_binary;
   size_t used = 0;
   /* whole records of fixed size cannot fail */
@@ -110,7 +110,7 @@ static size_t take_elements(const furrow_format_context *context, const char *by
 }
 
 /* Is it wrong that nothing more can be taken? */
-static furrow_status check_end(const furrow_format_context *context, size_t at, size_t size, bool last,
+static furrow_status check_end(const furrow_matrix_format_context *context, size_t at, size_t size, bool last,
                                furrow_error *err) {
   const uint64_t *state = context->state;
   const bool complete = state[STEP] == AT_ROW && state[ROWS_LEFT] == 0 && state[ELEMENTS_LEFT] == 0;
@@ -123,11 +123,11 @@ static furrow_status check_end(const furrow_format_context *context, size_t at, 
   return status == FURROW_OK ? status : fw_format_blame(err, status, at, NULL, 0);
 }
 
-static furrow_status angel1_decode(const furrow_format_context *context, const char *bytes, size_t size, bool last,
-                                   size_t *used, furrow_records *records, furrow_error *err) {
+static furrow_status angel1_decode(const furrow_matrix_format_context *context, const char *bytes, size_t size,
+                                   bool last, size_t *used, furrow_matrix_records *records, furrow_error *err) {
   if (context->dense && context->end_col < context->first_col)
     return fw_fail(err, FURROW_E_FORMAT, "the partition ends before it begins");
-  furrow_records taken = *records;
+  furrow_matrix_records taken = *records;
   taken.count = 0;
   size_t at = 0, before;
   furrow_status status;
@@ -145,7 +145,7 @@ static furrow_status angel1_decode(const furrow_format_context *context, const c
 }
 
 const furrow_matrix_format fw_angel1 = {.abi = FURROW_FORMAT_ABI,
-                                        .flags = FURROW_FORMAT_ROW_IDS | FURROW_FORMAT_COL_IDS,
+                                        .flags = FURROW_MATRIX_FORMAT_ROW_IDS | FURROW_MATRIX_FORMAT_COL_IDS,
                                         .name = "Angel1Format",
                                         .class_name = "furrow.Angel1Format",
                                         .about = "the data of Angel 1.x: rows with their ids and counts; only read",

@@ -7,13 +7,13 @@
 
 #define LINE_END 2 /* CR LF */
 
-fw_text_shape fw_text_shape_of(const furrow_format_context *context, unsigned flags) {
-  fw_text_shape shape = {.row = flags & FURROW_FORMAT_ROW_IDS,
-                         .key = flags & FURROW_FORMAT_COL_IDS,
-                         .values = flags & FURROW_FORMAT_BY_COLUMN ? context->record_values : 1,
+fw_text_shape fw_text_shape_of(const furrow_matrix_format_context *context, unsigned flags) {
+  fw_text_shape shape = {.row = flags & FURROW_MATRIX_FORMAT_ROW_IDS,
+                         .key = flags & FURROW_MATRIX_FORMAT_COL_IDS,
+                         .values = flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? context->record_values : 1,
                          .type = context->type,
                          .key_bits = context->key_bits,
-                         .decimal_words = flags & FURROW_FORMAT_ROW_IDS,
+                         .decimal_words = flags & FURROW_MATRIX_FORMAT_ROW_IDS,
                          .separator = context->separator,
                          .separator_length = context->separator_length};
   shape.fields = shape.row + shape.key + shape.values;
@@ -32,25 +32,25 @@ static furrow_status check_separator(const fw_text_shape *shape, furrow_error *e
   return FURROW_OK;
 }
 
-static void record_size(const furrow_format_context *context, unsigned flags, size_t *least, size_t *most) {
+static void record_size(const furrow_matrix_format_context *context, unsigned flags, size_t *least, size_t *most) {
   const fw_text_shape shape = fw_text_shape_of(context, flags);
   *least = shape.fields + (shape.fields - 1) * shape.separator_length; /* the last line may lack its end */
   *most = shape.longest + LINE_END;
 }
 
-static furrow_status decode(const furrow_format_context *context, unsigned flags, const char *bytes, size_t size,
-                            bool last, size_t *used, furrow_records *records, furrow_error *err) {
+static furrow_status decode(const furrow_matrix_format_context *context, unsigned flags, const char *bytes, size_t size,
+                            bool last, size_t *used, furrow_matrix_records *records, furrow_error *err) {
   const fw_text_shape shape = fw_text_shape_of(context, flags);
   furrow_status status = check_separator(&shape, err);
   if (status != FURROW_OK) return status;
-  furrow_records taken = *records;
+  furrow_matrix_records taken = *records;
   taken.count = 0;
   status = fw_text_read(&shape, bytes, size, last, used, &taken, err);
   if (status == FURROW_OK) records->count = taken.count;
   return status;
 }
 
-static furrow_status encode(const furrow_format_context *context, unsigned flags, const furrow_panel *panel,
+static furrow_status encode(const furrow_matrix_format_context *context, unsigned flags, const furrow_panel *panel,
                             size_t first, size_t count, char *out, size_t *written, furrow_error *err) {
   const fw_text_shape shape = fw_text_shape_of(context, flags);
   furrow_status status = check_separator(&shape, err);
@@ -63,27 +63,27 @@ static furrow_status encode(const furrow_format_context *context, unsigned flags
 #define FORMAT_CLASS "ValueTextRowFormat"
 #define FORMAT_OBJECT fw_value_text
 #define FORMAT_FUNCTION(verb) verb##_values
-#define FORMAT_FLAGS FURROW_FORMAT_TEXT
+#define FORMAT_FLAGS FURROW_MATRIX_FORMAT_TEXT
 #define FORMAT_ABOUT "lines of a value, row after row"
 #include "model/format_tmpl.h"
 
 #define FORMAT_CLASS "ColIdValueTextRowFormat"
 #define FORMAT_OBJECT fw_col_id_value_text
 #define FORMAT_FUNCTION(verb) verb##_pairs
-#define FORMAT_FLAGS (FURROW_FORMAT_TEXT | FURROW_FORMAT_COL_IDS)
+#define FORMAT_FLAGS (FURROW_MATRIX_FORMAT_TEXT | FURROW_MATRIX_FORMAT_COL_IDS)
 #define FORMAT_ABOUT "lines of column id and value, row after row"
 #include "model/format_tmpl.h"
 
 #define FORMAT_CLASS "RowIdColIdValueTextRowFormat"
 #define FORMAT_OBJECT fw_row_id_col_id_value_text
 #define FORMAT_FUNCTION(verb) verb##_triples
-#define FORMAT_FLAGS (FURROW_FORMAT_TEXT | FURROW_FORMAT_ROW_IDS | FURROW_FORMAT_COL_IDS)
+#define FORMAT_FLAGS (FURROW_MATRIX_FORMAT_TEXT | FURROW_MATRIX_FORMAT_ROW_IDS | FURROW_MATRIX_FORMAT_COL_IDS)
 #define FORMAT_ABOUT "lines of row id, column id and value, row after row"
 #include "model/format_tmpl.h"
 
 #define FORMAT_CLASS "TextColumnFormat"
 #define FORMAT_OBJECT fw_text_column
 #define FORMAT_FUNCTION(verb) verb##_columns
-#define FORMAT_FLAGS (FURROW_FORMAT_TEXT | FURROW_FORMAT_BY_COLUMN | FURROW_FORMAT_COL_IDS)
+#define FORMAT_FLAGS (FURROW_MATRIX_FORMAT_TEXT | FURROW_MATRIX_FORMAT_BY_COLUMN | FURROW_MATRIX_FORMAT_COL_IDS)
 #define FORMAT_ABOUT "lines of column id and the values of all rows, column after column"
 #include "model/format_tmpl.h"

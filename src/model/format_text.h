@@ -22,7 +22,7 @@ typedef struct fw_text_shape {
   size_t longest; /* bytes of a line without its end */
 } fw_text_shape;
 
-fw_text_shape fw_text_shape_of(const furrow_format_context *context, unsigned flags);
+fw_text_shape fw_text_shape_of(const furrow_matrix_format_context *context, unsigned flags);
 
 typedef enum fw_text_outcome { FW_TEXT_OK, FW_TEXT_NO_NUMBER, FW_TEXT_RANGE } fw_text_outcome;
 
@@ -35,12 +35,12 @@ fw_text_outcome fw_text_read_id(int bits, const char *begin, const char *end, in
 /* Reads the lines that are whole, one by one, until *at is at `until` or behind it, or `records` is full. *at is moved
  * behind what was read, records->count grows. The definition of the formats; whatever else reads gives the same. */
 furrow_status fw_text_read_lines(const fw_text_shape *shape, const char *bytes, size_t size, bool last, size_t until,
-                                 size_t *at, furrow_records *records, furrow_error *err)
+                                 size_t *at, furrow_matrix_records *records, furrow_error *err)
     __attribute__((warn_unused_result));
 
 /* The same for all of the bytes, and fast where it can be; *used is where the first line starts that was not read. */
 furrow_status fw_text_read(const fw_text_shape *shape, const char *bytes, size_t size, bool last, size_t *used,
-                           furrow_records *records, furrow_error *err) __attribute__((warn_unused_result));
+                           furrow_matrix_records *records, furrow_error *err) __attribute__((warn_unused_result));
 
 /* Writes records, as encode does. */
 size_t fw_text_write(const fw_text_shape *shape, bool decimals, const furrow_panel *panel, size_t first, size_t count,

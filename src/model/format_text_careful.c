@@ -162,7 +162,7 @@ static furrow_status read_id(field_walk *walk, const char *what, int bits, const
 
 /* The line as record number `i`. */
 static furrow_status read_line(const fw_text_shape *shape, const char *bytes, const text_line *line, size_t i,
-                               furrow_records *records, furrow_error *err) {
+                               furrow_matrix_records *records, furrow_error *err) {
   field_walk walk = {.shape = shape, .at = line->begin, .end = line->end, .left = shape->fields};
   furrow_status status = FURROW_OK;
   int64_t id;
@@ -190,7 +190,7 @@ static furrow_status read_line(const fw_text_shape *shape, const char *bytes, co
 }
 
 furrow_status fw_text_read_lines(const fw_text_shape *shape, const char *bytes, size_t size, bool last, size_t until,
-                                 size_t *at, furrow_records *records, furrow_error *err) {
+                                 size_t *at, furrow_matrix_records *records, furrow_error *err) {
   while (*at < until && records->count < records->capacity) {
     text_line line;
     const line_state state = find_line(shape, bytes, *at, size, last, &line);

@@ -18,7 +18,7 @@ enum { ROW, KEY, VALUE, LISTS };
 typedef struct fast_reader {
   const fw_text_shape *shape;
   const fw_kern *kern;
-  furrow_records *records;
+  furrow_matrix_records *records;
   const char *bytes;
   size_t record; /* where the record starts that is being read */
   size_t at;     /* what is read */
@@ -230,7 +230,7 @@ static bool is_usual(const fw_text_shape *shape) {
 }
 
 furrow_status fw_text_read(const fw_text_shape *shape, const char *bytes, size_t size, bool last, size_t *used,
-                           furrow_records *records, furrow_error *err) {
+                           furrow_matrix_records *records, furrow_error *err) {
   fast_reader r; /* 80 kB that are not worth clearing */
   r.shape = shape;
   r.kern = fw_kern_table();

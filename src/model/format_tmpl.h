@@ -6,16 +6,17 @@
  *   FORMAT_FLAGS            FURROW_FORMAT_…
  *   FORMAT_ABOUT            a line about it */
 
-static void FORMAT_FUNCTION(size)(const furrow_format_context *context, size_t *least, size_t *most) {
+static void FORMAT_FUNCTION(size)(const furrow_matrix_format_context *context, size_t *least, size_t *most) {
   record_size(context, FORMAT_FLAGS, least, most);
 }
 
-static furrow_status FORMAT_FUNCTION(decode)(const furrow_format_context *context, const char *bytes, size_t size,
-                                             bool last, size_t *used, furrow_records *records, furrow_error *err) {
+static furrow_status FORMAT_FUNCTION(decode)(const furrow_matrix_format_context *context, const char *bytes,
+                                             size_t size, bool last, size_t *used, furrow_matrix_records *records,
+                                             furrow_error *err) {
   return decode(context, FORMAT_FLAGS, bytes, size, last, used, records, err);
 }
 
-static furrow_status FORMAT_FUNCTION(encode)(const furrow_format_context *context, const furrow_panel *panel,
+static furrow_status FORMAT_FUNCTION(encode)(const furrow_matrix_format_context *context, const furrow_panel *panel,
                                              size_t first, size_t count, char *out, size_t *written,
                                              furrow_error *err) {
   return encode(context, FORMAT_FLAGS, panel, first, count, out, written, err);

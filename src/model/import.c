@@ -14,7 +14,7 @@
 void furrow_import_params_init(furrow_import_params *params) {
   *params = (furrow_import_params){.memory = DEFAULT_MEMORY};
   furrow_matrix_spec_init(&params->spec);
-  furrow_write_params_init(&params->write);
+  furrow_matrix_write_params_init(&params->write);
   params->spec.format = NULL;
   params->spec.row_type = -1;
 }
@@ -43,9 +43,9 @@ furrow_status fw_import_start(const fw_import *job, fw_import_matrix *m, fw_arra
   furrow_status status = furrow_matrix_format_find(m->spec.format, &found, err);
   if (status != FURROW_OK) return status;
   if (m->axis == FURROW_AXIS_AUTO)
-    m->axis = found->flags & FURROW_FORMAT_BY_COLUMN ? FURROW_AXIS_COLUMNS : FURROW_AXIS_ROWS;
+    m->axis = found->flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? FURROW_AXIS_COLUMNS : FURROW_AXIS_ROWS;
   if (m->spec.row_type < 0) return FURROW_OK;
-  const furrow_row_type *row_type = furrow_row_type_get(m->spec.row_type);
+  const furrow_matrix_row_type *row_type = furrow_matrix_row_type_get(m->spec.row_type);
   if (!row_type || row_type->objects)
     return fw_fail(err, FURROW_E_ARGUMENT, "spec.row_type %d is no type of numbers", (int)m->spec.row_type);
   m->type = row_type->element;

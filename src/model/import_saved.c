@@ -80,14 +80,14 @@ static furrow_partition_meta *part_of(const counting *c, int32_t row, int64_t co
   const furrow_matrix_meta *plan = c->plan;
   uint64_t id;
   if (plan->block_col < 0) {
-    id = (uint64_t)furrow_hash_part(col, (int32_t)plan->part_count);
+    id = (uint64_t)furrow_matrix_hash_partition(col, (int32_t)plan->part_count);
   } else {
     const uint64_t place = (uint64_t)col - (uint64_t)c->spec->first_col, block = (uint64_t)plan->block_col;
     if (col < c->spec->first_col || place >= (uint64_t)plan->col) return NULL;
     const uint64_t blocks = (uint64_t)plan->col / block + ((uint64_t)plan->col % block != 0);
     id = (uint64_t)(row / plan->block_row) * blocks + place / block;
   }
-  return (furrow_partition_meta *)furrow_matrix_meta_part(plan, (int32_t)id);
+  return (furrow_partition_meta *)furrow_matrix_meta_partition(plan, (int32_t)id);
 }
 
 static furrow_status count_run(void *user, const fw_import_run *run, furrow_error *err) {

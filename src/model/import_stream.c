@@ -54,7 +54,7 @@ static furrow_status put_columns(const array_stream *s, furrow_matrix_writer *wr
                                 .first_col = id_of(s, at),
                                 .type = s->m->type,
                                 .values = {s->piece}};
-    status = furrow_matrix_writer_put(writer, &panel, err);
+    status = furrow_matrix_writer_write_panel(writer, &panel, err);
   }
   return status;
 }
@@ -77,7 +77,7 @@ static furrow_status put_row(const array_stream *s, furrow_matrix_writer *writer
                                 .first_col = first + (int64_t)at,
                                 .type = s->m->type,
                                 .values = {s->piece}};
-    status = furrow_matrix_writer_put(writer, &panel, err);
+    status = furrow_matrix_writer_write_panel(writer, &panel, err);
   }
   return status;
 }
@@ -102,7 +102,7 @@ static furrow_status fill(void *user, furrow_matrix_writer *writer, furrow_error
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < s->plan->part_count && status == FURROW_OK; i++) {
     const furrow_partition_meta *part = &s->plan->parts[i];
-    status = furrow_matrix_writer_part(writer, i, err);
+    status = furrow_matrix_writer_begin_partition(writer, i, err);
     if (status == FURROW_OK) status = by_columns ? put_columns(s, writer, part, err) : put_rows(s, writer, part, err);
     if (status == FURROW_OK && p->progress)
       status =
@@ -123,7 +123,7 @@ static furrow_status is_possible(const array_stream *s, bool *possible, furrow_e
   const furrow_matrix_format *format;
   furrow_status status = furrow_matrix_format_find(s->m->spec.format, &format, err);
   if (status != FURROW_OK) return status;
-  const bool by_column = format->flags & FURROW_FORMAT_BY_COLUMN;
+  const bool by_column = format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   *possible = by_column == (s->m->axis == FURROW_AXIS_COLUMNS) && s->m->spec.hash_parts == 0 &&
               fw_array_get_info(s->reader)->can_seek && ascends(s->ids) && (by_column || !s->m->spec.saved_rows);
   return FURROW_OK;
@@ -132,7 +132,7 @@ static furrow_status is_possible(const array_stream *s, bool *possible, furrow_e
 /* The plan must have a place for every element, it must not cut vectors, and a dense row type must not add elements. */
 static bool suits(const array_stream *s, const fw_import_extent *extent) {
   const furrow_matrix_spec *spec = &s->m->spec;
-  const furrow_row_type *type = furrow_row_type_get(spec->row_type);
+  const furrow_matrix_row_type *type = furrow_matrix_row_type_get(spec->row_type);
   uint64_t all;
   if (extent->first_col < spec->first_col || extent->last_col - spec->first_col >= spec->cols) return false;
   for (size_t i = 0; i < s->plan->part_count && s->m->axis == FURROW_AXIS_COLUMNS; i++) {

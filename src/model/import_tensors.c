@@ -106,8 +106,8 @@ static furrow_status read_notes(tensor_in *t, const char *name, fw_import_matrix
   const bool open = spec->cols == 0;
   furrow_status status = FURROW_OK;
   if (spec->row_type < 0 && type) {
-    const furrow_row_type *found;
-    if (furrow_row_type_named(type, &found, NULL) != FURROW_OK || found->objects)
+    const furrow_matrix_row_type *found;
+    if (furrow_matrix_row_type_find(type, &found, NULL) != FURROW_OK || found->objects)
       return fail_note(t, name, FW_TENSOR_ROW_TYPE, type, err);
     spec->row_type = found->number;
     m->type = found->element;
@@ -154,7 +154,7 @@ static const char *old_format(tensor_in *t, const char *name, bool sparse) {
   const char *format = find_note(t, name, FW_TENSOR_FORMAT);
   const furrow_matrix_format *found;
   if (!format || furrow_matrix_format_find(format, &found, NULL) != FURROW_OK) return NULL;
-  if (!found->encode || (sparse && !(found->flags & FURROW_FORMAT_COL_IDS))) return NULL;
+  if (!found->encode || (sparse && !(found->flags & FURROW_MATRIX_FORMAT_COL_IDS))) return NULL;
   return format;
 }
 

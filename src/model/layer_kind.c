@@ -130,8 +130,8 @@ static furrow_layer_kind kind_by_name(const char *matrix, const char *layer, con
   if (ends_with(matrix, strlen(matrix), "_embedding")) return FURROW_LAYER_EMBEDDING;
   if (begins_with(layer, "fc")) return FURROW_LAYER_FC;
   if (begins_with(layer, "input") || begins_with(layer, "wide")) return FURROW_LAYER_INPUT;
-  unsigned ids = format ? format->flags & (FURROW_FORMAT_ROW_IDS | FURROW_FORMAT_COL_IDS) : 0;
-  return ids == FURROW_FORMAT_COL_IDS ? FURROW_LAYER_INPUT : FURROW_LAYER_FC;
+  unsigned ids = format ? format->flags & (FURROW_MATRIX_FORMAT_ROW_IDS | FURROW_MATRIX_FORMAT_COL_IDS) : 0;
+  return ids == FURROW_MATRIX_FORMAT_COL_IDS ? FURROW_LAYER_INPUT : FURROW_LAYER_FC;
 }
 
 furrow_layer_kind furrow_layer_of(const char *matrix_name, const furrow_matrix_format *format, const char *graph,

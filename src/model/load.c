@@ -13,10 +13,10 @@
 
 enum { CHUNK = 256, SMALL = 64 };
 
-void furrow_load_params_init(furrow_load_params *params) {
-  *params = (furrow_load_params){0};
-  furrow_source_params_init(&params->source);
-  furrow_selection_init(&params->selection);
+void furrow_matrix_load_params_init(furrow_matrix_load_params *params) {
+  *params = (furrow_matrix_load_params){0};
+  furrow_matrix_source_params_init(&params->source);
+  furrow_matrix_selection_init(&params->selection);
 }
 
 typedef struct loader {
@@ -148,9 +148,9 @@ static furrow_status check_memory(const loader *l, size_t memory, furrow_error *
                  memory);
 }
 
-static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *source, const furrow_load_params *params,
-                          const fw_column_filter *filter, const fw_load_poll *poll, bool trust_dense, bool *estimated,
-                          furrow_error *err) {
+static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *source,
+                          const furrow_matrix_load_params *params, const fw_column_filter *filter,
+                          const fw_load_poll *poll, bool trust_dense, bool *estimated, furrow_error *err) {
   loader l = {.filter = filter, .poll = poll};
   void *hints = NULL;
   furrow_status status = fw_load_plan_make(&l.plan, source, &params->selection, trust_dense, err);
@@ -174,10 +174,10 @@ static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *so
 }
 
 furrow_status fw_matrix_load_filtered(furrow_matrix **matrix, const furrow_matrix_source *source,
-                                      const furrow_load_params *params, const fw_column_filter *filter,
+                                      const furrow_matrix_load_params *params, const fw_column_filter *filter,
                                       const fw_load_poll *poll, furrow_error *err) {
-  furrow_load_params defaults;
-  furrow_load_params_init(&defaults);
+  furrow_matrix_load_params defaults;
+  furrow_matrix_load_params_init(&defaults);
   if (!params) params = &defaults;
   bool estimated = false;
   furrow_error first;
@@ -189,11 +189,11 @@ furrow_status fw_matrix_load_filtered(furrow_matrix **matrix, const furrow_matri
 }
 
 furrow_status furrow_matrix_load_source(furrow_matrix **matrix, const furrow_matrix_source *source,
-                                        const furrow_load_params *params, furrow_error *err) {
+                                        const furrow_matrix_load_params *params, furrow_error *err) {
   return fw_matrix_load_filtered(matrix, source, params, NULL, NULL, err);
 }
 
-furrow_status furrow_matrix_load(furrow_matrix **matrix, const char *folder, const furrow_load_params *params,
+furrow_status furrow_matrix_load(furrow_matrix **matrix, const char *folder, const furrow_matrix_load_params *params,
                                  furrow_error *err) {
   furrow_matrix_source *source = NULL;
   furrow_status status = furrow_matrix_source_open(&source, folder, params ? &params->source : NULL, err);
@@ -202,7 +202,7 @@ furrow_status furrow_matrix_load(furrow_matrix **matrix, const char *folder, con
   return status;
 }
 
-size_t furrow_matrix_load_size(const furrow_matrix_source *source, const furrow_selection *selection) {
+size_t furrow_matrix_load_size(const furrow_matrix_source *source, const furrow_matrix_selection *selection) {
   fw_load_plan plan;
   size_t bytes = SIZE_MAX;
   if (fw_load_plan_make(&plan, source, selection, true, NULL) == FURROW_OK) bytes = fw_load_plan_bytes(&plan);

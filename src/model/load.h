@@ -18,7 +18,7 @@ typedef struct fw_load_poll {
 /* furrow_matrix_load_source with the columns that `filter` keeps (NULL: all), which tells how it goes on (NULL: not).
  * Both are called from several threads. */
 furrow_status fw_matrix_load_filtered(furrow_matrix **matrix, const furrow_matrix_source *source,
-                                      const furrow_load_params *params, const fw_column_filter *filter,
+                                      const furrow_matrix_load_params *params, const fw_column_filter *filter,
                                       const fw_load_poll *poll, furrow_error *err) __attribute__((warn_unused_result));
 
 #endif

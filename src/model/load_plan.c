@@ -119,7 +119,7 @@ static bool add_to_block(planner *p, const fw_source_part *part, size_t *block) 
 static furrow_status find_blocks(planner *p, furrow_error *err) {
   const fw_source_part *parts = p->plan->source->parts;
   size_t block;
-  p->plan->by_block = p->plan->source->format->flags & FURROW_FORMAT_BY_COLUMN;
+  p->plan->by_block = p->plan->source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   if (!p->plan->by_block) return FURROW_OK;
   furrow_status status = take(&p->arena, &p->block_of, p->row_count, err);
   if (status == FURROW_OK) status = take(&p->arena, &p->block_rows, p->row_count, err);
@@ -166,20 +166,21 @@ static void set_row_lanes(planner *p) {
 /* ---- Slots ---------------------------------------------------------------------------------------------- */
 
 /* Elements that the metadata promises for a row (column formats: columns); at most those that the bytes hold. */
-static uint64_t promised(const furrow_matrix_source *source, const fw_source_part *part, const furrow_row_meta *row,
-                         bool *known) {
-  const int32_t count = source->format->flags & FURROW_FORMAT_BY_COLUMN ? part->meta->save_col_num : row->element_num;
+static uint64_t promised(const furrow_matrix_source *source, const fw_source_part *part,
+                         const furrow_matrix_row_meta *row, bool *known) {
+  const int32_t count =
+      source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? part->meta->save_col_num : row->element_num;
   *known = count >= 0;
   if (*known) return (uint64_t)count;
   uint64_t state[4];
-  furrow_format_context context = fw_source_context(source, part, state);
+  furrow_matrix_format_context context = fw_source_context(source, part, state);
   size_t least, most;
   source->format->record_size(&context, &least, &most);
   return (uint64_t)part->meta->length / (least > 0 ? least : 1);
 }
 
 /* Room for what is chosen of a row of a partition. */
-static size_t room_for(planner *p, const fw_source_part *part, const furrow_row_meta *row, bool *known) {
+static size_t room_for(planner *p, const fw_source_part *part, const furrow_matrix_row_meta *row, bool *known) {
   const fw_load_plan *plan = p->plan;
   const fw_choice *choice = &plan->choice;
   const int64_t start = part->meta->start_col;
@@ -192,14 +193,14 @@ static size_t room_for(planner *p, const fw_source_part *part, const furrow_row_
   const uint64_t width = fw_choice_width(choice, part->first_col, part->last_col);
   const bool full =
       !part->hash && plan->source->type->dense && room == (uint64_t)(part->last_col - part->first_col) + 1;
-  if (*known && !(plan->source->format->flags & FURROW_FORMAT_COL_IDS))
+  if (*known && !(plan->source->format->flags & FURROW_MATRIX_FORMAT_COL_IDS))
     return fw_choice_width(choice, start, start + (int64_t)(room - 1));
   p->plan->estimated |= *known && full && p->trust_dense;
   *known = *known && full && p->trust_dense;
   return width < room ? width : room;
 }
 
-static void set_slot(planner *p, fw_slot *slot, size_t lane, size_t part, const furrow_row_meta *row) {
+static void set_slot(planner *p, fw_slot *slot, size_t lane, size_t part, const furrow_matrix_row_meta *row) {
   fw_load_plan *plan = p->plan;
   bool known;
   slot->lane = lane;
@@ -282,7 +283,7 @@ static furrow_status take_part_lists(fw_load_plan *plan, furrow_error *err) {
 }
 
 furrow_status fw_load_plan_make(fw_load_plan *plan, const furrow_matrix_source *source,
-                                const furrow_selection *selection, bool trust_dense, furrow_error *err) {
+                                const furrow_matrix_selection *selection, bool trust_dense, furrow_error *err) {
   *plan = (fw_load_plan){.source = source};
   planner p = {.plan = plan, .trust_dense = trust_dense};
   furrow_status status = fw_matrix_build_init(&plan->build, source->type->element, 0, err);

@@ -85,9 +85,9 @@ static const char *value_at(const furrow_panel *panel, size_t row, size_t at) {
   return (const char *)panel->values.any + (at * panel->rows + row) * furrow_element_size(panel->type);
 }
 
-bool furrow_matrix_row(const furrow_matrix *matrix, int32_t row, furrow_row_view *view) {
+bool furrow_matrix_row(const furrow_matrix *matrix, int32_t row, furrow_matrix_row_view *view) {
   const fw_row_entry *entry = find_row(matrix, row);
-  *view = (furrow_row_view){.type = matrix->type, .stride = 1};
+  *view = (furrow_matrix_row_view){.type = matrix->type, .stride = 1};
   if (!entry) return false;
   const furrow_panel *panel = &matrix->panels[entry->panel];
   view->count = panel->cols;
@@ -98,8 +98,8 @@ bool furrow_matrix_row(const furrow_matrix *matrix, int32_t row, furrow_row_view
   return true;
 }
 
-furrow_row_view furrow_row_view_range(const furrow_row_view *row, int64_t first, int64_t end) {
-  furrow_row_view view = *row;
+furrow_matrix_row_view furrow_matrix_row_view_range(const furrow_matrix_row_view *row, int64_t first, int64_t end) {
+  furrow_matrix_row_view view = *row;
   const size_t low =
       row->col_ids ? lower_bound(row->col_ids, row->count, first) : counted_bound(row->first_col, row->count, first);
   const size_t high =

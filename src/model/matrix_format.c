@@ -96,7 +96,8 @@ static bool is_name(const char *name) {
 }
 
 static furrow_status check_format(const furrow_matrix_format *format, furrow_error *err) {
-  const unsigned all = FURROW_FORMAT_TEXT | FURROW_FORMAT_BY_COLUMN | FURROW_FORMAT_ROW_IDS | FURROW_FORMAT_COL_IDS;
+  const unsigned all = FURROW_MATRIX_FORMAT_TEXT | FURROW_MATRIX_FORMAT_BY_COLUMN | FURROW_MATRIX_FORMAT_ROW_IDS |
+                       FURROW_MATRIX_FORMAT_COL_IDS;
   if (format->abi != FURROW_FORMAT_ABI)
     return fw_fail(err, FURROW_E_ARGUMENT, "a format was made for version %u of the interface; this is %u",
                    (unsigned)format->abi, FURROW_FORMAT_ABI);
@@ -109,8 +110,8 @@ static furrow_status check_format(const furrow_matrix_format *format, furrow_err
   if (strcmp(dot ? dot + 1 : format->class_name, format->name) != 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "class_name of format %s does not end with its name", format->name);
   if (format->flags & ~all) return fw_fail(err, FURROW_E_ARGUMENT, "flags of format %s: not known", format->name);
-  if ((format->flags & FURROW_FORMAT_BY_COLUMN) &&
-      (format->flags & (FURROW_FORMAT_COL_IDS | FURROW_FORMAT_ROW_IDS)) != FURROW_FORMAT_COL_IDS)
+  if ((format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN) &&
+      (format->flags & (FURROW_MATRIX_FORMAT_COL_IDS | FURROW_MATRIX_FORMAT_ROW_IDS)) != FURROW_MATRIX_FORMAT_COL_IDS)
     return fw_fail(err, FURROW_E_ARGUMENT, "flags of format %s: a column format has column ids and no row ids",
                    format->name);
   return FURROW_OK;

@@ -24,7 +24,7 @@ static furrow_status fail_plan(const furrow_matrix_writer *writer, furrow_status
 furrow_status fw_writer_fail_element(const furrow_matrix_writer *writer, int32_t row, int64_t col,
                                      furrow_elements values, furrow_element_type type, size_t i, furrow_error *err) {
   char text[FURROW_ELEMENT_TEXT];
-  const size_t length = furrow_element_write(values, type, i, text);
+  const size_t length = furrow_element_to_text(values, type, i, text);
   fw_fail(err, FURROW_E_RANGE, "row %d, column %lld: %.*s does not fit %s", (int)row, (long long)col, (int)length, text,
           furrow_element_type_name(writer->context.type));
   fw_error_set_file(err, writer->path);
@@ -68,9 +68,9 @@ static furrow_status check_plan(const furrow_matrix_writer *writer, furrow_error
 
 /* A separator that could belong to a number, or end a line, makes text that nobody reads back. */
 static furrow_status check_separator(const furrow_matrix_writer *writer, furrow_error *err) {
-  const unsigned fields = FURROW_FORMAT_ROW_IDS | FURROW_FORMAT_COL_IDS | FURROW_FORMAT_BY_COLUMN;
+  const unsigned fields = FURROW_MATRIX_FORMAT_ROW_IDS | FURROW_MATRIX_FORMAT_COL_IDS | FURROW_MATRIX_FORMAT_BY_COLUMN;
   const char *text = writer->separator;
-  if (!(writer->format->flags & FURROW_FORMAT_TEXT) || !(writer->format->flags & fields)) return FURROW_OK;
+  if (!(writer->format->flags & FURROW_MATRIX_FORMAT_TEXT) || !(writer->format->flags & fields)) return FURROW_OK;
   for (const char *s = text; *s; s++)
     if (!fw_may_separate(*s)) {
       fw_fail(err, FURROW_E_ARGUMENT, "the separator has a character that %s, so the text could not be read back",
@@ -91,25 +91,25 @@ static furrow_status find_format(furrow_matrix_writer *writer, furrow_error *err
     fw_error_set_file(err, writer->path);
     return FURROW_E_UNSUPPORTED;
   }
-  writer->row_type = furrow_row_type_get(meta->row_type);
+  writer->row_type = furrow_matrix_row_type_get(meta->row_type);
   if (!writer->row_type) return fail_plan(writer, FURROW_E_ARGUMENT, "the plan has no row type", err);
   if (writer->row_type->objects)
     return fail_plan(writer, FURROW_E_UNSUPPORTED, "rows of Java objects are not written", err);
   return FURROW_OK;
 }
 
-static void set_context(furrow_matrix_writer *writer, const furrow_write_params *params) {
-  writer->context = (furrow_format_context){.type = writer->row_type->element,
-                                            .key_bits = writer->row_type->key_bits,
-                                            .separator = writer->separator,
-                                            .separator_length = strlen(writer->separator),
-                                            .angel_bytes = params->angel_bytes,
-                                            .dense = writer->row_type->dense};
+static void set_context(furrow_matrix_writer *writer, const furrow_matrix_write_params *params) {
+  writer->context = (furrow_matrix_format_context){.type = writer->row_type->element,
+                                                   .key_bits = writer->row_type->key_bits,
+                                                   .separator = writer->separator,
+                                                   .separator_length = strlen(writer->separator),
+                                                   .angel_bytes = params->angel_bytes,
+                                                   .dense = writer->row_type->dense};
 }
 
-furrow_format_context fw_writer_context(const furrow_matrix_writer *writer, size_t part, uint64_t *state) {
+furrow_matrix_format_context fw_writer_context(const furrow_matrix_writer *writer, size_t part, uint64_t *state) {
   const furrow_partition_meta *meta = &writer->meta->parts[part];
-  furrow_format_context context = writer->context;
+  furrow_matrix_format_context context = writer->context;
   context.record_values = fw_writer_by_column(writer) ? meta->row_count : 1;
   context.first_col = meta->start_col;
   context.end_col = meta->end_col;
@@ -118,7 +118,7 @@ furrow_format_context fw_writer_context(const furrow_matrix_writer *writer, size
 }
 
 static int compare_rows(const void *a, const void *b) {
-  const furrow_row_meta *x = a, *y = b;
+  const furrow_matrix_row_meta *x = a, *y = b;
   return (x->row_id > y->row_id) - (x->row_id < y->row_id);
 }
 
@@ -185,7 +185,8 @@ static furrow_status list_files(furrow_matrix_writer *writer, furrow_error *err)
 
 /* ---- open ---- */
 
-static furrow_status copy_params(furrow_matrix_writer *writer, const furrow_write_params *params, furrow_error *err) {
+static furrow_status copy_params(furrow_matrix_writer *writer, const furrow_matrix_write_params *params,
+                                 furrow_error *err) {
   const char *separator = params->separator ? params->separator : ",";
   const char *meta_name = params->meta_name ? params->meta_name : "_meta";
   if (!separator[0]) return fw_fail(err, FURROW_E_ARGUMENT, "separator is empty");
@@ -197,9 +198,9 @@ static furrow_status copy_params(furrow_matrix_writer *writer, const furrow_writ
 }
 
 static furrow_status start(furrow_matrix_writer *writer, const furrow_matrix_meta *plan,
-                           const furrow_write_params *params, furrow_error *err) {
-  furrow_write_params defaults;
-  furrow_write_params_init(&defaults);
+                           const furrow_matrix_write_params *params, furrow_error *err) {
+  furrow_matrix_write_params defaults;
+  furrow_matrix_write_params_init(&defaults);
   if (!params) params = &defaults;
   furrow_status status = copy_params(writer, params, err);
   if (status == FURROW_OK) status = furrow_matrix_meta_copy(&writer->meta, plan, err);
@@ -228,7 +229,7 @@ static furrow_status create(furrow_matrix_writer **writer, const char *path, fur
 }
 
 furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const char *folder,
-                                        const furrow_matrix_meta *plan, const furrow_write_params *params,
+                                        const furrow_matrix_meta *plan, const furrow_matrix_write_params *params,
                                         furrow_error *err) {
   const fw_scheme *scheme;
   const char *path;
@@ -259,7 +260,7 @@ static furrow_status create_in(furrow_matrix_writer **writer, const char *model,
 }
 
 furrow_status fw_matrix_writer_open_as(furrow_matrix_writer **writer, furrow_model_writer *model, const char *name,
-                                       const furrow_matrix_meta *plan, const furrow_write_params *params,
+                                       const furrow_matrix_meta *plan, const furrow_matrix_write_params *params,
                                        furrow_error *err) {
   furrow_matrix_writer *opened;
   furrow_status status = create_in(&opened, fw_model_writer_path(model), name, err);
@@ -276,7 +277,7 @@ furrow_status fw_matrix_writer_open_as(furrow_matrix_writer **writer, furrow_mod
 }
 
 furrow_status furrow_matrix_writer_open_in(furrow_matrix_writer **writer, furrow_model_writer *model,
-                                           const furrow_matrix_meta *plan, const furrow_write_params *params,
+                                           const furrow_matrix_meta *plan, const furrow_matrix_write_params *params,
                                            furrow_error *err) {
   if (!fw_is_file_name(plan->matrix_name))
     return fw_fail(err, FURROW_E_ARGUMENT, "the plan's matrix name cannot be the name of a folder");
@@ -379,7 +380,7 @@ static furrow_status finish_stream(furrow_matrix_writer *writer, furrow_error *e
   return status;
 }
 
-furrow_status furrow_matrix_writer_part(furrow_matrix_writer *writer, size_t part, furrow_error *err) {
+furrow_status furrow_matrix_writer_begin_partition(furrow_matrix_writer *writer, size_t part, furrow_error *err) {
   furrow_status status = check_usable(writer, err);
   if (status != FURROW_OK) return status;
   if (part >= writer->meta->part_count) return fail_plan(writer, FURROW_E_ARGUMENT, "no such partition", err);
@@ -390,7 +391,8 @@ furrow_status furrow_matrix_writer_part(furrow_matrix_writer *writer, size_t par
   return status;
 }
 
-furrow_status furrow_matrix_writer_put(furrow_matrix_writer *writer, const furrow_panel *panel, furrow_error *err) {
+furrow_status furrow_matrix_writer_write_panel(furrow_matrix_writer *writer, const furrow_panel *panel,
+                                               furrow_error *err) {
   furrow_status status = check_usable(writer, err);
   if (status != FURROW_OK) return status;
   if (!writer->streaming) return fail_plan(writer, FURROW_E_STATE, "no partition has begun", err);
@@ -432,7 +434,7 @@ static furrow_status write_meta(const furrow_matrix_writer *writer, furrow_error
   furrow_status status = furrow_matrix_meta_write(writer->meta, &bytes, &size, err);
   if (status != FURROW_OK) return status;
   status = fw_write_file(writer->fd, writer->meta_name, bytes, size, writer->path, err);
-  furrow_bytes_free(bytes);
+  furrow_free(bytes);
   return status;
 }
 

@@ -35,8 +35,8 @@ typedef struct fw_part_stream fw_part_stream;
 struct furrow_matrix_writer {
   furrow_matrix_meta *meta; /* the plan; counts and lengths are filled in as partitions are written */
   const furrow_matrix_format *format;
-  const furrow_row_type *row_type;
-  furrow_format_context context; /* what it is for every partition alike */
+  const furrow_matrix_row_type *row_type;
+  furrow_matrix_format_context context; /* what it is for every partition alike */
   char *separator, *meta_name;
   char *path;         /* of the folder, for messages */
   int fd;             /* the folder; -1: none */
@@ -55,14 +55,14 @@ struct furrow_matrix_writer {
   bool committed;
   furrow_status (*poll)(void *user, size_t elements, furrow_error *err); /* as pieces are written; NULL: none */
   void *poll_user;
-  fw_part_stream *stream; /* of furrow_matrix_writer_put; NULL until a partition begins */
+  fw_part_stream *stream; /* of furrow_matrix_writer_write_panel; NULL until a partition begins */
   bool streaming;         /* a partition has begun and is not finished */
   fw_write_totals totals;
   furrow_error error; /* of what failed and left a partition incomplete; commit fails alike */
 };
 
 static inline bool fw_writer_by_column(const furrow_matrix_writer *writer) {
-  return writer->format->flags & FURROW_FORMAT_BY_COLUMN;
+  return writer->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
 }
 static inline bool fw_part_is_hash(const furrow_partition_meta *part) {
   return part->start_col == 0 && part->end_col == 0;
@@ -74,7 +74,7 @@ static inline uint64_t fw_part_width(const furrow_partition_meta *part) {
 
 /* furrow_matrix_writer_open_in with a folder that is not called like the matrix. */
 furrow_status fw_matrix_writer_open_as(furrow_matrix_writer **writer, furrow_model_writer *model, const char *name,
-                                       const furrow_matrix_meta *plan, const furrow_write_params *params,
+                                       const furrow_matrix_meta *plan, const furrow_matrix_write_params *params,
                                        furrow_error *err) __attribute__((warn_unused_result));
 /* E_STATE when something was written already. */
 furrow_status fw_writer_check_fresh(furrow_matrix_writer *writer, furrow_error *err)
@@ -90,7 +90,7 @@ furrow_status fw_writer_note_part(furrow_matrix_writer *writer, size_t part, uin
 furrow_status fw_writer_for(furrow_matrix_writer *writer, size_t count, void (*body)(void *context, size_t i),
                             void *context, furrow_error *err) __attribute__((warn_unused_result));
 /* What a format is told about a partition; the state is the caller's. */
-furrow_format_context fw_writer_context(const furrow_matrix_writer *writer, size_t part, uint64_t *state);
+furrow_matrix_format_context fw_writer_context(const furrow_matrix_writer *writer, size_t part, uint64_t *state);
 
 /* ---- whole models (model_writer.c, may_replace.c) ---- */
 

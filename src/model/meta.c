@@ -37,7 +37,7 @@ const char *fw_meta_text(fw_meta_owner *owner, const char *text, size_t size) {
   return copy;
 }
 
-furrow_status fw_meta_add_option(fw_meta_owner *owner, furrow_option option, furrow_error *err) {
+furrow_status fw_meta_add_option(fw_meta_owner *owner, furrow_matrix_option option, furrow_error *err) {
   furrow_matrix_meta *meta = &owner->meta;
   void *memory = owner->options;
   furrow_status status = fw_grow(&memory, &owner->option_capacity, meta->option_count + 1, sizeof option, err);
@@ -46,7 +46,7 @@ furrow_status fw_meta_add_option(fw_meta_owner *owner, furrow_option option, fur
   return status;
 }
 
-furrow_status fw_meta_add_row(fw_meta_owner *owner, const furrow_row_meta *row, furrow_error *err) {
+furrow_status fw_meta_add_row(fw_meta_owner *owner, const furrow_matrix_row_meta *row, furrow_error *err) {
   void *memory = owner->rows;
   furrow_status status = fw_grow(&memory, &owner->row_capacity, owner->row_count + 1, sizeof *row, err);
   owner->rows = memory;
@@ -153,7 +153,7 @@ const char *furrow_matrix_meta_option(const furrow_matrix_meta *meta, const char
   return NULL;
 }
 
-const furrow_partition_meta *furrow_matrix_meta_part(const furrow_matrix_meta *meta, int32_t part_id) {
+const furrow_partition_meta *furrow_matrix_meta_partition(const furrow_matrix_meta *meta, int32_t part_id) {
   size_t low = 0, high = meta->part_count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
@@ -193,7 +193,7 @@ static furrow_status copy_part(fw_meta_owner *owner, const furrow_partition_meta
   part.file_name = copy_text(owner, from->file_name);
   part.extra = copy_text(owner, from->extra);
   for (size_t r = 0; r < from->row_count && status == FURROW_OK; r++) {
-    furrow_row_meta row = from->rows[r];
+    furrow_matrix_row_meta row = from->rows[r];
     row.extra = copy_text(owner, row.extra);
     status = fw_meta_add_row(owner, &row, err);
   }
@@ -219,7 +219,7 @@ furrow_status furrow_matrix_meta_copy(furrow_matrix_meta **copy, const furrow_ma
   if (status != FURROW_OK) return status;
   copy_head(owner, meta);
   for (size_t i = 0; i < meta->option_count && status == FURROW_OK; i++) {
-    furrow_option option = {copy_text(owner, meta->options[i].key), copy_text(owner, meta->options[i].value)};
+    furrow_matrix_option option = {copy_text(owner, meta->options[i].key), copy_text(owner, meta->options[i].value)};
     status = fw_meta_add_option(owner, option, err);
   }
   for (size_t i = 0; i < meta->part_count && status == FURROW_OK; i++) status = copy_part(owner, &meta->parts[i], err);

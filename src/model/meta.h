@@ -31,7 +31,7 @@ typedef struct fw_meta_fields {
   const fw_meta_field *fields; /* in the order in which Angel writes them: JSON and binary */
 } fw_meta_fields;
 
-/* Of furrow_matrix_meta, furrow_partition_meta, furrow_row_meta. */
+/* Of furrow_matrix_meta, furrow_partition_meta, furrow_matrix_row_meta. */
 extern const fw_meta_fields fw_matrix_fields, fw_part_fields, fw_row_fields;
 
 int64_t fw_meta_get(const fw_meta_field *field, const void *object);
@@ -50,9 +50,9 @@ typedef struct fw_meta_owner {
   char *names; /* files that furrow_matrix_plan_files gave names */
   size_t option_capacity, part_capacity, row_capacity;
   size_t row_count;
-  furrow_option *options; /* these three belong to this, whatever becomes of the pointers in meta */
+  furrow_matrix_option *options; /* these three belong to this, whatever becomes of the pointers in meta */
   furrow_partition_meta *parts;
-  furrow_row_meta *rows; /* of all partitions, in the order in which partitions were added */
+  furrow_matrix_row_meta *rows; /* of all partitions, in the order in which partitions were added */
 } fw_meta_owner;
 
 /* Empty metadata with room for texts of so many bytes, the 0 behind each included. */
@@ -60,10 +60,10 @@ furrow_status fw_meta_create(fw_meta_owner **owner, size_t text_capacity, furrow
     __attribute__((warn_unused_result));
 /* A copy of the text with a 0 behind it; there must be room. */
 const char *fw_meta_text(fw_meta_owner *owner, const char *text, size_t size);
-furrow_status fw_meta_add_option(fw_meta_owner *owner, furrow_option option, furrow_error *err)
+furrow_status fw_meta_add_option(fw_meta_owner *owner, furrow_matrix_option option, furrow_error *err)
     __attribute__((warn_unused_result));
 /* Rows are added before their partition, which says how many they are. */
-furrow_status fw_meta_add_row(fw_meta_owner *owner, const furrow_row_meta *row, furrow_error *err)
+furrow_status fw_meta_add_row(fw_meta_owner *owner, const furrow_matrix_row_meta *row, furrow_error *err)
     __attribute__((warn_unused_result));
 furrow_status fw_meta_add_part(fw_meta_owner *owner, const furrow_partition_meta *part, furrow_error *err)
     __attribute__((warn_unused_result));
@@ -114,8 +114,8 @@ furrow_status fw_meta_merge(fw_meta_owner **owner, fw_meta_owner *const *parts, 
 furrow_status fw_meta_read_json(fw_meta_owner **owner, const char *text, size_t size, const char *file,
                                 furrow_error *err) __attribute__((warn_unused_result));
 /* A psmeta file, or the metadata of Angel 1.x. */
-furrow_status fw_meta_read_binary(fw_meta_owner **owner, furrow_meta_origin origin, const void *bytes, size_t size,
-                                  const char *file, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_meta_read_binary(fw_meta_owner **owner, furrow_matrix_meta_origin origin, const void *bytes,
+                                  size_t size, const char *file, furrow_error *err) __attribute__((warn_unused_result));
 
 /* psmeta.<server>: the servers of a checkpoint write one each. For fw_dir_names_read. */
 bool fw_is_server_meta(void *user, const char *name);

@@ -19,7 +19,7 @@ typedef struct binary_reader {
   const unsigned char *bytes;
   size_t size, at;
   const char *file;
-  furrow_meta_origin origin;
+  furrow_matrix_meta_origin origin;
   fw_meta_owner *owner;
   furrow_error *err;
   int64_t part, row;   /* which entries are being read; -1: none */
@@ -153,7 +153,7 @@ static furrow_status read_options(binary_reader *r) {
   fw_meta_places keys = {0};
   furrow_status status = read_count(r, "options", 4, &count);
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
-    furrow_option option = {NULL, NULL};
+    furrow_matrix_option option = {NULL, NULL};
     const size_t start = r->at;
     status = read_text(r, "options", &option.key);
     if (status == FURROW_OK) status = read_text(r, "options", &option.value);
@@ -203,7 +203,7 @@ static furrow_status read_rows(binary_reader *r) {
   r->rows.count = 0;
   furrow_status status = read_count(r, "rowMetas", least_bytes(r, &fw_row_fields), &count);
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
-    furrow_row_meta row = {.element_num = -1};
+    furrow_matrix_row_meta row = {.element_num = -1};
     r->row = (int64_t)i;
     status = read_entry(r, &fw_row_fields, &row, at);
     if (status == FURROW_OK) status = fw_meta_places_add(&r->rows, (uint32_t)row.row_id, at[0], r->err);
@@ -278,8 +278,8 @@ static furrow_status read_all(binary_reader *r) {
   return FURROW_OK;
 }
 
-furrow_status fw_meta_read_binary(fw_meta_owner **owner, furrow_meta_origin origin, const void *bytes, size_t size,
-                                  const char *file, furrow_error *err) {
+furrow_status fw_meta_read_binary(fw_meta_owner **owner, furrow_matrix_meta_origin origin, const void *bytes,
+                                  size_t size, const char *file, furrow_error *err) {
   binary_reader r = {.bytes = bytes, .size = size, .file = file, .origin = origin, .err = err, .part = -1, .row = -1};
   furrow_status status = fw_meta_create(&r.owner, size, err);
   if (status == FURROW_OK) status = read_all(&r);

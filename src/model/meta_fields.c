@@ -9,14 +9,14 @@
 #define PART(name, kind, field, least, most, angel1) \
   { name, FW_META_##kind, offsetof(furrow_partition_meta, field), least, most, angel1 }
 #define ROW(name, kind, field, least, most, angel1) \
-  { name, FW_META_##kind, offsetof(furrow_row_meta, field), least, most, angel1 }
+  { name, FW_META_##kind, offsetof(furrow_matrix_row_meta, field), least, most, angel1 }
 
 /* Angel 1.x numbers row types otherwise; its reader knows them. */
 static const fw_meta_field matrix_fields[] = {
     MATRIX("matrixId", I32, matrix_id, INT32_MIN, INT32_MAX, true),
     MATRIX("matrixName", TEXT, matrix_name, 0, 0, true),
     MATRIX("formatClassName", TEXT, format_class_name, 0, 0, false),
-    MATRIX("rowType", I32, row_type, 0, FURROW_ROW_TYPES - 1, true),
+    MATRIX("rowType", I32, row_type, 0, FURROW_MATRIX_ROW_TYPES - 1, true),
     MATRIX("row", I32, row, 0, INT32_MAX, true),
     MATRIX("col", I64, col, -1, INT64_MAX, true),
     MATRIX("blockRow", I32, block_row, -1, INT32_MAX, true),

@@ -150,7 +150,7 @@ static furrow_status check_keys(meta_reader *r, fw_meta_places *keys) {
 
 /* A member of options; numbers and booleans become their text. */
 static furrow_status read_option(meta_reader *r, fw_json_text key) {
-  furrow_option option;
+  furrow_matrix_option option;
   fw_json_text raw;
   const fw_json_kind kind = fw_json_peek(&r->json);
   if (memchr(key.bytes, 0, key.size))
@@ -207,7 +207,7 @@ static furrow_status read_map(meta_reader *r, object_map *map,
 }
 
 static furrow_status read_row(meta_reader *r, object_map *map) {
-  furrow_row_meta row = {0};
+  furrow_matrix_row_meta row = {0};
   object_notes notes;
   furrow_status status = read_object(r, &fw_row_fields, &row, &notes);
   if (status != FURROW_OK) return status;

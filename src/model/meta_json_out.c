@@ -91,7 +91,7 @@ static furrow_status check_options(const furrow_matrix_meta *meta, fw_meta_place
   furrow_status status = FURROW_OK;
   places->count = 0;
   for (size_t i = 0; i < meta->option_count && status == FURROW_OK; i++) {
-    const furrow_option *option = &meta->options[i];
+    const furrow_matrix_option *option = &meta->options[i];
     const char *fault = text_fault(option->key);
     if (!fault) fault = text_fault(option->value);
     if (fault) return refuse(err, none, "options", fault);
@@ -131,7 +131,7 @@ static furrow_status write_options(meta_writer *w, const furrow_matrix_meta *met
   furrow_status status = fw_java_map_order(w->hashes, meta->option_count, w->order, w->err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < meta->option_count; i++) {
-    const furrow_option *option = &meta->options[w->order[i]];
+    const furrow_matrix_option *option = &meta->options[w->order[i]];
     if (i) fw_buffer_byte(&w->out, ',');
     write_text(w, option->key);
     fw_buffer_byte(&w->out, ':');
@@ -144,7 +144,7 @@ static furrow_status write_rows(meta_writer *w, const furrow_partition_meta *par
   for (size_t i = 0; i < part->row_count; i++) w->hashes[i] = (uint32_t)part->rows[i].row_id;
   furrow_status status = fw_java_map_order(w->hashes, part->row_count, w->order, w->err);
   for (size_t i = 0; i < part->row_count && status == FURROW_OK; i++) {
-    const furrow_row_meta *row = &part->rows[w->order[i]];
+    const furrow_matrix_row_meta *row = &part->rows[w->order[i]];
     write_id_key(w, i, row->row_id);
     status = write_object(w, &fw_row_fields, row, row->extra);
   }
@@ -235,6 +235,6 @@ furrow_status furrow_matrix_meta_write(const furrow_matrix_meta *meta, char **by
   return status;
 }
 
-void furrow_bytes_free(char *bytes) {
+void furrow_free(char *bytes) {
   fw_free(bytes);
 }

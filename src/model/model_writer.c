@@ -17,8 +17,8 @@ struct furrow_model_writer {
   bool committed;
 };
 
-void furrow_write_params_init(furrow_write_params *params) {
-  *params = (furrow_write_params){.separator = ",", .meta_name = "_meta"};
+void furrow_matrix_write_params_init(furrow_matrix_write_params *params) {
+  *params = (furrow_matrix_write_params){.separator = ",", .meta_name = "_meta"};
 }
 
 bool fw_is_file_name(const char *name) {
@@ -41,7 +41,7 @@ furrow_status fw_fail_file(furrow_error *err, int errnum, const char *folder, co
 }
 
 furrow_status furrow_model_writer_open(furrow_model_writer **writer, const char *folder,
-                                       const furrow_write_params *params, furrow_error *err) {
+                                       const furrow_matrix_write_params *params, furrow_error *err) {
   const fw_scheme *scheme;
   const char *path;
   void *memory;
@@ -78,8 +78,8 @@ static furrow_status check_open(const furrow_model_writer *writer, furrow_error 
   return status;
 }
 
-furrow_status furrow_model_writer_file(furrow_model_writer *writer, const char *name, const void *bytes, size_t size,
-                                       furrow_error *err) {
+furrow_status furrow_model_writer_write_file(furrow_model_writer *writer, const char *name, const void *bytes,
+                                             size_t size, furrow_error *err) {
   furrow_status status = check_open(writer, err);
   if (status != FURROW_OK) return status;
   if (!fw_is_file_name(name)) return fw_fail(err, FURROW_E_ARGUMENT, "not the name of a file in a model");

@@ -27,7 +27,7 @@ struct fw_part_stream {
   uint64_t offset, length;
   char *buffer;
   size_t capacity, filled;
-  furrow_format_context context;
+  furrow_matrix_format_context context;
   uint64_t state[4];
   size_t most;      /* bytes of a record */
   stream_row *rows; /* ascending */
@@ -150,7 +150,7 @@ static furrow_status check_cols(const fw_part_stream *stream, const furrow_panel
   if (writer->row_type->key_bits == 32 && (first < INT32_MIN || last > INT32_MAX))
     return fw_writer_fail_col(writer, row, first < INT32_MIN ? first : last, "does not fit 32 bits", err);
   for (size_t c = 0; fw_part_is_hash(part) && !writer->any_hash && c < panel->cols; c++)
-    if (furrow_hash_part(furrow_panel_col(panel, c), writer->hash_parts) != part->part_id)
+    if (furrow_matrix_hash_partition(furrow_panel_col(panel, c), writer->hash_parts) != part->part_id)
       return fw_writer_fail_col(writer, row, furrow_panel_col(panel, c), "belongs to another hash partition", err);
   if (!writer->row_type->dense) return FURROW_OK;
   if (first != (any ? after + 1 : part->start_col) || (uint64_t)last - (uint64_t)first != panel->cols - 1)
@@ -177,7 +177,7 @@ static furrow_status flush(fw_part_stream *stream, furrow_error *err) {
 /* Elements of value formats have the column that their place tells; others are lost. */
 static uint64_t count_misplaced(const fw_part_stream *stream, const furrow_panel *panel) {
   uint64_t lost = 0;
-  if (stream->writer->format->flags & FURROW_FORMAT_COL_IDS) return 0;
+  if (stream->writer->format->flags & FURROW_MATRIX_FORMAT_COL_IDS) return 0;
   const int64_t begin = part_of(stream)->start_col + (int64_t)stream->context.position;
   for (size_t c = 0; c < panel->cols; c++) lost += furrow_panel_col(panel, c) != begin + (int64_t)c;
   return lost;

@@ -19,7 +19,7 @@ struct furrow_partition_reader {
   const furrow_matrix_source *source;
   const fw_source_part *part;
   uint64_t state[4];
-  furrow_format_context context;
+  furrow_matrix_format_context context;
   int fd; /* -1: none */
 
   char *buffer;         /* PAD, the window, PAD */
@@ -27,7 +27,7 @@ struct furrow_partition_reader {
   size_t begin, end;    /* what is not decoded yet, in the window */
   uint64_t bytes_ahead; /* of the partition, not in the window yet */
 
-  furrow_records batch;
+  furrow_matrix_records batch;
   size_t room, value_bytes; /* what the arrays of the batch have room for */
   size_t given;             /* records of the batch that the caller has got */
   size_t batch_begin;       /* where it was decoded from, in the window … */
@@ -130,8 +130,8 @@ static furrow_status renew_ids(furrow_partition_reader *r, size_t room, furrow_e
   furrow_status status = FURROW_OK;
   if (room <= r->room) return FURROW_OK;
   r->room = 0;
-  if (flags_of(r) & FURROW_FORMAT_COL_IDS) status = renew(&cols, room + PAD, sizeof(int64_t), err);
-  if (status == FURROW_OK && flags_of(r) & FURROW_FORMAT_ROW_IDS)
+  if (flags_of(r) & FURROW_MATRIX_FORMAT_COL_IDS) status = renew(&cols, room + PAD, sizeof(int64_t), err);
+  if (status == FURROW_OK && flags_of(r) & FURROW_MATRIX_FORMAT_ROW_IDS)
     status = renew(&rows, room + PAD, sizeof(int32_t), err);
   r->batch.col_ids = cols;
   r->batch.row_ids = rows;
@@ -188,7 +188,7 @@ static furrow_status fail_outside(const furrow_partition_reader *r, int64_t col,
 static uint64_t place_of_record(furrow_partition_reader *r, size_t i) {
   const size_t begin = r->batch_begin;
   size_t used = 0;
-  furrow_records some = r->batch;
+  furrow_matrix_records some = r->batch;
   some.capacity = i;
   memcpy(r->state, r->batch_state, sizeof r->state);
   if (i > 0 && r->source->format->decode(&r->context, r->buffer + PAD + begin, r->end - begin, r->bytes_ahead == 0,
@@ -207,7 +207,8 @@ static furrow_status check_counted(furrow_partition_reader *r, uint64_t done, si
 }
 
 static furrow_status check_columns(furrow_partition_reader *r, furrow_error *err) {
-  if (!r->batch.col_ids && flags_of(r) & FURROW_FORMAT_ROW_IDS) return FURROW_OK; /* row by row, when it is known */
+  if (!r->batch.col_ids && flags_of(r) & FURROW_MATRIX_FORMAT_ROW_IDS)
+    return FURROW_OK; /* row by row, when it is known */
   if (!r->batch.col_ids) return check_counted(r, r->row_done, 0, r->batch.count, err);
   const size_t i = first_outside(r);
   if (i < r->batch.count) {
@@ -269,7 +270,7 @@ static furrow_status fail_left_over(const furrow_partition_reader *r, furrow_err
   return blame_data(r, place(r), FURROW_E_FORMAT, err);
 }
 
-static furrow_status fail_row_count(const furrow_partition_reader *r, const furrow_row_meta *row, uint64_t found,
+static furrow_status fail_row_count(const furrow_partition_reader *r, const furrow_matrix_row_meta *row, uint64_t found,
                                     uint64_t offset, furrow_error *err) {
   fw_fail(err, FURROW_E_FORMAT, "row %d has %s%llu %s, but its elementNum is %d", (int)row->row_id,
           found > (uint64_t)row->element_num ? "at least " : "", (unsigned long long)found,
@@ -277,13 +278,13 @@ static furrow_status fail_row_count(const furrow_partition_reader *r, const furr
   return blame_data(r, offset, FURROW_E_FORMAT, err);
 }
 
-static const furrow_row_meta *row_by_id(const furrow_partition_reader *r, size_t k) {
+static const furrow_matrix_row_meta *row_by_id(const furrow_partition_reader *r, size_t k) {
   return &r->part->meta->rows[r->part->by_id[k]];
 }
 
 static furrow_status end_of_bytes_with_ids(const furrow_partition_reader *r, furrow_error *err) {
   for (size_t k = 0; k < r->part->meta->row_count; k++) {
-    const furrow_row_meta *row = row_by_id(r, k);
+    const furrow_matrix_row_meta *row = row_by_id(r, k);
     if (row->element_num >= 0 && r->row_counts[k] != (uint64_t)row->element_num)
       return fail_row_count(r, row, r->row_counts[k], place(r), err);
   }
@@ -328,7 +329,7 @@ static furrow_status next_columns(furrow_partition_reader *r, furrow_panel *pane
 }
 
 /* The row at a place of the order that the bytes have. */
-static const furrow_row_meta *row_in_order(const furrow_partition_reader *r, size_t at) {
+static const furrow_matrix_row_meta *row_in_order(const furrow_partition_reader *r, size_t at) {
   return fw_row_order_is_meta(r->source) ? &r->part->meta->rows[at] : row_by_id(r, at);
 }
 
@@ -340,7 +341,7 @@ static furrow_status end_of_rows(furrow_partition_reader *r, furrow_error *err) 
 }
 
 /* Leaves out the records of a row, if their bytes can be told and nothing is to be learnt from them. */
-static bool skip_row(furrow_partition_reader *r, const furrow_row_meta *row) {
+static bool skip_row(furrow_partition_reader *r, const furrow_matrix_row_meta *row) {
   size_t least, most;
   if (!r->choice || r->watch.part || row->element_num < 0 || r->row_done > 0) return false;
   if (fw_choice_has_row(r->choice, row->row_id)) return false;
@@ -359,7 +360,7 @@ static bool skip_row(furrow_partition_reader *r, const furrow_row_meta *row) {
  * says nothing is the only one, and has all. */
 static furrow_status next_of_row(furrow_partition_reader *r, furrow_panel *panel, furrow_error *err) {
   const size_t rows = r->part->meta->row_count;
-  const furrow_row_meta *row = NULL;
+  const furrow_matrix_row_meta *row = NULL;
   r->total += r->batch.count;
   r->row_done += r->batch.count;
   r->batch.count = 0;
@@ -419,7 +420,7 @@ static furrow_status next_run(furrow_partition_reader *r, furrow_panel *panel, f
   const size_t count = run_length(r->batch.row_ids, r->given, r->batch.count);
   status = find_row(r, *row_id, err);
   if (status != FURROW_OK) return status;
-  const furrow_row_meta *row = row_by_id(r, r->at);
+  const furrow_matrix_row_meta *row = row_by_id(r, r->at);
   uint64_t *done = &r->row_counts[r->at];
   if (row->element_num >= 0 && count > (uint64_t)row->element_num - *done) {
     const size_t surplus = r->given + (size_t)((uint64_t)row->element_num - *done);
@@ -438,9 +439,9 @@ static furrow_status next_run(furrow_partition_reader *r, furrow_panel *panel, f
 furrow_status furrow_partition_reader_next(furrow_partition_reader *reader, furrow_panel *panel, furrow_error *err) {
   furrow_panel next;
   if (reader->final == FURROW_OK) {
-    if (flags_of(reader) & FURROW_FORMAT_BY_COLUMN)
+    if (flags_of(reader) & FURROW_MATRIX_FORMAT_BY_COLUMN)
       reader->final = next_columns(reader, &next, &reader->error);
-    else if (flags_of(reader) & FURROW_FORMAT_ROW_IDS)
+    else if (flags_of(reader) & FURROW_MATRIX_FORMAT_ROW_IDS)
       reader->final = next_run(reader, &next, &reader->error);
     else
       reader->final = next_of_row(reader, &next, &reader->error);
@@ -469,7 +470,7 @@ furrow_status fw_partition_reader_create(furrow_partition_reader **reader, const
 
 static furrow_status set_row_counts(furrow_partition_reader *r, furrow_error *err) {
   const size_t rows = r->part->meta->row_count;
-  if (!(flags_of(r) & FURROW_FORMAT_ROW_IDS)) return FURROW_OK;
+  if (!(flags_of(r) & FURROW_MATRIX_FORMAT_ROW_IDS)) return FURROW_OK;
   void *memory = r->row_counts;
   furrow_status status = fw_grow(&memory, &r->row_counts_room, rows, sizeof *r->row_counts, err);
   r->row_counts = memory;

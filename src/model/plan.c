@@ -29,7 +29,7 @@ void furrow_matrix_spec_init(furrow_matrix_spec *spec) {
 typedef struct plan {
   const furrow_matrix_spec *spec;
   const furrow_matrix_format *format;
-  const furrow_row_type *row_type;
+  const furrow_matrix_row_type *row_type;
   bool by_column;
   int64_t first_col, end_col, col; /* the index range, and what the metadata gives as col */
   int32_t block_rows, hash_parts;
@@ -76,12 +76,12 @@ static furrow_status check_types(plan *p) {
   furrow_status status = furrow_matrix_format_find(s->format, &p->format, p->err);
   if (status != FURROW_OK) return status;
   if (p->format == &fw_angel1) return refuse(p, "format", "%s is only read", p->format->name);
-  p->row_type = furrow_row_type_get(s->row_type);
-  if (!p->row_type) return refuse(p, "row_type", "%d is not one of 0 … %d", s->row_type, FURROW_ROW_TYPES - 1);
+  p->row_type = furrow_matrix_row_type_get(s->row_type);
+  if (!p->row_type) return refuse(p, "row_type", "%d is not one of 0 … %d", s->row_type, FURROW_MATRIX_ROW_TYPES - 1);
   if (p->row_type->objects) return refuse(p, "row_type", "%s has elements that are objects", p->row_type->name);
   if (s->hash_parts != 0 && p->row_type->dense)
     return refuse(p, "row_type", "%s is dense, which does not go with hash partitions", p->row_type->name);
-  p->by_column = p->format->flags & FURROW_FORMAT_BY_COLUMN;
+  p->by_column = p->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   return FURROW_OK;
 }
 
@@ -186,7 +186,7 @@ static size_t text_needed(const furrow_matrix_spec *s, const furrow_matrix_forma
 }
 
 static furrow_status add_option(plan *p, const char *key, const char *value, size_t value_size) {
-  furrow_option option;
+  furrow_matrix_option option;
   option.key = fw_meta_text(p->owner, key, strlen(key));
   option.value = fw_meta_text(p->owner, value, value_size);
   return fw_meta_add_option(p->owner, option, p->err);
@@ -217,7 +217,7 @@ static furrow_status add_options(plan *p) {
   char number[FW_NUMBER_TEXT];
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < s->option_count && status == FURROW_OK; i++) {
-    const furrow_option *option = &s->options[i];
+    const furrow_matrix_option *option = &s->options[i];
     if (strcmp(option->key, RANGE_START) == 0 || strcmp(option->key, RANGE_END) == 0) continue;
     status = add_option(p, option->key, option->value, strlen(option->value));
   }
@@ -233,7 +233,7 @@ typedef struct row_block {
 } row_block;
 
 static furrow_status add_rows(plan *p, const row_block *block) {
-  furrow_row_meta row = {.offset = p->by_column ? -1 : 0};
+  furrow_matrix_row_meta row = {.offset = p->by_column ? -1 : 0};
   furrow_status status = FURROW_OK;
   if (p->format == &fw_snapshot) row.save_type = !p->row_type->dense;
   for (size_t i = 0; i < block->count && status == FURROW_OK; i++) {

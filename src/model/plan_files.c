@@ -60,7 +60,7 @@ furrow_status furrow_matrix_plan_files(furrow_matrix_meta *meta, int32_t servers
 
 /* As Angel's router: h = |(int) col|, which for the smallest int is that itself; h ^= h >>> 16; its sign bit is
  * dropped; the rest modulo the count. */
-int32_t furrow_hash_part(int64_t col, int32_t parts) {
+int32_t furrow_matrix_hash_partition(int64_t col, int32_t parts) {
   const uint32_t key = (uint32_t)col;
   uint32_t hash = key >> 31 ? 0 - key : key;
   hash ^= hash >> 16;

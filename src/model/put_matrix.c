@@ -84,7 +84,7 @@ static furrow_status make_slots(put_job *job, const size_t *list, size_t count, 
   size_t least, most, rows = 1;
   for (size_t i = 0; i < count; i++) {
     uint64_t state[4] = {0};
-    const furrow_format_context context = fw_writer_context(writer, list[i], state);
+    const furrow_matrix_format_context context = fw_writer_context(writer, list[i], state);
     writer->format->record_size(&context, &least, &most);
     if (most > job->most) job->most = most;
     if (context.record_values > rows) rows = context.record_values;
@@ -358,7 +358,7 @@ static bool has_row(const furrow_partition_meta *part, int32_t row) {
 }
 
 static bool has_col(const furrow_matrix_writer *writer, const furrow_partition_meta *part, int64_t col) {
-  if (fw_part_is_hash(part)) return furrow_hash_part(col, writer->hash_parts) == part->part_id;
+  if (fw_part_is_hash(part)) return furrow_matrix_hash_partition(col, writer->hash_parts) == part->part_id;
   return col >= part->start_col && col < part->end_col;
 }
 
@@ -372,18 +372,18 @@ static bool has_place(const furrow_matrix_writer *writer, int32_t row, int64_t c
 static furrow_status fail_outside(const furrow_matrix_writer *writer, const furrow_matrix *matrix, furrow_error *err) {
   const int32_t *rows = furrow_matrix_row_ids(matrix);
   for (size_t r = 0; r < furrow_matrix_row_count(matrix); r++) {
-    furrow_row_view view;
+    furrow_matrix_row_view view;
     if (!furrow_matrix_row(matrix, rows[r], &view)) continue;
     for (size_t i = 0; i < view.count; i++)
-      if (!has_place(writer, rows[r], furrow_row_view_col(&view, i)))
-        return fw_writer_fail_col(writer, rows[r], furrow_row_view_col(&view, i), "in none of the plan's partitions",
-                                  err);
+      if (!has_place(writer, rows[r], furrow_matrix_row_view_col(&view, i)))
+        return fw_writer_fail_col(writer, rows[r], furrow_matrix_row_view_col(&view, i),
+                                  "in none of the plan's partitions", err);
   }
   return fw_fail(err, FURROW_E_ARGUMENT, "partitions of the plan overlap");
 }
 
-furrow_status furrow_matrix_writer_put_matrix(furrow_matrix_writer *writer, const furrow_matrix *matrix,
-                                              furrow_error *err) {
+furrow_status furrow_matrix_writer_write_matrix(furrow_matrix_writer *writer, const furrow_matrix *matrix,
+                                                furrow_error *err) {
   furrow_status status = fw_writer_check_fresh(writer, err);
   if (status != FURROW_OK) return status;
   status = fw_matrix_writer_put_parts(writer, matrix, 0, writer->meta->part_count, &writer->error);
@@ -394,11 +394,11 @@ furrow_status furrow_matrix_writer_put_matrix(furrow_matrix_writer *writer, cons
 }
 
 furrow_status furrow_matrix_save(const furrow_matrix *matrix, const char *folder, const furrow_matrix_meta *plan,
-                                 const furrow_write_params *params, furrow_error *err) {
+                                 const furrow_matrix_write_params *params, furrow_error *err) {
   furrow_matrix_writer *writer;
   furrow_status status = furrow_matrix_writer_open(&writer, folder, plan, params, err);
   if (status != FURROW_OK) return status;
-  status = furrow_matrix_writer_put_matrix(writer, matrix, err);
+  status = furrow_matrix_writer_write_matrix(writer, matrix, err);
   if (status == FURROW_OK) status = furrow_matrix_writer_commit(writer, err);
   furrow_matrix_writer_close(writer);
   return status;

@@ -18,12 +18,12 @@ static furrow_status pick_hash(fw_put_part *part, fw_put_row *row, furrow_error 
   size_t count = 0;
   void *memory;
   for (size_t i = 0; i < row->view.count; i++)
-    count += furrow_hash_part(furrow_row_view_col(&row->view, i), parts) == id;
+    count += furrow_matrix_hash_partition(furrow_matrix_row_view_col(&row->view, i), parts) == id;
   furrow_status status = fw_arena_take(&part->arena, &memory, count, sizeof *row->picks, err);
   if (status != FURROW_OK) return status;
   size_t *picks = memory, n = 0;
   for (size_t i = 0; i < row->view.count && n < count; i++)
-    if (furrow_hash_part(furrow_row_view_col(&row->view, i), parts) == id) picks[n++] = i;
+    if (furrow_matrix_hash_partition(furrow_matrix_row_view_col(&row->view, i), parts) == id) picks[n++] = i;
   row->picks = picks;
   row->count = count;
   return FURROW_OK;
@@ -31,7 +31,7 @@ static furrow_status pick_hash(fw_put_part *part, fw_put_row *row, furrow_error 
 
 /* Column of the i-th element of the row. */
 static int64_t row_col(const fw_put_row *row, size_t i) {
-  return furrow_row_view_col(&row->view, row->picks ? row->picks[i] : i);
+  return furrow_matrix_row_view_col(&row->view, row->picks ? row->picks[i] : i);
 }
 
 static furrow_status check_keys(const fw_put_part *part, const fw_put_row *row, furrow_error *err) {
@@ -51,7 +51,7 @@ static furrow_status find_row(fw_put_part *part, fw_put_row *row, int32_t row_id
   } else if (fw_part_is_hash(meta)) {
     status = pick_hash(part, row, err);
   } else {
-    row->view = furrow_row_view_range(&row->view, meta->start_col, meta->end_col);
+    row->view = furrow_matrix_row_view_range(&row->view, meta->start_col, meta->end_col);
     row->count = row->view.count;
   }
   part->taken += row->count;

@@ -8,9 +8,9 @@
 /* What a row of the plan has in the partition. */
 typedef struct fw_put_row {
   int32_t row_id;
-  furrow_row_view view; /* hash partitions: the whole row */
-  const size_t *picks;  /* hash partitions: places of the view's elements that belong here; NULL: all do */
-  size_t count;         /* of them */
+  furrow_matrix_row_view view; /* hash partitions: the whole row */
+  const size_t *picks;         /* hash partitions: places of the view's elements that belong here; NULL: all do */
+  size_t count;                /* of them */
 } fw_put_row;
 
 typedef struct fw_put_part {

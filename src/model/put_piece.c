@@ -8,13 +8,13 @@
 
 /* ---- row formats ---- */
 
-static furrow_status fail_at(const fw_put_piece *piece, const fw_put_row *row, const furrow_row_view *view, size_t i,
-                             furrow_error *err) {
-  return fw_writer_fail_element(piece->part->writer, row->row_id, furrow_row_view_col(view, i), view->values,
+static furrow_status fail_at(const fw_put_piece *piece, const fw_put_row *row, const furrow_matrix_row_view *view,
+                             size_t i, furrow_error *err) {
+  return fw_writer_fail_element(piece->part->writer, row->row_id, furrow_matrix_row_view_col(view, i), view->values,
                                 view->type, i * view->stride, err);
 }
 
-static const void *view_at(const furrow_row_view *view, size_t i) {
+static const void *view_at(const furrow_matrix_row_view *view, size_t i) {
   return (const char *)view->values.any + i * view->stride * furrow_element_size(view->type);
 }
 
@@ -22,12 +22,12 @@ static const void *view_at(const furrow_row_view *view, size_t i) {
 static furrow_status take_sparse(fw_put_piece *piece, const fw_put_row *row, size_t first, size_t count,
                                  furrow_panel *panel, furrow_error *err) {
   const furrow_element_type type = piece->part->writer->context.type;
-  const furrow_row_view *view = &row->view;
+  const furrow_matrix_row_view *view = &row->view;
   if (row->picks) {
     for (size_t i = 0; i < count; i++) {
       const size_t at = row->picks[first + i];
       char *to = (char *)piece->scratch + i * furrow_element_size(type);
-      piece->col_scratch[i] = furrow_row_view_col(view, at);
+      piece->col_scratch[i] = furrow_matrix_row_view_col(view, at);
       if (fw_elements_copy(to, 1, type, view_at(view, at), 1, view->type, 1) == 0)
         return fail_at(piece, row, view, at, err);
     }
@@ -36,7 +36,7 @@ static furrow_status take_sparse(fw_put_piece *piece, const fw_put_row *row, siz
     return FURROW_OK;
   }
   panel->col_ids = view->col_ids ? view->col_ids + first : NULL;
-  panel->first_col = furrow_row_view_col(view, first);
+  panel->first_col = furrow_matrix_row_view_col(view, first);
   panel->values.any = view_at(view, first);
   if (view->stride == 1 && view->type == type) return FURROW_OK;
   const size_t good = fw_elements_copy(piece->scratch, 1, type, view_at(view, first), view->stride, view->type, count);
@@ -46,12 +46,12 @@ static furrow_status take_sparse(fw_put_piece *piece, const fw_put_row *row, siz
 }
 
 /* Puts what the view has in columns begin … begin+count-1 to scratch[(col - begin) * stride]; the rest stays. */
-static furrow_status scatter(fw_put_piece *piece, const fw_put_row *row, const furrow_row_view *view, int64_t begin,
-                             void *scratch, size_t stride, furrow_error *err) {
+static furrow_status scatter(fw_put_piece *piece, const fw_put_row *row, const furrow_matrix_row_view *view,
+                             int64_t begin, void *scratch, size_t stride, furrow_error *err) {
   const furrow_element_type type = piece->part->writer->context.type;
   const size_t size = furrow_element_size(type);
   if (view->count == 0) return FURROW_OK;
-  const int64_t first = furrow_row_view_col(view, 0), last = furrow_row_view_col(view, view->count - 1);
+  const int64_t first = furrow_matrix_row_view_col(view, 0), last = furrow_matrix_row_view_col(view, view->count - 1);
   if ((uint64_t)(last - first) == view->count - 1) { /* no holes */
     char *to = (char *)scratch + (size_t)(first - begin) * stride * size;
     const size_t good = fw_elements_copy(to, stride, type, view->values.any, view->stride, view->type, view->count);
@@ -70,7 +70,7 @@ static furrow_status take_dense(fw_put_piece *piece, const fw_put_row *row, size
                                 furrow_panel *panel, furrow_error *err) {
   const furrow_partition_meta *meta = &piece->part->writer->meta->parts[piece->part->part];
   const furrow_element_type type = piece->part->writer->context.type;
-  const furrow_row_view *view = &row->view;
+  const furrow_matrix_row_view *view = &row->view;
   const int64_t begin = meta->start_col + (int64_t)first;
   const bool full = view->count == (uint64_t)(meta->end_col - meta->start_col);
   panel->first_col = begin;
@@ -80,7 +80,7 @@ static furrow_status take_dense(fw_put_piece *piece, const fw_put_row *row, size
   }
   panel->values.any = piece->scratch;
   memset(piece->scratch, 0, count * furrow_element_size(type));
-  const furrow_row_view cut = furrow_row_view_range(view, begin, begin + (int64_t)count);
+  const furrow_matrix_row_view cut = furrow_matrix_row_view_range(view, begin, begin + (int64_t)count);
   return scatter(piece, row, &cut, begin, piece->scratch, 1, err);
 }
 
@@ -88,12 +88,12 @@ static furrow_status take_dense(fw_put_piece *piece, const fw_put_row *row, size
 static uint64_t count_lost(const fw_put_part *part, const furrow_panel *panel, size_t first) {
   const int64_t begin = part->writer->meta->parts[part->part].start_col + (int64_t)first;
   uint64_t lost = 0;
-  if (part->writer->format->flags & FURROW_FORMAT_COL_IDS) return 0;
+  if (part->writer->format->flags & FURROW_MATRIX_FORMAT_COL_IDS) return 0;
   for (size_t c = 0; c < panel->cols; c++) lost += furrow_panel_col(panel, c) != begin + (int64_t)c;
   return lost;
 }
 
-static furrow_status encode_row(fw_put_piece *piece, furrow_format_context *context, const fw_put_row *row,
+static furrow_status encode_row(fw_put_piece *piece, furrow_matrix_format_context *context, const fw_put_row *row,
                                 size_t first, size_t count, furrow_error *err) {
   const furrow_matrix_writer *writer = piece->part->writer;
   furrow_status status = FURROW_OK;
@@ -114,7 +114,7 @@ static furrow_status encode_row(fw_put_piece *piece, furrow_format_context *cont
   return status;
 }
 
-static furrow_status encode_rows(fw_put_piece *piece, furrow_format_context *context, furrow_error *err) {
+static furrow_status encode_rows(fw_put_piece *piece, furrow_matrix_format_context *context, furrow_error *err) {
   furrow_status status = FURROW_OK;
   uint64_t first = piece->first, left = piece->records;
   for (size_t r = piece->row; left > 0 && status == FURROW_OK; r++, first = 0) {
@@ -136,7 +136,7 @@ static furrow_status gather_row(fw_put_piece *piece, size_t r, uint64_t first, s
   const size_t size = furrow_element_size(type);
   char *scratch = (char *)piece->scratch + r * size;
   const int64_t begin = fw_put_part_col(part, first), last = fw_put_part_col(part, first + count - 1);
-  const furrow_row_view cut = furrow_row_view_range(&row->view, begin, last + 1);
+  const furrow_matrix_row_view cut = furrow_matrix_row_view_range(&row->view, begin, last + 1);
   if (!part->cols) {
     piece->found += cut.count;
     return scatter(piece, row, &cut, begin, scratch, meta->row_count, err);
@@ -149,13 +149,13 @@ static furrow_status gather_row(fw_put_piece *piece, size_t r, uint64_t first, s
     return good == count ? FURROW_OK : fail_at(piece, row, &cut, good, err);
   }
   for (size_t i = 0, c = 0; i < cut.count && c < count;) {
-    const int64_t col = furrow_row_view_col(&cut, i);
+    const int64_t col = furrow_matrix_row_view_col(&cut, i);
     if (col < cols[c]) {
       i++;
     } else if (col > cols[c]) {
       c++;
     } else {
-      const bool here = !hash || furrow_hash_part(col, part->writer->hash_parts) == meta->part_id;
+      const bool here = !hash || furrow_matrix_hash_partition(col, part->writer->hash_parts) == meta->part_id;
       char *to = scratch + c * meta->row_count * size;
       if (here && fw_elements_copy(to, 1, type, view_at(&cut, i), 1, cut.type, 1) == 0)
         return fail_at(piece, row, &cut, i, err);
@@ -167,8 +167,8 @@ static furrow_status gather_row(fw_put_piece *piece, size_t r, uint64_t first, s
   return FURROW_OK;
 }
 
-static furrow_status encode_gathered(fw_put_piece *piece, furrow_format_context *context, uint64_t first, size_t count,
-                                     furrow_error *err) {
+static furrow_status encode_gathered(fw_put_piece *piece, furrow_matrix_format_context *context, uint64_t first,
+                                     size_t count, furrow_error *err) {
   const fw_put_part *part = piece->part;
   const size_t rows = context->record_values;
   size_t bytes = 0;
@@ -189,7 +189,7 @@ static furrow_status encode_gathered(fw_put_piece *piece, furrow_format_context 
   return status;
 }
 
-static furrow_status encode_columns(fw_put_piece *piece, furrow_format_context *context, furrow_error *err) {
+static furrow_status encode_columns(fw_put_piece *piece, furrow_matrix_format_context *context, furrow_error *err) {
   const fw_put_part *part = piece->part;
   const size_t rows = context->record_values;
   if (part->whole) {
@@ -209,7 +209,7 @@ static furrow_status encode_columns(fw_put_piece *piece, furrow_format_context *
 
 void fw_put_piece_encode(fw_put_piece *piece) {
   uint64_t none[4] = {0};
-  furrow_format_context context =
+  furrow_matrix_format_context context =
       fw_writer_context(piece->part->writer, piece->part->part, piece->sequential ? piece->part->state : none);
   piece->length = 0;
   piece->lost = piece->found = 0;

@@ -9,8 +9,8 @@
 
 /* psmeta files list rows as they were saved; the JSON form has them in the order of a Java HashMap. */
 bool fw_row_order_is_meta(const furrow_matrix_source *source) {
-  if (source->row_order == FURROW_ROW_ORDER_AUTO) return source->meta->origin == FURROW_META_PSMETA;
-  return source->row_order == FURROW_ROW_ORDER_META;
+  if (source->row_order == FURROW_MATRIX_ROW_ORDER_AUTO) return source->meta->origin == FURROW_META_PSMETA;
+  return source->row_order == FURROW_MATRIX_ROW_ORDER_META;
 }
 
 /* Elements of the k-th row by id. */
@@ -21,8 +21,10 @@ static uint64_t row_elements(const fw_source_part *part, size_t k) {
 /* Rows of equal counts can change places unnoticed, and rows of a checkpoint (save_type 1) are not sorted. */
 static bool can_tell(const furrow_matrix_source *source, const fw_source_part *part, size_t *filled) {
   const unsigned flags = source->format->flags;
-  if (flags & (FURROW_FORMAT_BY_COLUMN | FURROW_FORMAT_ROW_IDS) || !(flags & FURROW_FORMAT_COL_IDS)) return false;
-  if (source->row_order != FURROW_ROW_ORDER_AUTO || fw_row_order_is_meta(source)) return false;
+  if (flags & (FURROW_MATRIX_FORMAT_BY_COLUMN | FURROW_MATRIX_FORMAT_ROW_IDS) ||
+      !(flags & FURROW_MATRIX_FORMAT_COL_IDS))
+    return false;
+  if (source->row_order != FURROW_MATRIX_ROW_ORDER_AUTO || fw_row_order_is_meta(source)) return false;
   if (part->records == FW_UNKNOWN) return false;
   bool differ = false;
   uint64_t first = 0;

@@ -61,7 +61,7 @@ static size_t first_line(const char *text, size_t size) {
 static furrow_status reads_with(const furrow_matrix_source *source, const fw_source_part *part, const char *text,
                                 size_t size, const char *separator, bool *good, furrow_error *err) {
   uint64_t state[4];
-  furrow_format_context context = fw_source_context(source, part, state);
+  furrow_matrix_format_context context = fw_source_context(source, part, state);
   context.separator = separator;
   context.separator_length = strlen(separator);
   if (part->meta->row_count > 0) {
@@ -76,9 +76,9 @@ static furrow_status reads_with(const furrow_matrix_source *source, const fw_sou
   furrow_status status = fw_alloc(&memory, values + 2 * (PAD + 1), 8, err);
   if (status != FURROW_OK) return status;
   int64_t *ids = memory;
-  furrow_records records = {.capacity = 1, .values = ids + 2 * (PAD + 1)};
-  if (source->format->flags & FURROW_FORMAT_COL_IDS) records.col_ids = ids;
-  if (source->format->flags & FURROW_FORMAT_ROW_IDS) records.row_ids = (int32_t *)(ids + PAD + 1);
+  furrow_matrix_records records = {.capacity = 1, .values = ids + 2 * (PAD + 1)};
+  if (source->format->flags & FURROW_MATRIX_FORMAT_COL_IDS) records.col_ids = ids;
+  if (source->format->flags & FURROW_MATRIX_FORMAT_ROW_IDS) records.row_ids = (int32_t *)(ids + PAD + 1);
   size_t used = 0;
   status = source->format->decode(&context, text, line, true, &used, &records, NULL);
   *good = status == FURROW_OK && records.count == 1;
@@ -122,8 +122,8 @@ static furrow_status choose(furrow_matrix_source *source, const fw_source_part *
 }
 
 furrow_status fw_source_find_separator(furrow_matrix_source *source, furrow_error *err) {
-  const unsigned fields = FURROW_FORMAT_BY_COLUMN | FURROW_FORMAT_ROW_IDS | FURROW_FORMAT_COL_IDS;
-  if (!(source->format->flags & FURROW_FORMAT_TEXT) || !(source->format->flags & fields)) return FURROW_OK;
+  const unsigned fields = FURROW_MATRIX_FORMAT_BY_COLUMN | FURROW_MATRIX_FORMAT_ROW_IDS | FURROW_MATRIX_FORMAT_COL_IDS;
+  if (!(source->format->flags & FURROW_MATRIX_FORMAT_TEXT) || !(source->format->flags & fields)) return FURROW_OK;
   size_t i = 0;
   while (i < source->meta->part_count && source->meta->parts[i].length == 0) i++;
   if (i == source->meta->part_count) return FURROW_OK;

@@ -14,8 +14,8 @@
 #include "io/stream.h"
 #include "model/meta.h"
 
-void furrow_source_params_init(furrow_source_params *params) {
-  *params = (furrow_source_params){.row_type = -1, .row_order = FURROW_ROW_ORDER_AUTO};
+void furrow_matrix_source_params_init(furrow_matrix_source_params *params) {
+  *params = (furrow_matrix_source_params){.row_type = -1, .row_order = FURROW_MATRIX_ROW_ORDER_AUTO};
 }
 
 static furrow_status take_text(furrow_matrix_source *source, const char **copy, const char *text, furrow_error *err) {
@@ -95,10 +95,11 @@ static furrow_status choose_format(furrow_matrix_source *source, const char *ask
 static furrow_status choose_row_type(furrow_matrix_source *source, int32_t asked, furrow_error *err) {
   const int32_t number = asked != -1 ? asked : source->meta->row_type;
   if (number == -1) {
-    fw_fail(err, FURROW_E_ARGUMENT, "the metadata does not say the row type: give it (furrow_source_params.row_type)");
+    fw_fail(err, FURROW_E_ARGUMENT,
+            "the metadata does not say the row type: give it (furrow_matrix_source_params.row_type)");
     return blame_meta(source, FURROW_E_ARGUMENT, err);
   }
-  source->type = furrow_row_type_get(number);
+  source->type = furrow_matrix_row_type_get(number);
   if (!source->type && asked != -1) return fw_fail(err, FURROW_E_ARGUMENT, "%d is no row type", (int)number);
   if (!source->type) {
     fw_fail(err, FURROW_E_FORMAT, "rowType is %d, which is no row type", (int)number);
@@ -113,7 +114,7 @@ static furrow_status choose_row_type(furrow_matrix_source *source, int32_t asked
 }
 
 static furrow_status load_meta(furrow_matrix_source *source, const furrow_matrix_meta *meta,
-                               const furrow_source_params *params, furrow_error *err) {
+                               const furrow_matrix_source_params *params, furrow_error *err) {
   furrow_status status = meta ? furrow_matrix_meta_copy(&source->meta, meta, err)
                               : furrow_matrix_meta_load(&source->meta, source->folder, params->meta_name, err);
   if (status == FURROW_OK) status = find_meta_name(source, params->meta_name, err);
@@ -243,7 +244,7 @@ static furrow_status take_rows(furrow_matrix_source *source, fw_source_part *par
 
 static furrow_status fail_count(const furrow_matrix_source *source, const fw_source_part *part, const char *bound,
                                 uint64_t bytes, furrow_error *err) {
-  const bool by_column = source->format->flags & FURROW_FORMAT_BY_COLUMN;
+  const bool by_column = source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   fw_fail(err, FURROW_E_FORMAT, "partMetas/%d/length is %lld, but its %llu %s take %s%llu bytes",
           (int)part->meta->part_id, (long long)part->meta->length, (unsigned long long)part->records,
           by_column ? "columns (saveColNum)" : "elements (elementNum of its rows)", bound, (unsigned long long)bytes);
@@ -266,10 +267,10 @@ static void add_records(byte_sum *sum, uint64_t records, size_t least, size_t mo
 
 static bool sum_rows(const furrow_matrix_source *source, const fw_source_part *part, byte_sum *sum) {
   uint64_t state[4];
-  furrow_format_context context = fw_source_context(source, part, state);
+  furrow_matrix_format_context context = fw_source_context(source, part, state);
   bool known = true;
   for (size_t k = 0; k < part->meta->row_count; k++) {
-    const furrow_row_meta *row = &part->meta->rows[k];
+    const furrow_matrix_row_meta *row = &part->meta->rows[k];
     size_t least, most;
     context.row_id = row->row_id;
     context.save_type = row->save_type;
@@ -284,7 +285,7 @@ static bool sum_rows(const furrow_matrix_source *source, const fw_source_part *p
 
 static bool sum_columns(const furrow_matrix_source *source, const fw_source_part *part, byte_sum *sum) {
   uint64_t state[4];
-  const furrow_format_context context = fw_source_context(source, part, state);
+  const furrow_matrix_format_context context = fw_source_context(source, part, state);
   size_t least, most;
   source->format->record_size(&context, &least, &most);
   if (part->meta->save_col_num < 0) return false;
@@ -306,7 +307,7 @@ static furrow_status check_columns(const furrow_matrix_source *source, const fur
 static furrow_status check_counts(const furrow_matrix_source *source, fw_source_part *part, furrow_error *err) {
   byte_sum sum = {0};
   bool known;
-  if (source->format->flags & FURROW_FORMAT_BY_COLUMN) {
+  if (source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN) {
     furrow_status status = check_columns(source, part->meta, err);
     if (status != FURROW_OK) return status;
     known = sum_columns(source, part, &sum);
@@ -326,7 +327,8 @@ static furrow_status check_counts(const furrow_matrix_source *source, fw_source_
 static furrow_status check_separable(const furrow_matrix_source *source, const fw_source_part *part,
                                      furrow_error *err) {
   const unsigned flags = source->format->flags;
-  if (flags & (FURROW_FORMAT_BY_COLUMN | FURROW_FORMAT_ROW_IDS) || part->records != FW_UNKNOWN) return FURROW_OK;
+  if (flags & (FURROW_MATRIX_FORMAT_BY_COLUMN | FURROW_MATRIX_FORMAT_ROW_IDS) || part->records != FW_UNKNOWN)
+    return FURROW_OK;
   if (part->meta->row_count == 1) return FURROW_OK;
   fw_fail(err, FURROW_E_FORMAT,
           "partMetas/%d has %zu rows without elementNum, and %s has no row ids to tell them apart",
@@ -373,7 +375,7 @@ static furrow_status check_parts(furrow_matrix_source *source, furrow_error *err
 /* ---- Open and close ------------------------------------------------------------------------------------- */
 
 static furrow_status open_source(furrow_matrix_source *source, const char *folder, const furrow_matrix_meta *meta,
-                                 const furrow_source_params *params, furrow_error *err) {
+                                 const furrow_matrix_source_params *params, furrow_error *err) {
   source->row_order = params->row_order;
   furrow_status status = take_text(source, &source->folder, folder, err);
   if (status == FURROW_OK)
@@ -386,13 +388,13 @@ static furrow_status open_source(furrow_matrix_source *source, const char *folde
 }
 
 furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const char *folder,
-                                         const furrow_matrix_meta *meta, const furrow_source_params *params,
+                                         const furrow_matrix_meta *meta, const furrow_matrix_source_params *params,
                                          furrow_error *err) {
-  furrow_source_params defaults;
-  furrow_source_params_init(&defaults);
+  furrow_matrix_source_params defaults;
+  furrow_matrix_source_params_init(&defaults);
   if (!params) params = &defaults;
   if (params->separator && !params->separator[0]) return fw_fail(err, FURROW_E_ARGUMENT, "the separator is empty");
-  if (params->row_order > FURROW_ROW_ORDER_META)
+  if (params->row_order > FURROW_MATRIX_ROW_ORDER_META)
     return fw_fail(err, FURROW_E_ARGUMENT, "row_order is %d, which is no such order", (int)params->row_order);
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **source, err);
@@ -406,7 +408,7 @@ furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const ch
 }
 
 furrow_status furrow_matrix_source_open(furrow_matrix_source **source, const char *folder,
-                                        const furrow_source_params *params, furrow_error *err) {
+                                        const furrow_matrix_source_params *params, furrow_error *err) {
   return fw_matrix_source_open_with(source, folder, NULL, params, err);
 }
 
@@ -417,11 +419,11 @@ void furrow_matrix_source_close(furrow_matrix_source *source) {
   fw_free(source);
 }
 
-furrow_format_context fw_source_context(const furrow_matrix_source *source, const fw_source_part *part,
-                                        uint64_t state[4]) {
+furrow_matrix_format_context fw_source_context(const furrow_matrix_source *source, const fw_source_part *part,
+                                               uint64_t state[4]) {
   memset(state, 0, 4 * sizeof *state);
-  const bool by_column = source->format->flags & FURROW_FORMAT_BY_COLUMN;
-  return (furrow_format_context){
+  const bool by_column = source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
+  return (furrow_matrix_format_context){
       .type = source->type->element,
       .key_bits = source->type->key_bits,
       .separator = source->separator,
@@ -484,7 +486,7 @@ const furrow_matrix_format *furrow_matrix_source_format(const furrow_matrix_sour
   return source->format;
 }
 
-const furrow_row_type *furrow_matrix_source_row_type(const furrow_matrix_source *source) {
+const furrow_matrix_row_type *furrow_matrix_source_row_type(const furrow_matrix_source *source) {
   return source->type;
 }
 

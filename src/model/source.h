@@ -28,13 +28,13 @@ typedef struct fw_source_part {
 
 #define FW_NO_FORMAT                                           \
   "the metadata does not say the format: give it and the row " \
-  "type (furrow_source_params.format, furrow_source_params.row_type)"
+  "type (furrow_matrix_source_params.format, furrow_matrix_source_params.row_type)"
 
 struct furrow_matrix_source {
   furrow_matrix_meta *meta;
   const furrow_matrix_format *format;
-  const furrow_row_type *type;
-  furrow_row_order row_order;
+  const furrow_matrix_row_type *type;
+  furrow_matrix_row_order row_order;
   const char *folder, *meta_name, *meta_path, *separator;
   size_t file_count;
   fw_source_file *files;
@@ -44,11 +44,11 @@ struct furrow_matrix_source {
 
 /* furrow_matrix_source_open with metadata that was read before, or a part of it (copied; NULL: it is read). */
 furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const char *folder,
-                                         const furrow_matrix_meta *meta, const furrow_source_params *params,
+                                         const furrow_matrix_meta *meta, const furrow_matrix_source_params *params,
                                          furrow_error *err) __attribute__((warn_unused_result));
 /* What a format is told at the start of a partition; `state` has four words, which become 0. */
-furrow_format_context fw_source_context(const furrow_matrix_source *source, const fw_source_part *part,
-                                        uint64_t state[4]);
+furrow_matrix_format_context fw_source_context(const furrow_matrix_source *source, const fw_source_part *part,
+                                               uint64_t state[4]);
 /* Opens the file of a partition; E_STALE when it is another one than before. */
 furrow_status fw_source_open_file(const furrow_matrix_source *source, const fw_source_part *part, int *fd,
                                   furrow_error *err) __attribute__((warn_unused_result));

@@ -270,8 +270,9 @@ static void fill_stats(furrow_matrix_stats *stats, const statistics_job *job) {
   stats->bytes = job->total;
 }
 
-furrow_status furrow_matrix_statistics(const furrow_matrix_source *source, unsigned threads, furrow_progress progress,
-                                       void *user, furrow_matrix_stats *stats, furrow_error *err) {
+furrow_status furrow_matrix_compute_stats(const furrow_matrix_source *source, unsigned threads,
+                                          furrow_progress progress, void *user, furrow_matrix_stats *stats,
+                                          furrow_error *err) {
   statistics_job job = {.meta = furrow_matrix_source_meta(source), .progress = progress, .user = user};
   furrow_matrix_stats result = {0};
   furrow_status status = count_rows(job.meta, &result.rows, err);
@@ -284,7 +285,7 @@ furrow_status furrow_matrix_statistics(const furrow_matrix_source *source, unsig
   for (size_t p = 0; progress && p < job.meta->part_count; p++)
     job.parts[p].expected = elements_of(&job.meta->parts[p]);
   pthread_mutex_init(&job.lock, NULL);
-  status = furrow_matrix_visit(source, NULL, threads, add_panel, &job, err);
+  status = furrow_matrix_for_each_panel(source, NULL, threads, add_panel, &job, err);
   if (status == FURROW_OK) {
     fill_stats(&result, &job);
     if (progress) status = progress(user, job.total, job.total, err);

@@ -69,13 +69,13 @@ static furrow_status copy_ids(stripe_store *store, const int32_t **copy, const i
   return FURROW_OK;
 }
 
-static furrow_status add_stripe(stripe_store *store, const furrow_selection *selection, furrow_error *err) {
+static furrow_status add_stripe(stripe_store *store, const furrow_matrix_selection *selection, furrow_error *err) {
   void *memory = store->stripes.selections;
   furrow_status status =
       fw_grow(&memory, &store->room, store->stripes.count + 1, sizeof *store->stripes.selections, err);
   store->stripes.selections = memory;
   if (status != FURROW_OK) return status;
-  furrow_selection *stripe = &store->stripes.selections[store->stripes.count];
+  furrow_matrix_selection *stripe = &store->stripes.selections[store->stripes.count];
   *stripe = *selection;
   status = copy_ids(store, &stripe->rows, selection->rows, selection->row_count, err);
   if (status == FURROW_OK) status = copy_ids(store, &stripe->part_ids, selection->part_ids, selection->part_count, err);
@@ -215,17 +215,17 @@ static furrow_status pieces_of_sample(piece_list *list, const fw_load_plan *plan
 
 /* ---- Ranges of columns ---------------------------------------------------------------------------------- */
 
-static furrow_status add_range(stripe_store *store, const furrow_selection *selection, int64_t first, int64_t last,
-                               furrow_error *err) {
-  furrow_selection stripe = *selection;
+static furrow_status add_range(stripe_store *store, const furrow_matrix_selection *selection, int64_t first,
+                               int64_t last, furrow_error *err) {
+  furrow_matrix_selection stripe = *selection;
   stripe.first_col = first;
   stripe.end_col = last == INT64_MAX ? last : last + 1;
   return add_stripe(store, &stripe, err);
 }
 
 /* A piece that is too large alone, cut evenly. */
-static furrow_status cut_piece(stripe_store *store, const furrow_selection *selection, const piece *p, double most,
-                               furrow_error *err) {
+static furrow_status cut_piece(stripe_store *store, const furrow_matrix_selection *selection, const piece *p,
+                               double most, furrow_error *err) {
   const unsigned __int128 width = (unsigned __int128)((uint64_t)p->last - (uint64_t)p->first) + 1;
   const double wanted = p->bytes / most + 1;
   uint64_t parts = wanted < MOST_CUTS ? (uint64_t)wanted : MOST_CUTS;
@@ -239,7 +239,7 @@ static furrow_status cut_piece(stripe_store *store, const furrow_selection *sele
   return status;
 }
 
-static furrow_status join_pieces(stripe_store *store, const furrow_selection *selection, const piece_list *list,
+static furrow_status join_pieces(stripe_store *store, const furrow_matrix_selection *selection, const piece_list *list,
                                  double most, bool even, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0, next; i < list->count && status == FURROW_OK; i = next) {
@@ -263,8 +263,8 @@ static bool needs_sample(const fw_load_plan *plan, const piece_list *list, doubl
 }
 
 /* Columns before the first partition and behind the last one belong to the outer stripes: none is left out. */
-static void widen(stripe_store *store, size_t from, const furrow_selection *selection) {
-  furrow_selection *stripes = store->stripes.selections + from;
+static void widen(stripe_store *store, size_t from, const furrow_matrix_selection *selection) {
+  furrow_matrix_selection *stripes = store->stripes.selections + from;
   const size_t count = store->stripes.count - from;
   if (count == 0) return;
   stripes[0].first_col = selection->first_col;
@@ -281,8 +281,8 @@ static double most_elements(const fw_load_plan *plan, size_t bytes, double eleme
   return most > least ? most : least;
 }
 
-static furrow_status cut_columns(stripe_store *store, const fw_load_plan *plan, const furrow_selection *selection,
-                                 size_t bytes, furrow_error *err) {
+static furrow_status cut_columns(stripe_store *store, const fw_load_plan *plan,
+                                 const furrow_matrix_selection *selection, size_t bytes, furrow_error *err) {
   const size_t before = store->stripes.count;
   piece_list list = {0};
   double elements = 0;
@@ -303,7 +303,7 @@ static furrow_status cut_columns(stripe_store *store, const fw_load_plan *plan, 
 }
 
 static furrow_status add_columns(stripe_store *store, const furrow_matrix_source *source,
-                                 const furrow_selection *selection, size_t bytes, furrow_error *err) {
+                                 const furrow_matrix_selection *selection, size_t bytes, furrow_error *err) {
   fw_load_plan plan;
   furrow_status status = fw_load_plan_make(&plan, source, selection, true, err);
   if (status == FURROW_OK) {
@@ -350,14 +350,14 @@ static furrow_status weigh_rows(row_bytes **rows, size_t *count, const fw_load_p
 }
 
 static furrow_status add_group(stripe_store *store, const furrow_matrix_source *source,
-                               const furrow_selection *selection, const row_bytes *rows, size_t count, size_t bytes,
-                               furrow_error *err) {
+                               const furrow_matrix_selection *selection, const row_bytes *rows, size_t count,
+                               size_t bytes, furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc(&memory, count, sizeof(int32_t), err);
   if (status != FURROW_OK) return status;
   int32_t *ids = memory;
   for (size_t i = 0; i < count; i++) ids[i] = rows[i].row_id;
-  furrow_selection group = *selection;
+  furrow_matrix_selection group = *selection;
   group.rows = ids;
   group.row_count = count;
   if (count == 1 && rows[0].bytes > (double)bytes)
@@ -369,7 +369,7 @@ static furrow_status add_group(stripe_store *store, const furrow_matrix_source *
 }
 
 static furrow_status add_rows(stripe_store *store, const furrow_matrix_source *source,
-                              const furrow_selection *selection, size_t bytes, furrow_error *err) {
+                              const furrow_matrix_selection *selection, size_t bytes, furrow_error *err) {
   fw_load_plan plan;
   row_bytes *rows = NULL;
   size_t count = 0;
@@ -389,13 +389,13 @@ static furrow_status add_rows(stripe_store *store, const furrow_matrix_source *s
 
 /* ---- Both ----------------------------------------------------------------------------------------------- */
 
-typedef furrow_status (*stripe_maker)(stripe_store *, const furrow_matrix_source *, const furrow_selection *, size_t,
-                                      furrow_error *);
+typedef furrow_status (*stripe_maker)(stripe_store *, const furrow_matrix_source *, const furrow_matrix_selection *,
+                                      size_t, furrow_error *);
 
-static furrow_status make(fw_stripes **stripes, const furrow_matrix_source *source, const furrow_selection *selection,
-                          size_t bytes, stripe_maker add, furrow_error *err) {
-  furrow_selection all;
-  furrow_selection_init(&all);
+static furrow_status make(fw_stripes **stripes, const furrow_matrix_source *source,
+                          const furrow_matrix_selection *selection, size_t bytes, stripe_maker add, furrow_error *err) {
+  furrow_matrix_selection all;
+  furrow_matrix_selection_init(&all);
   stripe_store *store = NULL;
   furrow_status status = store_create(&store, err);
   if (status != FURROW_OK) return status;
@@ -408,11 +408,11 @@ static furrow_status make(fw_stripes **stripes, const furrow_matrix_source *sour
 }
 
 furrow_status fw_stripes_by_columns(fw_stripes **stripes, const furrow_matrix_source *source,
-                                    const furrow_selection *selection, size_t bytes, furrow_error *err) {
+                                    const furrow_matrix_selection *selection, size_t bytes, furrow_error *err) {
   return make(stripes, source, selection, bytes, add_columns, err);
 }
 
 furrow_status fw_stripes_by_rows(fw_stripes **stripes, const furrow_matrix_source *source,
-                                 const furrow_selection *selection, size_t bytes, furrow_error *err) {
+                                 const furrow_matrix_selection *selection, size_t bytes, furrow_error *err) {
   return make(stripes, source, selection, bytes, add_rows, err);
 }

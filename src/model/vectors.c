@@ -161,8 +161,8 @@ static furrow_status visit_row(void *user, size_t part, const furrow_panel *pane
 
 static furrow_status visit_rows(const fw_vectors_plan *plan, fw_vectors_visitor visit, void *user, furrow_error *err) {
   row_walk w = {plan, visit, user, 0};
-  furrow_status status =
-      furrow_matrix_visit_sorted(plan->source, plan->selection, plan->threads, plan->memory, visit_row, &w, err);
+  furrow_status status = furrow_matrix_for_each_panel_sorted(plan->source, plan->selection, plan->threads, plan->memory,
+                                                             visit_row, &w, err);
   return status == FURROW_OK ? visit_empty(&w, plan->row_count, err) : status;
 }
 
@@ -262,11 +262,11 @@ static furrow_status visit_panel(const furrow_panel *p, fw_vectors_visitor visit
   return status;
 }
 
-static furrow_status visit_stripe(const fw_vectors_plan *plan, const furrow_selection *stripe, fw_vectors_visitor visit,
-                                  void *user, furrow_error *err) {
-  furrow_load_params load;
+static furrow_status visit_stripe(const fw_vectors_plan *plan, const furrow_matrix_selection *stripe,
+                                  fw_vectors_visitor visit, void *user, furrow_error *err) {
+  furrow_matrix_load_params load;
   furrow_matrix *matrix = NULL;
-  furrow_load_params_init(&load);
+  furrow_matrix_load_params_init(&load);
   load.selection = *stripe;
   load.threads = plan->threads;
   furrow_status status = furrow_matrix_load_source(&matrix, plan->source, &load, err);

@@ -29,7 +29,7 @@ typedef furrow_status (*fw_vectors_visitor)(void *user, const fw_vectors *vector
 /* How to go through a matrix. */
 typedef struct fw_vectors_plan {
   const furrow_matrix_source *source;
-  const furrow_selection *selection;
+  const furrow_matrix_selection *selection;
   furrow_axis axis; /* not AUTO */
   unsigned threads;
   size_t memory;

@@ -19,7 +19,7 @@
 /* ---- Findings ---- */
 
 /* Both texts in one piece of memory, the file first. */
-static furrow_status add(fw_findings *list, furrow_finding finding, furrow_error *err) {
+static furrow_status add(fw_findings *list, furrow_matrix_finding finding, furrow_error *err) {
   void *memory = list->items;
   furrow_status status = fw_grow(&memory, &list->capacity, list->count + 1, sizeof *list->items, err);
   list->items = memory;
@@ -40,14 +40,14 @@ furrow_status fw_findings_add(fw_findings *list, furrow_status status, int32_t p
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  return add(list, (furrow_finding){status != FW_REMARK, part_id, file, offset, status, message}, err);
+  return add(list, (furrow_matrix_finding){status != FW_REMARK, part_id, file, offset, status, message}, err);
 }
 
 furrow_status fw_findings_add_error(fw_findings *list, int32_t part_id, const furrow_error *error, furrow_error *err) {
   char message[sizeof error->message + sizeof error->token + 16];
   const char *format = error->token[0] ? "%s (%s)" : "%s";
   snprintf(message, sizeof message, format, error->message, error->token);
-  return add(list, (furrow_finding){true, part_id, error->file, error->offset, error->status, message}, err);
+  return add(list, (furrow_matrix_finding){true, part_id, error->file, error->offset, error->status, message}, err);
 }
 
 void fw_findings_clear(fw_findings *list) {
@@ -60,8 +60,8 @@ void fw_findings_clear(fw_findings *list) {
 
 typedef struct verify_job {
   fw_verification v;
-  furrow_source_params params; /* the separator is known */
-  furrow_status *failed;       /* for want of memory, by partition */
+  furrow_matrix_source_params params; /* the separator is known */
+  furrow_status *failed;              /* for want of memory, by partition */
 } verify_job;
 
 static furrow_status open_part(const verify_job *job, size_t part, furrow_matrix_source **source, furrow_error *err) {
@@ -145,7 +145,7 @@ static furrow_status find_kinds(verify_job *job, furrow_error *err) {
     return fw_findings_add_error(fw_verification_common(v), -1, &found, err);
   }
   const int32_t number = job->params.row_type >= 0 ? job->params.row_type : v->meta->row_type;
-  v->row_type = furrow_row_type_get(number);
+  v->row_type = furrow_matrix_row_type_get(number);
   if (v->row_type && !v->row_type->objects) return FURROW_OK;
   fw_findings *list = fw_verification_common(v);
   status = v->row_type ? FURROW_E_UNSUPPORTED : FURROW_E_FORMAT;
@@ -203,17 +203,17 @@ static furrow_status check_matrix(verify_job *job, unsigned threads, furrow_erro
 }
 
 /* Tells the findings of one list; *first becomes the first fatal one. */
-static void tell(const fw_findings *list, void (*found)(void *user, const furrow_finding *finding), void *user,
-                 const furrow_finding **first) {
+static void tell(const fw_findings *list, void (*found)(void *user, const furrow_matrix_finding *finding), void *user,
+                 const furrow_matrix_finding **first) {
   for (size_t i = 0; i < list->count; i++) {
     if (found) found(user, &list->items[i]);
     if (list->items[i].fatal && !*first) *first = &list->items[i];
   }
 }
 
-static furrow_status tell_all(const fw_verification *v, void (*found)(void *user, const furrow_finding *finding),
+static furrow_status tell_all(const fw_verification *v, void (*found)(void *user, const furrow_matrix_finding *finding),
                               void *user, furrow_error *err) {
-  const furrow_finding *first = NULL;
+  const furrow_matrix_finding *first = NULL;
   tell(fw_verification_common(v), found, user, &first);
   for (size_t i = 0; i < v->meta->part_count; i++) tell(&v->parts[i], found, user, &first);
   if (!first) return FURROW_OK;
@@ -226,21 +226,22 @@ static furrow_status tell_all(const fw_verification *v, void (*found)(void *user
 }
 
 /* Metadata that cannot be read is one finding, and the last. */
-static furrow_status tell_error(const furrow_error *error, void (*found)(void *user, const furrow_finding *finding),
-                                void *user, furrow_error *err) {
-  const furrow_finding finding = {true, -1, error->file, error->offset, error->status, error->message};
+static furrow_status tell_error(const furrow_error *error,
+                                void (*found)(void *user, const furrow_matrix_finding *finding), void *user,
+                                furrow_error *err) {
+  const furrow_matrix_finding finding = {true, -1, error->file, error->offset, error->status, error->message};
   if (found && error->status != FURROW_E_MEMORY) found(user, &finding);
   if (err) *err = *error;
   return error->status;
 }
 
-furrow_status furrow_matrix_verify(const char *folder, const furrow_source_params *params, unsigned threads,
-                                   void (*found)(void *user, const furrow_finding *finding), void *user,
+furrow_status furrow_matrix_verify(const char *folder, const furrow_matrix_source_params *params, unsigned threads,
+                                   void (*found)(void *user, const furrow_matrix_finding *finding), void *user,
                                    furrow_error *err) {
   verify_job job = {.v = {.folder = folder}};
   furrow_matrix_meta *meta = NULL;
   furrow_error error = {.status = FURROW_OK};
-  furrow_source_params_init(&job.params);
+  furrow_matrix_source_params_init(&job.params);
   if (params) job.params = *params;
   furrow_status status = furrow_matrix_meta_load(&meta, folder, job.params.meta_name, &error);
   if (status != FURROW_OK) return tell_error(&error, found, user, err);

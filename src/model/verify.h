@@ -6,7 +6,7 @@
 
 /* What was found about one partition, or about none, in the order of finding. All zeros: nothing. One thread. */
 typedef struct fw_findings {
-  furrow_finding *items; /* with texts of their own */
+  furrow_matrix_finding *items; /* with texts of their own */
   size_t count, capacity;
   bool unreadable;   /* bytes of the partition are missing */
   bool more_digits;  /* a double was read that six decimals do not hold */
@@ -28,8 +28,8 @@ void fw_findings_clear(fw_findings *list);
 typedef struct fw_verification {
   const char *folder, *meta_path;
   const furrow_matrix_meta *meta;
-  const furrow_matrix_format *format; /* NULL: not known */
-  const furrow_row_type *row_type;    /* NULL: not known */
+  const furrow_matrix_format *format;     /* NULL: not known */
+  const furrow_matrix_row_type *row_type; /* NULL: not known */
   fw_findings *parts;
 } fw_verification;
 

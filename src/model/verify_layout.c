@@ -238,7 +238,8 @@ static furrow_status check_rows_agree(fw_verification *v, furrow_error *err) {
 
 /* Angel's loaders fill rows in the order of the metadata, whatever the order of the data. */
 static furrow_status check_row_order(fw_verification *v, const furrow_partition_meta *p, furrow_error *err) {
-  if (!v->format || v->format->flags & FURROW_FORMAT_BY_COLUMN || v->meta->origin != FURROW_META_JSON) return FURROW_OK;
+  if (!v->format || v->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN || v->meta->origin != FURROW_META_JSON)
+    return FURROW_OK;
   for (size_t r = 1; r < p->row_count; r++)
     if (p->rows[r].row_id < p->rows[r - 1].row_id)
       return fw_findings_add(list_of(v, p), FW_REMARK, p->part_id, IN_META, err,
@@ -259,7 +260,7 @@ static furrow_status check_count(fw_verification *v, const furrow_partition_meta
 
 static furrow_status check_counts(fw_verification *v, const furrow_partition_meta *p, furrow_error *err) {
   if (!v->format || v->meta->origin == FURROW_META_ANGEL1) return FURROW_OK;
-  const bool by_column = v->format->flags & FURROW_FORMAT_BY_COLUMN;
+  const bool by_column = v->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   const int64_t rows = (int64_t)p->row_count, cols = p->row_count > 0 ? p->rows[0].element_num : 0;
   furrow_status status = check_count(v, p, "saveRowNum", p->save_row_num, by_column ? 0 : rows, err);
   if (status == FURROW_OK && cols >= 0)

@@ -46,7 +46,8 @@ typedef struct record_check {
 
 static void look_at_column(record_check *check, int64_t col) {
   observed *s = &check->seen;
-  if (check->hash_parts > 0 && furrow_hash_part(col, check->hash_parts) != check->part->part_id && s->strangers++ == 0)
+  if (check->hash_parts > 0 && furrow_matrix_hash_partition(col, check->hash_parts) != check->part->part_id &&
+      s->strangers++ == 0)
     s->stranger = col;
   if (check->bounded && (col < check->first || col >= check->end) && s->outside++ == 0) s->outsider = col;
 }
@@ -159,14 +160,15 @@ static furrow_status tell_order(const record_check *check, furrow_error *err) {
 
 static furrow_status tell_strangers(const record_check *check, furrow_error *err) {
   const observed *s = &check->seen;
-  const bool by_column = check->v->format->flags & FURROW_FORMAT_BY_COLUMN;
+  const bool by_column = check->v->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   furrow_status status = FURROW_OK;
   if (s->strangers > 0)
-    status = fw_findings_add(
-        check->list, FW_REMARK, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
-        "%" PRIu64 " %s to another hash partition, the first is %" PRId64 " of partition %" PRId32 "%s", s->strangers,
-        fw_plural(s->strangers, "column belongs", "columns belong"), s->stranger,
-        furrow_hash_part(s->stranger, check->hash_parts), by_column ? ": Angel writes wrong columns here" : "");
+    status =
+        fw_findings_add(check->list, FW_REMARK, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
+                        "%" PRIu64 " %s to another hash partition, the first is %" PRId64 " of partition %" PRId32 "%s",
+                        s->strangers, fw_plural(s->strangers, "column belongs", "columns belong"), s->stranger,
+                        furrow_matrix_hash_partition(s->stranger, check->hash_parts),
+                        by_column ? ": Angel writes wrong columns here" : "");
   if (status == FURROW_OK && s->outside > 0)
     status = fw_findings_add(check->list, FW_REMARK, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
                              "%" PRIu64 " %s not one of the matrix (%" PRId64 " to %" PRId64 "), the first is %" PRId64,

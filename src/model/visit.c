@@ -14,7 +14,7 @@ enum { MOST_THREADS = 1024 };
 typedef struct visit_job {
   const furrow_matrix_source *source;
   const fw_choice *choice;
-  furrow_panel_visitor visit;
+  furrow_panel_callback visit;
   void *user;
   atomic_size_t next;    /* partition that nobody has taken */
   atomic_size_t stop_at; /* partitions from this one on are not wanted any more */
@@ -95,7 +95,7 @@ static furrow_status run(visit_job *job, unsigned threads, furrow_error *err) {
 }
 
 furrow_status fw_choice_visit(const fw_choice *choice, const furrow_matrix_source *source, unsigned threads,
-                              furrow_panel_visitor visit, void *user, furrow_error *err) {
+                              furrow_panel_callback visit, void *user, furrow_error *err) {
   visit_job job = {.source = source, .choice = choice, .visit = visit, .user = user};
   atomic_init(&job.next, 0);
   atomic_init(&job.stop_at, SIZE_MAX);
@@ -107,8 +107,9 @@ furrow_status fw_choice_visit(const fw_choice *choice, const furrow_matrix_sourc
   return job.status;
 }
 
-furrow_status furrow_matrix_visit(const furrow_matrix_source *source, const furrow_selection *selection,
-                                  unsigned threads, furrow_panel_visitor visit, void *user, furrow_error *err) {
+furrow_status furrow_matrix_for_each_panel(const furrow_matrix_source *source, const furrow_matrix_selection *selection,
+                                           unsigned threads, furrow_panel_callback visit, void *user,
+                                           furrow_error *err) {
   fw_choice choice;
   furrow_status status = fw_choice_make(&choice, source, selection, err);
   if (status == FURROW_OK) status = fw_choice_visit(&choice, source, threads, visit, user, err);

@@ -13,7 +13,7 @@ enum {
 }; /* of a column: values that are brought to their rows at a time, as many as a cache line has */
 
 typedef struct sorted_visit {
-  furrow_panel_visitor visit;
+  furrow_panel_callback visit;
   void *user;
   char *turned; /* values of some rows, row after row */
   size_t room;
@@ -69,9 +69,9 @@ static furrow_status visit_matrix(sorted_visit *v, const furrow_matrix *matrix, 
 }
 
 static furrow_status visit_stripe(sorted_visit *v, const furrow_matrix_source *source,
-                                  const furrow_selection *selection, unsigned threads, furrow_error *err) {
-  furrow_load_params params;
-  furrow_load_params_init(&params);
+                                  const furrow_matrix_selection *selection, unsigned threads, furrow_error *err) {
+  furrow_matrix_load_params params;
+  furrow_matrix_load_params_init(&params);
   params.selection = *selection;
   params.threads = threads;
   furrow_matrix *matrix = NULL;
@@ -81,13 +81,14 @@ static furrow_status visit_stripe(sorted_visit *v, const furrow_matrix_source *s
   return status;
 }
 
-furrow_status furrow_matrix_visit_sorted(const furrow_matrix_source *source, const furrow_selection *selection,
-                                         unsigned threads, size_t memory, furrow_panel_visitor visit, void *user,
-                                         furrow_error *err) {
+furrow_status furrow_matrix_for_each_panel_sorted(const furrow_matrix_source *source,
+                                                  const furrow_matrix_selection *selection, unsigned threads,
+                                                  size_t memory, furrow_panel_callback visit, void *user,
+                                                  furrow_error *err) {
   sorted_visit v = {.visit = visit, .user = user};
   fw_stripes *stripes = NULL;
   if (memory == 0) memory = DEFAULT_MEMORY;
-  const bool turned = source->format->flags & FURROW_FORMAT_BY_COLUMN;
+  const bool turned = source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   furrow_status status = fw_stripes_by_rows(&stripes, source, selection, turned ? memory / 2 : memory, err);
   for (size_t i = 0; status == FURROW_OK && i < stripes->count; i++)
     status = visit_stripe(&v, source, &stripes->selections[i], threads, err);

@@ -93,8 +93,8 @@ static void drop_part(matrix_vectors *m) {
   m->col_count = m->next = 0;
 }
 
-static void select_range(const matrix_vectors *m, int64_t from, int64_t upto, furrow_selection *selection) {
-  furrow_selection_init(selection);
+static void select_range(const matrix_vectors *m, int64_t from, int64_t upto, furrow_matrix_selection *selection) {
+  furrow_matrix_selection_init(selection);
   if (m->by_column) {
     selection->first_col = from;
     selection->end_col = upto;
@@ -106,7 +106,7 @@ static void select_range(const matrix_vectors *m, int64_t from, int64_t upto, fu
 
 /* Halves `from … end` until it fits. */
 static furrow_status choose_part(const matrix_vectors *m, int64_t from, int64_t *upto, furrow_error *err) {
-  furrow_selection selection;
+  furrow_matrix_selection selection;
   uint64_t width = (uint64_t)m->end - (uint64_t)from;
   size_t size = 0;
   for (; width > 0; width /= 2) {
@@ -151,12 +151,12 @@ static furrow_status collect_columns(matrix_vectors *m, furrow_error *err) {
 }
 
 static furrow_status load_part(matrix_vectors *m, int64_t from, furrow_error *err) {
-  furrow_load_params params;
+  furrow_matrix_load_params params;
   int64_t upto = 0;
   drop_part(m);
   furrow_status status = choose_part(m, from, &upto, err);
   if (status != FURROW_OK) return status;
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params_init(&params);
   params.threads = m->threads;
   select_range(m, from, upto, &params.selection);
   status = furrow_matrix_load_source(&m->part, m->source, &params, err);
@@ -189,12 +189,12 @@ static void put_column(matrix_vectors *m, int64_t col, float *out) {
 }
 
 static void put_row(const matrix_vectors *m, int32_t row, float *out) {
-  furrow_row_view view;
+  furrow_matrix_row_view view;
   memset(out, 0, m->head.d * sizeof *out);
   if (!furrow_matrix_row(m->part, row, &view)) return;
   for (size_t i = 0; i < view.count; i++) {
-    const int64_t at = furrow_row_view_col(&view, i) - m->first_col;
-    if (at >= 0 && (uint64_t)at < m->head.d) out[at] = (float)furrow_row_view_get(&view, i);
+    const int64_t at = furrow_matrix_row_view_col(&view, i) - m->first_col;
+    if (at >= 0 && (uint64_t)at < m->head.d) out[at] = (float)furrow_matrix_row_view_get(&view, i);
   }
 }
 
@@ -304,7 +304,7 @@ static furrow_status open_source(matrix_vectors *m, const furrow_vectors_params 
   if (status != FURROW_OK) return status;
   m->by_column = params->vectors == FURROW_AXIS_COLUMNS ||
                  (params->vectors == FURROW_AXIS_AUTO &&
-                  (furrow_matrix_source_format(m->source)->flags & FURROW_FORMAT_BY_COLUMN) != 0);
+                  (furrow_matrix_source_format(m->source)->flags & FURROW_MATRIX_FORMAT_BY_COLUMN) != 0);
   if (!m->by_column) return choose_rows(m, params, err);
   choose_columns(m, params);
   if (m->head.d > MOST_D)

@@ -57,7 +57,7 @@ static void describe(const fw_forest *forest) {
   check(fw_buffer_status(&text, NULL) == FURROW_OK);
   fw_buffer_clear(&text);
   check(fw_forest_importance(forest, &list, &count, NULL) == FURROW_OK);
-  furrow_bytes_free((char *)list);
+  furrow_free((char *)list);
 }
 
 static void use(const fw_forest *forest) {
@@ -122,7 +122,7 @@ static void write_matrix(size_t i, const uint8_t *text, size_t size, unsigned od
   check(test_write_file(path, bytes, length));
   snprintf(path, sizeof path, "%s/%s/0", folder, names[i]);
   check(test_write_file(path, text, size));
-  furrow_bytes_free(bytes);
+  furrow_free(bytes);
   furrow_matrix_meta_free(meta);
 }
 

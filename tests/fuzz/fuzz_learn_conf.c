@@ -33,8 +33,8 @@ static void check_again(const furrow_learn_conf *conf) {
   check(furrow_learn_conf_read(again, text, size, "graph.json", NULL) == FURROW_OK);
   char *text_again = describe(again, FURROW_DESCRIBE_ANGEL, &size_again);
   check(size == size_again && memcmp(text, text_again, size) == 0);
-  furrow_bytes_free(text);
-  furrow_bytes_free(text_again);
+  furrow_free(text);
+  furrow_free(text_again);
   furrow_learn_conf_free(again);
 }
 
@@ -50,7 +50,7 @@ static void check_conf(const furrow_learn_conf *conf) {
   check_plan(plan);
   fw_plan_free(plan);
   for (furrow_describe kind = FURROW_DESCRIBE_TEXT; kind < FURROW_DESCRIBE_ANGEL; kind++)
-    furrow_bytes_free(describe(conf, kind, &size));
+    furrow_free(describe(conf, kind, &size));
   check_again(conf);
 }
 

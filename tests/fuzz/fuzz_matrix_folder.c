@@ -75,14 +75,14 @@ static void look_up(const furrow_matrix *matrix) {
   int64_t *column = malloc((furrow_matrix_row_count(matrix) + 1) * sizeof *column);
   check(ids && column);
   for (size_t i = 0; i < furrow_matrix_row_count(matrix); i++) {
-    furrow_row_view row;
+    furrow_matrix_row_view row;
     check(furrow_matrix_row(matrix, furrow_matrix_row_ids(matrix)[i], &row));
     elements += row.count;
     if (row.count == 0) continue;
-    const int64_t col = furrow_row_view_col(&row, row.count / 2);
+    const int64_t col = furrow_matrix_row_view_col(&row, row.count / 2);
     check(furrow_matrix_element(matrix, furrow_matrix_row_ids(matrix)[i], col, element));
     check(furrow_matrix_column(matrix, col, ids, column) > 0);
-    check(col == INT64_MAX || furrow_row_view_range(&row, col, col + 1).count == 1);
+    check(col == INT64_MAX || furrow_matrix_row_view_range(&row, col, col + 1).count == 1);
   }
   check(elements == furrow_matrix_count(matrix));
   free(ids);
@@ -92,11 +92,11 @@ static void look_up(const furrow_matrix *matrix) {
 static void use_source(const furrow_matrix_source *source, uint8_t choices, size_t input) {
   furrow_error err = {0};
   tally plain = {0}, sorted = {.sorted = true}, pieces = {.sorted = true};
-  furrow_load_params params;
+  furrow_matrix_load_params params;
   furrow_matrix *matrix = NULL;
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params_init(&params);
   params.threads = 1;
-  const furrow_status visited = furrow_matrix_visit(source, NULL, 1, visit, &plain, &err);
+  const furrow_status visited = furrow_matrix_for_each_panel(source, NULL, 1, visit, &plain, &err);
   check(visited == FURROW_OK || (err.message[0] && err.file[0] && err.status == visited));
   const furrow_status loaded = furrow_matrix_load_source(&matrix, source, &params, &err);
   check(loaded == visited || strncmp(err.message, "partitions overlap", 18) == 0);
@@ -104,8 +104,8 @@ static void use_source(const furrow_matrix_source *source, uint8_t choices, size
     check(furrow_matrix_count(matrix) <= plain.elements);
     check(furrow_matrix_load_size(source, NULL) <= 4096 + 100 * input);
     look_up(matrix);
-    check(furrow_matrix_visit_sorted(source, NULL, 1, 0, visit, &sorted, &err) == FURROW_OK);
-    check(furrow_matrix_visit_sorted(source, NULL, 1, 500, visit, &pieces, &err) == FURROW_OK);
+    check(furrow_matrix_for_each_panel_sorted(source, NULL, 1, 0, visit, &sorted, &err) == FURROW_OK);
+    check(furrow_matrix_for_each_panel_sorted(source, NULL, 1, 500, visit, &pieces, &err) == FURROW_OK);
     check(sorted.elements == furrow_matrix_count(matrix) && pieces.elements == sorted.elements);
   }
   furrow_matrix_free(matrix);
@@ -120,13 +120,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < 3) return 0;
   const uint8_t choices = data[0];
   const size_t said = fw_get_be16(data + 1), meta_size = said < size - 3 ? said : size - 3;
-  furrow_source_params params;
+  furrow_matrix_source_params params;
   furrow_matrix_source *source = NULL;
   furrow_error err = {0};
   make_folder();
   write_files(data + 3, meta_size, data + 3 + meta_size, size - 3 - meta_size);
-  furrow_source_params_init(&params);
-  params.row_order = (furrow_row_order)(choices % 3);
+  furrow_matrix_source_params_init(&params);
+  params.row_order = (furrow_matrix_row_order)(choices % 3);
   if (choices & 4) params.separator = ",";
   const furrow_status status = furrow_matrix_source_open(&source, folder, &params, &err);
   check((status == FURROW_OK) == (source != NULL) && (status == FURROW_OK || err.message[0]));

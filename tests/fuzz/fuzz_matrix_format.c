@@ -30,7 +30,7 @@ static void make_nans_equal(record_list *list, furrow_element_type type) {
   }
 }
 
-static char *write_again(const furrow_matrix_format *format, const furrow_format_context *context,
+static char *write_again(const furrow_matrix_format *format, const furrow_matrix_format_context *context,
                          const record_list *list, size_t *size) {
   size_t least, most;
   format->record_size(context, &least, &most);
@@ -55,7 +55,8 @@ static char *write_again(const furrow_matrix_format *format, const furrow_format
   return bytes;
 }
 
-static void check_again(const furrow_matrix_format *format, const furrow_format_context *context, record_list *list) {
+static void check_again(const furrow_matrix_format *format, const furrow_matrix_format_context *context,
+                        record_list *list) {
   size_t size;
   make_nans_equal(list, context->type);
   char *bytes = write_again(format, context, list, &size);
@@ -77,22 +78,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const size_t length = size - HEAD;
   const furrow_matrix_format *format = furrow_matrix_format_at(data[0] % 10);
   const size_t separator = data[2] % SEPARATORS;
-  const furrow_format_context context = {.type = (furrow_element_type)(data[1] % 4),
-                                         .key_bits = data[1] & 4 ? 64 : 32,
-                                         .dense = data[1] & 8,
-                                         .save_type = data[1] >> 4 & 3,
-                                         .separator = separators[separator],
-                                         .separator_length = strlen(separators[separator]),
-                                         .record_values =
-                                             format->flags & FURROW_FORMAT_BY_COLUMN ? 1u + data[2] / SEPARATORS : 1,
-                                         .first_col = -3,
-                                         .end_col = data[1] & 64 ? 2 : -3 + data[2]};
+  const furrow_matrix_format_context context = {
+      .type = (furrow_element_type)(data[1] % 4),
+      .key_bits = data[1] & 4 ? 64 : 32,
+      .dense = data[1] & 8,
+      .save_type = data[1] >> 4 & 3,
+      .separator = separators[separator],
+      .separator_length = strlen(separators[separator]),
+      .record_values = format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? 1u + data[2] / SEPARATORS : 1,
+      .first_col = -3,
+      .end_col = data[1] & 64 ? 2 : -3 + data[2]};
   const size_t window = 1u + data[3] * (data[3] < 128 ? 1u : 50u), capacity = 1u + data[4];
   record_list whole = decode_windows(format, &context, bytes, length, length + 1, length + 1, decode_by_format);
   require(whole.status == FURROW_OK || (whole.err.message[0] != 0 && whole.err.status == whole.status));
   require(whole.status == FURROW_OK || whole.err.offset == FURROW_NO_OFFSET || whole.err.offset <= length);
   check_same(&whole, decode_windows(format, &context, bytes, length, window, capacity, decode_by_format));
-  if (format->flags & FURROW_FORMAT_TEXT)
+  if (format->flags & FURROW_MATRIX_FORMAT_TEXT)
     check_same(&whole, decode_windows(format, &context, bytes, length, window, capacity, decode_carefully));
   if (whole.status == FURROW_OK && format->encode && separator < PLAIN) check_again(format, &context, &whole);
   record_list_clear(&whole);

@@ -29,7 +29,7 @@ static void write_meta(const furrow_matrix_meta *meta, char **bytes, size_t *siz
 static void check_lookups(const furrow_matrix_meta *meta) {
   for (size_t i = 0; i < meta->part_count; i++) {
     const furrow_partition_meta *part = &meta->parts[i];
-    require(furrow_matrix_meta_part(meta, part->part_id) == part);
+    require(furrow_matrix_meta_partition(meta, part->part_id) == part);
     require(part->end_row >= part->start_row && part->length >= 0 && part->offset <= INT64_MAX - part->length);
     require(part->file_name[0] != 0 && !strchr(part->file_name, '/'));
     for (size_t r = 0; r < part->row_count; r++)
@@ -54,9 +54,9 @@ static void check(furrow_matrix_meta *meta) {
   require(again_size == size && memcmp(again_bytes, bytes, size) == 0);
   furrow_matrix_meta_free(copy);
   furrow_matrix_meta_free(again);
-  furrow_bytes_free(bytes);
-  furrow_bytes_free(copy_bytes);
-  furrow_bytes_free(again_bytes);
+  furrow_free(bytes);
+  furrow_free(copy_bytes);
+  furrow_free(again_bytes);
 }
 
 static void try_as(const char *name, const uint8_t *data, size_t size) {

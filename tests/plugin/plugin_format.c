@@ -10,13 +10,13 @@
 
 #ifndef PLUGIN_NOTHING
 
-static void record_size(const furrow_format_context *context, size_t *least, size_t *most) {
+static void record_size(const furrow_matrix_format_context *context, size_t *least, size_t *most) {
   (void)context;
   *least = *most = 2;
 }
 
-static furrow_status decode(const furrow_format_context *context, const char *bytes, size_t size, bool last,
-                            size_t *used, furrow_records *records, furrow_error *err) {
+static furrow_status decode(const furrow_matrix_format_context *context, const char *bytes, size_t size, bool last,
+                            size_t *used, furrow_matrix_records *records, furrow_error *err) {
   (void)err;
   if (last && size % 2) return FURROW_E_FORMAT;
   size_t n = size / 2 < records->capacity ? size / 2 : records->capacity;
@@ -33,7 +33,7 @@ static furrow_status decode(const furrow_format_context *context, const char *by
 }
 
 static const furrow_matrix_format byte_pairs = {.abi = PLUGIN_ABI,
-                                                .flags = FURROW_FORMAT_COL_IDS,
+                                                .flags = FURROW_MATRIX_FORMAT_COL_IDS,
 #ifdef PLUGIN_TAKEN
                                                 .name = "UntakenFormat",
                                                 .class_name = "org.example.UntakenFormat",
@@ -47,7 +47,7 @@ static const furrow_matrix_format byte_pairs = {.abi = PLUGIN_ABI,
 
 #ifdef PLUGIN_TAKEN
 static const furrow_matrix_format taken = {.abi = FURROW_FORMAT_ABI,
-                                           .flags = FURROW_FORMAT_COL_IDS,
+                                           .flags = FURROW_MATRIX_FORMAT_COL_IDS,
                                            .name = "TextColumn",
                                            .class_name = "org.example.TextColumn",
                                            .about = "the name of another",

@@ -66,7 +66,7 @@ static inline void table_add_panel(cell_table *table, const furrow_panel *panel)
     }
 }
 
-/* A furrow_panel_visitor; the table is the user. */
+/* A furrow_panel_callback; the table is the user. */
 static inline furrow_status table_visit(void *user, size_t part, const furrow_panel *panel, furrow_error *err) {
   cell_table *table = user;
   (void)part;

@@ -15,7 +15,7 @@ typedef struct golden_case {
   char texts[GOLDEN_TEXTS][256]; /* what the spec points at */
   size_t text_count;
   furrow_matrix_spec spec;
-  furrow_option options[GOLDEN_TEXTS / 2];
+  furrow_matrix_option options[GOLDEN_TEXTS / 2];
   int32_t saved_rows[GOLDEN_ROWS];
   char separator[8];
   bool hash;
@@ -173,7 +173,7 @@ static inline bool golden_saves(const golden_case *c, int32_t row) {
 
 /* The saved rows of the matrix before Angel saved it. */
 static inline furrow_matrix *golden_matrix(const golden_case *c, const golden_element *elements, size_t count) {
-  const furrow_element_type type = furrow_row_type_get(c->spec.row_type)->element;
+  const furrow_element_type type = furrow_matrix_row_type_get(c->spec.row_type)->element;
   const size_t size = furrow_element_size(type);
   int64_t *cols = malloc((count + 1) * sizeof *cols);
   char *values = malloc((count + 1) * size);
@@ -213,7 +213,7 @@ static inline void golden_set_nnz(furrow_matrix_meta *plan, const golden_element
     const bool hash = part->start_col == 0 && part->end_col == 0;
     part->nnz = 0;
     for (size_t e = 0; e < count; e++) {
-      const bool here = hash ? furrow_hash_part(elements[e].col, (int32_t)plan->part_count) == part->part_id
+      const bool here = hash ? furrow_matrix_hash_partition(elements[e].col, (int32_t)plan->part_count) == part->part_id
                              : elements[e].col >= part->start_col && elements[e].col < part->end_col;
       part->nnz += here && elements[e].row >= part->start_row && elements[e].row < part->end_row;
     }

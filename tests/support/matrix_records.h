@@ -36,7 +36,7 @@ static inline void record_list_clear(record_list *list) {
   memset(list, 0, sizeof *list);
 }
 
-static inline void record_list_add(record_list *list, const furrow_records *records) {
+static inline void record_list_add(record_list *list, const furrow_matrix_records *records) {
   const size_t count = list->count + records->count, size = list->element * list->values;
   list->row_ids = realloc(list->row_ids, (count + 1) * sizeof(int32_t));
   list->col_ids = realloc(list->col_ids, (count + 1) * sizeof(int64_t));
@@ -50,35 +50,37 @@ static inline void record_list_add(record_list *list, const furrow_records *reco
   list->count = count;
 }
 
-static inline furrow_records record_arrays(const furrow_matrix_format *format, size_t capacity, size_t values,
-                                           size_t element) {
-  return (furrow_records){
+static inline furrow_matrix_records record_arrays(const furrow_matrix_format *format, size_t capacity, size_t values,
+                                                  size_t element) {
+  return (furrow_matrix_records){
       .capacity = capacity,
-      .row_ids = format->flags & FURROW_FORMAT_ROW_IDS ? record_room(capacity, sizeof(int32_t)) : NULL,
-      .col_ids = format->flags & FURROW_FORMAT_COL_IDS ? record_room(capacity, sizeof(int64_t)) : NULL,
+      .row_ids = format->flags & FURROW_MATRIX_FORMAT_ROW_IDS ? record_room(capacity, sizeof(int32_t)) : NULL,
+      .col_ids = format->flags & FURROW_MATRIX_FORMAT_COL_IDS ? record_room(capacity, sizeof(int64_t)) : NULL,
       .values = record_room(capacity * values, element)};
 }
 
-static inline void record_arrays_free(furrow_records *records) {
+static inline void record_arrays_free(furrow_matrix_records *records) {
   free(records->row_ids);
   free(records->col_ids);
   free(records->values);
 }
 
-typedef furrow_status decode_call(const furrow_matrix_format *format, const furrow_format_context *context,
-                                  const char *bytes, size_t size, bool last, size_t *used, furrow_records *records,
-                                  furrow_error *err);
+typedef furrow_status decode_call(const furrow_matrix_format *format, const furrow_matrix_format_context *context,
+                                  const char *bytes, size_t size, bool last, size_t *used,
+                                  furrow_matrix_records *records, furrow_error *err);
 
-static inline furrow_status decode_by_format(const furrow_matrix_format *format, const furrow_format_context *context,
-                                             const char *bytes, size_t size, bool last, size_t *used,
-                                             furrow_records *records, furrow_error *err) {
+static inline furrow_status decode_by_format(const furrow_matrix_format *format,
+                                             const furrow_matrix_format_context *context, const char *bytes,
+                                             size_t size, bool last, size_t *used, furrow_matrix_records *records,
+                                             furrow_error *err) {
   return format->decode(context, bytes, size, last, used, records, err);
 }
 
 /* Text without the fast way. */
-static inline furrow_status decode_carefully(const furrow_matrix_format *format, const furrow_format_context *context,
-                                             const char *bytes, size_t size, bool last, size_t *used,
-                                             furrow_records *records, furrow_error *err) {
+static inline furrow_status decode_carefully(const furrow_matrix_format *format,
+                                             const furrow_matrix_format_context *context, const char *bytes,
+                                             size_t size, bool last, size_t *used, furrow_matrix_records *records,
+                                             furrow_error *err) {
   const fw_text_shape shape = fw_text_shape_of(context, format->flags);
   size_t at = 0;
   records->count = 0;
@@ -89,18 +91,18 @@ static inline furrow_status decode_carefully(const furrow_matrix_format *format,
 
 /* Windows of `window` bytes (more where a record needs more), `capacity` records a call. Each window is a block of
  * memory of its own with just the bytes around it that a format may read. */
-static inline record_list decode_windows(const furrow_matrix_format *format, const furrow_format_context *given,
+static inline record_list decode_windows(const furrow_matrix_format *format, const furrow_matrix_format_context *given,
                                          const char *bytes, size_t size, size_t window, size_t capacity,
                                          decode_call *decode) {
   uint64_t state[4] = {0};
-  furrow_format_context context = *given;
+  furrow_matrix_format_context context = *given;
   context.state = state;
   context.position = 0;
   record_list list = {.values = context.record_values, .element = fw_element_bytes(context.type)};
-  furrow_records records = record_arrays(format, capacity, list.values, list.element);
+  furrow_matrix_records records = record_arrays(format, capacity, list.values, list.element);
   size_t at = 0, length = window, least, most;
   format->record_size(&context, &least, &most);
-  record_list_add(&list, &(furrow_records){.values = records.values});
+  record_list_add(&list, &(furrow_matrix_records){.values = records.values});
   while (at < size && list.status == FURROW_OK) {
     const size_t n = size - at < length ? size - at : length;
     char *copy = malloc(n + 2 * RECORD_PAD);

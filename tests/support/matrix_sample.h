@@ -54,14 +54,14 @@ static inline size_t sample_cols(const matrix_sample *s, fw_rng *rng, bool dense
 }
 
 /* Adds the records of a panel of the columns to the bytes, and its cells to the table. */
-static inline void sample_encode(const matrix_sample *s, fw_rng *rng, furrow_format_context *context,
+static inline void sample_encode(const matrix_sample *s, fw_rng *rng, furrow_matrix_format_context *context,
                                  const furrow_matrix_format *format, const int32_t *row_ids, size_t rows,
                                  const int64_t *cols, size_t n, sample_bytes *out, cell_table *cells) {
   const size_t size = furrow_element_size(context->type);
   size_t least, most, written = 0;
   char *values = calloc(n * rows + 1, size);
   assert_non_null(values);
-  const bool counted = !(format->flags & FURROW_FORMAT_COL_IDS);
+  const bool counted = !(format->flags & FURROW_MATRIX_FORMAT_COL_IDS);
   for (size_t c = 0; c < n; c++)
     for (size_t r = 0; r < rows; r++) {
       const uint64_t bits = sample_value(rng, context->type);
@@ -85,8 +85,8 @@ static inline void sample_encode(const matrix_sample *s, fw_rng *rng, furrow_for
 /* Writes one partition: its bytes to a file of its own, its metadata to the folder. */
 static inline void sample_part(const matrix_sample *s, fw_rng *rng, matrix_folder *f, int id, const int32_t *row_ids,
                                size_t rows, const furrow_matrix_format *format, cell_table *cells) {
-  const furrow_row_type *type = furrow_row_type_get(s->row_type);
-  const bool by_column = format->flags & FURROW_FORMAT_BY_COLUMN;
+  const furrow_matrix_row_type *type = furrow_matrix_row_type_get(s->row_type);
+  const bool by_column = format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   const int part = id % s->parts;
   uint64_t state[4] = {0};
   int64_t *cols = malloc((size_t)s->width * sizeof *cols + 8);
@@ -95,15 +95,15 @@ static inline void sample_part(const matrix_sample *s, fw_rng *rng, matrix_folde
   char name[16];
   assert_true(cols && counts);
   snprintf(name, sizeof name, "%d", id);
-  furrow_format_context context = {.type = type->element,
-                                   .key_bits = type->key_bits,
-                                   .separator = s->separator ? s->separator : ",",
-                                   .separator_length = strlen(s->separator ? s->separator : ","),
-                                   .record_values = by_column ? rows : 1,
-                                   .dense = type->dense,
-                                   .first_col = s->hash ? 0 : (int64_t)part * s->width,
-                                   .end_col = s->hash ? 0 : (int64_t)(part + 1) * s->width,
-                                   .state = state};
+  furrow_matrix_format_context context = {.type = type->element,
+                                          .key_bits = type->key_bits,
+                                          .separator = s->separator ? s->separator : ",",
+                                          .separator_length = strlen(s->separator ? s->separator : ","),
+                                          .record_values = by_column ? rows : 1,
+                                          .dense = type->dense,
+                                          .first_col = s->hash ? 0 : (int64_t)part * s->width,
+                                          .end_col = s->hash ? 0 : (int64_t)(part + 1) * s->width,
+                                          .state = state};
   for (size_t r = 0; r < (by_column ? 1 : rows); r++) {
     const size_t n = sample_cols(s, rng, type->dense, part, cols);
     context.row_id = row_ids[r];

@@ -93,11 +93,11 @@ static inline void sample_spec(furrow_matrix_spec *spec, const sample_matrix *s,
 static inline void sample_save(const sample_matrix *s, const furrow_matrix_spec *spec, const char *folder,
                                bool angel_bytes) {
   furrow_matrix_meta *plan = NULL;
-  furrow_write_params params;
+  furrow_matrix_write_params params;
   furrow_error err;
   furrow_matrix *matrix = sample_make_matrix(s);
   sample_check(furrow_matrix_plan(&plan, spec, &err), &err);
-  furrow_write_params_init(&params);
+  furrow_matrix_write_params_init(&params);
   params.angel_bytes = angel_bytes;
   params.threads = 1;
   sample_check(furrow_matrix_save(matrix, folder, plan, &params, &err), &err);

@@ -13,7 +13,7 @@
 static void expect(furrow_elements a, furrow_element_type type, size_t i, const char *text) {
   char out[FURROW_ELEMENT_TEXT + 1];
   memset(out, '#', sizeof out);
-  size_t length = furrow_element_write(a, type, i, out);
+  size_t length = furrow_element_to_text(a, type, i, out);
   assert_int_equal(length, strlen(text));
   assert_memory_equal(out, text, length);
   assert_int_equal(out[FURROW_ELEMENT_TEXT], '#');

@@ -54,7 +54,7 @@ typedef struct made {
 
 /* A folder with such a matrix, written with this library's writer. */
 static void make_matrix(const char *folder, const made *what) {
-  const furrow_row_type *type = furrow_row_type_get(what->row_type);
+  const furrow_matrix_row_type *type = furrow_matrix_row_type_get(what->row_type);
   char values[ROWS][COLS * 8];
   int64_t cols[COLS];
   furrow_panel panels[ROWS];
@@ -73,9 +73,9 @@ static void make_matrix(const char *folder, const made *what) {
   good(furrow_matrix_create(&matrix, panels, ROWS, &err), &err);
   furrow_matrix_spec spec;
   furrow_matrix_meta *plan = NULL;
-  furrow_write_params write;
+  furrow_matrix_write_params write;
   furrow_matrix_spec_init(&spec);
-  furrow_write_params_init(&write);
+  furrow_matrix_write_params_init(&write);
   write.replace = true;
   spec.name = folder;
   spec.matrix_id = 7;

@@ -19,12 +19,12 @@ static furrow_status list(void) {
 
 static furrow_status statistics(void) {
   furrow_matrix_stats stats = {.elements = 77};
-  const furrow_status status = furrow_matrix_statistics(source, 2, NULL, NULL, &stats, NULL);
+  const furrow_status status = furrow_matrix_compute_stats(source, 2, NULL, NULL, &stats, NULL);
   assert_int_equal(stats.elements, status == FURROW_OK ? 120 : 77);
   return status;
 }
 
-static void count(void *user, const furrow_finding *finding) {
+static void count(void *user, const furrow_matrix_finding *finding) {
   size_t *fatal = user;
   *fatal += finding->fatal;
 }
@@ -38,8 +38,8 @@ static furrow_status verify(void) {
 }
 
 static furrow_status compare(void) {
-  furrow_difference top[4];
-  furrow_diff diff = {.top = top, .top_room = 4, .elements_a = 77};
+  furrow_matrix_difference top[4];
+  furrow_matrix_diff diff = {.top = top, .top_room = 4, .elements_a = 77};
   const furrow_status status = furrow_matrix_compare(source, other, 2000, &diff, NULL);
   assert_int_equal(diff.elements_a, status == FURROW_OK ? 120 : 77);
   return status;

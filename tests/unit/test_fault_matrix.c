@@ -28,7 +28,7 @@ static int make_folders(void **state) {
   if (enter_dir(state) != 0) return -1;
   for (size_t i = 0; i < SAMPLES; i++) {
     cell_table cells;
-    table_init(&cells, furrow_row_type_get(samples[i].row_type)->element);
+    table_init(&cells, furrow_matrix_row_type_get(samples[i].row_type)->element);
     sample_write(&samples[i], folder_of(i), &cells);
     table_clear(&cells);
   }
@@ -61,9 +61,9 @@ static furrow_status visit(void *user, size_t part, const furrow_panel *panel, f
 }
 
 static furrow_status load(const furrow_matrix_source *source, job j, unsigned threads, outcome *o) {
-  furrow_load_params params;
+  furrow_matrix_load_params params;
   furrow_matrix *matrix = NULL;
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params_init(&params);
   params.threads = threads;
   if (j == LOAD_PART) params.selection.first_col = 7;
   if (j == LOAD_PART) params.selection.end_col = 33;
@@ -81,8 +81,8 @@ static void run(size_t i, job j, unsigned threads, outcome *o) {
   assert_true((o->status == FURROW_OK) == (source != NULL));
   if (!source) return;
   switch (j) {
-  case VISIT: o->status = furrow_matrix_visit(source, NULL, threads, visit, o, &o->error); break;
-  case SORTED: o->status = furrow_matrix_visit_sorted(source, NULL, threads, 400, visit, o, &o->error); break;
+  case VISIT: o->status = furrow_matrix_for_each_panel(source, NULL, threads, visit, o, &o->error); break;
+  case SORTED: o->status = furrow_matrix_for_each_panel_sorted(source, NULL, threads, 400, visit, o, &o->error); break;
   default: o->status = load(source, j, threads, o); break;
   }
   furrow_matrix_source_close(source);

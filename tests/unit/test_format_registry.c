@@ -39,7 +39,7 @@ static void test_built_in(void **state) {
     for (char *c = plain; *c; c++) *c |= 0x20;
     assert_ptr_equal(find(plain), format);
     assert_true((format->encode == NULL) == (strcmp(classes[i], "SnapshotFormat") == 0));
-    assert_true((format->flags & FURROW_FORMAT_TEXT) == 0 || strstr(classes[i], "Text"));
+    assert_true((format->flags & FURROW_MATRIX_FORMAT_TEXT) == 0 || strstr(classes[i], "Text"));
   }
   assert_ptr_equal(find("furrow.Angel1Format"), find("Angel1"));
   assert_null(find("Angel1")->encode);
@@ -60,13 +60,13 @@ static void test_error_has_the_name(void **state) {
 
 /* ---- Registered ----------------------------------------------------------------------------------------- */
 
-static void size_of_one(const furrow_format_context *context, size_t *least, size_t *most) {
+static void size_of_one(const furrow_matrix_format_context *context, size_t *least, size_t *most) {
   (void)context;
   *least = *most = 1;
 }
 
-static furrow_status decode_nothing(const furrow_format_context *context, const char *bytes, size_t size, bool last,
-                                    size_t *used, furrow_records *records, furrow_error *err) {
+static furrow_status decode_nothing(const furrow_matrix_format_context *context, const char *bytes, size_t size,
+                                    bool last, size_t *used, furrow_matrix_records *records, furrow_error *err) {
   (void)context, (void)bytes, (void)last, (void)err;
   *used = size;
   records->count = 0;
@@ -128,7 +128,7 @@ static void test_incomplete(void **state) {
   bad[8].record_size = NULL;
   bad[9].decode = NULL;
   bad[10].flags = 1 << 10;
-  bad[11].flags = FURROW_FORMAT_BY_COLUMN;
+  bad[11].flags = FURROW_MATRIX_FORMAT_BY_COLUMN;
   for (size_t i = 0; i < 12; i++) {
     furrow_error err = {0};
     assert_int_equal(furrow_matrix_format_register(&bad[i], &err), FURROW_E_ARGUMENT);
@@ -154,7 +154,7 @@ static void test_plugin(void **state) {
   const furrow_matrix_format *format = find("BytePairs");
   assert_non_null(format);
   assert_ptr_equal(find("org.example.BytePairsFormat"), format);
-  const furrow_format_context context = {.type = FURROW_ELEMENT_I32, .key_bits = 32, .record_values = 1};
+  const furrow_matrix_format_context context = {.type = FURROW_ELEMENT_I32, .key_bits = 32, .record_values = 1};
   record_list list = decode_windows(format, &context, "\1\2\3\4", 4, 1, 9, decode_by_format);
   assert_int_equal(list.count, 2);
   assert_int_equal(list.col_ids[1], 3);

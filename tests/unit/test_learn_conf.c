@@ -215,7 +215,7 @@ static void defaults(void **state) {
   assert_true(plan->train.lr == 0.5);
   assert_int_equal(plan->train.decay, FW_DECAY_STANDARD);
   assert_true(plan->train.decay_alpha == 0.5);
-  assert_string_equal(furrow_row_type_get(plan->model.row_type)->name, "T_FLOAT_DENSE");
+  assert_string_equal(furrow_matrix_row_type_get(plan->model.row_type)->name, "T_FLOAT_DENSE");
   assert_null(plan->data.path);
   fw_plan_free(plan);
   furrow_learn_conf_free(conf);
@@ -350,8 +350,8 @@ static void expect_same_again(const furrow_learn_conf *conf) {
   conf_read(again, text);
   char *text_again = conf_describe(again, FURROW_DESCRIBE_ANGEL);
   assert_string_equal(text, text_again);
-  furrow_bytes_free(text);
-  furrow_bytes_free(text_again);
+  furrow_free(text);
+  furrow_free(text_again);
   furrow_learn_conf_free(again);
 }
 
@@ -453,7 +453,7 @@ static void nothing_is_lost(void **state) {
   char *text = conf_describe(conf, FURROW_DESCRIBE_ANGEL);
   furrow_learn_conf *again = conf_new();
   conf_read(again, text);
-  furrow_bytes_free(text);
+  furrow_free(text);
   fw_plan *plan = conf_plan(again);
   assert_int_equal(plan->data.index_base, -1);
   assert_int_equal(plan->data.label, FW_LABEL_POS_NEG);
@@ -479,8 +479,8 @@ static void copies(void **state) {
   furrow_learn_conf_free(conf);
   char *text_of_copy = conf_describe(copy, FURROW_DESCRIBE_JSON);
   assert_string_equal(text, text_of_copy);
-  furrow_bytes_free(text);
-  furrow_bytes_free(text_of_copy);
+  furrow_free(text);
+  furrow_free(text_of_copy);
   furrow_learn_conf_free(copy);
   furrow_learn_conf_free(NULL);
 }
@@ -508,7 +508,7 @@ static furrow_status use_all(const char *path) {
     if (kind == FURROW_DESCRIBE_ANGEL + 1) status = furrow_learn_conf_set(copy, "algorithm", "deepfm", &error);
     if (status == FURROW_OK)
       status = furrow_learn_conf_describe(copy, kind % (FURROW_DESCRIBE_ANGEL + 1), 0, &text, &size, &error);
-    furrow_bytes_free(text);
+    furrow_free(text);
   }
   furrow_learn_conf_free(copy);
   furrow_learn_conf_free(conf);
@@ -548,7 +548,7 @@ static void large_numbers(void **state) {
   conf_set_all(conf, "fields=2 rank=2 model-type=T_FLOAT_SPARSE_LONGKEY range=9223372036854774784 fc=5");
   char *text = conf_describe(conf, FURROW_DESCRIBE_TEXT);
   assert_non_null(strstr(text, "parameters  ?"));
-  furrow_bytes_free(text);
+  furrow_free(text);
   assert_true(alloc_peak < 1 << 20);
   furrow_learn_conf_free(conf);
 }

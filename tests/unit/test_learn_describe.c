@@ -94,7 +94,7 @@ static void graph_json(void **state) {
                             "    }\n"
                             "  } ]\n"
                             "}");
-  furrow_bytes_free(text);
+  furrow_free(text);
   furrow_learn_conf_free(conf);
 }
 
@@ -109,7 +109,7 @@ static void expect_lines(const furrow_learn_conf *conf, uint64_t features, const
   assert_non_null(strstr(text, line));
   snprintf(line, sizeof line, "\nmemory      %s with what the optimizers keep\n", memory);
   assert_non_null(strstr(text, line));
-  furrow_bytes_free(text);
+  furrow_free(text);
 }
 
 static void counts(void **state) {
@@ -138,7 +138,7 @@ static void json(void **state) {
   assert_int_equal(fw_json_skip(&reader, NULL, &err), FURROW_OK);
   assert_int_equal(fw_json_end(&reader, &err), FURROW_OK);
   fw_json_close(&reader);
-  furrow_bytes_free(text);
+  furrow_free(text);
   furrow_learn_conf_free(conf);
 }
 
@@ -156,9 +156,9 @@ static void odd_names(void **state) {
   assert_non_null(strstr(dot, "a<b>&\\\"c\\\\d\xc3\xa9\\n"));
   char *angel = conf_describe(conf, FURROW_DESCRIBE_ANGEL);
   assert_non_null(strstr(angel, "a<b>&\\\"c\\\\d\\u0001\xc3\xa9\""));
-  furrow_bytes_free(angel);
-  furrow_bytes_free(svg);
-  furrow_bytes_free(dot);
+  furrow_free(angel);
+  furrow_free(svg);
+  furrow_free(dot);
   furrow_learn_conf_free(conf);
 }
 
@@ -193,7 +193,7 @@ static void layouts(void **state) {
     assert_int_equal(strncmp(svg, "<svg xmlns=", 11), 0);
     assert_string_equal(svg + strlen(svg) - 7, "</svg>\n");
     assert_non_null(strstr(svg, "prefers-color-scheme:dark"));
-    furrow_bytes_free(svg);
+    furrow_free(svg);
     furrow_learn_conf_free(conf);
   }
 }

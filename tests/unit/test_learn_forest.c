@@ -57,8 +57,8 @@ static void keys_of_angel_and_short_names_come_to_the_same(void **state) {
   assert_true(plan->graph.loss == FW_LOSS_SOFTMAX && plan->graph.outputs == 3 && plan->graph.count == 0);
   assert_true(f->category_count == 2 && f->categories[0] == 2 && f->categories[1] == 7 && !f->all_categories);
   fw_plan_free(plan);
-  furrow_bytes_free(said);
-  furrow_bytes_free(also);
+  furrow_free(said);
+  furrow_free(also);
   furrow_learn_conf_free(angel);
   furrow_learn_conf_free(own);
 }
@@ -73,8 +73,8 @@ static void graph_json_says_it_all_again(void **state) {
   assert_string_equal(furrow_learn_conf_get(read, "algorithm"), "gbdt");
   char *again = conf_describe(read, FURROW_DESCRIBE_ANGEL);
   assert_string_equal(text, again);
-  furrow_bytes_free(text);
-  furrow_bytes_free(again);
+  furrow_free(text);
+  furrow_free(again);
   furrow_learn_conf_free(conf);
   furrow_learn_conf_free(read);
 }
@@ -261,7 +261,7 @@ static void a_saved_model_scores_as_the_trainer(void **state) {
   assert_true(count >= 3 && count <= 4 && ids[0] == 0);
   size_t size;
   assert_int_equal(furrow_scorer_vector_size(loaded, &size, &err), FURROW_E_UNSUPPORTED);
-  furrow_bytes_free((char *)ids);
+  furrow_free((char *)ids);
   furrow_scorer_close(own);
   furrow_scorer_close(loaded);
   furrow_trainer_close(trainer);

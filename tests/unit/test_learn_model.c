@@ -230,7 +230,7 @@ static void matrices_are_those_of_angel(void **state) {
 static void turn(const char *folder, size_t in, size_t out) {
   furrow_matrix *matrix = NULL;
   furrow_matrix_meta *meta = NULL;
-  furrow_write_params params;
+  furrow_matrix_write_params params;
   float *turned = calloc(in * out, sizeof *turned);
   assert_int_equal(furrow_matrix_load(&matrix, folder, NULL, &err), FURROW_OK);
   assert_int_equal(furrow_matrix_meta_load(&meta, folder, NULL, &err), FURROW_OK);
@@ -241,7 +241,7 @@ static void turn(const char *folder, size_t in, size_t out) {
       .rows = 1, .row_ids = &row, .cols = in * out, .type = FURROW_ELEMENT_F32, .values = {turned}};
   furrow_matrix *other = NULL;
   assert_int_equal(furrow_matrix_create(&other, &panel, 1, &err), FURROW_OK);
-  furrow_write_params_init(&params);
+  furrow_matrix_write_params_init(&params);
   params.replace = true;
   assert_int_equal(furrow_matrix_save(other, folder, meta, &params, &err), FURROW_OK);
   furrow_matrix_free(other);
@@ -478,7 +478,7 @@ static void inner_products_rank_as_the_model(void **state) {
   assert_int_equal(furrow_scorer_features(scorer, 20, 40, &ids, &count, &err), FURROW_OK);
   assert_int_equal(count, 20);
   assert_int_equal(ids[0], 20);
-  furrow_bytes_free((char *)ids);
+  furrow_free((char *)ids);
   furrow_score_space_free(space);
   furrow_scorer_close(scorer);
   furrow_trainer_close(trainer);

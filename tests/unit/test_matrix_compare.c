@@ -9,10 +9,11 @@
 
 #define TOP 16
 
-static furrow_diff compare_with(const char *a, const char *b, size_t memory, furrow_difference *top, size_t room) {
+static furrow_matrix_diff compare_with(const char *a, const char *b, size_t memory, furrow_matrix_difference *top,
+                                       size_t room) {
   furrow_error err = {.status = FURROW_OK};
   furrow_matrix_source *x = NULL, *y = NULL;
-  furrow_diff diff = {.top = top, .top_room = room};
+  furrow_matrix_diff diff = {.top = top, .top_room = room};
   made_check(furrow_matrix_source_open(&x, a, NULL, &err), &err);
   made_check(furrow_matrix_source_open(&y, b, NULL, &err), &err);
   made_check(furrow_matrix_compare(x, y, memory, &diff, &err), &err);
@@ -34,7 +35,7 @@ static bool in_second(int32_t row, int64_t col) {
 }
 
 static int worse_first(const void *a, const void *b) {
-  const furrow_difference *x = a, *y = b;
+  const furrow_matrix_difference *x = a, *y = b;
   const double dx = fabs(x->a - x->b), dy = fabs(y->a - y->b);
   if (dx != dy) return dx > dy ? -1 : 1;
   if (x->row != y->row) return x->row < y->row ? -1 : 1;
@@ -42,13 +43,13 @@ static int worse_first(const void *a, const void *b) {
 }
 
 /* The answer by the definition. */
-static furrow_diff plainly(const made *a, const made *b, furrow_difference *all) {
-  furrow_diff d = {0};
+static furrow_matrix_diff plainly(const made *a, const made *b, furrow_matrix_difference *all) {
+  furrow_matrix_diff d = {0};
   double squares = 0;
   uint64_t n = 0;
   for (int32_t r = 0; r < a->rows || r < b->rows; r++)
     for (int64_t c = 0; c < a->cols || c < b->cols; c++) {
-      furrow_difference x = {.row = r, .col = c};
+      furrow_matrix_difference x = {.row = r, .col = c};
       x.in_a = r < a->rows && c < a->cols && made_present(a, r, c);
       x.in_b = r < b->rows && c < b->cols && made_present(b, r, c);
       if (!x.in_a && !x.in_b) continue;
@@ -72,13 +73,13 @@ static furrow_diff plainly(const made *a, const made *b, furrow_difference *all)
 static void check_pair(const made *a, const made *b) {
   made_save("a", a);
   made_save("b", b);
-  furrow_difference *all = calloc(100000, sizeof *all);
+  furrow_matrix_difference *all = calloc(100000, sizeof *all);
   assert_non_null(all);
-  const furrow_diff want = plainly(a, b, all);
+  const furrow_matrix_diff want = plainly(a, b, all);
   static const size_t memories[] = {0, 1, 4096, 100000};
   for (size_t k = 0; k < 4; k++) {
-    furrow_difference top[TOP];
-    const furrow_diff d = compare_with("a", "b", memories[k], top, TOP);
+    furrow_matrix_difference top[TOP];
+    const furrow_matrix_diff d = compare_with("a", "b", memories[k], top, TOP);
     assert_int_equal(d.elements_a, want.elements_a);
     assert_int_equal(d.elements_b, want.elements_b);
     assert_int_equal(d.only_a, want.only_a);
@@ -104,7 +105,7 @@ static void the_same(void **state) {
   const made b = {
       .format = "RowIdColIdValueBinary", .row_type = 5, .rows = 3, .cols = 300, .hash_parts = 3, .present = in_first};
   check_pair(&a, &b);
-  const furrow_diff d = compare_with("a", "b", 0, NULL, 0);
+  const furrow_matrix_diff d = compare_with("a", "b", 0, NULL, 0);
   assert_int_equal(d.different + d.only_a + d.only_b, 0);
   assert_true(d.largest == 0 && d.rms == 0);
 }
@@ -151,8 +152,8 @@ static void special_values(void **state) {
   const made b = {.format = "ColIdValueBinary", .rows = 1, .cols = 10, .value = nan_at_four};
   made_save("a", &a);
   made_save("b", &b);
-  furrow_difference top[4];
-  const furrow_diff d = compare_with("a", "b", 0, top, 4);
+  furrow_matrix_difference top[4];
+  const furrow_matrix_diff d = compare_with("a", "b", 0, top, 4);
   assert_int_equal(d.different, 2); /* 3: NaN and 1; 6: 1 and -0 */
   assert_true(isinf(d.largest) && isinf(d.rms));
   assert_int_equal(d.top_count, 2);
@@ -184,8 +185,8 @@ static void long_integers(void **state) {
     furrow_matrix_meta_free(plan);
     furrow_matrix_free(m);
   }
-  furrow_difference top[2];
-  const furrow_diff d = compare_with("a", "b", 0, top, 2);
+  furrow_matrix_difference top[2];
+  const furrow_matrix_diff d = compare_with("a", "b", 0, top, 2);
   assert_int_equal(d.different, 1);
   assert_true(d.largest == 1);
   assert_int_equal(d.top_count, 1);
@@ -207,7 +208,7 @@ static void broken_data(void **state) {
   free(bytes);
   furrow_error err = {.status = FURROW_OK};
   furrow_matrix_source *x = NULL, *y = NULL;
-  furrow_diff diff = {.different = 77};
+  furrow_matrix_diff diff = {.different = 77};
   made_check(furrow_matrix_source_open(&x, "a", NULL, &err), &err);
   made_check(furrow_matrix_source_open(&y, "b", NULL, &err), &err);
   assert_int_equal(furrow_matrix_compare(x, y, 0, &diff, &err), FURROW_E_PARSE);

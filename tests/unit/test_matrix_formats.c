@@ -19,15 +19,15 @@ static const furrow_matrix_format *format_of(const char *name) {
   return format;
 }
 
-static furrow_format_context context_of(const furrow_matrix_format *format, furrow_element_type type, int key_bits,
-                                        const char *separator) {
-  return (furrow_format_context){.type = type,
-                                 .key_bits = key_bits,
-                                 .separator = separator,
-                                 .separator_length = strlen(separator),
-                                 .record_values = format->flags & FURROW_FORMAT_BY_COLUMN ? 3 : 1,
-                                 .first_col = 0,
-                                 .end_col = 1000};
+static furrow_matrix_format_context context_of(const furrow_matrix_format *format, furrow_element_type type,
+                                               int key_bits, const char *separator) {
+  return (furrow_matrix_format_context){.type = type,
+                                        .key_bits = key_bits,
+                                        .separator = separator,
+                                        .separator_length = strlen(separator),
+                                        .record_values = format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? 3 : 1,
+                                        .first_col = 0,
+                                        .end_col = 1000};
 }
 
 /* ---- Panels --------------------------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static void put_element(void *values, furrow_element_type type, size_t i, fw_rng
   }
 }
 
-static sample make_sample(const furrow_format_context *context, size_t cols, bool ids, uint64_t seed) {
+static sample make_sample(const furrow_matrix_format_context *context, size_t cols, bool ids, uint64_t seed) {
   sample s = {.row_ids = record_room(context->record_values, sizeof(int32_t)),
               .col_ids = record_room(cols, sizeof(int64_t)),
               .values = record_room(cols * context->record_values, fw_element_bytes(context->type))};
@@ -96,8 +96,8 @@ static void free_sample(sample *s) {
 }
 
 /* All of the panel, in two calls; the result is the caller's. */
-static char *encode(const furrow_matrix_format *format, const furrow_format_context *context, const furrow_panel *panel,
-                    size_t *size) {
+static char *encode(const furrow_matrix_format *format, const furrow_matrix_format_context *context,
+                    const furrow_panel *panel, size_t *size) {
   size_t least, most, head, tail;
   format->record_size(context, &least, &most);
   assert_true(least > 0 && least <= most);
@@ -116,12 +116,12 @@ static void check_records(const furrow_matrix_format *format, const record_list 
   assert_int_equal(list->count, panel->cols);
   assert_memory_equal(list->elements, panel->values.any, panel->cols * panel->rows * list->element);
   for (size_t c = 0; c < panel->cols; c++) {
-    if (format->flags & FURROW_FORMAT_COL_IDS) assert_int_equal(list->col_ids[c], furrow_panel_col(panel, c));
-    if (format->flags & FURROW_FORMAT_ROW_IDS) assert_int_equal(list->row_ids[c], panel->row_ids[0]);
+    if (format->flags & FURROW_MATRIX_FORMAT_COL_IDS) assert_int_equal(list->col_ids[c], furrow_panel_col(panel, c));
+    if (format->flags & FURROW_MATRIX_FORMAT_ROW_IDS) assert_int_equal(list->row_ids[c], panel->row_ids[0]);
   }
 }
 
-static void check_round_trip(const furrow_matrix_format *format, const furrow_format_context *context, bool ids,
+static void check_round_trip(const furrow_matrix_format *format, const furrow_matrix_format_context *context, bool ids,
                              size_t cols) {
   sample s = make_sample(context, cols, ids, cols);
   size_t size;
@@ -146,8 +146,8 @@ static void test_round_trips(void **state) {
     for (int type = 0; type < 4; type++)
       for (int key_bits = 32; key_bits <= 64; key_bits += 32)
         for (size_t s = 0; s < sizeof separators / sizeof *separators; s++) {
-          if (s > 0 && !(format->flags & FURROW_FORMAT_TEXT)) break;
-          furrow_format_context context = context_of(format, (furrow_element_type)type, key_bits, separators[s]);
+          if (s > 0 && !(format->flags & FURROW_MATRIX_FORMAT_TEXT)) break;
+          furrow_matrix_format_context context = context_of(format, (furrow_element_type)type, key_bits, separators[s]);
           if (strcmp(separators[s], ".") == 0 && context.record_values > 1) continue; /* no one could tell */
           check_round_trip(format, &context, s % 2 == 0, 0);
           check_round_trip(format, &context, s % 2 == 0, 1);
@@ -162,7 +162,7 @@ static void test_long_lines(void **state) {
   (void)state;
   for (int type = 0; type < 4; type++) {
     const furrow_matrix_format *format = &fw_text_column;
-    furrow_format_context context = context_of(format, (furrow_element_type)type, 32, ",");
+    furrow_matrix_format_context context = context_of(format, (furrow_element_type)type, 32, ",");
     for (size_t values = 1; values <= 3000; values = values * 3 + 1) {
       context.record_values = values;
       sample s = make_sample(&context, 9, true, values);
@@ -225,9 +225,9 @@ static void test_bytes(void **state) {
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
     const vector *v = &vectors[i];
     const furrow_matrix_format *format = format_of(v->format);
-    furrow_format_context context = context_of(format, v->type, v->key_bits, ",");
+    furrow_matrix_format_context context = context_of(format, v->type, v->key_bits, ",");
     context.angel_bytes = v->angel_bytes;
-    context.record_values = format->flags & FURROW_FORMAT_BY_COLUMN ? 2 : 1;
+    context.record_values = format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? 2 : 1;
     double f64[4];
     float f32[4];
     int64_t i64[4];
@@ -260,7 +260,7 @@ static void test_bytes(void **state) {
 
 static void test_full_digits(void **state) {
   (void)state;
-  furrow_format_context context = context_of(&fw_row_id_col_id_value_text, FURROW_ELEMENT_F64, 32, ",");
+  furrow_matrix_format_context context = context_of(&fw_row_id_col_id_value_text, FURROW_ELEMENT_F64, 32, ",");
   const double value[1] = {1.0 / 3};
   const int32_t row[1] = {0};
   const furrow_panel panel = {
@@ -279,13 +279,13 @@ static void test_full_digits(void **state) {
 /* ---- Text that is taken --------------------------------------------------------------------------------- */
 
 /* Three lines; the second one is `line`. Decodes it in all ways and checks that they agree. */
-static record_list decode_line(const furrow_matrix_format *format, const furrow_format_context *context,
+static record_list decode_line(const furrow_matrix_format *format, const furrow_matrix_format_context *context,
                                const char *line, size_t length) {
   static const char *const usual[] = {"5\n", "4,5\n", "1,4,5\n", "4,5,6,7\n"};
-  const char *around = usual[(format->flags & FURROW_FORMAT_ROW_IDS)   ? 2
-                             : context->record_values == 3             ? 3
-                             : (format->flags & FURROW_FORMAT_COL_IDS) ? 1
-                                                                       : 0];
+  const char *around = usual[(format->flags & FURROW_MATRIX_FORMAT_ROW_IDS)   ? 2
+                             : context->record_values == 3                    ? 3
+                             : (format->flags & FURROW_MATRIX_FORMAT_COL_IDS) ? 1
+                                                                              : 0];
   char text[2048];
   const size_t n = strlen(around);
   memcpy(text, around, n);
@@ -361,7 +361,7 @@ static void test_values_taken(void **state) {
       for (int type = FURROW_ELEMENT_F64; type <= FURROW_ELEMENT_F32; type++) {
         char line[256];
         const int n = snprintf(line, sizeof line, "%s%s\n", lead[k], taken_values[i].text);
-        const furrow_format_context context = context_of(formats[k], (furrow_element_type)type, 32, ",");
+        const furrow_matrix_format_context context = context_of(formats[k], (furrow_element_type)type, 32, ",");
         record_list list = decode_line(formats[k], &context, line, (size_t)n);
         if (list.status != FURROW_OK) fail_msg("%s: %s", taken_values[i].text, list.err.message);
         assert_int_equal(list.count, 3);
@@ -388,7 +388,7 @@ static void test_hex_floats(void **state) {
   for (size_t i = 0; i < sizeof hex / sizeof *hex; i++) {
     char line[64];
     const int n = snprintf(line, sizeof line, "%s\n", hex[i].text);
-    const furrow_format_context context = context_of(&fw_value_text, FURROW_ELEMENT_F32, 32, ",");
+    const furrow_matrix_format_context context = context_of(&fw_value_text, FURROW_ELEMENT_F32, 32, ",");
     record_list list = decode_line(&fw_value_text, &context, line, (size_t)n);
     assert_int_equal(list.status, FURROW_OK);
     const float value = (float)hex[i].value;
@@ -402,7 +402,7 @@ static void test_nan(void **state) {
   static const char *const nans[] = {"NaN\n", "-NaN\n", " NaN \r\n"};
   for (size_t i = 0; i < 3; i++)
     for (int type = FURROW_ELEMENT_F64; type <= FURROW_ELEMENT_F32; type++) {
-      const furrow_format_context context = context_of(&fw_value_text, (furrow_element_type)type, 32, ",");
+      const furrow_matrix_format_context context = context_of(&fw_value_text, (furrow_element_type)type, 32, ",");
       record_list list = decode_line(&fw_value_text, &context, nans[i], strlen(nans[i]));
       assert_int_equal(list.status, FURROW_OK);
       const furrow_elements elements = {list.elements};
@@ -416,7 +416,7 @@ static void test_decimal_words(void **state) {
   (void)state;
   static const taken words[] = {{"1,2,\x1e\n", INFINITY}, {"1,2,-\x1e\n", -INFINITY}, {"1,2,\xfd\n", NAN}};
   for (size_t i = 0; i < 3; i++) {
-    furrow_format_context context = context_of(&fw_row_id_col_id_value_text, FURROW_ELEMENT_F64, 32, ",");
+    furrow_matrix_format_context context = context_of(&fw_row_id_col_id_value_text, FURROW_ELEMENT_F64, 32, ",");
     const size_t n = strlen(words[i].text);
     record_list list = decode_line(&fw_row_id_col_id_value_text, &context, words[i].text, n);
     assert_int_equal(list.status, FURROW_OK);
@@ -438,7 +438,7 @@ static void test_line_ends(void **state) {
   (void)state;
   static const char *const texts[] = {"1,2\n3,4\n", "1,2\r\n3,4\r\n", "1,2\r3,4\r",
                                       "1,2\n3,4",   "1,2\r\n3,4",     "1,2\r3,4\n"};
-  const furrow_format_context context = context_of(&fw_col_id_value_text, FURROW_ELEMENT_I32, 64, ",");
+  const furrow_matrix_format_context context = context_of(&fw_col_id_value_text, FURROW_ELEMENT_I32, 64, ",");
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     for (size_t window = 1; window < 12; window++) {
       record_list list =
@@ -523,7 +523,7 @@ static void test_refused(void **state) {
   for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
     const refused *r = &refusals[i];
     const furrow_matrix_format *format = format_of(r->format);
-    const furrow_format_context context = context_of(format, r->type, r->key_bits, ",");
+    const furrow_matrix_format_context context = context_of(format, r->type, r->key_bits, ",");
     record_list list = decode_line(format, &context, r->line, strlen(r->line));
     const size_t before = format == &fw_value_text          ? 2
                           : format == &fw_col_id_value_text ? 4
@@ -539,7 +539,7 @@ static void test_refused(void **state) {
 
 static void test_too_long(void **state) {
   (void)state;
-  const furrow_format_context context = context_of(&fw_value_text, FURROW_ELEMENT_F64, 32, ",");
+  const furrow_matrix_format_context context = context_of(&fw_value_text, FURROW_ELEMENT_F64, 32, ",");
   char text[1000];
   memset(text, '1', sizeof text);
   for (size_t digits = 398; digits < 404; digits++) {
@@ -560,7 +560,7 @@ static void test_separators_refused(void **state) {
   (void)state;
   static const char *const bad[] = {"", "\n", ",\r"};
   for (size_t i = 0; i < 3; i++) {
-    const furrow_format_context context = context_of(&fw_col_id_value_text, FURROW_ELEMENT_F32, 32, bad[i]);
+    const furrow_matrix_format_context context = context_of(&fw_col_id_value_text, FURROW_ELEMENT_F32, 32, bad[i]);
     record_list list = decode_windows(&fw_col_id_value_text, &context, "1,2\n", 4, 9, 9, decode_by_format);
     assert_int_equal(list.status, FURROW_E_ARGUMENT);
     record_list_clear(&list);
@@ -576,8 +576,8 @@ static size_t odd_text(fw_rng *rng, const furrow_matrix_format *format, size_t v
                                     "+3",    "\r",  "\r\n",        "x",   ",",        "1.5f",
                                     "0x1p2", "inf", "99999999999", "-7",  "1e-300",   "0.1234567890123456789"};
   char *const start = out;
-  const size_t fields =
-      (format->flags & FURROW_FORMAT_ROW_IDS ? 1 : 0) + (format->flags & FURROW_FORMAT_COL_IDS ? 1 : 0) + values;
+  const size_t fields = (format->flags & FURROW_MATRIX_FORMAT_ROW_IDS ? 1 : 0) +
+                        (format->flags & FURROW_MATRIX_FORMAT_COL_IDS ? 1 : 0) + values;
   for (size_t i = 0; i < lines; i++) {
     for (size_t f = 0; f < fields; f++) {
       if (f) *out++ = ',';
@@ -603,7 +603,8 @@ static void test_fast_is_careful(void **state) {
   fw_rng_init(&rng, 11);
   for (size_t round = 0; round < 1200 / SLOW; round++) {
     const furrow_matrix_format *format = format_of(names[round % 4]);
-    furrow_format_context context = context_of(format, (furrow_element_type)(round / 4 % 4), round % 3 ? 32 : 64, ",");
+    furrow_matrix_format_context context =
+        context_of(format, (furrow_element_type)(round / 4 % 4), round % 3 ? 32 : 64, ",");
     if (round % 4 == 3) context.record_values = 1 + fw_rng_below(&rng, 40);
     const unsigned rare = 1u << fw_rng_below(&rng, 16);
     const size_t size = odd_text(&rng, format, context.record_values, text, 1 + fw_rng_below(&rng, 200), rare + 1);
@@ -624,7 +625,7 @@ static void test_cut_records(void **state) {
   const char bytes[200] = {0};
   for (size_t i = 0; i < 4; i++) {
     const furrow_matrix_format *format = format_of(names[i]);
-    const furrow_format_context context = context_of(format, FURROW_ELEMENT_F64, 64, ",");
+    const furrow_matrix_format_context context = context_of(format, FURROW_ELEMENT_F64, 64, ",");
     size_t least, most;
     format->record_size(&context, &least, &most);
     assert_int_equal(least, most);
@@ -646,8 +647,8 @@ static void test_keys_that_do_not_fit(void **state) {
   size_t n = 77;
   const furrow_matrix_format *format;
   for (size_t i = 0; (format = furrow_matrix_format_at(i)) != NULL; i++) {
-    if (!format->encode || !(format->flags & FURROW_FORMAT_COL_IDS)) continue;
-    furrow_format_context context = context_of(format, FURROW_ELEMENT_F64, 32, ",");
+    if (!format->encode || !(format->flags & FURROW_MATRIX_FORMAT_COL_IDS)) continue;
+    furrow_matrix_format_context context = context_of(format, FURROW_ELEMENT_F64, 32, ",");
     furrow_panel panel = {.rows = context.record_values,
                           .row_ids = rows,
                           .cols = 2,
@@ -673,7 +674,7 @@ static void test_snapshot(void **state) {
   (void)state;
   static const char dense[] = "\x3f\x80\0\0\x40\0\0\0\x40\x40\0\0";
   static const char sparse[] = "\0\0\0\x09\x3f\x80\0\0\0\0\0\x02\x40\0\0\0";
-  furrow_format_context context = context_of(&fw_snapshot, FURROW_ELEMENT_F32, 32, ",");
+  furrow_matrix_format_context context = context_of(&fw_snapshot, FURROW_ELEMENT_F32, 32, ",");
   context.first_col = 100;
   for (size_t window = 1; window < 20; window++) {
     context.save_type = 0;
@@ -702,7 +703,7 @@ static void test_snapshot(void **state) {
 
 static record_list decode_angel1(const char *bytes, size_t size, bool dense, int key_bits, size_t window,
                                  size_t capacity) {
-  furrow_format_context context = context_of(&fw_angel1, FURROW_ELEMENT_F32, key_bits, ",");
+  furrow_matrix_format_context context = context_of(&fw_angel1, FURROW_ELEMENT_F32, key_bits, ",");
   context.dense = dense;
   context.first_col = 10;
   context.end_col = 12;

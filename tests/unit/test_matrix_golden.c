@@ -5,7 +5,7 @@
 #include "support/cell_table.h"
 #include "support/own_dir.h"
 
-static furrow_matrix_source *open_folder(const char *folder, const furrow_source_params *params) {
+static furrow_matrix_source *open_folder(const char *folder, const furrow_matrix_source_params *params) {
   furrow_matrix_source *source = NULL;
   furrow_error err = {0};
   if (furrow_matrix_source_open(&source, folder, params, &err) != FURROW_OK)
@@ -18,7 +18,7 @@ static void check_visit(const char *folder, const furrow_matrix_source *source, 
     cell_table found;
     furrow_error err = {0};
     table_init(&found, wanted->type);
-    if (furrow_matrix_visit(source, NULL, threads, table_visit, &found, &err) != FURROW_OK)
+    if (furrow_matrix_for_each_panel(source, NULL, threads, table_visit, &found, &err) != FURROW_OK)
       fail_msg("%s: %s byte %llu: %s", folder, err.file, (unsigned long long)err.offset, err.message);
     table_sort(&found);
     assert_same_tables(folder, &found, wanted);
@@ -45,8 +45,8 @@ static void check_loaded(const char *folder, const furrow_matrix *matrix, const 
 }
 
 static void check_load(const char *folder, const furrow_matrix_source *source, const cell_table *wanted) {
-  furrow_load_params params;
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params params;
+  furrow_matrix_load_params_init(&params);
   for (params.threads = 1; params.threads <= 2; params.threads++) {
     furrow_matrix *matrix = NULL;
     furrow_error err = {0};
@@ -58,15 +58,15 @@ static void check_load(const char *folder, const furrow_matrix_source *source, c
 }
 
 /* Elements in order, read in one piece or in as many as there can be. */
-static void check_sorted(const char *folder, const furrow_matrix_source *source, const furrow_selection *selection,
-                         const cell_table *wanted) {
+static void check_sorted(const char *folder, const furrow_matrix_source *source,
+                         const furrow_matrix_selection *selection, const cell_table *wanted) {
   static const size_t memories[] = {0, 1, 300, 3000};
   for (size_t i = 0; i < sizeof memories / sizeof memories[0]; i++) {
     cell_table found;
     furrow_error err = {0};
     table_init(&found, wanted->type);
-    if (furrow_matrix_visit_sorted(source, selection, 1 + (unsigned)i % 2, memories[i], table_visit, &found, &err) !=
-        FURROW_OK)
+    if (furrow_matrix_for_each_panel_sorted(source, selection, 1 + (unsigned)i % 2, memories[i], table_visit, &found,
+                                            &err) != FURROW_OK)
       fail_msg("%s: %s byte %llu: %s", folder, err.file, (unsigned long long)err.offset, err.message);
     assert_same_tables(folder, &found, wanted);
     table_clear(&found);
@@ -80,7 +80,7 @@ static bool is_among(int32_t id, const int32_t *ids, size_t count) {
 }
 
 /* Which partition an element came from is only known of those that have columns of their own. */
-static bool is_chosen(const furrow_matrix_meta *meta, const furrow_selection *s, const cell *c) {
+static bool is_chosen(const furrow_matrix_meta *meta, const furrow_matrix_selection *s, const cell *c) {
   if (s->rows && !is_among(c->row, s->rows, s->row_count)) return false;
   if (c->col < s->first_col || c->col >= s->end_col) return false;
   for (size_t i = 0; s->part_ids && i < meta->part_count; i++) {
@@ -91,8 +91,8 @@ static bool is_chosen(const furrow_matrix_meta *meta, const furrow_selection *s,
   return true;
 }
 
-static void check_selection(const char *folder, const furrow_matrix_source *source, const furrow_selection *selection,
-                            const cell_table *all) {
+static void check_selection(const char *folder, const furrow_matrix_source *source,
+                            const furrow_matrix_selection *selection, const cell_table *all) {
   cell_table wanted;
   table_init(&wanted, all->type);
   for (size_t i = 0; i < all->count; i++) {
@@ -100,8 +100,8 @@ static void check_selection(const char *folder, const furrow_matrix_source *sour
     if (is_chosen(furrow_matrix_source_meta(source), selection, c)) table_add(&wanted, c->row, c->col, c->bits);
   }
   check_sorted(folder, source, selection, &wanted);
-  furrow_load_params params;
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params params;
+  furrow_matrix_load_params_init(&params);
   params.selection = *selection;
   for (params.threads = 1; params.threads <= 2; params.threads++) {
     furrow_matrix *matrix = NULL;
@@ -114,8 +114,8 @@ static void check_selection(const char *folder, const furrow_matrix_source *sour
 
 static void check_selections(const char *folder, const furrow_matrix_source *source, const cell_table *all) {
   static const int32_t rows[] = {2, 17, 0, 2, 99, 11}, none[] = {77}, parts[] = {1, 0};
-  furrow_selection s;
-  furrow_selection_init(&s);
+  furrow_matrix_selection s;
+  furrow_matrix_selection_init(&s);
   s.rows = rows;
   s.row_count = sizeof rows / sizeof rows[0];
   check_selection(folder, source, &s, all);
@@ -125,7 +125,7 @@ static void check_selections(const char *folder, const furrow_matrix_source *sou
   s.rows = none;
   s.row_count = 1;
   check_selection(folder, source, &s, all);
-  furrow_selection_init(&s);
+  furrow_matrix_selection_init(&s);
   s.first_col = 7;
   check_selection(folder, source, &s, all);
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
@@ -221,9 +221,9 @@ static void metadata_of_servers(void **state) {
   char root[TEST_PATH], expected[2 * TEST_PATH];
   if (!test_shared(root, "golden/angel/psmeta_and_options")) skip();
   for (size_t i = 0; i < 5; i++) copy_file(root, files[i]);
-  furrow_source_params params;
+  furrow_matrix_source_params params;
   cell_table wanted;
-  furrow_source_params_init(&params);
+  furrow_matrix_source_params_init(&params);
   params.format = "ColIdValueText";
   params.row_type = 3;
   furrow_matrix_source *source = open_folder(".", &params);

@@ -14,7 +14,7 @@ static furrow_matrix_source *open_good(const char *folder) {
   return source;
 }
 
-static furrow_matrix *load_good(const furrow_matrix_source *source, const furrow_load_params *params) {
+static furrow_matrix *load_good(const furrow_matrix_source *source, const furrow_matrix_load_params *params) {
   furrow_matrix *matrix = NULL;
   furrow_error err = {0};
   if (furrow_matrix_load_source(&matrix, source, params, &err) != FURROW_OK)
@@ -43,7 +43,7 @@ static void check_rows(const furrow_matrix *matrix, const cell_table *wanted) {
   size_t at = 0;
   for (size_t i = 0; i < furrow_matrix_row_count(matrix); i++) {
     const int32_t row = furrow_matrix_row_ids(matrix)[i];
-    furrow_row_view view;
+    furrow_matrix_row_view view;
     if (i > 0) assert_true(row > furrow_matrix_row_ids(matrix)[i - 1]);
     assert_true(furrow_matrix_row(matrix, row, &view));
     for (size_t k = 0; k < view.count; k++, at++) {
@@ -51,7 +51,7 @@ static void check_rows(const furrow_matrix *matrix, const cell_table *wanted) {
       uint64_t aligned = 0;
       const size_t size = furrow_element_size(view.type);
       memcpy(&aligned, (const char *)view.values.any + k * view.stride * size, size);
-      assert_true(c->row == row && c->col == furrow_row_view_col(&view, k));
+      assert_true(c->row == row && c->col == furrow_matrix_row_view_col(&view, k));
       assert_true(c->bits == table_bits(view.type, &aligned));
     }
   }
@@ -87,18 +87,18 @@ static void check_points(const furrow_matrix *matrix, const cell_table *wanted, 
 }
 
 static void check_ranges(const furrow_matrix *matrix, int64_t cols) {
-  furrow_row_view row;
+  furrow_matrix_row_view row;
   if (furrow_matrix_row_count(matrix) == 0) return;
   assert_true(furrow_matrix_row(matrix, furrow_matrix_row_ids(matrix)[0], &row));
   for (int64_t first = -1; first < cols + 1; first++)
     for (int64_t end = first - 1; end < cols + 2; end++) {
-      const furrow_row_view range = furrow_row_view_range(&row, first, end);
+      const furrow_matrix_row_view range = furrow_matrix_row_view_range(&row, first, end);
       size_t n = 0;
       for (size_t i = 0; i < row.count; i++) {
-        const int64_t col = furrow_row_view_col(&row, i);
+        const int64_t col = furrow_matrix_row_view_col(&row, i);
         if (col < first || col >= end) continue;
-        assert_true(n < range.count && furrow_row_view_col(&range, n) == col);
-        assert_true(furrow_row_view_get(&range, n) == furrow_row_view_get(&row, i));
+        assert_true(n < range.count && furrow_matrix_row_view_col(&range, n) == col);
+        assert_true(furrow_matrix_row_view_get(&range, n) == furrow_matrix_row_view_get(&row, i));
         n++;
       }
       assert_int_equal(n, range.count);
@@ -106,7 +106,7 @@ static void check_ranges(const furrow_matrix *matrix, int64_t cols) {
 }
 
 static void check_matrix(const char *name, const furrow_matrix *matrix, const cell_table *wanted, int64_t cols) {
-  furrow_row_view none;
+  furrow_matrix_row_view none;
   int64_t element[1] = {77};
   check_panels(name, matrix, wanted);
   check_rows(matrix, wanted);
@@ -238,7 +238,7 @@ enum { SAMPLES = sizeof samples / sizeof samples[0] };
 static furrow_matrix_source *make_sample(size_t i, cell_table *cells) {
   char folder[32];
   snprintf(folder, sizeof folder, "sample-%zu", i);
-  table_init(cells, furrow_row_type_get(samples[i].row_type)->element);
+  table_init(cells, furrow_matrix_row_type_get(samples[i].row_type)->element);
   sample_write(&samples[i], folder, cells);
   table_sort(cells);
   return open_good(folder);
@@ -252,13 +252,13 @@ static void loaded_whole(void **state) {
   (void)state;
   for (size_t i = 0; i < SAMPLES; i++) {
     cell_table cells;
-    furrow_load_params params;
+    furrow_matrix_load_params params;
     furrow_matrix_source *source = make_sample(i, &cells);
-    furrow_load_params_init(&params);
+    furrow_matrix_load_params_init(&params);
     for (params.threads = 1; params.threads <= 4; params.threads++) {
       furrow_matrix *matrix = load_good(source, &params);
       check_matrix(samples[i].format, matrix, &cells, all_cols(&samples[i]));
-      const bool by_column = furrow_matrix_source_format(source)->flags & FURROW_FORMAT_BY_COLUMN;
+      const bool by_column = furrow_matrix_source_format(source)->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
       const size_t blocks = samples[i].blocks ? (size_t)samples[i].blocks : 1;
       assert_int_equal(furrow_matrix_panel_count(matrix), by_column ? blocks : (size_t)samples[i].rows);
       if (furrow_matrix_source_row_type(source)->dense) assert_null(furrow_matrix_panel(matrix, 0)->col_ids);
@@ -269,7 +269,7 @@ static void loaded_whole(void **state) {
   }
 }
 
-static void choose_cells(cell_table *chosen, const cell_table *all, const furrow_selection *s,
+static void choose_cells(cell_table *chosen, const cell_table *all, const furrow_matrix_selection *s,
                          const fw_column_filter *filter) {
   table_init(chosen, all->type);
   for (size_t i = 0; i < all->count; i++) {
@@ -292,12 +292,12 @@ static void loaded_in_part(void **state) {
   const fw_column_filter filter = {keep_some, &divisor};
   for (size_t i = 0; i < SAMPLES; i++) {
     cell_table cells, wanted;
-    furrow_load_params params;
+    furrow_matrix_load_params params;
     furrow_matrix_source *source = make_sample(i, &cells);
-    furrow_load_params_init(&params);
+    furrow_matrix_load_params_init(&params);
     for (int round = 0; round < 12; round++) {
-      furrow_selection *s = &params.selection;
-      furrow_selection_init(s);
+      furrow_matrix_selection *s = &params.selection;
+      furrow_matrix_selection_init(s);
       params.threads = 1 + (unsigned)round % 3;
       if (round % 2) s->rows = rows;
       if (round % 2) s->row_count = 4;
@@ -322,9 +322,9 @@ static void memory_is_limited(void **state) {
     cell_table cells;
     furrow_error err;
     furrow_matrix *matrix = NULL;
-    furrow_load_params params;
+    furrow_matrix_load_params params;
     furrow_matrix_source *source = make_sample(i, &cells);
-    furrow_load_params_init(&params);
+    furrow_matrix_load_params_init(&params);
     const size_t bytes = furrow_matrix_load_size(source, NULL);
     assert_true(bytes >= cells.count * furrow_element_size(cells.type));
     params.memory = bytes - 1;
@@ -354,13 +354,13 @@ static void sorted_by_threads(void **state) {
                              .shuffled = i};
     char folder[16];
     cell_table cells, found;
-    furrow_load_params params;
+    furrow_matrix_load_params params;
     table_init(&cells, i ? FURROW_ELEMENT_I32 : FURROW_ELEMENT_F64);
     snprintf(folder, sizeof folder, "threads-%d", i);
     sample_write(&s, folder, &cells);
     table_sort(&cells);
     furrow_matrix_source *source = open_good(folder);
-    furrow_load_params_init(&params);
+    furrow_matrix_load_params_init(&params);
     for (params.threads = 1; params.threads <= 3; params.threads += 2) {
       furrow_matrix *matrix = load_good(source, &params);
       table_init(&found, cells.type);
@@ -438,8 +438,8 @@ static void dense_rows_with_holes(void **state) {
     snprintf(folder, sizeof folder, "holes-%zu", i);
     folder_of_bytes(folder, "ColIdValueTextRowFormat", 21, 4, (int)strlen(texts[i]) / 4, texts[i], strlen(texts[i]));
     furrow_matrix_source *source = open_good(folder);
-    furrow_load_params params;
-    furrow_load_params_init(&params);
+    furrow_matrix_load_params params;
+    furrow_matrix_load_params_init(&params);
     for (int cut = 0; cut < 2; cut++) {
       furrow_matrix *matrix = load_good(source, &params);
       assert_int_equal(furrow_matrix_get(matrix, 0, 1) + furrow_matrix_get(matrix, 0, 2), sums[i]);
@@ -467,7 +467,7 @@ static void bytes_that_are_shared(void **state) {
   furrow_error err;
   cell_table found;
   table_init(&found, FURROW_ELEMENT_I32);
-  assert_int_equal(furrow_matrix_visit(source, NULL, 1, table_visit, &found, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_for_each_panel(source, NULL, 1, table_visit, &found, NULL), FURROW_OK);
   assert_int_equal(found.count, 2);
   table_clear(&found);
   assert_int_equal(furrow_matrix_load_source(&matrix, source, NULL, &err), FURROW_E_FORMAT);
@@ -478,20 +478,21 @@ static void bytes_that_are_shared(void **state) {
 
 /* ---- Stripes -------------------------------------------------------------------------------------------- */
 
-typedef furrow_status (*stripe_maker)(fw_stripes **, const furrow_matrix_source *, const furrow_selection *, size_t,
-                                      furrow_error *);
+typedef furrow_status (*stripe_maker)(fw_stripes **, const furrow_matrix_source *, const furrow_matrix_selection *,
+                                      size_t, furrow_error *);
 
 /* The stripes, loaded one after the other, have every element once; by_rows: in order. */
-static size_t check_stripes(const char *name, const furrow_matrix_source *source, const furrow_selection *selection,
-                            stripe_maker make, bool by_rows, size_t bytes, const cell_table *wanted) {
+static size_t check_stripes(const char *name, const furrow_matrix_source *source,
+                            const furrow_matrix_selection *selection, stripe_maker make, bool by_rows, size_t bytes,
+                            const cell_table *wanted) {
   fw_stripes *stripes = NULL;
   cell_table found;
   table_init(&found, wanted->type);
   assert_int_equal(make(&stripes, source, selection, bytes, NULL), FURROW_OK);
   assert_true(stripes->count > 0);
   for (size_t i = 0; i < stripes->count; i++) {
-    furrow_load_params params;
-    furrow_load_params_init(&params);
+    furrow_matrix_load_params params;
+    furrow_matrix_load_params_init(&params);
     params.selection = stripes->selections[i];
     furrow_matrix *matrix = load_good(source, &params);
     const size_t before = found.count;
@@ -515,8 +516,8 @@ static void stripes_are_everything(void **state) {
   (void)state;
   static const size_t sizes[] = {1, 600, 3000, 20000, SIZE_MAX};
   static const int32_t rows[] = {0, 2, 5, 10};
-  furrow_selection some;
-  furrow_selection_init(&some);
+  furrow_matrix_selection some;
+  furrow_matrix_selection_init(&some);
   some.rows = rows;
   some.row_count = 4;
   some.first_col = 5;
@@ -561,8 +562,8 @@ static void stripes_fit(void **state) {
     assert_int_equal(fw_stripes_by_columns(&stripes, source, NULL, bytes, NULL), FURROW_OK);
     assert_in_range(stripes->count, 9, 20);
     for (size_t k = 0; k < stripes->count; k++) {
-      furrow_load_params params;
-      furrow_load_params_init(&params);
+      furrow_matrix_load_params params;
+      furrow_matrix_load_params_init(&params);
       params.selection = stripes->selections[k];
       furrow_matrix *matrix = load_good(source, &params);
       assert_true(furrow_matrix_count(matrix) * furrow_element_size(furrow_matrix_type(matrix)) <= bytes);
@@ -588,12 +589,13 @@ static void sorted_panels(void **state) {
     for (size_t memory = 0; memory < 40000; memory = memory * 5 + 700) {
       cell_table found;
       table_init(&found, cells.type);
-      assert_int_equal(furrow_matrix_visit_sorted(source, NULL, 2, memory, table_visit, &found, NULL), FURROW_OK);
+      assert_int_equal(furrow_matrix_for_each_panel_sorted(source, NULL, 2, memory, table_visit, &found, NULL),
+                       FURROW_OK);
       assert_same_tables(samples[i].format, &found, &cells);
       table_clear(&found);
     }
     int32_t row = 0;
-    assert_int_equal(furrow_matrix_visit_sorted(source, NULL, 1, 0, stop_at_row, &row, NULL), FURROW_END);
+    assert_int_equal(furrow_matrix_for_each_panel_sorted(source, NULL, 1, 0, stop_at_row, &row, NULL), FURROW_END);
     furrow_matrix_source_close(source);
     table_clear(&cells);
   }

@@ -3,7 +3,7 @@
 #include "support/matrix_sample.h"
 #include "support/own_dir.h"
 
-static furrow_matrix_source *open_good(const char *folder, const furrow_source_params *params) {
+static furrow_matrix_source *open_good(const char *folder, const furrow_matrix_source_params *params) {
   furrow_matrix_source *source = NULL;
   furrow_error err = {0};
   if (furrow_matrix_source_open(&source, folder, params, &err) != FURROW_OK)
@@ -12,19 +12,19 @@ static furrow_matrix_source *open_good(const char *folder, const furrow_source_p
 }
 
 /* Opens, and reads all of it. */
-static furrow_status read_all(const char *folder, const furrow_source_params *params, unsigned threads,
+static furrow_status read_all(const char *folder, const furrow_matrix_source_params *params, unsigned threads,
                               cell_table *cells, furrow_error *err) {
   furrow_matrix_source *source = NULL;
   furrow_status status = furrow_matrix_source_open(&source, folder, params, err);
   if (status == FURROW_OK) {
     cells->type = furrow_matrix_source_row_type(source)->element;
-    status = furrow_matrix_visit(source, NULL, threads, table_visit, cells, err);
+    status = furrow_matrix_for_each_panel(source, NULL, threads, table_visit, cells, err);
   }
   furrow_matrix_source_close(source);
   return status;
 }
 
-static void assert_reads(const char *folder, const furrow_source_params *params, cell_table *wanted) {
+static void assert_reads(const char *folder, const furrow_matrix_source_params *params, cell_table *wanted) {
   for (unsigned threads = 1; threads <= 3; threads++) {
     cell_table found;
     furrow_error err = {0};
@@ -37,7 +37,7 @@ static void assert_reads(const char *folder, const furrow_source_params *params,
   }
 }
 
-static void assert_refused(const char *folder, const furrow_source_params *params, furrow_status status,
+static void assert_refused(const char *folder, const furrow_matrix_source_params *params, furrow_status status,
                            const char *message) {
   cell_table found;
   furrow_error err = {0};
@@ -63,7 +63,7 @@ static bool has_columns(size_t format) {
 
 static void check_sample(const matrix_sample *sample, const char *folder) {
   cell_table cells;
-  table_init(&cells, furrow_row_type_get(sample->row_type)->element);
+  table_init(&cells, furrow_matrix_row_type_get(sample->row_type)->element);
   sample_write(sample, folder, &cells);
   table_sort(&cells);
   assert_reads(folder, NULL, &cells);
@@ -80,7 +80,7 @@ static void every_format_and_type(void **state) {
       s.seed = i * 100 + (uint64_t)type;
       snprintf(folder, sizeof folder, "range-%zu-%d", i, type);
       check_sample(&s, folder);
-      if (furrow_row_type_get(type)->dense || !has_columns(i)) continue;
+      if (furrow_matrix_row_type_get(type)->dense || !has_columns(i)) continue;
       s.hash = true;
       s.shuffled = type % 2;
       snprintf(folder, sizeof folder, "hash-%zu-%d", i, type);
@@ -105,7 +105,7 @@ static void long_partitions(void **state) {
 
 static void what_a_source_tells(void **state) {
   (void)state;
-  furrow_source_params params;
+  furrow_matrix_source_params params;
   folder_of_bytes("plain", "ColIdValueTextRowFormat", 10, 9, 2, "3,1.5\n7,-2\n", 11);
   furrow_matrix_source *source = open_good("plain", NULL);
   assert_string_equal(furrow_matrix_source_folder(source), "plain");
@@ -120,7 +120,7 @@ static void what_a_source_tells(void **state) {
   source = open_good("plain/", NULL);
   assert_string_equal(furrow_matrix_source_meta_name(source), "meta");
   furrow_matrix_source_close(source);
-  furrow_source_params_init(&params);
+  furrow_matrix_source_params_init(&params);
   params.row_type = 0; /* another type than the metadata says */
   source = open_good("plain", &params);
   assert_int_equal(furrow_matrix_source_meta(source)->row_type, 0);
@@ -182,7 +182,7 @@ static void separators_are_found(void **state) {
                                .separator = separators[i],
                                .seed = 7 * i + k};
       cell_table cells;
-      furrow_source_params params;
+      furrow_matrix_source_params params;
       table_init(&cells, FURROW_ELEMENT_F64);
       snprintf(folder, sizeof folder, "sep-%zu-%zu", i, k);
       sample_write(&s, folder, &cells);
@@ -191,7 +191,7 @@ static void separators_are_found(void **state) {
       furrow_matrix_source *source = open_good(folder, NULL);
       assert_string_equal(furrow_matrix_source_separator(source), separators[i]);
       furrow_matrix_source_close(source);
-      furrow_source_params_init(&params);
+      furrow_matrix_source_params_init(&params);
       params.separator = separators[i];
       assert_reads(folder, &params, &cells);
       table_clear(&cells);
@@ -205,8 +205,8 @@ static void separators_that_are_unclear(void **state) {
   } cases[] = {{"5-1.5\n", "-"}, {"5--1.5\n", "--"}, {"5.1.5\n", "."},  {"5x1.5\n", "x"}, {"5x\n", NULL},
                {"x5,1\n", NULL}, {"5\n", NULL},      {"5 \n1\n", NULL}, {"\n", NULL}};
   char folder[16];
-  furrow_source_params params;
-  furrow_source_params_init(&params);
+  furrow_matrix_source_params params;
+  furrow_matrix_source_params_init(&params);
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     snprintf(folder, sizeof folder, "unclear-%zu", i);
     folder_of_bytes(folder, "ColIdValueTextRowFormat", 10, 9, 1, cases[i].text, strlen(cases[i].text));
@@ -243,11 +243,11 @@ static void rows_in_order(const char *name, const char *text, const int (*rows)[
   folder_end(&f);
 }
 
-static void assert_row_of(const char *folder, furrow_row_order order, int32_t row, int64_t col, int value) {
-  furrow_load_params params;
+static void assert_row_of(const char *folder, furrow_matrix_row_order order, int32_t row, int64_t col, int value) {
+  furrow_matrix_load_params params;
   furrow_matrix *matrix = NULL;
   furrow_error err = {0};
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params_init(&params);
   params.source.row_order = order;
   if (furrow_matrix_load(&matrix, folder, &params, &err) != FURROW_OK) fail_msg("%s: %s", folder, err.message);
   assert_int_equal(furrow_matrix_get(matrix, row, col), value);
@@ -258,28 +258,28 @@ static void the_order_of_rows(void **state) {
   (void)state;
   static const int listed[][2] = {{16, 2}, {3, 3}};
   const char *format = "ColIdValueTextRowFormat";
-  furrow_source_params params;
-  furrow_source_params_init(&params);
+  furrow_matrix_source_params params;
+  furrow_matrix_source_params_init(&params);
   /* as it should be: row 3 first, with three elements */
   rows_in_order("good", "1,1\n2,2\n5,3\n0,4\n4,5\n", listed, 2, 0, format);
-  assert_row_of("good", FURROW_ROW_ORDER_AUTO, 3, 5, 3);
-  assert_row_of("good", FURROW_ROW_ORDER_ASCENDING, 16, 0, 4);
+  assert_row_of("good", FURROW_MATRIX_ROW_ORDER_AUTO, 3, 5, 3);
+  assert_row_of("good", FURROW_MATRIX_ROW_ORDER_ASCENDING, 16, 0, 4);
   /* row 16 first: only another order makes columns ascend */
   rows_in_order("other", "4,1\n5,2\n0,3\n1,4\n2,5\n", listed, 2, 0, format);
   assert_refused("other", NULL, FURROW_E_FORMAT, "ambiguous");
-  assert_row_of("other", FURROW_ROW_ORDER_META, 16, 5, 2);
-  assert_row_of("other", FURROW_ROW_ORDER_META, 3, 0, 3);
-  assert_row_of("other", FURROW_ROW_ORDER_ASCENDING, 3, 0, 3);
+  assert_row_of("other", FURROW_MATRIX_ROW_ORDER_META, 16, 5, 2);
+  assert_row_of("other", FURROW_MATRIX_ROW_ORDER_META, 3, 0, 3);
+  assert_row_of("other", FURROW_MATRIX_ROW_ORDER_ASCENDING, 3, 0, 3);
   /* no order makes them ascend: they are not sorted, and rows follow by their id */
   rows_in_order("unsorted", "5,1\n2,2\n1,3\n4,4\n0,5\n", listed, 2, 0, format);
-  assert_row_of("unsorted", FURROW_ROW_ORDER_AUTO, 3, 1, 3);
-  assert_row_of("unsorted", FURROW_ROW_ORDER_AUTO, 16, 0, 5);
+  assert_row_of("unsorted", FURROW_MATRIX_ROW_ORDER_AUTO, 3, 1, 3);
+  assert_row_of("unsorted", FURROW_MATRIX_ROW_ORDER_AUTO, 16, 0, 5);
   /* one fall, where no row can begin */
   rows_in_order("odd", "9,1\n2,2\n3,3\n4,4\n5,5\n", listed, 2, 0, format);
-  assert_row_of("odd", FURROW_ROW_ORDER_AUTO, 3, 9, 1);
+  assert_row_of("odd", FURROW_MATRIX_ROW_ORDER_AUTO, 3, 9, 1);
   /* with row ids there is no question */
   rows_in_order("ids", "16,4,1\n16,5,2\n3,0,3\n3,1,4\n3,2,5\n", listed, 2, 0, "RowIdColIdValueTextRowFormat");
-  assert_row_of("ids", FURROW_ROW_ORDER_AUTO, 16, 4, 1);
+  assert_row_of("ids", FURROW_MATRIX_ROW_ORDER_AUTO, 16, 4, 1);
   params.row_order = 7;
   assert_refused("ids", &params, FURROW_E_ARGUMENT, "row_order");
 }
@@ -320,8 +320,8 @@ static void checkpoints_are_not_sorted(void **state) {
   for (size_t i = 0; i < 2; i++) folder_add_row(&f, rows[i][0], rows[i][1], 1);
   folder_write(&f, "0", bytes, sizeof bytes);
   folder_end(&f);
-  assert_row_of("snapshot", FURROW_ROW_ORDER_AUTO, 1, 4, 6);
-  assert_row_of("snapshot", FURROW_ROW_ORDER_AUTO, 0, 1, 7);
+  assert_row_of("snapshot", FURROW_MATRIX_ROW_ORDER_AUTO, 1, 4, 6);
+  assert_row_of("snapshot", FURROW_MATRIX_ROW_ORDER_AUTO, 0, 1, 7);
 }
 
 /* ---- Metadata that says too little ---------------------------------------------------------------------- */
@@ -362,8 +362,8 @@ static void psmeta_needs_format_and_type(void **state) {
   assert_int_equal(mkdir("ps", 0777), 0);
   assert_true(test_write_file("ps/psmeta", bytes, (size_t)(at - bytes)));
   assert_true(test_write_text("ps/0", "1,7\n3,8\n2,9\n"));
-  furrow_load_params params;
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params params;
+  furrow_matrix_load_params_init(&params);
   assert_refused("ps", NULL, FURROW_E_ARGUMENT, "format");
   params.source.format = "ColIdValueText";
   assert_refused("ps", &params.source, FURROW_E_ARGUMENT, "row type");
@@ -417,7 +417,7 @@ static void the_first_error_counts(void **state) {
   }
   furrow_matrix_source *source = open_good("errors", NULL);
   int limit = 3;
-  assert_int_equal(furrow_matrix_visit(source, NULL, 3, refuse, &limit, NULL), FURROW_E_STATE);
+  assert_int_equal(furrow_matrix_for_each_panel(source, NULL, 3, refuse, &limit, NULL), FURROW_E_STATE);
   furrow_matrix_source_close(source);
 }
 
@@ -425,25 +425,25 @@ static void selections(void **state) {
   (void)state;
   static const int32_t parts[] = {1, 9};
   cell_table cells, found;
-  furrow_selection s;
+  furrow_matrix_selection s;
   table_init(&cells, FURROW_ELEMENT_F32);
   table_init(&found, FURROW_ELEMENT_F32);
   sample_write(&(matrix_sample){.format = "ColIdValueText", .row_type = 10, .rows = 2, .parts = 3, .width = 5}, "sel",
                &cells);
   furrow_matrix_source *source = open_good("sel", NULL);
-  furrow_selection_init(&s);
+  furrow_matrix_selection_init(&s);
   s.part_ids = parts;
   s.part_count = 2;
   furrow_error err;
-  assert_int_equal(furrow_matrix_visit(source, &s, 1, table_visit, &found, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_matrix_for_each_panel(source, &s, 1, table_visit, &found, &err), FURROW_E_NOT_FOUND);
   assert_string_equal(err.message, "there is no partition 9");
   s.part_count = 1;
-  assert_int_equal(furrow_matrix_visit(source, &s, 1, table_visit, &found, &err), FURROW_OK);
+  assert_int_equal(furrow_matrix_for_each_panel(source, &s, 1, table_visit, &found, &err), FURROW_OK);
   for (size_t i = 0; i < found.count; i++) assert_in_range(found.cells[i].col, 5, 9);
   assert_true(found.count > 0);
   found.count = 0;
   s.part_count = 0; /* none */
-  assert_int_equal(furrow_matrix_visit(source, &s, 1, table_visit, &found, &err), FURROW_OK);
+  assert_int_equal(furrow_matrix_for_each_panel(source, &s, 1, table_visit, &found, &err), FURROW_OK);
   assert_int_equal(found.count, 0);
   furrow_matrix_source_close(source);
   table_clear(&found);
@@ -458,9 +458,9 @@ static void files_that_change(void **state) {
   furrow_matrix_source *source = open_good("change", NULL);
   assert_int_equal(remove("change/0"), 0);
   table_init(&found, FURROW_ELEMENT_I32);
-  assert_int_equal(furrow_matrix_visit(source, NULL, 1, table_visit, &found, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_matrix_for_each_panel(source, NULL, 1, table_visit, &found, &err), FURROW_E_NOT_FOUND);
   assert_true(test_write_text("change/0", "5,123\n"));
-  assert_int_equal(furrow_matrix_visit(source, NULL, 1, table_visit, &found, &err), FURROW_E_STALE);
+  assert_int_equal(furrow_matrix_for_each_panel(source, NULL, 1, table_visit, &found, &err), FURROW_E_STALE);
   assert_string_equal(err.file, "change/0");
   assert_int_equal(found.count, 0);
   table_clear(&found);

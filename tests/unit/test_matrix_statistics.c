@@ -12,7 +12,7 @@ static furrow_matrix_stats stats_of(const char *folder, unsigned threads) {
   furrow_matrix_source *source = NULL;
   furrow_matrix_stats stats;
   made_check(furrow_matrix_source_open(&source, folder, NULL, &err), &err);
-  made_check(furrow_matrix_statistics(source, threads, NULL, NULL, &stats, &err), &err);
+  made_check(furrow_matrix_compute_stats(source, threads, NULL, NULL, &stats, &err), &err);
   furrow_matrix_source_close(source);
   return stats;
 }
@@ -183,12 +183,12 @@ static void progress_is_told(void **state) {
   furrow_matrix_stats stats = {.elements = 77};
   told t = {0};
   made_check(furrow_matrix_source_open(&source, "m", NULL, &err), &err);
-  made_check(furrow_matrix_statistics(source, 2, note, &t, &stats, &err), &err);
+  made_check(furrow_matrix_compute_stats(source, 2, note, &t, &stats, &err), &err);
   assert_true(t.calls >= 2);
   assert_int_equal(t.last, 8000000);
   t = (told){.stop = true};
   stats.elements = 77;
-  assert_int_equal(furrow_matrix_statistics(source, 2, note, &t, &stats, &err), FURROW_E_STATE);
+  assert_int_equal(furrow_matrix_compute_stats(source, 2, note, &t, &stats, &err), FURROW_E_STATE);
   assert_int_equal(stats.elements, 77);
   furrow_matrix_source_close(source);
 }
@@ -206,7 +206,7 @@ static void broken_data(void **state) {
   furrow_matrix_source *source = NULL;
   furrow_matrix_stats stats;
   made_check(furrow_matrix_source_open(&source, "m", NULL, &err), &err);
-  assert_int_equal(furrow_matrix_statistics(source, 2, NULL, NULL, &stats, &err), FURROW_E_PARSE);
+  assert_int_equal(furrow_matrix_compute_stats(source, 2, NULL, NULL, &stats, &err), FURROW_E_PARSE);
   furrow_matrix_source_close(source);
 }
 

@@ -22,7 +22,7 @@ typedef struct notes {
   size_t count;
 } notes;
 
-static void note(void *user, const furrow_finding *finding) {
+static void note(void *user, const furrow_matrix_finding *finding) {
   notes *n = user;
   if (n->count == 256) return;
   noted *item = &n->items[n->count++];
@@ -323,8 +323,8 @@ static void server_metadata(void **state) {
   assert_int_equal(system(command), 0);
   static notes found;
   memset(&found, 0, sizeof found);
-  furrow_source_params params;
-  furrow_source_params_init(&params);
+  furrow_matrix_source_params params;
+  furrow_matrix_source_params_init(&params);
   assert_int_equal(furrow_matrix_verify("m", &params, 1, note, &found, NULL), FURROW_E_ARGUMENT);
   assert_int_equal(found.items[0].part_id, -1);
   params.format = "ColIdValueText";

@@ -39,7 +39,7 @@ static furrow_status put_run(furrow_matrix_writer *writer, int32_t row, int64_t 
   for (size_t i = 0; i < count; i++) values[i] = (float)(i + 1);
   const furrow_panel panel = {
       .rows = 1, .row_ids = &row, .cols = count, .first_col = first, .type = FURROW_ELEMENT_F32, .values.f32 = values};
-  furrow_status status = furrow_matrix_writer_put(writer, &panel, &err);
+  furrow_status status = furrow_matrix_writer_write_panel(writer, &panel, &err);
   if (status != FURROW_OK) {
     assert_int_equal(err.status, status);
     assert_string_equal(err.file, "w");
@@ -49,7 +49,7 @@ static furrow_status put_run(furrow_matrix_writer *writer, int32_t row, int64_t 
 
 static furrow_status begin(furrow_matrix_writer *writer, size_t part) {
   furrow_error err;
-  return furrow_matrix_writer_part(writer, part, &err);
+  return furrow_matrix_writer_begin_partition(writer, part, &err);
 }
 
 static void commit(furrow_matrix_writer *writer) {
@@ -107,7 +107,7 @@ static void a_refused_panel_spoils_nothing(void **state) {
   const furrow_panel panel = {
       .rows = 1, .row_ids = &row, .cols = 3, .col_ids = wrong, .type = FURROW_ELEMENT_F32, .values.f32 = values};
   assert_int_equal(begin(writer, 0), FURROW_OK);
-  assert_int_equal(furrow_matrix_writer_put(writer, &panel, NULL), FURROW_E_STATE);
+  assert_int_equal(furrow_matrix_writer_write_panel(writer, &panel, NULL), FURROW_E_STATE);
   assert_int_equal(put_run(writer, 0, 1, 1), FURROW_OK);
   commit(writer);
   expect_text("0", "1,1.0\n");
@@ -122,20 +122,20 @@ static void columns_come_with_all_rows(void **state) {
   furrow_panel panel = {
       .rows = 3, .row_ids = rows, .cols = 2, .col_ids = cols, .type = FURROW_ELEMENT_F64, .values.f64 = values};
   assert_int_equal(begin(writer, 1), FURROW_OK);
-  assert_int_equal(furrow_matrix_writer_put(writer, &panel, NULL), FURROW_E_RANGE);
+  assert_int_equal(furrow_matrix_writer_write_panel(writer, &panel, NULL), FURROW_E_RANGE);
   assert_int_equal(begin(writer, 0), FURROW_E_STATE); /* both are in one file, and it is behind it */
   furrow_matrix_writer_close(writer);
   assert_int_equal(access("w", F_OK), -1);
   writer = open_writer("TextColumn", 10, NULL);
   assert_int_equal(begin(writer, 0), FURROW_OK);
-  assert_int_equal(furrow_matrix_writer_put(writer, &panel, NULL), FURROW_OK); /* doubles become floats */
-  assert_int_equal(furrow_matrix_writer_put(writer, &panel, NULL), FURROW_E_STATE);
+  assert_int_equal(furrow_matrix_writer_write_panel(writer, &panel, NULL), FURROW_OK); /* doubles become floats */
+  assert_int_equal(furrow_matrix_writer_write_panel(writer, &panel, NULL), FURROW_E_STATE);
   panel.rows = 2;
   panel.row_ids = some;
-  assert_int_equal(furrow_matrix_writer_put(writer, &panel, NULL), FURROW_E_STATE);
+  assert_int_equal(furrow_matrix_writer_write_panel(writer, &panel, NULL), FURROW_E_STATE);
   panel.rows = 3;
   panel.row_ids = others;
-  assert_int_equal(furrow_matrix_writer_put(writer, &panel, NULL), FURROW_E_STATE);
+  assert_int_equal(furrow_matrix_writer_write_panel(writer, &panel, NULL), FURROW_E_STATE);
   commit(writer);
   expect_text("0", "2,1.0,2.0,3.0\n5,4.0,5.0,6.0\n");
   furrow_matrix_meta *meta = NULL;
@@ -157,7 +157,7 @@ static void wide_panels_are_split(void **state) {
   const furrow_panel panel = {
       .rows = 2, .row_ids = rows, .cols = 2, .first_col = 3, .type = FURROW_ELEMENT_F32, .values.f32 = values};
   assert_int_equal(begin(writer, 0), FURROW_OK);
-  assert_int_equal(furrow_matrix_writer_put(writer, &panel, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_writer_write_panel(writer, &panel, NULL), FURROW_OK);
   commit(writer);
   expect_text("0", "0,3,1\n0,4,3\n2,3,2\n2,4,4\n");
 }
@@ -205,7 +205,7 @@ static void what_cannot_be_written_is_refused(void **state) {
   furrow_matrix_meta *plan = NULL;
   furrow_matrix_spec spec;
   furrow_matrix_writer *writer = NULL;
-  furrow_write_params params;
+  furrow_matrix_write_params params;
   furrow_error err;
   sample_spec(&spec, &s, "SnapshotFormat", 7);
   assert_int_equal(furrow_matrix_plan(&plan, &spec, &err), FURROW_OK);
@@ -213,10 +213,10 @@ static void what_cannot_be_written_is_refused(void **state) {
   furrow_matrix_meta_free(plan);
   sample_spec(&spec, &s, "ValueText", 7);
   assert_int_equal(furrow_matrix_plan(&plan, &spec, &err), FURROW_OK);
-  furrow_write_params_init(&params);
+  furrow_matrix_write_params_init(&params);
   params.separator = "";
   assert_int_equal(furrow_matrix_writer_open(&writer, "w", plan, &params, &err), FURROW_E_ARGUMENT);
-  furrow_write_params_init(&params);
+  furrow_matrix_write_params_init(&params);
   params.meta_name = "a/b";
   assert_int_equal(furrow_matrix_writer_open(&writer, "w", plan, &params, &err), FURROW_E_ARGUMENT);
   plan->parts[0].file_name = "../0";
@@ -239,13 +239,13 @@ static void elements_outside_of_the_plan_are_named(void **state) {
   furrow_matrix *matrix = sample_make_matrix(&s);
   furrow_matrix_writer *writer = open_writer("ColIdValueText", 10, NULL); /* 20 columns */
   furrow_error err;
-  assert_int_equal(furrow_matrix_writer_put_matrix(writer, matrix, &err), FURROW_E_RANGE);
+  assert_int_equal(furrow_matrix_writer_write_matrix(writer, matrix, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "row 0, column 20"));
   assert_int_equal(furrow_matrix_writer_commit(writer, &err), FURROW_E_RANGE);
   furrow_matrix_writer_close(writer);
   writer = open_writer("ColIdValueText", 10, NULL);
   assert_int_equal(begin(writer, 0), FURROW_OK);
-  assert_int_equal(furrow_matrix_writer_put_matrix(writer, matrix, &err), FURROW_E_STATE);
+  assert_int_equal(furrow_matrix_writer_write_matrix(writer, matrix, &err), FURROW_E_STATE);
   furrow_matrix_writer_close(writer);
   furrow_matrix_free(matrix);
   assert_int_equal(golden_file_count("."), 0);
@@ -262,14 +262,14 @@ static void matrices_come_back(void **state) {
     for (size_t f = 0; f < SAMPLE_FORMATS; f++) {
       furrow_matrix_meta *plan = NULL;
       furrow_matrix_spec spec;
-      furrow_write_params params;
+      furrow_matrix_write_params params;
       furrow_error err;
       if (!s.dense && strncmp(sample_formats[f], "Value", 5) == 0) continue;
       sample_spec(&spec, &s, sample_formats[f], sample_row_type(type, kinds[k % 3]));
       spec.block_cols = k % 5 == 0 ? s.cols : s.cols / 3;
       spec.block_rows = k % 7 == 0 ? 2 : 5;
       sample_check(furrow_matrix_plan(&plan, &spec, &err), &err);
-      furrow_write_params_init(&params);
+      furrow_matrix_write_params_init(&params);
       for (params.threads = 1; params.threads <= 3; params.threads += 2) {
         params.replace = params.threads > 1;
         sample_check(furrow_matrix_save(matrix, "w", plan, &params, &err), &err);
@@ -305,13 +305,13 @@ static void models_are_complete_or_not_there(void **state) {
   sample_spec(&spec, &s, "ValueText", 7);
   sample_check(furrow_matrix_plan(&plan, &spec, &err), &err);
   sample_check(furrow_model_writer_open(&model, "model", NULL, &err), &err);
-  sample_check(furrow_model_writer_file(model, "graph.json", "{}", 2, &err), &err);
-  assert_int_equal(furrow_model_writer_file(model, "graph.json", "{}", 2, &err), FURROW_E_EXISTS);
-  assert_int_equal(furrow_model_writer_file(model, "a/b", "", 0, &err), FURROW_E_ARGUMENT);
+  sample_check(furrow_model_writer_write_file(model, "graph.json", "{}", 2, &err), &err);
+  assert_int_equal(furrow_model_writer_write_file(model, "graph.json", "{}", 2, &err), FURROW_E_EXISTS);
+  assert_int_equal(furrow_model_writer_write_file(model, "a/b", "", 0, &err), FURROW_E_ARGUMENT);
   sample_check(furrow_matrix_writer_open_in(&a, model, plan, NULL, &err), &err);
   assert_int_equal(furrow_matrix_writer_open_in(&b, model, plan, NULL, &err), FURROW_E_EXISTS);
   assert_int_equal(furrow_model_writer_commit(model, &err), FURROW_E_STATE); /* a is at work */
-  sample_check(furrow_matrix_writer_put_matrix(a, matrix, &err), &err);
+  sample_check(furrow_matrix_writer_write_matrix(a, matrix, &err), &err);
   sample_check(furrow_matrix_writer_commit(a, &err), &err);
   furrow_matrix_writer_close(a);
   plan->matrix_name = "left";

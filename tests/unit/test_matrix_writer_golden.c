@@ -16,17 +16,17 @@ static unsigned threads;
 static void write_case(const char *folder, const char *name) {
   golden_case *c = malloc(sizeof *c);
   furrow_matrix_meta *plan = NULL;
-  furrow_write_params params;
+  furrow_matrix_write_params params;
   furrow_error err;
   size_t count;
   assert_non_null(c);
   assert_true(golden_load(c, folder));
   golden_element *elements =
-      golden_elements(folder, "original.tsv", furrow_row_type_get(c->spec.row_type)->element, &count);
+      golden_elements(folder, "original.tsv", furrow_matrix_row_type_get(c->spec.row_type)->element, &count);
   if (furrow_matrix_plan(&plan, &c->spec, &err) != FURROW_OK) fail_msg("%s: %s", name, err.message);
   golden_set_nnz(plan, elements, count);
   furrow_matrix *matrix = golden_matrix(c, elements, count);
-  furrow_write_params_init(&params);
+  furrow_matrix_write_params_init(&params);
   params.angel_bytes = true;
   params.separator = c->separator;
   params.threads = threads;

@@ -35,7 +35,7 @@ static void expect_written(const furrow_matrix_meta *meta, const void *bytes, si
   if (furrow_matrix_meta_write(meta, &written, &written_size, &err) != FURROW_OK) fail_msg("%s", err.message);
   if (written_size != size || memcmp(written, bytes, size) != 0)
     fail_msg("%.*s\nnot %.*s", (int)written_size - 4, written + 4, (int)size - 4, (const char *)bytes + 4);
-  furrow_bytes_free(written);
+  furrow_free(written);
 }
 
 static void expect_json(const furrow_matrix_meta *meta, const char *json) {
@@ -123,7 +123,7 @@ static void golden_servers(void **state) {
   size_t size = 0;
   assert_int_equal(furrow_matrix_meta_write(all, &bytes, &size, &err), FURROW_OK);
   expect_written(servers, bytes, size);
-  furrow_bytes_free(bytes);
+  furrow_free(bytes);
   furrow_matrix_meta_free(all);
   furrow_matrix_meta_free(servers);
 }
@@ -143,10 +143,10 @@ static void the_bias(void **state) {
   assert_string_equal(furrow_matrix_meta_option(meta, "feature.index.range.end"), "1");
   assert_null(furrow_matrix_meta_option(meta, "feature"));
   assert_int_equal(meta->part_count, 1);
-  const furrow_partition_meta *part = furrow_matrix_meta_part(meta, 0);
+  const furrow_partition_meta *part = furrow_matrix_meta_partition(meta, 0);
   assert_ptr_equal(part, meta->parts);
-  assert_null(furrow_matrix_meta_part(meta, 1));
-  assert_null(furrow_matrix_meta_part(meta, -1));
+  assert_null(furrow_matrix_meta_partition(meta, 1));
+  assert_null(furrow_matrix_meta_partition(meta, -1));
   assert_true(part->start_row == 0 && part->end_row == 1 && part->start_col == 0 && part->end_col == 1);
   assert_true(part->nnz == 1 && part->save_row_num == 1 && part->save_col_num == 0 && part->save_col_elem_num == 0);
   assert_string_equal(part->file_name, "0");
@@ -221,8 +221,8 @@ static void partitions_are_sorted(void **state) {
   furrow_matrix_meta *meta = read_json(HEAD "{},\"partMetas\":{\"10\":" PART("10", "0", "9") "{}},\"0\":" PART(
       "0", "0", "1") "{" ROW("0") "}},\"2\":" PART("2", "1", "3") "{" ROW("1") "," ROW("2") "}}}}");
   assert_int_equal(meta->parts[1].rows[1].row_id, 2);
-  assert_int_equal(furrow_matrix_meta_part(meta, 10)->part_id, 10);
-  assert_null(furrow_matrix_meta_part(meta, 3));
+  assert_int_equal(furrow_matrix_meta_partition(meta, 10)->part_id, 10);
+  assert_null(furrow_matrix_meta_partition(meta, 3));
   expect_json(meta, sorted);
   furrow_matrix_meta_free(meta);
 }
@@ -380,7 +380,7 @@ static void angel1(void **state) {
       continue;
     }
     assert_int_equal(status, FURROW_OK);
-    assert_string_equal(furrow_row_type_get(meta->row_type)->name, types[i]);
+    assert_string_equal(furrow_matrix_row_type_get(meta->row_type)->name, types[i]);
     assert_int_equal(meta->origin, FURROW_META_ANGEL1);
     assert_string_equal(meta->matrix_name, "lr_weight");
     assert_string_equal(meta->format_class_name, "furrow.Angel1Format");
@@ -515,7 +515,7 @@ static void unfit_metadata(void **state) {
   furrow_matrix_meta *meta = read_json(meta_of_bias);
   furrow_matrix_meta whole = *meta;
   furrow_partition_meta part = meta->parts[0];
-  furrow_row_meta row = part.rows[0];
+  furrow_matrix_row_meta row = part.rows[0];
 #define UNFIT(change, message) \
   change;                      \
   not_written(meta, message);  \
@@ -537,12 +537,12 @@ static void unfit_metadata(void **state) {
                                            "ends before row 1");
   UNFIT(meta->parts[0].rows[0].element_num = -1, "partMetas/0/rowMetas/0/elementNum is negative");
 #undef UNFIT
-  furrow_row_meta rows_twice[2] = {row, row};
+  furrow_matrix_row_meta rows_twice[2] = {row, row};
   meta->parts[0].rows = rows_twice;
   meta->parts[0].row_count = 2;
   not_written(meta, "partMetas/0/rowMetas has row 0 twice");
   meta->parts[0] = part;
-  furrow_option options_twice[2] = {meta->options[0], meta->options[0]};
+  furrow_matrix_option options_twice[2] = {meta->options[0], meta->options[0]};
   meta->options = options_twice;
   not_written(meta, "options has a key twice");
   *meta = whole;
@@ -569,7 +569,7 @@ static furrow_status use_all(void) {
   if (status == FURROW_OK) status = furrow_matrix_meta_load(&meta, "json", NULL, &err);
   if (status == FURROW_OK) status = furrow_matrix_meta_copy(&copy, meta, &err);
   if (status == FURROW_OK) status = furrow_matrix_meta_write(copy, &bytes, &size, &err);
-  furrow_bytes_free(bytes);
+  furrow_free(bytes);
   furrow_matrix_meta_free(copy);
   furrow_matrix_meta_free(meta);
   return status;

@@ -177,14 +177,14 @@ static furrow_status one_element(double value, int64_t col, int32_t from, int32_
   furrow_matrix_meta *plan = NULL;
   furrow_matrix_spec spec;
   furrow_convert_params params;
-  furrow_write_params write;
+  furrow_matrix_write_params write;
   furrow_matrix_spec_init(&spec);
   spec.name = "one";
   spec.row_type = from;
   spec.rows = 5;
   spec.cols = -1;
   spec.hash_parts = 2;
-  furrow_write_params_init(&write);
+  furrow_matrix_write_params_init(&write);
   write.replace = true;
   sample_check(furrow_matrix_create(&matrix, &panel, 1, err), err);
   sample_check(furrow_matrix_plan(&plan, &spec, err), err);
@@ -546,7 +546,7 @@ static void lie_about_columns(const char *folder, size_t part, int64_t start, in
   snprintf(path, sizeof path, "%s/_meta", folder);
   FILE *file = fopen(path, "wb");
   assert_true(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
-  furrow_bytes_free(bytes);
+  furrow_free(bytes);
   furrow_matrix_meta_free(meta);
 }
 

@@ -55,7 +55,7 @@ static bool is_lossless(const char *folder) {
   golden_case *c = malloc(sizeof *c);
   assert_non_null(c);
   assert_true(golden_load(c, folder));
-  const furrow_element_type type = furrow_row_type_get(c->spec.row_type)->element;
+  const furrow_element_type type = furrow_matrix_row_type_get(c->spec.row_type)->element;
   golden_element *saved = golden_elements(folder, "original.tsv", type, &n);
   golden_element *read = golden_elements(folder, "expected.tsv", type, &m);
   bool same = n == m;

@@ -38,7 +38,7 @@ typedef struct golden_case {
   int64_t block_row, block_col, partitions;
   bool hash;
   int32_t rows[MOST_ROWS];
-  furrow_option options[MOST_OPTIONS];
+  furrow_matrix_option options[MOST_OPTIONS];
 } golden_case;
 
 static char *own_text(fw_json_text text) {
@@ -67,7 +67,7 @@ static void read_attributes(golden_case *c, fw_json *json) {
     char *own_key = own_text(key);
     assert_int_equal(fw_json_string(json, &value, &err), FURROW_OK);
     assert_true(c->spec.option_count < MOST_OPTIONS);
-    c->options[c->spec.option_count++] = (furrow_option){own_key, own_text(value)};
+    c->options[c->spec.option_count++] = (furrow_matrix_option){own_key, own_text(value)};
   }
   c->spec.options = c->options;
 }
@@ -183,7 +183,7 @@ static void check_case(const char *folder, const golden_case *c, const furrow_ma
   assert_int_equal(furrow_matrix_meta_write(plan, &written, &written_size, &err), FURROW_OK);
   if (written_size != size || memcmp(written, meta_bytes, size) != 0)
     fail_msg("%s\n%.*s\n%.*s", folder, (int)size - 4, meta_bytes + 4, (int)written_size - 4, written + 4);
-  furrow_bytes_free(written);
+  furrow_free(written);
   furrow_matrix_meta_free(plan);
   furrow_matrix_meta_free(real);
   free(meta_bytes);
@@ -370,7 +370,7 @@ static void hash_of_columns(void **state) {
       {5, 0, 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-    assert_int_equal(furrow_hash_part(cases[i].col, cases[i].parts), cases[i].part);
+    assert_int_equal(furrow_matrix_hash_partition(cases[i].col, cases[i].parts), cases[i].part);
 }
 
 static void expect_rows(const furrow_partition_meta *part, const int32_t *rows, size_t count) {
@@ -435,7 +435,7 @@ static void files(void **state) {
 
 static void options(void **state) {
   (void)state;
-  const furrow_option list[] = {{"matrix.average", "true"}, {"feature.index.range.end", "7"}};
+  const furrow_matrix_option list[] = {{"matrix.average", "true"}, {"feature.index.range.end", "7"}};
   furrow_matrix_spec spec = small_spec();
   spec.options = list;
   spec.option_count = 2;
@@ -457,7 +457,7 @@ static void refused(const furrow_matrix_spec *spec, furrow_status wanted, const 
 static void refusals(void **state) {
   (void)state;
   static const int32_t outside[] = {0, 3}, twice[] = {1, 0, 1};
-  const furrow_option same[] = {{"a", "1"}, {"a", "2"}}, bytes[] = {{"a", "\xff"}};
+  const furrow_matrix_option same[] = {{"a", "1"}, {"a", "2"}}, bytes[] = {{"a", "\xff"}};
   furrow_matrix_spec spec;
 #define REFUSED(change, beginning) \
   spec = small_spec();             \
@@ -504,7 +504,7 @@ static void memory_runs_out(void **state) {
   (void)state;
   if (!FAILING_ALLOC) skip();
   static const int32_t list[] = {2, 0};
-  const furrow_option option = {"a", "b"};
+  const furrow_matrix_option option = {"a", "b"};
   furrow_matrix_spec spec = small_spec();
   spec.saved_rows = list;
   spec.saved_row_count = 2;

@@ -9,9 +9,9 @@ typedef enum manner { VISIT, LOAD, SORTED, MANNERS } manner;
 static furrow_status read_folder(const char *path, manner how, unsigned threads, furrow_error *err) {
   furrow_matrix_source *source = NULL;
   furrow_matrix *matrix = NULL;
-  furrow_load_params params;
+  furrow_matrix_load_params params;
   cell_table found;
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params_init(&params);
   params.threads = threads;
   furrow_status status = furrow_matrix_source_open(&source, path, NULL, err);
   if (status != FURROW_OK) {
@@ -19,9 +19,9 @@ static furrow_status read_folder(const char *path, manner how, unsigned threads,
     return status;
   }
   table_init(&found, furrow_matrix_source_row_type(source)->element);
-  if (how == VISIT) status = furrow_matrix_visit(source, NULL, threads, table_visit, &found, err);
+  if (how == VISIT) status = furrow_matrix_for_each_panel(source, NULL, threads, table_visit, &found, err);
   if (how == LOAD) status = furrow_matrix_load_source(&matrix, source, &params, err);
-  if (how == SORTED) status = furrow_matrix_visit_sorted(source, NULL, threads, 1, table_visit, &found, err);
+  if (how == SORTED) status = furrow_matrix_for_each_panel_sorted(source, NULL, threads, 1, table_visit, &found, err);
   assert_null(matrix);
   table_clear(&found);
   furrow_matrix_source_close(source);

@@ -26,7 +26,7 @@ static void the_grid(void **state) {
       "SPARSE_LONGKEY", "SPARSE_LONGKEY_COMPONENT"};
   for (int32_t number = 0; number < 28; number++) {
     char name[64];
-    const furrow_row_type *type = furrow_row_type_get(number);
+    const furrow_matrix_row_type *type = furrow_matrix_row_type_get(number);
     assert_non_null(type);
     snprintf(name, sizeof name, "T_%s_%s", elements_of[number / 7], kinds[number % 7]);
     assert_string_equal(type->name, name);
@@ -43,13 +43,13 @@ static void objects(void **state) {
   static const char *const names[] = {"T_ANY_INTKEY_DENSE", "T_ANY_INTKEY_SPARSE", "T_ANY_LONGKEY_SPARSE",
                                       "T_ANY_STRINGKEY_SPARSE", "T_ANY_ANYKEY_SPARSE"};
   for (int32_t number = 28; number < 33; number++) {
-    const furrow_row_type *type = furrow_row_type_get(number);
+    const furrow_matrix_row_type *type = furrow_matrix_row_type_get(number);
     assert_string_equal(type->name, names[number - 28]);
     assert_int_equal(type->number, number);
     assert_true(type->objects);
   }
-  assert_null(furrow_row_type_get(33));
-  assert_null(furrow_row_type_get(-1));
+  assert_null(furrow_matrix_row_type_get(33));
+  assert_null(furrow_matrix_row_type_get(-1));
 }
 
 static void by_name(void **state) {
@@ -70,19 +70,19 @@ static void by_name(void **state) {
                                     "-1", "7x", "T_T_FLOAT_SPARSE", "99999999999999999999"};
   furrow_error err;
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-    const furrow_row_type *type = NULL;
-    assert_int_equal(furrow_row_type_named(good[i].name, &type, &err), FURROW_OK);
+    const furrow_matrix_row_type *type = NULL;
+    assert_int_equal(furrow_matrix_row_type_find(good[i].name, &type, &err), FURROW_OK);
     assert_int_equal(type->number, good[i].number);
   }
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    const furrow_row_type *type = NULL;
-    assert_int_equal(furrow_row_type_named(bad[i], &type, &err), FURROW_E_ARGUMENT);
+    const furrow_matrix_row_type *type = NULL;
+    assert_int_equal(furrow_matrix_row_type_find(bad[i], &type, &err), FURROW_E_ARGUMENT);
     assert_null(type);
     assert_string_equal(err.token, bad[i]);
     assert_non_null(strstr(err.message, "SPARSE_LONGKEY"));
   }
-  const furrow_row_type *type = NULL;
-  assert_int_equal(furrow_row_type_named(NULL, &type, NULL), FURROW_E_ARGUMENT);
+  const furrow_matrix_row_type *type = NULL;
+  assert_int_equal(furrow_matrix_row_type_find(NULL, &type, NULL), FURROW_E_ARGUMENT);
 }
 
 int main(void) {

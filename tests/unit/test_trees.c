@@ -92,7 +92,7 @@ static void importance_adds_up(void **state) {
         assert_true(list[i - 1].count > list[i].count ||
                     (list[i - 1].count == list[i].count && list[i - 1].feature < list[i].feature));
     }
-    furrow_bytes_free((char *)list);
+    furrow_free((char *)list);
     furrow_scorer_close(scorer);
     fw_forest_free(f);
   }
@@ -160,12 +160,12 @@ static void text_is_read_from_the_root(void **state) {
                             "\n"
                             "tree 1: 1 leaf, depth 0\n"
                             "  leaf 3 (cover 10)\n");
-  furrow_bytes_free(text);
+  furrow_free(text);
   text = describe(scorer, FURROW_DESCRIBE_DOT, 0, 1);
   assert_non_null(strstr(text, "t0n2 [label=\"feature 1234567890 <= -1e-07\\ngain 1, cover 6\"];"));
   assert_non_null(strstr(text, "t0n2 -> t0n6 [label=\"no, absent\"];"));
   assert_null(strstr(text, "t1n"));
-  furrow_bytes_free(text);
+  furrow_free(text);
   furrow_scorer_close(scorer);
   fw_forest_free(f);
 }
@@ -189,7 +189,7 @@ static void a_picture_has_every_node(void **state) {
   assert_int_equal(occurrences(text, ", absent</text>"), 2);
   assert_int_equal(occurrences(text, "textLength"), 1); /* of the long number */
   assert_non_null(strstr(text, "prefers-color-scheme:dark"));
-  furrow_bytes_free(text);
+  furrow_free(text);
   assert_int_equal(furrow_scorer_describe_trees(scorer, FURROW_DESCRIBE_SVG, 0, 2, &no, &size, &err),
                    FURROW_E_ARGUMENT);
   assert_int_equal(furrow_scorer_describe_trees(scorer, FURROW_DESCRIBE_ANGEL, 0, 1, &no, &size, &err),
@@ -221,13 +221,13 @@ static void memory_that_runs_out_is_told(void **state) {
     furrow_status status = furrow_scorer_importance(scorer, &list, &size, &err);
     for (furrow_describe kind = FURROW_DESCRIBE_TEXT; status == FURROW_OK && kind < FURROW_DESCRIBE_ANGEL; kind++) {
       status = furrow_scorer_describe_trees(scorer, kind, 3, 4, &text, &size, &err);
-      furrow_bytes_free(text);
+      furrow_free(text);
       text = NULL;
     }
     const bool failed = alloc_failed;
     alloc_fail_at(0);
     assert_true(status == FURROW_OK || (failed && status == FURROW_E_MEMORY));
-    furrow_bytes_free((char *)list);
+    furrow_free((char *)list);
     assert_int_equal(alloc_live, live);
     if (!failed) break;
   }

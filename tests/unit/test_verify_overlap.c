@@ -18,10 +18,10 @@ static void save_grid(const char *folder, furrow_partition_meta *parts, size_t c
   if (access(folder, F_OK) != 0) assert_int_equal(mkdir(folder, 0777), 0);
   made_write(folder, "_meta", bytes, size);
   made_write(folder, "0", "", 0);
-  furrow_bytes_free(bytes);
+  furrow_free(bytes);
 }
 
-static void note_overlap(void *user, const furrow_finding *finding) {
+static void note_overlap(void *user, const furrow_matrix_finding *finding) {
   bool *told = user;
   if (strstr(finding->message, "overlap those of partition")) told[finding->part_id] = true;
 }

@@ -49,8 +49,8 @@ static furrow_status misfit(const furrow_matrix_source *source, furrow_error *er
 
 /* Whole numbers for features, others for the rest. Angel 1 has floats where later ones have doubles. */
 static furrow_status check_type(const furrow_matrix_source *source, const fw_forest_matrix *about, furrow_error *err) {
-  const furrow_row_type *type = furrow_matrix_source_row_type(source);
-  const bool whole = furrow_row_type_get(about->row_type)->element == FURROW_ELEMENT_I32;
+  const furrow_matrix_row_type *type = furrow_matrix_source_row_type(source);
+  const bool whole = furrow_matrix_row_type_get(about->row_type)->element == FURROW_ELEMENT_I32;
   if (whole ? type->element == FURROW_ELEMENT_I32
             : type->element == FURROW_ELEMENT_F64 || type->element == FURROW_ELEMENT_F32)
     return FURROW_OK;
@@ -73,14 +73,14 @@ static furrow_status check_shape(const furrow_matrix_source *source, const fw_fo
 static furrow_status take_row(const furrow_matrix *matrix, fw_forest *forest, const fw_forest_matrix *about,
                               size_t tree, furrow_error *err) {
   const size_t cols = fw_forest_matrix_cols(forest, about);
-  furrow_row_view row;
+  furrow_matrix_row_view row;
   if (!furrow_matrix_row(matrix, (int32_t)tree, &row))
     return fw_fail(err, FURROW_E_FORMAT, "%s has no row of tree %zu", about->name, tree);
   for (size_t i = 0; i < cols; i++) {
-    if (i >= row.count || furrow_row_view_col(&row, i) != (int64_t)i)
+    if (i >= row.count || furrow_matrix_row_view_col(&row, i) != (int64_t)i)
       return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: %s has no number for it", tree, i % forest->nodes,
                      about->name);
-    fw_forest_matrix_set(forest, about, tree, i, furrow_row_view_get(&row, i));
+    fw_forest_matrix_set(forest, about, tree, i, furrow_matrix_row_view_get(&row, i));
   }
   return FURROW_OK;
 }
@@ -94,8 +94,8 @@ static furrow_status take_matrix(const furrow_matrix_source *source, const furro
 
 static furrow_status load_matrix(furrow_matrix **matrix, const furrow_matrix_source *source, unsigned threads,
                                  furrow_error *err) {
-  furrow_load_params params;
-  furrow_load_params_init(&params);
+  furrow_matrix_load_params params;
+  furrow_matrix_load_params_init(&params);
   params.threads = threads;
   return furrow_matrix_load_source(matrix, source, &params, err);
 }

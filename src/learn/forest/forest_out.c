@@ -25,8 +25,8 @@ typedef struct writing {
 /* Partitions hold all trees and as many columns as there are for each server, as Angel's. */
 static furrow_status plan_matrix(furrow_matrix_meta **meta, const writing *w, const furrow_model_params *params,
                                  furrow_error *err) {
-  const furrow_row_type *row_type = furrow_row_type_get(w->about->row_type);
-  const furrow_option oplog = {"matrix.oplog.type", row_type->name};
+  const furrow_matrix_row_type *row_type = furrow_matrix_row_type_get(w->about->row_type);
+  const furrow_matrix_option oplog = {"matrix.oplog.type", row_type->name};
   furrow_matrix_spec spec;
   furrow_matrix_spec_init(&spec);
   spec.matrix_id = w->about->id;
@@ -68,7 +68,7 @@ static furrow_status put_panel(writing *w, size_t first, size_t trees, size_t co
                               .first_col = (int64_t)col,
                               .type = w->type,
                               .values.any = w->values};
-  return furrow_matrix_writer_put(w->writer, &panel, err);
+  return furrow_matrix_writer_write_panel(w->writer, &panel, err);
 }
 
 /* Row formats take tree after tree, column formats all trees at once. */
@@ -96,16 +96,16 @@ static furrow_status make_room(writing *w, furrow_error *err) {
 static furrow_status put_matrix(furrow_model_writer *model, const fw_forest *forest, const fw_forest_matrix *about,
                                 const furrow_model_params *params, furrow_error *err) {
   writing w = {.forest = forest, .about = about, .cols = fw_forest_matrix_cols(forest, about)};
-  w.type = furrow_row_type_get(about->row_type)->element;
+  w.type = furrow_matrix_row_type_get(about->row_type)->element;
   const furrow_matrix_format *format = furrow_output_conf_format(params->formats, FURROW_LAYER_OTHER);
   furrow_matrix_meta *meta = NULL;
   furrow_status status = plan_matrix(&meta, &w, params, err);
   if (status == FURROW_OK) status = make_room(&w, err);
   if (status == FURROW_OK) status = furrow_matrix_writer_open_in(&w.writer, model, meta, &params->write, err);
   for (size_t i = 0; status == FURROW_OK && i < meta->part_count; i++) {
-    status = furrow_matrix_writer_part(w.writer, i, err);
+    status = furrow_matrix_writer_begin_partition(w.writer, i, err);
     if (status == FURROW_OK)
-      status = put_part(&w, &meta->parts[i], (format->flags & FURROW_FORMAT_BY_COLUMN) != 0, err);
+      status = put_part(&w, &meta->parts[i], (format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN) != 0, err);
   }
   if (status == FURROW_OK) status = furrow_matrix_writer_commit(w.writer, err);
   furrow_matrix_writer_close(w.writer);

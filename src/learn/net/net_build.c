@@ -98,7 +98,7 @@ static furrow_status build_nodes(real_net *net, furrow_error *err) {
 
 static furrow_status build_features(real_net *net, uint64_t most, furrow_error *err) {
   if (net->record_reals == 0) return FURROW_OK;
-  const furrow_row_type *type = furrow_row_type_get(net->plan->model.row_type);
+  const furrow_matrix_row_type *type = furrow_matrix_row_type_get(net->plan->model.row_type);
   const int64_t range = net->plan->data.range;
   const fw_features_params params = {
       .bytes = net->record_reals * sizeof(real),

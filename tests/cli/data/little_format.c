@@ -5,13 +5,13 @@
 
 enum { RECORD = 2 * sizeof(double) };
 
-static void record_size(const furrow_format_context *context, size_t *least, size_t *most) {
+static void record_size(const furrow_matrix_format_context *context, size_t *least, size_t *most) {
   (void)context;
   *least = *most = RECORD;
 }
 
-static furrow_status decode(const furrow_format_context *context, const char *bytes, size_t size, bool last,
-                            size_t *used, furrow_records *records, furrow_error *err) {
+static furrow_status decode(const furrow_matrix_format_context *context, const char *bytes, size_t size, bool last,
+                            size_t *used, furrow_matrix_records *records, furrow_error *err) {
   size_t count = size / RECORD < records->capacity ? size / RECORD : records->capacity;
   if ((last && size % RECORD) || context->type != FURROW_ELEMENT_F32) {
     if (err) *err = (furrow_error){.status = FURROW_E_FORMAT, .offset = size, .message = "half a pair"};
@@ -28,8 +28,8 @@ static furrow_status decode(const furrow_format_context *context, const char *by
   return FURROW_OK;
 }
 
-static furrow_status encode(const furrow_format_context *context, const furrow_panel *panel, size_t first, size_t count,
-                            char *out, size_t *written, furrow_error *err) {
+static furrow_status encode(const furrow_matrix_format_context *context, const furrow_panel *panel, size_t first,
+                            size_t count, char *out, size_t *written, furrow_error *err) {
   (void)context;
   (void)err;
   for (size_t i = 0; i < count; i++) {
@@ -41,7 +41,7 @@ static furrow_status encode(const furrow_format_context *context, const furrow_p
 }
 
 static const furrow_matrix_format little = {.abi = FURROW_FORMAT_ABI,
-                                            .flags = FURROW_FORMAT_COL_IDS,
+                                            .flags = FURROW_MATRIX_FORMAT_COL_IDS,
                                             .name = "LittleFormat",
                                             .class_name = "org.example.LittleFormat",
                                             .about = "pairs of doubles",
