@@ -131,9 +131,9 @@ static void save(const bench_job *job, const furrow_matrix_source *source, const
 }
 
 static found convert(const bench_job *job) {
-  furrow_convert_params params;
-  furrow_convert_result result = {0};
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params params;
+  furrow_model_convert_result result = {0};
+  furrow_model_convert_params_init(&params);
   params.format = job->to;
   params.write.threads = job->threads;
   params.write.replace = true;
@@ -142,9 +142,9 @@ static found convert(const bench_job *job) {
 }
 
 static found export_fbin(const bench_job *job) {
-  furrow_export_params params;
-  furrow_export_result result = {0};
-  furrow_export_params_init(&params);
+  furrow_model_export_params params;
+  furrow_model_export_result result = {0};
+  furrow_model_export_params_init(&params);
   params.format = FURROW_EXCHANGE_FBIN;
   params.ids = "";
   params.threads = job->threads;

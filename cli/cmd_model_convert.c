@@ -79,10 +79,10 @@ static furrow_status choose_format(void *user, const furrow_matrix_source *sourc
   return FURROW_OK;
 }
 
-static void set_params(furrow_convert_params *params, const convert_values *convert, const choice *chosen,
+static void set_params(furrow_model_convert_params *params, const convert_values *convert, const choice *chosen,
                        const layer_formats *formats, converting *user) {
   const target_values *target = &convert->target;
-  furrow_convert_params_init(params);
+  furrow_model_convert_params_init(params);
   params->source = reading_params(&convert->reading);
   params->selection = chosen->selection;
   if (formats->separator.text[0]) params->write.separator = formats->separator.text;
@@ -102,7 +102,7 @@ static void set_params(furrow_convert_params *params, const convert_values *conv
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
-static void convert_report(const convert_values *convert, const furrow_convert_result *result, output *out) {
+static void convert_report(const convert_values *convert, const furrow_model_convert_result *result, output *out) {
   report r;
   report_start(&r, out, convert->json);
   report_text(&r, "written", convert->destination);
@@ -117,8 +117,8 @@ static void convert_report(const convert_values *convert, const furrow_convert_r
 static furrow_status convert_chosen(const convert_values *convert, const char *path, const choice *chosen,
                                     const layer_formats *formats, output *out, furrow_error *err) {
   converting user = {.formats = formats};
-  furrow_convert_params params;
-  furrow_convert_result result = {0};
+  furrow_model_convert_params params;
+  furrow_model_convert_result result = {0};
   set_params(&params, convert, chosen, formats, &user);
   job_start(&user.job, "converting", convert->quiet);
   furrow_status status = furrow_model_convert(path, convert->destination, &params, &result, err);
@@ -141,7 +141,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   layer_formats formats = {0};
   choice chosen = {0};
   furrow_status status = target_check(&convert->target, err);
-  if (status == FURROW_OK) status = furrow_model_list(&listing, convert->source, err);
+  if (status == FURROW_OK) status = furrow_model_listing_load(&listing, convert->source, err);
   if (status == FURROW_OK && convert->choice.matrix)
     status = choose_matrix(listing, convert->choice.matrix, &only, err);
   if (status == FURROW_OK)

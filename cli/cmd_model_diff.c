@@ -251,8 +251,8 @@ static furrow_status diff_run(const void *values, output *out, furrow_error *err
   report r;
   comparing c = {.values = diff, .report = &r};
   if (diff->tolerance < 0) return fail(err, FURROW_E_ARGUMENT, "--tolerance is not negative");
-  furrow_status status = furrow_model_list(&a, diff->a, err);
-  if (status == FURROW_OK) status = furrow_model_list(&b, diff->b, err);
+  furrow_status status = furrow_model_listing_load(&a, diff->a, err);
+  if (status == FURROW_OK) status = furrow_model_listing_load(&b, diff->b, err);
   if (status == FURROW_OK) {
     bool json = diff->json && !diff->quiet;
     report_start(&r, out, json);

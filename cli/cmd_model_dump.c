@@ -105,7 +105,7 @@ static furrow_status dump_run(const void *values, output *out, furrow_error *err
   const dump_values *dump = values;
   const furrow_model_entry *matrix = NULL;
   furrow_model_listing *listing = NULL;
-  furrow_status status = furrow_model_list(&listing, dump->path, err);
+  furrow_status status = furrow_model_listing_load(&listing, dump->path, err);
   if (status == FURROW_OK) status = choose_matrix(listing, dump->choice.matrix, &matrix, err);
   if (status == FURROW_OK) status = dump_matrix(dump, matrix, out, err);
   furrow_model_listing_free(listing);

@@ -98,8 +98,8 @@ static furrow_status check_values(const export_values *export, furrow_error *err
   return FURROW_OK;
 }
 
-static void set_params(furrow_export_params *params, const export_values *export, const choice *chosen, job *j) {
-  furrow_export_params_init(params);
+static void set_params(furrow_model_export_params *params, const export_values *export, const choice *chosen, job *j) {
+  furrow_model_export_params_init(params);
   params->source = reading_params(&export->reading);
   params->selection = chosen->selection;
   params->format = export->to;
@@ -121,7 +121,7 @@ static void report_ids(report *r, const export_values *export) {
   report_text(r, "ids", path);
 }
 
-static void export_report(const export_values *export, const furrow_export_result *result, output *out) {
+static void export_report(const export_values *export, const furrow_model_export_result *result, output *out) {
   report r;
   report_start(&r, out, export->json);
   report_text(&r, "written", export->destination);
@@ -146,8 +146,8 @@ static void export_report(const export_values *export, const furrow_export_resul
 static furrow_status export_chosen(const export_values *export, const char *path, const choice *chosen, output *out,
                                    furrow_error *err) {
   job j;
-  furrow_export_params params;
-  furrow_export_result result = {0};
+  furrow_model_export_params params;
+  furrow_model_export_result result = {0};
   set_params(&params, export, chosen, &j);
   job_start(&j, "exporting", export->quiet || to_stdout(export));
   furrow_status status = furrow_model_export(path, export->destination, &params, &result, err);
@@ -189,7 +189,7 @@ static furrow_status export_run(const void *values, output *out, furrow_error *e
   choice chosen = {0};
   furrow_status status = check_values(export, err);
   if (status == FURROW_OK && export->vectors.of != VECTORS_NONE) return run_vectors(export, out, err);
-  if (status == FURROW_OK) status = furrow_model_list(&listing, export->source, err);
+  if (status == FURROW_OK) status = furrow_model_listing_load(&listing, export->source, err);
   if (status == FURROW_OK && export->choice.matrix) status = choose_matrix(listing, export->choice.matrix, &only, err);
   if (status == FURROW_OK)
     status = choice_make(&chosen, &export->choice, only ? only : listing->matrices, only ? 1 : listing->matrix_count,

@@ -143,9 +143,9 @@ static furrow_status read_lists(lists *l, const import_values *import, furrow_er
   return status;
 }
 
-static void set_params(furrow_import_params *params, const import_values *import, const lists *l, job *j) {
+static void set_params(furrow_model_import_params *params, const import_values *import, const lists *l, job *j) {
   const target_values *target = &import->target;
-  furrow_import_params_init(params);
+  furrow_model_import_params_init(params);
   params->format = import->from;
   params->vectors = import->by;
   params->ids = import->ids;
@@ -170,7 +170,7 @@ static void set_params(furrow_import_params *params, const import_values *import
   params->user = j;
 }
 
-static void import_report(const import_values *import, const furrow_import_result *result, output *out) {
+static void import_report(const import_values *import, const furrow_model_import_result *result, output *out) {
   report r;
   report_start(&r, out, import->json);
   report_text(&r, "written", import->destination);
@@ -191,8 +191,8 @@ static furrow_status import_run(const void *values, output *out, furrow_error *e
   const import_values *import = values;
   job j;
   lists l;
-  furrow_import_params params;
-  furrow_import_result result = {0};
+  furrow_model_import_params params;
+  furrow_model_import_result result = {0};
   if (import->matrix_id > INT32_MAX) return fail(err, FURROW_E_ARGUMENT, "--matrix-id is at most 2147483647");
   furrow_status status = target_check(&import->target, err);
   if (status == FURROW_OK) status = read_lists(&l, import, err);

@@ -403,7 +403,7 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   telling t = {.values = info};
   furrow_model_listing *listing = NULL;
   const furrow_model_entry *only = NULL;
-  furrow_status status = furrow_model_list(&listing, info->path, err);
+  furrow_status status = furrow_model_listing_load(&listing, info->path, err);
   if (status == FURROW_OK && (info->choice.matrix || listing->single))
     status = choose_matrix(listing, info->choice.matrix, &only, err);
   if (status == FURROW_OK) status = graph_read(&t.graph, listing, err);

@@ -165,7 +165,7 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
   const furrow_model_entry *only = NULL;
   report r;
   checking c = {.values = verify, .report = &r};
-  furrow_status status = furrow_model_list(&listing, verify->path, err);
+  furrow_status status = furrow_model_listing_load(&listing, verify->path, err);
   if (status == FURROW_OK && verify->choice.matrix) status = choose_matrix(listing, verify->choice.matrix, &only, err);
   if (status == FURROW_OK) {
     const furrow_model_entry *matrices = only ? only : listing->matrices;

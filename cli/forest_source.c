@@ -36,7 +36,7 @@ static furrow_status open_listed(furrow_scorer **scorer, const furrow_model_list
 
 furrow_status forest_open(furrow_scorer **scorer, const char *folder, uint32_t threads, furrow_error *err) {
   furrow_model_listing *listing = NULL;
-  furrow_status status = furrow_model_list(&listing, folder, err);
+  furrow_status status = furrow_model_listing_load(&listing, folder, err);
   if (status == FURROW_OK && !forest_is_listed(listing))
     status = fail_in(err, FURROW_E_STATE, folder, "a model without trees: it has no matrix gbdt.split.feature");
   if (status == FURROW_OK) status = open_listed(scorer, listing, threads, err);

@@ -56,7 +56,7 @@ static furrow_status define_one(learn_settings *settings, const char *text, furr
   if (n == 0 || n >= sizeof key) return fail_token(err, text, "-D takes KEY=VALUE");
   memcpy(key, text, n);
   key[n] = 0;
-  if (furrow_output_conf_knows(key)) return furrow_output_conf_set(settings->formats, key, equals + 1, err);
+  if (furrow_layer_formats_has_key(key)) return furrow_layer_formats_set(settings->formats, key, equals + 1, err);
   return furrow_learn_conf_set(settings->conf, key, equals + 1, err);
 }
 
@@ -64,7 +64,7 @@ furrow_status learn_settings_make(learn_settings *settings, const char *json, co
                                   const learn_values *values, const text_list *define, furrow_error *err) {
   *settings = (learn_settings){0};
   furrow_status status = furrow_learn_conf_create(&settings->conf, err);
-  if (status == FURROW_OK) status = furrow_output_conf_create(&settings->formats, err);
+  if (status == FURROW_OK) status = furrow_layer_formats_create(&settings->formats, err);
   if (status == FURROW_OK && json) status = furrow_learn_conf_load(settings->conf, json, err);
   if (status == FURROW_OK && algorithm) status = furrow_learn_conf_algorithm(settings->conf, algorithm, err);
   if (status == FURROW_OK) status = set_texts(settings->conf, values, err);
@@ -75,6 +75,6 @@ furrow_status learn_settings_make(learn_settings *settings, const char *json, co
 
 void learn_settings_clear(learn_settings *settings) {
   furrow_learn_conf_free(settings->conf);
-  furrow_output_conf_free(settings->formats);
+  furrow_layer_formats_free(settings->formats);
   *settings = (learn_settings){0};
 }

@@ -19,7 +19,7 @@ void learn_options_fill(void);
 /* -D KEY=VALUE, for keys of training and keys of output formats. */
 typedef struct learn_settings {
   furrow_learn_conf *conf;
-  furrow_output_conf *formats;
+  furrow_layer_formats *formats;
 } learn_settings;
 
 /* A conf from: the JSON file (NULL: none), the algorithm (NULL: none), options, definitions; what comes later wins.

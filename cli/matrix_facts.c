@@ -92,7 +92,7 @@ static furrow_status count_rows(matrix_facts *f, furrow_error *err) {
 
 /* What the metadata says is there; the rest is counted. */
 static furrow_status fill(matrix_facts *f, furrow_error *err) {
-  f->layer = furrow_layer_of(f->meta->matrix_name, f->format, f->graph->text, f->graph->size);
+  f->layer = furrow_layer_kind_of(f->meta->matrix_name, f->format, f->graph->text, f->graph->size);
   sum_parts(f);
   furrow_status status = count_parts(f, err);
   return status == FURROW_OK ? count_rows(f, err) : status;

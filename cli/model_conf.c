@@ -57,27 +57,27 @@ static furrow_status set_one(layer_formats *formats, const char *text, furrow_er
   key[n] = 0;
   if (strcmp(key, separator_key) == 0) return parse_separator(equals + 1, &formats->separator, err);
   formats->any = true;
-  return furrow_output_conf_set(formats->conf, key, equals + 1, err);
+  return furrow_layer_formats_set(formats->conf, key, equals + 1, err);
 }
 
 furrow_status layer_formats_make(layer_formats *formats, const text_list *define, const furrow_model_listing *listing,
                                  furrow_error *err) {
   *formats = (layer_formats){0};
-  furrow_status status = furrow_output_conf_create(&formats->conf, err);
+  furrow_status status = furrow_layer_formats_create(&formats->conf, err);
   for (size_t i = 0; i < define->count && status == FURROW_OK; i++) status = set_one(formats, define->texts[i], err);
   if (status == FURROW_OK && formats->any) status = graph_read(&formats->graph, listing, err);
   return status;
 }
 
 void layer_formats_clear(layer_formats *formats) {
-  furrow_output_conf_free(formats->conf);
+  furrow_layer_formats_free(formats->conf);
   graph_clear(&formats->graph);
   *formats = (layer_formats){0};
 }
 
 const char *layer_format(const layer_formats *formats, const furrow_matrix_source *source) {
   furrow_layer_kind kind =
-      furrow_layer_of(furrow_matrix_source_meta(source)->matrix_name, furrow_matrix_source_format(source),
-                      formats->graph.text, formats->graph.size);
-  return furrow_output_conf_is_set(formats->conf, kind) ? furrow_output_conf_format(formats->conf, kind)->name : NULL;
+      furrow_layer_kind_of(furrow_matrix_source_meta(source)->matrix_name, furrow_matrix_source_format(source),
+                           formats->graph.text, formats->graph.size);
+  return furrow_layer_formats_is_set(formats->conf, kind) ? furrow_layer_formats_get(formats->conf, kind)->name : NULL;
 }

@@ -15,7 +15,7 @@ furrow_status graph_read(graph_text *graph, const furrow_model_listing *listing,
 void graph_clear(graph_text *graph);
 
 typedef struct layer_formats {
-  furrow_output_conf *conf;
+  furrow_layer_formats *conf;
   graph_text graph;
   separator separator; /* "": not set */
   bool any;            /* a format is set */

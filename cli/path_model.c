@@ -12,7 +12,7 @@
 static furrow_model_listing *list_folder(const char *path) {
   furrow_model_listing *listing = NULL;
   furrow_error err;
-  return furrow_model_list(&listing, path, &err) == FURROW_OK ? listing : NULL;
+  return furrow_model_listing_load(&listing, path, &err) == FURROW_OK ? listing : NULL;
 }
 
 static bool is_listed(const path_look *look, bool single) {
@@ -101,7 +101,7 @@ static furrow_status report_matrices(report *r, const furrow_model_listing *list
 
 static furrow_status tell_model(path_look *look, furrow_error *err) {
   furrow_model_listing *listing = NULL;
-  furrow_status status = furrow_model_list(&listing, look->path, err);
+  furrow_status status = furrow_model_listing_load(&listing, look->path, err);
   if (status != FURROW_OK) return status;
   const bool graph = has_graph(listing);
   const bool trees = forest_is_listed(listing);

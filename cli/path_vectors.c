@@ -68,7 +68,7 @@ static furrow_status see_nothing(void *user, const furrow_array_info *array) {
 
 static bool is_arrays(const path_look *look) {
   furrow_error err;
-  return !look->folder && furrow_arrays_visit(look->path, see_nothing, NULL, &err) != FURROW_E_ARGUMENT;
+  return !look->folder && furrow_arrays_for_each(look->path, see_nothing, NULL, &err) != FURROW_E_ARGUMENT;
 }
 
 /* What is told of the arrays, and what is kept of the last one for the advice. */
@@ -154,7 +154,7 @@ static void advise_arrays(path_look *look, const arrays_told *told) {
 
 static furrow_status tell_arrays(path_look *look, furrow_error *err) {
   arrays_told told = {.r = look->r};
-  furrow_status status = furrow_arrays_visit(look->path, see_array, &told, err);
+  furrow_status status = furrow_arrays_for_each(look->path, see_array, &told, err);
   if (told.count && look->r->json) report_end(look->r);
   if (status == FURROW_OK) advise_arrays(look, &told);
   return status;

@@ -185,8 +185,8 @@ static void try_format(const char *own, const char *binary, furrow_error *err) {
                       "w[1,2]=7\nw[1,30]=0.100000001\nw[1,4711]=-0\n"),
         "the file is as it should be");
   check(holds_values(own, err), "it is read back to the bit");
-  furrow_convert_params params;
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params params;
+  furrow_model_convert_params_init(&params);
   params.format = "ColIdValueBinaryRowFormat";
   check(furrow_model_convert(own, binary, &params, NULL, err) == FURROW_OK && holds_values(binary, err),
         "it is converted to a format of Angel's");

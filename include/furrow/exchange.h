@@ -32,8 +32,8 @@ typedef enum furrow_exchange_format {
 } furrow_exchange_format;
 
 /* By name; E_ARGUMENT lists the names. */
-FURROW_API furrow_status furrow_exchange_format_named(const char *name, furrow_exchange_format *format,
-                                                      furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_exchange_format_find(const char *name, furrow_exchange_format *format,
+                                                     furrow_error *err) FURROW_MUST_USE;
 /* "npy" …; "?" for a value that is no format. */
 FURROW_API const char *furrow_exchange_format_name(furrow_exchange_format format);
 
@@ -43,7 +43,7 @@ typedef enum furrow_axis {
   FURROW_AXIS_COLUMNS /* a vector is a column: all saved rows of one feature */
 } furrow_axis;
 
-typedef struct furrow_export_params {
+typedef struct furrow_model_export_params {
   furrow_matrix_source_params source;
   furrow_matrix_selection selection;
   furrow_exchange_format format;
@@ -56,26 +56,27 @@ typedef struct furrow_export_params {
   size_t memory; /* 1 GiB */
   furrow_progress progress;
   void *user;
-} furrow_export_params;
+} furrow_model_export_params;
 
-FURROW_API void furrow_export_params_init(furrow_export_params *params);
+FURROW_API void furrow_model_export_params_init(furrow_model_export_params *params);
 
-typedef struct furrow_export_result {
+typedef struct furrow_model_export_result {
   size_t matrices;
   uint64_t vectors, dimension; /* of the last matrix */
   uint64_t elements;           /* written; dense files: with the zeros for what was absent */
   uint64_t absent;             /* dense files: zeros that stand for no element */
   uint64_t bytes;              /* of the file */
   uint64_t ids_bytes;          /* of the second file; 0: there is none */
-} furrow_export_result;
+} furrow_model_export_result;
 
 /* Writes one matrix (a folder, or a model directory with one matrix; safetensors: all matrices of a model directory) to
  * a file, which appears when it is complete and must not lie in the source. "-" is standard output where the format
  * needs no look back (npy, fbin, fvecs, tsv, libsvm). Elements that a dense file has and the matrix has not are 0.
  * Dense vectors by row of a matrix whose columns reach further than 2^31 are refused (E_RANGE): choose columns, or a
  * sparse format. params NULL: the defaults. */
-FURROW_API furrow_status furrow_model_export(const char *source, const char *path, const furrow_export_params *params,
-                                             furrow_export_result *result, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_model_export(const char *source, const char *path,
+                                             const furrow_model_export_params *params,
+                                             furrow_model_export_result *result, furrow_error *err) FURROW_MUST_USE;
 
 /* What the fields of the spec mean to an import:
  *   name        NULL: that of the target folder (safetensors: of the tensor). Several tensors have their own names, and
@@ -87,7 +88,7 @@ FURROW_API furrow_status furrow_model_export(const char *source, const char *pat
  *   saved_rows  dense files by columns: the rows that the elements of a vector belong to; by rows: all that the file
  *               has, and perhaps more. Other files: elements of rows that it does not list are left out. NULL: all
  *               rows; where the file lists rows (vectors by rows) and `rows` is 0, those */
-typedef struct furrow_import_params {
+typedef struct furrow_model_import_params {
   furrow_exchange_format format;
   furrow_axis vectors; /* AUTO: columns if spec.format is a column format, else rows */
   const char *ids;     /* npy of 64-bit ids of the vectors; NULL: PATH.ids.npy if it is there, else 0, 1, … */
@@ -96,20 +97,21 @@ typedef struct furrow_import_params {
   size_t memory;
   furrow_progress progress;
   void *user;
-} furrow_import_params;
+} furrow_model_import_params;
 
-FURROW_API void furrow_import_params_init(furrow_import_params *params);
+FURROW_API void furrow_model_import_params_init(furrow_model_import_params *params);
 
-typedef struct furrow_import_result {
+typedef struct furrow_model_import_result {
   size_t matrices;
   int64_t rows, cols; /* of the last matrix */
   uint64_t elements;
   uint64_t left_out; /* of rows that saved_rows does not list */
-} furrow_import_result;
+} furrow_model_import_result;
 
 /* Reads a file and writes a matrix folder (a safetensors file: a model directory unless it has one tensor). */
-FURROW_API furrow_status furrow_model_import(const char *path, const char *target, const furrow_import_params *params,
-                                             furrow_import_result *result, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_model_import(const char *path, const char *target,
+                                             const furrow_model_import_params *params,
+                                             furrow_model_import_result *result, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- What is in a file of arrays ------------------------------------------------------------------------ */
 
@@ -127,9 +129,9 @@ typedef struct furrow_array_info {
 /* Tells `visit` of every array of a file whose name ends in .npy, .fvecs, .ivecs, .bvecs, .fbin, .ibin, .u8bin, .i8bin
  * (also with .gz or .zst behind it), .npz or .safetensors. Headers are read and checked against the size of the file;
  * elements are not looked at. E_ARGUMENT: the name ends otherwise. What visit returns other than OK ends it. */
-FURROW_API furrow_status furrow_arrays_visit(const char *path,
-                                             furrow_status (*visit)(void *user, const furrow_array_info *array),
-                                             void *user, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_arrays_for_each(const char *path,
+                                                furrow_status (*visit)(void *user, const furrow_array_info *array),
+                                                void *user, furrow_error *err) FURROW_MUST_USE;
 
 #ifdef __cplusplus
 }

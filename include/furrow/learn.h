@@ -196,10 +196,10 @@ FURROW_API furrow_status furrow_checkpoint_look(const char *path, furrow_checkpo
                                                 furrow_error *err) FURROW_MUST_USE;
 
 typedef struct furrow_model_params {
-  furrow_matrix_write_params write;  /* separator NULL, as it is at first: that of `formats` */
-  const furrow_output_conf *formats; /* format of each layer's matrices, separator of text; NULL: the defaults */
-  int32_t servers;                   /* 1 */
-  int64_t part_size;                 /* elements of a partition; 0: Angel's rule */
+  furrow_matrix_write_params write;    /* separator NULL, as it is at first: that of `formats` */
+  const furrow_layer_formats *formats; /* format of each layer's matrices, separator of text; NULL: the defaults */
+  int32_t servers;                     /* 1 */
+  int64_t part_size;                   /* elements of a partition; 0: Angel's rule */
 } furrow_model_params;
 
 FURROW_API void furrow_model_params_init(furrow_model_params *params);

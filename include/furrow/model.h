@@ -549,8 +549,8 @@ typedef struct furrow_model_listing {
  * nowhere, a folder without permission) does not hide the others: it may be a matrix, so it is listed as one, and what
  * is wrong with it is said by whatever opens it. The same holds for a folder whose metadata file cannot be looked at.
  */
-FURROW_API furrow_status furrow_model_list(furrow_model_listing **listing, const char *path,
-                                           furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_model_listing_load(furrow_model_listing **listing, const char *path,
+                                                   furrow_error *err) FURROW_MUST_USE;
 FURROW_API void furrow_model_listing_free(furrow_model_listing *listing);
 
 /* ---- Whole jobs ----------------------------------------------------------------------------------------- */
@@ -559,7 +559,7 @@ FURROW_API void furrow_model_listing_free(furrow_model_listing *listing);
  * job with it. One thread at a time. */
 typedef furrow_status (*furrow_progress)(void *user, uint64_t done, uint64_t total, furrow_error *err);
 
-typedef struct furrow_convert_params {
+typedef struct furrow_model_convert_params {
   furrow_matrix_source_params source;
   furrow_matrix_selection selection; /* what is not chosen is left out: rows (optimizer state), columns */
   furrow_matrix_write_params write;  /* separator NULL: the source's; meta_name NULL: the source's */
@@ -576,23 +576,23 @@ typedef struct furrow_convert_params {
   size_t memory;            /* for elements and text; 1 GiB */
   furrow_progress progress; /* NULL: none */
   void *user;
-} furrow_convert_params;
+} furrow_model_convert_params;
 
-FURROW_API void furrow_convert_params_init(furrow_convert_params *params);
+FURROW_API void furrow_model_convert_params_init(furrow_model_convert_params *params);
 
-typedef struct furrow_convert_result {
+typedef struct furrow_model_convert_result {
   size_t matrices, files; /* files: other than matrices */
   uint64_t elements;      /* written */
   uint64_t dropped;       /* lost to angel_bytes or to a value format, which stores no column ids */
   uint64_t bytes;         /* of data files written */
-} furrow_convert_result;
+} furrow_model_convert_result;
 
 /* Converts a model directory or a matrix folder. Whatever is not asked to change stays as it is: without any change the
  * copy is the same, byte for byte. Elements stream: memory stays under params->memory, unless one partition of the
  * result needs more (E_MEMORY says how much). params NULL: a copy; result may be NULL. */
 FURROW_API furrow_status furrow_model_convert(const char *source, const char *target,
-                                              const furrow_convert_params *params, furrow_convert_result *result,
-                                              furrow_error *err) FURROW_MUST_USE;
+                                              const furrow_model_convert_params *params,
+                                              furrow_model_convert_result *result, furrow_error *err) FURROW_MUST_USE;
 
 /* Statistics of all elements of a matrix. */
 typedef struct furrow_matrix_stats {
@@ -660,7 +660,7 @@ FURROW_API furrow_status furrow_matrix_for_each_panel_sorted(const furrow_matrix
 /* ---- Which format a layer's matrices get ---------------------------------------------------------------- */
 
 /* Angel's configuration as far as output formats go: keys and values, defaults where nothing is set. */
-typedef struct furrow_output_conf furrow_output_conf;
+typedef struct furrow_layer_formats furrow_layer_formats;
 
 typedef enum furrow_layer_kind {
   FURROW_LAYER_INPUT,     /* ml.simpleinputlayer.matrix.output.format, ColIdValueTextRowFormat */
@@ -669,30 +669,30 @@ typedef enum furrow_layer_kind {
   FURROW_LAYER_OTHER      /* OUT_FORMAT_CLASS, RowIdColIdValueTextRowFormat: GBDT, k-means, LDA */
 } furrow_layer_kind;
 
-FURROW_API furrow_status furrow_output_conf_create(furrow_output_conf **conf, furrow_error *err) FURROW_MUST_USE;
-FURROW_API void furrow_output_conf_free(furrow_output_conf *conf);
+FURROW_API furrow_status furrow_layer_formats_create(furrow_layer_formats **conf, furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_layer_formats_free(furrow_layer_formats *conf);
 /* true: the key is one of Angel's output keys (the four above, their two names of 2018, text.format.filed.sep). */
-FURROW_API bool furrow_output_conf_knows(const char *key);
+FURROW_API bool furrow_layer_formats_has_key(const char *key);
 /* Sets a key. E_ARGUMENT: not one of these keys (the nearest is named); E_NOT_FOUND: no such format. */
-FURROW_API furrow_status furrow_output_conf_set(furrow_output_conf *conf, const char *key, const char *value,
-                                                furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_layer_formats_set(furrow_layer_formats *conf, const char *key, const char *value,
+                                                  furrow_error *err) FURROW_MUST_USE;
 /* Whether a key for such layers was set. */
-FURROW_API bool furrow_output_conf_is_set(const furrow_output_conf *conf, furrow_layer_kind kind);
+FURROW_API bool furrow_layer_formats_is_set(const furrow_layer_formats *conf, furrow_layer_kind kind);
 /* The format for matrices of a layer, and the separator of text. conf NULL: the defaults. */
-FURROW_API const furrow_matrix_format *furrow_output_conf_format(const furrow_output_conf *conf,
-                                                                 furrow_layer_kind kind);
-FURROW_API const char *furrow_output_conf_separator(const furrow_output_conf *conf);
+FURROW_API const furrow_matrix_format *furrow_layer_formats_get(const furrow_layer_formats *conf,
+                                                                furrow_layer_kind kind);
+FURROW_API const char *furrow_layer_formats_separator(const furrow_layer_formats *conf);
 /* The kind of layer that a matrix belongs to: by the type that graph.json gives its layer (`graph`, `size` bytes; NULL:
  * there is none), else by name and format: …_embedding is an embedding; …_weight and …_bias belong to an input layer if
  * the layer is called input… or wide…, to an fc layer if it is called fc…, else to an input layer if the format has
  * column ids but no row ids; all the rest is OTHER. */
-FURROW_API furrow_layer_kind furrow_layer_of(const char *matrix_name, const furrow_matrix_format *format,
-                                             const char *graph, size_t size);
+FURROW_API furrow_layer_kind furrow_layer_kind_of(const char *matrix_name, const furrow_matrix_format *format,
+                                                  const char *graph, size_t size);
 /* "input", "embedding", "fc", "other"; "?" for a value that is no kind. */
 FURROW_API const char *furrow_layer_kind_name(furrow_layer_kind kind);
 /* The layers whose matrices an algorithm saves, e.g. "DeepFM": input, embedding, fc; a bit 1 << kind each. Names as
  * Angel's classes (without package) or as people write them (lr, svm, fm, wide_and_deep …); 0: no such algorithm. */
-FURROW_API unsigned furrow_algorithm_layers(const char *algorithm);
+FURROW_API unsigned furrow_algorithm_layer_kinds(const char *algorithm);
 
 #ifdef __cplusplus
 }

@@ -64,7 +64,7 @@ static furrow_status plan_matrix(furrow_matrix_meta **meta, const fw_plan *plan,
   furrow_matrix_spec_init(&spec);
   spec.matrix_id = (int32_t)id;
   spec.name = parameter->name;
-  spec.format = furrow_output_conf_format(params->formats, kind_of(plan, parameter))->name;
+  spec.format = furrow_layer_formats_get(params->formats, kind_of(plan, parameter))->name;
   spec.row_type = row_type;
   spec.rows = (int32_t)(parameter->rows * blocks);
   spec.cols = cols;
@@ -185,7 +185,7 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, c
   furrow_matrix_meta *meta = NULL;
   furrow_status status = plan_matrix(&meta, plan, about, i, row_type, cols, params, err);
   if (status != FURROW_OK) return status;
-  const furrow_matrix_format *format = furrow_output_conf_format(params->formats, kind_of(plan, about));
+  const furrow_matrix_format *format = furrow_layer_formats_get(params->formats, kind_of(plan, about));
   w.type = furrow_matrix_row_type_get(meta->row_type)->element;
   status = make_room(&w, err);
   if (status == FURROW_OK) status = furrow_matrix_writer_open_in(&w.writer, model, meta, &params->write, err);
@@ -215,7 +215,7 @@ furrow_model_params fw_model_params_used(const furrow_model_params *params) {
   furrow_model_params used;
   furrow_model_params_init(&used);
   if (params) used = *params;
-  if (!used.write.separator) used.write.separator = furrow_output_conf_separator(used.formats);
+  if (!used.write.separator) used.write.separator = furrow_layer_formats_separator(used.formats);
   return used;
 }
 

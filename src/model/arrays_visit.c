@@ -58,8 +58,9 @@ static furrow_status visit_tensors(const char *path, array_visitor visit, void *
   return status;
 }
 
-furrow_status furrow_arrays_visit(const char *path, furrow_status (*visit)(void *user, const furrow_array_info *array),
-                                  void *user, furrow_error *err) {
+furrow_status furrow_arrays_for_each(const char *path,
+                                     furrow_status (*visit)(void *user, const furrow_array_info *array), void *user,
+                                     furrow_error *err) {
   furrow_exchange_format format = FURROW_EXCHANGE_AUTO;
   fw_array_kind kind;
   if (fw_array_kind_of(&kind, path, err) == FURROW_OK) return visit_array(path, kind, visit, user, err);

@@ -8,8 +8,8 @@
 #include "io/scheme.h"
 #include "model/places.h"
 
-void furrow_convert_params_init(furrow_convert_params *params) {
-  *params = (furrow_convert_params){.row_type = -1, .memory = (size_t)1 << 30};
+void furrow_model_convert_params_init(furrow_model_convert_params *params) {
+  *params = (furrow_model_convert_params){.row_type = -1, .memory = (size_t)1 << 30};
   furrow_matrix_source_params_init(&params->source);
   furrow_matrix_selection_init(&params->selection);
   furrow_matrix_write_params_init(&params->write);
@@ -126,17 +126,17 @@ static furrow_status add_up(fw_convert *convert, const furrow_model_listing *lis
   return status == FURROW_OK ? fw_convert_tell(convert, 0, err) : status;
 }
 
-furrow_status furrow_model_convert(const char *source, const char *target, const furrow_convert_params *params,
-                                   furrow_convert_result *result, furrow_error *err) {
-  furrow_convert_params defaults;
-  furrow_convert_params_init(&defaults);
+furrow_status furrow_model_convert(const char *source, const char *target, const furrow_model_convert_params *params,
+                                   furrow_model_convert_result *result, furrow_error *err) {
+  furrow_model_convert_params defaults;
+  furrow_model_convert_params_init(&defaults);
   fw_convert convert = {.params = params ? params : &defaults, .lock = PTHREAD_MUTEX_INITIALIZER};
   furrow_model_listing *listing;
   const fw_scheme *scheme;
   const char *path;
   convert.threads = convert.params->write.threads ? convert.params->write.threads : fw_processor_count();
   furrow_status status = fw_scheme_find(&scheme, &path, target, err);
-  if (status == FURROW_OK) status = furrow_model_list(&listing, source, err);
+  if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
   if (status != FURROW_OK) return status;
   status = fw_check_places(listing->path, path, err);
   if (status == FURROW_OK) status = add_up(&convert, listing, err);

@@ -9,9 +9,9 @@
 
 /* A conversion at work. */
 typedef struct fw_convert {
-  const furrow_convert_params *params;
+  const furrow_model_convert_params *params;
   unsigned threads;
-  furrow_convert_result result;
+  furrow_model_convert_result result;
   pthread_mutex_t lock; /* of what follows, and of the caller's progress function */
   uint64_t done, total;
 } fw_convert;
@@ -36,7 +36,7 @@ typedef struct fw_convert_plan {
 
 /* `name` is for a matrix without one. */
 furrow_status fw_convert_plan_make(fw_convert_plan *plan, const furrow_matrix_source *source,
-                                   const furrow_convert_params *params, const char *name, furrow_error *err)
+                                   const furrow_model_convert_params *params, const char *name, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_convert_plan_clear(fw_convert_plan *plan);
 /* Whether columns, rows or partitions are chosen. */

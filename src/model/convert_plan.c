@@ -19,11 +19,11 @@ static bool selects(const furrow_matrix_selection *selection) {
   return selection->rows || selection->part_ids || fw_selects_columns(selection);
 }
 
-static bool asks_for_grid(const furrow_convert_params *params) {
+static bool asks_for_grid(const furrow_model_convert_params *params) {
   return params->part_rows > 0 || params->part_cols > 0 || params->hash_parts > 0;
 }
 
-static furrow_status check_params(const furrow_convert_params *params, furrow_error *err) {
+static furrow_status check_params(const furrow_model_convert_params *params, furrow_error *err) {
   const char *wrong = params->part_rows < 0        ? "part_rows is negative"
                       : params->part_cols < 0      ? "part_cols is negative"
                       : params->hash_parts < 0     ? "hash_parts is negative"
@@ -169,8 +169,8 @@ static furrow_status copy_options(const furrow_matrix_meta *meta, furrow_matrix_
   return FURROW_OK;
 }
 
-static void fill_spec(const fw_convert_plan *plan, const furrow_matrix_meta *meta, const furrow_convert_params *params,
-                      col_range range, furrow_matrix_spec *spec) {
+static void fill_spec(const fw_convert_plan *plan, const furrow_matrix_meta *meta,
+                      const furrow_model_convert_params *params, col_range range, furrow_matrix_spec *spec) {
   const bool hash = is_hash_matrix(meta);
   furrow_matrix_spec_init(spec);
   spec->matrix_id = meta->matrix_id;
@@ -207,7 +207,7 @@ static bool is_same_grid(const fw_convert_plan *plan, const furrow_matrix_meta *
 }
 
 static furrow_status plan_other(fw_convert_plan *plan, const furrow_matrix_meta *meta,
-                                const furrow_convert_params *params, furrow_error *err) {
+                                const furrow_model_convert_params *params, furrow_error *err) {
   furrow_matrix_spec spec;
   furrow_matrix_option *options = NULL;
   size_t option_count = 0;
@@ -291,7 +291,7 @@ static bool is_text(const furrow_matrix_format *format) {
 }
 
 static bool is_copy(const fw_convert_plan *plan, const furrow_matrix_source *source,
-                    const furrow_convert_params *params) {
+                    const furrow_model_convert_params *params) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
   const char *separator = params->write.separator;
   if (plan->format != furrow_matrix_source_format(source) || plan->row_type->number != meta->row_type) return false;
@@ -305,7 +305,7 @@ static bool is_copy(const fw_convert_plan *plan, const furrow_matrix_source *sou
 }
 
 static furrow_status choose(fw_convert_plan *plan, const furrow_matrix_source *source,
-                            const furrow_convert_params *params, furrow_error *err) {
+                            const furrow_model_convert_params *params, furrow_error *err) {
   const char *name = params->format;
   furrow_status status = FURROW_OK;
   plan->format = furrow_matrix_source_format(source);
@@ -319,7 +319,7 @@ static furrow_status choose(fw_convert_plan *plan, const furrow_matrix_source *s
 
 /* What the source says where the caller says nothing; the metadata of a server alone becomes that of a matrix. */
 static void choose_names(fw_convert_plan *plan, const furrow_matrix_source *source,
-                         const furrow_convert_params *params) {
+                         const furrow_model_convert_params *params) {
   const char *old = furrow_matrix_source_meta_name(source);
   plan->write = params->write;
   if (!plan->write.separator) plan->write.separator = furrow_matrix_source_separator(source);
@@ -348,7 +348,7 @@ static void complete(furrow_matrix_meta *meta, const char *name) {
 }
 
 static furrow_status plan_parts(fw_convert_plan *plan, const furrow_matrix_meta *known,
-                                const furrow_convert_params *params, const char *name, furrow_error *err) {
+                                const furrow_model_convert_params *params, const char *name, furrow_error *err) {
   const bool cut = fw_selects_columns(&plan->selection) && !is_hash_matrix(known);
   furrow_matrix_meta completed = *known;
   const furrow_matrix_meta *meta = &completed;
@@ -368,7 +368,7 @@ static furrow_status plan_parts(fw_convert_plan *plan, const furrow_matrix_meta 
 }
 
 furrow_status fw_convert_plan_make(fw_convert_plan *plan, const furrow_matrix_source *source,
-                                   const furrow_convert_params *params, const char *name, furrow_error *err) {
+                                   const furrow_model_convert_params *params, const char *name, furrow_error *err) {
   *plan = (fw_convert_plan){.selection = params->selection};
   furrow_status status = check_params(params, err);
   if (status == FURROW_OK && params->write.meta_name) status = fw_check_meta_name(params->write.meta_name, err);

@@ -17,7 +17,7 @@ static const struct {
 #define FURROW_X(name, text, ending, about) " " text
 #define FORMAT_NAMES FURROW_EXCHANGE_FORMATS(FURROW_X)
 
-furrow_status furrow_exchange_format_named(const char *name, furrow_exchange_format *format, furrow_error *err) {
+furrow_status furrow_exchange_format_find(const char *name, furrow_exchange_format *format, furrow_error *err) {
   for (size_t i = 0; i < FORMATS; i++) {
     if (strcmp(formats[i].name, name) != 0) continue;
     *format = (furrow_exchange_format)(i + 1);

@@ -21,14 +21,14 @@ furrow_status fw_exchange_ids_path(char **copy, const char *path, const char *id
 /* ---- Export --------------------------------------------------------------------------------------------- */
 
 typedef struct fw_export {
-  const furrow_export_params *params;
+  const furrow_model_export_params *params;
   furrow_exchange_format format;
   const char *path;
   const char *ids_path; /* NULL: none */
   fw_vectors_plan plan; /* of the matrix at hand */
   furrow_element_type type;
   furrow_element_type out_type; /* dense files */
-  furrow_export_result result;
+  furrow_model_export_result result;
 } fw_export;
 
 furrow_status fw_export_dense(fw_export *job, furrow_error *err) __attribute__((warn_unused_result));

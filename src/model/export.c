@@ -9,15 +9,15 @@
 
 #define DEFAULT_MEMORY ((size_t)1 << 30)
 
-void furrow_export_params_init(furrow_export_params *params) {
-  *params = (furrow_export_params){.memory = DEFAULT_MEMORY};
+void furrow_model_export_params_init(furrow_model_export_params *params) {
+  *params = (furrow_model_export_params){.memory = DEFAULT_MEMORY};
   furrow_matrix_source_params_init(&params->source);
   furrow_matrix_selection_init(&params->selection);
 }
 
 /* What elements become: as asked, or what the format has. */
 static furrow_status choose_type(fw_export *job, furrow_error *err) {
-  const furrow_export_params *p = job->params;
+  const furrow_model_export_params *p = job->params;
   const bool floats = job->format == FURROW_EXCHANGE_FVECS || job->format == FURROW_EXCHANGE_FBIN;
   const bool any = job->format == FURROW_EXCHANGE_NPY || job->format == FURROW_EXCHANGE_SAFETENSORS;
   job->out_type = floats ? FURROW_ELEMENT_F32 : job->type;
@@ -34,7 +34,7 @@ static furrow_status choose_type(fw_export *job, furrow_error *err) {
 
 furrow_status fw_export_open_source(fw_export *job, const char *folder, furrow_matrix_source **source,
                                     furrow_error *err) {
-  const furrow_export_params *p = job->params;
+  const furrow_model_export_params *p = job->params;
   furrow_matrix_source *opened = NULL;
   furrow_status status = furrow_matrix_source_open(&opened, folder, &p->source, err);
   if (status != FURROW_OK) return status;
@@ -105,12 +105,12 @@ static furrow_status check_apart(const furrow_model_listing *listing, const char
   return status;
 }
 
-furrow_status furrow_model_export(const char *source, const char *path, const furrow_export_params *params,
-                                  furrow_export_result *result, furrow_error *err) {
-  furrow_export_params defaults;
+furrow_status furrow_model_export(const char *source, const char *path, const furrow_model_export_params *params,
+                                  furrow_model_export_result *result, furrow_error *err) {
+  furrow_model_export_params defaults;
   furrow_model_listing *listing = NULL;
   char *ids = NULL;
-  furrow_export_params_init(&defaults);
+  furrow_model_export_params_init(&defaults);
   fw_export job = {.params = params ? params : &defaults, .path = path};
   job.format = job.params->format;
   furrow_status status = fw_exchange_format_of(&job.format, path, err);
@@ -119,7 +119,7 @@ furrow_status furrow_model_export(const char *source, const char *path, const fu
   job.ids_path = ids;
   if (status == FURROW_OK) status = check_free(path, job.params->replace, err);
   if (status == FURROW_OK) status = check_free(ids, job.params->replace, err);
-  if (status == FURROW_OK) status = furrow_model_list(&listing, source, err);
+  if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
   if (status == FURROW_OK) status = check_apart(listing, path, err);
   if (status == FURROW_OK) status = check_apart(listing, ids, err);
   if (status == FURROW_OK) status = export_listing(&job, listing, err);

@@ -11,8 +11,8 @@
 
 #define DEFAULT_MEMORY ((size_t)1 << 30)
 
-void furrow_import_params_init(furrow_import_params *params) {
-  *params = (furrow_import_params){.memory = DEFAULT_MEMORY};
+void furrow_model_import_params_init(furrow_model_import_params *params) {
+  *params = (furrow_model_import_params){.memory = DEFAULT_MEMORY};
   furrow_matrix_spec_init(&params->spec);
   furrow_matrix_write_params_init(&params->write);
   params->spec.format = NULL;
@@ -32,7 +32,7 @@ furrow_element_type fw_import_element_type(fw_array_type type) {
 
 furrow_status fw_import_start(const fw_import *job, fw_import_matrix *m, fw_array_type type, const char *format,
                               furrow_error *err) {
-  const furrow_import_params *p = job->params;
+  const furrow_model_import_params *p = job->params;
   const furrow_matrix_format *found;
   *m = (fw_import_matrix){
       .spec = p->spec, .axis = p->vectors, .type = fw_import_element_type(type), .all_rows = p->spec.rows != 0};
@@ -147,11 +147,11 @@ static furrow_status import_format(fw_import *job, furrow_error *err) {
   }
 }
 
-furrow_status furrow_model_import(const char *path, const char *target, const furrow_import_params *params,
-                                  furrow_import_result *result, furrow_error *err) {
-  furrow_import_params defaults;
+furrow_status furrow_model_import(const char *path, const char *target, const furrow_model_import_params *params,
+                                  furrow_model_import_result *result, furrow_error *err) {
+  furrow_model_import_params defaults;
   char *name = NULL;
-  furrow_import_params_init(&defaults);
+  furrow_model_import_params_init(&defaults);
   fw_import job = {.params = params ? params : &defaults, .path = path, .target = target};
   job.format = job.params->format;
   job.memory = job.params->memory ? job.params->memory : DEFAULT_MEMORY;

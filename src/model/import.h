@@ -6,13 +6,13 @@
 #include "model/exchange_job.h"
 
 typedef struct fw_import {
-  const furrow_import_params *params;
+  const furrow_model_import_params *params;
   furrow_exchange_format format;
   const char *path, *target;
   size_t memory;
   const char *name;           /* of a single matrix */
   furrow_model_writer *model; /* NULL: the target is the matrix folder */
-  furrow_import_result result;
+  furrow_model_import_result result;
 } fw_import;
 
 /* One matrix: what it shall be. */

@@ -96,7 +96,7 @@ static furrow_status put_rows(const array_stream *s, furrow_matrix_writer *write
 
 static furrow_status fill(void *user, furrow_matrix_writer *writer, furrow_error *err) {
   const array_stream *s = user;
-  const furrow_import_params *p = s->job->params;
+  const furrow_model_import_params *p = s->job->params;
   const bool by_columns = s->m->axis == FURROW_AXIS_COLUMNS;
   const uint64_t bytes = (uint64_t)s->vectors * s->dim * fw_array_type_size(fw_array_get_info(s->reader)->type);
   furrow_status status = FURROW_OK;

@@ -257,7 +257,7 @@ static furrow_status check_memory(const text_in *t, furrow_error *err) {
 }
 
 static furrow_status parse_lines(text_in *t, line_parser parse, furrow_error *err) {
-  const furrow_import_params *p = t->job->params;
+  const furrow_model_import_params *p = t->job->params;
   const char *line;
   size_t length;
   furrow_status status;

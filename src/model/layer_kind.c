@@ -134,8 +134,8 @@ static furrow_layer_kind kind_by_name(const char *matrix, const char *layer, con
   return ids == FURROW_MATRIX_FORMAT_COL_IDS ? FURROW_LAYER_INPUT : FURROW_LAYER_FC;
 }
 
-furrow_layer_kind furrow_layer_of(const char *matrix_name, const furrow_matrix_format *format, const char *graph,
-                                  size_t size) {
+furrow_layer_kind furrow_layer_kind_of(const char *matrix_name, const furrow_matrix_format *format, const char *graph,
+                                       size_t size) {
   char layer[LAYER_NAME];
   if (!matrix_name || !layer_name(matrix_name, layer)) return FURROW_LAYER_OTHER;
   int kind = graph ? kind_in_graph(graph, size, layer) : NO_KIND;

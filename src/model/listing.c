@@ -169,7 +169,7 @@ static furrow_status fill(listing_store *store, furrow_error *err) {
   return status;
 }
 
-furrow_status furrow_model_list(furrow_model_listing **listing, const char *path, furrow_error *err) {
+furrow_status furrow_model_listing_load(furrow_model_listing **listing, const char *path, furrow_error *err) {
   const fw_scheme *scheme;
   const char *rest;
   if (!path || !path[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no path of a model is given");

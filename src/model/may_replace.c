@@ -123,7 +123,7 @@ static furrow_status check_matrix(const char *folder, furrow_error *err) {
 
 furrow_status fw_model_may_replace(const char *path, furrow_error *err) {
   furrow_model_listing *listing;
-  furrow_status status = furrow_model_list(&listing, path, NULL);
+  furrow_status status = furrow_model_listing_load(&listing, path, NULL);
   if (status == FURROW_E_MEMORY) return fw_fail_memory(err, 0);
   if (status != FURROW_OK)
     return refuse(err, path, "", "neither a model nor a matrix nor empty, so it is not replaced");

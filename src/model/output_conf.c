@@ -11,7 +11,7 @@
 
 enum { KINDS = FURROW_LAYER_OTHER + 1, SEPARATOR = KINDS };
 
-struct furrow_output_conf {
+struct furrow_layer_formats {
   const furrow_matrix_format *formats[KINDS]; /* NULL: the default */
   char *separator;                            /* NULL: the default */
 };
@@ -38,14 +38,14 @@ static const struct output_key {
 };
 enum { KEYS = sizeof keys / sizeof keys[0], OLD_KEYS = 2 };
 
-furrow_status furrow_output_conf_create(furrow_output_conf **conf, furrow_error *err) {
+furrow_status furrow_layer_formats_create(furrow_layer_formats **conf, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(furrow_output_conf), err);
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(furrow_layer_formats), err);
   if (status == FURROW_OK) *conf = memory;
   return status;
 }
 
-void furrow_output_conf_free(furrow_output_conf *conf) {
+void furrow_layer_formats_free(furrow_layer_formats *conf) {
   if (!conf) return;
   fw_free(conf->separator);
   fw_free(conf);
@@ -57,7 +57,7 @@ static const struct output_key *find_key(const char *key) {
   return NULL;
 }
 
-bool furrow_output_conf_knows(const char *key) {
+bool furrow_layer_formats_has_key(const char *key) {
   return find_key(key) != NULL;
 }
 
@@ -69,7 +69,7 @@ static const char *nearest_key(const char *key) {
 
 /* ---- Setting and getting ---- */
 
-static furrow_status set_separator(furrow_output_conf *conf, const char *value, furrow_error *err) {
+static furrow_status set_separator(furrow_layer_formats *conf, const char *value, furrow_error *err) {
   char *copy = NULL;
   if (!value[0]) return fw_fail(err, FURROW_E_ARGUMENT, "the separator is empty");
   if (strpbrk(value, "\r\n")) return fw_fail(err, FURROW_E_ARGUMENT, "the separator has a line end in it");
@@ -80,7 +80,8 @@ static furrow_status set_separator(furrow_output_conf *conf, const char *value, 
   return FURROW_OK;
 }
 
-furrow_status furrow_output_conf_set(furrow_output_conf *conf, const char *key, const char *value, furrow_error *err) {
+furrow_status furrow_layer_formats_set(furrow_layer_formats *conf, const char *key, const char *value,
+                                       furrow_error *err) {
   const struct output_key *known = find_key(key);
   if (!known) {
     fw_fail(err, FURROW_E_ARGUMENT, "no such key of Angel's output; the nearest is %s", nearest_key(key));
@@ -91,16 +92,16 @@ furrow_status furrow_output_conf_set(furrow_output_conf *conf, const char *key, 
   return furrow_matrix_format_find(value, &conf->formats[known->what], err);
 }
 
-bool furrow_output_conf_is_set(const furrow_output_conf *conf, furrow_layer_kind kind) {
+bool furrow_layer_formats_is_set(const furrow_layer_formats *conf, furrow_layer_kind kind) {
   return conf && (unsigned)kind < KINDS && conf->formats[kind];
 }
 
-const furrow_matrix_format *furrow_output_conf_format(const furrow_output_conf *conf, furrow_layer_kind kind) {
+const furrow_matrix_format *furrow_layer_formats_get(const furrow_layer_formats *conf, furrow_layer_kind kind) {
   const furrow_layer_kind known = (unsigned)kind < KINDS ? kind : FURROW_LAYER_OTHER;
   return conf && conf->formats[known] ? conf->formats[known] : defaults[known];
 }
 
-const char *furrow_output_conf_separator(const furrow_output_conf *conf) {
+const char *furrow_layer_formats_separator(const furrow_layer_formats *conf) {
   return conf && conf->separator ? conf->separator : ",";
 }
 
@@ -157,7 +158,7 @@ static const struct algorithm *find_algorithm(const char *algorithm) {
   return NULL;
 }
 
-unsigned furrow_algorithm_layers(const char *algorithm) {
+unsigned furrow_algorithm_layer_kinds(const char *algorithm) {
   const struct algorithm *found = find_algorithm(algorithm);
   return found ? found->layers : 0;
 }

@@ -19,8 +19,8 @@ static inline void sample_check(furrow_status status, const furrow_error *err) {
   fail_msg("%s", text);
 }
 
-static inline void sample_convert(const char *from, const char *to, const furrow_convert_params *params,
-                                  furrow_convert_result *result) {
+static inline void sample_convert(const char *from, const char *to, const furrow_model_convert_params *params,
+                                  furrow_model_convert_result *result) {
   furrow_error err = {0};
   sample_check(furrow_model_convert(from, to, params, result, &err), &err);
 }

@@ -29,7 +29,7 @@ static furrow_status see(void *user, const furrow_array_info *array) {
 static void assert_arrays(const char *path, const char *text) {
   seen s = {.text = ""};
   furrow_error err;
-  assert_int_equal(furrow_arrays_visit(path, see, &s, &err), FURROW_OK);
+  assert_int_equal(furrow_arrays_for_each(path, see, &s, &err), FURROW_OK);
   assert_string_equal(s.text, text);
 }
 
@@ -67,7 +67,7 @@ static void tensors(void **state) {
   memcpy(bytes + 8, text, sizeof text - 1);
   assert_true(test_write_file("a.safetensors", bytes, 8 + sizeof text - 1 + 10));
   assert_arrays("a.safetensors", "safetensors:x:F32[1,2,];safetensors:y:BF16[];");
-  assert_int_equal(furrow_arrays_visit("a.safetensors", see, &s, &err), FURROW_END);
+  assert_int_equal(furrow_arrays_for_each("a.safetensors", see, &s, &err), FURROW_END);
   assert_int_equal(s.count, 1);
 }
 
@@ -77,14 +77,14 @@ static void other_names_and_damage(void **state) {
   (void)state;
   write_npy("b.npy");
   assert_int_equal(truncate("b.npy", FW_NPY_HEADER + 20), 0);
-  assert_int_equal(furrow_arrays_visit("b.npy", see, &s, &err), FURROW_E_FORMAT);
+  assert_int_equal(furrow_arrays_for_each("b.npy", see, &s, &err), FURROW_E_FORMAT);
   assert_string_equal(err.file, "b.npy");
   assert_true(test_write_text("b.npz", "PK"));
-  assert_int_equal(furrow_arrays_visit("b.npz", see, &s, &err), FURROW_E_FORMAT);
-  assert_int_equal(furrow_arrays_visit("b.tsv", see, &s, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_arrays_for_each("b.npz", see, &s, &err), FURROW_E_FORMAT);
+  assert_int_equal(furrow_arrays_for_each("b.tsv", see, &s, &err), FURROW_E_ARGUMENT);
   assert_string_equal(err.file, "b.tsv");
-  assert_int_equal(furrow_arrays_visit("b", see, &s, NULL), FURROW_E_ARGUMENT);
-  assert_int_equal(furrow_arrays_visit("none.npy", see, &s, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_arrays_for_each("b", see, &s, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_arrays_for_each("none.npy", see, &s, &err), FURROW_E_NOT_FOUND);
   assert_string_equal(s.text, "");
 }
 

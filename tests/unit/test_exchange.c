@@ -102,18 +102,18 @@ static char *read_text(const char *path, size_t *size) {
   return text;
 }
 
-static furrow_export_params exporting(furrow_axis axis) {
-  furrow_export_params p;
-  furrow_export_params_init(&p);
+static furrow_model_export_params exporting(furrow_axis axis) {
+  furrow_model_export_params p;
+  furrow_model_export_params_init(&p);
   p.vectors = axis;
   p.replace = true;
   p.threads = 2;
   return p;
 }
 
-static furrow_import_params importing(furrow_axis axis) {
-  furrow_import_params p;
-  furrow_import_params_init(&p);
+static furrow_model_import_params importing(furrow_axis axis) {
+  furrow_model_import_params p;
+  furrow_model_import_params_init(&p);
   p.vectors = axis;
   p.write.replace = true;
   return p;
@@ -121,7 +121,7 @@ static furrow_import_params importing(furrow_axis axis) {
 
 /* Elements of both folders, as text. */
 static void check_same(const char *a, const char *b) {
-  const furrow_export_params p = exporting(FURROW_AXIS_ROWS);
+  const furrow_model_export_params p = exporting(FURROW_AXIS_ROWS);
   furrow_error err;
   size_t m, n;
   good(furrow_model_export(a, "a.tsv", &p, NULL, &err), &err);
@@ -147,10 +147,10 @@ static bool names_rows(const char *file, furrow_axis axis) {
 }
 
 static void round_trip(const char *folder, const made *what, const char *file, furrow_axis axis) {
-  const furrow_export_params out = exporting(axis);
-  furrow_import_params in = importing(axis);
-  furrow_export_result exported;
-  furrow_import_result imported;
+  const furrow_model_export_params out = exporting(axis);
+  furrow_model_import_params in = importing(axis);
+  furrow_model_export_result exported;
+  furrow_model_import_result imported;
   furrow_error err;
   good(furrow_model_export(folder, file, &out, &exported, &err), &err);
   assert_int_equal(exported.matrices, 1);
@@ -200,8 +200,8 @@ static void ragged_rows(void **state) {
     }
   }
   /* the empty row is a vector, too */
-  const furrow_export_params p = exporting(FURROW_AXIS_ROWS);
-  furrow_export_result result;
+  const furrow_model_export_params p = exporting(FURROW_AXIS_ROWS);
+  furrow_model_export_result result;
   assert_int_equal(furrow_model_export("m", "x.libsvm", &p, &result, NULL), FURROW_OK);
   assert_int_equal(result.vectors, 3);
   size_t size;
@@ -225,9 +225,9 @@ static void little_memory(void **state) {
     const bool sparse = types[i / 4] % 7 != 0;
     const made what = {formats[i % 2], types[i / 4], sparse && i % 2, false, {0, 1, i & 2 ? 4 : 2}, 0};
     const char *file = i & 2 ? "x.npy" : "x.safetensors";
-    const furrow_export_params out = exporting(axis);
-    furrow_import_params in = importing(axis);
-    furrow_import_result result;
+    const furrow_model_export_params out = exporting(axis);
+    furrow_model_import_params in = importing(axis);
+    furrow_model_import_result result;
     furrow_error err;
     make_matrix("m", &what);
     good(furrow_model_export("m", file, &out, NULL, &err), &err);
@@ -264,8 +264,8 @@ static void types_by_themselves(void **state) {
                {3, true, 0, 3},  {10, true, 0, 10}, {5, true, 1ll << 40, 5}, {26, true, 1ll << 40, 26}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const made what = {"BinaryColumnFormat", cases[i].row_type, cases[i].holes, false, {0, 1, 2}, cases[i].far};
-    const furrow_export_params out = exporting(FURROW_AXIS_AUTO);
-    furrow_import_params in = importing(FURROW_AXIS_COLUMNS);
+    const furrow_model_export_params out = exporting(FURROW_AXIS_AUTO);
+    furrow_model_import_params in = importing(FURROW_AXIS_COLUMNS);
     furrow_matrix_meta *meta = NULL;
     furrow_error err;
     make_matrix("m", &what);
@@ -286,10 +286,10 @@ static void whole_model(void **state) {
   (void)state;
   const made a = {"TextColumnFormat", 7, false, false, {0, 1, 2}, 0};
   const made b = {"ColIdValueTextRowFormat", 12, true, true, {2, 3, 9}, 1ll << 33};
-  const furrow_export_params out = exporting(FURROW_AXIS_AUTO);
-  const furrow_import_params in = importing(FURROW_AXIS_AUTO);
-  furrow_export_result exported;
-  furrow_import_result imported;
+  const furrow_model_export_params out = exporting(FURROW_AXIS_AUTO);
+  const furrow_model_import_params in = importing(FURROW_AXIS_AUTO);
+  furrow_model_export_result exported;
+  furrow_model_import_result imported;
   furrow_error err;
   assert_int_equal(mkdir("model", 0777), 0);
   make_matrix("emb", &a);
@@ -320,8 +320,8 @@ static void selection_and_conversion(void **state) {
   (void)state;
   const made what = {"RowIdColIdValueBinaryRowFormat", 0, false, false, {0, 1, 2}, 0};
   const int32_t rows[] = {2, 0};
-  furrow_export_params p = exporting(FURROW_AXIS_ROWS);
-  furrow_export_result result;
+  furrow_model_export_params p = exporting(FURROW_AXIS_ROWS);
+  furrow_model_export_result result;
   furrow_error err;
   size_t size;
   make_matrix("m", &what);
@@ -370,10 +370,10 @@ static void to_stdout(void **state) {
   static const char *const names[] = {"x.npy", "x.fvecs", "x.fbin", "x.tsv", "x.libsvm", "x.npz", "x.safetensors"};
   make_matrix("m", &what);
   for (size_t i = 0; i < 7; i++) {
-    furrow_export_params p = exporting(FURROW_AXIS_COLUMNS);
+    furrow_model_export_params p = exporting(FURROW_AXIS_COLUMNS);
     furrow_error err;
     size_t m, n;
-    assert_int_equal(furrow_exchange_format_named(names[i] + 2, &p.format, NULL), FURROW_OK);
+    assert_int_equal(furrow_exchange_format_find(names[i] + 2, &p.format, NULL), FURROW_OK);
     assert_string_equal(furrow_exchange_format_name(p.format), names[i] + 2);
     assert_int_equal(furrow_model_export("m", names[i], &p, NULL, NULL), FURROW_OK);
     fflush(stdout);
@@ -397,7 +397,7 @@ static void to_stdout(void **state) {
 
 static void refuse_text(const char *name, const char *text, furrow_axis axis, furrow_status wanted, unsigned line,
                         unsigned column, const char *message) {
-  furrow_import_params p = importing(axis);
+  furrow_model_import_params p = importing(axis);
   furrow_error err;
   assert_true(test_write_text(name, text));
   const furrow_status status = furrow_model_import(name, "refused", &p, NULL, &err);
@@ -435,8 +435,8 @@ static void refused_text(void **state) {
 static void refused_ids(void **state) {
   (void)state;
   const made what = {"BinaryColumnFormat", 7, false, false, {0, 1, 2}, 0};
-  const furrow_export_params out = exporting(FURROW_AXIS_COLUMNS);
-  furrow_import_params in = importing(FURROW_AXIS_COLUMNS);
+  const furrow_model_export_params out = exporting(FURROW_AXIS_COLUMNS);
+  furrow_model_import_params in = importing(FURROW_AXIS_COLUMNS);
   furrow_error err;
   size_t size;
   make_matrix("m", &what);
@@ -466,7 +466,7 @@ static void refused_ids(void **state) {
 static void refused_matrices(void **state) {
   (void)state;
   const made far = {"RowIdColIdValueBinaryRowFormat", 5, true, false, {0, 1, 2}, 1ll << 40};
-  furrow_export_params p = exporting(FURROW_AXIS_ROWS);
+  furrow_model_export_params p = exporting(FURROW_AXIS_ROWS);
   furrow_exchange_format format;
   furrow_error err;
   make_matrix("m", &far);
@@ -475,7 +475,7 @@ static void refused_matrices(void **state) {
   assert_int_equal(furrow_model_export("m", "f.xyz", &p, NULL, &err), FURROW_E_ARGUMENT);
   assert_non_null(strstr(err.message, "safetensors"));
   assert_int_equal(furrow_model_export("none", "f.npy", &p, NULL, &err), FURROW_E_NOT_FOUND);
-  assert_int_equal(furrow_exchange_format_named("csv", &format, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_exchange_format_find("csv", &format, &err), FURROW_E_ARGUMENT);
   assert_string_equal(furrow_exchange_format_name((furrow_exchange_format)99), "?");
   assert_int_equal(furrow_model_import("f.xyz", "n", NULL, NULL, &err), FURROW_E_ARGUMENT);
   assert_int_equal(furrow_model_import("f.npz", "n", NULL, NULL, &err), FURROW_E_NOT_FOUND);
@@ -485,8 +485,8 @@ static void refused_matrices(void **state) {
 static void into_its_source(void **state) {
   (void)state;
   const made what = {"RowIdColIdValueBinaryRowFormat", 10, true, false, {0, 1, 2}, 0};
-  furrow_export_params p = exporting(FURROW_AXIS_ROWS);
-  furrow_import_params in = importing(FURROW_AXIS_ROWS);
+  furrow_model_export_params p = exporting(FURROW_AXIS_ROWS);
+  furrow_model_import_params in = importing(FURROW_AXIS_ROWS);
   furrow_error err;
   size_t size, after;
   make_matrix("m", &what);
@@ -522,8 +522,8 @@ static void check_rows(const char *folder, const int32_t *rows, size_t count) {
 static void rows_without_elements(void **state) {
   (void)state;
   static const int32_t all[] = {0, 1, 2, 3, 4}, saved[] = {3, 0};
-  furrow_import_params in = importing(FURROW_AXIS_ROWS);
-  furrow_import_result result;
+  furrow_model_import_params in = importing(FURROW_AXIS_ROWS);
+  furrow_model_import_result result;
   furrow_matrix_meta *meta = NULL;
   furrow_error err;
   assert_true(test_write_text("t.tsv", "0\t1\t2\n3\t4\t1\n2\t7\t1\n"));
@@ -558,8 +558,8 @@ static void rows_without_elements(void **state) {
 static void no_elements(void **state) {
   (void)state;
   static const int32_t all[] = {0, 1, 2};
-  furrow_import_params in = importing(FURROW_AXIS_ROWS);
-  furrow_import_result result;
+  furrow_model_import_params in = importing(FURROW_AXIS_ROWS);
+  furrow_model_import_result result;
   furrow_error err;
   assert_true(test_write_text("t.tsv", ""));
   assert_int_equal(furrow_model_import("t.tsv", "n", &in, NULL, &err), FURROW_E_ARGUMENT);
@@ -574,8 +574,8 @@ static void no_elements(void **state) {
 
 /* Both ways once; the n-th allocation fails. */
 static furrow_status both_ways(const char *file, furrow_error *err) {
-  furrow_export_params out = exporting(FURROW_AXIS_AUTO);
-  furrow_import_params in = importing(FURROW_AXIS_AUTO);
+  furrow_model_export_params out = exporting(FURROW_AXIS_AUTO);
+  furrow_model_import_params in = importing(FURROW_AXIS_AUTO);
   out.threads = 1;
   in.write.threads = 1;
   in.spec.format = "RowIdColIdValueTextRowFormat";

@@ -82,8 +82,8 @@ static const setup setups[] = {
 enum { SETUPS = sizeof setups / sizeof setups[0] };
 
 static furrow_status convert(const setup *s, const char *target, bool replace, furrow_error *err) {
-  furrow_convert_params params;
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params params;
+  furrow_model_convert_params_init(&params);
   params.format = s->format;
   params.part_cols = s->part_cols;
   params.hash_parts = s->hash_parts;

@@ -11,7 +11,7 @@ static furrow_matrix_source *source, *other;
 
 static furrow_status list(void) {
   furrow_model_listing *listing = NULL;
-  const furrow_status status = furrow_model_list(&listing, ".", NULL);
+  const furrow_status status = furrow_model_listing_load(&listing, ".", NULL);
   assert_int_equal(status == FURROW_OK, listing != NULL);
   furrow_model_listing_free(listing);
   return status;

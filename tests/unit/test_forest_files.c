@@ -65,10 +65,10 @@ static void every_format_brings_it_back(void **state) {
   fw_forest *f = made_forest(&three, 1);
   for (size_t i = 0; i < 8 * sizeof layouts / sizeof *layouts; i++) {
     furrow_model_params params;
-    furrow_output_conf *output = NULL;
+    furrow_layer_formats *output = NULL;
     furrow_model_params_init(&params);
-    assert_int_equal(furrow_output_conf_create(&output, &err), FURROW_OK);
-    assert_int_equal(furrow_output_conf_set(output, "OUT_FORMAT_CLASS", formats[i % 8], &err), FURROW_OK);
+    assert_int_equal(furrow_layer_formats_create(&output, &err), FURROW_OK);
+    assert_int_equal(furrow_layer_formats_set(output, "OUT_FORMAT_CLASS", formats[i % 8], &err), FURROW_OK);
     params.formats = output;
     params.servers = layouts[i / 8].servers;
     params.part_size = layouts[i / 8].part_size;
@@ -76,7 +76,7 @@ static void every_format_brings_it_back(void **state) {
     fw_forest *back = load(&plan, "model");
     assert_same_forest(f, back);
     fw_forest_free(back);
-    furrow_output_conf_free(output);
+    furrow_layer_formats_free(output);
   }
   fw_forest_free(f);
 }

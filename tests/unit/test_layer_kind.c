@@ -13,7 +13,7 @@ static const furrow_matrix_format with_cols = {.flags = FURROW_MATRIX_FORMAT_COL
 static const furrow_matrix_format with_both = {.flags = FURROW_MATRIX_FORMAT_COL_IDS | FURROW_MATRIX_FORMAT_ROW_IDS};
 
 static void expect(const char *name, const furrow_matrix_format *format, const char *graph, furrow_layer_kind kind) {
-  furrow_layer_kind found = furrow_layer_of(name, format, graph, graph ? strlen(graph) : 0);
+  furrow_layer_kind found = furrow_layer_kind_of(name, format, graph, graph ? strlen(graph) : 0);
   assert_string_equal(furrow_layer_kind_name(found), furrow_layer_kind_name(kind));
 }
 

@@ -36,7 +36,7 @@ static furrow_trainer *trained(const struct model *model) {
   return trainer;
 }
 
-static void save(const furrow_trainer *trainer, const char *folder, const furrow_output_conf *formats) {
+static void save(const furrow_trainer *trainer, const char *folder, const furrow_layer_formats *formats) {
   furrow_model_params params;
   furrow_model_params_init(&params);
   params.formats = formats;
@@ -151,18 +151,18 @@ static void every_format_holds_the_model(void **state) {
   assert_int_equal(furrow_scorer_from_trainer(&now, trainer, &err), FURROW_OK);
   score_all(now, before);
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-    furrow_output_conf *conf = NULL;
+    furrow_layer_formats *conf = NULL;
     static const char *const keys[] = {"ml.simpleinputlayer.matrix.output.format", "ml.embedding.matrix.output.format",
                                        "ml.fclayer.matrix.output.format"};
-    assert_int_equal(furrow_output_conf_create(&conf, &err), FURROW_OK);
+    assert_int_equal(furrow_layer_formats_create(&conf, &err), FURROW_OK);
     for (size_t k = 0; k < 3; k++)
-      assert_int_equal(furrow_output_conf_set(conf, keys[k], formats[i][k], &err), FURROW_OK);
+      assert_int_equal(furrow_layer_formats_set(conf, keys[k], formats[i][k], &err), FURROW_OK);
     save(trainer, "model", conf);
     furrow_scorer *later = opened("model");
     score_all(later, after);
     assert_memory_equal(before, after, sizeof before);
     furrow_scorer_close(later);
-    furrow_output_conf_free(conf);
+    furrow_layer_formats_free(conf);
   }
   furrow_scorer_close(now);
   furrow_trainer_close(trainer);
@@ -171,11 +171,11 @@ static void every_format_holds_the_model(void **state) {
 /* The separator is a setting of the formats, too. */
 static void the_separator_is_that_of_the_formats(void **state) {
   (void)state;
-  furrow_output_conf *conf = NULL;
+  furrow_layer_formats *conf = NULL;
   char line[64] = "";
   furrow_trainer *trainer = trained(&models[0]);
-  assert_int_equal(furrow_output_conf_create(&conf, &err), FURROW_OK);
-  assert_int_equal(furrow_output_conf_set(conf, "text.format.filed.sep", ";", &err), FURROW_OK);
+  assert_int_equal(furrow_layer_formats_create(&conf, &err), FURROW_OK);
+  assert_int_equal(furrow_layer_formats_set(conf, "text.format.filed.sep", ";", &err), FURROW_OK);
   save(trainer, "model", conf);
   FILE *file = fopen("model/input_weight/0", "r");
   assert_non_null(file);
@@ -183,7 +183,7 @@ static void the_separator_is_that_of_the_formats(void **state) {
   assert_int_equal(fclose(file), 0);
   assert_memory_equal(line, "0;", 2);
   furrow_scorer_close(opened("model"));
-  furrow_output_conf_free(conf);
+  furrow_layer_formats_free(conf);
   furrow_trainer_close(trainer);
 }
 
@@ -217,7 +217,7 @@ static void matrices_are_those_of_angel(void **state) {
     furrow_matrix_meta_free(meta);
   }
   furrow_model_listing *listing = NULL;
-  assert_int_equal(furrow_model_list(&listing, "model", &err), FURROW_OK);
+  assert_int_equal(furrow_model_listing_load(&listing, "model", &err), FURROW_OK);
   assert_int_equal(listing->matrix_count, 7);
   assert_int_equal(listing->file_count, 1);
   furrow_model_listing_free(listing);

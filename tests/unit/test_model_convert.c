@@ -12,8 +12,8 @@ int fsync(int fd) {
   return 0;
 }
 
-static furrow_status convert(const char *from, const char *to, const furrow_convert_params *params,
-                             furrow_convert_result *result) {
+static furrow_status convert(const char *from, const char *to, const furrow_model_convert_params *params,
+                             furrow_model_convert_result *result) {
   furrow_error err = {0};
   furrow_status status = furrow_model_convert(from, to, params, result, &err);
   if (status != FURROW_OK) {
@@ -55,9 +55,9 @@ static void all_formats_of_all_types(void **state) {
     for (size_t f = 0; f < SAMPLE_FORMATS; f++) {
       const bool value = strncmp(sample_formats[f], "Value", 5) == 0;
       for (size_t g = 0; g < SAMPLE_FORMATS && (s.dense || !value); g++) {
-        furrow_convert_params params;
-        furrow_convert_result result;
-        furrow_convert_params_init(&params);
+        furrow_model_convert_params params;
+        furrow_model_convert_result result;
+        furrow_model_convert_params_init(&params);
         params.format = sample_formats[g];
         params.write.threads = 1 + (unsigned)(f + g) % 2;
         sample_convert(sample_formats[f], "out", &params, &result);
@@ -79,8 +79,8 @@ static void partitions_there_and_back(void **state) {
     if (strncmp(sample_formats[f], "Value", 5) == 0) continue; /* places of sparse elements would be lost */
     save_small(sample_formats[f], "old");
     for (size_t m = 0; m < 6; m++) {
-      furrow_convert_params there, back;
-      furrow_convert_params_init(&there);
+      furrow_model_convert_params there, back;
+      furrow_model_convert_params_init(&there);
       there.memory = memories[m % 3];
       there.write.threads = 1 + (unsigned)m % 2;
       back = there;
@@ -115,8 +115,8 @@ static void columns_that_rows_do_not_share(void **state) {
   (void)state;
   const sample_matrix s = {4, 90, FURROW_ELEMENT_I64, false, false, 9};
   furrow_matrix_spec spec;
-  furrow_convert_params params;
-  furrow_convert_result result;
+  furrow_model_convert_params params;
+  furrow_model_convert_result result;
   uint64_t all = 0, first = 0;
   for (int64_t c = 0; c < s.cols; c++)
     for (int32_t r = 0; r < s.rows; r++) {
@@ -126,7 +126,7 @@ static void columns_that_rows_do_not_share(void **state) {
   sample_spec(&spec, &s, "ColIdValueBinaryRowFormat", sample_row_type(s.type, 5));
   spec.block_cols = 20;
   sample_save(&s, &spec, "old", false);
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.format = "TextColumn";
   sample_convert("old", "union", &params, &result);
   assert_int_equal(result.dropped, 0);
@@ -153,14 +153,14 @@ static void row_types_change_where_they_can(void **state) {
   (void)state;
   sample_matrix s = {3, 40, FURROW_ELEMENT_F64, false, false, 11};
   furrow_matrix_spec spec;
-  furrow_convert_params params;
+  furrow_model_convert_params params;
   sample_spec(&spec, &s, "RowIdColIdValueText", sample_row_type(s.type, 5));
   spec.block_cols = 9;
   sample_save(&s, &spec, "old", false);
   for (int type = 0; type < 4; type++)
     for (int kind = 0; kind < 6; kind++) {
       if (kind != 0 && kind != 3 && kind != 5) continue;
-      furrow_convert_params_init(&params);
+      furrow_model_convert_params_init(&params);
       params.row_type = sample_row_type((furrow_element_type)type, kind);
       params.write.threads = 1 + (unsigned)kind % 2;
       params.write.replace = true;
@@ -176,7 +176,7 @@ static furrow_status one_element(double value, int64_t col, int32_t from, int32_
   furrow_matrix *matrix = NULL;
   furrow_matrix_meta *plan = NULL;
   furrow_matrix_spec spec;
-  furrow_convert_params params;
+  furrow_model_convert_params params;
   furrow_matrix_write_params write;
   furrow_matrix_spec_init(&spec);
   spec.name = "one";
@@ -191,7 +191,7 @@ static furrow_status one_element(double value, int64_t col, int32_t from, int32_
   sample_check(furrow_matrix_save(matrix, "one", plan, &write, err), err);
   furrow_matrix_free(matrix);
   furrow_matrix_meta_free(plan);
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.row_type = to;
   params.write.replace = true;
   return furrow_model_convert("one", "other", &params, NULL, err);
@@ -218,12 +218,12 @@ static void rows_and_columns_are_chosen(void **state) {
   const sample_matrix s = {6, 50, FURROW_ELEMENT_F32, true, true, 3};
   const int32_t rows[] = {2, 0};
   furrow_matrix_spec spec;
-  furrow_convert_params params;
+  furrow_model_convert_params params;
   furrow_matrix *matrix = NULL;
   sample_spec(&spec, &s, "TextColumnFormat", sample_row_type(s.type, 0));
   spec.block_cols = 20;
   sample_save(&s, &spec, "old", false);
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.selection.rows = rows;
   params.selection.row_count = 2;
   sample_convert("old", "rows", &params, NULL);
@@ -247,15 +247,15 @@ static void rows_and_columns_are_chosen(void **state) {
 
 static void files_and_metadata_change_alone(void **state) {
   (void)state;
-  furrow_convert_params params;
+  furrow_model_convert_params params;
   furrow_matrix_meta *meta = NULL;
   save_small("ColIdValueTextRowFormat", "old");
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.write.meta_name = "meta";
   sample_convert("old", "named", &params, NULL);
   assert_int_equal(access("named/_meta", F_OK), -1);
   assert_int_equal(test_entries("named"), test_entries("old"));
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.servers = 1;
   params.parts_per_file = 100;
   sample_convert("named", "one", &params, NULL);
@@ -269,7 +269,7 @@ static void files_and_metadata_change_alone(void **state) {
   params.write.meta_name = "_meta";
   sample_convert("one", "again", &params, NULL);
   golden_expect_same("again", "old");
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.write.separator = " ";
   sample_convert("old", "blank", &params, NULL);
   sample_expect(&small, "blank", false);
@@ -287,14 +287,14 @@ static furrow_status choose(void *user, const furrow_matrix_source *source, cons
 
 static void a_model_with_its_files(void **state) {
   (void)state;
-  furrow_convert_params params;
-  furrow_convert_result result;
+  furrow_model_convert_params params;
+  furrow_model_convert_result result;
   assert_int_equal(mkdir("model", 0755), 0);
   save_small("ColIdValueTextRowFormat", "model/a");
   save_small("TextColumnFormat", "model/b");
   assert_true(test_write_text("model/graph.json", "{}"));
   assert_true(test_write_text("model/.hidden", "x"));
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.choose_format = choose;
   sample_convert("model", "new", &params, &result);
   assert_int_equal(result.matrices, 2);
@@ -307,9 +307,9 @@ static void a_model_with_its_files(void **state) {
 
 static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
   (void)state;
-  furrow_convert_params params;
+  furrow_model_convert_params params;
   save_small("ColIdValueTextRowFormat", "old");
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.format = "TextColumn";
   sample_convert("old", "new", &params, NULL);
   assert_int_equal(convert("old", "new", &params, NULL), FURROW_E_EXISTS);
@@ -335,10 +335,10 @@ static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
 
 /* Whether --force would have kept this folder, and it is as it was. */
 static void expect_kept(const char *folder, const char *lost) {
-  furrow_convert_params params;
+  furrow_model_convert_params params;
   furrow_error err = {0};
   const size_t before = test_entries(folder);
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.write.replace = true;
   assert_int_equal(furrow_model_convert("old", folder, &params, NULL, &err), FURROW_E_EXISTS);
   if (!strstr(err.file, lost)) fail_msg("%s: %s", err.file, err.message);
@@ -347,8 +347,8 @@ static void expect_kept(const char *folder, const char *lost) {
 
 static void what_would_be_lost_is_named(void **state) {
   (void)state;
-  furrow_convert_params params;
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params params;
+  furrow_model_convert_params_init(&params);
   params.write.replace = true;
   save_small("ColIdValueTextRowFormat", "old");
   /* a file that happens to be called meta */
@@ -383,8 +383,8 @@ static void what_would_be_lost_is_named(void **state) {
 
 static void a_model_is_replaced_with_its_files(void **state) {
   (void)state;
-  furrow_convert_params params;
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params params;
+  furrow_model_convert_params_init(&params);
   params.write.replace = true;
   save_small("ColIdValueTextRowFormat", "old");
   assert_int_equal(mkdir("model", 0755), 0);
@@ -410,9 +410,9 @@ static void a_model_is_replaced_with_its_files(void **state) {
 
 static void what_is_broken_is_refused(void **state) {
   (void)state;
-  furrow_convert_params params;
+  furrow_model_convert_params params;
   save_small("ColIdValueTextRowFormat", "old");
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   const int fd = open("old/0", O_WRONLY);
   assert_true(fd >= 0);
   assert_int_equal(pwrite(fd, "x", 1, 3), 1);
@@ -432,12 +432,12 @@ static void memory_is_a_limit(void **state) {
   (void)state;
   const sample_matrix s = {4, 5000, FURROW_ELEMENT_F64, true, true, 21};
   furrow_matrix_spec spec;
-  furrow_convert_params params;
+  furrow_model_convert_params params;
   furrow_error err;
   sample_spec(&spec, &s, "ColIdValueText", sample_row_type(s.type, 0));
   spec.block_cols = 5000;
   sample_save(&s, &spec, "old", false);
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.memory = 20000;
   params.format = "ColIdValueBinary"; /* goes through, whatever the size */
   sample_convert("old", "straight", &params, NULL);
@@ -468,8 +468,8 @@ static void progress_is_told_and_can_end_it(void **state) {
   (void)state;
   save_small("ColIdValueTextRowFormat", "old");
   for (int kind = 0; kind < 4; kind++) {
-    furrow_convert_params params;
-    furrow_convert_params_init(&params);
+    furrow_model_convert_params params;
+    furrow_model_convert_params_init(&params);
     if (kind == 1) params.format = "ColIdValueBinary";
     if (kind == 2) params.format = "TextColumn";
     if (kind == 3) params.part_cols = 13;
@@ -504,8 +504,8 @@ static void large_partitions_can_be_ended(void **state) {
   spec.hash_parts = 1;
   sample_save(&s, &spec, "hash", false);
   for (int kind = 0; kind < 5; kind++) {
-    furrow_convert_params params;
-    furrow_convert_params_init(&params);
+    furrow_model_convert_params params;
+    furrow_model_convert_params_init(&params);
     if (kind == 1) params.format = "ColIdValueText";
     if (kind == 2) params.format = "BinaryColumn";
     if (kind == 3) params.part_cols = 200000;
@@ -566,14 +566,14 @@ static void a_width_that_lies_is_refused(void **state) {
   for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++)
     for (int kind = 0; kind < 5; kind++) {
       furrow_matrix_spec spec;
-      furrow_convert_params params;
+      furrow_model_convert_params params;
       furrow_error err = {0};
       const bool by_column = kind == 1, sparse = kind == 4;
       sample_spec(&spec, &s, by_column ? "TextColumn" : "ColIdValueText", sample_row_type(s.type, sparse ? 3 : 0));
       spec.block_cols = 10;
       sample_save(&s, &spec, "old", false);
       lie_about_columns("old", lies[i].part, lies[i].start, lies[i].end, lies[i].cols);
-      furrow_convert_params_init(&params);
+      furrow_model_convert_params_init(&params);
       params.format = kind == 2 ? "BinaryColumn" : "ColIdValueBinary";
       if (kind == 3) params.part_cols = 20;
       if (sparse) params.row_type = sample_row_type(s.type, 0);
@@ -597,8 +597,8 @@ static void metadata_has_one_of_two_names(void **state) {
   save_small("ColIdValueTextRowFormat", "model/a");
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     for (int kind = 0; kind < 3; kind++) {
-      furrow_convert_params params;
-      furrow_convert_params_init(&params);
+      furrow_model_convert_params params;
+      furrow_model_convert_params_init(&params);
       params.write.meta_name = names[i];
       if (kind == 1) params.format = "ColIdValueBinary";
       assert_int_equal(convert(kind == 2 ? "model" : "old", "new", &params, NULL), FURROW_E_ARGUMENT);
@@ -610,9 +610,9 @@ static void separators_are_no_part_of_numbers(void **state) {
   (void)state;
   static const char *const wrong[] = {"", "1", "-", "+", ".", "e", "E", "N", "y", ",0", "\n", ",\r", "a,"};
   static const char *const good[] = {"|", ";", ":", "\x01", "\xc2\xb7", "::", " ", "\t", ","};
-  furrow_convert_params params;
+  furrow_model_convert_params params;
   save_small("ColIdValueTextRowFormat", "old");
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
     for (int kind = 0; kind < 2; kind++) {
       params.write.separator = wrong[i];
@@ -639,11 +639,11 @@ static void angel_bytes_alone_rewrite(void **state) {
   (void)state;
   const sample_matrix s = {4, 90, FURROW_ELEMENT_I64, false, false, 9};
   furrow_matrix_spec spec;
-  furrow_convert_params params;
-  furrow_convert_result result;
+  furrow_model_convert_params params;
+  furrow_model_convert_result result;
   sample_spec(&spec, &s, "TextColumn", sample_row_type(s.type, 5));
   sample_save(&s, &spec, "old", false);
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.write.angel_bytes = true;
   sample_convert("old", "new", &params, &result);
   sample_convert("old", "same", NULL, NULL);
@@ -674,13 +674,13 @@ static void angel_bytes_alone_rewrite(void **state) {
 static void columns_outside_of_the_range(void **state) {
   (void)state;
   furrow_matrix_spec spec;
-  furrow_convert_params params;
+  furrow_model_convert_params params;
   furrow_error err = {0};
   sample_spec(&spec, &small, "TextColumn", sample_row_type(small.type, 3));
   spec.cols = 20;
   spec.hash_parts = 3;
   sample_save(&small, &spec, "old", false);
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.part_cols = 10;
   assert_int_equal(furrow_model_convert("old", "new", &params, NULL, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "choose the columns within"));

@@ -9,7 +9,7 @@ int fsync(int fd) { /* test_atomic_dir.c has the syncing */
 }
 
 static void copy_case(const char *folder, const char *name) {
-  furrow_convert_result result;
+  furrow_model_convert_result result;
   sample_convert(folder, name, NULL, &result);
   golden_expect_same(name, folder);
   assert_int_equal(test_entries(name), test_entries(folder)); /* what is beside the matrix, too */
@@ -27,14 +27,14 @@ static void without_changes_the_copy_is_the_same(void **state) {
 static void a_real_model_is_copied_and_comes_back(void **state) {
   (void)state;
   char model[TEST_PATH], path[TEST_PATH + 64];
-  furrow_convert_params params;
-  furrow_convert_result result;
+  furrow_model_convert_params params;
+  furrow_model_convert_result result;
   if (!test_shared(model, "golden/angel/real_models/lr")) skip();
   sample_convert(model, "copy", NULL, &result);
   assert_int_equal(result.matrices, 2);
   assert_int_equal(result.files, 1);
   static const char *const matrices[] = {"input_weight", "input_bias"};
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.format = "BinaryColumnFormat";
   sample_convert("copy", "binary", &params, &result);
   params.format = "ColIdValueTextRowFormat";
@@ -77,14 +77,14 @@ static void convert_case(const char *folder, const char *name) {
   const size_t root = (size_t)(strlen(folder) - strlen(name));
   for (size_t i = 0; i < SAMPLE_FORMATS; i++) {
     char other[2 * TEST_PATH];
-    furrow_convert_params params;
+    furrow_model_convert_params params;
     for (int family = 0; family < 2; family++) { /* <Format>-<RowType>, <family>-<Format> */
       if (family == 0)
         snprintf(other, sizeof other, "%.*s%s%s", (int)root, folder, sample_formats[i], rest);
       else
         snprintf(other, sizeof other, "%.*s%.*s-%s", (int)root, folder, (int)(rest - name), name, sample_formats[i]);
       if (access(other, F_OK) != 0 || !golden_same_file(folder, other, "original.tsv")) continue;
-      furrow_convert_params_init(&params);
+      furrow_model_convert_params_init(&params);
       params.format = sample_formats[i];
       params.write.angel_bytes = true;
       params.write.threads = 1 + (unsigned)i % 2;
@@ -109,11 +109,11 @@ static void convert_hash_case(const char *folder, const char *name) {
   char format[64], type[64], other[2 * TEST_PATH];
   if (sscanf(name, "hash-%63[^-]-%63s", format, type) != 2 || !is_lossless(folder)) return;
   for (size_t i = 0; i < SAMPLE_FORMATS; i++) {
-    furrow_convert_params params;
+    furrow_model_convert_params params;
     snprintf(other, sizeof other, "%.*shash-%s-%s", (int)(strlen(folder) - strlen(name)), folder, sample_formats[i],
              type);
     if (access(other, F_OK) != 0) continue;
-    furrow_convert_params_init(&params);
+    furrow_model_convert_params_init(&params);
     params.format = sample_formats[i];
     params.write.angel_bytes = true;
     sample_convert(folder, "out", &params, NULL);
@@ -134,7 +134,7 @@ static void hash_partitions_stay(void **state) {
 static void metadata_of_servers_becomes_that_of_a_matrix(void **state) {
   (void)state;
   char folder[TEST_PATH], from[2 * TEST_PATH];
-  furrow_convert_params params;
+  furrow_model_convert_params params;
   furrow_matrix_meta *meta = NULL;
   if (!test_shared(folder, "golden/angel/psmeta_and_options")) skip();
   assert_int_equal(mkdir("ps", 0755), 0);
@@ -146,7 +146,7 @@ static void metadata_of_servers_becomes_that_of_a_matrix(void **state) {
     assert_true(bytes && test_write_file(from, bytes, size));
     free(bytes);
   }
-  furrow_convert_params_init(&params);
+  furrow_model_convert_params_init(&params);
   params.source.format = "ColIdValueTextRowFormat";
   params.source.row_type = 3;
   sample_convert("ps", "copy", &params, NULL);

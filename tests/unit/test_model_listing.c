@@ -15,14 +15,14 @@ static void make_file(const char *path) {
 static furrow_model_listing *list(const char *path) {
   furrow_model_listing *listing = NULL;
   furrow_error err = {.status = FURROW_OK};
-  if (furrow_model_list(&listing, path, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
+  if (furrow_model_listing_load(&listing, path, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
   return listing;
 }
 
 static furrow_error refused(const char *path, furrow_status status) {
   furrow_model_listing *listing = NULL;
   furrow_error err = {.status = FURROW_OK};
-  assert_int_equal(furrow_model_list(&listing, path, &err), status);
+  assert_int_equal(furrow_model_listing_load(&listing, path, &err), status);
   assert_null(listing);
   assert_int_equal(err.status, status);
   assert_true(err.message[0] != 0);

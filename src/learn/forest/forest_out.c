@@ -31,7 +31,7 @@ static furrow_status plan_matrix(furrow_matrix_meta **meta, const writing *w, co
   furrow_matrix_spec_init(&spec);
   spec.matrix_id = w->about->id;
   spec.name = w->about->name;
-  spec.format = furrow_output_conf_format(params->formats, FURROW_LAYER_OTHER)->name;
+  spec.format = furrow_layer_formats_get(params->formats, FURROW_LAYER_OTHER)->name;
   spec.row_type = row_type->number;
   spec.rows = (int32_t)w->forest->trees;
   spec.cols = (int64_t)w->cols;
@@ -97,7 +97,7 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_forest *for
                                 const furrow_model_params *params, furrow_error *err) {
   writing w = {.forest = forest, .about = about, .cols = fw_forest_matrix_cols(forest, about)};
   w.type = furrow_matrix_row_type_get(about->row_type)->element;
-  const furrow_matrix_format *format = furrow_output_conf_format(params->formats, FURROW_LAYER_OTHER);
+  const furrow_matrix_format *format = furrow_layer_formats_get(params->formats, FURROW_LAYER_OTHER);
   furrow_matrix_meta *meta = NULL;
   furrow_status status = plan_matrix(&meta, &w, params, err);
   if (status == FURROW_OK) status = make_room(&w, err);
