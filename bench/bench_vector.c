@@ -35,15 +35,15 @@ static bool create(const vector_options *options, size_t d) {
 }
 
 static bool train(const vector_options *options, const bench_vectors *base) {
-  furrow_train_params params;
-  furrow_train_params_init(&params);
+  furrow_index_train_params params;
+  furrow_index_train_params_init(&params);
   params.threads = options->threads;
   return good(furrow_index_train(made, base->at, base->n, &params, &err));
 }
 
 static bool add(const vector_options *options, const bench_vectors *base) {
-  furrow_add_params params;
-  furrow_add_params_init(&params);
+  furrow_index_add_params params;
+  furrow_index_add_params_init(&params);
   params.threads = options->threads;
   return good(furrow_index_add(made, base->at, base->n, &params, NULL, &err));
 }
@@ -70,7 +70,7 @@ static bool search(const vector_options *options, const vector_setting *how, con
   params.ef_search = (int32_t)how->nprobe;
   params.k_factor = (float)how->k_factor;
   params.threads = options->threads;
-  return good(furrow_search(ready, queries, n, options->k, &params, distances, ids, &err));
+  return good(furrow_searcher_search(ready, queries, n, options->k, &params, distances, ids, &err));
 }
 
 /* ---- Other jobs ----------------------------------------------------------------------------------------- */

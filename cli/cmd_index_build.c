@@ -88,7 +88,7 @@ typedef struct building {
   index_job job;
   filling fill;
   furrow_index *index;
-  furrow_sample *sample;
+  furrow_reservoir *sample;
   uint64_t trained_on;
   bool empty;         /* --train alone: no vectors are added */
   double error, norm; /* mean squares: of what quantizing changes, of the vectors; NaN: not known */
@@ -96,8 +96,8 @@ typedef struct building {
 
 /* ---- Training ------------------------------------------------------------------------------------------- */
 
-static void train_params(building *b, furrow_train_params *params) {
-  furrow_train_params_init(params);
+static void train_params(building *b, furrow_index_train_params *params) {
+  furrow_index_train_params_init(params);
   params->seed = b->values->seed;
   params->threads = b->values->fill.threads;
   params->progress = index_job_tell;
@@ -107,13 +107,13 @@ static void train_params(building *b, furrow_train_params *params) {
 /* Vectors that training looks at, as far as memory goes. A block of vectors has a quarter of it; what a matrix is read
  * with takes from the sample, too. */
 static size_t sample_size(building *b, const filling *fill) {
-  furrow_train_params params;
+  furrow_index_train_params params;
   train_params(b, &params);
   const size_t memory = b->values->fill.memory, kept = (fill->values->model ? 2 : 1) * (memory / 4);
-  const uint64_t most = (memory - kept) / (furrow_vectors_dim(fill->vectors) * sizeof(float));
-  uint64_t size = furrow_index_train_size(b->index, &params);
+  const uint64_t most = (memory - kept) / (furrow_vectors_reader_dimension(fill->vectors) * sizeof(float));
+  uint64_t size = furrow_index_train_sample_size(b->index, &params);
   if (b->values->train_size && b->values->train_size < size) size = b->values->train_size;
-  const uint64_t count = furrow_vectors_count(fill->vectors);
+  const uint64_t count = furrow_vectors_reader_count(fill->vectors);
   if (size > count) size = count;
   if (size > most)
     print_note(b->values->fill.quiet,
@@ -124,21 +124,21 @@ static size_t sample_size(building *b, const filling *fill) {
 }
 
 static furrow_status sample_block(building *b, const vector_block *block, furrow_error *err) {
-  if (b->values->fill.on_nan == ON_NAN_ERROR) return furrow_sample_add(b->sample, block->values, block->count, err);
+  if (b->values->fill.on_nan == ON_NAN_ERROR) return furrow_reservoir_add(b->sample, block->values, block->count, err);
   furrow_status status = FURROW_OK;
   for (size_t i = 0, n; status == FURROW_OK && i < block->count; i += n + 1) {
-    n = furrow_first_unfit(block->values + i * block->d, block->count - i, block->d);
-    status = furrow_sample_add(b->sample, block->values + i * block->d, n, err);
+    n = furrow_first_invalid_vector(block->values + i * block->d, block->count - i, block->d);
+    status = furrow_reservoir_add(b->sample, block->values + i * block->d, n, err);
   }
   return status;
 }
 
 /* Draws a sample of all vectors that `fill` has. */
 static furrow_status draw(building *b, filling *fill, furrow_error *err) {
-  const uint64_t count = furrow_vectors_count(fill->vectors), total = count == FURROW_VECTORS_UNKNOWN ? 0 : count;
+  const uint64_t count = furrow_vectors_reader_count(fill->vectors), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
   index_job_step(&b->job, "sample", total);
-  furrow_status status =
-      furrow_sample_create(&b->sample, furrow_vectors_dim(fill->vectors), sample_size(b, fill), b->values->seed, err);
+  furrow_status status = furrow_reservoir_create(&b->sample, furrow_vectors_reader_dimension(fill->vectors),
+                                                 sample_size(b, fill), b->values->seed, err);
   while (status == FURROW_OK) {
     status = fill_read(fill, err);
     if (status != FURROW_OK || fill->block.count == 0) break;
@@ -155,7 +155,7 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   values.base = b->values->train;
   values.model = values.ids = NULL;
   values.axis = FURROW_AXIS_AUTO;
-  furrow_status status = fill_open(&fill, &values, furrow_vectors_dim(b->fill.vectors), err);
+  furrow_status status = fill_open(&fill, &values, furrow_vectors_reader_dimension(b->fill.vectors), err);
   if (status == FURROW_OK) status = draw(b, &fill, err);
   fill_close(&fill);
   return status;
@@ -163,21 +163,21 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
 
 static furrow_status draw_from_base(building *b, furrow_error *err) {
   furrow_status status = draw(b, &b->fill, err);
-  if (status == FURROW_OK) status = furrow_vectors_rewind(b->fill.vectors, err);
+  if (status == FURROW_OK) status = furrow_vectors_reader_rewind(b->fill.vectors, err);
   b->fill.block.first = b->fill.block.count = 0;
   return status;
 }
 
 static furrow_status train(building *b, furrow_error *err) {
-  furrow_train_params params;
+  furrow_index_train_params params;
   const build_values *values = b->values;
   train_params(b, &params);
   furrow_status status = values->train ? draw_from_file(b, err) : draw_from_base(b, err);
   if (status != FURROW_OK) return status;
-  b->trained_on = furrow_sample_count(b->sample);
+  b->trained_on = furrow_reservoir_count(b->sample);
   index_job_step(&b->job, "coarse", 0);
-  status = furrow_index_train(b->index, furrow_sample_vectors(b->sample), (size_t)b->trained_on, &params, err);
-  furrow_sample_free(b->sample);
+  status = furrow_index_train(b->index, furrow_reservoir_vectors(b->sample), (size_t)b->trained_on, &params, err);
+  furrow_reservoir_free(b->sample);
   b->sample = NULL;
   return status;
 }
@@ -189,7 +189,9 @@ enum { TRIED = 256 };
 /* How much of a vector its code loses: of the first ones, while there are few to look through. */
 static void measure_error(building *b) {
   const vector_block *block = &b->fill.block;
-  const int64_t *ids = b->fill.ids.ids ? b->fill.ids.ids : furrow_vectors_have_ids(b->fill.vectors) ? block->ids : NULL;
+  const int64_t *ids = b->fill.ids.ids                                  ? b->fill.ids.ids
+                       : furrow_vectors_reader_has_ids(b->fill.vectors) ? block->ids
+                                                                        : NULL;
   float *decoded = malloc(block->d * sizeof *decoded);
   double error = 0, norm = 0;
   size_t tried = 0;
@@ -220,8 +222,8 @@ static furrow_status set_up(building *b, furrow_error *err) {
 }
 
 static furrow_status add(building *b, furrow_error *err) {
-  const uint64_t count = furrow_vectors_count(b->fill.vectors);
-  index_job_step(&b->job, "add", count == FURROW_VECTORS_UNKNOWN ? 0 : count);
+  const uint64_t count = furrow_vectors_reader_count(b->fill.vectors);
+  index_job_step(&b->job, "add", count == FURROW_COUNT_UNKNOWN ? 0 : count);
   furrow_status status = fill_read(&b->fill, err);
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
   if (status == FURROW_OK && !b->values->spec.normalize) measure_error(b);
@@ -266,12 +268,12 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   report_text(&r, "written", b->values->destination);
   report_text(&r, "kind", furrow_index_kind_name(info.kind));
   report_i64(&r, "dimension", info.d);
-  report_text(&r, "metric", furrow_metric_name(info.metric));
+  report_text(&r, "metric", furrow_distance_metric_name(info.metric));
   report_u64(&r, "trained with", b->trained_on);
   report_u64(&r, "vectors", b->fill.added);
   if (b->fill.skipped || r.json) report_u64(&r, "left out", b->fill.skipped);
   report_u64(&r, "lists", lists.nlist);
-  if (ivf && furrow_index_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
+  if (ivf && furrow_index_get_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
     report_f64(&r, "imbalance", stats.imbalance);
   report_u64(&r, "bytes", size);
   if (!isnan(b->error)) {
@@ -306,7 +308,7 @@ static furrow_status check(const build_values *values, furrow_error *err) {
 
 static furrow_status create(building *b, furrow_error *err) {
   furrow_index_spec spec;
-  spec_from_values(&b->values->spec, (int32_t)furrow_vectors_dim(b->fill.vectors), &spec);
+  spec_from_values(&b->values->spec, (int32_t)furrow_vectors_reader_dimension(b->fill.vectors), &spec);
   spec.id_map = (b->values->fill.ids || b->values->fill.model) && (spec.refine_flat || spec.refine_m > 0);
   return spec_create(&b->index, &spec, err);
 }
@@ -342,7 +344,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = finish(&b, err);
   index_job_stop(&b.job);
   if (status == FURROW_OK) status = report_build(&b, out, err);
-  furrow_sample_free(b.sample);
+  furrow_reservoir_free(b.sample);
   fill_close(&b.fill);
   furrow_index_free(b.index);
   return status;

@@ -101,10 +101,10 @@ static unsigned trial_nbits(const furrow_index_spec *spec) {
 
 static furrow_status time_trial(furrow_index *index, const float *vectors, size_t n, unsigned threads, rates *r,
                                 furrow_error *err) {
-  furrow_train_params train;
-  furrow_add_params add;
-  furrow_train_params_init(&train);
-  furrow_add_params_init(&add);
+  furrow_index_train_params train;
+  furrow_index_add_params add;
+  furrow_index_train_params_init(&train);
+  furrow_index_add_params_init(&add);
   train.threads = add.threads = threads;
   train.coarse_rounds = train.pq_rounds = TRIAL_ROUNDS;
   train.progress = tell;
@@ -208,8 +208,8 @@ static void put_seconds(report *r, const char *name, double seconds) {
 }
 
 static void report_times(report *r, const rates *rate, const furrow_index_spec *spec, uint64_t n, uint64_t sample) {
-  furrow_train_params train;
-  furrow_train_params_init(&train);
+  furrow_index_train_params train;
+  furrow_index_train_params_init(&train);
   const double d = (double)spec->d, ksub = spec->m ? pow(2, (double)spec->nbits) : 0, nlist = (double)spec->nlist;
   const double looked_at = fmin((double)sample, (double)train.sample_per_list * nlist);
   const double coded = fmin((double)sample, (double)train.sample_per_list * ksub);
@@ -242,7 +242,7 @@ static furrow_status estimate_run(const void *values, output *out, furrow_error 
   status = spec_create(&index, &spec, err); /* says what is wrong with it */
   if (status == FURROW_OK && !estimate->only_sizes) status = measure(&spec, estimate->threads, &rate, err);
   if (status == FURROW_OK) {
-    uint64_t sample = furrow_index_train_size(index, NULL);
+    uint64_t sample = furrow_index_train_sample_size(index, NULL);
     report r;
     if (sample > estimate->n) sample = estimate->n;
     index_size_compute(&size, &spec, estimate->n, estimate->direct_map);

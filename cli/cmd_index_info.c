@@ -37,7 +37,7 @@ static void report_header(report *r, const furrow_index_info *info) {
   report_text(r, "fourcc", info->fourcc);
   report_i64(r, "dimension", info->d);
   report_i64(r, "vectors", info->ntotal);
-  report_text(r, "metric", furrow_metric_name(info->metric));
+  report_text(r, "metric", furrow_distance_metric_name(info->metric));
   if (info->metric > FURROW_METRIC_L2) report_f64(r, "metric argument", (double)info->metric_arg);
   report_bool(r, "trained", info->trained);
 }
@@ -89,7 +89,7 @@ static void report_lists(report *r, const furrow_index *index, const furrow_inde
   report_text(r, "lists are", kinds[info->lists]);
   if (info->lists_file) report_text(r, "data file", info->lists_file);
   if (info->lists_missing) report_bool(r, "data file missing", true);
-  if (info->lists == FURROW_LISTS_NONE || furrow_index_list_stats(index, &stats, NULL) != FURROW_OK) return;
+  if (info->lists == FURROW_LISTS_NONE || furrow_index_get_list_stats(index, &stats, NULL) != FURROW_OK) return;
   report_u64(r, "stored", stats.stored);
   report_u64(r, "empty lists", stats.empty);
   report_u64(r, "shortest list", stats.min);
@@ -111,7 +111,7 @@ static void report_transforms(report *r, const furrow_index *index, const furrow
   for (size_t i = 0; i < info->transforms; i++) {
     furrow_transform_info t;
     char text[64];
-    if (furrow_index_transform(index, i, &t, NULL) != FURROW_OK) break;
+    if (furrow_index_get_transform_info(index, i, &t, NULL) != FURROW_OK) break;
     snprintf(text, sizeof text, "%s %" PRId32 " to %" PRId32, t.fourcc, t.d_in, t.d_out);
     report_text(r, NULL, text);
   }

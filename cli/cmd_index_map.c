@@ -29,14 +29,14 @@ typedef struct walk {
   furrow_error *err;
 } walk;
 
-static void print_field(output *out, const furrow_field *field) {
+static void print_field(output *out, const furrow_index_field *field) {
   output_format(out, "%12" PRIu64 "  %12" PRIu64 "  %-32s  %-36s  %s", field->offset, field->size, field->path,
                 field->value, field->type);
   if (field->count != 1) output_format(out, "[%" PRIu64 "]", field->count);
   output_format(out, ", %s\n", field->meaning);
 }
 
-static void report_field(report *r, const furrow_field *field) {
+static void report_field(report *r, const furrow_index_field *field) {
   report_section(r, NULL);
   report_u64(r, "offset", field->offset);
   report_u64(r, "size", field->size);
@@ -48,7 +48,7 @@ static void report_field(report *r, const furrow_field *field) {
   report_end(r);
 }
 
-static furrow_status visit(void *user, const furrow_field *field) {
+static furrow_status visit(void *user, const furrow_index_field *field) {
   walk *w = user;
   if (w->r.json)
     report_field(&w->r, field);
@@ -72,7 +72,7 @@ static furrow_status map_run(const void *values, output *out, furrow_error *err)
   } else {
     output_format(out, "%12s  %12s  %-32s  %-36s  %s\n", "offset", "size", "name", "value", "meaning");
   }
-  status = furrow_index_map(map->path, &params, visit, &w, err);
+  status = furrow_index_for_each_field(map->path, &params, visit, &w, err);
   if (map->json) report_end(&w.r);
   report_finish(&w.r);
   return status;

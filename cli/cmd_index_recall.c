@@ -125,7 +125,7 @@ typedef struct measuring {
   index_job job;
   furrow_index *index;
   furrow_searcher *searcher;
-  furrow_vectors *source;
+  furrow_vectors_reader *source;
   vector_block queries;
   truth truth;
   size_t k;
@@ -165,7 +165,7 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   if (status != FURROW_OK) status = query_explain(m->source, 0, status, err);
   const uint64_t compared = m->truth.base_count;
   index_job_stop(&m->job);
-  if (status == FURROW_OK && compared != FURROW_VECTORS_UNKNOWN && compared != (uint64_t)info.ntotal)
+  if (status == FURROW_OK && compared != FURROW_COUNT_UNKNOWN && compared != (uint64_t)info.ntotal)
     print_note(values->quiet, "%s has %" PRIu64 " vector%s, the index %" PRId64 ": the recall is of other vectors",
                truth_name(&values->truth), compared, compared == 1 ? "" : "s", info.ntotal);
   return status;
@@ -186,7 +186,8 @@ static furrow_status measure_batch(measuring *m, const furrow_search_params *par
   furrow_status status = FURROW_OK;
   while (status == FURROW_OK && runs < 32 && (runs < 3 || sum < batch_seconds)) {
     const double began = now_seconds();
-    status = furrow_search(m->searcher, m->queries.values, m->queries.count, m->k, params, m->distances, m->ids, err);
+    status = furrow_searcher_search(m->searcher, m->queries.values, m->queries.count, m->k, params, m->distances,
+                                    m->ids, err);
     times[runs] = now_seconds() - began;
     sum += times[runs++];
     if (status == FURROW_OK) status = interrupt_check(err);
@@ -207,8 +208,8 @@ static furrow_status measure_single(measuring *m, const furrow_search_params *pa
   one.threads = 1;
   while (n < m->queries.count && (n < 16 || now_seconds() - start < single_seconds)) {
     const double began = now_seconds();
-    furrow_status status = furrow_search(m->searcher, m->queries.values + n * m->queries.d, 1, m->k, &one,
-                                         m->distances + n * m->k, m->ids + n * m->k, err);
+    furrow_status status = furrow_searcher_search(m->searcher, m->queries.values + n * m->queries.d, 1, m->k, &one,
+                                                  m->distances + n * m->k, m->ids + n * m->k, err);
     if (status != FURROW_OK) return query_explain(m->source, n, status, err);
     m->times[n++] = now_seconds() - began;
   }
@@ -349,7 +350,7 @@ static furrow_status recall_run(const void *values, output *out, furrow_error *e
   free(m.distances);
   free(m.ids);
   free(m.times);
-  furrow_vectors_close(m.source);
+  furrow_vectors_reader_close(m.source);
   furrow_searcher_free(m.searcher);
   furrow_index_free(m.index);
   return status;

@@ -73,7 +73,7 @@ typedef struct searching {
   const search_values *values;
   furrow_index *index;
   furrow_searcher *searcher;
-  furrow_vectors *queries;
+  furrow_vectors_reader *queries;
   id_choice ids;
   furrow_search_params params;
   vector_block block;
@@ -138,9 +138,9 @@ static furrow_status make_room(searching *s, furrow_error *err) {
                info.ntotal == 1 ? "" : "s", s->k);
   size_t most = by_range(s) ? BLOCK_QUERIES : BLOCK_RESULTS / s->k;
   if (most > BLOCK_QUERIES) most = BLOCK_QUERIES;
-  const uint64_t known = furrow_vectors_count(s->queries);
+  const uint64_t known = furrow_vectors_reader_count(s->queries);
   if (known < most) most = (size_t)known;
-  furrow_status status = vector_block_init(&s->block, furrow_vectors_dim(s->queries), most, 0, err);
+  furrow_status status = vector_block_init(&s->block, furrow_vectors_reader_dimension(s->queries), most, 0, err);
   if (status != FURROW_OK || by_range(s)) return status;
   s->distances = malloc(s->block.room * s->k * sizeof *s->distances);
   s->found = malloc(s->block.room * s->k * sizeof *s->found);
@@ -155,10 +155,11 @@ static furrow_status search_block(searching *s, furrow_error *err) {
   const double began = now_seconds();
   furrow_status status;
   if (by_range(s))
-    status =
-        furrow_search_range(s->searcher, block->values, block->count, (float)s->values->range, &s->params, &range, err);
+    status = furrow_searcher_search_range(s->searcher, block->values, block->count, (float)s->values->range, &s->params,
+                                          &range, err);
   else
-    status = furrow_search(s->searcher, block->values, block->count, s->k, &s->params, s->distances, s->found, err);
+    status =
+        furrow_searcher_search(s->searcher, block->values, block->count, s->k, &s->params, s->distances, s->found, err);
   s->seconds += now_seconds() - began;
   if (status != FURROW_OK) return query_explain(s->queries, block->first, status, err);
   s->count += block->count;
@@ -220,7 +221,7 @@ static furrow_status search_run(const void *values, output *out, furrow_error *e
   free(s.distances);
   free(s.found);
   id_choice_clear(&s.ids);
-  furrow_vectors_close(s.queries);
+  furrow_vectors_reader_close(s.queries);
   furrow_searcher_free(s.searcher);
   furrow_index_free(s.index);
   return status;

@@ -48,7 +48,7 @@ typedef struct predicting {
   scoring scoring;
   furrow_score *scores;
   size_t room;
-  furrow_rows_out *file;
+  furrow_vectors_writer *file;
 } predicting;
 
 /* The fewest digits that read back to the same float; whole numbers without an exponent. */
@@ -103,7 +103,7 @@ static furrow_status put_floats(const predicting *p, size_t rows, furrow_error *
   for (size_t i = 0; status == FURROW_OK && i < rows; i++) {
     const furrow_score *s = &p->scores[i];
     const float row[3] = {(float)s->pred, (float)s->proba, (float)s->label};
-    status = furrow_rows_out_put(p->file, row, 1, err);
+    status = furrow_vectors_writer_write(p->file, row, 1, err);
   }
   return status;
 }
@@ -136,14 +136,14 @@ static furrow_status score_block(predicting *p, const furrow_rowblock *block, ou
 }
 
 static furrow_status open_file(predicting *p, furrow_error *err) {
-  furrow_rows_out_params params;
+  furrow_vectors_writer_params params;
   if (!p->values->scores) return FURROW_OK;
-  furrow_rows_out_params_init(&params);
+  furrow_vectors_writer_params_init(&params);
   params.dim = 3;
   params.keep_existing = !p->values->force;
   interrupt_catch();
   furrow_status status = sink_check_path(p->values->scores, p->values->force, err);
-  return status == FURROW_OK ? furrow_rows_out_open(&p->file, p->values->scores, &params, err) : status;
+  return status == FURROW_OK ? furrow_vectors_writer_open(&p->file, p->values->scores, &params, err) : status;
 }
 
 static furrow_status run_predict(const void *values, output *out, furrow_error *err) {
@@ -154,9 +154,9 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
   if (status == FURROW_OK) status = open_file(&p, err);
   while (status == FURROW_OK && (status = scoring_next(&p.scoring, &block, err)) == FURROW_OK)
     status = score_block(&p, block, out, err);
-  if (status == FURROW_END) status = p.file ? furrow_rows_out_commit(p.file, err) : FURROW_OK;
+  if (status == FURROW_END) status = p.file ? furrow_vectors_writer_commit(p.file, err) : FURROW_OK;
   if (status == FURROW_OK) scoring_print_notes(&p.scoring);
-  furrow_rows_out_close(p.file);
+  furrow_vectors_writer_close(p.file);
   scoring_close(&p.scoring);
   free(p.scores);
   return status;

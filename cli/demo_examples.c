@@ -166,13 +166,15 @@ static void project(demo_plane *plane, const vector_block *block, size_t d) {
 }
 
 furrow_status demo_plane_make(demo_plane *plane, const char *path, furrow_error *err) {
-  furrow_vectors *vectors = NULL;
+  furrow_vectors_reader *vectors = NULL;
   vector_block block = {0};
   demo_plane made = {0};
   furrow_status status = vector_source_open(&vectors, path, &(vector_values){0}, 0, err);
-  if (status == FURROW_OK && (furrow_vectors_dim(vectors) <= DEMO_AXES || furrow_vectors_dim(vectors) > MOST_DIM))
+  if (status == FURROW_OK &&
+      (furrow_vectors_reader_dimension(vectors) <= DEMO_AXES || furrow_vectors_reader_dimension(vectors) > MOST_DIM))
     status = fail_file(err, FURROW_E_RANGE, path, "has vectors of another length", 0);
-  if (status == FURROW_OK) status = vector_block_init(&block, furrow_vectors_dim(vectors), DEMO_PLOTTED, 0, err);
+  if (status == FURROW_OK)
+    status = vector_block_init(&block, furrow_vectors_reader_dimension(vectors), DEMO_PLOTTED, 0, err);
   if (status == FURROW_OK) status = vector_block_read(&block, vectors, err);
   if (status == FURROW_OK) {
     made.count = block.count;
@@ -188,7 +190,7 @@ furrow_status demo_plane_make(demo_plane *plane, const char *path, furrow_error 
     demo_plane_clear(&made);
   }
   vector_block_clear(&block);
-  furrow_vectors_close(vectors);
+  furrow_vectors_reader_close(vectors);
   return status;
 }
 

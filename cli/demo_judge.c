@@ -153,11 +153,11 @@ uint32_t demo_scores_rank(const demo_scores *scores, uint32_t query, uint32_t it
 /* ---- What was found ---- */
 
 static furrow_status read_nearness(demo_found *found, uint32_t queries, const char *path, furrow_error *err) {
-  furrow_vectors *vectors = NULL;
+  furrow_vectors_reader *vectors = NULL;
   size_t got = 0;
   furrow_status status = vector_source_open(&vectors, path, &(vector_values){0}, DEMO_NEAR, err);
-  if (status == FURROW_OK) status = furrow_vectors_next(vectors, queries, found->nearness, NULL, &got, err);
-  furrow_vectors_close(vectors);
+  if (status == FURROW_OK) status = furrow_vectors_reader_next(vectors, queries, found->nearness, NULL, &got, err);
+  furrow_vectors_reader_close(vectors);
   if (status == FURROW_OK && got < queries)
     status = fail_file(err, FURROW_E_FORMAT, path, "has not a row for each query", 0);
   return status;

@@ -70,8 +70,8 @@ static furrow_status open_ids(filling *fill, furrow_error *err) {
   const char *path = fill->values->ids;
   furrow_status status = furrow_ids_load(&fill->ids, path, NULL, err);
   if (status != FURROW_OK) return status;
-  const uint64_t count = furrow_vectors_count(fill->vectors);
-  if (fill->ids.dim == 1 && (count == FURROW_VECTORS_UNKNOWN || count == fill->ids.count)) return FURROW_OK;
+  const uint64_t count = furrow_vectors_reader_count(fill->vectors);
+  if (fill->ids.dim == 1 && (count == FURROW_COUNT_UNKNOWN || count == fill->ids.count)) return FURROW_OK;
   if (fill->ids.dim != 1) return fail_file(err, FURROW_E_FORMAT, path, "has several ids in a row, not one", 0);
   return fail_in(err, FURROW_E_FORMAT, path, "has %zu id%s for %" PRIu64 " vector%s", fill->ids.count,
                  fill->ids.count == 1 ? "" : "s", count, count == 1 ? "" : "s");
@@ -91,15 +91,16 @@ furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furr
     status = vector_source_open(&fill->vectors, values->base, &values->vectors, d, err);
   if (status == FURROW_OK && values->ids && !values->model) status = open_ids(fill, err);
   if (status != FURROW_OK) return status;
-  if (furrow_vectors_dim(fill->vectors) == 0)
-    return fail_file(err, FURROW_E_FORMAT, furrow_vectors_path(fill->vectors), "has no vectors", 0);
-  return vector_block_init(&fill->block, furrow_vectors_dim(fill->vectors), BLOCK_VECTORS, values->memory / 4, err);
+  if (furrow_vectors_reader_dimension(fill->vectors) == 0)
+    return fail_file(err, FURROW_E_FORMAT, furrow_vectors_reader_path(fill->vectors), "has no vectors", 0);
+  return vector_block_init(&fill->block, furrow_vectors_reader_dimension(fill->vectors), BLOCK_VECTORS,
+                           values->memory / 4, err);
 }
 
 void fill_close(filling *fill) {
   vector_block_clear(&fill->block);
   furrow_ids_clear(&fill->ids);
-  furrow_vectors_close(fill->vectors);
+  furrow_vectors_reader_close(fill->vectors);
   fill->vectors = NULL;
 }
 
@@ -109,9 +110,9 @@ furrow_status fill_read(filling *fill, furrow_error *err) {
   vector_block *block = &fill->block;
   furrow_status status = vector_block_read(block, fill->vectors, err);
   if (status != FURROW_OK || fill->values->on_nan != ON_NAN_ERROR) return status;
-  const size_t bad = furrow_first_unfit(block->values, block->count, block->d);
+  const size_t bad = furrow_first_invalid_vector(block->values, block->count, block->d);
   if (bad == block->count) return FURROW_OK;
-  return fail_in(err, FURROW_E_RANGE, furrow_vectors_path(fill->vectors),
+  return fail_in(err, FURROW_E_RANGE, furrow_vectors_reader_path(fill->vectors),
                  "vector %" PRIu64 " %s; --on-nan skip leaves such vectors out", block->first + bad,
                  vector_fault(block->values + bad * block->d, block->d));
 }
@@ -120,7 +121,7 @@ furrow_status fill_read(filling *fill, furrow_error *err) {
 
 static furrow_status ids_of_block(const filling *fill, const int64_t **ids, furrow_error *err) {
   const vector_block *block = &fill->block;
-  *ids = furrow_vectors_have_ids(fill->vectors) ? block->ids : NULL;
+  *ids = furrow_vectors_reader_has_ids(fill->vectors) ? block->ids : NULL;
   if (!fill->ids.ids) return FURROW_OK;
   if (block->first + block->count > fill->ids.count)
     return fail_in(err, FURROW_E_FORMAT, fill->values->ids, "has %zu ids, which are too few for the vectors",
@@ -130,9 +131,9 @@ static furrow_status ids_of_block(const filling *fill, const int64_t **ids, furr
 }
 
 furrow_status fill_add_block(filling *fill, furrow_index *index, furrow_error *err) {
-  furrow_add_params params;
+  furrow_index_add_params params;
   uint64_t skipped = 0;
-  furrow_add_params_init(&params);
+  furrow_index_add_params_init(&params);
   params.threads = fill->values->threads;
   params.skip_nan = fill->values->on_nan == ON_NAN_SKIP;
   furrow_status status = ids_of_block(fill, &params.ids, err);
@@ -145,7 +146,7 @@ furrow_status fill_add_block(filling *fill, furrow_index *index, furrow_error *e
 }
 
 furrow_status fill_add_all(filling *fill, furrow_index *index, index_job *job, furrow_error *err) {
-  const uint64_t count = furrow_vectors_count(fill->vectors), total = count == FURROW_VECTORS_UNKNOWN ? 0 : count;
+  const uint64_t count = furrow_vectors_reader_count(fill->vectors), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
   furrow_status status = interrupt_check(err);
   while (status == FURROW_OK) {
     status = fill_read(fill, err);

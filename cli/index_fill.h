@@ -24,7 +24,7 @@ void fill_values_init(fill_values *values);
 /* Vectors on their way into an index. */
 typedef struct filling {
   const fill_values *values;
-  furrow_vectors *vectors;
+  furrow_vectors_reader *vectors;
   furrow_ids ids; /* of --ids; otherwise those of the vectors, or none */
   vector_block block;
   uint64_t added, skipped;

@@ -35,20 +35,21 @@ const option vectors_options[] = {
 typedef struct making {
   const vectors_job *job;
   furrow_scorer *scorer;
-  furrow_rows_out *vectors, *ids;
+  furrow_vectors_writer *vectors, *ids;
   float *vector;
   size_t size;
   uint64_t count;
 } making;
 
-static furrow_status open_file(furrow_rows_out **file, const making *m, const char *path, bool ids, furrow_error *err) {
-  furrow_rows_out_params params;
-  furrow_rows_out_params_init(&params);
+static furrow_status open_file(furrow_vectors_writer **file, const making *m, const char *path, bool ids,
+                               furrow_error *err) {
+  furrow_vectors_writer_params params;
+  furrow_vectors_writer_params_init(&params);
   params.ids = ids;
   params.dim = ids ? 1 : m->size;
   params.flat = ids;
   params.keep_existing = !m->job->force;
-  return furrow_rows_out_open(file, path, &params, err);
+  return furrow_vectors_writer_open(file, path, &params, err);
 }
 
 static furrow_status open_files(making *m, furrow_error *err) {
@@ -65,8 +66,8 @@ static furrow_status put_row(making *m, const furrow_row *row, int64_t id, furro
   furrow_status status = m->job->values->of == VECTORS_ITEM
                              ? furrow_scorer_item_vector(m->scorer, row, m->vector, err)
                              : furrow_scorer_query_vector(m->scorer, row, m->vector, NULL, err);
-  if (status == FURROW_OK) status = furrow_rows_out_put(m->vectors, m->vector, 1, err);
-  if (status == FURROW_OK && m->ids) status = furrow_rows_out_put(m->ids, &id, 1, err);
+  if (status == FURROW_OK) status = furrow_vectors_writer_write(m->vectors, m->vector, 1, err);
+  if (status == FURROW_OK && m->ids) status = furrow_vectors_writer_write(m->ids, &id, 1, err);
   if (status == FURROW_OK) m->count++;
   return status;
 }
@@ -129,11 +130,11 @@ furrow_status export_vectors(const vectors_job *job, output *out, furrow_error *
   if (status == FURROW_OK && !(m.vector = calloc(m.size, sizeof *m.vector))) status = fail_memory(err);
   if (status == FURROW_OK) status = open_files(&m, err);
   if (status == FURROW_OK) status = job->values->data ? put_data(&m, err) : put_features(&m, err);
-  if (status == FURROW_OK) status = furrow_rows_out_commit(m.vectors, err);
-  if (status == FURROW_OK && m.ids) status = furrow_rows_out_commit(m.ids, err);
+  if (status == FURROW_OK) status = furrow_vectors_writer_commit(m.vectors, err);
+  if (status == FURROW_OK && m.ids) status = furrow_vectors_writer_commit(m.ids, err);
   if (status == FURROW_OK) tell(&m, out);
-  furrow_rows_out_close(m.ids);
-  furrow_rows_out_close(m.vectors);
+  furrow_vectors_writer_close(m.ids);
+  furrow_vectors_writer_close(m.vectors);
   furrow_scorer_close(m.scorer);
   free(m.vector);
   return status;

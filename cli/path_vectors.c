@@ -12,7 +12,7 @@
 /* ---- Indexes -------------------------------------------------------------------------------------------- */
 
 /* The walk through a file that begins as no index ends at its first field, the fourcc. */
-static furrow_status see_field(void *user, const furrow_field *field) {
+static furrow_status see_field(void *user, const furrow_index_field *field) {
   (void)field;
   return ++*(int *)user < 2 ? FURROW_OK : FURROW_END;
 }
@@ -21,7 +21,7 @@ static bool is_index(const path_look *look) {
   int fields = 0;
   furrow_error err;
   if (look->folder) return false;
-  const furrow_status status = furrow_index_map(look->path, NULL, see_field, &fields, &err);
+  const furrow_status status = furrow_index_for_each_field(look->path, NULL, see_field, &fields, &err);
   return fields > 1 || status == FURROW_E_UNSUPPORTED;
 }
 
@@ -33,7 +33,7 @@ static void report_index(report *r, const furrow_index *index) {
   report_text(r, "fourcc", info.fourcc);
   report_i64(r, "dimension", info.d);
   report_i64(r, "vectors", info.ntotal);
-  report_text(r, "metric", furrow_metric_name(info.metric));
+  report_text(r, "metric", furrow_distance_metric_name(info.metric));
   report_bool(r, "trained", info.trained);
   if (!ivf) return;
   furrow_index_get_info(ivf, &lists);

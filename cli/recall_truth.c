@@ -84,8 +84,8 @@ static furrow_status give_ids(furrow_ids *near, const char *path, furrow_error *
   return status;
 }
 
-static furrow_status compare_all(truth *t, furrow_vectors *base, const vector_block *queries, size_t k,
-                                 const furrow_exact_params *params, furrow_error *err) {
+static furrow_status compare_all(truth *t, furrow_vectors_reader *base, const vector_block *queries, size_t k,
+                                 const furrow_exact_search_params *params, furrow_error *err) {
   float *distances = malloc(queries->count * k * sizeof *distances);
   t->near.ids = malloc(queries->count * k * sizeof *t->near.ids);
   t->near.count = queries->count * k;
@@ -97,7 +97,7 @@ static furrow_status compare_all(truth *t, furrow_vectors *base, const vector_bl
   return status;
 }
 
-static furrow_status open_base(furrow_vectors **base, const truth_values *values, const vector_values *vectors,
+static furrow_status open_base(furrow_vectors_reader **base, const truth_values *values, const vector_values *vectors,
                                size_t d, unsigned threads, furrow_error *err) {
   const matrix_values matrix = {.path = values->model, .axis = values->axis, .ids = values->ids};
   if (!values->model) return vector_source_open(base, values->base, vectors, d, err);
@@ -105,22 +105,22 @@ static furrow_status open_base(furrow_vectors **base, const truth_values *values
 }
 
 furrow_status truth_find(truth *t, const truth_values *values, const vector_values *vectors,
-                         const vector_block *queries, size_t k, furrow_metric metric, unsigned threads, index_job *job,
-                         furrow_error *err) {
-  furrow_vectors *base = NULL;
-  furrow_exact_params params;
-  t->base_count = FURROW_VECTORS_UNKNOWN;
+                         const vector_block *queries, size_t k, furrow_distance_metric metric, unsigned threads,
+                         index_job *job, furrow_error *err) {
+  furrow_vectors_reader *base = NULL;
+  furrow_exact_search_params params;
+  t->base_count = FURROW_COUNT_UNKNOWN;
   if (values->truth) return load_truth(t, values->truth, queries->count, err);
-  furrow_exact_params_init(&params);
+  furrow_exact_search_params_init(&params);
   params.metric = metric;
   params.threads = threads;
   params.progress = index_job_tell;
   params.user = job;
   furrow_status status = open_base(&base, values, vectors, queries->d, threads, err);
-  if (status == FURROW_OK) t->base_count = furrow_vectors_count(base);
+  if (status == FURROW_OK) t->base_count = furrow_vectors_reader_count(base);
   if (status == FURROW_OK) status = compare_all(t, base, queries, k, &params, err);
   if (status == FURROW_OK && values->ids && values->base) status = give_ids(&t->near, values->ids, err);
-  furrow_vectors_close(base);
+  furrow_vectors_reader_close(base);
   return status;
 }
 

@@ -19,13 +19,13 @@ const char *truth_name(const truth_values *values);
 
 typedef struct truth {
   furrow_ids near;     /* rows of `dim` ids, the nearest first; -1: there are no more */
-  uint64_t base_count; /* vectors that were compared; FURROW_VECTORS_UNKNOWN: none, or not known */
+  uint64_t base_count; /* vectors that were compared; FURROW_COUNT_UNKNOWN: none, or not known */
 } truth;
 
 /* Reads or finds the k nearest of each query. */
 furrow_status truth_find(truth *t, const truth_values *values, const vector_values *vectors,
-                         const vector_block *queries, size_t k, furrow_metric metric, unsigned threads, index_job *job,
-                         furrow_error *err);
+                         const vector_block *queries, size_t k, furrow_distance_metric metric, unsigned threads,
+                         index_job *job, furrow_error *err);
 void truth_clear(truth *t);
 /* Sets first_in and shared of the point: results of n queries, k of each. */
 void truth_compare(const truth *t, size_t n, size_t k, const int64_t *ids, recall_point *point);

@@ -53,16 +53,16 @@ furrow_status result_check(const result_values *values, furrow_error *err) {
 
 /* ---- Opening -------------------------------------------------------------------------------------------- */
 
-static furrow_status open_file(furrow_rows_out **file, const char *path, bool ids, size_t k, bool force,
+static furrow_status open_file(furrow_vectors_writer **file, const char *path, bool ids, size_t k, bool force,
                                furrow_error *err) {
-  furrow_rows_out_params params;
-  furrow_rows_out_params_init(&params);
+  furrow_vectors_writer_params params;
+  furrow_vectors_writer_params_init(&params);
   if (!path) return FURROW_OK;
   params.ids = ids;
   params.dim = k ? k : 1;
   params.flat = k == 0;
   params.keep_existing = !force;
-  return furrow_rows_out_open(file, path, &params, err);
+  return furrow_vectors_writer_open(file, path, &params, err);
 }
 
 furrow_status result_open(result_sink *sink, const result_values *values, size_t k, output *out, furrow_error *err) {
@@ -71,7 +71,7 @@ furrow_status result_open(result_sink *sink, const result_values *values, size_t
   furrow_status status = open_file(&sink->ids, values->ids, true, k, values->force, err);
   if (status == FURROW_OK) status = open_file(&sink->distances, values->distances, false, k, values->force, err);
   if (status == FURROW_OK) status = open_file(&sink->starts, values->starts, true, 0, values->force, err);
-  if (status == FURROW_OK && sink->starts) status = furrow_rows_out_put(sink->starts, &zero, 1, err);
+  if (status == FURROW_OK && sink->starts) status = furrow_vectors_writer_write(sink->starts, &zero, 1, err);
   if (status != FURROW_OK || !values->json || result_to_files(values)) return status;
   report_start(&sink->report, out, true);
   report_list(&sink->report, "queries");
@@ -125,8 +125,8 @@ static furrow_status show_query(result_sink *sink, uint64_t query, size_t n, con
 
 static furrow_status write_rows(result_sink *sink, size_t n, const float *distances, const int64_t *ids,
                                 furrow_error *err) {
-  furrow_status status = sink->ids ? furrow_rows_out_put(sink->ids, ids, n, err) : FURROW_OK;
-  if (status == FURROW_OK && sink->distances) status = furrow_rows_out_put(sink->distances, distances, n, err);
+  furrow_status status = sink->ids ? furrow_vectors_writer_write(sink->ids, ids, n, err) : FURROW_OK;
+  if (status == FURROW_OK && sink->distances) status = furrow_vectors_writer_write(sink->distances, distances, n, err);
   return status;
 }
 
@@ -143,7 +143,7 @@ static furrow_status write_range(result_sink *sink, const furrow_range_result *r
   furrow_status status = write_rows(sink, (size_t)range->starts[range->n], range->distances, range->ids, err);
   for (size_t i = 1; status == FURROW_OK && sink->starts && i <= range->n; i++) {
     const int64_t start = (int64_t)(sink->total + range->starts[i]);
-    status = furrow_rows_out_put(sink->starts, &start, 1, err);
+    status = furrow_vectors_writer_write(sink->starts, &start, 1, err);
   }
   return status;
 }
@@ -163,10 +163,10 @@ furrow_status result_put_range(result_sink *sink, uint64_t first, const furrow_r
 /* ---- The end -------------------------------------------------------------------------------------------- */
 
 furrow_status result_finish(result_sink *sink, furrow_error *err) {
-  furrow_rows_out *const files[] = {sink->starts, sink->distances, sink->ids};
+  furrow_vectors_writer *const files[] = {sink->starts, sink->distances, sink->ids};
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < sizeof files / sizeof *files; i++)
-    if (files[i]) status = furrow_rows_out_commit(files[i], err);
+    if (files[i]) status = furrow_vectors_writer_commit(files[i], err);
   if (!sink->open) return status;
   report_end(&sink->report);
   report_finish(&sink->report);
@@ -174,7 +174,7 @@ furrow_status result_finish(result_sink *sink, furrow_error *err) {
 }
 
 void result_close(result_sink *sink) {
-  furrow_rows_out_close(sink->ids);
-  furrow_rows_out_close(sink->distances);
-  furrow_rows_out_close(sink->starts);
+  furrow_vectors_writer_close(sink->ids);
+  furrow_vectors_writer_close(sink->distances);
+  furrow_vectors_writer_close(sink->starts);
 }

@@ -22,7 +22,7 @@ typedef struct result_sink {
   const result_values *values;
   output *out;
   report report; /* of JSON */
-  furrow_rows_out *ids, *distances, *starts;
+  furrow_vectors_writer *ids, *distances, *starts;
   uint64_t total; /* results so far, by range */
   bool open;
 } result_sink;

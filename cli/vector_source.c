@@ -25,20 +25,20 @@ const option vector_options[] = {
      .offset = offsetof(vector_values, dim)},
     {0}};
 
-furrow_status vector_source_open(furrow_vectors **vectors, const char *path, const vector_values *values, size_t d,
-                                 furrow_error *err) {
-  furrow_vectors_params params;
+furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *path, const vector_values *values,
+                                 size_t d, furrow_error *err) {
+  furrow_vectors_reader_params params;
   if (d && values->dim && values->dim != d)
     return fail(err, FURROW_E_ARGUMENT, "--dim is %" PRIu64 ", but vectors of %zu elements are wanted", values->dim, d);
-  furrow_vectors_params_init(&params);
+  furrow_vectors_reader_params_init(&params);
   params.kind = values->kind;
   params.d = d ? d : (size_t)values->dim;
-  furrow_status status = furrow_vectors_open(vectors, path, &params, err);
+  furrow_status status = furrow_vectors_reader_open(vectors, path, &params, err);
   if (status == FURROW_E_ARGUMENT && !values->kind && strcmp(path, "-") == 0)
     return fail(err, status, "the kind of the vectors on standard input is not known: give --kind");
   if (status != FURROW_OK) return status;
-  if (furrow_vectors_count(*vectors) > 0) return FURROW_OK;
-  furrow_vectors_close(*vectors);
+  if (furrow_vectors_reader_count(*vectors) > 0) return FURROW_OK;
+  furrow_vectors_reader_close(*vectors);
   *vectors = NULL;
   return fail_file(err, FURROW_E_FORMAT, path, "has no vectors", 0);
 }
@@ -64,9 +64,9 @@ void vector_block_clear(vector_block *block) {
   *block = (vector_block){0};
 }
 
-furrow_status vector_block_read(vector_block *block, furrow_vectors *vectors, furrow_error *err) {
+furrow_status vector_block_read(vector_block *block, furrow_vectors_reader *vectors, furrow_error *err) {
   size_t got = 0;
-  furrow_status status = furrow_vectors_next(vectors, block->room, block->values, block->ids, &got, err);
+  furrow_status status = furrow_vectors_reader_next(vectors, block->room, block->values, block->ids, &got, err);
   if (status != FURROW_OK) return status;
   block->first += block->count;
   block->count = got;
@@ -84,15 +84,15 @@ static bool make_larger(vector_block *block) {
   return true;
 }
 
-furrow_status vector_block_read_all(vector_block *block, furrow_vectors *vectors, furrow_error *err) {
-  const uint64_t known = furrow_vectors_count(vectors);
+furrow_status vector_block_read_all(vector_block *block, furrow_vectors_reader *vectors, furrow_error *err) {
+  const uint64_t known = furrow_vectors_reader_count(vectors);
   size_t got = 1;
-  furrow_status status = vector_block_init(block, furrow_vectors_dim(vectors),
-                                           known == FURROW_VECTORS_UNKNOWN ? 1024 : (size_t)known + 1, 0, err);
+  furrow_status status = vector_block_init(block, furrow_vectors_reader_dimension(vectors),
+                                           known == FURROW_COUNT_UNKNOWN ? 1024 : (size_t)known + 1, 0, err);
   while (status == FURROW_OK) {
     const size_t done = block->count;
-    status =
-        furrow_vectors_next(vectors, block->room - done, block->values + done * block->d, block->ids + done, &got, err);
+    status = furrow_vectors_reader_next(vectors, block->room - done, block->values + done * block->d, block->ids + done,
+                                        &got, err);
     if (status != FURROW_OK) break;
     block->count += got;
     if (block->count < block->room) return FURROW_OK;
@@ -105,19 +105,20 @@ furrow_status vector_block_read_all(vector_block *block, furrow_vectors *vectors
 /* ---- Vectors that are refused --------------------------------------------------------------------------- */
 
 const char *vector_fault(const float *vector, size_t d) {
-  if (furrow_first_unfit(vector, 1, d) == 1) return NULL;
+  if (furrow_first_invalid_vector(vector, 1, d) == 1) return NULL;
   for (size_t i = 0; i < d; i++)
     if (!isfinite(vector[i])) return isnan(vector[i]) ? "has a NaN" : "has an infinity";
   return "is too large: the square of its length is no finite float";
 }
 
-furrow_status query_explain(const furrow_vectors *queries, uint64_t first, furrow_status status, furrow_error *err) {
+furrow_status query_explain(const furrow_vectors_reader *queries, uint64_t first, furrow_status status,
+                            furrow_error *err) {
   char what[sizeof err->message];
   uint64_t row;
   int end = 0;
   if (status != FURROW_E_RANGE || sscanf(err->message, "query %" SCNu64 "%n", &row, &end) != 1) return status;
   snprintf(what, sizeof what, "%s", err->message + end);
-  return fail_in(err, status, furrow_vectors_path(queries), "query %" PRIu64 "%s", first + row, what);
+  return fail_in(err, status, furrow_vectors_reader_path(queries), "query %" PRIu64 "%s", first + row, what);
 }
 
 /* ---- Ids ------------------------------------------------------------------------------------------------ */
@@ -147,10 +148,10 @@ bool read_id_range(const char *text, int64_t *first, int64_t *end) {
   return true;
 }
 
-furrow_status vector_source_open_matrix(furrow_vectors **vectors, const matrix_values *values, size_t d, size_t memory,
-                                        unsigned threads, furrow_error *err) {
-  furrow_vectors_params params;
-  furrow_vectors_params_init(&params);
+furrow_status vector_source_open_matrix(furrow_vectors_reader **vectors, const matrix_values *values, size_t d,
+                                        size_t memory, unsigned threads, furrow_error *err) {
+  furrow_vectors_reader_params params;
+  furrow_vectors_reader_params_init(&params);
   params.d = d;
   params.vectors = values->axis;
   params.memory = memory;
@@ -159,7 +160,7 @@ furrow_status vector_source_open_matrix(furrow_vectors **vectors, const matrix_v
     return fail_token(err, values->ids, "with --from-model --ids is a range A:B");
   if (values->ids && params.first_id >= params.end_id)
     return fail_token(err, values->ids, "a range of ids that has none");
-  return furrow_vectors_open_matrix(vectors, values->path, &params, err);
+  return furrow_vectors_reader_open_matrix(vectors, values->path, &params, err);
 }
 
 /* Whether a text is nothing but ids with commas between them. */
@@ -190,7 +191,7 @@ static int by_id(const void *a, const void *b) {
 furrow_status id_choice_read(id_choice *choice, const char *text, furrow_error *err) {
   furrow_id_filter *filter = &choice->filter;
   furrow_status status = FURROW_OK;
-  *choice = (id_choice){.filter.kind = FURROW_FILTER_RANGE};
+  *choice = (id_choice){.filter.kind = FURROW_ID_FILTER_RANGE};
   if (access(text, F_OK) != 0 && strchr(text, ':')) {
     if (!read_id_range(text, &filter->first, &filter->end))
       return fail_token(err, text, "a range of ids is written A:B");
@@ -202,7 +203,7 @@ furrow_status id_choice_read(id_choice *choice, const char *text, furrow_error *
     status = furrow_ids_load(&choice->ids, text, NULL, err);
   if (status != FURROW_OK) return status;
   qsort(choice->ids.ids, choice->ids.count, sizeof *choice->ids.ids, by_id);
-  filter->kind = FURROW_FILTER_SORTED;
+  filter->kind = FURROW_ID_FILTER_SORTED;
   filter->sorted = choice->ids.ids;
   filter->sorted_count = choice->ids.count;
   return FURROW_OK;

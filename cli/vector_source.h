@@ -14,8 +14,8 @@ typedef struct vector_values {
 extern const option vector_options[];
 
 /* Opens a file of vectors with d elements each (0: any). E_FORMAT: it has none. */
-furrow_status vector_source_open(furrow_vectors **vectors, const char *path, const vector_values *values, size_t d,
-                                 furrow_error *err);
+furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *path, const vector_values *values,
+                                 size_t d, furrow_error *err);
 
 /* Vectors of a matrix of a model. */
 typedef struct matrix_values {
@@ -25,8 +25,8 @@ typedef struct matrix_values {
 } matrix_values;
 
 /* Opens them, with d elements each (0: any). memory: bytes for the part of the matrix that is in memory at a time. */
-furrow_status vector_source_open_matrix(furrow_vectors **vectors, const matrix_values *values, size_t d, size_t memory,
-                                        unsigned threads, furrow_error *err);
+furrow_status vector_source_open_matrix(furrow_vectors_reader **vectors, const matrix_values *values, size_t d,
+                                        size_t memory, unsigned threads, furrow_error *err);
 
 /* Vectors that are in memory at a time. */
 typedef struct vector_block {
@@ -40,15 +40,16 @@ typedef struct vector_block {
 furrow_status vector_block_init(vector_block *block, size_t d, size_t most, size_t memory, furrow_error *err);
 void vector_block_clear(vector_block *block);
 /* The next ones; count is 0 at the end. */
-furrow_status vector_block_read(vector_block *block, furrow_vectors *vectors, furrow_error *err);
+furrow_status vector_block_read(vector_block *block, furrow_vectors_reader *vectors, furrow_error *err);
 /* All that there are, in one block, which need not be initialised. */
-furrow_status vector_block_read_all(vector_block *block, furrow_vectors *vectors, furrow_error *err);
+furrow_status vector_block_read_all(vector_block *block, furrow_vectors_reader *vectors, furrow_error *err);
 
 /* What is wrong with a vector that the library refuses: "has a NaN". NULL: nothing. */
 const char *vector_fault(const float *vector, size_t d);
 /* A search refused a query, which the library counts from the first that it was given: number `first` of the file. Says
  * which one of the file it is. */
-furrow_status query_explain(const furrow_vectors *queries, uint64_t first, furrow_status status, furrow_error *err);
+furrow_status query_explain(const furrow_vectors_reader *queries, uint64_t first, furrow_status status,
+                            furrow_error *err);
 
 /* "A:B", A <= id < B; an empty side is no limit. false: the text is none. */
 bool read_id_range(const char *text, int64_t *first, int64_t *end);

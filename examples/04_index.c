@@ -47,7 +47,7 @@ static furrow_status search(const char *path, const float *query, furrow_error *
   params.nprobe = 4;
   furrow_status status = furrow_index_load(&index, path, NULL, err);
   if (status == FURROW_OK) status = furrow_searcher_create(&searcher, index, NULL, err);
-  if (status == FURROW_OK) status = furrow_search(searcher, query, 1, 5, &params, distances, ids, err);
+  if (status == FURROW_OK) status = furrow_searcher_search(searcher, query, 1, 5, &params, distances, ids, err);
   for (int i = 0; i < 5 && status == FURROW_OK; i++)
     printf("%d: vector %lld, of cloud %lld, squared distance %.2f\n", i + 1, (long long)ids[i], (long long)ids[i] % 50,
            (double)distances[i]);

@@ -59,7 +59,7 @@ typedef enum furrow_index_kind {
 FURROW_API const char *furrow_index_kind_name(furrow_index_kind kind);
 
 /* X(name, number in files, text) */
-#define FURROW_METRICS(X)                   \
+#define FURROW_DISTANCE_METRICS(X)          \
   X(IP, 0, "inner product")                 \
   X(L2, 1, "L2")                            \
   X(L1, 2, "L1")                            \
@@ -72,14 +72,14 @@ FURROW_API const char *furrow_index_kind_name(furrow_index_kind kind);
   X(NAN_EUCLIDEAN, 24, "L2 that skips NaN") \
   X(GOWER, 25, "Gower")
 
-typedef enum furrow_metric {
+typedef enum furrow_distance_metric {
 #define FURROW_X(name, number, text) FURROW_METRIC_##name = number,
-  FURROW_METRICS(FURROW_X)
+  FURROW_DISTANCE_METRICS(FURROW_X)
 #undef FURROW_X
-} furrow_metric;
+} furrow_distance_metric;
 
 /* "inner product", "L2" …; NULL for a number that is no metric. */
-FURROW_API const char *furrow_metric_name(furrow_metric metric);
+FURROW_API const char *furrow_distance_metric_name(furrow_distance_metric metric);
 
 /* ---- Files ---------------------------------------------------------------------------------------------- */
 
@@ -158,7 +158,7 @@ typedef struct furrow_index_info {
   int32_t d;      /* dimension of the vectors that it takes */
   int64_t ntotal; /* may exceed `stored`: vectors with NaN are counted, but not stored */
   bool trained;
-  furrow_metric metric;
+  furrow_distance_metric metric;
   float metric_arg; /* of metrics other than inner product and L2 */
   /* kinds IVF_*; 0 otherwise */
   uint64_t nlist, nprobe;
@@ -198,8 +198,9 @@ typedef struct furrow_transform_info {
   int32_t d_in, d_out;
   bool trained;
 } furrow_transform_info;
-FURROW_API furrow_status furrow_index_transform(const furrow_index *index, size_t i, furrow_transform_info *info,
-                                                furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_index_get_transform_info(const furrow_index *index, size_t i,
+                                                         furrow_transform_info *info,
+                                                         furrow_error *err) FURROW_MUST_USE;
 
 /* A list of an IVF index, borrowed until the index is changed or freed. */
 typedef struct furrow_list_view {
@@ -226,28 +227,29 @@ typedef struct furrow_list_stats {
 } furrow_list_stats;
 
 /* E_ARGUMENT: no IVF index. */
-FURROW_API furrow_status furrow_index_list_stats(const furrow_index *index, furrow_list_stats *stats,
-                                                 furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_index_get_list_stats(const furrow_index *index, furrow_list_stats *stats,
+                                                     furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Looking into a file -------------------------------------------------------------------------------- */
 
 /* One field of an index file. Texts are valid during the call. */
-typedef struct furrow_field {
+typedef struct furrow_index_field {
   uint64_t offset, size; /* bytes in the file */
   const char *path;      /* "quantizer/ntotal", "lists/17/ids" */
   const char *type;      /* "fourcc", "bool", "u8", "i32", "u32", "i64", "u64", "f32", "f64", "bytes" */
   uint64_t count;        /* elements of an array; 1 for a single value */
   const char *value;     /* as text; of an array the first few */
   const char *meaning;
-} furrow_field;
+} furrow_index_field;
 
 /* Calls visit for every field, in the order of the file, without a gap. It is the reader of furrow_index_load that
  * tells: where a file is damaged, the fields before come first and then the error. What visit returns other than OK
  * ends the walk. Bytes behind the index are a field of their own, "trailing". The data file of lists on disk is not
  * looked at. */
-FURROW_API furrow_status furrow_index_map(const char *path, const furrow_index_load_params *params,
-                                          furrow_status (*visit)(void *user, const furrow_field *field), void *user,
-                                          furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_index_for_each_field(const char *path, const furrow_index_load_params *params,
+                                                     furrow_status (*visit)(void *user,
+                                                                            const furrow_index_field *field),
+                                                     void *user, furrow_error *err) FURROW_MUST_USE;
 
 /* Something that verify found. */
 typedef struct furrow_index_finding {
@@ -269,21 +271,21 @@ FURROW_API furrow_status furrow_index_verify(const char *path, const furrow_inde
 
 /* What an index is to be. */
 typedef struct furrow_index_spec {
-  int32_t d;             /* must be set */
-  furrow_metric metric;  /* L2; or IP */
-  uint64_t nlist;        /* must be set */
-  uint64_t m;            /* sub-quantizers; 0: IVF_FLAT, vectors as they are */
-  unsigned nbits;        /* 8; 1 … 16 */
-  bool by_residual;      /* true */
-  uint64_t hnsw_m;       /* 0: the coarse quantizer is flat; > 0: an HNSW graph with so many links */
-  bool opq;              /* a rotation is trained before the rest */
-  int32_t opq_d;         /* 0: d; else what the rotation reduces to */
-  bool normalize;        /* vectors are made unit length first (a transform) */
-  uint64_t refine_m;     /* > 0: IVF_PQR with so many sub-quantizers of refine_nbits; L2 only */
-  unsigned refine_nbits; /* 8 */
-  bool refine_flat;      /* REFINE: the vectors themselves are kept, too, and decide */
-  float k_factor;        /* 0: 4 for refine_m, 1 for refine_flat as Faiss */
-  bool id_map;           /* ids of one's own where the index needs 0 … n-1 inside: REFINE, IVF_PQR */
+  int32_t d;                     /* must be set */
+  furrow_distance_metric metric; /* L2; or IP */
+  uint64_t nlist;                /* must be set */
+  uint64_t m;                    /* sub-quantizers; 0: IVF_FLAT, vectors as they are */
+  unsigned nbits;                /* 8; 1 … 16 */
+  bool by_residual;              /* true */
+  uint64_t hnsw_m;               /* 0: the coarse quantizer is flat; > 0: an HNSW graph with so many links */
+  bool opq;                      /* a rotation is trained before the rest */
+  int32_t opq_d;                 /* 0: d; else what the rotation reduces to */
+  bool normalize;                /* vectors are made unit length first (a transform) */
+  uint64_t refine_m;             /* > 0: IVF_PQR with so many sub-quantizers of refine_nbits; L2 only */
+  unsigned refine_nbits;         /* 8 */
+  bool refine_flat;              /* REFINE: the vectors themselves are kept, too, and decide */
+  float k_factor;                /* 0: 4 for refine_m, 1 for refine_flat as Faiss */
+  bool id_map;                   /* ids of one's own where the index needs 0 … n-1 inside: REFINE, IVF_PQR */
 } furrow_index_spec;
 
 FURROW_API void furrow_index_spec_init(furrow_index_spec *spec);
@@ -296,7 +298,7 @@ FURROW_API furrow_status furrow_index_create(furrow_index **index, const furrow_
 typedef furrow_status (*furrow_index_progress)(void *user, const char *step, uint64_t done, uint64_t total,
                                                furrow_error *err);
 
-typedef struct furrow_train_params {
+typedef struct furrow_index_train_params {
   uint64_t seed;            /* 1234: the same seed gives the same bytes, whatever the number of threads */
   unsigned coarse_rounds;   /* 10 */
   unsigned pq_rounds;       /* 25 */
@@ -304,48 +306,48 @@ typedef struct furrow_train_params {
   unsigned threads;         /* 0: as many as there are processors */
   furrow_index_progress progress;
   void *user;
-} furrow_train_params;
+} furrow_index_train_params;
 
-FURROW_API void furrow_train_params_init(furrow_train_params *params);
+FURROW_API void furrow_index_train_params_init(furrow_index_train_params *params);
 /* Trains on n vectors (n * d floats). E_ARGUMENT: too few, or trained already; E_RANGE: a vector, with its row,
  * that has a NaN or an infinity, or is too large: the square of its length must be a finite float. params NULL: the
  * defaults. */
 FURROW_API furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n,
-                                            const furrow_train_params *params, furrow_error *err) FURROW_MUST_USE;
+                                            const furrow_index_train_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Of n vectors of d floats, the first that training and adding refuse: it has a NaN or an infinity, or the square of
  * its length is no finite float. n: there is none. */
-FURROW_API size_t furrow_first_unfit(const float *vectors, size_t n, size_t d);
+FURROW_API size_t furrow_first_invalid_vector(const float *vectors, size_t n, size_t d);
 /* Vectors that training would look at: giving more changes nothing but the time. A sample of that size, drawn from a
- * stream with furrow_sample_* (furrow/vector_data.h), trains as well. */
-FURROW_API uint64_t furrow_index_train_size(const furrow_index *index, const furrow_train_params *params);
+ * stream with furrow_reservoir_* (furrow/vector_data.h), trains as well. */
+FURROW_API uint64_t furrow_index_train_sample_size(const furrow_index *index, const furrow_index_train_params *params);
 
-typedef struct furrow_add_params {
+typedef struct furrow_index_add_params {
   const int64_t *ids; /* NULL: ntotal, ntotal + 1, … */
   bool skip_nan;      /* of vectors that training would refuse. false: E_RANGE names the row; true: they are passed
                          over and counted (but not by PQ, whose codes have none for nothing) */
   unsigned threads;   /* 0: as many as there are processors */
-} furrow_add_params;
+} furrow_index_add_params;
 
-FURROW_API void furrow_add_params_init(furrow_add_params *params);
+FURROW_API void furrow_index_add_params_init(furrow_index_add_params *params);
 /* Adds n vectors; all or, after a failure, none. *skipped (may be NULL): passed over. The result does not depend on
  * threads, nor on how many vectors come in one call. The first call makes the quantizers ready, which takes as much
  * memory as their centroids, more or less, and is kept with the index: after that one vector at a time is no waste.
  * E_UNSUPPORTED, with the fourcc: HNSW, MULTI, and REFINE whose refinement is neither FLAT nor PQ. */
 FURROW_API furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
-                                          const furrow_add_params *params, uint64_t *skipped,
+                                          const furrow_index_add_params *params, uint64_t *skipped,
                                           furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Choosing ids --------------------------------------------------------------------------------------- */
 
-typedef enum furrow_filter_kind {
-  FURROW_FILTER_RANGE,   /* first <= id < end */
-  FURROW_FILTER_SORTED,  /* id is in a sorted array */
-  FURROW_FILTER_BITMAP,  /* bit id of a bitmap (bit id % 8 of byte id / 8); ids beyond it are not chosen */
-  FURROW_FILTER_CALLBACK /* keep(user, id); from several threads */
-} furrow_filter_kind;
+typedef enum furrow_id_filter_kind {
+  FURROW_ID_FILTER_RANGE,   /* first <= id < end */
+  FURROW_ID_FILTER_SORTED,  /* id is in a sorted array */
+  FURROW_ID_FILTER_BITMAP,  /* bit id of a bitmap (bit id % 8 of byte id / 8); ids beyond it are not chosen */
+  FURROW_ID_FILTER_CALLBACK /* keep(user, id); from several threads */
+} furrow_id_filter_kind;
 
 typedef struct furrow_id_filter {
-  furrow_filter_kind kind;
+  furrow_id_filter_kind kind;
   bool invert; /* what it would choose is left out */
   int64_t first, end;
   const int64_t *sorted;
@@ -398,9 +400,9 @@ FURROW_API void furrow_search_params_init(furrow_search_params *params);
  * are fewer than k, id -1 and FLT_MAX (IP: -FLT_MAX). E_RANGE, with its row: a query with a NaN (but of NAN_EUCLIDEAN)
  * or an infinity, or, of L2 and IP, one too large: the square of its length must be a finite float. Of L2,
  * a vector whose distance is too large for a float is no result. k > 0. params NULL: the defaults. */
-FURROW_API furrow_status furrow_search(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
-                                       const furrow_search_params *params, float *distances, int64_t *ids,
-                                       furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_searcher_search(const furrow_searcher *searcher, const float *queries, size_t n,
+                                                size_t k, const furrow_search_params *params, float *distances,
+                                                int64_t *ids, furrow_error *err) FURROW_MUST_USE;
 
 /* Everything nearer than a radius (L2: distance < radius; IP: > radius): results of query i are at
  * starts[i] … starts[i+1]-1, sorted by id. */
@@ -411,9 +413,9 @@ typedef struct furrow_range_result {
   float *distances;
 } furrow_range_result;
 
-FURROW_API furrow_status furrow_search_range(const furrow_searcher *searcher, const float *queries, size_t n,
-                                             float radius, const furrow_search_params *params,
-                                             furrow_range_result **result, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_searcher_search_range(const furrow_searcher *searcher, const float *queries, size_t n,
+                                                      float radius, const furrow_search_params *params,
+                                                      furrow_range_result **result, furrow_error *err) FURROW_MUST_USE;
 FURROW_API void furrow_range_result_free(furrow_range_result *result);
 
 /* ---- Changing an index ---------------------------------------------------------------------------------- */

@@ -20,8 +20,8 @@
 #define ADD_PART 768 /* vectors that a thread encodes at a time */
 #define FILL_PART 16 /* lists that a thread fills at a time */
 
-void furrow_add_params_init(furrow_add_params *params) {
-  *params = (furrow_add_params){0};
+void furrow_index_add_params_init(furrow_index_add_params *params) {
+  *params = (furrow_index_add_params){0};
 }
 
 /* ---- Vectors of one call -------------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ static furrow_status fill_part(void *context, size_t first, size_t count, furrow
   size_t left_out = 0, d = (size_t)f->index->d;
   for (size_t i = first; status == FURROW_OK && i < first + count; i++) {
     if (b->skip && b->skip[i]) f->lists[i] = FW_NO_GROUP;
-    if (b->moved && furrow_first_unfit(b->vectors + i * d, 1, d) == 0) f->lists[i] = FW_NO_GROUP;
+    if (b->moved && furrow_first_invalid_vector(b->vectors + i * d, 1, d) == 0) f->lists[i] = FW_NO_GROUP;
     if (f->lists[i] != FW_NO_GROUP) continue;
     if (!b->skip_nan) return refuse_row(i, err);
     left_out++;
@@ -272,7 +272,7 @@ typedef struct coding {
 static furrow_status code_part(void *context, size_t first, size_t count, furrow_error *err) {
   const coding *c = context;
   const float *x = c->batch->vectors + first * c->d;
-  size_t bad = furrow_first_unfit(x, count, c->d);
+  size_t bad = furrow_first_invalid_vector(x, count, c->d);
   if (bad < count) return refuse_row(first + bad, err);
   fw_pq_encode(c->coder, x, count, c->d, c->codes + first * c->coder->code_size);
   return FURROW_OK;
@@ -374,19 +374,19 @@ static furrow_status mark_nan(const float *vectors, size_t n, size_t d, bool **s
   furrow_status status = fw_alloc(&marks, n, sizeof **skip, err);
   if (status != FURROW_OK) return status;
   *skip = marks;
-  for (size_t i = 0; i < n; i++) (*skip)[i] = furrow_first_unfit(vectors + i * d, 1, d) == 0;
+  for (size_t i = 0; i < n; i++) (*skip)[i] = furrow_first_invalid_vector(vectors + i * d, 1, d) == 0;
   return FURROW_OK;
 }
 
-furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n, const furrow_add_params *params,
-                               uint64_t *skipped, furrow_error *err) {
-  furrow_add_params defaults;
-  furrow_add_params_init(&defaults);
+furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
+                               const furrow_index_add_params *params, uint64_t *skipped, furrow_error *err) {
+  furrow_index_add_params defaults;
+  furrow_index_add_params_init(&defaults);
   if (!params) params = &defaults;
   furrow_status status = fw_index_check_whole(index, err);
   if (status != FURROW_OK) return status;
   if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained yet");
-  size_t d = (size_t)index->d, bad = furrow_first_unfit(vectors, n, d);
+  size_t d = (size_t)index->d, bad = furrow_first_invalid_vector(vectors, n, d);
   if (bad < n && !params->skip_nan) return refuse_row(bad, err);
   bool *skip = NULL;
   uint64_t count = 0;

@@ -120,7 +120,7 @@ static furrow_status check_header(const furrow_index *a, const furrow_index *b, 
                    b->d);
   if (a->metric != b->metric || (a->metric > FURROW_METRIC_L2 && a->metric_arg != b->metric_arg))
     return fw_fail(err, FURROW_E_ARGUMENT, "the indexes do not agree: the metric is %s in one, %s in the other",
-                   furrow_metric_name(a->metric), furrow_metric_name(b->metric));
+                   furrow_distance_metric_name(a->metric), furrow_distance_metric_name(b->metric));
   if (a->trained != b->trained)
     return fw_fail(err, FURROW_E_ARGUMENT, "the indexes do not agree: only one of them is trained");
   return FURROW_OK;

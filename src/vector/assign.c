@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, size_t n, size_t d, furrow_metric metric,
-                               furrow_error *err) {
+furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, size_t n, size_t d,
+                               furrow_distance_metric metric, furrow_error *err) {
   fw_assigner made = {.d = d, .centroids = centroids};
   bool l2 = metric == FURROW_METRIC_L2;
   furrow_status status = fw_packed_create(&made.packed, centroids, n, d, d, l2, err);
@@ -36,7 +36,7 @@ furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quan
                    flat ? furrow_index_kind_name(flat->kind) : "none");
   if (flat->metric != FURROW_METRIC_L2 && flat->metric != FURROW_METRIC_IP)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be given to lists by %s",
-                   furrow_metric_name(flat->metric));
+                   furrow_distance_metric_name(flat->metric));
   return fw_assigner_over(assigner, flat->flat.vectors, (size_t)flat->ntotal, (size_t)flat->d, flat->metric, err);
 }
 

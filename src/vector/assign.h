@@ -18,8 +18,8 @@ typedef struct fw_assigner {
 furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quantizer, furrow_error *err)
     __attribute__((warn_unused_result));
 /* The same over n centroids in memory. */
-furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, size_t n, size_t d, furrow_metric metric,
-                               furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, size_t n, size_t d,
+                               furrow_distance_metric metric, furrow_error *err) __attribute__((warn_unused_result));
 void fw_assigner_clear(fw_assigner *assigner);
 
 /* The list of each of n finite vectors; UINT32_MAX where numbers are so large that no product is one. May run at once

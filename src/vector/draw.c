@@ -147,7 +147,7 @@ static float square_norm(const float *x, size_t d) {
   return sum[0];
 }
 
-size_t furrow_first_unfit(const float *vectors, size_t n, size_t d) {
+size_t furrow_first_invalid_vector(const float *vectors, size_t n, size_t d) {
   size_t i = 0;
   while (i < n && square_norm(vectors + i * d, d) <= FLT_MAX) i++;
   return i;

@@ -33,8 +33,8 @@ typedef struct exact {
   float longest[PIECES]; /* the largest square norm */
 } exact;
 
-void furrow_exact_params_init(furrow_exact_params *params) {
-  *params = (furrow_exact_params){.metric = FURROW_METRIC_L2};
+void furrow_exact_search_params_init(furrow_exact_search_params *params) {
+  *params = (furrow_exact_search_params){.metric = FURROW_METRIC_L2};
 }
 
 static float square_norm(const float *x, size_t d) {
@@ -127,12 +127,13 @@ static void start(exact *e) {
   }
 }
 
-static furrow_status run(exact *e, furrow_vectors *base, const furrow_exact_params *params, furrow_error *err) {
-  const uint64_t count = furrow_vectors_count(base), total = count == FURROW_VECTORS_UNKNOWN ? 0 : count;
+static furrow_status run(exact *e, furrow_vectors_reader *base, const furrow_exact_search_params *params,
+                         furrow_error *err) {
+  const uint64_t count = furrow_vectors_reader_count(base), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
   furrow_status status = FURROW_OK;
   uint64_t done = 0;
   while (status == FURROW_OK) {
-    status = furrow_vectors_next(base, BLOCK, e->block, e->ids, &e->rows, err);
+    status = furrow_vectors_reader_next(base, BLOCK, e->block, e->ids, &e->rows, err);
     if (status != FURROW_OK || e->rows == 0) break;
     status = run_block(e, err);
     done += e->rows;
@@ -152,13 +153,13 @@ static void clear(exact *e) {
   fw_free(e->ids);
 }
 
-furrow_status furrow_exact_search(furrow_vectors *base, const float *queries, size_t n, size_t k,
-                                  const furrow_exact_params *params, float *distances, int64_t *ids,
+furrow_status furrow_exact_search(furrow_vectors_reader *base, const float *queries, size_t n, size_t k,
+                                  const furrow_exact_search_params *params, float *distances, int64_t *ids,
                                   furrow_error *err) {
-  furrow_exact_params defaults;
-  furrow_exact_params_init(&defaults);
+  furrow_exact_search_params defaults;
+  furrow_exact_search_params_init(&defaults);
   if (!params) params = &defaults;
-  exact e = {.d = furrow_vectors_dim(base),
+  exact e = {.d = furrow_vectors_reader_dimension(base),
              .n = n,
              .k = k,
              .similarity = params->metric == FURROW_METRIC_IP,

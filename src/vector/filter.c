@@ -21,10 +21,10 @@ static bool is_in_bitmap(const uint8_t *bitmap, size_t bytes, int64_t id) {
 
 static bool chooses(const furrow_id_filter *filter, int64_t id) {
   switch (filter->kind) {
-  case FURROW_FILTER_RANGE: return filter->first <= id && id < filter->end;
-  case FURROW_FILTER_SORTED: return is_in_sorted(filter->sorted, filter->sorted_count, id);
-  case FURROW_FILTER_BITMAP: return is_in_bitmap(filter->bitmap, filter->bitmap_bytes, id);
-  case FURROW_FILTER_CALLBACK: return filter->keep(filter->user, id);
+  case FURROW_ID_FILTER_RANGE: return filter->first <= id && id < filter->end;
+  case FURROW_ID_FILTER_SORTED: return is_in_sorted(filter->sorted, filter->sorted_count, id);
+  case FURROW_ID_FILTER_BITMAP: return is_in_bitmap(filter->bitmap, filter->bitmap_bytes, id);
+  case FURROW_ID_FILTER_CALLBACK: return filter->keep(filter->user, id);
   }
   return false;
 }
@@ -43,15 +43,15 @@ bool fw_choice_asks(const fw_choice *choice, int64_t id) {
 
 furrow_status fw_filter_check(const furrow_id_filter *filter, furrow_error *err) {
   if (!filter) return FURROW_OK;
-  if ((unsigned)filter->kind > FURROW_FILTER_CALLBACK)
+  if ((unsigned)filter->kind > FURROW_ID_FILTER_CALLBACK)
     return fw_fail(err, FURROW_E_ARGUMENT, "filter.kind is %d, which is no kind of filter", (int)filter->kind);
-  if (filter->kind == FURROW_FILTER_CALLBACK && !filter->keep)
+  if (filter->kind == FURROW_ID_FILTER_CALLBACK && !filter->keep)
     return fw_fail(err, FURROW_E_ARGUMENT, "filter.keep is missing");
-  if (filter->kind == FURROW_FILTER_SORTED && filter->sorted_count > 0 && !filter->sorted)
+  if (filter->kind == FURROW_ID_FILTER_SORTED && filter->sorted_count > 0 && !filter->sorted)
     return fw_fail(err, FURROW_E_ARGUMENT, "filter.sorted is missing");
-  if (filter->kind == FURROW_FILTER_BITMAP && filter->bitmap_bytes > 0 && !filter->bitmap)
+  if (filter->kind == FURROW_ID_FILTER_BITMAP && filter->bitmap_bytes > 0 && !filter->bitmap)
     return fw_fail(err, FURROW_E_ARGUMENT, "filter.bitmap is missing");
-  for (size_t i = 1; filter->kind == FURROW_FILTER_SORTED && i < filter->sorted_count; i++)
+  for (size_t i = 1; filter->kind == FURROW_ID_FILTER_SORTED && i < filter->sorted_count; i++)
     if (filter->sorted[i] < filter->sorted[i - 1])
       return fw_fail(err, FURROW_E_ARGUMENT, "filter.sorted is not sorted: %zu comes before a smaller id", i - 1);
   return FURROW_OK;

@@ -289,8 +289,8 @@ static furrow_status create_storage(furrow_index *index, const float *vectors, s
   return FURROW_OK;
 }
 
-static furrow_status create_index(furrow_index **index, const float *vectors, size_t n, int32_t d, furrow_metric metric,
-                                  size_t m, uint64_t seed, furrow_error *err) {
+static furrow_status create_index(furrow_index **index, const float *vectors, size_t n, int32_t d,
+                                  furrow_distance_metric metric, size_t m, uint64_t seed, furrow_error *err) {
   furrow_index *made = NULL;
   furrow_status status = fw_index_create(&made, FURROW_INDEX_HNSW, d, metric, err);
   if (status != FURROW_OK) return status;
@@ -365,8 +365,8 @@ static furrow_status build_links(furrow_index *index, size_t m, furrow_error *er
   return status;
 }
 
-furrow_status fw_hnsw_build(furrow_index **index, const float *vectors, size_t n, int32_t d, furrow_metric metric,
-                            size_t m, uint64_t seed, furrow_error *err) {
+furrow_status fw_hnsw_build(furrow_index **index, const float *vectors, size_t n, int32_t d,
+                            furrow_distance_metric metric, size_t m, uint64_t seed, furrow_error *err) {
   furrow_index *made = NULL;
   if (m < FW_HNSW_MIN_M || m > FW_HNSW_MAX_M)
     return fw_fail(err, FURROW_E_ARGUMENT, "an HNSW graph has %d to %d links, not %zu", FW_HNSW_MIN_M, FW_HNSW_MAX_M,

@@ -10,7 +10,7 @@
 
 /* ---- Making and freeing --------------------------------------------------------------------------------- */
 
-furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_metric metric,
+furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,
                               furrow_error *err) {
   void *memory = NULL;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **index, err);
@@ -210,8 +210,8 @@ const furrow_index *furrow_index_ivf(const furrow_index *index) {
   return index;
 }
 
-furrow_status furrow_index_transform(const furrow_index *index, size_t i, furrow_transform_info *info,
-                                     furrow_error *err) {
+furrow_status furrow_index_get_transform_info(const furrow_index *index, size_t i, furrow_transform_info *info,
+                                              furrow_error *err) {
   if (index->kind != FURROW_INDEX_TRANSFORM || i >= index->transforms.count)
     return fw_fail(err, FURROW_E_ARGUMENT, "the index has no transform %zu", i);
   const fw_transform *t = &index->transforms.list[i];

@@ -217,7 +217,7 @@ struct furrow_index {
   int64_t dummy[2]; /* FW_INDEX_DUMMY */
   bool trained;
   bool search_only; /* codes may be packed (fw_lists.packed): nothing but a searcher may look at them */
-  furrow_metric metric;
+  furrow_distance_metric metric;
   float metric_arg;
   furrow_index *child[FW_INDEX_CHILDREN]; /* named in index_kinds.c; NULL: none, or stored as null */
   union {
@@ -244,7 +244,7 @@ static inline bool fw_index_is_ivf(const furrow_index *index) {
 const fw_pq *fw_index_pq(const furrow_index *index);
 
 /* An index of a kind with d, metric and what every header has; no vectors, no parts. fourcc is that of the kind. */
-furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_metric metric,
+furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,
                               furrow_error *err) __attribute__((warn_unused_result));
 /* E_STATE: it was loaded for searching alone. Asked by whatever looks at codes or changes the index. */
 furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) __attribute__((warn_unused_result));
@@ -265,7 +265,7 @@ typedef struct fw_index_name {
 /* By fourcc (4 bytes); NULL: none that is read here. */
 const fw_index_name *fw_index_named(const char *fourcc);
 /* The name that a new index of a kind gets. */
-const fw_index_name *fw_index_name_of(furrow_index_kind kind, furrow_metric metric);
+const fw_index_name *fw_index_name_of(furrow_index_kind kind, furrow_distance_metric metric);
 /* What a fourcc of Faiss's means that is not read here; NULL: no fourcc of Faiss's. */
 const char *fw_index_unsupported(const char *fourcc);
 

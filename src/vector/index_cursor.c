@@ -231,13 +231,13 @@ static void tell(fw_cursor *c, fw_field_type type, uint64_t count, const uint8_t
   char value[VALUE_TEXT], path[2 * FW_CURSOR_PATH];
   field_path(c, c->field, c->field_part, path);
   value_text(value, type, bytes, count, elements_shown(type, count));
-  furrow_field field = {.offset = c->field_at,
-                        .size = count * type_bytes[type],
-                        .path = path,
-                        .type = type_names[type],
-                        .count = count,
-                        .value = value,
-                        .meaning = meaning};
+  furrow_index_field field = {.offset = c->field_at,
+                              .size = count * type_bytes[type],
+                              .path = path,
+                              .type = type_names[type],
+                              .count = count,
+                              .value = value,
+                              .meaning = meaning};
   c->status = c->visit(c->user, &field);
 }
 

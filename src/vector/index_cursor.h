@@ -35,7 +35,7 @@ typedef enum fw_field_type {
 #undef FW_X
 } fw_field_type;
 
-typedef furrow_status (*fw_field_visitor)(void *user, const furrow_field *field);
+typedef furrow_status (*fw_field_visitor)(void *user, const furrow_index_field *field);
 
 typedef struct fw_cursor {
   const uint8_t *bytes; /* the whole file, or NULL: it is read through the window */

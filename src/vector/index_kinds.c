@@ -13,11 +13,11 @@ const char *furrow_index_kind_name(furrow_index_kind kind) {
   return "?";
 }
 
-const char *furrow_metric_name(furrow_metric metric) {
+const char *furrow_distance_metric_name(furrow_distance_metric metric) {
   switch (metric) {
 #define FURROW_X(name, number, text) \
   case FURROW_METRIC_##name: return text;
-    FURROW_METRICS(FURROW_X)
+    FURROW_DISTANCE_METRICS(FURROW_X)
 #undef FURROW_X
   }
   return NULL;
@@ -54,7 +54,7 @@ const fw_index_name *fw_index_named(const char *fourcc) {
   return NULL;
 }
 
-const fw_index_name *fw_index_name_of(furrow_index_kind kind, furrow_metric metric) {
+const fw_index_name *fw_index_name_of(furrow_index_kind kind, furrow_distance_metric metric) {
   if (kind == FURROW_INDEX_FLAT && metric == FURROW_METRIC_L2) return fw_index_named("IxF2");
   if (kind == FURROW_INDEX_FLAT && metric == FURROW_METRIC_IP) return fw_index_named("IxFI");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)

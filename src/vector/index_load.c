@@ -108,9 +108,9 @@ furrow_status furrow_index_read(furrow_index **index, const void *bytes, size_t 
   return read_all(&r, params, index);
 }
 
-furrow_status furrow_index_map(const char *path, const furrow_index_load_params *params,
-                               furrow_status (*visit)(void *user, const furrow_field *field), void *user,
-                               furrow_error *err) {
+furrow_status furrow_index_for_each_field(const char *path, const furrow_index_load_params *params,
+                                          furrow_status (*visit)(void *user, const furrow_index_field *field),
+                                          void *user, furrow_error *err) {
   fw_index_reader r;
   int fd;
   uint64_t size;

@@ -40,17 +40,17 @@ uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b) {
 /* ---- Common parts --------------------------------------------------------------------------------------- */
 
 static const char *explain_metric(int32_t metric) {
-  return furrow_metric_name((furrow_metric)metric);
+  return furrow_distance_metric_name((furrow_distance_metric)metric);
 }
 
 static void read_metric(fw_cursor *c, furrow_index *index) {
   int32_t metric = fw_take_choice(c, "metric_type", explain_metric);
   if (!fw_cursor_good(c)) return;
-  if (!furrow_metric_name((furrow_metric)metric)) {
+  if (!furrow_distance_metric_name((furrow_distance_metric)metric)) {
     fw_refuse(c, "is %" PRId32 ", which is no metric", metric);
     return;
   }
-  index->metric = (furrow_metric)metric;
+  index->metric = (furrow_distance_metric)metric;
   if (metric > 1) index->metric_arg = fw_take_f32(c, "metric_arg", "argument of the metric (p of Lp)");
 }
 

@@ -76,7 +76,7 @@ static furrow_status check_spec(const furrow_index_spec *s, furrow_error *err) {
 
 /* ---- Making --------------------------------------------------------------------------------------------- */
 
-static furrow_status make_flat(furrow_index **made, int32_t d, furrow_metric metric, furrow_error *err) {
+static furrow_status make_flat(furrow_index **made, int32_t d, furrow_distance_metric metric, furrow_error *err) {
   furrow_index *flat = NULL;
   furrow_status status = fw_index_create(&flat, FURROW_INDEX_FLAT, d, metric, err);
   if (status != FURROW_OK) return status;

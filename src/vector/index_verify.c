@@ -30,7 +30,7 @@ typedef struct field_search {
 } field_search;
 
 /* The field itself, or else the first one in the part of that name. */
-static furrow_status search_field(void *user, const furrow_field *field) {
+static furrow_status search_field(void *user, const furrow_index_field *field) {
   field_search *s = user;
   if (strcmp(field->path, s->path) == 0) {
     s->offset = field->offset;
@@ -43,7 +43,7 @@ static furrow_status search_field(void *user, const furrow_field *field) {
 
 static uint64_t place_of(const fw_verifier *v, const char *path, uint64_t within) {
   field_search s = {.path = path, .length = strlen(path), .offset = FURROW_NO_OFFSET};
-  furrow_status status = furrow_index_map(v->file, v->params, search_field, &s, NULL);
+  furrow_status status = furrow_index_for_each_field(v->file, v->params, search_field, &s, NULL);
   return status == FURROW_END ? s.offset + within : s.offset;
 }
 

@@ -9,7 +9,7 @@ static unsigned bucket_of(uint64_t size) {
   return size == 0 ? 0 : 64 - (unsigned)__builtin_clzll(size);
 }
 
-furrow_status furrow_index_list_stats(const furrow_index *index, furrow_list_stats *stats, furrow_error *err) {
+furrow_status furrow_index_get_list_stats(const furrow_index *index, furrow_list_stats *stats, furrow_error *err) {
   if (!fw_index_is_ivf(index)) return fw_fail(err, FURROW_E_ARGUMENT, "the index has no inverted lists");
   const fw_lists *lists = &index->ivf.lists;
   size_t nlist = index->ivf.nlist;

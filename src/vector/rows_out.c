@@ -9,15 +9,15 @@
 
 #define PIECE 4096 /* elements that are turned at a time */
 
-struct furrow_rows_out {
-  furrow_rows_out_params params;
+struct furrow_vectors_writer {
+  furrow_vectors_writer_params params;
   fw_array_writer *array; /* NULL: plain elements, to `file` */
   bool narrow;            /* ids become 32-bit */
   fw_atomic_file *file;
 };
 
-void furrow_rows_out_params_init(furrow_rows_out_params *params) {
-  *params = (furrow_rows_out_params){0};
+void furrow_vectors_writer_params_init(furrow_vectors_writer_params *params) {
+  *params = (furrow_vectors_writer_params){0};
 }
 
 /* The type of the elements that a kind of array file has for floats or ids; false: it has none. */
@@ -32,7 +32,7 @@ static bool element_type(fw_array_kind kind, bool ids, fw_array_type *type) {
   }
 }
 
-static furrow_status open_array(furrow_rows_out *out, const char *path, fw_array_kind kind, furrow_error *err) {
+static furrow_status open_array(furrow_vectors_writer *out, const char *path, fw_array_kind kind, furrow_error *err) {
   fw_array_write_params params = {.kind = kind,
                                   .dim = out->params.dim,
                                   .flat = out->params.flat && kind == FW_ARRAY_NPY,
@@ -48,31 +48,31 @@ static furrow_status open_array(furrow_rows_out *out, const char *path, fw_array
   return fw_array_writer_open(&out->array, path, &params, err);
 }
 
-static furrow_status open_raw(furrow_rows_out *out, const char *path, furrow_error *err) {
+static furrow_status open_raw(furrow_vectors_writer *out, const char *path, furrow_error *err) {
   furrow_status status = fw_atomic_file_open(&out->file, path, err);
   if (status == FURROW_OK && out->params.keep_existing) fw_atomic_file_keep_existing(out->file);
   return status;
 }
 
-furrow_status furrow_rows_out_open(furrow_rows_out **out, const char *path, const furrow_rows_out_params *params,
-                                   furrow_error *err) {
+furrow_status furrow_vectors_writer_open(furrow_vectors_writer **out, const char *path,
+                                         const furrow_vectors_writer_params *params, furrow_error *err) {
   fw_data_kind kind;
   void *memory;
   if (params->dim == 0) return fw_fail(err, FURROW_E_ARGUMENT, "dim must be set");
   furrow_status status = fw_data_kind_find(&kind, path, params->kind, params->ids ? "i64" : "f32", err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(furrow_rows_out), err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(furrow_vectors_writer), err);
   if (status != FURROW_OK) return status;
-  furrow_rows_out *made = memory;
+  furrow_vectors_writer *made = memory;
   made->params = *params;
   status = kind.raw ? open_raw(made, path, err) : open_array(made, path, kind.array, err);
   if (status == FURROW_OK)
     *out = made;
   else
-    furrow_rows_out_close(made);
+    furrow_vectors_writer_close(made);
   return status;
 }
 
-static furrow_status put_narrow(furrow_rows_out *out, const int64_t *ids, size_t count, furrow_error *err) {
+static furrow_status put_narrow(furrow_vectors_writer *out, const int64_t *ids, size_t count, furrow_error *err) {
   int32_t piece[PIECE];
   for (size_t done = 0; done < count;) {
     const size_t n = count - done < PIECE ? count - done : PIECE;
@@ -89,7 +89,7 @@ static furrow_status put_narrow(furrow_rows_out *out, const int64_t *ids, size_t
   return FURROW_OK;
 }
 
-static furrow_status put_raw(furrow_rows_out *out, const void *rows, size_t bytes, furrow_error *err) {
+static furrow_status put_raw(furrow_vectors_writer *out, const void *rows, size_t bytes, furrow_error *err) {
   char piece[PIECE];
   const size_t size = out->params.ids ? sizeof(int64_t) : sizeof(float);
   if (!FW_BIG_ENDIAN) return fw_atomic_file_write(out->file, rows, bytes, err);
@@ -104,17 +104,17 @@ static furrow_status put_raw(furrow_rows_out *out, const void *rows, size_t byte
   return FURROW_OK;
 }
 
-furrow_status furrow_rows_out_put(furrow_rows_out *out, const void *rows, size_t n, furrow_error *err) {
+furrow_status furrow_vectors_writer_write(furrow_vectors_writer *out, const void *rows, size_t n, furrow_error *err) {
   const size_t count = n * out->params.dim;
   if (out->file) return put_raw(out, rows, count * (out->params.ids ? sizeof(int64_t) : sizeof(float)), err);
   return out->narrow ? put_narrow(out, rows, count, err) : fw_array_writer_put(out->array, rows, count, err);
 }
 
-furrow_status furrow_rows_out_commit(furrow_rows_out *out, furrow_error *err) {
+furrow_status furrow_vectors_writer_commit(furrow_vectors_writer *out, furrow_error *err) {
   return out->file ? fw_atomic_file_commit(out->file, err) : fw_array_writer_commit(out->array, err);
 }
 
-void furrow_rows_out_close(furrow_rows_out *out) {
+void furrow_vectors_writer_close(furrow_vectors_writer *out) {
   if (!out) return;
   fw_array_writer_close(out->array);
   fw_atomic_file_close(out->file);

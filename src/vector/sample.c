@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "furrow/vector_data.h"
 
-struct furrow_sample {
+struct furrow_reservoir {
   size_t d, size, count;
   uint64_t seen;
   fw_rng rng;
@@ -15,13 +15,14 @@ struct furrow_sample {
   size_t room; /* vectors */
 };
 
-furrow_status furrow_sample_create(furrow_sample **sample, size_t d, size_t size, uint64_t seed, furrow_error *err) {
+furrow_status furrow_reservoir_create(furrow_reservoir **sample, size_t d, size_t size, uint64_t seed,
+                                      furrow_error *err) {
   void *memory;
   if (d == 0 || size == 0 || d > SIZE_MAX / sizeof(float))
     return fw_fail(err, FURROW_E_ARGUMENT, "%s must be set", d ? "size" : "d");
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(furrow_sample), err);
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(furrow_reservoir), err);
   if (status != FURROW_OK) return status;
-  furrow_sample *s = memory;
+  furrow_reservoir *s = memory;
   s->d = d;
   s->size = size;
   fw_rng_init(&s->rng, seed);
@@ -29,14 +30,14 @@ furrow_status furrow_sample_create(furrow_sample **sample, size_t d, size_t size
   return FURROW_OK;
 }
 
-void furrow_sample_free(furrow_sample *sample) {
+void furrow_reservoir_free(furrow_reservoir *sample) {
   if (!sample) return;
   fw_free(sample->vectors);
   fw_free(sample);
 }
 
 /* Takes the first n of these vectors, for which there is a free place. */
-static furrow_status fill(furrow_sample *s, const float *vectors, size_t n, furrow_error *err) {
+static furrow_status fill(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
   void *memory = s->vectors;
   furrow_status status = fw_grow(&memory, &s->room, s->count + n, s->d * sizeof(float), err);
   s->vectors = memory;
@@ -47,7 +48,7 @@ static furrow_status fill(furrow_sample *s, const float *vectors, size_t n, furr
   return FURROW_OK;
 }
 
-furrow_status furrow_sample_add(furrow_sample *s, const float *vectors, size_t n, furrow_error *err) {
+furrow_status furrow_reservoir_add(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
   const size_t free_places = s->size - s->count < n ? s->size - s->count : n;
   furrow_status status = fill(s, vectors, free_places, err);
   if (status != FURROW_OK) return status;
@@ -58,14 +59,14 @@ furrow_status furrow_sample_add(furrow_sample *s, const float *vectors, size_t n
   return FURROW_OK;
 }
 
-uint64_t furrow_sample_seen(const furrow_sample *sample) {
+uint64_t furrow_reservoir_seen(const furrow_reservoir *sample) {
   return sample->seen;
 }
 
-size_t furrow_sample_count(const furrow_sample *sample) {
+size_t furrow_reservoir_count(const furrow_reservoir *sample) {
   return sample->count;
 }
 
-const float *furrow_sample_vectors(const furrow_sample *sample) {
+const float *furrow_reservoir_vectors(const furrow_reservoir *sample) {
   return sample->vectors;
 }

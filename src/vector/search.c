@@ -18,8 +18,9 @@ static furrow_status search_part(void *context, size_t begin, size_t end, const 
                         s->distances + begin * s->k, s->ids + begin * s->k, err);
 }
 
-furrow_status furrow_search(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
-                            const furrow_search_params *params, float *distances, int64_t *ids, furrow_error *err) {
+furrow_status furrow_searcher_search(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
+                                     const furrow_search_params *params, float *distances, int64_t *ids,
+                                     furrow_error *err) {
   search s = {.searcher = searcher, .queries = queries, .k = k, .distances = distances, .ids = ids};
   if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
   return fw_batch_run(searcher, queries, n, k, params, search_part, &s, err);

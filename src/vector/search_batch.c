@@ -23,12 +23,13 @@ static furrow_status check_query(size_t row, const float *query, size_t d, furro
   return FURROW_OK;
 }
 
-furrow_status fw_queries_check(furrow_metric metric, const float *queries, size_t n, size_t d, furrow_error *err) {
+furrow_status fw_queries_check(furrow_distance_metric metric, const float *queries, size_t n, size_t d,
+                               furrow_error *err) {
   const bool squares = metric == FURROW_METRIC_L2 || metric == FURROW_METRIC_IP;
   furrow_status status = FURROW_OK;
   if (metric == FURROW_METRIC_NAN_EUCLIDEAN) return FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
-    if (squares && furrow_first_unfit(queries + i * d, 1, d) == 1) continue;
+    if (squares && furrow_first_invalid_vector(queries + i * d, 1, d) == 1) continue;
     status = check_query(i, queries + i * d, d, err);
     if (status == FURROW_OK && squares)
       status = fw_fail(err, FURROW_E_RANGE, "query %zu is too large: the square of its length is no finite float", i);

@@ -5,8 +5,8 @@
 #include "vector/searcher.h"
 
 /* E_RANGE, with the row: a query with a NaN or an infinity, or one that is too large for squares. */
-furrow_status fw_queries_check(furrow_metric metric, const float *queries, size_t n, size_t d, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_queries_check(furrow_distance_metric metric, const float *queries, size_t n, size_t d,
+                               furrow_error *err) __attribute__((warn_unused_result));
 
 /* Queries begin … end-1 of a batch, with scratch memory of their own. */
 typedef furrow_status (*fw_batch_part)(void *context, size_t begin, size_t end, const fw_job *job, fw_scratch *scratch,

@@ -73,8 +73,9 @@ static furrow_status make_result(const found *all, size_t n, bool similarity, fu
   return FURROW_OK;
 }
 
-furrow_status furrow_search_range(const furrow_searcher *searcher, const float *queries, size_t n, float radius,
-                                  const furrow_search_params *params, furrow_range_result **result, furrow_error *err) {
+furrow_status furrow_searcher_search_range(const furrow_searcher *searcher, const float *queries, size_t n,
+                                           float radius, const furrow_search_params *params,
+                                           furrow_range_result **result, furrow_error *err) {
   const fw_node *node = searcher->root;
   while (node->child) node = node->child;
   const bool similarity = fw_metric_is_similarity(node->index->metric);

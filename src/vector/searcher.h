@@ -51,7 +51,7 @@ size_t fw_probes(const furrow_index *ivf, const fw_job *job);
 /* Whether many queries are better searched in one call than in some. */
 bool fw_ivf_goes_in_order(const furrow_index *ivf);
 
-/* The k best of n queries (a few: scratch grows with n), as furrow_search gives them. */
+/* The k best of n queries (a few: scratch grows with n), as furrow_searcher_search gives them. */
 furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
                              const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
     __attribute__((warn_unused_result));
@@ -96,9 +96,9 @@ furrow_status fw_searcher_pool(const furrow_searcher *searcher, unsigned threads
 /* The key of row `row` of a flat index. */
 float fw_flat_key(const furrow_index *index, const float *query, int64_t row);
 /* Whether larger is better. */
-bool fw_metric_is_similarity(furrow_metric metric);
+bool fw_metric_is_similarity(furrow_distance_metric metric);
 /* Whether flat vectors can be searched by it. */
-bool fw_metric_is_searched(furrow_metric metric);
+bool fw_metric_is_searched(furrow_distance_metric metric);
 /* k, or as many vectors as there are: a heap needs no more. At least 1. */
 size_t fw_heap_size(const furrow_index *index, size_t k);
 /* k * factor, but at least k, and no more than there are vectors. */

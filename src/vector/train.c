@@ -19,8 +19,8 @@
 #define ASSIGN_PART 768
 #define CHECK_PART 4096
 
-void furrow_train_params_init(furrow_train_params *params) {
-  *params = (furrow_train_params){.seed = 1234, .coarse_rounds = 10, .pq_rounds = 25, .sample_per_list = 256};
+void furrow_index_train_params_init(furrow_index_train_params *params) {
+  *params = (furrow_index_train_params){.seed = 1234, .coarse_rounds = 10, .pq_rounds = 25, .sample_per_list = 256};
 }
 
 /* ---- How many ------------------------------------------------------------------------------------------- */
@@ -44,9 +44,9 @@ static const fw_transform *rotation_of(const furrow_index *index) {
   return NULL;
 }
 
-uint64_t furrow_index_train_size(const furrow_index *index, const furrow_train_params *params) {
-  furrow_train_params defaults;
-  furrow_train_params_init(&defaults);
+uint64_t furrow_index_train_sample_size(const furrow_index *index, const furrow_index_train_params *params) {
+  furrow_index_train_params defaults;
+  furrow_index_train_params_init(&defaults);
   if (!params) params = &defaults;
   const furrow_index *ivf = furrow_index_ivf(index);
   if (!ivf) return 0;
@@ -60,7 +60,7 @@ uint64_t furrow_index_train_size(const furrow_index *index, const furrow_train_p
 
 typedef struct training {
   furrow_index *index, *ivf;
-  const furrow_train_params *params;
+  const furrow_index_train_params *params;
   fw_pool *pool;
   const fw_comm *comm;
   float *rotation;
@@ -69,7 +69,7 @@ typedef struct training {
 } training;
 
 static fw_kmeans_params kmeans_params(const training *t, unsigned rounds, const char *step) {
-  const furrow_train_params *p = t->params;
+  const furrow_index_train_params *p = t->params;
   return (fw_kmeans_params){.rounds = rounds,
                             .seed = p->seed,
                             .per_centroid = p->sample_per_list,
@@ -263,7 +263,7 @@ static furrow_status train_moved(training *t, furrow_index *index, size_t at, co
   }
   const fw_transforms one = {.count = 1, .list = &ready};
   furrow_status status = fw_transforms_run(&one, share->vectors, n, d_in, d_out, t->pool, &moved, err);
-  if (status == FURROW_OK && furrow_first_unfit(moved, n, d_out) < n)
+  if (status == FURROW_OK && furrow_first_invalid_vector(moved, n, d_out) < n)
     status = fw_fail(err, FURROW_E_RANGE, "the transform %.4s makes vectors that are not finite, or too large",
                      ready.fourcc);
   status = fw_comm_agree(t->comm, status, err);
@@ -345,7 +345,7 @@ typedef struct looking {
 
 static furrow_status look_part(void *context, size_t first, size_t count, furrow_error *err) {
   const looking *l = context;
-  size_t bad = furrow_first_unfit(l->vectors + first * l->d, count, l->d);
+  size_t bad = furrow_first_invalid_vector(l->vectors + first * l->d, count, l->d);
   if (bad == count) return FURROW_OK;
   return fw_fail(err, FURROW_E_RANGE, "vector %zu has a number that is not finite, or too large", first + bad);
 }
@@ -354,7 +354,7 @@ static furrow_status train_with(training *t, const fw_share *share, furrow_error
   looking l = {.vectors = share->vectors, .d = (size_t)t->index->d};
   fw_share drawn = {0};
   furrow_status status = fw_parts_run(t->pool, share->n, CHECK_PART, look_part, &l, err);
-  size_t most = (size_t)furrow_index_train_size(t->index, t->params);
+  size_t most = (size_t)furrow_index_train_sample_size(t->index, t->params);
   bool moves = t->index != t->ivf && t->index->kind != FURROW_INDEX_ID_MAP; /* copies of what k-means would not see */
   if (status == FURROW_OK) status = fw_share_draw(&drawn, share, l.d, moves ? most : SIZE_MAX, t->params->seed, err);
   status = fw_comm_agree(t->comm, status, err);
@@ -374,10 +374,10 @@ static furrow_status check_job(const training *t, const fw_share *share, furrow_
   return status;
 }
 
-furrow_status fw_index_train_shared(furrow_index *index, const fw_share *share, const furrow_train_params *params,
+furrow_status fw_index_train_shared(furrow_index *index, const fw_share *share, const furrow_index_train_params *params,
                                     furrow_error *err) {
-  furrow_train_params defaults;
-  furrow_train_params_init(&defaults);
+  furrow_index_train_params defaults;
+  furrow_index_train_params_init(&defaults);
   training t = {.index = index, .params = params ? params : &defaults, .comm = share->comm};
   furrow_status status = check_job(&t, share, err);
   if (status == FURROW_OK) status = fw_parts_start(&t.pool, t.params->threads, err);
@@ -395,8 +395,8 @@ furrow_status fw_index_train_shared(furrow_index *index, const fw_share *share, 
   return status;
 }
 
-furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n, const furrow_train_params *params,
-                                 furrow_error *err) {
+furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n,
+                                 const furrow_index_train_params *params, furrow_error *err) {
   const fw_share alone = fw_share_alone(vectors, n);
   return fw_index_train_shared(index, &alone, params, err);
 }

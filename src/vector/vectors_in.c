@@ -10,43 +10,43 @@
 
 /* ---- Any source ----------------------------------------------------------------------------------------- */
 
-void furrow_vectors_params_init(furrow_vectors_params *params) {
-  *params = (furrow_vectors_params){.first_id = INT64_MIN, .end_id = INT64_MAX, .memory = (size_t)1 << 30};
+void furrow_vectors_reader_params_init(furrow_vectors_reader_params *params) {
+  *params = (furrow_vectors_reader_params){.first_id = INT64_MIN, .end_id = INT64_MAX, .memory = (size_t)1 << 30};
 }
 
-const char *furrow_vectors_path(const furrow_vectors *vectors) {
+const char *furrow_vectors_reader_path(const furrow_vectors_reader *vectors) {
   return vectors->path;
 }
 
-size_t furrow_vectors_dim(const furrow_vectors *vectors) {
+size_t furrow_vectors_reader_dimension(const furrow_vectors_reader *vectors) {
   return vectors->d;
 }
 
-uint64_t furrow_vectors_count(const furrow_vectors *vectors) {
+uint64_t furrow_vectors_reader_count(const furrow_vectors_reader *vectors) {
   return vectors->count;
 }
 
-bool furrow_vectors_have_ids(const furrow_vectors *vectors) {
+bool furrow_vectors_reader_has_ids(const furrow_vectors_reader *vectors) {
   return vectors->have_ids;
 }
 
-furrow_status furrow_vectors_next(furrow_vectors *vectors, size_t rows, float *out, int64_t *ids, size_t *got,
-                                  furrow_error *err) {
+furrow_status furrow_vectors_reader_next(furrow_vectors_reader *vectors, size_t rows, float *out, int64_t *ids,
+                                         size_t *got, furrow_error *err) {
   return vectors->methods->next(vectors, rows, out, ids, got, err);
 }
 
-furrow_status furrow_vectors_rewind(furrow_vectors *vectors, furrow_error *err) {
+furrow_status furrow_vectors_reader_rewind(furrow_vectors_reader *vectors, furrow_error *err) {
   return vectors->methods->rewind(vectors, err);
 }
 
-void furrow_vectors_close(furrow_vectors *vectors) {
+void furrow_vectors_reader_close(furrow_vectors_reader *vectors) {
   if (vectors) vectors->methods->close(vectors);
 }
 
 /* ---- Files ---------------------------------------------------------------------------------------------- */
 
 typedef struct file_vectors {
-  furrow_vectors head;
+  furrow_vectors_reader head;
   fw_data_kind kind;
   fw_array_reader *array; /* NULL: plain floats */
   fw_bytes_in *bytes;     /* of plain floats */
@@ -67,7 +67,7 @@ static furrow_status read_raw(file_vectors *f, size_t rows, float *out, size_t *
   return FURROW_OK;
 }
 
-static furrow_status next_of_file(furrow_vectors *v, size_t rows, float *out, int64_t *ids, size_t *got,
+static furrow_status next_of_file(furrow_vectors_reader *v, size_t rows, float *out, int64_t *ids, size_t *got,
                                   furrow_error *err) {
   file_vectors *f = (file_vectors *)v;
   size_t n = 0;
@@ -105,7 +105,7 @@ static furrow_status open_again(file_vectors *f, furrow_error *err) {
   return open_file(f, err);
 }
 
-static furrow_status rewind_file(furrow_vectors *v, furrow_error *err) {
+static furrow_status rewind_file(furrow_vectors_reader *v, furrow_error *err) {
   file_vectors *f = (file_vectors *)v;
   if (f->next == 0) return FURROW_OK;
   furrow_status status;
@@ -119,7 +119,7 @@ static furrow_status rewind_file(furrow_vectors *v, furrow_error *err) {
   return status;
 }
 
-static void close_file(furrow_vectors *v) {
+static void close_file(furrow_vectors_reader *v) {
   file_vectors *f = (file_vectors *)v;
   close_reader(f);
   fw_free(v->path);
@@ -132,7 +132,7 @@ static furrow_status open_array(file_vectors *f, const char *path, fw_array_kind
   furrow_status status = fw_array_open(&f->array, path, kind, err);
   if (status != FURROW_OK) return status;
   const fw_array_info *info = fw_array_get_info(f->array);
-  f->head.count = info->rows == FW_ARRAY_UNKNOWN ? FURROW_VECTORS_UNKNOWN : info->rows;
+  f->head.count = info->rows == FW_ARRAY_UNKNOWN ? FURROW_COUNT_UNKNOWN : info->rows;
   if (info->rows == 0 || f->head.d == 0 || f->head.d == info->dim) {
     f->head.d = info->dim ? info->dim : f->head.d;
     return FURROW_OK;
@@ -152,7 +152,7 @@ static furrow_status open_raw(file_vectors *f, const char *path, furrow_error *e
   furrow_status status = fw_bytes_in_open(&f->bytes, path, err);
   if (status != FURROW_OK) return status;
   const uint64_t size = fw_bytes_in_size(f->bytes), row = f->head.d * sizeof(float);
-  f->head.count = size == FW_BYTES_UNKNOWN ? FURROW_VECTORS_UNKNOWN : size / row;
+  f->head.count = size == FW_BYTES_UNKNOWN ? FURROW_COUNT_UNKNOWN : size / row;
   if (size == FW_BYTES_UNKNOWN || size % row == 0) return FURROW_OK;
   return fw_bytes_in_fail(f->bytes, size, err, FURROW_E_FORMAT, "%llu %s no whole number of vectors of %zu %s",
                           (unsigned long long)size, fw_plural(size, "byte is", "bytes are"), f->head.d,
@@ -163,13 +163,13 @@ static furrow_status open_file(file_vectors *f, furrow_error *err) {
   return f->kind.raw ? open_raw(f, f->head.path, err) : open_array(f, f->head.path, f->kind.array, err);
 }
 
-furrow_status furrow_vectors_open(furrow_vectors **vectors, const char *path, const furrow_vectors_params *params,
-                                  furrow_error *err) {
-  furrow_vectors_params defaults;
+furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const char *path,
+                                         const furrow_vectors_reader_params *params, furrow_error *err) {
+  furrow_vectors_reader_params defaults;
   fw_data_kind kind = {0};
   void *memory;
   if (!params) {
-    furrow_vectors_params_init(&defaults);
+    furrow_vectors_reader_params_init(&defaults);
     params = &defaults;
   }
   furrow_status status = fw_data_kind_find(&kind, path, params->kind, "f32", err);

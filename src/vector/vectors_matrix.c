@@ -12,7 +12,7 @@
 #define MOST_D (1 << 20)
 
 typedef struct matrix_vectors {
-  furrow_vectors head;
+  furrow_vectors_reader head;
   furrow_matrix_source *source;
   bool by_column;
   size_t memory;
@@ -216,7 +216,7 @@ static size_t take(matrix_vectors *m, size_t rows, float *out, int64_t *ids) {
   return n;
 }
 
-static furrow_status next_of_matrix(furrow_vectors *v, size_t rows, float *out, int64_t *ids, size_t *got,
+static furrow_status next_of_matrix(furrow_vectors_reader *v, size_t rows, float *out, int64_t *ids, size_t *got,
                                     furrow_error *err) {
   matrix_vectors *m = (matrix_vectors *)v;
   size_t done = 0;
@@ -230,7 +230,7 @@ static furrow_status next_of_matrix(furrow_vectors *v, size_t rows, float *out, 
   return FURROW_OK;
 }
 
-static furrow_status rewind_matrix(furrow_vectors *v, furrow_error *err) {
+static furrow_status rewind_matrix(furrow_vectors_reader *v, furrow_error *err) {
   matrix_vectors *m = (matrix_vectors *)v;
   if (!m->part || m->from != m->first) return m->first < m->end ? load_part(m, m->first, err) : FURROW_OK;
   m->next = 0;
@@ -238,7 +238,7 @@ static furrow_status rewind_matrix(furrow_vectors *v, furrow_error *err) {
   return FURROW_OK;
 }
 
-static void close_matrix(furrow_vectors *v) {
+static void close_matrix(furrow_vectors_reader *v) {
   matrix_vectors *m = (matrix_vectors *)v;
   drop_part(m);
   furrow_matrix_source_close(m->source);
@@ -259,7 +259,7 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static void choose_columns(matrix_vectors *m, const furrow_vectors_params *params) {
+static void choose_columns(matrix_vectors *m, const furrow_vectors_reader_params *params) {
   column_range(m);
   m->first = larger(m->first_col, params->first_id);
   m->end = larger(m->first, smaller(m->end_col, params->end_id));
@@ -284,7 +284,7 @@ static furrow_status measure_rows(matrix_vectors *m, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status choose_rows(matrix_vectors *m, const furrow_vectors_params *params, furrow_error *err) {
+static furrow_status choose_rows(matrix_vectors *m, const furrow_vectors_reader_params *params, furrow_error *err) {
   const bool told = column_range(m);
   while ((size_t)m->first < m->row_count && m->rows[m->first] < params->first_id) m->first++;
   for (m->end = m->first; (size_t)m->end < m->row_count && m->rows[m->end] < params->end_id;) m->end++;
@@ -298,7 +298,7 @@ static furrow_status choose_rows(matrix_vectors *m, const furrow_vectors_params 
   return FURROW_OK;
 }
 
-static furrow_status open_source(matrix_vectors *m, const furrow_vectors_params *params, furrow_error *err) {
+static furrow_status open_source(matrix_vectors *m, const furrow_vectors_reader_params *params, furrow_error *err) {
   furrow_status status = furrow_matrix_source_open(&m->source, m->head.path, NULL, err);
   if (status == FURROW_OK) status = collect_rows(m, err);
   if (status != FURROW_OK) return status;
@@ -315,19 +315,19 @@ static furrow_status open_source(matrix_vectors *m, const furrow_vectors_params 
   return status;
 }
 
-furrow_status furrow_vectors_open_matrix(furrow_vectors **vectors, const char *folder,
-                                         const furrow_vectors_params *params, furrow_error *err) {
-  furrow_vectors_params defaults;
+furrow_status furrow_vectors_reader_open_matrix(furrow_vectors_reader **vectors, const char *folder,
+                                                const furrow_vectors_reader_params *params, furrow_error *err) {
+  furrow_vectors_reader_params defaults;
   void *memory;
   if (!params) {
-    furrow_vectors_params_init(&defaults);
+    furrow_vectors_reader_params_init(&defaults);
     params = &defaults;
   }
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(matrix_vectors), err);
   if (status != FURROW_OK) return status;
   matrix_vectors *m = memory;
   m->head.methods = &matrix_methods;
-  m->head.count = FURROW_VECTORS_UNKNOWN;
+  m->head.count = FURROW_COUNT_UNKNOWN;
   m->head.have_ids = true;
   m->memory = params->memory;
   m->threads = params->threads;

@@ -30,7 +30,7 @@ static void use_lists(const furrow_index *index) {
   furrow_list_stats stats;
   furrow_index_info info;
   int64_t sum = 0;
-  check(furrow_index_list_stats(index, &stats, NULL) == FURROW_OK);
+  check(furrow_index_get_list_stats(index, &stats, NULL) == FURROW_OK);
   furrow_index_get_info(index, &info);
   for (uint64_t i = 0; i < info.nlist && i < 100000; i++) {
     furrow_list_view list;
@@ -52,7 +52,7 @@ static void use_index(const furrow_index *index) {
 }
 
 /* The fields follow each other without a gap. */
-static furrow_status follow(void *user, const furrow_field *field) {
+static furrow_status follow(void *user, const furrow_index_field *field) {
   uint64_t *end = user;
   check(field->offset == *end && field->size > 0);
   check(field->path[0] && field->type[0] && field->meaning && field->value);
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   make_folder(fuzz_path(data, size));
   furrow_status status = furrow_index_load(&index, index_path, &params, &err);
   if (status == FURROW_E_FORMAT) check_place(&err, size);
-  furrow_status walked = furrow_index_map(index_path, &params, follow, &end, NULL);
+  furrow_status walked = furrow_index_for_each_field(index_path, &params, follow, &end, NULL);
   check(status != FURROW_OK || (walked == FURROW_OK && end == size));
   params.map = true;
   check(furrow_index_read(&view, data, size, index_path, &params, NULL) == status);

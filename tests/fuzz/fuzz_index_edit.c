@@ -17,12 +17,12 @@ static furrow_status read_index(const uint8_t *data, size_t size, furrow_index *
 /* ---- Changes ---- */
 
 static furrow_status change_remove(furrow_index *index) {
-  const furrow_id_filter filter = {.kind = FURROW_FILTER_RANGE, .first = 1, .end = 3};
+  const furrow_id_filter filter = {.kind = FURROW_ID_FILTER_RANGE, .first = 1, .end = 3};
   return furrow_index_remove(index, &filter, NULL, NULL);
 }
 
 static furrow_status change_remove_all(furrow_index *index) {
-  const furrow_id_filter filter = {.kind = FURROW_FILTER_RANGE, .invert = true};
+  const furrow_id_filter filter = {.kind = FURROW_ID_FILTER_RANGE, .invert = true};
   return furrow_index_remove(index, &filter, NULL, NULL);
 }
 

@@ -81,7 +81,7 @@ static void remove_range(const std::string &kind) {
   faiss::write_index(theirs.get(), "theirs.index");
   own_index ours("full.index");
   furrow_id_filter filter = {};
-  filter.kind = FURROW_FILTER_RANGE;
+  filter.kind = FURROW_ID_FILTER_RANGE;
   filter.first = 100;
   filter.end = 300;
   uint64_t removed = 0;

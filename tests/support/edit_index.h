@@ -31,9 +31,9 @@ static inline furrow_index *trained_index(const furrow_index_spec *spec, uint64_
   fw_rng rng;
   furrow_index *index = NULL;
   furrow_error err = {0};
-  furrow_train_params params;
+  furrow_index_train_params params;
   fw_rng_init(&rng, seed);
-  furrow_train_params_init(&params);
+  furrow_index_train_params_init(&params);
   params.coarse_rounds = params.pq_rounds = 3;
   params.threads = 1;
   float *vectors = malloc(TRAIN * (size_t)spec->d * sizeof *vectors);
@@ -56,9 +56,9 @@ static inline furrow_index *copy_of(const furrow_index *index) {
 }
 
 static inline furrow_status add_vectors(furrow_index *index, const float *vectors, size_t n, const int64_t *ids) {
-  furrow_add_params params;
+  furrow_index_add_params params;
   furrow_error err = {0};
-  furrow_add_params_init(&params);
+  furrow_index_add_params_init(&params);
   params.ids = ids;
   params.threads = 1;
   furrow_status status = furrow_index_add(index, vectors, n, &params, NULL, &err);
@@ -76,11 +76,11 @@ static inline void assert_same_index(const furrow_index *a, const furrow_index *
 }
 
 static inline furrow_id_filter range_filter(int64_t first, int64_t end) {
-  return (furrow_id_filter){.kind = FURROW_FILTER_RANGE, .first = first, .end = end};
+  return (furrow_id_filter){.kind = FURROW_ID_FILTER_RANGE, .first = first, .end = end};
 }
 
 static inline furrow_id_filter sorted_filter(const int64_t *ids, size_t count) {
-  return (furrow_id_filter){.kind = FURROW_FILTER_SORTED, .sorted = ids, .sorted_count = count};
+  return (furrow_id_filter){.kind = FURROW_ID_FILTER_SORTED, .sorted = ids, .sorted_count = count};
 }
 
 /* ---- What is found in a file ---- */

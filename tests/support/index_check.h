@@ -51,7 +51,7 @@ typedef struct field_search {
   bool found, gap;
 } field_search;
 
-static inline furrow_status look_at_field(void *user, const furrow_field *field) {
+static inline furrow_status look_at_field(void *user, const furrow_index_field *field) {
   field_search *s = user;
   s->gap = s->gap || field->offset != s->next;
   s->next = field->offset + field->size;
@@ -68,7 +68,7 @@ static inline uint64_t place_of(const index_file *f, const char *scratch, const 
   field_search s = {.path = path};
   furrow_error err = {0};
   assert_true(test_write_file(scratch, f->bytes, f->size));
-  assert_int_equal(furrow_index_map(scratch, NULL, look_at_field, &s, &err), FURROW_OK);
+  assert_int_equal(furrow_index_for_each_field(scratch, NULL, look_at_field, &s, &err), FURROW_OK);
   if (!s.found) print_error("no field %s\n", path);
   assert_true(s.found);
   return s.offset;

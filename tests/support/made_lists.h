@@ -14,7 +14,7 @@
 typedef struct made_spec {
   size_t d, nlist, m;
   unsigned nbits;
-  furrow_metric metric;
+  furrow_distance_metric metric;
   bool residual;
   float scale;       /* of all numbers */
   float offset;      /* added to centroids and queries */
@@ -35,7 +35,8 @@ static inline float *made_floats(fw_rng *rng, size_t n, float scale, float offse
   return numbers;
 }
 
-static inline furrow_index *made_index(furrow_index_kind kind, size_t d, furrow_metric metric, int64_t ntotal) {
+static inline furrow_index *made_index(furrow_index_kind kind, size_t d, furrow_distance_metric metric,
+                                       int64_t ntotal) {
   furrow_index *index = NULL;
   assert_int_equal(fw_index_create(&index, kind, (int32_t)d, metric, NULL), FURROW_OK);
   index->trained = true;
@@ -43,7 +44,7 @@ static inline furrow_index *made_index(furrow_index_kind kind, size_t d, furrow_
   return index;
 }
 
-static inline furrow_index *made_flat(fw_rng *rng, size_t n, size_t d, furrow_metric metric, float scale,
+static inline furrow_index *made_flat(fw_rng *rng, size_t n, size_t d, furrow_distance_metric metric, float scale,
                                       float offset) {
   furrow_index *index = made_index(FURROW_INDEX_FLAT, d, metric, (int64_t)n);
   index->flat.vectors = made_floats(rng, n * d, scale, offset);

@@ -31,8 +31,8 @@ static float *read_floats(const char *folder, int32_t d, int64_t n) {
 
 /* Adds the vectors in `calls` calls. */
 static void add_in(furrow_index *index, const float *vectors, size_t n, size_t calls, unsigned threads) {
-  furrow_add_params params;
-  furrow_add_params_init(&params);
+  furrow_index_add_params params;
+  furrow_index_add_params_init(&params);
   params.threads = threads;
   furrow_error err = {0};
   uint64_t skipped = 1;

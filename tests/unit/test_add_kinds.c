@@ -144,8 +144,8 @@ static void ids_get_new_vectors(void **state) {
 
 static furrow_status try_add(furrow_index *index, const float *vectors, size_t n, const int64_t *ids, bool skip_nan,
                              uint64_t *skipped, furrow_error *err) {
-  furrow_add_params params;
-  furrow_add_params_init(&params);
+  furrow_index_add_params params;
+  furrow_index_add_params_init(&params);
   params.ids = ids;
   params.skip_nan = skip_nan;
   return furrow_index_add(index, vectors, n, &params, skipped, err);

@@ -11,7 +11,7 @@ enum { QUERIES = 6, MOST = QUERIES * KIND_N };
 
 static const int64_t chosen[] = {0, 3, 7, 20, 50, 149, 7919, 15838, 49997, 50000};
 
-static const furrow_id_filter some = {.kind = FURROW_FILTER_SORTED, .sorted = chosen, .sorted_count = 10};
+static const furrow_id_filter some = {.kind = FURROW_ID_FILTER_SORTED, .sorted = chosen, .sorted_count = 10};
 
 typedef struct way {
   const char *name;
@@ -32,7 +32,7 @@ typedef struct found {
 static furrow_status search_radius(const furrow_searcher *searcher, const float *queries, size_t n,
                                    const furrow_search_params *params, found *to, furrow_error *err) {
   furrow_range_result *result = NULL;
-  const furrow_status status = furrow_search_range(searcher, queries, n, 12, params, &result, err);
+  const furrow_status status = furrow_searcher_search_range(searcher, queries, n, 12, params, &result, err);
   if (status != FURROW_OK) {
     assert_null(result);
     return status;
@@ -54,7 +54,7 @@ static furrow_status search(const furrow_searcher *searcher, const float *querie
   *err = (furrow_error){0};
   if (w->k == 0) return search_radius(searcher, queries, n, &params, to, err);
   to->count = n * w->k;
-  return furrow_search(searcher, queries, n, w->k, &params, to->distances, to->ids, err);
+  return furrow_searcher_search(searcher, queries, n, w->k, &params, to->distances, to->ids, err);
 }
 
 static void expect_same(const found *a, const found *b) {

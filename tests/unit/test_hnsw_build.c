@@ -114,7 +114,7 @@ static void check_file(const furrow_index *index) {
   assert_int_equal(furrow_index_verify("graph", NULL, no_finding, NULL, &err), FURROW_OK);
 }
 
-static furrow_index *build(const float *vectors, size_t n, size_t d, furrow_metric metric, size_t m) {
+static furrow_index *build(const float *vectors, size_t n, size_t d, furrow_distance_metric metric, size_t m) {
   furrow_index *index = NULL;
   assert_int_equal(fw_hnsw_build(&index, vectors, n, (int32_t)d, metric, m, 1234, NULL), FURROW_OK);
   assert_memory_equal(index->child[0]->flat.vectors, vectors, n * d * sizeof *vectors);
@@ -125,7 +125,7 @@ static void graphs_lead_to_the_nearest(void **state) {
   (void)state;
   static const struct {
     size_t n, m, clusters;
-    furrow_metric metric;
+    furrow_distance_metric metric;
     double recall;
   } cases[] = {{3000, 16, 0, FURROW_METRIC_L2, 0.95},
                {3000, 32, 0, FURROW_METRIC_L2, 0.97},

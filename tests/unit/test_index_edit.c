@@ -106,9 +106,9 @@ static void step_remove(walk *w) {
   const furrow_id_filter filters[] = {
       range_filter(start, start + 15),
       sorted_filter(some, 20),
-      {.kind = FURROW_FILTER_BITMAP, .bitmap = bitmap, .bitmap_bytes = sizeof bitmap},
-      {.kind = FURROW_FILTER_CALLBACK, .keep = in_callback, .user = &seed},
-      {.kind = FURROW_FILTER_RANGE, .first = start / 2, .end = w->m.next_id, .invert = true}};
+      {.kind = FURROW_ID_FILTER_BITMAP, .bitmap = bitmap, .bitmap_bytes = sizeof bitmap},
+      {.kind = FURROW_ID_FILTER_CALLBACK, .keep = in_callback, .user = &seed},
+      {.kind = FURROW_ID_FILTER_RANGE, .first = start / 2, .end = w->m.next_id, .invert = true}};
   const furrow_id_filter *filter = &filters[fw_rng_below(&w->rng, 5)];
   size_t before = w->m.count;
   furrow_error err = {0};
@@ -318,7 +318,7 @@ static void what_cannot_be_removed_is_refused(void **state) {
   expect_remove_refused(sample_no_lists, FURROW_E_STATE, "no lists");
   furrow_index *index = sample(put_ivfpq);
   furrow_error err;
-  furrow_id_filter filter = {.kind = FURROW_FILTER_CALLBACK};
+  furrow_id_filter filter = {.kind = FURROW_ID_FILTER_CALLBACK};
   assert_int_equal(furrow_index_remove(index, NULL, NULL, &err), FURROW_E_ARGUMENT);
   assert_int_equal(furrow_index_remove(index, &filter, NULL, &err), FURROW_E_ARGUMENT);
   furrow_index_free(index);

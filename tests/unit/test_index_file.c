@@ -33,7 +33,7 @@ static void check_file(const char *path, const index_file *expected) {
 static void check_walk(const char *path, uint64_t size) {
   field_search s = {0};
   furrow_error err = {0};
-  assert_int_equal(furrow_index_map(path, NULL, look_at_field, &s, &err), FURROW_OK);
+  assert_int_equal(furrow_index_for_each_field(path, NULL, look_at_field, &s, &err), FURROW_OK);
   assert_false(s.gap);
   assert_int_equal(s.next, size);
 }
@@ -246,11 +246,11 @@ static void transforms_and_graphs_say_what_they_are(void **state) {
   furrow_index *index = sample(sample_transforms), *graph = sample(sample_hnsw);
   furrow_transform_info t;
   furrow_index_info info;
-  assert_int_equal(furrow_index_transform(index, 3, &t, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_get_transform_info(index, 3, &t, NULL), FURROW_OK);
   assert_string_equal(t.fourcc, "Pcam");
   assert_int_equal(t.d_in, 5);
   assert_int_equal(t.d_out, 4);
-  assert_int_equal(furrow_index_transform(index, 8, &t, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_index_get_transform_info(index, 8, &t, NULL), FURROW_E_ARGUMENT);
   furrow_index_get_info(graph, &info);
   assert_int_equal(info.links, 12);
   assert_int_equal(info.max_level, 1);
@@ -263,7 +263,7 @@ static void lists_are_counted(void **state) {
   (void)state;
   furrow_index *index = sample(put_ivfpq), *empty = sample(sample_untrained);
   furrow_list_stats stats;
-  assert_int_equal(furrow_index_list_stats(index, &stats, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_get_list_stats(index, &stats, NULL), FURROW_OK);
   assert_int_equal(stats.nlist, 4);
   assert_int_equal(stats.stored, 6);
   assert_int_equal(stats.empty, 1);
@@ -274,11 +274,11 @@ static void lists_are_counted(void **state) {
   assert_int_equal(stats.histogram[0], 1);
   assert_int_equal(stats.histogram[1], 1);
   assert_int_equal(stats.histogram[2], 2);
-  assert_int_equal(furrow_index_list_stats(empty, &stats, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_get_list_stats(empty, &stats, NULL), FURROW_OK);
   assert_int_equal(stats.empty, 4);
   assert_int_equal(stats.min, 0);
   assert_true(isnan(stats.imbalance));
-  assert_int_equal(furrow_index_list_stats(furrow_index_child(index, 0), &stats, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_index_get_list_stats(furrow_index_child(index, 0), &stats, NULL), FURROW_E_ARGUMENT);
   furrow_index_free(index);
   furrow_index_free(empty);
 }
@@ -340,7 +340,7 @@ static void what_follows_is_refused_or_allowed(void **state) {
   furrow_index_free(index);
   assert_true(test_write_file("trailing", f.bytes, f.size));
   field_search s = {.path = "trailing"};
-  assert_int_equal(furrow_index_map("trailing", &params, look_at_field, &s, &err), FURROW_OK);
+  assert_int_equal(furrow_index_for_each_field("trailing", &params, look_at_field, &s, &err), FURROW_OK);
   assert_true(s.found && s.offset == end && s.size == 5);
   index_file_clear(&f);
 }

@@ -275,7 +275,7 @@ static void look_around(const furrow_index *index) {
   furrow_index_get_info(index, &info);
   const furrow_index *ivf = furrow_index_ivf(index);
   if (!ivf) return;
-  assert_int_equal(furrow_index_list_stats(ivf, &stats, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_get_list_stats(ivf, &stats, NULL), FURROW_OK);
   furrow_index_get_info(ivf, &info);
   for (uint64_t i = 0; i < info.nlist && i < 1000; i++) {
     furrow_list_view list;

@@ -215,10 +215,10 @@ static void test_first_unfit(void **state) {
   for (size_t d = 1; d < 40; d += 6) {
     float *x = normal(7 * d, d);
     x[0] = 1e19F;
-    assert_int_equal(furrow_first_unfit(x, 7, d), 7);
+    assert_int_equal(furrow_first_invalid_vector(x, 7, d), 7);
     for (size_t i = 0; i < 4; i++) {
       x[5 * d + d / 2] = wrong[i];
-      assert_int_equal(furrow_first_unfit(x, 7, d), 5);
+      assert_int_equal(furrow_first_invalid_vector(x, 7, d), 5);
     }
     free(x);
   }

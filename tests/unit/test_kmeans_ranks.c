@@ -237,8 +237,8 @@ static void *school(void *item) {
   schooling *r = item;
   const size_t from = first_of(INDEX_N, r->comm.rank, r->comm.size);
   const size_t to = first_of(INDEX_N, r->comm.rank + 1, r->comm.size);
-  furrow_train_params params;
-  furrow_train_params_init(&params);
+  furrow_index_train_params params;
+  furrow_index_train_params_init(&params);
   params.threads = 2;
   params.sample_per_list = 90;
   fw_share share = {0};

@@ -28,7 +28,7 @@ static float *draw(size_t rows, uint64_t seed) {
 }
 
 /* Every third vector is there three times, so that distances are equal. */
-static refined set_up(furrow_metric metric) {
+static refined set_up(furrow_distance_metric metric) {
   refined r = {.vectors = draw(N, 1), .queries = draw(QUERIES, 2), .similarity = metric == FURROW_METRIC_IP};
   furrow_index_spec spec;
   for (size_t i = 0; i + 2 < N; i += 9) {
@@ -103,20 +103,23 @@ static void check(const refined *r, uint64_t nprobe, size_t factor) {
   furrow_search_params_init(&params);
   params.nprobe = nprobe;
   params.threads = 1;
-  assert_int_equal(furrow_search(r->inside, r->queries, QUERIES, factor * K, &params, wide_distances, wide, NULL),
-                   FURROW_OK);
+  assert_int_equal(
+      furrow_searcher_search(r->inside, r->queries, QUERIES, factor * K, &params, wide_distances, wide, NULL),
+      FURROW_OK);
   params.k_factor = (float)factor;
-  assert_int_equal(furrow_search(r->searcher, r->queries, QUERIES, K, &params, distances, ids, NULL), FURROW_OK);
+  assert_int_equal(furrow_searcher_search(r->searcher, r->queries, QUERIES, K, &params, distances, ids, NULL),
+                   FURROW_OK);
   for (size_t i = 0; i < QUERIES; i++)
     expect_best(r, r->queries + i * D, wide + i * factor * K, factor * K, distances + i * K, ids + i * K);
   for (size_t i = 0; i < QUERIES; i++)
     assert_int_equal(
-        furrow_search(r->searcher, r->queries + i * D, 1, K, &params, again + i * K, ids_again + i * K, NULL),
+        furrow_searcher_search(r->searcher, r->queries + i * D, 1, K, &params, again + i * K, ids_again + i * K, NULL),
         FURROW_OK);
   assert_memory_equal(again, distances, sizeof distances);
   assert_memory_equal(ids_again, ids, sizeof ids);
   params.threads = 3;
-  assert_int_equal(furrow_search(r->searcher, r->queries, QUERIES, K, &params, again, ids_again, NULL), FURROW_OK);
+  assert_int_equal(furrow_searcher_search(r->searcher, r->queries, QUERIES, K, &params, again, ids_again, NULL),
+                   FURROW_OK);
   assert_memory_equal(again, distances, sizeof distances);
   assert_memory_equal(ids_again, ids, sizeof ids);
 }

@@ -168,7 +168,7 @@ static void tear_down(fixture *f) {
 static void search(const fixture *f, size_t first, size_t n, size_t k, const furrow_search_params *params,
                    float *distances, int64_t *ids) {
   furrow_error err = {0};
-  if (furrow_search(f->searcher, f->queries + first * f->d, n, k, params, distances, ids, &err) != FURROW_OK)
+  if (furrow_searcher_search(f->searcher, f->queries + first * f->d, n, k, params, distances, ids, &err) != FURROW_OK)
     fail_msg("%s", err.message);
 }
 
@@ -309,7 +309,7 @@ static bool is_odd(void *user, int64_t id) {
 
 static void with_max_codes(void **state) {
   (void)state;
-  const furrow_id_filter half = {.kind = FURROW_FILTER_CALLBACK, .keep = is_odd};
+  const furrow_id_filter half = {.kind = FURROW_ID_FILTER_CALLBACK, .keep = is_odd};
   for (size_t s = 0; s < SPECS; s++) {
     made_spec spec = specs[s];
     fixture f = set_up(&spec, 3);
@@ -334,12 +334,12 @@ static void with_filters(void **state) {
   for (size_t i = 0; i < 2000; i++) sorted[i] = (int64_t)(i * 400 + fw_rng_below(&rng, 400));
   for (size_t i = 0; i < sizeof bitmap; i++) bitmap[i] = (uint8_t)fw_rng_next(&rng);
   const furrow_id_filter filters[] = {
-      {.kind = FURROW_FILTER_RANGE, .first = 1000, .end = 300000},
-      {.kind = FURROW_FILTER_RANGE, .first = 7, .end = 7},
-      {.kind = FURROW_FILTER_SORTED, .sorted = sorted, .sorted_count = 2000},
-      {.kind = FURROW_FILTER_SORTED},
-      {.kind = FURROW_FILTER_BITMAP, .bitmap = bitmap, .bitmap_bytes = sizeof bitmap},
-      {.kind = FURROW_FILTER_CALLBACK, .keep = is_odd},
+      {.kind = FURROW_ID_FILTER_RANGE, .first = 1000, .end = 300000},
+      {.kind = FURROW_ID_FILTER_RANGE, .first = 7, .end = 7},
+      {.kind = FURROW_ID_FILTER_SORTED, .sorted = sorted, .sorted_count = 2000},
+      {.kind = FURROW_ID_FILTER_SORTED},
+      {.kind = FURROW_ID_FILTER_BITMAP, .bitmap = bitmap, .bitmap_bytes = sizeof bitmap},
+      {.kind = FURROW_ID_FILTER_CALLBACK, .keep = is_odd},
   };
   for (size_t s = 0; s < SPECS; s++) {
     made_spec spec = specs[s];
@@ -360,11 +360,11 @@ static void with_filters(void **state) {
 static void filters_that_cannot_be(void **state) {
   const int64_t unsorted[] = {3, 1};
   const furrow_id_filter filters[] = {
-      {.kind = FURROW_FILTER_CALLBACK},
-      {.kind = FURROW_FILTER_SORTED, .sorted = unsorted, .sorted_count = 2},
-      {.kind = FURROW_FILTER_SORTED, .sorted_count = 2},
-      {.kind = FURROW_FILTER_BITMAP, .bitmap_bytes = 2},
-      {.kind = (furrow_filter_kind)17},
+      {.kind = FURROW_ID_FILTER_CALLBACK},
+      {.kind = FURROW_ID_FILTER_SORTED, .sorted = unsorted, .sorted_count = 2},
+      {.kind = FURROW_ID_FILTER_SORTED, .sorted_count = 2},
+      {.kind = FURROW_ID_FILTER_BITMAP, .bitmap_bytes = 2},
+      {.kind = (furrow_id_filter_kind)17},
   };
   float distance;
   int64_t id;
@@ -375,7 +375,8 @@ static void filters_that_cannot_be(void **state) {
     furrow_error err = {0};
     furrow_search_params_init(&params);
     params.filter = &filters[i];
-    assert_int_equal(furrow_search(f.searcher, f.queries, 1, 1, &params, &distance, &id, &err), FURROW_E_ARGUMENT);
+    assert_int_equal(furrow_searcher_search(f.searcher, f.queries, 1, 1, &params, &distance, &id, &err),
+                     FURROW_E_ARGUMENT);
     assert_non_null(strstr(err.message, "filter"));
   }
   tear_down(&f);
@@ -395,7 +396,7 @@ static void in_ranges(void **state) {
     params.nprobe = 5;
     search(&f, 0, 4, 40, &params, distances, ids);
     const float radius = distances[20];
-    assert_int_equal(furrow_search_range(f.searcher, f.queries, 4, radius, &params, &result, &err), FURROW_OK);
+    assert_int_equal(furrow_searcher_search_range(f.searcher, f.queries, 4, radius, &params, &result, &err), FURROW_OK);
     assert_int_equal(result->n, 4);
     for (size_t i = 0; i < 4; i++) {
       const bool similarity = spec.metric == FURROW_METRIC_IP;
@@ -521,23 +522,25 @@ static void what_is_refused(void **state) {
   (void)state;
   fixture f = set_up(&specs[0], 1);
   odd[31] = NAN;
-  assert_int_equal(furrow_search(f.searcher, odd, 1, 1, NULL, &distance, &id, &err), FURROW_E_RANGE);
+  assert_int_equal(furrow_searcher_search(f.searcher, odd, 1, 1, NULL, &distance, &id, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "query 0"));
   for (size_t i = 0; i < 3; i++) {
     odd[31] = i == 0 ? INFINITY : i == 1 ? -INFINITY : 2e19F;
-    assert_int_equal(furrow_search(f.searcher, odd, 1, 1, NULL, &distance, &id, &err), FURROW_E_RANGE);
+    assert_int_equal(furrow_searcher_search(f.searcher, odd, 1, 1, NULL, &distance, &id, &err), FURROW_E_RANGE);
     assert_non_null(strstr(err.message, "query 0"));
-    assert_int_equal(furrow_search_range(f.searcher, odd, 1, 1, NULL, &result, &err), FURROW_E_RANGE);
+    assert_int_equal(furrow_searcher_search_range(f.searcher, odd, 1, 1, NULL, &result, &err), FURROW_E_RANGE);
   }
-  assert_int_equal(furrow_search(f.searcher, f.queries, 1, 0, NULL, &distance, &id, &err), FURROW_E_ARGUMENT);
-  assert_int_equal(furrow_search_range(f.searcher, f.queries, 1, NAN, NULL, &result, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_searcher_search(f.searcher, f.queries, 1, 0, NULL, &distance, &id, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_searcher_search_range(f.searcher, f.queries, 1, NAN, NULL, &result, &err), FURROW_E_ARGUMENT);
   furrow_search_params_init(&params);
   params.k_factor = -1;
-  assert_int_equal(furrow_search(f.searcher, f.queries, 1, 1, &params, &distance, &id, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_searcher_search(f.searcher, f.queries, 1, 1, &params, &distance, &id, &err),
+                   FURROW_E_ARGUMENT);
   params.k_factor = 0;
   params.ef_search = -1;
-  assert_int_equal(furrow_search(f.searcher, f.queries, 1, 1, &params, &distance, &id, &err), FURROW_E_ARGUMENT);
-  assert_int_equal(furrow_search(f.searcher, f.queries, 0, 1, NULL, &distance, &id, &err), FURROW_OK);
+  assert_int_equal(furrow_searcher_search(f.searcher, f.queries, 1, 1, &params, &distance, &id, &err),
+                   FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_searcher_search(f.searcher, f.queries, 0, 1, NULL, &distance, &id, &err), FURROW_OK);
   furrow_searcher *searcher = NULL;
   f.index->trained = false;
   assert_int_equal(furrow_searcher_create(&searcher, f.index, NULL, &err), FURROW_E_STATE);

@@ -162,7 +162,7 @@ static void compare_search(const char *name, const golden *g, const furrow_index
   furrow_search_params_init(&params);
   for (size_t p = 0; p < g->nprobe_count; p++) {
     params.nprobe = (uint64_t)g->nprobe[p];
-    if (furrow_search(searcher, queries, (size_t)g->nq, (size_t)g->k, &params, dis, ids, &err) != FURROW_OK)
+    if (furrow_searcher_search(searcher, queries, (size_t)g->nq, (size_t)g->k, &params, dis, ids, &err) != FURROW_OK)
       fail_msg("%s: %s", name, err.message);
     for (int64_t i = 0; i < g->nq; i++)
       compare_row(name, g->noise, dis + i * g->k, ids + i * g->k, want_dis + p * count + (size_t)(i * g->k),
@@ -206,7 +206,8 @@ static void compare_range(const char *name, const golden *g, const furrow_search
   float *dis = read_file(g->range_dis, &size);
   furrow_search_params_init(&params);
   params.nprobe = (uint64_t)g->range_nprobe;
-  if (furrow_search_range(searcher, queries, (size_t)g->nq, (float)g->radius, &params, &result, &err) != FURROW_OK)
+  if (furrow_searcher_search_range(searcher, queries, (size_t)g->nq, (float)g->radius, &params, &result, &err) !=
+      FURROW_OK)
     fail_msg("%s: %s", name, err.message);
   for (int64_t i = 0; i < g->nq; i++) compare_range_row(name, g, result, (size_t)i, lims, ids, dis);
   furrow_range_result_free(result);

@@ -180,7 +180,7 @@ static void expect_plain(const fixture *f, const furrow_search_params *params, s
   float distances[QUERIES * (KIND_N + 5)];
   int64_t ids[QUERIES * (KIND_N + 5)];
   furrow_error err = {0};
-  if (furrow_search(f->searcher, f->queries, QUERIES, k, params, distances, ids, &err) != FURROW_OK)
+  if (furrow_searcher_search(f->searcher, f->queries, QUERIES, k, params, distances, ids, &err) != FURROW_OK)
     fail_msg("%s: %s", f->name, err.message);
   for (size_t i = 0; i < QUERIES; i++) {
     answer a;
@@ -206,8 +206,8 @@ static void expect_plain_range(const fixture *f, const furrow_search_params *par
   furrow_range_result *result = NULL;
   furrow_error err = {0};
   hit want[KIND_N];
-  if (furrow_search_range(f->searcher, f->queries, 1, (float)(similarity ? -radius : radius), params, &result, &err) !=
-      FURROW_OK)
+  if (furrow_searcher_search_range(f->searcher, f->queries, 1, (float)(similarity ? -radius : radius), params, &result,
+                                   &err) != FURROW_OK)
     fail_msg("%s: %s", f->name, err.message);
   memcpy(want, a->hits, count * sizeof *want);
   qsort(want, count, sizeof *want, by_id);
@@ -223,7 +223,7 @@ static bool is_even(void *user, int64_t id) {
   return id % 2 == 0;
 }
 
-static const furrow_id_filter even = {.kind = FURROW_FILTER_CALLBACK, .keep = is_even};
+static const furrow_id_filter even = {.kind = FURROW_ID_FILTER_CALLBACK, .keep = is_even};
 
 /* Graphs look at all their vectors. */
 static furrow_search_params all_of_graphs(void) {
@@ -288,7 +288,8 @@ static void within_a_radius(void **state) {
     plain_search(&f.kind, f.queries, &params, &a);
     if (kind_cases[c].make == make_hnsw || kind_cases[c].make == make_refine) {
       furrow_range_result *result = NULL;
-      assert_int_equal(furrow_search_range(f.searcher, f.queries, 1, 1, &params, &result, NULL), FURROW_E_UNSUPPORTED);
+      assert_int_equal(furrow_searcher_search_range(f.searcher, f.queries, 1, 1, &params, &result, NULL),
+                       FURROW_E_UNSUPPORTED);
       assert_null(result);
     } else {
       expect_plain_range(&f, &params, &a, 1);
@@ -335,7 +336,7 @@ static void a_graph_is_walked(void **state) {
   assert_int_equal(furrow_searcher_create(&searcher, index, NULL, NULL), FURROW_OK);
   furrow_search_params_init(&params);
   for (params.ef_search = 0; params.ef_search <= N; params.ef_search += N) {
-    assert_int_equal(furrow_search(searcher, &query, 1, 1, &params, &found, &id, NULL), FURROW_OK);
+    assert_int_equal(furrow_searcher_search(searcher, &query, 1, 1, &params, &found, &id, NULL), FURROW_OK);
     assert_int_equal(id, params.ef_search == 0 ? 2 : 5);
     assert_float_equal(found, params.ef_search == 0 ? 9 : 0.25F, 0);
   }

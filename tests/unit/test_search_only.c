@@ -27,14 +27,14 @@ static uint64_t answer(const furrow_index *index, const float *queries, float *d
   furrow_search_params_init(&params);
   params.nprobe = 5;
   if (furrow_searcher_create(&searcher, index, NULL, &err) != FURROW_OK) fail_msg("%s", err.message);
-  assert_int_equal(furrow_search(searcher, queries, QUERIES, K, &params, distances, ids, &err), FURROW_OK);
+  assert_int_equal(furrow_searcher_search(searcher, queries, QUERIES, K, &params, distances, ids, &err), FURROW_OK);
   const uint64_t memory = furrow_searcher_memory(searcher);
   furrow_searcher_free(searcher);
   return memory;
 }
 
 static void expect_refusals(furrow_index *index, const float *vector) {
-  const furrow_id_filter filter = {.kind = FURROW_FILTER_RANGE, .first = 0, .end = 1};
+  const furrow_id_filter filter = {.kind = FURROW_ID_FILTER_RANGE, .first = 0, .end = 1};
   const int64_t id = 1;
   float *room = malloc((size_t)index->d * sizeof *room);
   furrow_error err = {0};

@@ -46,8 +46,8 @@ static furrow_index *make(const furrow_index_spec *spec) {
 }
 
 static void train(furrow_index *index, const float *x, size_t n, unsigned threads) {
-  furrow_train_params params;
-  furrow_train_params_init(&params);
+  furrow_index_train_params params;
+  furrow_index_train_params_init(&params);
   params.threads = threads;
   furrow_error err = {0};
   if (furrow_index_train(index, x, n, &params, &err) != FURROW_OK) print_error("%s\n", err.message);
@@ -55,8 +55,8 @@ static void train(furrow_index *index, const float *x, size_t n, unsigned thread
 }
 
 static void add(furrow_index *index, const float *x, size_t n, const int64_t *ids, unsigned threads) {
-  furrow_add_params params;
-  furrow_add_params_init(&params);
+  furrow_index_add_params params;
+  furrow_index_add_params_init(&params);
   params.threads = threads;
   params.ids = ids;
   furrow_error err = {0};
@@ -328,15 +328,15 @@ static void test_train_size(void **state) {
   furrow_index_spec spec = plain_spec();
   spec.nlist = 100;
   furrow_index *index = make(&spec);
-  furrow_train_params params;
-  furrow_train_params_init(&params);
-  assert_int_equal(furrow_index_train_size(index, NULL), 25600);
+  furrow_index_train_params params;
+  furrow_index_train_params_init(&params);
+  assert_int_equal(furrow_index_train_sample_size(index, NULL), 25600);
   params.sample_per_list = 50;
-  assert_int_equal(furrow_index_train_size(index, &params), 5000);
+  assert_int_equal(furrow_index_train_sample_size(index, &params), 5000);
   furrow_index_free(index);
   spec.nbits = 8;
   index = make(&spec);
-  assert_int_equal(furrow_index_train_size(index, NULL), 65536);
+  assert_int_equal(furrow_index_train_sample_size(index, NULL), 65536);
   furrow_index_free(index);
 }
 
@@ -356,8 +356,8 @@ static void test_progress_stops(void **state) {
   spec.opq = true;
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     furrow_index *index = make(&spec);
-    furrow_train_params params;
-    furrow_train_params_init(&params);
+    furrow_index_train_params params;
+    furrow_index_train_params_init(&params);
     params.progress = stop;
     params.user = steps[i];
     params.threads = 2;
@@ -375,8 +375,8 @@ static void test_not_finite(void **state) {
   float *x = vectors_of(N, 6);
   furrow_index_spec spec = plain_spec();
   furrow_index *index = make(&spec);
-  furrow_add_params params;
-  furrow_add_params_init(&params);
+  furrow_index_add_params params;
+  furrow_index_add_params_init(&params);
   furrow_error err = {0};
   uint64_t skipped = 0;
   train(index, x, N, 1);
@@ -421,8 +421,8 @@ static void test_own_ids(void **state) {
     spec.id_map = map;
     index = make(&spec);
     train(index, x, N, 1);
-    furrow_add_params params;
-    furrow_add_params_init(&params);
+    furrow_index_add_params params;
+    furrow_index_add_params_init(&params);
     params.ids = ids;
     assert_int_equal(furrow_index_add(index, x, N, &params, NULL, NULL), map ? FURROW_OK : FURROW_E_ARGUMENT);
     assert_int_equal(index->ntotal, map ? N : 0);
@@ -464,10 +464,10 @@ static void test_every_allocation_fails(void **state) {
   furrow_index_spec spec = plain_spec();
   spec.opq = spec.refine_flat = spec.id_map = true;
   spec.nbits = 3;
-  furrow_train_params params;
-  furrow_train_params_init(&params);
-  furrow_add_params add_params;
-  furrow_add_params_init(&add_params);
+  furrow_index_train_params params;
+  furrow_index_train_params_init(&params);
+  furrow_index_add_params add_params;
+  furrow_index_add_params_init(&add_params);
   params.threads = add_params.threads = 1;
   params.coarse_rounds = params.pq_rounds = 1;
   bool done = false;

@@ -18,16 +18,16 @@ static float value_at(size_t row, size_t i) {
 }
 
 static void write_rows(const char *path, const void *rows, size_t n, size_t dim, bool ids) {
-  furrow_rows_out_params params;
-  furrow_rows_out *out = NULL;
+  furrow_vectors_writer_params params;
+  furrow_vectors_writer *out = NULL;
   furrow_error err;
-  furrow_rows_out_params_init(&params);
+  furrow_vectors_writer_params_init(&params);
   params.dim = dim;
   params.ids = ids;
-  assert_int_equal(furrow_rows_out_open(&out, path, &params, &err), FURROW_OK);
-  assert_int_equal(furrow_rows_out_put(out, rows, n, &err), FURROW_OK);
-  assert_int_equal(furrow_rows_out_commit(out, &err), FURROW_OK);
-  furrow_rows_out_close(out);
+  assert_int_equal(furrow_vectors_writer_open(&out, path, &params, &err), FURROW_OK);
+  assert_int_equal(furrow_vectors_writer_write(out, rows, n, &err), FURROW_OK);
+  assert_int_equal(furrow_vectors_writer_commit(out, &err), FURROW_OK);
+  furrow_vectors_writer_close(out);
 }
 
 static void make_vectors(float *values) {
@@ -35,38 +35,38 @@ static void make_vectors(float *values) {
 }
 
 /* Reads in steps, twice. */
-static void check_vectors(const char *path, const furrow_vectors_params *params, size_t step) {
-  furrow_vectors *v = NULL;
+static void check_vectors(const char *path, const furrow_vectors_reader_params *params, size_t step) {
+  furrow_vectors_reader *v = NULL;
   furrow_error err;
   float values[N * D];
   int64_t ids[N];
-  assert_int_equal(furrow_vectors_open(&v, path, params, &err), FURROW_OK);
-  assert_int_equal(furrow_vectors_dim(v), D);
-  assert_int_equal(furrow_vectors_count(v), N);
-  assert_false(furrow_vectors_have_ids(v));
-  assert_string_equal(furrow_vectors_path(v), path);
+  assert_int_equal(furrow_vectors_reader_open(&v, path, params, &err), FURROW_OK);
+  assert_int_equal(furrow_vectors_reader_dimension(v), D);
+  assert_int_equal(furrow_vectors_reader_count(v), N);
+  assert_false(furrow_vectors_reader_has_ids(v));
+  assert_string_equal(furrow_vectors_reader_path(v), path);
   for (int turn = 0; turn < 2; turn++) {
     size_t done = 0, got = 1;
     while (got > 0) {
-      assert_int_equal(furrow_vectors_next(v, step, values, ids, &got, &err), FURROW_OK);
+      assert_int_equal(furrow_vectors_reader_next(v, step, values, ids, &got, &err), FURROW_OK);
       for (size_t i = 0; i < got; i++, done++) {
         assert_int_equal(ids[i], done);
         for (size_t k = 0; k < D; k++) assert_true(values[i * D + k] == value_at(done, k));
       }
     }
     assert_int_equal(done, N);
-    assert_int_equal(furrow_vectors_rewind(v, &err), FURROW_OK);
+    assert_int_equal(furrow_vectors_reader_rewind(v, &err), FURROW_OK);
   }
-  furrow_vectors_close(v);
+  furrow_vectors_reader_close(v);
 }
 
 static void test_kinds(void **state) {
   static const char *const paths[] = {"v.fvecs", "v.fbin", "v.npy", "v.f32"};
   float values[N * D];
-  furrow_vectors_params params;
+  furrow_vectors_reader_params params;
   (void)state;
   make_vectors(values);
-  furrow_vectors_params_init(&params);
+  furrow_vectors_reader_params_init(&params);
   params.d = D;
   for (size_t i = 0; i < 4; i++) {
     write_rows(paths[i], values, N, D, false);
@@ -95,37 +95,37 @@ static void test_integers(void **state) {
 
 /* Compressed files do not say how many there are, and are opened once more to be read twice. */
 static void test_compressed(void **state) {
-  furrow_vectors *v = NULL;
-  furrow_vectors_params params;
+  furrow_vectors_reader *v = NULL;
+  furrow_vectors_reader_params params;
   float values[N * D], read[N * D];
   size_t got = 0;
   (void)state;
   make_vectors(values);
   assert_true(packed_write("v.f32.gz", FW_FILE_GZIP, values, sizeof values, NULL));
-  furrow_vectors_params_init(&params);
+  furrow_vectors_reader_params_init(&params);
   params.d = D;
-  assert_int_equal(furrow_vectors_open(&v, "v.f32.gz", &params, NULL), FURROW_OK);
-  assert_true(furrow_vectors_count(v) == FURROW_VECTORS_UNKNOWN);
+  assert_int_equal(furrow_vectors_reader_open(&v, "v.f32.gz", &params, NULL), FURROW_OK);
+  assert_true(furrow_vectors_reader_count(v) == FURROW_COUNT_UNKNOWN);
   for (int turn = 0; turn < 3; turn++) {
-    assert_int_equal(furrow_vectors_next(v, N, read, NULL, &got, NULL), FURROW_OK);
+    assert_int_equal(furrow_vectors_reader_next(v, N, read, NULL, &got, NULL), FURROW_OK);
     assert_int_equal(got, N);
     assert_memory_equal(values, read, sizeof values);
-    assert_int_equal(furrow_vectors_rewind(v, NULL), FURROW_OK);
+    assert_int_equal(furrow_vectors_reader_rewind(v, NULL), FURROW_OK);
   }
-  assert_int_equal(furrow_vectors_next(v, 1, read, NULL, &got, NULL), FURROW_OK);
+  assert_int_equal(furrow_vectors_reader_next(v, 1, read, NULL, &got, NULL), FURROW_OK);
   assert_int_equal(remove("v.f32.gz"), 0);
-  assert_int_equal(furrow_vectors_rewind(v, NULL), FURROW_E_STATE);
-  furrow_vectors_close(v);
+  assert_int_equal(furrow_vectors_reader_rewind(v, NULL), FURROW_E_STATE);
+  furrow_vectors_reader_close(v);
 }
 
 static void refuse(const char *path, const char *kind, size_t d, furrow_status status, const char *part) {
-  furrow_vectors *v = NULL;
-  furrow_vectors_params params;
+  furrow_vectors_reader *v = NULL;
+  furrow_vectors_reader_params params;
   furrow_error err;
-  furrow_vectors_params_init(&params);
+  furrow_vectors_reader_params_init(&params);
   params.kind = kind;
   params.d = d;
-  assert_int_equal(furrow_vectors_open(&v, path, &params, &err), status);
+  assert_int_equal(furrow_vectors_reader_open(&v, path, &params, &err), status);
   assert_null(v);
   if (!strstr(err.message, part)) fail_msg("%s: %s, not %s", path, err.message, part);
 }
@@ -189,26 +189,26 @@ static void test_ids(void **state) {
 
 static void test_rows_out(void **state) {
   static const int64_t large[] = {1, 4294967296};
-  furrow_rows_out_params params;
-  furrow_rows_out *out = NULL;
+  furrow_vectors_writer_params params;
+  furrow_vectors_writer *out = NULL;
   furrow_error err;
   (void)state;
-  furrow_rows_out_params_init(&params);
-  assert_int_equal(furrow_rows_out_open(&out, "o.ivecs", &params, &err), FURROW_E_ARGUMENT);
+  furrow_vectors_writer_params_init(&params);
+  assert_int_equal(furrow_vectors_writer_open(&out, "o.ivecs", &params, &err), FURROW_E_ARGUMENT);
   params.dim = 2;
-  assert_int_equal(furrow_rows_out_open(&out, "o.ivecs", &params, &err), FURROW_E_ARGUMENT); /* of floats */
+  assert_int_equal(furrow_vectors_writer_open(&out, "o.ivecs", &params, &err), FURROW_E_ARGUMENT); /* of floats */
   params.ids = true;
-  assert_int_equal(furrow_rows_out_open(&out, "o.f32", &params, &err), FURROW_E_ARGUMENT);
-  assert_int_equal(furrow_rows_out_open(&out, "o.ivecs", &params, &err), FURROW_OK);
-  assert_int_equal(furrow_rows_out_put(out, large, 1, &err), FURROW_E_RANGE);
-  furrow_rows_out_close(out);
+  assert_int_equal(furrow_vectors_writer_open(&out, "o.f32", &params, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_vectors_writer_open(&out, "o.ivecs", &params, &err), FURROW_OK);
+  assert_int_equal(furrow_vectors_writer_write(out, large, 1, &err), FURROW_E_RANGE);
+  furrow_vectors_writer_close(out);
   assert_int_equal(test_entries("."), 0);
   write_rows("o.i64", large, 1, 2, true);
   params.keep_existing = true;
-  assert_int_equal(furrow_rows_out_open(&out, "o.i64", &params, &err), FURROW_OK);
-  assert_int_equal(furrow_rows_out_put(out, large, 1, &err), FURROW_OK);
-  assert_int_equal(furrow_rows_out_commit(out, &err), FURROW_E_EXISTS);
-  furrow_rows_out_close(out);
+  assert_int_equal(furrow_vectors_writer_open(&out, "o.i64", &params, &err), FURROW_OK);
+  assert_int_equal(furrow_vectors_writer_write(out, large, 1, &err), FURROW_OK);
+  assert_int_equal(furrow_vectors_writer_commit(out, &err), FURROW_E_EXISTS);
+  furrow_vectors_writer_close(out);
 }
 
 /* ---- Matrices ------------------------------------------------------------------------------------------- */
@@ -219,23 +219,23 @@ static bool sometimes(int32_t row, int64_t col) {
 
 /* Columns in parts of any size give the same vectors. */
 static void check_columns(const made *m, size_t memory, int64_t first, int64_t end) {
-  furrow_vectors *v = NULL;
-  furrow_vectors_params params;
+  furrow_vectors_reader *v = NULL;
+  furrow_vectors_reader_params params;
   furrow_error err;
   float values[7 * 4];
   int64_t ids[7], col = 0;
   size_t got = 1;
-  furrow_vectors_params_init(&params);
+  furrow_vectors_reader_params_init(&params);
   params.vectors = FURROW_AXIS_COLUMNS;
   params.memory = memory;
   params.first_id = first;
   params.end_id = end;
-  made_check(furrow_vectors_open_matrix(&v, "m", &params, &err), &err);
-  assert_int_equal(furrow_vectors_dim(v), m->rows);
-  assert_true(furrow_vectors_have_ids(v));
+  made_check(furrow_vectors_reader_open_matrix(&v, "m", &params, &err), &err);
+  assert_int_equal(furrow_vectors_reader_dimension(v), m->rows);
+  assert_true(furrow_vectors_reader_has_ids(v));
   for (int turn = 0; turn < 2; turn++, got = 1) {
     for (col = first > 0 ? first : 0; got > 0;) {
-      made_check(furrow_vectors_next(v, 7, values, ids, &got, &err), &err);
+      made_check(furrow_vectors_reader_next(v, 7, values, ids, &got, &err), &err);
       for (size_t i = 0; i < got; i++, col++) {
         while (!made_present(m, 0, col)) col++;
         assert_int_equal(ids[i], col);
@@ -246,9 +246,9 @@ static void check_columns(const made *m, size_t memory, int64_t first, int64_t e
     }
     while (col < m->cols && !made_present(m, 0, col)) col++;
     assert_true(col >= (end < m->cols ? end : m->cols));
-    made_check(furrow_vectors_rewind(v, &err), &err);
+    made_check(furrow_vectors_reader_rewind(v, &err), &err);
   }
-  furrow_vectors_close(v);
+  furrow_vectors_reader_close(v);
 }
 
 static void test_columns(void **state) {
@@ -271,8 +271,8 @@ static void test_columns(void **state) {
 
 static void test_rows(void **state) {
   made m = {.row_type = 3, .rows = 6, .cols = 9, .present = sometimes};
-  furrow_vectors *v = NULL;
-  furrow_vectors_params params;
+  furrow_vectors_reader *v = NULL;
+  furrow_vectors_reader_params params;
   furrow_error err;
   float values[6 * 9];
   int64_t ids[6];
@@ -281,15 +281,15 @@ static void test_rows(void **state) {
   for (int hash = 0; hash < 2; hash++) {
     m.hash_parts = hash ? 2 : 0;
     made_save("m", &m);
-    furrow_vectors_params_init(&params);
+    furrow_vectors_reader_params_init(&params);
     params.first_id = 2;
     params.end_id = 5;
-    made_check(furrow_vectors_open_matrix(&v, "m", &params, &err), &err);
+    made_check(furrow_vectors_reader_open_matrix(&v, "m", &params, &err), &err);
     /* hash partitions know only the columns that have elements: 0 … 7 */
     const size_t d = hash ? 8 : 9;
-    assert_int_equal(furrow_vectors_dim(v), d);
-    assert_int_equal(furrow_vectors_count(v), 3);
-    made_check(furrow_vectors_next(v, 6, values, ids, &got, &err), &err);
+    assert_int_equal(furrow_vectors_reader_dimension(v), d);
+    assert_int_equal(furrow_vectors_reader_count(v), 3);
+    made_check(furrow_vectors_reader_next(v, 6, values, ids, &got, &err), &err);
     assert_int_equal(got, 3);
     for (int32_t i = 0; i < 3; i++) {
       assert_int_equal(ids[i], i + 2);
@@ -297,25 +297,25 @@ static void test_rows(void **state) {
         assert_true(values[(size_t)i * d + c] ==
                     (float)(sometimes(i + 2, (int64_t)c) ? made_value(i + 2, (int64_t)c) : 0));
     }
-    furrow_vectors_close(v);
+    furrow_vectors_reader_close(v);
     assert_true(test_remove_dir("m"));
   }
 }
 
 static void test_matrix_refused(void **state) {
   made m = {.format = "TextColumnFormat", .row_type = 3, .rows = 4, .cols = 100, .hash_parts = 2};
-  furrow_vectors *v = NULL;
-  furrow_vectors_params params;
+  furrow_vectors_reader *v = NULL;
+  furrow_vectors_reader_params params;
   furrow_error err;
   (void)state;
-  assert_int_equal(furrow_vectors_open_matrix(&v, "nowhere", NULL, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_vectors_reader_open_matrix(&v, "nowhere", NULL, &err), FURROW_E_NOT_FOUND);
   made_save("m", &m);
-  furrow_vectors_params_init(&params);
+  furrow_vectors_reader_params_init(&params);
   params.memory = 100;
-  assert_int_equal(furrow_vectors_open_matrix(&v, "m", &params, &err), FURROW_E_MEMORY);
-  furrow_vectors_params_init(&params);
+  assert_int_equal(furrow_vectors_reader_open_matrix(&v, "m", &params, &err), FURROW_E_MEMORY);
+  furrow_vectors_reader_params_init(&params);
   params.d = 5;
-  assert_int_equal(furrow_vectors_open_matrix(&v, "m", &params, &err), FURROW_E_FORMAT);
+  assert_int_equal(furrow_vectors_reader_open_matrix(&v, "m", &params, &err), FURROW_E_FORMAT);
   assert_null(v);
 }
 
@@ -324,16 +324,16 @@ static void test_matrix_refused(void **state) {
 enum { SEEN = 400, KEPT = 40 };
 
 static void draw(float *kept, size_t step, uint64_t seed) {
-  furrow_sample *s = NULL;
+  furrow_reservoir *s = NULL;
   float values[SEEN * 2];
   for (size_t i = 0; i < (size_t)SEEN * 2; i++) values[i] = (float)(i / 2);
-  assert_int_equal(furrow_sample_create(&s, 2, KEPT, seed, NULL), FURROW_OK);
+  assert_int_equal(furrow_reservoir_create(&s, 2, KEPT, seed, NULL), FURROW_OK);
   for (size_t i = 0; i < SEEN; i += step)
-    assert_int_equal(furrow_sample_add(s, values + 2 * i, SEEN - i < step ? SEEN - i : step, NULL), FURROW_OK);
-  assert_int_equal(furrow_sample_seen(s), SEEN);
-  assert_int_equal(furrow_sample_count(s), KEPT);
-  memcpy(kept, furrow_sample_vectors(s), 2 * KEPT * sizeof *kept);
-  furrow_sample_free(s);
+    assert_int_equal(furrow_reservoir_add(s, values + 2 * i, SEEN - i < step ? SEEN - i : step, NULL), FURROW_OK);
+  assert_int_equal(furrow_reservoir_seen(s), SEEN);
+  assert_int_equal(furrow_reservoir_count(s), KEPT);
+  memcpy(kept, furrow_reservoir_vectors(s), 2 * KEPT * sizeof *kept);
+  furrow_reservoir_free(s);
 }
 
 static void test_sample(void **state) {
@@ -355,17 +355,17 @@ static void test_sample(void **state) {
 }
 
 static void test_small_sample(void **state) {
-  furrow_sample *s = NULL;
+  furrow_reservoir *s = NULL;
   furrow_error err;
   const float values[] = {1, 2, 3};
   (void)state;
-  assert_int_equal(furrow_sample_create(&s, 0, 5, 1, &err), FURROW_E_ARGUMENT);
-  assert_int_equal(furrow_sample_create(&s, 1, 5, 1, &err), FURROW_OK);
-  assert_int_equal(furrow_sample_add(s, values, 3, &err), FURROW_OK);
-  assert_int_equal(furrow_sample_count(s), 3);
-  assert_memory_equal(furrow_sample_vectors(s), values, sizeof values);
-  furrow_sample_free(s);
-  furrow_sample_free(NULL);
+  assert_int_equal(furrow_reservoir_create(&s, 0, 5, 1, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_reservoir_create(&s, 1, 5, 1, &err), FURROW_OK);
+  assert_int_equal(furrow_reservoir_add(s, values, 3, &err), FURROW_OK);
+  assert_int_equal(furrow_reservoir_count(s), 3);
+  assert_memory_equal(furrow_reservoir_vectors(s), values, sizeof values);
+  furrow_reservoir_free(s);
+  furrow_reservoir_free(NULL);
 }
 
 /* ---- Exact search --------------------------------------------------------------------------------------- */
@@ -380,15 +380,15 @@ static double distance(const float *x, const float *y, bool similarity) {
 }
 
 static void check_exact(const float *base, const float *queries, bool similarity, unsigned threads) {
-  furrow_vectors *v = NULL;
-  furrow_exact_params params;
+  furrow_vectors_reader *v = NULL;
+  furrow_exact_search_params params;
   furrow_error err;
   float distances[QUERIES * NEAR];
   int64_t ids[QUERIES * NEAR];
-  furrow_exact_params_init(&params);
+  furrow_exact_search_params_init(&params);
   params.metric = similarity ? FURROW_METRIC_IP : FURROW_METRIC_L2;
   params.threads = threads;
-  made_check(furrow_vectors_open(&v, "b.fvecs", NULL, &err), &err);
+  made_check(furrow_vectors_reader_open(&v, "b.fvecs", NULL, &err), &err);
   made_check(furrow_exact_search(v, queries, QUERIES, NEAR, &params, distances, ids, &err), &err);
   for (size_t q = 0; q < QUERIES; q++) {
     size_t nearer = 0;
@@ -404,7 +404,7 @@ static void check_exact(const float *base, const float *queries, bool similarity
                                : distances[q * NEAR + i - 1] <= distances[q * NEAR + i]);
     }
   }
-  furrow_vectors_close(v);
+  furrow_vectors_reader_close(v);
 }
 
 static void test_exact(void **state) {
@@ -429,19 +429,19 @@ static void test_exact_ties(void **state) {
   const float base[] = {1, 1, 1, 2}, query[] = {1};
   float distances[6];
   int64_t ids[6];
-  furrow_vectors *v = NULL;
-  furrow_exact_params params;
+  furrow_vectors_reader *v = NULL;
+  furrow_exact_search_params params;
   furrow_error err;
   (void)state;
   write_rows("b.fvecs", base, 4, 1, false);
-  furrow_exact_params_init(&params);
-  assert_int_equal(furrow_vectors_open(&v, "b.fvecs", NULL, &err), FURROW_OK);
+  furrow_exact_search_params_init(&params);
+  assert_int_equal(furrow_vectors_reader_open(&v, "b.fvecs", NULL, &err), FURROW_OK);
   assert_int_equal(furrow_exact_search(v, query, 1, 6, NULL, distances, ids, &err), FURROW_OK);
   for (int64_t i = 0; i < 4; i++) assert_int_equal(ids[i], i);
   assert_int_equal(ids[4], -1);
   assert_true(distances[4] == FLT_MAX);
   params.metric = FURROW_METRIC_IP;
-  assert_int_equal(furrow_vectors_rewind(v, &err), FURROW_OK);
+  assert_int_equal(furrow_vectors_reader_rewind(v, &err), FURROW_OK);
   assert_int_equal(furrow_exact_search(v, query, 1, 6, &params, distances, ids, &err), FURROW_OK);
   assert_int_equal(ids[0], 3);
   assert_int_equal(ids[1], 2);
@@ -450,35 +450,35 @@ static void test_exact_ties(void **state) {
   params.metric = FURROW_METRIC_L1;
   assert_int_equal(furrow_exact_search(v, query, 1, 1, &params, distances, ids, &err), FURROW_E_UNSUPPORTED);
   assert_int_equal(furrow_exact_search(v, query, 1, 0, NULL, distances, ids, &err), FURROW_E_ARGUMENT);
-  furrow_vectors_close(v);
+  furrow_vectors_reader_close(v);
 }
 
 /* ---- No memory ------------------------------------------------------------------------------------------ */
 
 static furrow_status use_all(void) {
-  furrow_vectors *v = NULL, *m = NULL;
-  furrow_sample *s = NULL;
+  furrow_vectors_reader *v = NULL, *m = NULL;
+  furrow_reservoir *s = NULL;
   furrow_ids ids = {0};
-  furrow_vectors_params params;
+  furrow_vectors_reader_params params;
   float values[64], distances[4];
   int64_t near[4];
   size_t got;
-  furrow_vectors_params_init(&params);
+  furrow_vectors_reader_params_init(&params);
   params.threads = 1;
-  furrow_exact_params exact;
-  furrow_exact_params_init(&exact);
+  furrow_exact_search_params exact;
+  furrow_exact_search_params_init(&exact);
   exact.threads = 1;
-  furrow_status status = furrow_vectors_open(&v, "v.fvecs", NULL, NULL);
-  if (status == FURROW_OK) status = furrow_vectors_next(v, 4, values, NULL, &got, NULL);
-  if (status == FURROW_OK) status = furrow_sample_create(&s, D, 2, 1, NULL);
-  if (status == FURROW_OK) status = furrow_sample_add(s, values, 4, NULL);
+  furrow_status status = furrow_vectors_reader_open(&v, "v.fvecs", NULL, NULL);
+  if (status == FURROW_OK) status = furrow_vectors_reader_next(v, 4, values, NULL, &got, NULL);
+  if (status == FURROW_OK) status = furrow_reservoir_create(&s, D, 2, 1, NULL);
+  if (status == FURROW_OK) status = furrow_reservoir_add(s, values, 4, NULL);
   if (status == FURROW_OK) status = furrow_exact_search(v, values, 1, 4, &exact, distances, near, NULL);
   if (status == FURROW_OK) status = furrow_ids_load(&ids, "i.txt", NULL, NULL);
-  if (status == FURROW_OK) status = furrow_vectors_open_matrix(&m, "m", &params, NULL);
-  if (status == FURROW_OK) status = furrow_vectors_next(m, 4, values, NULL, &got, NULL);
-  furrow_vectors_close(v);
-  furrow_vectors_close(m);
-  furrow_sample_free(s);
+  if (status == FURROW_OK) status = furrow_vectors_reader_open_matrix(&m, "m", &params, NULL);
+  if (status == FURROW_OK) status = furrow_vectors_reader_next(m, 4, values, NULL, &got, NULL);
+  furrow_vectors_reader_close(v);
+  furrow_vectors_reader_close(m);
+  furrow_reservoir_free(s);
   furrow_ids_clear(&ids);
   return status;
 }
