@@ -36,25 +36,25 @@ static void fit(const job *j, char **settings, int count) {
   furrow_learn_conf *conf = read_settings("gbdt", settings, count);
   furrow_trainer *trainer = NULL;
   furrow_trainer_params params;
-  furrow_fit_params fit_params;
-  furrow_model_params model;
+  furrow_trainer_fit_params fit_params;
+  furrow_trainer_save_params model;
   course c = {0};
   furrow_trainer_params_init(&params);
   params.threads = j->threads;
-  check(furrow_trainer_open(&trainer, conf, &params, &last));
-  furrow_fit_params_init(&fit_params);
+  check(furrow_trainer_create(&trainer, conf, &params, &last));
+  furrow_trainer_fit_params_init(&fit_params);
   fit_params.parser.threads = j->threads;
   fit_params.epoch = take_round;
   fit_params.progress = start_clock;
   fit_params.user = &c;
   check(furrow_trainer_fit(trainer, j->data, NULL, &fit_params, &last));
   const bench_clock ended = bench_now();
-  furrow_model_params_init(&model);
+  furrow_trainer_save_params_init(&model);
   model.write.replace = true;
   check(furrow_trainer_save(trainer, j->model, &model, &last));
   printf("{\"rows\":%llu,\"seconds\":%.6f,\"cpu\":%.6f,\"rounds\":%.6f,\"peak_mb\":%.1f}\n", (unsigned long long)c.rows,
          ended.wall - c.began.wall, ended.cpu - c.began.cpu, c.rounds, bench_peak_memory());
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
   furrow_learn_conf_free(conf);
 }
 
@@ -72,24 +72,24 @@ typedef struct part {
   furrow_status status;
 } part;
 
-static furrow_status score_block(part *p, furrow_score_space *space, size_t begin, size_t end) {
+static furrow_status score_block(part *p, furrow_scorer_scratch *space, size_t begin, size_t end) {
   furrow_rowblock slice;
   furrow_status status = furrow_rowblock_slice(p->rows, begin, end, &slice, &p->error);
   if (status != FURROW_OK) return status;
-  return furrow_scorer_block(p->scorer, space, &slice, p->scores + begin, &p->error);
+  return furrow_scorer_score_block(p->scorer, space, &slice, p->scores + begin, &p->error);
 }
 
 static void *score_part(void *context) {
   part *p = context;
-  furrow_score_space *space = NULL;
-  p->status = furrow_score_space_create(&space, p->scorer, &p->error);
+  furrow_scorer_scratch *space = NULL;
+  p->status = furrow_scorer_scratch_create(&space, p->scorer, &p->error);
   for (size_t i = p->begin; p->status == FURROW_OK && p->one_by_one && i < p->end; i++) {
     const furrow_row row = furrow_rowblock_row(p->rows, i);
-    p->status = furrow_scorer_row(p->scorer, space, &row, &p->scores[i], &p->error);
+    p->status = furrow_scorer_score_row(p->scorer, space, &row, &p->scores[i], &p->error);
   }
   for (size_t i = p->begin; p->status == FURROW_OK && !p->one_by_one && i < p->end; i += BLOCK_ROWS)
     p->status = score_block(p, space, i, p->end - i < BLOCK_ROWS ? p->end : i + BLOCK_ROWS);
-  furrow_score_space_free(space);
+  furrow_scorer_scratch_free(space);
   return NULL;
 }
 
@@ -114,7 +114,7 @@ static void score_all(const job *j, const furrow_scorer *scorer, const furrow_ro
 static void score(const job *j) {
   furrow_scorer *scorer = NULL;
   furrow_rowblock rows;
-  check(furrow_scorer_open(&scorer, j->model, NULL, &last));
+  check(furrow_scorer_load(&scorer, j->model, NULL, &last));
   furrow_container *container = read_rows(scorer, j->data);
   check(furrow_container_get_block(container, &rows, &last));
   furrow_score *scores = calloc(rows.size + 1, sizeof *scores);
@@ -132,7 +132,7 @@ static void score(const job *j) {
          bench_peak_memory());
   free(scores);
   furrow_container_free(container);
-  furrow_scorer_close(scorer);
+  furrow_scorer_free(scorer);
 }
 
 /* ---- Arguments ---- */

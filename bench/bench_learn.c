@@ -40,15 +40,15 @@ static void fit(const job *j, char **settings, int count) {
   furrow_learn_conf *conf = read_settings(j->model, settings, count);
   furrow_trainer *trainer = NULL;
   furrow_trainer_params params;
-  furrow_fit_params course_params;
+  furrow_trainer_fit_params course_params;
   course c = {0};
   char epochs[16];
   snprintf(epochs, sizeof epochs, "%u", j->epochs);
   check(furrow_learn_conf_set(conf, "epochs", epochs, &last));
   furrow_trainer_params_init(&params);
   params.threads = j->threads;
-  check(furrow_trainer_open(&trainer, conf, &params, &last));
-  furrow_fit_params_init(&course_params);
+  check(furrow_trainer_create(&trainer, conf, &params, &last));
+  furrow_trainer_fit_params_init(&course_params);
   course_params.parser.threads = j->threads;
   course_params.stream = j->stream;
   course_params.epoch = take_epoch;
@@ -58,14 +58,14 @@ static void fit(const job *j, char **settings, int count) {
   if (j->stream) c.began = bench_now();
   check(furrow_trainer_fit(trainer, j->data, NULL, &course_params, &last));
   if (j->out) {
-    furrow_model_params model;
-    furrow_model_params_init(&model);
+    furrow_trainer_save_params model;
+    furrow_trainer_save_params_init(&model);
     model.write.replace = true;
     check(furrow_trainer_save(trainer, j->out, &model, &last));
   }
   printf("{\"rows\":%llu,\"seconds\":%.6f,\"cpu\":%.6f,\"peak_mb\":%.1f}\n", (unsigned long long)c.rows, c.wall, c.cpu,
          bench_peak_memory());
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
   furrow_learn_conf_free(conf);
 }
 
@@ -73,10 +73,10 @@ static void fit(const job *j, char **settings, int count) {
 
 static void score(const job *j) {
   furrow_scorer *scorer = NULL;
-  furrow_score_space *space = NULL;
+  furrow_scorer_scratch *space = NULL;
   furrow_rowblock block;
-  check(furrow_scorer_open(&scorer, j->model, NULL, &last));
-  check(furrow_score_space_create(&space, scorer, &last));
+  check(furrow_scorer_load(&scorer, j->model, NULL, &last));
+  check(furrow_scorer_scratch_create(&space, scorer, &last));
   furrow_container *container = read_rows(scorer, j->data);
   check(furrow_container_get_block(container, &block, &last));
   double best = 0, cpu = 0, sum = 0;
@@ -85,7 +85,7 @@ static void score(const job *j) {
     for (size_t i = 0; i < block.size; i++) {
       const furrow_row row = furrow_rowblock_row(&block, i);
       furrow_score s;
-      check(furrow_scorer_row(scorer, space, &row, &s, &last));
+      check(furrow_scorer_score_row(scorer, space, &row, &s, &last));
       sum += s.pred;
     }
     const bench_clock ended = bench_now();
@@ -95,8 +95,8 @@ static void score(const job *j) {
   printf("{\"rows\":%zu,\"seconds\":%.6f,\"cpu\":%.6f,\"sum\":%.6g,\"peak_mb\":%.1f}\n", block.size, best, cpu, sum,
          bench_peak_memory());
   furrow_container_free(container);
-  furrow_score_space_free(space);
-  furrow_scorer_close(scorer);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
 }
 
 /* ---- Arguments ---- */

@@ -20,7 +20,7 @@ static inline void check(furrow_status status) {
 static inline furrow_learn_conf *read_settings(const char *algorithm, char **settings, int count) {
   furrow_learn_conf *conf = NULL;
   check(furrow_learn_conf_create(&conf, &last));
-  check(furrow_learn_conf_algorithm(conf, algorithm, &last));
+  check(furrow_learn_conf_set_algorithm(conf, algorithm, &last));
   check(furrow_learn_conf_set(conf, "valid-ratio", "0", &last));
   for (int i = 0; i < count; i++) {
     char *value = strchr(settings[i], '=');
@@ -31,7 +31,7 @@ static inline furrow_learn_conf *read_settings(const char *algorithm, char **set
   return conf;
 }
 
-/* Fits progress of furrow_fit_params; `user` begins with a bench_clock: when the rows are in memory. */
+/* Fits progress of furrow_trainer_fit_params; `user` begins with a bench_clock: when the rows are in memory. */
 static inline furrow_status start_clock(void *user, uint32_t epoch, uint64_t rows, uint64_t total, furrow_error *err) {
   (void)epoch, (void)rows, (void)total, (void)err;
   bench_clock *began = user;
@@ -41,16 +41,16 @@ static inline furrow_status start_clock(void *user, uint32_t epoch, uint64_t row
 
 /* All rows of a URI, as the model of the scorer reads them. */
 static inline furrow_container *read_rows(const furrow_scorer *scorer, const char *uri) {
-  furrow_samples *samples = NULL;
+  furrow_sample_reader *samples = NULL;
   furrow_container *container = NULL;
   const furrow_rowblock *next = NULL;
   furrow_status status;
   check(furrow_container_create(&container, FURROW_KEY_U32, FURROW_VALUE_F32, &last));
-  check(furrow_samples_open(&samples, furrow_scorer_conf(scorer), uri, NULL, &last));
-  while ((status = furrow_samples_next(samples, &next, &last)) == FURROW_OK)
+  check(furrow_sample_reader_open(&samples, furrow_scorer_conf(scorer), uri, NULL, &last));
+  while ((status = furrow_sample_reader_next(samples, &next, &last)) == FURROW_OK)
     check(furrow_container_push_block(container, next, &last));
   if (status != FURROW_END) check(status);
-  furrow_samples_close(samples);
+  furrow_sample_reader_close(samples);
   return container;
 }
 

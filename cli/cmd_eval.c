@@ -54,8 +54,8 @@ static furrow_status print_calibration(const furrow_evaluation *evaluation, uint
   output_text(out, "\n");
   table_start(&t, "probability|rows|mean prediction|mean label");
   for (uint32_t i = 0; i < bins; i++) {
-    furrow_calibration row;
-    furrow_evaluation_calibration(evaluation, bins, i, &row);
+    furrow_calibration_bin row;
+    furrow_evaluation_get_calibration_bin(evaluation, bins, i, &row);
     if (row.rows <= 0) continue;
     table_cell(&t, "%.3g-%.3g", row.low, row.high);
     table_cell(&t, "%.0f", row.rows);
@@ -68,8 +68,8 @@ static furrow_status print_calibration(const furrow_evaluation *evaluation, uint
 static void report_calibration(report *r, const furrow_evaluation *evaluation, uint32_t bins) {
   report_list(r, "calibration");
   for (uint32_t i = 0; i < bins; i++) {
-    furrow_calibration row;
-    furrow_evaluation_calibration(evaluation, bins, i, &row);
+    furrow_calibration_bin row;
+    furrow_evaluation_get_calibration_bin(evaluation, bins, i, &row);
     report_section(r, NULL);
     report_f64(r, "low", row.low);
     report_f64(r, "high", row.high);
@@ -96,8 +96,8 @@ static void take_points(curve *c, const furrow_curve_point *points, size_t count
 static void take_calibration(curve *c, const furrow_evaluation *evaluation, uint32_t bins) {
   c->count = 0;
   for (uint32_t i = 0; i < bins && c->count < CURVE_POINTS; i++) {
-    furrow_calibration row;
-    furrow_evaluation_calibration(evaluation, bins, i, &row);
+    furrow_calibration_bin row;
+    furrow_evaluation_get_calibration_bin(evaluation, bins, i, &row);
     if (row.rows <= 0) continue;
     c->x[c->count] = row.mean_prediction;
     c->y[c->count++] = row.mean_label;
@@ -110,8 +110,8 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
   furrow_curve_point *points = calloc(CURVE_POINTS, sizeof *points);
   furrow_status status = curves && points ? FURROW_OK : fail_memory(err);
   if (status == FURROW_OK) {
-    take_points(&curves[0], points, furrow_evaluation_roc(evaluation, points, CURVE_POINTS));
-    take_points(&curves[1], points, furrow_evaluation_pr(evaluation, points, CURVE_POINTS));
+    take_points(&curves[0], points, furrow_evaluation_roc_curve(evaluation, points, CURVE_POINTS));
+    take_points(&curves[1], points, furrow_evaluation_pr_curve(evaluation, points, CURVE_POINTS));
     take_calibration(&curves[2], evaluation, values->bins ? values->bins : 10);
     const chart_curve chance = {.name = "chance", .x = ends, .y = ends, .count = 2, .dashed = true};
     const chart_curve exact = {.name = "exact", .x = ends, .y = ends, .count = 2, .dashed = true};
@@ -148,8 +148,8 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
 
 static furrow_status tell(const eval_values *values, const furrow_evaluation *evaluation, output *out,
                           furrow_error *err) {
-  furrow_metrics metrics;
-  furrow_evaluation_metrics(evaluation, &metrics);
+  furrow_learn_metrics metrics;
+  furrow_evaluation_get_metrics(evaluation, &metrics);
   const bool classes = !isnan(metrics.auc);
   report r;
   report_start(&r, out, values->json);
@@ -173,7 +173,7 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
   if (status == FURROW_OK) status = scoring_open(&s, &eval->scoring, err);
   if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, s.scorer, err);
   while (status == FURROW_OK && (status = scoring_next(&s, &block, err)) == FURROW_OK) {
-    status = furrow_evaluation_block(evaluation, s.space, block, err);
+    status = furrow_evaluation_add_block(evaluation, s.space, block, err);
     if (status != FURROW_OK) scoring_blame(&s, block, err);
   }
   if (status == FURROW_END && s.rows == 0)

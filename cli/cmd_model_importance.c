@@ -55,13 +55,13 @@ static void importance_init(void *values) {
   ((importance_values *)values)->by = BY_WHAT_THERE_IS;
 }
 
-static double measure_of(const furrow_importance *of, measure by) {
+static double measure_of(const furrow_feature_importance *of, measure by) {
   return by == BY_GAIN ? of->gain : by == BY_COVER ? of->cover : (double)of->count;
 }
 
 /* ---- Sorting ---- */
 
-static int compare(const furrow_importance *x, const furrow_importance *y, measure by) {
+static int compare(const furrow_feature_importance *x, const furrow_feature_importance *y, measure by) {
   const double a = measure_of(x, by), b = measure_of(y, by);
   if (a != b) return a < b ? 1 : -1;
   return (x->feature > y->feature) - (x->feature < y->feature);
@@ -79,7 +79,8 @@ static int by_count(const void *a, const void *b) {
   return compare(a, b, BY_COUNT);
 }
 
-static furrow_status sort_features(furrow_importance *list, size_t count, bool sums, measure *by, furrow_error *err) {
+static furrow_status sort_features(furrow_feature_importance *list, size_t count, bool sums, measure *by,
+                                   furrow_error *err) {
   static int (*const orders[])(const void *, const void *) = {by_gain, by_cover, by_count};
   if (*by == BY_WHAT_THERE_IS) *by = sums ? BY_GAIN : BY_COUNT;
   if (*by != BY_COUNT && !sums)
@@ -93,14 +94,14 @@ static furrow_status sort_features(furrow_importance *list, size_t count, bool s
 
 /* ---- Telling ---- */
 
-static double sum_of(const furrow_importance *list, size_t count, measure by) {
+static double sum_of(const furrow_feature_importance *list, size_t count, measure by) {
   double sum = 0;
   for (size_t i = 0; i < count; i++) sum += measure_of(&list[i], by);
   return sum;
 }
 
-static furrow_status print_list(const furrow_importance *list, size_t count, size_t shown, bool sums, measure by,
-                                output *out, furrow_error *err) {
+static furrow_status print_list(const furrow_feature_importance *list, size_t count, size_t shown, bool sums,
+                                measure by, output *out, furrow_error *err) {
   const double sum = sum_of(list, count, by);
   table t;
   table_start(&t, sums ? "feature|splits|share|gain|cover" : "feature|splits|share");
@@ -115,7 +116,7 @@ static furrow_status print_list(const furrow_importance *list, size_t count, siz
   return table_finish(&t, 0, out, err);
 }
 
-static void report_features(const furrow_importance *list, size_t count, size_t shown, bool sums, measure by,
+static void report_features(const furrow_feature_importance *list, size_t count, size_t shown, bool sums, measure by,
                             output *out) {
   report r;
   report_start(&r, out, true);
@@ -134,7 +135,7 @@ static void report_features(const furrow_importance *list, size_t count, size_t 
   report_finish(&r);
 }
 
-static furrow_status draw(const importance_values *v, const furrow_importance *list, size_t count, size_t shown,
+static furrow_status draw(const importance_values *v, const furrow_feature_importance *list, size_t count, size_t shown,
                           measure by, furrow_error *err) {
   enum { MOST_BARS = 100 };
   bar bars[MOST_BARS];
@@ -149,11 +150,11 @@ static furrow_status draw(const importance_values *v, const furrow_importance *l
   return bars_write(v->svg, title, note, bars, drawn, v->force, err);
 }
 
-static furrow_status tell(const importance_values *v, const furrow_scorer *scorer, furrow_importance *list,
+static furrow_status tell(const importance_values *v, const furrow_scorer *scorer, furrow_feature_importance *list,
                           size_t count, output *out, furrow_error *err) {
   furrow_forest_info info;
   measure by = v->by;
-  furrow_scorer_forest(scorer, &info);
+  furrow_scorer_get_forest_info(scorer, &info);
   furrow_status status = sort_features(list, count, info.sums, &by, err);
   if (status != FURROW_OK) return status;
   const size_t shown = v->top > 0 && v->top < count ? (size_t)v->top : count;
@@ -167,13 +168,13 @@ static furrow_status tell(const importance_values *v, const furrow_scorer *score
 static furrow_status importance_run(const void *values, output *out, furrow_error *err) {
   const importance_values *v = values;
   furrow_scorer *scorer = NULL;
-  furrow_importance *list = NULL;
+  furrow_feature_importance *list = NULL;
   size_t count = 0;
   furrow_status status = forest_open(&scorer, v->path, v->threads, err);
-  if (status == FURROW_OK) status = furrow_scorer_importance(scorer, &list, &count, err);
+  if (status == FURROW_OK) status = furrow_scorer_feature_importance(scorer, &list, &count, err);
   if (status == FURROW_OK) status = tell(v, scorer, list, count, out, err);
   furrow_free((char *)list);
-  furrow_scorer_close(scorer);
+  furrow_scorer_free(scorer);
   return status;
 }
 

@@ -362,21 +362,21 @@ static void report_forest(report *r, const furrow_forest_info *info, size_t feat
 /* What a model of trees is like. One that cannot be opened is told with its error, and its matrices all the same. */
 static void tell_forest(telling *t, const furrow_model_listing *listing) {
   furrow_scorer *scorer = NULL;
-  furrow_importance *list = NULL;
+  furrow_feature_importance *list = NULL;
   furrow_forest_info info;
   furrow_error found = {0};
   size_t features = 0;
   furrow_status status = forest_open(&scorer, listing->path, t->values->threads, &found);
-  if (status == FURROW_OK) status = furrow_scorer_importance(scorer, &list, &features, &found);
+  if (status == FURROW_OK) status = furrow_scorer_feature_importance(scorer, &list, &features, &found);
   if (status == FURROW_OK) {
-    furrow_scorer_forest(scorer, &info);
+    furrow_scorer_get_forest_info(scorer, &info);
     report_forest(&t->report, &info, features);
   } else {
     print_failure(status, &found);
     if (t->exit_code == 0) t->exit_code = furrow_status_exit_code(status);
   }
   furrow_free((char *)list);
-  furrow_scorer_close(scorer);
+  furrow_scorer_free(scorer);
 }
 
 static furrow_status tell_model(telling *t, const furrow_model_listing *listing, output *out, furrow_error *err) {

@@ -64,7 +64,7 @@ static void trees_init(void *values) {
 static furrow_status choose_trees(const trees_values *v, const furrow_scorer *scorer, size_t *first, size_t *end,
                                   furrow_error *err) {
   furrow_forest_info info;
-  furrow_scorer_forest(scorer, &info);
+  furrow_scorer_get_forest_info(scorer, &info);
   if (v->tree != ALL && v->first != ALL) return fail(err, FURROW_E_ARGUMENT, "--tree and --first exclude each other");
   if (v->tree != ALL && v->tree >= info.trees)
     return fail(err, FURROW_E_RANGE, "there is no tree %llu: the model has %zu", (unsigned long long)v->tree,
@@ -75,7 +75,7 @@ static furrow_status choose_trees(const trees_values *v, const furrow_scorer *sc
   return FURROW_OK;
 }
 
-static furrow_status write_trees(const furrow_scorer *scorer, furrow_describe kind, size_t first, size_t end,
+static furrow_status write_trees(const furrow_scorer *scorer, furrow_describe_format kind, size_t first, size_t end,
                                  const char *path, bool force, furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
@@ -88,7 +88,7 @@ static furrow_status write_trees(const furrow_scorer *scorer, furrow_describe ki
 /* One after the other, so that a long forest is never whole in memory as text; JSON is one value. */
 static furrow_status print_trees(const furrow_scorer *scorer, bool json, size_t first, size_t end, output *out,
                                  furrow_error *err) {
-  const furrow_describe kind = json ? FURROW_DESCRIBE_JSON : FURROW_DESCRIBE_TEXT;
+  const furrow_describe_format kind = json ? FURROW_DESCRIBE_JSON : FURROW_DESCRIBE_TEXT;
   furrow_status status = FURROW_OK;
   for (size_t tree = first, step = json ? end - first : 1; status == FURROW_OK && tree < end; tree += step) {
     char *text = NULL;
@@ -115,7 +115,7 @@ static furrow_status trees_run(const void *values, output *out, furrow_error *er
     status = write_trees(scorer, FURROW_DESCRIBE_DOT, first, end, v->dot, v->force, err);
   if (status == FURROW_OK && (v->json || (!v->svg && !v->dot)))
     status = print_trees(scorer, v->json, first, end, out, err);
-  furrow_scorer_close(scorer);
+  furrow_scorer_free(scorer);
   return status;
 }
 

@@ -147,8 +147,8 @@ static furrow_status check_trees(checking *c, const furrow_model_listing *listin
   const bool forest = lists(listing->matrices, listing->matrix_count, "gbdt.node.predict") ||
                       lists(listing->matrices, listing->matrix_count, "gbdt.split.feature");
   if (!forest || !lists(listing->files, listing->file_count, "graph.json") || c->exit_code) return FURROW_OK;
-  const furrow_status status = furrow_scorer_open(&scorer, listing->path, NULL, &own);
-  furrow_scorer_close(scorer);
+  const furrow_status status = furrow_scorer_load(&scorer, listing->path, NULL, &own);
+  furrow_scorer_free(scorer);
   if (status == FURROW_OK) return FURROW_OK;
   if (status == FURROW_E_MEMORY || status == FURROW_E_IO) {
     *err = own;

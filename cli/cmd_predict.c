@@ -125,7 +125,7 @@ static furrow_status score_block(predicting *p, const furrow_rowblock *block, ou
     p->scores = scores;
     p->room = block->size;
   }
-  furrow_status status = furrow_scorer_block(p->scoring.scorer, p->scoring.space, block, p->scores, err);
+  furrow_status status = furrow_scorer_score_block(p->scoring.scorer, p->scoring.space, block, p->scores, err);
   if (status != FURROW_OK) {
     scoring_blame(&p->scoring, block, err);
     return status;

@@ -194,7 +194,7 @@ static void train_init(void *values) {
 
 /* ---- Without training ---- */
 
-static furrow_status write_description(const learn_settings *settings, furrow_describe kind, const char *path,
+static furrow_status write_description(const learn_settings *settings, furrow_describe_format kind, const char *path,
                                        bool force, furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
@@ -255,8 +255,8 @@ static furrow_status tell_epoch(void *user, const furrow_epoch *epoch, furrow_er
 
 static furrow_status fit(const train_values *values, furrow_trainer *trainer, output *out, furrow_error *err) {
   training t = {.values = values, .out = out};
-  furrow_fit_params params;
-  furrow_fit_params_init(&params);
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
   if (values->format) params.parser.format = values->format;
   params.parser.on_bad = values->on_bad;
   params.parser.threads = values->threads;
@@ -277,8 +277,8 @@ static furrow_status fit(const train_values *values, furrow_trainer *trainer, ou
 
 static furrow_status save(const train_values *values, const learn_settings *settings, const furrow_trainer *trainer,
                           furrow_error *err) {
-  furrow_model_params params;
-  furrow_model_params_init(&params);
+  furrow_trainer_save_params params;
+  furrow_trainer_save_params_init(&params);
   params.write.replace = values->force;
   params.write.angel_bytes = values->angel_bytes;
   params.write.threads = values->threads;
@@ -396,7 +396,7 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   params.load = values->load;
   params.max_features = values->max_features;
   furrow_status status = check_targets(values, err);
-  if (status == FURROW_OK) status = furrow_trainer_open(&trainer, settings->conf, &params, err);
+  if (status == FURROW_OK) status = furrow_trainer_create(&trainer, settings->conf, &params, err);
   interrupt_catch();
   if (status == FURROW_OK) status = fit(values, trainer, out, err);
   if (status == FURROW_E_STATE) tell_stopped(values, err);
@@ -407,7 +407,7 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) status = write_history(values, trainer, err);
   if (status == FURROW_OK) tell_result(values, trainer, &lost, out);
   if (status == FURROW_OK) tell_notes(values, trainer);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
   return status;
 }
 

@@ -111,10 +111,10 @@ furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], const dem
                                  const char *rows, const demo_scores *scores, const demo_found *found,
                                  furrow_error *err) {
   furrow_scorer *scorer = NULL;
-  furrow_status status = furrow_scorer_open(&scorer, model, NULL, err);
+  furrow_status status = furrow_scorer_load(&scorer, model, NULL, err);
   for (uint32_t q = 0; status == FURROW_OK && q < DEMO_EXAMPLES; q++)
     status = fill_example(&examples[q], q, scorer, world, scores, found, err);
-  furrow_scorer_close(scorer);
+  furrow_scorer_free(scorer);
   if (status == FURROW_OK) status = count_history(examples, world, rows, err);
   return status;
 }

@@ -26,10 +26,10 @@ static furrow_status open_listed(furrow_scorer **scorer, const furrow_model_list
   params.threads = threads;
   if (!has_graph(listing)) {
     status = furrow_learn_conf_create(&conf, err);
-    if (status == FURROW_OK) status = furrow_learn_conf_algorithm(conf, "gbdt", err);
+    if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, "gbdt", err);
     params.conf = conf;
   }
-  if (status == FURROW_OK) status = furrow_scorer_open(scorer, listing->path, &params, err);
+  if (status == FURROW_OK) status = furrow_scorer_load(scorer, listing->path, &params, err);
   furrow_learn_conf_free(conf);
   return status;
 }

@@ -66,7 +66,7 @@ furrow_status learn_settings_make(learn_settings *settings, const char *json, co
   furrow_status status = furrow_learn_conf_create(&settings->conf, err);
   if (status == FURROW_OK) status = furrow_layer_formats_create(&settings->formats, err);
   if (status == FURROW_OK && json) status = furrow_learn_conf_load(settings->conf, json, err);
-  if (status == FURROW_OK && algorithm) status = furrow_learn_conf_algorithm(settings->conf, algorithm, err);
+  if (status == FURROW_OK && algorithm) status = furrow_learn_conf_set_algorithm(settings->conf, algorithm, err);
   if (status == FURROW_OK) status = set_texts(settings->conf, values, err);
   for (size_t i = 0; status == FURROW_OK && i < define->count; i++)
     status = define_one(settings, define->texts[i], err);

@@ -73,21 +73,21 @@ static furrow_status put_row(making *m, const furrow_row *row, int64_t id, furro
 }
 
 static furrow_status put_data(making *m, furrow_error *err) {
-  furrow_samples *samples = NULL;
+  furrow_sample_reader *samples = NULL;
   furrow_parser_params params;
   furrow_parser_params_init(&params);
   params.threads = m->job->threads;
   if (m->job->values->format) params.format = m->job->values->format;
   const furrow_rowblock *block = NULL;
   furrow_status status =
-      furrow_samples_open(&samples, furrow_scorer_conf(m->scorer), m->job->values->data, &params, err);
-  while (status == FURROW_OK && (status = furrow_samples_next(samples, &block, err)) == FURROW_OK) {
+      furrow_sample_reader_open(&samples, furrow_scorer_conf(m->scorer), m->job->values->data, &params, err);
+  while (status == FURROW_OK && (status = furrow_sample_reader_next(samples, &block, err)) == FURROW_OK) {
     for (size_t i = 0; status == FURROW_OK && i < block->size; i++) {
       const furrow_row row = furrow_rowblock_row(block, i);
       status = put_row(m, &row, (int64_t)m->count, err);
     }
   }
-  furrow_samples_close(samples);
+  furrow_sample_reader_close(samples);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
@@ -125,7 +125,7 @@ furrow_status export_vectors(const vectors_job *job, output *out, furrow_error *
   furrow_scorer_params params;
   furrow_scorer_params_init(&params);
   params.threads = job->threads;
-  furrow_status status = furrow_scorer_open(&m.scorer, job->model, &params, err);
+  furrow_status status = furrow_scorer_load(&m.scorer, job->model, &params, err);
   if (status == FURROW_OK) status = furrow_scorer_vector_size(m.scorer, &m.size, err);
   if (status == FURROW_OK && !(m.vector = calloc(m.size, sizeof *m.vector))) status = fail_memory(err);
   if (status == FURROW_OK) status = open_files(&m, err);
@@ -135,7 +135,7 @@ furrow_status export_vectors(const vectors_job *job, output *out, furrow_error *
   if (status == FURROW_OK) tell(&m, out);
   furrow_vectors_writer_close(m.ids);
   furrow_vectors_writer_close(m.vectors);
-  furrow_scorer_close(m.scorer);
+  furrow_scorer_free(m.scorer);
   free(m.vector);
   return status;
 }

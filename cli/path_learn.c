@@ -12,7 +12,7 @@
 static bool is_checkpoint(const path_look *look) {
   furrow_checkpoint_info info;
   furrow_error err = {0};
-  const furrow_status status = furrow_checkpoint_look(look->path, &info, &err);
+  const furrow_status status = furrow_checkpoint_load_info(look->path, &info, &err);
   return status == FURROW_OK || (status == FURROW_E_FORMAT && err.offset != 0 && err.offset != FURROW_NO_OFFSET);
 }
 
@@ -20,7 +20,7 @@ static furrow_status tell_checkpoint(path_look *look, furrow_error *err) {
   furrow_checkpoint_info info;
   report *r = look->r;
   if (look->folder) path_advise(look, "furrow train --conf CONF.json --train ROWS --out MODEL --checkpoint @ --resume");
-  furrow_status status = furrow_checkpoint_look(look->path, &info, err);
+  furrow_status status = furrow_checkpoint_load_info(look->path, &info, err);
   if (status != FURROW_OK) return status;
   report_u64(r, "bytes", info.bytes);
   report_text(r, "parameters", info.number_size == 8 ? "double" : "float");

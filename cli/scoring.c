@@ -99,7 +99,7 @@ static furrow_status open_rows(scoring *s, const furrow_learn_conf *conf, furrow
   if (s->values->format) params.format = s->values->format;
   params.threads = s->values->threads;
   params.on_bad = s->values->on_bad;
-  return furrow_samples_open(&s->samples, conf, s->values->data, &params, err);
+  return furrow_sample_reader_open(&s->samples, conf, s->values->data, &params, err);
 }
 
 furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err) {
@@ -111,8 +111,8 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
   params.threads = values->threads;
   furrow_status status = make_settings(&settings, values, err);
   params.conf = settings.conf;
-  if (status == FURROW_OK) status = furrow_scorer_open(&s->scorer, values->model, &params, err);
-  if (status == FURROW_OK) status = furrow_score_space_create(&s->space, s->scorer, err);
+  if (status == FURROW_OK) status = furrow_scorer_load(&s->scorer, values->model, &params, err);
+  if (status == FURROW_OK) status = furrow_scorer_scratch_create(&s->space, s->scorer, err);
   const bool guarded = cache_guard_begin(values->data);
   if (status == FURROW_OK) status = open_rows(s, settings.conf, err);
   status = cache_guard_end(guarded, status, err);
@@ -125,15 +125,15 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
 void scoring_print_notes(const scoring *s) {
   furrow_parser_stats stats;
   if (s->values->quiet) return;
-  furrow_samples_get_stats(s->samples, &stats);
+  furrow_sample_reader_get_stats(s->samples, &stats);
   print_notes(&stats);
 }
 
 void scoring_close(scoring *s) {
   progress_stop(&s->progress);
-  furrow_samples_close(s->samples);
-  furrow_score_space_free(s->space);
-  furrow_scorer_close(s->scorer);
+  furrow_sample_reader_close(s->samples);
+  furrow_scorer_scratch_free(s->space);
+  furrow_scorer_free(s->scorer);
   *s = (scoring){0};
 }
 
@@ -141,7 +141,7 @@ furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_err
   s->rows += s->size;
   s->size = 0;
   furrow_status status = interrupt_check(err);
-  if (status == FURROW_OK) status = furrow_samples_next(s->samples, block, err);
+  if (status == FURROW_OK) status = furrow_sample_reader_next(s->samples, block, err);
   if (status == FURROW_OK) {
     s->size = (*block)->size;
     progress_tell(&s->progress, s->rows);
@@ -156,7 +156,7 @@ void scoring_blame(const scoring *s, const furrow_rowblock *block, furrow_error 
     const furrow_row row = furrow_rowblock_row(block, i);
     furrow_score score;
     furrow_error own;
-    const furrow_status status = furrow_scorer_row(s->scorer, s->space, &row, &score, &own);
+    const furrow_status status = furrow_scorer_score_row(s->scorer, s->space, &row, &score, &own);
     if (status == FURROW_OK) continue;
     fail_in(err, status, s->values->data, "row %" PRIu64 ": %.200s", s->rows + i + 1, own.message);
     return;

@@ -21,8 +21,8 @@ extern const option scoring_options[];
 typedef struct scoring {
   const scoring_values *values;
   furrow_scorer *scorer;
-  furrow_score_space *space;
-  furrow_samples *samples;
+  furrow_scorer_scratch *space;
+  furrow_sample_reader *samples;
   progress progress;
   uint64_t rows; /* of the blocks before the current one */
   size_t size;   /* rows of the current block */

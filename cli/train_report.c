@@ -18,7 +18,7 @@ typedef struct figure {
 } figure;
 
 #define FIGURE(field, name, column, digits) \
-  { name, column, offsetof(furrow_metrics, field), digits }
+  { name, column, offsetof(furrow_learn_metrics, field), digits }
 static const figure figures[] = {FIGURE(loss, "loss", "loss", 5),
                                  FIGURE(auc, "auc", "AUC", 5),
                                  FIGURE(accuracy, "accuracy", "accuracy", 4),
@@ -30,14 +30,14 @@ static const figure figures[] = {FIGURE(loss, "loss", "loss", 5),
 enum { FIGURES = sizeof figures / sizeof *figures };
 #undef FIGURE
 
-static double get(const furrow_metrics *metrics, size_t i) {
+static double get(const furrow_learn_metrics *metrics, size_t i) {
   return *(const double *)((const char *)metrics + figures[i].offset);
 }
 
 /* ---- The table of epochs ---- */
 
 /* Loss, AUC, accuracy, RMSE, MAE where they are defined; logloss is the loss of most models. */
-static bool is_shown(const furrow_metrics *metrics, size_t i) {
+static bool is_shown(const furrow_learn_metrics *metrics, size_t i) {
   return i < 6 && i != 3 && !isnan(get(metrics, i));
 }
 
@@ -76,7 +76,7 @@ void epoch_line(output *out, const furrow_epoch *epoch) {
 
 /* ---- Reports ---- */
 
-void report_metrics(report *r, const furrow_metrics *metrics) {
+void report_metrics(report *r, const furrow_learn_metrics *metrics) {
   report_u64(r, "rows", metrics->rows);
   for (size_t i = 0; i < FIGURES; i++) {
     if (!isnan(get(metrics, i)))
@@ -140,7 +140,7 @@ static void json_number(FILE *out, const char *name, double value) {
     fprintf(out, ",\"%s\":null", name);
 }
 
-static void json_metrics(FILE *out, const char *name, const furrow_metrics *metrics) {
+static void json_metrics(FILE *out, const char *name, const furrow_learn_metrics *metrics) {
   static const char *const members[] = {"loss", "auc", "accuracy", "logloss", "rmse", "mae"};
   fprintf(out, ",\"%s\":{\"rows\":%" PRIu64, name, metrics->rows);
   for (size_t i = 0; i < 6; i++) json_number(out, members[i], metrics->rows > 0 ? get(metrics, i) : NAN);
@@ -175,7 +175,7 @@ furrow_status history_write(const char *path, const furrow_epoch *epochs, size_t
 /* ---- Curves ---- */
 
 /* The second curve: AUC, else RMSE, else accuracy. */
-static size_t second_figure(const furrow_metrics *metrics) {
+static size_t second_figure(const furrow_learn_metrics *metrics) {
   if (!isnan(metrics->auc)) return 1;
   return isnan(metrics->rmse) ? 2 : 4;
 }

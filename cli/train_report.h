@@ -11,7 +11,7 @@ void epoch_headings(output *out, const furrow_epoch *epoch);
 void epoch_line(output *out, const furrow_epoch *epoch);
 
 /* Facts of metrics under the current section; those that are not defined are left out of the table, null in JSON. */
-void report_metrics(report *r, const furrow_metrics *metrics);
+void report_metrics(report *r, const furrow_learn_metrics *metrics);
 /* Epochs as a list of JSON objects (in the table: nothing). */
 void report_epochs(report *r, const furrow_epoch *epochs, size_t count);
 

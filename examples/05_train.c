@@ -30,7 +30,7 @@ static furrow_status make_rows(furrow_container *rows, furrow_error *err) {
 static furrow_status configure(furrow_learn_conf *conf, furrow_error *err) {
   static const char *const settings[][2] = {
       {"rank", "4"}, {"range", "100"}, {"lr", "0.5"}, {"optimizer", "sgd"}, {"init-embedding", "0.1"}};
-  furrow_status status = furrow_learn_conf_algorithm(conf, "fm", err);
+  furrow_status status = furrow_learn_conf_set_algorithm(conf, "fm", err);
   for (size_t i = 0; i < sizeof settings / sizeof *settings && status == FURROW_OK; i++)
     status = furrow_learn_conf_set(conf, settings[i][0], settings[i][1], err);
   return status;
@@ -61,10 +61,10 @@ static furrow_status make_model(const char *folder, furrow_error *err) {
   if (status == FURROW_OK) status = furrow_container_get_block(rows, &block, err);
   if (status == FURROW_OK) status = furrow_learn_conf_create(&conf, err);
   if (status == FURROW_OK) status = configure(conf, err);
-  if (status == FURROW_OK) status = furrow_trainer_open(&trainer, conf, NULL, err);
+  if (status == FURROW_OK) status = furrow_trainer_create(&trainer, conf, NULL, err);
   if (status == FURROW_OK) status = train(trainer, &block, err);
   if (status == FURROW_OK) status = furrow_trainer_save(trainer, folder, NULL, err);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
   furrow_learn_conf_free(conf);
   furrow_container_free(rows);
   return status;
@@ -72,18 +72,18 @@ static furrow_status make_model(const char *folder, furrow_error *err) {
 
 static furrow_status ask(const char *folder, furrow_error *err) {
   furrow_scorer *scorer = NULL;
-  furrow_score_space *space = NULL;
-  furrow_status status = furrow_scorer_open(&scorer, folder, NULL, err);
-  if (status == FURROW_OK) status = furrow_score_space_create(&space, scorer, err);
+  furrow_scorer_scratch *space = NULL;
+  furrow_status status = furrow_scorer_load(&scorer, folder, NULL, err);
+  if (status == FURROW_OK) status = furrow_scorer_scratch_create(&space, scorer, err);
   for (uint32_t item = 0; item < 3 && status == FURROW_OK; item++) {
     const uint32_t features[2] = {7, USERS + item}; /* user 7 likes items 1, 4, 7 … */
     const furrow_row row = {.length = 2, .index = {features}};
     furrow_score score;
-    status = furrow_scorer_row(scorer, space, &row, &score, err);
+    status = furrow_scorer_score_row(scorer, space, &row, &score, err);
     if (status == FURROW_OK) printf("item %u: %s\n", item, score.proba > 0.5 ? "yes" : "no");
   }
-  furrow_score_space_free(space);
-  furrow_scorer_close(scorer);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
   return status;
 }
 

@@ -26,22 +26,22 @@ static furrow_status grow(furrow_trainer **trainer, const char *data, furrow_err
   static const char *const settings[][2] = {{"trees", "20"}, {"depth", "3"}, {"lr", "0.3"}, {"splits", "64"}};
   furrow_learn_conf *conf = NULL;
   furrow_status status = furrow_learn_conf_create(&conf, err);
-  if (status == FURROW_OK) status = furrow_learn_conf_algorithm(conf, "gbdt", err);
+  if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, "gbdt", err);
   for (size_t i = 0; i < sizeof settings / sizeof *settings && status == FURROW_OK; i++)
     status = furrow_learn_conf_set(conf, settings[i][0], settings[i][1], err);
-  if (status == FURROW_OK) status = furrow_trainer_open(trainer, conf, NULL, err);
+  if (status == FURROW_OK) status = furrow_trainer_create(trainer, conf, NULL, err);
   if (status == FURROW_OK) status = furrow_trainer_fit(*trainer, data, NULL, NULL, err);
   furrow_learn_conf_free(conf);
   return status;
 }
 
-static furrow_status ask(const furrow_scorer *scorer, furrow_score_space *space, float size, float distance,
+static furrow_status ask(const furrow_scorer *scorer, furrow_scorer_scratch *space, float size, float distance,
                          furrow_error *err) {
   const uint32_t features[2] = {0, 1}; /* the file counts from 1 */
   const float values[2] = {size, distance};
   const furrow_row row = {.length = 2, .index = {features}, .value = {values}};
   furrow_score score;
-  furrow_status status = furrow_scorer_row(scorer, space, &row, &score, err);
+  furrow_status status = furrow_scorer_score_row(scorer, space, &row, &score, err);
   if (status == FURROW_OK)
     printf("%.0f square metres, %.0f km away: %s\n", (double)size, (double)distance,
            score.label > 0 ? "dear" : "cheap");
@@ -50,9 +50,9 @@ static furrow_status ask(const furrow_scorer *scorer, furrow_score_space *space,
 
 static furrow_status show_importance(const furrow_scorer *scorer, furrow_error *err) {
   static const char *const names[] = {"size", "distance", "colour"};
-  furrow_importance *list = NULL;
+  furrow_feature_importance *list = NULL;
   size_t count = 0;
-  furrow_status status = furrow_scorer_importance(scorer, &list, &count, err);
+  furrow_status status = furrow_scorer_feature_importance(scorer, &list, &count, err);
   if (status == FURROW_OK && count >= 2)
     printf("what counts: %s and %s\n", names[list[0].feature < list[1].feature ? list[0].feature : list[1].feature],
            names[list[0].feature < list[1].feature ? list[1].feature : list[0].feature]);
@@ -65,12 +65,12 @@ int main(void) {
   furrow_error err;
   furrow_trainer *trainer = NULL;
   furrow_scorer *scorer = NULL;
-  furrow_score_space *space = NULL;
+  furrow_scorer_scratch *space = NULL;
   const int fd = mkstemp(path);
   if (fd < 0 || close(fd) != 0 || write_rows(path) != 0) return 1;
   furrow_status status = grow(&trainer, path, &err);
-  if (status == FURROW_OK) status = furrow_scorer_from_trainer(&scorer, trainer, &err);
-  if (status == FURROW_OK) status = furrow_score_space_create(&space, scorer, &err);
+  if (status == FURROW_OK) status = furrow_scorer_create(&scorer, trainer, &err);
+  if (status == FURROW_OK) status = furrow_scorer_scratch_create(&space, scorer, &err);
   if (status == FURROW_OK) status = ask(scorer, space, 120, 3, &err);
   if (status == FURROW_OK) status = ask(scorer, space, 120, 25, &err);
   if (status == FURROW_OK) status = ask(scorer, space, 30, 3, &err);
@@ -80,9 +80,9 @@ int main(void) {
     furrow_error_format(&err, text, sizeof text);
     fprintf(stderr, "%s\n", text);
   }
-  furrow_score_space_free(space);
-  furrow_scorer_close(scorer);
-  furrow_trainer_close(trainer);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
+  furrow_trainer_free(trainer);
   unlink(path);
   return furrow_status_exit_code(status);
 }

@@ -9,20 +9,20 @@
  *   furrow_learn_conf *conf = NULL;
  *   furrow_trainer *trainer = NULL;
  *   furrow_status status = furrow_learn_conf_create(&conf, &err);
- *   if (status == FURROW_OK) status = furrow_learn_conf_algorithm(conf, "fm", &err);
+ *   if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, "fm", &err);
  *   if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "rank", "8", &err);
- *   if (status == FURROW_OK) status = furrow_trainer_open(&trainer, conf, NULL, &err);
+ *   if (status == FURROW_OK) status = furrow_trainer_create(&trainer, conf, NULL, &err);
  *   if (status == FURROW_OK) status = furrow_trainer_fit(trainer, "clicks.libsvm", NULL, NULL, &err);
  *   if (status == FURROW_OK) status = furrow_trainer_save(trainer, "clicks.model", NULL, &err);
- *   furrow_trainer_close(trainer);
+ *   furrow_trainer_free(trainer);
  *   furrow_learn_conf_free(conf);
  *
  *   furrow_scorer *scorer = NULL;
- *   furrow_score_space *space = NULL;
+ *   furrow_scorer_scratch *space = NULL;
  *   furrow_score score;
- *   status = furrow_scorer_open(&scorer, "clicks.model", NULL, &err);
- *   if (status == FURROW_OK) status = furrow_score_space_create(&space, scorer, &err);
- *   if (status == FURROW_OK) status = furrow_scorer_row(scorer, space, &row, &score, &err);
+ *   status = furrow_scorer_load(&scorer, "clicks.model", NULL, &err);
+ *   if (status == FURROW_OK) status = furrow_scorer_scratch_create(&space, scorer, &err);
+ *   if (status == FURROW_OK) status = furrow_scorer_score_row(scorer, space, &row, &score, &err);
  *
  * Threads: functions that take a const handle may run at once on one handle (a scorer, with one space for each thread);
  * anything else needs exclusive use of it.
@@ -50,8 +50,8 @@ FURROW_API void furrow_learn_conf_free(furrow_learn_conf *conf);
 
 /* The graph of a built-in algorithm: a short name (lr, deepfm …) or the name of Angel's class, with or without its
  * package. E_ARGUMENT lists the short names. */
-FURROW_API furrow_status furrow_learn_conf_algorithm(furrow_learn_conf *conf, const char *name,
-                                                     furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_learn_conf_set_algorithm(furrow_learn_conf *conf, const char *name,
+                                                         furrow_error *err) FURROW_MUST_USE;
 /* Angel's JSON algorithm file, or the graph.json of a model. Sections that it does not have stay as they are; `layers`
  * replaces the graph. E_FORMAT: a key, type or value that is wrong, with its byte and its path (layers/2/outputdim). */
 FURROW_API furrow_status furrow_learn_conf_read(furrow_learn_conf *conf, const void *text, size_t size,
@@ -82,17 +82,17 @@ typedef struct furrow_learn_key {
 /* The i-th key, NULL past the end. */
 FURROW_API const furrow_learn_key *furrow_learn_key_at(size_t i);
 
-typedef enum furrow_describe {
+typedef enum furrow_describe_format {
   FURROW_DESCRIBE_TEXT, /* layers, shapes, optimizers, matrices, parameters, memory: for people */
   FURROW_DESCRIBE_JSON, /* the same for programs */
   FURROW_DESCRIBE_DOT,  /* the graph for graphviz */
   FURROW_DESCRIBE_SVG,  /* the graph as a picture */
   FURROW_DESCRIBE_ANGEL /* graph.json, as Angel writes it */
-} furrow_describe;
+} furrow_describe_format;
 
 /* The resolved configuration as text. `features` is the number of features if the conf gives no range (0: not known).
  * Free with furrow_free. */
-FURROW_API furrow_status furrow_learn_conf_describe(const furrow_learn_conf *conf, furrow_describe kind,
+FURROW_API furrow_status furrow_learn_conf_describe(const furrow_learn_conf *conf, furrow_describe_format kind,
                                                     uint64_t features, char **text, size_t *size,
                                                     furrow_error *err) FURROW_MUST_USE;
 
@@ -106,7 +106,7 @@ typedef struct furrow_score {
 } furrow_score;
 
 /* Figures of a set of scored rows; NaN: not defined for the loss or the labels. */
-typedef struct furrow_metrics {
+typedef struct furrow_learn_metrics {
   uint64_t rows;
   double weight;                      /* sum of the rows' weights */
   double loss;                        /* mean of the model's loss */
@@ -114,7 +114,7 @@ typedef struct furrow_metrics {
   double logloss;                     /* of the probability */
   double rmse, mae;                   /* regression */
   double mean_label, mean_prediction; /* share of positives and mean probability; regression: mean values */
-} furrow_metrics;
+} furrow_learn_metrics;
 
 /* ---- Training ------------------------------------------------------------------------------------------- */
 
@@ -129,9 +129,9 @@ typedef struct furrow_trainer_params {
 
 FURROW_API void furrow_trainer_params_init(furrow_trainer_params *params);
 /* Allocates the parameters. The conf is copied. A model to load must fit the graph: E_FORMAT names the matrix. */
-FURROW_API furrow_status furrow_trainer_open(furrow_trainer **trainer, const furrow_learn_conf *conf,
-                                             const furrow_trainer_params *params, furrow_error *err) FURROW_MUST_USE;
-FURROW_API void furrow_trainer_close(furrow_trainer *trainer);
+FURROW_API furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn_conf *conf,
+                                               const furrow_trainer_params *params, furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_trainer_free(furrow_trainer *trainer);
 
 /* One update from the rows of `batch`, step by step: for programs that have their own loop. *loss (may be NULL) is the
  * mean loss before the update. A loss or score that is not a number is E_RANGE with the rows to blame; nothing has been
@@ -140,20 +140,20 @@ FURROW_API furrow_status furrow_trainer_step(furrow_trainer *trainer, const furr
                                              furrow_error *err) FURROW_MUST_USE;
 /* Loss and metrics of rows, nothing is updated. */
 FURROW_API furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowblock *rows,
-                                                 furrow_metrics *metrics, furrow_error *err) FURROW_MUST_USE;
+                                                 furrow_learn_metrics *metrics, furrow_error *err) FURROW_MUST_USE;
 
 typedef struct furrow_epoch {
   uint32_t epoch; /* 1, 2 … */
   double learning_rate;
   /* Of the scores that the updates were made from; of gbdt after the round: figures of 65,536 rows at most, evenly
    * spread, though `rows` counts all. */
-  furrow_metrics train;
-  furrow_metrics valid; /* rows is 0 without validation data */
-  double seconds;       /* of training; validation apart */
-  bool best;            /* the best so far by the chosen metric */
+  furrow_learn_metrics train;
+  furrow_learn_metrics valid; /* rows is 0 without validation data */
+  double seconds;             /* of training; validation apart */
+  bool best;                  /* the best so far by the chosen metric */
 } furrow_epoch;
 
-typedef struct furrow_fit_params {
+typedef struct furrow_trainer_fit_params {
   furrow_parser_params parser; /* format "auto": the conf's */
   bool stream;                 /* read the data anew in each epoch; false: keep it in memory */
   const char *metric;        /* that decides which epoch is best: "loss", "auc", "accuracy", "logloss", "rmse", "mae" */
@@ -167,13 +167,13 @@ typedef struct furrow_fit_params {
   /* Now and then within an epoch. NULL: none */
   furrow_status (*progress)(void *user, uint32_t epoch, uint64_t rows, uint64_t rows_total, furrow_error *err);
   void *user;
-} furrow_fit_params;
+} furrow_trainer_fit_params;
 
-FURROW_API void furrow_fit_params_init(furrow_fit_params *params);
+FURROW_API void furrow_trainer_fit_params_init(furrow_trainer_fit_params *params);
 /* All epochs over the data of a URI. `valid` is validation data; NULL: the share of the training data that the conf
  * names. params NULL: the defaults. */
 FURROW_API furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
-                                            const furrow_fit_params *params, furrow_error *err) FURROW_MUST_USE;
+                                            const furrow_trainer_fit_params *params, furrow_error *err) FURROW_MUST_USE;
 /* The epochs so far, 0 … *count - 1, and which was best (1-based; 0: none). Valid until the next call of fit. */
 FURROW_API const furrow_epoch *furrow_trainer_history(const furrow_trainer *trainer, size_t *count, uint32_t *best);
 /* What the last fit left out and passed over in its files; of `valid` nothing where there was no such file. Either may
@@ -192,41 +192,43 @@ typedef struct furrow_checkpoint_info {
 
 /* Reads and checks a checkpoint file, or that of a folder. E_NOT_FOUND: there is none; E_FORMAT: this is none (at byte
  * 0), or it is damaged. Whether it fits a configuration is seen when a training goes on from it. */
-FURROW_API furrow_status furrow_checkpoint_look(const char *path, furrow_checkpoint_info *info,
-                                                furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_checkpoint_load_info(const char *path, furrow_checkpoint_info *info,
+                                                     furrow_error *err) FURROW_MUST_USE;
 
-typedef struct furrow_model_params {
+typedef struct furrow_trainer_save_params {
   furrow_matrix_write_params write;    /* separator NULL, as it is at first: that of `formats` */
   const furrow_layer_formats *formats; /* format of each layer's matrices, separator of text; NULL: the defaults */
   int32_t servers;                     /* 1 */
   int64_t part_size;                   /* elements of a partition; 0: Angel's rule */
-} furrow_model_params;
+} furrow_trainer_save_params;
 
-FURROW_API void furrow_model_params_init(furrow_model_params *params);
+FURROW_API void furrow_trainer_save_params_init(furrow_trainer_save_params *params);
 /* The model directory that Angel would write: the matrices of each layer, graph.json. It appears in one step. */
 FURROW_API furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
-                                             const furrow_model_params *params, furrow_error *err) FURROW_MUST_USE;
+                                             const furrow_trainer_save_params *params,
+                                             furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Rows to score -------------------------------------------------------------------------------------- */
 
 /* Reads rows as training does: in the format of the conf, features counted from where it says. */
-typedef struct furrow_samples furrow_samples;
+typedef struct furrow_sample_reader furrow_sample_reader;
 
 /* params NULL: the defaults; a format that is not "auto" wins over the conf's. */
-FURROW_API furrow_status furrow_samples_open(furrow_samples **samples, const furrow_learn_conf *conf, const char *uri,
-                                             const furrow_parser_params *params, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const furrow_learn_conf *conf,
+                                                   const char *uri, const furrow_parser_params *params,
+                                                   furrow_error *err) FURROW_MUST_USE;
 /* The next rows, valid until the next call; FURROW_END when there are no more. */
-FURROW_API furrow_status furrow_samples_next(furrow_samples *samples, const furrow_rowblock **block,
-                                             furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_sample_reader_next(furrow_sample_reader *samples, const furrow_rowblock **block,
+                                                   furrow_error *err) FURROW_MUST_USE;
 /* What has been left out and passed over so far. */
-FURROW_API void furrow_samples_get_stats(const furrow_samples *samples, furrow_parser_stats *stats);
-FURROW_API void furrow_samples_close(furrow_samples *samples);
+FURROW_API void furrow_sample_reader_get_stats(const furrow_sample_reader *samples, furrow_parser_stats *stats);
+FURROW_API void furrow_sample_reader_close(furrow_sample_reader *samples);
 
 /* ---- Scoring -------------------------------------------------------------------------------------------- */
 
 /* A loaded model. Immutable: any number of threads may use it, each with a space of its own. */
 typedef struct furrow_scorer furrow_scorer;
-typedef struct furrow_score_space furrow_score_space;
+typedef struct furrow_scorer_scratch furrow_scorer_scratch;
 
 typedef enum furrow_fc_order {
   FURROW_FC_IN_OUT, /* fc weights are in x out, as Angel's trainer writes them */
@@ -243,33 +245,33 @@ typedef struct furrow_scorer_params {
 FURROW_API void furrow_scorer_params_init(furrow_scorer_params *params);
 /* Loads a model directory, ours or Angel's. E_FORMAT names the matrix that does not fit the graph; E_NOT_FOUND the one
  * that is missing. */
-FURROW_API furrow_status furrow_scorer_open(furrow_scorer **scorer, const char *folder,
+FURROW_API furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder,
                                             const furrow_scorer_params *params, furrow_error *err) FURROW_MUST_USE;
 /* From a trainer as it is now: the parameters are copied. */
-FURROW_API furrow_status furrow_scorer_from_trainer(furrow_scorer **scorer, const furrow_trainer *trainer,
-                                                    furrow_error *err) FURROW_MUST_USE;
-FURROW_API void furrow_scorer_close(furrow_scorer *scorer);
+FURROW_API furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer *trainer,
+                                              furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_scorer_free(furrow_scorer *scorer);
 /* The configuration of the model; belongs to the scorer. */
 FURROW_API const furrow_learn_conf *furrow_scorer_conf(const furrow_scorer *scorer);
 
-FURROW_API furrow_status furrow_score_space_create(furrow_score_space **space, const furrow_scorer *scorer,
-                                                   furrow_error *err) FURROW_MUST_USE;
-FURROW_API void furrow_score_space_free(furrow_score_space *space);
+FURROW_API furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **space, const furrow_scorer *scorer,
+                                                      furrow_error *err) FURROW_MUST_USE;
+FURROW_API void furrow_scorer_scratch_free(furrow_scorer_scratch *space);
 
 /* The score of one row; allocates nothing unless the row is longer than any before in this space. A feature that the
  * model does not have counts as 0. E_RANGE: a row that does not fit the model (a field too many, …). */
-FURROW_API furrow_status furrow_scorer_row(const furrow_scorer *scorer, furrow_score_space *space,
-                                           const furrow_row *row, furrow_score *score,
-                                           furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_scorer_score_row(const furrow_scorer *scorer, furrow_scorer_scratch *space,
+                                                 const furrow_row *row, furrow_score *score,
+                                                 furrow_error *err) FURROW_MUST_USE;
 /* Scores of all rows of a block; scores has room for block->size. */
-FURROW_API furrow_status furrow_scorer_block(const furrow_scorer *scorer, furrow_score_space *space,
-                                             const furrow_rowblock *block, furrow_score *scores,
-                                             furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_scorer_score_block(const furrow_scorer *scorer, furrow_scorer_scratch *space,
+                                                   const furrow_rowblock *block, furrow_score *scores,
+                                                   furrow_error *err) FURROW_MUST_USE;
 /* All classes of a softmax model (other models: one number, the probability): *count of them to `proba`. */
-FURROW_API size_t furrow_scorer_classes(const furrow_scorer *scorer);
-FURROW_API furrow_status furrow_scorer_classes_of(const furrow_scorer *scorer, furrow_score_space *space,
-                                                  const furrow_row *row, double *proba,
-                                                  furrow_error *err) FURROW_MUST_USE;
+FURROW_API size_t furrow_scorer_class_count(const furrow_scorer *scorer);
+FURROW_API furrow_status furrow_scorer_class_probabilities(const furrow_scorer *scorer, furrow_scorer_scratch *space,
+                                                           const furrow_row *row, double *proba,
+                                                           furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Trees ---------------------------------------------------------------------------------------------- */
 
@@ -283,7 +285,7 @@ typedef struct furrow_forest_info {
   bool sums;       /* gain and cover of nodes are known */
 } furrow_forest_info;
 
-FURROW_API void furrow_scorer_forest(const furrow_scorer *scorer, furrow_forest_info *info);
+FURROW_API void furrow_scorer_get_forest_info(const furrow_scorer *scorer, furrow_forest_info *info);
 
 /* Node 0 is the root; rows go from node n to 2n+1 or 2n+2. Nodes that no row can come to do not exist. */
 typedef struct furrow_tree_node {
@@ -297,26 +299,26 @@ typedef struct furrow_tree_node {
 } furrow_tree_node;
 
 /* E_RANGE: there is no such tree, or trees have fewer nodes. */
-FURROW_API furrow_status furrow_scorer_tree_node(const furrow_scorer *scorer, size_t tree, size_t node,
-                                                 furrow_tree_node *about, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_scorer_get_tree_node(const furrow_scorer *scorer, size_t tree, size_t node,
+                                                     furrow_tree_node *about, furrow_error *err) FURROW_MUST_USE;
 
 /* What a feature does in all trees: sums over the splits that ask for it. */
-typedef struct furrow_importance {
+typedef struct furrow_feature_importance {
   int32_t feature;
   uint64_t count; /* splits */
   double gain;    /* NaN: not known */
   double cover;   /* of the split nodes; NaN: not known */
-} furrow_importance;
+} furrow_feature_importance;
 
 /* Features that some node asks for, by falling gain (where it is not known, by count), then ascending. Free *list with
  * furrow_free((char *)list). E_STATE: the model is no forest. */
-FURROW_API furrow_status furrow_scorer_importance(const furrow_scorer *scorer, furrow_importance **list, size_t *count,
-                                                  furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_scorer_feature_importance(const furrow_scorer *scorer, furrow_feature_importance **list,
+                                                          size_t *count, furrow_error *err) FURROW_MUST_USE;
 
 /* Trees first … end-1 as text for people, as JSON, for graphviz, or (one tree) as a picture; there is none as Angel
  * writes it. Free with furrow_free. E_RANGE: there are no such trees, or too many leaves for a picture. */
-FURROW_API furrow_status furrow_scorer_describe_trees(const furrow_scorer *scorer, furrow_describe kind, size_t first,
-                                                      size_t end, char **text, size_t *size,
+FURROW_API furrow_status furrow_scorer_describe_trees(const furrow_scorer *scorer, furrow_describe_format kind,
+                                                      size_t first, size_t end, char **text, size_t *size,
                                                       furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Vectors for search --------------------------------------------------------------------------------- */
@@ -352,25 +354,27 @@ FURROW_API furrow_status furrow_evaluation_create(furrow_evaluation **evaluation
                                                   furrow_error *err) FURROW_MUST_USE;
 FURROW_API void furrow_evaluation_free(furrow_evaluation *evaluation);
 /* Scores and counts a block; for several threads use an evaluation for each and merge them. */
-FURROW_API furrow_status furrow_evaluation_block(furrow_evaluation *evaluation, furrow_score_space *space,
-                                                 const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_scorer_scratch *space,
+                                                     const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
 FURROW_API void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *from);
-FURROW_API void furrow_evaluation_metrics(const furrow_evaluation *evaluation, furrow_metrics *metrics);
+FURROW_API void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_learn_metrics *metrics);
 
 /* Row i of a calibration table of `bins` bins of equal width (i < bins): rows with a probability in [low, high). */
-typedef struct furrow_calibration {
+typedef struct furrow_calibration_bin {
   double low, high, rows, mean_prediction, mean_label;
-} furrow_calibration;
-FURROW_API void furrow_evaluation_calibration(const furrow_evaluation *evaluation, size_t bins, size_t i,
-                                              furrow_calibration *row);
+} furrow_calibration_bin;
+FURROW_API void furrow_evaluation_get_calibration_bin(const furrow_evaluation *evaluation, size_t bins, size_t i,
+                                                      furrow_calibration_bin *row);
 
 /* Points of the ROC curve (x false positive rate, y true positive rate) or PR curve (x recall, y precision), at most
  * `room` of them in the order of falling thresholds; returns how many. */
 typedef struct furrow_curve_point {
   double x, y, threshold;
 } furrow_curve_point;
-FURROW_API size_t furrow_evaluation_roc(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t room);
-FURROW_API size_t furrow_evaluation_pr(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t room);
+FURROW_API size_t furrow_evaluation_roc_curve(const furrow_evaluation *evaluation, furrow_curve_point *points,
+                                              size_t room);
+FURROW_API size_t furrow_evaluation_pr_curve(const furrow_evaluation *evaluation, furrow_curve_point *points,
+                                             size_t room);
 
 #ifdef __cplusplus
 }

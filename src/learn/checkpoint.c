@@ -58,17 +58,17 @@ static double get_real(const unsigned char *at) {
 /* The figures of metrics in their order in the file, behind the number of rows. */
 enum { FIGURES = 9, METRICS_BYTES = 8 * (1 + FIGURES) };
 
-static void put_metrics(unsigned char *at, const furrow_metrics *m) {
+static void put_metrics(unsigned char *at, const furrow_learn_metrics *m) {
   const double figures[FIGURES] = {m->weight, m->loss, m->auc,        m->accuracy,       m->logloss,
                                    m->rmse,   m->mae,  m->mean_label, m->mean_prediction};
   fw_put_le64(at, m->rows);
   for (size_t i = 0; i < FIGURES; i++) put_real(at + 8 + 8 * i, figures[i]);
 }
 
-static void get_metrics(const unsigned char *at, furrow_metrics *m) {
+static void get_metrics(const unsigned char *at, furrow_learn_metrics *m) {
   double f[FIGURES];
   for (size_t i = 0; i < FIGURES; i++) f[i] = get_real(at + 8 + 8 * i);
-  *m = (furrow_metrics){fw_get_le64(at), f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]};
+  *m = (furrow_learn_metrics){fw_get_le64(at), f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]};
 }
 
 static void put_epoch(unsigned char *at, const furrow_epoch *epoch) {
@@ -376,7 +376,7 @@ static furrow_status look_at(const unsigned char *bytes, size_t size, furrow_che
   return status;
 }
 
-furrow_status furrow_checkpoint_look(const char *path, furrow_checkpoint_info *info, furrow_error *err) {
+furrow_status furrow_checkpoint_load_info(const char *path, furrow_checkpoint_info *info, furrow_error *err) {
   struct stat found;
   char *file = NULL;
   unsigned char *bytes = NULL;

@@ -67,7 +67,7 @@ furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_co
 
 /* ---- Saying ---- */
 
-furrow_status furrow_learn_conf_algorithm(furrow_learn_conf *conf, const char *name, furrow_error *err) {
+furrow_status furrow_learn_conf_set_algorithm(furrow_learn_conf *conf, const char *name, furrow_error *err) {
   const char *found = fw_builtin_find(name);
   if (!found) {
     fw_fail(err, FURROW_E_ARGUMENT, "no such algorithm; there are %s", fw_builtin_names);

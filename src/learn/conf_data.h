@@ -301,7 +301,7 @@ void fw_json_said_clear(fw_json_said *said);
 struct furrow_learn_conf {
   fw_value keys[FW_KEYS]; /* texts are owned */
   fw_json_said json;
-  const char *algorithm; /* by furrow_learn_conf_algorithm; NULL: none, or layers came later */
+  const char *algorithm; /* by furrow_learn_conf_set_algorithm; NULL: none, or layers came later */
 };
 
 /* What counts: the key, else the JSON, else the default. */

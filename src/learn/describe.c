@@ -125,7 +125,7 @@ void fw_buffer_optimizer(fw_buffer *out, const fw_optimizer *optimizer) {
 
 /* ---- The whole ---- */
 
-static furrow_status describe(const fw_plan *plan, furrow_describe kind, uint64_t features, fw_buffer *out,
+static furrow_status describe(const fw_plan *plan, furrow_describe_format kind, uint64_t features, fw_buffer *out,
                               furrow_error *err) {
   static void (*const writers[])(fw_buffer *, const fw_description *) = {
       [FURROW_DESCRIBE_TEXT] = fw_describe_text,   [FURROW_DESCRIBE_JSON] = fw_describe_json,
@@ -146,7 +146,7 @@ static furrow_status describe(const fw_plan *plan, furrow_describe kind, uint64_
   return status;
 }
 
-furrow_status furrow_learn_conf_describe(const furrow_learn_conf *conf, furrow_describe kind, uint64_t features,
+furrow_status furrow_learn_conf_describe(const furrow_learn_conf *conf, furrow_describe_format kind, uint64_t features,
                                          char **text, size_t *size, furrow_error *err) {
   fw_plan *plan = NULL;
   fw_buffer out = {0};

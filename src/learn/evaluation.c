@@ -65,8 +65,8 @@ static furrow_status check_labels(const furrow_rowblock *block, furrow_error *er
   return fw_fail(err, FURROW_E_ARGUMENT, "rows without labels cannot be evaluated");
 }
 
-furrow_status furrow_evaluation_block(furrow_evaluation *evaluation, furrow_score_space *space,
-                                      const furrow_rowblock *block, furrow_error *err) {
+furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_scorer_scratch *space,
+                                          const furrow_rowblock *block, furrow_error *err) {
   furrow_status status = check_labels(block, err);
   if (status != FURROW_OK) return status;
   taking t = {.graph = &fw_scorer_plan(evaluation->scorer)->graph, .tally = evaluation->tally};
@@ -85,19 +85,19 @@ void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *f
   fw_tally_merge(into->tally, from->tally);
 }
 
-void furrow_evaluation_metrics(const furrow_evaluation *evaluation, furrow_metrics *metrics) {
+void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_learn_metrics *metrics) {
   fw_tally_metrics(evaluation->tally, metrics);
 }
 
-void furrow_evaluation_calibration(const furrow_evaluation *evaluation, size_t bins, size_t i,
-                                   furrow_calibration *row) {
+void furrow_evaluation_get_calibration_bin(const furrow_evaluation *evaluation, size_t bins, size_t i,
+                                           furrow_calibration_bin *row) {
   fw_tally_calibration(evaluation->tally, bins, i, row);
 }
 
-size_t furrow_evaluation_roc(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t room) {
+size_t furrow_evaluation_roc_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t room) {
   return fw_tally_roc(evaluation->tally, points, room);
 }
 
-size_t furrow_evaluation_pr(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t room) {
+size_t furrow_evaluation_pr_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t room) {
   return fw_tally_pr(evaluation->tally, points, room);
 }

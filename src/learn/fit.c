@@ -16,18 +16,21 @@ enum { PROGRESS_ROWS = 1 << 14 };
 
 typedef struct fw_fit_metric {
   const char *name;
-  size_t offset; /* in furrow_metrics */
+  size_t offset; /* in furrow_learn_metrics */
   bool rises;    /* more is better */
 } metric;
 
 static const metric metrics[] = {
-    {"loss", offsetof(furrow_metrics, loss), false},        {"auc", offsetof(furrow_metrics, auc), true},
-    {"accuracy", offsetof(furrow_metrics, accuracy), true}, {"logloss", offsetof(furrow_metrics, logloss), false},
-    {"rmse", offsetof(furrow_metrics, rmse), false},        {"mae", offsetof(furrow_metrics, mae), false},
+    {"loss", offsetof(furrow_learn_metrics, loss), false},
+    {"auc", offsetof(furrow_learn_metrics, auc), true},
+    {"accuracy", offsetof(furrow_learn_metrics, accuracy), true},
+    {"logloss", offsetof(furrow_learn_metrics, logloss), false},
+    {"rmse", offsetof(furrow_learn_metrics, rmse), false},
+    {"mae", offsetof(furrow_learn_metrics, mae), false},
 };
 
-void furrow_fit_params_init(furrow_fit_params *params) {
-  *params = (furrow_fit_params){.metric = "loss", .checkpoint_every = 1};
+void furrow_trainer_fit_params_init(furrow_trainer_fit_params *params) {
+  *params = (furrow_trainer_fit_params){.metric = "loss", .checkpoint_every = 1};
   furrow_parser_params_init(&params->parser);
 }
 
@@ -116,7 +119,7 @@ double fw_fit_seconds(void) {
 
 furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
   fw_fit *f = user;
-  const furrow_fit_params *p = f->params;
+  const furrow_trainer_fit_params *p = f->params;
   if (!p->progress || rows < f->reported + PROGRESS_ROWS) return FURROW_OK;
   const furrow_trainer *t = f->trainer;
   uint64_t total = (uint64_t)((double)fw_feed_known_rows(f->train) * t->plan->data.sample_ratio);
@@ -151,7 +154,7 @@ static furrow_status validate(fw_fit *f, furrow_epoch *epoch, furrow_error *err)
 /* ---- History -------------------------------------------------------------------------------------------- */
 
 static double figure_of(const fw_fit *f, const furrow_epoch *epoch) {
-  const furrow_metrics *figures = epoch->valid.rows ? &epoch->valid : &epoch->train;
+  const furrow_learn_metrics *figures = epoch->valid.rows ? &epoch->valid : &epoch->train;
   return *(const double *)((const char *)figures + f->by->offset);
 }
 
@@ -297,9 +300,9 @@ static void take_stats(const fw_fit *f) {
 }
 
 furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
-                                 const furrow_fit_params *params, furrow_error *err) {
-  furrow_fit_params defaults;
-  furrow_fit_params_init(&defaults);
+                                 const furrow_trainer_fit_params *params, furrow_error *err) {
+  furrow_trainer_fit_params defaults;
+  furrow_trainer_fit_params_init(&defaults);
   fw_fit f = {.trainer = trainer, .params = params ? params : &defaults};
   f.way = trainer->forest ? &fw_fit_forest : &fw_fit_net;
   furrow_status status = find_metric(&f, err);

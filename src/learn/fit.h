@@ -34,7 +34,7 @@ extern const fw_fit_way fw_fit_net, fw_fit_forest;
 
 struct fw_fit {
   furrow_trainer *trainer;
-  const furrow_fit_params *params;
+  const furrow_trainer_fit_params *params;
   const fw_fit_way *way;
   const struct fw_fit_metric *by;
   fw_samples *samples, *valid_samples;

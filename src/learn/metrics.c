@@ -92,11 +92,11 @@ static bool is_regression(fw_loss_type loss) {
 
 bool fw_loss_has_metric(fw_loss_type loss, size_t offset) {
   switch (offset) {
-  case offsetof(furrow_metrics, auc): return has_two_classes(loss);
-  case offsetof(furrow_metrics, accuracy):
-  case offsetof(furrow_metrics, logloss): return !is_regression(loss);
-  case offsetof(furrow_metrics, rmse):
-  case offsetof(furrow_metrics, mae): return is_regression(loss);
+  case offsetof(furrow_learn_metrics, auc): return has_two_classes(loss);
+  case offsetof(furrow_learn_metrics, accuracy):
+  case offsetof(furrow_learn_metrics, logloss): return !is_regression(loss);
+  case offsetof(furrow_learn_metrics, rmse):
+  case offsetof(furrow_learn_metrics, mae): return is_regression(loss);
   default: return true;
   }
 }
@@ -211,23 +211,23 @@ static double area(const fw_tally *t) {
   return pairs / (negatives * positives); /* 0 / 0 where one of the classes has no rows: not defined */
 }
 
-void fw_tally_metrics(const fw_tally *t, furrow_metrics *metrics) {
+void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *metrics) {
   const bool two = has_two_classes(t->loss), regression = is_regression(t->loss);
   const double *sums = t->sums, weight = sums[SUM_WEIGHT];
-  *metrics = (furrow_metrics){.rows = (uint64_t)sums[SUM_ROWS],
-                              .weight = weight,
-                              .loss = sums[SUM_LOSS] / weight,
-                              .auc = two ? area(t) : NAN,
-                              .accuracy = regression ? NAN : sums[SUM_RIGHT] / weight,
-                              .logloss = regression ? NAN : sums[SUM_LOGLOSS] / weight,
-                              .rmse = regression ? sqrt(sums[SUM_SQUARE] / weight) : NAN,
-                              .mae = regression ? sums[SUM_ABSOLUTE] / weight : NAN,
-                              .mean_label = two || regression ? sums[SUM_LABEL] / weight : NAN,
-                              .mean_prediction = two || regression ? sums[SUM_SCORE] / weight : NAN};
+  *metrics = (furrow_learn_metrics){.rows = (uint64_t)sums[SUM_ROWS],
+                                    .weight = weight,
+                                    .loss = sums[SUM_LOSS] / weight,
+                                    .auc = two ? area(t) : NAN,
+                                    .accuracy = regression ? NAN : sums[SUM_RIGHT] / weight,
+                                    .logloss = regression ? NAN : sums[SUM_LOGLOSS] / weight,
+                                    .rmse = regression ? sqrt(sums[SUM_SQUARE] / weight) : NAN,
+                                    .mae = regression ? sums[SUM_ABSOLUTE] / weight : NAN,
+                                    .mean_label = two || regression ? sums[SUM_LABEL] / weight : NAN,
+                                    .mean_prediction = two || regression ? sums[SUM_SCORE] / weight : NAN};
 }
 
-void fw_tally_calibration(const fw_tally *t, size_t bins, size_t i, furrow_calibration *row) {
-  *row = (furrow_calibration){.low = (double)i / (double)bins, .high = (double)(i + 1) / (double)bins};
+void fw_tally_calibration(const fw_tally *t, size_t bins, size_t i, furrow_calibration_bin *row) {
+  *row = (furrow_calibration_bin){.low = (double)i / (double)bins, .high = (double)(i + 1) / (double)bins};
   if (!t->count) return;
   double label = 0, prediction = 0;
   for (size_t bin = t->begin; bin < t->end; bin++) {

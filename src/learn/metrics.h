@@ -25,13 +25,13 @@ void fw_tally_merge(fw_tally *into, const fw_tally *from);
 furrow_status fw_tally_reduce(fw_tally *tally, const fw_comm *comm, furrow_error *err)
     __attribute__((warn_unused_result));
 
-/* Whether models of a loss have the figure at this place of furrow_metrics. */
+/* Whether models of a loss have the figure at this place of furrow_learn_metrics. */
 bool fw_loss_has_metric(fw_loss_type loss, size_t offset);
-void fw_tally_metrics(const fw_tally *tally, furrow_metrics *metrics);
+void fw_tally_metrics(const fw_tally *tally, furrow_learn_metrics *metrics);
 
-/* As furrow_evaluation_calibration, _roc and _pr; nothing but zeros, and no points, unless there are two classes.
- * Thresholds are probabilities. */
-void fw_tally_calibration(const fw_tally *tally, size_t bins, size_t i, furrow_calibration *row);
+/* As furrow_evaluation_get_calibration_bin, _roc and _pr; nothing but zeros, and no points, unless there are two
+ * classes. Thresholds are probabilities. */
+void fw_tally_calibration(const fw_tally *tally, size_t bins, size_t i, furrow_calibration_bin *row);
 size_t fw_tally_roc(const fw_tally *tally, furrow_curve_point *points, size_t room);
 size_t fw_tally_pr(const fw_tally *tally, furrow_curve_point *points, size_t room);
 

@@ -22,7 +22,7 @@ struct furrow_scorer {
   fw_walker *walker;
 };
 
-struct furrow_score_space {
+struct furrow_scorer_scratch {
   fw_batcher *batcher;
   fw_pass *pass;
   fw_walk_space *walk;
@@ -60,11 +60,11 @@ static furrow_status finish(furrow_scorer **scorer, furrow_scorer *made, furrow_
   if (status == FURROW_OK)
     *scorer = made;
   else
-    furrow_scorer_close(made);
+    furrow_scorer_free(made);
   return status;
 }
 
-furrow_status furrow_scorer_open(furrow_scorer **scorer, const char *folder, const furrow_scorer_params *params,
+furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, const furrow_scorer_params *params,
                                  furrow_error *err) {
   furrow_scorer_params defaults;
   furrow_scorer_params_init(&defaults);
@@ -88,7 +88,7 @@ static furrow_status copy_model(furrow_scorer *scorer, const furrow_trainer *tra
   return forest ? make_walker(scorer, err) : fw_net_copy_weights(scorer->net, fw_trainer_net(trainer), err);
 }
 
-furrow_status furrow_scorer_from_trainer(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
+furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
   furrow_scorer *made = NULL;
   furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
   if (status != FURROW_OK) return status;
@@ -98,7 +98,7 @@ furrow_status furrow_scorer_from_trainer(furrow_scorer **scorer, const furrow_tr
   return finish(scorer, made, status);
 }
 
-void furrow_scorer_close(furrow_scorer *scorer) {
+void furrow_scorer_free(furrow_scorer *scorer) {
   if (!scorer) return;
   fw_net_free(scorer->net);
   fw_walker_free(scorer->walker);
@@ -126,15 +126,16 @@ const fw_forest *fw_scorer_forest(const furrow_scorer *scorer) {
 
 /* ---- A thread's space ---- */
 
-static furrow_status make_pass(furrow_score_space *space, const furrow_scorer *scorer, furrow_error *err) {
+static furrow_status make_pass(furrow_scorer_scratch *space, const furrow_scorer *scorer, furrow_error *err) {
   fw_batch_rules rules = fw_plan_rules(scorer->plan);
   rules.plain = true;
   furrow_status status = fw_batcher_create(&space->batcher, &rules, err);
   return status == FURROW_OK ? fw_pass_create(&space->pass, scorer->net, err) : status;
 }
 
-furrow_status furrow_score_space_create(furrow_score_space **space, const furrow_scorer *scorer, furrow_error *err) {
-  furrow_score_space *made = NULL;
+furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **space, const furrow_scorer *scorer,
+                                           furrow_error *err) {
+  furrow_scorer_scratch *made = NULL;
   furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
   if (status != FURROW_OK) return status;
   status = scorer->forest ? fw_walk_space_create(&made->walk, scorer->walker, err) : make_pass(made, scorer, err);
@@ -144,11 +145,11 @@ furrow_status furrow_score_space_create(furrow_score_space **space, const furrow
   if (status == FURROW_OK)
     *space = made;
   else
-    furrow_score_space_free(made);
+    furrow_scorer_scratch_free(made);
   return status;
 }
 
-void furrow_score_space_free(furrow_score_space *space) {
+void furrow_scorer_scratch_free(furrow_scorer_scratch *space) {
   if (!space) return;
   fw_batcher_free(space->batcher);
   fw_pass_free(space->pass);
@@ -160,14 +161,15 @@ void furrow_score_space_free(furrow_score_space *space) {
 /* ---- Scoring ---- */
 
 /* Forward pass over rows that were added to the space's batcher. */
-static furrow_status run(const furrow_scorer *scorer, furrow_score_space *space, fw_batch **batch, furrow_error *err) {
+static furrow_status run(const furrow_scorer *scorer, furrow_scorer_scratch *space, fw_batch **batch,
+                         furrow_error *err) {
   furrow_status status = fw_batcher_finish(space->batcher, batch, err);
   if (status == FURROW_OK) status = fw_net_begin_scoring(scorer->net, space->pass, *batch, err);
   if (status == FURROW_OK) fw_net_forward(scorer->net, space->pass, 0, (*batch)->rows);
   return status;
 }
 
-static furrow_status run_row(const furrow_scorer *scorer, furrow_score_space *space, const furrow_row *row,
+static furrow_status run_row(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_row *row,
                              furrow_error *err) {
   fw_batch *batch = NULL;
   if (scorer->forest) {
@@ -181,14 +183,14 @@ static furrow_status run_row(const furrow_scorer *scorer, furrow_score_space *sp
   return status;
 }
 
-furrow_status furrow_scorer_row(const furrow_scorer *scorer, furrow_score_space *space, const furrow_row *row,
-                                furrow_score *score, furrow_error *err) {
+furrow_status furrow_scorer_score_row(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_row *row,
+                                      furrow_score *score, furrow_error *err) {
   furrow_status status = run_row(scorer, space, row, err);
   if (status == FURROW_OK) fw_loss_score(&scorer->plan->graph, space->outputs, score);
   return status;
 }
 
-static furrow_status add_rows(furrow_score_space *space, const furrow_rowblock *block, size_t begin, size_t end,
+static furrow_status add_rows(furrow_scorer_scratch *space, const furrow_rowblock *block, size_t begin, size_t end,
                               furrow_error *err) {
   fw_batcher_start(space->batcher);
   furrow_status status = FURROW_OK;
@@ -199,7 +201,7 @@ static furrow_status add_rows(furrow_score_space *space, const furrow_rowblock *
   return status;
 }
 
-static void walk_rows(const furrow_scorer *scorer, furrow_score_space *space, const furrow_rowblock *block,
+static void walk_rows(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
                       fw_take_outputs take, void *user) {
   const size_t outputs = scorer->plan->graph.outputs;
   for (size_t begin = 0; begin < block->size; begin += ROWS_AT_ONCE) {
@@ -213,7 +215,7 @@ static void walk_rows(const furrow_scorer *scorer, furrow_score_space *space, co
   }
 }
 
-furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_score_space *space, const furrow_rowblock *block,
+furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
                             fw_take_outputs take, void *user, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (scorer->forest) {
@@ -245,18 +247,18 @@ static void take_score(void *user, size_t row, double label, double weight, cons
   fw_loss_score(list->graph, outputs, &list->scores[row]);
 }
 
-furrow_status furrow_scorer_block(const furrow_scorer *scorer, furrow_score_space *space, const furrow_rowblock *block,
-                                  furrow_score *scores, furrow_error *err) {
+furrow_status furrow_scorer_score_block(const furrow_scorer *scorer, furrow_scorer_scratch *space,
+                                        const furrow_rowblock *block, furrow_score *scores, furrow_error *err) {
   score_list list = {&scorer->plan->graph, scores};
   return fw_scorer_run(scorer, space, block, take_score, &list, err);
 }
 
-size_t furrow_scorer_classes(const furrow_scorer *scorer) {
+size_t furrow_scorer_class_count(const furrow_scorer *scorer) {
   return scorer->plan->graph.outputs;
 }
 
-furrow_status furrow_scorer_classes_of(const furrow_scorer *scorer, furrow_score_space *space, const furrow_row *row,
-                                       double *proba, furrow_error *err) {
+furrow_status furrow_scorer_class_probabilities(const furrow_scorer *scorer, furrow_scorer_scratch *space,
+                                                const furrow_row *row, double *proba, furrow_error *err) {
   furrow_status status = run_row(scorer, space, row, err);
   if (status != FURROW_OK) return status;
   const fw_graph *graph = &scorer->plan->graph;

@@ -123,8 +123,8 @@ static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_co
   return trainer->plan->forest.used ? open_forest(trainer, params, err) : open_net(trainer, params, err);
 }
 
-furrow_status furrow_trainer_open(furrow_trainer **trainer, const furrow_learn_conf *conf,
-                                  const furrow_trainer_params *params, furrow_error *err) {
+furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn_conf *conf,
+                                    const furrow_trainer_params *params, furrow_error *err) {
   furrow_trainer_params defaults;
   furrow_trainer_params_init(&defaults);
   void *memory;
@@ -134,12 +134,12 @@ furrow_status furrow_trainer_open(furrow_trainer **trainer, const furrow_learn_c
   if (status == FURROW_OK) {
     *trainer = memory;
   } else {
-    furrow_trainer_close(memory);
+    furrow_trainer_free(memory);
   }
   return status;
 }
 
-void furrow_trainer_close(furrow_trainer *trainer) {
+void furrow_trainer_free(furrow_trainer *trainer) {
   if (!trainer) return;
   fw_crew_free(trainer->crew);
   clear_lanes(trainer->lanes);
@@ -168,8 +168,8 @@ void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm) {
 }
 
 /* With as many rounds as there are: more than were asked for where a model grew on, fewer where the best was kept. */
-static furrow_status save_forest(const furrow_trainer *trainer, const char *folder, const furrow_model_params *params,
-                                 furrow_error *err) {
+static furrow_status save_forest(const furrow_trainer *trainer, const char *folder,
+                                 const furrow_trainer_save_params *params, furrow_error *err) {
   char rounds[24];
   furrow_learn_conf *conf = NULL;
   furrow_status status = fw_learn_conf_copy(&conf, trainer->conf, err);
@@ -180,8 +180,8 @@ static furrow_status save_forest(const furrow_trainer *trainer, const char *fold
   return status;
 }
 
-furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder, const furrow_model_params *params,
-                                  furrow_error *err) {
+furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
+                                  const furrow_trainer_save_params *params, furrow_error *err) {
   if (trainer->forest) return save_forest(trainer, folder, params, err);
   return fw_model_save(trainer->net, trainer->plan, trainer->conf, folder, params, err);
 }
@@ -339,23 +339,23 @@ furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_rows_from *from
 }
 
 static furrow_status evaluate_forest(const furrow_trainer *trainer, const furrow_rowblock *rows,
-                                     furrow_metrics *metrics, furrow_error *err) {
+                                     furrow_learn_metrics *metrics, furrow_error *err) {
   furrow_scorer *scorer = NULL;
-  furrow_score_space *space = NULL;
+  furrow_scorer_scratch *space = NULL;
   furrow_evaluation *evaluation = NULL;
-  furrow_status status = furrow_scorer_from_trainer(&scorer, trainer, err);
-  if (status == FURROW_OK) status = furrow_score_space_create(&space, scorer, err);
+  furrow_status status = furrow_scorer_create(&scorer, trainer, err);
+  if (status == FURROW_OK) status = furrow_scorer_scratch_create(&space, scorer, err);
   if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, scorer, err);
-  if (status == FURROW_OK) status = furrow_evaluation_block(evaluation, space, rows, err);
-  if (status == FURROW_OK) furrow_evaluation_metrics(evaluation, metrics);
+  if (status == FURROW_OK) status = furrow_evaluation_add_block(evaluation, space, rows, err);
+  if (status == FURROW_OK) furrow_evaluation_get_metrics(evaluation, metrics);
   furrow_evaluation_free(evaluation);
-  furrow_score_space_free(space);
-  furrow_scorer_close(scorer);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
   return status;
 }
 
-furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowblock *rows, furrow_metrics *metrics,
-                                      furrow_error *err) {
+furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowblock *rows,
+                                      furrow_learn_metrics *metrics, furrow_error *err) {
   enum { AT_ONCE = 512 };
   if (trainer->forest) return evaluate_forest(trainer, rows, metrics, err);
   block_rows block = {.block = rows};

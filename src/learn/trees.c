@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "learn/scorer.h"
 
-void furrow_scorer_forest(const furrow_scorer *scorer, furrow_forest_info *info) {
+void furrow_scorer_get_forest_info(const furrow_scorer *scorer, furrow_forest_info *info) {
   const fw_forest *forest = fw_scorer_forest(scorer);
   *info = (furrow_forest_info){0};
   if (forest) fw_forest_info(forest, info);
@@ -15,8 +15,8 @@ static furrow_status find_forest(const furrow_scorer *scorer, const fw_forest **
   return *forest ? FURROW_OK : fw_fail(err, FURROW_E_STATE, "the model has no trees: it is not of gbdt");
 }
 
-furrow_status furrow_scorer_tree_node(const furrow_scorer *scorer, size_t tree, size_t node, furrow_tree_node *about,
-                                      furrow_error *err) {
+furrow_status furrow_scorer_get_tree_node(const furrow_scorer *scorer, size_t tree, size_t node,
+                                          furrow_tree_node *about, furrow_error *err) {
   const fw_forest *forest = NULL;
   furrow_status status = find_forest(scorer, &forest, err);
   if (status != FURROW_OK) return status;
@@ -26,8 +26,8 @@ furrow_status furrow_scorer_tree_node(const furrow_scorer *scorer, size_t tree, 
   return FURROW_OK;
 }
 
-furrow_status furrow_scorer_importance(const furrow_scorer *scorer, furrow_importance **list, size_t *count,
-                                       furrow_error *err) {
+furrow_status furrow_scorer_feature_importance(const furrow_scorer *scorer, furrow_feature_importance **list,
+                                               size_t *count, furrow_error *err) {
   const fw_forest *forest = NULL;
   furrow_status status = find_forest(scorer, &forest, err);
   return status == FURROW_OK ? fw_forest_importance(forest, list, count, err) : status;
@@ -43,8 +43,8 @@ static furrow_status check_picture(const fw_forest *forest, size_t first, size_t
   return FURROW_OK;
 }
 
-static furrow_status describe(fw_buffer *out, const fw_forest *forest, furrow_describe kind, size_t first, size_t end,
-                              furrow_error *err) {
+static furrow_status describe(fw_buffer *out, const fw_forest *forest, furrow_describe_format kind, size_t first,
+                              size_t end, furrow_error *err) {
   furrow_status status = FURROW_OK;
   switch (kind) {
   case FURROW_DESCRIBE_TEXT: fw_trees_text(out, forest, first, end); break;
@@ -59,8 +59,8 @@ static furrow_status describe(fw_buffer *out, const fw_forest *forest, furrow_de
   return status == FURROW_OK ? fw_buffer_status(out, err) : status;
 }
 
-furrow_status furrow_scorer_describe_trees(const furrow_scorer *scorer, furrow_describe kind, size_t first, size_t end,
-                                           char **text, size_t *size, furrow_error *err) {
+furrow_status furrow_scorer_describe_trees(const furrow_scorer *scorer, furrow_describe_format kind, size_t first,
+                                           size_t end, char **text, size_t *size, furrow_error *err) {
   const fw_forest *forest = NULL;
   furrow_status status = find_forest(scorer, &forest, err);
   if (status != FURROW_OK) return status;

@@ -16,7 +16,7 @@ static fw_plan *make_plan(const char *range, const char *type) {
   furrow_learn_conf *conf = NULL;
   fw_plan *plan = NULL;
   check(furrow_learn_conf_create(&conf, NULL) == FURROW_OK);
-  check(furrow_learn_conf_algorithm(conf, "fm", NULL) == FURROW_OK);
+  check(furrow_learn_conf_set_algorithm(conf, "fm", NULL) == FURROW_OK);
   check(furrow_learn_conf_set(conf, "rank", "2", NULL) == FURROW_OK);
   check(furrow_learn_conf_set(conf, "range", range, NULL) == FURROW_OK);
   check(furrow_learn_conf_set(conf, "model-type", type, NULL) == FURROW_OK);

@@ -48,7 +48,7 @@ static void walk(const fw_forest *forest) {
 
 static void describe(const fw_forest *forest) {
   fw_buffer text = {0};
-  furrow_importance *list = NULL;
+  furrow_feature_importance *list = NULL;
   size_t count = 0;
   fw_trees_text(&text, forest, 0, forest->trees);
   fw_trees_json(&text, forest, 0, forest->trees);

@@ -5,7 +5,7 @@
 #include "fuzz/fuzz_check.h"
 #include "learn/conf.h"
 
-static char *describe(const furrow_learn_conf *conf, furrow_describe kind, size_t *size) {
+static char *describe(const furrow_learn_conf *conf, furrow_describe_format kind, size_t *size) {
   char *text = NULL;
   check(furrow_learn_conf_describe(conf, kind, 1000, &text, size, NULL) == FURROW_OK);
   check(text && strlen(text) <= *size);
@@ -49,7 +49,7 @@ static void check_conf(const furrow_learn_conf *conf) {
   }
   check_plan(plan);
   fw_plan_free(plan);
-  for (furrow_describe kind = FURROW_DESCRIBE_TEXT; kind < FURROW_DESCRIBE_ANGEL; kind++)
+  for (furrow_describe_format kind = FURROW_DESCRIBE_TEXT; kind < FURROW_DESCRIBE_ANGEL; kind++)
     furrow_free(describe(conf, kind, &size));
   check_again(conf);
 }
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (status == FURROW_OK) {
     check(fw_learn_conf_copy(&copy, conf, NULL) == FURROW_OK);
     check_conf(copy);
-    check(furrow_learn_conf_algorithm(conf, "deepfm", NULL) == FURROW_OK); /* with shapes of the file */
+    check(furrow_learn_conf_set_algorithm(conf, "deepfm", NULL) == FURROW_OK); /* with shapes of the file */
     check_conf(conf);
   } else {
     check(status == FURROW_E_FORMAT && err.message[0] && strcmp(err.file, "x.json") == 0 && err.offset <= size);

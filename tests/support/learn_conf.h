@@ -40,7 +40,7 @@ static inline void conf_read(furrow_learn_conf *conf, const char *json) {
 
 static inline furrow_learn_conf *conf_builtin(const char *algorithm, const char *settings) {
   furrow_learn_conf *conf = conf_new();
-  assert_int_equal(furrow_learn_conf_algorithm(conf, algorithm, &err), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, algorithm, &err), FURROW_OK);
   conf_set_all(conf, settings);
   return conf;
 }
@@ -60,7 +60,7 @@ static inline const char *conf_sample(char path[TEST_PATH], const char *name) {
 }
 
 /* To be freed. */
-static inline char *conf_describe(const furrow_learn_conf *conf, furrow_describe kind) {
+static inline char *conf_describe(const furrow_learn_conf *conf, furrow_describe_format kind) {
   char *text = NULL;
   size_t size = 0;
   if (furrow_learn_conf_describe(conf, kind, 0, &text, &size, &err) != FURROW_OK) fail_msg("%s", err.message);

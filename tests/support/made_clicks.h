@@ -61,9 +61,9 @@ static inline furrow_trainer *new_trainer(const char *algorithm, const char *set
   furrow_trainer_params_init(&params);
   params.threads = threads;
   params.hogwild = hogwild;
-  assert_int_equal(furrow_learn_conf_algorithm(conf, algorithm, &err), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, algorithm, &err), FURROW_OK);
   conf_set_all(conf, settings);
-  if (furrow_trainer_open(&trainer, conf, &params, &err) != FURROW_OK) fail_msg("%s", err.message);
+  if (furrow_trainer_create(&trainer, conf, &params, &err) != FURROW_OK) fail_msg("%s", err.message);
   furrow_learn_conf_free(conf);
   return trainer;
 }
@@ -89,7 +89,7 @@ static inline void assert_same_image(const fw_buffer *a, const fw_buffer *b) {
 }
 
 static inline void fit_or_fail(furrow_trainer *trainer, const char *train, const char *valid,
-                               const furrow_fit_params *params) {
+                               const furrow_trainer_fit_params *params) {
   if (furrow_trainer_fit(trainer, train, valid, params, &err) != FURROW_OK) fail_msg("%s", err.message);
 }
 

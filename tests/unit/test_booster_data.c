@@ -177,7 +177,7 @@ static void classes_share_the_rows_of_a_round(void **state) {
 
 static double mean_loss(const table *t, size_t begin, size_t end, const fw_plan *plan, const fw_forest *forest) {
   fw_tally *tally = NULL;
-  furrow_metrics metrics;
+  furrow_learn_metrics metrics;
   double out[8];
   assert_int_equal(fw_tally_create(&tally, &plan->graph, NULL), FURROW_OK);
   for (size_t row = begin; row < end; row++) {
@@ -191,7 +191,7 @@ static double mean_loss(const table *t, size_t begin, size_t end, const fw_plan 
 
 static double booster_loss(const fw_booster *booster, bool valid, const fw_plan *plan) {
   fw_tally *tally = NULL;
-  furrow_metrics metrics;
+  furrow_learn_metrics metrics;
   assert_int_equal(fw_tally_create(&tally, &plan->graph, NULL), FURROW_OK);
   fw_booster_tally(booster, valid, 1, tally);
   fw_tally_metrics(tally, &metrics);

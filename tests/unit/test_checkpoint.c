@@ -31,9 +31,9 @@ static furrow_status kill_in_epoch(void *user, uint32_t epoch, uint64_t rows, ui
   return FURROW_OK;
 }
 
-static furrow_fit_params params_with(const char *folder) {
-  furrow_fit_params params;
-  furrow_fit_params_init(&params);
+static furrow_trainer_fit_params params_with(const char *folder) {
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
   params.checkpoint = folder;
   params.keep_best = true;
   params.resume = true;
@@ -46,7 +46,7 @@ static void train_and_be_killed(const char *settings, const char *folder, uint32
   assert_true(child >= 0);
   if (child == 0) {
     killer k = {epoch};
-    furrow_fit_params params = params_with(folder);
+    furrow_trainer_fit_params params = params_with(folder);
     params.progress = kill_in_epoch;
     params.user = &k;
     furrow_trainer *trainer = new_trainer("fm", settings, 2, false);
@@ -79,7 +79,7 @@ static void a_killed_training_goes_on(void **state) {
     char folder[16];
     snprintf(folder, sizeof folder, "kept%zu", i);
     furrow_trainer *whole = new_trainer("fm", settings[i], 1, false);
-    furrow_fit_params params = params_with(NULL);
+    furrow_trainer_fit_params params = params_with(NULL);
     fit_or_fail(whole, "clicks", NULL, &params);
     train_and_be_killed(settings[i], folder, 1); /* before there is a checkpoint */
     train_and_be_killed(settings[i], folder, 3);
@@ -93,8 +93,8 @@ static void a_killed_training_goes_on(void **state) {
     assert_int_equal(test_entries(folder), 1); /* nothing is left behind */
     fw_buffer_clear(&a);
     fw_buffer_clear(&b);
-    furrow_trainer_close(whole);
-    furrow_trainer_close(broken);
+    furrow_trainer_free(whole);
+    furrow_trainer_free(broken);
   }
 }
 
@@ -107,7 +107,7 @@ static furrow_status stop_after(void *user, const furrow_epoch *epoch, furrow_er
 static void the_best_epoch_is_kept(void **state) {
   (void)state;
   uint32_t last = 3;
-  furrow_fit_params params = params_with("best");
+  furrow_trainer_fit_params params = params_with("best");
   params.epoch = stop_after;
   params.user = &last;
   furrow_trainer *first = new_trainer("fm", SETTINGS, 1, false);
@@ -125,14 +125,14 @@ static void the_best_epoch_is_kept(void **state) {
   assert_same_image(&a, &b);
   fw_buffer_clear(&a);
   fw_buffer_clear(&b);
-  furrow_trainer_close(first);
-  furrow_trainer_close(second);
+  furrow_trainer_free(first);
+  furrow_trainer_free(second);
 }
 
 /* Without resume a checkpoint is replaced; with it a finished training stays as it is. */
 static void a_finished_training_is_done(void **state) {
   (void)state;
-  furrow_fit_params params = params_with("done");
+  furrow_trainer_fit_params params = params_with("done");
   furrow_trainer *trainer = new_trainer("fm", SETTINGS, 1, false);
   fit_or_fail(trainer, "few", NULL, &params);
   fw_buffer a = image_of(trainer);
@@ -147,7 +147,7 @@ static void a_finished_training_is_done(void **state) {
   fw_buffer_clear(&a);
   fw_buffer_clear(&b);
   fw_buffer_clear(&c);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 /* ---- Checkpoints that are not to be trusted ------------------------------------------------------------- */
@@ -165,7 +165,7 @@ static void read_file(file *f, const char *path) {
 }
 
 static furrow_status resume(const char *settings) {
-  furrow_fit_params params = params_with("damaged");
+  furrow_trainer_fit_params params = params_with("damaged");
   furrow_trainer *trainer = new_trainer("fm", settings, 1, false);
   fw_buffer a = image_of(trainer);
   furrow_status status = furrow_trainer_fit(trainer, "few", NULL, &params, &err);
@@ -175,7 +175,7 @@ static furrow_status resume(const char *settings) {
     fw_buffer_clear(&b);
   }
   fw_buffer_clear(&a);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
   return status;
 }
 
@@ -213,7 +213,7 @@ static void checkpoints_are_looked_at(void **state) {
   static file good, bad;
   furrow_checkpoint_info info = {0};
   assert_int_equal(resume(SETTINGS " epochs=6"), FURROW_OK);
-  assert_int_equal(furrow_checkpoint_look("damaged", &info, &err), FURROW_OK);
+  assert_int_equal(furrow_checkpoint_load_info("damaged", &info, &err), FURROW_OK);
   assert_int_equal(info.epochs, 6);
   assert_int_equal(info.last.epoch, 6);
   assert_int_equal(info.number_size, 4);
@@ -224,12 +224,12 @@ static void checkpoints_are_looked_at(void **state) {
     bad = good;
     bad.bytes[at] ^= 0x10;
     assert_true(test_write_file("looked", bad.bytes, bad.size));
-    assert_int_equal(furrow_checkpoint_look("looked", &info, &err), FURROW_E_FORMAT);
+    assert_int_equal(furrow_checkpoint_load_info("looked", &info, &err), FURROW_E_FORMAT);
     assert_string_equal(err.file, "looked");
     assert_int_equal(err.offset == 0, at < 8); /* the first bytes say what it is */
   }
-  assert_int_equal(furrow_checkpoint_look("none", &info, &err), FURROW_E_NOT_FOUND);
-  assert_int_equal(furrow_checkpoint_look(".", &info, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_checkpoint_load_info("none", &info, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_checkpoint_load_info(".", &info, &err), FURROW_E_NOT_FOUND);
 }
 
 /* Digests that are right again do not make the rest right. */
@@ -258,10 +258,10 @@ static void lying_checkpoints_are_refused(void **state) {
 
 static void folders_that_cannot_be(void **state) {
   (void)state;
-  furrow_fit_params params = params_with("no/such/folder");
+  furrow_trainer_fit_params params = params_with("no/such/folder");
   furrow_trainer *trainer = new_trainer("fm", SETTINGS, 1, false);
   assert_int_equal(furrow_trainer_fit(trainer, "few", NULL, &params, &err), FURROW_E_NOT_FOUND);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
@@ -272,35 +272,35 @@ static furrow_status train_once(const char *folder, bool resumes) {
   furrow_trainer_params one;
   furrow_trainer_params_init(&one);
   one.threads = 1;
-  furrow_fit_params params = params_with(folder);
+  furrow_trainer_fit_params params = params_with(folder);
   params.parser.threads = 1;
   params.resume = resumes;
   furrow_status status = furrow_learn_conf_create(&conf, &err);
-  if (status == FURROW_OK) status = furrow_learn_conf_algorithm(conf, "fm", &err);
+  if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, "fm", &err);
   if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "epochs", "2", &err);
   if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "shuffle", "yes", &err);
-  if (status == FURROW_OK) status = furrow_trainer_open(&trainer, conf, &one, &err);
+  if (status == FURROW_OK) status = furrow_trainer_create(&trainer, conf, &one, &err);
   if (status == FURROW_OK) status = furrow_trainer_fit(trainer, "few", "reverse", &params, &err);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
   furrow_learn_conf_free(conf);
   return status;
 }
 
 static void other_rows_are_refused(void **state) {
   (void)state;
-  furrow_fit_params params = params_with("rows");
+  furrow_trainer_fit_params params = params_with("rows");
   furrow_trainer *trainer = new_trainer("lr", "epochs=2", 1, false);
   fit_or_fail(trainer, "few", NULL, &params);
   params.resume = true;
   fit_or_fail(trainer, "few", NULL, &params);
   assert_int_equal(furrow_trainer_fit(trainer, "clicks", NULL, &params, &err), FURROW_E_STALE);
   assert_non_null(strstr(err.message, "rows"));
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 static void killed_savers_leave_nothing(void **state) {
   (void)state;
-  furrow_fit_params params = params_with("tidy");
+  furrow_trainer_fit_params params = params_with("tidy");
   furrow_trainer *trainer = new_trainer("lr", "epochs=1", 1, false);
   fit_or_fail(trainer, "few", NULL, &params);
   FILE *left = fopen("tidy/.checkpoint.furrow-AbCdEf", "w"), *other = fopen("tidy/.checkpoint.mine", "w");
@@ -309,7 +309,7 @@ static void killed_savers_leave_nothing(void **state) {
   fit_or_fail(trainer, "few", NULL, &params);
   assert_int_not_equal(access("tidy/.checkpoint.furrow-AbCdEf", F_OK), 0);
   assert_int_equal(access("tidy/.checkpoint.mine", F_OK), 0);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 static void allocations_may_fail(void **state) {

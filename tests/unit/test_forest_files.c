@@ -12,7 +12,7 @@ static furrow_learn_conf *conf;
 
 static int begin(void **state) {
   if (furrow_learn_conf_create(&conf, &err) != FURROW_OK) return -1;
-  if (furrow_learn_conf_algorithm(conf, "lr", &err) != FURROW_OK) return -1;
+  if (furrow_learn_conf_set_algorithm(conf, "lr", &err) != FURROW_OK) return -1;
   return enter_dir(state);
 }
 
@@ -25,9 +25,10 @@ static fw_plan plan_for(size_t classes, int64_t range, bool node_stats) {
   return (fw_plan){.data.range = range, .graph.outputs = classes, .forest = {.used = true, .node_stats = node_stats}};
 }
 
-static void save(const fw_forest *f, const fw_plan *plan, const char *folder, const furrow_model_params *params) {
-  furrow_model_params used;
-  furrow_model_params_init(&used);
+static void save(const fw_forest *f, const fw_plan *plan, const char *folder,
+                 const furrow_trainer_save_params *params) {
+  furrow_trainer_save_params used;
+  furrow_trainer_save_params_init(&used);
   if (params) used = *params;
   used.write.replace = true;
   if (fw_forest_save(f, plan, conf, folder, &used, &err) != FURROW_OK) fail_msg("%s", err.message);
@@ -64,9 +65,9 @@ static void every_format_brings_it_back(void **state) {
   const fw_plan plan = plan_for(3, 9, true);
   fw_forest *f = made_forest(&three, 1);
   for (size_t i = 0; i < 8 * sizeof layouts / sizeof *layouts; i++) {
-    furrow_model_params params;
+    furrow_trainer_save_params params;
     furrow_layer_formats *output = NULL;
-    furrow_model_params_init(&params);
+    furrow_trainer_save_params_init(&params);
     assert_int_equal(furrow_layer_formats_create(&output, &err), FURROW_OK);
     assert_int_equal(furrow_layer_formats_set(output, "OUT_FORMAT_CLASS", formats[i % 8], &err), FURROW_OK);
     params.formats = output;
@@ -145,8 +146,8 @@ static void metadata_is_angels(void **state) {
   (void)state;
   const made_params kind = {.classes = 1, .rounds = 5, .levels = 3, .features = 43, .split = 1};
   const fw_plan plan = plan_for(1, 43, false);
-  furrow_model_params params;
-  furrow_model_params_init(&params);
+  furrow_trainer_save_params params;
+  furrow_trainer_save_params_init(&params);
   params.servers = 2;
   fw_forest *f = made_forest(&kind, 4);
   save(f, &plan, "model", &params);
@@ -180,8 +181,8 @@ static void metadata_is_angels(void **state) {
 static void angel_bytes_round(void **state) {
   (void)state;
   const fw_plan plan = plan_for(1, 43, false);
-  furrow_model_params params;
-  furrow_model_params_init(&params);
+  furrow_trainer_save_params params;
+  furrow_trainer_save_params_init(&params);
   params.write.angel_bytes = true;
   fw_forest *f = NULL;
   assert_int_equal(fw_forest_create(&f, 1, 2, false, &err), FURROW_OK);
@@ -355,8 +356,8 @@ static void memory_that_runs_out_is_told(void **state) {
     if (!failed) last = n;
   }
   for (long n = 1; n > 0;) {
-    furrow_model_params params;
-    furrow_model_params_init(&params);
+    furrow_trainer_save_params params;
+    furrow_trainer_save_params_init(&params);
     params.write.replace = true;
     params.write.threads = 1;
     const long live = alloc_live;

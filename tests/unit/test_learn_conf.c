@@ -27,7 +27,7 @@ static void expect_graph(const fw_plan *plan, const char *expected) {
 
 static void expect_builtin(const char *algorithm, const char *settings, const char *expected) {
   furrow_learn_conf *conf = conf_new();
-  if (furrow_learn_conf_algorithm(conf, algorithm, &err) != FURROW_OK) fail_msg("%s: %s", algorithm, err.message);
+  if (furrow_learn_conf_set_algorithm(conf, algorithm, &err) != FURROW_OK) fail_msg("%s: %s", algorithm, err.message);
   conf_set_all(conf, settings);
   fw_plan *plan = conf_plan(conf);
   expect_graph(plan, expected);
@@ -433,7 +433,7 @@ static void losses_that_do_not_fit(void **state) {
                   "\"transfunc\": \"relu\"}, {\"name\": \"fc\", \"type\": \"fclayer\", \"outputdims\": [3, 1], "
                   "\"transfuncs\": [\"relu\", \"sigmoid\"], \"inputlayer\": \"in\"}, {\"name\": \"loss\", "
                   "\"type\": \"simplelosslayer\", \"inputlayer\": \"fc\"}]}");
-  assert_int_equal(furrow_learn_conf_algorithm(conf, "dnn", &err), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, "dnn", &err), FURROW_OK);
   assert_int_equal(furrow_learn_conf_check(conf, &err), FURROW_OK);
   conf_set(conf, "loss", "SoftmaxLoss");
   assert_int_equal(furrow_learn_conf_check(conf, &err), FURROW_E_ARGUMENT);

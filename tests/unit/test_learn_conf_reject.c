@@ -26,7 +26,7 @@ static furrow_status load(const char *path, furrow_error *error) {
     assert_int_equal(status, FURROW_E_FORMAT);
     assert_non_null(strstr(path, error->file));
     assert_string_equal(furrow_learn_conf_get(conf, "epochs"), "30"); /* nothing of the file is kept */
-    assert_int_equal(furrow_learn_conf_algorithm(conf, "lr", NULL), FURROW_OK);
+    assert_int_equal(furrow_learn_conf_set_algorithm(conf, "lr", NULL), FURROW_OK);
     assert_int_equal(furrow_learn_conf_check(conf, NULL), FURROW_OK);
   }
   furrow_learn_conf_free(conf);

@@ -100,7 +100,7 @@ static void what_is_not_for_trees_is_refused(void **state) {
 
 /* ---- Training ---- */
 
-static furrow_metrics last_metrics(const furrow_trainer *trainer) {
+static furrow_learn_metrics last_metrics(const furrow_trainer *trainer) {
   size_t count = 0;
   const furrow_epoch *history = furrow_trainer_history(trainer, &count, NULL);
   assert_true(count > 0);
@@ -112,17 +112,17 @@ static void each_objective_learns(void **state) {
   furrow_trainer *two = new_trainer("gbdt", usual, 2, false);
   fit_or_fail(two, "two.libsvm", "two.test", NULL);
   assert_true(last_metrics(two).auc > 0.9);
-  furrow_trainer_close(two);
+  furrow_trainer_free(two);
   furrow_trainer *number =
       new_trainer("gbdt", "trees=20 depth=4 splits=64 lr=0.3 objective=reg:squarederror", 2, false);
   fit_or_fail(number, "number.libsvm", "number.test", NULL);
   assert_true(last_metrics(number).rmse < 0.7); /* labels deviate by 2.2 */
-  furrow_trainer_close(number);
+  furrow_trainer_free(number);
   furrow_trainer *classes =
       new_trainer("gbdt", "trees=20 depth=4 splits=64 lr=0.3 objective=multi:softmax classes=3", 2, false);
   fit_or_fail(classes, "classes.libsvm", "classes.test", NULL);
   assert_true(last_metrics(classes).accuracy > 0.85);
-  furrow_trainer_close(classes);
+  furrow_trainer_free(classes);
 }
 
 static void any_number_of_threads_grows_the_same_trees(void **state) {
@@ -138,10 +138,10 @@ static void any_number_of_threads_grows_the_same_trees(void **state) {
     fw_buffer got = image_of(other);
     assert_same_image(&expected, &got);
     fw_buffer_clear(&got);
-    furrow_trainer_close(other);
+    furrow_trainer_free(other);
   }
   fw_buffer_clear(&expected);
-  furrow_trainer_close(first);
+  furrow_trainer_free(first);
 }
 
 static void a_draw_of_rows_has_one_at_least(void **state) {
@@ -153,7 +153,7 @@ static void a_draw_of_rows_has_one_at_least(void **state) {
     const double hessian = forest->hessian[tree * forest->nodes];
     assert_true(hessian > 0 && hessian <= 0.25 + 1e-4); /* p (1 - p) of one row */
   }
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 static furrow_status stop_at_six(void *user, const furrow_epoch *epoch, furrow_error *e) {
@@ -163,16 +163,16 @@ static furrow_status stop_at_six(void *user, const furrow_epoch *epoch, furrow_e
 
 static void a_training_that_was_stopped_goes_on_as_if_it_had_not_been(void **state) {
   (void)state;
-  furrow_fit_params params;
+  furrow_trainer_fit_params params;
   furrow_trainer *whole = new_trainer("gbdt", usual, 2, false);
   fit_or_fail(whole, "two.libsvm", NULL, NULL);
   fw_buffer expected = image_of(whole);
-  furrow_fit_params_init(&params);
+  furrow_trainer_fit_params_init(&params);
   params.checkpoint = "halfway";
   params.epoch = stop_at_six;
   furrow_trainer *first = new_trainer("gbdt", usual, 2, false);
   assert_int_equal(furrow_trainer_fit(first, "two.libsvm", NULL, &params, &err), FURROW_E_STATE);
-  furrow_trainer_close(first);
+  furrow_trainer_free(first);
   params.epoch = NULL;
   params.resume = true;
   furrow_trainer *second = new_trainer("gbdt", usual, 1, false);
@@ -186,15 +186,15 @@ static void a_training_that_was_stopped_goes_on_as_if_it_had_not_been(void **sta
   assert_int_equal(furrow_trainer_fit(other, "two.libsvm", NULL, &params, &err), FURROW_E_STALE);
   fw_buffer_clear(&expected);
   fw_buffer_clear(&got);
-  furrow_trainer_close(whole);
-  furrow_trainer_close(second);
-  furrow_trainer_close(other);
+  furrow_trainer_free(whole);
+  furrow_trainer_free(second);
+  furrow_trainer_free(other);
 }
 
 static void the_best_round_is_kept_and_later_trees_are_not(void **state) {
   (void)state;
-  furrow_fit_params params;
-  furrow_fit_params_init(&params);
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
   params.keep_best = true;
   params.patience = 5;
   furrow_trainer *trainer = new_trainer("gbdt", "trees=200 depth=6 splits=64 lr=1", 2, false);
@@ -205,42 +205,42 @@ static void the_best_round_is_kept_and_later_trees_are_not(void **state) {
   assert_true(count < 200 && best > 0 && count == best + 5); /* such a rate goes too far soon */
   assert_int_equal(fw_trainer_forest(trainer)->trees, best);
   furrow_scorer *scorer = NULL;
-  assert_int_equal(furrow_scorer_from_trainer(&scorer, trainer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
   furrow_evaluation *evaluation = NULL;
-  furrow_score_space *space = NULL;
-  furrow_samples *samples = NULL;
+  furrow_scorer_scratch *space = NULL;
+  furrow_sample_reader *samples = NULL;
   const furrow_rowblock *block;
-  furrow_metrics got;
-  assert_int_equal(furrow_score_space_create(&space, scorer, &err), FURROW_OK);
+  furrow_learn_metrics got;
+  assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
   assert_int_equal(furrow_evaluation_create(&evaluation, scorer, &err), FURROW_OK);
-  assert_int_equal(furrow_samples_open(&samples, furrow_scorer_conf(scorer), "two.test", NULL, &err), FURROW_OK);
-  while (furrow_samples_next(samples, &block, &err) == FURROW_OK)
-    assert_int_equal(furrow_evaluation_block(evaluation, space, block, &err), FURROW_OK);
-  furrow_evaluation_metrics(evaluation, &got);
+  assert_int_equal(furrow_sample_reader_open(&samples, furrow_scorer_conf(scorer), "two.test", NULL, &err), FURROW_OK);
+  while (furrow_sample_reader_next(samples, &block, &err) == FURROW_OK)
+    assert_int_equal(furrow_evaluation_add_block(evaluation, space, block, &err), FURROW_OK);
+  furrow_evaluation_get_metrics(evaluation, &got);
   assert_true(fabs(got.loss - history[best - 1].valid.loss) < 1e-5);
-  furrow_samples_close(samples);
+  furrow_sample_reader_close(samples);
   furrow_evaluation_free(evaluation);
-  furrow_score_space_free(space);
-  furrow_scorer_close(scorer);
-  furrow_trainer_close(trainer);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
+  furrow_trainer_free(trainer);
 }
 
 /* ---- Models ---- */
 
 static void scores_of(const furrow_scorer *scorer, const char *data, furrow_score *scores) {
-  furrow_score_space *space = NULL;
-  furrow_samples *samples = NULL;
+  furrow_scorer_scratch *space = NULL;
+  furrow_sample_reader *samples = NULL;
   const furrow_rowblock *block;
   size_t row = 0;
-  assert_int_equal(furrow_score_space_create(&space, scorer, &err), FURROW_OK);
-  assert_int_equal(furrow_samples_open(&samples, furrow_scorer_conf(scorer), data, NULL, &err), FURROW_OK);
-  while (furrow_samples_next(samples, &block, &err) == FURROW_OK) {
-    assert_int_equal(furrow_scorer_block(scorer, space, block, scores + row, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
+  assert_int_equal(furrow_sample_reader_open(&samples, furrow_scorer_conf(scorer), data, NULL, &err), FURROW_OK);
+  while (furrow_sample_reader_next(samples, &block, &err) == FURROW_OK) {
+    assert_int_equal(furrow_scorer_score_block(scorer, space, block, scores + row, &err), FURROW_OK);
     row += block->size;
   }
   assert_int_equal(row, ROWS);
-  furrow_samples_close(samples);
-  furrow_score_space_free(space);
+  furrow_sample_reader_close(samples);
+  furrow_scorer_scratch_free(space);
 }
 
 static void a_saved_model_scores_as_the_trainer(void **state) {
@@ -250,8 +250,8 @@ static void a_saved_model_scores_as_the_trainer(void **state) {
   furrow_scorer *own = NULL, *loaded = NULL;
   fit_or_fail(trainer, "two.libsvm", NULL, NULL);
   assert_int_equal(furrow_trainer_save(trainer, "model", NULL, &err), FURROW_OK);
-  assert_int_equal(furrow_scorer_from_trainer(&own, trainer, &err), FURROW_OK);
-  if (furrow_scorer_open(&loaded, "model", NULL, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
+  assert_int_equal(furrow_scorer_create(&own, trainer, &err), FURROW_OK);
+  if (furrow_scorer_load(&loaded, "model", NULL, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
   scores_of(own, "two.test", before);
   scores_of(loaded, "two.test", after);
   assert_memory_equal(before, after, sizeof before);
@@ -262,9 +262,9 @@ static void a_saved_model_scores_as_the_trainer(void **state) {
   size_t size;
   assert_int_equal(furrow_scorer_vector_size(loaded, &size, &err), FURROW_E_UNSUPPORTED);
   furrow_free((char *)ids);
-  furrow_scorer_close(own);
-  furrow_scorer_close(loaded);
-  furrow_trainer_close(trainer);
+  furrow_scorer_free(own);
+  furrow_scorer_free(loaded);
+  furrow_trainer_free(trainer);
 }
 
 static void a_model_grows_on(void **state) {
@@ -276,7 +276,7 @@ static void a_model_grows_on(void **state) {
   furrow_trainer_params_init(&params);
   params.load = "ten";
   furrow_learn_conf *conf = conf_builtin("gbdt", usual);
-  assert_int_equal(furrow_trainer_open(&more, conf, &params, &err), FURROW_OK);
+  assert_int_equal(furrow_trainer_create(&more, conf, &params, &err), FURROW_OK);
   fit_or_fail(more, "two.libsvm", NULL, NULL);
   const fw_forest *a = fw_trainer_forest(first), *b = fw_trainer_forest(more);
   assert_int_equal(b->trees, 40);
@@ -286,23 +286,23 @@ static void a_model_grows_on(void **state) {
   assert_true(furrow_trainer_history(more, &count, NULL)[0].train.loss < before);
   conf_set(conf, "depth", "3");
   furrow_trainer *shallow = NULL;
-  assert_int_equal(furrow_trainer_open(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_trainer_create(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
   assert_string_equal(err.message, "its trees are 4 splits deep, not 3 (see the key `depth`)");
   conf_set(conf, "depth", "4");
   conf_set(conf, "lr", "0.25");
-  assert_int_equal(furrow_trainer_open(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_trainer_create(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
   assert_string_equal(err.message, "its learning rate is 0.3, not 0.25, and all trees of a model have one (lr)");
   conf_set(conf, "objective", "reg:squarederror");
-  assert_int_equal(furrow_trainer_open(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_trainer_create(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
   assert_non_null(strstr(err.message, "binary:logistic, not reg:squarederror"));
   furrow_learn_conf_free(conf);
   assert_int_equal(furrow_trainer_save(more, "forty", NULL, &err), FURROW_OK);
   furrow_scorer *scorer = NULL;
-  assert_int_equal(furrow_scorer_open(&scorer, "forty", NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_load(&scorer, "forty", NULL, &err), FURROW_OK);
   assert_string_equal(furrow_learn_conf_get(furrow_scorer_conf(scorer), "trees"), "40");
-  furrow_scorer_close(scorer);
-  furrow_trainer_close(first);
-  furrow_trainer_close(more);
+  furrow_scorer_free(scorer);
+  furrow_trainer_free(first);
+  furrow_trainer_free(more);
 }
 
 /* Cuts of the other data, few as they are, say nothing about the trees that are there. */
@@ -315,23 +315,23 @@ static void a_model_grows_on_with_other_rows(void **state) {
   furrow_trainer_params_init(&params);
   params.load = "first";
   furrow_learn_conf *conf = conf_builtin("gbdt", "trees=2 depth=4 splits=3 lr=0.3");
-  assert_int_equal(furrow_trainer_open(&more, conf, &params, &err), FURROW_OK);
+  assert_int_equal(furrow_trainer_create(&more, conf, &params, &err), FURROW_OK);
   fit_or_fail(more, "two.test", "number.test?format=libsvm", NULL);
   size_t count = 0;
   const furrow_epoch *history = furrow_trainer_history(more, &count, NULL);
-  furrow_samples *samples = NULL;
+  furrow_sample_reader *samples = NULL;
   const furrow_rowblock *block;
-  furrow_metrics got;
-  assert_int_equal(furrow_samples_open(&samples, conf, "two.test", NULL, &err), FURROW_OK);
-  assert_int_equal(furrow_samples_next(samples, &block, &err), FURROW_OK);
+  furrow_learn_metrics got;
+  assert_int_equal(furrow_sample_reader_open(&samples, conf, "two.test", NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_sample_reader_next(samples, &block, &err), FURROW_OK);
   assert_int_equal(block->size, ROWS);
   assert_int_equal(furrow_trainer_evaluate(more, block, &got, &err), FURROW_OK);
   assert_true(fabs(got.loss - history[1].train.loss) < 1e-12);
   assert_true(history[1].train.loss < 0.5);
-  furrow_samples_close(samples);
+  furrow_sample_reader_close(samples);
   furrow_learn_conf_free(conf);
-  furrow_trainer_close(first);
-  furrow_trainer_close(more);
+  furrow_trainer_free(first);
+  furrow_trainer_free(more);
 }
 
 static void trees_are_not_trained_step_by_step(void **state) {
@@ -342,9 +342,9 @@ static void trees_are_not_trained_step_by_step(void **state) {
   furrow_trainer_params_init(&params);
   params.hogwild = true;
   furrow_learn_conf *conf = conf_builtin("gbdt", usual);
-  assert_int_equal(furrow_trainer_open(&wild, conf, &params, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_trainer_create(&wild, conf, &params, &err), FURROW_E_ARGUMENT);
   furrow_learn_conf_free(conf);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 int main(void) {

@@ -37,8 +37,8 @@ static furrow_trainer *trained(const struct model *model) {
 }
 
 static void save(const furrow_trainer *trainer, const char *folder, const furrow_layer_formats *formats) {
-  furrow_model_params params;
-  furrow_model_params_init(&params);
+  furrow_trainer_save_params params;
+  furrow_trainer_save_params_init(&params);
   params.formats = formats;
   params.part_size = 50; /* several partitions */
   params.write.replace = true;
@@ -47,39 +47,39 @@ static void save(const furrow_trainer *trainer, const char *folder, const furrow
 
 static furrow_scorer *opened(const char *folder) {
   furrow_scorer *scorer = NULL;
-  if (furrow_scorer_open(&scorer, folder, NULL, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
+  if (furrow_scorer_load(&scorer, folder, NULL, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
   return scorer;
 }
 
 /* ---- Scores ---- */
 
 typedef struct rows_of {
-  furrow_samples *samples;
+  furrow_sample_reader *samples;
   const furrow_rowblock *block;
 } rows_of;
 
 static rows_of read_test(const furrow_scorer *scorer) {
   rows_of rows = {0};
-  assert_int_equal(furrow_samples_open(&rows.samples, furrow_scorer_conf(scorer), "test", NULL, &err), FURROW_OK);
-  assert_int_equal(furrow_samples_next(rows.samples, &rows.block, &err), FURROW_OK);
+  assert_int_equal(furrow_sample_reader_open(&rows.samples, furrow_scorer_conf(scorer), "test", NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_sample_reader_next(rows.samples, &rows.block, &err), FURROW_OK);
   assert_int_equal(rows.block->size, TEST_ROWS);
   return rows;
 }
 
 static void score_all(const furrow_scorer *scorer, furrow_score scores[TEST_ROWS]) {
-  furrow_score_space *space = NULL;
+  furrow_scorer_scratch *space = NULL;
   rows_of rows = read_test(scorer);
-  assert_int_equal(furrow_score_space_create(&space, scorer, &err), FURROW_OK);
-  assert_int_equal(furrow_scorer_block(scorer, space, rows.block, scores, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_score_block(scorer, space, rows.block, scores, &err), FURROW_OK);
   for (size_t i = 0; i < TEST_ROWS; i++) { /* one row at a time: the same */
     const furrow_row row = furrow_rowblock_row(rows.block, i);
     furrow_score score;
-    assert_int_equal(furrow_scorer_row(scorer, space, &row, &score, &err), FURROW_OK);
+    assert_int_equal(furrow_scorer_score_row(scorer, space, &row, &score, &err), FURROW_OK);
     assert_memory_equal(&score, &scores[i], sizeof score);
     assert_true(isfinite(score.pred));
   }
-  furrow_score_space_free(space);
-  furrow_samples_close(rows.samples);
+  furrow_scorer_scratch_free(space);
+  furrow_sample_reader_close(rows.samples);
 }
 
 /* ---- Saved and loaded ---- */
@@ -90,15 +90,15 @@ static void a_saved_model_scores_as_the_trainer(void **state) {
   for (size_t m = 0; m < MODELS; m++) {
     furrow_trainer *trainer = trained(&models[m]);
     furrow_scorer *now = NULL;
-    assert_int_equal(furrow_scorer_from_trainer(&now, trainer, &err), FURROW_OK);
+    assert_int_equal(furrow_scorer_create(&now, trainer, &err), FURROW_OK);
     save(trainer, "model", NULL);
     furrow_scorer *later = opened("model");
     score_all(now, before);
     score_all(later, after);
     assert_memory_equal(before, after, sizeof before);
-    furrow_scorer_close(now);
-    furrow_scorer_close(later);
-    furrow_trainer_close(trainer);
+    furrow_scorer_free(now);
+    furrow_scorer_free(later);
+    furrow_trainer_free(trainer);
   }
 }
 
@@ -123,8 +123,8 @@ static void features_may_be_missing(void **state) {
     snprintf(settings, sizeof settings, "epochs=1 valid-ratio=0 rank=2 model-type=%s", gaps[i].type);
     furrow_trainer *trainer = new_trainer("fm", settings, 1, false);
     fit_or_fail(trainer, "gaps", NULL, NULL);
-    furrow_model_params params;
-    furrow_model_params_init(&params);
+    furrow_trainer_save_params params;
+    furrow_trainer_save_params_init(&params);
     params.write.replace = true;
     assert_int_equal(furrow_trainer_save(trainer, "gaps_model", &params, &err), FURROW_OK);
     furrow_matrix_source *source = NULL;
@@ -132,8 +132,8 @@ static void features_may_be_missing(void **state) {
     assert_int_equal(furrow_matrix_source_meta(source)->col, gaps[i].cols);
     assert_int_equal(furrow_matrix_source_meta(source)->row_type, gaps[i].row_type);
     furrow_matrix_source_close(source);
-    furrow_scorer_close(opened("gaps_model"));
-    furrow_trainer_close(trainer);
+    furrow_scorer_free(opened("gaps_model"));
+    furrow_trainer_free(trainer);
   }
 }
 
@@ -148,7 +148,7 @@ static void every_format_holds_the_model(void **state) {
   static furrow_score before[TEST_ROWS], after[TEST_ROWS];
   furrow_trainer *trainer = trained(&models[6]);
   furrow_scorer *now = NULL;
-  assert_int_equal(furrow_scorer_from_trainer(&now, trainer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_create(&now, trainer, &err), FURROW_OK);
   score_all(now, before);
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     furrow_layer_formats *conf = NULL;
@@ -161,11 +161,11 @@ static void every_format_holds_the_model(void **state) {
     furrow_scorer *later = opened("model");
     score_all(later, after);
     assert_memory_equal(before, after, sizeof before);
-    furrow_scorer_close(later);
+    furrow_scorer_free(later);
     furrow_layer_formats_free(conf);
   }
-  furrow_scorer_close(now);
-  furrow_trainer_close(trainer);
+  furrow_scorer_free(now);
+  furrow_trainer_free(trainer);
 }
 
 /* The separator is a setting of the formats, too. */
@@ -182,9 +182,9 @@ static void the_separator_is_that_of_the_formats(void **state) {
   assert_non_null(fgets(line, sizeof line, file));
   assert_int_equal(fclose(file), 0);
   assert_memory_equal(line, "0;", 2);
-  furrow_scorer_close(opened("model"));
+  furrow_scorer_free(opened("model"));
   furrow_layer_formats_free(conf);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 /* Matrices as Angel has them: names, ids, rows on the servers (weights, state, gradient), saved rows. */
@@ -221,7 +221,7 @@ static void matrices_are_those_of_angel(void **state) {
   assert_int_equal(listing->matrix_count, 7);
   assert_int_equal(listing->file_count, 1);
   furrow_model_listing_free(listing);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 /* ---- Order of fc weights ---- */
@@ -261,12 +261,12 @@ static void weights_of_serving_are_turned(void **state) {
   furrow_scorer_params params;
   furrow_scorer_params_init(&params);
   params.fc_order = FURROW_FC_OUT_IN;
-  assert_int_equal(furrow_scorer_open(&other, "model", &params, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_load(&other, "model", &params, &err), FURROW_OK);
   score_all(other, after);
   assert_memory_equal(before, after, sizeof before);
-  furrow_scorer_close(scorer);
-  furrow_scorer_close(other);
-  furrow_trainer_close(trainer);
+  furrow_scorer_free(scorer);
+  furrow_scorer_free(other);
+  furrow_trainer_free(trainer);
 }
 
 /* ---- What does not fit ---- */
@@ -277,7 +277,7 @@ static void refused(const char *model, const struct model *graph, furrow_status 
   furrow_learn_conf *conf = graph ? conf_builtin(graph->algorithm, graph->settings) : NULL;
   furrow_scorer_params_init(&params);
   params.conf = conf;
-  assert_int_equal(furrow_scorer_open(&scorer, model, &params, &err), status);
+  assert_int_equal(furrow_scorer_load(&scorer, model, &params, &err), status);
   if (!strstr(err.message, message)) fail_msg("%s", err.message);
   assert_null(scorer);
   furrow_learn_conf_free(conf);
@@ -300,7 +300,7 @@ static void misfits_are_named(void **state) {
   refused("model", NULL, FURROW_E_NOT_FOUND, "");
   assert_non_null(strstr(err.file, "graph.json"));
   refused("nowhere", NULL, FURROW_E_NOT_FOUND, "");
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 static void saving_keeps_what_exists(void **state) {
@@ -311,12 +311,12 @@ static void saving_keeps_what_exists(void **state) {
   assert_non_null(file);
   assert_int_equal(fclose(file), 0);
   assert_int_equal(furrow_trainer_save(trainer, "taken", NULL, &err), FURROW_E_EXISTS);
-  furrow_model_params params;
-  furrow_model_params_init(&params);
+  furrow_trainer_save_params params;
+  furrow_trainer_save_params_init(&params);
   params.write.replace = true;
   assert_int_equal(furrow_trainer_save(trainer, "taken", &params, &err), FURROW_E_EXISTS); /* not a model */
   assert_int_equal(access("taken/mine", F_OK), 0);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 /* ---- Going on from a model ---- */
@@ -333,7 +333,7 @@ static void incremental_training_takes_new_features(void **state) {
   furrow_trainer_params params;
   furrow_trainer_params_init(&params);
   params.load = "model";
-  assert_int_equal(furrow_trainer_open(&more, conf, &params, &err), FURROW_OK);
+  assert_int_equal(furrow_trainer_create(&more, conf, &params, &err), FURROW_OK);
   const float *old = fw_net_feature(fw_trainer_net(trainer), 2, 7, 0);
   assert_memory_equal(fw_net_feature(fw_trainer_net(more), 2, 7, 0), old, 4 * sizeof *old);
   assert_null(fw_net_feature(fw_trainer_net(more), 2, 500, 0));
@@ -343,8 +343,8 @@ static void incremental_training_takes_new_features(void **state) {
   const furrow_epoch *history = furrow_trainer_history(more, NULL, NULL);
   assert_true(history[4].train.auc > 0.99);
   furrow_learn_conf_free(conf);
-  furrow_trainer_close(more);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(more);
+  furrow_trainer_free(trainer);
 }
 
 /* ---- Threads ---- */
@@ -365,7 +365,7 @@ static void threads_score_at_once(void **state) {
   static thread_job jobs[4];
   furrow_trainer *trainer = trained(&models[5]);
   furrow_scorer *scorer = NULL;
-  assert_int_equal(furrow_scorer_from_trainer(&scorer, trainer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
   pthread_t threads[4];
   for (int t = 0; t < 4; t++) {
     jobs[t].scorer = scorer;
@@ -373,8 +373,8 @@ static void threads_score_at_once(void **state) {
   }
   for (int t = 0; t < 4; t++) pthread_join(threads[t], NULL);
   for (int t = 1; t < 4; t++) assert_memory_equal(jobs[0].scores, jobs[t].scores, sizeof jobs[0].scores);
-  furrow_scorer_close(scorer);
-  furrow_trainer_close(trainer);
+  furrow_scorer_free(scorer);
+  furrow_trainer_free(trainer);
 }
 
 /* ---- Evaluation ---- */
@@ -384,34 +384,34 @@ static void evaluation_is_that_of_training(void **state) {
   for (size_t m = 0; m < MODELS; m++) {
     furrow_trainer *trainer = trained(&models[m]);
     furrow_scorer *scorer = NULL;
-    furrow_score_space *space = NULL;
+    furrow_scorer_scratch *space = NULL;
     furrow_evaluation *whole = NULL, *halves[2] = {0};
-    furrow_metrics expected, found, merged;
-    assert_int_equal(furrow_scorer_from_trainer(&scorer, trainer, &err), FURROW_OK);
-    assert_int_equal(furrow_score_space_create(&space, scorer, &err), FURROW_OK);
+    furrow_learn_metrics expected, found, merged;
+    assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
+    assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
     rows_of rows = read_test(scorer);
     assert_int_equal(furrow_trainer_evaluate(trainer, rows.block, &expected, &err), FURROW_OK);
     assert_int_equal(furrow_evaluation_create(&whole, scorer, &err), FURROW_OK);
-    assert_int_equal(furrow_evaluation_block(whole, space, rows.block, &err), FURROW_OK);
-    furrow_evaluation_metrics(whole, &found);
+    assert_int_equal(furrow_evaluation_add_block(whole, space, rows.block, &err), FURROW_OK);
+    furrow_evaluation_get_metrics(whole, &found);
     assert_memory_equal(&expected, &found, sizeof found);
     for (size_t h = 0; h < 2; h++) {
       furrow_rowblock half;
       assert_int_equal(furrow_rowblock_slice(rows.block, h * 100, h ? TEST_ROWS : 100, &half, &err), FURROW_OK);
       assert_int_equal(furrow_evaluation_create(&halves[h], scorer, &err), FURROW_OK);
-      assert_int_equal(furrow_evaluation_block(halves[h], space, &half, &err), FURROW_OK);
+      assert_int_equal(furrow_evaluation_add_block(halves[h], space, &half, &err), FURROW_OK);
     }
     furrow_evaluation_merge(halves[0], halves[1]);
-    furrow_evaluation_metrics(halves[0], &merged);
+    furrow_evaluation_get_metrics(halves[0], &merged);
     assert_int_equal(merged.rows, found.rows);
     assert_true(fabs(merged.loss - found.loss) < 1e-12 * (1 + fabs(found.loss)));
     furrow_evaluation_free(halves[0]);
     furrow_evaluation_free(halves[1]);
     furrow_evaluation_free(whole);
-    furrow_samples_close(rows.samples);
-    furrow_score_space_free(space);
-    furrow_scorer_close(scorer);
-    furrow_trainer_close(trainer);
+    furrow_sample_reader_close(rows.samples);
+    furrow_scorer_scratch_free(space);
+    furrow_scorer_free(scorer);
+    furrow_trainer_free(trainer);
   }
 }
 
@@ -419,27 +419,27 @@ static void labels_that_a_loss_cannot_take_are_refused(void **state) {
   (void)state;
   furrow_trainer *trainer = trained(&models[11]); /* softmax of 2 classes */
   furrow_scorer *scorer = NULL;
-  furrow_score_space *space = NULL;
+  furrow_scorer_scratch *space = NULL;
   furrow_evaluation *evaluation = NULL;
-  assert_int_equal(furrow_scorer_from_trainer(&scorer, trainer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
   furrow_learn_conf *conf = conf_builtin("softmax", "range=120 classes=2 label=AddOneTrans");
   furrow_scorer_params params;
   furrow_scorer_params_init(&params);
   params.conf = conf;
-  furrow_scorer_close(scorer);
+  furrow_scorer_free(scorer);
   save(trainer, "model", NULL);
-  assert_int_equal(furrow_scorer_open(&scorer, "model", &params, &err), FURROW_OK);
-  assert_int_equal(furrow_score_space_create(&space, scorer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_load(&scorer, "model", &params, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
   assert_int_equal(furrow_evaluation_create(&evaluation, scorer, &err), FURROW_OK);
   rows_of rows = read_test(scorer); /* labels 1 and -1 become 2 and 0 */
-  assert_int_equal(furrow_evaluation_block(evaluation, space, rows.block, &err), FURROW_E_RANGE);
+  assert_int_equal(furrow_evaluation_add_block(evaluation, space, rows.block, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "SoftmaxLoss cannot take the label 2"));
-  furrow_samples_close(rows.samples);
+  furrow_sample_reader_close(rows.samples);
   furrow_evaluation_free(evaluation);
-  furrow_score_space_free(space);
-  furrow_scorer_close(scorer);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
   furrow_learn_conf_free(conf);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 /* ---- Vectors ---- */
@@ -449,10 +449,10 @@ static void inner_products_rank_as_the_model(void **state) {
   (void)state;
   furrow_trainer *trainer = trained(&models[3]);
   furrow_scorer *scorer = NULL;
-  furrow_score_space *space = NULL;
+  furrow_scorer_scratch *space = NULL;
   size_t size = 0;
-  assert_int_equal(furrow_scorer_from_trainer(&scorer, trainer, &err), FURROW_OK);
-  assert_int_equal(furrow_score_space_create(&space, scorer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
   assert_int_equal(furrow_scorer_vector_size(scorer, &size, &err), FURROW_OK);
   assert_int_equal(size, 5);
   for (uint32_t user = 0; user < CLICK_VALUES; user++) {
@@ -467,7 +467,7 @@ static void inner_products_rank_as_the_model(void **state) {
       const furrow_row thing = {.length = 2, .index = {found}}, together = {.length = 4, .index = {both}};
       furrow_score score;
       assert_int_equal(furrow_scorer_item_vector(scorer, &thing, t, &err), FURROW_OK);
-      assert_int_equal(furrow_scorer_row(scorer, space, &together, &score, &err), FURROW_OK);
+      assert_int_equal(furrow_scorer_score_row(scorer, space, &together, &score, &err), FURROW_OK);
       double product = rest;
       for (size_t k = 0; k < size; k++) product += (double)q[k] * (double)t[k];
       assert_true(fabs(product - score.pred) < 1e-5);
@@ -479,9 +479,9 @@ static void inner_products_rank_as_the_model(void **state) {
   assert_int_equal(count, 20);
   assert_int_equal(ids[0], 20);
   furrow_free((char *)ids);
-  furrow_score_space_free(space);
-  furrow_scorer_close(scorer);
-  furrow_trainer_close(trainer);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
+  furrow_trainer_free(trainer);
 }
 
 static void vectors_need_a_factorization_machine(void **state) {
@@ -489,11 +489,11 @@ static void vectors_need_a_factorization_machine(void **state) {
   furrow_trainer *trainer = trained(&models[0]);
   furrow_scorer *scorer = NULL;
   size_t size = 0;
-  assert_int_equal(furrow_scorer_from_trainer(&scorer, trainer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
   assert_int_equal(furrow_scorer_vector_size(scorer, &size, &err), FURROW_E_UNSUPPORTED);
   assert_non_null(strstr(err.message, "BiInnerSumCross"));
-  furrow_scorer_close(scorer);
-  furrow_trainer_close(trainer);
+  furrow_scorer_free(scorer);
+  furrow_trainer_free(trainer);
 }
 
 /* ---- The genuine model ---- */
@@ -507,24 +507,24 @@ static void a_genuine_model_scores_as_it_should(void **state) {
   snprintf(model, sizeof model, "%s/golden/angel/real_models/lr", shared);
   snprintf(data, sizeof data, "%s/data/a9a_123d_train.libsvm", shared);
   furrow_scorer *scorer = opened(model);
-  furrow_score_space *space = NULL;
+  furrow_scorer_scratch *space = NULL;
   furrow_evaluation *evaluation = NULL;
-  furrow_samples *samples = NULL;
+  furrow_sample_reader *samples = NULL;
   const furrow_rowblock *block = NULL;
-  furrow_metrics metrics;
-  assert_int_equal(furrow_score_space_create(&space, scorer, &err), FURROW_OK);
+  furrow_learn_metrics metrics;
+  assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
   assert_int_equal(furrow_evaluation_create(&evaluation, scorer, &err), FURROW_OK);
-  assert_int_equal(furrow_samples_open(&samples, furrow_scorer_conf(scorer), data, NULL, &err), FURROW_OK);
-  while (furrow_samples_next(samples, &block, &err) == FURROW_OK)
-    assert_int_equal(furrow_evaluation_block(evaluation, space, block, &err), FURROW_OK);
-  furrow_evaluation_metrics(evaluation, &metrics);
+  assert_int_equal(furrow_sample_reader_open(&samples, furrow_scorer_conf(scorer), data, NULL, &err), FURROW_OK);
+  while (furrow_sample_reader_next(samples, &block, &err) == FURROW_OK)
+    assert_int_equal(furrow_evaluation_add_block(evaluation, space, block, &err), FURROW_OK);
+  furrow_evaluation_get_metrics(evaluation, &metrics);
   assert_int_equal(metrics.rows, 32561);
   assert_true(fabs(metrics.accuracy - 0.848) < 0.0005);
   assert_true(fabs(metrics.auc - 0.904) < 0.0005);
-  furrow_samples_close(samples);
+  furrow_sample_reader_close(samples);
   furrow_evaluation_free(evaluation);
-  furrow_score_space_free(space);
-  furrow_scorer_close(scorer);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
 }
 
 int main(void) {

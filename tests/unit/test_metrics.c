@@ -44,7 +44,7 @@ static double exact_auc(sample *samples, size_t n) {
 }
 
 static double auc_of(const fw_tally *tally) {
-  furrow_metrics metrics;
+  furrow_learn_metrics metrics;
   fw_tally_metrics(tally, &metrics);
   return metrics.auc;
 }
@@ -128,7 +128,7 @@ static void figures_of_two_classes(void **state) {
   (void)state;
   fw_tally *tally = new_tally(&log_graph);
   const double scores[] = {0, 2, -1}, labels[] = {1, -1, -1}, weights[] = {1, 2, 1};
-  furrow_metrics m;
+  furrow_learn_metrics m;
   for (int i = 0; i < 3; i++) fw_tally_add(tally, &scores[i], labels[i], weights[i]);
   fw_tally_metrics(tally, &m);
   const double loss = (log(2) + 2 * log1p(exp(2)) + log1p(exp(-1))) / 4;
@@ -147,7 +147,7 @@ static void figures_of_two_classes(void **state) {
 static void figures_of_hinge_and_cross_entropy(void **state) {
   (void)state;
   const fw_graph hinge = {.loss = FW_LOSS_HINGE, .outputs = 1}, cross = {.loss = FW_LOSS_CROSS_ENTROPY, .outputs = 1};
-  furrow_metrics m;
+  furrow_learn_metrics m;
   fw_tally *tally = new_tally(&hinge);
   fw_tally_add(tally, (const double[]){0.5}, 1, 1);
   fw_tally_add(tally, (const double[]){0.25}, -1, 1);
@@ -169,7 +169,7 @@ static void figures_of_hinge_and_cross_entropy(void **state) {
 static void figures_of_regression(void **state) {
   (void)state;
   const fw_graph graph = {.loss = FW_LOSS_L2, .outputs = 1};
-  furrow_metrics m;
+  furrow_learn_metrics m;
   fw_tally *tally = new_tally(&graph);
   fw_tally_add(tally, (const double[]){3}, 1, 1);
   fw_tally_add(tally, (const double[]){-1}, 0, 3);
@@ -180,7 +180,7 @@ static void figures_of_regression(void **state) {
   assert_float_equal(m.mean_label, 0.25, 1e-12);
   assert_float_equal(m.mean_prediction, 0, 1e-12);
   assert_true(isnan(m.auc) && isnan(m.accuracy) && isnan(m.logloss));
-  furrow_calibration row;
+  furrow_calibration_bin row;
   furrow_curve_point point;
   fw_tally_calibration(tally, 2, 0, &row);
   assert_true(row.rows == 0);
@@ -191,7 +191,7 @@ static void figures_of_regression(void **state) {
 static void figures_of_classes(void **state) {
   (void)state;
   const fw_graph graph = {.loss = FW_LOSS_SOFTMAX, .outputs = 3};
-  furrow_metrics m;
+  furrow_learn_metrics m;
   fw_tally *tally = new_tally(&graph);
   fw_tally_add(tally, (const double[]){1, 2, 0}, 1, 1);
   fw_tally_add(tally, (const double[]){1, 2, 0}, 0, 1);
@@ -222,7 +222,7 @@ static void tallies_are_merged(void **state) {
     fw_tally_add(all, &score, label, 1);
     fw_tally_add(parts[i % 2], &score, label, 1);
   }
-  furrow_metrics a, b;
+  furrow_learn_metrics a, b;
   fw_tally_merge(parts[0], parts[1]);
   fw_tally_metrics(parts[0], &a);
   fw_tally_metrics(all, &b);
@@ -276,7 +276,7 @@ static void calibration(void **state) {
     fw_tally_add(tally, &score, fw_rng_double(&rng) < proba ? 1 : -1, 1);
   }
   for (size_t i = 0; i < 10; i++) {
-    furrow_calibration row;
+    furrow_calibration_bin row;
     fw_tally_calibration(tally, 10, i, &row);
     assert_float_equal(row.low, (double)i / 10, 1e-12);
     assert_true(row.mean_prediction >= row.low && row.mean_prediction <= row.high);

@@ -54,7 +54,7 @@ static void ranks_end_with_the_same_net(void **state) {
                           sizeof history[2].valid);
       fw_buffer_clear(&other);
     }
-    for (unsigned i = 0; i < RANKS; i++) furrow_trainer_close(ranks[i].trainer);
+    for (unsigned i = 0; i < RANKS; i++) furrow_trainer_free(ranks[i].trainer);
     fw_buffer_clear(&first);
   }
 }
@@ -65,7 +65,7 @@ static void features_that_appear_cannot_be_mixed(void **state) {
   run_ranks(ranks, "lr=0.1 rank=4 epochs=3");
   for (unsigned i = 0; i < RANKS; i++) {
     assert_int_equal(ranks[i].status, FURROW_E_UNSUPPORTED);
-    furrow_trainer_close(ranks[i].trainer);
+    furrow_trainer_free(ranks[i].trainer);
   }
 }
 

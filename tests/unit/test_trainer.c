@@ -20,7 +20,7 @@ static const struct {
 };
 
 /* Everything that training with so many threads leaves: the net and the history. */
-static fw_buffer outcome(size_t model, unsigned threads, const furrow_fit_params *params) {
+static fw_buffer outcome(size_t model, unsigned threads, const furrow_trainer_fit_params *params) {
   furrow_trainer *trainer = new_trainer(models[model].algorithm, models[model].settings, threads, false);
   fit_or_fail(trainer, "clicks", NULL, params);
   fw_buffer image = image_of(trainer);
@@ -30,7 +30,7 @@ static fw_buffer outcome(size_t model, unsigned threads, const furrow_fit_params
     fw_buffer_append(&image, &history[i].train, sizeof history[i].train);
     fw_buffer_append(&image, &history[i].valid, sizeof history[i].valid);
   }
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
   return image;
 }
 
@@ -42,8 +42,8 @@ static furrow_status stop_after_two(void *user, const furrow_epoch *epoch, furro
 static void threads_do_not_matter(void **state) {
   (void)state;
   static const unsigned threads[] = {2, 3, 7, 64};
-  furrow_fit_params params;
-  furrow_fit_params_init(&params);
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
   params.epoch = stop_after_two;
   for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
     fw_buffer one = outcome(m, 1, &params);
@@ -58,8 +58,8 @@ static void threads_do_not_matter(void **state) {
 
 static void streamed_rows_are_those_of_memory(void **state) {
   (void)state;
-  furrow_fit_params params;
-  furrow_fit_params_init(&params);
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
   params.epoch = stop_after_two;
   params.parser.chunk_bytes = 5000;
   fw_buffer kept = outcome(1, 2, &params);
@@ -106,16 +106,16 @@ static void steps_are_those_of_fit(void **state) {
   fw_buffer_clear(&a);
   fw_buffer_clear(&b);
   furrow_blockiter_close(iter);
-  furrow_trainer_close(fitted);
-  furrow_trainer_close(stepped);
+  furrow_trainer_free(fitted);
+  furrow_trainer_free(stepped);
 }
 
 static void models_learn(void **state) {
   (void)state;
   for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
     furrow_trainer *trainer = new_trainer(models[m].algorithm, models[m].settings, 2, false);
-    furrow_fit_params params;
-    furrow_fit_params_init(&params);
+    furrow_trainer_fit_params params;
+    furrow_trainer_fit_params_init(&params);
     params.epoch = stop_after_two;
     fit_or_fail(trainer, "clicks", "test", &params);
     size_t count = 0;
@@ -127,12 +127,12 @@ static void models_learn(void **state) {
     if (!(history[1].valid.auc > 0.82)) fail_msg("model %zu: AUC %g", m, history[1].valid.auc);
     assert_true(history[1].train.loss < history[0].train.loss);
     furrow_rowblock block;
-    furrow_metrics metrics;
+    furrow_learn_metrics metrics;
     furrow_blockiter *iter = read_block("test?indexing_mode=1", &block);
     assert_int_equal(furrow_trainer_evaluate(trainer, &block, &metrics, &err), FURROW_OK);
     assert_memory_equal(&metrics, &history[1].valid, sizeof metrics);
     furrow_blockiter_close(iter);
-    furrow_trainer_close(trainer);
+    furrow_trainer_free(trainer);
   }
 }
 
@@ -147,15 +147,15 @@ static void hogwild_learns(void **state) {
     assert_int_equal(count, 3);
     assert_int_equal(history[2].train.rows, 3000);
     assert_true(history[2].valid.auc > 0.85);
-    furrow_trainer_close(trainer);
+    furrow_trainer_free(trainer);
   }
 }
 
 static void batches_may_be_given_by_their_number(void **state) {
   (void)state;
   for (int stream = 0; stream < 2; stream++) {
-    furrow_fit_params params;
-    furrow_fit_params_init(&params);
+    furrow_trainer_fit_params params;
+    furrow_trainer_fit_params_init(&params);
     params.stream = stream;
     furrow_trainer *by_number = new_trainer("lr", "lr=0.1 epochs=1 valid-ratio=0 updates=7", 1, false);
     furrow_trainer *by_rows = new_trainer("lr", "lr=0.1 epochs=1 valid-ratio=0 batch=429", 1, false);
@@ -165,8 +165,8 @@ static void batches_may_be_given_by_their_number(void **state) {
     assert_same_image(&a, &b);
     fw_buffer_clear(&a);
     fw_buffer_clear(&b);
-    furrow_trainer_close(by_number);
-    furrow_trainer_close(by_rows);
+    furrow_trainer_free(by_number);
+    furrow_trainer_free(by_rows);
   }
 }
 
@@ -176,8 +176,8 @@ static void batches_may_be_given_by_their_number(void **state) {
 static void training_stops_early(void **state) {
   (void)state;
   assert_true(write_clicks("reverse", 500, 3, -1));
-  furrow_fit_params params;
-  furrow_fit_params_init(&params);
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
   params.patience = 2;
   params.keep_best = true;
   for (int hogwild = 0; hogwild < 2; hogwild++) {
@@ -195,15 +195,15 @@ static void training_stops_early(void **state) {
     assert_same_image(&a, &b);
     fw_buffer_clear(&a);
     fw_buffer_clear(&b);
-    furrow_trainer_close(trainer);
-    furrow_trainer_close(once);
+    furrow_trainer_free(trainer);
+    furrow_trainer_free(once);
   }
 }
 
 static void the_metric_decides(void **state) {
   (void)state;
-  furrow_fit_params params;
-  furrow_fit_params_init(&params);
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
   params.metric = "auc";
   furrow_trainer *trainer = new_trainer("lr", "lr=0.1 epochs=4", 1, false);
   fit_or_fail(trainer, "clicks", "test", &params);
@@ -218,7 +218,7 @@ static void the_metric_decides(void **state) {
   params.metric = "rmse"; /* not defined for two classes */
   assert_int_equal(furrow_trainer_fit(trainer, "clicks", "test", &params, &err), FURROW_E_ARGUMENT);
   assert_string_equal(err.message, "a model with LogLoss has no rmse");
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 /* ---- Going on from a model ------------------------------------------------------------------------------ */
@@ -232,11 +232,11 @@ static void a_model_can_be_trained_further(void **state) {
   furrow_trainer_params_init(&params);
   params.load = "model";
   furrow_learn_conf *conf = conf_new();
-  assert_int_equal(furrow_learn_conf_algorithm(conf, "fm", &err), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, "fm", &err), FURROW_OK);
   conf_set_all(conf, "lr=0.05 rank=4 epochs=3");
-  if (furrow_trainer_open(&second, conf, &params, &err) != FURROW_OK) fail_msg("%s", err.message);
+  if (furrow_trainer_create(&second, conf, &params, &err) != FURROW_OK) fail_msg("%s", err.message);
   furrow_rowblock block;
-  furrow_metrics a, b;
+  furrow_learn_metrics a, b;
   furrow_blockiter *iter = read_block("test?indexing_mode=1", &block);
   assert_int_equal(furrow_trainer_evaluate(first, &block, &a, &err), FURROW_OK);
   assert_int_equal(furrow_trainer_evaluate(second, &block, &b, &err), FURROW_OK);
@@ -247,11 +247,11 @@ static void a_model_can_be_trained_further(void **state) {
               furrow_trainer_history(first, NULL, NULL)[0].train.loss);
   params.load = "nothing";
   furrow_trainer *none = NULL;
-  assert_int_equal(furrow_trainer_open(&none, conf, &params, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_trainer_create(&none, conf, &params, &err), FURROW_E_NOT_FOUND);
   furrow_blockiter_close(iter);
   furrow_learn_conf_free(conf);
-  furrow_trainer_close(first);
-  furrow_trainer_close(second);
+  furrow_trainer_free(first);
+  furrow_trainer_free(second);
 }
 
 /* ---- What stops a training ------------------------------------------------------------------------------ */
@@ -271,14 +271,14 @@ static void a_loss_that_is_no_number_stops(void **state) {
   assert_true(loss == 7);
   fw_buffer after = image_of(trainer);
   assert_same_image(&before, &after); /* nothing was updated */
-  furrow_fit_params params;
-  furrow_fit_params_init(&params);
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
   assert_int_equal(furrow_trainer_fit(trainer, "huge", NULL, &params, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "row 2 "));
   fw_buffer_clear(&before);
   fw_buffer_clear(&after);
   furrow_blockiter_close(iter);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 static void rows_that_do_not_fit_stop(void **state) {
@@ -296,7 +296,7 @@ static void rows_that_do_not_fit_stop(void **state) {
       furrow_trainer *trainer = new_trainer("lr", cases[i].settings, hogwild ? HOGWILD_THREADS : 2, hogwild);
       assert_int_not_equal(furrow_trainer_fit(trainer, "bad", NULL, NULL, &err), FURROW_OK);
       if (!strstr(err.message, cases[i].message)) fail_msg("%s", err.message);
-      furrow_trainer_close(trainer);
+      furrow_trainer_free(trainer);
     }
   }
 }
@@ -313,14 +313,14 @@ static void validation_rows_stop_it_too(void **state) {
   };
   for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
     furrow_trainer *trainer = new_trainer("lr", "lr=0.1 range=120 epochs=2", 2, false);
-    furrow_fit_params params;
-    furrow_fit_params_init(&params);
+    furrow_trainer_fit_params params;
+    furrow_trainer_fit_params_init(&params);
     params.stream = i % 2 == 1;
     assert_true(test_write_text("bad", cases[i / 2].text));
     assert_int_not_equal(furrow_trainer_fit(trainer, "clicks", "bad", &params, &err), FURROW_OK);
     if (strcmp(err.message, cases[i / 2].message) != 0) fail_msg("%s", err.message);
     assert_string_equal(err.file, "bad");
-    furrow_trainer_close(trainer);
+    furrow_trainer_free(trainer);
   }
 }
 
@@ -334,25 +334,25 @@ static void the_base_is_that_of_the_training_data(void **state) {
     furrow_trainer *found = new_trainer("lr", "lr=0.1 range=3 epochs=2 index-base=auto", 1, false);
     furrow_trainer *told =
         new_trainer("lr", i / 2 ? "lr=0.1 range=3 epochs=2" : "lr=0.1 range=3 epochs=2 index-base=0", 1, false);
-    furrow_fit_params params;
-    furrow_fit_params_init(&params);
+    furrow_trainer_fit_params params;
+    furrow_trainer_fit_params_init(&params);
     params.stream = i % 2 == 1;
     assert_true(test_write_text("base", cases[i / 2].train) && test_write_text("other", cases[i / 2].valid));
     fit_or_fail(found, "base", "other", &params);
     fit_or_fail(told, "base", "other", &params);
     assert_string_equal(furrow_learn_conf_get(fw_trainer_conf(found), "index-base"), cases[i / 2].base);
     assert_memory_equal(&furrow_trainer_history(found, NULL, NULL)[1].valid,
-                        &furrow_trainer_history(told, NULL, NULL)[1].valid, sizeof(furrow_metrics));
-    furrow_model_params model;
-    furrow_model_params_init(&model);
+                        &furrow_trainer_history(told, NULL, NULL)[1].valid, sizeof(furrow_learn_metrics));
+    furrow_trainer_save_params model;
+    furrow_trainer_save_params_init(&model);
     model.write.replace = true;
     assert_int_equal(furrow_trainer_save(found, "model", &model, &err), FURROW_OK);
     furrow_learn_conf *saved = conf_new();
     conf_load(saved, "model/graph.json");
     assert_string_equal(furrow_learn_conf_get(saved, "index-base"), cases[i / 2].base);
     furrow_learn_conf_free(saved);
-    furrow_trainer_close(found);
-    furrow_trainer_close(told);
+    furrow_trainer_free(found);
+    furrow_trainer_free(told);
   }
 }
 
@@ -370,8 +370,8 @@ static furrow_status count_progress(void *user, uint32_t epoch, uint64_t rows, u
 
 static void callers_may_stop(void **state) {
   (void)state;
-  furrow_fit_params params;
-  furrow_fit_params_init(&params);
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
   params.epoch = refuse;
   furrow_trainer *trainer = new_trainer("lr", "lr=0.1 epochs=4", 2, false);
   assert_int_equal(furrow_trainer_fit(trainer, "clicks", NULL, &params, &err), FURROW_E_STATE);
@@ -385,16 +385,16 @@ static void callers_may_stop(void **state) {
   params.user = &calls;
   assert_int_equal(furrow_trainer_fit(trainer, "long", NULL, &params, &err), FURROW_E_IO);
   assert_int_equal(calls, 2);
-  furrow_trainer_close(trainer);
+  furrow_trainer_free(trainer);
 }
 
 static void labels_are_needed(void **state) {
   (void)state;
   furrow_learn_conf *conf = conf_new();
   furrow_trainer *trainer = NULL;
-  assert_int_equal(furrow_learn_conf_algorithm(conf, "lr", &err), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, "lr", &err), FURROW_OK);
   conf_set(conf, "ml.data.has.label", "false");
-  assert_int_equal(furrow_trainer_open(&trainer, conf, NULL, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_trainer_create(&trainer, conf, NULL, &err), FURROW_E_ARGUMENT);
   assert_null(trainer);
   furrow_learn_conf_free(conf);
 }

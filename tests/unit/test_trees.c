@@ -11,18 +11,18 @@ static furrow_scorer *open_forest(const fw_forest *f, bool node_stats) {
   furrow_learn_conf *conf = conf_new();
   fw_plan *plan = NULL;
   furrow_scorer *scorer = NULL;
-  furrow_model_params params;
+  furrow_trainer_save_params params;
   char classes[24];
-  assert_int_equal(furrow_learn_conf_algorithm(conf, "gbdt", &err), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, "gbdt", &err), FURROW_OK);
   snprintf(classes, sizeof classes, "%zu", f->classes);
   if (f->classes > 1) conf_set(conf, "objective", "multi:softmax");
   if (f->classes > 1) conf_set(conf, "classes", classes);
   conf_set(conf, "node-stats", node_stats ? "yes" : "no");
   assert_int_equal(fw_plan_create(&plan, conf, false, &err), FURROW_OK);
-  furrow_model_params_init(&params);
+  furrow_trainer_save_params_init(&params);
   params.write.replace = true;
   assert_int_equal(fw_forest_save(f, plan, conf, "model", &params, &err), FURROW_OK);
-  if (furrow_scorer_open(&scorer, "model", NULL, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
+  if (furrow_scorer_load(&scorer, "model", NULL, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
   fw_plan_free(plan);
   furrow_learn_conf_free(conf);
   return scorer;
@@ -37,7 +37,7 @@ static void nodes_are_those_of_the_forest(void **state) {
     fw_forest *f = made_forest(&three, 1);
     furrow_scorer *scorer = open_forest(f, stats);
     furrow_forest_info info;
-    furrow_scorer_forest(scorer, &info);
+    furrow_scorer_get_forest_info(scorer, &info);
     assert_int_equal(info.trees, 15);
     assert_int_equal(info.classes, 3);
     assert_int_equal(info.levels, 5);
@@ -45,7 +45,7 @@ static void nodes_are_those_of_the_forest(void **state) {
     uint64_t leaves = 0;
     for (size_t at = 0; at < f->trees * f->nodes; at++) {
       furrow_tree_node node;
-      assert_int_equal(furrow_scorer_tree_node(scorer, at / f->nodes, at % f->nodes, &node, &err), FURROW_OK);
+      assert_int_equal(furrow_scorer_get_tree_node(scorer, at / f->nodes, at % f->nodes, &node, &err), FURROW_OK);
       assert_int_equal(node.exists, fw_forest_has_node(f, at / f->nodes, at % f->nodes));
       assert_int_equal(node.feature, f->feature[at]);
       if (!node.exists) continue;
@@ -58,9 +58,9 @@ static void nodes_are_those_of_the_forest(void **state) {
     }
     assert_int_equal(info.leaves, leaves);
     furrow_tree_node node;
-    assert_int_equal(furrow_scorer_tree_node(scorer, 15, 0, &node, &err), FURROW_E_RANGE);
-    assert_int_equal(furrow_scorer_tree_node(scorer, 0, 31, &node, &err), FURROW_E_RANGE);
-    furrow_scorer_close(scorer);
+    assert_int_equal(furrow_scorer_get_tree_node(scorer, 15, 0, &node, &err), FURROW_E_RANGE);
+    assert_int_equal(furrow_scorer_get_tree_node(scorer, 0, 31, &node, &err), FURROW_E_RANGE);
+    furrow_scorer_free(scorer);
     fw_forest_free(f);
   }
 }
@@ -70,9 +70,9 @@ static void importance_adds_up(void **state) {
   for (int stats = 0; stats < 2; stats++) {
     fw_forest *f = made_forest(&three, 2);
     furrow_scorer *scorer = open_forest(f, stats);
-    furrow_importance *list = NULL, wanted[6] = {{0}};
+    furrow_feature_importance *list = NULL, wanted[6] = {{0}};
     size_t count = 0;
-    assert_int_equal(furrow_scorer_importance(scorer, &list, &count, &err), FURROW_OK);
+    assert_int_equal(furrow_scorer_feature_importance(scorer, &list, &count, &err), FURROW_OK);
     assert_int_equal(count, 6);
     for (size_t at = 0; at < f->trees * f->nodes; at++) {
       if (f->feature[at] < 0) continue;
@@ -81,7 +81,7 @@ static void importance_adds_up(void **state) {
       wanted[f->feature[at]].cover += f->hessian[at];
     }
     for (size_t i = 0; i < count; i++) {
-      const furrow_importance *w = &wanted[list[i].feature];
+      const furrow_feature_importance *w = &wanted[list[i].feature];
       assert_true(list[i].feature >= 0 && list[i].feature < 6);
       assert_int_equal(list[i].count, w->count);
       if (stats) assert_true(list[i].gain == w->gain && list[i].cover == w->cover);
@@ -93,7 +93,7 @@ static void importance_adds_up(void **state) {
                     (list[i - 1].count == list[i].count && list[i - 1].feature < list[i].feature));
     }
     furrow_free((char *)list);
-    furrow_scorer_close(scorer);
+    furrow_scorer_free(scorer);
     fw_forest_free(f);
   }
 }
@@ -104,22 +104,22 @@ static void other_models_have_no_trees(void **state) {
   furrow_learn_conf *conf = conf_new();
   furrow_trainer *trainer = NULL;
   furrow_scorer *scorer = NULL;
-  furrow_importance *list = NULL;
+  furrow_feature_importance *list = NULL;
   furrow_forest_info info;
   furrow_tree_node node;
   char *text = NULL;
   size_t size = 0;
-  assert_int_equal(furrow_learn_conf_algorithm(conf, "lr", &err), FURROW_OK);
-  assert_int_equal(furrow_trainer_open(&trainer, conf, NULL, &err), FURROW_OK);
-  assert_int_equal(furrow_scorer_from_trainer(&scorer, trainer, &err), FURROW_OK);
-  furrow_scorer_forest(scorer, &info);
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, "lr", &err), FURROW_OK);
+  assert_int_equal(furrow_trainer_create(&trainer, conf, NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
+  furrow_scorer_get_forest_info(scorer, &info);
   assert_int_equal(info.trees, 0);
-  assert_int_equal(furrow_scorer_tree_node(scorer, 0, 0, &node, &err), FURROW_E_STATE);
-  assert_int_equal(furrow_scorer_importance(scorer, &list, &size, &err), FURROW_E_STATE);
+  assert_int_equal(furrow_scorer_get_tree_node(scorer, 0, 0, &node, &err), FURROW_E_STATE);
+  assert_int_equal(furrow_scorer_feature_importance(scorer, &list, &size, &err), FURROW_E_STATE);
   assert_int_equal(furrow_scorer_describe_trees(scorer, FURROW_DESCRIBE_TEXT, 0, 1, &text, &size, &err),
                    FURROW_E_STATE);
-  furrow_scorer_close(scorer);
-  furrow_trainer_close(trainer);
+  furrow_scorer_free(scorer);
+  furrow_trainer_free(trainer);
   furrow_learn_conf_free(conf);
 }
 
@@ -138,7 +138,7 @@ static fw_forest *small_forest(void) {
   return f;
 }
 
-static char *describe(const furrow_scorer *scorer, furrow_describe kind, size_t first, size_t end) {
+static char *describe(const furrow_scorer *scorer, furrow_describe_format kind, size_t first, size_t end) {
   char *text = NULL;
   size_t size = 0;
   assert_int_equal(furrow_scorer_describe_trees(scorer, kind, first, end, &text, &size, &err), FURROW_OK);
@@ -166,7 +166,7 @@ static void text_is_read_from_the_root(void **state) {
   assert_non_null(strstr(text, "t0n2 -> t0n6 [label=\"no, absent\"];"));
   assert_null(strstr(text, "t1n"));
   furrow_free(text);
-  furrow_scorer_close(scorer);
+  furrow_scorer_free(scorer);
   fw_forest_free(f);
 }
 
@@ -197,13 +197,13 @@ static void a_picture_has_every_node(void **state) {
   assert_int_equal(furrow_scorer_describe_trees(scorer, FURROW_DESCRIBE_TEXT, 1, 3, &no, &size, &err), FURROW_E_RANGE);
   assert_int_equal(furrow_scorer_describe_trees(scorer, FURROW_DESCRIBE_TEXT, 1, 1, &no, &size, &err), FURROW_E_RANGE);
   assert_null(no);
-  furrow_scorer_close(scorer);
+  furrow_scorer_free(scorer);
   fw_forest_free(f);
   const made_params bushy = {.classes = 1, .rounds = 1, .levels = 13, .features = 6, .split = 1};
   f = made_forest(&bushy, 1);
   scorer = open_forest(f, false);
   assert_int_equal(furrow_scorer_describe_trees(scorer, FURROW_DESCRIBE_SVG, 0, 1, &no, &size, &err), FURROW_E_RANGE);
-  furrow_scorer_close(scorer);
+  furrow_scorer_free(scorer);
   fw_forest_free(f);
 }
 
@@ -214,12 +214,13 @@ static void memory_that_runs_out_is_told(void **state) {
   furrow_scorer *scorer = open_forest(f, true);
   const long live = alloc_live;
   for (long n = 1;; n++) {
-    furrow_importance *list = NULL;
+    furrow_feature_importance *list = NULL;
     char *text = NULL;
     size_t size = 0;
     alloc_fail_at(n);
-    furrow_status status = furrow_scorer_importance(scorer, &list, &size, &err);
-    for (furrow_describe kind = FURROW_DESCRIBE_TEXT; status == FURROW_OK && kind < FURROW_DESCRIBE_ANGEL; kind++) {
+    furrow_status status = furrow_scorer_feature_importance(scorer, &list, &size, &err);
+    for (furrow_describe_format kind = FURROW_DESCRIBE_TEXT; status == FURROW_OK && kind < FURROW_DESCRIBE_ANGEL;
+         kind++) {
       status = furrow_scorer_describe_trees(scorer, kind, 3, 4, &text, &size, &err);
       furrow_free(text);
       text = NULL;
@@ -231,7 +232,7 @@ static void memory_that_runs_out_is_told(void **state) {
     assert_int_equal(alloc_live, live);
     if (!failed) break;
   }
-  furrow_scorer_close(scorer);
+  furrow_scorer_free(scorer);
   fw_forest_free(f);
 }
 

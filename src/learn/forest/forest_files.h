@@ -12,7 +12,7 @@
 
 /* `conf` gives graph.json. params NULL: the defaults. */
 furrow_status fw_forest_save(const fw_forest *forest, const fw_plan *plan, const furrow_learn_conf *conf,
-                             const char *folder, const furrow_model_params *params, furrow_error *err)
+                             const char *folder, const furrow_trainer_save_params *params, furrow_error *err)
     __attribute__((warn_unused_result));
 /* Reads a model directory, ours or Angel's; classes and range (features) as the plan has them, levels and trees as the
  * matrices have them. E_NOT_FOUND names the matrix that is missing; E_FORMAT the one that does not fit, and tree and

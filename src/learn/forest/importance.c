@@ -52,7 +52,7 @@ static int compare_splits(const void *a, const void *b) {
 }
 
 static int compare_importance(const void *a, const void *b) {
-  const furrow_importance *x = a, *y = b;
+  const furrow_feature_importance *x = a, *y = b;
   if (x->gain > y->gain || x->gain < y->gain) return x->gain < y->gain ? 1 : -1;
   if (isnan(x->gain) && x->count != y->count) return x->count < y->count ? 1 : -1;
   return (x->feature > y->feature) - (x->feature < y->feature);
@@ -75,13 +75,13 @@ static furrow_status list_splits(const fw_forest *forest, split **list, size_t *
 }
 
 /* The sums of each feature; returns how many there are. */
-static size_t add_splits(const fw_forest *forest, const split *splits, size_t count, furrow_importance *list) {
+static size_t add_splits(const fw_forest *forest, const split *splits, size_t count, furrow_feature_importance *list) {
   const bool known = forest->gain != NULL;
   size_t features = 0;
   for (size_t i = 0; i < count; i++) {
     if (i == 0 || splits[i].feature != splits[i - 1].feature)
-      list[features++] = (furrow_importance){splits[i].feature, 0, known ? 0 : NAN, known ? 0 : NAN};
-    furrow_importance *of = &list[features - 1];
+      list[features++] = (furrow_feature_importance){splits[i].feature, 0, known ? 0 : NAN, known ? 0 : NAN};
+    furrow_feature_importance *of = &list[features - 1];
     of->count++;
     of->gain += known ? forest->gain[splits[i].at] : 0;
     of->cover += known ? forest->hessian[splits[i].at] : 0;
@@ -89,10 +89,10 @@ static size_t add_splits(const fw_forest *forest, const split *splits, size_t co
   return features;
 }
 
-furrow_status fw_forest_importance(const fw_forest *forest, furrow_importance **list, size_t *count,
+furrow_status fw_forest_importance(const fw_forest *forest, furrow_feature_importance **list, size_t *count,
                                    furrow_error *err) {
   split *splits = NULL;
-  furrow_importance *made = NULL;
+  furrow_feature_importance *made = NULL;
   size_t split_count = 0;
   furrow_status status = list_splits(forest, &splits, &split_count, err);
   if (status != FURROW_OK) return status;
