@@ -30,7 +30,7 @@ static furrow_error last;
 static void check(furrow_status status) {
   char text[512];
   if (status == FURROW_OK) return;
-  furrow_error_format(&last, text, sizeof text);
+  furrow_error_to_text(&last, text, sizeof text);
   fprintf(stderr, "bench_model: %s\n", text);
   exit(1);
 }

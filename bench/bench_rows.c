@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
     furrow_status status = read_all(&options, i == 0, &found, &end, &err);
     if (status != FURROW_OK) {
       char text[1024];
-      furrow_error_format(&err, text, sizeof text);
+      furrow_error_to_text(&err, text, sizeof text);
       fprintf(stderr, "bench_rows: %s\n", text);
       return furrow_status_exit_code(status);
     }

@@ -16,7 +16,7 @@ static furrow_error err;
 static bool good(furrow_status status) {
   char text[512];
   if (status == FURROW_OK) return true;
-  furrow_error_format(&err, text, sizeof text);
+  furrow_error_to_text(&err, text, sizeof text);
   fprintf(stderr, "bench_vector: %s\n", text);
   return false;
 }

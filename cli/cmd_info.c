@@ -58,7 +58,7 @@ static furrow_status fail_unknown(const path_look *look, furrow_error *err) {
 
 static void report_failure(report *r, const furrow_error *err) {
   char text[1024];
-  furrow_error_format(err, text, sizeof text);
+  furrow_error_to_text(err, text, sizeof text);
   report_text(r, "status", furrow_status_name(err->status));
   report_text(r, r->json ? "error" : "what is wrong", text);
 }

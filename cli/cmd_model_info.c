@@ -290,7 +290,7 @@ static void tell_failure(telling *t, const furrow_model_entry *matrix, bool of_m
   if (t->exit_code == 0) t->exit_code = furrow_status_exit_code(err->status);
   if (r->json) {
     char text[1024];
-    furrow_error_format(err, text, sizeof text);
+    furrow_error_to_text(err, text, sizeof text);
     if (of_model) report_section(r, NULL);
     report_text(r, "name", matrix->name);
     report_text(r, "folder", matrix->folder);

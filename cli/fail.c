@@ -54,6 +54,6 @@ furrow_status fail_memory(furrow_error *err) {
 void print_failure(furrow_status status, const furrow_error *err) {
   if (status == FURROW_OK || status == FURROW_END) return;
   char text[1024];
-  furrow_error_format(err, text, sizeof text);
+  furrow_error_to_text(err, text, sizeof text);
   fprintf(stderr, "furrow: %s\n", text);
 }

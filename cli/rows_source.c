@@ -257,7 +257,7 @@ const char *source_format_reason(const source *s) {
 static void print_note(uint64_t count, const char *one, const char *many, const furrow_error *first) {
   char place[1024];
   if (count == 0) return;
-  furrow_error_format(first, place, sizeof place);
+  furrow_error_to_text(first, place, sizeof place);
   if (count == 1)
     fprintf(stderr, "furrow: note: 1 %s: %s\n", one, place);
   else

@@ -98,7 +98,7 @@ int main(int argc, char **argv) {
   if (argc == 1) unlink(path);
   if (status != FURROW_OK) {
     char text[1024];
-    furrow_error_format(&err, text, sizeof text); /* FILE:LINE:COLUMN: message (token) */
+    furrow_error_to_text(&err, text, sizeof text); /* FILE:LINE:COLUMN: message (token) */
     fprintf(stderr, "00_rows: %s\n", text);
   }
   return furrow_status_exit_code(status);

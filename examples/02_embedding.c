@@ -127,7 +127,7 @@ int main(int argc, char **argv) {
   }
   if (status == FURROW_OK) return 0;
   char text[512];
-  furrow_error_format(&err, text, sizeof text);
+  furrow_error_to_text(&err, text, sizeof text);
   fprintf(stderr, "02_embedding: %s\n", text);
   return furrow_status_exit_code(status);
 }

@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
   if (status == FURROW_OK) status = ask(target, &err);
   if (status != FURROW_OK) {
     char text[1024];
-    furrow_error_format(&err, text, sizeof text);
+    furrow_error_to_text(&err, text, sizeof text);
     fprintf(stderr, "05_train: %s\n", text);
   }
   snprintf(command, sizeof command, "rm -r %s", folder);

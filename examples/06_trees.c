@@ -77,7 +77,7 @@ int main(void) {
   if (status == FURROW_OK) status = show_importance(scorer, &err);
   if (status != FURROW_OK) {
     char text[512];
-    furrow_error_format(&err, text, sizeof text);
+    furrow_error_to_text(&err, text, sizeof text);
     fprintf(stderr, "%s\n", text);
   }
   furrow_scorer_scratch_free(space);

@@ -69,7 +69,7 @@ FURROW_API int furrow_status_exit_code(furrow_status status);
 
 /* Writes "FILE:LINE:COLUMN: message (token)" with the parts that are known; always terminated if
  * size > 0. Returns the length that the whole text has, as snprintf does. */
-FURROW_API size_t furrow_error_format(const furrow_error *error, char *text, size_t size);
+FURROW_API size_t furrow_error_to_text(const furrow_error *error, char *text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -35,7 +35,7 @@ int furrow_status_exit_code(furrow_status status) {
   return 1;
 }
 
-size_t furrow_error_format(const furrow_error *error, char *text, size_t size) {
+size_t furrow_error_to_text(const furrow_error *error, char *text, size_t size) {
   char place[64] = "";
   if (error->line > 0 && error->column > 0)
     snprintf(place, sizeof place, "%llu:%llu: ", (unsigned long long)error->line, (unsigned long long)error->column);

@@ -15,7 +15,7 @@ enum { SAMPLE_FORMATS = sizeof sample_formats / sizeof sample_formats[0] };
 static inline void sample_check(furrow_status status, const furrow_error *err) {
   if (status == FURROW_OK) return;
   char text[1024];
-  furrow_error_format(err, text, sizeof text);
+  furrow_error_to_text(err, text, sizeof text);
   fail_msg("%s", text);
 }
 

@@ -39,7 +39,7 @@ static double value_of(furrow_element_type type, size_t i) {
 static void good(furrow_status status, const furrow_error *err) {
   if (status == FURROW_OK) return;
   char text[900];
-  furrow_error_format(err, text, sizeof text);
+  furrow_error_to_text(err, text, sizeof text);
   fail_msg("%s: %s", furrow_status_name(status), text);
 }
 

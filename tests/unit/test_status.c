@@ -127,7 +127,7 @@ static void a_token_is_escaped_and_cut(void **state) {
 
 static void check_format(const furrow_error *err, const char *expected) {
   char text[1024];
-  assert_int_equal(furrow_error_format(err, text, sizeof text), strlen(expected));
+  assert_int_equal(furrow_error_to_text(err, text, sizeof text), strlen(expected));
   assert_string_equal(text, expected);
 }
 
@@ -155,10 +155,10 @@ static void format_cuts_as_snprintf_does(void **state) {
   furrow_error err;
   char text[8] = "zzzzzzz";
   assert_int_equal(fw_fail(&err, FURROW_E_PARSE, "no number"), FURROW_E_PARSE);
-  assert_int_equal(furrow_error_format(&err, text, 0), 9);
+  assert_int_equal(furrow_error_to_text(&err, text, 0), 9);
   assert_string_equal(text, "zzzzzzz");
-  assert_int_equal(furrow_error_format(&err, NULL, 0), 9);
-  assert_int_equal(furrow_error_format(&err, text, 5), 9);
+  assert_int_equal(furrow_error_to_text(&err, NULL, 0), 9);
+  assert_int_equal(furrow_error_to_text(&err, text, 5), 9);
   assert_string_equal(text, "no n");
 }
 
