@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "kern/kern.h"
+#include "kern/text/kern.h"
 
 enum { BATCH = 4096, LONGEST = 64 };
 

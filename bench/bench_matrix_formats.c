@@ -18,7 +18,7 @@
 #include "base/endian.h"
 #include "base/rng.h"
 #include "furrow/model.h"
-#include "model/matrix_format.h"
+#include "model/format/matrix_format.h"
 
 enum { BLOCK = 8192, PAD = 64, MOST_ROUNDS = 101 };
 

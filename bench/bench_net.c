@@ -11,8 +11,8 @@
 
 #include "base/mem.h"
 #include "bench_clock.h"
-#include "learn/net.h"
-#include "splitmix.h"
+#include "core/splitmix.h"
+#include "learn/net/net.h"
 
 enum { FIELDS = 39, FEATURES = 1000000, FACTORS = 8, BATCHES = 32, LAYERS = 12, ROWS_OF_A_TASK = 64 };
 

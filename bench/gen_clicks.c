@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "splitmix.h"
+#include "core/splitmix.h"
 
 enum { RANK = 8, MOST_FIELDS = 64 };
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "splitmix.h"
+#include "core/splitmix.h"
 
 enum { NUMERIC = 13, FIELDS = 39, MAX_ROW = 8192, BUFFER = 1 << 20 };
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "splitmix.h"
+#include "core/splitmix.h"
 
 enum { MEASURED = 21, FEATURES = 28, FIELDS = 39, FIELD_IDS = 2564, CLASSES = 5 };
 

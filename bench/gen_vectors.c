@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "splitmix.h"
+#include "core/splitmix.h"
 #include "vector_bench.h"
 
 enum { BELLS = 4096, STAGES = 10, LANES = 16 };

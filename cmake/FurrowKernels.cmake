@@ -1,4 +1,4 @@
-# Kernels: src/kern/<topic>_<isa>.c is compiled with the flags of its instruction set, on its architecture alone. Which of
+# Kernels: src/kern/<floor>/<topic>_<isa>.c is compiled with the flags of its instruction set, on its architecture alone. Which of
 # them runs is decided when the program starts.
 
 set(furrow_avx2_flags -mavx2 -mbmi -mbmi2 -mfma -mf16c -mlzcnt -mpopcnt)
@@ -16,14 +16,14 @@ function(furrow_choose_kernels list_name)
   set(chosen ${${list_name}})
   string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" processor)
   if(NOT processor MATCHES "^(x86_64|amd64)$")
-    list(FILTER chosen EXCLUDE REGEX "/kern/[a-z]+_avx[0-9]+\\.c$")
+    list(FILTER chosen EXCLUDE REGEX "/kern/[a-z]+/[a-z]+_avx[0-9]+\\.c$")
   endif()
   if(NOT processor MATCHES "^(aarch64|arm64)$")
-    list(FILTER chosen EXCLUDE REGEX "/kern/[a-z]+_neon\\.c$")
+    list(FILTER chosen EXCLUDE REGEX "/kern/[a-z]+/[a-z]+_neon\\.c$")
   endif()
   foreach(isa avx2 avx512)
     set(files ${chosen})
-    list(FILTER files INCLUDE REGEX "/kern/[a-z]+_${isa}\\.c$")
+    list(FILTER files INCLUDE REGEX "/kern/[a-z]+/[a-z]+_${isa}\\.c$")
     if(files)
       set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS "${furrow_${isa}_flags}")
     endif()

@@ -1,6 +1,6 @@
 /* array/array.h: files of one dense array: rows of elements of one type, read and written row after row. */
-#ifndef FW_ARRAY_H
-#define FW_ARRAY_H
+#ifndef FW_ARRAY_ARRAY_H
+#define FW_ARRAY_ARRAY_H
 
 #include "array/array_type.h"
 #include "array/bytes_in.h"

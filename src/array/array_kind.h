@@ -1,6 +1,6 @@
 /* array/array_kind.h: the table of kinds of array files; for the reader and the writer. */
-#ifndef FW_ARRAY_KIND_H
-#define FW_ARRAY_KIND_H
+#ifndef FW_ARRAY_ARRAY_KIND_H
+#define FW_ARRAY_ARRAY_KIND_H
 
 #include "array/array.h"
 

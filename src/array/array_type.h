@@ -1,6 +1,6 @@
 /* array/array_type.h: the types of elements that files of arrays have, and turning one into another. */
-#ifndef FW_ARRAY_TYPE_H
-#define FW_ARRAY_TYPE_H
+#ifndef FW_ARRAY_ARRAY_TYPE_H
+#define FW_ARRAY_ARRAY_TYPE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/stream.h"
-#include "kern/kern.h"
+#include "kern/text/kern.h"
 
 #define SLACK 4096      /* first guess at how far the last line reaches beyond a piece */
 #define STEP (64 << 10) /* a stream is read beyond a piece in steps of this */

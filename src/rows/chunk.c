@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "kern/kern.h"
+#include "kern/text/kern.h"
 #include "rows/format.h"
 #include "rows/rowbuilder.h"
 

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "io/uri.h"
-#include "kern/kern.h"
+#include "kern/text/kern.h"
 #include "rows/format.h"
 
 #define DEFAULT_CHUNK ((size_t)512 << 10)

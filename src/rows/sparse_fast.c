@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number_in.h"
-#include "kern/unroll.h"
+#include "kern/math/unroll.h"
 #include "rows/batch.h"
 #include "rows/rowbuilder.h"
 #include "rows/sparse.h"

@@ -8,9 +8,9 @@
 
 #include "base/endian.h"
 #include "fuzz/fuzz_check.h"
-#include "learn/checkpoint.h"
-#include "learn/net_image.h"
-#include "learn/plan_rules.h"
+#include "learn/conf/plan_rules.h"
+#include "learn/net/net_image.h"
+#include "learn/train/checkpoint.h"
 
 static fw_plan *make_plan(const char *range, const char *type) {
   furrow_learn_conf *conf = NULL;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz_check.h"
-#include "learn/conf.h"
+#include "learn/conf/conf.h"
 
 static char *describe(const furrow_learn_conf *conf, furrow_describe_format kind, size_t *size) {
   char *text = NULL;

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "fuzz/fuzz_check.h"
-#include "vector/index_write.h"
+#include "vector/file/index_write.h"
 
 static furrow_status append(void *to, const void *bytes, size_t size, furrow_error *err) {
   (void)err;

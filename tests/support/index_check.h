@@ -6,7 +6,7 @@
 #include "support/cmocka_all.h"
 #include "support/sample_index.h"
 #include "support/test_env.h"
-#include "vector/index_write.h"
+#include "vector/file/index_write.h"
 
 static inline furrow_status append_bytes(void *to, const void *bytes, size_t size, furrow_error *err) {
   (void)err;

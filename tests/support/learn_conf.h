@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "learn/conf.h"
+#include "learn/conf/conf.h"
 #include "support/cmocka_all.h"
 #include "support/test_env.h"
 

@@ -9,8 +9,8 @@
 
 #include "base/buffer.h"
 #include "base/rng.h"
-#include "learn/net_image.h"
-#include "learn/trainer.h"
+#include "learn/net/net_image.h"
+#include "learn/train/trainer.h"
 #include "support/cmocka_all.h"
 #include "support/learn_conf.h"
 #include "support/own_dir.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "support/cmocka_all.h"
-#include "vector/index.h"
+#include "vector/index/index.h"
 
 typedef struct made_spec {
   size_t d, nlist, m;

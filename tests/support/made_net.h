@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "learn/net.h"
+#include "learn/net/net.h"
 #include "support/cmocka_all.h"
 
 /* ---- Graphs ---- */

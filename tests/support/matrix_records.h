@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/format_text.h"
-#include "model/matrix_format.h"
+#include "model/format/format_text.h"
+#include "model/format/matrix_format.h"
 
 enum { RECORD_PAD = 64 };
 

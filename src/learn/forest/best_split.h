@@ -2,7 +2,7 @@
 #ifndef FW_LEARN_FOREST_BEST_SPLIT_H
 #define FW_LEARN_FOREST_BEST_SPLIT_H
 
-#include "learn/conf.h"
+#include "learn/conf/conf.h"
 #include "learn/forest/histogram.h"
 
 typedef struct fw_best_split {

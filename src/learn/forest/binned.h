@@ -7,8 +7,8 @@
 #define FW_LEARN_FOREST_BINNED_H
 
 #include "base/crew.h"
+#include "learn/data/minibatch.h"
 #include "learn/forest/cuts.h"
-#include "learn/minibatch.h"
 
 typedef struct fw_binned {
   const fw_cuts *cuts;

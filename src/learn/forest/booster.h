@@ -7,10 +7,10 @@
 #define FW_LEARN_FOREST_BOOSTER_H
 
 #include "base/crew.h"
-#include "learn/conf.h"
+#include "learn/conf/conf.h"
+#include "learn/data/minibatch.h"
 #include "learn/forest/forest.h"
-#include "learn/metrics.h"
-#include "learn/minibatch.h"
+#include "learn/score/metrics.h"
 
 typedef struct fw_booster fw_booster;
 

@@ -7,7 +7,7 @@
 #ifndef FW_LEARN_FOREST_FOREST_FILES_H
 #define FW_LEARN_FOREST_FOREST_FILES_H
 
-#include "learn/conf.h"
+#include "learn/conf/conf.h"
 #include "learn/forest/forest.h"
 
 /* `conf` gives graph.json. params NULL: the defaults. */

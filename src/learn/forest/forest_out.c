@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "learn/forest/forest_files.h"
 #include "learn/forest/forest_matrices.h"
-#include "learn/model_out.h"
+#include "learn/train/model_out.h"
 
 enum { PANEL_NUMBERS = 65536 };
 

@@ -6,7 +6,7 @@
 #define FW_LEARN_FOREST_GRADIENTS_H
 
 #include "base/crew.h"
-#include "learn/conf.h"
+#include "learn/conf/conf.h"
 #include "learn/forest/binned.h"
 
 #define FW_PAIR_BITS 17

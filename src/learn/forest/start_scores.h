@@ -2,8 +2,8 @@
 #ifndef FW_LEARN_FOREST_START_SCORES_H
 #define FW_LEARN_FOREST_START_SCORES_H
 
+#include "learn/data/minibatch.h"
 #include "learn/forest/forest.h"
-#include "learn/minibatch.h"
 
 typedef struct fw_start_scores fw_start_scores;
 

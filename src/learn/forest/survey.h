@@ -3,9 +3,9 @@
 #ifndef FW_LEARN_FOREST_SURVEY_H
 #define FW_LEARN_FOREST_SURVEY_H
 
-#include "learn/conf.h"
+#include "learn/conf/conf.h"
+#include "learn/data/minibatch.h"
 #include "learn/forest/cuts.h"
-#include "learn/minibatch.h"
 
 #define FW_MOST_ROWS (UINT64_C(1) << 30) /* of training, and of validation: three passes have numbers of 32 bits */
 

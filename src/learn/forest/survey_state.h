@@ -2,7 +2,7 @@
 #ifndef FW_LEARN_FOREST_SURVEY_STATE_H
 #define FW_LEARN_FOREST_SURVEY_STATE_H
 
-#include "learn/features.h"
+#include "learn/data/features.h"
 #include "learn/forest/survey.h"
 
 /* What is known of a feature. */

@@ -1,8 +1,8 @@
 /* learn/forest/tree_text.c: trees as text for people, as JSON, and for graphviz. */
 #include <math.h>
 
+#include "learn/describe/json_out.h"
 #include "learn/forest/trees.h"
-#include "learn/json_out.h"
 
 /* ---- Text ---- */
 

@@ -1,4 +1,4 @@
-/* learn/forest/walker.c: walks rows through trees whose nodes are packed for it (kern/walk.h).
+/* learn/forest/walker.c: walks rows through trees whose nodes are packed for it (kern/math/walk.h).
  *
  * A packed tree has all of its leaves at the bottom: what a leaf higher up says stands below nodes that everything
  * passes to the left, so that no walk branches. Trees go in bundles of the same depth, the largest of theirs.
@@ -17,9 +17,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "kern/unroll.h"
-#include "kern/walk.h"
-#include "learn/features.h"
+#include "kern/math/unroll.h"
+#include "kern/math/walk.h"
+#include "learn/data/features.h"
 
 enum { LANES = FW_WALK_LANES, BUNDLE = 8, MOST_GROUPS = 16 };
 #define BLOCK_BYTES ((size_t)24 << 10)    /* for slots of the groups of rows of a block, unless one group takes more */

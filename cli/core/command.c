@@ -1,0 +1,228 @@
+/* cli/core/command.c: finds a command in the tree, runs it, prints its help. */
+#include "core/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "core/fail.h"
+#include "core/progress.h"
+#include "furrow/version.h"
+
+static const command *the_root;
+
+enum { LINE_WIDTH = 100, HELP_COLUMN = 28, PATH_TEXT = 128 };
+
+/* ---- Help ----------------------------------------------------------------------------------------------- */
+
+static void spaces(output *out, size_t count) {
+  output_format(out, "%*s", (int)count, "");
+}
+
+void print_wrapped(output *out, const char *text, size_t indent, size_t column) {
+  while (*text) {
+    size_t word = strcspn(text, " \n");
+    if (column > indent && column + 1 + word > LINE_WIDTH) {
+      output_text(out, "\n");
+      column = 0;
+    }
+    if (column < indent) {
+      spaces(out, indent - column);
+      column = indent;
+    } else if (column > indent) {
+      output_text(out, " ");
+      column++;
+    }
+    output_bytes(out, text, word);
+    column += word;
+    text += word;
+    for (; *text == ' ' || *text == '\n'; text++) {
+      if (*text == '\n') {
+        output_text(out, "\n");
+        column = 0;
+      }
+    }
+  }
+  output_text(out, "\n");
+}
+
+/* Characters of a text, not bytes. */
+static size_t text_width(const char *text) {
+  size_t width = 0;
+  for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
+  return width;
+}
+
+void option_heading(const option *o, char *text, size_t size) {
+  const char *argument = o->argument ? o->argument : o->choices;
+  char letter[8] = "";
+  if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+  bool operand = o->name[0] >= 'A' && o->name[0] <= 'Z';
+  snprintf(text, size, "%s%s%s%s%s", letter, operand ? "" : "--", o->name, argument ? " " : "",
+           argument ? argument : "");
+}
+
+static void print_option(output *out, const option *o) {
+  char text[128] = "  ";
+  option_heading(o, text + 2, sizeof text - 2);
+  output_text(out, text);
+  size_t column = text_width(text);
+  if (column + 2 > HELP_COLUMN) {
+    output_text(out, "\n");
+    column = 0;
+  }
+  spaces(out, HELP_COLUMN - column);
+  print_wrapped(out, o->help, HELP_COLUMN, HELP_COLUMN);
+}
+
+void print_usage(output *out, const command *cmd, const char *path) {
+  output_format(out, "%s%s", path, cmd->verbs ? " COMMAND" : "");
+  if (cmd->groups && !cmd->verbs) {
+    for (const option_group *group = cmd->groups; group->title; group++)
+      for (const option *o = group->options; o->name; o++)
+        if (o->required) output_format(out, " --%s %s", o->name, o->argument ? o->argument : o->choices);
+    if (cmd->choice) output_format(out, " (%s)", cmd->choice);
+    output_text(out, " [options]");
+  }
+  for (const option *o = cmd->operands; o && o->name; o++) output_format(out, o->required ? " %s" : " [%s]", o->name);
+}
+
+static void print_example(output *out, const char *example) {
+  output_text(out, strchr(example, '\n') ? "Examples:\n" : "Example:\n");
+  while (*example) {
+    size_t n = strcspn(example, "\n");
+    output_format(out, "  %.*s\n", (int)n, example);
+    example += n + (example[n] == '\n');
+  }
+  output_text(out, "\n");
+}
+
+static void print_verbs(output *out, const command *const *verbs, const char *path) {
+  output_text(out, "\nCommands:\n");
+  for (; *verbs; verbs++)
+    if (!(*verbs)->hidden) output_format(out, "  %-10s %s\n", (*verbs)->name, (*verbs)->summary);
+  output_format(out, "\n'%s COMMAND --help' tells more of each.\n", path);
+}
+
+static void print_common(output *out, const option_group *groups) {
+  output_text(out, "\nCommon:\n");
+  for (const option *o = common_options; o->name; o++)
+    if (!option_is_named(groups, o->name)) print_option(out, o);
+}
+
+static void print_help(output *out, const command *cmd, const char *path) {
+  print_example(out, cmd->example);
+  output_text(out, "Usage: ");
+  print_usage(out, cmd, path);
+  output_text(out, "\n");
+  if (cmd->about) {
+    output_text(out, "\n");
+    print_wrapped(out, cmd->about, 0, 0);
+  }
+  if (cmd->operands) output_text(out, "\n");
+  for (const option *o = cmd->operands; o && o->name; o++) print_option(out, o);
+  if (cmd->verbs) print_verbs(out, cmd->verbs, path);
+  const char *title = "";
+  for (const option_group *group = cmd->groups; group && group->title; group++) {
+    if (strcmp(title, group->title) != 0) output_format(out, "\n%s:\n", group->title);
+    title = group->title;
+    for (const option *o = group->options; o->name; o++) print_option(out, o);
+  }
+  if (cmd->run && !cmd->verbs) print_common(out, cmd->groups);
+  if (cmd->more) cmd->more(out);
+}
+
+/* ---- Running -------------------------------------------------------------------------------------------- */
+
+const command *command_verb(const command *cmd, const char *name) {
+  for (const command *const *verb = cmd->verbs; *verb; verb++)
+    if (strcmp((*verb)->name, name) == 0) return *verb;
+  return NULL;
+}
+
+static furrow_status unknown_verb(const command *cmd, const char *path, const char *word, furrow_error *err) {
+  const char *names[32];
+  size_t count = 0;
+  for (const command *const *verb = cmd->verbs; *verb && count < 32; verb++)
+    if (!(*verb)->hidden) names[count++] = (*verb)->name;
+  const char *closest = closest_word(word, names, count);
+  if (closest)
+    return fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'; did you mean '%s'?", path, word, closest);
+  return fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'; '%s --help' lists them", path, word, path);
+}
+
+/* --verbose */
+static void print_cost(double began) {
+  struct rusage used;
+  if (getrusage(RUSAGE_SELF, &used) != 0) return;
+  const double user = (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec;
+  const double system = (double)used.ru_stime.tv_sec + 1e-6 * (double)used.ru_stime.tv_usec;
+  fprintf(stderr, "furrow: %.3f s, %.3f s of processors, %.1f MB of memory at most, %s instructions\n",
+          now_seconds() - began, user + system, (double)used.ru_maxrss * 1024e-6, furrow_isa());
+}
+
+static furrow_status run_leaf(const command *cmd, const char *path, int argc, char **argv, output *out,
+                              furrow_error *err) {
+  common_values common;
+  const double began = now_seconds();
+  void *values = calloc(1, cmd->size ? cmd->size : 1);
+  if (!values) return fail_memory(err);
+  if (cmd->init) cmd->init(values);
+  furrow_status status = options_parse(path, cmd->groups, cmd->operands, argc, argv, values, &common, err);
+  if (status == FURROW_OK && common.help)
+    print_help(out, cmd, path);
+  else if (status == FURROW_OK)
+    status = cmd->run(values, out, err);
+  free(values);
+  if (common.verbose) print_cost(began);
+  return status;
+}
+
+/* Goes down the tree along the words, then runs what it came to. */
+static furrow_status run_words(const command *cmd, int argc, char **argv, output *out, furrow_error *err) {
+  char path[PATH_TEXT];
+  bool help = false;
+  snprintf(path, sizeof path, "%s", cmd->name);
+  for (; cmd->verbs && argc > 0 && argv[0][0] != '-'; argc--, argv++) {
+    if (strcmp(argv[0], "help") == 0) {
+      help = true;
+      continue;
+    }
+    const command *verb = command_verb(cmd, argv[0]);
+    if (!verb) return unknown_verb(cmd, path, argv[0], err);
+    cmd = verb;
+    strncat(path, " ", sizeof path - strlen(path) - 1);
+    strncat(path, cmd->name, sizeof path - strlen(path) - 1);
+  }
+  if (cmd->verbs && argc == 0 && !help)
+    return fail(err, FURROW_E_ARGUMENT, "'%s' needs a command; '%s --help' lists them", path, path);
+  if (help) return print_help(out, cmd, path), FURROW_OK;
+  return run_leaf(cmd, path, argc, argv, out, err);
+}
+
+const command *command_root(void) {
+  return the_root;
+}
+
+int command_main(const command *root, int argc, char **argv) {
+  the_root = root;
+  output out;
+  furrow_error err = {0};
+  int exit_code = 0;
+  furrow_status status = output_open(&out, &err);
+  if (status == FURROW_OK) {
+    status = run_words(root, argc - 1, argv + 1, &out, &err);
+    /* what was printed before a failure is still wanted; the first failure is the one to tell */
+    furrow_error flush_err = {0};
+    furrow_status flushed = output_flush(&out, &flush_err);
+    if (status == FURROW_OK) {
+      status = flushed;
+      err = flush_err;
+    }
+    exit_code = out.exit_code;
+    output_close(&out);
+  }
+  print_failure(status, &err);
+  return status == FURROW_OK ? exit_code : furrow_status_exit_code(status);
+}

@@ -1,0 +1,59 @@
+/* cli/core/fail.c: errors that the command itself finds. */
+#include "core/fail.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void start(furrow_error *err, furrow_status status, const char *format, va_list args) {
+  memset(err, 0, sizeof *err);
+  err->status = status;
+  err->offset = FURROW_NO_OFFSET;
+  vsnprintf(err->message, sizeof err->message, format, args);
+}
+
+furrow_status fail(furrow_error *err, furrow_status status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  start(err, status, format, args);
+  va_end(args);
+  return status;
+}
+
+furrow_status fail_file(furrow_error *err, furrow_status status, const char *path, const char *what, int errnum) {
+  fail(err, status, "%s%s%s", what, errnum ? ": " : "", errnum ? strerror(errnum) : "");
+  snprintf(err->file, sizeof err->file, "%s", path);
+  return status;
+}
+
+furrow_status fail_in(furrow_error *err, furrow_status status, const char *path, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  start(err, status, format, args);
+  va_end(args);
+  snprintf(err->file, sizeof err->file, "%s", path);
+  return status;
+}
+
+furrow_status fail_token(furrow_error *err, const char *token, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  start(err, FURROW_E_ARGUMENT, format, args);
+  va_end(args);
+  size_t length = strlen(token);
+  size_t room = sizeof err->token - 1;
+  snprintf(err->token, sizeof err->token, "%s", token);
+  if (length > room) memcpy(err->token + room - 3, "...", 3);
+  return FURROW_E_ARGUMENT;
+}
+
+furrow_status fail_memory(furrow_error *err) {
+  return fail(err, FURROW_E_MEMORY, "out of memory");
+}
+
+void print_failure(furrow_status status, const furrow_error *err) {
+  if (status == FURROW_OK || status == FURROW_END) return;
+  char text[1024];
+  furrow_error_to_text(err, text, sizeof text);
+  fprintf(stderr, "furrow: %s\n", text);
+}

@@ -1,0 +1,101 @@
+/* cli/core/main.c: the command furrow: its nouns and its version. */
+#include <signal.h>
+#include <stddef.h>
+
+#include "core/command.h"
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/report.h"
+#include "demo/cmd_demo.h"
+#include "furrow/furrow.h"
+#include "index/cmd_index.h"
+#include "info/cmd_info.h"
+#include "learn/cmd_learn.h"
+#include "learn/learn_options.h"
+#include "model/cmd_model.h"
+#include "rows/cmd_rows.h"
+#include "shell/cmd_about.h"
+
+typedef struct root_values {
+  bool version, verbose, json;
+} root_values;
+
+static const option root_options[] = {
+    {.name = "version",
+     .letter = 'V',
+     .kind = OPTION_FLAG,
+     .help = "print the version",
+     .offset = offsetof(root_values, version)},
+    {.name = "verbose",
+     .letter = 'v',
+     .kind = OPTION_FLAG,
+     .help = "with --version: also how it was built, the instruction set and the libraries in use",
+     .offset = offsetof(root_values, verbose)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "with --version: as JSON", .offset = offsetof(root_values, json)},
+    {0}};
+
+static const option_group root_groups[] = {{.title = "Options", .options = root_options}, {0}};
+
+/* Facts that the library tells one after the other. */
+static void report_all(report *r, const char *(*at)(size_t i, char *text, size_t size)) {
+  char text[256];
+  const char *name;
+  for (size_t i = 0; (name = at(i, text, sizeof text)) != NULL; i++) report_text(r, name, text);
+}
+
+static furrow_status run_root(const void *values, output *out, furrow_error *err) {
+  const root_values *root = values;
+  if (!root->version) return fail(err, FURROW_E_ARGUMENT, "'furrow' needs a command; 'furrow --help' lists them");
+  if (!root->json && !root->verbose) {
+    output_format(out, "furrow %s\n", furrow_version());
+    return FURROW_OK;
+  }
+  report r;
+  report_start(&r, out, root->json);
+  report_text(&r, "furrow", furrow_version());
+  report_all(&r, furrow_build_fact);
+  report_section(&r, "libraries");
+  report_all(&r, furrow_library_version);
+  report_end(&r);
+  report_finish(&r);
+  return FURROW_OK;
+}
+
+static void print_exit_codes(output *out) {
+  static const furrow_status statuses[] = {
+#define FURROW_X(name, code, text) FURROW_##name,
+      FURROW_STATUS_LIST(FURROW_X)
+#undef FURROW_X
+  };
+  output_text(out, "\nExit codes:\n");
+  for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+    if (statuses[i] == FURROW_END) continue;
+    output_format(out, "  %3d  %s\n", furrow_status_exit_code(statuses[i]), furrow_status_text(statuses[i]));
+    if (statuses[i] == FURROW_OK) output_text(out, "    1  they differ (model diff)\n");
+  }
+  output_text(out, "  130  ended by Ctrl-C (128 + the number of the signal)\n");
+}
+
+static const command *const nouns[] = {&demo_command,       &info_command,     &rows_command, &model_command,
+                                       &train_command,      &predict_command,  &eval_command, &index_command,
+                                       &completion_command, &complete_command, &man_command,  NULL};
+
+const command root_command = {
+    .name = "furrow",
+    .example = "furrow rows info train.libsvm\nfurrow train --model fm --train train.libsvm --out fm.model",
+    .about = "Rows in, models out, vectors found.",
+    .more = print_exit_codes,
+    .verbs = nouns,
+    .groups = root_groups,
+    .size = sizeof(root_values),
+    .run = run_root,
+};
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN); /* a reader that stops early is told by EPIPE */
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow (ulimit -f), by EFBIG */
+  learn_options_fill();
+  int code = command_main(&root_command, argc, argv);
+  interrupt_finish();
+  return code;
+}

@@ -1,0 +1,26 @@
+/* cli/core/progress.h: a line on the terminal that says how far a reading is. */
+#ifndef CLI_CORE_PROGRESS_H
+#define CLI_CORE_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct progress {
+  bool on;            /* false: every call does nothing */
+  const char *what;   /* "reading" */
+  const char *unit;   /* what is counted, "vectors"; NULL: bytes */
+  uint64_t total;     /* 0: unknown */
+  double began, told; /* seconds */
+  int shown;          /* characters of the line that is on the terminal */
+} progress;
+
+/* Shown only when stderr is a terminal, after the first half second, and a few times a second. */
+void progress_start(progress *p, bool wanted, const char *what, uint64_t total);
+void progress_tell(progress *p, uint64_t done);
+/* Removes the line. */
+void progress_stop(progress *p);
+
+/* Seconds of a clock that never goes back. */
+double now_seconds(void);
+
+#endif

@@ -1,0 +1,190 @@
+/* cli/core/report.c: one set of facts, printed as an aligned table or as JSON. */
+#include "core/report.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_WIDTH = 20 };
+
+/* ---- Text ----------------------------------------------------------------------------------------------- */
+
+/* Length of the UTF-8 character at s, 0 if there is none. The end of the text is no continuation byte, so that
+ * nothing is read past it. */
+static size_t utf8_length(const unsigned char *s) {
+  if (s[0] < 0x80) return 1;
+  size_t n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+  for (size_t i = 1; i < n; i++)
+    if ((s[i] & 0xc0) != 0x80) return 0;
+  if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) return 0; /* too long, surrogate */
+  if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))) return 0; /* too long, too large */
+  return n;
+}
+
+static void json_text(output *out, const char *text) {
+  output_text(out, "\"");
+  for (const unsigned char *s = (const unsigned char *)text; *s;) {
+    size_t n = utf8_length(s);
+    if (n == 0)
+      output_text(out, "\\ufffd");
+    else if (*s == '"' || *s == '\\')
+      output_format(out, "\\%c", *s);
+    else if (*s < 0x20 || *s == 0x7f)
+      output_format(out, "\\u%04x", *s);
+    else
+      output_bytes(out, (const char *)s, n);
+    s += n ? n : 1;
+  }
+  output_text(out, "\"");
+}
+
+/* A terminal obeys control characters: they are shown, not sent. */
+static void plain_text(output *out, const char *text) {
+  for (; *text; text++) {
+    unsigned char c = (unsigned char)*text;
+    if (c < 0x20 || c == 0x7f)
+      output_format(out, "\\x%02x", c);
+    else
+      output_bytes(out, text, 1);
+  }
+}
+
+/* The fewest digits that read back to the same number, or the most that are wanted. */
+static void real_text(char *text, size_t size, double value, int most_digits) {
+  for (int digits = 6; digits <= most_digits; digits++) {
+    snprintf(text, size, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) return;
+  }
+}
+
+/* ---- Places --------------------------------------------------------------------------------------------- */
+
+static void json_indent(report *r) {
+  output_format(r->out, "\n%*s", (int)(2 * r->depth), "");
+}
+
+static void json_name(report *r, const char *name) {
+  char key[64];
+  size_t n = 0;
+  for (; name[n] && n < sizeof key - 1; n++) key[n] = name[n] == ' ' ? '_' : (char)tolower((unsigned char)name[n]);
+  key[n] = 0;
+  json_text(r->out, key);
+  output_text(r->out, ": ");
+}
+
+/* What comes before a fact. */
+static void begin_fact(report *r, const char *name) {
+  if (r->json) {
+    if (!r->empty) output_text(r->out, ",");
+    json_indent(r);
+    if (name) json_name(r, name);
+  } else if (r->in_list[r->depth]) {
+    output_text(r->out, r->empty ? "" : ", ");
+  } else {
+    size_t indent = r->depth > 1 ? 2 * (r->depth - 1) : 0;
+    output_format(r->out, "%*s%-*s ", (int)indent, "", (int)(NAME_WIDTH - indent), name);
+  }
+  r->empty = false;
+}
+
+static void end_fact(report *r) {
+  if (!r->json && !r->in_list[r->depth]) output_text(r->out, "\n");
+}
+
+static void open_group(report *r, const char *name, bool list) {
+  if (r->json || list)
+    begin_fact(r, name);
+  else
+    output_format(r->out, "%*s%s\n", (int)(2 * (r->depth - 1)), "", name);
+  if (r->json) output_text(r->out, list ? "[" : "{");
+  r->in_list[++r->depth] = list;
+  r->empty = true;
+}
+
+/* ---- Interface ------------------------------------------------------------------------------------------ */
+
+void report_start(report *r, output *out, bool json) {
+  *r = (report){.out = out, .json = json, .empty = true, .depth = 1};
+  if (json) output_text(out, "{");
+}
+
+void report_finish(report *r) {
+  if (r->json) output_text(r->out, "\n}\n");
+}
+
+void report_section(report *r, const char *name) {
+  open_group(r, name, false);
+}
+
+void report_list(report *r, const char *name) {
+  open_group(r, name, true);
+}
+
+void report_end(report *r) {
+  bool list = r->in_list[r->depth--];
+  if (r->json) {
+    if (!r->empty) json_indent(r);
+    output_text(r->out, list ? "]" : "}");
+  } else if (list) {
+    output_text(r->out, "\n");
+  }
+  r->empty = false;
+}
+
+void report_text(report *r, const char *name, const char *text) {
+  begin_fact(r, name);
+  if (r->json)
+    json_text(r->out, text);
+  else
+    plain_text(r->out, text);
+  end_fact(r);
+}
+
+void report_u64(report *r, const char *name, uint64_t value) {
+  begin_fact(r, name);
+  output_format(r->out, "%" PRIu64, value);
+  end_fact(r);
+}
+
+void report_i64(report *r, const char *name, int64_t value) {
+  begin_fact(r, name);
+  output_format(r->out, "%" PRId64, value);
+  end_fact(r);
+}
+
+void report_f64(report *r, const char *name, double value) {
+  char text[40];
+  begin_fact(r, name);
+  if (isfinite(value))
+    real_text(text, sizeof text, value, r->json ? 17 : 9);
+  else
+    snprintf(text, sizeof text, "%s", r->json ? "null" : isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+  output_text(r->out, text);
+  end_fact(r);
+}
+
+void report_bool(report *r, const char *name, bool value) {
+  begin_fact(r, name);
+  output_text(r->out, r->json ? (value ? "true" : "false") : (value ? "yes" : "no"));
+  end_fact(r);
+}
+
+void report_none(report *r, const char *name) {
+  begin_fact(r, name);
+  output_text(r->out, r->json ? "null" : "none");
+  end_fact(r);
+}
+
+void report_line(report *r, const char *name, const char *format, ...) {
+  if (r->json) return;
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  report_text(r, name, text);
+}

@@ -1,0 +1,19 @@
+/* cli/core/rounding.h: what becomes of the scores of trees when Angel reads what was written: six decimals, and absent
+ * features that count as 0. */
+#ifndef CLI_CORE_ROUNDING_H
+#define CLI_CORE_ROUNDING_H
+
+#include "core/report.h"
+#include "furrow/learn.h"
+
+/* Scores of the model on disk against those of the trainer. */
+typedef struct rounding {
+  uint64_t rows, labels; /* rows that were scored; those that are taken for something else */
+  double largest, sum;   /* of differences of pred */
+} rounding;
+
+furrow_status rounding_measure(rounding *lost, const furrow_trainer *trainer, const char *model, const char *rows,
+                               const char *format, furrow_error *err);
+void rounding_report(const rounding *lost, report *r);
+
+#endif

@@ -1,0 +1,43 @@
+/* cli/core/splitmix.h: random numbers for data that is made, here and in bench/; no function of libm, so that bytes are
+ * the same everywhere. */
+#ifndef CLI_CORE_SPLITMIX_H
+#define CLI_CORE_SPLITMIX_H
+
+#include <stdint.h>
+
+/* splitmix64 */
+static inline uint64_t draw(uint64_t *rng) {
+  uint64_t z = *rng += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+static inline uint32_t below(uint64_t *rng, uint32_t bound) {
+  return (uint32_t)(((draw(rng) >> 32) * bound) >> 32);
+}
+
+/* Nearly normal, of deviation 1, from four uniform numbers of 16 bits. */
+static inline double bell(uint64_t bits) {
+  int32_t sum = 0;
+  for (int i = 0; i < 4; i++) sum += (int32_t)(bits >> (16 * i) & 0xffff);
+  return (sum - 131070) * (1.0 / 37837.2);
+}
+
+static inline double uniform(uint64_t *rng) {
+  return (double)(draw(rng) >> 11) * 0x1p-53;
+}
+
+/* exp(x) for |x| < 700: e^x = 2^k e^r, |r| <= ln 2 / 2, and a series. */
+static inline double exponential(double x) {
+  const double ln2 = 0.69314718055994530942;
+  const int k = (int)(x / ln2 + (x < 0 ? -0.5 : 0.5));
+  const double r = x - k * ln2;
+  double sum = 1, term = 1;
+  for (int i = 1; i < 18; i++) sum += term *= r / i;
+  for (int i = 0; i < k; i++) sum *= 2;
+  for (int i = 0; i > k; i--) sum *= 0.5;
+  return sum;
+}
+
+#endif

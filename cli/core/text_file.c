@@ -1,0 +1,63 @@
+/* cli/core/text_file.c: small files that the command writes beside its results: complete, or not at all. */
+#include "core/text_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+#include "rows/rows_sink.h"
+
+bool path_ends(const char *path, const char *ending) {
+  const size_t n = strlen(path), m = strlen(ending);
+  return n >= m && strcmp(path + n - m, ending) == 0;
+}
+
+void markup_text(FILE *out, const char *text) {
+  for (; *text; text++) {
+    if (*text == '&')
+      fputs("&amp;", out);
+    else if (*text == '<')
+      fputs("&lt;", out);
+    else if (*text == '"')
+      fputs("&quot;", out);
+    else if ((unsigned char)*text >= 0x20)
+      fputc(*text, out);
+  }
+}
+
+static bool fill(FILE *file, const char *text, size_t size) {
+  const bool written = fwrite(text, 1, size, file) == size && fflush(file) == 0 && fsync(fileno(file)) == 0;
+  return fclose(file) == 0 && written;
+}
+
+furrow_status text_file_write(const char *path, const char *text, size_t size, bool force, furrow_error *err) {
+  char beside[4096];
+  furrow_status status = sink_check_path(path, force, err);
+  if (status != FURROW_OK) return status;
+  if (snprintf(beside, sizeof beside, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof beside)
+    return fail_file(err, FURROW_E_ARGUMENT, path, "is too long a name", 0);
+  FILE *file = fopen(beside, "wbxe");
+  if (!file) return fail_file(err, FURROW_E_IO, path, "cannot be written", errno);
+  if (fill(file, text, size) && rename(beside, path) == 0) return FURROW_OK;
+  const int errnum = errno;
+  remove(beside);
+  return fail_file(err, FURROW_E_IO, path, "cannot be written", errnum);
+}
+
+furrow_status text_file_begin(text_file *file, furrow_error *err) {
+  *file = (text_file){0};
+  file->out = open_memstream(&file->text, &file->size);
+  return file->out ? FURROW_OK : fail_memory(err);
+}
+
+furrow_status text_file_end(text_file *file, const char *path, bool force, furrow_error *err) {
+  const bool failed = ferror(file->out) != 0;
+  furrow_status status = FURROW_OK;
+  if (fclose(file->out) != 0 || failed) status = fail_memory(err);
+  if (status == FURROW_OK) status = text_file_write(path, file->text, file->size, force, err);
+  free(file->text);
+  return status;
+}

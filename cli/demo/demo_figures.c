@@ -1,0 +1,315 @@
+/* cli/demo/demo_figures.c: the charts of the demo's report. */
+#include "demo/demo_figures.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "draw/html_page.h"
+
+enum { WIDTH = 460, HEIGHT = 300, MOST_EPOCHS = 64, MOST_POINTS = 16, BINS = 32 };
+
+/* ---- Training ---- */
+
+typedef struct epochs {
+  size_t count;
+  double x[MOST_EPOCHS], train[MOST_EPOCHS], valid[MOST_EPOCHS];
+} epochs;
+
+static void read_epochs(epochs *e, const json_text *history, const char *figure) {
+  const json_value *list = json_get(history, history->values, "epochs");
+  e->count = 0;
+  for (const json_value *v = json_first(history, list); v && e->count < MOST_EPOCHS; v = json_next(history, list, v)) {
+    e->x[e->count] = json_number(history, v, "epoch");
+    e->train[e->count] = json_number(history, json_get(history, v, "train"), figure);
+    e->valid[e->count] = json_number(history, json_get(history, v, "valid"), figure);
+    e->count++;
+  }
+}
+
+static void draw_training(FILE *out, const demo_results *all, const char *figure, chart *c, double optimum,
+                          const char *caption) {
+  static const char *const names[DEMO_MODELS][2] = {{"FM, training", "FM, validation"},
+                                                    {"DeepFM, training", "DeepFM, validation"}};
+  epochs e[DEMO_MODELS];
+  chart_curve curves[2 * DEMO_MODELS + 1];
+  double last = 1;
+  for (size_t i = 0; i < DEMO_MODELS; i++) {
+    read_epochs(&e[i], &all->models[i].history, figure);
+    last = fmax(last, (double)e[i].count);
+    curves[2 * i] = (chart_curve){.name = names[i][0],
+                                  .x = e[i].x,
+                                  .y = e[i].train,
+                                  .count = e[i].count,
+                                  .dashed = true,
+                                  .colour = (unsigned)i + 1};
+    curves[2 * i + 1] = (chart_curve){.name = names[i][1],
+                                      .x = e[i].x,
+                                      .y = e[i].valid,
+                                      .count = e[i].count,
+                                      .marks = true,
+                                      .colour = (unsigned)i + 1};
+  }
+  const double ends[2] = {1, last}, level[2] = {optimum, optimum};
+  curves[2 * DEMO_MODELS] = (chart_curve){.name = "the truth", .x = ends, .y = level, .count = 2, .colour = 6};
+  c->curves = curves;
+  c->count = 2 * DEMO_MODELS + 1;
+  c->width = WIDTH;
+  c->height = HEIGHT;
+  page_chart(out, c, caption);
+}
+
+void figure_training(FILE *out, const demo_results *all) {
+  chart loss = {.title = "Loss over the epochs", .x_axis = "epoch", .y_axis = "logloss"};
+  chart auc = {.title = "AUC over the epochs", .x_axis = "epoch", .y_axis = "AUC"};
+  draw_training(
+      out, all, "loss", &loss, all->truth.logloss,
+      "Lower is better. Training rows are counted while the model still learns from them. The grey line is what "
+      "the true chances reach on the test rows: no model stays below it on new rows.");
+  draw_training(
+      out, all, "auc", &auc, all->truth.auc,
+      "Higher is better: the chance that a click gets a higher score than a row without one. Where training goes "
+      "on rising and validation does not, a model learns its rows by heart.");
+}
+
+/* ---- Quality ---- */
+
+/* A dot for each way to predict, on a line of its own; the best on top. */
+static void draw_quality(FILE *out, const demo_results *all, chart *c, const char *figure, double nothing, double truth,
+                         const char *caption) {
+  static const char *const names[] = {"click rate", "FM", "DeepFM", "the truth"};
+  const double y[] = {0, 1, 2, 3};
+  double x[4] = {nothing, 0, 0, truth};
+  char texts[4][PAGE_NUMBER];
+  const char *labels[4];
+  for (size_t i = 0; i < DEMO_MODELS; i++)
+    x[1 + i] = json_number(&all->models[i].eval, all->models[i].eval.values, figure);
+  for (size_t i = 0; i < 4; i++) {
+    snprintf(texts[i], sizeof texts[i], "%.4f", x[i]);
+    labels[i] = texts[i];
+  }
+  chart_curve curves[4];
+  static const unsigned colours[] = {6, 1, 2, 3};
+  for (size_t i = 0; i < 4; i++)
+    curves[i] = (chart_curve){.x = &x[i],
+                              .y = &y[i],
+                              .count = 1,
+                              .marks = true,
+                              .colour = colours[i],
+                              .labels = &labels[i],
+                              .shape = CHART_LINE};
+  c->curves = curves;
+  c->count = 4;
+  c->width = WIDTH;
+  c->height = 210;
+  c->y_names = names;
+  c->y_name_count = 4;
+  page_chart(out, c, caption);
+}
+
+void figure_quality(FILE *out, const demo_results *all) {
+  chart loss = {.title = "Logloss of the test rows", .x_axis = "logloss (lower is better)"};
+  chart auc = {.title = "AUC of the test rows", .x_axis = "AUC (higher is better)"};
+  draw_quality(out, all, &loss, "logloss", all->truth.rate_logloss, all->truth.logloss,
+               "“Click rate” says the same for every row; “the truth” says the chance that each click was drawn "
+               "with. What lies between them can be learned.");
+  draw_quality(out, all, &auc, "auc", 0.5, all->truth.auc,
+               "The same rows. Even the truth does not reach 1: whether a likely click happens is chance.");
+}
+
+void figure_calibration(FILE *out, const demo_results *all) {
+  static const double ends[2] = {0, 1};
+  double x[DEMO_MODELS][BINS], y[DEMO_MODELS][BINS];
+  chart_curve curves[DEMO_MODELS + 1];
+  for (size_t i = 0; i < DEMO_MODELS; i++) {
+    const json_text *eval = &all->models[i].eval;
+    const json_value *list = json_get(eval, eval->values, "calibration");
+    size_t count = 0;
+    for (const json_value *v = json_first(eval, list); v && count < BINS; v = json_next(eval, list, v)) {
+      if (!(json_number(eval, v, "rows") >= 20)) continue; /* a handful of rows says nothing */
+      x[i][count] = json_number(eval, v, "mean_prediction");
+      y[i][count++] = json_number(eval, v, "mean_label");
+    }
+    curves[i] = (chart_curve){.name = all->models[i].title, .x = x[i], .y = y[i], .count = count, .marks = true};
+  }
+  curves[DEMO_MODELS] =
+      (chart_curve){.name = "as it should be", .x = ends, .y = ends, .count = 2, .dashed = true, .colour = 6};
+  const chart c = {.title = "Do the chances mean what they say?",
+                   .x_axis = "predicted chance of a click",
+                   .y_axis = "share that was clicked",
+                   .curves = curves,
+                   .count = DEMO_MODELS + 1,
+                   .unit = true,
+                   .width = WIDTH,
+                   .height = HEIGHT};
+  page_chart(out, &c,
+             "Test rows, by predicted chance in ten bins. On the dashed line, of the rows that are given 30 % "
+             "three in ten are clicked.");
+}
+
+/* ---- Embeddings ---- */
+
+/* Items of one topic, one behind the other; words are at their middles. */
+typedef struct sorted_plane {
+  double *x, *y;
+  size_t first[DEMO_TOPICS + 1];
+  double middle_x[DEMO_TOPICS], middle_y[DEMO_TOPICS];
+  const char *names[DEMO_TOPICS];
+} sorted_plane;
+
+static void sort_plane(sorted_plane *s, const demo_results *all, size_t axis) {
+  size_t place = 0;
+  for (unsigned t = 0; t < DEMO_TOPICS; t++) {
+    s->first[t] = place;
+    s->names[t] = demo_topic(t);
+    s->middle_x[t] = s->middle_y[t] = 0;
+    for (size_t i = 0; i < all->plane.count; i++) {
+      if (all->world.items[i].topic != t) continue;
+      s->middle_x[t] += s->x[place] = all->plane.axes[axis][i];
+      s->middle_y[t] += s->y[place++] = all->plane.axes[axis + 1][i];
+    }
+    const double n = fmax((double)(place - s->first[t]), 1);
+    s->middle_x[t] /= n;
+    s->middle_y[t] /= n;
+  }
+  s->first[DEMO_TOPICS] = place;
+}
+
+static void draw_plane(FILE *out, const demo_results *all, const sorted_plane *s, size_t axis) {
+  static const char *const names[DEMO_AXES] = {"first", "second", "third", "fourth"};
+  chart_curve curves[DEMO_TOPICS + 1];
+  char x_axis[64], y_axis[64];
+  for (unsigned t = 0; t < DEMO_TOPICS; t++)
+    curves[t] = (chart_curve){.name = s->names[t],
+                              .x = s->x + s->first[t],
+                              .y = s->y + s->first[t],
+                              .count = s->first[t + 1] - s->first[t],
+                              .shape = CHART_POINTS,
+                              .colour = t + 1};
+  curves[DEMO_TOPICS] =
+      (chart_curve){.x = s->middle_x, .y = s->middle_y, .count = DEMO_TOPICS, .shape = CHART_WORDS, .labels = s->names};
+  snprintf(x_axis, sizeof x_axis, "%s principal axis (%.0f %% of the variance)", names[axis],
+           100 * all->plane.share[axis]);
+  snprintf(y_axis, sizeof y_axis, "%s (%.0f %%)", names[axis + 1], 100 * all->plane.share[axis + 1]);
+  const chart c = {.title = axis ? "The same items from another side" : "What FM learned about the items",
+                   .x_axis = x_axis,
+                   .y_axis = y_axis,
+                   .curves = curves,
+                   .count = DEMO_TOPICS + 1,
+                   .plain = true,
+                   .width = WIDTH,
+                   .height = 400};
+  page_chart(out, &c,
+             axis
+                 ? "Eight topics do not fit on one plane: some that lie upon each other in the first picture are apart "
+                   "here, if there were enough clicks to learn from."
+                 : "The vectors of the items that were shown most, seven numbers each, from the side where they differ "
+                   "most. Colours are the hidden topics: the model never saw them, only who clicked on what.");
+}
+
+void figure_plane(FILE *out, const demo_results *all) {
+  sorted_plane s = {.x = calloc(all->plane.count + 1, sizeof *s.x), .y = calloc(all->plane.count + 1, sizeof *s.y)};
+  for (size_t axis = 0; s.x && s.y && axis < DEMO_AXES; axis += 2) {
+    sort_plane(&s, all, axis);
+    draw_plane(out, all, &s, axis);
+  }
+  free(s.x);
+  free(s.y);
+}
+
+/* ---- The index ---- */
+
+/* Items of list number i, by the map of the file: its ids are eight bytes each. Negative: there is no such list. */
+static double list_size(const json_text *map, const json_value *field) {
+  const char *name = json_string(map, field, "name");
+  if (strncmp(name, "lists/", 6) != 0 || name[6] < '0' || name[6] > '9') return -1;
+  const char *last = strrchr(name, '/');
+  return strcmp(last, "/ids") == 0 ? json_number(map, field, "size") / 8 : -1;
+}
+
+static double largest_list(const json_text *map, const json_value *fields) {
+  double most = 1;
+  for (const json_value *f = json_first(map, fields); f; f = json_next(map, fields, f))
+    most = fmax(most, list_size(map, f));
+  return most;
+}
+
+void figure_lists(FILE *out, const demo_results *all) {
+  const json_text *map = &all->map, *info = &all->indexes[0].info;
+  const json_value *fields = json_get(map, map->values, "fields");
+  const double step = fmax(1, chart_step(largest_list(map, fields) / 2.5));
+  double x[BINS] = {0}, y[BINS] = {0};
+  char hint_text[BINS][64], caption[256];
+  const char *hints[BINS];
+  size_t count = (size_t)fmin(BINS, floor(largest_list(map, fields) / step) + 1);
+  for (const json_value *f = json_first(map, fields); f; f = json_next(map, fields, f))
+    if (list_size(map, f) >= 0) y[(size_t)fmin(BINS - 1, floor(list_size(map, f) / step))]++;
+  for (size_t i = 0; i < count; i++) {
+    x[i] = ((double)i + 0.5) * step;
+    snprintf(hint_text[i], sizeof hint_text[i], "%g to %g items: %g lists", (double)i * step,
+             (double)(i + 1) * step - 1, y[i]);
+    hints[i] = hint_text[i];
+  }
+  const chart_curve bars = {.x = x, .y = y, .count = count, .shape = CHART_BARS, .bar = step, .hints = hints};
+  const chart c = {.title = "How full the lists are",
+                   .x_axis = "items in a list",
+                   .y_axis = "lists",
+                   .curves = &bars,
+                   .count = 1,
+                   .width = WIDTH,
+                   .height = HEIGHT};
+  snprintf(caption, sizeof caption,
+           "%g lists, %.0f items in each on average. Imbalance %.2f: a search looks at that many times more items than "
+           "it would if all lists were equal.",
+           json_number(info, info->values, "nlist"), json_number(info, info->values, "mean_list"),
+           json_number(info, info->values, "imbalance"));
+  page_chart(out, &c, caption);
+}
+
+typedef struct frontier {
+  size_t count;
+  double x[MOST_POINTS], y[MOST_POINTS];
+  char label_text[MOST_POINTS][16], hint_text[MOST_POINTS][96];
+  const char *labels[MOST_POINTS], *hints[MOST_POINTS];
+} frontier;
+
+static void read_frontier(frontier *f, const json_text *recall) {
+  const json_value *list = json_get(recall, recall->values, "points");
+  for (const json_value *v = json_first(recall, list); v && f->count < MOST_POINTS; v = json_next(recall, list, v)) {
+    const size_t i = f->count++;
+    f->x[i] = json_number(recall, v, "recall_at_10");
+    f->y[i] = json_number(recall, v, "queries_per_second");
+    snprintf(f->label_text[i], sizeof f->label_text[i], "%g", json_number(recall, v, "nprobe"));
+    snprintf(f->hint_text[i], sizeof f->hint_text[i], "%g lists: recall %.3f, %.0f queries per second",
+             json_number(recall, v, "nprobe"), f->x[i], f->y[i]);
+    f->labels[i] = f->label_text[i];
+    f->hints[i] = f->hint_text[i];
+  }
+}
+
+void figure_recall(FILE *out, const demo_results *all) {
+  frontier fronts[DEMO_INDEXES] = {0};
+  chart_curve curves[DEMO_INDEXES];
+  for (size_t i = 0; i < DEMO_INDEXES; i++) {
+    read_frontier(&fronts[i], &all->indexes[i].recall);
+    curves[i] = (chart_curve){.name = all->indexes[i].title,
+                              .x = fronts[i].x,
+                              .y = fronts[i].y,
+                              .count = fronts[i].count,
+                              .marks = true,
+                              .labels = fronts[i].labels,
+                              .hints = fronts[i].hints};
+  }
+  const chart c = {.title = "What is found, and how fast",
+                   .x_axis = "recall@10: share of the 10 nearest that is found",
+                   .y_axis = "queries per second",
+                   .curves = curves,
+                   .count = DEMO_INDEXES,
+                   .log_y = true,
+                   .width = WIDTH,
+                   .height = 360};
+  page_chart(out, &c,
+             "Numbers beside the points: lists visited (nprobe). Right and up is better. Codes alone cannot tell "
+             "near items apart; where the vectors decide among the best forty, nearly all are found.");
+}

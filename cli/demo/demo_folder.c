@@ -1,0 +1,121 @@
+/* cli/demo/demo_folder.c: the folder that the demo leaves its files in. */
+#include "demo/demo_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+#include "core/text_file.h"
+
+/* Says that a folder is one of ours. */
+static const char mark[] = ".furrow-demo";
+
+/* All that the demo makes, in the order it does; `again`: large, nothing reads it any more, and a command makes it
+ * again. */
+static const struct {
+  const char *name;
+  bool again;
+} made[] = {{"clicks.libsvm", false},       {"items.tsv", false},
+            {"users.tsv", false},           {"queries.libsvm", false},
+            {"train.libsvm", false},        {"valid.libsvm", false},
+            {"test.libsvm", false},         {"fm.model", false},
+            {"fm.history.json", false},     {"fm.curve.svg", false},
+            {"fm.eval.json", false},        {"fm.info.json", false},
+            {"deepfm.model", false},        {"deepfm.history.json", false},
+            {"deepfm.curve.svg", false},    {"deepfm.eval.json", false},
+            {"deepfm.info.json", false},    {"items.fbin", false},
+            {"items.index", false},         {"items.info.json", false},
+            {"items.map.json", false},      {"items.recall.json", false},
+            {"refined.index", false},       {"refined.info.json", false},
+            {"refined.recall.json", false}, {"queries.fbin", false},
+            {"items.ids.ibin", false},      {"items.near.fbin", false},
+            {"refined.ids.ibin", false},    {"refined.near.fbin", false},
+            {"candidates.libsvm", false},   {"fm.scores.f32", true},
+            {"deepfm.scores.f32", true},    {"report.html", false}};
+enum { MADE = sizeof made / sizeof *made };
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
+  (void)info, (void)kind, (void)place;
+  return remove(path);
+}
+
+static furrow_status remove_made(const char *name, furrow_error *err) {
+  struct stat info;
+  if (lstat(name, &info) != 0) return FURROW_OK;
+  if (nftw(name, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0) return FURROW_OK;
+  return fail_file(err, FURROW_E_IO, name, "cannot be removed", errno);
+}
+
+static bool is_empty(const char *path) {
+  DIR *folder = opendir(path);
+  bool empty = true;
+  if (!folder) return false;
+  for (const struct dirent *entry; empty && (entry = readdir(folder));)
+    empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+  closedir(folder);
+  return empty;
+}
+
+static furrow_status make_folder(const char *path, bool *there, furrow_error *err) {
+  struct stat info;
+  *there = false;
+  if (mkdir(path, 0777) == 0) return FURROW_OK;
+  if (errno != EEXIST) return fail_file(err, FURROW_E_IO, path, "cannot be made", errno);
+  *there = true;
+  if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+    return fail_file(err, FURROW_E_EXISTS, path, "is there already and is no folder; --out names another", 0);
+  return FURROW_OK;
+}
+
+furrow_status demo_folder_enter(const char *path, bool force, furrow_error *err) {
+  static const char text[] = "made by 'furrow demo'; the next one may replace the files of this folder\n";
+  bool there;
+  furrow_status status = make_folder(path, &there, err);
+  if (status != FURROW_OK) return status;
+  const bool empty = is_empty(path);
+  if (chdir(path) != 0) return fail_file(err, FURROW_E_IO, path, "cannot be entered", errno);
+  if (there && !force && !empty && access(mark, F_OK) != 0)
+    return fail_file(err, FURROW_E_EXISTS, path,
+                     "is a folder that no demo made; --out names another, --force adds to this one", 0);
+  for (size_t i = 0; i < MADE && status == FURROW_OK; i++) status = remove_made(made[i].name, err);
+  if (status == FURROW_OK) status = text_file_write(mark, text, sizeof text - 1, true, err);
+  return status;
+}
+
+void demo_folder_trim(void) {
+  for (size_t i = 0; i < MADE; i++)
+    if (made[i].again) remove(made[i].name);
+}
+
+/* ---- Sizes ---- */
+
+/* Bytes of a file, or of all files of a folder. */
+static uint64_t tree_bytes(const char *path) {
+  struct stat info;
+  if (lstat(path, &info) != 0) return 0;
+  DIR *folder = S_ISDIR(info.st_mode) ? opendir(path) : NULL;
+  if (!folder) return S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+  uint64_t bytes = 0;
+  for (const struct dirent *entry; (entry = readdir(folder));) {
+    char inside[512];
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    if (snprintf(inside, sizeof inside, "%s/%s", path, entry->d_name) < (int)sizeof inside) bytes += tree_bytes(inside);
+  }
+  closedir(folder);
+  return bytes;
+}
+
+void demo_folder_list(demo_results *results) {
+  for (size_t i = 0; i < MADE && results->file_count < DEMO_FILES; i++) {
+    if (path_ends(made[i].name, ".json")) continue; /* small, and the report has what they say */
+    demo_file *file = &results->files[results->file_count];
+    file->bytes = tree_bytes(made[i].name);
+    snprintf(file->name, sizeof file->name, "%s", made[i].name);
+    results->file_count += file->bytes > 0;
+  }
+}

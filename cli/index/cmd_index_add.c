@@ -1,0 +1,99 @@
+/* cli/index/cmd_index_add.c: furrow index add: more vectors for an index. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "index/cmd_index.h"
+#include "index/index_change.h"
+#include "index/index_fill.h"
+
+typedef struct add_values {
+  const char *path;
+  fill_values fill;
+  change_values change;
+  index_source_values source;
+  bool json;
+} add_values;
+
+static const option add_operands[] = {{.name = "INDEX",
+                                       .kind = OPTION_TEXT,
+                                       .help = "the index file",
+                                       .offset = offsetof(add_values, path),
+                                       .required = true},
+                                      {0}};
+
+static const option add_options[] = {
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(add_values, json)}, {0}};
+
+static const option_group add_groups[] = {
+    {.title = "Options", .options = change_options, .offset = offsetof(add_values, change)},
+    {.title = "Options", .options = compat_options, .offset = offsetof(add_values, change.compat)},
+    {.title = "Options", .options = add_options},
+    {.title = "Vectors", .options = fill_options, .offset = offsetof(add_values, fill)},
+    {.title = "Vectors", .options = vector_options, .offset = offsetof(add_values, fill.vectors)},
+    {.title = "Reading", .options = index_source_options, .offset = offsetof(add_values, source)},
+    {0}};
+
+static void add_init(void *values) {
+  fill_values_init(&((add_values *)values)->fill);
+}
+
+static void report_add(const add_values *add, const furrow_index *index, const filling *fill, const index_job *job,
+                       uint64_t size, output *out) {
+  furrow_index_info info;
+  report r;
+  furrow_index_get_info(index, &info);
+  report_start(&r, out, add->json);
+  report_text(&r, "written", change_target(add->path, &add->change));
+  report_u64(&r, "added", fill->added);
+  if (fill->skipped || add->json) report_u64(&r, "left out", fill->skipped);
+  report_i64(&r, "vectors", info.ntotal);
+  report_u64(&r, "bytes", size);
+  index_job_report(job, &r);
+  report_finish(&r);
+}
+
+static furrow_status add_run(const void *values, output *out, furrow_error *err) {
+  const add_values *add = values;
+  furrow_index *index = NULL;
+  furrow_index_info info;
+  filling fill = {0};
+  index_job job;
+  uint64_t size = 0;
+  furrow_status status =
+      change_check(add->path, &add->change, &add->source, (const char *const[]){add->fill.base, add->fill.ids}, err);
+  if (status != FURROW_OK) return status;
+  index_job_start(&job, add->fill.quiet);
+  index_job_step(&job, "load", 0);
+  status = change_load(&index, add->path, &add->change, &add->source, err);
+  if (status == FURROW_OK) {
+    furrow_index_get_info(index, &info);
+    status = fill_open(&fill, &add->fill, (size_t)info.d, err);
+  }
+  if (status == FURROW_OK) index_job_step(&job, "add", 0);
+  if (status == FURROW_OK) status = fill_add_all(&fill, index, &job, err);
+  if (status == FURROW_OK) index_job_step(&job, "save", 0);
+  if (status == FURROW_OK) status = change_save(index, add->path, &add->change, &size, err);
+  index_job_stop(&job);
+  if (status == FURROW_OK) report_add(add, index, &fill, &job, size, out);
+  fill_close(&fill);
+  furrow_index_free(index);
+  return status;
+}
+
+const command index_add_command = {
+    .name = "add",
+    .summary = "add vectors to an index",
+    .example = "furrow index add items.index --base new.fvecs\n"
+               "furrow index add items.index --base new.npy --ids new.ids.npy --out more.index",
+    .choice = "--base FILE | --from-model FOLDER",
+    .about =
+        "The index is trained already, by furrow index build or by Faiss. Without --ids the vectors get the numbers "
+        "that follow those in the index. The file is replaced when all is done: a failure leaves the old one.",
+    .operands = add_operands,
+    .groups = add_groups,
+    .size = sizeof(add_values),
+    .init = add_init,
+    .run = add_run,
+};

@@ -1,0 +1,368 @@
+/* cli/index/cmd_index_build.c: furrow index build: an index made of vectors. */
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "index/cmd_index.h"
+#include "index/index_change.h"
+#include "index/index_fill.h"
+#include "index/spec_options.h"
+#include "model/model_job.h"
+#include "rows/rows_sink.h"
+
+typedef struct build_values {
+  fill_values fill;
+  spec_values spec;
+  const char *destination, *train, *compat;
+  uint64_t seed, train_size;
+  int64_t nprobe; /* 0: not given */
+  furrow_direct_map direct_map;
+  bool force, json;
+} build_values;
+
+static const option build_options[] = {
+    {.name = "out",
+     .kind = OPTION_TEXT,
+     .argument = "INDEX",
+     .help = "the index file to write",
+     .offset = offsetof(build_values, destination),
+     .required = true},
+    {.name = "nprobe",
+     .kind = OPTION_COUNT64,
+     .argument = "P",
+     .help = "lists that a search visits unless it says otherwise (1)",
+     .offset = offsetof(build_values, nprobe)},
+    {.name = "direct-map",
+     .kind = OPTION_CHOICE,
+     .choices = "none|array|hash",
+     .help = "keep a table from ids to places in the lists (array: ids are 0, 1, 2 ...)",
+     .offset = offsetof(build_values, direct_map)},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .help = "replace a file that exists",
+     .offset = offsetof(build_values, force)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(build_values, json)},
+    {0}};
+
+static const option train_options[] = {
+    {.name = "train",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "vectors to train with; otherwise a sample of those that are added, which are then read twice. "
+             "Without --base the index stays empty, to be filled by furrow index add",
+     .offset = offsetof(build_values, train)},
+    {.name = "train-size",
+     .kind = OPTION_U64,
+     .argument = "N",
+     .help = "vectors to train with, at most (0: as many as training looks at)",
+     .offset = offsetof(build_values, train_size)},
+    {.name = "seed",
+     .kind = OPTION_U64,
+     .argument = "S",
+     .help = "of the sample and of the training (1234): the same seed gives the same index",
+     .offset = offsetof(build_values, seed)},
+    {0}};
+
+static const option_group build_groups[] = {
+    {.title = "Options", .options = build_options},
+    {.title = "Options", .options = compat_options, .offset = offsetof(build_values, compat)},
+    {.title = "The index", .options = spec_options, .offset = offsetof(build_values, spec)},
+    {.title = "Training", .options = train_options},
+    {.title = "Vectors", .options = fill_options, .offset = offsetof(build_values, fill)},
+    {.title = "Vectors", .options = vector_options, .offset = offsetof(build_values, fill.vectors)},
+    {0}};
+
+static void build_init(void *values) {
+  build_values *build = values;
+  fill_values_init(&build->fill);
+  build->seed = 1234;
+}
+
+/* The job from beginning to end. */
+typedef struct building {
+  const build_values *values;
+  index_job job;
+  filling fill;
+  furrow_index *index;
+  furrow_reservoir *sample;
+  uint64_t trained_on;
+  bool empty;         /* --train alone: no vectors are added */
+  double error, norm; /* mean squares: of what quantizing changes, of the vectors; NaN: not known */
+} building;
+
+/* ---- Training ------------------------------------------------------------------------------------------- */
+
+static void train_params(building *b, furrow_index_train_params *params) {
+  furrow_index_train_params_init(params);
+  params->seed = b->values->seed;
+  params->threads = b->values->fill.threads;
+  params->progress = index_job_tell;
+  params->user = &b->job;
+}
+
+/* Vectors that training looks at, as far as memory goes. A block of vectors has a quarter of it; what a matrix is read
+ * with takes from the sample, too. */
+static size_t sample_size(building *b, const filling *fill) {
+  furrow_index_train_params params;
+  train_params(b, &params);
+  const size_t memory = b->values->fill.memory, kept = (fill->values->model ? 2 : 1) * (memory / 4);
+  const uint64_t most = (memory - kept) / (furrow_vectors_reader_dimension(fill->vectors) * sizeof(float));
+  uint64_t size = furrow_index_train_sample_size(b->index, &params);
+  if (b->values->train_size && b->values->train_size < size) size = b->values->train_size;
+  const uint64_t count = furrow_vectors_reader_count(fill->vectors);
+  if (size > count) size = count;
+  if (size > most)
+    print_note(b->values->fill.quiet,
+               "training looks at %" PRIu64 " vector%s, for which --memory is too small: it gets %" PRIu64, size,
+               size == 1 ? "" : "s", most);
+  if (size > most) size = most;
+  return size > 0 ? (size_t)size : 1;
+}
+
+static furrow_status sample_block(building *b, const vector_block *block, furrow_error *err) {
+  if (b->values->fill.on_nan == ON_NAN_ERROR) return furrow_reservoir_add(b->sample, block->values, block->count, err);
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0, n; status == FURROW_OK && i < block->count; i += n + 1) {
+    n = furrow_first_invalid_vector(block->values + i * block->d, block->count - i, block->d);
+    status = furrow_reservoir_add(b->sample, block->values + i * block->d, n, err);
+  }
+  return status;
+}
+
+/* Draws a sample of all vectors that `fill` has. */
+static furrow_status draw(building *b, filling *fill, furrow_error *err) {
+  const uint64_t count = furrow_vectors_reader_count(fill->vectors), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
+  index_job_step(&b->job, "sample", total);
+  furrow_status status = furrow_reservoir_create(&b->sample, furrow_vectors_reader_dimension(fill->vectors),
+                                                 sample_size(b, fill), b->values->seed, err);
+  while (status == FURROW_OK) {
+    status = fill_read(fill, err);
+    if (status != FURROW_OK || fill->block.count == 0) break;
+    status = sample_block(b, &fill->block, err);
+    if (status == FURROW_OK)
+      status = index_job_tell(&b->job, "sample", fill->block.first + fill->block.count, total, err);
+  }
+  return status;
+}
+
+static furrow_status draw_from_file(building *b, furrow_error *err) {
+  fill_values values = b->values->fill;
+  filling fill;
+  values.base = b->values->train;
+  values.model = values.ids = NULL;
+  values.axis = FURROW_AXIS_AUTO;
+  furrow_status status = fill_open(&fill, &values, furrow_vectors_reader_dimension(b->fill.vectors), err);
+  if (status == FURROW_OK) status = draw(b, &fill, err);
+  fill_close(&fill);
+  return status;
+}
+
+static furrow_status draw_from_base(building *b, furrow_error *err) {
+  furrow_status status = draw(b, &b->fill, err);
+  if (status == FURROW_OK) status = furrow_vectors_reader_rewind(b->fill.vectors, err);
+  b->fill.block.first = b->fill.block.count = 0;
+  return status;
+}
+
+static furrow_status train(building *b, furrow_error *err) {
+  furrow_index_train_params params;
+  const build_values *values = b->values;
+  train_params(b, &params);
+  furrow_status status = values->train ? draw_from_file(b, err) : draw_from_base(b, err);
+  if (status != FURROW_OK) return status;
+  b->trained_on = furrow_reservoir_count(b->sample);
+  index_job_step(&b->job, "coarse", 0);
+  status = furrow_index_train(b->index, furrow_reservoir_vectors(b->sample), (size_t)b->trained_on, &params, err);
+  furrow_reservoir_free(b->sample);
+  b->sample = NULL;
+  return status;
+}
+
+/* ---- Adding --------------------------------------------------------------------------------------------- */
+
+enum { TRIED = 256 };
+
+/* How much of a vector its code loses: of the first ones, while there are few to look through. */
+static void measure_error(building *b) {
+  const vector_block *block = &b->fill.block;
+  const int64_t *ids = b->fill.ids.ids                                  ? b->fill.ids.ids
+                       : furrow_vectors_reader_has_ids(b->fill.vectors) ? block->ids
+                                                                        : NULL;
+  float *decoded = malloc(block->d * sizeof *decoded);
+  double error = 0, norm = 0;
+  size_t tried = 0;
+  for (size_t i = 0; decoded && i < block->count && i < TRIED; i++) {
+    const float *vector = block->values + i * block->d;
+    if (vector_fault(vector, block->d)) continue;
+    if (furrow_index_reconstruct(b->index, ids ? ids[i] : (int64_t)i, decoded, NULL) != FURROW_OK) continue;
+    for (size_t j = 0; j < block->d; j++) {
+      error += (double)(vector[j] - decoded[j]) * (double)(vector[j] - decoded[j]);
+      norm += (double)vector[j] * (double)vector[j];
+    }
+    tried++;
+  }
+  free(decoded);
+  if (tried == 0) return;
+  b->error = error / (double)tried;
+  b->norm = norm / (double)tried;
+}
+
+/* What may be refused is set before vectors are added: an array for ids that do not count from 0. */
+static furrow_status set_up(building *b, furrow_error *err) {
+  const build_values *values = b->values;
+  furrow_status status = FURROW_OK;
+  if (values->nprobe) status = furrow_index_set_nprobe(b->index, (uint64_t)values->nprobe, err);
+  if (status == FURROW_OK && values->direct_map == FURROW_DIRECT_MAP_ARRAY)
+    status = furrow_index_set_direct_map(b->index, values->direct_map, err);
+  return status;
+}
+
+static furrow_status add(building *b, furrow_error *err) {
+  const uint64_t count = furrow_vectors_reader_count(b->fill.vectors);
+  index_job_step(&b->job, "add", count == FURROW_COUNT_UNKNOWN ? 0 : count);
+  furrow_status status = fill_read(&b->fill, err);
+  if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
+  if (status == FURROW_OK && !b->values->spec.normalize) measure_error(b);
+  if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
+  return status;
+}
+
+static void save_params(const build_values *values, furrow_index_save_params *params) {
+  furrow_index_save_params_init(params);
+  params->keep_existing = !values->force;
+  params->compat = values->compat;
+}
+
+static furrow_status finish(building *b, furrow_error *err) {
+  furrow_index_save_params params;
+  const build_values *values = b->values;
+  furrow_status status = FURROW_OK;
+  if (values->direct_map == FURROW_DIRECT_MAP_HASHTABLE)
+    status = furrow_index_set_direct_map(b->index, values->direct_map, err);
+  if (status == FURROW_OK) status = interrupt_check(err);
+  index_job_step(&b->job, "save", 0);
+  save_params(values, &params);
+  if (status == FURROW_OK) status = furrow_index_save(b->index, values->destination, &params, err);
+  return status;
+}
+
+/* ---- Report --------------------------------------------------------------------------------------------- */
+
+static furrow_status report_build(building *b, output *out, furrow_error *err) {
+  const furrow_index *ivf = furrow_index_ivf(b->index);
+  furrow_index_info info, lists;
+  furrow_list_stats stats;
+  uint64_t size = 0;
+  report r;
+  furrow_index_save_params params;
+  save_params(b->values, &params);
+  furrow_status status = furrow_index_file_size(b->index, &params, &size, err);
+  if (status != FURROW_OK) return status;
+  furrow_index_get_info(b->index, &info);
+  furrow_index_get_info(ivf ? ivf : b->index, &lists);
+  report_start(&r, out, b->values->json);
+  report_text(&r, "written", b->values->destination);
+  report_text(&r, "kind", furrow_index_kind_name(info.kind));
+  report_i64(&r, "dimension", info.d);
+  report_text(&r, "metric", furrow_distance_metric_name(info.metric));
+  report_u64(&r, "trained with", b->trained_on);
+  report_u64(&r, "vectors", b->fill.added);
+  if (b->fill.skipped || r.json) report_u64(&r, "left out", b->fill.skipped);
+  report_u64(&r, "lists", lists.nlist);
+  if (ivf && furrow_index_get_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
+    report_f64(&r, "imbalance", stats.imbalance);
+  report_u64(&r, "bytes", size);
+  if (!isnan(b->error)) {
+    report_f64(&r, "quantization error", b->error);
+    if (r.json) report_f64(&r, "relative error", b->norm > 0 ? b->error / b->norm : NAN);
+    report_line(&r, "relative error", "%.2f %% of the square norm", 100 * b->error / b->norm);
+  }
+  const double seconds = index_job_step_seconds(&b->job, "add");
+  if (r.json) report_f64(&r, "vectors per second", seconds > 0 ? (double)b->fill.added / seconds : NAN);
+  if (seconds > 0) report_line(&r, "added", "%.0f vectors/s", (double)b->fill.added / seconds);
+  index_job_report(&b->job, &r);
+  report_finish(&r);
+  return FURROW_OK;
+}
+
+/* ---- Command -------------------------------------------------------------------------------------------- */
+
+static furrow_status check(const build_values *values, furrow_error *err) {
+  const fill_values *fill = &values->fill;
+  if (strcmp(values->destination, "-") == 0)
+    return fail(err, FURROW_E_ARGUMENT, "an index is built in a file, not on standard output");
+  if (fill->base && strcmp(fill->base, "-") == 0 && !values->train)
+    return fail(err, FURROW_E_ARGUMENT, "standard input cannot be read twice: give --train FILE");
+  if (fill->ids && !fill->base && !fill->model)
+    return fail(err, FURROW_E_ARGUMENT, "--ids belongs to --base or --from-model");
+  furrow_status status = spec_check(&values->spec, err);
+  const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids};
+  for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++)
+    status = sink_check_apart(values->destination, inputs[i], err);
+  return status == FURROW_OK ? sink_check_path(values->destination, values->force, err) : status;
+}
+
+static furrow_status create(building *b, furrow_error *err) {
+  furrow_index_spec spec;
+  spec_from_values(&b->values->spec, (int32_t)furrow_vectors_reader_dimension(b->fill.vectors), &spec);
+  spec.id_map = (b->values->fill.ids || b->values->fill.model) && (spec.refine_flat || spec.refine_m > 0);
+  return spec_create(&b->index, &spec, err);
+}
+
+/* What an older Faiss cannot read is found before the training; that it is not trained yet is no fault (E_STATE). */
+static furrow_status check_compat(const building *b, furrow_error *err) {
+  furrow_index_save_params params;
+  uint64_t size;
+  save_params(b->values, &params);
+  furrow_status status = furrow_index_file_size(b->index, &params, &size, err);
+  return status == FURROW_E_STATE ? FURROW_OK : status;
+}
+
+static furrow_status build_run(const void *values, output *out, furrow_error *err) {
+  build_values own = *(const build_values *)values;
+  building b = {.values = &own, .error = NAN};
+  furrow_status status = check(b.values, err);
+  if (status != FURROW_OK) return status;
+  if (!own.train && !own.fill.base && !own.fill.model)
+    return fail(err, FURROW_E_ARGUMENT, "the vectors come from --base, --from-model or (to train alone) --train");
+  b.empty = own.train && !own.fill.base && !own.fill.model;
+  if (b.empty) {
+    own.fill.base = own.train;
+    own.train = NULL;
+  }
+  index_job_start(&b.job, b.values->fill.quiet);
+  status = fill_open(&b.fill, &b.values->fill, 0, err);
+  if (status == FURROW_OK) status = create(&b, err);
+  if (status == FURROW_OK) status = check_compat(&b, err);
+  if (status == FURROW_OK) status = train(&b, err);
+  if (status == FURROW_OK) status = set_up(&b, err);
+  if (status == FURROW_OK && !b.empty) status = add(&b, err);
+  if (status == FURROW_OK) status = finish(&b, err);
+  index_job_stop(&b.job);
+  if (status == FURROW_OK) status = report_build(&b, out, err);
+  furrow_reservoir_free(b.sample);
+  fill_close(&b.fill);
+  furrow_index_free(b.index);
+  return status;
+}
+
+const command index_build_command = {
+    .name = "build",
+    .summary = "make an index of vectors: train it, fill it, write it",
+    .example = "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
+               "furrow index build --base base.fbin --train learn.fbin --out items.index --nlist 4096 --m 32 --opq\n"
+               "furrow index build --from-model deepfm/embedding_embedding --out items.index --nlist 256 --m 4",
+    .choice = "--base FILE | --from-model FOLDER | --train FILE",
+    .about =
+        "The index is an IVFPQ index as Faiss builds it (or IVF flat with --m 0), and Faiss reads it. Vectors are read "
+        "block by block; the index itself stays in memory until it is written, complete. A good nlist is between "
+        "sqrt(n) and 16 * sqrt(n); m divides the dimension and is the bytes that a vector takes (with 8 bits).",
+    .groups = build_groups,
+    .size = sizeof(build_values),
+    .init = build_init,
+    .run = build_run,
+};

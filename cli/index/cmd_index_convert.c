@@ -1,0 +1,130 @@
+/* cli/index/cmd_index_convert.c: furrow index convert: reads an index and writes it. */
+#include <stddef.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/report.h"
+#include "index/cmd_index.h"
+#include "index/index_change.h"
+#include "rows/rows_sink.h"
+
+typedef struct convert_values {
+  index_source_values source;
+  const char *path, *destination;
+  const char *compat;
+  int direct_map; /* 0: as it is; else the furrow_direct_map + 1 */
+  bool inline_lists, force, json;
+} convert_values;
+
+static const option convert_operands[] = {{.name = "SRC",
+                                           .kind = OPTION_TEXT,
+                                           .help = "the index file to read",
+                                           .offset = offsetof(convert_values, path),
+                                           .required = true},
+                                          {.name = "DST",
+                                           .kind = OPTION_TEXT,
+                                           .help = "the index file to write, or - for standard output",
+                                           .offset = offsetof(convert_values, destination),
+                                           .required = true},
+                                          {0}};
+
+static const option convert_options[] = {
+    {.name = "inline-lists",
+     .kind = OPTION_FLAG,
+     .help = "lists that are in a data file become part of the index file",
+     .offset = offsetof(convert_values, inline_lists)},
+    {.name = "direct-map",
+     .kind = OPTION_CHOICE,
+     .choices = "keep|none|array|hash",
+     .help = "the table from ids to places in the lists: as it is, left out, or made anew",
+     .offset = offsetof(convert_values, direct_map)},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .help = "replace a file that exists",
+     .offset = offsetof(convert_values, force)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)},
+    {0}};
+
+static const option_group convert_groups[] = {
+    {.title = "Options", .options = convert_options},
+    {.title = "Options", .options = compat_options, .offset = offsetof(convert_values, compat)},
+    {.title = "Reading", .options = index_source_options, .offset = offsetof(convert_values, source)},
+    {0}};
+
+static bool to_stdout(const convert_values *convert) {
+  return strcmp(convert->destination, "-") == 0;
+}
+
+static furrow_status save(const furrow_index *index, const convert_values *convert, output *out, furrow_error *err) {
+  furrow_index_save_params params;
+  uint64_t size = 0;
+  furrow_index_save_params_init(&params);
+  params.inline_lists = convert->inline_lists;
+  params.compat = convert->compat;
+  params.keep_existing = !convert->force && !to_stdout(convert);
+  furrow_status status = interrupt_check(err);
+  if (status == FURROW_OK) status = furrow_index_file_size(index, &params, &size, err);
+  if (status == FURROW_OK) status = furrow_index_save(index, convert->destination, &params, err);
+  /* the library cannot know that a reader who leaves is no failure here */
+  if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) return FURROW_END;
+  if (status != FURROW_OK || to_stdout(convert)) return status;
+  furrow_index_info info;
+  report r;
+  furrow_index_get_info(index, &info);
+  report_start(&r, out, convert->json);
+  report_text(&r, "written", convert->destination);
+  report_text(&r, "kind", furrow_index_kind_name(info.kind));
+  report_i64(&r, "vectors", info.ntotal);
+  report_u64(&r, "bytes", size);
+  report_finish(&r);
+  return FURROW_OK;
+}
+
+static furrow_status set_direct_map(furrow_index *index, const convert_values *convert, furrow_error *err) {
+  if (convert->direct_map == 0) return FURROW_OK;
+  return furrow_index_set_direct_map(index, (furrow_direct_map)(convert->direct_map - 1), err);
+}
+
+static furrow_status convert_run(const void *values, output *out, furrow_error *err) {
+  const convert_values *convert = values;
+  furrow_index_load_params params;
+  furrow_index *index = NULL;
+  furrow_status status = FURROW_OK;
+  if (to_stdout(convert) && convert->json)
+    return fail(err, FURROW_E_ARGUMENT, "--json has no place when the index goes to standard output");
+  if (!to_stdout(convert)) {
+    status = sink_check_apart(convert->destination, convert->path, err);
+    if (status == FURROW_OK) status = sink_check_apart(convert->destination, convert->source.lists, err);
+    if (status == FURROW_OK) status = sink_check_path(convert->destination, convert->force, err);
+  }
+  if (status != FURROW_OK) return status;
+  if (!to_stdout(convert)) interrupt_catch();
+  index_source_params(&convert->source, &params);
+  params.lists_optional = !convert->inline_lists && convert->direct_map <= 1; /* a map is made of contents */
+  status = index_source_load(&index, convert->path, &params, err);
+  if (status == FURROW_OK && !to_stdout(convert))
+    status = index_source_apart(index, convert->path, convert->destination, err);
+  if (status == FURROW_OK) status = set_direct_map(index, convert, err);
+  if (status == FURROW_OK) status = save(index, convert, out, err);
+  furrow_index_free(index);
+  return status;
+}
+
+const command index_convert_command = {
+    .name = "convert",
+    .summary = "read an index and write it, as it is, for an older Faiss or with its lists inside",
+    .example = "furrow index convert old.index new.index\n"
+               "furrow index convert ondisk.index whole.index --inline-lists\n"
+               "furrow index convert new.index old.index --compat 1.5.0",
+    .about =
+        "Without options the file is the same, byte for byte, but legacy kinds (IvPQ, IvFL ...) become those of "
+        "today (IwPQ, IwFl ...), and bytes behind the index are left out. Lists in a data file stay there, and the "
+        "index keeps the name it has for it. The file appears when it is complete.\n\n"
+        "With --compat nothing is left out to please an old Faiss: what it cannot read is an error that names the "
+        "part and the first release that could. A direct map can be left out (--direct-map none) and made anew.",
+    .operands = convert_operands,
+    .groups = convert_groups,
+    .size = sizeof(convert_values),
+    .run = convert_run,
+};

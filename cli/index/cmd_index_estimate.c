@@ -1,0 +1,274 @@
+/* cli/index/cmd_index_estimate.c: furrow index estimate: what an index will take, before it is built. */
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "core/fail.h"
+#include "core/progress.h"
+#include "core/report.h"
+#include "index/cmd_index.h"
+#include "index/index_size.h"
+#include "index/spec_options.h"
+
+typedef struct estimate_values {
+  spec_values spec;
+  uint64_t n, dim;
+  uint32_t threads;
+  furrow_direct_map direct_map;
+  bool ids, only_sizes, json;
+} estimate_values;
+
+static const option estimate_options[] = {
+    {.name = "count",
+     .letter = 'n',
+     .kind = OPTION_U64,
+     .argument = "N",
+     .help = "vectors",
+     .offset = offsetof(estimate_values, n),
+     .required = true},
+    {.name = "dim",
+     .letter = 'd',
+     .kind = OPTION_U64,
+     .argument = "D",
+     .help = "elements of a vector",
+     .offset = offsetof(estimate_values, dim),
+     .required = true},
+    {.name = "direct-map",
+     .kind = OPTION_CHOICE,
+     .choices = "none|array|hash",
+     .help = "a table from ids to places in the lists",
+     .offset = offsetof(estimate_values, direct_map)},
+    {.name = "own-ids",
+     .kind = OPTION_FLAG,
+     .help = "the vectors have ids of their own: a refining index keeps a second table of them",
+     .offset = offsetof(estimate_values, ids)},
+    {.name = "only-sizes",
+     .kind = OPTION_FLAG,
+     .help = "no times: nothing is measured",
+     .offset = offsetof(estimate_values, only_sizes)},
+    {.name = "threads",
+     .kind = OPTION_THREADS,
+     .argument = "T",
+     .help = "threads to measure with (0: all processors)",
+     .offset = offsetof(estimate_values, threads)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(estimate_values, json)},
+    {0}};
+
+static const option_group estimate_groups[] = {
+    {.title = "Options", .options = estimate_options},
+    {.title = "The index", .options = spec_options, .offset = offsetof(estimate_values, spec)},
+    {0}};
+
+/* ---- Measuring ------------------------------------------------------------------------------------------ */
+
+/* Seconds for a multiplication and addition: while lists are trained, quantizers are trained, vectors are added. */
+typedef struct rates {
+  double coarse, pq, add;
+  double coarse_seconds, pq_seconds; /* of the steps in hand */
+  double began;
+} rates;
+
+enum { TRIAL_LISTS = 64, TRIAL_FLOATS = 1 << 20, LEAST_VECTORS = 512, TRIAL_ROUNDS = 4 };
+
+/* Time since the last word belongs to the step that it is about. */
+static furrow_status tell(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
+  rates *r = user;
+  const double now = now_seconds();
+  (void)done, (void)total, (void)err;
+  if (step[0] == 'c')
+    r->coarse_seconds += now - r->began;
+  else
+    r->pq_seconds += now - r->began;
+  r->began = now;
+  return FURROW_OK;
+}
+
+/* Numbers that look like anything: a xorshift generator's. */
+static void fill_with_noise(float *values, size_t count) {
+  uint64_t state = 88172645463325252U;
+  for (size_t i = 0; i < count; i++) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    values[i] = (float)(state >> 40) * 0x1p-24F - 0.5F;
+  }
+}
+
+static unsigned trial_nbits(const furrow_index_spec *spec) {
+  return spec->nbits < 8 ? spec->nbits : 8;
+}
+
+static furrow_status time_trial(furrow_index *index, const float *vectors, size_t n, unsigned threads, rates *r,
+                                furrow_error *err) {
+  furrow_index_train_params train;
+  furrow_index_add_params add;
+  furrow_index_train_params_init(&train);
+  furrow_index_add_params_init(&add);
+  train.threads = add.threads = threads;
+  train.coarse_rounds = train.pq_rounds = TRIAL_ROUNDS;
+  train.progress = tell;
+  train.user = r;
+  r->began = now_seconds();
+  furrow_status status = furrow_index_train(index, vectors, n, &train, err);
+  const double began = now_seconds();
+  if (status == FURROW_OK) status = furrow_index_add(index, vectors, n, &add, NULL, err);
+  r->add = now_seconds() - began;
+  return status;
+}
+
+/* Builds a small index of the same kind and divides its times by what had to be done. */
+static furrow_status measure(const furrow_index_spec *wanted, unsigned threads, rates *r, furrow_error *err) {
+  furrow_index_spec spec;
+  furrow_index *index = NULL;
+  const size_t d = (size_t)wanted->d;
+  const size_t n = (size_t)TRIAL_FLOATS / d > LEAST_VECTORS ? TRIAL_FLOATS / d : LEAST_VECTORS;
+  furrow_index_spec_init(&spec);
+  spec.d = wanted->d;
+  spec.metric = wanted->metric;
+  spec.nlist = TRIAL_LISTS;
+  spec.m = wanted->m;
+  spec.nbits = trial_nbits(wanted);
+  float *vectors = malloc(n * d * sizeof *vectors);
+  furrow_status status = vectors ? furrow_index_create(&index, &spec, err) : fail_memory(err);
+  if (status == FURROW_OK) {
+    fill_with_noise(vectors, n * d);
+    status = time_trial(index, vectors, n, threads, r, err);
+  }
+  const double work = (double)n * (double)d, ksub = spec.m ? (double)(1U << spec.nbits) : 0;
+  r->coarse = r->coarse_seconds / (work * TRIAL_LISTS * TRIAL_ROUNDS);
+  r->pq = spec.m ? r->pq_seconds / (work * ksub * TRIAL_ROUNDS) : 0;
+  r->add /= work * (TRIAL_LISTS + ksub);
+  free(vectors);
+  furrow_index_free(index);
+  return status;
+}
+
+/* ---- Report --------------------------------------------------------------------------------------------- */
+
+static void put_bytes(report *r, const char *name, uint64_t bytes) {
+  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  double amount = (double)bytes;
+  size_t unit = 0;
+  if (r->json) {
+    report_u64(r, name, bytes);
+    return;
+  }
+  for (; amount >= 1024 && unit < 4; unit++) amount /= 1024;
+  if (unit == 0)
+    report_line(r, name, "%" PRIu64, bytes);
+  else
+    report_line(r, name, "%" PRIu64 " (%.1f %s)", bytes, amount, units[unit]);
+}
+
+static void put_part(report *r, const char *name, uint64_t bytes) {
+  if (bytes || r->json) put_bytes(r, name, bytes);
+}
+
+static void report_sizes(report *r, const index_size *size, uint64_t n) {
+  put_bytes(r, size->exact || r->json ? "file" : "file about", size->total);
+  if (r->json) report_bool(r, "exact", size->exact);
+  report_section(r, "of these");
+  put_part(r, "codes", size->codes);
+  put_part(r, "ids", size->ids);
+  put_part(r, "centroids", size->centroids);
+  put_part(r, "graph", size->graph);
+  put_part(r, "quantizers", size->quantizers);
+  put_part(r, "refinement", size->refinement);
+  put_part(r, "direct map", size->direct_map);
+  put_part(r, "rest", size->rest);
+  report_end(r);
+  if (n) report_f64(r, "bytes per vector", (double)size->total / (double)n);
+}
+
+/* A searcher has the codes once more, in blocks, a number for each vector, and the centroids. */
+static void report_memory(report *r, const index_size *size, const furrow_index_spec *spec, uint64_t n,
+                          uint64_t sample) {
+  const uint64_t blocks = spec->m && spec->nbits <= 8 ? n * (spec->m + 4) + spec->nlist * 8 * spec->m : 0;
+  const uint64_t training = 2 * 4 * sample * (uint64_t)spec->d;
+  const uint64_t building = size->total + 4 * (uint64_t)65536 * (uint64_t)spec->d;
+  report_section(r, "memory");
+  put_bytes(r, "training", training);
+  put_bytes(r, "building", building);
+  put_bytes(r, "peak of build", training > building ? training : building);
+  put_bytes(r, "loaded", size->total);
+  put_bytes(r, "searching", size->total + blocks + size->centroids);
+  report_end(r);
+}
+
+static void put_seconds(report *r, const char *name, double seconds) {
+  if (r->json)
+    report_f64(r, name, seconds);
+  else if (seconds < 120)
+    report_line(r, name, "%.3g s", seconds);
+  else if (seconds < 7200)
+    report_line(r, name, "%.3g min", seconds / 60);
+  else
+    report_line(r, name, "%.3g h", seconds / 3600);
+}
+
+static void report_times(report *r, const rates *rate, const furrow_index_spec *spec, uint64_t n, uint64_t sample) {
+  furrow_index_train_params train;
+  furrow_index_train_params_init(&train);
+  const double d = (double)spec->d, ksub = spec->m ? pow(2, (double)spec->nbits) : 0, nlist = (double)spec->nlist;
+  const double looked_at = fmin((double)sample, (double)train.sample_per_list * nlist);
+  const double coded = fmin((double)sample, (double)train.sample_per_list * ksub);
+  report_section(r, r->json ? "seconds" : "time, roughly");
+  put_seconds(r, "coarse", rate->coarse * looked_at * nlist * d * train.coarse_rounds);
+  put_seconds(r, "pq", rate->pq * coded * ksub * d * train.pq_rounds);
+  put_seconds(r, "add", rate->add * (double)n * (nlist + ksub) * d);
+  report_end(r);
+}
+
+/* ---- Command -------------------------------------------------------------------------------------------- */
+
+static furrow_status check(const estimate_values *values, furrow_error *err) {
+  if (values->dim == 0 || values->dim > 1 << 20) return fail(err, FURROW_E_ARGUMENT, "--dim is from 1 to 1048576");
+  if (values->n > UINT64_C(1) << 40) return fail(err, FURROW_E_ARGUMENT, "--count is at most 2^40");
+  if (values->spec.nlist > UINT64_C(1) << 32) return fail(err, FURROW_E_ARGUMENT, "--nlist is at most 2^32");
+  return spec_check(&values->spec, err);
+}
+
+static furrow_status estimate_run(const void *values, output *out, furrow_error *err) {
+  const estimate_values *estimate = values;
+  furrow_index_spec spec;
+  furrow_index *index = NULL;
+  index_size size;
+  rates rate = {0};
+  furrow_status status = check(estimate, err);
+  if (status != FURROW_OK) return status;
+  spec_from_values(&estimate->spec, (int32_t)estimate->dim, &spec);
+  spec.id_map = estimate->ids && (spec.refine_flat || spec.refine_m);
+  status = spec_create(&index, &spec, err); /* says what is wrong with it */
+  if (status == FURROW_OK && !estimate->only_sizes) status = measure(&spec, estimate->threads, &rate, err);
+  if (status == FURROW_OK) {
+    uint64_t sample = furrow_index_train_sample_size(index, NULL);
+    report r;
+    if (sample > estimate->n) sample = estimate->n;
+    index_size_compute(&size, &spec, estimate->n, estimate->direct_map);
+    report_start(&r, out, estimate->json);
+    report_sizes(&r, &size, estimate->n);
+    report_u64(&r, "training vectors", sample);
+    report_memory(&r, &size, &spec, estimate->n, sample);
+    if (!estimate->only_sizes) report_times(&r, &rate, &spec, estimate->n, sample);
+    report_finish(&r);
+  }
+  furrow_index_free(index);
+  return status;
+}
+
+const command index_estimate_command = {
+    .name = "estimate",
+    .summary = "what an index will take: bytes, memory, time",
+    .example = "furrow index estimate -n 100000000 -d 128 --nlist 65536 --m 32 --hnsw 32\n"
+               "furrow index estimate -n 1000000 -d 96 --nlist 1024 --m 16 --only-sizes",
+    .about =
+        "The size of the file is that of the layout, to the byte; with a graph, or with few vectors for the lists, it "
+        "is about that; the lines below it add up to it. Those of memory do not add up: each is of a step by itself, "
+        "and a build takes as much as the larger of training and building; searching includes what is loaded. Times "
+        "are scaled from a small index that is built on this machine, and are rough; they leave "
+        "out rotations, graphs and refinements.",
+    .groups = estimate_groups,
+    .size = sizeof(estimate_values),
+    .run = estimate_run,
+};

@@ -1,0 +1,124 @@
+/* cli/index/cmd_index_merge.c: furrow index merge: several indexes become one. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/report.h"
+#include "furrow/vector.h"
+#include "index/cmd_index.h"
+#include "index/index_change.h"
+#include "index/index_source.h"
+#include "rows/rows_sink.h"
+
+typedef struct merge_values {
+  text_list paths;
+  const char *destination, *compat;
+  index_source_values source;
+  bool shift, force, json;
+} merge_values;
+
+static const option merge_operands[] = {{.name = "INDEX...",
+                                         .kind = OPTION_LIST,
+                                         .help = "the index files, trained alike",
+                                         .offset = offsetof(merge_values, paths),
+                                         .required = true},
+                                        {0}};
+
+static const option merge_options[] = {
+    {.name = "out",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "the index file to write",
+     .offset = offsetof(merge_values, destination),
+     .required = true},
+    {.name = "shift",
+     .kind = OPTION_FLAG,
+     .help = "ids of an index are increased by the number of vectors in those before it",
+     .offset = offsetof(merge_values, shift)},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .help = "replace a file that exists",
+     .offset = offsetof(merge_values, force)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(merge_values, json)},
+    {0}};
+
+static const option_group merge_groups[] = {
+    {.title = "Options", .options = merge_options},
+    {.title = "Options", .options = compat_options, .offset = offsetof(merge_values, compat)},
+    {.title = "Reading", .options = index_source_options, .offset = offsetof(merge_values, source)},
+    {0}};
+
+typedef struct merging {
+  const merge_values *values;
+  furrow_index_load_params load;
+  int64_t shifts[MOST_TEXTS], vectors;
+  size_t on_disk; /* indexes whose lists are in a data file */
+} merging;
+
+/* Counts the vectors of an index, and looks whether the target has its lists. */
+static furrow_status look_at(merging *m, size_t i, furrow_error *err) {
+  const char *path = m->values->paths.texts[i];
+  furrow_index_load_params load = m->load;
+  furrow_index *index = NULL;
+  furrow_index_info info;
+  load.lists_optional = true;
+  furrow_status status = index_source_load(&index, path, &load, err);
+  if (status != FURROW_OK) return status;
+  furrow_index_get_info(index, &info);
+  m->shifts[i] = m->values->shift ? m->vectors : 0;
+  m->vectors += info.ntotal;
+  status = index_source_apart(index, path, m->values->destination, err);
+  if (furrow_index_ivf(index)) furrow_index_get_info(furrow_index_ivf(index), &info);
+  m->on_disk += info.lists == FURROW_LISTS_ON_DISK;
+  furrow_index_free(index);
+  return status;
+}
+
+static furrow_status look_at_all(merging *m, furrow_error *err) {
+  const merge_values *values = m->values;
+  furrow_status status = sink_check_path(values->destination, values->force, err);
+  if (status == FURROW_OK) status = sink_check_apart(values->destination, values->source.lists, err);
+  for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) status = look_at(m, i, err);
+  if (status == FURROW_OK && values->source.lists && m->on_disk > 1)
+    status = fail(err, FURROW_E_ARGUMENT, "--lists is the data file of one index, but %zu have their lists on disk",
+                  m->on_disk);
+  return status;
+}
+
+static furrow_status merge_run(const void *values, output *out, furrow_error *err) {
+  merging m = {.values = values};
+  const text_list *paths = &m.values->paths;
+  const char *destination = m.values->destination;
+  if (strcmp(destination, "-") == 0)
+    return fail(err, FURROW_E_ARGUMENT, "the index is written to a file, not to standard output");
+  index_source_params(&m.values->source, &m.load);
+  furrow_status status = look_at_all(&m, err);
+  if (status != FURROW_OK) return status;
+  interrupt_catch();
+  const furrow_index_save_params save = {.keep_existing = !m.values->force, .compat = m.values->compat};
+  status = furrow_index_merge_files(paths->texts, m.shifts, paths->count, &m.load, destination, &save, err);
+  if (status != FURROW_OK) return status;
+  report r;
+  report_start(&r, out, m.values->json);
+  report_text(&r, "written", destination);
+  report_u64(&r, "indexes", paths->count);
+  report_i64(&r, "vectors", m.vectors);
+  report_finish(&r);
+  return FURROW_OK;
+}
+
+const command index_merge_command = {
+    .name = "merge",
+    .summary = "put the vectors of several indexes into one",
+    .example = "furrow index merge part-0.index part-1.index part-2.index --out items.index --shift",
+    .about =
+        "The indexes have the same centroids and quantizers: they are copies of one that was trained, each filled with "
+        "other vectors. Lists are written one after the other, without being in memory. Ids stay as they are, or are "
+        "shifted where every part counts from 0.",
+    .operands = merge_operands,
+    .groups = merge_groups,
+    .size = sizeof(merge_values),
+    .run = merge_run,
+};

@@ -1,0 +1,375 @@
+/* cli/index/cmd_index_recall.c: furrow index recall: how much of the truth a search finds, and how fast. */
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/table.h"
+#include "index/cmd_index.h"
+#include "index/index_job.h"
+#include "index/index_source.h"
+#include "index/recall_plot.h"
+#include "index/recall_truth.h"
+#include "index/search_options.h"
+#include "model/model_job.h"
+#include "rows/rows_sink.h"
+
+enum { MOST_POINTS = RECALL_POINTS, DEFAULT_K = 100, MOST_K = 1 << 20 };
+
+static const double batch_seconds = 0.5, single_seconds = 1; /* for each number of lists */
+
+typedef struct number_list {
+  uint64_t numbers[MOST_POINTS];
+  size_t count;
+} number_list;
+
+typedef struct recall_values {
+  const char *path, *queries, *plot;
+  truth_values truth;
+  number_list nprobe;
+  int64_t k; /* 0: not given */
+  search_choice_values choice;
+  vector_values vectors;
+  index_source_values source;
+  bool force, json, quiet;
+} recall_values;
+
+static furrow_status parse_numbers(const char *text, void *field, furrow_error *err) {
+  number_list *list = field;
+  list->count = 0;
+  for (const char *s = text;; s++) {
+    char word[24];
+    const size_t length = strcspn(s, ",");
+    if (list->count == MOST_POINTS) return fail_token(err, text, "--nprobe takes at most %d numbers", MOST_POINTS);
+    snprintf(word, sizeof word, "%.*s", (int)length, s);
+    if (length >= sizeof word || !read_u64(word, &list->numbers[list->count]) || list->numbers[list->count] == 0)
+      return fail_token(err, text, "--nprobe takes numbers with commas between them");
+    list->count++;
+    s += length;
+    if (!*s) return FURROW_OK;
+  }
+}
+
+static const option recall_operands[] = {{.name = "INDEX",
+                                          .kind = OPTION_TEXT,
+                                          .help = "the index file",
+                                          .offset = offsetof(recall_values, path),
+                                          .required = true},
+                                         {.name = "QUERIES",
+                                          .kind = OPTION_TEXT,
+                                          .help = "a file of vectors",
+                                          .offset = offsetof(recall_values, queries),
+                                          .required = true},
+                                         {0}};
+
+static const option recall_options[] = {
+    {.name = "nprobe",
+     .kind = OPTION_PARSED,
+     .argument = "P,P,...",
+     .help = "lists to visit, one measurement for each (1,2,4,8 ... 128)",
+     .offset = offsetof(recall_values, nprobe),
+     .parse = parse_numbers},
+    {.name = "k",
+     .letter = 'k',
+     .kind = OPTION_COUNT64,
+     .argument = "K",
+     .help = "results of each query (100; at most 1048576)",
+     .offset = offsetof(recall_values, k)},
+    {.name = "plot",
+     .kind = OPTION_TEXT,
+     .argument = "FILE.svg",
+     .help = "draw recall and queries per second",
+     .offset = offsetof(recall_values, plot)},
+    {.name = "threads",
+     .kind = OPTION_THREADS,
+     .argument = "T",
+     .help = "threads of batches and of finding the truth (0: all processors); single queries have one",
+     .offset = offsetof(recall_values, choice.threads)},
+    {.name = "k-factor",
+     .kind = OPTION_REAL,
+     .argument = "F",
+     .help = "refining looks at F * k of the best (0: as the index says)",
+     .offset = offsetof(recall_values, choice.k_factor)},
+    {.name = "ef-search",
+     .kind = OPTION_U32,
+     .argument = "N",
+     .help = "how far a graph is searched (0: as the index says)",
+     .offset = offsetof(recall_values, choice.ef_search)},
+    {.name = "force",
+     .kind = OPTION_FLAG,
+     .help = "replace files that exist",
+     .offset = offsetof(recall_values, force)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(recall_values, json)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .help = "no progress, no notes",
+     .offset = offsetof(recall_values, quiet)},
+    {0}};
+
+static const option_group recall_groups[] = {
+    {.title = "Options", .options = recall_options},
+    {.title = "The truth", .options = truth_options, .offset = offsetof(recall_values, truth)},
+    {.title = "Vectors", .options = vector_options, .offset = offsetof(recall_values, vectors)},
+    {.title = "Reading", .options = index_source_options, .offset = offsetof(recall_values, source)},
+    {0}};
+
+/* ---- Everything that is measured with ------------------------------------------------------------------- */
+
+typedef struct measuring {
+  const recall_values *values;
+  index_job job;
+  furrow_index *index;
+  furrow_searcher *searcher;
+  furrow_vectors_reader *source;
+  vector_block queries;
+  truth truth;
+  size_t k;
+  float *distances;
+  int64_t *ids;
+  double *times; /* of single queries */
+  recall_point points[MOST_POINTS];
+  size_t count;
+} measuring;
+
+static furrow_status make_room(measuring *m, furrow_error *err) {
+  const size_t n = m->queries.count;
+  m->distances = calloc(n * m->k, sizeof *m->distances);
+  m->ids = calloc(n * m->k, sizeof *m->ids);
+  m->times = calloc(n, sizeof *m->times);
+  return m->distances && m->ids && m->times ? FURROW_OK : fail_memory(err);
+}
+
+static furrow_status open_all(measuring *m, furrow_error *err) {
+  const recall_values *values = m->values;
+  furrow_index_load_params load;
+  furrow_searcher_params params;
+  furrow_index_info info;
+  index_source_params(&values->source, &load);
+  furrow_status status = index_source_load(&m->index, values->path, &load, err);
+  if (status != FURROW_OK) return status;
+  furrow_index_get_info(m->index, &info);
+  status = vector_source_open(&m->source, values->queries, &values->vectors, (size_t)info.d, err);
+  if (status == FURROW_OK) status = vector_block_read_all(&m->queries, m->source, err);
+  if (status == FURROW_OK) status = make_room(m, err);
+  furrow_searcher_params_init(&params);
+  params.threads = values->choice.threads;
+  if (status == FURROW_OK) status = furrow_searcher_create(&m->searcher, m->index, &params, err);
+  if (status == FURROW_OK)
+    status = truth_find(&m->truth, &values->truth, &values->vectors, &m->queries, m->k, info.metric,
+                        values->choice.threads, &m->job, err);
+  if (status != FURROW_OK) status = query_explain(m->source, 0, status, err);
+  const uint64_t compared = m->truth.base_count;
+  index_job_stop(&m->job);
+  if (status == FURROW_OK && compared != FURROW_COUNT_UNKNOWN && compared != (uint64_t)info.ntotal)
+    print_note(values->quiet, "%s has %" PRIu64 " vector%s, the index %" PRId64 ": the recall is of other vectors",
+               truth_name(&values->truth), compared, compared == 1 ? "" : "s", info.ntotal);
+  return status;
+}
+
+/* ---- Measuring ------------------------------------------------------------------------------------------ */
+
+static int by_size(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* The whole batch, again and again for a while; the median counts. */
+static furrow_status measure_batch(measuring *m, const furrow_search_params *params, recall_point *point,
+                                   furrow_error *err) {
+  double times[32], sum = 0;
+  size_t runs = 0;
+  furrow_status status = FURROW_OK;
+  while (status == FURROW_OK && runs < 32 && (runs < 3 || sum < batch_seconds)) {
+    const double began = now_seconds();
+    status = furrow_searcher_search(m->searcher, m->queries.values, m->queries.count, m->k, params, m->distances,
+                                    m->ids, err);
+    times[runs] = now_seconds() - began;
+    sum += times[runs++];
+    if (status == FURROW_OK) status = interrupt_check(err);
+    if (sum > 4 * batch_seconds) break;
+  }
+  if (status != FURROW_OK) return query_explain(m->source, 0, status, err);
+  qsort(times, runs, sizeof *times, by_size);
+  point->qps = (double)m->queries.count / times[runs / 2];
+  return FURROW_OK;
+}
+
+/* Queries alone, one after the other, on one thread. */
+static furrow_status measure_single(measuring *m, const furrow_search_params *params, recall_point *point,
+                                    furrow_error *err) {
+  furrow_search_params one = *params;
+  const double start = now_seconds();
+  size_t n = 0;
+  one.threads = 1;
+  while (n < m->queries.count && (n < 16 || now_seconds() - start < single_seconds)) {
+    const double began = now_seconds();
+    furrow_status status = furrow_searcher_search(m->searcher, m->queries.values + n * m->queries.d, 1, m->k, &one,
+                                                  m->distances + n * m->k, m->ids + n * m->k, err);
+    if (status != FURROW_OK) return query_explain(m->source, n, status, err);
+    m->times[n++] = now_seconds() - began;
+  }
+  qsort(m->times, n, sizeof *m->times, by_size);
+  point->p50 = m->times[n / 2];
+  point->p99 = m->times[n * 99 / 100];
+  return FURROW_OK;
+}
+
+static furrow_status measure_point(measuring *m, uint64_t nprobe, furrow_error *err) {
+  furrow_search_params params;
+  recall_point *point = &m->points[m->count];
+  *point = (recall_point){.nprobe = nprobe};
+  furrow_status status = search_choice_params(&m->values->choice, &params, NULL, err);
+  params.nprobe = nprobe;
+  if (status == FURROW_OK) status = measure_single(m, &params, point, err);
+  if (status == FURROW_OK) status = measure_batch(m, &params, point, err);
+  if (status != FURROW_OK) return status;
+  truth_compare(&m->truth, m->queries.count, m->k, m->ids, point);
+  m->count++;
+  return index_job_tell(&m->job, "search", m->count, m->values->nprobe.count, err);
+}
+
+static furrow_status measure_all(measuring *m, furrow_error *err) {
+  const furrow_index *ivf = furrow_index_ivf(m->index);
+  const number_list *wanted = &m->values->nprobe;
+  furrow_index_info info = {0};
+  furrow_status status = FURROW_OK;
+  if (!ivf) return measure_point(m, 0, err); /* no lists: nothing to choose */
+  furrow_index_get_info(ivf, &info);
+  for (size_t i = 0; status == FURROW_OK && i < wanted->count; i++) status = measure_point(m, wanted->numbers[i], err);
+  for (uint64_t p = 1; status == FURROW_OK && wanted->count == 0 && p <= 128; p *= 2) {
+    if (p >= info.nlist) p = info.nlist;
+    status = measure_point(m, p, err);
+    if (p == info.nlist) break;
+  }
+  return status;
+}
+
+/* ---- Report --------------------------------------------------------------------------------------------- */
+
+static void recall_cell(table *t, double recall) {
+  if (isnan(recall))
+    table_cell(t, "-");
+  else
+    table_cell(t, "%.4f", recall);
+}
+
+static furrow_status print_points(const measuring *m, output *out, furrow_error *err) {
+  table t;
+  output_format(out, "%zu quer%s, k %zu, truth from %s\n", m->queries.count, m->queries.count == 1 ? "y" : "ies", m->k,
+                truth_name(&m->values->truth));
+  table_start(&t, "nprobe|1-R@1|1-R@10|1-R@100|recall@10|p50 ms|p99 ms|queries/s");
+  for (size_t i = 0; i < m->count; i++) {
+    const recall_point *p = &m->points[i];
+    if (p->nprobe)
+      table_cell(&t, "%" PRIu64, p->nprobe);
+    else
+      table_cell(&t, "-");
+    recall_cell(&t, p->first_in[0]);
+    recall_cell(&t, p->first_in[1]);
+    recall_cell(&t, p->first_in[2]);
+    recall_cell(&t, p->shared);
+    table_cell(&t, "%.4f", p->p50 * 1e3);
+    table_cell(&t, "%.4f", p->p99 * 1e3);
+    table_cell(&t, "%.0f", p->qps);
+  }
+  return table_finish(&t, 0, out, err);
+}
+
+static furrow_status report_points(const measuring *m, output *out) {
+  report r;
+  report_start(&r, out, true);
+  report_text(&r, "index", m->values->path);
+  report_u64(&r, "queries", m->queries.count);
+  report_u64(&r, "k", m->k);
+  report_text(&r, "truth", truth_name(&m->values->truth));
+  report_u64(&r, "searcher bytes", furrow_searcher_memory(m->searcher));
+  report_list(&r, "points");
+  for (size_t i = 0; i < m->count; i++) {
+    const recall_point *p = &m->points[i];
+    report_section(&r, NULL);
+    if (p->nprobe)
+      report_u64(&r, "nprobe", p->nprobe);
+    else
+      report_none(&r, "nprobe");
+    report_f64(&r, "first in 1", p->first_in[0]);
+    report_f64(&r, "first in 10", p->first_in[1]);
+    report_f64(&r, "first in 100", p->first_in[2]);
+    report_f64(&r, "recall at 10", p->shared);
+    report_f64(&r, "p50 seconds", p->p50);
+    report_f64(&r, "p99 seconds", p->p99);
+    report_f64(&r, "queries per second", p->qps);
+    report_end(&r);
+  }
+  report_end(&r);
+  report_finish(&r);
+  return FURROW_OK;
+}
+
+/* ---- Command -------------------------------------------------------------------------------------------- */
+
+static furrow_status draw_plot(const measuring *m, furrow_error *err) {
+  char title[256];
+  if (!m->values->plot) return FURROW_OK;
+  snprintf(title, sizeof title, "%.120s: %zu queries, k %zu", m->values->path, m->queries.count, m->k);
+  return recall_plot(m->values->plot, title, m->points, m->count, err);
+}
+
+/* The drawing is none of the files that are read. */
+static furrow_status check_apart(const recall_values *values, furrow_error *err) {
+  const truth_values *from = &values->truth;
+  const char *const inputs[] = {values->path, values->queries, values->source.lists,
+                                from->base,   from->truth,     from->model ? NULL : from->ids};
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++)
+    status = sink_check_apart(values->plot, inputs[i], err);
+  return status;
+}
+
+static furrow_status recall_run(const void *values, output *out, furrow_error *err) {
+  measuring m = {.values = values};
+  furrow_status status = truth_check(&m.values->truth, err);
+  if (status == FURROW_OK) status = check_apart(m.values, err);
+  if (status == FURROW_OK && m.values->plot) status = sink_check_path(m.values->plot, m.values->force, err);
+  if (status != FURROW_OK) return status;
+  m.k = m.values->k ? (size_t)m.values->k : DEFAULT_K;
+  if (m.k > MOST_K) return fail(err, FURROW_E_ARGUMENT, "-k is at most %d", MOST_K);
+  index_job_start(&m.job, m.values->quiet);
+  status = open_all(&m, err);
+  if (status == FURROW_OK) index_job_step(&m.job, "search", m.values->nprobe.count);
+  if (status == FURROW_OK) status = measure_all(&m, err);
+  index_job_stop(&m.job);
+  if (status == FURROW_OK) status = draw_plot(&m, err);
+  if (status == FURROW_OK) status = m.values->json ? report_points(&m, out) : print_points(&m, out, err);
+  truth_clear(&m.truth);
+  vector_block_clear(&m.queries);
+  free(m.distances);
+  free(m.ids);
+  free(m.times);
+  furrow_vectors_reader_close(m.source);
+  furrow_searcher_free(m.searcher);
+  furrow_index_free(m.index);
+  return status;
+}
+
+const command index_recall_command = {
+    .name = "recall",
+    .summary = "measure how much a search finds, and how fast",
+    .example =
+        "furrow index recall items.index queries.fvecs --base base.fvecs\n"
+        "furrow index recall items.index queries.fvecs --truth truth.ivecs --nprobe 1,4,16,64 --plot recall.svg\n"
+        "furrow index recall items.index queries.fvecs --from-model deepfm/embedding_embedding",
+    .about =
+        "1-R@k is the share of queries whose nearest vector is among the first k results; recall@10 is how many of the "
+        "10 nearest are among the first 10 results. p50 and p99 are times of single queries on one thread, queries/s "
+        "is that of all queries at once. The truth is found by comparing all vectors of --base or --from-model, or "
+        "read from a file.",
+    .operands = recall_operands,
+    .groups = recall_groups,
+    .size = sizeof(recall_values),
+    .run = recall_run,
+};

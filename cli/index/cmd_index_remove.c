@@ -1,0 +1,132 @@
+/* cli/index/cmd_index_remove.c: furrow index remove: vectors that leave an index. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/report.h"
+#include "index/cmd_index.h"
+#include "index/index_change.h"
+#include "index/vector_source.h"
+#include "model/model_job.h"
+
+typedef struct remove_values {
+  const char *path, *ids;
+  change_values change;
+  index_source_values source;
+  bool others, json, quiet;
+} remove_values;
+
+static const option remove_operands[] = {{.name = "INDEX",
+                                          .kind = OPTION_TEXT,
+                                          .help = "the index file",
+                                          .offset = offsetof(remove_values, path),
+                                          .required = true},
+                                         {0}};
+
+static const option remove_options[] = {
+    {.name = "ids",
+     .kind = OPTION_TEXT,
+     .argument = "IDS",
+     .help = "the ids to remove: A:B (from A up to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt",
+     .offset = offsetof(remove_values, ids),
+     .required = true},
+    {.name = "others", .kind = OPTION_FLAG, .help = "remove all but these", .offset = offsetof(remove_values, others)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(remove_values, json)},
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(remove_values, quiet)},
+    {0}};
+
+static const option_group remove_groups[] = {
+    {.title = "Options", .options = remove_options},
+    {.title = "Options", .options = change_options, .offset = offsetof(remove_values, change)},
+    {.title = "Options", .options = compat_options, .offset = offsetof(remove_values, change.compat)},
+    {.title = "Reading", .options = index_source_options, .offset = offsetof(remove_values, source)},
+    {0}};
+
+/* Whether ids are places in the index, or in what is behind its transforms. */
+static bool is_numbered(const furrow_index *index) {
+  furrow_index_info info;
+  furrow_index_get_info(index, &info);
+  for (; info.kind == FURROW_INDEX_TRANSFORM; furrow_index_get_info(index, &info)) index = furrow_index_child(index, 0);
+  return info.kind != FURROW_INDEX_ID_MAP && furrow_index_ivf(index) != index;
+}
+
+/* Vectors that lie in the order of their ids move up when others leave. */
+static void note_new_ids(const remove_values *values, const furrow_index *index, uint64_t removed) {
+  furrow_index_info info;
+  furrow_index_get_info(index, &info);
+  if (removed == 0 || info.ntotal == 0 || !is_numbered(index)) return;
+  print_note(values->quiet,
+             "this index numbers its vectors: those behind the removed ones moved up, ids are 0 to %" PRId64
+             " now; one that is built with --ids keeps them",
+             info.ntotal - 1);
+}
+
+/* Says what would have helped, where something would. */
+static void explain(const furrow_index *index, furrow_status status, furrow_error *err) {
+  const furrow_index *ivf = index ? furrow_index_ivf(index) : NULL;
+  furrow_index_info info;
+  if (status != FURROW_E_UNSUPPORTED || !ivf) return;
+  furrow_index_get_info(ivf, &info);
+  const char *help = NULL;
+  if (info.direct_map == FURROW_DIRECT_MAP_ARRAY) help = "build it with --direct-map hash, or without";
+  if (info.kind == FURROW_INDEX_IVF_PQR) help = "build it with --ids";
+  const size_t used = strlen(err->message);
+  if (help) snprintf(err->message + used, sizeof err->message - used, "; %s", help);
+}
+
+static void report_remove(const remove_values *values, const furrow_index *index, uint64_t removed, uint64_t size,
+                          output *out) {
+  furrow_index_info info;
+  report r;
+  furrow_index_get_info(index, &info);
+  report_start(&r, out, values->json);
+  report_text(&r, "written", change_target(values->path, &values->change));
+  report_u64(&r, "removed", removed);
+  report_i64(&r, "vectors", info.ntotal);
+  report_u64(&r, "bytes", size);
+  report_finish(&r);
+}
+
+static furrow_status remove_run(const void *values, output *out, furrow_error *err) {
+  const remove_values *remove = values;
+  furrow_index *index = NULL;
+  id_choice choice = {0};
+  uint64_t removed = 0, size = 0;
+  furrow_status status =
+      change_check(remove->path, &remove->change, &remove->source, (const char *const[]){remove->ids, NULL}, err);
+  if (status == FURROW_OK) status = id_choice_read(&choice, remove->ids, err);
+  if (status == FURROW_OK) {
+    interrupt_catch();
+    choice.filter.invert = remove->others;
+    status = change_load(&index, remove->path, &remove->change, &remove->source, err);
+  }
+  if (status == FURROW_OK) {
+    status = furrow_index_remove(index, &choice.filter, &removed, err);
+    explain(index, status, err);
+  }
+  if (status == FURROW_OK) status = change_save(index, remove->path, &remove->change, &size, err);
+  if (status == FURROW_OK) report_remove(remove, index, removed, size, out);
+  if (status == FURROW_OK) note_new_ids(remove, index, removed);
+  id_choice_clear(&choice);
+  furrow_index_free(index);
+  return status;
+}
+
+const command index_remove_command = {
+    .name = "remove",
+    .summary = "remove vectors from an index, by their ids",
+    .example = "furrow index remove items.index --ids 17,4711\n"
+               "furrow index remove items.index --ids 1000000: --out first.index",
+    .about =
+        "Ids that are not in the index are passed over. The last vector of a list takes the place of one that leaves, "
+        "as in Faiss. The file is replaced when all is done. An index with --refine-flat (and any that numbers its "
+        "vectors: flat, product quantizer without lists) that was built without --ids counts its vectors from 0: "
+        "those behind the removed ones move up and get new ids, as in Faiss; a note says so.",
+    .operands = remove_operands,
+    .groups = remove_groups,
+    .size = sizeof(remove_values),
+    .run = remove_run,
+};

@@ -1,0 +1,245 @@
+/* cli/index/cmd_index_search.c: furrow index search: the nearest vectors of queries. */
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/progress.h"
+#include "core/report.h"
+#include "index/cmd_index.h"
+#include "index/index_source.h"
+#include "index/search_options.h"
+#include "index/search_sink.h"
+#include "index/vector_source.h"
+#include "model/model_job.h"
+#include "rows/rows_sink.h"
+
+enum { BLOCK_QUERIES = 4096, BLOCK_RESULTS = 1 << 22 };
+
+typedef struct search_values {
+  const char *path, *queries;
+  int64_t k; /* 0: not given */
+  double range;
+  search_choice_values choice;
+  result_values result;
+  vector_values vectors;
+  index_source_values source;
+  bool quiet;
+} search_values;
+
+static const option search_operands[] = {{.name = "INDEX",
+                                          .kind = OPTION_TEXT,
+                                          .help = "the index file",
+                                          .offset = offsetof(search_values, path),
+                                          .required = true},
+                                         {.name = "QUERIES",
+                                          .kind = OPTION_TEXT,
+                                          .help = "a file of vectors; - is standard input",
+                                          .offset = offsetof(search_values, queries),
+                                          .required = true},
+                                         {0}};
+
+static const option search_options[] = {
+    {.name = "k",
+     .letter = 'k',
+     .kind = OPTION_COUNT64,
+     .argument = "K",
+     .help = "the K nearest of each query (10; at most 4194304)",
+     .offset = offsetof(search_values, k)},
+    {.name = "range",
+     .kind = OPTION_REAL,
+     .argument = "R",
+     .help = "instead: all that are nearer than R (inner product: above R)",
+     .offset = offsetof(search_values, range)},
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(search_values, quiet)},
+    {0}};
+
+static const option_group search_groups[] = {
+    {.title = "Options", .options = search_options},
+    {.title = "Options", .options = search_choice_options, .offset = offsetof(search_values, choice)},
+    {.title = "Results", .options = result_options, .offset = offsetof(search_values, result)},
+    {.title = "Vectors", .options = vector_options, .offset = offsetof(search_values, vectors)},
+    {.title = "Reading", .options = index_source_options, .offset = offsetof(search_values, source)},
+    {0}};
+
+static void search_init(void *values) {
+  ((search_values *)values)->range = NAN;
+}
+
+typedef struct searching {
+  const search_values *values;
+  furrow_index *index;
+  furrow_searcher *searcher;
+  furrow_vectors_reader *queries;
+  id_choice ids;
+  furrow_search_params params;
+  vector_block block;
+  size_t k;
+  float *distances;
+  int64_t *found;
+  result_sink sink;
+  uint64_t count;
+  double seconds; /* of searching alone */
+} searching;
+
+static bool by_range(const searching *s) {
+  return !isnan(s->values->range);
+}
+
+/* ---- Making ready --------------------------------------------------------------------------------------- */
+
+/* None of the files that are written is one that is read. */
+static furrow_status check_apart(const search_values *values, furrow_error *err) {
+  const char *const outputs[] = {values->result.ids, values->result.distances, values->result.starts};
+  const char *const inputs[] = {values->path, values->queries, values->source.lists, values->choice.filter};
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+    for (size_t j = 0; status == FURROW_OK && j < sizeof inputs / sizeof *inputs; j++)
+      status = sink_check_apart(outputs[i], inputs[j], err);
+  return status;
+}
+
+static furrow_status check(const search_values *values, furrow_error *err) {
+  if (!isnan(values->range) && values->k)
+    return fail(err, FURROW_E_ARGUMENT, "--range finds all that are near enough: -k has no place beside it");
+  if (isnan(values->range) && values->result.starts)
+    return fail(err, FURROW_E_ARGUMENT, "--out-starts belongs to --range: every query has K results");
+  furrow_status status = check_apart(values, err);
+  return status == FURROW_OK ? result_check(&values->result, err) : status;
+}
+
+static furrow_status open_all(searching *s, furrow_error *err) {
+  const search_values *values = s->values;
+  furrow_index_load_params load;
+  furrow_searcher_params params;
+  furrow_index_info info;
+  index_source_params(&values->source, &load);
+  furrow_status status = index_source_load(&s->index, values->path, &load, err);
+  if (status != FURROW_OK) return status;
+  furrow_index_get_info(s->index, &info);
+  status = vector_source_open(&s->queries, values->queries, &values->vectors, (size_t)info.d, err);
+  if (status == FURROW_OK) status = search_choice_params(&values->choice, &s->params, &s->ids, err);
+  furrow_searcher_params_init(&params);
+  params.threads = values->choice.threads;
+  if (status == FURROW_OK) status = furrow_searcher_create(&s->searcher, s->index, &params, err);
+  return status;
+}
+
+static furrow_status make_room(searching *s, furrow_error *err) {
+  s->k = s->values->k ? (size_t)s->values->k : 10;
+  if (s->k > BLOCK_RESULTS) return fail(err, FURROW_E_ARGUMENT, "-k is at most %d", BLOCK_RESULTS);
+  furrow_index_info info;
+  furrow_index_get_info(s->index, &info);
+  if (!by_range(s) && (int64_t)s->k > info.ntotal && s->values->k)
+    print_note(s->values->quiet, "the index has %" PRId64 " vector%s: there are no %zu results", info.ntotal,
+               info.ntotal == 1 ? "" : "s", s->k);
+  size_t most = by_range(s) ? BLOCK_QUERIES : BLOCK_RESULTS / s->k;
+  if (most > BLOCK_QUERIES) most = BLOCK_QUERIES;
+  const uint64_t known = furrow_vectors_reader_count(s->queries);
+  if (known < most) most = (size_t)known;
+  furrow_status status = vector_block_init(&s->block, furrow_vectors_reader_dimension(s->queries), most, 0, err);
+  if (status != FURROW_OK || by_range(s)) return status;
+  s->distances = malloc(s->block.room * s->k * sizeof *s->distances);
+  s->found = malloc(s->block.room * s->k * sizeof *s->found);
+  return s->distances && s->found ? FURROW_OK : fail_memory(err);
+}
+
+/* ---- Searching ------------------------------------------------------------------------------------------ */
+
+static furrow_status search_block(searching *s, furrow_error *err) {
+  const vector_block *block = &s->block;
+  furrow_range_result *range = NULL;
+  const double began = now_seconds();
+  furrow_status status;
+  if (by_range(s))
+    status = furrow_searcher_search_range(s->searcher, block->values, block->count, (float)s->values->range, &s->params,
+                                          &range, err);
+  else
+    status =
+        furrow_searcher_search(s->searcher, block->values, block->count, s->k, &s->params, s->distances, s->found, err);
+  s->seconds += now_seconds() - began;
+  if (status != FURROW_OK) return query_explain(s->queries, block->first, status, err);
+  s->count += block->count;
+  if (by_range(s))
+    status = result_put_range(&s->sink, block->first, range, err);
+  else
+    status = result_put(&s->sink, block->first, block->count, s->k, s->distances, s->found, err);
+  furrow_range_result_free(range);
+  return status;
+}
+
+static furrow_status search_all(searching *s, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  while (status == FURROW_OK) {
+    status = interrupt_check(err);
+    if (status == FURROW_OK) status = vector_block_read(&s->block, s->queries, err);
+    if (status != FURROW_OK || s->block.count == 0) break;
+    status = search_block(s, err);
+  }
+  return status;
+}
+
+static void report_search(const searching *s, output *out) {
+  const result_values *result = &s->values->result;
+  report r;
+  if (!result_to_files(result)) return;
+  report_start(&r, out, result->json);
+  if (result->ids) report_text(&r, "ids", result->ids);
+  if (result->distances) report_text(&r, "distances", result->distances);
+  if (result->starts) report_text(&r, "starts", result->starts);
+  report_u64(&r, "queries", s->count);
+  if (by_range(s))
+    report_u64(&r, "results", s->sink.total);
+  else
+    report_u64(&r, "k", s->k);
+  if (result->json) {
+    report_f64(&r, "seconds", s->seconds);
+    report_f64(&r, "queries per second", s->seconds > 0 ? (double)s->count / s->seconds : NAN);
+  }
+  report_line(&r, "seconds", "%.4f", s->seconds);
+  report_line(&r, "queries per second", "%.0f", s->seconds > 0 ? (double)s->count / s->seconds : 0);
+  report_finish(&r);
+}
+
+static furrow_status search_run(const void *values, output *out, furrow_error *err) {
+  searching s = {.values = values};
+  furrow_status status = check(s.values, err);
+  if (status == FURROW_OK) {
+    if (result_to_files(&s.values->result)) interrupt_catch();
+    status = open_all(&s, err);
+  }
+  if (status == FURROW_OK) status = make_room(&s, err);
+  if (status == FURROW_OK) status = result_open(&s.sink, &s.values->result, by_range(&s) ? 0 : s.k, out, err);
+  if (status == FURROW_OK) status = search_all(&s, err);
+  if (status == FURROW_OK) status = result_finish(&s.sink, err);
+  if (status == FURROW_OK) report_search(&s, out);
+  result_close(&s.sink);
+  vector_block_clear(&s.block);
+  free(s.distances);
+  free(s.found);
+  id_choice_clear(&s.ids);
+  furrow_vectors_reader_close(s.queries);
+  furrow_searcher_free(s.searcher);
+  furrow_index_free(s.index);
+  return status;
+}
+
+const command index_search_command = {
+    .name = "search",
+    .summary = "find the nearest vectors of queries",
+    .example = "furrow index search items.index queries.fvecs -k 10 --nprobe 16\n"
+               "furrow index search items.index queries.fbin -k 100 --out-ids found.ivecs --out-dist found.fvecs\n"
+               "furrow index search items.index queries.npy --range 0.25 --filter-ids 0:1000000",
+    .about =
+        "Prints a line for each query: its number, then id:distance, the nearest first. With --out-ids or --out-dist "
+        "the results go to files instead, a row for each query (--range: one after the other, and --out-starts says "
+        "where each query begins). Where there are fewer than K, ids are -1 in files.",
+    .operands = search_operands,
+    .groups = search_groups,
+    .size = sizeof(search_values),
+    .init = search_init,
+    .run = search_run,
+};

@@ -1,0 +1,51 @@
+/* cli/index/index_source.c: the index that the index commands read, and the options that say how. */
+#include "index/index_source.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "rows/rows_sink.h"
+
+const option index_source_options[] = {{.name = "lists",
+                                        .kind = OPTION_TEXT,
+                                        .argument = "FILE",
+                                        .help = "the data file of lists on disk, if it is not beside the index",
+                                        .offset = offsetof(index_source_values, lists)},
+                                       {.name = "allow-trailing",
+                                        .kind = OPTION_FLAG,
+                                        .help = "bytes behind the index are no fault",
+                                        .offset = offsetof(index_source_values, allow_trailing)},
+                                       {0}};
+
+void index_source_params(const index_source_values *values, furrow_index_load_params *params) {
+  furrow_index_load_params_init(params);
+  params->map = true;
+  params->lists = values->lists;
+  params->allow_trailing = values->allow_trailing;
+}
+
+furrow_status index_source_check(const char *path, furrow_error *err) {
+  if (strcmp(path, "-") != 0) return FURROW_OK;
+  return fail(err, FURROW_E_ARGUMENT, "an index is read from a file, not from standard input");
+}
+
+furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
+                                furrow_error *err) {
+  furrow_status status = index_source_check(path, err);
+  return status == FURROW_OK ? furrow_index_load(index, path, params, err) : status;
+}
+
+furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err) {
+  const furrow_index *ivf = furrow_index_ivf(index);
+  furrow_index_info info;
+  char beside[PATH_MAX];
+  furrow_index_get_info(ivf ? ivf : index, &info);
+  if (!info.lists_file) return FURROW_OK;
+  const char *end = strrchr(path, '/'), *name = strrchr(info.lists_file, '/');
+  const int folder = end ? (int)(end - path) + 1 : 0;
+  snprintf(beside, sizeof beside, "%.*s%s", folder, path, name ? name + 1 : info.lists_file);
+  return sink_check_apart(target, beside, err);
+}

@@ -1,0 +1,26 @@
+/* cli/index/index_source.h: the index that the index commands read, and the options that say how. */
+#ifndef CLI_INDEX_INDEX_SOURCE_H
+#define CLI_INDEX_INDEX_SOURCE_H
+
+#include "core/options.h"
+#include "furrow/vector.h"
+
+/* What the options of index_source_options fill. */
+typedef struct index_source_values {
+  const char *lists;
+  bool allow_trailing;
+} index_source_values;
+
+extern const option index_source_options[];
+
+/* Parameters for reading; lists are mapped. */
+void index_source_params(const index_source_values *values, furrow_index_load_params *params);
+/* E_ARGUMENT: the index is to come from standard input. */
+furrow_status index_source_check(const char *path, furrow_error *err);
+/* furrow_index_load of a file. */
+furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
+                                furrow_error *err);
+/* E_ARGUMENT: `target` is the data file beside the index that has its lists. */
+furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* cli/index/recall_truth.h: the true neighbours of queries, and how many of them were found. */
+#ifndef CLI_INDEX_RECALL_TRUTH_H
+#define CLI_INDEX_RECALL_TRUTH_H
+
+#include "index/index_job.h"
+#include "index/recall_plot.h"
+#include "index/vector_source.h"
+
+/* What the options of truth_options fill. */
+typedef struct truth_values {
+  const char *base, *model, *truth, *ids;
+  furrow_axis axis; /* of a model's matrix */
+} truth_values;
+
+extern const option truth_options[];
+furrow_status truth_check(const truth_values *values, furrow_error *err);
+/* The file or matrix that the truth is from. */
+const char *truth_name(const truth_values *values);
+
+typedef struct truth {
+  furrow_ids near;     /* rows of `dim` ids, the nearest first; -1: there are no more */
+  uint64_t base_count; /* vectors that were compared; FURROW_COUNT_UNKNOWN: none, or not known */
+} truth;
+
+/* Reads or finds the k nearest of each query. */
+furrow_status truth_find(truth *t, const truth_values *values, const vector_values *vectors,
+                         const vector_block *queries, size_t k, furrow_distance_metric metric, unsigned threads,
+                         index_job *job, furrow_error *err);
+void truth_clear(truth *t);
+/* Sets first_in and shared of the point: results of n queries, k of each. */
+void truth_compare(const truth *t, size_t n, size_t k, const int64_t *ids, recall_point *point);
+
+#endif

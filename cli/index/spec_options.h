@@ -1,0 +1,24 @@
+/* cli/index/spec_options.h: the options that say what an index is to be. */
+#ifndef CLI_INDEX_SPEC_OPTIONS_H
+#define CLI_INDEX_SPEC_OPTIONS_H
+
+#include "core/options.h"
+#include "furrow/vector.h"
+
+typedef struct spec_values {
+  uint64_t nlist, m;
+  int32_t nbits, refine_nbits, opq_dim; /* 0: not given */
+  int metric;                           /* place in "l2|ip" */
+  bool opq, normalize, refine_flat, no_residual;
+  uint64_t hnsw, refine_m;
+  double k_factor;
+} spec_values;
+
+extern const option spec_options[];
+/* E_ARGUMENT: an option that would have no effect beside the others. */
+furrow_status spec_check(const spec_values *values, furrow_error *err);
+void spec_from_values(const spec_values *values, int32_t d, furrow_index_spec *spec);
+/* furrow_index_create; its messages name the options. */
+furrow_status spec_create(furrow_index **index, const furrow_index_spec *spec, furrow_error *err);
+
+#endif

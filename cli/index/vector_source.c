@@ -1,0 +1,214 @@
+/* cli/index/vector_source.c: the vectors and ids that the index commands read. */
+#include "index/vector_source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+
+const option vector_options[] = {
+    {.name = "kind",
+     .kind = OPTION_TEXT,
+     .argument = "KIND",
+     .help = "what files of vectors are, if the names do not tell: fvecs bvecs ivecs fbin ibin u8bin i8bin npy "
+             "f32",
+     .offset = offsetof(vector_values, kind)},
+    {.name = "dim",
+     .kind = OPTION_U64,
+     .argument = "D",
+     .help = "elements of a vector: f32 files, which are floats alone, do not tell",
+     .offset = offsetof(vector_values, dim)},
+    {0}};
+
+furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *path, const vector_values *values,
+                                 size_t d, furrow_error *err) {
+  furrow_vectors_reader_params params;
+  if (d && values->dim && values->dim != d)
+    return fail(err, FURROW_E_ARGUMENT, "--dim is %" PRIu64 ", but vectors of %zu elements are wanted", values->dim, d);
+  furrow_vectors_reader_params_init(&params);
+  params.kind = values->kind;
+  params.d = d ? d : (size_t)values->dim;
+  furrow_status status = furrow_vectors_reader_open(vectors, path, &params, err);
+  if (status == FURROW_E_ARGUMENT && !values->kind && strcmp(path, "-") == 0)
+    return fail(err, status, "the kind of the vectors on standard input is not known: give --kind");
+  if (status != FURROW_OK) return status;
+  if (furrow_vectors_reader_count(*vectors) > 0) return FURROW_OK;
+  furrow_vectors_reader_close(*vectors);
+  *vectors = NULL;
+  return fail_file(err, FURROW_E_FORMAT, path, "has no vectors", 0);
+}
+
+/* ---- Blocks --------------------------------------------------------------------------------------------- */
+
+furrow_status vector_block_init(vector_block *block, size_t d, size_t most, size_t memory, furrow_error *err) {
+  const size_t row = d * sizeof(float) + sizeof(int64_t);
+  if (memory && most > memory / row) most = memory / row;
+  if (most == 0) most = 1;
+  if (most > SIZE_MAX / row) return fail_memory(err);
+  *block = (vector_block){.d = d, .room = most};
+  block->values = malloc(most * d * sizeof(float));
+  block->ids = malloc(most * sizeof(int64_t));
+  if (block->values && block->ids) return FURROW_OK;
+  vector_block_clear(block);
+  return fail_memory(err);
+}
+
+void vector_block_clear(vector_block *block) {
+  free(block->values);
+  free(block->ids);
+  *block = (vector_block){0};
+}
+
+furrow_status vector_block_read(vector_block *block, furrow_vectors_reader *vectors, furrow_error *err) {
+  size_t got = 0;
+  furrow_status status = furrow_vectors_reader_next(vectors, block->room, block->values, block->ids, &got, err);
+  if (status != FURROW_OK) return status;
+  block->first += block->count;
+  block->count = got;
+  return FURROW_OK;
+}
+
+static bool make_larger(vector_block *block) {
+  const size_t room = 2 * block->room;
+  float *values = realloc(block->values, room * block->d * sizeof(float));
+  if (values) block->values = values;
+  int64_t *ids = values ? realloc(block->ids, room * sizeof(int64_t)) : NULL;
+  if (!ids) return false;
+  block->ids = ids;
+  block->room = room;
+  return true;
+}
+
+furrow_status vector_block_read_all(vector_block *block, furrow_vectors_reader *vectors, furrow_error *err) {
+  const uint64_t known = furrow_vectors_reader_count(vectors);
+  size_t got = 1;
+  furrow_status status = vector_block_init(block, furrow_vectors_reader_dimension(vectors),
+                                           known == FURROW_COUNT_UNKNOWN ? 1024 : (size_t)known + 1, 0, err);
+  while (status == FURROW_OK) {
+    const size_t done = block->count;
+    status = furrow_vectors_reader_next(vectors, block->room - done, block->values + done * block->d, block->ids + done,
+                                        &got, err);
+    if (status != FURROW_OK) break;
+    block->count += got;
+    if (block->count < block->room) return FURROW_OK;
+    if (!make_larger(block)) status = fail_memory(err);
+  }
+  vector_block_clear(block);
+  return status;
+}
+
+/* ---- Vectors that are refused --------------------------------------------------------------------------- */
+
+const char *vector_fault(const float *vector, size_t d) {
+  if (furrow_first_invalid_vector(vector, 1, d) == 1) return NULL;
+  for (size_t i = 0; i < d; i++)
+    if (!isfinite(vector[i])) return isnan(vector[i]) ? "has a NaN" : "has an infinity";
+  return "is too large: the square of its length is no finite float";
+}
+
+furrow_status query_explain(const furrow_vectors_reader *queries, uint64_t first, furrow_status status,
+                            furrow_error *err) {
+  char what[sizeof err->message];
+  uint64_t row;
+  int end = 0;
+  if (status != FURROW_E_RANGE || sscanf(err->message, "query %" SCNu64 "%n", &row, &end) != 1) return status;
+  snprintf(what, sizeof what, "%s", err->message + end);
+  return fail_in(err, status, furrow_vectors_reader_path(queries), "query %" PRIu64 "%s", first + row, what);
+}
+
+/* ---- Ids ------------------------------------------------------------------------------------------------ */
+
+static bool read_side(const char *text, size_t length, int64_t missing, int64_t *value) {
+  char copy[24], *end = NULL;
+  if (length >= sizeof copy) return false;
+  memcpy(copy, text, length);
+  copy[length] = 0;
+  *value = missing;
+  if (length == 0) return true;
+  errno = 0;
+  const long long number = strtoll(copy, &end, 10);
+  if (errno || *end || copy[0] == ' ' || copy[0] == '+') return false;
+  *value = number;
+  return true;
+}
+
+bool read_id_range(const char *text, int64_t *first, int64_t *end) {
+  const char *colon = strchr(text, ':');
+  int64_t from, upto;
+  if (!colon || !read_side(text, (size_t)(colon - text), INT64_MIN, &from) ||
+      !read_side(colon + 1, strlen(colon + 1), INT64_MAX, &upto))
+    return false;
+  *first = from;
+  *end = upto;
+  return true;
+}
+
+furrow_status vector_source_open_matrix(furrow_vectors_reader **vectors, const matrix_values *values, size_t d,
+                                        size_t memory, unsigned threads, furrow_error *err) {
+  furrow_vectors_reader_params params;
+  furrow_vectors_reader_params_init(&params);
+  params.d = d;
+  params.vectors = values->axis;
+  params.memory = memory;
+  params.threads = threads;
+  if (values->ids && !read_id_range(values->ids, &params.first_id, &params.end_id))
+    return fail_token(err, values->ids, "with --from-model --ids is a range A:B");
+  if (values->ids && params.first_id >= params.end_id)
+    return fail_token(err, values->ids, "a range of ids that has none");
+  return furrow_vectors_reader_open_matrix(vectors, values->path, &params, err);
+}
+
+/* Whether a text is nothing but ids with commas between them. */
+static bool is_list(const char *text) {
+  const size_t length = strspn(text, "-0123456789,");
+  return length > 0 && text[length] == 0 && strcmp(text, "-") != 0;
+}
+
+static furrow_status read_list(furrow_ids *ids, const char *text, furrow_error *err) {
+  char *copy = strdup(text), *rest = NULL;
+  furrow_status status = copy ? FURROW_OK : fail_memory(err);
+  size_t count = 1;
+  for (const char *s = text; *s; s++) count += *s == ',';
+  if (status == FURROW_OK && !(ids->ids = malloc(count * sizeof *ids->ids))) status = fail_memory(err);
+  for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && status == FURROW_OK;
+       word = strtok_r(NULL, ",", &rest)) {
+    if (!read_side(word, strlen(word), 0, &ids->ids[ids->count++])) status = fail_token(err, word, "is no id");
+  }
+  free(copy);
+  return status;
+}
+
+static int by_id(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+furrow_status id_choice_read(id_choice *choice, const char *text, furrow_error *err) {
+  furrow_id_filter *filter = &choice->filter;
+  furrow_status status = FURROW_OK;
+  *choice = (id_choice){.filter.kind = FURROW_ID_FILTER_RANGE};
+  if (access(text, F_OK) != 0 && strchr(text, ':')) {
+    if (!read_id_range(text, &filter->first, &filter->end))
+      return fail_token(err, text, "a range of ids is written A:B");
+    return filter->first < filter->end ? FURROW_OK : fail_token(err, text, "a range of ids that has none");
+  }
+  if (access(text, F_OK) != 0 && is_list(text))
+    status = read_list(&choice->ids, text, err);
+  else
+    status = furrow_ids_load(&choice->ids, text, NULL, err);
+  if (status != FURROW_OK) return status;
+  qsort(choice->ids.ids, choice->ids.count, sizeof *choice->ids.ids, by_id);
+  filter->kind = FURROW_ID_FILTER_SORTED;
+  filter->sorted = choice->ids.ids;
+  filter->sorted_count = choice->ids.count;
+  return FURROW_OK;
+}
+
+void id_choice_clear(id_choice *choice) {
+  furrow_ids_clear(&choice->ids);
+}

@@ -1,0 +1,138 @@
+/* cli/info/cmd_info.c: furrow info: what a path is, and what can be done with it. */
+#include "info/cmd_info.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/fail.h"
+#include "info/path_kind.h"
+#include "model/model_source.h"
+#include "rows/rows_source.h"
+
+typedef struct info_values {
+  const char *path;
+  bool json;
+} info_values;
+
+static const option info_operands[] = {{.name = "PATH",
+                                        .kind = OPTION_TEXT,
+                                        .help = "a file or a folder; of rows also a URI",
+                                        .offset = offsetof(info_values, path),
+                                        .required = true},
+                                       {0}};
+
+static const option_group info_groups[] = {
+    {.title = "Options", .options = json_options, .offset = offsetof(info_values, json)}, {0}};
+
+/* ---- Nothing that is read ------------------------------------------------------------------------------- */
+
+static bool is_empty(const char *path) {
+  struct stat found;
+  return stat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_size == 0;
+}
+
+/* Why it is no rows either: that reader is asked last, and knows many files of others by their first bytes. */
+static furrow_status fail_unknown(const path_look *look, furrow_error *err) {
+  const furrow_rowblock *block = NULL;
+  source_values values;
+  source rows;
+  if (is_empty(look->path)) return fail_file(err, FURROW_E_FORMAT, look->path, "is empty", 0);
+  source_values_init(&values);
+  values.quiet = true;
+  furrow_status status = source_open(&rows, look->path, &values, err);
+  if (status == FURROW_OK) {
+    report_text(look->r, "looks like", source_format(&rows));
+    report_text(look->r, "chosen by", source_format_reason(&rows));
+    status = source_next(&rows, &block, err);
+  }
+  source_close(&rows);
+  if (status == FURROW_OK || status == FURROW_END)
+    return fail_file(err, FURROW_E_FORMAT, look->path, "is text without any rows", 0);
+  return status;
+}
+
+/* ---- Telling -------------------------------------------------------------------------------------------- */
+
+static void report_failure(report *r, const furrow_error *err) {
+  char text[1024];
+  furrow_error_to_text(err, text, sizeof text);
+  report_text(r, "status", furrow_status_name(err->status));
+  report_text(r, r->json ? "error" : "what is wrong", text);
+}
+
+static void report_commands(const path_look *look) {
+  report *r = look->r;
+  if (r->json) {
+    report_list(r, "commands");
+    for (size_t i = 0; i < look->command_count; i++) report_text(r, NULL, look->commands[i]);
+    report_end(r);
+    return;
+  }
+  if (look->command_count) output_text(r->out, "\nWhat can be done with it:\n");
+  for (size_t i = 0; i < look->command_count; i++) output_format(r->out, "  %s\n", look->commands[i]);
+}
+
+static furrow_status tell(path_look *look, furrow_error *err) {
+  const path_kind *kind = path_kind_of(look);
+  report *r = look->r;
+  report_text(r, "path", look->path);
+  report_text(r, "kind", kind ? kind->name : "unknown");
+  if (kind) report_text(r, "about", kind->about);
+  furrow_status status = kind ? kind->tell(look, err) : fail_unknown(look, err);
+  if (status != FURROW_OK) report_failure(r, err);
+  report_commands(look);
+  return status;
+}
+
+/* ---- Command -------------------------------------------------------------------------------------------- */
+
+/* A name that is no file may still be a URI of rows: a glob, or a file with arguments. */
+static furrow_status find_path(path_look *look, furrow_error *err) {
+  struct stat found;
+  if (source_is_stdin(look->path))
+    return fail(err, FURROW_E_ARGUMENT, "furrow info looks at files and folders; 'furrow rows info -' reads rows");
+  if (stat(look->path, &found) == 0) {
+    look->folder = S_ISDIR(found.st_mode);
+    if (look->folder || S_ISREG(found.st_mode)) return FURROW_OK;
+    return fail_file(err, FURROW_E_ARGUMENT, look->path, "is neither a file nor a folder", 0);
+  }
+  if (errno == ENOENT && strpbrk(look->path, "?;#*[")) return FURROW_OK;
+  if (errno == ENOENT) return fail_file(err, FURROW_E_NOT_FOUND, look->path, "no such file or directory", 0);
+  return fail_file(err, FURROW_E_IO, look->path, "cannot be looked at", errno);
+}
+
+static furrow_status info_run(const void *values, output *out, furrow_error *err) {
+  const info_values *info = values;
+  char path[PATH_MAX];
+  size_t length = strlen(info->path);
+  while (length > 1 && info->path[length - 1] == '/') length--;
+  if (snprintf(path, sizeof path, "%.*s", (int)length, info->path) >= (int)sizeof path)
+    return fail_file(err, FURROW_E_ARGUMENT, info->path, "is too long a name", 0);
+  report r;
+  path_look look = {.path = path, .r = &r};
+  furrow_status status = find_path(&look, err);
+  if (status != FURROW_OK) return status;
+  report_start(&r, out, info->json);
+  status = tell(&look, err);
+  report_finish(&r);
+  path_look_clear(&look);
+  return status;
+}
+
+const command info_command = {
+    .name = "info",
+    .summary = "what a file or folder is, and what can be done with it",
+    .example = "furrow info train.libsvm\nfurrow info deepfm.model\nfurrow info --json items.index",
+    .about =
+        "Knows rows in any of the text formats, folders of them and row caches; models and matrices of Angel; indexes "
+        "of Faiss; npy, npz, safetensors, fvecs, bvecs, ivecs, fbin; Angel's JSON files; checkpoints. Reads no more "
+        "than it takes to tell: of rows the first ones, of matrices the metadata. A file that is damaged, or nothing "
+        "that Furrow reads, is told with the check that failed, and the command ends with the code of that error.",
+    .operands = info_operands,
+    .groups = info_groups,
+    .size = sizeof(info_values),
+    .run = info_run,
+};

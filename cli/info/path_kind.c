@@ -1,0 +1,67 @@
+/* cli/info/path_kind.c: which of the kinds a path is, and commands that have it in them. */
+#include "info/path_kind.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text_file.h"
+
+/* Those with marks of their own come first, text that may be rows comes last. */
+static const path_kind *const kinds[] = {&model_kind,       &matrix_kind, &checkpoint_kind,
+                                         &row_cache_kind,   &index_kind,  &arrays_kind,
+                                         &matrix_file_kind, &conf_kind,   &rows_kind};
+
+const path_kind *path_kind_of(const path_look *look) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (kinds[i]->is(look)) return kinds[i];
+  return NULL;
+}
+
+static void put_quoted(FILE *out, const char *text) {
+  for (; *text; text++) {
+    if (*text == '\'')
+      fputs("'\\''", out);
+    else
+      fputc(*text, out);
+  }
+}
+
+/* The path and the first `length` bytes of `query` as one word of shell. */
+static void put_word(FILE *out, const char *path, const char *query, size_t length) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:,%@=-";
+  if (path[0] == '-') fputs("./", out);
+  const char *quote = length || path[strspn(path, plain)] ? "'" : "";
+  fputs(quote, out);
+  put_quoted(out, path);
+  fprintf(out, "%.*s%s", (int)length, query, quote);
+}
+
+/* Puts what stands at `at` and returns where the command goes on. */
+static const char *put_piece(FILE *out, const path_look *look, const char *at) {
+  const char *slash = strrchr(look->path, '/');
+  const size_t query = at[0] == '@' && at[1] == '?' ? strcspn(at + 1, " ") : 0;
+  if (*at == '@')
+    put_word(out, look->path, at + 1, query);
+  else if (*at == '^')
+    put_word(out, slash && slash[1] ? slash + 1 : look->path, "", 0);
+  else
+    fputc(*at, out);
+  return at + 1 + query;
+}
+
+void path_advise(path_look *look, const char *command) {
+  text_file line;
+  furrow_error err;
+  if (look->command_count == MOST_ADVICE || text_file_begin(&line, &err) != FURROW_OK) return;
+  while (*command) command = put_piece(line.out, look, command);
+  if (fclose(line.out) == 0)
+    look->commands[look->command_count++] = line.text;
+  else
+    free(line.text);
+}
+
+void path_look_clear(path_look *look) {
+  for (size_t i = 0; i < look->command_count; i++) free(look->commands[i]);
+  look->command_count = 0;
+}

@@ -1,0 +1,168 @@
+/* cli/info/path_model.c: models and matrices for 'furrow info'. */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "info/path_kind.h"
+#include "model/forest_source.h"
+#include "model/matrix_facts.h"
+
+/* The listing of a model directory or of a matrix folder; NULL: it is neither. */
+static furrow_model_listing *list_folder(const char *path) {
+  furrow_model_listing *listing = NULL;
+  furrow_error err;
+  return furrow_model_listing_load(&listing, path, &err) == FURROW_OK ? listing : NULL;
+}
+
+static bool is_listed(const path_look *look, bool single) {
+  furrow_model_listing *listing = look->folder ? list_folder(look->path) : NULL;
+  const bool is = listing && listing->single == single;
+  furrow_model_listing_free(listing);
+  return is;
+}
+
+static bool is_model(const path_look *look) {
+  return is_listed(look, false);
+}
+
+static bool is_matrix(const path_look *look) {
+  return is_listed(look, true);
+}
+
+/* ---- Matrices ------------------------------------------------------------------------------------------- */
+
+static void report_facts(report *r, const matrix_facts *f) {
+  if (f->format) report_text(r, "format", f->format->name);
+  if (f->type) report_text(r, "row type", f->type->name);
+  report_i64(r, "rows", f->meta->row);
+  if (f->meta->col < 0)
+    report_none(r, "columns");
+  else
+    report_i64(r, "columns", f->meta->col);
+  report_u64(r, "partitions", f->meta->part_count);
+  report_u64(r, "bytes", f->bytes);
+}
+
+static furrow_status report_folder(report *r, const char *folder, furrow_error *err) {
+  furrow_matrix_source_params params = {.row_type = -1};
+  const graph_text graph = {0};
+  matrix_facts f;
+  facts_start(&f, folder, &params, &graph);
+  furrow_status status = facts_from_meta(&f, err);
+  if (status == FURROW_OK) report_facts(r, &f);
+  facts_close(&f);
+  return status;
+}
+
+static furrow_status tell_matrix(path_look *look, furrow_error *err) {
+  const furrow_status status = report_folder(look->r, look->path, err);
+  path_advise(look, "furrow model verify @");
+  if (status != FURROW_OK) return status;
+  path_advise(look, "furrow model info @ --partitions");
+  path_advise(look, "furrow model dump @ | head");
+  path_advise(look, "furrow model export @ ^.npy"); /* beside the matrix it would lie in the model */
+  return status;
+}
+
+/* ---- Models --------------------------------------------------------------------------------------------- */
+
+static bool has_graph(const furrow_model_listing *listing) {
+  for (size_t i = 0; i < listing->file_count; i++)
+    if (strcmp(listing->files[i].name, "graph.json") == 0) return true;
+  return false;
+}
+
+static void advise_model(path_look *look, bool trees, bool graph) {
+  path_advise(look, "furrow model info @");
+  path_advise(look, "furrow model verify @");
+  if (trees) path_advise(look, "furrow model trees @ | head");
+  path_advise(look, trees ? "furrow model importance @" : "furrow model export @ @.safetensors");
+  if (graph && !trees) path_advise(look, "furrow train --conf @/graph.json --dry-run");
+}
+
+/* All matrices are told, and then the first that could not be. */
+static furrow_status report_matrices(report *r, const furrow_model_listing *listing, furrow_error *err) {
+  furrow_status first = FURROW_OK;
+  if (r->json) report_list(r, "matrices");
+  for (size_t i = 0; i < listing->matrix_count; i++) {
+    furrow_error found = {0};
+    report_section(r, r->json ? NULL : listing->matrices[i].name);
+    if (r->json) report_text(r, "name", listing->matrices[i].name);
+    const furrow_status status = report_folder(r, listing->matrices[i].folder, &found);
+    report_end(r);
+    if (status == FURROW_OK || first != FURROW_OK) continue;
+    first = status;
+    *err = found;
+  }
+  if (r->json) report_end(r);
+  return first;
+}
+
+static furrow_status tell_model(path_look *look, furrow_error *err) {
+  furrow_model_listing *listing = NULL;
+  furrow_status status = furrow_model_listing_load(&listing, look->path, err);
+  if (status != FURROW_OK) return status;
+  const bool graph = has_graph(listing);
+  const bool trees = forest_is_listed(listing);
+  advise_model(look, trees, graph);
+  if (!look->r->json) report_u64(look->r, "matrices", listing->matrix_count);
+  report_bool(look->r, "trees", trees);
+  report_bool(look->r, "graph", graph);
+  status = report_matrices(look->r, listing, err);
+  furrow_model_listing_free(listing);
+  return status;
+}
+
+/* ---- A file of a matrix folder -------------------------------------------------------------------------- */
+
+/* What the metadata of the folder says of a file: "metadata", "data of 3 partitions"; "": nothing. */
+static void role_in_folder(const char *folder, const char *name, char *role, size_t size) {
+  furrow_matrix_meta *meta = NULL;
+  furrow_error err;
+  size_t parts = 0;
+  role[0] = 0;
+  if (strcmp(name, "_meta") == 0 || strcmp(name, "meta") == 0 || strcmp(name, "psmeta") == 0) {
+    snprintf(role, size, "metadata");
+    return;
+  }
+  if (furrow_matrix_meta_load(&meta, folder, NULL, &err) != FURROW_OK) return;
+  for (size_t i = 0; i < meta->part_count; i++) parts += strcmp(meta->parts[i].file_name, name) == 0;
+  furrow_matrix_meta_free(meta);
+  if (parts) snprintf(role, size, "data of %zu partition%s", parts, parts == 1 ? "" : "s");
+}
+
+/* The folder of a file that belongs to a matrix, and what it is there. */
+static bool find_folder(const char *path, char folder[PATH_MAX], char role[64]) {
+  const char *slash = strrchr(path, '/');
+  const int length = slash ? (int)(slash - path) : 0;
+  if (length >= PATH_MAX) return false;
+  snprintf(folder, PATH_MAX, "%.*s", slash ? length : 1, slash ? path : ".");
+  if (slash == path) snprintf(folder, PATH_MAX, "/");
+  const path_look look = {.path = folder, .folder = true};
+  if (!is_matrix(&look)) return false;
+  role_in_folder(folder, slash ? slash + 1 : path, role, 64);
+  return role[0] != 0;
+}
+
+static bool is_matrix_file(const path_look *look) {
+  char folder[PATH_MAX], role[64];
+  return !look->folder && find_folder(look->path, folder, role);
+}
+
+static furrow_status tell_matrix_file(path_look *look, furrow_error *err) {
+  char folder[PATH_MAX], role[64];
+  find_folder(look->path, folder, role);
+  path_look around = {.path = folder, .folder = true, .r = look->r};
+  report_text(look->r, "holds", role);
+  report_text(look->r, "folder", folder);
+  furrow_status status = tell_matrix(&around, err);
+  for (size_t i = 0; i < around.command_count; i++) look->commands[i] = around.commands[i];
+  look->command_count = around.command_count;
+  return status;
+}
+
+const path_kind model_kind = {"model", "a model as Angel stores it: a folder for each matrix", is_model, tell_model};
+const path_kind matrix_kind = {"matrix", "a matrix as Angel stores it", is_matrix, tell_matrix};
+const path_kind matrix_file_kind = {"file of a matrix", "a file of a matrix folder, which is read as a whole",
+                                    is_matrix_file, tell_matrix_file};

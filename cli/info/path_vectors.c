@@ -1,0 +1,164 @@
+/* cli/info/path_vectors.c: indexes and files of arrays for 'furrow info'. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text_file.h"
+#include "furrow/exchange.h"
+#include "furrow/vector.h"
+#include "info/path_kind.h"
+
+/* ---- Indexes -------------------------------------------------------------------------------------------- */
+
+/* The walk through a file that begins as no index ends at its first field, the fourcc. */
+static furrow_status see_field(void *user, const furrow_index_field *field) {
+  (void)field;
+  return ++*(int *)user < 2 ? FURROW_OK : FURROW_END;
+}
+
+static bool is_index(const path_look *look) {
+  int fields = 0;
+  furrow_error err;
+  if (look->folder) return false;
+  const furrow_status status = furrow_index_for_each_field(look->path, NULL, see_field, &fields, &err);
+  return fields > 1 || status == FURROW_E_UNSUPPORTED;
+}
+
+static void report_index(report *r, const furrow_index *index) {
+  const furrow_index *ivf = furrow_index_ivf(index);
+  furrow_index_info info, lists;
+  furrow_index_get_info(index, &info);
+  report_text(r, "holds", furrow_index_kind_name(info.kind));
+  report_text(r, "fourcc", info.fourcc);
+  report_i64(r, "dimension", info.d);
+  report_i64(r, "vectors", info.ntotal);
+  report_text(r, "metric", furrow_distance_metric_name(info.metric));
+  report_bool(r, "trained", info.trained);
+  if (!ivf) return;
+  furrow_index_get_info(ivf, &lists);
+  report_u64(r, "lists", lists.nlist);
+  if (lists.code_size) report_u64(r, "code size", lists.code_size);
+}
+
+static furrow_status tell_index(path_look *look, furrow_error *err) {
+  furrow_index_load_params params;
+  furrow_index *index = NULL;
+  furrow_index_load_params_init(&params);
+  params.map = true;
+  params.lists_optional = true;
+  path_advise(look, "furrow index verify @");
+  path_advise(look, "furrow index map @ | head");
+  furrow_status status = furrow_index_load(&index, look->path, &params, err);
+  if (status != FURROW_OK) return status;
+  path_advise(look, "furrow index info @");
+  path_advise(look, "furrow index search @ QUERIES.fvecs -k 10");
+  report_index(look->r, index);
+  furrow_index_free(index);
+  return FURROW_OK;
+}
+
+/* ---- Arrays --------------------------------------------------------------------------------------------- */
+
+static furrow_status see_nothing(void *user, const furrow_array_info *array) {
+  (void)user;
+  (void)array;
+  return FURROW_OK;
+}
+
+static bool is_arrays(const path_look *look) {
+  furrow_error err;
+  return !look->folder && furrow_arrays_for_each(look->path, see_nothing, NULL, &err) != FURROW_E_ARGUMENT;
+}
+
+/* What is told of the arrays, and what is kept of the last one for the advice. */
+typedef struct arrays_told {
+  report *r;
+  size_t count;
+  bool ids;                    /* integers of the size that ids have */
+  uint64_t vectors, dimension; /* vectors is 0 where they are not counted */
+} arrays_told;
+
+static void put_shape(char *text, size_t size, const furrow_array_info *array) {
+  size_t used = 0;
+  if (array->dimensions == 0) snprintf(text, size, "1");
+  for (size_t i = 0; i < array->dimensions && used < size; i++) {
+    const char *sign = i ? " x " : "";
+    if (array->shape[i] == FURROW_COUNT_UNKNOWN)
+      used += (size_t)snprintf(text + used, size - used, "%s?", sign);
+    else
+      used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64, sign, array->shape[i]);
+  }
+}
+
+static void report_array(report *r, const furrow_array_info *array) {
+  char shape[256] = "";
+  put_shape(shape, sizeof shape, array);
+  if (!r->json) {
+    report_line(r, array->name[0] ? array->name : "array", "%s, %s", shape, array->type);
+    return;
+  }
+  report_section(r, NULL);
+  report_text(r, "name", array->name);
+  report_text(r, "type", array->type);
+  report_list(r, "shape");
+  for (size_t i = 0; i < array->dimensions; i++) {
+    if (array->shape[i] == FURROW_COUNT_UNKNOWN)
+      report_none(r, NULL);
+    else
+      report_u64(r, NULL, array->shape[i]);
+  }
+  report_end(r);
+  report_end(r);
+}
+
+static furrow_status see_array(void *user, const furrow_array_info *array) {
+  arrays_told *told = user;
+  if (told->count++ == 0) {
+    report_text(told->r, "format", array->file);
+    if (told->r->json) report_list(told->r, "arrays");
+  }
+  report_array(told->r, array);
+  told->ids = array->type[0] == 'i' && array->type[1] >= '4';
+  told->vectors = array->dimensions == 2 && array->shape[0] != FURROW_COUNT_UNKNOWN ? array->shape[0] : 0;
+  told->dimension = array->dimensions == 2 ? array->shape[1] : 1;
+  return FURROW_OK;
+}
+
+/* Lists and codes that fit what there is to train with: 39 vectors for a centroid, Faiss's own rule. */
+static void advise_build(path_look *look, const arrays_told *told) {
+  char text[160];
+  const uint64_t most = told->vectors / 39;
+  if (most == 0 || told->dimension == 0) return;
+  uint64_t nlist = (uint64_t)sqrt((double)told->vectors), m = told->dimension;
+  if (nlist > most) nlist = most;
+  while (m > 1 && (told->dimension % m != 0 || m > 64)) m--;
+  if (told->vectors < (uint64_t)39 * 256) m = 0; /* too few to train codes of 8 bits: vectors as they are */
+  snprintf(text, sizeof text, "furrow index build --base @ --out @.index --nlist %" PRIu64 " --m %" PRIu64, nlist, m);
+  path_advise(look, text);
+  path_advise(look, "furrow index search @.index @ -k 10 | head");
+}
+
+static void advise_arrays(path_look *look, const arrays_told *told) {
+  const char *path = look->path;
+  if (path_ends(path, ".npz") || path_ends(path, ".safetensors")) {
+    path_advise(look, "furrow model import @ @.model");
+    path_advise(look, "furrow model info @.model");
+    return;
+  }
+  if (path_ends(path, ".npy") || path_ends(path, ".fvecs") || path_ends(path, ".fbin"))
+    path_advise(look, "furrow model import @ @.matrix");
+  advise_build(look, told);
+  if (told->ids) path_advise(look, "furrow index recall INDEX QUERIES.fvecs --truth @");
+}
+
+static furrow_status tell_arrays(path_look *look, furrow_error *err) {
+  arrays_told told = {.r = look->r};
+  furrow_status status = furrow_arrays_for_each(look->path, see_array, &told, err);
+  if (told.count && look->r->json) report_end(look->r);
+  if (status == FURROW_OK) advise_arrays(look, &told);
+  return status;
+}
+
+const path_kind index_kind = {"index", "an index of vectors as Faiss stores it", is_index, tell_index};
+const path_kind arrays_kind = {"arrays", "vectors or tensors in a file of another program", is_arrays, tell_arrays};

@@ -1,0 +1,199 @@
+/* cli/learn/cmd_eval.c: furrow eval: how good a model is on rows with labels. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "core/fail.h"
+#include "core/table.h"
+#include "draw/chart.h"
+#include "learn/cmd_learn.h"
+#include "learn/scoring.h"
+#include "learn/train_report.h"
+#include "rows/rows_sink.h"
+
+enum { CURVE_POINTS = 512, MOST_BINS = 1000 };
+
+typedef struct eval_values {
+  scoring_values scoring;
+  const char *curves;
+  uint32_t bins;
+  bool json, force;
+} eval_values;
+
+#define AT(field) offsetof(eval_values, field)
+static const option eval_options[] = {
+    {.name = "bins",
+     .kind = OPTION_U32,
+     .argument = "N",
+     .help = "bins of the calibration table (10; at most 1000; 0: no table)",
+     .offset = AT(bins)},
+    {.name = "curves",
+     .kind = OPTION_TEXT,
+     .argument = "FILE.svg",
+     .help = "draw the ROC and the precision-recall curve and the calibration",
+     .offset = AT(curves)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace a file that exists", .offset = AT(force)},
+    {0}};
+#undef AT
+
+static const option_group eval_groups[] = {
+    {.title = "Options", .options = scoring_options, .offset = offsetof(eval_values, scoring)},
+    {.title = "Output", .options = eval_options},
+    {0}};
+
+static void eval_init(void *values) {
+  ((eval_values *)values)->bins = 10;
+}
+
+/* ---- Calibration ---- */
+
+static furrow_status print_calibration(const furrow_evaluation *evaluation, uint32_t bins, output *out,
+                                       furrow_error *err) {
+  table t = {0};
+  output_text(out, "\n");
+  table_start(&t, "probability|rows|mean prediction|mean label");
+  for (uint32_t i = 0; i < bins; i++) {
+    furrow_calibration_bin row;
+    furrow_evaluation_get_calibration_bin(evaluation, bins, i, &row);
+    if (row.rows <= 0) continue;
+    table_cell(&t, "%.3g-%.3g", row.low, row.high);
+    table_cell(&t, "%.0f", row.rows);
+    table_cell(&t, "%.5f", row.mean_prediction);
+    table_cell(&t, "%.5f", row.mean_label);
+  }
+  return table_finish(&t, 1, out, err);
+}
+
+static void report_calibration(report *r, const furrow_evaluation *evaluation, uint32_t bins) {
+  report_list(r, "calibration");
+  for (uint32_t i = 0; i < bins; i++) {
+    furrow_calibration_bin row;
+    furrow_evaluation_get_calibration_bin(evaluation, bins, i, &row);
+    report_section(r, NULL);
+    report_f64(r, "low", row.low);
+    report_f64(r, "high", row.high);
+    report_f64(r, "rows", row.rows);
+    report_f64(r, "mean prediction", row.mean_prediction);
+    report_f64(r, "mean label", row.mean_label);
+    report_end(r);
+  }
+  report_end(r);
+}
+
+/* ---- Curves ---- */
+
+typedef struct curve {
+  double x[CURVE_POINTS], y[CURVE_POINTS];
+  size_t count;
+} curve;
+
+static void take_points(curve *c, const furrow_curve_point *points, size_t count) {
+  for (size_t i = 0; i < count; i++) c->x[i] = points[i].x, c->y[i] = points[i].y;
+  c->count = count;
+}
+
+static void take_calibration(curve *c, const furrow_evaluation *evaluation, uint32_t bins) {
+  c->count = 0;
+  for (uint32_t i = 0; i < bins && c->count < CURVE_POINTS; i++) {
+    furrow_calibration_bin row;
+    furrow_evaluation_get_calibration_bin(evaluation, bins, i, &row);
+    if (row.rows <= 0) continue;
+    c->x[c->count] = row.mean_prediction;
+    c->y[c->count++] = row.mean_label;
+  }
+}
+
+static furrow_status draw_curves(const eval_values *values, const furrow_evaluation *evaluation, furrow_error *err) {
+  static const double ends[2] = {0, 1};
+  curve *curves = calloc(3, sizeof *curves);
+  furrow_curve_point *points = calloc(CURVE_POINTS, sizeof *points);
+  furrow_status status = curves && points ? FURROW_OK : fail_memory(err);
+  if (status == FURROW_OK) {
+    take_points(&curves[0], points, furrow_evaluation_roc_curve(evaluation, points, CURVE_POINTS));
+    take_points(&curves[1], points, furrow_evaluation_pr_curve(evaluation, points, CURVE_POINTS));
+    take_calibration(&curves[2], evaluation, values->bins ? values->bins : 10);
+    const chart_curve chance = {.name = "chance", .x = ends, .y = ends, .count = 2, .dashed = true};
+    const chart_curve exact = {.name = "exact", .x = ends, .y = ends, .count = 2, .dashed = true};
+    const chart_curve roc[] = {{.name = "model", .x = curves[0].x, .y = curves[0].y, .count = curves[0].count}, chance};
+    const chart_curve pr[] = {{.name = "model", .x = curves[1].x, .y = curves[1].y, .count = curves[1].count}};
+    const chart_curve calibration[] = {
+        {.name = "model", .x = curves[2].x, .y = curves[2].y, .count = curves[2].count, .marks = true}, exact};
+    const chart charts[] = {{.title = "ROC",
+                             .x_axis = "false positive rate",
+                             .y_axis = "true positive rate",
+                             .curves = roc,
+                             .count = 2,
+                             .unit = true},
+                            {.title = "Precision and recall",
+                             .x_axis = "recall",
+                             .y_axis = "precision",
+                             .curves = pr,
+                             .count = 1,
+                             .unit = true},
+                            {.title = "Calibration",
+                             .x_axis = "mean probability of a bin",
+                             .y_axis = "share of positives",
+                             .curves = calibration,
+                             .count = 2,
+                             .unit = true}};
+    status = charts_write(values->curves, charts, 3, values->force, err);
+  }
+  free(curves);
+  free(points);
+  return status;
+}
+
+/* ---- The command ---- */
+
+static furrow_status tell(const eval_values *values, const furrow_evaluation *evaluation, output *out,
+                          furrow_error *err) {
+  furrow_learn_metrics metrics;
+  furrow_evaluation_get_metrics(evaluation, &metrics);
+  const bool classes = !isnan(metrics.auc);
+  report r;
+  report_start(&r, out, values->json);
+  report_metrics(&r, &metrics);
+  if (classes && values->json && values->bins > 0) report_calibration(&r, evaluation, values->bins);
+  report_finish(&r);
+  furrow_status status = FURROW_OK;
+  if (classes && !values->json && values->bins > 0) status = print_calibration(evaluation, values->bins, out, err);
+  if (status != FURROW_OK || !values->curves) return status;
+  if (!classes) return fail(err, FURROW_E_UNSUPPORTED, "only a model of two classes has curves, and rows of both");
+  return draw_curves(values, evaluation, err);
+}
+
+static furrow_status run_eval(const void *values, output *out, furrow_error *err) {
+  const eval_values *eval = values;
+  scoring s = {0};
+  furrow_evaluation *evaluation = NULL;
+  const furrow_rowblock *block = NULL;
+  if (eval->bins > MOST_BINS) return fail(err, FURROW_E_ARGUMENT, "--bins takes at most %d", MOST_BINS);
+  furrow_status status = eval->curves ? sink_check_path(eval->curves, eval->force, err) : FURROW_OK;
+  if (status == FURROW_OK) status = scoring_open(&s, &eval->scoring, err);
+  if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, s.scorer, err);
+  while (status == FURROW_OK && (status = scoring_next(&s, &block, err)) == FURROW_OK) {
+    status = furrow_evaluation_add_block(evaluation, s.space, block, err);
+    if (status != FURROW_OK) scoring_blame(&s, block, err);
+  }
+  if (status == FURROW_END && s.rows == 0)
+    status = fail_in(err, FURROW_E_ARGUMENT, eval->scoring.data, "there are no rows to evaluate");
+  if (status == FURROW_END) status = tell(eval, evaluation, out, err);
+  if (status == FURROW_OK) scoring_print_notes(&s);
+  furrow_evaluation_free(evaluation);
+  scoring_close(&s);
+  return status;
+}
+
+const command eval_command = {
+    .name = "eval",
+    .summary = "how good a model is on rows with labels: loss, AUC, accuracy, calibration, curves",
+    .example = "furrow eval --model clicks.model --data test.libsvm\n"
+               "furrow eval --model clicks.model --data test.libsvm --curves curves.svg --json",
+    .about = "Labels are transformed as in training. Models of two classes get AUC, accuracy, logloss, a calibration "
+             "table and curves; regression gets RMSE and MAE.",
+    .groups = eval_groups,
+    .size = sizeof(eval_values),
+    .init = eval_init,
+    .run = run_eval,
+};

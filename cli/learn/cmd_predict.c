@@ -1,0 +1,176 @@
+/* cli/learn/cmd_predict.c: furrow predict: the scores of rows, as Angel writes them. */
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "furrow/vector_data.h"
+#include "learn/cmd_learn.h"
+#include "learn/scoring.h"
+#include "rows/rows_sink.h"
+
+typedef enum sample_id { SID_FIRST, SID_ROW } sample_id;
+
+typedef struct predict_values {
+  scoring_values scoring;
+  sample_id sid;
+  const char *scores;
+  bool json, force;
+} predict_values;
+
+#define AT(field) offsetof(predict_values, field)
+static const option predict_options[] = {
+    {.name = "sid",
+     .kind = OPTION_CHOICE,
+     .choices = "first|row",
+     .help = "what a row is called: the number that its line begins with, or its place from 0",
+     .offset = AT(sid)},
+    {.name = "scores",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "write pred, proba and label of each row as floats instead (.npy, .f32, .fbin, .fvecs)",
+     .offset = AT(scores)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "a JSON object for each row", .offset = AT(json)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace a file that exists", .offset = AT(force)},
+    {0}};
+#undef AT
+
+static const option_group predict_groups[] = {
+    {.title = "Options", .options = scoring_options, .offset = offsetof(predict_values, scoring)},
+    {.title = "Output", .options = predict_options},
+    {0}};
+
+typedef struct predicting {
+  const predict_values *values;
+  scoring scoring;
+  furrow_score *scores;
+  size_t room;
+  furrow_vectors_writer *file;
+} predicting;
+
+/* The fewest digits that read back to the same float; whole numbers without an exponent. */
+static void put_first(char *text, size_t size, double first) {
+  int digits = 1;
+  if (first == trunc(first)) {
+    snprintf(text, size, "%.0f", first);
+    return;
+  }
+  do snprintf(text, size, "%.*g", digits, first);
+  while (digits++ < 9 && strtof(text, NULL) != (float)first);
+}
+
+/* The id as text. Ids are read as floats: 2^24 may have been the whole number behind it. */
+static furrow_status put_sid(const predicting *p, const furrow_rowblock *block, size_t i, char *text, size_t size,
+                             furrow_error *err) {
+  const uint64_t row = p->scoring.rows + i;
+  if (p->values->sid == SID_ROW || !block->label.any) {
+    snprintf(text, size, "%" PRIu64, row);
+    return FURROW_OK;
+  }
+  const double first = furrow_values_get(block->label, block->value_type, i);
+  if (fabs(first) >= 16777216)
+    return fail(err, FURROW_E_RANGE,
+                "row %" PRIu64 " begins with %.9g, which is too large to be its id: --sid row numbers "
+                "the rows",
+                row + 1, first);
+  put_first(text, size, first);
+  return FURROW_OK;
+}
+
+static void put_line(output *out, const char *sid, const furrow_score *score, bool json) {
+  if (!json)
+    output_format(out, "%s,%.6f,%.6f,%.6f\n", sid, score->pred, score->proba, score->label);
+  else
+    output_format(out, "{\"sid\":\"%s\",\"pred\":%.9g,\"proba\":%.9g,\"label\":%.9g}\n", sid, score->pred, score->proba,
+                  score->label);
+}
+
+static furrow_status put_text(const predicting *p, const furrow_rowblock *block, output *out, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < block->size; i++) {
+    char sid[32];
+    status = put_sid(p, block, i, sid, sizeof sid, err);
+    if (status == FURROW_OK) put_line(out, sid, &p->scores[i], p->values->json);
+  }
+  return status == FURROW_OK ? output_flush(out, err) : status;
+}
+
+static furrow_status put_floats(const predicting *p, size_t rows, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < rows; i++) {
+    const furrow_score *s = &p->scores[i];
+    const float row[3] = {(float)s->pred, (float)s->proba, (float)s->label};
+    status = furrow_vectors_writer_write(p->file, row, 1, err);
+  }
+  return status;
+}
+
+static furrow_status check_scores(const predicting *p, size_t rows, furrow_error *err) {
+  for (size_t i = 0; i < rows; i++) {
+    const furrow_score *s = &p->scores[i];
+    if (!isfinite(s->pred) || isnan(s->proba) || isnan(s->label))
+      return fail_in(err, FURROW_E_RANGE, p->values->scoring.data,
+                     "row %" PRIu64 ": its score is infinite or not a number", p->scoring.rows + i + 1);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status score_block(predicting *p, const furrow_rowblock *block, output *out, furrow_error *err) {
+  if (block->size > p->room) {
+    furrow_score *scores = realloc(p->scores, block->size * sizeof *scores);
+    if (!scores) return fail_memory(err);
+    p->scores = scores;
+    p->room = block->size;
+  }
+  furrow_status status = furrow_scorer_score_block(p->scoring.scorer, p->scoring.space, block, p->scores, err);
+  if (status != FURROW_OK) {
+    scoring_blame(&p->scoring, block, err);
+    return status;
+  }
+  status = check_scores(p, block->size, err);
+  if (status != FURROW_OK) return status;
+  return p->file ? put_floats(p, block->size, err) : put_text(p, block, out, err);
+}
+
+static furrow_status open_file(predicting *p, furrow_error *err) {
+  furrow_vectors_writer_params params;
+  if (!p->values->scores) return FURROW_OK;
+  furrow_vectors_writer_params_init(&params);
+  params.dim = 3;
+  params.keep_existing = !p->values->force;
+  interrupt_catch();
+  furrow_status status = sink_check_path(p->values->scores, p->values->force, err);
+  return status == FURROW_OK ? furrow_vectors_writer_open(&p->file, p->values->scores, &params, err) : status;
+}
+
+static furrow_status run_predict(const void *values, output *out, furrow_error *err) {
+  const predict_values *predict = values;
+  predicting p = {.values = predict};
+  const furrow_rowblock *block = NULL;
+  furrow_status status = scoring_open(&p.scoring, &predict->scoring, err);
+  if (status == FURROW_OK) status = open_file(&p, err);
+  while (status == FURROW_OK && (status = scoring_next(&p.scoring, &block, err)) == FURROW_OK)
+    status = score_block(&p, block, out, err);
+  if (status == FURROW_END) status = p.file ? furrow_vectors_writer_commit(p.file, err) : FURROW_OK;
+  if (status == FURROW_OK) scoring_print_notes(&p.scoring);
+  furrow_vectors_writer_close(p.file);
+  scoring_close(&p.scoring);
+  free(p.scores);
+  return status;
+}
+
+const command predict_command = {
+    .name = "predict",
+    .summary = "score rows with a model: lines of sid,pred,proba,label",
+    .example = "furrow predict --model clicks.model --data new.libsvm > scores.csv\n"
+               "furrow predict --model clicks.model --data new.libsvm --scores scores.npy",
+    .about = "A line for each row, as Angel writes them: the row's id (what its line begins with), the output of the "
+             "graph, the probability of the positive or likeliest class (0 for regression), and what the row is taken "
+             "for.",
+    .groups = predict_groups,
+    .size = sizeof(predict_values),
+    .run = run_predict,
+};

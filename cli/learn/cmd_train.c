@@ -1,0 +1,490 @@
+/* cli/learn/cmd_train.c: furrow train: a model from samples. */
+#include <inttypes.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/progress.h"
+#include "core/report.h"
+#include "core/rounding.h"
+#include "core/text_file.h"
+#include "furrow/learn.h"
+#include "learn/cmd_learn.h"
+#include "learn/learn_options.h"
+#include "learn/train_report.h"
+#include "model/model_job.h"
+#include "rows/rows_sink.h"
+#include "rows/rows_source.h"
+
+typedef struct train_values {
+  const char *conf, *algorithm, *train, *valid, *out, *load, *format;
+  const char *history, *curve, *dot, *svg;
+  const char *metric, *checkpoint;
+  uint32_t patience, threads;
+  int32_t checkpoint_every, servers;
+  uint64_t max_features;
+  int64_t part_size;
+  furrow_on_bad on_bad;
+  bool dry_run, stream, keep_best, resume, hogwild, force, angel_bytes, json, quiet;
+  text_list define;
+  learn_values keys;
+} train_values;
+
+#define AT(field) offsetof(train_values, field)
+static const option main_options[] = {
+    {.name = "model",
+     .kind = OPTION_TEXT,
+     .argument = "NAME",
+     .choices = "lr|svm|linear|robust|softmax|mlr|fm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
+     .help =
+         "a built-in algorithm: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt",
+     .offset = AT(algorithm)},
+    {.name = "conf",
+     .kind = OPTION_TEXT,
+     .argument = "FILE.json",
+     .help = "Angel's JSON file: data, model, train, layers; options win over it",
+     .offset = AT(conf)},
+    {.name = "train",
+     .kind = OPTION_TEXT,
+     .argument = "URI",
+     .help = "the samples (in the JSON: data/path)",
+     .offset = AT(train)},
+    {.name = "valid",
+     .kind = OPTION_TEXT,
+     .argument = "URI",
+     .help = "samples for validation; else --valid-ratio of the training data",
+     .offset = AT(valid)},
+    {.name = "out",
+     .kind = OPTION_TEXT,
+     .argument = "DIR",
+     .help = "the model directory to write (model/savepath)",
+     .offset = AT(out)},
+    {.name = "format",
+     .kind = OPTION_TEXT,
+     .argument = "F",
+     .choices = "libsvm|libffm|dummy|dense|csv",
+     .help = "format of the samples: libsvm (the default; indices from 1), libffm, dummy, dense, csv",
+     .offset = AT(format)},
+    {.name = "load",
+     .kind = OPTION_TEXT,
+     .argument = "DIR",
+     .help = "go on from this model (model/loadpath); new features are added",
+     .offset = AT(load)},
+    {.name = "define",
+     .letter = 'D',
+     .kind = OPTION_LIST,
+     .argument = "KEY=VALUE",
+     .help = "a setting by Angel's name, such as ml.epoch.num=5 or ml.embedding.matrix.output.format=BinaryColumn",
+     .offset = AT(define)},
+    {.name = "dry-run",
+     .kind = OPTION_FLAG,
+     .help = "print the graph, its matrices, parameters and memory, and train nothing",
+     .offset = AT(dry_run)},
+    {.name = "dot", .kind = OPTION_TEXT, .argument = "FILE", .help = "the graph for graphviz", .offset = AT(dot)},
+    {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "the graph as a picture", .offset = AT(svg)},
+    {0}};
+
+static const option course_options[] = {
+    {.name = "metric",
+     .kind = OPTION_TEXT,
+     .argument = "loss|auc|accuracy|logloss|rmse|mae",
+     .help = "says which epoch is best (loss)",
+     .offset = AT(metric)},
+    {.name = "patience",
+     .kind = OPTION_U32,
+     .argument = "N",
+     .help = "stop after N epochs that were not better (0: never)",
+     .offset = AT(patience)},
+    {.name = "keep-best",
+     .kind = OPTION_FLAG,
+     .help = "write the parameters of the best epoch, not of the last",
+     .offset = AT(keep_best)},
+    {.name = "checkpoint",
+     .kind = OPTION_TEXT,
+     .argument = "DIR",
+     .help = "keep a checkpoint there; without --resume one that is there is replaced",
+     .offset = AT(checkpoint)},
+    {.name = "checkpoint-every",
+     .kind = OPTION_COUNT32,
+     .argument = "N",
+     .help = "epochs between checkpoints (1)",
+     .offset = AT(checkpoint_every)},
+    {.name = "resume",
+     .kind = OPTION_FLAG,
+     .help = "go on from the checkpoint, if there is one: the model is that of a run without a break",
+     .offset = AT(resume)},
+    {.name = "stream",
+     .kind = OPTION_FLAG,
+     .help = "read the samples anew in each epoch; else they are kept in memory",
+     .offset = AT(stream)},
+    {.name = "history",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "write the epochs, as .json or .csv",
+     .offset = AT(history)},
+    {.name = "curve",
+     .kind = OPTION_TEXT,
+     .argument = "FILE.svg",
+     .help = "draw loss and AUC over the epochs",
+     .offset = AT(curve)},
+    {.name = "on-bad",
+     .kind = OPTION_CHOICE,
+     .choices = "error|skip",
+     .help = "a row that cannot be read ends the training (error) or is left out (skip)",
+     .offset = AT(on_bad)},
+    {.name = "threads",
+     .kind = OPTION_THREADS,
+     .argument = "T",
+     .help = "threads (0, the default: one for each processor); the model does not depend on it",
+     .offset = AT(threads)},
+    {.name = "hogwild",
+     .kind = OPTION_FLAG,
+     .help = "threads do not wait for each other: faster, but no two runs are the same",
+     .offset = AT(hogwild)},
+    {.name = "max-features",
+     .kind = OPTION_U64,
+     .argument = "N",
+     .help = "refuse more features than that (0: no limit)",
+     .offset = AT(max_features)},
+    {0}};
+
+static const option writing_options[] = {
+    {.name = "servers",
+     .kind = OPTION_COUNT32,
+     .argument = "N",
+     .help = "files as N of Angel's servers would write them (1)",
+     .offset = AT(servers)},
+    {.name = "part-size",
+     .kind = OPTION_COUNT64,
+     .argument = "N",
+     .help = "elements of a partition (500000)",
+     .offset = AT(part_size)},
+    {.name = "angel-bytes",
+     .kind = OPTION_FLAG,
+     .help = "write what Angel would, even where that loses digits",
+     .offset = AT(angel_bytes)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace what exists", .offset = AT(force)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .help = "no table, no notes, no progress",
+     .offset = AT(quiet)},
+    {0}};
+#undef AT
+
+static const option_group train_groups[] = {{.title = "Options", .options = main_options},
+                                            {.title = "The course of training", .options = course_options},
+                                            {.title = "Writing", .options = writing_options},
+                                            {.title = "The model and its training (also -D, also in the JSON file)",
+                                             .options = learn_options,
+                                             .offset = offsetof(train_values, keys)},
+                                            {0}};
+
+static void train_init(void *values) {
+  train_values *train = values;
+  train->metric = "loss";
+  train->checkpoint_every = 1;
+  train->servers = 1;
+}
+
+/* ---- Without training ---- */
+
+static furrow_status write_description(const learn_settings *settings, furrow_describe_format kind, const char *path,
+                                       bool force, furrow_error *err) {
+  char *text = NULL;
+  size_t size = 0;
+  if (!path) return FURROW_OK;
+  furrow_status status = furrow_learn_conf_describe(settings->conf, kind, 0, &text, &size, err);
+  if (status == FURROW_OK) status = text_file_write(path, text, size, force, err);
+  furrow_free(text);
+  return status;
+}
+
+static furrow_status print_description(const learn_settings *settings, bool json, output *out, furrow_error *err) {
+  char *text = NULL;
+  size_t size = 0;
+  furrow_status status = furrow_learn_conf_describe(settings->conf, json ? FURROW_DESCRIBE_JSON : FURROW_DESCRIBE_TEXT,
+                                                    0, &text, &size, err);
+  if (status == FURROW_OK) output_bytes(out, text, size);
+  furrow_free(text);
+  return status;
+}
+
+/* ---- Training ---- */
+
+typedef struct training {
+  const train_values *values;
+  output *out;
+  progress progress;
+  uint32_t epoch; /* that progress is about */
+  char what[32];  /* "epoch 3" */
+  bool headed;
+} training;
+
+static furrow_status tell_progress(void *user, uint32_t epoch, uint64_t rows, uint64_t total, furrow_error *err) {
+  training *t = user;
+  if (epoch != t->epoch) {
+    progress_stop(&t->progress);
+    snprintf(t->what, sizeof t->what, "epoch %" PRIu32, epoch);
+    progress_start(&t->progress, !t->values->quiet, t->what, total);
+    t->progress.unit = "rows";
+    t->epoch = epoch;
+  }
+  progress_tell(&t->progress, rows);
+  return interrupt_check(err);
+}
+
+static furrow_status tell_epoch(void *user, const furrow_epoch *epoch, furrow_error *err) {
+  training *t = user;
+  progress_stop(&t->progress);
+  t->epoch = 0;
+  if (!t->values->quiet && !t->values->json) {
+    if (!t->headed) epoch_headings(t->out, epoch);
+    t->headed = true;
+    epoch_line(t->out, epoch);
+    furrow_status status = output_flush(t->out, err);
+    if (status != FURROW_OK) return status;
+  }
+  return interrupt_check(err);
+}
+
+static furrow_status fit(const train_values *values, furrow_trainer *trainer, output *out, furrow_error *err) {
+  training t = {.values = values, .out = out};
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  if (values->format) params.parser.format = values->format;
+  params.parser.on_bad = values->on_bad;
+  params.parser.threads = values->threads;
+  params.stream = values->stream;
+  params.metric = values->metric;
+  params.patience = values->patience;
+  params.keep_best = values->keep_best;
+  params.checkpoint = values->checkpoint;
+  params.checkpoint_every = (uint32_t)values->checkpoint_every;
+  params.resume = values->resume;
+  params.epoch = tell_epoch;
+  params.progress = tell_progress;
+  params.user = &t;
+  furrow_status status = furrow_trainer_fit(trainer, values->train, values->valid, &params, err);
+  progress_stop(&t.progress);
+  return status;
+}
+
+static furrow_status save(const train_values *values, const learn_settings *settings, const furrow_trainer *trainer,
+                          furrow_error *err) {
+  furrow_trainer_save_params params;
+  furrow_trainer_save_params_init(&params);
+  params.write.replace = values->force;
+  params.write.angel_bytes = values->angel_bytes;
+  params.write.threads = values->threads;
+  params.formats = settings->formats;
+  params.servers = values->servers;
+  params.part_size = values->part_size;
+  furrow_status status = furrow_trainer_save(trainer, values->out, &params, err);
+  job_hint(status, values->force, NULL, err);
+  return status;
+}
+
+static furrow_status write_history(const train_values *values, const furrow_trainer *trainer, furrow_error *err) {
+  size_t count = 0;
+  uint32_t best = 0;
+  const furrow_epoch *epochs = furrow_trainer_history(trainer, &count, &best);
+  furrow_status status = FURROW_OK;
+  if (values->history) status = history_write(values->history, epochs, count, best, values->force, err);
+  if (status == FURROW_OK && values->curve)
+    status = history_draw(values->curve, values->algorithm ? values->algorithm : "training", epochs, count,
+                          values->force, err);
+  return status;
+}
+
+static void report_best(report *r, uint32_t best, bool saved) {
+  char text[96];
+  snprintf(text, sizeof text, "%" PRIu32 " (the last epoch was saved; --keep-best saves the best)", best);
+  if (r->json || saved)
+    report_u64(r, "best epoch", best);
+  else
+    report_text(r, "best epoch", text);
+}
+
+/* Six decimals of trees change scores, and so does Angel's rule for absent features: by how much is said. */
+static furrow_status measure_rounding(const train_values *values, const learn_settings *settings,
+                                      const furrow_trainer *trainer, rounding *lost, furrow_error *err) {
+  const bool trees = strcmp(furrow_learn_conf_get(settings->conf, "algorithm"), "gbdt") == 0;
+  const char *rows = values->valid ? values->valid : values->train;
+  if (!values->angel_bytes || !trees || rows[0] == '-') return FURROW_OK;
+  return rounding_measure(lost, trainer, values->out, rows, values->format, err);
+}
+
+static void tell_result(const train_values *values, const furrow_trainer *trainer, const rounding *lost, output *out) {
+  size_t count = 0;
+  uint32_t best = 0;
+  const furrow_epoch *epochs = furrow_trainer_history(trainer, &count, &best);
+  if (values->quiet && !values->json) return;
+  report r;
+  report_start(&r, out, values->json);
+  report_text(&r, "model", values->out);
+  report_best(&r, best, best == 0 || best == count || values->keep_best);
+  if (lost->rows > 0) rounding_report(lost, &r);
+  report_epochs(&r, epochs, count);
+  report_finish(&r);
+}
+
+static void tell_notes(const train_values *values, const furrow_trainer *trainer) {
+  furrow_parser_stats train, valid;
+  if (values->quiet) return;
+  furrow_trainer_get_stats(trainer, &train, &valid);
+  print_notes(&train);
+  print_notes(&valid);
+}
+
+/* Files that would be refused in the end are refused before the work. */
+static furrow_status check_targets(const train_values *values, furrow_error *err) {
+  const char *const files[] = {values->history, values->curve};
+  furrow_model_writer *writer = NULL;
+  furrow_matrix_write_params params;
+  furrow_matrix_write_params_init(&params);
+  params.replace = values->force;
+  furrow_status status = furrow_model_writer_open(&writer, values->out, &params, err);
+  furrow_model_writer_close(writer); /* opened to see whether that works: nothing is left of it */
+  job_hint(status, values->force, NULL, err);
+  for (size_t i = 0; status == FURROW_OK && i < 2; i++)
+    if (files[i]) status = sink_check_path(files[i], values->force, err);
+  return status;
+}
+
+/* What a signal has left: the checkpoint of the last epochs, if one was kept. */
+static void tell_stopped(const train_values *values, furrow_error *err) {
+  char path[PATH_MAX];
+  if (!values->checkpoint || !interrupt_came()) return;
+  const int n = snprintf(path, sizeof path, "%s/checkpoint", values->checkpoint);
+  if (n >= (int)sizeof path || access(path, F_OK) != 0) return;
+  fail(err, FURROW_E_STATE, "stopped by a signal; the checkpoint in %.200s stays: --resume goes on from it",
+       values->checkpoint);
+}
+
+/* Whether the name of the data, without what follows it in a URI, ends as csv does. */
+static bool is_csv_name(const char *uri) {
+  static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst"};
+  const size_t n = strcspn(uri, "?#;");
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    const size_t m = strlen(endings[i]);
+    if (n > m && memcmp(uri + n - m, endings[i], m) == 0) return true;
+  }
+  return false;
+}
+
+static void hint_csv(const train_values *values, const learn_settings *settings, furrow_error *err) {
+  const char *format = furrow_learn_conf_get(settings->conf, "format");
+  const bool text = err->status == FURROW_E_PARSE || err->status == FURROW_E_ARGUMENT;
+  if (!text || !is_csv_name(values->train) || strcmp(format, "csv") == 0 || strstr(values->train, "format=")) return;
+  const size_t n = strlen(err->message);
+  snprintf(err->message + n, sizeof err->message - n, "; read as %s: --format csv reads csv", format);
+}
+
+static furrow_status train_and_save(const train_values *values, const learn_settings *settings, output *out,
+                                    furrow_error *err) {
+  furrow_trainer *trainer = NULL;
+  furrow_trainer_params params;
+  furrow_trainer_params_init(&params);
+  params.threads = values->threads;
+  params.hogwild = values->hogwild;
+  params.load = values->load;
+  params.max_features = values->max_features;
+  furrow_status status = check_targets(values, err);
+  if (status == FURROW_OK) status = furrow_trainer_create(&trainer, settings->conf, &params, err);
+  interrupt_catch();
+  if (status == FURROW_OK) status = fit(values, trainer, out, err);
+  if (status == FURROW_E_STATE) tell_stopped(values, err);
+  if (status != FURROW_OK && !values->format) hint_csv(values, settings, err);
+  if (status == FURROW_OK) status = save(values, settings, trainer, err);
+  rounding lost = {0};
+  if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
+  if (status == FURROW_OK) status = write_history(values, trainer, err);
+  if (status == FURROW_OK) tell_result(values, trainer, &lost, out);
+  if (status == FURROW_OK) tell_notes(values, trainer);
+  furrow_trainer_free(trainer);
+  return status;
+}
+
+static furrow_status check_values(const train_values *values, furrow_error *err) {
+  if (!values->conf && !values->algorithm)
+    return fail(err, FURROW_E_ARGUMENT, "say what to train: --model NAME or --conf FILE.json");
+  if (values->resume && !values->checkpoint)
+    return fail(err, FURROW_E_ARGUMENT, "--resume needs --checkpoint DIR to resume from");
+  if (values->history && !path_ends(values->history, ".json") && !path_ends(values->history, ".csv"))
+    return fail_token(err, values->history, "--history takes a name that ends in .json or .csv");
+  if (values->curve && !path_ends(values->curve, ".svg"))
+    return fail_token(err, values->curve, "--curve takes a name that ends in .svg");
+  return FURROW_OK;
+}
+
+/* What the options do not say may be in the JSON file or in a definition. */
+static void take_paths(train_values *values, const furrow_learn_conf *conf) {
+  const struct {
+    const char *key, **path;
+  } paths[] = {{"data", &values->train}, {"save", &values->out}, {"load", &values->load}};
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    const char *said = furrow_learn_conf_get(conf, paths[i].key);
+    if (!*paths[i].path && said && said[0]) *paths[i].path = said;
+  }
+}
+
+static furrow_status check_paths(const train_values *values, furrow_error *err) {
+  if (values->dry_run) return FURROW_OK;
+  if (!values->train) return fail(err, FURROW_E_ARGUMENT, "say what to train on: --train URI");
+  if (!values->out) return fail(err, FURROW_E_ARGUMENT, "say where the model goes: --out DIR");
+  return FURROW_OK;
+}
+
+static furrow_status make_settings(learn_settings *settings, const train_values *train, furrow_error *err) {
+  furrow_status status =
+      learn_settings_make(settings, train->conf, train->algorithm, &train->keys, &train->define, err);
+  if (status == FURROW_OK && train->format)
+    status = furrow_learn_conf_set(settings->conf, "format", train->format, err);
+  if (status != FURROW_OK) return status;
+  status = furrow_learn_conf_check(settings->conf, err);
+  if (status != FURROW_OK && train->conf && !err->file[0] && strncmp(err->message, "layers/", 7) == 0)
+    snprintf(err->file, sizeof err->file, "%s", train->conf);
+  return status;
+}
+
+static furrow_status run_train(const void *values, output *out, furrow_error *err) {
+  train_values used = *(const train_values *)values;
+  const train_values *train = &used;
+  learn_settings settings = {0};
+  furrow_status status = check_values(train, err);
+  if (status == FURROW_OK) status = make_settings(&settings, train, err);
+  if (status == FURROW_OK) take_paths(&used, settings.conf);
+  if (status == FURROW_OK) status = check_paths(train, err);
+  if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_DOT, train->dot, train->force, err);
+  if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_SVG, train->svg, train->force, err);
+  if (status == FURROW_OK && train->dry_run)
+    status = print_description(&settings, train->json, out, err);
+  else if (status == FURROW_OK)
+    status = train_and_save(train, &settings, out, err);
+  learn_settings_clear(&settings);
+  return status;
+}
+
+const command train_command = {
+    .name = "train",
+    .summary = "train a model on samples and write its directory as Angel would",
+    .example = "furrow train --model fm --rank 8 --train clicks.libsvm --out clicks.model --epochs 5 --lr 0.05\n"
+               "furrow train --model gbdt --trees 100 --depth 6 --lr 0.1 --splits 254 --train t.libsvm --out t.model\n"
+               "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
+               "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
+    .choice = "--model NAME | --conf FILE.json",
+    .about = "The same samples, settings and seed give the same model, byte for byte, for any number of threads "
+             "(another instruction set may change last digits). Indices "
+             "of libsvm and libffm data count from 1, as Angel reads them (--index-base). docs/models.md has the "
+             "formula, the graph and the matrices of each algorithm.",
+    .groups = train_groups,
+    .size = sizeof(train_values),
+    .init = train_init,
+    .run = run_train,
+};

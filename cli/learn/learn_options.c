@@ -1,0 +1,80 @@
+/* cli/learn/learn_options.c: the options of training: one for each key of the library, and -D for Angel's own names. */
+#include "learn/learn_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+
+option learn_options[LEARN_KEYS + 1];
+
+/* Keys that the command has options of its own for. */
+static bool has_own_option(const char *name) {
+  static const char *const own[] = {"algorithm", "data", "load", "save", "format"};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (strcmp(own[i], name) == 0) return true;
+  return false;
+}
+
+/* "passes over the data (30)" */
+static const char *help_of(const furrow_learn_key *key) {
+  static char texts[LEARN_KEYS][200];
+  static size_t used;
+  if (!key->fallback[0] || used == LEARN_KEYS) return key->help;
+  snprintf(texts[used], sizeof texts[used], "%s (%s)", key->help, key->fallback);
+  return texts[used++];
+}
+
+void learn_options_fill(void) {
+  size_t count = 0;
+  const furrow_learn_key *key;
+  for (size_t i = 0; i < LEARN_KEYS && (key = furrow_learn_key_at(i)); i++) {
+    if (has_own_option(key->name)) continue;
+    learn_options[count++] = (option){.name = key->name,
+                                      .kind = OPTION_TEXT,
+                                      .argument = key->value,
+                                      .help = help_of(key),
+                                      .offset = i * sizeof(const char *)};
+  }
+}
+
+/* ---- The configuration ---- */
+
+static furrow_status set_texts(furrow_learn_conf *conf, const learn_values *values, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  const furrow_learn_key *key;
+  for (size_t i = 0; status == FURROW_OK && i < LEARN_KEYS && (key = furrow_learn_key_at(i)); i++)
+    if (values->texts[i]) status = furrow_learn_conf_set(conf, key->name, values->texts[i], err);
+  return status;
+}
+
+static furrow_status define_one(learn_settings *settings, const char *text, furrow_error *err) {
+  char key[128];
+  const char *equals = strchr(text, '=');
+  const size_t n = equals ? (size_t)(equals - text) : sizeof key;
+  if (n == 0 || n >= sizeof key) return fail_token(err, text, "-D takes KEY=VALUE");
+  memcpy(key, text, n);
+  key[n] = 0;
+  if (furrow_layer_formats_has_key(key)) return furrow_layer_formats_set(settings->formats, key, equals + 1, err);
+  return furrow_learn_conf_set(settings->conf, key, equals + 1, err);
+}
+
+furrow_status learn_settings_make(learn_settings *settings, const char *json, const char *algorithm,
+                                  const learn_values *values, const text_list *define, furrow_error *err) {
+  *settings = (learn_settings){0};
+  furrow_status status = furrow_learn_conf_create(&settings->conf, err);
+  if (status == FURROW_OK) status = furrow_layer_formats_create(&settings->formats, err);
+  if (status == FURROW_OK && json) status = furrow_learn_conf_load(settings->conf, json, err);
+  if (status == FURROW_OK && algorithm) status = furrow_learn_conf_set_algorithm(settings->conf, algorithm, err);
+  if (status == FURROW_OK) status = set_texts(settings->conf, values, err);
+  for (size_t i = 0; status == FURROW_OK && i < define->count; i++)
+    status = define_one(settings, define->texts[i], err);
+  return status;
+}
+
+void learn_settings_clear(learn_settings *settings) {
+  furrow_learn_conf_free(settings->conf);
+  furrow_layer_formats_free(settings->formats);
+  *settings = (learn_settings){0};
+}

@@ -1,0 +1,31 @@
+/* cli/learn/learn_options.h: the options of training: one for each key of the library, and -D for Angel's own names. */
+#ifndef CLI_LEARN_LEARN_OPTIONS_H
+#define CLI_LEARN_LEARN_OPTIONS_H
+
+#include "core/options.h"
+#include "furrow/learn.h"
+
+enum { LEARN_KEYS = 96 };
+
+/* What the options fill: the text of each key that was given, in the order of furrow_learn_key_at. */
+typedef struct learn_values {
+  const char *texts[LEARN_KEYS];
+} learn_values;
+
+/* Filled by learn_options_fill, which main calls first: a table that the library's keys make. */
+extern option learn_options[LEARN_KEYS + 1];
+void learn_options_fill(void);
+
+/* -D KEY=VALUE, for keys of training and keys of output formats. */
+typedef struct learn_settings {
+  furrow_learn_conf *conf;
+  furrow_layer_formats *formats;
+} learn_settings;
+
+/* A conf from: the JSON file (NULL: none), the algorithm (NULL: none), options, definitions; what comes later wins.
+ * Clear it, after a failure, too. */
+furrow_status learn_settings_make(learn_settings *settings, const char *json, const char *algorithm,
+                                  const learn_values *values, const text_list *define, furrow_error *err);
+void learn_settings_clear(learn_settings *settings);
+
+#endif

@@ -1,0 +1,165 @@
+/* cli/learn/scoring.c: a model and the rows that it scores: what predict and eval share. */
+#include "learn/scoring.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "rows/rows_source.h"
+
+#define AT(field) offsetof(scoring_values, field)
+const option scoring_options[] = {
+    {.name = "model",
+     .kind = OPTION_TEXT,
+     .argument = "DIR",
+     .help = "a model directory, Furrow's or Angel's",
+     .offset = AT(model),
+     .required = true},
+    {.name = "data", .kind = OPTION_TEXT, .argument = "URI", .help = "the rows", .offset = AT(data), .required = true},
+    {.name = "format",
+     .kind = OPTION_TEXT,
+     .argument = "F",
+     .choices = "libsvm|libffm|dummy|dense|csv",
+     .help = "format of the rows: libsvm, libffm, dummy, dense, csv; else what the model was trained on",
+     .offset = AT(format)},
+    {.name = "conf",
+     .kind = OPTION_TEXT,
+     .argument = "FILE.json",
+     .help = "Angel's JSON file, for a model without graph.json",
+     .offset = AT(conf)},
+    {.name = "algorithm",
+     .kind = OPTION_TEXT,
+     .argument = "NAME",
+     .choices = "lr|svm|linear|robust|softmax|mlr|fm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
+     .help = "what a model without graph.json is: lr, fm, gbdt …",
+     .offset = AT(algorithm)},
+    {.name = "define",
+     .letter = 'D',
+     .kind = OPTION_LIST,
+     .argument = "KEY=VALUE",
+     .help = "a setting, by Angel's or a short name: ml.data.label.trans.class=PosNegTrans, index-base=0",
+     .offset = AT(define)},
+    {.name = "fc-order",
+     .kind = OPTION_CHOICE,
+     .choices = "in-out|out-in",
+     .help = "how weights of fc layers lie: as Angel's trainer writes them, or as its serving does",
+     .offset = AT(fc_order)},
+    {.name = "on-bad",
+     .kind = OPTION_CHOICE,
+     .choices = "error|skip",
+     .help = "a row that cannot be read ends the work (error) or is left out (skip)",
+     .offset = AT(on_bad)},
+    {.name = "threads",
+     .kind = OPTION_THREADS,
+     .argument = "T",
+     .help = "threads that read (0, the default: one for each processor)",
+     .offset = AT(threads)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .help = "no notes and no progress on stderr",
+     .offset = AT(quiet)},
+    {0}};
+#undef AT
+
+/* Whether rows have fields goes by their format. A model of dense data stays one (its matrices are other ones), and one
+ * of sparse data does not become one. */
+static furrow_status take_format(furrow_learn_conf *conf, const char *format, furrow_error *err) {
+  if (!format || strcmp(format, "dense") == 0 || strcmp(furrow_learn_conf_get(conf, "format"), "dense") == 0)
+    return FURROW_OK;
+  return furrow_learn_conf_set(conf, "format", format, err);
+}
+
+/* The model's own graph.json, or what the options say, and the definitions on top. */
+static furrow_status make_settings(learn_settings *settings, const scoring_values *values, furrow_error *err) {
+  const learn_values none = {0};
+  char graph[4096];
+  const char *json = values->conf;
+  if (!json && !values->algorithm) {
+    const size_t n = strlen(values->model);
+    if (n + sizeof "/graph.json" > sizeof graph)
+      return fail_file(err, FURROW_E_ARGUMENT, values->model, "is too long a name", 0);
+    memcpy(graph, values->model, n);
+    memcpy(graph + n, "/graph.json", sizeof "/graph.json");
+    json = graph;
+  }
+  furrow_status status = learn_settings_make(settings, json, values->algorithm, &none, &values->define, err);
+  if (status == FURROW_E_NOT_FOUND && json == graph && access(values->model, F_OK) == 0)
+    return fail_in(err, status, graph, "no such file; --algorithm or --conf names the graph of a model without it");
+  return status == FURROW_OK ? take_format(settings->conf, values->format, err) : status;
+}
+
+static furrow_status open_rows(scoring *s, const furrow_learn_conf *conf, furrow_error *err) {
+  furrow_parser_params params;
+  furrow_parser_params_init(&params);
+  if (s->values->format) params.format = s->values->format;
+  params.threads = s->values->threads;
+  params.on_bad = s->values->on_bad;
+  return furrow_sample_reader_open(&s->samples, conf, s->values->data, &params, err);
+}
+
+furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err) {
+  *s = (scoring){.values = values};
+  learn_settings settings = {0};
+  furrow_scorer_params params;
+  furrow_scorer_params_init(&params);
+  params.fc_order = (furrow_fc_order)values->fc_order;
+  params.threads = values->threads;
+  furrow_status status = make_settings(&settings, values, err);
+  params.conf = settings.conf;
+  if (status == FURROW_OK) status = furrow_scorer_load(&s->scorer, values->model, &params, err);
+  if (status == FURROW_OK) status = furrow_scorer_scratch_create(&s->space, s->scorer, err);
+  const bool guarded = cache_guard_begin(values->data);
+  if (status == FURROW_OK) status = open_rows(s, settings.conf, err);
+  status = cache_guard_end(guarded, status, err);
+  learn_settings_clear(&settings);
+  progress_start(&s->progress, status == FURROW_OK && !values->quiet, "scoring", 0);
+  s->progress.unit = "rows";
+  return status;
+}
+
+void scoring_print_notes(const scoring *s) {
+  furrow_parser_stats stats;
+  if (s->values->quiet) return;
+  furrow_sample_reader_get_stats(s->samples, &stats);
+  print_notes(&stats);
+}
+
+void scoring_close(scoring *s) {
+  progress_stop(&s->progress);
+  furrow_sample_reader_close(s->samples);
+  furrow_scorer_scratch_free(s->space);
+  furrow_scorer_free(s->scorer);
+  *s = (scoring){0};
+}
+
+furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_error *err) {
+  s->rows += s->size;
+  s->size = 0;
+  furrow_status status = interrupt_check(err);
+  if (status == FURROW_OK) status = furrow_sample_reader_next(s->samples, block, err);
+  if (status == FURROW_OK) {
+    s->size = (*block)->size;
+    progress_tell(&s->progress, s->rows);
+  } else {
+    progress_stop(&s->progress);
+  }
+  return status;
+}
+
+void scoring_blame(const scoring *s, const furrow_rowblock *block, furrow_error *err) {
+  for (size_t i = 0; i < block->size; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    furrow_score score;
+    furrow_error own;
+    const furrow_status status = furrow_scorer_score_row(s->scorer, s->space, &row, &score, &own);
+    if (status == FURROW_OK) continue;
+    fail_in(err, status, s->values->data, "row %" PRIu64 ": %.200s", s->rows + i + 1, own.message);
+    return;
+  }
+  if (!err->file[0]) snprintf(err->file, sizeof err->file, "%s", s->values->data);
+}

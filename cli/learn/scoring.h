@@ -1,0 +1,41 @@
+/* cli/learn/scoring.h: a model and the rows that it scores: what predict and eval share. */
+#ifndef CLI_LEARN_SCORING_H
+#define CLI_LEARN_SCORING_H
+
+#include "core/options.h"
+#include "core/progress.h"
+#include "furrow/learn.h"
+#include "learn/learn_options.h"
+
+typedef struct scoring_values {
+  const char *model, *data, *format, *conf, *algorithm;
+  int fc_order;
+  uint32_t threads;
+  furrow_on_bad on_bad;
+  bool quiet;
+  text_list define;
+} scoring_values;
+
+extern const option scoring_options[];
+
+typedef struct scoring {
+  const scoring_values *values;
+  furrow_scorer *scorer;
+  furrow_scorer_scratch *space;
+  furrow_sample_reader *samples;
+  progress progress;
+  uint64_t rows; /* of the blocks before the current one */
+  size_t size;   /* rows of the current block */
+} scoring;
+
+/* Loads the model and opens the rows. May be closed after a failure, too. */
+furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err);
+void scoring_close(scoring *s);
+/* The next block of rows; FURROW_END at the end. */
+furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_error *err);
+/* Says on stderr what was left out of the rows and what was passed over. */
+void scoring_print_notes(const scoring *s);
+/* The block could not be scored: says in `err` which file, and which row if its features are to blame. */
+void scoring_blame(const scoring *s, const furrow_rowblock *block, furrow_error *err);
+
+#endif

@@ -1,0 +1,217 @@
+/* cli/learn/train_report.c: what training tells: a line for each epoch, the history as a file and as a picture. */
+#include "learn/train_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/fail.h"
+#include "core/text_file.h"
+#include "draw/chart.h"
+
+/* A figure of metrics: its name, its place, the digits behind the point. */
+typedef struct figure {
+  const char *name, *column;
+  size_t offset;
+  int digits;
+} figure;
+
+#define FIGURE(field, name, column, digits) \
+  { name, column, offsetof(furrow_learn_metrics, field), digits }
+static const figure figures[] = {FIGURE(loss, "loss", "loss", 5),
+                                 FIGURE(auc, "auc", "AUC", 5),
+                                 FIGURE(accuracy, "accuracy", "accuracy", 4),
+                                 FIGURE(logloss, "logloss", "logloss", 5),
+                                 FIGURE(rmse, "rmse", "RMSE", 5),
+                                 FIGURE(mae, "mae", "MAE", 5),
+                                 FIGURE(mean_label, "mean label", "label", 5),
+                                 FIGURE(mean_prediction, "mean prediction", "mean", 5)};
+enum { FIGURES = sizeof figures / sizeof *figures };
+#undef FIGURE
+
+static double get(const furrow_learn_metrics *metrics, size_t i) {
+  return *(const double *)((const char *)metrics + figures[i].offset);
+}
+
+/* ---- The table of epochs ---- */
+
+/* Loss, AUC, accuracy, RMSE, MAE where they are defined; logloss is the loss of most models. */
+static bool is_shown(const furrow_learn_metrics *metrics, size_t i) {
+  return i < 6 && i != 3 && !isnan(get(metrics, i));
+}
+
+static void put_heading(output *out, const char *part, size_t i) {
+  char text[32];
+  snprintf(text, sizeof text, "%s%s", part, figures[i].column);
+  output_format(out, *part ? " %14s" : " %9s", text);
+}
+
+/* Digits behind the point, unless the number is too large for its column. */
+static void put_figure(output *out, int width, size_t i, double value) {
+  if (fabs(value) < 1e5)
+    output_format(out, " %*.*f", width, figures[i].digits, value);
+  else
+    output_format(out, " %*.3g", width, value);
+}
+
+void epoch_headings(output *out, const furrow_epoch *epoch) {
+  output_format(out, "%5s %9s", "epoch", "rate");
+  for (size_t i = 0; i < FIGURES; i++)
+    if (is_shown(&epoch->train, i)) put_heading(out, "", i);
+  for (size_t i = 0; epoch->valid.rows > 0 && i < FIGURES; i++)
+    if (is_shown(&epoch->valid, i)) put_heading(out, "valid ", i);
+  output_format(out, " %10s\n", "rows/s");
+}
+
+void epoch_line(output *out, const furrow_epoch *epoch) {
+  output_format(out, "%5" PRIu32 " %9.4g", epoch->epoch, epoch->learning_rate);
+  for (size_t i = 0; i < FIGURES; i++)
+    if (is_shown(&epoch->train, i)) put_figure(out, 9, i, get(&epoch->train, i));
+  for (size_t i = 0; epoch->valid.rows > 0 && i < FIGURES; i++)
+    if (is_shown(&epoch->valid, i)) put_figure(out, 14, i, get(&epoch->valid, i));
+  output_format(out, " %10.0f%s\n", epoch->seconds > 0 ? (double)epoch->train.rows / epoch->seconds : 0,
+                epoch->best ? "  best" : "");
+}
+
+/* ---- Reports ---- */
+
+void report_metrics(report *r, const furrow_learn_metrics *metrics) {
+  report_u64(r, "rows", metrics->rows);
+  for (size_t i = 0; i < FIGURES; i++) {
+    if (!isnan(get(metrics, i)))
+      report_f64(r, figures[i].name, get(metrics, i));
+    else if (r->json)
+      report_none(r, figures[i].name);
+  }
+}
+
+void report_epochs(report *r, const furrow_epoch *epochs, size_t count) {
+  if (!r->json) return;
+  report_list(r, "epochs");
+  for (size_t i = 0; i < count; i++) {
+    report_section(r, NULL);
+    report_u64(r, "epoch", epochs[i].epoch);
+    report_f64(r, "learning rate", epochs[i].learning_rate);
+    report_f64(r, "seconds", epochs[i].seconds);
+    report_bool(r, "best", epochs[i].best);
+    report_section(r, "train");
+    report_metrics(r, &epochs[i].train);
+    report_end(r);
+    if (epochs[i].valid.rows > 0) {
+      report_section(r, "valid");
+      report_metrics(r, &epochs[i].valid);
+      report_end(r);
+    }
+    report_end(r);
+  }
+  report_end(r);
+}
+
+/* ---- History ---- */
+
+static void csv_number(FILE *out, double value) {
+  if (isnan(value))
+    fputc(',', out);
+  else
+    fprintf(out, ",%.9g", value);
+}
+
+static void write_csv(FILE *out, const furrow_epoch *epochs, size_t count) {
+  static const char *const columns[] = {"loss", "auc", "accuracy", "logloss", "rmse", "mae"};
+  fputs("epoch,rate,seconds,best,train_rows,valid_rows", out);
+  for (int part = 0; part < 2; part++)
+    for (size_t i = 0; i < 6; i++) fprintf(out, ",%s_%s", part ? "valid" : "train", columns[i]);
+  fputc('\n', out);
+  for (size_t e = 0; e < count; e++) {
+    const furrow_epoch *epoch = &epochs[e];
+    fprintf(out, "%" PRIu32 ",%.9g,%.3f,%d,%" PRIu64 ",%" PRIu64, epoch->epoch, epoch->learning_rate, epoch->seconds,
+            epoch->best, epoch->train.rows, epoch->valid.rows);
+    for (size_t i = 0; i < 6; i++) csv_number(out, get(&epoch->train, i));
+    for (size_t i = 0; i < 6; i++) csv_number(out, epoch->valid.rows > 0 ? get(&epoch->valid, i) : NAN);
+    fputc('\n', out);
+  }
+}
+
+static void json_number(FILE *out, const char *name, double value) {
+  if (isfinite(value))
+    fprintf(out, ",\"%s\":%.9g", name, value);
+  else
+    fprintf(out, ",\"%s\":null", name);
+}
+
+static void json_metrics(FILE *out, const char *name, const furrow_learn_metrics *metrics) {
+  static const char *const members[] = {"loss", "auc", "accuracy", "logloss", "rmse", "mae"};
+  fprintf(out, ",\"%s\":{\"rows\":%" PRIu64, name, metrics->rows);
+  for (size_t i = 0; i < 6; i++) json_number(out, members[i], metrics->rows > 0 ? get(metrics, i) : NAN);
+  fputc('}', out);
+}
+
+static void write_json(FILE *out, const furrow_epoch *epochs, size_t count, uint32_t best) {
+  fprintf(out, "{\"best\":%" PRIu32 ",\"epochs\":[", best);
+  for (size_t e = 0; e < count; e++) {
+    fprintf(out, "%s\n{\"epoch\":%" PRIu32, e ? "," : "", epochs[e].epoch);
+    json_number(out, "rate", epochs[e].learning_rate);
+    json_number(out, "seconds", epochs[e].seconds);
+    json_metrics(out, "train", &epochs[e].train);
+    json_metrics(out, "valid", &epochs[e].valid);
+    fputc('}', out);
+  }
+  fputs("\n]}\n", out);
+}
+
+furrow_status history_write(const char *path, const furrow_epoch *epochs, size_t count, uint32_t best, bool force,
+                            furrow_error *err) {
+  text_file file;
+  furrow_status status = text_file_begin(&file, err);
+  if (status != FURROW_OK) return status;
+  if (path_ends(path, ".csv"))
+    write_csv(file.out, epochs, count);
+  else
+    write_json(file.out, epochs, count, best);
+  return text_file_end(&file, path, force, err);
+}
+
+/* ---- Curves ---- */
+
+/* The second curve: AUC, else RMSE, else accuracy. */
+static size_t second_figure(const furrow_learn_metrics *metrics) {
+  if (!isnan(metrics->auc)) return 1;
+  return isnan(metrics->rmse) ? 2 : 4;
+}
+
+typedef struct series {
+  double *x, *train, *valid;
+} series;
+
+static void fill_series(series *s, const furrow_epoch *epochs, size_t count, size_t which) {
+  for (size_t e = 0; e < count; e++) {
+    s->x[e] = epochs[e].epoch;
+    s->train[e] = get(&epochs[e].train, which);
+    s->valid[e] = epochs[e].valid.rows > 0 ? get(&epochs[e].valid, which) : NAN;
+  }
+}
+
+furrow_status history_draw(const char *path, const char *title, const furrow_epoch *epochs, size_t count, bool force,
+                           furrow_error *err) {
+  if (count == 0) return fail(err, FURROW_E_STATE, "there are no epochs to draw");
+  const size_t which[2] = {0, second_figure(&epochs[0].train)};
+  double *numbers = calloc(count * 6, sizeof *numbers);
+  if (!numbers) return fail_memory(err);
+  chart_curve curves[2][2];
+  chart charts[2];
+  for (size_t c = 0; c < 2; c++) {
+    series s = {numbers + c * 3 * count, numbers + (c * 3 + 1) * count, numbers + (c * 3 + 2) * count};
+    fill_series(&s, epochs, count, which[c]);
+    curves[c][0] = (chart_curve){.name = "training", .x = s.x, .y = s.train, .count = count, .marks = count <= 50};
+    curves[c][1] = (chart_curve){.name = "validation", .x = s.x, .y = s.valid, .count = count, .marks = count <= 50};
+    charts[c] = (chart){.title = c == 0 ? title : "",
+                        .x_axis = "epoch",
+                        .y_axis = figures[which[c]].column,
+                        .curves = curves[c],
+                        .count = epochs[0].valid.rows > 0 ? 2 : 1};
+  }
+  furrow_status status = charts_write(path, charts, 2, force, err);
+  free(numbers);
+  return status;
+}

@@ -1,0 +1,179 @@
+/* cli/model/cmd_model_convert.c: furrow model convert: the same elements in other formats, partitions and files. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/report.h"
+#include "model/cmd_model.h"
+#include "model/model_conf.h"
+#include "model/model_job.h"
+#include "model/model_source.h"
+#include "model/model_target.h"
+
+typedef struct convert_values {
+  target_values target;
+  choice_values choice;
+  reading_values reading;
+  text_list define;
+  const char *source, *destination;
+  uint32_t threads;
+  size_t memory;
+  bool quiet, json;
+} convert_values;
+
+static const option convert_operands[] = {{.name = "SRC",
+                                           .kind = OPTION_TEXT,
+                                           .help = "a model directory, or a matrix folder",
+                                           .offset = offsetof(convert_values, source),
+                                           .required = true},
+                                          {.name = "DST",
+                                           .kind = OPTION_TEXT,
+                                           .help = "the directory to write, which is of the same kind",
+                                           .offset = offsetof(convert_values, destination),
+                                           .required = true},
+                                          {0}};
+
+static const option define_options[] = {
+    {.name = "define",
+     .letter = 'D',
+     .kind = OPTION_LIST,
+     .argument = "KEY=VALUE",
+     .help = "a setting of Angel: text.format.filed.sep, or the output format of a kind of layer, such as "
+             "ml.embedding.matrix.output.format; may be given several times"},
+    {0}};
+
+static const option_group convert_groups[] = {
+    {.title = "Writing", .options = target_options, .offset = offsetof(convert_values, target)},
+    {.title = "Writing", .options = define_options, .offset = offsetof(convert_values, define)},
+    {.title = "What to convert", .options = choice_options, .offset = offsetof(convert_values, choice)},
+    {.title = "Reading", .options = in_reading_options, .offset = offsetof(convert_values, reading)},
+    {.title = "Options", .options = json_options, .offset = offsetof(convert_values, json)},
+    {.title = "Options", .options = memory_options, .offset = offsetof(convert_values, memory)},
+    {.title = "Options", .options = threads_options, .offset = offsetof(convert_values, threads)},
+    {.title = "Options", .options = plugin_options},
+    {.title = "Options", .options = quiet_options, .offset = offsetof(convert_values, quiet)},
+    {0}};
+
+static void convert_init(void *values) {
+  convert_values *convert = values;
+  target_values_init(&convert->target);
+  reading_values_init(&convert->reading);
+}
+
+/* ---- Parameters ----------------------------------------------------------------------------------------- */
+
+/* What the library's callbacks get. */
+typedef struct converting {
+  job job; /* first: job_tell takes it for the whole */
+  const layer_formats *formats;
+} converting;
+
+static furrow_status choose_format(void *user, const furrow_matrix_source *source, const char **format,
+                                   furrow_error *err) {
+  const converting *c = user;
+  (void)err;
+  const char *chosen = layer_format(c->formats, source);
+  if (chosen) *format = chosen;
+  return FURROW_OK;
+}
+
+static void set_params(furrow_model_convert_params *params, const convert_values *convert, const choice *chosen,
+                       const layer_formats *formats, converting *user) {
+  const target_values *target = &convert->target;
+  furrow_model_convert_params_init(params);
+  params->source = reading_params(&convert->reading);
+  params->selection = chosen->selection;
+  if (formats->separator.text[0]) params->write.separator = formats->separator.text;
+  target_write_params(target, convert->threads, &params->write);
+  params->format = target->format;
+  if (formats->any) params->choose_format = choose_format;
+  params->row_type = target->row_type;
+  params->part_rows = target->part_rows;
+  params->part_cols = target->part_cols;
+  params->hash_parts = target->hash_parts;
+  params->servers = target->servers;
+  params->parts_per_file = target->parts_per_file;
+  if (convert->memory) params->memory = convert->memory;
+  params->progress = job_tell;
+  params->user = user;
+}
+
+/* ---- Command -------------------------------------------------------------------------------------------- */
+
+static void convert_report(const convert_values *convert, const furrow_model_convert_result *result, output *out) {
+  report r;
+  report_start(&r, out, convert->json);
+  report_text(&r, "written", convert->destination);
+  report_u64(&r, "matrices", result->matrices);
+  if (convert->json || result->files) report_u64(&r, "other files", result->files);
+  report_u64(&r, "elements", result->elements);
+  if (convert->json || result->dropped) report_u64(&r, "elements lost", result->dropped);
+  report_u64(&r, "bytes", result->bytes);
+  report_finish(&r);
+}
+
+static furrow_status convert_chosen(const convert_values *convert, const char *path, const choice *chosen,
+                                    const layer_formats *formats, output *out, furrow_error *err) {
+  converting user = {.formats = formats};
+  furrow_model_convert_params params;
+  furrow_model_convert_result result = {0};
+  set_params(&params, convert, chosen, formats, &user);
+  job_start(&user.job, "converting", convert->quiet);
+  furrow_status status = furrow_model_convert(path, convert->destination, &params, &result, err);
+  job_stop(&user.job);
+  job_hint(status, convert->target.force, "see --memory and --part-cols", err);
+  if (status != FURROW_OK) return status;
+  convert_report(convert, &result, out);
+  if (result.dropped)
+    print_note(convert->quiet, "%" PRIu64 " element%s not be read back as %s: %s", result.dropped,
+               result.dropped == 1 ? " will" : "s will", result.dropped == 1 ? "it was" : "they were",
+               convert->target.angel_bytes ? "--angel-bytes loses what Angel loses, or the format has no column ids"
+                                           : "the format has no column ids");
+  return FURROW_OK;
+}
+
+static furrow_status convert_run(const void *values, output *out, furrow_error *err) {
+  const convert_values *convert = values;
+  furrow_model_listing *listing = NULL;
+  const furrow_model_entry *only = NULL;
+  layer_formats formats = {0};
+  choice chosen = {0};
+  furrow_status status = target_check(&convert->target, err);
+  if (status == FURROW_OK) status = furrow_model_listing_load(&listing, convert->source, err);
+  if (status == FURROW_OK && convert->choice.matrix)
+    status = choose_matrix(listing, convert->choice.matrix, &only, err);
+  if (status == FURROW_OK)
+    status = choice_make(&chosen, &convert->choice, only ? only : listing->matrices, only ? 1 : listing->matrix_count,
+                         convert->reading.meta_name, err);
+  if (status == FURROW_OK) status = layer_formats_make(&formats, &convert->define, listing, err);
+  if (status == FURROW_OK && formats.any && convert->target.format)
+    status = fail(err, FURROW_E_ARGUMENT, "--format and -D both name the format to write");
+  if (status == FURROW_OK)
+    status = convert_chosen(convert, only ? only->folder : convert->source, &chosen, &formats, out, err);
+  layer_formats_clear(&formats);
+  choice_clear(&chosen);
+  furrow_model_listing_free(listing);
+  name_reading_options(err->message, true);
+  return status;
+}
+
+const command model_convert_command = {
+    .name = "convert",
+    .summary = "write the same elements in other formats, types, partitions, files",
+    .example =
+        "furrow model convert lr lr.binary --format ColIdValueBinaryRowFormat\n"
+        "furrow model convert deepfm deepfm.small --row-type T_FLOAT_SPARSE --part-cols 100000 --servers 4\n"
+        "furrow model convert deepfm served --meta-name meta -D ml.embedding.matrix.output.format=BinaryColumnFormat",
+    .about =
+        "What no option names stays as it is: without any, DST is the same as SRC, byte for byte. DST appears when it "
+        "is complete. With -D a matrix gets the format of its layer's kind: by the layer's type in graph.json, else by "
+        "its name (..._embedding; input... and wide... are input layers, fc... fc layers) and the format it has now; "
+        "kinds that no -D names keep their format.",
+    .operands = convert_operands,
+    .groups = convert_groups,
+    .size = sizeof(convert_values),
+    .init = convert_init,
+    .run = convert_run,
+};

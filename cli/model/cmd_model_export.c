@@ -1,0 +1,235 @@
+/* cli/model/cmd_model_export.c: furrow model export: a matrix as a file of another program. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/report.h"
+#include "furrow/exchange.h"
+#include "model/cmd_model.h"
+#include "model/model_job.h"
+#include "model/model_source.h"
+#include "model/model_vectors.h"
+
+typedef struct export_values {
+  choice_values choice;
+  reading_values reading;
+  vectors_values vectors;
+  const char *source, *destination;
+  furrow_exchange_format to;
+  furrow_axis by;
+  int type; /* -1: that of the matrix */
+  const char *ids;
+  bool no_ids, force;
+  uint32_t threads;
+  size_t memory;
+  bool quiet, json;
+} export_values;
+
+static const option export_operands[] = {{.name = "SRC",
+                                          .kind = OPTION_TEXT,
+                                          .help = "a matrix folder, or a model directory",
+                                          .offset = offsetof(export_values, source),
+                                          .required = true},
+                                         {.name = "FILE",
+                                          .kind = OPTION_TEXT,
+                                          .help = "the file to write, or - for standard output",
+                                          .offset = offsetof(export_values, destination),
+                                          .required = true},
+                                         {0}};
+
+#define AT(field) offsetof(export_values, field)
+static const option export_options[] = {
+    {.name = "to",
+     .kind = OPTION_CHOICE,
+     .choices = "auto|npy|npz|fvecs|fbin|safetensors|tsv|libsvm",
+     .help = "format of the file (auto, the default: by the ending of its name)",
+     .offset = AT(to)},
+    {.name = "by",
+     .kind = OPTION_CHOICE,
+     .choices = "auto|row|column",
+     .help = "what a vector is: a row, or a column, which is all rows of one feature (auto: a column if the matrix is "
+             "stored by columns)",
+     .offset = AT(by)},
+    {.name = "type",
+     .kind = OPTION_CHOICE,
+     .choices = "f64|f32|i64|i32",
+     .help = "type of the elements (that of the matrix)",
+     .offset = AT(type)},
+    {.name = "ids",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "where the ids of the vectors go, for formats without a place for them (FILE.ids.npy)",
+     .offset = AT(ids)},
+    {.name = "no-ids", .kind = OPTION_FLAG, .help = "do not write the ids", .offset = AT(no_ids)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace files that exist", .offset = AT(force)},
+    {0}};
+#undef AT
+
+static const option_group export_groups[] = {
+    {.title = "Writing", .options = export_options},
+    {.title = "What to export", .options = choice_options, .offset = offsetof(export_values, choice)},
+    {.title = "Vectors for search", .options = vectors_options, .offset = offsetof(export_values, vectors)},
+    {.title = "Reading", .options = reading_options, .offset = offsetof(export_values, reading)},
+    {.title = "Options", .options = json_options, .offset = offsetof(export_values, json)},
+    {.title = "Options", .options = memory_options, .offset = offsetof(export_values, memory)},
+    {.title = "Options", .options = threads_options, .offset = offsetof(export_values, threads)},
+    {.title = "Options", .options = plugin_options},
+    {.title = "Options", .options = quiet_options, .offset = offsetof(export_values, quiet)},
+    {0}};
+
+static void export_init(void *values) {
+  export_values *export = values;
+  reading_values_init(&export->reading);
+  export->type = -1;
+}
+
+static bool to_stdout(const export_values *export) {
+  return strcmp(export->destination, "-") == 0;
+}
+
+static furrow_status check_values(const export_values *export, furrow_error *err) {
+  if (export->ids && export->no_ids) return fail(err, FURROW_E_ARGUMENT, "--ids and --no-ids do not go together");
+  if (to_stdout(export) && export->json)
+    return fail(err, FURROW_E_ARGUMENT, "--json has no place when the file goes to standard output");
+  if (to_stdout(export) && export->to == FURROW_EXCHANGE_AUTO)
+    return fail(err, FURROW_E_ARGUMENT, "standard output has no name that tells the format: give --to");
+  return FURROW_OK;
+}
+
+static void set_params(furrow_model_export_params *params, const export_values *export, const choice *chosen, job *j) {
+  furrow_model_export_params_init(params);
+  params->source = reading_params(&export->reading);
+  params->selection = chosen->selection;
+  params->format = export->to;
+  params->vectors = export->by;
+  params->ids = export->no_ids ? "" : export->ids;
+  params->convert = export->type >= 0;
+  if (params->convert) params->type = (furrow_element_type) export->type;
+  params->replace = export->force;
+  params->threads = export->threads;
+  if (export->memory) params->memory = export->memory;
+  params->progress = job_tell;
+  params->user = j;
+}
+
+/* The name of the second file. */
+static void report_ids(report *r, const export_values *export) {
+  char path[4096 + 16];
+  snprintf(path, sizeof path, "%s%s", export->ids ? export->ids : export->destination, export->ids ? "" : ".ids.npy");
+  report_text(r, "ids", path);
+}
+
+static void export_report(const export_values *export, const furrow_model_export_result *result, output *out) {
+  report r;
+  report_start(&r, out, export->json);
+  report_text(&r, "written", export->destination);
+  report_u64(&r, "matrices", result->matrices);
+  if (export->json || result->matrices == 1) {
+    report_u64(&r, "vectors", result->vectors);
+    if (result->dimension)
+      report_u64(&r, "dimension", result->dimension);
+    else
+      report_none(&r, "dimension"); /* vectors of what there is */
+  }
+  report_u64(&r, "elements", result->elements);
+  if (export->json || result->absent) report_u64(&r, "zeros for none", result->absent);
+  report_u64(&r, "bytes", result->bytes);
+  if (result->ids_bytes) {
+    report_ids(&r, export);
+    report_u64(&r, "bytes of ids", result->ids_bytes);
+  }
+  report_finish(&r);
+}
+
+static furrow_status export_chosen(const export_values *export, const char *path, const choice *chosen, output *out,
+                                   furrow_error *err) {
+  job j;
+  furrow_model_export_params params;
+  furrow_model_export_result result = {0};
+  set_params(&params, export, chosen, &j);
+  job_start(&j, "exporting", export->quiet || to_stdout(export));
+  furrow_status status = furrow_model_export(path, export->destination, &params, &result, err);
+  job_stop(&j);
+  job_hint(status, export->force, "see --memory", err);
+  /* the library cannot know that a reader who leaves is no failure here */
+  if (status == FURROW_E_IO && to_stdout(export) && output_reader_is_gone()) status = FURROW_END;
+  if (status == FURROW_OK && !to_stdout(export)) export_report(export, &result, out);
+  return status;
+}
+
+/* Vectors need the model, not one matrix of it. */
+static furrow_status run_vectors(const export_values *export, output *out, furrow_error *err) {
+  choice chosen = {0};
+  if (export->choice.matrix || export->choice.rows || export->choice.parts)
+    return fail(err, FURROW_E_ARGUMENT,
+                "--vectors takes a whole model: of --matrix, --rows, --cols, --parts only --cols");
+  furrow_status status = choice_make(&chosen, &export->choice, NULL, 0, export->reading.meta_name, err);
+  const vectors_job wanted = {.values = &export->vectors,
+                              .model = export->source,
+                              .file = export->destination,
+                              .ids = export->ids,
+                              .no_ids = export->no_ids,
+                              .force = export->force,
+                              .json = export->json,
+                              .threads = export->threads,
+                              .first = chosen.selection.first_col,
+                              .end = chosen.selection.end_col};
+  if (status == FURROW_OK) status = export_vectors(&wanted, out, err);
+  choice_clear(&chosen);
+  job_hint(status, export->force, NULL, err);
+  return status;
+}
+
+static furrow_status export_run(const void *values, output *out, furrow_error *err) {
+  const export_values *export = values;
+  furrow_model_listing *listing = NULL;
+  const furrow_model_entry *only = NULL;
+  choice chosen = {0};
+  furrow_status status = check_values(export, err);
+  if (status == FURROW_OK && export->vectors.of != VECTORS_NONE) return run_vectors(export, out, err);
+  if (status == FURROW_OK) status = furrow_model_listing_load(&listing, export->source, err);
+  if (status == FURROW_OK && export->choice.matrix) status = choose_matrix(listing, export->choice.matrix, &only, err);
+  if (status == FURROW_OK)
+    status = choice_make(&chosen, &export->choice, only ? only : listing->matrices, only ? 1 : listing->matrix_count,
+                         export->reading.meta_name, err);
+  if (status == FURROW_OK) status = export_chosen(export, only ? only->folder : export->source, &chosen, out, err);
+  choice_clear(&chosen);
+  furrow_model_listing_free(listing);
+  name_reading_options(err->message, false);
+  return status;
+}
+
+static void print_exchange_formats(output *out) {
+  static const struct {
+    const char *name, *about;
+  } formats[] = {
+#define FURROW_X(name, text, ending, about) {text, about},
+      FURROW_EXCHANGE_FORMATS(FURROW_X)
+#undef FURROW_X
+  };
+  output_text(out, "\nFormats:\n");
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    output_format(out, "  %-12s ", formats[i].name);
+    print_wrapped(out, formats[i].about, 15, 15);
+  }
+}
+
+const command model_export_command = {
+    .name = "export",
+    .summary = "write a matrix as npy, npz, fvecs, fbin, safetensors, tsv, libsvm",
+    .example = "furrow model export deepfm/embedding_embedding items.npy\n"
+               "furrow model export deepfm deepfm.safetensors\n"
+               "furrow model export lr --matrix input_weight - --to tsv | sort -k3g\n"
+               "furrow model export fm items.fbin --vectors item --cols 200000:250000",
+    .about =
+        "The file appears when it is complete. A dense file (npy, fvecs, fbin, safetensors) has 0 where the matrix "
+        "has no element. A model of several matrices goes to safetensors alone. FILE must not lie in SRC.",
+    .more = print_exchange_formats,
+    .operands = export_operands,
+    .groups = export_groups,
+    .size = sizeof(export_values),
+    .init = export_init,
+    .run = export_run,
+};

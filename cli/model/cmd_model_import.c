@@ -1,0 +1,229 @@
+/* cli/model/cmd_model_import.c: furrow model import: a file of another program as a matrix. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/report.h"
+#include "furrow/exchange.h"
+#include "model/cmd_model.h"
+#include "model/model_job.h"
+#include "model/model_target.h"
+
+typedef struct import_values {
+  target_values target;
+  const char *path, *destination;
+  furrow_exchange_format from;
+  furrow_axis by;
+  const char *ids, *name, *saved_rows;
+  int32_t rows;
+  int64_t cols;
+  uint32_t matrix_id;
+  text_list attributes;
+  uint32_t threads;
+  size_t memory;
+  bool quiet, json;
+} import_values;
+
+static const option import_operands[] = {{.name = "FILE",
+                                          .kind = OPTION_TEXT,
+                                          .help = "the file to read",
+                                          .offset = offsetof(import_values, path),
+                                          .required = true},
+                                         {.name = "DST",
+                                          .kind = OPTION_TEXT,
+                                          .help = "the matrix folder to write",
+                                          .offset = offsetof(import_values, destination),
+                                          .required = true},
+                                         {0}};
+
+#define AT(field) offsetof(import_values, field)
+static const option import_options[] = {
+    {.name = "from",
+     .kind = OPTION_CHOICE,
+     .choices = "auto|npy|npz|fvecs|fbin|safetensors|tsv|libsvm",
+     .help = "format of the file (auto, the default: by the ending of its name)",
+     .offset = AT(from)},
+    {.name = "by",
+     .kind = OPTION_CHOICE,
+     .choices = "auto|row|column",
+     .help = "what a vector of the file becomes: a row, or a column (auto: a column if --format stores columns)",
+     .offset = AT(by)},
+    {.name = "ids",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "npy of the ids of the vectors (FILE.ids.npy if it is there, else 0, 1, ...)",
+     .offset = AT(ids)},
+    {0}};
+
+static const option matrix_shape_options[] = {
+    {.name = "name",
+     .kind = OPTION_TEXT,
+     .argument = "NAME",
+     .help = "name of the matrix (that of the folder)",
+     .offset = AT(name)},
+    {.name = "rows",
+     .kind = OPTION_COUNT32,
+     .argument = "N",
+     .help = "rows of the matrix, which are all saved, also those without elements (as many as the data needs)",
+     .offset = AT(rows)},
+    {.name = "saved-rows",
+     .kind = OPTION_TEXT,
+     .argument = "LIST",
+     .help = "save these rows alone, such as 0:8 or 0:8,16, in this order; the others only count (all)",
+     .offset = AT(saved_rows)},
+    {.name = "cols",
+     .kind = OPTION_COUNT64,
+     .argument = "N",
+     .help = "columns of the matrix (as many as the data needs)",
+     .offset = AT(cols)},
+    {.name = "matrix-id", .kind = OPTION_U32, .argument = "N", .help = "id of the matrix (0)", .offset = AT(matrix_id)},
+    {.name = "attribute",
+     .kind = OPTION_LIST,
+     .argument = "KEY=VALUE",
+     .help = "an attribute that the metadata gets; may be given several times",
+     .offset = AT(attributes)},
+    {0}};
+#undef AT
+
+static const option_group import_groups[] = {
+    {.title = "Reading", .options = import_options},
+    {.title = "The matrix", .options = matrix_shape_options},
+    {.title = "Writing", .options = target_options, .offset = offsetof(import_values, target)},
+    {.title = "Options", .options = json_options, .offset = offsetof(import_values, json)},
+    {.title = "Options", .options = memory_options, .offset = offsetof(import_values, memory)},
+    {.title = "Options", .options = threads_options, .offset = offsetof(import_values, threads)},
+    {.title = "Options", .options = plugin_options},
+    {.title = "Options", .options = quiet_options, .offset = offsetof(import_values, quiet)},
+    {0}};
+
+static void import_init(void *values) {
+  target_values_init(&((import_values *)values)->target);
+}
+
+/* ---- Attributes ----------------------------------------------------------------------------------------- */
+
+enum { ATTRIBUTES_MOST = sizeof((text_list *)0)->texts / sizeof(char *), ATTRIBUTE_KEYS = 8192 };
+
+typedef struct attributes {
+  furrow_matrix_option options[ATTRIBUTES_MOST];
+  char keys[ATTRIBUTE_KEYS];
+} attributes;
+
+static furrow_status split_attributes(attributes *a, const text_list *list, furrow_error *err) {
+  size_t used = 0;
+  for (size_t i = 0; i < list->count; i++) {
+    const char *text = list->texts[i], *equals = strchr(text, '=');
+    size_t n = equals ? (size_t)(equals - text) : 0;
+    if (n == 0 || n + 1 > sizeof a->keys - used) return fail_token(err, text, "--attribute takes KEY=VALUE");
+    memcpy(a->keys + used, text, n);
+    a->keys[used + n] = 0;
+    a->options[i] = (furrow_matrix_option){.key = a->keys + used, .value = equals + 1};
+    used += n + 1;
+  }
+  return FURROW_OK;
+}
+
+/* ---- Command -------------------------------------------------------------------------------------------- */
+
+/* What the parameters point at. */
+typedef struct lists {
+  attributes attributes;
+  int32_t *rows;
+  size_t row_count;
+} lists;
+
+static furrow_status read_lists(lists *l, const import_values *import, furrow_error *err) {
+  l->rows = NULL;
+  l->row_count = 0;
+  furrow_status status = split_attributes(&l->attributes, &import->attributes, err);
+  if (status == FURROW_OK && import->saved_rows)
+    status = read_row_list("saved-rows", import->saved_rows, import->rows, &l->rows, &l->row_count, err);
+  return status;
+}
+
+static void set_params(furrow_model_import_params *params, const import_values *import, const lists *l, job *j) {
+  const target_values *target = &import->target;
+  furrow_model_import_params_init(params);
+  params->format = import->from;
+  params->vectors = import->by;
+  params->ids = import->ids;
+  target_write_params(target, import->threads, &params->write);
+  params->spec.matrix_id = (int32_t)import->matrix_id;
+  params->spec.name = import->name;
+  if (target->format) params->spec.format = target->format;
+  params->spec.row_type = target->row_type;
+  params->spec.rows = import->rows;
+  params->spec.cols = import->cols;
+  params->spec.saved_rows = l->rows;
+  params->spec.saved_row_count = l->row_count;
+  params->spec.options = l->attributes.options;
+  params->spec.option_count = import->attributes.count;
+  params->spec.hash_parts = target->hash_parts;
+  params->spec.block_rows = target->part_rows;
+  params->spec.block_cols = target->part_cols;
+  if (target->servers) params->spec.servers = target->servers;
+  if (target->parts_per_file) params->spec.parts_per_file = target->parts_per_file;
+  if (import->memory) params->memory = import->memory;
+  params->progress = job_tell;
+  params->user = j;
+}
+
+static void import_report(const import_values *import, const furrow_model_import_result *result, output *out) {
+  report r;
+  report_start(&r, out, import->json);
+  report_text(&r, "written", import->destination);
+  report_u64(&r, "matrices", result->matrices);
+  if (import->json || result->matrices == 1) {
+    report_i64(&r, "rows", result->rows);
+    if (result->cols < 0)
+      report_none(&r, "columns"); /* no limit */
+    else
+      report_i64(&r, "columns", result->cols);
+  }
+  report_u64(&r, "elements", result->elements);
+  if (import->json || result->left_out) report_u64(&r, "elements not saved", result->left_out);
+  report_finish(&r);
+}
+
+static furrow_status import_run(const void *values, output *out, furrow_error *err) {
+  const import_values *import = values;
+  job j;
+  lists l;
+  furrow_model_import_params params;
+  furrow_model_import_result result = {0};
+  if (import->matrix_id > INT32_MAX) return fail(err, FURROW_E_ARGUMENT, "--matrix-id is at most 2147483647");
+  furrow_status status = target_check(&import->target, err);
+  if (status == FURROW_OK) status = read_lists(&l, import, err);
+  if (status != FURROW_OK) return status;
+  set_params(&params, import, &l, &j);
+  job_start(&j, "importing", import->quiet);
+  status = furrow_model_import(import->path, import->destination, &params, &result, err);
+  job_stop(&j);
+  free(l.rows);
+  job_hint(status, import->target.force, "see --memory", err);
+  if (status == FURROW_OK) import_report(import, &result, out);
+  return status;
+}
+
+const command model_import_command = {
+    .name = "import",
+    .summary = "make a matrix from npy, npz, fvecs, fbin, safetensors, tsv, libsvm",
+    .example =
+        "furrow model import items.npy deepfm/embedding_embedding --format TextColumnFormat\n"
+        "furrow model import weights.tsv lr/input_weight --format ColIdValueTextRowFormat --row-type T_FLOAT_DENSE",
+    .about =
+        "A line of tsv is: row TAB column TAB value, as 'furrow model dump' prints it. A safetensors file of several "
+        "tensors becomes a model directory. DST appears when it is complete. What is not given is as Angel has it: "
+        "RowIdColIdValueTextRowFormat, partitions by ranges of columns, 5 partitions a file. The row type is that of "
+        "the "
+        "elements (text: float): dense if the file is and every row has every column, else sparse, with 64-bit keys "
+        "where "
+        "a column needs them.",
+    .operands = import_operands,
+    .groups = import_groups,
+    .size = sizeof(import_values),
+    .init = import_init,
+    .run = import_run,
+};

@@ -1,0 +1,195 @@
+/* cli/model/cmd_model_importance.c: furrow model importance: which features the trees of a gbdt model ask for. */
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/fail.h"
+#include "core/report.h"
+#include "core/table.h"
+#include "draw/bars.h"
+#include "model/cmd_model.h"
+#include "model/forest_source.h"
+#include "model/model_source.h"
+
+typedef enum measure { BY_GAIN, BY_COVER, BY_COUNT, BY_WHAT_THERE_IS } measure;
+
+static const char *const measure_names[] = {"gain", "cover", "count"};
+
+typedef struct importance_values {
+  const char *path, *svg;
+  measure by;
+  uint64_t top; /* 0: all */
+  bool json, force;
+  uint32_t threads;
+} importance_values;
+
+static const option importance_operands[] = {{.name = "DIR",
+                                              .kind = OPTION_TEXT,
+                                              .help = "a model directory of gbdt, Furrow's or Angel's",
+                                              .offset = offsetof(importance_values, path),
+                                              .required = true},
+                                             {0}};
+
+#define AT(field) offsetof(importance_values, field)
+static const option importance_options[] = {
+    {.name = "by",
+     .kind = OPTION_CHOICE,
+     .choices = "gain|cover|count",
+     .help = "what features are sorted by (gain; count where the model has no gains)",
+     .offset = AT(by)},
+    {.name = "top", .kind = OPTION_U64, .argument = "N", .help = "the first N features (all)", .offset = AT(top)},
+    {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "also draw bars (at most 100)", .offset = AT(svg)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace a file that exists", .offset = AT(force)},
+    {0}};
+#undef AT
+
+static const option_group importance_groups[] = {
+    {.title = "What to tell", .options = importance_options},
+    {.title = "Options", .options = json_options, .offset = offsetof(importance_values, json)},
+    {.title = "Options", .options = threads_options, .offset = offsetof(importance_values, threads)},
+    {0}};
+
+static void importance_init(void *values) {
+  ((importance_values *)values)->by = BY_WHAT_THERE_IS;
+}
+
+static double measure_of(const furrow_feature_importance *of, measure by) {
+  return by == BY_GAIN ? of->gain : by == BY_COVER ? of->cover : (double)of->count;
+}
+
+/* ---- Sorting ---- */
+
+static int compare(const furrow_feature_importance *x, const furrow_feature_importance *y, measure by) {
+  const double a = measure_of(x, by), b = measure_of(y, by);
+  if (a != b) return a < b ? 1 : -1;
+  return (x->feature > y->feature) - (x->feature < y->feature);
+}
+
+static int by_gain(const void *a, const void *b) {
+  return compare(a, b, BY_GAIN);
+}
+
+static int by_cover(const void *a, const void *b) {
+  return compare(a, b, BY_COVER);
+}
+
+static int by_count(const void *a, const void *b) {
+  return compare(a, b, BY_COUNT);
+}
+
+static furrow_status sort_features(furrow_feature_importance *list, size_t count, bool sums, measure *by,
+                                   furrow_error *err) {
+  static int (*const orders[])(const void *, const void *) = {by_gain, by_cover, by_count};
+  if (*by == BY_WHAT_THERE_IS) *by = sums ? BY_GAIN : BY_COUNT;
+  if (*by != BY_COUNT && !sums)
+    return fail(err, FURROW_E_ARGUMENT,
+                "--by %s: the model does not have it; training with --node-stats yes writes it, and --by count needs "
+                "nothing",
+                measure_names[*by]);
+  if (count > 0) qsort(list, count, sizeof *list, orders[*by]);
+  return FURROW_OK;
+}
+
+/* ---- Telling ---- */
+
+static double sum_of(const furrow_feature_importance *list, size_t count, measure by) {
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) sum += measure_of(&list[i], by);
+  return sum;
+}
+
+static furrow_status print_list(const furrow_feature_importance *list, size_t count, size_t shown, bool sums,
+                                measure by, output *out, furrow_error *err) {
+  const double sum = sum_of(list, count, by);
+  table t;
+  table_start(&t, sums ? "feature|splits|share|gain|cover" : "feature|splits|share");
+  for (size_t i = 0; i < shown; i++) {
+    table_cell(&t, "%" PRId32, list[i].feature);
+    table_cell(&t, "%" PRIu64, list[i].count);
+    table_cell(&t, "%.4f", sum > 0 ? measure_of(&list[i], by) / sum : 0);
+    if (!sums) continue;
+    table_cell(&t, "%.6g", list[i].gain);
+    table_cell(&t, "%.6g", list[i].cover);
+  }
+  return table_finish(&t, 0, out, err);
+}
+
+static void report_features(const furrow_feature_importance *list, size_t count, size_t shown, bool sums, measure by,
+                            output *out) {
+  report r;
+  report_start(&r, out, true);
+  report_text(&r, "by", measure_names[by]);
+  report_u64(&r, "features", count);
+  report_list(&r, "importance");
+  for (size_t i = 0; i < shown; i++) {
+    report_section(&r, NULL);
+    report_i64(&r, "feature", list[i].feature);
+    report_u64(&r, "count", list[i].count);
+    if (sums) report_f64(&r, "gain", list[i].gain);
+    if (sums) report_f64(&r, "cover", list[i].cover);
+    report_end(&r);
+  }
+  report_end(&r);
+  report_finish(&r);
+}
+
+static furrow_status draw(const importance_values *v, const furrow_feature_importance *list, size_t count, size_t shown,
+                          measure by, furrow_error *err) {
+  enum { MOST_BARS = 100 };
+  bar bars[MOST_BARS];
+  char title[64], note[96];
+  const size_t drawn = shown < MOST_BARS ? shown : MOST_BARS;
+  for (size_t i = 0; i < drawn; i++) {
+    snprintf(bars[i].name, sizeof bars[i].name, "feature %" PRId32, list[i].feature);
+    bars[i].value = fmax(measure_of(&list[i], by), 0);
+  }
+  snprintf(title, sizeof title, "importance of features by %s", measure_names[by]);
+  snprintf(note, sizeof note, "%zu of %zu features that the trees ask for", drawn, count);
+  return bars_write(v->svg, title, note, bars, drawn, v->force, err);
+}
+
+static furrow_status tell(const importance_values *v, const furrow_scorer *scorer, furrow_feature_importance *list,
+                          size_t count, output *out, furrow_error *err) {
+  furrow_forest_info info;
+  measure by = v->by;
+  furrow_scorer_get_forest_info(scorer, &info);
+  furrow_status status = sort_features(list, count, info.sums, &by, err);
+  if (status != FURROW_OK) return status;
+  const size_t shown = v->top > 0 && v->top < count ? (size_t)v->top : count;
+  if (v->json)
+    report_features(list, count, shown, info.sums, by, out);
+  else
+    status = print_list(list, count, shown, info.sums, by, out, err);
+  return status == FURROW_OK && v->svg ? draw(v, list, count, shown, by, err) : status;
+}
+
+static furrow_status importance_run(const void *values, output *out, furrow_error *err) {
+  const importance_values *v = values;
+  furrow_scorer *scorer = NULL;
+  furrow_feature_importance *list = NULL;
+  size_t count = 0;
+  furrow_status status = forest_open(&scorer, v->path, v->threads, err);
+  if (status == FURROW_OK) status = furrow_scorer_feature_importance(scorer, &list, &count, err);
+  if (status == FURROW_OK) status = tell(v, scorer, list, count, out, err);
+  furrow_free((char *)list);
+  furrow_scorer_free(scorer);
+  return status;
+}
+
+const command model_importance_command = {
+    .name = "importance",
+    .summary = "say which features the trees of a gbdt model ask for, and what that gains",
+    .example = "furrow model importance clicks --top 20\nfurrow model importance clicks --by count --svg bars.svg",
+    .about =
+        "Of each feature the sums over the splits that ask for it: how many there are, what they gain, and their "
+        "cover (the sum of the hessians of the rows that come to them). Gains and covers are known where the model "
+        "has them: training with --node-stats yes writes them. Features are columns of the model, counted from 0; "
+        "share is that of the measure that the list is sorted by.",
+    .operands = importance_operands,
+    .groups = importance_groups,
+    .size = sizeof(importance_values),
+    .init = importance_init,
+    .run = importance_run,
+};

@@ -1,0 +1,205 @@
+/* cli/model/cmd_model_verify.c: furrow model verify: everything about a model that could be wrong. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/report.h"
+#include "furrow/learn.h"
+#include "model/cmd_model.h"
+#include "model/model_source.h"
+
+typedef struct verify_values {
+  choice_values choice;
+  reading_values reading;
+  const char *path;
+  uint32_t threads;
+  bool quiet, json;
+} verify_values;
+
+static const option verify_operands[] = {{.name = "PATH",
+                                          .kind = OPTION_TEXT,
+                                          .help = "a model directory, or a matrix folder",
+                                          .offset = offsetof(verify_values, path),
+                                          .required = true},
+                                         {0}};
+
+static const option verify_quiet_options[] = {
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print errors alone: no remarks and no summary"},
+    {0}};
+
+static const option_group verify_groups[] = {
+    {.title = "What to check", .options = matrix_options, .offset = offsetof(verify_values, choice)},
+    {.title = "Reading", .options = reading_options, .offset = offsetof(verify_values, reading)},
+    {.title = "Options", .options = json_options, .offset = offsetof(verify_values, json)},
+    {.title = "Options", .options = threads_options, .offset = offsetof(verify_values, threads)},
+    {.title = "Options", .options = plugin_options},
+    {.title = "Options", .options = verify_quiet_options, .offset = offsetof(verify_values, quiet)},
+    {0}};
+
+static void verify_init(void *values) {
+  reading_values_init(&((verify_values *)values)->reading);
+}
+
+/* ---- Findings ------------------------------------------------------------------------------------------- */
+
+typedef struct checking {
+  const verify_values *values;
+  report *report;
+  uint64_t errors, remarks; /* of the matrix in hand */
+  int exit_code;            /* of the first error of all */
+} checking;
+
+static void report_finding(report *r, const furrow_matrix_finding *finding) {
+  report_section(r, NULL);
+  report_bool(r, "fatal", finding->fatal);
+  if (finding->part_id >= 0)
+    report_i64(r, "partition", finding->part_id);
+  else
+    report_none(r, "partition");
+  report_text(r, "file", finding->file);
+  if (finding->offset != FURROW_NO_OFFSET)
+    report_u64(r, "offset", finding->offset);
+  else
+    report_none(r, "offset");
+  report_text(r, "status", furrow_status_name(finding->status));
+  report_text(r, "message", finding->message);
+  report_end(r);
+}
+
+/* FILE: byte OFFSET: partition N: remark: message, as far as there is such a thing */
+static void print_finding(output *out, const furrow_matrix_finding *finding) {
+  if (finding->file[0]) output_text(out, finding->file);
+  if (finding->file[0]) output_text(out, ": ");
+  if (finding->file[0] && finding->offset != FURROW_NO_OFFSET)
+    output_format(out, "byte %" PRIu64 ": ", finding->offset);
+  bool told = strncmp(finding->message, "partition ", 10) == 0;
+  if (finding->part_id >= 0 && !told) output_format(out, "partition %" PRId32 ": ", finding->part_id);
+  if (!finding->fatal) output_text(out, "remark: ");
+  output_format(out, "%s\n", finding->message);
+}
+
+static void take_finding(void *user, const furrow_matrix_finding *found) {
+  checking *c = user;
+  furrow_matrix_finding named = *found;
+  const furrow_matrix_finding *finding = &named;
+  char message[512];
+  snprintf(message, sizeof message, "%s", found->message);
+  name_reading_options(message, false);
+  named.message = message;
+  ++*(finding->fatal ? &c->errors : &c->remarks);
+  if (finding->fatal && !c->exit_code) c->exit_code = furrow_status_exit_code(finding->status);
+  if (c->values->json)
+    report_finding(c->report, finding);
+  else if (finding->fatal || !c->values->quiet)
+    print_finding(c->report->out, finding);
+}
+
+static void print_summary(const checking *c, const char *folder) {
+  if (c->values->quiet) return;
+  output *out = c->report->out;
+  output_format(out, "%s: ", folder);
+  if (c->errors + c->remarks == 0)
+    output_text(out, "ok\n");
+  else
+    output_format(out, "%" PRIu64 " error%s, %" PRIu64 " remark%s\n", c->errors, c->errors == 1 ? "" : "s", c->remarks,
+                  c->remarks == 1 ? "" : "s");
+}
+
+/* ---- Command -------------------------------------------------------------------------------------------- */
+
+static furrow_status check_matrix(checking *c, const furrow_model_entry *matrix, furrow_error *err) {
+  const verify_values *verify = c->values;
+  furrow_matrix_source_params params = reading_params(&verify->reading);
+  report *r = c->report;
+  c->errors = c->remarks = 0;
+  if (verify->json) {
+    report_section(r, NULL);
+    report_text(r, "name", matrix->name);
+    report_text(r, "folder", matrix->folder);
+    report_list(r, "findings");
+  }
+  furrow_status status = furrow_matrix_verify(matrix->folder, &params, verify->threads, take_finding, c, err);
+  const bool done = status == FURROW_OK || c->errors > 0; /* else it is not about what is there: no memory */
+  if (verify->json) {
+    report_end(r);
+    report_u64(r, "errors", c->errors);
+    report_u64(r, "remarks", c->remarks);
+    report_end(r);
+  } else if (done) {
+    print_summary(c, matrix->folder);
+  }
+  return done ? FURROW_OK : status;
+}
+
+static bool lists(const furrow_model_entry *entries, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(entries[i].name, name) == 0) return true;
+  return false;
+}
+
+/* Whether the matrices of a forest are trees together. One of Angel's, without graph.json, does not say of how many
+ * classes. */
+static furrow_status check_trees(checking *c, const furrow_model_listing *listing, furrow_error *err) {
+  furrow_scorer *scorer = NULL;
+  furrow_error own;
+  const bool forest = lists(listing->matrices, listing->matrix_count, "gbdt.node.predict") ||
+                      lists(listing->matrices, listing->matrix_count, "gbdt.split.feature");
+  if (!forest || !lists(listing->files, listing->file_count, "graph.json") || c->exit_code) return FURROW_OK;
+  const furrow_status status = furrow_scorer_load(&scorer, listing->path, NULL, &own);
+  furrow_scorer_free(scorer);
+  if (status == FURROW_OK) return FURROW_OK;
+  if (status == FURROW_E_MEMORY || status == FURROW_E_IO) {
+    *err = own;
+    return status;
+  }
+  const furrow_matrix_finding finding = {true, -1, own.file, own.offset, status, own.message};
+  take_finding(c, &finding);
+  return FURROW_OK;
+}
+
+static furrow_status verify_run(const void *values, output *out, furrow_error *err) {
+  const verify_values *verify = values;
+  furrow_model_listing *listing = NULL;
+  const furrow_model_entry *only = NULL;
+  report r;
+  checking c = {.values = verify, .report = &r};
+  furrow_status status = furrow_model_listing_load(&listing, verify->path, err);
+  if (status == FURROW_OK && verify->choice.matrix) status = choose_matrix(listing, verify->choice.matrix, &only, err);
+  if (status == FURROW_OK) {
+    const furrow_model_entry *matrices = only ? only : listing->matrices;
+    size_t count = only ? 1 : listing->matrix_count;
+    report_start(&r, out, verify->json);
+    if (verify->json) report_list(&r, "matrices");
+    for (size_t i = 0; i < count && status == FURROW_OK; i++) status = check_matrix(&c, &matrices[i], err);
+    if (verify->json) {
+      report_end(&r);
+      report_list(&r, "trees");
+    }
+    if (status == FURROW_OK && !only) status = check_trees(&c, listing, err);
+    if (verify->json) {
+      report_end(&r);
+      report_bool(&r, "ok", c.exit_code == 0);
+    }
+    report_finish(&r);
+  }
+  out->exit_code = c.exit_code;
+  furrow_model_listing_free(listing);
+  return status;
+}
+
+const command model_verify_command = {
+    .name = "verify",
+    .summary = "check metadata, files and every record",
+    .example = "furrow model verify lr\nfurrow model verify deepfm/embedding_embedding --json",
+    .about = "Prints a line for each finding: FILE: byte OFFSET: partition N: what is wrong. A remark is about "
+             "something odd that "
+             "can still be read. Matrices of boosted trees must be trees together. Ends with 0 when nothing is wrong, "
+             "else with the code of the first error.",
+    .operands = verify_operands,
+    .groups = verify_groups,
+    .size = sizeof(verify_values),
+    .init = verify_init,
+    .run = verify_run,
+};

@@ -1,0 +1,143 @@
+/* cli/model/matrix_facts.c: what 'model info' tells about a matrix. */
+#include "model/matrix_facts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+
+/* ---- Counting ------------------------------------------------------------------------------------------- */
+
+int64_t part_elements(const furrow_partition_meta *part) {
+  int64_t sum = 0;
+  for (size_t r = 0; r < part->row_count; r++) {
+    if (part->rows[r].element_num < 0) return -1;
+    sum += part->rows[r].element_num;
+  }
+  return sum;
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int compare_starts(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static size_t count_starts(int64_t *starts, size_t count) {
+  size_t different = 0;
+  qsort(starts, count, sizeof *starts, compare_starts);
+  for (size_t i = 0; i < count; i++) different += i == 0 || starts[i] != starts[i - 1];
+  return different;
+}
+
+static void count_files(matrix_facts *f, const char **names) {
+  size_t count = f->meta->part_count;
+  for (size_t i = 0; i < count; i++) names[i] = f->meta->parts[i].file_name;
+  qsort(names, count, sizeof *names, compare_names);
+  f->files = 0;
+  for (size_t i = 0; i < count; i++) f->files += i == 0 || strcmp(names[i], names[i - 1]) != 0;
+}
+
+static void count_blocks(matrix_facts *f, int64_t *starts) {
+  size_t count = f->meta->part_count;
+  const furrow_partition_meta *parts = f->meta->parts;
+  for (size_t i = 0; i < count; i++) starts[i] = parts[i].start_row;
+  f->row_blocks = count_starts(starts, count);
+  for (size_t i = 0; i < count; i++) starts[i] = parts[i].start_col;
+  f->col_blocks = count_starts(starts, count);
+  f->hash = count > 0 && parts[0].start_col == 0 && parts[0].end_col == 0;
+}
+
+static furrow_status count_parts(matrix_facts *f, furrow_error *err) {
+  size_t count = f->meta->part_count;
+  const char **names = calloc(count + 1, sizeof *names);
+  int64_t *starts = calloc(count + 1, sizeof *starts);
+  if (names && starts) {
+    count_files(f, names);
+    count_blocks(f, starts);
+  }
+  furrow_status status = names && starts ? FURROW_OK : fail_memory(err);
+  free(names);
+  free(starts);
+  return status;
+}
+
+static void sum_parts(matrix_facts *f) {
+  f->bytes = 0;
+  f->elements = 0;
+  for (size_t i = 0; i < f->meta->part_count; i++) {
+    int64_t elements = part_elements(&f->meta->parts[i]);
+    f->bytes += (uint64_t)f->meta->parts[i].length;
+    f->elements = elements < 0 || f->elements < 0 ? -1 : f->elements + elements;
+  }
+}
+
+static furrow_status count_rows(matrix_facts *f, furrow_error *err) {
+  int32_t *rows = NULL;
+  furrow_status status = saved_row_ids(f->meta, &rows, &f->saved_rows, err);
+  if (status != FURROW_OK) return status;
+  if (f->saved_rows) {
+    f->first_row = rows[0];
+    f->last_row = rows[f->saved_rows - 1];
+  }
+  free(rows);
+  return FURROW_OK;
+}
+
+/* ---- Interface ------------------------------------------------------------------------------------------ */
+
+/* What the metadata says is there; the rest is counted. */
+static furrow_status fill(matrix_facts *f, furrow_error *err) {
+  f->layer = furrow_layer_kind_of(f->meta->matrix_name, f->format, f->graph->text, f->graph->size);
+  sum_parts(f);
+  furrow_status status = count_parts(f, err);
+  return status == FURROW_OK ? count_rows(f, err) : status;
+}
+
+void facts_start(matrix_facts *f, const char *folder, const furrow_matrix_source_params *params,
+                 const graph_text *graph) {
+  *f = (matrix_facts){.folder = folder, .params = *params, .graph = graph};
+}
+
+furrow_status facts_from_meta(matrix_facts *f, furrow_error *err) {
+  const furrow_matrix_source_params *params = &f->params;
+  furrow_status status = furrow_matrix_meta_load(&f->own_meta, f->folder, params->meta_name, err);
+  if (status != FURROW_OK) return status;
+  f->meta = f->own_meta;
+  f->meta_name = params->meta_name;
+  const char *format = params->format ? params->format : f->meta->format_class_name;
+  if (format && furrow_matrix_format_find(format, &f->format, NULL) != FURROW_OK) f->format = NULL;
+  f->type = furrow_matrix_row_type_get(params->row_type >= 0 ? params->row_type : f->meta->row_type);
+  return fill(f, err);
+}
+
+furrow_status facts_from_files(matrix_facts *f, unsigned threads, job *j, furrow_error *err) {
+  furrow_status status = furrow_matrix_source_open(&f->source, f->folder, &f->params, err);
+  if (status != FURROW_OK) return status;
+  f->meta = furrow_matrix_source_meta(f->source);
+  f->meta_name = furrow_matrix_source_meta_name(f->source);
+  f->format = furrow_matrix_source_format(f->source);
+  f->type = furrow_matrix_source_row_type(f->source);
+  if (f->format->flags & FURROW_MATRIX_FORMAT_TEXT) f->separator = furrow_matrix_source_separator(f->source);
+  status = fill(f, err);
+  if (status == FURROW_OK) status = furrow_matrix_compute_stats(f->source, threads, job_tell, j, &f->stats, err);
+  if (status != FURROW_OK) return status;
+  f->with_stats = true;
+  f->elements = (int64_t)f->stats.elements;
+  return FURROW_OK;
+}
+
+void facts_close(matrix_facts *f) {
+  furrow_matrix_source_close(f->source);
+  furrow_matrix_meta_free(f->own_meta);
+  *f = (matrix_facts){0};
+}
+
+double facts_density(const matrix_facts *f) {
+  if (!f->with_stats || f->meta->col <= 0 || f->saved_rows == 0) return NAN;
+  return (double)(f->stats.elements - f->stats.zeros) / ((double)f->saved_rows * (double)f->meta->col);
+}

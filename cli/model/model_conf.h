@@ -1,0 +1,32 @@
+/* cli/model/model_conf.h: Angel's settings for what a model is saved as (-D KEY=VALUE), and the layers they are about.
+ */
+#ifndef CLI_MODEL_MODEL_CONF_H
+#define CLI_MODEL_MODEL_CONF_H
+
+#include "furrow/model.h"
+#include "model/model_source.h"
+
+/* graph.json of a model: text NULL when there is none. For a matrix folder that of the directory around it. */
+typedef struct graph_text {
+  char *text;
+  size_t size;
+} graph_text;
+
+furrow_status graph_read(graph_text *graph, const furrow_model_listing *listing, furrow_error *err);
+void graph_clear(graph_text *graph);
+
+typedef struct layer_formats {
+  furrow_layer_formats *conf;
+  graph_text graph;
+  separator separator; /* "": not set */
+  bool any;            /* a format is set */
+} layer_formats;
+
+/* Clear it, after a failure, too. */
+furrow_status layer_formats_make(layer_formats *formats, const text_list *define, const furrow_model_listing *listing,
+                                 furrow_error *err);
+void layer_formats_clear(layer_formats *formats);
+/* Name of the format that was set for the matrix's layer; NULL: none. */
+const char *layer_format(const layer_formats *formats, const furrow_matrix_source *source);
+
+#endif

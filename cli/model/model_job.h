@@ -1,0 +1,27 @@
+/* cli/model/model_job.h: a job that takes a while: it shows how far it is, and a signal stops it. */
+#ifndef CLI_MODEL_MODEL_JOB_H
+#define CLI_MODEL_MODEL_JOB_H
+
+#include "core/progress.h"
+#include "furrow/model.h"
+
+typedef struct job {
+  progress progress;
+} job;
+
+/* Shows how far it is; a signal ends the process at once. */
+void job_watch(job *j, const char *what, bool quiet);
+/* The same, but signals are caught from here on: the library tidies up when job_tell ends its work. */
+void job_start(job *j, const char *what, bool quiet);
+/* A furrow_progress; user is the job. */
+furrow_status job_tell(void *user, uint64_t done, uint64_t total, furrow_error *err);
+/* Removes the line of progress. */
+void job_stop(job *j);
+/* What helps, behind the message of a job that failed: because something exists, unless --force was given; for want of
+ * memory, where `memory` names options. */
+void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err);
+
+/* Says something on stderr that is no failure. */
+void print_note(bool quiet, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

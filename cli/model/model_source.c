@@ -1,0 +1,424 @@
+/* cli/model/model_source.c: which matrices the model commands read, and the options that say how. */
+#include "model/model_source.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+
+/* ---- Values of options ---------------------------------------------------------------------------------- */
+
+/* The value of a hexadecimal digit; -1: it is none. */
+static int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  c = (char)tolower((unsigned char)c);
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Reads one character, plain or escaped, and moves on behind it; 0: it is no escape that is known. */
+static char read_escaped(const char **text) {
+  const char *s = *text;
+  if (s[0] != '\\') return *text += 1, s[0];
+  *text += 2;
+  switch (s[1]) {
+  case 't': return '\t';
+  case 'n': return '\n';
+  case '\\': return '\\';
+  case 'x':
+    if (hex_digit(s[2]) < 0 || hex_digit(s[3]) < 0) return 0;
+    *text += 2;
+    return (char)(hex_digit(s[2]) * 16 + hex_digit(s[3]));
+  default: return 0;
+  }
+}
+
+furrow_status parse_separator(const char *text, void *field, furrow_error *err) {
+  separator *s = field;
+  size_t n = 0;
+  const char *at = text;
+  while (*at && n < sizeof s->text - 1) {
+    char c = read_escaped(&at);
+    if (!c) return fail_token(err, text, "a separator knows the escapes \\t, \\n, \\\\ and \\xHH (from \\x01)");
+    s->text[n++] = c;
+  }
+  if (n == 0) return fail_token(err, text, "a separator is not empty");
+  if (*at) return fail_token(err, text, "a separator has at most %zu characters", sizeof s->text - 1);
+  s->text[n] = 0;
+  return FURROW_OK;
+}
+
+furrow_status parse_row_type(const char *text, void *field, furrow_error *err) {
+  const furrow_matrix_row_type *type = NULL;
+  furrow_status status = furrow_matrix_row_type_find(text, &type, err);
+  if (status == FURROW_OK) *(int32_t *)field = type->number;
+  return status;
+}
+
+static furrow_status parse_plugin(const char *text, void *field, furrow_error *err) {
+  (void)field;
+  return furrow_matrix_format_load(text, err);
+}
+
+/* ---- Tables --------------------------------------------------------------------------------------------- */
+
+#define AT(field) offsetof(reading_values, field)
+/* The options of reading; `in` stands before their names, `is` says what they are about. */
+#define READING(in, is)                                                                                              \
+  {.name = in "sep",                                                                                                 \
+   .kind = OPTION_PARSED,                                                                                            \
+   .argument = "S",                                                                                                  \
+   .help = "text formats: the separator " is ", with \\t, \\n, \\\\, \\xHH as in C; without it a look at the first " \
+           "record finds it",                                                                                        \
+   .offset = AT(separator),                                                                                          \
+   .parse = parse_separator},                                                                                        \
+      {.name = in "meta-name",                                                                                       \
+       .kind = OPTION_TEXT,                                                                                          \
+       .argument = "FILE",                                                                                           \
+       .help = "the metadata file to read (_meta, else meta, else psmeta)",                                          \
+       .offset = AT(meta_name)},                                                                                     \
+      {.name = in "format",                                                                                          \
+       .kind = OPTION_TEXT,                                                                                          \
+       .argument = "NAME",                                                                                           \
+       .help = "the format " is ", where the metadata does not say it (psmeta)",                                     \
+       .offset = AT(format)},                                                                                        \
+      {.name = in "row-type",                                                                                        \
+       .kind = OPTION_PARSED,                                                                                        \
+       .argument = "TYPE",                                                                                           \
+       .help = "the row type " is ", where the metadata does not say it (psmeta)",                                   \
+       .offset = AT(row_type),                                                                                       \
+       .parse = parse_row_type},                                                                                     \
+      {.name = in "row-order",                                                                                       \
+       .kind = OPTION_CHOICE,                                                                                        \
+       .choices = "auto|ascending|meta",                                                                             \
+       .help = "formats without row ids: rows follow each other by id, or as the metadata lists them",               \
+       .offset = AT(row_order)},
+
+const option reading_options[] = {READING("", "of the files"){0}};
+const option in_reading_options[] = {READING("in-", "of what is read"){0}};
+#undef READING
+#undef AT
+
+void reading_values_init(reading_values *values) {
+  *values = (reading_values){.row_type = -1};
+}
+
+furrow_matrix_source_params reading_params(const reading_values *values) {
+  furrow_matrix_source_params params;
+  furrow_matrix_source_params_init(&params);
+  if (values->separator.text[0]) params.separator = values->separator.text;
+  params.meta_name = values->meta_name;
+  params.format = values->format;
+  params.row_type = values->row_type;
+  params.row_order = values->row_order;
+  return params;
+}
+
+/* An option is shorter than its field. */
+void name_reading_options(char *message, bool in) {
+  static const char *const fields[] = {"meta_name", "format", "row_type"};
+  static const char *const names[] = {"meta-name", "format", "row-type"};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    char field[64], name[64];
+    snprintf(field, sizeof field, "furrow_matrix_source_params.%s", fields[i]);
+    snprintf(name, sizeof name, "--%s%s", in ? "in-" : "", names[i]);
+    char *at = strstr(message, field);
+    if (!at) continue;
+    char *rest = at + strlen(field);
+    memcpy(at, name, strlen(name));
+    memmove(at + strlen(name), rest, strlen(rest) + 1);
+  }
+}
+
+#define AT(field) offsetof(choice_values, field)
+#define MATRIX_OPTION                                                                        \
+  {                                                                                          \
+    .name = "matrix", .kind = OPTION_TEXT, .argument = "NAME",                               \
+    .help = "the matrix of a model directory that has several of them", .offset = AT(matrix) \
+  }
+
+const option matrix_options[] = {MATRIX_OPTION, {0}};
+const option choice_options[] = {MATRIX_OPTION,
+                                 {.name = "rows",
+                                  .kind = OPTION_TEXT,
+                                  .argument = "LIST",
+                                  .help = "these rows alone: 3, or 0:8 (8 is not among them), or 0:8,16,20:",
+                                  .offset = AT(rows)},
+                                 {.name = "cols",
+                                  .kind = OPTION_TEXT,
+                                  .argument = "A:B",
+                                  .help = "columns from A to B-1 alone; A: and :B and one number will do, too",
+                                  .offset = AT(cols)},
+                                 {.name = "parts",
+                                  .kind = OPTION_TEXT,
+                                  .argument = "LIST",
+                                  .help = "these partitions alone, by their ids",
+                                  .offset = AT(parts)},
+                                 {0}};
+#undef MATRIX_OPTION
+#undef AT
+
+const option plugin_options[] = {{.name = "plugin",
+                                  .kind = OPTION_PARSED,
+                                  .argument = "FILE.so",
+                                  .help = "adds the formats of a shared object; may be given several times",
+                                  .parse = parse_plugin},
+                                 {0}};
+const option threads_options[] = {{.name = "threads",
+                                   .kind = OPTION_THREADS,
+                                   .argument = "T",
+                                   .help = "threads to use (0, the default: one for each processor)"},
+                                  {0}};
+const option memory_options[] = {
+    {.name = "memory", .kind = OPTION_BYTES, .argument = "BYTES", .help = "memory for elements, such as 256MiB (1GiB)"},
+    {0}};
+const option quiet_options[] = {
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes and no progress on stderr"}, {0}};
+const option json_options[] = {{.name = "json", .kind = OPTION_FLAG, .help = "report as JSON"}, {0}};
+
+/* ---- Matrices of a model -------------------------------------------------------------------------------- */
+
+/* "a, b, c"; what does not fit is "...". */
+static void list_names(const furrow_model_listing *listing, char *text, size_t size) {
+  size_t used = 0;
+  text[0] = 0;
+  for (size_t i = 0; i < listing->matrix_count; i++) {
+    const char *name = listing->matrices[i].name;
+    if (used + strlen(name) + 8 > size) {
+      snprintf(text + used, size - used, ", ...");
+      return;
+    }
+    used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", name);
+  }
+}
+
+static furrow_status no_such_matrix(const furrow_model_listing *listing, const char *name, furrow_error *err) {
+  char names[160];
+  const char *candidates[64];
+  size_t count = 0;
+  list_names(listing, names, sizeof names);
+  for (; count < listing->matrix_count && count < 64; count++) candidates[count] = listing->matrices[count].name;
+  const char *closest = closest_word(name, candidates, count);
+  if (closest)
+    fail_token(err, name, "no such matrix; did you mean %.64s?", closest);
+  else
+    fail_token(err, name, "no such matrix; there are: %s", names);
+  snprintf(err->file, sizeof err->file, "%s", listing->path);
+  return FURROW_E_ARGUMENT;
+}
+
+furrow_status choose_matrix(const furrow_model_listing *listing, const char *name, const furrow_model_entry **matrix,
+                            furrow_error *err) {
+  char names[160];
+  if (!name && listing->matrix_count == 1) return *matrix = listing->matrices, FURROW_OK;
+  for (size_t i = 0; name && i < listing->matrix_count; i++)
+    if (strcmp(listing->matrices[i].name, name) == 0) return *matrix = &listing->matrices[i], FURROW_OK;
+  if (name) return no_such_matrix(listing, name, err);
+  list_names(listing, names, sizeof names);
+  fail(err, FURROW_E_ARGUMENT, "has %zu matrices, choose one with --matrix: %s", listing->matrix_count, names);
+  snprintf(err->file, sizeof err->file, "%s", listing->path);
+  return FURROW_E_ARGUMENT;
+}
+
+/* ---- Lists of ids --------------------------------------------------------------------------------------- */
+
+typedef struct range {
+  int64_t first, end; /* end exclusive */
+} range;
+
+typedef struct id_list {
+  int32_t *ids;
+  size_t count, room;
+} id_list;
+
+static bool add_id(id_list *list, int32_t id) {
+  if (list->count == list->room) {
+    size_t room = list->room ? 2 * list->room : 256;
+    int32_t *ids = realloc(list->ids, room * sizeof *ids);
+    if (!ids) return false;
+    list->ids = ids;
+    list->room = room;
+  }
+  list->ids[list->count++] = id;
+  return true;
+}
+
+static int compare_ids(const void *a, const void *b) {
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void sort_ids(id_list *list) {
+  size_t count = 0;
+  if (list->count) qsort(list->ids, list->count, sizeof *list->ids, compare_ids);
+  for (size_t i = 0; i < list->count; i++)
+    if (count == 0 || list->ids[i] != list->ids[count - 1]) list->ids[count++] = list->ids[i];
+  list->count = count;
+}
+
+static bool add_row_ids(const furrow_matrix_meta *meta, id_list *list) {
+  for (size_t p = 0; p < meta->part_count; p++)
+    for (size_t r = 0; r < meta->parts[p].row_count; r++)
+      if (!add_id(list, meta->parts[p].rows[r].row_id)) return false;
+  return true;
+}
+
+static bool add_part_ids(const furrow_matrix_meta *meta, id_list *list) {
+  for (size_t p = 0; p < meta->part_count; p++)
+    if (!add_id(list, meta->parts[p].part_id)) return false;
+  return true;
+}
+
+furrow_status saved_row_ids(const furrow_matrix_meta *meta, int32_t **ids, size_t *count, furrow_error *err) {
+  id_list list = {0};
+  if (!add_row_ids(meta, &list)) {
+    free(list.ids);
+    return fail_memory(err);
+  }
+  sort_ids(&list);
+  *ids = list.ids;
+  *count = list.count;
+  return FURROW_OK;
+}
+
+/* ---- Ranges --------------------------------------------------------------------------------------------- */
+
+static bool read_i64(const char **text, int64_t *value) {
+  char *end = NULL;
+  if (!isdigit((unsigned char)(*text)[**text == '-'])) return false;
+  errno = 0;
+  *value = strtoll(*text, &end, 10);
+  *text = end;
+  return errno == 0;
+}
+
+/* Reads N, A:B, A:, :B or : and moves on behind it. */
+static bool read_range(const char **text, range *r) {
+  *r = (range){INT64_MIN, INT64_MAX};
+  bool first = **text != ':';
+  if (first && !read_i64(text, &r->first)) return false;
+  if (**text != ':') {
+    r->end = r->first == INT64_MAX ? r->first : r->first + 1;
+    return first;
+  }
+  ++*text;
+  if (**text && **text != ',' && !read_i64(text, &r->end)) return false;
+  return r->first < r->end;
+}
+
+static bool in_list(const char *text, int64_t id) {
+  range r;
+  while (read_range(&text, &r)) {
+    if (id >= r.first && id < r.end) return true;
+    if (*text++ != ',') return false;
+  }
+  return false;
+}
+
+static furrow_status check_list(const char *name, const char *text, furrow_error *err) {
+  range r;
+  for (const char *at = text; read_range(&at, &r); at++) {
+    if (!*at) return FURROW_OK;
+    if (*at != ',') break;
+  }
+  return fail_token(err, text, "--%s takes numbers and ranges A:B with A < B, such as 0:8,16", name);
+}
+
+/* Metadata has no room for more rows. */
+#define LISTED_ROWS ((size_t)INT32_MAX / 50)
+
+static furrow_status add_range(const char *name, const char *text, range r, int32_t rows, id_list *list,
+                               furrow_error *err) {
+  if (r.first == INT64_MIN) r.first = 0;
+  if (r.end == INT64_MAX && rows) r.end = rows;
+  if (r.end == INT64_MAX) return fail_token(err, text, "--%s: a range without an end needs --rows", name);
+  if (r.first < 0 || r.end > INT32_MAX) return fail_token(err, text, "--%s: rows are 0 to 2147483646", name);
+  for (int64_t id = r.first; id < r.end; id++) {
+    if (list->count == LISTED_ROWS) return fail_token(err, text, "--%s lists more rows than metadata can have", name);
+    if (!add_id(list, (int32_t)id)) return fail_memory(err);
+  }
+  return FURROW_OK;
+}
+
+furrow_status read_row_list(const char *name, const char *text, int32_t rows, int32_t **ids, size_t *count,
+                            furrow_error *err) {
+  id_list list = {0};
+  range r;
+  furrow_status status = check_list(name, text, err);
+  for (const char *at = text; status == FURROW_OK && read_range(&at, &r); at++) {
+    status = add_range(name, text, r, rows, &list, err);
+    if (!*at) break;
+  }
+  if (status == FURROW_OK && list.count == 0) status = fail_token(err, text, "--%s lists no row", name);
+  if (status != FURROW_OK) {
+    free(list.ids);
+    return status;
+  }
+  *ids = list.ids;
+  *count = list.count;
+  return FURROW_OK;
+}
+
+static furrow_status read_columns(const char *text, furrow_matrix_selection *selection, furrow_error *err) {
+  range r;
+  const char *at = text;
+  if (!read_range(&at, &r) || *at) return fail_token(err, text, "--cols takes A:B with A < B, such as 0:1000");
+  selection->first_col = r.first;
+  selection->end_col = r.end;
+  return FURROW_OK;
+}
+
+/* Those of the ids that the list has, in place. */
+static furrow_status keep_listed(const char *name, const char *text, id_list *list, furrow_error *err) {
+  size_t count = 0;
+  sort_ids(list);
+  if (list->count == 0) return fail_token(err, text, "--%s: there are none to choose from", name);
+  int32_t first = list->ids[0], last = list->ids[list->count - 1];
+  for (size_t i = 0; i < list->count; i++)
+    if (in_list(text, list->ids[i])) list->ids[count++] = list->ids[i];
+  list->count = count;
+  if (count > 0) return FURROW_OK;
+  return fail_token(err, text, "--%s chooses none of those there are, %" PRId32 " to %" PRId32, name, first, last);
+}
+
+typedef bool (*id_adder)(const furrow_matrix_meta *meta, id_list *list);
+
+static furrow_status choose_ids(const char *name, const char *text, id_adder add, const furrow_model_entry *matrices,
+                                size_t count, const char *meta_name, id_list *list, furrow_error *err) {
+  furrow_status status = check_list(name, text, err);
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) {
+    furrow_matrix_meta *meta = NULL;
+    status = furrow_matrix_meta_load(&meta, matrices[i].folder, meta_name, err);
+    if (status == FURROW_OK && !add(meta, list)) status = fail_memory(err);
+    furrow_matrix_meta_free(meta);
+  }
+  return status == FURROW_OK ? keep_listed(name, text, list, err) : status;
+}
+
+furrow_status choice_make(choice *c, const choice_values *values, const furrow_model_entry *matrices, size_t count,
+                          const char *meta_name, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  id_list rows = {0}, parts = {0};
+  *c = (choice){0};
+  furrow_matrix_selection_init(&c->selection);
+  if (values->cols) status = read_columns(values->cols, &c->selection, err);
+  if (status == FURROW_OK && values->rows)
+    status = choose_ids("rows", values->rows, add_row_ids, matrices, count, meta_name, &rows, err);
+  if (status == FURROW_OK && values->parts)
+    status = choose_ids("parts", values->parts, add_part_ids, matrices, count, meta_name, &parts, err);
+  c->selection.rows = c->rows = rows.ids;
+  c->selection.row_count = rows.count;
+  c->selection.part_ids = c->parts = parts.ids;
+  c->selection.part_count = parts.count;
+  return status;
+}
+
+void choice_clear(choice *c) {
+  free(c->rows);
+  free(c->parts);
+  *c = (choice){0};
+}

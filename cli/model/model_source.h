@@ -1,0 +1,76 @@
+/* cli/model/model_source.h: which matrices the model commands read, and the options that say how. */
+#ifndef CLI_MODEL_MODEL_SOURCE_H
+#define CLI_MODEL_MODEL_SOURCE_H
+
+#include "core/options.h"
+#include "furrow/model.h"
+
+/* ---- How files are understood ---- */
+
+/* A text separator; "" was not given. */
+typedef struct separator {
+  char text[32];
+} separator;
+
+/* For OPTION_PARSED: reads \t, \n, \\ and \xHH, and every other character as itself. */
+furrow_status parse_separator(const char *text, void *field, furrow_error *err);
+/* For OPTION_PARSED: the number of a row type. */
+furrow_status parse_row_type(const char *text, void *field, furrow_error *err);
+
+typedef struct reading_values {
+  separator separator;
+  const char *meta_name, *format;
+  int32_t row_type;
+  furrow_matrix_row_order row_order;
+} reading_values;
+
+/* --sep, --meta-name, --format, --row-type, --row-order; beside options for what is written the same with --in-. */
+extern const option reading_options[], in_reading_options[];
+void reading_values_init(reading_values *values);
+/* The parameters point into the values. */
+furrow_matrix_source_params reading_params(const reading_values *values);
+/* Where a message of the library names a field of furrow_matrix_source_params, it gets the option; `in`: that with
+ * --in-. */
+void name_reading_options(char *message, bool in);
+
+/* ---- Which matrix, and what of it ---- */
+
+typedef struct choice_values {
+  const char *matrix;
+  const char *rows, *cols, *parts; /* as written */
+} choice_values;
+
+/* --matrix alone, and with --rows, --cols, --parts. */
+extern const option matrix_options[], choice_options[];
+
+/* The matrix named `name`, or the only one there is; E_ARGUMENT lists the names. */
+furrow_status choose_matrix(const furrow_model_listing *listing, const char *name, const furrow_model_entry **matrix,
+                            furrow_error *err);
+
+/* A selection and what it points at. */
+typedef struct choice {
+  furrow_matrix_selection selection;
+  int32_t *rows, *parts;
+} choice;
+
+/* What the values choose among the rows and partitions of these matrices. Clear it, after a failure, too. */
+furrow_status choice_make(choice *c, const choice_values *values, const furrow_model_entry *matrices, size_t count,
+                          const char *meta_name, furrow_error *err);
+void choice_clear(choice *c);
+
+/* Ids of all rows that the metadata says were saved, ascending, each once. Free them. */
+furrow_status saved_row_ids(const furrow_matrix_meta *meta, int32_t **ids, size_t *count, furrow_error *err);
+
+/* The rows of a list such as 0:8,16, in its order; `rows` (0: not known) is where an open range ends. Free them. */
+furrow_status read_row_list(const char *name, const char *text, int32_t rows, int32_t **ids, size_t *count,
+                            furrow_error *err);
+
+/* ---- Options of one field each ---- */
+
+extern const option plugin_options[];  /* registers the formats at once; its field is not used */
+extern const option threads_options[]; /* uint32_t */
+extern const option memory_options[];  /* size_t, 0: not given */
+extern const option quiet_options[];   /* bool */
+extern const option json_options[];    /* bool */
+
+#endif

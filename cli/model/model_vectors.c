@@ -1,0 +1,141 @@
+/* cli/model/model_vectors.c: items or queries of a factorization machine as vectors (furrow model export --vectors). */
+#include "model/model_vectors.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/fail.h"
+#include "core/report.h"
+#include "furrow/learn.h"
+#include "furrow/vector_data.h"
+
+#define AT(field) offsetof(vectors_values, field)
+const option vectors_options[] = {
+    {.name = "vectors",
+     .kind = OPTION_CHOICE,
+     .choices = "none|item|query",
+     .help = "vectors of an fm or deepfm model whose inner product ranks as the model does: of items, or of what they "
+             "are found for",
+     .offset = AT(of)},
+    {.name = "data",
+     .kind = OPTION_TEXT,
+     .argument = "URI",
+     .help = "rows, one for each vector; else every feature (of --cols) is an item of its own",
+     .offset = AT(data)},
+    {.name = "format",
+     .kind = OPTION_TEXT,
+     .argument = "F",
+     .help = "format of the rows; else what the model was trained on",
+     .offset = AT(format)},
+    {0}};
+#undef AT
+
+typedef struct making {
+  const vectors_job *job;
+  furrow_scorer *scorer;
+  furrow_vectors_writer *vectors, *ids;
+  float *vector;
+  size_t size;
+  uint64_t count;
+} making;
+
+static furrow_status open_file(furrow_vectors_writer **file, const making *m, const char *path, bool ids,
+                               furrow_error *err) {
+  furrow_vectors_writer_params params;
+  furrow_vectors_writer_params_init(&params);
+  params.ids = ids;
+  params.dim = ids ? 1 : m->size;
+  params.flat = ids;
+  params.keep_existing = !m->job->force;
+  return furrow_vectors_writer_open(file, path, &params, err);
+}
+
+static furrow_status open_files(making *m, furrow_error *err) {
+  const vectors_job *job = m->job;
+  char ids[4096];
+  if (snprintf(ids, sizeof ids, "%s%s", job->ids ? job->ids : job->file, job->ids ? "" : ".ids.npy") >= (int)sizeof ids)
+    return fail_file(err, FURROW_E_ARGUMENT, job->file, "is too long a name", 0);
+  furrow_status status = open_file(&m->vectors, m, job->file, false, err);
+  if (status == FURROW_OK && !job->no_ids) status = open_file(&m->ids, m, ids, true, err);
+  return status;
+}
+
+static furrow_status put_row(making *m, const furrow_row *row, int64_t id, furrow_error *err) {
+  furrow_status status = m->job->values->of == VECTORS_ITEM
+                             ? furrow_scorer_item_vector(m->scorer, row, m->vector, err)
+                             : furrow_scorer_query_vector(m->scorer, row, m->vector, NULL, err);
+  if (status == FURROW_OK) status = furrow_vectors_writer_write(m->vectors, m->vector, 1, err);
+  if (status == FURROW_OK && m->ids) status = furrow_vectors_writer_write(m->ids, &id, 1, err);
+  if (status == FURROW_OK) m->count++;
+  return status;
+}
+
+static furrow_status put_data(making *m, furrow_error *err) {
+  furrow_sample_reader *samples = NULL;
+  furrow_parser_params params;
+  furrow_parser_params_init(&params);
+  params.threads = m->job->threads;
+  if (m->job->values->format) params.format = m->job->values->format;
+  const furrow_rowblock *block = NULL;
+  furrow_status status =
+      furrow_sample_reader_open(&samples, furrow_scorer_conf(m->scorer), m->job->values->data, &params, err);
+  while (status == FURROW_OK && (status = furrow_sample_reader_next(samples, &block, err)) == FURROW_OK) {
+    for (size_t i = 0; status == FURROW_OK && i < block->size; i++) {
+      const furrow_row row = furrow_rowblock_row(block, i);
+      status = put_row(m, &row, (int64_t)m->count, err);
+    }
+  }
+  furrow_sample_reader_close(samples);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status put_features(making *m, furrow_error *err) {
+  const vectors_job *job = m->job;
+  uint64_t *features = NULL;
+  size_t count = 0;
+  const uint64_t first = job->first > 0 ? (uint64_t)job->first : 0;
+  const uint64_t end = job->end > 0 ? (uint64_t)job->end : 0;
+  furrow_status status = furrow_scorer_features(m->scorer, first, end, &features, &count, err);
+  if (status == FURROW_OK && count == 0)
+    status = fail_in(err, FURROW_E_ARGUMENT, job->model, "no feature of the model is %s",
+                     first > 0 || end > 0 ? "in --cols" : "there to export");
+  for (size_t i = 0; status == FURROW_OK && i < count; i++) {
+    const furrow_row row = {.length = 1, .index = {&features[i]}, .key_type = FURROW_KEY_U64};
+    status = put_row(m, &row, (int64_t)features[i], err);
+  }
+  furrow_free((char *)features);
+  return status;
+}
+
+static void tell(const making *m, output *out) {
+  report r;
+  report_start(&r, out, m->job->json);
+  report_text(&r, "written", m->job->file);
+  report_u64(&r, "vectors", m->count);
+  report_u64(&r, "dimension", m->size);
+  report_finish(&r);
+}
+
+furrow_status export_vectors(const vectors_job *job, output *out, furrow_error *err) {
+  making m = {.job = job};
+  if (job->values->of == VECTORS_QUERY && !job->values->data)
+    return fail(err, FURROW_E_ARGUMENT, "--vectors query needs --data URI: the rows to find items for");
+  furrow_scorer_params params;
+  furrow_scorer_params_init(&params);
+  params.threads = job->threads;
+  furrow_status status = furrow_scorer_load(&m.scorer, job->model, &params, err);
+  if (status == FURROW_OK) status = furrow_scorer_vector_size(m.scorer, &m.size, err);
+  if (status == FURROW_OK && !(m.vector = calloc(m.size, sizeof *m.vector))) status = fail_memory(err);
+  if (status == FURROW_OK) status = open_files(&m, err);
+  if (status == FURROW_OK) status = job->values->data ? put_data(&m, err) : put_features(&m, err);
+  if (status == FURROW_OK) status = furrow_vectors_writer_commit(m.vectors, err);
+  if (status == FURROW_OK && m.ids) status = furrow_vectors_writer_commit(m.ids, err);
+  if (status == FURROW_OK) tell(&m, out);
+  furrow_vectors_writer_close(m.ids);
+  furrow_vectors_writer_close(m.vectors);
+  furrow_scorer_free(m.scorer);
+  free(m.vector);
+  return status;
+}

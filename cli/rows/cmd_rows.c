@@ -1,0 +1,45 @@
+/* cli/rows/cmd_rows.c: the noun rows: its verbs and the formats that they read. */
+#include "rows/cmd_rows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "furrow/rows.h"
+
+static void print_argument(output *out, const furrow_arg *arg) {
+  char head[96], help[512];
+  int n = snprintf(head, sizeof head, "    ?%s=%s", arg->name,
+                   arg->type == FURROW_ARG_CHOICE ? arg->choices
+                   : arg->type == FURROW_ARG_INT  ? "N"
+                                                  : "TEXT");
+  output_text(out, head);
+  bool fallback = arg->fallback && arg->fallback[0];
+  snprintf(help, sizeof help, "  %s%s%s%s", arg->help, fallback ? " (" : "", fallback ? arg->fallback : "",
+           fallback ? ")" : "");
+  print_wrapped(out, help, 32, (size_t)n);
+}
+
+static void print_formats(output *out) {
+  const furrow_rows_format *format;
+  output_text(out, "\nFormats, and the arguments that each takes in the URI:\n");
+  for (size_t i = 0; (format = furrow_rows_format_at(i)) != NULL; i++) {
+    output_format(out, "  %-10s ", format->name);
+    print_wrapped(out, format->description, 13, 13);
+    for (size_t k = 0; k < format->nargs; k++) print_argument(out, &format->args[k]);
+  }
+}
+
+static const command *const verbs[] = {&rows_dump_command, &rows_info_command, &rows_convert_command,
+                                       &rows_split_command, NULL};
+
+const command rows_command = {
+    .name = "rows",
+    .summary = "sparse samples: look at them, convert them, split them",
+    .example = "furrow rows info train.libsvm\nfurrow rows dump --head 3 'clicks.csv?label_column=0'",
+    .about =
+        "A URI is path[;path]...[?key=value[&key=value]...][#cachefile]. A path is a file, a directory (its files by "
+        "name), a glob, or - for standard input; gzip and zstd are recognised. Quote it: ? ; & and # mean something "
+        "to the shell.",
+    .more = print_formats,
+    .verbs = verbs,
+};

@@ -1,0 +1,132 @@
+/* cli/rows/cmd_rows_convert.c: furrow rows convert: the same rows in another format. */
+#include <stddef.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/report.h"
+#include "rows/cmd_rows.h"
+#include "rows/rows_sink.h"
+#include "rows/rows_source.h"
+
+typedef struct convert_values {
+  source_values source;
+  sink_values sink;
+  const char *uri, *destination;
+  bool json;
+} convert_values;
+
+static const option convert_operands[] = {{.name = "URI",
+                                           .kind = OPTION_TEXT,
+                                           .help = "what to read",
+                                           .offset = offsetof(convert_values, uri),
+                                           .required = true},
+                                          {.name = "DST",
+                                           .kind = OPTION_TEXT,
+                                           .help = "the file to write, or - for standard output",
+                                           .offset = offsetof(convert_values, destination),
+                                           .required = true},
+                                          {0}};
+
+static const option convert_options[] = {
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)}, {0}};
+
+static const option_group convert_groups[] = {
+    {.title = "Writing", .options = sink_options, .offset = offsetof(convert_values, sink)},
+    {.title = "Reading", .options = source_options, .offset = offsetof(convert_values, source)},
+    {.title = "Options", .options = convert_options},
+    {0}};
+
+static void convert_init(void *values) {
+  convert_values *convert = values;
+  source_values_init(&convert->source);
+  sink_values_init(&convert->sink);
+}
+
+static bool to_stdout(const convert_values *convert) {
+  return strcmp(convert->destination, "-") == 0;
+}
+
+static furrow_status choose_format(const convert_values *convert, sink_format *format, furrow_error *err) {
+  *format = convert->sink.to;
+  if (*format == SINK_FORMATS) *format = sink_format_of_path(convert->destination);
+  if (*format == SINK_FORMATS)
+    return fail_token(err, convert->destination, "the name does not tell the format to write: give --to");
+  if (to_stdout(convert) && *format == SINK_CACHE)
+    return fail(err, FURROW_E_ARGUMENT, "a row cache is not written to standard output");
+  if (to_stdout(convert) && convert->json)
+    return fail(err, FURROW_E_ARGUMENT, "--json has no place when the rows go to standard output");
+  return FURROW_OK;
+}
+
+static furrow_status copy_rows(source *s, furrow_rows_writer *writer, furrow_error *err) {
+  const furrow_rowblock *block = NULL;
+  furrow_status status;
+  while ((status = source_next(s, &block, err)) == FURROW_OK) {
+    if ((status = furrow_rows_writer_write_block(writer, block, err)) != FURROW_OK) return status;
+    if ((status = interrupt_check(err)) != FURROW_OK) return status;
+  }
+  return status == FURROW_END ? furrow_rows_writer_commit(writer, err) : status;
+}
+
+static furrow_status convert_source(source *s, const convert_values *convert, sink_format format,
+                                    furrow_rows_writer_params *params, furrow_error *err) {
+  furrow_rows_writer *writer = NULL;
+  furrow_status status = sink_params(&convert->sink, format, s, params, err);
+  if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, convert->destination, params, err);
+  if (status == FURROW_OK) status = copy_rows(s, writer, err);
+  furrow_rows_writer_close(writer);
+  /* the writer cannot know that a reader who leaves is no failure here */
+  if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) status = FURROW_END;
+  return status;
+}
+
+static void convert_report(const convert_values *convert, const source *s, const furrow_rows_writer_params *params,
+                           output *out) {
+  report r;
+  furrow_parser_stats stats;
+  source_get_stats(s, &stats);
+  report_start(&r, out, convert->json);
+  report_text(&r, "written", convert->destination);
+  report_text(&r, "from", source_format(s));
+  report_text(&r, "to", params->format);
+  report_u64(&r, "rows", stats.rows);
+  report_u64(&r, "features", stats.features);
+  if (strcmp(params->format, "csv") == 0) report_u64(&r, "columns", params->columns);
+  if (convert->json || stats.bad_rows) report_u64(&r, "bad rows", stats.bad_rows);
+  report_finish(&r);
+}
+
+static furrow_status convert_run(const void *values, output *out, furrow_error *err) {
+  const convert_values *convert = values;
+  sink_format format;
+  furrow_rows_writer_params params;
+  source s = {0};
+  furrow_status status = choose_format(convert, &format, err);
+  if (status == FURROW_OK && !to_stdout(convert))
+    status = sink_check_path(convert->destination, convert->sink.force, err);
+  if (status != FURROW_OK) return status;
+  if (!to_stdout(convert)) interrupt_catch();
+  status = source_open(&s, convert->uri, &convert->source, err);
+  if (status == FURROW_OK) status = convert_source(&s, convert, format, &params, err);
+  if (status == FURROW_OK && !to_stdout(convert)) convert_report(convert, &s, &params, out);
+  if (status == FURROW_OK) source_print_notes(&s);
+  source_close(&s);
+  return status;
+}
+
+const command rows_convert_command = {
+    .name = "convert",
+    .summary = "write the same rows in another format",
+    .example = "furrow rows convert train.libsvm train.csv --header\n"
+               "furrow rows convert 'clicks.csv?label_column=0' clicks.ffm --to libffm\n"
+               "furrow rows convert 'part-*.gz' - --to libsvm | head",
+    .about =
+        "The format is that of --to, or what the ending of DST says: .libsvm .svm .txt, .libfm, .libffm .ffm, .csv, "
+        ".cache .bin. The file appears when it is complete. Numbers read back to the same bits.",
+    .operands = convert_operands,
+    .groups = convert_groups,
+    .size = sizeof(convert_values),
+    .init = convert_init,
+    .run = convert_run,
+};

@@ -1,0 +1,379 @@
+/* cli/rows/cmd_rows_split.c: furrow rows split: rows dealt out to several files by chance, the same for the same seed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/report.h"
+#include "rows/cmd_rows.h"
+#include "rows/rows_sink.h"
+#include "rows/rows_source.h"
+
+enum { MOST_OUTPUTS = 64, NAME_TEXT = 64 };
+
+typedef struct fraction_list {
+  size_t count;
+  double share[MOST_OUTPUTS];
+} fraction_list;
+
+typedef struct name_list {
+  size_t count;
+  char name[MOST_OUTPUTS][NAME_TEXT];
+} name_list;
+
+typedef struct split_values {
+  source_values source;
+  sink_values sink;
+  const char *uri, *out;
+  fraction_list fractions;
+  name_list names;
+  uint64_t seed;
+  bool json;
+} split_values;
+
+/* ---- Options -------------------------------------------------------------------------------------------- */
+
+static furrow_status parse_fractions(const char *text, void *field, furrow_error *err) {
+  fraction_list list = {0};
+  double sum = 0;
+  for (const char *at = text;; at++) {
+    char number[32];
+    size_t n = strcspn(at, ",");
+    if (n >= sizeof number || list.count == MOST_OUTPUTS)
+      return fail_token(err, text, "--fractions takes up to %d numbers", MOST_OUTPUTS);
+    memcpy(number, at, n);
+    number[n] = 0;
+    double *share = &list.share[list.count++];
+    if (!read_real(number, share) || *share <= 0 || *share > 1)
+      return fail_token(err, number, "--fractions takes numbers above 0 with commas between, such as 0.8,0.1,0.1");
+    sum += *share;
+    at += n;
+    if (!*at) break;
+  }
+  if (fabs(sum - 1) > 1e-6) return fail_token(err, text, "--fractions add up to %.9g, not to 1", sum);
+  *(fraction_list *)field = list;
+  return FURROW_OK;
+}
+
+static furrow_status parse_names(const char *text, void *field, furrow_error *err) {
+  name_list *list = field;
+  list->count = 0;
+  for (const char *at = text;; at++) {
+    size_t n = strcspn(at, ",");
+    if (n == 0 || n >= NAME_TEXT || memchr(at, '/', n) || list->count == MOST_OUTPUTS)
+      return fail_token(err, text, "--names takes up to %d names without a slash, such as train,test", MOST_OUTPUTS);
+    char *name = list->name[list->count];
+    memcpy(name, at, n);
+    name[n] = 0;
+    for (size_t i = 0; i < list->count; i++)
+      if (strcmp(list->name[i], name) == 0) return fail_token(err, name, "--names has a name twice");
+    list->count++;
+    at += n;
+    if (!*at) break;
+  }
+  return FURROW_OK;
+}
+
+#define AT(field) offsetof(split_values, field)
+static const option split_operands[] = {
+    {.name = "URI", .kind = OPTION_TEXT, .help = "what to read", .offset = AT(uri), .required = true}, {0}};
+
+static const option split_options[] = {
+    {.name = "out",
+     .kind = OPTION_TEXT,
+     .argument = "DIR|PREFIX",
+     .help = "a directory (one that ends in / is made) for NAME.FORMAT, or a prefix for PREFIX.NAME.FORMAT",
+     .offset = AT(out),
+     .required = true},
+    {.name = "fractions",
+     .kind = OPTION_PARSED,
+     .argument = "F,F...",
+     .help = "share of the rows for each file; they add up to 1",
+     .offset = AT(fractions),
+     .parse = parse_fractions,
+     .required = true},
+    {.name = "names",
+     .kind = OPTION_PARSED,
+     .argument = "N,N...",
+     .help = "what the files are called (train,test or train,valid,test)",
+     .offset = AT(names),
+     .parse = parse_names},
+    {.name = "seed",
+     .kind = OPTION_U64,
+     .argument = "S",
+     .help = "another seed, another split (0)",
+     .offset = AT(seed)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
+    {0}};
+
+static const option_group split_groups[] = {{.title = "Splitting", .options = split_options},
+                                            {.title = "Writing", .options = sink_options, .offset = AT(sink)},
+                                            {.title = "Reading", .options = source_options, .offset = AT(source)},
+                                            {0}};
+#undef AT
+
+static void split_init(void *values) {
+  split_values *split = values;
+  source_values_init(&split->source);
+  sink_values_init(&split->sink);
+}
+
+/* ---- The hand that deals -------------------------------------------------------------------------------- */
+
+/* The finalizer of splitmix64: every bit of the result depends on every bit of x. */
+static uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+/* bounds[i] of 2^64 is the share of the outputs up to i; the last takes what rounding leaves. */
+static void make_bounds(const fraction_list *fractions, uint64_t *bounds) {
+  double sum = 0;
+  for (size_t i = 0; i < fractions->count; i++) {
+    sum += fractions->share[i];
+    bounds[i] = sum >= 1 || i + 1 == fractions->count ? UINT64_MAX : (uint64_t)ldexp(sum, 64);
+  }
+}
+
+static size_t output_of(const uint64_t *bounds, uint64_t seed, uint64_t row) {
+  uint64_t chance = mix(mix(seed + 0x9e3779b97f4a7c15U) + (row + 1) * 0x9e3779b97f4a7c15U);
+  size_t i = 0;
+  while (chance >= bounds[i] && bounds[i] != UINT64_MAX) i++;
+  return i;
+}
+
+/* ---- Files ---------------------------------------------------------------------------------------------- */
+
+typedef struct split_file {
+  char *path;   /* that it will have */
+  char *staged; /* that it has until all are complete */
+  furrow_rows_writer *writer;
+  bool complete;
+  uint64_t rows, features;
+} split_file;
+
+typedef struct split_job {
+  const split_values *values;
+  name_list names;
+  sink_format format;
+  char *directory; /* that was made for the files; NULL: it was there */
+  uint64_t bounds[MOST_OUTPUTS];
+  size_t count;
+  split_file files[MOST_OUTPUTS];
+} split_job;
+
+static furrow_status choose_names(split_job *job, furrow_error *err) {
+  static const char *const usual[] = {"train", "valid", "test"};
+  const split_values *split = job->values;
+  job->names = split->names;
+  if (job->names.count == 0) {
+    for (size_t i = 0; i < job->count; i++) {
+      const char *name = job->count == 2 ? usual[2 * i] : usual[i % 3];
+      if (job->count == 2 || job->count == 3)
+        snprintf(job->names.name[i], NAME_TEXT, "%s", name);
+      else
+        snprintf(job->names.name[i], NAME_TEXT, "part%zu", i);
+    }
+    job->names.count = job->count;
+  }
+  if (job->names.count != job->count)
+    return fail(err, FURROW_E_ARGUMENT, "--names has %zu names for %zu fractions", job->names.count, job->count);
+  return FURROW_OK;
+}
+
+static furrow_status make_directory(split_job *job, furrow_error *err) {
+  const char *out = job->values->out;
+  size_t n = strlen(out);
+  struct stat found;
+  if (n == 0) return fail(err, FURROW_E_ARGUMENT, "--out is empty");
+  if (out[n - 1] != '/' || stat(out, &found) == 0) return FURROW_OK;
+  if (mkdir(out, 0777) != 0) return fail_file(err, FURROW_E_IO, out, "cannot make the directory", errno);
+  job->directory = strdup(out);
+  return job->directory ? FURROW_OK : fail_memory(err);
+}
+
+static furrow_status name_files(split_job *job, furrow_error *err) {
+  const char *out = job->values->out;
+  size_t n = strlen(out);
+  struct stat found;
+  bool is_directory = stat(out, &found) == 0 && S_ISDIR(found.st_mode);
+  const char *between = !is_directory ? "." : out[n - 1] == '/' ? "" : "/";
+  for (size_t i = 0; i < job->count; i++) {
+    split_file *file = &job->files[i];
+    if (asprintf(&file->path, "%s%s%s%s", out, between, job->names.name[i], sink_format_ending(job->format)) < 0 ||
+        asprintf(&file->staged, "%s.split-%ld", file->path, (long)getpid()) < 0)
+      return fail_memory(err);
+    furrow_status status = sink_check_path(file->path, job->values->sink.force, err);
+    if (status != FURROW_OK) return status;
+  }
+  return FURROW_OK;
+}
+
+/* A failure is told of the name that the file was to have. */
+static furrow_status blame_path(const split_file *file, furrow_status status, furrow_error *err) {
+  if (strcmp(err->file, file->staged) == 0) snprintf(err->file, sizeof err->file, "%s", file->path);
+  return status;
+}
+
+static furrow_status open_files(split_job *job, source *s, furrow_error *err) {
+  furrow_rows_writer_params params;
+  furrow_status status = sink_params(&job->values->sink, job->format, s, &params, err);
+  for (size_t i = 0; i < job->count && status == FURROW_OK; i++) {
+    split_file *file = &job->files[i];
+    status = furrow_rows_writer_open(&file->writer, file->staged, &params, err);
+    if (status != FURROW_OK) return blame_path(file, status, err);
+  }
+  return status;
+}
+
+/* Names of files that just got them last through a power cut only when their directory is synced, too. */
+static void sync_directory(const char *path) {
+  const char *slash = strrchr(path, '/');
+  char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+  int fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  if (fd >= 0) {
+    (void)!fsync(fd);
+    close(fd);
+  }
+  free(directory);
+}
+
+/* All files are complete on disk before the first one gets its name: what can fail late is a rename alone. */
+static furrow_status show_files(split_job *job, furrow_error *err) {
+  for (size_t i = 0; i < job->count; i++) {
+    split_file *file = &job->files[i];
+    furrow_status status = furrow_rows_writer_commit(file->writer, err);
+    if (status != FURROW_OK) return blame_path(file, status, err);
+    file->complete = true;
+  }
+  for (size_t i = 0; i < job->count; i++) {
+    split_file *file = &job->files[i];
+    const unsigned how = job->values->sink.force ? 0 : RENAME_NOREPLACE;
+    if (renameat2(AT_FDCWD, file->staged, AT_FDCWD, file->path, how) != 0)
+      return fail_file(err, errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO, file->path,
+                       "cannot give the file its name", errno);
+    file->complete = false;
+  }
+  sync_directory(job->files[0].path);
+  return FURROW_OK;
+}
+
+static void close_files(split_job *job, bool failed) {
+  for (size_t i = 0; i < job->count; i++) {
+    split_file *file = &job->files[i];
+    furrow_rows_writer_close(file->writer);
+    if (file->complete) unlink(file->staged);
+    free(file->path);
+    free(file->staged);
+  }
+  if (failed && job->directory) rmdir(job->directory);
+  free(job->directory);
+}
+
+/* ---- Command -------------------------------------------------------------------------------------------- */
+
+static furrow_status deal_block(split_job *job, const furrow_rowblock *block, uint64_t first_row, furrow_error *err) {
+  for (size_t i = 0; i < block->size; i++) {
+    furrow_row row = furrow_rowblock_row(block, i);
+    split_file *file = &job->files[output_of(job->bounds, job->values->seed, first_row + i)];
+    furrow_status status = furrow_rows_writer_write_row(file->writer, &row, err);
+    if (status != FURROW_OK) return blame_path(file, status, err);
+    file->rows++;
+    file->features += row.length;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status deal_rows(split_job *job, source *s, furrow_error *err) {
+  const furrow_rowblock *block = NULL;
+  furrow_status status;
+  uint64_t rows = 0;
+  while ((status = source_next(s, &block, err)) == FURROW_OK) {
+    if ((status = deal_block(job, block, rows, err)) != FURROW_OK) return status;
+    if ((status = interrupt_check(err)) != FURROW_OK) return status;
+    rows += block->size;
+  }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static void split_report(const split_job *job, output *out) {
+  report r;
+  report_start(&r, out, job->values->json);
+  report_u64(&r, "seed", job->values->seed);
+  if (r.json) report_list(&r, "files");
+  for (size_t i = 0; i < job->count; i++) {
+    const split_file *file = &job->files[i];
+    report_line(&r, job->names.name[i], "%" PRIu64 " rows, %" PRIu64 " features: %s", file->rows, file->features,
+                file->path);
+    if (!r.json) continue;
+    report_section(&r, NULL);
+    report_text(&r, "name", job->names.name[i]);
+    report_text(&r, "path", file->path);
+    report_u64(&r, "rows", file->rows);
+    report_u64(&r, "features", file->features);
+    report_end(&r);
+  }
+  if (r.json) report_end(&r);
+  report_finish(&r);
+}
+
+/* The format of the source, if it is one that can be written. */
+static sink_format choose_format(const split_values *split, const source *s) {
+  sink_format format = split->sink.to;
+  if (format == SINK_FORMATS) format = sink_format_named(source_format(s));
+  return format == SINK_FORMATS ? SINK_LIBSVM : format;
+}
+
+static furrow_status split_source(split_job *job, source *s, furrow_error *err) {
+  furrow_status status = choose_names(job, err);
+  job->format = choose_format(job->values, s);
+  make_bounds(&job->values->fractions, job->bounds);
+  if (status == FURROW_OK) status = make_directory(job, err);
+  if (status == FURROW_OK) status = name_files(job, err);
+  if (status == FURROW_OK) status = open_files(job, s, err);
+  if (status == FURROW_OK) status = deal_rows(job, s, err);
+  if (status == FURROW_OK) status = show_files(job, err);
+  return status;
+}
+
+static furrow_status split_run(const void *values, output *out, furrow_error *err) {
+  const split_values *split = values;
+  source s;
+  split_job *job = calloc(1, sizeof *job);
+  if (!job) return fail_memory(err);
+  job->values = split;
+  job->count = split->fractions.count;
+  interrupt_catch();
+  furrow_status status = source_open(&s, split->uri, &split->source, err);
+  if (status == FURROW_OK) status = split_source(job, &s, err);
+  if (status == FURROW_OK) split_report(job, out);
+  if (status == FURROW_OK) source_print_notes(&s);
+  source_close(&s);
+  close_files(job, status != FURROW_OK);
+  free(job);
+  return status;
+}
+
+const command rows_split_command = {
+    .name = "split",
+    .summary = "deal the rows out to several files by chance: train, valid, test",
+    .example = "furrow rows split all.libsvm --out data/ --fractions 0.8,0.1,0.1 --seed 7\n"
+               "furrow rows split log.csv --out log --fractions 0.9,0.1 --names fit,check",
+    .about = "Where a row goes depends on the seed and on the row's number alone: the same seed gives the same files, "
+             "whatever the number of threads. The files appear when all of them are complete.",
+    .operands = split_operands,
+    .groups = split_groups,
+    .size = sizeof(split_values),
+    .init = split_init,
+    .run = split_run,
+};

@@ -1,0 +1,165 @@
+/* cli/rows/rows_sink.c: where the rows commands write to, and the options that say how. */
+#include "rows/rows_sink.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "rows/rows_summary.h"
+
+/* ---- Options -------------------------------------------------------------------------------------------- */
+
+static furrow_status parse_delimiter(const char *text, void *field, furrow_error *err) {
+  static const struct {
+    const char *name;
+    char byte;
+  } names[] = {{"tab", '\t'}, {"\\t", '\t'}, {"space", ' '}, {"comma", ','}, {"semicolon", ';'}, {"pipe", '|'}};
+  char *delimiter = field;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(text, names[i].name) != 0) continue;
+    *delimiter = names[i].byte;
+    return FURROW_OK;
+  }
+  if (!text[0] || text[1]) return fail_token(err, text, "--delimiter takes one character, or tab, space, pipe");
+  *delimiter = text[0];
+  return FURROW_OK;
+}
+
+#define AT(field) offsetof(sink_values, field)
+const option sink_options[] = {
+    {.name = "to",
+     .kind = OPTION_CHOICE,
+     .choices = "libsvm|libfm|libffm|csv|cache",
+     .help = "format to write",
+     .offset = AT(to)},
+    {.name = "columns",
+     .kind = OPTION_U64,
+     .argument = "N",
+     .help = "csv: number of feature columns; without it a first pass over the rows finds it",
+     .offset = AT(columns)},
+    {.name = "header",
+     .kind = OPTION_FLAG,
+     .help = "csv: begin with a line of names (the default where the rows have them)",
+     .offset = AT(header)},
+    {.name = "delimiter",
+     .kind = OPTION_PARSED,
+     .argument = "C",
+     .help = "csv: what stands between cells: one character, or tab, space, pipe (,)",
+     .offset = AT(delimiter),
+     .parse = parse_delimiter},
+    {.name = "zeros",
+     .kind = OPTION_FLAG,
+     .help = "csv: write 0 for a feature that a row does not have, not an empty cell",
+     .offset = AT(zeros)},
+    {.name = "with-weight",
+     .kind = OPTION_FLAG,
+     .help = "csv: write a weight column after the label (found by the first pass, too)",
+     .offset = AT(with_weight)},
+    {.name = "index-base",
+     .kind = OPTION_CHOICE,
+     .choices = "0|1",
+     .help = "libsvm, libfm: what the first column is called (0)",
+     .offset = AT(index_base)},
+    {.name = "drop-fields",
+     .kind = OPTION_FLAG,
+     .help = "libsvm: write rows that have fields without them",
+     .offset = AT(drop_fields)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace files that exist", .offset = AT(force)},
+    {0}};
+#undef AT
+
+void sink_values_init(sink_values *values) {
+  *values = (sink_values){.to = SINK_FORMATS, .delimiter = ','};
+}
+
+/* ---- Formats -------------------------------------------------------------------------------------------- */
+
+const char *sink_format_name(sink_format format) {
+  static const char *const names[] = {"libsvm", "libfm", "libffm", "csv", "cache", "?"};
+  return names[format];
+}
+
+const char *sink_format_ending(sink_format format) {
+  static const char *const endings[] = {".libsvm", ".libfm", ".libffm", ".csv", ".cache", ""};
+  return endings[format];
+}
+
+sink_format sink_format_named(const char *name) {
+  sink_format format = SINK_LIBSVM;
+  while (format < SINK_FORMATS && strcmp(name, sink_format_name(format)) != 0) format++;
+  return format;
+}
+
+sink_format sink_format_of_path(const char *path) {
+  static const struct {
+    const char *ending;
+    sink_format format;
+  } endings[] = {{".libsvm", SINK_LIBSVM}, {".svm", SINK_LIBSVM},    {".txt", SINK_LIBSVM},
+                 {".libfm", SINK_LIBFM},   {".libffm", SINK_LIBFFM}, {".ffm", SINK_LIBFFM},
+                 {".csv", SINK_CSV},       {".cache", SINK_CACHE},   {".bin", SINK_CACHE}};
+  const char *dot = strrchr(path, '.');
+  for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+    if (strcmp(dot, endings[i].ending) == 0) return endings[i].format;
+  return SINK_FORMATS;
+}
+
+/* ---- Writers -------------------------------------------------------------------------------------------- */
+
+/* The first pass of csv. */
+static furrow_status find_columns(source *s, furrow_rows_writer_params *params, furrow_error *err) {
+  const furrow_rowblock *block = NULL;
+  furrow_status status;
+  rows_summary summary;
+  if (source_is_stdin(s->uri))
+    return fail(err, FURROW_E_ARGUMENT,
+                "csv needs --columns N when the rows come from standard input, which cannot be read twice");
+  summary_init(&summary, s->values->value);
+  while ((status = source_next(s, &block, err)) == FURROW_OK) {
+    summary_add(&summary, block);
+    if ((status = interrupt_check(err)) != FURROW_OK) return status;
+  }
+  if (status != FURROW_END) return status;
+  params->columns = summary_columns(&summary);
+  params->with_weight = params->with_weight || summary.weight.count > 0;
+  return source_before_first(s, err);
+}
+
+furrow_status sink_params(const sink_values *values, sink_format format, source *s, furrow_rows_writer_params *params,
+                          furrow_error *err) {
+  furrow_rows_writer_params_init(params);
+  params->format = sink_format_name(format);
+  params->key_type = s->values->index;
+  params->value_type = s->values->value;
+  params->columns = values->columns;
+  params->delimiter = values->delimiter;
+  params->header = values->header || (s->parser && furrow_parser_column_count(s->parser) > 0);
+  params->keep_existing = !values->force;
+  params->drop_fields = values->drop_fields;
+  params->zeros_missing = !values->zeros;
+  params->with_weight = values->with_weight;
+  params->index_base = (uint32_t)values->index_base;
+  if (format != SINK_CSV) return FURROW_OK;
+  furrow_status status = values->columns == 0 ? find_columns(s, params, err) : FURROW_OK;
+  if (status == FURROW_OK && params->header) status = source_column_names(s, params->columns, &params->names, err);
+  return status;
+}
+
+furrow_status sink_check_path(const char *path, bool force, furrow_error *err) {
+  struct stat found;
+  if (stat(path, &found) != 0) return FURROW_OK;
+  if (!S_ISREG(found.st_mode))
+    return fail_file(err, FURROW_E_ARGUMENT, path, "is no regular file and cannot be replaced", 0);
+  if (!force) return fail_file(err, FURROW_E_EXISTS, path, "exists already; --force replaces it", 0);
+  return FURROW_OK;
+}
+
+furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err) {
+  struct stat target, other;
+  if (!path || !input || stat(path, &target) != 0) return FURROW_OK;
+  if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &other) : stat(input, &other)) != 0) return FURROW_OK;
+  if (target.st_dev != other.st_dev || target.st_ino != other.st_ino) return FURROW_OK;
+  return fail_file(err, FURROW_E_ARGUMENT, path, "is read, and cannot be written to as well", 0);
+}

@@ -1,0 +1,45 @@
+/* cli/rows/rows_sink.h: where the rows commands write to, and the options that say how. */
+#ifndef CLI_ROWS_ROWS_SINK_H
+#define CLI_ROWS_ROWS_SINK_H
+
+#include "core/options.h"
+#include "furrow/rows.h"
+#include "rows/rows_source.h"
+
+/* In the order of the names that --to takes. */
+typedef enum sink_format { SINK_LIBSVM, SINK_LIBFM, SINK_LIBFFM, SINK_CSV, SINK_CACHE, SINK_FORMATS } sink_format;
+
+/* What the options of sink_options fill. */
+typedef struct sink_values {
+  sink_format to; /* SINK_FORMATS: not given */
+  uint64_t columns;
+  char delimiter;
+  bool header;
+  bool with_weight;
+  bool zeros;
+  int index_base; /* 0 or 1 */
+  bool force;
+  bool drop_fields;
+} sink_values;
+
+extern const option sink_options[];
+void sink_values_init(sink_values *values);
+
+/* "libsvm" … and the ending that a file of it gets: ".libsvm" … */
+const char *sink_format_name(sink_format format);
+const char *sink_format_ending(sink_format format);
+/* By the name of a format, by the ending of a path; SINK_FORMATS: none. */
+sink_format sink_format_named(const char *name);
+sink_format sink_format_of_path(const char *path);
+
+/* The parameters of a writer, good while the source is open. For csv a pass over the source finds the columns (and
+ * whether there are weights) unless
+ * --columns says it; the source is back at its first row afterwards. */
+furrow_status sink_params(const sink_values *values, sink_format format, source *s, furrow_rows_writer_params *params,
+                          furrow_error *err);
+/* E_EXISTS when there is a file already and force is not set; E_ARGUMENT when it is none that could be replaced. */
+furrow_status sink_check_path(const char *path, bool force, furrow_error *err);
+/* E_ARGUMENT when a file to write is one that is read, by whatever name. Either may be NULL; - is standard input. */
+furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err);
+
+#endif

@@ -1,0 +1,279 @@
+/* cli/rows/rows_source.c: where the rows commands read from, and the options that say how. */
+#include "rows/rows_source.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+
+/* ---- Options -------------------------------------------------------------------------------------------- */
+
+static furrow_status parse_part(const char *text, void *field, furrow_error *err) {
+  char first[16];
+  const char *slash = strchr(text, '/');
+  size_t n = slash ? (size_t)(slash - text) : sizeof first;
+  uint64_t part, nparts;
+  if (n >= sizeof first) return fail_token(err, text, "--part takes I/N, such as 0/4");
+  memcpy(first, text, n);
+  first[n] = 0;
+  if (!read_u64(first, &part) || !read_u64(slash + 1, &nparts))
+    return fail_token(err, text, "--part takes I/N, such as 0/4");
+  if (nparts == 0 || nparts > UINT32_MAX)
+    return fail_token(err, text, "--part I/N takes an N between 1 and 4294967295");
+  if (part >= nparts)
+    return fail_token(err, text, "parts are counted from 0: the last of %" PRIu64 " is %" PRIu64, nparts, nparts - 1);
+  *(part_of *)field = (part_of){(uint32_t)part, (uint32_t)nparts};
+  return FURROW_OK;
+}
+
+#define AT(field) offsetof(source_values, field)
+const option source_options[] = {
+    {.name = "format",
+     .kind = OPTION_TEXT,
+     .argument = "F",
+     .choices = "auto|libsvm|libfm|libffm|csv|dummy|dense|cache",
+     .help = "format of the text; auto (the default) looks at it. 'furrow rows --help' lists the formats",
+     .offset = AT(format)},
+    {.name = "part",
+     .kind = OPTION_PARSED,
+     .argument = "I/N",
+     .help = "read part I (from 0) of N: every row is in exactly one part",
+     .offset = AT(part),
+     .parse = parse_part},
+    {.name = "index",
+     .kind = OPTION_CHOICE,
+     .choices = "u32|u64",
+     .help = "type of indices and fields (u32)",
+     .offset = AT(index)},
+    {.name = "value",
+     .kind = OPTION_CHOICE,
+     .choices = "f32|i32|i64",
+     .help = "type of values and labels (f32)",
+     .offset = AT(value)},
+    {.name = "on-bad",
+     .kind = OPTION_CHOICE,
+     .choices = "error|skip",
+     .help = "a row that cannot be read ends the reading (error) or is left out and counted (skip)",
+     .offset = AT(on_bad)},
+    {.name = "threads",
+     .kind = OPTION_THREADS,
+     .argument = "T",
+     .help = "threads that parse (0, the default: one for each processor)",
+     .offset = AT(threads)},
+    {.name = "chunk",
+     .kind = OPTION_BYTES,
+     .argument = "BYTES",
+     .help = "text per block, such as 64KiB or 8MiB",
+     .offset = AT(chunk)},
+    {.name = "api",
+     .kind = OPTION_CHOICE,
+     .choices = "parser|iter",
+     .help = "block by block (parser), or the whole in memory first (iter)",
+     .offset = AT(api)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .help = "no notes and no progress on stderr",
+     .offset = AT(quiet)},
+    {0}};
+#undef AT
+
+void source_values_init(source_values *values) {
+  *values = (source_values){.format = "auto", .part = {0, 1}};
+}
+
+/* ---- Opening -------------------------------------------------------------------------------------------- */
+
+bool source_is_stdin(const char *uri) {
+  size_t n = strcspn(uri, ";?#");
+  return (n == 1 && uri[0] == '-') || (n == 5 && memcmp(uri, "stdin", 5) == 0);
+}
+
+/* A file that 'convert --to cache' wrote begins with this (docs/formats/row_cache.md). */
+bool source_is_cache(const char *uri) {
+  static const char magic[] = "FURROWRC";
+  char head[sizeof magic - 1];
+  struct stat found;
+  /* opening a pipe and leaving it again would cost its writer what it writes in between */
+  if (source_is_stdin(uri) || stat(uri, &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  int fd = open(uri, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  ssize_t n = pread(fd, head, sizeof head, 0);
+  close(fd);
+  return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof head) == 0;
+}
+
+/* Compressed bytes cannot be set against the bytes of text that have been read. */
+static bool looks_compressed(const char *uri) {
+  return strstr(uri, ".gz") || strstr(uri, ".zst");
+}
+
+static void params_from(furrow_parser_params *params, const source_values *values) {
+  furrow_parser_params_init(params);
+  params->format = values->format;
+  params->part = values->part.part;
+  params->nparts = values->part.nparts;
+  params->key_type = values->index;
+  params->value_type = values->value;
+  params->threads = values->threads;
+  params->on_bad = values->on_bad;
+  params->chunk_bytes = values->chunk;
+}
+
+static furrow_status open_container(source *s, furrow_error *err) {
+  if (s->values->part.nparts != 1) return fail(err, FURROW_E_ARGUMENT, "a row cache is not read in parts");
+  furrow_status status = furrow_container_create(&s->container, s->values->index, s->values->value, err);
+  if (status == FURROW_OK) status = furrow_container_load(s->container, s->uri, err);
+  if (status == FURROW_OK) status = furrow_container_get_block(s->container, &s->container_block, err);
+  return status;
+}
+
+static void start_progress(source *s, uint64_t total) {
+  progress_start(&s->progress, !s->values->quiet && !s->values->no_progress, "reading", total);
+}
+
+/* The iterator reads on its own; a parser beside it, which is never asked for a row, tells what it reads. */
+static furrow_status open_iter(source *s, furrow_parser_params *params, furrow_error *err) {
+  furrow_status status = furrow_blockiter_open(&s->iter, s->uri, params, err);
+  if (status != FURROW_OK || source_is_stdin(s->uri)) return status;
+  params->threads = 1;
+  return furrow_parser_open(&s->parser, s->uri, params, err);
+}
+
+bool cache_guard_begin(const char *uri) {
+  return strchr(uri, '#') && interrupt_catch();
+}
+
+furrow_status cache_guard_end(bool guarded, furrow_status status, furrow_error *err) {
+  if (guarded)
+    interrupt_forget(); /* first: what comes from here on ends the process, and there is nothing to tidy up */
+  return status == FURROW_OK ? interrupt_check(err) : status;
+}
+
+static furrow_status open_guarded(source *s, furrow_parser_params *params, furrow_error *err) {
+  const bool guarded = cache_guard_begin(s->uri);
+  return cache_guard_end(guarded, open_iter(s, params, err), err);
+}
+
+furrow_status source_open(source *s, const char *uri, const source_values *values, furrow_error *err) {
+  *s = (source){.uri = uri, .values = values};
+  bool cache = strcmp(values->format, "cache") == 0;
+  if (cache || (strcmp(values->format, "auto") == 0 && source_is_cache(uri))) return open_container(s, err);
+  furrow_parser_params params;
+  params_from(&params, values);
+  if (values->api == SOURCE_ITER || strchr(uri, '#')) return open_guarded(s, &params, err);
+  furrow_status status = furrow_parser_open(&s->parser, uri, &params, err);
+  if (status != FURROW_OK) return status;
+  uint64_t total = looks_compressed(uri) ? 0 : furrow_parser_bytes_total(s->parser);
+  start_progress(s, total);
+  return FURROW_OK;
+}
+
+furrow_status source_column_names(source *s, uint64_t columns, const char *const **names, furrow_error *err) {
+  if (!s->parser || furrow_parser_column_count(s->parser) == 0 || columns == 0) return FURROW_OK;
+  free(s->names);
+  s->names = calloc(columns, sizeof *s->names);
+  if (!s->names) return fail(err, FURROW_E_MEMORY, "out of memory for the names of the columns");
+  for (uint64_t i = 0; i < columns; i++) s->names[i] = furrow_parser_column_name(s->parser, i);
+  *names = s->names;
+  return FURROW_OK;
+}
+
+void source_close(source *s) {
+  free(s->names);
+  progress_stop(&s->progress);
+  furrow_parser_close(s->parser);
+  furrow_blockiter_close(s->iter);
+  furrow_container_free(s->container);
+  *s = (source){0};
+}
+
+/* ---- Reading -------------------------------------------------------------------------------------------- */
+
+static furrow_status next_of_container(source *s, const furrow_rowblock **block) {
+  if (s->container_given || s->container_block.size == 0) return FURROW_END;
+  s->container_given = true;
+  s->stats.rows = s->container_block.size;
+  s->stats.features = s->container_block.offset[s->container_block.size] - s->container_block.offset[0];
+  *block = &s->container_block;
+  return FURROW_OK;
+}
+
+static furrow_status next_of_iter(source *s, const furrow_rowblock **block, furrow_error *err) {
+  furrow_status status = furrow_blockiter_next(s->iter, err);
+  if (status == FURROW_OK) *block = furrow_blockiter_value(s->iter);
+  return status;
+}
+
+furrow_status source_next(source *s, const furrow_rowblock **block, furrow_error *err) {
+  if (s->container) return next_of_container(s, block);
+  if (s->iter) return next_of_iter(s, block, err);
+  furrow_status status = furrow_parser_next(s->parser, err);
+  if (status == FURROW_OK) {
+    *block = furrow_parser_value(s->parser);
+    progress_tell(&s->progress, furrow_parser_bytes_read(s->parser));
+  } else {
+    progress_stop(&s->progress);
+  }
+  return status;
+}
+
+furrow_status source_before_first(source *s, furrow_error *err) {
+  s->container_given = false;
+  if (s->container) return FURROW_OK;
+  if (s->iter) return furrow_blockiter_rewind(s->iter, err);
+  start_progress(s, s->progress.total);
+  return furrow_parser_rewind(s->parser, err);
+}
+
+/* ---- Telling -------------------------------------------------------------------------------------------- */
+
+void source_get_stats(const source *s, furrow_parser_stats *stats) {
+  if (s->container)
+    *stats = s->stats;
+  else if (s->iter)
+    furrow_blockiter_get_stats(s->iter, stats);
+  else
+    furrow_parser_get_stats(s->parser, stats);
+}
+
+const char *source_format(const source *s) {
+  if (s->parser) return furrow_parser_format(s->parser);
+  return s->container ? "cache" : s->values->format;
+}
+
+const char *source_format_reason(const source *s) {
+  if (s->parser) return furrow_parser_format_reason(s->parser);
+  return s->container ? "content: a row cache" : "not told by the block iterator";
+}
+
+static void print_note(uint64_t count, const char *one, const char *many, const furrow_error *first) {
+  char place[1024];
+  if (count == 0) return;
+  furrow_error_to_text(first, place, sizeof place);
+  if (count == 1)
+    fprintf(stderr, "furrow: note: 1 %s: %s\n", one, place);
+  else
+    fprintf(stderr, "furrow: note: %" PRIu64 " %s, the first: %s\n", count, many, place);
+}
+
+void print_notes(const furrow_parser_stats *stats) {
+  print_note(stats->bad_rows, "bad row was left out", "bad rows were left out", &stats->first_bad);
+  print_note(stats->ignored, "piece of text without meaning was passed over",
+             "pieces of text without meaning were passed over", &stats->first_ignored);
+}
+
+void source_print_notes(source *s) {
+  furrow_parser_stats stats;
+  progress_stop(&s->progress);
+  if (s->values->quiet) return;
+  source_get_stats(s, &stats);
+  print_notes(&stats);
+}

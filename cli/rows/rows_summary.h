@@ -1,0 +1,47 @@
+/* cli/rows/rows_summary.h: what a pass over the rows tells about them. */
+#ifndef CLI_ROWS_ROWS_SUMMARY_H
+#define CLI_ROWS_ROWS_SUMMARY_H
+
+#include "furrow/rows.h"
+
+enum { SUMMARY_DISTINCT = 10 };
+
+/* Numbers of one kind. Integers are kept as they are: beyond 2^53 a double would round them. */
+typedef struct number_summary {
+  uint64_t count, nans, infinities, zeros;
+  double min, max, sum; /* of the finite ones; min and max of floats */
+  int64_t least, most;  /* min and max of integers */
+} number_summary;
+
+typedef struct range_summary {
+  uint64_t min, max; /* min > max: there is none */
+} range_summary;
+
+typedef struct label_count {
+  furrow_value_type type;
+  double real;     /* f32 */
+  int64_t integer; /* i32, i64 */
+  uint64_t rows;
+} label_count;
+
+typedef struct rows_summary {
+  furrow_value_type value_type;
+  uint64_t rows, features, blocks, block_bytes;
+  uint64_t fewest_rows, most_rows; /* of a block */
+  uint64_t fewest_features, most_features, empty_rows;
+  range_summary index, field;
+  number_summary label, value, weight;
+  label_count labels[SUMMARY_DISTINCT];
+  size_t distinct_labels; /* SUMMARY_DISTINCT + 1: more */
+  uint64_t qid_rows, qid_runs, last_qid;
+  bool qid_unsorted;
+} rows_summary;
+
+void summary_init(rows_summary *summary, furrow_value_type value_type);
+void summary_add(rows_summary *summary, const furrow_rowblock *block);
+
+/* Largest index + 1; 0 without features. */
+uint64_t summary_columns(const rows_summary *summary);
+double number_mean(const number_summary *numbers);
+
+#endif

@@ -1,0 +1,143 @@
+/* kern/math/pairs_tmpl.h: products of all pairs of vectors, in registers.
+ *
+ * Before including it, define
+ *   REAL           float or double
+ *   NAME(name)     makes the names of this type
+ *   VECTOR_BYTES   of a register */
+#include <string.h>
+
+#include "kern/math/unroll.h"
+
+typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+#define LANES (VECTOR_BYTES / sizeof(REAL))
+
+/* What is turned at once: so many numbers of so many vectors. */
+#define DEEP 16
+#define WIDE 64
+/* Vectors whose gradients are summed at once. */
+#define ROWS 8
+
+INLINE NAME(lanes) NAME(load)(const REAL *p) {
+  return *(const NAME(lanes) *)p;
+}
+
+INLINE void NAME(store)(REAL *p, NAME(lanes) v) {
+  *(NAME(lanes) *)p = v;
+}
+
+/* Where the product of a and b > a is; those of a lie one after the other. */
+INLINE size_t NAME(pair)(size_t count, size_t a, size_t b) {
+  return a * (2 * count - a - 1) / 2 + b - a - 1;
+}
+
+/* ---- Products ---- */
+
+/* Vectors side by side: number j of vector k at j * (WIDE + LANES) + k. */
+typedef struct NAME(turned) {
+  REAL number[DEEP * (WIDE + LANES)];
+} NAME(turned);
+
+static void NAME(turn)(size_t depth, size_t width, const REAL *u, size_t n, NAME(turned) * to) {
+  for (size_t k = 0; k < width; k++)
+    for (size_t j = 0; j < depth; j++) to->number[j * (WIDE + LANES) + k] = u[k * n + j];
+}
+
+/* out = or += the products of a vector with `width` of the turned ones; behind them there are numbers, of no meaning.
+ */
+INLINE void NAME(run)(const size_t depth, size_t width, const REAL *u, const REAL *turned, REAL *out, bool add) {
+  for (size_t at = 0; at < width; at += LANES) {
+    const size_t left = width - at < LANES ? width - at : LANES;
+    NAME(lanes) sum = {0};
+    if (add) memcpy(&sum, out + at, left * sizeof *out);
+    for (size_t j = 0; j < depth; j++) sum += u[j] * NAME(load)(turned + j * (WIDE + LANES) + at);
+    if (left == LANES)
+      NAME(store)(out + at, sum);
+    else
+      for (size_t k = 0; k < left; k++) out[at + k] = sum[k];
+  }
+}
+
+/* Of all vectors with those behind them among first … end-1. */
+INLINE void NAME(runs)(const size_t depth, size_t n, size_t count, const REAL *u, size_t first, size_t end,
+                       const NAME(turned) * turned, REAL *out, bool add) {
+  for (size_t a = 0; a + 1 < end; a++) {
+    const size_t from = a < first ? first : a + 1;
+    NAME(run)(depth, end - from, u + a * n, turned->number + (from - first), out + NAME(pair)(count, a, from), add);
+  }
+}
+
+static void NAME(products)(size_t n, size_t count, const void *vectors, void *out) {
+  NAME(turned) turned = {{0}};
+  for (size_t j = 0; j < n; j += DEEP) {
+    const size_t depth = n - j < DEEP ? n - j : DEEP;
+    const REAL *u = (const REAL *)vectors + j;
+    for (size_t first = 0; first < count; first += WIDE) {
+      const size_t end = count - first < WIDE ? count : first + WIDE;
+      NAME(turn)(depth, end - first, u + first * n, n, &turned);
+      if (depth == 8)
+        NAME(runs)(8, n, count, u, first, end, &turned, out, j > 0);
+      else if (depth == DEEP)
+        NAME(runs)(DEEP, n, count, u, first, end, &turned, out, j > 0);
+      else
+        NAME(runs)(depth, n, count, u, first, end, &turned, out, j > 0);
+    }
+  }
+}
+
+/* ---- The way back ---- */
+
+/* A register of each of `rows` vectors from `first` on. u and grad point at that register of vector 0. */
+INLINE void NAME(spread_rows)(const int rows, size_t n, size_t count, size_t first, const REAL *u, const REAL *slope,
+                              REAL *grad) {
+  NAME(lanes) sum[ROWS];
+  const REAL *behind[ROWS];
+  const size_t end = first + (size_t)rows;
+  UNROLL for (int i = 0; i < rows; i++) sum[i] = NAME(load)(grad + (first + (size_t)i) * n);
+  for (size_t b = 0; b < first; b++) {
+    const NAME(lanes) v = NAME(load)(u + b * n);
+    const REAL *g = slope + NAME(pair)(count, b, first);
+    UNROLL for (int i = 0; i < rows; i++) sum[i] += g[i] * v;
+  }
+  UNROLL for (int k = 0; k < rows; k++) {
+    const NAME(lanes) v = NAME(load)(u + (first + (size_t)k) * n);
+    UNROLL for (int i = 0; i < rows; i++) {
+      const size_t low = first + (size_t)(i < k ? i : k), high = first + (size_t)(i < k ? k : i);
+      if (i != k) sum[i] += slope[NAME(pair)(count, low, high)] * v;
+    }
+  }
+  UNROLL for (int i = 0; i < rows; i++) behind[i] = slope + NAME(pair)(count, first + (size_t)i, end);
+  for (size_t b = end; b < count; b++) {
+    const NAME(lanes) v = NAME(load)(u + b * n);
+    UNROLL for (int i = 0; i < rows; i++) sum[i] += behind[i][b - end] * v;
+  }
+  UNROLL for (int i = 0; i < rows; i++) NAME(store)(grad + (first + (size_t)i) * n, sum[i]);
+}
+
+static void NAME(spread_register)(size_t n, size_t count, const REAL *u, const REAL *slope, REAL *grad) {
+  size_t a = 0;
+  for (; a + ROWS <= count; a += ROWS) NAME(spread_rows)(ROWS, n, count, a, u, slope, grad);
+  for (; a + 4 <= count; a += 4) NAME(spread_rows)(4, n, count, a, u, slope, grad);
+  for (; a < count; a++) NAME(spread_rows)(1, n, count, a, u, slope, grad);
+}
+
+/* One number of each vector. */
+static void NAME(spread_number)(size_t n, size_t count, const REAL *u, const REAL *slope, REAL *grad) {
+  for (size_t a = 0; a < count; a++)
+    for (size_t b = 0; b < count; b++)
+      if (b != a) grad[a * n] += slope[a < b ? NAME(pair)(count, a, b) : NAME(pair)(count, b, a)] * u[b * n];
+}
+
+static void NAME(spread)(size_t n, size_t count, const void *vectors, const void *slope, void *grad) {
+  const REAL *u = vectors;
+  REAL *to = grad;
+  size_t at = 0;
+  for (; at + LANES <= n; at += LANES) NAME(spread_register)(n, count, u + at, slope, to + at);
+  for (; at < n; at++) NAME(spread_number)(n, count, u + at, slope, to + at);
+}
+
+#undef ROWS
+#undef WIDE
+#undef DEEP
+#undef LANES
+#undef REAL
+#undef NAME

@@ -1,0 +1,89 @@
+/* kern/math/products.c: packing vectors, and choosing the kernels. */
+#include "kern/math/products.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "kern/scan/sketch.h"
+
+/* ---- Packing -------------------------------------------------------------------------------------------- */
+
+#define ALIGNMENT 64
+
+static float half_square(const float *x, size_t d) {
+  double sum = 0;
+  for (size_t k = 0; k < d; k++) sum += (double)x[k] * x[k];
+  return (float)(sum / 2);
+}
+
+static void pack(const fw_packed *packed, const float *vectors, size_t stride, bool l2) {
+  size_t d = packed->d;
+  for (size_t j = 0; j < packed->n; j++) {
+    const float *from = vectors + j * stride;
+    float *to = packed->values + j / FW_LANES * d * FW_LANES + j % FW_LANES;
+    for (size_t k = 0; k < d; k++) to[k * FW_LANES] = from[k];
+    packed->bias[j] = l2 ? half_square(from, d) : 0;
+  }
+  for (size_t j = packed->n; j < packed->blocks * FW_LANES; j++) {
+    float *to = packed->values + j / FW_LANES * d * FW_LANES + j % FW_LANES;
+    for (size_t k = 0; k < d; k++) to[k * FW_LANES] = 0;
+    packed->bias[j] = INFINITY;
+  }
+}
+
+furrow_status fw_packed_create(fw_packed *packed, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
+                               furrow_error *err) {
+  fw_packed made = {.n = n, .d = d, .blocks = (n + FW_LANES - 1) / FW_LANES};
+  size_t lanes = made.blocks * FW_LANES;
+  size_t count = 0;
+  if (!fw_size_mul(lanes, d, &count) || !fw_size_add(count, lanes + ALIGNMENT / sizeof(float), &count))
+    return fw_fail_memory(err, SIZE_MAX);
+  furrow_status status = fw_alloc(&made.memory, count, sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  made.values = (float *)(((uintptr_t)made.memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+  made.bias = made.values + lanes * d;
+  pack(&made, vectors, stride, l2);
+  *packed = made;
+  return FURROW_OK;
+}
+
+furrow_status fw_packed_add_sketch(fw_packed *packed, const float *vectors, size_t stride, bool l2, furrow_error *err) {
+  if (!fw_products_table()->sketches || packed->sketch) return FURROW_OK;
+  return fw_sketch_create(&packed->sketch, vectors, packed->n, packed->d, stride, l2, err);
+}
+
+void fw_packed_clear(fw_packed *packed) {
+  fw_sketch_free(packed->sketch);
+  fw_free(packed->memory);
+  *packed = (fw_packed){0};
+}
+
+/* ---- The table ------------------------------------------------------------------------------------------ */
+
+static fw_products table;
+static pthread_once_t table_once = PTHREAD_ONCE_INIT;
+
+fw_products fw_products_at(fw_isa isa) {
+  fw_products products = {.isa = FW_ISA_GENERIC};
+  fw_products_fill_generic(&products);
+#if defined(__x86_64__)
+  if (isa >= FW_ISA_AVX2) fw_products_fill_avx2(&products);
+  if (isa >= FW_ISA_AVX512) fw_products_fill_avx512(&products);
+#elif defined(__aarch64__)
+  if (isa == FW_ISA_NEON) fw_products_fill_neon(&products);
+#endif
+  products.isa = isa;
+  return products;
+}
+
+static void fill_table(void) {
+  table = fw_products_at(fw_isa_choose());
+}
+
+const fw_products *fw_products_table(void) {
+  pthread_once(&table_once, fill_table);
+  return &table;
+}

@@ -1,0 +1,64 @@
+/* kern/math/products.h: inner products of vectors with many others, packed for the processor.
+ *
+ * The score of packed vector j for x is <x, y_j> - bias_j. With bias_j = |y_j|^2 / 2 the largest score belongs to the
+ * nearest vector: |x - y_j|^2 = |x|^2 - 2 score. With bias 0 it is the largest inner product. */
+#ifndef FW_KERN_MATH_PRODUCTS_H
+#define FW_KERN_MATH_PRODUCTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+#include "furrow/status.h"
+
+#define FW_LANES 16 /* vectors of a block */
+
+typedef struct fw_sketch fw_sketch; /* kern/scan/sketch.h */
+
+typedef struct fw_packed {
+  size_t n, d, blocks; /* blocks = ceil(n / FW_LANES) */
+  float *values;       /* [blocks][d][FW_LANES], aligned to 64 bytes; what is beyond n is 0 */
+  float *bias;         /* [blocks * FW_LANES]; beyond n: infinity, so that it never wins */
+  void *memory;        /* what all of them lie in */
+  fw_sketch *sketch;   /* NULL: none */
+} fw_packed;
+
+/* Packs n vectors of d floats, each `stride` floats behind the one before. l2: bias is half of the square norm. */
+furrow_status fw_packed_create(fw_packed *packed, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
+                               furrow_error *err) __attribute__((warn_unused_result));
+/* Adds a sketch, with which `nearest` is faster, where the processor and the numbers are such that it is. For vectors
+ * that are asked about many times; takes a little more than a quarter of their memory. Same arguments as for
+ * packing; the vectors must outlive it. */
+furrow_status fw_packed_add_sketch(fw_packed *packed, const float *vectors, size_t stride, bool l2, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_packed_clear(fw_packed *packed);
+
+typedef struct fw_products {
+  fw_isa isa;
+  bool sketches; /* whether a sketch is of use */
+  /* For each of nx vectors (x + i * stride): the packed vector with the largest score, the first among equals, and that
+   * score. A NaN score never wins; best[i] is UINT32_MAX when all are NaN. */
+  void (*nearest)(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best, float *score);
+  /* Scores by a sketch (for sketches alone): out[i * out_stride + j], j < blocks * FW_LANES, is off by no more than
+   * slack[i] from the score of vector j, apart from a number that is the same for all j. NULL where sketches is false.
+   */
+  void (*rough)(const fw_sketch *sketch, const float *x, size_t nx, size_t stride, float *out, size_t out_stride,
+                float *slack);
+  /* All scores: out[i * out_stride + j], j < blocks * FW_LANES (those beyond n are -infinity). */
+  void (*scores)(const fw_packed *packed, const float *x, size_t nx, size_t stride, float *out, size_t out_stride);
+  /* sum[k] = x[rows[0] * d + k] + x[rows[1] * d + k] + …, for d numbers, added in that order: the same at every level.
+   */
+  void (*sum_rows)(const float *x, size_t d, const uint32_t *rows, size_t count, double *sum);
+} fw_products;
+
+/* The table of the level that fw_isa_choose names, and that of one level, for tests. */
+const fw_products *fw_products_table(void);
+fw_products fw_products_at(fw_isa isa);
+/* Each overwrites the slots that it does better (products_<isa>.c). */
+void fw_products_fill_generic(fw_products *products);
+void fw_products_fill_avx2(fw_products *products);
+void fw_products_fill_avx512(fw_products *products);
+void fw_products_fill_neon(fw_products *products);
+
+#endif

@@ -1,0 +1,40 @@
+/* kern/math/walk.h: rows through a tree, several at once.
+ *
+ * A packed tree is a full binary tree: its root is node 1, node n has the children 2n and 2n+1, and every walk takes
+ * `depth` steps, n = 2n + (value < x of the node's slot), whose end says the leaf. Rows go in groups of FW_WALK_LANES:
+ * slot s of row i of a group is x[s * FW_WALK_LANES + i]. Every level of instructions gives the same bits. */
+#ifndef FW_KERN_MATH_WALK_H
+#define FW_KERN_MATH_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+
+enum { FW_WALK_LANES = 16 };
+
+typedef struct fw_walk_node {
+  uint32_t slot; /* times FW_WALK_LANES */
+  uint32_t value;
+} fw_walk_node;
+
+typedef struct fw_walk_tree {
+  unsigned depth;
+  const fw_walk_node *nodes; /* 2^depth; the first is not used */
+  const double *leaves;      /* 2^depth */
+} fw_walk_tree;
+
+typedef struct fw_walk {
+  fw_isa isa;
+  /* Adds the leaf of each row to out[row * step]; groups are `stride` numbers apart. */
+  void (*groups)(const fw_walk_tree *tree, const uint32_t *x, size_t stride, size_t groups, double *out, size_t step);
+} fw_walk;
+
+const fw_walk *fw_walk_table(void);
+/* For tests: that of one level. */
+void fw_walk_at(fw_isa isa, fw_walk *table);
+
+void fw_walk_fill_generic(fw_walk *table);
+void fw_walk_fill_avx512(fw_walk *table);
+
+#endif

@@ -1,0 +1,152 @@
+/* kern/scan/scan.h: distances to many stored vectors: of product quantizer codes in blocks, and of plain rows.
+ *
+ * Codes of a list lie in blocks of FW_BLOCK vectors: [m][FW_BLOCK] bytes, one byte for each sub-quantizer. The last
+ * block is narrower: as many vectors as are left, rounded up to FW_BLOCK_UNIT. */
+#ifndef FW_KERN_SCAN_SCAN_H
+#define FW_KERN_SCAN_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+
+#define FW_BLOCK 64
+#define FW_BLOCK_UNIT 16
+#define FW_BLOCK_GROUP 4 /* blocks that are sifted at once */
+#define FW_LUT_BYTES 256 /* of a sub-quantizer in fw_lut.bytes */
+#define FW_LUT_GROUP 4   /* codes that have one byte in fw_lut.least */
+#define FW_LUT_GROUPS (FW_LUT_BYTES / FW_LUT_GROUP)
+
+/* Vectors that the codes of n take the room of. */
+static inline size_t fw_block_room(size_t n) {
+  return (n + FW_BLOCK_UNIT - 1) / FW_BLOCK_UNIT * FW_BLOCK_UNIT;
+}
+/* Vectors that block b of a list of n takes the room of. */
+static inline size_t fw_block_width(size_t n, size_t b) {
+  size_t left = n - b * FW_BLOCK;
+  return left < FW_BLOCK ? fw_block_room(left) : FW_BLOCK;
+}
+
+typedef struct fw_code_list {
+  size_t n;
+  const uint8_t *codes; /* FW_BLOCK bytes behind them are readable */
+  const float *extra;   /* [n], added to each value; FW_BLOCK floats behind are readable; NULL: 0 */
+  const uint8_t *ahead; /* codes and extras that are looked at next: fetched meanwhile; never read by a kernel */
+  const float *extra_ahead;
+  uint32_t *skip; /* for the kernel alone, 0 at first: blocks for which it does without groups; NULL: never */
+} fw_code_list;
+
+/* One block of a list, and what is looked at soon: the blocks behind it, or the list that comes next. */
+typedef struct fw_code_block {
+  const uint8_t *codes;
+  const float *extra;
+  size_t width;
+  const uint8_t *ahead;
+  const float *extra_ahead;
+  uint32_t *skip;
+} fw_code_block;
+
+static inline fw_code_block fw_code_list_block(const fw_code_list *list, size_t m, size_t b, size_t blocks) {
+  enum { AHEAD = 4 };
+  const bool here = b + AHEAD < blocks;
+  const size_t at = b * FW_BLOCK, coming = (here ? b + AHEAD : b + AHEAD - blocks) * FW_BLOCK;
+  const float *extra = here ? list->extra : list->extra_ahead;
+  return (fw_code_block){.codes = list->codes + at * m,
+                         .extra = list->extra ? list->extra + at : NULL,
+                         .width = fw_block_width(list->n, b),
+                         .ahead = (here ? list->codes : list->ahead) + coming * m,
+                         .extra_ahead = extra ? extra + coming : NULL,
+                         .skip = list->skip};
+}
+
+/* What the parts of a code add to a distance, for one query. Smaller is better.
+ *
+ * bytes are the numbers of `values`, rounded down: low + step * (sum of bytes of a code) is not above the sum of its
+ * values, except for rounding errors, which stay below `slack` of the whole comparison (fw_lut_slack). */
+typedef struct fw_lut {
+  size_t m, ksub, width; /* width: ksub rounded up to FW_LANES of kern/math/products.h */
+  float *values;         /* [m][width], aligned to 64 bytes */
+  uint8_t *bytes;        /* [m][FW_LUT_BYTES], aligned to 64 bytes; beyond ksub anything */
+  uint8_t *least;        /* [m][FW_LUT_GROUPS], aligned to 64 bytes: the smallest of FW_LUT_GROUP bytes in a row, for
+                            tables of 256 where fw_scan.groups; NULL: not used */
+  float low, step;
+  float magnitude; /* sum over m of the largest |value|; infinite when a value is NaN */
+} fw_lut;
+
+/* More than all rounding errors together in: the sum of the values of a code, plus extra, plus base; and the same by
+ * way of bytes; and a limit that was made by taking base from a distance. Each of these is less than 2 m + 30 roundings
+ * of numbers that are at most magnitude + |extra| + |base|; a rounding is off by 2^-24 of its number, here 2^-23. */
+static inline float fw_lut_slack(const fw_lut *lut, float base, float extra) {
+  float most = lut->magnitude + (base < 0 ? -base : base) + (extra < 0 ? -extra : extra);
+  return most * (float)(2 * lut->m + 32) * 0x1p-23F;
+}
+
+typedef struct fw_scan {
+  fw_isa isa;
+  bool groups; /* sift looks at groups of codes first (fw_lut.least): codes in a row should be alike */
+
+  /* A block of `width` vectors from `count` codes of m bytes each, one behind the other; 0 beyond them. */
+  void (*pack)(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width);
+
+  /* Codes of a block of m rows become numbers[256 * row + code]. */
+  void (*renumber)(const uint8_t *numbers, size_t m, uint8_t *block, size_t width);
+
+  /* Fills bytes (and least, where it is there), low, step and magnitude from values. */
+  void (*quantise)(fw_lut *lut);
+
+  /* Looks through a list, from block *next on, for vectors whose value is not surely above `limit`. Stops at the first
+   * blocks that have any: they are from the one that is returned up to *next, which is behind them, and masks has their
+   * bits, a word for each block. When there are none left, both are the number of blocks. */
+  size_t (*sift)(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
+                 uint64_t masks[FW_BLOCK_GROUP]);
+
+  /* Minus the bounds of the first `blocks` blocks of a list, all of FW_BLOCK vectors: values are not below -out[i],
+   * except for rounding, and not above it by more than m * step. */
+  void (*bounds)(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out);
+
+  /* out[i] = the sum of the values of each vector, in doubles, for fw_block_room(n) vectors. values alone of lut. */
+  void (*add_up)(const fw_lut *lut, const uint8_t *codes, size_t n, float *out);
+
+  /* out[g] = the largest of values[g], values[g + groups], …; n and groups are multiples of 16, groups <= n. A NaN may
+   * be passed over. */
+  void (*maxima)(const float *values, size_t n, size_t groups, float *out);
+  /* Places of values that are not below `limit`, ascending; returns how many. n is a multiple of 16; places has room
+   * for n + 16. */
+  size_t (*find_least)(const float *values, size_t n, float limit, uint32_t *places);
+
+  /* out[i] = |x - y_i|^2, <x, y_i> for n rows of d floats, at any address. */
+  void (*l2_rows)(const float *x, const void *rows, size_t n, size_t d, float *out);
+  void (*ip_rows)(const float *x, const void *rows, size_t n, size_t d, float *out);
+} fw_scan;
+
+/* fw_scan.pack, byte by byte. */
+static inline void fw_pack_plain(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width) {
+  for (size_t k = 0; k < m; k++)
+    for (size_t i = 0; i < width; i++) block[k * width + i] = i < count ? rows[i * m + k] : 0;
+}
+
+/* The sum of values of vector `i` of a list of n: what a plain scan would add up, in order. */
+static inline float fw_lut_sum(const fw_lut *lut, const uint8_t *codes, size_t n, size_t i) {
+  size_t b = i / FW_BLOCK, stride = fw_block_width(n, b);
+  const uint8_t *code = codes + b * FW_BLOCK * lut->m + i % FW_BLOCK;
+  const float *values = lut->values;
+  float sum = values[*code];
+  for (size_t m = 1; m < lut->m; m++) {
+    code += stride;
+    values += lut->width;
+    sum += values[*code];
+  }
+  return sum;
+}
+
+/* The table of the level that fw_isa_choose names, and that of one level, for tests. */
+const fw_scan *fw_scan_table(void);
+fw_scan fw_scan_at(fw_isa isa);
+/* Each overwrites the slots that it does better (scan_<isa>.c). */
+void fw_scan_fill_generic(fw_scan *scan);
+void fw_scan_fill_avx2(fw_scan *scan);
+void fw_scan_fill_avx512(fw_scan *scan);
+void fw_scan_fill_neon(fw_scan *scan);
+
+#endif

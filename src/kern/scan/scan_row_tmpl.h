@@ -1,0 +1,23 @@
+/* kern/scan/scan_row_tmpl.h: the function that scan_rows_tmpl.h needs, with four sums side by side.
+ *
+ * Before including it, define
+ *   ROW_WIDTH      floats of a register
+ *   vf             a register of floats
+ *   vf_zero(), vf_load(p) from any address, vf_add(a, b), vf_total(v): the sum of its floats
+ *   vf_fold(sum, a, b, l2)     sum + (a - b)^2, or sum + a * b */
+
+static inline __attribute__((always_inline)) float row(const float *x, const float *y, size_t d, bool l2) {
+  vf sum[4] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()};
+  size_t j = 0;
+  for (; j + 4 * ROW_WIDTH <= d; j += 4 * ROW_WIDTH)
+    for (int i = 0; i < 4; i++)
+      sum[i] = vf_fold(sum[i], vf_load(x + j + ROW_WIDTH * i), vf_load(y + j + ROW_WIDTH * i), l2);
+  for (; j + ROW_WIDTH <= d; j += ROW_WIDTH) sum[0] = vf_fold(sum[0], vf_load(x + j), vf_load(y + j), l2);
+  if (j < d) {
+    float a[ROW_WIDTH] = {0}, b[ROW_WIDTH] = {0};
+    memcpy(a, x + j, (d - j) * sizeof *x);
+    memcpy(b, (const char *)y + j * sizeof *y, (d - j) * sizeof *y);
+    sum[1] = vf_fold(sum[1], vf_load(a), vf_load(b), l2);
+  }
+  return vf_total(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
+}

@@ -1,0 +1,79 @@
+/* kern/text/kern.h: the table of kernels. Filled with plain C, then overwritten by what the processor has, once. */
+#ifndef FW_KERN_TEXT_KERN_H
+#define FW_KERN_TEXT_KERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+
+/* Readable bytes before and behind any text that a kernel is given, and writable elements behind a list that it fills.
+ */
+#define FW_KERN_PAD 64
+
+/* A token of a text: the place behind its last byte, times 64, plus its length; 63 means 63 or more. */
+typedef uint32_t fw_token;
+#define FW_TOKEN_LENGTH 63u             /* mask, and the longest length told apart */
+#define FW_TOKEN_TEXT ((size_t)1 << 26) /* texts with tokens are shorter than this */
+
+static inline fw_token fw_token_make(uint32_t end, uint32_t length) {
+  return end << 6 | (length < FW_TOKEN_LENGTH ? length : FW_TOKEN_LENGTH);
+}
+static inline uint32_t fw_token_end(fw_token token) {
+  return token >> 6;
+}
+static inline uint32_t fw_token_length(fw_token token) {
+  return token & FW_TOKEN_LENGTH;
+}
+
+/* The marks of a text: all bytes <= `upto` (unsigned) and all equal to `extra`. The lists are the caller's, with room
+ * for as many elements (bits, in words) as the text has bytes, and FW_KERN_PAD more; places[-1] is writable too. */
+typedef struct fw_marks {
+  uint32_t *places; /* in order; places[-1] is made UINT32_MAX, the mark before the text */
+  uint64_t *extras,
+      *ends;   /* bit i: mark i is `extra`; it is a LF. Bits behind the last are 0 up to the end of the word */
+  char *chars; /* scratch of the kernel */
+  size_t count;
+  bool odd; /* some mark is neither of these nor a space */
+} fw_marks;
+
+/* Words that hold n bits. */
+static inline size_t fw_bit_words(size_t n) {
+  return (n + 63) / 64;
+}
+
+typedef struct fw_kern {
+  fw_isa isa;
+
+  void (*find_marks)(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks);
+
+  /* Makes tokens of what lies between mark i - 1 and mark i: for each of the first n marks, it goes to every list k <
+   * lists (at most 3) whose bits[k] has bit i set. The lists have room for n + FW_KERN_PAD. */
+  void (*pick_tokens)(const uint32_t *places, size_t n, size_t lists, const uint64_t *const *bits,
+                      fw_token *const *tokens);
+
+  /* Line ends in text[0 … n-1]: LF, CR, or CR LF as one. A CR that is the last byte counts. */
+  size_t (*count_lines)(const char *text, size_t n);
+
+  /* out[i] = the number that token i is, for n tokens. Numbers of tokens that are not read (no number, or one that the
+   * kernel leaves to others) go to `refused`, ascending; returns how many. What is read is exact: floats are the
+   * nearest, as base/number_in.h reads them; integers are digits alone. refused has room for n + FW_KERN_PAD, out too.
+   */
+  size_t (*read_f32)(const char *text, const fw_token *tokens, size_t n, float *out, uint32_t *refused);
+  size_t (*read_u32)(const char *text, const fw_token *tokens, size_t n, uint32_t *out, uint32_t *refused);
+  size_t (*read_u64)(const char *text, const fw_token *tokens, size_t n, uint64_t *out, uint32_t *refused);
+} fw_kern;
+
+/* The table of the level that fw_isa_choose names. Thread-safe. */
+const fw_kern *fw_kern_table(void);
+/* The table of one level, for tests; that level must be available. */
+fw_kern fw_kern_at(fw_isa isa);
+
+/* Each overwrites the slots that it does better (kern_<isa>.c). */
+void fw_kern_fill_generic(fw_kern *kern);
+void fw_kern_fill_avx2(fw_kern *kern);
+void fw_kern_fill_avx512(fw_kern *kern);
+void fw_kern_fill_neon(fw_kern *kern);
+
+#endif

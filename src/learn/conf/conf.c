@@ -1,0 +1,238 @@
+/* learn/conf/conf.c: a configuration: what the JSON file says, what keys say, and what counts of it. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/nearest_word.h"
+#include "io/stream.h"
+#include "learn/conf/conf_data.h"
+
+/* ---- Life ---- */
+
+furrow_status furrow_learn_conf_create(furrow_learn_conf **conf, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(furrow_learn_conf), err);
+  if (status == FURROW_OK) *conf = memory;
+  return status;
+}
+
+static void free_values(fw_value values[FW_KEYS]) {
+  for (size_t i = 0; i < FW_KEYS; i++) fw_free((void *)(uintptr_t)values[i].text);
+}
+
+void fw_json_said_clear(fw_json_said *said) {
+  free_values(said->values);
+  fw_graph_said_release(said->graph);
+  memset(said, 0, sizeof *said);
+}
+
+void furrow_learn_conf_free(furrow_learn_conf *conf) {
+  if (!conf) return;
+  free_values(conf->keys);
+  fw_json_said_clear(&conf->json);
+  fw_free(conf);
+}
+
+static furrow_status copy_values(fw_value to[FW_KEYS], const fw_value from[FW_KEYS], furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < FW_KEYS; i++) {
+    char *text = NULL;
+    if (!from[i].text) continue;
+    status = fw_strndup(&text, from[i].text, strlen(from[i].text), err);
+    if (status != FURROW_OK) break;
+    to[i] = from[i];
+    to[i].text = text;
+  }
+  return status;
+}
+
+furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf, furrow_error *err) {
+  furrow_learn_conf *made = NULL;
+  furrow_status status = furrow_learn_conf_create(&made, err);
+  if (status == FURROW_OK) status = copy_values(made->keys, conf->keys, err);
+  if (status == FURROW_OK) status = copy_values(made->json.values, conf->json.values, err);
+  if (status != FURROW_OK) {
+    furrow_learn_conf_free(made);
+    return status;
+  }
+  made->json.defaults = conf->json.defaults;
+  made->json.trees = conf->json.trees;
+  made->json.graph = conf->json.graph;
+  if (made->json.graph) made->json.graph->users++;
+  made->algorithm = conf->algorithm;
+  *copy = made;
+  return FURROW_OK;
+}
+
+/* ---- Saying ---- */
+
+furrow_status furrow_learn_conf_set_algorithm(furrow_learn_conf *conf, const char *name, furrow_error *err) {
+  const char *found = fw_builtin_find(name);
+  if (!found) {
+    fw_fail(err, FURROW_E_ARGUMENT, "no such algorithm; there are %s", fw_builtin_names);
+    fw_error_set_token(err, name, strlen(name));
+    return FURROW_E_ARGUMENT;
+  }
+  conf->algorithm = found;
+  return FURROW_OK;
+}
+
+static furrow_status unknown_key(const char *name, furrow_error *err) {
+  fw_nearest nearest = {NULL, SIZE_MAX};
+  const furrow_learn_key *key;
+  for (size_t i = 0; (key = furrow_learn_key_at(i)); i++) {
+    fw_nearest_offer(&nearest, name, key->name);
+    if (key->angel_key) fw_nearest_offer(&nearest, name, key->angel_key);
+  }
+  if (strncmp(name, "ml.gbdt.", 8) == 0)
+    fw_fail(err, FURROW_E_ARGUMENT, "a key of Angel's GBDT that means nothing here; the nearest is %s", nearest.word);
+  else
+    fw_fail(err, FURROW_E_ARGUMENT, "no such key; the nearest is %s", nearest.word);
+  fw_error_set_token(err, name, strlen(name));
+  return FURROW_E_ARGUMENT;
+}
+
+/* The message of fw_key_parse, with the key before it. */
+static furrow_status bad_value(const char *name, const char *text, const furrow_error *said, furrow_error *err) {
+  fw_fail(err, FURROW_E_ARGUMENT, "%s %s", name, said->message);
+  fw_error_set_token(err, text, strlen(text));
+  return FURROW_E_ARGUMENT;
+}
+
+furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, const char *value, furrow_error *err) {
+  const fw_key found = fw_key_find(key);
+  furrow_error said = {0};
+  fw_value parsed;
+  char *text = NULL;
+  if (found == FW_KEYS) return unknown_key(key, err);
+  if (fw_key_parse(found, value, strlen(value), &parsed, &said) != FURROW_OK) return bad_value(key, value, &said, err);
+  const char *kept = parsed.text ? parsed.text : value;
+  furrow_status status = fw_strndup(&text, kept, strlen(kept), err);
+  if (status != FURROW_OK) return status;
+  fw_free((void *)(uintptr_t)conf->keys[found].text);
+  conf->keys[found] = parsed;
+  conf->keys[found].text = text;
+  return FURROW_OK;
+}
+
+/* Values that the new file does not have stay; layers take the place of the graph, or of trees. */
+static void take_json(furrow_learn_conf *conf, fw_json_said *said) {
+  fw_json_said *kept = &conf->json;
+  for (size_t i = 0; i < FW_KEYS; i++) {
+    if (!said->values[i].text) continue;
+    fw_free((void *)(uintptr_t)kept->values[i].text);
+    kept->values[i] = said->values[i];
+    said->values[i].text = NULL;
+  }
+  if (said->defaults.optimizer.said) kept->defaults.optimizer = said->defaults.optimizer;
+  if (said->defaults.activation.said) kept->defaults.activation = said->defaults.activation;
+  if (said->defaults.loss.said) kept->defaults.loss = said->defaults.loss;
+  if (said->graph || said->trees) kept->trees = said->trees;
+  if (said->graph) {
+    fw_graph_said_release(kept->graph);
+    kept->graph = said->graph;
+    said->graph = NULL;
+    conf->algorithm = NULL;
+  }
+}
+
+furrow_status furrow_learn_conf_read(furrow_learn_conf *conf, const void *text, size_t size, const char *file,
+                                     furrow_error *err) {
+  fw_json_said said = {0};
+  furrow_status status = fw_json_said_read(&said, text, size, file, err);
+  if (status == FURROW_OK) take_json(conf, &said);
+  fw_json_said_clear(&said);
+  return status;
+}
+
+/* ---- What counts ---- */
+
+bool fw_conf_has_key(const furrow_learn_conf *conf, fw_key key) {
+  return conf->keys[key].text != NULL;
+}
+
+fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key) {
+  if (conf->keys[key].text) return conf->keys[key];
+  if (conf->json.values[key].text) return conf->json.values[key];
+  const char *fallback = fw_key_facts(key)->fallback;
+  fw_value value = {0};
+  if (fallback[0] && fw_key_parse(key, fallback, strlen(fallback), &value, NULL) != FURROW_OK) value = (fw_value){0};
+  if (!value.text) value.text = fallback;
+  return value;
+}
+
+const char *fw_conf_algorithm(const furrow_learn_conf *conf) {
+  const char *said = conf->keys[FW_KEY_ALGORITHM].text;
+  if (said) return said[0] ? said : NULL;
+  return conf->algorithm ? conf->algorithm : conf->json.trees ? "gbdt" : NULL;
+}
+
+const char *furrow_learn_conf_get(const furrow_learn_conf *conf, const char *key) {
+  const fw_key found = fw_key_find(key);
+  if (found == FW_KEYS) return NULL;
+  if (found != FW_KEY_ALGORITHM) return fw_conf_value(conf, found).text;
+  const char *algorithm = fw_conf_algorithm(conf);
+  return algorithm ? algorithm : "";
+}
+
+/* ---- Graphs as they were said ---- */
+
+furrow_status fw_graph_said_create(fw_graph_said **graph, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_graph_said), err);
+  if (status != FURROW_OK) return status;
+  *graph = memory;
+  (*graph)->users = 1;
+  return FURROW_OK;
+}
+
+void fw_graph_said_release(fw_graph_said *graph) {
+  if (!graph || --graph->users > 0) return;
+  fw_arena_clear(&graph->arena);
+  fw_free(graph->layers);
+  fw_free(graph);
+}
+
+furrow_status fw_arena_text(fw_arena *arena, const char **copy, const char *text, size_t n, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_arena_take(arena, &memory, n + 1, 1, err);
+  if (status != FURROW_OK) return status;
+  memcpy(memory, text, n);
+  ((char *)memory)[n] = 0;
+  *copy = memory;
+  return FURROW_OK;
+}
+
+/* ---- Files ---- */
+
+enum { FILE_MAX = 16 << 20 }; /* bytes of a JSON file; real ones have a few thousand */
+
+static furrow_status not_a_file(const char *path, const char *why, furrow_error *err) {
+  fw_fail(err, FURROW_E_FORMAT, "%s", why);
+  fw_error_set_file(err, path);
+  return FURROW_E_FORMAT;
+}
+
+static furrow_status read_file(char **text, size_t *size, const char *path, furrow_error *err) {
+  struct stat info = {0};
+  void *memory = NULL;
+  int fd = -1;
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return not_a_file(path, "that is not a regular file", err);
+  if (info.st_size > FILE_MAX) return not_a_file(path, "too large for a file of JSON", err);
+  furrow_status status = fw_file_open(&fd, path, err);
+  if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)info.st_size, 1, err);
+  *text = memory;
+  if (status == FURROW_OK) status = fw_file_read_at(fd, path, *text, (size_t)info.st_size, 0, size, err);
+  if (fd >= 0) fw_file_close(fd);
+  return status;
+}
+
+furrow_status furrow_learn_conf_load(furrow_learn_conf *conf, const char *path, furrow_error *err) {
+  char *text = NULL;
+  size_t size = 0;
+  furrow_status status = read_file(&text, &size, path, err);
+  if (status == FURROW_OK) status = furrow_learn_conf_read(conf, text, size, path, err);
+  fw_free(text);
+  return status;
+}

@@ -1,0 +1,234 @@
+/* learn/conf/conf.h: a configuration as plain data: what the JSON file, Angel's keys and the short names come to.
+ *
+ * conf.c owns it; conf_keys.c has the table of keys; conf_json.c reads JSON; graphs.c builds the graphs of the
+ * algorithms; graph.c resolves a graph; graph_json.c writes graph.json; describe_*.c the rest. */
+#ifndef FW_LEARN_CONF_CONF_H
+#define FW_LEARN_CONF_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "furrow/learn.h"
+
+/* X(name, Angel's class name): types of layers; in JSON in any case */
+#define FW_LAYER_TYPES(X)                 \
+  X(INPUT, "SimpleInputLayer")            \
+  X(EMBEDDING, "Embedding")               \
+  X(FC, "FCLayer")                        \
+  X(BI_INNER_SUM, "BiInnerSumCross")      \
+  X(BI_INNER, "BiInnerCross")             \
+  X(BI_INTERACTION, "BiInteractionCross") \
+  X(CONCAT, "ConcatLayer")                \
+  X(SUM_POOLING, "SumPooling")            \
+  X(MUL_POOLING, "MulPooling")            \
+  X(DOT_POOLING, "DotPooling")            \
+  X(LOSS, "SimpleLossLayer")
+typedef enum fw_layer_type {
+#define FURROW_X(name, text) FW_LAYER_##name,
+  FW_LAYER_TYPES(FURROW_X)
+#undef FURROW_X
+} fw_layer_type;
+
+/* X(name, Angel's class name) */
+#define FW_ACTIVATIONS(X)                  \
+  X(IDENTITY, "Identity")                  \
+  X(RELU, "Relu")                          \
+  X(SIGMOID, "Sigmoid")                    \
+  X(TANH, "Tanh")                          \
+  X(SOFTMAX, "Softmax")                    \
+  X(DROPOUT, "Dropout")                    \
+  X(SIGMOID_DROPOUT, "SigmoidWithDropout") \
+  X(TANH_DROPOUT, "TanhWithDropout")
+typedef enum fw_activation {
+#define FURROW_X(name, text) FW_ACTIVATION_##name,
+  FW_ACTIVATIONS(FURROW_X)
+#undef FURROW_X
+} fw_activation;
+
+#define FW_LOSSES(X)                   \
+  X(LOG, "LogLoss")                    \
+  X(HINGE, "HingeLoss")                \
+  X(L2, "L2Loss")                      \
+  X(HUBER, "HuberLoss")                \
+  X(CROSS_ENTROPY, "CrossEntropyLoss") \
+  X(SOFTMAX, "SoftmaxLoss")
+typedef enum fw_loss_type {
+#define FURROW_X(name, text) FW_LOSS_##name,
+  FW_LOSSES(FURROW_X)
+#undef FURROW_X
+} fw_loss_type;
+
+/* X(name, Angel's class name, arrays of state beside the weights): Angel's slot number is state + 1 */
+#define FW_OPTIMIZERS(X)     \
+  X(SGD, "SGD", 0)           \
+  X(MOMENTUM, "Momentum", 1) \
+  X(ADAGRAD, "AdaGrad", 1)   \
+  X(ADADELTA, "AdaDelta", 2) \
+  X(ADAM, "Adam", 2)         \
+  X(FTRL, "FTRL", 2)
+typedef enum fw_optimizer_type {
+#define FURROW_X(name, text, state) FW_OPTIMIZER_##name,
+  FW_OPTIMIZERS(FURROW_X)
+#undef FURROW_X
+} fw_optimizer_type;
+
+#define FW_DECAYS(X)               \
+  X(STANDARD, "StandardDecay")     \
+  X(WARM_RESTARTS, "WarmRestarts") \
+  X(CORRECTION, "CorrectionDecay") \
+  X(CONSTANT, "ConstantLearningRate")
+typedef enum fw_decay_type {
+#define FURROW_X(name, text) FW_DECAY_##name,
+  FW_DECAYS(FURROW_X)
+#undef FURROW_X
+} fw_decay_type;
+
+#define FW_LABEL_TRANSFORMS(X) \
+  X(NONE, "NoTrans")           \
+  X(POS_NEG, "PosNegTrans")    \
+  X(ZERO_ONE, "ZeroOneTrans")  \
+  X(ADD_ONE, "AddOneTrans")    \
+  X(SUB_ONE, "SubOneTrans")
+typedef enum fw_label_transform {
+#define FURROW_X(name, text) FW_LABEL_##name,
+  FW_LABEL_TRANSFORMS(FURROW_X)
+#undef FURROW_X
+} fw_label_transform;
+
+/* X(name, Angel's text, loss): objectives of gbdt */
+#define FW_OBJECTIVES(X)              \
+  X(LOGISTIC, "binary:logistic", LOG) \
+  X(SQUARED, "reg:squarederror", L2)  \
+  X(SOFTMAX, "multi:softmax", SOFTMAX)
+
+typedef struct fw_optimizer {
+  fw_optimizer_type type;
+  double lr; /* its own rate, which the decay scales; NaN: the training's */
+  double l1, l2;
+  double a, b; /* momentum: a = momentum; adam: beta, gamma; adagrad: a = beta; ftrl, adadelta: alpha, beta */
+} fw_optimizer;
+
+/* One layer of a resolved graph. An fc stack of n dims is n of them. */
+typedef struct fw_layer {
+  const char *name; /* that of its matrices */
+  fw_layer_type type;
+  size_t input_count;
+  const size_t *inputs; /* indices of layers before this one */
+  size_t width;         /* numbers of its output for a row; embedding: slots * factors, 0 where the slots are free */
+  size_t in_width;      /* fc: width of its input */
+  size_t factors;       /* embedding, and crosses of one */
+  int64_t outputdim;    /* embedding: what graph.json has, also where the slots are free */
+  size_t slots;         /* embedding: vectors of a row; 0: as many as the row has features (free) */
+  fw_activation activation;
+  double dropout; /* probability that a unit is dropped */
+  fw_optimizer optimizer;
+  fw_loss_type loss;
+  double delta; /* of the Huber loss */
+  /* for graph.json, which merges the layers of a stack again */
+  size_t stack, stack_size; /* position in its fc stack, and its size (1: no stack) */
+  const char *stack_name;
+} fw_layer;
+
+/* In order of construction: depth first from the loss layer, inputs left to right; inputs come before consumers, the
+ * loss layer is the last. */
+typedef struct fw_graph {
+  fw_layer *layers;
+  size_t count;
+  fw_loss_type loss;
+  size_t outputs; /* width of what the loss gets */
+  void *memory;
+} fw_graph;
+
+typedef struct fw_data_conf {
+  const char *path;    /* of the JSON file; may be NULL */
+  const char *format;  /* "libsvm", "dummy", "dense", or a format of rows (libffm, csv …) */
+  int index_base;      /* subtracted from every index of libsvm and libffm: 1, as Angel does; -1: find out */
+  int64_t range;       /* features are 0 … range - 1; -1: open */
+  int64_t fields;      /* -1: not said */
+  double valid_ratio;  /* 0.05 */
+  double sample_ratio; /* 1: share of the rows that is used */
+  bool shuffle;
+  double posneg_ratio; /* positives for each negative; <= 0: as they come */
+  fw_label_transform label;
+  double threshold;
+  bool has_label;
+  bool long_keys; /* the model's columns have 64 bits, and so have indices that are read */
+} fw_data_conf;
+
+typedef struct fw_model_conf {
+  const char *algorithm;             /* short name; NULL: the graph is from JSON */
+  int32_t row_type;                  /* T_FLOAT_DENSE … */
+  int64_t size;                      /* -1 */
+  int64_t block_size;                /* 1000000 */
+  const char *load_path, *save_path; /* of the JSON file; may be NULL */
+} fw_model_conf;
+
+typedef struct fw_train_conf {
+  uint32_t epochs;
+  uint32_t batch;   /* rows of an update; 0: rows / updates, rounded up */
+  uint32_t updates; /* of an epoch, where batch is 0 */
+  double lr;
+  fw_decay_type decay;
+  double decay_alpha, decay_beta;
+  uint32_t decay_intervals;
+  bool decay_on_batch;
+  uint64_t seed;
+  double init_input, init_embedding, init_fc; /* deviation of the first weights; init_fc 0: by the layer's shape */
+} fw_train_conf;
+
+/* gbdt: trees in place of a graph of layers. Their learning rate is train.lr, their loss graph.loss. */
+typedef struct fw_forest_conf {
+  bool used;                  /* the algorithm is gbdt: graph has a loss and outputs, but no layers */
+  uint32_t rounds;            /* trees, of each class */
+  unsigned levels;            /* of nodes in a tree, root and leaves among them: depth + 1 */
+  uint32_t splits;            /* candidates of a feature at most */
+  double row_ratio;           /* share of the rows that a tree is grown from */
+  double feature_ratio;       /* share of the features that a tree may ask for */
+  double min_child_weight;    /* least sum of hessians of a node */
+  double min_gain;            /* a split must gain more */
+  double alpha, lambda;       /* L1 and L2 of the leaves */
+  bool all_categories;        /* every value of every feature is a candidate */
+  const char *category_text;  /* as it was said */
+  size_t category_count;      /* features whose values are all candidates, however many */
+  const uint64_t *categories; /* ascending, 0-based */
+  bool node_stats;            /* gain and sums of each node are saved, too */
+} fw_forest_conf;
+
+/* A conf, resolved: everything that training needs. */
+typedef struct fw_plan {
+  fw_data_conf data;
+  fw_model_conf model;
+  fw_train_conf train;
+  fw_graph graph;
+  fw_forest_conf forest;
+  void *memory;
+} fw_plan;
+
+/* Resolves; what furrow_learn_conf_check checks. `has_fields` tells that the data brings fields (libffm): then a slot
+ * of an embedding is a field. Where no consumer of an embedding needs fixed slots (all are BiInnerSumCross or
+ * BiInteractionCross) its slots are free. The plan is independent of the conf. */
+furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool has_fields, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_plan_free(fw_plan *plan);
+furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* Angel's name of each; and the reverse, in any case, for `size` bytes. */
+const char *fw_layer_type_name(fw_layer_type type);
+const char *fw_activation_name(fw_activation activation);
+const char *fw_loss_name(fw_loss_type loss);
+const char *fw_optimizer_name(fw_optimizer_type type);
+const char *fw_decay_name(fw_decay_type decay);
+const char *fw_label_transform_name(fw_label_transform transform);
+/* The objective of gbdt that has the loss, as Angel writes it. */
+const char *fw_objective_name(fw_loss_type loss);
+/* Whether it drops units in training. */
+bool fw_activation_drops(fw_activation activation);
+/* Arrays of state that an optimizer keeps for a weight. */
+size_t fw_optimizer_state(fw_optimizer_type type);
+
+/* The learning rate of step n = 1, 2 … (epochs, or batches with decay_on_batch): n alone decides. */
+double fw_decay_rate(const fw_train_conf *train, uint64_t n);
+
+#endif

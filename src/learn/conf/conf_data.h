@@ -1,0 +1,333 @@
+/* learn/conf/conf_data.h: what was said, before it is resolved: values of keys, layers as the JSON file has them.
+ *
+ * Shared by conf*.c, graph*.c and describe*.c; the rest of the room sees conf.h alone. */
+#ifndef FW_LEARN_CONF_CONF_DATA_H
+#define FW_LEARN_CONF_CONF_DATA_H
+
+#include "base/arena.h"
+#include "base/json_in.h"
+#include "learn/conf/conf.h"
+
+#define FW_WIDTH_MAX (1 << 24)  /* numbers of a layer's output for a row */
+#define FW_LAYERS_MAX 512       /* of a graph, stacks counted layer by layer */
+#define FW_INPUTS_MAX 256       /* of a layer; and layers of a stack */
+#define FW_NAME_MAX 200         /* bytes of a layer's name */
+#define FW_DENSE_MAX 2147483647 /* weights of an fc layer: Angel numbers them with ints */
+#define FW_LEVELS_MAX 16        /* of nodes in a tree that is trained */
+
+/* ---- Names ---------------------------------------------------------------------------------------------- */
+
+/* Angel's names of one axis (types of layers, losses …). Found in any case, and without the ending that all of them
+ * have: log is LogLoss. */
+typedef struct fw_names {
+  const char *const *names;
+  size_t count;
+  const char *ending; /* "" where there is none */
+} fw_names;
+
+extern const fw_names fw_layer_type_names, fw_activation_names, fw_loss_names, fw_optimizer_names, fw_decay_names,
+    fw_label_names, fw_objective_names;
+
+/* E_ARGUMENT: "must be one of …". */
+furrow_status fw_name_find(const fw_names *names, const char *text, size_t size, int64_t *which, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* ---- Keys ----------------------------------------------------------------------------------------------- */
+
+typedef enum fw_value_kind {
+  FW_VALUE_TEXT,
+  FW_VALUE_INT,
+  FW_VALUE_REAL,
+  FW_VALUE_YES_NO,
+  FW_VALUE_WIDTHS,    /* 100,100: text; each is checked */
+  FW_VALUE_ALGORITHM, /* text: the short name */
+  FW_VALUE_FORMAT,    /* text: a format of rows */
+  FW_VALUE_ROW_TYPE,
+  FW_VALUE_INDEX_BASE,
+  FW_VALUE_CATEGORIES, /* 0:2,7:5: text; each is checked */
+  FW_VALUE_OBJECTIVE,  /* names from here on */
+  FW_VALUE_LABEL,
+  FW_VALUE_DECAY,
+  FW_VALUE_OPTIMIZER,
+  FW_VALUE_ACTIVATION,
+  FW_VALUE_LOSS
+} fw_value_kind;
+
+#define FW_COUNT_MAX 4294967295.0
+#define FW_BELOW_1 0x1.fffffffffffffp-1
+#define FW_RANGE_MAX 9223372036854774784.0 /* the largest double that is an int64 */
+
+/* X(id, name, Angel's key, path in the JSON, kind, least, most, default, what it takes, help) */
+#define FW_LEARN_KEYS(X)                                                                                               \
+  X(ALGORITHM, "algorithm", "ml.model.class.name", NULL, ALGORITHM, 0, 0, "", "NAME",                                  \
+    "what is trained: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt")          \
+  X(DATA, "data", "angel.train.data.path", "data/path", TEXT, 0, 0, "", "URI", "the training data")                    \
+  X(FORMAT, "format", "ml.data.type", "data/format", FORMAT, 0, 0, "libsvm", "libsvm|dummy|dense|libffm|…",            \
+    "format of the data: Angel's three, or any other of rows")                                                         \
+  X(RANGE, "range", "ml.feature.index.range", "data/indexrange", INT, -1, FW_RANGE_MAX, "-1", "N",                     \
+    "features are 0 … N-1; -1: whatever comes")                                                                        \
+  X(FIELDS, "fields", "ml.fm.field.num", "data/numfield", INT, -1, FW_COUNT_MAX, "-1", "N",                            \
+    "fields of a row: features, or fields of libffm; -1: not said")                                                    \
+  X(VALID_RATIO, "valid-ratio", "ml.data.validate.ratio", "data/validateratio", REAL, 0, FW_BELOW_1, "0.05", "X",      \
+    "share of the data that is kept for validation")                                                                   \
+  X(SAMPLE_RATIO, "sample-ratio", "ml.batch.sample.ratio", "data/sampleratio", REAL, 1e-9, 1, "1", "X",                \
+    "share of the rows that is used")                                                                                  \
+  X(SHUFFLE, "shuffle", "ml.data.use.shuffle", "data/useshuffle", YES_NO, 0, 0, "no", "yes|no",                        \
+    "rows in another order in each epoch")                                                                             \
+  X(POSNEG_RATIO, "posneg-ratio", "ml.data.posneg.ratio", "data/posnegratio", REAL, -1, 1e9, "-1", "X",                \
+    "positives for each negative; 0 or less: as they come")                                                            \
+  X(LABEL, "label", "ml.data.label.trans.class", "data/translabel", LABEL, 0, 0, "NoTrans",                            \
+    "NoTrans|PosNegTrans|ZeroOneTrans|AddOneTrans|SubOneTrans",                                                        \
+    "what is made of labels; where nothing is said, PosNegTrans for losses of two classes")                            \
+  X(THRESHOLD, "label-threshold", "ml.data.label.trans.threshold", "data/translabelthreshold", REAL, -1e300, 1e300,    \
+    "0", "X", "labels above it are positive (PosNegTrans, ZeroOneTrans)")                                              \
+  X(HAS_LABEL, "has-label", "ml.data.has.label", "data/haslabel", YES_NO, 0, 0, "yes", "yes|no",                       \
+    "rows begin with a label")                                                                                         \
+  X(INDEX_BASE, "index-base", NULL, "data/indexbase", INDEX_BASE, 0, 0, "1", "0|1|auto",                               \
+    "first index of libsvm and libffm data")                                                                           \
+  X(MODEL_TYPE, "model-type", "ml.model.type", "model/modeltype", ROW_TYPE, 0, 0, "T_FLOAT_DENSE", "T_FLOAT_DENSE|…",  \
+    "row type of the matrices: float or double, dense, sparse or sparse_longkey")                                      \
+  X(MODEL_SIZE, "model-size", "ml.model.size", "model/modelsize", INT, -1, FW_RANGE_MAX, "-1", "N",                    \
+    "features that are expected; kept for Angel")                                                                      \
+  X(BLOCK_SIZE, "block-size", "ml.block.size", "model/blockSize", INT, 1, 2147483647, "1000000", "N",                  \
+    "columns of a partition; kept for Angel")                                                                          \
+  X(LOAD, "load", "angel.load.model.path", "model/loadpath", TEXT, 0, 0, "", "DIR", "the model to go on from")         \
+  X(SAVE, "save", "angel.save.model.path", "model/savepath", TEXT, 0, 0, "", "DIR", "where the model goes")            \
+  X(EPOCHS, "epochs", "ml.epoch.num", "train/epoch", INT, 1, FW_COUNT_MAX, "30", "N", "passes over the data")          \
+  X(UPDATES, "updates", "ml.num.update.per.epoch", "train/numupdateperepoch", INT, 1, FW_COUNT_MAX, "10", "N",         \
+    "updates of an epoch, where batch is not said")                                                                    \
+  X(BATCH, "batch", "ml.minibatch.size", "train/batchsize", INT, 1, 16777216, "128", "N",                              \
+    "rows of an update; wins over updates")                                                                            \
+  X(LR, "lr", "ml.learn.rate", "train/lr", REAL, 0, 1e300, "0.5", "X",                                                 \
+    "learning rate; wins over those of optimizers in the JSON")                                                        \
+  X(DECAY, "decay", "ml.opt.decay.class.name", "train/decayclass", DECAY, 0, 0, "StandardDecay",                       \
+    "StandardDecay|WarmRestarts|CorrectionDecay|ConstantLearningRate", "how the learning rate falls")                  \
+  X(DECAY_ALPHA, "decay-alpha", "ml.opt.decay.alpha", "train/decayalpha", REAL, 0, 1e300, "0.001", "X",                \
+    "speed of the decay; of StandardDecay learn-decay where this is not said")                                         \
+  X(DECAY_BETA, "decay-beta", "ml.opt.decay.beta", "train/decaybeta", REAL, 0, FW_BELOW_1, "0.001", "X",               \
+    "beta of CorrectionDecay")                                                                                         \
+  X(LEARN_DECAY, "learn-decay", "ml.learn.decay", NULL, REAL, 0, 1e300, "0.5", "X",                                    \
+    "the older decay-alpha of StandardDecay; counts where decay-alpha is not said")                                    \
+  X(DECAY_INTERVALS, "decay-intervals", "ml.opt.decay.intervals", "train/decayintervals", INT, 1, FW_COUNT_MAX, "100", \
+    "N", "steps up to the first restart (WarmRestarts)")                                                               \
+  X(DECAY_ON_BATCH, "decay-on-batch", "ml.opt.decay.on.batch", "train/decayonbatch", YES_NO, 0, 0, "no", "yes|no",     \
+    "a step of the decay is an update, not an epoch")                                                                  \
+  X(SEED, "seed", NULL, "train/seed", INT, 0, FW_RANGE_MAX, "1", "N", "what all random numbers come from")             \
+  X(INIT_INPUT, "init-input", NULL, "train/initinput", REAL, 0, 1e6, "0", "X",                                         \
+    "first weights of input layers: deviation of a normal")                                                            \
+  X(INIT_EMBEDDING, "init-embedding", NULL, "train/initembedding", REAL, 0, 1e6, "0.01", "X", "the same, embeddings")  \
+  X(INIT_FC, "init-fc", NULL, "train/initfc", REAL, 0, 1e6, "0", "X", "the same, fc layers; 0: by the layer's shape")  \
+  X(OPTIMIZER, "optimizer", NULL, "default_optimizer", OPTIMIZER, 0, 0, "Momentum",                                    \
+    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of all layers (in the JSON: of those that name none)")       \
+  X(INPUT_OPTIMIZER, "input-optimizer", "ml.inputlayer.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",                  \
+    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of input layers (linear, robust: SGD)")                      \
+  X(EMBEDDING_OPTIMIZER, "embedding-optimizer", "ml.embedding.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",           \
+    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of embeddings")                                              \
+  X(FC_OPTIMIZER, "fc-optimizer", "ml.fclayer.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",                           \
+    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of fc layers")                                               \
+  X(L1, "l1", "ml.reg.l1", NULL, REAL, 0, 1e300, "0", "X", "L1 regularisation; wins over reg1 of the JSON")            \
+  X(L2, "l2", "ml.reg.l2", NULL, REAL, 0, 1e300, "0", "X", "L2 regularisation; wins over reg2 of the JSON")            \
+  X(MOMENTUM, "momentum", "ml.opt.momentum.momentum", NULL, REAL, 0, 1, "0.9", "X",                                    \
+    "share of the last step in the next (Momentum)")                                                                   \
+  X(ADAM_BETA, "adam-beta", "ml.opt.adam.beta", NULL, REAL, 0, FW_BELOW_1, "0.9", "X",                                 \
+    "Adam: decay of the mean gradient")                                                                                \
+  X(ADAM_GAMMA, "adam-gamma", "ml.opt.adam.gamma", NULL, REAL, 0, FW_BELOW_1, "0.99", "X",                             \
+    "Adam: decay of the mean square")                                                                                  \
+  X(ADAGRAD_BETA, "adagrad-beta", "ml.opt.adagrad.beta", NULL, REAL, 0, FW_BELOW_1, "0.9", "X",                        \
+    "AdaGrad: decay of the mean square")                                                                               \
+  X(ADADELTA_ALPHA, "adadelta-alpha", "ml.opt.adadelta.alpha", NULL, REAL, 0, FW_BELOW_1, "0.9", "X",                  \
+    "AdaDelta: decay of squares of gradients")                                                                         \
+  X(ADADELTA_BETA, "adadelta-beta", "ml.opt.adadelta.beta", NULL, REAL, 0, FW_BELOW_1, "0.9", "X",                     \
+    "AdaDelta: decay of squares of updates")                                                                           \
+  X(FTRL_ALPHA, "ftrl-alpha", "ml.opt.ftrl.alpha", NULL, REAL, 1e-12, 1e300, "0.1", "X", "FTRL: learning rate")        \
+  X(FTRL_BETA, "ftrl-beta", "ml.opt.ftrl.beta", NULL, REAL, 0, 1e300, "1", "X", "FTRL: added to the root")             \
+  X(LOSS, "loss", NULL, "default_lossfunc", LOSS, 0, 0, "LogLoss",                                                     \
+    "LogLoss|HingeLoss|L2Loss|HuberLoss|CrossEntropyLoss|SoftmaxLoss", "loss of dnn")                                  \
+  X(HUBER_DELTA, "huber-delta", "ml.lossfunction.huber.delta", NULL, REAL, 0, 1e300, "1", "X",                         \
+    "where the Huber loss turns linear")                                                                               \
+  X(ROBUST_DELTA, "robust-delta", "ml.robustregression.loss.delta", NULL, REAL, 0, 1e300, "1", "X",                    \
+    "the same, of robust; wins over huber-delta there")                                                                \
+  X(CLASSES, "classes", "ml.num.class", "gbdt/classnum", INT, 2, 1048576, "2", "N",                                    \
+    "classes of softmax and of gbdt with multi:softmax")                                                               \
+  X(RANK, "rank", "ml.fm.rank", NULL, INT, 1, 65536, "8", "N", "factors of a feature: fm and deep models")             \
+  X(MLR_RANK, "mlr-rank", "ml.mlr.rank", NULL, INT, 1, 65536, "5", "N", "regions of mlr")                              \
+  X(INPUT_WIDTH, "input-width", NULL, NULL, INT, 1, 1048576, "500", "N", "outputs of the input layer of dnn")          \
+  X(FC, "fc", NULL, NULL, WIDTHS, 0, 0, "100,100", "N,N,…",                                                            \
+    "outputs of the hidden layers of deep models; a last layer of 1 output follows")                                   \
+  X(ACTIVATION, "activation", NULL, "default_transfunc", ACTIVATION, 0, 0, "relu", "relu|sigmoid|tanh|identity|…",     \
+    "activation of the hidden layers of deep models")                                                                  \
+  X(DROPOUT, "dropout", NULL, NULL, REAL, 0, FW_BELOW_1, "0", "X",                                                     \
+    "share of hidden units that is dropped in training; for sigmoid, tanh and identity")                               \
+  X(TREES, "trees", "ml.gbdt.tree.num", "gbdt/treenum", INT, 1, 1048576, "10", "N",                                    \
+    "rounds of gbdt: a tree each (multi:softmax: one for each class)")                                                 \
+  X(LEVELS, "levels", "ml.gbdt.tree.depth", "gbdt/treedepth", INT, 1, FW_LEVELS_MAX, "5", "N",                         \
+    "levels of nodes in a tree, root and leaves among them")                                                           \
+  X(DEPTH, "depth", NULL, NULL, INT, 0, FW_LEVELS_MAX - 1, "0", "N",                                                   \
+    "splits between the root and a leaf: levels - 1, and wins over levels; 0: as levels says")                         \
+  X(SPLITS, "splits", "ml.gbdt.split.num", "gbdt/splitnum", INT, 1, 254, "10", "N",                                    \
+    "candidates for a split of a feature, at most")                                                                    \
+  X(FEATURE_RATIO, "feature-ratio", "ml.gbdt.sample.ratio", "gbdt/featureratio", REAL, 1e-9, 1, "1", "X",              \
+    "share of the features that a tree may ask for")                                                                   \
+  X(ROW_RATIO, "row-ratio", "ml.gbdt.row.sample.ratio", "gbdt/rowratio", REAL, 1e-9, 1, "1", "X",                      \
+    "share of the rows that a tree is grown from")                                                                     \
+  X(MIN_CHILD_WEIGHT, "min-child-weight", "ml.gbdt.min.child.weight", "gbdt/minchildweight", REAL, 0, 1e300, "0.01",   \
+    "X", "least sum of hessians of a node")                                                                            \
+  X(MIN_GAIN, "min-gain", "ml.gbdt.min.split.gain", "gbdt/minsplitgain", REAL, 0, 1e300, "0", "X",                     \
+    "a split must gain more than that")                                                                                \
+  X(REG_ALPHA, "reg-alpha", "ml.gbdt.reg.alpha", "gbdt/regalpha", REAL, 0, 1e300, "0", "X", "L1 of leaves")            \
+  X(REG_LAMBDA, "reg-lambda", "ml.gbdt.reg.lambda", "gbdt/reglambda", REAL, 0, 1e300, "1", "X", "L2 of leaves")        \
+  X(OBJECTIVE, "objective", "ml.gbdt.loss.func", "gbdt/lossfunc", OBJECTIVE, 0, 0, "binary:logistic",                  \
+    "binary:logistic|reg:squarederror|multi:softmax", "loss of gbdt")                                                  \
+  X(CATEGORIES, "categories", "ml.gbdt.cate.feat", "gbdt/catefeat", CATEGORIES, 0, 0, "none", "none|all|ID:N,ID:N,…",  \
+    "features of gbdt whose every value is a candidate, each with its number of values")                               \
+  X(NODE_STATS, "node-stats", NULL, "gbdt/nodestats", YES_NO, 0, 0, "yes", "yes|no",                                   \
+    "write gain and sums of each node beside Angel's three matrices: for importance and drawings")
+
+typedef enum fw_key {
+#define FURROW_X(id, name, angel, json, kind, least, most, fallback, value, help) FW_KEY_##id,
+  FW_LEARN_KEYS(FURROW_X)
+#undef FURROW_X
+      FW_KEYS,
+} fw_key;
+
+/* A value that was said, or a default: its text (canonical for names) and what it comes to. */
+typedef struct fw_value {
+  const char *text; /* NULL: not said */
+  int64_t integer;  /* whole numbers, yes and no, numbers of names and row types */
+  double real;
+} fw_value;
+
+/* The key of a name, Angel's or short; FW_KEYS: none. */
+fw_key fw_key_find(const char *name);
+/* The key at a path of the JSON that is a plain value ("train/epoch"); FW_KEYS: none. */
+fw_key fw_key_at_path(const char *section, fw_json_text member);
+fw_value_kind fw_key_kind(fw_key key);
+const furrow_learn_key *fw_key_facts(fw_key key);
+/* Reads a value; its text is then a canonical name or NULL (the text itself is good). E_ARGUMENT with a message that
+ * goes on from the key's name: "must be …". */
+furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *value, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* The same for a number that was read elsewhere. */
+furrow_status fw_key_check(fw_key key, double number, furrow_error *err) __attribute__((warn_unused_result));
+/* The first width of a FW_VALUE_WIDTHS; returns where the next one begins, NULL: it was the last. */
+const char *fw_next_width(const char *widths, int64_t *width);
+/* The feature of the first category of a FW_VALUE_CATEGORIES that is a list; the same. */
+const char *fw_next_category(const char *categories, uint64_t *feature);
+
+/* What an optimizer has beside its rate and regularisation: a and b of fw_optimizer. */
+typedef struct fw_optimizer_param {
+  const char *member; /* in the JSON; NULL: none */
+  fw_key key;
+} fw_optimizer_param;
+/* Two of them. */
+const fw_optimizer_param *fw_optimizer_params(fw_optimizer_type type);
+
+/* What a plan has for a key of the sections data, model and train. */
+fw_value fw_plan_value(const fw_plan *plan, fw_key key);
+/* Whether the plan has something else than the default. */
+bool fw_plan_differs(const fw_plan *plan, fw_key key);
+
+/* ---- Layers as they were said --------------------------------------------------------------------------- */
+
+/* NaN: not said. */
+typedef struct fw_optimizer_said {
+  bool said;
+  fw_optimizer_type type;
+  double lr, l1, l2, a, b;
+} fw_optimizer_said;
+
+typedef struct fw_activation_said {
+  bool said;
+  fw_activation type;
+  double dropout;
+} fw_activation_said;
+
+typedef struct fw_loss_said {
+  bool said;
+  fw_loss_type type;
+  double delta; /* NaN: not said */
+} fw_loss_said;
+
+typedef struct fw_layer_said {
+  const char *name;
+  const char *path; /* for errors: layers/2 */
+  fw_layer_type type;
+  bool has_width;
+  int64_t width, factors; /* outputdim; numfactors, 0: not said */
+  size_t fc_count;        /* fc: outputdims, each with its activation */
+  const int64_t *fc_widths;
+  const fw_activation_said *fc_activations; /* NULL: not said */
+  fw_activation_said activation;            /* input layer */
+  size_t input_count;
+  const char *const *inputs; /* names */
+  fw_optimizer_said optimizer;
+  fw_loss_said loss;
+} fw_layer_said;
+
+/* Immutable once it is made; shared by copies of a conf. */
+typedef struct fw_graph_said {
+  _Atomic unsigned users;
+  fw_arena arena;
+  fw_layer_said *layers;
+  size_t count;
+} fw_graph_said;
+
+furrow_status fw_graph_said_create(fw_graph_said **graph, furrow_error *err) __attribute__((warn_unused_result));
+void fw_graph_said_release(fw_graph_said *graph);
+/* A copy of n bytes in an arena, with a 0 behind it. */
+furrow_status fw_arena_text(fw_arena *arena, const char **copy, const char *text, size_t n, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* ---- The conf ------------------------------------------------------------------------------------------- */
+
+typedef struct fw_defaults_said {
+  fw_optimizer_said optimizer;
+  fw_activation_said activation;
+  fw_loss_said loss;
+} fw_defaults_said;
+
+/* What one JSON file says. */
+typedef struct fw_json_said {
+  fw_value values[FW_KEYS]; /* texts are owned */
+  fw_defaults_said defaults;
+  fw_graph_said *graph; /* NULL: it has no layers */
+  bool trees;           /* it has a section gbdt, and no layers */
+} fw_json_said;
+
+furrow_status fw_json_said_read(fw_json_said *said, const char *text, size_t size, const char *file, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_json_said_clear(fw_json_said *said);
+
+struct furrow_learn_conf {
+  fw_value keys[FW_KEYS]; /* texts are owned */
+  fw_json_said json;
+  const char *algorithm; /* by furrow_learn_conf_set_algorithm; NULL: none, or layers came later */
+};
+
+/* What counts: the key, else the JSON, else the default. */
+fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key);
+bool fw_conf_has_key(const furrow_learn_conf *conf, fw_key key);
+/* The short name of the built-in algorithm; NULL: the layers of the JSON. */
+const char *fw_conf_algorithm(const furrow_learn_conf *conf);
+
+/* The graph of the conf's algorithm, with what the layers of the JSON say of the same types. */
+furrow_status fw_builtin_graph(fw_graph_said **graph, const furrow_learn_conf *conf, const char *algorithm,
+                               furrow_error *err) __attribute__((warn_unused_result));
+/* Keys of shapes (rank, fc …) that are set must be among `used` (bits from FW_KEY_LOSS on): E_ARGUMENT for the others.
+ */
+furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used, const char *graph, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* The short name of an algorithm: lr for LogisticRegression; NULL: none that can be trained here. */
+const char *fw_builtin_find(const char *name);
+/* The short names, for messages: "lr, svm, …". */
+extern const char fw_builtin_names[];
+
+/* gbdt: what keys and JSON say of trees, and the loss and outputs of the plan's graph, which has no layers. */
+furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* Resolves a graph; all it holds is taken from `arena`. plan->data, model and train are set. */
+furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, const fw_plan *plan,
+                               const fw_graph_said *said, furrow_error *err) __attribute__((warn_unused_result));
+
+#endif

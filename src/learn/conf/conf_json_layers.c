@@ -1,0 +1,291 @@
+/* learn/conf/conf_json_layers.c: the layers of the JSON file: an array of objects, or an object of objects by name
+ * (mlcore). A layer has the members of its type, and no others. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/conf/conf_json.h"
+
+enum { NAME, TYPE, WIDTH, WIDTHS, FACTORS, INPUT, INPUTS, ACTIVATION, ACTIVATIONS, LOSS, OPTIMIZER, MEMBERS };
+static const char *const member_names[MEMBERS] = {"name",       "type",       "outputdim",   "outputdims",
+                                                  "numfactors", "inputlayer", "inputlayers", "transfunc",
+                                                  "transfuncs", "lossfunc",   "optimizer"};
+
+/* What a type may have, and must have. Angel wants outputdim of poolings, too; we know it. */
+#define BIT(member) (1u << (member))
+static const struct {
+  unsigned may, must;
+} type_members[] = {
+    [FW_LAYER_INPUT] = {BIT(WIDTH) | BIT(ACTIVATION) | BIT(OPTIMIZER), BIT(WIDTH)},
+    [FW_LAYER_EMBEDDING] = {BIT(WIDTH) | BIT(FACTORS) | BIT(OPTIMIZER), BIT(WIDTH) | BIT(FACTORS)},
+    [FW_LAYER_FC] = {BIT(WIDTH) | BIT(WIDTHS) | BIT(INPUT) | BIT(ACTIVATION) | BIT(ACTIVATIONS) | BIT(OPTIMIZER),
+                     BIT(INPUT)},
+    [FW_LAYER_BI_INNER_SUM] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
+    [FW_LAYER_BI_INNER] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
+    [FW_LAYER_BI_INTERACTION] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
+    [FW_LAYER_CONCAT] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
+    [FW_LAYER_SUM_POOLING] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
+    [FW_LAYER_MUL_POOLING] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
+    [FW_LAYER_DOT_POOLING] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
+    [FW_LAYER_LOSS] = {BIT(WIDTH) | BIT(INPUT) | BIT(LOSS), BIT(INPUT)},
+};
+
+/* A layer while it is read. */
+typedef struct reading {
+  fw_graph_said *graph;
+  size_t capacity; /* of graph->layers */
+  fw_layer_said layer;
+  unsigned seen;
+  uint64_t places[MEMBERS]; /* where the values begin */
+  size_t widths, activations;
+  int64_t width_list[FW_INPUTS_MAX];
+  fw_activation_said activation_list[FW_INPUTS_MAX];
+} reading;
+
+/* ---- Members ---- */
+
+/* Matrices are folders that are called by their layer. */
+static furrow_status check_name(const fw_json *json, uint64_t place, fw_json_text name, furrow_error *err) {
+  if (name.size > 0 && name.size <= FW_NAME_MAX && !memchr(name.bytes, 0, name.size) &&
+      !memchr(name.bytes, '/', name.size) && name.bytes[0] != '.')
+    return FURROW_OK;
+  return fw_json_fail(json, place, NULL, err, "is no name for a folder: 1 to %d bytes, no /, no . in front",
+                      FW_NAME_MAX);
+}
+
+static furrow_status read_name(fw_json *json, reading *r, furrow_error *err) {
+  fw_json_text text;
+  furrow_status status = fw_json_trimmed(json, &text, err);
+  if (status == FURROW_OK) status = check_name(json, fw_json_offset(json), text, err);
+  if (status != FURROW_OK) return status;
+  if (r->layer.name) { /* the key that the layer stands under */
+    if (fw_json_is(text, r->layer.name)) return FURROW_OK;
+    return fw_json_fail(json, fw_json_offset(json), NULL, err, "is not the key of the layer");
+  }
+  return fw_arena_text(&r->graph->arena, &r->layer.name, text.bytes, text.size, err);
+}
+
+static furrow_status read_type(fw_json *json, reading *r, furrow_error *err) {
+  int64_t type = 0;
+  furrow_status status = fw_json_name(json, &fw_layer_type_names, &type, err);
+  r->layer.type = (fw_layer_type)type;
+  return status;
+}
+
+static furrow_status read_width(fw_json *json, int64_t *width, furrow_error *err) {
+  furrow_status status = fw_json_i64(json, width, err);
+  if (status == FURROW_OK && *width > FW_WIDTH_MAX)
+    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "is more than %d", FW_WIDTH_MAX);
+  return status;
+}
+
+static furrow_status too_many(const fw_json *json, furrow_error *err) {
+  return fw_json_fail(json, fw_json_offset(json), NULL, err, "is beyond the %d that there may be", FW_INPUTS_MAX);
+}
+
+static furrow_status read_widths(fw_json *json, reading *r, furrow_error *err) {
+  furrow_status status = fw_json_array(json, err);
+  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK)
+    status = r->widths == FW_INPUTS_MAX ? too_many(json, err) : read_width(json, &r->width_list[r->widths++], err);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status read_activations(fw_json *json, reading *r, furrow_error *err) {
+  furrow_status status = fw_json_array(json, err);
+  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK)
+    status = r->activations == FW_INPUTS_MAX ? too_many(json, err)
+                                             : fw_json_activation(json, &r->activation_list[r->activations++], err);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status read_input(fw_json *json, reading *r, const char **name, furrow_error *err) {
+  fw_json_text text;
+  furrow_status status = fw_json_trimmed(json, &text, err);
+  if (status == FURROW_OK && memchr(text.bytes, 0, text.size))
+    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "has a byte 0 in it");
+  return status == FURROW_OK ? fw_arena_text(&r->graph->arena, name, text.bytes, text.size, err) : status;
+}
+
+static furrow_status keep_inputs(reading *r, const char **names, size_t count, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_arena_take(&r->graph->arena, &memory, count, sizeof *names, err);
+  if (status != FURROW_OK) return status;
+  memcpy(memory, names, count * sizeof *names);
+  r->layer.inputs = memory;
+  r->layer.input_count = count;
+  return FURROW_OK;
+}
+
+static furrow_status read_inputs(fw_json *json, reading *r, furrow_error *err) {
+  const char *names[FW_INPUTS_MAX];
+  size_t count = 0;
+  furrow_status status = fw_json_array(json, err);
+  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK)
+    status = count == FW_INPUTS_MAX ? too_many(json, err) : read_input(json, r, &names[count++], err);
+  return status == FURROW_END ? keep_inputs(r, names, count, err) : status;
+}
+
+static furrow_status read_member(fw_json *json, reading *r, size_t member, furrow_error *err) {
+  const char *input = NULL;
+  furrow_status status;
+  switch (member) {
+  case NAME: return read_name(json, r, err);
+  case TYPE: return read_type(json, r, err);
+  case WIDTH: r->layer.has_width = true; return read_width(json, &r->layer.width, err);
+  case WIDTHS: return read_widths(json, r, err);
+  case FACTORS: return read_width(json, &r->layer.factors, err);
+  case INPUT:
+    status = read_input(json, r, &input, err);
+    return status == FURROW_OK ? keep_inputs(r, &input, 1, err) : status;
+  case INPUTS: return read_inputs(json, r, err);
+  case ACTIVATION: return fw_json_activation(json, &r->layer.activation, err);
+  case ACTIVATIONS: return read_activations(json, r, err);
+  case LOSS: return fw_json_loss(json, &r->layer.loss, err);
+  default: return fw_json_optimizer(json, &r->layer.optimizer, err);
+  }
+}
+
+static furrow_status read_known_member(fw_json *json, reading *r, fw_json_text key, furrow_error *err) {
+  for (size_t i = 0; i < MEMBERS; i++) {
+    if (!fw_json_is(key, member_names[i])) continue;
+    r->places[i] = fw_json_next_offset(json);
+    if (r->seen & BIT(i)) return fw_json_fail(json, r->places[i], NULL, err, "is there twice");
+    r->seen |= BIT(i);
+    return read_member(json, r, i, err);
+  }
+  return fw_json_unknown(json, key, member_names, MEMBERS, err);
+}
+
+/* ---- What a type must have ---- */
+
+static furrow_status check_members(const fw_json *json, const reading *r, uint64_t begin, furrow_error *err) {
+  const unsigned must = type_members[r->layer.type].must | BIT(TYPE) | (r->layer.name ? 0 : BIT(NAME));
+  const unsigned may = type_members[r->layer.type].may | BIT(TYPE) | BIT(NAME);
+  for (size_t i = 0; i < MEMBERS; i++) {
+    if (must & ~r->seen & BIT(i)) return fw_json_fail(json, begin, member_names[i], err, "is missing");
+    if (r->seen & BIT(TYPE) && r->seen & ~may & BIT(i))
+      return fw_json_fail(json, r->places[i], member_names[i], err, "is not of %s", fw_layer_type_name(r->layer.type));
+  }
+  if (r->layer.type == FW_LAYER_EMBEDDING && r->layer.factors < 1)
+    return fw_json_fail(json, r->places[FACTORS], "numfactors", err, "is not positive");
+  if (r->layer.type == FW_LAYER_INPUT && r->layer.width < 1)
+    return fw_json_fail(json, r->places[WIDTH], "outputdim", err, "is not positive");
+  return FURROW_OK;
+}
+
+static furrow_status check_stack(const fw_json *json, const reading *r, uint64_t begin, furrow_error *err) {
+  const bool one = r->seen & BIT(WIDTH), many = r->seen & BIT(WIDTHS);
+  if (!one && !many) return fw_json_fail(json, begin, "outputdims", err, "is missing");
+  if (one && many) return fw_json_fail(json, r->places[WIDTH], "outputdim", err, "stands beside outputdims");
+  if (r->seen & BIT(ACTIVATION) && (many || r->seen & BIT(ACTIVATIONS)))
+    return fw_json_fail(json, r->places[ACTIVATION], "transfunc", err, "is not of a stack; transfuncs is");
+  if (many && r->widths == 0) return fw_json_fail(json, r->places[WIDTHS], "outputdims", err, "is empty");
+  for (size_t i = 0; i < r->widths; i++)
+    if (r->width_list[i] < 1)
+      return fw_json_fail(json, r->places[WIDTHS], "outputdims", err, "has a width that is not positive");
+  if (one && r->layer.width < 1) return fw_json_fail(json, r->places[WIDTH], "outputdim", err, "is not positive");
+  if (r->seen & BIT(ACTIVATIONS) && r->activations != (many ? r->widths : 1))
+    return fw_json_fail(json, r->places[ACTIVATIONS], "transfuncs", err, "has %zu elements, but outputdims %zu",
+                        r->activations, many ? r->widths : 1);
+  return FURROW_OK;
+}
+
+/* An fc layer has lists, also where the file has one width and one activation. */
+static furrow_status keep_stack(const fw_json *json, reading *r, uint64_t begin, furrow_error *err) {
+  void *widths = NULL, *activations = NULL;
+  furrow_status status = check_stack(json, r, begin, err);
+  if (status != FURROW_OK) return status;
+  if (r->seen & BIT(WIDTH)) r->width_list[r->widths++] = r->layer.width;
+  if (r->layer.activation.said) r->activation_list[r->activations++] = r->layer.activation;
+  status = fw_arena_take(&r->graph->arena, &widths, r->widths, sizeof r->width_list[0], err);
+  if (status == FURROW_OK && r->activations)
+    status = fw_arena_take(&r->graph->arena, &activations, r->activations, sizeof r->activation_list[0], err);
+  if (status != FURROW_OK) return status;
+  r->layer.fc_count = r->widths;
+  r->layer.fc_widths = memcpy(widths, r->width_list, r->widths * sizeof r->width_list[0]);
+  if (activations)
+    r->layer.fc_activations = memcpy(activations, r->activation_list, r->activations * sizeof r->activation_list[0]);
+  return FURROW_OK;
+}
+
+/* ---- Layers ---- */
+
+static furrow_status add_layer(reading *r, furrow_error *err) {
+  fw_graph_said *graph = r->graph;
+  void *layers = graph->layers;
+  furrow_status status = fw_grow(&layers, &r->capacity, graph->count + 1, sizeof *graph->layers, err);
+  if (status != FURROW_OK) return status;
+  graph->layers = layers;
+  graph->layers[graph->count++] = r->layer;
+  return FURROW_OK;
+}
+
+static furrow_status read_layer(fw_json *json, reading *r, furrow_error *err) {
+  fw_json_text key;
+  const uint64_t begin = fw_json_next_offset(json);
+  furrow_status status = fw_json_object(json, err);
+  while (status == FURROW_OK && (status = fw_json_member(json, &key, err)) == FURROW_OK)
+    status = read_known_member(json, r, key, err);
+  if (status == FURROW_END) status = check_members(json, r, begin, err);
+  if (status == FURROW_OK && r->layer.type == FW_LAYER_FC) status = keep_stack(json, r, begin, err);
+  return status == FURROW_OK ? add_layer(r, err) : status;
+}
+
+static void start_layer(reading *r) {
+  r->layer = (fw_layer_said){0};
+  r->seen = 0;
+  r->widths = r->activations = 0;
+}
+
+static furrow_status check_count(const fw_json *json, const reading *r, furrow_error *err) {
+  if (r->graph->count < FW_LAYERS_MAX) return FURROW_OK;
+  return fw_json_fail(json, fw_json_offset(json), NULL, err, "is beyond the %d layers that there may be",
+                      FW_LAYERS_MAX);
+}
+
+static furrow_status read_array(fw_json *json, reading *r, furrow_error *err) {
+  char path[32];
+  furrow_status status = fw_json_array(json, err);
+  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK) {
+    start_layer(r);
+    status = check_count(json, r, err);
+    const int n = snprintf(path, sizeof path, "layers/%zu", r->graph->count);
+    if (status == FURROW_OK) status = fw_arena_text(&r->graph->arena, &r->layer.path, path, (size_t)n, err);
+    if (status == FURROW_OK) status = read_layer(json, r, err);
+  }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status read_by_name(fw_json *json, reading *r, furrow_error *err) {
+  char path[FW_NAME_MAX + 16];
+  fw_json_text key;
+  furrow_status status = fw_json_object(json, err);
+  while (status == FURROW_OK && (status = fw_json_member(json, &key, err)) == FURROW_OK) {
+    start_layer(r);
+    status = check_count(json, r, err);
+    if (status == FURROW_OK) status = check_name(json, fw_json_next_offset(json), key, err);
+    if (status != FURROW_OK) break;
+    const int n = snprintf(path, sizeof path, "layers/%.*s", (int)key.size, key.bytes);
+    status = fw_arena_text(&r->graph->arena, &r->layer.path, path, (size_t)n, err);
+    r->layer.name = r->layer.path + strlen("layers/");
+    if (status == FURROW_OK) status = read_layer(json, r, err);
+  }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+furrow_status fw_json_layers(fw_json *json, fw_graph_said **graph, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(reading), err); /* too large for the stack */
+  if (status != FURROW_OK) return status;
+  reading *r = memory;
+  status = fw_graph_said_create(&r->graph, err);
+  if (status == FURROW_OK)
+    status = fw_json_peek(json) == FW_JSON_OBJECT ? read_by_name(json, r, err) : read_array(json, r, err);
+  if (status == FURROW_OK)
+    *graph = r->graph;
+  else
+    fw_graph_said_release(r->graph);
+  fw_free(r);
+  return status;
+}

@@ -1,0 +1,247 @@
+/* learn/conf/conf_keys.c: the keys of a configuration, and reading their values. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/number_in.h"
+#include "furrow/rows.h"
+#include "learn/conf/conf_data.h"
+
+typedef struct key_rule {
+  furrow_learn_key facts;
+  fw_value_kind kind;
+  double least, most;
+} key_rule;
+
+static const key_rule rules[FW_KEYS] = {
+#define FURROW_X(id, name, angel, json, kind, least, most, fallback, value, help) \
+  {{name, angel, json, value, fallback, help}, FW_VALUE_##kind, least, most},
+    FW_LEARN_KEYS(FURROW_X)
+#undef FURROW_X
+};
+
+const furrow_learn_key *furrow_learn_key_at(size_t i) {
+  return i < FW_KEYS ? &rules[i].facts : NULL;
+}
+
+const furrow_learn_key *fw_key_facts(fw_key key) {
+  return &rules[key].facts;
+}
+
+fw_value_kind fw_key_kind(fw_key key) {
+  return rules[key].kind;
+}
+
+/* ---- Finding ---- */
+
+static bool is_key(const furrow_learn_key *facts, const char *name) {
+  return strcmp(facts->name, name) == 0 || (facts->angel_key && strcmp(facts->angel_key, name) == 0);
+}
+
+/* Names that mean the same to Angel's trees. */
+static const struct alias {
+  const char *name;
+  fw_key key;
+} aliases[] = {{"ml.gbdt.class.num", FW_KEY_CLASSES}, {"ml.gbdt.feature.sample.ratio", FW_KEY_FEATURE_RATIO}};
+
+fw_key fw_key_find(const char *name) {
+  for (size_t i = 0; i < FW_KEYS; i++)
+    if (is_key(&rules[i].facts, name)) return (fw_key)i;
+  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+    if (strcmp(aliases[i].name, name) == 0) return aliases[i].key;
+  return FW_KEYS;
+}
+
+fw_key fw_key_at_path(const char *section, fw_json_text member) {
+  const size_t n = strlen(section);
+  for (size_t i = 0; i < FW_KEYS; i++) {
+    const char *path = rules[i].facts.json_path;
+    if (path && strncmp(path, section, n) == 0 && path[n] == '/' && fw_json_is(member, path + n + 1)) return (fw_key)i;
+  }
+  return FW_KEYS;
+}
+
+/* ---- Values ---- */
+
+static furrow_status bad_number(const key_rule *rule, const char *what, furrow_error *err) {
+  if (rule->most == FW_BELOW_1)
+    return fw_fail(err, FURROW_E_ARGUMENT, "must be %s from %g to 1, 1 itself excluded", what, rule->least);
+  if (rule->most >= FW_RANGE_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "must be %s, %g or more", what, rule->least);
+  return fw_fail(err, FURROW_E_ARGUMENT, "must be %s from %g to %.10g", what, rule->least, rule->most);
+}
+
+furrow_status fw_key_check(fw_key key, double number, furrow_error *err) {
+  const key_rule *rule = &rules[key];
+  return number >= rule->least && number <= rule->most ? FURROW_OK : bad_number(rule, "a number", err);
+}
+
+static furrow_status parse_integer(const key_rule *rule, const char *text, size_t size, fw_value *value,
+                                   furrow_error *err) {
+  const char *end = text + size;
+  int64_t number = 0;
+  bool overflow = false;
+  if (fw_read_i64(text, end, &number, &overflow) != end || overflow || (double)number < rule->least ||
+      (double)number > rule->most)
+    return bad_number(rule, "a whole number", err);
+  value->integer = number;
+  return FURROW_OK;
+}
+
+static furrow_status parse_real(const key_rule *rule, const char *text, size_t size, fw_value *value,
+                                furrow_error *err) {
+  const char *end = text + size;
+  if (fw_read_f64(text, end, &value->real) != end) return bad_number(rule, "a number", err);
+  return fw_key_check((fw_key)(rule - rules), value->real, err);
+}
+
+/* The number of the word that the text is, -1: none; words are separated by |. */
+static int word_of(const char *words, const char *text, size_t size) {
+  for (int i = 0;; i++) {
+    const size_t n = strcspn(words, "|");
+    if (n == size && strncmp(words, text, n) == 0) return i;
+    if (!words[n]) return -1;
+    words += n + 1;
+  }
+}
+
+static furrow_status parse_yes_no(const char *text, size_t size, fw_value *value, furrow_error *err) {
+  const int word = word_of("no|yes|false|true|0|1", text, size);
+  if (word < 0) return fw_fail(err, FURROW_E_ARGUMENT, "must be yes or no");
+  value->integer = word % 2;
+  return FURROW_OK;
+}
+
+static furrow_status parse_index_base(const char *text, size_t size, fw_value *value, furrow_error *err) {
+  const int word = word_of("0|1|auto", text, size);
+  if (word < 0) return fw_fail(err, FURROW_E_ARGUMENT, "must be 0, 1 or auto");
+  value->integer = word == 2 ? -1 : word;
+  return FURROW_OK;
+}
+
+const char *fw_next_width(const char *widths, int64_t *width) {
+  bool overflow = false;
+  const char *end = fw_read_i64(widths, widths + strlen(widths), width, &overflow);
+  if (!end || overflow) *width = 0;
+  return end && *end == ',' ? end + 1 : NULL;
+}
+
+static furrow_status parse_widths(const char *text, size_t size, furrow_error *err) {
+  const char *at = text, *end = text + size;
+  for (;;) {
+    int64_t width = 0;
+    bool overflow = false;
+    at = fw_read_i64(at, end, &width, &overflow);
+    if (!at || overflow || width < 1 || width > FW_WIDTH_MAX || (at < end && *at != ','))
+      return fw_fail(err, FURROW_E_ARGUMENT, "must be widths of layers from 1 to %d, with commas between them",
+                     FW_WIDTH_MAX);
+    if (at == end) return FURROW_OK;
+    at++;
+  }
+}
+
+const char *fw_next_category(const char *categories, uint64_t *feature) {
+  bool overflow = false;
+  *feature = 0;
+  fw_read_u64(categories, categories + strlen(categories), feature, &overflow);
+  const char *comma = strchr(categories, ',');
+  return comma ? comma + 1 : NULL;
+}
+
+/* A feature and, behind a colon, how many values it has: Angel wants that, here it may be left out. */
+static const char *read_category(const char *at, const char *end) {
+  uint64_t number = 0;
+  bool overflow = false;
+  at = fw_read_u64(at, end, &number, &overflow);
+  if (at && !overflow && at < end && *at == ':') at = fw_read_u64(at + 1, end, &number, &overflow);
+  return overflow ? NULL : at;
+}
+
+static furrow_status parse_categories(const char *text, size_t size, furrow_error *err) {
+  const char *at = text, *end = text + size;
+  if (word_of("none|all", text, size) >= 0) return FURROW_OK;
+  do {
+    at = read_category(at, end);
+    if (!at || (at < end && *at != ','))
+      return fw_fail(err, FURROW_E_ARGUMENT, "must be none, all, or features with their numbers of values: 0:2,7:5");
+  } while (at++ < end);
+  return FURROW_OK;
+}
+
+static furrow_status parse_name(const fw_names *names, const char *text, size_t size, fw_value *value,
+                                furrow_error *err) {
+  furrow_status status = fw_name_find(names, text, size, &value->integer, err);
+  if (status == FURROW_OK) value->text = names->names[value->integer];
+  return status;
+}
+
+/* A copy that ends in 0, of what is short enough for any name. */
+enum { NAME_ROOM = 256 };
+static const char *short_copy(char room[NAME_ROOM], const char *text, size_t size) {
+  if (size >= NAME_ROOM || memchr(text, 0, size)) size = 0;
+  memcpy(room, text, size);
+  room[size] = 0;
+  return room;
+}
+
+static furrow_status parse_row_type(const char *text, size_t size, fw_value *value, furrow_error *err) {
+  char room[NAME_ROOM];
+  const furrow_matrix_row_type *type = NULL;
+  if (furrow_matrix_row_type_find(short_copy(room, text, size), &type, NULL) != FURROW_OK || type->objects ||
+      (type->element != FURROW_ELEMENT_F32 && type->element != FURROW_ELEMENT_F64) || strstr(type->name, "COMPONENT"))
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it");
+  value->integer = type->number;
+  value->text = type->name;
+  return FURROW_OK;
+}
+
+static furrow_status parse_algorithm(const char *text, size_t size, fw_value *value, furrow_error *err) {
+  char room[NAME_ROOM];
+  const char *name = short_copy(room, text, size), *point = strrchr(name, '.');
+  if (strcmp(point ? point + 1 : name, "GraphModel") == 0) {
+    value->text = "";
+    return FURROW_OK;
+  }
+  value->text = fw_builtin_find(name);
+  if (value->text) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "must be one of %s", fw_builtin_names);
+}
+
+static furrow_status parse_format(const char *text, size_t size, furrow_error *err) {
+  char room[NAME_ROOM], list[NAME_ROOM] = "";
+  if (furrow_rows_format_find(short_copy(room, text, size))) return FURROW_OK;
+  const furrow_rows_format *format;
+  for (size_t i = 0, used = 0; used < sizeof list && (format = furrow_rows_format_at(i)); i++)
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", format->name);
+  return fw_fail(err, FURROW_E_ARGUMENT, "must be a format of rows: %s", list);
+}
+
+static furrow_status parse_text(const char *text, size_t size, furrow_error *err) {
+  return memchr(text, 0, size) ? fw_fail(err, FURROW_E_ARGUMENT, "has a byte 0 in it") : FURROW_OK;
+}
+
+furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *value, furrow_error *err) {
+  const key_rule *rule = &rules[key];
+  *value = (fw_value){0};
+  switch (rule->kind) {
+  case FW_VALUE_TEXT: return parse_text(text, size, err);
+  case FW_VALUE_INT: return parse_integer(rule, text, size, value, err);
+  case FW_VALUE_REAL: return parse_real(rule, text, size, value, err);
+  case FW_VALUE_YES_NO: return parse_yes_no(text, size, value, err);
+  case FW_VALUE_WIDTHS: return parse_widths(text, size, err);
+  case FW_VALUE_ALGORITHM: return parse_algorithm(text, size, value, err);
+  case FW_VALUE_FORMAT: return parse_format(text, size, err);
+  case FW_VALUE_ROW_TYPE: return parse_row_type(text, size, value, err);
+  case FW_VALUE_INDEX_BASE: return parse_index_base(text, size, value, err);
+  case FW_VALUE_CATEGORIES: return parse_categories(text, size, err);
+  case FW_VALUE_OBJECTIVE: return parse_name(&fw_objective_names, text, size, value, err);
+  case FW_VALUE_LABEL: return parse_name(&fw_label_names, text, size, value, err);
+  case FW_VALUE_DECAY: return parse_name(&fw_decay_names, text, size, value, err);
+  case FW_VALUE_OPTIMIZER: return parse_name(&fw_optimizer_names, text, size, value, err);
+  case FW_VALUE_ACTIVATION: return parse_name(&fw_activation_names, text, size, value, err);
+  case FW_VALUE_LOSS: return parse_name(&fw_loss_names, text, size, value, err);
+  }
+  return FURROW_OK;
+}

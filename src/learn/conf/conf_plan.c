@@ -1,0 +1,204 @@
+/* learn/conf/conf_plan.c: what a configuration comes to: a plan. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/conf/conf_data.h"
+
+/* A plan and what it holds: one allocation to free. */
+typedef struct plan_memory {
+  fw_plan plan;
+  fw_arena arena;
+} plan_memory;
+
+void fw_plan_free(fw_plan *plan) {
+  if (!plan) return;
+  plan_memory *memory = plan->memory;
+  fw_arena_clear(&memory->arena);
+  fw_free(memory);
+}
+
+/* ---- Sections ---- */
+
+static furrow_status keep_text(plan_memory *memory, const furrow_learn_conf *conf, fw_key key, const char **text,
+                               furrow_error *err) {
+  const char *value = fw_conf_value(conf, key).text;
+  if (!value[0]) return FURROW_OK;
+  return fw_arena_text(&memory->arena, text, value, strlen(value), err);
+}
+
+static furrow_status plan_data(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
+  fw_data_conf *data = &memory->plan.data;
+  data->index_base = (int)fw_conf_value(conf, FW_KEY_INDEX_BASE).integer;
+  data->range = fw_conf_value(conf, FW_KEY_RANGE).integer;
+  data->fields = fw_conf_value(conf, FW_KEY_FIELDS).integer;
+  data->valid_ratio = fw_conf_value(conf, FW_KEY_VALID_RATIO).real;
+  data->sample_ratio = fw_conf_value(conf, FW_KEY_SAMPLE_RATIO).real;
+  data->shuffle = fw_conf_value(conf, FW_KEY_SHUFFLE).integer != 0;
+  data->posneg_ratio = fw_conf_value(conf, FW_KEY_POSNEG_RATIO).real;
+  data->label = (fw_label_transform)fw_conf_value(conf, FW_KEY_LABEL).integer;
+  data->threshold = fw_conf_value(conf, FW_KEY_THRESHOLD).real;
+  data->has_label = fw_conf_value(conf, FW_KEY_HAS_LABEL).integer != 0;
+  furrow_status status = keep_text(memory, conf, FW_KEY_FORMAT, &data->format, err);
+  return status == FURROW_OK ? keep_text(memory, conf, FW_KEY_DATA, &data->path, err) : status;
+}
+
+static furrow_status plan_model(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
+  fw_model_conf *model = &memory->plan.model;
+  const char *algorithm = fw_conf_algorithm(conf);
+  model->algorithm = algorithm ? fw_builtin_find(algorithm) : NULL;
+  model->row_type = (int32_t)fw_conf_value(conf, FW_KEY_MODEL_TYPE).integer;
+  model->size = fw_conf_value(conf, FW_KEY_MODEL_SIZE).integer;
+  model->block_size = fw_conf_value(conf, FW_KEY_BLOCK_SIZE).integer;
+  furrow_status status = keep_text(memory, conf, FW_KEY_LOAD, &model->load_path, err);
+  return status == FURROW_OK ? keep_text(memory, conf, FW_KEY_SAVE, &model->save_path, err) : status;
+}
+
+static bool is_said(const furrow_learn_conf *conf, fw_key key) {
+  return conf->keys[key].text || conf->json.values[key].text;
+}
+
+/* Rows of an update: batch where it is said, else the number of updates where that is said, else 128. Keys before the
+ * file. */
+static void plan_batch(fw_train_conf *train, const furrow_learn_conf *conf) {
+  const bool by_key = fw_conf_has_key(conf, FW_KEY_UPDATES) && !fw_conf_has_key(conf, FW_KEY_BATCH);
+  const bool by_updates = by_key || (is_said(conf, FW_KEY_UPDATES) && !is_said(conf, FW_KEY_BATCH));
+  train->updates = (uint32_t)fw_conf_value(conf, FW_KEY_UPDATES).integer;
+  train->batch = by_updates ? 0 : (uint32_t)fw_conf_value(conf, FW_KEY_BATCH).integer;
+}
+
+/* Angel's StandardDecay goes by ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
+static double decay_alpha(const furrow_learn_conf *conf, fw_decay_type decay) {
+  const bool older = decay == FW_DECAY_STANDARD && !is_said(conf, FW_KEY_DECAY_ALPHA);
+  return fw_conf_value(conf, older ? FW_KEY_LEARN_DECAY : FW_KEY_DECAY_ALPHA).real;
+}
+
+static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
+  train->epochs = (uint32_t)fw_conf_value(conf, FW_KEY_EPOCHS).integer;
+  plan_batch(train, conf);
+  train->lr = fw_conf_value(conf, FW_KEY_LR).real;
+  train->decay = (fw_decay_type)fw_conf_value(conf, FW_KEY_DECAY).integer;
+  train->decay_alpha = decay_alpha(conf, train->decay);
+  train->decay_beta = fw_conf_value(conf, FW_KEY_DECAY_BETA).real;
+  train->decay_intervals = (uint32_t)fw_conf_value(conf, FW_KEY_DECAY_INTERVALS).integer;
+  train->decay_on_batch = fw_conf_value(conf, FW_KEY_DECAY_ON_BATCH).integer != 0;
+  train->seed = (uint64_t)fw_conf_value(conf, FW_KEY_SEED).integer;
+  train->init_input = fw_conf_value(conf, FW_KEY_INIT_INPUT).real;
+  train->init_embedding = fw_conf_value(conf, FW_KEY_INIT_EMBEDDING).real;
+  train->init_fc = fw_conf_value(conf, FW_KEY_INIT_FC).real;
+}
+
+/* ---- What does not go together ---- */
+
+static furrow_status check_data(fw_plan *plan, furrow_error *err) {
+  const furrow_matrix_row_type *type = furrow_matrix_row_type_get(plan->model.row_type);
+  plan->data.long_keys = type->key_bits == 64;
+  const bool dense = strcmp(plan->data.format, "dense") == 0;
+  if (plan->data.range == 0) return fw_fail(err, FURROW_E_ARGUMENT, "range (data/indexrange) is 0: no features");
+  if (type->key_bits == 32 && plan->data.range > INT32_MAX)
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "range (data/indexrange) is %lld, but indices of %s end at %d: use a LONGKEY type",
+                   (long long)plan->data.range, type->name, INT32_MAX);
+  if (dense && !type->dense)
+    return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs a dense model-type (model/modeltype), not %s", type->name);
+  if (dense && plan->data.range < 1)
+    return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of columns: set range (data/indexrange)");
+  return FURROW_OK;
+}
+
+static bool has_layer(const fw_graph *graph, fw_layer_type type) {
+  for (size_t i = 0; i < graph->count; i++)
+    if (graph->layers[i].type == type) return true;
+  return false;
+}
+
+static bool has_optimizer(const fw_graph *graph, fw_optimizer_type type) {
+  for (size_t i = 0; i < graph->count; i++) {
+    const fw_layer *layer = &graph->layers[i];
+    const bool trained =
+        layer->type == FW_LAYER_INPUT || layer->type == FW_LAYER_EMBEDDING || layer->type == FW_LAYER_FC;
+    if (trained && layer->optimizer.type == type) return true;
+  }
+  return false;
+}
+
+/* Keys of layers that are not there, and of optimizers that no layer has. */
+static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_conf *conf, furrow_error *err) {
+  static const struct {
+    fw_key key;
+    fw_layer_type type;
+    const char *layers;
+  } own[] = {{FW_KEY_INPUT_OPTIMIZER, FW_LAYER_INPUT, "input layers"},
+             {FW_KEY_EMBEDDING_OPTIMIZER, FW_LAYER_EMBEDDING, "embeddings"},
+             {FW_KEY_FC_OPTIMIZER, FW_LAYER_FC, "fc layers"}};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (fw_conf_has_key(conf, own[i].key) && !has_layer(graph, own[i].type))
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s is for %s, of which there are none", fw_key_facts(own[i].key)->name,
+                     own[i].layers);
+  for (int type = FW_OPTIMIZER_SGD; type <= FW_OPTIMIZER_FTRL; type++) {
+    const fw_optimizer_param *params = fw_optimizer_params((fw_optimizer_type)type);
+    for (size_t k = 0; k < 2 && params[k].member && !has_optimizer(graph, (fw_optimizer_type)type); k++)
+      if (fw_conf_has_key(conf, params[k].key))
+        return fw_fail(err, FURROW_E_ARGUMENT, "%s is for %s, which no layer has", fw_key_facts(params[k].key)->name,
+                       fw_optimizer_name((fw_optimizer_type)type));
+  }
+  return FURROW_OK;
+}
+
+/* Losses of two classes take labels of 1 and -1: where nothing is said, they are made so. */
+static void plan_labels(fw_plan *plan, const furrow_learn_conf *conf) {
+  const bool two_classes = plan->graph.loss == FW_LOSS_LOG || plan->graph.loss == FW_LOSS_HINGE;
+  if (two_classes && !is_said(conf, FW_KEY_LABEL)) plan->data.label = FW_LABEL_POS_NEG;
+}
+
+/* ---- The whole ---- */
+
+static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
+  fw_plan *plan = &memory->plan;
+  fw_graph_said *built = NULL;
+  const fw_graph_said *said = conf->json.graph;
+  furrow_status status = FURROW_OK;
+  if (plan->model.algorithm && strcmp(plan->model.algorithm, "gbdt") == 0)
+    return fw_forest_resolve(plan, &memory->arena, conf, err);
+  if (plan->model.algorithm) {
+    status = fw_builtin_graph(&built, conf, plan->model.algorithm, err);
+    said = built;
+  } else if (!said) {
+    return fw_fail(err, FURROW_E_ARGUMENT, "there is no graph: name an algorithm (%s) or give layers in a JSON file",
+                   fw_builtin_names);
+  } else {
+    status = fw_graph_keys_unused(conf, 0, "a graph from the JSON file", err);
+  }
+  if (status == FURROW_OK) status = fw_graph_resolve(&plan->graph, &memory->arena, conf, plan, said, err);
+  if (status == FURROW_OK) status = check_optimizers(&plan->graph, conf, err);
+  fw_graph_said_release(built);
+  return status;
+}
+
+furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool has_fields, furrow_error *err) {
+  void *room = NULL;
+  furrow_status status = fw_alloc_zero(&room, 1, sizeof(plan_memory), err);
+  if (status != FURROW_OK) return status;
+  plan_memory *memory = room;
+  memory->plan.memory = memory;
+  (void)has_fields; /* a slot is a field then: the number of slots is the same */
+  status = plan_data(memory, conf, err);
+  if (status == FURROW_OK) status = plan_model(memory, conf, err);
+  if (status == FURROW_OK) plan_train(&memory->plan.train, conf);
+  if (status == FURROW_OK) status = check_data(&memory->plan, err);
+  if (status == FURROW_OK) status = resolve_graph(memory, conf, err);
+  if (status == FURROW_OK) plan_labels(&memory->plan, conf);
+  if (status == FURROW_OK)
+    *plan = &memory->plan;
+  else
+    fw_plan_free(&memory->plan);
+  return status;
+}
+
+furrow_status furrow_learn_conf_check(const furrow_learn_conf *conf, furrow_error *err) {
+  fw_plan *plan = NULL;
+  furrow_status status = fw_plan_create(&plan, conf, false, err);
+  fw_plan_free(plan);
+  return status;
+}

@@ -1,0 +1,312 @@
+/* learn/conf/graphs.c: the graphs of the built-in algorithms, as Angel's classes build them: names of layers are
+ * theirs.
+ *
+ * Shapes come from keys, else from the layers of the same type in the JSON file (Angel's classes take theirs from
+ * there), else from defaults. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/conf/conf_data.h"
+#include "model/jobs/algorithm.h"
+
+typedef struct builder {
+  fw_graph_said *graph;
+  size_t capacity;
+  const furrow_learn_conf *conf;
+  uint64_t used;        /* keys of shapes that had a say: bits from FW_KEY_LOSS on */
+  furrow_status status; /* the first failure; nothing is added after it */
+  furrow_error *err;
+} builder;
+
+/* ---- Parts ---- */
+
+static void *take(builder *b, size_t count, size_t size) {
+  void *memory = NULL;
+  if (b->status == FURROW_OK) b->status = fw_arena_take(&b->graph->arena, &memory, count, size, b->err);
+  return b->status == FURROW_OK ? memory : NULL;
+}
+
+/* Inputs are names of layers, NULL behind the last. */
+static fw_layer_said *add(builder *b, fw_layer_type type, const char *name, const char *first, const char *second,
+                          const char *third) {
+  const char *const inputs[] = {first, second, third};
+  void *layers = b->graph->layers;
+  if (b->status == FURROW_OK)
+    b->status = fw_grow(&layers, &b->capacity, b->graph->count + 1, sizeof *b->graph->layers, b->err);
+  if (b->status != FURROW_OK) return NULL;
+  b->graph->layers = layers;
+  const char **kept = take(b, 3, sizeof *kept);
+  if (!kept) return NULL;
+  memcpy(kept, inputs, sizeof inputs);
+  fw_layer_said *layer = &b->graph->layers[b->graph->count++];
+  *layer = (fw_layer_said){.name = name, .path = name, .type = type, .inputs = kept};
+  while (layer->input_count < 3 && inputs[layer->input_count]) layer->input_count++;
+  return layer;
+}
+
+/* The layer of a type in the JSON file; NULL: there is none. */
+static const fw_layer_said *from_json(const builder *b, fw_layer_type type) {
+  const fw_graph_said *json = b->conf->json.graph;
+  for (size_t i = 0; json && i < json->count; i++)
+    if (json->layers[i].type == type) return &json->layers[i];
+  return NULL;
+}
+
+static fw_value value_of(builder *b, fw_key key) {
+  if (key >= FW_KEY_LOSS) b->used |= (uint64_t)1 << (key - FW_KEY_LOSS);
+  return fw_conf_value(b->conf, key);
+}
+
+static int64_t integer(builder *b, fw_key key) {
+  return value_of(b, key).integer;
+}
+
+/* A shape: the key if it is set, else the JSON file's layer. */
+static const fw_layer_said *from_json_without(builder *b, fw_layer_type type, fw_key key) {
+  return fw_conf_has_key(b->conf, key) ? NULL : from_json(b, type);
+}
+
+furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used, const char *graph, furrow_error *err) {
+  for (unsigned key = FW_KEY_LOSS; key < FW_KEYS; key++)
+    if (fw_conf_has_key(conf, (fw_key)key) && key != FW_KEY_HUBER_DELTA && !(used >> (key - FW_KEY_LOSS) & 1))
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for %s", fw_key_facts((fw_key)key)->name, graph);
+  return FURROW_OK;
+}
+
+/* The optimizer that the JSON file names for layers of the type. */
+static void add_optimizer(const builder *b, fw_layer_said *layer) {
+  const fw_layer_said *json = from_json(b, layer->type);
+  if (json) layer->optimizer = json->optimizer;
+}
+
+static void add_input(builder *b, const char *name, int64_t width, fw_activation activation) {
+  fw_layer_said *layer = add(b, FW_LAYER_INPUT, name, NULL, NULL, NULL);
+  if (!layer) return;
+  layer->has_width = true;
+  layer->width = width;
+  layer->activation = (fw_activation_said){true, activation, 0};
+  add_optimizer(b, layer);
+}
+
+static void add_loss(builder *b, const char *name, const char *input, fw_loss_type loss, double delta) {
+  fw_layer_said *layer = add(b, FW_LAYER_LOSS, name, input, NULL, NULL);
+  if (layer) layer->loss = (fw_loss_said){true, loss, delta};
+}
+
+static void add_embedding(builder *b) {
+  const fw_layer_said *json = from_json(b, FW_LAYER_EMBEDDING);
+  fw_layer_said *layer = add(b, FW_LAYER_EMBEDDING, "embedding", NULL, NULL, NULL);
+  if (!layer) return;
+  const bool by_key = fw_conf_has_key(b->conf, FW_KEY_RANK);
+  const int64_t fields = integer(b, FW_KEY_FIELDS);
+  layer->factors = json && !by_key ? json->factors : integer(b, FW_KEY_RANK);
+  layer->has_width = true;
+  layer->width = fields < 1 && json && !by_key ? json->width : fields * layer->factors;
+  add_optimizer(b, layer);
+}
+
+/* ---- Stacks of fc layers ---- */
+
+/* The activation of hidden layers. Angel's have dropout in one piece with what comes before it. */
+static fw_activation_said hidden_activation(builder *b) {
+  const fw_activation type = (fw_activation)integer(b, FW_KEY_ACTIVATION);
+  const bool said = fw_conf_has_key(b->conf, FW_KEY_DROPOUT);
+  const double dropout = value_of(b, FW_KEY_DROPOUT).real;
+  if (!fw_conf_has_key(b->conf, FW_KEY_ACTIVATION) && b->conf->json.defaults.activation.said && !said)
+    return b->conf->json.defaults.activation;
+  if (fw_activation_drops(type)) return (fw_activation_said){true, type, said ? dropout : 0.5};
+  if (dropout == 0) return (fw_activation_said){true, type, 0};
+  switch (type) {
+  case FW_ACTIVATION_IDENTITY: return (fw_activation_said){true, FW_ACTIVATION_DROPOUT, dropout};
+  case FW_ACTIVATION_SIGMOID: return (fw_activation_said){true, FW_ACTIVATION_SIGMOID_DROPOUT, dropout};
+  case FW_ACTIVATION_TANH: return (fw_activation_said){true, FW_ACTIVATION_TANH_DROPOUT, dropout};
+  default:
+    if (b->status == FURROW_OK)
+      b->status = fw_fail(b->err, FURROW_E_ARGUMENT,
+                          "dropout goes with the activations sigmoid, tanh and identity, not with %s: Angel's graphs "
+                          "have no such layer",
+                          fw_activation_name(type));
+    return (fw_activation_said){true, type, 0};
+  }
+}
+
+static size_t width_count(const char *widths) {
+  size_t n = 1;
+  int64_t width;
+  while ((widths = fw_next_width(widths, &width))) n++;
+  return n;
+}
+
+/* Hidden layers of the widths that the key has, and a last one of `outputs`. */
+static void stack_by_key(builder *b, fw_layer_said *layer, int64_t outputs) {
+  const char *at = value_of(b, FW_KEY_FC).text;
+  const size_t hidden = width_count(at);
+  int64_t *widths = take(b, hidden + 1, sizeof *widths);
+  fw_activation_said *activations = take(b, hidden + 1, sizeof *activations);
+  if (!widths || !activations) return;
+  const fw_activation_said activation = hidden_activation(b);
+  for (size_t i = 0; i < hidden; i++) {
+    at = fw_next_width(at, &widths[i]);
+    activations[i] = activation;
+  }
+  widths[hidden] = outputs;
+  activations[hidden] = (fw_activation_said){true, FW_ACTIVATION_IDENTITY, 0};
+  layer->fc_count = hidden + 1;
+  layer->fc_widths = widths;
+  layer->fc_activations = activations;
+}
+
+/* Returns the name that its consumer takes. */
+static const char *add_fc(builder *b, const char *input, int64_t outputs) {
+  const fw_layer_said *json = from_json(b, FW_LAYER_FC);
+  const bool by_key = fw_conf_has_key(b->conf, FW_KEY_FC) || fw_conf_has_key(b->conf, FW_KEY_ACTIVATION) ||
+                      fw_conf_has_key(b->conf, FW_KEY_DROPOUT);
+  const char *name = json ? json->name : "fclayer";
+  fw_layer_said *layer = add(b, FW_LAYER_FC, name, input, NULL, NULL);
+  if (!layer) return name;
+  if (!json || by_key) {
+    stack_by_key(b, layer, outputs);
+  } else {
+    layer->fc_count = json->fc_count;
+    layer->fc_widths = json->fc_widths;
+    layer->fc_activations = json->fc_activations;
+  }
+  add_optimizer(b, layer);
+  return name;
+}
+
+/* ---- Algorithms ---- */
+
+static void build_lr(builder *b) {
+  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  add_loss(b, "simpleLossLayer", "input", FW_LOSS_LOG, NAN);
+}
+
+static void build_svm(builder *b) {
+  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  add_loss(b, "simpleLossLayer", "input", FW_LOSS_HINGE, NAN);
+}
+
+static void build_linear(builder *b) {
+  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  add_loss(b, "simpleLossLayer", "input", FW_LOSS_L2, NAN);
+}
+
+static void build_robust(builder *b) {
+  const fw_key key = fw_conf_has_key(b->conf, FW_KEY_ROBUST_DELTA) ? FW_KEY_ROBUST_DELTA : FW_KEY_HUBER_DELTA;
+  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  add_loss(b, "simpleLossLayer", "input", FW_LOSS_HUBER, value_of(b, key).real);
+}
+
+static void build_softmax(builder *b) {
+  const fw_layer_said *json = from_json_without(b, FW_LAYER_INPUT, FW_KEY_CLASSES);
+  add_input(b, "input", json ? json->width : integer(b, FW_KEY_CLASSES), FW_ACTIVATION_IDENTITY);
+  add_loss(b, "softmaxLossLayer", "input", FW_LOSS_SOFTMAX, NAN);
+}
+
+static void build_mlr(builder *b) {
+  const fw_layer_said *json = from_json_without(b, FW_LAYER_INPUT, FW_KEY_MLR_RANK);
+  const int64_t rank = json ? json->width : integer(b, FW_KEY_MLR_RANK);
+  add_input(b, "sigmoid_layer", rank, FW_ACTIVATION_SIGMOID);
+  add_input(b, "softmax_layer", rank, FW_ACTIVATION_SOFTMAX);
+  add(b, FW_LAYER_DOT_POOLING, "dotpooling_layer", "sigmoid_layer", "softmax_layer", NULL);
+  add_loss(b, "simpleLossLayer", "dotpooling_layer", FW_LOSS_CROSS_ENTROPY, NAN);
+}
+
+/* What stands beside the input layer is summed with it. */
+static void finish_sum(builder *b, const char *second, const char *third) {
+  add(b, FW_LAYER_SUM_POOLING, "sumPooling", "input", second, third);
+  add_loss(b, "simpleLossLayer", "sumPooling", FW_LOSS_LOG, NAN);
+}
+
+static void build_fm(builder *b) {
+  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  add_embedding(b);
+  add(b, FW_LAYER_BI_INNER_SUM, "innerSumPooling", "embedding", NULL, NULL);
+  finish_sum(b, "innerSumPooling", NULL);
+}
+
+static void build_deepfm(builder *b) {
+  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  add_embedding(b);
+  add(b, FW_LAYER_BI_INNER_SUM, "innerSumPooling", "embedding", NULL, NULL);
+  finish_sum(b, "innerSumPooling", add_fc(b, "embedding", 1));
+}
+
+static void build_wide_and_deep(builder *b) {
+  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  add_embedding(b);
+  finish_sum(b, add_fc(b, "embedding", 1), NULL);
+}
+
+static void build_pnn(builder *b) {
+  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  add_embedding(b);
+  add(b, FW_LAYER_BI_INNER, "innerPooling", "embedding", NULL, NULL);
+  add(b, FW_LAYER_CONCAT, "concatMatrix", "embedding", "innerPooling", NULL);
+  finish_sum(b, add_fc(b, "concatMatrix", 1), NULL);
+}
+
+static void build_nfm(builder *b) {
+  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  add_embedding(b);
+  add(b, FW_LAYER_BI_INTERACTION, "BiInteractionCross", "embedding", NULL, NULL);
+  finish_sum(b, add_fc(b, "BiInteractionCross", 1), NULL);
+}
+
+/* Angel has no class for it, but a sample of JSON. */
+static void build_dnn(builder *b) {
+  const fw_loss_said said = b->conf->json.defaults.loss;
+  const bool json = said.said && !fw_conf_has_key(b->conf, FW_KEY_LOSS);
+  const fw_loss_type loss = json ? said.type : (fw_loss_type)integer(b, FW_KEY_LOSS);
+  const fw_layer_said *input = from_json_without(b, FW_LAYER_INPUT, FW_KEY_INPUT_WIDTH);
+  const fw_activation_said activation = hidden_activation(b);
+  add_input(b, "input", input ? input->width : integer(b, FW_KEY_INPUT_WIDTH), activation.type);
+  if (b->status == FURROW_OK) b->graph->layers[b->graph->count - 1].activation = activation;
+  const char *fc = add_fc(b, "input", loss == FW_LOSS_SOFTMAX ? integer(b, FW_KEY_CLASSES) : 1);
+  add_loss(b, "simpleLossLayer", fc, loss, json ? said.delta : NAN);
+}
+
+static const struct algorithm {
+  const char *name;
+  void (*build)(builder *b);
+} algorithms[] = {
+    {"lr", build_lr},         {"svm", build_svm},         {"linear", build_linear},
+    {"robust", build_robust}, {"softmax", build_softmax}, {"mlr", build_mlr},
+    {"fm", build_fm},         {"dnn", build_dnn},         {"wide_and_deep", build_wide_and_deep},
+    {"deepfm", build_deepfm}, {"pnn", build_pnn},         {"nfm", build_nfm},
+    {"gbdt", NULL}, /* trees: conf_forest.c */
+};
+
+const char fw_builtin_names[] = "lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt";
+
+static const struct algorithm *find(const char *name) {
+  const char *known = fw_algorithm_name(name);
+  for (size_t i = 0; known && i < sizeof algorithms / sizeof *algorithms; i++)
+    if (strcmp(algorithms[i].name, known) == 0) return &algorithms[i];
+  return NULL;
+}
+
+const char *fw_builtin_find(const char *name) {
+  const struct algorithm *found = find(name);
+  return found ? found->name : NULL;
+}
+
+furrow_status fw_builtin_graph(fw_graph_said **graph, const furrow_learn_conf *conf, const char *algorithm,
+                               furrow_error *err) {
+  const struct algorithm *found = find(algorithm);
+  builder b = {.conf = conf, .err = err};
+  if (!found) return fw_fail(err, FURROW_E_ARGUMENT, "no such algorithm; there are %s", fw_builtin_names);
+  b.status = fw_graph_said_create(&b.graph, err);
+  if (b.status != FURROW_OK) return b.status;
+  found->build(&b);
+  if (b.status == FURROW_OK) b.status = fw_graph_keys_unused(conf, b.used, found->name, err);
+  if (b.status == FURROW_OK)
+    *graph = b.graph;
+  else
+    fw_graph_said_release(b.graph);
+  return b.status;
+}

@@ -1,0 +1,106 @@
+/* learn/conf/names.c: Angel's names of types of layers, activations, losses, optimizers, decays, label transforms. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "learn/conf/conf_data.h"
+
+#define FURROW_X(name, text) text,
+static const char *const layer_types[] = {FW_LAYER_TYPES(FURROW_X)};
+static const char *const activations[] = {FW_ACTIVATIONS(FURROW_X)};
+static const char *const losses[] = {FW_LOSSES(FURROW_X)};
+static const char *const decays[] = {FW_DECAYS(FURROW_X)};
+static const char *const labels[] = {FW_LABEL_TRANSFORMS(FURROW_X)};
+#undef FURROW_X
+#define FURROW_X(name, text, loss) text,
+static const char *const objectives[] = {FW_OBJECTIVES(FURROW_X)};
+#undef FURROW_X
+#define FURROW_X(name, text, state) text,
+static const char *const optimizers[] = {FW_OPTIMIZERS(FURROW_X)};
+#undef FURROW_X
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+const fw_names fw_layer_type_names = {layer_types, COUNT(layer_types), ""};
+const fw_names fw_activation_names = {activations, COUNT(activations), ""};
+const fw_names fw_loss_names = {losses, COUNT(losses), "Loss"};
+const fw_names fw_optimizer_names = {optimizers, COUNT(optimizers), ""};
+const fw_names fw_decay_names = {decays, COUNT(decays), "Decay"};
+const fw_names fw_label_names = {labels, COUNT(labels), "Trans"};
+const fw_names fw_objective_names = {objectives, COUNT(objectives), ""};
+
+const char *fw_layer_type_name(fw_layer_type type) {
+  return layer_types[type];
+}
+
+const char *fw_activation_name(fw_activation activation) {
+  return activations[activation];
+}
+
+bool fw_activation_drops(fw_activation activation) {
+  return activation == FW_ACTIVATION_DROPOUT || activation == FW_ACTIVATION_SIGMOID_DROPOUT ||
+         activation == FW_ACTIVATION_TANH_DROPOUT;
+}
+
+const char *fw_loss_name(fw_loss_type loss) {
+  return losses[loss];
+}
+
+const char *fw_optimizer_name(fw_optimizer_type type) {
+  return optimizers[type];
+}
+
+const char *fw_decay_name(fw_decay_type decay) {
+  return decays[decay];
+}
+
+const char *fw_label_transform_name(fw_label_transform transform) {
+  return labels[transform];
+}
+
+const char *fw_objective_name(fw_loss_type loss) {
+#define FURROW_X(name, text, its_loss) \
+  if (loss == FW_LOSS_##its_loss) return text;
+  FW_OBJECTIVES(FURROW_X)
+#undef FURROW_X
+  return "";
+}
+
+size_t fw_optimizer_state(fw_optimizer_type type) {
+#define FURROW_X(name, text, state) state,
+  static const unsigned char states[] = {FW_OPTIMIZERS(FURROW_X)};
+#undef FURROW_X
+  return states[type];
+}
+
+static bool is_name(const char *name, const char *ending, const char *text, size_t size) {
+  if (size == 0 || strlen(name) < size || strncasecmp(name, text, size) != 0) return false;
+  return !name[size] || strcmp(name + size, ending) == 0;
+}
+
+furrow_status fw_name_find(const fw_names *names, const char *text, size_t size, int64_t *which, furrow_error *err) {
+  char list[256] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < names->count; i++) {
+    if (is_name(names->names[i], names->ending, text, size)) {
+      *which = (int64_t)i;
+      return FURROW_OK;
+    }
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names->names[i]);
+    assert(used < sizeof list);
+  }
+  return fw_fail(err, FURROW_E_ARGUMENT, "must be one of %s", list);
+}
+
+const fw_optimizer_param *fw_optimizer_params(fw_optimizer_type type) {
+  static const fw_optimizer_param params[][2] = {
+      [FW_OPTIMIZER_SGD] = {{NULL, 0}},
+      [FW_OPTIMIZER_MOMENTUM] = {{"momentum", FW_KEY_MOMENTUM}},
+      [FW_OPTIMIZER_ADAGRAD] = {{"beta", FW_KEY_ADAGRAD_BETA}},
+      [FW_OPTIMIZER_ADADELTA] = {{"alpha", FW_KEY_ADADELTA_ALPHA}, {"beta", FW_KEY_ADADELTA_BETA}},
+      [FW_OPTIMIZER_ADAM] = {{"beta", FW_KEY_ADAM_BETA}, {"gamma", FW_KEY_ADAM_GAMMA}},
+      [FW_OPTIMIZER_FTRL] = {{"alpha", FW_KEY_FTRL_ALPHA}, {"beta", FW_KEY_FTRL_BETA}},
+  };
+  return params[type];
+}

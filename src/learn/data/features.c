@@ -1,0 +1,221 @@
+/* learn/data/features.c: a record of numbers for each feature: an array over a known range, or a table of 64-bit keys.
+ *
+ * The table is one array of slots, searched from the key's hash on; a slot names the record by number. Records lie in
+ * chunks, so that they stay where they are when there are more. */
+#include "learn/data/features.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/sort.h"
+
+#define CHUNK_BYTES ((size_t)8 << 20) /* about, so that large pages fit; a power of two of records */
+#define FIRST_SLOTS ((size_t)1 << 10)
+#define AHEAD 32 /* keys that are asked for before they are needed */
+
+typedef struct slot {
+  uint64_t key;
+  uint64_t record; /* number + 1; 0: empty */
+} slot;
+
+struct fw_features {
+  fw_features_params params;
+  unsigned char *array; /* of a known range */
+  slot *slots;          /* a power of two of them, at most 2/3 full */
+  size_t slot_count;
+  int hash_shift; /* 64 - log2(slot_count) */
+  uint64_t count;
+  unsigned char **chunks;
+  size_t chunk_count, chunk_room;
+  int chunk_shift; /* records of a chunk, as a power of two */
+};
+
+/* ---- Create, free ---- */
+
+static furrow_status create_array(fw_features *features, furrow_error *err) {
+  const fw_features_params *params = &features->params;
+  if (params->range > SIZE_MAX) return fw_fail_memory(err, SIZE_MAX);
+  void *array = NULL;
+  furrow_status status = fw_alloc(&array, (size_t)params->range, params->bytes, err);
+  if (status != FURROW_OK) return status;
+  fw_prefer_large_pages(array, (size_t)params->range * params->bytes);
+  features->array = array;
+  features->count = params->range;
+  for (uint64_t key = 0; key < params->range; key++)
+    params->first(params->context, key, features->array + key * params->bytes);
+  return FURROW_OK;
+}
+
+static int log2_of(size_t power) {
+  return __builtin_ctzll(power);
+}
+
+static furrow_status create_table(fw_features *features, furrow_error *err) {
+  while (features->params.bytes << (features->chunk_shift + 1) <= CHUNK_BYTES) features->chunk_shift++;
+  furrow_status status = fw_alloc_zero((void **)&features->slots, FIRST_SLOTS, sizeof(slot), err);
+  if (status != FURROW_OK) return status;
+  features->slot_count = FIRST_SLOTS;
+  features->hash_shift = 64 - log2_of(FIRST_SLOTS);
+  return FURROW_OK;
+}
+
+furrow_status fw_features_create(fw_features **features, const fw_features_params *params, furrow_error *err) {
+  assert(params->bytes > 0);
+  fw_features *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  made->params = *params;
+  status = params->range ? create_array(made, err) : create_table(made, err);
+  if (status != FURROW_OK)
+    fw_features_free(made);
+  else
+    *features = made;
+  return status;
+}
+
+void fw_features_free(fw_features *features) {
+  if (!features) return;
+  for (size_t i = 0; i < features->chunk_count; i++) fw_free(features->chunks[i]);
+  fw_free(features->chunks);
+  fw_free(features->slots);
+  fw_free(features->array);
+  fw_free(features);
+}
+
+static size_t chunk_bytes(const fw_features *features) {
+  return features->params.bytes << features->chunk_shift;
+}
+
+bool fw_features_is_open(const fw_features *features) {
+  return features->slots != NULL;
+}
+
+size_t fw_features_memory(const fw_features *features) {
+  if (features->array) return (size_t)features->count * features->params.bytes;
+  return features->slot_count * sizeof(slot) + (size_t)features->count * features->params.bytes;
+}
+
+/* ---- Find ---- */
+
+static size_t home_of(const fw_features *features, uint64_t key) {
+  return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> features->hash_shift);
+}
+
+static void *record_at(const fw_features *features, uint64_t number) {
+  const uint64_t within = number & (((uint64_t)1 << features->chunk_shift) - 1);
+  return features->chunks[number >> features->chunk_shift] + within * features->params.bytes;
+}
+
+/* The slot of a key, or the empty one where it would go. */
+static slot *slot_of(const fw_features *features, uint64_t key) {
+  size_t at = home_of(features, key);
+  while (features->slots[at].record && features->slots[at].key != key) at = (at + 1) & (features->slot_count - 1);
+  return &features->slots[at];
+}
+
+void *fw_features_find(const fw_features *features, uint64_t key) {
+  if (features->array) return key < features->count ? features->array + key * features->params.bytes : NULL;
+  const slot *found = slot_of(features, key);
+  return found->record ? record_at(features, found->record - 1) : NULL;
+}
+
+/* Inlined by force: a call that does nothing else is dropped. */
+static inline __attribute__((always_inline)) void ask_for_slot(const fw_features *features, const uint64_t *keys,
+                                                               size_t count, size_t i) {
+  if (features->slots && i < count) __builtin_prefetch(&features->slots[home_of(features, keys[i])]);
+}
+
+void fw_features_find_all(const fw_features *features, const uint64_t *keys, size_t count, void *none, void **records) {
+  for (size_t i = 0; i < count; i++) {
+    ask_for_slot(features, keys, count, i + AHEAD);
+    void *found = fw_features_find(features, keys[i]);
+    records[i] = found ? found : none;
+  }
+}
+
+/* ---- Make ---- */
+
+static furrow_status double_slots(fw_features *features, furrow_error *err) {
+  const size_t before = features->slot_count;
+  slot *old = features->slots, *more = NULL;
+  if (before > SIZE_MAX / 2) return fw_fail_memory(err, SIZE_MAX);
+  furrow_status status = fw_alloc_zero((void **)&more, 2 * before, sizeof(slot), err);
+  if (status != FURROW_OK) return status;
+  fw_prefer_large_pages(more, 2 * before * sizeof(slot));
+  features->slots = more;
+  features->slot_count = 2 * before;
+  features->hash_shift--;
+  for (size_t i = 0; i < before; i++)
+    if (old[i].record) *slot_of(features, old[i].key) = old[i];
+  fw_free(old);
+  return FURROW_OK;
+}
+
+static furrow_status add_chunk(fw_features *features, furrow_error *err) {
+  furrow_status status =
+      fw_grow((void **)&features->chunks, &features->chunk_room, features->chunk_count + 1, sizeof(void *), err);
+  if (status != FURROW_OK) return status;
+  status = fw_alloc((void **)&features->chunks[features->chunk_count], chunk_bytes(features), 1, err);
+  if (status != FURROW_OK) return status;
+  fw_prefer_large_pages(features->chunks[features->chunk_count++], chunk_bytes(features));
+  return FURROW_OK;
+}
+
+/* Room for one more slot and one more record. */
+static furrow_status make_room(fw_features *features, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  if (features->params.most && features->count >= features->params.most)
+    return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", features->params.most);
+  if ((features->count + 1) * 3 > (uint64_t)features->slot_count * 2) status = double_slots(features, err);
+  if (status == FURROW_OK && features->count >> features->chunk_shift == features->chunk_count)
+    status = add_chunk(features, err);
+  return status;
+}
+
+static furrow_status add(fw_features *features, uint64_t key, void **record, furrow_error *err) {
+  furrow_status status = make_room(features, err);
+  if (status != FURROW_OK) return status;
+  *slot_of(features, key) = (slot){.key = key, .record = features->count + 1};
+  *record = record_at(features, features->count++);
+  features->params.first(features->params.context, key, *record);
+  return FURROW_OK;
+}
+
+furrow_status fw_features_make(fw_features *features, uint64_t key, void **record, furrow_error *err) {
+  void *found = fw_features_find(features, key);
+  if (!found && features->array)
+    return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond the range of %" PRIu64, key, features->count);
+  if (!found) return add(features, key, record, err);
+  *record = found;
+  return FURROW_OK;
+}
+
+furrow_status fw_features_make_all(fw_features *features, const uint64_t *keys, size_t count, void **records,
+                                   furrow_error *err) {
+  for (size_t i = 0; i < count; i++) {
+    ask_for_slot(features, keys, count, i + AHEAD);
+    furrow_status status = fw_features_make(features, keys[i], &records[i], err);
+    if (status != FURROW_OK) return status;
+  }
+  return FURROW_OK;
+}
+
+/* ---- Keys ---- */
+
+furrow_status fw_features_keys(const fw_features *features, uint64_t **keys, size_t *count, furrow_error *err) {
+  uint64_t *list = NULL;
+  if (features->slots) {
+    furrow_status status = fw_alloc((void **)&list, (size_t)features->count, sizeof *list, err);
+    if (status != FURROW_OK) return status;
+    size_t n = 0;
+    for (size_t i = 0; i < features->slot_count; i++)
+      if (features->slots[i].record) list[n++] = features->slots[i].key;
+    fw_sort_u64(list, n);
+  }
+  *keys = list;
+  *count = (size_t)features->count;
+  return FURROW_OK;
+}

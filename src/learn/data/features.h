@@ -1,0 +1,46 @@
+/* learn/data/features.h: a record of numbers for each feature: an array over a known range, or a table of 64-bit keys.
+ *
+ * A record is made once, with its first numbers, and never moves. Finding may run beside anything that writes into
+ * records; making needs the store to itself. */
+#ifndef FW_LEARN_DATA_FEATURES_H
+#define FW_LEARN_DATA_FEATURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "furrow/status.h"
+
+typedef struct fw_features fw_features;
+
+typedef struct fw_features_params {
+  size_t bytes;   /* of a record */
+  uint64_t range; /* keys 0 … range - 1 get their records at once; 0: a table, records are made one by one */
+  uint64_t most;  /* refuse more features than that, of a table; 0: no limit */
+  void (*first)(const void *context, uint64_t key, void *record); /* writes the first numbers */
+  const void *context;
+} fw_features_params;
+
+furrow_status fw_features_create(fw_features **features, const fw_features_params *params, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_features_free(fw_features *features);
+/* Whether it is a table. */
+bool fw_features_is_open(const fw_features *features);
+/* Bytes that it takes now. */
+size_t fw_features_memory(const fw_features *features);
+
+/* NULL: the feature has no record. */
+void *fw_features_find(const fw_features *features, uint64_t key);
+/* Finds, and makes where there is none. E_RANGE: beyond the range, or one more than `most`. */
+furrow_status fw_features_make(fw_features *features, uint64_t key, void **record, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* The same for many, with the memory asked for early. find: `none` stands for those that are missing. */
+void fw_features_find_all(const fw_features *features, const uint64_t *keys, size_t count, void *none, void **records);
+furrow_status fw_features_make_all(fw_features *features, const uint64_t *keys, size_t count, void **records,
+                                   furrow_error *err) __attribute__((warn_unused_result));
+
+/* Keys that have a record, ascending, to be freed with fw_free; an array's: NULL, and the range. */
+furrow_status fw_features_keys(const fw_features *features, uint64_t **keys, size_t *count, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+#endif

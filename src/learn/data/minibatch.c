@@ -1,0 +1,345 @@
+/* learn/data/minibatch.c: rows into mini-batches.
+ *
+ * Features are numbered while rows are added (numbering.c). Uses by feature are made at the end by a counting sort. */
+#include "learn/data/minibatch.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/conf/conf.h"
+#include "learn/data/numbering.h"
+#include "learn/net/net.h"
+
+struct fw_batcher {
+  fw_batch_rules rules;
+  fw_batch batch; /* what finish hands out: of the arrays below */
+  size_t rows, row_room;
+  float *label, *weight, *x;
+  uint32_t *offset;
+  bool has_weight;
+  size_t uses, use_room;
+  uint32_t *feature, *place, *use, *use_row, *use_place;
+  float *value;
+  bool has_value, has_place; /* some value is not 1; some row does not have its features in the order of the slots */
+  fw_numbering numbering;    /* of features */
+  size_t offset_room;
+  uint32_t *use_offset;
+};
+
+/* ---- Memory --------------------------------------------------------------------------------------------- */
+
+static furrow_status resize_u32(uint32_t **array, size_t count, furrow_error *err) {
+  void *memory = *array;
+  furrow_status status = fw_realloc(&memory, count, sizeof **array, err);
+  *array = memory;
+  return status;
+}
+
+static furrow_status resize_f32(float **array, size_t count, furrow_error *err) {
+  void *memory = *array;
+  furrow_status status = fw_realloc(&memory, count, sizeof **array, err);
+  *array = memory;
+  return status;
+}
+
+/* Half as much room again, at least `count`. */
+static size_t more_room(size_t room, size_t count) {
+  const size_t larger = room + room / 2;
+  return larger < count ? count : larger;
+}
+
+static furrow_status grow_rows(fw_batcher *b, size_t rows, furrow_error *err) {
+  if (rows < b->row_room) return FURROW_OK; /* <: there is an offset more than there are rows */
+  size_t room = more_room(b->row_room, rows + 64), dense = 0;
+  if (b->rules.dense && !fw_size_mul(room, b->rules.range, &dense)) return fw_fail_memory(err, SIZE_MAX);
+  furrow_status status = resize_f32(&b->label, room, err);
+  if (status == FURROW_OK) status = resize_f32(&b->weight, room, err);
+  if (status == FURROW_OK) status = resize_u32(&b->offset, room, err);
+  if (status == FURROW_OK && dense) status = resize_f32(&b->x, dense, err);
+  if (status == FURROW_OK) b->row_room = room;
+  return status;
+}
+
+static furrow_status grow_uses(fw_batcher *b, size_t uses, furrow_error *err) {
+  if (uses <= b->use_room) return FURROW_OK;
+  if (uses >= UINT32_MAX) return fw_fail(err, FURROW_E_RANGE, "a batch has more than %u features", UINT32_MAX - 1);
+  size_t room = more_room(b->use_room, uses);
+  furrow_status status = resize_f32(&b->value, room, err);
+  if (status == FURROW_OK) status = resize_u32(&b->feature, room, err);
+  if (status == FURROW_OK) status = resize_u32(&b->place, room, err);
+  if (status == FURROW_OK) status = resize_u32(&b->use_row, room, err);
+  if (status == FURROW_OK) status = resize_u32(&b->use_place, room, err);
+  if (status == FURROW_OK) status = resize_u32(&b->use, room, err);
+  if (status == FURROW_OK) b->use_room = room;
+  return status;
+}
+
+/* Room for n features more. */
+static furrow_status make_room(fw_batcher *b, size_t n, furrow_error *err) {
+  furrow_status status = grow_uses(b, b->uses + n, err);
+  return status == FURROW_OK ? fw_numbering_reserve(&b->numbering, n, err) : status;
+}
+
+/* ---- Sparse rows ---------------------------------------------------------------------------------------- */
+
+/* For scoring: every use is a feature of its own. */
+static void list_features(fw_batcher *b, const furrow_row *row) {
+  for (size_t i = 0; i < row->length; i++) {
+    b->numbering.key[b->uses + i] = furrow_row_get_index(row, i);
+    b->feature[b->uses + i] = (uint32_t)(b->uses + i);
+  }
+  b->numbering.count += row->length;
+}
+
+static bool is_all_ones(const furrow_row *row) {
+  const bool floats = row->value_type == FURROW_VALUE_F32;
+  bool ones = true;
+  if (!row->value.any) return true;
+  for (size_t i = 0; floats && i < row->length; i++) ones &= row->value.f32[i] == 1;
+  for (size_t i = 0; !floats && i < row->length; i++) ones &= (float)furrow_row_get_value(row, i) == 1;
+  return ones;
+}
+
+/* Values are kept from the first on that is not 1. */
+static void copy_values(fw_batcher *b, const furrow_row *row) {
+  if (!b->has_value && is_all_ones(row)) return;
+  for (size_t i = 0; !b->has_value && i < b->uses; i++) b->value[i] = 1;
+  float *value = b->value + b->uses;
+  if (row->value.any && row->value_type == FURROW_VALUE_F32)
+    memcpy(value, row->value.f32, row->length * sizeof *value);
+  else
+    for (size_t i = 0; i < row->length; i++) value[i] = (float)furrow_row_get_value(row, i);
+  b->has_value = true;
+}
+
+/* From now on places are kept: so far use i was at i. */
+static void keep_places(fw_batcher *b) {
+  if (b->has_place) return;
+  for (size_t i = 0; i < b->uses; i++) b->place[i] = (uint32_t)i;
+  b->has_place = true;
+}
+
+static furrow_status place_by_field(fw_batcher *b, const furrow_row *row, furrow_error *err) {
+  const uint64_t slots = b->rules.slots;
+  if (row->length && !row->field.any)
+    return fw_fail(err, FURROW_E_RANGE, "the row has no fields, which the embedding's slots are");
+  keep_places(b);
+  for (size_t i = 0; i < row->length; i++) {
+    const uint64_t field = furrow_row_get_field(row, i);
+    if (field >= slots) {
+      return fw_fail(err, FURROW_E_RANGE, "field %" PRIu64 " is beyond the model's %" PRIu64 " fields", field, slots);
+    }
+    b->place[b->uses + i] = (uint32_t)(b->rows * slots + field);
+  }
+  return FURROW_OK;
+}
+
+static bool is_ascending(const furrow_row *row) {
+  bool ascending = true;
+  for (size_t i = 1; i < row->length; i++)
+    ascending &= furrow_row_get_index(row, i - 1) <= furrow_row_get_index(row, i);
+  return ascending;
+}
+
+/* Slots by ascending id, of equal ones by their order. By insertion: rows are short where every feature has a slot. */
+static furrow_status place_by_order(fw_batcher *b, const furrow_row *row, furrow_error *err) {
+  const size_t slots = b->rules.slots;
+  if (row->length != slots) {
+    return fw_fail(err, FURROW_E_RANGE, "the row has %zu features where the model takes %zu", row->length, slots);
+  }
+  if (!b->has_place && is_ascending(row)) return FURROW_OK;
+  keep_places(b);
+  uint32_t *order = b->use + b->uses; /* free until finish: the features in the order of their slots */
+  for (size_t i = 0; i < slots; i++) {
+    const uint64_t key = furrow_row_get_index(row, i);
+    size_t at = i;
+    for (; at > 0 && furrow_row_get_index(row, order[at - 1]) > key; at--) order[at] = order[at - 1];
+    order[at] = (uint32_t)i;
+  }
+  for (size_t i = 0; i < slots; i++) b->place[b->uses + order[i]] = (uint32_t)(b->rows * slots + i);
+  return FURROW_OK;
+}
+
+static furrow_status place_features(fw_batcher *b, const furrow_row *row, furrow_error *err) {
+  if (b->rules.slots == 0) return FURROW_OK;
+  if ((b->rows + 1) > UINT32_MAX / b->rules.slots) {
+    return fw_fail(err, FURROW_E_RANGE, "a batch has more than %u slots", UINT32_MAX);
+  }
+  return b->rules.by_field ? place_by_field(b, row, err) : place_by_order(b, row, err);
+}
+
+static furrow_status add_sparse(fw_batcher *b, const furrow_row *row, furrow_error *err) {
+  furrow_status status = make_room(b, row->length, err);
+  if (status == FURROW_OK) status = place_features(b, row, err);
+  if (status != FURROW_OK) return status;
+  if (b->rules.plain) {
+    list_features(b, row); /* what is beyond the range counts as 0 */
+  } else {
+    status = fw_numbering_add(&b->numbering, row, b->feature + b->uses, err);
+    if (status != FURROW_OK) return status;
+  }
+  copy_values(b, row);
+  b->uses += row->length;
+  b->offset[b->rows + 1] = (uint32_t)b->uses;
+  return status;
+}
+
+/* ---- Dense rows, labels --------------------------------------------------------------------------------- */
+
+/* A feature that occurs twice counts twice, as it does in sparse rows. */
+static furrow_status add_dense(fw_batcher *b, const furrow_row *row, furrow_error *err) {
+  float *x = b->x + b->rows * b->rules.range;
+  uint64_t largest = 0;
+  memset(x, 0, b->rules.range * sizeof *x);
+  for (size_t i = 0; i < row->length; i++) {
+    const uint64_t index = furrow_row_get_index(row, i);
+    largest = index > largest ? index : largest;
+    if (index < b->rules.range) x[index] += (float)furrow_row_get_value(row, i);
+  }
+  return b->rules.plain ? FURROW_OK : fw_numbering_check(b->rules.range, largest, err);
+}
+
+static double transform_label(const fw_data_conf *data, double label) {
+  switch (data->label) {
+  case FW_LABEL_POS_NEG: return label > data->threshold ? 1 : -1;
+  case FW_LABEL_ZERO_ONE: return label > data->threshold ? 1 : 0;
+  case FW_LABEL_ADD_ONE: return label + 1;
+  case FW_LABEL_SUB_ONE: return label - 1;
+  case FW_LABEL_NONE: break;
+  }
+  return label;
+}
+
+double fw_label_of(const fw_data_conf *data, const furrow_row *row) {
+  if (!data->has_label || !row->label.any) return NAN;
+  const double label = furrow_row_get_label(row);
+  return isnan(label) ? label : transform_label(data, label);
+}
+
+static furrow_status add_label(fw_batcher *b, const furrow_row *row, furrow_error *err) {
+  const double label = fw_label_of(b->rules.data, row);
+  const fw_graph *graph = b->rules.graph;
+  if (graph && isnan(label))
+    return fw_fail(err, FURROW_E_RANGE, "the row has no label; of csv data ?label_column=N names it");
+  if (graph && !fw_loss_takes(graph, label)) {
+    return fw_fail(err, FURROW_E_RANGE, "%s cannot take the label %g (see the key `label`)", fw_loss_name(graph->loss),
+                   label);
+  }
+  const float weight = furrow_row_get_weight(row);
+  if (!(weight >= 0) || isinf(weight)) return fw_fail(err, FURROW_E_RANGE, "the row's weight is %g", (double)weight);
+  b->label[b->rows] = (float)label;
+  b->weight[b->rows] = weight;
+  b->has_weight |= row->weight != NULL;
+  return FURROW_OK;
+}
+
+/* ---- Batches -------------------------------------------------------------------------------------------- */
+
+furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batch_rules *rules, furrow_error *err) {
+  if (rules->dense && rules->range == 0) {
+    return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of features (`range`)");
+  }
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **batcher, err);
+  if (status != FURROW_OK) return status;
+  fw_batcher *b = memory;
+  b->rules = *rules;
+  if (!rules->dense && !rules->plain)
+    status = fw_numbering_init(&b->numbering, rules->range, rules->beside ? &rules->beside->numbering : NULL, err);
+  if (status == FURROW_OK) {
+    *batcher = b;
+  } else {
+    fw_batcher_free(b);
+  }
+  return status;
+}
+
+void fw_batcher_free(fw_batcher *b) {
+  if (!b) return;
+  void *const arrays[] = {b->label, b->weight,  b->x,         b->offset, b->feature,   b->place,
+                          b->use,   b->use_row, b->use_place, b->value,  b->use_offset};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
+  fw_numbering_clear(&b->numbering);
+  fw_free(b);
+}
+
+void fw_batcher_start(fw_batcher *b) {
+  b->rows = b->uses = 0;
+  b->has_weight = b->has_value = b->has_place = false;
+  fw_numbering_start(&b->numbering);
+}
+
+furrow_status fw_batcher_add(fw_batcher *b, const furrow_row *row, furrow_error *err) {
+  furrow_status status = grow_rows(b, b->rows + 1, err);
+  if (status == FURROW_OK) status = add_label(b, row, err);
+  if (status == FURROW_OK) status = b->rules.dense ? add_dense(b, row, err) : add_sparse(b, row, err);
+  if (status == FURROW_OK) b->rows++;
+  return status;
+}
+
+/* Without values and slots nobody asks for more of a use than its row. */
+static bool needs_uses(const fw_batcher *b) {
+  return b->has_value || b->rules.slots > 0;
+}
+
+/* Each use goes where those of its feature begin. */
+static inline void sort_uses(const fw_batcher *b, uint32_t *at, uint32_t *use) {
+  for (uint32_t row = 0; row < b->rows; row++)
+    for (uint32_t i = b->offset[row]; i < b->offset[row + 1]; i++) {
+      const uint32_t to = at[b->feature[i]]++;
+      b->use_row[to] = row;
+      if (use) use[to] = i;
+    }
+}
+
+/* Counting sort: use_offset[f + 2] counts the uses of feature f; summed up, use_offset[f + 1] is where they begin; when
+ * all are placed it is where they end. */
+static furrow_status list_uses_by_feature(fw_batcher *b, furrow_error *err) {
+  const size_t features = b->numbering.count;
+  void *memory = b->use_offset;
+  furrow_status status = fw_grow(&memory, &b->offset_room, features + 2, sizeof *b->use_offset, err);
+  uint32_t *const at = b->use_offset = memory;
+  if (status != FURROW_OK) return status;
+  memset(at, 0, (features + 2) * sizeof *at);
+  for (size_t i = 0; i < b->uses; i++) at[b->feature[i] + 2]++;
+  for (size_t f = 2; f < features + 2; f++) at[f] += at[f - 1];
+  if (needs_uses(b))
+    sort_uses(b, at + 1, b->use);
+  else
+    sort_uses(b, at + 1, NULL);
+  for (size_t i = 0; b->has_place && i < b->uses; i++) b->use_place[i] = b->place[b->use[i]];
+  return FURROW_OK;
+}
+
+furrow_status fw_batcher_finish(fw_batcher *b, fw_batch **batch, furrow_error *err) {
+  furrow_status status = grow_rows(b, 0, err);
+  if (status == FURROW_OK && !b->rules.dense) status = make_room(b, 0, err);
+  if (status == FURROW_OK && !b->rules.dense) status = fw_numbering_finish(&b->numbering, b->feature, b->uses, err);
+  if (status != FURROW_OK) return status;
+  b->batch = (fw_batch){.rows = b->rows, .label = b->label, .weight = b->has_weight ? b->weight : NULL};
+  if (b->rules.dense) {
+    b->batch.x = b->x;
+    b->batch.columns = b->rules.range;
+  } else {
+    b->offset[0] = 0;
+    b->batch.offset = b->offset;
+    b->batch.uses = b->uses;
+    b->batch.feature = b->feature;
+    b->batch.value = b->has_value ? b->value : NULL;
+    b->batch.place = b->has_place ? b->place : NULL;
+    b->batch.features = b->numbering.count;
+    b->batch.key = b->numbering.key;
+  }
+  if (!b->rules.dense && !b->rules.plain && !b->rules.unlisted) {
+    status = list_uses_by_feature(b, err);
+    b->batch.use_offset = b->use_offset;
+    b->batch.use = needs_uses(b) ? b->use : NULL;
+    b->batch.use_row = b->use_row;
+    b->batch.use_place = b->has_place ? b->use_place : b->batch.use;
+  }
+  if (status == FURROW_OK) *batch = &b->batch;
+  return status;
+}

@@ -1,0 +1,67 @@
+/* learn/data/minibatch.h: a mini-batch as the net takes it: rows in columns, its features numbered.
+ *
+ * Each different feature of a batch has a local number, in order of first appearance; uses of a feature are listed by
+ * feature too, so that updates go by feature while the forward pass goes by row. */
+#ifndef FW_LEARN_DATA_MINIBATCH_H
+#define FW_LEARN_DATA_MINIBATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "furrow/learn.h"
+
+typedef struct fw_batch {
+  size_t rows;
+  float *label;       /* transformed; NaN: there is none */
+  float *weight;      /* NULL: all 1 */
+  uint64_t first_row; /* number of its first row in the data, for errors (streamed data; else in the epoch) */
+  /* sparse data; NULL for dense data */
+  uint32_t *offset; /* rows + 1: uses of row i are offset[i] … offset[i+1]-1 */
+  size_t uses;
+  uint32_t *feature; /* uses: the local number */
+  float *value;      /* uses; NULL: all 1 */
+  uint32_t
+      *place; /* uses: place of its vector in an embedding with fixed slots: row * slots + slot. NULL: use i is at i */
+  size_t features;      /* different ones */
+  uint64_t *key;        /* features: the feature's id, 0-based */
+  uint32_t *use_offset; /* features + 1 */
+  uint32_t *use_row;    /* the rows of uses by feature, ascending for each */
+  uint32_t *use;        /* those uses; NULL where there are neither values nor slots */
+  uint32_t *use_place;  /* their places; `use` itself where place is NULL */
+  /* dense data */
+  float *x; /* rows * columns; NULL for sparse data */
+  size_t columns;
+} fw_batch;
+
+/* Builds batches from rows; keeps its memory from one to the next. */
+typedef struct fw_batcher fw_batcher;
+
+typedef struct fw_batch_rules {
+  bool dense;     /* features are columns 0 … range - 1 of x */
+  uint64_t range; /* keys must be below; 0: open */
+  size_t slots;   /* that every row must have; 0: any number */
+  bool plain;     /* for scoring: features are not numbered (use i is feature i), uses not listed by feature */
+  bool unlisted;  /* uses are not listed by feature: use_offset and what follows it are NULL */
+  bool by_field;  /* slots are fields (several features of one are pooled), else features by ascending id */
+  const struct fw_batcher *beside; /* NULL, or one with the same range: see fw_numbering_init */
+  const struct fw_data_conf *data; /* label transform, has_label */
+  const struct fw_graph *graph;    /* every row must have a label that its loss can take. NULL: no row need have one */
+} fw_batch_rules;
+
+/* A row's label after the transform; NaN: it has none. */
+double fw_label_of(const struct fw_data_conf *data, const furrow_row *row);
+
+furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batch_rules *rules, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_batcher_free(fw_batcher *batcher);
+/* Starts a batch; adds a row (E_RANGE: an index beyond the range, a wrong number of features, a field beyond the slots,
+ * a label that the loss cannot take: the message says which, the caller adds the place); numbers features and uses. The
+ * batch is valid until the next start. After a failure start again. */
+void fw_batcher_start(fw_batcher *batcher);
+furrow_status fw_batcher_add(fw_batcher *batcher, const furrow_row *row, furrow_error *err)
+    __attribute__((warn_unused_result));
+furrow_status fw_batcher_finish(fw_batcher *batcher, fw_batch **batch, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,64 @@
+/* learn/describe/describe.h: descriptions of a plan: describe.c counts, describe_*.c and graph_json.c write. */
+#ifndef FW_LEARN_DESCRIBE_DESCRIBE_H
+#define FW_LEARN_DESCRIBE_DESCRIBE_H
+
+#include "base/buffer.h"
+#include "learn/conf/conf_data.h"
+#include "learn/describe/json_out.h"
+
+#define FW_UNKNOWN UINT64_MAX /* a number that depends on features, of which there is no number; or too large */
+
+/* What a layer keeps. */
+typedef struct fw_layer_size {
+  bool by_feature;  /* weights have a column for each feature */
+  uint64_t rows;    /* by feature: numbers of each */
+  uint64_t weights; /* FW_UNKNOWN: not known */
+  uint64_t biases;
+  uint64_t bytes; /* with the optimizer's state */
+} fw_layer_size;
+
+/* Where a layer stands in a drawing: rows from above, columns from the left. */
+typedef struct fw_layer_place {
+  size_t level, column;
+  size_t last; /* the lowest row that takes its output */
+} fw_layer_place;
+
+typedef struct fw_description {
+  const fw_plan *plan;
+  uint64_t features;    /* FW_UNKNOWN: not known */
+  fw_layer_size *sizes; /* of each layer */
+  fw_layer_place *places;
+  uint64_t parameters, bytes;
+  /* where the number of features is not known: what does not depend on it, and what each feature adds */
+  uint64_t fixed, fixed_bytes, each, each_bytes;
+} fw_description;
+
+/* Its input is the data. */
+bool fw_layer_takes_data(const fw_layer *layer);
+/* 1,234,567 or ? */
+void fw_buffer_count(fw_buffer *out, uint64_t count);
+/* 12.3 MB or ? */
+void fw_buffer_bytes(fw_buffer *out, uint64_t bytes);
+/* Of the whole model; with an unknown number of features: "101 + 9 for each feature". */
+void fw_buffer_parameters(fw_buffer *out, const fw_description *about);
+void fw_buffer_memory(fw_buffer *out, const fw_description *about);
+/* Adam, beta 0.9, gamma 0.99 … */
+void fw_buffer_optimizer(fw_buffer *out, const fw_optimizer *optimizer);
+/* Relu; Dropout 0.2; nothing for layers without one. */
+void fw_buffer_activation(fw_buffer *out, const fw_layer *layer);
+
+void fw_json_out_value(fw_json_out *json, fw_key key, fw_value value);
+void fw_json_out_inputs(fw_json_out *json, const char *key, const fw_graph *graph, const fw_layer *layer);
+void fw_json_out_optimizer(fw_json_out *json, const fw_optimizer *optimizer);
+
+/* Places of all layers: no two in one place, and no connection of one column through a layer (describe_layout.c). */
+void fw_describe_layout(fw_layer_place *places, const fw_graph *graph);
+
+/* The kinds; out of memory is the buffer's to tell. */
+void fw_describe_text(fw_buffer *out, const fw_description *about);
+void fw_describe_json(fw_buffer *out, const fw_description *about);
+void fw_describe_dot(fw_buffer *out, const fw_description *about);
+void fw_describe_svg(fw_buffer *out, const fw_description *about);
+void fw_describe_angel(fw_buffer *out, const fw_description *about);
+
+#endif

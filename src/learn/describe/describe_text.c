@@ -1,0 +1,174 @@
+/* learn/describe/describe_text.c: a configuration for people: a few lines, and a table of layers. */
+#include <string.h>
+
+#include "learn/describe/describe.h"
+
+/* ---- Lines ---- */
+
+static void put_data(fw_buffer *out, const fw_plan *plan) {
+  const fw_data_conf *data = &plan->data;
+  fw_buffer_format(out, "data        %s", data->format);
+  if (data->range > 0) {
+    fw_buffer_text(out, ", features 0 … ");
+    fw_buffer_count(out, (uint64_t)data->range - 1);
+  }
+  if (data->fields > 0) fw_buffer_format(out, ", %lld fields", (long long)data->fields);
+  if (data->label != FW_LABEL_NONE) fw_buffer_format(out, ", labels by %s", fw_label_transform_name(data->label));
+  fw_buffer_byte(out, '\n');
+}
+
+static void put_training(fw_buffer *out, const fw_train_conf *train) {
+  fw_buffer_format(out, "training    %u epoch%s", train->epochs, train->epochs == 1 ? "" : "s");
+  if (train->batch)
+    fw_buffer_format(out, ", %u rows an update", train->batch);
+  else
+    fw_buffer_format(out, ", %u updates an epoch", train->updates);
+  fw_buffer_format(out, ", learning rate %g, %s\n", train->lr, fw_decay_name(train->decay));
+}
+
+static void put_head(fw_buffer *out, const fw_description *about) {
+  const fw_plan *plan = about->plan;
+  fw_buffer_format(out, "graph       %s, %s\n", plan->model.algorithm ? plan->model.algorithm : "from JSON",
+                   fw_loss_name(plan->graph.loss));
+  put_data(out, plan);
+  put_training(out, &plan->train);
+  fw_buffer_format(out, "model       %s\n", furrow_matrix_row_type_get(plan->model.row_type)->name);
+  fw_buffer_text(out, "parameters  ");
+  fw_buffer_parameters(out, about);
+  fw_buffer_text(out, "\nmemory      ");
+  fw_buffer_memory(out, about);
+  fw_buffer_text(out, " with what the optimizers keep\n\n");
+}
+
+/* ---- The table ---- */
+
+enum { LAYER, TYPE, INPUTS, OUTPUT, ACTIVATION, OPTIMIZER, MATRICES, PARAMETERS, MEMORY, COLUMNS };
+static const char *const titles[COLUMNS] = {"layer",     "type",     "inputs",     "output", "activation",
+                                            "optimizer", "matrices", "parameters", "memory"};
+
+static void put_inputs(fw_buffer *out, const fw_graph *graph, const fw_layer *layer) {
+  if (fw_layer_takes_data(layer)) fw_buffer_text(out, "data");
+  for (size_t k = 0; k < layer->input_count; k++)
+    fw_buffer_format(out, "%s%s", k ? " + " : "", graph->layers[layer->inputs[k]].name);
+}
+
+static void put_output(fw_buffer *out, const fw_layer *layer) {
+  if (layer->type == FW_LAYER_LOSS) return;
+  if (layer->type == FW_LAYER_EMBEDDING && layer->slots == 0)
+    fw_buffer_format(out, "n x %zu", layer->factors);
+  else if (layer->type == FW_LAYER_EMBEDDING)
+    fw_buffer_format(out, "%zu x %zu", layer->slots, layer->factors);
+  else
+    fw_buffer_format(out, "%zu", layer->width);
+}
+
+static void put_matrices(fw_buffer *out, const fw_description *about, const fw_layer *layer,
+                         const fw_layer_size *size) {
+  if (size->weights == 0) return;
+  fw_buffer_format(out, "%s_%s ", layer->name, layer->type == FW_LAYER_EMBEDDING ? "embedding" : "weight");
+  fw_buffer_count(out, size->rows);
+  fw_buffer_text(out, " x ");
+  fw_buffer_count(out, size->by_feature ? about->features : layer->width);
+  if (size->biases) fw_buffer_format(out, ", %s_bias", layer->name);
+}
+
+static void put_cell(fw_buffer *out, const fw_description *about, size_t i, int column) {
+  const fw_layer *layer = &about->plan->graph.layers[i];
+  const fw_layer_size *size = &about->sizes[i];
+  const bool keeps = size->weights != 0;
+  switch (column) {
+  case LAYER: fw_buffer_text(out, layer->name); break;
+  case TYPE: fw_buffer_text(out, fw_layer_type_name(layer->type)); break;
+  case INPUTS: put_inputs(out, &about->plan->graph, layer); break;
+  case OUTPUT: put_output(out, layer); break;
+  case ACTIVATION:
+    fw_buffer_activation(out, layer);
+    if (layer->type == FW_LAYER_LOSS) fw_buffer_text(out, fw_loss_name(layer->loss));
+    if (layer->type == FW_LAYER_LOSS && layer->loss == FW_LOSS_HUBER) fw_buffer_format(out, " %g", layer->delta);
+    break;
+  case OPTIMIZER:
+    if (keeps) fw_buffer_optimizer(out, &layer->optimizer);
+    break;
+  case MATRICES: put_matrices(out, about, layer, size); break;
+  case PARAMETERS:
+    if (keeps) fw_buffer_count(out, size->weights == FW_UNKNOWN ? FW_UNKNOWN : size->weights + size->biases);
+    break;
+  default:
+    if (keeps) fw_buffer_bytes(out, size->bytes);
+    break;
+  }
+}
+
+/* The cell alone, for its width; memory that runs out is remembered where it counts. */
+static void fill_cell(fw_buffer *out, fw_buffer *cell, const fw_description *about, size_t i, int column) {
+  fw_buffer_reset(cell);
+  put_cell(cell, about, i, column);
+  if (cell->missing) out->missing = cell->missing;
+}
+
+/* Characters of UTF-8. */
+static size_t width_of(const char *text, size_t size) {
+  size_t n = 0;
+  for (size_t i = 0; i < size; i++) n += (text[i] & 0xc0) != 0x80;
+  return n;
+}
+
+/* Numbers stand at the right of their column, and nothing behind the last cell. */
+static void put_padded(fw_buffer *out, const char *text, size_t size, int column, size_t width) {
+  const bool right = column == OUTPUT || column == PARAMETERS || column == MEMORY;
+  const size_t own = width_of(text, size), blanks = own < width ? width - own : 0;
+  if (column) fw_buffer_text(out, "  ");
+  for (size_t i = 0; right && i < blanks; i++) fw_buffer_byte(out, ' ');
+  fw_buffer_append(out, text, size);
+  for (size_t i = 0; !right && column + 1 < COLUMNS && i < blanks; i++) fw_buffer_byte(out, ' ');
+}
+
+static void cut_blanks(fw_buffer *out) {
+  while (out->size > 0 && out->bytes[out->size - 1] == ' ') out->size--;
+  fw_buffer_byte(out, '\n');
+}
+
+/* Trees in place of layers. */
+static void put_forest(fw_buffer *out, const fw_plan *plan) {
+  const fw_forest_conf *forest = &plan->forest;
+  const uint64_t trees = (uint64_t)forest->rounds * plan->graph.outputs;
+  const uint64_t nodes = ((uint64_t)1 << forest->levels) - 1;
+  fw_buffer_format(out, "trees       gbdt, %s\n", fw_objective_name(plan->graph.loss));
+  put_data(out, plan);
+  fw_buffer_format(out, "training    %u round%s", forest->rounds, forest->rounds == 1 ? "" : "s");
+  if (plan->graph.outputs > 1) fw_buffer_format(out, " of %zu trees", plan->graph.outputs);
+  fw_buffer_format(out, ", learning rate %g, lambda %g, alpha %g\n", plan->train.lr, forest->lambda, forest->alpha);
+  fw_buffer_format(out, "a tree      %u splits deep, %llu nodes at most, %u candidates a feature\n", forest->levels - 1,
+                   (unsigned long long)nodes, forest->splits);
+  fw_buffer_format(out, "matrices    gbdt.split.feature, gbdt.split.value, gbdt.node.predict: %llu x %llu each\n",
+                   (unsigned long long)trees, (unsigned long long)nodes);
+}
+
+void fw_describe_text(fw_buffer *out, const fw_description *about) {
+  if (about->plan->forest.used) {
+    put_forest(out, about->plan);
+    return;
+  }
+  const size_t count = about->plan->graph.count;
+  size_t widths[COLUMNS];
+  fw_buffer cell = {0};
+  put_head(out, about);
+  for (int c = 0; c < COLUMNS; c++) {
+    widths[c] = strlen(titles[c]);
+    for (size_t i = 0; i < count; i++) {
+      fill_cell(out, &cell, about, i, c);
+      const size_t width = width_of(cell.bytes, cell.size);
+      if (width > widths[c]) widths[c] = width;
+    }
+  }
+  for (int c = 0; c < COLUMNS; c++) put_padded(out, titles[c], strlen(titles[c]), c, widths[c]);
+  cut_blanks(out);
+  for (size_t i = 0; i < count; i++) {
+    for (int c = 0; c < COLUMNS; c++) {
+      fill_cell(out, &cell, about, i, c);
+      put_padded(out, cell.bytes, cell.size, c, widths[c]);
+    }
+    cut_blanks(out);
+  }
+  fw_buffer_clear(&cell);
+}

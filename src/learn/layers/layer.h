@@ -1,0 +1,146 @@
+/* learn/layers/layer.h: what a net is made of, for the layers (one file each: layer_<type>.c).
+ *
+ * Compiled for float and for double; see real.h. A layer's file defines its layer_ops; net_real.c calls them. */
+#ifndef FW_LEARN_LAYERS_LAYER_H
+#define FW_LEARN_LAYERS_LAYER_H
+
+#include "base/arena.h"
+#include "kern/math/gather.h"
+#include "kern/math/steps.h"
+#include "learn/data/features.h"
+#include "learn/layers/real.h"
+#include "learn/net/net.h"
+
+typedef struct layer_ops layer_ops;
+
+#define NO_LAYER SIZE_MAX
+
+/* A layer with its parameters. */
+typedef struct node {
+  const fw_layer *layer;
+  size_t index; /* in the graph, and of its tensors in a pass */
+  const layer_ops *ops;
+  size_t width;    /* numbers of a row in its tensors */
+  size_t in_width; /* fc and dense input layer: numbers of a row of its input */
+  /* dense arrays: fc, input layer of dense data (in x out, row-major), biases; aligned to 64 bytes */
+  size_t weights; /* number of them */
+  real *weight;
+  size_t states;  /* arrays of the optimizer for each weight; 0 where the net does not train */
+  real *state[2]; /* of dense arrays; NULL where there is none */
+  size_t biases;
+  real *bias;
+  /* by feature: where the numbers of this layer begin in a feature's record: weights, then each array of state */
+  size_t record_at, record_width; /* width: outputs or factors; 0: none */
+  /* The layer whose way back sets this one's gradient, where all that follow add to it; NO_LAYER: it starts from 0 */
+  size_t set_by;
+} node;
+
+/* Output and gradient of a layer for the rows of a batch: rows * width, row-major, aligned to 64 bytes. The row of an
+ * embedding has one vector of `factors` for each slot; where the slots are free it has two: the sum of the row's
+ * vectors, and the sum of their squares, which is all that its consumers need. */
+typedef struct tensor {
+  real *out, *grad;
+} tensor;
+
+typedef struct real_net {
+  const fw_plan *plan;
+  node *nodes;
+  size_t count; /* without the loss layer: the loss takes the output of its input */
+  size_t last;  /* that input */
+  bool training;
+  uint64_t seed;
+  fw_features *features; /* records of features; NULL: dense data */
+  size_t record_reals;   /* numbers of a record */
+  real *nothing;         /* a record of zeros, for features that the model does not have */
+  fw_arena arena;        /* of nodes and dense arrays */
+  size_t dense_reals;    /* numbers of the dense arrays */
+} real_net;
+
+typedef struct real_pass {
+  const fw_batch *batch;
+  tensor *tensors;     /* one for each node */
+  real **record;       /* for each feature of the batch */
+  const real *x;       /* dense data: batch->x in the net's type */
+  const fw_step *step; /* NULL: scoring: no dropout, no gradients */
+  /* where the batch has no list of uses by feature: the sums of each part of the rows, one number for each feature */
+  real *sums;
+  size_t sum_parts;
+} real_pass;
+
+struct layer_ops {
+  /* The output of rows begin … end-1 from its inputs' outputs. */
+  void (*forward)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
+  /* From the gradient of its output, which it may overwrite (with the gradient before the activation), adds to the
+   * gradients of its inputs. NULL: there is nothing to do. */
+  void (*backward)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
+  /* Whether `backward` asks sets_gradient, and sets instead of adding where it says so. */
+  bool sets_gradients;
+  /* Tasks of the update of its dense arrays; NULL: it has none. Gradients are means over the rows of the batch. */
+  size_t (*tasks)(const node *self);
+  void (*update)(const real_net *net, const node *self, real_pass *pass, size_t task);
+  /* The update of its numbers of features begin … end-1 of the batch: gradients are summed over a feature's uses in
+   * order. NULL: no weights by feature. */
+  void (*update_features)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
+  /* Whether it can update features from pass->sums, with one weight for each; and their sums over rows begin … end-1,
+   * in the order of rows. NULL: it cannot. */
+  void (*sum_rows)(const node *self, const real_pass *pass, size_t begin, size_t end, real *sum);
+};
+
+/* Whether the way back of a layer sets the gradient of its k-th input: it comes first. */
+static inline bool sets_gradient(const real_net *net, const node *self, size_t k) {
+  const size_t *inputs = self->layer->inputs;
+  for (size_t i = 0; i < k; i++)
+    if (inputs[i] == inputs[k]) return false;
+  return net->nodes[inputs[k]].set_by == self->index;
+}
+
+/* Applies an activation to rows begin … end-1 of `width` numbers in place; `out` and `grad` point at row 0. The way
+ * back: grad becomes that before the activation, from the outputs (activation.c). Dropout draws by (seed, layer, step,
+ * row, unit). */
+void REAL_NAME(fw_activate)(const real_net *net, const node *self, const real_pass *pass, size_t width, size_t begin,
+                            size_t end, real *out);
+void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, const real_pass *pass, size_t width,
+                                 size_t begin, size_t end, const real *out, real *grad);
+
+/* What fc layers and input layers of dense data share (layer_fc.c): rows of out = x * weight + bias, without the
+ * activation; x and out point at row 0. Tasks of the update, and one of them: the gradient before the activation is in
+ * the layer's tensor. */
+void REAL_NAME(fw_dense_forward)(const node *self, const real *x, size_t begin, size_t end, real *out);
+size_t REAL_NAME(fw_dense_tasks)(const node *self);
+void REAL_NAME(fw_dense_update)(const node *self, const real_pass *pass, const real *x, size_t task);
+
+/* An optimizer at a step: what is the same for all weights (optimizer.c). */
+typedef struct optimizer_step {
+  fw_step_rule rule;
+  const fw_step_kernel *kernel;
+} optimizer_step;
+
+void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const fw_optimizer *optimizer, const real_pass *pass);
+/* One step on n weights from the sum of their gradients over the batch, state as in node. */
+void REAL_NAME(fw_optimize)(const optimizer_step *o, size_t n, real *w, real *state0, real *state1, const real *sum);
+/* The step of biases: plain descent with the training's rate, from the gradients of the layer's output. */
+void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass);
+
+/* The output of rows begin … end-1 as sums over the numbers of their features; of `gather` only start and squares are
+ * the caller's (feature_sums.c). */
+void REAL_NAME(fw_sum_features)(const node *self, const real_pass *pass, size_t begin, size_t end,
+                                fw_gather_rows gather);
+/* The update of a layer's numbers of features begin … end-1 from gradients that `gather` describes: all but n, offset,
+ * use, value, record and at, which are the pass's and the layer's (feature_update.c). */
+void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size_t begin, size_t end,
+                                   fw_gather_uses gather);
+
+/* The same from pass->sums, one number for each feature. */
+void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end);
+
+/* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss; grad (NULL: not wanted) becomes
+ * weight * its derivative (loss_rows.c). out and grad point at row 0. */
+double REAL_NAME(fw_loss_rows)(const fw_graph *graph, const fw_batch *batch, const real *out, size_t width,
+                               size_t begin, size_t end, real *grad);
+
+extern const layer_ops REAL_NAME(fw_input_sparse_ops), REAL_NAME(fw_input_dense_ops), REAL_NAME(fw_embedding_ops),
+    REAL_NAME(fw_fc_ops), REAL_NAME(fw_bi_inner_sum_ops), REAL_NAME(fw_bi_inner_ops), REAL_NAME(fw_bi_interaction_ops),
+    REAL_NAME(fw_concat_ops), REAL_NAME(fw_sum_pooling_ops), REAL_NAME(fw_mul_pooling_ops),
+    REAL_NAME(fw_dot_pooling_ops);
+
+#endif

@@ -1,0 +1,28 @@
+/* learn/layers/layer_bi_interaction.c: the sum of the elementwise products of all pairs of a row's vectors: a vector,
+ * half of what the square of their sum exceeds the sum of their squares by. */
+#include "learn/layers/vector_loops.h"
+
+static void forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+  const crossed c = crossed_by(net, self, pass);
+  real sum[BLOCK], squares[BLOCK];
+  for (size_t row = begin; row < end; row++)
+    for (size_t at = 0; at < c.factors; at += BLOCK) {
+      const size_t n = block_size(at, c.factors);
+      real *out = pass->tensors[self->index].out + row * self->width + at;
+      sums_of_slots(&c, row, at, n, sum, squares);
+      for (size_t j = 0; j < n; j++) out[j] = (sum[j] * sum[j] - squares[j]) / 2;
+    }
+}
+
+static void backward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+  const crossed c = crossed_by(net, self, pass);
+  real sum[BLOCK], squares[BLOCK];
+  for (size_t row = begin; row < end; row++)
+    for (size_t at = 0; at < c.factors; at += BLOCK) {
+      const size_t n = block_size(at, c.factors);
+      sums_of_slots(&c, row, at, n, sum, squares);
+      spread_gradient(&c, row, at, n, sum, pass->tensors[self->index].grad + row * self->width + at);
+    }
+}
+
+const layer_ops REAL_NAME(fw_bi_interaction_ops) = {.forward = forward, .backward = backward};

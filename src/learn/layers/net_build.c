@@ -1,0 +1,140 @@
+/* learn/layers/net_build.c: a net from a plan: its nodes, their dense arrays, the records of features. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/layers/net_real.h"
+
+static const layer_ops *ops_of(fw_layer_type type, bool dense) {
+  switch (type) {
+  case FW_LAYER_INPUT: return dense ? &REAL_NAME(fw_input_dense_ops) : &REAL_NAME(fw_input_sparse_ops);
+  case FW_LAYER_EMBEDDING: return &REAL_NAME(fw_embedding_ops);
+  case FW_LAYER_FC: return &REAL_NAME(fw_fc_ops);
+  case FW_LAYER_BI_INNER_SUM: return &REAL_NAME(fw_bi_inner_sum_ops);
+  case FW_LAYER_BI_INNER: return &REAL_NAME(fw_bi_inner_ops);
+  case FW_LAYER_BI_INTERACTION: return &REAL_NAME(fw_bi_interaction_ops);
+  case FW_LAYER_CONCAT: return &REAL_NAME(fw_concat_ops);
+  case FW_LAYER_SUM_POOLING: return &REAL_NAME(fw_sum_pooling_ops);
+  case FW_LAYER_MUL_POOLING: return &REAL_NAME(fw_mul_pooling_ops);
+  case FW_LAYER_DOT_POOLING: return &REAL_NAME(fw_dot_pooling_ops);
+  case FW_LAYER_LOSS: break;
+  }
+  return NULL;
+}
+
+/* ---- Nodes ---- */
+
+static furrow_status take_zeros(real_net *net, real **numbers, size_t count, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_arena_take(&net->arena, &memory, count, sizeof(real), err);
+  if (status != FURROW_OK) return status;
+  memset(memory, 0, count * sizeof(real));
+  net->dense_reals += count;
+  *numbers = memory;
+  return FURROW_OK;
+}
+
+static furrow_status build_dense(real_net *net, node *self, furrow_error *err) {
+  if (!fw_size_mul(self->in_width, self->width, &self->weights)) return fw_fail_memory(err, SIZE_MAX);
+  furrow_status status = take_zeros(net, &self->weight, self->weights, err);
+  for (size_t i = 0; status == FURROW_OK && i < self->states; i++)
+    status = take_zeros(net, &self->state[i], self->weights, err);
+  if (status == FURROW_OK) REAL_NAME(fw_first_dense)(net, self);
+  return status;
+}
+
+static void build_record(real_net *net, node *self, size_t width) {
+  self->record_at = net->record_reals;
+  self->record_width = width;
+  net->record_reals += width * (1 + self->states);
+}
+
+static furrow_status build_node(real_net *net, size_t index, furrow_error *err) {
+  const fw_layer *layer = &net->plan->graph.layers[index];
+  const bool dense = fw_plan_dense(net->plan);
+  node *self = &net->nodes[index];
+  *self = (node){.layer = layer, .index = index, .ops = ops_of(layer->type, dense), .width = layer->width};
+  assert(self->ops);
+  if (net->training) self->states = fw_optimizer_state(layer->optimizer.type);
+  if (layer->type == FW_LAYER_EMBEDDING) {
+    if (dense) return fw_fail(err, FURROW_E_ARGUMENT, "layer %s: dense data has no embedding", layer->name);
+    self->width = (layer->slots ? layer->slots : 2) * layer->factors;
+    build_record(net, self, layer->factors);
+    return FURROW_OK;
+  }
+  if (layer->type != FW_LAYER_INPUT && layer->type != FW_LAYER_FC) return FURROW_OK;
+  self->biases = layer->width;
+  furrow_status status = take_zeros(net, &self->bias, self->biases, err);
+  if (status != FURROW_OK) return status;
+  self->in_width = layer->type == FW_LAYER_FC ? layer->in_width : dense ? (size_t)net->plan->data.range : 0;
+  if (self->in_width) return build_dense(net, self, err);
+  build_record(net, self, layer->width);
+  return FURROW_OK;
+}
+
+/* The way back goes from the last layer to the first. */
+static void choose_setters(real_net *net) {
+  for (size_t i = 0; i < net->count; i++) net->nodes[i].set_by = NO_LAYER;
+  for (size_t i = 0; i < net->count; i++) { /* so the last one to write here is the first there */
+    const node *self = &net->nodes[i];
+    for (size_t k = 0; k < self->layer->input_count; k++)
+      net->nodes[self->layer->inputs[k]].set_by = self->ops->sets_gradients ? i : NO_LAYER;
+  }
+}
+
+static furrow_status build_nodes(real_net *net, furrow_error *err) {
+  const fw_graph *graph = &net->plan->graph;
+  assert(graph->count > 1 && graph->layers[graph->count - 1].type == FW_LAYER_LOSS);
+  net->count = graph->count - 1;
+  net->last = graph->layers[net->count].inputs[0];
+  furrow_status status = fw_arena_take(&net->arena, (void **)&net->nodes, net->count, sizeof(node), err);
+  for (size_t i = 0; status == FURROW_OK && i < net->count; i++) status = build_node(net, i, err);
+  if (status == FURROW_OK) choose_setters(net);
+  return status;
+}
+
+/* ---- Features ---- */
+
+static furrow_status build_features(real_net *net, uint64_t most, furrow_error *err) {
+  if (net->record_reals == 0) return FURROW_OK;
+  const furrow_matrix_row_type *type = furrow_matrix_row_type_get(net->plan->model.row_type);
+  const int64_t range = net->plan->data.range;
+  const fw_features_params params = {
+      .bytes = net->record_reals * sizeof(real),
+      .range = range > 0 && type && type->dense ? (uint64_t)range : 0,
+      .most = most,
+      .first = REAL_NAME(fw_first_record),
+      .context = net,
+  };
+  furrow_status status = fw_arena_take(&net->arena, (void **)&net->nothing, net->record_reals, sizeof(real), err);
+  if (status != FURROW_OK) return status;
+  memset(net->nothing, 0, params.bytes);
+  return fw_features_create(&net->features, &params, err);
+}
+
+/* ---- The net ---- */
+
+furrow_status REAL_NAME(fw_net_build)(void **net, const fw_plan *plan, const fw_net_params *params, furrow_error *err) {
+  real_net *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  made->plan = plan;
+  made->training = params->training;
+  made->seed = params->seed;
+  status = build_nodes(made, err);
+  if (status == FURROW_OK) status = build_features(made, params->max_features, err);
+  if (status == FURROW_OK)
+    *net = made;
+  else
+    REAL_NAME(fw_net_clear)(made);
+  return status;
+}
+
+void REAL_NAME(fw_net_clear)(void *net) {
+  real_net *self = net;
+  if (!self) return;
+  fw_features_free(self->features);
+  fw_arena_clear(&self->arena);
+  fw_free(self);
+}

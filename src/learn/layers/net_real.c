@@ -1,0 +1,317 @@
+/* learn/layers/net_real.c: a net at work: passes, forward and backward over rows, updates of parameters. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "learn/layers/net_real.h"
+#include "learn/net/net_ops.h"
+
+#define ALIGNMENT 64
+#define CACHE_LINE 64
+/* Uses and features that make up a task of the update; a feature counts as much as FEATURE_COST uses. */
+#define TASK_COST 4096
+#define FEATURE_COST 2
+/* Features whose records stay in the nearest cache while layer after layer updates them. */
+#define FEATURES_AT_ONCE 64
+/* Rows likewise, where no layer multiplies matrices. */
+#define ROWS_AT_ONCE 16
+
+/* Rows whose gradients are summed by one task, where they are summed by row. */
+#define SUM_ROWS 512
+
+/* A pass with the memory behind it. */
+typedef struct pass_memory {
+  real_pass pass;
+  void *numbers; /* of all tensors, and of x where it is copied */
+  size_t number_room;
+  size_t record_room;
+} pass_memory;
+
+/* ---- Passes ---- */
+
+static void pass_free(void *pass) {
+  pass_memory *self = pass;
+  if (!self) return;
+  fw_free(self->numbers);
+  fw_free(self->pass.record);
+  fw_free(self->pass.tensors);
+  fw_free(self);
+}
+
+static furrow_status pass_create(void **pass, const void *net, furrow_error *err) {
+  const real_net *of = net;
+  pass_memory *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  status = fw_alloc_zero((void **)&made->pass.tensors, of->count, sizeof(tensor), err);
+  if (status == FURROW_OK)
+    *pass = made;
+  else
+    pass_free(made);
+  return status;
+}
+
+/* Numbers of an array of `rows` x `width`, up to where the next may begin. */
+static size_t padded(size_t rows, size_t width) {
+  const size_t line = ALIGNMENT / sizeof(real);
+  return (rows * width + line - 1) / line * line;
+}
+
+static bool copies_x(const fw_batch *batch) {
+  return batch->x && sizeof(real) != sizeof *batch->x;
+}
+
+/* The parts of the rows whose sums are kept apart: as many as there are tasks, whoever does them. */
+static size_t sum_parts(const real_net *net, const fw_batch *batch) {
+  return net->training && net->features && !batch->use_offset ? (batch->rows + SUM_ROWS - 1) / SUM_ROWS : 0;
+}
+
+static furrow_status make_room(const real_net *net, pass_memory *self, const fw_batch *batch, furrow_error *err) {
+  size_t count = ALIGNMENT / sizeof(real);
+  for (size_t i = 0; i < net->count; i++) count += padded(batch->rows, net->nodes[i].width) * (net->training ? 2 : 1);
+  if (copies_x(batch)) count += padded(batch->rows, batch->columns);
+  count += padded(sum_parts(net, batch), batch->features);
+  furrow_status status = FURROW_OK;
+  if (count > self->number_room) {
+    fw_free(self->numbers);
+    self->numbers = NULL;
+    self->number_room = 0;
+    status = fw_grow(&self->numbers, &self->number_room, count, sizeof(real), err);
+  }
+  if (status == FURROW_OK && net->features)
+    status = fw_grow((void **)&self->pass.record, &self->record_room, batch->features, sizeof(real *), err);
+  return status;
+}
+
+static void lay_out(const real_net *net, pass_memory *self, const fw_batch *batch) {
+  real *at = (real *)(((uintptr_t)self->numbers + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+  for (size_t i = 0; i < net->count; i++) {
+    const size_t numbers = padded(batch->rows, net->nodes[i].width);
+    self->pass.tensors[i] = (tensor){.out = at, .grad = net->training ? at + numbers : NULL};
+    at += numbers * (net->training ? 2 : 1);
+  }
+  self->pass.sum_parts = sum_parts(net, batch);
+  self->pass.sums = self->pass.sum_parts ? at : NULL;
+  at += padded(self->pass.sum_parts, batch->features);
+  self->pass.x = (const real *)(const void *)batch->x;
+  if (!copies_x(batch)) return;
+  for (size_t i = 0; i < batch->rows * batch->columns; i++) at[i] = (real)batch->x[i];
+  self->pass.x = at;
+}
+
+static furrow_status begin_batch(const void *net, void *pass, const fw_batch *batch, bool grow, furrow_error *err) {
+  const real_net *of = net;
+  pass_memory *self = pass;
+  furrow_status status = make_room(of, self, batch, err);
+  if (status != FURROW_OK) return status;
+  lay_out(of, self, batch);
+  self->pass.batch = batch;
+  self->pass.step = NULL;
+  if (!of->features) return FURROW_OK;
+  void **records = (void **)self->pass.record;
+  if (grow) return fw_features_make_all(of->features, batch->key, batch->features, records, err);
+  fw_features_find_all(of->features, batch->key, batch->features, of->nothing, records);
+  return FURROW_OK;
+}
+
+/* ---- Rows ---- */
+
+static void forward_rows(const real_net *net, real_pass *pass, size_t begin, size_t end) {
+  for (size_t i = 0; i < net->count; i++) net->nodes[i].ops->forward(net, &net->nodes[i], pass, begin, end);
+}
+
+/* Gradients that are added to from the start; the loss sets that of the last layer. */
+static void clear_gradients(const real_net *net, const real_pass *pass, size_t begin, size_t end) {
+  for (size_t i = 0; i < net->count; i++) {
+    const size_t width = net->nodes[i].width;
+    if (i != net->last && net->nodes[i].set_by == NO_LAYER)
+      memset(pass->tensors[i].grad + begin * width, 0, (end - begin) * width * sizeof(real));
+  }
+}
+
+static double train_rows(const real_net *net, real_pass *pass, size_t begin, size_t end) {
+  forward_rows(net, pass, begin, end);
+  clear_gradients(net, pass, begin, end);
+  const tensor *last = &pass->tensors[net->last];
+  const double loss = REAL_NAME(fw_loss_rows)(&net->plan->graph, pass->batch, last->out, net->nodes[net->last].width,
+                                              begin, end, last->grad);
+  for (size_t i = net->count; i-- > 0;)
+    if (net->nodes[i].ops->backward) net->nodes[i].ops->backward(net, &net->nodes[i], pass, begin, end);
+  return loss;
+}
+
+static size_t rows_at_once(const real_net *net, size_t rows) {
+  for (size_t i = 0; i < net->count; i++)
+    if (net->nodes[i].weights) return rows;
+  return rows < ROWS_AT_ONCE ? rows : ROWS_AT_ONCE;
+}
+
+static void forward(const void *net, void *pass, size_t begin, size_t end) {
+  real_pass *self = &((pass_memory *)pass)->pass;
+  const size_t step = rows_at_once(net, end - begin);
+  for (size_t row = begin; row < end; row += step) forward_rows(net, self, row, end - row < step ? end : row + step);
+}
+
+static void train(const void *net, void *pass, const fw_step *step, size_t begin, size_t end, double *loss) {
+  real_pass self = ((pass_memory *)pass)->pass; /* a copy: tasks that run at once must not write the step */
+  const size_t rows = rows_at_once(net, end - begin);
+  self.step = step;
+  *loss = 0;
+  for (size_t row = begin; row < end; row += rows)
+    *loss += train_rows(net, &self, row, end - row < rows ? end : row + rows);
+}
+
+static void outputs(const void *net, const void *pass, size_t row, double *out) {
+  const real_net *of = net;
+  const size_t width = of->nodes[of->last].width;
+  const real *from = ((const pass_memory *)pass)->pass.tensors[of->last].out + row * width;
+  for (size_t j = 0; j < width; j++) out[j] = (double)from[j];
+}
+
+/* ---- Sums by row ---- */
+
+/* The one layer with numbers by feature, if there is one alone and it has one for each; else NULL. */
+static const node *only_weights(const real_net *net) {
+  const node *found = NULL;
+  for (size_t i = 0; i < net->count; i++) {
+    const node *self = &net->nodes[i];
+    if (!self->record_width) continue;
+    if (found || self->record_width != 1 || !self->ops->sum_rows) return NULL;
+    found = self;
+  }
+  return found;
+}
+
+static bool sums_by_row(const void *net) {
+  return only_weights(net) != NULL;
+}
+
+static size_t sum_tasks(const void *net, const void *pass) {
+  (void)net;
+  return ((const pass_memory *)pass)->pass.sum_parts;
+}
+
+static void sum(const void *net, void *pass, size_t task) {
+  const real_pass *self = &((pass_memory *)pass)->pass;
+  const node *weights = only_weights(net);
+  const size_t features = self->batch->features, begin = task * SUM_ROWS, rows = self->batch->rows;
+  real *to = self->sums + task * features;
+  assert(weights);
+  memset(to, 0, features * sizeof *to);
+  weights->ops->sum_rows(weights, self, begin, rows - begin < SUM_ROWS ? rows : begin + SUM_ROWS, to);
+}
+
+/* ---- Parameters ---- */
+
+static size_t cost_before(const fw_batch *batch, size_t feature) {
+  return (batch->use_offset ? batch->use_offset[feature] : 0) + FEATURE_COST * feature;
+}
+
+static size_t feature_tasks(const real_net *net, const fw_batch *batch) {
+  return net->features ? (cost_before(batch, batch->features) + TASK_COST - 1) / TASK_COST : 0;
+}
+
+/* The first feature of a task: the first with that much before it. */
+static size_t first_feature(const fw_batch *batch, size_t task) {
+  size_t low = 0, high = batch->features;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (cost_before(batch, middle) < task * TASK_COST)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Inlined by force: a call that does nothing else is dropped. */
+static inline __attribute__((always_inline)) void ask_for_records(const real_net *net, const real_pass *pass,
+                                                                  size_t begin, size_t end) {
+  const size_t bytes = net->record_reals * sizeof(real);
+  for (size_t feature = begin; feature < end; feature++) {
+    const char *record = (const char *)pass->record[feature];
+    for (size_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(record + at, 1);
+    __builtin_prefetch(record + bytes - 1, 1);
+  }
+}
+
+static void update_features(const real_net *net, real_pass *pass, size_t task) {
+  const size_t end = first_feature(pass->batch, task + 1);
+  for (size_t first = first_feature(pass->batch, task); first < end; first += FEATURES_AT_ONCE) {
+    const size_t last = end - first < FEATURES_AT_ONCE ? end : first + FEATURES_AT_ONCE;
+    ask_for_records(net, pass, last, end - last < FEATURES_AT_ONCE ? end : last + FEATURES_AT_ONCE);
+    for (size_t i = 0; i < net->count; i++) {
+      const node *self = &net->nodes[i];
+      if (self->ops->update_features) self->ops->update_features(net, self, pass, first, last);
+    }
+  }
+}
+
+static size_t node_tasks(const node *self) {
+  return self->ops->tasks ? self->ops->tasks(self) : 0;
+}
+
+static size_t update_tasks(const void *net, const void *pass) {
+  const real_net *of = net;
+  size_t count = feature_tasks(of, ((const pass_memory *)pass)->pass.batch);
+  for (size_t i = 0; i < of->count; i++) count += node_tasks(&of->nodes[i]);
+  return count;
+}
+
+static void update(const void *net, void *pass, const fw_step *step, size_t task) {
+  const real_net *of = net;
+  real_pass self = ((pass_memory *)pass)->pass;
+  self.step = step;
+  const size_t by_feature = feature_tasks(of, self.batch);
+  if (task < by_feature) {
+    update_features(of, &self, task);
+    return;
+  }
+  task -= by_feature;
+  size_t i = 0;
+  for (; task >= node_tasks(&of->nodes[i]); i++) task -= node_tasks(&of->nodes[i]);
+  assert(i < of->count);
+  of->nodes[i].ops->update(of, &of->nodes[i], &self, task);
+}
+
+/* ---- What net.c asks for ---- */
+
+static size_t memory(const void *net) {
+  const real_net *of = net;
+  return of->dense_reals * sizeof(real) + (of->features ? fw_features_memory(of->features) : 0);
+}
+
+static fw_features *features(const void *net) {
+  return ((const real_net *)net)->features;
+}
+
+static void *dense(const void *net, size_t layer, bool bias, size_t array) {
+  const node *self = &((const real_net *)net)->nodes[layer];
+  if (bias) return self->bias;
+  return array == 0 ? self->weight : self->state[array - 1];
+}
+
+static size_t record_offset(const void *net, size_t layer, size_t array) {
+  const node *self = &((const real_net *)net)->nodes[layer];
+  return (self->record_at + array * self->record_width) * sizeof(real);
+}
+
+const fw_net_ops REAL_NAME(fw_net_ops) = {
+    .create = REAL_NAME(fw_net_build),
+    .free = REAL_NAME(fw_net_clear),
+    .memory = memory,
+    .pass_create = pass_create,
+    .pass_free = pass_free,
+    .begin = begin_batch,
+    .forward = forward,
+    .train = train,
+    .outputs = outputs,
+    .sums_by_row = sums_by_row,
+    .sum_tasks = sum_tasks,
+    .sum = sum,
+    .update_tasks = update_tasks,
+    .update = update,
+    .features = features,
+    .dense = dense,
+    .record_offset = record_offset,
+};

@@ -1,0 +1,56 @@
+/* learn/layers/optimizer.c: optimizers at a step; the rules themselves are kern/math/steps_tmpl.h. */
+#include <math.h>
+
+#include "learn/layers/layer.h"
+
+static const fw_step_kernel *kernel_of(fw_optimizer_type type) {
+  const fw_steps *steps = REAL_NAME(fw_steps_table)();
+  switch (type) {
+  case FW_OPTIMIZER_SGD: return &steps->sgd;
+  case FW_OPTIMIZER_MOMENTUM: return &steps->momentum;
+  case FW_OPTIMIZER_ADAGRAD: return &steps->adagrad;
+  case FW_OPTIMIZER_ADADELTA: return &steps->adadelta;
+  case FW_OPTIMIZER_ADAM: return &steps->adam;
+  case FW_OPTIMIZER_FTRL: break;
+  }
+  return &steps->ftrl;
+}
+
+void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const fw_optimizer *optimizer, const real_pass *pass) {
+  const fw_step *step = pass->step;
+  fw_step_rule rule = {.a = optimizer->a, .b = optimizer->b, .l1 = optimizer->l1, .l2 = optimizer->l2};
+  rule.rate = isnan(optimizer->lr) ? step->rate : optimizer->lr * step->scale;
+  rule.per_row = 1 / (double)pass->batch->rows;
+  if (optimizer->type == FW_OPTIMIZER_ADAM) {
+    const double age = step->number > 0 ? (double)step->number : 1;
+    rule.rate /= 1 - pow(optimizer->a, age);
+    rule.young = 1 / (1 - pow(optimizer->b, age));
+  }
+  *made = (optimizer_step){rule, kernel_of(optimizer->type)};
+}
+
+void REAL_NAME(fw_optimize)(const optimizer_step *o, size_t n, real *w, real *state0, real *state1, const real *sum) {
+  o->kernel->array(&o->rule, n, w, state0, state1, sum);
+}
+
+/* Columns whose sums stay in registers. */
+#define AT_ONCE 16
+
+static void sum_columns(const size_t n, const real *from, size_t rows, size_t width, real *sum) {
+  real kept[AT_ONCE] = {0};
+  for (size_t row = 0; row < rows; row++)
+    for (size_t j = 0; j < n; j++) kept[j] += from[row * width + j];
+  for (size_t j = 0; j < n; j++) sum[j] = kept[j];
+}
+
+void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass) {
+  const size_t rows = pass->batch->rows, width = self->width;
+  const real *grad = pass->tensors[self->index].grad;
+  const real rate = (real)(pass->step->rate / (double)rows);
+  for (size_t at = 0; at < width; at += AT_ONCE) {
+    const size_t n = width - at < AT_ONCE ? width - at : AT_ONCE;
+    real sum[AT_ONCE];
+    sum_columns(n, grad + at, rows, width, sum);
+    for (size_t j = 0; j < n; j++) self->bias[at + j] -= rate * sum[j];
+  }
+}

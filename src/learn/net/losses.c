@@ -1,0 +1,112 @@
+/* learn/net/losses.c: losses, their derivatives, and what an output says about a row. */
+#include "learn/net/losses.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "learn/net/net.h"
+
+#define CROSS_ENTROPY_EPS 1e-9 /* as Angel */
+
+/* ln(1 + exp(x)) without overflow. */
+static double softplus(double x) {
+  return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
+
+static double logistic(double x) {
+  return 1.0 / (1.0 + exp(-x));
+}
+
+static double huber(double d, double delta) {
+  return fabs(d) > delta ? delta * fabs(d) - 0.5 * delta * delta : 0.5 * d * d;
+}
+
+/* The probability that a row's label was given, at least eps. */
+static double given(double p, double y) {
+  const double right = y > 0 ? p : 1.0 - p;
+  return right < CROSS_ENTROPY_EPS ? CROSS_ENTROPY_EPS : right;
+}
+
+double fw_loss_of(const fw_graph *graph, double z, double y) {
+  switch (graph->loss) {
+  case FW_LOSS_LOG: return softplus(-z * y);
+  case FW_LOSS_HINGE: return z * y < 1 ? 1 - z * y : z != z ? z : 0;
+  case FW_LOSS_L2: return 0.5 * (z - y) * (z - y);
+  case FW_LOSS_HUBER: return huber(z - y, graph->layers[graph->count - 1].delta);
+  case FW_LOSS_CROSS_ENTROPY: return z != z ? z : -log(given(z, y));
+  case FW_LOSS_SOFTMAX: break;
+  }
+  return NAN;
+}
+
+double fw_loss_slope(const fw_graph *graph, double z, double y) {
+  switch (graph->loss) {
+  case FW_LOSS_LOG: return -y * logistic(-z * y);
+  case FW_LOSS_HINGE: return z * y < 1 ? -y : 0;
+  case FW_LOSS_L2: return z - y;
+  case FW_LOSS_HUBER: {
+    const double delta = graph->layers[graph->count - 1].delta;
+    return fmax(-delta, fmin(delta, z - y));
+  }
+  case FW_LOSS_CROSS_ENTROPY: return (y > 0 ? -1.0 : 1.0) / given(z, y);
+  case FW_LOSS_SOFTMAX: break;
+  }
+  return NAN;
+}
+
+/* ---- Softmax ---- */
+
+static size_t largest(const double *out, size_t n) {
+  size_t best = 0;
+  for (size_t j = 1; j < n; j++)
+    if (out[j] > out[best]) best = j;
+  return best;
+}
+
+/* ln of the sum of exp(out[j]). */
+static double log_sum(const double *out, size_t n) {
+  const double most = out[largest(out, n)];
+  double sum = 0;
+  for (size_t j = 0; j < n; j++) sum += exp(out[j] - most);
+  return most + log(sum);
+}
+
+/* ---- All losses ---- */
+
+double fw_loss_value(const fw_graph *graph, const double *out, double label) {
+  if (graph->loss != FW_LOSS_SOFTMAX) return fw_loss_of(graph, out[0], label);
+  return log_sum(out, graph->outputs) - out[(size_t)label];
+}
+
+bool fw_loss_takes(const fw_graph *graph, double label) {
+  switch (graph->loss) {
+  case FW_LOSS_LOG:
+  case FW_LOSS_HINGE: return label == 1 || label == -1;
+  case FW_LOSS_SOFTMAX: return label >= 0 && label < (double)graph->outputs && label == floor(label);
+  default: return isfinite(label);
+  }
+}
+
+/* The logarithm of the odds, within Angel's limits. */
+static double log_odds(double p) {
+  const double odds = p / (1.0 - p);
+  if (odds < 1e-6) return log(1e-6);
+  return odds > FLT_MAX ? log(FLT_MAX) : log(odds);
+}
+
+void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score) {
+  const double z = out[0];
+  const double sign = z > 0 ? 1.0 : -1.0;
+  switch (graph->loss) {
+  case FW_LOSS_LOG: *score = (furrow_score){z, logistic(z), sign}; return;
+  case FW_LOSS_HINGE: *score = (furrow_score){z, logistic(2 * z), sign}; return;
+  case FW_LOSS_L2:
+  case FW_LOSS_HUBER: *score = (furrow_score){z, 0, 0}; return;
+  case FW_LOSS_CROSS_ENTROPY: *score = (furrow_score){log_odds(z), z, z > 0.5 ? 1.0 : -1.0}; return;
+  case FW_LOSS_SOFTMAX: {
+    const size_t best = largest(out, graph->outputs);
+    *score = (furrow_score){out[best], exp(out[best] - log_sum(out, graph->outputs)), (double)best};
+    return;
+  }
+  }
+}

@@ -1,0 +1,116 @@
+/* learn/net/net.h: a graph with its parameters, for float or double (the element type of the model).
+ *
+ * An update has two phases. First rows: forward and backward pass over ranges of rows, each task its own. Then
+ * parameters: each task owns some parameters, sums their gradient over the rows in order, and applies the optimizer.
+ * No sum depends on which thread did what, so the result is the same for any number of threads. Tasks of one phase may
+ * run at once; between the phases everybody waits.
+ *
+ * The files of learn/net are compiled twice (real.h): layer_<type>.c, optimizer.c, losses.c, features.c, net_real.c …
+ * This header is what the rest of the room sees. */
+#ifndef FW_LEARN_NET_NET_H
+#define FW_LEARN_NET_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "learn/conf/conf.h"
+#include "learn/data/minibatch.h"
+
+typedef struct fw_net fw_net;
+typedef struct fw_pass fw_pass; /* what one batch needs: outputs and gradients of every layer, records of features */
+
+typedef struct fw_net_params {
+  bool training; /* with optimizer state; else weights alone */
+  uint64_t seed;
+  uint64_t max_features; /* 0: no limit */
+} fw_net_params;
+
+/* Whether rows of the data have every column (fw_batch.x): then an input layer's weights are one dense array. */
+bool fw_plan_dense(const fw_plan *plan);
+
+/* Parameters of the graph. First weights depend on seed, layer and feature alone; a net that does not train starts with
+ * zeros. Features of a dense row type have their records at once, those of a sparse one, or without a range, get them
+ * as they appear. The plan must stay while the net is used. */
+furrow_status fw_net_create(fw_net **net, const fw_plan *plan, const fw_net_params *params, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_net_free(fw_net *net);
+/* The plan that it was made from, which must outlive it. */
+const fw_plan *fw_net_plan(const fw_net *net);
+/* Bytes of parameters and optimizer state now. */
+size_t fw_net_memory(const fw_net *net);
+
+furrow_status fw_pass_create(fw_pass **pass, const fw_net *net, furrow_error *err) __attribute__((warn_unused_result));
+void fw_pass_free(fw_pass *pass);
+
+/* Makes room for the batch and finds the record of each of its features; with `grow` those that are new get one (needs
+ * exclusive use of the net's table, but not of its weights), else they count as 0. `batch` must stay while the pass is
+ * used. */
+furrow_status fw_net_begin(fw_net *net, fw_pass *pass, const fw_batch *batch, bool grow, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* The same for a net that does not change: scoring. */
+furrow_status fw_net_begin_scoring(const fw_net *net, fw_pass *pass, const fw_batch *batch, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+typedef struct fw_step {
+  uint64_t number; /* of the update, from 1: Adam's t, dropout's key */
+  double rate;     /* learning rate now */
+  double scale;    /* what the rate of an optimizer with an lr of its own is multiplied with: rate / train.lr */
+} fw_step;
+
+/* Phase of rows, without and with the backward pass; rows begin … end-1. *loss: sum of weighted losses. Dropout only in
+ * training. */
+void fw_net_forward(const fw_net *net, fw_pass *pass, size_t begin, size_t end);
+void fw_net_train(const fw_net *net, fw_pass *pass, const fw_step *step, size_t begin, size_t end, double *loss);
+/* Outputs of the graph (graph.outputs numbers a row, as doubles) after forward or train. */
+void fw_net_outputs(const fw_net *net, const fw_pass *pass, size_t row, double *out);
+
+/* Whether a net's gradients by feature may be summed row by row: batches then need no list of uses by feature
+ * (fw_batch_rules.unlisted). Where they have none there is a phase between rows and parameters: so many tasks (else 0),
+ * and one of them. */
+bool fw_net_sums_by_row(const fw_net *net);
+size_t fw_net_sum_tasks(const fw_net *net, const fw_pass *pass);
+void fw_net_sum(const fw_net *net, fw_pass *pass, size_t task);
+
+/* Phase of parameters: so many tasks for this batch (fixed by shapes, not by threads), and one of them. */
+size_t fw_net_update_tasks(const fw_net *net, const fw_pass *pass);
+void fw_net_update(fw_net *net, fw_pass *pass, const fw_step *step, size_t task);
+
+/* Loss and score of one row's outputs for a label. */
+double fw_loss_value(const fw_graph *graph, const double *out, double label);
+void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score);
+/* false: the loss cannot take the label (softmax: not a class). */
+bool fw_loss_takes(const fw_graph *graph, double label);
+
+/* ---- Parameters, for saving and loading ----------------------------------------------------------------- */
+
+/* What a layer keeps. A weight of an input layer or embedding has a column for each feature; the rest are one row. */
+typedef struct fw_parameter {
+  const char *name; /* of the matrix: input_weight */
+  size_t layer;
+  bool by_feature; /* weights of features, else a dense array */
+  bool bias;
+  size_t rows;   /* by feature: outputs or factors; else 1 */
+  uint64_t cols; /* dense array: its length; by feature: the range, 0: open */
+  size_t state;  /* arrays of optimizer state of the same shape */
+} fw_parameter;
+
+/* In the order of Angel's matrix ids. */
+size_t fw_net_parameters(const fw_net *net);
+const fw_parameter *fw_net_parameter(const fw_net *net, size_t i);
+/* A dense array: array 0 is the weights, 1 … state the optimizer's. Of the element type of the model. */
+void *fw_net_dense(const fw_net *net, size_t parameter, size_t array);
+/* Whether features get their records as they appear. */
+bool fw_net_is_open(const fw_net *net);
+/* Features that have a record, by ascending key, to be freed with fw_free; NULL: all of 0 … *count - 1 have one. */
+furrow_status fw_net_features(const fw_net *net, uint64_t **keys, size_t *count, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Where the `rows` numbers of a feature are, in array `array`; NULL: it has no record. `make` gives it one. */
+void *fw_net_feature(const fw_net *net, size_t parameter, uint64_t key, size_t array);
+furrow_status fw_net_make_feature(fw_net *net, uint64_t key, furrow_error *err) __attribute__((warn_unused_result));
+
+/* The weights of `from`, not its optimizer state, for a net of the same plan (net_copy.c). */
+furrow_status fw_net_copy_weights(fw_net *to, const fw_net *from, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+#endif

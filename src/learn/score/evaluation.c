@@ -1,0 +1,103 @@
+/* learn/score/evaluation.c: how good the scores of a model are on rows with labels. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/score/metrics.h"
+#include "learn/score/scorer.h"
+
+struct furrow_evaluation {
+  const furrow_scorer *scorer;
+  fw_tally *tally;
+  uint64_t rows; /* of the blocks before the current one */
+};
+
+furrow_status furrow_evaluation_create(furrow_evaluation **evaluation, const furrow_scorer *scorer, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **evaluation, err);
+  if (status != FURROW_OK) return status;
+  furrow_evaluation *made = memory;
+  made->scorer = scorer;
+  status = fw_tally_create(&made->tally, &fw_scorer_plan(scorer)->graph, err);
+  if (status == FURROW_OK)
+    *evaluation = made;
+  else
+    furrow_evaluation_free(made);
+  return status;
+}
+
+void furrow_evaluation_free(furrow_evaluation *evaluation) {
+  if (!evaluation) return;
+  fw_tally_free(evaluation->tally);
+  fw_free(evaluation);
+}
+
+/* Rows on their way to the tally, and the first label that the loss cannot take or score that is not a number. */
+typedef struct taking {
+  const fw_graph *graph;
+  fw_tally *tally;
+  size_t bad_row; /* from 1; 0: none */
+  double bad_label;
+  bool bad_score;
+} taking;
+
+static bool are_finite(const double *outputs, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(outputs[i])) return false;
+  return true;
+}
+
+static void take_outputs(void *user, size_t row, double label, double weight, const double *outputs) {
+  taking *t = user;
+  const bool good_score = are_finite(outputs, t->graph->outputs);
+  if (good_score && fw_loss_takes(t->graph, label)) {
+    fw_tally_add(t->tally, outputs, label, weight);
+  } else if (t->bad_row == 0) {
+    t->bad_row = row + 1;
+    t->bad_label = label;
+    t->bad_score = !good_score;
+  }
+}
+
+static furrow_status check_labels(const furrow_rowblock *block, furrow_error *err) {
+  if (block->size == 0 || block->label.any) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "rows without labels cannot be evaluated");
+}
+
+furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_scorer_scratch *space,
+                                          const furrow_rowblock *block, furrow_error *err) {
+  furrow_status status = check_labels(block, err);
+  if (status != FURROW_OK) return status;
+  taking t = {.graph = &fw_scorer_plan(evaluation->scorer)->graph, .tally = evaluation->tally};
+  status = fw_scorer_run(evaluation->scorer, space, block, take_outputs, &t, err);
+  if (status == FURROW_OK && t.bad_score)
+    status = fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": its score is infinite or not a number",
+                     evaluation->rows + t.bad_row);
+  else if (status == FURROW_OK && t.bad_row > 0)
+    status = fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": %s cannot take the label %g (see the key `label`)",
+                     evaluation->rows + t.bad_row, fw_loss_name(t.graph->loss), t.bad_label);
+  evaluation->rows += block->size;
+  return status;
+}
+
+void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *from) {
+  fw_tally_merge(into->tally, from->tally);
+}
+
+void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_learn_metrics *metrics) {
+  fw_tally_metrics(evaluation->tally, metrics);
+}
+
+void furrow_evaluation_get_calibration_bin(const furrow_evaluation *evaluation, size_t bins, size_t i,
+                                           furrow_calibration_bin *row) {
+  fw_tally_calibration(evaluation->tally, bins, i, row);
+}
+
+size_t furrow_evaluation_roc_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t room) {
+  return fw_tally_roc(evaluation->tally, points, room);
+}
+
+size_t furrow_evaluation_pr_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t room) {
+  return fw_tally_pr(evaluation->tally, points, room);
+}

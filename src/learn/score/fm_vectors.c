@@ -1,0 +1,136 @@
+/* learn/score/fm_vectors.c: rows of a factorization machine as vectors whose inner product ranks. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/score/scorer.h"
+
+#define MOST_FACTORS 4096
+
+/* Where a graph has what a factorization machine needs: indices of parameters, SIZE_MAX: nowhere. */
+typedef struct machine {
+  const fw_net *net;
+  size_t weight, bias, embedding, factors;
+  bool wide; /* computes in double */
+} machine;
+
+static size_t parameter_of(const fw_net *net, size_t layer, bool bias) {
+  for (size_t i = 0; i < fw_net_parameters(net); i++)
+    if (fw_net_parameter(net, i)->layer == layer && fw_net_parameter(net, i)->bias == bias) return i;
+  return SIZE_MAX;
+}
+
+static void look_at_layer(machine *m, const fw_graph *graph, size_t i, size_t *crosses, size_t *inputs) {
+  const fw_layer *layer = &graph->layers[i];
+  if (layer->type == FW_LAYER_BI_INNER_SUM) {
+    m->embedding = parameter_of(m->net, layer->inputs[0], false);
+    m->factors = layer->factors;
+    ++*crosses;
+  }
+  if (layer->type == FW_LAYER_INPUT && layer->width == 1 && layer->activation == FW_ACTIVATION_IDENTITY) {
+    m->weight = parameter_of(m->net, i, false);
+    m->bias = parameter_of(m->net, i, true);
+    ++*inputs;
+  }
+}
+
+static furrow_status find_machine(machine *m, const furrow_scorer *scorer, furrow_error *err) {
+  const fw_plan *plan = fw_scorer_plan(scorer);
+  *m = (machine){.net = fw_scorer_net(scorer)};
+  m->wide = furrow_matrix_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64;
+  size_t crosses = 0, inputs = 0;
+  for (size_t i = 0; i < plan->graph.count; i++) look_at_layer(m, &plan->graph, i, &crosses, &inputs);
+  if (crosses != 1)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors need one BiInnerSumCross layer, the graph has %zu", crosses);
+  if (inputs != 1)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors need one input layer of one output, the graph has %zu", inputs);
+  if (m->factors > MOST_FACTORS)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors of %zu factors are not made, %d at most", m->factors,
+                   MOST_FACTORS);
+  return FURROW_OK;
+}
+
+static double number(const machine *m, const void *numbers, size_t i) {
+  if (!numbers) return 0;
+  return m->wide ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
+}
+
+/* sum[f] of u_f over the row's features; returns w.x + half of (sum^2 - sum of squares). A feature that the model does
+ * not have counts as 0. */
+static double sums_of(const machine *m, const furrow_row *row, double *sum) {
+  memset(sum, 0, m->factors * sizeof *sum);
+  double linear = 0, squares = 0, cross = 0;
+  for (size_t i = 0; i < row->length; i++) {
+    const uint64_t key = furrow_row_get_index(row, i);
+    const double x = furrow_row_get_value(row, i);
+    linear += x * number(m, fw_net_feature(m->net, m->weight, key, 0), 0);
+    const void *v = fw_net_feature(m->net, m->embedding, key, 0);
+    for (size_t f = 0; f < m->factors; f++) {
+      const double u = x * number(m, v, f);
+      sum[f] += u;
+      squares += u * u;
+    }
+  }
+  for (size_t f = 0; f < m->factors; f++) cross += sum[f] * sum[f];
+  return linear + 0.5 * (cross - squares);
+}
+
+furrow_status furrow_scorer_vector_size(const furrow_scorer *scorer, size_t *size, furrow_error *err) {
+  machine m;
+  furrow_status status = find_machine(&m, scorer, err);
+  if (status == FURROW_OK) *size = m.factors + 1;
+  return status;
+}
+
+/* The sums of a row's u to `vector`; *last: where the number behind them goes; *own: what the row gives alone. */
+static furrow_status vector_of(const furrow_scorer *scorer, const furrow_row *row, float *vector, float **last,
+                               double *own, double *bias, furrow_error *err) {
+  machine m;
+  furrow_status status = find_machine(&m, scorer, err);
+  if (status != FURROW_OK) return status;
+  double sum[MOST_FACTORS];
+  *own = sums_of(&m, row, sum);
+  *bias = number(&m, fw_net_dense(m.net, m.bias, 0), 0);
+  for (size_t f = 0; f < m.factors; f++) vector[f] = (float)sum[f];
+  *last = vector + m.factors;
+  return FURROW_OK;
+}
+
+furrow_status furrow_scorer_item_vector(const furrow_scorer *scorer, const furrow_row *row, float *vector,
+                                        furrow_error *err) {
+  double own = 0, bias = 0;
+  float *last = NULL;
+  furrow_status status = vector_of(scorer, row, vector, &last, &own, &bias, err);
+  if (status == FURROW_OK) *last = (float)own;
+  return status;
+}
+
+furrow_status furrow_scorer_query_vector(const furrow_scorer *scorer, const furrow_row *row, float *vector,
+                                         double *rest, furrow_error *err) {
+  double own = 0, bias = 0;
+  float *last = NULL;
+  furrow_status status = vector_of(scorer, row, vector, &last, &own, &bias, err);
+  if (status != FURROW_OK) return status;
+  *last = 1;
+  if (rest) *rest = own + bias;
+  return FURROW_OK;
+}
+
+furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first, uint64_t end, uint64_t **ids,
+                                     size_t *count, furrow_error *err) {
+  uint64_t *keys = NULL, *found = NULL;
+  size_t have = 0, taken = 0;
+  const fw_forest *forest = fw_scorer_forest(scorer);
+  furrow_status status = forest ? fw_forest_features(forest, &keys, &have, err)
+                                : fw_net_features(fw_scorer_net(scorer), &keys, &have, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&found, have, sizeof *found, err);
+  for (size_t i = 0; status == FURROW_OK && i < have; i++) {
+    const uint64_t key = keys ? keys[i] : i;
+    if (key >= first && key < end) found[taken++] = key;
+  }
+  fw_free(keys);
+  if (status != FURROW_OK) return status;
+  *ids = found;
+  *count = taken;
+  return FURROW_OK;
+}

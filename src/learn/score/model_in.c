@@ -1,0 +1,182 @@
+/* learn/score/model_in.c: the parameters of a net from the matrices of a model directory. */
+#include "learn/score/model_in.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/dir_names.h"
+
+/* One matrix that is being read. */
+typedef struct reading {
+  fw_net *net;
+  size_t parameter;
+  const fw_parameter *about;
+  bool wide; /* the net computes in double */
+  bool open; /* features get their records as they come */
+  const char *folder;
+} reading;
+
+static furrow_status misfit(const reading *in, furrow_error *err) {
+  fw_error_set_file(err, in->folder);
+  return FURROW_E_FORMAT;
+}
+
+static void put(const reading *in, void *numbers, size_t at, double value) {
+  if (in->wide)
+    ((double *)numbers)[at] = value;
+  else
+    ((float *)numbers)[at] = (float)value;
+}
+
+/* Where the numbers of a column are; *at: the index of row 0 among them. */
+static furrow_status place_of(const reading *in, int64_t col, void **numbers, size_t *at, furrow_error *err) {
+  const fw_parameter *about = in->about;
+  if (col < 0 || (about->cols > 0 && (uint64_t)col >= about->cols)) {
+    fw_fail(err, FURROW_E_FORMAT, "%s has column %lld, but the layer has %llu columns", about->name, (long long)col,
+            (unsigned long long)about->cols);
+    return misfit(in, err);
+  }
+  if (!about->by_feature) {
+    *numbers = fw_net_dense(in->net, in->parameter, 0);
+    *at = (size_t)col;
+    return FURROW_OK;
+  }
+  if (in->open) {
+    furrow_status status = fw_net_make_feature(in->net, (uint64_t)col, err);
+    if (status != FURROW_OK) return status;
+  }
+  *numbers = fw_net_feature(in->net, in->parameter, (uint64_t)col, 0);
+  *at = 0;
+  return FURROW_OK;
+}
+
+static furrow_status take_panel(void *user, size_t part, const furrow_panel *panel, furrow_error *err) {
+  (void)part;
+  const reading *in = user;
+  const size_t rows = in->about->rows;
+  for (size_t c = 0; c < panel->cols; c++) {
+    void *numbers = NULL;
+    size_t at = 0;
+    furrow_status status = place_of(in, furrow_panel_col(panel, c), &numbers, &at, err);
+    if (status != FURROW_OK) return status;
+    for (size_t r = 0; r < panel->rows; r++) {
+      const size_t row = (size_t)panel->row_ids[r];
+      if (row < rows) put(in, numbers, at + row, furrow_panel_get(panel, r, c));
+    }
+  }
+  return FURROW_OK;
+}
+
+/* ---- Whether a matrix fits ---- */
+
+static bool has_row(const furrow_matrix_meta *meta, int32_t row) {
+  for (size_t p = 0; p < meta->part_count; p++)
+    for (size_t r = 0; r < meta->parts[p].row_count; r++)
+      if (meta->parts[p].rows[r].row_id == row) return true;
+  return false;
+}
+
+/* A number of columns that another layer would have: the shape of a dense array must be the layer's. */
+static furrow_status check_shape(const reading *in, const furrow_matrix_source *source, furrow_error *err) {
+  const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
+  const fw_parameter *about = in->about;
+  if (meta->row >= 0 && (size_t)meta->row < about->rows) {
+    fw_fail(err, FURROW_E_FORMAT, "%s has %d rows, but the layer has %zu", about->name, meta->row, about->rows);
+    return misfit(in, err);
+  }
+  if (!about->by_feature && meta->col >= 0 && (uint64_t)meta->col != about->cols) {
+    fw_fail(err, FURROW_E_FORMAT, "%s has %lld columns, but the layer has %llu", about->name, (long long)meta->col,
+            (unsigned long long)about->cols);
+    return misfit(in, err);
+  }
+  for (size_t r = 0; r < about->rows; r++) {
+    if (has_row(meta, (int32_t)r)) continue;
+    fw_fail(err, FURROW_E_FORMAT, "%s has no row %zu, but the layer has %zu", about->name, r, about->rows);
+    return misfit(in, err);
+  }
+  return FURROW_OK;
+}
+
+/* ---- Weights that were stored out x in ---- */
+
+static void transpose(const void *from, void *to, size_t out, size_t in, size_t size) {
+  for (size_t i = 0; i < in; i++)
+    for (size_t j = 0; j < out; j++)
+      memcpy((char *)to + (i * out + j) * size, (const char *)from + (j * in + i) * size, size);
+}
+
+static furrow_status turn_weights(const reading *in, const fw_layer *layer, furrow_error *err) {
+  const size_t size = in->wide ? sizeof(double) : sizeof(float);
+  void *weights = fw_net_dense(in->net, in->parameter, 0), *copy = NULL;
+  furrow_status status = fw_alloc(&copy, in->about->cols, size, err);
+  if (status != FURROW_OK) return status;
+  memcpy(copy, weights, in->about->cols * size);
+  transpose(copy, weights, layer->width, layer->in_width, size);
+  fw_free(copy);
+  return FURROW_OK;
+}
+
+/* ---- One matrix, all matrices ---- */
+
+static furrow_status read_matrix(reading *in, unsigned threads, furrow_error *err) {
+  furrow_matrix_source *source = NULL;
+  furrow_status status = furrow_matrix_source_open(&source, in->folder, NULL, err);
+  if (status == FURROW_E_NOT_FOUND) {
+    fw_fail(err, status, "there is no such matrix, which the graph has");
+    fw_error_set_file(err, in->folder);
+  }
+  if (status != FURROW_OK) return status;
+  status = check_shape(in, source, err);
+  if (status == FURROW_OK)
+    status = furrow_matrix_for_each_panel(source, NULL, in->open ? 1 : threads, take_panel, in, err);
+  furrow_matrix_source_close(source);
+  return status;
+}
+
+static furrow_status load_parameter(fw_net *net, const fw_plan *plan, const char *folder, size_t i,
+                                    furrow_fc_order fc_order, unsigned threads, furrow_error *err) {
+  const fw_parameter *about = fw_net_parameter(net, i);
+  const fw_layer *layer = &plan->graph.layers[about->layer];
+  char *path = NULL;
+  furrow_status status = fw_path_join(&path, folder, about->name, err);
+  if (status != FURROW_OK) return status;
+  reading in = {.net = net, .parameter = i, .about = about, .folder = path};
+  in.wide = furrow_matrix_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64;
+  in.open = about->by_feature && fw_net_is_open(net);
+  status = read_matrix(&in, threads, err);
+  if (status == FURROW_OK && fc_order == FURROW_FC_OUT_IN && layer->type == FW_LAYER_FC && !about->bias)
+    status = turn_weights(&in, layer, err);
+  fw_free(path);
+  return status;
+}
+
+static bool no_name(void *user, const char *name) {
+  (void)user, (void)name;
+  return false;
+}
+
+furrow_status fw_model_load(fw_net *net, const fw_plan *plan, const char *folder, furrow_fc_order fc_order,
+                            unsigned threads, furrow_error *err) {
+  fw_dir_names none = {0};
+  furrow_status status = fw_dir_names_read(&none, folder, no_name, NULL, err); /* whether it is there at all */
+  fw_dir_names_clear(&none);
+  for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(net); i++)
+    status = load_parameter(net, plan, folder, i, fc_order, threads, err);
+  return status;
+}
+
+furrow_status fw_model_read_conf(furrow_learn_conf **conf, const char *folder, furrow_error *err) {
+  furrow_learn_conf *made = NULL;
+  char *path = NULL;
+  furrow_status status = fw_path_join(&path, folder, "graph.json", err);
+  if (status == FURROW_OK) status = furrow_learn_conf_create(&made, err);
+  if (status == FURROW_OK) status = furrow_learn_conf_load(made, path, err);
+  fw_free(path);
+  if (status != FURROW_OK) {
+    furrow_learn_conf_free(made);
+    return status;
+  }
+  *conf = made;
+  return FURROW_OK;
+}

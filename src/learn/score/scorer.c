@@ -1,0 +1,272 @@
+/* learn/score/scorer.c: a model that scores rows. It does not change; what scoring writes is in the caller's space. */
+#include "learn/score/scorer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/conf/plan_rules.h"
+#include "learn/forest/forest_files.h"
+#include "learn/forest/walker.h"
+#include "learn/score/model_in.h"
+#include "learn/train/trainer.h"
+
+#define ROWS_AT_ONCE 256
+
+struct furrow_scorer {
+  furrow_learn_conf *conf;
+  fw_plan *plan;
+  fw_net *net; /* NULL: trees */
+  fw_forest *forest;
+  fw_walker *walker;
+};
+
+struct furrow_scorer_scratch {
+  fw_batcher *batcher;
+  fw_pass *pass;
+  fw_walk_space *walk;
+  double *outputs; /* nets: of a row; trees: of ROWS_AT_ONCE */
+};
+
+void furrow_scorer_params_init(furrow_scorer_params *params) {
+  *params = (furrow_scorer_params){.fc_order = FURROW_FC_IN_OUT};
+}
+
+/* ---- Opening ---- */
+
+static furrow_status make_net(furrow_scorer *scorer, furrow_error *err) {
+  return fw_net_create(&scorer->net, scorer->plan, &(fw_net_params){0}, err);
+}
+
+static furrow_status make_walker(furrow_scorer *scorer, furrow_error *err) {
+  return fw_walker_create(&scorer->walker, scorer->forest, scorer->plan->train.lr, err);
+}
+
+static furrow_status load_model(furrow_scorer *scorer, const char *folder, const furrow_scorer_params *params,
+                                furrow_error *err) {
+  if (scorer->plan->forest.used) {
+    furrow_status status = fw_forest_load(&scorer->forest, scorer->plan, folder, params->threads, err);
+    if (status == FURROW_OK && params->absent_is_zero)
+      memset(scorer->forest->turned, 0, scorer->forest->trees * scorer->forest->nodes);
+    return status == FURROW_OK ? make_walker(scorer, err) : status;
+  }
+  furrow_status status = make_net(scorer, err);
+  if (status != FURROW_OK) return status;
+  return fw_model_load(scorer->net, scorer->plan, folder, params->fc_order, params->threads, err);
+}
+
+static furrow_status finish(furrow_scorer **scorer, furrow_scorer *made, furrow_status status) {
+  if (status == FURROW_OK)
+    *scorer = made;
+  else
+    furrow_scorer_free(made);
+  return status;
+}
+
+furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, const furrow_scorer_params *params,
+                                 furrow_error *err) {
+  furrow_scorer_params defaults;
+  furrow_scorer_params_init(&defaults);
+  if (!params) params = &defaults;
+  furrow_scorer *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  if (params->conf)
+    status = fw_learn_conf_copy(&made->conf, params->conf, err);
+  else
+    status = fw_model_read_conf(&made->conf, folder, err);
+  if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
+  if (status == FURROW_OK) status = load_model(made, folder, params, err);
+  return finish(scorer, made, status);
+}
+
+static furrow_status copy_model(furrow_scorer *scorer, const furrow_trainer *trainer, furrow_error *err) {
+  const fw_forest *forest = fw_trainer_forest(trainer);
+  furrow_status status = forest ? fw_forest_copy(&scorer->forest, forest, err) : make_net(scorer, err);
+  if (status != FURROW_OK) return status;
+  return forest ? make_walker(scorer, err) : fw_net_copy_weights(scorer->net, fw_trainer_net(trainer), err);
+}
+
+furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
+  furrow_scorer *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  status = fw_learn_conf_copy(&made->conf, fw_trainer_conf(trainer), err);
+  if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
+  if (status == FURROW_OK) status = copy_model(made, trainer, err);
+  return finish(scorer, made, status);
+}
+
+void furrow_scorer_free(furrow_scorer *scorer) {
+  if (!scorer) return;
+  fw_net_free(scorer->net);
+  fw_walker_free(scorer->walker);
+  fw_forest_free(scorer->forest);
+  fw_plan_free(scorer->plan);
+  furrow_learn_conf_free(scorer->conf);
+  fw_free(scorer);
+}
+
+const furrow_learn_conf *furrow_scorer_conf(const furrow_scorer *scorer) {
+  return scorer->conf;
+}
+
+const fw_plan *fw_scorer_plan(const furrow_scorer *scorer) {
+  return scorer->plan;
+}
+
+const fw_net *fw_scorer_net(const furrow_scorer *scorer) {
+  return scorer->net;
+}
+
+const fw_forest *fw_scorer_forest(const furrow_scorer *scorer) {
+  return scorer->forest;
+}
+
+/* ---- A thread's space ---- */
+
+static furrow_status make_pass(furrow_scorer_scratch *space, const furrow_scorer *scorer, furrow_error *err) {
+  fw_batch_rules rules = fw_plan_rules(scorer->plan);
+  rules.plain = true;
+  furrow_status status = fw_batcher_create(&space->batcher, &rules, err);
+  return status == FURROW_OK ? fw_pass_create(&space->pass, scorer->net, err) : status;
+}
+
+furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **space, const furrow_scorer *scorer,
+                                           furrow_error *err) {
+  furrow_scorer_scratch *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  status = scorer->forest ? fw_walk_space_create(&made->walk, scorer->walker, err) : make_pass(made, scorer, err);
+  const size_t rows = scorer->forest ? ROWS_AT_ONCE : 1;
+  if (status == FURROW_OK)
+    status = fw_alloc((void **)&made->outputs, scorer->plan->graph.outputs * rows, sizeof *made->outputs, err);
+  if (status == FURROW_OK)
+    *space = made;
+  else
+    furrow_scorer_scratch_free(made);
+  return status;
+}
+
+void furrow_scorer_scratch_free(furrow_scorer_scratch *space) {
+  if (!space) return;
+  fw_batcher_free(space->batcher);
+  fw_pass_free(space->pass);
+  fw_walk_space_free(space->walk);
+  fw_free(space->outputs);
+  fw_free(space);
+}
+
+/* ---- Scoring ---- */
+
+/* Forward pass over rows that were added to the space's batcher. */
+static furrow_status run(const furrow_scorer *scorer, furrow_scorer_scratch *space, fw_batch **batch,
+                         furrow_error *err) {
+  furrow_status status = fw_batcher_finish(space->batcher, batch, err);
+  if (status == FURROW_OK) status = fw_net_begin_scoring(scorer->net, space->pass, *batch, err);
+  if (status == FURROW_OK) fw_net_forward(scorer->net, space->pass, 0, (*batch)->rows);
+  return status;
+}
+
+static furrow_status run_row(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_row *row,
+                             furrow_error *err) {
+  fw_batch *batch = NULL;
+  if (scorer->forest) {
+    fw_walker_row(scorer->walker, space->walk, row, space->outputs);
+    return FURROW_OK;
+  }
+  fw_batcher_start(space->batcher);
+  furrow_status status = fw_batcher_add(space->batcher, row, err);
+  if (status == FURROW_OK) status = run(scorer, space, &batch, err);
+  if (status == FURROW_OK) fw_net_outputs(scorer->net, space->pass, 0, space->outputs);
+  return status;
+}
+
+furrow_status furrow_scorer_score_row(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_row *row,
+                                      furrow_score *score, furrow_error *err) {
+  furrow_status status = run_row(scorer, space, row, err);
+  if (status == FURROW_OK) fw_loss_score(&scorer->plan->graph, space->outputs, score);
+  return status;
+}
+
+static furrow_status add_rows(furrow_scorer_scratch *space, const furrow_rowblock *block, size_t begin, size_t end,
+                              furrow_error *err) {
+  fw_batcher_start(space->batcher);
+  furrow_status status = FURROW_OK;
+  for (size_t i = begin; status == FURROW_OK && i < end; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    status = fw_batcher_add(space->batcher, &row, err);
+  }
+  return status;
+}
+
+static void walk_rows(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
+                      fw_take_outputs take, void *user) {
+  const size_t outputs = scorer->plan->graph.outputs;
+  for (size_t begin = 0; begin < block->size; begin += ROWS_AT_ONCE) {
+    const size_t end = block->size - begin < ROWS_AT_ONCE ? block->size : begin + ROWS_AT_ONCE;
+    fw_walker_rows(scorer->walker, space->walk, block, begin, end, space->outputs);
+    for (size_t i = begin; i < end; i++) {
+      const furrow_row row = furrow_rowblock_row(block, i);
+      take(user, i, fw_label_of(&scorer->plan->data, &row), (double)furrow_row_get_weight(&row),
+           space->outputs + (i - begin) * outputs);
+    }
+  }
+}
+
+furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
+                            fw_take_outputs take, void *user, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  if (scorer->forest) {
+    walk_rows(scorer, space, block, take, user);
+    return FURROW_OK;
+  }
+  for (size_t begin = 0; status == FURROW_OK && begin < block->size; begin += ROWS_AT_ONCE) {
+    const size_t end = block->size - begin < ROWS_AT_ONCE ? block->size : begin + ROWS_AT_ONCE;
+    fw_batch *batch = NULL;
+    status = add_rows(space, block, begin, end, err);
+    if (status == FURROW_OK) status = run(scorer, space, &batch, err);
+    for (size_t i = begin; status == FURROW_OK && i < end; i++) {
+      fw_net_outputs(scorer->net, space->pass, i - begin, space->outputs);
+      take(user, i, (double)batch->label[i - begin], batch->weight ? (double)batch->weight[i - begin] : 1.0,
+           space->outputs);
+    }
+  }
+  return status;
+}
+
+typedef struct score_list {
+  const fw_graph *graph;
+  furrow_score *scores;
+} score_list;
+
+static void take_score(void *user, size_t row, double label, double weight, const double *outputs) {
+  (void)label, (void)weight;
+  const score_list *list = user;
+  fw_loss_score(list->graph, outputs, &list->scores[row]);
+}
+
+furrow_status furrow_scorer_score_block(const furrow_scorer *scorer, furrow_scorer_scratch *space,
+                                        const furrow_rowblock *block, furrow_score *scores, furrow_error *err) {
+  score_list list = {&scorer->plan->graph, scores};
+  return fw_scorer_run(scorer, space, block, take_score, &list, err);
+}
+
+size_t furrow_scorer_class_count(const furrow_scorer *scorer) {
+  return scorer->plan->graph.outputs;
+}
+
+furrow_status furrow_scorer_class_probabilities(const furrow_scorer *scorer, furrow_scorer_scratch *space,
+                                                const furrow_row *row, double *proba, furrow_error *err) {
+  furrow_status status = run_row(scorer, space, row, err);
+  if (status != FURROW_OK) return status;
+  const fw_graph *graph = &scorer->plan->graph;
+  furrow_score score;
+  fw_loss_score(graph, space->outputs, &score);
+  if (graph->loss != FW_LOSS_SOFTMAX)
+    *proba = score.proba;
+  else
+    for (size_t j = 0; j < graph->outputs; j++) proba[j] = score.proba * exp(space->outputs[j] - score.pred);
+  return FURROW_OK;
+}

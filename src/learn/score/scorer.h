@@ -1,0 +1,18 @@
+/* learn/score/scorer.h: what evaluation needs of a scorer. */
+#ifndef FW_LEARN_SCORE_SCORER_H
+#define FW_LEARN_SCORE_SCORER_H
+
+#include "learn/forest/forest.h"
+#include "learn/net/net.h"
+
+const fw_plan *fw_scorer_plan(const furrow_scorer *scorer);
+/* The one that it has; the other is NULL. */
+const fw_net *fw_scorer_net(const furrow_scorer *scorer);
+const fw_forest *fw_scorer_forest(const furrow_scorer *scorer);
+/* Runs the model over all rows of a block (at most `most` at a time) and calls take(user, row of the block, its label
+ * after the transform, its weight, outputs) for each. */
+typedef void (*fw_take_outputs)(void *user, size_t row, double label, double weight, const double *outputs);
+furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
+                            fw_take_outputs take, void *user, furrow_error *err) __attribute__((warn_unused_result));
+
+#endif

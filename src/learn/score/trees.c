@@ -1,0 +1,74 @@
+/* learn/score/trees.c: the trees of a scorer: their shape, nodes, importance, descriptions. */
+#include "learn/forest/trees.h"
+
+#include "base/error.h"
+#include "learn/score/scorer.h"
+
+void furrow_scorer_get_forest_info(const furrow_scorer *scorer, furrow_forest_info *info) {
+  const fw_forest *forest = fw_scorer_forest(scorer);
+  *info = (furrow_forest_info){0};
+  if (forest) fw_forest_info(forest, info);
+}
+
+static furrow_status find_forest(const furrow_scorer *scorer, const fw_forest **forest, furrow_error *err) {
+  *forest = fw_scorer_forest(scorer);
+  return *forest ? FURROW_OK : fw_fail(err, FURROW_E_STATE, "the model has no trees: it is not of gbdt");
+}
+
+furrow_status furrow_scorer_get_tree_node(const furrow_scorer *scorer, size_t tree, size_t node,
+                                          furrow_tree_node *about, furrow_error *err) {
+  const fw_forest *forest = NULL;
+  furrow_status status = find_forest(scorer, &forest, err);
+  if (status != FURROW_OK) return status;
+  if (tree >= forest->trees) return fw_fail(err, FURROW_E_RANGE, "there is no tree %zu of %zu", tree, forest->trees);
+  if (node >= forest->nodes) return fw_fail(err, FURROW_E_RANGE, "there is no node %zu of %zu", node, forest->nodes);
+  fw_forest_node(forest, tree, node, about);
+  return FURROW_OK;
+}
+
+furrow_status furrow_scorer_feature_importance(const furrow_scorer *scorer, furrow_feature_importance **list,
+                                               size_t *count, furrow_error *err) {
+  const fw_forest *forest = NULL;
+  furrow_status status = find_forest(scorer, &forest, err);
+  return status == FURROW_OK ? fw_forest_importance(forest, list, count, err) : status;
+}
+
+/* Pictures are of one tree that can be looked at. */
+static furrow_status check_picture(const fw_forest *forest, size_t first, size_t end, furrow_error *err) {
+  if (end - first != 1) return fw_fail(err, FURROW_E_ARGUMENT, "a picture is of one tree, not of %zu", end - first);
+  const size_t leaves = fw_tree_leaves(forest, first);
+  if (leaves > FW_TREE_LEAVES_DRAWN)
+    return fw_fail(err, FURROW_E_RANGE, "tree %zu has %zu leaves, too many for a picture of %d", first, leaves,
+                   FW_TREE_LEAVES_DRAWN);
+  return FURROW_OK;
+}
+
+static furrow_status describe(fw_buffer *out, const fw_forest *forest, furrow_describe_format kind, size_t first,
+                              size_t end, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  switch (kind) {
+  case FURROW_DESCRIBE_TEXT: fw_trees_text(out, forest, first, end); break;
+  case FURROW_DESCRIBE_JSON: fw_trees_json(out, forest, first, end); break;
+  case FURROW_DESCRIBE_DOT: fw_trees_dot(out, forest, first, end); break;
+  case FURROW_DESCRIBE_SVG:
+    status = check_picture(forest, first, end, err);
+    if (status == FURROW_OK) fw_tree_svg(out, forest, first);
+    break;
+  default: return fw_fail(err, FURROW_E_ARGUMENT, "no such kind of description of trees");
+  }
+  return status == FURROW_OK ? fw_buffer_status(out, err) : status;
+}
+
+furrow_status furrow_scorer_describe_trees(const furrow_scorer *scorer, furrow_describe_format kind, size_t first,
+                                           size_t end, char **text, size_t *size, furrow_error *err) {
+  const fw_forest *forest = NULL;
+  furrow_status status = find_forest(scorer, &forest, err);
+  if (status != FURROW_OK) return status;
+  if (first >= end || end > forest->trees)
+    return fw_fail(err, FURROW_E_RANGE, "there are no trees %zu up to %zu of %zu", first, end, forest->trees);
+  fw_buffer out = {0};
+  status = describe(&out, forest, kind, first, end, err);
+  if (status == FURROW_OK) status = fw_buffer_take(&out, text, size, err);
+  fw_buffer_clear(&out);
+  return status;
+}

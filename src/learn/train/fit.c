@@ -1,0 +1,334 @@
+/* learn/train/fit.c: epochs, or rounds: data, validation, history, the best epoch, early stopping, checkpoints. */
+#include "learn/train/fit.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/data/samples.h"
+#include "learn/forest/booster.h"
+
+enum { PROGRESS_ROWS = 1 << 14 };
+
+typedef struct fw_fit_metric {
+  const char *name;
+  size_t offset; /* in furrow_learn_metrics */
+  bool rises;    /* more is better */
+} metric;
+
+static const metric metrics[] = {
+    {"loss", offsetof(furrow_learn_metrics, loss), false},
+    {"auc", offsetof(furrow_learn_metrics, auc), true},
+    {"accuracy", offsetof(furrow_learn_metrics, accuracy), true},
+    {"logloss", offsetof(furrow_learn_metrics, logloss), false},
+    {"rmse", offsetof(furrow_learn_metrics, rmse), false},
+    {"mae", offsetof(furrow_learn_metrics, mae), false},
+};
+
+void furrow_trainer_fit_params_init(furrow_trainer_fit_params *params) {
+  *params = (furrow_trainer_fit_params){.metric = "loss", .checkpoint_every = 1};
+  furrow_parser_params_init(&params->parser);
+}
+
+/* ---- Data ----------------------------------------------------------------------------------------------- */
+
+/* Standard input has no second pass: it can be streamed for one epoch, if no row is kept for validation. A cache file
+ * has any number of them. */
+static furrow_status check_stream(const fw_fit *f, const char *uri, bool split, furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  const bool once = f->params->stream && uri[0] == '-' && (!uri[1] || uri[1] == '?') && !strchr(uri, '#');
+  const bool again =
+      plan->train.epochs > 1 || plan->train.batch == 0 || plan->data.posneg_ratio > 0 || plan->forest.used;
+  if (!once || !(again || (split && plan->data.valid_ratio > 0))) return FURROW_OK;
+  return fw_fail(
+      err, FURROW_E_ARGUMENT,
+      "standard input can be read only once: it can be streamed for one epoch without validation, or kept in "
+      "memory");
+}
+
+/* The base that `auto` came to is that of validation data, too, and what the model says. */
+static furrow_status keep_index_base(const fw_fit *f, furrow_error *err) {
+  fw_data_conf *data = &f->trainer->plan->data;
+  const int found = fw_samples_index_base(f->samples);
+  if (data->index_base >= 0 || found < 0) return FURROW_OK;
+  data->index_base = found;
+  return furrow_learn_conf_set(f->trainer->conf, "index-base", found ? "1" : "0", err);
+}
+
+static furrow_status open_train(fw_fit *f, const char *uri, bool split, furrow_error *err) {
+  const fw_data_conf *data = &f->trainer->plan->data;
+  const fw_feed_params params = {.share = split ? FW_SHARE_TRAIN : FW_SHARE_ALL,
+                                 .every = split ? fw_valid_every(data->valid_ratio) : 0,
+                                 .sample_ratio = data->sample_ratio,
+                                 .posneg_ratio = data->posneg_ratio,
+                                 .shuffle = data->shuffle,
+                                 .seed = f->trainer->plan->train.seed};
+  furrow_status status = check_stream(f, uri, split, err);
+  if (status != FURROW_OK) return status;
+  status = fw_samples_open(&f->samples, uri, data, &f->params->parser, f->params->stream, f->trainer->comm, err);
+  if (status == FURROW_OK) status = keep_index_base(f, err);
+  if (status == FURROW_OK) status = fw_feed_open(&f->train, f->samples, data, &params, err);
+  return status;
+}
+
+/* Which rows are meant: those of the file for validation, or of the share of the training data. */
+static furrow_status blame_valid(const fw_fit *f, furrow_status status, furrow_error *err) {
+  if (!err || err->file[0]) return status;
+  furrow_error said = *err;
+  fw_fail(err, status, "validation data: %.200s", said.message);
+  fw_error_set_file(err, fw_samples_name(f->valid_samples ? f->valid_samples : f->samples));
+  return status;
+}
+
+static furrow_status fail_empty(const fw_fit *f, furrow_error *err) {
+  return blame_valid(f, fw_fail(err, FURROW_E_ARGUMENT, "there are no rows"), err);
+}
+
+/* Validation data of its own, or the share of the training data. */
+static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
+  const fw_data_conf *data = &f->trainer->plan->data;
+  fw_feed_params params = {.share = FW_SHARE_ALL, .sample_ratio = 1};
+  fw_samples *samples = f->samples;
+  furrow_status status = FURROW_OK;
+  if (uri) {
+    status =
+        fw_samples_open(&f->valid_samples, uri, data, &f->params->parser, f->params->stream, f->trainer->comm, err);
+    samples = f->valid_samples;
+    const furrow_rowblock *all = status == FURROW_OK ? fw_samples_block(samples) : NULL;
+    if (all && all->size == 0 && f->trainer->comm->size == 1) return fail_empty(f, err); /* not after an epoch */
+  } else if (data->valid_ratio > 0) {
+    params.share = FW_SHARE_VALID;
+    params.every = fw_valid_every(data->valid_ratio);
+  } else {
+    return FURROW_OK;
+  }
+  return status == FURROW_OK ? fw_feed_open(&f->valid, samples, data, &params, err) : status;
+}
+
+/* ---- An epoch ------------------------------------------------------------------------------------------- */
+
+double fw_fit_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
+  fw_fit *f = user;
+  const furrow_trainer_fit_params *p = f->params;
+  if (!p->progress || rows < f->reported + PROGRESS_ROWS) return FURROW_OK;
+  const furrow_trainer *t = f->trainer;
+  uint64_t total = (uint64_t)((double)fw_feed_known_rows(f->train) * t->plan->data.sample_ratio);
+  if (t->epochs > 0) total = t->history[t->epochs - 1].train.rows;
+  f->reported = rows;
+  return p->progress(p->user, f->epoch, rows, total, err);
+}
+
+furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
+  const bool taken =
+      f->valid && !f->valid_samples && fw_feed_known_rows(f->train) == 0 && fw_feed_known_rows(f->valid) > 0;
+  fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with%s",
+          taken ? ": validation took them (valid-ratio)" : "");
+  fw_error_set_file(err, fw_samples_name(f->samples));
+  return FURROW_E_ARGUMENT;
+}
+
+static furrow_status validate(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
+  if (!f->valid) return FURROW_OK;
+  fw_tally_clear(f->tally);
+  furrow_status status = f->way->score_valid(f, err);
+  if (status == FURROW_E_RANGE) return blame_valid(f, status, err);
+  if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
+  if (status != FURROW_OK) return status;
+  fw_tally_metrics(f->tally, &epoch->valid);
+  if (epoch->valid.rows == 0) return fail_empty(f, err);
+  if (epoch->valid.weight > 0 && !isfinite(epoch->valid.loss))
+    return blame_valid(f, fw_fail(err, FURROW_E_RANGE, "the loss is not a number"), err);
+  return FURROW_OK;
+}
+
+/* ---- History -------------------------------------------------------------------------------------------- */
+
+static double figure_of(const fw_fit *f, const furrow_epoch *epoch) {
+  const furrow_learn_metrics *figures = epoch->valid.rows ? &epoch->valid : &epoch->train;
+  return *(const double *)((const char *)figures + f->by->offset);
+}
+
+static bool is_better(const fw_fit *f, const furrow_epoch *epoch) {
+  const furrow_trainer *t = f->trainer;
+  const double figure = figure_of(f, epoch);
+  if (isnan(figure)) return false;
+  if (t->best == 0) return true;
+  const double best = figure_of(f, &t->history[t->best - 1]);
+  return f->by->rises ? figure > best : figure < best;
+}
+
+static furrow_status add_to_history(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  void *history = t->history;
+  furrow_status status = fw_grow(&history, &t->history_room, t->epochs + 1, sizeof *t->history, err);
+  t->history = history;
+  if (status != FURROW_OK) return status;
+  epoch->best = is_better(f, epoch);
+  t->history[t->epochs++] = *epoch;
+  if (epoch->best) t->best = epoch->epoch;
+  return FURROW_OK;
+}
+
+/* ---- Fit ------------------------------------------------------------------------------------------------ */
+
+static furrow_status find_metric(fw_fit *f, furrow_error *err) {
+  const char *name = f->params->metric ? f->params->metric : "loss";
+  const fw_loss_type loss = f->trainer->plan->graph.loss;
+  for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+    if (strcmp(metrics[i].name, name) == 0) f->by = &metrics[i];
+  if (!f->by)
+    return fw_fail(err, FURROW_E_ARGUMENT, "no metric is called %s; there are loss, auc, accuracy, logloss, rmse, mae",
+                   name);
+  if (!fw_loss_has_metric(loss, f->by->offset))
+    return fw_fail(err, FURROW_E_ARGUMENT, "a model with %s has no %s", fw_loss_name(loss), name);
+  return FURROW_OK;
+}
+
+/* ---- The best epoch, checkpoints ------------------------------------------------------------------------ */
+
+static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
+  const furrow_trainer *t = f->trainer;
+  const uint32_t every = f->params->checkpoint_every ? f->params->checkpoint_every : 1;
+  if (!f->params->checkpoint || (t->epochs % every != 0 && t->epochs != t->plan->train.epochs)) return FURROW_OK;
+  fw_checkpoint checkpoint = {.steps = t->steps, .best = t->best, .epochs = t->epochs, .history = t->history};
+  if (t->best != t->epochs) checkpoint.best_image = f->best_image;
+  const fw_imaged imaged = f->way->imaged(t);
+  furrow_status status = FURROW_OK; /* all ranks have the same to save: the first does */
+  if (t->comm->rank == 0) status = fw_checkpoint_save(f->params->checkpoint, &checkpoint, &imaged, err);
+  return status == FURROW_OK ? t->comm->barrier(t->comm, err) : status;
+}
+
+static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
+  furrow_trainer *t = f->trainer;
+  fw_free(t->history);
+  t->history = checkpoint->history;
+  t->epochs = t->history_room = checkpoint->epochs;
+  t->steps = checkpoint->steps;
+  t->best = checkpoint->best;
+  f->best_image = checkpoint->best_image;
+}
+
+/* A checkpoint of other data is refused as far as the number of rows tells it. */
+static furrow_status check_rows(fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
+  const fw_data_conf *data = &f->trainer->plan->data;
+  const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && f->trainer->comm->size == 1;
+  uint64_t rows = 0;
+  if (!all || f->params->stream || checkpoint->epochs == 0) return FURROW_OK;
+  furrow_status status = fw_feed_count(f->train, &rows, err);
+  const uint64_t had = checkpoint->history[0].train.rows;
+  if (status != FURROW_OK || rows == had) return status;
+  fw_fail(err, FURROW_E_STALE, "the checkpoint is of a training with %" PRIu64 " rows, but here are %" PRIu64, had,
+          rows);
+  fw_error_set_file(err, f->params->checkpoint);
+  return FURROW_E_STALE;
+}
+
+/* What was best is known: it is kept, it is the last epoch, or nobody wants it. */
+static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
+  const bool last = checkpoint->best == 0 || checkpoint->best == checkpoint->epochs;
+  if (last || !f->params->keep_best || !f->way->keeps_images || checkpoint->best_image.size) return FURROW_OK;
+  return fw_fail(err, FURROW_E_STATE, "the checkpoint was made without keeping the best epoch, which is %u",
+                 checkpoint->best);
+}
+
+/* Goes on from a checkpoint, if there is one. */
+static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
+  fw_checkpoint checkpoint = {0};
+  fw_imaged made = {0};
+  furrow_status status = fw_checkpoint_tidy(f->params->checkpoint, err);
+  if (status == FURROW_OK) status = f->way->make(f->trainer, &made, err);
+  if (status == FURROW_OK) status = fw_checkpoint_load(f->params->checkpoint, &checkpoint, &made, err);
+  if (status == FURROW_OK) status = check_best(f, &checkpoint, err);
+  if (status == FURROW_OK) status = check_rows(f, &checkpoint, err);
+  if (status == FURROW_OK) status = f->way->adopt(f->trainer, made.thing, err);
+  if (status != FURROW_OK) {
+    f->way->drop(made.thing);
+    fw_checkpoint_clear(&checkpoint);
+    return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
+  }
+  take_checkpoint(f, &checkpoint);
+  return f->params->keep_best && f->trainer->best == f->trainer->epochs ? f->way->keep(f, err) : FURROW_OK;
+}
+
+/* ---- Epochs --------------------------------------------------------------------------------------------- */
+
+static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
+  furrow_epoch epoch = {.epoch = (uint32_t)f->trainer->epochs + 1};
+  f->epoch = epoch.epoch;
+  furrow_status status = f->way->train(f, &epoch, err);
+  if (status == FURROW_OK) status = validate(f, &epoch, err);
+  if (status == FURROW_OK) status = add_to_history(f, &epoch, err);
+  if (status == FURROW_OK && epoch.best && f->params->keep_best) status = f->way->keep(f, err);
+  if (status == FURROW_OK) status = save_checkpoint(f, err);
+  if (status == FURROW_OK && f->params->epoch) status = f->params->epoch(f->params->user, &epoch, err);
+  return status;
+}
+
+/* Whether patience is at its end. */
+static bool is_exhausted(const fw_fit *f) {
+  const furrow_trainer *t = f->trainer;
+  return f->params->patience > 0 && t->epochs >= (size_t)t->best + f->params->patience;
+}
+
+static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  t->epochs = 0;
+  t->best = 0;
+  furrow_status status = f->params->resume && f->params->checkpoint ? load_checkpoint(f, err) : FURROW_OK;
+  if (status == FURROW_OK) status = f->way->begin(f, err);
+  while (status == FURROW_OK && t->epochs < t->plan->train.epochs && !is_exhausted(f)) status = run_epoch(f, err);
+  if (status == FURROW_END) status = FURROW_OK;
+  const bool back = f->params->keep_best && t->best > 0 && t->best < t->epochs;
+  return status == FURROW_OK && back ? f->way->restore(f, err) : status;
+}
+
+static void take_stats(const fw_fit *f) {
+  furrow_trainer *t = f->trainer;
+  t->valid_read = (furrow_parser_stats){0};
+  fw_feed_get_stats(f->train, &t->train_read);
+  if (f->valid_samples) fw_feed_get_stats(f->valid, &t->valid_read);
+}
+
+furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
+                                 const furrow_trainer_fit_params *params, furrow_error *err) {
+  furrow_trainer_fit_params defaults;
+  furrow_trainer_fit_params_init(&defaults);
+  fw_fit f = {.trainer = trainer, .params = params ? params : &defaults};
+  f.way = trainer->forest ? &fw_fit_forest : &fw_fit_net;
+  furrow_status status = find_metric(&f, err);
+  if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
+  if (status == FURROW_OK) status = open_train(&f, train, !valid, err);
+  if (status == FURROW_OK) status = open_valid(&f, valid, err);
+  if (status == FURROW_OK) status = run_epochs(&f, err);
+  if (status == FURROW_OK) take_stats(&f);
+  fw_feed_close(f.train);
+  fw_feed_close(f.valid);
+  fw_samples_close(f.samples);
+  fw_samples_close(f.valid_samples);
+  fw_tally_free(f.tally);
+  fw_hogwild_free(f.hogwild);
+  fw_booster_free(f.booster);
+  fw_buffer_clear(&f.best_image);
+  return status;
+}
+
+const furrow_epoch *furrow_trainer_history(const furrow_trainer *trainer, size_t *count, uint32_t *best) {
+  if (count) *count = trainer->epochs;
+  if (best) *best = trainer->best;
+  return trainer->history;
+}
+
+void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train, furrow_parser_stats *valid) {
+  if (train) *train = trainer->train_read;
+  if (valid) *valid = trainer->valid_read;
+}

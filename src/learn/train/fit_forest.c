@@ -1,0 +1,182 @@
+/* learn/train/fit_forest.c: rounds of a forest: two passes over the rows, then a tree for each class and round. */
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/conf/plan_rules.h"
+#include "learn/data/samples.h"
+#include "learn/forest/booster.h"
+#include "learn/train/fit.h"
+
+enum {
+  ROWS_AT_ONCE = 4096,
+  TALLIED = 1 << 16 /* training rows whose scores are counted in each round, at most */
+};
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
+
+typedef furrow_status (*take_batch)(fw_booster *booster, const fw_batch *batch, furrow_error *err);
+
+typedef struct pass {
+  fw_fit *fit;
+  fw_feed *feed;
+  fw_batcher *batcher;
+  uint64_t *numbers; /* of rows, for messages */
+  take_batch take;
+} pass;
+
+static furrow_status next_batch(const pass *p, size_t *count, furrow_error *err) {
+  fw_batch *batch = NULL;
+  fw_batcher_start(p->batcher);
+  furrow_status status = fw_feed_fill(p->feed, p->batcher, ROWS_AT_ONCE, p->numbers, count, err);
+  if (status == FURROW_OK && *count > 0) status = fw_batcher_finish(p->batcher, &batch, err);
+  if (status == FURROW_OK && *count > 0) status = p->take(p->fit->booster, batch, err);
+  return status;
+}
+
+static furrow_status run_pass(const pass *p, uint32_t epoch, furrow_error *err) {
+  size_t count = 1;
+  uint64_t rows = 0;
+  p->fit->reported = 0;
+  furrow_status status = fw_feed_start(p->feed, epoch, err);
+  while (status == FURROW_OK && count > 0) {
+    status = next_batch(p, &count, err);
+    rows += count;
+    if (status == FURROW_OK) status = fw_fit_progress(p->fit, rows, err);
+  }
+  return status;
+}
+
+static furrow_status pass_rows(fw_fit *f, fw_feed *feed, take_batch take, uint32_t epoch, furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  fw_batch_rules rules = fw_plan_rules(plan);
+  pass p = {.fit = f, .feed = feed, .take = take};
+  void *numbers = NULL;
+  rules.graph = &plan->graph;
+  rules.plain = true;
+  furrow_status status = fw_batcher_create(&p.batcher, &rules, err);
+  if (status == FURROW_OK) status = fw_alloc(&numbers, ROWS_AT_ONCE, sizeof *p.numbers, err);
+  p.numbers = numbers;
+  if (status == FURROW_OK) status = run_pass(&p, epoch, err);
+  const fw_samples *samples = feed == f->valid && f->valid_samples ? f->valid_samples : f->samples;
+  if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(samples));
+  fw_batcher_free(p.batcher);
+  fw_free(numbers);
+  return status;
+}
+
+static furrow_status begin(fw_fit *f, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  f->epoch = (uint32_t)t->epochs + 1;
+  furrow_status status = fw_booster_create(&f->booster, t->plan, t->crew, err);
+  if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_look, 1, err);
+  if (status == FURROW_OK) status = fw_booster_cut(f->booster, err);
+  if (status == FURROW_OK) status = fw_booster_go_on(f->booster, t->forest, err);
+  if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_take, 1, err);
+  if (status == FURROW_OK && fw_booster_rows(f->booster, false) == 0) status = fw_fit_no_rows(f, err);
+  if (status == FURROW_OK && f->valid) status = pass_rows(f, f->valid, fw_booster_take_valid, 0, err);
+  return status == FURROW_OK ? fw_booster_begin(f->booster, t->forest, err) : status;
+}
+
+/* ---- A round -------------------------------------------------------------------------------------------- */
+
+static furrow_status train_round(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
+  const double start = fw_fit_seconds();
+  const size_t rows = fw_booster_rows(f->booster, false);
+  epoch->learning_rate = f->trainer->plan->train.lr;
+  furrow_status status = fw_booster_round(f->booster, err);
+  if (status != FURROW_OK) return status;
+  fw_tally_clear(f->tally);
+  fw_booster_tally(f->booster, false, (rows + TALLIED - 1) / TALLIED, f->tally);
+  fw_tally_metrics(f->tally, &epoch->train);
+  epoch->train.rows = rows;
+  epoch->seconds = fw_fit_seconds() - start;
+  f->trainer->steps++;
+  return FURROW_OK;
+}
+
+static furrow_status score_valid(fw_fit *f, furrow_error *err) {
+  (void)err;
+  fw_booster_tally(f->booster, true, 1, f->tally);
+  return FURROW_OK;
+}
+
+/* ---- The best round, checkpoints ------------------------------------------------------------------------ */
+
+static furrow_status keep(fw_fit *f, furrow_error *err) {
+  (void)f, (void)err; /* trees that come later are cut off again */
+  return FURROW_OK;
+}
+
+static furrow_status restore(fw_fit *f, furrow_error *err) {
+  const furrow_trainer *t = f->trainer;
+  (void)err;
+  fw_forest_cut(t->forest, t->forest->trees - (t->epochs - t->best) * t->forest->classes);
+  return FURROW_OK;
+}
+
+static furrow_status write_thing(const void *thing, fw_image_sink sink, void *to, furrow_error *err) {
+  return fw_forest_image_write(thing, sink, to, err);
+}
+
+/* The forest that the bytes give changes places with `thing`, which has no trees. */
+static furrow_status read_thing(void *thing, const unsigned char *bytes, size_t size, furrow_error *err) {
+  fw_forest *read = NULL, *empty = thing;
+  furrow_status status = fw_forest_image_read(&read, bytes, size, err);
+  if (status != FURROW_OK) return status;
+  if (read->levels != empty->levels || read->classes != empty->classes || !read->gain) {
+    fw_forest_free(read);
+    return fw_fail(err, FURROW_E_FORMAT, "the trees are not of this training");
+  }
+  const fw_forest swap = *empty;
+  *empty = *read;
+  *read = swap;
+  fw_forest_free(read);
+  return FURROW_OK;
+}
+
+/* A checkpoint of a forest has no second image. */
+static furrow_status check_thing(void *thing, const unsigned char *bytes, size_t size, furrow_error *err) {
+  (void)thing, (void)bytes, (void)size;
+  return fw_fail(err, FURROW_E_FORMAT, "a second forest");
+}
+
+static fw_imaged as_imaged(const fw_plan *plan, fw_forest *forest) {
+  return (fw_imaged){.plan = plan,
+                     .element = sizeof(double),
+                     .thing = forest,
+                     .write = write_thing,
+                     .read = read_thing,
+                     .check = check_thing};
+}
+
+static furrow_status make(const furrow_trainer *trainer, fw_imaged *made, furrow_error *err) {
+  fw_forest *forest = NULL;
+  furrow_status status = fw_forest_create(&forest, trainer->forest->classes, trainer->forest->levels, true, err);
+  if (status == FURROW_OK) *made = as_imaged(trainer->plan, forest);
+  return status;
+}
+
+static furrow_status adopt(furrow_trainer *trainer, void *made, furrow_error *err) {
+  (void)err;
+  fw_forest_free(trainer->forest);
+  trainer->forest = made;
+  return FURROW_OK;
+}
+
+static void drop(void *made) {
+  fw_forest_free(made);
+}
+
+static fw_imaged imaged(const furrow_trainer *trainer) {
+  return as_imaged(trainer->plan, trainer->forest);
+}
+
+const fw_fit_way fw_fit_forest = {.begin = begin,
+                                  .train = train_round,
+                                  .score_valid = score_valid,
+                                  .keep = keep,
+                                  .restore = restore,
+                                  .make = make,
+                                  .adopt = adopt,
+                                  .drop = drop,
+                                  .imaged = imaged,
+                                  .keeps_images = false};

@@ -1,0 +1,370 @@
+/* learn/train/trainer.c: a net that is trained, batch by batch; or a forest, which fit alone can train. */
+#include "learn/train/trainer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/conf/plan_rules.h"
+#include "learn/forest/forest_files.h"
+#include "learn/score/model_in.h"
+#include "learn/train/model_out.h"
+#include "learn/train/trainer_state.h"
+
+/* ---- Open and close ------------------------------------------------------------------------------------- */
+
+void furrow_trainer_params_init(furrow_trainer_params *params) {
+  *params = (furrow_trainer_params){0};
+}
+
+static void clear_lanes(fw_lane *lanes) {
+  for (int i = 0; i < FW_LANES; i++) fw_lane_clear(&lanes[i]);
+}
+
+furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) {
+  const fw_net_params params = {
+      .training = true, .seed = trainer->plan->train.seed, .max_features = trainer->max_features};
+  return fw_net_create(net, trainer->plan, &params, err);
+}
+
+furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) {
+  fw_lane lanes[FW_LANES] = {{0}};
+  furrow_status status = FURROW_OK;
+  for (int i = 0; status == FURROW_OK && i < FW_LANES; i++)
+    status = fw_lane_init(&lanes[i], net, true, i > 0 ? &lanes[0] : NULL, err);
+  if (status != FURROW_OK) {
+    clear_lanes(lanes);
+    return status;
+  }
+  clear_lanes(trainer->lanes);
+  fw_net_free(trainer->net);
+  trainer->net = net;
+  memcpy(trainer->lanes, lanes, sizeof lanes);
+  return FURROW_OK;
+}
+
+static furrow_status make_net(furrow_trainer *trainer, furrow_error *err) {
+  fw_net *net = NULL;
+  furrow_status status = fw_trainer_new_net(trainer, &net, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt(trainer, net, err);
+  if (status != FURROW_OK) fw_net_free(net);
+  return status;
+}
+
+static furrow_status open_net(furrow_trainer *trainer, const furrow_trainer_params *params, furrow_error *err) {
+  furrow_status status = make_net(trainer, err);
+  if (status == FURROW_OK && params->load)
+    status = fw_model_load(trainer->net, trainer->plan, params->load, FURROW_FC_IN_OUT, params->threads, err);
+  return status;
+}
+
+static furrow_status compare_forests(const fw_plan *its, const fw_plan *plan, furrow_error *err) {
+  if (!its->forest.used) return fw_fail(err, FURROW_E_ARGUMENT, "it is no model of gbdt");
+  if (its->graph.loss != plan->graph.loss)
+    return fw_fail(err, FURROW_E_ARGUMENT, "its objective is %s, not %s (see the key `objective`)",
+                   fw_objective_name(its->graph.loss), fw_objective_name(plan->graph.loss));
+  if (its->graph.outputs != plan->graph.outputs)
+    return fw_fail(err, FURROW_E_ARGUMENT, "it has %zu classes, not %zu (see the key `classes`)", its->graph.outputs,
+                   plan->graph.outputs);
+  if (its->train.lr != plan->train.lr)
+    return fw_fail(err, FURROW_E_ARGUMENT, "its learning rate is %g, not %g, and all trees of a model have one (lr)",
+                   its->train.lr, plan->train.lr);
+  return FURROW_OK;
+}
+
+/* What a model says of itself must hold for the trees that are added. One of Angel's says nothing. */
+static furrow_status check_model(const fw_plan *plan, const char *folder, furrow_error *err) {
+  furrow_learn_conf *conf = NULL;
+  fw_plan *its = NULL;
+  furrow_status status = fw_model_read_conf(&conf, folder, err);
+  if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
+  if (status == FURROW_OK) status = fw_plan_of_conf(&its, conf, err);
+  if (status == FURROW_OK) status = compare_forests(its, plan, err);
+  if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, folder);
+  fw_plan_free(its);
+  furrow_learn_conf_free(conf);
+  return status;
+}
+
+/* Trees are added to those of a model only if they have as many levels. */
+static furrow_status load_forest(furrow_trainer *trainer, const furrow_trainer_params *params, furrow_error *err) {
+  furrow_status status = check_model(trainer->plan, params->load, err);
+  if (status == FURROW_OK) status = fw_forest_load(&trainer->forest, trainer->plan, params->load, params->threads, err);
+  if (status != FURROW_OK) return status;
+  const unsigned levels = trainer->plan->forest.levels;
+  if (trainer->forest->levels == levels) return fw_forest_add_stats(trainer->forest, err);
+  status = fw_fail(err, FURROW_E_ARGUMENT, "its trees are %u splits deep, not %u (see the key `depth`)",
+                   trainer->forest->levels - 1, levels - 1);
+  fw_error_set_file(err, params->load);
+  return status;
+}
+
+static furrow_status open_forest(furrow_trainer *trainer, const furrow_trainer_params *params, furrow_error *err) {
+  const fw_plan *plan = trainer->plan;
+  if (params->hogwild) return fw_fail(err, FURROW_E_ARGUMENT, "hogwild is not for gbdt");
+  if (params->max_features > 0) return fw_fail(err, FURROW_E_ARGUMENT, "max-features is not for gbdt");
+  if (params->load) return load_forest(trainer, params, err);
+  return fw_forest_create(&trainer->forest, plan->graph.outputs, plan->forest.levels, true, err);
+}
+
+static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_conf *conf,
+                                  const furrow_trainer_params *params, furrow_error *err) {
+  trainer->comm = fw_comm_self();
+  trainer->hogwild = params->hogwild;
+  trainer->max_features = params->max_features;
+  furrow_status status = fw_learn_conf_copy(&trainer->conf, conf, err);
+  if (status == FURROW_OK) status = fw_plan_of_conf(&trainer->plan, conf, err);
+  if (status == FURROW_OK && !trainer->plan->data.has_label) {
+    status = fw_fail(err, FURROW_E_ARGUMENT, "training needs labels, and the configuration says that rows have none");
+  }
+  if (status == FURROW_OK) status = fw_crew_create(&trainer->crew, params->threads, err);
+  if (status != FURROW_OK) return status;
+  return trainer->plan->forest.used ? open_forest(trainer, params, err) : open_net(trainer, params, err);
+}
+
+furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn_conf *conf,
+                                    const furrow_trainer_params *params, furrow_error *err) {
+  furrow_trainer_params defaults;
+  furrow_trainer_params_init(&defaults);
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **trainer, err);
+  if (status != FURROW_OK) return status;
+  status = open_trainer(memory, conf, params ? params : &defaults, err);
+  if (status == FURROW_OK) {
+    *trainer = memory;
+  } else {
+    furrow_trainer_free(memory);
+  }
+  return status;
+}
+
+void furrow_trainer_free(furrow_trainer *trainer) {
+  if (!trainer) return;
+  fw_crew_free(trainer->crew);
+  clear_lanes(trainer->lanes);
+  fw_net_free(trainer->net);
+  fw_forest_free(trainer->forest);
+  fw_plan_free(trainer->plan);
+  furrow_learn_conf_free(trainer->conf);
+  fw_free(trainer->history);
+  fw_free(trainer);
+}
+
+const furrow_learn_conf *fw_trainer_conf(const furrow_trainer *trainer) {
+  return trainer->conf;
+}
+
+const fw_net *fw_trainer_net(const furrow_trainer *trainer) {
+  return trainer->net;
+}
+
+const fw_forest *fw_trainer_forest(const furrow_trainer *trainer) {
+  return trainer->forest;
+}
+
+void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm) {
+  trainer->comm = comm;
+}
+
+/* With as many rounds as there are: more than were asked for where a model grew on, fewer where the best was kept. */
+static furrow_status save_forest(const furrow_trainer *trainer, const char *folder,
+                                 const furrow_trainer_save_params *params, furrow_error *err) {
+  char rounds[24];
+  furrow_learn_conf *conf = NULL;
+  furrow_status status = fw_learn_conf_copy(&conf, trainer->conf, err);
+  snprintf(rounds, sizeof rounds, "%zu", trainer->forest->trees / trainer->forest->classes);
+  if (status == FURROW_OK && trainer->forest->trees > 0) status = furrow_learn_conf_set(conf, "trees", rounds, err);
+  if (status == FURROW_OK) status = fw_forest_save(trainer->forest, trainer->plan, conf, folder, params, err);
+  furrow_learn_conf_free(conf);
+  return status;
+}
+
+furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
+                                  const furrow_trainer_save_params *params, furrow_error *err) {
+  if (trainer->forest) return save_forest(trainer, folder, params, err);
+  return fw_model_save(trainer->net, trainer->plan, trainer->conf, folder, params, err);
+}
+
+/* ---- Updates -------------------------------------------------------------------------------------------- */
+
+/* One update in flight. The tasks of its first phase are the preparation of the batches that follow, if there are any,
+ * then rows; those of the second are the count of the scores, if it is wanted, then parameters. */
+typedef struct update {
+  furrow_trainer *trainer;
+  fw_lane *now, *next, *after; /* next is begun, after is filled */
+  const fw_rows_from *from;    /* NULL: nothing follows */
+  fw_step step;
+  fw_tally *tally;
+  furrow_status next_status, after_status;
+  furrow_error next_error, after_error;
+} update;
+
+enum { PREPARATIONS = 2 };
+
+static void run_rows(void *context, size_t i) {
+  update *u = context;
+  if (!u->from) {
+    fw_lane_rows(u->now, &u->step, i);
+  } else if (i >= PREPARATIONS) {
+    fw_lane_rows(u->now, &u->step, i - PREPARATIONS);
+  } else if (i == 0) {
+    u->next_status = fw_lane_begin(u->next, true, &u->next_error);
+  } else {
+    u->after_status = fw_lane_fill(u->after, u->from, &u->after_error);
+  }
+}
+
+static void run_sums(void *context, size_t i) {
+  update *u = context;
+  fw_net_sum(u->trainer->net, u->now->pass, i);
+}
+
+static void run_parameters(void *context, size_t i) {
+  update *u = context;
+  if (!u->tally) {
+    fw_net_update(u->trainer->net, u->now->pass, &u->step, i);
+  } else if (i > 0) {
+    fw_net_update(u->trainer->net, u->now->pass, &u->step, i - 1);
+  } else {
+    fw_lane_tally(u->now, u->tally);
+  }
+}
+
+fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint32_t epoch) {
+  const fw_train_conf *train = &trainer->plan->train;
+  const double rate = fw_decay_rate(train, train->decay_on_batch ? number : epoch);
+  return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr};
+}
+
+static furrow_status take_failure(const update *u, furrow_error *err) {
+  const bool first = u->next_status != FURROW_OK;
+  const furrow_status status = first ? u->next_status : u->after_status;
+  if (status != FURROW_OK && err) *err = first ? u->next_error : u->after_error;
+  return status;
+}
+
+furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *const lanes[FW_LANES], const fw_rows_from *from,
+                                uint32_t epoch, fw_tally *tally, double *loss, furrow_error *err) {
+  update u = {.trainer = trainer, .now = lanes[0], .next = lanes[1], .after = lanes[2], .from = from, .tally = tally};
+  u.step = fw_trainer_step_at(trainer, trainer->steps + 1, epoch);
+  fw_crew_run(trainer->crew, fw_lane_tasks(u.now) + (from ? PREPARATIONS : 0), run_rows, &u);
+  furrow_status status = fw_lane_loss(u.now, loss, err);
+  if (status != FURROW_OK) return status;
+  fw_crew_run(trainer->crew, fw_net_sum_tasks(trainer->net, u.now->pass), run_sums, &u);
+  const size_t tasks = fw_net_update_tasks(trainer->net, u.now->pass);
+  fw_crew_run(trainer->crew, tasks + (tally != NULL), run_parameters, &u);
+  trainer->steps++;
+  return take_failure(&u, err);
+}
+
+/* ---- Rows of a block ------------------------------------------------------------------------------------ */
+
+typedef struct block_rows {
+  const furrow_rowblock *block;
+  size_t at;
+} block_rows;
+
+static furrow_status fill_from_block(void *source, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
+                                     furrow_error *err) {
+  block_rows *from = source;
+  furrow_status status = FURROW_OK;
+  size_t n = 0;
+  for (; status == FURROW_OK && n < rows && from->at < from->block->size; n++) {
+    const furrow_row row = furrow_rowblock_row(from->block, from->at);
+    number[n] = ++from->at;
+    status = fw_batcher_add(batcher, &row, err);
+    if (status != FURROW_OK) fw_blame_row(err, number[n]);
+  }
+  *count = n;
+  return status;
+}
+
+furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
+                                  furrow_error *err) {
+  if (trainer->forest)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step: use furrow_trainer_fit");
+  block_rows rows = {.block = batch};
+  const fw_rows_from from = {fill_from_block, &rows, batch->size};
+  fw_lane *lane = &trainer->lanes[0];
+  furrow_status status = fw_lane_fill(lane, &from, err);
+  if (status == FURROW_OK && !lane->batch) return fw_fail(err, FURROW_E_ARGUMENT, "a batch without rows");
+  if (status == FURROW_OK) status = fw_lane_begin(lane, true, err);
+  double mean = 0;
+  const uint32_t epoch = trainer->epochs ? (uint32_t)trainer->epochs : 1;
+  if (status == FURROW_OK) {
+    fw_lane *const lanes[FW_LANES] = {lane};
+    status = fw_trainer_update(trainer, lanes, NULL, epoch, NULL, &mean, err);
+  }
+  if (status == FURROW_OK && loss) *loss = mean;
+  return status;
+}
+
+/* ---- Evaluation ----------------------------------------------------------------------------------------- */
+
+/* The rows of one batch are scored while the next one is read. */
+typedef struct scoring {
+  fw_lane *now, *next;
+  const fw_rows_from *from;
+  furrow_status status;
+  furrow_error error;
+} scoring;
+
+static void score_rows(void *context, size_t i) {
+  scoring *s = context;
+  if (i > 0) {
+    fw_lane_rows(s->now, NULL, i - 1);
+  } else {
+    s->status = fw_lane_fill(s->next, s->from, &s->error);
+    if (s->status == FURROW_OK) s->status = fw_lane_begin(s->next, false, &s->error);
+  }
+}
+
+furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_rows_from *from, fw_tally *tally, furrow_error *err) {
+  fw_lane *now = &trainer->lanes[0], *next = &trainer->lanes[1];
+  furrow_status status = fw_lane_fill(now, from, err);
+  if (status == FURROW_OK) status = fw_lane_begin(now, false, err);
+  while (status == FURROW_OK && now->batch) {
+    scoring s = {.now = now, .next = next, .from = from};
+    fw_crew_run(trainer->crew, fw_lane_tasks(now) + 1, score_rows, &s);
+    status = fw_lane_check(now, err);
+    if (status != FURROW_OK) break;
+    fw_lane_tally(now, tally);
+    status = s.status;
+    if (status != FURROW_OK && err) *err = s.error;
+    next = now;
+    now = s.next;
+  }
+  return status;
+}
+
+static furrow_status evaluate_forest(const furrow_trainer *trainer, const furrow_rowblock *rows,
+                                     furrow_learn_metrics *metrics, furrow_error *err) {
+  furrow_scorer *scorer = NULL;
+  furrow_scorer_scratch *space = NULL;
+  furrow_evaluation *evaluation = NULL;
+  furrow_status status = furrow_scorer_create(&scorer, trainer, err);
+  if (status == FURROW_OK) status = furrow_scorer_scratch_create(&space, scorer, err);
+  if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, scorer, err);
+  if (status == FURROW_OK) status = furrow_evaluation_add_block(evaluation, space, rows, err);
+  if (status == FURROW_OK) furrow_evaluation_get_metrics(evaluation, metrics);
+  furrow_evaluation_free(evaluation);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
+  return status;
+}
+
+furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowblock *rows,
+                                      furrow_learn_metrics *metrics, furrow_error *err) {
+  enum { AT_ONCE = 512 };
+  if (trainer->forest) return evaluate_forest(trainer, rows, metrics, err);
+  block_rows block = {.block = rows};
+  const fw_rows_from from = {fill_from_block, &block, AT_ONCE};
+  fw_tally *tally = NULL;
+  furrow_status status = fw_tally_create(&tally, &trainer->plan->graph, err);
+  if (status == FURROW_OK) status = fw_trainer_score(trainer, &from, tally, err);
+  if (status == FURROW_OK) status = fw_tally_reduce(tally, trainer->comm, err);
+  if (status == FURROW_OK) fw_tally_metrics(tally, metrics);
+  fw_tally_free(tally);
+  return status;
+}

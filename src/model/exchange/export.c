@@ -1,0 +1,130 @@
+/* model/exchange/export.c: a matrix, or all of a model, to a file of another program. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/exchange/exchange_job.h"
+#include "model/write/places.h"
+
+#define DEFAULT_MEMORY ((size_t)1 << 30)
+
+void furrow_model_export_params_init(furrow_model_export_params *params) {
+  *params = (furrow_model_export_params){.memory = DEFAULT_MEMORY};
+  furrow_matrix_source_params_init(&params->source);
+  furrow_matrix_selection_init(&params->selection);
+}
+
+/* What elements become: as asked, or what the format has. */
+static furrow_status choose_type(fw_export *job, furrow_error *err) {
+  const furrow_model_export_params *p = job->params;
+  const bool floats = job->format == FURROW_EXCHANGE_FVECS || job->format == FURROW_EXCHANGE_FBIN;
+  const bool any = job->format == FURROW_EXCHANGE_NPY || job->format == FURROW_EXCHANGE_SAFETENSORS;
+  job->out_type = floats ? FURROW_ELEMENT_F32 : job->type;
+  if (!p->convert) return FURROW_OK;
+  if (furrow_element_size(p->type) == 0) return fw_fail(err, FURROW_E_ARGUMENT, "params.type is no type of elements");
+  if (floats && p->type != FURROW_ELEMENT_F32)
+    return fw_fail(err, FURROW_E_ARGUMENT, "%s holds 32-bit floats only", furrow_exchange_format_name(job->format));
+  if (!floats && !any && p->type != job->type)
+    return fw_fail(err, FURROW_E_ARGUMENT, "%s keeps the type of the elements",
+                   furrow_exchange_format_name(job->format));
+  job->out_type = p->type;
+  return FURROW_OK;
+}
+
+furrow_status fw_export_open_source(fw_export *job, const char *folder, furrow_matrix_source **source,
+                                    furrow_error *err) {
+  const furrow_model_export_params *p = job->params;
+  furrow_matrix_source *opened = NULL;
+  furrow_status status = furrow_matrix_source_open(&opened, folder, &p->source, err);
+  if (status != FURROW_OK) return status;
+  const bool by_column = furrow_matrix_source_format(opened)->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
+  const furrow_axis natural = by_column ? FURROW_AXIS_COLUMNS : FURROW_AXIS_ROWS;
+  job->type = furrow_matrix_source_row_type(opened)->element;
+  job->plan = (fw_vectors_plan){.source = opened,
+                                .selection = &p->selection,
+                                .axis = p->vectors == FURROW_AXIS_AUTO ? natural : p->vectors,
+                                .threads = p->threads,
+                                .memory = p->memory ? p->memory : DEFAULT_MEMORY,
+                                .progress = p->progress,
+                                .user = p->user};
+  status = choose_type(job, err);
+  if (status == FURROW_OK) status = fw_vectors_plan_init(&job->plan, err);
+  if (status == FURROW_OK)
+    *source = opened;
+  else
+    fw_export_close_source(job, opened);
+  return status;
+}
+
+void fw_export_close_source(fw_export *job, furrow_matrix_source *source) {
+  fw_vectors_plan_clear(&job->plan);
+  furrow_matrix_source_close(source);
+}
+
+static furrow_status export_one(fw_export *job, furrow_error *err) {
+  switch (job->format) {
+  case FURROW_EXCHANGE_NPZ: return fw_export_npz(job, err);
+  case FURROW_EXCHANGE_TSV: return fw_export_tsv(job, err);
+  case FURROW_EXCHANGE_LIBSVM: return fw_export_libsvm(job, err);
+  default: return fw_export_dense(job, err);
+  }
+}
+
+static furrow_status export_listing(fw_export *job, const furrow_model_listing *listing, furrow_error *err) {
+  furrow_matrix_source *source = NULL;
+  if (job->format == FURROW_EXCHANGE_SAFETENSORS) return fw_export_tensors(job, listing, err);
+  if (listing->matrix_count != 1) {
+    fw_fail(err, FURROW_E_ARGUMENT, "a model of %zu matrices; %s holds one: name its folder", listing->matrix_count,
+            furrow_exchange_format_name(job->format));
+    fw_error_set_file(err, listing->path);
+    return FURROW_E_ARGUMENT;
+  }
+  furrow_status status = fw_export_open_source(job, listing->matrices[0].folder, &source, err);
+  if (status != FURROW_OK) return status;
+  status = export_one(job, err);
+  job->result.matrices = 1;
+  fw_export_close_source(job, source);
+  return status;
+}
+
+/* Said before the work, not after it. */
+static furrow_status check_free(const char *path, bool replace, furrow_error *err) {
+  if (!path || replace || strcmp(path, "-") == 0 || access(path, F_OK) != 0) return FURROW_OK;
+  fw_fail(err, FURROW_E_EXISTS, "there is a file of that name already");
+  fw_error_set_file(err, path);
+  return FURROW_E_EXISTS;
+}
+
+/* Nothing that is read is replaced: neither the model nor a matrix, which may be a link, has the file in it. */
+static furrow_status check_apart(const furrow_model_listing *listing, const char *path, furrow_error *err) {
+  if (!path || strcmp(path, "-") == 0) return FURROW_OK;
+  furrow_status status = fw_check_places(listing->path, path, err);
+  for (size_t i = 0; i < listing->matrix_count && status == FURROW_OK; i++)
+    status = fw_check_places(listing->matrices[i].folder, path, err);
+  return status;
+}
+
+furrow_status furrow_model_export(const char *source, const char *path, const furrow_model_export_params *params,
+                                  furrow_model_export_result *result, furrow_error *err) {
+  furrow_model_export_params defaults;
+  furrow_model_listing *listing = NULL;
+  char *ids = NULL;
+  furrow_model_export_params_init(&defaults);
+  fw_export job = {.params = params ? params : &defaults, .path = path};
+  job.format = job.params->format;
+  furrow_status status = fw_exchange_format_of(&job.format, path, err);
+  const bool second = job.format <= FURROW_EXCHANGE_FBIN;
+  if (status == FURROW_OK && second) status = fw_exchange_ids_path(&ids, path, job.params->ids, err);
+  job.ids_path = ids;
+  if (status == FURROW_OK) status = check_free(path, job.params->replace, err);
+  if (status == FURROW_OK) status = check_free(ids, job.params->replace, err);
+  if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
+  if (status == FURROW_OK) status = check_apart(listing, path, err);
+  if (status == FURROW_OK) status = check_apart(listing, ids, err);
+  if (status == FURROW_OK) status = export_listing(&job, listing, err);
+  if (status == FURROW_OK && result) *result = job.result;
+  furrow_model_listing_free(listing);
+  fw_free(ids);
+  return status;
+}

@@ -1,0 +1,166 @@
+/* model/exchange/import.c: a file of another program becomes a matrix folder, or a model directory. */
+#include "model/exchange/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/write/places.h"
+
+#define DEFAULT_MEMORY ((size_t)1 << 30)
+
+void furrow_model_import_params_init(furrow_model_import_params *params) {
+  *params = (furrow_model_import_params){.memory = DEFAULT_MEMORY};
+  furrow_matrix_spec_init(&params->spec);
+  furrow_matrix_write_params_init(&params->write);
+  params->spec.format = NULL;
+  params->spec.row_type = -1;
+}
+
+furrow_element_type fw_import_element_type(fw_array_type type) {
+  switch (type) {
+  case FW_ARRAY_F64: return FURROW_ELEMENT_F64;
+  case FW_ARRAY_F32: return FURROW_ELEMENT_F32;
+  case FW_ARRAY_I64:
+  case FW_ARRAY_U64:
+  case FW_ARRAY_U32: return FURROW_ELEMENT_I64;
+  default: return FURROW_ELEMENT_I32;
+  }
+}
+
+furrow_status fw_import_start(const fw_import *job, fw_import_matrix *m, fw_array_type type, const char *format,
+                              furrow_error *err) {
+  const furrow_model_import_params *p = job->params;
+  const furrow_matrix_format *found;
+  *m = (fw_import_matrix){
+      .spec = p->spec, .axis = p->vectors, .type = fw_import_element_type(type), .all_rows = p->spec.rows != 0};
+  furrow_matrix_spec defaults;
+  furrow_matrix_spec_init(&defaults);
+  if (!m->spec.format) m->spec.format = format ? format : defaults.format;
+  if (!m->spec.name) m->spec.name = job->name;
+  furrow_status status = furrow_matrix_format_find(m->spec.format, &found, err);
+  if (status != FURROW_OK) return status;
+  if (m->axis == FURROW_AXIS_AUTO)
+    m->axis = found->flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? FURROW_AXIS_COLUMNS : FURROW_AXIS_ROWS;
+  if (m->spec.row_type < 0) return FURROW_OK;
+  const furrow_matrix_row_type *row_type = furrow_matrix_row_type_get(m->spec.row_type);
+  if (!row_type || row_type->objects)
+    return fw_fail(err, FURROW_E_ARGUMENT, "spec.row_type %d is no type of numbers", (int)m->spec.row_type);
+  m->type = row_type->element;
+  return FURROW_OK;
+}
+
+/* ---- Ids ------------------------------------------------------------------------------------------------ */
+
+furrow_status fw_import_read_ids(const fw_import *job, fw_import_ids *ids, uint64_t vectors, furrow_error *err) {
+  char *path = NULL;
+  fw_array_reader *reader = NULL;
+  void *memory = NULL;
+  furrow_status status = fw_exchange_ids_path(&path, job->path, job->params->ids, err);
+  if (status != FURROW_OK || !path) return status;
+  if (job->params->ids || access(path, F_OK) == 0) {
+    status = fw_array_open(&reader, path, FW_ARRAY_NPY, err);
+    if (status == FURROW_OK) status = fw_array_read_flat(reader, FW_ARRAY_I64, &memory, &ids->count, err);
+    ids->ids = memory;
+    if (status == FURROW_OK && vectors != FW_ARRAY_UNKNOWN && ids->count != vectors) {
+      status = fw_fail(err, FURROW_E_FORMAT, "%zu %s for %llu %s", ids->count, fw_plural(ids->count, "id", "ids"),
+                       (unsigned long long)vectors, fw_plural(vectors, "vector", "vectors"));
+      fw_error_set_file(err, path);
+    }
+  }
+  fw_array_close(reader);
+  fw_free(path);
+  return status;
+}
+
+typedef struct id_place {
+  int64_t id;
+  size_t place;
+} id_place;
+
+static int by_id(const void *a, const void *b) {
+  const id_place *x = a, *y = b;
+  if (x->id != y->id) return x->id < y->id ? -1 : 1;
+  return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static furrow_status fail_id(furrow_error *err, const char *file, furrow_status status, int64_t id, size_t place,
+                             const char *what) {
+  fw_fail(err, status, "vector %zu: the id %lld %s", place, (long long)id, what);
+  fw_error_set_file(err, file);
+  return status;
+}
+
+/* Ids that do not ascend are sorted to see whether one is there twice. */
+static furrow_status check_unique(const fw_import_ids *ids, const char *file, size_t *place, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc(&memory, ids->count, sizeof(id_place), err);
+  if (status != FURROW_OK) return status;
+  id_place *places = memory;
+  for (size_t i = 0; i < ids->count; i++) places[i] = (id_place){ids->ids[i], i};
+  qsort(places, ids->count, sizeof *places, by_id);
+  for (size_t i = 1; i < ids->count && status == FURROW_OK; i++) {
+    if (places[i].id != places[i - 1].id) continue;
+    *place = places[i].place;
+    status = fail_id(err, file, FURROW_E_FORMAT, places[i].id, *place, "is there twice");
+  }
+  fw_free(memory);
+  return status;
+}
+
+furrow_status fw_import_check_ids(const fw_import_ids *ids, furrow_axis axis, const char *file, size_t *place,
+                                  furrow_error *err) {
+  bool ascends = true;
+  size_t unused;
+  if (!place) place = &unused;
+  if (!ids->ids) return FURROW_OK;
+  for (size_t i = 0; i < ids->count; i++) {
+    const int64_t id = ids->ids[i];
+    *place = i;
+    if (axis == FURROW_AXIS_ROWS && (id < 0 || id >= INT32_MAX))
+      return fail_id(err, file, FURROW_E_RANGE, id, i, "is no row: those are 0 to 2147483646");
+    ascends = ascends && (i == 0 || ids->ids[i - 1] < id);
+  }
+  return ascends ? FURROW_OK : check_unique(ids, file, place, err);
+}
+
+/* ---- The job -------------------------------------------------------------------------------------------- */
+
+/* The last part of a path: the name of a matrix whose folder it is. */
+static furrow_status name_of(char **name, const char *path, furrow_error *err) {
+  size_t end = strlen(path);
+  while (end > 1 && path[end - 1] == '/') end--;
+  size_t begin = end;
+  while (begin > 0 && path[begin - 1] != '/') begin--;
+  return fw_strndup(name, path + begin, end - begin, err);
+}
+
+static furrow_status import_format(fw_import *job, furrow_error *err) {
+  switch (job->format) {
+  case FURROW_EXCHANGE_NPZ: return fw_import_npz(job, err);
+  case FURROW_EXCHANGE_TSV: return fw_import_tsv(job, err);
+  case FURROW_EXCHANGE_LIBSVM: return fw_import_libsvm(job, err);
+  case FURROW_EXCHANGE_SAFETENSORS: return fw_import_tensors(job, err);
+  default: return fw_import_dense(job, err);
+  }
+}
+
+furrow_status furrow_model_import(const char *path, const char *target, const furrow_model_import_params *params,
+                                  furrow_model_import_result *result, furrow_error *err) {
+  furrow_model_import_params defaults;
+  char *name = NULL;
+  furrow_model_import_params_init(&defaults);
+  fw_import job = {.params = params ? params : &defaults, .path = path, .target = target};
+  job.format = job.params->format;
+  job.memory = job.params->memory ? job.params->memory : DEFAULT_MEMORY;
+  furrow_status status = fw_exchange_format_of(&job.format, path, err);
+  if (status == FURROW_OK) status = name_of(&name, target, err);
+  if (status == FURROW_OK && strcmp(path, "-") != 0) status = fw_check_places(path, target, err);
+  job.name = name;
+  if (status == FURROW_OK) status = import_format(&job, err);
+  if (status == FURROW_OK && result) *result = job.result;
+  fw_free(name);
+  return status;
+}

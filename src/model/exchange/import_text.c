@@ -1,0 +1,311 @@
+/* model/exchange/import_text.c: tsv (row, column, value) and lines like libsvm's (id index:value …), strictly. */
+#include <math.h>
+#include <string.h>
+
+#include "array/bytes_in.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/number_in.h"
+#include "model/exchange/import.h"
+
+#define PIECE ((size_t)1 << 18)
+
+/* All elements, in the order of the file. */
+typedef struct text_elements {
+  int32_t *rows;
+  int64_t *cols;
+  char *values;
+  size_t count, rows_room, cols_room, values_room, element;
+} text_elements;
+
+typedef struct text_in {
+  fw_import *job;
+  fw_import_matrix m;
+  fw_bytes_in *in;
+  char *buffer; /* text from `begin` to `end` is not parsed yet */
+  size_t room, begin, end;
+  bool ended;
+  uint64_t line;    /* number of the line at hand */
+  const char *text; /* where it begins */
+  text_elements all;
+  int64_t *ids; /* libsvm: of each line */
+  size_t id_count, id_room;
+  bool by_vectors; /* libsvm */
+} text_in;
+
+/* ---- Lines ---------------------------------------------------------------------------------------------- */
+
+static furrow_status read_more(text_in *t, furrow_error *err) {
+  void *memory = t->buffer;
+  size_t got;
+  if (t->begin > 0) {
+    memmove(t->buffer, t->buffer + t->begin, t->end - t->begin);
+    t->end -= t->begin;
+    t->begin = 0;
+  }
+  furrow_status status = fw_grow(&memory, &t->room, t->end + PIECE, 1, err);
+  if (status != FURROW_OK) return status;
+  t->buffer = memory;
+  status = fw_bytes_in_read(t->in, t->buffer + t->end, t->room - t->end, &got, err);
+  if (status != FURROW_OK) return status;
+  t->ended = got < t->room - t->end;
+  t->end += got;
+  return FURROW_OK;
+}
+
+/* The next line without its end; FURROW_END: there is none. */
+static furrow_status next_line(text_in *t, const char **line, size_t *length, furrow_error *err) {
+  size_t looked = 0;
+  for (;;) {
+    const size_t left = t->end - t->begin;
+    const char *start = t->buffer ? t->buffer + t->begin : NULL;
+    const char *stop = left > looked ? memchr(start + looked, '\n', left - looked) : NULL;
+    if (stop || (t->ended && left > 0)) {
+      *line = start;
+      *length = stop ? (size_t)(stop - start) : left;
+      t->begin += *length + (stop != NULL);
+      if (*length > 0 && start[*length - 1] == '\r') (*length)--;
+      t->line++;
+      t->text = start;
+      return FURROW_OK;
+    }
+    if (t->ended) return FURROW_END;
+    looked = left;
+    furrow_status status = read_more(t, err);
+    if (status != FURROW_OK) return status;
+  }
+}
+
+/* Blames the field that begins at s. */
+static furrow_status fail_field(const text_in *t, const char *s, const char *end, furrow_error *err,
+                                furrow_status status, const char *what) {
+  const char *stop = s;
+  while (stop < end && *stop != '\t' && *stop != ' ') stop++;
+  fw_fail(err, status, "%s", what);
+  fw_error_set_file(err, fw_bytes_in_path(t->in));
+  fw_error_set_token(err, s, (size_t)(stop - s));
+  if (err) {
+    err->line = t->line;
+    err->column = (uint64_t)(s - t->text) + 1;
+  }
+  return status;
+}
+
+/* ---- Fields --------------------------------------------------------------------------------------------- */
+
+/* An integer that `behind` follows, or the end of the line where behind is 0. */
+static furrow_status read_integer(const text_in *t, const char **s, const char *end, char behind, const char *what,
+                                  int64_t *value, furrow_error *err) {
+  bool overflow = false;
+  const char *stop = fw_read_i64(*s, end, value, &overflow);
+  if (!stop || (stop < end ? *stop != behind : behind != 0)) return fail_field(t, *s, end, err, FURROW_E_PARSE, what);
+  if (overflow) return fail_field(t, *s, end, err, FURROW_E_RANGE, "the integer does not fit in 64 bits");
+  *s = stop + (behind != 0);
+  return FURROW_OK;
+}
+
+/* A float of many digits becomes infinity only if it says so. */
+static bool too_large(const char *s, double value) {
+  if (*s == '+' || *s == '-') s++;
+  return isinf(value) && *s != 'i' && *s != 'I';
+}
+
+/* Reads an element of the matrix's type to `out`; returns the place behind it, or NULL. */
+static const char *read_element(const text_in *t, const char *s, const char *end, void *out, bool *overflow) {
+  double f64 = 0;
+  float f32 = 0;
+  const char *stop;
+  switch (t->m.type) {
+  case FURROW_ELEMENT_F64:
+    stop = fw_read_f64(s, end, &f64);
+    *overflow = stop && too_large(s, f64);
+    memcpy(out, &f64, sizeof f64);
+    return stop;
+  case FURROW_ELEMENT_F32:
+    stop = fw_read_f32(s, end, &f32);
+    *overflow = stop && too_large(s, (double)f32);
+    memcpy(out, &f32, sizeof f32);
+    return stop;
+  case FURROW_ELEMENT_I64: return fw_read_i64(s, end, out, overflow);
+  default: return fw_read_i32(s, end, out, overflow);
+  }
+}
+
+/* Adds an element; its value goes up to `end`, or to a blank where `blanks` is set. *s goes behind it. */
+static furrow_status add_element(text_in *t, int32_t row, int64_t col, const char **s, const char *end, bool blanks,
+                                 furrow_error *err) {
+  text_elements *all = &t->all;
+  bool overflow = false;
+  void *rows = all->rows, *cols = all->cols, *values = all->values;
+  furrow_status status = fw_grow(&rows, &all->rows_room, all->count + 1, sizeof *all->rows, err);
+  all->rows = rows;
+  if (status == FURROW_OK) status = fw_grow(&cols, &all->cols_room, all->count + 1, sizeof *all->cols, err);
+  all->cols = cols;
+  if (status == FURROW_OK) status = fw_grow(&values, &all->values_room, all->count + 1, all->element, err);
+  all->values = values;
+  if (status != FURROW_OK) return status;
+  const char *stop = read_element(t, *s, end, all->values + all->count * all->element, &overflow);
+  if (stop && stop < end && *stop == '\t' && !blanks)
+    return fail_field(t, stop + 1, end, err, FURROW_E_PARSE, "a field too many: a line is row, column, value");
+  if (!stop || (stop < end && !(blanks && (*stop == ' ' || *stop == '\t'))))
+    return fail_field(t, *s, end, err, FURROW_E_PARSE, "the value is not a number of the matrix's type");
+  if (overflow) return fail_field(t, *s, end, err, FURROW_E_RANGE, "the value does not fit the matrix's type");
+  if (all->count > 0 && all->rows[all->count - 1] == row && all->cols[all->count - 1] == col)
+    return fail_field(t, *s, end, err, FURROW_E_FORMAT, "the element is there twice");
+  all->rows[all->count] = row;
+  all->cols[all->count++] = col;
+  *s = stop;
+  return FURROW_OK;
+}
+
+static bool is_row(int64_t row) {
+  return row >= 0 && row < INT32_MAX;
+}
+
+static furrow_status parse_tsv(text_in *t, const char *s, const char *end, furrow_error *err) {
+  int64_t row, col;
+  const char *field = s;
+  furrow_status status = read_integer(t, &s, end, '\t', "the row is not an integer with a tab behind it", &row, err);
+  if (status == FURROW_OK && !is_row(row))
+    return fail_field(t, field, end, err, FURROW_E_RANGE, "no row: those are 0 to 2147483646");
+  if (status == FURROW_OK)
+    status = read_integer(t, &s, end, '\t', "the column is not an integer with a tab behind it", &col, err);
+  return status == FURROW_OK ? add_element(t, (int32_t)row, col, &s, end, false, err) : status;
+}
+
+/* ---- libsvm --------------------------------------------------------------------------------------------- */
+
+static const char *skip_blanks(const char *s, const char *end) {
+  while (s < end && (*s == ' ' || *s == '\t')) s++;
+  return s;
+}
+
+static furrow_status add_id(text_in *t, int64_t id, furrow_error *err) {
+  void *memory = t->ids;
+  furrow_status status = fw_grow(&memory, &t->id_room, t->id_count + 1, sizeof id, err);
+  if (status != FURROW_OK) return status;
+  t->ids = memory;
+  t->ids[t->id_count++] = id;
+  return FURROW_OK;
+}
+
+static furrow_status parse_feature(text_in *t, int64_t id, const char **s, const char *end, furrow_error *err) {
+  const bool by_rows = t->m.axis == FURROW_AXIS_ROWS;
+  const char *field = *s;
+  int64_t index;
+  furrow_status status = read_integer(t, s, end, ':', "no index:value", &index, err);
+  if (status == FURROW_OK && !by_rows && !is_row(index))
+    return fail_field(t, field, end, err, FURROW_E_RANGE, "no row: those are 0 to 2147483646");
+  if (status != FURROW_OK) return status;
+  return add_element(t, (int32_t)(by_rows ? id : index), by_rows ? index : id, s, end, true, err);
+}
+
+static furrow_status parse_libsvm(text_in *t, const char *s, const char *end, furrow_error *err) {
+  int64_t id;
+  const char *stop = s;
+  while (stop < end && *stop != ' ' && *stop != '\t') stop++;
+  const char *field = s;
+  furrow_status status = read_integer(t, &field, stop, 0, "the id is not an integer", &id, err);
+  if (status == FURROW_OK && t->m.axis == FURROW_AXIS_ROWS && !is_row(id))
+    return fail_field(t, s, end, err, FURROW_E_RANGE, "no row: those are 0 to 2147483646");
+  if (status == FURROW_OK) status = add_id(t, id, err);
+  for (s = skip_blanks(stop, end); s < end && status == FURROW_OK; s = skip_blanks(s, end))
+    status = parse_feature(t, id, &s, end, err);
+  return status;
+}
+
+/* Every line is another vector. */
+static furrow_status check_lines(const text_in *t, furrow_error *err) {
+  size_t place = 0;
+  const fw_import_ids ids = {t->ids, t->id_count};
+  furrow_status status = fw_import_check_ids(&ids, t->m.axis, fw_bytes_in_path(t->in), &place, err);
+  if (status == FURROW_OK || status == FURROW_E_MEMORY || !err) return status;
+  err->line = place + 1;
+  err->column = 1;
+  return status;
+}
+
+/* ---- Runs ----------------------------------------------------------------------------------------------- */
+
+/* Rows without elements first (libsvm by rows); then stretches of one row. */
+static furrow_status each_run(void *source, fw_import_run_visitor visit, void *user, furrow_error *err) {
+  const text_in *t = source;
+  const text_elements *all = &t->all;
+  furrow_status status = FURROW_OK;
+  const size_t lines = t->by_vectors && t->m.axis == FURROW_AXIS_ROWS ? t->id_count : 0;
+  for (size_t i = 0; i < lines && status == FURROW_OK; i++) {
+    const fw_import_run run = {(int32_t)t->ids[i], 0, NULL, NULL};
+    status = visit(user, &run, err);
+  }
+  for (size_t i = 0, n; i < all->count && status == FURROW_OK; i += n) {
+    for (n = 1; i + n < all->count && all->rows[i + n] == all->rows[i];) n++;
+    const fw_import_run run = {all->rows[i], n, all->cols + i, all->values + i * all->element};
+    status = visit(user, &run, err);
+  }
+  return status;
+}
+
+/* ---- The file ------------------------------------------------------------------------------------------- */
+
+typedef furrow_status (*line_parser)(text_in *t, const char *s, const char *end, furrow_error *err);
+
+static furrow_status check_memory(const text_in *t, furrow_error *err) {
+  const size_t most = t->job->memory / (sizeof(int32_t) + sizeof(int64_t) + t->all.element);
+  if (t->all.count <= most) return FURROW_OK;
+  return fw_fail(err, FURROW_E_MEMORY, "more than %zu elements do not fit the %zu bytes that are allowed", most,
+                 t->job->memory);
+}
+
+static furrow_status parse_lines(text_in *t, line_parser parse, furrow_error *err) {
+  const furrow_model_import_params *p = t->job->params;
+  const char *line;
+  size_t length;
+  furrow_status status;
+  while ((status = next_line(t, &line, &length, err)) == FURROW_OK) {
+    if (length == 0) return fail_field(t, line, line, err, FURROW_E_PARSE, "an empty line");
+    status = parse(t, line, line + length, err);
+    if (status == FURROW_OK) status = check_memory(t, err);
+    if (status == FURROW_OK && p->progress && t->line % 65536 == 0)
+      status = p->progress(p->user, fw_bytes_in_offset(t->in), 0, err);
+    if (status != FURROW_OK) return status;
+  }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* Without elements nothing tells the shape. */
+static furrow_status check_shape(const text_in *t, furrow_error *err) {
+  const furrow_matrix_spec *spec = &t->m.spec;
+  if (t->all.count || t->id_count || (spec->rows && spec->cols)) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "there are no elements that tell rows and columns of the matrix: both must be given");
+  fw_error_set_file(err, fw_bytes_in_path(t->in));
+  return FURROW_E_ARGUMENT;
+}
+
+/* Text says nothing of types: floats, unless the parameters know better. */
+static furrow_status import_text(fw_import *job, line_parser parse, bool by_vectors, furrow_error *err) {
+  text_in t = {.job = job, .by_vectors = by_vectors};
+  const fw_import_runs runs = {each_run, &t};
+  furrow_status status = fw_import_start(job, &t.m, FW_ARRAY_F32, NULL, err);
+  if (status == FURROW_OK) status = fw_bytes_in_open(&t.in, job->path, err);
+  t.all.element = furrow_element_size(t.m.type);
+  if (!by_vectors || t.m.axis == FURROW_AXIS_COLUMNS) t.m.all_rows = true; /* only elements name rows */
+  if (status == FURROW_OK) status = parse_lines(&t, parse, err);
+  if (status == FURROW_OK) status = check_shape(&t, err);
+  if (status == FURROW_OK && by_vectors) status = check_lines(&t, err);
+  if (status == FURROW_OK) status = fw_import_elements(job, &t.m, &runs, err);
+  fw_bytes_in_close(t.in);
+  fw_free(t.buffer);
+  fw_free(t.all.rows);
+  fw_free(t.all.cols);
+  fw_free(t.all.values);
+  fw_free(t.ids);
+  return status;
+}
+
+furrow_status fw_import_tsv(fw_import *job, furrow_error *err) {
+  return import_text(job, parse_tsv, false, err);
+}
+
+furrow_status fw_import_libsvm(fw_import *job, furrow_error *err) {
+  return import_text(job, parse_libsvm, true, err);
+}

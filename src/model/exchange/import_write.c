@@ -1,0 +1,113 @@
+/* model/exchange/import_write.c: the folder of an imported matrix: what the spec leaves open is told by the elements.
+ */
+#include "base/error.h"
+#include "model/exchange/import.h"
+
+static furrow_status fill_columns(furrow_matrix_spec *spec, int64_t first, int64_t last, furrow_error *err) {
+  int64_t cols;
+  if (spec->cols != 0) return FURROW_OK;
+  if (first < spec->first_col && spec->first_col == 0) spec->first_col = first;
+  if (last < spec->first_col) last = spec->first_col;
+  const bool fits = !__builtin_sub_overflow(last, spec->first_col, &cols) && cols < INT64_MAX && last < INT64_MAX;
+  if (!fits && spec->hash_parts == 0)
+    return fw_fail(err, FURROW_E_RANGE,
+                   "columns %lld to %lld are more than 64 bits count: hash partitions (--hash) need no count",
+                   (long long)first, (long long)last);
+  spec->cols = fits ? cols + 1 : -1;
+  return FURROW_OK;
+}
+
+/* As many rows as there are ids for, saved ones and others. */
+static int32_t rows_needed(const furrow_matrix_spec *spec, const fw_import_extent *extent) {
+  int32_t last = extent->row_count ? extent->rows[extent->row_count - 1] : 0;
+  if (extent->last_row > last) last = extent->last_row;
+  for (size_t i = 0; spec->saved_rows && i < spec->saved_row_count; i++)
+    if (spec->saved_rows[i] > last) last = spec->saved_rows[i];
+  return last < INT32_MAX ? last + 1 : last;
+}
+
+/* A file that names its rows is not the word on the others: those are not saved. */
+static void fill_rows(fw_import_matrix *m, const fw_import_extent *extent) {
+  furrow_matrix_spec *spec = &m->spec;
+  if (spec->rows == 0) spec->rows = rows_needed(spec, extent);
+  if (spec->saved_rows || m->all_rows || (size_t)spec->rows == extent->row_count || extent->row_count == 0) return;
+  spec->saved_rows = extent->rows;
+  spec->saved_row_count = extent->row_count;
+}
+
+/* Dense only if that adds nothing: every row has every column. */
+static void fill_type(fw_import_matrix *m, const fw_import_extent *extent) {
+  furrow_matrix_spec *spec = &m->spec;
+  uint64_t all;
+  if (spec->row_type >= 0) return;
+  const bool fits = spec->cols > 0 && spec->first_col >= INT32_MIN && spec->first_col <= INT32_MAX &&
+                    spec->cols - 1 <= INT32_MAX - spec->first_col;
+  const uint64_t rows = spec->saved_rows ? spec->saved_row_count : (uint64_t)spec->rows;
+  const bool full = !__builtin_mul_overflow(rows, (uint64_t)spec->cols, &all) && all == extent->elements;
+  const bool dense = m->dense && full && fits && spec->hash_parts == 0;
+  spec->row_type = (int32_t)m->type * 7 + (dense ? 0 : fits ? 3 : 5);
+}
+
+furrow_status fw_import_plan(fw_import_matrix *m, const fw_import_extent *extent, furrow_matrix_meta **plan,
+                             furrow_error *err) {
+  furrow_status status = fill_columns(&m->spec, extent->first_col, extent->last_col, err);
+  if (status != FURROW_OK) return status;
+  fill_rows(m, extent);
+  fill_type(m, extent);
+  return furrow_matrix_plan(plan, &m->spec, err);
+}
+
+furrow_status fw_import_folder(fw_import *job, const fw_import_matrix *m, const furrow_matrix_meta *plan,
+                               uint64_t elements, fw_import_fill fill, void *user, furrow_error *err) {
+  const furrow_matrix_write_params *p = &job->params->write;
+  furrow_matrix_writer *writer = NULL;
+  furrow_status status = job->model ? furrow_matrix_writer_open_in(&writer, job->model, plan, p, err)
+                                    : furrow_matrix_writer_open(&writer, job->target, plan, p, err);
+  if (status == FURROW_OK) status = fill(user, writer, err);
+  if (status == FURROW_OK) status = furrow_matrix_writer_commit(writer, err);
+  furrow_matrix_writer_close(writer);
+  if (status != FURROW_OK) return status;
+  job->result.matrices++;
+  job->result.rows = m->spec.rows;
+  job->result.cols = m->spec.cols;
+  job->result.elements += elements;
+  return FURROW_OK;
+}
+
+/* Least and largest column; 0 if there is none. */
+static void find_columns(const furrow_matrix *matrix, const fw_import_saved *saved, fw_import_extent *extent) {
+  bool any = saved && saved->others;
+  if (any) {
+    extent->first_col = saved->first_col;
+    extent->last_col = saved->last_col;
+  }
+  for (size_t i = 0; i < furrow_matrix_panel_count(matrix); i++) {
+    const furrow_panel *p = furrow_matrix_panel(matrix, i);
+    if (p->cols == 0 || p->rows == 0) continue;
+    const int64_t first = furrow_panel_col(p, 0), last = furrow_panel_col(p, p->cols - 1);
+    extent->first_col = any && extent->first_col < first ? extent->first_col : first;
+    extent->last_col = any && extent->last_col > last ? extent->last_col : last;
+    any = true;
+  }
+}
+
+static furrow_status put_matrix(void *user, furrow_matrix_writer *writer, furrow_error *err) {
+  return furrow_matrix_writer_write_matrix(writer, *(const furrow_matrix **)user, err);
+}
+
+furrow_status fw_import_write(fw_import *job, fw_import_matrix *m, const furrow_matrix *matrix,
+                              const fw_import_saved *saved, furrow_error *err) {
+  furrow_matrix_meta *plan = NULL;
+  fw_import_extent extent = {.row_count = furrow_matrix_row_count(matrix),
+                             .rows = furrow_matrix_row_ids(matrix),
+                             .elements = furrow_matrix_count(matrix)};
+  uint64_t left_out = 0;
+  find_columns(matrix, saved, &extent);
+  if (saved) extent.last_row = saved->last_row;
+  furrow_status status = fw_import_plan(m, &extent, &plan, err);
+  if (status == FURROW_OK && saved) status = fw_import_count_nnz(saved, &m->spec, plan, &left_out, err);
+  if (status == FURROW_OK) status = fw_import_folder(job, m, plan, extent.elements, put_matrix, &matrix, err);
+  if (status == FURROW_OK) job->result.left_out += left_out;
+  furrow_matrix_meta_free(plan);
+  return status;
+}

@@ -1,0 +1,300 @@
+/* model/exchange/vectors.c: rows through the sorted visit, columns through stripes that are loaded one after the other.
+ */
+#include "model/exchange/vectors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/read/choice.h"
+#include "model/read/stripes.h"
+
+/* ---- What the metadata tells ---------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b) {
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Sorts and leaves out doubles. */
+static size_t make_set(int32_t *numbers, size_t count) {
+  size_t kept = 0;
+  if (count == 0) return 0;
+  qsort(numbers, count, sizeof *numbers, by_number);
+  for (size_t i = 0; i < count; i++) {
+    if (kept == 0 || numbers[kept - 1] != numbers[i]) numbers[kept++] = numbers[i];
+  }
+  return kept;
+}
+
+static bool same_rows(const fw_source_part *a, const fw_source_part *b) {
+  const size_t n = a->meta->row_count;
+  return n == b->meta->row_count && (n == 0 || memcmp(a->row_ids, b->row_ids, n * sizeof *a->row_ids) == 0);
+}
+
+/* The chosen rows of all chosen partitions, once each. Most partitions have the rows of the one before. */
+static furrow_status collect_rows(fw_vectors_plan *plan, const fw_choice *choice, furrow_error *err) {
+  const furrow_matrix_source *source = plan->source;
+  const fw_source_part *last = NULL;
+  void *memory = NULL;
+  size_t room = 0, count = 0;
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < source->meta->part_count && status == FURROW_OK; i++) {
+    const fw_source_part *part = &source->parts[i];
+    if (!choice->parts[i] || (last && same_rows(part, last))) continue;
+    last = part;
+    status = fw_grow(&memory, &room, count + part->meta->row_count, sizeof(int32_t), err);
+    for (size_t r = 0; status == FURROW_OK && r < part->meta->row_count; r++) {
+      if (fw_choice_has_row(choice, part->row_ids[r])) ((int32_t *)memory)[count++] = part->row_ids[r];
+    }
+  }
+  plan->rows = memory;
+  plan->row_count = make_set(memory, count);
+  return status;
+}
+
+/* No element has less than a byte. */
+static uint64_t most_elements(const fw_source_part *part) {
+  const furrow_partition_meta *meta = part->meta;
+  if (part->records == FW_UNKNOWN) return (uint64_t)meta->length;
+  return meta->save_col_elem_num > 0 ? part->records * (uint64_t)meta->save_col_elem_num : part->records;
+}
+
+/* Where columns are: the range of all partitions; hash partitions have none, so any id is possible. */
+static void measure(fw_vectors_plan *plan, const fw_choice *choice) {
+  const furrow_matrix_source *source = plan->source;
+  int64_t first = INT64_MAX, end = INT64_MIN;
+  for (size_t i = 0; i < source->meta->part_count; i++) {
+    const fw_source_part *part = &source->parts[i];
+    if (!choice->parts[i]) continue;
+    const int64_t from = part->hash ? INT64_MIN : part->meta->start_col;
+    const int64_t to = part->hash ? INT64_MAX : part->meta->end_col;
+    first = from < first ? from : first;
+    end = to > end ? to : end;
+    plan->bytes += (uint64_t)part->meta->length;
+    plan->most_elements += most_elements(part);
+  }
+  if (first > end) first = end = 0;
+  if (first < choice->first_col) first = choice->first_col;
+  if (end > choice->end_col) end = choice->end_col;
+  plan->first_col = first;
+  plan->end_col = end > first ? end : first;
+}
+
+furrow_status fw_vectors_plan_init(fw_vectors_plan *plan, furrow_error *err) {
+  fw_choice choice = {0};
+  furrow_status status = fw_choice_make(&choice, plan->source, plan->selection, err);
+  if (status == FURROW_OK) measure(plan, &choice);
+  if (status == FURROW_OK) status = collect_rows(plan, &choice, err);
+  fw_choice_clear(&choice);
+  return status;
+}
+
+void fw_vectors_plan_clear(fw_vectors_plan *plan) {
+  fw_free(plan->rows);
+  plan->rows = NULL;
+  plan->row_count = 0;
+}
+
+static furrow_status note_columns(void *user, const fw_vectors *v, furrow_error *err) {
+  fw_vectors_plan *found = user;
+  (void)err;
+  if (v->size == 0) return FURROW_OK;
+  const int64_t first = fw_vectors_index(v, 0), last = fw_vectors_index(v, v->size - 1);
+  if (first < found->first_col) found->first_col = first;
+  if (last >= found->end_col) found->end_col = last < INT64_MAX ? last + 1 : INT64_MAX;
+  return FURROW_OK;
+}
+
+furrow_status fw_vectors_plan_columns(fw_vectors_plan *plan, furrow_error *err) {
+  if (plan->first_col != INT64_MIN && plan->end_col != INT64_MAX) return FURROW_OK;
+  fw_vectors_plan by_rows = *plan, found = {.first_col = 0, .end_col = 0};
+  by_rows.axis = FURROW_AXIS_ROWS;
+  by_rows.progress = NULL;
+  furrow_status status = fw_vectors_visit(&by_rows, note_columns, &found, err);
+  if (status != FURROW_OK) return status;
+  if (plan->first_col == INT64_MIN) plan->first_col = found.first_col;
+  if (plan->end_col == INT64_MAX) plan->end_col = found.end_col > plan->first_col ? found.end_col : plan->first_col;
+  return FURROW_OK;
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
+
+typedef struct row_walk {
+  const fw_vectors_plan *plan;
+  fw_vectors_visitor visit;
+  void *user;
+  size_t next; /* of the plan's rows: all before it have been visited */
+} row_walk;
+
+static furrow_status tell_progress(const fw_vectors_plan *plan, double share, furrow_error *err) {
+  if (!plan->progress) return FURROW_OK;
+  return plan->progress(plan->user, (uint64_t)((double)plan->bytes * share), plan->bytes, err);
+}
+
+/* Rows before `row` have no elements. */
+static furrow_status visit_empty(row_walk *w, size_t end, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (; w->next < end && status == FURROW_OK; w->next++) {
+    const fw_vectors v = {.count = 1, .first_id = w->plan->rows[w->next]};
+    status = w->visit(w->user, &v, err);
+  }
+  return status;
+}
+
+static furrow_status visit_row(void *user, size_t part, const furrow_panel *panel, furrow_error *err) {
+  (void)part;
+  row_walk *w = user;
+  const fw_vectors_plan *plan = w->plan;
+  const int32_t row = panel->row_ids[0];
+  const size_t before = w->next;
+  size_t at = w->next;
+  while (at < plan->row_count && plan->rows[at] < row) at++;
+  furrow_status status = visit_empty(w, at, err);
+  if (status != FURROW_OK || panel->cols == 0) return status;
+  const fw_vectors v = {1, NULL, row, panel->cols, panel->col_ids, panel->first_col, panel->type, panel->values};
+  status = w->visit(w->user, &v, err);
+  if (at < plan->row_count && plan->rows[at] == row) w->next = at + 1;
+  if (status != FURROW_OK || w->next == before) return status;
+  return tell_progress(plan, (double)w->next / (double)plan->row_count, err);
+}
+
+static furrow_status visit_rows(const fw_vectors_plan *plan, fw_vectors_visitor visit, void *user, furrow_error *err) {
+  row_walk w = {plan, visit, user, 0};
+  furrow_status status = furrow_matrix_for_each_panel_sorted(plan->source, plan->selection, plan->threads, plan->memory,
+                                                             visit_row, &w, err);
+  return status == FURROW_OK ? visit_empty(&w, plan->row_count, err) : status;
+}
+
+/* ---- Columns -------------------------------------------------------------------------------------------- */
+
+/* A column of a panel, in a heap: the smallest column first, rows ascending within a column. */
+typedef struct cursor {
+  const furrow_panel *panel;
+  size_t next;
+  int64_t col;
+} cursor;
+
+typedef struct column_merge {
+  cursor *heap;
+  size_t count;
+  int64_t *indices; /* of the column that is put together */
+  char *values;
+  size_t size, element;
+} column_merge;
+
+static bool comes_before(const cursor *a, const cursor *b) {
+  return a->col != b->col ? a->col < b->col : a->panel->row_ids[0] < b->panel->row_ids[0];
+}
+
+static void sift_down(column_merge *m, size_t i) {
+  const cursor moved = m->heap[i];
+  for (size_t child; (child = 2 * i + 1) < m->count; i = child) {
+    if (child + 1 < m->count && comes_before(&m->heap[child + 1], &m->heap[child])) child++;
+    if (!comes_before(&m->heap[child], &moved)) break;
+    m->heap[i] = m->heap[child];
+  }
+  m->heap[i] = moved;
+}
+
+/* Adds the top's values to the column and goes to its next column. */
+static void take_top(column_merge *m) {
+  cursor *top = &m->heap[0];
+  const furrow_panel *p = top->panel;
+  for (size_t r = 0; r < p->rows; r++) m->indices[m->size + r] = p->row_ids[r];
+  memcpy(m->values + m->size * m->element, (const char *)p->values.any + top->next * p->rows * m->element,
+         p->rows * m->element);
+  m->size += p->rows;
+  if (++top->next < p->cols)
+    top->col = furrow_panel_col(p, top->next);
+  else
+    m->heap[0] = m->heap[--m->count];
+  if (m->count) sift_down(m, 0);
+}
+
+static furrow_status merge_columns(column_merge *m, furrow_element_type type, fw_vectors_visitor visit, void *user,
+                                   furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  while (m->count > 0 && status == FURROW_OK) {
+    const int64_t col = m->heap[0].col;
+    m->size = 0;
+    while (m->count > 0 && m->heap[0].col == col) take_top(m);
+    const fw_vectors v = {1, NULL, col, m->size, m->indices, 0, type, {m->values}};
+    status = visit(user, &v, err);
+  }
+  return status;
+}
+
+/* Panels of several rows, or blocks of rows. */
+static furrow_status visit_panels(const furrow_matrix *matrix, fw_vectors_visitor visit, void *user,
+                                  furrow_error *err) {
+  const size_t panels = furrow_matrix_panel_count(matrix), rows = furrow_matrix_row_count(matrix);
+  const furrow_element_type type = furrow_matrix_type(matrix);
+  void *heap = NULL, *indices = NULL, *values = NULL;
+  furrow_status status = fw_alloc(&heap, panels, sizeof(cursor), err);
+  if (status == FURROW_OK) status = fw_alloc(&indices, rows, sizeof(int64_t), err);
+  if (status == FURROW_OK) status = fw_alloc(&values, rows, furrow_element_size(type), err);
+  if (status == FURROW_OK) {
+    column_merge m = {heap, 0, indices, values, 0, furrow_element_size(type)};
+    for (size_t i = 0; i < panels; i++) {
+      const furrow_panel *p = furrow_matrix_panel(matrix, i);
+      if (p->cols && p->rows) m.heap[m.count++] = (cursor){p, 0, furrow_panel_col(p, 0)};
+    }
+    for (size_t i = m.count / 2; i-- > 0;) sift_down(&m, i);
+    status = merge_columns(&m, type, visit, user, err);
+  }
+  fw_free(heap);
+  fw_free(indices);
+  fw_free(values);
+  return status;
+}
+
+/* One panel: its columns are the vectors, as they lie. */
+static furrow_status visit_panel(const furrow_panel *p, fw_vectors_visitor visit, void *user, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc(&memory, p->rows, sizeof(int64_t), err);
+  if (status != FURROW_OK) return status;
+  int64_t *indices = memory;
+  for (size_t r = 0; r < p->rows; r++) indices[r] = p->row_ids[r];
+  const fw_vectors v = {p->cols, p->col_ids, p->first_col, p->rows, indices, 0, p->type, p->values};
+  status = p->cols && p->rows ? visit(user, &v, err) : FURROW_OK;
+  fw_free(memory);
+  return status;
+}
+
+static furrow_status visit_stripe(const fw_vectors_plan *plan, const furrow_matrix_selection *stripe,
+                                  fw_vectors_visitor visit, void *user, furrow_error *err) {
+  furrow_matrix_load_params load;
+  furrow_matrix *matrix = NULL;
+  furrow_matrix_load_params_init(&load);
+  load.selection = *stripe;
+  load.threads = plan->threads;
+  furrow_status status = furrow_matrix_load_source(&matrix, plan->source, &load, err);
+  if (status != FURROW_OK) return status;
+  status = furrow_matrix_panel_count(matrix) == 1 ? visit_panel(furrow_matrix_panel(matrix, 0), visit, user, err)
+                                                  : visit_panels(matrix, visit, user, err);
+  furrow_matrix_free(matrix);
+  return status;
+}
+
+/* Stripes small enough for the cache of the disk, large enough for the threads. */
+#define STRIPE_BYTES ((size_t)256 << 20)
+
+static furrow_status visit_columns(const fw_vectors_plan *plan, fw_vectors_visitor visit, void *user,
+                                   furrow_error *err) {
+  fw_stripes *stripes = NULL;
+  const size_t bytes = plan->memory && plan->memory < STRIPE_BYTES ? plan->memory : STRIPE_BYTES;
+  furrow_status status = fw_stripes_by_columns(&stripes, plan->source, plan->selection, bytes, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < stripes->count && status == FURROW_OK; i++) {
+    status = visit_stripe(plan, &stripes->selections[i], visit, user, err);
+    if (status == FURROW_OK) status = tell_progress(plan, (double)(i + 1) / (double)stripes->count, err);
+  }
+  fw_stripes_free(stripes);
+  return status;
+}
+
+furrow_status fw_vectors_visit(const fw_vectors_plan *plan, fw_vectors_visitor visit, void *user, furrow_error *err) {
+  return plan->axis == FURROW_AXIS_ROWS ? visit_rows(plan, visit, user, err) : visit_columns(plan, visit, user, err);
+}

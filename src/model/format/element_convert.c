@@ -1,0 +1,122 @@
+/* model/format/element_convert.c: elements of one type as elements of another. */
+#include "model/format/element_convert.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define ANY(x) true
+/* A float of the range: what rounds to infinity does not fit; NaN and infinity are themselves. */
+static inline bool f64_fits_f32(double x) {
+  return isnan(x) || isinf(x) || isfinite((float)x);
+}
+/* -2^63 and -2^31 are floats; the end of the range is exclusive, so that it is one, too. NaN compares to nothing. */
+static inline bool f64_fits_i64(double x) {
+  return x >= -0x1p63 && x < 0x1p63 && x == (double)(int64_t)x;
+}
+static inline bool f64_fits_i32(double x) {
+  return x >= -0x1p31 && x < 0x1p31 && x == (double)(int32_t)x;
+}
+static inline bool i64_fits_i32(int64_t x) {
+  return x >= INT32_MIN && x <= INT32_MAX;
+}
+
+#define NAME f64_f64
+#define FROM double
+#define TO double
+#define FITS ANY
+#include "model/format/element_convert_tmpl.h"
+#define NAME f64_f32
+#define FROM double
+#define TO float
+#define FITS f64_fits_f32
+#include "model/format/element_convert_tmpl.h"
+#define NAME f64_i64
+#define FROM double
+#define TO int64_t
+#define FITS f64_fits_i64
+#include "model/format/element_convert_tmpl.h"
+#define NAME f64_i32
+#define FROM double
+#define TO int32_t
+#define FITS f64_fits_i32
+#include "model/format/element_convert_tmpl.h"
+#define NAME f32_f64
+#define FROM float
+#define TO double
+#define FITS ANY
+#include "model/format/element_convert_tmpl.h"
+#define NAME f32_f32
+#define FROM float
+#define TO float
+#define FITS ANY
+#include "model/format/element_convert_tmpl.h"
+#define NAME f32_i64
+#define FROM float
+#define TO int64_t
+#define FITS f64_fits_i64
+#include "model/format/element_convert_tmpl.h"
+#define NAME f32_i32
+#define FROM float
+#define TO int32_t
+#define FITS f64_fits_i32
+#include "model/format/element_convert_tmpl.h"
+#define NAME i64_f64
+#define FROM int64_t
+#define TO double
+#define FITS ANY
+#include "model/format/element_convert_tmpl.h"
+#define NAME i64_f32
+#define FROM int64_t
+#define TO float
+#define FITS ANY
+#include "model/format/element_convert_tmpl.h"
+#define NAME i64_i64
+#define FROM int64_t
+#define TO int64_t
+#define FITS ANY
+#include "model/format/element_convert_tmpl.h"
+#define NAME i64_i32
+#define FROM int64_t
+#define TO int32_t
+#define FITS i64_fits_i32
+#include "model/format/element_convert_tmpl.h"
+#define NAME i32_f64
+#define FROM int32_t
+#define TO double
+#define FITS ANY
+#include "model/format/element_convert_tmpl.h"
+#define NAME i32_f32
+#define FROM int32_t
+#define TO float
+#define FITS ANY
+#include "model/format/element_convert_tmpl.h"
+#define NAME i32_i64
+#define FROM int32_t
+#define TO int64_t
+#define FITS ANY
+#include "model/format/element_convert_tmpl.h"
+#define NAME i32_i32
+#define FROM int32_t
+#define TO int32_t
+#define FITS ANY
+#include "model/format/element_convert_tmpl.h"
+
+typedef size_t (*copy_function)(void *, size_t, const void *, size_t, size_t);
+
+static const copy_function copies[4][4] = {
+    {f64_f64, f64_f32, f64_i64, f64_i32},
+    {f32_f64, f32_f32, f32_i64, f32_i32},
+    {i64_f64, i64_f32, i64_i64, i64_i32},
+    {i32_f64, i32_f32, i32_i64, i32_i32},
+};
+
+size_t fw_elements_copy(void *dst, size_t dst_stride, furrow_element_type to, const void *src, size_t src_stride,
+                        furrow_element_type from, size_t count) {
+  if (count == 0) return 0;
+  if (to == from && dst_stride == 1 && src_stride == 1) {
+    memcpy(dst, src, count * furrow_element_size(to));
+    return count;
+  }
+  return copies[from][to](dst, dst_stride, src, src_stride, count);
+}

@@ -1,0 +1,35 @@
+/* model/format/format_tmpl.h: a format of a family that has record_size, decode and encode with the flags as an
+ * argument: the functions with constant flags, and the description. Included once for each, with FORMAT_CLASS its name,
+ * a text FORMAT_OBJECT           the furrow_matrix_format that is defined FORMAT_FUNCTION(verb)   names of its
+ * functions FORMAT_FLAGS            FURROW_FORMAT_… FORMAT_ABOUT            a line about it */
+
+static void FORMAT_FUNCTION(size)(const furrow_matrix_format_context *context, size_t *least, size_t *most) {
+  record_size(context, FORMAT_FLAGS, least, most);
+}
+
+static furrow_status FORMAT_FUNCTION(decode)(const furrow_matrix_format_context *context, const char *bytes,
+                                             size_t size, bool last, size_t *used, furrow_matrix_records *records,
+                                             furrow_error *err) {
+  return decode(context, FORMAT_FLAGS, bytes, size, last, used, records, err);
+}
+
+static furrow_status FORMAT_FUNCTION(encode)(const furrow_matrix_format_context *context, const furrow_panel *panel,
+                                             size_t first, size_t count, char *out, size_t *written,
+                                             furrow_error *err) {
+  return encode(context, FORMAT_FLAGS, panel, first, count, out, written, err);
+}
+
+const furrow_matrix_format FORMAT_OBJECT = {.abi = FURROW_FORMAT_ABI,
+                                            .flags = FORMAT_FLAGS,
+                                            .name = FORMAT_CLASS,
+                                            .class_name = FW_ANGEL_FORMATS FORMAT_CLASS,
+                                            .about = FORMAT_ABOUT,
+                                            .record_size = FORMAT_FUNCTION(size),
+                                            .decode = FORMAT_FUNCTION(decode),
+                                            .encode = FORMAT_FUNCTION(encode)};
+
+#undef FORMAT_CLASS
+#undef FORMAT_OBJECT
+#undef FORMAT_FUNCTION
+#undef FORMAT_FLAGS
+#undef FORMAT_ABOUT

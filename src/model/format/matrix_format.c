@@ -1,0 +1,201 @@
+/* model/format/matrix_format.c: formats of matrices by name, those that are built in and those that are added. */
+#include "model/format/matrix_format.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+static const furrow_matrix_format *const built_in[] = {&fw_value_binary,
+                                                       &fw_col_id_value_binary,
+                                                       &fw_row_id_col_id_value_binary,
+                                                       &fw_binary_column,
+                                                       &fw_value_text,
+                                                       &fw_col_id_value_text,
+                                                       &fw_row_id_col_id_value_text,
+                                                       &fw_text_column,
+                                                       &fw_snapshot,
+                                                       &fw_angel1};
+#define BUILT_IN (sizeof built_in / sizeof built_in[0])
+
+/* What is added. The pointers are their owners'; the list only grows. */
+static pthread_mutex_t added_lock = PTHREAD_MUTEX_INITIALIZER;
+static const furrow_matrix_format **added;
+static size_t nadded, added_capacity;
+
+/* ---- Finding -------------------------------------------------------------------------------------------- */
+
+/* Under the lock. */
+static const furrow_matrix_format *format_at(size_t i) {
+  if (i < BUILT_IN) return built_in[i];
+  return i - BUILT_IN < nadded ? added[i - BUILT_IN] : NULL;
+}
+
+const furrow_matrix_format *furrow_matrix_format_at(size_t i) {
+  pthread_mutex_lock(&added_lock);
+  const furrow_matrix_format *format = format_at(i);
+  pthread_mutex_unlock(&added_lock);
+  return format;
+}
+
+static size_t without_end(const char *name, size_t length, const char *end) {
+  const size_t n = strlen(end);
+  return length > n && strncasecmp(name + length - n, end, n) == 0 ? length - n : length;
+}
+
+/* Length of what tells a name from others: without "Format", then without "Row". */
+static size_t stem(const char *name) {
+  return without_end(name, without_end(name, strlen(name), "Format"), "Row");
+}
+
+static bool same_name(const char *a, const char *b) {
+  return stem(a) == stem(b) && strncasecmp(a, b, stem(a)) == 0;
+}
+
+/* Under the lock. By anything that names a format. */
+static const furrow_matrix_format *format_named(const char *name) {
+  const furrow_matrix_format *format;
+  for (size_t i = 0; (format = format_at(i)) != NULL; i++)
+    if (strcmp(format->class_name, name) == 0 || same_name(format->name, name)) return format;
+  return NULL;
+}
+
+static void list_names(char *text, size_t size) {
+  const furrow_matrix_format *format;
+  size_t used = 0;
+  for (size_t i = 0; (format = furrow_matrix_format_at(i)) != NULL && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%.*s", i ? ", " : "", (int)stem(format->name), format->name);
+}
+
+furrow_status furrow_matrix_format_find(const char *name, const furrow_matrix_format **format, furrow_error *err) {
+  pthread_mutex_lock(&added_lock);
+  const furrow_matrix_format *found = format_named(name);
+  pthread_mutex_unlock(&added_lock);
+  if (!found) {
+    char names[200] = "";
+    list_names(names, sizeof names);
+    const furrow_status status = fw_fail(err, FURROW_E_NOT_FOUND, "no such format; there are: %s", names);
+    fw_error_set_token(err, name, strlen(name));
+    return status;
+  }
+  *format = found;
+  return FURROW_OK;
+}
+
+/* ---- Adding --------------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name) {
+  if (!name || !isalpha((unsigned char)name[0])) return false;
+  while (isalnum((unsigned char)*name) || *name == '_') name++;
+  return *name == 0;
+}
+
+static furrow_status check_format(const furrow_matrix_format *format, furrow_error *err) {
+  const unsigned all = FURROW_MATRIX_FORMAT_TEXT | FURROW_MATRIX_FORMAT_BY_COLUMN | FURROW_MATRIX_FORMAT_ROW_IDS |
+                       FURROW_MATRIX_FORMAT_COL_IDS;
+  if (format->abi != FURROW_FORMAT_ABI)
+    return fw_fail(err, FURROW_E_ARGUMENT, "a format was made for version %u of the interface; this is %u",
+                   (unsigned)format->abi, FURROW_FORMAT_ABI);
+  if (!is_name(format->name))
+    return fw_fail(err, FURROW_E_ARGUMENT, "name of a format: a letter, then letters, digits and _");
+  if (!format->class_name || !format->about || !format->record_size || !format->decode)
+    return fw_fail(err, FURROW_E_ARGUMENT, "format %s lacks its class_name, about, record_size or decode",
+                   format->name);
+  const char *dot = strrchr(format->class_name, '.');
+  if (strcmp(dot ? dot + 1 : format->class_name, format->name) != 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "class_name of format %s does not end with its name", format->name);
+  if (format->flags & ~all) return fw_fail(err, FURROW_E_ARGUMENT, "flags of format %s: not known", format->name);
+  if ((format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN) &&
+      (format->flags & (FURROW_MATRIX_FORMAT_COL_IDS | FURROW_MATRIX_FORMAT_ROW_IDS)) != FURROW_MATRIX_FORMAT_COL_IDS)
+    return fw_fail(err, FURROW_E_ARGUMENT, "flags of format %s: a column format has column ids and no row ids",
+                   format->name);
+  return FURROW_OK;
+}
+
+/* Under the lock. Adds the formats, all or none. */
+static furrow_status add_formats(const furrow_matrix_format *const *formats, size_t count, furrow_error *err) {
+  void *memory = (void *)added;
+  furrow_status status = fw_grow(&memory, &added_capacity, nadded + count, sizeof *added, err);
+  if (status != FURROW_OK) return status;
+  added = memory;
+  const size_t before = nadded;
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) {
+    const char *const names[2] = {formats[i]->name, formats[i]->class_name};
+    for (size_t k = 0; k < 2 && status == FURROW_OK; k++)
+      if (format_named(names[k])) status = fw_fail(err, FURROW_E_EXISTS, "there is a format %s already", names[k]);
+    added[nadded++] = formats[i];
+  }
+  if (status != FURROW_OK) nadded = before;
+  return status;
+}
+
+static furrow_status register_formats(const furrow_matrix_format *const *formats, size_t count, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = check_format(formats[i], err);
+  if (status != FURROW_OK) return status;
+  pthread_mutex_lock(&added_lock);
+  status = add_formats(formats, count, err);
+  pthread_mutex_unlock(&added_lock);
+  return status;
+}
+
+furrow_status furrow_matrix_format_register(const furrow_matrix_format *format, furrow_error *err) {
+  return register_formats(&format, 1, err);
+}
+
+/* Opens a shared object; a name without a folder is that of a file here, not of a library of the system. */
+static furrow_status open_object(const char *name, void **object, furrow_error *err) {
+  void *path = NULL;
+  furrow_status status = fw_alloc(&path, strlen(name) + 3, 1, err);
+  if (status != FURROW_OK) return status;
+  snprintf(path, strlen(name) + 3, "%s%s", strchr(name, '/') ? "" : "./", name);
+  void *opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (opened)
+    *object = opened;
+  else
+    status = fw_fail(err, FURROW_E_NOT_FOUND, "cannot be loaded: %s", dlerror());
+  fw_free(path);
+  return status;
+}
+
+furrow_status furrow_matrix_format_load(const char *shared_object, furrow_error *err) {
+  void *object = NULL;
+  furrow_status status = open_object(shared_object, &object, err);
+  if (status == FURROW_OK) {
+    const furrow_matrix_format *const *formats = dlsym(object, "furrow_plugin_formats");
+    size_t count = 0;
+    while (formats && formats[count]) count++;
+    if (count)
+      status = register_formats(formats, count, err);
+    else
+      status = fw_fail(err, FURROW_E_FORMAT, "no formats in it: %s",
+                       formats ? "furrow_plugin_formats is empty" : "it has no symbol furrow_plugin_formats");
+    if (status != FURROW_OK) dlclose(object);
+  }
+  if (status != FURROW_OK) fw_error_set_file(err, shared_object);
+  return status;
+}
+
+/* ---- For formats ---------------------------------------------------------------------------------------- */
+
+furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size_t count, furrow_error *err) {
+  for (size_t c = first; c < first + count; c++) {
+    const int64_t col = furrow_panel_col(panel, c);
+    if (col != (int32_t)col)
+      return fw_fail(err, FURROW_E_RANGE, "column id %lld does not fit the 32 bits of the row type", (long long)col);
+    if (!panel->col_ids && c + 1 < first + count) c = first + count - 2; /* the first and the last tell */
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_format_blame(furrow_error *err, furrow_status status, size_t offset, const char *token,
+                              size_t length) {
+  if (err) err->offset = offset;
+  if (token) fw_error_set_token(err, token, length);
+  return status;
+}

@@ -1,0 +1,27 @@
+/* model/format/matrix_format.h: the formats that are built in. */
+#ifndef FW_MODEL_FORMAT_MATRIX_FORMAT_H
+#define FW_MODEL_FORMAT_MATRIX_FORMAT_H
+
+#include "furrow/model.h"
+
+extern const furrow_matrix_format fw_value_binary, fw_col_id_value_binary, fw_row_id_col_id_value_binary,
+    fw_binary_column;
+extern const furrow_matrix_format fw_value_text, fw_col_id_value_text, fw_row_id_col_id_value_text, fw_text_column;
+extern const furrow_matrix_format fw_snapshot, fw_angel1;
+
+#define FW_ANGEL_FORMATS "com.tencent.angel.model.output.format."
+
+/* Bytes of an element, of a type that there is. */
+static inline size_t fw_element_bytes(furrow_element_type type) {
+  return type == FURROW_ELEMENT_F64 || type == FURROW_ELEMENT_I64 ? 8 : 4;
+}
+
+/* E_RANGE: one of these columns of the panel does not fit 32 bits. */
+furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size_t count, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* Adds the place to an error that is set: the byte from the start of what decode was given, and the text to blame
+ * (NULL: none). Returns its status. */
+furrow_status fw_format_blame(furrow_error *err, furrow_status status, size_t offset, const char *token, size_t length);
+
+#endif

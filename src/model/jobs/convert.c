@@ -1,0 +1,153 @@
+/* model/jobs/convert.c: a model or a matrix becomes another: format, row type, partitions, files. */
+#include "model/jobs/convert.h"
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/scheme.h"
+#include "model/write/places.h"
+
+void furrow_model_convert_params_init(furrow_model_convert_params *params) {
+  *params = (furrow_model_convert_params){.row_type = -1, .memory = (size_t)1 << 30};
+  furrow_matrix_source_params_init(&params->source);
+  furrow_matrix_selection_init(&params->selection);
+  furrow_matrix_write_params_init(&params->write);
+  params->write.separator = params->write.meta_name = NULL;
+}
+
+furrow_status fw_convert_tell(fw_convert *convert, uint64_t bytes, furrow_error *err) {
+  if (!convert->params->progress) return FURROW_OK;
+  pthread_mutex_lock(&convert->lock);
+  convert->done += bytes;
+  furrow_status status = convert->params->progress(convert->params->user, convert->done, convert->total, err);
+  pthread_mutex_unlock(&convert->lock);
+  return status;
+}
+
+/* ---- one matrix ---- */
+
+/* Where a matrix goes: a folder of its own (model NULL) or one of a model. */
+typedef struct place {
+  const char *path, *name;
+  furrow_model_writer *model;
+} place;
+
+static furrow_status copy_matrix(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
+                                 const place *to, furrow_error *err) {
+  fw_atomic_dir *own = NULL;
+  int fd;
+  if (to->model) {
+    furrow_status status = fw_model_writer_enter(to->model, to->name, &fd, err);
+    if (status != FURROW_OK) return status;
+    status = fw_convert_copy(convert, source, plan, fd, to->path, err);
+    close(fd);
+    fw_model_writer_leave(to->model, to->name, status == FURROW_OK);
+    return status;
+  }
+  const fw_dir_check check = convert->params->write.replace ? fw_model_may_replace : NULL;
+  furrow_status status = fw_atomic_dir_open(&own, to->path, check, err);
+  if (status != FURROW_OK) return status;
+  status = fw_convert_copy(convert, source, plan, fw_atomic_dir_fd(own), to->path, err);
+  if (status == FURROW_OK) status = fw_atomic_dir_commit(own, err);
+  fw_atomic_dir_close(own);
+  return status;
+}
+
+static furrow_status write_matrix(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
+                                  const place *to, furrow_error *err) {
+  furrow_matrix_writer *writer = NULL;
+  furrow_status status = to->model
+                             ? fw_matrix_writer_open_as(&writer, to->model, to->name, plan->meta, &plan->write, err)
+                             : furrow_matrix_writer_open(&writer, to->path, plan->meta, &plan->write, err);
+  if (status == FURROW_OK) status = fw_convert_write(convert, source, plan, writer, err);
+  if (status == FURROW_OK) status = furrow_matrix_writer_commit(writer, err);
+  furrow_matrix_writer_close(writer);
+  return status;
+}
+
+static furrow_status convert_matrix(fw_convert *convert, const furrow_model_entry *entry, const place *to,
+                                    furrow_error *err) {
+  furrow_matrix_source *source = NULL;
+  fw_convert_plan plan;
+  furrow_status status = furrow_matrix_source_open(&source, entry->folder, &convert->params->source, err);
+  if (status != FURROW_OK) return status;
+  status = fw_convert_plan_make(&plan, source, convert->params, entry->name, err);
+  if (status == FURROW_OK) {
+    status = plan.copy ? copy_matrix(convert, source, &plan, to, err) : write_matrix(convert, source, &plan, to, err);
+    fw_convert_plan_clear(&plan);
+  }
+  furrow_matrix_source_close(source);
+  if (status == FURROW_OK) convert->result.matrices++;
+  return status;
+}
+
+/* ---- a model ---- */
+
+static furrow_status copy_files(fw_convert *convert, const furrow_model_listing *listing, furrow_model_writer *model,
+                                furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < listing->file_count && status == FURROW_OK; i++) {
+    uint64_t size;
+    const char *name = listing->files[i].name;
+    status = fw_copy_file(convert, listing->path, name, fw_model_writer_fd(model), name, fw_model_writer_path(model),
+                          &size, err);
+    convert->result.files += status == FURROW_OK;
+  }
+  return status;
+}
+
+static furrow_status convert_model(fw_convert *convert, const furrow_model_listing *listing, const char *target,
+                                   furrow_error *err) {
+  furrow_model_writer *model;
+  furrow_status status = furrow_model_writer_open(&model, target, &convert->params->write, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < listing->matrix_count && status == FURROW_OK; i++) {
+    const place to = {.path = target, .name = listing->matrices[i].name, .model = model};
+    status = convert_matrix(convert, &listing->matrices[i], &to, err);
+  }
+  if (status == FURROW_OK) status = copy_files(convert, listing, model, err);
+  if (status == FURROW_OK) status = furrow_model_writer_commit(model, err);
+  furrow_model_writer_close(model);
+  return status;
+}
+
+/* Bytes of all partitions, so that progress knows how many there are. */
+static furrow_status add_up(fw_convert *convert, const furrow_model_listing *listing, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  if (!convert->params->progress) return FURROW_OK;
+  for (size_t i = 0; i < listing->matrix_count && status == FURROW_OK; i++) {
+    furrow_matrix_meta *meta = NULL;
+    status = furrow_matrix_meta_load(&meta, listing->matrices[i].folder, convert->params->source.meta_name, err);
+    for (size_t p = 0; status == FURROW_OK && p < meta->part_count; p++)
+      convert->total += (uint64_t)meta->parts[p].length;
+    if (status == FURROW_OK) furrow_matrix_meta_free(meta);
+  }
+  return status == FURROW_OK ? fw_convert_tell(convert, 0, err) : status;
+}
+
+furrow_status furrow_model_convert(const char *source, const char *target, const furrow_model_convert_params *params,
+                                   furrow_model_convert_result *result, furrow_error *err) {
+  furrow_model_convert_params defaults;
+  furrow_model_convert_params_init(&defaults);
+  fw_convert convert = {.params = params ? params : &defaults, .lock = PTHREAD_MUTEX_INITIALIZER};
+  furrow_model_listing *listing;
+  const fw_scheme *scheme;
+  const char *path;
+  convert.threads = convert.params->write.threads ? convert.params->write.threads : fw_processor_count();
+  furrow_status status = fw_scheme_find(&scheme, &path, target, err);
+  if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
+  if (status != FURROW_OK) return status;
+  status = fw_check_places(listing->path, path, err);
+  if (status == FURROW_OK) status = add_up(&convert, listing, err);
+  if (status == FURROW_OK && listing->single) {
+    const place to = {.path = path, .name = listing->matrices[0].name};
+    status = convert_matrix(&convert, &listing->matrices[0], &to, err);
+  } else if (status == FURROW_OK) {
+    status = convert_model(&convert, listing, path, err);
+  }
+  furrow_model_listing_free(listing);
+  pthread_mutex_destroy(&convert.lock);
+  if (status == FURROW_OK && result) *result = convert.result;
+  return status;
+}

@@ -1,0 +1,203 @@
+/* model/jobs/listing.c: what is in a model directory. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "furrow/model.h"
+#include "io/dir_names.h"
+#include "io/scheme.h"
+#include "model/meta/meta.h"
+
+typedef struct listing_store {
+  furrow_model_listing listing; /* a matrix entry owns its folder; names are of `names` or single_name */
+  char *path, *single_name;
+  fw_dir_names names;
+  size_t matrix_capacity, file_capacity;
+} listing_store;
+
+static furrow_status fail_at(furrow_error *err, furrow_status status, const char *path, const char *message) {
+  fw_fail(err, status, "%s", message);
+  fw_error_set_file(err, path);
+  return status;
+}
+
+static furrow_status fail_errno_at(furrow_error *err, const char *path, int errnum, const char *message) {
+  const furrow_status status = errnum == ENOMEM ? FURROW_E_MEMORY : FURROW_E_IO;
+  fw_fail_errno(err, status, errnum, "%s", message);
+  fw_error_set_file(err, path);
+  return status;
+}
+
+/* ---- Matrix folders ---- */
+
+static furrow_status has_server_meta(const char *folder, bool *found, furrow_error *err) {
+  fw_dir_names names = {0};
+  furrow_status status = fw_dir_names_read(&names, folder, fw_is_server_meta, NULL, err);
+  *found = names.count > 0;
+  fw_dir_names_clear(&names);
+  return status;
+}
+
+/* A link that leads nowhere counts: who opens it is to say so. */
+static furrow_status has_file(const char *folder, const char *name, bool *found, furrow_error *err) {
+  char *path;
+  furrow_status status = fw_path_join(&path, folder, name, err);
+  if (status != FURROW_OK) return status;
+  struct stat info;
+  if (stat(path, &info) == 0)
+    *found = S_ISREG(info.st_mode);
+  else if (errno != ENOENT && errno != ENOTDIR)
+    status = fail_errno_at(err, path, errno, "cannot look at the file");
+  else
+    *found = lstat(path, &info) == 0;
+  fw_free(path);
+  return status;
+}
+
+/* true: the folder has a metadata file. */
+static furrow_status is_matrix(const char *folder, bool *found, furrow_error *err) {
+  static const char *const names[] = {"_meta", "meta", "psmeta"};
+  *found = false;
+  for (size_t i = 0; i < sizeof names / sizeof names[0] && !*found; i++) {
+    furrow_status status = has_file(folder, names[i], found, err);
+    if (status != FURROW_OK) return status;
+  }
+  return *found ? FURROW_OK : has_server_meta(folder, found, err);
+}
+
+/* ---- The listing ---- */
+
+static furrow_status add_entry(furrow_model_entry **entries, size_t *count, size_t *capacity, furrow_model_entry entry,
+                               furrow_error *err) {
+  void *memory = *entries;
+  furrow_status status = fw_grow(&memory, capacity, *count + 1, sizeof **entries, err);
+  *entries = memory;
+  if (status == FURROW_OK) (*entries)[(*count)++] = entry;
+  return status;
+}
+
+/* Takes the folder, whatever happens. */
+static furrow_status add_matrix(listing_store *store, char *folder, const char *name, furrow_error *err) {
+  furrow_model_listing *l = &store->listing;
+  furrow_status status =
+      add_entry(&l->matrices, &l->matrix_count, &store->matrix_capacity, (furrow_model_entry){name, folder}, err);
+  if (status != FURROW_OK) fw_free(folder);
+  return status;
+}
+
+/* true: it is a matrix folder, or may be one that cannot be looked at. Fails only for want of memory. */
+static furrow_status may_be_matrix(const char *path, bool *matrix, furrow_error *err) {
+  furrow_error found = {.status = FURROW_OK};
+  if (is_matrix(path, matrix, &found) == FURROW_OK) return FURROW_OK;
+  if (found.status == FURROW_E_MEMORY) return fw_fail(err, FURROW_E_MEMORY, "%s", found.message);
+  *matrix = true;
+  return FURROW_OK;
+}
+
+/* A folder or a file of the model; *path is taken (and then NULL) if it becomes an entry's. */
+static furrow_status add_path(listing_store *store, char **path, const char *name, furrow_error *err) {
+  furrow_model_listing *l = &store->listing;
+  struct stat info;
+  bool matrix = false;
+  furrow_status status = FURROW_OK;
+  if (stat(*path, &info) != 0)
+    matrix = errno != ENOENT || lstat(*path, &info) == 0; /* else it vanished meanwhile */
+  else if (S_ISREG(info.st_mode))
+    return add_entry(&l->files, &l->file_count, &store->file_capacity, (furrow_model_entry){name, NULL}, err);
+  else if (S_ISDIR(info.st_mode))
+    status = may_be_matrix(*path, &matrix, err);
+  if (status != FURROW_OK || !matrix) return status;
+  char *folder = *path;
+  *path = NULL;
+  return add_matrix(store, folder, name, err);
+}
+
+static furrow_status add_name(listing_store *store, const char *name, furrow_error *err) {
+  char *path;
+  furrow_status status = fw_path_join(&path, store->path, name, err);
+  if (status != FURROW_OK) return status;
+  status = add_path(store, &path, name, err);
+  fw_free(path);
+  return status;
+}
+
+/* The name of a matrix folder that was given as a path: its last part, or that of what it resolves to (for "." …). */
+static furrow_status find_single_name(listing_store *store, furrow_error *err) {
+  const char *slash = strrchr(store->path, '/'), *name = slash && slash[1] ? slash + 1 : store->path;
+  char *resolved = NULL;
+  if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+    resolved = realpath(store->path, NULL);
+    if (!resolved) return fail_errno_at(err, store->path, errno, "cannot resolve the path");
+    slash = strrchr(resolved, '/');
+    name = slash && slash[1] ? slash + 1 : resolved;
+  }
+  furrow_status status = fw_strndup(&store->single_name, name, strlen(name), err);
+  free(resolved);
+  return status;
+}
+
+static furrow_status add_single(listing_store *store, furrow_error *err) {
+  char *folder;
+  store->listing.single = true;
+  furrow_status status = find_single_name(store, err);
+  if (status == FURROW_OK) status = fw_strndup(&folder, store->path, strlen(store->path), err);
+  return status == FURROW_OK ? add_matrix(store, folder, store->single_name, err) : status;
+}
+
+static bool is_listed(void *user, const char *name) {
+  (void)user;
+  return name[0] != '.' && strncmp(name, "_tmp.", 5) != 0;
+}
+
+static furrow_status fill(listing_store *store, furrow_error *err) {
+  bool single;
+  struct stat info;
+  if (stat(store->path, &info) == 0 && !S_ISDIR(info.st_mode))
+    return fail_at(err, FURROW_E_NOT_FOUND, store->path, "not a directory");
+  furrow_status status = is_matrix(store->path, &single, err); /* E_NOT_FOUND: no such directory */
+  if (status != FURROW_OK) return status;
+  if (single) return add_single(store, err);
+  status = fw_dir_names_read(&store->names, store->path, is_listed, NULL, err);
+  for (size_t i = 0; i < store->names.count && status == FURROW_OK; i++)
+    status = add_name(store, store->names.names[i], err);
+  if (status == FURROW_OK && store->listing.matrix_count == 0)
+    status = fail_at(err, FURROW_E_FORMAT, store->path,
+                     "no matrix is here: neither this directory nor one in it has a file _meta, meta or psmeta");
+  return status;
+}
+
+furrow_status furrow_model_listing_load(furrow_model_listing **listing, const char *path, furrow_error *err) {
+  const fw_scheme *scheme;
+  const char *rest;
+  if (!path || !path[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no path of a model is given");
+  furrow_status status = fw_scheme_find(&scheme, &rest, path, err);
+  if (status != FURROW_OK) return status;
+  void *memory;
+  status = fw_alloc_zero(&memory, 1, sizeof(listing_store), err);
+  if (status != FURROW_OK) return status;
+  listing_store *store = memory;
+  store->listing.memory = store;
+  status = fw_path_join(&store->path, rest, "", err);
+  store->listing.path = store->path;
+  if (status == FURROW_OK) status = fill(store, err);
+  if (status == FURROW_OK)
+    *listing = &store->listing;
+  else
+    furrow_model_listing_free(&store->listing);
+  return status;
+}
+
+void furrow_model_listing_free(furrow_model_listing *listing) {
+  if (!listing) return;
+  listing_store *store = listing->memory;
+  for (size_t i = 0; i < store->listing.matrix_count; i++) fw_free((char *)store->listing.matrices[i].folder);
+  fw_free(store->listing.matrices);
+  fw_free(store->listing.files);
+  fw_dir_names_clear(&store->names);
+  fw_free(store->single_name);
+  fw_free(store->path);
+  fw_free(store);
+}

@@ -1,0 +1,297 @@
+/* model/jobs/statistics.c: counts, extremes, mean and deviation of all elements of a stored matrix.
+ *
+ * Values are taken in blocks: mean and sum of squared distances of a block in two passes, then blocks are merged by the
+ * formula of Chan, Golub and LeVeque,
+ *   mean = mean_a + d * n_b / n,   m2 = m2_a + m2_b + d * d * n_a * n_b / n,   d = mean_b - mean_a,
+ * first within a partition, in the order of its file, then over partitions in their order. Which thread reads what
+ * makes no difference. Sums are long doubles, whose exponents outlast squares of any double where the machine has such;
+ * a block whose fast sums overflow is summed anew in them. */
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "furrow/model.h"
+
+#define BLOCK 512
+#define PROGRESS_STEP ((uint64_t)4 << 20)
+
+typedef struct moments {
+  uint64_t expected; /* elements that the metadata promises; only for progress */
+  uint64_t elements, zeros, nans, infinities, finite;
+  double min, max;
+  long double mean, m2;
+  int64_t min_col, max_col;
+} moments;
+
+typedef struct statistics_job {
+  const furrow_matrix_meta *meta;
+  moments *parts; /* one for each partition */
+  pthread_mutex_t lock;
+  furrow_progress progress;
+  void *user;
+  uint64_t total, done, told; /* bytes */
+} statistics_job;
+
+/* ---- Blocks of values ---- */
+
+static void to_doubles(furrow_elements a, furrow_element_type type, size_t first, size_t n, double *out) {
+  switch (type) {
+  case FURROW_ELEMENT_F64: memcpy(out, a.f64 + first, n * sizeof *out); break;
+  case FURROW_ELEMENT_F32:
+    for (size_t i = 0; i < n; i++) out[i] = (double)a.f32[first + i];
+    break;
+  case FURROW_ELEMENT_I64:
+    for (size_t i = 0; i < n; i++) out[i] = (double)a.i64[first + i];
+    break;
+  default:
+    for (size_t i = 0; i < n; i++) out[i] = (double)a.i32[first + i];
+    break;
+  }
+}
+
+/* Four lanes work side by side; their order is fixed all the same. */
+typedef struct lane {
+  double sum, low, high;
+  size_t zeros;
+} lane;
+
+static inline void add_value(lane *l, double v) {
+  l->sum += v;
+  l->low = v < l->low ? v : l->low;
+  l->high = v > l->high ? v : l->high;
+  l->zeros += v == 0;
+}
+
+/* Zeros, extremes and sum in one pass. The sum is not finite if a value is not, or if finite ones overflow. */
+static lane scan(const double *x, size_t n) {
+  const lane none = {0, x[0], x[0], 0};
+  lane a = none, b = none, c = none, d = none;
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    add_value(&a, x[i]);
+    add_value(&b, x[i + 1]);
+    add_value(&c, x[i + 2]);
+    add_value(&d, x[i + 3]);
+  }
+  for (; i < n; i++) add_value(&a, x[i]);
+  const lane others[] = {b, c, d};
+  for (size_t k = 0; k < 3; k++) {
+    a.sum += others[k].sum;
+    a.zeros += others[k].zeros;
+    a.low = others[k].low < a.low ? others[k].low : a.low;
+    a.high = others[k].high > a.high ? others[k].high : a.high;
+  }
+  return a;
+}
+
+static double squares_of(const double *x, size_t n, double mean) {
+  double a = 0, b = 0, c = 0, d = 0;
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    a += (x[i] - mean) * (x[i] - mean);
+    b += (x[i + 1] - mean) * (x[i + 1] - mean);
+    c += (x[i + 2] - mean) * (x[i + 2] - mean);
+    d += (x[i + 3] - mean) * (x[i + 3] - mean);
+  }
+  for (; i < n; i++) a += (x[i] - mean) * (x[i] - mean);
+  return (a + b) + (c + d);
+}
+
+/* Keeps the finite values and counts the others; returns how many it keeps. */
+static size_t keep_finite(moments *m, double *x, size_t n) {
+  size_t kept = 0, nans = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double v = x[i];
+    x[kept] = v;
+    kept += fabs(v) <= DBL_MAX;
+    nans += v != v;
+  }
+  m->nans += nans;
+  m->infinities += n - kept - nans;
+  return kept;
+}
+
+/* The same without overflow, for blocks that need it. */
+static void moments_slowly(moments *m, const double *x, size_t n) {
+  long double sum = 0, squares = 0;
+  for (size_t i = 0; i < n; i++) sum += (long double)x[i];
+  m->mean = sum / (long double)n;
+  for (size_t i = 0; i < n; i++) squares += ((long double)x[i] - m->mean) * ((long double)x[i] - m->mean);
+  m->m2 = squares;
+}
+
+/* Adds finite values b to a. */
+static void merge_finite(moments *a, const moments *b) {
+  if (b->finite == 0) return;
+  if (a->finite == 0) {
+    a->min = b->min;
+    a->max = b->max;
+    a->mean = b->mean;
+    a->m2 = b->m2;
+    a->finite = b->finite;
+    return;
+  }
+  const long double na = (long double)a->finite, nb = (long double)b->finite, n = na + nb, d = b->mean - a->mean;
+  a->mean += d * (nb / n);
+  a->m2 += b->m2 + d * d * (na * (nb / n));
+  a->min = b->min < a->min ? b->min : a->min;
+  a->max = b->max > a->max ? b->max : a->max;
+  a->finite += b->finite;
+}
+
+static void add_block(moments *m, double *x, size_t n) {
+  lane l = scan(x, n);
+  m->elements += n;
+  m->zeros += l.zeros;
+  if (!(fabs(l.sum) <= DBL_MAX)) {
+    n = keep_finite(m, x, n);
+    if (n == 0) return;
+    l = scan(x, n);
+  }
+  moments block = {.finite = n, .min = l.low, .max = l.high};
+  const double mean = l.sum / (double)n, m2 = squares_of(x, n, mean);
+  block.mean = (long double)mean;
+  block.m2 = (long double)m2;
+  if (!(fabs(m2) <= DBL_MAX)) moments_slowly(&block, x, n);
+  merge_finite(m, &block);
+}
+
+/* ---- Partitions ---- */
+
+static void add_columns(moments *m, const furrow_panel *panel) {
+  int64_t low = furrow_panel_col(panel, 0), high = low;
+  if (!panel->col_ids) {
+    high = furrow_panel_col(panel, panel->cols - 1);
+  } else {
+    for (size_t c = 1; c < panel->cols; c++) {
+      low = panel->col_ids[c] < low ? panel->col_ids[c] : low;
+      high = panel->col_ids[c] > high ? panel->col_ids[c] : high;
+    }
+  }
+  const bool first = m->elements == 0;
+  m->min_col = first || low < m->min_col ? low : m->min_col;
+  m->max_col = first || high > m->max_col ? high : m->max_col;
+}
+
+static uint64_t elements_of(const furrow_partition_meta *part) {
+  uint64_t n = 0;
+  for (size_t r = 0; r < part->row_count; r++)
+    n += part->rows[r].element_num > 0 ? (uint64_t)part->rows[r].element_num : 0;
+  return n;
+}
+
+/* A panel stands for as much of its partition's bytes as it has of the elements. */
+static furrow_status tell_progress(statistics_job *job, size_t part, uint64_t elements, furrow_error *err) {
+  if (!job->progress) return FURROW_OK;
+  const uint64_t all = job->parts[part].expected;
+  const double share = all > 0 ? (double)elements / (double)all : 0;
+  furrow_status status = FURROW_OK;
+  pthread_mutex_lock(&job->lock);
+  job->done += (uint64_t)((double)job->meta->parts[part].length * share);
+  if (job->done > job->total) job->done = job->total;
+  if (job->done - job->told >= PROGRESS_STEP) {
+    job->told = job->done;
+    status = job->progress(job->user, job->done, job->total, err);
+  }
+  pthread_mutex_unlock(&job->lock);
+  return status;
+}
+
+static furrow_status add_panel(void *user, size_t part, const furrow_panel *panel, furrow_error *err) {
+  statistics_job *job = user;
+  moments *m = &job->parts[part];
+  const size_t n = panel->rows * panel->cols;
+  if (n == 0) return FURROW_OK;
+  add_columns(m, panel);
+  double x[BLOCK];
+  for (size_t i = 0; i < n; i += BLOCK) {
+    const size_t count = n - i < BLOCK ? n - i : BLOCK;
+    to_doubles(panel->values, panel->type, i, count, x);
+    add_block(m, x, count);
+  }
+  return tell_progress(job, part, n, err);
+}
+
+static void merge_part(moments *a, const moments *b) {
+  if (b->elements == 0) return;
+  const bool first = a->elements == 0;
+  a->min_col = first || b->min_col < a->min_col ? b->min_col : a->min_col;
+  a->max_col = first || b->max_col > a->max_col ? b->max_col : a->max_col;
+  a->elements += b->elements;
+  a->zeros += b->zeros;
+  a->nans += b->nans;
+  a->infinities += b->infinities;
+  merge_finite(a, b);
+}
+
+/* ---- The matrix ---- */
+
+static int compare_ids(const void *a, const void *b) {
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Rows that some partition has. */
+static furrow_status count_rows(const furrow_matrix_meta *meta, uint64_t *rows, furrow_error *err) {
+  size_t n = 0, distinct = 0;
+  for (size_t p = 0; p < meta->part_count; p++) n += meta->parts[p].row_count;
+  void *memory;
+  furrow_status status = fw_alloc(&memory, n, sizeof(int32_t), err);
+  if (status != FURROW_OK) return status;
+  int32_t *ids = memory;
+  n = 0;
+  for (size_t p = 0; p < meta->part_count; p++)
+    for (size_t r = 0; r < meta->parts[p].row_count; r++) ids[n++] = meta->parts[p].rows[r].row_id;
+  if (n > 1) qsort(ids, n, sizeof *ids, compare_ids);
+  for (size_t i = 0; i < n; i++) distinct += i == 0 || ids[i] != ids[i - 1];
+  fw_free(ids);
+  *rows = distinct;
+  return FURROW_OK;
+}
+
+static void fill_stats(furrow_matrix_stats *stats, const statistics_job *job) {
+  moments m = {0};
+  for (size_t p = 0; p < job->meta->part_count; p++) merge_part(&m, &job->parts[p]);
+  const bool some = m.finite > 0;
+  stats->elements = m.elements;
+  stats->zeros = m.zeros;
+  stats->nans = m.nans;
+  stats->infinities = m.infinities;
+  stats->min = some ? m.min : NAN;
+  stats->max = some ? m.max : NAN;
+  stats->mean = some ? (double)m.mean : NAN;
+  stats->deviation = some ? (double)sqrtl(m.m2 / (long double)m.finite) : NAN;
+  stats->min_col = m.min_col;
+  stats->max_col = m.max_col;
+  stats->bytes = job->total;
+}
+
+furrow_status furrow_matrix_compute_stats(const furrow_matrix_source *source, unsigned threads,
+                                          furrow_progress progress, void *user, furrow_matrix_stats *stats,
+                                          furrow_error *err) {
+  statistics_job job = {.meta = furrow_matrix_source_meta(source), .progress = progress, .user = user};
+  furrow_matrix_stats result = {0};
+  furrow_status status = count_rows(job.meta, &result.rows, err);
+  if (status != FURROW_OK) return status;
+  for (size_t p = 0; p < job.meta->part_count; p++) job.total += (uint64_t)job.meta->parts[p].length;
+  void *memory;
+  status = fw_alloc_zero(&memory, job.meta->part_count, sizeof *job.parts, err);
+  if (status != FURROW_OK) return status;
+  job.parts = memory;
+  for (size_t p = 0; progress && p < job.meta->part_count; p++)
+    job.parts[p].expected = elements_of(&job.meta->parts[p]);
+  pthread_mutex_init(&job.lock, NULL);
+  status = furrow_matrix_for_each_panel(source, NULL, threads, add_panel, &job, err);
+  if (status == FURROW_OK) {
+    fill_stats(&result, &job);
+    if (progress) status = progress(user, job.total, job.total, err);
+    if (status == FURROW_OK) *stats = result;
+  }
+  pthread_mutex_destroy(&job.lock);
+  fw_free(job.parts);
+  return status;
+}

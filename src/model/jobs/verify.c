@@ -1,0 +1,260 @@
+/* model/jobs/verify.c: checks everything about a matrix folder.
+ *
+ * First the metadata against itself, then the files against the metadata, then every partition alone, threads side by
+ * side. What is found is kept by partition and told at the end, so that the order is the same for any number of
+ * threads. */
+#include "model/jobs/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "io/dir_names.h"
+#include "model/read/source.h"
+
+/* ---- Findings ---- */
+
+/* Both texts in one piece of memory, the file first. */
+static furrow_status add(fw_findings *list, furrow_matrix_finding finding, furrow_error *err) {
+  void *memory = list->items;
+  furrow_status status = fw_grow(&memory, &list->capacity, list->count + 1, sizeof *list->items, err);
+  list->items = memory;
+  if (status != FURROW_OK) return status;
+  const size_t file = strlen(finding.file) + 1, message = strlen(finding.message) + 1;
+  status = fw_alloc(&memory, file + message, 1, err);
+  if (status != FURROW_OK) return status;
+  finding.file = memcpy(memory, finding.file, file);
+  finding.message = memcpy((char *)memory + file, finding.message, message);
+  list->items[list->count++] = finding;
+  return FURROW_OK;
+}
+
+furrow_status fw_findings_add(fw_findings *list, furrow_status status, int32_t part_id, const char *file,
+                              uint64_t offset, furrow_error *err, const char *format, ...) {
+  char message[sizeof err->message];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  return add(list, (furrow_matrix_finding){status != FW_REMARK, part_id, file, offset, status, message}, err);
+}
+
+furrow_status fw_findings_add_error(fw_findings *list, int32_t part_id, const furrow_error *error, furrow_error *err) {
+  char message[sizeof error->message + sizeof error->token + 16];
+  const char *format = error->token[0] ? "%s (%s)" : "%s";
+  snprintf(message, sizeof message, format, error->message, error->token);
+  return add(list, (furrow_matrix_finding){true, part_id, error->file, error->offset, error->status, message}, err);
+}
+
+void fw_findings_clear(fw_findings *list) {
+  for (size_t i = 0; i < list->count; i++) fw_free((char *)list->items[i].file);
+  fw_free(list->items);
+  *list = (fw_findings){0};
+}
+
+/* ---- Partitions, each as a matrix of its own, so that one that is broken does not hide the others ---- */
+
+typedef struct verify_job {
+  fw_verification v;
+  furrow_matrix_source_params params; /* the separator is known */
+  furrow_status *failed;              /* for want of memory, by partition */
+} verify_job;
+
+static furrow_status open_part(const verify_job *job, size_t part, furrow_matrix_source **source, furrow_error *err) {
+  furrow_matrix_meta alone = *job->v.meta;
+  alone.part_count = 1;
+  alone.parts = &job->v.meta->parts[part];
+  return fw_matrix_source_open_with(source, job->v.folder, &alone, &job->params, err);
+}
+
+static furrow_status check_part(verify_job *job, size_t part, furrow_error *err) {
+  fw_findings *list = &job->v.parts[part];
+  if (list->unreadable) return FURROW_OK;
+  furrow_matrix_source *source = NULL;
+  furrow_error found = {.status = FURROW_OK};
+  furrow_status status = open_part(job, part, &source, &found);
+  if (status == FURROW_E_MEMORY) return fw_fail(err, status, "%s", found.message);
+  if (status != FURROW_OK) return fw_findings_add_error(list, job->v.meta->parts[part].part_id, &found, err);
+  status = fw_verify_records(&job->v, source, part, err);
+  furrow_matrix_source_close(source);
+  return status;
+}
+
+static void check_part_in_pool(void *context, size_t part) {
+  verify_job *job = context;
+  job->failed[part] = check_part(job, part, NULL);
+}
+
+/* The separator of a text format, as the first partition shows it that can be opened and is not empty. */
+static furrow_status find_separator(verify_job *job, char **separator, furrow_error *err) {
+  for (size_t i = 0; i < job->v.meta->part_count; i++) {
+    if (job->v.parts[i].unreadable || job->v.meta->parts[i].length == 0) continue;
+    furrow_matrix_source *source = NULL;
+    furrow_error found = {.status = FURROW_OK};
+    furrow_status status = open_part(job, i, &source, &found);
+    if (status == FURROW_E_MEMORY) return fw_fail(err, status, "%s", found.message);
+    if (status != FURROW_OK) continue;
+    const char *text = furrow_matrix_source_separator(source);
+    status = fw_strndup(separator, text, strlen(text), err);
+    furrow_matrix_source_close(source);
+    return status;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status check_parts(verify_job *job, unsigned threads, furrow_error *err) {
+  const size_t n = job->v.meta->part_count;
+  fw_pool *pool = NULL;
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, n, sizeof *job->failed, err);
+  if (status != FURROW_OK) return status;
+  job->failed = memory;
+  if (threads == 0) threads = fw_processor_count();
+  if (threads == 1) {
+    for (size_t i = 0; i < n; i++) check_part_in_pool(job, i);
+  } else {
+    status = fw_pool_create(&pool, threads - 1, err);
+    if (status == FURROW_OK) status = fw_pool_for(pool, n, check_part_in_pool, job, err);
+    fw_pool_free(pool);
+  }
+  for (size_t i = 0; i < n && status == FURROW_OK; i++)
+    if (job->failed[i] != FURROW_OK) status = fw_fail(err, job->failed[i], "%s", furrow_status_text(job->failed[i]));
+  fw_free(job->failed);
+  return status;
+}
+
+/* ---- The matrix ---- */
+
+/* Format and row type as the parameters or the metadata name them; what is wrong with them is found with the first
+ * partition that is opened, or here if there is none. */
+static furrow_status find_kinds(verify_job *job, furrow_error *err) {
+  fw_verification *v = &job->v;
+  const char *name = job->params.format ? job->params.format : v->meta->format_class_name;
+  furrow_error found = {.status = FURROW_OK};
+  furrow_status status = FURROW_OK;
+  if (!name)
+    status = fw_fail(&found, FURROW_E_ARGUMENT, FW_NO_FORMAT);
+  else
+    status = furrow_matrix_format_find(name, &v->format, &found);
+  if (status != FURROW_OK) {
+    fw_error_set_file(&found, v->meta_path);
+    return fw_findings_add_error(fw_verification_common(v), -1, &found, err);
+  }
+  const int32_t number = job->params.row_type >= 0 ? job->params.row_type : v->meta->row_type;
+  v->row_type = furrow_matrix_row_type_get(number);
+  if (v->row_type && !v->row_type->objects) return FURROW_OK;
+  fw_findings *list = fw_verification_common(v);
+  status = v->row_type ? FURROW_E_UNSUPPORTED : FURROW_E_FORMAT;
+  return fw_findings_add(list, status, -1, v->meta_path, FURROW_NO_OFFSET, err, "rowType is %d, %s", (int)number,
+                         v->row_type ? "rows of objects, which are not read" : "which is no row type");
+}
+
+/* Angel's RowIdColIdValueTextRowFormat keeps six decimals of a double. */
+static furrow_status check_decimals(fw_verification *v, furrow_error *err) {
+  bool more = false, six = false;
+  for (size_t i = 0; i < v->meta->part_count; i++) {
+    more = more || v->parts[i].more_digits;
+    six = six || v->parts[i].six_decimals;
+  }
+  if (more || !six || strcmp(v->format->name, "RowIdColIdValueTextRowFormat") != 0) return FURROW_OK;
+  return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, v->folder, FURROW_NO_OFFSET, err,
+                         "no value has more than six decimals: Angel cuts doubles so in this format");
+}
+
+/* Path of the metadata file that was read; several of servers: the folder. */
+static furrow_status find_meta_path(const verify_job *job, char **path, furrow_error *err) {
+  static const char *const names[] = {"_meta", "meta", "psmeta"};
+  if (job->params.meta_name) return fw_path_join(path, job->v.folder, job->params.meta_name, err);
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    char *found = NULL;
+    furrow_status status = fw_path_join(&found, job->v.folder, names[i], err);
+    if (status != FURROW_OK) return status;
+    if (access(found, F_OK) == 0) {
+      *path = found;
+      return FURROW_OK;
+    }
+    fw_free(found);
+  }
+  return fw_strndup(path, job->v.folder, strlen(job->v.folder), err);
+}
+
+static furrow_status check_matrix(verify_job *job, unsigned threads, furrow_error *err) {
+  fw_verification *v = &job->v;
+  char *separator = NULL, *meta_path = NULL;
+  furrow_status status = find_meta_path(job, &meta_path, err);
+  v->meta_path = meta_path;
+  if (status == FURROW_OK) status = find_kinds(job, err);
+  const bool readable = status == FURROW_OK && v->format && v->row_type && !v->row_type->objects;
+  if (status == FURROW_OK) status = fw_verify_layout(v, err);
+  if (status == FURROW_OK) status = fw_verify_files(v, err);
+  if (status == FURROW_OK && readable) {
+    if (!job->params.separator) status = find_separator(job, &separator, err);
+    if (separator) job->params.separator = separator;
+    if (status == FURROW_OK) status = check_parts(job, threads, err);
+    if (status == FURROW_OK) status = check_decimals(v, err);
+  }
+  fw_free(separator);
+  fw_free(meta_path);
+  return status;
+}
+
+/* Tells the findings of one list; *first becomes the first fatal one. */
+static void tell(const fw_findings *list, void (*found)(void *user, const furrow_matrix_finding *finding), void *user,
+                 const furrow_matrix_finding **first) {
+  for (size_t i = 0; i < list->count; i++) {
+    if (found) found(user, &list->items[i]);
+    if (list->items[i].fatal && !*first) *first = &list->items[i];
+  }
+}
+
+static furrow_status tell_all(const fw_verification *v, void (*found)(void *user, const furrow_matrix_finding *finding),
+                              void *user, furrow_error *err) {
+  const furrow_matrix_finding *first = NULL;
+  tell(fw_verification_common(v), found, user, &first);
+  for (size_t i = 0; i < v->meta->part_count; i++) tell(&v->parts[i], found, user, &first);
+  if (!first) return FURROW_OK;
+  fw_fail(err, first->status, "%s", first->message);
+  if (err) {
+    err->offset = first->offset;
+    if (first->file[0]) fw_error_set_file(err, first->file);
+  }
+  return first->status;
+}
+
+/* Metadata that cannot be read is one finding, and the last. */
+static furrow_status tell_error(const furrow_error *error,
+                                void (*found)(void *user, const furrow_matrix_finding *finding), void *user,
+                                furrow_error *err) {
+  const furrow_matrix_finding finding = {true, -1, error->file, error->offset, error->status, error->message};
+  if (found && error->status != FURROW_E_MEMORY) found(user, &finding);
+  if (err) *err = *error;
+  return error->status;
+}
+
+furrow_status furrow_matrix_verify(const char *folder, const furrow_matrix_source_params *params, unsigned threads,
+                                   void (*found)(void *user, const furrow_matrix_finding *finding), void *user,
+                                   furrow_error *err) {
+  verify_job job = {.v = {.folder = folder}};
+  furrow_matrix_meta *meta = NULL;
+  furrow_error error = {.status = FURROW_OK};
+  furrow_matrix_source_params_init(&job.params);
+  if (params) job.params = *params;
+  furrow_status status = furrow_matrix_meta_load(&meta, folder, job.params.meta_name, &error);
+  if (status != FURROW_OK) return tell_error(&error, found, user, err);
+  job.v.meta = meta;
+  void *memory = NULL;
+  status = fw_alloc_zero(&memory, meta->part_count + 1, sizeof *job.v.parts, err);
+  if (status == FURROW_OK) {
+    job.v.parts = memory;
+    status = check_matrix(&job, threads, err);
+    if (status == FURROW_OK) status = tell_all(&job.v, found, user, err);
+    for (size_t i = 0; i <= meta->part_count; i++) fw_findings_clear(&job.v.parts[i]);
+  }
+  fw_free(memory);
+  furrow_matrix_meta_free(meta);
+  return status;
+}

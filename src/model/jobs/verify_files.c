@@ -1,0 +1,216 @@
+/* model/jobs/verify_files.c: are the data files what the partitions say? */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/endian.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/dir_names.h"
+#include "io/stream.h"
+#include "model/jobs/verify.h"
+
+/* A partition in its file. */
+typedef struct piece {
+  const char *file;
+  uint64_t offset, length;
+  size_t part; /* index in the metadata, which is ascending by id */
+} piece;
+
+static int by_place(const void *a, const void *b) {
+  const piece *x = a, *y = b;
+  const int files = strcmp(x->file, y->file);
+  if (files) return files;
+  if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+  if (x->length != y->length) return x->length < y->length ? -1 : 1; /* an empty one comes before */
+  return x->part < y->part ? -1 : 1;
+}
+
+static int32_t id_of(const fw_verification *v, const piece *p) {
+  return v->meta->parts[p->part].part_id;
+}
+
+/* ---- One file ---- */
+
+/* No file: told once, at its first partition, but none of its partitions can be read. */
+static furrow_status missing_file(fw_verification *v, const piece *pieces, size_t n, const char *path,
+                                  furrow_status status, const char *what, furrow_error *err) {
+  for (size_t i = 0; i < n; i++) v->parts[pieces[i].part].unreadable = true;
+  return fw_findings_add(&v->parts[pieces[0].part], status, id_of(v, &pieces[0]), path, FURROW_NO_OFFSET, err,
+                         "%s; %zu partition%s in it", what, n, n == 1 ? " is" : "s are");
+}
+
+static furrow_status check_end(fw_verification *v, const piece *p, const char *path, uint64_t size, furrow_error *err) {
+  if (p->offset <= size && p->length <= size - p->offset) return FURROW_OK;
+  v->parts[p->part].unreadable = true;
+  return fw_findings_add(&v->parts[p->part], FURROW_E_FORMAT, id_of(v, p), path, size, err,
+                         "the file ends here, but the partition has bytes %" PRIu64 " to %" PRIu64, p->offset,
+                         p->offset + p->length);
+}
+
+/* `reached` is where the partitions before it end. */
+static furrow_status check_neighbour(fw_verification *v, const piece *before, const piece *p, uint64_t reached,
+                                     const char *path, furrow_error *err) {
+  fw_findings *list = &v->parts[p->part];
+  if (p->offset > reached)
+    return fw_findings_add(
+        list, FURROW_E_FORMAT, id_of(v, p), path, reached, err, "%" PRIu64 " %s to none", p->offset - reached,
+        fw_plural(p->offset - reached, "byte before the partition belongs", "bytes before the partition belong"));
+  if (p->offset < reached && p->length > 0)
+    return fw_findings_add(list, FURROW_E_FORMAT, id_of(v, p), path, p->offset, err,
+                           "the partition overlaps partition %" PRId32 ", which ends at byte %" PRIu64,
+                           id_of(v, before), reached);
+  return FURROW_OK;
+}
+
+/* The name of a data file is the id of its lowest partition. */
+static furrow_status check_name(fw_verification *v, const piece *pieces, size_t n, const char *path,
+                                furrow_error *err) {
+  size_t lowest = pieces[0].part;
+  bool ascending = true;
+  for (size_t i = 1; i < n; i++) {
+    lowest = pieces[i].part < lowest ? pieces[i].part : lowest;
+    ascending = ascending && pieces[i].part > pieces[i - 1].part;
+  }
+  const int32_t id = v->meta->parts[lowest].part_id;
+  char name[16];
+  snprintf(name, sizeof name, "%" PRId32, id);
+  furrow_status status = FURROW_OK;
+  if (strcmp(name, pieces[0].file) != 0)
+    status = fw_findings_add(&v->parts[lowest], FW_REMARK, id, path, FURROW_NO_OFFSET, err,
+                             "the file is not named after its lowest partition, %s", name);
+  if (status == FURROW_OK && !ascending)
+    status = fw_findings_add(&v->parts[lowest], FW_REMARK, id, path, FURROW_NO_OFFSET, err,
+                             "the partitions of the file are not in the order of their ids");
+  return status;
+}
+
+static furrow_status check_pieces(fw_verification *v, const piece *pieces, size_t n, const char *path, uint64_t size,
+                                  furrow_error *err) {
+  uint64_t reached = 0;
+  size_t last = 0; /* the partition that reaches furthest */
+  furrow_status status = check_name(v, pieces, n, path, err);
+  for (size_t i = 0; i < n && status == FURROW_OK; i++) {
+    status = check_neighbour(v, &pieces[last], &pieces[i], reached, path, err);
+    if (status == FURROW_OK) status = check_end(v, &pieces[i], path, size, err);
+    if (pieces[i].offset + pieces[i].length < reached) continue;
+    reached = pieces[i].offset + pieces[i].length;
+    last = i;
+  }
+  if (status != FURROW_OK || reached >= size) return status;
+  return fw_findings_add(&v->parts[pieces[last].part], FURROW_E_FORMAT, id_of(v, &pieces[last]), path, reached, err,
+                         "%" PRIu64 " %s to none", size - reached,
+                         fw_plural(size - reached, "byte behind the last partition of the file belongs",
+                                   "bytes behind the last partition of the file belong"));
+}
+
+static furrow_status check_file(fw_verification *v, const piece *pieces, size_t n, furrow_error *err) {
+  char *path;
+  furrow_status status = fw_path_join(&path, v->folder, pieces[0].file, err);
+  if (status != FURROW_OK) return status;
+  struct stat info;
+  const int errnum = stat(path, &info) == 0 ? 0 : errno;
+  if (errnum == ENOENT || errnum == ENOTDIR)
+    status = missing_file(v, pieces, n, path, FURROW_E_NOT_FOUND, "no such file", err);
+  else if (errnum != 0)
+    status = missing_file(v, pieces, n, path, FURROW_E_IO, strerror(errnum), err);
+  else if (!S_ISREG(info.st_mode))
+    status = missing_file(v, pieces, n, path, FURROW_E_FORMAT, "the file is no regular file", err);
+  else
+    status = check_pieces(v, pieces, n, path, (uint64_t)info.st_size, err);
+  fw_free(path);
+  return status;
+}
+
+/* ---- Files that nobody uses ---- */
+
+static bool is_data_name(const char *name) {
+  return name[0] && name[strspn(name, "0123456789")] == 0;
+}
+
+/* Pieces sorted by file. */
+typedef struct piece_list {
+  const piece *pieces;
+  size_t count;
+} piece_list;
+
+static bool is_unused(void *user, const char *name) {
+  const piece_list *list = user;
+  if (!is_data_name(name)) return false;
+  size_t low = 0, high = list->count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (strcmp(list->pieces[middle].file, name) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low == list->count || strcmp(list->pieces[low].file, name) != 0;
+}
+
+static furrow_status tell_unused(fw_verification *v, const char *name, furrow_error *err) {
+  char *path = NULL;
+  furrow_status status = fw_path_join(&path, v->folder, name, err);
+  if (status == FURROW_OK)
+    status = fw_findings_add(fw_verification_common(v), FW_REMARK, -1, path, FURROW_NO_OFFSET, err,
+                             "looks like a data file, but no partition is in it");
+  fw_free(path);
+  return status;
+}
+
+static furrow_status check_unused(fw_verification *v, const piece *pieces, size_t n, furrow_error *err) {
+  piece_list list = {pieces, n};
+  fw_dir_names names = {0};
+  furrow_status status = fw_dir_names_read(&names, v->folder, is_unused, &list, err);
+  for (size_t i = 0; i < names.count && status == FURROW_OK; i++) status = tell_unused(v, names.names[i], err);
+  fw_dir_names_clear(&names);
+  return status;
+}
+
+/* ---- The metadata file ---- */
+
+/* Readers stop where its length says that the JSON ends. */
+static furrow_status check_meta_end(fw_verification *v, furrow_error *err) {
+  unsigned char head[4];
+  size_t got = 0;
+  struct stat info;
+  int fd;
+  if (v->meta->origin != FURROW_META_JSON) return FURROW_OK;
+  furrow_status status = fw_file_open(&fd, v->meta_path, err);
+  if (status != FURROW_OK) return status;
+  status = fw_file_read_at(fd, v->meta_path, head, sizeof head, 0, &got, err);
+  const uint64_t size = fstat(fd, &info) == 0 ? (uint64_t)info.st_size : 0;
+  fw_file_close(fd);
+  if (status != FURROW_OK || got < sizeof head) return status;
+  const uint64_t end = 4 + (uint64_t)fw_get_be32(head);
+  if (size <= end) return FURROW_OK;
+  return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, v->meta_path, end, err,
+                         "%" PRIu64 " %s read by nobody", size - end,
+                         fw_plural(size - end, "byte behind the JSON is", "bytes behind the JSON are"));
+}
+
+/* ---- All files ---- */
+
+furrow_status fw_verify_files(fw_verification *v, furrow_error *err) {
+  const size_t n = v->meta->part_count;
+  void *memory;
+  furrow_status status = fw_alloc(&memory, n, sizeof(piece), err);
+  if (status != FURROW_OK) return status;
+  piece *pieces = memory;
+  for (size_t i = 0; i < n; i++) {
+    const furrow_partition_meta *p = &v->meta->parts[i];
+    pieces[i] = (piece){p->file_name, (uint64_t)p->offset, (uint64_t)p->length, i};
+  }
+  if (n > 1) qsort(pieces, n, sizeof *pieces, by_place);
+  for (size_t first = 0, end; first < n && status == FURROW_OK; first = end) {
+    for (end = first + 1; end < n && strcmp(pieces[end].file, pieces[first].file) == 0;) end++;
+    status = check_file(v, pieces + first, end - first, err);
+  }
+  if (status == FURROW_OK) status = check_unused(v, pieces, n, err);
+  if (status == FURROW_OK) status = check_meta_end(v, err);
+  fw_free(pieces);
+  return status;
+}

@@ -1,0 +1,299 @@
+/* model/jobs/verify_layout.c: does the metadata of a matrix agree with itself? */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/jobs/verify.h"
+
+#define IN_META v->meta_path, FURROW_NO_OFFSET
+
+/* ---- Options and the shape ---- */
+
+/* An option that is a whole number; false: it is not there or is none. */
+static bool option_number(const furrow_matrix_meta *meta, const char *key, int64_t *number) {
+  const char *text = furrow_matrix_meta_option(meta, key);
+  if (!text || !text[0]) return false;
+  char *end;
+  errno = 0;
+  const long long value = strtoll(text, &end, 10);
+  if (errno || *end) return false;
+  *number = value;
+  return true;
+}
+
+bool fw_verify_columns(const furrow_matrix_meta *meta, int64_t *first, int64_t *end) {
+  const bool told =
+      option_number(meta, "feature.index.range.start", first) && option_number(meta, "feature.index.range.end", end);
+  if (told && *first < *end) return true;
+  *first = 0;
+  *end = meta->col;
+  return meta->col > 0;
+}
+
+static furrow_status check_options(fw_verification *v, furrow_error *err) {
+  static const char *const keys[] = {"feature.index.range.start", "feature.index.range.end"};
+  int64_t range[2] = {0, 0};
+  bool known[2];
+  furrow_status status = FURROW_OK;
+  for (size_t k = 0; k < 2; k++) {
+    const char *text = furrow_matrix_meta_option(v->meta, keys[k]);
+    known[k] = option_number(v->meta, keys[k], &range[k]);
+    if (status == FURROW_OK && text && !known[k])
+      status = fw_findings_add(fw_verification_common(v), FW_REMARK, -1, IN_META, err,
+                               "option %s is \"%.60s\", which is no whole number", keys[k], text);
+  }
+  if (status != FURROW_OK || !known[0] || !known[1] || v->meta->col < 0) return status;
+  if (range[1] >= range[0] && (uint64_t)range[1] - (uint64_t)range[0] == (uint64_t)v->meta->col) return FURROW_OK;
+  return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, IN_META, err,
+                         "the options give columns %" PRId64 " to %" PRId64 " (end), but col is %" PRId64, range[0],
+                         range[1], v->meta->col);
+}
+
+/* ---- The grid: bands of rows, each cut into ranges of columns ---- */
+
+static bool is_hash(const furrow_partition_meta *p) {
+  return p->start_col == 0 && p->end_col == 0;
+}
+
+static int by_corner(const void *a, const void *b) {
+  const furrow_partition_meta *p = *(const furrow_partition_meta *const *)a;
+  const furrow_partition_meta *q = *(const furrow_partition_meta *const *)b;
+  if (p->start_row != q->start_row) return p->start_row < q->start_row ? -1 : 1;
+  if (p->end_row != q->end_row) return p->end_row < q->end_row ? -1 : 1;
+  if (p->start_col != q->start_col) return p->start_col < q->start_col ? -1 : 1;
+  return p->part_id < q->part_id ? -1 : 1;
+}
+
+static furrow_status find_grid(const furrow_matrix_meta *meta, fw_grid *g, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc(&memory, meta->part_count, sizeof *g->parts, err);
+  if (status != FURROW_OK) return status;
+  *g = (fw_grid){.parts = memory};
+  for (size_t i = 0; i < meta->part_count; i++)
+    if (!is_hash(&meta->parts[i])) g->parts[g->count++] = &meta->parts[i];
+  if (g->count > 1) qsort(g->parts, g->count, sizeof *g->parts, by_corner);
+  return FURROW_OK;
+}
+
+static fw_findings *list_of(const fw_verification *v, const furrow_partition_meta *p) {
+  return &v->parts[p - v->meta->parts];
+}
+
+furrow_status fw_verify_tell_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
+                                     furrow_error *err) {
+  return fw_findings_add(list_of(v, q), FURROW_E_FORMAT, q->part_id, IN_META, err,
+                         "rows %" PRId32 " to %" PRId32 " and columns %" PRId64 " to %" PRId64
+                         " (ends) overlap those of partition %" PRId32,
+                         q->start_row, q->end_row, q->start_col, q->end_col, p->part_id);
+}
+
+/* Columns `from` to `to` of a band are missing before partition q, or behind it. */
+static furrow_status tell_hole(fw_verification *v, const furrow_partition_meta *q, int64_t from, int64_t to,
+                               furrow_error *err) {
+  return fw_findings_add(list_of(v, q), FURROW_E_FORMAT, q->part_id, IN_META, err,
+                         "no partition has columns %" PRId64 " to %" PRId64 " (end) of rows %" PRId32 " to %" PRId32,
+                         from, to, q->start_row, q->end_row);
+}
+
+/* A band of the same rows: its columns must follow each other from the first to the last. */
+static furrow_status check_band(fw_verification *v, const furrow_partition_meta **parts, size_t n, furrow_error *err) {
+  int64_t first, end, reached;
+  const bool known = fw_verify_columns(v->meta, &first, &end);
+  const furrow_partition_meta *last = parts[0];
+  furrow_status status = FURROW_OK;
+  reached = known ? first : parts[0]->start_col;
+  for (size_t i = 0; i < n && status == FURROW_OK; i++) {
+    if (parts[i]->start_col > reached) status = tell_hole(v, parts[i], reached, parts[i]->start_col, err);
+    if (i > 0 && parts[i]->start_col < reached && !fw_is_empty_part(parts[i]))
+      status = fw_verify_tell_overlap(v, last, parts[i], err);
+    if (parts[i]->end_col < reached) continue;
+    reached = parts[i]->end_col;
+    last = parts[i];
+  }
+  if (status == FURROW_OK && known && reached < end) status = tell_hole(v, last, reached, end, err);
+  return status;
+}
+
+/* Columns of a partition that the matrix does not have. */
+static furrow_status check_outside(fw_verification *v, const furrow_partition_meta *p, furrow_error *err) {
+  int64_t first, end;
+  if (!fw_verify_columns(v->meta, &first, &end)) return FURROW_OK;
+  if (p->start_col >= first && p->end_col <= end) return FURROW_OK;
+  return fw_findings_add(list_of(v, p), FURROW_E_FORMAT, p->part_id, IN_META, err,
+                         "columns %" PRId64 " to %" PRId64 " (end) are not within those of the matrix, %" PRId64
+                         " to %" PRId64,
+                         p->start_col, p->end_col, first, end);
+}
+
+/* Rows of the matrix that no band has: they were not saved, or a partition is missing. */
+static furrow_status check_rows_covered(fw_verification *v, const fw_grid *g, furrow_error *err) {
+  int32_t reached = 0;
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i <= g->count && status == FURROW_OK; i++) {
+    const int32_t next = i < g->count ? g->parts[i]->start_row : v->meta->row;
+    if (next > reached)
+      status =
+          fw_findings_add(fw_verification_common(v), FW_REMARK, -1, IN_META, err,
+                          "no partition has rows %" PRId32 " to %" PRId32 " (end): not saved, or lost", reached, next);
+    if (i < g->count && g->parts[i]->end_row > reached) reached = g->parts[i]->end_row;
+  }
+  return status;
+}
+
+static furrow_status check_grid(fw_verification *v, const fw_grid *g, furrow_error *err) {
+  furrow_status status = fw_verify_bands(v, g, err);
+  for (size_t first = 0, end; first < g->count && status == FURROW_OK; first = end) {
+    for (end = first + 1; end < g->count && fw_same_band(g->parts[first], g->parts[end]);) end++;
+    status = check_band(v, g->parts + first, end - first, err);
+  }
+  for (size_t i = 0; i < g->count && status == FURROW_OK; i++) status = check_outside(v, g->parts[i], err);
+  if (status == FURROW_OK && g->count > 0 && v->meta->row > 0) status = check_rows_covered(v, g, err);
+  return status;
+}
+
+/* ---- Blocks ---- */
+
+/* A partition ends a block behind its start, or with the matrix. */
+static bool fits_block(int64_t start, int64_t end, int64_t first, int64_t last, int64_t block) {
+  if (block <= 0) return false;
+  const uint64_t from = (uint64_t)start - (uint64_t)first, length = (uint64_t)end - (uint64_t)start;
+  return from % (uint64_t)block == 0 && (length == (uint64_t)block || (length < (uint64_t)block && end == last));
+}
+
+static furrow_status check_blocks(fw_verification *v, const fw_grid *g, furrow_error *err) {
+  const furrow_matrix_meta *m = v->meta;
+  int64_t first, end;
+  if (m->row <= 0 || !fw_verify_columns(m, &first, &end)) return FURROW_OK;
+  for (size_t i = 0; i < g->count; i++) {
+    const furrow_partition_meta *p = g->parts[i];
+    const bool rows = fits_block(p->start_row, p->end_row, 0, m->row, m->block_row);
+    if (rows && fits_block(p->start_col, p->end_col, first, end, m->block_col)) continue;
+    return fw_findings_add(list_of(v, p), FW_REMARK, p->part_id, IN_META, err,
+                           "rows %" PRId32 " to %" PRId32 " and columns %" PRId64 " to %" PRId64
+                           " (ends) are no block of %" PRId32 " by %" PRId64,
+                           p->start_row, p->end_row, p->start_col, p->end_col, m->block_row, m->block_col);
+  }
+  return FURROW_OK;
+}
+
+/* Hash partitions are marked twice, by their columns and by the blocks of the matrix. */
+static furrow_status check_kinds(fw_verification *v, const fw_grid *g, furrow_error *err) {
+  const furrow_matrix_meta *m = v->meta;
+  const bool hash_blocks = m->block_row == -1 && m->block_col == -1;
+  if (g->count > 0 && g->count < m->part_count)
+    return fw_findings_add(fw_verification_common(v), FURROW_E_FORMAT, -1, IN_META, err,
+                           "%zu %s a range of columns and %zu %s none", g->count,
+                           fw_plural(g->count, "partition has", "partitions have"), m->part_count - g->count,
+                           fw_plural(m->part_count - g->count, "has", "have"));
+  if (m->part_count == 0 || m->origin == FURROW_META_PSMETA || hash_blocks == (g->count == 0)) return FURROW_OK;
+  return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, IN_META, err,
+                         "the partitions are %s, but blockRow is %" PRId32 " and blockCol %" PRId64,
+                         g->count == 0 ? "hash partitions" : "ranges", m->block_row, m->block_col);
+}
+
+/* ---- Rows ---- */
+
+static bool has_row(const furrow_partition_meta *p, int32_t row) {
+  for (size_t r = 0; r < p->row_count; r++)
+    if (p->rows[r].row_id == row) return true;
+  return false;
+}
+
+/* Lists in the same order, as nearly all are, need no search. */
+static bool same_rows(const furrow_partition_meta *p, const furrow_partition_meta *q) {
+  if (p->row_count != q->row_count) return false;
+  for (size_t r = 0; r < p->row_count; r++)
+    if (p->rows[r].row_id != q->rows[r].row_id) return false;
+  return true;
+}
+
+/* Partitions of one band hold the same rows. */
+static furrow_status check_row_lists(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
+                                     furrow_error *err) {
+  if (same_rows(p, q)) return FURROW_OK;
+  const furrow_status kind = v->meta->origin == FURROW_META_ANGEL1 ? FW_REMARK : FURROW_E_FORMAT;
+  for (size_t r = 0; r < p->row_count; r++)
+    if (!has_row(q, p->rows[r].row_id))
+      return fw_findings_add(list_of(v, q), kind, q->part_id, IN_META, err,
+                             "row %" PRId32 " is not in it, but in partition %" PRId32 " of the same rows",
+                             p->rows[r].row_id, p->part_id);
+  for (size_t r = 0; r < q->row_count; r++)
+    if (!has_row(p, q->rows[r].row_id))
+      return fw_findings_add(list_of(v, q), kind, q->part_id, IN_META, err,
+                             "row %" PRId32 " is in it, but not in partition %" PRId32 " of the same rows",
+                             q->rows[r].row_id, p->part_id);
+  return FURROW_OK;
+}
+
+static furrow_status check_rows_agree(fw_verification *v, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  const furrow_partition_meta *parts = v->meta->parts;
+  for (size_t i = 1; i < v->meta->part_count && status == FURROW_OK; i++)
+    if (fw_same_band(&parts[i - 1], &parts[i])) status = check_row_lists(v, &parts[i - 1], &parts[i], err);
+  return status;
+}
+
+/* Angel's loaders fill rows in the order of the metadata, whatever the order of the data. */
+static furrow_status check_row_order(fw_verification *v, const furrow_partition_meta *p, furrow_error *err) {
+  if (!v->format || v->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN || v->meta->origin != FURROW_META_JSON)
+    return FURROW_OK;
+  for (size_t r = 1; r < p->row_count; r++)
+    if (p->rows[r].row_id < p->rows[r - 1].row_id)
+      return fw_findings_add(list_of(v, p), FW_REMARK, p->part_id, IN_META, err,
+                             "row %" PRId32 " is listed before row %" PRId32
+                             ": Angel's own loaders take the rows of the data in this order",
+                             p->rows[r - 1].row_id, p->rows[r].row_id);
+  return FURROW_OK;
+}
+
+/* ---- Counts ---- */
+
+static furrow_status check_count(fw_verification *v, const furrow_partition_meta *p, const char *field, int64_t value,
+                                 int64_t should, furrow_error *err) {
+  if (value == should) return FURROW_OK;
+  return fw_findings_add(list_of(v, p), FW_REMARK, p->part_id, IN_META, err,
+                         "%s is %" PRId64 " where Angel writes %" PRId64, field, value, should);
+}
+
+static furrow_status check_counts(fw_verification *v, const furrow_partition_meta *p, furrow_error *err) {
+  if (!v->format || v->meta->origin == FURROW_META_ANGEL1) return FURROW_OK;
+  const bool by_column = v->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
+  const int64_t rows = (int64_t)p->row_count, cols = p->row_count > 0 ? p->rows[0].element_num : 0;
+  furrow_status status = check_count(v, p, "saveRowNum", p->save_row_num, by_column ? 0 : rows, err);
+  if (status == FURROW_OK && cols >= 0)
+    status = check_count(v, p, "saveColNum", p->save_col_num, by_column ? cols : 0, err);
+  if (status == FURROW_OK)
+    status = check_count(v, p, "saveColElemNum", p->save_col_elem_num, by_column ? rows : 0, err);
+  return status;
+}
+
+static furrow_status check_nnz(fw_verification *v, const furrow_partition_meta *p, furrow_error *err) {
+  int64_t elements = 0;
+  for (size_t r = 0; r < p->row_count; r++) elements += p->rows[r].element_num > 0 ? p->rows[r].element_num : 0;
+  if (p->nnz >= elements) return FURROW_OK;
+  return fw_findings_add(list_of(v, p), FW_REMARK, p->part_id, IN_META, err,
+                         "nnz is %" PRId64 ", less than the %" PRId64 " %s of its rows", p->nnz, elements,
+                         fw_plural((uint64_t)elements, "element", "elements"));
+}
+
+furrow_status fw_verify_layout(fw_verification *v, furrow_error *err) {
+  fw_grid g;
+  furrow_status status = find_grid(v->meta, &g, err);
+  if (status != FURROW_OK) return status;
+  status = check_options(v, err);
+  if (status == FURROW_OK) status = check_kinds(v, &g, err);
+  if (status == FURROW_OK) status = check_grid(v, &g, err);
+  if (status == FURROW_OK && v->meta->origin != FURROW_META_PSMETA) status = check_blocks(v, &g, err);
+  fw_free(g.parts);
+  if (status == FURROW_OK) status = check_rows_agree(v, err);
+  for (size_t i = 0; i < v->meta->part_count && status == FURROW_OK; i++) {
+    const furrow_partition_meta *p = &v->meta->parts[i];
+    status = check_row_order(v, p, err);
+    if (status == FURROW_OK) status = check_counts(v, p, err);
+    if (status == FURROW_OK) status = check_nnz(v, p, err);
+  }
+  return status;
+}

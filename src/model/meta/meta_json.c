@@ -1,0 +1,282 @@
+/* model/meta/meta_json.c: reads the JSON of metadata.
+ *
+ * As Angel reads it: every key must be there, in any order; keys of partMetas and rowMetas do not count (the ids inside
+ * do); integers may be strings; options may be numbers or booleans; members that Angel does not know are allowed, and
+ * kept. Stricter than Angel: nothing may be there twice, and everything must make sense. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json_in.h"
+#include "base/mem.h"
+#include "base/number_in.h"
+#include "base/number_out.h"
+#include "model/meta/meta.h"
+
+typedef struct meta_reader {
+  fw_json json;
+  fw_meta_owner *owner;
+  furrow_error *err;
+  /* ids and keys of a map's members; those of rows are used anew for each partition */
+  fw_meta_places parts, part_keys, rows, row_keys;
+} meta_reader;
+
+/* What reading an object finds out beside its fields. */
+typedef struct object_notes {
+  uint64_t start;                  /* where the object begins */
+  uint64_t at[FW_META_FIELDS_MAX]; /* where the value of each field begins; 0: it is missing */
+  const char *extra;
+} object_notes;
+
+static furrow_status refuse(meta_reader *r, const char *message) {
+  return fw_json_fail(&r->json, fw_json_offset(&r->json), NULL, r->err, "%s", message);
+}
+
+/* ---- Scalars ---- */
+
+static furrow_status read_text(meta_reader *r, const char **text) {
+  fw_json_text string;
+  furrow_status status = fw_json_string(&r->json, &string, r->err);
+  if (status != FURROW_OK) return status;
+  if (memchr(string.bytes, 0, string.size)) return refuse(r, "has a character 0");
+  *text = fw_meta_text(r->owner, string.bytes, string.size);
+  return FURROW_OK;
+}
+
+static furrow_status read_integer_text(meta_reader *r, int64_t *value) {
+  fw_json_text string;
+  bool overflow = false;
+  furrow_status status = fw_json_string(&r->json, &string, r->err);
+  if (status != FURROW_OK) return status;
+  const char *end = string.bytes + string.size;
+  if (string.size == 0 || fw_read_i64(string.bytes, end, value, &overflow) != end)
+    return refuse(r, "is not an integer");
+  return overflow ? refuse(r, "does not fit 64 bits") : FURROW_OK;
+}
+
+static furrow_status read_number(meta_reader *r, const fw_meta_field *field, void *object) {
+  int64_t value = 0;
+  char text[80];
+  const bool string = fw_json_peek(&r->json) == FW_JSON_STRING;
+  furrow_status status = string ? read_integer_text(r, &value) : fw_json_i64(&r->json, &value, r->err);
+  if (status != FURROW_OK) return status;
+  const char *fault = fw_meta_number_fault(field, value, text);
+  if (fault) return refuse(r, fault);
+  fw_meta_set(field, object, value);
+  return FURROW_OK;
+}
+
+/* ---- Objects ---- */
+
+static furrow_status read_options(meta_reader *r);
+static furrow_status read_parts(meta_reader *r);
+static furrow_status read_rows(meta_reader *r);
+
+static furrow_status read_field(meta_reader *r, const fw_meta_field *field, void *object) {
+  const char *text = NULL;
+  furrow_status status;
+  switch (field->kind) {
+  case FW_META_OPTIONS: return read_options(r);
+  case FW_META_PARTS: return read_parts(r);
+  case FW_META_ROWS: return read_rows(r);
+  case FW_META_TEXT:
+    status = read_text(r, &text);
+    if (status == FURROW_OK) memcpy((char *)object + field->place, &text, sizeof text);
+    return status;
+  default: return read_number(r, field, object);
+  }
+}
+
+/* A member that Angel does not know, as it stands. */
+static furrow_status keep_member(meta_reader *r, fw_buffer *extra) {
+  const fw_json_step key = r->json.steps[r->json.depth - 1];
+  fw_json_text raw;
+  furrow_status status = fw_json_skip(&r->json, &raw, r->err);
+  if (status != FURROW_OK) return status;
+  fw_buffer_text(extra, extra->size ? ",\"" : "\"");
+  fw_buffer_append(extra, key.key, key.size);
+  fw_buffer_text(extra, "\":");
+  fw_buffer_append(extra, raw.bytes, raw.size);
+  return fw_buffer_status(extra, r->err);
+}
+
+static const fw_meta_field *find_field(const fw_meta_fields *fields, fw_json_text key) {
+  for (size_t i = 0; i < fields->count; i++)
+    if (fw_json_is(key, fields->fields[i].name)) return &fields->fields[i];
+  return NULL;
+}
+
+static furrow_status read_member(meta_reader *r, const fw_meta_fields *fields, fw_json_text key, void *object,
+                                 object_notes *notes, fw_buffer *extra) {
+  const fw_meta_field *field = find_field(fields, key);
+  if (!field) return keep_member(r, extra);
+  uint64_t *at = &notes->at[field - fields->fields];
+  const uint64_t here = fw_json_next_offset(&r->json);
+  if (*at) return fw_json_fail(&r->json, here, NULL, r->err, "is there twice");
+  *at = here;
+  return read_field(r, field, object);
+}
+
+static furrow_status check_missing(meta_reader *r, const fw_meta_fields *fields, const object_notes *notes) {
+  for (size_t i = 0; i < fields->count; i++)
+    if (!notes->at[i]) return fw_json_fail(&r->json, notes->start, fields->fields[i].name, r->err, "is missing");
+  return FURROW_OK;
+}
+
+static furrow_status read_object(meta_reader *r, const fw_meta_fields *fields, void *object, object_notes *notes) {
+  fw_buffer extra = {0};
+  fw_json_text key;
+  *notes = (object_notes){0};
+  furrow_status status = fw_json_object(&r->json, r->err);
+  notes->start = fw_json_offset(&r->json);
+  while (status == FURROW_OK && (status = fw_json_member(&r->json, &key, r->err)) == FURROW_OK)
+    status = read_member(r, fields, key, object, notes, &extra);
+  if (status == FURROW_END) status = check_missing(r, fields, notes);
+  if (status == FURROW_OK && extra.size) notes->extra = fw_meta_text(r->owner, extra.bytes, extra.size);
+  fw_buffer_clear(&extra);
+  return status;
+}
+
+/* ---- Maps ---- */
+
+/* Where the key of the member that was read last stands, its quote included. */
+static uint64_t key_offset(const meta_reader *r) {
+  return r->json.base + (uint64_t)(r->json.steps[r->json.depth - 1].key - 1 - r->json.text);
+}
+
+static furrow_status check_keys(meta_reader *r, fw_meta_places *keys) {
+  const fw_meta_place *twice = fw_meta_places_twice(keys);
+  return twice ? fw_json_fail(&r->json, twice->at, NULL, r->err, "has a key twice") : FURROW_OK;
+}
+
+/* A member of options; numbers and booleans become their text. */
+static furrow_status read_option(meta_reader *r, fw_json_text key) {
+  furrow_matrix_option option;
+  fw_json_text raw;
+  const fw_json_kind kind = fw_json_peek(&r->json);
+  if (memchr(key.bytes, 0, key.size))
+    return fw_json_fail(&r->json, key_offset(r), NULL, r->err, "has a character 0 in its key");
+  option.key = fw_meta_text(r->owner, key.bytes, key.size);
+  furrow_status status = FURROW_OK;
+  if (kind == FW_JSON_NUMBER || kind == FW_JSON_BOOL) {
+    status = fw_json_skip(&r->json, &raw, r->err);
+    if (status == FURROW_OK) option.value = fw_meta_text(r->owner, raw.bytes, raw.size);
+  } else {
+    status = read_text(r, &option.value);
+  }
+  return status == FURROW_OK ? fw_meta_add_option(r->owner, option, r->err) : status;
+}
+
+static furrow_status read_options(meta_reader *r) {
+  fw_meta_places keys = {0};
+  fw_json_text key;
+  furrow_status status = fw_json_object(&r->json, r->err);
+  while (status == FURROW_OK && (status = fw_json_member(&r->json, &key, r->err)) == FURROW_OK) {
+    status = fw_meta_places_add(&keys, fw_meta_hash(key.bytes, key.size), key_offset(r), r->err);
+    if (status == FURROW_OK) status = read_option(r, key);
+  }
+  if (status == FURROW_END) status = check_keys(r, &keys);
+  fw_meta_places_clear(&keys);
+  return status;
+}
+
+/* A map of objects with ids. Its keys do not count, but must differ; where each is the id, that follows from the ids.
+ */
+typedef struct object_map {
+  fw_meta_places *ids, *keys;
+  bool odd; /* there is a key that is not the id */
+} object_map;
+
+static furrow_status note_id(meta_reader *r, object_map *map, int32_t id, uint64_t at) {
+  char text[FW_NUMBER_TEXT];
+  const uint64_t hash = fw_meta_hash(text, fw_write_i64(text, id));
+  if (hash != map->keys->items[map->keys->count - 1].key) map->odd = true;
+  return fw_meta_places_add(map->ids, (uint32_t)id, at, r->err);
+}
+
+static furrow_status read_map(meta_reader *r, object_map *map,
+                              furrow_status (*read_one)(meta_reader *, object_map *map)) {
+  fw_json_text key;
+  map->ids->count = map->keys->count = 0;
+  furrow_status status = fw_json_object(&r->json, r->err);
+  while (status == FURROW_OK && (status = fw_json_member(&r->json, &key, r->err)) == FURROW_OK) {
+    status = fw_meta_places_add(map->keys, fw_meta_hash(key.bytes, key.size), key_offset(r), r->err);
+    if (status == FURROW_OK) status = read_one(r, map);
+  }
+  if (status != FURROW_END) return status;
+  return map->odd ? check_keys(r, map->keys) : FURROW_OK;
+}
+
+static furrow_status read_row(meta_reader *r, object_map *map) {
+  furrow_matrix_row_meta row = {0};
+  object_notes notes;
+  furrow_status status = read_object(r, &fw_row_fields, &row, &notes);
+  if (status != FURROW_OK) return status;
+  row.extra = notes.extra;
+  status = note_id(r, map, row.row_id, notes.at[0]);
+  return status == FURROW_OK ? fw_meta_add_row(r->owner, &row, r->err) : status;
+}
+
+static furrow_status read_rows(meta_reader *r) {
+  object_map map = {&r->rows, &r->row_keys, false};
+  return read_map(r, &map, read_row);
+}
+
+static furrow_status check_part(meta_reader *r, const furrow_partition_meta *part, const object_notes *notes) {
+  const fw_meta_field *field = NULL;
+  char text[120];
+  uint64_t at = 0;
+  const char *fault = fw_meta_part_fault(part, &field);
+  if (fault) return fw_json_fail(&r->json, notes->at[field - fw_part_fields.fields], field->name, r->err, "%s", fault);
+  fault = fw_meta_rows_fault(part, &r->rows, text, &at);
+  return fault ? fw_json_fail(&r->json, at, "rowMetas", r->err, "%s", fault) : FURROW_OK;
+}
+
+static furrow_status read_part(meta_reader *r, object_map *map) {
+  furrow_partition_meta part = {0};
+  object_notes notes;
+  const size_t first_row = r->owner->row_count;
+  furrow_status status = read_object(r, &fw_part_fields, &part, &notes);
+  if (status == FURROW_OK) status = check_part(r, &part, &notes);
+  if (status == FURROW_OK) status = note_id(r, map, part.part_id, notes.at[0]);
+  if (status != FURROW_OK) return status;
+  part.extra = notes.extra;
+  part.row_count = r->owner->row_count - first_row;
+  return fw_meta_add_part(r->owner, &part, r->err);
+}
+
+static furrow_status read_parts(meta_reader *r) {
+  object_map map = {&r->parts, &r->part_keys, false};
+  furrow_status status = read_map(r, &map, read_part);
+  if (status != FURROW_OK) return status;
+  const fw_meta_place *twice = NULL;
+  fw_meta_finish(r->owner);
+  status = fw_meta_sort_parts(r->owner, &r->parts, &twice, r->err);
+  if (!twice) return status;
+  return fw_json_fail(&r->json, twice->at, NULL, r->err, "has partition %d twice", (int32_t)twice->key);
+}
+
+/* ---- All of it ---- */
+
+furrow_status fw_meta_read_json(fw_meta_owner **owner, const char *text, size_t size, const char *file,
+                                furrow_error *err) {
+  object_notes notes;
+  meta_reader r = {.err = err};
+  fw_json_open(&r.json, text, size, file);
+  r.json.base = 4;
+  /* A string in the text has two quotes, a number or a word something behind it: as texts they are no longer. */
+  furrow_status status = fw_meta_create(&r.owner, size, err);
+  if (status == FURROW_OK) status = read_object(&r, &fw_matrix_fields, &r.owner->meta, &notes);
+  if (status == FURROW_OK) {
+    r.owner->meta.extra = notes.extra;
+    r.owner->meta.origin = FURROW_META_JSON;
+    *owner = r.owner;
+    r.owner = NULL;
+  }
+  if (r.owner) furrow_matrix_meta_free(&r.owner->meta);
+  fw_meta_places_clear(&r.parts);
+  fw_meta_places_clear(&r.part_keys);
+  fw_meta_places_clear(&r.rows);
+  fw_meta_places_clear(&r.row_keys);
+  fw_json_close(&r.json);
+  return status;
+}

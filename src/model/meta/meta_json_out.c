@@ -1,0 +1,241 @@
+/* model/meta/meta_json_out.c: writes metadata as Angel does, to the byte: 4 bytes of length, then JSON without blanks,
+ * keys in the order of the tables, maps in the order of a Java HashMap, members that Angel does not know behind the
+ * others.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/endian.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "model/meta/meta.h"
+
+typedef struct meta_writer {
+  fw_buffer out;
+  uint32_t *hashes; /* both have room for the entries of the largest map */
+  size_t *order;
+  furrow_error *err;
+} meta_writer;
+
+/* ---- Checks: what is written can be read ---- */
+
+/* Where a field is; index -1: not in that map. */
+typedef struct field_place {
+  int64_t part, row;
+} field_place;
+
+static furrow_status refuse(furrow_error *err, field_place place, const char *field, const char *fault) {
+  char part[48] = "", row[48] = "";
+  if (place.part >= 0) snprintf(part, sizeof part, "partMetas/%lld/", (long long)place.part);
+  if (place.row >= 0) snprintf(row, sizeof row, "rowMetas/%lld/", (long long)place.row);
+  return fw_fail(err, FURROW_E_ARGUMENT, "%s%s%s %s", part, row, field, fault);
+}
+
+static const char *text_fault(const char *text) {
+  if (!text) return "is not known";
+  return fw_utf8_check(text, text + strlen(text)) ? "is not UTF-8" : NULL;
+}
+
+static furrow_status check_fields(const fw_meta_fields *fields, const void *object, field_place place,
+                                  furrow_error *err) {
+  for (size_t i = 0; i < fields->count; i++) {
+    const fw_meta_field *field = &fields->fields[i];
+    const char *text = NULL, *fault = NULL;
+    char room[80];
+    if (field->kind == FW_META_TEXT) {
+      memcpy(&text, (const char *)object + field->place, sizeof text);
+      fault = text_fault(text);
+    } else if (field->kind == FW_META_I32 || field->kind == FW_META_I64) {
+      fault = fw_meta_number_fault(field, fw_meta_get(field, object), room);
+    }
+    if (fault) return refuse(err, place, field->name, fault);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status check_rows(const furrow_partition_meta *part, fw_meta_places *places, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  char text[120];
+  uint64_t at;
+  places->count = 0;
+  for (size_t r = 0; r < part->row_count && status == FURROW_OK; r++) {
+    const field_place place = {part->part_id, part->rows[r].row_id};
+    status = check_fields(&fw_row_fields, &part->rows[r], place, err);
+    if (status == FURROW_OK) status = fw_meta_places_add(places, (uint32_t)part->rows[r].row_id, 0, err);
+  }
+  if (status != FURROW_OK) return status;
+  const char *fault = fw_meta_rows_fault(part, places, text, &at);
+  return fault ? refuse(err, (field_place){part->part_id, -1}, "rowMetas", fault) : FURROW_OK;
+}
+
+static furrow_status check_parts(const furrow_matrix_meta *meta, fw_meta_places *places, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < meta->part_count && status == FURROW_OK; i++) {
+    const furrow_partition_meta *part = &meta->parts[i];
+    const field_place place = {part->part_id, -1};
+    const fw_meta_field *field = NULL;
+    status = check_fields(&fw_part_fields, part, place, err);
+    if (status != FURROW_OK) return status;
+    const char *fault = fw_meta_part_fault(part, &field);
+    if (fault) return refuse(err, place, field->name, fault);
+    if (i > 0 && meta->parts[i - 1].part_id >= part->part_id)
+      return refuse(err, (field_place){-1, -1}, "partMetas", "is not in the order of partition ids");
+    status = check_rows(part, places, err);
+  }
+  return status;
+}
+
+static furrow_status check_options(const furrow_matrix_meta *meta, fw_meta_places *places, furrow_error *err) {
+  const field_place none = {-1, -1};
+  furrow_status status = FURROW_OK;
+  places->count = 0;
+  for (size_t i = 0; i < meta->option_count && status == FURROW_OK; i++) {
+    const furrow_matrix_option *option = &meta->options[i];
+    const char *fault = text_fault(option->key);
+    if (!fault) fault = text_fault(option->value);
+    if (fault) return refuse(err, none, "options", fault);
+    status = fw_meta_places_add(places, fw_meta_hash(option->key, strlen(option->key)), 0, err);
+  }
+  if (status == FURROW_OK && fw_meta_places_twice(places)) return refuse(err, none, "options", "has a key twice");
+  return status;
+}
+
+static furrow_status check(const furrow_matrix_meta *meta, furrow_error *err) {
+  fw_meta_places places = {0};
+  furrow_status status = check_fields(&fw_matrix_fields, meta, (field_place){-1, -1}, err);
+  if (status == FURROW_OK) status = check_options(meta, &places, err);
+  if (status == FURROW_OK) status = check_parts(meta, &places, err);
+  fw_meta_places_clear(&places);
+  return status;
+}
+
+/* ---- Writing ---- */
+
+static void write_text(meta_writer *w, const char *text) {
+  fw_buffer_json_string(&w->out, text, strlen(text), true);
+}
+
+/* "id":, with a comma if it is not the first of its map */
+static void write_id_key(meta_writer *w, size_t i, int32_t id) {
+  fw_buffer_text(&w->out, i ? ",\"" : "\"");
+  fw_buffer_i64(&w->out, id);
+  fw_buffer_text(&w->out, "\":");
+}
+
+static furrow_status write_object(meta_writer *w, const fw_meta_fields *fields, const void *object, const char *extra);
+
+static furrow_status write_options(meta_writer *w, const furrow_matrix_meta *meta) {
+  for (size_t i = 0; i < meta->option_count; i++)
+    w->hashes[i] = fw_java_text_hash(meta->options[i].key, strlen(meta->options[i].key));
+  furrow_status status = fw_java_map_order(w->hashes, meta->option_count, w->order, w->err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < meta->option_count; i++) {
+    const furrow_matrix_option *option = &meta->options[w->order[i]];
+    if (i) fw_buffer_byte(&w->out, ',');
+    write_text(w, option->key);
+    fw_buffer_byte(&w->out, ':');
+    write_text(w, option->value);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status write_rows(meta_writer *w, const furrow_partition_meta *part) {
+  for (size_t i = 0; i < part->row_count; i++) w->hashes[i] = (uint32_t)part->rows[i].row_id;
+  furrow_status status = fw_java_map_order(w->hashes, part->row_count, w->order, w->err);
+  for (size_t i = 0; i < part->row_count && status == FURROW_OK; i++) {
+    const furrow_matrix_row_meta *row = &part->rows[w->order[i]];
+    write_id_key(w, i, row->row_id);
+    status = write_object(w, &fw_row_fields, row, row->extra);
+  }
+  return status;
+}
+
+static furrow_status write_parts(meta_writer *w, const furrow_matrix_meta *meta) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < meta->part_count && status == FURROW_OK; i++) {
+    write_id_key(w, i, meta->parts[i].part_id);
+    status = write_object(w, &fw_part_fields, &meta->parts[i], meta->parts[i].extra);
+  }
+  return status;
+}
+
+static furrow_status write_map(meta_writer *w, fw_meta_kind kind, const void *object) {
+  fw_buffer_byte(&w->out, '{');
+  furrow_status status = kind == FW_META_OPTIONS ? write_options(w, object)
+                         : kind == FW_META_PARTS ? write_parts(w, object)
+                                                 : write_rows(w, object);
+  fw_buffer_byte(&w->out, '}');
+  return status;
+}
+
+static furrow_status write_value(meta_writer *w, const fw_meta_field *field, const void *object) {
+  const char *text = NULL;
+  switch (field->kind) {
+  case FW_META_I32:
+  case FW_META_I64: fw_buffer_i64(&w->out, fw_meta_get(field, object)); return FURROW_OK;
+  case FW_META_TEXT:
+    memcpy(&text, (const char *)object + field->place, sizeof text);
+    write_text(w, text);
+    return FURROW_OK;
+  default: return write_map(w, field->kind, object);
+  }
+}
+
+static furrow_status write_object(meta_writer *w, const fw_meta_fields *fields, const void *object, const char *extra) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < fields->count && status == FURROW_OK; i++) {
+    fw_buffer_text(&w->out, i ? ",\"" : "{\"");
+    fw_buffer_text(&w->out, fields->fields[i].name);
+    fw_buffer_text(&w->out, "\":");
+    status = write_value(w, &fields->fields[i], object);
+  }
+  if (extra && extra[0]) {
+    fw_buffer_byte(&w->out, ',');
+    fw_buffer_text(&w->out, extra);
+  }
+  fw_buffer_byte(&w->out, '}');
+  return status;
+}
+
+static size_t largest_map(const furrow_matrix_meta *meta) {
+  size_t largest = meta->option_count;
+  for (size_t i = 0; i < meta->part_count; i++)
+    if (meta->parts[i].row_count > largest) largest = meta->parts[i].row_count;
+  return largest;
+}
+
+static furrow_status write_all(meta_writer *w, const furrow_matrix_meta *meta) {
+  const size_t entries = largest_map(meta);
+  void *hashes = NULL, *order = NULL;
+  furrow_status status = fw_alloc(&hashes, entries, sizeof *w->hashes, w->err);
+  w->hashes = hashes;
+  if (status == FURROW_OK) status = fw_alloc(&order, entries, sizeof *w->order, w->err);
+  w->order = order;
+  if (status != FURROW_OK) return status;
+  fw_buffer_append(&w->out, "\0\0\0\0", 4);
+  status = write_object(w, &fw_matrix_fields, meta, meta->extra);
+  if (status == FURROW_OK) status = fw_buffer_status(&w->out, w->err);
+  if (status != FURROW_OK) return status;
+  if (w->out.size - 4 > INT32_MAX)
+    return fw_fail(w->err, FURROW_E_RANGE, "the metadata has %zu bytes, more than a file of it can have",
+                   w->out.size - 4);
+  fw_put_be32(w->out.bytes, (uint32_t)(w->out.size - 4));
+  return FURROW_OK;
+}
+
+furrow_status furrow_matrix_meta_write(const furrow_matrix_meta *meta, char **bytes, size_t *size, furrow_error *err) {
+  meta_writer w = {.err = err};
+  furrow_status status = check(meta, err);
+  if (status == FURROW_OK) status = write_all(&w, meta);
+  if (status == FURROW_OK) status = fw_buffer_take(&w.out, bytes, size, err);
+  fw_buffer_clear(&w.out);
+  fw_free(w.hashes);
+  fw_free(w.order);
+  return status;
+}
+
+void furrow_free(char *bytes) {
+  fw_free(bytes);
+}

@@ -1,0 +1,345 @@
+/* model/read/load_plan.c: which lanes and slots a part of a stored matrix needs in memory.
+ *
+ * Partitions are put in the order of their first columns, so that those of Angel's range partitioners are read straight
+ * into place; other orders (hash partitions) are sorted afterwards. */
+#include "model/read/load_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* What is only needed while the plan is made. */
+typedef struct planner {
+  fw_load_plan *plan;
+  size_t *order; /* chosen partitions by first column */
+  size_t part_count;
+  int32_t *rows; /* chosen rows that were saved, ascending; in the matrix's arena */
+  size_t row_count;
+  size_t *block_of; /* of each of rows, column formats: its block */
+  size_t *block_rows;
+  size_t block_count;
+  bool trust_dense;
+  fw_arena arena;
+} planner;
+
+static furrow_status take(fw_arena *arena, size_t **array, size_t count, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_arena_take(arena, &memory, count, sizeof **array, err);
+  if (status == FURROW_OK) *array = memory;
+  return status;
+}
+
+/* ---- Partitions and rows -------------------------------------------------------------------------------- */
+
+static int compare_parts(const void *a, const void *b, void *context) {
+  const fw_source_part *parts = context;
+  const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+  const int64_t p = parts[x].meta->start_col, q = parts[y].meta->start_col;
+  return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
+}
+
+static furrow_status order_parts(planner *p, furrow_error *err) {
+  const furrow_matrix_source *source = p->plan->source;
+  furrow_status status = take(&p->arena, &p->order, source->meta->part_count, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < source->meta->part_count; i++)
+    if (p->plan->choice.parts[i]) p->order[p->part_count++] = i;
+  qsort_r(p->order, p->part_count, sizeof *p->order, compare_parts, source->parts);
+  return FURROW_OK;
+}
+
+static int compare_ids(const void *a, const void *b) {
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static bool same_rows(const fw_source_part *a, const fw_source_part *b) {
+  const size_t count = a->meta->row_count;
+  return count == b->meta->row_count && (count == 0 || memcmp(a->row_ids, b->row_ids, count * sizeof(int32_t)) == 0);
+}
+
+/* Rows of all chosen partitions, each once. Neighbours mostly have the same ones, and are not looked at. */
+static furrow_status find_rows(planner *p, furrow_error *err) {
+  const fw_source_part *parts = p->plan->source->parts, *before = NULL;
+  size_t room = 0, n = 0;
+  for (size_t i = 0; i < p->part_count; before = &parts[p->order[i++]])
+    if (!before || !same_rows(before, &parts[p->order[i]])) room += parts[p->order[i]].meta->row_count;
+  void *memory;
+  furrow_status status = fw_arena_take(&p->plan->build.matrix->arena, &memory, room, sizeof(int32_t), err);
+  if (status != FURROW_OK) return status;
+  p->rows = memory;
+  before = NULL;
+  for (size_t i = 0; i < p->part_count; before = &parts[p->order[i++]]) {
+    const fw_source_part *part = &parts[p->order[i]];
+    if (before && same_rows(before, part)) continue;
+    for (size_t k = 0; k < part->meta->row_count; k++)
+      if (fw_choice_has_row(&p->plan->choice, part->row_ids[k])) p->rows[n++] = part->row_ids[k];
+  }
+  qsort(p->rows, n, sizeof *p->rows, compare_ids);
+  for (size_t i = 0; i < n; i++)
+    if (p->row_count == 0 || p->rows[p->row_count - 1] != p->rows[i]) p->rows[p->row_count++] = p->rows[i];
+  return FURROW_OK;
+}
+
+/* Place of a row among rows; it is one of them. */
+static size_t place_of(const planner *p, int32_t row_id) {
+  size_t low = 0, high = p->row_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (p->rows[middle] < row_id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* ---- Blocks of rows ------------------------------------------------------------------------------------- */
+
+/* Puts the rows of a partition into a block of their own, or finds them all in one; false: neither. */
+static bool add_to_block(planner *p, const fw_source_part *part, size_t *block) {
+  size_t count = 0;
+  *block = SIZE_MAX;
+  for (size_t k = 0; k < part->meta->row_count; k++) {
+    if (!fw_choice_has_row(&p->plan->choice, part->row_ids[k])) continue;
+    const size_t owner = p->block_of[place_of(p, part->row_ids[k])];
+    if (count++ == 0) *block = owner;
+    if (owner != *block) return false;
+  }
+  if (*block != SIZE_MAX) return p->block_rows[*block] == count;
+  *block = p->block_count++;
+  p->block_rows[*block] = count;
+  for (size_t k = 0; k < part->meta->row_count; k++)
+    if (fw_choice_has_row(&p->plan->choice, part->row_ids[k])) p->block_of[place_of(p, part->row_ids[k])] = *block;
+  return true;
+}
+
+static furrow_status find_blocks(planner *p, furrow_error *err) {
+  const fw_source_part *parts = p->plan->source->parts;
+  size_t block;
+  p->plan->by_block = p->plan->source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
+  if (!p->plan->by_block) return FURROW_OK;
+  furrow_status status = take(&p->arena, &p->block_of, p->row_count, err);
+  if (status == FURROW_OK) status = take(&p->arena, &p->block_rows, p->row_count, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < p->row_count; i++) p->block_of[i] = SIZE_MAX;
+  for (size_t i = 0; i < p->part_count && p->plan->by_block; i++)
+    p->plan->by_block = add_to_block(p, &parts[p->order[i]], &block);
+  return status;
+}
+
+/* ---- Lanes ---------------------------------------------------------------------------------------------- */
+
+/* Blocks are numbered anew by their first row. Their row ids lie together, in an array of their own. */
+static furrow_status set_block_lanes(planner *p, furrow_error *err) {
+  fw_lane *lanes = p->plan->build.lanes;
+  void *memory;
+  size_t *number = NULL, next = 0, begin = 0;
+  furrow_status status = fw_arena_take(&p->plan->build.matrix->arena, &memory, p->row_count, sizeof(int32_t), err);
+  if (status == FURROW_OK) status = take(&p->arena, &number, p->block_count, err);
+  if (status != FURROW_OK) return status;
+  int32_t *ids = memory;
+  for (size_t b = 0; b < p->block_count; b++) number[b] = SIZE_MAX;
+  for (size_t i = 0; i < p->row_count; i++) {
+    const size_t b = p->block_of[i];
+    if (number[b] == SIZE_MAX) {
+      number[b] = next++;
+      lanes[number[b]].row_ids = ids + begin;
+      begin += p->block_rows[b];
+    }
+    fw_lane *lane = &lanes[number[b]];
+    ids[(size_t)(lane->row_ids - ids) + lane->rows++] = p->rows[i];
+    p->block_of[i] = number[b];
+  }
+  return FURROW_OK;
+}
+
+static void set_row_lanes(planner *p) {
+  for (size_t i = 0; i < p->row_count; i++) {
+    p->plan->build.lanes[i].rows = 1;
+    p->plan->build.lanes[i].row_ids = &p->rows[i];
+  }
+}
+
+/* ---- Slots ---------------------------------------------------------------------------------------------- */
+
+/* Elements that the metadata promises for a row (column formats: columns); at most those that the bytes hold. */
+static uint64_t promised(const furrow_matrix_source *source, const fw_source_part *part,
+                         const furrow_matrix_row_meta *row, bool *known) {
+  const int32_t count =
+      source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? part->meta->save_col_num : row->element_num;
+  *known = count >= 0;
+  if (*known) return (uint64_t)count;
+  uint64_t state[4];
+  furrow_matrix_format_context context = fw_source_context(source, part, state);
+  size_t least, most;
+  source->format->record_size(&context, &least, &most);
+  return (uint64_t)part->meta->length / (least > 0 ? least : 1);
+}
+
+/* Room for what is chosen of a row of a partition. */
+static size_t room_for(planner *p, const fw_source_part *part, const furrow_matrix_row_meta *row, bool *known) {
+  const fw_load_plan *plan = p->plan;
+  const fw_choice *choice = &plan->choice;
+  const int64_t start = part->meta->start_col;
+  uint64_t room = promised(plan->source, part, row, known);
+  if (!fw_choice_touches(choice, part)) {
+    *known = true;
+    return 0;
+  }
+  if (fw_choice_whole(choice, part) || room == 0) return room;
+  const uint64_t width = fw_choice_width(choice, part->first_col, part->last_col);
+  const bool full =
+      !part->hash && plan->source->type->dense && room == (uint64_t)(part->last_col - part->first_col) + 1;
+  if (*known && !(plan->source->format->flags & FURROW_MATRIX_FORMAT_COL_IDS))
+    return fw_choice_width(choice, start, start + (int64_t)(room - 1));
+  p->plan->estimated |= *known && full && p->trust_dense;
+  *known = *known && full && p->trust_dense;
+  return width < room ? width : room;
+}
+
+static void set_slot(planner *p, fw_slot *slot, size_t lane, size_t part, const furrow_matrix_row_meta *row) {
+  fw_load_plan *plan = p->plan;
+  bool known;
+  slot->lane = lane;
+  slot->room = room_for(p, &plan->source->parts[part], row, &known);
+  plan->uncounted[part] |= !known;
+  plan->build.lanes[lane].count += slot->room; /* for plan_bytes; set anew when memory is allocated */
+}
+
+static void set_slots(planner *p, size_t part, size_t *next) {
+  fw_load_plan *plan = p->plan;
+  const fw_source_part *source = &plan->source->parts[part];
+  plan->first_slot[part] = *next;
+  for (size_t k = 0; k < source->meta->row_count; k++) {
+    if (!fw_choice_has_row(&plan->choice, source->row_ids[k])) continue;
+    const size_t place = place_of(p, source->row_ids[k]);
+    const size_t lane = plan->by_block ? p->block_of[place] : place;
+    set_slot(p, &plan->build.slots[(*next)++], lane, part, &source->meta->rows[source->by_id[k]]);
+    if (plan->by_block) break;
+  }
+  plan->slot_count[part] = *next - plan->first_slot[part];
+}
+
+static size_t count_slots(const planner *p) {
+  size_t count = 0;
+  if (p->plan->by_block) return p->part_count;
+  for (size_t i = 0; i < p->part_count; i++) count += p->plan->source->parts[p->order[i]].meta->row_count;
+  return count;
+}
+
+/* Lanes that several hash partitions fill, and rows of checkpoints, come unsorted. */
+static void note_sorting(fw_load_plan *plan) {
+  bool unsorted = false;
+  for (size_t i = 0; i < plan->source->meta->part_count && !unsorted; i++) {
+    const fw_source_part *part = &plan->source->parts[i];
+    if (plan->first_slot[i] == FW_NO_SLOT) continue;
+    unsorted = part->hash;
+    for (size_t k = 0; k < part->meta->row_count && !unsorted; k++) unsorted = part->meta->rows[k].save_type != 0;
+  }
+  for (size_t i = 0; i < plan->build.lane_count && unsorted; i++) {
+    const fw_lane *lane = &plan->build.lanes[i];
+    if (lane->count * lane->rows <= plan->sort_cols * plan->sort_size) continue;
+    plan->sort_cols = lane->count;
+    plan->sort_size = lane->rows;
+  }
+  plan->sort_size *= plan->build.element_size;
+}
+
+static furrow_status make_lanes(planner *p, furrow_error *err) {
+  fw_load_plan *plan = p->plan;
+  const size_t lanes = plan->by_block ? p->block_count : p->row_count;
+  furrow_status status = fw_matrix_build_lanes(&plan->build, lanes, count_slots(p), err);
+  if (status != FURROW_OK) return status;
+  if (plan->by_block)
+    status = set_block_lanes(p, err);
+  else
+    set_row_lanes(p);
+  if (status != FURROW_OK) return status;
+  size_t next = 0;
+  for (size_t i = 0; i < p->part_count; i++) set_slots(p, p->order[i], &next);
+  plan->build.slot_count = next;
+  note_sorting(plan);
+  return FURROW_OK;
+}
+
+static furrow_status take_part_lists(fw_load_plan *plan, furrow_error *err) {
+  const size_t count = plan->source->meta->part_count;
+  fw_arena *arena = &plan->arena;
+  void *memory;
+  furrow_status status = take(arena, &plan->first_slot, count, err);
+  if (status == FURROW_OK) status = take(arena, &plan->slot_count, count, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &memory, count, sizeof(bool), err);
+  if (status != FURROW_OK) return status;
+  plan->uncounted = memory;
+  for (size_t i = 0; i < count; i++) {
+    plan->first_slot[i] = FW_NO_SLOT;
+    plan->slot_count[i] = 0;
+    plan->uncounted[i] = false;
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_load_plan_make(fw_load_plan *plan, const furrow_matrix_source *source,
+                                const furrow_matrix_selection *selection, bool trust_dense, furrow_error *err) {
+  *plan = (fw_load_plan){.source = source};
+  planner p = {.plan = plan, .trust_dense = trust_dense};
+  furrow_status status = fw_matrix_build_init(&plan->build, source->type->element, 0, err);
+  if (status == FURROW_OK) status = fw_choice_make(&plan->choice, source, selection, err);
+  if (status == FURROW_OK) status = take_part_lists(plan, err);
+  if (status == FURROW_OK) status = order_parts(&p, err);
+  if (status == FURROW_OK) status = find_rows(&p, err);
+  if (status == FURROW_OK) status = find_blocks(&p, err);
+  if (status == FURROW_OK) status = make_lanes(&p, err);
+  fw_arena_clear(&p.arena);
+  return status;
+}
+
+void fw_load_plan_clear(fw_load_plan *plan) {
+  fw_choice_clear(&plan->choice);
+  fw_matrix_build_clear(&plan->build);
+  fw_arena_clear(&plan->arena);
+}
+
+/* ---- Use ------------------------------------------------------------------------------------------------ */
+
+static bool add_product(size_t *sum, size_t a, size_t b) {
+  size_t product;
+  return fw_size_mul(a, b, &product) && fw_size_add(*sum, product, sum);
+}
+
+size_t fw_load_plan_bytes(const fw_load_plan *plan) {
+  const fw_matrix_build *build = &plan->build;
+  const size_t col_id = plan->source->type->dense ? 0 : sizeof(int64_t);
+  size_t sum = sizeof(furrow_matrix);
+  bool good = add_product(&sum, build->slot_count, sizeof(fw_slot));
+  for (size_t i = 0; i < build->lane_count && good; i++) {
+    const fw_lane *lane = &build->lanes[i];
+    size_t size = col_id;
+    good = add_product(&size, lane->rows, build->element_size) && add_product(&sum, lane->count, size) &&
+           add_product(&sum, lane->rows, sizeof(fw_row_entry) + 3 * sizeof(int32_t)) &&
+           add_product(&sum, 1, sizeof(fw_lane) + sizeof(furrow_panel));
+  }
+  if (plan->sort_cols > 0) good = good && add_product(&sum, 1, fw_columns_sort_bytes(plan->sort_cols, plan->sort_size));
+  return good ? sum : SIZE_MAX;
+}
+
+fw_slot *fw_load_plan_slot(fw_load_plan *plan, size_t part, int32_t row_id, size_t *hint) {
+  fw_slot *slots = plan->build.slots + plan->first_slot[part];
+  const fw_lane *lanes = plan->build.lanes;
+  const size_t count = plan->slot_count[part];
+  if (plan->by_block) return slots;
+  if (*hint < count && lanes[slots[*hint].lane].row_ids[0] == row_id) return &slots[*hint];
+  size_t low = 0, high = count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (lanes[slots[middle].lane].row_ids[0] < row_id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  *hint = low;
+  return &slots[low];
+}

@@ -1,0 +1,290 @@
+/* model/read/matrix_build.c: lanes are filled, put in order, and become a matrix. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/read/matrix.h"
+
+/* Counts bytes against the limit before they are taken. */
+static furrow_status account(fw_matrix_build *build, size_t count, size_t size, furrow_error *err) {
+  size_t bytes, sum;
+  if (!fw_size_mul(count, size, &bytes) || !fw_size_add(build->used, bytes, &sum)) return fw_fail_memory(err, SIZE_MAX);
+  if (build->memory > 0 && sum > build->memory)
+    return fw_fail(err, FURROW_E_MEMORY, "the matrix takes at least %zu bytes, and %zu are allowed", sum,
+                   build->memory);
+  build->used = sum;
+  return FURROW_OK;
+}
+
+furrow_status fw_block_alloc(void **block, size_t count, size_t size, furrow_error *err) {
+  furrow_status status = fw_alloc(block, count, size, err);
+  if (status == FURROW_OK) fw_prefer_large_pages(*block, count * size);
+  return status;
+}
+
+furrow_status fw_matrix_build_init(fw_matrix_build *build, furrow_element_type type, size_t memory, furrow_error *err) {
+  *build = (fw_matrix_build){.memory = memory, .element_size = furrow_element_size(type)};
+  pthread_mutex_init(&build->lock, NULL);
+  void *matrix = NULL;
+  furrow_status status = fw_alloc_zero(&matrix, 1, sizeof(furrow_matrix), err);
+  build->matrix = matrix;
+  if (status == FURROW_OK) build->matrix->type = type;
+  return status;
+}
+
+furrow_status fw_matrix_build_lanes(fw_matrix_build *build, size_t lanes, size_t slots, furrow_error *err) {
+  void *lane_memory = NULL, *slot_memory = NULL;
+  furrow_status status = fw_alloc_zero(&lane_memory, lanes, sizeof(fw_lane), err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&slot_memory, slots, sizeof(fw_slot), err);
+  build->lanes = lane_memory;
+  build->lane_count = lanes;
+  build->slots = slot_memory;
+  build->slot_count = slots;
+  return status;
+}
+
+void fw_matrix_build_clear(fw_matrix_build *build) {
+  furrow_matrix_free(build->matrix);
+  fw_free(build->lanes);
+  fw_free(build->slots);
+  pthread_mutex_destroy(&build->lock);
+  *build = (fw_matrix_build){0};
+}
+
+/* ---- Places --------------------------------------------------------------------------------------------- */
+
+furrow_status fw_matrix_build_allocate(fw_matrix_build *build, furrow_error *err) {
+  size_t elements = 0;
+  for (size_t i = 0; i < build->lane_count; i++) build->lanes[i].count = 0;
+  for (size_t i = 0; i < build->slot_count; i++) {
+    fw_lane *lane = &build->lanes[build->slots[i].lane];
+    build->slots[i].begin = lane->count;
+    if (!fw_size_add(lane->count, build->slots[i].room, &lane->count)) return fw_fail_memory(err, SIZE_MAX);
+  }
+  for (size_t i = 0; i < build->lane_count; i++) {
+    fw_lane *lane = &build->lanes[i];
+    size_t n;
+    lane->begin = build->cols;
+    if (!fw_size_mul(lane->count, lane->rows, &n) || !fw_size_add(elements, n, &elements) ||
+        !fw_size_add(build->cols, lane->count, &build->cols))
+      return fw_fail_memory(err, SIZE_MAX);
+  }
+  furrow_status status = account(build, elements, build->element_size, err);
+  if (status == FURROW_OK) status = fw_block_alloc(&build->matrix->values, elements, build->element_size, err);
+  if (status != FURROW_OK) return status;
+  char *values = build->matrix->values;
+  for (size_t i = 0; i < build->lane_count; i++) {
+    build->lanes[i].values = values;
+    values += build->lanes[i].count * build->lanes[i].rows * build->element_size;
+  }
+  return FURROW_OK;
+}
+
+/* The place for column ids of all lanes, made when the first one is needed. */
+static furrow_status need_col_ids(fw_matrix_build *build, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  pthread_mutex_lock(&build->lock);
+  if (!build->matrix->col_ids) {
+    void *memory = NULL;
+    status = account(build, build->cols, sizeof(int64_t), err);
+    if (status == FURROW_OK) status = fw_block_alloc(&memory, build->cols, sizeof(int64_t), err);
+    build->matrix->col_ids = memory;
+  }
+  pthread_mutex_unlock(&build->lock);
+  return status;
+}
+
+static int64_t *slot_cols(const fw_matrix_build *build, const fw_slot *slot) {
+  return build->matrix->col_ids + build->lanes[slot->lane].begin + slot->begin;
+}
+
+static void count_up(int64_t *cols, int64_t first, size_t n) {
+  for (size_t i = 0; i < n; i++) cols[i] = first + (int64_t)i;
+}
+
+static furrow_status scatter(fw_matrix_build *build, fw_slot *slot, furrow_error *err) {
+  furrow_status status = need_col_ids(build, err);
+  if (status != FURROW_OK) return status;
+  count_up(slot_cols(build, slot), slot->first, slot->filled);
+  slot->scattered = true;
+  return FURROW_OK;
+}
+
+/* ---- Filling -------------------------------------------------------------------------------------------- */
+
+static bool counts_up(const int64_t *cols, int64_t first, size_t n) {
+  uint64_t differs = cols[n - 1] < first; /* also where counting would pass INT64_MAX */
+  for (size_t i = 0; i < n; i++) differs |= (uint64_t)cols[i] ^ ((uint64_t)first + i);
+  return differs == 0;
+}
+
+static bool ascends(const int64_t *cols, size_t n) {
+  bool good = true;
+  for (size_t i = 1; i < n; i++) good &= cols[i] > cols[i - 1];
+  return good;
+}
+
+static furrow_status put_cols(fw_matrix_build *build, fw_slot *slot, const int64_t *col_ids, int64_t first_col,
+                              size_t cols, furrow_error *err) {
+  const int64_t first = col_ids ? col_ids[0] : first_col;
+  const bool follows = slot->filled == 0 || (slot->last != INT64_MAX && first == slot->last + 1);
+  if (!slot->scattered && !(follows && (!col_ids || counts_up(col_ids, first, cols)))) {
+    furrow_status status = scatter(build, slot, err);
+    if (status != FURROW_OK) return status;
+  }
+  if (slot->filled == 0) slot->first = first;
+  if (slot->scattered) {
+    int64_t *place = slot_cols(build, slot) + slot->filled;
+    if (slot->filled > 0 && first <= slot->last) slot->falling = true;
+    if (col_ids) {
+      slot->falling = slot->falling || !ascends(col_ids, cols);
+      memcpy(place, col_ids, cols * sizeof *place);
+    } else {
+      count_up(place, first_col, cols);
+    }
+  }
+  slot->last = col_ids ? col_ids[cols - 1] : first_col + (int64_t)(cols - 1);
+  return FURROW_OK;
+}
+
+furrow_status fw_matrix_build_put(fw_matrix_build *build, fw_slot *slot, const int64_t *col_ids, int64_t first_col,
+                                  size_t cols, const void *values, furrow_error *err) {
+  const fw_lane *lane = &build->lanes[slot->lane];
+  const size_t size = lane->rows * build->element_size;
+  if (cols == 0) return FURROW_OK;
+  if (cols > slot->room - slot->filled)
+    return fw_fail(err, FURROW_E_STALE, "there are more elements than were counted");
+  furrow_status status = put_cols(build, slot, col_ids, first_col, cols, err);
+  if (status != FURROW_OK) return status;
+  memcpy(lane->values + (slot->begin + slot->filled) * size, values, cols * size);
+  slot->filled += cols;
+  return FURROW_OK;
+}
+
+/* ---- Finishing ------------------------------------------------------------------------------------------ */
+
+/* What the slots of each lane are when put together. */
+static void join_slots(fw_matrix_build *build) {
+  for (size_t i = 0; i < build->lane_count; i++) {
+    build->lanes[i].counted = build->lanes[i].ascending = true;
+    build->lanes[i].count = 0;
+  }
+  for (size_t i = 0; i < build->slot_count; i++) {
+    const fw_slot *slot = &build->slots[i];
+    fw_lane *lane = &build->lanes[slot->lane];
+    assert(slot->filled == slot->room);
+    if (slot->filled == 0) continue;
+    if (lane->count == 0) lane->first = slot->first;
+    if (lane->count > 0 && slot->first <= lane->last) lane->ascending = false;
+    if (lane->count > 0 && (lane->last == INT64_MAX || slot->first != lane->last + 1)) lane->counted = false;
+    if (slot->scattered) lane->counted = false;
+    if (slot->falling) lane->ascending = false;
+    lane->last = slot->last;
+    lane->count += slot->filled;
+  }
+}
+
+/* Slots that count up, in lanes that as a whole do not, get their column ids now. */
+static furrow_status spell_out(fw_matrix_build *build, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < build->slot_count && status == FURROW_OK; i++) {
+    fw_slot *slot = &build->slots[i];
+    if (slot->filled > 0 && !slot->scattered && !build->lanes[slot->lane].counted) status = scatter(build, slot, err);
+  }
+  return status;
+}
+
+static int64_t *lane_cols(const fw_matrix_build *build, const fw_lane *lane) {
+  return build->matrix->col_ids + lane->begin;
+}
+
+static furrow_status sort_lane(fw_matrix_build *build, fw_lane *lane, furrow_error *err) {
+  const size_t size = lane->rows * build->element_size, used = build->used;
+  furrow_status status = account(build, fw_columns_sort_bytes(lane->count, size), 1, err);
+  if (status == FURROW_OK)
+    status =
+        fw_columns_sort(lane_cols(build, lane), lane->values, lane->count, size, build->threads, &lane->count, err);
+  build->used = used;
+  if (status != FURROW_OK) return status;
+  const int64_t *cols = lane_cols(build, lane);
+  lane->first = cols[0];
+  lane->counted = counts_up(cols, cols[0], lane->count);
+  return FURROW_OK;
+}
+
+static void make_panels(fw_matrix_build *build, furrow_panel *panels) {
+  furrow_matrix *matrix = build->matrix;
+  matrix->panels = panels;
+  matrix->panel_count = build->lane_count;
+  for (size_t i = 0; i < build->lane_count; i++) {
+    const fw_lane *lane = &build->lanes[i];
+    panels[i] = (furrow_panel){.rows = lane->rows,
+                               .row_ids = lane->row_ids,
+                               .cols = lane->count,
+                               .col_ids = lane->counted ? NULL : lane_cols(build, lane),
+                               .first_col = lane->count > 0 ? lane->first : 0,
+                               .type = matrix->type,
+                               .values = {.any = lane->values}};
+    matrix->row_count += lane->rows;
+    matrix->count += (uint64_t)lane->rows * lane->count;
+  }
+}
+
+static int compare_rows(const void *a, const void *b) {
+  const fw_row_entry *x = a, *y = b;
+  return (x->row_id > y->row_id) - (x->row_id < y->row_id);
+}
+
+/* Rows of all panels by their id, and where they are. Panels come by their first row, so most often nothing is to be
+ * sorted. */
+static furrow_status index_rows(furrow_matrix *matrix, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_arena_take(&matrix->arena, &memory, matrix->row_count, sizeof *matrix->index, err);
+  if (status != FURROW_OK) return status;
+  matrix->index = memory;
+  status = fw_arena_take(&matrix->arena, &memory, matrix->row_count, sizeof *matrix->row_ids, err);
+  if (status != FURROW_OK) return status;
+  matrix->row_ids = memory;
+  size_t n = 0;
+  bool ascending = true;
+  for (size_t p = 0; p < matrix->panel_count; p++)
+    for (size_t r = 0; r < matrix->panels[p].rows; r++, n++) {
+      matrix->index[n] = (fw_row_entry){matrix->panels[p].row_ids[r], r, p};
+      ascending = ascending && (n == 0 || matrix->index[n].row_id > matrix->index[n - 1].row_id);
+    }
+  if (!ascending) qsort(matrix->index, n, sizeof *matrix->index, compare_rows);
+  for (size_t i = 0; i < n; i++) {
+    matrix->row_ids[i] = matrix->index[i].row_id;
+    if (i > 0 && matrix->row_ids[i] == matrix->row_ids[i - 1])
+      return fw_fail(err, FURROW_E_ARGUMENT, "row %d is there twice", (int)matrix->row_ids[i]);
+  }
+  return FURROW_OK;
+}
+
+static void drop_col_ids(fw_matrix_build *build) {
+  bool some = false;
+  for (size_t i = 0; i < build->lane_count; i++) some = some || !build->lanes[i].counted;
+  if (some) return;
+  fw_free(build->matrix->col_ids);
+  build->matrix->col_ids = NULL;
+}
+
+furrow_status fw_matrix_build_finish(fw_matrix_build *build, furrow_matrix **matrix, furrow_error *err) {
+  void *panels;
+  join_slots(build);
+  furrow_status status = spell_out(build, err);
+  for (size_t i = 0; i < build->lane_count && status == FURROW_OK; i++)
+    if (!build->lanes[i].ascending) status = sort_lane(build, &build->lanes[i], err);
+  if (status == FURROW_OK)
+    status = fw_arena_take(&build->matrix->arena, &panels, build->lane_count, sizeof(furrow_panel), err);
+  if (status != FURROW_OK) return status;
+  drop_col_ids(build);
+  make_panels(build, panels);
+  status = index_rows(build->matrix, err);
+  if (status != FURROW_OK) return status;
+  *matrix = build->matrix;
+  build->matrix = NULL;
+  return FURROW_OK;
+}

@@ -1,0 +1,98 @@
+/* model/read/visit_sorted.c: all elements by row, then column, however they are stored. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/read/load.h"
+#include "model/read/matrix.h"
+#include "model/read/source.h"
+#include "model/read/stripes.h"
+
+#define DEFAULT_MEMORY ((size_t)1 << 30)
+enum {
+  GROUP_BYTES = 64
+}; /* of a column: values that are brought to their rows at a time, as many as a cache line has */
+
+typedef struct sorted_visit {
+  furrow_panel_callback visit;
+  void *user;
+  char *turned; /* values of some rows, row after row */
+  size_t room;
+  const furrow_panel *panel; /* whose rows they are: */
+  size_t first, count;
+} sorted_visit;
+
+static inline void turn(char *to, const furrow_panel *panel, size_t first, size_t count, size_t size) {
+  const char *from = (const char *)panel->values.any + first * size;
+  for (size_t c = 0; c < panel->cols; c++, from += panel->rows * size)
+    for (size_t r = 0; r < count; r++) memcpy(to + (r * panel->cols + c) * size, from + r * size, size);
+}
+
+/* Rows of a panel lie across each other. Some at a time are turned, so that no cache line is fetched for one value. */
+static furrow_status turn_rows(sorted_visit *v, const furrow_panel *panel, size_t row, furrow_error *err) {
+  const size_t size = furrow_element_size(panel->type);
+  if (v->panel == panel && row >= v->first && row < v->first + v->count) return FURROW_OK;
+  v->panel = NULL;
+  v->first = row;
+  v->count = panel->rows - row < GROUP_BYTES / size ? panel->rows - row : GROUP_BYTES / size;
+  void *memory = v->turned;
+  furrow_status status = fw_grow(&memory, &v->room, v->count * panel->cols * size, 1, err);
+  v->turned = memory;
+  if (status != FURROW_OK) return status;
+  if (size == 4)
+    turn(v->turned, panel, v->first, v->count, 4);
+  else
+    turn(v->turned, panel, v->first, v->count, 8);
+  v->panel = panel;
+  return FURROW_OK;
+}
+
+static furrow_status visit_row(sorted_visit *v, const furrow_panel *panel, size_t row, furrow_error *err) {
+  furrow_panel one = *panel;
+  one.rows = 1;
+  one.row_ids = &panel->row_ids[row];
+  if (panel->cols == 0) return FURROW_OK;
+  if (panel->rows > 1) {
+    furrow_status status = turn_rows(v, panel, row, err);
+    if (status != FURROW_OK) return status;
+    one.values.any = v->turned + (row - v->first) * panel->cols * furrow_element_size(panel->type);
+  }
+  return v->visit(v->user, SIZE_MAX, &one, err);
+}
+
+/* Rows come in the order of the matrix; those of different panels may interleave. */
+static furrow_status visit_matrix(sorted_visit *v, const furrow_matrix *matrix, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < matrix->row_count && status == FURROW_OK; i++)
+    status = visit_row(v, &matrix->panels[matrix->index[i].panel], matrix->index[i].row, err);
+  v->panel = NULL;
+  return status;
+}
+
+static furrow_status visit_stripe(sorted_visit *v, const furrow_matrix_source *source,
+                                  const furrow_matrix_selection *selection, unsigned threads, furrow_error *err) {
+  furrow_matrix_load_params params;
+  furrow_matrix_load_params_init(&params);
+  params.selection = *selection;
+  params.threads = threads;
+  furrow_matrix *matrix = NULL;
+  furrow_status status = furrow_matrix_load_source(&matrix, source, &params, err);
+  if (status == FURROW_OK) status = visit_matrix(v, matrix, err);
+  furrow_matrix_free(matrix);
+  return status;
+}
+
+furrow_status furrow_matrix_for_each_panel_sorted(const furrow_matrix_source *source,
+                                                  const furrow_matrix_selection *selection, unsigned threads,
+                                                  size_t memory, furrow_panel_callback visit, void *user,
+                                                  furrow_error *err) {
+  sorted_visit v = {.visit = visit, .user = user};
+  fw_stripes *stripes = NULL;
+  if (memory == 0) memory = DEFAULT_MEMORY;
+  const bool turned = source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
+  furrow_status status = fw_stripes_by_rows(&stripes, source, selection, turned ? memory / 2 : memory, err);
+  for (size_t i = 0; status == FURROW_OK && i < stripes->count; i++)
+    status = visit_stripe(&v, source, &stripes->selections[i], threads, err);
+  fw_stripes_free(stripes);
+  fw_free(v.turned);
+  return status;
+}

@@ -1,0 +1,402 @@
+/* vector/build/add.c: vectors put into an index.
+ *
+ * First everything that can fail: lists and codes of all vectors are worked out, then room is made. After that the
+ * vectors go in, list by list, in the order in which they came. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/build/list_runs.h"
+#include "vector/edit/lists_edit.h"
+#include "vector/index/direct_map.h"
+#include "vector/index/map_grow.h"
+#include "vector/index/parts.h"
+#include "vector/quantizer/draw.h"
+#include "vector/quantizer/encoder.h"
+#include "vector/quantizer/sq_decode.h"
+#include "vector/quantizer/sq_encode.h"
+#include "vector/quantizer/transform_run.h"
+
+#define ADD_PART 768 /* vectors that a thread encodes at a time */
+#define FILL_PART 16 /* lists that a thread fills at a time */
+
+void furrow_index_add_params_init(furrow_index_add_params *params) {
+  *params = (furrow_index_add_params){0};
+}
+
+/* ---- Vectors of one call -------------------------------------------------------------------------------- */
+
+typedef struct batch {
+  const float *vectors;
+  size_t n;
+  const int64_t *ids; /* NULL: ntotal, ntotal + 1, … */
+  bool skip_nan;
+  fw_pool *pool;
+  bool moved;       /* vectors came through a transform */
+  const bool *skip; /* rows that are passed over; NULL: none */
+  uint64_t *skipped;
+} batch;
+
+static int64_t id_of(const furrow_index *index, const batch *b, size_t i) {
+  return b->ids ? b->ids[i] : index->ntotal + (int64_t)i;
+}
+
+static bool ids_go_on(const furrow_index *index, const batch *b) {
+  for (size_t i = 0; b->ids && i < b->n; i++)
+    if (b->ids[i] != index->ntotal + (int64_t)i) return false;
+  return true;
+}
+
+static furrow_status refuse_row(size_t row, furrow_error *err) {
+  return fw_fail(err, FURROW_E_RANGE, "vector %zu has a number that is not finite, or too large", row);
+}
+
+/* ---- Lists ---------------------------------------------------------------------------------------------- */
+
+typedef struct filling {
+  furrow_index *index;
+  const batch *batch;
+  const fw_encoder *encoder;
+  uint32_t *lists;
+  uint8_t *codes, *refine_codes; /* NULL: none, or the vectors themselves */
+  fw_runs runs;
+} filling;
+
+/* What the codes of rows lack, with codes of its own; `rest` has room for a vector of each. */
+static void encode_refinement(filling *f, size_t first, size_t count, const float *x, float *rest) {
+  const fw_ivf *ivf = &f->index->ivf;
+  size_t d = (size_t)f->index->d;
+  for (size_t i = 0; i < count; i++) {
+    fw_pq_decode(&ivf->pq, f->codes + (first + i) * ivf->code_size, rest + i * d);
+    for (size_t k = 0; k < d; k++) rest[i * d + k] = x[i * d + k] - rest[i * d + k];
+  }
+  const fw_pq_coder *coder = &f->encoder->refine_coder;
+  fw_pq_encode(coder, rest, count, d, f->refine_codes + first * coder->code_size);
+}
+
+/* Codes of rows first …, whose lists are known; `room` has two vectors for each row. */
+static void encode_rows(filling *f, size_t first, size_t count, float *room) {
+  const furrow_index *index = f->index;
+  size_t d = (size_t)index->d, size = index->ivf.code_size;
+  const float *x = f->batch->vectors + first * d;
+  uint8_t *codes = f->codes + first * size;
+  if (index->ivf.by_residual) {
+    fw_residuals(&f->encoder->assigner, x, f->lists + first, count, room);
+    x = room;
+  }
+  if (index->kind == FURROW_INDEX_IVF_SQ)
+    for (size_t i = 0; i < count; i++) fw_sq_encode(&index->ivf.sq, x + i * d, codes + i * size);
+  else
+    fw_pq_encode(&f->encoder->coder, x, count, d, codes);
+  if (f->refine_codes) encode_refinement(f, first, count, x, room + count * d);
+}
+
+static furrow_status encode_part(filling *f, size_t first, size_t count, furrow_error *err) {
+  void *room = NULL;
+  furrow_status status = fw_alloc(&room, 2 * count, (size_t)f->index->d * sizeof(float), err);
+  if (status == FURROW_OK) encode_rows(f, first, count, room);
+  fw_free(room);
+  return status;
+}
+
+/* Rows that are passed over have no list and no code. */
+static furrow_status fill_part(void *context, size_t first, size_t count, furrow_error *err) {
+  filling *f = context;
+  const batch *b = f->batch;
+  furrow_status status =
+      fw_assign(&f->encoder->assigner, b->vectors + first * (size_t)f->index->d, count, f->lists + first, err);
+  size_t left_out = 0, d = (size_t)f->index->d;
+  for (size_t i = first; status == FURROW_OK && i < first + count; i++) {
+    if (b->skip && b->skip[i]) f->lists[i] = FW_NO_GROUP;
+    if (b->moved && furrow_first_invalid_vector(b->vectors + i * d, 1, d) == 0) f->lists[i] = FW_NO_GROUP;
+    if (f->lists[i] != FW_NO_GROUP) continue;
+    if (!b->skip_nan) return refuse_row(i, err);
+    left_out++;
+  }
+  if (status != FURROW_OK || !f->codes) return status;
+  if (left_out == 0) return encode_part(f, first, count, err);
+  for (size_t i = first; status == FURROW_OK && i < first + count; i++)
+    if (f->lists[i] != FW_NO_GROUP) status = encode_part(f, i, 1, err);
+  return status;
+}
+
+static furrow_status make_codes(filling *f, furrow_error *err) {
+  const fw_ivf *ivf = &f->index->ivf;
+  size_t n = f->batch->n;
+  void *lists = NULL, *codes = NULL, *refine = NULL;
+  furrow_status status = fw_alloc(&lists, n, sizeof *f->lists, err);
+  f->lists = lists;
+  if (status == FURROW_OK && f->index->kind != FURROW_INDEX_IVF_FLAT) status = fw_alloc(&codes, n, ivf->code_size, err);
+  f->codes = codes;
+  if (status == FURROW_OK && ivf->refine_pq.m > 0)
+    status = fw_alloc_zero(&refine, n, f->encoder->refine_coder.code_size, err);
+  f->refine_codes = refine;
+  return status == FURROW_OK ? fw_parts_run(f->batch->pool, n, ADD_PART, fill_part, f, err) : status;
+}
+
+/* The direct map learns where the vectors will be; from there on nothing fails. */
+static furrow_status note_places(filling *f, furrow_error *err) {
+  fw_ivf *ivf = &f->index->ivf;
+  void *memory = NULL;
+  if (ivf->direct_map.type == FURROW_DIRECT_MAP_NONE) return FURROW_OK;
+  furrow_status status = fw_alloc(&memory, f->batch->n, sizeof(fw_place_of), err);
+  if (status != FURROW_OK) return status;
+  fw_place_of *fresh = memory;
+  for (size_t i = 0; i < f->batch->n; i++) fresh[i] = (fw_place_of){.id = id_of(f->index, f->batch, i), .place = -1};
+  for (size_t r = 0; r < f->runs.count; r++) {
+    const fw_run *run = &f->runs.run[r];
+    for (size_t i = 0; i < run->count; i++)
+      fresh[f->runs.member[run->first + i]].place = fw_place_make(run->list, ivf->lists.list[run->list].size + i);
+  }
+  status = fw_direct_map_extend(&ivf->direct_map, fresh, f->batch->n, err);
+  fw_free(fresh);
+  return status;
+}
+
+/* Room for more vectors in list i. One that grows again gets room for still more. */
+static furrow_status lengthen(fw_lists *lists, size_t i, size_t more, furrow_error *err) {
+  const fw_list *list = &lists->list[i];
+  size_t need = list->size + more, half = list->size + list->size / 2;
+  if (more == 0 || need <= list->capacity) return FURROW_OK;
+  return fw_list_reserve(lists, i, list->capacity > 0 && need < half ? half : need, err);
+}
+
+static furrow_status make_room(filling *f, furrow_error *err) {
+  fw_ivf *ivf = &f->index->ivf;
+  furrow_status status = fw_runs_create(&f->runs, f->lists, f->batch->n, ivf->nlist, err);
+  if (status == FURROW_OK) status = fw_lists_begin_edit(&ivf->lists, err);
+  for (size_t r = 0; status == FURROW_OK && r < f->runs.count; r++)
+    status = lengthen(&ivf->lists, f->runs.run[r].list, f->runs.run[r].count, err);
+  if (status == FURROW_OK && f->refine_codes) {
+    void *refine = ivf->refine_codes;
+    status = fw_realloc(&refine, ivf->refine_size + f->batch->n * f->encoder->refine_coder.code_size, 1, err);
+    ivf->refine_codes = refine;
+  }
+  return status == FURROW_OK ? note_places(f, err) : status;
+}
+
+/* Nothing can fail any more. */
+static furrow_status append_part(void *context, size_t first, size_t count, furrow_error *err) {
+  filling *f = context;
+  const furrow_index *index = f->index;
+  (void)err;
+  for (size_t r = first; r < first + count; r++) {
+    const fw_run *run = &f->runs.run[r];
+    fw_list *list = &index->ivf.lists.list[run->list];
+    for (size_t i = 0; i < run->count; i++) {
+      size_t row = f->runs.member[run->first + i];
+      const uint8_t *code = f->codes ? f->codes + row * index->ivf.code_size
+                                     : (const uint8_t *)(f->batch->vectors + row * (size_t)index->d);
+      fw_list_append_code(&index->ivf.lists, list, code, id_of(index, f->batch, row));
+    }
+  }
+  return FURROW_OK;
+}
+
+static furrow_status append_all(filling *f, furrow_error *err) {
+  fw_ivf *ivf = &f->index->ivf;
+  furrow_status status = fw_parts_run(f->batch->pool, f->runs.count, FILL_PART, append_part, f, err);
+  if (status != FURROW_OK) return status;
+  fw_lists_end_edit(&ivf->lists);
+  *f->batch->skipped += f->batch->n - f->runs.members;
+  if (f->refine_codes) {
+    size_t size = f->batch->n * f->encoder->refine_coder.code_size;
+    memcpy(ivf->refine_codes + ivf->refine_size, f->refine_codes, size);
+    ivf->refine_size += size;
+  }
+  f->index->ntotal += (int64_t)f->batch->n;
+  return FURROW_OK;
+}
+
+static furrow_status check_ivf(const furrow_index *index, const batch *b, furrow_error *err) {
+  bool by_number = index->kind == FURROW_INDEX_IVF_PQR || index->ivf.direct_map.type == FURROW_DIRECT_MAP_ARRAY;
+  if (by_number && !ids_go_on(index, b))
+    return fw_fail(err, FURROW_E_ARGUMENT, "ids must go on from %lld here: the index finds vectors by number",
+                   (long long)index->ntotal);
+  return index->kind == FURROW_INDEX_IVF_SQ ? fw_sq_check(&index->ivf.sq, err) : FURROW_OK;
+}
+
+static furrow_status add_ivf(furrow_index *index, const batch *b, furrow_error *err) {
+  filling f = {.index = index, .batch = b};
+  furrow_status status = check_ivf(index, b, err);
+  if (status == FURROW_OK) status = fw_encoder_get(index, &f.encoder, err);
+  if (status == FURROW_OK) status = make_codes(&f, err);
+  if (status == FURROW_OK) status = make_room(&f, err);
+  if (status == FURROW_OK) status = append_all(&f, err);
+  fw_runs_clear(&f.runs);
+  fw_free(f.lists);
+  fw_free(f.codes);
+  fw_free(f.refine_codes);
+  return status;
+}
+
+/* ---- Other kinds ---------------------------------------------------------------------------------------- */
+
+static furrow_status add_to(furrow_index *index, const batch *b, furrow_error *err);
+
+/* `more` elements behind the `count` that are there; what is there stays. */
+static furrow_status widen(void **array, int64_t count, size_t more, size_t size, furrow_error *err) {
+  size_t all = 0;
+  if (!fw_size_add((size_t)count, more, &all)) return fw_fail_memory(err, SIZE_MAX);
+  return fw_realloc(array, all, size, err);
+}
+
+static furrow_status check_numbers(const furrow_index *index, const batch *b, furrow_error *err) {
+  if (ids_go_on(index, b)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "%s have no ids of their own: those need an id map around them",
+                 furrow_index_kind_name(index->kind));
+}
+
+/* A row that is passed over has its place all the same, so that numbers go on; NaN is near to nothing. */
+static furrow_status add_flat(furrow_index *index, const batch *b, furrow_error *err) {
+  size_t d = (size_t)index->d;
+  void *vectors = index->flat.vectors;
+  furrow_status status = check_numbers(index, b, err);
+  if (status == FURROW_OK) status = widen(&vectors, index->ntotal, b->n, d * sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  index->flat.vectors = vectors;
+  memcpy(index->flat.vectors + (size_t)index->ntotal * d, b->vectors, b->n * d * sizeof(float));
+  for (size_t i = 0; b->skip && i < b->n; i++) *b->skipped += b->skip[i];
+  index->ntotal += (int64_t)b->n;
+  return FURROW_OK;
+}
+
+typedef struct coding {
+  const fw_pq_coder *coder;
+  const batch *batch;
+  size_t d;
+  uint8_t *codes;
+} coding;
+
+/* Codes have none for a vector that is passed over. */
+static furrow_status code_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const coding *c = context;
+  const float *x = c->batch->vectors + first * c->d;
+  size_t bad = furrow_first_invalid_vector(x, count, c->d);
+  if (bad < count) return refuse_row(first + bad, err);
+  fw_pq_encode(c->coder, x, count, c->d, c->codes + first * c->coder->code_size);
+  return FURROW_OK;
+}
+
+static furrow_status add_pq(furrow_index *index, const batch *b, furrow_error *err) {
+  const fw_encoder *encoder = NULL;
+  void *codes = index->pq.codes;
+  size_t size = fw_pq_code_size(&index->pq.pq);
+  furrow_status status = check_numbers(index, b, err);
+  if (status == FURROW_OK) status = fw_encoder_get(index, &encoder, err);
+  if (status == FURROW_OK) status = widen(&codes, index->ntotal, b->n, size, err);
+  if (status != FURROW_OK) return status;
+  index->pq.codes = codes;
+  coding c = {&encoder->coder, b, (size_t)index->d, index->pq.codes + index->pq.codes_size};
+  status = fw_parts_run(b->pool, b->n, ADD_PART, code_part, &c, err);
+  if (status != FURROW_OK) return status;
+  index->pq.codes_size += b->n * size;
+  index->ntotal += (int64_t)b->n;
+  return FURROW_OK;
+}
+
+static furrow_status add_id_map(furrow_index *index, const batch *b, furrow_error *err) {
+  void *ids = index->id_map.ids;
+  batch inner = *b;
+  inner.ids = NULL;
+  furrow_status status = widen(&ids, index->ntotal, b->n, sizeof *index->id_map.ids, err);
+  if (status != FURROW_OK) return status;
+  index->id_map.ids = ids;
+  status = add_to(index->child[0], &inner, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < b->n; i++) index->id_map.ids[index->ntotal + (int64_t)i] = id_of(index, b, i);
+  index->ntotal += (int64_t)b->n;
+  return FURROW_OK;
+}
+
+/* The refinement comes first: it forgets what it got if the others cannot be added. */
+static furrow_status add_refine(furrow_index *index, const batch *b, furrow_error *err) {
+  furrow_index *refinement = index->child[1];
+  if (!refinement || (refinement->kind != FURROW_INDEX_FLAT && refinement->kind != FURROW_INDEX_PQ))
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added where the refinement is %s",
+                   refinement ? furrow_index_kind_name(refinement->kind) : "missing");
+  if (!ids_go_on(index, b))
+    return fw_fail(err, FURROW_E_ARGUMENT, "ids of one's own need an id map around a refined index");
+  int64_t count = refinement->ntotal;
+  uint64_t skipped = 0; /* the others count them */
+  batch inner = *b;
+  inner.ids = NULL;
+  inner.skipped = &skipped;
+  furrow_status status = add_to(refinement, &inner, err);
+  if (status != FURROW_OK) return status;
+  inner.skipped = b->skipped;
+  status = add_to(index->child[0], &inner, err);
+  if (status == FURROW_OK) {
+    index->ntotal += (int64_t)b->n;
+  } else {
+    refinement->ntotal = count;
+    if (refinement->kind == FURROW_INDEX_PQ)
+      refinement->pq.codes_size = (size_t)count * fw_pq_code_size(&refinement->pq.pq);
+  }
+  return status;
+}
+
+static furrow_status add_transform(furrow_index *index, const batch *b, furrow_error *err) {
+  float *moved = NULL;
+  furrow_status status = fw_transforms_run(&index->transforms, b->vectors, b->n, (size_t)index->d,
+                                           (size_t)index->child[0]->d, b->pool, &moved, err);
+  if (status != FURROW_OK) return status;
+  batch inner = *b;
+  inner.vectors = moved;
+  inner.moved = true;
+  status = add_to(index->child[0], &inner, err);
+  if (status == FURROW_OK) index->ntotal += (int64_t)b->n;
+  fw_free(moved);
+  return status;
+}
+
+static furrow_status add_to(furrow_index *index, const batch *b, furrow_error *err) {
+  if (fw_index_is_ivf(index)) return add_ivf(index, b, err);
+  switch (index->kind) {
+  case FURROW_INDEX_FLAT: return add_flat(index, b, err);
+  case FURROW_INDEX_ID_MAP: return add_id_map(index, b, err);
+  case FURROW_INDEX_REFINE: return add_refine(index, b, err);
+  case FURROW_INDEX_TRANSFORM: return add_transform(index, b, err);
+  case FURROW_INDEX_PQ: return add_pq(index, b, err);
+  default:
+    fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added to an index of the kind %s: add them with Faiss",
+            furrow_index_kind_name(index->kind));
+    if (err) fw_error_set_token(err, index->fourcc, 4);
+    return FURROW_E_UNSUPPORTED;
+  }
+}
+
+/* ---- The call ------------------------------------------------------------------------------------------- */
+
+/* Which rows are passed over. */
+static furrow_status mark_nan(const float *vectors, size_t n, size_t d, bool **skip, furrow_error *err) {
+  void *marks = NULL;
+  furrow_status status = fw_alloc(&marks, n, sizeof **skip, err);
+  if (status != FURROW_OK) return status;
+  *skip = marks;
+  for (size_t i = 0; i < n; i++) (*skip)[i] = furrow_first_invalid_vector(vectors + i * d, 1, d) == 0;
+  return FURROW_OK;
+}
+
+furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
+                               const furrow_index_add_params *params, uint64_t *skipped, furrow_error *err) {
+  furrow_index_add_params defaults;
+  furrow_index_add_params_init(&defaults);
+  if (!params) params = &defaults;
+  furrow_status status = fw_index_check_whole(index, err);
+  if (status != FURROW_OK) return status;
+  if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained yet");
+  size_t d = (size_t)index->d, bad = furrow_first_invalid_vector(vectors, n, d);
+  if (bad < n && !params->skip_nan) return refuse_row(bad, err);
+  bool *skip = NULL;
+  uint64_t count = 0;
+  batch b = {.vectors = vectors, .n = n, .ids = params->ids, .skip_nan = params->skip_nan, .skipped = &count};
+  status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
+  if (status == FURROW_OK && n > ADD_PART) status = fw_parts_start(&b.pool, params->threads, err);
+  b.skip = skip;
+  if (status == FURROW_OK) status = add_to(index, &b, err);
+  if (status == FURROW_OK && skipped) *skipped = count;
+  fw_pool_free(b.pool);
+  fw_free(skip);
+  return status;
+}

@@ -1,0 +1,155 @@
+/* vector/data/ids_in.c: files of ids, read whole. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/number_in.h"
+#include "furrow/vector_data.h"
+#include "vector/data/data_kind.h"
+
+#define PIECE ((size_t)1 << 20)
+
+/* ---- Bytes ---------------------------------------------------------------------------------------------- */
+
+/* All bytes of a file or a stream. */
+static furrow_status read_all(fw_bytes_in *in, char **bytes, size_t *size, furrow_error *err) {
+  void *memory = NULL;
+  size_t room = 0, used = 0, got = 1;
+  furrow_status status = FURROW_OK;
+  while (status == FURROW_OK && got > 0) {
+    status = fw_grow(&memory, &room, used + PIECE, 1, err);
+    if (status == FURROW_OK) status = fw_bytes_in_read(in, (char *)memory + used, room - used, &got, err);
+    if (status == FURROW_OK) used += got;
+  }
+  if (status != FURROW_OK) {
+    fw_free(memory);
+    return status;
+  }
+  *bytes = memory;
+  *size = used;
+  return FURROW_OK;
+}
+
+static furrow_status take_raw(furrow_ids *ids, fw_bytes_in *in, char *bytes, size_t size, furrow_error *err) {
+  if (size % sizeof(int64_t) != 0)
+    return fw_bytes_in_fail(in, size, err, FURROW_E_FORMAT, "%zu %s no whole number of 64-bit ids", size,
+                            fw_plural(size, "byte is", "bytes are"));
+  fw_array_little(bytes, sizeof(int64_t), size / sizeof(int64_t));
+  furrow_ids found = {.ids = (void *)bytes, .count = size / sizeof(int64_t), .dim = 1};
+  *ids = found;
+  return FURROW_OK;
+}
+
+/* ---- Text ----------------------------------------------------------------------------------------------- */
+
+static bool separates(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ',';
+}
+
+static furrow_status fail_text(const fw_bytes_in *in, const char *bytes, const char *at, const char *end,
+                               furrow_error *err) {
+  const char *stop = at;
+  while (stop < end && !separates(*stop)) stop++;
+  fw_bytes_in_fail(in, (uint64_t)(at - bytes), err, FURROW_E_PARSE, "is no id");
+  fw_error_set_token(err, at, (size_t)(stop - at));
+  return FURROW_E_PARSE;
+}
+
+static furrow_status parse_text(furrow_ids *ids, const fw_bytes_in *in, const char *bytes, size_t size,
+                                furrow_error *err) {
+  const char *at = bytes, *end = bytes + size;
+  void *memory = NULL;
+  size_t room = 0, count = 0;
+  furrow_status status = fw_grow(&memory, &room, 1, sizeof(int64_t), err);
+  while (status == FURROW_OK) {
+    bool overflow = false;
+    while (at < end && separates(*at)) at++;
+    if (at == end) break;
+    status = fw_grow(&memory, &room, count + 1, sizeof(int64_t), err);
+    if (status != FURROW_OK) break;
+    const char *stop = fw_read_i64(at, end, (int64_t *)memory + count, &overflow);
+    if (!stop || overflow || (stop < end && !separates(*stop))) {
+      status = fail_text(in, bytes, at, end, err);
+      break;
+    }
+    at = stop;
+    count++;
+  }
+  if (status != FURROW_OK) {
+    fw_free(memory);
+    return status;
+  }
+  *ids = (furrow_ids){.ids = memory, .count = count, .dim = 1};
+  return FURROW_OK;
+}
+
+static furrow_status load_bytes(furrow_ids *ids, const char *path, bool raw, furrow_error *err) {
+  fw_bytes_in *in = NULL;
+  char *bytes = NULL;
+  size_t size = 0;
+  furrow_status status = fw_bytes_in_open(&in, path, err);
+  if (status == FURROW_OK) status = read_all(in, &bytes, &size, err);
+  if (status == FURROW_OK) status = raw ? take_raw(ids, in, bytes, size, err) : parse_text(ids, in, bytes, size, err);
+  if (status != FURROW_OK || !raw) fw_free(bytes);
+  fw_bytes_in_close(in);
+  return status;
+}
+
+/* ---- Arrays --------------------------------------------------------------------------------------------- */
+
+static bool is_real(fw_array_type type) {
+  return type == FW_ARRAY_F32 || type == FW_ARRAY_F64;
+}
+
+/* Rows until there are no more; a stream of VECS does not say how many. */
+static furrow_status read_rows(fw_array_reader *reader, furrow_ids *ids, furrow_error *err) {
+  const fw_array_info *info = fw_array_get_info(reader);
+  const size_t dim = info->dim ? info->dim : 1;
+  const size_t step = info->rows == FW_ARRAY_UNKNOWN ? PIECE / dim + 1 : (size_t)info->rows + 1;
+  void *memory = NULL;
+  size_t room = 0, rows = 0, got = 1;
+  furrow_status status = FURROW_OK;
+  while (status == FURROW_OK && got > 0) {
+    status = fw_grow(&memory, &room, (rows + step) * dim, sizeof(int64_t), err);
+    if (status == FURROW_OK)
+      status = fw_array_read_as(reader, FW_ARRAY_I64, (int64_t *)memory + rows * dim, step, &got, err);
+    if (status == FURROW_OK) rows += got;
+    if (got < step) break;
+  }
+  if (status == FURROW_OK)
+    *ids = (furrow_ids){.ids = memory, .count = rows * dim, .dim = dim};
+  else
+    fw_free(memory);
+  return status;
+}
+
+static furrow_status load_array(furrow_ids *ids, const char *path, fw_array_kind kind, furrow_error *err) {
+  fw_array_reader *reader = NULL;
+  furrow_status status = fw_array_open(&reader, path, kind, err);
+  if (status != FURROW_OK) return status;
+  if (is_real(fw_array_get_info(reader)->type)) {
+    status = fw_fail(err, FURROW_E_FORMAT, "has real numbers where ids are wanted");
+    fw_error_set_file(err, path);
+  } else {
+    status = read_rows(reader, ids, err);
+  }
+  fw_array_close(reader);
+  return status;
+}
+
+/* ---- Interface ------------------------------------------------------------------------------------------ */
+
+furrow_status furrow_ids_load(furrow_ids *ids, const char *path, const char *kind, furrow_error *err) {
+  fw_data_kind found;
+  const bool text = kind ? strcmp(kind, "txt") == 0 : fw_data_path_ends(path, "txt");
+  if (text) return load_bytes(ids, path, false, err);
+  furrow_status status = fw_data_kind_find(&found, path, kind, "i64", err);
+  if (status != FURROW_OK && !kind) return load_bytes(ids, path, false, err);
+  if (status != FURROW_OK) return status;
+  return found.raw ? load_bytes(ids, path, true, err) : load_array(ids, path, found.array, err);
+}
+
+void furrow_ids_clear(furrow_ids *ids) {
+  fw_free(ids->ids);
+  *ids = (furrow_ids){0};
+}

@@ -1,0 +1,122 @@
+/* vector/data/rows_out.c: rows of floats or of ids into a file that appears when it is complete. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "furrow/vector_data.h"
+#include "io/atomic_file.h"
+#include "vector/data/data_kind.h"
+
+#define PIECE 4096 /* elements that are turned at a time */
+
+struct furrow_vectors_writer {
+  furrow_vectors_writer_params params;
+  fw_array_writer *array; /* NULL: plain elements, to `file` */
+  bool narrow;            /* ids become 32-bit */
+  fw_atomic_file *file;
+};
+
+void furrow_vectors_writer_params_init(furrow_vectors_writer_params *params) {
+  *params = (furrow_vectors_writer_params){0};
+}
+
+/* The type of the elements that a kind of array file has for floats or ids; false: it has none. */
+static bool element_type(fw_array_kind kind, bool ids, fw_array_type *type) {
+  switch (kind) {
+  case FW_ARRAY_NPY: *type = ids ? FW_ARRAY_I64 : FW_ARRAY_F32; return true;
+  case FW_ARRAY_FVECS:
+  case FW_ARRAY_FBIN: *type = FW_ARRAY_F32; return !ids;
+  case FW_ARRAY_IVECS:
+  case FW_ARRAY_IBIN: *type = FW_ARRAY_I32; return ids;
+  default: return false;
+  }
+}
+
+static furrow_status open_array(furrow_vectors_writer *out, const char *path, fw_array_kind kind, furrow_error *err) {
+  fw_array_write_params params = {.kind = kind,
+                                  .dim = out->params.dim,
+                                  .flat = out->params.flat && kind == FW_ARRAY_NPY,
+                                  .rows = FW_ARRAY_UNKNOWN,
+                                  .replace = !out->params.keep_existing};
+  if (!element_type(kind, out->params.ids, &params.type)) {
+    fw_fail(err, FURROW_E_ARGUMENT, "%s are written to %s files only", out->params.ids ? "ids" : "floats",
+            out->params.ids ? ".ivecs .ibin .npy .i64" : ".fvecs .fbin .npy .f32");
+    fw_error_set_file(err, path);
+    return FURROW_E_ARGUMENT;
+  }
+  out->narrow = params.type == FW_ARRAY_I32;
+  return fw_array_writer_open(&out->array, path, &params, err);
+}
+
+static furrow_status open_raw(furrow_vectors_writer *out, const char *path, furrow_error *err) {
+  furrow_status status = fw_atomic_file_open(&out->file, path, err);
+  if (status == FURROW_OK && out->params.keep_existing) fw_atomic_file_keep_existing(out->file);
+  return status;
+}
+
+furrow_status furrow_vectors_writer_open(furrow_vectors_writer **out, const char *path,
+                                         const furrow_vectors_writer_params *params, furrow_error *err) {
+  fw_data_kind kind;
+  void *memory;
+  if (params->dim == 0) return fw_fail(err, FURROW_E_ARGUMENT, "dim must be set");
+  furrow_status status = fw_data_kind_find(&kind, path, params->kind, params->ids ? "i64" : "f32", err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(furrow_vectors_writer), err);
+  if (status != FURROW_OK) return status;
+  furrow_vectors_writer *made = memory;
+  made->params = *params;
+  status = kind.raw ? open_raw(made, path, err) : open_array(made, path, kind.array, err);
+  if (status == FURROW_OK)
+    *out = made;
+  else
+    furrow_vectors_writer_close(made);
+  return status;
+}
+
+static furrow_status put_narrow(furrow_vectors_writer *out, const int64_t *ids, size_t count, furrow_error *err) {
+  int32_t piece[PIECE];
+  for (size_t done = 0; done < count;) {
+    const size_t n = count - done < PIECE ? count - done : PIECE;
+    for (size_t i = 0; i < n; i++) {
+      const int64_t id = ids[done + i];
+      if (id < INT32_MIN || id > INT32_MAX)
+        return fw_fail(err, FURROW_E_RANGE, "id %lld does not fit in 32 bits; .i64 and .npy have 64", (long long)id);
+      piece[i] = (int32_t)id;
+    }
+    furrow_status status = fw_array_writer_put(out->array, piece, n, err);
+    if (status != FURROW_OK) return status;
+    done += n;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status put_raw(furrow_vectors_writer *out, const void *rows, size_t bytes, furrow_error *err) {
+  char piece[PIECE];
+  const size_t size = out->params.ids ? sizeof(int64_t) : sizeof(float);
+  if (!FW_BIG_ENDIAN) return fw_atomic_file_write(out->file, rows, bytes, err);
+  for (size_t done = 0; done < bytes;) {
+    const size_t n = bytes - done < PIECE ? bytes - done : PIECE;
+    memcpy(piece, (const char *)rows + done, n);
+    fw_array_little(piece, size, n / size);
+    furrow_status status = fw_atomic_file_write(out->file, piece, n, err);
+    if (status != FURROW_OK) return status;
+    done += n;
+  }
+  return FURROW_OK;
+}
+
+furrow_status furrow_vectors_writer_write(furrow_vectors_writer *out, const void *rows, size_t n, furrow_error *err) {
+  const size_t count = n * out->params.dim;
+  if (out->file) return put_raw(out, rows, count * (out->params.ids ? sizeof(int64_t) : sizeof(float)), err);
+  return out->narrow ? put_narrow(out, rows, count, err) : fw_array_writer_put(out->array, rows, count, err);
+}
+
+furrow_status furrow_vectors_writer_commit(furrow_vectors_writer *out, furrow_error *err) {
+  return out->file ? fw_atomic_file_commit(out->file, err) : fw_array_writer_commit(out->array, err);
+}
+
+void furrow_vectors_writer_close(furrow_vectors_writer *out) {
+  if (!out) return;
+  fw_array_writer_close(out->array);
+  fw_atomic_file_close(out->file);
+  fw_free(out);
+}

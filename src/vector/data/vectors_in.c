@@ -1,0 +1,189 @@
+/* vector/data/vectors_in.c: vectors from files of arrays and from plain floats. */
+#include "vector/data/vectors_in.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/data/data_kind.h"
+
+/* ---- Any source ----------------------------------------------------------------------------------------- */
+
+void furrow_vectors_reader_params_init(furrow_vectors_reader_params *params) {
+  *params = (furrow_vectors_reader_params){.first_id = INT64_MIN, .end_id = INT64_MAX, .memory = (size_t)1 << 30};
+}
+
+const char *furrow_vectors_reader_path(const furrow_vectors_reader *vectors) {
+  return vectors->path;
+}
+
+size_t furrow_vectors_reader_dimension(const furrow_vectors_reader *vectors) {
+  return vectors->d;
+}
+
+uint64_t furrow_vectors_reader_count(const furrow_vectors_reader *vectors) {
+  return vectors->count;
+}
+
+bool furrow_vectors_reader_has_ids(const furrow_vectors_reader *vectors) {
+  return vectors->have_ids;
+}
+
+furrow_status furrow_vectors_reader_next(furrow_vectors_reader *vectors, size_t rows, float *out, int64_t *ids,
+                                         size_t *got, furrow_error *err) {
+  return vectors->methods->next(vectors, rows, out, ids, got, err);
+}
+
+furrow_status furrow_vectors_reader_rewind(furrow_vectors_reader *vectors, furrow_error *err) {
+  return vectors->methods->rewind(vectors, err);
+}
+
+void furrow_vectors_reader_close(furrow_vectors_reader *vectors) {
+  if (vectors) vectors->methods->close(vectors);
+}
+
+/* ---- Files ---------------------------------------------------------------------------------------------- */
+
+typedef struct file_vectors {
+  furrow_vectors_reader head;
+  fw_data_kind kind;
+  fw_array_reader *array; /* NULL: plain floats */
+  fw_bytes_in *bytes;     /* of plain floats */
+  uint64_t next;          /* row */
+} file_vectors;
+
+static furrow_status read_raw(file_vectors *f, size_t rows, float *out, size_t *got, furrow_error *err) {
+  const size_t row = f->head.d * sizeof(float);
+  const uint64_t offset = fw_bytes_in_offset(f->bytes);
+  size_t bytes = 0;
+  furrow_status status = fw_bytes_in_read(f->bytes, out, rows * row, &bytes, err);
+  if (status != FURROW_OK) return status;
+  if (bytes % row != 0)
+    return fw_bytes_in_fail(f->bytes, offset + bytes, err, FURROW_E_FORMAT, "ends within a vector of %zu %s", f->head.d,
+                            fw_plural(f->head.d, "float", "floats"));
+  fw_array_little(out, sizeof(float), bytes / sizeof(float));
+  *got = bytes / row;
+  return FURROW_OK;
+}
+
+static furrow_status next_of_file(furrow_vectors_reader *v, size_t rows, float *out, int64_t *ids, size_t *got,
+                                  furrow_error *err) {
+  file_vectors *f = (file_vectors *)v;
+  size_t n = 0;
+  furrow_status status = FURROW_OK;
+  if (!f->array && !f->bytes) return fw_fail(err, FURROW_E_STATE, "could not be opened again");
+  if (f->array)
+    status = fw_array_read_as(f->array, FW_ARRAY_F32, out, rows, &n, err);
+  else
+    status = read_raw(f, rows, out, &n, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; ids && i < n; i++) ids[i] = (int64_t)(f->next + i);
+  f->next += n;
+  *got = n;
+  return FURROW_OK;
+}
+
+static furrow_status open_file(file_vectors *f, furrow_error *err);
+
+static void close_reader(file_vectors *f) {
+  fw_array_close(f->array);
+  fw_bytes_in_close(f->bytes);
+  f->array = NULL;
+  f->bytes = NULL;
+}
+
+/* A file that cannot seek because it is compressed is opened once more. */
+static furrow_status open_again(file_vectors *f, furrow_error *err) {
+  struct stat found;
+  if (strcmp(f->head.path, "-") == 0 || stat(f->head.path, &found) != 0 || !S_ISREG(found.st_mode)) {
+    fw_fail(err, FURROW_E_STATE, "is a stream, which cannot be read twice");
+    fw_error_set_file(err, f->head.path);
+    return FURROW_E_STATE;
+  }
+  close_reader(f);
+  return open_file(f, err);
+}
+
+static furrow_status rewind_file(furrow_vectors_reader *v, furrow_error *err) {
+  file_vectors *f = (file_vectors *)v;
+  if (f->next == 0) return FURROW_OK;
+  furrow_status status;
+  if (f->array && fw_array_get_info(f->array)->can_seek)
+    status = fw_array_seek(f->array, 0, err);
+  else if (f->bytes && fw_bytes_in_can_seek(f->bytes))
+    status = fw_bytes_in_seek(f->bytes, 0, err);
+  else
+    status = open_again(f, err);
+  if (status == FURROW_OK) f->next = 0;
+  return status;
+}
+
+static void close_file(furrow_vectors_reader *v) {
+  file_vectors *f = (file_vectors *)v;
+  close_reader(f);
+  fw_free(v->path);
+  fw_free(f);
+}
+
+static const fw_vectors_methods file_methods = {next_of_file, rewind_file, close_file};
+
+static furrow_status open_array(file_vectors *f, const char *path, fw_array_kind kind, furrow_error *err) {
+  furrow_status status = fw_array_open(&f->array, path, kind, err);
+  if (status != FURROW_OK) return status;
+  const fw_array_info *info = fw_array_get_info(f->array);
+  f->head.count = info->rows == FW_ARRAY_UNKNOWN ? FURROW_COUNT_UNKNOWN : info->rows;
+  if (info->rows == 0 || f->head.d == 0 || f->head.d == info->dim) {
+    f->head.d = info->dim ? info->dim : f->head.d;
+    return FURROW_OK;
+  }
+  status = fw_fail(err, FURROW_E_FORMAT, "has vectors of %zu %s, not of %zu", info->dim,
+                   fw_plural(info->dim, "element", "elements"), f->head.d);
+  fw_error_set_file(err, path);
+  return status;
+}
+
+static furrow_status open_raw(file_vectors *f, const char *path, furrow_error *err) {
+  if (f->head.d == 0 || f->head.d > SIZE_MAX / 64) {
+    fw_fail(err, FURROW_E_ARGUMENT, "plain floats need the dimension of the vectors");
+    fw_error_set_file(err, path);
+    return FURROW_E_ARGUMENT;
+  }
+  furrow_status status = fw_bytes_in_open(&f->bytes, path, err);
+  if (status != FURROW_OK) return status;
+  const uint64_t size = fw_bytes_in_size(f->bytes), row = f->head.d * sizeof(float);
+  f->head.count = size == FW_BYTES_UNKNOWN ? FURROW_COUNT_UNKNOWN : size / row;
+  if (size == FW_BYTES_UNKNOWN || size % row == 0) return FURROW_OK;
+  return fw_bytes_in_fail(f->bytes, size, err, FURROW_E_FORMAT, "%llu %s no whole number of vectors of %zu %s",
+                          (unsigned long long)size, fw_plural(size, "byte is", "bytes are"), f->head.d,
+                          fw_plural(f->head.d, "float", "floats"));
+}
+
+static furrow_status open_file(file_vectors *f, furrow_error *err) {
+  return f->kind.raw ? open_raw(f, f->head.path, err) : open_array(f, f->head.path, f->kind.array, err);
+}
+
+furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const char *path,
+                                         const furrow_vectors_reader_params *params, furrow_error *err) {
+  furrow_vectors_reader_params defaults;
+  fw_data_kind kind = {0};
+  void *memory;
+  if (!params) {
+    furrow_vectors_reader_params_init(&defaults);
+    params = &defaults;
+  }
+  furrow_status status = fw_data_kind_find(&kind, path, params->kind, "f32", err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(file_vectors), err);
+  if (status != FURROW_OK) return status;
+  file_vectors *f = memory;
+  f->head.methods = &file_methods;
+  f->head.d = params->d;
+  f->kind = kind;
+  status = fw_strndup(&f->head.path, path, strlen(path), err);
+  if (status == FURROW_OK) status = open_file(f, err);
+  if (status == FURROW_OK)
+    *vectors = &f->head;
+  else
+    close_file(&f->head);
+  return status;
+}

@@ -1,0 +1,127 @@
+/* vector/edit/lists_edit.c: inverted lists that change: arrays of their own, entries in, out and to another place. */
+#include "vector/edit/lists_edit.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/index/code_blocks.h"
+
+furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) {
+  if (lists->kind == FURROW_LISTS_NONE) return fw_fail(err, FURROW_E_STATE, "the index has no lists");
+  if (lists->disk && lists->disk->missing)
+    return fw_fail(err, FURROW_E_STATE, "the data file of the lists, %s, is missing", lists->disk->file_name);
+  return FURROW_OK;
+}
+
+furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) {
+  furrow_status status = fw_lists_check_contents(lists, err);
+  return status == FURROW_OK ? fw_lists_spread(lists, err) : status;
+}
+
+void fw_lists_end_edit(fw_lists *lists) {
+  /* lists->disk stays: views may lead into its map */
+  if (lists->kind == FURROW_LISTS_ON_DISK) lists->kind = FURROW_LISTS_INLINE;
+  lists->sizes_form = FW_SIZES_BY_RULE;
+}
+
+/* Bytes of the codes of `count` vectors. */
+static bool code_bytes(const fw_lists *lists, size_t count, size_t *bytes) {
+  if (lists->kind != FURROW_LISTS_BLOCKS) return fw_size_mul(count, lists->code_size, bytes);
+  return fw_size_mul(count / lists->block_vectors + (count % lists->block_vectors != 0), lists->block_bytes, bytes);
+}
+
+/* Moves a view into arrays of its own. */
+static furrow_status leave_view(fw_lists *lists, size_t i, size_t capacity, size_t bytes, furrow_error *err) {
+  fw_list *list = &lists->list[i];
+  void *codes = NULL, *ids = NULL;
+  furrow_status status = fw_alloc_zero(&codes, 1, bytes, err);
+  if (status == FURROW_OK) status = fw_alloc(&ids, capacity, 8, err);
+  if (status != FURROW_OK) {
+    fw_free(codes);
+    return status;
+  }
+  if (list->size > 0) {
+    memcpy(codes, list->codes, fw_lists_code_bytes(lists, i));
+    memcpy(ids, list->ids, 8 * list->size);
+  }
+  list->codes = codes;
+  list->ids = ids;
+  list->capacity = capacity;
+  return FURROW_OK;
+}
+
+furrow_status fw_list_reserve(fw_lists *lists, size_t i, size_t capacity, furrow_error *err) {
+  fw_list *list = &lists->list[i];
+  size_t bytes;
+  if (capacity < list->size) capacity = list->size;
+  if (capacity == 0 || list->capacity >= capacity) return FURROW_OK;
+  if (!code_bytes(lists, capacity, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  if (list->capacity == 0) return leave_view(lists, i, capacity, bytes, err);
+  void *codes = list->codes, *ids = list->ids;
+  furrow_status status = fw_realloc(&codes, bytes, 1, err);
+  if (status != FURROW_OK) return status;
+  list->codes = codes;
+  status = fw_realloc(&ids, capacity, 8, err);
+  if (status != FURROW_OK) return status;
+  list->ids = ids;
+  list->capacity = capacity;
+  return FURROW_OK;
+}
+
+furrow_status fw_list_own(fw_lists *lists, size_t i, furrow_error *err) {
+  if (lists->codes) return FURROW_OK; /* views are of the slabs where there are slabs */
+  return fw_list_reserve(lists, i, lists->list[i].size, err);
+}
+
+/* ---- Entries -------------------------------------------------------------------------------------------- */
+
+void fw_list_copy_entry(const fw_lists *lists, fw_list *list, size_t to, const fw_list *other, size_t from,
+                        int64_t id) {
+  size_t size = lists->code_size;
+  if (lists->kind == FURROW_LISTS_BLOCKS)
+    fw_block_copy(lists, list->codes, to, other->codes, from);
+  else if (list != other || to != from)
+    memcpy(list->codes + to * size, other->codes + from * size, size);
+  fw_list_set_id(list, to, id);
+}
+
+/* A block begins with nothing in it. */
+static void begin_block(const fw_lists *lists, fw_list *list) {
+  if (lists->kind == FURROW_LISTS_BLOCKS && list->size % lists->block_vectors == 0)
+    memset(list->codes + list->size / lists->block_vectors * lists->block_bytes, 0, lists->block_bytes);
+}
+
+void fw_list_append_code(const fw_lists *lists, fw_list *list, const uint8_t *code, int64_t id) {
+  begin_block(lists, list);
+  if (lists->kind == FURROW_LISTS_BLOCKS)
+    fw_block_put(lists, list->codes, list->size, code);
+  else
+    memcpy(list->codes + list->size * lists->code_size, code, lists->code_size);
+  fw_list_set_id(list, list->size++, id);
+}
+
+void fw_list_append_entry(const fw_lists *lists, fw_list *list, const fw_list *other, size_t from, int64_t id) {
+  begin_block(lists, list);
+  fw_list_copy_entry(lists, list, list->size, other, from, id);
+  list->size++;
+}
+
+void fw_list_append_list(const fw_lists *lists, fw_list *list, const fw_list *other, int64_t id_shift) {
+  size_t count = other->size, size = lists->code_size;
+  if (lists->kind == FURROW_LISTS_BLOCKS) {
+    for (size_t k = 0; k < count; k++) fw_list_append_entry(lists, list, other, k, fw_list_id(other, k) + id_shift);
+    return;
+  }
+  if (count == 0) return;
+  memcpy(list->codes + list->size * size, other->codes, count * size);
+  for (size_t k = 0; k < count; k++) fw_list_set_id(list, list->size + k, fw_list_id(other, k) + id_shift);
+  list->size += count;
+}
+
+void fw_list_take_out(const fw_lists *lists, fw_list *list, size_t i) {
+  size_t last = list->size - 1;
+  if (i != last) fw_list_copy_entry(lists, list, i, list, last, fw_list_id(list, last));
+  if (lists->kind == FURROW_LISTS_BLOCKS) fw_block_clear(lists, list->codes, last);
+  list->size = last;
+}

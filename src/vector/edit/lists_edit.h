@@ -1,0 +1,41 @@
+/* vector/edit/lists_edit.h: inverted lists that change.
+ *
+ * Lists that were read are views of a slab, of a mapped file or of foreign bytes. Whoever changes lists first calls
+ * fw_lists_begin_edit, and then fw_list_reserve for each list that will grow, or fw_list_own for one that will only
+ * change or shrink. These can fail, but change nothing that can be seen. What follows cannot fail: the changes, and
+ * fw_lists_end_edit. */
+#ifndef FW_VECTOR_EDIT_LISTS_EDIT_H
+#define FW_VECTOR_EDIT_LISTS_EDIT_H
+
+#include "vector/index/index.h"
+
+/* E_STATE: there are no lists (il00), or their contents are missing. */
+furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) __attribute__((warn_unused_result));
+
+/* There are lists to be changed: lists->list. E_STATE as above. */
+furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) __attribute__((warn_unused_result));
+/* Lists that changed are written by the rule, and into the index file: those on disk become inline. */
+void fw_lists_end_edit(fw_lists *lists);
+
+/* List i has arrays of its own, with room for `capacity` vectors. */
+furrow_status fw_list_reserve(fw_lists *lists, size_t i, size_t capacity, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* What is in list i can be written to: it has arrays of its own, or is part of a slab. */
+furrow_status fw_list_own(fw_lists *lists, size_t i, furrow_error *err) __attribute__((warn_unused_result));
+
+/* Entry `to` of a list becomes a copy of entry `from` of another (or the same) of the same shape; the id is given. */
+void fw_list_copy_entry(const fw_lists *lists, fw_list *list, size_t to, const fw_list *other, size_t from, int64_t id);
+/* Appends a copy of entry `from` of another list; there must be room. */
+void fw_list_append_entry(const fw_lists *lists, fw_list *list, const fw_list *other, size_t from, int64_t id);
+/* Appends a vector by its code, a string of bits also where lists have blocks of codes; there must be room. */
+void fw_list_append_code(const fw_lists *lists, fw_list *list, const uint8_t *code, int64_t id);
+/* Appends a copy of a whole other list, its ids increased by id_shift; there must be room. */
+void fw_list_append_list(const fw_lists *lists, fw_list *list, const fw_list *other, int64_t id_shift);
+/* Takes out entry i: the last takes its place. */
+void fw_list_take_out(const fw_lists *lists, fw_list *list, size_t i);
+
+static inline void fw_list_set_id(fw_list *list, size_t i, int64_t id) {
+  fw_put_le64(list->ids + 8 * i, (uint64_t)id);
+}
+
+#endif

@@ -1,0 +1,218 @@
+/* vector/edit/merge.c: appends the vectors of one index to another. First all is checked and all memory is taken, then
+ * the index changes. */
+#include "vector/edit/merge.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/edit/alike.h"
+#include "vector/edit/lists_edit.h"
+#include "vector/index/direct_map.h"
+#include "vector/index/numbered.h"
+
+typedef struct merging {
+  int64_t id_shift; /* of ids that are known outside */
+  int64_t count;    /* vectors that were there: what numbers increase by */
+  bool numbered;    /* at this point of the tree, ids are numbers */
+  fw_map_renewal renewal;
+} merging;
+
+/* ---- Ids ------------------------------------------------------------------------------------------------ */
+
+static furrow_status check_shifted(int64_t id, int64_t id_shift, furrow_error *err) {
+  int64_t sum;
+  if (!__builtin_add_overflow(id, id_shift, &sum)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_RANGE, "the id %" PRId64 " cannot be increased by %" PRId64, id, id_shift);
+}
+
+furrow_status fw_ids_check_shift(const int64_t *ids, size_t count, int64_t id_shift, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; id_shift != 0 && status == FURROW_OK && i < count; i++)
+    status = check_shifted(ids[i], id_shift, err);
+  return status;
+}
+
+furrow_status fw_lists_check_shift(const fw_lists *lists, int64_t id_shift, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; id_shift != 0 && lists->list && status == FURROW_OK && i < lists->nlist; i++)
+    for (size_t k = 0; status == FURROW_OK && k < lists->list[i].size; k++)
+      status = check_shifted(fw_list_id(&lists->list[i], k), id_shift, err);
+  return status;
+}
+
+furrow_status fw_merge_check_shift(const furrow_index *index, int64_t ntotal, int64_t id_shift, furrow_error *err) {
+  if (!fw_index_is_numbered(index) || id_shift == 0 || id_shift == ntotal) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT,
+                 "ids of %s are numbers: those that are added go on from %" PRId64
+                 ", and cannot be increased by %" PRId64,
+                 furrow_index_kind_name(fw_behind_transforms(index)->kind), ntotal, id_shift);
+}
+
+/* ---- Preparing ------------------------------------------------------------------------------------------ */
+
+static int64_t shift_of(const merging *m) {
+  return m->numbered ? m->count : m->id_shift;
+}
+
+/* An array leads to numbers: to all ids, those that come, too. */
+static furrow_status check_array(const merging *m, const fw_lists *others, int64_t ntotal, furrow_error *err) {
+  for (size_t i = 0; others->list && i < others->nlist; i++) {
+    for (size_t k = 0; k < others->list[i].size; k++) {
+      int64_t id = fw_list_id(&others->list[i], k) + shift_of(m);
+      if (id < 0 || id >= ntotal)
+        return fw_fail(err, FURROW_E_STATE,
+                       "the direct map is an array, which would need ids below %" PRId64 ", but %" PRId64 " comes",
+                       ntotal, id);
+    }
+  }
+  return FURROW_OK;
+}
+
+static furrow_status reserve_lists(fw_lists *lists, const fw_lists *others, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < lists->nlist; i++) {
+    size_t more = fw_lists_size(others, i);
+    if (more > 0) status = fw_list_reserve(lists, i, lists->list[i].size + more, err);
+  }
+  return status;
+}
+
+static furrow_status reserve_rows(void **rows, int64_t count, int64_t more, size_t size, furrow_error *err) {
+  return fw_realloc(rows, (size_t)(count + more), size, err);
+}
+
+static furrow_status reserve_refinement(furrow_index *index, const furrow_index *other, furrow_error *err) {
+  void *codes = index->ivf.refine_codes;
+  if (index->kind != FURROW_INDEX_IVF_PQR) return FURROW_OK;
+  furrow_status status = fw_realloc(&codes, index->ivf.refine_size + other->ivf.refine_size, 1, err);
+  if (status == FURROW_OK) index->ivf.refine_codes = codes;
+  return status;
+}
+
+static furrow_status prepare_ivf(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err) {
+  fw_lists *lists = &index->ivf.lists;
+  const fw_lists *others = &other->ivf.lists;
+  furrow_direct_map type = index->ivf.direct_map.type;
+  int64_t ntotal = index->ntotal + other->ntotal;
+  furrow_status status = fw_lists_check_contents(others, err);
+  if (status == FURROW_OK) status = fw_lists_begin_edit(lists, err);
+  if (status == FURROW_OK && m->numbered) status = fw_lists_check_ids(others, (size_t)other->ntotal, err);
+  if (status == FURROW_OK) status = fw_lists_check_shift(others, shift_of(m), err);
+  if (status == FURROW_OK && type == FURROW_DIRECT_MAP_ARRAY) status = check_array(m, others, ntotal, err);
+  if (status == FURROW_OK) status = reserve_lists(lists, others, err);
+  if (status == FURROW_OK) status = reserve_refinement(index, other, err);
+  if (status == FURROW_OK)
+    status = fw_map_renewal_create(&m->renewal, type, (size_t)(fw_lists_stored(lists) + fw_lists_stored(others)),
+                                   (size_t)ntotal, err);
+  return status;
+}
+
+static furrow_status prepare(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err);
+
+static furrow_status prepare_id_map(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err) {
+  void *ids = index->id_map.ids;
+  furrow_status status = fw_ids_check_shift(other->id_map.ids, (size_t)other->ntotal, shift_of(m), err);
+  if (status == FURROW_OK) status = reserve_rows(&ids, index->ntotal, other->ntotal, sizeof *index->id_map.ids, err);
+  if (status != FURROW_OK) return status;
+  index->id_map.ids = ids;
+  merging inner = *m;
+  inner.numbered = true;
+  status = prepare(&inner, index->child[0], other->child[0], err);
+  m->renewal = inner.renewal;
+  return status;
+}
+
+static furrow_status prepare_rows(furrow_index *index, const furrow_index *other, furrow_error *err) {
+  bool flat = index->kind == FURROW_INDEX_FLAT;
+  void *rows = flat ? (void *)index->flat.vectors : index->pq.codes;
+  size_t size = flat ? (size_t)index->d * sizeof(float) : fw_pq_code_size(&index->pq.pq);
+  furrow_status status = reserve_rows(&rows, index->ntotal, other->ntotal, size, err);
+  if (status != FURROW_OK) return status;
+  if (flat)
+    index->flat.vectors = rows;
+  else
+    index->pq.codes = rows;
+  return FURROW_OK;
+}
+
+static const char *why_not(const furrow_index *index) {
+  switch (index->kind) {
+  case FURROW_INDEX_HNSW: return "an HNSW graph would have to be built anew";
+  case FURROW_INDEX_MULTI: return "a multi-index has no vectors of its own";
+  case FURROW_INDEX_REFINE:
+    return fw_index_is_ivf(index->child[1]) ? "the refinement is an index with inverted lists" : NULL;
+  default: return NULL;
+  }
+}
+
+static furrow_status prepare(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err) {
+  const char *reason = why_not(index);
+  if (reason) return fw_fail(err, FURROW_E_UNSUPPORTED, "the indexes cannot be merged: %s", reason);
+  if (m->numbered && index->ntotal != m->count)
+    return fw_fail(err, FURROW_E_STATE, "%s has %" PRId64 " %s, but what is around has %" PRId64,
+                   furrow_index_kind_name(index->kind), index->ntotal,
+                   fw_plural((uint64_t)index->ntotal, "vector", "vectors"), m->count);
+  if (index->ntotal > INT64_MAX - other->ntotal) return fw_fail(err, FURROW_E_RANGE, "there are too many vectors");
+  if (fw_index_is_ivf(index)) return prepare_ivf(m, index, other, err);
+  if (index->kind == FURROW_INDEX_ID_MAP) return prepare_id_map(m, index, other, err);
+  if (index->kind == FURROW_INDEX_FLAT || index->kind == FURROW_INDEX_PQ) return prepare_rows(index, other, err);
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && index->child[i]; i++)
+    status = prepare(m, index->child[i], other->child[i], err);
+  return status;
+}
+
+/* ---- Changing ------------------------------------------------------------------------------------------- */
+
+static void append_rows(void *rows, int64_t count, const void *others, int64_t more, size_t size) {
+  if (more > 0) memcpy((uint8_t *)rows + (size_t)count * size, others, (size_t)more * size);
+}
+
+static void change_ivf(merging *m, furrow_index *index, const furrow_index *other) {
+  fw_ivf *ivf = &index->ivf;
+  for (size_t i = 0; i < ivf->nlist; i++)
+    if (fw_lists_size(&other->ivf.lists, i) > 0)
+      fw_list_append_list(&ivf->lists, &ivf->lists.list[i], &other->ivf.lists.list[i], shift_of(m));
+  if (index->kind == FURROW_INDEX_IVF_PQR) {
+    append_rows(ivf->refine_codes, (int64_t)ivf->refine_size, other->ivf.refine_codes, (int64_t)other->ivf.refine_size,
+                1);
+    ivf->refine_size += other->ivf.refine_size;
+  }
+  fw_lists_end_edit(&ivf->lists);
+  fw_map_renewal_finish(&m->renewal, ivf);
+}
+
+static void change_id_map(merging *m, furrow_index *index, const furrow_index *other) {
+  for (int64_t i = 0; i < other->ntotal; i++) index->id_map.ids[index->ntotal + i] = other->id_map.ids[i] + shift_of(m);
+  m->numbered = true;
+}
+
+static void change(merging *m, furrow_index *index, const furrow_index *other) {
+  int64_t count = index->ntotal, more = other->ntotal;
+  if (fw_index_is_ivf(index)) change_ivf(m, index, other);
+  if (index->kind == FURROW_INDEX_ID_MAP) change_id_map(m, index, other);
+  if (index->kind == FURROW_INDEX_FLAT)
+    append_rows(index->flat.vectors, count, other->flat.vectors, more, (size_t)index->d * sizeof(float));
+  if (index->kind == FURROW_INDEX_PQ) {
+    append_rows(index->pq.codes, count, other->pq.codes, more, fw_pq_code_size(&index->pq.pq));
+    index->pq.codes_size += other->pq.codes_size;
+  }
+  for (size_t i = 0; !fw_index_is_ivf(index) && i < FW_INDEX_CHILDREN && index->child[i]; i++)
+    change(m, index->child[i], other->child[i]);
+  index->ntotal = index->kind == FURROW_INDEX_TRANSFORM ? index->child[0]->ntotal : count + more;
+}
+
+furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift, furrow_error *err) {
+  if (index == other) return fw_fail(err, FURROW_E_ARGUMENT, "an index cannot be merged with itself");
+  merging m = {.id_shift = id_shift, .count = index->ntotal, .numbered = fw_index_is_numbered(index)};
+  furrow_status status = fw_index_check_whole(index, err);
+  if (status == FURROW_OK) status = fw_index_check_whole(other, err);
+  if (status == FURROW_OK) status = fw_index_check_alike(index, other, err);
+  if (status == FURROW_OK) status = fw_merge_check_shift(index, index->ntotal, id_shift, err);
+  if (status == FURROW_OK) status = prepare(&m, index, other, err);
+  if (status == FURROW_OK) change(&m, index, other);
+  fw_map_renewal_clear(&m.renewal);
+  return status;
+}

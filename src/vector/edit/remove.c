@@ -1,0 +1,231 @@
+/* vector/edit/remove.c: takes vectors out of an index.
+ *
+ * In two ways. By id: entries of lists go, the others keep their ids. By number, where vectors lie in the order of
+ * their numbers (flat vectors, codes by id, and all that is behind an id map): those behind a gap move up, and ids in
+ * lists follow. Both first take all the memory that they need, then change. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/edit/lists_edit.h"
+#include "vector/index/direct_map.h"
+#include "vector/index/numbered.h"
+#include "vector/search/filter.h"
+
+typedef struct removal {
+  const furrow_id_filter *filter; /* by id */
+  int64_t *to;                    /* by number: the new number of each, -1 for what goes; else NULL */
+  size_t count;                   /* numbers before */
+  const furrow_index *id_map;     /* by number: whose ids the filter means; NULL: the numbers */
+  uint64_t removed;
+  uint64_t *gone; /* a bit for each entry of all lists, in order: it goes */
+  fw_map_renewal renewal;
+} removal;
+
+/* ---- Preparing ------------------------------------------------------------------------------------------ */
+
+static bool goes(const removal *r, int64_t id) {
+  return r->to ? r->to[id] < 0 : furrow_id_filter_keeps(r->filter, id);
+}
+
+/* Asks for each entry once; a list that changes becomes the index's own. */
+static furrow_status mark_list(removal *r, fw_lists *lists, size_t i, size_t first, uint64_t *marked,
+                               furrow_error *err) {
+  const fw_list *list = &lists->list[i];
+  uint64_t before = *marked;
+  for (size_t k = 0; k < list->size; k++) {
+    if (!goes(r, fw_list_id(list, k))) continue;
+    r->gone[(first + k) / 64] |= (uint64_t)1 << ((first + k) % 64);
+    ++*marked;
+  }
+  return *marked > before || r->to ? fw_list_own(lists, i, err) : FURROW_OK;
+}
+
+static furrow_status mark_lists(removal *r, fw_lists *lists, furrow_error *err) {
+  size_t stored = (size_t)fw_lists_stored(lists), first = 0;
+  uint64_t marked = 0;
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, stored / 64 + 1, sizeof *r->gone, err);
+  r->gone = memory;
+  for (size_t i = 0; status == FURROW_OK && i < lists->nlist; i++) {
+    status = mark_list(r, lists, i, first, &marked, err);
+    first += lists->list[i].size;
+  }
+  if (!r->to) r->removed = marked;
+  return status;
+}
+
+/* Ids that are numbers lead to one vector each. */
+static furrow_status check_once(const removal *r, const fw_lists *lists, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_lists_check_ids(lists, r->count, err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, r->count / 8 + 1, 1, err);
+  uint8_t *seen = memory;
+  for (size_t i = 0; status == FURROW_OK && i < lists->nlist; i++) {
+    for (size_t k = 0; status == FURROW_OK && k < lists->list[i].size; k++) {
+      int64_t id = fw_list_id(&lists->list[i], k);
+      if (seen[id / 8] >> (id % 8) & 1)
+        status = fw_fail(err, FURROW_E_STATE, "the number %" PRId64 " is there twice, in list %zu again", id, i);
+      seen[id / 8] |= (uint8_t)(1 << (id % 8));
+    }
+  }
+  fw_free(memory);
+  return status;
+}
+
+static furrow_status refuse_ivf(const removal *r, const furrow_index *index, furrow_error *err) {
+  if (r->to) return FURROW_OK;
+  if (index->kind == FURROW_INDEX_IVF_PQR)
+    return fw_fail(err, FURROW_E_UNSUPPORTED,
+                   "vectors cannot be removed: the refinement codes need ids from 0 on, without gaps (an id map around "
+                   "the index allows it)");
+  if (index->ivf.direct_map.type == FURROW_DIRECT_MAP_ARRAY)
+    return fw_fail(err, FURROW_E_UNSUPPORTED,
+                   "vectors cannot be removed: the direct map is an array, which needs ids from 0 on, without gaps");
+  return FURROW_OK;
+}
+
+static furrow_status prepare_ivf(removal *r, furrow_index *index, furrow_error *err) {
+  fw_ivf *ivf = &index->ivf;
+  furrow_status status = refuse_ivf(r, index, err);
+  if (status == FURROW_OK) status = fw_lists_begin_edit(&ivf->lists, err);
+  if (status == FURROW_OK && r->to) status = check_once(r, &ivf->lists, err);
+  if (status == FURROW_OK) status = mark_lists(r, &ivf->lists, err);
+  if (status == FURROW_OK)
+    status = fw_map_renewal_create(&r->renewal, ivf->direct_map.type, (size_t)fw_lists_stored(&ivf->lists),
+                                   r->to ? r->count - (size_t)r->removed : 0, err);
+  return status;
+}
+
+/* Why vectors cannot be removed from an index of this kind; NULL: they can. */
+static const char *why_not(const removal *r, const furrow_index *index) {
+  switch (index->kind) {
+  case FURROW_INDEX_HNSW: return "the others are found by way of them in an HNSW graph";
+  case FURROW_INDEX_MULTI: return "a multi-index has no vectors of its own";
+  case FURROW_INDEX_ID_MAP: return index == r->id_map ? NULL : "an id map is inside of another index";
+  case FURROW_INDEX_REFINE:
+    return fw_index_is_ivf(index->child[1]) ? "the refinement is an index with inverted lists" : NULL;
+  default: return NULL;
+  }
+}
+
+static furrow_status prepare(removal *r, furrow_index *index, furrow_error *err) {
+  const char *reason = why_not(r, index);
+  furrow_status status = FURROW_OK;
+  if (reason) return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be removed: %s", reason);
+  if (r->to && (uint64_t)index->ntotal != r->count)
+    return fw_fail(err, FURROW_E_STATE, "%s has %" PRId64 " %s, but what is around has %zu",
+                   furrow_index_kind_name(index->kind), index->ntotal,
+                   fw_plural((uint64_t)index->ntotal, "vector", "vectors"), r->count);
+  if (fw_index_is_ivf(index)) return prepare_ivf(r, index, err);
+  for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && index->child[i]; i++)
+    status = prepare(r, index->child[i], err);
+  return status;
+}
+
+/* ---- Changing ------------------------------------------------------------------------------------------- */
+
+static bool is_gone(const removal *r, size_t entry) {
+  return r->gone[entry / 64] >> (entry % 64) & 1;
+}
+
+/* The last of the list takes the place of what goes, and may have to go next. `first` is the entry that the list
+ * began with; what stands behind place k still is where it was. */
+static void shrink_list(const removal *r, const fw_lists *lists, fw_list *list, size_t first) {
+  for (size_t k = 0; k < list->size; k++) {
+    size_t was = k;
+    while (k < list->size && is_gone(r, first + was)) {
+      was = list->size - 1;
+      fw_list_take_out(lists, list, k);
+    }
+  }
+}
+
+static void change_ivf(removal *r, furrow_index *index) {
+  fw_lists *lists = &index->ivf.lists;
+  size_t first = 0;
+  for (size_t i = 0; i < lists->nlist; i++) {
+    fw_list *list = &lists->list[i];
+    size_t size = list->size;
+    shrink_list(r, lists, list, first);
+    for (size_t k = 0; r->to && k < list->size; k++) fw_list_set_id(list, k, r->to[fw_list_id(list, k)]);
+    first += size;
+  }
+  fw_lists_end_edit(lists);
+  fw_map_renewal_finish(&r->renewal, &index->ivf);
+}
+
+/* Rows of `size` bytes move up. */
+static void close_gaps(const removal *r, void *rows, size_t size) {
+  uint8_t *bytes = rows;
+  for (size_t i = 0; i < r->count; i++)
+    if (r->to[i] >= 0 && (size_t)r->to[i] != i) memcpy(bytes + (size_t)r->to[i] * size, bytes + i * size, size);
+}
+
+static void change(removal *r, furrow_index *index) {
+  size_t left = r->count - (size_t)r->removed;
+  switch (index->kind) {
+  case FURROW_INDEX_FLAT: close_gaps(r, index->flat.vectors, (size_t)index->d * sizeof(float)); break;
+  case FURROW_INDEX_PQ:
+    close_gaps(r, index->pq.codes, fw_pq_code_size(&index->pq.pq));
+    index->pq.codes_size = left * fw_pq_code_size(&index->pq.pq);
+    break;
+  case FURROW_INDEX_REFINE:
+    change(r, index->child[0]);
+    change(r, index->child[1]);
+    break;
+  case FURROW_INDEX_ID_MAP:
+    close_gaps(r, index->id_map.ids, sizeof *index->id_map.ids);
+    change(r, index->child[0]);
+    break;
+  case FURROW_INDEX_TRANSFORM: /* files may have counts here that are not those of the index behind */
+    change(r, index->child[0]);
+    index->ntotal = index->child[0]->ntotal;
+    return;
+  case FURROW_INDEX_IVF_PQR:
+    change_ivf(r, index);
+    close_gaps(r, index->ivf.refine_codes, fw_pq_code_size(&index->ivf.refine_pq));
+    index->ivf.refine_size = left * fw_pq_code_size(&index->ivf.refine_pq);
+    break;
+  default: change_ivf(r, index); break;
+  }
+  index->ntotal -= (int64_t)r->removed;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------------ */
+
+/* Asks for each number, by the id that is known outside. */
+static furrow_status number_anew(removal *r, const furrow_index *index, furrow_error *err) {
+  const int64_t *ids = r->id_map ? r->id_map->id_map.ids : NULL;
+  void *memory = NULL;
+  int64_t next = 0;
+  r->count = (size_t)index->ntotal;
+  furrow_status status = fw_alloc(&memory, r->count, sizeof *r->to, err);
+  if (status != FURROW_OK) return status;
+  r->to = memory;
+  for (size_t i = 0; i < r->count; i++)
+    r->to[i] = furrow_id_filter_keeps(r->filter, ids ? ids[i] : (int64_t)i) ? -1 : next++;
+  r->removed = r->count - (size_t)next;
+  return FURROW_OK;
+}
+
+furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *filter, uint64_t *removed,
+                                  furrow_error *err) {
+  const furrow_index *inner = fw_behind_transforms(index);
+  removal r = {.filter = filter, .id_map = inner->kind == FURROW_INDEX_ID_MAP ? inner : NULL};
+  if (!filter) return fw_fail(err, FURROW_E_ARGUMENT, "a filter must say what is removed");
+  furrow_status status = fw_filter_check(filter, err);
+  if (status == FURROW_OK) status = fw_index_check_whole(index, err);
+  if (status != FURROW_OK) return status;
+  if (!fw_index_is_ivf(inner)) status = number_anew(&r, inner, err);
+  if (status == FURROW_OK) status = prepare(&r, index, err);
+  if (status == FURROW_OK) {
+    change(&r, index);
+    if (removed) *removed = r.removed;
+  }
+  fw_free(r.to);
+  fw_free(r.gone);
+  fw_map_renewal_clear(&r.renewal);
+  return status;
+}

@@ -1,0 +1,124 @@
+/* vector/file/index_cursor.h: reads the fields of an index file, one after the other, and tells an observer of each.
+ *
+ * Reading does not report: the first failure stays in cursor->status, and whatever is read after it is 0, NULL or
+ * nothing. So a run of fields needs one check behind it; a count that came with a failure is 0, so loops end by
+ * themselves. Every read is checked against the bytes that are left, and no array is allocated before that.
+ *
+ * Names and meanings of fields are constants. The observer is told both; names also stand in errors, behind the names
+ * of the parts that the field is in: "quantizer/vectors/count". */
+#ifndef FW_VECTOR_FILE_INDEX_CURSOR_H
+#define FW_VECTOR_FILE_INDEX_CURSOR_H
+
+#include <stdbool.h>
+
+#include "furrow/vector.h"
+
+enum { FW_CURSOR_PATH = 192, FW_CURSOR_DEPTH = 32, FW_CURSOR_WINDOW = 1 << 16 };
+
+/* X(name, bytes, text) */
+#define FW_FIELD_TYPES(X) \
+  X(FOURCC, 4, "fourcc")  \
+  X(BOOL, 1, "bool")      \
+  X(U8, 1, "u8")          \
+  X(BYTES, 1, "bytes")    \
+  X(CHARS, 1, "chars")    \
+  X(I32, 4, "i32")        \
+  X(U32, 4, "u32")        \
+  X(I64, 8, "i64")        \
+  X(U64, 8, "u64")        \
+  X(F32, 4, "f32")        \
+  X(F64, 8, "f64")
+
+typedef enum fw_field_type {
+#define FW_X(name, bytes, text) FW_FIELD_##name,
+  FW_FIELD_TYPES(FW_X)
+#undef FW_X
+} fw_field_type;
+
+typedef furrow_status (*fw_field_visitor)(void *user, const furrow_index_field *field);
+
+typedef struct fw_cursor {
+  const uint8_t *bytes; /* the whole file, or NULL: it is read through the window */
+  int fd;
+  const char *file; /* for errors; NULL: none */
+  uint64_t size, at;
+  uint8_t *window; /* FW_CURSOR_WINDOW bytes when bytes is NULL */
+  uint64_t window_at;
+  size_t window_size;
+  char path[FW_CURSOR_PATH]; /* of the part that is being read, with a / behind */
+  size_t path_size;
+  const char *field;      /* the field that was read last: its name in that part ("" before the first), */
+  const char *field_part; /* what of it ("" or "/count"), */
+  uint64_t field_at;      /* and its place */
+  unsigned depth;         /* indexes within each other */
+  fw_field_visitor visit; /* NULL: nobody looks */
+  void *user;
+  furrow_status status;
+  furrow_error *err;
+} fw_cursor;
+
+/* A cursor over bytes, or over an open file of that size (then cleared by fw_cursor_clear; window is allocated here).
+ */
+void fw_cursor_over_bytes(fw_cursor *c, const void *bytes, uint64_t size, const char *file, furrow_error *err);
+furrow_status fw_cursor_over_file(fw_cursor *c, int fd, uint64_t size, const char *file, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_cursor_clear(fw_cursor *c);
+
+static inline bool fw_cursor_good(const fw_cursor *c) {
+  return c->status == FURROW_OK;
+}
+static inline uint64_t fw_cursor_left(const fw_cursor *c) {
+  return c->size - c->at;
+}
+
+/* Fields that follow are in part `name` (up to fw_leave), or in name/number; name may be "". */
+size_t fw_enter(fw_cursor *c, const char *name);
+size_t fw_enter_number(fw_cursor *c, const char *name, uint64_t number);
+/* Back to where fw_enter, which gave `mark`, was called. */
+void fw_leave(fw_cursor *c, size_t mark);
+
+/* Single values. A bool byte that is neither 0 nor 1 is refused. Where the meaning depends on the value, `explain`
+ * gives it (NULL: it has none). */
+void fw_take_fourcc(fw_cursor *c, const char *name, const char *(*explain)(const char *fourcc), char fourcc[4]);
+int32_t fw_take_choice(fw_cursor *c, const char *name, const char *(*explain)(int32_t value));
+bool fw_take_bool(fw_cursor *c, const char *name, const char *meaning);
+uint8_t fw_take_u8(fw_cursor *c, const char *name, const char *meaning);
+int32_t fw_take_i32(fw_cursor *c, const char *name, const char *meaning);
+uint32_t fw_take_u32(fw_cursor *c, const char *name, const char *meaning);
+int64_t fw_take_i64(fw_cursor *c, const char *name, const char *meaning);
+uint64_t fw_take_u64(fw_cursor *c, const char *name, const char *meaning);
+float fw_take_f32(fw_cursor *c, const char *name, const char *meaning);
+
+#define FW_ANY_COUNT UINT64_MAX
+
+/* The count of an array ("name/count"): refused when the rest of the file is shorter than so many elements of `size`
+ * bytes, or when it is not `expected` (unless that is FW_ANY_COUNT). */
+size_t fw_take_count(fw_cursor *c, const char *name, size_t size, uint64_t expected);
+/* A count and its elements, in memory that fw_free frees; NULL (and *count 0) after a failure. */
+void *fw_take_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_t expected, size_t *count,
+                     const char *meaning);
+/* The elements alone, into memory that is there; _raw: in the byte order of the file. */
+void fw_take_raw(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count, const char *meaning);
+void fw_take_elements(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
+                      const char *meaning);
+/* Bytes through `room`, in pieces of `piece` bytes (the last may be smaller), each given to `give`. */
+typedef void (*fw_piece_taker)(void *context, const uint8_t *bytes, size_t size);
+void fw_take_pieces(fw_cursor *c, const char *name, size_t size, size_t piece, uint8_t *room, fw_piece_taker give,
+                    void *context, const char *meaning);
+/* The elements where they are, passed over. Only when c->bytes is there. */
+const uint8_t *fw_take_view(fw_cursor *c, const char *name, fw_field_type type, size_t count, const char *meaning);
+/* Passes over elements, telling of them. */
+void fw_take_nothing(fw_cursor *c, const char *name, fw_field_type type, uint64_t count, const char *meaning);
+/* Room for elements, for which a count was checked. NULL after a failure. */
+void *fw_cursor_alloc(fw_cursor *c, size_t count, size_t size);
+
+/* The cursor fails: the field that was read last `text`, e.g. "is 7, but …". Does nothing after a failure. To be called
+ * before the part that the field is in was left. */
+void fw_refuse(fw_cursor *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same of a field at another place: `field` is its name within the part that is being read. */
+void fw_refuse_at(fw_cursor *c, uint64_t offset, const char *field, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Any status, with the place of the field that was read last. */
+void fw_cursor_fail(fw_cursor *c, furrow_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

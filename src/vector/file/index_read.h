@@ -1,0 +1,49 @@
+/* vector/file/index_read.h: the parts of the reader of index files. Each reads one part of the layout
+ * (docs/formats/faiss-ivfpq.md), checks it, and leaves a failure in reader->c. */
+#ifndef FW_VECTOR_FILE_INDEX_READ_H
+#define FW_VECTOR_FILE_INDEX_READ_H
+
+#include "vector/file/index_cursor.h"
+#include "vector/index/index.h"
+
+typedef struct fw_index_reader {
+  fw_cursor c;
+  bool borrow;         /* codes and ids of lists are views of c.bytes */
+  bool no_disk_lists;  /* the data file of ilod is not opened */
+  const char *lists;   /* where it is; NULL: beside c.file */
+  bool lists_optional; /* no harm when it is missing */
+  bool pack;           /* codes of lists are laid out for searching (fw_lists.packed), unless they are borrowed */
+} fw_index_reader;
+
+/* A whole index in part `name` ("": the file itself). *index is NULL when it is stored as null; after a failure it is
+ * what was read so far, to be freed. */
+void fw_read_index(fw_index_reader *r, const char *name, furrow_index **index);
+
+/* What follows the header, by kind. */
+void fw_read_hnsw(fw_index_reader *r, furrow_index *index);
+void fw_read_ivf(fw_index_reader *r, furrow_index *index);
+void fw_read_transforms(fw_index_reader *r, furrow_index *index);
+
+/* A product quantizer of dimension d. */
+void fw_read_pq(fw_index_reader *r, const char *name, fw_pq *pq, int32_t d);
+/* The lists of an IVF index, whose nlist, code_size (and bbs, m2) are known. */
+void fw_read_lists(fw_index_reader *r, fw_ivf *ivf, furrow_index_kind kind);
+/* Whether codes of these lists are to be packed; the quantizer is known. */
+bool fw_reader_packs(const fw_index_reader *r, const fw_ivf *ivf);
+/* The slab of codes that are to be packed, and where in it each list begins; the sizes of all lists are known. */
+void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq);
+/* Codes that list i owns, as they were read, are replaced by packed ones. */
+void fw_pack_own_codes(fw_cursor *c, fw_lists *lists, size_t i, const fw_pq *pq);
+/* Ids and codes of a list, each with a count; the list owns them. */
+void fw_read_own_ids(fw_cursor *c, fw_list *list);
+void fw_read_own_codes(fw_cursor *c, fw_list *list, fw_field_type type, uint64_t expected, const char *meaning);
+/* Their contents, once disk->lists are read: from the data file. */
+void fw_read_disk_lists(fw_index_reader *r, fw_ivf *ivf);
+
+/* The header of `index`, which is in part `name`, says d (or ntotal) where `want` is needed: refused if it differs. */
+void fw_expect_d(fw_index_reader *r, const furrow_index *index, const char *name, int32_t want);
+void fw_expect_ntotal(fw_index_reader *r, const furrow_index *index, const char *name, int64_t want);
+/* a * b, the count of an array; refuses the field that was read last when it does not fit. */
+uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b);
+
+#endif

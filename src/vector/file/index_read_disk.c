@@ -1,0 +1,162 @@
+/* vector/file/index_read_disk.c: the data file of lists on disk (ilod): found, opened for reading alone, mapped or
+ * read.
+ *
+ * An index names its data file by the path that its writer used. Only the last part of it counts, looked for beside the
+ * index: a file must not make us open something elsewhere. */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/stream.h"
+#include "vector/file/index_read.h"
+#include "vector/file/regular_file.h"
+#include "vector/search/pack_codes.h"
+
+typedef struct data_file {
+  const char *path;
+  int fd;
+  uint64_t size;
+} data_file;
+
+/* ---- Finding it ----------------------------------------------------------------------------------------- */
+
+static const char *last_part(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* *path is to be freed. */
+static void find_data_file(fw_index_reader *r, const fw_disk *disk, char **path) {
+  fw_cursor *c = &r->c;
+  const char *name = last_part(disk->file_name), *index = c->file ? c->file : "";
+  fw_buffer text = {0};
+  if (r->lists) {
+    fw_buffer_text(&text, r->lists);
+  } else if (!name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+    fw_refuse(c, "follows a data file without a name");
+  } else {
+    fw_buffer_append(&text, index, (size_t)(last_part(index) - index));
+    fw_buffer_text(&text, name);
+  }
+  if (fw_cursor_good(c)) c->status = fw_buffer_take(&text, path, NULL, c->err);
+  fw_buffer_clear(&text);
+}
+
+/* An error about the data file itself. */
+static void fail_data(fw_cursor *c, const data_file *data, furrow_status status, const char *message) {
+  c->status = fw_fail(c->err, status, "%s", message);
+  if (c->err) fw_error_set_file(c->err, data->path);
+}
+
+/* Every list is within the size that the index states (index_read_lists.c); so is the file. */
+static void open_data(fw_cursor *c, const fw_disk *disk, data_file *data) {
+  c->status = fw_open_regular(&data->fd, &data->size, data->path, c->err);
+  if (!fw_cursor_good(c) || data->size >= disk->total_size) return;
+  c->status = fw_fail(c->err, FURROW_E_FORMAT, "is the data file of an index and has %" PRIu64 " %s, not %" PRIu64,
+                      data->size, fw_plural(data->size, "byte", "bytes"), disk->total_size);
+  if (c->err) fw_error_set_file(c->err, data->path);
+}
+
+/* ---- Its contents --------------------------------------------------------------------------------------- */
+
+static void map_data(fw_cursor *c, fw_lists *lists, const data_file *data) {
+  fw_disk *disk = lists->disk;
+  if (data->size == 0) return;
+  void *map = mmap(NULL, (size_t)data->size, PROT_READ, MAP_PRIVATE, data->fd, 0);
+  if (map == MAP_FAILED) {
+    fail_data(c, data, FURROW_E_IO, "cannot map the data file of an index");
+    return;
+  }
+  disk->map = map;
+  disk->map_size = (size_t)data->size;
+  for (size_t i = 0; i < lists->nlist; i++) {
+    const fw_disk_list *at = &disk->lists[i];
+    if (at->size == 0) continue;
+    lists->list[i].codes = disk->map + at->offset;
+    lists->list[i].ids = disk->map + at->offset + at->capacity * lists->code_size;
+  }
+}
+
+static void read_data(fw_cursor *c, const data_file *data, uint8_t *to, size_t size, uint64_t offset) {
+  size_t got = 0;
+  if (!fw_cursor_good(c)) return;
+  c->status = fw_file_read_at(data->fd, data->path, to, size, offset, &got, c->err);
+  if (fw_cursor_good(c) && got < size)
+    fail_data(c, data, FURROW_E_IO, "the data file of an index became shorter meanwhile");
+}
+
+/* Codes of lists one behind the other, as they are. */
+static void copy_codes(fw_cursor *c, fw_lists *lists, const data_file *data) {
+  lists->codes = fw_cursor_alloc(c, (size_t)fw_lists_stored(lists), lists->code_size);
+  uint8_t *codes = lists->codes;
+  for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
+    fw_list *list = &lists->list[i];
+    if (list->size == 0) continue;
+    list->codes = codes;
+    read_data(c, data, codes, list->size * lists->code_size, lists->disk->lists[i].offset);
+    codes += list->size * lists->code_size;
+  }
+}
+
+/* The same for searching. */
+static void pack_codes(fw_cursor *c, fw_lists *lists, const data_file *data, const fw_pq *pq) {
+  const size_t piece = fw_pack_piece(lists->code_size);
+  fw_alloc_packed(c, lists, pq);
+  uint8_t *room = fw_cursor_alloc(c, piece, lists->code_size);
+  for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
+    const fw_list *list = &lists->list[i];
+    for (size_t first = 0; fw_cursor_good(c) && first < list->size; first += piece) {
+      const size_t n = list->size - first < piece ? list->size - first : piece;
+      read_data(c, data, room, n * lists->code_size, lists->disk->lists[i].offset + first * lists->code_size);
+      if (fw_cursor_good(c))
+        fw_pack_codes(&(fw_code_source){.pq = pq, .codes = room, .order = lists->order}, n,
+                      list->codes + first * pq->m);
+    }
+  }
+  fw_free(room);
+}
+
+/* pq: codes are packed; NULL: they are not. */
+static void copy_data(fw_cursor *c, fw_lists *lists, const data_file *data, const fw_pq *pq) {
+  if (pq)
+    pack_codes(c, lists, data, pq);
+  else
+    copy_codes(c, lists, data);
+  lists->ids = fw_cursor_alloc(c, (size_t)fw_lists_stored(lists), 8);
+  uint8_t *ids = lists->ids;
+  for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
+    const fw_disk_list *at = &lists->disk->lists[i];
+    fw_list *list = &lists->list[i];
+    if (at->size == 0) continue;
+    list->ids = ids;
+    read_data(c, data, ids, list->size * 8, at->offset + at->capacity * lists->code_size);
+    ids += list->size * 8;
+  }
+}
+
+void fw_read_disk_lists(fw_index_reader *r, fw_ivf *ivf) {
+  fw_cursor *c = &r->c;
+  fw_lists *lists = &ivf->lists;
+  if (r->no_disk_lists) {
+    lists->disk->missing = true;
+    return;
+  }
+  char *path = NULL;
+  data_file data = {.fd = -1};
+  find_data_file(r, lists->disk, &path);
+  if (!fw_cursor_good(c)) return;
+  data.path = path;
+  open_data(c, lists->disk, &data);
+  if (c->status == FURROW_E_NOT_FOUND && r->lists_optional) {
+    c->status = FURROW_OK;
+    lists->disk->missing = true;
+  } else {
+    if (fw_cursor_good(c) && r->borrow) map_data(c, lists, &data);
+    if (fw_cursor_good(c) && !r->borrow) copy_data(c, lists, &data, fw_reader_packs(r, ivf) ? &ivf->pq : NULL);
+  }
+  if (data.fd >= 0) fw_file_close(data.fd);
+  fw_free(path);
+}

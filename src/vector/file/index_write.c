@@ -1,0 +1,454 @@
+/* vector/file/index_write.c: writes an index: the layout of docs/formats/faiss-ivfpq.md, the other way round. */
+#include "vector/file/index_write.h"
+
+#include <string.h>
+
+#include "base/endian.h"
+#include "base/error.h"
+#include "io/atomic_file.h"
+
+/* ---- Fields --------------------------------------------------------------------------------------------- */
+
+static void put_bytes(fw_index_writer *w, const void *bytes, size_t size) {
+  if (w->status != FURROW_OK) return;
+  w->size += size;
+  if (w->write && size > 0) w->status = w->write(w->to, bytes, size, w->err);
+}
+
+static void put_u8(fw_index_writer *w, uint8_t value) {
+  put_bytes(w, &value, 1);
+}
+
+static void put_u32(fw_index_writer *w, uint32_t value) {
+  uint8_t bytes[4];
+  fw_put_le32(bytes, value);
+  put_bytes(w, bytes, sizeof bytes);
+}
+
+static void put_i32(fw_index_writer *w, int32_t value) {
+  put_u32(w, (uint32_t)value);
+}
+
+static void put_u64(fw_index_writer *w, uint64_t value) {
+  uint8_t bytes[8];
+  fw_put_le64(bytes, value);
+  put_bytes(w, bytes, sizeof bytes);
+}
+
+static void put_f32(fw_index_writer *w, float value) {
+  uint32_t word;
+  memcpy(&word, &value, sizeof word);
+  put_u32(w, word);
+}
+
+/* Elements of 4 or 8 bytes. */
+static void put_elements(fw_index_writer *w, const void *elements, size_t count, size_t size) {
+  if (!FW_BIG_ENDIAN || !w->write) {
+    put_bytes(w, elements, count * size);
+    return;
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (size == 4)
+      put_u32(w, ((const uint32_t *)elements)[i]);
+    else
+      put_u64(w, ((const uint64_t *)elements)[i]);
+  }
+}
+
+/* A count and the elements. */
+static void put_vector(fw_index_writer *w, const void *elements, uint64_t count, size_t size) {
+  put_u64(w, count);
+  if (size == 1)
+    put_bytes(w, elements, (size_t)count);
+  else
+    put_elements(w, elements, (size_t)count, size);
+}
+
+/* ---- Parts ---------------------------------------------------------------------------------------------- */
+
+static void put_header(fw_index_writer *w, const furrow_index *index) {
+  put_bytes(w, fw_compat_fourcc(index, w->compat), 4);
+  put_i32(w, index->d);
+  put_u64(w, (uint64_t)index->ntotal);
+  put_u64(w, (uint64_t)index->dummy[0]);
+  put_u64(w, (uint64_t)index->dummy[1]);
+  put_u8(w, index->trained);
+  put_i32(w, (int32_t)index->metric);
+  if (index->metric > FURROW_METRIC_L2) put_f32(w, index->metric_arg);
+}
+
+static void put_pq(fw_index_writer *w, const fw_pq *pq) {
+  put_u64(w, pq->d);
+  put_u64(w, pq->m);
+  put_u64(w, pq->nbits);
+  put_vector(w, pq->centroids, pq->d << pq->nbits, 4);
+}
+
+static void put_hnsw(fw_index_writer *w, const furrow_index *index) {
+  const fw_hnsw *graph = &index->hnsw;
+  uint64_t n = (uint64_t)index->ntotal;
+  put_vector(w, graph->probas, graph->proba_count, 8);
+  put_vector(w, graph->cum, graph->cum_count, 4);
+  put_vector(w, graph->levels, n, 4);
+  put_vector(w, graph->offsets, n + 1, 8);
+  put_vector(w, graph->neighbors, graph->offsets[n], 4);
+  put_i32(w, graph->entry_point);
+  put_i32(w, graph->max_level);
+  put_i32(w, graph->ef_construction);
+  put_i32(w, graph->ef_search);
+  put_i32(w, graph->upper_beam);
+}
+
+static void put_pq_index(fw_index_writer *w, const fw_pq_index *own) {
+  put_vector(w, own->codes, own->codes_size, 1);
+  put_i32(w, own->search_type);
+  put_u8(w, own->encode_signs);
+  put_i32(w, own->polysemous_ht);
+}
+
+/* ---- Transforms ----------------------------------------------------------------------------------------- */
+
+static void put_linear(fw_index_writer *w, const fw_transform *t) {
+  put_u8(w, t->have_bias);
+  put_vector(w, t->a, t->a_count, 4);
+  put_vector(w, t->b, t->b_count, 4);
+}
+
+static void put_pca(fw_index_writer *w, const fw_transform *t) {
+  bool epsilon = fw_compat_reads(w->compat, FW_COMPAT_PCA);
+  put_bytes(w, epsilon ? "Pcam" : "PcAm", 4);
+  put_f32(w, t->eigen_power);
+  if (epsilon) put_f32(w, t->epsilon);
+  put_u8(w, t->random_rotation);
+  put_i32(w, t->balanced_bins);
+  put_vector(w, t->mean, t->mean_count, 4);
+  put_vector(w, t->eigenvalues, t->eigen_count, 4);
+  put_vector(w, t->pca, t->pca_count, 4);
+  put_linear(w, t);
+}
+
+static void put_transform(fw_index_writer *w, const fw_transform *t);
+
+static void put_itq(fw_index_writer *w, const fw_transform *t) {
+  put_vector(w, t->mean, t->mean_count, 4);
+  put_u8(w, t->do_pca);
+  put_transform(w, &t->nested[0]);
+  put_transform(w, &t->nested[1]);
+}
+
+static void put_itq_matrix(fw_index_writer *w, const fw_transform *t) {
+  put_i32(w, t->max_iter);
+  put_u32(w, t->seed);
+  put_linear(w, t);
+}
+
+static void put_transform(fw_index_writer *w, const fw_transform *t) {
+  bool pca = memcmp(t->fourcc, "Pcam", 4) == 0;
+  if (!pca) put_bytes(w, t->fourcc, 4);
+  if (pca)
+    put_pca(w, t);
+  else if (memcmp(t->fourcc, "VNrm", 4) == 0)
+    put_f32(w, t->norm);
+  else if (memcmp(t->fourcc, "VCnt", 4) == 0)
+    put_vector(w, t->mean, t->mean_count, 4);
+  else if (memcmp(t->fourcc, "RmDT", 4) == 0)
+    put_vector(w, t->map, t->map_count, 4);
+  else if (memcmp(t->fourcc, "Viqm", 4) == 0)
+    put_itq_matrix(w, t);
+  else if (memcmp(t->fourcc, "Viqt", 4) == 0)
+    put_itq(w, t);
+  else if (memcmp(t->fourcc, "HRot", 4) == 0)
+    put_u32(w, t->seed);
+  else
+    put_linear(w, t);
+  put_i32(w, t->d_in);
+  put_i32(w, t->d_out);
+  put_u8(w, t->trained);
+}
+
+static void put_transforms(fw_index_writer *w, const fw_transforms *transforms) {
+  put_i32(w, (int32_t)transforms->count);
+  for (size_t i = 0; i < transforms->count; i++) put_transform(w, &transforms->list[i]);
+}
+
+/* ---- Lists ---------------------------------------------------------------------------------------------- */
+
+/* Vectors of list i in all that is joined. */
+static uint64_t joined_size(const fw_joined_lists *joined, size_t count, size_t i) {
+  uint64_t size = 0;
+  for (size_t k = 0; k < count; k++) size += fw_lists_size(joined[k].lists, i);
+  return size;
+}
+
+/* As fw_lists_are_full. */
+static bool joined_are_full(const fw_joined_lists *joined, size_t count, uint64_t used) {
+  return count == 1 ? fw_lists_are_full(joined->lists) : used > joined->lists->nlist / 2;
+}
+
+static void put_sizes(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
+  size_t nlist = joined->lists->nlist;
+  uint64_t used = 0;
+  for (size_t i = 0; i < nlist; i++) used += joined_size(joined, count, i) > 0;
+  bool full = joined_are_full(joined, count, used);
+  put_bytes(w, full ? "full" : "sprs", 4);
+  put_u64(w, full ? nlist : 2 * used);
+  for (size_t i = 0; i < nlist; i++) {
+    uint64_t size = joined_size(joined, count, i);
+    if (!full && size == 0) continue;
+    if (!full) put_u64(w, i);
+    put_u64(w, size);
+  }
+}
+
+static void put_ids(fw_index_writer *w, const fw_list *list, int64_t shift) {
+  enum { BLOCK = 512 };
+  uint8_t shifted[8 * BLOCK];
+  if (shift == 0) {
+    put_bytes(w, list->ids, list->size * 8);
+    return;
+  }
+  for (size_t k = 0, in_block = 0; k < list->size; k++) {
+    fw_put_le64(shifted + 8 * in_block++, (uint64_t)fw_list_id(list, k) + (uint64_t)shift);
+    if (in_block < BLOCK && k + 1 < list->size) continue;
+    put_bytes(w, shifted, 8 * in_block);
+    in_block = 0;
+  }
+}
+
+static void put_joined_codes(fw_index_writer *w, const fw_joined_lists *joined, size_t count, size_t i) {
+  for (size_t k = 0; k < count; k++)
+    if (fw_lists_size(joined[k].lists, i) > 0)
+      put_bytes(w, joined[k].lists->list[i].codes, joined[k].lists->list[i].size * joined->lists->code_size);
+}
+
+static void put_joined_ids(fw_index_writer *w, const fw_joined_lists *joined, size_t count, size_t i) {
+  for (size_t k = 0; k < count; k++)
+    if (fw_lists_size(joined[k].lists, i) > 0) put_ids(w, &joined[k].lists->list[i], joined[k].id_shift);
+}
+
+static void put_inline(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
+  const fw_lists *first = joined->lists;
+  put_bytes(w, "ilar", 4);
+  put_u64(w, first->nlist);
+  put_u64(w, first->code_size);
+  put_sizes(w, joined, count);
+  for (size_t i = 0; w->status == FURROW_OK && i < first->nlist; i++) {
+    put_joined_codes(w, joined, count, i);
+    put_joined_ids(w, joined, count, i);
+  }
+}
+
+/* Iv..: a vector of ids for every list stands before the direct map, a vector of codes for every list at the end. */
+static void put_legacy_ids(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
+  for (size_t i = 0; w->status == FURROW_OK && i < joined->lists->nlist; i++) {
+    put_u64(w, joined_size(joined, count, i));
+    put_joined_ids(w, joined, count, i);
+  }
+}
+
+static void put_legacy_codes(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
+  for (size_t i = 0; w->status == FURROW_OK && i < joined->lists->nlist; i++) {
+    put_u64(w, joined_size(joined, count, i) * joined->lists->code_size);
+    put_joined_codes(w, joined, count, i);
+  }
+}
+
+static void put_on_disk(fw_index_writer *w, const fw_lists *lists) {
+  const fw_disk *disk = lists->disk;
+  put_bytes(w, "ilod", 4);
+  put_u64(w, lists->nlist);
+  put_u64(w, lists->code_size);
+  put_u64(w, lists->nlist);
+  put_elements(w, disk->lists, 3 * lists->nlist, 8);
+  put_u64(w, disk->slot_count);
+  put_elements(w, disk->slots, 2 * disk->slot_count, 8);
+  put_vector(w, disk->file_name, disk->file_name_size, 1);
+  put_u64(w, disk->total_size);
+}
+
+static void put_blocks(fw_index_writer *w, const fw_lists *lists) {
+  put_bytes(w, "ilbl", 4);
+  put_u64(w, lists->nlist);
+  put_u64(w, UINT64_MAX);
+  put_u64(w, lists->block_vectors);
+  put_u64(w, lists->block_bytes);
+  for (size_t i = 0; w->status == FURROW_OK && i < lists->nlist; i++) {
+    size_t size = fw_lists_size(lists, i);
+    put_u64(w, size);
+    if (size) put_bytes(w, lists->list[i].ids, size * 8);
+    put_u64(w, fw_lists_code_bytes(lists, i));
+    if (size) put_bytes(w, lists->list[i].codes, fw_lists_code_bytes(lists, i));
+  }
+}
+
+/* Whether the contents of the lists become part of the file. */
+static bool puts_inline(const fw_index_writer *w, const furrow_index *index) {
+  furrow_lists_kind kind = index->ivf.lists.kind;
+  return w->joint == index || kind == FURROW_LISTS_INLINE || (kind == FURROW_LISTS_ON_DISK && w->inline_lists);
+}
+
+/* Puts the contents of the lists of an index, and of those that are joined with them. */
+static void put_contents(fw_index_writer *w, const furrow_index *index,
+                         void (*put)(fw_index_writer *w, const fw_joined_lists *joined, size_t count)) {
+  const fw_lists *lists = &index->ivf.lists;
+  if (w->joint == index)
+    put(w, w->joined, w->joined_count);
+  else if (lists->disk && lists->disk->missing)
+    w->status = fw_fail(w->err, FURROW_E_STATE, "the data file with the lists of the index was not there to be read");
+  else
+    put(w, &(fw_joined_lists){.lists = lists}, 1);
+}
+
+static void put_lists(fw_index_writer *w, const furrow_index *index) {
+  const fw_lists *lists = &index->ivf.lists;
+  if (!fw_compat_reads(w->compat, FW_COMPAT_LISTS))
+    put_contents(w, index, put_legacy_codes);
+  else if (puts_inline(w, index))
+    put_contents(w, index, put_inline);
+  else if (lists->kind == FURROW_LISTS_BLOCKS)
+    put_blocks(w, lists);
+  else if (lists->kind == FURROW_LISTS_ON_DISK)
+    put_on_disk(w, lists);
+  else
+    put_bytes(w, "il00", 4);
+}
+
+/* ---- IVF ------------------------------------------------------------------------------------------------ */
+
+static void put_direct_map(fw_index_writer *w, const fw_direct_map *map) {
+  put_u8(w, (uint8_t)map->type);
+  bool array = map->type == FURROW_DIRECT_MAP_ARRAY;
+  put_vector(w, map->places, array ? map->count : 0, 8);
+  if (map->type != FURROW_DIRECT_MAP_HASHTABLE) return;
+  put_u64(w, map->count);
+  put_elements(w, map->pairs, 2 * map->count, 8);
+}
+
+static void put_sq(fw_index_writer *w, const fw_ivf *ivf) {
+  const fw_sq *sq = &ivf->sq;
+  put_i32(w, sq->qtype);
+  put_i32(w, sq->range_stat);
+  put_f32(w, sq->range_arg);
+  put_u64(w, sq->d);
+  put_u64(w, sq->code_size);
+  put_vector(w, sq->trained, sq->trained_count, 4);
+  put_u64(w, ivf->code_size);
+  if (fw_compat_reads(w->compat, FW_COMPAT_SQ_PLAIN)) put_u8(w, ivf->by_residual);
+}
+
+static void put_ivf_pq(fw_index_writer *w, const fw_ivf *ivf, bool fast) {
+  put_u8(w, ivf->by_residual);
+  put_u64(w, ivf->code_size);
+  if (fast) {
+    put_i32(w, ivf->bbs);
+    put_u64(w, ivf->m2);
+    put_i32(w, ivf->implem);
+    put_u64(w, ivf->qbs2);
+  }
+  put_pq(w, &ivf->pq);
+}
+
+static void put_ivf(fw_index_writer *w, const furrow_index *index) {
+  const fw_ivf *ivf = &index->ivf;
+  put_u64(w, ivf->nlist);
+  put_u64(w, ivf->nprobe);
+  fw_write_index(w, index->child[0]);
+  if (!fw_compat_reads(w->compat, FW_COMPAT_LISTS)) put_contents(w, index, put_legacy_ids);
+  put_direct_map(w, &ivf->direct_map);
+  if (index->kind == FURROW_INDEX_IVF_SQ)
+    put_sq(w, ivf);
+  else if (index->kind != FURROW_INDEX_IVF_FLAT)
+    put_ivf_pq(w, ivf, index->kind == FURROW_INDEX_IVF_PQ_FAST);
+  put_lists(w, index);
+  if (index->kind != FURROW_INDEX_IVF_PQR) return;
+  put_pq(w, &ivf->refine_pq);
+  put_vector(w, ivf->refine_codes, ivf->refine_size, 1);
+  put_f32(w, ivf->k_factor);
+}
+
+/* ---- The index ------------------------------------------------------------------------------------------ */
+
+void fw_write_index(fw_index_writer *w, const furrow_index *index) {
+  if (!index) {
+    put_bytes(w, FW_FOURCC_NULL, 4);
+    return;
+  }
+  uint64_t n = (uint64_t)index->ntotal;
+  if (w->status == FURROW_OK) w->status = fw_index_check_whole(index, w->err);
+  put_header(w, index);
+  switch (index->kind) {
+  case FURROW_INDEX_FLAT: put_vector(w, index->flat.vectors, n * (uint64_t)index->d, 4); break;
+  case FURROW_INDEX_HNSW:
+    put_hnsw(w, index);
+    fw_write_index(w, index->child[0]);
+    break;
+  case FURROW_INDEX_PQ:
+    put_pq(w, &index->pq.pq);
+    put_pq_index(w, &index->pq);
+    break;
+  case FURROW_INDEX_MULTI: put_pq(w, &index->pq.pq); break;
+  case FURROW_INDEX_ID_MAP:
+    fw_write_index(w, index->child[0]);
+    put_vector(w, index->id_map.ids, n, 8);
+    break;
+  case FURROW_INDEX_TRANSFORM:
+    put_transforms(w, &index->transforms);
+    fw_write_index(w, index->child[0]);
+    break;
+  case FURROW_INDEX_REFINE:
+    fw_write_index(w, index->child[0]);
+    fw_write_index(w, index->child[1]);
+    put_f32(w, index->k_factor);
+    break;
+  default: put_ivf(w, index); break;
+  }
+}
+
+void furrow_index_save_params_init(furrow_index_save_params *params) {
+  *params = (furrow_index_save_params){0};
+}
+
+static furrow_status write_to_file(void *to, const void *bytes, size_t size, furrow_error *err) {
+  return fw_atomic_file_write(to, bytes, size, err);
+}
+
+furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
+                                   const furrow_index_save_params *params, furrow_error *err) {
+  *w = (fw_index_writer){.inline_lists = params && params->inline_lists, .err = err};
+  furrow_status status = fw_compat_parse(&w->compat, params ? params->compat : NULL, err);
+  return status == FURROW_OK ? fw_compat_check(index, w->compat, w->inline_lists, err) : status;
+}
+
+furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool keep_existing,
+                                  const fw_index_writer *how, furrow_error *err) {
+  fw_atomic_file *file = NULL;
+  furrow_status status = fw_atomic_file_open(&file, path, err);
+  if (status != FURROW_OK) return status;
+  if (keep_existing) fw_atomic_file_keep_existing(file);
+  fw_index_writer w = *how;
+  w.write = write_to_file;
+  w.to = file;
+  w.err = err;
+  fw_write_index(&w, index);
+  status = w.status;
+  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
+  fw_atomic_file_close(file);
+  return status;
+}
+
+furrow_status furrow_index_save(const furrow_index *index, const char *path, const furrow_index_save_params *params,
+                                furrow_error *err) {
+  fw_index_writer how;
+  furrow_status status = fw_index_writer_init(&how, index, params, err);
+  return status == FURROW_OK ? fw_index_write_file(index, path, params && params->keep_existing, &how, err) : status;
+}
+
+furrow_status furrow_index_file_size(const furrow_index *index, const furrow_index_save_params *params, uint64_t *size,
+                                     furrow_error *err) {
+  fw_index_writer w;
+  furrow_status status = fw_index_writer_init(&w, index, params, err);
+  if (status != FURROW_OK) return status;
+  fw_write_index(&w, index);
+  if (w.status == FURROW_OK) *size = w.size;
+  return w.status;
+}

@@ -1,0 +1,37 @@
+/* vector/file/index_write.h: writes an index to anything that takes bytes. */
+#ifndef FW_VECTOR_FILE_INDEX_WRITE_H
+#define FW_VECTOR_FILE_INDEX_WRITE_H
+
+#include "vector/file/index_compat.h"
+
+/* Lists whose vectors are written behind those of the index, list by list, with other ids. */
+typedef struct fw_joined_lists {
+  const fw_lists *lists;
+  int64_t id_shift;
+} fw_joined_lists;
+
+/* Writing does not report: the first failure stays in status, and nothing is written after it. */
+typedef struct fw_index_writer {
+  furrow_status (*write)(void *to, const void *bytes, size_t size, furrow_error *err); /* NULL: bytes are counted */
+  void *to;
+  uint64_t size;                 /* so far */
+  bool inline_lists;             /* lists on disk become part of the file */
+  fw_compat compat;              /* the release of Faiss that is to read the file */
+  const furrow_index *joint;     /* NULL, or the IVF index inside instead of whose lists `joined` are written, inline */
+  const fw_joined_lists *joined; /* of the same shape */
+  size_t joined_count;
+  furrow_status status;
+  furrow_error *err;
+} fw_index_writer;
+
+/* index may be NULL: one that is not there. */
+void fw_write_index(fw_index_writer *w, const furrow_index *index);
+/* What params (may be NULL) ask for, once it is clear that `index` can be written so. */
+furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
+                                   const furrow_index_save_params *params, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* Writes a file, whole or not at all. `how` has what is wanted. */
+furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool keep_existing,
+                                  const fw_index_writer *how, furrow_error *err) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,13 @@
+/* vector/file/regular_file.h: a file that can be read at any place and mapped. */
+#ifndef FW_VECTOR_FILE_REGULAR_FILE_H
+#define FW_VECTOR_FILE_REGULAR_FILE_H
+
+#include <stdint.h>
+
+#include "furrow/status.h"
+
+/* Opens a file for reading (fw_file_close closes it) and tells its size. E_ARGUMENT: it is no regular file. */
+furrow_status fw_open_regular(int *fd, uint64_t *size, const char *path, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,189 @@
+/* vector/index/direct_map.c: from id to place in the lists of an IVF index: looked up, made, made anew. */
+#include "vector/index/direct_map.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "vector/edit/lists_edit.h"
+
+/* ---- Many ids at once ----------------------------------------------------------------------------------- */
+
+/* At most half full, so that a free slot is near. */
+furrow_status fw_place_table_create(fw_place_table *table, size_t most, furrow_error *err) {
+  size_t size = 16;
+  void *slots = NULL;
+  while (size / 2 < most && size < SIZE_MAX / 2) size *= 2;
+  furrow_status status = fw_alloc(&slots, size, sizeof *table->slots, err);
+  if (status != FURROW_OK) return status;
+  memset(slots, 0xff, size * sizeof *table->slots);
+  *table = (fw_place_table){.slots = slots, .mask = size - 1};
+  return FURROW_OK;
+}
+
+void fw_place_table_clear(fw_place_table *table) {
+  fw_free(table->slots);
+  *table = (fw_place_table){0};
+}
+
+/* The slot of an id, or the free one where it would be. */
+static fw_place_of *slot_of(const fw_place_table *table, int64_t id) {
+  size_t at = (size_t)fw_rng_hash(0, (uint64_t)id) & table->mask;
+  while (table->slots[at].place >= 0 && table->slots[at].id != id) at = (at + 1) & table->mask;
+  return &table->slots[at];
+}
+
+void fw_place_table_put(fw_place_table *table, int64_t id, int64_t place) {
+  fw_place_of *slot = slot_of(table, id);
+  table->count += slot->place < 0;
+  *slot = (fw_place_of){id, place};
+}
+
+int64_t fw_place_table_get(const fw_place_table *table, int64_t id) {
+  const fw_place_of *slot = slot_of(table, id);
+  return slot->place < 0 ? FW_NO_PLACE : slot->place;
+}
+
+void fw_place_table_fill(fw_place_table *table, const fw_lists *lists) {
+  for (size_t i = 0; lists->list && i < lists->nlist; i++)
+    for (size_t k = 0; k < lists->list[i].size; k++)
+      fw_place_table_put(table, fw_list_id(&lists->list[i], k), fw_place_make(i, k));
+}
+
+/* ---- One id --------------------------------------------------------------------------------------------- */
+
+static int64_t find_in_lists(const fw_lists *lists, int64_t id) {
+  for (size_t i = 0; lists->list && i < lists->nlist; i++)
+    for (size_t k = 0; k < lists->list[i].size; k++)
+      if (fw_list_id(&lists->list[i], k) == id) return fw_place_make(i, k);
+  return FW_NO_PLACE;
+}
+
+static int64_t find_in_map(const fw_direct_map *map, int64_t id) {
+  if (map->type == FURROW_DIRECT_MAP_ARRAY) return id >= 0 && (uint64_t)id < map->count ? map->places[id] : FW_NO_PLACE;
+  for (size_t i = 0; i < map->count; i++)
+    if (map->pairs[i].id == id) return map->pairs[i].place;
+  return FW_NO_PLACE;
+}
+
+/* A map that leads to another id is damaged, or incomplete: then only the lists know. */
+int64_t fw_ivf_find(const fw_ivf *ivf, int64_t id) {
+  if (ivf->direct_map.type != FURROW_DIRECT_MAP_NONE) {
+    int64_t place = find_in_map(&ivf->direct_map, id);
+    if (place >= 0 && fw_list_id(&ivf->lists.list[fw_place_list(place)], fw_place_offset(place)) == id) return place;
+  }
+  return find_in_lists(&ivf->lists, id);
+}
+
+/* ---- Maps that change ----------------------------------------------------------------------------------- */
+
+furrow_status fw_map_renewal_create(fw_map_renewal *renewal, furrow_direct_map type, size_t stored, size_t ids,
+                                    furrow_error *err) {
+  fw_map_renewal made = {.type = type};
+  void *memory = NULL;
+  furrow_status status = FURROW_OK;
+  if (type == FURROW_DIRECT_MAP_ARRAY) {
+    status = fw_alloc(&memory, ids, sizeof *made.places, err);
+    made.places = memory;
+    made.room = ids;
+  } else if (type == FURROW_DIRECT_MAP_HASHTABLE) {
+    status = fw_alloc(&memory, stored, sizeof *made.pairs, err);
+    made.pairs = memory;
+    made.room = stored;
+    if (status == FURROW_OK) status = fw_place_table_create(&made.table, stored, err);
+  }
+  if (status == FURROW_OK)
+    *renewal = made;
+  else
+    fw_map_renewal_clear(&made);
+  return status;
+}
+
+void fw_map_renewal_clear(fw_map_renewal *renewal) {
+  fw_free(renewal->places);
+  fw_free(renewal->pairs);
+  fw_place_table_clear(&renewal->table);
+  *renewal = (fw_map_renewal){0};
+}
+
+static void fill_array(const fw_map_renewal *renewal, const fw_lists *lists) {
+  for (size_t i = 0; i < renewal->room; i++) renewal->places[i] = FW_NO_PLACE;
+  for (size_t i = 0; lists->list && i < lists->nlist; i++) {
+    for (size_t k = 0; k < lists->list[i].size; k++) {
+      int64_t id = fw_list_id(&lists->list[i], k);
+      if (id >= 0 && (uint64_t)id < renewal->room) renewal->places[id] = fw_place_make(i, k);
+    }
+  }
+}
+
+/* In the order of the lists. */
+static size_t fill_pairs(fw_map_renewal *renewal, const fw_lists *lists) {
+  size_t count = 0;
+  fw_place_table_fill(&renewal->table, lists);
+  for (size_t i = 0; lists->list && i < lists->nlist; i++) {
+    for (size_t k = 0; k < lists->list[i].size; k++) {
+      int64_t id = fw_list_id(&lists->list[i], k), place = fw_place_make(i, k);
+      if (fw_place_table_get(&renewal->table, id) == place) renewal->pairs[count++] = (fw_place_of){id, place};
+    }
+  }
+  return count;
+}
+
+void fw_map_renewal_finish(fw_map_renewal *renewal, fw_ivf *ivf) {
+  fw_direct_map *map = &ivf->direct_map;
+  size_t count = 0;
+  if (renewal->type == FURROW_DIRECT_MAP_ARRAY) {
+    fill_array(renewal, &ivf->lists);
+    count = renewal->room;
+  } else if (renewal->type == FURROW_DIRECT_MAP_HASHTABLE) {
+    count = fill_pairs(renewal, &ivf->lists);
+  }
+  fw_free(map->places);
+  fw_free(map->pairs);
+  *map = (fw_direct_map){.type = renewal->type, .count = count, .places = renewal->places, .pairs = renewal->pairs};
+  renewal->places = NULL;
+  renewal->pairs = NULL;
+  fw_map_renewal_clear(renewal);
+}
+
+furrow_status fw_lists_check_ids(const fw_lists *lists, size_t ids, furrow_error *err) {
+  for (size_t i = 0; lists->list && i < lists->nlist; i++) {
+    for (size_t k = 0; k < lists->list[i].size; k++) {
+      int64_t id = fw_list_id(&lists->list[i], k);
+      if (id < 0 || (uint64_t)id >= ids)
+        return fw_fail(err, FURROW_E_STATE,
+                       "list %zu has the id %" PRId64 ", but ids must be numbers from 0 to %zu here", i, id,
+                       ids > 0 ? ids - 1 : 0);
+    }
+  }
+  return FURROW_OK;
+}
+
+/* ---- By hand -------------------------------------------------------------------------------------------- */
+
+furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map type, furrow_error *err) {
+  furrow_index *inner = (furrow_index *)(uintptr_t)furrow_index_ivf(index);
+  if (!inner) return fw_fail(err, FURROW_E_ARGUMENT, "the index has no inverted lists");
+  if (type != FURROW_DIRECT_MAP_NONE && type != FURROW_DIRECT_MAP_ARRAY && type != FURROW_DIRECT_MAP_HASHTABLE)
+    return fw_fail(err, FURROW_E_ARGUMENT, "%d is no type of a direct map", (int)type);
+  fw_ivf *ivf = &inner->ivf;
+  fw_map_renewal renewal;
+  furrow_status status = fw_index_check_whole(index, err);
+  if (status == FURROW_OK && type != FURROW_DIRECT_MAP_NONE) status = fw_lists_check_contents(&ivf->lists, err);
+  if (status == FURROW_OK && type == FURROW_DIRECT_MAP_ARRAY)
+    status = fw_lists_check_ids(&ivf->lists, (size_t)inner->ntotal, err);
+  if (status == FURROW_OK)
+    status = fw_map_renewal_create(&renewal, type, (size_t)fw_lists_stored(&ivf->lists), (size_t)inner->ntotal, err);
+  if (status == FURROW_OK) fw_map_renewal_finish(&renewal, ivf);
+  return status;
+}
+
+furrow_status furrow_index_set_nprobe(furrow_index *index, uint64_t nprobe, furrow_error *err) {
+  furrow_index *inner = (furrow_index *)(uintptr_t)furrow_index_ivf(index);
+  if (!inner) return fw_fail(err, FURROW_E_ARGUMENT, "the index has no inverted lists");
+  if (nprobe == 0) return fw_fail(err, FURROW_E_ARGUMENT, "nprobe is 0, but a list must be visited");
+  inner->ivf.nprobe = (size_t)nprobe;
+  return FURROW_OK;
+}

@@ -1,0 +1,239 @@
+/* vector/index/index.c: an index in memory: made, freed, asked. */
+#include "vector/index/index.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/quantizer/encoder.h"
+
+/* ---- Making and freeing --------------------------------------------------------------------------------- */
+
+furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,
+                              furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **index, err);
+  if (status != FURROW_OK) return status;
+  furrow_index *made = memory;
+  made->kind = kind;
+  memcpy(made->fourcc, fw_index_name_of(kind, metric)->written_as, 4);
+  memcpy(made->read_as, made->fourcc, 4);
+  made->d = d;
+  made->dummy[0] = made->dummy[1] = FW_INDEX_DUMMY;
+  made->metric = metric;
+  *index = made;
+  return FURROW_OK;
+}
+
+furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) {
+  if (!index->search_only) return FURROW_OK;
+  return fw_fail(err, FURROW_E_STATE, "the index was loaded for searching alone");
+}
+
+furrow_status fw_lists_spread(fw_lists *lists, furrow_error *err) {
+  if (lists->list) return FURROW_OK;
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, lists->nlist, sizeof *lists->list, err);
+  if (status == FURROW_OK) lists->list = memory;
+  return status;
+}
+
+static void disk_free(fw_disk *disk) {
+  if (!disk) return;
+  if (disk->map) munmap(disk->map, disk->map_size);
+  fw_free(disk->lists);
+  fw_free(disk->slots);
+  fw_free(disk->file_name);
+  fw_free(disk);
+}
+
+void fw_lists_clear(fw_lists *lists) {
+  for (size_t i = 0; lists->list && i < lists->nlist; i++) {
+    if (lists->list[i].capacity == 0) continue;
+    fw_free(lists->list[i].codes);
+    fw_free(lists->list[i].ids);
+  }
+  fw_free(lists->list);
+  fw_free(lists->codes);
+  fw_free(lists->ids);
+  fw_free(lists->order);
+  disk_free(lists->disk);
+  *lists = (fw_lists){0};
+}
+
+static void ivf_clear(fw_ivf *ivf) {
+  fw_free(ivf->direct_map.places);
+  fw_free(ivf->direct_map.pairs);
+  fw_lists_clear(&ivf->lists);
+  fw_free(ivf->pq.centroids);
+  fw_free(ivf->refine_pq.centroids);
+  fw_free(ivf->refine_codes);
+  fw_free(ivf->sq.trained);
+}
+
+static void hnsw_clear(fw_hnsw *graph) {
+  fw_free(graph->probas);
+  fw_free(graph->cum);
+  fw_free(graph->levels);
+  fw_free(graph->offsets);
+  fw_free(graph->neighbors);
+}
+
+void fw_transform_clear(fw_transform *t) {
+  fw_free(t->a);
+  fw_free(t->b);
+  fw_free(t->mean);
+  fw_free(t->eigenvalues);
+  fw_free(t->pca);
+  fw_free(t->map);
+  for (size_t i = 0; t->nested && i < 2; i++) fw_transform_clear(&t->nested[i]);
+  fw_free(t->nested);
+}
+
+static void transforms_clear(fw_transforms *transforms) {
+  for (size_t i = 0; i < transforms->count; i++) fw_transform_clear(&transforms->list[i]);
+  fw_free(transforms->list);
+}
+
+void furrow_index_free(furrow_index *index) {
+  if (!index) return;
+  for (size_t i = 0; i < FW_INDEX_CHILDREN; i++) furrow_index_free(index->child[i]);
+  switch (index->kind) {
+  case FURROW_INDEX_FLAT: fw_free(index->flat.vectors); break;
+  case FURROW_INDEX_HNSW: hnsw_clear(&index->hnsw); break;
+  case FURROW_INDEX_PQ:
+  case FURROW_INDEX_MULTI:
+    fw_free(index->pq.pq.centroids);
+    fw_free(index->pq.codes);
+    fw_free(index->pq.packed_memory);
+    fw_free(index->pq.order);
+    break;
+  case FURROW_INDEX_ID_MAP: fw_free(index->id_map.ids); break;
+  case FURROW_INDEX_TRANSFORM: transforms_clear(&index->transforms); break;
+  case FURROW_INDEX_REFINE: break;
+  default: ivf_clear(&index->ivf); break;
+  }
+  fw_encoder_free(index->encoder);
+  if (index->map) munmap(index->map, index->map_size);
+  fw_free(index);
+}
+
+/* ---- Asking --------------------------------------------------------------------------------------------- */
+
+const fw_pq *fw_index_pq(const furrow_index *index) {
+  switch (index->kind) {
+  case FURROW_INDEX_PQ:
+  case FURROW_INDEX_MULTI: return &index->pq.pq;
+  case FURROW_INDEX_IVF_PQ:
+  case FURROW_INDEX_IVF_PQR:
+  case FURROW_INDEX_IVF_PQ_FAST: return &index->ivf.pq;
+  default: return NULL;
+  }
+}
+
+size_t fw_lists_code_bytes(const fw_lists *lists, size_t i) {
+  size_t size = fw_lists_size(lists, i);
+  if (lists->kind != FURROW_LISTS_BLOCKS) return size * lists->code_size;
+  return (size / lists->block_vectors + (size % lists->block_vectors != 0)) * lists->block_bytes;
+}
+
+uint64_t fw_lists_stored(const fw_lists *lists) {
+  uint64_t stored = 0;
+  for (size_t i = 0; lists->list && i < lists->nlist; i++) stored += lists->list[i].size;
+  return stored;
+}
+
+bool fw_lists_are_full(const fw_lists *lists) {
+  size_t used = 0;
+  if (lists->sizes_form != FW_SIZES_BY_RULE) return lists->sizes_form == FW_SIZES_FULL;
+  for (size_t i = 0; lists->list && i < lists->nlist; i++) used += lists->list[i].size > 0;
+  return used > lists->nlist / 2;
+}
+
+static void ivf_info(const fw_ivf *ivf, furrow_index_info *info) {
+  info->nlist = ivf->nlist;
+  info->nprobe = ivf->nprobe;
+  info->stored = fw_lists_stored(&ivf->lists);
+  info->code_size = ivf->code_size;
+  info->by_residual = ivf->by_residual;
+  info->direct_map = ivf->direct_map.type;
+  info->lists = ivf->lists.kind;
+  info->lists_file = ivf->lists.kind == FURROW_LISTS_ON_DISK ? ivf->lists.disk->file_name : NULL;
+  info->lists_missing = ivf->lists.disk && ivf->lists.disk->missing;
+}
+
+static void hnsw_info(const furrow_index *index, furrow_index_info *info) {
+  const fw_hnsw *graph = &index->hnsw;
+  info->max_level = graph->max_level;
+  info->ef_construction = graph->ef_construction;
+  info->ef_search = graph->ef_search;
+  uint64_t places = graph->offsets ? graph->offsets[index->ntotal] : 0;
+  for (uint64_t i = 0; i < places; i++) info->links += graph->neighbors[i] >= 0;
+}
+
+void furrow_index_get_info(const furrow_index *index, furrow_index_info *info) {
+  *info = (furrow_index_info){.kind = index->kind,
+                              .d = index->d,
+                              .ntotal = index->ntotal,
+                              .trained = index->trained,
+                              .metric = index->metric,
+                              .metric_arg = index->metric_arg};
+  memcpy(info->fourcc, index->read_as, 4);
+  const fw_pq *pq = fw_index_pq(index);
+  if (pq) {
+    info->m = pq->m;
+    info->nbits = pq->nbits;
+    info->code_size = index->kind == FURROW_INDEX_PQ ? fw_pq_code_size(pq) : 0;
+  }
+  if (fw_index_is_ivf(index)) ivf_info(&index->ivf, info);
+  if (index->kind == FURROW_INDEX_HNSW) hnsw_info(index, info);
+  if (index->kind == FURROW_INDEX_TRANSFORM) info->transforms = index->transforms.count;
+  if (index->kind == FURROW_INDEX_REFINE) info->k_factor = index->k_factor;
+  if (index->kind == FURROW_INDEX_IVF_PQR) {
+    info->refine_m = index->ivf.refine_pq.m;
+    info->refine_nbits = index->ivf.refine_pq.nbits;
+    info->k_factor = index->ivf.k_factor;
+  }
+}
+
+const furrow_index *furrow_index_child(const furrow_index *index, size_t i) {
+  return i < FW_INDEX_CHILDREN ? index->child[i] : NULL;
+}
+
+const furrow_index *furrow_index_ivf(const furrow_index *index) {
+  while (index && !fw_index_is_ivf(index)) {
+    bool wraps = index->kind == FURROW_INDEX_ID_MAP || index->kind == FURROW_INDEX_TRANSFORM ||
+                 index->kind == FURROW_INDEX_REFINE;
+    index = wraps ? index->child[0] : NULL;
+  }
+  return index;
+}
+
+furrow_status furrow_index_get_transform_info(const furrow_index *index, size_t i, furrow_transform_info *info,
+                                              furrow_error *err) {
+  if (index->kind != FURROW_INDEX_TRANSFORM || i >= index->transforms.count)
+    return fw_fail(err, FURROW_E_ARGUMENT, "the index has no transform %zu", i);
+  const fw_transform *t = &index->transforms.list[i];
+  *info = (furrow_transform_info){.d_in = t->d_in, .d_out = t->d_out, .trained = t->trained};
+  memcpy(info->fourcc, t->fourcc, 4);
+  return FURROW_OK;
+}
+
+furrow_status furrow_index_list(const furrow_index *index, uint64_t list, furrow_list_view *view, furrow_error *err) {
+  if (!fw_index_is_ivf(index)) return fw_fail(err, FURROW_E_ARGUMENT, "the index has no inverted lists");
+  if (list >= index->ivf.nlist)
+    return fw_fail(err, FURROW_E_ARGUMENT, "there is no list %llu: nlist is %zu", (unsigned long long)list,
+                   index->ivf.nlist);
+  const fw_lists *lists = &index->ivf.lists;
+  *view = (furrow_list_view){.code_size = lists->code_size};
+  if (!lists->list) return FURROW_OK;
+  view->size = lists->list[list].size;
+  view->codes = lists->packed ? NULL : lists->list[list].codes;
+  view->ids = lists->list[list].ids;
+  return FURROW_OK;
+}
+
+int64_t furrow_list_id(const furrow_list_view *view, size_t i) {
+  return (int64_t)fw_get_le64(view->ids + 8 * i);
+}

@@ -1,0 +1,272 @@
+/* vector/index/index.h: an index in memory: a tree of indexes, each with a header and the parts of its kind.
+ *
+ * What Faiss calls by another name is noted beside it. All arrays belong to the index that points at them, except
+ * codes and ids of lists, which may be views (struct fw_list). */
+#ifndef FW_VECTOR_INDEX_INDEX_H
+#define FW_VECTOR_INDEX_INDEX_H
+
+#include "base/endian.h"
+#include "furrow/vector.h"
+
+#define FW_INDEX_DUMMY (1 << 20) /* both unused header numbers, as every Faiss writes them */
+#define FW_INDEX_MAX_D (1 << 20)
+#define FW_PQ_MAX_NBITS 16
+#define FW_NO_OFFSET UINT64_MAX /* ilod: a list that was never used */
+
+/* ---- Product quantizer ---- */
+
+typedef struct fw_pq {
+  size_t d, m;
+  unsigned nbits;
+  float *centroids; /* [m][ksub][dsub] */
+} fw_pq;
+
+static inline size_t fw_pq_ksub(const fw_pq *pq) {
+  return (size_t)1 << pq->nbits;
+}
+static inline size_t fw_pq_dsub(const fw_pq *pq) {
+  return pq->d / pq->m;
+}
+/* A code is one string of bits, the lowest first, padded to whole bytes. */
+static inline size_t fw_pq_code_size(const fw_pq *pq) {
+  return (pq->m * pq->nbits + 7) / 8;
+}
+
+/* ---- Inverted lists ---- */
+
+/* codes: size * code_size bytes. ids: size little-endian i64 at any address (fw_list_id).
+ * capacity 0: a view of a slab, of the mapped file or of the data file. capacity > 0: the list owns both arrays, which
+ * have room for so many vectors. A list that is to grow or change gets arrays of its own first. */
+typedef struct fw_list {
+  uint8_t *codes, *ids;
+  size_t size, capacity;
+} fw_list;
+
+static inline int64_t fw_list_id(const fw_list *list, size_t i) {
+  return (int64_t)fw_get_le64(list->ids + 8 * i);
+}
+
+typedef enum fw_sizes_form {
+  FW_SIZES_BY_RULE, /* full iff more than half (nlist / 2) of the lists have vectors */
+  FW_SIZES_FULL,    /* read so from a file that does not follow the rule, and kept */
+  FW_SIZES_SPARSE
+} fw_sizes_form;
+
+/* A list in the data file of ilod: capacity * code_size bytes of codes at offset, capacity * 8 bytes of ids behind. */
+typedef struct fw_disk_list {
+  uint64_t size, capacity, offset;
+} fw_disk_list;
+
+typedef struct fw_disk_slot {
+  uint64_t offset, capacity; /* bytes */
+} fw_disk_slot;
+
+/* What ilod stores, kept as it was read. Slots (free places) are wrong in real files: nothing may rely on them. */
+typedef struct fw_disk {
+  fw_disk_list *lists; /* nlist of them */
+  size_t slot_count;
+  fw_disk_slot *slots;
+  char *file_name; /* with a 0 behind */
+  size_t file_name_size;
+  uint64_t total_size;
+  uint8_t *map; /* the data file; NULL: not mapped */
+  size_t map_size;
+  bool missing; /* there is no data file: lists have sizes but no contents */
+} fw_disk;
+
+typedef struct fw_lists {
+  furrow_lists_kind kind;
+  size_t nlist;
+  size_t code_size; /* BLOCKS: 0 */
+  bool packed;      /* codes are in blocks (vector/search/pack_codes.h), for a searcher and for nobody else, */
+  struct fw_code_order *order; /* with these numbers; NULL: as they were */
+  fw_list *list;               /* nlist of them; NULL: all are empty */
+  uint8_t *codes, *ids;        /* slabs that lists may be views of; may be NULL */
+  fw_sizes_form sizes_form;    /* INLINE */
+  fw_disk *disk;               /* ON_DISK, else NULL */
+  /* BLOCKS (FastScan): codes of a list are ceil(size / block_vectors) blocks of block_bytes */
+  size_t block_vectors, block_bytes;
+} fw_lists;
+
+static inline size_t fw_lists_size(const fw_lists *lists, size_t i) {
+  return lists->list ? lists->list[i].size : 0;
+}
+/* Bytes of the codes of list i. */
+size_t fw_lists_code_bytes(const fw_lists *lists, size_t i);
+/* Vectors in all lists. */
+uint64_t fw_lists_stored(const fw_lists *lists);
+
+/* Whether ilar states the sizes of all lists (full), not only of those with vectors (sprs). */
+bool fw_lists_are_full(const fw_lists *lists);
+
+/* Where an id is: list << 32 | offset; negative: nowhere. */
+typedef struct fw_place_of {
+  int64_t id, place;
+} fw_place_of;
+
+typedef struct fw_direct_map {
+  furrow_direct_map type;
+  size_t count;
+  int64_t *places;    /* ARRAY: of ids 0 … count-1 */
+  fw_place_of *pairs; /* HASHTABLE: in the order of the file, which is that of Faiss's table and means nothing */
+} fw_direct_map;
+
+/* ---- Kinds ---- */
+
+typedef struct fw_flat {
+  float *vectors; /* ntotal * d */
+} fw_flat;
+
+/* The graph as Faiss lays it out: vector i is on levels 0 … levels[i]-1; its links of level l are
+ * neighbors[offsets[i] + cum[l] … offsets[i] + cum[l+1] - 1], -1 where there is none. */
+typedef struct fw_hnsw {
+  size_t proba_count;
+  double *probas;   /* assign_probas: of a new vector's top level */
+  size_t cum_count; /* levels that there can be, + 1 */
+  int32_t *cum;     /* cum_nneighbor_per_level */
+  int32_t *levels;
+  uint64_t *offsets; /* ntotal + 1 */
+  int32_t *neighbors;
+  int32_t entry_point, max_level, ef_construction, ef_search, upper_beam;
+} fw_hnsw;
+
+typedef struct fw_sq { /* scalar quantizer */
+  int32_t qtype, range_stat;
+  float range_arg;
+  size_t d, code_size;
+  size_t trained_count;
+  float *trained;
+} fw_sq;
+
+typedef struct fw_ivf {
+  size_t nlist, nprobe;
+  fw_direct_map direct_map;
+  fw_lists lists;
+  size_t code_size; /* of a vector: also what BLOCKS would need */
+  bool by_residual;
+  fw_pq pq; /* IVF_PQ, IVF_PQR, IVF_PQ_FAST */
+  /* IVF_PQR: codes of what the first quantizer left over, by id */
+  fw_pq refine_pq;
+  size_t refine_size; /* bytes */
+  uint8_t *refine_codes;
+  float k_factor;
+  fw_sq sq; /* IVF_SQ */
+  /* IVF_PQ_FAST: vectors of a block, sub-quantizers rounded up to even, and two search settings */
+  int32_t bbs, implem;
+  size_t m2, qbs2;
+} fw_ivf;
+
+typedef struct fw_pq_index {
+  fw_pq pq;
+  size_t codes_size;
+  uint8_t *codes;  /* NULL for MULTI */
+  uint8_t *packed; /* the same in blocks (vector/search/pack_codes.h), in place of codes; NULL: codes are there */
+  void *packed_memory;
+  struct fw_code_order *order; /* of packed */
+  int32_t search_type, polysemous_ht;
+  bool encode_signs;
+} fw_pq_index;
+
+typedef struct fw_id_map {
+  int64_t *ids; /* ntotal */
+} fw_id_map;
+
+typedef struct fw_transform fw_transform;
+struct fw_transform {
+  char fourcc[4];
+  int32_t d_in, d_out;
+  bool trained;
+  /* linear (LTra, rrot, Pcam, Viqm): y = A x + b */
+  bool have_bias;
+  size_t a_count, b_count; /* d_out * d_in and d_out, or 0 */
+  float *a, *b;
+  /* Pcam */
+  float eigen_power, epsilon;
+  bool random_rotation;
+  int32_t balanced_bins;
+  size_t mean_count, eigen_count, pca_count;
+  float *mean; /* also VCnt and Viqt */
+  float *eigenvalues, *pca;
+  size_t map_count;
+  int32_t *map; /* RmDT: d_out inputs, -1: 0 */
+  float norm;   /* VNrm */
+  int32_t max_iter;
+  uint32_t seed; /* Viqm, HRot */
+  bool do_pca;   /* Viqt: nested are the rotation and the whole transform */
+  fw_transform *nested;
+};
+
+typedef struct fw_transforms {
+  size_t count;
+  fw_transform *list; /* applied in order */
+} fw_transforms;
+
+/* ---- The index ---- */
+
+#define FW_INDEX_CHILDREN 2
+
+typedef struct fw_encoder fw_encoder; /* encoder.h */
+
+struct furrow_index {
+  furrow_index_kind kind;
+  char fourcc[4];  /* as it is written */
+  char read_as[4]; /* as it was read: a legacy kind has another name */
+  uint64_t place;  /* byte of the fourcc in its file */
+  int32_t d;
+  int64_t ntotal;
+  int64_t dummy[2]; /* FW_INDEX_DUMMY */
+  bool trained;
+  bool search_only; /* codes may be packed (fw_lists.packed): nothing but a searcher may look at them */
+  furrow_distance_metric metric;
+  float metric_arg;
+  furrow_index *child[FW_INDEX_CHILDREN]; /* named in index_kinds.c; NULL: none, or stored as null */
+  union {
+    fw_flat flat;
+    fw_hnsw hnsw;
+    fw_pq_index pq;
+    fw_ivf ivf;
+    fw_id_map id_map;
+    fw_transforms transforms;
+    float k_factor; /* REFINE */
+  };
+  fw_encoder *encoder; /* IVF_*, PQ: what adding needs of the quantizers; NULL: nothing was added yet */
+  uint8_t *map;        /* of the outermost index: the file that lists are views of; NULL: none */
+  size_t map_size;
+};
+
+/* fourcc of an index that is not there */
+#define FW_FOURCC_NULL "null"
+
+static inline bool fw_index_is_ivf(const furrow_index *index) {
+  return index->kind >= FURROW_INDEX_IVF_FLAT && index->kind <= FURROW_INDEX_IVF_PQ_FAST;
+}
+/* Whether the kind has a product quantizer; it is index->ivf.pq or index->pq.pq. */
+const fw_pq *fw_index_pq(const furrow_index *index);
+
+/* An index of a kind with d, metric and what every header has; no vectors, no parts. fourcc is that of the kind. */
+furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,
+                              furrow_error *err) __attribute__((warn_unused_result));
+/* E_STATE: it was loaded for searching alone. Asked by whatever looks at codes or changes the index. */
+furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) __attribute__((warn_unused_result));
+/* Gives lists->list its nlist empty lists, if it has none yet. */
+furrow_status fw_lists_spread(fw_lists *lists, furrow_error *err) __attribute__((warn_unused_result));
+
+void fw_lists_clear(fw_lists *lists);
+void fw_transform_clear(fw_transform *transform);
+
+/* ---- Kinds in files ---- */
+
+typedef struct fw_index_name {
+  char fourcc[5];
+  furrow_index_kind kind;
+  char written_as[5]; /* the fourcc that a legacy kind becomes; the same otherwise */
+} fw_index_name;
+
+/* By fourcc (4 bytes); NULL: none that is read here. */
+const fw_index_name *fw_index_named(const char *fourcc);
+/* The name that a new index of a kind gets. */
+const fw_index_name *fw_index_name_of(furrow_index_kind kind, furrow_distance_metric metric);
+/* What a fourcc of Faiss's means that is not read here; NULL: no fourcc of Faiss's. */
+const char *fw_index_unsupported(const char *fourcc);
+
+#endif

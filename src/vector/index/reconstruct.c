@@ -1,0 +1,159 @@
+/* vector/index/reconstruct.c: vectors from what is stored of them. */
+#include "vector/index/reconstruct.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/edit/lists_edit.h"
+#include "vector/index/code_blocks.h"
+#include "vector/index/direct_map.h"
+#include "vector/quantizer/pq.h"
+#include "vector/quantizer/sq_decode.h"
+#include "vector/quantizer/transform_reverse.h"
+
+static furrow_status not_found(int64_t id, furrow_error *err) {
+  return fw_fail(err, FURROW_E_NOT_FOUND, "the index has no vector with the id %" PRId64, id);
+}
+
+/* A number from 0 to ntotal - 1. */
+static bool is_number(const furrow_index *index, int64_t id) {
+  return id >= 0 && id < index->ntotal;
+}
+
+/* ---- Codes ---------------------------------------------------------------------------------------------- */
+
+static furrow_status decode_pq_index(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
+  const fw_pq_index *own = &index->pq;
+  if (!is_number(index, id)) return not_found(id, err);
+  if (own->encode_signs) return fw_fail(err, FURROW_E_UNSUPPORTED, "codes of signs are not decoded");
+  fw_pq_decode(&own->pq, own->codes + (size_t)id * fw_pq_code_size(&own->pq), vector);
+  return FURROW_OK;
+}
+
+/* A cell of a multi-index: the centroids of all parts, whose numbers stand side by side in the key. */
+static furrow_status decode_multi(const furrow_index *index, int64_t key, float *vector, furrow_error *err) {
+  if (!is_number(index, key)) return not_found(key, err);
+  fw_pq_decode_key(&index->pq.pq, (uint64_t)key, vector);
+  return FURROW_OK;
+}
+
+static void decode_block(const fw_ivf *ivf, const fw_list *list, size_t i, float *vector) {
+  size_t dsub = fw_pq_dsub(&ivf->pq), ksub = fw_pq_ksub(&ivf->pq);
+  for (size_t m = 0; m < ivf->pq.m; m++) {
+    size_t c = fw_block_get(&ivf->lists, list->codes, i, m);
+    memcpy(vector + m * dsub, ivf->pq.centroids + (m * ksub + c) * dsub, dsub * sizeof *vector);
+  }
+}
+
+static void decode_floats(const uint8_t *code, size_t d, float *vector) {
+  for (size_t i = 0; i < d; i++) {
+    uint32_t word = fw_get_le32(code + 4 * i);
+    memcpy(&vector[i], &word, sizeof word);
+  }
+}
+
+/* What the code of an entry stands for, without the centroid of its list. */
+static furrow_status decode_entry(const furrow_index *index, const fw_list *list, size_t i, float *vector,
+                                  furrow_error *err) {
+  const fw_ivf *ivf = &index->ivf;
+  const uint8_t *code = list->codes + i * ivf->lists.code_size;
+  switch (index->kind) {
+  case FURROW_INDEX_IVF_FLAT: decode_floats(code, (size_t)index->d, vector); break;
+  case FURROW_INDEX_IVF_SQ: return fw_sq_decode(&ivf->sq, code, vector, err);
+  case FURROW_INDEX_IVF_PQ_FAST: decode_block(ivf, list, i, vector); break;
+  default: fw_pq_decode(&ivf->pq, code, vector); break;
+  }
+  return FURROW_OK;
+}
+
+static void add(float *sum, const float *other, size_t d) {
+  for (size_t i = 0; i < d; i++) sum[i] += other[i];
+}
+
+/* ---- IVF ------------------------------------------------------------------------------------------------ */
+
+/* Adds the centroid of the list that the code is relative to. `room` has space for d floats. */
+static furrow_status add_centroid(const furrow_index *index, size_t list, float *vector, float *room,
+                                  furrow_error *err) {
+  if (index->kind == FURROW_INDEX_IVF_FLAT || !index->ivf.by_residual) return FURROW_OK;
+  if (!index->child[0]) return fw_fail(err, FURROW_E_STATE, "the index has no coarse quantizer");
+  furrow_status status = fw_reconstruct(index->child[0], (int64_t)list, room, err);
+  if (status == FURROW_OK) add(vector, room, (size_t)index->d);
+  return status;
+}
+
+static furrow_status add_refinement(const furrow_index *index, int64_t id, float *vector, float *room,
+                                    furrow_error *err) {
+  const fw_ivf *ivf = &index->ivf;
+  size_t size = fw_pq_code_size(&ivf->refine_pq);
+  if (id < 0 || (uint64_t)id >= ivf->refine_size / size)
+    return fw_fail(err, FURROW_E_STATE, "there is no refinement for the id %" PRId64, id);
+  fw_pq_decode(&ivf->refine_pq, ivf->refine_codes + (size_t)id * size, room);
+  add(vector, room, (size_t)index->d);
+  return FURROW_OK;
+}
+
+static furrow_status decode_ivf(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
+  void *room = NULL;
+  furrow_status status = fw_lists_check_contents(&index->ivf.lists, err);
+  if (status != FURROW_OK) return status;
+  int64_t place = fw_ivf_find(&index->ivf, id);
+  if (place < 0) return not_found(id, err);
+  status = fw_alloc(&room, (size_t)index->d, sizeof *vector, err);
+  if (status != FURROW_OK) return status;
+  size_t list = fw_place_list(place);
+  status = decode_entry(index, &index->ivf.lists.list[list], fw_place_offset(place), vector, err);
+  if (status == FURROW_OK) status = add_centroid(index, list, vector, room, err);
+  if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_PQR) status = add_refinement(index, id, vector, room, err);
+  fw_free(room);
+  return status;
+}
+
+/* ---- Indexes around others ------------------------------------------------------------------------------ */
+
+static furrow_status decode_mapped(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
+  int64_t i = 0;
+  while (i < index->ntotal && index->id_map.ids[i] != id) i++;
+  return i < index->ntotal ? fw_reconstruct(index->child[0], i, vector, err) : not_found(id, err);
+}
+
+static furrow_status decode_transformed(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
+  const furrow_index *inner = index->child[0];
+  void *memory = NULL;
+  if (index->transforms.count == 0) return fw_reconstruct(inner, id, vector, err);
+  furrow_status status = fw_alloc(&memory, (size_t)inner->d, sizeof *vector, err);
+  if (status != FURROW_OK) return status;
+  status = fw_reconstruct(inner, id, memory, err);
+  if (status == FURROW_OK) status = fw_transforms_reverse(&index->transforms, memory, vector, err);
+  fw_free(memory);
+  return status;
+}
+
+furrow_status fw_reconstruct(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
+  switch (index->kind) {
+  case FURROW_INDEX_FLAT:
+    if (!is_number(index, id)) return not_found(id, err);
+    memcpy(vector, index->flat.vectors + (size_t)id * (size_t)index->d, (size_t)index->d * sizeof *vector);
+    return FURROW_OK;
+  case FURROW_INDEX_HNSW: return fw_reconstruct(index->child[0], id, vector, err);
+  case FURROW_INDEX_PQ: return decode_pq_index(index, id, vector, err);
+  case FURROW_INDEX_MULTI: return decode_multi(index, id, vector, err);
+  case FURROW_INDEX_ID_MAP: return decode_mapped(index, id, vector, err);
+  case FURROW_INDEX_TRANSFORM: return decode_transformed(index, id, vector, err);
+  case FURROW_INDEX_REFINE: return fw_reconstruct(index->child[1], id, vector, err);
+  default: return decode_ivf(index, id, vector, err);
+  }
+}
+
+furrow_status furrow_index_reconstruct(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_index_check_whole(index, err);
+  if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)index->d, sizeof *vector, err);
+  if (status != FURROW_OK) return status;
+  status = fw_reconstruct(index, id, memory, err);
+  if (status == FURROW_OK) memcpy(vector, memory, (size_t)index->d * sizeof *vector);
+  fw_free(memory);
+  return status;
+}

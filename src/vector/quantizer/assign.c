@@ -1,0 +1,95 @@
+/* vector/quantizer/assign.c: which list a vector belongs to. */
+#include "vector/quantizer/assign.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, size_t n, size_t d,
+                               furrow_distance_metric metric, furrow_error *err) {
+  fw_assigner made = {.d = d, .centroids = centroids};
+  bool l2 = metric == FURROW_METRIC_L2;
+  furrow_status status = fw_packed_create(&made.packed, centroids, n, d, d, l2, err);
+  if (status == FURROW_OK) status = fw_packed_add_sketch(&made.packed, centroids, d, l2, err);
+  if (status == FURROW_OK)
+    *assigner = made;
+  else
+    fw_packed_clear(&made.packed);
+  return status;
+}
+
+static furrow_status over_multi(fw_assigner *assigner, const fw_pq *pq, furrow_error *err) {
+  fw_assigner made = {.d = pq->d, .multi = pq};
+  if (pq->m * pq->nbits > 32)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "a multi-index of more than 2^32 lists cannot be filled");
+  furrow_status status = fw_pq_coder_create(&made.coder, pq, err);
+  if (status == FURROW_OK) *assigner = made;
+  return status;
+}
+
+furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quantizer, furrow_error *err) {
+  const furrow_index *flat = quantizer && quantizer->kind == FURROW_INDEX_HNSW ? quantizer->child[0] : quantizer;
+  if (quantizer && quantizer->kind == FURROW_INDEX_MULTI) return over_multi(assigner, &quantizer->pq.pq, err);
+  if (!flat || flat->kind != FURROW_INDEX_FLAT)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be given to the lists of this coarse quantizer (%s)",
+                   flat ? furrow_index_kind_name(flat->kind) : "none");
+  if (flat->metric != FURROW_METRIC_L2 && flat->metric != FURROW_METRIC_IP)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be given to lists by %s",
+                   furrow_distance_metric_name(flat->metric));
+  return fw_assigner_over(assigner, flat->flat.vectors, (size_t)flat->ntotal, (size_t)flat->d, flat->metric, err);
+}
+
+void fw_assigner_clear(fw_assigner *assigner) {
+  fw_packed_clear(&assigner->packed);
+  fw_pq_coder_clear(&assigner->coder);
+  *assigner = (fw_assigner){0};
+}
+
+/* The code of a multi-index, as a number, is the list. */
+static furrow_status assign_multi(const fw_assigner *assigner, const float *vectors, size_t n, uint32_t *lists,
+                                  furrow_error *err) {
+  size_t size = assigner->coder.code_size;
+  void *memory = NULL;
+  furrow_status status = fw_alloc(&memory, n, size, err);
+  if (status != FURROW_OK) return status;
+  const uint8_t *codes = memory;
+  fw_pq_encode(&assigner->coder, vectors, n, assigner->d, memory);
+  for (size_t i = 0; i < n; i++) {
+    lists[i] = 0;
+    for (size_t byte = 0; byte < size; byte++) lists[i] |= (uint32_t)codes[i * size + byte] << 8 * byte;
+  }
+  fw_free(memory);
+  return FURROW_OK;
+}
+
+furrow_status fw_assign(const fw_assigner *assigner, const float *vectors, size_t n, uint32_t *lists,
+                        furrow_error *err) {
+  if (assigner->multi) return assign_multi(assigner, vectors, n, lists, err);
+  void *scores = NULL;
+  furrow_status status = fw_alloc(&scores, n, sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  fw_products_table()->nearest(&assigner->packed, vectors, n, assigner->d, lists, scores);
+  fw_free(scores);
+  return FURROW_OK;
+}
+
+static void multi_centroid(const fw_pq *pq, uint32_t list, float *out) {
+  uint8_t code[4];
+  fw_put_le32(code, list);
+  fw_pq_decode(pq, code, out);
+}
+
+void fw_residuals(const fw_assigner *assigner, const float *vectors, const uint32_t *lists, size_t n, float *out) {
+  size_t d = assigner->d;
+  for (size_t i = 0; i < n; i++) {
+    const float *x = vectors + i * d;
+    float *to = out + i * d;
+    if (assigner->multi) multi_centroid(assigner->multi, lists[i], to);
+    const float *centroid = assigner->multi ? to : assigner->centroids + lists[i] * d;
+    size_t k = 0;
+    for (; k + 8 <= d; k += 8)
+      for (size_t lane = 0; lane < 8; lane++) to[k + lane] = x[k + lane] - centroid[k + lane];
+    for (; k < d; k++) to[k] = x[k] - centroid[k];
+  }
+}

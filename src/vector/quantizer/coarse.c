@@ -1,0 +1,326 @@
+/* vector/quantizer/coarse.c: which lists a query visits.
+ *
+ * Flat quantizers: scores of all centroids are made with packed kernels, whose rounding depends on the processor, or by
+ * a sketch, which is off by a little; those that may be among the best are then looked at once more, number by number,
+ * and these distances decide. */
+#include "vector/quantizer/coarse.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kern/scan/scan.h"
+#include "kern/scan/sketch.h"
+#include "vector/quantizer/pq.h"
+#include "vector/search/graph_search.h"
+#include "vector/search/sink.h"
+
+/* ---- Making ready --------------------------------------------------------------------------------------- */
+
+static float longest_row(const float *rows, size_t n, size_t d) {
+  float longest = 0;
+  for (size_t i = 0; i < n; i++) {
+    float square;
+    fw_scan_table()->ip_rows(rows + i * d, rows + i * d, 1, d, &square);
+    longest = fmaxf(longest, sqrtf(square));
+  }
+  return longest;
+}
+
+/* Halves of a query are searched on their own; a list is a pair of centroids. */
+static furrow_status check_halves(const furrow_index *quantizer, furrow_error *err) {
+  const fw_pq *pq = &quantizer->pq.pq;
+  if (pq->m != 2)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "a multi-index quantizer of %zu parts is not searched", pq->m);
+  if ((uint64_t)quantizer->ntotal != (uint64_t)1 << (2 * pq->nbits))
+    return fw_fail(err, FURROW_E_FORMAT, "the quantizer has %lld centroids, but its halves have 2^%u each",
+                   (long long)quantizer->ntotal, pq->nbits);
+  return FURROW_OK;
+}
+
+static furrow_status unsupported(const furrow_index *quantizer, furrow_error *err) {
+  const furrow_status status = fw_fail(err, FURROW_E_UNSUPPORTED, "a quantizer of %s (%.4s) is not searched",
+                                       furrow_index_kind_name(quantizer->kind), quantizer->fourcc);
+  fw_error_set_token(err, quantizer->fourcc, 4);
+  return status;
+}
+
+static furrow_status make_flat(fw_coarse *coarse, furrow_error *err) {
+  const furrow_index *quantizer = coarse->quantizer;
+  const bool l2 = quantizer->metric == FURROW_METRIC_L2;
+  furrow_status status = FURROW_OK;
+  coarse->centroids = quantizer->flat.vectors;
+  coarse->longest = longest_row(coarse->centroids, coarse->nlist, coarse->d);
+  if (fw_products_table()->sketches)
+    status = fw_sketch_create(&coarse->sketch, coarse->centroids, coarse->nlist, coarse->d, coarse->d, l2, err);
+  if (status != FURROW_OK || coarse->sketch) return status;
+  return fw_packed_create(&coarse->packed, coarse->centroids, coarse->nlist, coarse->d, coarse->d, l2, err);
+}
+
+furrow_status fw_coarse_create(fw_coarse *coarse, const furrow_index *quantizer, furrow_error *err) {
+  if (!quantizer) return fw_fail(err, FURROW_E_STATE, "the index has no quantizer");
+  if (quantizer->metric != FURROW_METRIC_L2 && quantizer->metric != FURROW_METRIC_IP)
+    return unsupported(quantizer, err);
+  fw_coarse made = {.quantizer = quantizer, .nlist = (size_t)quantizer->ntotal, .d = (size_t)quantizer->d};
+  furrow_status status = FURROW_OK;
+  if (quantizer->kind == FURROW_INDEX_FLAT) {
+    status = make_flat(&made, err);
+  } else if (quantizer->kind == FURROW_INDEX_HNSW) {
+    made.centroids = quantizer->child[0]->flat.vectors;
+  } else if (quantizer->kind == FURROW_INDEX_MULTI && quantizer->metric == FURROW_METRIC_L2) {
+    status = check_halves(quantizer, err);
+  } else {
+    status = unsupported(quantizer, err);
+  }
+  if (status == FURROW_OK)
+    *coarse = made;
+  else
+    fw_coarse_clear(&made);
+  return status;
+}
+
+void fw_coarse_clear(fw_coarse *coarse) {
+  fw_packed_clear(&coarse->packed);
+  fw_sketch_free(coarse->sketch);
+  *coarse = (fw_coarse){0};
+}
+
+uint64_t fw_coarse_memory(const fw_coarse *coarse) {
+  const uint64_t sketch = coarse->sketch ? fw_sketch_memory(coarse->sketch) : 0;
+  return sketch + coarse->packed.blocks * FW_LANES * (coarse->d + 1) * sizeof(float);
+}
+
+const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *room) {
+  if (coarse->centroids) return coarse->centroids + list * coarse->d;
+  fw_pq_decode_key(&coarse->quantizer->pq.pq, list, room);
+  return room;
+}
+
+/* ---- Flat ----------------------------------------------------------------------------------------------- */
+
+/* Scores are off by less than d + 8 roundings of numbers up to |q| |c| + |c|^2 each; two of them are compared. */
+static float score_slack(const fw_coarse *coarse, const float *query) {
+  float square;
+  fw_scan_table()->ip_rows(query, query, 1, coarse->d, &square);
+  return 0x1p-22F * (float)(coarse->d + 8) * coarse->longest * (sqrtf(square) + coarse->longest);
+}
+
+static size_t count_lanes(const fw_coarse *coarse) {
+  return (coarse->nlist + FW_LANES - 1) / FW_LANES * FW_LANES;
+}
+
+/* slack[i]: by how much a score of query i may be below another that is truly the same, twice the error. */
+static void make_scores(const fw_coarse *coarse, const float *queries, size_t n, float *scores, float *slack) {
+  const fw_products *products = fw_products_table();
+  const size_t lanes = count_lanes(coarse), d = coarse->d;
+  if (coarse->sketch)
+    products->rough(coarse->sketch, queries, n, d, scores, lanes, slack);
+  else
+    products->scores(&coarse->packed, queries, n, d, scores, lanes);
+  for (size_t i = 0; i < n; i++) slack[i] = (coarse->sketch ? 2 * slack[i] : 0) + score_slack(coarse, queries + i * d);
+}
+
+/* What choosing needs: nothing is kept in it. */
+typedef struct choosing {
+  float *heap;      /* nprobe */
+  float *maxima;    /* [lanes] */
+  uint32_t *places; /* [lanes + FW_LANES] */
+} choosing;
+
+static furrow_status take_choosing(choosing *room, fw_arena *arena, size_t nprobe, size_t lanes, furrow_error *err) {
+  void *heap = NULL, *maxima = NULL, *places = NULL;
+  furrow_status status = fw_arena_take(arena, &heap, nprobe, sizeof *room->heap, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &maxima, lanes, sizeof *room->maxima, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &places, lanes + FW_LANES, sizeof *room->places, err);
+  *room = (choosing){.heap = heap, .maxima = maxima, .places = places};
+  return status;
+}
+
+/* Groups whose maxima are looked at: enough that the nprobe-th largest of them is near the nprobe-th of all. */
+static size_t count_groups(size_t nprobe, size_t lanes) {
+  size_t groups = 4 * FW_LANES;
+  while (groups < 2 * nprobe) groups *= 2;
+  return groups < lanes ? groups : lanes;
+}
+
+/* Places of all scores that are among the nprobe largest, or nearly so. The nprobe-th largest maximum of a group is not
+ * above the nprobe-th largest of all, and leaves few to look at. */
+static size_t find_best(const float *scores, size_t lanes, size_t nprobe, float slack, const choosing *room) {
+  const fw_scan *scan = fw_scan_table();
+  const size_t groups = count_groups(nprobe, lanes);
+  scan->maxima(scores, lanes, groups, room->maxima);
+  size_t count =
+      scan->find_least(scores, lanes, fw_kth_largest(room->maxima, groups, nprobe, room->heap) - slack, room->places);
+  if (count <= nprobe + nprobe / 8) return count;
+  for (size_t i = 0; i < count; i++) room->maxima[i] = scores[room->places[i]];
+  const float limit = fw_kth_largest(room->maxima, count, nprobe, room->heap) - slack;
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++) {
+    room->places[kept] = room->places[i];
+    kept += !(room->maxima[i] < limit);
+  }
+  return kept;
+}
+
+static void fetch_row(const float *row, size_t d) {
+  for (size_t k = 0; k < d && k < 512; k += 16) __builtin_prefetch(row + k);
+}
+
+static void choose_lists(const fw_coarse *coarse, const float *query, const float *scores, float slack, size_t nprobe,
+                         fw_sink *sink, const choosing *room) {
+  enum { AHEAD = 4 };
+  const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
+  const fw_scan *scan = fw_scan_table();
+  const size_t lanes = count_lanes(coarse), d = coarse->d;
+  const size_t count = find_best(scores, lanes, nprobe, slack, room);
+  for (size_t i = 0; i < count + AHEAD; i++) {
+    if (i < count && room->places[i] < coarse->nlist) fetch_row(coarse->centroids + room->places[i] * d, d);
+    if (i < AHEAD || room->places[i - AHEAD] >= coarse->nlist) continue;
+    const uint32_t list = room->places[i - AHEAD];
+    float distance;
+    if (similarity)
+      scan->ip_rows(query, coarse->centroids + list * d, 1, d, &distance);
+    else
+      scan->l2_rows(query, coarse->centroids + list * d, 1, d, &distance);
+    fw_sink_offer(sink, similarity ? -distance : distance, fw_turn_id(list, similarity));
+  }
+}
+
+/* ---- Two halves: sums of a distance of each, smallest first --------------------------------------------- */
+
+typedef struct pair { /* the i-th nearest of the first half with the j-th nearest of the second */
+  float sum;
+  uint32_t i, j;
+} pair;
+
+static int by_key(const void *a, const void *b) {
+  const fw_hit *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Centroids of half m by distance. */
+static void sort_half(const fw_coarse *coarse, size_t m, const float *query, float *room, fw_hit *sorted) {
+  const fw_pq *pq = &coarse->quantizer->pq.pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  fw_scan_table()->l2_rows(query + m * dsub, pq->centroids + m * ksub * dsub, ksub, dsub, room);
+  for (size_t i = 0; i < ksub; i++) sorted[i] = (fw_hit){room[i], (int64_t)i};
+  qsort(sorted, ksub, sizeof *sorted, by_key);
+}
+
+static void push_pair(pair *heap, size_t *count, pair p) {
+  size_t at = (*count)++;
+  for (; at > 0 && heap[(at - 1) / 2].sum > p.sum; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+  heap[at] = p;
+}
+
+static pair pop_pair(pair *heap, size_t *count) {
+  const pair first = heap[0], last = heap[--*count];
+  size_t at = 0;
+  for (size_t child; (child = 2 * at + 1) < *count; at = child) {
+    if (child + 1 < *count && heap[child + 1].sum < heap[child].sum) child++;
+    if (heap[child].sum >= last.sum) break;
+    heap[at] = heap[child];
+  }
+  heap[at] = last;
+  return first;
+}
+
+/* Row i of the sums begins when its predecessor does; so the heap holds at most a pair of each row. */
+static void merge_halves(const fw_hit *first, const fw_hit *second, size_t ksub, unsigned nbits, size_t nprobe,
+                         pair *heap, int64_t *lists, float *distances) {
+  size_t count = 0;
+  push_pair(heap, &count, (pair){first[0].key + second[0].key, 0, 0});
+  for (size_t found = 0; found < nprobe; found++) {
+    const pair p = pop_pair(heap, &count);
+    lists[found] = first[p.i].id | second[p.j].id << nbits;
+    distances[found] = p.sum;
+    if (p.j == 0 && p.i + 1 < ksub) push_pair(heap, &count, (pair){first[p.i + 1].key + second[0].key, p.i + 1, 0});
+    if (p.j + 1 < ksub) push_pair(heap, &count, (pair){first[p.i].key + second[p.j + 1].key, p.i, p.j + 1});
+  }
+}
+
+static furrow_status search_halves(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
+                                   size_t nprobe, int64_t *lists, float *distances, furrow_error *err) {
+  const fw_pq *pq = &coarse->quantizer->pq.pq;
+  const size_t ksub = fw_pq_ksub(pq);
+  void *sorted = NULL, *heap = NULL, *room = NULL;
+  furrow_status status = fw_arena_take(&scratch->arena, &sorted, 2 * ksub, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, ksub + 1, sizeof(pair), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &room, ksub, sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < n; i++) {
+    fw_hit *first = sorted, *second = first + ksub;
+    sort_half(coarse, 0, queries + i * coarse->d, room, first);
+    sort_half(coarse, 1, queries + i * coarse->d, room, second);
+    merge_halves(first, second, ksub, pq->nbits, nprobe, heap, lists + i * nprobe, distances + i * nprobe);
+  }
+  return FURROW_OK;
+}
+
+/* ---- All of them ---------------------------------------------------------------------------------------- */
+
+static void write_lists(fw_sink *sink, size_t nprobe, bool similarity, bool turned, int64_t *lists, float *distances) {
+  fw_sink_sort(sink);
+  for (size_t j = 0; j < nprobe; j++) {
+    const bool there = j < sink->count;
+    lists[j] = there ? fw_turn_id(sink->heap[j].id, turned) : -1;
+    distances[j] = !there ? 0 : similarity ? -sink->heap[j].key : sink->heap[j].key;
+  }
+}
+
+/* Queries whose scores are made at once: enough to share what is read, few enough that scores of all centroids stay in
+ * the cache. */
+static size_t queries_at_once(size_t lanes, size_t n) {
+  enum { MOST_QUERIES = 24, MOST_SCORES = 1 << 18 };
+  size_t most = lanes > MOST_SCORES / MOST_QUERIES ? MOST_SCORES / lanes : MOST_QUERIES;
+  if (most == 0) most = 1;
+  return n < most ? n : most;
+}
+
+static furrow_status search_flat(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
+                                 size_t nprobe, int64_t *lists, float *distances, furrow_error *err) {
+  const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
+  const size_t lanes = count_lanes(coarse), step = queries_at_once(lanes, n);
+  void *heap = NULL, *scores = NULL, *slack = NULL;
+  choosing room;
+  furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &scores, step * lanes, sizeof(float), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &slack, step, sizeof(float), err);
+  if (status == FURROW_OK) status = take_choosing(&room, &scratch->arena, nprobe, lanes, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < n; i++) {
+    const float *query = queries + i * coarse->d;
+    const size_t at = i % step;
+    fw_sink sink;
+    if (at == 0) make_scores(coarse, query, n - i < step ? n - i : step, scores, slack);
+    fw_sink_init_best(&sink, heap, nprobe);
+    choose_lists(coarse, query, (const float *)scores + at * lanes, ((const float *)slack)[at], nprobe, &sink, &room);
+    write_lists(&sink, nprobe, similarity, similarity, lists + i * nprobe, distances + i * nprobe);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status search_graph(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
+                                  size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err) {
+  const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
+  const fw_choice all = {0};
+  void *heap = NULL;
+  furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    fw_sink sink;
+    fw_sink_init_best(&sink, heap, nprobe);
+    status = fw_graph_search(coarse->quantizer, scratch, queries + i * coarse->d, ef, &all, &sink, err);
+    write_lists(&sink, nprobe, similarity, false, lists + i * nprobe, distances + i * nprobe);
+  }
+  return status;
+}
+
+furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
+                               size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err) {
+  if (!coarse->centroids) return search_halves(coarse, scratch, queries, n, nprobe, lists, distances, err);
+  if (coarse->quantizer->kind != FURROW_INDEX_FLAT)
+    return search_graph(coarse, scratch, queries, n, nprobe, ef, lists, distances, err);
+  return search_flat(coarse, scratch, queries, n, nprobe, lists, distances, err);
+}

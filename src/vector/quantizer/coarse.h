@@ -1,0 +1,33 @@
+/* vector/quantizer/coarse.h: which lists a query visits. */
+#ifndef FW_VECTOR_QUANTIZER_COARSE_H
+#define FW_VECTOR_QUANTIZER_COARSE_H
+
+#include "kern/math/products.h"
+#include "vector/index/index.h"
+#include "vector/search/scratch.h"
+
+typedef struct fw_coarse {
+  const furrow_index *quantizer; /* FLAT, HNSW or MULTI */
+  size_t nlist, d;
+  const float *centroids; /* [nlist][d]; NULL: MULTI, pairs of halves */
+  fw_packed packed;       /* FLAT: the centroids for the processor, */
+  fw_sketch *sketch;      /* or a sketch of them, where it is of use */
+  float longest;          /* FLAT: the largest norm of a centroid */
+} fw_coarse;
+
+/* E_UNSUPPORTED: a quantizer of another kind or metric. */
+furrow_status fw_coarse_create(fw_coarse *coarse, const furrow_index *quantizer, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_coarse_clear(fw_coarse *coarse);
+uint64_t fw_coarse_memory(const fw_coarse *coarse);
+
+/* The centroid of a list: inside of the index, or written to `room` (d floats). */
+const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *room);
+
+/* For each of n queries the nprobe best lists, best first: lists[i * nprobe + j], -1 where there are no more, and the
+ * quantizer's distances (inner products). nprobe is at most nlist. ef: of a graph; 0: its own. */
+furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
+                               size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,301 @@
+/* vector/quantizer/opq.c: the rotation before a product quantizer.
+ *
+ * It starts from the principal directions, dealt out so that each part of the quantizer gets a like share of the
+ * variance. Then in turns: the quantizer is bettered for the rotated vectors, and the rotation for the quantizer: the
+ * nearest orthogonal matrix to the sum of y x^T, y being what the code of x stands for. */
+#include "vector/quantizer/opq.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "kern/math/products.h"
+#include "vector/index/parts.h"
+#include "vector/quantizer/draw.h"
+#include "vector/quantizer/pq.h"
+#include "vector/quantizer/svd.h"
+
+#define TURNS 50
+#define FIRST_ROUNDS 40 /* of k-means, in the first turn and in the others */
+#define NEXT_ROUNDS 4
+#define MOST_NBITS 8
+#define CHUNK 1024 /* vectors whose products are summed as floats */
+#define PART 256
+
+typedef struct state {
+  const fw_opq_params *params;
+  size_t n, d; /* vectors, dimension behind */
+  float *x;    /* n * d_in: the vectors without their mean */
+  float *z;    /* n * d: in the principal directions */
+  float *w;    /* n * d: rotated, then what their codes stand for */
+  float *start;
+  double *sums, *found; /* d_in * d_in */
+  float *rotation;      /* d * d */
+  fw_pq pq;
+  float *centroids;
+} state;
+
+/* ---- Products of many vectors --------------------------------------------------------------------------- */
+
+typedef struct turning {
+  fw_packed packed;
+  const float *from;
+  size_t d_in, d_out;
+  float *to;
+} turning;
+
+static furrow_status turn_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const turning *t = context;
+  size_t lanes = t->packed.blocks * FW_LANES;
+  void *memory = NULL;
+  furrow_status status = fw_alloc(&memory, count, lanes * sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  const float *out = memory;
+  fw_products_table()->scores(&t->packed, t->from + first * t->d_in, count, t->d_in, memory, lanes);
+  for (size_t i = 0; i < count; i++) memcpy(t->to + (first + i) * t->d_out, out + i * lanes, t->d_out * sizeof *out);
+  fw_free(memory);
+  return FURROW_OK;
+}
+
+/* to = A from, for n vectors; A has d_out rows. */
+static furrow_status turn(const state *s, const float *a, size_t d_in, const float *from, float *to,
+                          furrow_error *err) {
+  turning t = {.from = from, .d_in = d_in, .d_out = s->d, .to = to};
+  furrow_status status = fw_packed_create(&t.packed, a, s->d, d_in, d_in, false, err);
+  if (status != FURROW_OK) return status;
+  status = fw_parts_run(s->params->kmeans.pool, s->n, PART, turn_part, &t, err);
+  fw_packed_clear(&t.packed);
+  return status;
+}
+
+static void transpose(const float *x, size_t n, size_t d, float *out) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < d; k++) out[k * n + i] = x[i * d + k];
+}
+
+/* sums (by column: d * i + j) += x_i y_j over some vectors. */
+static furrow_status add_products(const float *x, const float *y, size_t n, size_t d, float *room, double *sums,
+                                  furrow_error *err) {
+  fw_packed packed = {0};
+  float *columns = room, *out = room + n * d;
+  transpose(y, n, d, columns);
+  furrow_status status = fw_packed_create(&packed, columns, d, n, n, false, err);
+  if (status != FURROW_OK) return status;
+  size_t lanes = packed.blocks * FW_LANES;
+  transpose(x, n, d, columns);
+  fw_products_table()->scores(&packed, columns, d, n, out, lanes);
+  for (size_t i = 0; i < d; i++)
+    for (size_t j = 0; j < d; j++) sums[i * d + j] += out[i * lanes + j];
+  fw_packed_clear(&packed);
+  return FURROW_OK;
+}
+
+/* sums = the sum of y x^T, by column. */
+static furrow_status sum_products(const float *x, const float *y, size_t n, size_t d, double *sums, furrow_error *err) {
+  void *room = NULL;
+  furrow_status status = fw_alloc(&room, CHUNK + d + FW_LANES, d * sizeof(float), err);
+  memset(sums, 0, d * d * sizeof *sums);
+  for (size_t first = 0; status == FURROW_OK && first < n; first += CHUNK)
+    status = add_products(x + first * d, y + first * d, n - first < CHUNK ? n - first : CHUNK, d, room, sums, err);
+  fw_free(room);
+  return status;
+}
+
+/* ---- Principal directions ------------------------------------------------------------------------------- */
+
+typedef struct direction {
+  double variance;
+  size_t column;
+} direction;
+
+static int by_variance(const void *a, const void *b) {
+  const direction *x = a, *y = b;
+  if (x->variance != y->variance) return x->variance > y->variance ? -1 : 1;
+  return x->column < y->column ? -1 : x->column > y->column;
+}
+
+/* The part with the smallest product of variances that has room left. */
+static size_t poorest(const double *product, const size_t *used, size_t m, size_t dsub) {
+  size_t best = m;
+  for (size_t i = 0; i < m; i++)
+    if (used[i] < dsub && (best == m || product[i] < product[best])) best = i;
+  return best;
+}
+
+static void deal_out(const state *s, const direction *directions, double *product, size_t *used) {
+  size_t m = s->params->m, dsub = s->d / m, d_in = s->params->d_in;
+  double least = fmax(directions[0].variance, DBL_MIN) * DBL_EPSILON;
+  for (size_t i = 0; i < s->d; i++) {
+    size_t part = poorest(product, used, m, dsub);
+    float *row = s->start + (part * dsub + used[part]++) * d_in;
+    product[part] += log(fmax(directions[i].variance, least) / least);
+    for (size_t k = 0; k < d_in; k++) row[k] = (float)s->found[directions[i].column * d_in + k];
+  }
+}
+
+static furrow_status find_start(state *s, furrow_error *err) {
+  size_t d_in = s->params->d_in, m = s->params->m;
+  void *directions = NULL, *product = NULL, *used = NULL;
+  furrow_status status = sum_products(s->x, s->x, s->n, d_in, s->sums, err);
+  if (status == FURROW_OK) status = fw_alloc(&directions, d_in, sizeof(direction), err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&product, m, sizeof(double), err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&used, m, sizeof(size_t), err);
+  if (status == FURROW_OK) {
+    direction *list = directions;
+    fw_svd(s->sums, s->found, d_in);
+    for (size_t j = 0; j < d_in; j++) {
+      double square = 0;
+      for (size_t i = 0; i < d_in; i++) square += s->sums[j * d_in + i] * s->sums[j * d_in + i];
+      list[j] = (direction){.variance = sqrt(square), .column = j};
+    }
+    qsort(list, d_in, sizeof *list, by_variance);
+    deal_out(s, list, product, used);
+  }
+  fw_free(directions);
+  fw_free(product);
+  fw_free(used);
+  return status;
+}
+
+/* ---- Turns ---------------------------------------------------------------------------------------------- */
+
+typedef struct coding {
+  const state *s;
+  fw_pq_coder coder;
+} coding;
+
+static furrow_status code_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const coding *c = context;
+  void *codes = NULL;
+  furrow_status status = fw_alloc(&codes, count, c->coder.code_size, err);
+  if (status != FURROW_OK) return status;
+  float *w = c->s->w + first * c->s->d;
+  fw_pq_encode(&c->coder, w, count, c->s->d, codes);
+  for (size_t i = 0; i < count; i++)
+    fw_pq_decode(&c->s->pq, (uint8_t *)codes + i * c->coder.code_size, w + i * c->s->d);
+  fw_free(codes);
+  return FURROW_OK;
+}
+
+/* Rotated vectors become what their codes stand for. */
+static furrow_status quantize(state *s, furrow_error *err) {
+  coding c = {.s = s};
+  furrow_status status = fw_pq_coder_create(&c.coder, &s->pq, err);
+  if (status != FURROW_OK) return status;
+  status = fw_parts_run(s->params->kmeans.pool, s->n, PART, code_part, &c, err);
+  fw_pq_coder_clear(&c.coder);
+  return status;
+}
+
+static furrow_status take_turn(state *s, unsigned number, furrow_error *err) {
+  fw_kmeans_params kmeans = s->params->kmeans;
+  kmeans.rounds = number == 0 ? FIRST_ROUNDS : NEXT_ROUNDS;
+  kmeans.hot = number > 0;
+  kmeans.per_centroid = SIZE_MAX;
+  kmeans.progress = NULL;
+  const fw_share share = fw_share_alone(s->w, s->n);
+  furrow_status status = turn(s, s->rotation, s->d, s->z, s->w, err);
+  if (status == FURROW_OK) status = fw_pq_train(&s->pq, &kmeans, &share, s->pq.centroids, err);
+  if (status == FURROW_OK) status = quantize(s, err);
+  if (status == FURROW_OK) status = sum_products(s->z, s->w, s->n, s->d, s->sums, err);
+  if (status == FURROW_OK) status = fw_polar(s->sums, s->found, s->d, err);
+  if (status != FURROW_OK) return status;
+  for (size_t j = 0; j < s->d; j++)
+    for (size_t i = 0; i < s->d; i++) s->rotation[i * s->d + j] = (float)s->found[j * s->d + i];
+  const fw_kmeans_params *p = &s->params->kmeans;
+  return p->progress ? p->progress(p->user, p->step, number + 1, TURNS, err) : FURROW_OK;
+}
+
+/* out = rotation * start */
+static void combine(const state *s, float *out) {
+  size_t d_in = s->params->d_in;
+  for (size_t i = 0; i < s->d; i++) {
+    for (size_t k = 0; k < d_in; k++) {
+      double sum = 0;
+      for (size_t j = 0; j < s->d; j++) sum += (double)s->rotation[i * s->d + j] * s->start[j * d_in + k];
+      out[i * d_in + k] = (float)sum;
+    }
+  }
+}
+
+static furrow_status find(state *s, furrow_error *err) {
+  furrow_status status = find_start(s, err);
+  if (status == FURROW_OK) status = turn(s, s->start, s->params->d_in, s->x, s->z, err);
+  memset(s->rotation, 0, s->d * s->d * sizeof *s->rotation);
+  for (size_t i = 0; i < s->d; i++) s->rotation[i * s->d + i] = 1;
+  for (unsigned number = 0; status == FURROW_OK && number < TURNS; number++) status = take_turn(s, number, err);
+  return status;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------------ */
+
+static void centre(const float *from, size_t n, size_t d, float *to) {
+  for (size_t k = 0; k < d; k++) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += from[i * d + k];
+    float mean = (float)(sum / (double)n);
+    for (size_t i = 0; i < n; i++) to[i * d + k] = from[i * d + k] - mean;
+  }
+}
+
+static furrow_status make_state(state *s, furrow_error *err) {
+  const fw_opq_params *p = s->params;
+  unsigned nbits = p->nbits < MOST_NBITS ? p->nbits : MOST_NBITS;
+  struct {
+    float **floats;
+    double **doubles;
+    size_t rows, columns;
+  } arrays[] = {{&s->x, NULL, s->n, p->d_in},       {&s->z, NULL, s->n, s->d},
+                {&s->w, NULL, s->n, s->d},          {&s->start, NULL, s->d, p->d_in},
+                {&s->rotation, NULL, s->d, s->d},   {NULL, &s->sums, p->d_in, p->d_in},
+                {NULL, &s->found, p->d_in, p->d_in}};
+  furrow_status status = fw_pq_create(&s->pq, s->d, p->m, nbits, err);
+  for (size_t i = 0; status == FURROW_OK && i < sizeof arrays / sizeof *arrays; i++) {
+    void *memory = NULL;
+    size_t size = arrays[i].floats ? sizeof(float) : sizeof(double);
+    status = fw_alloc(&memory, arrays[i].rows, arrays[i].columns * size, err);
+    if (arrays[i].floats)
+      *arrays[i].floats = memory;
+    else
+      *arrays[i].doubles = memory;
+  }
+  return status;
+}
+
+static void state_clear(state *s) {
+  fw_free(s->x);
+  fw_free(s->z);
+  fw_free(s->w);
+  fw_free(s->start);
+  fw_free(s->rotation);
+  fw_free(s->sums);
+  fw_free(s->found);
+  fw_free(s->pq.centroids);
+}
+
+furrow_status fw_opq_train(const fw_opq_params *params, const float *vectors, size_t n, float **rotation,
+                           furrow_error *err) {
+  const fw_share all = fw_share_alone(vectors, n);
+  fw_share drawn = {0};
+  void *out = NULL;
+  furrow_status status = fw_share_draw(&drawn, &all, params->d_in, FW_OPQ_SAMPLE, params->kmeans.seed, err);
+  if (status != FURROW_OK) return status;
+  state s = {.params = params, .n = drawn.n, .d = params->d_out};
+  status = make_state(&s, err);
+  if (status == FURROW_OK) status = fw_alloc(&out, params->d_out, params->d_in * sizeof(float), err);
+  if (status == FURROW_OK) {
+    centre(drawn.vectors, drawn.n, params->d_in, s.x);
+    status = find(&s, err);
+  }
+  if (status == FURROW_OK) {
+    combine(&s, out);
+    *rotation = out;
+  } else {
+    fw_free(out);
+  }
+  state_clear(&s);
+  fw_share_clear(&drawn);
+  return status;
+}

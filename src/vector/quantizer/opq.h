@@ -1,0 +1,21 @@
+/* vector/quantizer/opq.h: a rotation before a product quantizer that makes its codes better (Ge, He, Ke, Sun,
+ * "Optimized product quantization", 2013). */
+#ifndef FW_VECTOR_QUANTIZER_OPQ_H
+#define FW_VECTOR_QUANTIZER_OPQ_H
+
+#include "vector/quantizer/kmeans.h"
+
+#define FW_OPQ_SAMPLE 65536 /* vectors that are looked at */
+
+typedef struct fw_opq_params {
+  size_t d_in, d_out; /* d_out < d_in: the directions with the largest variance are kept */
+  size_t m;           /* parts of the product quantizer behind, and bits of each */
+  unsigned nbits;
+  fw_kmeans_params kmeans; /* seed, pool, progress, step */
+} fw_opq_params;
+
+/* *rotation (to be freed): d_out rows of d_in floats, orthonormal. */
+furrow_status fw_opq_train(const fw_opq_params *params, const float *vectors, size_t n, float **rotation,
+                           furrow_error *err) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,30 @@
+/* vector/quantizer/sq_decode.h: vectors from codes of a scalar quantizer. */
+#ifndef FW_VECTOR_QUANTIZER_SQ_DECODE_H
+#define FW_VECTOR_QUANTIZER_SQ_DECODE_H
+
+#include "vector/index/index.h"
+
+enum { /* qtype */
+       FW_SQ_8,
+       FW_SQ_4,
+       FW_SQ_8_UNIFORM,
+       FW_SQ_4_UNIFORM,
+       FW_SQ_HALF,
+       FW_SQ_BYTES,
+       FW_SQ_6,
+       FW_SQ_BRAIN,
+       FW_SQ_SIGNED_BYTES
+};
+
+/* Bits of a number that is a part of a range; 0: numbers are stored otherwise. */
+unsigned fw_sq_range_bits(const fw_sq *sq);
+/* Ranges that there are: of each dimension, or one for all. */
+size_t fw_sq_ranges(const fw_sq *sq);
+/* E_STATE: the quantizer lacks its ranges. */
+furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) __attribute__((warn_unused_result));
+
+/* The vector (sq->d floats) that a code stands for. E_STATE: the quantizer lacks its ranges. */
+furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+#endif

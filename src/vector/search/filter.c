@@ -1,0 +1,58 @@
+/* vector/search/filter.c: choosing ids. */
+#include "vector/search/filter.h"
+
+#include "base/error.h"
+
+static bool is_in_sorted(const int64_t *sorted, size_t count, int64_t id) {
+  size_t begin = 0, end = count;
+  while (begin < end) {
+    const size_t middle = begin + (end - begin) / 2;
+    if (sorted[middle] < id)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin < count && sorted[begin] == id;
+}
+
+static bool is_in_bitmap(const uint8_t *bitmap, size_t bytes, int64_t id) {
+  return id >= 0 && (uint64_t)id / 8 < bytes && (bitmap[id / 8] >> (id % 8) & 1);
+}
+
+static bool chooses(const furrow_id_filter *filter, int64_t id) {
+  switch (filter->kind) {
+  case FURROW_ID_FILTER_RANGE: return filter->first <= id && id < filter->end;
+  case FURROW_ID_FILTER_SORTED: return is_in_sorted(filter->sorted, filter->sorted_count, id);
+  case FURROW_ID_FILTER_BITMAP: return is_in_bitmap(filter->bitmap, filter->bitmap_bytes, id);
+  case FURROW_ID_FILTER_CALLBACK: return filter->keep(filter->user, id);
+  }
+  return false;
+}
+
+bool furrow_id_filter_keeps(const furrow_id_filter *filter, int64_t id) {
+  return chooses(filter, id) != filter->invert;
+}
+
+bool fw_choice_asks(const fw_choice *choice, int64_t id) {
+  for (const fw_outer_ids *map = choice->outer; map; map = map->outer) {
+    if (id < 0 || (uint64_t)id >= map->count) return false;
+    id = map->ids[id];
+  }
+  return furrow_id_filter_keeps(choice->filter, id);
+}
+
+furrow_status fw_filter_check(const furrow_id_filter *filter, furrow_error *err) {
+  if (!filter) return FURROW_OK;
+  if ((unsigned)filter->kind > FURROW_ID_FILTER_CALLBACK)
+    return fw_fail(err, FURROW_E_ARGUMENT, "filter.kind is %d, which is no kind of filter", (int)filter->kind);
+  if (filter->kind == FURROW_ID_FILTER_CALLBACK && !filter->keep)
+    return fw_fail(err, FURROW_E_ARGUMENT, "filter.keep is missing");
+  if (filter->kind == FURROW_ID_FILTER_SORTED && filter->sorted_count > 0 && !filter->sorted)
+    return fw_fail(err, FURROW_E_ARGUMENT, "filter.sorted is missing");
+  if (filter->kind == FURROW_ID_FILTER_BITMAP && filter->bitmap_bytes > 0 && !filter->bitmap)
+    return fw_fail(err, FURROW_E_ARGUMENT, "filter.bitmap is missing");
+  for (size_t i = 1; filter->kind == FURROW_ID_FILTER_SORTED && i < filter->sorted_count; i++)
+    if (filter->sorted[i] < filter->sorted[i - 1])
+      return fw_fail(err, FURROW_E_ARGUMENT, "filter.sorted is not sorted: %zu comes before a smaller id", i - 1);
+  return FURROW_OK;
+}

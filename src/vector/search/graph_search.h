@@ -1,0 +1,15 @@
+/* vector/search/graph_search.h: nearest vectors by way of an HNSW graph. */
+#ifndef FW_VECTOR_SEARCH_GRAPH_SEARCH_H
+#define FW_VECTOR_SEARCH_GRAPH_SEARCH_H
+
+#include "vector/index/index.h"
+#include "vector/search/filter.h"
+#include "vector/search/scratch.h"
+#include "vector/search/sink.h"
+
+/* Gives the sink, which keeps the k best, what the walk meets. ef: candidates; 0: what the index stores. */
+furrow_status fw_graph_search(const furrow_index *index, fw_scratch *scratch, const float *query, int32_t ef,
+                              const fw_choice *choice, fw_sink *sink, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,383 @@
+/* vector/search/pq_lists.c: codes of a product quantizer made ready for searching. */
+#include "vector/search/pq_lists.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/quantizer/pq.h"
+#include "vector/search/pack_codes.h"
+
+static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, furrow_error *err) {
+  if (!fw_size_add(bytes, FW_PACKED_ALIGNMENT, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  const furrow_status status = fw_alloc(memory, bytes, 1, err);
+  if (status != FURROW_OK) return status;
+  fw_prefer_large_pages(*memory, bytes);
+  *aligned = fw_packed_align(*memory);
+  return FURROW_OK;
+}
+
+/* ---- The shift ------------------------------------------------------------------------------------------ */
+
+/* Rows that a median looks at. */
+enum { MEDIAN_ROWS = 511 };
+
+/* Of two in the middle, the one nearer to 0. */
+static float median_of(const float *numbers, size_t n) {
+  float heap[MEDIAN_ROWS];
+  if (n == 0) return 0;
+  const float upper = fw_kth_largest(numbers, n, (n + 1) / 2, heap);
+  if (n % 2 == 1) return upper;
+  const float lower = fw_kth_largest(numbers, n, n / 2 + 1, heap);
+  return fabsf(lower) < fabsf(upper) ? lower : upper;
+}
+
+/* Medians, not means: one row that is far away from all others must not cost these their digits. */
+static void median_of_rows(const float *rows, size_t n, size_t d, float *median) {
+  const size_t step = (n + MEDIAN_ROWS - 1) / MEDIAN_ROWS;
+  for (size_t k = 0; k < d; k++) {
+    float some[MEDIAN_ROWS];
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += step)
+      if (isfinite(rows[i * d + k])) some[count++] = rows[i * d + k];
+    median[k] = median_of(some, count);
+  }
+}
+
+static furrow_status make_shift(fw_pq_lists *lists, const fw_coarse *coarse, furrow_error *err) {
+  const fw_pq *pq = lists->pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  void *memory = NULL;
+  if (lists->similarity) return FURROW_OK;
+  const furrow_status status = fw_alloc_zero(&memory, 2 * pq->d, sizeof *lists->shift, err);
+  if (status != FURROW_OK) return status;
+  float *own = (float *)memory + pq->d;
+  lists->shift = memory;
+  lists->memory += 2 * pq->d * sizeof *lists->shift;
+  if (lists->residual) {
+    if (coarse->centroids) median_of_rows(coarse->centroids, coarse->nlist, coarse->d, lists->shift);
+    return FURROW_OK;
+  }
+  for (size_t m = 0; m < pq->m; m++) median_of_rows(pq->centroids + m * ksub * dsub, ksub, dsub, own + m * dsub);
+  const float *centroid = coarse ? fw_coarse_centroid(coarse, 0, lists->shift) : NULL;
+  for (size_t k = 0; k < pq->d; k++) lists->shift[k] = own[k] + (centroid ? centroid[k] : 0);
+  return FURROW_OK;
+}
+
+/* ---- Tables --------------------------------------------------------------------------------------------- */
+
+/* The code of the index that has a number in blocks. */
+static size_t code_of(const fw_pq_lists *lists, size_t m, size_t number) {
+  return lists->order ? lists->order->code[m * FW_LUT_BYTES + number] : number;
+}
+
+/* With x = -2 (q - s): <x, p - s> - bias = |p - s|^2 - 2 <q - s, p - s>; centroids: p - s. */
+static void set_square_bias(fw_packed *part, const float *centroids) {
+  for (size_t j = 0; j < part->n; j++) {
+    double square = 0;
+    for (size_t k = 0; k < part->d; k++) square += (double)centroids[j * part->d + k] * centroids[j * part->d + k];
+    part->bias[j] = -(float)square;
+  }
+}
+
+static furrow_status make_part(fw_pq_lists *lists, size_t m, float *room, furrow_error *err) {
+  const fw_pq *pq = lists->pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  const float *centroids = pq->centroids + m * ksub * dsub;
+  const bool shifted = lists->shift && !lists->residual;
+  const float *shift = shifted ? lists->shift + pq->d + m * dsub : NULL;
+  fw_packed *part = &lists->parts[m];
+  for (size_t i = 0; i < ksub * dsub; i++)
+    room[i] = centroids[code_of(lists, m, i / dsub) * dsub + i % dsub] - (shifted ? shift[i % dsub] : 0);
+  const furrow_status status = fw_packed_create(part, room, ksub, dsub, dsub, false, err);
+  if (status != FURROW_OK) return status;
+  if (shifted) set_square_bias(part, room);
+  for (size_t j = ksub; j < part->blocks * FW_LANES; j++) part->bias[j] = 0; /* finite: nobody looks at these */
+  lists->memory += part->blocks * FW_LANES * (dsub + 1) * sizeof(float);
+  return FURROW_OK;
+}
+
+static furrow_status make_parts(fw_pq_lists *lists, furrow_error *err) {
+  const fw_pq *pq = lists->pq;
+  void *parts = NULL, *room = NULL;
+  furrow_status status = fw_alloc_zero(&parts, pq->m, sizeof *lists->parts, err);
+  if (status != FURROW_OK) return status;
+  lists->parts = parts;
+  status = fw_alloc(&room, fw_pq_ksub(pq) * fw_pq_dsub(pq), sizeof(float), err);
+  for (size_t m = 0; status == FURROW_OK && m < pq->m; m++) status = make_part(lists, m, room, err);
+  fw_free(room);
+  return status;
+}
+
+static size_t table_width(const fw_pq *pq) {
+  const size_t ksub = fw_pq_ksub(pq);
+  return (ksub + FW_LANES - 1) / FW_LANES * FW_LANES;
+}
+
+furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_t n, fw_lut **tables, float **room,
+                                furrow_error *err) {
+  const fw_pq *pq = lists->pq;
+  const size_t width = table_width(pq);
+  void *luts = NULL, *values = NULL, *bytes = NULL, *least = NULL, *shifted = NULL;
+  furrow_status status = fw_arena_take(arena, &luts, n, sizeof **tables, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &values, n * pq->m * width, sizeof(float), err);
+  if (status == FURROW_OK && lists->blocks) status = fw_arena_take(arena, &bytes, n * pq->m, FW_LUT_BYTES, err);
+  if (status == FURROW_OK && lists->order) status = fw_arena_take(arena, &least, n * pq->m, FW_LUT_GROUPS, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &shifted, n * pq->d, sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  *tables = luts;
+  *room = shifted;
+  for (size_t i = 0; i < n; i++)
+    (*tables)[i] = (fw_lut){.m = pq->m,
+                            .ksub = fw_pq_ksub(pq),
+                            .width = width,
+                            .values = (float *)values + i * pq->m * width,
+                            .bytes = bytes ? (uint8_t *)bytes + i * pq->m * FW_LUT_BYTES : NULL,
+                            .least = least ? (uint8_t *)least + i * pq->m * FW_LUT_GROUPS : NULL};
+  return FURROW_OK;
+}
+
+void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *room) {
+  const fw_pq *pq = lists->pq;
+  const float factor = lists->similarity ? -1.0F : -2.0F;
+  const size_t dsub = fw_pq_dsub(pq), width = table_width(pq);
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < pq->d; k++)
+      room[i * pq->d + k] = factor * (queries[i * pq->d + k] - (lists->shift ? lists->shift[k] : 0));
+  for (size_t m = 0; m < pq->m; m++)
+    fw_products_table()->scores(&lists->parts[m], room + m * dsub, n, pq->d, tables[0].values + m * width,
+                                pq->m * width);
+  for (size_t i = 0; lists->blocks && i < n; i++) fw_scan_table()->quantise(&tables[i]);
+}
+
+/* ---- Codes ---------------------------------------------------------------------------------------------- */
+
+/* As the index has them. */
+static const uint8_t *index_codes(const furrow_index *index, size_t list) {
+  if (index->kind == FURROW_INDEX_PQ) return index->pq.packed ? index->pq.packed : index->pq.codes;
+  return index->ivf.lists.list ? index->ivf.lists.list[list].codes : NULL;
+}
+
+uint32_t fw_pq_list_number(const fw_pq_lists *lists, const fw_pq_list *list, size_t i, size_t m) {
+  const fw_pq *pq = lists->pq;
+  if (!lists->blocks) return fw_pq_number(list->codes + i * fw_pq_code_size(pq), pq->nbits, m);
+  const size_t b = i / FW_BLOCK;
+  const uint8_t number = list->codes[b * FW_BLOCK * pq->m + m * fw_block_width(list->size, b) + i % FW_BLOCK];
+  return (uint32_t)code_of(lists, m, number);
+}
+
+void fw_pq_list_decode(const fw_pq_lists *lists, size_t list, size_t i, float *vector) {
+  const fw_pq *pq = lists->pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  for (size_t m = 0; m < pq->m; m++) {
+    const uint32_t part = fw_pq_list_number(lists, &lists->list[list], i, m);
+    memcpy(vector + m * dsub, pq->centroids + (m * ksub + part) * dsub, dsub * sizeof *vector);
+  }
+}
+
+/* ---- Extras --------------------------------------------------------------------------------------------- */
+
+/* |r|^2 + 2 <c - s, r> of one code */
+static float extra_of(const fw_pq_lists *lists, const float *norms, const float *centroid, const fw_pq_list *l,
+                      size_t i) {
+  const fw_pq *pq = lists->pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  double sum = 0;
+  for (size_t m = 0; m < pq->m; m++) {
+    const size_t part = fw_pq_list_number(lists, l, i, m);
+    const float *p = pq->centroids + (m * ksub + part) * dsub, *c = centroid + m * dsub;
+    double product = 0;
+    for (size_t k = 0; k < dsub; k++) product += (double)c[k] * p[k];
+    sum += norms[m * ksub + part] + 2 * product;
+  }
+  return (float)sum;
+}
+
+/* The same for a whole list, whose codes are in blocks, by way of a table: [m][width]. */
+static void fill_extras(const fw_pq_lists *lists, const float *norms, const float *centroid, const fw_pq_list *l,
+                        float *table, float *extra) {
+  const fw_pq *pq = lists->pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq), width = table_width(pq);
+  for (size_t m = 0; m < pq->m; m++) {
+    float *row = table + m * width;
+    fw_products_table()->scores(&lists->parts[m], centroid + m * dsub, 1, pq->d, row, width);
+    for (size_t j = 0; j < ksub; j++) row[j] = norms[m * ksub + code_of(lists, m, j)] + 2 * row[j];
+  }
+  const fw_lut lut = {.m = pq->m, .ksub = ksub, .width = width, .values = table};
+  fw_scan_table()->add_up(&lut, l->codes, l->size, extra);
+}
+
+/* A list of fewer vectors is done with before a table is made. */
+enum { FEW_VECTORS = 32 };
+
+typedef struct packing {
+  fw_pq_lists *lists;
+  const furrow_index *index;
+  const fw_coarse *coarse;
+  float *norms; /* [m][ksub] */
+  float *rooms; /* for each task: 2 d floats, and a table */
+  size_t room_size, tasks;
+} packing;
+
+/* The largest |number| of n, a multiple of FW_BLOCK_UNIT; infinite when one is NaN. */
+static float largest_size(const float *numbers, size_t n) {
+  float most[FW_BLOCK_UNIT] = {0}, all = 0;
+  for (size_t i = 0; i < n; i += FW_BLOCK_UNIT) {
+    for (size_t lane = 0; lane < FW_BLOCK_UNIT; lane++) {
+      const float size = fabsf(numbers[i + lane]);
+      most[lane] = size <= most[lane] ? most[lane] : size == size ? size : INFINITY;
+    }
+  }
+  for (size_t lane = 0; lane < FW_BLOCK_UNIT; lane++) all = most[lane] > all ? most[lane] : all;
+  return all;
+}
+
+static void pack_list(const packing *p, size_t list, float *room) {
+  fw_pq_lists *lists = p->lists;
+  const fw_pq *pq = lists->pq;
+  fw_pq_list *l = &lists->list[list];
+  const bool blocked = p->index->kind == FURROW_INDEX_IVF_PQ_FAST;
+  const fw_code_source from = {.pq = pq,
+                               .codes = index_codes(p->index, list),
+                               .blocks = blocked ? &p->index->ivf.lists : NULL,
+                               .order = lists->order};
+  if (lists->codes && l->size > 0) fw_pack_codes(&from, l->size, (uint8_t *)l->codes);
+  if (!lists->extra) return;
+  const float *centroid = fw_coarse_centroid(p->coarse, list, room);
+  float *extra = lists->extra + l->extra_at;
+  for (size_t k = 0; k < pq->d; k++) room[pq->d + k] = centroid[k] - lists->shift[k];
+  if (lists->blocks && l->size >= FEW_VECTORS) {
+    fill_extras(lists, p->norms, room + pq->d, l, room + 2 * pq->d, extra);
+  } else {
+    for (size_t i = 0; i < l->size; i++) extra[i] = extra_of(lists, p->norms, room + pq->d, l, i);
+  }
+  for (size_t i = l->size; i < fw_block_room(l->size); i++) extra[i] = 0;
+  l->extra_most = largest_size(extra, fw_block_room(l->size));
+}
+
+static void pack_some(void *context, size_t task) {
+  const packing *p = context;
+  const size_t nlist = p->lists->nlist;
+  for (size_t list = task; list < nlist; list += p->tasks) pack_list(p, list, p->rooms + task * p->room_size);
+}
+
+static void square_norms(const fw_pq *pq, float *norms) {
+  const size_t count = pq->m * fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
+  for (size_t i = 0; i < count; i++) {
+    double sum = 0;
+    for (size_t k = 0; k < dsub; k++) sum += (double)pq->centroids[i * dsub + k] * pq->centroids[i * dsub + k];
+    norms[i] = (float)sum;
+  }
+}
+
+static furrow_status pack_all(packing *p, fw_pool *pool, furrow_error *err) {
+  const fw_pq *pq = p->lists->pq;
+  void *norms = NULL, *rooms = NULL;
+  p->tasks = pool ? 8 * ((size_t)fw_pool_threads(pool) + 1) : 1;
+  furrow_status status = fw_alloc(&norms, pq->m * fw_pq_ksub(pq), sizeof(float), err);
+  p->room_size = 2 * pq->d + (p->lists->blocks ? pq->m * table_width(pq) : 0);
+  if (status == FURROW_OK) status = fw_alloc(&rooms, p->tasks * p->room_size, sizeof(float), err);
+  if (status == FURROW_OK) {
+    p->norms = norms;
+    p->rooms = rooms;
+    square_norms(pq, norms);
+    if (pool)
+      status = fw_pool_for(pool, p->tasks, pack_some, p, err);
+    else
+      pack_some(p, 0);
+  }
+  fw_free(norms);
+  fw_free(rooms);
+  return status;
+}
+
+/* ---- All lists ------------------------------------------------------------------------------------------ */
+
+static bool is_packed(const furrow_index *index) {
+  return index->kind == FURROW_INDEX_PQ ? index->pq.packed != NULL : index->ivf.lists.packed;
+}
+
+static void place_list(fw_pq_lists *lists, const furrow_index *index, size_t i) {
+  fw_pq_list *l = &lists->list[i];
+  if (index->kind == FURROW_INDEX_PQ) {
+    l->size = (size_t)index->ntotal;
+  } else if (index->ivf.lists.list) {
+    l->size = index->ivf.lists.list[i].size;
+    l->ids = index->ivf.lists.list[i].ids;
+  }
+  l->codes = index_codes(index, i);
+}
+
+/* Where codes and extras of each list go; a list begins on a cache line. */
+static furrow_status place_lists(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
+  const size_t m = lists->pq->m;
+  size_t bytes = FW_BLOCK, floats = FW_BLOCK; /* what kernels may read behind the last */
+  void *codes = NULL, *extra = NULL;
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < lists->nlist; i++) {
+    place_list(lists, index, i);
+    lists->list[i].extra_at = floats - FW_BLOCK;
+    floats += fw_block_room(lists->list[i].size);
+    bytes += fw_packed_bytes(lists->list[i].size, m);
+  }
+  if (lists->blocks && !is_packed(index)) status = alloc_aligned(&lists->codes_memory, &codes, bytes, err);
+  if (status == FURROW_OK && lists->residual && !lists->similarity)
+    status = alloc_aligned(&lists->extra_memory, &extra, floats * sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  lists->codes = codes;
+  lists->extra = extra;
+  if (codes) memset(lists->codes + bytes - FW_BLOCK, 0, FW_BLOCK);
+  if (extra) memset(lists->extra + floats - FW_BLOCK, 0, FW_BLOCK * sizeof(float));
+  lists->memory += (codes ? bytes : 0) + (extra ? floats * sizeof(float) : 0) + lists->nlist * sizeof *lists->list;
+  bytes = 0;
+  for (size_t i = 0; codes && i < lists->nlist; i++) {
+    lists->list[i].codes = lists->codes + bytes;
+    bytes += fw_packed_bytes(lists->list[i].size, m);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status find_order(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
+  lists->order = index->kind == FURROW_INDEX_PQ ? index->pq.order : index->ivf.lists.order;
+  if (is_packed(index)) return FURROW_OK;
+  const furrow_status status = fw_code_order_create(&lists->own_order, lists->pq, err);
+  lists->order = lists->own_order;
+  if (lists->order) lists->memory += sizeof *lists->order + 2 * lists->pq->m * FW_LUT_BYTES;
+  return status;
+}
+
+furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse, fw_pool *pool,
+                                 furrow_error *err) {
+  const bool ivf = fw_index_is_ivf(index);
+  fw_pq_lists made = {.pq = fw_index_pq(index), .nlist = ivf ? index->ivf.nlist : 1};
+  void *list = NULL;
+  made.similarity = index->metric == FURROW_METRIC_IP;
+  const bool one = made.nlist == 1 && !made.similarity, residual = ivf && index->ivf.by_residual;
+  made.residual = residual && !one;
+  made.blocks = fw_pq_packs(made.pq);
+  packing p = {.lists = &made, .index = index, .coarse = coarse};
+  furrow_status status = fw_alloc_zero(&list, made.nlist, sizeof *made.list, err);
+  made.list = list;
+  if (status == FURROW_OK) status = make_shift(&made, residual ? coarse : NULL, err);
+  if (status == FURROW_OK) status = find_order(&made, index, err);
+  if (status == FURROW_OK) status = make_parts(&made, err);
+  if (status == FURROW_OK) status = place_lists(&made, index, err);
+  if (status == FURROW_OK) status = pack_all(&p, pool, err);
+  if (status == FURROW_OK)
+    *lists = made;
+  else
+    fw_pq_lists_clear(&made);
+  return status;
+}
+
+void fw_pq_lists_clear(fw_pq_lists *lists) {
+  for (size_t m = 0; lists->parts && m < lists->pq->m; m++) fw_packed_clear(&lists->parts[m]);
+  fw_free(lists->parts);
+  fw_free(lists->list);
+  fw_free(lists->codes_memory);
+  fw_free(lists->extra_memory);
+  fw_free(lists->shift);
+  fw_free(lists->own_order);
+  *lists = (fw_pq_lists){0};
+}

@@ -1,0 +1,80 @@
+/* vector/search/pq_lists.h: codes of a product quantizer made ready for searching.
+ *
+ * Sub-quantizers of up to 8 bits: the codes of a list lie in blocks (kern/scan/scan.h), a byte for each sub-quantizer.
+ * Larger ones are read where they are.
+ *
+ * Distances, with the decoded vector r and a shift s that keeps numbers small:
+ *   L2, residuals:   |q-c-r|^2 = |q-c|^2 + (|r|^2 + 2 <c-s, r>) - 2 <q-s, r>      s: the median of the centroids c
+ *   L2, no residual: |q-r|^2   = |q-s|^2 + sum over m of |r_m-s_m|^2 - 2 <q_m-s_m, r_m-s_m>    s: the median of all r
+ *   L2, residuals of one list: the same for q-c in place of q: then no vector needs a number of its own
+ *   IP:              -<q, c+r> = -<q, c> - <q, r>
+ * The first term is that of the list (base), the bracket one number for each vector (extra), the last comes from a
+ * table of the query. */
+#ifndef FW_VECTOR_SEARCH_PQ_LISTS_H
+#define FW_VECTOR_SEARCH_PQ_LISTS_H
+
+#include "base/pool.h"
+#include "kern/math/products.h"
+#include "kern/scan/scan.h"
+#include "vector/index/index.h"
+#include "vector/quantizer/coarse.h"
+#include "vector/search/filter.h"
+#include "vector/search/sink.h"
+
+typedef struct fw_pq_list {
+  size_t size;
+  const uint8_t *ids; /* as in fw_list; NULL: 0, 1, … */
+  size_t extra_at;    /* in extra */
+  float extra_most;   /* the largest |extra| */
+  const uint8_t *codes;
+} fw_pq_list;
+
+typedef struct fw_pq_lists {
+  const fw_pq *pq;
+  bool similarity, residual, blocks; /* residual: of more than one list, each with its term */
+  size_t nlist;
+  fw_pq_list *list;
+  uint8_t *codes; /* blocks of all lists (vector/search/pack_codes.h); NULL: codes are those of the index */
+  void *codes_memory;
+  const struct fw_code_order *order; /* numbers of codes in blocks; NULL: those of the index */
+  struct fw_code_order *own_order;   /* the same, if it is not the index's */
+  float *extra;                      /* of residuals and L2, else NULL */
+  void *extra_memory;
+  float *shift;     /* of queries: d numbers, s or c + s; behind them s, of what codes decode to. NULL: 0 */
+  fw_packed *parts; /* the centroids of each sub-quantizer, with bias so that scores of -2 q (IP: -q) are values */
+  uint64_t memory;  /* bytes of all this */
+} fw_pq_lists;
+
+/* What a table is made from: lists of an IVF index, or the codes of a PQ index as one list. coarse: of residuals. */
+furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse, fw_pool *pool,
+                                 furrow_error *err) __attribute__((warn_unused_result));
+void fw_pq_lists_clear(fw_pq_lists *lists);
+
+/* Room for tables of n queries. */
+furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_t n, fw_lut **tables, float **room,
+                                furrow_error *err) __attribute__((warn_unused_result));
+/* Makes the tables of n queries (n * d floats). */
+void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *room);
+
+/* How a list is scanned. */
+typedef struct fw_list_scan {
+  size_t list;
+  size_t next; /* the list that comes after it; it may be the same */
+  float base;  /* added to every key */
+  size_t upto; /* vectors that are looked at */
+  const fw_choice *choice;
+} fw_list_scan;
+
+/* Gives the sink places: list << 32 | number of the vector in it. */
+void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink);
+
+/* Lets the processor fetch the beginning of a list that is scanned soon. */
+void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list);
+/* Number m of code i of a list. */
+uint32_t fw_pq_list_number(const fw_pq_lists *lists, const fw_pq_list *list, size_t i, size_t m);
+/* The vector that code i of a list stands for: d floats. */
+void fw_pq_list_decode(const fw_pq_lists *lists, size_t list, size_t i, float *vector);
+/* The id of a place. */
+int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place);
+
+#endif

@@ -1,0 +1,140 @@
+/* vector/search/pq_scan.c: lists of product quantizer codes scanned: bounds first, sums for what they leave. */
+#include <math.h>
+
+#include "vector/index/direct_map.h"
+#include "vector/quantizer/pq.h"
+#include "vector/search/pq_lists.h"
+
+void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list) {
+  const fw_pq_list *l = &lists->list[list];
+  const size_t n = l->size < FW_BLOCK_GROUP * FW_BLOCK ? l->size : FW_BLOCK_GROUP * FW_BLOCK;
+  for (size_t i = 0; lists->blocks && i < n * lists->pq->m; i += 64) __builtin_prefetch(l->codes + i, 0, 2);
+  for (size_t i = 0; lists->extra && i < n; i += 16) __builtin_prefetch(lists->extra + l->extra_at + i, 0, 2);
+}
+
+int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place) {
+  const fw_pq_list *l = &lists->list[fw_place_list(place)];
+  const size_t i = fw_place_offset(place);
+  return l->ids ? (int64_t)fw_get_le64(l->ids + 8 * i) : (int64_t)i;
+}
+
+static inline void offer(const fw_pq_lists *lists, const fw_list_scan *how, size_t i, float key, fw_sink *sink) {
+  const int64_t place = fw_place_make(how->list, i);
+  if (!lists->similarity && key == -INFINITY) return; /* too large for floats: no distance */
+  if (how->choice->filter && !fw_choice_asks(how->choice, fw_pq_lists_id(lists, place))) return;
+  fw_sink_take(sink, key, place);
+}
+
+/* While the sink is not full nothing could be passed over. So the bounds of the first vectors are made on their own: if
+ * k of them are at most u, nothing with a value above u + m * step is among the k best. Infinity: no such cap. */
+static float find_cap(const fw_lut *table, const fw_code_list *codes, const fw_list_scan *how, float slack,
+                      const fw_sink *sink) {
+  float bounds[FW_BLOCK_GROUP * FW_BLOCK], maxima[FW_BLOCK_GROUP * FW_BLOCK], heap[FW_BLOCK_GROUP * FW_BLOCK];
+  const size_t whole = how->upto / FW_BLOCK, blocks = whole < FW_BLOCK_GROUP ? whole : FW_BLOCK_GROUP;
+  const size_t n = blocks * FW_BLOCK;
+  if (sink->k == 0 || sink->count >= sink->k || how->choice->filter || 2 * sink->k > n) return INFINITY;
+  if (table->step == 0 || !isfinite(slack)) return INFINITY;
+  const size_t groups = 4 * sink->k > 3 * FW_BLOCK ? n : FW_BLOCK;
+  fw_scan_table()->bounds(table, codes, blocks, bounds);
+  fw_scan_table()->maxima(bounds, n, groups, maxima);
+  const float least = sink->room ? fw_kth_smallest(maxima, groups, groups - sink->k + 1)
+                                 : fw_kth_largest(maxima, groups, sink->k, heap);
+  return (float)table->m * table->step - least;
+}
+
+/* Values of some codes of a block are added up at once: one such sum alone waits for each of its additions. */
+enum { SUMS = 4 };
+
+static void sum_codes(const fw_lut *table, const uint8_t *block, size_t width, const uint32_t at[SUMS],
+                      float sums[SUMS]) {
+  const uint8_t *p0 = block + at[0], *p1 = block + at[1], *p2 = block + at[2], *p3 = block + at[3];
+  const float *values = table->values;
+  float a = values[*p0], b = values[*p1], c = values[*p2], d = values[*p3];
+  for (size_t m = 1, to = width; m < table->m; m++, to += width) {
+    values += table->width;
+    a += values[p0[to]];
+    b += values[p1[to]];
+    c += values[p2[to]];
+    d += values[p3[to]];
+  }
+  sums[0] = a;
+  sums[1] = b;
+  sums[2] = c;
+  sums[3] = d;
+}
+
+/* A list on its way through the sift. */
+typedef struct passage {
+  const fw_pq_lists *lists;
+  const fw_lut *table;
+  const fw_list_scan *how;
+  const fw_pq_list *list;
+  const float *extra;
+} passage;
+
+/* A key is the sum of the values of a code, plus (base + extra). It decides for those that passed the sift. */
+static inline void judge(const passage *p, size_t i, float sum, fw_sink *sink) {
+  const float key = sum + (p->how->base + (p->extra ? p->extra[i] : 0));
+  if (key < sink->worst && i < p->how->upto) offer(p->lists, p->how, i, key, sink);
+}
+
+static void judge_block(const passage *p, size_t b, uint64_t mask, fw_sink *sink) {
+  const uint8_t *block = p->list->codes + b * FW_BLOCK * p->table->m;
+  const size_t width = fw_block_width(p->list->size, b);
+  for (int left = __builtin_popcountll(mask); left >= SUMS; left -= SUMS) {
+    uint32_t at[SUMS];
+    float sums[SUMS];
+    for (int j = 0; j < SUMS; j++, mask &= mask - 1) at[j] = (uint32_t)__builtin_ctzll(mask);
+    sum_codes(p->table, block, width, at, sums);
+    for (int j = 0; j < SUMS; j++) judge(p, b * FW_BLOCK + at[j], sums[j], sink);
+  }
+  for (; mask; mask &= mask - 1) {
+    const size_t i = b * FW_BLOCK + (size_t)__builtin_ctzll(mask);
+    judge(p, i, fw_lut_sum(p->table, p->list->codes, p->list->size, i), sink);
+  }
+}
+
+/* The sift passes over what is surely not below the worst. */
+static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
+  const fw_pq_list *l = &lists->list[how->list], *after = &lists->list[how->next];
+  const fw_scan *scan = fw_scan_table();
+  const float *extra = lists->extra ? lists->extra + l->extra_at : NULL;
+  const passage p = {.lists = lists, .table = table, .how = how, .list = l, .extra = extra};
+  uint32_t skip = 0;
+  const fw_code_list codes = {.n = l->size,
+                              .codes = l->codes,
+                              .extra = extra,
+                              .ahead = after->codes,
+                              .extra_ahead = lists->extra ? lists->extra + after->extra_at : NULL,
+                              .skip = &skip};
+  const float slack = fw_lut_slack(table, how->base, l->extra_most);
+  const float cap = find_cap(table, &codes, how, slack, sink);
+  const size_t blocks = (how->upto + FW_BLOCK - 1) / FW_BLOCK;
+  size_t next = 0;
+  while (next < blocks) {
+    uint64_t masks[FW_BLOCK_GROUP];
+    const float worst = sink->worst - how->base;
+    const size_t first = scan->sift(table, &codes, &next, (worst < cap ? worst : cap) + slack, masks);
+    for (size_t b = first; b < next && b < blocks; b++) judge_block(&p, b, masks[b - first], sink);
+  }
+}
+
+static void scan_plain(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
+  const fw_pq *pq = lists->pq;
+  const fw_pq_list *l = &lists->list[how->list];
+  const size_t code_size = fw_pq_code_size(pq);
+  for (size_t i = 0; i < how->upto; i++) {
+    const uint8_t *code = l->codes + i * code_size;
+    float key = 0;
+    for (size_t m = 0; m < pq->m; m++) key += table->values[m * table->width + fw_pq_number(code, pq->nbits, m)];
+    key += how->base + (lists->extra ? lists->extra[l->extra_at + i] : 0);
+    if (key < sink->worst) offer(lists, how, i, key, sink);
+  }
+}
+
+void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
+  if (lists->blocks)
+    scan_blocks(lists, table, how, sink);
+  else
+    scan_plain(lists, table, how, sink);
+}

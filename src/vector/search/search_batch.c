@@ -1,0 +1,168 @@
+/* vector/search/search_batch.c: many queries over threads. */
+#include "vector/search/search_batch.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdatomic.h>
+
+#include "base/error.h"
+#include "vector/index/parts.h"
+#include "vector/quantizer/draw.h"
+
+void furrow_search_params_init(furrow_search_params *params) {
+  *params = (furrow_search_params){0};
+}
+
+/* ---- Checks --------------------------------------------------------------------------------------------- */
+
+static furrow_status check_query(size_t row, const float *query, size_t d, furrow_error *err) {
+  for (size_t k = 0; k < d; k++) {
+    if (isfinite(query[k])) continue;
+    return fw_fail(err, FURROW_E_RANGE, "query %zu has %s", row, isnan(query[k]) ? "a NaN" : "an infinity");
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_queries_check(furrow_distance_metric metric, const float *queries, size_t n, size_t d,
+                               furrow_error *err) {
+  const bool squares = metric == FURROW_METRIC_L2 || metric == FURROW_METRIC_IP;
+  furrow_status status = FURROW_OK;
+  if (metric == FURROW_METRIC_NAN_EUCLIDEAN) return FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    if (squares && furrow_first_invalid_vector(queries + i * d, 1, d) == 1) continue;
+    status = check_query(i, queries + i * d, d, err);
+    if (status == FURROW_OK && squares)
+      status = fw_fail(err, FURROW_E_RANGE, "query %zu is too large: the square of its length is no finite float", i);
+  }
+  return status;
+}
+
+static furrow_status make_job(const furrow_search_params *params, fw_job *job, furrow_error *err) {
+  *job = (fw_job){0};
+  if (!params) return FURROW_OK;
+  if (isnan(params->k_factor) || params->k_factor < 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "k_factor is %g, but must be positive, or 0", (double)params->k_factor);
+  if (params->ef_search < 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "ef_search is %" PRId32 ", but must be positive, or 0", params->ef_search);
+  job->nprobe = params->nprobe;
+  job->max_codes = params->max_codes;
+  job->k_factor = params->k_factor;
+  job->ef_search = params->ef_search;
+  job->choice.filter = params->filter;
+  return fw_filter_check(params->filter, err);
+}
+
+/* ---- How much work -------------------------------------------------------------------------------------- */
+
+/* Queries at a time. Those of lists are put in an order in which one finds in the cache what the one before it read, so
+ * they are many. */
+enum { MOST_QUERIES = 24, MOST_ORDERED = 1024, MOST_PROBES = 1 << 16, MOST_RESULTS = 1 << 18 };
+/* Numbers to be looked at from which on threads are worth waking: some 100 microseconds. */
+#define WORK_FOR_THREADS 1e6
+
+static double work_of_query(const furrow_index *index, const fw_job *job) {
+  const furrow_index *ivf = furrow_index_ivf(index);
+  if (!ivf) return (double)index->ntotal * index->d;
+  const double nlist = (double)ivf->ivf.nlist, share = nlist > 0 ? (double)fw_probes(ivf, job) / nlist : 1;
+  return nlist * ivf->d / 8 + 32.0 * ivf->d + share * (double)ivf->ntotal * (double)ivf->ivf.code_size / 4;
+}
+
+static size_t queries_at_once(const furrow_searcher *searcher, size_t n, size_t k, const fw_job *job,
+                              unsigned threads) {
+  const furrow_index *ivf = furrow_index_ivf(searcher->index);
+  size_t most = MOST_QUERIES;
+  if (k > 0 && ivf && fw_ivf_goes_in_order(ivf)) {
+    const size_t probes = MOST_PROBES / (fw_probes(ivf, job) + 1);
+    const size_t results = MOST_RESULTS / (fw_results_inside(searcher->index, k, job) + 1);
+    const size_t fit = probes < results ? probes : results;
+    most = fit < MOST_QUERIES ? MOST_QUERIES : fit < MOST_ORDERED ? fit : MOST_ORDERED;
+  }
+  const size_t even = n / ((size_t)threads * 4) + 1;
+  if (threads > 1 && most > even) most = even;
+  return most;
+}
+
+/* ---- Threads -------------------------------------------------------------------------------------------- */
+
+typedef struct batch {
+  const furrow_searcher *searcher;
+  fw_batch_part part;
+  void *context;
+  const fw_job *job;
+  size_t n, step;
+  atomic_size_t next;
+  pthread_mutex_t lock; /* of what follows */
+  size_t failed_at;     /* the first query of the first part that failed; SIZE_MAX: none */
+  furrow_status status;
+  furrow_error *err;
+} batch;
+
+static void note_failure(batch *b, size_t at, furrow_status status, const furrow_error *err) {
+  pthread_mutex_lock(&b->lock);
+  if (at < b->failed_at) {
+    b->failed_at = at;
+    b->status = status;
+    if (b->err) *b->err = *err;
+  }
+  pthread_mutex_unlock(&b->lock);
+}
+
+static void run_parts(void *context, size_t worker) {
+  batch *b = context;
+  fw_scratch *scratch = NULL;
+  furrow_error err = {0};
+  furrow_status status = fw_searcher_borrow(b->searcher, &scratch, &err);
+  (void)worker;
+  if (status != FURROW_OK) note_failure(b, 0, status, &err);
+  while (status == FURROW_OK) {
+    const size_t begin = atomic_fetch_add(&b->next, b->step);
+    if (begin >= b->n) break;
+    const size_t end = b->n - begin < b->step ? b->n : begin + b->step;
+    status = b->part(b->context, begin, end, b->job, scratch, &err);
+    fw_arena_reset(&scratch->arena);
+    if (status != FURROW_OK) note_failure(b, begin, status, &err);
+  }
+  fw_searcher_give_back(b->searcher, scratch);
+}
+
+/* As many as are asked for; but beyond the processors only what there are shares of the work. */
+static unsigned count_threads(const furrow_searcher *searcher, size_t n, const furrow_search_params *params,
+                              const fw_job *job) {
+  const unsigned processors = fw_processor_count();
+  if (params && params->threads) {
+    const size_t shares = n == 1 ? FW_MOST_SHARES : n, most = shares > processors ? shares : processors;
+    const unsigned asked = fw_threads_for(params->threads);
+    return asked < most ? asked : (unsigned)most;
+  }
+  if ((double)n * work_of_query(searcher->index, job) < WORK_FOR_THREADS) return 1;
+  return processors;
+}
+
+furrow_status fw_batch_run(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
+                           const furrow_search_params *params, fw_batch_part part, void *context, furrow_error *err) {
+  fw_job job;
+  fw_pool *pool = NULL;
+  furrow_status status = make_job(params, &job, err);
+  if (status == FURROW_OK)
+    status = fw_queries_check(searcher->index->metric, queries, n, (size_t)searcher->index->d, err);
+  if (status != FURROW_OK || n == 0) return status;
+  const unsigned threads = count_threads(searcher, n, params, &job);
+  if (threads > 1) status = fw_searcher_pool(searcher, threads, &pool, err);
+  if (status != FURROW_OK) return status;
+  batch b = {.searcher = searcher, .part = part, .context = context, .job = &job, .n = n, .failed_at = SIZE_MAX};
+  b.step = queries_at_once(searcher, n, k, &job, threads);
+  b.err = err;
+  atomic_init(&b.next, 0);
+  pthread_mutex_init(&b.lock, NULL);
+  const size_t parts = (n + b.step - 1) / b.step;
+  if (n == 1) {
+    job.pool = pool;
+    job.threads = threads;
+  }
+  if (threads == 1 || parts == 1)
+    run_parts(&b, 0);
+  else
+    status = fw_pool_for(pool, parts < threads ? parts : threads, run_parts, &b, err);
+  pthread_mutex_destroy(&b.lock);
+  return status != FURROW_OK ? status : b.status;
+}

@@ -1,0 +1,196 @@
+/* vector/search/search_flat.c: searching plain vectors, one after the other. */
+#include <math.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/search/graph_search.h"
+#include "vector/search/searcher.h"
+
+enum { ROWS = 64 };
+
+/* ---- Metrics -------------------------------------------------------------------------------------------- */
+
+static double l1(const float *x, const float *y, size_t d, float arg) {
+  double sum = 0;
+  (void)arg;
+  for (size_t i = 0; i < d; i++) sum += fabsf(x[i] - y[i]);
+  return sum;
+}
+
+static double linf(const float *x, const float *y, size_t d, float arg) {
+  double most = 0;
+  (void)arg;
+  for (size_t i = 0; i < d; i++) most = fmax(most, fabsf(x[i] - y[i]));
+  return most;
+}
+
+/* The sum, not its root. */
+static double lp(const float *x, const float *y, size_t d, float arg) {
+  double sum = 0;
+  for (size_t i = 0; i < d; i++) sum += powf(fabsf(x[i] - y[i]), arg);
+  return sum;
+}
+
+static double canberra(const float *x, const float *y, size_t d, float arg) {
+  double sum = 0;
+  (void)arg;
+  for (size_t i = 0; i < d; i++) sum += fabsf(x[i] - y[i]) / (fabsf(x[i]) + fabsf(y[i]));
+  return sum;
+}
+
+static double bray_curtis(const float *x, const float *y, size_t d, float arg) {
+  double above = 0, below = 0;
+  (void)arg;
+  for (size_t i = 0; i < d; i++) {
+    above += fabsf(x[i] - y[i]);
+    below += fabsf(x[i] + y[i]);
+  }
+  return above / below;
+}
+
+static double jensen_shannon(const float *x, const float *y, size_t d, float arg) {
+  double sum = 0;
+  (void)arg;
+  for (size_t i = 0; i < d; i++) {
+    const float middle = 0.5F * (x[i] + y[i]);
+    sum -= x[i] * logf(middle / x[i]) + y[i] * logf(middle / y[i]);
+  }
+  return 0.5 * sum;
+}
+
+static double jaccard(const float *x, const float *y, size_t d, float arg) {
+  double above = 0, below = 0;
+  (void)arg;
+  for (size_t i = 0; i < d; i++) {
+    above += fminf(x[i], y[i]);
+    below += fmaxf(x[i], y[i]);
+  }
+  return above / below;
+}
+
+/* Over the numbers that both have, as if there were d of them. */
+static double nan_euclidean(const float *x, const float *y, size_t d, float arg) {
+  double sum = 0;
+  size_t present = 0;
+  (void)arg;
+  for (size_t i = 0; i < d; i++) {
+    if (isnan(x[i]) || isnan(y[i])) continue;
+    sum += (double)(x[i] - y[i]) * (x[i] - y[i]);
+    present++;
+  }
+  return present ? (double)d / (double)present * sum : NAN;
+}
+
+typedef double (*metric_function)(const float *x, const float *y, size_t d, float arg);
+
+/* NULL: L2 and inner product have kernels; the rest is not searched. */
+static metric_function function_of(furrow_distance_metric metric) {
+  switch (metric) {
+  case FURROW_METRIC_L1: return l1;
+  case FURROW_METRIC_LINF: return linf;
+  case FURROW_METRIC_LP: return lp;
+  case FURROW_METRIC_CANBERRA: return canberra;
+  case FURROW_METRIC_BRAY_CURTIS: return bray_curtis;
+  case FURROW_METRIC_JENSEN_SHANNON: return jensen_shannon;
+  case FURROW_METRIC_JACCARD: return jaccard;
+  case FURROW_METRIC_NAN_EUCLIDEAN: return nan_euclidean;
+  default: return NULL;
+  }
+}
+
+bool fw_metric_is_similarity(furrow_distance_metric metric) {
+  return metric == FURROW_METRIC_IP || metric == FURROW_METRIC_JACCARD;
+}
+
+bool fw_metric_is_searched(furrow_distance_metric metric) {
+  return metric == FURROW_METRIC_L2 || metric == FURROW_METRIC_IP || function_of(metric);
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
+
+static void keys_of_rows(const furrow_index *index, const float *query, const float *rows, size_t n, float *keys) {
+  const size_t d = (size_t)index->d;
+  const metric_function function = function_of(index->metric);
+  if (function)
+    for (size_t i = 0; i < n; i++) keys[i] = (float)function(query, rows + i * d, d, index->metric_arg);
+  else if (index->metric == FURROW_METRIC_IP)
+    fw_scan_table()->ip_rows(query, rows, n, d, keys);
+  else
+    fw_scan_table()->l2_rows(query, rows, n, d, keys);
+  for (size_t i = 0; fw_metric_is_similarity(index->metric) && i < n; i++) keys[i] = -keys[i];
+}
+
+float fw_flat_key(const furrow_index *index, const float *query, int64_t row) {
+  float key;
+  keys_of_rows(index, query, index->flat.vectors + (size_t)row * (size_t)index->d, 1, &key);
+  return key;
+}
+
+static void scan_rows(const furrow_index *index, const float *query, size_t begin, size_t end, const fw_choice *choice,
+                      fw_sink *sink) {
+  const bool similarity = fw_metric_is_similarity(index->metric);
+  float keys[ROWS];
+  keys_of_rows(index, query, index->flat.vectors + begin * (size_t)index->d, end - begin, keys);
+  for (size_t i = begin; i < end; i++) {
+    if (!(keys[i - begin] < sink->worst) || !fw_choice_keeps(choice, (int64_t)i)) continue;
+    fw_sink_take(sink, keys[i - begin], fw_turn_id((int64_t)i, similarity));
+  }
+}
+
+static furrow_status take_sinks(fw_scratch *scratch, size_t n, size_t room, fw_sink **sinks, furrow_error *err) {
+  void *memory = NULL, *heaps = NULL;
+  size_t count;
+  if (!fw_size_mul(n, room, &count)) return fw_fail_memory(err, SIZE_MAX);
+  furrow_status status = fw_arena_take(&scratch->arena, &memory, n, sizeof **sinks, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heaps, count, sizeof(fw_hit), err);
+  if (status != FURROW_OK) return status;
+  *sinks = memory;
+  for (size_t i = 0; i < n; i++) fw_sink_init_best(&(*sinks)[i], (fw_hit *)heaps + i * room, room);
+  return FURROW_OK;
+}
+
+static furrow_status search_graph(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n,
+                                  const fw_job *job, fw_sink *sinks, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < n; i++)
+    status = fw_graph_search(node->index, scratch, queries + i * (size_t)node->index->d, job->ef_search, &job->choice,
+                             &sinks[i], err);
+  return status;
+}
+
+/* Rows that are in the cache are compared with all queries. */
+static void search_rows(const fw_node *node, const float *queries, size_t n, const fw_job *job, fw_sink *sinks) {
+  const size_t rows = (size_t)node->index->ntotal, d = (size_t)node->index->d;
+  for (size_t begin = 0; begin < rows; begin += ROWS)
+    for (size_t i = 0; i < n; i++)
+      scan_rows(node->index, queries + i * d, begin, rows - begin < ROWS ? rows : begin + ROWS, &job->choice,
+                &sinks[i]);
+}
+
+furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                             const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+  const furrow_index *index = node->index;
+  const bool graph = index->kind == FURROW_INDEX_HNSW, similarity = fw_metric_is_similarity(index->metric);
+  fw_sink *sinks = NULL;
+  furrow_status status = take_sinks(scratch, n, fw_heap_size(index, k), &sinks, err);
+  if (status != FURROW_OK) return status;
+  if (graph)
+    status = search_graph(node, scratch, queries, n, job, sinks, err);
+  else
+    search_rows(node, queries, n, job, sinks);
+  for (size_t i = 0; i < n; i++)
+    fw_sink_write(&sinks[i], k, similarity, similarity && !graph, distances + i * k, ids + i * k);
+  return status;
+}
+
+furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_job *job, fw_sink *sink,
+                            furrow_error *err) {
+  const furrow_index *index = node->index;
+  const size_t rows = (size_t)index->ntotal;
+  if (index->kind != FURROW_INDEX_FLAT) return fw_fail(err, FURROW_E_UNSUPPORTED, "a graph is not searched by radius");
+  for (size_t begin = 0; begin < rows; begin += ROWS)
+    scan_rows(index, query, begin, rows - begin < ROWS ? rows : begin + ROWS, &job->choice, sink);
+  for (size_t i = 0; i < sink->hit_count; i++)
+    sink->hits[i].id = fw_turn_id(sink->hits[i].id, fw_metric_is_similarity(index->metric));
+  return sink->status;
+}

@@ -1,0 +1,91 @@
+/* vector/search/search_node.c: a search on its way through indexes inside of others. */
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "vector/quantizer/transform_apply.h"
+#include "vector/search/searcher.h"
+
+/* ---- Ids of one's own ----------------------------------------------------------------------------------- */
+
+static fw_outer_ids outer_ids(const furrow_index *index, const fw_job *job) {
+  return (fw_outer_ids){.ids = index->id_map.ids, .count = (size_t)index->ntotal, .outer = job->choice.outer};
+}
+
+static furrow_status rename_id(const furrow_index *index, int64_t *id, furrow_error *err) {
+  if (*id >= index->ntotal)
+    return fw_fail(err, FURROW_E_FORMAT, "the index inside has id %" PRId64 ", but %" PRId64 " have ids of their own",
+                   *id, index->ntotal);
+  *id = *id < 0 ? -1 : index->id_map.ids[*id];
+  return FURROW_OK;
+}
+
+static furrow_status search_named(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                                  const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+  const fw_outer_ids outer = outer_ids(node->index, job);
+  fw_job inner = *job;
+  inner.choice.outer = &outer;
+  furrow_status status = fw_node_search(node->child, scratch, queries, n, k, &inner, distances, ids, err);
+  for (size_t i = 0; status == FURROW_OK && i < n * k; i++) status = rename_id(node->index, &ids[i], err);
+  return status;
+}
+
+static furrow_status range_named(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+                                 fw_sink *sink, furrow_error *err) {
+  const fw_outer_ids outer = outer_ids(node->index, job);
+  fw_job inner = *job;
+  inner.choice.outer = &outer;
+  furrow_status status = fw_node_range(node->child, scratch, query, &inner, sink, err);
+  for (size_t i = 0; status == FURROW_OK && i < sink->hit_count; i++)
+    status = rename_id(node->index, &sink->hits[i].id, err);
+  return status;
+}
+
+/* ---- Transforms ----------------------------------------------------------------------------------------- */
+
+static furrow_status transform(const fw_node *node, fw_scratch *scratch, const float **queries, size_t n,
+                               furrow_error *err) {
+  const fw_transforms *transforms = &node->index->transforms;
+  void *room = NULL;
+  const furrow_status status =
+      fw_arena_take(&scratch->arena, &room, (2 * n + 1) * fw_transforms_width(transforms), sizeof(float), err);
+  if (status == FURROW_OK) *queries = fw_transforms_apply(transforms, *queries, n, room);
+  return status;
+}
+
+/* ---- Any ------------------------------------------------------------------------------------------------ */
+
+furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                             const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  switch (node->index->kind) {
+  case FURROW_INDEX_TRANSFORM:
+    status = transform(node, scratch, &queries, n, err);
+    if (status != FURROW_OK) return status;
+    return fw_node_search(node->child, scratch, queries, n, k, job, distances, ids, err);
+  case FURROW_INDEX_ID_MAP: return search_named(node, scratch, queries, n, k, job, distances, ids, err);
+  case FURROW_INDEX_REFINE: return fw_refine_search(node, scratch, queries, n, k, job, distances, ids, err);
+  case FURROW_INDEX_IVF_PQR: return fw_pqr_search(node, scratch, queries, n, k, job, distances, ids, err);
+  case FURROW_INDEX_PQ: return fw_pq_search(node, scratch, queries, n, k, job, distances, ids, err);
+  case FURROW_INDEX_FLAT:
+  case FURROW_INDEX_HNSW: return fw_flat_search(node, scratch, queries, n, k, job, distances, ids, err);
+  default: return fw_ivf_search(node, scratch, queries, n, k, job, distances, ids, err);
+  }
+}
+
+furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+                            fw_sink *sink, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  switch (node->index->kind) {
+  case FURROW_INDEX_TRANSFORM:
+    status = transform(node, scratch, &query, 1, err);
+    if (status != FURROW_OK) return status;
+    return fw_node_range(node->child, scratch, query, job, sink, err);
+  case FURROW_INDEX_ID_MAP: return range_named(node, scratch, query, job, sink, err);
+  case FURROW_INDEX_REFINE:
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "an index that is refined is not searched by radius");
+  case FURROW_INDEX_PQ: return fw_pq_range(node, scratch, query, job, sink, err);
+  case FURROW_INDEX_FLAT:
+  case FURROW_INDEX_HNSW: return fw_flat_range(node, query, job, sink, err);
+  default: return fw_ivf_range(node, scratch, query, job, sink, err);
+  }
+}

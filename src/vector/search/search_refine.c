@@ -1,0 +1,199 @@
+/* vector/search/search_refine.c: searching twice: codes find more than are wanted, better distances choose among them.
+ */
+#include <float.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "vector/index/direct_map.h"
+#include "vector/quantizer/pq.h"
+#include "vector/search/searcher.h"
+
+size_t fw_heap_size(const furrow_index *index, size_t k) {
+  const uint64_t there = index->ntotal > 0 ? (uint64_t)index->ntotal : 1;
+  return k < there ? k : (size_t)there;
+}
+
+size_t fw_wider_k(const furrow_index *index, size_t k, float factor) {
+  const double wanted = (double)k * factor;
+  if (!(wanted > (double)k)) return k;
+  const uint64_t there = (uint64_t)index->ntotal;
+  const size_t wide = wanted < (double)there ? (size_t)wanted : (size_t)there;
+  return wide > k ? wide : k;
+}
+
+static size_t refined_k(const furrow_index *index, size_t k, const fw_job *job) {
+  return fw_heap_size(index, fw_wider_k(index, k, job->k_factor > 0 ? job->k_factor : index->k_factor));
+}
+
+size_t fw_results_inside(const furrow_index *index, size_t k, const fw_job *job) {
+  for (; !fw_index_is_ivf(index) && index->child[0]; index = index->child[0])
+    if (index->kind == FURROW_INDEX_REFINE) k = refined_k(index, k, job);
+  return k;
+}
+
+void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool turned, float *distances, int64_t *ids) {
+  fw_sink_sort(sink);
+  for (size_t i = 0; i < sink->count; i++) {
+    distances[i] = similarity ? -sink->heap[i].key : sink->heap[i].key;
+    ids[i] = fw_turn_id(sink->heap[i].id, turned);
+  }
+  for (size_t i = sink->count; i < k; i++) {
+    distances[i] = similarity ? -FLT_MAX : FLT_MAX;
+    ids[i] = -1;
+  }
+}
+
+/* ---- IVF_PQR -------------------------------------------------------------------------------------------- */
+
+typedef struct pqr_room {
+  fw_hit *wide, *heap;
+  float *residual, *code, *refined;
+} pqr_room;
+
+/* |(q - c) - r - r2|^2, where r and r2 are what the two codes decode to. */
+static float refined_key(const fw_node *node, const float *query, size_t list, size_t place, size_t id,
+                         const pqr_room *room) {
+  const fw_ivf *ivf = &node->index->ivf;
+  const size_t d = (size_t)node->index->d;
+  const float *centroid = fw_coarse_centroid(&node->coarse, list, room->code);
+  float key;
+  for (size_t k = 0; k < d; k++) room->residual[k] = query[k] - centroid[k];
+  fw_pq_list_decode(&node->pq, list, place, room->code);
+  fw_pq_decode(&ivf->refine_pq, ivf->refine_codes + id * fw_pq_code_size(&ivf->refine_pq), room->refined);
+  for (size_t k = 0; k < d; k++) room->refined[k] += room->code[k];
+  fw_scan_table()->l2_rows(room->residual, room->refined, 1, d, &key);
+  return key;
+}
+
+static furrow_status refine_codes(const fw_node *node, const float *query, const fw_sink *wide, fw_sink *sink,
+                                  const pqr_room *room, furrow_error *err) {
+  const fw_ivf *ivf = &node->index->ivf;
+  const size_t codes = ivf->refine_size / fw_pq_code_size(&ivf->refine_pq);
+  for (size_t i = 0; i < wide->count; i++) {
+    const size_t list = fw_place_list(wide->heap[i].id), place = fw_place_offset(wide->heap[i].id);
+    const int64_t id = fw_list_id(&ivf->lists.list[list], place);
+    if (id < 0 || (uint64_t)id >= codes)
+      return fw_fail(err, FURROW_E_FORMAT, "list %zu has id %" PRId64 ", but codes of refinement end before %zu", list,
+                     id, codes);
+    fw_sink_offer(sink, refined_key(node, query, list, place, (size_t)id, room), id);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status take_pqr_room(fw_scratch *scratch, size_t wide, size_t k, size_t d, pqr_room *room,
+                                   furrow_error *err) {
+  void *hits = NULL, *heap = NULL, *floats = NULL;
+  furrow_status status = fw_arena_take(&scratch->arena, &hits, fw_sink_hits(wide), sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, k, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &floats, 3 * d, sizeof(float), err);
+  if (status != FURROW_OK) return status;
+  *room = (pqr_room){.wide = hits, .heap = heap, .residual = floats};
+  room->code = room->residual + d;
+  room->refined = room->code + d;
+  return FURROW_OK;
+}
+
+furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                            const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+  const furrow_index *index = node->index;
+  const size_t d = (size_t)index->d, room_k = fw_heap_size(index, k);
+  const float factor = job->k_factor > 0 ? job->k_factor : index->ivf.k_factor;
+  const size_t wide_k = fw_heap_size(index, fw_wider_k(index, k, factor));
+  pqr_room room;
+  furrow_status status = take_pqr_room(scratch, wide_k, room_k, d, &room, err);
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    fw_sink wide, sink;
+    fw_sink_init_many(&wide, room.wide, wide_k);
+    fw_sink_init_best(&sink, room.heap, room_k);
+    status = fw_ivf_search_pairs(node, scratch, queries + i * d, job, &wide, err);
+    fw_sink_sort(&wide);
+    if (status == FURROW_OK) status = refine_codes(node, queries + i * d, &wide, &sink, &room, err);
+    fw_sink_write(&sink, k, false, false, distances + i * k, ids + i * k);
+  }
+  return status;
+}
+
+/* ---- REFINE --------------------------------------------------------------------------------------------- */
+
+/* What the first codes found: `wide` ids for each of n queries, which are refined in an order. */
+typedef struct candidates {
+  const furrow_index *refine;
+  int64_t *ids;
+  uint32_t *order;
+  size_t n, wide;
+} candidates;
+
+/* Vectors are anywhere in memory. So many bytes of those that come next are on their way while one is compared. */
+enum { BYTES_AHEAD = 4096, MOST_OF_A_ROW = 1024, CACHE_LINE = 64 };
+
+static size_t rows_ahead(size_t d) {
+  const size_t rows = BYTES_AHEAD / (d * sizeof(float));
+  return rows > 0 ? rows : 1;
+}
+
+/* The row of candidate j of the query whose turn it is; beyond the last, of the next one. */
+static void fetch_row(const candidates *c, size_t turn, size_t j) {
+  const furrow_index *refine = c->refine;
+  for (; j >= c->wide; j -= c->wide) turn++;
+  if (turn >= c->n) return;
+  const int64_t id = c->ids[c->order[turn] * c->wide + j];
+  const size_t bytes = (size_t)refine->d * sizeof(float);
+  if (id < 0 || id >= refine->ntotal) return;
+  const char *row = (const char *)refine->flat.vectors + (size_t)id * bytes;
+  for (size_t i = 0; i < bytes && i < MOST_OF_A_ROW; i += CACHE_LINE) __builtin_prefetch(row + i);
+}
+
+static furrow_status refine_query(const candidates *c, size_t turn, const float *query, fw_sink *sink,
+                                  furrow_error *err) {
+  const furrow_index *refine = c->refine;
+  const bool similarity = fw_metric_is_similarity(refine->metric);
+  const size_t ahead = rows_ahead((size_t)refine->d);
+  const int64_t *ids = c->ids + c->order[turn] * c->wide;
+  for (size_t j = 0; j < c->wide; j++) {
+    fetch_row(c, turn, j + ahead);
+    if (ids[j] < 0) continue;
+    if (ids[j] >= refine->ntotal)
+      return fw_fail(err, FURROW_E_FORMAT, "the base has id %" PRId64 ", but vectors to refine by end before %" PRId64,
+                     ids[j], refine->ntotal);
+    fw_sink_offer(sink, fw_flat_key(refine, query, ids[j]), fw_turn_id(ids[j], similarity));
+  }
+  return FURROW_OK;
+}
+
+/* Memory of n queries; `unused` are their distances by codes. */
+static furrow_status take_candidates(candidates *c, fw_arena *arena, float **unused, furrow_error *err) {
+  void *ids = NULL, *order = NULL, *distances = NULL;
+  furrow_status status = fw_arena_take(arena, &ids, c->n * c->wide, sizeof *c->ids, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &distances, c->n * c->wide, sizeof **unused, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &order, c->n, sizeof *c->order, err);
+  c->ids = ids;
+  c->order = order;
+  *unused = distances;
+  for (size_t i = 0; status == FURROW_OK && i < c->n; i++) c->order[i] = (uint32_t)i;
+  return status;
+}
+
+furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                               const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+  const furrow_index *index = node->index, *refine = index->child[1];
+  const bool similarity = fw_metric_is_similarity(refine->metric);
+  const size_t room = fw_heap_size(index, k);
+  candidates c = {.refine = refine, .n = n, .wide = refined_k(index, k, job)};
+  fw_job inner = *job;
+  float *unused = NULL;
+  void *heap = NULL;
+  furrow_status status = take_candidates(&c, &scratch->arena, &unused, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, room, sizeof(fw_hit), err);
+  inner.order = c.order;
+  if (status == FURROW_OK)
+    status = fw_node_search(node->child, scratch, queries, n, c.wide, &inner, unused, c.ids, err);
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    const size_t query = c.order[i];
+    fw_sink sink;
+    fw_sink_init_best(&sink, heap, room);
+    status = refine_query(&c, i, queries + query * (size_t)index->d, &sink, err);
+    fw_sink_write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
+  }
+  return status;
+}

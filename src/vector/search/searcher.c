@@ -1,0 +1,217 @@
+/* vector/search/searcher.c: makes an index ready for searching. */
+#include "vector/search/searcher.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "vector/edit/lists_edit.h"
+#include "vector/index/parts.h"
+#include "vector/quantizer/sq_decode.h"
+#include "vector/quantizer/transform_apply.h"
+
+void furrow_searcher_params_init(furrow_searcher_params *params) {
+  *params = (furrow_searcher_params){0};
+}
+
+/* ---- Nodes ---------------------------------------------------------------------------------------------- */
+
+static furrow_status unsupported(const furrow_index *index, const char *why, furrow_error *err) {
+  const furrow_status status =
+      fw_fail(err, FURROW_E_UNSUPPORTED, "%s (%.4s) %s", furrow_index_kind_name(index->kind), index->fourcc, why);
+  fw_error_set_token(err, index->fourcc, 4);
+  return status;
+}
+
+static furrow_status check_metric(const furrow_index *index, furrow_error *err) {
+  const bool flat = index->kind == FURROW_INDEX_FLAT;
+  if (index->metric == FURROW_METRIC_L2 || index->metric == FURROW_METRIC_IP) return FURROW_OK;
+  if (flat && fw_metric_is_searched(index->metric)) return FURROW_OK;
+  const char *name = furrow_distance_metric_name(index->metric);
+  return fw_fail(err, FURROW_E_UNSUPPORTED, "%s cannot be searched by %s", furrow_index_kind_name(index->kind),
+                 name ? name : "?");
+}
+
+static furrow_status fill_ivf(fw_node *node, fw_pool *pool, furrow_error *err) {
+  const furrow_index *index = node->index;
+  furrow_status status = fw_lists_check_contents(&index->ivf.lists, err);
+  if (status == FURROW_OK) status = fw_coarse_create(&node->coarse, index->child[0], err);
+  if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_SQ) status = fw_sq_check(&index->ivf.sq, err);
+  if (status == FURROW_OK && fw_index_pq(index))
+    status = fw_pq_lists_create(&node->pq, index, &node->coarse, pool, err);
+  return status;
+}
+
+static furrow_status create_node(fw_node **node, const furrow_index *index, fw_pool *pool, furrow_error *err);
+
+static furrow_status fill_refine(fw_node *node, fw_pool *pool, furrow_error *err) {
+  const furrow_index *index = node->index, *refine = index->child[1];
+  if (refine->kind != FURROW_INDEX_FLAT) return unsupported(refine, "is not searched as a refinement", err);
+  furrow_status status = check_metric(refine, err);
+  if (status == FURROW_OK) status = create_node(&node->child, index->child[0], pool, err);
+  return status;
+}
+
+static furrow_status fill_node(fw_node *node, fw_pool *pool, furrow_error *err) {
+  const furrow_index *index = node->index;
+  furrow_status status = FURROW_OK;
+  switch (index->kind) {
+  case FURROW_INDEX_FLAT: return FURROW_OK;
+  case FURROW_INDEX_HNSW:
+    if (index->child[0]->metric != index->metric) return unsupported(index, "has another metric than its vectors", err);
+    return FURROW_OK;
+  case FURROW_INDEX_IVF_PQR:
+    if (index->metric != FURROW_METRIC_L2) return unsupported(index, "is only searched by L2", err);
+    return fill_ivf(node, pool, err);
+  case FURROW_INDEX_IVF_FLAT:
+  case FURROW_INDEX_IVF_SQ:
+  case FURROW_INDEX_IVF_PQ:
+  case FURROW_INDEX_IVF_PQ_FAST: return fill_ivf(node, pool, err);
+  case FURROW_INDEX_PQ:
+    if (index->pq.search_type != 0) return unsupported(index, "is only searched by distances", err);
+    return fw_pq_lists_create(&node->pq, index, NULL, pool, err);
+  case FURROW_INDEX_REFINE: return fill_refine(node, pool, err);
+  case FURROW_INDEX_TRANSFORM:
+    status = fw_transforms_check(&index->transforms, err);
+    if (status != FURROW_OK) return status;
+    return create_node(&node->child, index->child[0], pool, err);
+  case FURROW_INDEX_ID_MAP: return create_node(&node->child, index->child[0], pool, err);
+  default: return unsupported(index, "is not searched", err);
+  }
+}
+
+static void free_node(fw_node *node) {
+  if (!node) return;
+  free_node(node->child);
+  fw_coarse_clear(&node->coarse);
+  fw_pq_lists_clear(&node->pq);
+  fw_free(node);
+}
+
+static furrow_status create_node(fw_node **node, const furrow_index *index, fw_pool *pool, furrow_error *err) {
+  void *memory = NULL;
+  if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained");
+  furrow_status status = check_metric(index, err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **node, err);
+  if (status != FURROW_OK) return status;
+  fw_node *made = memory;
+  made->index = index;
+  status = fill_node(made, pool, err);
+  if (status == FURROW_OK)
+    *node = made;
+  else
+    free_node(made);
+  return status;
+}
+
+static uint64_t node_memory(const fw_node *node) {
+  if (!node) return 0;
+  return sizeof *node + fw_coarse_memory(&node->coarse) + node->pq.memory + node_memory(node->child);
+}
+
+/* ---- The store ------------------------------------------------------------------------------------------ */
+
+furrow_status fw_searcher_borrow(const furrow_searcher *searcher, fw_scratch **scratch, furrow_error *err) {
+  fw_searcher_store *store = searcher->store;
+  pthread_mutex_lock(&store->lock);
+  fw_scratch *found = store->idle;
+  if (found) store->idle = found->next;
+  pthread_mutex_unlock(&store->lock);
+  if (!found) return fw_scratch_create(scratch, err);
+  *scratch = found;
+  return FURROW_OK;
+}
+
+void fw_searcher_give_back(const furrow_searcher *searcher, fw_scratch *scratch) {
+  fw_searcher_store *store = searcher->store;
+  if (!scratch) return;
+  fw_arena_reset(&scratch->arena);
+  pthread_mutex_lock(&store->lock);
+  scratch->next = store->idle;
+  store->idle = scratch;
+  pthread_mutex_unlock(&store->lock);
+}
+
+/* The first call decides how many there are; a search counts on no number. */
+furrow_status fw_searcher_pool(const furrow_searcher *searcher, unsigned threads, fw_pool **pool, furrow_error *err) {
+  fw_searcher_store *store = searcher->store;
+  furrow_status status = FURROW_OK;
+  pthread_mutex_lock(&store->lock);
+  if (!store->pool) status = fw_pool_create(&store->pool, threads > 1 ? threads - 1 : 1, err);
+  if (status == FURROW_OK) *pool = store->pool;
+  pthread_mutex_unlock(&store->lock);
+  return status;
+}
+
+static void free_store(fw_searcher_store *store) {
+  if (!store) return;
+  while (store->idle) {
+    fw_scratch *scratch = store->idle;
+    store->idle = scratch->next;
+    fw_scratch_free(scratch);
+  }
+  fw_pool_free(store->pool);
+  pthread_mutex_destroy(&store->lock);
+  fw_free(store);
+}
+
+/* ---- The searcher --------------------------------------------------------------------------------------- */
+
+/* Vectors from which on lists are made ready by several threads. */
+enum { MANY_VECTORS = 20000 };
+
+static furrow_status create_root(fw_node **root, const furrow_index *index, unsigned threads, furrow_error *err) {
+  fw_pool *pool = NULL;
+  furrow_status status = FURROW_OK;
+  if (threads > 1 && index->ntotal >= MANY_VECTORS) status = fw_pool_create(&pool, threads - 1, err);
+  if (status == FURROW_OK) status = create_node(root, index, pool, err);
+  fw_pool_free(pool);
+  return status;
+}
+
+/* Codes that were copied from a mapped file are not needed there any more: their pages are given back. Whoever looks at
+ * them again gets them from the file. */
+static void release_codes(const furrow_index *index) {
+  const furrow_index *ivf = furrow_index_ivf(index);
+  if (!index->map || !ivf || ivf->kind != FURROW_INDEX_IVF_PQ || ivf->ivf.pq.nbits > 8 || !ivf->ivf.lists.list) return;
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), map = (uintptr_t)index->map;
+  for (size_t i = 0; i < ivf->ivf.nlist; i++) {
+    const fw_list *list = &ivf->ivf.lists.list[i];
+    const uintptr_t begin = ((uintptr_t)list->codes + page - 1) / page * page;
+    const uintptr_t end = ((uintptr_t)list->codes + list->size * ivf->ivf.code_size) / page * page;
+    if (list->capacity == 0 && begin < end && begin >= map && end <= map + index->map_size)
+      (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+  }
+}
+
+furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_index *index,
+                                     const furrow_searcher_params *params, furrow_error *err) {
+  const unsigned threads = fw_threads_for(params ? params->threads : 0);
+  void *memory = NULL, *store = NULL;
+  fw_node *root = NULL;
+  furrow_status status = create_root(&root, index, threads, err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **searcher, err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&store, 1, sizeof(fw_searcher_store), err);
+  if (status != FURROW_OK) {
+    fw_free(memory);
+    free_node(root);
+    return status;
+  }
+  *searcher = memory;
+  **searcher = (furrow_searcher){.index = index, .root = root, .store = store};
+  pthread_mutex_init(&(*searcher)->store->lock, NULL);
+  release_codes(index);
+  return FURROW_OK;
+}
+
+void furrow_searcher_free(furrow_searcher *searcher) {
+  if (!searcher) return;
+  free_store(searcher->store);
+  free_node(searcher->root);
+  fw_free(searcher);
+}
+
+uint64_t furrow_searcher_memory(const furrow_searcher *searcher) {
+  return sizeof *searcher + node_memory(searcher->root);
+}

@@ -1,0 +1,111 @@
+/* vector/search/searcher.h: an index made ready for searching: a tree of nodes like that of the indexes. */
+#ifndef FW_VECTOR_SEARCH_SEARCHER_H
+#define FW_VECTOR_SEARCH_SEARCHER_H
+
+#include <pthread.h>
+
+#include "base/pool.h"
+#include "vector/index/index.h"
+#include "vector/quantizer/coarse.h"
+#include "vector/search/filter.h"
+#include "vector/search/pq_lists.h"
+#include "vector/search/scratch.h"
+#include "vector/search/sink.h"
+
+typedef struct fw_node {
+  const furrow_index *index;
+  struct fw_node *child; /* ID_MAP, TRANSFORM; REFINE: of its base */
+  fw_coarse coarse;      /* IVF_* */
+  fw_pq_lists pq;        /* IVF_PQ, IVF_PQR, PQ */
+} fw_node;
+
+/* What searches leave behind for the next: the only part that changes, under its lock. */
+typedef struct fw_searcher_store {
+  pthread_mutex_t lock;
+  fw_scratch *idle; /* scratch memory that nobody uses */
+  fw_pool *pool;    /* made when it is needed first */
+} fw_searcher_store;
+
+struct furrow_searcher {
+  const furrow_index *index;
+  fw_node *root;
+  fw_searcher_store *store;
+};
+
+/* How a search goes; the same for all its queries. */
+/* Into so many shares one query is cut at most. */
+enum { FW_MOST_SHARES = 64 };
+
+typedef struct fw_job {
+  uint64_t nprobe, max_codes;
+  float k_factor;
+  int32_t ef_search;
+  fw_choice choice;
+  fw_pool *pool; /* NULL: the query stays on its thread */
+  unsigned threads;
+  uint32_t *order; /* NULL, or room for a number of each query: lists are searched in that order (out) */
+} fw_job;
+
+/* Lists that a query visits: at least 1. */
+size_t fw_probes(const furrow_index *ivf, const fw_job *job);
+/* Whether many queries are better searched in one call than in some. */
+bool fw_ivf_goes_in_order(const furrow_index *ivf);
+
+/* The k best of n queries (a few: scratch grows with n), as furrow_searcher_search gives them. */
+furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                             const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* All of one query that are within the sink's radius (a key); ids as they are, keys. */
+furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+                            fw_sink *sink, furrow_error *err) __attribute__((warn_unused_result));
+
+/* The kinds (search_ivf.c, search_pq.c, search_flat.c, search_refine.c). */
+furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                            const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+    __attribute__((warn_unused_result));
+furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+                           fw_sink *sink, furrow_error *err) __attribute__((warn_unused_result));
+/* The k best of one query, as pairs: the id of a hit is list << 32 | place. */
+furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+                                  fw_sink *sink, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                            const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+    __attribute__((warn_unused_result));
+furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                               const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+    __attribute__((warn_unused_result));
+furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                             const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+    __attribute__((warn_unused_result));
+furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_job *job, fw_sink *sink,
+                            furrow_error *err) __attribute__((warn_unused_result));
+
+furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                           const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+    __attribute__((warn_unused_result));
+furrow_status fw_pq_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+                          fw_sink *sink, furrow_error *err) __attribute__((warn_unused_result));
+
+/* Memory of a thread, and threads, from the searcher's store. */
+furrow_status fw_searcher_borrow(const furrow_searcher *searcher, fw_scratch **scratch, furrow_error *err)
+    __attribute__((warn_unused_result));
+void fw_searcher_give_back(const furrow_searcher *searcher, fw_scratch *scratch);
+furrow_status fw_searcher_pool(const furrow_searcher *searcher, unsigned threads, fw_pool **pool, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* The key of row `row` of a flat index. */
+float fw_flat_key(const furrow_index *index, const float *query, int64_t row);
+/* Whether larger is better. */
+bool fw_metric_is_similarity(furrow_distance_metric metric);
+/* Whether flat vectors can be searched by it. */
+bool fw_metric_is_searched(furrow_distance_metric metric);
+/* k, or as many vectors as there are: a heap needs no more. At least 1. */
+size_t fw_heap_size(const furrow_index *index, size_t k);
+/* k * factor, but at least k, and no more than there are vectors. */
+size_t fw_wider_k(const furrow_index *index, size_t k, float factor);
+/* Results that an index asks the one inside of it for, where k are wanted: more if they are refined. */
+size_t fw_results_inside(const furrow_index *index, size_t k, const fw_job *job);
+/* Sorts what is in the sink and writes it as k results. turned: ids were turned round. */
+void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool turned, float *distances, int64_t *ids);
+
+#endif

@@ -1,0 +1,64 @@
+/* vector/search/sink.h: where the results of one query go: the k best, or all that are near enough.
+ *
+ * A key is a distance, smaller is better: of a similarity its negative. Among equal keys the larger id goes first when
+ * a better one comes; a similarity turns ids round (fw_turn_id), so that the smaller one goes. */
+#ifndef FW_VECTOR_SEARCH_SINK_H
+#define FW_VECTOR_SEARCH_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "furrow/status.h"
+
+typedef struct fw_hit {
+  float key;
+  int64_t id;
+} fw_hit;
+
+/* Where hits have ids: needed when two keys are equal, and at the end. */
+typedef struct fw_id_source {
+  int64_t (*id_of)(const void *context, int64_t place);
+  const void *context;
+} fw_id_source;
+
+typedef struct fw_sink {
+  float worst;     /* a key that is not below it does not enter */
+  size_t k, count; /* k > 0: a heap of the k best, the worst at its top; `count` are in it */
+  size_t room;     /* > k: no heap; hits come one behind the other, and when there are so many they are cut to k */
+  fw_hit *heap;
+  fw_hit *spare;       /* room > k: k hits that a cut works with */
+  fw_id_source source; /* id_of not NULL: what the sink is given are places, until fw_sink_sort makes them ids */
+  bool lists;          /* all that ever entered is kept in `hits`, too, in order; always so if k is 0 */
+  fw_hit *hits;        /* grows; the caller frees it */
+  size_t hit_count, hit_room;
+  furrow_status status; /* E_MEMORY: it could not grow, what comes is passed over; else what the scan met */
+} fw_sink;
+
+/* The k best go to a heap of the caller's, with room for k. */
+void fw_sink_init_best(fw_sink *sink, fw_hit *heap, size_t k);
+/* The same results, faster where k is large; memory has room for fw_sink_hits(k). `worst` may be that of some time ago,
+ * and with `lists` more is kept. */
+void fw_sink_init_many(fw_sink *sink, fw_hit *memory, size_t k);
+size_t fw_sink_hits(size_t k);
+/* Everything with a key below `radius` goes to hits. */
+void fw_sink_init_range(fw_sink *sink, float radius);
+/* Takes a result whose key is below sink->worst. */
+void fw_sink_take(fw_sink *sink, float key, int64_t id);
+/* Sorts the k best: best first. There is no heap any more. */
+void fw_sink_sort(fw_sink *sink);
+
+/* The k-th largest of n numbers, 0 < k <= n; heap has room for k. For a small k. */
+float fw_kth_largest(const float *numbers, size_t n, size_t k, float *heap);
+/* The k-th smallest of n numbers, 0 < k <= n, none a NaN. They change places. */
+float fw_kth_smallest(float *numbers, size_t n, size_t k);
+
+static inline void fw_sink_offer(fw_sink *sink, float key, int64_t id) {
+  if (key < sink->worst) fw_sink_take(sink, key, id);
+}
+
+static inline int64_t fw_turn_id(int64_t id, bool similarity) {
+  return similarity ? ~id : id;
+}
+
+#endif

@@ -1,0 +1,260 @@
+/* tests/unit/base/test_json_in.c: reading JSON. */
+#include "base/json_in.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/cmocka_all.h"
+#include "support/failing_alloc.h"
+
+static fw_json json;
+static furrow_error err;
+
+static void start(const char *text) {
+  fw_json_open(&json, text, strlen(text), "x.json");
+  memset(&err, 0, sizeof err);
+}
+
+/* The document is refused: status, byte, message. */
+static void refused(const char *text, uint64_t offset, const char *message) {
+  start(text);
+  furrow_status status = fw_json_skip(&json, NULL, &err);
+  if (status == FURROW_OK) status = fw_json_end(&json, &err);
+  if (status != FURROW_E_FORMAT || err.offset != offset || strcmp(err.message, message) != 0)
+    fail_msg("%s: %s at %llu: %s", text, furrow_status_name(status), (unsigned long long)err.offset, err.message);
+  assert_string_equal(err.file, "x.json");
+  fw_json_close(&json);
+}
+
+static void members(void **state) {
+  (void)state;
+  fw_json_text key, text;
+  int64_t i = 0;
+  double d = 0;
+  bool b = false;
+  start(" {\"a\" : 1, \"b\":[ ] ,\"c\":{\"d\":[-2,3.5e1,\"x\",true , null,false]}\n,\"\":[[],{}]} \t");
+  assert_int_equal(fw_json_peek(&json), FW_JSON_OBJECT);
+  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
+  assert_true(fw_json_is(key, "a") && !fw_json_is(key, "ab") && !fw_json_is(key, ""));
+  assert_int_equal(fw_json_i64(&json, &i, &err), FURROW_OK);
+  assert_int_equal(i, 1);
+  assert_int_equal(fw_json_offset(&json), 8);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(fw_json_array(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_element(&json, &err), FURROW_END);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
+  assert_true(fw_json_is(key, "d"));
+  assert_int_equal(fw_json_array(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_f64(&json, &d, &err), FURROW_OK);
+  assert_true(d == -2);
+  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_f64(&json, &d, &err), FURROW_OK);
+  assert_true(d == 35);
+  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_string(&json, &text, &err), FURROW_OK);
+  assert_true(fw_json_is(text, "x"));
+  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_peek(&json), FW_JSON_BOOL);
+  assert_int_equal(fw_json_bool(&json, &b, &err), FURROW_OK);
+  assert_true(b);
+  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_null(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_bool(&json, &b, &err), FURROW_OK);
+  assert_false(b);
+  assert_int_equal(fw_json_element(&json, &err), FURROW_END);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_END);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
+  assert_true(fw_json_is(key, ""));
+  assert_int_equal(fw_json_skip(&json, &text, &err), FURROW_OK);
+  assert_true(fw_json_is(text, "[[],{}]"));
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_END);
+  assert_int_equal(fw_json_end(&json, &err), FURROW_OK);
+  fw_json_close(&json);
+}
+
+static void strings(void **state) {
+  (void)state;
+  fw_json_text key, text;
+  start("{\"k\\u00e9\\/\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\uD83D\\ude00\xe6\xa8\xa1\\u0000.\"}");
+  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(fw_json_string(&json, &text, &err), FURROW_OK);
+  /* the key is still there */
+  assert_true(fw_json_is(key, "k\xc3\xa9/"));
+  static const char wanted[] = "\"\\/\b\f\n\r\tA\xf0\x9f\x98\x80\xe6\xa8\xa1\0.";
+  assert_int_equal(text.size, sizeof wanted - 1);
+  assert_memory_equal(text.bytes, wanted, text.size);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_END);
+  fw_json_close(&json);
+}
+
+static void integers(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    int64_t value;
+  } good[] = {
+      {"0", 0}, {"-0", 0}, {"9223372036854775807", INT64_MAX}, {"-9223372036854775808", INT64_MIN}, {" 17 ", 17}};
+  static const char *const bad[] = {"9223372036854775808",
+                                    "-9223372036854775809",
+                                    "1.0",
+                                    "1e3",
+                                    "\"1\"",
+                                    "true",
+                                    "[1]",
+                                    "99999999999999999999999999",
+                                    "",
+                                    "-",
+                                    "+1",
+                                    "01",
+                                    "1x",
+                                    "0x10",
+                                    "--1",
+                                    "1-",
+                                    "nul"};
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    int64_t value = 77;
+    start(good[i].text);
+    assert_int_equal(fw_json_i64(&json, &value, &err), FURROW_OK);
+    assert_true(value == good[i].value);
+    assert_int_equal(fw_json_end(&json, &err), FURROW_OK);
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    int64_t value = 77;
+    start(bad[i]);
+    if (fw_json_i64(&json, &value, &err) != FURROW_E_FORMAT) fail_msg("%s is an integer?", bad[i]);
+    assert_true(value == 77 && err.message[0] != 0 && err.offset == 0);
+  }
+}
+
+static void refusals(void **state) {
+  (void)state;
+  refused("", 0, "the JSON ends too early");
+  refused("{", 1, "the JSON ends too early");
+  refused("[1,2", 4, "the JSON ends too early in 1");
+  refused("{\"a\":", 5, "the JSON ends too early in a");
+  refused("\"abc", 4, "the JSON ends too early");
+  refused("{\"a\":{\"b\":[1 2]}}", 13, "there is no , or ] in a/b/0");
+  refused("{\"a\":1 \"b\":2}", 7, "there is no , or } in a");
+  refused("{\"a\":1,}", 7, "there is no key");
+  refused("{1:2}", 1, "there is no key");
+  refused("[1,]", 3, "there is no value of JSON in 1");
+  refused("{\"a\" 1}", 5, "there is no : in a");
+  refused("[01]", 1, "that is no number of JSON in 0");
+  refused("[1.]", 1, "that is no number of JSON in 0");
+  refused("[1e]", 1, "that is no number of JSON in 0");
+  refused("[-]", 1, "that is no number of JSON in 0");
+  refused("[.5]", 1, "there is no value of JSON in 0");
+  refused("[NaN]", 1, "there is no value of JSON in 0");
+  refused("[nulL]", 1, "there is no value of JSON in 0");
+  refused("[truE]", 1, "there is no value of JSON in 0");
+  refused("['a']", 1, "there is no value of JSON in 0");
+  refused("[\"a\nb\"]", 3, "a string has a control character in 0");
+  refused("[\"a\\x\"]", 3, "a string has a bad escape in 0");
+  refused("[\"\\u12g4\"]", 2, "a string has a bad escape in 0");
+  refused("[\"\\ud800\"]", 2, "a string has a bad escape in 0");
+  refused("[\"\\ud800\\u0041\"]", 2, "a string has a bad escape in 0");
+  refused("[\"\\udc00\"]", 2, "a string has a bad escape in 0");
+  refused("[\"\xff\"]", 2, "a string is not UTF-8 in 0");
+  refused("[\"\xed\xa0\x80\"]", 2, "a string is not UTF-8 in 0");
+  refused("\xef\xbb\xbf{}", 0, "there is no value of JSON");
+  refused("{} {}", 3, "there is more behind the JSON");
+  refused("// x\n{}", 0, "there is no value of JSON");
+}
+
+/* 64 are allowed, not one more; and the reader does not go deeper than it may. */
+static void depth(void **state) {
+  (void)state;
+  char text[201];
+  memset(text, '[', 64);
+  memset(text + 64, ']', 64);
+  text[128] = 0;
+  start(text);
+  assert_int_equal(fw_json_skip(&json, NULL, &err), FURROW_OK);
+  fw_json_close(&json);
+  memset(text, '[', 200);
+  text[200] = 0;
+  start(text);
+  assert_int_equal(fw_json_skip(&json, NULL, &err), FURROW_E_FORMAT);
+  assert_int_equal(err.offset, 64);
+  assert_non_null(strstr(err.message, "nested too deep"));
+  fw_json_close(&json);
+}
+
+static void long_paths_are_cut(void **state) {
+  (void)state;
+  static char text[4000];
+  size_t n = 0;
+  for (int i = 0; i < 20; i++) {
+    n += (size_t)sprintf(text + n, "{\"");
+    for (int k = 0; k < 50; k++) n += (size_t)sprintf(text + n, "\xc3\xa9");
+    n += (size_t)sprintf(text + n, "\":");
+  }
+  start(text);
+  assert_int_equal(fw_json_skip(&json, NULL, &err), FURROW_E_FORMAT);
+  assert_int_equal(err.offset, n);
+  assert_int_equal(strncmp(err.message, "the JSON ends too early in \xc3\xa9", 29), 0);
+  fw_json_close(&json);
+}
+
+static void failing_of_callers(void **state) {
+  (void)state;
+  fw_json_text key;
+  int64_t i;
+  start("{\"parts\":[{\"rows\":-5}]}");
+  json.base = 4;
+  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(fw_json_array(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(fw_json_i64(&json, &i, &err), FURROW_OK);
+  assert_int_equal(fw_json_fail(&json, fw_json_offset(&json), NULL, &err, "is %s", "negative"), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "parts/0/rows is negative");
+  assert_string_equal(err.token, "-5");
+  assert_int_equal(err.offset, 22);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_END);
+  assert_int_equal(fw_json_fail(&json, 15, "cols", &err, "is missing"), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "parts/0/cols is missing");
+  assert_int_equal(fw_json_fail(&json, 15, NULL, NULL, "is missing"), FURROW_E_FORMAT);
+  fw_json_close(&json);
+}
+
+static void memory_runs_out(void **state) {
+  (void)state;
+  if (!FAILING_ALLOC) skip();
+  fw_json_text key, text;
+  start("{\"\\n\":\"\\n\"}");
+  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
+  alloc_fail_at(1);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_E_MEMORY);
+  fw_json_close(&json);
+  start("{\"\\n\":\"\\n\"}");
+  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
+  alloc_fail_at(2);
+  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(fw_json_string(&json, &text, &err), FURROW_E_MEMORY);
+  alloc_fail_at(0);
+  fw_json_close(&json);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(members),
+      cmocka_unit_test(strings),
+      cmocka_unit_test(integers),
+      cmocka_unit_test(refusals),
+      cmocka_unit_test(depth),
+      cmocka_unit_test(long_paths_are_cut),
+      cmocka_unit_test(failing_of_callers),
+      cmocka_unit_test(memory_runs_out),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

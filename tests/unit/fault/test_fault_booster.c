@@ -1,0 +1,85 @@
+/* tests/unit/fault/test_fault_booster.c: trees when memory runs out: every allocation fails once. */
+#include "support/failing_alloc.h"
+#include "support/made_forest.h"
+#include "support/made_table.h"
+
+typedef struct job {
+  table t;
+  fw_plan plan;
+  table_lists lists;
+  bool sparse;
+} job;
+
+/* Two rounds; NULL: something failed. */
+static fw_forest *try_to_grow(const job *j, fw_crew *crew, furrow_error *err) {
+  fw_booster *booster = NULL;
+  fw_forest *forest = NULL;
+  const size_t classes = j->plan.graph.outputs;
+  furrow_status status = fw_forest_create(&forest, classes, j->plan.forest.levels, true, err);
+  if (status == FURROW_OK)
+    status = table_boost(&j->t, j->sparse ? &j->lists : NULL, 700, &j->plan, crew, forest, &booster, err);
+  for (int round = 0; status == FURROW_OK && round < 2; round++) {
+    const size_t trees = forest->trees;
+    status = fw_booster_round(booster, err);
+    if (status != FURROW_OK) assert_int_equal(forest->trees, trees);
+  }
+  fw_booster_free(booster);
+  if (status == FURROW_OK) return forest;
+  fw_forest_free(forest);
+  return NULL;
+}
+
+static void fail_each(const job *j) {
+  fw_crew *crew = NULL;
+  assert_int_equal(fw_crew_create(&crew, 1, NULL), FURROW_OK);
+  fw_forest *right = try_to_grow(j, crew, NULL);
+  assert_non_null(right);
+  const long live = atomic_load(&alloc_live);
+  for (long n = 1;; n++) {
+    furrow_error err = {0};
+    alloc_fail_at(n);
+    fw_forest *forest = try_to_grow(j, crew, &err);
+    const bool failed = atomic_load(&alloc_failed);
+    alloc_fail_at(0);
+    if (!failed) {
+      assert_non_null(forest);
+      assert_same_forest(right, forest);
+      fw_forest_free(forest);
+      break;
+    }
+    assert_null(forest);
+    assert_int_equal(err.status, FURROW_E_MEMORY);
+    assert_int_equal(atomic_load(&alloc_live), live);
+  }
+  fw_forest_free(right);
+  fw_crew_free(crew);
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  if (!FAILING_ALLOC) skip();
+  for (int i = 0; i < 4; i++) {
+    const table_rules rules = {.rows = 800,
+                               .columns = 10,
+                               .absent = 0.2,
+                               .rare = 0.95,
+                               .values = i == 1 ? 6 : 0,
+                               .weights = i == 2,
+                               .loss = i == 0 ? FW_LOSS_LOG : FW_LOSS_SOFTMAX,
+                               .classes = 3,
+                               .seed = 3};
+    job j = {.t = table_make(&rules), .plan = table_plan(&rules), .sparse = i >= 2};
+    j.lists = table_list(&j.t);
+    j.plan.forest.row_ratio = 0.8;
+    j.plan.forest.feature_ratio = 0.7;
+    j.plan.forest.all_categories = i % 2 == 1 && rules.values > 0;
+    fail_each(&j);
+    table_lists_free(&j.lists);
+    table_free(&j.t);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

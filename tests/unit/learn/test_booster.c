@@ -1,0 +1,326 @@
+/* tests/unit/learn/test_booster.c: trees are those that a search over all questions finds. */
+#include "support/made_table.h"
+
+enum { MOST_VALUES = 16 };
+
+/* ---- A plain search: every question of every feature, every row, in doubles ---- */
+
+typedef struct question {
+  double gain, value;
+  size_t feature;
+  bool absent_left;
+} question;
+
+typedef struct plain {
+  const table *t;
+  const fw_plan *plan;
+  double *score;              /* rows * classes */
+  double *gradient, *hessian; /* of the class at hand */
+  double most;                /* |gradient|, and 1 at least */
+  size_t splits, ties;
+} plain;
+
+static double shrink(double g, double alpha) {
+  return g > alpha ? g - alpha : g < -alpha ? g + alpha : 0;
+}
+
+static double worth(const plain *p, double g, double h) {
+  const double t = shrink(g, p->plan->forest.alpha);
+  return t * t / (h + p->plan->forest.lambda);
+}
+
+static bool goes_left(const question *q, float x) {
+  return isnan(x) ? q->absent_left : (double)x <= q->value;
+}
+
+/* Gain of a question for the rows with node[row] == at. */
+static double gain_of(const plain *p, const size_t *node, size_t at, const question *q) {
+  double g[2] = {0, 0}, h[2] = {0, 0};
+  for (size_t row = 0; row < p->t->rows; row++) {
+    if (node[row] != at) continue;
+    const bool left = goes_left(q, p->t->x[row * p->t->columns + q->feature]);
+    g[left] += p->gradient[row];
+    h[left] += p->hessian[row];
+  }
+  const double least = p->plan->forest.min_child_weight;
+  if (h[0] <= 0 || h[1] <= 0 || h[0] < least || h[1] < least) return 0;
+  return 0.5 * (worth(p, g[0], h[0]) + worth(p, g[1], h[1]) - worth(p, g[0] + g[1], h[0] + h[1]));
+}
+
+static int compare_floats(const void *a, const void *b) {
+  const float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+/* The different values of a feature, ascending. */
+static size_t values_of(const table *t, size_t feature, float *values) {
+  size_t n = 0;
+  for (size_t row = 0; row < t->rows; row++) {
+    const float x = t->x[row * t->columns + feature];
+    bool known = isnan(x);
+    for (size_t i = 0; i < n; i++) known |= values[i] == x;
+    if (!known) {
+      assert_true(n < MOST_VALUES);
+      values[n++] = x;
+    }
+  }
+  qsort(values, n, sizeof *values, compare_floats);
+  return n;
+}
+
+static bool lacks_some(const plain *p, const size_t *node, size_t at, size_t feature) {
+  for (size_t row = 0; row < p->t->rows; row++)
+    if (node[row] == at && isnan(p->t->x[row * p->t->columns + feature])) return true;
+  return false;
+}
+
+static void consider(const plain *p, const size_t *node, size_t at, question *best, question q) {
+  q.gain = gain_of(p, node, at, &q);
+  /* the same rows on the same sides may differ by rounding */
+  if (q.gain > p->plan->forest.min_gain && q.gain > best->gain * (1 + 1e-9) + 1e-9) *best = q;
+}
+
+static question search(const plain *p, const size_t *node, size_t at) {
+  question best = {0, 0, 0, false};
+  for (size_t f = 0; f < p->t->columns; f++) {
+    float values[MOST_VALUES];
+    const size_t n = values_of(p->t, f, values);
+    const bool lacks = lacks_some(p, node, at, f);
+    if (n == 0) continue;
+    if (lacks && values[0] > 0) consider(p, node, at, &best, (question){0, (double)values[0] / 2, f, true});
+    if (lacks && values[n - 1] < 0) consider(p, node, at, &best, (question){0, (double)values[n - 1] / 2, f, false});
+    if (lacks && values[0] <= 0 && values[n - 1] >= 0)
+      consider(p, node, at, &best, (question){0, 2 * (double)values[0] - 1, f, true});
+    for (size_t i = 0; i + 1 < n; i++) {
+      const double value = ((double)values[i] + (double)values[i + 1]) / 2;
+      consider(p, node, at, &best, (question){0, value, f, value >= 0});
+      if (lacks) consider(p, node, at, &best, (question){0, value, f, value < 0});
+    }
+  }
+  return best;
+}
+
+/* ---- Gradients ---- */
+
+static void fill_gradients(plain *p, size_t class_number) {
+  const table *t = p->t;
+  const size_t classes = p->plan->graph.outputs;
+  p->most = 1;
+  for (size_t row = 0; row < t->rows; row++) {
+    const double *z = p->score + row * classes, y = (double)t->label[row];
+    double sum = 0, g = z[0] - y, h = 1;
+    for (size_t c = 0; c < classes; c++) sum += exp(z[c]);
+    const double p1 = 1 / (1 + exp(-z[0])), pc = exp(z[class_number]) / sum;
+    if (p->plan->graph.loss == FW_LOSS_LOG) {
+      g = p1 - (y > 0 ? 1 : 0);
+      h = p1 * (1 - p1);
+    } else if (p->plan->graph.loss == FW_LOSS_SOFTMAX) {
+      g = pc - ((size_t)y == class_number ? 1 : 0);
+      h = 2 * pc * (1 - pc);
+    }
+    const double w = t->weight ? (double)t->weight[row] : 1;
+    p->gradient[row] = w * g;
+    p->hessian[row] = w * h;
+    p->most = fmax(p->most, fabs(w * g));
+  }
+}
+
+static double mean_label(const table *t) {
+  double sum = 0, weights = 0;
+  for (size_t row = 0; row < t->rows; row++) {
+    const double w = t->weight ? (double)t->weight[row] : 1;
+    sum += w * (double)t->label[row];
+    weights += w;
+  }
+  return sum / weights;
+}
+
+/* ---- Comparison, node by node ---- */
+
+/* Gradients are rounded to 1/2^16 of the largest; the errors of n rows add up to some sqrt(n) of that. */
+static double near_by(const plain *p, double a) {
+  return 1e-3 * (fabs(a) + p->most);
+}
+
+static void check_node(plain *p, const fw_forest *forest, size_t tree, size_t n, size_t *node, double start) {
+  const size_t at = tree * forest->nodes + n;
+  double g = 0, h = 0;
+  size_t rows = 0;
+  for (size_t row = 0; row < p->t->rows; row++) {
+    if (node[row] != n) continue;
+    g += p->gradient[row];
+    h += p->hessian[row];
+    rows++;
+  }
+  if (rows == 0) {
+    assert_int_equal(forest->feature[at], -1);
+    return;
+  }
+  assert_true(fabs(forest->gradient[at] - g) < near_by(p, g));
+  assert_true(fabs(forest->hessian[at] - h) < near_by(p, h));
+  const double leaf = start - shrink(g, p->plan->forest.alpha) / (h + p->plan->forest.lambda);
+  assert_true(fabs(forest->predict[at] - leaf) < near_by(p, leaf));
+  const question best = n < forest->nodes / 2 ? search(p, node, n) : (question){0, 0, 0, false};
+  assert_true(fabs(forest->gain[at] - best.gain) < near_by(p, best.gain));
+  if (best.gain <= 0) {
+    assert_int_equal(forest->feature[at], -1);
+    return;
+  }
+  const bool lacks = lacks_some(p, node, n, best.feature);
+  question asked = {0, forest->value[at], (size_t)forest->feature[at], fw_forest_absent_left(forest, at)};
+  if (!lacks_some(p, node, n, asked.feature)) assert_int_equal(forest->turned[at], 0);
+  if (asked.feature != best.feature || asked.value != best.value || (lacks && asked.absent_left != best.absent_left)) {
+    p->ties++; /* as good as the best, within the rounding of gradients */
+    assert_true(gain_of(p, node, n, &asked) > best.gain * 0.999 - 1e-4);
+  }
+  p->splits++;
+  for (size_t row = 0; row < p->t->rows; row++)
+    if (node[row] == n) node[row] = 2 * n + (goes_left(&asked, p->t->x[row * p->t->columns + asked.feature]) ? 1 : 2);
+}
+
+static void check_tree(plain *p, const fw_forest *forest, size_t tree, double mean) {
+  const size_t classes = forest->classes, class_number = tree % classes;
+  const double start = tree < classes ? mean / p->plan->train.lr : 0;
+  size_t *node = table_array(p->t->rows, sizeof *node);
+  fill_gradients(p, class_number);
+  for (size_t n = 0; n < forest->nodes; n++) check_node(p, forest, tree, n, node, start);
+  free(node);
+}
+
+/* Scores go on from what the forest says, so that roundings do not add up. */
+static void check_forest(const table *t, const fw_plan *plan, const fw_forest *forest) {
+  const size_t classes = forest->classes;
+  plain p = {.t = t, .plan = plan};
+  p.score = table_array(t->rows * classes, sizeof(double));
+  p.gradient = table_array(t->rows, sizeof(double));
+  p.hessian = table_array(t->rows, sizeof(double));
+  const double mean = plan->graph.loss == FW_LOSS_L2 ? mean_label(t) : 0;
+  for (size_t row = 0; row < t->rows; row++) p.score[row * classes] = mean;
+  for (size_t tree = 0; tree < forest->trees; tree += classes) {
+    for (size_t c = 0; c < classes; c++) check_tree(&p, forest, tree + c, mean);
+    for (size_t c = 0; c < classes; c++)
+      for (size_t row = 0; row < t->rows; row++) {
+        double *z = &p.score[row * classes + c];
+        *z = (tree ? *z : 0) + plan->train.lr * forest->predict[table_leaf(forest, tree + c, t->x + row * t->columns)];
+      }
+  }
+  assert_true(p.ties * 50 <= p.splits + 50);
+  free(p.score);
+  free(p.gradient);
+  free(p.hessian);
+}
+
+static size_t count_splits(const fw_forest *forest) {
+  size_t splits = 0;
+  for (size_t i = 0; i < forest->trees * forest->nodes; i++) splits += forest->feature[i] >= 0;
+  return splits;
+}
+
+static void grow_and_check(const table_rules *rules, const fw_plan *plan, bool sparse, size_t rounds) {
+  table t = table_make(rules);
+  fw_forest *forest = table_grow(&t, sparse, plan, 2, rounds);
+  assert_true(count_splits(forest) >= rounds);
+  check_forest(&t, plan, forest);
+  fw_forest_free(forest);
+  table_free(&t);
+}
+
+static void trees_are_those_of_a_plain_search(void **state) {
+  (void)state;
+  static const fw_loss_type losses[] = {FW_LOSS_LOG, FW_LOSS_L2, FW_LOSS_SOFTMAX};
+  for (size_t i = 0; i < 3 * 2 * 2 * 2 * 2; i++) {
+    const table_rules rules = {.rows = 400,
+                               .columns = 5,
+                               .values = 9,
+                               .loss = losses[i % 3],
+                               .classes = 3,
+                               .absent = i / 3 % 2 ? 0.3 : 0,
+                               .positive = i / 6 % 2,
+                               .weights = i / 12 % 2,
+                               .seed = 100 + i};
+    const fw_plan plan = table_plan(&rules);
+    grow_and_check(&rules, &plan, i / 24 % 2, 3);
+  }
+}
+
+static void rare_features_are_split_too(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 8; i++) {
+    const table_rules rules = {.rows = 600,
+                               .columns = 12,
+                               .values = i % 2 ? 1 : 5,
+                               .positive = i / 2 % 2,
+                               .absent = 0.5,
+                               .rare = 0.95,
+                               .loss = i / 4 ? FW_LOSS_L2 : FW_LOSS_LOG,
+                               .seed = 300 + i};
+    const fw_plan plan = table_plan(&rules);
+    grow_and_check(&rules, &plan, true, 2);
+  }
+}
+
+static void limits_of_splits_are_kept(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 4; i++) {
+    const table_rules rules = {.rows = 500,
+                               .columns = 4,
+                               .values = 8,
+                               .absent = 0.1,
+                               .loss = i % 2 ? FW_LOSS_L2 : FW_LOSS_LOG,
+                               .seed = 40 + i};
+    fw_plan plan = table_plan(&rules);
+    plan.forest.alpha = 1.5;
+    plan.forest.lambda = 0.25;
+    plan.forest.min_gain = 0.75;
+    plan.forest.min_child_weight = 12;
+    plan.forest.levels = i < 2 ? 6 : 2;
+    grow_and_check(&rules, &plan, i / 2, 3);
+  }
+}
+
+/* A feature that some rows lack and that is above 0 wherever it is: no node is turned because of its presence. */
+static void presence_needs_no_turning(void **state) {
+  (void)state;
+  const table_rules rules = {.rows = 2000,
+                             .columns = 6,
+                             .values = 1,
+                             .positive = true,
+                             .absent = 0.7,
+                             .rare = 0.97,
+                             .loss = FW_LOSS_LOG,
+                             .seed = 5};
+  const fw_plan plan = table_plan(&rules);
+  table t = table_make(&rules);
+  fw_forest *forest = table_grow(&t, true, &plan, 1, 4);
+  assert_true(count_splits(forest) > 8);
+  for (size_t i = 0; i < forest->trees * forest->nodes; i++) {
+    assert_int_equal(forest->turned[i], 0);
+    if (forest->feature[i] >= 0) assert_true(forest->value[i] == 0.5);
+  }
+  fw_forest_free(forest);
+  table_free(&t);
+}
+
+/* Features 0 and 1 are the same, and so are the two best cuts by symmetry: the first feature and the smaller value. */
+static void equal_gains_go_to_the_first(void **state) {
+  (void)state;
+  const table_rules rules = {.loss = FW_LOSS_L2};
+  fw_plan plan = table_plan(&rules);
+  float x[] = {1, 1, 2, 2, 3, 3, 4, 4}, label[] = {1, 0, 0, 1};
+  const table t = {4, 2, x, label, NULL};
+  plan.forest.levels = 2;
+  plan.forest.lambda = 0;
+  fw_forest *forest = table_grow(&t, false, &plan, 2, 1);
+  assert_int_equal(forest->feature[0], 0);
+  assert_true(forest->value[0] == 1.5);
+  fw_forest_free(forest);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(trees_are_those_of_a_plain_search), cmocka_unit_test(rare_features_are_split_too),
+      cmocka_unit_test(limits_of_splits_are_kept),         cmocka_unit_test(presence_needs_no_turning),
+      cmocka_unit_test(equal_gains_go_to_the_first),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,583 @@
+/* tests/unit/learn/test_learn_conf.c: graphs of built-in algorithms and of JSON files, keys and what wins, plans read
+ * again.
+ */
+#include <math.h>
+#include <strings.h>
+
+#include "support/failing_alloc.h"
+#include "support/learn_conf.h"
+#include "support/test_env.h"
+
+/* ---- Graphs ---- */
+
+/* The graph as one line: name(inputs)width. */
+static void expect_graph(const fw_plan *plan, const char *expected) {
+  char text[2048] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < plan->graph.count; i++) {
+    const fw_layer *layer = &plan->graph.layers[i];
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "", layer->name);
+    for (size_t k = 0; k < layer->input_count; k++) {
+      assert_true(layer->inputs[k] < i);
+      used += (size_t)snprintf(text + used, sizeof text - used, "%c%zu", k ? ',' : '(', layer->inputs[k]);
+    }
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%zu", layer->input_count ? ")" : ":", layer->width);
+  }
+  assert_string_equal(text, expected);
+}
+
+static void expect_builtin(const char *algorithm, const char *settings, const char *expected) {
+  furrow_learn_conf *conf = conf_new();
+  if (furrow_learn_conf_set_algorithm(conf, algorithm, &err) != FURROW_OK) fail_msg("%s: %s", algorithm, err.message);
+  conf_set_all(conf, settings);
+  fw_plan *plan = conf_plan(conf);
+  expect_graph(plan, expected);
+  assert_non_null(plan->model.algorithm);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+static void builtin_graphs(void **state) {
+  (void)state;
+  const char *linear = "input:1 simpleLossLayer(0)1";
+  expect_builtin("lr", "", linear);
+  expect_builtin("com.tencent.angel.ml.classification.LogisticRegression", "", linear);
+  expect_builtin("svm", "", linear);
+  expect_builtin("linear", "", linear);
+  expect_builtin("robust", "", linear);
+  expect_builtin("softmax", "classes=3", "input:3 softmaxLossLayer(0)3");
+  expect_builtin("mlr", "", "sigmoid_layer:5 softmax_layer:5 dotpooling_layer(0,1)1 simpleLossLayer(2)1");
+  expect_builtin("fm", "", "input:1 embedding:0 innerSumPooling(1)1 sumPooling(0,2)1 simpleLossLayer(3)1");
+  expect_builtin("dnn", "fc=7 input-width=9", "input:9 fclayer_0(0)7 fclayer(1)1 simpleLossLayer(2)1");
+  expect_builtin("dnn", "fc=7 loss=softmax classes=4 input-width=9",
+                 "input:9 fclayer_0(0)7 fclayer(1)4 simpleLossLayer(2)4");
+  expect_builtin("wide_and_deep", "fields=3 rank=4",
+                 "input:1 embedding:12 fclayer_0(1)100 fclayer_1(2)100 fclayer(3)1 sumPooling(0,4)1 "
+                 "simpleLossLayer(5)1");
+  expect_builtin("DeepFM", "fields=3 fc=10",
+                 "input:1 embedding:24 innerSumPooling(1)1 fclayer_0(1)10 fclayer(3)1 sumPooling(0,2,4)1 "
+                 "simpleLossLayer(5)1");
+  expect_builtin("pnn", "fields=4 rank=2 fc=5",
+                 "input:1 embedding:8 innerPooling(1)6 concatMatrix(1,2)14 fclayer_0(3)5 fclayer(4)1 sumPooling(0,5)1 "
+                 "simpleLossLayer(6)1");
+  expect_builtin("nfm", "rank=6 fc=5",
+                 "input:1 embedding:0 BiInteractionCross(1)6 fclayer_0(2)5 fclayer(3)1 sumPooling(0,4)1 "
+                 "simpleLossLayer(5)1");
+}
+
+static void expect_loss(const char *algorithm, fw_loss_type loss, fw_optimizer_type optimizer) {
+  furrow_learn_conf *conf = conf_builtin(algorithm, "");
+  fw_plan *plan = conf_plan(conf);
+  assert_int_equal(plan->graph.loss, loss);
+  assert_int_equal(plan->graph.layers[0].optimizer.type, optimizer);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+static void builtin_losses(void **state) {
+  (void)state;
+  expect_loss("lr", FW_LOSS_LOG, FW_OPTIMIZER_MOMENTUM);
+  expect_loss("svm", FW_LOSS_HINGE, FW_OPTIMIZER_MOMENTUM);
+  expect_loss("linear", FW_LOSS_L2, FW_OPTIMIZER_SGD);
+  expect_loss("robust", FW_LOSS_HUBER, FW_OPTIMIZER_SGD);
+  expect_loss("softmax", FW_LOSS_SOFTMAX, FW_OPTIMIZER_MOMENTUM);
+  expect_loss("mlr", FW_LOSS_CROSS_ENTROPY, FW_OPTIMIZER_MOMENTUM);
+  expect_loss("fm", FW_LOSS_LOG, FW_OPTIMIZER_MOMENTUM);
+}
+
+static void slots(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_builtin("deepfm", "fields=5 rank=3");
+  fw_plan *plan = conf_plan(conf);
+  assert_int_equal(plan->graph.layers[1].slots, 5);
+  assert_int_equal(plan->graph.layers[1].factors, 3);
+  assert_int_equal(plan->graph.layers[2].factors, 3);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+  conf = conf_builtin("fm", "fields=5 rank=3");
+  plan = conf_plan(conf);
+  assert_int_equal(plan->graph.layers[1].slots, 0); /* a sum over all vectors: any number will do */
+  assert_int_equal(plan->graph.layers[1].outputdim, 15);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+static void expect_hidden(const char *settings, fw_activation activation, double dropout) {
+  furrow_learn_conf *conf = conf_builtin("wide_and_deep", "fields=2 fc=5");
+  conf_set_all(conf, settings);
+  fw_plan *plan = conf_plan(conf);
+  assert_int_equal(plan->graph.layers[2].activation, activation);
+  assert_true(plan->graph.layers[2].dropout == dropout);
+  assert_int_equal(plan->graph.layers[3].activation, FW_ACTIVATION_IDENTITY);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+static void hidden_layers(void **state) {
+  (void)state;
+  expect_hidden("", FW_ACTIVATION_RELU, 0);
+  expect_hidden("activation=tanh", FW_ACTIVATION_TANH, 0);
+  expect_hidden("activation=tanh dropout=0.25", FW_ACTIVATION_TANH_DROPOUT, 0.25);
+  expect_hidden("activation=SIGMOID dropout=0.25", FW_ACTIVATION_SIGMOID_DROPOUT, 0.25);
+  expect_hidden("activation=identity dropout=0.25", FW_ACTIVATION_DROPOUT, 0.25);
+  expect_hidden("activation=TanhWithDropout", FW_ACTIVATION_TANH_DROPOUT, 0.5);
+  conf_expect_misfit("wide_and_deep", "fields=2 dropout=0.25",
+                     "dropout goes with the activations sigmoid, tanh and identity, not with Relu: Angel's graphs have "
+                     "no such layer");
+}
+
+static void misfits(void **state) {
+  (void)state;
+  conf_expect_misfit("lr", "rank=8", "rank is not for lr");
+  conf_expect_misfit("fm", "fc=8", "fc is not for fm");
+  conf_expect_misfit("mlr", "classes=8", "classes is not for mlr");
+  conf_expect_misfit("lr", "embedding-optimizer=adam",
+                     "embedding-optimizer is for embeddings, of which there are none");
+  conf_expect_misfit("fm", "fc-optimizer=adam", "fc-optimizer is for fc layers, of which there are none");
+  conf_expect_misfit("lr", "optimizer=sgd adam-beta=0.5", "adam-beta is for Adam, which no layer has");
+  conf_expect_misfit("fm", "optimizer=adam embedding-optimizer=ftrl momentum=0.5",
+                     "momentum is for Momentum, which no layer has");
+  conf_expect_misfit("deepfm", "",
+                     "embedding needs the number of fields: set fields (data/numfield), which every row must have");
+  conf_expect_misfit("pnn", "fields=1", "innerPooling multiplies fields in pairs, but there is one field");
+  conf_expect_misfit("deepfm", "fields=4000000000", "embedding has 32000000000 outputs; there may be 16777216");
+  conf_expect_misfit("deepfm", "fields=1000000 fc=10000",
+                     "fclayer/outputdims/0 makes 8000000 x 10000 weights; there may be 2147483647");
+  conf_expect_misfit("fm", "format=dense range=10", "embedding: an embedding takes sparse data, not the format dense");
+}
+
+/* ---- Keys ---- */
+
+static void expect_refused(const char *key, const char *value, const char *message) {
+  furrow_learn_conf *conf = conf_new();
+  furrow_error error = {0};
+  assert_int_equal(furrow_learn_conf_set(conf, key, value, &error), FURROW_E_ARGUMENT);
+  assert_string_equal(error.message, message);
+  furrow_learn_conf_free(conf);
+}
+
+static void refused_keys(void **state) {
+  (void)state;
+  expect_refused("epoch", "3", "no such key; the nearest is epochs");
+  expect_refused("ml.epochs.num", "3", "no such key; the nearest is ml.epoch.num");
+  expect_refused("ml.gbdt.thread.num", "3",
+                 "a key of Angel's GBDT that means nothing here; the nearest is ml.gbdt.tree.num");
+  expect_refused("epochs", "many", "epochs must be a whole number from 1 to 4294967295");
+  expect_refused("ml.epoch.num", "3 ", "ml.epoch.num must be a whole number from 1 to 4294967295");
+  expect_refused("range", "-2", "range must be a whole number, -1 or more");
+  expect_refused("lr", "nan", "lr must be a number, 0 or more");
+  expect_refused("lr", "", "lr must be a number, 0 or more");
+  expect_refused("momentum", "1.5", "momentum must be a number from 0 to 1");
+  expect_refused("shuffle", "maybe", "shuffle must be yes or no");
+  expect_refused("index-base", "2", "index-base must be 0, 1 or auto");
+  expect_refused("fc", "100,", "fc must be widths of layers from 1 to 16777216, with commas between them");
+  expect_refused("fc", "0", "fc must be widths of layers from 1 to 16777216, with commas between them");
+  expect_refused("fc", "1099511627776", "fc must be widths of layers from 1 to 16777216, with commas between them");
+  expect_refused("optimizer", "", "optimizer must be one of SGD, Momentum, AdaGrad, AdaDelta, Adam, FTRL");
+  expect_refused("model-type", "T_LONG_DENSE",
+                 "model-type must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it");
+  expect_refused("algorithm", "lda",
+                 "algorithm must be one of lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, "
+                 "nfm, gbdt");
+}
+
+/* Every default is a value of its key, and so is it under Angel's name. */
+static void all_keys(void **state) {
+  (void)state;
+  const furrow_learn_key *key;
+  size_t count = 0;
+  furrow_learn_conf *conf = conf_new();
+  for (; (key = furrow_learn_key_at(count)); count++) {
+    assert_true(key->name[0] && key->value[0] && key->help[0]);
+    if (strcasecmp(furrow_learn_conf_get(conf, key->name), key->fallback) != 0) fail_msg("%s", key->name);
+    if (!key->fallback[0]) continue;
+    conf_set(conf, key->name, key->fallback);
+    if (key->angel_key) conf_set(conf, key->angel_key, key->fallback);
+    assert_non_null(furrow_learn_conf_get(conf, key->name));
+    for (size_t other = 0; other < count; other++) assert_string_not_equal(key->name, furrow_learn_key_at(other)->name);
+  }
+  assert_true(count > 50);
+  assert_null(furrow_learn_key_at(count + 1));
+  assert_null(furrow_learn_conf_get(conf, "epoch"));
+  furrow_learn_conf_free(conf);
+}
+
+static void defaults(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_builtin("lr", "");
+  fw_plan *plan = conf_plan(conf);
+  assert_string_equal(plan->data.format, "libsvm");
+  assert_int_equal(plan->data.range, -1);
+  assert_int_equal(plan->data.index_base, 1);
+  assert_true(plan->data.valid_ratio == 0.05 && plan->data.sample_ratio == 1 && plan->data.posneg_ratio == -1);
+  assert_true(plan->data.has_label && !plan->data.shuffle);
+  assert_int_equal(plan->train.epochs, 30);
+  assert_int_equal(plan->train.batch, 128);
+  assert_true(plan->train.lr == 0.5);
+  assert_int_equal(plan->train.decay, FW_DECAY_STANDARD);
+  assert_true(plan->train.decay_alpha == 0.5);
+  assert_string_equal(furrow_matrix_row_type_get(plan->model.row_type)->name, "T_FLOAT_DENSE");
+  assert_null(plan->data.path);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+/* ---- What wins ---- */
+
+#define LR_LAYERS                                                                                             \
+  "\"layers\":[{\"name\":\"wide\",\"type\":\"simpleinputlayer\",\"outputdim\":1,\"transfunc\":\"identity\"}," \
+  "{\"name\":\"loss\",\"type\":\"simplelosslayer\",\"inputlayer\":\"wide\"}]"
+
+static void keys_win(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_new();
+  conf_set(conf, "ml.epoch.num", "7");
+  conf_read(conf, "{\"train\":{\"epoch\":3,\"batchsize\":16},\"data\":{\"path\":\" x.libsvm \"}}");
+  assert_string_equal(furrow_learn_conf_get(conf, "epochs"), "7");
+  assert_string_equal(furrow_learn_conf_get(conf, "ml.minibatch.size"), "16");
+  assert_string_equal(furrow_learn_conf_get(conf, "data"), "x.libsvm");
+  conf_set(conf, "batch", "32");
+  assert_string_equal(furrow_learn_conf_get(conf, "batch"), "32");
+  conf_read(conf, "{\"train\":{\"lr\":0.25}}"); /* what is not there stays */
+  conf_set(conf, "algorithm", "lr");
+  fw_plan *plan = conf_plan(conf);
+  assert_int_equal(plan->train.epochs, 7);
+  assert_int_equal(plan->train.batch, 32);
+  assert_true(plan->train.lr == 0.25);
+  assert_string_equal(plan->data.path, "x.libsvm");
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+static void expect_optimizer(const char *json, const char *settings, fw_optimizer wanted) {
+  furrow_learn_conf *conf = conf_new();
+  conf_read(conf, json);
+  conf_set_all(conf, settings);
+  fw_plan *plan = conf_plan(conf);
+  const fw_optimizer *found = &plan->graph.layers[0].optimizer;
+  assert_int_equal(found->type, wanted.type);
+  assert_true(found->lr == wanted.lr || (isnan(found->lr) && isnan(wanted.lr)));
+  assert_true(found->l1 == wanted.l1 && found->l2 == wanted.l2 && found->a == wanted.a && found->b == wanted.b);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+static void optimizers(void **state) {
+  (void)state;
+  const char *adam = "{\"default_optimizer\":{\"type\":\"adam\",\"lr\":0.01,\"reg2\":0.5,\"beta\":0.8}," LR_LAYERS "}";
+  const char *plain = "{" LR_LAYERS "}";
+  expect_optimizer(plain, "", (fw_optimizer){FW_OPTIMIZER_MOMENTUM, (double)NAN, 0, 0, 0.9, 0});
+  expect_optimizer(plain, "l1=2 momentum=0.5", (fw_optimizer){FW_OPTIMIZER_MOMENTUM, (double)NAN, 2, 0, 0.5, 0});
+  expect_optimizer(plain, "ml.inputlayer.optimizer=FTRL", (fw_optimizer){FW_OPTIMIZER_FTRL, (double)NAN, 0, 0, 0.1, 1});
+  expect_optimizer(adam, "", (fw_optimizer){FW_OPTIMIZER_ADAM, 0.01, 0, 0.5, 0.8, 0.99});
+  expect_optimizer(adam, "lr=0.1 l2=0 adam-gamma=0.9", (fw_optimizer){FW_OPTIMIZER_ADAM, (double)NAN, 0, 0, 0.8, 0.9});
+  expect_optimizer(adam, "optimizer=adagrad", (fw_optimizer){FW_OPTIMIZER_ADAGRAD, 0.01, 0, 0.5, 0.9, 0});
+  expect_optimizer(adam, "optimizer=adagrad input-optimizer=sgd", (fw_optimizer){FW_OPTIMIZER_SGD, 0.01, 0, 0.5, 0, 0});
+  expect_optimizer("{\"default_optimizer\":{\"type\":\"Adam\",\" gamma\":0.5}," LR_LAYERS "}", "",
+                   (fw_optimizer){FW_OPTIMIZER_ADAM, (double)NAN, 0, 0, 0.9, 0.5});
+}
+
+static void expect_batch(const char *json, const char *settings, uint32_t batch, uint32_t updates) {
+  furrow_learn_conf *conf = conf_builtin("lr", "");
+  conf_read(conf, json);
+  conf_set_all(conf, settings);
+  fw_plan *plan = conf_plan(conf);
+  assert_int_equal(plan->train.batch, batch);
+  if (!batch) assert_int_equal(plan->train.updates, updates);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+static void batches(void **state) {
+  (void)state;
+  expect_batch("{}", "", 128, 0);
+  expect_batch("{}", "updates=5", 0, 5);
+  expect_batch("{}", "updates=5 batch=9", 9, 0);
+  expect_batch("{\"train\":{\"numupdateperepoch\":20}}", "", 0, 20);
+  expect_batch("{\"train\":{\"numupdateperepoch\":20,\"batchsize\":64}}", "", 64, 0);
+  expect_batch("{\"train\":{\"numupdateperepoch\":20,\"batchsize\":64}}", "updates=5", 0, 5);
+}
+
+static void graph_wins(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_builtin("svm", "");
+  conf_read(conf, "{" LR_LAYERS "}");
+  fw_plan *plan = conf_plan(conf);
+  expect_graph(plan, "wide:1 loss(0)1"); /* layers replace the graph */
+  assert_null(plan->model.algorithm);
+  fw_plan_free(plan);
+  conf_set(conf, "ml.model.class.name", "com.tencent.angel.ml.classification.SupportVectorMachine");
+  plan = conf_plan(conf);
+  expect_graph(plan, "input:1 simpleLossLayer(0)1"); /* a key wins over the JSON */
+  assert_int_equal(plan->graph.loss, FW_LOSS_HINGE);
+  fw_plan_free(plan);
+  conf_set(conf, "ml.model.class.name", "com.tencent.angel.ml.core.graphsubmit.GraphModel");
+  plan = conf_plan(conf);
+  expect_graph(plan, "wide:1 loss(0)1");
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+/* Angel's classes take shapes from the layers of the JSON, but names of their own. */
+static void shapes_from_json(void **state) {
+  (void)state;
+  char path[TEST_PATH];
+  furrow_learn_conf *conf = conf_new();
+  conf_load(conf, conf_sample(path, "wide_and_deep"));
+  conf_set(conf, "algorithm", "deepfm");
+  fw_plan *plan = conf_plan(conf);
+  expect_graph(plan, "input:1 embedding:312 innerSumPooling(1)1 deep_0(1)100 deep_1(3)50 deep(4)1 sumPooling(0,2,5)1 "
+                     "simpleLossLayer(6)1");
+  assert_int_equal(plan->graph.layers[0].optimizer.type, FW_OPTIMIZER_FTRL);
+  assert_int_equal(plan->graph.layers[1].optimizer.type, FW_OPTIMIZER_ADAM);
+  fw_plan_free(plan);
+  conf_set_all(conf, "rank=4 fc=9");
+  plan = conf_plan(conf);
+  expect_graph(plan, "input:1 embedding:156 innerSumPooling(1)1 deep_0(1)9 deep(3)1 sumPooling(0,2,4)1 "
+                     "simpleLossLayer(5)1");
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+/* ---- Files ---- */
+
+static const char *const samples[] = {"lr", "svm", "linear",        "robust", "softmax", "mlr",
+                                      "fm", "dnn", "wide_and_deep", "deepfm", "pnn",     "nfm"};
+
+/* graph.json of a conf, read again, is the same graph.json. */
+static void expect_same_again(const furrow_learn_conf *conf) {
+  char *text = conf_describe(conf, FURROW_DESCRIBE_ANGEL);
+  furrow_learn_conf *again = conf_new();
+  conf_read(again, text);
+  char *text_again = conf_describe(again, FURROW_DESCRIBE_ANGEL);
+  assert_string_equal(text, text_again);
+  furrow_free(text);
+  furrow_free(text_again);
+  furrow_learn_conf_free(again);
+}
+
+static void sample_files(void **state) {
+  (void)state;
+  char path[TEST_PATH];
+  for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+    furrow_learn_conf *conf = conf_new();
+    conf_load(conf, conf_sample(path, samples[i]));
+    fw_plan *plan = conf_plan(conf);
+    assert_null(plan->model.algorithm);
+    /* the same kinds of layers as the built-in graph, but for the names */
+    furrow_learn_conf *builtin = conf_builtin(samples[i], strcmp(samples[i], "dnn") == 0 ? "input-width=200" : "");
+    if (plan->data.fields > 0) conf_set(builtin, "fields", "39");
+    fw_plan *other = conf_plan(builtin);
+    assert_int_equal(plan->graph.count, other->graph.count);
+    assert_int_equal(plan->graph.loss, other->graph.loss);
+    for (size_t k = 0; k < plan->graph.count; k++)
+      assert_int_equal(plan->graph.layers[k].type, other->graph.layers[k].type);
+    expect_same_again(conf);
+    expect_same_again(builtin);
+    fw_plan_free(other);
+    fw_plan_free(plan);
+    furrow_learn_conf_free(builtin);
+    furrow_learn_conf_free(conf);
+  }
+}
+
+/* A graph.json that Angel wrote. */
+static void genuine_file(void **state) {
+  (void)state;
+  char path[TEST_PATH];
+  const char *shared = getenv("FURROW_SHARED");
+  if (!shared) skip();
+  snprintf(path, sizeof path, "%s/golden/angel/real_models/lr/graph.json", shared);
+  furrow_learn_conf *conf = conf_new();
+  conf_load(conf, path);
+  fw_plan *plan = conf_plan(conf);
+  expect_graph(plan, "input:1 simplelosslayer(0)1");
+  assert_int_equal(plan->data.range, 123);
+  assert_int_equal(plan->train.epochs, 10);
+  assert_int_equal(plan->graph.layers[0].optimizer.type, FW_OPTIMIZER_ADAM);
+  assert_true(plan->graph.layers[0].optimizer.l2 == 0.01);
+  fw_plan_free(plan);
+  expect_same_again(conf);
+  furrow_learn_conf_free(conf);
+}
+
+/* Layers as an object by name (mlcore), in any order, and an fc layer with one width. */
+static void layers_by_name(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_new();
+  conf_read(conf, "{\"default_transfunc\":\"tanh\",\"default_lossfunc\":{\"type\":\"huber\",\"delta\":3},"
+                  "\"layers\":{\"out\":{\"type\":\"SimpleLossLayer\",\"inputlayer\":\"fc\"},"
+                  "\"fc\":{\"type\":\"FCLayer\",\"outputdim\":1,\"transfunc\":\"identity\",\"inputlayer\":\"in\"},"
+                  "\"in\":{\"name\":\"in\",\"type\":\"SimpleInputLayer\",\"outputdim\":3}}}");
+  fw_plan *plan = conf_plan(conf);
+  expect_graph(plan, "in:3 fc(0)1 out(1)1");
+  assert_int_equal(plan->graph.layers[0].activation, FW_ACTIVATION_TANH);
+  assert_int_equal(plan->graph.loss, FW_LOSS_HUBER);
+  assert_true(plan->graph.layers[2].delta == 3);
+  fw_plan_free(plan);
+  conf_set(conf, "huber-delta", "2");
+  plan = conf_plan(conf);
+  assert_true(plan->graph.layers[2].delta == 2);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+/* The loss of dnn has to fit its last layer: that of the key `fc` has no activation, that of a file may be too narrow.
+ */
+static void losses_that_do_not_fit(void **state) {
+  (void)state;
+  conf_expect_misfit("dnn", "loss=CrossEntropyLoss range=9",
+                     "simpleLossLayer/inputlayer is fclayer, whose output is no probability, which CrossEntropyLoss "
+                     "takes: sigmoid or softmax makes one; LogLoss takes any number");
+  furrow_learn_conf *conf = conf_builtin("dnn", "loss=CrossEntropyLoss range=9");
+  conf_read(conf, "{\"layers\": [{\"name\": \"in\", \"type\": \"simpleinputlayer\", \"outputdim\": 2, "
+                  "\"transfunc\": \"relu\"}, {\"name\": \"fc\", \"type\": \"fclayer\", \"outputdims\": [3, 1], "
+                  "\"transfuncs\": [\"relu\", \"sigmoid\"], \"inputlayer\": \"in\"}, {\"name\": \"loss\", "
+                  "\"type\": \"simplelosslayer\", \"inputlayer\": \"fc\"}]}");
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, "dnn", &err), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_check(conf, &err), FURROW_OK);
+  conf_set(conf, "loss", "SoftmaxLoss");
+  assert_int_equal(furrow_learn_conf_check(conf, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message,
+                      "simpleLossLayer/inputlayer has 1 outputs (fc), but SoftmaxLoss takes one for each class, 2 at "
+                      "least");
+  furrow_learn_conf_free(conf);
+}
+
+/* What Angel's JSON cannot say goes with it all the same. */
+static void nothing_is_lost(void **state) {
+  (void)state;
+  furrow_learn_conf *conf =
+      conf_builtin("robust", "index-base=auto label=posneg label-threshold=0.5 has-label=no seed=77 "
+                             "decay-intervals=5 decay-on-batch=yes init-input=0.1 init-embedding=0.2 "
+                             "init-fc=0.3 l1=0.125 l2=0.25 robust-delta=0.75 updates=3 lr=0.0001");
+  char *text = conf_describe(conf, FURROW_DESCRIBE_ANGEL);
+  furrow_learn_conf *again = conf_new();
+  conf_read(again, text);
+  furrow_free(text);
+  fw_plan *plan = conf_plan(again);
+  assert_int_equal(plan->data.index_base, -1);
+  assert_int_equal(plan->data.label, FW_LABEL_POS_NEG);
+  assert_true(plan->data.threshold == 0.5 && !plan->data.has_label);
+  assert_true(plan->train.seed == 77 && plan->train.decay_intervals == 5 && plan->train.decay_on_batch);
+  assert_true(plan->train.init_input == 0.1 && plan->train.init_embedding == 0.2 && plan->train.init_fc == 0.3);
+  assert_true(plan->train.batch == 0 && plan->train.updates == 3 && plan->train.lr == 0.0001);
+  assert_true(plan->graph.layers[0].optimizer.l1 == 0.125 && plan->graph.layers[0].optimizer.l2 == 0.25);
+  assert_true(plan->graph.layers[1].delta == 0.75);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(again);
+  furrow_learn_conf_free(conf);
+}
+
+static void copies(void **state) {
+  (void)state;
+  char path[TEST_PATH];
+  furrow_learn_conf *conf = conf_new(), *copy = NULL;
+  conf_load(conf, conf_sample(path, "nfm"));
+  conf_set(conf, "epochs", "77");
+  char *text = conf_describe(conf, FURROW_DESCRIBE_JSON);
+  assert_int_equal(fw_learn_conf_copy(&copy, conf, &err), FURROW_OK);
+  furrow_learn_conf_free(conf);
+  char *text_of_copy = conf_describe(copy, FURROW_DESCRIBE_JSON);
+  assert_string_equal(text, text_of_copy);
+  furrow_free(text);
+  furrow_free(text_of_copy);
+  furrow_learn_conf_free(copy);
+  furrow_learn_conf_free(NULL);
+}
+
+static void files_that_are_none(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_new();
+  assert_int_equal(furrow_learn_conf_load(conf, "/nowhere/graph.json", &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_learn_conf_load(conf, "/", &err), FURROW_E_FORMAT);
+  furrow_learn_conf_free(conf);
+}
+
+/* ---- Memory ---- */
+
+static furrow_status use_all(const char *path) {
+  furrow_learn_conf *conf = NULL, *copy = NULL;
+  furrow_error error = {0};
+  furrow_status status = furrow_learn_conf_create(&conf, &error);
+  if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "epochs", "5", &error);
+  if (status == FURROW_OK) status = furrow_learn_conf_load(conf, path, &error);
+  if (status == FURROW_OK) status = fw_learn_conf_copy(&copy, conf, &error);
+  for (int kind = 0; status == FURROW_OK && kind < 2 * (FURROW_DESCRIBE_ANGEL + 1); kind++) {
+    char *text = NULL;
+    size_t size = 0;
+    if (kind == FURROW_DESCRIBE_ANGEL + 1) status = furrow_learn_conf_set(copy, "algorithm", "deepfm", &error);
+    if (status == FURROW_OK)
+      status = furrow_learn_conf_describe(copy, kind % (FURROW_DESCRIBE_ANGEL + 1), 0, &text, &size, &error);
+    furrow_free(text);
+  }
+  furrow_learn_conf_free(copy);
+  furrow_learn_conf_free(conf);
+  assert_int_equal(error.status, status);
+  return status;
+}
+
+static void memory_runs_out(void **state) {
+  (void)state;
+  if (!FAILING_ALLOC) skip();
+  char path[TEST_PATH];
+  conf_sample(path, "deepfm");
+  const long live = alloc_live;
+  for (long n = 1; n < 100000; n++) {
+    alloc_fail_at(n);
+    const furrow_status status = use_all(path);
+    const bool failed = alloc_failed;
+    alloc_fail_at(0);
+    assert_int_equal(alloc_live, live);
+    if (!failed) {
+      assert_int_equal(status, FURROW_OK);
+      assert_true(n > 20);
+      return;
+    }
+    assert_int_equal(status, FURROW_E_MEMORY);
+  }
+  fail_msg("it never comes to an end");
+}
+
+/* Numbers of a file are no reason to allocate. */
+static void large_numbers(void **state) {
+  (void)state;
+  if (!FAILING_ALLOC) skip();
+  furrow_learn_conf *conf = conf_builtin("deepfm", "fields=4000000000 rank=65536 range=2147483647 fc=16777216");
+  alloc_watch();
+  assert_int_equal(furrow_learn_conf_check(conf, &err), FURROW_E_ARGUMENT);
+  conf_set_all(conf, "fields=2 rank=2 model-type=T_FLOAT_SPARSE_LONGKEY range=9223372036854774784 fc=5");
+  char *text = conf_describe(conf, FURROW_DESCRIBE_TEXT);
+  assert_non_null(strstr(text, "parameters  ?"));
+  furrow_free(text);
+  assert_true(alloc_peak < 1 << 20);
+  furrow_learn_conf_free(conf);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(builtin_graphs),
+      cmocka_unit_test(builtin_losses),
+      cmocka_unit_test(slots),
+      cmocka_unit_test(hidden_layers),
+      cmocka_unit_test(misfits),
+      cmocka_unit_test(refused_keys),
+      cmocka_unit_test(all_keys),
+      cmocka_unit_test(defaults),
+      cmocka_unit_test(keys_win),
+      cmocka_unit_test(optimizers),
+      cmocka_unit_test(batches),
+      cmocka_unit_test(graph_wins),
+      cmocka_unit_test(shapes_from_json),
+      cmocka_unit_test(sample_files),
+      cmocka_unit_test(genuine_file),
+      cmocka_unit_test(layers_by_name),
+      cmocka_unit_test(losses_that_do_not_fit),
+      cmocka_unit_test(nothing_is_lost),
+      cmocka_unit_test(copies),
+      cmocka_unit_test(files_that_are_none),
+      cmocka_unit_test(memory_runs_out),
+      cmocka_unit_test(large_numbers),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,289 @@
+/* tests/unit/learn/test_learn_describe.c: descriptions of configurations: counts, graph.json to the byte, drawings in
+ * which nothing lies on something else; learning rates. */
+#include <math.h>
+
+#include "learn/describe/describe.h"
+#include "support/learn_conf.h"
+
+/* ---- graph.json ---- */
+
+static void graph_json(void **state) {
+  (void)state;
+  furrow_learn_conf *conf =
+      conf_builtin("deepfm", "format=dummy range=148 fields=13 valid-ratio=0.1 sample-ratio=0.2 "
+                             "epochs=5 lr=0.5 decay=WarmRestarts decay-alpha=0.05 model-size=148 label=NoTrans");
+  char *text = conf_describe(conf, FURROW_DESCRIBE_ANGEL);
+  assert_string_equal(text, "{\n"
+                            "  \"data\" : {\n"
+                            "    \"format\" : \"dummy\",\n"
+                            "    \"indexrange\" : 148,\n"
+                            "    \"numfield\" : 13,\n"
+                            "    \"validateratio\" : 0.1,\n"
+                            "    \"sampleratio\" : 0.2,\n"
+                            "    \"useshuffle\" : false,\n"
+                            "    \"posnegratio\" : -1.0,\n"
+                            "    \"translabel\" : \"NoTrans\"\n"
+                            "  },\n"
+                            "  \"model\" : {\n"
+                            "    \"modeltype\" : \"T_FLOAT_DENSE\",\n"
+                            "    \"modelsize\" : 148,\n"
+                            "    \"blockSize\" : 1000000\n"
+                            "  },\n"
+                            "  \"train\" : {\n"
+                            "    \"epoch\" : 5,\n"
+                            "    \"numupdateperepoch\" : 10,\n"
+                            "    \"batchsize\" : 128,\n"
+                            "    \"lr\" : 0.5,\n"
+                            "    \"decayclass\" : \"WarmRestarts\",\n"
+                            "    \"decayalpha\" : 0.05,\n"
+                            "    \"decaybeta\" : 0.001\n"
+                            "  },\n"
+                            "  \"layers\" : [ {\n"
+                            "    \"name\" : \"input\",\n"
+                            "    \"type\" : \"SimpleInputLayer\",\n"
+                            "    \"outputdim\" : 1,\n"
+                            "    \"transfunc\" : {\n"
+                            "      \"type\" : \"Identity\"\n"
+                            "    },\n"
+                            "    \"optimizer\" : {\n"
+                            "      \"type\" : \"Momentum\",\n"
+                            "      \"momentum\" : 0.9\n"
+                            "    }\n"
+                            "  }, {\n"
+                            "    \"name\" : \"embedding\",\n"
+                            "    \"type\" : \"Embedding\",\n"
+                            "    \"outputdim\" : 104,\n"
+                            "    \"numfactors\" : 8,\n"
+                            "    \"optimizer\" : {\n"
+                            "      \"type\" : \"Momentum\",\n"
+                            "      \"momentum\" : 0.9\n"
+                            "    }\n"
+                            "  }, {\n"
+                            "    \"name\" : \"innerSumPooling\",\n"
+                            "    \"type\" : \"BiInnerSumCross\",\n"
+                            "    \"outputdim\" : 1,\n"
+                            "    \"inputlayer\" : \"embedding\"\n"
+                            "  }, {\n"
+                            "    \"name\" : \"fclayer\",\n"
+                            "    \"type\" : \"FCLayer\",\n"
+                            "    \"outputdims\" : [ 100, 100, 1 ],\n"
+                            "    \"inputlayer\" : \"embedding\",\n"
+                            "    \"transfuncs\" : [ {\n"
+                            "      \"type\" : \"Relu\"\n"
+                            "    }, {\n"
+                            "      \"type\" : \"Relu\"\n"
+                            "    }, {\n"
+                            "      \"type\" : \"Identity\"\n"
+                            "    } ],\n"
+                            "    \"optimizer\" : {\n"
+                            "      \"type\" : \"Momentum\",\n"
+                            "      \"momentum\" : 0.9\n"
+                            "    }\n"
+                            "  }, {\n"
+                            "    \"name\" : \"sumPooling\",\n"
+                            "    \"type\" : \"SumPooling\",\n"
+                            "    \"outputdim\" : 1,\n"
+                            "    \"inputlayers\" : [ \"input\", \"innerSumPooling\", \"fclayer\" ]\n"
+                            "  }, {\n"
+                            "    \"name\" : \"simpleLossLayer\",\n"
+                            "    \"type\" : \"SimpleLossLayer\",\n"
+                            "    \"outputdim\" : -1,\n"
+                            "    \"inputlayer\" : \"sumPooling\",\n"
+                            "    \"lossfunc\" : {\n"
+                            "      \"type\" : \"LogLoss\"\n"
+                            "    }\n"
+                            "  } ]\n"
+                            "}");
+  furrow_free(text);
+  furrow_learn_conf_free(conf);
+}
+
+/* ---- Counts ---- */
+
+static void expect_lines(const furrow_learn_conf *conf, uint64_t features, const char *parameters, const char *memory) {
+  char *text = NULL;
+  size_t size = 0;
+  char line[128];
+  assert_int_equal(furrow_learn_conf_describe(conf, FURROW_DESCRIBE_TEXT, features, &text, &size, &err), FURROW_OK);
+  snprintf(line, sizeof line, "\nparameters  %s\n", parameters);
+  assert_non_null(strstr(text, line));
+  snprintf(line, sizeof line, "\nmemory      %s with what the optimizers keep\n", memory);
+  assert_non_null(strstr(text, line));
+  furrow_free(text);
+}
+
+static void counts(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_builtin("fm", "");
+  expect_lines(conf, 0, "1 + 9 for each feature", "4 B + 72 B for each feature");
+  expect_lines(conf, 1000, "9,001", "72.0 kB");
+  conf_set_all(conf, "range=100 optimizer=adam model-type=T_DOUBLE_DENSE");
+  expect_lines(conf, 1000, "901", "21.6 kB"); /* the conf's range counts */
+  furrow_learn_conf_free(conf);
+  conf = conf_builtin("wide_and_deep", "fields=4 rank=2 fc=10 optimizer=sgd");
+  expect_lines(conf, 50, "252", "1.0 kB"); /* 50 + 1, 100, 8 * 10 + 10, 10 + 1 */
+  furrow_learn_conf_free(conf);
+}
+
+static void json(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_builtin("nfm", "range=100 fc=3 activation=tanh dropout=0.5");
+  char *text = conf_describe(conf, FURROW_DESCRIBE_JSON);
+  assert_non_null(strstr(text, "\"parameters\" : 932,")); /* 100 + 1, 800, 8 * 3 + 3, 3 + 1 */
+  assert_non_null(strstr(text, "\"slots\" : null"));
+  assert_non_null(strstr(text, "\"dropout\" : 0.5"));
+  assert_non_null(strstr(text, "\"name\" : \"fclayer_0_weight\",\n      \"rows\" : 1,\n      \"cols\" : 24"));
+  fw_json reader;
+  fw_json_open(&reader, text, strlen(text), NULL);
+  assert_int_equal(fw_json_skip(&reader, NULL, &err), FURROW_OK);
+  assert_int_equal(fw_json_end(&reader, &err), FURROW_OK);
+  fw_json_close(&reader);
+  furrow_free(text);
+  furrow_learn_conf_free(conf);
+}
+
+/* ---- Drawings ---- */
+
+#define ODD_NAME "a<b>&\\\"c\\\\d\\u0001\\u00e9"
+
+static void odd_names(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_new();
+  conf_read(conf, "{\"layers\":[{\"name\":\"" ODD_NAME "\",\"type\":\"simpleinputlayer\",\"outputdim\":1,\"transfunc\":"
+                  "\"identity\"},{\"name\":\"loss\",\"type\":\"simplelosslayer\",\"inputlayer\":\"" ODD_NAME "\"}]}");
+  char *svg = conf_describe(conf, FURROW_DESCRIBE_SVG), *dot = conf_describe(conf, FURROW_DESCRIBE_DOT);
+  assert_non_null(strstr(svg, "a&lt;b&gt;&amp;\"c\\d\xc3\xa9<"));
+  assert_non_null(strstr(dot, "a<b>&\\\"c\\\\d\xc3\xa9\\n"));
+  char *angel = conf_describe(conf, FURROW_DESCRIBE_ANGEL);
+  assert_non_null(strstr(angel, "a<b>&\\\"c\\\\d\\u0001\xc3\xa9\""));
+  furrow_free(angel);
+  furrow_free(svg);
+  furrow_free(dot);
+  furrow_learn_conf_free(conf);
+}
+
+/* Every layer below its inputs, no two in one place, and no connection that goes straight down through a layer. */
+static void check_layout(const fw_graph *graph) {
+  fw_layer_place places[64];
+  assert_true(graph->count <= 64);
+  fw_describe_layout(places, graph);
+  for (size_t i = 0; i < graph->count; i++) {
+    for (size_t k = 0; k < graph->layers[i].input_count; k++) {
+      const fw_layer_place *from = &places[graph->layers[i].inputs[k]];
+      assert_true(places[i].level > from->level);
+      for (size_t j = 0; j < graph->count; j++)
+        assert_false(places[j].column == from->column && places[j].level > from->level &&
+                     places[j].level < places[i].level);
+    }
+    for (size_t j = 0; j < i; j++)
+      assert_false(places[j].column == places[i].column && places[j].level == places[i].level);
+  }
+}
+
+static void layouts(void **state) {
+  (void)state;
+  static const char *const algorithms[] = {"lr",     "softmax", "mlr", "fm", "dnn", "wide_and_deep",
+                                           "deepfm", "pnn",     "nfm"};
+  for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+    furrow_learn_conf *conf = conf_builtin(algorithms[i], "fields=4");
+    fw_plan *plan = conf_plan(conf);
+    check_layout(&plan->graph);
+    fw_plan_free(plan);
+    char *svg = conf_describe(conf, FURROW_DESCRIBE_SVG);
+    assert_int_equal(strncmp(svg, "<svg xmlns=", 11), 0);
+    assert_string_equal(svg + strlen(svg) - 7, "</svg>\n");
+    assert_non_null(strstr(svg, "prefers-color-scheme:dark"));
+    furrow_free(svg);
+    furrow_learn_conf_free(conf);
+  }
+}
+
+/* ---- The table of keys in docs/models.md ---- */
+
+static void put_column(fw_buffer *out, const char *text, bool code) {
+  fw_buffer_byte(out, ' ');
+  if (text && text[0]) {
+    if (code) fw_buffer_byte(out, '`');
+    for (; *text; text++) {
+      if (*text == '|') fw_buffer_byte(out, '\\');
+      fw_buffer_byte(out, *text);
+    }
+    fw_buffer_text(out, code ? "` " : " ");
+  }
+  fw_buffer_byte(out, '|');
+}
+
+static void put_key(fw_buffer *out, const furrow_learn_key *key) {
+  fw_buffer_reset(out);
+  fw_buffer_byte(out, '|');
+  put_column(out, key->name, true);
+  put_column(out, key->angel_key, true);
+  put_column(out, key->json_path, true);
+  put_column(out, key->value, true);
+  put_column(out, key->fallback, true);
+  put_column(out, key->help, false);
+  fw_buffer_text(out, "\n");
+  fw_buffer_byte(out, 0);
+}
+
+static void table_of_keys(void **state) {
+  (void)state;
+  char path[TEST_PATH], line[1024] = "";
+  fw_buffer wanted = {0};
+  const furrow_learn_key *key;
+  conf_sample(path, "lr");
+  snprintf(strstr(path, "examples/conf/lr.json"), 32, "docs/models.md");
+  FILE *page = fopen(path, "r");
+  if (!page) skip();
+  while (strncmp(line, "<!-- keys", 9) != 0 && fgets(line, sizeof line, page)) continue;
+  assert_non_null(fgets(line, sizeof line, page)); /* titles */
+  assert_non_null(fgets(line, sizeof line, page));
+  for (size_t i = 0; (key = furrow_learn_key_at(i)); i++) {
+    assert_non_null(fgets(line, sizeof line, page));
+    put_key(&wanted, key);
+    assert_string_equal(line, wanted.bytes);
+  }
+  assert_non_null(fgets(line, sizeof line, page));
+  assert_string_equal(line, "<!-- end of keys -->\n");
+  fclose(page);
+  fw_buffer_clear(&wanted);
+}
+
+/* ---- Learning rates ---- */
+
+static void expect_rate(const fw_train_conf *train, uint64_t n, double rate) {
+  const double found = fw_decay_rate(train, n);
+  if (!(fabs(found - rate) <= 1e-12 * rate)) fail_msg("step %d: %.17g, not %.17g", (int)n, found, rate);
+}
+
+static void rates(void **state) {
+  (void)state;
+  fw_train_conf train = {
+      .lr = 0.8, .decay = FW_DECAY_CONSTANT, .decay_alpha = 0.5, .decay_beta = 0.25, .decay_intervals = 4};
+  expect_rate(&train, 1, 0.8);
+  expect_rate(&train, 1000, 0.8);
+  train.decay = FW_DECAY_STANDARD;
+  expect_rate(&train, 1, 0.8 / sqrt(1.5));
+  expect_rate(&train, 6, 0.4);
+  train.decay = FW_DECAY_CORRECTION;
+  expect_rate(&train, 1, 0.8 / sqrt(1.5));
+  expect_rate(&train, 2, 0.8 / sqrt(2) * 0.75 / (1 - 0.0625));
+  train.decay = FW_DECAY_WARM_RESTARTS;
+  expect_rate(&train, 2, 0.08 + 0.36); /* half of the cosine */
+  expect_rate(&train, 4, 0.08);        /* its end */
+  const double top = 0.8 / sqrt(1.5);  /* after the first restart, over 8 steps */
+  expect_rate(&train, 8, 0.08 + 0.5 * (top - 0.08));
+  expect_rate(&train, 12, 0.08);
+  const double next = top / sqrt(2); /* after the second, over 16 */
+  expect_rate(&train, 20, 0.08 + 0.5 * (next - 0.08));
+  assert_true(isfinite(fw_decay_rate(&train, UINT64_MAX)));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(graph_json),    cmocka_unit_test(counts),  cmocka_unit_test(json),
+      cmocka_unit_test(odd_names),     cmocka_unit_test(layouts), cmocka_unit_test(rates),
+      cmocka_unit_test(table_of_keys),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

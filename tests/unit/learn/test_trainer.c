@@ -1,0 +1,422 @@
+/* tests/unit/learn/test_trainer.c: training: the same numbers for any number of threads, steps, evaluation, what stops
+ * it. */
+#include "support/made_clicks.h"
+
+static int write_data(void **state) {
+  return enter_dir(state) == 0 && write_clicks("clicks", 3000, 1, 1) && write_clicks("test", 1000, 2, 1) ? 0 : -1;
+}
+
+/* ---- The same numbers ----------------------------------------------------------------------------------- */
+
+static const struct {
+  const char *algorithm, *settings;
+} models[] = {
+    {"lr", "lr=0.1 range=120"},
+    {"lr", "lr=0.1"},
+    {"fm", "lr=0.05 rank=4 optimizer=adam shuffle=yes"},
+    {"fm", "lr=0.05 rank=8 range=120 model-type=T_DOUBLE_DENSE optimizer=ftrl"},
+    {"deepfm", "lr=0.02 rank=4 fields=6 fc=10,1 range=120 optimizer=adam shuffle=yes sample-ratio=0.7"},
+    {"dnn", "lr=0.1 range=120 optimizer=adagrad init-input=0.05"},
+    {"lr", "lr=0.1 range=120 batch=1400 optimizer=adagrad"}, /* gradients are summed by several tasks */
+};
+
+/* Everything that training with so many threads leaves: the net and the history. */
+static fw_buffer outcome(size_t model, unsigned threads, const furrow_trainer_fit_params *params) {
+  furrow_trainer *trainer = new_trainer(models[model].algorithm, models[model].settings, threads, false);
+  fit_or_fail(trainer, "clicks", NULL, params);
+  fw_buffer image = image_of(trainer);
+  size_t count = 0;
+  const furrow_epoch *history = furrow_trainer_history(trainer, &count, NULL);
+  for (size_t i = 0; i < count; i++) {
+    fw_buffer_append(&image, &history[i].train, sizeof history[i].train);
+    fw_buffer_append(&image, &history[i].valid, sizeof history[i].valid);
+  }
+  furrow_trainer_free(trainer);
+  return image;
+}
+
+static furrow_status stop_after_two(void *user, const furrow_epoch *epoch, furrow_error *e) {
+  (void)user, (void)e;
+  return epoch->epoch == 2 ? FURROW_END : FURROW_OK;
+}
+
+static void threads_do_not_matter(void **state) {
+  (void)state;
+  static const unsigned threads[] = {2, 3, 7, 64};
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  params.epoch = stop_after_two;
+  for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+    fw_buffer one = outcome(m, 1, &params);
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+      fw_buffer more = outcome(m, threads[i], &params);
+      assert_same_image(&one, &more);
+      fw_buffer_clear(&more);
+    }
+    fw_buffer_clear(&one);
+  }
+}
+
+static void streamed_rows_are_those_of_memory(void **state) {
+  (void)state;
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  params.epoch = stop_after_two;
+  params.parser.chunk_bytes = 5000;
+  fw_buffer kept = outcome(1, 2, &params);
+  params.stream = true;
+  fw_buffer streamed = outcome(1, 2, &params);
+  assert_same_image(&kept, &streamed);
+  fw_buffer_clear(&kept);
+  fw_buffer_clear(&streamed);
+}
+
+/* ---- Steps, evaluation ---------------------------------------------------------------------------------- */
+
+static furrow_blockiter *read_block(const char *uri, furrow_rowblock *block) {
+  furrow_blockiter *iter = NULL;
+  furrow_parser_params params;
+  furrow_parser_params_init(&params);
+  params.format = "libsvm";
+  assert_int_equal(furrow_blockiter_open(&iter, uri, &params, &err), FURROW_OK);
+  assert_int_equal(furrow_blockiter_next(iter, &err), FURROW_OK);
+  *block = *furrow_blockiter_value(iter);
+  return iter;
+}
+
+static void steps_are_those_of_fit(void **state) {
+  (void)state;
+  furrow_trainer *fitted = new_trainer("fm", "lr=0.05 rank=4 epochs=1 batch=128 valid-ratio=0", 2, false);
+  furrow_trainer *stepped = new_trainer("fm", "lr=0.05 rank=4 epochs=1 batch=128 valid-ratio=0", 2, false);
+  fit_or_fail(fitted, "clicks", NULL, NULL);
+  furrow_rowblock block, batch;
+  furrow_blockiter *iter = read_block("clicks?indexing_mode=1", &block);
+  double sum = 0;
+  for (size_t begin = 0; begin < block.size; begin += 128) {
+    const size_t end = block.size - begin < 128 ? block.size : begin + 128;
+    double loss = NAN;
+    assert_int_equal(furrow_rowblock_slice(&block, begin, end, &batch, &err), FURROW_OK);
+    assert_int_equal(furrow_trainer_step(stepped, &batch, &loss, &err), FURROW_OK);
+    sum += loss * (double)(end - begin);
+  }
+  fw_buffer a = image_of(fitted), b = image_of(stepped);
+  assert_same_image(&a, &b);
+  const furrow_epoch *history = furrow_trainer_history(fitted, NULL, NULL);
+  assert_float_equal(history->train.loss, sum / (double)block.size, 1e-5);
+  assert_int_equal(history->train.rows, block.size);
+  fw_buffer_clear(&a);
+  fw_buffer_clear(&b);
+  furrow_blockiter_close(iter);
+  furrow_trainer_free(fitted);
+  furrow_trainer_free(stepped);
+}
+
+static void models_learn(void **state) {
+  (void)state;
+  for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+    furrow_trainer *trainer = new_trainer(models[m].algorithm, models[m].settings, 2, false);
+    furrow_trainer_fit_params params;
+    furrow_trainer_fit_params_init(&params);
+    params.epoch = stop_after_two;
+    fit_or_fail(trainer, "clicks", "test", &params);
+    size_t count = 0;
+    uint32_t best = 0;
+    const furrow_epoch *history = furrow_trainer_history(trainer, &count, &best);
+    assert_int_equal(count, 2);
+    assert_int_equal(history[0].train.rows, m == 4 ? history[0].train.rows : 3000);
+    assert_int_equal(history[1].valid.rows, 1000);
+    if (!(history[1].valid.auc > 0.82)) fail_msg("model %zu: AUC %g", m, history[1].valid.auc);
+    assert_true(history[1].train.loss < history[0].train.loss);
+    furrow_rowblock block;
+    furrow_learn_metrics metrics;
+    furrow_blockiter *iter = read_block("test?indexing_mode=1", &block);
+    assert_int_equal(furrow_trainer_evaluate(trainer, &block, &metrics, &err), FURROW_OK);
+    assert_memory_equal(&metrics, &history[1].valid, sizeof metrics);
+    furrow_blockiter_close(iter);
+    furrow_trainer_free(trainer);
+  }
+}
+
+static void hogwild_learns(void **state) {
+  (void)state;
+  static const char *const settings[] = {"lr=0.1 rank=4 epochs=3", "lr=0.1 rank=4 epochs=3 range=120"};
+  for (size_t i = 0; i < 2; i++) {
+    furrow_trainer *trainer = new_trainer("fm", settings[i], HOGWILD_THREADS, true);
+    fit_or_fail(trainer, "clicks", "test", NULL);
+    size_t count = 0;
+    const furrow_epoch *history = furrow_trainer_history(trainer, &count, NULL);
+    assert_int_equal(count, 3);
+    assert_int_equal(history[2].train.rows, 3000);
+    assert_true(history[2].valid.auc > 0.85);
+    furrow_trainer_free(trainer);
+  }
+}
+
+static void batches_may_be_given_by_their_number(void **state) {
+  (void)state;
+  for (int stream = 0; stream < 2; stream++) {
+    furrow_trainer_fit_params params;
+    furrow_trainer_fit_params_init(&params);
+    params.stream = stream;
+    furrow_trainer *by_number = new_trainer("lr", "lr=0.1 epochs=1 valid-ratio=0 updates=7", 1, false);
+    furrow_trainer *by_rows = new_trainer("lr", "lr=0.1 epochs=1 valid-ratio=0 batch=429", 1, false);
+    fit_or_fail(by_number, "clicks", NULL, &params);
+    fit_or_fail(by_rows, "clicks", NULL, NULL);
+    fw_buffer a = image_of(by_number), b = image_of(by_rows);
+    assert_same_image(&a, &b);
+    fw_buffer_clear(&a);
+    fw_buffer_clear(&b);
+    furrow_trainer_free(by_number);
+    furrow_trainer_free(by_rows);
+  }
+}
+
+/* ---- The best epoch, early stopping --------------------------------------------------------------------- */
+
+/* Validation rows with the labels turned round: every epoch is worse than the one before it. */
+static void training_stops_early(void **state) {
+  (void)state;
+  assert_true(write_clicks("reverse", 500, 3, -1));
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  params.patience = 2;
+  params.keep_best = true;
+  for (int hogwild = 0; hogwild < 2; hogwild++) {
+    furrow_trainer *trainer = new_trainer("fm", "lr=0.05 rank=4 epochs=10", 1, hogwild);
+    fit_or_fail(trainer, "clicks", "reverse", &params);
+    size_t count = 0;
+    uint32_t best = 0;
+    const furrow_epoch *history = furrow_trainer_history(trainer, &count, &best);
+    assert_int_equal(count, 3);
+    assert_int_equal(best, 1);
+    assert_true(history[0].best && !history[1].best && !history[2].best);
+    furrow_trainer *once = new_trainer("fm", "lr=0.05 rank=4 epochs=1", 1, hogwild);
+    fit_or_fail(once, "clicks", "reverse", NULL);
+    fw_buffer a = image_of(trainer), b = image_of(once);
+    assert_same_image(&a, &b);
+    fw_buffer_clear(&a);
+    fw_buffer_clear(&b);
+    furrow_trainer_free(trainer);
+    furrow_trainer_free(once);
+  }
+}
+
+static void the_metric_decides(void **state) {
+  (void)state;
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  params.metric = "auc";
+  furrow_trainer *trainer = new_trainer("lr", "lr=0.1 epochs=4", 1, false);
+  fit_or_fail(trainer, "clicks", "test", &params);
+  size_t count = 0;
+  uint32_t best = 0;
+  const furrow_epoch *history = furrow_trainer_history(trainer, &count, &best);
+  assert_int_equal(count, 4);
+  for (size_t i = 0; i < 4; i++) assert_true(history[best - 1].valid.auc >= history[i].valid.auc);
+  params.metric = "beauty";
+  assert_int_equal(furrow_trainer_fit(trainer, "clicks", NULL, &params, &err), FURROW_E_ARGUMENT);
+  assert_non_null(strstr(err.message, "logloss"));
+  params.metric = "rmse"; /* not defined for two classes */
+  assert_int_equal(furrow_trainer_fit(trainer, "clicks", "test", &params, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "a model with LogLoss has no rmse");
+  furrow_trainer_free(trainer);
+}
+
+/* ---- Going on from a model ------------------------------------------------------------------------------ */
+
+static void a_model_can_be_trained_further(void **state) {
+  (void)state;
+  furrow_trainer *first = new_trainer("fm", "lr=0.05 rank=4 epochs=2", 2, false), *second = NULL;
+  fit_or_fail(first, "clicks", NULL, NULL);
+  assert_int_equal(furrow_trainer_save(first, "model", NULL, &err), FURROW_OK);
+  furrow_trainer_params params;
+  furrow_trainer_params_init(&params);
+  params.load = "model";
+  furrow_learn_conf *conf = conf_new();
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, "fm", &err), FURROW_OK);
+  conf_set_all(conf, "lr=0.05 rank=4 epochs=3");
+  if (furrow_trainer_create(&second, conf, &params, &err) != FURROW_OK) fail_msg("%s", err.message);
+  furrow_rowblock block;
+  furrow_learn_metrics a, b;
+  furrow_blockiter *iter = read_block("test?indexing_mode=1", &block);
+  assert_int_equal(furrow_trainer_evaluate(first, &block, &a, &err), FURROW_OK);
+  assert_int_equal(furrow_trainer_evaluate(second, &block, &b, &err), FURROW_OK);
+  assert_float_equal(a.loss, b.loss, 1e-5);
+  assert_float_equal(a.auc, b.auc, 1e-4);
+  fit_or_fail(second, "clicks", NULL, NULL);
+  assert_true(furrow_trainer_history(second, NULL, NULL)[0].train.loss <
+              furrow_trainer_history(first, NULL, NULL)[0].train.loss);
+  params.load = "nothing";
+  furrow_trainer *none = NULL;
+  assert_int_equal(furrow_trainer_create(&none, conf, &params, &err), FURROW_E_NOT_FOUND);
+  furrow_blockiter_close(iter);
+  furrow_learn_conf_free(conf);
+  furrow_trainer_free(first);
+  furrow_trainer_free(second);
+}
+
+/* ---- What stops a training ------------------------------------------------------------------------------ */
+
+static void a_loss_that_is_no_number_stops(void **state) {
+  (void)state;
+  assert_true(test_write_text("huge", "9 1:1\n-1 1:3e38 2:3e38\n1 2:1\n"));
+  furrow_trainer *trainer = new_trainer("linear", "lr=0.1 batch=3 valid-ratio=0 range=2", 2, false);
+  furrow_rowblock block, first;
+  furrow_blockiter *iter = read_block("huge?indexing_mode=1", &block);
+  assert_int_equal(furrow_rowblock_slice(&block, 0, 1, &first, &err), FURROW_OK);
+  for (int i = 0; i < 5; i++) assert_int_equal(furrow_trainer_step(trainer, &first, NULL, &err), FURROW_OK);
+  fw_buffer before = image_of(trainer);
+  double loss = 7;
+  assert_int_equal(furrow_trainer_step(trainer, &block, &loss, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "row 2 is not a number, in the batch of rows 1 to 3"));
+  assert_true(loss == 7);
+  fw_buffer after = image_of(trainer);
+  assert_same_image(&before, &after); /* nothing was updated */
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  assert_int_equal(furrow_trainer_fit(trainer, "huge", NULL, &params, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "row 2 "));
+  fw_buffer_clear(&before);
+  fw_buffer_clear(&after);
+  furrow_blockiter_close(iter);
+  furrow_trainer_free(trainer);
+}
+
+static void rows_that_do_not_fit_stop(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *settings, *message;
+  } cases[] = {
+      {"1 1:1\n1 2:1\n1 130:1\n", "range=120 valid-ratio=0", "row 3: feature 129 is beyond the model's range"},
+      {"1 1:1\n7 2:1\n", "valid-ratio=0 label=NoTrans", "row 2: LogLoss cannot take the label 7"},
+      {"", "valid-ratio=0", "no rows"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_true(test_write_text("bad", cases[i].text));
+    for (int hogwild = 0; hogwild < 2; hogwild++) {
+      furrow_trainer *trainer = new_trainer("lr", cases[i].settings, hogwild ? HOGWILD_THREADS : 2, hogwild);
+      assert_int_not_equal(furrow_trainer_fit(trainer, "bad", NULL, NULL, &err), FURROW_OK);
+      if (!strstr(err.message, cases[i].message)) fail_msg("%s", err.message);
+      furrow_trainer_free(trainer);
+    }
+  }
+}
+
+static void validation_rows_stop_it_too(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
+      {"1 1:1\n1 2:nan\n1 3:1\n", "validation data: the score of row 2 is not a number, of rows 1 to 3"},
+      {"1 1:1\n1 2:1\n1 2:inf\n", "validation data: the score of row 3 is not a number, of rows 1 to 3"},
+      {"1 1:1\n1:-3 2:1\n", "row 2: the row's weight is -3"},
+      {"", "validation data: there are no rows"},
+  };
+  for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+    furrow_trainer *trainer = new_trainer("lr", "lr=0.1 range=120 epochs=2", 2, false);
+    furrow_trainer_fit_params params;
+    furrow_trainer_fit_params_init(&params);
+    params.stream = i % 2 == 1;
+    assert_true(test_write_text("bad", cases[i / 2].text));
+    assert_int_not_equal(furrow_trainer_fit(trainer, "clicks", "bad", &params, &err), FURROW_OK);
+    if (strcmp(err.message, cases[i / 2].message) != 0) fail_msg("%s", err.message);
+    assert_string_equal(err.file, "bad");
+    furrow_trainer_free(trainer);
+  }
+}
+
+/* `auto`: what the training data came to counts for validation data, and is what the model says. */
+static void the_base_is_that_of_the_training_data(void **state) {
+  (void)state;
+  static const struct {
+    const char *train, *valid, *base;
+  } cases[] = {{"1 0:1 2:1\n-1 1:1\n", "1 1:1\n-1 2:1\n", "0"}, {"1 1:1 3:1\n-1 2:1\n", "1 1:1\n-1 2:1\n", "1"}};
+  for (size_t i = 0; i < 4; i++) {
+    furrow_trainer *found = new_trainer("lr", "lr=0.1 range=3 epochs=2 index-base=auto", 1, false);
+    furrow_trainer *told =
+        new_trainer("lr", i / 2 ? "lr=0.1 range=3 epochs=2" : "lr=0.1 range=3 epochs=2 index-base=0", 1, false);
+    furrow_trainer_fit_params params;
+    furrow_trainer_fit_params_init(&params);
+    params.stream = i % 2 == 1;
+    assert_true(test_write_text("base", cases[i / 2].train) && test_write_text("other", cases[i / 2].valid));
+    fit_or_fail(found, "base", "other", &params);
+    fit_or_fail(told, "base", "other", &params);
+    assert_string_equal(furrow_learn_conf_get(fw_trainer_conf(found), "index-base"), cases[i / 2].base);
+    assert_memory_equal(&furrow_trainer_history(found, NULL, NULL)[1].valid,
+                        &furrow_trainer_history(told, NULL, NULL)[1].valid, sizeof(furrow_learn_metrics));
+    furrow_trainer_save_params model;
+    furrow_trainer_save_params_init(&model);
+    model.write.replace = true;
+    assert_int_equal(furrow_trainer_save(found, "model", &model, &err), FURROW_OK);
+    furrow_learn_conf *saved = conf_new();
+    conf_load(saved, "model/graph.json");
+    assert_string_equal(furrow_learn_conf_get(saved, "index-base"), cases[i / 2].base);
+    furrow_learn_conf_free(saved);
+    furrow_trainer_free(found);
+    furrow_trainer_free(told);
+  }
+}
+
+static furrow_status refuse(void *user, const furrow_epoch *epoch, furrow_error *e) {
+  (void)user, (void)epoch, (void)e;
+  return FURROW_E_STATE;
+}
+
+static furrow_status count_progress(void *user, uint32_t epoch, uint64_t rows, uint64_t total, furrow_error *e) {
+  (void)e;
+  assert_true(epoch == 1 && rows > 0);
+  assert_true(total == 0 || total >= rows);
+  return ++*(int *)user == 2 ? FURROW_E_IO : FURROW_OK;
+}
+
+static void callers_may_stop(void **state) {
+  (void)state;
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  params.epoch = refuse;
+  furrow_trainer *trainer = new_trainer("lr", "lr=0.1 epochs=4", 2, false);
+  assert_int_equal(furrow_trainer_fit(trainer, "clicks", NULL, &params, &err), FURROW_E_STATE);
+  size_t count = 0;
+  furrow_trainer_history(trainer, &count, NULL);
+  assert_int_equal(count, 1);
+  assert_true(write_clicks("long", 70000, 4, 1));
+  int calls = 0;
+  params.epoch = NULL;
+  params.progress = count_progress;
+  params.user = &calls;
+  assert_int_equal(furrow_trainer_fit(trainer, "long", NULL, &params, &err), FURROW_E_IO);
+  assert_int_equal(calls, 2);
+  furrow_trainer_free(trainer);
+}
+
+static void labels_are_needed(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_new();
+  furrow_trainer *trainer = NULL;
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, "lr", &err), FURROW_OK);
+  conf_set(conf, "ml.data.has.label", "false");
+  assert_int_equal(furrow_trainer_create(&trainer, conf, NULL, &err), FURROW_E_ARGUMENT);
+  assert_null(trainer);
+  furrow_learn_conf_free(conf);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(threads_do_not_matter),
+      cmocka_unit_test(streamed_rows_are_those_of_memory),
+      cmocka_unit_test(steps_are_those_of_fit),
+      cmocka_unit_test(models_learn),
+      cmocka_unit_test(hogwild_learns),
+      cmocka_unit_test(batches_may_be_given_by_their_number),
+      cmocka_unit_test(training_stops_early),
+      cmocka_unit_test(the_metric_decides),
+      cmocka_unit_test(a_model_can_be_trained_further),
+      cmocka_unit_test(a_loss_that_is_no_number_stops),
+      cmocka_unit_test(rows_that_do_not_fit_stop),
+      cmocka_unit_test(validation_rows_stop_it_too),
+      cmocka_unit_test(the_base_is_that_of_the_training_data),
+      cmocka_unit_test(callers_may_stop),
+      cmocka_unit_test(labels_are_needed),
+  };
+  return cmocka_run_group_tests(tests, write_data, leave_dir);
+}

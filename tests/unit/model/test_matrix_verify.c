@@ -1,0 +1,534 @@
+/* tests/unit/model/test_matrix_verify.c: what verify finds in folders that are right, odd or broken. */
+#include "support/cmocka_all.h"
+
+#include <dirent.h>
+
+#include "furrow/model.h"
+#include "support/made_matrix.h"
+#include "support/own_dir.h"
+
+/* ---- What was found ---- */
+
+typedef struct noted {
+  bool fatal;
+  int32_t part_id;
+  uint64_t offset;
+  furrow_status status;
+  char file[64], message[256]; /* file: its name */
+} noted;
+
+typedef struct notes {
+  noted items[256];
+  size_t count;
+} notes;
+
+static void note(void *user, const furrow_matrix_finding *finding) {
+  notes *n = user;
+  if (n->count == 256) return;
+  noted *item = &n->items[n->count++];
+  memset(item, 0, sizeof *item);
+  const char *slash = strrchr(finding->file, '/');
+  item->fatal = finding->fatal;
+  item->part_id = finding->part_id;
+  item->offset = finding->offset;
+  item->status = finding->status;
+  snprintf(item->file, sizeof item->file, "%s", slash ? slash + 1 : finding->file);
+  snprintf(item->message, sizeof item->message, "%s", finding->message);
+}
+
+static furrow_status verify(const char *folder, unsigned threads, notes *found, furrow_error *err) {
+  memset(found, 0, sizeof *found);
+  return furrow_matrix_verify(folder, NULL, threads, note, found, err);
+}
+
+/* The findings are the same for any number of threads. */
+static furrow_status verify_all(const char *folder, notes *found) {
+  static notes other;
+  furrow_error err = {.status = FURROW_OK};
+  const furrow_status status = verify(folder, 1, found, &err);
+  for (unsigned threads = 0; threads < 6; threads += 2) {
+    assert_int_equal(verify(folder, threads, &other, NULL), status);
+    assert_int_equal(other.count, found->count);
+    assert_memory_equal(other.items, found->items, sizeof other.items);
+  }
+  if (status != FURROW_OK) assert_int_equal(err.status, status);
+  return status;
+}
+
+static void print_all(const notes *found) {
+  for (size_t i = 0; i < found->count; i++) {
+    const noted *n = &found->items[i];
+    print_message("%s, partition %d, %s byte %lld: %s\n", n->fatal ? "fatal" : "remark", (int)n->part_id, n->file,
+                  (long long)n->offset, n->message);
+  }
+}
+
+static void expect_clean(const char *folder) {
+  static notes found;
+  const furrow_status status = verify_all(folder, &found);
+  print_all(&found);
+  assert_int_equal(status, FURROW_OK);
+  assert_int_equal(found.count, 0);
+}
+
+/* One of the findings is this one. */
+static void expect_finding(const char *folder, bool fatal, int32_t part_id, const char *file, uint64_t offset,
+                           const char *words) {
+  static notes found;
+  const furrow_status status = verify_all(folder, &found);
+  assert_true(!fatal || status != FURROW_OK);
+  for (size_t i = 0; i < found.count; i++) {
+    const noted *n = &found.items[i];
+    if (n->fatal == fatal && n->part_id == part_id && strcmp(n->file, file) == 0 && n->offset == offset &&
+        strstr(n->message, words))
+      return;
+  }
+  print_all(&found);
+  fail_msg("not found: %s, partition %d, %s byte %lld: %s", fatal ? "fatal" : "remark", (int)part_id, file,
+           (long long)offset, words);
+}
+
+#define NONE FURROW_NO_OFFSET
+
+/* ---- Folders that are right ---- */
+
+static bool some(int32_t row, int64_t col) {
+  return (row * 3 + col) % 4 != 1;
+}
+
+static void what_is_right(void **state) {
+  (void)state;
+  static const char *const formats[] = {"ValueBinary", "ColIdValueBinary", "RowIdColIdValueBinary", "BinaryColumn",
+                                        "ValueText",   "ColIdValueText",   "RowIdColIdValueText",   "TextColumn"};
+  char folder[64];
+  for (size_t f = 0; f < 8; f++) {
+    made m = {.format = formats[f], .row_type = 7, .rows = 5, .cols = 83, .block_rows = 2, .block_cols = 20};
+    snprintf(folder, sizeof folder, "dense%zu", f);
+    made_save(folder, &m);
+    expect_clean(folder);
+    const bool values = strncmp(formats[f], "Value", 5) == 0;
+    m.row_type = 10;
+    if (!values) m.present = some;
+    snprintf(folder, sizeof folder, "sparse%zu", f);
+    made_save(folder, &m);
+    expect_clean(folder);
+    if (values) continue;
+    m.hash_parts = 3;
+    m.block_rows = 0;
+    m.block_cols = 0;
+    snprintf(folder, sizeof folder, "hash%zu", f);
+    made_save(folder, &m);
+    expect_clean(folder);
+  }
+}
+
+/* ---- Files ---- */
+
+/* Text of two rows, five partitions of four columns, two in a file: 0: 0 1, 2: 2, 3: 3 4. */
+static const made text = {
+    .format = "ColIdValueText", .row_type = 7, .rows = 2, .cols = 20, .block_cols = 4, .parts_per_file = 2};
+static const made binary = {
+    .format = "RowIdColIdValueBinary", .row_type = 7, .rows = 2, .cols = 20, .block_cols = 4, .parts_per_file = 2};
+
+/* Where partition i of a folder lies. */
+static furrow_partition_meta place_of(const char *folder, size_t i, char file[16]) {
+  furrow_matrix_meta *meta = NULL;
+  furrow_error err;
+  made_check(furrow_matrix_meta_load(&meta, folder, NULL, &err), &err);
+  assert_true(i < meta->part_count);
+  furrow_partition_meta part = meta->parts[i];
+  snprintf(file, 16, "%s", part.file_name);
+  furrow_matrix_meta_free(meta);
+  return part;
+}
+
+static void resize(const char *folder, const char *file, long change) {
+  char path[TEST_PATH];
+  size_t size;
+  free(made_read(folder, file, &size));
+  assert_int_equal(truncate(test_path(path, folder, file), (long)size + change), 0);
+}
+
+static void missing_file(void **state) {
+  (void)state;
+  made_save("m", &text);
+  char file[16], path[TEST_PATH];
+  place_of("m", 1, file);
+  assert_int_equal(unlink(test_path(path, "m", file)), 0);
+  expect_finding("m", true, 0, file, NONE, "no such file");
+}
+
+/* Something else is where the file should be. */
+static void no_regular_file(void **state) {
+  (void)state;
+  made_save("m", &text);
+  char file[16], path[TEST_PATH];
+  place_of("m", 1, file);
+  assert_int_equal(unlink(test_path(path, "m", file)), 0);
+  assert_int_equal(mkdir(path, 0777), 0);
+  expect_finding("m", true, 0, file, NONE, "the file is no regular file; 2 partitions are in it");
+  assert_int_equal(rmdir(path), 0);
+  assert_int_equal(mkfifo(path, 0666), 0);
+  expect_finding("m", true, 0, file, NONE, "the file is no regular file; 2 partitions are in it");
+}
+
+static void cut_and_extended(void **state) {
+  (void)state;
+  char file[16];
+  made_save("cut", &text);
+  furrow_partition_meta last = place_of("cut", 4, file);
+  resize("cut", file, -1);
+  expect_finding("cut", true, 4, file, (uint64_t)(last.offset + last.length - 1), "the file ends here");
+  made_save("more", &text);
+  last = place_of("more", 4, file);
+  resize("more", file, 3);
+  expect_finding("more", true, 4, file, (uint64_t)(last.offset + last.length), "3 bytes behind");
+  expect_finding("more", true, 4, file, (uint64_t)(last.offset + last.length), "belong to none");
+}
+
+static void overlap_and_gap(void **state) {
+  (void)state;
+  char file[16], from[64], to[64];
+  made_save("m", &binary);
+  const furrow_partition_meta second = place_of("m", 1, file);
+  assert_true(second.offset > 0);
+  snprintf(from, sizeof from, "\"fileName\":\"%s\",\"offset\":%lld", file, (long long)second.offset);
+  snprintf(to, sizeof to, "\"fileName\":\"%s\",\"offset\":%lld", file, (long long)second.offset - 12);
+  made_edit_meta("m", from, to, 0);
+  expect_finding("m", true, 1, file, (uint64_t)second.offset - 12, "overlaps partition 0");
+  expect_finding("m", true, 1, file, (uint64_t)(second.offset + second.length) - 12, "12 bytes behind");
+  made_edit_meta("m", to, from, 0);
+  expect_clean("m");
+  snprintf(to, sizeof to, "\"fileName\":\"%s\",\"offset\":%lld", file, (long long)second.offset + 12);
+  made_edit_meta("m", from, to, 0);
+  expect_finding("m", true, 1, file, (uint64_t)second.offset, "12 bytes before");
+}
+
+static void names_of_files(void **state) {
+  (void)state;
+  made_save("m", &text);
+  char file[16], from[32];
+  const furrow_partition_meta last = place_of("m", 4, file);
+  assert_int_equal(chdir("m"), 0);
+  assert_int_equal(rename(file, "77"), 0);
+  assert_true(test_write_text("5", "?"));
+  assert_int_equal(chdir(".."), 0);
+  snprintf(from, sizeof from, "\"fileName\":\"%s\"", file);
+  made_edit_meta("m", from, "\"fileName\":\"77\"", 0);
+  made_edit_meta("m", from, "\"fileName\":\"77\"", 0);
+  expect_finding("m", false, (int32_t)atoi(file), "77", NONE, "lowest partition");
+  expect_finding("m", false, -1, "5", NONE, "no partition is in it");
+  (void)last;
+}
+
+/* ---- The layout ---- */
+
+static void holes_and_overlaps_of_the_grid(void **state) {
+  (void)state;
+  made_save("m", &binary);
+  made_edit_meta("m", "\"startCol\":8,\"endCol\":12", "\"startCol\":8,\"endCol\":13", 0);
+  expect_finding("m", true, 3, "_meta", NONE, "overlap those of partition 2");
+  expect_finding("m", false, 2, "_meta", NONE, "no block of 2 by 4");
+  made_edit_meta("m", "\"endCol\":13", "\"endCol\":12", 0);
+  expect_clean("m");
+  made_edit_meta("m", "\"startCol\":16,\"endCol\":20", "\"startCol\":16,\"endCol\":21", 0);
+  expect_finding("m", true, 4, "_meta", NONE, "not within those of the matrix");
+  made_edit_meta("m", "\"endCol\":21", "\"endCol\":20", 0);
+  made_edit_meta("m", "\"blockCol\":4", "\"blockCol\":5", 0);
+  expect_finding("m", false, 0, "_meta", NONE, "no block of 2 by 5");
+}
+
+static void lost_partition(void **state) {
+  (void)state;
+  made_save("m", &binary);
+  size_t size;
+  char *bytes = made_read("m", "_meta", &size), json[8192] = "";
+  char *begin = strstr(bytes + 4, "\"2\":{\"partId\":2"), *end = strstr(bytes + 4, "\"3\":{\"partId\":3");
+  assert_non_null(begin);
+  assert_non_null(end);
+  strncat(json, bytes + 4, (size_t)(begin - bytes - 4));
+  strcat(json, end);
+  made_write_meta("m", json);
+  free(bytes);
+  expect_finding("m", true, 3, "_meta", NONE, "no partition has columns 8 to 12");
+}
+
+static void lists_of_rows(void **state) {
+  (void)state;
+  made_save("m", &binary);
+  /* row 1 of the first partition becomes row 2 of a matrix of three */
+  made_edit_meta("m", "\"row\":2", "\"row\":3", 0);
+  for (int i = 0; i < 5; i++) made_edit_meta("m", "\"endRow\":2", "\"endRow\":3", 0);
+  made_edit_meta("m", "\"blockRow\":2", "\"blockRow\":3", 0);
+  expect_clean("m");
+  made_edit_meta("m", "\"1\":{\"rowId\":1", "\"2\":{\"rowId\":2", 2);
+  expect_finding("m", true, 2, "_meta", NONE, "row 1 is not in it, but in partition 1");
+}
+
+static void counts(void **state) {
+  (void)state;
+  made_save("m", &text);
+  made_edit_meta("m", "\"nnz\":8", "\"nnz\":7", 1);
+  expect_finding("m", false, 1, "_meta", NONE, "nnz is 7, less than the 8 elements");
+  made_edit_meta("m", "\"saveRowNum\":2", "\"saveRowNum\":1", 3);
+  expect_finding("m", false, 3, "_meta", NONE, "saveRowNum is 1");
+  made_edit_meta("m", "\"feature.index.range.end\":\"20\"", "\"feature.index.range.end\":\"21\"", 0);
+  expect_finding("m", false, -1, "_meta", NONE, "but col is 20");
+  made_edit_meta("m", "\"feature.index.range.end\":\"21\"", "\"feature.index.range.end\":\"many\"", 0);
+  expect_finding("m", false, -1, "_meta", NONE, "no whole number");
+}
+
+static void kinds(void **state) {
+  (void)state;
+  made_save("m", &text);
+  made_edit_meta("m", "ColIdValueTextRowFormat", "NoSuchFormat", 0);
+  expect_finding("m", true, -1, "_meta", NONE, "no such format");
+  made_edit_meta("m", "NoSuchFormat", "ColIdValueTextRowFormat", 0);
+  made_edit_meta("m", "\"rowType\":7", "\"rowType\":29", 0);
+  expect_finding("m", true, -1, "_meta", NONE, "objects");
+}
+
+static void unreadable_metadata(void **state) {
+  (void)state;
+  made_save("m", &text);
+  made_edit_meta("m", "\"partId\":3", "\"partId\":x", 0);
+  static notes found;
+  furrow_error err = {.status = FURROW_OK};
+  const furrow_status status = verify("m", 2, &found, &err);
+  assert_true(status != FURROW_OK);
+  assert_int_equal(found.count, 1);
+  assert_true(found.items[0].fatal);
+  assert_int_equal(found.items[0].part_id, -1);
+  assert_true(found.items[0].offset != NONE);
+  assert_string_equal(found.items[0].file, "_meta");
+  assert_int_equal(verify("nowhere", 2, &found, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(found.count, 1);
+}
+
+static void metadata_with_a_rest(void **state) {
+  (void)state;
+  made_save("m", &text);
+  size_t size;
+  free(made_read("m", "_meta", &size));
+  resize("m", "_meta", 5);
+  expect_finding("m", false, -1, "_meta", size, "5 bytes behind the JSON");
+}
+
+/* A folder as a server leaves it: format and row type are not in it. */
+static void server_metadata(void **state) {
+  (void)state;
+  char root[TEST_PATH], command[TEST_PATH * 3];
+  if (!test_shared(root, "golden/angel/psmeta_and_options")) skip();
+  snprintf(command, sizeof command, "mkdir m && cp '%s'/[0-9]* '%s'/psmeta.* m", root, root);
+  assert_int_equal(system(command), 0);
+  static notes found;
+  memset(&found, 0, sizeof found);
+  furrow_matrix_source_params params;
+  furrow_matrix_source_params_init(&params);
+  assert_int_equal(furrow_matrix_verify("m", &params, 1, note, &found, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(found.items[0].part_id, -1);
+  params.format = "ColIdValueText";
+  params.row_type = 3;
+  memset(&found, 0, sizeof found);
+  assert_int_equal(furrow_matrix_verify("m", &params, 1, note, &found, NULL), FURROW_OK);
+  print_all(&found);
+  assert_int_equal(found.count, 0);
+}
+
+/* ---- Records ---- */
+
+/* Changes byte `at` of partition i. */
+static uint64_t poke(const char *folder, size_t i, size_t at, char byte, char file[16]) {
+  const furrow_partition_meta part = place_of(folder, i, file);
+  size_t size;
+  char *bytes = made_read(folder, file, &size);
+  bytes[(size_t)part.offset + at] = byte;
+  made_write(folder, file, bytes, size);
+  free(bytes);
+  return (uint64_t)part.offset;
+}
+
+static void broken_records(void **state) {
+  (void)state;
+  char file[16], other[16];
+  made_save("m", &text);
+  const uint64_t a = poke("m", 1, 0, 'x', file), b = poke("m", 3, 0, '%', other);
+  /* the others are read all the same, and both are told */
+  static notes found;
+  furrow_error err = {.status = FURROW_OK};
+  assert_int_equal(verify("m", 2, &found, &err), FURROW_E_PARSE);
+  assert_int_equal(found.count, 2);
+  assert_int_equal(found.items[0].part_id, 1);
+  assert_int_equal(found.items[1].part_id, 3);
+  assert_int_equal(found.items[0].offset, a);
+  assert_int_equal(found.items[1].offset, b);
+  assert_string_equal(found.items[0].file, file);
+  assert_string_equal(found.items[1].file, other);
+  assert_int_equal(err.offset, a);
+}
+
+static void record_of_another_partition(void **state) {
+  (void)state;
+  char file[16];
+  made_save("m", &binary);
+  const uint64_t start = poke("m", 2, 12 + 7, 3, file); /* column of the second record: 3, of partition 0 */
+  static notes found;
+  assert_int_not_equal(verify_all("m", &found), FURROW_OK);
+  assert_int_equal(found.count, 1);
+  assert_int_equal(found.items[0].part_id, 2);
+  assert_string_equal(found.items[0].file, file);
+  assert_true(found.items[0].offset >= start && found.items[0].offset < start + 24);
+}
+
+static void wrong_counts(void **state) {
+  (void)state;
+  made_save("m", &text);
+  made_edit_meta("m", "\"elementNum\":4", "\"elementNum\":3", 5);
+  static notes found;
+  assert_int_not_equal(verify_all("m", &found), FURROW_OK);
+  bool told = false;
+  for (size_t i = 0; i < found.count; i++) told = told || (found.items[i].fatal && found.items[i].part_id == 2);
+  assert_true(told);
+}
+
+/* Exchanges the first two lines of partition i. */
+static void swap_lines(const char *folder, size_t i, bool repeat) {
+  char file[16], lines[64];
+  const furrow_partition_meta part = place_of(folder, i, file);
+  size_t size;
+  char *bytes = made_read(folder, file, &size), *begin = bytes + part.offset;
+  char *second = strchr(begin, '\n') + 1, *end = strchr(second, '\n') + 1;
+  snprintf(lines, sizeof lines, "%.*s%.*s", (int)(end - second), second, (int)(second - begin), begin);
+  memcpy(begin, lines, strlen(lines));
+  if (repeat) begin[0] = end[0]; /* the column of the third line; all have one digit */
+  made_write(folder, file, bytes, size);
+  free(bytes);
+}
+
+static void disorder(void **state) {
+  (void)state;
+  made_save("m", &text);
+  swap_lines("m", 0, false);
+  char file[16];
+  place_of("m", 0, file);
+  expect_finding("m", false, 0, file, NONE, "not in order: column 0 of row 0");
+  made_save("n", &text);
+  swap_lines("n", 1, true);
+  expect_finding("n", false, 1, file, NONE, "stored twice, the first in row 0, column 6");
+}
+
+static void hash_partitions(void **state) {
+  (void)state;
+  const made m = {
+      .format = "RowIdColIdValueText", .row_type = 10, .rows = 1, .cols = 9, .hash_parts = 3, .parts_per_file = 1};
+  made_save("m", &m);
+  expect_clean("m");
+  char file[16];
+  poke("m", 1, 2, '0', file); /* "0,1,…" becomes column 0 */
+  expect_finding("m", false, 1, file, NONE,
+                 "1 column belongs to another hash partition, the first is 0 of partition 0");
+}
+
+static double with_decimals(int32_t row, int64_t col) {
+  return (double)(row * 1000003 + (int32_t)col * 999983) / 1e6;
+}
+
+static void six_decimals(void **state) {
+  (void)state;
+  made m = {.format = "RowIdColIdValueText", .row_type = 0, .rows = 2, .cols = 20, .value = with_decimals};
+  made_save("m", &m);
+  expect_finding("m", false, -1, "m", NONE, "six decimals");
+}
+
+/* Every byte of small folders, changed in turn: never a crash, never a fatal finding without partition or file. */
+static void every_byte(void **state) {
+  (void)state;
+  static const made *const kinds_of[] = {&text, &binary};
+  static const char *const files[] = {"0", "_meta"};
+  static notes found;
+  for (size_t k = 0; k < 2; k++) {
+    char folder[16];
+    snprintf(folder, sizeof folder, "m%zu", k);
+    made_save(folder, kinds_of[k]);
+    for (size_t f = 0; f < 2; f++) {
+      size_t size;
+      char *bytes = made_read(folder, files[f], &size);
+      for (size_t i = 0; i < size; i++) {
+        const char old = bytes[i];
+        bytes[i] = (char)(old ^ (1 << (i % 8)));
+        made_write(folder, files[f], bytes, size);
+        const furrow_status status = verify(folder, 1, &found, NULL);
+        size_t fatal = 0;
+        for (size_t n = 0; n < found.count; n++) fatal += found.items[n].fatal;
+        assert_int_equal(status != FURROW_OK, fatal > 0);
+        bytes[i] = old;
+      }
+      made_write(folder, files[f], bytes, size);
+      free(bytes);
+    }
+    expect_clean(folder);
+  }
+}
+
+/* ---- Folders that Angel wrote ---- */
+
+static void golden_folders(void **state) {
+  (void)state;
+  char root[TEST_PATH], path[TEST_PATH * 2];
+  if (!test_shared(root, "golden/angel")) skip();
+  static notes found;
+  size_t folders = 0, wrong = 0;
+  DIR *handle = opendir(root);
+  assert_non_null(handle);
+  const struct dirent *entry;
+  while ((entry = readdir(handle)) != NULL) {
+    snprintf(path, sizeof path, "%s/%s/_meta", root, entry->d_name);
+    if (access(path, R_OK) != 0) continue;
+    *strrchr(path, '/') = 0;
+    folders++;
+    const furrow_status status = verify_all(path, &found);
+    if (status == FURROW_OK) continue;
+    wrong++;
+    print_message("%s\n", entry->d_name);
+    print_all(&found);
+  }
+  closedir(handle);
+  assert_true(folders > 100);
+  assert_int_equal(wrong, 0);
+  static const char *const real[] = {"real_models/lr/input_weight", "real_models/lr/input_bias"};
+  for (size_t i = 0; i < 2; i++) {
+    snprintf(path, sizeof path, "%s/%s", root, real[i]);
+    assert_int_equal(verify_all(path, &found), FURROW_OK);
+  }
+  snprintf(path, sizeof path, "%s/hash-TextColumnFormat-T_FLOAT_SPARSE", root);
+  expect_finding(path, false, 2, "0", NONE, "Angel writes wrong columns");
+  snprintf(path, sizeof path, "%s/real_models/lr/input_weight", root);
+  expect_finding(path, false, 0, "meta", NONE, "nnz is 123, less than the 369 elements");
+}
+
+int main(void) {
+#define IN_DIR(f) cmocka_unit_test_setup_teardown(f, enter_dir, leave_dir)
+  const struct CMUnitTest tests[] = {IN_DIR(what_is_right),
+                                     IN_DIR(missing_file),
+                                     IN_DIR(no_regular_file),
+                                     IN_DIR(cut_and_extended),
+                                     IN_DIR(overlap_and_gap),
+                                     IN_DIR(names_of_files),
+                                     IN_DIR(holes_and_overlaps_of_the_grid),
+                                     IN_DIR(lost_partition),
+                                     IN_DIR(lists_of_rows),
+                                     IN_DIR(counts),
+                                     IN_DIR(kinds),
+                                     IN_DIR(unreadable_metadata),
+                                     IN_DIR(metadata_with_a_rest),
+                                     IN_DIR(server_metadata),
+                                     IN_DIR(broken_records),
+                                     IN_DIR(record_of_another_partition),
+                                     IN_DIR(wrong_counts),
+                                     IN_DIR(disorder),
+                                     IN_DIR(hash_partitions),
+                                     IN_DIR(six_decimals),
+                                     IN_DIR(every_byte),
+                                     cmocka_unit_test(golden_folders)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,718 @@
+/* tests/unit/model/test_model_convert.c: models and matrices converted: what does not change is the same byte for byte,
+ * what changes is what would have been written so. */
+#include <fcntl.h>
+
+#include "support/golden_case.h"
+#include "support/own_dir.h"
+#include "support/sample_matrix.h"
+
+/* Thousands of folders are written, and none must outlive the machine: test_atomic_dir.c has the syncing. */
+int fsync(int fd) {
+  (void)fd;
+  return 0;
+}
+
+static furrow_status convert(const char *from, const char *to, const furrow_model_convert_params *params,
+                             furrow_model_convert_result *result) {
+  furrow_error err = {0};
+  furrow_status status = furrow_model_convert(from, to, params, result, &err);
+  if (status != FURROW_OK) {
+    assert_int_equal(err.status, status);
+    assert_true(err.message[0] != 0);
+  }
+  return status;
+}
+
+/* ---- own data ---- */
+
+static const sample_matrix small = {.rows = 3, .cols = 50, .type = FURROW_ELEMENT_F32, .aligned = true, .seed = 5};
+
+static void save_small(const char *format, const char *folder) {
+  furrow_matrix_spec spec;
+  sample_spec(&spec, &small, format, sample_row_type(small.type, 3));
+  spec.block_cols = 7;
+  spec.servers = 2;
+  spec.parts_per_file = 2;
+  sample_save(&small, &spec, folder, false);
+}
+
+/* Every row type and format to every format, and the same bytes as written directly. */
+static void all_formats_of_all_types(void **state) {
+  (void)state;
+  static const int kinds[] = {0, 3, 5};
+  for (size_t k = 0; k < 12; k++) {
+    const furrow_element_type type = (furrow_element_type)(k / 3);
+    const sample_matrix s = {4, 61, type, kinds[k % 3] == 0, true, k};
+    for (size_t f = 0; f < SAMPLE_FORMATS; f++) {
+      furrow_matrix_spec spec;
+      sample_spec(&spec, &s, sample_formats[f], sample_row_type(type, kinds[k % 3]));
+      spec.block_rows = 3;
+      spec.block_cols = 8;
+      spec.servers = 2;
+      spec.parts_per_file = 3;
+      sample_save(&s, &spec, sample_formats[f], false);
+    }
+    for (size_t f = 0; f < SAMPLE_FORMATS; f++) {
+      const bool value = strncmp(sample_formats[f], "Value", 5) == 0;
+      for (size_t g = 0; g < SAMPLE_FORMATS && (s.dense || !value); g++) {
+        furrow_model_convert_params params;
+        furrow_model_convert_result result;
+        furrow_model_convert_params_init(&params);
+        params.format = sample_formats[g];
+        params.write.threads = 1 + (unsigned)(f + g) % 2;
+        sample_convert(sample_formats[f], "out", &params, &result);
+        golden_expect_same("out", sample_formats[g]);
+        const bool to_value = strncmp(sample_formats[g], "Value", 5) == 0;
+        assert_int_equal(result.dropped > 0, !s.dense && to_value);
+        assert_true(test_remove_dir("out"));
+      }
+    }
+    for (size_t f = 0; f < SAMPLE_FORMATS; f++) assert_true(test_remove_dir(sample_formats[f]));
+  }
+}
+
+/* Other partitions and back again: the same bytes, under any memory and with any number of threads. */
+static void partitions_there_and_back(void **state) {
+  (void)state;
+  static const size_t memories[] = {(size_t)1 << 30, 20000, 3000};
+  for (size_t f = 0; f < SAMPLE_FORMATS; f++) {
+    if (strncmp(sample_formats[f], "Value", 5) == 0) continue; /* places of sparse elements would be lost */
+    save_small(sample_formats[f], "old");
+    for (size_t m = 0; m < 6; m++) {
+      furrow_model_convert_params there, back;
+      furrow_model_convert_params_init(&there);
+      there.memory = memories[m % 3];
+      there.write.threads = 1 + (unsigned)m % 2;
+      back = there;
+      there.part_cols = 11;
+      there.part_rows = 2;
+      sample_convert("old", "range", &there, NULL);
+      back.part_cols = 7;
+      back.part_rows = 3;
+      back.servers = 2;
+      back.parts_per_file = 2;
+      sample_expect(&small, "range", false);
+      sample_convert("range", "again", &back, NULL);
+      golden_expect_same("again", "old");
+      there.part_cols = there.part_rows = 0;
+      there.hash_parts = 5;
+      sample_convert("range", "hash", &there, NULL);
+      sample_expect(&small, "hash", false);
+      there.hash_parts = 3;
+      sample_convert("hash", "hash3", &there, NULL);
+      sample_expect(&small, "hash3", false);
+      sample_convert("hash3", "last", &back, NULL);
+      golden_expect_same("last", "old");
+      static const char *const made[] = {"range", "again", "hash", "hash3", "last"};
+      for (size_t i = 0; i < 5; i++) assert_true(test_remove_dir(made[i]));
+    }
+    assert_true(test_remove_dir("old"));
+  }
+}
+
+/* Rows of different columns: column formats get the union, with zeros; angel_bytes only what the first row has. */
+static void columns_that_rows_do_not_share(void **state) {
+  (void)state;
+  const sample_matrix s = {4, 90, FURROW_ELEMENT_I64, false, false, 9};
+  furrow_matrix_spec spec;
+  furrow_model_convert_params params;
+  furrow_model_convert_result result;
+  uint64_t all = 0, first = 0;
+  for (int64_t c = 0; c < s.cols; c++)
+    for (int32_t r = 0; r < s.rows; r++) {
+      all += sample_has(&s, r, c);
+      first += sample_has(&s, r, c) && sample_has(&s, 0, c);
+    }
+  sample_spec(&spec, &s, "ColIdValueBinaryRowFormat", sample_row_type(s.type, 5));
+  spec.block_cols = 20;
+  sample_save(&s, &spec, "old", false);
+  furrow_model_convert_params_init(&params);
+  params.format = "TextColumn";
+  sample_convert("old", "union", &params, &result);
+  assert_int_equal(result.dropped, 0);
+  sample_expect(&s, "union", true);
+  params.write.angel_bytes = true;
+  sample_convert("old", "angel", &params, &result);
+  assert_int_equal(result.dropped, all - first);
+  furrow_matrix_meta *meta = NULL;
+  assert_int_equal(furrow_matrix_meta_load(&meta, "angel", NULL, NULL), FURROW_OK);
+  uint64_t counted = 0;
+  for (size_t i = 0; i < meta->part_count; i++)
+    for (size_t r = 0; r < meta->parts[i].row_count; r++) counted += (uint64_t)meta->parts[i].rows[r].element_num;
+  assert_int_equal(counted, all); /* as Angel counts: what the server had */
+  furrow_matrix_meta_free(meta);
+  /* from column format to column format the counts stay */
+  params.format = "BinaryColumn";
+  sample_convert("angel", "binary", &params, NULL);
+  params.format = "TextColumn";
+  sample_convert("binary", "again", &params, NULL);
+  golden_expect_same("again", "angel");
+}
+
+static void row_types_change_where_they_can(void **state) {
+  (void)state;
+  sample_matrix s = {3, 40, FURROW_ELEMENT_F64, false, false, 11};
+  furrow_matrix_spec spec;
+  furrow_model_convert_params params;
+  sample_spec(&spec, &s, "RowIdColIdValueText", sample_row_type(s.type, 5));
+  spec.block_cols = 9;
+  sample_save(&s, &spec, "old", false);
+  for (int type = 0; type < 4; type++)
+    for (int kind = 0; kind < 6; kind++) {
+      if (kind != 0 && kind != 3 && kind != 5) continue;
+      furrow_model_convert_params_init(&params);
+      params.row_type = sample_row_type((furrow_element_type)type, kind);
+      params.write.threads = 1 + (unsigned)kind % 2;
+      params.write.replace = true;
+      sample_convert("old", "new", &params, NULL);
+      sample_expect(&s, "new", kind == 0);
+    }
+}
+
+static furrow_status one_element(double value, int64_t col, int32_t from, int32_t to, furrow_error *err) {
+  const int32_t row = 4;
+  const furrow_panel panel = {
+      .rows = 1, .row_ids = &row, .cols = 1, .col_ids = &col, .type = FURROW_ELEMENT_F64, .values.f64 = &value};
+  furrow_matrix *matrix = NULL;
+  furrow_matrix_meta *plan = NULL;
+  furrow_matrix_spec spec;
+  furrow_model_convert_params params;
+  furrow_matrix_write_params write;
+  furrow_matrix_spec_init(&spec);
+  spec.name = "one";
+  spec.row_type = from;
+  spec.rows = 5;
+  spec.cols = -1;
+  spec.hash_parts = 2;
+  furrow_matrix_write_params_init(&write);
+  write.replace = true;
+  sample_check(furrow_matrix_create(&matrix, &panel, 1, err), err);
+  sample_check(furrow_matrix_plan(&plan, &spec, err), err);
+  sample_check(furrow_matrix_save(matrix, "one", plan, &write, err), err);
+  furrow_matrix_free(matrix);
+  furrow_matrix_meta_free(plan);
+  furrow_model_convert_params_init(&params);
+  params.row_type = to;
+  params.write.replace = true;
+  return furrow_model_convert("one", "other", &params, NULL, err);
+}
+
+static void what_does_not_fit_is_named(void **state) {
+  (void)state;
+  furrow_error err;
+  const int32_t f64 = 5, f32 = 12, i64 = 19, i32 = 26, i32_int_key = 24;
+  assert_int_equal(one_element(1.5, 7, f64, i32, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "row 4, column 7: 1.5"));
+  assert_int_equal(one_element(1e300, 7, f64, f32, &err), FURROW_E_RANGE);
+  assert_int_equal(one_element(3e9, 7, f64, i32, &err), FURROW_E_RANGE);
+  assert_int_equal(one_element(3e9, 7, f64, i64, &err), FURROW_OK);
+  assert_int_equal(one_element(9223372036854775808.0, 7, f64, i64, &err), FURROW_E_RANGE);
+  assert_int_equal(one_element(-9223372036854775808.0, 7, f64, i64, &err), FURROW_OK);
+  assert_int_equal(one_element(5, 3000000000, f64, i32_int_key, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "column 3000000000"));
+  assert_int_equal(one_element(0.1, 7, f64, f32, &err), FURROW_OK); /* rounding is no loss */
+}
+
+static void rows_and_columns_are_chosen(void **state) {
+  (void)state;
+  const sample_matrix s = {6, 50, FURROW_ELEMENT_F32, true, true, 3};
+  const int32_t rows[] = {2, 0};
+  furrow_matrix_spec spec;
+  furrow_model_convert_params params;
+  furrow_matrix *matrix = NULL;
+  sample_spec(&spec, &s, "TextColumnFormat", sample_row_type(s.type, 0));
+  spec.block_cols = 20;
+  sample_save(&s, &spec, "old", false);
+  furrow_model_convert_params_init(&params);
+  params.selection.rows = rows;
+  params.selection.row_count = 2;
+  sample_convert("old", "rows", &params, NULL);
+  assert_int_equal(furrow_matrix_load(&matrix, "rows", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_count(matrix), 2 * 50);
+  assert_true(furrow_matrix_get(matrix, 2, 33) == (double)sample_value(&s, 2, 33));
+  furrow_matrix_free(matrix);
+  params.selection.first_col = 15;
+  params.selection.end_col = 45;
+  sample_convert("old", "both", &params, NULL);
+  assert_int_equal(furrow_matrix_load(&matrix, "both", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_count(matrix), 2 * 30);
+  assert_true(furrow_matrix_get(matrix, 0, 44) == (double)sample_value(&s, 0, 44));
+  furrow_matrix_free(matrix);
+  const int32_t none = 77;
+  params.selection.rows = &none;
+  params.selection.row_count = 1;
+  assert_int_equal(convert("old", "none", &params, NULL), FURROW_E_NOT_FOUND);
+  assert_int_equal(test_entries("."), 3);
+}
+
+static void files_and_metadata_change_alone(void **state) {
+  (void)state;
+  furrow_model_convert_params params;
+  furrow_matrix_meta *meta = NULL;
+  save_small("ColIdValueTextRowFormat", "old");
+  furrow_model_convert_params_init(&params);
+  params.write.meta_name = "meta";
+  sample_convert("old", "named", &params, NULL);
+  assert_int_equal(access("named/_meta", F_OK), -1);
+  assert_int_equal(test_entries("named"), test_entries("old"));
+  furrow_model_convert_params_init(&params);
+  params.servers = 1;
+  params.parts_per_file = 100;
+  sample_convert("named", "one", &params, NULL);
+  assert_int_equal(test_entries("one"), 2);
+  assert_int_equal(access("one/meta", F_OK), 0);
+  assert_int_equal(furrow_matrix_meta_load(&meta, "one", NULL, NULL), FURROW_OK);
+  for (size_t i = 1; i < meta->part_count; i++)
+    assert_int_equal(meta->parts[i].offset, meta->parts[i - 1].offset + meta->parts[i - 1].length);
+  furrow_matrix_meta_free(meta);
+  params.servers = params.parts_per_file = 2;
+  params.write.meta_name = "_meta";
+  sample_convert("one", "again", &params, NULL);
+  golden_expect_same("again", "old");
+  furrow_model_convert_params_init(&params);
+  params.write.separator = " ";
+  sample_convert("old", "blank", &params, NULL);
+  sample_expect(&small, "blank", false);
+  params.write.separator = ",";
+  sample_convert("blank", "comma", &params, NULL);
+  golden_expect_same("comma", "old");
+}
+
+static furrow_status choose(void *user, const furrow_matrix_source *source, const char **format, furrow_error *err) {
+  (void)user;
+  (void)err;
+  if (strcmp(furrow_matrix_source_meta(source)->matrix_name, "sample") == 0) *format = "TextColumn";
+  return FURROW_OK;
+}
+
+static void a_model_with_its_files(void **state) {
+  (void)state;
+  furrow_model_convert_params params;
+  furrow_model_convert_result result;
+  assert_int_equal(mkdir("model", 0755), 0);
+  save_small("ColIdValueTextRowFormat", "model/a");
+  save_small("TextColumnFormat", "model/b");
+  assert_true(test_write_text("model/graph.json", "{}"));
+  assert_true(test_write_text("model/.hidden", "x"));
+  furrow_model_convert_params_init(&params);
+  params.choose_format = choose;
+  sample_convert("model", "new", &params, &result);
+  assert_int_equal(result.matrices, 2);
+  assert_int_equal(result.files, 1);
+  golden_expect_same("new/b", "model/b");
+  golden_expect_same("new/a", "model/b");
+  assert_true(golden_same_file("new", "model", "graph.json"));
+  assert_int_equal(test_entries("new"), 3);
+}
+
+static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
+  (void)state;
+  furrow_model_convert_params params;
+  save_small("ColIdValueTextRowFormat", "old");
+  furrow_model_convert_params_init(&params);
+  params.format = "TextColumn";
+  sample_convert("old", "new", &params, NULL);
+  assert_int_equal(convert("old", "new", &params, NULL), FURROW_E_EXISTS);
+  params.write.replace = true;
+  sample_convert("old", "new", &params, NULL);
+  sample_convert("old", "old", &params, NULL); /* in its place */
+  golden_expect_same("old", "new");
+  assert_int_equal(mkdir("home", 0755), 0);
+  assert_int_equal(convert("old", "home", &params, NULL), FURROW_OK); /* empty */
+  assert_int_equal(mkdir("photos", 0755), 0);
+  assert_true(test_write_text("photos/cat", "cat"));
+  assert_int_equal(convert("old", "photos", &params, NULL), FURROW_E_EXISTS);
+  assert_int_equal(mkdir("work", 0755), 0);
+  assert_int_equal(mkdir("work/papers", 0755), 0);
+  save_small("ColIdValueTextRowFormat", "work/matrix");
+  assert_int_equal(convert("old", "work", &params, NULL), FURROW_E_EXISTS); /* a directory that is no matrix */
+  assert_int_equal(convert("old", "old/inner", &params, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(convert("work/matrix", "work", &params, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(access("photos/cat", F_OK), 0);
+  assert_int_equal(test_entries("work"), 2);
+  assert_int_equal(test_entries("."), 5);
+}
+
+/* Whether --force would have kept this folder, and it is as it was. */
+static void expect_kept(const char *folder, const char *lost) {
+  furrow_model_convert_params params;
+  furrow_error err = {0};
+  const size_t before = test_entries(folder);
+  furrow_model_convert_params_init(&params);
+  params.write.replace = true;
+  assert_int_equal(furrow_model_convert("old", folder, &params, NULL, &err), FURROW_E_EXISTS);
+  if (!strstr(err.file, lost)) fail_msg("%s: %s", err.file, err.message);
+  assert_int_equal(test_entries(folder), before);
+}
+
+static void what_would_be_lost_is_named(void **state) {
+  (void)state;
+  furrow_model_convert_params params;
+  furrow_model_convert_params_init(&params);
+  params.write.replace = true;
+  save_small("ColIdValueTextRowFormat", "old");
+  /* a file that happens to be called meta */
+  assert_int_equal(mkdir("notes", 0755), 0);
+  assert_true(test_write_text("notes/meta", "my notes about metadata"));
+  expect_kept("notes", "notes");
+  /* a matrix with something beside its files */
+  save_small("ColIdValueTextRowFormat", "matrix");
+  assert_true(test_write_text("matrix/thesis.tex", "x"));
+  expect_kept("matrix", "matrix/thesis.tex");
+  assert_int_equal(unlink("matrix/thesis.tex"), 0);
+  assert_true(test_write_text("matrix/.bashrc", "x"));
+  expect_kept("matrix", "matrix/.bashrc");
+  assert_int_equal(unlink("matrix/.bashrc"), 0);
+  assert_true(test_write_text("matrix/graph.json", "{}")); /* that is a model's */
+  expect_kept("matrix", "matrix/graph.json");
+  assert_int_equal(unlink("matrix/graph.json"), 0);
+  assert_int_equal(mkdir("matrix/inner", 0755), 0);
+  expect_kept("matrix", "matrix/inner");
+  assert_int_equal(rmdir("matrix/inner"), 0);
+  /* what is no obstacle */
+  assert_true(test_write_text("matrix/.0.crc", "x"));
+  assert_true(test_write_text("matrix/._meta.crc", "x"));
+  assert_true(test_write_text("matrix/_SUCCESS", ""));
+  assert_true(test_write_text("matrix/psmeta", "x"));
+  assert_int_equal(mkdir("matrix/.0.furrow-abcdef", 0755), 0);
+  sample_convert("old", "matrix", &params, NULL);
+  golden_expect_same("matrix", "old");
+  assert_true(test_write_text("matrix/.other.crc", "x"));
+  expect_kept("matrix", "matrix/.other.crc");
+}
+
+static void a_model_is_replaced_with_its_files(void **state) {
+  (void)state;
+  furrow_model_convert_params params;
+  furrow_model_convert_params_init(&params);
+  params.write.replace = true;
+  save_small("ColIdValueTextRowFormat", "old");
+  assert_int_equal(mkdir("model", 0755), 0);
+  save_small("ColIdValueTextRowFormat", "model/a");
+  assert_true(test_write_text("model/graph.json", "{}"));
+  assert_true(test_write_text("model/.graph.json.crc", "x"));
+  assert_true(test_write_text("model/_tmp.graph.json", "x"));
+  assert_int_equal(mkdir("model/.b.furrow-Xy12_z", 0755), 0); /* a killed run's */
+  save_small("ColIdValueTextRowFormat", "model/.b.furrow-Xy12_z/x");
+  assert_true(test_write_text("model/todo.txt", "x"));
+  expect_kept("model", "model/todo.txt");
+  assert_int_equal(unlink("model/todo.txt"), 0);
+  assert_true(test_write_text("model/a/todo.txt", "x"));
+  expect_kept("model", "model/a/todo.txt");
+  assert_int_equal(unlink("model/a/todo.txt"), 0);
+  assert_int_equal(truncate("model/a/_meta", 20), 0);
+  expect_kept("model", "model/a");
+  assert_true(test_remove_dir("model/a"));
+  save_small("ColIdValueTextRowFormat", "model/a");
+  sample_convert("old", "model", &params, NULL);
+  golden_expect_same("model", "old");
+}
+
+static void what_is_broken_is_refused(void **state) {
+  (void)state;
+  furrow_model_convert_params params;
+  save_small("ColIdValueTextRowFormat", "old");
+  furrow_model_convert_params_init(&params);
+  const int fd = open("old/0", O_WRONLY);
+  assert_true(fd >= 0);
+  assert_int_equal(pwrite(fd, "x", 1, 3), 1);
+  close(fd);
+  assert_true(convert("old", "copy", &params, NULL) != FURROW_OK); /* a copy would hide it */
+  params.format = "TextColumn";
+  assert_true(convert("old", "new", &params, NULL) != FURROW_OK);
+  assert_int_equal(truncate("old/0", 5), 0);
+  assert_true(convert("old", "new", NULL, NULL) != FURROW_OK);
+  assert_int_equal(convert("nowhere", "new", NULL, NULL), FURROW_E_NOT_FOUND);
+  params.format = "NoFormat";
+  assert_int_equal(convert("old", "new", &params, NULL) == FURROW_OK, false);
+  assert_int_equal(test_entries("."), 1);
+}
+
+static void memory_is_a_limit(void **state) {
+  (void)state;
+  const sample_matrix s = {4, 5000, FURROW_ELEMENT_F64, true, true, 21};
+  furrow_matrix_spec spec;
+  furrow_model_convert_params params;
+  furrow_error err;
+  sample_spec(&spec, &s, "ColIdValueText", sample_row_type(s.type, 0));
+  spec.block_cols = 5000;
+  sample_save(&s, &spec, "old", false);
+  furrow_model_convert_params_init(&params);
+  params.memory = 20000;
+  params.format = "ColIdValueBinary"; /* goes through, whatever the size */
+  sample_convert("old", "straight", &params, NULL);
+  params.format = "TextColumn"; /* rows into columns: in memory */
+  assert_int_equal(furrow_model_convert("old", "columns", &params, NULL, &err), FURROW_E_MEMORY);
+  assert_non_null(strstr(err.message, "partition 0"));
+  params.part_cols = 50;
+  sample_convert("old", "columns", &params, NULL);
+  sample_expect(&s, "columns", false);
+  assert_int_equal(test_entries("."), 3);
+}
+
+typedef struct watcher {
+  uint64_t done, total, calls, stop_at;
+} watcher;
+
+static furrow_status watch(void *user, uint64_t done, uint64_t total, furrow_error *err) {
+  watcher *w = user;
+  assert_true(done >= w->done);
+  w->done = done;
+  w->total = total;
+  if (++w->calls != w->stop_at) return FURROW_OK;
+  if (err) *err = (furrow_error){.status = FURROW_E_STATE, .message = "stopped"};
+  return FURROW_E_STATE;
+}
+
+static void progress_is_told_and_can_end_it(void **state) {
+  (void)state;
+  save_small("ColIdValueTextRowFormat", "old");
+  for (int kind = 0; kind < 4; kind++) {
+    furrow_model_convert_params params;
+    furrow_model_convert_params_init(&params);
+    if (kind == 1) params.format = "ColIdValueBinary";
+    if (kind == 2) params.format = "TextColumn";
+    if (kind == 3) params.part_cols = 13;
+    watcher w = {0};
+    params.progress = watch;
+    params.user = &w;
+    params.write.threads = 2;
+    sample_convert("old", "new", &params, NULL);
+    assert_true(w.calls > 1 && w.total > 0);
+    assert_int_equal(w.done, w.total);
+    assert_true(test_remove_dir("new"));
+    for (uint64_t stop = 1; stop <= w.calls; stop += 2) {
+      watcher again = {.stop_at = stop};
+      params.user = &again;
+      const furrow_status status = convert("old", "new", &params, NULL);
+      if (again.calls >= stop) assert_int_equal(status, FURROW_E_STATE);
+      if (status == FURROW_OK) assert_true(test_remove_dir("new"));
+      assert_int_equal(test_entries("."), 1);
+    }
+  }
+}
+
+/* A signal does not wait for the end of a partition. */
+static void large_partitions_can_be_ended(void **state) {
+  (void)state;
+  const sample_matrix s = {4, 300000, FURROW_ELEMENT_F32, true, true, 2};
+  furrow_matrix_spec spec;
+  sample_spec(&spec, &s, "ColIdValueBinary", sample_row_type(s.type, 0));
+  spec.block_cols = s.cols;
+  sample_save(&s, &spec, "old", false);
+  sample_spec(&spec, &s, "ColIdValueBinary", sample_row_type(s.type, 3));
+  spec.hash_parts = 1;
+  sample_save(&s, &spec, "hash", false);
+  for (int kind = 0; kind < 5; kind++) {
+    furrow_model_convert_params params;
+    furrow_model_convert_params_init(&params);
+    if (kind == 1) params.format = "ColIdValueText";
+    if (kind == 2) params.format = "BinaryColumn";
+    if (kind == 3) params.part_cols = 200000;
+    if (kind == 4) params.part_cols = 300000;
+    const char *from = kind == 4 ? "hash" : "old";
+    watcher w = {0};
+    params.progress = watch;
+    params.user = &w;
+    params.write.threads = 1;
+    sample_convert(from, "new", &params, NULL);
+    assert_true(w.calls >= 8);
+    assert_true(test_remove_dir("new"));
+    for (uint64_t stop = 2; stop <= w.calls; stop += w.calls / 4) {
+      watcher again = {.stop_at = stop};
+      params.user = &again;
+      assert_int_equal(convert(from, "new", &params, NULL), FURROW_E_STATE);
+      assert_int_equal(again.calls, stop);
+      assert_int_equal(test_entries("."), 2);
+    }
+  }
+}
+
+/* ---- what lies or cannot be read back ---- */
+
+/* Saves with metadata that says something else about the columns of partition `part`. */
+static void lie_about_columns(const char *folder, size_t part, int64_t start, int64_t end, int64_t cols) {
+  furrow_matrix_meta *meta = NULL;
+  char *bytes = NULL, path[64];
+  size_t size;
+  assert_int_equal(furrow_matrix_meta_load(&meta, folder, NULL, NULL), FURROW_OK);
+  meta->parts[part].start_col = start;
+  meta->parts[part].end_col = end;
+  if (cols) {
+    meta->col = cols;
+    meta->option_count = 0;
+  }
+  assert_int_equal(furrow_matrix_meta_write(meta, &bytes, &size, NULL), FURROW_OK);
+  snprintf(path, sizeof path, "%s/_meta", folder);
+  FILE *file = fopen(path, "wb");
+  assert_true(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+  furrow_free(bytes);
+  furrow_matrix_meta_free(meta);
+}
+
+/* Zeros stand in for what dense rows lack: a width that lies must not fill the disk. */
+static void a_width_that_lies_is_refused(void **state) {
+  (void)state;
+  static const struct lie {
+    size_t part;
+    int64_t start, end, cols;
+    const char *field;
+  } lies[] = {{4, 40, (int64_t)1 << 40, 0, "partMetas/4/endCol"},
+              {4, 40, (int64_t)1 << 40, (int64_t)1 << 40, "partMetas/4/endCol"},
+              {4, 40, 51, 51, "partMetas/4/endCol"},
+              {2, INT64_MIN, 30, 0, "partMetas/2/startCol"},
+              {2, INT64_MIN, INT64_MAX, 0, "partMetas/2/startCol"}};
+  const sample_matrix s = {3, 50, FURROW_ELEMENT_F32, true, true, 8};
+  for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++)
+    for (int kind = 0; kind < 5; kind++) {
+      furrow_matrix_spec spec;
+      furrow_model_convert_params params;
+      furrow_error err = {0};
+      const bool by_column = kind == 1, sparse = kind == 4;
+      sample_spec(&spec, &s, by_column ? "TextColumn" : "ColIdValueText", sample_row_type(s.type, sparse ? 3 : 0));
+      spec.block_cols = 10;
+      sample_save(&s, &spec, "old", false);
+      lie_about_columns("old", lies[i].part, lies[i].start, lies[i].end, lies[i].cols);
+      furrow_model_convert_params_init(&params);
+      params.format = kind == 2 ? "BinaryColumn" : "ColIdValueBinary";
+      if (kind == 3) params.part_cols = 20;
+      if (sparse) params.row_type = sample_row_type(s.type, 0);
+      /* sparse rows may have any width, but not one that cannot be counted */
+      const furrow_status wanted = sparse && lies[i].cols == 0 ? FURROW_E_FORMAT : FURROW_E_RANGE;
+      if (!sparse || lies[i].end != 51) {
+        const furrow_status status = furrow_model_convert("old", "new", &params, NULL, &err);
+        assert_int_equal(status, sparse ? wanted : FURROW_E_FORMAT);
+        if (status == FURROW_E_FORMAT) assert_non_null(strstr(err.message, lies[i].field));
+      }
+      assert_int_equal(test_entries("."), 1);
+      assert_true(test_remove_dir("old"));
+    }
+}
+
+static void metadata_has_one_of_two_names(void **state) {
+  (void)state;
+  static const char *const names[] = {"../../victim", "0", "psmeta", "foo", "", "_meta/x", "."};
+  save_small("ColIdValueTextRowFormat", "old");
+  assert_int_equal(mkdir("model", 0755), 0);
+  save_small("ColIdValueTextRowFormat", "model/a");
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (int kind = 0; kind < 3; kind++) {
+      furrow_model_convert_params params;
+      furrow_model_convert_params_init(&params);
+      params.write.meta_name = names[i];
+      if (kind == 1) params.format = "ColIdValueBinary";
+      assert_int_equal(convert(kind == 2 ? "model" : "old", "new", &params, NULL), FURROW_E_ARGUMENT);
+      assert_int_equal(test_entries("."), 2);
+    }
+}
+
+static void separators_are_no_part_of_numbers(void **state) {
+  (void)state;
+  static const char *const wrong[] = {"", "1", "-", "+", ".", "e", "E", "N", "y", ",0", "\n", ",\r", "a,"};
+  static const char *const good[] = {"|", ";", ":", "\x01", "\xc2\xb7", "::", " ", "\t", ","};
+  furrow_model_convert_params params;
+  save_small("ColIdValueTextRowFormat", "old");
+  furrow_model_convert_params_init(&params);
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (int kind = 0; kind < 2; kind++) {
+      params.write.separator = wrong[i];
+      params.format = kind ? "TextColumn" : NULL;
+      assert_int_equal(convert("old", "new", &params, NULL), FURROW_E_ARGUMENT);
+      assert_int_equal(test_entries("."), 1);
+    }
+  params.format = "TextColumn";
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    params.write.separator = good[i];
+    sample_convert("old", "new", &params, NULL);
+    sample_expect(&small, "new", false);
+    assert_true(test_remove_dir("new"));
+  }
+  params.write.separator = "e"; /* nothing is separated */
+  params.format = "ValueText";
+  sample_convert("old", "values", &params, NULL);
+  params.format = "ColIdValueBinary";
+  sample_convert("old", "binary", &params, NULL);
+}
+
+/* angel_bytes is a change where it would write other bytes. */
+static void angel_bytes_alone_rewrite(void **state) {
+  (void)state;
+  const sample_matrix s = {4, 90, FURROW_ELEMENT_I64, false, false, 9};
+  furrow_matrix_spec spec;
+  furrow_model_convert_params params;
+  furrow_model_convert_result result;
+  sample_spec(&spec, &s, "TextColumn", sample_row_type(s.type, 5));
+  sample_save(&s, &spec, "old", false);
+  furrow_model_convert_params_init(&params);
+  params.write.angel_bytes = true;
+  sample_convert("old", "new", &params, &result);
+  sample_convert("old", "same", NULL, NULL);
+  golden_expect_same("same", "old");
+  /* a text of six decimals */
+  const double third = 1.0 / 3;
+  const int32_t row = 0;
+  const furrow_panel panel = {.rows = 1, .row_ids = &row, .cols = 1, .type = FURROW_ELEMENT_F64, .values.f64 = &third};
+  furrow_matrix *matrix = NULL;
+  furrow_matrix_meta *plan = NULL;
+  assert_int_equal(furrow_matrix_create(&matrix, &panel, 1, NULL), FURROW_OK);
+  furrow_matrix_spec_init(&spec);
+  spec.name = "third";
+  spec.row_type = 0;
+  spec.rows = 1;
+  spec.cols = 1;
+  assert_int_equal(furrow_matrix_plan(&plan, &spec, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_save(matrix, "third", plan, NULL, NULL), FURROW_OK);
+  furrow_matrix_free(matrix);
+  furrow_matrix_meta_free(plan);
+  sample_convert("third", "six", &params, NULL);
+  assert_int_equal(furrow_matrix_load(&matrix, "six", NULL, NULL), FURROW_OK);
+  assert_true(furrow_matrix_get(matrix, 0, 0) == 0.333333);
+  furrow_matrix_free(matrix);
+}
+
+/* Hash partitions have columns that the index range does not; ranges would lose them. */
+static void columns_outside_of_the_range(void **state) {
+  (void)state;
+  furrow_matrix_spec spec;
+  furrow_model_convert_params params;
+  furrow_error err = {0};
+  sample_spec(&spec, &small, "TextColumn", sample_row_type(small.type, 3));
+  spec.cols = 20;
+  spec.hash_parts = 3;
+  sample_save(&small, &spec, "old", false);
+  furrow_model_convert_params_init(&params);
+  params.part_cols = 10;
+  assert_int_equal(furrow_model_convert("old", "new", &params, NULL, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "choose the columns within"));
+  params.selection.first_col = 0;
+  params.selection.end_col = 20;
+  sample_convert("old", "new", &params, NULL);
+}
+
+#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      IN_DIR(all_formats_of_all_types),
+      IN_DIR(partitions_there_and_back),
+      IN_DIR(columns_that_rows_do_not_share),
+      IN_DIR(row_types_change_where_they_can),
+      IN_DIR(what_does_not_fit_is_named),
+      IN_DIR(rows_and_columns_are_chosen),
+      IN_DIR(files_and_metadata_change_alone),
+      IN_DIR(a_model_with_its_files),
+      IN_DIR(what_exists_is_replaced_only_if_it_is_a_model),
+      IN_DIR(what_would_be_lost_is_named),
+      IN_DIR(a_model_is_replaced_with_its_files),
+      IN_DIR(what_is_broken_is_refused),
+      IN_DIR(memory_is_a_limit),
+      IN_DIR(progress_is_told_and_can_end_it),
+      IN_DIR(large_partitions_can_be_ended),
+      IN_DIR(a_width_that_lies_is_refused),
+      IN_DIR(metadata_has_one_of_two_names),
+      IN_DIR(separators_are_no_part_of_numbers),
+      IN_DIR(angel_bytes_alone_rewrite),
+      IN_DIR(columns_outside_of_the_range),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

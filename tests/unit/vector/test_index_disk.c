@@ -1,0 +1,231 @@
+/* tests/unit/vector/test_index_disk.c: lists in a data file of their own (ilod). */
+#include "support/index_check.h"
+#include "support/own_dir.h"
+
+enum { DATA_SIZE = 64 };
+
+/* Four lists of 2, 0, 3 and 1 codes of one byte; the third has room for four. */
+static const uint64_t places[4][3] = {{2, 2, 0}, {0, 0, UINT64_MAX}, {3, 4, 18}, {1, 1, 54}};
+
+static void make_index(index_file *f, const char *name) {
+  put_ivf(f, "IwPQ", 6);
+  put_no_map(f);
+  put_ivf_pq(f, 4);
+  put_fourcc(f, "ilod");
+  put_long(f, 4);
+  put_long(f, 1);
+  put_long(f, 4);
+  for (int i = 0; i < 4; i++)
+    for (int k = 0; k < 3; k++) put_long(f, (int64_t)places[i][k]);
+  put_long(f, 1);
+  put_long(f, 0); /* a free slot that covers everything, as Faiss leaves it */
+  put_long(f, DATA_SIZE);
+  put_long(f, (int64_t)strlen(name));
+  put(f, name, strlen(name));
+  put_long(f, DATA_SIZE);
+}
+
+static void make_data(uint8_t data[DATA_SIZE]) {
+  int64_t id = 0;
+  memset(data, 0xee, DATA_SIZE);
+  for (int i = 0; i < 4; i++) {
+    for (uint64_t k = 0; k < places[i][0]; k++, id++) {
+      data[places[i][2] + k] = (uint8_t)(id + 100);
+      fw_put_le64(data + places[i][2] + places[i][1] + 8 * k, (uint64_t)id);
+    }
+  }
+}
+
+static void write_both(const char *index, const char *name, const char *data_path) {
+  index_file f = {0};
+  uint8_t data[DATA_SIZE];
+  make_index(&f, name);
+  make_data(data);
+  assert_true(test_write_file(index, f.bytes, f.size));
+  if (data_path) assert_true(test_write_file(data_path, data, sizeof data));
+  index_file_clear(&f);
+}
+
+static void check_lists(const furrow_index *index) {
+  furrow_list_view list;
+  assert_int_equal(furrow_index_list(index, 2, &list, NULL), FURROW_OK);
+  assert_int_equal(list.size, 3);
+  for (size_t k = 0; k < 3; k++) {
+    assert_int_equal(list.codes[k], 102 + k);
+    assert_int_equal(furrow_list_id(&list, k), 2 + k);
+  }
+  assert_int_equal(furrow_index_list(index, 1, &list, NULL), FURROW_OK);
+  assert_int_equal(list.size, 0);
+}
+
+static void lists_come_from_beside_the_index(void **state) {
+  (void)state;
+  assert_int_equal(mkdir("sub", 0700), 0);
+  write_both("sub/a.index", "/nowhere/at/all/a.data", "sub/a.data");
+  for (int map = 0; map < 2; map++) {
+    furrow_index_load_params params;
+    furrow_index *index = NULL;
+    index_file f = {0}, written = {0};
+    furrow_index_info info;
+    furrow_index_load_params_init(&params);
+    params.map = map;
+    assert_int_equal(furrow_index_load(&index, "sub/a.index", &params, NULL), FURROW_OK);
+    check_lists(index);
+    furrow_index_get_info(index, &info);
+    assert_int_equal(info.lists, FURROW_LISTS_ON_DISK);
+    assert_string_equal(info.lists_file, "/nowhere/at/all/a.data");
+    assert_false(info.lists_missing);
+    read_whole("sub/a.index", &f);
+    write_bytes(index, &written);
+    assert_same_bytes(&written, &f);
+    furrow_index_free(index);
+    index_file_clear(&f);
+    index_file_clear(&written);
+  }
+}
+
+/* Only the last part of the stored name counts, and there must be one. */
+static void a_stored_path_is_not_followed(void **state) {
+  (void)state;
+  furrow_index *index = NULL;
+  furrow_error err;
+  static const char *const bad[] = {"", "/", "a/..", ".", ".."};
+  char elsewhere[2 * TEST_PATH];
+  assert_int_equal(mkdir("sub", 0700), 0);
+  assert_int_equal(mkdir("other", 0700), 0);
+  snprintf(elsewhere, sizeof elsewhere, "%s/other/a.data", dir);
+  write_both("sub/a.index", elsewhere, elsewhere);
+  assert_int_equal(furrow_index_load(&index, "sub/a.index", NULL, &err), FURROW_E_NOT_FOUND);
+  assert_non_null(strstr(err.file, "sub/a.data"));
+  write_both("sub/a.index", "../other/a.data", NULL);
+  assert_int_equal(furrow_index_load(&index, "sub/a.index", NULL, &err), FURROW_E_NOT_FOUND);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    write_both("sub/a.index", bad[i], NULL);
+    assert_int_equal(furrow_index_load(&index, "sub/a.index", NULL, &err), FURROW_E_FORMAT);
+  }
+  /* by name, it is */
+  furrow_index_load_params params;
+  furrow_index_load_params_init(&params);
+  params.lists = elsewhere;
+  assert_int_equal(furrow_index_load(&index, "sub/a.index", &params, &err), FURROW_OK);
+  check_lists(index);
+  furrow_index_free(index);
+}
+
+static void lists_may_be_missing_if_allowed(void **state) {
+  (void)state;
+  furrow_index *index = NULL;
+  furrow_error err;
+  furrow_index_load_params params;
+  furrow_index_save_params save;
+  furrow_index_info info;
+  furrow_list_view list;
+  write_both("a.index", "a.data", NULL);
+  furrow_index_load_params_init(&params);
+  params.lists_optional = true;
+  assert_int_equal(furrow_index_load(&index, "a.index", &params, &err), FURROW_OK);
+  furrow_index_get_info(index, &info);
+  assert_true(info.lists_missing);
+  assert_int_equal(info.stored, 6);
+  assert_int_equal(furrow_index_list(index, 2, &list, NULL), FURROW_OK);
+  assert_int_equal(list.size, 3);
+  assert_null(list.codes);
+  furrow_index_save_params_init(&save);
+  save.inline_lists = true;
+  assert_int_equal(furrow_index_save(index, "b.index", &save, &err), FURROW_E_STATE);
+  assert_int_equal(access("b.index", F_OK), -1);
+  furrow_index_free(index);
+}
+
+static void lists_become_part_of_the_file(void **state) {
+  (void)state;
+  furrow_index *index = NULL;
+  furrow_index_save_params save;
+  furrow_index_info info;
+  uint64_t size = 0;
+  write_both("a.index", "a.data", "a.data");
+  assert_int_equal(furrow_index_load(&index, "a.index", NULL, NULL), FURROW_OK);
+  furrow_index_save_params_init(&save);
+  save.inline_lists = true;
+  assert_int_equal(furrow_index_save(index, "b.index", &save, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_file_size(index, &save, &size, NULL), FURROW_OK);
+  furrow_index_free(index);
+  struct stat found;
+  assert_int_equal(stat("b.index", &found), 0);
+  assert_int_equal(found.st_size, size);
+  assert_int_equal(remove("a.data"), 0);
+  assert_int_equal(furrow_index_load(&index, "b.index", NULL, NULL), FURROW_OK);
+  check_lists(index);
+  furrow_index_get_info(index, &info);
+  assert_int_equal(info.lists, FURROW_LISTS_INLINE);
+  furrow_index_free(index);
+}
+
+static void a_data_file_is_checked(void **state) {
+  (void)state;
+  furrow_index *index = NULL;
+  furrow_error err;
+  write_both("a.index", "a.data", "a.data");
+  assert_int_equal(truncate("a.data", DATA_SIZE - 1), 0);
+  assert_int_equal(furrow_index_load(&index, "a.index", NULL, &err), FURROW_E_FORMAT);
+  assert_non_null(strstr(err.file, "a.data"));
+  assert_non_null(strstr(err.message, "63 bytes, not 64"));
+  assert_int_equal(remove("a.data"), 0);
+  assert_int_equal(mkdir("a.data", 0700), 0);
+  assert_int_equal(furrow_index_load(&index, "a.index", NULL, &err), FURROW_E_ARGUMENT);
+}
+
+static void places_are_checked(void **state) {
+  (void)state;
+  static const struct {
+    int list, what; /* 0 size, 1 capacity, 2 offset */
+    uint64_t value;
+    const char *message;
+  } wrong[] = {{0, 0, 3, "give list 0 3 vectors in a place for 2"},
+               {0, 2, 47, "put list 0 at byte 47"},
+               {0, 2, UINT64_MAX - 3, "put list 0 at byte"},
+               {2, 1, UINT64_MAX, "put list 2 at byte 18"},
+               {2, 1, 6, "put list 2 at byte 18 with room for 6 vectors, beyond the 64 bytes"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    index_file f = {0};
+    furrow_index *index = NULL;
+    furrow_error err;
+    make_index(&f, "a.data");
+    uint64_t place = place_of(&f, "scratch", "lists/lists") + 24 * (uint64_t)wrong[i].list;
+    fw_put_le64(f.bytes + place + 8 * wrong[i].what, wrong[i].value);
+    assert_int_equal(read_bytes(&f, false, &index, &err), FURROW_E_FORMAT);
+    assert_int_equal(err.offset, place);
+    assert_non_null(strstr(err.message, wrong[i].message));
+    index_file_clear(&f);
+  }
+}
+
+/* Lists that together are more than the file: what they would need is never allocated. */
+static void lists_do_not_multiply_the_data(void **state) {
+  (void)state;
+  index_file f = {0};
+  furrow_index *index = NULL;
+  furrow_error err;
+  make_index(&f, "a.data");
+  uint64_t place = place_of(&f, "scratch", "lists/lists");
+  for (int i = 0; i < 4; i++) {
+    fw_put_le64(f.bytes + place + 24 * i, 3);
+    fw_put_le64(f.bytes + place + 24 * i + 8, 4);
+    fw_put_le64(f.bytes + place + 24 * i + 16, 0);
+  }
+  assert_int_equal(read_bytes(&f, false, &index, &err), FURROW_E_FORMAT);
+  assert_non_null(strstr(err.message, "overlap: with list 2"));
+  index_file_clear(&f);
+}
+
+int main(void) {
+#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
+  const struct CMUnitTest tests[] = {
+      IN_DIR(lists_come_from_beside_the_index), IN_DIR(a_stored_path_is_not_followed),
+      IN_DIR(lists_may_be_missing_if_allowed),  IN_DIR(lists_become_part_of_the_file),
+      IN_DIR(a_data_file_is_checked),           IN_DIR(places_are_checked),
+      IN_DIR(lists_do_not_multiply_the_data),
+  };
+#undef IN_DIR
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
