@@ -121,7 +121,7 @@ static void one_batch(fw_net *net, fw_pass *pass, fw_batcher *batcher, const uin
                       uint64_t number, spent *all, double *loss) {
   static const float labels[] = {-1, 1};
   furrow_error err = {0};
-  fw_batch *batch = NULL;
+  fw_minibatch *batch = NULL;
   const fw_step step = {.number = number, .rate = 0.05, .scale = 1};
   double at = thread_seconds();
   fw_batcher_start(batcher);
@@ -172,7 +172,7 @@ int main(int argc, char **argv) {
   const double created = thread_seconds() - start;
   check(fw_pass_create(&pass, net, &err), &err);
   const bool fixed = strcmp(algorithm, "deepfm") == 0 || strcmp(algorithm, "pnn") == 0;
-  const fw_batch_rules rules = {.range = FEATURES, .slots = fixed ? FIELDS : 0, .data = &g.plan.data};
+  const fw_batcher_params rules = {.range = FEATURES, .slots = fixed ? FIELDS : 0, .data = &g.plan.data};
   check(fw_batcher_create(&batcher, &rules, &err), &err);
   uint32_t *index = NULL;
   check(fw_alloc((void **)&index, BATCHES * rows * FIELDS, sizeof *index, &err), &err);

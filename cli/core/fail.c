@@ -41,9 +41,9 @@ furrow_status fail_token(furrow_error *err, const char *token, const char *forma
   start(err, FURROW_E_ARGUMENT, format, args);
   va_end(args);
   size_t length = strlen(token);
-  size_t room = sizeof err->token - 1;
+  size_t avail = sizeof err->token - 1;
   snprintf(err->token, sizeof err->token, "%s", token);
-  if (length > room) memcpy(err->token + room - 3, "...", 3);
+  if (length > avail) memcpy(err->token + avail - 3, "...", 3);
   return FURROW_E_ARGUMENT;
 }
 

@@ -31,12 +31,12 @@ static void skip_blanks(reader *r) {
 
 static furrow_status add_value(reader *r, const char *name, size_t *place) {
   json_text *json = r->json;
-  if (json->count == json->room) {
-    const size_t room = json->room ? 2 * json->room : 256;
-    json_value *values = realloc(json->values, room * sizeof *values);
+  if (json->count == json->capacity) {
+    const size_t capacity = json->capacity ? 2 * json->capacity : 256;
+    json_value *values = realloc(json->values, capacity * sizeof *values);
     if (!values) return fail_memory(r->err);
     json->values = values;
-    json->room = room;
+    json->capacity = capacity;
   }
   *place = json->count++;
   json->values[*place] = (json_value){.name = name, .end = json->count};

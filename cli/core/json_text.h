@@ -22,7 +22,7 @@ typedef struct json_value {
 typedef struct json_text {
   char *bytes;
   json_value *values;
-  size_t count, room;
+  size_t count, capacity;
 } json_text;
 
 /* E_FORMAT: no JSON, with the byte. */

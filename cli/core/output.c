@@ -36,7 +36,7 @@ static void write_all(output *out) {
   out->used = 0;
 }
 
-char *output_room(output *out, size_t size) {
+char *output_reserve(output *out, size_t size) {
   if (size > OUTPUT_BYTES - out->used) write_all(out);
   return out->data + out->used;
 }
@@ -44,7 +44,7 @@ char *output_room(output *out, size_t size) {
 void output_bytes(output *out, const char *bytes, size_t size) {
   while (size > 0) {
     size_t n = size < OUTPUT_BYTES ? size : OUTPUT_BYTES;
-    memcpy(output_room(out, n), bytes, n);
+    memcpy(output_reserve(out, n), bytes, n);
     out->used += n;
     bytes += n;
     size -= n;

@@ -14,12 +14,12 @@ typedef struct output {
   int exit_code; /* of a command that did not fail and still has something to say by it: 1 for "they differ"; 0 */
 } output;
 
-enum { OUTPUT_BYTES = 1 << 20 }; /* size of the buffer, and the most that output_room can give */
+enum { OUTPUT_BYTES = 1 << 20 }; /* size of the buffer, and the most that output_reserve can give */
 
 furrow_status output_open(output *out, furrow_error *err);
 void output_close(output *out);
 /* A place for `size` more bytes. Say with output_upto how far it was filled. */
-char *output_room(output *out, size_t size);
+char *output_reserve(output *out, size_t size);
 static inline void output_upto(output *out, const char *end) {
   out->used = (size_t)(end - out->data);
 }

@@ -41,7 +41,7 @@ static int put_amount(const progress *p, char *text, size_t size, double done, d
   return snprintf(text, size, "%s %s, %s/s", count, p->unit, speed);
 }
 
-void progress_tell(progress *p, uint64_t done) {
+void progress_update(progress *p, uint64_t done) {
   if (!p->on) return;
   double now = now_seconds();
   if (now - p->told < again_after || now - p->began < first_after) return;

@@ -16,7 +16,7 @@ typedef struct progress {
 
 /* Shown only when stderr is a terminal, after the first half second, and a few times a second. */
 void progress_start(progress *p, bool wanted, const char *what, uint64_t total);
-void progress_tell(progress *p, uint64_t done);
+void progress_update(progress *p, uint64_t done);
 /* Removes the line. */
 void progress_stop(progress *p);
 

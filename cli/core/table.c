@@ -8,18 +8,18 @@
 
 #include "core/fail.h"
 
-static bool make_room(table *t) {
-  if (t->count < t->room) return true;
-  size_t room = t->room ? 2 * t->room : 64;
-  char **cells = realloc(t->cells, room * sizeof *cells);
+static bool ensure_capacity(table *t) {
+  if (t->count < t->capacity) return true;
+  size_t capacity = t->capacity ? 2 * t->capacity : 64;
+  char **cells = realloc(t->cells, capacity * sizeof *cells);
   if (!cells) return false;
   t->cells = cells;
-  t->room = room;
+  t->capacity = capacity;
   return true;
 }
 
 static void add_cell(table *t, const char *text, size_t length) {
-  char *copy = t->failed || !make_room(t) ? NULL : strndup(text, length);
+  char *copy = t->failed || !ensure_capacity(t) ? NULL : strndup(text, length);
   if (!copy) {
     t->failed = true;
     return;

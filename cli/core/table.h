@@ -12,7 +12,7 @@ typedef struct table {
   size_t columns;
   size_t width[TABLE_COLUMNS];
   char **cells; /* row after row, the headings first */
-  size_t count, room;
+  size_t count, capacity;
   bool failed; /* out of memory: what came later is lost */
 } table;
 

@@ -143,8 +143,8 @@ static furrow_status judge_models(demo_results *all, furrow_error *err) {
     snprintf(file, sizeof file, "%s.history.json", name);
     if (status == FURROW_OK) status = json_load(&all->models[i].history, file, err);
   }
-  if (status == FURROW_OK) status = demo_judge_truth(&all->world, "test.libsvm", &all->truth, err);
-  if (status == FURROW_OK) demo_tell_truth(all);
+  if (status == FURROW_OK) status = demo_score_truth(&all->world, "test.libsvm", &all->truth, err);
+  if (status == FURROW_OK) demo_print_truth(all);
   return status;
 }
 
@@ -347,8 +347,8 @@ static furrow_status run_demo(const void *values, output *out, furrow_error *err
   if (status == FURROW_OK) status = walk(&all, demo, err);
   if (status == FURROW_OK) demo_folder_list(&all);
   if (status == FURROW_OK) status = demo_page_write(&all, "report.html", err);
-  if (status == FURROW_OK && all.runner.show) demo_tell_results(&all, demo->out);
-  if (status == FURROW_OK && demo->json) demo_tell_json(&all, demo->out, out);
+  if (status == FURROW_OK && all.runner.show) demo_print_results(&all, demo->out);
+  if (status == FURROW_OK && demo->json) demo_print_json(&all, demo->out, out);
   clear_results(&all);
   if (status != FURROW_OK && interrupt_came()) status = demo_stopped(err);
   return status;

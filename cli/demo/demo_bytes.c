@@ -51,7 +51,7 @@ static void draw_field(FILE *out, const json_text *map, const json_value *field,
   }
 }
 
-static void draw_shares(FILE *out, const double sizes[PARTS], double all) {
+static void sample_rank_vectors(FILE *out, const double sizes[PARTS], double all) {
   char bytes[PAGE_NUMBER];
   fputs("<div class=\"scroll\"><table><tr><th>part</th><th class=\"n\">bytes</th><th class=\"n\">share</th><th>what "
         "it is</th></tr>\n",
@@ -83,7 +83,7 @@ void figure_bytes(FILE *out, const demo_results *all) {
           "its name and place. Ids and codes take turns, list by list.</figcaption>\n",
           page_bytes(text, bytes));
   page_figure_end(out);
-  draw_shares(out, sizes, bytes);
+  sample_rank_vectors(out, sizes, bytes);
 }
 
 /* ---- The tree of a model ---- */

@@ -55,7 +55,7 @@ static uint64_t seed_of(const demo_world *world, kind what, uint32_t id) {
 }
 
 /* Everything about a thing follows from the seed and its number. */
-static demo_thing make_thing(const demo_world *world, kind what, uint32_t id) {
+static demo_entity make_entity(const demo_world *world, kind what, uint32_t id) {
   static const struct {
     double weight, first, second, rest, noise, chance_of_second;
   } shapes[] = {[USER] = {0.5, 1.9, 1.1, -0.7, 0.25, 0.8},
@@ -63,17 +63,17 @@ static demo_thing make_thing(const demo_world *world, kind what, uint32_t id) {
                 [HOUR] = {0.15, 0.5, 0.3, -0.1, 0.1, 0.5},
                 [DEVICE] = {0.15, 0.4, 0.3, -0.1, 0.1, 0.5}};
   uint64_t rng = seed_of(world, what, id);
-  demo_thing thing = {.topic = (uint8_t)below(&rng, DEMO_TOPICS)};
-  thing.second = (uint8_t)below(&rng, DEMO_TOPICS);
-  if (uniform(&rng) >= shapes[what].chance_of_second) thing.second = thing.topic;
-  thing.weight = shapes[what].weight * bell(draw(&rng));
+  demo_entity entity = {.topic = (uint8_t)below(&rng, DEMO_TOPICS)};
+  entity.second = (uint8_t)below(&rng, DEMO_TOPICS);
+  if (uniform(&rng) >= shapes[what].chance_of_second) entity.second = entity.topic;
+  entity.weight = shapes[what].weight * bell(draw(&rng));
   for (unsigned t = 0; t < DEMO_TOPICS; t++) {
-    const double mean = t == thing.topic    ? shapes[what].first
-                        : t == thing.second ? shapes[what].second
-                                            : shapes[what].rest;
-    thing.taste[t] = mean + shapes[what].noise * bell(draw(&rng));
+    const double mean = t == entity.topic    ? shapes[what].first
+                        : t == entity.second ? shapes[what].second
+                                             : shapes[what].rest;
+    entity.taste[t] = mean + shapes[what].noise * bell(draw(&rng));
   }
-  return thing;
+  return entity;
 }
 
 furrow_status demo_world_make(demo_world *world, const demo_size *size, furrow_error *err) {
@@ -84,11 +84,11 @@ furrow_status demo_world_make(demo_world *world, const demo_size *size, furrow_e
     demo_world_clear(&made);
     return fail_memory(err);
   }
-  for (uint32_t i = 0; i < size->users; i++) made.users[i] = make_thing(&made, USER, i);
-  for (uint32_t i = 0; i < size->items; i++) made.items[i] = make_thing(&made, ITEM, i);
+  for (uint32_t i = 0; i < size->users; i++) made.users[i] = make_entity(&made, USER, i);
+  for (uint32_t i = 0; i < size->items; i++) made.items[i] = make_entity(&made, ITEM, i);
   /* six hours have one mood */
-  for (uint32_t i = 0; i < DEMO_HOURS; i++) made.hours[i] = make_thing(&made, HOUR, i / 6);
-  for (uint32_t i = 0; i < DEMO_DEVICES; i++) made.devices[i] = make_thing(&made, DEVICE, i);
+  for (uint32_t i = 0; i < DEMO_HOURS; i++) made.hours[i] = make_entity(&made, HOUR, i / 6);
+  for (uint32_t i = 0; i < DEMO_DEVICES; i++) made.devices[i] = make_entity(&made, DEVICE, i);
   *world = made;
   return FURROW_OK;
 }
@@ -99,15 +99,15 @@ void demo_world_clear(demo_world *world) {
   *world = (demo_world){0};
 }
 
-static double dot(const demo_thing *a, const demo_thing *b) {
+static double dot(const demo_entity *a, const demo_entity *b) {
   double sum = 0;
   for (unsigned t = 0; t < DEMO_TOPICS; t++) sum += a->taste[t] * b->taste[t];
   return sum;
 }
 
 double demo_chance(const demo_world *world, const demo_event *event) {
-  const demo_thing *user = &world->users[event->user], *item = &world->items[event->item];
-  const demo_thing *hour = &world->hours[event->hour], *device = &world->devices[event->device];
+  const demo_entity *user = &world->users[event->user], *item = &world->items[event->item];
+  const demo_entity *hour = &world->hours[event->hour], *device = &world->devices[event->device];
   const double evening = event->hour >= 18 ? 1.3 : 0.9;
   const double z = -1.1 + user->weight + item->weight + hour->weight + device->weight + evening * dot(user, item) +
                    dot(hour, item) + dot(device, item);
@@ -205,9 +205,9 @@ static furrow_status print_candidates(FILE *out, const demo_world *world, uint32
   return FURROW_OK;
 }
 
-static void print_topics(FILE *out, const demo_thing *thing) {
-  fprintf(out, "\t%s\t%s\n", topics[thing->topic].name,
-          thing->second == thing->topic ? "" : topics[thing->second].name);
+static void print_topics(FILE *out, const demo_entity *entity) {
+  fprintf(out, "\t%s\t%s\n", topics[entity->topic].name,
+          entity->second == entity->topic ? "" : topics[entity->second].name);
 }
 
 static furrow_status print_items(FILE *out, const demo_world *world, uint32_t n, furrow_error *err) {

@@ -23,15 +23,15 @@ typedef struct demo_size {
 } demo_size;
 
 /* A user, an item, an hour or a device. */
-typedef struct demo_thing {
+typedef struct demo_entity {
   uint8_t topic, second; /* second == topic: it has none */
   double weight, taste[DEMO_TOPICS];
-} demo_thing;
+} demo_entity;
 
 typedef struct demo_world {
   demo_size size;
-  demo_thing *users, *items;
-  demo_thing hours[DEMO_HOURS], devices[DEMO_DEVICES];
+  demo_entity *users, *items;
+  demo_entity hours[DEMO_HOURS], devices[DEMO_DEVICES];
 } demo_world;
 
 typedef struct demo_event {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/fail.h"
-#include "demo/demo_judge.h"
+#include "demo/demo_quality.h"
 #include "furrow/learn.h"
 #include "furrow/vector_data.h"
 #include "index/vector_source.h"

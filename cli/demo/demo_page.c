@@ -203,7 +203,7 @@ static void put_parts(FILE *out, const demo_hit *hit, reach most) {
 }
 
 static void put_hit(FILE *out, const demo_results *all, const demo_hit *hit, reach most) {
-  const demo_thing *item = &all->world.items[hit->item];
+  const demo_entity *item = &all->world.items[hit->item];
   char title[DEMO_TITLE];
   demo_title(&all->world, hit->item, title);
   fprintf(out,
@@ -230,7 +230,7 @@ static void put_history(FILE *out, const demo_example *example) {
 }
 
 static void put_user(FILE *out, const demo_results *all, const demo_example *example, reach most) {
-  const demo_thing *user = &all->world.users[example->query.user];
+  const demo_entity *user = &all->world.users[example->query.user];
   fprintf(out, "<div class=\"user\"><h3>User %" PRIu32 ", at %" PRIu32 ":00 on a %s</h3>\n<p>Likes %s%s%s (hidden); ",
           example->query.user, example->query.hour, demo_device(example->query.device), demo_topic(user->topic),
           user->second == user->topic ? "" : ", then ", user->second == user->topic ? "" : demo_topic(user->second));

@@ -3,7 +3,7 @@
 #define CLI_DEMO_DEMO_RESULTS_H
 
 #include "core/json_text.h"
-#include "demo/demo_judge.h"
+#include "demo/demo_quality.h"
 #include "demo/demo_run.h"
 
 enum { DEMO_MODELS = 2, DEMO_INDEXES = 2, DEMO_FILES = 32 };
@@ -45,10 +45,10 @@ typedef struct demo_results {
 } demo_results;
 
 /* Models beside the truth, in a few lines. */
-void demo_tell_truth(const demo_results *all);
+void demo_print_truth(const demo_results *all);
 /* What was found in the end, where the report is. */
-void demo_tell_results(demo_results *all, const char *folder);
-void demo_tell_json(const demo_results *all, const char *folder, output *out);
+void demo_print_results(demo_results *all, const char *folder);
+void demo_print_json(const demo_results *all, const char *folder, output *out);
 /* Writes report.html. */
 furrow_status demo_page_write(const demo_results *results, const char *path, furrow_error *err);
 

@@ -5,13 +5,13 @@
 
 #include "core/fail.h"
 #include "index/cmd_index.h"
-#include "index/index_change.h"
+#include "index/index_edit.h"
 #include "index/index_fill.h"
 
 typedef struct add_values {
   const char *path;
   fill_values fill;
-  change_values change;
+  edit_values change;
   index_source_values source;
   bool json;
 } add_values;
@@ -27,7 +27,7 @@ static const option add_options[] = {
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(add_values, json)}, {0}};
 
 static const option_group add_groups[] = {
-    {.title = "Options", .options = change_options, .offset = offsetof(add_values, change)},
+    {.title = "Options", .options = edit_options, .offset = offsetof(add_values, change)},
     {.title = "Options", .options = compat_options, .offset = offsetof(add_values, change.compat)},
     {.title = "Options", .options = add_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(add_values, fill)},
@@ -62,11 +62,11 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   index_job job;
   uint64_t size = 0;
   furrow_status status =
-      change_check(add->path, &add->change, &add->source, (const char *const[]){add->fill.base, add->fill.ids}, err);
+      edit_check(add->path, &add->change, &add->source, (const char *const[]){add->fill.base, add->fill.ids}, err);
   if (status != FURROW_OK) return status;
   index_job_start(&job, add->fill.quiet);
   index_job_step(&job, "load", 0);
-  status = change_load(&index, add->path, &add->change, &add->source, err);
+  status = edit_load(&index, add->path, &add->change, &add->source, err);
   if (status == FURROW_OK) {
     furrow_index_get_info(index, &info);
     status = fill_open(&fill, &add->fill, (size_t)info.d, err);
@@ -74,7 +74,7 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   if (status == FURROW_OK) index_job_step(&job, "add", 0);
   if (status == FURROW_OK) status = fill_add_all(&fill, index, &job, err);
   if (status == FURROW_OK) index_job_step(&job, "save", 0);
-  if (status == FURROW_OK) status = change_save(index, add->path, &add->change, &size, err);
+  if (status == FURROW_OK) status = edit_save(index, add->path, &add->change, &size, err);
   index_job_stop(&job);
   if (status == FURROW_OK) report_add(add, index, &fill, &job, size, out);
   fill_close(&fill);

@@ -8,7 +8,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "index/cmd_index.h"
-#include "index/index_change.h"
+#include "index/index_edit.h"
 #include "index/index_fill.h"
 #include "index/spec_options.h"
 #include "model/model_job.h"
@@ -100,7 +100,7 @@ static void train_params(building *b, furrow_index_train_params *params) {
   furrow_index_train_params_init(params);
   params->seed = b->values->seed;
   params->threads = b->values->fill.threads;
-  params->progress = index_job_tell;
+  params->progress = index_job_progress;
   params->user = &b->job;
 }
 
@@ -144,7 +144,7 @@ static furrow_status draw(building *b, filling *fill, furrow_error *err) {
     if (status != FURROW_OK || fill->block.count == 0) break;
     status = sample_block(b, &fill->block, err);
     if (status == FURROW_OK)
-      status = index_job_tell(&b->job, "sample", fill->block.first + fill->block.count, total, err);
+      status = index_job_progress(&b->job, "sample", fill->block.first + fill->block.count, total, err);
   }
   return status;
 }

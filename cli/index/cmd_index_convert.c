@@ -6,7 +6,7 @@
 #include "core/interrupt.h"
 #include "core/report.h"
 #include "index/cmd_index.h"
-#include "index/index_change.h"
+#include "index/index_edit.h"
 #include "rows/rows_sink.h"
 
 typedef struct convert_values {

@@ -8,7 +8,7 @@
 #include "core/report.h"
 #include "furrow/vector.h"
 #include "index/cmd_index.h"
-#include "index/index_change.h"
+#include "index/index_edit.h"
 #include "index/index_source.h"
 #include "rows/rows_sink.h"
 

@@ -32,7 +32,7 @@ typedef struct recall_values {
   truth_values truth;
   number_list nprobe;
   int64_t k; /* 0: not given */
-  search_choice_values choice;
+  search_filter_values filter_ids;
   vector_values vectors;
   index_source_values source;
   bool force, json, quiet;
@@ -88,17 +88,17 @@ static const option recall_options[] = {
      .kind = OPTION_THREADS,
      .argument = "T",
      .help = "threads of batches and of finding the truth (0: all processors); single queries have one",
-     .offset = offsetof(recall_values, choice.threads)},
+     .offset = offsetof(recall_values, filter_ids.threads)},
     {.name = "k-factor",
      .kind = OPTION_REAL,
      .argument = "F",
      .help = "refining looks at F * k of the best (0: as the index says)",
-     .offset = offsetof(recall_values, choice.k_factor)},
+     .offset = offsetof(recall_values, filter_ids.k_factor)},
     {.name = "ef-search",
      .kind = OPTION_U32,
      .argument = "N",
      .help = "how far a graph is searched (0: as the index says)",
-     .offset = offsetof(recall_values, choice.ef_search)},
+     .offset = offsetof(recall_values, filter_ids.ef_search)},
     {.name = "force",
      .kind = OPTION_FLAG,
      .help = "replace files that exist",
@@ -136,7 +136,7 @@ typedef struct measuring {
   size_t count;
 } measuring;
 
-static furrow_status make_room(measuring *m, furrow_error *err) {
+static furrow_status ensure_capacity(measuring *m, furrow_error *err) {
   const size_t n = m->queries.count;
   m->distances = calloc(n * m->k, sizeof *m->distances);
   m->ids = calloc(n * m->k, sizeof *m->ids);
@@ -155,13 +155,13 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   furrow_index_get_info(m->index, &info);
   status = vector_source_open(&m->source, values->queries, &values->vectors, (size_t)info.d, err);
   if (status == FURROW_OK) status = vector_block_read_all(&m->queries, m->source, err);
-  if (status == FURROW_OK) status = make_room(m, err);
+  if (status == FURROW_OK) status = ensure_capacity(m, err);
   furrow_searcher_params_init(&params);
-  params.threads = values->choice.threads;
+  params.threads = values->filter_ids.threads;
   if (status == FURROW_OK) status = furrow_searcher_create(&m->searcher, m->index, &params, err);
   if (status == FURROW_OK)
     status = truth_find(&m->truth, &values->truth, &values->vectors, &m->queries, m->k, info.metric,
-                        values->choice.threads, &m->job, err);
+                        values->filter_ids.threads, &m->job, err);
   if (status != FURROW_OK) status = query_explain(m->source, 0, status, err);
   const uint64_t compared = m->truth.base_count;
   index_job_stop(&m->job);
@@ -223,14 +223,14 @@ static furrow_status measure_point(measuring *m, uint64_t nprobe, furrow_error *
   furrow_search_params params;
   recall_point *point = &m->points[m->count];
   *point = (recall_point){.nprobe = nprobe};
-  furrow_status status = search_choice_params(&m->values->choice, &params, NULL, err);
+  furrow_status status = search_filter_params(&m->values->filter_ids, &params, NULL, err);
   params.nprobe = nprobe;
   if (status == FURROW_OK) status = measure_single(m, &params, point, err);
   if (status == FURROW_OK) status = measure_batch(m, &params, point, err);
   if (status != FURROW_OK) return status;
   truth_compare(&m->truth, m->queries.count, m->k, m->ids, point);
   m->count++;
-  return index_job_tell(&m->job, "search", m->count, m->values->nprobe.count, err);
+  return index_job_progress(&m->job, "search", m->count, m->values->nprobe.count, err);
 }
 
 static furrow_status measure_all(measuring *m, furrow_error *err) {

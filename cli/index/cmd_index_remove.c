@@ -8,13 +8,13 @@
 #include "core/interrupt.h"
 #include "core/report.h"
 #include "index/cmd_index.h"
-#include "index/index_change.h"
+#include "index/index_edit.h"
 #include "index/vector_source.h"
 #include "model/model_job.h"
 
 typedef struct remove_values {
   const char *path, *ids;
-  change_values change;
+  edit_values change;
   index_source_values source;
   bool others, json, quiet;
 } remove_values;
@@ -40,7 +40,7 @@ static const option remove_options[] = {
 
 static const option_group remove_groups[] = {
     {.title = "Options", .options = remove_options},
-    {.title = "Options", .options = change_options, .offset = offsetof(remove_values, change)},
+    {.title = "Options", .options = edit_options, .offset = offsetof(remove_values, change)},
     {.title = "Options", .options = compat_options, .offset = offsetof(remove_values, change.compat)},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(remove_values, source)},
     {0}};
@@ -93,24 +93,24 @@ static void report_remove(const remove_values *values, const furrow_index *index
 static furrow_status remove_run(const void *values, output *out, furrow_error *err) {
   const remove_values *remove = values;
   furrow_index *index = NULL;
-  id_choice choice = {0};
+  id_filter_ids filter_ids = {0};
   uint64_t removed = 0, size = 0;
   furrow_status status =
-      change_check(remove->path, &remove->change, &remove->source, (const char *const[]){remove->ids, NULL}, err);
-  if (status == FURROW_OK) status = id_choice_read(&choice, remove->ids, err);
+      edit_check(remove->path, &remove->change, &remove->source, (const char *const[]){remove->ids, NULL}, err);
+  if (status == FURROW_OK) status = id_filter_ids_read(&filter_ids, remove->ids, err);
   if (status == FURROW_OK) {
     interrupt_catch();
-    choice.filter.invert = remove->others;
-    status = change_load(&index, remove->path, &remove->change, &remove->source, err);
+    filter_ids.filter.invert = remove->others;
+    status = edit_load(&index, remove->path, &remove->change, &remove->source, err);
   }
   if (status == FURROW_OK) {
-    status = furrow_index_remove(index, &choice.filter, &removed, err);
+    status = furrow_index_remove(index, &filter_ids.filter, &removed, err);
     explain(index, status, err);
   }
-  if (status == FURROW_OK) status = change_save(index, remove->path, &remove->change, &size, err);
+  if (status == FURROW_OK) status = edit_save(index, remove->path, &remove->change, &size, err);
   if (status == FURROW_OK) report_remove(remove, index, removed, size, out);
   if (status == FURROW_OK) note_new_ids(remove, index, removed);
-  id_choice_clear(&choice);
+  id_filter_ids_clear(&filter_ids);
   furrow_index_free(index);
   return status;
 }

@@ -23,7 +23,7 @@ typedef struct search_values {
   const char *path, *queries;
   int64_t k; /* 0: not given */
   double range;
-  search_choice_values choice;
+  search_filter_values filter_ids;
   result_values result;
   vector_values vectors;
   index_source_values source;
@@ -59,7 +59,7 @@ static const option search_options[] = {
 
 static const option_group search_groups[] = {
     {.title = "Options", .options = search_options},
-    {.title = "Options", .options = search_choice_options, .offset = offsetof(search_values, choice)},
+    {.title = "Options", .options = search_filter_options, .offset = offsetof(search_values, filter_ids)},
     {.title = "Results", .options = result_options, .offset = offsetof(search_values, result)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(search_values, vectors)},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(search_values, source)},
@@ -74,7 +74,7 @@ typedef struct searching {
   furrow_index *index;
   furrow_searcher *searcher;
   furrow_vectors_reader *queries;
-  id_choice ids;
+  id_filter_ids ids;
   furrow_search_params params;
   vector_block block;
   size_t k;
@@ -94,7 +94,7 @@ static bool by_range(const searching *s) {
 /* None of the files that are written is one that is read. */
 static furrow_status check_apart(const search_values *values, furrow_error *err) {
   const char *const outputs[] = {values->result.ids, values->result.distances, values->result.starts};
-  const char *const inputs[] = {values->path, values->queries, values->source.lists, values->choice.filter};
+  const char *const inputs[] = {values->path, values->queries, values->source.lists, values->filter_ids.filter};
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
     for (size_t j = 0; status == FURROW_OK && j < sizeof inputs / sizeof *inputs; j++)
@@ -121,14 +121,14 @@ static furrow_status open_all(searching *s, furrow_error *err) {
   if (status != FURROW_OK) return status;
   furrow_index_get_info(s->index, &info);
   status = vector_source_open(&s->queries, values->queries, &values->vectors, (size_t)info.d, err);
-  if (status == FURROW_OK) status = search_choice_params(&values->choice, &s->params, &s->ids, err);
+  if (status == FURROW_OK) status = search_filter_params(&values->filter_ids, &s->params, &s->ids, err);
   furrow_searcher_params_init(&params);
-  params.threads = values->choice.threads;
+  params.threads = values->filter_ids.threads;
   if (status == FURROW_OK) status = furrow_searcher_create(&s->searcher, s->index, &params, err);
   return status;
 }
 
-static furrow_status make_room(searching *s, furrow_error *err) {
+static furrow_status ensure_capacity(searching *s, furrow_error *err) {
   s->k = s->values->k ? (size_t)s->values->k : 10;
   if (s->k > BLOCK_RESULTS) return fail(err, FURROW_E_ARGUMENT, "-k is at most %d", BLOCK_RESULTS);
   furrow_index_info info;
@@ -142,8 +142,8 @@ static furrow_status make_room(searching *s, furrow_error *err) {
   if (known < most) most = (size_t)known;
   furrow_status status = vector_block_init(&s->block, furrow_vectors_reader_dimension(s->queries), most, 0, err);
   if (status != FURROW_OK || by_range(s)) return status;
-  s->distances = malloc(s->block.room * s->k * sizeof *s->distances);
-  s->found = malloc(s->block.room * s->k * sizeof *s->found);
+  s->distances = malloc(s->block.capacity * s->k * sizeof *s->distances);
+  s->found = malloc(s->block.capacity * s->k * sizeof *s->found);
   return s->distances && s->found ? FURROW_OK : fail_memory(err);
 }
 
@@ -211,7 +211,7 @@ static furrow_status search_run(const void *values, output *out, furrow_error *e
     if (result_to_files(&s.values->result)) interrupt_catch();
     status = open_all(&s, err);
   }
-  if (status == FURROW_OK) status = make_room(&s, err);
+  if (status == FURROW_OK) status = ensure_capacity(&s, err);
   if (status == FURROW_OK) status = result_open(&s.sink, &s.values->result, by_range(&s) ? 0 : s.k, out, err);
   if (status == FURROW_OK) status = search_all(&s, err);
   if (status == FURROW_OK) status = result_finish(&s.sink, err);
@@ -220,7 +220,7 @@ static furrow_status search_run(const void *values, output *out, furrow_error *e
   vector_block_clear(&s.block);
   free(s.distances);
   free(s.found);
-  id_choice_clear(&s.ids);
+  id_filter_ids_clear(&s.ids);
   furrow_vectors_reader_close(s.queries);
   furrow_searcher_free(s.searcher);
   furrow_index_free(s.index);

@@ -54,13 +54,13 @@ void index_job_step(index_job *job, const char *name, uint64_t total) {
 }
 
 /* A word comes when something is done: the time since the one before belongs to its step. */
-furrow_status index_job_tell(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
+furrow_status index_job_progress(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
   index_job *job = user;
   if (!job->running || strcmp(job->steps[job->count - 1].name, step) != 0)
     begin_step(job, step, total, job->running ? job->heard : now_seconds());
   job->heard = now_seconds();
   job->progress.total = total;
-  progress_tell(&job->progress, done);
+  progress_update(&job->progress, done);
   return interrupt_check(err);
 }
 

@@ -28,7 +28,7 @@ void index_job_start(index_job *job, bool quiet);
 /* The step that begins; the one before has ended. total: vectors; 0: not known. */
 void index_job_step(index_job *job, const char *name, uint64_t total);
 /* A furrow_index_progress; user is the job. A name that is not that of the step in hand begins another one. */
-furrow_status index_job_tell(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err);
+furrow_status index_job_progress(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err);
 /* The last step has ended. */
 void index_job_stop(index_job *job);
 /* Seconds of all steps, and of those of one name. */

@@ -114,7 +114,7 @@ furrow_status truth_find(truth *t, const truth_values *values, const vector_valu
   furrow_exact_search_params_init(&params);
   params.metric = metric;
   params.threads = threads;
-  params.progress = index_job_tell;
+  params.progress = index_job_progress;
   params.user = job;
   furrow_status status = open_base(&base, values, vectors, queries->d, threads, err);
   if (status == FURROW_OK) t->base_count = furrow_vectors_reader_count(base);

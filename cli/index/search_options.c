@@ -5,44 +5,44 @@
 
 #include "core/fail.h"
 
-const option search_choice_options[] = {
+const option search_filter_options[] = {
     {.name = "nprobe",
      .kind = OPTION_COUNT64,
      .argument = "P",
      .help = "lists to visit (as many as the index says)",
-     .offset = offsetof(search_choice_values, nprobe)},
+     .offset = offsetof(search_filter_values, nprobe)},
     {.name = "max-codes",
      .kind = OPTION_U64,
      .argument = "N",
      .help = "a query looks at N vectors at most (0: no limit)",
-     .offset = offsetof(search_choice_values, max_codes)},
+     .offset = offsetof(search_filter_values, max_codes)},
     {.name = "filter-ids",
      .kind = OPTION_TEXT,
      .argument = "IDS",
      .help = "only these ids: A:B (from A up to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt",
-     .offset = offsetof(search_choice_values, filter)},
+     .offset = offsetof(search_filter_values, filter)},
     {.name = "others",
      .kind = OPTION_FLAG,
      .help = "with --filter-ids: all but these",
-     .offset = offsetof(search_choice_values, without)},
+     .offset = offsetof(search_filter_values, without)},
     {.name = "ef-search",
      .kind = OPTION_U32,
      .argument = "N",
      .help = "how far a graph is searched (0: as the index says)",
-     .offset = offsetof(search_choice_values, ef_search)},
+     .offset = offsetof(search_filter_values, ef_search)},
     {.name = "k-factor",
      .kind = OPTION_REAL,
      .argument = "F",
      .help = "refining looks at F * k of the best (0: as the index says)",
-     .offset = offsetof(search_choice_values, k_factor)},
+     .offset = offsetof(search_filter_values, k_factor)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
      .help = "threads to use (0: all processors)",
-     .offset = offsetof(search_choice_values, threads)},
+     .offset = offsetof(search_filter_values, threads)},
     {0}};
 
-furrow_status search_choice_params(const search_choice_values *values, furrow_search_params *params, id_choice *ids,
+furrow_status search_filter_params(const search_filter_values *values, furrow_search_params *params, id_filter_ids *ids,
                                    furrow_error *err) {
   furrow_search_params_init(params);
   params->nprobe = (uint64_t)values->nprobe;
@@ -52,7 +52,7 @@ furrow_status search_choice_params(const search_choice_values *values, furrow_se
   params->threads = values->threads;
   if (!values->filter)
     return values->without ? fail(err, FURROW_E_ARGUMENT, "--others belongs to --filter-ids") : FURROW_OK;
-  furrow_status status = id_choice_read(ids, values->filter, err);
+  furrow_status status = id_filter_ids_read(ids, values->filter, err);
   if (status != FURROW_OK) return status;
   ids->filter.invert = values->without;
   params->filter = &ids->filter;

@@ -89,7 +89,7 @@ static bool is_none(float distance, int64_t id) {
 static void print_query(result_sink *sink, uint64_t query, size_t n, const float *distances, const int64_t *ids) {
   output_format(sink->out, "%" PRIu64, query);
   for (size_t i = 0; i < n && !is_none(distances[i], ids[i]); i++) {
-    char *at = output_room(sink->out, 2 * NUMBER_TEXT + 2);
+    char *at = output_reserve(sink->out, 2 * NUMBER_TEXT + 2);
     *at++ = ' ';
     at = put_i64(at, ids[i]);
     *at++ = ':';

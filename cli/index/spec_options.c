@@ -122,17 +122,17 @@ static const char *option_of_field(const char *word, size_t length) {
 }
 
 /* The library speaks of fields, people have options. */
-static void name_options(char *message, size_t room) {
+static void name_options(char *message, size_t capacity) {
   char text[sizeof((furrow_error *)0)->message];
   size_t used = 0;
   snprintf(text, sizeof text, "%s", message);
-  for (const char *s = text; *s && used + 1 < room;) {
+  for (const char *s = text; *s && used + 1 < capacity;) {
     size_t length = 0;
     while (isalnum((unsigned char)s[length]) || s[length] == '_') length++;
     const char *name = length ? option_of_field(s, length) : NULL;
     if (length == 0) length = 1;
-    used +=
-        (size_t)snprintf(message + used, room - used, "%.*s", name ? (int)strlen(name) : (int)length, name ? name : s);
+    used += (size_t)snprintf(message + used, capacity - used, "%.*s", name ? (int)strlen(name) : (int)length,
+                             name ? name : s);
     s += length;
   }
 }

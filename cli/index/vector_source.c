@@ -50,7 +50,7 @@ furrow_status vector_block_init(vector_block *block, size_t d, size_t most, size
   if (memory && most > memory / row) most = memory / row;
   if (most == 0) most = 1;
   if (most > SIZE_MAX / row) return fail_memory(err);
-  *block = (vector_block){.d = d, .room = most};
+  *block = (vector_block){.d = d, .capacity = most};
   block->values = malloc(most * d * sizeof(float));
   block->ids = malloc(most * sizeof(int64_t));
   if (block->values && block->ids) return FURROW_OK;
@@ -66,7 +66,7 @@ void vector_block_clear(vector_block *block) {
 
 furrow_status vector_block_read(vector_block *block, furrow_vectors_reader *vectors, furrow_error *err) {
   size_t got = 0;
-  furrow_status status = furrow_vectors_reader_next(vectors, block->room, block->values, block->ids, &got, err);
+  furrow_status status = furrow_vectors_reader_next(vectors, block->capacity, block->values, block->ids, &got, err);
   if (status != FURROW_OK) return status;
   block->first += block->count;
   block->count = got;
@@ -74,13 +74,13 @@ furrow_status vector_block_read(vector_block *block, furrow_vectors_reader *vect
 }
 
 static bool make_larger(vector_block *block) {
-  const size_t room = 2 * block->room;
-  float *values = realloc(block->values, room * block->d * sizeof(float));
+  const size_t capacity = 2 * block->capacity;
+  float *values = realloc(block->values, capacity * block->d * sizeof(float));
   if (values) block->values = values;
-  int64_t *ids = values ? realloc(block->ids, room * sizeof(int64_t)) : NULL;
+  int64_t *ids = values ? realloc(block->ids, capacity * sizeof(int64_t)) : NULL;
   if (!ids) return false;
   block->ids = ids;
-  block->room = room;
+  block->capacity = capacity;
   return true;
 }
 
@@ -91,11 +91,11 @@ furrow_status vector_block_read_all(vector_block *block, furrow_vectors_reader *
                                            known == FURROW_COUNT_UNKNOWN ? 1024 : (size_t)known + 1, 0, err);
   while (status == FURROW_OK) {
     const size_t done = block->count;
-    status = furrow_vectors_reader_next(vectors, block->room - done, block->values + done * block->d, block->ids + done,
-                                        &got, err);
+    status = furrow_vectors_reader_next(vectors, block->capacity - done, block->values + done * block->d,
+                                        block->ids + done, &got, err);
     if (status != FURROW_OK) break;
     block->count += got;
-    if (block->count < block->room) return FURROW_OK;
+    if (block->count < block->capacity) return FURROW_OK;
     if (!make_larger(block)) status = fail_memory(err);
   }
   vector_block_clear(block);
@@ -188,27 +188,27 @@ static int by_id(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-furrow_status id_choice_read(id_choice *choice, const char *text, furrow_error *err) {
-  furrow_id_filter *filter = &choice->filter;
+furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const char *text, furrow_error *err) {
+  furrow_id_filter *filter = &filter_ids->filter;
   furrow_status status = FURROW_OK;
-  *choice = (id_choice){.filter.kind = FURROW_ID_FILTER_RANGE};
+  *filter_ids = (id_filter_ids){.filter.kind = FURROW_ID_FILTER_RANGE};
   if (access(text, F_OK) != 0 && strchr(text, ':')) {
     if (!read_id_range(text, &filter->first, &filter->end))
       return fail_token(err, text, "a range of ids is written A:B");
     return filter->first < filter->end ? FURROW_OK : fail_token(err, text, "a range of ids that has none");
   }
   if (access(text, F_OK) != 0 && is_list(text))
-    status = read_list(&choice->ids, text, err);
+    status = read_list(&filter_ids->ids, text, err);
   else
-    status = furrow_ids_load(&choice->ids, text, NULL, err);
+    status = furrow_ids_load(&filter_ids->ids, text, NULL, err);
   if (status != FURROW_OK) return status;
-  qsort(choice->ids.ids, choice->ids.count, sizeof *choice->ids.ids, by_id);
+  qsort(filter_ids->ids.ids, filter_ids->ids.count, sizeof *filter_ids->ids.ids, by_id);
   filter->kind = FURROW_ID_FILTER_SORTED;
-  filter->sorted = choice->ids.ids;
-  filter->sorted_count = choice->ids.count;
+  filter->sorted = filter_ids->ids.ids;
+  filter->sorted_count = filter_ids->ids.count;
   return FURROW_OK;
 }
 
-void id_choice_clear(id_choice *choice) {
-  furrow_ids_clear(&choice->ids);
+void id_filter_ids_clear(id_filter_ids *filter_ids) {
+  furrow_ids_clear(&filter_ids->ids);
 }

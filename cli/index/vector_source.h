@@ -30,7 +30,7 @@ furrow_status vector_source_open_matrix(furrow_vectors_reader **vectors, const m
 
 /* Vectors that are in memory at a time. */
 typedef struct vector_block {
-  size_t d, room, count;
+  size_t d, capacity, count;
   uint64_t first; /* number of the first vector, from 0 */
   float *values;
   int64_t *ids; /* as the source numbers them */
@@ -55,12 +55,12 @@ furrow_status query_explain(const furrow_vectors_reader *queries, uint64_t first
 bool read_id_range(const char *text, int64_t *first, int64_t *end);
 
 /* Ids that a text chooses: A:B, 1,2,3 or a file of ids. Clear it. */
-typedef struct id_choice {
+typedef struct id_filter_ids {
   furrow_id_filter filter;
   furrow_ids ids;
-} id_choice;
+} id_filter_ids;
 
-furrow_status id_choice_read(id_choice *choice, const char *text, furrow_error *err);
-void id_choice_clear(id_choice *choice);
+furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const char *text, furrow_error *err);
+void id_filter_ids_clear(id_filter_ids *filter_ids);
 
 #endif

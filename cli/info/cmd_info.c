@@ -35,7 +35,7 @@ static bool is_empty(const char *path) {
 }
 
 /* Why it is no rows either: that reader is asked last, and knows many files of others by their first bytes. */
-static furrow_status fail_unknown(const path_look *look, furrow_error *err) {
+static furrow_status fail_unknown(const path_inspection *look, furrow_error *err) {
   const furrow_rowblock *block = NULL;
   source_values values;
   source rows;
@@ -63,7 +63,7 @@ static void report_failure(report *r, const furrow_error *err) {
   report_text(r, r->json ? "error" : "what is wrong", text);
 }
 
-static void report_commands(const path_look *look) {
+static void report_commands(const path_inspection *look) {
   report *r = look->r;
   if (r->json) {
     report_list(r, "commands");
@@ -75,7 +75,7 @@ static void report_commands(const path_look *look) {
   for (size_t i = 0; i < look->command_count; i++) output_format(r->out, "  %s\n", look->commands[i]);
 }
 
-static furrow_status tell(path_look *look, furrow_error *err) {
+static furrow_status tell(path_inspection *look, furrow_error *err) {
   const path_kind *kind = path_kind_of(look);
   report *r = look->r;
   report_text(r, "path", look->path);
@@ -90,7 +90,7 @@ static furrow_status tell(path_look *look, furrow_error *err) {
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
 /* A name that is no file may still be a URI of rows: a glob, or a file with arguments. */
-static furrow_status find_path(path_look *look, furrow_error *err) {
+static furrow_status find_path(path_inspection *look, furrow_error *err) {
   struct stat found;
   if (source_is_stdin(look->path))
     return fail(err, FURROW_E_ARGUMENT, "furrow info looks at files and folders; 'furrow rows info -' reads rows");
@@ -112,7 +112,7 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   if (snprintf(path, sizeof path, "%.*s", (int)length, info->path) >= (int)sizeof path)
     return fail_file(err, FURROW_E_ARGUMENT, info->path, "is too long a name", 0);
   report r;
-  path_look look = {.path = path, .r = &r};
+  path_inspection look = {.path = path, .r = &r};
   furrow_status status = find_path(&look, err);
   if (status != FURROW_OK) return status;
   report_start(&r, out, info->json);

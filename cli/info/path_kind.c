@@ -12,7 +12,7 @@ static const path_kind *const kinds[] = {&model_kind,       &matrix_kind, &check
                                          &row_cache_kind,   &index_kind,  &arrays_kind,
                                          &matrix_file_kind, &conf_kind,   &rows_kind};
 
-const path_kind *path_kind_of(const path_look *look) {
+const path_kind *path_kind_of(const path_inspection *look) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (kinds[i]->is(look)) return kinds[i];
   return NULL;
@@ -38,7 +38,7 @@ static void put_word(FILE *out, const char *path, const char *query, size_t leng
 }
 
 /* Puts what stands at `at` and returns where the command goes on. */
-static const char *put_piece(FILE *out, const path_look *look, const char *at) {
+static const char *put_piece(FILE *out, const path_inspection *look, const char *at) {
   const char *slash = strrchr(look->path, '/');
   const size_t query = at[0] == '@' && at[1] == '?' ? strcspn(at + 1, " ") : 0;
   if (*at == '@')
@@ -50,7 +50,7 @@ static const char *put_piece(FILE *out, const path_look *look, const char *at) {
   return at + 1 + query;
 }
 
-void path_advise(path_look *look, const char *command) {
+void path_advise(path_inspection *look, const char *command) {
   text_file line;
   furrow_error err;
   if (look->command_count == MOST_ADVICE || text_file_begin(&line, &err) != FURROW_OK) return;
@@ -61,7 +61,7 @@ void path_advise(path_look *look, const char *command) {
     free(line.text);
 }
 
-void path_look_clear(path_look *look) {
+void path_look_clear(path_inspection *look) {
   for (size_t i = 0; i < look->command_count; i++) free(look->commands[i]);
   look->command_count = 0;
 }

@@ -7,30 +7,30 @@
 enum { MOST_ADVICE = 4 };
 
 /* A path that is looked at. */
-typedef struct path_look {
+typedef struct path_inspection {
   const char *path;
   bool folder;
   report *r;                   /* gets the facts */
   char *commands[MOST_ADVICE]; /* what can be done with it: lines of shell */
   size_t command_count;
-} path_look;
+} path_inspection;
 
 typedef struct path_kind {
   const char *name;  /* "index" */
   const char *about; /* "an index as Faiss stores it" */
   /* Whether a reader takes it for this kind, be it damaged or not. */
-  bool (*is)(const path_look *look);
+  bool (*is)(const path_inspection *look);
   /* Reports facts, and notes commands. A damaged file is an error with the check that failed. */
-  furrow_status (*tell)(path_look *look, furrow_error *err);
+  furrow_status (*tell)(path_inspection *look, furrow_error *err);
 } path_kind;
 
 /* What it is; NULL: nothing that Furrow reads. */
-const path_kind *path_kind_of(const path_look *look);
+const path_kind *path_kind_of(const path_inspection *look);
 
 /* Notes a command. As words of shell @ stands for the path, with what follows it from a ? on, and ^ for the last name
  * in the path. */
-void path_advise(path_look *look, const char *command);
-void path_look_clear(path_look *look);
+void path_advise(path_inspection *look, const char *command);
+void path_look_clear(path_inspection *look);
 
 /* ---- The kinds, by what reads them ---- */
 

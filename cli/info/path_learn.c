@@ -9,14 +9,14 @@
 
 /* ---- Checkpoints ---------------------------------------------------------------------------------------- */
 
-static bool is_checkpoint(const path_look *look) {
+static bool is_checkpoint(const path_inspection *look) {
   furrow_checkpoint_info info;
   furrow_error err = {0};
   const furrow_status status = furrow_checkpoint_load_info(look->path, &info, &err);
   return status == FURROW_OK || (status == FURROW_E_FORMAT && err.offset != 0 && err.offset != FURROW_NO_OFFSET);
 }
 
-static furrow_status tell_checkpoint(path_look *look, furrow_error *err) {
+static furrow_status tell_checkpoint(path_inspection *look, furrow_error *err) {
   furrow_checkpoint_info info;
   report *r = look->r;
   if (look->folder) path_advise(look, "furrow train --conf CONF.json --train ROWS --out MODEL --checkpoint @ --resume");
@@ -36,7 +36,7 @@ static furrow_status tell_checkpoint(path_look *look, furrow_error *err) {
 /* ---- JSON files ----------------------------------------------------------------------------------------- */
 
 /* Whether it is text that begins with a brace. */
-static bool is_conf(const path_look *look) {
+static bool is_conf(const path_inspection *look) {
   char head[256];
   FILE *file = look->folder ? NULL : fopen(look->path, "rbe");
   if (!file) return false;
@@ -59,7 +59,7 @@ static void report_conf(report *r, const furrow_learn_conf *conf) {
   }
 }
 
-static furrow_status tell_conf(path_look *look, furrow_error *err) {
+static furrow_status tell_conf(path_inspection *look, furrow_error *err) {
   furrow_learn_conf *conf = NULL;
   furrow_status status = furrow_learn_conf_create(&conf, err);
   if (status == FURROW_OK) status = furrow_learn_conf_load(conf, look->path, err);

@@ -15,18 +15,18 @@ static furrow_model_listing *list_folder(const char *path) {
   return furrow_model_listing_load(&listing, path, &err) == FURROW_OK ? listing : NULL;
 }
 
-static bool is_listed(const path_look *look, bool single) {
+static bool is_listed(const path_inspection *look, bool single) {
   furrow_model_listing *listing = look->folder ? list_folder(look->path) : NULL;
   const bool is = listing && listing->single == single;
   furrow_model_listing_free(listing);
   return is;
 }
 
-static bool is_model(const path_look *look) {
+static bool is_model(const path_inspection *look) {
   return is_listed(look, false);
 }
 
-static bool is_matrix(const path_look *look) {
+static bool is_matrix(const path_inspection *look) {
   return is_listed(look, true);
 }
 
@@ -55,7 +55,7 @@ static furrow_status report_folder(report *r, const char *folder, furrow_error *
   return status;
 }
 
-static furrow_status tell_matrix(path_look *look, furrow_error *err) {
+static furrow_status tell_matrix(path_inspection *look, furrow_error *err) {
   const furrow_status status = report_folder(look->r, look->path, err);
   path_advise(look, "furrow model verify @");
   if (status != FURROW_OK) return status;
@@ -73,7 +73,7 @@ static bool has_graph(const furrow_model_listing *listing) {
   return false;
 }
 
-static void advise_model(path_look *look, bool trees, bool graph) {
+static void advise_model(path_inspection *look, bool trees, bool graph) {
   path_advise(look, "furrow model info @");
   path_advise(look, "furrow model verify @");
   if (trees) path_advise(look, "furrow model trees @ | head");
@@ -99,7 +99,7 @@ static furrow_status report_matrices(report *r, const furrow_model_listing *list
   return first;
 }
 
-static furrow_status tell_model(path_look *look, furrow_error *err) {
+static furrow_status tell_model(path_inspection *look, furrow_error *err) {
   furrow_model_listing *listing = NULL;
   furrow_status status = furrow_model_listing_load(&listing, look->path, err);
   if (status != FURROW_OK) return status;
@@ -139,21 +139,21 @@ static bool find_folder(const char *path, char folder[PATH_MAX], char role[64]) 
   if (length >= PATH_MAX) return false;
   snprintf(folder, PATH_MAX, "%.*s", slash ? length : 1, slash ? path : ".");
   if (slash == path) snprintf(folder, PATH_MAX, "/");
-  const path_look look = {.path = folder, .folder = true};
+  const path_inspection look = {.path = folder, .folder = true};
   if (!is_matrix(&look)) return false;
   role_in_folder(folder, slash ? slash + 1 : path, role, 64);
   return role[0] != 0;
 }
 
-static bool is_matrix_file(const path_look *look) {
+static bool is_matrix_file(const path_inspection *look) {
   char folder[PATH_MAX], role[64];
   return !look->folder && find_folder(look->path, folder, role);
 }
 
-static furrow_status tell_matrix_file(path_look *look, furrow_error *err) {
+static furrow_status tell_matrix_file(path_inspection *look, furrow_error *err) {
   char folder[PATH_MAX], role[64];
   find_folder(look->path, folder, role);
-  path_look around = {.path = folder, .folder = true, .r = look->r};
+  path_inspection around = {.path = folder, .folder = true, .r = look->r};
   report_text(look->r, "holds", role);
   report_text(look->r, "folder", folder);
   furrow_status status = tell_matrix(&around, err);

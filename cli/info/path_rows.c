@@ -40,7 +40,7 @@ static furrow_status read_first(first_rows *first, const char *path, furrow_on_b
 }
 
 /* Text most lines of which are rows. */
-static bool is_rows(const path_look *look) {
+static bool is_rows(const path_inspection *look) {
   first_rows first;
   furrow_parser_stats stats = {0};
   furrow_error err;
@@ -67,14 +67,14 @@ static bool can_train(const first_rows *first, const char *format) {
 }
 
 /* The labels of csv are in a column that the path names, or that only the user knows. */
-static void advise_csv(path_look *look) {
+static void advise_csv(path_inspection *look) {
   if (strpbrk(look->path, "?#"))
     path_advise(look, "furrow train --model lr --format csv --train @ --out MODEL");
   else
     path_advise(look, "furrow train --model lr --format csv --train @?label_column=NAME --out @.model");
 }
 
-static void advise_rows(path_look *look, const first_rows *first) {
+static void advise_rows(path_inspection *look, const first_rows *first) {
   const char *format = source_format(&first->source);
   char train[160];
   path_advise(look, "furrow rows info @");
@@ -97,13 +97,13 @@ static void advise_rows(path_look *look, const first_rows *first) {
   path_advise(look, train);
 }
 
-static void advise_damaged(path_look *look, const first_rows *first) {
+static void advise_damaged(path_inspection *look, const first_rows *first) {
   if (first->source.container) return;
   path_advise(look, "furrow rows info --on-bad skip @");
   path_advise(look, "furrow rows dump --on-bad skip @ | head");
 }
 
-static furrow_status tell_rows(path_look *look, furrow_error *err) {
+static furrow_status tell_rows(path_inspection *look, furrow_error *err) {
   first_rows first;
   const furrow_status status = read_first(&first, look->path, FURROW_ON_BAD_ERROR, err);
   if (first.source.parser || first.source.container) {
@@ -120,7 +120,7 @@ static furrow_status tell_rows(path_look *look, furrow_error *err) {
   return status;
 }
 
-static bool is_cache(const path_look *look) {
+static bool is_cache(const path_inspection *look) {
   return !look->folder && source_is_cache(look->path);
 }
 

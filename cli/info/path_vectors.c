@@ -17,7 +17,7 @@ static furrow_status see_field(void *user, const furrow_index_field *field) {
   return ++*(int *)user < 2 ? FURROW_OK : FURROW_END;
 }
 
-static bool is_index(const path_look *look) {
+static bool is_index(const path_inspection *look) {
   int fields = 0;
   furrow_error err;
   if (look->folder) return false;
@@ -41,7 +41,7 @@ static void report_index(report *r, const furrow_index *index) {
   if (lists.code_size) report_u64(r, "code size", lists.code_size);
 }
 
-static furrow_status tell_index(path_look *look, furrow_error *err) {
+static furrow_status tell_index(path_inspection *look, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index *index = NULL;
   furrow_index_load_params_init(&params);
@@ -66,7 +66,7 @@ static furrow_status see_nothing(void *user, const furrow_array_info *array) {
   return FURROW_OK;
 }
 
-static bool is_arrays(const path_look *look) {
+static bool is_arrays(const path_inspection *look) {
   furrow_error err;
   return !look->folder && furrow_arrays_for_each(look->path, see_nothing, NULL, &err) != FURROW_E_ARGUMENT;
 }
@@ -126,7 +126,7 @@ static furrow_status see_array(void *user, const furrow_array_info *array) {
 }
 
 /* Lists and codes that fit what there is to train with: 39 vectors for a centroid, Faiss's own rule. */
-static void advise_build(path_look *look, const arrays_told *told) {
+static void advise_build(path_inspection *look, const arrays_told *told) {
   char text[160];
   const uint64_t most = told->vectors / 39;
   if (most == 0 || told->dimension == 0) return;
@@ -139,7 +139,7 @@ static void advise_build(path_look *look, const arrays_told *told) {
   path_advise(look, "furrow index search @.index @ -k 10 | head");
 }
 
-static void advise_arrays(path_look *look, const arrays_told *told) {
+static void advise_arrays(path_inspection *look, const arrays_told *told) {
   const char *path = look->path;
   if (path_ends(path, ".npz") || path_ends(path, ".safetensors")) {
     path_advise(look, "furrow model import @ @.model");
@@ -152,7 +152,7 @@ static void advise_arrays(path_look *look, const arrays_told *told) {
   if (told->ids) path_advise(look, "furrow index recall INDEX QUERIES.fvecs --truth @");
 }
 
-static furrow_status tell_arrays(path_look *look, furrow_error *err) {
+static furrow_status tell_arrays(path_inspection *look, furrow_error *err) {
   arrays_told told = {.r = look->r};
   furrow_status status = furrow_arrays_for_each(look->path, see_array, &told, err);
   if (told.count && look->r->json) report_end(look->r);

@@ -47,7 +47,7 @@ typedef struct predicting {
   const predict_values *values;
   scoring scoring;
   furrow_score *scores;
-  size_t room;
+  size_t capacity;
   furrow_vectors_writer *file;
 } predicting;
 
@@ -119,11 +119,11 @@ static furrow_status check_scores(const predicting *p, size_t rows, furrow_error
 }
 
 static furrow_status score_block(predicting *p, const furrow_rowblock *block, output *out, furrow_error *err) {
-  if (block->size > p->room) {
+  if (block->size > p->capacity) {
     furrow_score *scores = realloc(p->scores, block->size * sizeof *scores);
     if (!scores) return fail_memory(err);
     p->scores = scores;
-    p->room = block->size;
+    p->capacity = block->size;
   }
   furrow_status status = furrow_scorer_score_block(p->scoring.scorer, p->scoring.space, block, p->scores, err);
   if (status != FURROW_OK) {

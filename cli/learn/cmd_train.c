@@ -235,7 +235,7 @@ static furrow_status tell_progress(void *user, uint32_t epoch, uint64_t rows, ui
     t->progress.unit = "rows";
     t->epoch = epoch;
   }
-  progress_tell(&t->progress, rows);
+  progress_update(&t->progress, rows);
   return interrupt_check(err);
 }
 

@@ -144,7 +144,7 @@ furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_err
   if (status == FURROW_OK) status = furrow_sample_reader_next(s->samples, block, err);
   if (status == FURROW_OK) {
     s->size = (*block)->size;
-    progress_tell(&s->progress, s->rows);
+    progress_update(&s->progress, s->rows);
   } else {
     progress_stop(&s->progress);
   }

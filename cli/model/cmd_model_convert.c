@@ -14,7 +14,7 @@
 
 typedef struct convert_values {
   target_values target;
-  choice_values choice;
+  selection_values selected;
   reading_values reading;
   text_list define;
   const char *source, *destination;
@@ -47,7 +47,7 @@ static const option define_options[] = {
 static const option_group convert_groups[] = {
     {.title = "Writing", .options = target_options, .offset = offsetof(convert_values, target)},
     {.title = "Writing", .options = define_options, .offset = offsetof(convert_values, define)},
-    {.title = "What to convert", .options = choice_options, .offset = offsetof(convert_values, choice)},
+    {.title = "What to convert", .options = selection_options, .offset = offsetof(convert_values, selected)},
     {.title = "Reading", .options = in_reading_options, .offset = offsetof(convert_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(convert_values, json)},
     {.title = "Options", .options = memory_options, .offset = offsetof(convert_values, memory)},
@@ -66,7 +66,7 @@ static void convert_init(void *values) {
 
 /* What the library's callbacks get. */
 typedef struct converting {
-  job job; /* first: job_tell takes it for the whole */
+  job job; /* first: job_progress takes it for the whole */
   const layer_formats *formats;
 } converting;
 
@@ -79,7 +79,7 @@ static furrow_status choose_format(void *user, const furrow_matrix_source *sourc
   return FURROW_OK;
 }
 
-static void set_params(furrow_model_convert_params *params, const convert_values *convert, const choice *chosen,
+static void set_params(furrow_model_convert_params *params, const convert_values *convert, const selected *chosen,
                        const layer_formats *formats, converting *user) {
   const target_values *target = &convert->target;
   furrow_model_convert_params_init(params);
@@ -96,7 +96,7 @@ static void set_params(furrow_model_convert_params *params, const convert_values
   params->servers = target->servers;
   params->parts_per_file = target->parts_per_file;
   if (convert->memory) params->memory = convert->memory;
-  params->progress = job_tell;
+  params->progress = job_progress;
   params->user = user;
 }
 
@@ -114,7 +114,7 @@ static void convert_report(const convert_values *convert, const furrow_model_con
   report_finish(&r);
 }
 
-static furrow_status convert_chosen(const convert_values *convert, const char *path, const choice *chosen,
+static furrow_status convert_chosen(const convert_values *convert, const char *path, const selected *chosen,
                                     const layer_formats *formats, output *out, furrow_error *err) {
   converting user = {.formats = formats};
   furrow_model_convert_params params;
@@ -139,21 +139,21 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   furrow_model_listing *listing = NULL;
   const furrow_model_entry *only = NULL;
   layer_formats formats = {0};
-  choice chosen = {0};
+  selected chosen = {0};
   furrow_status status = target_check(&convert->target, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, convert->source, err);
-  if (status == FURROW_OK && convert->choice.matrix)
-    status = choose_matrix(listing, convert->choice.matrix, &only, err);
+  if (status == FURROW_OK && convert->selected.matrix)
+    status = choose_matrix(listing, convert->selected.matrix, &only, err);
   if (status == FURROW_OK)
-    status = choice_make(&chosen, &convert->choice, only ? only : listing->matrices, only ? 1 : listing->matrix_count,
-                         convert->reading.meta_name, err);
+    status = selection_make(&chosen, &convert->selected, only ? only : listing->matrices,
+                            only ? 1 : listing->matrix_count, convert->reading.meta_name, err);
   if (status == FURROW_OK) status = layer_formats_make(&formats, &convert->define, listing, err);
   if (status == FURROW_OK && formats.any && convert->target.format)
     status = fail(err, FURROW_E_ARGUMENT, "--format and -D both name the format to write");
   if (status == FURROW_OK)
     status = convert_chosen(convert, only ? only->folder : convert->source, &chosen, &formats, out, err);
   layer_formats_clear(&formats);
-  choice_clear(&chosen);
+  selection_clear(&chosen);
   furrow_model_listing_free(listing);
   name_reading_options(err->message, true);
   return status;

@@ -11,7 +11,7 @@
 #include "model/model_source.h"
 
 typedef struct diff_values {
-  choice_values choice;
+  selection_values selected;
   reading_values reading;
   const char *a, *b;
   uint32_t top;
@@ -45,7 +45,7 @@ static const option diff_quiet_options[] = {
     {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print nothing: the exit code tells"}, {0}};
 
 static const option_group diff_groups[] = {
-    {.title = "What to compare", .options = matrix_options, .offset = offsetof(diff_values, choice)},
+    {.title = "What to compare", .options = matrix_options, .offset = offsetof(diff_values, selected)},
     {.title = "What to compare", .options = diff_options},
     {.title = "Reading", .options = reading_options, .offset = offsetof(diff_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(diff_values, json)},
@@ -237,7 +237,7 @@ static furrow_status compare_models(comparing *c, const furrow_model_listing *a,
 static furrow_status compare_listed(comparing *c, const furrow_model_listing *a, const furrow_model_listing *b,
                                     furrow_error *err) {
   const furrow_model_entry *one_a = NULL, *one_b = NULL;
-  const char *name = c->values->choice.matrix;
+  const char *name = c->values->selected.matrix;
   bool lone_a = a->single || a->matrix_count == 1, lone_b = b->single || b->matrix_count == 1;
   if (!name && !(lone_a && lone_b) && !a->single && !b->single) return compare_models(c, a, b, err);
   furrow_status status = choose_matrix(a, a->single ? NULL : name, &one_a, err);

@@ -6,7 +6,7 @@
 #include "model/model_source.h"
 
 typedef struct dump_values {
-  choice_values choice;
+  selection_values selected;
   reading_values reading;
   const char *path;
   uint64_t head;
@@ -26,7 +26,7 @@ static const option head_options[] = {
     {.name = "head", .kind = OPTION_U64, .argument = "N", .help = "stop after N lines"}, {0}};
 
 static const option_group dump_groups[] = {
-    {.title = "What to print", .options = choice_options, .offset = offsetof(dump_values, choice)},
+    {.title = "What to print", .options = selection_options, .offset = offsetof(dump_values, selected)},
     {.title = "What to print", .options = head_options, .offset = offsetof(dump_values, head)},
     {.title = "Reading", .options = reading_options, .offset = offsetof(dump_values, reading)},
     {.title = "Options", .options = memory_options, .offset = offsetof(dump_values, memory)},
@@ -56,7 +56,7 @@ static void print_some(output *out, const furrow_panel *panel, size_t r, size_t 
   char *row_end = put_i64(row, panel->row_ids[r]);
   *row_end++ = '\t';
   size_t row_length = (size_t)(row_end - row);
-  char *at = output_room(out, (end - first) * LINE_TEXT);
+  char *at = output_reserve(out, (end - first) * LINE_TEXT);
   for (size_t c = first; c < end; c++) {
     memcpy(at, row, sizeof row);
     at = put_i64(at + row_length, furrow_panel_col(panel, c));
@@ -89,14 +89,14 @@ static furrow_status dump_matrix(const dump_values *dump, const furrow_model_ent
                                  furrow_error *err) {
   furrow_matrix_source_params params = reading_params(&dump->reading);
   furrow_matrix_source *source = NULL;
-  choice chosen = {0};
+  selected chosen = {0};
   printing p = {out, dump->head};
   furrow_status status = furrow_matrix_source_open(&source, matrix->folder, &params, err);
-  if (status == FURROW_OK) status = choice_make(&chosen, &dump->choice, matrix, 1, dump->reading.meta_name, err);
+  if (status == FURROW_OK) status = selection_make(&chosen, &dump->selected, matrix, 1, dump->reading.meta_name, err);
   if (status == FURROW_OK && p.left > 0)
     status = furrow_matrix_for_each_panel_sorted(source, &chosen.selection, dump->threads, dump->memory, print_panel,
                                                  &p, err);
-  choice_clear(&chosen);
+  selection_clear(&chosen);
   furrow_matrix_source_close(source);
   return status == FURROW_END ? FURROW_OK : status; /* enough was printed, or nobody reads it */
 }
@@ -106,7 +106,7 @@ static furrow_status dump_run(const void *values, output *out, furrow_error *err
   const furrow_model_entry *matrix = NULL;
   furrow_model_listing *listing = NULL;
   furrow_status status = furrow_model_listing_load(&listing, dump->path, err);
-  if (status == FURROW_OK) status = choose_matrix(listing, dump->choice.matrix, &matrix, err);
+  if (status == FURROW_OK) status = choose_matrix(listing, dump->selected.matrix, &matrix, err);
   if (status == FURROW_OK) status = dump_matrix(dump, matrix, out, err);
   furrow_model_listing_free(listing);
   name_reading_options(err->message, false);

@@ -13,7 +13,7 @@
 #include "model/model_vectors.h"
 
 typedef struct export_values {
-  choice_values choice;
+  selection_values selected;
   reading_values reading;
   vectors_values vectors;
   const char *source, *destination;
@@ -69,7 +69,7 @@ static const option export_options[] = {
 
 static const option_group export_groups[] = {
     {.title = "Writing", .options = export_options},
-    {.title = "What to export", .options = choice_options, .offset = offsetof(export_values, choice)},
+    {.title = "What to export", .options = selection_options, .offset = offsetof(export_values, selected)},
     {.title = "Vectors for search", .options = vectors_options, .offset = offsetof(export_values, vectors)},
     {.title = "Reading", .options = reading_options, .offset = offsetof(export_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(export_values, json)},
@@ -98,7 +98,8 @@ static furrow_status check_values(const export_values *export, furrow_error *err
   return FURROW_OK;
 }
 
-static void set_params(furrow_model_export_params *params, const export_values *export, const choice *chosen, job *j) {
+static void set_params(furrow_model_export_params *params, const export_values *export, const selected *chosen,
+                       job *j) {
   furrow_model_export_params_init(params);
   params->source = reading_params(&export->reading);
   params->selection = chosen->selection;
@@ -110,7 +111,7 @@ static void set_params(furrow_model_export_params *params, const export_values *
   params->replace = export->force;
   params->threads = export->threads;
   if (export->memory) params->memory = export->memory;
-  params->progress = job_tell;
+  params->progress = job_progress;
   params->user = j;
 }
 
@@ -143,7 +144,7 @@ static void export_report(const export_values *export, const furrow_model_export
   report_finish(&r);
 }
 
-static furrow_status export_chosen(const export_values *export, const char *path, const choice *chosen, output *out,
+static furrow_status export_chosen(const export_values *export, const char *path, const selected *chosen, output *out,
                                    furrow_error *err) {
   job j;
   furrow_model_export_params params;
@@ -161,11 +162,11 @@ static furrow_status export_chosen(const export_values *export, const char *path
 
 /* Vectors need the model, not one matrix of it. */
 static furrow_status run_vectors(const export_values *export, output *out, furrow_error *err) {
-  choice chosen = {0};
-  if (export->choice.matrix || export->choice.rows || export->choice.parts)
+  selected chosen = {0};
+  if (export->selected.matrix || export->selected.rows || export->selected.parts)
     return fail(err, FURROW_E_ARGUMENT,
                 "--vectors takes a whole model: of --matrix, --rows, --cols, --parts only --cols");
-  furrow_status status = choice_make(&chosen, &export->choice, NULL, 0, export->reading.meta_name, err);
+  furrow_status status = selection_make(&chosen, &export->selected, NULL, 0, export->reading.meta_name, err);
   const vectors_job wanted = {.values = &export->vectors,
                               .model = export->source,
                               .file = export->destination,
@@ -177,7 +178,7 @@ static furrow_status run_vectors(const export_values *export, output *out, furro
                               .first = chosen.selection.first_col,
                               .end = chosen.selection.end_col};
   if (status == FURROW_OK) status = export_vectors(&wanted, out, err);
-  choice_clear(&chosen);
+  selection_clear(&chosen);
   job_hint(status, export->force, NULL, err);
   return status;
 }
@@ -186,16 +187,17 @@ static furrow_status export_run(const void *values, output *out, furrow_error *e
   const export_values *export = values;
   furrow_model_listing *listing = NULL;
   const furrow_model_entry *only = NULL;
-  choice chosen = {0};
+  selected chosen = {0};
   furrow_status status = check_values(export, err);
   if (status == FURROW_OK && export->vectors.of != VECTORS_NONE) return run_vectors(export, out, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, export->source, err);
-  if (status == FURROW_OK && export->choice.matrix) status = choose_matrix(listing, export->choice.matrix, &only, err);
+  if (status == FURROW_OK && export->selected.matrix)
+    status = choose_matrix(listing, export->selected.matrix, &only, err);
   if (status == FURROW_OK)
-    status = choice_make(&chosen, &export->choice, only ? only : listing->matrices, only ? 1 : listing->matrix_count,
-                         export->reading.meta_name, err);
+    status = selection_make(&chosen, &export->selected, only ? only : listing->matrices,
+                            only ? 1 : listing->matrix_count, export->reading.meta_name, err);
   if (status == FURROW_OK) status = export_chosen(export, only ? only->folder : export->source, &chosen, out, err);
-  choice_clear(&chosen);
+  selection_clear(&chosen);
   furrow_model_listing_free(listing);
   name_reading_options(err->message, false);
   return status;

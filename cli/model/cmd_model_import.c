@@ -166,7 +166,7 @@ static void set_params(furrow_model_import_params *params, const import_values *
   if (target->servers) params->spec.servers = target->servers;
   if (target->parts_per_file) params->spec.parts_per_file = target->parts_per_file;
   if (import->memory) params->memory = import->memory;
-  params->progress = job_tell;
+  params->progress = job_progress;
   params->user = j;
 }
 

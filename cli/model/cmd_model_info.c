@@ -16,7 +16,7 @@
 #include "model/model_source.h"
 
 typedef struct info_values {
-  choice_values choice;
+  selection_values selected;
   reading_values reading;
   const char *path;
   bool no_stats, partitions, json, quiet;
@@ -41,7 +41,7 @@ static const option info_options[] = {{.name = "no-stats",
                                       {0}};
 
 static const option_group info_groups[] = {
-    {.title = "What to tell", .options = matrix_options, .offset = offsetof(info_values, choice)},
+    {.title = "What to tell", .options = matrix_options, .offset = offsetof(info_values, selected)},
     {.title = "What to tell", .options = info_options},
     {.title = "Reading", .options = reading_options, .offset = offsetof(info_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(info_values, json)},
@@ -404,8 +404,8 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   furrow_model_listing *listing = NULL;
   const furrow_model_entry *only = NULL;
   furrow_status status = furrow_model_listing_load(&listing, info->path, err);
-  if (status == FURROW_OK && (info->choice.matrix || listing->single))
-    status = choose_matrix(listing, info->choice.matrix, &only, err);
+  if (status == FURROW_OK && (info->selected.matrix || listing->single))
+    status = choose_matrix(listing, info->selected.matrix, &only, err);
   if (status == FURROW_OK) status = graph_read(&t.graph, listing, err);
   if (status == FURROW_OK) {
     report_start(&t.report, out, info->json);

@@ -11,7 +11,7 @@
 #include "model/model_source.h"
 
 typedef struct verify_values {
-  choice_values choice;
+  selection_values selected;
   reading_values reading;
   const char *path;
   uint32_t threads;
@@ -30,7 +30,7 @@ static const option verify_quiet_options[] = {
     {0}};
 
 static const option_group verify_groups[] = {
-    {.title = "What to check", .options = matrix_options, .offset = offsetof(verify_values, choice)},
+    {.title = "What to check", .options = matrix_options, .offset = offsetof(verify_values, selected)},
     {.title = "Reading", .options = reading_options, .offset = offsetof(verify_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(verify_values, json)},
     {.title = "Options", .options = threads_options, .offset = offsetof(verify_values, threads)},
@@ -166,7 +166,8 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
   report r;
   checking c = {.values = verify, .report = &r};
   furrow_status status = furrow_model_listing_load(&listing, verify->path, err);
-  if (status == FURROW_OK && verify->choice.matrix) status = choose_matrix(listing, verify->choice.matrix, &only, err);
+  if (status == FURROW_OK && verify->selected.matrix)
+    status = choose_matrix(listing, verify->selected.matrix, &only, err);
   if (status == FURROW_OK) {
     const furrow_model_entry *matrices = only ? only : listing->matrices;
     size_t count = only ? 1 : listing->matrix_count;

@@ -14,15 +14,15 @@
 enum { GRAPH_MOST = 16 << 20 };
 
 static furrow_status read_all(graph_text *graph, FILE *file, const char *path, furrow_error *err) {
-  size_t room = 0;
+  size_t capacity = 0;
   while (!feof(file)) {
-    if (graph->size == room) {
-      room = room ? 2 * room : 4096;
-      char *text = room > GRAPH_MOST ? NULL : realloc(graph->text, room);
+    if (graph->size == capacity) {
+      capacity = capacity ? 2 * capacity : 4096;
+      char *text = capacity > GRAPH_MOST ? NULL : realloc(graph->text, capacity);
       if (!text) return fail_file(err, FURROW_E_MEMORY, path, "is too large", 0);
       graph->text = text;
     }
-    graph->size += fread(graph->text + graph->size, 1, room - graph->size, file);
+    graph->size += fread(graph->text + graph->size, 1, capacity - graph->size, file);
     if (ferror(file)) return fail_file(err, FURROW_E_IO, path, "cannot be read", errno);
   }
   return FURROW_OK;

@@ -16,10 +16,10 @@ void job_start(job *j, const char *what, bool quiet) {
   job_watch(j, what, quiet);
 }
 
-furrow_status job_tell(void *user, uint64_t done, uint64_t total, furrow_error *err) {
+furrow_status job_progress(void *user, uint64_t done, uint64_t total, furrow_error *err) {
   job *j = user;
   j->progress.total = total;
-  progress_tell(&j->progress, done);
+  progress_update(&j->progress, done);
   return interrupt_check(err);
 }
 

@@ -11,10 +11,10 @@ typedef struct job {
 
 /* Shows how far it is; a signal ends the process at once. */
 void job_watch(job *j, const char *what, bool quiet);
-/* The same, but signals are caught from here on: the library tidies up when job_tell ends its work. */
+/* The same, but signals are caught from here on: the library tidies up when job_progress ends its work. */
 void job_start(job *j, const char *what, bool quiet);
 /* A furrow_progress; user is the job. */
-furrow_status job_tell(void *user, uint64_t done, uint64_t total, furrow_error *err);
+furrow_status job_progress(void *user, uint64_t done, uint64_t total, furrow_error *err);
 /* Removes the line of progress. */
 void job_stop(job *j);
 /* What helps, behind the message of a job that failed: because something exists, unless --force was given; for want of

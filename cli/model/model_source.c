@@ -134,7 +134,7 @@ void name_reading_options(char *message, bool in) {
   }
 }
 
-#define AT(field) offsetof(choice_values, field)
+#define AT(field) offsetof(selection_values, field)
 #define MATRIX_OPTION                                                                        \
   {                                                                                          \
     .name = "matrix", .kind = OPTION_TEXT, .argument = "NAME",                               \
@@ -142,23 +142,23 @@ void name_reading_options(char *message, bool in) {
   }
 
 const option matrix_options[] = {MATRIX_OPTION, {0}};
-const option choice_options[] = {MATRIX_OPTION,
-                                 {.name = "rows",
-                                  .kind = OPTION_TEXT,
-                                  .argument = "LIST",
-                                  .help = "these rows alone: 3, or 0:8 (8 is not among them), or 0:8,16,20:",
-                                  .offset = AT(rows)},
-                                 {.name = "cols",
-                                  .kind = OPTION_TEXT,
-                                  .argument = "A:B",
-                                  .help = "columns from A to B-1 alone; A: and :B and one number will do, too",
-                                  .offset = AT(cols)},
-                                 {.name = "parts",
-                                  .kind = OPTION_TEXT,
-                                  .argument = "LIST",
-                                  .help = "these partitions alone, by their ids",
-                                  .offset = AT(parts)},
-                                 {0}};
+const option selection_options[] = {MATRIX_OPTION,
+                                    {.name = "rows",
+                                     .kind = OPTION_TEXT,
+                                     .argument = "LIST",
+                                     .help = "these rows alone: 3, or 0:8 (8 is not among them), or 0:8,16,20:",
+                                     .offset = AT(rows)},
+                                    {.name = "cols",
+                                     .kind = OPTION_TEXT,
+                                     .argument = "A:B",
+                                     .help = "columns from A to B-1 alone; A: and :B and one number will do, too",
+                                     .offset = AT(cols)},
+                                    {.name = "parts",
+                                     .kind = OPTION_TEXT,
+                                     .argument = "LIST",
+                                     .help = "these partitions alone, by their ids",
+                                     .offset = AT(parts)},
+                                    {0}};
 #undef MATRIX_OPTION
 #undef AT
 
@@ -232,16 +232,16 @@ typedef struct range {
 
 typedef struct id_list {
   int32_t *ids;
-  size_t count, room;
+  size_t count, capacity;
 } id_list;
 
 static bool add_id(id_list *list, int32_t id) {
-  if (list->count == list->room) {
-    size_t room = list->room ? 2 * list->room : 256;
-    int32_t *ids = realloc(list->ids, room * sizeof *ids);
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity ? 2 * list->capacity : 256;
+    int32_t *ids = realloc(list->ids, capacity * sizeof *ids);
     if (!ids) return false;
     list->ids = ids;
-    list->room = room;
+    list->capacity = capacity;
   }
   list->ids[list->count++] = id;
   return true;
@@ -399,11 +399,11 @@ static furrow_status choose_ids(const char *name, const char *text, id_adder add
   return status == FURROW_OK ? keep_listed(name, text, list, err) : status;
 }
 
-furrow_status choice_make(choice *c, const choice_values *values, const furrow_model_entry *matrices, size_t count,
-                          const char *meta_name, furrow_error *err) {
+furrow_status selection_make(selected *c, const selection_values *values, const furrow_model_entry *matrices,
+                             size_t count, const char *meta_name, furrow_error *err) {
   furrow_status status = FURROW_OK;
   id_list rows = {0}, parts = {0};
-  *c = (choice){0};
+  *c = (selected){0};
   furrow_matrix_selection_init(&c->selection);
   if (values->cols) status = read_columns(values->cols, &c->selection, err);
   if (status == FURROW_OK && values->rows)
@@ -417,8 +417,8 @@ furrow_status choice_make(choice *c, const choice_values *values, const furrow_m
   return status;
 }
 
-void choice_clear(choice *c) {
+void selection_clear(selected *c) {
   free(c->rows);
   free(c->parts);
-  *c = (choice){0};
+  *c = (selected){0};
 }

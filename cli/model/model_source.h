@@ -35,28 +35,28 @@ void name_reading_options(char *message, bool in);
 
 /* ---- Which matrix, and what of it ---- */
 
-typedef struct choice_values {
+typedef struct selection_values {
   const char *matrix;
   const char *rows, *cols, *parts; /* as written */
-} choice_values;
+} selection_values;
 
 /* --matrix alone, and with --rows, --cols, --parts. */
-extern const option matrix_options[], choice_options[];
+extern const option matrix_options[], selection_options[];
 
 /* The matrix named `name`, or the only one there is; E_ARGUMENT lists the names. */
 furrow_status choose_matrix(const furrow_model_listing *listing, const char *name, const furrow_model_entry **matrix,
                             furrow_error *err);
 
 /* A selection and what it points at. */
-typedef struct choice {
+typedef struct selected {
   furrow_matrix_selection selection;
   int32_t *rows, *parts;
-} choice;
+} selected;
 
 /* What the values choose among the rows and partitions of these matrices. Clear it, after a failure, too. */
-furrow_status choice_make(choice *c, const choice_values *values, const furrow_model_entry *matrices, size_t count,
-                          const char *meta_name, furrow_error *err);
-void choice_clear(choice *c);
+furrow_status selection_make(selected *c, const selection_values *values, const furrow_model_entry *matrices,
+                             size_t count, const char *meta_name, furrow_error *err);
+void selection_clear(selected *c);
 
 /* Ids of all rows that the metadata says were saved, ascending, each once. Free them. */
 furrow_status saved_row_ids(const furrow_matrix_meta *meta, int32_t **ids, size_t *count, furrow_error *err);

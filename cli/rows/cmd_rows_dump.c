@@ -83,12 +83,12 @@ static char *put_features(char *at, const furrow_row *row, size_t begin, size_t 
 }
 
 static void print_row(output *out, const furrow_row *row) {
-  output_upto(out, put_head(output_room(out, HEAD_TEXT), row));
+  output_upto(out, put_head(output_reserve(out, HEAD_TEXT), row));
   for (size_t i = 0; i < row->length; i += FEATURES_AT_ONCE) {
     size_t count = row->length - i < FEATURES_AT_ONCE ? row->length - i : FEATURES_AT_ONCE;
-    output_upto(out, put_features(output_room(out, count * FEATURE_TEXT), row, i, i + count));
+    output_upto(out, put_features(output_reserve(out, count * FEATURE_TEXT), row, i, i + count));
   }
-  *output_room(out, 1) = '\n';
+  *output_reserve(out, 1) = '\n';
   out->used++;
 }
 

@@ -258,8 +258,8 @@ static furrow_status show_files(split_job *job, furrow_error *err) {
   }
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
-    const unsigned how = job->values->sink.force ? 0 : RENAME_NOREPLACE;
-    if (renameat2(AT_FDCWD, file->staged, AT_FDCWD, file->path, how) != 0)
+    const unsigned flags = job->values->sink.force ? 0 : RENAME_NOREPLACE;
+    if (renameat2(AT_FDCWD, file->staged, AT_FDCWD, file->path, flags) != 0)
       return fail_file(err, errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO, file->path,
                        "cannot give the file its name", errno);
     file->complete = false;

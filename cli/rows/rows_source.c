@@ -218,7 +218,7 @@ furrow_status source_next(source *s, const furrow_rowblock **block, furrow_error
   furrow_status status = furrow_parser_next(s->parser, err);
   if (status == FURROW_OK) {
     *block = furrow_parser_value(s->parser);
-    progress_tell(&s->progress, furrow_parser_bytes_read(s->parser));
+    progress_update(&s->progress, furrow_parser_bytes_read(s->parser));
   } else {
     progress_stop(&s->progress);
   }

@@ -19,7 +19,7 @@ struct fw_array_reader {
   uint64_t next;    /* row */
   bool seen_end;    /* nothing follows the last row */
   char *buffer;     /* of room_rows rows with their prefixes, or of elements to be converted */
-  size_t room;      /* its bytes */
+  size_t capacity;  /* its bytes */
 };
 
 const fw_array_info *fw_array_get_info(const fw_array_reader *reader) {
@@ -118,8 +118,8 @@ static furrow_status open_vecs(fw_array_reader *r, furrow_error *err) {
 static furrow_status make_buffer(fw_array_reader *r, furrow_error *err) {
   void *memory;
   const size_t stride = r->info.rows ? r->row_bytes + r->prefix : 0; /* without rows the dimension is not checked */
-  r->room = stride > BUFFER_SIZE ? stride : BUFFER_SIZE;
-  furrow_status status = fw_alloc(&memory, r->room, 1, err);
+  r->capacity = stride > BUFFER_SIZE ? stride : BUFFER_SIZE;
+  furrow_status status = fw_alloc(&memory, r->capacity, 1, err);
   if (status == FURROW_OK) r->buffer = memory;
   return status;
 }
@@ -217,7 +217,7 @@ static furrow_status read_vecs(fw_array_reader *r, char *out, size_t rows, size_
   const size_t stride = r->row_bytes + r->prefix;
   size_t done = 0, bytes = 0;
   while (done < rows) {
-    const size_t want = rows - done < r->room / stride ? rows - done : r->room / stride;
+    const size_t want = rows - done < r->capacity / stride ? rows - done : r->capacity / stride;
     const size_t known = r->next + done == 0 && fw_bytes_in_offset(r->in) == r->prefix ? r->prefix : 0;
     const uint64_t offset = fw_bytes_in_offset(r->in) - known;
     if (known) fw_put_le32(r->buffer, (uint32_t)r->info.dim);
@@ -316,7 +316,7 @@ furrow_status fw_array_read_part(fw_array_reader *r, uint64_t row, size_t first,
   furrow_status status = FURROW_OK;
   char *to = out;
   for (size_t done = 0, n; done < count && status == FURROW_OK; done += n, offset += n * element) {
-    n = count - done < r->room / element ? count - done : r->room / element;
+    n = count - done < r->capacity / element ? count - done : r->capacity / element;
     status = fw_bytes_in_seek(r->in, offset, err);
     if (status == FURROW_OK) status = fw_bytes_in_read_all(r->in, r->buffer, n * element, "the rows", err);
     if (status != FURROW_OK) break;

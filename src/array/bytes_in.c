@@ -213,11 +213,11 @@ static furrow_status inflate_step(fw_bytes_in *in, void *buffer, size_t size, si
     furrow_status status = fill_packed(in, err);
     if (status != FURROW_OK) return status;
   }
-  const uInt room = size < UINT32_MAX ? (uInt)size : UINT32_MAX;
+  const uInt avail = size < UINT32_MAX ? (uInt)size : UINT32_MAX;
   z->next_out = buffer;
-  z->avail_out = room;
+  z->avail_out = avail;
   const int result = inflate(z, Z_NO_FLUSH);
-  *got = room - z->avail_out;
+  *got = avail - z->avail_out;
   *ended = result == Z_STREAM_END;
   if (result == Z_OK || result == Z_STREAM_END) return FURROW_OK;
   if (result == Z_MEM_ERROR) return fw_fail_memory(err, (size_t)1 << MAX_WBITS);

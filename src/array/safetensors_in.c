@@ -22,9 +22,9 @@ struct fw_safetensors {
   uint64_t data; /* where it begins */
   fw_arena arena;
   fw_tensor *tensors;
-  size_t count, room;
+  size_t count, capacity;
   note *notes;
-  size_t note_count, note_room;
+  size_t note_count, note_capacity;
 };
 
 /* Types that are not read still have a size to be checked. In eighths of a byte. */
@@ -62,7 +62,7 @@ static furrow_status read_note(fw_safetensors *file, fw_json *json, fw_json_text
   furrow_status status = keep_text(file, json, key, &n.key, err);
   if (status == FURROW_OK) status = fw_json_string(json, &value, err);
   if (status == FURROW_OK) status = keep_text(file, json, value, &n.value, err);
-  if (status == FURROW_OK) status = fw_grow(&memory, &file->note_room, file->note_count + 1, sizeof n, err);
+  if (status == FURROW_OK) status = fw_grow(&memory, &file->note_capacity, file->note_count + 1, sizeof n, err);
   if (status != FURROW_OK) return status;
   file->notes = memory;
   file->notes[file->note_count++] = n;
@@ -153,7 +153,7 @@ static furrow_status read_tensor(fw_safetensors *file, fw_json *json, fw_json_te
   if (status != FURROW_END) return status;
   if (seen != 7) return fw_json_fail(json, offset, t.name, err, "lacks dtype, shape or data_offsets");
   status = check_tensor(json, &t, offset, err);
-  if (status == FURROW_OK) status = fw_grow(&memory, &file->room, file->count + 1, sizeof t, err);
+  if (status == FURROW_OK) status = fw_grow(&memory, &file->capacity, file->count + 1, sizeof t, err);
   if (status != FURROW_OK) return status;
   file->tensors = memory;
   file->tensors[file->count++] = t;

@@ -13,7 +13,7 @@
 
 struct fw_safetensors_writer {
   fw_atomic_file *file;
-  size_t room;
+  size_t capacity;
   fw_buffer notes, tensors; /* members of the header */
   uint64_t begin;           /* of the open tensor, in the data */
   fw_array_type type;
@@ -28,26 +28,27 @@ size_t fw_safetensors_text(const char *text) {
 }
 
 /* Room for the header and the two braces, the notes' frame and the padding to 8 bytes. */
-static furrow_status start(fw_safetensors_writer *w, const char *path, size_t room, bool replace, furrow_error *err) {
+static furrow_status start(fw_safetensors_writer *w, const char *path, size_t capacity, bool replace,
+                           furrow_error *err) {
   static const char blanks[4096] = {0};
   furrow_status status = fw_atomic_file_open(&w->file, path, err);
   if (status != FURROW_OK) return status;
   if (!replace) fw_atomic_file_keep_existing(w->file);
-  w->room = (room + 64) / 8 * 8;
-  for (size_t left = LENGTH_SIZE + w->room, n; left > 0 && status == FURROW_OK; left -= n) {
+  w->capacity = (capacity + 64) / 8 * 8;
+  for (size_t left = LENGTH_SIZE + w->capacity, n; left > 0 && status == FURROW_OK; left -= n) {
     n = left < sizeof blanks ? left : sizeof blanks;
     status = fw_atomic_file_write(w->file, blanks, n, err);
   }
   return status;
 }
 
-furrow_status fw_safetensors_writer_open(fw_safetensors_writer **writer, const char *path, size_t room, bool replace,
-                                         furrow_error *err) {
+furrow_status fw_safetensors_writer_open(fw_safetensors_writer **writer, const char *path, size_t capacity,
+                                         bool replace, furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_safetensors_writer), err);
   if (status != FURROW_OK) return status;
   fw_safetensors_writer *made = memory;
-  status = start(made, path, room, replace, err);
+  status = start(made, path, capacity, replace, err);
   if (status == FURROW_OK)
     *writer = made;
   else
@@ -65,7 +66,7 @@ furrow_status fw_safetensors_writer_note(fw_safetensors_writer *w, const char *k
 }
 
 static uint64_t data_size(const fw_safetensors_writer *w) {
-  return fw_atomic_file_size(w->file) - LENGTH_SIZE - w->room;
+  return fw_atomic_file_size(w->file) - LENGTH_SIZE - w->capacity;
 }
 
 furrow_status fw_safetensors_writer_begin(fw_safetensors_writer *w, const char *name, fw_array_type type,
@@ -111,7 +112,7 @@ uint64_t fw_safetensors_writer_bytes(const fw_safetensors_writer *writer) {
 static furrow_status write_header(fw_safetensors_writer *w, furrow_error *err) {
   char length[LENGTH_SIZE];
   fw_buffer out = {0};
-  fw_put_le64(length, w->room);
+  fw_put_le64(length, w->capacity);
   fw_buffer_append(&out, length, sizeof length);
   fw_buffer_byte(&out, '{');
   if (w->notes.size) {
@@ -121,9 +122,9 @@ static furrow_status write_header(fw_safetensors_writer *w, furrow_error *err) {
   }
   if (w->tensors.size) fw_buffer_append(&out, w->tensors.bytes, w->tensors.size);
   fw_buffer_byte(&out, '}');
-  while (!out.missing && out.size < LENGTH_SIZE + w->room) fw_buffer_byte(&out, ' ');
+  while (!out.missing && out.size < LENGTH_SIZE + w->capacity) fw_buffer_byte(&out, ' ');
   furrow_status status = fw_buffer_status(&out, err);
-  if (status == FURROW_OK && out.size > LENGTH_SIZE + w->room)
+  if (status == FURROW_OK && out.size > LENGTH_SIZE + w->capacity)
     status = fw_fail(err, FURROW_E_STATE, "the header got longer than its place");
   if (status == FURROW_OK) status = fw_atomic_file_write_at(w->file, 0, out.bytes, out.size, err);
   fw_buffer_clear(&out);

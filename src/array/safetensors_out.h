@@ -12,8 +12,8 @@ typedef struct fw_safetensors_writer fw_safetensors_writer;
 /* The header is written at the end, to a place of `room` bytes that is kept free for it: for each tensor
  * FW_SAFETENSORS_TENSOR, for each entry of __metadata__ FW_SAFETENSORS_NOTE, and for each name, key and value
  * fw_safetensors_text. */
-furrow_status fw_safetensors_writer_open(fw_safetensors_writer **writer, const char *path, size_t room, bool replace,
-                                         furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_safetensors_writer_open(fw_safetensors_writer **writer, const char *path, size_t capacity,
+                                         bool replace, furrow_error *err) __attribute__((warn_unused_result));
 #define FW_SAFETENSORS_TENSOR 144 /* names of fields, four numbers of 20 digits */
 #define FW_SAFETENSORS_NOTE 8
 /* Bytes of a text in JSON, at most, without quotes. */

@@ -24,7 +24,7 @@ typedef struct member {
 struct fw_zip_writer {
   fw_atomic_file *file;
   member *members;
-  size_t count, room;
+  size_t count, capacity;
   size_t header; /* bytes left out at the start of the open member */
   bool open;
 };
@@ -71,7 +71,7 @@ static furrow_status add_member(fw_zip_writer *w, const char *name, furrow_error
   void *members = w->members;
   member m = {.offset = fw_atomic_file_size(w->file)};
   assert(strlen(name) < MAX_NAME);
-  furrow_status status = fw_grow(&members, &w->room, w->count + 1, sizeof m, err);
+  furrow_status status = fw_grow(&members, &w->capacity, w->count + 1, sizeof m, err);
   if (status != FURROW_OK) return status;
   w->members = members;
   status = fw_strndup(&m.name, name, strlen(name), err);

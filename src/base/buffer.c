@@ -10,7 +10,7 @@
 #include "base/number_out.h"
 
 /* Room for `size` bytes more and a 0 behind them; false: there is none, which is remembered. */
-static bool make_room(fw_buffer *buffer, size_t size) {
+static bool ensure_capacity(fw_buffer *buffer, size_t size) {
   size_t wanted;
   if (buffer->missing) return false;
   if (size < buffer->capacity - buffer->size) return true;
@@ -25,7 +25,7 @@ static bool make_room(fw_buffer *buffer, size_t size) {
 }
 
 void fw_buffer_append(fw_buffer *buffer, const void *bytes, size_t size) {
-  if (size == 0 || !make_room(buffer, size)) return;
+  if (size == 0 || !ensure_capacity(buffer, size)) return;
   memcpy(buffer->bytes + buffer->size, bytes, size);
   buffer->size += size;
 }
@@ -43,7 +43,7 @@ void fw_buffer_format(fw_buffer *buffer, const char *format, ...) {
   va_start(args, format);
   va_copy(again, args);
   const int n = vsnprintf(NULL, 0, format, args);
-  if (n > 0 && make_room(buffer, (size_t)n)) {
+  if (n > 0 && ensure_capacity(buffer, (size_t)n)) {
     vsnprintf(buffer->bytes + buffer->size, (size_t)n + 1, format, again);
     buffer->size += (size_t)n;
   }
@@ -98,7 +98,7 @@ furrow_status fw_buffer_status(const fw_buffer *buffer, furrow_error *err) {
 }
 
 furrow_status fw_buffer_take(fw_buffer *buffer, char **bytes, size_t *size, furrow_error *err) {
-  if (!buffer->bytes) make_room(buffer, 0);
+  if (!buffer->bytes) ensure_capacity(buffer, 0);
   furrow_status status = fw_buffer_status(buffer, err);
   if (status != FURROW_OK) return status;
   buffer->bytes[buffer->size] = 0;

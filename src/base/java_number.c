@@ -321,7 +321,7 @@ static FW_ALWAYS_INLINE bool has_shortest_digits(fw_binary x, int p) {
 static FW_ALWAYS_INLINE char *put_shortest(char *out, fw_decimal d, int count) {
   int written = fw_count_digits(d.digits);
   int first = d.exponent + written - 1; /* power of ten of the first digit */
-  fw_digit_text text = fw_spell(d.digits * fw_powers_of_ten[count - written], count);
+  fw_digit_text text = fw_format_digits(d.digits * fw_powers_of_ten[count - written], count);
   int n = fw_significant_digits(&text);
   if (first < 0 && first >= -3) {
     fw_put_le64(out, FW_ZEROS);
@@ -350,7 +350,7 @@ static FW_ALWAYS_INLINE size_t write_java(char *out, uint64_t bits, bool negativ
   out += negative;
   if (bits == infinity) return (size_t)(put(out, "Infinity", 8) - start);
   if (bits == 0) return (size_t)(put(out, "0.0", 3) - start);
-  fw_binary x = fw_take_apart(bits, p, least_exponent);
+  fw_binary x = fw_decompose(bits, p, least_exponent);
   if (!exactly && fw_is_small_integer(x) && x.significand >> -x.exponent < 10000000) {
     out += fw_write_u64(out, x.significand >> -x.exponent);
     return (size_t)(put(out, ".0", 2) - start);

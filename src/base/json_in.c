@@ -31,20 +31,20 @@ bool fw_json_is(fw_json_text text, const char *literal) {
 
 /* ---- Errors ---- */
 
-#define PATH_ROOM 160
+#define PATH_CAPACITY 160
 
 /* Adds at most 40 bytes, in whole characters. */
-static void add_to_path(char path[PATH_ROOM], const char *text, size_t size) {
+static void add_to_path(char path[PATH_CAPACITY], const char *text, size_t size) {
   const size_t length = strlen(path);
-  size_t room = PATH_ROOM - 1 - length;
-  if (room > 40) room = 40;
-  if (size > room)
-    for (size = room; size > 0 && (text[size] & 0xc0) == 0x80;) size--;
+  size_t avail = PATH_CAPACITY - 1 - length;
+  if (avail > 40) avail = 40;
+  if (size > avail)
+    for (size = avail; size > 0 && (text[size] & 0xc0) == 0x80;) size--;
   memcpy(path + length, text, size);
   path[length + size] = 0;
 }
 
-static void write_path(const fw_json *json, const char *member, char path[PATH_ROOM]) {
+static void write_path(const fw_json *json, const char *member, char path[PATH_CAPACITY]) {
   path[0] = 0;
   for (unsigned i = 0; i < json->depth; i++) {
     const fw_json_step *step = &json->steps[i];
@@ -84,7 +84,7 @@ static void set_place(const fw_json *json, uint64_t offset, furrow_error *err) {
 
 furrow_status fw_json_fail(const fw_json *json, uint64_t offset, const char *member, furrow_error *err,
                            const char *format, ...) {
-  char path[PATH_ROOM], message[200];
+  char path[PATH_CAPACITY], message[200];
   va_list args;
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
@@ -97,7 +97,7 @@ furrow_status fw_json_fail(const fw_json *json, uint64_t offset, const char *mem
 
 /* The text itself is wrong at `at`. */
 static furrow_status bad_text(const fw_json *json, const char *at, const char *message, furrow_error *err) {
-  char path[PATH_ROOM];
+  char path[PATH_CAPACITY];
   write_path(json, NULL, path);
   if (at >= json->end) message = "the JSON ends too early";
   fw_fail(err, FURROW_E_FORMAT, "%s%s%s", message, path[0] ? " in " : "", path);

@@ -152,8 +152,8 @@ static int64_t decimal_to_big(const long_decimal *d, fw_big *big) {
   int taken, total = 0;
   fw_big_set(big, 0);
   do {
-    int room = MOST_DIGITS - total;
-    uint64_t part = take_digits(&s, d->last, room < WORD_DIGITS ? room : WORD_DIGITS, &taken);
+    int avail = MOST_DIGITS - total;
+    uint64_t part = take_digits(&s, d->last, avail < WORD_DIGITS ? avail : WORD_DIGITS, &taken);
     fw_big_multiply_add(big, fw_powers_of_ten[taken], part);
     total += taken;
   } while (taken > 0 && total < MOST_DIGITS);

@@ -60,7 +60,7 @@ static FW_ALWAYS_INLINE char *put_exponent(char *out, int exponent) {
 static FW_ALWAYS_INLINE char *put_decimal(char *out, fw_decimal d, int count, int plain_from, int plain_below) {
   int written = fw_count_digits(d.digits);
   int first = d.exponent + written - 1;
-  fw_digit_text text = fw_spell(d.digits * fw_powers_of_ten[count - written], count);
+  fw_digit_text text = fw_format_digits(d.digits * fw_powers_of_ten[count - written], count);
   int n = fw_significant_digits(&text);
   if (first < plain_from || first >= plain_below) { /* d.ddde+dd */
     fw_put_text_with_point(out, &text, 1);
@@ -135,7 +135,7 @@ static FW_ALWAYS_INLINE size_t write_float(char *out, uint64_t bits, bool negati
     *out = '0';
     return (size_t)(out + 1 - start);
   }
-  fw_binary x = fw_take_apart(bits, p, least_exponent);
+  fw_binary x = fw_decompose(bits, p, least_exponent);
   /* Of the 63 bits or more of a product, 9 digits and the half of one take 35: 28 are slack. 17 digits leave 2, and
    * half of all numbers would take the branch in fw_scale: with 1 it is no branch, all do. */
   out = count == 0 ? put_shortest(out, x, p == 53) : put_rounded(out, x, count, p == 53 ? 1 : 28);

@@ -49,10 +49,10 @@ static _Thread_local const fw_pool *inside;
 
 unsigned fw_processor_count(void) {
   int count = 0;
-  for (int room = 1024; count == 0 && room <= 1024 * 1024; room *= 4) {
-    cpu_set_t *set = CPU_ALLOC(room);
+  for (int bits = 1024; count == 0 && bits <= 1024 * 1024; bits *= 4) {
+    cpu_set_t *set = CPU_ALLOC(bits);
     if (!set) break;
-    if (sched_getaffinity(0, CPU_ALLOC_SIZE(room), set) == 0) count = CPU_COUNT_S(CPU_ALLOC_SIZE(room), set);
+    if (sched_getaffinity(0, CPU_ALLOC_SIZE(bits), set) == 0) count = CPU_COUNT_S(CPU_ALLOC_SIZE(bits), set);
     CPU_FREE(set);
   }
   return count > 0 ? (unsigned)count : 1;

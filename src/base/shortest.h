@@ -28,7 +28,7 @@ typedef struct fw_decimal {
 } fw_decimal;
 
 /* Takes the magnitude of a float with p bits of significand (the hidden one included) from its bits. */
-static FW_ALWAYS_INLINE fw_binary fw_take_apart(uint64_t bits, int p, int least_exponent) {
+static FW_ALWAYS_INLINE fw_binary fw_decompose(uint64_t bits, int p, int least_exponent) {
   uint64_t hidden = UINT64_C(1) << (p - 1);
   uint64_t fraction = bits & (hidden - 1);
   int biased = (int)(bits >> (p - 1));
@@ -98,7 +98,7 @@ typedef struct fw_digit_text {
 } fw_digit_text;
 
 /* The digits of v, which has `count` of them: 17, or 9 (floats, which saves a division). */
-static FW_ALWAYS_INLINE fw_digit_text fw_spell(uint64_t v, int count) {
+static FW_ALWAYS_INLINE fw_digit_text fw_format_digits(uint64_t v, int count) {
   if (count == 9) return (fw_digit_text){{fw_eight_digits((uint32_t)(v / 10)), FW_ZEROS + v % 10, FW_ZEROS}};
   uint32_t low = (uint32_t)(v % 1000000000);
   return (fw_digit_text){{fw_eight_digits((uint32_t)(v / 1000000000)), fw_eight_digits(low / 10), FW_ZEROS + low % 10}};

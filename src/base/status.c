@@ -96,13 +96,13 @@ void fw_error_set_file(furrow_error *err, const char *file) {
 void fw_error_set_token(furrow_error *err, const char *token, size_t length) {
   if (!err) return;
   static const char hex[] = "0123456789abcdef";
-  size_t room = sizeof err->token - 4; /* for "..." and the end */
+  size_t avail = sizeof err->token - 4; /* for "..." and the end */
   size_t n = 0;
   size_t i = 0;
   for (; i < length; i++) {
     unsigned char c = (unsigned char)token[i];
     size_t need = c >= 0x20 && c != 0x7f && c < 0x80 ? 1 : 4;
-    if (n + need > room) break;
+    if (n + need > avail) break;
     if (need == 1) {
       err->token[n++] = (char)c;
     } else {

@@ -163,7 +163,7 @@ static furrow_status copy_permissions(const fw_atomic_dir *dir, const struct sta
 
 static furrow_status create_temporary(fw_atomic_dir *dir, bool replaces, furrow_error *err) {
   for (unsigned attempt = 0; attempt < 100 && !dir->has_temporary; attempt++) {
-    fw_target_draw(&dir->target, attempt);
+    fw_target_pick_name(&dir->target, attempt);
     dir->has_temporary = mkdirat(dir->target.directory, dir->target.temporary, replaces ? 0700 : 0777) == 0;
     if (!dir->has_temporary && errno != EEXIST && errno != EINTR) break;
   }

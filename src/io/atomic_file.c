@@ -62,7 +62,7 @@ static furrow_status create_temporary(fw_atomic_file *file, furrow_error *err) {
    */
   mode_t mode = file->replaces ? 0600 : 0666;
   for (unsigned attempt = 0; attempt < 100 && file->fd < 0; attempt++) {
-    fw_target_draw(&file->target, attempt);
+    fw_target_pick_name(&file->target, attempt);
     file->fd = openat(file->target.directory, file->target.temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file->fd < 0 && errno != EEXIST && errno != EINTR) break;
   }

@@ -168,7 +168,7 @@ static furrow_status add_regular(fw_file_list *list, const char *path, const str
   status = fw_file_read_at(fd, path, head, sizeof head, 0, &got, err);
   fw_file_close(fd);
   fw_file_kind kind = FW_FILE_PLAIN;
-  if (status == FURROW_OK) status = fw_codec_tell(&kind, head, got, path, err);
+  if (status == FURROW_OK) status = fw_codec_detect(&kind, head, got, path, err);
   if (status != FURROW_OK) return status;
   if (info->st_size == 0 && got > 0)
     kind = FW_FILE_PIPE; /* as in /proc: its size is not told, so it is read to its end */

@@ -56,8 +56,8 @@ static const codec *find_codec(const unsigned char *head, size_t size) {
   return NULL;
 }
 
-furrow_status fw_codec_tell(fw_file_kind *kind, const unsigned char *head, size_t size, const char *path,
-                            furrow_error *err) {
+furrow_status fw_codec_detect(fw_file_kind *kind, const unsigned char *head, size_t size, const char *path,
+                              furrow_error *err) {
   const codec *found = find_codec(head, size);
   if (found && !found->decoder) {
     fw_fail(err, FURROW_E_UNSUPPORTED, "compressed with %s, which is not built in (gzip and zstd are)", found->name);
@@ -167,7 +167,7 @@ static furrow_status find_kind(fw_stream *stream, fw_file_kind *kind, furrow_err
   fw_source *source = &stream->source;
   furrow_status status = fw_source_fill(source, FW_CODEC_HEAD, err);
   if (status != FURROW_OK) return status;
-  return fw_codec_tell(kind, source->buffer, fw_source_unused(source), source->path, err);
+  return fw_codec_detect(kind, source->buffer, fw_source_unused(source), source->path, err);
 }
 
 static furrow_status start(fw_stream *stream, const fw_file *file, furrow_error *err) {

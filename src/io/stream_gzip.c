@@ -63,10 +63,10 @@ static furrow_status next_member(gzip_state *gzip, fw_source *source, bool *more
 }
 
 /* One call of inflate; *produced counts its output. */
-static furrow_status inflate_some(gzip_state *gzip, fw_source *source, void *out, size_t room, size_t *produced,
+static furrow_status inflate_some(gzip_state *gzip, fw_source *source, void *out, size_t avail, size_t *produced,
                                   furrow_error *err) {
   z_stream *z = &gzip->z;
-  uInt offered = (uInt)(room < UINT_MAX ? room : UINT_MAX);
+  uInt offered = (uInt)(avail < UINT_MAX ? avail : UINT_MAX);
   z->next_in = source->buffer + source->used;
   z->avail_in = (uInt)fw_source_unused(source);
   z->next_out = out;

@@ -50,7 +50,7 @@ furrow_status fw_source_fail(const fw_source *source, const char *name, const ch
 
 /* PLAIN, GZIP or ZSTD from the first bytes of a file (FW_CODEC_HEAD, or all it has); E_UNSUPPORTED names a compression
  * that is known and not read here. */
-furrow_status fw_codec_tell(fw_file_kind *kind, const unsigned char *head, size_t size, const char *path,
-                            furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_codec_detect(fw_file_kind *kind, const unsigned char *head, size_t size, const char *path,
+                              furrow_error *err) __attribute__((warn_unused_result));
 
 #endif

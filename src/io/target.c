@@ -108,13 +108,13 @@ static uint64_t random_bits(const fw_target *target, unsigned attempt) {
 }
 
 /* A name that would get too long keeps its start. */
-void fw_target_draw(fw_target *target, unsigned attempt) {
+void fw_target_pick_name(fw_target *target, unsigned attempt) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-  const int room = FW_TARGET_MAX_NAME - 1 - (int)sizeof SUFFIX - SUFFIX_RANDOM;
+  const int avail = FW_TARGET_MAX_NAME - 1 - (int)sizeof SUFFIX - SUFFIX_RANDOM;
   char random[SUFFIX_RANDOM + 1] = "";
   uint64_t bits = random_bits(target, attempt);
   for (int i = 0; i < SUFFIX_RANDOM; i++, bits /= sizeof letters - 1) random[i] = letters[bits % (sizeof letters - 1)];
-  snprintf(target->temporary, sizeof target->temporary, ".%.*s" SUFFIX "%s", room, target->name, random);
+  snprintf(target->temporary, sizeof target->temporary, ".%.*s" SUFFIX "%s", avail, target->name, random);
 }
 
 bool fw_target_is_temporary(const char *name) {

@@ -25,7 +25,7 @@ furrow_status fw_target_find(fw_target *target, const char *path, furrow_error *
 void fw_target_clear(fw_target *target);
 
 /* Draws a temporary name: .<name>.furrow-XXXXXX */
-void fw_target_draw(fw_target *target, unsigned attempt);
+void fw_target_pick_name(fw_target *target, unsigned attempt);
 
 /* Whether it is such a name: what a kill left behind. */
 bool fw_target_is_temporary(const char *name);

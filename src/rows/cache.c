@@ -174,14 +174,14 @@ static furrow_status put_bytes(fw_cache_writer *w, const void *data, size_t size
 static furrow_status put_elements(fw_cache_writer *w, const void *elements, size_t count, size_t size,
                                   furrow_error *err) {
   if (!FW_BIG_ENDIAN) return put_bytes(w, elements, count * size, err);
-  uint64_t turned[512];
+  uint64_t swapped[512];
   furrow_status status = FURROW_OK;
   const char *from = elements;
   for (size_t done = 0, n; status == FURROW_OK && done < count; done += n) {
-    n = sizeof turned / size < count - done ? sizeof turned / size : count - done;
-    memcpy(turned, from + done * size, n * size);
-    swap_elements(turned, n, size);
-    status = put_bytes(w, turned, n * size, err);
+    n = sizeof swapped / size < count - done ? sizeof swapped / size : count - done;
+    memcpy(swapped, from + done * size, n * size);
+    swap_elements(swapped, n, size);
+    status = put_bytes(w, swapped, n * size, err);
   }
   return status;
 }

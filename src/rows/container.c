@@ -156,8 +156,8 @@ static size_t next_capacity(size_t capacity, size_t wanted) {
 }
 
 /* Makes *column hold `capacity` elements if it is there and has `grown`, or if it is not there and `wanted`. */
-static furrow_status column_room(void **column, bool wanted, bool grown, size_t capacity, size_t size,
-                                 furrow_error *err) {
+static furrow_status column_capacity(void **column, bool wanted, bool grown, size_t capacity, size_t size,
+                                     furrow_error *err) {
   if (*column ? !grown : !wanted) return FURROW_OK;
   size_t bytes;
   if (!fw_size_mul(capacity, size, &bytes) || !fw_size_add(bytes, COLUMN_SLACK, &bytes)) {
@@ -171,19 +171,19 @@ static furrow_status reserve_rows(furrow_container *c, size_t capacity, unsigned
   size_t offsets;
   if (!fw_size_add(capacity, 1, &offsets)) return fw_fail_memory(err, SIZE_MAX);
   void *offset = c->offset, *weight = c->weight, *qid = c->qid;
-  furrow_status status = column_room(&offset, true, grown, offsets, sizeof *c->offset, err);
+  furrow_status status = column_capacity(&offset, true, grown, offsets, sizeof *c->offset, err);
   if (!c->offset && offset) *(uint64_t *)offset = 0;
   c->offset = offset;
   if (status == FURROW_OK) {
     size_t size = furrow_value_size(c->value_type);
-    status = column_room(&c->label, columns & FW_COLUMN_LABEL, grown, capacity, size, err);
+    status = column_capacity(&c->label, columns & FW_COLUMN_LABEL, grown, capacity, size, err);
   }
   if (status == FURROW_OK) {
-    status = column_room(&weight, columns & FW_COLUMN_WEIGHT, grown, capacity, sizeof *c->weight, err);
+    status = column_capacity(&weight, columns & FW_COLUMN_WEIGHT, grown, capacity, sizeof *c->weight, err);
     c->weight = weight;
   }
   if (status == FURROW_OK) {
-    status = column_room(&qid, columns & FW_COLUMN_QID, grown, capacity, sizeof *c->qid, err);
+    status = column_capacity(&qid, columns & FW_COLUMN_QID, grown, capacity, sizeof *c->qid, err);
     c->qid = qid;
   }
   if (status == FURROW_OK) c->row_capacity = capacity;
@@ -193,12 +193,12 @@ static furrow_status reserve_rows(furrow_container *c, size_t capacity, unsigned
 static furrow_status reserve_features(furrow_container *c, size_t capacity, unsigned columns, furrow_error *err) {
   bool grown = capacity > c->feature_capacity;
   size_t index_size = furrow_key_size(c->key_type), value_size = furrow_value_size(c->value_type);
-  furrow_status status = column_room(&c->index, true, grown, capacity, index_size, err);
+  furrow_status status = column_capacity(&c->index, true, grown, capacity, index_size, err);
   if (status == FURROW_OK) {
-    status = column_room(&c->field, columns & FW_COLUMN_FIELD, grown, capacity, index_size, err);
+    status = column_capacity(&c->field, columns & FW_COLUMN_FIELD, grown, capacity, index_size, err);
   }
   if (status == FURROW_OK) {
-    status = column_room(&c->value, columns & FW_COLUMN_VALUE, grown, capacity, value_size, err);
+    status = column_capacity(&c->value, columns & FW_COLUMN_VALUE, grown, capacity, value_size, err);
   }
   if (status == FURROW_OK) c->feature_capacity = capacity;
   return status;

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "base/number_in.h"
-#include "rows/batch.h"
 #include "rows/csv.h"
 #include "rows/elements.h"
 #include "rows/rowbuilder.h"
+#include "rows/token_batch.h"
 
 /* A batch that knows its format. */
 typedef struct csv_batch {
-  fw_batch batch; /* first, so that a pointer to it is one to all */
+  fw_token_batch batch; /* first, so that a pointer to it is one to all */
   const fw_csv *csv;
 } csv_batch;
 
@@ -20,10 +20,10 @@ static inline bool is_delimiter(const fw_csv *csv, char c) {
 }
 
 /* The cell here is that of the label or the weight. */
-static bool read_special(const fw_walk *w, csv_batch *b, size_t column) {
+static bool read_special(const fw_mark_cursor *w, csv_batch *b, size_t column) {
   furrow_container *out = b->batch.chunk->out;
   const char *begin = w->text + w->at;
-  const char *end = w->text + fw_walk_stop(w);
+  const char *end = w->text + fw_mark_cursor_end(w);
   if (column == b->csv->label_column) return fw_store_number(out->value_type, begin, end, out->label, out->rows);
   float *weight = &out->weight[out->rows];
   if (fw_read_f32(begin, end, weight) != end || *weight != *weight) return false;
@@ -35,20 +35,20 @@ typedef enum cell_kind { CELL_NUMBER, CELL_MISSING, CELL_ODD } cell_kind;
 
 /* A cell in quotes whose text is what stands between them. Blanks in there are for the careful way, and so is a cell
  * that its delimiters cut into pieces: one of these lacks a quote. */
-static cell_kind take_quoted(const fw_walk *w, fw_token *token) {
+static cell_kind take_quoted(const fw_mark_cursor *w, fw_token *token) {
   const char *begin = w->text + w->at + 1;
-  const char *end = w->text + fw_walk_stop(w) - 1;
+  const char *end = w->text + fw_mark_cursor_end(w) - 1;
   if (end < begin || *end != '"') return CELL_ODD;
   if (end == begin) return CELL_MISSING;
-  *token = fw_token_make(fw_walk_stop(w) - 1, (uint32_t)(end - begin));
+  *token = fw_token_make(fw_mark_cursor_end(w) - 1, (uint32_t)(end - begin));
   return fw_is_blank(*begin) || fw_is_blank(end[-1]) ? CELL_ODD : CELL_NUMBER;
 }
 
 /* The cell here. Most show by their first byte that they are a number; whether they are, the batch finds out. */
-static inline cell_kind take_cell(const fw_walk *w, const fw_csv *csv, fw_token *token) {
+static inline cell_kind take_cell(const fw_mark_cursor *w, const fw_csv *csv, fw_token *token) {
   const char *begin = w->text + w->at;
-  const char *end = w->text + fw_walk_stop(w);
-  *token = fw_walk_token(w);
+  const char *end = w->text + fw_mark_cursor_end(w);
+  *token = fw_mark_cursor_token(w);
   if (begin == end) return csv->dense ? CELL_ODD : CELL_MISSING;
   if (fw_is_digit(*begin) || *begin == '-' || csv->dense) return CELL_NUMBER;
   if (*begin == '"') return take_quoted(w, token);
@@ -56,40 +56,41 @@ static inline cell_kind take_cell(const fw_walk *w, const fw_csv *csv, fw_token 
   return fw_csv_is_missing(&cell) ? CELL_MISSING : CELL_NUMBER;
 }
 
-static fw_row_outcome walk_row(fw_walk *walk, fw_batch *batch) {
+static fw_row_outcome scan_row(fw_mark_cursor *cursor, fw_token_batch *batch) {
   csv_batch *b = (csv_batch *)batch;
   const fw_csv *csv = b->csv;
   furrow_container *out = batch->chunk->out;
   const bool label = csv->label_column != FW_CSV_NO_COLUMN;
-  if ((label && !csv->labels) || walk->text[walk->at] == '#') return FW_ROW_ODD;
-  fw_walk w = *walk;
+  if ((label && !csv->labels) || cursor->text[cursor->at] == '#') return FW_ROW_IRREGULAR;
+  fw_mark_cursor w = *cursor;
   fw_token *values = batch->window->values;
-  size_t i = fw_batch_size(batch);
+  size_t i = fw_token_batch_features(batch);
   size_t column = 0;
   uint64_t index = 0;
   out->weight[out->rows] = 1;
   out->qid[out->rows] = 0;
   for (;;) {
     if (column == csv->label_column || column == csv->weight_column) {
-      if (!read_special(&w, b, column)) return FW_ROW_ODD;
+      if (!read_special(&w, b, column)) return FW_ROW_IRREGULAR;
     } else {
       const cell_kind kind = take_cell(&w, csv, &values[i]);
-      if (kind == CELL_ODD) return FW_ROW_ODD;
+      if (kind == CELL_ODD) return FW_ROW_IRREGULAR;
       fw_store_index(out->key_type, out->index, batch->features + i, index++);
       i += kind == CELL_NUMBER;
     }
     column++;
-    if (!is_delimiter(csv, fw_walk_stop_char(&w))) break;
-    fw_walk_skip(&w);
-    if (fw_walk_stop(&w) == w.at && fw_is_line_end(fw_walk_stop_char(&w))) break; /* the last delimiter ends the row */
+    if (!is_delimiter(csv, fw_mark_cursor_end_char(&w))) break;
+    fw_mark_cursor_next(&w);
+    if (fw_mark_cursor_end(&w) == w.at && fw_is_line_end(fw_mark_cursor_end_char(&w)))
+      break; /* the last delimiter ends the row */
   }
-  if (!fw_is_line_end(fw_walk_stop_char(&w)) || (label && column <= csv->label_column)) return FW_ROW_ODD;
-  *walk = w;
+  if (!fw_is_line_end(fw_mark_cursor_end_char(&w)) || (label && column <= csv->label_column)) return FW_ROW_IRREGULAR;
+  *cursor = w;
   out->has_label = label;
   out->features = batch->features + i;
   out->rows++;
   out->offset[out->rows] = out->features;
-  return FW_ROW_TAKEN;
+  return FW_ROW_ADDED;
 }
 
 /* ---- Whole windows -------------------------------------------------------------------------------------- */
@@ -110,7 +111,7 @@ static void number_features(furrow_container *out, size_t n, bool as_before) {
 
 /* The row whose cells end at marks first … last: label and weight are read, the other cells are features. */
 static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before) {
-  fw_batch *batch = &b->batch;
+  fw_token_batch *batch = &b->batch;
   const fw_window *window = batch->window;
   const uint32_t *places = window->marks.places;
   const uint32_t line = first == 0 ? 0 : places[first - 1] + 1;
@@ -122,7 +123,7 @@ static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before)
     if (specials[i] == FW_CSV_NO_COLUMN) continue;
     if (specials[i] > last - first) return false;
     const uint32_t mark = first + (uint32_t)specials[i];
-    const fw_walk at = {
+    const fw_mark_cursor at = {
         .text = window->lines, .marks = places, .mark = mark, .at = mark == 0 ? 0 : places[mark - 1] + 1};
     if (!read_special(&at, b, specials[i])) return false;
     clear_bit(window->bits[0], mark);
@@ -130,12 +131,12 @@ static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before)
   }
   const float weight = out->weight[out->rows];
   number_features(out, features, as_before);
-  fw_batch_add_row(batch, line, first, features);
+  fw_token_batch_add_row(batch, line, first, features);
   out->weight[out->rows - 1] = weight;
   return true;
 }
 
-static bool take_window(fw_batch *batch) {
+static bool take_window(fw_token_batch *batch) {
   csv_batch *b = (csv_batch *)batch;
   const fw_window *window = batch->window;
   furrow_container *out = batch->chunk->out;
@@ -170,5 +171,5 @@ furrow_status fw_csv_chunk(const void *state, fw_chunk *chunk, furrow_error *err
   const fw_csv *csv = state;
   fw_window window = {0};
   csv_batch b = {.batch = {.chunk = chunk, .window = &window, .values = true}, .csv = csv};
-  return fw_batch_chunk(&b.batch, csv->dense ? ' ' : 0x1f, csv->delimiter, take_window, walk_row, err);
+  return fw_token_batch_parse_chunk(&b.batch, csv->dense ? ' ' : 0x1f, csv->delimiter, take_window, scan_row, err);
 }

@@ -6,28 +6,29 @@
 
 #include "base/number_in.h"
 #include "kern/math/unroll.h"
-#include "rows/batch.h"
 #include "rows/rowbuilder.h"
 #include "rows/sparse.h"
+#include "rows/token_batch.h"
 
 /* label[:weight] [qid:n] */
-INLINE bool walk_head(fw_walk *w, const fw_sparse_kind kind, fw_batch *batch) {
+INLINE bool scan_head(fw_mark_cursor *w, const fw_sparse_kind kind, fw_token_batch *batch) {
   furrow_container *out = batch->chunk->out;
   const size_t row = out->rows;
   out->weight[row] = 1;
   out->qid[row] = 0;
-  if (!fw_store_number(out->value_type, w->text + w->at, w->text + fw_walk_stop(w), out->label, row)) return false;
-  if (kind != FW_SPARSE_DUMMY && fw_walk_stop_char(w) == ':') {
-    fw_walk_skip(w);
-    const char *end = w->text + fw_walk_stop(w);
+  if (!fw_store_number(out->value_type, w->text + w->at, w->text + fw_mark_cursor_end(w), out->label, row))
+    return false;
+  if (kind != FW_SPARSE_DUMMY && fw_mark_cursor_end_char(w) == ':') {
+    fw_mark_cursor_next(w);
+    const char *end = w->text + fw_mark_cursor_end(w);
     if (fw_read_f32(w->text + w->at, end, &out->weight[row]) != end) return false;
     if (batch->first_weight == SIZE_MAX) batch->first_weight = row;
   }
-  if (kind == FW_SPARSE_LIBSVM && memcmp(w->text + fw_walk_stop(w) + 1, "qid:", 4) == 0) {
-    if (!fw_is_blank(fw_walk_stop_char(w))) return false;
-    fw_walk_skip(w); /* to qid */
-    fw_walk_skip(w); /* to its number */
-    const char *end = w->text + fw_walk_stop(w);
+  if (kind == FW_SPARSE_LIBSVM && memcmp(w->text + fw_mark_cursor_end(w) + 1, "qid:", 4) == 0) {
+    if (!fw_is_blank(fw_mark_cursor_end_char(w))) return false;
+    fw_mark_cursor_next(w); /* to qid */
+    fw_mark_cursor_next(w); /* to its number */
+    const char *end = w->text + fw_mark_cursor_end(w);
     bool overflow = false;
     if (fw_read_u64(w->text + w->at, end, &out->qid[row], &overflow) != end || overflow) return false;
     if (batch->first_qid == SIZE_MAX) batch->first_qid = row;
@@ -36,75 +37,77 @@ INLINE bool walk_head(fw_walk *w, const fw_sparse_kind kind, fw_batch *batch) {
 }
 
 /* One feature, whose first token is here and not empty. */
-INLINE bool walk_feature(fw_walk *w, const fw_sparse_kind kind, const bool values, const fw_window *window, size_t i) {
+INLINE bool scan_feature(fw_mark_cursor *w, const fw_sparse_kind kind, const bool values, const fw_window *window,
+                         size_t i) {
   if (kind == FW_SPARSE_LIBFM) {
-    window->fields[i] = fw_walk_token(w);
-    if (fw_walk_stop_char(w) != ':') return false;
-    fw_walk_skip(w);
+    window->fields[i] = fw_mark_cursor_token(w);
+    if (fw_mark_cursor_end_char(w) != ':') return false;
+    fw_mark_cursor_next(w);
   }
-  window->indices[i] = fw_walk_token(w);
-  if (!values) return fw_walk_stop_char(w) != ':';
-  if (fw_walk_stop_char(w) != ':') return false;
-  fw_walk_skip(w);
-  window->values[i] = fw_walk_token(w);
+  window->indices[i] = fw_mark_cursor_token(w);
+  if (!values) return fw_mark_cursor_end_char(w) != ':';
+  if (fw_mark_cursor_end_char(w) != ':') return false;
+  fw_mark_cursor_next(w);
+  window->values[i] = fw_mark_cursor_token(w);
   return true;
 }
 
-static void skip_comment(fw_walk *w) {
-  while (!fw_is_line_end(fw_walk_stop_char(w))) w->mark++;
+static void skip_comment(fw_mark_cursor *w) {
+  while (!fw_is_line_end(fw_mark_cursor_end_char(w))) w->mark++;
 }
 
 /* The features from here to the line end, which end the row. */
-INLINE bool walk_features(fw_walk *walk, const fw_sparse_kind kind, const bool values, const fw_batch *batch) {
+INLINE bool scan_features(fw_mark_cursor *cursor, const fw_sparse_kind kind, const bool values,
+                          const fw_token_batch *batch) {
   furrow_container *out = batch->chunk->out;
-  fw_walk w = *walk;
-  size_t i = fw_batch_size(batch);
+  fw_mark_cursor w = *cursor;
+  size_t i = fw_token_batch_features(batch);
   for (;;) {
-    if (fw_walk_stop(&w) > w.at) {
+    if (fw_mark_cursor_end(&w) > w.at) {
       if (w.comments && w.text[w.at] == '#') {
         skip_comment(&w);
         break;
       }
-      if (!walk_feature(&w, kind, values, batch->window, i)) return false;
+      if (!scan_feature(&w, kind, values, batch->window, i)) return false;
       i++;
     }
-    if (!fw_is_blank(fw_walk_stop_char(&w))) break;
-    fw_walk_skip(&w);
+    if (!fw_is_blank(fw_mark_cursor_end_char(&w))) break;
+    fw_mark_cursor_next(&w);
   }
-  if (!fw_is_line_end(fw_walk_stop_char(&w))) return false;
-  *walk = w;
+  if (!fw_is_line_end(fw_mark_cursor_end_char(&w))) return false;
+  *cursor = w;
   out->features = batch->features + i;
   out->rows++;
   out->offset[out->rows] = out->features;
   return true;
 }
 
-INLINE fw_row_outcome walk_row(fw_walk *w, const fw_sparse_kind kind, fw_batch *batch) {
-  if (!walk_head(w, kind, batch)) return FW_ROW_ODD;
-  w->at = fw_walk_stop(w);
-  while (fw_is_blank(fw_walk_stop_char(w))) {
-    fw_walk_skip(w);
-    if (fw_walk_stop(w) > w->at) break;
+INLINE fw_row_outcome scan_row(fw_mark_cursor *w, const fw_sparse_kind kind, fw_token_batch *batch) {
+  if (!scan_head(w, kind, batch)) return FW_ROW_IRREGULAR;
+  w->at = fw_mark_cursor_end(w);
+  while (fw_is_blank(fw_mark_cursor_end_char(w))) {
+    fw_mark_cursor_next(w);
+    if (fw_mark_cursor_end(w) > w->at) break;
   }
   /* the first feature tells whether this row has values */
-  const uint32_t *index_end = w->marks + w->mark + (kind == FW_SPARSE_LIBFM && fw_walk_stop_char(w) == ':');
+  const uint32_t *index_end = w->marks + w->mark + (kind == FW_SPARSE_LIBFM && fw_mark_cursor_end_char(w) == ':');
   const bool values = kind != FW_SPARSE_DUMMY && w->text[*index_end] == ':';
-  if (values != batch->values && fw_batch_size(batch) > 0) return FW_ROW_OF_OTHER_KIND;
+  if (values != batch->values && fw_token_batch_features(batch) > 0) return FW_ROW_OTHER_COLUMNS;
   batch->values = values;
-  const bool taken = values ? walk_features(w, kind, true, batch) : walk_features(w, kind, false, batch);
-  return taken ? FW_ROW_TAKEN : FW_ROW_ODD;
+  const bool taken = values ? scan_features(w, kind, true, batch) : scan_features(w, kind, false, batch);
+  return taken ? FW_ROW_ADDED : FW_ROW_IRREGULAR;
 }
 
-static fw_row_outcome walk_libsvm(fw_walk *walk, fw_batch *batch) {
-  return walk_row(walk, FW_SPARSE_LIBSVM, batch);
+static fw_row_outcome scan_libsvm(fw_mark_cursor *cursor, fw_token_batch *batch) {
+  return scan_row(cursor, FW_SPARSE_LIBSVM, batch);
 }
 
-static fw_row_outcome walk_libfm(fw_walk *walk, fw_batch *batch) {
-  return walk_row(walk, FW_SPARSE_LIBFM, batch);
+static fw_row_outcome scan_libfm(fw_mark_cursor *cursor, fw_token_batch *batch) {
+  return scan_row(cursor, FW_SPARSE_LIBFM, batch);
 }
 
-static fw_row_outcome walk_dummy(fw_walk *walk, fw_batch *batch) {
-  return walk_row(walk, FW_SPARSE_DUMMY, batch);
+static fw_row_outcome scan_dummy(fw_mark_cursor *cursor, fw_token_batch *batch) {
+  return scan_row(cursor, FW_SPARSE_DUMMY, batch);
 }
 
 /* ---- Whole windows -------------------------------------------------------------------------------------- */
@@ -177,7 +180,7 @@ static bool choose_fielded(const fw_window *window) {
 }
 
 /* Adds the rows, each of which ends at a LF and has `step` marks for each of its features. */
-static bool add_rows(fw_batch *batch, uint32_t step) {
+static bool add_rows(fw_token_batch *batch, uint32_t step) {
   const fw_window *window = batch->window;
   const uint32_t *places = window->marks.places;
   furrow_container *out = batch->chunk->out;
@@ -194,7 +197,7 @@ static bool add_rows(fw_batch *batch, uint32_t step) {
         out->features = features;
         return false;
       }
-      fw_batch_add_row(batch, line, mark, (end - mark) / step);
+      fw_token_batch_add_row(batch, line, mark, (end - mark) / step);
       mark = end + 1;
     }
   }
@@ -207,7 +210,7 @@ static void pick(const fw_window *window, size_t first, size_t lists) {
   fw_kern_table()->pick_tokens(window->marks.places, window->marks.count, lists, bits + first, tokens + first);
 }
 
-static bool take_features(fw_batch *batch) {
+static bool take_features(fw_token_batch *batch) {
   batch->values = choose_valued(batch->window);
   if (!batch->values && !choose_bare(batch->window)) return false;
   if (!add_rows(batch, batch->values ? 2 : 1)) return false;
@@ -215,14 +218,14 @@ static bool take_features(fw_batch *batch) {
   return true;
 }
 
-static bool take_bare_features(fw_batch *batch) {
+static bool take_bare_features(fw_token_batch *batch) {
   batch->values = false;
   if (!choose_bare(batch->window) || !add_rows(batch, 1)) return false;
   pick(batch->window, 1, 1);
   return true;
 }
 
-static bool take_fielded_features(fw_batch *batch) {
+static bool take_fielded_features(fw_token_batch *batch) {
   batch->values = true;
   if (!choose_fielded(batch->window) || !add_rows(batch, 3)) return false;
   pick(batch->window, 0, 3);
@@ -231,25 +234,25 @@ static bool take_fielded_features(fw_batch *batch) {
 
 /* ---- Chunks --------------------------------------------------------------------------------------------- */
 
-static furrow_status read_chunk(const fw_sparse *format, fw_chunk *chunk, fw_take_window *window, fw_walk_row *row,
+static furrow_status read_chunk(const fw_sparse *format, fw_chunk *chunk, fw_window_parser *window, fw_row_scanner *row,
                                 furrow_error *err) {
   fw_window w = {0};
-  fw_batch batch = {.chunk = chunk, .window = &w, .base = format->base, .indices = true};
+  fw_token_batch batch = {.chunk = chunk, .window = &w, .base = format->base, .indices = true};
   batch.fields = chunk->out->has_field = format->kind == FW_SPARSE_LIBFM;
   chunk->out->has_label = true;
-  furrow_status status = fw_batch_chunk(&batch, ' ', ':', window, row, err);
+  furrow_status status = fw_token_batch_parse_chunk(&batch, ' ', ':', window, row, err);
   chunk->out->has_field &= chunk->out->features > 0;
   return status;
 }
 
 furrow_status fw_libsvm_chunk(const void *state, fw_chunk *chunk, furrow_error *err) {
-  return read_chunk(state, chunk, take_features, walk_libsvm, err);
+  return read_chunk(state, chunk, take_features, scan_libsvm, err);
 }
 
 furrow_status fw_libfm_chunk(const void *state, fw_chunk *chunk, furrow_error *err) {
-  return read_chunk(state, chunk, take_fielded_features, walk_libfm, err);
+  return read_chunk(state, chunk, take_fielded_features, scan_libfm, err);
 }
 
 furrow_status fw_dummy_chunk(const void *state, fw_chunk *chunk, furrow_error *err) {
-  return read_chunk(state, chunk, take_bare_features, walk_dummy, err);
+  return read_chunk(state, chunk, take_bare_features, scan_dummy, err);
 }

@@ -51,7 +51,7 @@ static furrow_status flush(fw_text_writer *w, furrow_error *err) {
 }
 
 /* Room for one piece. */
-static inline furrow_status make_room(fw_text_writer *w, furrow_error *err) {
+static inline furrow_status ensure_capacity(fw_text_writer *w, furrow_error *err) {
   return BUFFER_BYTES - w->used >= PIECE_BYTES ? FURROW_OK : flush(w, err);
 }
 
@@ -123,11 +123,11 @@ static void put_row_head(fw_text_writer *w, const furrow_row *row, bool with_qid
 /* Features are [field:]index[:value]. */
 static inline furrow_status write_sparse_row(fw_text_writer *w, const furrow_row *row, bool fields, furrow_error *err) {
   uint64_t base = w->params.index_base;
-  furrow_status status = make_room(w, err);
+  furrow_status status = ensure_capacity(w, err);
   if (status != FURROW_OK) return status;
   put_row_head(w, row, !fields);
   for (size_t i = 0; i < row->length; i++) {
-    status = make_room(w, err);
+    status = ensure_capacity(w, err);
     if (status != FURROW_OK) return status;
     put_char(w, ' ');
     if (fields) {
@@ -140,7 +140,7 @@ static inline furrow_status write_sparse_row(fw_text_writer *w, const furrow_row
       put_value(w, row->value, row->value_type, i);
     }
   }
-  status = make_room(w, err);
+  status = ensure_capacity(w, err);
   if (status == FURROW_OK) put_char(w, '\n');
   return status;
 }
@@ -212,12 +212,12 @@ static furrow_status write_name(fw_text_writer *w, const char *name, furrow_erro
   const bool quote = name[0] == 0 || strpbrk(name, special) != NULL;
   if (strpbrk(name, "\r\n"))
     return fw_fail(err, FURROW_E_UNSUPPORTED, "a column name with a line break cannot be written as csv");
-  furrow_status status = make_room(w, err);
+  furrow_status status = ensure_capacity(w, err);
   if (status == FURROW_OK && quote) put_char(w, '"');
   for (; status == FURROW_OK && *name; name++) {
     if (*name == '"') put_char(w, '"');
     put_char(w, *name);
-    status = make_room(w, err);
+    status = ensure_capacity(w, err);
   }
   if (status == FURROW_OK && quote) put_char(w, '"');
   return status;
@@ -250,7 +250,7 @@ static furrow_status write_csv_cells(fw_text_writer *w, const furrow_row *row, f
   const char delimiter = w->params.delimiter;
   size_t next = 0;
   for (uint64_t column = 0; status == FURROW_OK && column < w->params.columns; column++) {
-    status = make_room(w, err);
+    status = ensure_capacity(w, err);
     if (status != FURROW_OK) break;
     if (column) put_char(w, delimiter);
     if (next < row->length && w->cells[next].column == column) {
@@ -268,7 +268,7 @@ static furrow_status write_csv_cells(fw_text_writer *w, const furrow_row *row, f
 }
 
 static furrow_status write_csv_row(fw_text_writer *w, const furrow_row *row, furrow_error *err) {
-  furrow_status status = make_room(w, err);
+  furrow_status status = ensure_capacity(w, err);
   if (status != FURROW_OK) return status;
   if (row->label.any) {
     put_value(w, row->label, row->value_type, 0);
@@ -279,7 +279,7 @@ static furrow_status write_csv_row(fw_text_writer *w, const furrow_row *row, fur
     put_char(w, w->params.delimiter);
   }
   status = write_csv_cells(w, row, err);
-  if (status == FURROW_OK) status = make_room(w, err);
+  if (status == FURROW_OK) status = ensure_capacity(w, err);
   if (status != FURROW_OK) return status;
   /* One column, no cell: a line without a byte would be no row. A delimiter at the end of a line makes no cell. */
   bool no_byte = !row->label.any && !w->params.with_weight && w->params.columns == 1 && row->length == 0;

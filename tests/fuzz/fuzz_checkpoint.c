@@ -9,7 +9,7 @@
 #include "base/endian.h"
 #include "fuzz/fuzz_check.h"
 #include "learn/conf/plan_rules.h"
-#include "learn/net/net_image.h"
+#include "learn/net/net_snapshot.h"
 #include "learn/train/checkpoint.h"
 
 static fw_plan *make_plan(const char *range, const char *type) {
@@ -45,13 +45,13 @@ static furrow_status append(void *to, const void *bytes, size_t size, furrow_err
 static void decode(const uint8_t *file, size_t size, fw_net *net) {
   fw_checkpoint checkpoint = {0};
   furrow_error err;
-  const fw_imaged imaged = fw_net_imaged(net);
-  const furrow_status status = fw_checkpoint_decode(file, size, &checkpoint, &imaged, &err);
+  const fw_snapshot_ops snapshot_ops = fw_net_snapshot_ops(net);
+  const furrow_status status = fw_checkpoint_decode(file, size, &checkpoint, &snapshot_ops, &err);
   if (status == FURROW_OK) {
     fw_buffer again = {0};
-    check(fw_net_image_write(net, append, &again, NULL) == FURROW_OK);
+    check(fw_net_snapshot_write(net, append, &again, NULL) == FURROW_OK);
     const size_t at = FW_CHECKPOINT_HEADER + checkpoint.epochs * FW_CHECKPOINT_EPOCH;
-    check(again.size + checkpoint.best_image.size == size - at);
+    check(again.size + checkpoint.best_snapshot.size == size - at);
     check(memcmp(again.bytes, file + at, again.size) == 0);
     fw_buffer_clear(&again);
   } else {

@@ -10,8 +10,8 @@
 #include "base/buffer.h"
 #include "fuzz/fuzz_check.h"
 #include "learn/forest/forest_files.h"
-#include "learn/forest/trees.h"
-#include "learn/forest/walker.h"
+#include "learn/forest/forest_predictor.h"
+#include "learn/forest/forest_trees.h"
 #include "support/test_env.h"
 
 enum { TREES = 2, NODES = 7, FEATURES = 9 };
@@ -23,26 +23,26 @@ static furrow_status append(void *to, const void *bytes, size_t size, furrow_err
   return fw_buffer_status(to, err);
 }
 
-static fw_buffer image_of(const fw_forest *forest) {
-  fw_buffer image = {0};
-  check(fw_forest_image_write(forest, append, &image, NULL) == FURROW_OK);
-  return image;
+static fw_buffer snapshot_of(const fw_forest *forest) {
+  fw_buffer snapshot = {0};
+  check(fw_forest_snapshot_write(forest, append, &snapshot, NULL) == FURROW_OK);
+  return snapshot;
 }
 
 /* One row with some of the features; a leaf of each tree, whatever the trees are. */
 static void walk(const fw_forest *forest) {
-  fw_walker *walker = NULL;
-  fw_walk_space *space = NULL;
+  fw_forest_predictor *predictor = NULL;
+  fw_predict_scratch *space = NULL;
   const uint32_t index[] = {0, 1, 1, 5, 8, 4000000000u};
   const float value[] = {0, -1, 3, 0.5f, 1e30f, 1};
   const furrow_row row = {.length = 6, .index.u32 = index, .value.f32 = value};
   double *out = calloc(forest->classes, sizeof *out);
   check(out != NULL);
-  check(fw_walker_create(&walker, forest, 0.1, NULL) == FURROW_OK);
-  check(fw_walk_space_create(&space, walker, NULL) == FURROW_OK);
-  fw_walker_row(walker, space, &row, out);
-  fw_walk_space_free(space);
-  fw_walker_free(walker);
+  check(fw_forest_predictor_create(&predictor, forest, 0.1, NULL) == FURROW_OK);
+  check(fw_predict_scratch_create(&space, predictor, NULL) == FURROW_OK);
+  fw_forest_predict_row(predictor, space, &row, out);
+  fw_predict_scratch_free(space);
+  fw_forest_predictor_free(predictor);
   free(out);
 }
 
@@ -68,17 +68,17 @@ static void use(const fw_forest *forest) {
 
 /* ---- Images ---- */
 
-static void read_image(const uint8_t *data, size_t size) {
+static void read_snapshot(const uint8_t *data, size_t size) {
   fw_forest *forest = NULL;
   furrow_error err = {0};
-  const furrow_status status = fw_forest_image_read(&forest, data, size, &err);
+  const furrow_status status = fw_forest_snapshot_read(&forest, data, size, &err);
   if (status != FURROW_OK) {
     check(status == FURROW_E_FORMAT && err.offset <= size && err.message[0]);
     return;
   }
-  fw_buffer image = image_of(forest);
-  check(image.size == size && memcmp(image.bytes, data, size) == 0);
-  fw_buffer_clear(&image);
+  fw_buffer snapshot = snapshot_of(forest);
+  check(snapshot.size == size && memcmp(snapshot.bytes, data, size) == 0);
+  fw_buffer_clear(&snapshot);
   if (forest->classes < 1000) use(forest);
   fw_forest_free(forest);
 }
@@ -148,16 +148,16 @@ static void read_folder(void) {
   }
   check(forest->trees == TREES && forest->nodes == NODES);
   check(fw_forest_check(forest, FEATURES, NULL) == FURROW_OK);
-  fw_buffer image = image_of(forest);
-  read_image((const uint8_t *)image.bytes, image.size);
-  fw_buffer_clear(&image);
+  fw_buffer snapshot = snapshot_of(forest);
+  read_snapshot((const uint8_t *)snapshot.bytes, snapshot.size);
+  fw_buffer_clear(&snapshot);
   fw_forest_free(forest);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < 1) return 0;
   if (data[0] == 0) {
-    read_image(data + 1, size - 1);
+    read_snapshot(data + 1, size - 1);
     return 0;
   }
   make_folder();

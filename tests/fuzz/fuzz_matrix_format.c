@@ -35,7 +35,7 @@ static char *write_again(const furrow_matrix_format *format, const furrow_matrix
   size_t least, most;
   format->record_size(context, &least, &most);
   char *bytes = malloc(list->count * most + 1);
-  int32_t *row_ids = record_room(list->values, sizeof(int32_t));
+  int32_t *row_ids = record_capacity(list->values, sizeof(int32_t));
   require(bytes != NULL);
   *size = 0;
   for (size_t i = 0; i < list->count; i++) {

@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/rng.h"
-#include "learn/net/net_image.h"
+#include "learn/net/net_snapshot.h"
 #include "learn/train/trainer.h"
 #include "support/cmocka_all.h"
 #include "support/learn_conf.h"
@@ -68,22 +68,23 @@ static inline furrow_trainer *new_trainer(const char *algorithm, const char *set
   return trainer;
 }
 
-static inline furrow_status append_to_image(void *to, const void *bytes, size_t size, furrow_error *e) {
+static inline furrow_status append_to_snapshot(void *to, const void *bytes, size_t size, furrow_error *e) {
   fw_buffer_append(to, bytes, size);
   return fw_buffer_status(to, e);
 }
 
 /* All numbers of the trainer's net, its optimizers' included, or of its forest; clear the buffer. */
-static inline fw_buffer image_of(const furrow_trainer *trainer) {
-  fw_buffer image = {0};
+static inline fw_buffer snapshot_of(const furrow_trainer *trainer) {
+  fw_buffer snapshot = {0};
   const fw_forest *forest = fw_trainer_forest(trainer);
-  const furrow_status status = forest ? fw_forest_image_write(forest, append_to_image, &image, &err)
-                                      : fw_net_image_write(fw_trainer_net(trainer), append_to_image, &image, &err);
+  const furrow_status status =
+      forest ? fw_forest_snapshot_write(forest, append_to_snapshot, &snapshot, &err)
+             : fw_net_snapshot_write(fw_trainer_net(trainer), append_to_snapshot, &snapshot, &err);
   assert_int_equal(status, FURROW_OK);
-  return image;
+  return snapshot;
 }
 
-static inline void assert_same_image(const fw_buffer *a, const fw_buffer *b) {
+static inline void assert_same_snapshot(const fw_buffer *a, const fw_buffer *b) {
   assert_int_equal(a->size, b->size);
   assert_memory_equal(a->bytes, b->bytes, a->size);
 }

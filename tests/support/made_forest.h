@@ -16,7 +16,7 @@ typedef struct made_params {
   uint64_t features;
   double split; /* how often a node that can be split is */
   bool stats;
-  bool turned; /* some nodes send rows without their feature the other way */
+  bool missing_flipped; /* some nodes send rows without their feature the other way */
 } made_params;
 
 /* A number that is a float half of the time, so that rows can hit it. */
@@ -31,7 +31,7 @@ static inline void made_node(fw_forest *f, const made_params *p, fw_rng *rng, si
   if (node < f->nodes / 2 && fw_rng_double(rng) < p->split) {
     f->feature[at] = (int32_t)fw_rng_below(rng, p->features);
     f->value[at] = made_value(rng);
-    f->turned[at] = p->turned && fw_rng_below(rng, 3) == 0;
+    f->missing_flipped[at] = p->missing_flipped && fw_rng_below(rng, 3) == 0;
   }
   if (!f->gain) return;
   f->gain[at] = f->feature[at] >= 0 ? fw_rng_double(rng) : 0;
@@ -62,7 +62,7 @@ static inline void assert_same_forest(const fw_forest *a, const fw_forest *b) {
   assert_memory_equal(a->feature, b->feature, n * sizeof *a->feature);
   assert_memory_equal(a->value, b->value, n * sizeof *a->value);
   assert_memory_equal(a->predict, b->predict, n * sizeof *a->predict);
-  assert_memory_equal(a->turned, b->turned, n);
+  assert_memory_equal(a->missing_flipped, b->missing_flipped, n);
   assert_int_equal(a->gain != NULL, b->gain != NULL);
   if (!a->gain) return;
   assert_memory_equal(a->gain, b->gain, n * sizeof *a->gain);

@@ -81,7 +81,7 @@ static inline void made_fill(fw_rng *rng, furrow_index *index, const made_spec *
   ivf->lists.kind = FURROW_LISTS_INLINE;
   ivf->lists.nlist = spec->nlist;
   ivf->lists.code_size = ivf->code_size;
-  assert_int_equal(fw_lists_spread(&ivf->lists, NULL), FURROW_OK);
+  assert_int_equal(fw_lists_allocate(&ivf->lists, NULL), FURROW_OK);
   for (size_t i = 0; i < spec->nlist; i++) {
     fw_list *list = &ivf->lists.list[i];
     list->size = spec->nlist == 1 ? spec->most : made_size(rng, i, spec->most);

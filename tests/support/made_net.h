@@ -121,7 +121,7 @@ static inline void *made_array(size_t count, size_t size) {
   return memory;
 }
 
-static inline void batch_free(fw_batch *batch) {
+static inline void batch_free(fw_minibatch *batch) {
   free(batch->label);
   free(batch->weight);
   free(batch->offset);
@@ -143,14 +143,14 @@ static inline float made_label(const made_rules *rules, fw_rng *rng) {
   return (float)fw_rng_below(rng, rules->classes);
 }
 
-static inline bool in_row(const fw_batch *batch, size_t row, const uint64_t *keys, uint64_t key) {
+static inline bool in_row(const fw_minibatch *batch, size_t row, const uint64_t *keys, uint64_t key) {
   for (size_t use = batch->offset[row]; use < batch->uses; use++)
     if (keys[use] == key) return true;
   return false;
 }
 
 /* Numbers features in order of appearance, and lists uses by feature. */
-static inline void batch_number(fw_batch *batch, const uint64_t *keys) {
+static inline void batch_number(fw_minibatch *batch, const uint64_t *keys) {
   batch->feature = made_array(batch->uses, sizeof *batch->feature);
   batch->key = made_array(batch->uses, sizeof *batch->key);
   for (size_t use = 0; use < batch->uses; use++) {
@@ -175,7 +175,7 @@ static inline void batch_number(fw_batch *batch, const uint64_t *keys) {
   }
 }
 
-static inline void batch_make(fw_batch *batch, const made_rules *rules) {
+static inline void batch_make(fw_minibatch *batch, const made_rules *rules) {
   fw_rng rng;
   fw_rng_init(&rng, rules->seed);
   const size_t room = rules->rows * (rules->slots > rules->most ? rules->slots : rules->most);
@@ -209,7 +209,7 @@ static inline void batch_make(fw_batch *batch, const made_rules *rules) {
 }
 
 /* Dense data: `range` columns. */
-static inline void batch_make_dense(fw_batch *batch, const made_rules *rules) {
+static inline void batch_make_dense(fw_minibatch *batch, const made_rules *rules) {
   fw_rng rng;
   fw_rng_init(&rng, rules->seed);
   memset(batch, 0, sizeof *batch);
@@ -238,7 +238,7 @@ static inline fw_pass *pass_make(const fw_net *net) {
 }
 
 /* Both passes over the rows in pieces of `piece`; returns the mean loss. */
-static inline double net_rows(const fw_net *net, fw_pass *pass, const fw_batch *batch, const fw_step *step,
+static inline double net_rows(const fw_net *net, fw_pass *pass, const fw_minibatch *batch, const fw_step *step,
                               size_t piece) {
   double sum = 0;
   for (size_t row = 0; row < batch->rows; row += piece) {
@@ -250,7 +250,7 @@ static inline double net_rows(const fw_net *net, fw_pass *pass, const fw_batch *
 }
 
 /* One update; returns the mean loss before it. */
-static inline double net_step(fw_net *net, fw_pass *pass, const fw_batch *batch, const fw_step *step) {
+static inline double net_step(fw_net *net, fw_pass *pass, const fw_minibatch *batch, const fw_step *step) {
   furrow_error err = {0};
   assert_int_equal(fw_net_begin(net, pass, batch, true, &err), FURROW_OK);
   const double loss = net_rows(net, pass, batch, step, batch->rows);

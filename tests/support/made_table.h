@@ -97,7 +97,7 @@ static inline fw_plan table_plan(const table_rules *rules) {
 
 /* ---- Batches ---- */
 
-typedef furrow_status (*table_take)(fw_booster *booster, const fw_batch *batch, furrow_error *err);
+typedef furrow_status (*table_take)(fw_booster *booster, const fw_minibatch *batch, furrow_error *err);
 
 /* The numbers of a table as lists. */
 typedef struct table_lists {
@@ -130,13 +130,13 @@ static inline void table_lists_free(table_lists *l) {
   free(l->offset);
 }
 
-static inline fw_batch table_slice(const table_lists *l, size_t begin, size_t rows) {
+static inline fw_minibatch table_slice(const table_lists *l, size_t begin, size_t rows) {
   for (size_t i = 0; i <= rows; i++) l->offset[i] = (uint32_t)(l->first[begin + i] - l->first[begin]);
-  return (fw_batch){.offset = l->offset,
-                    .uses = l->offset[rows],
-                    .features = l->offset[rows],
-                    .key = l->key + l->first[begin],
-                    .value = l->value + l->first[begin]};
+  return (fw_minibatch){.offset = l->offset,
+                        .uses = l->offset[rows],
+                        .features = l->offset[rows],
+                        .key = l->key + l->first[begin],
+                        .value = l->value + l->first[begin]};
 }
 
 /* Rows begin … end-1, in batches of `step`; as lists, or if there are none as columns. */
@@ -145,7 +145,7 @@ static inline furrow_status table_pass(const table *t, const table_lists *lists,
   furrow_status status = FURROW_OK;
   for (size_t at = begin; status == FURROW_OK && at < end; at += step) {
     const size_t rows = end - at < step ? end - at : step;
-    fw_batch batch = {.x = t->x + at * t->columns, .columns = t->columns};
+    fw_minibatch batch = {.x = t->x + at * t->columns, .columns = t->columns};
     if (lists) batch = table_slice(lists, at, rows);
     batch.rows = rows;
     batch.label = t->label + at;
@@ -157,14 +157,15 @@ static inline furrow_status table_pass(const table *t, const table_lists *lists,
 
 /* A booster over rows 0 … train-1, the others for validation, ready for rounds. */
 static inline furrow_status table_boost(const table *t, const table_lists *lists, size_t train, const fw_plan *plan,
-                                        fw_crew *crew, fw_forest *forest, fw_booster **booster, furrow_error *err) {
+                                        fw_spin_pool *pool, fw_forest *forest, fw_booster **booster,
+                                        furrow_error *err) {
   fw_booster *b = NULL;
-  furrow_status status = fw_booster_create(&b, plan, crew, err);
-  if (status == FURROW_OK) status = table_pass(t, lists, 0, train, 1000, b, fw_booster_look, err);
-  if (status == FURROW_OK) status = fw_booster_cut(b, err);
-  if (status == FURROW_OK) status = fw_booster_go_on(b, forest, err);
-  if (status == FURROW_OK) status = table_pass(t, lists, 0, train, 700, b, fw_booster_take, err);
-  if (status == FURROW_OK) status = table_pass(t, lists, train, t->rows, 300, b, fw_booster_take_valid, err);
+  furrow_status status = fw_booster_create(&b, plan, pool, err);
+  if (status == FURROW_OK) status = table_pass(t, lists, 0, train, 1000, b, fw_booster_scan_rows, err);
+  if (status == FURROW_OK) status = fw_booster_choose_cuts(b, err);
+  if (status == FURROW_OK) status = fw_booster_resume(b, forest, err);
+  if (status == FURROW_OK) status = table_pass(t, lists, 0, train, 700, b, fw_booster_add_rows, err);
+  if (status == FURROW_OK) status = table_pass(t, lists, train, t->rows, 300, b, fw_booster_add_valid_rows, err);
   if (status == FURROW_OK) status = fw_booster_begin(b, forest, err);
   if (status == FURROW_OK) {
     *booster = b;
@@ -183,17 +184,17 @@ static inline fw_forest *table_forest(const fw_plan *plan) {
 
 /* A forest of so many rounds from all rows of a table. */
 static inline fw_forest *table_grow(const table *t, bool sparse, const fw_plan *plan, unsigned threads, size_t rounds) {
-  fw_crew *crew = NULL;
+  fw_spin_pool *pool = NULL;
   fw_booster *booster = NULL;
   furrow_error err = {0};
   fw_forest *forest = table_forest(plan);
-  assert_int_equal(fw_crew_create(&crew, threads, &err), FURROW_OK);
+  assert_int_equal(fw_spin_pool_create(&pool, threads, &err), FURROW_OK);
   table_lists lists = table_list(t);
-  furrow_status status = table_boost(t, sparse ? &lists : NULL, t->rows, plan, crew, forest, &booster, &err);
+  furrow_status status = table_boost(t, sparse ? &lists : NULL, t->rows, plan, pool, forest, &booster, &err);
   if (status != FURROW_OK) fail_msg("%s", err.message);
   for (size_t i = 0; i < rounds; i++) assert_int_equal(fw_booster_round(booster, &err), FURROW_OK);
   fw_booster_free(booster);
-  fw_crew_free(crew);
+  fw_spin_pool_free(pool);
   table_lists_free(&lists);
   assert_int_equal(fw_forest_check(forest, 0, &err), FURROW_OK);
   return forest;

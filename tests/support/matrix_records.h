@@ -23,7 +23,7 @@ typedef struct record_list {
   furrow_error err;
 } record_list;
 
-static inline void *record_room(size_t count, size_t size) {
+static inline void *record_capacity(size_t count, size_t size) {
   void *memory = calloc(count + RECORD_PAD, size);
   if (!memory) abort();
   return memory;
@@ -54,9 +54,9 @@ static inline furrow_matrix_records record_arrays(const furrow_matrix_format *fo
                                                   size_t element) {
   return (furrow_matrix_records){
       .capacity = capacity,
-      .row_ids = format->flags & FURROW_MATRIX_FORMAT_ROW_IDS ? record_room(capacity, sizeof(int32_t)) : NULL,
-      .col_ids = format->flags & FURROW_MATRIX_FORMAT_COL_IDS ? record_room(capacity, sizeof(int64_t)) : NULL,
-      .values = record_room(capacity * values, element)};
+      .row_ids = format->flags & FURROW_MATRIX_FORMAT_ROW_IDS ? record_capacity(capacity, sizeof(int32_t)) : NULL,
+      .col_ids = format->flags & FURROW_MATRIX_FORMAT_COL_IDS ? record_capacity(capacity, sizeof(int64_t)) : NULL,
+      .values = record_capacity(capacity * values, element)};
 }
 
 static inline void record_arrays_free(furrow_matrix_records *records) {

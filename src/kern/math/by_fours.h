@@ -7,13 +7,13 @@
 /* Reads four tokens to out[0 … 3]; bit i of what is returned: token i is refused. */
 typedef unsigned (*fw_read_four)(const char *text, const fw_token *tokens, void *out);
 
-static inline size_t fw_refuse(uint32_t *refused, size_t count, size_t base, unsigned bits) {
+static inline size_t fw_append_refused(uint32_t *refused, size_t count, size_t base, unsigned bits) {
   for (; bits; bits &= bits - 1) refused[count++] = (uint32_t)(base + (size_t)__builtin_ctz(bits));
   return count;
 }
 
 /* n < 4 tokens, and copies of the last one. */
-static inline const fw_token *fw_fill_up(const fw_token *tokens, size_t n, fw_token four[4]) {
+static inline const fw_token *fw_pad_tokens(const fw_token *tokens, size_t n, fw_token four[4]) {
   for (size_t i = 0; i < 4; i++) four[i] = tokens[i < n ? i : n - 1];
   return four;
 }
@@ -26,10 +26,10 @@ static inline __attribute__((always_inline)) size_t fw_read_by_fours(fw_read_fou
   size_t count = 0;
   fw_token last[4];
   for (size_t i = 0; i < n; i += 4) {
-    const fw_token *four = n - i >= 4 ? tokens + i : fw_fill_up(tokens + i, n - i, last);
+    const fw_token *four = n - i >= 4 ? tokens + i : fw_pad_tokens(tokens + i, n - i, last);
     unsigned bad = read(text, four, (char *)out + i * size);
     if (n - i < 4) bad &= (1U << (n - i)) - 1;
-    if (__builtin_expect(bad != 0, 0)) count = fw_refuse(refused, count, i, bad);
+    if (__builtin_expect(bad != 0, 0)) count = fw_append_refused(refused, count, i, bad);
   }
   return count;
 }

@@ -23,21 +23,21 @@ static void pack(const fw_packed *packed, const float *vectors, size_t stride, b
   size_t d = packed->d;
   for (size_t j = 0; j < packed->n; j++) {
     const float *from = vectors + j * stride;
-    float *to = packed->values + j / FW_LANES * d * FW_LANES + j % FW_LANES;
-    for (size_t k = 0; k < d; k++) to[k * FW_LANES] = from[k];
+    float *to = packed->values + j / FW_PACK_WIDTH * d * FW_PACK_WIDTH + j % FW_PACK_WIDTH;
+    for (size_t k = 0; k < d; k++) to[k * FW_PACK_WIDTH] = from[k];
     packed->bias[j] = l2 ? half_square(from, d) : 0;
   }
-  for (size_t j = packed->n; j < packed->blocks * FW_LANES; j++) {
-    float *to = packed->values + j / FW_LANES * d * FW_LANES + j % FW_LANES;
-    for (size_t k = 0; k < d; k++) to[k * FW_LANES] = 0;
+  for (size_t j = packed->n; j < packed->blocks * FW_PACK_WIDTH; j++) {
+    float *to = packed->values + j / FW_PACK_WIDTH * d * FW_PACK_WIDTH + j % FW_PACK_WIDTH;
+    for (size_t k = 0; k < d; k++) to[k * FW_PACK_WIDTH] = 0;
     packed->bias[j] = INFINITY;
   }
 }
 
 furrow_status fw_packed_create(fw_packed *packed, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
                                furrow_error *err) {
-  fw_packed made = {.n = n, .d = d, .blocks = (n + FW_LANES - 1) / FW_LANES};
-  size_t lanes = made.blocks * FW_LANES;
+  fw_packed made = {.n = n, .d = d, .blocks = (n + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH};
+  size_t lanes = made.blocks * FW_PACK_WIDTH;
   size_t count = 0;
   if (!fw_size_mul(lanes, d, &count) || !fw_size_add(count, lanes + ALIGNMENT / sizeof(float), &count))
     return fw_fail_memory(err, SIZE_MAX);

@@ -12,14 +12,14 @@
 #include "base/cpu.h"
 #include "furrow/status.h"
 
-#define FW_LANES 16 /* vectors of a block */
+#define FW_PACK_WIDTH 16 /* vectors of a block */
 
 typedef struct fw_sketch fw_sketch; /* kern/scan/sketch.h */
 
 typedef struct fw_packed {
-  size_t n, d, blocks; /* blocks = ceil(n / FW_LANES) */
-  float *values;       /* [blocks][d][FW_LANES], aligned to 64 bytes; what is beyond n is 0 */
-  float *bias;         /* [blocks * FW_LANES]; beyond n: infinity, so that it never wins */
+  size_t n, d, blocks; /* blocks = ceil(n / FW_PACK_WIDTH) */
+  float *values;       /* [blocks][d][FW_PACK_WIDTH], aligned to 64 bytes; what is beyond n is 0 */
+  float *bias;         /* [blocks * FW_PACK_WIDTH]; beyond n: infinity, so that it never wins */
   void *memory;        /* what all of them lie in */
   fw_sketch *sketch;   /* NULL: none */
 } fw_packed;
@@ -40,12 +40,13 @@ typedef struct fw_products {
   /* For each of nx vectors (x + i * stride): the packed vector with the largest score, the first among equals, and that
    * score. A NaN score never wins; best[i] is UINT32_MAX when all are NaN. */
   void (*nearest)(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best, float *score);
-  /* Scores by a sketch (for sketches alone): out[i * out_stride + j], j < blocks * FW_LANES, is off by no more than
-   * slack[i] from the score of vector j, apart from a number that is the same for all j. NULL where sketches is false.
+  /* Scores by a sketch (for sketches alone): out[i * out_stride + j], j < blocks * FW_PACK_WIDTH, is off by no more
+   * than slack[i] from the score of vector j, apart from a number that is the same for all j. NULL where sketches is
+   * false.
    */
   void (*rough)(const fw_sketch *sketch, const float *x, size_t nx, size_t stride, float *out, size_t out_stride,
                 float *slack);
-  /* All scores: out[i * out_stride + j], j < blocks * FW_LANES (those beyond n are -infinity). */
+  /* All scores: out[i * out_stride + j], j < blocks * FW_PACK_WIDTH (those beyond n are -infinity). */
   void (*scores)(const fw_packed *packed, const float *x, size_t nx, size_t stride, float *out, size_t out_stride);
   /* sum[k] = x[rows[0] * d + k] + x[rows[1] * d + k] + …, for d numbers, added in that order: the same at every level.
    */

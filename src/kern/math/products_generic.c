@@ -6,18 +6,19 @@
 
 /* Scores of x for the vectors of one block. Each sum starts with -bias and goes up from the first number. */
 static void block_scores(const float *x, const float *block, const float *bias, size_t d, float *out) {
-  float sum[FW_LANES];
-  for (int lane = 0; lane < FW_LANES; lane++) sum[lane] = -bias[lane];
+  float sum[FW_PACK_WIDTH];
+  for (int lane = 0; lane < FW_PACK_WIDTH; lane++) sum[lane] = -bias[lane];
   for (size_t k = 0; k < d; k++)
-    for (int lane = 0; lane < FW_LANES; lane++) sum[lane] += x[k] * block[k * FW_LANES + lane];
-  for (int lane = 0; lane < FW_LANES; lane++) out[lane] = sum[lane];
+    for (int lane = 0; lane < FW_PACK_WIDTH; lane++) sum[lane] += x[k] * block[k * FW_PACK_WIDTH + lane];
+  for (int lane = 0; lane < FW_PACK_WIDTH; lane++) out[lane] = sum[lane];
 }
 
 static void scores(const fw_packed *packed, const float *x, size_t nx, size_t stride, float *out, size_t out_stride) {
   for (size_t b = 0; b < packed->blocks; b++) {
-    const float *block = packed->values + b * packed->d * FW_LANES;
+    const float *block = packed->values + b * packed->d * FW_PACK_WIDTH;
     for (size_t i = 0; i < nx; i++)
-      block_scores(x + i * stride, block, packed->bias + b * FW_LANES, packed->d, out + i * out_stride + b * FW_LANES);
+      block_scores(x + i * stride, block, packed->bias + b * FW_PACK_WIDTH, packed->d,
+                   out + i * out_stride + b * FW_PACK_WIDTH);
   }
 }
 
@@ -27,14 +28,14 @@ static void nearest(const fw_packed *packed, const float *x, size_t nx, size_t s
     score[i] = -INFINITY;
   }
   for (size_t b = 0; b < packed->blocks; b++) {
-    const float *block = packed->values + b * packed->d * FW_LANES;
+    const float *block = packed->values + b * packed->d * FW_PACK_WIDTH;
     for (size_t i = 0; i < nx; i++) {
-      float out[FW_LANES];
-      block_scores(x + i * stride, block, packed->bias + b * FW_LANES, packed->d, out);
-      for (uint32_t lane = 0; lane < FW_LANES; lane++) {
+      float out[FW_PACK_WIDTH];
+      block_scores(x + i * stride, block, packed->bias + b * FW_PACK_WIDTH, packed->d, out);
+      for (uint32_t lane = 0; lane < FW_PACK_WIDTH; lane++) {
         if (!(out[lane] > score[i])) continue;
         score[i] = out[lane];
-        best[i] = (uint32_t)b * FW_LANES + lane;
+        best[i] = (uint32_t)b * FW_PACK_WIDTH + lane;
       }
     }
   }

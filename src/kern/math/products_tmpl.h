@@ -2,7 +2,7 @@
  *
  * Before including it, define
  *   ROWS, COLS         vectors and blocks of a tile
- *   WIDTH              floats of a register; PARTS = FW_LANES / WIDTH registers make a block
+ *   WIDTH              floats of a register; PARTS = FW_PACK_WIDTH / WIDTH registers make a block
  *   vf, vi             a register of floats, one of 32-bit integers
  *   vf_load(p), vf_set(x), vf_negative(v), vf_fma(a, b, c) = a * b + c, vf_store(p, v)
  *   vf_keep(vf *best, vi *where, vf v, vi at)     where v > best: best = v, where = at
@@ -13,7 +13,7 @@
 
 #include "kern/math/unroll.h"
 
-#define PARTS (FW_LANES / WIDTH)
+#define PARTS (FW_PACK_WIDTH / WIDTH)
 #define VECTORS (COLS * PARTS)
 
 /* Vectors whose best is kept at hand while centroids go by, and the floats of centroids that stay in the cache. */
@@ -24,14 +24,14 @@
 INLINE void tile(const int rows, const int cols, const float *const *x, const float *block, const float *bias, size_t d,
                  vf *sum) {
   const float *at[COLS];
-  UNROLL for (int c = 0; c < cols; c++) at[c] = block + (size_t)c * d * FW_LANES;
+  UNROLL for (int c = 0; c < cols; c++) at[c] = block + (size_t)c * d * FW_PACK_WIDTH;
   UNROLL for (int v = 0; v < cols * PARTS; v++) {
     const vf start = vf_negative(vf_load(bias + v * WIDTH));
     UNROLL for (int i = 0; i < rows; i++) sum[i * VECTORS + v] = start;
   }
   for (size_t k = 0; k < d; k++) {
     vf y[VECTORS];
-    UNROLL for (int v = 0; v < cols * PARTS; v++) y[v] = vf_load(at[v / PARTS] + k * FW_LANES + v % PARTS * WIDTH);
+    UNROLL for (int v = 0; v < cols * PARTS; v++) y[v] = vf_load(at[v / PARTS] + k * FW_PACK_WIDTH + v % PARTS * WIDTH);
     UNROLL for (int i = 0; i < rows; i++) {
       const vf number = vf_set(x[i][k]);
       UNROLL for (int v = 0; v < cols * PARTS; v++) sum[i * VECTORS + v] = vf_fma(number, y[v], sum[i * VECTORS + v]);
@@ -44,9 +44,10 @@ INLINE void tile(const int rows, const int cols, const float *const *x, const fl
 INLINE void store_tile(const int rows, const int cols, const fw_packed *packed, size_t b, const float *const *x,
                        float *const *out) {
   vf sum[ROWS * VECTORS];
-  tile(rows, cols, x, packed->values + b * packed->d * FW_LANES, packed->bias + b * FW_LANES, packed->d, sum);
+  tile(rows, cols, x, packed->values + b * packed->d * FW_PACK_WIDTH, packed->bias + b * FW_PACK_WIDTH, packed->d, sum);
   UNROLL for (int i = 0; i < rows; i++) {
-    UNROLL for (int v = 0; v < cols * PARTS; v++) vf_store(out[i] + b * FW_LANES + v * WIDTH, sum[i * VECTORS + v]);
+    UNROLL for (int v = 0; v < cols * PARTS; v++)
+        vf_store(out[i] + b * FW_PACK_WIDTH + v * WIDTH, sum[i * VECTORS + v]);
   }
 }
 
@@ -58,7 +59,7 @@ INLINE void store_rows(const int rows, const fw_packed *packed, size_t first, si
 }
 
 static size_t blocks_of_a_pass(const fw_packed *packed) {
-  const size_t fit = CACHED / (packed->d * FW_LANES + 1);
+  const size_t fit = CACHED / (packed->d * FW_PACK_WIDTH + 1);
   return fit < COLS ? COLS : fit / COLS * COLS;
 }
 
@@ -88,16 +89,16 @@ static void scores(const fw_packed *packed, const float *x, size_t nx, size_t st
 
 /* The best score of each lane so far, and whose it is. */
 typedef struct fw_lanes_best {
-  _Alignas(64) float score[FW_LANES];
-  _Alignas(64) uint32_t where[FW_LANES];
+  _Alignas(64) float score[FW_PACK_WIDTH];
+  _Alignas(64) uint32_t where[FW_PACK_WIDTH];
 } fw_lanes_best;
 
 INLINE void keep_tile(const int rows, const int cols, const fw_packed *packed, size_t b, const float *const *x,
                       vf *best, vi *where) {
   vf sum[ROWS * VECTORS];
-  tile(rows, cols, x, packed->values + b * packed->d * FW_LANES, packed->bias + b * FW_LANES, packed->d, sum);
+  tile(rows, cols, x, packed->values + b * packed->d * FW_PACK_WIDTH, packed->bias + b * FW_PACK_WIDTH, packed->d, sum);
   UNROLL for (int v = 0; v < cols * PARTS; v++) {
-    const vi at = vi_iota((uint32_t)(b * FW_LANES) + (uint32_t)v * WIDTH);
+    const vi at = vi_iota((uint32_t)(b * FW_PACK_WIDTH) + (uint32_t)v * WIDTH);
     UNROLL for (int i = 0; i < rows; i++)
         vf_keep(&best[i * PARTS + v % PARTS], &where[i * PARTS + v % PARTS], sum[i * VECTORS + v], at);
   }

@@ -19,13 +19,13 @@
 #define FW_LUT_GROUPS (FW_LUT_BYTES / FW_LUT_GROUP)
 
 /* Vectors that the codes of n take the room of. */
-static inline size_t fw_block_room(size_t n) {
+static inline size_t fw_block_padded(size_t n) {
   return (n + FW_BLOCK_UNIT - 1) / FW_BLOCK_UNIT * FW_BLOCK_UNIT;
 }
 /* Vectors that block b of a list of n takes the room of. */
 static inline size_t fw_block_width(size_t n, size_t b) {
   size_t left = n - b * FW_BLOCK;
-  return left < FW_BLOCK ? fw_block_room(left) : FW_BLOCK;
+  return left < FW_BLOCK ? fw_block_padded(left) : FW_BLOCK;
 }
 
 typedef struct fw_code_list {
@@ -65,7 +65,7 @@ static inline fw_code_block fw_code_list_block(const fw_code_list *list, size_t 
  * bytes are the numbers of `values`, rounded down: low + step * (sum of bytes of a code) is not above the sum of its
  * values, except for rounding errors, which stay below `slack` of the whole comparison (fw_lut_slack). */
 typedef struct fw_lut {
-  size_t m, ksub, width; /* width: ksub rounded up to FW_LANES of kern/math/products.h */
+  size_t m, ksub, width; /* width: ksub rounded up to FW_PACK_WIDTH of kern/math/products.h */
   float *values;         /* [m][width], aligned to 64 bytes */
   uint8_t *bytes;        /* [m][FW_LUT_BYTES], aligned to 64 bytes; beyond ksub anything */
   uint8_t *least;        /* [m][FW_LUT_GROUPS], aligned to 64 bytes: the smallest of FW_LUT_GROUP bytes in a row, for
@@ -105,7 +105,7 @@ typedef struct fw_scan {
    * except for rounding, and not above it by more than m * step. */
   void (*bounds)(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out);
 
-  /* out[i] = the sum of the values of each vector, in doubles, for fw_block_room(n) vectors. values alone of lut. */
+  /* out[i] = the sum of the values of each vector, in doubles, for fw_block_padded(n) vectors. values alone of lut. */
   void (*add_up)(const fw_lut *lut, const uint8_t *codes, size_t n, float *out);
 
   /* out[g] = the largest of values[g], values[g + groups], …; n and groups are multiples of 16, groups <= n. A NaN may

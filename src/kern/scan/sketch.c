@@ -14,7 +14,7 @@
 
 /* The parts of the memory of a sketch, in order; each begins at a multiple of ALIGNMENT. */
 static bool lay_out(fw_sketch *s, uint8_t *base, size_t *bytes) {
-  const size_t lanes = s->blocks * FW_LANES;
+  const size_t lanes = s->blocks * FW_PACK_WIDTH;
   const size_t sizes[] = {4 * s->quads, sizeof(int32_t), sizeof(float), sizeof(float)};
   size_t at[sizeof sizes / sizeof *sizes + 1];
   at[0] = 0;
@@ -97,7 +97,7 @@ static bool measure(fw_sketch *s) {
 static double round_vector(fw_sketch *s, size_t j) {
   const double scale = s->scale, inverse = scale > 0 ? 1 / scale : 0;
   const float *row = s->row + j * s->stride;
-  int8_t *to = s->values + j / FW_LANES * s->quads * 4 * FW_LANES + j % FW_LANES * 4;
+  int8_t *to = s->values + j / FW_PACK_WIDTH * s->quads * 4 * FW_PACK_WIDTH + j % FW_PACK_WIDTH * 4;
   double rest[STEPS] = {0};
   int32_t sum = 0;
   for (size_t first = 0; first < s->d; first += STEPS) {
@@ -111,7 +111,7 @@ static double round_vector(fw_sketch *s, size_t j) {
       value[i] = (int32_t)whole;
     }
     for (size_t i = 0; i < count; i++) {
-      to[(first + i) / 4 * 4 * FW_LANES + (first + i) % 4] = (int8_t)value[i];
+      to[(first + i) / 4 * 4 * FW_PACK_WIDTH + (first + i) % 4] = (int8_t)value[i];
       sum += value[i];
     }
   }
@@ -126,7 +126,7 @@ static void round_values(fw_sketch *s) {
 }
 
 static bool fill(fw_sketch *s) {
-  const size_t lanes = s->blocks * FW_LANES;
+  const size_t lanes = s->blocks * FW_PACK_WIDTH;
   memset(s->values, 0, lanes * s->quads * 4);
   for (size_t j = s->n; j < lanes; j++) {
     s->bias[j] = INFINITY;
@@ -140,7 +140,7 @@ static bool fill(fw_sketch *s) {
 
 furrow_status fw_sketch_create(fw_sketch **sketch, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
                                furrow_error *err) {
-  fw_sketch made = {.n = n, .d = d, .blocks = (n + FW_LANES - 1) / FW_LANES, .quads = (d + 3) / 4, .l2 = l2};
+  fw_sketch made = {.n = n, .d = d, .blocks = (n + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH, .quads = (d + 3) / 4, .l2 = l2};
   made.row = vectors;
   made.stride = stride;
   void *memory = NULL;

@@ -25,10 +25,10 @@ struct fw_sketch {
   const float *row; /* [n][stride]: the vectors, borrowed */
   size_t stride;
   float *centre;  /* [d] */
-  int8_t *values; /* [blocks][quads][FW_LANES][4] */
-  int32_t *start; /* [blocks * FW_LANES]: -128 * sum of values; questions are made unsigned by adding 128 */
-  float *bias;    /* [blocks * FW_LANES]: of the scores relative to the centre; beyond n: infinity */
-  float *length;  /* [blocks * FW_LANES]: |y - c| */
+  int8_t *values; /* [blocks][quads][FW_PACK_WIDTH][4] */
+  int32_t *start; /* [blocks * FW_PACK_WIDTH]: -128 * sum of values; questions are made unsigned by adding 128 */
+  float *bias;    /* [blocks * FW_PACK_WIDTH]: of the scores relative to the centre; beyond n: infinity */
+  float *length;  /* [blocks * FW_PACK_WIDTH]: |y - c| */
   float longest;  /* the most of length */
   float scale;
   float rest;        /* the most of |rest of y| */
@@ -46,10 +46,10 @@ void fw_sketch_free(fw_sketch *sketch);
 size_t fw_sketch_memory(const fw_sketch *sketch);
 
 /* fw_products.nearest for packed vectors with a sketch; `all` is the one that looks at all products. */
-typedef void (*fw_nearest)(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best,
-                           float *score);
+typedef void (*fw_nearest_fn)(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best,
+                              float *score);
 void fw_sketch_nearest_avx512(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best,
-                              float *score, fw_nearest all);
+                              float *score, fw_nearest_fn all);
 
 /* fw_products.rough */
 void fw_sketch_scores_avx512(const fw_sketch *sketch, const float *x, size_t nx, size_t stride, float *out,

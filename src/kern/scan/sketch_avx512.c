@@ -9,8 +9,8 @@
 #define ROWS 6 /* questions and blocks of a tile */
 #define COLS 4
 #define BATCH 48 /* questions that are made ready at once; a multiple of ROWS */
-#define CHUNK 64 /* blocks whose bounds are kept: CHUNK * FW_LANES floats for each row of a tile */
-#define LANES (CHUNK * FW_LANES)
+#define CHUNK 64 /* blocks whose bounds are kept: CHUNK * FW_PACK_WIDTH floats for each row of a tile */
+#define LANES (CHUNK * FW_PACK_WIDTH)
 #define TOO_MANY 96 /* candidates of a chunk, above which all products are faster */
 
 /* What is known of a question. */
@@ -92,7 +92,7 @@ INLINE void multiply(const int rows, const int cols, const fw_sketch *s, size_t 
                      __m512i *sum) {
   const int8_t *block = s->values + b * s->quads * 64;
   UNROLL for (int c = 0; c < cols; c++) {
-    const __m512i start = _mm512_load_si512(s->start + (b + (size_t)c) * FW_LANES);
+    const __m512i start = _mm512_load_si512(s->start + (b + (size_t)c) * FW_PACK_WIDTH);
     UNROLL for (int i = 0; i < rows; i++) sum[i * COLS + c] = start;
   }
   for (size_t k = 0; k < s->quads; k++) {
@@ -111,12 +111,12 @@ INLINE void bound_tile(const int cols, const fw_sketch *s, size_t b, const quest
   __m512i sum[ROWS * COLS];
   multiply(ROWS, cols, s, b, quads, sum);
   UNROLL for (int c = 0; c < cols; c++) {
-    const __m512 bias = _mm512_load_ps(s->bias + (b + (size_t)c) * FW_LANES);
-    const __m512 length = _mm512_load_ps(s->length + (b + (size_t)c) * FW_LANES);
+    const __m512 bias = _mm512_load_ps(s->bias + (b + (size_t)c) * FW_PACK_WIDTH);
+    const __m512 length = _mm512_load_ps(s->length + (b + (size_t)c) * FW_PACK_WIDTH);
     UNROLL for (int i = 0; i < ROWS; i++) {
       const __m512 score = _mm512_fmsub_ps(_mm512_cvtepi32_ps(sum[i * COLS + c]), _mm512_set1_ps(q[i].factor), bias);
       const __m512 upper = _mm512_fmadd_ps(length, _mm512_set1_ps(q[i].rest), score);
-      _mm512_store_ps(bound + i * LANES + c * FW_LANES, upper);
+      _mm512_store_ps(bound + i * LANES + c * FW_PACK_WIDTH, upper);
       most[i] = _mm512_max_ps(most[i], upper);
     }
   }
@@ -127,8 +127,8 @@ static void bound_chunk(const fw_sketch *s, size_t first, size_t end, const ques
   __m512 most[ROWS];
   UNROLL for (int i = 0; i < ROWS; i++) most[i] = _mm512_set1_ps(-INFINITY);
   size_t b = first;
-  for (; b + COLS <= end; b += COLS) bound_tile(COLS, s, b, q, quads, bound + (b - first) * FW_LANES, most);
-  for (; b < end; b++) bound_tile(1, s, b, q, quads, bound + (b - first) * FW_LANES, most);
+  for (; b + COLS <= end; b += COLS) bound_tile(COLS, s, b, q, quads, bound + (b - first) * FW_PACK_WIDTH, most);
+  for (; b < end; b++) bound_tile(1, s, b, q, quads, bound + (b - first) * FW_PACK_WIDTH, most);
   UNROLL for (int i = 0; i < ROWS; i++) largest[i] = _mm512_reduce_max_ps(most[i]);
 }
 
@@ -161,11 +161,11 @@ INLINE float needed(const question *q) {
   return q->score - q->shift - q->slack;
 }
 
-/* Numbers of lanes whose bound is at least `least`; at most TOO_MANY + FW_LANES of them. */
+/* Numbers of lanes whose bound is at least `least`; at most TOO_MANY + FW_PACK_WIDTH of them. */
 static size_t collect(const float *bound, size_t lanes, float least, uint32_t *found) {
   const __m512 limit = _mm512_set1_ps(least);
   size_t count = 0;
-  for (size_t j = 0; j < lanes && count <= TOO_MANY; j += FW_LANES) {
+  for (size_t j = 0; j < lanes && count <= TOO_MANY; j += FW_PACK_WIDTH) {
     __mmask16 in = _mm512_cmp_ps_mask(_mm512_load_ps(bound + j), limit, _CMP_GE_OQ);
     for (; in; in &= (__mmask16)(in - 1)) found[count++] = (uint32_t)j + (uint32_t)__builtin_ctz(in);
   }
@@ -173,10 +173,10 @@ static size_t collect(const float *bound, size_t lanes, float least, uint32_t *f
 }
 
 /* All products of one question with the blocks of a chunk. */
-static void consider_all(const fw_packed *packed, size_t first, size_t end, question *q, fw_nearest all) {
-  const size_t lanes = first * FW_LANES;
-  const fw_packed part = {.n = packed->n - lanes < (end - first) * FW_LANES ? packed->n - lanes
-                                                                            : (end - first) * FW_LANES,
+static void consider_all(const fw_packed *packed, size_t first, size_t end, question *q, fw_nearest_fn all) {
+  const size_t lanes = first * FW_PACK_WIDTH;
+  const fw_packed part = {.n = packed->n - lanes < (end - first) * FW_PACK_WIDTH ? packed->n - lanes
+                                                                                 : (end - first) * FW_PACK_WIDTH,
                           .d = packed->d,
                           .blocks = end - first,
                           .values = packed->values + lanes * packed->d,
@@ -189,17 +189,17 @@ static void consider_all(const fw_packed *packed, size_t first, size_t end, ques
 
 /* The one with the largest bound first: what it truly has leaves few others. */
 static void choose(const fw_packed *packed, size_t first, size_t end, question *q, const float *bound, float largest,
-                   fw_nearest all) {
-  uint32_t found[TOO_MANY + FW_LANES + 1];
-  const uint32_t base = (uint32_t)(first * FW_LANES);
+                   fw_nearest_fn all) {
+  uint32_t found[TOO_MANY + FW_PACK_WIDTH + 1];
+  const uint32_t base = (uint32_t)(first * FW_PACK_WIDTH);
   if (largest < needed(q)) return;
-  if (collect(bound, (end - first) * FW_LANES, largest, found) > TOO_MANY) {
+  if (collect(bound, (end - first) * FW_PACK_WIDTH, largest, found) > TOO_MANY) {
     consider_all(packed, first, end, q, all);
     return;
   }
   const uint32_t top = found[0];
   consider(q, base + top, true_score(packed, q->x, base + top));
-  const size_t count = collect(bound, (end - first) * FW_LANES, needed(q), found);
+  const size_t count = collect(bound, (end - first) * FW_PACK_WIDTH, needed(q), found);
   if (count > TOO_MANY) {
     consider_all(packed, first, end, q, all);
     return;
@@ -212,7 +212,7 @@ static void choose(const fw_packed *packed, size_t first, size_t end, question *
 
 /* Questions come in tiles of ROWS; the last ones of a batch may be there twice. */
 static void answer_batch(const fw_packed *packed, question *q, size_t rows, const uint32_t *quads, size_t width,
-                         fw_nearest all) {
+                         fw_nearest_fn all) {
   _Alignas(64) float bound[ROWS * LANES];
   float largest[ROWS];
   for (size_t first = 0; first < packed->blocks; first += CHUNK) {
@@ -226,7 +226,7 @@ static void answer_batch(const fw_packed *packed, question *q, size_t rows, cons
 }
 
 void fw_sketch_nearest_avx512(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best,
-                              float *score, fw_nearest all) {
+                              float *score, fw_nearest_fn all) {
   uint32_t quads[BATCH * FW_SKETCH_MAX_D / 4];
   question q[BATCH];
   const size_t width = (packed->d + 15) / 16 * 4; /* quads of a question */
@@ -252,10 +252,10 @@ INLINE void score_tile(const int rows, const int cols, const fw_sketch *s, size_
   __m512i sum[ROWS * COLS];
   multiply(rows, cols, s, b, quads, sum);
   UNROLL for (int c = 0; c < cols; c++) {
-    const __m512 bias = _mm512_load_ps(s->bias + (b + (size_t)c) * FW_LANES);
+    const __m512 bias = _mm512_load_ps(s->bias + (b + (size_t)c) * FW_PACK_WIDTH);
     UNROLL for (int i = 0; i < rows; i++) {
       const __m512 score = _mm512_fmsub_ps(_mm512_cvtepi32_ps(sum[i * COLS + c]), _mm512_set1_ps(q[i].factor), bias);
-      _mm512_storeu_ps(out + (size_t)i * out_stride + (b + (size_t)c) * FW_LANES, score);
+      _mm512_storeu_ps(out + (size_t)i * out_stride + (b + (size_t)c) * FW_PACK_WIDTH, score);
     }
   }
 }

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/nearest_word.h"
+#include "base/suggestion.h"
 #include "io/stream.h"
 #include "learn/conf/conf_data.h"
 
@@ -21,16 +21,16 @@ static void free_values(fw_value values[FW_KEYS]) {
   for (size_t i = 0; i < FW_KEYS; i++) fw_free((void *)(uintptr_t)values[i].text);
 }
 
-void fw_json_said_clear(fw_json_said *said) {
-  free_values(said->values);
-  fw_graph_said_release(said->graph);
-  memset(said, 0, sizeof *said);
+void fw_conf_json_clear(fw_conf_json *spec) {
+  free_values(spec->values);
+  fw_graph_spec_release(spec->graph);
+  memset(spec, 0, sizeof *spec);
 }
 
 void furrow_learn_conf_free(furrow_learn_conf *conf) {
   if (!conf) return;
   free_values(conf->keys);
-  fw_json_said_clear(&conf->json);
+  fw_conf_json_clear(&conf->json);
   fw_free(conf);
 }
 
@@ -79,34 +79,35 @@ furrow_status furrow_learn_conf_set_algorithm(furrow_learn_conf *conf, const cha
 }
 
 static furrow_status unknown_key(const char *name, furrow_error *err) {
-  fw_nearest nearest = {NULL, SIZE_MAX};
+  fw_suggestion suggestion = {NULL, SIZE_MAX};
   const furrow_learn_key *key;
   for (size_t i = 0; (key = furrow_learn_key_at(i)); i++) {
-    fw_nearest_offer(&nearest, name, key->name);
-    if (key->angel_key) fw_nearest_offer(&nearest, name, key->angel_key);
+    fw_suggestion_offer(&suggestion, name, key->name);
+    if (key->angel_key) fw_suggestion_offer(&suggestion, name, key->angel_key);
   }
   if (strncmp(name, "ml.gbdt.", 8) == 0)
-    fw_fail(err, FURROW_E_ARGUMENT, "a key of Angel's GBDT that means nothing here; the nearest is %s", nearest.word);
+    fw_fail(err, FURROW_E_ARGUMENT, "a key of Angel's GBDT that means nothing here; the nearest is %s",
+            suggestion.word);
   else
-    fw_fail(err, FURROW_E_ARGUMENT, "no such key; the nearest is %s", nearest.word);
+    fw_fail(err, FURROW_E_ARGUMENT, "no such key; the nearest is %s", suggestion.word);
   fw_error_set_token(err, name, strlen(name));
   return FURROW_E_ARGUMENT;
 }
 
 /* The message of fw_key_parse, with the key before it. */
-static furrow_status bad_value(const char *name, const char *text, const furrow_error *said, furrow_error *err) {
-  fw_fail(err, FURROW_E_ARGUMENT, "%s %s", name, said->message);
+static furrow_status bad_value(const char *name, const char *text, const furrow_error *spec, furrow_error *err) {
+  fw_fail(err, FURROW_E_ARGUMENT, "%s %s", name, spec->message);
   fw_error_set_token(err, text, strlen(text));
   return FURROW_E_ARGUMENT;
 }
 
 furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, const char *value, furrow_error *err) {
   const fw_key found = fw_key_find(key);
-  furrow_error said = {0};
+  furrow_error spec = {0};
   fw_value parsed;
   char *text = NULL;
   if (found == FW_KEYS) return unknown_key(key, err);
-  if (fw_key_parse(found, value, strlen(value), &parsed, &said) != FURROW_OK) return bad_value(key, value, &said, err);
+  if (fw_key_parse(found, value, strlen(value), &parsed, &spec) != FURROW_OK) return bad_value(key, value, &spec, err);
   const char *kept = parsed.text ? parsed.text : value;
   furrow_status status = fw_strndup(&text, kept, strlen(kept), err);
   if (status != FURROW_OK) return status;
@@ -117,32 +118,32 @@ furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, co
 }
 
 /* Values that the new file does not have stay; layers take the place of the graph, or of trees. */
-static void take_json(furrow_learn_conf *conf, fw_json_said *said) {
-  fw_json_said *kept = &conf->json;
+static void take_json(furrow_learn_conf *conf, fw_conf_json *spec) {
+  fw_conf_json *kept = &conf->json;
   for (size_t i = 0; i < FW_KEYS; i++) {
-    if (!said->values[i].text) continue;
+    if (!spec->values[i].text) continue;
     fw_free((void *)(uintptr_t)kept->values[i].text);
-    kept->values[i] = said->values[i];
-    said->values[i].text = NULL;
+    kept->values[i] = spec->values[i];
+    spec->values[i].text = NULL;
   }
-  if (said->defaults.optimizer.said) kept->defaults.optimizer = said->defaults.optimizer;
-  if (said->defaults.activation.said) kept->defaults.activation = said->defaults.activation;
-  if (said->defaults.loss.said) kept->defaults.loss = said->defaults.loss;
-  if (said->graph || said->trees) kept->trees = said->trees;
-  if (said->graph) {
-    fw_graph_said_release(kept->graph);
-    kept->graph = said->graph;
-    said->graph = NULL;
+  if (spec->defaults.optimizer.spec) kept->defaults.optimizer = spec->defaults.optimizer;
+  if (spec->defaults.activation.spec) kept->defaults.activation = spec->defaults.activation;
+  if (spec->defaults.loss.spec) kept->defaults.loss = spec->defaults.loss;
+  if (spec->graph || spec->trees) kept->trees = spec->trees;
+  if (spec->graph) {
+    fw_graph_spec_release(kept->graph);
+    kept->graph = spec->graph;
+    spec->graph = NULL;
     conf->algorithm = NULL;
   }
 }
 
 furrow_status furrow_learn_conf_read(furrow_learn_conf *conf, const void *text, size_t size, const char *file,
                                      furrow_error *err) {
-  fw_json_said said = {0};
-  furrow_status status = fw_json_said_read(&said, text, size, file, err);
-  if (status == FURROW_OK) take_json(conf, &said);
-  fw_json_said_clear(&said);
+  fw_conf_json spec = {0};
+  furrow_status status = fw_conf_json_read(&spec, text, size, file, err);
+  if (status == FURROW_OK) take_json(conf, &spec);
+  fw_conf_json_clear(&spec);
   return status;
 }
 
@@ -163,8 +164,8 @@ fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key) {
 }
 
 const char *fw_conf_algorithm(const furrow_learn_conf *conf) {
-  const char *said = conf->keys[FW_KEY_ALGORITHM].text;
-  if (said) return said[0] ? said : NULL;
+  const char *spec = conf->keys[FW_KEY_ALGORITHM].text;
+  if (spec) return spec[0] ? spec : NULL;
   return conf->algorithm ? conf->algorithm : conf->json.trees ? "gbdt" : NULL;
 }
 
@@ -178,16 +179,16 @@ const char *furrow_learn_conf_get(const furrow_learn_conf *conf, const char *key
 
 /* ---- Graphs as they were said ---- */
 
-furrow_status fw_graph_said_create(fw_graph_said **graph, furrow_error *err) {
+furrow_status fw_graph_spec_create(fw_graph_spec **graph, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_graph_said), err);
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_graph_spec), err);
   if (status != FURROW_OK) return status;
   *graph = memory;
   (*graph)->users = 1;
   return FURROW_OK;
 }
 
-void fw_graph_said_release(fw_graph_said *graph) {
+void fw_graph_spec_release(fw_graph_spec *graph) {
   if (!graph || --graph->users > 0) return;
   fw_arena_clear(&graph->arena);
   fw_free(graph->layers);

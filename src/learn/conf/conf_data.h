@@ -230,25 +230,25 @@ bool fw_plan_differs(const fw_plan *plan, fw_key key);
 /* ---- Layers as they were said --------------------------------------------------------------------------- */
 
 /* NaN: not said. */
-typedef struct fw_optimizer_said {
-  bool said;
+typedef struct fw_optimizer_spec {
+  bool spec;
   fw_optimizer_type type;
   double lr, l1, l2, a, b;
-} fw_optimizer_said;
+} fw_optimizer_spec;
 
-typedef struct fw_activation_said {
-  bool said;
+typedef struct fw_activation_spec {
+  bool spec;
   fw_activation type;
   double dropout;
-} fw_activation_said;
+} fw_activation_spec;
 
-typedef struct fw_loss_said {
-  bool said;
+typedef struct fw_loss_spec {
+  bool spec;
   fw_loss_type type;
   double delta; /* NaN: not said */
-} fw_loss_said;
+} fw_loss_spec;
 
-typedef struct fw_layer_said {
+typedef struct fw_layer_spec {
   const char *name;
   const char *path; /* for errors: layers/2 */
   fw_layer_type type;
@@ -256,51 +256,51 @@ typedef struct fw_layer_said {
   int64_t width, factors; /* outputdim; numfactors, 0: not said */
   size_t fc_count;        /* fc: outputdims, each with its activation */
   const int64_t *fc_widths;
-  const fw_activation_said *fc_activations; /* NULL: not said */
-  fw_activation_said activation;            /* input layer */
+  const fw_activation_spec *fc_activations; /* NULL: not said */
+  fw_activation_spec activation;            /* input layer */
   size_t input_count;
   const char *const *inputs; /* names */
-  fw_optimizer_said optimizer;
-  fw_loss_said loss;
-} fw_layer_said;
+  fw_optimizer_spec optimizer;
+  fw_loss_spec loss;
+} fw_layer_spec;
 
 /* Immutable once it is made; shared by copies of a conf. */
-typedef struct fw_graph_said {
+typedef struct fw_graph_spec {
   _Atomic unsigned users;
   fw_arena arena;
-  fw_layer_said *layers;
+  fw_layer_spec *layers;
   size_t count;
-} fw_graph_said;
+} fw_graph_spec;
 
-furrow_status fw_graph_said_create(fw_graph_said **graph, furrow_error *err) __attribute__((warn_unused_result));
-void fw_graph_said_release(fw_graph_said *graph);
+furrow_status fw_graph_spec_create(fw_graph_spec **graph, furrow_error *err) __attribute__((warn_unused_result));
+void fw_graph_spec_release(fw_graph_spec *graph);
 /* A copy of n bytes in an arena, with a 0 behind it. */
 furrow_status fw_arena_text(fw_arena *arena, const char **copy, const char *text, size_t n, furrow_error *err)
     __attribute__((warn_unused_result));
 
 /* ---- The conf ------------------------------------------------------------------------------------------- */
 
-typedef struct fw_defaults_said {
-  fw_optimizer_said optimizer;
-  fw_activation_said activation;
-  fw_loss_said loss;
-} fw_defaults_said;
+typedef struct fw_defaults_spec {
+  fw_optimizer_spec optimizer;
+  fw_activation_spec activation;
+  fw_loss_spec loss;
+} fw_defaults_spec;
 
 /* What one JSON file says. */
-typedef struct fw_json_said {
+typedef struct fw_conf_json {
   fw_value values[FW_KEYS]; /* texts are owned */
-  fw_defaults_said defaults;
-  fw_graph_said *graph; /* NULL: it has no layers */
+  fw_defaults_spec defaults;
+  fw_graph_spec *graph; /* NULL: it has no layers */
   bool trees;           /* it has a section gbdt, and no layers */
-} fw_json_said;
+} fw_conf_json;
 
-furrow_status fw_json_said_read(fw_json_said *said, const char *text, size_t size, const char *file, furrow_error *err)
+furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t size, const char *file, furrow_error *err)
     __attribute__((warn_unused_result));
-void fw_json_said_clear(fw_json_said *said);
+void fw_conf_json_clear(fw_conf_json *spec);
 
 struct furrow_learn_conf {
   fw_value keys[FW_KEYS]; /* texts are owned */
-  fw_json_said json;
+  fw_conf_json json;
   const char *algorithm; /* by furrow_learn_conf_set_algorithm; NULL: none, or layers came later */
 };
 
@@ -311,7 +311,7 @@ bool fw_conf_has_key(const furrow_learn_conf *conf, fw_key key);
 const char *fw_conf_algorithm(const furrow_learn_conf *conf);
 
 /* The graph of the conf's algorithm, with what the layers of the JSON say of the same types. */
-furrow_status fw_builtin_graph(fw_graph_said **graph, const furrow_learn_conf *conf, const char *algorithm,
+furrow_status fw_builtin_graph(fw_graph_spec **graph, const furrow_learn_conf *conf, const char *algorithm,
                                furrow_error *err) __attribute__((warn_unused_result));
 /* Keys of shapes (rank, fc …) that are set must be among `used` (bits from FW_KEY_LOSS on): E_ARGUMENT for the others.
  */
@@ -328,6 +328,6 @@ furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_lea
 
 /* Resolves a graph; all it holds is taken from `arena`. plan->data, model and train are set. */
 furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, const fw_plan *plan,
-                               const fw_graph_said *said, furrow_error *err) __attribute__((warn_unused_result));
+                               const fw_graph_spec *spec, furrow_error *err) __attribute__((warn_unused_result));
 
 #endif

@@ -19,10 +19,10 @@ static furrow_status take_categories(fw_forest_conf *forest, fw_arena *arena, co
   if (forest->all_categories) return FURROW_OK;
   size_t count = 1;
   for (const char *at = text; (at = strchr(at, ',')); at++) count++;
-  void *room = NULL;
-  status = fw_arena_take(arena, &room, count, sizeof(uint64_t), err);
+  void *taken = NULL;
+  status = fw_arena_take(arena, &taken, count, sizeof(uint64_t), err);
   if (status != FURROW_OK) return status;
-  uint64_t *features = room;
+  uint64_t *features = taken;
   for (size_t i = 0; text; i++) text = fw_next_category(text, &features[i]);
   fw_sort_u64(features, count);
   forest->categories = features;

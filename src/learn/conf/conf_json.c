@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/nearest_word.h"
+#include "base/suggestion.h"
 #include "learn/conf/conf_json.h"
 
 /* ---- Texts ---- */
@@ -24,14 +24,14 @@ furrow_status fw_json_trimmed(fw_json *json, fw_json_text *text, furrow_error *e
 
 furrow_status fw_json_unknown(fw_json *json, fw_json_text member, const char *const *known, size_t count,
                               furrow_error *err) {
-  char written[FW_NEAREST_LENGTH + 1];
-  fw_nearest nearest = {NULL, SIZE_MAX};
-  const size_t n = member.size < FW_NEAREST_LENGTH ? member.size : FW_NEAREST_LENGTH;
+  char written[FW_SUGGESTION_LENGTH + 1];
+  fw_suggestion suggestion = {NULL, SIZE_MAX};
+  const size_t n = member.size < FW_SUGGESTION_LENGTH ? member.size : FW_SUGGESTION_LENGTH;
   memcpy(written, member.bytes, n);
   written[n] = 0;
-  for (size_t i = 0; i < count; i++) fw_nearest_offer(&nearest, written, known[i]);
+  for (size_t i = 0; i < count; i++) fw_suggestion_offer(&suggestion, written, known[i]);
   return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is no key of Angel's; the nearest is %s",
-                      nearest.word);
+                      suggestion.word);
 }
 
 /* ---- Plain values ---- */
@@ -58,15 +58,15 @@ static furrow_status value_text(fw_json *json, fw_value_kind kind, fw_json_text 
 }
 
 static furrow_status read_value(fw_json *json, fw_key key, fw_value *value, furrow_error *err) {
-  furrow_error said = {0};
+  furrow_error spec = {0};
   fw_json_text text = {NULL, 0};
   fw_value parsed;
   char *copy = NULL;
   if (value->text) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
   furrow_status status = value_text(json, fw_key_kind(key), &text, err);
   if (status != FURROW_OK) return status;
-  if (fw_key_parse(key, text.bytes, text.size, &parsed, &said) != FURROW_OK)
-    return fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", said.message);
+  if (fw_key_parse(key, text.bytes, text.size, &parsed, &spec) != FURROW_OK)
+    return fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", spec.message);
   status = parsed.text ? fw_strndup(&copy, parsed.text, strlen(parsed.text), err)
                        : fw_strndup(&copy, text.bytes, text.size, err);
   if (status != FURROW_OK) return status;
@@ -102,28 +102,28 @@ enum { DATA, MODEL, TRAIN, GBDT, OPTIMIZER, ACTIVATION, LOSS, LAYERS, SECTIONS }
 static const char *const section_names[SECTIONS] = {
     "data", "model", "train", "gbdt", "default_optimizer", "default_transfunc", "default_lossfunc", "layers"};
 
-static furrow_status read_part(fw_json *json, size_t section, fw_json_said *said, furrow_error *err) {
+static furrow_status read_part(fw_json *json, size_t section, fw_conf_json *spec, furrow_error *err) {
   switch (section) {
-  case OPTIMIZER: return fw_json_optimizer(json, &said->defaults.optimizer, err);
-  case ACTIVATION: return fw_json_activation(json, &said->defaults.activation, err);
-  case LOSS: return fw_json_loss(json, &said->defaults.loss, err);
-  case LAYERS: return fw_json_layers(json, &said->graph, err);
-  default: return read_section(json, section_names[section], said->values, err);
+  case OPTIMIZER: return fw_json_optimizer(json, &spec->defaults.optimizer, err);
+  case ACTIVATION: return fw_json_activation(json, &spec->defaults.activation, err);
+  case LOSS: return fw_json_loss(json, &spec->defaults.loss, err);
+  case LAYERS: return fw_json_layers(json, &spec->graph, err);
+  default: return read_section(json, section_names[section], spec->values, err);
   }
 }
 
-static furrow_status read_member(fw_json *json, fw_json_text member, fw_json_said *said, unsigned *seen,
+static furrow_status read_member(fw_json *json, fw_json_text member, fw_conf_json *spec, unsigned *seen,
                                  furrow_error *err) {
   for (size_t i = 0; i < SECTIONS; i++) {
     if (!fw_json_is(member, section_names[i])) continue;
     if (*seen & 1u << i) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
     *seen |= 1u << i;
-    return read_part(json, i, said, err);
+    return read_part(json, i, spec, err);
   }
   return fw_json_unknown(json, member, section_names, SECTIONS, err);
 }
 
-furrow_status fw_json_said_read(fw_json_said *said, const char *text, size_t size, const char *file,
+furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t size, const char *file,
                                 furrow_error *err) {
   fw_json json;
   fw_json_text member;
@@ -131,9 +131,9 @@ furrow_status fw_json_said_read(fw_json_said *said, const char *text, size_t siz
   fw_json_open(&json, text, size, file);
   furrow_status status = fw_json_object(&json, err);
   while (status == FURROW_OK && (status = fw_json_member(&json, &member, err)) == FURROW_OK)
-    status = read_member(&json, member, said, &seen, err);
+    status = read_member(&json, member, spec, &seen, err);
   if (status == FURROW_END) status = fw_json_end(&json, err);
   fw_json_close(&json);
-  said->trees = (seen & 1u << GBDT) && !(seen & 1u << LAYERS);
+  spec->trees = (seen & 1u << GBDT) && !(seen & 1u << LAYERS);
   return status;
 }

@@ -14,14 +14,14 @@ furrow_status fw_json_unknown(fw_json *json, fw_json_text member, const char *co
                               furrow_error *err) __attribute__((warn_unused_result));
 
 /* Each is a name, or an object with the name as `type`. */
-furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_said *said, furrow_error *err)
+furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_spec *spec, furrow_error *err)
     __attribute__((warn_unused_result));
-furrow_status fw_json_activation(fw_json *json, fw_activation_said *said, furrow_error *err)
+furrow_status fw_json_activation(fw_json *json, fw_activation_spec *spec, furrow_error *err)
     __attribute__((warn_unused_result));
-furrow_status fw_json_loss(fw_json *json, fw_loss_said *said, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_json_loss(fw_json *json, fw_loss_spec *spec, furrow_error *err) __attribute__((warn_unused_result));
 
 /* An array of layers, or an object of them by name. */
-furrow_status fw_json_layers(fw_json *json, fw_graph_said **graph, furrow_error *err)
+furrow_status fw_json_layers(fw_json *json, fw_graph_spec **graph, furrow_error *err)
     __attribute__((warn_unused_result));
 
 #endif

@@ -33,14 +33,14 @@ static const struct {
 
 /* A layer while it is read. */
 typedef struct reading {
-  fw_graph_said *graph;
+  fw_graph_spec *graph;
   size_t capacity; /* of graph->layers */
-  fw_layer_said layer;
+  fw_layer_spec layer;
   unsigned seen;
   uint64_t places[MEMBERS]; /* where the values begin */
   size_t widths, activations;
   int64_t width_list[FW_INPUTS_MAX];
-  fw_activation_said activation_list[FW_INPUTS_MAX];
+  fw_activation_spec activation_list[FW_INPUTS_MAX];
 } reading;
 
 /* ---- Members ---- */
@@ -197,7 +197,7 @@ static furrow_status keep_stack(const fw_json *json, reading *r, uint64_t begin,
   furrow_status status = check_stack(json, r, begin, err);
   if (status != FURROW_OK) return status;
   if (r->seen & BIT(WIDTH)) r->width_list[r->widths++] = r->layer.width;
-  if (r->layer.activation.said) r->activation_list[r->activations++] = r->layer.activation;
+  if (r->layer.activation.spec) r->activation_list[r->activations++] = r->layer.activation;
   status = fw_arena_take(&r->graph->arena, &widths, r->widths, sizeof r->width_list[0], err);
   if (status == FURROW_OK && r->activations)
     status = fw_arena_take(&r->graph->arena, &activations, r->activations, sizeof r->activation_list[0], err);
@@ -212,7 +212,7 @@ static furrow_status keep_stack(const fw_json *json, reading *r, uint64_t begin,
 /* ---- Layers ---- */
 
 static furrow_status add_layer(reading *r, furrow_error *err) {
-  fw_graph_said *graph = r->graph;
+  fw_graph_spec *graph = r->graph;
   void *layers = graph->layers;
   furrow_status status = fw_grow(&layers, &r->capacity, graph->count + 1, sizeof *graph->layers, err);
   if (status != FURROW_OK) return status;
@@ -233,7 +233,7 @@ static furrow_status read_layer(fw_json *json, reading *r, furrow_error *err) {
 }
 
 static void start_layer(reading *r) {
-  r->layer = (fw_layer_said){0};
+  r->layer = (fw_layer_spec){0};
   r->seen = 0;
   r->widths = r->activations = 0;
 }
@@ -274,18 +274,18 @@ static furrow_status read_by_name(fw_json *json, reading *r, furrow_error *err) 
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-furrow_status fw_json_layers(fw_json *json, fw_graph_said **graph, furrow_error *err) {
+furrow_status fw_json_layers(fw_json *json, fw_graph_spec **graph, furrow_error *err) {
   void *memory = NULL;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(reading), err); /* too large for the stack */
   if (status != FURROW_OK) return status;
   reading *r = memory;
-  status = fw_graph_said_create(&r->graph, err);
+  status = fw_graph_spec_create(&r->graph, err);
   if (status == FURROW_OK)
     status = fw_json_peek(json) == FW_JSON_OBJECT ? read_by_name(json, r, err) : read_array(json, r, err);
   if (status == FURROW_OK)
     *graph = r->graph;
   else
-    fw_graph_said_release(r->graph);
+    fw_graph_spec_release(r->graph);
   fw_free(r);
   return status;
 }

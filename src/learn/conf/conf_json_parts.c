@@ -26,11 +26,11 @@ static size_t member_count(const typed_object *object) {
 }
 
 furrow_status fw_json_name(fw_json *json, const fw_names *names, int64_t *which, furrow_error *err) {
-  furrow_error said = {0};
+  furrow_error spec = {0};
   fw_json_text text;
   furrow_status status = fw_json_trimmed(json, &text, err);
-  if (status == FURROW_OK && fw_name_find(names, text.bytes, text.size, which, &said) != FURROW_OK)
-    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", said.message);
+  if (status == FURROW_OK && fw_name_find(names, text.bytes, text.size, which, &spec) != FURROW_OK)
+    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", spec.message);
   return status;
 }
 
@@ -85,19 +85,19 @@ static furrow_status read_object(fw_json *json, typed_object *object, furrow_err
 /* A number must be as the key of the same meaning takes it. */
 static furrow_status check_number(const fw_json *json, const typed_object *object, size_t i, fw_key key,
                                   furrow_error *err) {
-  furrow_error said = {0};
-  if (isnan(object->numbers[i]) || fw_key_check(key, object->numbers[i], &said) == FURROW_OK) return FURROW_OK;
-  return fw_json_fail(json, object->places[i], object->members[i], err, "%s", said.message);
+  furrow_error spec = {0};
+  if (isnan(object->numbers[i]) || fw_key_check(key, object->numbers[i], &spec) == FURROW_OK) return FURROW_OK;
+  return fw_json_fail(json, object->places[i], object->members[i], err, "%s", spec.message);
 }
 
 /* ---- Optimizers ---- */
 
 /* Where a number goes; those that the type does not have are refused. */
-static furrow_status take_numbers(const fw_json *json, const typed_object *object, fw_optimizer_said *said,
+static furrow_status take_numbers(const fw_json *json, const typed_object *object, fw_optimizer_spec *spec,
                                   furrow_error *err) {
   static const fw_key common[] = {FW_KEY_LR, FW_KEY_L1, FW_KEY_L2};
-  double *const to[] = {&said->lr, &said->l1, &said->l2, &said->a, &said->b};
-  const fw_optimizer_param *params = fw_optimizer_params(said->type);
+  double *const to[] = {&spec->lr, &spec->l1, &spec->l2, &spec->a, &spec->b};
+  const fw_optimizer_param *params = fw_optimizer_params(spec->type);
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && object->members[i]; i++) {
     size_t place = i < 3 ? i : 5;
@@ -108,27 +108,27 @@ static furrow_status take_numbers(const fw_json *json, const typed_object *objec
       *to[place] = object->numbers[i];
     } else if (!isnan(object->numbers[i])) {
       status =
-          fw_json_fail(json, object->places[i], object->members[i], err, "is not of %s", fw_optimizer_name(said->type));
+          fw_json_fail(json, object->places[i], object->members[i], err, "is not of %s", fw_optimizer_name(spec->type));
     }
   }
   return status;
 }
 
-furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_said *said, furrow_error *err) {
+furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_optimizer_names,
                          .members = {"lr", "reg1", "reg2", "momentum", "alpha", "beta", "gamma"}};
-  fw_optimizer_said made = {.said = true, .a = NAN, .b = NAN};
+  fw_optimizer_spec made = {.spec = true, .a = NAN, .b = NAN};
   furrow_status status = read_object(json, &object, err);
   if (status != FURROW_OK) return status;
   made.type = (fw_optimizer_type)object.type;
   status = take_numbers(json, &object, &made, err);
-  if (status == FURROW_OK) *said = made;
+  if (status == FURROW_OK) *spec = made;
   return status;
 }
 
 /* ---- Activations and losses ---- */
 
-furrow_status fw_json_activation(fw_json *json, fw_activation_said *said, furrow_error *err) {
+furrow_status fw_json_activation(fw_json *json, fw_activation_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_activation_names,
                          .members = {"proba"},
                          .texts = {"actiontype"}}; /* train or predict: we know which it is */
@@ -139,11 +139,11 @@ furrow_status fw_json_activation(fw_json *json, fw_activation_said *said, furrow
   if (!fw_activation_drops(type) && !isnan(object.numbers[0]))
     return fw_json_fail(json, object.places[0], "proba", err, "is not of %s", fw_activation_name(type));
   const double dropout = isnan(object.numbers[0]) ? 0.5 : object.numbers[0];
-  *said = (fw_activation_said){true, type, fw_activation_drops(type) ? dropout : 0};
+  *spec = (fw_activation_spec){true, type, fw_activation_drops(type) ? dropout : 0};
   return FURROW_OK;
 }
 
-furrow_status fw_json_loss(fw_json *json, fw_loss_said *said, furrow_error *err) {
+furrow_status fw_json_loss(fw_json *json, fw_loss_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_loss_names, .members = {"delta"}};
   furrow_status status = read_object(json, &object, err);
   if (status == FURROW_OK) status = check_number(json, &object, 0, FW_KEY_HUBER_DELTA, err);
@@ -151,6 +151,6 @@ furrow_status fw_json_loss(fw_json *json, fw_loss_said *said, furrow_error *err)
   const fw_loss_type type = (fw_loss_type)object.type;
   if (type != FW_LOSS_HUBER && !isnan(object.numbers[0]))
     return fw_json_fail(json, object.places[0], "delta", err, "is not of %s", fw_loss_name(type));
-  *said = (fw_loss_said){true, type, object.numbers[0]};
+  *spec = (fw_loss_spec){true, type, object.numbers[0]};
   return FURROW_OK;
 }

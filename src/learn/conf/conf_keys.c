@@ -177,18 +177,18 @@ static furrow_status parse_name(const fw_names *names, const char *text, size_t 
 }
 
 /* A copy that ends in 0, of what is short enough for any name. */
-enum { NAME_ROOM = 256 };
-static const char *short_copy(char room[NAME_ROOM], const char *text, size_t size) {
-  if (size >= NAME_ROOM || memchr(text, 0, size)) size = 0;
-  memcpy(room, text, size);
-  room[size] = 0;
-  return room;
+enum { NAME_CAPACITY = 256 };
+static const char *short_copy(char buffer[NAME_CAPACITY], const char *text, size_t size) {
+  if (size >= NAME_CAPACITY || memchr(text, 0, size)) size = 0;
+  memcpy(buffer, text, size);
+  buffer[size] = 0;
+  return buffer;
 }
 
 static furrow_status parse_row_type(const char *text, size_t size, fw_value *value, furrow_error *err) {
-  char room[NAME_ROOM];
+  char buffer[NAME_CAPACITY];
   const furrow_matrix_row_type *type = NULL;
-  if (furrow_matrix_row_type_find(short_copy(room, text, size), &type, NULL) != FURROW_OK || type->objects ||
+  if (furrow_matrix_row_type_find(short_copy(buffer, text, size), &type, NULL) != FURROW_OK || type->objects ||
       (type->element != FURROW_ELEMENT_F32 && type->element != FURROW_ELEMENT_F64) || strstr(type->name, "COMPONENT"))
     return fw_fail(err, FURROW_E_ARGUMENT,
                    "must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it");
@@ -198,8 +198,8 @@ static furrow_status parse_row_type(const char *text, size_t size, fw_value *val
 }
 
 static furrow_status parse_algorithm(const char *text, size_t size, fw_value *value, furrow_error *err) {
-  char room[NAME_ROOM];
-  const char *name = short_copy(room, text, size), *point = strrchr(name, '.');
+  char buffer[NAME_CAPACITY];
+  const char *name = short_copy(buffer, text, size), *point = strrchr(name, '.');
   if (strcmp(point ? point + 1 : name, "GraphModel") == 0) {
     value->text = "";
     return FURROW_OK;
@@ -210,8 +210,8 @@ static furrow_status parse_algorithm(const char *text, size_t size, fw_value *va
 }
 
 static furrow_status parse_format(const char *text, size_t size, furrow_error *err) {
-  char room[NAME_ROOM], list[NAME_ROOM] = "";
-  if (furrow_rows_format_find(short_copy(room, text, size))) return FURROW_OK;
+  char buffer[NAME_CAPACITY], list[NAME_CAPACITY] = "";
+  if (furrow_rows_format_find(short_copy(buffer, text, size))) return FURROW_OK;
   const furrow_rows_format *format;
   for (size_t i = 0, used = 0; used < sizeof list && (format = furrow_rows_format_at(i)); i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", format->name);

@@ -55,7 +55,7 @@ static furrow_status plan_model(plan_memory *memory, const furrow_learn_conf *co
   return status == FURROW_OK ? keep_text(memory, conf, FW_KEY_SAVE, &model->save_path, err) : status;
 }
 
-static bool is_said(const furrow_learn_conf *conf, fw_key key) {
+static bool is_set(const furrow_learn_conf *conf, fw_key key) {
   return conf->keys[key].text || conf->json.values[key].text;
 }
 
@@ -63,14 +63,14 @@ static bool is_said(const furrow_learn_conf *conf, fw_key key) {
  * file. */
 static void plan_batch(fw_train_conf *train, const furrow_learn_conf *conf) {
   const bool by_key = fw_conf_has_key(conf, FW_KEY_UPDATES) && !fw_conf_has_key(conf, FW_KEY_BATCH);
-  const bool by_updates = by_key || (is_said(conf, FW_KEY_UPDATES) && !is_said(conf, FW_KEY_BATCH));
+  const bool by_updates = by_key || (is_set(conf, FW_KEY_UPDATES) && !is_set(conf, FW_KEY_BATCH));
   train->updates = (uint32_t)fw_conf_value(conf, FW_KEY_UPDATES).integer;
   train->batch = by_updates ? 0 : (uint32_t)fw_conf_value(conf, FW_KEY_BATCH).integer;
 }
 
 /* Angel's StandardDecay goes by ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
 static double decay_alpha(const furrow_learn_conf *conf, fw_decay_type decay) {
-  const bool older = decay == FW_DECAY_STANDARD && !is_said(conf, FW_KEY_DECAY_ALPHA);
+  const bool older = decay == FW_DECAY_STANDARD && !is_set(conf, FW_KEY_DECAY_ALPHA);
   return fw_conf_value(conf, older ? FW_KEY_LEARN_DECAY : FW_KEY_DECAY_ALPHA).real;
 }
 
@@ -149,38 +149,38 @@ static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_
 /* Losses of two classes take labels of 1 and -1: where nothing is said, they are made so. */
 static void plan_labels(fw_plan *plan, const furrow_learn_conf *conf) {
   const bool two_classes = plan->graph.loss == FW_LOSS_LOG || plan->graph.loss == FW_LOSS_HINGE;
-  if (two_classes && !is_said(conf, FW_KEY_LABEL)) plan->data.label = FW_LABEL_POS_NEG;
+  if (two_classes && !is_set(conf, FW_KEY_LABEL)) plan->data.label = FW_LABEL_POS_NEG;
 }
 
 /* ---- The whole ---- */
 
 static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
   fw_plan *plan = &memory->plan;
-  fw_graph_said *built = NULL;
-  const fw_graph_said *said = conf->json.graph;
+  fw_graph_spec *built = NULL;
+  const fw_graph_spec *spec = conf->json.graph;
   furrow_status status = FURROW_OK;
   if (plan->model.algorithm && strcmp(plan->model.algorithm, "gbdt") == 0)
     return fw_forest_resolve(plan, &memory->arena, conf, err);
   if (plan->model.algorithm) {
     status = fw_builtin_graph(&built, conf, plan->model.algorithm, err);
-    said = built;
-  } else if (!said) {
+    spec = built;
+  } else if (!spec) {
     return fw_fail(err, FURROW_E_ARGUMENT, "there is no graph: name an algorithm (%s) or give layers in a JSON file",
                    fw_builtin_names);
   } else {
     status = fw_graph_keys_unused(conf, 0, "a graph from the JSON file", err);
   }
-  if (status == FURROW_OK) status = fw_graph_resolve(&plan->graph, &memory->arena, conf, plan, said, err);
+  if (status == FURROW_OK) status = fw_graph_resolve(&plan->graph, &memory->arena, conf, plan, spec, err);
   if (status == FURROW_OK) status = check_optimizers(&plan->graph, conf, err);
-  fw_graph_said_release(built);
+  fw_graph_spec_release(built);
   return status;
 }
 
 furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool has_fields, furrow_error *err) {
-  void *room = NULL;
-  furrow_status status = fw_alloc_zero(&room, 1, sizeof(plan_memory), err);
+  void *taken = NULL;
+  furrow_status status = fw_alloc_zero(&taken, 1, sizeof(plan_memory), err);
   if (status != FURROW_OK) return status;
-  plan_memory *memory = room;
+  plan_memory *memory = taken;
   memory->plan.memory = memory;
   (void)has_fields; /* a slot is a field then: the number of slots is the same */
   status = plan_data(memory, conf, err);

@@ -17,7 +17,7 @@ typedef struct resolver {
   fw_arena *arena;
   const furrow_learn_conf *conf;
   const fw_plan *plan;
-  const fw_graph_said *said;
+  const fw_graph_spec *spec;
   size_t *built; /* for each layer that was said: its (last) layer of the graph, NOT_YET or IN_PROGRESS */
   furrow_error *err;
 } resolver;
@@ -27,58 +27,58 @@ typedef struct resolver {
 /* ---- Names ---- */
 
 /* The number of the layer, or the count. */
-static size_t find_layer(const fw_graph_said *said, const char *name) {
+static size_t find_layer(const fw_graph_spec *spec, const char *name) {
   size_t i = 0;
-  while (i < said->count && strcmp(said->layers[i].name, name) != 0) i++;
+  while (i < spec->count && strcmp(spec->layers[i].name, name) != 0) i++;
   return i;
 }
 
 /* Where an input stands: inputlayer, or inputlayers/1. */
-static const char *input_path(char room[64], const fw_layer_said *layer, size_t k) {
+static const char *input_path(char buffer[64], const fw_layer_spec *layer, size_t k) {
   const bool many = layer->type == FW_LAYER_CONCAT || layer->type == FW_LAYER_SUM_POOLING ||
                     layer->type == FW_LAYER_MUL_POOLING || layer->type == FW_LAYER_DOT_POOLING;
   if (!many) return "inputlayer";
-  snprintf(room, 64, "inputlayers/%zu", k);
-  return room;
+  snprintf(buffer, 64, "inputlayers/%zu", k);
+  return buffer;
 }
 
 static furrow_status check_names(const resolver *r) {
-  for (size_t i = 0; i < r->said->count; i++) {
-    const fw_layer_said *layer = &r->said->layers[i];
-    const size_t first = find_layer(r->said, layer->name);
+  for (size_t i = 0; i < r->spec->count; i++) {
+    const fw_layer_spec *layer = &r->spec->layers[i];
+    const size_t first = find_layer(r->spec, layer->name);
     if (first < i)
-      return FAIL(r, "%s/name is that of %s too: %s", layer->path, r->said->layers[first].path, layer->name);
+      return FAIL(r, "%s/name is that of %s too: %s", layer->path, r->spec->layers[first].path, layer->name);
   }
   return FURROW_OK;
 }
 
 /* ---- Layers of the graph ---- */
 
-static furrow_status check_width(const resolver *r, const fw_layer_said *said, uint64_t width) {
+static furrow_status check_width(const resolver *r, const fw_layer_spec *spec, uint64_t width) {
   if (width > FW_WIDTH_MAX)
-    return FAIL(r, "%s has %llu outputs; there may be %d", said->path, (unsigned long long)width, FW_WIDTH_MAX);
-  if (said->has_width && said->width > 0 && (uint64_t)said->width != width)
-    return FAIL(r, "%s/outputdim is %lld, but its inputs make %llu", said->path, (long long)said->width,
+    return FAIL(r, "%s has %llu outputs; there may be %d", spec->path, (unsigned long long)width, FW_WIDTH_MAX);
+  if (spec->has_width && spec->width > 0 && (uint64_t)spec->width != width)
+    return FAIL(r, "%s/outputdim is %lld, but its inputs make %llu", spec->path, (long long)spec->width,
                 (unsigned long long)width);
   return FURROW_OK;
 }
 
-static furrow_status add_layer(resolver *r, const fw_layer_said *said, const fw_layer *layer) {
+static furrow_status add_layer(resolver *r, const fw_layer_spec *spec, const fw_layer *layer) {
   fw_graph *graph = r->graph;
-  if (graph->count == FW_LAYERS_MAX) return FAIL(r, "%s: there may be %d layers", said->path, FW_LAYERS_MAX);
+  if (graph->count == FW_LAYERS_MAX) return FAIL(r, "%s: there may be %d layers", spec->path, FW_LAYERS_MAX);
   for (size_t i = 0; i < graph->count; i++)
     if (strcmp(graph->layers[i].name, layer->name) == 0)
-      return FAIL(r, "%s would be called %s, as another layer is", said->path, layer->name);
+      return FAIL(r, "%s would be called %s, as another layer is", spec->path, layer->name);
   graph->layers[graph->count++] = *layer;
   return FURROW_OK;
 }
 
-static furrow_status take_inputs(const resolver *r, const fw_layer_said *said, const size_t **inputs) {
+static furrow_status take_inputs(const resolver *r, const fw_layer_spec *spec, const size_t **inputs) {
   void *memory = NULL;
-  furrow_status status = fw_arena_take(r->arena, &memory, said->input_count, sizeof **inputs, r->err);
+  furrow_status status = fw_arena_take(r->arena, &memory, spec->input_count, sizeof **inputs, r->err);
   if (status != FURROW_OK) return status;
   size_t *list = memory;
-  for (size_t k = 0; k < said->input_count; k++) list[k] = r->built[find_layer(r->said, said->inputs[k])];
+  for (size_t k = 0; k < spec->input_count; k++) list[k] = r->built[find_layer(r->spec, spec->inputs[k])];
   *inputs = list;
   return FURROW_OK;
 }
@@ -86,49 +86,49 @@ static furrow_status take_inputs(const resolver *r, const fw_layer_said *said, c
 /* ---- Optimizers, activations, losses ---- */
 
 /* A number: the key that was set, else what the file says, else the default. */
-static double choose(const resolver *r, fw_key key, double said) {
-  return fw_conf_has_key(r->conf, key) || isnan(said) ? fw_conf_value(r->conf, key).real : said;
+static double choose(const resolver *r, fw_key key, double spec) {
+  return fw_conf_has_key(r->conf, key) || isnan(spec) ? fw_conf_value(r->conf, key).real : spec;
 }
 
-static fw_optimizer_said optimizer_said(const resolver *r, const fw_layer_said *layer) {
-  fw_optimizer_said said = layer->optimizer.said ? layer->optimizer : r->conf->json.defaults.optimizer;
+static fw_optimizer_spec optimizer_spec(const resolver *r, const fw_layer_spec *layer) {
+  fw_optimizer_spec spec = layer->optimizer.spec ? layer->optimizer : r->conf->json.defaults.optimizer;
   const fw_key own = layer->type == FW_LAYER_INPUT       ? FW_KEY_INPUT_OPTIMIZER
                      : layer->type == FW_LAYER_EMBEDDING ? FW_KEY_EMBEDDING_OPTIMIZER
                                                          : FW_KEY_FC_OPTIMIZER;
   const fw_key key =
       fw_conf_has_key(r->conf, own) || !fw_conf_has_key(r->conf, FW_KEY_OPTIMIZER) ? own : FW_KEY_OPTIMIZER;
-  if (said.said && !fw_conf_has_key(r->conf, key)) return said;
+  if (spec.spec && !fw_conf_has_key(r->conf, key)) return spec;
   fw_optimizer_type type = (fw_optimizer_type)fw_conf_value(r->conf, key).integer;
   /* Angel's regressions ask for the optimizer by a wrong name and get SGD */
   const char *algorithm = r->plan->model.algorithm;
   if (!fw_conf_has_key(r->conf, key) && algorithm &&
       (strcmp(algorithm, "linear") == 0 || strcmp(algorithm, "robust") == 0))
     type = FW_OPTIMIZER_SGD;
-  if (!said.said) said.lr = said.l1 = said.l2 = NAN;
-  if (!said.said || said.type != type) said.a = said.b = NAN;
-  said.type = type;
-  return said;
+  if (!spec.spec) spec.lr = spec.l1 = spec.l2 = NAN;
+  if (!spec.spec || spec.type != type) spec.a = spec.b = NAN;
+  spec.type = type;
+  return spec;
 }
 
-static fw_optimizer resolve_optimizer(const resolver *r, const fw_layer_said *layer) {
-  const fw_optimizer_said said = optimizer_said(r, layer);
-  const fw_optimizer_param *params = fw_optimizer_params(said.type);
+static fw_optimizer resolve_optimizer(const resolver *r, const fw_layer_spec *layer) {
+  const fw_optimizer_spec spec = optimizer_spec(r, layer);
+  const fw_optimizer_param *params = fw_optimizer_params(spec.type);
   return (fw_optimizer){
-      .type = said.type,
-      .lr = fw_conf_has_key(r->conf, FW_KEY_LR) ? (double)NAN : said.lr,
-      .l1 = choose(r, FW_KEY_L1, said.l1),
-      .l2 = choose(r, FW_KEY_L2, said.l2),
-      .a = params[0].member ? choose(r, params[0].key, said.a) : 0,
-      .b = params[1].member ? choose(r, params[1].key, said.b) : 0,
+      .type = spec.type,
+      .lr = fw_conf_has_key(r->conf, FW_KEY_LR) ? (double)NAN : spec.lr,
+      .l1 = choose(r, FW_KEY_L1, spec.l1),
+      .l2 = choose(r, FW_KEY_L2, spec.l2),
+      .a = params[0].member ? choose(r, params[0].key, spec.a) : 0,
+      .b = params[1].member ? choose(r, params[1].key, spec.b) : 0,
   };
 }
 
-static furrow_status set_activation(const resolver *r, const fw_layer_said *said, const fw_activation_said *own,
+static furrow_status set_activation(const resolver *r, const fw_layer_spec *spec, const fw_activation_spec *own,
                                     fw_layer *layer) {
-  const fw_activation_said *activation = own && own->said ? own : &r->conf->json.defaults.activation;
-  if (!activation->said)
-    return FAIL(r, "%s/transfunc%s is missing, and there is no default_transfunc", said->path,
-                said->type == FW_LAYER_FC ? "s" : "");
+  const fw_activation_spec *activation = own && own->spec ? own : &r->conf->json.defaults.activation;
+  if (!activation->spec)
+    return FAIL(r, "%s/transfunc%s is missing, and there is no default_transfunc", spec->path,
+                spec->type == FW_LAYER_FC ? "s" : "");
   layer->activation = activation->type;
   layer->dropout = activation->dropout;
   return FURROW_OK;
@@ -141,83 +141,83 @@ static bool needs_slots(fw_layer_type consumer) {
 }
 
 /* Whether somebody takes its vectors by place. */
-static bool has_slots(const fw_graph_said *said, const fw_layer_said *embedding) {
-  for (size_t i = 0; i < said->count; i++)
-    for (size_t k = 0; k < said->layers[i].input_count; k++)
-      if (strcmp(said->layers[i].inputs[k], embedding->name) == 0 && needs_slots(said->layers[i].type)) return true;
+static bool has_slots(const fw_graph_spec *spec, const fw_layer_spec *embedding) {
+  for (size_t i = 0; i < spec->count; i++)
+    for (size_t k = 0; k < spec->layers[i].input_count; k++)
+      if (strcmp(spec->layers[i].inputs[k], embedding->name) == 0 && needs_slots(spec->layers[i].type)) return true;
   return false;
 }
 
 /* Vectors of a row: the key `fields`, else outputdim, else numfield of the file. */
-static furrow_status count_slots(const resolver *r, const fw_layer_said *said, uint64_t *slots) {
+static furrow_status count_slots(const resolver *r, const fw_layer_spec *spec, uint64_t *slots) {
   const int64_t fields = r->plan->data.fields;
   const bool by_key = fw_conf_has_key(r->conf, FW_KEY_FIELDS) && fields > 0;
-  if (!by_key && said->has_width && said->width > 0) {
-    if (said->width % said->factors != 0)
-      return FAIL(r, "%s/outputdim is %lld, no multiple of numfactors, %lld", said->path, (long long)said->width,
-                  (long long)said->factors);
-    *slots = (uint64_t)(said->width / said->factors);
+  if (!by_key && spec->has_width && spec->width > 0) {
+    if (spec->width % spec->factors != 0)
+      return FAIL(r, "%s/outputdim is %lld, no multiple of numfactors, %lld", spec->path, (long long)spec->width,
+                  (long long)spec->factors);
+    *slots = (uint64_t)(spec->width / spec->factors);
     if (fields > 0 && (uint64_t)fields != *slots)
-      return FAIL(r, "%s/outputdim is %lld, but %lld fields (data/numfield) of %lld factors make %lld", said->path,
-                  (long long)said->width, (long long)fields, (long long)said->factors,
-                  (long long)(fields * said->factors));
+      return FAIL(r, "%s/outputdim is %lld, but %lld fields (data/numfield) of %lld factors make %lld", spec->path,
+                  (long long)spec->width, (long long)fields, (long long)spec->factors,
+                  (long long)(fields * spec->factors));
     return FURROW_OK;
   }
   if (fields < 1)
-    return FAIL(r, "%s needs the number of fields: set fields (data/numfield), which every row must have", said->path);
+    return FAIL(r, "%s needs the number of fields: set fields (data/numfield), which every row must have", spec->path);
   *slots = (uint64_t)fields;
   return FURROW_OK;
 }
 
 /* A batch has one number of slots. */
-static furrow_status check_same_slots(const resolver *r, const fw_layer_said *said, uint64_t slots) {
+static furrow_status check_same_slots(const resolver *r, const fw_layer_spec *spec, uint64_t slots) {
   for (size_t i = 0; i < r->graph->count; i++) {
     const fw_layer *other = &r->graph->layers[i];
     if (other->slots && other->slots != slots)
-      return FAIL(r, "%s has %llu fields, but %s has %zu", said->path, (unsigned long long)slots, other->name,
+      return FAIL(r, "%s has %llu fields, but %s has %zu", spec->path, (unsigned long long)slots, other->name,
                   other->slots);
   }
   return FURROW_OK;
 }
 
-static furrow_status build_embedding(resolver *r, const fw_layer_said *said, fw_layer *layer) {
+static furrow_status build_embedding(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
   uint64_t slots = 0;
   furrow_status status = FURROW_OK;
   if (strcmp(r->plan->data.format, "dense") == 0)
-    return FAIL(r, "%s: an embedding takes sparse data, not the format dense", said->path);
-  layer->factors = (size_t)said->factors;
-  layer->optimizer = resolve_optimizer(r, said);
+    return FAIL(r, "%s: an embedding takes sparse data, not the format dense", spec->path);
+  layer->factors = (size_t)spec->factors;
+  layer->optimizer = resolve_optimizer(r, spec);
   const int64_t fields = r->plan->data.fields;
   const bool by_key = fw_conf_has_key(r->conf, FW_KEY_FIELDS) && fields > 0;
-  layer->outputdim = said->has_width && !by_key ? said->width : fields * said->factors;
-  if (has_slots(r->said, said)) {
-    status = count_slots(r, said, &slots);
-    if (status == FURROW_OK) status = check_same_slots(r, said, slots);
+  layer->outputdim = spec->has_width && !by_key ? spec->width : fields * spec->factors;
+  if (has_slots(r->spec, spec)) {
+    status = count_slots(r, spec, &slots);
+    if (status == FURROW_OK) status = check_same_slots(r, spec, slots);
     if (status == FURROW_OK && slots * layer->factors > FW_WIDTH_MAX)
-      status = FAIL(r, "%s has %llu outputs; there may be %d", said->path, (unsigned long long)(slots * layer->factors),
+      status = FAIL(r, "%s has %llu outputs; there may be %d", spec->path, (unsigned long long)(slots * layer->factors),
                     FW_WIDTH_MAX);
     layer->outputdim = (int64_t)(slots * layer->factors);
   }
   layer->slots = (size_t)slots;
   layer->width = (size_t)slots * layer->factors;
-  return status == FURROW_OK ? add_layer(r, said, layer) : status;
+  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
 }
 
 /* ---- Other layers ---- */
 
-static furrow_status build_input(resolver *r, const fw_layer_said *said, fw_layer *layer) {
-  layer->width = (size_t)said->width;
-  layer->optimizer = resolve_optimizer(r, said);
-  furrow_status status = check_width(r, said, layer->width);
-  if (status == FURROW_OK) status = set_activation(r, said, &said->activation, layer);
-  return status == FURROW_OK ? add_layer(r, said, layer) : status;
+static furrow_status build_input(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
+  layer->width = (size_t)spec->width;
+  layer->optimizer = resolve_optimizer(r, spec);
+  furrow_status status = check_width(r, spec, layer->width);
+  if (status == FURROW_OK) status = set_activation(r, spec, &spec->activation, layer);
+  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
 }
 
-static furrow_status name_of_stack(const resolver *r, const fw_layer_said *said, size_t k, const char **name) {
+static furrow_status name_of_stack(const resolver *r, const fw_layer_spec *spec, size_t k, const char **name) {
   char text[FW_NAME_MAX + 32];
-  *name = said->name;
-  if (k + 1 == said->fc_count) return FURROW_OK;
-  const int n = snprintf(text, sizeof text, "%s_%zu", said->name, k);
+  *name = spec->name;
+  if (k + 1 == spec->fc_count) return FURROW_OK;
+  const int n = snprintf(text, sizeof text, "%s_%zu", spec->name, k);
   return fw_arena_text(r->arena, name, text, (size_t)n, r->err);
 }
 
@@ -230,62 +230,62 @@ static furrow_status take_previous(const resolver *r, fw_layer *layer) {
   return FURROW_OK;
 }
 
-static furrow_status build_fc(resolver *r, const fw_layer_said *said, fw_layer *layer) {
+static furrow_status build_fc(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
   furrow_status status = FURROW_OK;
-  layer->optimizer = resolve_optimizer(r, said);
-  layer->stack_name = said->name;
-  layer->stack_size = said->fc_count;
+  layer->optimizer = resolve_optimizer(r, spec);
+  layer->stack_name = spec->name;
+  layer->stack_size = spec->fc_count;
   layer->width = r->graph->layers[layer->inputs[0]].width;
-  for (size_t k = 0; status == FURROW_OK && k < said->fc_count; k++) {
+  for (size_t k = 0; status == FURROW_OK && k < spec->fc_count; k++) {
     layer->stack = k;
     layer->in_width = layer->width;
-    layer->width = (size_t)said->fc_widths[k];
+    layer->width = (size_t)spec->fc_widths[k];
     if ((uint64_t)layer->in_width * layer->width > FW_DENSE_MAX)
-      return FAIL(r, "%s/outputdims/%zu makes %zu x %zu weights; there may be %d", said->path, k, layer->in_width,
+      return FAIL(r, "%s/outputdims/%zu makes %zu x %zu weights; there may be %d", spec->path, k, layer->in_width,
                   layer->width, FW_DENSE_MAX);
     if (k > 0) status = take_previous(r, layer);
-    if (status == FURROW_OK) status = name_of_stack(r, said, k, &layer->name);
+    if (status == FURROW_OK) status = name_of_stack(r, spec, k, &layer->name);
     if (status == FURROW_OK)
-      status = set_activation(r, said, said->fc_activations ? &said->fc_activations[k] : NULL, layer);
-    if (status == FURROW_OK) status = add_layer(r, said, layer);
+      status = set_activation(r, spec, spec->fc_activations ? &spec->fc_activations[k] : NULL, layer);
+    if (status == FURROW_OK) status = add_layer(r, spec, layer);
   }
   return status;
 }
 
-static furrow_status build_cross(resolver *r, const fw_layer_said *said, fw_layer *layer) {
+static furrow_status build_cross(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
   const fw_layer *embedding = &r->graph->layers[layer->inputs[0]];
   const uint64_t n = embedding->slots;
   if (embedding->type != FW_LAYER_EMBEDDING)
-    return FAIL(r, "%s/inputlayer is %s, which is no embedding", said->path, embedding->name);
+    return FAIL(r, "%s/inputlayer is %s, which is no embedding", spec->path, embedding->name);
   layer->factors = embedding->factors;
   uint64_t width = 1;
-  if (said->type == FW_LAYER_BI_INTERACTION) width = embedding->factors;
-  if (said->type == FW_LAYER_BI_INNER) width = n * (n - 1) / 2;
-  if (width == 0) return FAIL(r, "%s multiplies fields in pairs, but there is one field", said->path);
-  furrow_status status = check_width(r, said, width);
+  if (spec->type == FW_LAYER_BI_INTERACTION) width = embedding->factors;
+  if (spec->type == FW_LAYER_BI_INNER) width = n * (n - 1) / 2;
+  if (width == 0) return FAIL(r, "%s multiplies fields in pairs, but there is one field", spec->path);
+  furrow_status status = check_width(r, spec, width);
   layer->width = (size_t)width;
-  return status == FURROW_OK ? add_layer(r, said, layer) : status;
+  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
 }
 
-static furrow_status build_concat(resolver *r, const fw_layer_said *said, fw_layer *layer) {
+static furrow_status build_concat(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
   uint64_t width = 0;
   for (size_t k = 0; k < layer->input_count; k++) width += r->graph->layers[layer->inputs[k]].width;
-  furrow_status status = check_width(r, said, width);
+  furrow_status status = check_width(r, spec, width);
   layer->width = (size_t)width;
-  return status == FURROW_OK ? add_layer(r, said, layer) : status;
+  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
 }
 
-static furrow_status build_pooling(resolver *r, const fw_layer_said *said, fw_layer *layer) {
+static furrow_status build_pooling(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
   const fw_layer *first = &r->graph->layers[layer->inputs[0]];
   for (size_t k = 1; k < layer->input_count; k++) {
     const fw_layer *other = &r->graph->layers[layer->inputs[k]];
     if (other->width != first->width)
-      return FAIL(r, "%s/inputlayers/%zu has %zu outputs (%s), but %s has %zu", said->path, k, other->width,
+      return FAIL(r, "%s/inputlayers/%zu has %zu outputs (%s), but %s has %zu", spec->path, k, other->width,
                   other->name, first->name, first->width);
   }
-  layer->width = said->type == FW_LAYER_DOT_POOLING ? 1 : first->width;
-  furrow_status status = check_width(r, said, layer->width);
-  return status == FURROW_OK ? add_layer(r, said, layer) : status;
+  layer->width = spec->type == FW_LAYER_DOT_POOLING ? 1 : first->width;
+  furrow_status status = check_width(r, spec, layer->width);
+  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
 }
 
 /* Whether a layer's outputs are probabilities: of sigmoid or softmax, or a pooling of such, as in mlr. */
@@ -304,57 +304,57 @@ static bool is_probability(const fw_graph *graph, size_t i) {
   return true;
 }
 
-static furrow_status build_loss(resolver *r, const fw_layer_said *said, fw_layer *layer) {
+static furrow_status build_loss(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
   const fw_layer *input = &r->graph->layers[layer->inputs[0]];
-  const fw_loss_said *loss = said->loss.said ? &said->loss : &r->conf->json.defaults.loss;
-  layer->loss = loss->said ? loss->type : FW_LOSS_LOG;
+  const fw_loss_spec *loss = spec->loss.spec ? &spec->loss : &r->conf->json.defaults.loss;
+  layer->loss = loss->spec ? loss->type : FW_LOSS_LOG;
   if (layer->loss == FW_LOSS_HUBER) layer->delta = choose(r, FW_KEY_HUBER_DELTA, loss->delta);
   const bool many = layer->loss == FW_LOSS_SOFTMAX;
   if (many ? input->width < 2 : input->width != 1)
-    return FAIL(r, "%s/inputlayer has %zu outputs (%s), but %s takes %s", said->path, input->width, input->name,
+    return FAIL(r, "%s/inputlayer has %zu outputs (%s), but %s takes %s", spec->path, input->width, input->name,
                 fw_loss_name(layer->loss), many ? "one for each class, 2 at least" : "1");
   if (layer->loss == FW_LOSS_CROSS_ENTROPY && !is_probability(r->graph, layer->inputs[0]))
     return FAIL(r,
                 "%s/inputlayer is %s, whose output is no probability, which CrossEntropyLoss takes: sigmoid or "
                 "softmax makes one; LogLoss takes any number",
-                said->path, input->name);
+                spec->path, input->name);
   layer->width = input->width;
   r->graph->loss = layer->loss;
   r->graph->outputs = layer->width;
-  return add_layer(r, said, layer);
+  return add_layer(r, spec, layer);
 }
 
-static furrow_status build(resolver *r, const fw_layer_said *said) {
-  fw_layer layer = {.name = said->name, .type = said->type, .input_count = said->input_count, .stack_size = 1};
-  furrow_status status = take_inputs(r, said, &layer.inputs);
+static furrow_status build(resolver *r, const fw_layer_spec *spec) {
+  fw_layer layer = {.name = spec->name, .type = spec->type, .input_count = spec->input_count, .stack_size = 1};
+  furrow_status status = take_inputs(r, spec, &layer.inputs);
   if (status != FURROW_OK) return status;
-  switch (said->type) {
-  case FW_LAYER_INPUT: return build_input(r, said, &layer);
-  case FW_LAYER_EMBEDDING: return build_embedding(r, said, &layer);
-  case FW_LAYER_FC: return build_fc(r, said, &layer);
+  switch (spec->type) {
+  case FW_LAYER_INPUT: return build_input(r, spec, &layer);
+  case FW_LAYER_EMBEDDING: return build_embedding(r, spec, &layer);
+  case FW_LAYER_FC: return build_fc(r, spec, &layer);
   case FW_LAYER_BI_INNER_SUM:
   case FW_LAYER_BI_INNER:
-  case FW_LAYER_BI_INTERACTION: return build_cross(r, said, &layer);
-  case FW_LAYER_CONCAT: return build_concat(r, said, &layer);
+  case FW_LAYER_BI_INTERACTION: return build_cross(r, spec, &layer);
+  case FW_LAYER_CONCAT: return build_concat(r, spec, &layer);
   case FW_LAYER_SUM_POOLING:
   case FW_LAYER_MUL_POOLING:
-  case FW_LAYER_DOT_POOLING: return build_pooling(r, said, &layer);
+  case FW_LAYER_DOT_POOLING: return build_pooling(r, spec, &layer);
   case FW_LAYER_LOSS: break;
   }
-  return build_loss(r, said, &layer);
+  return build_loss(r, spec, &layer);
 }
 
 /* ---- Order ---- */
 
 static furrow_status visit(resolver *r, size_t i);
 
-static furrow_status visit_input(resolver *r, const fw_layer_said *layer, size_t k) {
-  char room[64];
-  const char *where = input_path(room, layer, k);
-  const size_t input = find_layer(r->said, layer->inputs[k]);
-  if (input == r->said->count)
+static furrow_status visit_input(resolver *r, const fw_layer_spec *layer, size_t k) {
+  char buffer[64];
+  const char *where = input_path(buffer, layer, k);
+  const size_t input = find_layer(r->spec, layer->inputs[k]);
+  if (input == r->spec->count)
     return FAIL(r, "%s/%s is %.64s, but there is no such layer", layer->path, where, layer->inputs[k]);
-  if (r->said->layers[input].type == FW_LAYER_LOSS)
+  if (r->spec->layers[input].type == FW_LAYER_LOSS)
     return FAIL(r, "%s/%s is %s, the loss layer, which has no output", layer->path, where, layer->inputs[k]);
   if (r->built[input] == IN_PROGRESS)
     return FAIL(r, "%s/%s is %s, which needs this layer itself: a circle", layer->path, where, layer->inputs[k]);
@@ -363,7 +363,7 @@ static furrow_status visit_input(resolver *r, const fw_layer_said *layer, size_t
 
 /* As deep as the longest way through the graph: FW_LAYERS_MAX at most. */
 static furrow_status visit(resolver *r, size_t i) {
-  const fw_layer_said *layer = &r->said->layers[i];
+  const fw_layer_spec *layer = &r->spec->layers[i];
   furrow_status status = FURROW_OK;
   if (r->built[i] < NOT_YET) return FURROW_OK;
   if (layer->input_count == 0 && layer->type != FW_LAYER_INPUT && layer->type != FW_LAYER_EMBEDDING)
@@ -376,44 +376,44 @@ static furrow_status visit(resolver *r, size_t i) {
 }
 
 static furrow_status find_loss(const resolver *r, size_t *loss) {
-  size_t found = r->said->count;
-  for (size_t i = 0; i < r->said->count; i++) {
-    if (r->said->layers[i].type != FW_LAYER_LOSS) continue;
-    if (found < r->said->count)
-      return FAIL(r, "%s is a second loss layer; %s is the first", r->said->layers[i].path,
-                  r->said->layers[found].path);
+  size_t found = r->spec->count;
+  for (size_t i = 0; i < r->spec->count; i++) {
+    if (r->spec->layers[i].type != FW_LAYER_LOSS) continue;
+    if (found < r->spec->count)
+      return FAIL(r, "%s is a second loss layer; %s is the first", r->spec->layers[i].path,
+                  r->spec->layers[found].path);
     found = i;
   }
-  if (found == r->said->count) return FAIL(r, "layers: there is no loss layer (SimpleLossLayer)");
+  if (found == r->spec->count) return FAIL(r, "layers: there is no loss layer (SimpleLossLayer)");
   *loss = found;
   return FURROW_OK;
 }
 
 static furrow_status check_all_used(const resolver *r) {
-  for (size_t i = 0; i < r->said->count; i++)
+  for (size_t i = 0; i < r->spec->count; i++)
     if (r->built[i] >= NOT_YET)
-      return FAIL(r, "%s (%s) does not lead to the loss layer", r->said->layers[i].path, r->said->layers[i].name);
+      return FAIL(r, "%s (%s) does not lead to the loss layer", r->spec->layers[i].path, r->spec->layers[i].name);
   return FURROW_OK;
 }
 
 static furrow_status start(resolver *r) {
   void *layers = NULL, *built = NULL;
   size_t most = 0;
-  for (size_t i = 0; i < r->said->count; i++) most += r->said->layers[i].fc_count ? r->said->layers[i].fc_count : 1;
+  for (size_t i = 0; i < r->spec->count; i++) most += r->spec->layers[i].fc_count ? r->spec->layers[i].fc_count : 1;
   if (most > FW_LAYERS_MAX) most = FW_LAYERS_MAX;
   furrow_status status = fw_arena_take(r->arena, &layers, most, sizeof *r->graph->layers, r->err);
-  if (status == FURROW_OK) status = fw_arena_take(r->arena, &built, r->said->count, sizeof *r->built, r->err);
+  if (status == FURROW_OK) status = fw_arena_take(r->arena, &built, r->spec->count, sizeof *r->built, r->err);
   if (status != FURROW_OK) return status;
   r->graph->layers = layers;
   r->graph->count = 0;
   r->built = built;
-  for (size_t i = 0; i < r->said->count; i++) r->built[i] = NOT_YET;
+  for (size_t i = 0; i < r->spec->count; i++) r->built[i] = NOT_YET;
   return FURROW_OK;
 }
 
 furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, const fw_plan *plan,
-                               const fw_graph_said *said, furrow_error *err) {
-  resolver r = {.graph = graph, .arena = arena, .conf = conf, .plan = plan, .said = said, .err = err};
+                               const fw_graph_spec *spec, furrow_error *err) {
+  resolver r = {.graph = graph, .arena = arena, .conf = conf, .plan = plan, .spec = spec, .err = err};
   size_t loss = 0;
   furrow_status status = check_names(&r);
   if (status == FURROW_OK) status = find_loss(&r, &loss);

@@ -13,7 +13,7 @@
 #include "model/jobs/algorithm.h"
 
 typedef struct builder {
-  fw_graph_said *graph;
+  fw_graph_spec *graph;
   size_t capacity;
   const furrow_learn_conf *conf;
   uint64_t used;        /* keys of shapes that had a say: bits from FW_KEY_LOSS on */
@@ -30,7 +30,7 @@ static void *take(builder *b, size_t count, size_t size) {
 }
 
 /* Inputs are names of layers, NULL behind the last. */
-static fw_layer_said *add(builder *b, fw_layer_type type, const char *name, const char *first, const char *second,
+static fw_layer_spec *add(builder *b, fw_layer_type type, const char *name, const char *first, const char *second,
                           const char *third) {
   const char *const inputs[] = {first, second, third};
   void *layers = b->graph->layers;
@@ -41,15 +41,15 @@ static fw_layer_said *add(builder *b, fw_layer_type type, const char *name, cons
   const char **kept = take(b, 3, sizeof *kept);
   if (!kept) return NULL;
   memcpy(kept, inputs, sizeof inputs);
-  fw_layer_said *layer = &b->graph->layers[b->graph->count++];
-  *layer = (fw_layer_said){.name = name, .path = name, .type = type, .inputs = kept};
+  fw_layer_spec *layer = &b->graph->layers[b->graph->count++];
+  *layer = (fw_layer_spec){.name = name, .path = name, .type = type, .inputs = kept};
   while (layer->input_count < 3 && inputs[layer->input_count]) layer->input_count++;
   return layer;
 }
 
 /* The layer of a type in the JSON file; NULL: there is none. */
-static const fw_layer_said *from_json(const builder *b, fw_layer_type type) {
-  const fw_graph_said *json = b->conf->json.graph;
+static const fw_layer_spec *from_json(const builder *b, fw_layer_type type) {
+  const fw_graph_spec *json = b->conf->json.graph;
   for (size_t i = 0; json && i < json->count; i++)
     if (json->layers[i].type == type) return &json->layers[i];
   return NULL;
@@ -65,7 +65,7 @@ static int64_t integer(builder *b, fw_key key) {
 }
 
 /* A shape: the key if it is set, else the JSON file's layer. */
-static const fw_layer_said *from_json_without(builder *b, fw_layer_type type, fw_key key) {
+static const fw_layer_spec *from_json_without(builder *b, fw_layer_type type, fw_key key) {
   return fw_conf_has_key(b->conf, key) ? NULL : from_json(b, type);
 }
 
@@ -77,28 +77,28 @@ furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used,
 }
 
 /* The optimizer that the JSON file names for layers of the type. */
-static void add_optimizer(const builder *b, fw_layer_said *layer) {
-  const fw_layer_said *json = from_json(b, layer->type);
+static void add_optimizer(const builder *b, fw_layer_spec *layer) {
+  const fw_layer_spec *json = from_json(b, layer->type);
   if (json) layer->optimizer = json->optimizer;
 }
 
 static void add_input(builder *b, const char *name, int64_t width, fw_activation activation) {
-  fw_layer_said *layer = add(b, FW_LAYER_INPUT, name, NULL, NULL, NULL);
+  fw_layer_spec *layer = add(b, FW_LAYER_INPUT, name, NULL, NULL, NULL);
   if (!layer) return;
   layer->has_width = true;
   layer->width = width;
-  layer->activation = (fw_activation_said){true, activation, 0};
+  layer->activation = (fw_activation_spec){true, activation, 0};
   add_optimizer(b, layer);
 }
 
 static void add_loss(builder *b, const char *name, const char *input, fw_loss_type loss, double delta) {
-  fw_layer_said *layer = add(b, FW_LAYER_LOSS, name, input, NULL, NULL);
-  if (layer) layer->loss = (fw_loss_said){true, loss, delta};
+  fw_layer_spec *layer = add(b, FW_LAYER_LOSS, name, input, NULL, NULL);
+  if (layer) layer->loss = (fw_loss_spec){true, loss, delta};
 }
 
 static void add_embedding(builder *b) {
-  const fw_layer_said *json = from_json(b, FW_LAYER_EMBEDDING);
-  fw_layer_said *layer = add(b, FW_LAYER_EMBEDDING, "embedding", NULL, NULL, NULL);
+  const fw_layer_spec *json = from_json(b, FW_LAYER_EMBEDDING);
+  fw_layer_spec *layer = add(b, FW_LAYER_EMBEDDING, "embedding", NULL, NULL, NULL);
   if (!layer) return;
   const bool by_key = fw_conf_has_key(b->conf, FW_KEY_RANK);
   const int64_t fields = integer(b, FW_KEY_FIELDS);
@@ -111,25 +111,25 @@ static void add_embedding(builder *b) {
 /* ---- Stacks of fc layers ---- */
 
 /* The activation of hidden layers. Angel's have dropout in one piece with what comes before it. */
-static fw_activation_said hidden_activation(builder *b) {
+static fw_activation_spec hidden_activation(builder *b) {
   const fw_activation type = (fw_activation)integer(b, FW_KEY_ACTIVATION);
-  const bool said = fw_conf_has_key(b->conf, FW_KEY_DROPOUT);
+  const bool spec = fw_conf_has_key(b->conf, FW_KEY_DROPOUT);
   const double dropout = value_of(b, FW_KEY_DROPOUT).real;
-  if (!fw_conf_has_key(b->conf, FW_KEY_ACTIVATION) && b->conf->json.defaults.activation.said && !said)
+  if (!fw_conf_has_key(b->conf, FW_KEY_ACTIVATION) && b->conf->json.defaults.activation.spec && !spec)
     return b->conf->json.defaults.activation;
-  if (fw_activation_drops(type)) return (fw_activation_said){true, type, said ? dropout : 0.5};
-  if (dropout == 0) return (fw_activation_said){true, type, 0};
+  if (fw_activation_drops(type)) return (fw_activation_spec){true, type, spec ? dropout : 0.5};
+  if (dropout == 0) return (fw_activation_spec){true, type, 0};
   switch (type) {
-  case FW_ACTIVATION_IDENTITY: return (fw_activation_said){true, FW_ACTIVATION_DROPOUT, dropout};
-  case FW_ACTIVATION_SIGMOID: return (fw_activation_said){true, FW_ACTIVATION_SIGMOID_DROPOUT, dropout};
-  case FW_ACTIVATION_TANH: return (fw_activation_said){true, FW_ACTIVATION_TANH_DROPOUT, dropout};
+  case FW_ACTIVATION_IDENTITY: return (fw_activation_spec){true, FW_ACTIVATION_DROPOUT, dropout};
+  case FW_ACTIVATION_SIGMOID: return (fw_activation_spec){true, FW_ACTIVATION_SIGMOID_DROPOUT, dropout};
+  case FW_ACTIVATION_TANH: return (fw_activation_spec){true, FW_ACTIVATION_TANH_DROPOUT, dropout};
   default:
     if (b->status == FURROW_OK)
       b->status = fw_fail(b->err, FURROW_E_ARGUMENT,
                           "dropout goes with the activations sigmoid, tanh and identity, not with %s: Angel's graphs "
                           "have no such layer",
                           fw_activation_name(type));
-    return (fw_activation_said){true, type, 0};
+    return (fw_activation_spec){true, type, 0};
   }
 }
 
@@ -141,19 +141,19 @@ static size_t width_count(const char *widths) {
 }
 
 /* Hidden layers of the widths that the key has, and a last one of `outputs`. */
-static void stack_by_key(builder *b, fw_layer_said *layer, int64_t outputs) {
+static void stack_by_key(builder *b, fw_layer_spec *layer, int64_t outputs) {
   const char *at = value_of(b, FW_KEY_FC).text;
   const size_t hidden = width_count(at);
   int64_t *widths = take(b, hidden + 1, sizeof *widths);
-  fw_activation_said *activations = take(b, hidden + 1, sizeof *activations);
+  fw_activation_spec *activations = take(b, hidden + 1, sizeof *activations);
   if (!widths || !activations) return;
-  const fw_activation_said activation = hidden_activation(b);
+  const fw_activation_spec activation = hidden_activation(b);
   for (size_t i = 0; i < hidden; i++) {
     at = fw_next_width(at, &widths[i]);
     activations[i] = activation;
   }
   widths[hidden] = outputs;
-  activations[hidden] = (fw_activation_said){true, FW_ACTIVATION_IDENTITY, 0};
+  activations[hidden] = (fw_activation_spec){true, FW_ACTIVATION_IDENTITY, 0};
   layer->fc_count = hidden + 1;
   layer->fc_widths = widths;
   layer->fc_activations = activations;
@@ -161,11 +161,11 @@ static void stack_by_key(builder *b, fw_layer_said *layer, int64_t outputs) {
 
 /* Returns the name that its consumer takes. */
 static const char *add_fc(builder *b, const char *input, int64_t outputs) {
-  const fw_layer_said *json = from_json(b, FW_LAYER_FC);
+  const fw_layer_spec *json = from_json(b, FW_LAYER_FC);
   const bool by_key = fw_conf_has_key(b->conf, FW_KEY_FC) || fw_conf_has_key(b->conf, FW_KEY_ACTIVATION) ||
                       fw_conf_has_key(b->conf, FW_KEY_DROPOUT);
   const char *name = json ? json->name : "fclayer";
-  fw_layer_said *layer = add(b, FW_LAYER_FC, name, input, NULL, NULL);
+  fw_layer_spec *layer = add(b, FW_LAYER_FC, name, input, NULL, NULL);
   if (!layer) return name;
   if (!json || by_key) {
     stack_by_key(b, layer, outputs);
@@ -202,13 +202,13 @@ static void build_robust(builder *b) {
 }
 
 static void build_softmax(builder *b) {
-  const fw_layer_said *json = from_json_without(b, FW_LAYER_INPUT, FW_KEY_CLASSES);
+  const fw_layer_spec *json = from_json_without(b, FW_LAYER_INPUT, FW_KEY_CLASSES);
   add_input(b, "input", json ? json->width : integer(b, FW_KEY_CLASSES), FW_ACTIVATION_IDENTITY);
   add_loss(b, "softmaxLossLayer", "input", FW_LOSS_SOFTMAX, NAN);
 }
 
 static void build_mlr(builder *b) {
-  const fw_layer_said *json = from_json_without(b, FW_LAYER_INPUT, FW_KEY_MLR_RANK);
+  const fw_layer_spec *json = from_json_without(b, FW_LAYER_INPUT, FW_KEY_MLR_RANK);
   const int64_t rank = json ? json->width : integer(b, FW_KEY_MLR_RANK);
   add_input(b, "sigmoid_layer", rank, FW_ACTIVATION_SIGMOID);
   add_input(b, "softmax_layer", rank, FW_ACTIVATION_SOFTMAX);
@@ -259,15 +259,15 @@ static void build_nfm(builder *b) {
 
 /* Angel has no class for it, but a sample of JSON. */
 static void build_dnn(builder *b) {
-  const fw_loss_said said = b->conf->json.defaults.loss;
-  const bool json = said.said && !fw_conf_has_key(b->conf, FW_KEY_LOSS);
-  const fw_loss_type loss = json ? said.type : (fw_loss_type)integer(b, FW_KEY_LOSS);
-  const fw_layer_said *input = from_json_without(b, FW_LAYER_INPUT, FW_KEY_INPUT_WIDTH);
-  const fw_activation_said activation = hidden_activation(b);
+  const fw_loss_spec spec = b->conf->json.defaults.loss;
+  const bool json = spec.spec && !fw_conf_has_key(b->conf, FW_KEY_LOSS);
+  const fw_loss_type loss = json ? spec.type : (fw_loss_type)integer(b, FW_KEY_LOSS);
+  const fw_layer_spec *input = from_json_without(b, FW_LAYER_INPUT, FW_KEY_INPUT_WIDTH);
+  const fw_activation_spec activation = hidden_activation(b);
   add_input(b, "input", input ? input->width : integer(b, FW_KEY_INPUT_WIDTH), activation.type);
   if (b->status == FURROW_OK) b->graph->layers[b->graph->count - 1].activation = activation;
   const char *fc = add_fc(b, "input", loss == FW_LOSS_SOFTMAX ? integer(b, FW_KEY_CLASSES) : 1);
-  add_loss(b, "simpleLossLayer", fc, loss, json ? said.delta : NAN);
+  add_loss(b, "simpleLossLayer", fc, loss, json ? spec.delta : NAN);
 }
 
 static const struct algorithm {
@@ -295,18 +295,18 @@ const char *fw_builtin_find(const char *name) {
   return found ? found->name : NULL;
 }
 
-furrow_status fw_builtin_graph(fw_graph_said **graph, const furrow_learn_conf *conf, const char *algorithm,
+furrow_status fw_builtin_graph(fw_graph_spec **graph, const furrow_learn_conf *conf, const char *algorithm,
                                furrow_error *err) {
   const struct algorithm *found = find(algorithm);
   builder b = {.conf = conf, .err = err};
   if (!found) return fw_fail(err, FURROW_E_ARGUMENT, "no such algorithm; there are %s", fw_builtin_names);
-  b.status = fw_graph_said_create(&b.graph, err);
+  b.status = fw_graph_spec_create(&b.graph, err);
   if (b.status != FURROW_OK) return b.status;
   found->build(&b);
   if (b.status == FURROW_OK) b.status = fw_graph_keys_unused(conf, b.used, found->name, err);
   if (b.status == FURROW_OK)
     *graph = b.graph;
   else
-    fw_graph_said_release(b.graph);
+    fw_graph_spec_release(b.graph);
   return b.status;
 }

@@ -18,11 +18,11 @@ furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, fur
   return fw_plan_create(plan, conf, true, err);
 }
 
-fw_batch_rules fw_plan_rules(const fw_plan *plan) {
-  fw_batch_rules rules = {.dense = strcmp(plan->data.format, "dense") == 0 && !plan->forest.used,
-                          .range = plan->data.range > 0 ? (uint64_t)plan->data.range : 0,
-                          .by_field = fw_format_has_fields(plan->data.format),
-                          .data = &plan->data};
+fw_batcher_params fw_plan_rules(const fw_plan *plan) {
+  fw_batcher_params rules = {.dense = strcmp(plan->data.format, "dense") == 0 && !plan->forest.used,
+                             .range = plan->data.range > 0 ? (uint64_t)plan->data.range : 0,
+                             .by_field = fw_format_has_fields(plan->data.format),
+                             .data = &plan->data};
   for (size_t i = 0; i < plan->graph.count; i++)
     if (plan->graph.layers[i].type == FW_LAYER_EMBEDDING && plan->graph.layers[i].slots > rules.slots)
       rules.slots = plan->graph.layers[i].slots;

@@ -10,6 +10,6 @@ furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, fur
     __attribute__((warn_unused_result));
 bool fw_format_has_fields(const char *format);
 /* What every row must be like. The plan must outlive the rules. */
-fw_batch_rules fw_plan_rules(const fw_plan *plan);
+fw_batcher_params fw_plan_rules(const fw_plan *plan);
 
 #endif

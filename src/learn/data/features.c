@@ -29,7 +29,7 @@ struct fw_features {
   int hash_shift; /* 64 - log2(slot_count) */
   uint64_t count;
   unsigned char **chunks;
-  size_t chunk_count, chunk_room;
+  size_t chunk_count, chunk_capacity;
   int chunk_shift; /* records of a chunk, as a power of two */
 };
 
@@ -156,7 +156,7 @@ static furrow_status double_slots(fw_features *features, furrow_error *err) {
 
 static furrow_status add_chunk(fw_features *features, furrow_error *err) {
   furrow_status status =
-      fw_grow((void **)&features->chunks, &features->chunk_room, features->chunk_count + 1, sizeof(void *), err);
+      fw_grow((void **)&features->chunks, &features->chunk_capacity, features->chunk_count + 1, sizeof(void *), err);
   if (status != FURROW_OK) return status;
   status = fw_alloc((void **)&features->chunks[features->chunk_count], chunk_bytes(features), 1, err);
   if (status != FURROW_OK) return status;
@@ -165,7 +165,7 @@ static furrow_status add_chunk(fw_features *features, furrow_error *err) {
 }
 
 /* Room for one more slot and one more record. */
-static furrow_status make_room(fw_features *features, furrow_error *err) {
+static furrow_status ensure_capacity(fw_features *features, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (features->params.most && features->count >= features->params.most)
     return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", features->params.most);
@@ -176,7 +176,7 @@ static furrow_status make_room(fw_features *features, furrow_error *err) {
 }
 
 static furrow_status add(fw_features *features, uint64_t key, void **record, furrow_error *err) {
-  furrow_status status = make_room(features, err);
+  furrow_status status = ensure_capacity(features, err);
   if (status != FURROW_OK) return status;
   *slot_of(features, key) = (slot){.key = key, .record = features->count + 1};
   *record = record_at(features, features->count++);

@@ -1,6 +1,6 @@
 /* learn/data/minibatch.c: rows into mini-batches.
  *
- * Features are numbered while rows are added (numbering.c). Uses by feature are made at the end by a counting sort. */
+ * Features are numbered while rows are added (local_ids.c). Uses by feature are made at the end by a counting sort. */
 #include "learn/data/minibatch.h"
 
 #include <inttypes.h>
@@ -10,22 +10,22 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/conf/conf.h"
-#include "learn/data/numbering.h"
+#include "learn/data/local_ids.h"
 #include "learn/net/net.h"
 
 struct fw_batcher {
-  fw_batch_rules rules;
-  fw_batch batch; /* what finish hands out: of the arrays below */
-  size_t rows, row_room;
+  fw_batcher_params rules;
+  fw_minibatch batch; /* what finish hands out: of the arrays below */
+  size_t rows, row_capacity;
   float *label, *weight, *x;
   uint32_t *offset;
   bool has_weight;
-  size_t uses, use_room;
+  size_t uses, use_capacity;
   uint32_t *feature, *place, *use, *use_row, *use_place;
   float *value;
   bool has_value, has_place; /* some value is not 1; some row does not have its features in the order of the slots */
-  fw_numbering numbering;    /* of features */
-  size_t offset_room;
+  fw_local_ids local_ids;    /* of features */
+  size_t offset_capacity;
   uint32_t *use_offset;
 };
 
@@ -46,41 +46,41 @@ static furrow_status resize_f32(float **array, size_t count, furrow_error *err) 
 }
 
 /* Half as much room again, at least `count`. */
-static size_t more_room(size_t room, size_t count) {
-  const size_t larger = room + room / 2;
+static size_t grown_capacity(size_t capacity, size_t count) {
+  const size_t larger = capacity + capacity / 2;
   return larger < count ? count : larger;
 }
 
 static furrow_status grow_rows(fw_batcher *b, size_t rows, furrow_error *err) {
-  if (rows < b->row_room) return FURROW_OK; /* <: there is an offset more than there are rows */
-  size_t room = more_room(b->row_room, rows + 64), dense = 0;
-  if (b->rules.dense && !fw_size_mul(room, b->rules.range, &dense)) return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = resize_f32(&b->label, room, err);
-  if (status == FURROW_OK) status = resize_f32(&b->weight, room, err);
-  if (status == FURROW_OK) status = resize_u32(&b->offset, room, err);
+  if (rows < b->row_capacity) return FURROW_OK; /* <: there is an offset more than there are rows */
+  size_t capacity = grown_capacity(b->row_capacity, rows + 64), dense = 0;
+  if (b->rules.dense && !fw_size_mul(capacity, b->rules.range, &dense)) return fw_fail_memory(err, SIZE_MAX);
+  furrow_status status = resize_f32(&b->label, capacity, err);
+  if (status == FURROW_OK) status = resize_f32(&b->weight, capacity, err);
+  if (status == FURROW_OK) status = resize_u32(&b->offset, capacity, err);
   if (status == FURROW_OK && dense) status = resize_f32(&b->x, dense, err);
-  if (status == FURROW_OK) b->row_room = room;
+  if (status == FURROW_OK) b->row_capacity = capacity;
   return status;
 }
 
 static furrow_status grow_uses(fw_batcher *b, size_t uses, furrow_error *err) {
-  if (uses <= b->use_room) return FURROW_OK;
+  if (uses <= b->use_capacity) return FURROW_OK;
   if (uses >= UINT32_MAX) return fw_fail(err, FURROW_E_RANGE, "a batch has more than %u features", UINT32_MAX - 1);
-  size_t room = more_room(b->use_room, uses);
-  furrow_status status = resize_f32(&b->value, room, err);
-  if (status == FURROW_OK) status = resize_u32(&b->feature, room, err);
-  if (status == FURROW_OK) status = resize_u32(&b->place, room, err);
-  if (status == FURROW_OK) status = resize_u32(&b->use_row, room, err);
-  if (status == FURROW_OK) status = resize_u32(&b->use_place, room, err);
-  if (status == FURROW_OK) status = resize_u32(&b->use, room, err);
-  if (status == FURROW_OK) b->use_room = room;
+  size_t capacity = grown_capacity(b->use_capacity, uses);
+  furrow_status status = resize_f32(&b->value, capacity, err);
+  if (status == FURROW_OK) status = resize_u32(&b->feature, capacity, err);
+  if (status == FURROW_OK) status = resize_u32(&b->place, capacity, err);
+  if (status == FURROW_OK) status = resize_u32(&b->use_row, capacity, err);
+  if (status == FURROW_OK) status = resize_u32(&b->use_place, capacity, err);
+  if (status == FURROW_OK) status = resize_u32(&b->use, capacity, err);
+  if (status == FURROW_OK) b->use_capacity = capacity;
   return status;
 }
 
 /* Room for n features more. */
-static furrow_status make_room(fw_batcher *b, size_t n, furrow_error *err) {
+static furrow_status ensure_capacity(fw_batcher *b, size_t n, furrow_error *err) {
   furrow_status status = grow_uses(b, b->uses + n, err);
-  return status == FURROW_OK ? fw_numbering_reserve(&b->numbering, n, err) : status;
+  return status == FURROW_OK ? fw_local_ids_reserve(&b->local_ids, n, err) : status;
 }
 
 /* ---- Sparse rows ---------------------------------------------------------------------------------------- */
@@ -88,10 +88,10 @@ static furrow_status make_room(fw_batcher *b, size_t n, furrow_error *err) {
 /* For scoring: every use is a feature of its own. */
 static void list_features(fw_batcher *b, const furrow_row *row) {
   for (size_t i = 0; i < row->length; i++) {
-    b->numbering.key[b->uses + i] = furrow_row_get_index(row, i);
+    b->local_ids.key[b->uses + i] = furrow_row_get_index(row, i);
     b->feature[b->uses + i] = (uint32_t)(b->uses + i);
   }
-  b->numbering.count += row->length;
+  b->local_ids.count += row->length;
 }
 
 static bool is_all_ones(const furrow_row *row) {
@@ -172,13 +172,13 @@ static furrow_status place_features(fw_batcher *b, const furrow_row *row, furrow
 }
 
 static furrow_status add_sparse(fw_batcher *b, const furrow_row *row, furrow_error *err) {
-  furrow_status status = make_room(b, row->length, err);
+  furrow_status status = ensure_capacity(b, row->length, err);
   if (status == FURROW_OK) status = place_features(b, row, err);
   if (status != FURROW_OK) return status;
   if (b->rules.plain) {
     list_features(b, row); /* what is beyond the range counts as 0 */
   } else {
-    status = fw_numbering_add(&b->numbering, row, b->feature + b->uses, err);
+    status = fw_local_ids_add(&b->local_ids, row, b->feature + b->uses, err);
     if (status != FURROW_OK) return status;
   }
   copy_values(b, row);
@@ -199,7 +199,7 @@ static furrow_status add_dense(fw_batcher *b, const furrow_row *row, furrow_erro
     largest = index > largest ? index : largest;
     if (index < b->rules.range) x[index] += (float)furrow_row_get_value(row, i);
   }
-  return b->rules.plain ? FURROW_OK : fw_numbering_check(b->rules.range, largest, err);
+  return b->rules.plain ? FURROW_OK : fw_local_ids_check(b->rules.range, largest, err);
 }
 
 static double transform_label(const fw_data_conf *data, double label) {
@@ -238,7 +238,7 @@ static furrow_status add_label(fw_batcher *b, const furrow_row *row, furrow_erro
 
 /* ---- Batches -------------------------------------------------------------------------------------------- */
 
-furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batch_rules *rules, furrow_error *err) {
+furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *rules, furrow_error *err) {
   if (rules->dense && rules->range == 0) {
     return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of features (`range`)");
   }
@@ -248,7 +248,7 @@ furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batch_rules *rule
   fw_batcher *b = memory;
   b->rules = *rules;
   if (!rules->dense && !rules->plain)
-    status = fw_numbering_init(&b->numbering, rules->range, rules->beside ? &rules->beside->numbering : NULL, err);
+    status = fw_local_ids_init(&b->local_ids, rules->range, rules->beside ? &rules->beside->local_ids : NULL, err);
   if (status == FURROW_OK) {
     *batcher = b;
   } else {
@@ -262,14 +262,14 @@ void fw_batcher_free(fw_batcher *b) {
   void *const arrays[] = {b->label, b->weight,  b->x,         b->offset, b->feature,   b->place,
                           b->use,   b->use_row, b->use_place, b->value,  b->use_offset};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
-  fw_numbering_clear(&b->numbering);
+  fw_local_ids_clear(&b->local_ids);
   fw_free(b);
 }
 
 void fw_batcher_start(fw_batcher *b) {
   b->rows = b->uses = 0;
   b->has_weight = b->has_value = b->has_place = false;
-  fw_numbering_start(&b->numbering);
+  fw_local_ids_start(&b->local_ids);
 }
 
 furrow_status fw_batcher_add(fw_batcher *b, const furrow_row *row, furrow_error *err) {
@@ -298,9 +298,9 @@ static inline void sort_uses(const fw_batcher *b, uint32_t *at, uint32_t *use) {
 /* Counting sort: use_offset[f + 2] counts the uses of feature f; summed up, use_offset[f + 1] is where they begin; when
  * all are placed it is where they end. */
 static furrow_status list_uses_by_feature(fw_batcher *b, furrow_error *err) {
-  const size_t features = b->numbering.count;
+  const size_t features = b->local_ids.count;
   void *memory = b->use_offset;
-  furrow_status status = fw_grow(&memory, &b->offset_room, features + 2, sizeof *b->use_offset, err);
+  furrow_status status = fw_grow(&memory, &b->offset_capacity, features + 2, sizeof *b->use_offset, err);
   uint32_t *const at = b->use_offset = memory;
   if (status != FURROW_OK) return status;
   memset(at, 0, (features + 2) * sizeof *at);
@@ -314,12 +314,12 @@ static furrow_status list_uses_by_feature(fw_batcher *b, furrow_error *err) {
   return FURROW_OK;
 }
 
-furrow_status fw_batcher_finish(fw_batcher *b, fw_batch **batch, furrow_error *err) {
+furrow_status fw_batcher_finish(fw_batcher *b, fw_minibatch **batch, furrow_error *err) {
   furrow_status status = grow_rows(b, 0, err);
-  if (status == FURROW_OK && !b->rules.dense) status = make_room(b, 0, err);
-  if (status == FURROW_OK && !b->rules.dense) status = fw_numbering_finish(&b->numbering, b->feature, b->uses, err);
+  if (status == FURROW_OK && !b->rules.dense) status = ensure_capacity(b, 0, err);
+  if (status == FURROW_OK && !b->rules.dense) status = fw_local_ids_finish(&b->local_ids, b->feature, b->uses, err);
   if (status != FURROW_OK) return status;
-  b->batch = (fw_batch){.rows = b->rows, .label = b->label, .weight = b->has_weight ? b->weight : NULL};
+  b->batch = (fw_minibatch){.rows = b->rows, .label = b->label, .weight = b->has_weight ? b->weight : NULL};
   if (b->rules.dense) {
     b->batch.x = b->x;
     b->batch.columns = b->rules.range;
@@ -330,8 +330,8 @@ furrow_status fw_batcher_finish(fw_batcher *b, fw_batch **batch, furrow_error *e
     b->batch.feature = b->feature;
     b->batch.value = b->has_value ? b->value : NULL;
     b->batch.place = b->has_place ? b->place : NULL;
-    b->batch.features = b->numbering.count;
-    b->batch.key = b->numbering.key;
+    b->batch.features = b->local_ids.count;
+    b->batch.key = b->local_ids.key;
   }
   if (!b->rules.dense && !b->rules.plain && !b->rules.unlisted) {
     status = list_uses_by_feature(b, err);

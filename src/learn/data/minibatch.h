@@ -11,7 +11,7 @@
 
 #include "furrow/learn.h"
 
-typedef struct fw_batch {
+typedef struct fw_minibatch {
   size_t rows;
   float *label;       /* transformed; NaN: there is none */
   float *weight;      /* NULL: all 1 */
@@ -32,27 +32,27 @@ typedef struct fw_batch {
   /* dense data */
   float *x; /* rows * columns; NULL for sparse data */
   size_t columns;
-} fw_batch;
+} fw_minibatch;
 
 /* Builds batches from rows; keeps its memory from one to the next. */
 typedef struct fw_batcher fw_batcher;
 
-typedef struct fw_batch_rules {
+typedef struct fw_batcher_params {
   bool dense;     /* features are columns 0 … range - 1 of x */
   uint64_t range; /* keys must be below; 0: open */
   size_t slots;   /* that every row must have; 0: any number */
   bool plain;     /* for scoring: features are not numbered (use i is feature i), uses not listed by feature */
   bool unlisted;  /* uses are not listed by feature: use_offset and what follows it are NULL */
   bool by_field;  /* slots are fields (several features of one are pooled), else features by ascending id */
-  const struct fw_batcher *beside; /* NULL, or one with the same range: see fw_numbering_init */
+  const struct fw_batcher *beside; /* NULL, or one with the same range: see fw_local_ids_init */
   const struct fw_data_conf *data; /* label transform, has_label */
   const struct fw_graph *graph;    /* every row must have a label that its loss can take. NULL: no row need have one */
-} fw_batch_rules;
+} fw_batcher_params;
 
 /* A row's label after the transform; NaN: it has none. */
 double fw_label_of(const struct fw_data_conf *data, const furrow_row *row);
 
-furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batch_rules *rules, furrow_error *err)
+furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *rules, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_batcher_free(fw_batcher *batcher);
 /* Starts a batch; adds a row (E_RANGE: an index beyond the range, a wrong number of features, a field beyond the slots,
@@ -61,7 +61,7 @@ void fw_batcher_free(fw_batcher *batcher);
 void fw_batcher_start(fw_batcher *batcher);
 furrow_status fw_batcher_add(fw_batcher *batcher, const furrow_row *row, furrow_error *err)
     __attribute__((warn_unused_result));
-furrow_status fw_batcher_finish(fw_batcher *batcher, fw_batch **batch, furrow_error *err)
+furrow_status fw_batcher_finish(fw_batcher *batcher, fw_minibatch **batch, furrow_error *err)
     __attribute__((warn_unused_result));
 
 #endif

@@ -23,7 +23,7 @@ struct fw_samples {
   bool in_memory;
 };
 
-struct fw_pass_over {
+struct fw_sample_pass {
   furrow_parser *parser;
   furrow_blockiter *iter; /* with a cache */
 };
@@ -200,11 +200,11 @@ void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats)
 
 /* ---- Passes --------------------------------------------------------------------------------------------- */
 
-furrow_status fw_pass_over_open(fw_pass_over **pass, const fw_samples *samples, furrow_error *err) {
+furrow_status fw_sample_pass_open(fw_sample_pass **pass, const fw_samples *samples, furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **pass, err);
   if (status != FURROW_OK) return status;
-  fw_pass_over *p = memory;
+  fw_sample_pass *p = memory;
   if (samples->cached) {
     status = furrow_blockiter_open(&p->iter, samples->uri, &samples->params, err);
   } else {
@@ -213,31 +213,31 @@ furrow_status fw_pass_over_open(fw_pass_over **pass, const fw_samples *samples, 
   if (status == FURROW_OK) {
     *pass = p;
   } else {
-    fw_pass_over_close(p);
+    fw_sample_pass_close(p);
   }
   return advise(status, err);
 }
 
-void fw_pass_over_close(fw_pass_over *pass) {
+void fw_sample_pass_close(fw_sample_pass *pass) {
   if (!pass) return;
   furrow_parser_close(pass->parser);
   furrow_blockiter_close(pass->iter);
   fw_free(pass);
 }
 
-furrow_status fw_pass_over_next(fw_pass_over *pass, const furrow_rowblock **block, furrow_error *err) {
+furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **block, furrow_error *err) {
   furrow_status status = pass->iter ? furrow_blockiter_next(pass->iter, err) : furrow_parser_next(pass->parser, err);
   if (status == FURROW_OK) *block = pass->iter ? furrow_blockiter_value(pass->iter) : furrow_parser_value(pass->parser);
   return advise(status, err);
 }
 
-void fw_pass_over_get_stats(const fw_pass_over *pass, furrow_parser_stats *stats) {
+void fw_sample_pass_get_stats(const fw_sample_pass *pass, furrow_parser_stats *stats) {
   if (pass->iter)
     furrow_blockiter_get_stats(pass->iter, stats);
   else
     furrow_parser_get_stats(pass->parser, stats);
 }
 
-furrow_status fw_pass_over_rewind(fw_pass_over *pass, furrow_error *err) {
+furrow_status fw_sample_pass_rewind(fw_sample_pass *pass, furrow_error *err) {
   return pass->iter ? furrow_blockiter_rewind(pass->iter, err) : furrow_parser_rewind(pass->parser, err);
 }

@@ -2,7 +2,7 @@
 #ifndef FW_LEARN_DATA_SAMPLES_H
 #define FW_LEARN_DATA_SAMPLES_H
 
-#include "learn/data/feed.h"
+#include "learn/data/epoch_rows.h"
 
 /* All rows; NULL: they are streamed. */
 const furrow_rowblock *fw_samples_block(const fw_samples *samples);
@@ -16,15 +16,15 @@ const char *fw_samples_format(const fw_samples *samples);
 void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats);
 
 /* One pass over streamed samples. */
-typedef struct fw_pass_over fw_pass_over;
+typedef struct fw_sample_pass fw_sample_pass;
 
-furrow_status fw_pass_over_open(fw_pass_over **pass, const fw_samples *samples, furrow_error *err)
+furrow_status fw_sample_pass_open(fw_sample_pass **pass, const fw_samples *samples, furrow_error *err)
     __attribute__((warn_unused_result));
-void fw_pass_over_close(fw_pass_over *pass);
+void fw_sample_pass_close(fw_sample_pass *pass);
 /* The next block, valid until the next call; END at the end. */
-furrow_status fw_pass_over_next(fw_pass_over *pass, const furrow_rowblock **block, furrow_error *err)
+furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **block, furrow_error *err)
     __attribute__((warn_unused_result));
-void fw_pass_over_get_stats(const fw_pass_over *pass, furrow_parser_stats *stats);
-furrow_status fw_pass_over_rewind(fw_pass_over *pass, furrow_error *err) __attribute__((warn_unused_result));
+void fw_sample_pass_get_stats(const fw_sample_pass *pass, furrow_parser_stats *stats);
+furrow_status fw_sample_pass_rewind(fw_sample_pass *pass, furrow_error *err) __attribute__((warn_unused_result));
 
 #endif

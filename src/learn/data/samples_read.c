@@ -9,7 +9,7 @@
 struct furrow_sample_reader {
   fw_plan *plan;
   fw_samples *data;
-  fw_pass_over *pass;
+  fw_sample_pass *pass;
 };
 
 /* Only csv has rows without a label; the lines of the others begin with one, which is taken for the row's id. */
@@ -33,7 +33,7 @@ furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const fu
     status =
         fw_samples_open(&made->data, uri, &made->plan->data, params ? params : &defaults, true, fw_comm_self(), err);
   if (status == FURROW_OK) status = check_label(made, err);
-  if (status == FURROW_OK) status = fw_pass_over_open(&made->pass, made->data, err);
+  if (status == FURROW_OK) status = fw_sample_pass_open(&made->pass, made->data, err);
   if (status == FURROW_OK)
     *samples = made;
   else
@@ -43,16 +43,16 @@ furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const fu
 
 furrow_status furrow_sample_reader_next(furrow_sample_reader *samples, const furrow_rowblock **block,
                                         furrow_error *err) {
-  return fw_pass_over_next(samples->pass, block, err);
+  return fw_sample_pass_next(samples->pass, block, err);
 }
 
 void furrow_sample_reader_get_stats(const furrow_sample_reader *samples, furrow_parser_stats *stats) {
-  fw_pass_over_get_stats(samples->pass, stats);
+  fw_sample_pass_get_stats(samples->pass, stats);
 }
 
 void furrow_sample_reader_close(furrow_sample_reader *samples) {
   if (!samples) return;
-  fw_pass_over_close(samples->pass);
+  fw_sample_pass_close(samples->pass);
   fw_samples_close(samples->data);
   fw_plan_free(samples->plan);
   fw_free(samples);

@@ -9,16 +9,16 @@
 #include "base/number_out.h"
 #include "learn/conf/plan_rules.h"
 
-/* ---- Counts, which stop at FW_UNKNOWN ---- */
+/* ---- Counts, which stop at FW_COUNT_UNKNOWN ---- */
 
 static uint64_t product(uint64_t a, uint64_t b) {
   uint64_t r;
-  return __builtin_mul_overflow(a, b, &r) ? FW_UNKNOWN : r;
+  return __builtin_mul_overflow(a, b, &r) ? FW_COUNT_UNKNOWN : r;
 }
 
 static uint64_t sum(uint64_t a, uint64_t b) {
   uint64_t r;
-  return __builtin_add_overflow(a, b, &r) ? FW_UNKNOWN : r;
+  return __builtin_add_overflow(a, b, &r) ? FW_COUNT_UNKNOWN : r;
 }
 
 /* Bytes of weights with what the optimizer keeps for them. */
@@ -33,7 +33,7 @@ static fw_layer_size size_of(const fw_description *about, const fw_layer *layer,
     size.by_feature = true;
     size.rows = input ? layer->width : layer->factors;
     size.biases = input ? layer->width : 0;
-    size.weights = about->features == FW_UNKNOWN ? FW_UNKNOWN : product(about->features, size.rows);
+    size.weights = about->features == FW_COUNT_UNKNOWN ? FW_COUNT_UNKNOWN : product(about->features, size.rows);
   } else if (layer->type == FW_LAYER_FC) {
     size.rows = layer->in_width;
     size.weights = product(layer->in_width, layer->width);
@@ -68,7 +68,7 @@ bool fw_layer_takes_data(const fw_layer *layer) {
 
 void fw_buffer_count(fw_buffer *out, uint64_t value) {
   char digits[FW_NUMBER_TEXT];
-  if (value == FW_UNKNOWN) {
+  if (value == FW_COUNT_UNKNOWN) {
     fw_buffer_byte(out, '?');
     return;
   }
@@ -83,7 +83,7 @@ void fw_buffer_bytes(fw_buffer *out, uint64_t bytes) {
   static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   double value = (double)bytes;
   size_t unit = 0;
-  if (bytes == FW_UNKNOWN) {
+  if (bytes == FW_COUNT_UNKNOWN) {
     fw_buffer_byte(out, '?');
     return;
   }
@@ -92,16 +92,16 @@ void fw_buffer_bytes(fw_buffer *out, uint64_t bytes) {
 }
 
 void fw_buffer_parameters(fw_buffer *out, const fw_description *about) {
-  fw_buffer_count(out, about->features == FW_UNKNOWN ? about->fixed : about->parameters);
-  if (about->features != FW_UNKNOWN) return;
+  fw_buffer_count(out, about->features == FW_COUNT_UNKNOWN ? about->fixed : about->parameters);
+  if (about->features != FW_COUNT_UNKNOWN) return;
   fw_buffer_text(out, " + ");
   fw_buffer_count(out, about->each);
   fw_buffer_text(out, " for each feature");
 }
 
 void fw_buffer_memory(fw_buffer *out, const fw_description *about) {
-  fw_buffer_bytes(out, about->features == FW_UNKNOWN ? about->fixed_bytes : about->bytes);
-  if (about->features != FW_UNKNOWN) return;
+  fw_buffer_bytes(out, about->features == FW_COUNT_UNKNOWN ? about->fixed_bytes : about->bytes);
+  if (about->features != FW_COUNT_UNKNOWN) return;
   fw_buffer_text(out, " + ");
   fw_buffer_bytes(out, about->each_bytes);
   fw_buffer_text(out, " for each feature");
@@ -137,7 +137,7 @@ static furrow_status describe(const fw_plan *plan, furrow_describe_format kind, 
   if (status == FURROW_OK) status = fw_alloc_zero(&places, plan->graph.count, sizeof(fw_layer_place), err);
   if (status == FURROW_OK) {
     fw_description about = {.plan = plan, .sizes = sizes, .places = places};
-    about.features = plan->data.range > 0 ? (uint64_t)plan->data.range : features > 0 ? features : FW_UNKNOWN;
+    about.features = plan->data.range > 0 ? (uint64_t)plan->data.range : features > 0 ? features : FW_COUNT_UNKNOWN;
     count(&about);
     writers[kind](out, &about);
   }

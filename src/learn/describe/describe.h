@@ -6,13 +6,13 @@
 #include "learn/conf/conf_data.h"
 #include "learn/describe/json_out.h"
 
-#define FW_UNKNOWN UINT64_MAX /* a number that depends on features, of which there is no number; or too large */
+#define FW_COUNT_UNKNOWN UINT64_MAX /* a number that depends on features, of which there is no number; or too large */
 
 /* What a layer keeps. */
 typedef struct fw_layer_size {
   bool by_feature;  /* weights have a column for each feature */
   uint64_t rows;    /* by feature: numbers of each */
-  uint64_t weights; /* FW_UNKNOWN: not known */
+  uint64_t weights; /* FW_COUNT_UNKNOWN: not known */
   uint64_t biases;
   uint64_t bytes; /* with the optimizer's state */
 } fw_layer_size;
@@ -25,7 +25,7 @@ typedef struct fw_layer_place {
 
 typedef struct fw_description {
   const fw_plan *plan;
-  uint64_t features;    /* FW_UNKNOWN: not known */
+  uint64_t features;    /* FW_COUNT_UNKNOWN: not known */
   fw_layer_size *sizes; /* of each layer */
   fw_layer_place *places;
   uint64_t parameters, bytes;

@@ -5,7 +5,7 @@
 
 static void put_count(fw_json_out *json, const char *key, uint64_t count) {
   fw_json_out_key(json, key);
-  if (count == FW_UNKNOWN)
+  if (count == FW_COUNT_UNKNOWN)
     fw_json_out_null(json);
   else
     fw_json_out_unsigned(json, count);
@@ -62,9 +62,9 @@ static void put_layer(fw_json_out *json, const fw_description *about, size_t i) 
   fw_json_out_member(json, "name", layer->name);
   fw_json_out_member(json, "type", fw_layer_type_name(layer->type));
   fw_json_out_inputs(json, "inputs", &about->plan->graph, layer);
-  put_count(json, "width", layer->width ? layer->width : FW_UNKNOWN);
+  put_count(json, "width", layer->width ? layer->width : FW_COUNT_UNKNOWN);
   if (layer->factors) put_count(json, "factors", layer->factors);
-  if (layer->type == FW_LAYER_EMBEDDING) put_count(json, "slots", layer->slots ? layer->slots : FW_UNKNOWN);
+  if (layer->type == FW_LAYER_EMBEDDING) put_count(json, "slots", layer->slots ? layer->slots : FW_COUNT_UNKNOWN);
   if (layer->type == FW_LAYER_INPUT || layer->type == FW_LAYER_FC)
     fw_json_out_member(json, "activation", fw_activation_name(layer->activation));
   if (fw_activation_drops(layer->activation)) {

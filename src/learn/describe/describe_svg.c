@@ -13,7 +13,7 @@ enum {
   MARGIN = 28,
   LEAST_WIDTH = 540, /* for the title */
   HEAD = 58,         /* title */
-  NAME_ROOM = 30     /* characters that a box has room for */
+  NAME_CAPACITY = 30 /* characters that a box has room for */
 };
 
 typedef struct drawing {
@@ -164,7 +164,7 @@ static void put_third_line(fw_buffer *out, const fw_layer *layer, const fw_layer
     fw_buffer_format(out, "%zu output%s", layer->width, layer->width == 1 ? "" : "s");
   if (size->weights == 0) return;
   fw_buffer_text(out, " · ");
-  if (size->weights == FW_UNKNOWN) {
+  if (size->weights == FW_COUNT_UNKNOWN) {
     fw_buffer_format(out, "%llu parameters for each feature", (unsigned long long)size->rows);
     return;
   }
@@ -179,7 +179,7 @@ static void put_box(const drawing *d, size_t i) {
   fw_buffer_format(d->out, "<g><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"8\"/>",
                    class_of(layer), left_of(d, place->column), y, BOX_WIDTH, BOX_HEIGHT);
   put_line(d, "name", x, y + (layer->type == FW_LAYER_LOSS ? 29 : 21));
-  put_escaped(d->out, layer->name, NAME_ROOM);
+  put_escaped(d->out, layer->name, NAME_CAPACITY);
   fw_buffer_text(d->out, "</text>");
   put_line(d, "kind", x, y + (layer->type == FW_LAYER_LOSS ? 47 : 38));
   put_second_line(d->out, layer);
@@ -195,8 +195,8 @@ static void put_data(const drawing *d) {
   fw_buffer_format(d->out, "<g><rect class=\"data\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"17\"/>",
                    x - BOX_WIDTH / 2.0, top_of(0), BOX_WIDTH, DATA_HEIGHT);
   put_line(d, "kind", x, top_of(0) + 21);
-  put_escaped(d->out, data->format, NAME_ROOM);
-  if (d->about->features != FW_UNKNOWN) {
+  put_escaped(d->out, data->format, NAME_CAPACITY);
+  if (d->about->features != FW_COUNT_UNKNOWN) {
     fw_buffer_text(d->out, ", ");
     fw_buffer_count(d->out, d->about->features);
     fw_buffer_text(d->out, " features");
@@ -208,7 +208,7 @@ static void put_data(const drawing *d) {
 static void put_title(const drawing *d) {
   const fw_plan *plan = d->about->plan;
   fw_buffer_format(d->out, "<text class=\"title\" x=\"%d\" y=\"26\">", MARGIN);
-  put_escaped(d->out, plan->model.algorithm ? plan->model.algorithm : "graph", NAME_ROOM);
+  put_escaped(d->out, plan->model.algorithm ? plan->model.algorithm : "graph", NAME_CAPACITY);
   fw_buffer_format(d->out, "</text>\n<text class=\"note\" x=\"%d\" y=\"44\">", MARGIN);
   fw_buffer_text(d->out, "parameters: ");
   fw_buffer_parameters(d->out, d->about);

@@ -91,7 +91,8 @@ static void put_cell(fw_buffer *out, const fw_description *about, size_t i, int 
     break;
   case MATRICES: put_matrices(out, about, layer, size); break;
   case PARAMETERS:
-    if (keeps) fw_buffer_count(out, size->weights == FW_UNKNOWN ? FW_UNKNOWN : size->weights + size->biases);
+    if (keeps)
+      fw_buffer_count(out, size->weights == FW_COUNT_UNKNOWN ? FW_COUNT_UNKNOWN : size->weights + size->biases);
     break;
   default:
     if (keeps) fw_buffer_bytes(out, size->bytes);

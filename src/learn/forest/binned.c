@@ -25,11 +25,11 @@ static furrow_status resize(void *array, size_t count, size_t size, furrow_error
 }
 
 /* Rows begin where cache lines do, so that few rows have bytes in two. */
-static furrow_status grow_bytes(fw_binned *b, size_t room, furrow_error *err) {
+static furrow_status grow_bytes(fw_binned *b, size_t capacity, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, room + LINE, b->stride, err);
+  furrow_status status = fw_alloc(&memory, capacity + LINE, b->stride, err);
   if (status != FURROW_OK) return status;
-  fw_prefer_large_pages(memory, (room + LINE) * b->stride);
+  fw_prefer_large_pages(memory, (capacity + LINE) * b->stride);
   uint8_t *aligned = (uint8_t *)(((uintptr_t)memory + LINE - 1) / LINE * LINE);
   if (b->rows) memcpy(aligned, b->byte, b->rows * b->stride);
   fw_free(b->byte_memory);
@@ -39,20 +39,20 @@ static furrow_status grow_bytes(fw_binned *b, size_t room, furrow_error *err) {
 }
 
 static furrow_status grow_rows(fw_binned *b, size_t rows, furrow_error *err) {
-  if (rows <= b->row_room) return FURROW_OK;
-  const size_t room = b->row_room + b->row_room / 2 > rows ? b->row_room + b->row_room / 2 : rows;
+  if (rows <= b->row_capacity) return FURROW_OK;
+  const size_t capacity = b->row_capacity + b->row_capacity / 2 > rows ? b->row_capacity + b->row_capacity / 2 : rows;
   size_t *ends = b->end ? b->end - 1 : NULL;
-  furrow_status status = resize(&b->label, room, sizeof *b->label, err);
-  if (status == FURROW_OK && b->weight) status = resize(&b->weight, room, sizeof *b->weight, err);
-  if (status == FURROW_OK && b->stride) status = grow_bytes(b, room, err);
+  furrow_status status = resize(&b->label, capacity, sizeof *b->label, err);
+  if (status == FURROW_OK && b->weight) status = resize(&b->weight, capacity, sizeof *b->weight, err);
+  if (status == FURROW_OK && b->stride) status = grow_bytes(b, capacity, err);
   if (status == FURROW_OK && b->cuts->count > b->cuts->dense) {
-    status = resize(&ends, room + 1, sizeof *ends, err);
+    status = resize(&ends, capacity + 1, sizeof *ends, err);
     if (status == FURROW_OK) {
       ends[0] = 0;
       b->end = ends + 1;
     }
   }
-  if (status == FURROW_OK) b->row_room = room;
+  if (status == FURROW_OK) b->row_capacity = capacity;
   return status;
 }
 
@@ -61,7 +61,8 @@ furrow_status fw_binned_init(fw_binned *b, const fw_cuts *cuts, size_t rows, siz
   b->cuts = cuts;
   b->stride = stride_for(cuts->dense);
   furrow_status status = grow_rows(b, rows, err);
-  if (status == FURROW_OK && entries) status = fw_grow((void **)&b->bin, &b->entry_room, entries, sizeof *b->bin, err);
+  if (status == FURROW_OK && entries)
+    status = fw_grow((void **)&b->bin, &b->entry_capacity, entries, sizeof *b->bin, err);
   return status;
 }
 
@@ -80,8 +81,8 @@ void fw_binned_clear(fw_binned *b) {
 }
 
 size_t fw_binned_memory(const fw_binned *b) {
-  size_t bytes = b->row_room * (sizeof(float) * (b->weight ? 2 : 1) + b->stride + (b->end ? sizeof *b->end : 0));
-  bytes += b->entry_room * sizeof *b->bin;
+  size_t bytes = b->row_capacity * (sizeof(float) * (b->weight ? 2 : 1) + b->stride + (b->end ? sizeof *b->end : 0));
+  bytes += b->entry_capacity * sizeof *b->bin;
   if (b->column) bytes += b->rows * b->cuts->dense;
   if (b->column_row) bytes += b->entries * (sizeof *b->column_row + (b->column_bin ? 1 : 0));
   if (b->column_end) bytes += (b->cuts->count - b->cuts->dense + 1) * sizeof *b->column_end;
@@ -92,13 +93,13 @@ size_t fw_binned_memory(const fw_binned *b) {
 
 /* The first rows that come with weights: those before them had 1. */
 static furrow_status keep_weights(fw_binned *b, furrow_error *err) {
-  furrow_status status = resize(&b->weight, b->row_room, sizeof *b->weight, err);
+  furrow_status status = resize(&b->weight, b->row_capacity, sizeof *b->weight, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < b->rows; i++) b->weight[i] = 1;
   return FURROW_OK;
 }
 
-static furrow_status add_labels(fw_binned *b, const fw_batch *batch, furrow_error *err) {
+static furrow_status add_labels(fw_binned *b, const fw_minibatch *batch, furrow_error *err) {
   memcpy(b->label + b->rows, batch->label, batch->rows * sizeof *b->label);
   if (batch->weight && !b->weight) {
     furrow_status status = keep_weights(b, err);
@@ -110,7 +111,7 @@ static furrow_status add_labels(fw_binned *b, const fw_batch *batch, furrow_erro
 
 typedef struct adding {
   fw_binned *binned;
-  const fw_batch *batch;
+  const fw_minibatch *batch;
   const uint32_t *number;
 } adding;
 
@@ -187,12 +188,12 @@ static furrow_status place_lists(const adding *a, furrow_error *err) {
     }
     b->end[b->rows + row] = entries;
   }
-  furrow_status status = fw_grow((void **)&b->bin, &b->entry_room, entries, sizeof *b->bin, err);
+  furrow_status status = fw_grow((void **)&b->bin, &b->entry_capacity, entries, sizeof *b->bin, err);
   if (status == FURROW_OK) b->entries = entries;
   return status;
 }
 
-furrow_status fw_binned_add(fw_binned *b, const fw_batch *batch, const uint32_t *number, fw_crew *crew,
+furrow_status fw_binned_add(fw_binned *b, const fw_minibatch *batch, const uint32_t *number, fw_spin_pool *pool,
                             furrow_error *err) {
   adding a = {b, batch, number};
   const size_t tasks = (batch->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
@@ -201,9 +202,9 @@ furrow_status fw_binned_add(fw_binned *b, const fw_batch *batch, const uint32_t 
   if (status == FURROW_OK && b->end) status = place_lists(&a, err);
   if (status != FURROW_OK) return status;
   if (batch->offset) {
-    fw_crew_run(crew, tasks, add_sparse_rows, &a);
+    fw_spin_pool_run(pool, tasks, add_sparse_rows, &a);
   } else if (b->stride) {
-    fw_crew_run(crew, tasks, add_dense_rows, &a);
+    fw_spin_pool_run(pool, tasks, add_dense_rows, &a);
   }
   b->rows += batch->rows;
   return FURROW_OK;
@@ -220,10 +221,10 @@ static void turn_rows(void *context, size_t i) {
   }
 }
 
-static furrow_status turn_bytes(fw_binned *b, fw_crew *crew, furrow_error *err) {
+static furrow_status turn_bytes(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
   furrow_status status = fw_alloc((void **)&b->column, b->rows, b->cuts->dense, err);
   if (status != FURROW_OK) return status;
-  fw_crew_run(crew, (b->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, turn_rows, b);
+  fw_spin_pool_run(pool, (b->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, turn_rows, b);
   return FURROW_OK;
 }
 
@@ -298,27 +299,27 @@ static void name_owners(turner *t) {
     for (uint32_t i = 0; i < cuts->feature[cuts->dense + f].bins; i++) *owner++ = (uint32_t)f;
 }
 
-static furrow_status turn_lists(fw_binned *b, fw_crew *crew, furrow_error *err) {
+static furrow_status turn_lists(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
   const fw_cuts *cuts = b->cuts;
-  turner t = {.binned = b, .blocks = fw_crew_threads(crew), .sparse = cuts->count - cuts->dense};
+  turner t = {.binned = b, .blocks = fw_spin_pool_threads(pool), .sparse = cuts->count - cuts->dense};
   furrow_status status = make_columns(b, t.sparse, err);
   if (status == FURROW_OK)
     status = fw_alloc((void **)&t.owner, cuts->bins - cuts->first_sparse_bin, sizeof *t.owner, err);
   if (status == FURROW_OK) status = fw_alloc_zero((void **)&t.at, t.blocks, t.sparse * sizeof *t.at, err);
   if (status == FURROW_OK) {
     name_owners(&t);
-    fw_crew_run(crew, t.blocks, count_block, &t);
+    fw_spin_pool_run(pool, t.blocks, count_block, &t);
     place_blocks(&t);
-    fw_crew_run(crew, t.blocks, fill_block, &t);
+    fw_spin_pool_run(pool, t.blocks, fill_block, &t);
   }
   fw_free(t.owner);
   fw_free(t.at);
   return status;
 }
 
-furrow_status fw_binned_finish(fw_binned *b, fw_crew *crew, furrow_error *err) {
+furrow_status fw_binned_finish(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  if (b->stride) status = turn_bytes(b, crew, err);
-  if (status == FURROW_OK && b->cuts->count > b->cuts->dense) status = turn_lists(b, crew, err);
+  if (b->stride) status = turn_bytes(b, pool, err);
+  if (status == FURROW_OK && b->cuts->count > b->cuts->dense) status = turn_lists(b, pool, err);
   return status;
 }

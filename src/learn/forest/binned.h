@@ -6,13 +6,13 @@
 #ifndef FW_LEARN_FOREST_BINNED_H
 #define FW_LEARN_FOREST_BINNED_H
 
-#include "base/crew.h"
+#include "base/spin_pool.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/cuts.h"
 
 typedef struct fw_binned {
   const fw_cuts *cuts;
-  size_t rows, row_room;
+  size_t rows, row_capacity;
   float *label, *weight; /* weight NULL: all 1 */
   size_t stride;         /* bytes from row to row: cuts->dense, rounded up */
   uint8_t *byte;
@@ -20,7 +20,7 @@ typedef struct fw_binned {
   uint8_t *column;   /* rows of dense feature 0, of feature 1 … */
   size_t *end;       /* of the bins of each row; end[-1] is 0 */
   uint32_t *bin;
-  size_t entries, entry_room;
+  size_t entries, entry_capacity;
   size_t *column_end; /* of the rows of each sparse feature; column_end[-1] is 0 */
   uint32_t *column_row;
   uint8_t *column_bin; /* NULL: no sparse feature has more than a bin */
@@ -30,11 +30,12 @@ typedef struct fw_binned {
 furrow_status fw_binned_init(fw_binned *binned, const fw_cuts *cuts, size_t rows, size_t entries, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_binned_clear(fw_binned *binned);
-/* Adds rows; `number` as fw_survey_numbers gives it. */
-furrow_status fw_binned_add(fw_binned *binned, const fw_batch *batch, const uint32_t *number, fw_crew *crew,
+/* Adds rows; `number` as fw_feature_stats_numbers gives it. */
+furrow_status fw_binned_add(fw_binned *binned, const fw_minibatch *batch, const uint32_t *number, fw_spin_pool *pool,
                             furrow_error *err) __attribute__((warn_unused_result));
 /* After the last row: makes the layout by feature. */
-furrow_status fw_binned_finish(fw_binned *binned, fw_crew *crew, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_binned_finish(fw_binned *binned, fw_spin_pool *pool, furrow_error *err)
+    __attribute__((warn_unused_result));
 size_t fw_binned_memory(const fw_binned *binned);
 
 /* The rows of a sparse feature: place of the first in column_row, and behind the last. */

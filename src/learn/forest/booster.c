@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
-#include "learn/forest/grow.h"
+#include "learn/forest/feature_stats.h"
 #include "learn/forest/start_scores.h"
-#include "learn/forest/survey.h"
+#include "learn/forest/tree_grow.h"
 
 /* What hashes are for: each has a stream of its own. */
 enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
@@ -22,18 +22,18 @@ typedef struct row_set {
   fw_node_rows rows;
   double *score;  /* of class 0 for all rows, of class 1 … */
   double *before; /* of trees that were there before: all classes of row 0, of row 1 …; NULL: none */
-  size_t before_room;
+  size_t before_capacity;
 } row_set;
 
 struct fw_booster {
   const fw_plan *plan;
-  fw_crew *crew;
+  fw_spin_pool *pool;
   size_t classes;
-  fw_survey *survey;
+  fw_feature_stats *stats;
   fw_cuts *cuts;
   row_set train, valid;
   float *label, *weight; /* of the first pass, to know the rows again; weight NULL: all 1 */
-  size_t looked, label_room, weight_room;
+  size_t looked, label_capacity, weight_capacity;
   fw_grower *grower;
   fw_gradients gradients;
   float *log_sum;
@@ -49,7 +49,7 @@ struct fw_booster {
 
 /* ---- Create, free --------------------------------------------------------------------------------------- */
 
-furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_crew *crew, furrow_error *err) {
+furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_spin_pool *pool, furrow_error *err) {
   const fw_loss_type loss = plan->graph.loss;
   if (loss != FW_LOSS_LOG && loss != FW_LOSS_L2 && loss != FW_LOSS_SOFTMAX)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not grown for %s", fw_loss_name(loss));
@@ -57,10 +57,10 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_cr
   furrow_status status = fw_alloc_zero((void **)&b, 1, sizeof *b, err);
   if (status != FURROW_OK) return status;
   b->plan = plan;
-  b->crew = crew;
+  b->pool = pool;
   b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
   status = fw_alloc((void **)&b->out, b->classes, sizeof *b->out, err);
-  if (status == FURROW_OK) status = fw_survey_create(&b->survey, plan, err);
+  if (status == FURROW_OK) status = fw_feature_stats_create(&b->stats, plan, err);
   if (status == FURROW_OK) {
     *booster = b;
   } else {
@@ -82,7 +82,7 @@ void fw_booster_free(fw_booster *b) {
   fw_start_scores_free(b->start);
   clear_set(&b->train);
   clear_set(&b->valid);
-  fw_survey_free(b->survey);
+  fw_feature_stats_free(b->stats);
   fw_cuts_free(b->cuts);
   void *const arrays[] = {b->label, b->weight, b->gradients.pair, b->log_sum, b->allowed, b->chance, b->out};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
@@ -91,14 +91,14 @@ void fw_booster_free(fw_booster *b) {
 
 /* ---- Passes --------------------------------------------------------------------------------------------- */
 
-static furrow_status keep_labels(fw_booster *b, const fw_batch *batch, furrow_error *err) {
+static furrow_status keep_labels(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
   const size_t rows = b->looked + batch->rows;
-  furrow_status status = fw_grow((void **)&b->label, &b->label_room, rows, sizeof *b->label, err);
+  furrow_status status = fw_grow((void **)&b->label, &b->label_capacity, rows, sizeof *b->label, err);
   if (status != FURROW_OK) return status;
   memcpy(b->label + b->looked, batch->label, batch->rows * sizeof *b->label);
   if (batch->weight || b->weight) {
     const size_t known = b->weight ? b->looked : 0;
-    status = fw_grow((void **)&b->weight, &b->weight_room, rows, sizeof *b->weight, err);
+    status = fw_grow((void **)&b->weight, &b->weight_capacity, rows, sizeof *b->weight, err);
     if (status != FURROW_OK) return status;
     for (size_t i = known; i < b->looked; i++) b->weight[i] = 1;
     for (size_t i = 0; i < batch->rows; i++) b->weight[b->looked + i] = batch->weight ? batch->weight[i] : 1;
@@ -106,10 +106,10 @@ static furrow_status keep_labels(fw_booster *b, const fw_batch *batch, furrow_er
   return FURROW_OK;
 }
 
-furrow_status fw_booster_look(fw_booster *b, const fw_batch *batch, furrow_error *err) {
+furrow_status fw_booster_scan_rows(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
   if (b->cuts) return fw_fail(err, FURROW_E_STATE, "the first pass over the rows is over");
   furrow_status status = keep_labels(b, batch, err);
-  if (status == FURROW_OK) status = fw_survey_add(b->survey, batch, err);
+  if (status == FURROW_OK) status = fw_feature_stats_add(b->stats, batch, err);
   if (status == FURROW_OK) b->looked += batch->rows;
   return status;
 }
@@ -121,10 +121,10 @@ static size_t count_entries(const fw_cuts *cuts) {
   return entries;
 }
 
-furrow_status fw_booster_cut(fw_booster *b, furrow_error *err) {
+furrow_status fw_booster_choose_cuts(fw_booster *b, furrow_error *err) {
   if (b->cuts) return fw_fail(err, FURROW_E_STATE, "the cuts are chosen already");
   fw_cuts *cuts = NULL;
-  furrow_status status = fw_survey_cut(b->survey, b->crew, &cuts, err);
+  furrow_status status = fw_feature_stats_choose_cuts(b->stats, b->pool, &cuts, err);
   if (status != FURROW_OK) return status;
   b->cuts = cuts;
   status = fw_binned_init(&b->train.binned, cuts, b->looked, count_entries(cuts), err);
@@ -133,7 +133,7 @@ furrow_status fw_booster_cut(fw_booster *b, furrow_error *err) {
 }
 
 /* Whether a batch has the labels and weights that the first pass saw at this place. */
-static bool is_known(const fw_booster *b, const fw_batch *batch) {
+static bool is_known(const fw_booster *b, const fw_minibatch *batch) {
   const size_t at = b->train.binned.rows;
   if (batch->rows > b->looked - at) return false;
   if (memcmp(b->label + at, batch->label, batch->rows * sizeof *b->label) != 0) return false;
@@ -148,7 +148,7 @@ static furrow_status check_shape(const fw_booster *b, const fw_forest *forest, f
                  forest->classes, forest->levels, b->classes, b->plan->forest.levels);
 }
 
-furrow_status fw_booster_go_on(fw_booster *b, const fw_forest *forest, furrow_error *err) {
+furrow_status fw_booster_resume(fw_booster *b, const fw_forest *forest, furrow_error *err) {
   if (b->start || b->train.binned.rows > 0)
     return fw_fail(err, FURROW_E_STATE, "trees to go on from come once, before the second pass");
   furrow_status status = check_shape(b, forest, err);
@@ -157,31 +157,31 @@ furrow_status fw_booster_go_on(fw_booster *b, const fw_forest *forest, furrow_er
   return fw_start_scores_create(&b->start, forest, b->plan->train.lr, err);
 }
 
-static furrow_status score_before(fw_booster *b, row_set *set, const fw_batch *batch, furrow_error *err) {
+static furrow_status score_before(fw_booster *b, row_set *set, const fw_minibatch *batch, furrow_error *err) {
   const size_t had = set->binned.rows * b->classes, more = batch->rows * b->classes;
   if (!b->start) return FURROW_OK;
-  furrow_status status = fw_grow((void **)&set->before, &set->before_room, had + more, sizeof *set->before, err);
+  furrow_status status = fw_grow((void **)&set->before, &set->before_capacity, had + more, sizeof *set->before, err);
   return status == FURROW_OK ? fw_start_scores_rows(b->start, batch, set->before + had, err) : status;
 }
 
-static furrow_status take(fw_booster *b, row_set *set, const fw_batch *batch, furrow_error *err) {
+static furrow_status take(fw_booster *b, row_set *set, const fw_minibatch *batch, furrow_error *err) {
   const uint32_t *numbers = NULL;
   if (!b->cuts || b->forest) return fw_fail(err, FURROW_E_STATE, "rows are taken after the cuts, before the rounds");
-  if (set->binned.rows + batch->rows > FW_MOST_ROWS)
-    return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MOST_ROWS);
-  furrow_status status = fw_survey_numbers(b->survey, batch, &numbers, err);
+  if (set->binned.rows + batch->rows > FW_MAX_ROWS)
+    return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MAX_ROWS);
+  furrow_status status = fw_feature_stats_numbers(b->stats, batch, &numbers, err);
   if (status == FURROW_OK) status = score_before(b, set, batch, err);
-  if (status == FURROW_OK) status = fw_binned_add(&set->binned, batch, numbers, b->crew, err);
+  if (status == FURROW_OK) status = fw_binned_add(&set->binned, batch, numbers, b->pool, err);
   return status;
 }
 
-furrow_status fw_booster_take(fw_booster *b, const fw_batch *batch, furrow_error *err) {
+furrow_status fw_booster_add_rows(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
   if (b->cuts && !is_known(b, batch))
     return fw_fail(err, FURROW_E_STATE, "the second pass brings other rows than the first");
   return take(b, &b->train, batch, err);
 }
 
-furrow_status fw_booster_take_valid(fw_booster *b, const fw_batch *batch, furrow_error *err) {
+furrow_status fw_booster_add_valid_rows(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
   return take(b, &b->valid, batch, err);
 }
 
@@ -194,12 +194,12 @@ static void take_before(const fw_booster *b, row_set *set) {
     for (size_t c = 0; c < b->classes; c++) set->score[c * rows + row] = set->before[row * b->classes + c];
   fw_free(set->before);
   set->before = NULL;
-  set->before_room = 0;
+  set->before_capacity = 0;
 }
 
 static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
   if (set->binned.rows == 0) return FURROW_OK;
-  furrow_status status = fw_binned_finish(&set->binned, b->crew, err);
+  furrow_status status = fw_binned_finish(&set->binned, b->pool, err);
   if (status == FURROW_OK) status = fw_node_rows_init(&set->rows, &set->binned, err);
   if (status == FURROW_OK)
     status = fw_alloc_zero((void **)&set->score, set->binned.rows, b->classes * sizeof *set->score, err);
@@ -217,7 +217,7 @@ static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
     status = fw_alloc((void **)&b->allowed, features, sizeof *b->allowed, err);
     if (status == FURROW_OK) status = fw_alloc((void **)&b->chance, features, 2 * sizeof *b->chance, err);
   }
-  if (status == FURROW_OK) status = fw_grower_create(&b->grower, &b->plan->forest, &b->train.binned, b->crew, err);
+  if (status == FURROW_OK) status = fw_grower_create(&b->grower, &b->plan->forest, &b->train.binned, b->pool, err);
   return status;
 }
 
@@ -239,12 +239,12 @@ static void all_rows(fw_node_rows *rows) {
   for (size_t i = 0; i < rows->binned->rows; i++) rows->row[i] = (uint32_t)i;
 }
 
-static furrow_status walk_set(fw_booster *b, row_set *set, size_t tree, furrow_error *err) {
+static furrow_status apply_forest(fw_booster *b, row_set *set, size_t tree, furrow_error *err) {
   const size_t rows = set->binned.rows;
   if (rows == 0) return FURROW_OK;
   all_rows(&set->rows);
-  return fw_node_rows_walk(&set->rows, 0, rows, b->forest, tree, b->plan->train.lr,
-                           set->score + tree % b->classes * rows, b->crew, err);
+  return fw_node_rows_apply_tree(&set->rows, 0, rows, b->forest, tree, b->plan->train.lr,
+                                 set->score + tree % b->classes * rows, b->pool, err);
 }
 
 static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, furrow_error *err) {
@@ -265,12 +265,12 @@ furrow_status fw_booster_begin(fw_booster *b, fw_forest *forest, furrow_error *e
   if (status == FURROW_OK) status = ready_set(b, &b->valid, err);
   if (status == FURROW_OK) status = make_arrays(b, err);
   if (status != FURROW_OK) return status;
-  fw_survey_free(b->survey);
+  fw_feature_stats_free(b->stats);
   fw_free(b->label);
   fw_free(b->weight);
-  b->survey = NULL;
+  b->stats = NULL;
   b->label = b->weight = NULL;
-  b->label_room = b->weight_room = 0;
+  b->label_capacity = b->weight_capacity = 0;
   weigh_labels(b);
   b->forest = forest;
   fw_start_scores_free(b->start);
@@ -337,7 +337,7 @@ static furrow_status fill_gradients(fw_booster *b, uint64_t round, size_t class_
                                .class_number = class_number,
                                .most_weight = b->most_weight,
                                .key = fw_rng_hash(b->plan->train.seed + STREAM_ROUNDING, tree)};
-  return fw_gradients_fill(&b->gradients, &job, b->crew, err);
+  return fw_gradients_fill(&b->gradients, &job, b->pool, err);
 }
 
 static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_number, furrow_error *err) {
@@ -357,8 +357,9 @@ static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_numbe
                             .score = score};
   status = fw_grower_tree(b->grower, &growth, err);
   if (status == FURROW_OK)
-    status = fw_node_rows_walk(&b->train.rows, growth.row_count, rows, b->forest, tree, rate, score, b->crew, err);
-  if (status == FURROW_OK) status = walk_set(b, &b->valid, tree, err);
+    status =
+        fw_node_rows_apply_tree(&b->train.rows, growth.row_count, rows, b->forest, tree, rate, score, b->pool, err);
+  if (status == FURROW_OK) status = apply_forest(b, &b->valid, tree, err);
   return status;
 }
 
@@ -368,9 +369,9 @@ furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {
   const uint64_t round = trees / b->classes;
   furrow_status status = fw_forest_add(b->forest, b->classes, err);
   if (status == FURROW_OK && b->log_sum)
-    fw_gradients_log_sums(b->train.score, b->train.binned.rows, b->classes, b->crew, b->log_sum);
+    fw_gradients_log_sums(b->train.score, b->train.binned.rows, b->classes, b->pool, b->log_sum);
   for (size_t c = 0; status == FURROW_OK && c < b->classes; c++) status = grow_tree(b, round, c, err);
-  if (status != FURROW_OK) fw_forest_cut(b->forest, trees);
+  if (status != FURROW_OK) fw_forest_truncate(b->forest, trees);
   return status;
 }
 
@@ -391,7 +392,7 @@ size_t fw_booster_rows(const fw_booster *b, bool valid) {
 }
 
 static size_t set_memory(const fw_booster *b, const row_set *set) {
-  if (set->binned.row_room == 0) return 0;
+  if (set->binned.row_capacity == 0) return 0;
   return fw_binned_memory(&set->binned) + (set->rows.binned ? fw_node_rows_memory(&set->rows) : 0) +
          (set->score ? set->binned.rows * b->classes * sizeof *set->score : 0);
 }
@@ -399,10 +400,10 @@ static size_t set_memory(const fw_booster *b, const row_set *set) {
 size_t fw_booster_memory(const fw_booster *b) {
   const size_t rows = b->train.binned.rows;
   size_t bytes = set_memory(b, &b->train) + set_memory(b, &b->valid);
-  if (b->survey) bytes += fw_survey_memory(b->survey);
+  if (b->stats) bytes += fw_feature_stats_memory(b->stats);
   if (b->cuts) bytes += fw_cuts_memory(b->cuts);
   if (b->grower) bytes += fw_grower_memory(b->grower);
-  bytes += (b->label_room + b->weight_room) * sizeof(float);
+  bytes += (b->label_capacity + b->weight_capacity) * sizeof(float);
   if (b->gradients.pair) bytes += rows * sizeof *b->gradients.pair;
   if (b->log_sum) bytes += rows * sizeof *b->log_sum;
   return bytes;

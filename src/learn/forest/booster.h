@@ -6,7 +6,7 @@
 #ifndef FW_LEARN_FOREST_BOOSTER_H
 #define FW_LEARN_FOREST_BOOSTER_H
 
-#include "base/crew.h"
+#include "base/spin_pool.h"
 #include "learn/conf/conf.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest.h"
@@ -15,24 +15,24 @@
 typedef struct fw_booster fw_booster;
 
 /* plan->forest and plan->graph (loss, outputs) say how. The plan and the crew must outlive the booster. */
-furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_crew *crew, furrow_error *err)
+furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_spin_pool *pool, furrow_error *err)
     __attribute__((warn_unused_result));
 void fw_booster_free(fw_booster *booster);
 
 /* First pass: batches of `plain` rules (minibatch.h: key[i], value[i] of use i; or x of dense data), labels
  * transformed and checked. */
-furrow_status fw_booster_look(fw_booster *booster, const fw_batch *batch, furrow_error *err)
+furrow_status fw_booster_scan_rows(fw_booster *booster, const fw_minibatch *batch, furrow_error *err)
     __attribute__((warn_unused_result));
 /* Goes on from the trees of a forest, which rows get their scores of as they are taken: before the second pass. Not
  * needed where there are none. The same trees on the same rows give the bytes of a run without a break. */
-furrow_status fw_booster_go_on(fw_booster *booster, const fw_forest *forest, furrow_error *err)
+furrow_status fw_booster_resume(fw_booster *booster, const fw_forest *forest, furrow_error *err)
     __attribute__((warn_unused_result));
 /* Between the passes: chooses the cuts. */
-furrow_status fw_booster_cut(fw_booster *booster, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_booster_choose_cuts(fw_booster *booster, furrow_error *err) __attribute__((warn_unused_result));
 /* Second pass: the same rows in the same order (E_STATE: others); then the rows for validation, if there are any. */
-furrow_status fw_booster_take(fw_booster *booster, const fw_batch *batch, furrow_error *err)
+furrow_status fw_booster_add_rows(fw_booster *booster, const fw_minibatch *batch, furrow_error *err)
     __attribute__((warn_unused_result));
-furrow_status fw_booster_take_valid(fw_booster *booster, const fw_batch *batch, furrow_error *err)
+furrow_status fw_booster_add_valid_rows(fw_booster *booster, const fw_minibatch *batch, furrow_error *err)
     __attribute__((warn_unused_result));
 /* After the passes. `forest` (with stats) is what rounds add trees to, and outlives the booster; trees that it has
  * already are those that the booster goes on from (E_STATE: it was not told). */

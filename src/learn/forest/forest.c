@@ -21,7 +21,7 @@ static void list_arrays(fw_forest *forest, bool with_stats, node_array *arrays) 
   const node_array list[ARRAYS] = {{(void **)&forest->feature, sizeof *forest->feature, true},
                                    {(void **)&forest->value, sizeof *forest->value, true},
                                    {(void **)&forest->predict, sizeof *forest->predict, true},
-                                   {(void **)&forest->turned, sizeof *forest->turned, true},
+                                   {(void **)&forest->missing_flipped, sizeof *forest->missing_flipped, true},
                                    {(void **)&forest->gain, sizeof *forest->gain, with_stats},
                                    {(void **)&forest->gradient, sizeof *forest->gradient, with_stats},
                                    {(void **)&forest->hessian, sizeof *forest->hessian, with_stats}};
@@ -29,7 +29,7 @@ static void list_arrays(fw_forest *forest, bool with_stats, node_array *arrays) 
 }
 
 /* Gives every array room for so many trees; an array that is longer than `room` says does no harm. */
-static furrow_status make_room(fw_forest *forest, bool with_stats, size_t trees, furrow_error *err) {
+static furrow_status ensure_capacity(fw_forest *forest, bool with_stats, size_t trees, furrow_error *err) {
   node_array arrays[ARRAYS];
   list_arrays(forest, with_stats, arrays);
   for (size_t i = 0; i < ARRAYS; i++) {
@@ -37,7 +37,7 @@ static furrow_status make_room(fw_forest *forest, bool with_stats, size_t trees,
     furrow_status status = fw_realloc(arrays[i].numbers, trees * forest->nodes, arrays[i].size, err);
     if (status != FURROW_OK) return status;
   }
-  forest->room = trees;
+  forest->capacity = trees;
   return FURROW_OK;
 }
 
@@ -53,7 +53,7 @@ furrow_status fw_forest_create(fw_forest **forest, size_t classes, unsigned leve
   made->classes = classes;
   made->levels = levels;
   made->nodes = ((size_t)1 << levels) - 1;
-  status = make_room(made, with_stats, 0, err);
+  status = ensure_capacity(made, with_stats, 0, err);
   if (status == FURROW_OK)
     *forest = made;
   else
@@ -70,8 +70,8 @@ void fw_forest_free(fw_forest *forest) {
 }
 
 /* Room that is asked for tree by tree grows by half, up to what there can be. */
-static size_t next_room(const fw_forest *forest, size_t trees) {
-  const size_t most = FW_FOREST_NODES / forest->nodes, half = forest->room + forest->room / 2;
+static size_t next_capacity(const fw_forest *forest, size_t trees) {
+  const size_t most = FW_FOREST_NODES / forest->nodes, half = forest->capacity + forest->capacity / 2;
   const size_t wanted = half > trees ? half : trees;
   return wanted < most ? wanted : most;
 }
@@ -82,8 +82,8 @@ furrow_status fw_forest_add(fw_forest *forest, size_t trees, furrow_error *err) 
     return fw_fail(err, FURROW_E_RANGE, "%zu trees and %zu more of %u levels are more than the %zu that can be", before,
                    trees, forest->levels, most);
   const bool with_stats = forest->gain != NULL;
-  if (before + trees > forest->room) {
-    furrow_status status = make_room(forest, with_stats, next_room(forest, before + trees), err);
+  if (before + trees > forest->capacity) {
+    furrow_status status = ensure_capacity(forest, with_stats, next_capacity(forest, before + trees), err);
     if (status != FURROW_OK) return status;
   }
   node_array arrays[ARRAYS];
@@ -96,7 +96,7 @@ furrow_status fw_forest_add(fw_forest *forest, size_t trees, furrow_error *err) 
   return FURROW_OK;
 }
 
-void fw_forest_cut(fw_forest *forest, size_t trees) {
+void fw_forest_truncate(fw_forest *forest, size_t trees) {
   if (trees < forest->trees) forest->trees = trees;
 }
 
@@ -132,7 +132,7 @@ furrow_status fw_forest_add_stats(fw_forest *forest, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (forest->gain) return FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < 3; i++)
-    status = fw_alloc_zero(&sums[i], forest->room * forest->nodes, sizeof(double), err);
+    status = fw_alloc_zero(&sums[i], forest->capacity * forest->nodes, sizeof(double), err);
   if (status != FURROW_OK) {
     for (size_t i = 0; i < 3; i++) fw_free(sums[i]);
     return status;
@@ -169,7 +169,7 @@ unsigned fw_forest_depth(const fw_forest *forest, size_t tree) {
 }
 
 bool fw_forest_absent_left(const fw_forest *forest, size_t at) {
-  return (0 <= forest->value[at]) != (forest->turned[at] != 0);
+  return (0 <= forest->value[at]) != (forest->missing_flipped[at] != 0);
 }
 
 /* ---- Checking ------------------------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@ static furrow_status check_node(const fw_forest *forest, size_t at, uint64_t fea
     return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: the split value is %g", tree, node, forest->value[at]);
   if (!isfinite(forest->predict[at]))
     return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: the prediction is %g", tree, node, forest->predict[at]);
-  if (forest->turned[at] > 1)
+  if (forest->missing_flipped[at] > 1)
     return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: where rows without the feature go is neither 0 nor 1",
                    tree, node);
   if (forest->gain && !(isfinite(forest->gain[at]) && isfinite(forest->gradient[at]) && isfinite(forest->hessian[at])))

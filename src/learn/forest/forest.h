@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "learn/net/image.h"
+#include "learn/net/snapshot.h"
 
 #define FW_FOREST_LEVELS 20          /* most levels of nodes */
 #define FW_FOREST_NODES (1ULL << 31) /* most nodes of all trees */
@@ -20,12 +20,12 @@ typedef struct fw_forest {
   unsigned levels; /* of nodes, the root's among them */
   size_t nodes;    /* of a tree: 2^levels - 1 */
   size_t trees;    /* rounds * classes */
-  size_t room;     /* trees that there is room for */
+  size_t capacity; /* trees that there is room for */
   /* `nodes` of each tree, tree after tree */
-  int32_t *feature; /* that is asked for, 0-based; -1: a leaf, or no node at all */
-  double *value;    /* 0 where nothing is asked */
-  double *predict;  /* of leaves; of every node that rows came to in training */
-  uint8_t *turned;  /* 1: rows without the feature go the other way than Angel's rule has it */
+  int32_t *feature;         /* that is asked for, 0-based; -1: a leaf, or no node at all */
+  double *value;            /* 0 where nothing is asked */
+  double *predict;          /* of leaves; of every node that rows came to in training */
+  uint8_t *missing_flipped; /* 1: rows without the feature go the other way than Angel's rule has it */
   /* what training knows of a node: NULL where a model does not say it */
   double *gain;     /* of its split, as the objective falls: 0 of leaves */
   double *gradient; /* sums over its rows */
@@ -39,7 +39,7 @@ void fw_forest_free(fw_forest *forest);
 /* Adds trees that are one leaf each (feature -1, all else 0); existing arrays may move. */
 furrow_status fw_forest_add(fw_forest *forest, size_t trees, furrow_error *err) __attribute__((warn_unused_result));
 /* Drops all trees from `trees` on. */
-void fw_forest_cut(fw_forest *forest, size_t trees);
+void fw_forest_truncate(fw_forest *forest, size_t trees);
 furrow_status fw_forest_copy(fw_forest **copy, const fw_forest *forest, furrow_error *err)
     __attribute__((warn_unused_result));
 /* Whether rows can come to a node: all above it ask for a feature. */
@@ -60,9 +60,9 @@ furrow_status fw_forest_check(const fw_forest *forest, uint64_t features, furrow
 
 /* All of it as bytes, for checkpoints (docs/formats/checkpoint.md). Reading checks sizes before it allocates, and the
  * forest by fw_forest_check. */
-furrow_status fw_forest_image_write(const fw_forest *forest, fw_image_sink sink, void *to, furrow_error *err)
+furrow_status fw_forest_snapshot_write(const fw_forest *forest, fw_snapshot_sink sink, void *to, furrow_error *err)
     __attribute__((warn_unused_result));
-furrow_status fw_forest_image_read(fw_forest **forest, const unsigned char *bytes, size_t size, furrow_error *err)
+furrow_status fw_forest_snapshot_read(fw_forest **forest, const unsigned char *bytes, size_t size, furrow_error *err)
     __attribute__((warn_unused_result));
 
 #endif

@@ -189,7 +189,7 @@ static void clear_node(fw_forest *forest, size_t at, bool there) {
   }
   if (forest->feature[at] != -1) return;
   forest->value[at] = 0;
-  forest->turned[at] = 0;
+  forest->missing_flipped[at] = 0;
 }
 
 static void clear_trees(fw_forest *forest) {

@@ -25,7 +25,7 @@ double fw_forest_matrix_get(const fw_forest *forest, const fw_forest_matrix *abo
   case FW_FOREST_GAIN: return forest->gain[at];
   case FW_FOREST_SUMS: return *sum_at(forest, tree, col);
   case FW_FOREST_PREDICT: return forest->predict[at];
-  default: return forest->turned[at];
+  default: return forest->missing_flipped[at];
   }
 }
 
@@ -37,6 +37,6 @@ void fw_forest_matrix_set(fw_forest *forest, const fw_forest_matrix *about, size
   case FW_FOREST_GAIN: forest->gain[at] = number; break;
   case FW_FOREST_SUMS: *sum_at(forest, tree, col) = number; break;
   case FW_FOREST_PREDICT: forest->predict[at] = number; break;
-  default: forest->turned[at] = number == 0 ? 0 : number == 1 ? 1 : 2; break; /* 2: the check refuses it */
+  default: forest->missing_flipped[at] = number == 0 ? 0 : number == 1 ? 1 : 2; break; /* 2: the check refuses it */
   }
 }

@@ -84,7 +84,7 @@ static furrow_status put_part(writing *w, const furrow_partition_meta *part, boo
   return status;
 }
 
-static furrow_status make_room(writing *w, furrow_error *err) {
+static furrow_status ensure_capacity(writing *w, furrow_error *err) {
   const size_t trees = w->forest->trees;
   const size_t numbers = trees > PANEL_NUMBERS ? trees : PANEL_NUMBERS;
   furrow_status status = fw_alloc((void **)&w->values, numbers, furrow_element_size(w->type), err);
@@ -100,7 +100,7 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_forest *for
   const furrow_matrix_format *format = furrow_layer_formats_get(params->formats, FURROW_LAYER_OTHER);
   furrow_matrix_meta *meta = NULL;
   furrow_status status = plan_matrix(&meta, &w, params, err);
-  if (status == FURROW_OK) status = make_room(&w, err);
+  if (status == FURROW_OK) status = ensure_capacity(&w, err);
   if (status == FURROW_OK) status = furrow_matrix_writer_open_in(&w.writer, model, meta, &params->write, err);
   for (size_t i = 0; status == FURROW_OK && i < meta->part_count; i++) {
     status = furrow_matrix_writer_begin_partition(w.writer, i, err);
@@ -121,7 +121,7 @@ static bool is_saved(const fw_forest *forest, const fw_plan *plan, fw_forest_mat
   switch (id) {
   case FW_FOREST_MISSING:
     for (size_t at = 0; at < forest->trees * forest->nodes; at++)
-      if (forest->turned[at]) return true;
+      if (forest->missing_flipped[at]) return true;
     return false;
   case FW_FOREST_GAIN:
   case FW_FOREST_SUMS: return plan->forest.node_stats && forest->gain;

@@ -181,10 +181,10 @@ static void fill_rows(void *context, size_t task) {
   f->most[task] = most;
 }
 
-static furrow_status run_filler(filler *f, fw_crew *crew, float *most, furrow_error *err) {
+static furrow_status run_filler(filler *f, fw_spin_pool *pool, float *most, furrow_error *err) {
   f->tasks = tasks_for(f->job->rows->rows);
   *most = 0;
-  fw_crew_run(crew, f->tasks, fill_rows, f);
+  fw_spin_pool_run(pool, f->tasks, fill_rows, f);
   for (size_t i = 0; i < f->tasks; i++) *most = f->most[i] > *most ? f->most[i] : *most;
   if (*most < INFINITY) return FURROW_OK;
   return fw_fail(err, FURROW_E_RANGE,
@@ -201,13 +201,14 @@ static double scale_for(double most) {
   return ldexp(1.0, -exponent);
 }
 
-furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *job, fw_crew *crew, furrow_error *err) {
+furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *job, fw_spin_pool *pool,
+                                furrow_error *err) {
   filler f = {.job = job};
   float most = 1, unused;
   double most_hessian = job->most_weight;
   furrow_status status = FURROW_OK;
   if (job->loss == FW_LOSS_L2) {
-    status = run_filler(&f, crew, &most, err);
+    status = run_filler(&f, pool, &most, err);
   } else {
     most = (float)job->most_weight;
     most_hessian *= job->loss == FW_LOSS_LOG ? 0.25 : 0.5;
@@ -216,7 +217,7 @@ furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *
   f.g_scale = (float)scale_for((double)most);
   f.h_scale = (float)scale_for(most_hessian);
   f.pair = gradients->pair;
-  status = run_filler(&f, crew, &unused, err);
+  status = run_filler(&f, pool, &unused, err);
   if (status != FURROW_OK) return status;
   gradients->gradient_unit = 1.0 / (double)f.g_scale;
   gradients->hessian_unit = 1.0 / (double)f.h_scale;
@@ -247,7 +248,7 @@ static void sum_rows(void *context, size_t task) {
     s->log_sum[row] = (float)log_sum_of(s, row);
 }
 
-void fw_gradients_log_sums(const double *score, size_t rows, size_t classes, fw_crew *crew, float *log_sum) {
+void fw_gradients_log_sums(const double *score, size_t rows, size_t classes, fw_spin_pool *pool, float *log_sum) {
   summer s = {score, rows, classes, tasks_for(rows), log_sum};
-  fw_crew_run(crew, s.tasks, sum_rows, &s);
+  fw_spin_pool_run(pool, s.tasks, sum_rows, &s);
 }

@@ -5,7 +5,7 @@
 #ifndef FW_LEARN_FOREST_GRADIENTS_H
 #define FW_LEARN_FOREST_GRADIENTS_H
 
-#include "base/crew.h"
+#include "base/spin_pool.h"
 #include "learn/conf/conf.h"
 #include "learn/forest/binned.h"
 
@@ -36,9 +36,9 @@ typedef struct fw_gradient_job {
 } fw_gradient_job;
 
 /* E_RANGE: a gradient is not a finite number. */
-furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *job, fw_crew *crew, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *job, fw_spin_pool *pool,
+                                furrow_error *err) __attribute__((warn_unused_result));
 /* score: `classes` arrays of `rows` numbers. */
-void fw_gradients_log_sums(const double *score, size_t rows, size_t classes, fw_crew *crew, float *log_sum);
+void fw_gradients_log_sums(const double *score, size_t rows, size_t classes, fw_spin_pool *pool, float *log_sum);
 
 #endif

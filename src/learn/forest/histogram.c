@@ -38,7 +38,7 @@ static void count_bins(void *context, size_t f) {
   c->wide[f] = has_large(count, feature->bins);
 }
 
-furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, fw_crew *crew, furrow_error *err) {
+furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, fw_spin_pool *pool, furrow_error *err) {
   const fw_cuts *cuts = binned->cuts;
   counter c = {binned, NULL};
   memset(all, 0, sizeof *all);
@@ -47,7 +47,7 @@ furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, fw
   furrow_status status = fw_alloc_zero((void **)&c.wide, cuts->count, 1, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&all->wide_begin, cuts->count + 1, sizeof *all->wide_begin, err);
   if (status == FURROW_OK) {
-    if (binned->rows > FW_PAIR_ROWS) fw_crew_run(crew, cuts->count, count_bins, &c);
+    if (binned->rows > FW_PAIR_ROWS) fw_spin_pool_run(pool, cuts->count, count_bins, &c);
     all->wide_begin[0] = 0;
     for (size_t f = 0; f < cuts->count; f++)
       all->wide_begin[f + 1] = all->wide_begin[f] + (c.wide[f] ? cuts->feature[f].bins : 0);
@@ -197,7 +197,7 @@ void fw_histogram_subtract(const fw_histograms *all, size_t begin, size_t end, f
   }
 }
 
-fw_sum fw_pairs_sum(const uint32_t *row, size_t n, const uint64_t *pair) {
+fw_sum fw_gradient_pairs_sum(const uint32_t *row, size_t n, const uint64_t *pair) {
   fw_sum sum = {0, 0};
   for (size_t i = 0; i < n; i++) {
     sum.gradient += fw_pair_gradient(pair[row[i]]);

@@ -6,7 +6,7 @@
 #ifndef FW_LEARN_FOREST_HISTOGRAM_H
 #define FW_LEARN_FOREST_HISTOGRAM_H
 
-#include "base/crew.h"
+#include "base/spin_pool.h"
 #include "learn/forest/binned.h"
 #include "learn/forest/gradients.h"
 
@@ -31,7 +31,7 @@ typedef struct fw_histograms {
 } fw_histograms;
 
 /* The caller's struct. The rows must be finished. */
-furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, fw_crew *crew, furrow_error *err)
+furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, fw_spin_pool *pool, furrow_error *err)
     __attribute__((warn_unused_result));
 /* Frees what was put back. */
 void fw_histograms_clear(fw_histograms *all);
@@ -50,6 +50,6 @@ void fw_histogram_add(const fw_histograms *all, size_t begin, size_t end, fw_his
 void fw_histogram_subtract(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,
                            const fw_histogram *from);
 /* The sum of all rows' words. */
-fw_sum fw_pairs_sum(const uint32_t *row, size_t n, const uint64_t *pair);
+fw_sum fw_gradient_pairs_sum(const uint32_t *row, size_t n, const uint64_t *pair);
 
 #endif

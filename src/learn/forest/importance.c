@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "learn/forest/trees.h"
+#include "learn/forest/forest_trees.h"
 
 void fw_forest_node(const fw_forest *forest, size_t tree, size_t node, furrow_tree_node *about) {
   const size_t at = tree * forest->nodes + node;

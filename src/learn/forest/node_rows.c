@@ -45,7 +45,7 @@ void fw_node_rows_clear(fw_node_rows *rows) {
 }
 
 size_t fw_node_rows_memory(const fw_node_rows *rows) {
-  return rows->binned->rows * 2 * sizeof *rows->row + rows->chunk_room * sizeof *rows->chunks +
+  return rows->binned->rows * 2 * sizeof *rows->row + rows->chunk_capacity * sizeof *rows->chunks +
          (rows->bits ? SETS * fw_bit_words(rows->binned->rows) * sizeof *rows->bits : 0);
 }
 
@@ -190,7 +190,8 @@ static void score_chunk(void *context, size_t i) {
 static furrow_status add_chunks(fw_node_rows *rows, fw_row_split *split, const uint64_t *bits, size_t *count,
                                 furrow_error *err) {
   const size_t chunks = (split->end - split->begin + CHUNK - 1) / CHUNK;
-  furrow_status status = fw_grow((void **)&rows->chunks, &rows->chunk_room, *count + chunks, sizeof *rows->chunks, err);
+  furrow_status status =
+      fw_grow((void **)&rows->chunks, &rows->chunk_capacity, *count + chunks, sizeof *rows->chunks, err);
   if (status != FURROW_OK) return status;
   for (size_t begin = split->begin; begin < split->end; begin += CHUNK) {
     const size_t end = split->end - begin < CHUNK ? split->end : begin + CHUNK;
@@ -216,20 +217,20 @@ static void place_chunks(fw_node_rows *rows, size_t count) {
   }
 }
 
-static void run_chunks(fw_node_rows *rows, size_t count, double *score, fw_crew *crew) {
+static void run_chunks(fw_node_rows *rows, size_t count, double *score, fw_spin_pool *pool) {
   mover m = {rows, score};
   if (score) {
-    fw_crew_run(crew, count, score_chunk, &m);
+    fw_spin_pool_run(pool, count, score_chunk, &m);
     return;
   }
-  fw_crew_run(crew, count, sort_chunk, &m);
+  fw_spin_pool_run(pool, count, sort_chunk, &m);
   place_chunks(rows, count);
-  fw_crew_run(crew, count, move_chunk, &m);
+  fw_spin_pool_run(pool, count, move_chunk, &m);
 }
 
 /* As many splits as there are sets for, from *at on. */
 static furrow_status run_some(fw_node_rows *rows, fw_row_split *splits, size_t count, size_t *at, double *score,
-                              fw_crew *crew, furrow_error *err) {
+                              fw_spin_pool *pool, furrow_error *err) {
   set_job sets = {.rows = rows};
   size_t set_count = 0, chunks = 0, i = *at;
   for (; i < count; i++) {
@@ -241,25 +242,25 @@ static furrow_status run_some(fw_node_rows *rows, fw_row_split *splits, size_t c
     if (status != FURROW_OK) return status;
     splits[i].middle = splits[i].begin;
   }
-  fw_crew_run(crew, set_count, fill_set, &sets);
-  run_chunks(rows, chunks, score, crew);
+  fw_spin_pool_run(pool, set_count, fill_set, &sets);
+  run_chunks(rows, chunks, score, pool);
   sets.clear = true;
-  fw_crew_run(crew, set_count, fill_set, &sets);
+  fw_spin_pool_run(pool, set_count, fill_set, &sets);
   *at = i;
   return FURROW_OK;
 }
 
-furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_t count, fw_crew *crew,
+furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_t count, fw_spin_pool *pool,
                                  furrow_error *err) {
   furrow_status status = FURROW_OK;
-  for (size_t at = 0; status == FURROW_OK && at < count;) status = run_some(rows, splits, count, &at, NULL, crew, err);
+  for (size_t at = 0; status == FURROW_OK && at < count;) status = run_some(rows, splits, count, &at, NULL, pool, err);
   return status;
 }
 
-furrow_status fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score, fw_crew *crew,
-                                 furrow_error *err) {
+furrow_status fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score,
+                                 fw_spin_pool *pool, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  for (size_t at = 0; status == FURROW_OK && at < count;) status = run_some(rows, splits, count, &at, score, crew, err);
+  for (size_t at = 0; status == FURROW_OK && at < count;) status = run_some(rows, splits, count, &at, score, pool, err);
   return status;
 }
 

@@ -12,7 +12,7 @@ typedef struct fw_node_rows {
   uint32_t *row, *spare;
   uint64_t *bits; /* for splits by sparse features; a bit for each row, FW_BIT_SETS times */
   struct fw_row_chunk *chunks;
-  size_t chunk_room;
+  size_t chunk_capacity;
 } fw_node_rows;
 
 /* A question that splits the rows begin … end-1. */
@@ -32,17 +32,17 @@ void fw_node_rows_clear(fw_node_rows *rows);
 size_t fw_node_rows_memory(const fw_node_rows *rows);
 
 /* Splits disjoint ranges. */
-furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_t count, fw_crew *crew,
+furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_t count, fw_spin_pool *pool,
                                  furrow_error *err) __attribute__((warn_unused_result));
 /* Splits without moving rows: adds `left` or `right` to the rows' scores. */
-furrow_status fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score, fw_crew *crew,
-                                 furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score,
+                                 fw_spin_pool *pool, furrow_error *err) __attribute__((warn_unused_result));
 /* Adds `value` to the scores of the rows begin … end-1. */
 void fw_node_rows_add(const fw_node_rows *rows, size_t begin, size_t end, double value, double *score);
 /* Rows begin … end-1, ascending before, go through a tree of the forest; rate * predict of their leaves is added to
  * their scores. */
-furrow_status fw_node_rows_walk(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest, size_t tree,
-                                double rate, double *score, fw_crew *crew, furrow_error *err)
+furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest,
+                                      size_t tree, double rate, double *score, fw_spin_pool *pool, furrow_error *err)
     __attribute__((warn_unused_result));
 
 #endif

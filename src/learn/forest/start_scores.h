@@ -12,7 +12,7 @@ furrow_status fw_start_scores_create(fw_start_scores **start, const fw_forest *f
     __attribute__((warn_unused_result));
 void fw_start_scores_free(fw_start_scores *start);
 /* Scores of a batch of plain rules, by the values themselves, not by bins: `classes` for each row to out. */
-furrow_status fw_start_scores_rows(fw_start_scores *start, const fw_batch *batch, double *out, furrow_error *err)
+furrow_status fw_start_scores_rows(fw_start_scores *start, const fw_minibatch *batch, double *out, furrow_error *err)
     __attribute__((warn_unused_result));
 
 #endif

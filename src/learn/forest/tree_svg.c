@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "learn/forest/trees.h"
+#include "learn/forest/forest_trees.h"
 
 enum {
   MARGIN = 24,

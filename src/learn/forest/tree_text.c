@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "learn/describe/json_out.h"
-#include "learn/forest/trees.h"
+#include "learn/forest/forest_trees.h"
 
 /* ---- Text ---- */
 

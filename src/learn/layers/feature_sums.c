@@ -3,7 +3,7 @@
 
 void REAL_NAME(fw_sum_features)(const node *self, const real_pass *pass, size_t begin, size_t end,
                                 fw_gather_rows gather) {
-  const fw_batch *batch = pass->batch;
+  const fw_minibatch *batch = pass->batch;
   gather.n = self->record_width;
   gather.offset = batch->offset;
   gather.uses = batch->uses;

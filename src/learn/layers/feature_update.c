@@ -50,7 +50,7 @@ void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t
 
 void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size_t begin, size_t end,
                                    fw_gather_uses gather) {
-  const fw_batch *batch = pass->batch;
+  const fw_minibatch *batch = pass->batch;
   optimizer_step o;
   REAL_NAME(fw_optimizer_step)(&o, &self->layer->optimizer, pass);
   gather.n = self->record_width;

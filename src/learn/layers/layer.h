@@ -57,7 +57,7 @@ typedef struct real_net {
 } real_net;
 
 typedef struct real_pass {
-  const fw_batch *batch;
+  const fw_minibatch *batch;
   tensor *tensors;     /* one for each node */
   real **record;       /* for each feature of the batch */
   const real *x;       /* dense data: batch->x in the net's type */
@@ -135,7 +135,7 @@ void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t
 
 /* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss; grad (NULL: not wanted) becomes
  * weight * its derivative (loss_rows.c). out and grad point at row 0. */
-double REAL_NAME(fw_loss_rows)(const fw_graph *graph, const fw_batch *batch, const real *out, size_t width,
+double REAL_NAME(fw_loss_rows)(const fw_graph *graph, const fw_minibatch *batch, const real *out, size_t width,
                                size_t begin, size_t end, real *grad);
 
 extern const layer_ops REAL_NAME(fw_input_sparse_ops), REAL_NAME(fw_input_dense_ops), REAL_NAME(fw_embedding_ops),

@@ -13,7 +13,7 @@ static void forward_free(const node *self, real_pass *pass, size_t begin, size_t
 }
 
 INLINE void place_vectors(const size_t factors, const node *self, const real_pass *pass, size_t begin, size_t end) {
-  const fw_batch *batch = pass->batch;
+  const fw_minibatch *batch = pass->batch;
   real *out = pass->tensors[self->index].out;
   memset(out + begin * self->width, 0, (end - begin) * self->width * sizeof(real));
   for (uint32_t use = batch->offset[begin]; use < batch->offset[end]; use++) {

@@ -25,7 +25,7 @@ static void update(const real_net *net, const node *self, real_pass *pass, size_
 }
 
 static void sum_rows(const node *self, const real_pass *pass, size_t begin, size_t end, real *sum) {
-  const fw_batch *batch = pass->batch;
+  const fw_minibatch *batch = pass->batch;
   const real *grad = pass->tensors[self->index].grad;
   for (size_t row = begin; row < end; row++) {
     const real g = grad[row];

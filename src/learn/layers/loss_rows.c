@@ -4,7 +4,7 @@
 #include "learn/layers/layer.h"
 #include "learn/net/losses.h"
 
-static double weight_of(const fw_batch *batch, size_t row) {
+static double weight_of(const fw_minibatch *batch, size_t row) {
   return batch->weight ? (double)batch->weight[row] : 1.0;
 }
 
@@ -21,7 +21,7 @@ static double softmax_row(const real *out, size_t width, size_t label, double we
   return weight * (log(sum) - (double)(out[label] - most));
 }
 
-double REAL_NAME(fw_loss_rows)(const fw_graph *graph, const fw_batch *batch, const real *out, size_t width,
+double REAL_NAME(fw_loss_rows)(const fw_graph *graph, const fw_minibatch *batch, const real *out, size_t width,
                                size_t begin, size_t end, real *grad) {
   double sum = 0;
   for (size_t i = begin; i < end; i++) {

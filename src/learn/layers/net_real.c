@@ -23,8 +23,8 @@
 typedef struct pass_memory {
   real_pass pass;
   void *numbers; /* of all tensors, and of x where it is copied */
-  size_t number_room;
-  size_t record_room;
+  size_t number_capacity;
+  size_t record_capacity;
 } pass_memory;
 
 /* ---- Passes ---- */
@@ -57,33 +57,34 @@ static size_t padded(size_t rows, size_t width) {
   return (rows * width + line - 1) / line * line;
 }
 
-static bool copies_x(const fw_batch *batch) {
+static bool copies_x(const fw_minibatch *batch) {
   return batch->x && sizeof(real) != sizeof *batch->x;
 }
 
 /* The parts of the rows whose sums are kept apart: as many as there are tasks, whoever does them. */
-static size_t sum_parts(const real_net *net, const fw_batch *batch) {
+static size_t sum_parts(const real_net *net, const fw_minibatch *batch) {
   return net->training && net->features && !batch->use_offset ? (batch->rows + SUM_ROWS - 1) / SUM_ROWS : 0;
 }
 
-static furrow_status make_room(const real_net *net, pass_memory *self, const fw_batch *batch, furrow_error *err) {
+static furrow_status ensure_capacity(const real_net *net, pass_memory *self, const fw_minibatch *batch,
+                                     furrow_error *err) {
   size_t count = ALIGNMENT / sizeof(real);
   for (size_t i = 0; i < net->count; i++) count += padded(batch->rows, net->nodes[i].width) * (net->training ? 2 : 1);
   if (copies_x(batch)) count += padded(batch->rows, batch->columns);
   count += padded(sum_parts(net, batch), batch->features);
   furrow_status status = FURROW_OK;
-  if (count > self->number_room) {
+  if (count > self->number_capacity) {
     fw_free(self->numbers);
     self->numbers = NULL;
-    self->number_room = 0;
-    status = fw_grow(&self->numbers, &self->number_room, count, sizeof(real), err);
+    self->number_capacity = 0;
+    status = fw_grow(&self->numbers, &self->number_capacity, count, sizeof(real), err);
   }
   if (status == FURROW_OK && net->features)
-    status = fw_grow((void **)&self->pass.record, &self->record_room, batch->features, sizeof(real *), err);
+    status = fw_grow((void **)&self->pass.record, &self->record_capacity, batch->features, sizeof(real *), err);
   return status;
 }
 
-static void lay_out(const real_net *net, pass_memory *self, const fw_batch *batch) {
+static void lay_out(const real_net *net, pass_memory *self, const fw_minibatch *batch) {
   real *at = (real *)(((uintptr_t)self->numbers + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
   for (size_t i = 0; i < net->count; i++) {
     const size_t numbers = padded(batch->rows, net->nodes[i].width);
@@ -99,10 +100,10 @@ static void lay_out(const real_net *net, pass_memory *self, const fw_batch *batc
   self->pass.x = at;
 }
 
-static furrow_status begin_batch(const void *net, void *pass, const fw_batch *batch, bool grow, furrow_error *err) {
+static furrow_status begin_batch(const void *net, void *pass, const fw_minibatch *batch, bool grow, furrow_error *err) {
   const real_net *of = net;
   pass_memory *self = pass;
-  furrow_status status = make_room(of, self, batch, err);
+  furrow_status status = ensure_capacity(of, self, batch, err);
   if (status != FURROW_OK) return status;
   lay_out(of, self, batch);
   self->pass.batch = batch;
@@ -203,16 +204,16 @@ static void sum(const void *net, void *pass, size_t task) {
 
 /* ---- Parameters ---- */
 
-static size_t cost_before(const fw_batch *batch, size_t feature) {
+static size_t cost_before(const fw_minibatch *batch, size_t feature) {
   return (batch->use_offset ? batch->use_offset[feature] : 0) + FEATURE_COST * feature;
 }
 
-static size_t feature_tasks(const real_net *net, const fw_batch *batch) {
+static size_t feature_tasks(const real_net *net, const fw_minibatch *batch) {
   return net->features ? (cost_before(batch, batch->features) + TASK_COST - 1) / TASK_COST : 0;
 }
 
 /* The first feature of a task: the first with that much before it. */
-static size_t first_feature(const fw_batch *batch, size_t task) {
+static size_t first_feature(const fw_minibatch *batch, size_t task) {
   size_t low = 0, high = batch->features;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;

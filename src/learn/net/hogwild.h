@@ -16,9 +16,10 @@ furrow_status fw_hogwild_create(fw_hogwild **hogwild, furrow_trainer *trainer, f
 void fw_hogwild_free(fw_hogwild *hogwild);
 
 /* Called on the thread that called fw_hogwild_epoch, with the rows so far. */
-typedef furrow_status (*fw_rows_done)(void *user, uint64_t rows, furrow_error *err);
+typedef furrow_status (*fw_rows_progress)(void *user, uint64_t rows, furrow_error *err);
 /* Updates with all batches of `from`; the scores are counted in `tally`. */
-furrow_status fw_hogwild_epoch(fw_hogwild *hogwild, const fw_rows_from *from, uint32_t epoch, fw_tally *tally,
-                               fw_rows_done done, void *user, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_hogwild_epoch(fw_hogwild *hogwild, const fw_row_source *from, uint32_t epoch, fw_tally *tally,
+                               fw_rows_progress done, void *user, furrow_error *err)
+    __attribute__((warn_unused_result));
 
 #endif

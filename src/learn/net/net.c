@@ -166,11 +166,11 @@ void fw_pass_free(fw_pass *pass) {
 
 /* ---- A batch ---- */
 
-furrow_status fw_net_begin(fw_net *net, fw_pass *pass, const fw_batch *batch, bool grow, furrow_error *err) {
+furrow_status fw_net_begin(fw_net *net, fw_pass *pass, const fw_minibatch *batch, bool grow, furrow_error *err) {
   return net->ops->begin(net->real, pass->real, batch, grow, err);
 }
 
-furrow_status fw_net_begin_scoring(const fw_net *net, fw_pass *pass, const fw_batch *batch, furrow_error *err) {
+furrow_status fw_net_begin_scoring(const fw_net *net, fw_pass *pass, const fw_minibatch *batch, furrow_error *err) {
   return net->ops->begin(net->real, pass->real, batch, false, err);
 }
 

@@ -26,7 +26,7 @@ typedef struct fw_net_params {
   uint64_t max_features; /* 0: no limit */
 } fw_net_params;
 
-/* Whether rows of the data have every column (fw_batch.x): then an input layer's weights are one dense array. */
+/* Whether rows of the data have every column (fw_minibatch.x): then an input layer's weights are one dense array. */
 bool fw_plan_dense(const fw_plan *plan);
 
 /* Parameters of the graph. First weights depend on seed, layer and feature alone; a net that does not train starts with
@@ -46,10 +46,10 @@ void fw_pass_free(fw_pass *pass);
 /* Makes room for the batch and finds the record of each of its features; with `grow` those that are new get one (needs
  * exclusive use of the net's table, but not of its weights), else they count as 0. `batch` must stay while the pass is
  * used. */
-furrow_status fw_net_begin(fw_net *net, fw_pass *pass, const fw_batch *batch, bool grow, furrow_error *err)
+furrow_status fw_net_begin(fw_net *net, fw_pass *pass, const fw_minibatch *batch, bool grow, furrow_error *err)
     __attribute__((warn_unused_result));
 /* The same for a net that does not change: scoring. */
-furrow_status fw_net_begin_scoring(const fw_net *net, fw_pass *pass, const fw_batch *batch, furrow_error *err)
+furrow_status fw_net_begin_scoring(const fw_net *net, fw_pass *pass, const fw_minibatch *batch, furrow_error *err)
     __attribute__((warn_unused_result));
 
 typedef struct fw_step {
@@ -66,8 +66,8 @@ void fw_net_train(const fw_net *net, fw_pass *pass, const fw_step *step, size_t 
 void fw_net_outputs(const fw_net *net, const fw_pass *pass, size_t row, double *out);
 
 /* Whether a net's gradients by feature may be summed row by row: batches then need no list of uses by feature
- * (fw_batch_rules.unlisted). Where they have none there is a phase between rows and parameters: so many tasks (else 0),
- * and one of them. */
+ * (fw_batcher_params.unlisted). Where they have none there is a phase between rows and parameters: so many tasks (else
+ * 0), and one of them. */
 bool fw_net_sums_by_row(const fw_net *net);
 size_t fw_net_sum_tasks(const fw_net *net, const fw_pass *pass);
 void fw_net_sum(const fw_net *net, fw_pass *pass, size_t task);

@@ -12,7 +12,7 @@ typedef struct fw_net_ops {
   size_t (*memory)(const void *net);
   furrow_status (*pass_create)(void **pass, const void *net, furrow_error *err);
   void (*pass_free)(void *pass);
-  furrow_status (*begin)(const void *net, void *pass, const fw_batch *batch, bool grow, furrow_error *err);
+  furrow_status (*begin)(const void *net, void *pass, const fw_minibatch *batch, bool grow, furrow_error *err);
   void (*forward)(const void *net, void *pass, size_t begin, size_t end);
   void (*train)(const void *net, void *pass, const fw_step *step, size_t begin, size_t end, double *loss);
   void (*outputs)(const void *net, const void *pass, size_t row, double *out);

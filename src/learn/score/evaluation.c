@@ -94,10 +94,10 @@ void furrow_evaluation_get_calibration_bin(const furrow_evaluation *evaluation, 
   fw_tally_calibration(evaluation->tally, bins, i, row);
 }
 
-size_t furrow_evaluation_roc_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t room) {
-  return fw_tally_roc(evaluation->tally, points, room);
+size_t furrow_evaluation_roc_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t capacity) {
+  return fw_tally_roc(evaluation->tally, points, capacity);
 }
 
-size_t furrow_evaluation_pr_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t room) {
-  return fw_tally_pr(evaluation->tally, points, room);
+size_t furrow_evaluation_pr_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t capacity) {
+  return fw_tally_pr(evaluation->tally, points, capacity);
 }

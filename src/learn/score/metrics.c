@@ -263,8 +263,8 @@ static totals count_all(const fw_tally *t) {
 }
 
 /* Point `n` of `used`, from 1: is it one of the at most `room` that are shown? The last one always is. */
-static bool is_shown(size_t n, size_t used, size_t room) {
-  return used <= room || n * room / used != (n - 1) * room / used;
+static bool is_shown(size_t n, size_t used, size_t capacity) {
+  return used <= capacity || n * capacity / used != (n - 1) * capacity / used;
 }
 
 static furrow_curve_point roc_point(totals below, totals all) {
@@ -278,9 +278,9 @@ static furrow_curve_point pr_point(totals below, totals all) {
 
 /* One point for each threshold at which rows become positive, from the highest on. */
 static size_t draw_curve(const fw_tally *t, furrow_curve_point (*point)(totals so_far, totals all),
-                         furrow_curve_point *points, size_t room) {
+                         furrow_curve_point *points, size_t capacity) {
   const totals all = count_all(t);
-  if (room == 0 || !(all.negatives > 0) || !(all.positives > 0)) return 0;
+  if (capacity == 0 || !(all.negatives > 0) || !(all.positives > 0)) return 0;
   totals so_far = {0};
   size_t n = 0;
   for (size_t bin = t->end; bin-- > t->begin;) {
@@ -288,17 +288,17 @@ static size_t draw_curve(const fw_tally *t, furrow_curve_point (*point)(totals s
     if (!(negative + positive > 0)) continue;
     so_far.negatives += negative;
     so_far.positives += positive;
-    if (!is_shown(++so_far.used, all.used, room)) continue;
+    if (!is_shown(++so_far.used, all.used, capacity)) continue;
     points[n] = point(so_far, all);
     points[n++].threshold = probability(t->loss, bin_score(bin));
   }
   return n;
 }
 
-size_t fw_tally_roc(const fw_tally *tally, furrow_curve_point *points, size_t room) {
-  return draw_curve(tally, roc_point, points, room);
+size_t fw_tally_roc(const fw_tally *tally, furrow_curve_point *points, size_t capacity) {
+  return draw_curve(tally, roc_point, points, capacity);
 }
 
-size_t fw_tally_pr(const fw_tally *tally, furrow_curve_point *points, size_t room) {
-  return draw_curve(tally, pr_point, points, room);
+size_t fw_tally_pr(const fw_tally *tally, furrow_curve_point *points, size_t capacity) {
+  return draw_curve(tally, pr_point, points, capacity);
 }

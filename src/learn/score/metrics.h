@@ -32,7 +32,7 @@ void fw_tally_metrics(const fw_tally *tally, furrow_learn_metrics *metrics);
 /* As furrow_evaluation_get_calibration_bin, _roc and _pr; nothing but zeros, and no points, unless there are two
  * classes. Thresholds are probabilities. */
 void fw_tally_calibration(const fw_tally *tally, size_t bins, size_t i, furrow_calibration_bin *row);
-size_t fw_tally_roc(const fw_tally *tally, furrow_curve_point *points, size_t room);
-size_t fw_tally_pr(const fw_tally *tally, furrow_curve_point *points, size_t room);
+size_t fw_tally_roc(const fw_tally *tally, furrow_curve_point *points, size_t capacity);
+size_t fw_tally_pr(const fw_tally *tally, furrow_curve_point *points, size_t capacity);
 
 #endif

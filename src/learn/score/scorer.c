@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "learn/conf/plan_rules.h"
 #include "learn/forest/forest_files.h"
-#include "learn/forest/walker.h"
+#include "learn/forest/forest_predictor.h"
 #include "learn/score/model_in.h"
 #include "learn/train/trainer.h"
 
@@ -19,13 +19,13 @@ struct furrow_scorer {
   fw_plan *plan;
   fw_net *net; /* NULL: trees */
   fw_forest *forest;
-  fw_walker *walker;
+  fw_forest_predictor *predictor;
 };
 
 struct furrow_scorer_scratch {
   fw_batcher *batcher;
   fw_pass *pass;
-  fw_walk_space *walk;
+  fw_predict_scratch *predict_scratch;
   double *outputs; /* nets: of a row; trees: of ROWS_AT_ONCE */
 };
 
@@ -39,8 +39,8 @@ static furrow_status make_net(furrow_scorer *scorer, furrow_error *err) {
   return fw_net_create(&scorer->net, scorer->plan, &(fw_net_params){0}, err);
 }
 
-static furrow_status make_walker(furrow_scorer *scorer, furrow_error *err) {
-  return fw_walker_create(&scorer->walker, scorer->forest, scorer->plan->train.lr, err);
+static furrow_status make_predictor(furrow_scorer *scorer, furrow_error *err) {
+  return fw_forest_predictor_create(&scorer->predictor, scorer->forest, scorer->plan->train.lr, err);
 }
 
 static furrow_status load_model(furrow_scorer *scorer, const char *folder, const furrow_scorer_params *params,
@@ -48,8 +48,8 @@ static furrow_status load_model(furrow_scorer *scorer, const char *folder, const
   if (scorer->plan->forest.used) {
     furrow_status status = fw_forest_load(&scorer->forest, scorer->plan, folder, params->threads, err);
     if (status == FURROW_OK && params->absent_is_zero)
-      memset(scorer->forest->turned, 0, scorer->forest->trees * scorer->forest->nodes);
-    return status == FURROW_OK ? make_walker(scorer, err) : status;
+      memset(scorer->forest->missing_flipped, 0, scorer->forest->trees * scorer->forest->nodes);
+    return status == FURROW_OK ? make_predictor(scorer, err) : status;
   }
   furrow_status status = make_net(scorer, err);
   if (status != FURROW_OK) return status;
@@ -85,7 +85,7 @@ static furrow_status copy_model(furrow_scorer *scorer, const furrow_trainer *tra
   const fw_forest *forest = fw_trainer_forest(trainer);
   furrow_status status = forest ? fw_forest_copy(&scorer->forest, forest, err) : make_net(scorer, err);
   if (status != FURROW_OK) return status;
-  return forest ? make_walker(scorer, err) : fw_net_copy_weights(scorer->net, fw_trainer_net(trainer), err);
+  return forest ? make_predictor(scorer, err) : fw_net_copy_weights(scorer->net, fw_trainer_net(trainer), err);
 }
 
 furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
@@ -101,7 +101,7 @@ furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer 
 void furrow_scorer_free(furrow_scorer *scorer) {
   if (!scorer) return;
   fw_net_free(scorer->net);
-  fw_walker_free(scorer->walker);
+  fw_forest_predictor_free(scorer->predictor);
   fw_forest_free(scorer->forest);
   fw_plan_free(scorer->plan);
   furrow_learn_conf_free(scorer->conf);
@@ -127,7 +127,7 @@ const fw_forest *fw_scorer_forest(const furrow_scorer *scorer) {
 /* ---- A thread's space ---- */
 
 static furrow_status make_pass(furrow_scorer_scratch *space, const furrow_scorer *scorer, furrow_error *err) {
-  fw_batch_rules rules = fw_plan_rules(scorer->plan);
+  fw_batcher_params rules = fw_plan_rules(scorer->plan);
   rules.plain = true;
   furrow_status status = fw_batcher_create(&space->batcher, &rules, err);
   return status == FURROW_OK ? fw_pass_create(&space->pass, scorer->net, err) : status;
@@ -138,7 +138,8 @@ furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **space, const 
   furrow_scorer_scratch *made = NULL;
   furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
   if (status != FURROW_OK) return status;
-  status = scorer->forest ? fw_walk_space_create(&made->walk, scorer->walker, err) : make_pass(made, scorer, err);
+  status = scorer->forest ? fw_predict_scratch_create(&made->predict_scratch, scorer->predictor, err)
+                          : make_pass(made, scorer, err);
   const size_t rows = scorer->forest ? ROWS_AT_ONCE : 1;
   if (status == FURROW_OK)
     status = fw_alloc((void **)&made->outputs, scorer->plan->graph.outputs * rows, sizeof *made->outputs, err);
@@ -153,7 +154,7 @@ void furrow_scorer_scratch_free(furrow_scorer_scratch *space) {
   if (!space) return;
   fw_batcher_free(space->batcher);
   fw_pass_free(space->pass);
-  fw_walk_space_free(space->walk);
+  fw_predict_scratch_free(space->predict_scratch);
   fw_free(space->outputs);
   fw_free(space);
 }
@@ -161,7 +162,7 @@ void furrow_scorer_scratch_free(furrow_scorer_scratch *space) {
 /* ---- Scoring ---- */
 
 /* Forward pass over rows that were added to the space's batcher. */
-static furrow_status run(const furrow_scorer *scorer, furrow_scorer_scratch *space, fw_batch **batch,
+static furrow_status run(const furrow_scorer *scorer, furrow_scorer_scratch *space, fw_minibatch **batch,
                          furrow_error *err) {
   furrow_status status = fw_batcher_finish(space->batcher, batch, err);
   if (status == FURROW_OK) status = fw_net_begin_scoring(scorer->net, space->pass, *batch, err);
@@ -171,9 +172,9 @@ static furrow_status run(const furrow_scorer *scorer, furrow_scorer_scratch *spa
 
 static furrow_status run_row(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_row *row,
                              furrow_error *err) {
-  fw_batch *batch = NULL;
+  fw_minibatch *batch = NULL;
   if (scorer->forest) {
-    fw_walker_row(scorer->walker, space->walk, row, space->outputs);
+    fw_forest_predict_row(scorer->predictor, space->predict_scratch, row, space->outputs);
     return FURROW_OK;
   }
   fw_batcher_start(space->batcher);
@@ -201,12 +202,12 @@ static furrow_status add_rows(furrow_scorer_scratch *space, const furrow_rowbloc
   return status;
 }
 
-static void walk_rows(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
-                      fw_take_outputs take, void *user) {
+static void predict_rows(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
+                         fw_outputs_callback take, void *user) {
   const size_t outputs = scorer->plan->graph.outputs;
   for (size_t begin = 0; begin < block->size; begin += ROWS_AT_ONCE) {
     const size_t end = block->size - begin < ROWS_AT_ONCE ? block->size : begin + ROWS_AT_ONCE;
-    fw_walker_rows(scorer->walker, space->walk, block, begin, end, space->outputs);
+    fw_forest_predict_rows(scorer->predictor, space->predict_scratch, block, begin, end, space->outputs);
     for (size_t i = begin; i < end; i++) {
       const furrow_row row = furrow_rowblock_row(block, i);
       take(user, i, fw_label_of(&scorer->plan->data, &row), (double)furrow_row_get_weight(&row),
@@ -216,15 +217,15 @@ static void walk_rows(const furrow_scorer *scorer, furrow_scorer_scratch *space,
 }
 
 furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
-                            fw_take_outputs take, void *user, furrow_error *err) {
+                            fw_outputs_callback take, void *user, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (scorer->forest) {
-    walk_rows(scorer, space, block, take, user);
+    predict_rows(scorer, space, block, take, user);
     return FURROW_OK;
   }
   for (size_t begin = 0; status == FURROW_OK && begin < block->size; begin += ROWS_AT_ONCE) {
     const size_t end = block->size - begin < ROWS_AT_ONCE ? block->size : begin + ROWS_AT_ONCE;
-    fw_batch *batch = NULL;
+    fw_minibatch *batch = NULL;
     status = add_rows(space, block, begin, end, err);
     if (status == FURROW_OK) status = run(scorer, space, &batch, err);
     for (size_t i = begin; status == FURROW_OK && i < end; i++) {

@@ -11,8 +11,9 @@ const fw_net *fw_scorer_net(const furrow_scorer *scorer);
 const fw_forest *fw_scorer_forest(const furrow_scorer *scorer);
 /* Runs the model over all rows of a block (at most `most` at a time) and calls take(user, row of the block, its label
  * after the transform, its weight, outputs) for each. */
-typedef void (*fw_take_outputs)(void *user, size_t row, double label, double weight, const double *outputs);
+typedef void (*fw_outputs_callback)(void *user, size_t row, double label, double weight, const double *outputs);
 furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
-                            fw_take_outputs take, void *user, furrow_error *err) __attribute__((warn_unused_result));
+                            fw_outputs_callback take, void *user, furrow_error *err)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -1,5 +1,5 @@
 /* learn/score/trees.c: the trees of a scorer: their shape, nodes, importance, descriptions. */
-#include "learn/forest/trees.h"
+#include "learn/forest/forest_trees.h"
 
 #include "base/error.h"
 #include "learn/score/scorer.h"

@@ -27,7 +27,7 @@ enum {
   AT_STEPS = 40,
   AT_EPOCHS = 48,
   AT_BEST = 52,
-  AT_IMAGE_BYTES = 56,
+  AT_SNAPSHOT_BYTES = 56,
   AT_BEST_BYTES = 64,
   AT_UNUSED = 72,
   AT_HEADER_DIGEST = 88
@@ -36,7 +36,7 @@ enum { VERSION = 1 };
 
 void fw_checkpoint_clear(fw_checkpoint *checkpoint) {
   fw_free(checkpoint->history);
-  fw_buffer_clear(&checkpoint->best_image);
+  fw_buffer_clear(&checkpoint->best_snapshot);
   *checkpoint = (fw_checkpoint){0};
 }
 
@@ -102,8 +102,8 @@ static furrow_status write_bytes(void *to, const void *bytes, size_t size, furro
   return fw_atomic_file_write(w->file, bytes, size, err);
 }
 
-static furrow_status write_payload(writer *w, const fw_checkpoint *checkpoint, const fw_imaged *imaged,
-                                   uint64_t *image_bytes, furrow_error *err) {
+static furrow_status write_payload(writer *w, const fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
+                                   uint64_t *snapshot_bytes, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < checkpoint->epochs; i++) {
     unsigned char bytes[FW_CHECKPOINT_EPOCH];
@@ -111,27 +111,27 @@ static furrow_status write_payload(writer *w, const fw_checkpoint *checkpoint, c
     status = write_bytes(w, bytes, sizeof bytes, err);
   }
   const uint64_t start = fw_atomic_file_size(w->file);
-  if (status == FURROW_OK) status = imaged->write(imaged->thing, write_bytes, w, err);
-  *image_bytes = fw_atomic_file_size(w->file) - start;
-  const fw_buffer *best = &checkpoint->best_image;
+  if (status == FURROW_OK) status = snapshot_ops->write(snapshot_ops->object, write_bytes, w, err);
+  *snapshot_bytes = fw_atomic_file_size(w->file) - start;
+  const fw_buffer *best = &checkpoint->best_snapshot;
   if (status == FURROW_OK && best->size) status = write_bytes(w, best->bytes, best->size, err);
   return status;
 }
 
 static void make_header(unsigned char *header, const writer *w, const fw_checkpoint *checkpoint,
-                        const fw_imaged *imaged, uint64_t fingerprint, uint64_t image_bytes) {
+                        const fw_snapshot_ops *snapshot_ops, uint64_t fingerprint, uint64_t snapshot_bytes) {
   memset(header, 0, FW_CHECKPOINT_HEADER);
   memcpy(header + AT_MAGIC, FW_CHECKPOINT_MAGIC, 8);
   fw_put_le32(header + AT_VERSION, VERSION);
-  fw_put_le32(header + AT_ELEMENT, (uint32_t)imaged->element);
+  fw_put_le32(header + AT_ELEMENT, (uint32_t)snapshot_ops->element);
   fw_put_le64(header + AT_PAYLOAD_BYTES, fw_atomic_file_size(w->file) - FW_CHECKPOINT_HEADER);
   fw_put_le64(header + AT_PAYLOAD_DIGEST, XXH3_64bits_digest(w->hash));
   fw_put_le64(header + AT_FINGERPRINT, fingerprint);
   fw_put_le64(header + AT_STEPS, checkpoint->steps);
   fw_put_le32(header + AT_EPOCHS, (uint32_t)checkpoint->epochs);
   fw_put_le32(header + AT_BEST, checkpoint->best);
-  fw_put_le64(header + AT_IMAGE_BYTES, image_bytes);
-  fw_put_le64(header + AT_BEST_BYTES, checkpoint->best_image.size);
+  fw_put_le64(header + AT_SNAPSHOT_BYTES, snapshot_bytes);
+  fw_put_le64(header + AT_BEST_BYTES, checkpoint->best_snapshot.size);
   fw_put_le64(header + AT_HEADER_DIGEST, XXH3_64bits(header, AT_HEADER_DIGEST));
 }
 
@@ -153,23 +153,23 @@ static furrow_status make_folder(const char *folder, furrow_error *err) {
   return status;
 }
 
-furrow_status fw_checkpoint_save(const char *folder, const fw_checkpoint *checkpoint, const fw_imaged *imaged,
-                                 furrow_error *err) {
+furrow_status fw_checkpoint_save(const char *folder, const fw_checkpoint *checkpoint,
+                                 const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
   unsigned char header[FW_CHECKPOINT_HEADER] = {0};
   writer w = {.hash = XXH3_createState()};
   char *path = NULL;
-  uint64_t fingerprint = 0, image_bytes = 0;
+  uint64_t fingerprint = 0, snapshot_bytes = 0;
   furrow_status status = w.hash ? name_file(&path, folder, err) : fw_fail_memory(err, 576);
-  if (status == FURROW_OK) status = fw_plan_fingerprint(imaged->plan, &fingerprint, err);
+  if (status == FURROW_OK) status = fw_plan_fingerprint(snapshot_ops->plan, &fingerprint, err);
   if (status == FURROW_OK) status = make_folder(folder, err);
   if (status == FURROW_OK) status = fw_atomic_file_open(&w.file, path, err);
   if (status == FURROW_OK) status = fw_atomic_file_write(w.file, header, sizeof header, err);
   if (status == FURROW_OK) {
     XXH3_64bits_reset(w.hash);
-    status = write_payload(&w, checkpoint, imaged, &image_bytes, err);
+    status = write_payload(&w, checkpoint, snapshot_ops, &snapshot_bytes, err);
   }
   if (status == FURROW_OK) {
-    make_header(header, &w, checkpoint, imaged, fingerprint, image_bytes);
+    make_header(header, &w, checkpoint, snapshot_ops, fingerprint, snapshot_bytes);
     status = fw_atomic_file_write_at(w.file, 0, header, sizeof header, err);
   }
   if (status == FURROW_OK) status = fw_atomic_file_commit(w.file, err);
@@ -217,23 +217,23 @@ static furrow_status check_header(const unsigned char *bytes, size_t size, furro
 /* The three parts of the payload must add up to it. */
 static furrow_status check_parts(const unsigned char *bytes, furrow_error *err) {
   const uint64_t payload = fw_get_le64(bytes + AT_PAYLOAD_BYTES);
-  const uint64_t epochs = fw_get_le32(bytes + AT_EPOCHS), image = fw_get_le64(bytes + AT_IMAGE_BYTES);
+  const uint64_t epochs = fw_get_le32(bytes + AT_EPOCHS), snapshot = fw_get_le64(bytes + AT_SNAPSHOT_BYTES);
   const uint64_t best = fw_get_le64(bytes + AT_BEST_BYTES);
   if (epochs > payload / FW_CHECKPOINT_EPOCH)
     return fail_at(err, FURROW_E_FORMAT, AT_EPOCHS, "more epochs than the bytes can hold");
   const uint64_t left = payload - epochs * FW_CHECKPOINT_EPOCH;
-  if (image > left || best != left - image)
-    return fail_at(err, FURROW_E_FORMAT, AT_IMAGE_BYTES, "the sizes of the parts do not add up");
+  if (snapshot > left || best != left - snapshot)
+    return fail_at(err, FURROW_E_FORMAT, AT_SNAPSHOT_BYTES, "the sizes of the parts do not add up");
   if (fw_get_le32(bytes + AT_BEST) > epochs)
     return fail_at(err, FURROW_E_FORMAT, AT_BEST, "the best epoch is none of those that there were");
   return FURROW_OK;
 }
 
-static furrow_status check_plan(const unsigned char *bytes, const fw_imaged *imaged, furrow_error *err) {
+static furrow_status check_plan(const unsigned char *bytes, const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
   uint64_t fingerprint;
-  furrow_status status = fw_plan_fingerprint(imaged->plan, &fingerprint, err);
+  furrow_status status = fw_plan_fingerprint(snapshot_ops->plan, &fingerprint, err);
   if (status != FURROW_OK) return status;
-  if (fw_get_le64(bytes + AT_FINGERPRINT) != fingerprint || fw_get_le32(bytes + AT_ELEMENT) != imaged->element)
+  if (fw_get_le64(bytes + AT_FINGERPRINT) != fingerprint || fw_get_le32(bytes + AT_ELEMENT) != snapshot_ops->element)
     return fail_at(err, FURROW_E_STALE, AT_FINGERPRINT, "the checkpoint is of a training with another configuration");
   return FURROW_OK;
 }
@@ -256,28 +256,28 @@ static furrow_status decode_history(const unsigned char *bytes, fw_checkpoint *c
 }
 
 /* The thing itself, and the bytes of the best one. */
-static furrow_status decode_images(const unsigned char *bytes, fw_checkpoint *checkpoint, const fw_imaged *imaged,
-                                   furrow_error *err) {
-  const size_t image = fw_get_le64(bytes + AT_IMAGE_BYTES), best = fw_get_le64(bytes + AT_BEST_BYTES);
+static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint *checkpoint,
+                                      const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
+  const size_t snapshot = fw_get_le64(bytes + AT_SNAPSHOT_BYTES), best = fw_get_le64(bytes + AT_BEST_BYTES);
   size_t at = FW_CHECKPOINT_HEADER + checkpoint->epochs * FW_CHECKPOINT_EPOCH;
-  furrow_status status = imaged->read(imaged->thing, bytes + at, image, err);
+  furrow_status status = snapshot_ops->read(snapshot_ops->object, bytes + at, snapshot, err);
   if (status == FURROW_OK && best > 0) {
-    at += image;
-    status = imaged->check(imaged->thing, bytes + at, best, err);
-    fw_buffer_append(&checkpoint->best_image, bytes + at, best);
+    at += snapshot;
+    status = snapshot_ops->check(snapshot_ops->object, bytes + at, best, err);
+    fw_buffer_append(&checkpoint->best_snapshot, bytes + at, best);
   }
   if (status == FURROW_E_FORMAT && err) err->offset += at;
-  return status == FURROW_OK ? fw_buffer_status(&checkpoint->best_image, err) : status;
+  return status == FURROW_OK ? fw_buffer_status(&checkpoint->best_snapshot, err) : status;
 }
 
 furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_checkpoint *checkpoint,
-                                   const fw_imaged *imaged, furrow_error *err) {
+                                   const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
   fw_checkpoint made = {0};
   furrow_status status = check_header(bytes, size, err);
   if (status == FURROW_OK) status = check_parts(bytes, err);
-  if (status == FURROW_OK) status = check_plan(bytes, imaged, err);
+  if (status == FURROW_OK) status = check_plan(bytes, snapshot_ops, err);
   if (status == FURROW_OK) status = decode_history(bytes, &made, err);
-  if (status == FURROW_OK) status = decode_images(bytes, &made, imaged, err);
+  if (status == FURROW_OK) status = decode_snapshots(bytes, &made, snapshot_ops, err);
   if (status != FURROW_OK) {
     fw_checkpoint_clear(&made);
     return status;
@@ -328,7 +328,7 @@ furrow_status fw_checkpoint_tidy(const char *folder, furrow_error *err) {
   return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
 }
 
-furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, const fw_imaged *imaged,
+furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
                                  furrow_error *err) {
   char *path = NULL;
   unsigned char *bytes = NULL;
@@ -336,7 +336,7 @@ furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, 
   furrow_status status = name_file(&path, folder, err);
   if (status == FURROW_OK) status = read_file(path, &bytes, &size, err);
   if (status == FURROW_OK) {
-    status = fw_checkpoint_decode(bytes, size, checkpoint, imaged, err);
+    status = fw_checkpoint_decode(bytes, size, checkpoint, snapshot_ops, err);
     if (status != FURROW_OK) fw_error_set_file(err, path);
   }
   fw_free(bytes);

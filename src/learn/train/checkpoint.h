@@ -3,7 +3,7 @@
 #define FW_LEARN_TRAIN_CHECKPOINT_H
 
 #include "base/buffer.h"
-#include "learn/net/imaged.h"
+#include "learn/net/snapshot_ops.h"
 
 #define FW_CHECKPOINT_NAME "checkpoint"
 #define FW_CHECKPOINT_MAGIC "FWTRAIN1"
@@ -15,21 +15,23 @@ typedef struct fw_checkpoint {
   uint32_t best; /* epoch; 0: none */
   size_t epochs;
   furrow_epoch *history;
-  fw_buffer best_image; /* of the best epoch (imaged.h); empty: it is not kept, or it is the last one */
+  fw_buffer best_snapshot; /* of the best epoch (snapshot_ops.h); empty: it is not kept, or it is the last one */
 } fw_checkpoint;
 
 void fw_checkpoint_clear(fw_checkpoint *checkpoint);
 
 /* Writes FOLDER/checkpoint in one step; the folder is made where there is none. */
-furrow_status fw_checkpoint_save(const char *folder, const fw_checkpoint *checkpoint, const fw_imaged *imaged,
-                                 furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_checkpoint_save(const char *folder, const fw_checkpoint *checkpoint,
+                                 const fw_snapshot_ops *snapshot_ops, furrow_error *err)
+    __attribute__((warn_unused_result));
 /* Reads it into a new thing of the same plan. E_NOT_FOUND: there is none; E_FORMAT: it is damaged; E_STALE: it is of
  * another configuration. */
-furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, const fw_imaged *imaged,
+furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
                                  furrow_error *err) __attribute__((warn_unused_result));
 /* The same from memory. */
 furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_checkpoint *checkpoint,
-                                   const fw_imaged *imaged, furrow_error *err) __attribute__((warn_unused_result));
+                                   const fw_snapshot_ops *snapshot_ops, furrow_error *err)
+    __attribute__((warn_unused_result));
 
 /* Removes what trainings that were killed while they saved have left in the folder, if there is one. */
 furrow_status fw_checkpoint_tidy(const char *folder, furrow_error *err) __attribute__((warn_unused_result));

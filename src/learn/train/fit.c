@@ -61,17 +61,17 @@ static furrow_status keep_index_base(const fw_fit *f, furrow_error *err) {
 
 static furrow_status open_train(fw_fit *f, const char *uri, bool split, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
-  const fw_feed_params params = {.share = split ? FW_SHARE_TRAIN : FW_SHARE_ALL,
-                                 .every = split ? fw_valid_every(data->valid_ratio) : 0,
-                                 .sample_ratio = data->sample_ratio,
-                                 .posneg_ratio = data->posneg_ratio,
-                                 .shuffle = data->shuffle,
-                                 .seed = f->trainer->plan->train.seed};
+  const fw_epoch_rows_params params = {.subset = split ? FW_SUBSET_TRAIN : FW_SUBSET_ALL,
+                                       .every = split ? fw_valid_every(data->valid_ratio) : 0,
+                                       .sample_ratio = data->sample_ratio,
+                                       .posneg_ratio = data->posneg_ratio,
+                                       .shuffle = data->shuffle,
+                                       .seed = f->trainer->plan->train.seed};
   furrow_status status = check_stream(f, uri, split, err);
   if (status != FURROW_OK) return status;
   status = fw_samples_open(&f->samples, uri, data, &f->params->parser, f->params->stream, f->trainer->comm, err);
   if (status == FURROW_OK) status = keep_index_base(f, err);
-  if (status == FURROW_OK) status = fw_feed_open(&f->train, f->samples, data, &params, err);
+  if (status == FURROW_OK) status = fw_epoch_rows_open(&f->train, f->samples, data, &params, err);
   return status;
 }
 
@@ -91,7 +91,7 @@ static furrow_status fail_empty(const fw_fit *f, furrow_error *err) {
 /* Validation data of its own, or the share of the training data. */
 static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
-  fw_feed_params params = {.share = FW_SHARE_ALL, .sample_ratio = 1};
+  fw_epoch_rows_params params = {.subset = FW_SUBSET_ALL, .sample_ratio = 1};
   fw_samples *samples = f->samples;
   furrow_status status = FURROW_OK;
   if (uri) {
@@ -101,12 +101,12 @@ static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
     const furrow_rowblock *all = status == FURROW_OK ? fw_samples_block(samples) : NULL;
     if (all && all->size == 0 && f->trainer->comm->size == 1) return fail_empty(f, err); /* not after an epoch */
   } else if (data->valid_ratio > 0) {
-    params.share = FW_SHARE_VALID;
+    params.subset = FW_SUBSET_VALID;
     params.every = fw_valid_every(data->valid_ratio);
   } else {
     return FURROW_OK;
   }
-  return status == FURROW_OK ? fw_feed_open(&f->valid, samples, data, &params, err) : status;
+  return status == FURROW_OK ? fw_epoch_rows_open(&f->valid, samples, data, &params, err) : status;
 }
 
 /* ---- An epoch ------------------------------------------------------------------------------------------- */
@@ -122,15 +122,15 @@ furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
   const furrow_trainer_fit_params *p = f->params;
   if (!p->progress || rows < f->reported + PROGRESS_ROWS) return FURROW_OK;
   const furrow_trainer *t = f->trainer;
-  uint64_t total = (uint64_t)((double)fw_feed_known_rows(f->train) * t->plan->data.sample_ratio);
+  uint64_t total = (uint64_t)((double)fw_epoch_rows_known_rows(f->train) * t->plan->data.sample_ratio);
   if (t->epochs > 0) total = t->history[t->epochs - 1].train.rows;
   f->reported = rows;
   return p->progress(p->user, f->epoch, rows, total, err);
 }
 
 furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
-  const bool taken =
-      f->valid && !f->valid_samples && fw_feed_known_rows(f->train) == 0 && fw_feed_known_rows(f->valid) > 0;
+  const bool taken = f->valid && !f->valid_samples && fw_epoch_rows_known_rows(f->train) == 0 &&
+                     fw_epoch_rows_known_rows(f->valid) > 0;
   fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with%s",
           taken ? ": validation took them (valid-ratio)" : "");
   fw_error_set_file(err, fw_samples_name(f->samples));
@@ -140,7 +140,7 @@ furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
 static furrow_status validate(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
   if (!f->valid) return FURROW_OK;
   fw_tally_clear(f->tally);
-  furrow_status status = f->way->score_valid(f, err);
+  furrow_status status = f->ops->score_valid(f, err);
   if (status == FURROW_E_RANGE) return blame_valid(f, status, err);
   if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
@@ -170,7 +170,7 @@ static bool is_better(const fw_fit *f, const furrow_epoch *epoch) {
 static furrow_status add_to_history(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   void *history = t->history;
-  furrow_status status = fw_grow(&history, &t->history_room, t->epochs + 1, sizeof *t->history, err);
+  furrow_status status = fw_grow(&history, &t->history_capacity, t->epochs + 1, sizeof *t->history, err);
   t->history = history;
   if (status != FURROW_OK) return status;
   epoch->best = is_better(f, epoch);
@@ -201,10 +201,10 @@ static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   const uint32_t every = f->params->checkpoint_every ? f->params->checkpoint_every : 1;
   if (!f->params->checkpoint || (t->epochs % every != 0 && t->epochs != t->plan->train.epochs)) return FURROW_OK;
   fw_checkpoint checkpoint = {.steps = t->steps, .best = t->best, .epochs = t->epochs, .history = t->history};
-  if (t->best != t->epochs) checkpoint.best_image = f->best_image;
-  const fw_imaged imaged = f->way->imaged(t);
+  if (t->best != t->epochs) checkpoint.best_snapshot = f->best_snapshot;
+  const fw_snapshot_ops snapshot_ops = f->ops->snapshot_ops(t);
   furrow_status status = FURROW_OK; /* all ranks have the same to save: the first does */
-  if (t->comm->rank == 0) status = fw_checkpoint_save(f->params->checkpoint, &checkpoint, &imaged, err);
+  if (t->comm->rank == 0) status = fw_checkpoint_save(f->params->checkpoint, &checkpoint, &snapshot_ops, err);
   return status == FURROW_OK ? t->comm->barrier(t->comm, err) : status;
 }
 
@@ -212,10 +212,10 @@ static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   furrow_trainer *t = f->trainer;
   fw_free(t->history);
   t->history = checkpoint->history;
-  t->epochs = t->history_room = checkpoint->epochs;
+  t->epochs = t->history_capacity = checkpoint->epochs;
   t->steps = checkpoint->steps;
   t->best = checkpoint->best;
-  f->best_image = checkpoint->best_image;
+  f->best_snapshot = checkpoint->best_snapshot;
 }
 
 /* A checkpoint of other data is refused as far as the number of rows tells it. */
@@ -224,7 +224,7 @@ static furrow_status check_rows(fw_fit *f, const fw_checkpoint *checkpoint, furr
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && f->trainer->comm->size == 1;
   uint64_t rows = 0;
   if (!all || f->params->stream || checkpoint->epochs == 0) return FURROW_OK;
-  furrow_status status = fw_feed_count(f->train, &rows, err);
+  furrow_status status = fw_epoch_rows_count(f->train, &rows, err);
   const uint64_t had = checkpoint->history[0].train.rows;
   if (status != FURROW_OK || rows == had) return status;
   fw_fail(err, FURROW_E_STALE, "the checkpoint is of a training with %" PRIu64 " rows, but here are %" PRIu64, had,
@@ -236,7 +236,7 @@ static furrow_status check_rows(fw_fit *f, const fw_checkpoint *checkpoint, furr
 /* What was best is known: it is kept, it is the last epoch, or nobody wants it. */
 static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
   const bool last = checkpoint->best == 0 || checkpoint->best == checkpoint->epochs;
-  if (last || !f->params->keep_best || !f->way->keeps_images || checkpoint->best_image.size) return FURROW_OK;
+  if (last || !f->params->keep_best || !f->ops->keeps_snapshots || checkpoint->best_snapshot.size) return FURROW_OK;
   return fw_fail(err, FURROW_E_STATE, "the checkpoint was made without keeping the best epoch, which is %u",
                  checkpoint->best);
 }
@@ -244,20 +244,20 @@ static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint
 /* Goes on from a checkpoint, if there is one. */
 static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
   fw_checkpoint checkpoint = {0};
-  fw_imaged made = {0};
+  fw_snapshot_ops made = {0};
   furrow_status status = fw_checkpoint_tidy(f->params->checkpoint, err);
-  if (status == FURROW_OK) status = f->way->make(f->trainer, &made, err);
+  if (status == FURROW_OK) status = f->ops->make(f->trainer, &made, err);
   if (status == FURROW_OK) status = fw_checkpoint_load(f->params->checkpoint, &checkpoint, &made, err);
   if (status == FURROW_OK) status = check_best(f, &checkpoint, err);
   if (status == FURROW_OK) status = check_rows(f, &checkpoint, err);
-  if (status == FURROW_OK) status = f->way->adopt(f->trainer, made.thing, err);
+  if (status == FURROW_OK) status = f->ops->adopt(f->trainer, made.object, err);
   if (status != FURROW_OK) {
-    f->way->drop(made.thing);
+    f->ops->drop(made.object);
     fw_checkpoint_clear(&checkpoint);
     return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
   }
   take_checkpoint(f, &checkpoint);
-  return f->params->keep_best && f->trainer->best == f->trainer->epochs ? f->way->keep(f, err) : FURROW_OK;
+  return f->params->keep_best && f->trainer->best == f->trainer->epochs ? f->ops->keep(f, err) : FURROW_OK;
 }
 
 /* ---- Epochs --------------------------------------------------------------------------------------------- */
@@ -265,10 +265,10 @@ static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
 static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   furrow_epoch epoch = {.epoch = (uint32_t)f->trainer->epochs + 1};
   f->epoch = epoch.epoch;
-  furrow_status status = f->way->train(f, &epoch, err);
+  furrow_status status = f->ops->train(f, &epoch, err);
   if (status == FURROW_OK) status = validate(f, &epoch, err);
   if (status == FURROW_OK) status = add_to_history(f, &epoch, err);
-  if (status == FURROW_OK && epoch.best && f->params->keep_best) status = f->way->keep(f, err);
+  if (status == FURROW_OK && epoch.best && f->params->keep_best) status = f->ops->keep(f, err);
   if (status == FURROW_OK) status = save_checkpoint(f, err);
   if (status == FURROW_OK && f->params->epoch) status = f->params->epoch(f->params->user, &epoch, err);
   return status;
@@ -285,18 +285,18 @@ static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
   t->epochs = 0;
   t->best = 0;
   furrow_status status = f->params->resume && f->params->checkpoint ? load_checkpoint(f, err) : FURROW_OK;
-  if (status == FURROW_OK) status = f->way->begin(f, err);
+  if (status == FURROW_OK) status = f->ops->begin(f, err);
   while (status == FURROW_OK && t->epochs < t->plan->train.epochs && !is_exhausted(f)) status = run_epoch(f, err);
   if (status == FURROW_END) status = FURROW_OK;
   const bool back = f->params->keep_best && t->best > 0 && t->best < t->epochs;
-  return status == FURROW_OK && back ? f->way->restore(f, err) : status;
+  return status == FURROW_OK && back ? f->ops->restore(f, err) : status;
 }
 
 static void take_stats(const fw_fit *f) {
   furrow_trainer *t = f->trainer;
   t->valid_read = (furrow_parser_stats){0};
-  fw_feed_get_stats(f->train, &t->train_read);
-  if (f->valid_samples) fw_feed_get_stats(f->valid, &t->valid_read);
+  fw_epoch_rows_get_stats(f->train, &t->train_read);
+  if (f->valid_samples) fw_epoch_rows_get_stats(f->valid, &t->valid_read);
 }
 
 furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
@@ -304,21 +304,21 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   furrow_trainer_fit_params defaults;
   furrow_trainer_fit_params_init(&defaults);
   fw_fit f = {.trainer = trainer, .params = params ? params : &defaults};
-  f.way = trainer->forest ? &fw_fit_forest : &fw_fit_net;
+  f.ops = trainer->forest ? &fw_fit_forest : &fw_fit_net;
   furrow_status status = find_metric(&f, err);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = open_train(&f, train, !valid, err);
   if (status == FURROW_OK) status = open_valid(&f, valid, err);
   if (status == FURROW_OK) status = run_epochs(&f, err);
   if (status == FURROW_OK) take_stats(&f);
-  fw_feed_close(f.train);
-  fw_feed_close(f.valid);
+  fw_epoch_rows_close(f.train);
+  fw_epoch_rows_close(f.valid);
   fw_samples_close(f.samples);
   fw_samples_close(f.valid_samples);
   fw_tally_free(f.tally);
   fw_hogwild_free(f.hogwild);
   fw_booster_free(f.booster);
-  fw_buffer_clear(&f.best_image);
+  fw_buffer_clear(&f.best_snapshot);
   return status;
 }
 

@@ -3,7 +3,7 @@
 #ifndef FW_LEARN_TRAIN_FIT_H
 #define FW_LEARN_TRAIN_FIT_H
 
-#include "learn/data/feed.h"
+#include "learn/data/epoch_rows.h"
 #include "learn/net/hogwild.h"
 #include "learn/train/checkpoint.h"
 #include "learn/train/trainer_state.h"
@@ -11,7 +11,7 @@
 typedef struct fw_fit fw_fit;
 
 /* What nets and forests do differently. An epoch of a forest is a round. */
-typedef struct fw_fit_way {
+typedef struct fw_fit_ops {
   /* Before the first epoch; a checkpoint has been taken already. */
   furrow_status (*begin)(fw_fit *fit, furrow_error *err);
   /* Trains; fills in rate, metrics and time. */
@@ -22,34 +22,34 @@ typedef struct fw_fit_way {
   furrow_status (*keep)(fw_fit *fit, furrow_error *err);
   furrow_status (*restore)(fw_fit *fit, furrow_error *err);
   /* A thing for a checkpoint to be read into; and that in place of the trainer's own. */
-  furrow_status (*make)(const furrow_trainer *trainer, fw_imaged *made, furrow_error *err);
+  furrow_status (*make)(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err);
   furrow_status (*adopt)(furrow_trainer *trainer, void *made, furrow_error *err);
   void (*drop)(void *made);
   /* What a checkpoint has of the trainer. */
-  fw_imaged (*imaged)(const furrow_trainer *trainer);
-  bool keeps_images; /* of the best epoch, in a checkpoint */
-} fw_fit_way;
+  fw_snapshot_ops (*snapshot_ops)(const furrow_trainer *trainer);
+  bool keeps_snapshots; /* of the best epoch, in a checkpoint */
+} fw_fit_ops;
 
-extern const fw_fit_way fw_fit_net, fw_fit_forest;
+extern const fw_fit_ops fw_fit_net, fw_fit_forest;
 
 struct fw_fit {
   furrow_trainer *trainer;
   const furrow_trainer_fit_params *params;
-  const fw_fit_way *way;
+  const fw_fit_ops *ops;
   const struct fw_fit_metric *by;
   fw_samples *samples, *valid_samples;
-  fw_feed *train, *valid;
+  fw_epoch_rows *train, *valid;
   fw_tally *tally;
   uint32_t epoch;             /* now */
   uint64_t reported;          /* rows at the last call of progress */
-  fw_buffer best_image;       /* the net of the best epoch, where it is to be kept */
+  fw_buffer best_snapshot;    /* the net of the best epoch, where it is to be kept */
   fw_hogwild *hogwild;        /* nets; NULL: the threads wait for each other */
   size_t batch;               /* nets: rows of one */
   struct fw_booster *booster; /* forests */
 };
 
 double fw_fit_seconds(void);
-/* Tells the caller's progress now and then; `user` is the fw_fit (it fits fw_rows_done). */
+/* Tells the caller's progress now and then; `user` is the fw_fit (it fits fw_rows_progress). */
 furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err);
 /* E_ARGUMENT: there are no rows to train with, and why. */
 furrow_status fw_fit_no_rows(const fw_fit *fit, furrow_error *err);

@@ -13,20 +13,20 @@ enum {
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-typedef furrow_status (*take_batch)(fw_booster *booster, const fw_batch *batch, furrow_error *err);
+typedef furrow_status (*take_batch)(fw_booster *booster, const fw_minibatch *batch, furrow_error *err);
 
 typedef struct pass {
   fw_fit *fit;
-  fw_feed *feed;
+  fw_epoch_rows *epoch_rows;
   fw_batcher *batcher;
   uint64_t *numbers; /* of rows, for messages */
   take_batch take;
 } pass;
 
 static furrow_status next_batch(const pass *p, size_t *count, furrow_error *err) {
-  fw_batch *batch = NULL;
+  fw_minibatch *batch = NULL;
   fw_batcher_start(p->batcher);
-  furrow_status status = fw_feed_fill(p->feed, p->batcher, ROWS_AT_ONCE, p->numbers, count, err);
+  furrow_status status = fw_epoch_rows_fill(p->epoch_rows, p->batcher, ROWS_AT_ONCE, p->numbers, count, err);
   if (status == FURROW_OK && *count > 0) status = fw_batcher_finish(p->batcher, &batch, err);
   if (status == FURROW_OK && *count > 0) status = p->take(p->fit->booster, batch, err);
   return status;
@@ -36,7 +36,7 @@ static furrow_status run_pass(const pass *p, uint32_t epoch, furrow_error *err) 
   size_t count = 1;
   uint64_t rows = 0;
   p->fit->reported = 0;
-  furrow_status status = fw_feed_start(p->feed, epoch, err);
+  furrow_status status = fw_epoch_rows_start(p->epoch_rows, epoch, err);
   while (status == FURROW_OK && count > 0) {
     status = next_batch(p, &count, err);
     rows += count;
@@ -45,10 +45,11 @@ static furrow_status run_pass(const pass *p, uint32_t epoch, furrow_error *err) 
   return status;
 }
 
-static furrow_status pass_rows(fw_fit *f, fw_feed *feed, take_batch take, uint32_t epoch, furrow_error *err) {
+static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batch take, uint32_t epoch,
+                               furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
-  fw_batch_rules rules = fw_plan_rules(plan);
-  pass p = {.fit = f, .feed = feed, .take = take};
+  fw_batcher_params rules = fw_plan_rules(plan);
+  pass p = {.fit = f, .epoch_rows = epoch_rows, .take = take};
   void *numbers = NULL;
   rules.graph = &plan->graph;
   rules.plain = true;
@@ -56,7 +57,7 @@ static furrow_status pass_rows(fw_fit *f, fw_feed *feed, take_batch take, uint32
   if (status == FURROW_OK) status = fw_alloc(&numbers, ROWS_AT_ONCE, sizeof *p.numbers, err);
   p.numbers = numbers;
   if (status == FURROW_OK) status = run_pass(&p, epoch, err);
-  const fw_samples *samples = feed == f->valid && f->valid_samples ? f->valid_samples : f->samples;
+  const fw_samples *samples = epoch_rows == f->valid && f->valid_samples ? f->valid_samples : f->samples;
   if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(samples));
   fw_batcher_free(p.batcher);
   fw_free(numbers);
@@ -66,13 +67,13 @@ static furrow_status pass_rows(fw_fit *f, fw_feed *feed, take_batch take, uint32
 static furrow_status begin(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   f->epoch = (uint32_t)t->epochs + 1;
-  furrow_status status = fw_booster_create(&f->booster, t->plan, t->crew, err);
-  if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_look, 1, err);
-  if (status == FURROW_OK) status = fw_booster_cut(f->booster, err);
-  if (status == FURROW_OK) status = fw_booster_go_on(f->booster, t->forest, err);
-  if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_take, 1, err);
+  furrow_status status = fw_booster_create(&f->booster, t->plan, t->pool, err);
+  if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_scan_rows, 1, err);
+  if (status == FURROW_OK) status = fw_booster_choose_cuts(f->booster, err);
+  if (status == FURROW_OK) status = fw_booster_resume(f->booster, t->forest, err);
+  if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_add_rows, 1, err);
   if (status == FURROW_OK && fw_booster_rows(f->booster, false) == 0) status = fw_fit_no_rows(f, err);
-  if (status == FURROW_OK && f->valid) status = pass_rows(f, f->valid, fw_booster_take_valid, 0, err);
+  if (status == FURROW_OK && f->valid) status = pass_rows(f, f->valid, fw_booster_add_valid_rows, 0, err);
   return status == FURROW_OK ? fw_booster_begin(f->booster, t->forest, err) : status;
 }
 
@@ -109,18 +110,18 @@ static furrow_status keep(fw_fit *f, furrow_error *err) {
 static furrow_status restore(fw_fit *f, furrow_error *err) {
   const furrow_trainer *t = f->trainer;
   (void)err;
-  fw_forest_cut(t->forest, t->forest->trees - (t->epochs - t->best) * t->forest->classes);
+  fw_forest_truncate(t->forest, t->forest->trees - (t->epochs - t->best) * t->forest->classes);
   return FURROW_OK;
 }
 
-static furrow_status write_thing(const void *thing, fw_image_sink sink, void *to, furrow_error *err) {
-  return fw_forest_image_write(thing, sink, to, err);
+static furrow_status write_snapshot(const void *object, fw_snapshot_sink sink, void *to, furrow_error *err) {
+  return fw_forest_snapshot_write(object, sink, to, err);
 }
 
 /* The forest that the bytes give changes places with `thing`, which has no trees. */
-static furrow_status read_thing(void *thing, const unsigned char *bytes, size_t size, furrow_error *err) {
-  fw_forest *read = NULL, *empty = thing;
-  furrow_status status = fw_forest_image_read(&read, bytes, size, err);
+static furrow_status restore_snapshot(void *object, const unsigned char *bytes, size_t size, furrow_error *err) {
+  fw_forest *read = NULL, *empty = object;
+  furrow_status status = fw_forest_snapshot_read(&read, bytes, size, err);
   if (status != FURROW_OK) return status;
   if (read->levels != empty->levels || read->classes != empty->classes || !read->gain) {
     fw_forest_free(read);
@@ -134,24 +135,24 @@ static furrow_status read_thing(void *thing, const unsigned char *bytes, size_t 
 }
 
 /* A checkpoint of a forest has no second image. */
-static furrow_status check_thing(void *thing, const unsigned char *bytes, size_t size, furrow_error *err) {
-  (void)thing, (void)bytes, (void)size;
+static furrow_status check_snapshot(void *object, const unsigned char *bytes, size_t size, furrow_error *err) {
+  (void)object, (void)bytes, (void)size;
   return fw_fail(err, FURROW_E_FORMAT, "a second forest");
 }
 
-static fw_imaged as_imaged(const fw_plan *plan, fw_forest *forest) {
-  return (fw_imaged){.plan = plan,
-                     .element = sizeof(double),
-                     .thing = forest,
-                     .write = write_thing,
-                     .read = read_thing,
-                     .check = check_thing};
+static fw_snapshot_ops forest_snapshot_ops(const fw_plan *plan, fw_forest *forest) {
+  return (fw_snapshot_ops){.plan = plan,
+                           .element = sizeof(double),
+                           .object = forest,
+                           .write = write_snapshot,
+                           .read = restore_snapshot,
+                           .check = check_snapshot};
 }
 
-static furrow_status make(const furrow_trainer *trainer, fw_imaged *made, furrow_error *err) {
+static furrow_status make(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err) {
   fw_forest *forest = NULL;
   furrow_status status = fw_forest_create(&forest, trainer->forest->classes, trainer->forest->levels, true, err);
-  if (status == FURROW_OK) *made = as_imaged(trainer->plan, forest);
+  if (status == FURROW_OK) *made = forest_snapshot_ops(trainer->plan, forest);
   return status;
 }
 
@@ -166,11 +167,11 @@ static void drop(void *made) {
   fw_forest_free(made);
 }
 
-static fw_imaged imaged(const furrow_trainer *trainer) {
-  return as_imaged(trainer->plan, trainer->forest);
+static fw_snapshot_ops snapshot_ops(const furrow_trainer *trainer) {
+  return forest_snapshot_ops(trainer->plan, trainer->forest);
 }
 
-const fw_fit_way fw_fit_forest = {.begin = begin,
+const fw_fit_ops fw_fit_forest = {.begin = begin,
                                   .train = train_round,
                                   .score_valid = score_valid,
                                   .keep = keep,
@@ -178,5 +179,5 @@ const fw_fit_way fw_fit_forest = {.begin = begin,
                                   .make = make,
                                   .adopt = adopt,
                                   .drop = drop,
-                                  .imaged = imaged,
-                                  .keeps_images = false};
+                                  .snapshot_ops = snapshot_ops,
+                                  .keeps_snapshots = false};

@@ -2,8 +2,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
-#include "learn/net/net_image.h"
-#include "learn/net/ranks.h"
+#include "learn/net/net_snapshot.h"
+#include "learn/net/param_mixing.h"
 #include "learn/train/fit.h"
 
 enum { VALID_ROWS = 512 };
@@ -14,7 +14,7 @@ static furrow_status choose_batch(fw_fit *f, furrow_error *err) {
   f->batch = train->batch;
   if (f->batch > 0) return FURROW_OK;
   uint64_t rows = 0;
-  furrow_status status = fw_feed_count(f->train, &rows, err);
+  furrow_status status = fw_epoch_rows_count(f->train, &rows, err);
   const uint64_t updates = train->updates ? train->updates : 1;
   f->batch = rows ? (size_t)((rows + updates - 1) / updates) : 1;
   return status;
@@ -33,22 +33,22 @@ static furrow_status begin(fw_fit *f, furrow_error *err) {
 
 /* ---- An epoch ------------------------------------------------------------------------------------------- */
 
-static furrow_status train_rows(fw_fit *f, const fw_rows_from *from, furrow_error *err) {
+static furrow_status train_rows(fw_fit *f, const fw_row_source *from, furrow_error *err) {
   furrow_trainer *t = f->trainer;
-  fw_lane *lanes[FW_LANES] = {&t->lanes[0], &t->lanes[1], &t->lanes[2]};
+  fw_batch_slot *slots[FW_PIPELINE_DEPTH] = {&t->slots[0], &t->slots[1], &t->slots[2]};
   uint64_t rows = 0;
-  furrow_status status = fw_lane_fill(lanes[0], from, err);
-  if (status == FURROW_OK) status = fw_lane_begin(lanes[0], true, err);
-  if (status == FURROW_OK) status = fw_lane_fill(lanes[1], from, err);
-  while (status == FURROW_OK && lanes[0]->batch) {
+  furrow_status status = fw_batch_slot_fill(slots[0], from, err);
+  if (status == FURROW_OK) status = fw_batch_slot_begin(slots[0], true, err);
+  if (status == FURROW_OK) status = fw_batch_slot_fill(slots[1], from, err);
+  while (status == FURROW_OK && slots[0]->batch) {
     double loss;
-    status = fw_trainer_update(t, lanes, from, f->epoch, f->tally, &loss, err);
-    rows += lanes[0]->batch->rows;
+    status = fw_trainer_update(t, slots, from, f->epoch, f->tally, &loss, err);
+    rows += slots[0]->batch->rows;
     if (status == FURROW_OK) status = fw_fit_progress(f, rows, err);
-    fw_lane *done = lanes[0];
-    lanes[0] = lanes[1];
-    lanes[1] = lanes[2];
-    lanes[2] = done;
+    fw_batch_slot *done = slots[0];
+    slots[0] = slots[1];
+    slots[1] = slots[2];
+    slots[2] = done;
   }
   if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->samples));
   return status;
@@ -56,17 +56,17 @@ static furrow_status train_rows(fw_fit *f, const fw_rows_from *from, furrow_erro
 
 static furrow_status train_epoch(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
-  const fw_rows_from from = {fw_feed_fill, f->train, f->batch};
+  const fw_row_source from = {fw_epoch_rows_fill, f->train, f->batch};
   f->reported = 0;
   fw_tally_clear(f->tally);
   epoch->learning_rate = fw_trainer_step_at(f->trainer, f->trainer->steps + 1, epoch->epoch).rate;
-  furrow_status status = fw_feed_start(f->train, epoch->epoch, err);
+  furrow_status status = fw_epoch_rows_start(f->train, epoch->epoch, err);
   if (status == FURROW_OK && f->hogwild) {
     status = fw_hogwild_epoch(f->hogwild, &from, epoch->epoch, f->tally, fw_fit_progress, f, err);
   } else if (status == FURROW_OK) {
     status = train_rows(f, &from, err);
   }
-  if (status == FURROW_OK) status = fw_ranks_mix(f->trainer->comm, f->trainer->net, err);
+  if (status == FURROW_OK) status = fw_mix_parameters(f->trainer->comm, f->trainer->net, err);
   if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->train);
@@ -75,38 +75,39 @@ static furrow_status train_epoch(fw_fit *f, furrow_epoch *epoch, furrow_error *e
 }
 
 static furrow_status score_valid(fw_fit *f, furrow_error *err) {
-  const fw_rows_from from = {fw_feed_fill, f->valid, VALID_ROWS};
-  furrow_status status = fw_feed_start(f->valid, 0, err);
+  const fw_row_source from = {fw_epoch_rows_fill, f->valid, VALID_ROWS};
+  furrow_status status = fw_epoch_rows_start(f->valid, 0, err);
   return status == FURROW_OK ? fw_trainer_score(f->trainer, &from, f->tally, err) : status;
 }
 
 /* ---- The best epoch, checkpoints ------------------------------------------------------------------------ */
 
-static furrow_status append_image(void *to, const void *bytes, size_t size, furrow_error *err) {
+static furrow_status append_snapshot(void *to, const void *bytes, size_t size, furrow_error *err) {
   fw_buffer_append(to, bytes, size);
   return fw_buffer_status(to, err);
 }
 
 static furrow_status keep(fw_fit *f, furrow_error *err) {
-  fw_buffer_reset(&f->best_image);
-  return fw_net_image_write(f->trainer->net, append_image, &f->best_image, err);
+  fw_buffer_reset(&f->best_snapshot);
+  return fw_net_snapshot_write(f->trainer->net, append_snapshot, &f->best_snapshot, err);
 }
 
 static furrow_status restore(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
-  const fw_buffer *image = &f->best_image;
+  const fw_buffer *snapshot = &f->best_snapshot;
   fw_net *net = NULL;
   furrow_status status = fw_trainer_new_net(t, &net, err);
-  if (status == FURROW_OK) status = fw_net_image_read(net, (const unsigned char *)image->bytes, image->size, err);
+  if (status == FURROW_OK)
+    status = fw_net_snapshot_read(net, (const unsigned char *)snapshot->bytes, snapshot->size, err);
   if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
   if (status != FURROW_OK) fw_net_free(net);
   return status;
 }
 
-static furrow_status make(const furrow_trainer *trainer, fw_imaged *made, furrow_error *err) {
+static furrow_status make(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err) {
   fw_net *net = NULL;
   furrow_status status = fw_trainer_new_net(trainer, &net, err);
-  if (status == FURROW_OK) *made = fw_net_imaged(net);
+  if (status == FURROW_OK) *made = fw_net_snapshot_ops(net);
   return status;
 }
 
@@ -118,11 +119,11 @@ static void drop(void *made) {
   fw_net_free(made);
 }
 
-static fw_imaged imaged(const furrow_trainer *trainer) {
-  return fw_net_imaged(trainer->net);
+static fw_snapshot_ops snapshot_ops(const furrow_trainer *trainer) {
+  return fw_net_snapshot_ops(trainer->net);
 }
 
-const fw_fit_way fw_fit_net = {.begin = begin,
+const fw_fit_ops fw_fit_net = {.begin = begin,
                                .train = train_epoch,
                                .score_valid = score_valid,
                                .keep = keep,
@@ -130,5 +131,5 @@ const fw_fit_way fw_fit_net = {.begin = begin,
                                .make = make,
                                .adopt = adopt,
                                .drop = drop,
-                               .imaged = imaged,
-                               .keeps_images = true};
+                               .snapshot_ops = snapshot_ops,
+                               .keeps_snapshots = true};

@@ -163,7 +163,7 @@ static furrow_status put_part(writing *w, const furrow_matrix_meta *meta, const 
   return status;
 }
 
-static furrow_status make_room(writing *w, furrow_error *err) {
+static furrow_status ensure_capacity(writing *w, furrow_error *err) {
   const size_t rows = w->about->rows;
   const size_t numbers = rows > PANEL_NUMBERS ? rows : PANEL_NUMBERS;
   furrow_status status = fw_alloc((void **)&w->values, numbers, furrow_element_size(w->type), err);
@@ -187,7 +187,7 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, c
   if (status != FURROW_OK) return status;
   const furrow_matrix_format *format = furrow_layer_formats_get(params->formats, kind_of(plan, about));
   w.type = furrow_matrix_row_type_get(meta->row_type)->element;
-  status = make_room(&w, err);
+  status = ensure_capacity(&w, err);
   if (status == FURROW_OK) status = furrow_matrix_writer_open_in(&w.writer, model, meta, &params->write, err);
   for (size_t part = 0; status == FURROW_OK && part < meta->part_count; part++)
     status = put_part(&w, meta, format, part, err);

@@ -18,8 +18,8 @@ void furrow_trainer_params_init(furrow_trainer_params *params) {
   *params = (furrow_trainer_params){0};
 }
 
-static void clear_lanes(fw_lane *lanes) {
-  for (int i = 0; i < FW_LANES; i++) fw_lane_clear(&lanes[i]);
+static void clear_slots(fw_batch_slot *slots) {
+  for (int i = 0; i < FW_PIPELINE_DEPTH; i++) fw_batch_slot_clear(&slots[i]);
 }
 
 furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) {
@@ -29,18 +29,18 @@ furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, fu
 }
 
 furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) {
-  fw_lane lanes[FW_LANES] = {{0}};
+  fw_batch_slot slots[FW_PIPELINE_DEPTH] = {{0}};
   furrow_status status = FURROW_OK;
-  for (int i = 0; status == FURROW_OK && i < FW_LANES; i++)
-    status = fw_lane_init(&lanes[i], net, true, i > 0 ? &lanes[0] : NULL, err);
+  for (int i = 0; status == FURROW_OK && i < FW_PIPELINE_DEPTH; i++)
+    status = fw_batch_slot_init(&slots[i], net, true, i > 0 ? &slots[0] : NULL, err);
   if (status != FURROW_OK) {
-    clear_lanes(lanes);
+    clear_slots(slots);
     return status;
   }
-  clear_lanes(trainer->lanes);
+  clear_slots(trainer->slots);
   fw_net_free(trainer->net);
   trainer->net = net;
-  memcpy(trainer->lanes, lanes, sizeof lanes);
+  memcpy(trainer->slots, slots, sizeof slots);
   return FURROW_OK;
 }
 
@@ -118,7 +118,7 @@ static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_co
   if (status == FURROW_OK && !trainer->plan->data.has_label) {
     status = fw_fail(err, FURROW_E_ARGUMENT, "training needs labels, and the configuration says that rows have none");
   }
-  if (status == FURROW_OK) status = fw_crew_create(&trainer->crew, params->threads, err);
+  if (status == FURROW_OK) status = fw_spin_pool_create(&trainer->pool, params->threads, err);
   if (status != FURROW_OK) return status;
   return trainer->plan->forest.used ? open_forest(trainer, params, err) : open_net(trainer, params, err);
 }
@@ -141,8 +141,8 @@ furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn
 
 void furrow_trainer_free(furrow_trainer *trainer) {
   if (!trainer) return;
-  fw_crew_free(trainer->crew);
-  clear_lanes(trainer->lanes);
+  fw_spin_pool_free(trainer->pool);
+  clear_slots(trainer->slots);
   fw_net_free(trainer->net);
   fw_forest_free(trainer->forest);
   fw_plan_free(trainer->plan);
@@ -192,8 +192,8 @@ furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *fol
  * then rows; those of the second are the count of the scores, if it is wanted, then parameters. */
 typedef struct update {
   furrow_trainer *trainer;
-  fw_lane *now, *next, *after; /* next is begun, after is filled */
-  const fw_rows_from *from;    /* NULL: nothing follows */
+  fw_batch_slot *now, *next, *after; /* next is begun, after is filled */
+  const fw_row_source *from;         /* NULL: nothing follows */
   fw_step step;
   fw_tally *tally;
   furrow_status next_status, after_status;
@@ -205,13 +205,13 @@ enum { PREPARATIONS = 2 };
 static void run_rows(void *context, size_t i) {
   update *u = context;
   if (!u->from) {
-    fw_lane_rows(u->now, &u->step, i);
+    fw_batch_slot_rows(u->now, &u->step, i);
   } else if (i >= PREPARATIONS) {
-    fw_lane_rows(u->now, &u->step, i - PREPARATIONS);
+    fw_batch_slot_rows(u->now, &u->step, i - PREPARATIONS);
   } else if (i == 0) {
-    u->next_status = fw_lane_begin(u->next, true, &u->next_error);
+    u->next_status = fw_batch_slot_begin(u->next, true, &u->next_error);
   } else {
-    u->after_status = fw_lane_fill(u->after, u->from, &u->after_error);
+    u->after_status = fw_batch_slot_fill(u->after, u->from, &u->after_error);
   }
 }
 
@@ -227,7 +227,7 @@ static void run_parameters(void *context, size_t i) {
   } else if (i > 0) {
     fw_net_update(u->trainer->net, u->now->pass, &u->step, i - 1);
   } else {
-    fw_lane_tally(u->now, u->tally);
+    fw_batch_slot_tally(u->now, u->tally);
   }
 }
 
@@ -244,16 +244,17 @@ static furrow_status take_failure(const update *u, furrow_error *err) {
   return status;
 }
 
-furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *const lanes[FW_LANES], const fw_rows_from *from,
-                                uint32_t epoch, fw_tally *tally, double *loss, furrow_error *err) {
-  update u = {.trainer = trainer, .now = lanes[0], .next = lanes[1], .after = lanes[2], .from = from, .tally = tally};
+furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *const slots[FW_PIPELINE_DEPTH],
+                                const fw_row_source *from, uint32_t epoch, fw_tally *tally, double *loss,
+                                furrow_error *err) {
+  update u = {.trainer = trainer, .now = slots[0], .next = slots[1], .after = slots[2], .from = from, .tally = tally};
   u.step = fw_trainer_step_at(trainer, trainer->steps + 1, epoch);
-  fw_crew_run(trainer->crew, fw_lane_tasks(u.now) + (from ? PREPARATIONS : 0), run_rows, &u);
-  furrow_status status = fw_lane_loss(u.now, loss, err);
+  fw_spin_pool_run(trainer->pool, fw_batch_slot_tasks(u.now) + (from ? PREPARATIONS : 0), run_rows, &u);
+  furrow_status status = fw_batch_slot_loss(u.now, loss, err);
   if (status != FURROW_OK) return status;
-  fw_crew_run(trainer->crew, fw_net_sum_tasks(trainer->net, u.now->pass), run_sums, &u);
+  fw_spin_pool_run(trainer->pool, fw_net_sum_tasks(trainer->net, u.now->pass), run_sums, &u);
   const size_t tasks = fw_net_update_tasks(trainer->net, u.now->pass);
-  fw_crew_run(trainer->crew, tasks + (tally != NULL), run_parameters, &u);
+  fw_spin_pool_run(trainer->pool, tasks + (tally != NULL), run_parameters, &u);
   trainer->steps++;
   return take_failure(&u, err);
 }
@@ -274,7 +275,7 @@ static furrow_status fill_from_block(void *source, fw_batcher *batcher, size_t r
     const furrow_row row = furrow_rowblock_row(from->block, from->at);
     number[n] = ++from->at;
     status = fw_batcher_add(batcher, &row, err);
-    if (status != FURROW_OK) fw_blame_row(err, number[n]);
+    if (status != FURROW_OK) fw_error_prefix_row(err, number[n]);
   }
   *count = n;
   return status;
@@ -285,16 +286,16 @@ furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock
   if (trainer->forest)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step: use furrow_trainer_fit");
   block_rows rows = {.block = batch};
-  const fw_rows_from from = {fill_from_block, &rows, batch->size};
-  fw_lane *lane = &trainer->lanes[0];
-  furrow_status status = fw_lane_fill(lane, &from, err);
-  if (status == FURROW_OK && !lane->batch) return fw_fail(err, FURROW_E_ARGUMENT, "a batch without rows");
-  if (status == FURROW_OK) status = fw_lane_begin(lane, true, err);
+  const fw_row_source from = {fill_from_block, &rows, batch->size};
+  fw_batch_slot *slot = &trainer->slots[0];
+  furrow_status status = fw_batch_slot_fill(slot, &from, err);
+  if (status == FURROW_OK && !slot->batch) return fw_fail(err, FURROW_E_ARGUMENT, "a batch without rows");
+  if (status == FURROW_OK) status = fw_batch_slot_begin(slot, true, err);
   double mean = 0;
   const uint32_t epoch = trainer->epochs ? (uint32_t)trainer->epochs : 1;
   if (status == FURROW_OK) {
-    fw_lane *const lanes[FW_LANES] = {lane};
-    status = fw_trainer_update(trainer, lanes, NULL, epoch, NULL, &mean, err);
+    fw_batch_slot *const slots[FW_PIPELINE_DEPTH] = {slot};
+    status = fw_trainer_update(trainer, slots, NULL, epoch, NULL, &mean, err);
   }
   if (status == FURROW_OK && loss) *loss = mean;
   return status;
@@ -304,8 +305,8 @@ furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock
 
 /* The rows of one batch are scored while the next one is read. */
 typedef struct scoring {
-  fw_lane *now, *next;
-  const fw_rows_from *from;
+  fw_batch_slot *now, *next;
+  const fw_row_source *from;
   furrow_status status;
   furrow_error error;
 } scoring;
@@ -313,23 +314,23 @@ typedef struct scoring {
 static void score_rows(void *context, size_t i) {
   scoring *s = context;
   if (i > 0) {
-    fw_lane_rows(s->now, NULL, i - 1);
+    fw_batch_slot_rows(s->now, NULL, i - 1);
   } else {
-    s->status = fw_lane_fill(s->next, s->from, &s->error);
-    if (s->status == FURROW_OK) s->status = fw_lane_begin(s->next, false, &s->error);
+    s->status = fw_batch_slot_fill(s->next, s->from, &s->error);
+    if (s->status == FURROW_OK) s->status = fw_batch_slot_begin(s->next, false, &s->error);
   }
 }
 
-furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_rows_from *from, fw_tally *tally, furrow_error *err) {
-  fw_lane *now = &trainer->lanes[0], *next = &trainer->lanes[1];
-  furrow_status status = fw_lane_fill(now, from, err);
-  if (status == FURROW_OK) status = fw_lane_begin(now, false, err);
+furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_tally *tally, furrow_error *err) {
+  fw_batch_slot *now = &trainer->slots[0], *next = &trainer->slots[1];
+  furrow_status status = fw_batch_slot_fill(now, from, err);
+  if (status == FURROW_OK) status = fw_batch_slot_begin(now, false, err);
   while (status == FURROW_OK && now->batch) {
     scoring s = {.now = now, .next = next, .from = from};
-    fw_crew_run(trainer->crew, fw_lane_tasks(now) + 1, score_rows, &s);
-    status = fw_lane_check(now, err);
+    fw_spin_pool_run(trainer->pool, fw_batch_slot_tasks(now) + 1, score_rows, &s);
+    status = fw_batch_slot_check(now, err);
     if (status != FURROW_OK) break;
-    fw_lane_tally(now, tally);
+    fw_batch_slot_tally(now, tally);
     status = s.status;
     if (status != FURROW_OK && err) *err = s.error;
     next = now;
@@ -359,7 +360,7 @@ furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowb
   enum { AT_ONCE = 512 };
   if (trainer->forest) return evaluate_forest(trainer, rows, metrics, err);
   block_rows block = {.block = rows};
-  const fw_rows_from from = {fill_from_block, &block, AT_ONCE};
+  const fw_row_source from = {fill_from_block, &block, AT_ONCE};
   fw_tally *tally = NULL;
   furrow_status status = fw_tally_create(&tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = fw_trainer_score(trainer, &from, tally, err);

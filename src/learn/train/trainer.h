@@ -10,7 +10,7 @@ const furrow_learn_conf *fw_trainer_conf(const furrow_trainer *trainer);
 /* The one that it trains; the other is NULL. */
 const fw_net *fw_trainer_net(const furrow_trainer *trainer);
 const fw_forest *fw_trainer_forest(const furrow_trainer *trainer);
-/* Trains as one of several processes; the communicator must outlive the trainer (learn/net/ranks.h). */
+/* Trains as one of several processes; the communicator must outlive the trainer (learn/net/param_mixing.h). */
 void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm);
 
 #endif

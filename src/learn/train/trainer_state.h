@@ -2,13 +2,13 @@
 #ifndef FW_LEARN_TRAIN_TRAINER_STATE_H
 #define FW_LEARN_TRAIN_TRAINER_STATE_H
 
-#include "base/crew.h"
+#include "base/spin_pool.h"
 #include "comm/comm.h"
 #include "learn/forest/forest.h"
-#include "learn/net/lane.h"
+#include "learn/net/batch_slot.h"
 
 /* A batch is filled, begun, and trained, each in the turn after the other. */
-enum { FW_LANES = 3 };
+enum { FW_PIPELINE_DEPTH = 3 };
 
 struct furrow_trainer {
   furrow_learn_conf *conf;
@@ -16,14 +16,14 @@ struct furrow_trainer {
   fw_net *net;       /* NULL: a forest is trained */
   fw_forest *forest; /* with stats; NULL: a net is trained */
   const fw_comm *comm;
-  fw_crew *crew;
-  fw_lane lanes[FW_LANES];
+  fw_spin_pool *pool;
+  fw_batch_slot slots[FW_PIPELINE_DEPTH];
   bool hogwild;
   uint64_t max_features;
   uint64_t steps; /* updates so far */
   /* of the last fit */
   furrow_epoch *history;
-  size_t epochs, history_room;
+  size_t epochs, history_capacity;
   uint32_t best;
   furrow_parser_stats train_read, valid_read; /* the latter: of validation data of its own */
 };
@@ -31,11 +31,11 @@ struct furrow_trainer {
 /* One update of the batch in lanes[0]. Meanwhile lanes[1] finds the records of the batch that it holds, and lanes[2]
  * takes the one after it from `from` (NULL: nothing follows, and there are no such lanes). The scores are counted in
  * `tally` (may be NULL). A failure of what follows is told after the update. */
-furrow_status fw_trainer_update(furrow_trainer *trainer, fw_lane *const lanes[FW_LANES], const fw_rows_from *from,
-                                uint32_t epoch, fw_tally *tally, double *loss, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *const slots[FW_PIPELINE_DEPTH],
+                                const fw_row_source *from, uint32_t epoch, fw_tally *tally, double *loss,
+                                furrow_error *err) __attribute__((warn_unused_result));
 /* Counts the scores of all rows. */
-furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_rows_from *from, fw_tally *tally, furrow_error *err)
+furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_tally *tally, furrow_error *err)
     __attribute__((warn_unused_result));
 /* A net with first weights; and that net in place of the trainer's own, which is freed. */
 furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err)

@@ -28,16 +28,16 @@ furrow_status fw_csr_encoder_init(fw_csr_encoder *e, furrow_error *err) {
   e->most = -1;
   furrow_status status = fw_alloc(&memory, SCRATCH, sizeof(int64_t), err);
   if (status == FURROW_OK) e->scratch = memory;
-  if (status == FURROW_OK) status = fw_spool_open(&e->data, e->beside, err);
-  if (status == FURROW_OK) status = fw_spool_open(&e->begins, e->beside, err);
-  if (status == FURROW_OK) status = fw_spool_open(&e->ids, e->beside, err);
+  if (status == FURROW_OK) status = fw_temp_store_open(&e->data, e->beside, err);
+  if (status == FURROW_OK) status = fw_temp_store_open(&e->begins, e->beside, err);
+  if (status == FURROW_OK) status = fw_temp_store_open(&e->ids, e->beside, err);
   return status;
 }
 
 void fw_csr_encoder_clear(fw_csr_encoder *e) {
-  fw_spool_close(e->data);
-  fw_spool_close(e->begins);
-  fw_spool_close(e->ids);
+  fw_temp_store_close(e->data);
+  fw_temp_store_close(e->begins);
+  fw_temp_store_close(e->ids);
   fw_free(e->scratch);
   e->data = e->begins = e->ids = NULL;
   e->scratch = NULL;
@@ -54,7 +54,7 @@ static size_t put_number(char *out, uint64_t value, bool wide) {
 
 static furrow_status put_begin(fw_csr_encoder *e, furrow_error *err) {
   char bytes[8];
-  return fw_spool_write(e->begins, bytes, put_number(bytes, e->elements, e->wide), err);
+  return fw_temp_store_write(e->begins, bytes, put_number(bytes, e->elements, e->wide), err);
 }
 
 static furrow_status begin_vector(fw_csr_encoder *e, int64_t id, furrow_error *err) {
@@ -65,7 +65,7 @@ static furrow_status begin_vector(fw_csr_encoder *e, int64_t id, furrow_error *e
   e->counting = e->counting && id == (int64_t)e->vectors;
   e->vectors++;
   furrow_status status = put_begin(e, err);
-  return status == FURROW_OK ? fw_spool_write(e->ids, bytes, put_number(bytes, (uint64_t)id, true), err) : status;
+  return status == FURROW_OK ? fw_temp_store_write(e->ids, bytes, put_number(bytes, (uint64_t)id, true), err) : status;
 }
 
 static furrow_status put_indices(fw_csr_encoder *e, const fw_vectors *v, furrow_error *err) {
@@ -82,13 +82,13 @@ static furrow_status put_indices(fw_csr_encoder *e, const fw_vectors *v, furrow_
 static furrow_status put_data(fw_csr_encoder *e, const fw_vectors *v, size_t i, furrow_error *err) {
   const size_t size = furrow_element_size(v->type);
   const char *values = (const char *)v->values.any + i * v->size * size;
-  if (!FW_BIG_ENDIAN) return fw_spool_write(e->data, values, v->size * size, err);
+  if (!FW_BIG_ENDIAN) return fw_temp_store_write(e->data, values, v->size * size, err);
   furrow_status status = FURROW_OK;
   for (size_t at = 0, n; at < v->size && status == FURROW_OK; at += n) {
     n = v->size - at < SCRATCH ? v->size - at : SCRATCH;
     memcpy(e->scratch, values + at * size, n * size);
     fw_array_little(e->scratch, size, n);
-    status = fw_spool_write(e->data, e->scratch, n * size, err);
+    status = fw_temp_store_write(e->data, e->scratch, n * size, err);
   }
   return status;
 }

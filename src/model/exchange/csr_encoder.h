@@ -3,7 +3,7 @@
 #ifndef FW_MODEL_EXCHANGE_CSR_ENCODER_H
 #define FW_MODEL_EXCHANGE_CSR_ENCODER_H
 
-#include "array/spool.h"
+#include "array/temp_store.h"
 #include "model/exchange/exchange_job.h"
 
 typedef struct fw_csr_encoder {
@@ -11,9 +11,9 @@ typedef struct fw_csr_encoder {
   const char *beside; /* path of a file: spools lie in its folder */
   furrow_status (*put_indices)(void *user, const void *bytes, size_t size, furrow_error *err);
   void *user;
-  bool negative;                 /* indices may be */
-  bool wide;                     /* 64-bit indices and beginnings; otherwise 32-bit ones */
-  fw_spool *data, *begins, *ids; /* little-endian; ids 64-bit */
+  bool negative;                      /* indices may be */
+  bool wide;                          /* 64-bit indices and beginnings; otherwise 32-bit ones */
+  fw_temp_store *data, *begins, *ids; /* little-endian; ids 64-bit */
   uint64_t vectors, elements;
   int64_t most;  /* largest index; -1: none */
   bool counting; /* ids are 0, 1, 2 … */

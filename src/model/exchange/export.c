@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/exchange/exchange_job.h"
-#include "model/write/places.h"
+#include "model/write/path_overlap.h"
 
 #define DEFAULT_MEMORY ((size_t)1 << 30)
 
@@ -99,9 +99,9 @@ static furrow_status check_free(const char *path, bool replace, furrow_error *er
 /* Nothing that is read is replaced: neither the model nor a matrix, which may be a link, has the file in it. */
 static furrow_status check_apart(const furrow_model_listing *listing, const char *path, furrow_error *err) {
   if (!path || strcmp(path, "-") == 0) return FURROW_OK;
-  furrow_status status = fw_check_places(listing->path, path, err);
+  furrow_status status = fw_check_path_overlap(listing->path, path, err);
   for (size_t i = 0; i < listing->matrix_count && status == FURROW_OK; i++)
-    status = fw_check_places(listing->matrices[i].folder, path, err);
+    status = fw_check_path_overlap(listing->matrices[i].folder, path, err);
   return status;
 }
 

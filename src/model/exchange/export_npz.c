@@ -23,11 +23,11 @@ static furrow_status end_array(fw_zip_writer *zip, fw_array_type type, uint64_t 
 }
 
 /* An array that waits in a spool. */
-static furrow_status write_spool(fw_zip_writer *zip, const char *name, fw_array_type type, fw_spool *spool,
-                                 furrow_error *err) {
+static furrow_status write_stored(fw_zip_writer *zip, const char *name, fw_array_type type, fw_temp_store *store,
+                                  furrow_error *err) {
   furrow_status status = fw_zip_writer_begin(zip, name, FW_NPY_HEADER, err);
-  if (status == FURROW_OK) status = fw_spool_drain(spool, put_zip, zip, err);
-  return status == FURROW_OK ? end_array(zip, type, fw_spool_size(spool) / fw_array_type_size(type), err) : status;
+  if (status == FURROW_OK) status = fw_temp_store_drain(store, put_zip, zip, err);
+  return status == FURROW_OK ? end_array(zip, type, fw_temp_store_size(store) / fw_array_type_size(type), err) : status;
 }
 
 /* format.npy is the three bytes csr without a dimension; shape.npy two numbers. */
@@ -50,9 +50,9 @@ static furrow_status write_members(const fw_export *job, fw_csr_encoder *e, fw_z
   furrow_status status = fw_zip_writer_begin(zip, "indices.npy", FW_NPY_HEADER, err);
   if (status == FURROW_OK) status = fw_csr_encoder_run(e, err);
   if (status == FURROW_OK) status = end_array(zip, index, e->elements, err);
-  if (status == FURROW_OK) status = write_spool(zip, "indptr.npy", index, e->begins, err);
+  if (status == FURROW_OK) status = write_stored(zip, "indptr.npy", index, e->begins, err);
   if (status == FURROW_OK) status = write_shape(zip, e, err);
-  return status == FURROW_OK ? write_spool(zip, "data.npy", (fw_array_type)job->type, e->data, err) : status;
+  return status == FURROW_OK ? write_stored(zip, "data.npy", (fw_array_type)job->type, e->data, err) : status;
 }
 
 static furrow_status write_ids(fw_export *job, const fw_csr_encoder *e, furrow_error *err) {
@@ -64,7 +64,7 @@ static furrow_status write_ids(fw_export *job, const fw_csr_encoder *e, furrow_e
   if (!job->params->replace) fw_atomic_file_keep_existing(file);
   fw_npy_write_header(head, "<i8", 1, e->vectors, 0);
   status = fw_atomic_file_write(file, head, sizeof head, err);
-  if (status == FURROW_OK) status = fw_spool_drain(e->ids, put_file, file, err);
+  if (status == FURROW_OK) status = fw_temp_store_drain(e->ids, put_file, file, err);
   if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
   if (status == FURROW_OK) job->result.ids_bytes = fw_atomic_file_size(file);
   fw_atomic_file_close(file);

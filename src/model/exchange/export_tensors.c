@@ -13,9 +13,9 @@
 typedef struct tensor_out {
   fw_export *job;
   fw_safetensors_writer *file;
-  fw_spool *ids;
+  fw_temp_store *ids;
   const char *name; /* of the matrix */
-  size_t room;      /* bytes for the header */
+  size_t capacity;  /* bytes for the header */
 } tensor_out;
 
 static furrow_status put_file(void *user, const void *bytes, size_t size, furrow_error *err) {
@@ -76,7 +76,7 @@ static furrow_status note_matrix(const tensor_out *out, furrow_error *err) {
 
 /* Bytes of the header that a matrix needs at most: eight notes, four tensors, with suffixes of at most 16 bytes; six
  * values are numbers or short words. */
-static size_t header_room(const tensor_out *out) {
+static size_t header_capacity(const tensor_out *out) {
   const size_t name = fw_safetensors_text(out->name) + 16;
   const size_t format = fw_safetensors_text(furrow_matrix_source_format(out->job->plan.source)->name);
   const size_t values = 6 * 32 + format + 12 * out->job->plan.row_count;
@@ -96,12 +96,12 @@ static furrow_status begin(const tensor_out *out, const char *suffix, fw_array_t
   return status;
 }
 
-static furrow_status write_spool(const tensor_out *out, const char *suffix, fw_array_type type, fw_spool *spool,
-                                 furrow_error *err) {
+static furrow_status write_stored(const tensor_out *out, const char *suffix, fw_array_type type, fw_temp_store *store,
+                                  furrow_error *err) {
   furrow_status status = begin(out, suffix, type, err);
-  if (status == FURROW_OK) status = fw_spool_drain(spool, put_file, out->file, err);
+  if (status == FURROW_OK) status = fw_temp_store_drain(store, put_file, out->file, err);
   if (status != FURROW_OK) return status;
-  return fw_safetensors_writer_end(out->file, 1, fw_spool_size(spool) / fw_array_type_size(type), 0, err);
+  return fw_safetensors_writer_end(out->file, 1, fw_temp_store_size(store) / fw_array_type_size(type), 0, err);
 }
 
 static furrow_status put_values(void *user, const void *elements, size_t count, furrow_error *err) {
@@ -110,7 +110,7 @@ static furrow_status put_values(void *user, const void *elements, size_t count, 
 }
 
 static furrow_status put_ids(void *user, const void *elements, size_t count, furrow_error *err) {
-  return fw_spool_write(((const tensor_out *)user)->ids, elements, count * sizeof(int64_t), err);
+  return fw_temp_store_write(((const tensor_out *)user)->ids, elements, count * sizeof(int64_t), err);
 }
 
 static furrow_status export_dense(tensor_out *out, furrow_error *err) {
@@ -122,16 +122,16 @@ static furrow_status export_dense(tensor_out *out, furrow_error *err) {
                         .put_ids = put_ids,
                         .user = out};
   furrow_status status = fw_dense_encoder_init(&e, err);
-  if (status == FURROW_OK) status = fw_spool_open(&out->ids, job->path, err);
+  if (status == FURROW_OK) status = fw_temp_store_open(&out->ids, job->path, err);
   if (status == FURROW_OK) status = begin(out, "", (fw_array_type)job->out_type, err);
   if (status == FURROW_OK) status = fw_dense_encoder_run(&e, err);
   if (status == FURROW_OK) status = fw_safetensors_writer_end(out->file, 2, e.vectors, e.dim, err);
-  if (status == FURROW_OK && !e.counting) status = write_spool(out, FW_TENSOR_IDS, FW_ARRAY_I64, out->ids, err);
+  if (status == FURROW_OK && !e.counting) status = write_stored(out, FW_TENSOR_IDS, FW_ARRAY_I64, out->ids, err);
   job->result.vectors = e.vectors;
   job->result.dimension = e.dim;
   job->result.elements += e.vectors * e.dim;
   job->result.absent += e.absent;
-  fw_spool_close(out->ids);
+  fw_temp_store_close(out->ids);
   out->ids = NULL;
   fw_dense_encoder_clear(&e);
   return status;
@@ -146,9 +146,9 @@ static furrow_status export_sparse(tensor_out *out, furrow_error *err) {
   if (status == FURROW_OK) status = begin(out, FW_TENSOR_INDICES, index, err);
   if (status == FURROW_OK) status = fw_csr_encoder_run(&e, err);
   if (status == FURROW_OK) status = fw_safetensors_writer_end(out->file, 1, e.elements, 0, err);
-  if (status == FURROW_OK) status = write_spool(out, FW_TENSOR_BEGINS, index, e.begins, err);
-  if (status == FURROW_OK) status = write_spool(out, FW_TENSOR_DATA, (fw_array_type)job->type, e.data, err);
-  if (status == FURROW_OK && !e.counting) status = write_spool(out, FW_TENSOR_IDS, FW_ARRAY_I64, e.ids, err);
+  if (status == FURROW_OK) status = write_stored(out, FW_TENSOR_BEGINS, index, e.begins, err);
+  if (status == FURROW_OK) status = write_stored(out, FW_TENSOR_DATA, (fw_array_type)job->type, e.data, err);
+  if (status == FURROW_OK && !e.counting) status = write_stored(out, FW_TENSOR_IDS, FW_ARRAY_I64, e.ids, err);
   job->result.vectors = e.vectors;
   job->result.dimension = status == FURROW_OK ? (uint64_t)fw_csr_encoder_dimension(&e) : 0;
   job->result.elements += e.elements;
@@ -197,9 +197,9 @@ static furrow_status for_each(tensor_out *out, const furrow_model_listing *listi
   return status;
 }
 
-static furrow_status add_room(tensor_out *out, furrow_error *err) {
+static furrow_status add_header_bytes(tensor_out *out, furrow_error *err) {
   (void)err;
-  out->room += header_room(out);
+  out->capacity += header_capacity(out);
   return FURROW_OK;
 }
 
@@ -207,9 +207,9 @@ furrow_status fw_export_tensors(fw_export *job, const furrow_model_listing *list
   tensor_out out = {.job = job};
   if (strcmp(job->path, "-") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "safetensors cannot be written to standard output");
-  furrow_status status = for_each(&out, listing, add_room, err);
+  furrow_status status = for_each(&out, listing, add_header_bytes, err);
   if (status == FURROW_OK)
-    status = fw_safetensors_writer_open(&out.file, job->path, out.room, job->params->replace, err);
+    status = fw_safetensors_writer_open(&out.file, job->path, out.capacity, job->params->replace, err);
   if (status == FURROW_OK) status = for_each(&out, listing, export_matrix, err);
   if (status == FURROW_OK) status = fw_safetensors_writer_commit(out.file, err);
   if (status == FURROW_OK) {

@@ -24,7 +24,7 @@ static furrow_status flush(text_out *out, furrow_error *err) {
   return fw_atomic_file_write(out->file, out->buffer, n, err);
 }
 
-static furrow_status make_room(text_out *out, furrow_error *err) {
+static furrow_status ensure_capacity(text_out *out, furrow_error *err) {
   return BUFFER_SIZE - out->filled < MOST_FIELD ? flush(out, err) : FURROW_OK;
 }
 
@@ -42,7 +42,7 @@ static furrow_status put_tsv(void *user, const fw_vectors *v, furrow_error *err)
   text_out *out = user;
   furrow_status status = FURROW_OK;
   for (size_t j = 0; j < v->size && status == FURROW_OK; j++) {
-    status = make_room(out, err);
+    status = ensure_capacity(out, err);
     if (status != FURROW_OK) break;
     add_integer(out, v->first_id, '\t');
     add_integer(out, fw_vectors_index(v, j), '\t');
@@ -58,7 +58,7 @@ static furrow_status put_tsv(void *user, const fw_vectors *v, furrow_error *err)
 
 static furrow_status begin_line(text_out *out, int64_t id, furrow_error *err) {
   if (out->open && out->id == id) return FURROW_OK;
-  furrow_status status = make_room(out, err);
+  furrow_status status = ensure_capacity(out, err);
   if (status != FURROW_OK) return status;
   if (out->open) out->buffer[out->filled++] = '\n';
   out->filled += fw_write_i64(out->buffer + out->filled, id);
@@ -74,7 +74,7 @@ static furrow_status put_libsvm(void *user, const fw_vectors *v, furrow_error *e
   for (size_t i = 0; i < v->count && status == FURROW_OK; i++) {
     status = begin_line(out, fw_vectors_id(v, i), err);
     for (size_t j = 0; j < v->size && status == FURROW_OK; j++) {
-      status = make_room(out, err);
+      status = ensure_capacity(out, err);
       if (status != FURROW_OK) break;
       out->buffer[out->filled++] = ' ';
       add_integer(out, fw_vectors_index(v, j), ':');
@@ -99,7 +99,7 @@ static furrow_status export_text(fw_export *job, fw_vectors_visitor put, bool li
   text_out out = {.job = job};
   furrow_status status = open_text(&out, err);
   if (status == FURROW_OK) status = fw_vectors_visit(&job->plan, put, &out, err);
-  if (status == FURROW_OK) status = make_room(&out, err);
+  if (status == FURROW_OK) status = ensure_capacity(&out, err);
   if (status == FURROW_OK && lines && out.open) out.buffer[out.filled++] = '\n';
   if (status == FURROW_OK) status = flush(&out, err);
   if (status == FURROW_OK) status = fw_atomic_file_commit(out.file, err);

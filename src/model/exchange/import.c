@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "model/write/places.h"
+#include "model/write/path_overlap.h"
 
 #define DEFAULT_MEMORY ((size_t)1 << 30)
 
@@ -157,7 +157,7 @@ furrow_status furrow_model_import(const char *path, const char *target, const fu
   job.memory = job.params->memory ? job.params->memory : DEFAULT_MEMORY;
   furrow_status status = fw_exchange_format_of(&job.format, path, err);
   if (status == FURROW_OK) status = name_of(&name, target, err);
-  if (status == FURROW_OK && strcmp(path, "-") != 0) status = fw_check_places(path, target, err);
+  if (status == FURROW_OK && strcmp(path, "-") != 0) status = fw_check_path_overlap(path, target, err);
   job.name = name;
   if (status == FURROW_OK) status = import_format(&job, err);
   if (status == FURROW_OK && result) *result = job.result;

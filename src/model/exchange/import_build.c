@@ -13,7 +13,7 @@
 
 typedef struct row_set {
   int32_t *rows;
-  size_t count, room;
+  size_t count, capacity;
   int32_t pending[PENDING];
   size_t pending_count;
 } row_set;
@@ -45,7 +45,7 @@ static furrow_status merge_pending(row_set *set, furrow_error *err) {
   for (size_t i = 0; i < set->pending_count; i++) {
     if (kept == 0 || set->pending[kept - 1] != set->pending[i]) set->pending[kept++] = set->pending[i];
   }
-  furrow_status status = fw_grow(&memory, &set->room, set->count + kept, sizeof *set->rows, err);
+  furrow_status status = fw_grow(&memory, &set->capacity, set->count + kept, sizeof *set->rows, err);
   if (status != FURROW_OK) return status;
   set->rows = memory;
   size_t from = set->count, to = set->count + kept;
@@ -94,7 +94,7 @@ static fw_slot *slot_of(filling *f, int32_t row) {
 static furrow_status count_run(void *user, const fw_import_run *run, furrow_error *err) {
   filling *f = user;
   (void)err;
-  slot_of(f, run->row)->room += run->count;
+  slot_of(f, run->row)->capacity += run->count;
   f->count += run->count;
   return FURROW_OK;
 }
@@ -104,24 +104,24 @@ static furrow_status put_run(void *user, const fw_import_run *run, furrow_error 
   return fw_matrix_build_put(&f->build, slot_of(f, run->row), run->cols, 0, run->count, run->values, err);
 }
 
-static furrow_status make_lanes(filling *f, furrow_error *err) {
+static furrow_status make_groups(filling *f, furrow_error *err) {
   void *memory;
   const size_t n = f->set->count;
-  furrow_status status = fw_matrix_build_lanes(&f->build, n, n, err);
+  furrow_status status = fw_matrix_build_groups(&f->build, n, n, err);
   if (status == FURROW_OK) status = fw_arena_take(&f->build.matrix->arena, &memory, n, sizeof(int32_t), err);
   if (status != FURROW_OK) return status;
   int32_t *rows = memory;
   if (n) memcpy(rows, f->set->rows, n * sizeof *rows);
   for (size_t i = 0; i < n; i++) {
-    f->build.lanes[i].rows = 1;
-    f->build.lanes[i].row_ids = rows + i;
-    f->build.slots[i].lane = i;
+    f->build.groups[i].rows = 1;
+    f->build.groups[i].row_ids = rows + i;
+    f->build.slots[i].group = i;
   }
   return FURROW_OK;
 }
 
 static furrow_status fill(filling *f, const fw_import_runs *runs, furrow_matrix **matrix, furrow_error *err) {
-  furrow_status status = make_lanes(f, err);
+  furrow_status status = make_groups(f, err);
   if (status == FURROW_OK) status = runs->each(runs->source, count_run, f, err);
   if (status == FURROW_OK) status = fw_matrix_build_allocate(&f->build, err);
   if (status == FURROW_OK) status = runs->each(runs->source, put_run, f, err);

@@ -18,7 +18,7 @@ typedef struct transfer {
   const fw_import_ids *ids;
   size_t vectors, dim;
   fw_matrix_build build;
-  size_t *lanes; /* by rows: the lane of each vector; NULL: the i-th */
+  size_t *groups; /* by rows: the lane of each vector; NULL: the i-th */
 } transfer;
 
 static furrow_status fail(const transfer *t, furrow_error *err, furrow_status status, const char *what) {
@@ -37,16 +37,16 @@ static furrow_status take_rows(transfer *t, size_t count, int32_t **rows, furrow
 }
 
 /* Vectors are columns: one lane of all rows. */
-static furrow_status lanes_by_columns(transfer *t, furrow_error *err) {
+static furrow_status groups_by_columns(transfer *t, furrow_error *err) {
   const furrow_matrix_spec *spec = &t->m->spec;
   int32_t *rows = NULL;
-  furrow_status status = fw_matrix_build_lanes(&t->build, 1, 1, err);
+  furrow_status status = fw_matrix_build_groups(&t->build, 1, 1, err);
   if (status == FURROW_OK) status = take_rows(t, t->dim, &rows, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < t->dim; i++) rows[i] = spec->saved_rows ? spec->saved_rows[i] : (int32_t)i;
-  t->build.lanes[0].rows = t->dim;
-  t->build.lanes[0].row_ids = rows;
-  t->build.slots[0].room = t->vectors;
+  t->build.groups[0].rows = t->dim;
+  t->build.groups[0].row_ids = rows;
+  t->build.slots[0].capacity = t->vectors;
   return FURROW_OK;
 }
 
@@ -61,7 +61,7 @@ static int by_row(const void *a, const void *b) {
 }
 
 /* Lanes come by row, vectors may not. */
-static furrow_status order_lanes(transfer *t, row_place *places, furrow_error *err) {
+static furrow_status order_groups(transfer *t, row_place *places, furrow_error *err) {
   void *memory;
   bool ascends = true;
   for (size_t i = 0; i < t->vectors; i++) {
@@ -70,28 +70,28 @@ static furrow_status order_lanes(transfer *t, row_place *places, furrow_error *e
   }
   if (ascends) return FURROW_OK;
   qsort(places, t->vectors, sizeof *places, by_row);
-  furrow_status status = fw_alloc(&memory, t->vectors, sizeof *t->lanes, err);
+  furrow_status status = fw_alloc(&memory, t->vectors, sizeof *t->groups, err);
   if (status != FURROW_OK) return status;
-  t->lanes = memory;
-  for (size_t i = 0; i < t->vectors; i++) t->lanes[places[i].vector] = i;
+  t->groups = memory;
+  for (size_t i = 0; i < t->vectors; i++) t->groups[places[i].vector] = i;
   return FURROW_OK;
 }
 
-static furrow_status lanes_by_rows(transfer *t, furrow_error *err) {
+static furrow_status groups_by_rows(transfer *t, furrow_error *err) {
   void *memory;
   int32_t *rows = NULL;
   furrow_status status = fw_alloc(&memory, t->vectors, sizeof(row_place), err);
   if (status != FURROW_OK) return status;
   row_place *places = memory;
-  status = order_lanes(t, places, err);
-  if (status == FURROW_OK) status = fw_matrix_build_lanes(&t->build, t->vectors, t->vectors, err);
+  status = order_groups(t, places, err);
+  if (status == FURROW_OK) status = fw_matrix_build_groups(&t->build, t->vectors, t->vectors, err);
   if (status == FURROW_OK) status = take_rows(t, t->vectors, &rows, err);
   for (size_t i = 0; status == FURROW_OK && i < t->vectors; i++) {
     rows[i] = places[i].row;
-    t->build.lanes[i].rows = 1;
-    t->build.lanes[i].row_ids = rows + i;
-    t->build.slots[i].lane = i;
-    t->build.slots[i].room = t->dim;
+    t->build.groups[i].rows = 1;
+    t->build.groups[i].row_ids = rows + i;
+    t->build.slots[i].group = i;
+    t->build.slots[i].capacity = t->dim;
   }
   fw_free(memory);
   return status;
@@ -108,7 +108,7 @@ static furrow_status put_vectors(transfer *t, size_t first, size_t count, const 
   }
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
-    fw_slot *slot = &t->build.slots[t->lanes ? t->lanes[first + i] : first + i];
+    fw_slot *slot = &t->build.slots[t->groups ? t->groups[first + i] : first + i];
     status = fw_matrix_build_put(&t->build, slot, NULL, t->m->spec.first_col, t->dim, values + i * size, err);
   }
   return status;
@@ -141,12 +141,12 @@ static furrow_status put_all(transfer *t, furrow_error *err) {
 static furrow_status make_matrix(transfer *t, furrow_matrix **matrix, furrow_error *err) {
   furrow_status status = fw_matrix_build_init(&t->build, t->m->type, t->job->memory, err);
   if (status == FURROW_OK)
-    status = t->m->axis == FURROW_AXIS_COLUMNS ? lanes_by_columns(t, err) : lanes_by_rows(t, err);
+    status = t->m->axis == FURROW_AXIS_COLUMNS ? groups_by_columns(t, err) : groups_by_rows(t, err);
   if (status == FURROW_OK) status = fw_matrix_build_allocate(&t->build, err);
   if (status == FURROW_OK) status = put_all(t, err);
   if (status == FURROW_OK) status = fw_matrix_build_finish(&t->build, matrix, err);
   fw_matrix_build_clear(&t->build);
-  fw_free(t->lanes);
+  fw_free(t->groups);
   return status;
 }
 

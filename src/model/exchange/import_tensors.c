@@ -77,7 +77,7 @@ static furrow_status note_number(tensor_in *t, const char *name, const char *wha
 static furrow_status note_rows(tensor_in *t, const char *name, furrow_matrix_spec *spec, furrow_error *err) {
   const char *text = find_note(t, name, FW_TENSOR_SAVED_ROWS);
   void *memory = NULL;
-  size_t room = 0, count = 0;
+  size_t capacity = 0, count = 0;
   bool overflow = false;
   if (!text || spec->saved_rows) return FURROW_OK;
   const char *s = text, *end = s + strlen(s);
@@ -89,7 +89,7 @@ static furrow_status note_rows(tensor_in *t, const char *name, furrow_matrix_spe
       status = fail_note(t, name, FW_TENSOR_SAVED_ROWS, text, err);
       break;
     }
-    status = fw_grow(&memory, &room, count + 1, sizeof row, err);
+    status = fw_grow(&memory, &capacity, count + 1, sizeof row, err);
     if (status == FURROW_OK) ((int32_t *)memory)[count++] = row;
   }
   t->rows = memory;

@@ -15,7 +15,7 @@ typedef struct text_elements {
   int32_t *rows;
   int64_t *cols;
   char *values;
-  size_t count, rows_room, cols_room, values_room, element;
+  size_t count, rows_capacity, cols_capacity, values_capacity, element;
 } text_elements;
 
 typedef struct text_in {
@@ -23,13 +23,13 @@ typedef struct text_in {
   fw_import_matrix m;
   fw_bytes_in *in;
   char *buffer; /* text from `begin` to `end` is not parsed yet */
-  size_t room, begin, end;
+  size_t capacity, begin, end;
   bool ended;
   uint64_t line;    /* number of the line at hand */
   const char *text; /* where it begins */
   text_elements all;
   int64_t *ids; /* libsvm: of each line */
-  size_t id_count, id_room;
+  size_t id_count, id_capacity;
   bool by_vectors; /* libsvm */
 } text_in;
 
@@ -43,12 +43,12 @@ static furrow_status read_more(text_in *t, furrow_error *err) {
     t->end -= t->begin;
     t->begin = 0;
   }
-  furrow_status status = fw_grow(&memory, &t->room, t->end + PIECE, 1, err);
+  furrow_status status = fw_grow(&memory, &t->capacity, t->end + PIECE, 1, err);
   if (status != FURROW_OK) return status;
   t->buffer = memory;
-  status = fw_bytes_in_read(t->in, t->buffer + t->end, t->room - t->end, &got, err);
+  status = fw_bytes_in_read(t->in, t->buffer + t->end, t->capacity - t->end, &got, err);
   if (status != FURROW_OK) return status;
-  t->ended = got < t->room - t->end;
+  t->ended = got < t->capacity - t->end;
   t->end += got;
   return FURROW_OK;
 }
@@ -137,11 +137,11 @@ static furrow_status add_element(text_in *t, int32_t row, int64_t col, const cha
   text_elements *all = &t->all;
   bool overflow = false;
   void *rows = all->rows, *cols = all->cols, *values = all->values;
-  furrow_status status = fw_grow(&rows, &all->rows_room, all->count + 1, sizeof *all->rows, err);
+  furrow_status status = fw_grow(&rows, &all->rows_capacity, all->count + 1, sizeof *all->rows, err);
   all->rows = rows;
-  if (status == FURROW_OK) status = fw_grow(&cols, &all->cols_room, all->count + 1, sizeof *all->cols, err);
+  if (status == FURROW_OK) status = fw_grow(&cols, &all->cols_capacity, all->count + 1, sizeof *all->cols, err);
   all->cols = cols;
-  if (status == FURROW_OK) status = fw_grow(&values, &all->values_room, all->count + 1, all->element, err);
+  if (status == FURROW_OK) status = fw_grow(&values, &all->values_capacity, all->count + 1, all->element, err);
   all->values = values;
   if (status != FURROW_OK) return status;
   const char *stop = read_element(t, *s, end, all->values + all->count * all->element, &overflow);
@@ -182,7 +182,7 @@ static const char *skip_blanks(const char *s, const char *end) {
 
 static furrow_status add_id(text_in *t, int64_t id, furrow_error *err) {
   void *memory = t->ids;
-  furrow_status status = fw_grow(&memory, &t->id_room, t->id_count + 1, sizeof id, err);
+  furrow_status status = fw_grow(&memory, &t->id_capacity, t->id_count + 1, sizeof id, err);
   if (status != FURROW_OK) return status;
   t->ids = memory;
   t->ids[t->id_count++] = id;

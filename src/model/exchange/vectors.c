@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "model/read/choice.h"
-#include "model/read/stripes.h"
+#include "model/read/memory_slices.h"
+#include "model/read/selection.h"
 
 /* ---- What the metadata tells ---------------------------------------------------------------------------- */
 
@@ -34,19 +34,19 @@ static bool same_rows(const fw_source_part *a, const fw_source_part *b) {
 }
 
 /* The chosen rows of all chosen partitions, once each. Most partitions have the rows of the one before. */
-static furrow_status collect_rows(fw_vectors_plan *plan, const fw_choice *choice, furrow_error *err) {
+static furrow_status collect_rows(fw_vectors_plan *plan, const fw_selection *sel, furrow_error *err) {
   const furrow_matrix_source *source = plan->source;
   const fw_source_part *last = NULL;
   void *memory = NULL;
-  size_t room = 0, count = 0;
+  size_t capacity = 0, count = 0;
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < source->meta->part_count && status == FURROW_OK; i++) {
     const fw_source_part *part = &source->parts[i];
-    if (!choice->parts[i] || (last && same_rows(part, last))) continue;
+    if (!sel->parts[i] || (last && same_rows(part, last))) continue;
     last = part;
-    status = fw_grow(&memory, &room, count + part->meta->row_count, sizeof(int32_t), err);
+    status = fw_grow(&memory, &capacity, count + part->meta->row_count, sizeof(int32_t), err);
     for (size_t r = 0; status == FURROW_OK && r < part->meta->row_count; r++) {
-      if (fw_choice_has_row(choice, part->row_ids[r])) ((int32_t *)memory)[count++] = part->row_ids[r];
+      if (fw_selection_has_row(sel, part->row_ids[r])) ((int32_t *)memory)[count++] = part->row_ids[r];
     }
   }
   plan->rows = memory;
@@ -57,17 +57,17 @@ static furrow_status collect_rows(fw_vectors_plan *plan, const fw_choice *choice
 /* No element has less than a byte. */
 static uint64_t most_elements(const fw_source_part *part) {
   const furrow_partition_meta *meta = part->meta;
-  if (part->records == FW_UNKNOWN) return (uint64_t)meta->length;
+  if (part->records == FW_RECORDS_UNKNOWN) return (uint64_t)meta->length;
   return meta->save_col_elem_num > 0 ? part->records * (uint64_t)meta->save_col_elem_num : part->records;
 }
 
 /* Where columns are: the range of all partitions; hash partitions have none, so any id is possible. */
-static void measure(fw_vectors_plan *plan, const fw_choice *choice) {
+static void measure(fw_vectors_plan *plan, const fw_selection *sel) {
   const furrow_matrix_source *source = plan->source;
   int64_t first = INT64_MAX, end = INT64_MIN;
   for (size_t i = 0; i < source->meta->part_count; i++) {
     const fw_source_part *part = &source->parts[i];
-    if (!choice->parts[i]) continue;
+    if (!sel->parts[i]) continue;
     const int64_t from = part->hash ? INT64_MIN : part->meta->start_col;
     const int64_t to = part->hash ? INT64_MAX : part->meta->end_col;
     first = from < first ? from : first;
@@ -76,18 +76,18 @@ static void measure(fw_vectors_plan *plan, const fw_choice *choice) {
     plan->most_elements += most_elements(part);
   }
   if (first > end) first = end = 0;
-  if (first < choice->first_col) first = choice->first_col;
-  if (end > choice->end_col) end = choice->end_col;
+  if (first < sel->first_col) first = sel->first_col;
+  if (end > sel->end_col) end = sel->end_col;
   plan->first_col = first;
   plan->end_col = end > first ? end : first;
 }
 
 furrow_status fw_vectors_plan_init(fw_vectors_plan *plan, furrow_error *err) {
-  fw_choice choice = {0};
-  furrow_status status = fw_choice_make(&choice, plan->source, plan->selection, err);
-  if (status == FURROW_OK) measure(plan, &choice);
-  if (status == FURROW_OK) status = collect_rows(plan, &choice, err);
-  fw_choice_clear(&choice);
+  fw_selection sel = {0};
+  furrow_status status = fw_selection_make(&sel, plan->source, plan->selection, err);
+  if (status == FURROW_OK) measure(plan, &sel);
+  if (status == FURROW_OK) status = collect_rows(plan, &sel, err);
+  fw_selection_clear(&sel);
   return status;
 }
 
@@ -121,12 +121,12 @@ furrow_status fw_vectors_plan_columns(fw_vectors_plan *plan, furrow_error *err) 
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-typedef struct row_walk {
+typedef struct row_scan {
   const fw_vectors_plan *plan;
   fw_vectors_visitor visit;
   void *user;
   size_t next; /* of the plan's rows: all before it have been visited */
-} row_walk;
+} row_scan;
 
 static furrow_status tell_progress(const fw_vectors_plan *plan, double share, furrow_error *err) {
   if (!plan->progress) return FURROW_OK;
@@ -134,7 +134,7 @@ static furrow_status tell_progress(const fw_vectors_plan *plan, double share, fu
 }
 
 /* Rows before `row` have no elements. */
-static furrow_status visit_empty(row_walk *w, size_t end, furrow_error *err) {
+static furrow_status visit_empty(row_scan *w, size_t end, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (; w->next < end && status == FURROW_OK; w->next++) {
     const fw_vectors v = {.count = 1, .first_id = w->plan->rows[w->next]};
@@ -145,7 +145,7 @@ static furrow_status visit_empty(row_walk *w, size_t end, furrow_error *err) {
 
 static furrow_status visit_row(void *user, size_t part, const furrow_panel *panel, furrow_error *err) {
   (void)part;
-  row_walk *w = user;
+  row_scan *w = user;
   const fw_vectors_plan *plan = w->plan;
   const int32_t row = panel->row_ids[0];
   const size_t before = w->next;
@@ -161,7 +161,7 @@ static furrow_status visit_row(void *user, size_t part, const furrow_panel *pane
 }
 
 static furrow_status visit_rows(const fw_vectors_plan *plan, fw_vectors_visitor visit, void *user, furrow_error *err) {
-  row_walk w = {plan, visit, user, 0};
+  row_scan w = {plan, visit, user, 0};
   furrow_status status = furrow_matrix_for_each_panel_sorted(plan->source, plan->selection, plan->threads, plan->memory,
                                                              visit_row, &w, err);
   return status == FURROW_OK ? visit_empty(&w, plan->row_count, err) : status;
@@ -263,12 +263,12 @@ static furrow_status visit_panel(const furrow_panel *p, fw_vectors_visitor visit
   return status;
 }
 
-static furrow_status visit_stripe(const fw_vectors_plan *plan, const furrow_matrix_selection *stripe,
-                                  fw_vectors_visitor visit, void *user, furrow_error *err) {
+static furrow_status visit_slice(const fw_vectors_plan *plan, const furrow_matrix_selection *slice,
+                                 fw_vectors_visitor visit, void *user, furrow_error *err) {
   furrow_matrix_load_params load;
   furrow_matrix *matrix = NULL;
   furrow_matrix_load_params_init(&load);
-  load.selection = *stripe;
+  load.selection = *slice;
   load.threads = plan->threads;
   furrow_status status = furrow_matrix_load_source(&matrix, plan->source, &load, err);
   if (status != FURROW_OK) return status;
@@ -279,19 +279,19 @@ static furrow_status visit_stripe(const fw_vectors_plan *plan, const furrow_matr
 }
 
 /* Stripes small enough for the cache of the disk, large enough for the threads. */
-#define STRIPE_BYTES ((size_t)256 << 20)
+#define SLICE_BYTES ((size_t)256 << 20)
 
 static furrow_status visit_columns(const fw_vectors_plan *plan, fw_vectors_visitor visit, void *user,
                                    furrow_error *err) {
-  fw_stripes *stripes = NULL;
-  const size_t bytes = plan->memory && plan->memory < STRIPE_BYTES ? plan->memory : STRIPE_BYTES;
-  furrow_status status = fw_stripes_by_columns(&stripes, plan->source, plan->selection, bytes, err);
+  fw_memory_slices *slices = NULL;
+  const size_t bytes = plan->memory && plan->memory < SLICE_BYTES ? plan->memory : SLICE_BYTES;
+  furrow_status status = fw_memory_slices_by_columns(&slices, plan->source, plan->selection, bytes, err);
   if (status != FURROW_OK) return status;
-  for (size_t i = 0; i < stripes->count && status == FURROW_OK; i++) {
-    status = visit_stripe(plan, &stripes->selections[i], visit, user, err);
-    if (status == FURROW_OK) status = tell_progress(plan, (double)(i + 1) / (double)stripes->count, err);
+  for (size_t i = 0; i < slices->count && status == FURROW_OK; i++) {
+    status = visit_slice(plan, &slices->selections[i], visit, user, err);
+    if (status == FURROW_OK) status = tell_progress(plan, (double)(i + 1) / (double)slices->count, err);
   }
-  fw_stripes_free(stripes);
+  fw_memory_slices_free(slices);
   return status;
 }
 

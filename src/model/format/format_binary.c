@@ -117,9 +117,9 @@ static ALWAYS_INLINE furrow_status decode(const furrow_matrix_format_context *co
   const size_t whole = size / record;
   const size_t n = whole < records->capacity ? whole : records->capacity;
   if (last && n == whole && size % record != 0)
-    return fw_format_blame(err,
-                           fw_fail(err, FURROW_E_FORMAT, "the last record has %zu of %zu bytes", size % record, record),
-                           whole * record, NULL, 0);
+    return fw_format_error_at(
+        err, fw_fail(err, FURROW_E_FORMAT, "the last record has %zu of %zu bytes", size % record, record),
+        whole * record, NULL, 0);
   run_sizes(l, flags, bytes, NULL, 0, n, records, NULL);
   records->count = n;
   *used = n * record;

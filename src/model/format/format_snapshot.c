@@ -57,7 +57,7 @@ static void angel1_size(const furrow_matrix_format_context *context, size_t *lea
 }
 
 static furrow_status blame_count(const char *what, int32_t count, size_t offset, furrow_error *err) {
-  return fw_format_blame(err, fw_fail(err, FURROW_E_FORMAT, "%s is %d", what, (int)count), offset, NULL, 0);
+  return fw_format_error_at(err, fw_fail(err, FURROW_E_FORMAT, "%s is %d", what, (int)count), offset, NULL, 0);
 }
 
 /* Takes what stands before elements, if all of it is there; *at is moved behind it. */
@@ -120,7 +120,7 @@ static furrow_status check_end(const furrow_matrix_format_context *context, size
   else if (!complete && last)
     status = fw_fail(err, FURROW_E_FORMAT, "the partition ends early: %llu rows and %llu elements of a row are missing",
                      (unsigned long long)state[ROWS_LEFT], (unsigned long long)state[ELEMENTS_LEFT]);
-  return status == FURROW_OK ? status : fw_format_blame(err, status, at, NULL, 0);
+  return status == FURROW_OK ? status : fw_format_error_at(err, status, at, NULL, 0);
 }
 
 static furrow_status angel1_decode(const furrow_matrix_format_context *context, const char *bytes, size_t size,

@@ -208,8 +208,8 @@ static bool read_window(fast_reader *r, size_t n) {
   const char *text = r->bytes + r->at;
   fw_marks marks = {.places = r->places + 1, .extras = r->extras, .ends = r->ends, .chars = r->chars};
   r->kern->find_marks(text, n, 0x1f, shape->fields == 1 ? '\n' : shape->separator[0], &marks);
-  const size_t room = (r->records->capacity - r->records->count) * shape->fields - r->phase;
-  const size_t count = marks.count < room ? marks.count : room;
+  const size_t avail = (r->records->capacity - r->records->count) * shape->fields - r->phase;
+  const size_t count = marks.count < avail ? marks.count : avail;
   if (marks.odd || count == 0 || !marks_fit(r, count)) return false;
   pick_fields(r, count);
   if ((shape->row && !read_rows(r, text)) || (shape->key && !read_keys(r, text)) || !read_values(r, text)) return false;

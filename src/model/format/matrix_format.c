@@ -193,8 +193,8 @@ furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size
   return FURROW_OK;
 }
 
-furrow_status fw_format_blame(furrow_error *err, furrow_status status, size_t offset, const char *token,
-                              size_t length) {
+furrow_status fw_format_error_at(furrow_error *err, furrow_status status, size_t offset, const char *token,
+                                 size_t length) {
   if (err) err->offset = offset;
   if (token) fw_error_set_token(err, token, length);
   return status;

@@ -22,6 +22,7 @@ furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size
 
 /* Adds the place to an error that is set: the byte from the start of what decode was given, and the text to blame
  * (NULL: none). Returns its status. */
-furrow_status fw_format_blame(furrow_error *err, furrow_status status, size_t offset, const char *token, size_t length);
+furrow_status fw_format_error_at(furrow_error *err, furrow_status status, size_t offset, const char *token,
+                                 size_t length);
 
 #endif

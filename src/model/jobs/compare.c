@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "furrow/model.h"
-#include "model/read/stripes.h"
+#include "model/read/memory_slices.h"
 
 #define DEFAULT_MEMORY ((size_t)1 << 30)
 
@@ -20,7 +20,7 @@ typedef struct ranked {
 /* The largest differences so far: a heap with the smallest of them on top, of at most `room`. */
 typedef struct top_heap {
   ranked *items;
-  size_t count, capacity, room;
+  size_t count, capacity, limit;
 } top_heap;
 
 typedef struct comparison {
@@ -84,14 +84,14 @@ static void sift_up(top_heap *heap, size_t i) {
 }
 
 static furrow_status push(top_heap *heap, const ranked *item, furrow_error *err) {
-  if (heap->count < heap->room) {
+  if (heap->count < heap->limit) {
     void *memory = heap->items;
     furrow_status status = fw_grow(&memory, &heap->capacity, heap->count + 1, sizeof *heap->items, err);
     heap->items = memory;
     if (status != FURROW_OK) return status;
     heap->items[heap->count++] = *item;
     sift_up(heap, heap->count - 1);
-  } else if (heap->room > 0 && comes_before(item, &heap->items[0])) {
+  } else if (heap->limit > 0 && comes_before(item, &heap->items[0])) {
     heap->items[0] = *item;
     sift_down(heap, 0);
   }
@@ -208,13 +208,13 @@ static int compare_cuts(const void *x, const void *y) {
 /* Where a range of either begins, ascending; the first begins at INT64_MIN whatever it says. */
 static furrow_status find_cuts(const furrow_matrix_source *a, const furrow_matrix_source *b, size_t memory,
                                int64_t **cuts, size_t *count, furrow_error *err) {
-  fw_stripes *s[2] = {NULL, NULL};
-  void *room = NULL;
-  furrow_status status = fw_stripes_by_columns(&s[0], a, NULL, memory / 2, err);
-  if (status == FURROW_OK) status = fw_stripes_by_columns(&s[1], b, NULL, memory / 2, err);
-  if (status == FURROW_OK) status = fw_alloc(&room, s[0]->count + s[1]->count + 1, sizeof **cuts, err);
+  fw_memory_slices *s[2] = {NULL, NULL};
+  void *storage = NULL;
+  furrow_status status = fw_memory_slices_by_columns(&s[0], a, NULL, memory / 2, err);
+  if (status == FURROW_OK) status = fw_memory_slices_by_columns(&s[1], b, NULL, memory / 2, err);
+  if (status == FURROW_OK) status = fw_alloc(&storage, s[0]->count + s[1]->count + 1, sizeof **cuts, err);
   if (status == FURROW_OK) {
-    int64_t *found = room;
+    int64_t *found = storage;
     size_t n = 0, kept = 1;
     found[n++] = INT64_MIN;
     for (size_t k = 0; k < 2; k++)
@@ -225,8 +225,8 @@ static furrow_status find_cuts(const furrow_matrix_source *a, const furrow_matri
     *cuts = found;
     *count = kept;
   }
-  fw_stripes_free(s[0]);
-  fw_stripes_free(s[1]);
+  fw_memory_slices_free(s[0]);
+  fw_memory_slices_free(s[1]);
   return status;
 }
 
@@ -243,7 +243,7 @@ furrow_status furrow_matrix_compare(const furrow_matrix_source *a, const furrow_
   comparison c = {.diff = {.top = diff->top, .top_room = diff->top_room}};
   c.nothing.type_a = furrow_matrix_source_row_type(a)->element;
   c.nothing.type_b = furrow_matrix_source_row_type(b)->element;
-  c.top.room = diff->top ? diff->top_room : 0;
+  c.top.limit = diff->top ? diff->top_room : 0;
   int64_t *cuts = NULL;
   size_t count = 0;
   furrow_status status = find_cuts(a, b, memory ? memory : DEFAULT_MEMORY, &cuts, &count, err);

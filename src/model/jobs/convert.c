@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/scheme.h"
-#include "model/write/places.h"
+#include "model/write/path_overlap.h"
 
 void furrow_model_convert_params_init(furrow_model_convert_params *params) {
   *params = (furrow_model_convert_params){.row_type = -1, .memory = (size_t)1 << 30};
@@ -16,7 +16,7 @@ void furrow_model_convert_params_init(furrow_model_convert_params *params) {
   params->write.separator = params->write.meta_name = NULL;
 }
 
-furrow_status fw_convert_tell(fw_convert *convert, uint64_t bytes, furrow_error *err) {
+furrow_status fw_convert_progress(fw_convert *convert, uint64_t bytes, furrow_error *err) {
   if (!convert->params->progress) return FURROW_OK;
   pthread_mutex_lock(&convert->lock);
   convert->done += bytes;
@@ -45,7 +45,7 @@ static furrow_status copy_matrix(fw_convert *convert, const furrow_matrix_source
     fw_model_writer_leave(to->model, to->name, status == FURROW_OK);
     return status;
   }
-  const fw_dir_check check = convert->params->write.replace ? fw_model_may_replace : NULL;
+  const fw_dir_check check = convert->params->write.replace ? fw_model_check_overwrite : NULL;
   furrow_status status = fw_atomic_dir_open(&own, to->path, check, err);
   if (status != FURROW_OK) return status;
   status = fw_convert_copy(convert, source, plan, fw_atomic_dir_fd(own), to->path, err);
@@ -123,7 +123,7 @@ static furrow_status add_up(fw_convert *convert, const furrow_model_listing *lis
       convert->total += (uint64_t)meta->parts[p].length;
     if (status == FURROW_OK) furrow_matrix_meta_free(meta);
   }
-  return status == FURROW_OK ? fw_convert_tell(convert, 0, err) : status;
+  return status == FURROW_OK ? fw_convert_progress(convert, 0, err) : status;
 }
 
 furrow_status furrow_model_convert(const char *source, const char *target, const furrow_model_convert_params *params,
@@ -138,7 +138,7 @@ furrow_status furrow_model_convert(const char *source, const char *target, const
   furrow_status status = fw_scheme_find(&scheme, &path, target, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
   if (status != FURROW_OK) return status;
-  status = fw_check_places(listing->path, path, err);
+  status = fw_check_path_overlap(listing->path, path, err);
   if (status == FURROW_OK) status = add_up(&convert, listing, err);
   if (status == FURROW_OK && listing->single) {
     const place to = {.path = path, .name = listing->matrices[0].name};

@@ -17,7 +17,7 @@ typedef struct fw_convert {
 } fw_convert;
 
 /* Tells that `bytes` more were read; the caller may end the job. Thread-safe. */
-furrow_status fw_convert_tell(fw_convert *convert, uint64_t bytes, furrow_error *err)
+furrow_status fw_convert_progress(fw_convert *convert, uint64_t bytes, furrow_error *err)
     __attribute__((warn_unused_result));
 
 /* What is to become of a matrix. */
@@ -40,7 +40,7 @@ furrow_status fw_convert_plan_make(fw_convert_plan *plan, const furrow_matrix_so
     __attribute__((warn_unused_result));
 void fw_convert_plan_clear(fw_convert_plan *plan);
 /* Whether columns, rows or partitions are chosen. */
-bool fw_selects_columns(const furrow_matrix_selection *selection);
+bool fw_selection_narrows(const furrow_matrix_selection *selection);
 
 /* Reads and checks the source, then copies its folder to the one that is open as `fd`. */
 furrow_status fw_convert_copy(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,

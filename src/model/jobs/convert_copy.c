@@ -31,7 +31,7 @@ static furrow_status check_panel(void *user, size_t part, const furrow_panel *pa
   checker *c = user;
   const bool first = !atomic_exchange(&c->begun[part], 1);
   atomic_fetch_add(&c->elements, panel->rows * panel->cols);
-  return fw_convert_tell(c->convert, first ? (uint64_t)c->meta->parts[part].length : 0, err);
+  return fw_convert_progress(c->convert, first ? (uint64_t)c->meta->parts[part].length : 0, err);
 }
 
 static furrow_status check_source(fw_convert *convert, const furrow_matrix_source *source, furrow_error *err) {
@@ -60,7 +60,7 @@ static furrow_status copy_bytes(fw_convert *convert, int from, const char *path,
     const int errnum = fw_write_at(to, buffer, got, *size);
     if (errnum != 0) status = fw_fail_file(err, errnum, to_path, name, "cannot write");
     *size += got;
-    if (status == FURROW_OK) status = fw_convert_tell(convert, 0, err);
+    if (status == FURROW_OK) status = fw_convert_progress(convert, 0, err);
   }
   fw_free(buffer);
   return status;
@@ -118,7 +118,7 @@ static furrow_status copy_entry(fw_convert *convert, const furrow_matrix_source 
   if (!regular) return FURROW_OK;
   status = fw_copy_file(convert, folder, name, fd, renamed ? plan->meta_name : name, path, &size, err);
   if (status == FURROW_OK && is_data_file(source, name)) convert->result.bytes += size;
-  return status == FURROW_OK ? fw_convert_tell(convert, 0, err) : status;
+  return status == FURROW_OK ? fw_convert_progress(convert, 0, err) : status;
 }
 
 furrow_status fw_convert_copy(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,

@@ -12,12 +12,12 @@
 #define RANGE_START "feature.index.range.start"
 #define RANGE_END "feature.index.range.end"
 
-bool fw_selects_columns(const furrow_matrix_selection *selection) {
+bool fw_selection_narrows(const furrow_matrix_selection *selection) {
   return selection->first_col != INT64_MIN || selection->end_col != INT64_MAX;
 }
 
 static bool selects(const furrow_matrix_selection *selection) {
-  return selection->rows || selection->part_ids || fw_selects_columns(selection);
+  return selection->rows || selection->part_ids || fw_selection_narrows(selection);
 }
 
 static bool asks_for_grid(const furrow_model_convert_params *params) {
@@ -213,7 +213,7 @@ static furrow_status plan_other(fw_convert_plan *plan, const furrow_matrix_meta 
   furrow_matrix_option *options = NULL;
   size_t option_count = 0;
   col_range range = index_range(meta);
-  if (fw_selects_columns(&plan->selection)) {
+  if (fw_selection_narrows(&plan->selection)) {
     if (plan->selection.first_col > range.first) range.first = plan->selection.first_col;
     if (plan->selection.end_col < range.end) range.end = plan->selection.end_col;
     if (range.end <= range.first && meta->col >= 0)
@@ -350,7 +350,7 @@ static void complete(furrow_matrix_meta *meta, const char *name) {
 
 static furrow_status plan_parts(fw_convert_plan *plan, const furrow_matrix_meta *known,
                                 const furrow_model_convert_params *params, const char *name, furrow_error *err) {
-  const bool cut = fw_selects_columns(&plan->selection) && !is_hash_matrix(known);
+  const bool cut = fw_selection_narrows(&plan->selection) && !is_hash_matrix(known);
   furrow_matrix_meta completed = *known;
   const furrow_matrix_meta *meta = &completed;
   complete(&completed, name);

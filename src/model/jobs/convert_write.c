@@ -44,7 +44,7 @@ static furrow_status poll(void *user, size_t elements, furrow_error *err) {
   transfer *t = user;
   const unsigned long long before = atomic_fetch_add(&t->polled, elements);
   if (before >> POLL_BITS == (before + elements) >> POLL_BITS) return FURROW_OK;
-  return fw_convert_tell(t->convert, 0, err);
+  return fw_convert_progress(t->convert, 0, err);
 }
 
 /* ---- straight from reader to writer ---- */
@@ -64,7 +64,7 @@ static void note_failure(transfer *t, furrow_status status, const furrow_error *
 static bool goes_straight(const transfer *t) {
   const fw_convert_plan *plan = t->plan;
   const furrow_matrix_format *old = furrow_matrix_source_format(t->source);
-  if (!plan->same_grid || fw_selects_columns(&plan->selection) || by_column(old) != by_column(plan->format))
+  if (!plan->same_grid || fw_selection_narrows(&plan->selection) || by_column(old) != by_column(plan->format))
     return false;
   if (plan->row_type->dense && !furrow_matrix_source_row_type(t->source)->dense) return false;
   for (size_t i = 0; by_column(old) && i < plan->meta->part_count; i++)
@@ -121,7 +121,7 @@ static furrow_status pass_part(transfer *t, furrow_partition_reader *reader, fw_
     if (!*sorted) break;
     if (panel.rows > 1 || by_column(t->plan->format) || keeps_row(meta, panel.row_ids[0]))
       status = fw_part_stream_put(stream, &panel, err);
-    if (status == FURROW_OK) status = fw_convert_tell(t->convert, told == 0 ? length : 0, err);
+    if (status == FURROW_OK) status = fw_convert_progress(t->convert, told == 0 ? length : 0, err);
     told = 1;
   }
   if (status == FURROW_OK && !*sorted) fw_part_stream_abandon(stream);
@@ -346,7 +346,7 @@ static furrow_status load_rest(transfer *t, furrow_error *err) {
     if (status == FURROW_OK) status = fw_matrix_writer_put_parts(t->writer, matrix, b.first, b.end, err);
     furrow_matrix_free(matrix);
     for (size_t i = b.first; i < b.end && status == FURROW_OK; i++) keep_counts(t, i);
-    if (status == FURROW_OK) status = fw_convert_tell(t->convert, batch_bytes(t, &b), err);
+    if (status == FURROW_OK) status = fw_convert_progress(t->convert, batch_bytes(t, &b), err);
     b.first = b.end;
   }
   fw_free(memory);

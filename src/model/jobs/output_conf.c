@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/nearest_word.h"
+#include "base/suggestion.h"
 #include "model/format/matrix_format.h"
 #include "model/jobs/algorithm.h"
 
@@ -61,10 +61,10 @@ bool furrow_layer_formats_has_key(const char *key) {
   return find_key(key) != NULL;
 }
 
-static const char *nearest_key(const char *key) {
-  fw_nearest nearest = {NULL, SIZE_MAX};
-  for (size_t i = 0; i < KEYS - OLD_KEYS; i++) fw_nearest_offer(&nearest, key, keys[i].key);
-  return nearest.word;
+static const char *suggested_key(const char *key) {
+  fw_suggestion suggestion = {NULL, SIZE_MAX};
+  for (size_t i = 0; i < KEYS - OLD_KEYS; i++) fw_suggestion_offer(&suggestion, key, keys[i].key);
+  return suggestion.word;
 }
 
 /* ---- Setting and getting ---- */
@@ -84,7 +84,7 @@ furrow_status furrow_layer_formats_set(furrow_layer_formats *conf, const char *k
                                        furrow_error *err) {
   const struct output_key *known = find_key(key);
   if (!known) {
-    fw_fail(err, FURROW_E_ARGUMENT, "no such key of Angel's output; the nearest is %s", nearest_key(key));
+    fw_fail(err, FURROW_E_ARGUMENT, "no such key of Angel's output; the nearest is %s", suggested_key(key));
     fw_error_set_token(err, key, strlen(key));
     return FURROW_E_ARGUMENT;
   }

@@ -54,12 +54,12 @@ static void to_doubles(furrow_elements a, furrow_element_type type, size_t first
 }
 
 /* Four lanes work side by side; their order is fixed all the same. */
-typedef struct lane {
+typedef struct accumulator {
   double sum, low, high;
   size_t zeros;
-} lane;
+} accumulator;
 
-static inline void add_value(lane *l, double v) {
+static inline void add_value(accumulator *l, double v) {
   l->sum += v;
   l->low = v < l->low ? v : l->low;
   l->high = v > l->high ? v : l->high;
@@ -67,9 +67,9 @@ static inline void add_value(lane *l, double v) {
 }
 
 /* Zeros, extremes and sum in one pass. The sum is not finite if a value is not, or if finite ones overflow. */
-static lane scan(const double *x, size_t n) {
-  const lane none = {0, x[0], x[0], 0};
-  lane a = none, b = none, c = none, d = none;
+static accumulator scan(const double *x, size_t n) {
+  const accumulator none = {0, x[0], x[0], 0};
+  accumulator a = none, b = none, c = none, d = none;
   size_t i = 0;
   for (; i + 4 <= n; i += 4) {
     add_value(&a, x[i]);
@@ -78,7 +78,7 @@ static lane scan(const double *x, size_t n) {
     add_value(&d, x[i + 3]);
   }
   for (; i < n; i++) add_value(&a, x[i]);
-  const lane others[] = {b, c, d};
+  const accumulator others[] = {b, c, d};
   for (size_t k = 0; k < 3; k++) {
     a.sum += others[k].sum;
     a.zeros += others[k].zeros;
@@ -144,7 +144,7 @@ static void merge_finite(moments *a, const moments *b) {
 }
 
 static void add_block(moments *m, double *x, size_t n) {
-  lane l = scan(x, n);
+  accumulator l = scan(x, n);
   m->elements += n;
   m->zeros += l.zeros;
   if (!(fabs(l.sum) <= DBL_MAX)) {

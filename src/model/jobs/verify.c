@@ -40,7 +40,7 @@ furrow_status fw_findings_add(fw_findings *list, furrow_status status, int32_t p
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  return add(list, (furrow_matrix_finding){status != FW_REMARK, part_id, file, offset, status, message}, err);
+  return add(list, (furrow_matrix_finding){status != FW_REMARK_STATUS, part_id, file, offset, status, message}, err);
 }
 
 furrow_status fw_findings_add_error(fw_findings *list, int32_t part_id, const furrow_error *error, furrow_error *err) {
@@ -161,7 +161,7 @@ static furrow_status check_decimals(fw_verification *v, furrow_error *err) {
     six = six || v->parts[i].six_decimals;
   }
   if (more || !six || strcmp(v->format->name, "RowIdColIdValueTextRowFormat") != 0) return FURROW_OK;
-  return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, v->folder, FURROW_NO_OFFSET, err,
+  return fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, v->folder, FURROW_NO_OFFSET, err,
                          "no value has more than six decimals: Angel cuts doubles so in this format");
 }
 

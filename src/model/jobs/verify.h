@@ -13,9 +13,9 @@ typedef struct fw_findings {
   bool six_decimals; /* … that needs all six */
 } fw_findings;
 
-#define FW_REMARK FURROW_OK
+#define FW_REMARK_STATUS FURROW_OK
 
-/* Adds a finding: a remark with FW_REMARK, else a fatal one with that status. Fails only for want of memory. */
+/* Adds a finding: a remark with FW_REMARK_STATUS, else a fatal one with that status. Fails only for want of memory. */
 furrow_status fw_findings_add(fw_findings *list, furrow_status status, int32_t part_id, const char *file,
                               uint64_t offset, furrow_error *err, const char *format, ...)
     __attribute__((warn_unused_result, format(printf, 7, 8)));
@@ -58,8 +58,8 @@ static inline bool fw_is_empty_part(const furrow_partition_meta *p) {
 furrow_status fw_verify_bands(fw_verification *v, const fw_grid *g, furrow_error *err)
     __attribute__((warn_unused_result));
 /* Adds to the findings of q that it overlaps p. */
-furrow_status fw_verify_tell_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
-                                     furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_verify_add_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
+                                    furrow_error *err) __attribute__((warn_unused_result));
 /* The columns of the matrix: what the options say, else 0 … col; false: not known. */
 bool fw_verify_columns(const furrow_matrix_meta *meta, int64_t *first, int64_t *end);
 /* Every record of partition `part`. `source` has this partition alone. Fails only for want of memory. */

@@ -80,10 +80,10 @@ static furrow_status check_name(fw_verification *v, const piece *pieces, size_t 
   snprintf(name, sizeof name, "%" PRId32, id);
   furrow_status status = FURROW_OK;
   if (strcmp(name, pieces[0].file) != 0)
-    status = fw_findings_add(&v->parts[lowest], FW_REMARK, id, path, FURROW_NO_OFFSET, err,
+    status = fw_findings_add(&v->parts[lowest], FW_REMARK_STATUS, id, path, FURROW_NO_OFFSET, err,
                              "the file is not named after its lowest partition, %s", name);
   if (status == FURROW_OK && !ascending)
-    status = fw_findings_add(&v->parts[lowest], FW_REMARK, id, path, FURROW_NO_OFFSET, err,
+    status = fw_findings_add(&v->parts[lowest], FW_REMARK_STATUS, id, path, FURROW_NO_OFFSET, err,
                              "the partitions of the file are not in the order of their ids");
   return status;
 }
@@ -155,7 +155,7 @@ static furrow_status tell_unused(fw_verification *v, const char *name, furrow_er
   char *path = NULL;
   furrow_status status = fw_path_join(&path, v->folder, name, err);
   if (status == FURROW_OK)
-    status = fw_findings_add(fw_verification_common(v), FW_REMARK, -1, path, FURROW_NO_OFFSET, err,
+    status = fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, path, FURROW_NO_OFFSET, err,
                              "looks like a data file, but no partition is in it");
   fw_free(path);
   return status;
@@ -187,7 +187,7 @@ static furrow_status check_meta_end(fw_verification *v, furrow_error *err) {
   if (status != FURROW_OK || got < sizeof head) return status;
   const uint64_t end = 4 + (uint64_t)fw_get_be32(head);
   if (size <= end) return FURROW_OK;
-  return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, v->meta_path, end, err,
+  return fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, v->meta_path, end, err,
                          "%" PRIu64 " %s read by nobody", size - end,
                          fw_plural(size - end, "byte behind the JSON is", "bytes behind the JSON are"));
 }

@@ -42,12 +42,12 @@ static furrow_status check_options(fw_verification *v, furrow_error *err) {
     const char *text = furrow_matrix_meta_option(v->meta, keys[k]);
     known[k] = option_number(v->meta, keys[k], &range[k]);
     if (status == FURROW_OK && text && !known[k])
-      status = fw_findings_add(fw_verification_common(v), FW_REMARK, -1, IN_META, err,
+      status = fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, IN_META, err,
                                "option %s is \"%.60s\", which is no whole number", keys[k], text);
   }
   if (status != FURROW_OK || !known[0] || !known[1] || v->meta->col < 0) return status;
   if (range[1] >= range[0] && (uint64_t)range[1] - (uint64_t)range[0] == (uint64_t)v->meta->col) return FURROW_OK;
-  return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, IN_META, err,
+  return fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, IN_META, err,
                          "the options give columns %" PRId64 " to %" PRId64 " (end), but col is %" PRId64, range[0],
                          range[1], v->meta->col);
 }
@@ -82,8 +82,8 @@ static fw_findings *list_of(const fw_verification *v, const furrow_partition_met
   return &v->parts[p - v->meta->parts];
 }
 
-furrow_status fw_verify_tell_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
-                                     furrow_error *err) {
+furrow_status fw_verify_add_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
+                                    furrow_error *err) {
   return fw_findings_add(list_of(v, q), FURROW_E_FORMAT, q->part_id, IN_META, err,
                          "rows %" PRId32 " to %" PRId32 " and columns %" PRId64 " to %" PRId64
                          " (ends) overlap those of partition %" PRId32,
@@ -108,7 +108,7 @@ static furrow_status check_band(fw_verification *v, const furrow_partition_meta 
   for (size_t i = 0; i < n && status == FURROW_OK; i++) {
     if (parts[i]->start_col > reached) status = tell_hole(v, parts[i], reached, parts[i]->start_col, err);
     if (i > 0 && parts[i]->start_col < reached && !fw_is_empty_part(parts[i]))
-      status = fw_verify_tell_overlap(v, last, parts[i], err);
+      status = fw_verify_add_overlap(v, last, parts[i], err);
     if (parts[i]->end_col < reached) continue;
     reached = parts[i]->end_col;
     last = parts[i];
@@ -136,7 +136,7 @@ static furrow_status check_rows_covered(fw_verification *v, const fw_grid *g, fu
     const int32_t next = i < g->count ? g->parts[i]->start_row : v->meta->row;
     if (next > reached)
       status =
-          fw_findings_add(fw_verification_common(v), FW_REMARK, -1, IN_META, err,
+          fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, IN_META, err,
                           "no partition has rows %" PRId32 " to %" PRId32 " (end): not saved, or lost", reached, next);
     if (i < g->count && g->parts[i]->end_row > reached) reached = g->parts[i]->end_row;
   }
@@ -171,7 +171,7 @@ static furrow_status check_blocks(fw_verification *v, const fw_grid *g, furrow_e
     const furrow_partition_meta *p = g->parts[i];
     const bool rows = fits_block(p->start_row, p->end_row, 0, m->row, m->block_row);
     if (rows && fits_block(p->start_col, p->end_col, first, end, m->block_col)) continue;
-    return fw_findings_add(list_of(v, p), FW_REMARK, p->part_id, IN_META, err,
+    return fw_findings_add(list_of(v, p), FW_REMARK_STATUS, p->part_id, IN_META, err,
                            "rows %" PRId32 " to %" PRId32 " and columns %" PRId64 " to %" PRId64
                            " (ends) are no block of %" PRId32 " by %" PRId64,
                            p->start_row, p->end_row, p->start_col, p->end_col, m->block_row, m->block_col);
@@ -189,7 +189,7 @@ static furrow_status check_kinds(fw_verification *v, const fw_grid *g, furrow_er
                            fw_plural(g->count, "partition has", "partitions have"), m->part_count - g->count,
                            fw_plural(m->part_count - g->count, "has", "have"));
   if (m->part_count == 0 || m->origin == FURROW_META_PSMETA || hash_blocks == (g->count == 0)) return FURROW_OK;
-  return fw_findings_add(fw_verification_common(v), FW_REMARK, -1, IN_META, err,
+  return fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, IN_META, err,
                          "the partitions are %s, but blockRow is %" PRId32 " and blockCol %" PRId64,
                          g->count == 0 ? "hash partitions" : "ranges", m->block_row, m->block_col);
 }
@@ -214,7 +214,7 @@ static bool same_rows(const furrow_partition_meta *p, const furrow_partition_met
 static furrow_status check_row_lists(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
                                      furrow_error *err) {
   if (same_rows(p, q)) return FURROW_OK;
-  const furrow_status kind = v->meta->origin == FURROW_META_ANGEL1 ? FW_REMARK : FURROW_E_FORMAT;
+  const furrow_status kind = v->meta->origin == FURROW_META_ANGEL1 ? FW_REMARK_STATUS : FURROW_E_FORMAT;
   for (size_t r = 0; r < p->row_count; r++)
     if (!has_row(q, p->rows[r].row_id))
       return fw_findings_add(list_of(v, q), kind, q->part_id, IN_META, err,
@@ -242,7 +242,7 @@ static furrow_status check_row_order(fw_verification *v, const furrow_partition_
     return FURROW_OK;
   for (size_t r = 1; r < p->row_count; r++)
     if (p->rows[r].row_id < p->rows[r - 1].row_id)
-      return fw_findings_add(list_of(v, p), FW_REMARK, p->part_id, IN_META, err,
+      return fw_findings_add(list_of(v, p), FW_REMARK_STATUS, p->part_id, IN_META, err,
                              "row %" PRId32 " is listed before row %" PRId32
                              ": Angel's own loaders take the rows of the data in this order",
                              p->rows[r - 1].row_id, p->rows[r].row_id);
@@ -254,7 +254,7 @@ static furrow_status check_row_order(fw_verification *v, const furrow_partition_
 static furrow_status check_count(fw_verification *v, const furrow_partition_meta *p, const char *field, int64_t value,
                                  int64_t should, furrow_error *err) {
   if (value == should) return FURROW_OK;
-  return fw_findings_add(list_of(v, p), FW_REMARK, p->part_id, IN_META, err,
+  return fw_findings_add(list_of(v, p), FW_REMARK_STATUS, p->part_id, IN_META, err,
                          "%s is %" PRId64 " where Angel writes %" PRId64, field, value, should);
 }
 
@@ -274,7 +274,7 @@ static furrow_status check_nnz(fw_verification *v, const furrow_partition_meta *
   int64_t elements = 0;
   for (size_t r = 0; r < p->row_count; r++) elements += p->rows[r].element_num > 0 ? p->rows[r].element_num : 0;
   if (p->nnz >= elements) return FURROW_OK;
-  return fw_findings_add(list_of(v, p), FW_REMARK, p->part_id, IN_META, err,
+  return fw_findings_add(list_of(v, p), FW_REMARK_STATUS, p->part_id, IN_META, err,
                          "nnz is %" PRId64 ", less than the %" PRId64 " %s of its rows", p->nnz, elements,
                          fw_plural((uint64_t)elements, "element", "elements"));
 }

@@ -125,7 +125,7 @@ static furrow_status sweep(fw_verification *v, column_tree *tree, furrow_error *
       if (fw_is_empty_part(g->parts[i])) continue;
       const size_t other = find_deepest(tree, at_root(tree, i));
       if (other != NOBODY && g->parts[other]->end_row > g->parts[i]->start_row)
-        status = fw_verify_tell_overlap(v, g->parts[other], g->parts[i], err);
+        status = fw_verify_add_overlap(v, g->parts[other], g->parts[i], err);
     }
     for (size_t i = first; i < end; i++)
       if (!fw_is_empty_part(g->parts[i])) insert(tree, at_root(tree, i), i);

@@ -106,12 +106,12 @@ static furrow_status read_panels(const furrow_matrix_source *source, void (*look
 typedef struct key_list {
   record_check check; /* first, so that look() finds the list */
   key *keys;
-  size_t count, room;
+  size_t count, capacity;
 } key_list;
 
 static void gather_keys(record_check *check, const furrow_panel *panel) {
   key_list *list = (key_list *)check;
-  for (size_t c = 0; c < panel->cols && list->count < list->room; c++)
+  for (size_t c = 0; c < panel->cols && list->count < list->capacity; c++)
     list->keys[list->count++] = (key){panel->rows == 1 ? panel->row_ids[0] : 0, furrow_panel_col(panel, c)};
 }
 
@@ -123,9 +123,9 @@ static int by_key(const void *a, const void *b) {
 
 /* Columns in disorder hide repeats: a second reading sorts them. */
 static furrow_status find_repeats(record_check *check, const furrow_matrix_source *source, furrow_error *err) {
-  key_list list = {.check = *check, .room = (size_t)check->seen.elements};
+  key_list list = {.check = *check, .capacity = (size_t)check->seen.elements};
   void *memory;
-  furrow_status status = fw_alloc(&memory, list.room, sizeof *list.keys, err);
+  furrow_status status = fw_alloc(&memory, list.capacity, sizeof *list.keys, err);
   if (status != FURROW_OK) return status;
   list.keys = memory;
   status = read_panels(source, gather_keys, &list.check, err);
@@ -147,12 +147,12 @@ static furrow_status tell_order(const record_check *check, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (s->falls > 0 && !by_hash_map)
     status =
-        fw_findings_add(check->list, FW_REMARK, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
+        fw_findings_add(check->list, FW_REMARK_STATUS, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
                         "columns are not in order: column %" PRId64 " of row %" PRId32 " comes behind a higher one%s",
                         s->fall.col, s->fall.row, s->falls > 1 ? ", and not it alone" : "");
   if (status == FURROW_OK && s->repeats > 0)
     status = fw_findings_add(
-        check->list, FW_REMARK, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
+        check->list, FW_REMARK_STATUS, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
         "%" PRIu64 " %s stored twice, the first in row %" PRId32 ", column %" PRId64 ": the last one counts",
         s->repeats, fw_plural(s->repeats, "element is", "elements are"), s->repeat.row, s->repeat.col);
   return status;
@@ -164,13 +164,13 @@ static furrow_status tell_strangers(const record_check *check, furrow_error *err
   furrow_status status = FURROW_OK;
   if (s->strangers > 0)
     status =
-        fw_findings_add(check->list, FW_REMARK, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
+        fw_findings_add(check->list, FW_REMARK_STATUS, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
                         "%" PRIu64 " %s to another hash partition, the first is %" PRId64 " of partition %" PRId32 "%s",
                         s->strangers, fw_plural(s->strangers, "column belongs", "columns belong"), s->stranger,
                         furrow_matrix_hash_partition(s->stranger, check->hash_parts),
                         by_column ? ": Angel writes wrong columns here" : "");
   if (status == FURROW_OK && s->outside > 0)
-    status = fw_findings_add(check->list, FW_REMARK, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
+    status = fw_findings_add(check->list, FW_REMARK_STATUS, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
                              "%" PRIu64 " %s not one of the matrix (%" PRId64 " to %" PRId64 "), the first is %" PRId64,
                              s->outside, fw_plural(s->outside, "column is", "columns are"), check->first,
                              check->end - 1, s->outsider);

@@ -109,7 +109,7 @@ void fw_meta_places_sort(fw_meta_places *places) {
   if (i < places->count) qsort(places->items, places->count, sizeof *places->items, compare_places);
 }
 
-const fw_meta_place *fw_meta_places_twice(fw_meta_places *places) {
+const fw_meta_place *fw_meta_places_duplicate(fw_meta_places *places) {
   fw_meta_places_sort(places);
   for (size_t i = 1; i < places->count; i++)
     if (places->items[i - 1].key == places->items[i].key) return &places->items[i];
@@ -132,7 +132,7 @@ furrow_status fw_meta_sort_parts(fw_meta_owner *owner, fw_meta_places *places, c
                                  furrow_error *err) {
   furrow_matrix_meta *meta = &owner->meta;
   assert(places->count == meta->part_count);
-  *twice = fw_meta_places_twice(places);
+  *twice = fw_meta_places_duplicate(places);
   if (*twice) return FURROW_E_FORMAT;
   void *memory = NULL;
   furrow_status status = fw_alloc(&memory, meta->part_count, sizeof *meta->parts, err);

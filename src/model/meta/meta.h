@@ -89,7 +89,7 @@ furrow_status fw_meta_places_add(fw_meta_places *places, uint64_t key, uint64_t 
 /* By key, then by index. */
 void fw_meta_places_sort(fw_meta_places *places);
 /* Sorts by key; the place of a key that came before, NULL: there is none. */
-const fw_meta_place *fw_meta_places_twice(fw_meta_places *places);
+const fw_meta_place *fw_meta_places_duplicate(fw_meta_places *places);
 void fw_meta_places_clear(fw_meta_places *places);
 /* What the fields of a partition, each good by itself, say wrong together; *field is the one to blame. NULL: nothing.
  */

@@ -160,7 +160,7 @@ static furrow_status read_options(binary_reader *r) {
     if (status != FURROW_OK) break;
     status = fw_meta_places_add(&keys, fw_meta_hash(option.key, strlen(option.key)), start, r->err);
   }
-  const fw_meta_place *twice = status == FURROW_OK ? fw_meta_places_twice(&keys) : NULL;
+  const fw_meta_place *twice = status == FURROW_OK ? fw_meta_places_duplicate(&keys) : NULL;
   if (twice) status = fail(r, twice->at, "options", "has a key twice");
   fw_meta_places_clear(&keys);
   return status;

@@ -130,7 +130,7 @@ const char *fw_meta_rows_fault(const furrow_partition_meta *part, fw_meta_places
     *at = rows->items[i].at;
     return text;
   }
-  const fw_meta_place *twice = fw_meta_places_twice(rows);
+  const fw_meta_place *twice = fw_meta_places_duplicate(rows);
   if (!twice) return NULL;
   snprintf(text, 120, "has row %d twice", (int32_t)twice->key);
   *at = twice->at;

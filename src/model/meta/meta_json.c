@@ -144,7 +144,7 @@ static uint64_t key_offset(const meta_reader *r) {
 }
 
 static furrow_status check_keys(meta_reader *r, fw_meta_places *keys) {
-  const fw_meta_place *twice = fw_meta_places_twice(keys);
+  const fw_meta_place *twice = fw_meta_places_duplicate(keys);
   return twice ? fw_json_fail(&r->json, twice->at, NULL, r->err, "has a key twice") : FURROW_OK;
 }
 

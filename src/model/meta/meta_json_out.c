@@ -43,12 +43,12 @@ static furrow_status check_fields(const fw_meta_fields *fields, const void *obje
   for (size_t i = 0; i < fields->count; i++) {
     const fw_meta_field *field = &fields->fields[i];
     const char *text = NULL, *fault = NULL;
-    char room[80];
+    char buffer[80];
     if (field->kind == FW_META_TEXT) {
       memcpy(&text, (const char *)object + field->place, sizeof text);
       fault = text_fault(text);
     } else if (field->kind == FW_META_I32 || field->kind == FW_META_I64) {
-      fault = fw_meta_number_fault(field, fw_meta_get(field, object), room);
+      fault = fw_meta_number_fault(field, fw_meta_get(field, object), buffer);
     }
     if (fault) return refuse(err, place, field->name, fault);
   }
@@ -98,7 +98,7 @@ static furrow_status check_options(const furrow_matrix_meta *meta, fw_meta_place
     if (fault) return refuse(err, none, "options", fault);
     status = fw_meta_places_add(places, fw_meta_hash(option->key, strlen(option->key)), 0, err);
   }
-  if (status == FURROW_OK && fw_meta_places_twice(places)) return refuse(err, none, "options", "has a key twice");
+  if (status == FURROW_OK && fw_meta_places_duplicate(places)) return refuse(err, none, "options", "has a key twice");
   return status;
 }
 

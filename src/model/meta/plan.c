@@ -147,7 +147,7 @@ static furrow_status sort_saved_rows(plan *p) {
   }
   if (status != FURROW_OK) return status;
   if (p->saved.count == 0) return refuse(p, "saved_rows", "is empty");
-  const fw_meta_place *twice = fw_meta_places_twice(&p->saved);
+  const fw_meta_place *twice = fw_meta_places_duplicate(&p->saved);
   if (twice) return refuse(p, "saved_rows", "has row %d twice", (int)twice->at);
   for (size_t i = 0; i < p->saved.count; i++) {
     fw_meta_place *place = &p->saved.items[i];
@@ -207,7 +207,7 @@ static furrow_status check_options(plan *p) {
     else
       status = fw_meta_places_add(&keys, fw_meta_hash(s->options[i].key, strlen(s->options[i].key)), 0, p->err);
   }
-  if (status == FURROW_OK && fw_meta_places_twice(&keys)) status = refuse(p, "options", "has a key twice");
+  if (status == FURROW_OK && fw_meta_places_duplicate(&keys)) status = refuse(p, "options", "has a key twice");
   fw_meta_places_clear(&keys);
   return status;
 }

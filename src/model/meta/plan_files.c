@@ -7,7 +7,7 @@
 #include "model/format/matrix_format.h"
 #include "model/meta/meta.h"
 
-#define NAME_ROOM 12 /* for a partition id and a 0 */
+#define NAME_CAPACITY 12 /* for a partition id and a 0 */
 
 /* The partitions of a server, places[start … end-1], share a file if they are few; else each half of them does the
  * same. A file is named after the first of its partitions. */
@@ -20,7 +20,7 @@ static void name_files(furrow_matrix_meta *meta, const fw_meta_place *places, si
     return;
   }
   char text[FW_NUMBER_TEXT];
-  char *name = names + places[start].index * NAME_ROOM;
+  char *name = names + places[start].index * NAME_CAPACITY;
   const size_t length = fw_write_i64(text, meta->parts[places[start].index].part_id);
   memcpy(name, text, length);
   name[length] = 0;
@@ -42,7 +42,7 @@ furrow_status furrow_matrix_plan_files(furrow_matrix_meta *meta, int32_t servers
   fw_meta_owner *owner = meta->memory;
   fw_meta_places places = {0}; /* by server */
   void *names = NULL;
-  furrow_status status = fw_alloc(&names, meta->part_count, NAME_ROOM, err);
+  furrow_status status = fw_alloc(&names, meta->part_count, NAME_CAPACITY, err);
   for (size_t i = 0; i < meta->part_count && status == FURROW_OK; i++)
     status = fw_meta_places_add(&places, (uint64_t)(meta->parts[i].part_id % servers), 0, err);
   if (status == FURROW_OK) {

@@ -43,27 +43,27 @@ static furrow_status count_panel(void *user, size_t part, const furrow_panel *pa
   loader *l = user;
   const size_t count = count_kept(l->filter, panel);
   for (size_t r = 0; r < panel->rows; r++) {
-    fw_load_plan_slot(&l->plan, part, panel->row_ids[r], &l->hints[part])->room += count;
+    fw_load_plan_slot(&l->plan, part, panel->row_ids[r], &l->hints[part])->capacity += count;
     if (l->plan.by_block) break;
   }
   return tell_panel(l, panel, err);
 }
 
 /* Exact rooms for partitions that the metadata says too little about. */
-static furrow_status count_rooms(loader *l, unsigned threads, furrow_error *err) {
+static furrow_status count_capacities(loader *l, unsigned threads, furrow_error *err) {
   fw_load_plan *plan = &l->plan;
   bool any = false;
-  fw_choice some = plan->choice;
+  fw_selection some = plan->sel;
   for (size_t i = 0; i < plan->source->meta->part_count; i++) {
     if (plan->first_slot[i] == FW_NO_SLOT) continue;
     plan->uncounted[i] |= l->filter != NULL;
     any |= plan->uncounted[i];
     for (size_t k = 0; plan->uncounted[i] && k < plan->slot_count[i]; k++)
-      plan->build.slots[plan->first_slot[i] + k].room = 0;
+      plan->build.slots[plan->first_slot[i] + k].capacity = 0;
   }
   if (!any) return FURROW_OK;
   some.parts = plan->uncounted;
-  return fw_choice_visit(&some, plan->source, threads, count_panel, l, err);
+  return fw_selection_visit(&some, plan->source, threads, count_panel, l, err);
 }
 
 /* ---- Filling -------------------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static furrow_status count_rooms(loader *l, unsigned threads, furrow_error *err)
 static furrow_status put_kept(loader *l, fw_slot *slot, const furrow_panel *panel, const char *values, size_t size,
                               size_t stride, furrow_error *err) {
   int64_t cols[CHUNK], chunk[CHUNK * SMALL / 8];
-  const size_t room = size <= SMALL ? CHUNK : 1;
+  const size_t capacity = size <= SMALL ? CHUNK : 1;
   furrow_status status = FURROW_OK;
   size_t n = 0;
   for (size_t c = 0; c < panel->cols && status == FURROW_OK; c++) {
@@ -84,7 +84,7 @@ static furrow_status put_kept(loader *l, fw_slot *slot, const furrow_panel *pane
     }
     cols[n] = col;
     memcpy((char *)chunk + n++ * size, values + c * stride, size);
-    if (n < room) continue;
+    if (n < capacity) continue;
     status = fw_matrix_build_put(&l->plan.build, slot, cols, 0, n, chunk, err);
     n = 0;
   }
@@ -114,13 +114,13 @@ static furrow_status put_panel(void *user, size_t part, const furrow_panel *pane
 
 static bool all_full(const fw_matrix_build *build) {
   for (size_t i = 0; i < build->slot_count; i++)
-    if (build->slots[i].filled != build->slots[i].room) return false;
+    if (build->slots[i].filled != build->slots[i].capacity) return false;
   return true;
 }
 
 static furrow_status fill(loader *l, unsigned threads, furrow_error *err) {
   fw_load_plan *plan = &l->plan;
-  furrow_status status = fw_choice_visit(&plan->choice, plan->source, threads, put_panel, l, err);
+  furrow_status status = fw_selection_visit(&plan->sel, plan->source, threads, put_panel, l, err);
   if (status == FURROW_OK && !all_full(&plan->build))
     status = fw_fail(err, FURROW_E_STALE, "there are fewer elements than were counted");
   return status;
@@ -160,7 +160,7 @@ static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *so
   l.hints = hints;
   l.plan.build.memory = params->memory;
   l.plan.build.threads = params->threads > 0 ? params->threads : fw_processor_count();
-  if (status == FURROW_OK) status = count_rooms(&l, params->threads, err);
+  if (status == FURROW_OK) status = count_capacities(&l, params->threads, err);
   if (status == FURROW_OK) status = fw_matrix_build_allocate(&l.plan.build, err);
   if (status == FURROW_OK) {
     memset(l.hints, 0, source->meta->part_count * sizeof *l.hints);

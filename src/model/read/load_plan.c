@@ -45,7 +45,7 @@ static furrow_status order_parts(planner *p, furrow_error *err) {
   furrow_status status = take(&p->arena, &p->order, source->meta->part_count, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < source->meta->part_count; i++)
-    if (p->plan->choice.parts[i]) p->order[p->part_count++] = i;
+    if (p->plan->sel.parts[i]) p->order[p->part_count++] = i;
   qsort_r(p->order, p->part_count, sizeof *p->order, compare_parts, source->parts);
   return FURROW_OK;
 }
@@ -63,11 +63,11 @@ static bool same_rows(const fw_source_part *a, const fw_source_part *b) {
 /* Rows of all chosen partitions, each once. Neighbours mostly have the same ones, and are not looked at. */
 static furrow_status find_rows(planner *p, furrow_error *err) {
   const fw_source_part *parts = p->plan->source->parts, *before = NULL;
-  size_t room = 0, n = 0;
+  size_t capacity = 0, n = 0;
   for (size_t i = 0; i < p->part_count; before = &parts[p->order[i++]])
-    if (!before || !same_rows(before, &parts[p->order[i]])) room += parts[p->order[i]].meta->row_count;
+    if (!before || !same_rows(before, &parts[p->order[i]])) capacity += parts[p->order[i]].meta->row_count;
   void *memory;
-  furrow_status status = fw_arena_take(&p->plan->build.matrix->arena, &memory, room, sizeof(int32_t), err);
+  furrow_status status = fw_arena_take(&p->plan->build.matrix->arena, &memory, capacity, sizeof(int32_t), err);
   if (status != FURROW_OK) return status;
   p->rows = memory;
   before = NULL;
@@ -75,7 +75,7 @@ static furrow_status find_rows(planner *p, furrow_error *err) {
     const fw_source_part *part = &parts[p->order[i]];
     if (before && same_rows(before, part)) continue;
     for (size_t k = 0; k < part->meta->row_count; k++)
-      if (fw_choice_has_row(&p->plan->choice, part->row_ids[k])) p->rows[n++] = part->row_ids[k];
+      if (fw_selection_has_row(&p->plan->sel, part->row_ids[k])) p->rows[n++] = part->row_ids[k];
   }
   qsort(p->rows, n, sizeof *p->rows, compare_ids);
   for (size_t i = 0; i < n; i++)
@@ -103,7 +103,7 @@ static bool add_to_block(planner *p, const fw_source_part *part, size_t *block) 
   size_t count = 0;
   *block = SIZE_MAX;
   for (size_t k = 0; k < part->meta->row_count; k++) {
-    if (!fw_choice_has_row(&p->plan->choice, part->row_ids[k])) continue;
+    if (!fw_selection_has_row(&p->plan->sel, part->row_ids[k])) continue;
     const size_t owner = p->block_of[place_of(p, part->row_ids[k])];
     if (count++ == 0) *block = owner;
     if (owner != *block) return false;
@@ -112,7 +112,7 @@ static bool add_to_block(planner *p, const fw_source_part *part, size_t *block) 
   *block = p->block_count++;
   p->block_rows[*block] = count;
   for (size_t k = 0; k < part->meta->row_count; k++)
-    if (fw_choice_has_row(&p->plan->choice, part->row_ids[k])) p->block_of[place_of(p, part->row_ids[k])] = *block;
+    if (fw_selection_has_row(&p->plan->sel, part->row_ids[k])) p->block_of[place_of(p, part->row_ids[k])] = *block;
   return true;
 }
 
@@ -133,8 +133,8 @@ static furrow_status find_blocks(planner *p, furrow_error *err) {
 /* ---- Lanes ---------------------------------------------------------------------------------------------- */
 
 /* Blocks are numbered anew by their first row. Their row ids lie together, in an array of their own. */
-static furrow_status set_block_lanes(planner *p, furrow_error *err) {
-  fw_lane *lanes = p->plan->build.lanes;
+static furrow_status set_block_groups(planner *p, furrow_error *err) {
+  fw_row_group *groups = p->plan->build.groups;
   void *memory;
   size_t *number = NULL, next = 0, begin = 0;
   furrow_status status = fw_arena_take(&p->plan->build.matrix->arena, &memory, p->row_count, sizeof(int32_t), err);
@@ -146,20 +146,20 @@ static furrow_status set_block_lanes(planner *p, furrow_error *err) {
     const size_t b = p->block_of[i];
     if (number[b] == SIZE_MAX) {
       number[b] = next++;
-      lanes[number[b]].row_ids = ids + begin;
+      groups[number[b]].row_ids = ids + begin;
       begin += p->block_rows[b];
     }
-    fw_lane *lane = &lanes[number[b]];
-    ids[(size_t)(lane->row_ids - ids) + lane->rows++] = p->rows[i];
+    fw_row_group *group = &groups[number[b]];
+    ids[(size_t)(group->row_ids - ids) + group->rows++] = p->rows[i];
     p->block_of[i] = number[b];
   }
   return FURROW_OK;
 }
 
-static void set_row_lanes(planner *p) {
+static void set_row_groups(planner *p) {
   for (size_t i = 0; i < p->row_count; i++) {
-    p->plan->build.lanes[i].rows = 1;
-    p->plan->build.lanes[i].row_ids = &p->rows[i];
+    p->plan->build.groups[i].rows = 1;
+    p->plan->build.groups[i].row_ids = &p->rows[i];
   }
 }
 
@@ -180,33 +180,33 @@ static uint64_t promised(const furrow_matrix_source *source, const fw_source_par
 }
 
 /* Room for what is chosen of a row of a partition. */
-static size_t room_for(planner *p, const fw_source_part *part, const furrow_matrix_row_meta *row, bool *known) {
+static size_t slot_capacity(planner *p, const fw_source_part *part, const furrow_matrix_row_meta *row, bool *known) {
   const fw_load_plan *plan = p->plan;
-  const fw_choice *choice = &plan->choice;
+  const fw_selection *sel = &plan->sel;
   const int64_t start = part->meta->start_col;
-  uint64_t room = promised(plan->source, part, row, known);
-  if (!fw_choice_touches(choice, part)) {
+  uint64_t capacity = promised(plan->source, part, row, known);
+  if (!fw_selection_has_any_col(sel, part)) {
     *known = true;
     return 0;
   }
-  if (fw_choice_whole(choice, part) || room == 0) return room;
-  const uint64_t width = fw_choice_width(choice, part->first_col, part->last_col);
+  if (fw_selection_has_all_cols(sel, part) || capacity == 0) return capacity;
+  const uint64_t width = fw_selection_col_count(sel, part->first_col, part->last_col);
   const bool full =
-      !part->hash && plan->source->type->dense && room == (uint64_t)(part->last_col - part->first_col) + 1;
+      !part->hash && plan->source->type->dense && capacity == (uint64_t)(part->last_col - part->first_col) + 1;
   if (*known && !(plan->source->format->flags & FURROW_MATRIX_FORMAT_COL_IDS))
-    return fw_choice_width(choice, start, start + (int64_t)(room - 1));
+    return fw_selection_col_count(sel, start, start + (int64_t)(capacity - 1));
   p->plan->estimated |= *known && full && p->trust_dense;
   *known = *known && full && p->trust_dense;
-  return width < room ? width : room;
+  return width < capacity ? width : capacity;
 }
 
-static void set_slot(planner *p, fw_slot *slot, size_t lane, size_t part, const furrow_matrix_row_meta *row) {
+static void set_slot(planner *p, fw_slot *slot, size_t group, size_t part, const furrow_matrix_row_meta *row) {
   fw_load_plan *plan = p->plan;
   bool known;
-  slot->lane = lane;
-  slot->room = room_for(p, &plan->source->parts[part], row, &known);
+  slot->group = group;
+  slot->capacity = slot_capacity(p, &plan->source->parts[part], row, &known);
   plan->uncounted[part] |= !known;
-  plan->build.lanes[lane].count += slot->room; /* for plan_bytes; set anew when memory is allocated */
+  plan->build.groups[group].count += slot->capacity; /* for plan_bytes; set anew when memory is allocated */
 }
 
 static void set_slots(planner *p, size_t part, size_t *next) {
@@ -214,10 +214,10 @@ static void set_slots(planner *p, size_t part, size_t *next) {
   const fw_source_part *source = &plan->source->parts[part];
   plan->first_slot[part] = *next;
   for (size_t k = 0; k < source->meta->row_count; k++) {
-    if (!fw_choice_has_row(&plan->choice, source->row_ids[k])) continue;
+    if (!fw_selection_has_row(&plan->sel, source->row_ids[k])) continue;
     const size_t place = place_of(p, source->row_ids[k]);
-    const size_t lane = plan->by_block ? p->block_of[place] : place;
-    set_slot(p, &plan->build.slots[(*next)++], lane, part, &source->meta->rows[source->by_id[k]]);
+    const size_t group = plan->by_block ? p->block_of[place] : place;
+    set_slot(p, &plan->build.slots[(*next)++], group, part, &source->meta->rows[source->by_id[k]]);
     if (plan->by_block) break;
   }
   plan->slot_count[part] = *next - plan->first_slot[part];
@@ -239,24 +239,24 @@ static void note_sorting(fw_load_plan *plan) {
     unsorted = part->hash;
     for (size_t k = 0; k < part->meta->row_count && !unsorted; k++) unsorted = part->meta->rows[k].save_type != 0;
   }
-  for (size_t i = 0; i < plan->build.lane_count && unsorted; i++) {
-    const fw_lane *lane = &plan->build.lanes[i];
-    if (lane->count * lane->rows <= plan->sort_cols * plan->sort_size) continue;
-    plan->sort_cols = lane->count;
-    plan->sort_size = lane->rows;
+  for (size_t i = 0; i < plan->build.group_count && unsorted; i++) {
+    const fw_row_group *group = &plan->build.groups[i];
+    if (group->count * group->rows <= plan->sort_cols * plan->sort_size) continue;
+    plan->sort_cols = group->count;
+    plan->sort_size = group->rows;
   }
   plan->sort_size *= plan->build.element_size;
 }
 
-static furrow_status make_lanes(planner *p, furrow_error *err) {
+static furrow_status make_groups(planner *p, furrow_error *err) {
   fw_load_plan *plan = p->plan;
-  const size_t lanes = plan->by_block ? p->block_count : p->row_count;
-  furrow_status status = fw_matrix_build_lanes(&plan->build, lanes, count_slots(p), err);
+  const size_t groups = plan->by_block ? p->block_count : p->row_count;
+  furrow_status status = fw_matrix_build_groups(&plan->build, groups, count_slots(p), err);
   if (status != FURROW_OK) return status;
   if (plan->by_block)
-    status = set_block_lanes(p, err);
+    status = set_block_groups(p, err);
   else
-    set_row_lanes(p);
+    set_row_groups(p);
   if (status != FURROW_OK) return status;
   size_t next = 0;
   for (size_t i = 0; i < p->part_count; i++) set_slots(p, p->order[i], &next);
@@ -287,18 +287,18 @@ furrow_status fw_load_plan_make(fw_load_plan *plan, const furrow_matrix_source *
   *plan = (fw_load_plan){.source = source};
   planner p = {.plan = plan, .trust_dense = trust_dense};
   furrow_status status = fw_matrix_build_init(&plan->build, source->type->element, 0, err);
-  if (status == FURROW_OK) status = fw_choice_make(&plan->choice, source, selection, err);
+  if (status == FURROW_OK) status = fw_selection_make(&plan->sel, source, selection, err);
   if (status == FURROW_OK) status = take_part_lists(plan, err);
   if (status == FURROW_OK) status = order_parts(&p, err);
   if (status == FURROW_OK) status = find_rows(&p, err);
   if (status == FURROW_OK) status = find_blocks(&p, err);
-  if (status == FURROW_OK) status = make_lanes(&p, err);
+  if (status == FURROW_OK) status = make_groups(&p, err);
   fw_arena_clear(&p.arena);
   return status;
 }
 
 void fw_load_plan_clear(fw_load_plan *plan) {
-  fw_choice_clear(&plan->choice);
+  fw_selection_clear(&plan->sel);
   fw_matrix_build_clear(&plan->build);
   fw_arena_clear(&plan->arena);
 }
@@ -315,12 +315,12 @@ size_t fw_load_plan_bytes(const fw_load_plan *plan) {
   const size_t col_id = plan->source->type->dense ? 0 : sizeof(int64_t);
   size_t sum = sizeof(furrow_matrix);
   bool good = add_product(&sum, build->slot_count, sizeof(fw_slot));
-  for (size_t i = 0; i < build->lane_count && good; i++) {
-    const fw_lane *lane = &build->lanes[i];
+  for (size_t i = 0; i < build->group_count && good; i++) {
+    const fw_row_group *group = &build->groups[i];
     size_t size = col_id;
-    good = add_product(&size, lane->rows, build->element_size) && add_product(&sum, lane->count, size) &&
-           add_product(&sum, lane->rows, sizeof(fw_row_entry) + 3 * sizeof(int32_t)) &&
-           add_product(&sum, 1, sizeof(fw_lane) + sizeof(furrow_panel));
+    good = add_product(&size, group->rows, build->element_size) && add_product(&sum, group->count, size) &&
+           add_product(&sum, group->rows, sizeof(fw_row_entry) + 3 * sizeof(int32_t)) &&
+           add_product(&sum, 1, sizeof(fw_row_group) + sizeof(furrow_panel));
   }
   if (plan->sort_cols > 0) good = good && add_product(&sum, 1, fw_columns_sort_bytes(plan->sort_cols, plan->sort_size));
   return good ? sum : SIZE_MAX;
@@ -328,14 +328,14 @@ size_t fw_load_plan_bytes(const fw_load_plan *plan) {
 
 fw_slot *fw_load_plan_slot(fw_load_plan *plan, size_t part, int32_t row_id, size_t *hint) {
   fw_slot *slots = plan->build.slots + plan->first_slot[part];
-  const fw_lane *lanes = plan->build.lanes;
+  const fw_row_group *groups = plan->build.groups;
   const size_t count = plan->slot_count[part];
   if (plan->by_block) return slots;
-  if (*hint < count && lanes[slots[*hint].lane].row_ids[0] == row_id) return &slots[*hint];
+  if (*hint < count && groups[slots[*hint].group].row_ids[0] == row_id) return &slots[*hint];
   size_t low = 0, high = count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (lanes[slots[middle].lane].row_ids[0] < row_id)
+    if (groups[slots[middle].group].row_ids[0] < row_id)
       low = middle + 1;
     else
       high = middle;

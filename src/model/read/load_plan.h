@@ -2,14 +2,14 @@
 #ifndef FW_MODEL_READ_LOAD_PLAN_H
 #define FW_MODEL_READ_LOAD_PLAN_H
 
-#include "model/read/choice.h"
 #include "model/read/matrix.h"
+#include "model/read/selection.h"
 
 #define FW_NO_SLOT SIZE_MAX
 
 typedef struct fw_load_plan {
   const furrow_matrix_source *source;
-  fw_choice choice;
+  fw_selection sel;
   fw_matrix_build build;
   bool by_block;      /* a lane for each block of rows; otherwise one for each row */
   bool estimated;     /* some room was told from the width of a dense partition, not from counts */

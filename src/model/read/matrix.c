@@ -168,16 +168,16 @@ static int compare_panels(const void *a, const void *b) {
 
 /* A lane and a slot for each panel that has rows. */
 static furrow_status add_panels(fw_matrix_build *build, const furrow_panel **panels, size_t count, furrow_error *err) {
-  furrow_status status = fw_matrix_build_lanes(build, count, count, err);
+  furrow_status status = fw_matrix_build_groups(build, count, count, err);
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
     void *ids;
     status = fw_arena_take(&build->matrix->arena, &ids, panels[i]->rows, sizeof(int32_t), err);
     if (status != FURROW_OK) return status;
     memcpy(ids, panels[i]->row_ids, panels[i]->rows * sizeof(int32_t));
-    build->lanes[i].rows = panels[i]->rows;
-    build->lanes[i].row_ids = ids;
-    build->slots[i].lane = i;
-    build->slots[i].room = panels[i]->cols;
+    build->groups[i].rows = panels[i]->rows;
+    build->groups[i].row_ids = ids;
+    build->slots[i].group = i;
+    build->slots[i].capacity = panels[i]->cols;
   }
   if (status == FURROW_OK) status = fw_matrix_build_allocate(build, err);
   for (size_t i = 0; i < count && status == FURROW_OK; i++)

@@ -29,7 +29,7 @@ struct furrow_matrix {
   fw_arena arena; /* of the rest */
 };
 
-typedef struct fw_lane {
+typedef struct fw_row_group {
   size_t rows;
   const int32_t *row_ids; /* ascending; in the matrix's arena */
   size_t begin;           /* of its columns among those of all lanes */
@@ -37,12 +37,12 @@ typedef struct fw_lane {
   char *values;
   int64_t first, last; /* of the slots that were looked at */
   bool counted, ascending;
-} fw_lane;
+} fw_row_group;
 
 typedef struct fw_slot {
-  size_t lane;
+  size_t group;
   size_t begin; /* of its columns in the lane */
-  size_t room, filled;
+  size_t capacity, filled;
   int64_t first, last; /* valid if filled > 0 */
   bool scattered;      /* columns do not count up: they are stored */
   bool falling;        /* columns do not ascend */
@@ -53,8 +53,8 @@ typedef struct fw_slot {
 typedef struct fw_matrix_build {
   furrow_matrix *matrix;
   size_t element_size;
-  fw_lane *lanes;
-  size_t lane_count;
+  fw_row_group *groups;
+  size_t group_count;
   fw_slot *slots;
   size_t slot_count;
   unsigned threads;     /* to sort with; 0 and 1: none beside the caller's */
@@ -67,7 +67,7 @@ typedef struct fw_matrix_build {
 furrow_status fw_matrix_build_init(fw_matrix_build *build, furrow_element_type type, size_t memory, furrow_error *err)
     __attribute__((warn_unused_result));
 /* Lanes and slots, all zeros. */
-furrow_status fw_matrix_build_lanes(fw_matrix_build *build, size_t lanes, size_t slots, furrow_error *err)
+furrow_status fw_matrix_build_groups(fw_matrix_build *build, size_t groups, size_t slots, furrow_error *err)
     __attribute__((warn_unused_result));
 /* All rooms are known: memory for the values. */
 furrow_status fw_matrix_build_allocate(fw_matrix_build *build, furrow_error *err) __attribute__((warn_unused_result));

@@ -34,12 +34,12 @@ furrow_status fw_matrix_build_init(fw_matrix_build *build, furrow_element_type t
   return status;
 }
 
-furrow_status fw_matrix_build_lanes(fw_matrix_build *build, size_t lanes, size_t slots, furrow_error *err) {
-  void *lane_memory = NULL, *slot_memory = NULL;
-  furrow_status status = fw_alloc_zero(&lane_memory, lanes, sizeof(fw_lane), err);
+furrow_status fw_matrix_build_groups(fw_matrix_build *build, size_t groups, size_t slots, furrow_error *err) {
+  void *group_memory = NULL, *slot_memory = NULL;
+  furrow_status status = fw_alloc_zero(&group_memory, groups, sizeof(fw_row_group), err);
   if (status == FURROW_OK) status = fw_alloc_zero(&slot_memory, slots, sizeof(fw_slot), err);
-  build->lanes = lane_memory;
-  build->lane_count = lanes;
+  build->groups = group_memory;
+  build->group_count = groups;
   build->slots = slot_memory;
   build->slot_count = slots;
   return status;
@@ -47,7 +47,7 @@ furrow_status fw_matrix_build_lanes(fw_matrix_build *build, size_t lanes, size_t
 
 void fw_matrix_build_clear(fw_matrix_build *build) {
   furrow_matrix_free(build->matrix);
-  fw_free(build->lanes);
+  fw_free(build->groups);
   fw_free(build->slots);
   pthread_mutex_destroy(&build->lock);
   *build = (fw_matrix_build){0};
@@ -57,27 +57,27 @@ void fw_matrix_build_clear(fw_matrix_build *build) {
 
 furrow_status fw_matrix_build_allocate(fw_matrix_build *build, furrow_error *err) {
   size_t elements = 0;
-  for (size_t i = 0; i < build->lane_count; i++) build->lanes[i].count = 0;
+  for (size_t i = 0; i < build->group_count; i++) build->groups[i].count = 0;
   for (size_t i = 0; i < build->slot_count; i++) {
-    fw_lane *lane = &build->lanes[build->slots[i].lane];
-    build->slots[i].begin = lane->count;
-    if (!fw_size_add(lane->count, build->slots[i].room, &lane->count)) return fw_fail_memory(err, SIZE_MAX);
+    fw_row_group *group = &build->groups[build->slots[i].group];
+    build->slots[i].begin = group->count;
+    if (!fw_size_add(group->count, build->slots[i].capacity, &group->count)) return fw_fail_memory(err, SIZE_MAX);
   }
-  for (size_t i = 0; i < build->lane_count; i++) {
-    fw_lane *lane = &build->lanes[i];
+  for (size_t i = 0; i < build->group_count; i++) {
+    fw_row_group *group = &build->groups[i];
     size_t n;
-    lane->begin = build->cols;
-    if (!fw_size_mul(lane->count, lane->rows, &n) || !fw_size_add(elements, n, &elements) ||
-        !fw_size_add(build->cols, lane->count, &build->cols))
+    group->begin = build->cols;
+    if (!fw_size_mul(group->count, group->rows, &n) || !fw_size_add(elements, n, &elements) ||
+        !fw_size_add(build->cols, group->count, &build->cols))
       return fw_fail_memory(err, SIZE_MAX);
   }
   furrow_status status = account(build, elements, build->element_size, err);
   if (status == FURROW_OK) status = fw_block_alloc(&build->matrix->values, elements, build->element_size, err);
   if (status != FURROW_OK) return status;
   char *values = build->matrix->values;
-  for (size_t i = 0; i < build->lane_count; i++) {
-    build->lanes[i].values = values;
-    values += build->lanes[i].count * build->lanes[i].rows * build->element_size;
+  for (size_t i = 0; i < build->group_count; i++) {
+    build->groups[i].values = values;
+    values += build->groups[i].count * build->groups[i].rows * build->element_size;
   }
   return FURROW_OK;
 }
@@ -97,7 +97,7 @@ static furrow_status need_col_ids(fw_matrix_build *build, furrow_error *err) {
 }
 
 static int64_t *slot_cols(const fw_matrix_build *build, const fw_slot *slot) {
-  return build->matrix->col_ids + build->lanes[slot->lane].begin + slot->begin;
+  return build->matrix->col_ids + build->groups[slot->group].begin + slot->begin;
 }
 
 static void count_up(int64_t *cols, int64_t first, size_t n) {
@@ -151,14 +151,14 @@ static furrow_status put_cols(fw_matrix_build *build, fw_slot *slot, const int64
 
 furrow_status fw_matrix_build_put(fw_matrix_build *build, fw_slot *slot, const int64_t *col_ids, int64_t first_col,
                                   size_t cols, const void *values, furrow_error *err) {
-  const fw_lane *lane = &build->lanes[slot->lane];
-  const size_t size = lane->rows * build->element_size;
+  const fw_row_group *group = &build->groups[slot->group];
+  const size_t size = group->rows * build->element_size;
   if (cols == 0) return FURROW_OK;
-  if (cols > slot->room - slot->filled)
+  if (cols > slot->capacity - slot->filled)
     return fw_fail(err, FURROW_E_STALE, "there are more elements than were counted");
   furrow_status status = put_cols(build, slot, col_ids, first_col, cols, err);
   if (status != FURROW_OK) return status;
-  memcpy(lane->values + (slot->begin + slot->filled) * size, values, cols * size);
+  memcpy(group->values + (slot->begin + slot->filled) * size, values, cols * size);
   slot->filled += cols;
   return FURROW_OK;
 }
@@ -167,22 +167,22 @@ furrow_status fw_matrix_build_put(fw_matrix_build *build, fw_slot *slot, const i
 
 /* What the slots of each lane are when put together. */
 static void join_slots(fw_matrix_build *build) {
-  for (size_t i = 0; i < build->lane_count; i++) {
-    build->lanes[i].counted = build->lanes[i].ascending = true;
-    build->lanes[i].count = 0;
+  for (size_t i = 0; i < build->group_count; i++) {
+    build->groups[i].counted = build->groups[i].ascending = true;
+    build->groups[i].count = 0;
   }
   for (size_t i = 0; i < build->slot_count; i++) {
     const fw_slot *slot = &build->slots[i];
-    fw_lane *lane = &build->lanes[slot->lane];
-    assert(slot->filled == slot->room);
+    fw_row_group *group = &build->groups[slot->group];
+    assert(slot->filled == slot->capacity);
     if (slot->filled == 0) continue;
-    if (lane->count == 0) lane->first = slot->first;
-    if (lane->count > 0 && slot->first <= lane->last) lane->ascending = false;
-    if (lane->count > 0 && (lane->last == INT64_MAX || slot->first != lane->last + 1)) lane->counted = false;
-    if (slot->scattered) lane->counted = false;
-    if (slot->falling) lane->ascending = false;
-    lane->last = slot->last;
-    lane->count += slot->filled;
+    if (group->count == 0) group->first = slot->first;
+    if (group->count > 0 && slot->first <= group->last) group->ascending = false;
+    if (group->count > 0 && (group->last == INT64_MAX || slot->first != group->last + 1)) group->counted = false;
+    if (slot->scattered) group->counted = false;
+    if (slot->falling) group->ascending = false;
+    group->last = slot->last;
+    group->count += slot->filled;
   }
 }
 
@@ -191,44 +191,44 @@ static furrow_status spell_out(fw_matrix_build *build, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < build->slot_count && status == FURROW_OK; i++) {
     fw_slot *slot = &build->slots[i];
-    if (slot->filled > 0 && !slot->scattered && !build->lanes[slot->lane].counted) status = scatter(build, slot, err);
+    if (slot->filled > 0 && !slot->scattered && !build->groups[slot->group].counted) status = scatter(build, slot, err);
   }
   return status;
 }
 
-static int64_t *lane_cols(const fw_matrix_build *build, const fw_lane *lane) {
-  return build->matrix->col_ids + lane->begin;
+static int64_t *group_cols(const fw_matrix_build *build, const fw_row_group *group) {
+  return build->matrix->col_ids + group->begin;
 }
 
-static furrow_status sort_lane(fw_matrix_build *build, fw_lane *lane, furrow_error *err) {
-  const size_t size = lane->rows * build->element_size, used = build->used;
-  furrow_status status = account(build, fw_columns_sort_bytes(lane->count, size), 1, err);
+static furrow_status sort_group(fw_matrix_build *build, fw_row_group *group, furrow_error *err) {
+  const size_t size = group->rows * build->element_size, used = build->used;
+  furrow_status status = account(build, fw_columns_sort_bytes(group->count, size), 1, err);
   if (status == FURROW_OK)
-    status =
-        fw_columns_sort(lane_cols(build, lane), lane->values, lane->count, size, build->threads, &lane->count, err);
+    status = fw_columns_sort(group_cols(build, group), group->values, group->count, size, build->threads, &group->count,
+                             err);
   build->used = used;
   if (status != FURROW_OK) return status;
-  const int64_t *cols = lane_cols(build, lane);
-  lane->first = cols[0];
-  lane->counted = counts_up(cols, cols[0], lane->count);
+  const int64_t *cols = group_cols(build, group);
+  group->first = cols[0];
+  group->counted = counts_up(cols, cols[0], group->count);
   return FURROW_OK;
 }
 
 static void make_panels(fw_matrix_build *build, furrow_panel *panels) {
   furrow_matrix *matrix = build->matrix;
   matrix->panels = panels;
-  matrix->panel_count = build->lane_count;
-  for (size_t i = 0; i < build->lane_count; i++) {
-    const fw_lane *lane = &build->lanes[i];
-    panels[i] = (furrow_panel){.rows = lane->rows,
-                               .row_ids = lane->row_ids,
-                               .cols = lane->count,
-                               .col_ids = lane->counted ? NULL : lane_cols(build, lane),
-                               .first_col = lane->count > 0 ? lane->first : 0,
+  matrix->panel_count = build->group_count;
+  for (size_t i = 0; i < build->group_count; i++) {
+    const fw_row_group *group = &build->groups[i];
+    panels[i] = (furrow_panel){.rows = group->rows,
+                               .row_ids = group->row_ids,
+                               .cols = group->count,
+                               .col_ids = group->counted ? NULL : group_cols(build, group),
+                               .first_col = group->count > 0 ? group->first : 0,
                                .type = matrix->type,
-                               .values = {.any = lane->values}};
-    matrix->row_count += lane->rows;
-    matrix->count += (uint64_t)lane->rows * lane->count;
+                               .values = {.any = group->values}};
+    matrix->row_count += group->rows;
+    matrix->count += (uint64_t)group->rows * group->count;
   }
 }
 
@@ -265,7 +265,7 @@ static furrow_status index_rows(furrow_matrix *matrix, furrow_error *err) {
 
 static void drop_col_ids(fw_matrix_build *build) {
   bool some = false;
-  for (size_t i = 0; i < build->lane_count; i++) some = some || !build->lanes[i].counted;
+  for (size_t i = 0; i < build->group_count; i++) some = some || !build->groups[i].counted;
   if (some) return;
   fw_free(build->matrix->col_ids);
   build->matrix->col_ids = NULL;
@@ -275,10 +275,10 @@ furrow_status fw_matrix_build_finish(fw_matrix_build *build, furrow_matrix **mat
   void *panels;
   join_slots(build);
   furrow_status status = spell_out(build, err);
-  for (size_t i = 0; i < build->lane_count && status == FURROW_OK; i++)
-    if (!build->lanes[i].ascending) status = sort_lane(build, &build->lanes[i], err);
+  for (size_t i = 0; i < build->group_count && status == FURROW_OK; i++)
+    if (!build->groups[i].ascending) status = sort_group(build, &build->groups[i], err);
   if (status == FURROW_OK)
-    status = fw_arena_take(&build->matrix->arena, &panels, build->lane_count, sizeof(furrow_panel), err);
+    status = fw_arena_take(&build->matrix->arena, &panels, build->group_count, sizeof(furrow_panel), err);
   if (status != FURROW_OK) return status;
   drop_col_ids(build);
   make_panels(build, panels);

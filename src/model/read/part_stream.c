@@ -89,7 +89,7 @@ static furrow_status list_rows(fw_part_stream *stream, furrow_error *err) {
 }
 
 /* Room for a record at least. */
-static furrow_status make_room(fw_part_stream *stream, furrow_error *err) {
+static furrow_status ensure_capacity(fw_part_stream *stream, furrow_error *err) {
   size_t least, need;
   stream->writer->format->record_size(&stream->context, &least, &stream->most);
   need = stream->most > BUFFER_SIZE / 4 ? stream->most : BUFFER_SIZE;
@@ -115,7 +115,7 @@ furrow_status fw_part_stream_begin(fw_part_stream *stream, size_t part, furrow_e
   stream->row = NULL;
   stream->any = false;
   furrow_status status = list_rows(stream, err);
-  if (status == FURROW_OK) status = make_room(stream, err);
+  if (status == FURROW_OK) status = ensure_capacity(stream, err);
   if (status == FURROW_OK) status = fw_writer_open_part(writer, part, &stream->fd, &stream->offset, err);
   return status;
 }
@@ -190,8 +190,8 @@ static furrow_status encode(fw_part_stream *stream, const furrow_panel *panel, f
   stream->dropped += count_misplaced(stream, panel);
   for (size_t first = 0; first < panel->cols && status == FURROW_OK;) {
     if (stream->capacity - stream->filled < stream->most) status = flush(stream, err);
-    size_t room = (stream->capacity - stream->filled) / stream->most, bytes = 0;
-    size_t count = panel->cols - first < room ? panel->cols - first : room;
+    size_t avail = (stream->capacity - stream->filled) / stream->most, bytes = 0;
+    size_t count = panel->cols - first < avail ? panel->cols - first : avail;
     if (status == FURROW_OK)
       status = stream->writer->format->encode(&stream->context, panel, first, count, stream->buffer + stream->filled,
                                               &bytes, err);

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/stream.h"
-#include "model/read/choice.h"
 #include "model/read/row_order.h"
+#include "model/read/selection.h"
 
 #define WINDOW ((size_t)256 << 10)
 enum { PAD = 64 };
@@ -28,19 +28,19 @@ struct furrow_partition_reader {
   uint64_t bytes_ahead; /* of the partition, not in the window yet */
 
   furrow_matrix_records batch;
-  size_t room, value_bytes; /* what the arrays of the batch have room for */
-  size_t given;             /* records of the batch that the caller has got */
-  size_t batch_begin;       /* where it was decoded from, in the window … */
-  uint64_t batch_state[4];  /* … and the state before */
-  uint64_t total;           /* records before the batch */
+  size_t batch_capacity, value_bytes; /* what the arrays of the batch have room for */
+  size_t given;                       /* records of the batch that the caller has got */
+  size_t batch_begin;                 /* where it was decoded from, in the window … */
+  uint64_t batch_state[4];            /* … and the state before */
+  uint64_t total;                     /* records before the batch */
 
-  size_t row;                 /* formats without row ids: place of the row in the order of the bytes … */
-  uint64_t row_done;          /* … and its records before the batch */
-  int32_t row_id;             /* what the panel points at */
-  uint64_t *row_counts;       /* formats with row ids: records of each row of part->row_ids */
-  size_t row_counts_room, at; /* at: the row of the last run */
+  size_t row;                     /* formats without row ids: place of the row in the order of the bytes … */
+  uint64_t row_done;              /* … and its records before the batch */
+  int32_t row_id;                 /* what the panel points at */
+  uint64_t *row_counts;           /* formats with row ids: records of each row of part->row_ids */
+  size_t row_counts_capacity, at; /* at: the row of the last run */
   fw_row_order_watch watch;
-  const fw_choice *choice; /* rows that are wanted; NULL: all */
+  const fw_selection *sel; /* rows that are wanted; NULL: all */
 
   furrow_status final; /* not OK: what every next answers */
   furrow_error error;
@@ -125,17 +125,17 @@ static furrow_status renew(void **array, size_t count, size_t size, furrow_error
   return fw_alloc(array, count, size, err);
 }
 
-static furrow_status renew_ids(furrow_partition_reader *r, size_t room, furrow_error *err) {
+static furrow_status renew_ids(furrow_partition_reader *r, size_t batch_capacity, furrow_error *err) {
   void *cols = r->batch.col_ids, *rows = r->batch.row_ids;
   furrow_status status = FURROW_OK;
-  if (room <= r->room) return FURROW_OK;
-  r->room = 0;
-  if (flags_of(r) & FURROW_MATRIX_FORMAT_COL_IDS) status = renew(&cols, room + PAD, sizeof(int64_t), err);
+  if (batch_capacity <= r->batch_capacity) return FURROW_OK;
+  r->batch_capacity = 0;
+  if (flags_of(r) & FURROW_MATRIX_FORMAT_COL_IDS) status = renew(&cols, batch_capacity + PAD, sizeof(int64_t), err);
   if (status == FURROW_OK && flags_of(r) & FURROW_MATRIX_FORMAT_ROW_IDS)
-    status = renew(&rows, room + PAD, sizeof(int32_t), err);
+    status = renew(&rows, batch_capacity + PAD, sizeof(int32_t), err);
   r->batch.col_ids = cols;
   r->batch.row_ids = rows;
-  if (status == FURROW_OK) r->room = room;
+  if (status == FURROW_OK) r->batch_capacity = batch_capacity;
   return status;
 }
 
@@ -144,18 +144,18 @@ static furrow_status renew_ids(furrow_partition_reader *r, size_t room, furrow_e
 static furrow_status set_batch(furrow_partition_reader *r, furrow_error *err) {
   size_t least, most, values, bytes;
   r->source->format->record_size(&r->context, &least, &most);
-  size_t room = least_of(WINDOW, (uint64_t)r->part->meta->length) / (least > 0 ? least : 1);
-  if (room == 0) room = 1;
-  if (!fw_size_mul(room, r->context.record_values, &values) || !fw_size_add(values, PAD, &values) ||
+  size_t batch_capacity = least_of(WINDOW, (uint64_t)r->part->meta->length) / (least > 0 ? least : 1);
+  if (batch_capacity == 0) batch_capacity = 1;
+  if (!fw_size_mul(batch_capacity, r->context.record_values, &values) || !fw_size_add(values, PAD, &values) ||
       !fw_size_mul(values, furrow_element_size(r->context.type), &bytes))
     return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = renew_ids(r, room, err);
+  furrow_status status = renew_ids(r, batch_capacity, err);
   if (status == FURROW_OK && bytes > r->value_bytes) {
     r->value_bytes = 0;
     status = renew(&r->batch.values, bytes, 1, err);
     if (status == FURROW_OK) r->value_bytes = bytes;
   }
-  r->batch.capacity = room;
+  r->batch.capacity = batch_capacity;
   return status;
 }
 
@@ -221,15 +221,15 @@ static furrow_status check_columns(furrow_partition_reader *r, furrow_error *err
 
 /* Decodes up to `limit` records. *progress: bytes were taken, if not always for a record. */
 static furrow_status decode(furrow_partition_reader *r, uint64_t limit, bool *progress, furrow_error *err) {
-  const size_t room = r->batch.capacity;
+  const size_t batch_capacity = r->batch.capacity;
   size_t used = 0;
   r->batch_begin = r->begin;
   memcpy(r->batch_state, r->state, sizeof r->state);
   r->batch.count = 0;
-  r->batch.capacity = least_of(room, limit);
+  r->batch.capacity = least_of(batch_capacity, limit);
   furrow_status status = r->source->format->decode(&r->context, r->buffer + PAD + r->begin, r->end - r->begin,
                                                    r->bytes_ahead == 0, &used, &r->batch, err);
-  r->batch.capacity = room;
+  r->batch.capacity = batch_capacity;
   if (status != FURROW_OK) {
     const uint64_t offset = err && err->offset != FURROW_NO_OFFSET ? err->offset : 0;
     return blame_data(r, place(r) + offset, status, err);
@@ -310,12 +310,12 @@ static furrow_status next_columns(furrow_partition_reader *r, furrow_panel *pane
   const furrow_partition_meta *meta = r->part->meta;
   r->total += r->batch.count;
   r->row_done = r->context.position = r->total;
-  const uint64_t left = r->part->records == FW_UNKNOWN ? UINT64_MAX : r->part->records - r->total;
+  const uint64_t left = r->part->records == FW_RECORDS_UNKNOWN ? UINT64_MAX : r->part->records - r->total;
   r->batch.count = 0;
   if (left == 0 && (r->bytes_ahead > 0 || r->begin < r->end)) return fail_left_over(r, err);
   if (left == 0) return FURROW_END;
   furrow_status status = next_batch(r, left, err);
-  if (status == FURROW_END && r->part->records != FW_UNKNOWN) {
+  if (status == FURROW_END && r->part->records != FW_RECORDS_UNKNOWN) {
     fw_fail(err, FURROW_E_FORMAT, "the bytes end after %llu %s, but saveColNum is %d", (unsigned long long)r->total,
             fw_plural(r->total, "column", "columns"), (int)meta->save_col_num);
     return blame_data(r, place(r), FURROW_E_FORMAT, err);
@@ -343,8 +343,8 @@ static furrow_status end_of_rows(furrow_partition_reader *r, furrow_error *err) 
 /* Leaves out the records of a row, if their bytes can be told and nothing is to be learnt from them. */
 static bool skip_row(furrow_partition_reader *r, const furrow_matrix_row_meta *row) {
   size_t least, most;
-  if (!r->choice || r->watch.part || row->element_num < 0 || r->row_done > 0) return false;
-  if (fw_choice_has_row(r->choice, row->row_id)) return false;
+  if (!r->sel || r->watch.part || row->element_num < 0 || r->row_done > 0) return false;
+  if (fw_selection_has_row(r->sel, row->row_id)) return false;
   r->context.save_type = row->save_type;
   r->source->format->record_size(&r->context, &least, &most);
   const size_t here = r->end - r->begin;
@@ -472,7 +472,7 @@ static furrow_status set_row_counts(furrow_partition_reader *r, furrow_error *er
   const size_t rows = r->part->meta->row_count;
   if (!(flags_of(r) & FURROW_MATRIX_FORMAT_ROW_IDS)) return FURROW_OK;
   void *memory = r->row_counts;
-  furrow_status status = fw_grow(&memory, &r->row_counts_room, rows, sizeof *r->row_counts, err);
+  furrow_status status = fw_grow(&memory, &r->row_counts_capacity, rows, sizeof *r->row_counts, err);
   r->row_counts = memory;
   if (status == FURROW_OK && rows > 0) memset(r->row_counts, 0, rows * sizeof *r->row_counts);
   return status;
@@ -488,7 +488,7 @@ furrow_status fw_partition_reader_start(furrow_partition_reader *r, size_t part,
   r->context = fw_source_context(r->source, r->part, r->state);
   r->begin = r->end = r->given = r->batch.count = r->row = r->at = 0;
   r->total = r->row_done = 0;
-  r->choice = NULL;
+  r->sel = NULL;
   r->bytes_ahead = (uint64_t)r->part->meta->length;
   furrow_status status = set_window(r, least_of(WINDOW, r->bytes_ahead), err);
   if (status == FURROW_OK && r->bytes_ahead > 0) status = set_batch(r, err);
@@ -500,8 +500,8 @@ furrow_status fw_partition_reader_start(furrow_partition_reader *r, size_t part,
   return status;
 }
 
-void fw_partition_reader_choose(furrow_partition_reader *r, const fw_choice *choice) {
-  r->choice = choice->rows ? choice : NULL;
+void fw_partition_reader_select(furrow_partition_reader *r, const fw_selection *sel) {
+  r->sel = sel->rows ? sel : NULL;
 }
 
 furrow_status furrow_partition_reader_open(furrow_partition_reader **reader, const furrow_matrix_source *source,

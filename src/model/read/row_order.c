@@ -25,7 +25,7 @@ static bool can_tell(const furrow_matrix_source *source, const fw_source_part *p
       !(flags & FURROW_MATRIX_FORMAT_COL_IDS))
     return false;
   if (source->row_order != FURROW_MATRIX_ROW_ORDER_AUTO || fw_row_order_is_meta(source)) return false;
-  if (part->records == FW_UNKNOWN) return false;
+  if (part->records == FW_RECORDS_UNKNOWN) return false;
   bool differ = false;
   uint64_t first = 0;
   *filled = 0;
@@ -45,7 +45,7 @@ furrow_status fw_row_order_begin(fw_row_order_watch *watch, const furrow_matrix_
   watch->part = NULL;
   if (!can_tell(source, part, &filled)) return FURROW_OK;
   void *memory = watch->falls;
-  furrow_status status = fw_grow(&memory, &watch->room, filled, sizeof *watch->falls, err);
+  furrow_status status = fw_grow(&memory, &watch->capacity, filled, sizeof *watch->falls, err);
   watch->falls = memory;
   if (status != FURROW_OK) return status;
   watch->part = part;
@@ -91,7 +91,7 @@ enum { MOST_ROWS = 64, MOST_STEPS = 100000 };
 /* Rows, the largest first, are put into the stretches between falls, which they must fill. */
 typedef struct packing {
   size_t rows, stretches;
-  uint64_t elements[MOST_ROWS], room[MOST_ROWS];
+  uint64_t elements[MOST_ROWS], capacity[MOST_ROWS];
   long steps;
 } packing;
 
@@ -104,10 +104,10 @@ static int compare_falling(const void *a, const void *b) {
 static bool fits(packing *p, size_t row) {
   if (row == p->rows || ++p->steps > MOST_STEPS) return true;
   for (size_t s = 0; s < p->stretches; s++) {
-    if (p->room[s] < p->elements[row]) continue;
-    p->room[s] -= p->elements[row];
+    if (p->capacity[s] < p->elements[row]) continue;
+    p->capacity[s] -= p->elements[row];
     const bool good = fits(p, row + 1);
-    p->room[s] += p->elements[row];
+    p->capacity[s] += p->elements[row];
     if (good) return true;
   }
   return false;
@@ -122,8 +122,8 @@ static bool some_order_explains(const fw_row_order_watch *watch) {
   }
   qsort(p.elements, p.rows, sizeof p.elements[0], compare_falling);
   uint64_t before = 0;
-  for (size_t i = 0; i < watch->count; before = watch->falls[i++]) p.room[p.stretches++] = watch->falls[i] - before;
-  p.room[p.stretches++] = watch->seen - before;
+  for (size_t i = 0; i < watch->count; before = watch->falls[i++]) p.capacity[p.stretches++] = watch->falls[i] - before;
+  p.capacity[p.stretches++] = watch->seen - before;
   return fits(&p, 0);
 }
 

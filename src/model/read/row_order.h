@@ -11,7 +11,7 @@
 typedef struct fw_row_order_watch {
   const fw_source_part *part; /* NULL: nothing to watch, or more falls than any order explains */
   uint64_t *falls;            /* records before each fall */
-  size_t count, room, most;
+  size_t count, capacity, most;
   int64_t last;
   uint64_t seen;
 } fw_row_order_watch;

@@ -320,7 +320,7 @@ static furrow_status check_counts(const furrow_matrix_source *source, fw_source_
   const bool exact = known && sum.least == sum.most;
   if (sum.least > length) return fail_count(source, part, exact ? "" : "at least ", sum.least, err);
   if (known && sum.most < length) return fail_count(source, part, exact ? "" : "at most ", sum.most, err);
-  if (!known) part->records = FW_UNKNOWN;
+  if (!known) part->records = FW_RECORDS_UNKNOWN;
   return FURROW_OK;
 }
 
@@ -328,7 +328,7 @@ static furrow_status check_counts(const furrow_matrix_source *source, fw_source_
 static furrow_status check_separable(const furrow_matrix_source *source, const fw_source_part *part,
                                      furrow_error *err) {
   const unsigned flags = source->format->flags;
-  if (flags & (FURROW_MATRIX_FORMAT_BY_COLUMN | FURROW_MATRIX_FORMAT_ROW_IDS) || part->records != FW_UNKNOWN)
+  if (flags & (FURROW_MATRIX_FORMAT_BY_COLUMN | FURROW_MATRIX_FORMAT_ROW_IDS) || part->records != FW_RECORDS_UNKNOWN)
     return FURROW_OK;
   if (part->meta->row_count == 1) return FURROW_OK;
   fw_fail(err, FURROW_E_FORMAT,

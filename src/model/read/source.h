@@ -18,13 +18,13 @@ typedef struct fw_source_part {
   const fw_source_file *file;
   const int32_t *row_ids; /* meta->row_count of them, ascending */
   const uint32_t *by_id;  /* meta->rows[by_id[k]] is row_ids[k] */
-  uint64_t records;       /* of the partition; FW_UNKNOWN when the metadata does not say */
+  uint64_t records;       /* of the partition; FW_RECORDS_UNKNOWN when the metadata does not say */
   int64_t first_col;      /* the columns that a record may have: first_col … last_col */
   int64_t last_col;
   bool hash;
 } fw_source_part;
 
-#define FW_UNKNOWN UINT64_MAX
+#define FW_RECORDS_UNKNOWN UINT64_MAX
 
 #define FW_NO_FORMAT                                           \
   "the metadata does not say the format: give it and the row " \

@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "model/read/load.h"
 #include "model/read/matrix.h"
+#include "model/read/memory_slices.h"
 #include "model/read/source.h"
-#include "model/read/stripes.h"
 
 #define DEFAULT_MEMORY ((size_t)1 << 30)
 enum {
@@ -15,13 +15,13 @@ enum {
 typedef struct sorted_visit {
   furrow_panel_callback visit;
   void *user;
-  char *turned; /* values of some rows, row after row */
-  size_t room;
+  char *transposed; /* values of some rows, row after row */
+  size_t capacity;
   const furrow_panel *panel; /* whose rows they are: */
   size_t first, count;
 } sorted_visit;
 
-static inline void turn(char *to, const furrow_panel *panel, size_t first, size_t count, size_t size) {
+static inline void transpose(char *to, const furrow_panel *panel, size_t first, size_t count, size_t size) {
   const char *from = (const char *)panel->values.any + first * size;
   for (size_t c = 0; c < panel->cols; c++, from += panel->rows * size)
     for (size_t r = 0; r < count; r++) memcpy(to + (r * panel->cols + c) * size, from + r * size, size);
@@ -34,14 +34,14 @@ static furrow_status turn_rows(sorted_visit *v, const furrow_panel *panel, size_
   v->panel = NULL;
   v->first = row;
   v->count = panel->rows - row < GROUP_BYTES / size ? panel->rows - row : GROUP_BYTES / size;
-  void *memory = v->turned;
-  furrow_status status = fw_grow(&memory, &v->room, v->count * panel->cols * size, 1, err);
-  v->turned = memory;
+  void *memory = v->transposed;
+  furrow_status status = fw_grow(&memory, &v->capacity, v->count * panel->cols * size, 1, err);
+  v->transposed = memory;
   if (status != FURROW_OK) return status;
   if (size == 4)
-    turn(v->turned, panel, v->first, v->count, 4);
+    transpose(v->transposed, panel, v->first, v->count, 4);
   else
-    turn(v->turned, panel, v->first, v->count, 8);
+    transpose(v->transposed, panel, v->first, v->count, 8);
   v->panel = panel;
   return FURROW_OK;
 }
@@ -54,7 +54,7 @@ static furrow_status visit_row(sorted_visit *v, const furrow_panel *panel, size_
   if (panel->rows > 1) {
     furrow_status status = turn_rows(v, panel, row, err);
     if (status != FURROW_OK) return status;
-    one.values.any = v->turned + (row - v->first) * panel->cols * furrow_element_size(panel->type);
+    one.values.any = v->transposed + (row - v->first) * panel->cols * furrow_element_size(panel->type);
   }
   return v->visit(v->user, SIZE_MAX, &one, err);
 }
@@ -68,8 +68,8 @@ static furrow_status visit_matrix(sorted_visit *v, const furrow_matrix *matrix, 
   return status;
 }
 
-static furrow_status visit_stripe(sorted_visit *v, const furrow_matrix_source *source,
-                                  const furrow_matrix_selection *selection, unsigned threads, furrow_error *err) {
+static furrow_status visit_slice(sorted_visit *v, const furrow_matrix_source *source,
+                                 const furrow_matrix_selection *selection, unsigned threads, furrow_error *err) {
   furrow_matrix_load_params params;
   furrow_matrix_load_params_init(&params);
   params.selection = *selection;
@@ -86,13 +86,13 @@ furrow_status furrow_matrix_for_each_panel_sorted(const furrow_matrix_source *so
                                                   size_t memory, furrow_panel_callback visit, void *user,
                                                   furrow_error *err) {
   sorted_visit v = {.visit = visit, .user = user};
-  fw_stripes *stripes = NULL;
+  fw_memory_slices *slices = NULL;
   if (memory == 0) memory = DEFAULT_MEMORY;
-  const bool turned = source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
-  furrow_status status = fw_stripes_by_rows(&stripes, source, selection, turned ? memory / 2 : memory, err);
-  for (size_t i = 0; status == FURROW_OK && i < stripes->count; i++)
-    status = visit_stripe(&v, source, &stripes->selections[i], threads, err);
-  fw_stripes_free(stripes);
-  fw_free(v.turned);
+  const bool transposed = source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
+  furrow_status status = fw_memory_slices_by_rows(&slices, source, selection, transposed ? memory / 2 : memory, err);
+  for (size_t i = 0; status == FURROW_OK && i < slices->count; i++)
+    status = visit_slice(&v, source, &slices->selections[i], threads, err);
+  fw_memory_slices_free(slices);
+  fw_free(v.transposed);
   return status;
 }

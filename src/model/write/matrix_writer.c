@@ -238,7 +238,7 @@ furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const cha
   if (status == FURROW_OK) status = create(&opened, path, err);
   if (status != FURROW_OK) return status;
   status = start(opened, plan, params, err);
-  const fw_dir_check check = params && params->replace ? fw_model_may_replace : NULL;
+  const fw_dir_check check = params && params->replace ? fw_model_check_overwrite : NULL;
   if (status == FURROW_OK) status = fw_atomic_dir_open(&opened->own, path, check, err);
   if (status == FURROW_OK) {
     opened->fd = fw_atomic_dir_fd(opened->own);

@@ -92,10 +92,10 @@ furrow_status fw_writer_for(furrow_matrix_writer *writer, size_t count, void (*b
 /* What a format is told about a partition; the state is the caller's. */
 furrow_matrix_format_context fw_writer_context(const furrow_matrix_writer *writer, size_t part, uint64_t *state);
 
-/* ---- whole models (model_writer.c, may_replace.c) ---- */
+/* ---- whole models (model_writer.c, overwrite_check.c) ---- */
 
 /* Whether a directory may be replaced: a model, or a matrix, and nothing else; E_EXISTS names what would be lost. */
-furrow_status fw_model_may_replace(const char *path, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_model_check_overwrite(const char *path, furrow_error *err) __attribute__((warn_unused_result));
 /* A folder in the model; leave it again, which removes it unless it is complete. */
 furrow_status fw_model_writer_enter(furrow_model_writer *model, const char *name, int *fd, furrow_error *err)
     __attribute__((warn_unused_result));
@@ -133,7 +133,7 @@ void fw_part_stream_abandon(fw_part_stream *stream);
 bool fw_part_stream_is_spoilt(const fw_part_stream *stream);
 void fw_part_stream_free(fw_part_stream *stream);
 
-/* ---- partitions from a matrix (put_matrix.c) ---- */
+/* ---- partitions from a matrix (encode_matrix.c) ---- */
 
 /* Writes partitions first … end-1 of the plan from the matrix; adds to writer->totals. Elements of the matrix outside
  * of them are left out. */

@@ -49,7 +49,7 @@ furrow_status furrow_model_writer_open(furrow_model_writer **writer, const char 
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
   if (status != FURROW_OK) return status;
   furrow_model_writer *opened = memory;
-  status = fw_atomic_dir_open(&opened->dir, path, params && params->replace ? fw_model_may_replace : NULL, err);
+  status = fw_atomic_dir_open(&opened->dir, path, params && params->replace ? fw_model_check_overwrite : NULL, err);
   if (status == FURROW_OK)
     *writer = opened;
   else

@@ -9,10 +9,10 @@
 #include "vector/build/list_runs.h"
 #include "vector/edit/lists_edit.h"
 #include "vector/index/direct_map.h"
-#include "vector/index/map_grow.h"
-#include "vector/index/parts.h"
-#include "vector/quantizer/draw.h"
+#include "vector/index/direct_map_extend.h"
+#include "vector/index/parallel.h"
 #include "vector/quantizer/encoder.h"
+#include "vector/quantizer/random_subset.h"
 #include "vector/quantizer/sq_decode.h"
 #include "vector/quantizer/sq_encode.h"
 #include "vector/quantizer/transform_run.h"
@@ -75,27 +75,27 @@ static void encode_refinement(filling *f, size_t first, size_t count, const floa
 }
 
 /* Codes of rows first …, whose lists are known; `room` has two vectors for each row. */
-static void encode_rows(filling *f, size_t first, size_t count, float *room) {
+static void encode_rows(filling *f, size_t first, size_t count, float *scratch) {
   const furrow_index *index = f->index;
   size_t d = (size_t)index->d, size = index->ivf.code_size;
   const float *x = f->batch->vectors + first * d;
   uint8_t *codes = f->codes + first * size;
   if (index->ivf.by_residual) {
-    fw_residuals(&f->encoder->assigner, x, f->lists + first, count, room);
-    x = room;
+    fw_residuals(&f->encoder->assigner, x, f->lists + first, count, scratch);
+    x = scratch;
   }
   if (index->kind == FURROW_INDEX_IVF_SQ)
     for (size_t i = 0; i < count; i++) fw_sq_encode(&index->ivf.sq, x + i * d, codes + i * size);
   else
     fw_pq_encode(&f->encoder->coder, x, count, d, codes);
-  if (f->refine_codes) encode_refinement(f, first, count, x, room + count * d);
+  if (f->refine_codes) encode_refinement(f, first, count, x, scratch + count * d);
 }
 
 static furrow_status encode_part(filling *f, size_t first, size_t count, furrow_error *err) {
-  void *room = NULL;
-  furrow_status status = fw_alloc(&room, 2 * count, (size_t)f->index->d * sizeof(float), err);
-  if (status == FURROW_OK) encode_rows(f, first, count, room);
-  fw_free(room);
+  void *scratch = NULL;
+  furrow_status status = fw_alloc(&scratch, 2 * count, (size_t)f->index->d * sizeof(float), err);
+  if (status == FURROW_OK) encode_rows(f, first, count, scratch);
+  fw_free(scratch);
   return status;
 }
 
@@ -131,7 +131,7 @@ static furrow_status make_codes(filling *f, furrow_error *err) {
   if (status == FURROW_OK && ivf->refine_pq.m > 0)
     status = fw_alloc_zero(&refine, n, f->encoder->refine_coder.code_size, err);
   f->refine_codes = refine;
-  return status == FURROW_OK ? fw_parts_run(f->batch->pool, n, ADD_PART, fill_part, f, err) : status;
+  return status == FURROW_OK ? fw_parallel_run(f->batch->pool, n, ADD_PART, fill_part, f, err) : status;
 }
 
 /* The direct map learns where the vectors will be; from there on nothing fails. */
@@ -139,10 +139,10 @@ static furrow_status note_places(filling *f, furrow_error *err) {
   fw_ivf *ivf = &f->index->ivf;
   void *memory = NULL;
   if (ivf->direct_map.type == FURROW_DIRECT_MAP_NONE) return FURROW_OK;
-  furrow_status status = fw_alloc(&memory, f->batch->n, sizeof(fw_place_of), err);
+  furrow_status status = fw_alloc(&memory, f->batch->n, sizeof(fw_id_place), err);
   if (status != FURROW_OK) return status;
-  fw_place_of *fresh = memory;
-  for (size_t i = 0; i < f->batch->n; i++) fresh[i] = (fw_place_of){.id = id_of(f->index, f->batch, i), .place = -1};
+  fw_id_place *fresh = memory;
+  for (size_t i = 0; i < f->batch->n; i++) fresh[i] = (fw_id_place){.id = id_of(f->index, f->batch, i), .place = -1};
   for (size_t r = 0; r < f->runs.count; r++) {
     const fw_run *run = &f->runs.run[r];
     for (size_t i = 0; i < run->count; i++)
@@ -161,7 +161,7 @@ static furrow_status lengthen(fw_lists *lists, size_t i, size_t more, furrow_err
   return fw_list_reserve(lists, i, list->capacity > 0 && need < half ? half : need, err);
 }
 
-static furrow_status make_room(filling *f, furrow_error *err) {
+static furrow_status ensure_capacity(filling *f, furrow_error *err) {
   fw_ivf *ivf = &f->index->ivf;
   furrow_status status = fw_runs_create(&f->runs, f->lists, f->batch->n, ivf->nlist, err);
   if (status == FURROW_OK) status = fw_lists_begin_edit(&ivf->lists, err);
@@ -195,7 +195,7 @@ static furrow_status append_part(void *context, size_t first, size_t count, furr
 
 static furrow_status append_all(filling *f, furrow_error *err) {
   fw_ivf *ivf = &f->index->ivf;
-  furrow_status status = fw_parts_run(f->batch->pool, f->runs.count, FILL_PART, append_part, f, err);
+  furrow_status status = fw_parallel_run(f->batch->pool, f->runs.count, FILL_PART, append_part, f, err);
   if (status != FURROW_OK) return status;
   fw_lists_end_edit(&ivf->lists);
   *f->batch->skipped += f->batch->n - f->runs.members;
@@ -221,7 +221,7 @@ static furrow_status add_ivf(furrow_index *index, const batch *b, furrow_error *
   furrow_status status = check_ivf(index, b, err);
   if (status == FURROW_OK) status = fw_encoder_get(index, &f.encoder, err);
   if (status == FURROW_OK) status = make_codes(&f, err);
-  if (status == FURROW_OK) status = make_room(&f, err);
+  if (status == FURROW_OK) status = ensure_capacity(&f, err);
   if (status == FURROW_OK) status = append_all(&f, err);
   fw_runs_clear(&f.runs);
   fw_free(f.lists);
@@ -288,7 +288,7 @@ static furrow_status add_pq(furrow_index *index, const batch *b, furrow_error *e
   if (status != FURROW_OK) return status;
   index->pq.codes = codes;
   coding c = {&encoder->coder, b, (size_t)index->d, index->pq.codes + index->pq.codes_size};
-  status = fw_parts_run(b->pool, b->n, ADD_PART, code_part, &c, err);
+  status = fw_parallel_run(b->pool, b->n, ADD_PART, code_part, &c, err);
   if (status != FURROW_OK) return status;
   index->pq.codes_size += b->n * size;
   index->ntotal += (int64_t)b->n;
@@ -392,7 +392,7 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   uint64_t count = 0;
   batch b = {.vectors = vectors, .n = n, .ids = params->ids, .skip_nan = params->skip_nan, .skipped = &count};
   status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
-  if (status == FURROW_OK && n > ADD_PART) status = fw_parts_start(&b.pool, params->threads, err);
+  if (status == FURROW_OK && n > ADD_PART) status = fw_parallel_start(&b.pool, params->threads, err);
   b.skip = skip;
   if (status == FURROW_OK) status = add_to(index, &b, err);
   if (status == FURROW_OK && skipped) *skipped = count;

@@ -25,11 +25,11 @@ typedef struct builder {
   bool similarity;
   void (*distance)(const float *x, const void *rows, size_t n, size_t d, float *out); /* of kern/scan/scan.h */
   fw_hnsw *graph;
-  int32_t *order;   /* the vectors, highest level first */
-  uint32_t *marks;  /* of vector i: the walk that met it last */
-  uint32_t walk;    /* the number of the one at hand */
-  int32_t *parents; /* of a vector that is reached: whose link leads to it */
-  neighbour *found; /* nearest first; room for ef + 1 */
+  int32_t *order;     /* the vectors, highest level first */
+  uint32_t *marks;    /* of vector i: the walk that met it last */
+  uint32_t traversal; /* the number of the one at hand */
+  int32_t *parents;   /* of a vector that is reached: whose link leads to it */
+  neighbour *found;   /* nearest first; room for ef + 1 */
   size_t count;
   neighbour *linked; /* links of a vector that is full, and one more; room for 2 m + 1 */
   neighbour *chosen; /* room for 2 m */
@@ -49,11 +49,11 @@ static bool is_nearer(const neighbour *a, const neighbour *b) {
 }
 
 /* Puts a neighbour into a sorted list of at most `room`; the farthest leaves. Returns its place, or `room`. */
-static size_t insert_sorted(neighbour *list, size_t *count, size_t room, neighbour new) {
+static size_t insert_sorted(neighbour *list, size_t *count, size_t capacity, neighbour new) {
   size_t at = *count;
   while (at > 0 && is_nearer(&new, &list[at - 1])) at--;
-  if (at == room) return room;
-  if (*count < room) ++*count;
+  if (at == capacity) return capacity;
+  if (*count < capacity) ++*count;
   memmove(list + at + 1, list + at, (*count - at - 1) * sizeof *list);
   list[at] = new;
   return at;
@@ -62,25 +62,25 @@ static size_t insert_sorted(neighbour *list, size_t *count, size_t room, neighbo
 /* ---- Walking -------------------------------------------------------------------------------------------- */
 
 /* The links of a vector on a level. */
-static int32_t *links_of(const fw_hnsw *graph, int32_t i, int32_t level, size_t *room) {
-  *room = (size_t)(graph->cum[level + 1] - graph->cum[level]);
+static int32_t *links_of(const fw_hnsw *graph, int32_t i, int32_t level, size_t *capacity) {
+  *capacity = (size_t)(graph->cum[level + 1] - graph->cum[level]);
   return graph->neighbors + graph->offsets[i] + graph->cum[level];
 }
 
-static void start_walk(builder *b) {
-  if (++b->walk == 0) { /* all numbers were used */
+static void start_traversal(builder *b) {
+  if (++b->traversal == 0) { /* all numbers were used */
     memset(b->marks, 0, b->n * sizeof *b->marks);
-    b->walk = 1;
+    b->traversal = 1;
   }
 }
 
 /* Looks at the links of a vector that was found; returns the first place where something new is. */
 static size_t expand(builder *b, int32_t of, int32_t from, int32_t level, size_t ef) {
-  size_t room, first = ef;
-  const int32_t *links = links_of(b->graph, from, level, &room);
-  for (size_t k = 0; k < room && links[k] >= 0; k++) {
-    if (b->marks[links[k]] == b->walk) continue;
-    b->marks[links[k]] = b->walk;
+  size_t capacity, first = ef;
+  const int32_t *links = links_of(b->graph, from, level, &capacity);
+  for (size_t k = 0; k < capacity && links[k] >= 0; k++) {
+    if (b->marks[links[k]] == b->traversal) continue;
+    b->marks[links[k]] = b->traversal;
     neighbour new = {.key = key_between(b, of, links[k]), .id = links[k]};
     size_t at = insert_sorted(b->found, &b->count, ef, new);
     if (at < first) first = at;
@@ -90,9 +90,9 @@ static size_t expand(builder *b, int32_t of, int32_t from, int32_t level, size_t
 
 /* Fills b->found with the ef vectors of a level that a walk from `entry` finds nearest to vector `of`. */
 static void search_level(builder *b, int32_t of, neighbour entry, int32_t level, size_t ef) {
-  start_walk(b);
+  start_traversal(b);
   entry.expanded = false;
-  b->marks[entry.id] = b->walk;
+  b->marks[entry.id] = b->traversal;
   b->found[0] = entry;
   b->count = 1;
   for (size_t at = 0; at < b->count;) {
@@ -120,31 +120,31 @@ static size_t choose(const builder *b, const neighbour *candidates, size_t count
   return chosen_count;
 }
 
-static void set_links(int32_t *links, size_t room, const neighbour *to, size_t count) {
-  for (size_t k = 0; k < room; k++) links[k] = k < count ? to[k].id : -1;
+static void set_links(int32_t *links, size_t capacity, const neighbour *to, size_t count) {
+  for (size_t k = 0; k < capacity; k++) links[k] = k < count ? to[k].id : -1;
 }
 
 /* A link from one vector to another; where there is no room, what it is linked to is chosen anew. */
 static void add_link(builder *b, int32_t from, int32_t to, float key, int32_t level) {
-  size_t room, count = 0;
-  int32_t *links = links_of(b->graph, from, level, &room);
-  for (size_t k = 0; k < room; k++) {
+  size_t capacity, count = 0;
+  int32_t *links = links_of(b->graph, from, level, &capacity);
+  for (size_t k = 0; k < capacity; k++) {
     if (links[k] >= 0) continue;
     links[k] = to;
     return;
   }
-  insert_sorted(b->linked, &count, room + 1, (neighbour){.key = key, .id = to});
-  for (size_t k = 0; k < room; k++)
-    insert_sorted(b->linked, &count, room + 1, (neighbour){.key = key_between(b, from, links[k]), .id = links[k]});
-  set_links(links, room, b->chosen, choose(b, b->linked, count, b->chosen, room));
+  insert_sorted(b->linked, &count, capacity + 1, (neighbour){.key = key, .id = to});
+  for (size_t k = 0; k < capacity; k++)
+    insert_sorted(b->linked, &count, capacity + 1, (neighbour){.key = key_between(b, from, links[k]), .id = links[k]});
+  set_links(links, capacity, b->chosen, choose(b, b->linked, count, b->chosen, capacity));
 }
 
 /* Links a vector on a level to the best of b->found, and these to it. */
 static void link_level(builder *b, int32_t vector, int32_t level) {
-  size_t room;
-  int32_t *links = links_of(b->graph, vector, level, &room);
-  set_links(links, room, b->chosen, choose(b, b->found, b->count, b->chosen, room));
-  for (size_t k = 0; k < room && links[k] >= 0; k++)
+  size_t capacity;
+  int32_t *links = links_of(b->graph, vector, level, &capacity);
+  set_links(links, capacity, b->chosen, choose(b, b->found, b->count, b->chosen, capacity));
+  for (size_t k = 0; k < capacity && links[k] >= 0; k++)
     add_link(b, links[k], vector, key_between(b, links[k], vector), level);
 }
 
@@ -164,15 +164,15 @@ static void insert_vector(builder *b, int32_t vector) {
 /* Marks what can be reached from a vector on the lowest level, and by which link. */
 static void mark_reached(builder *b, int32_t from) {
   int32_t *stack = b->order; /* whose contents are not needed any more */
-  size_t count = 0, room;
-  b->marks[from] = b->walk;
+  size_t count = 0, capacity;
+  b->marks[from] = b->traversal;
   stack[count++] = from;
   while (count > 0) {
     int32_t at = stack[--count];
-    const int32_t *links = links_of(b->graph, at, 0, &room);
-    for (size_t k = 0; k < room && links[k] >= 0; k++) {
-      if (b->marks[links[k]] == b->walk) continue;
-      b->marks[links[k]] = b->walk;
+    const int32_t *links = links_of(b->graph, at, 0, &capacity);
+    for (size_t k = 0; k < capacity && links[k] >= 0; k++) {
+      if (b->marks[links[k]] == b->traversal) continue;
+      b->marks[links[k]] = b->traversal;
       b->parents[links[k]] = at;
       stack[count++] = links[k];
     }
@@ -181,11 +181,11 @@ static void mark_reached(builder *b, int32_t from) {
 
 /* A link of a vector that may be changed: one that is free, else the last by which nothing is reached; NULL: none. */
 static int32_t *spare_link(const builder *b, int32_t vector) {
-  size_t room;
-  int32_t *links = links_of(b->graph, vector, 0, &room);
-  for (size_t k = 0; k < room; k++)
+  size_t capacity;
+  int32_t *links = links_of(b->graph, vector, 0, &capacity);
+  for (size_t k = 0; k < capacity; k++)
     if (links[k] < 0) return &links[k];
-  for (size_t k = room; k-- > 0;)
+  for (size_t k = capacity; k-- > 0;)
     if (b->parents[links[k]] != vector) return &links[k];
   return NULL;
 }
@@ -195,7 +195,7 @@ static int32_t nearest_with_spare(const builder *b, int32_t vector) {
   int32_t best = b->graph->entry_point;
   float best_key = INFINITY;
   for (size_t i = 0; i < b->n; i++) {
-    if (b->marks[i] != b->walk) continue;
+    if (b->marks[i] != b->traversal) continue;
     float key = key_between(b, vector, (int32_t)i);
     if (key >= best_key || !spare_link(b, (int32_t)i)) continue;
     best_key = key;
@@ -206,11 +206,11 @@ static int32_t nearest_with_spare(const builder *b, int32_t vector) {
 
 /* Choosing links anew can leave a vector without any that leads to it: no search would find it again. */
 static void reach_all(builder *b) {
-  start_walk(b);
+  start_traversal(b);
   b->parents[b->graph->entry_point] = -1;
   mark_reached(b, b->graph->entry_point);
   for (size_t i = 0; i < b->n; i++) {
-    if (b->marks[i] == b->walk) continue;
+    if (b->marks[i] == b->traversal) continue;
     int32_t from = nearest_with_spare(b, (int32_t)i), *link = spare_link(b, from);
     if (!link) return; /* only where distances are not numbers */
     *link = (int32_t)i;
@@ -316,14 +316,14 @@ static furrow_status create_index(furrow_index **index, const float *vectors, si
 
 static furrow_status create_builder(builder *b, size_t m, furrow_error *err) {
   void *order = NULL, *marks = NULL, *parents = NULL, *near = NULL;
-  size_t room = FW_HNSW_EF_CONSTRUCTION + 1 + 2 * m + 2 + 2 * m;
+  size_t capacity = FW_HNSW_EF_CONSTRUCTION + 1 + 2 * m + 2 + 2 * m;
   furrow_status status = fw_alloc(&order, b->n, sizeof *b->order, err);
   b->order = order;
   if (status == FURROW_OK) status = fw_alloc_zero(&marks, b->n, sizeof *b->marks, err);
   b->marks = marks;
   if (status == FURROW_OK) status = fw_alloc(&parents, b->n, sizeof *b->parents, err);
   b->parents = parents;
-  if (status == FURROW_OK) status = fw_alloc(&near, room, sizeof *b->found, err);
+  if (status == FURROW_OK) status = fw_alloc(&near, capacity, sizeof *b->found, err);
   b->found = near;
   if (status != FURROW_OK) return status;
   b->linked = b->found + FW_HNSW_EF_CONSTRUCTION + 1;

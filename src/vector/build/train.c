@@ -7,12 +7,12 @@
 #include "base/mem.h"
 #include "vector/build/hnsw_build.h"
 #include "vector/build/train.h"
-#include "vector/index/parts.h"
+#include "vector/index/parallel.h"
 #include "vector/quantizer/assign.h"
-#include "vector/quantizer/draw.h"
 #include "vector/quantizer/kmeans.h"
 #include "vector/quantizer/opq.h"
 #include "vector/quantizer/pq.h"
+#include "vector/quantizer/random_subset.h"
 #include "vector/quantizer/transform_run.h"
 
 #define PQR_PER_CENTROID 1000 /* as Faiss, for the refinement */
@@ -96,7 +96,7 @@ static size_t links_of(const fw_hnsw *graph) {
   return graph->cum_count > 2 ? (size_t)(graph->cum[2] - graph->cum[1]) : (size_t)graph->cum[1] / 2;
 }
 
-static furrow_status find_centroids(training *t, const fw_share *share, furrow_error *err) {
+static furrow_status find_centroids(training *t, const fw_rank_vectors *local, furrow_error *err) {
   const furrow_index *old = t->ivf->child[0];
   size_t d = (size_t)t->ivf->d, nlist = t->ivf->ivf.nlist;
   void *memory = NULL;
@@ -106,8 +106,8 @@ static furrow_status find_centroids(training *t, const fw_share *share, furrow_e
   params.spherical = t->ivf->metric == FURROW_METRIC_IP;
   furrow_status status = fw_alloc(&memory, nlist, d * sizeof(float), err);
   float *centroids = memory;
-  status = fw_comm_agree(share->comm, status, err);
-  if (status == FURROW_OK) status = fw_kmeans_shared(&params, share, centroids, err);
+  status = fw_comm_all_ok(local->comm, status, err);
+  if (status == FURROW_OK) status = fw_kmeans_distributed(&params, local, centroids, err);
   if (status == FURROW_OK && old->kind == FURROW_INDEX_HNSW)
     status = fw_hnsw_build(&t->quantizer, centroids, nlist, t->ivf->d, old->metric, links_of(&old->hnsw),
                            t->params->seed, err);
@@ -148,7 +148,7 @@ static furrow_status take_residuals(training *t, float *vectors, size_t n, furro
   furrow_status status = fw_assigner_create(&assigner, t->quantizer, err);
   if (status != FURROW_OK) return status;
   leftover l = {.assigner = &assigner, .vectors = vectors, .d = (size_t)t->ivf->d};
-  status = fw_parts_run(t->pool, n, ASSIGN_PART, residual_part, &l, err);
+  status = fw_parallel_run(t->pool, n, ASSIGN_PART, residual_part, &l, err);
   fw_assigner_clear(&assigner);
   return status;
 }
@@ -178,73 +178,73 @@ static furrow_status take_codes(training *t, float *vectors, size_t n, furrow_er
   furrow_status status = fw_pq_coder_create(&coder, &pq, err);
   if (status != FURROW_OK) return status;
   leftover l = {.coder = &coder, .pq = &pq, .vectors = vectors, .d = pq.d};
-  status = fw_parts_run(t->pool, n, ASSIGN_PART, decode_part, &l, err);
+  status = fw_parallel_run(t->pool, n, ASSIGN_PART, decode_part, &l, err);
   fw_pq_coder_clear(&coder);
   return status;
 }
 
 static furrow_status train_pq(training *t, const fw_pq *pq, uint64_t per_centroid, const char *step,
-                              const fw_share *share, float **found, furrow_error *err) {
+                              const fw_rank_vectors *local, float **found, furrow_error *err) {
   void *memory = NULL;
   fw_kmeans_params params = kmeans_params(t, t->params->pq_rounds, step);
   if (per_centroid > 0) params.per_centroid = per_centroid;
   furrow_status status = fw_alloc(&memory, fw_pq_ksub(pq), pq->d * sizeof(float), err);
   *found = memory;
-  status = fw_comm_agree(share->comm, status, err);
-  return status == FURROW_OK ? fw_pq_train(pq, &params, share, *found, err) : status;
+  status = fw_comm_all_ok(local->comm, status, err);
+  return status == FURROW_OK ? fw_pq_train(pq, &params, local, *found, err) : status;
 }
 
 /* A copy of the vectors that the quantizers see: as they will be encoded, without their centroids if codes are of
  * residuals. */
-static furrow_status take_sample(training *t, const fw_share *share, float **own, furrow_error *err) {
+static furrow_status take_sample(training *t, const fw_rank_vectors *local, float **own, furrow_error *err) {
   void *memory = NULL;
   const size_t d = (size_t)t->ivf->d;
-  furrow_status status = fw_alloc(&memory, share->n, d * sizeof(float), err);
+  furrow_status status = fw_alloc(&memory, local->n, d * sizeof(float), err);
   *own = memory;
   if (status != FURROW_OK) return status;
-  memcpy(*own, share->vectors, share->n * d * sizeof(float));
-  return t->ivf->ivf.by_residual ? take_residuals(t, *own, share->n, err) : FURROW_OK;
+  memcpy(*own, local->vectors, local->n * d * sizeof(float));
+  return t->ivf->ivf.by_residual ? take_residuals(t, *own, local->n, err) : FURROW_OK;
 }
 
-static furrow_status find_codes(training *t, const fw_share *share, furrow_error *err) {
+static furrow_status find_codes(training *t, const fw_rank_vectors *local, furrow_error *err) {
   const fw_ivf *ivf = &t->ivf->ivf;
   float *own = NULL;
-  fw_share drawn = {0};
+  fw_rank_vectors subset = {0};
   if (ivf->pq.m == 0) return FURROW_OK;
-  furrow_status status =
-      fw_share_draw(&drawn, share, (size_t)t->ivf->d, pq_sample(ivf, t->params->sample_per_list), t->params->seed, err);
-  if (status == FURROW_OK) status = take_sample(t, &drawn, &own, err);
-  status = fw_comm_agree(t->comm, status, err);
-  const fw_share sample = fw_share_with(&drawn, own);
+  furrow_status status = fw_rank_vectors_sample(&subset, local, (size_t)t->ivf->d,
+                                                pq_sample(ivf, t->params->sample_per_list), t->params->seed, err);
+  if (status == FURROW_OK) status = take_sample(t, &subset, &own, err);
+  status = fw_comm_all_ok(t->comm, status, err);
+  const fw_rank_vectors sample = fw_rank_vectors_replace(&subset, own);
   if (status == FURROW_OK) status = train_pq(t, &ivf->pq, 0, "pq", &sample, &t->pq, err);
   if (status == FURROW_OK && ivf->refine_pq.m > 0) {
-    status = fw_comm_agree(t->comm, take_codes(t, own, sample.n, err), err);
+    status = fw_comm_all_ok(t->comm, take_codes(t, own, sample.n, err), err);
     if (status == FURROW_OK)
       status = train_pq(t, &ivf->refine_pq, PQR_PER_CENTROID, "refine", &sample, &t->refine_pq, err);
   }
   fw_free(own);
-  fw_share_clear(&drawn);
+  fw_rank_vectors_clear(&subset);
   return status;
 }
 
 /* ---- The chain ------------------------------------------------------------------------------------------ */
 
-static furrow_status train_ivf(training *t, const fw_share *share, furrow_error *err) {
-  furrow_status status = fw_comm_agree(t->comm, find_centroids(t, share, err), err);
-  return status == FURROW_OK ? find_codes(t, share, err) : status;
+static furrow_status train_ivf(training *t, const fw_rank_vectors *local, furrow_error *err) {
+  furrow_status status = fw_comm_all_ok(t->comm, find_centroids(t, local, err), err);
+  return status == FURROW_OK ? find_codes(t, local, err) : status;
 }
 
 /* vectors through a transform and what follows it. */
-static furrow_status train_behind(training *t, furrow_index *index, size_t at, const fw_share *share,
+static furrow_status train_behind(training *t, furrow_index *index, size_t at, const fw_rank_vectors *local,
                                   furrow_error *err);
 
-static furrow_status find_rotation(training *t, fw_transform *ready, const fw_share *share, furrow_error *err) {
+static furrow_status find_rotation(training *t, fw_transform *ready, const fw_rank_vectors *local, furrow_error *err) {
   const fw_opq_params params = {.d_in = (size_t)ready->d_in,
                                 .d_out = (size_t)ready->d_out,
                                 .m = t->ivf->ivf.pq.m,
                                 .nbits = t->ivf->ivf.pq.nbits,
                                 .kmeans = kmeans_params(t, 0, "opq")};
-  furrow_status status = fw_opq_train(&params, share->vectors, share->n, &t->rotation, err);
+  furrow_status status = fw_opq_train(&params, local->vectors, local->n, &t->rotation, err);
   if (status != FURROW_OK) return status;
   ready->a = t->rotation;
   ready->a_count = params.d_in * params.d_out;
@@ -253,32 +253,32 @@ static furrow_status find_rotation(training *t, fw_transform *ready, const fw_sh
 }
 
 static furrow_status train_moved(training *t, furrow_index *index, size_t at, const fw_transform *transform,
-                                 const fw_share *share, furrow_error *err) {
+                                 const fw_rank_vectors *local, furrow_error *err) {
   fw_transform ready = *transform;
   float *moved = NULL;
-  const size_t n = share->n, d_in = (size_t)ready.d_in, d_out = (size_t)ready.d_out;
+  const size_t n = local->n, d_in = (size_t)ready.d_in, d_out = (size_t)ready.d_out;
   if (!ready.trained) {
-    furrow_status status = find_rotation(t, &ready, share, err);
+    furrow_status status = find_rotation(t, &ready, local, err);
     if (status != FURROW_OK) return status;
   }
   const fw_transforms one = {.count = 1, .list = &ready};
-  furrow_status status = fw_transforms_run(&one, share->vectors, n, d_in, d_out, t->pool, &moved, err);
+  furrow_status status = fw_transforms_run(&one, local->vectors, n, d_in, d_out, t->pool, &moved, err);
   if (status == FURROW_OK && furrow_first_invalid_vector(moved, n, d_out) < n)
     status = fw_fail(err, FURROW_E_RANGE, "the transform %.4s makes vectors that are not finite, or too large",
                      ready.fourcc);
-  status = fw_comm_agree(t->comm, status, err);
-  const fw_share behind = fw_share_with(share, moved);
+  status = fw_comm_all_ok(t->comm, status, err);
+  const fw_rank_vectors behind = fw_rank_vectors_replace(local, moved);
   if (status == FURROW_OK) status = train_behind(t, index, at + 1, &behind, err);
   fw_free(moved);
   return status;
 }
 
-static furrow_status train_behind(training *t, furrow_index *index, size_t at, const fw_share *share,
+static furrow_status train_behind(training *t, furrow_index *index, size_t at, const fw_rank_vectors *local,
                                   furrow_error *err) {
   if (index->kind == FURROW_INDEX_TRANSFORM && at < index->transforms.count)
-    return train_moved(t, index, at, &index->transforms.list[at], share, err);
-  if (fw_index_is_ivf(index)) return train_ivf(t, share, err);
-  return train_behind(t, index->child[0], 0, share, err);
+    return train_moved(t, index, at, &index->transforms.list[at], local, err);
+  if (fw_index_is_ivf(index)) return train_ivf(t, local, err);
+  return train_behind(t, index->child[0], 0, local, err);
 }
 
 /* No failure from here on. */
@@ -350,23 +350,24 @@ static furrow_status look_part(void *context, size_t first, size_t count, furrow
   return fw_fail(err, FURROW_E_RANGE, "vector %zu has a number that is not finite, or too large", first + bad);
 }
 
-static furrow_status train_with(training *t, const fw_share *share, furrow_error *err) {
-  looking l = {.vectors = share->vectors, .d = (size_t)t->index->d};
-  fw_share drawn = {0};
-  furrow_status status = fw_parts_run(t->pool, share->n, CHECK_PART, look_part, &l, err);
+static furrow_status train_with(training *t, const fw_rank_vectors *local, furrow_error *err) {
+  looking l = {.vectors = local->vectors, .d = (size_t)t->index->d};
+  fw_rank_vectors subset = {0};
+  furrow_status status = fw_parallel_run(t->pool, local->n, CHECK_PART, look_part, &l, err);
   size_t most = (size_t)furrow_index_train_sample_size(t->index, t->params);
   bool moves = t->index != t->ivf && t->index->kind != FURROW_INDEX_ID_MAP; /* copies of what k-means would not see */
-  if (status == FURROW_OK) status = fw_share_draw(&drawn, share, l.d, moves ? most : SIZE_MAX, t->params->seed, err);
-  status = fw_comm_agree(t->comm, status, err);
-  if (status == FURROW_OK) status = train_behind(t, t->index, 0, &drawn, err);
-  fw_share_clear(&drawn);
+  if (status == FURROW_OK)
+    status = fw_rank_vectors_sample(&subset, local, l.d, moves ? most : SIZE_MAX, t->params->seed, err);
+  status = fw_comm_all_ok(t->comm, status, err);
+  if (status == FURROW_OK) status = train_behind(t, t->index, 0, &subset, err);
+  fw_rank_vectors_clear(&subset);
   return status;
 }
 
-static furrow_status check_job(const training *t, const fw_share *share, furrow_error *err) {
+static furrow_status check_job(const training *t, const fw_rank_vectors *local, furrow_error *err) {
   const furrow_index *ivf = furrow_index_ivf(t->index);
   furrow_status status = check_kind(t->index, ivf, err);
-  if (status == FURROW_OK) status = check_count(ivf, share->total, err);
+  if (status == FURROW_OK) status = check_count(ivf, local->total, err);
   if (status == FURROW_OK && t->params->sample_per_list == 0)
     status = fw_fail(err, FURROW_E_ARGUMENT, "sample_per_list is 0, but must be at least 1");
   if (status == FURROW_OK && t->comm->size > 1 && rotation_of(t->index))
@@ -374,17 +375,17 @@ static furrow_status check_job(const training *t, const fw_share *share, furrow_
   return status;
 }
 
-furrow_status fw_index_train_shared(furrow_index *index, const fw_share *share, const furrow_index_train_params *params,
-                                    furrow_error *err) {
+furrow_status fw_index_train_distributed(furrow_index *index, const fw_rank_vectors *local,
+                                         const furrow_index_train_params *params, furrow_error *err) {
   furrow_index_train_params defaults;
   furrow_index_train_params_init(&defaults);
-  training t = {.index = index, .params = params ? params : &defaults, .comm = share->comm};
-  furrow_status status = check_job(&t, share, err);
-  if (status == FURROW_OK) status = fw_parts_start(&t.pool, t.params->threads, err);
-  status = fw_comm_agree(t.comm, status, err);
+  training t = {.index = index, .params = params ? params : &defaults, .comm = local->comm};
+  furrow_status status = check_job(&t, local, err);
+  if (status == FURROW_OK) status = fw_parallel_start(&t.pool, t.params->threads, err);
+  status = fw_comm_all_ok(t.comm, status, err);
   if (status == FURROW_OK) {
     for (t.ivf = index; !fw_index_is_ivf(t.ivf);) t.ivf = t.ivf->child[0];
-    status = fw_comm_agree(t.comm, train_with(&t, share, err), err);
+    status = fw_comm_all_ok(t.comm, train_with(&t, local, err), err);
   }
   if (status == FURROW_OK) take_over(&t);
   fw_pool_free(t.pool);
@@ -397,6 +398,6 @@ furrow_status fw_index_train_shared(furrow_index *index, const fw_share *share, 
 
 furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n,
                                  const furrow_index_train_params *params, furrow_error *err) {
-  const fw_share alone = fw_share_alone(vectors, n);
-  return fw_index_train_shared(index, &alone, params, err);
+  const fw_rank_vectors alone = fw_rank_vectors_single(vectors, n);
+  return fw_index_train_distributed(index, &alone, params, err);
 }

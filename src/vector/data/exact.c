@@ -11,7 +11,7 @@
 #include "base/pool.h"
 #include "kern/math/products.h"
 #include "vector/data/vectors_in.h"
-#include "vector/index/parts.h"
+#include "vector/index/parallel.h"
 #include "vector/search/search_batch.h"
 #include "vector/search/searcher.h"
 
@@ -52,7 +52,7 @@ static void confirm(const exact *e, size_t query, size_t row) {
     fw_scan_table()->ip_rows(x, y, 1, e->d, &key);
   else
     fw_scan_table()->l2_rows(x, y, 1, e->d, &key);
-  fw_sink_offer(&e->sinks[query], e->similarity ? -key : key, fw_turn_id(e->ids[row], e->similarity));
+  fw_sink_offer(&e->sinks[query], e->similarity ? -key : key, fw_tie_break_id(e->ids[row], e->similarity));
 }
 
 static void take_scores(const exact *e, size_t query, size_t piece, const float *scores) {
@@ -101,10 +101,10 @@ static furrow_status run_block(exact *e, furrow_error *err) {
 
 /* ---- All of them ---------------------------------------------------------------------------------------- */
 
-static furrow_status make_room(exact *e, unsigned threads, furrow_error *err) {
+static furrow_status ensure_capacity(exact *e, unsigned threads, furrow_error *err) {
   void *memory[5] = {NULL};
   size_t heaps = 0;
-  threads = fw_threads_for(threads);
+  threads = fw_thread_count(threads);
   furrow_status status =
       fw_size_mul(e->n, e->k, &heaps) ? fw_alloc(&memory[0], e->n, sizeof *e->sinks, err) : fw_fail_memory(err, heaps);
   if (status == FURROW_OK) status = fw_alloc(&memory[1], heaps, sizeof *e->heaps, err);
@@ -168,7 +168,7 @@ furrow_status furrow_exact_search(furrow_vectors_reader *base, const float *quer
   if (params->metric != FURROW_METRIC_IP && params->metric != FURROW_METRIC_L2)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "only L2 and inner products are compared exactly");
   furrow_status status = fw_queries_check(params->metric, queries, n, e.d, err);
-  if (status == FURROW_OK) status = make_room(&e, params->threads, err);
+  if (status == FURROW_OK) status = ensure_capacity(&e, params->threads, err);
   if (status == FURROW_OK) start(&e);
   if (status == FURROW_OK && e.d > 0) status = run(&e, base, params, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++)

@@ -14,11 +14,11 @@
 /* All bytes of a file or a stream. */
 static furrow_status read_all(fw_bytes_in *in, char **bytes, size_t *size, furrow_error *err) {
   void *memory = NULL;
-  size_t room = 0, used = 0, got = 1;
+  size_t capacity = 0, used = 0, got = 1;
   furrow_status status = FURROW_OK;
   while (status == FURROW_OK && got > 0) {
-    status = fw_grow(&memory, &room, used + PIECE, 1, err);
-    if (status == FURROW_OK) status = fw_bytes_in_read(in, (char *)memory + used, room - used, &got, err);
+    status = fw_grow(&memory, &capacity, used + PIECE, 1, err);
+    if (status == FURROW_OK) status = fw_bytes_in_read(in, (char *)memory + used, capacity - used, &got, err);
     if (status == FURROW_OK) used += got;
   }
   if (status != FURROW_OK) {
@@ -59,13 +59,13 @@ static furrow_status parse_text(furrow_ids *ids, const fw_bytes_in *in, const ch
                                 furrow_error *err) {
   const char *at = bytes, *end = bytes + size;
   void *memory = NULL;
-  size_t room = 0, count = 0;
-  furrow_status status = fw_grow(&memory, &room, 1, sizeof(int64_t), err);
+  size_t capacity = 0, count = 0;
+  furrow_status status = fw_grow(&memory, &capacity, 1, sizeof(int64_t), err);
   while (status == FURROW_OK) {
     bool overflow = false;
     while (at < end && separates(*at)) at++;
     if (at == end) break;
-    status = fw_grow(&memory, &room, count + 1, sizeof(int64_t), err);
+    status = fw_grow(&memory, &capacity, count + 1, sizeof(int64_t), err);
     if (status != FURROW_OK) break;
     const char *stop = fw_read_i64(at, end, (int64_t *)memory + count, &overflow);
     if (!stop || overflow || (stop < end && !separates(*stop))) {
@@ -107,10 +107,10 @@ static furrow_status read_rows(fw_array_reader *reader, furrow_ids *ids, furrow_
   const size_t dim = info->dim ? info->dim : 1;
   const size_t step = info->rows == FW_ARRAY_UNKNOWN ? PIECE / dim + 1 : (size_t)info->rows + 1;
   void *memory = NULL;
-  size_t room = 0, rows = 0, got = 1;
+  size_t capacity = 0, rows = 0, got = 1;
   furrow_status status = FURROW_OK;
   while (status == FURROW_OK && got > 0) {
-    status = fw_grow(&memory, &room, (rows + step) * dim, sizeof(int64_t), err);
+    status = fw_grow(&memory, &capacity, (rows + step) * dim, sizeof(int64_t), err);
     if (status == FURROW_OK)
       status = fw_array_read_as(reader, FW_ARRAY_I64, (int64_t *)memory + rows * dim, step, &got, err);
     if (status == FURROW_OK) rows += got;

@@ -12,7 +12,7 @@ struct furrow_reservoir {
   uint64_t seen;
   fw_rng rng;
   float *vectors;
-  size_t room; /* vectors */
+  size_t capacity; /* vectors */
 };
 
 furrow_status furrow_reservoir_create(furrow_reservoir **sample, size_t d, size_t size, uint64_t seed,
@@ -39,7 +39,7 @@ void furrow_reservoir_free(furrow_reservoir *sample) {
 /* Takes the first n of these vectors, for which there is a free place. */
 static furrow_status fill(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
   void *memory = s->vectors;
-  furrow_status status = fw_grow(&memory, &s->room, s->count + n, s->d * sizeof(float), err);
+  furrow_status status = fw_grow(&memory, &s->capacity, s->count + n, s->d * sizeof(float), err);
   s->vectors = memory;
   if (status != FURROW_OK) return status;
   memcpy(s->vectors + s->count * s->d, vectors, n * s->d * sizeof(float));

@@ -46,10 +46,10 @@ static int by_number(const void *a, const void *b) {
 static furrow_status collect_rows(matrix_vectors *m, furrow_error *err) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(m->source);
   void *memory = NULL;
-  size_t room = 0, count = 0, kept = 0;
+  size_t capacity = 0, count = 0, kept = 0;
   for (size_t i = 0; i < meta->part_count; i++) {
     const furrow_partition_meta *part = &meta->parts[i];
-    furrow_status status = fw_grow(&memory, &room, count + part->row_count, sizeof(int32_t), err);
+    furrow_status status = fw_grow(&memory, &capacity, count + part->row_count, sizeof(int32_t), err);
     m->rows = memory;
     if (status != FURROW_OK) return status;
     for (size_t r = 0; r < part->row_count; r++) m->rows[count++] = part->rows[r].row_id;

@@ -16,7 +16,7 @@ furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) 
 
 furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) {
   furrow_status status = fw_lists_check_contents(lists, err);
-  return status == FURROW_OK ? fw_lists_spread(lists, err) : status;
+  return status == FURROW_OK ? fw_lists_allocate(lists, err) : status;
 }
 
 void fw_lists_end_edit(fw_lists *lists) {
@@ -119,7 +119,7 @@ void fw_list_append_list(const fw_lists *lists, fw_list *list, const fw_list *ot
   list->size += count;
 }
 
-void fw_list_take_out(const fw_lists *lists, fw_list *list, size_t i) {
+void fw_list_remove(const fw_lists *lists, fw_list *list, size_t i) {
   size_t last = list->size - 1;
   if (i != last) fw_list_copy_entry(lists, list, i, list, last, fw_list_id(list, last));
   if (lists->kind == FURROW_LISTS_BLOCKS) fw_block_clear(lists, list->codes, last);

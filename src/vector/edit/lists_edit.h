@@ -32,7 +32,7 @@ void fw_list_append_code(const fw_lists *lists, fw_list *list, const uint8_t *co
 /* Appends a copy of a whole other list, its ids increased by id_shift; there must be room. */
 void fw_list_append_list(const fw_lists *lists, fw_list *list, const fw_list *other, int64_t id_shift);
 /* Takes out entry i: the last takes its place. */
-void fw_list_take_out(const fw_lists *lists, fw_list *list, size_t i);
+void fw_list_remove(const fw_lists *lists, fw_list *list, size_t i);
 
 static inline void fw_list_set_id(fw_list *list, size_t i, int64_t id) {
   fw_put_le64(list->ids + 8 * i, (uint64_t)id);

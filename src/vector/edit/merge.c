@@ -7,16 +7,16 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/edit/alike.h"
 #include "vector/edit/lists_edit.h"
+#include "vector/edit/same_quantizers.h"
+#include "vector/index/dense_ids.h"
 #include "vector/index/direct_map.h"
-#include "vector/index/numbered.h"
 
 typedef struct merging {
   int64_t id_shift; /* of ids that are known outside */
   int64_t count;    /* vectors that were there: what numbers increase by */
   bool numbered;    /* at this point of the tree, ids are numbers */
-  fw_map_renewal renewal;
+  fw_map_rebuild renewal;
 } merging;
 
 /* ---- Ids ------------------------------------------------------------------------------------------------ */
@@ -43,11 +43,11 @@ furrow_status fw_lists_check_shift(const fw_lists *lists, int64_t id_shift, furr
 }
 
 furrow_status fw_merge_check_shift(const furrow_index *index, int64_t ntotal, int64_t id_shift, furrow_error *err) {
-  if (!fw_index_is_numbered(index) || id_shift == 0 || id_shift == ntotal) return FURROW_OK;
+  if (!fw_index_has_dense_ids(index) || id_shift == 0 || id_shift == ntotal) return FURROW_OK;
   return fw_fail(err, FURROW_E_ARGUMENT,
                  "ids of %s are numbers: those that are added go on from %" PRId64
                  ", and cannot be increased by %" PRId64,
-                 furrow_index_kind_name(fw_behind_transforms(index)->kind), ntotal, id_shift);
+                 furrow_index_kind_name(fw_skip_transforms(index)->kind), ntotal, id_shift);
 }
 
 /* ---- Preparing ------------------------------------------------------------------------------------------ */
@@ -104,7 +104,7 @@ static furrow_status prepare_ivf(merging *m, furrow_index *index, const furrow_i
   if (status == FURROW_OK) status = reserve_lists(lists, others, err);
   if (status == FURROW_OK) status = reserve_refinement(index, other, err);
   if (status == FURROW_OK)
-    status = fw_map_renewal_create(&m->renewal, type, (size_t)(fw_lists_stored(lists) + fw_lists_stored(others)),
+    status = fw_map_rebuild_create(&m->renewal, type, (size_t)(fw_lists_stored(lists) + fw_lists_stored(others)),
                                    (size_t)ntotal, err);
   return status;
 }
@@ -181,7 +181,7 @@ static void change_ivf(merging *m, furrow_index *index, const furrow_index *othe
     ivf->refine_size += other->ivf.refine_size;
   }
   fw_lists_end_edit(&ivf->lists);
-  fw_map_renewal_finish(&m->renewal, ivf);
+  fw_map_rebuild_finish(&m->renewal, ivf);
 }
 
 static void change_id_map(merging *m, furrow_index *index, const furrow_index *other) {
@@ -206,13 +206,13 @@ static void change(merging *m, furrow_index *index, const furrow_index *other) {
 
 furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift, furrow_error *err) {
   if (index == other) return fw_fail(err, FURROW_E_ARGUMENT, "an index cannot be merged with itself");
-  merging m = {.id_shift = id_shift, .count = index->ntotal, .numbered = fw_index_is_numbered(index)};
+  merging m = {.id_shift = id_shift, .count = index->ntotal, .numbered = fw_index_has_dense_ids(index)};
   furrow_status status = fw_index_check_whole(index, err);
   if (status == FURROW_OK) status = fw_index_check_whole(other, err);
-  if (status == FURROW_OK) status = fw_index_check_alike(index, other, err);
+  if (status == FURROW_OK) status = fw_check_same_quantizers(index, other, err);
   if (status == FURROW_OK) status = fw_merge_check_shift(index, index->ntotal, id_shift, err);
   if (status == FURROW_OK) status = prepare(&m, index, other, err);
   if (status == FURROW_OK) change(&m, index, other);
-  fw_map_renewal_clear(&m.renewal);
+  fw_map_rebuild_clear(&m.renewal);
   return status;
 }

@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/edit/alike.h"
 #include "vector/edit/lists_edit.h"
 #include "vector/edit/merge.h"
+#include "vector/edit/same_quantizers.h"
 #include "vector/file/index_write.h"
+#include "vector/index/dense_ids.h"
 #include "vector/index/direct_map.h"
-#include "vector/index/numbered.h"
 
 typedef struct joining {
   const char *const *paths;
@@ -91,7 +91,7 @@ static furrow_status join_input(joining *j, size_t i, furrow_error *err) {
   const fw_lists *lists = &inner_ivf(input)->ivf.lists;
   bool mapped = false;
   int64_t total = i > 0 ? inner_ivf(first)->ntotal : 0;
-  furrow_status status = i > 0 ? fw_index_check_alike(first, input, err) : FURROW_OK;
+  furrow_status status = i > 0 ? fw_check_same_quantizers(first, input, err) : FURROW_OK;
   if (status == FURROW_OK) status = fw_lists_check_contents(lists, err);
   if (status == FURROW_OK && i > 0 && first->ntotal > INT64_MAX - input->ntotal)
     status = fw_fail(err, FURROW_E_RANGE, "there are too many vectors");
@@ -136,7 +136,7 @@ static furrow_status join_lists(joining *j, const char *target, const furrow_ind
 /* ---- Anything else -------------------------------------------------------------------------------------- */
 
 static furrow_status shift_first(furrow_index *index, int64_t id_shift, furrow_error *err) {
-  furrow_index *inner = (furrow_index *)(uintptr_t)fw_behind_transforms(index);
+  furrow_index *inner = (furrow_index *)(uintptr_t)fw_skip_transforms(index);
   furrow_status status = fw_merge_check_shift(index, 0, id_shift, err);
   if (status != FURROW_OK || id_shift == 0) return status;
   if (inner->kind == FURROW_INDEX_ID_MAP) {

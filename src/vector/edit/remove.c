@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/edit/lists_edit.h"
+#include "vector/index/dense_ids.h"
 #include "vector/index/direct_map.h"
-#include "vector/index/numbered.h"
 #include "vector/search/filter.h"
 
 typedef struct removal {
@@ -20,7 +20,7 @@ typedef struct removal {
   const furrow_index *id_map;     /* by number: whose ids the filter means; NULL: the numbers */
   uint64_t removed;
   uint64_t *gone; /* a bit for each entry of all lists, in order: it goes */
-  fw_map_renewal renewal;
+  fw_map_rebuild renewal;
 } removal;
 
 /* ---- Preparing ------------------------------------------------------------------------------------------ */
@@ -93,7 +93,7 @@ static furrow_status prepare_ivf(removal *r, furrow_index *index, furrow_error *
   if (status == FURROW_OK && r->to) status = check_once(r, &ivf->lists, err);
   if (status == FURROW_OK) status = mark_lists(r, &ivf->lists, err);
   if (status == FURROW_OK)
-    status = fw_map_renewal_create(&r->renewal, ivf->direct_map.type, (size_t)fw_lists_stored(&ivf->lists),
+    status = fw_map_rebuild_create(&r->renewal, ivf->direct_map.type, (size_t)fw_lists_stored(&ivf->lists),
                                    r->to ? r->count - (size_t)r->removed : 0, err);
   return status;
 }
@@ -137,7 +137,7 @@ static void shrink_list(const removal *r, const fw_lists *lists, fw_list *list, 
     size_t was = k;
     while (k < list->size && is_gone(r, first + was)) {
       was = list->size - 1;
-      fw_list_take_out(lists, list, k);
+      fw_list_remove(lists, list, k);
     }
   }
 }
@@ -153,7 +153,7 @@ static void change_ivf(removal *r, furrow_index *index) {
     first += size;
   }
   fw_lists_end_edit(lists);
-  fw_map_renewal_finish(&r->renewal, &index->ivf);
+  fw_map_rebuild_finish(&r->renewal, &index->ivf);
 }
 
 /* Rows of `size` bytes move up. */
@@ -212,7 +212,7 @@ static furrow_status number_anew(removal *r, const furrow_index *index, furrow_e
 
 furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *filter, uint64_t *removed,
                                   furrow_error *err) {
-  const furrow_index *inner = fw_behind_transforms(index);
+  const furrow_index *inner = fw_skip_transforms(index);
   removal r = {.filter = filter, .id_map = inner->kind == FURROW_INDEX_ID_MAP ? inner : NULL};
   if (!filter) return fw_fail(err, FURROW_E_ARGUMENT, "a filter must say what is removed");
   furrow_status status = fw_filter_check(filter, err);
@@ -226,6 +226,6 @@ furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *f
   }
   fw_free(r.to);
   fw_free(r.gone);
-  fw_map_renewal_clear(&r.renewal);
+  fw_map_rebuild_clear(&r.renewal);
   return status;
 }

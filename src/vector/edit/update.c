@@ -19,7 +19,7 @@ typedef struct updating {
   fw_place_table rows; /* of ids: their rows */
   int64_t *where;      /* of each row: its place in the lists */
   int64_t *fresh;      /* its place in the lists of the shadow */
-  fw_map_renewal renewal;
+  fw_map_rebuild renewal;
 } updating;
 
 static furrow_status not_found(const updating *u, size_t row, furrow_error *err) {
@@ -152,7 +152,7 @@ static furrow_status prepare_ivf(updating *u, furrow_index *index, const furrow_
   if (status == FURROW_OK) status = prepare_lists(u, &ivf->lists, &shadow->ivf.lists, err);
   if (status == FURROW_OK && ivf->direct_map.type == FURROW_DIRECT_MAP_HASHTABLE)
     status =
-        fw_map_renewal_create(&u->renewal, FURROW_DIRECT_MAP_HASHTABLE, (size_t)fw_lists_stored(&ivf->lists), 0, err);
+        fw_map_rebuild_create(&u->renewal, FURROW_DIRECT_MAP_HASHTABLE, (size_t)fw_lists_stored(&ivf->lists), 0, err);
   return status;
 }
 
@@ -182,7 +182,7 @@ static void move_entry(updating *u, fw_ivf *ivf, const fw_lists *fresh, size_t r
   size_t from = fw_place_list(u->where[row]), at = fw_place_offset(u->where[row]);
   size_t to = fw_place_list(u->fresh[row]), source = fw_place_offset(u->fresh[row]);
   fw_list *list = &lists->list[from];
-  fw_list_take_out(lists, list, at);
+  fw_list_remove(lists, list, at);
   if (at < list->size) set_place(u, &ivf->direct_map, fw_list_id(list, at), fw_place_make(from, at));
   list = &lists->list[to];
   fw_list_append_entry(lists, list, &fresh->list[to], source, u->ids[row]);
@@ -198,7 +198,7 @@ static void change_ivf(updating *u, furrow_index *index, const furrow_index *sha
       memcpy(ivf->refine_codes + (size_t)u->ids[i] * size, shadow->ivf.refine_codes + i * size, size);
   }
   fw_lists_end_edit(&ivf->lists);
-  if (ivf->direct_map.type == FURROW_DIRECT_MAP_HASHTABLE) fw_map_renewal_finish(&u->renewal, ivf);
+  if (ivf->direct_map.type == FURROW_DIRECT_MAP_HASHTABLE) fw_map_rebuild_finish(&u->renewal, ivf);
 }
 
 static void change(updating *u, furrow_index *index, const furrow_index *shadow) {
@@ -258,6 +258,6 @@ furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const
   shadow_free(shadow);
   fw_free(u.ids);
   fw_place_table_clear(&u.rows);
-  fw_map_renewal_clear(&u.renewal);
+  fw_map_rebuild_clear(&u.renewal);
   return status;
 }

@@ -62,7 +62,7 @@ static void fail_at(fw_cursor *c, furrow_status status, uint64_t offset, const c
   if (c->file) fw_error_set_file(c->err, c->file);
 }
 
-void fw_refuse(fw_cursor *c, const char *format, ...) {
+void fw_cursor_reject(fw_cursor *c, const char *format, ...) {
   char path[2 * FW_CURSOR_PATH];
   field_path(c, c->field, c->field_part, path);
   va_list args;
@@ -71,7 +71,7 @@ void fw_refuse(fw_cursor *c, const char *format, ...) {
   va_end(args);
 }
 
-void fw_refuse_at(fw_cursor *c, uint64_t offset, const char *field, const char *format, ...) {
+void fw_cursor_reject_at(fw_cursor *c, uint64_t offset, const char *field, const char *format, ...) {
   char path[2 * FW_CURSOR_PATH];
   field_path(c, field, "", path);
   va_list args;
@@ -92,29 +92,29 @@ void fw_cursor_fail(fw_cursor *c, furrow_status status, const char *format, ...)
 /* ---- Names ---------------------------------------------------------------------------------------------- */
 
 static void extend_path(fw_cursor *c, const char *text, size_t n) {
-  size_t room = sizeof c->path - 1 - c->path_size;
-  if (n > room) n = room;
+  size_t avail = sizeof c->path - 1 - c->path_size;
+  if (n > avail) n = avail;
   memcpy(c->path + c->path_size, text, n);
   c->path_size += n;
 }
 
-size_t fw_enter(fw_cursor *c, const char *name) {
+size_t fw_cursor_enter(fw_cursor *c, const char *name) {
   size_t mark = c->path_size;
   extend_path(c, name, strlen(name));
   extend_path(c, "/", 1);
   return mark;
 }
 
-size_t fw_enter_number(fw_cursor *c, const char *name, uint64_t number) {
+size_t fw_cursor_enter_item(fw_cursor *c, const char *name, uint64_t number) {
   char text[FW_NUMBER_TEXT + 1];
-  size_t mark = *name ? fw_enter(c, name) : c->path_size;
+  size_t mark = *name ? fw_cursor_enter(c, name) : c->path_size;
   size_t n = fw_write_u64(text, number);
   text[n++] = '/';
   extend_path(c, text, n);
   return mark;
 }
 
-void fw_leave(fw_cursor *c, size_t mark) {
+void fw_cursor_leave(fw_cursor *c, size_t mark) {
   c->path_size = mark;
 }
 
@@ -172,8 +172,8 @@ static void copy_bytes(fw_cursor *c, void *to, size_t size) {
 /* Whether `size` bytes are left for the field that was named. */
 static bool has_bytes(fw_cursor *c, uint64_t size) {
   if (fw_cursor_good(c) && size > fw_cursor_left(c))
-    fw_refuse(c, "needs %" PRIu64 " %s, but the file ends after %" PRIu64, size, fw_plural(size, "byte", "bytes"),
-              fw_cursor_left(c));
+    fw_cursor_reject(c, "needs %" PRIu64 " %s, but the file ends after %" PRIu64, size,
+                     fw_plural(size, "byte", "bytes"), fw_cursor_left(c));
   return fw_cursor_good(c);
 }
 
@@ -260,7 +260,7 @@ static void take(fw_cursor *c, const char *name, fw_field_type type, const char 
   take_named(c, type, meaning, bytes);
 }
 
-void fw_take_fourcc(fw_cursor *c, const char *name, const char *(*explain)(const char *fourcc), char fourcc[4]) {
+void fw_cursor_read_fourcc(fw_cursor *c, const char *name, const char *(*explain)(const char *fourcc), char fourcc[4]) {
   uint8_t bytes[4] = {0};
   name_field(c, name, "");
   take_quietly(c, FW_FIELD_FOURCC, bytes);
@@ -269,7 +269,7 @@ void fw_take_fourcc(fw_cursor *c, const char *name, const char *(*explain)(const
   tell(c, FW_FIELD_FOURCC, 1, bytes, meaning ? meaning : "unknown");
 }
 
-int32_t fw_take_choice(fw_cursor *c, const char *name, const char *(*explain)(int32_t value)) {
+int32_t fw_cursor_read_enum(fw_cursor *c, const char *name, const char *(*explain)(int32_t value)) {
   uint8_t bytes[4] = {0};
   name_field(c, name, "");
   take_quietly(c, FW_FIELD_I32, bytes);
@@ -279,16 +279,16 @@ int32_t fw_take_choice(fw_cursor *c, const char *name, const char *(*explain)(in
   return value;
 }
 
-uint8_t fw_take_u8(fw_cursor *c, const char *name, const char *meaning) {
+uint8_t fw_cursor_read_u8(fw_cursor *c, const char *name, const char *meaning) {
   uint8_t byte = 0;
   take(c, name, FW_FIELD_U8, meaning, &byte);
   return byte;
 }
 
-bool fw_take_bool(fw_cursor *c, const char *name, const char *meaning) {
+bool fw_cursor_read_bool(fw_cursor *c, const char *name, const char *meaning) {
   uint8_t byte = 0;
   take(c, name, FW_FIELD_BOOL, meaning, &byte);
-  if (byte > 1) fw_refuse(c, "is %u, which is neither 0 nor 1", byte);
+  if (byte > 1) fw_cursor_reject(c, "is %u, which is neither 0 nor 1", byte);
   return byte == 1;
 }
 
@@ -298,15 +298,15 @@ static uint32_t take_word(fw_cursor *c, const char *name, fw_field_type type, co
   return fw_get_le32(bytes);
 }
 
-int32_t fw_take_i32(fw_cursor *c, const char *name, const char *meaning) {
+int32_t fw_cursor_read_i32(fw_cursor *c, const char *name, const char *meaning) {
   return (int32_t)take_word(c, name, FW_FIELD_I32, meaning);
 }
 
-uint32_t fw_take_u32(fw_cursor *c, const char *name, const char *meaning) {
+uint32_t fw_cursor_read_u32(fw_cursor *c, const char *name, const char *meaning) {
   return take_word(c, name, FW_FIELD_U32, meaning);
 }
 
-float fw_take_f32(fw_cursor *c, const char *name, const char *meaning) {
+float fw_cursor_read_f32(fw_cursor *c, const char *name, const char *meaning) {
   uint32_t word = take_word(c, name, FW_FIELD_F32, meaning);
   float value;
   memcpy(&value, &word, sizeof value);
@@ -319,27 +319,27 @@ static uint64_t take_long(fw_cursor *c, const char *name, fw_field_type type, co
   return fw_get_le64(bytes);
 }
 
-int64_t fw_take_i64(fw_cursor *c, const char *name, const char *meaning) {
+int64_t fw_cursor_read_i64(fw_cursor *c, const char *name, const char *meaning) {
   return (int64_t)take_long(c, name, FW_FIELD_I64, meaning);
 }
 
-uint64_t fw_take_u64(fw_cursor *c, const char *name, const char *meaning) {
+uint64_t fw_cursor_read_u64(fw_cursor *c, const char *name, const char *meaning) {
   return take_long(c, name, FW_FIELD_U64, meaning);
 }
 
 /* ---- Arrays --------------------------------------------------------------------------------------------- */
 
-size_t fw_take_count(fw_cursor *c, const char *name, size_t size, uint64_t expected) {
+size_t fw_cursor_read_count(fw_cursor *c, const char *name, size_t size, uint64_t expected) {
   uint8_t bytes[8] = {0};
   name_field(c, name, "/count");
   take_named(c, FW_FIELD_U64, "elements that follow", bytes);
   uint64_t count = fw_get_le64(bytes);
   if (!fw_cursor_good(c)) return 0;
   if (expected != FW_ANY_COUNT && count != expected)
-    fw_refuse(c, "is %" PRIu64 ", but must be %" PRIu64, count, expected);
+    fw_cursor_reject(c, "is %" PRIu64 ", but must be %" PRIu64, count, expected);
   else if (count > fw_cursor_left(c) / size)
-    fw_refuse(c, "is %" PRIu64 ", but only %" PRIu64 " %s left in the file", count, fw_cursor_left(c),
-              fw_plural(fw_cursor_left(c), "byte is", "bytes are"));
+    fw_cursor_reject(c, "is %" PRIu64 ", but only %" PRIu64 " %s left in the file", count, fw_cursor_left(c),
+                     fw_plural(fw_cursor_left(c), "byte is", "bytes are"));
   return fw_cursor_good(c) ? (size_t)count : 0;
 }
 
@@ -363,30 +363,30 @@ static void to_native(void *elements, size_t count, size_t size) {
   }
 }
 
-void fw_take_raw(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
-                 const char *meaning) {
+void fw_cursor_read_raw(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
+                        const char *meaning) {
   name_field(c, name, "");
   uint64_t left = fw_cursor_left(c);
   if (fw_cursor_good(c) && count > left / type_bytes[type])
-    fw_refuse(c, "has %zu %s of %zu %s, but the file ends after %" PRIu64, count,
-              fw_plural(count, "element", "elements"), type_bytes[type], fw_plural(type_bytes[type], "byte", "bytes"),
-              left);
+    fw_cursor_reject(c, "has %zu %s of %zu %s, but the file ends after %" PRIu64, count,
+                     fw_plural(count, "element", "elements"), type_bytes[type],
+                     fw_plural(type_bytes[type], "byte", "bytes"), left);
   if (!fw_cursor_good(c)) return;
   copy_bytes(c, elements, count * type_bytes[type]);
   tell(c, type, count, elements, meaning);
 }
 
-void fw_take_elements(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
-                      const char *meaning) {
-  fw_take_raw(c, name, type, elements, count, meaning);
+void fw_cursor_read_elements(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
+                             const char *meaning) {
+  fw_cursor_read_raw(c, name, type, elements, count, meaning);
   if (fw_cursor_good(c)) to_native(elements, count, type_bytes[type]);
 }
 
-void *fw_take_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_t expected, size_t *count,
-                     const char *meaning) {
-  size_t n = fw_take_count(c, name, type_bytes[type], expected);
+void *fw_cursor_read_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_t expected, size_t *count,
+                            const char *meaning) {
+  size_t n = fw_cursor_read_count(c, name, type_bytes[type], expected);
   void *elements = fw_cursor_alloc(c, n, type_bytes[type]);
-  if (elements) fw_take_elements(c, name, type, elements, n, meaning);
+  if (elements) fw_cursor_read_elements(c, name, type, elements, n, meaning);
   if (!fw_cursor_good(c)) {
     fw_free(elements);
     elements = NULL;
@@ -396,19 +396,19 @@ void *fw_take_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_
   return elements;
 }
 
-void fw_take_pieces(fw_cursor *c, const char *name, size_t size, size_t piece, uint8_t *room, fw_piece_taker give,
-                    void *context, const char *meaning) {
+void fw_cursor_read_chunks(fw_cursor *c, const char *name, size_t size, size_t piece, uint8_t *buffer,
+                           fw_chunk_consumer give, void *context, const char *meaning) {
   name_field(c, name, "");
   if (!has_bytes(c, size)) return;
   for (size_t at = 0; at < size && fw_cursor_good(c); at += piece) {
     const size_t here = size - at < piece ? size - at : piece;
-    copy_bytes(c, room, here);
-    if (at == 0) tell(c, FW_FIELD_BYTES, size, room, meaning);
-    if (fw_cursor_good(c)) give(context, room, here);
+    copy_bytes(c, buffer, here);
+    if (at == 0) tell(c, FW_FIELD_BYTES, size, buffer, meaning);
+    if (fw_cursor_good(c)) give(context, buffer, here);
   }
 }
 
-const uint8_t *fw_take_view(fw_cursor *c, const char *name, fw_field_type type, size_t count, const char *meaning) {
+const uint8_t *fw_cursor_view(fw_cursor *c, const char *name, fw_field_type type, size_t count, const char *meaning) {
   name_field(c, name, "");
   size_t bytes = 0;
   if (fw_cursor_good(c) && !fw_size_mul(count, type_bytes[type], &bytes)) bytes = SIZE_MAX;
@@ -419,7 +419,7 @@ const uint8_t *fw_take_view(fw_cursor *c, const char *name, fw_field_type type, 
   return view;
 }
 
-void fw_take_nothing(fw_cursor *c, const char *name, fw_field_type type, uint64_t count, const char *meaning) {
+void fw_cursor_skip(fw_cursor *c, const char *name, fw_field_type type, uint64_t count, const char *meaning) {
   name_field(c, name, "");
   if (!has_bytes(c, count * type_bytes[type])) return;
   uint8_t head[SHOWN_CHARS] = {0};

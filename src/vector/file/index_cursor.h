@@ -71,52 +71,53 @@ static inline uint64_t fw_cursor_left(const fw_cursor *c) {
   return c->size - c->at;
 }
 
-/* Fields that follow are in part `name` (up to fw_leave), or in name/number; name may be "". */
-size_t fw_enter(fw_cursor *c, const char *name);
-size_t fw_enter_number(fw_cursor *c, const char *name, uint64_t number);
-/* Back to where fw_enter, which gave `mark`, was called. */
-void fw_leave(fw_cursor *c, size_t mark);
+/* Fields that follow are in part `name` (up to fw_cursor_leave), or in name/number; name may be "". */
+size_t fw_cursor_enter(fw_cursor *c, const char *name);
+size_t fw_cursor_enter_item(fw_cursor *c, const char *name, uint64_t number);
+/* Back to where fw_cursor_enter, which gave `mark`, was called. */
+void fw_cursor_leave(fw_cursor *c, size_t mark);
 
 /* Single values. A bool byte that is neither 0 nor 1 is refused. Where the meaning depends on the value, `explain`
  * gives it (NULL: it has none). */
-void fw_take_fourcc(fw_cursor *c, const char *name, const char *(*explain)(const char *fourcc), char fourcc[4]);
-int32_t fw_take_choice(fw_cursor *c, const char *name, const char *(*explain)(int32_t value));
-bool fw_take_bool(fw_cursor *c, const char *name, const char *meaning);
-uint8_t fw_take_u8(fw_cursor *c, const char *name, const char *meaning);
-int32_t fw_take_i32(fw_cursor *c, const char *name, const char *meaning);
-uint32_t fw_take_u32(fw_cursor *c, const char *name, const char *meaning);
-int64_t fw_take_i64(fw_cursor *c, const char *name, const char *meaning);
-uint64_t fw_take_u64(fw_cursor *c, const char *name, const char *meaning);
-float fw_take_f32(fw_cursor *c, const char *name, const char *meaning);
+void fw_cursor_read_fourcc(fw_cursor *c, const char *name, const char *(*explain)(const char *fourcc), char fourcc[4]);
+int32_t fw_cursor_read_enum(fw_cursor *c, const char *name, const char *(*explain)(int32_t value));
+bool fw_cursor_read_bool(fw_cursor *c, const char *name, const char *meaning);
+uint8_t fw_cursor_read_u8(fw_cursor *c, const char *name, const char *meaning);
+int32_t fw_cursor_read_i32(fw_cursor *c, const char *name, const char *meaning);
+uint32_t fw_cursor_read_u32(fw_cursor *c, const char *name, const char *meaning);
+int64_t fw_cursor_read_i64(fw_cursor *c, const char *name, const char *meaning);
+uint64_t fw_cursor_read_u64(fw_cursor *c, const char *name, const char *meaning);
+float fw_cursor_read_f32(fw_cursor *c, const char *name, const char *meaning);
 
 #define FW_ANY_COUNT UINT64_MAX
 
 /* The count of an array ("name/count"): refused when the rest of the file is shorter than so many elements of `size`
  * bytes, or when it is not `expected` (unless that is FW_ANY_COUNT). */
-size_t fw_take_count(fw_cursor *c, const char *name, size_t size, uint64_t expected);
+size_t fw_cursor_read_count(fw_cursor *c, const char *name, size_t size, uint64_t expected);
 /* A count and its elements, in memory that fw_free frees; NULL (and *count 0) after a failure. */
-void *fw_take_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_t expected, size_t *count,
-                     const char *meaning);
+void *fw_cursor_read_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_t expected, size_t *count,
+                            const char *meaning);
 /* The elements alone, into memory that is there; _raw: in the byte order of the file. */
-void fw_take_raw(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count, const char *meaning);
-void fw_take_elements(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
-                      const char *meaning);
+void fw_cursor_read_raw(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
+                        const char *meaning);
+void fw_cursor_read_elements(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
+                             const char *meaning);
 /* Bytes through `room`, in pieces of `piece` bytes (the last may be smaller), each given to `give`. */
-typedef void (*fw_piece_taker)(void *context, const uint8_t *bytes, size_t size);
-void fw_take_pieces(fw_cursor *c, const char *name, size_t size, size_t piece, uint8_t *room, fw_piece_taker give,
-                    void *context, const char *meaning);
+typedef void (*fw_chunk_consumer)(void *context, const uint8_t *bytes, size_t size);
+void fw_cursor_read_chunks(fw_cursor *c, const char *name, size_t size, size_t piece, uint8_t *buffer,
+                           fw_chunk_consumer give, void *context, const char *meaning);
 /* The elements where they are, passed over. Only when c->bytes is there. */
-const uint8_t *fw_take_view(fw_cursor *c, const char *name, fw_field_type type, size_t count, const char *meaning);
+const uint8_t *fw_cursor_view(fw_cursor *c, const char *name, fw_field_type type, size_t count, const char *meaning);
 /* Passes over elements, telling of them. */
-void fw_take_nothing(fw_cursor *c, const char *name, fw_field_type type, uint64_t count, const char *meaning);
+void fw_cursor_skip(fw_cursor *c, const char *name, fw_field_type type, uint64_t count, const char *meaning);
 /* Room for elements, for which a count was checked. NULL after a failure. */
 void *fw_cursor_alloc(fw_cursor *c, size_t count, size_t size);
 
 /* The cursor fails: the field that was read last `text`, e.g. "is 7, but …". Does nothing after a failure. To be called
  * before the part that the field is in was left. */
-void fw_refuse(fw_cursor *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void fw_cursor_reject(fw_cursor *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same of a field at another place: `field` is its name within the part that is being read. */
-void fw_refuse_at(fw_cursor *c, uint64_t offset, const char *field, const char *format, ...)
+void fw_cursor_reject_at(fw_cursor *c, uint64_t offset, const char *field, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Any status, with the place of the field that was read last. */
 void fw_cursor_fail(fw_cursor *c, furrow_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));

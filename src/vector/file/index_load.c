@@ -25,13 +25,13 @@ static furrow_status read_all(fw_index_reader *r, const furrow_index_load_params
   fw_cursor *c = &r->c;
   furrow_index *read = NULL;
   fw_read_index(r, "", &read);
-  if (fw_cursor_good(c) && !read) fw_refuse(c, "is null: the file has no index");
+  if (fw_cursor_good(c) && !read) fw_cursor_reject(c, "is null: the file has no index");
   uint64_t left = fw_cursor_left(c);
   if (fw_cursor_good(c) && left > 0) {
-    fw_take_nothing(c, "trailing", FW_FIELD_BYTES, left, "bytes behind the index, which Faiss passes over");
+    fw_cursor_skip(c, "trailing", FW_FIELD_BYTES, left, "bytes behind the index, which Faiss passes over");
     if (!params || !params->allow_trailing)
-      fw_refuse(c, "%s %" PRIu64 " %s behind the end of the index", fw_plural(left, "is", "are"), left,
-                fw_plural(left, "byte", "bytes"));
+      fw_cursor_reject(c, "%s %" PRIu64 " %s behind the end of the index", fw_plural(left, "is", "are"), left,
+                       fw_plural(left, "byte", "bytes"));
   }
   if (fw_cursor_good(c))
     *index = read;

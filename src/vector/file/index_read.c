@@ -15,25 +15,25 @@ enum { PLACE_D = 4, PLACE_NTOTAL = 8 }; /* in the header, from the fourcc on */
 
 void fw_expect_d(fw_index_reader *r, const furrow_index *index, const char *name, int32_t want) {
   if (!fw_cursor_good(&r->c) || !index || index->d == want) return;
-  size_t mark = fw_enter(&r->c, name);
-  fw_refuse_at(&r->c, index->place + PLACE_D, "d", "is %" PRId32 ", but vectors of %" PRId32 " %s come here", index->d,
-               want, fw_plural((uint64_t)want, "dimension", "dimensions"));
-  fw_leave(&r->c, mark);
+  size_t mark = fw_cursor_enter(&r->c, name);
+  fw_cursor_reject_at(&r->c, index->place + PLACE_D, "d", "is %" PRId32 ", but vectors of %" PRId32 " %s come here",
+                      index->d, want, fw_plural((uint64_t)want, "dimension", "dimensions"));
+  fw_cursor_leave(&r->c, mark);
 }
 
 void fw_expect_ntotal(fw_index_reader *r, const furrow_index *index, const char *name, int64_t want) {
   if (!fw_cursor_good(&r->c) || !index || index->ntotal == want) return;
-  size_t mark = fw_enter(&r->c, name);
-  fw_refuse_at(&r->c, index->place + PLACE_NTOTAL, "ntotal", "is %" PRId64 ", but must be %" PRId64, index->ntotal,
-               want);
-  fw_leave(&r->c, mark);
+  size_t mark = fw_cursor_enter(&r->c, name);
+  fw_cursor_reject_at(&r->c, index->place + PLACE_NTOTAL, "ntotal", "is %" PRId64 ", but must be %" PRId64,
+                      index->ntotal, want);
+  fw_cursor_leave(&r->c, mark);
 }
 
 uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b) {
   uint64_t product;
   /* the product of nothing is FW_ANY_COUNT, which must not come out of a product */
   if (!__builtin_mul_overflow(a, b, &product) && product < FW_ANY_COUNT) return product;
-  fw_refuse(c, "leads to a size of %" PRIu64 " * %" PRIu64 ", which no file has", a, b);
+  fw_cursor_reject(c, "leads to a size of %" PRIu64 " * %" PRIu64 ", which no file has", a, b);
   return 0;
 }
 
@@ -44,53 +44,54 @@ static const char *explain_metric(int32_t metric) {
 }
 
 static void read_metric(fw_cursor *c, furrow_index *index) {
-  int32_t metric = fw_take_choice(c, "metric_type", explain_metric);
+  int32_t metric = fw_cursor_read_enum(c, "metric_type", explain_metric);
   if (!fw_cursor_good(c)) return;
   if (!furrow_distance_metric_name((furrow_distance_metric)metric)) {
-    fw_refuse(c, "is %" PRId32 ", which is no metric", metric);
+    fw_cursor_reject(c, "is %" PRId32 ", which is no metric", metric);
     return;
   }
   index->metric = (furrow_distance_metric)metric;
-  if (metric > 1) index->metric_arg = fw_take_f32(c, "metric_arg", "argument of the metric (p of Lp)");
+  if (metric > 1) index->metric_arg = fw_cursor_read_f32(c, "metric_arg", "argument of the metric (p of Lp)");
 }
 
 static void read_header(fw_cursor *c, furrow_index *index) {
-  index->d = fw_take_i32(c, "d", "dimension of the vectors");
+  index->d = fw_cursor_read_i32(c, "d", "dimension of the vectors");
   if (index->d <= 0 || index->d > FW_INDEX_MAX_D)
-    fw_refuse(c, "is %" PRId32 ", but must be 1 to %d", index->d, FW_INDEX_MAX_D);
-  index->ntotal = fw_take_i64(c, "ntotal", "vectors added");
-  if (index->ntotal < 0) fw_refuse(c, "is %" PRId64 ", but must not be negative", index->ntotal);
-  index->dummy[0] = fw_take_i64(c, "dummy/0", "not used, 1048576");
-  index->dummy[1] = fw_take_i64(c, "dummy/1", "not used, 1048576");
-  index->trained = fw_take_bool(c, "is_trained", "ready for vectors");
+    fw_cursor_reject(c, "is %" PRId32 ", but must be 1 to %d", index->d, FW_INDEX_MAX_D);
+  index->ntotal = fw_cursor_read_i64(c, "ntotal", "vectors added");
+  if (index->ntotal < 0) fw_cursor_reject(c, "is %" PRId64 ", but must not be negative", index->ntotal);
+  index->dummy[0] = fw_cursor_read_i64(c, "dummy/0", "not used, 1048576");
+  index->dummy[1] = fw_cursor_read_i64(c, "dummy/1", "not used, 1048576");
+  index->trained = fw_cursor_read_bool(c, "is_trained", "ready for vectors");
   read_metric(c, index);
 }
 
 void fw_read_pq(fw_index_reader *r, const char *name, fw_pq *pq, int32_t d) {
   fw_cursor *c = &r->c;
-  size_t mark = fw_enter(c, name);
-  uint64_t pq_d = fw_take_u64(c, "d", "dimension of the vectors it encodes");
+  size_t mark = fw_cursor_enter(c, name);
+  uint64_t pq_d = fw_cursor_read_u64(c, "d", "dimension of the vectors it encodes");
   if (pq_d != (uint64_t)d)
-    fw_refuse(c, "is %" PRIu64 ", but the vectors have %" PRId32 " %s", pq_d, d,
-              fw_plural((uint64_t)d, "dimension", "dimensions"));
-  uint64_t m = fw_take_u64(c, "M", "sub-quantizers");
+    fw_cursor_reject(c, "is %" PRIu64 ", but the vectors have %" PRId32 " %s", pq_d, d,
+                     fw_plural((uint64_t)d, "dimension", "dimensions"));
+  uint64_t m = fw_cursor_read_u64(c, "M", "sub-quantizers");
   if (fw_cursor_good(c) && (m == 0 || m > pq_d || pq_d % m != 0))
-    fw_refuse(c, "is %" PRIu64 ", which does not divide the dimension %" PRIu64, m, pq_d);
-  uint64_t nbits = fw_take_u64(c, "nbits", "bits of each sub-quantizer's code");
-  if (nbits < 1 || nbits > FW_PQ_MAX_NBITS) fw_refuse(c, "is %" PRIu64 ", but must be 1 to %d", nbits, FW_PQ_MAX_NBITS);
+    fw_cursor_reject(c, "is %" PRIu64 ", which does not divide the dimension %" PRIu64, m, pq_d);
+  uint64_t nbits = fw_cursor_read_u64(c, "nbits", "bits of each sub-quantizer's code");
+  if (nbits < 1 || nbits > FW_PQ_MAX_NBITS)
+    fw_cursor_reject(c, "is %" PRIu64 ", but must be 1 to %d", nbits, FW_PQ_MAX_NBITS);
   if (fw_cursor_good(c)) {
     pq->d = (size_t)pq_d;
     pq->m = (size_t)m;
     pq->nbits = (unsigned)nbits;
-    pq->centroids = fw_take_vector(c, "centroids", FW_FIELD_F32, pq_d << nbits, NULL, "[M][2^nbits][d / M]");
+    pq->centroids = fw_cursor_read_vector(c, "centroids", FW_FIELD_F32, pq_d << nbits, NULL, "[M][2^nbits][d / M]");
   }
-  fw_leave(c, mark);
+  fw_cursor_leave(c, mark);
 }
 
 static float read_k_factor(fw_cursor *c) {
-  float k_factor = fw_take_f32(c, "k_factor", "candidates for each result that is wanted");
+  float k_factor = fw_cursor_read_f32(c, "k_factor", "candidates for each result that is wanted");
   if (fw_cursor_good(c) && !(isfinite(k_factor) && k_factor >= 1))
-    fw_refuse(c, "is %g, but must be finite and at least 1", (double)k_factor);
+    fw_cursor_reject(c, "is %g, but must be finite and at least 1", (double)k_factor);
   return k_factor;
 }
 
@@ -98,25 +99,25 @@ static float read_k_factor(fw_cursor *c) {
 
 static void read_flat(fw_index_reader *r, furrow_index *index) {
   uint64_t count = fw_expect_product(&r->c, (uint64_t)index->ntotal, (uint64_t)index->d);
-  index->flat.vectors = fw_take_vector(&r->c, "vectors", FW_FIELD_F32, count, NULL, "[ntotal][d]");
+  index->flat.vectors = fw_cursor_read_vector(&r->c, "vectors", FW_FIELD_F32, count, NULL, "[ntotal][d]");
 }
 
 /* Codes that are only searched: in blocks. */
 static void read_packed_codes(fw_cursor *c, fw_pq_index *own, size_t n, uint64_t size) {
   const size_t code_size = fw_pq_code_size(&own->pq), piece = fw_pack_piece(code_size) * code_size;
-  own->codes_size = fw_take_count(c, "codes", 1, size);
+  own->codes_size = fw_cursor_read_count(c, "codes", 1, size);
   size_t bytes = fw_packed_bytes(n, own->pq.m) + FW_BLOCK + FW_PACKED_ALIGNMENT;
   own->packed_memory = fw_cursor_alloc(c, bytes, 1);
-  uint8_t *room = fw_cursor_alloc(c, piece, 1);
+  uint8_t *buffer = fw_cursor_alloc(c, piece, 1);
   if (fw_cursor_good(c)) c->status = fw_code_order_create(&own->order, &own->pq, c->err);
   if (own->packed_memory) {
     fw_prefer_large_pages(own->packed_memory, bytes);
     own->packed = fw_packed_align(own->packed_memory);
     memset(own->packed + fw_packed_bytes(n, own->pq.m), 0, FW_BLOCK);
     fw_packing p = {.pq = &own->pq, .order = own->order, .to = own->packed};
-    fw_take_pieces(c, "codes", own->codes_size, piece, room, fw_pack_next, &p, "[ntotal][code size]");
+    fw_cursor_read_chunks(c, "codes", own->codes_size, piece, buffer, fw_pack_next, &p, "[ntotal][code size]");
   }
-  fw_free(room);
+  fw_free(buffer);
 }
 
 static void read_pq_index(fw_index_reader *r, furrow_index *index) {
@@ -125,13 +126,13 @@ static void read_pq_index(fw_index_reader *r, furrow_index *index) {
   fw_read_pq(r, "pq", &own->pq, index->d);
   if (!fw_cursor_good(c)) return;
   uint64_t size = fw_expect_product(c, (uint64_t)index->ntotal, fw_pq_code_size(&own->pq));
-  if (index->search_only && fw_pq_packs(&own->pq))
+  if (index->search_only && fw_pq_is_packable(&own->pq))
     read_packed_codes(c, own, (size_t)index->ntotal, size);
   else
-    own->codes = fw_take_vector(c, "codes", FW_FIELD_BYTES, size, &own->codes_size, "[ntotal][code size]");
-  own->search_type = fw_take_i32(c, "search_type", "0 plain, others for polysemous codes");
-  own->encode_signs = fw_take_bool(c, "encode_signs", "not used");
-  own->polysemous_ht = fw_take_i32(c, "polysemous_ht", "Hamming threshold");
+    own->codes = fw_cursor_read_vector(c, "codes", FW_FIELD_BYTES, size, &own->codes_size, "[ntotal][code size]");
+  own->search_type = fw_cursor_read_i32(c, "search_type", "0 plain, others for polysemous codes");
+  own->encode_signs = fw_cursor_read_bool(c, "encode_signs", "not used");
+  own->polysemous_ht = fw_cursor_read_i32(c, "polysemous_ht", "Hamming threshold");
 }
 
 /* A key is the string of the M codes, so that there are 2^(M * nbits) of them. */
@@ -141,15 +142,15 @@ static void read_multi(fw_index_reader *r, furrow_index *index) {
   if (!fw_cursor_good(&r->c)) return;
   bool fits = pq->m * pq->nbits < 63;
   if (!fits || (index->ntotal != 0 && (uint64_t)index->ntotal != (uint64_t)1 << (pq->m * pq->nbits)))
-    fw_refuse_at(&r->c, index->place + PLACE_NTOTAL, "ntotal",
-                 "is %" PRId64 ", but M is %zu and nbits %u, which makes 2^%zu cells", index->ntotal, pq->m, pq->nbits,
-                 pq->m * pq->nbits);
+    fw_cursor_reject_at(&r->c, index->place + PLACE_NTOTAL, "ntotal",
+                        "is %" PRId64 ", but M is %zu and nbits %u, which makes 2^%zu cells", index->ntotal, pq->m,
+                        pq->nbits, pq->m * pq->nbits);
 }
 
 /* Whether child i is there: a wrapper around nothing is refused. */
 static bool has_child(fw_index_reader *r, const furrow_index *index, size_t i) {
   if (fw_cursor_good(&r->c) && !index->child[i])
-    fw_refuse_at(&r->c, r->c.field_at, furrow_index_child_name(index, i), "is null, but must be there");
+    fw_cursor_reject_at(&r->c, r->c.field_at, furrow_index_child_name(index, i), "is null, but must be there");
   return fw_cursor_good(&r->c);
 }
 
@@ -158,8 +159,8 @@ static void read_id_map(fw_index_reader *r, furrow_index *index) {
   if (!has_child(r, index, 0)) return;
   fw_expect_d(r, index->child[0], "index", index->d);
   fw_expect_ntotal(r, index->child[0], "index", index->ntotal);
-  index->id_map.ids =
-      fw_take_vector(&r->c, "id_map", FW_FIELD_I64, (uint64_t)index->ntotal, NULL, "ids from outside, by number");
+  index->id_map.ids = fw_cursor_read_vector(&r->c, "id_map", FW_FIELD_I64, (uint64_t)index->ntotal, NULL,
+                                            "ids from outside, by number");
 }
 
 static void read_refine(fw_index_reader *r, furrow_index *index) {
@@ -179,7 +180,7 @@ static void read_ivf_pqr(fw_index_reader *r, furrow_index *index) {
   fw_read_pq(r, "refine_pq", &ivf->refine_pq, index->d);
   if (!fw_cursor_good(&r->c)) return;
   uint64_t size = fw_expect_product(&r->c, (uint64_t)index->ntotal, fw_pq_code_size(&ivf->refine_pq));
-  ivf->refine_codes = fw_take_vector(&r->c, "refine_codes", FW_FIELD_BYTES, size, &ivf->refine_size, "by id");
+  ivf->refine_codes = fw_cursor_read_vector(&r->c, "refine_codes", FW_FIELD_BYTES, size, &ivf->refine_size, "by id");
   ivf->k_factor = read_k_factor(&r->c);
 }
 
@@ -199,12 +200,12 @@ static void read_kind(fw_index_reader *r, furrow_index *index) {
 
 /* ---- The index ------------------------------------------------------------------------------------------ */
 
-static void refuse_fourcc(fw_cursor *c, const char fourcc[4]) {
+static void reject_fourcc(fw_cursor *c, const char fourcc[4]) {
   const char *what = fw_index_unsupported(fourcc);
   if (what)
     fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is of a kind that is not read here: %s", what);
   else
-    fw_refuse(c, "is that of no index");
+    fw_cursor_reject(c, "is that of no index");
   if (c->err && !fw_cursor_good(c)) fw_error_set_token(c->err, fourcc, 4);
 }
 
@@ -217,11 +218,11 @@ static const char *explain_index(const char *fourcc) {
 static void read_named(fw_index_reader *r, furrow_index **index) {
   fw_cursor *c = &r->c;
   char fourcc[4];
-  fw_take_fourcc(c, "fourcc", explain_index, fourcc);
+  fw_cursor_read_fourcc(c, "fourcc", explain_index, fourcc);
   if (!fw_cursor_good(c) || memcmp(fourcc, FW_FOURCC_NULL, 4) == 0) return;
   const fw_index_name *name = fw_index_named(fourcc);
   if (!name) {
-    refuse_fourcc(c, fourcc);
+    reject_fourcc(c, fourcc);
     return;
   }
   uint64_t place = c->field_at;
@@ -240,10 +241,11 @@ static void read_named(fw_index_reader *r, furrow_index **index) {
 void fw_read_index(fw_index_reader *r, const char *name, furrow_index **index) {
   fw_cursor *c = &r->c;
   if (!fw_cursor_good(c)) return;
-  size_t mark = *name ? fw_enter(c, name) : c->path_size;
-  if (c->depth == FW_CURSOR_DEPTH) fw_refuse(c, "is followed by one more index within %d others", FW_CURSOR_DEPTH);
+  size_t mark = *name ? fw_cursor_enter(c, name) : c->path_size;
+  if (c->depth == FW_CURSOR_DEPTH)
+    fw_cursor_reject(c, "is followed by one more index within %d others", FW_CURSOR_DEPTH);
   c->depth++;
   read_named(r, index);
   c->depth--;
-  fw_leave(c, mark);
+  fw_cursor_leave(c, mark);
 }

@@ -29,7 +29,7 @@ void fw_read_pq(fw_index_reader *r, const char *name, fw_pq *pq, int32_t d);
 /* The lists of an IVF index, whose nlist, code_size (and bbs, m2) are known. */
 void fw_read_lists(fw_index_reader *r, fw_ivf *ivf, furrow_index_kind kind);
 /* Whether codes of these lists are to be packed; the quantizer is known. */
-bool fw_reader_packs(const fw_index_reader *r, const fw_ivf *ivf);
+bool fw_reader_packs_codes(const fw_index_reader *r, const fw_ivf *ivf);
 /* The slab of codes that are to be packed, and where in it each list begins; the sizes of all lists are known. */
 void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq);
 /* Codes that list i owns, as they were read, are replaced by packed ones. */

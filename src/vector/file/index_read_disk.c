@@ -36,7 +36,7 @@ static void find_data_file(fw_index_reader *r, const fw_disk *disk, char **path)
   if (r->lists) {
     fw_buffer_text(&text, r->lists);
   } else if (!name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-    fw_refuse(c, "follows a data file without a name");
+    fw_cursor_reject(c, "follows a data file without a name");
   } else {
     fw_buffer_append(&text, index, (size_t)(last_part(index) - index));
     fw_buffer_text(&text, name);
@@ -105,18 +105,18 @@ static void copy_codes(fw_cursor *c, fw_lists *lists, const data_file *data) {
 static void pack_codes(fw_cursor *c, fw_lists *lists, const data_file *data, const fw_pq *pq) {
   const size_t piece = fw_pack_piece(lists->code_size);
   fw_alloc_packed(c, lists, pq);
-  uint8_t *room = fw_cursor_alloc(c, piece, lists->code_size);
+  uint8_t *buffer = fw_cursor_alloc(c, piece, lists->code_size);
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
     const fw_list *list = &lists->list[i];
     for (size_t first = 0; fw_cursor_good(c) && first < list->size; first += piece) {
       const size_t n = list->size - first < piece ? list->size - first : piece;
-      read_data(c, data, room, n * lists->code_size, lists->disk->lists[i].offset + first * lists->code_size);
+      read_data(c, data, buffer, n * lists->code_size, lists->disk->lists[i].offset + first * lists->code_size);
       if (fw_cursor_good(c))
-        fw_pack_codes(&(fw_code_source){.pq = pq, .codes = room, .order = lists->order}, n,
+        fw_pack_codes(&(fw_code_source){.pq = pq, .codes = buffer, .order = lists->order}, n,
                       list->codes + first * pq->m);
     }
   }
-  fw_free(room);
+  fw_free(buffer);
 }
 
 /* pq: codes are packed; NULL: they are not. */
@@ -155,7 +155,7 @@ void fw_read_disk_lists(fw_index_reader *r, fw_ivf *ivf) {
     lists->disk->missing = true;
   } else {
     if (fw_cursor_good(c) && r->borrow) map_data(c, lists, &data);
-    if (fw_cursor_good(c) && !r->borrow) copy_data(c, lists, &data, fw_reader_packs(r, ivf) ? &ivf->pq : NULL);
+    if (fw_cursor_good(c) && !r->borrow) copy_data(c, lists, &data, fw_reader_packs_codes(r, ivf) ? &ivf->pq : NULL);
   }
   if (data.fd >= 0) fw_file_close(data.fd);
   fw_free(path);

@@ -21,16 +21,16 @@ static void read_legacy_ids(fw_index_reader *r, fw_ivf *ivf) {
   fw_cursor *c = &r->c;
   fw_lists *lists = &ivf->lists;
   if (fw_cursor_good(c) && ivf->nlist > fw_cursor_left(c) / 8)
-    fw_refuse_at(c, c->at, "lists", "of %zu counts need more bytes than the %" PRIu64 " that are left", ivf->nlist,
-                 fw_cursor_left(c));
+    fw_cursor_reject_at(c, c->at, "lists", "of %zu counts need more bytes than the %" PRIu64 " that are left",
+                        ivf->nlist, fw_cursor_left(c));
   if (!fw_cursor_good(c)) return;
   lists->kind = FURROW_LISTS_INLINE;
   lists->nlist = ivf->nlist;
-  c->status = fw_lists_spread(lists, c->err);
+  c->status = fw_lists_allocate(lists, c->err);
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
-    size_t mark = fw_enter_number(c, "lists", i);
+    size_t mark = fw_cursor_enter_item(c, "lists", i);
     fw_read_own_ids(c, &lists->list[i]);
-    fw_leave(c, mark);
+    fw_cursor_leave(c, mark);
   }
 }
 
@@ -42,11 +42,11 @@ static void read_legacy_codes(fw_index_reader *r, furrow_index *index) {
   size_t each = index->ivf.code_size / (type == FW_FIELD_F32 ? 4 : 1);
   lists->code_size = index->ivf.code_size;
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
-    size_t mark = fw_enter_number(c, "lists", i);
+    size_t mark = fw_cursor_enter_item(c, "lists", i);
     uint64_t count = fw_expect_product(c, lists->list[i].size, each);
     fw_read_own_codes(c, &lists->list[i], type, count, "[size][code size]");
-    if (fw_cursor_good(c) && fw_reader_packs(r, &index->ivf)) fw_pack_own_codes(c, lists, i, &index->ivf.pq);
-    fw_leave(c, mark);
+    if (fw_cursor_good(c) && fw_reader_packs_codes(r, &index->ivf)) fw_pack_own_codes(c, lists, i, &index->ivf.pq);
+    fw_cursor_leave(c, mark);
   }
 }
 
@@ -55,19 +55,20 @@ static void read_legacy_codes(fw_index_reader *r, furrow_index *index) {
 static void read_direct_map(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_direct_map *map = &index->ivf.direct_map;
-  size_t mark = fw_enter(c, "direct_map");
-  uint8_t type = fw_take_u8(c, "type", "from id to place: 0 none, 1 array, 2 hashtable");
-  if (type > FURROW_DIRECT_MAP_HASHTABLE) fw_refuse(c, "is %u, but must be 0, 1 or 2", type);
+  size_t mark = fw_cursor_enter(c, "direct_map");
+  uint8_t type = fw_cursor_read_u8(c, "type", "from id to place: 0 none, 1 array, 2 hashtable");
+  if (type > FURROW_DIRECT_MAP_HASHTABLE) fw_cursor_reject(c, "is %u, but must be 0, 1 or 2", type);
   map->type = fw_cursor_good(c) ? (furrow_direct_map)type : FURROW_DIRECT_MAP_NONE;
   uint64_t want = map->type == FURROW_DIRECT_MAP_ARRAY ? (uint64_t)index->ntotal : 0;
-  map->places = fw_take_vector(c, "array", FW_FIELD_I64, want, &map->count, "list << 32 | offset; negative: nowhere");
+  map->places =
+      fw_cursor_read_vector(c, "array", FW_FIELD_I64, want, &map->count, "list << 32 | offset; negative: nowhere");
   if (map->type == FURROW_DIRECT_MAP_HASHTABLE) {
-    map->count = fw_take_count(c, "hashtable", sizeof *map->pairs, FW_ANY_COUNT);
+    map->count = fw_cursor_read_count(c, "hashtable", sizeof *map->pairs, FW_ANY_COUNT);
     map->pairs = fw_cursor_alloc(c, map->count, sizeof *map->pairs);
     if (map->pairs)
-      fw_take_elements(c, "hashtable", FW_FIELD_I64, map->pairs, 2 * map->count, "id and place, in any order");
+      fw_cursor_read_elements(c, "hashtable", FW_FIELD_I64, map->pairs, 2 * map->count, "id and place, in any order");
   }
-  fw_leave(c, mark);
+  fw_cursor_leave(c, mark);
 }
 
 static bool place_is_there(const fw_ivf *ivf, int64_t place) {
@@ -83,9 +84,9 @@ static void check_direct_map(fw_cursor *c, const fw_ivf *ivf, uint64_t place) {
   for (size_t i = 0; fw_cursor_good(c) && i < map->count; i++) {
     int64_t to = map->pairs ? map->pairs[i].place : map->places[i];
     if (place_is_there(ivf, to)) continue;
-    fw_refuse_at(c, place + (map->pairs ? 16 * i + 8 : 8 * i), "direct_map",
-                 "leads to list %" PRId64 ", offset %" PRId64 ", which is not there (entry %zu)", to >> 32,
-                 to & UINT32_MAX, i);
+    fw_cursor_reject_at(c, place + (map->pairs ? 16 * i + 8 : 8 * i), "direct_map",
+                        "leads to list %" PRId64 ", offset %" PRId64 ", which is not there (entry %zu)", to >> 32,
+                        to & UINT32_MAX, i);
   }
 }
 
@@ -102,11 +103,11 @@ static void check_quantizer(fw_index_reader *r, const furrow_index *index) {
 static void read_ivf_header(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_ivf *ivf = &index->ivf;
-  uint64_t nlist = fw_take_u64(c, "nlist", "inverted lists");
-  if (nlist == 0 || nlist > MOST_LISTS) fw_refuse(c, "is %" PRIu64 ", but must be 1 to 2^40", nlist);
+  uint64_t nlist = fw_cursor_read_u64(c, "nlist", "inverted lists");
+  if (nlist == 0 || nlist > MOST_LISTS) fw_cursor_reject(c, "is %" PRIu64 ", but must be 1 to 2^40", nlist);
   ivf->nlist = (size_t)nlist;
-  ivf->nprobe = (size_t)fw_take_u64(c, "nprobe", "lists that a search visits, unless told otherwise");
-  if (ivf->nprobe == 0) fw_refuse(c, "is 0, but a search must visit a list");
+  ivf->nprobe = (size_t)fw_cursor_read_u64(c, "nprobe", "lists that a search visits, unless told otherwise");
+  if (ivf->nprobe == 0) fw_cursor_reject(c, "is 0, but a search must visit a list");
   fw_read_index(r, "quantizer", &index->child[0]);
   check_quantizer(r, index);
   if (is_legacy(index)) read_legacy_ids(r, ivf);
@@ -114,38 +115,39 @@ static void read_ivf_header(fw_index_reader *r, furrow_index *index) {
 }
 
 static void read_code_size(fw_cursor *c, fw_ivf *ivf) {
-  ivf->code_size = (size_t)fw_take_u64(c, "code_size", "bytes of a vector in a list");
+  ivf->code_size = (size_t)fw_cursor_read_u64(c, "code_size", "bytes of a vector in a list");
 }
 
 /* The code size stands before the quantizer that decides it. */
 static void check_code_size(fw_cursor *c, const fw_ivf *ivf, uint64_t place, uint64_t want) {
   if (fw_cursor_good(c) && ivf->code_size != want)
-    fw_refuse_at(c, place, "code_size", "is %zu, but the quantizer makes codes of %" PRIu64 " %s", ivf->code_size, want,
-                 fw_plural(want, "byte", "bytes"));
+    fw_cursor_reject_at(c, place, "code_size", "is %zu, but the quantizer makes codes of %" PRIu64 " %s",
+                        ivf->code_size, want, fw_plural(want, "byte", "bytes"));
 }
 
 /* What IwPf has between the code size and the quantizer, and the rules for the quantizer. */
 static void read_fast_part(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_ivf *ivf = &index->ivf;
-  ivf->bbs = fw_take_i32(c, "bbs", "vectors of a block");
-  if (ivf->bbs <= 0 || ivf->bbs % 32 != 0) fw_refuse(c, "is %" PRId32 ", but must be a multiple of 32", ivf->bbs);
-  ivf->m2 = (size_t)fw_take_u64(c, "M2", "sub-quantizers in a block, M rounded up to even");
+  ivf->bbs = fw_cursor_read_i32(c, "bbs", "vectors of a block");
+  if (ivf->bbs <= 0 || ivf->bbs % 32 != 0)
+    fw_cursor_reject(c, "is %" PRId32 ", but must be a multiple of 32", ivf->bbs);
+  ivf->m2 = (size_t)fw_cursor_read_u64(c, "M2", "sub-quantizers in a block, M rounded up to even");
   uint64_t m2_place = c->field_at;
-  ivf->implem = fw_take_i32(c, "implem", "way of searching, 0: any");
-  ivf->qbs2 = (size_t)fw_take_u64(c, "qbs2", "queries that are searched together, 0: any");
+  ivf->implem = fw_cursor_read_i32(c, "implem", "way of searching, 0: any");
+  ivf->qbs2 = (size_t)fw_cursor_read_u64(c, "qbs2", "queries that are searched together, 0: any");
   uint64_t nbits_place = c->at + 16; /* behind pq/d and pq/M */
   fw_read_pq(r, "pq", &ivf->pq, index->d);
   if (!fw_cursor_good(c)) return;
-  if (ivf->pq.nbits != 4) fw_refuse_at(c, nbits_place, "pq/nbits", "is %u, but must be 4", ivf->pq.nbits);
+  if (ivf->pq.nbits != 4) fw_cursor_reject_at(c, nbits_place, "pq/nbits", "is %u, but must be 4", ivf->pq.nbits);
   size_t even = ivf->pq.m + ivf->pq.m % 2;
-  if (ivf->m2 != even) fw_refuse_at(c, m2_place, "M2", "is %zu, but must be %zu", ivf->m2, even);
+  if (ivf->m2 != even) fw_cursor_reject_at(c, m2_place, "M2", "is %zu, but must be %zu", ivf->m2, even);
 }
 
 static void read_pq_part(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_ivf *ivf = &index->ivf;
-  ivf->by_residual = fw_take_bool(c, "by_residual", "codes are of the difference to the centroid");
+  ivf->by_residual = fw_cursor_read_bool(c, "by_residual", "codes are of the difference to the centroid");
   read_code_size(c, ivf);
   uint64_t place = c->field_at;
   if (index->kind == FURROW_INDEX_IVF_PQ_FAST)
@@ -160,23 +162,23 @@ static void read_pq_part(fw_index_reader *r, furrow_index *index) {
 static const uint8_t sq_bits[] = {8, 4, 8, 4, 16, 8, 6, 16, 8};
 
 static void read_sq(fw_cursor *c, fw_sq *sq, int32_t d) {
-  size_t mark = fw_enter(c, "sq");
-  sq->qtype = fw_take_i32(c, "qtype", "how a number is encoded");
+  size_t mark = fw_cursor_enter(c, "sq");
+  sq->qtype = fw_cursor_read_i32(c, "qtype", "how a number is encoded");
   if (sq->qtype < 0 || (size_t)sq->qtype >= sizeof sq_bits)
     fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is %" PRId32 ", which is not known here", sq->qtype);
-  sq->range_stat = fw_take_i32(c, "rangestat", "how the range was found");
-  sq->range_arg = fw_take_f32(c, "rangestat_arg", "its argument");
-  uint64_t sq_d = fw_take_u64(c, "d", "dimension of the vectors it encodes");
+  sq->range_stat = fw_cursor_read_i32(c, "rangestat", "how the range was found");
+  sq->range_arg = fw_cursor_read_f32(c, "rangestat_arg", "its argument");
+  uint64_t sq_d = fw_cursor_read_u64(c, "d", "dimension of the vectors it encodes");
   if (sq_d != (uint64_t)d)
-    fw_refuse(c, "is %" PRIu64 ", but the vectors have %" PRId32 " %s", sq_d, d,
-              fw_plural((uint64_t)d, "dimension", "dimensions"));
+    fw_cursor_reject(c, "is %" PRIu64 ", but the vectors have %" PRId32 " %s", sq_d, d,
+                     fw_plural((uint64_t)d, "dimension", "dimensions"));
   sq->d = (size_t)sq_d;
-  sq->code_size = (size_t)fw_take_u64(c, "code_size", "bytes of a code");
+  sq->code_size = (size_t)fw_cursor_read_u64(c, "code_size", "bytes of a code");
   if (fw_cursor_good(c) && sq->code_size != (sq->d * sq_bits[sq->qtype] + 7) / 8)
-    fw_refuse(c, "is %zu, but %zu numbers of %u bits need %zu", sq->code_size, sq->d, sq_bits[sq->qtype],
-              (sq->d * sq_bits[sq->qtype] + 7) / 8);
-  sq->trained = fw_take_vector(c, "trained", FW_FIELD_F32, FW_ANY_COUNT, &sq->trained_count, "ranges");
-  fw_leave(c, mark);
+    fw_cursor_reject(c, "is %zu, but %zu numbers of %u bits need %zu", sq->code_size, sq->d, sq_bits[sq->qtype],
+                     (sq->d * sq_bits[sq->qtype] + 7) / 8);
+  sq->trained = fw_cursor_read_vector(c, "trained", FW_FIELD_F32, FW_ANY_COUNT, &sq->trained_count, "ranges");
+  fw_cursor_leave(c, mark);
 }
 
 static void read_sq_part(fw_index_reader *r, furrow_index *index) {
@@ -187,7 +189,7 @@ static void read_sq_part(fw_index_reader *r, furrow_index *index) {
   check_code_size(c, ivf, c->field_at, ivf->sq.code_size);
   ivf->by_residual = true;
   if (memcmp(index->read_as, "IwSq", 4) == 0)
-    ivf->by_residual = fw_take_bool(c, "by_residual", "codes are of the difference to the centroid");
+    ivf->by_residual = fw_cursor_read_bool(c, "by_residual", "codes are of the difference to the centroid");
 }
 
 /* ---- The whole ------------------------------------------------------------------------------------------ */
@@ -196,11 +198,11 @@ static void check_totals(fw_cursor *c, const furrow_index *index) {
   if (!fw_cursor_good(c) || index->ivf.lists.kind == FURROW_LISTS_NONE) return;
   uint64_t stored = fw_lists_stored(&index->ivf.lists), ntotal = (uint64_t)index->ntotal;
   if (ntotal < stored || ntotal - stored > MOST_UNASSIGNED)
-    fw_refuse_at(c, index->place + 8, "ntotal", "is %" PRIu64 ", but the lists have %" PRIu64 " %s", ntotal, stored,
-                 fw_plural(stored, "vector", "vectors"));
+    fw_cursor_reject_at(c, index->place + 8, "ntotal", "is %" PRIu64 ", but the lists have %" PRIu64 " %s", ntotal,
+                        stored, fw_plural(stored, "vector", "vectors"));
   if (!index->trained && stored > 0)
-    fw_refuse_at(c, index->place + 32, "is_trained", "is 0, but the lists have %" PRIu64 " %s", stored,
-                 fw_plural(stored, "vector", "vectors"));
+    fw_cursor_reject_at(c, index->place + 32, "is_trained", "is 0, but the lists have %" PRIu64 " %s", stored,
+                        fw_plural(stored, "vector", "vectors"));
 }
 
 void fw_read_ivf(fw_index_reader *r, furrow_index *index) {

@@ -14,9 +14,9 @@
 static void spread(fw_cursor *c, fw_lists *lists) {
   if (!fw_cursor_good(c)) return;
   if (lists->nlist > FREE_LISTS + c->size / 16)
-    fw_refuse(c, "comes with %zu lists, too many for a file of %" PRIu64 " bytes", lists->nlist, c->size);
+    fw_cursor_reject(c, "comes with %zu lists, too many for a file of %" PRIu64 " bytes", lists->nlist, c->size);
   else
-    c->status = fw_lists_spread(lists, c->err);
+    c->status = fw_lists_allocate(lists, c->err);
 }
 
 /* ---- Contents in the file ------------------------------------------------------------------------------- */
@@ -34,9 +34,9 @@ static void alloc_slabs(fw_cursor *c, fw_lists *lists) {
 /* The next `size` bytes as codes or ids: a view of the file, or the next piece of a slab. */
 static uint8_t *read_piece(fw_index_reader *r, const char *name, fw_field_type type, size_t count, uint8_t **slab,
                            const char *meaning) {
-  if (r->borrow) return (uint8_t *)(uintptr_t)fw_take_view(&r->c, name, type, count, meaning);
+  if (r->borrow) return (uint8_t *)(uintptr_t)fw_cursor_view(&r->c, name, type, count, meaning);
   uint8_t *piece = *slab;
-  fw_take_raw(&r->c, name, type, piece, count, meaning);
+  fw_cursor_read_raw(&r->c, name, type, piece, count, meaning);
   *slab += count * (type == FW_FIELD_I64 ? 8 : 1);
   return piece;
 }
@@ -49,17 +49,17 @@ static void read_plain(fw_index_reader *r, fw_lists *lists) {
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
     fw_list *list = &lists->list[i];
     if (list->size == 0) continue;
-    size_t mark = fw_enter_number(c, "", i);
+    size_t mark = fw_cursor_enter_item(c, "", i);
     list->codes = read_piece(r, "codes", FW_FIELD_BYTES, fw_lists_code_bytes(lists, i), &codes, "[size][code size]");
     list->ids = read_piece(r, "ids", FW_FIELD_I64, list->size, &ids, "of the vectors of the list");
-    fw_leave(c, mark);
+    fw_cursor_leave(c, mark);
   }
 }
 
 /* ---- Contents that are only searched -------------------------------------------------------------------- */
 
-bool fw_reader_packs(const fw_index_reader *r, const fw_ivf *ivf) {
-  return r->pack && !r->borrow && ivf->pq.m > 0 && fw_pq_packs(&ivf->pq);
+bool fw_reader_packs_codes(const fw_index_reader *r, const fw_ivf *ivf) {
+  return r->pack && !r->borrow && ivf->pq.m > 0 && fw_pq_is_packable(&ivf->pq);
 }
 
 void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq) {
@@ -85,17 +85,18 @@ static void read_packed(fw_index_reader *r, fw_lists *lists, const fw_pq *pq) {
   fw_alloc_packed(c, lists, pq);
   lists->ids = fw_cursor_alloc(c, (size_t)fw_lists_stored(lists), 8);
   if (lists->ids) fw_prefer_large_pages(lists->ids, 8 * (size_t)fw_lists_stored(lists));
-  uint8_t *room = fw_cursor_alloc(c, piece, 1), *ids = lists->ids;
+  uint8_t *buffer = fw_cursor_alloc(c, piece, 1), *ids = lists->ids;
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
     fw_list *list = &lists->list[i];
     fw_packing p = {.pq = pq, .order = lists->order, .to = list->codes};
     if (list->size == 0) continue;
-    size_t mark = fw_enter_number(c, "", i);
-    fw_take_pieces(c, "codes", list->size * lists->code_size, piece, room, fw_pack_next, &p, "[size][code size]");
+    size_t mark = fw_cursor_enter_item(c, "", i);
+    fw_cursor_read_chunks(c, "codes", list->size * lists->code_size, piece, buffer, fw_pack_next, &p,
+                          "[size][code size]");
     list->ids = read_piece(r, "ids", FW_FIELD_I64, list->size, &ids, "of the vectors of the list");
-    fw_leave(c, mark);
+    fw_cursor_leave(c, mark);
   }
-  fw_free(room);
+  fw_free(buffer);
 }
 
 void fw_pack_own_codes(fw_cursor *c, fw_lists *lists, size_t i, const fw_pq *pq) {
@@ -109,14 +110,14 @@ void fw_pack_own_codes(fw_cursor *c, fw_lists *lists, size_t i, const fw_pq *pq)
   const bool blocks = lists->kind == FURROW_LISTS_BLOCKS;
   const fw_code_source from = {.pq = pq, .codes = list->codes, .blocks = blocks ? lists : NULL, .order = lists->order};
   fw_pack_codes(&from, list->size, packed);
-  memset(packed + fw_block_room(list->size) * pq->m, 0,
-         fw_packed_bytes(list->size, pq->m) + FW_BLOCK - fw_block_room(list->size) * pq->m);
+  memset(packed + fw_block_padded(list->size) * pq->m, 0,
+         fw_packed_bytes(list->size, pq->m) + FW_BLOCK - fw_block_padded(list->size) * pq->m);
   fw_free(list->codes);
   list->codes = packed;
 }
 
 static void read_contents(fw_index_reader *r, fw_ivf *ivf) {
-  if (fw_reader_packs(r, ivf))
+  if (fw_reader_packs_codes(r, ivf))
     read_packed(r, &ivf->lists, &ivf->pq);
   else
     read_plain(r, &ivf->lists);
@@ -128,9 +129,9 @@ static void read_contents(fw_index_reader *r, fw_ivf *ivf) {
 static void set_size(fw_cursor *c, fw_lists *lists, uint64_t list, uint64_t size, uint64_t place, uint64_t *left) {
   uint64_t each = lists->code_size + 8;
   if (size > *left / each) {
-    fw_refuse_at(c, place, "sizes",
-                 "give list %" PRIu64 " %" PRIu64 " %s of %" PRIu64 " bytes, but only %" PRIu64 " %s left", list, size,
-                 fw_plural(size, "vector", "vectors"), each, *left, fw_plural(*left, "byte is", "bytes are"));
+    fw_cursor_reject_at(
+        c, place, "sizes", "give list %" PRIu64 " %" PRIu64 " %s of %" PRIu64 " bytes, but only %" PRIu64 " %s left",
+        list, size, fw_plural(size, "vector", "vectors"), each, *left, fw_plural(*left, "byte is", "bytes are"));
     return;
   }
   *left -= size * each;
@@ -151,9 +152,10 @@ static void set_sparse_sizes(fw_cursor *c, fw_lists *lists, const uint64_t *pair
   if (count > 0) spread(c, lists);
   for (size_t i = 0; fw_cursor_good(c) && i + 1 < count; i += 2) {
     if (pairs[i] >= lists->nlist || (i > 0 && pairs[i] <= pairs[i - 2]))
-      fw_refuse_at(c, place + 8 * i, "sizes", "name list %" PRIu64 ", which is not there, or not in order", pairs[i]);
+      fw_cursor_reject_at(c, place + 8 * i, "sizes", "name list %" PRIu64 ", which is not there, or not in order",
+                          pairs[i]);
     else if (pairs[i + 1] == 0)
-      fw_refuse_at(c, place + 8 * i + 8, "sizes", "name list %" PRIu64 ", which is empty", pairs[i]);
+      fw_cursor_reject_at(c, place + 8 * i + 8, "sizes", "name list %" PRIu64 ", which is empty", pairs[i]);
     else
       set_size(c, lists, pairs[i], pairs[i + 1], place + 8 * i + 8, &left);
   }
@@ -166,19 +168,20 @@ static const char *explain_sizes(const char *form) {
 
 static void read_sizes(fw_cursor *c, fw_lists *lists) {
   char form[4];
-  fw_take_fourcc(c, "sizes_form", explain_sizes, form);
+  fw_cursor_read_fourcc(c, "sizes_form", explain_sizes, form);
   if (!fw_cursor_good(c)) return;
   bool full = memcmp(form, "full", 4) == 0;
   if (!full && memcmp(form, "sprs", 4) != 0) {
-    fw_refuse(c, "is neither full nor sprs");
+    fw_cursor_reject(c, "is neither full nor sprs");
     if (c->err) fw_error_set_token(c->err, form, 4);
     return;
   }
   size_t count = 0;
-  uint64_t *sizes = fw_take_vector(c, "sizes", FW_FIELD_U64, full ? lists->nlist : FW_ANY_COUNT, &count,
-                                   full ? "vectors of each list" : "pairs of list and vectors");
+  uint64_t *sizes = fw_cursor_read_vector(c, "sizes", FW_FIELD_U64, full ? lists->nlist : FW_ANY_COUNT, &count,
+                                          full ? "vectors of each list" : "pairs of list and vectors");
   if (fw_cursor_good(c) && full) set_full_sizes(c, lists, sizes);
-  if (fw_cursor_good(c) && !full && count % 2 != 0) fw_refuse(c, "have an odd count, %zu, but come in pairs", count);
+  if (fw_cursor_good(c) && !full && count % 2 != 0)
+    fw_cursor_reject(c, "have an odd count, %zu, but come in pairs", count);
   if (fw_cursor_good(c) && !full) set_sparse_sizes(c, lists, sizes, count);
   fw_free(sizes);
   if (fw_cursor_good(c) && full != fw_lists_are_full(lists)) lists->sizes_form = full ? FW_SIZES_FULL : FW_SIZES_SPARSE;
@@ -194,18 +197,18 @@ static void read_inline(fw_index_reader *r, fw_ivf *ivf) {
 /* ---- Lists whose contents have counts of their own ------------------------------------------------------ */
 
 void fw_read_own_ids(fw_cursor *c, fw_list *list) {
-  size_t count = fw_take_count(c, "ids", 8, FW_ANY_COUNT);
+  size_t count = fw_cursor_read_count(c, "ids", 8, FW_ANY_COUNT);
   uint8_t *ids = count > 0 ? fw_cursor_alloc(c, count, 8) : NULL;
-  fw_take_raw(c, "ids", FW_FIELD_I64, ids, ids ? count : 0, "of the vectors of the list");
+  fw_cursor_read_raw(c, "ids", FW_FIELD_I64, ids, ids ? count : 0, "of the vectors of the list");
   if (!ids) return;
   list->ids = ids;
   list->size = list->capacity = count;
 }
 
 void fw_read_own_codes(fw_cursor *c, fw_list *list, fw_field_type type, uint64_t expected, const char *meaning) {
-  size_t size = type == FW_FIELD_F32 ? 4 : 1, count = fw_take_count(c, "codes", size, expected);
+  size_t size = type == FW_FIELD_F32 ? 4 : 1, count = fw_cursor_read_count(c, "codes", size, expected);
   uint8_t *codes = count > 0 ? fw_cursor_alloc(c, count, size) : NULL;
-  fw_take_raw(c, "codes", type, codes, codes ? count : 0, meaning);
+  fw_cursor_read_raw(c, "codes", type, codes, codes ? count : 0, meaning);
   list->codes = codes;
 }
 
@@ -222,23 +225,24 @@ static void read_blocks(fw_index_reader *r, fw_lists *lists, const fw_ivf *ivf) 
   fw_cursor *c = &r->c;
   lists->kind = FURROW_LISTS_BLOCKS;
   lists->code_size = 0;
-  uint64_t vectors = fw_take_u64(c, "n_per_block", "vectors of a block");
-  if (vectors != (uint64_t)ivf->bbs) fw_refuse(c, "is %" PRIu64 ", but bbs is %" PRId32, vectors, ivf->bbs);
-  uint64_t bytes = fw_take_u64(c, "block_size", "bytes of a block");
+  uint64_t vectors = fw_cursor_read_u64(c, "n_per_block", "vectors of a block");
+  if (vectors != (uint64_t)ivf->bbs) fw_cursor_reject(c, "is %" PRIu64 ", but bbs is %" PRId32, vectors, ivf->bbs);
+  uint64_t bytes = fw_cursor_read_u64(c, "block_size", "bytes of a block");
   uint64_t want = (uint64_t)ivf->bbs * ivf->m2 / 2;
-  if (bytes != want) fw_refuse(c, "is %" PRIu64 ", but must be %" PRIu64, bytes, want);
+  if (bytes != want) fw_cursor_reject(c, "is %" PRIu64 ", but must be %" PRIu64, bytes, want);
   if (fw_cursor_good(c) && lists->nlist > fw_cursor_left(c) / 16)
-    fw_refuse_at(c, c->at, "0/ids/count", "and the others of %zu lists need more bytes than the %" PRIu64 " left",
-                 lists->nlist, fw_cursor_left(c));
+    fw_cursor_reject_at(c, c->at, "0/ids/count",
+                        "and the others of %zu lists need more bytes than the %" PRIu64 " left", lists->nlist,
+                        fw_cursor_left(c));
   if (!fw_cursor_good(c)) return;
   lists->block_vectors = (size_t)vectors;
   lists->block_bytes = (size_t)bytes;
-  c->status = fw_lists_spread(lists, c->err);
+  c->status = fw_lists_allocate(lists, c->err);
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) {
-    size_t mark = fw_enter_number(c, "", i);
+    size_t mark = fw_cursor_enter_item(c, "", i);
     read_block_list(r, lists, i);
-    if (fw_cursor_good(c) && fw_reader_packs(r, ivf)) fw_pack_own_codes(c, lists, i, &ivf->pq);
-    fw_leave(c, mark);
+    if (fw_cursor_good(c) && fw_reader_packs_codes(r, ivf)) fw_pack_own_codes(c, lists, i, &ivf->pq);
+    fw_cursor_leave(c, mark);
   }
 }
 
@@ -249,45 +253,48 @@ static void check_disk_list(fw_cursor *c, const fw_lists *lists, size_t i, uint6
   const fw_disk_list *at = &lists->disk->lists[i];
   uint64_t bytes, end, each = lists->code_size + 8;
   if (at->size > at->capacity)
-    fw_refuse_at(c, place, "lists", "give list %zu %" PRIu64 " %s in a place for %" PRIu64, i, at->size,
-                 fw_plural(at->size, "vector", "vectors"), at->capacity);
+    fw_cursor_reject_at(c, place, "lists", "give list %zu %" PRIu64 " %s in a place for %" PRIu64, i, at->size,
+                        fw_plural(at->size, "vector", "vectors"), at->capacity);
   if (at->capacity == 0) return;
   if (__builtin_mul_overflow(at->capacity, each, &bytes) || __builtin_add_overflow(at->offset, bytes, &end) ||
       end > lists->disk->total_size)
-    fw_refuse_at(c, place, "lists",
-                 "put list %zu at byte %" PRIu64 " with room for %" PRIu64 " %s, beyond the %" PRIu64
-                 " bytes of the data file",
-                 i, at->offset, at->capacity, fw_plural(at->capacity, "vector", "vectors"), lists->disk->total_size);
+    fw_cursor_reject_at(
+        c, place, "lists",
+        "put list %zu at byte %" PRIu64 " with room for %" PRIu64 " %s, beyond the %" PRIu64 " bytes of the data file",
+        i, at->offset, at->capacity, fw_plural(at->capacity, "vector", "vectors"), lists->disk->total_size);
   else if (at->size > *left / each)
-    fw_refuse_at(c, place, "lists", "overlap: with list %zu they have more than the %" PRIu64 " bytes of the data file",
-                 i, lists->disk->total_size);
+    fw_cursor_reject_at(c, place, "lists",
+                        "overlap: with list %zu they have more than the %" PRIu64 " bytes of the data file", i,
+                        lists->disk->total_size);
   else
     *left -= at->size * each;
 }
 
 static void read_file_name(fw_cursor *c, fw_disk *disk) {
-  size_t size = fw_take_count(c, "filename", 1, FW_ANY_COUNT);
+  size_t size = fw_cursor_read_count(c, "filename", 1, FW_ANY_COUNT);
   disk->file_name = fw_cursor_alloc(c, size + 1, 1);
   if (!disk->file_name) return;
-  fw_take_elements(c, "filename", FW_FIELD_CHARS, disk->file_name, size, "the data file, as its writer called it");
+  fw_cursor_read_elements(c, "filename", FW_FIELD_CHARS, disk->file_name, size,
+                          "the data file, as its writer called it");
   disk->file_name[size] = 0;
   disk->file_name_size = size;
-  if (fw_cursor_good(c) && strlen(disk->file_name) != size) fw_refuse(c, "has a byte 0 in it");
+  if (fw_cursor_good(c) && strlen(disk->file_name) != size) fw_cursor_reject(c, "has a byte 0 in it");
 }
 
 static void read_disk_tables(fw_cursor *c, fw_lists *lists) {
   fw_disk *disk = lists->disk;
-  size_t count = fw_take_count(c, "lists", sizeof *disk->lists, lists->nlist);
+  size_t count = fw_cursor_read_count(c, "lists", sizeof *disk->lists, lists->nlist);
   disk->lists = fw_cursor_alloc(c, count, sizeof *disk->lists);
-  if (disk->lists) fw_take_elements(c, "lists", FW_FIELD_U64, disk->lists, 3 * count, "size, capacity, offset of each");
+  if (disk->lists)
+    fw_cursor_read_elements(c, "lists", FW_FIELD_U64, disk->lists, 3 * count, "size, capacity, offset of each");
   uint64_t place = c->field_at;
-  count = fw_take_count(c, "slots", sizeof *disk->slots, FW_ANY_COUNT);
+  count = fw_cursor_read_count(c, "slots", sizeof *disk->slots, FW_ANY_COUNT);
   disk->slots = fw_cursor_alloc(c, count, sizeof *disk->slots);
   disk->slot_count = disk->slots ? count : 0;
   if (disk->slots)
-    fw_take_elements(c, "slots", FW_FIELD_U64, disk->slots, 2 * count, "offset and bytes of free places");
+    fw_cursor_read_elements(c, "slots", FW_FIELD_U64, disk->slots, 2 * count, "offset and bytes of free places");
   read_file_name(c, disk);
-  disk->total_size = fw_take_u64(c, "totsize", "bytes of the data file");
+  disk->total_size = fw_cursor_read_u64(c, "totsize", "bytes of the data file");
   uint64_t left = disk->total_size;
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) check_disk_list(c, lists, i, place + 24 * i, &left);
 }
@@ -301,7 +308,7 @@ static void read_on_disk(fw_index_reader *r, fw_ivf *ivf) {
   *lists->disk = (fw_disk){0};
   read_disk_tables(c, lists);
   if (!fw_cursor_good(c)) return;
-  c->status = fw_lists_spread(lists, c->err);
+  c->status = fw_lists_allocate(lists, c->err);
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++)
     lists->list[i].size = (size_t)lists->disk->lists[i].size;
   if (fw_cursor_good(c)) fw_read_disk_lists(r, ivf);
@@ -309,24 +316,24 @@ static void read_on_disk(fw_index_reader *r, fw_ivf *ivf) {
 
 /* ---- Any ------------------------------------------------------------------------------------------------ */
 
-static void refuse_lists(fw_cursor *c, const char fourcc[4], furrow_index_kind kind) {
+static void reject_lists(fw_cursor *c, const char fourcc[4], furrow_index_kind kind) {
   if (memcmp(fourcc, "ilpn", 4) == 0 || memcmp(fourcc, "ilp2", 4) == 0)
     fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is of lists that are not read here: Panorama");
   else
-    fw_refuse(c, "is not that of lists which %s can have", furrow_index_kind_name(kind));
+    fw_cursor_reject(c, "is not that of lists which %s can have", furrow_index_kind_name(kind));
   if (c->err) fw_error_set_token(c->err, fourcc, 4);
 }
 
 static void read_shape(fw_cursor *c, fw_lists *lists, bool blocks) {
-  uint64_t nlist = fw_take_u64(c, "nlist", "inverted lists, as above");
+  uint64_t nlist = fw_cursor_read_u64(c, "nlist", "inverted lists, as above");
   if (nlist != lists->nlist)
-    fw_refuse(c, "is %" PRIu64 ", but the index has %zu %s", nlist, lists->nlist,
-              fw_plural(lists->nlist, "list", "lists"));
-  uint64_t code_size = fw_take_u64(c, "code_size", "bytes of a vector in a list");
+    fw_cursor_reject(c, "is %" PRIu64 ", but the index has %zu %s", nlist, lists->nlist,
+                     fw_plural(lists->nlist, "list", "lists"));
+  uint64_t code_size = fw_cursor_read_u64(c, "code_size", "bytes of a vector in a list");
   uint64_t want = blocks ? UINT64_MAX : lists->code_size;
   if (code_size != want)
-    fw_refuse(c, "is %" PRIu64 ", but the quantizer makes codes of %" PRIu64 " %s", code_size, want,
-              fw_plural(want, "byte", "bytes"));
+    fw_cursor_reject(c, "is %" PRIu64 ", but the quantizer makes codes of %" PRIu64 " %s", code_size, want,
+                     fw_plural(want, "byte", "bytes"));
 }
 
 static const char *explain_lists(const char *fourcc) {
@@ -355,7 +362,7 @@ static void read_named_lists(fw_index_reader *r, fw_ivf *ivf, furrow_index_kind 
     read_shape(c, lists, true);
     read_blocks(r, lists, ivf);
   } else {
-    refuse_lists(c, fourcc, kind);
+    reject_lists(c, fourcc, kind);
   }
 }
 
@@ -364,9 +371,9 @@ void fw_read_lists(fw_index_reader *r, fw_ivf *ivf, furrow_index_kind kind) {
   if (!fw_cursor_good(c)) return;
   ivf->lists.nlist = ivf->nlist;
   ivf->lists.code_size = ivf->code_size;
-  size_t mark = fw_enter(c, "lists");
+  size_t mark = fw_cursor_enter(c, "lists");
   char fourcc[4];
-  fw_take_fourcc(c, "fourcc", explain_lists, fourcc);
+  fw_cursor_read_fourcc(c, "fourcc", explain_lists, fourcc);
   if (fw_cursor_good(c)) read_named_lists(r, ivf, kind, fourcc);
-  fw_leave(c, mark);
+  fw_cursor_leave(c, mark);
 }

@@ -14,36 +14,38 @@ static bool is(const fw_transform *t, const char *fourcc) {
 }
 
 static void read_linear(fw_cursor *c, fw_transform *t) {
-  t->have_bias = fw_take_bool(c, "have_bias", "whether b is added");
-  t->a = fw_take_vector(c, "A", FW_FIELD_F32, FW_ANY_COUNT, &t->a_count, "[d_out][d_in]");
-  t->b = fw_take_vector(c, "b", FW_FIELD_F32, FW_ANY_COUNT, &t->b_count, "[d_out]");
+  t->have_bias = fw_cursor_read_bool(c, "have_bias", "whether b is added");
+  t->a = fw_cursor_read_vector(c, "A", FW_FIELD_F32, FW_ANY_COUNT, &t->a_count, "[d_out][d_in]");
+  t->b = fw_cursor_read_vector(c, "b", FW_FIELD_F32, FW_ANY_COUNT, &t->b_count, "[d_out]");
 }
 
 /* Three generations: Pcam has all fields, PcAm no epsilon, PCAm no balanced_bins either. */
 static void read_pca(fw_cursor *c, fw_transform *t, const char *generation) {
-  t->eigen_power = fw_take_f32(c, "eigen_power", "power of the eigenvalues: 0 PCA, -0.5 whitening");
-  if (strcmp(generation, "Pcam") == 0) t->epsilon = fw_take_f32(c, "epsilon", "added to the eigenvalues");
-  t->random_rotation = fw_take_bool(c, "random_rotation", "a random rotation follows");
-  if (strcmp(generation, "PCAm") != 0) t->balanced_bins = fw_take_i32(c, "balanced_bins", "bins of equal variance");
-  t->mean = fw_take_vector(c, "mean", FW_FIELD_F32, FW_ANY_COUNT, &t->mean_count, "[d_in]");
-  t->eigenvalues = fw_take_vector(c, "eigenvalues", FW_FIELD_F32, FW_ANY_COUNT, &t->eigen_count, "of the covariance");
-  t->pca = fw_take_vector(c, "PCAMat", FW_FIELD_F32, FW_ANY_COUNT, &t->pca_count, "eigenvectors");
+  t->eigen_power = fw_cursor_read_f32(c, "eigen_power", "power of the eigenvalues: 0 PCA, -0.5 whitening");
+  if (strcmp(generation, "Pcam") == 0) t->epsilon = fw_cursor_read_f32(c, "epsilon", "added to the eigenvalues");
+  t->random_rotation = fw_cursor_read_bool(c, "random_rotation", "a random rotation follows");
+  if (strcmp(generation, "PCAm") != 0)
+    t->balanced_bins = fw_cursor_read_i32(c, "balanced_bins", "bins of equal variance");
+  t->mean = fw_cursor_read_vector(c, "mean", FW_FIELD_F32, FW_ANY_COUNT, &t->mean_count, "[d_in]");
+  t->eigenvalues =
+      fw_cursor_read_vector(c, "eigenvalues", FW_FIELD_F32, FW_ANY_COUNT, &t->eigen_count, "of the covariance");
+  t->pca = fw_cursor_read_vector(c, "PCAMat", FW_FIELD_F32, FW_ANY_COUNT, &t->pca_count, "eigenvectors");
   read_linear(c, t);
 }
 
 static void read_transform(fw_cursor *c, fw_transform *t, unsigned depth);
 
 static void read_itq(fw_cursor *c, fw_transform *t, unsigned depth) {
-  t->mean = fw_take_vector(c, "mean", FW_FIELD_F32, FW_ANY_COUNT, &t->mean_count, "[d_in]");
-  t->do_pca = fw_take_bool(c, "do_pca", "a PCA comes first");
+  t->mean = fw_cursor_read_vector(c, "mean", FW_FIELD_F32, FW_ANY_COUNT, &t->mean_count, "[d_in]");
+  t->do_pca = fw_cursor_read_bool(c, "do_pca", "a PCA comes first");
   t->nested = fw_cursor_alloc(c, 2, sizeof *t->nested);
   if (!t->nested) return;
   memset(t->nested, 0, 2 * sizeof *t->nested);
   static const char *const names[] = {"itq", "pca_then_itq"};
   for (size_t i = 0; i < 2; i++) {
-    size_t mark = fw_enter(c, names[i]);
+    size_t mark = fw_cursor_enter(c, names[i]);
     read_transform(c, &t->nested[i], depth + 1);
-    fw_leave(c, mark);
+    fw_cursor_leave(c, mark);
   }
 }
 
@@ -56,19 +58,19 @@ static void read_own_fields(fw_cursor *c, fw_transform *t, unsigned depth) {
     memcpy(t->fourcc, "Pcam", 4); /* as it is written */
     read_pca(c, t, generation);
   } else if (is(t, "VNrm")) {
-    t->norm = fw_take_f32(c, "norm", "the norm that becomes 1");
+    t->norm = fw_cursor_read_f32(c, "norm", "the norm that becomes 1");
   } else if (is(t, "VCnt")) {
-    t->mean = fw_take_vector(c, "mean", FW_FIELD_F32, FW_ANY_COUNT, &t->mean_count, "[d_in]");
+    t->mean = fw_cursor_read_vector(c, "mean", FW_FIELD_F32, FW_ANY_COUNT, &t->mean_count, "[d_in]");
   } else if (is(t, "RmDT")) {
-    t->map = fw_take_vector(c, "map", FW_FIELD_I32, FW_ANY_COUNT, &t->map_count, "input of each output; -1: 0");
+    t->map = fw_cursor_read_vector(c, "map", FW_FIELD_I32, FW_ANY_COUNT, &t->map_count, "input of each output; -1: 0");
   } else if (is(t, "Viqm")) {
-    t->max_iter = fw_take_i32(c, "max_iter", "iterations of the training");
-    t->seed = fw_take_u32(c, "seed", "of the training");
+    t->max_iter = fw_cursor_read_i32(c, "max_iter", "iterations of the training");
+    t->seed = fw_cursor_read_u32(c, "seed", "of the training");
     read_linear(c, t);
   } else if (is(t, "Viqt") && depth == 0) {
     read_itq(c, t, depth);
   } else if (is(t, "HRot")) {
-    t->seed = fw_take_u32(c, "seed", "of the signs");
+    t->seed = fw_cursor_read_u32(c, "seed", "of the signs");
   } else {
     fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is of a transform that is not read here");
     if (c->err) fw_error_set_token(c->err, t->fourcc, 4);
@@ -79,15 +81,16 @@ static void read_own_fields(fw_cursor *c, fw_transform *t, unsigned depth) {
 
 static void expect_count(fw_cursor *c, const char *what, size_t count, uint64_t want, bool optional) {
   if (count == want || (optional && count == 0)) return;
-  fw_refuse(c, "makes %s need %" PRIu64 " %s, but it has %zu", what, want, fw_plural(want, "number", "numbers"), count);
+  fw_cursor_reject(c, "makes %s need %" PRIu64 " %s, but it has %zu", what, want, fw_plural(want, "number", "numbers"),
+                   count);
 }
 
 static void check_map(fw_cursor *c, const fw_transform *t) {
   expect_count(c, "map", t->map_count, (uint64_t)t->d_out, false);
   for (size_t i = 0; fw_cursor_good(c) && i < t->map_count; i++)
     if (t->map[i] < -1 || t->map[i] >= t->d_in)
-      fw_refuse(c, "is contradicted by map: output %zu comes from %" PRId32 " of %" PRId32 " %s", i, t->map[i], t->d_in,
-                fw_plural((uint64_t)t->d_in, "input", "inputs"));
+      fw_cursor_reject(c, "is contradicted by map: output %zu comes from %" PRId32 " of %" PRId32 " %s", i, t->map[i],
+                       t->d_in, fw_plural((uint64_t)t->d_in, "input", "inputs"));
 }
 
 /* Of a transform that is not trained, arrays may be empty. */
@@ -101,17 +104,17 @@ static void check_transform(fw_cursor *c, const fw_transform *t) {
   if (is(t, "Pcam") || is(t, "VCnt") || is(t, "Viqt")) expect_count(c, "mean", t->mean_count, in, !t->trained);
   if (is(t, "RmDT")) check_map(c, t);
   if ((is(t, "VNrm") || is(t, "VCnt")) && in != out)
-    fw_refuse(c, "comes with %" PRId32 " %s and %" PRId32 " %s, which must be as many", t->d_in,
-              fw_plural(in, "input", "inputs"), t->d_out, fw_plural(out, "output", "outputs"));
+    fw_cursor_reject(c, "comes with %" PRId32 " %s and %" PRId32 " %s, which must be as many", t->d_in,
+                     fw_plural(in, "input", "inputs"), t->d_out, fw_plural(out, "output", "outputs"));
   if (is(t, "Viqt") && t->trained && (t->nested[1].d_in != t->d_in || t->nested[1].d_out != t->d_out))
-    fw_refuse(c, "is contradicted by pca_then_itq, which makes %" PRId32 " of %" PRId32, t->nested[1].d_out,
-              t->nested[1].d_in);
+    fw_cursor_reject(c, "is contradicted by pca_then_itq, which makes %" PRId32 " of %" PRId32, t->nested[1].d_out,
+                     t->nested[1].d_in);
 }
 
 static int32_t read_dimension(fw_cursor *c, const char *name, const char *meaning) {
-  int32_t d = fw_take_i32(c, name, meaning);
+  int32_t d = fw_cursor_read_i32(c, name, meaning);
   if (fw_cursor_good(c) && (d <= 0 || d > FW_INDEX_MAX_D))
-    fw_refuse(c, "is %" PRId32 ", but must be 1 to %d", d, FW_INDEX_MAX_D);
+    fw_cursor_reject(c, "is %" PRId32 ", but must be 1 to %d", d, FW_INDEX_MAX_D);
   return d;
 }
 
@@ -135,11 +138,11 @@ static const char *explain_transform(const char *fourcc) {
 }
 
 static void read_transform(fw_cursor *c, fw_transform *t, unsigned depth) {
-  fw_take_fourcc(c, "fourcc", explain_transform, t->fourcc);
+  fw_cursor_read_fourcc(c, "fourcc", explain_transform, t->fourcc);
   if (fw_cursor_good(c)) read_own_fields(c, t, depth);
   t->d_in = read_dimension(c, "d_in", "dimension that comes in");
   t->d_out = read_dimension(c, "d_out", "dimension that goes out");
-  t->trained = fw_take_bool(c, "is_trained", "ready for vectors");
+  t->trained = fw_cursor_read_bool(c, "is_trained", "ready for vectors");
   if (fw_cursor_good(c)) check_transform(c, t);
 }
 
@@ -149,27 +152,28 @@ static void read_chain(fw_cursor *c, furrow_index *index, size_t count) {
   int32_t d = index->d;
   for (size_t i = 0; fw_cursor_good(c) && i < count; i++) {
     fw_transform *t = &index->transforms.list[i];
-    size_t mark = fw_enter_number(c, "transforms", i);
+    size_t mark = fw_cursor_enter_item(c, "transforms", i);
     index->transforms.count = i + 1;
     read_transform(c, t, 0);
     if (t->d_in != d)
-      fw_refuse(c, "ends a transform of %" PRId32 " %s, but %" PRId32 " %s here", t->d_in,
-                fw_plural((uint64_t)t->d_in, "input", "inputs"), d, fw_plural((uint64_t)d, "comes", "come"));
+      fw_cursor_reject(c, "ends a transform of %" PRId32 " %s, but %" PRId32 " %s here", t->d_in,
+                       fw_plural((uint64_t)t->d_in, "input", "inputs"), d, fw_plural((uint64_t)d, "comes", "come"));
     d = t->d_out;
-    fw_leave(c, mark);
+    fw_cursor_leave(c, mark);
   }
 }
 
 void fw_read_transforms(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
-  int32_t count = fw_take_i32(c, "nt", "transforms, applied in order");
-  if (count < 0 || count > MOST_TRANSFORMS) fw_refuse(c, "is %" PRId32 ", but must be 0 to %d", count, MOST_TRANSFORMS);
+  int32_t count = fw_cursor_read_i32(c, "nt", "transforms, applied in order");
+  if (count < 0 || count > MOST_TRANSFORMS)
+    fw_cursor_reject(c, "is %" PRId32 ", but must be 0 to %d", count, MOST_TRANSFORMS);
   index->transforms.list = fw_cursor_alloc(c, (size_t)count, sizeof *index->transforms.list);
   if (!index->transforms.list) return;
   memset(index->transforms.list, 0, (size_t)count * sizeof *index->transforms.list);
   read_chain(c, index, (size_t)count);
   fw_read_index(r, "index", &index->child[0]);
-  if (!index->child[0]) fw_refuse_at(c, c->field_at, "index", "is null, but must be there");
+  if (!index->child[0]) fw_cursor_reject_at(c, c->field_at, "index", "is null, but must be there");
   int32_t d = count > 0 ? index->transforms.list[count - 1].d_out : index->d;
   fw_expect_d(r, index->child[0], "index", d);
 }

@@ -54,10 +54,10 @@ void fw_found(fw_verifier *v, fw_finding_kind kind, const char *field, uint64_t 
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
   snprintf(path, sizeof path, "%s%s", v->path, field);
-  furrow_index_finding finding = {.fatal = kind == FW_FATAL,
+  furrow_index_finding finding = {.fatal = kind == FW_FINDING_FATAL,
                                   .path = path,
                                   .offset = place_of(v, path, within),
-                                  .status = kind == FW_FATAL ? FURROW_E_FORMAT : FURROW_OK,
+                                  .status = kind == FW_FINDING_FATAL ? FURROW_E_FORMAT : FURROW_OK,
                                   .message = message};
   tell(v, &finding);
 }
@@ -86,7 +86,7 @@ void fw_verify_finite(fw_verifier *v, fw_finding_kind kind, const char *field, c
 }
 
 static void verify_pq(fw_verifier *v, const char *field, const fw_pq *pq) {
-  fw_verify_finite(v, FW_FATAL, field, pq->centroids, (uint64_t)pq->d << pq->nbits);
+  fw_verify_finite(v, FW_FINDING_FATAL, field, pq->centroids, (uint64_t)pq->d << pq->nbits);
 }
 
 /* Bits behind the last sub-quantizer's are 0 in what Faiss writes. */
@@ -101,7 +101,7 @@ static void verify_padding(fw_verifier *v, const furrow_index *index) {
     for (size_t k = 0; list->codes && k < list->size; k++) bad += (list->codes[k * size + size - 1] >> used) != 0;
   }
   if (bad > 0)
-    fw_found(v, FW_REMARK, "lists", 0, "%" PRIu64 " %s bits set behind the last part", bad,
+    fw_found(v, FW_FINDING_REMARK, "lists", 0, "%" PRIu64 " %s bits set behind the last part", bad,
              fw_plural(bad, "code has", "codes have"));
 }
 
@@ -109,20 +109,21 @@ static void verify_padding(fw_verifier *v, const furrow_index *index) {
 
 static void verify_header(fw_verifier *v, const furrow_index *index) {
   if (index->dummy[0] != FW_INDEX_DUMMY || index->dummy[1] != FW_INDEX_DUMMY)
-    fw_found(v, FW_REMARK, "dummy", 0, "the two numbers without use are not %d", FW_INDEX_DUMMY);
+    fw_found(v, FW_FINDING_REMARK, "dummy", 0, "the two numbers without use are not %d", FW_INDEX_DUMMY);
   if (memcmp(index->fourcc, index->read_as, 4) != 0)
-    fw_found(v, FW_REMARK, "fourcc", 0, "a legacy kind, which is written as %.4s today", index->fourcc);
+    fw_found(v, FW_FINDING_REMARK, "fourcc", 0, "a legacy kind, which is written as %.4s today", index->fourcc);
 }
 
 static void verify_ivf(fw_verifier *v, const furrow_index *index) {
   const fw_ivf *ivf = &index->ivf;
   uint64_t stored = fw_lists_stored(&ivf->lists);
-  if (!index->child[0]) fw_found(v, FW_REMARK, "quantizer", 0, "is missing: the index cannot be searched");
+  if (!index->child[0]) fw_found(v, FW_FINDING_REMARK, "quantizer", 0, "is missing: the index cannot be searched");
   if (ivf->lists.kind == FURROW_LISTS_NONE)
-    fw_found(v, FW_REMARK, "lists", 0, "are missing: the index cannot be searched");
+    fw_found(v, FW_FINDING_REMARK, "lists", 0, "are missing: the index cannot be searched");
   else if ((uint64_t)index->ntotal > stored)
-    fw_found(v, FW_REMARK, "ntotal", 0, "is %" PRId64 ", but the lists have %" PRIu64 " %s: the others were not finite",
-             index->ntotal, stored, fw_plural(stored, "vector", "vectors"));
+    fw_found(v, FW_FINDING_REMARK, "ntotal", 0,
+             "is %" PRId64 ", but the lists have %" PRIu64 " %s: the others were not finite", index->ntotal, stored,
+             fw_plural(stored, "vector", "vectors"));
   if (fw_index_pq(index)) {
     verify_pq(v, "pq/centroids", &ivf->pq);
     if (index->kind != FURROW_INDEX_IVF_PQ_FAST) verify_padding(v, index);
@@ -136,7 +137,7 @@ static void verify_ivf(fw_verifier *v, const furrow_index *index) {
 
 static void verify_refine(fw_verifier *v, const furrow_index *index) {
   if (index->k_factor > 1000)
-    fw_found(v, FW_REMARK, "k_factor", 0, "is %g; newer Faiss takes 1 to 1000", (double)index->k_factor);
+    fw_found(v, FW_FINDING_REMARK, "k_factor", 0, "is %g; newer Faiss takes 1 to 1000", (double)index->k_factor);
   /* the second index is asked for the vectors that the first one finds, by their ids */
   const furrow_index *base = furrow_index_ivf(index->child[0]);
   if (base && index->child[0]->kind != FURROW_INDEX_ID_MAP) fw_verify_id_limit(v, base, "base", index->ntotal);
@@ -144,7 +145,7 @@ static void verify_refine(fw_verifier *v, const furrow_index *index) {
 
 static void verify_transforms(fw_verifier *v, const furrow_index *index) {
   if (index->child[0]->ntotal != index->ntotal)
-    fw_found(v, FW_REMARK, "ntotal", 0, "is %" PRId64 ", but the index behind has %" PRId64, index->ntotal,
+    fw_found(v, FW_FINDING_REMARK, "ntotal", 0, "is %" PRId64 ", but the index behind has %" PRId64, index->ntotal,
              index->child[0]->ntotal);
   for (size_t i = 0; i < index->transforms.count; i++) {
     const fw_transform *t = &index->transforms.list[i];
@@ -153,9 +154,9 @@ static void verify_transforms(fw_verifier *v, const furrow_index *index) {
     snprintf(a, sizeof a, "%s/A", field);
     snprintf(b, sizeof b, "%s/b", field);
     if (t->trained != index->trained && index->trained)
-      fw_found(v, FW_REMARK, field, 0, "is not trained, but the index is");
-    fw_verify_finite(v, FW_FATAL, a, t->a, t->a_count);
-    fw_verify_finite(v, FW_FATAL, b, t->b, t->b_count);
+      fw_found(v, FW_FINDING_REMARK, field, 0, "is not trained, but the index is");
+    fw_verify_finite(v, FW_FINDING_FATAL, a, t->a, t->a_count);
+    fw_verify_finite(v, FW_FINDING_FATAL, b, t->b, t->b_count);
   }
 }
 
@@ -163,7 +164,8 @@ static void verify_kind(fw_verifier *v, const furrow_index *index, bool quantize
   uint64_t count = (uint64_t)index->ntotal;
   switch (index->kind) {
   case FURROW_INDEX_FLAT:
-    fw_verify_finite(v, quantizer ? FW_FATAL : FW_REMARK, "vectors", index->flat.vectors, count * (uint64_t)index->d);
+    fw_verify_finite(v, quantizer ? FW_FINDING_FATAL : FW_FINDING_REMARK, "vectors", index->flat.vectors,
+                     count * (uint64_t)index->d);
     break;
   case FURROW_INDEX_HNSW: fw_verify_graph(v, index); break;
   case FURROW_INDEX_PQ:

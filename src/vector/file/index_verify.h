@@ -15,8 +15,8 @@ typedef struct fw_verifier {
   char path[192]; /* of the index that is looked at, with a / behind; "" for the outer one */
 } fw_verifier;
 
-/* What a finding is: FW_REMARK, or an error. */
-typedef enum fw_finding_kind { FW_REMARK, FW_FATAL } fw_finding_kind;
+/* What a finding is: FW_FINDING_REMARK, or an error. */
+typedef enum fw_finding_kind { FW_FINDING_REMARK, FW_FINDING_FATAL } fw_finding_kind;
 
 /* Tells of a finding about `field` of the index at hand, `within` bytes behind where the field begins. */
 void fw_found(fw_verifier *v, fw_finding_kind kind, const char *field, uint64_t within, const char *format, ...)

@@ -30,9 +30,10 @@ static void judge_ids(fw_verifier *v, const char *field, const int64_t *ids, siz
     twice += i > 0 && ids[i] == ids[i - 1];
   }
   if (twice > 0)
-    fw_found(v, FW_REMARK, field, 0, "%zu %s there more than once", twice, fw_plural(twice, "id is", "ids are"));
+    fw_found(v, FW_FINDING_REMARK, field, 0, "%zu %s there more than once", twice,
+             fw_plural(twice, "id is", "ids are"));
   if (negative > 0)
-    fw_found(v, FW_REMARK, field, 0, "%zu %s negative", negative, fw_plural(negative, "id is", "ids are"));
+    fw_found(v, FW_FINDING_REMARK, field, 0, "%zu %s negative", negative, fw_plural(negative, "id is", "ids are"));
 }
 
 static bool is_sorted(const int64_t *ids, size_t count) {
@@ -81,8 +82,8 @@ void fw_verify_id_limit(fw_verifier *v, const furrow_index *index, const char *f
     }
   }
   if (beyond > 0)
-    fw_found(v, FW_FATAL, field, 0, "%" PRIu64 " %s not within 0 to %" PRId64 ", where the refinement looks", beyond,
-             fw_plural(beyond, "id is", "ids are"), limit - 1);
+    fw_found(v, FW_FINDING_FATAL, field, 0, "%" PRIu64 " %s not within 0 to %" PRId64 ", where the refinement looks",
+             beyond, fw_plural(beyond, "id is", "ids are"), limit - 1);
 }
 
 /* ---- Direct map ----------------------------------------------------------------------------------------- */
@@ -105,11 +106,11 @@ void fw_verify_direct_map(fw_verifier *v, const furrow_index *index) {
     if (place >= 0 && !leads_to(lists, place, id) && wrong++ == 0) first = i;
   }
   if (wrong > 0)
-    fw_found(v, FW_FATAL, "direct_map", 0, "%zu %s to the vector of another id, the first is %zu", wrong,
+    fw_found(v, FW_FINDING_FATAL, "direct_map", 0, "%zu %s to the vector of another id, the first is %zu", wrong,
              fw_plural(wrong, "entry leads", "entries lead"), first);
   uint64_t stored = fw_lists_stored(lists);
   if (placed != stored)
-    fw_found(v, FW_REMARK, "direct_map", 0, "%zu %s for %" PRIu64 " %s in lists", placed,
+    fw_found(v, FW_FINDING_REMARK, "direct_map", 0, "%zu %s for %" PRIu64 " %s in lists", placed,
              fw_plural(placed, "entry", "entries"), stored, fw_plural(stored, "vector", "vectors"));
 }
 
@@ -143,20 +144,20 @@ static void judge_places(fw_verifier *v, const furrow_index *index, const fw_dis
   for (size_t i = 1; i < count; i++)
     overlaps += places[i - 1].offset + places[i - 1].capacity * each > places[i].offset;
   if (overlaps > 0) {
-    fw_found(v, FW_FATAL, "lists/lists", 0, "%zu %s others in the data file", overlaps,
+    fw_found(v, FW_FINDING_FATAL, "lists/lists", 0, "%zu %s others in the data file", overlaps,
              fw_plural(overlaps, "list overlaps", "lists overlap"));
     return;
   }
   for (size_t i = 0; i < lists->disk->slot_count; i++) slots += covers(&lists->disk->slots[i], places, count, each);
   if (slots > 0)
-    fw_found(v, FW_REMARK, "lists/slots", 0, "%zu free %s lists: adding vectors with Faiss would destroy some", slots,
-             fw_plural(slots, "place covers", "places cover"));
+    fw_found(v, FW_FINDING_REMARK, "lists/slots", 0, "%zu free %s lists: adding vectors with Faiss would destroy some",
+             slots, fw_plural(slots, "place covers", "places cover"));
 }
 
 void fw_verify_disk(fw_verifier *v, const furrow_index *index) {
   const fw_lists *lists = &index->ivf.lists;
   if (lists->disk->missing) {
-    fw_found(v, FW_REMARK, "lists", 0, "their data file was not looked at");
+    fw_found(v, FW_FINDING_REMARK, "lists", 0, "their data file was not looked at");
     return;
   }
   fw_disk_list *places = scratch(v, lists->nlist, sizeof *places);
@@ -195,8 +196,8 @@ void fw_verify_graph(fw_verifier *v, const furrow_index *index) {
   if (seen && queue) {
     size_t reached = count_reached(&index->hnsw, seen, queue);
     if (reached < n)
-      fw_found(v, FW_REMARK, "neighbors", 0, "%zu of %zu vectors cannot be reached from the entry point", n - reached,
-               n);
+      fw_found(v, FW_FINDING_REMARK, "neighbors", 0, "%zu of %zu vectors cannot be reached from the entry point",
+               n - reached, n);
   }
   fw_free(seen);
   fw_free(queue);

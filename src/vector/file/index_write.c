@@ -420,12 +420,12 @@ furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index
 }
 
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool keep_existing,
-                                  const fw_index_writer *how, furrow_error *err) {
+                                  const fw_index_writer *writer, furrow_error *err) {
   fw_atomic_file *file = NULL;
   furrow_status status = fw_atomic_file_open(&file, path, err);
   if (status != FURROW_OK) return status;
   if (keep_existing) fw_atomic_file_keep_existing(file);
-  fw_index_writer w = *how;
+  fw_index_writer w = *writer;
   w.write = write_to_file;
   w.to = file;
   w.err = err;
@@ -438,9 +438,9 @@ furrow_status fw_index_write_file(const furrow_index *index, const char *path, b
 
 furrow_status furrow_index_save(const furrow_index *index, const char *path, const furrow_index_save_params *params,
                                 furrow_error *err) {
-  fw_index_writer how;
-  furrow_status status = fw_index_writer_init(&how, index, params, err);
-  return status == FURROW_OK ? fw_index_write_file(index, path, params && params->keep_existing, &how, err) : status;
+  fw_index_writer writer;
+  furrow_status status = fw_index_writer_init(&writer, index, params, err);
+  return status == FURROW_OK ? fw_index_write_file(index, path, params && params->keep_existing, &writer, err) : status;
 }
 
 furrow_status furrow_index_file_size(const furrow_index *index, const furrow_index_save_params *params, uint64_t *size,

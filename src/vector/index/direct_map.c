@@ -29,20 +29,20 @@ void fw_place_table_clear(fw_place_table *table) {
 }
 
 /* The slot of an id, or the free one where it would be. */
-static fw_place_of *slot_of(const fw_place_table *table, int64_t id) {
+static fw_id_place *slot_of(const fw_place_table *table, int64_t id) {
   size_t at = (size_t)fw_rng_hash(0, (uint64_t)id) & table->mask;
   while (table->slots[at].place >= 0 && table->slots[at].id != id) at = (at + 1) & table->mask;
   return &table->slots[at];
 }
 
 void fw_place_table_put(fw_place_table *table, int64_t id, int64_t place) {
-  fw_place_of *slot = slot_of(table, id);
+  fw_id_place *slot = slot_of(table, id);
   table->count += slot->place < 0;
-  *slot = (fw_place_of){id, place};
+  *slot = (fw_id_place){id, place};
 }
 
 int64_t fw_place_table_get(const fw_place_table *table, int64_t id) {
-  const fw_place_of *slot = slot_of(table, id);
+  const fw_id_place *slot = slot_of(table, id);
   return slot->place < 0 ? FW_NO_PLACE : slot->place;
 }
 
@@ -79,64 +79,64 @@ int64_t fw_ivf_find(const fw_ivf *ivf, int64_t id) {
 
 /* ---- Maps that change ----------------------------------------------------------------------------------- */
 
-furrow_status fw_map_renewal_create(fw_map_renewal *renewal, furrow_direct_map type, size_t stored, size_t ids,
+furrow_status fw_map_rebuild_create(fw_map_rebuild *renewal, furrow_direct_map type, size_t stored, size_t ids,
                                     furrow_error *err) {
-  fw_map_renewal made = {.type = type};
+  fw_map_rebuild made = {.type = type};
   void *memory = NULL;
   furrow_status status = FURROW_OK;
   if (type == FURROW_DIRECT_MAP_ARRAY) {
     status = fw_alloc(&memory, ids, sizeof *made.places, err);
     made.places = memory;
-    made.room = ids;
+    made.capacity = ids;
   } else if (type == FURROW_DIRECT_MAP_HASHTABLE) {
     status = fw_alloc(&memory, stored, sizeof *made.pairs, err);
     made.pairs = memory;
-    made.room = stored;
+    made.capacity = stored;
     if (status == FURROW_OK) status = fw_place_table_create(&made.table, stored, err);
   }
   if (status == FURROW_OK)
     *renewal = made;
   else
-    fw_map_renewal_clear(&made);
+    fw_map_rebuild_clear(&made);
   return status;
 }
 
-void fw_map_renewal_clear(fw_map_renewal *renewal) {
+void fw_map_rebuild_clear(fw_map_rebuild *renewal) {
   fw_free(renewal->places);
   fw_free(renewal->pairs);
   fw_place_table_clear(&renewal->table);
-  *renewal = (fw_map_renewal){0};
+  *renewal = (fw_map_rebuild){0};
 }
 
-static void fill_array(const fw_map_renewal *renewal, const fw_lists *lists) {
-  for (size_t i = 0; i < renewal->room; i++) renewal->places[i] = FW_NO_PLACE;
+static void fill_array(const fw_map_rebuild *renewal, const fw_lists *lists) {
+  for (size_t i = 0; i < renewal->capacity; i++) renewal->places[i] = FW_NO_PLACE;
   for (size_t i = 0; lists->list && i < lists->nlist; i++) {
     for (size_t k = 0; k < lists->list[i].size; k++) {
       int64_t id = fw_list_id(&lists->list[i], k);
-      if (id >= 0 && (uint64_t)id < renewal->room) renewal->places[id] = fw_place_make(i, k);
+      if (id >= 0 && (uint64_t)id < renewal->capacity) renewal->places[id] = fw_place_make(i, k);
     }
   }
 }
 
 /* In the order of the lists. */
-static size_t fill_pairs(fw_map_renewal *renewal, const fw_lists *lists) {
+static size_t fill_pairs(fw_map_rebuild *renewal, const fw_lists *lists) {
   size_t count = 0;
   fw_place_table_fill(&renewal->table, lists);
   for (size_t i = 0; lists->list && i < lists->nlist; i++) {
     for (size_t k = 0; k < lists->list[i].size; k++) {
       int64_t id = fw_list_id(&lists->list[i], k), place = fw_place_make(i, k);
-      if (fw_place_table_get(&renewal->table, id) == place) renewal->pairs[count++] = (fw_place_of){id, place};
+      if (fw_place_table_get(&renewal->table, id) == place) renewal->pairs[count++] = (fw_id_place){id, place};
     }
   }
   return count;
 }
 
-void fw_map_renewal_finish(fw_map_renewal *renewal, fw_ivf *ivf) {
+void fw_map_rebuild_finish(fw_map_rebuild *renewal, fw_ivf *ivf) {
   fw_direct_map *map = &ivf->direct_map;
   size_t count = 0;
   if (renewal->type == FURROW_DIRECT_MAP_ARRAY) {
     fill_array(renewal, &ivf->lists);
-    count = renewal->room;
+    count = renewal->capacity;
   } else if (renewal->type == FURROW_DIRECT_MAP_HASHTABLE) {
     count = fill_pairs(renewal, &ivf->lists);
   }
@@ -145,7 +145,7 @@ void fw_map_renewal_finish(fw_map_renewal *renewal, fw_ivf *ivf) {
   *map = (fw_direct_map){.type = renewal->type, .count = count, .places = renewal->places, .pairs = renewal->pairs};
   renewal->places = NULL;
   renewal->pairs = NULL;
-  fw_map_renewal_clear(renewal);
+  fw_map_rebuild_clear(renewal);
 }
 
 furrow_status fw_lists_check_ids(const fw_lists *lists, size_t ids, furrow_error *err) {
@@ -169,14 +169,14 @@ furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map
   if (type != FURROW_DIRECT_MAP_NONE && type != FURROW_DIRECT_MAP_ARRAY && type != FURROW_DIRECT_MAP_HASHTABLE)
     return fw_fail(err, FURROW_E_ARGUMENT, "%d is no type of a direct map", (int)type);
   fw_ivf *ivf = &inner->ivf;
-  fw_map_renewal renewal;
+  fw_map_rebuild renewal;
   furrow_status status = fw_index_check_whole(index, err);
   if (status == FURROW_OK && type != FURROW_DIRECT_MAP_NONE) status = fw_lists_check_contents(&ivf->lists, err);
   if (status == FURROW_OK && type == FURROW_DIRECT_MAP_ARRAY)
     status = fw_lists_check_ids(&ivf->lists, (size_t)inner->ntotal, err);
   if (status == FURROW_OK)
-    status = fw_map_renewal_create(&renewal, type, (size_t)fw_lists_stored(&ivf->lists), (size_t)inner->ntotal, err);
-  if (status == FURROW_OK) fw_map_renewal_finish(&renewal, ivf);
+    status = fw_map_rebuild_create(&renewal, type, (size_t)fw_lists_stored(&ivf->lists), (size_t)inner->ntotal, err);
+  if (status == FURROW_OK) fw_map_rebuild_finish(&renewal, ivf);
   return status;
 }
 

@@ -20,7 +20,7 @@ static inline size_t fw_place_offset(int64_t place) {
 
 /* A table of the places of ids. Of an id that is put twice, the later place counts. */
 typedef struct fw_place_table {
-  fw_place_of *slots; /* mask + 1 of them; place < 0: free */
+  fw_id_place *slots; /* mask + 1 of them; place < 0: free */
   size_t mask, count;
 } fw_place_table;
 
@@ -42,20 +42,20 @@ int64_t fw_ivf_find(const fw_ivf *ivf, int64_t id);
 /* ---- Maps that change ---- */
 
 /* A new direct map, for which all memory is taken before the lists change. */
-typedef struct fw_map_renewal {
+typedef struct fw_map_rebuild {
   furrow_direct_map type;
   int64_t *places;
-  fw_place_of *pairs;
-  size_t room; /* of either */
+  fw_id_place *pairs;
+  size_t capacity; /* of either */
   fw_place_table table;
-} fw_map_renewal;
+} fw_map_rebuild;
 
 /* Room for a map of `type` over `stored` vectors; the ids of an array are below `ids`. */
-furrow_status fw_map_renewal_create(fw_map_renewal *renewal, furrow_direct_map type, size_t stored, size_t ids,
+furrow_status fw_map_rebuild_create(fw_map_rebuild *renewal, furrow_direct_map type, size_t stored, size_t ids,
                                     furrow_error *err) __attribute__((warn_unused_result));
-void fw_map_renewal_clear(fw_map_renewal *renewal);
+void fw_map_rebuild_clear(fw_map_rebuild *renewal);
 /* Makes the map from the lists as they are now; it takes the place of the old one. */
-void fw_map_renewal_finish(fw_map_renewal *renewal, fw_ivf *ivf);
+void fw_map_rebuild_finish(fw_map_rebuild *renewal, fw_ivf *ivf);
 
 /* E_STATE, naming the id: an array of `ids` places cannot lead to it. */
 furrow_status fw_lists_check_ids(const fw_lists *lists, size_t ids, furrow_error *err)

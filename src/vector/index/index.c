@@ -31,7 +31,7 @@ furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err)
   return fw_fail(err, FURROW_E_STATE, "the index was loaded for searching alone");
 }
 
-furrow_status fw_lists_spread(fw_lists *lists, furrow_error *err) {
+furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) {
   if (lists->list) return FURROW_OK;
   void *memory = NULL;
   furrow_status status = fw_alloc_zero(&memory, lists->nlist, sizeof *lists->list, err);

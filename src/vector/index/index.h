@@ -100,15 +100,15 @@ uint64_t fw_lists_stored(const fw_lists *lists);
 bool fw_lists_are_full(const fw_lists *lists);
 
 /* Where an id is: list << 32 | offset; negative: nowhere. */
-typedef struct fw_place_of {
+typedef struct fw_id_place {
   int64_t id, place;
-} fw_place_of;
+} fw_id_place;
 
 typedef struct fw_direct_map {
   furrow_direct_map type;
   size_t count;
   int64_t *places;    /* ARRAY: of ids 0 … count-1 */
-  fw_place_of *pairs; /* HASHTABLE: in the order of the file, which is that of Faiss's table and means nothing */
+  fw_id_place *pairs; /* HASHTABLE: in the order of the file, which is that of Faiss's table and means nothing */
 } fw_direct_map;
 
 /* ---- Kinds ---- */
@@ -249,7 +249,7 @@ furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int3
 /* E_STATE: it was loaded for searching alone. Asked by whatever looks at codes or changes the index. */
 furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) __attribute__((warn_unused_result));
 /* Gives lists->list its nlist empty lists, if it has none yet. */
-furrow_status fw_lists_spread(fw_lists *lists, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) __attribute__((warn_unused_result));
 
 void fw_lists_clear(fw_lists *lists);
 void fw_transform_clear(fw_transform *transform);

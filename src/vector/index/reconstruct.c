@@ -75,39 +75,40 @@ static void add(float *sum, const float *other, size_t d) {
 /* ---- IVF ------------------------------------------------------------------------------------------------ */
 
 /* Adds the centroid of the list that the code is relative to. `room` has space for d floats. */
-static furrow_status add_centroid(const furrow_index *index, size_t list, float *vector, float *room,
+static furrow_status add_centroid(const furrow_index *index, size_t list, float *vector, float *scratch,
                                   furrow_error *err) {
   if (index->kind == FURROW_INDEX_IVF_FLAT || !index->ivf.by_residual) return FURROW_OK;
   if (!index->child[0]) return fw_fail(err, FURROW_E_STATE, "the index has no coarse quantizer");
-  furrow_status status = fw_reconstruct(index->child[0], (int64_t)list, room, err);
-  if (status == FURROW_OK) add(vector, room, (size_t)index->d);
+  furrow_status status = fw_reconstruct(index->child[0], (int64_t)list, scratch, err);
+  if (status == FURROW_OK) add(vector, scratch, (size_t)index->d);
   return status;
 }
 
-static furrow_status add_refinement(const furrow_index *index, int64_t id, float *vector, float *room,
+static furrow_status add_refinement(const furrow_index *index, int64_t id, float *vector, float *scratch,
                                     furrow_error *err) {
   const fw_ivf *ivf = &index->ivf;
   size_t size = fw_pq_code_size(&ivf->refine_pq);
   if (id < 0 || (uint64_t)id >= ivf->refine_size / size)
     return fw_fail(err, FURROW_E_STATE, "there is no refinement for the id %" PRId64, id);
-  fw_pq_decode(&ivf->refine_pq, ivf->refine_codes + (size_t)id * size, room);
-  add(vector, room, (size_t)index->d);
+  fw_pq_decode(&ivf->refine_pq, ivf->refine_codes + (size_t)id * size, scratch);
+  add(vector, scratch, (size_t)index->d);
   return FURROW_OK;
 }
 
 static furrow_status decode_ivf(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
-  void *room = NULL;
+  void *scratch = NULL;
   furrow_status status = fw_lists_check_contents(&index->ivf.lists, err);
   if (status != FURROW_OK) return status;
   int64_t place = fw_ivf_find(&index->ivf, id);
   if (place < 0) return not_found(id, err);
-  status = fw_alloc(&room, (size_t)index->d, sizeof *vector, err);
+  status = fw_alloc(&scratch, (size_t)index->d, sizeof *vector, err);
   if (status != FURROW_OK) return status;
   size_t list = fw_place_list(place);
   status = decode_entry(index, &index->ivf.lists.list[list], fw_place_offset(place), vector, err);
-  if (status == FURROW_OK) status = add_centroid(index, list, vector, room, err);
-  if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_PQR) status = add_refinement(index, id, vector, room, err);
-  fw_free(room);
+  if (status == FURROW_OK) status = add_centroid(index, list, vector, scratch, err);
+  if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_PQR)
+    status = add_refinement(index, id, vector, scratch, err);
+  fw_free(scratch);
   return status;
 }
 

@@ -10,7 +10,7 @@ typedef struct search {
   int64_t *ids;
 } search;
 
-static furrow_status search_part(void *context, size_t begin, size_t end, const fw_job *job, fw_scratch *scratch,
+static furrow_status search_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
                                  furrow_error *err) {
   const search *s = context;
   const fw_node *root = s->searcher->root;
@@ -23,5 +23,5 @@ furrow_status furrow_searcher_search(const furrow_searcher *searcher, const floa
                                      furrow_error *err) {
   search s = {.searcher = searcher, .queries = queries, .k = k, .distances = distances, .ids = ids};
   if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
-  return fw_batch_run(searcher, queries, n, k, params, search_part, &s, err);
+  return fw_search_parallel(searcher, queries, n, k, params, search_part, &s, err);
 }

@@ -88,13 +88,13 @@ void fw_coarse_clear(fw_coarse *coarse) {
 
 uint64_t fw_coarse_memory(const fw_coarse *coarse) {
   const uint64_t sketch = coarse->sketch ? fw_sketch_memory(coarse->sketch) : 0;
-  return sketch + coarse->packed.blocks * FW_LANES * (coarse->d + 1) * sizeof(float);
+  return sketch + coarse->packed.blocks * FW_PACK_WIDTH * (coarse->d + 1) * sizeof(float);
 }
 
-const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *room) {
+const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *work) {
   if (coarse->centroids) return coarse->centroids + list * coarse->d;
-  fw_pq_decode_key(&coarse->quantizer->pq.pq, list, room);
-  return room;
+  fw_pq_decode_key(&coarse->quantizer->pq.pq, list, work);
+  return work;
 }
 
 /* ---- Flat ----------------------------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static float score_slack(const fw_coarse *coarse, const float *query) {
 }
 
 static size_t count_lanes(const fw_coarse *coarse) {
-  return (coarse->nlist + FW_LANES - 1) / FW_LANES * FW_LANES;
+  return (coarse->nlist + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH * FW_PACK_WIDTH;
 }
 
 /* slack[i]: by how much a score of query i may be below another that is truly the same, twice the error. */
@@ -125,40 +125,40 @@ static void make_scores(const fw_coarse *coarse, const float *queries, size_t n,
 typedef struct choosing {
   float *heap;      /* nprobe */
   float *maxima;    /* [lanes] */
-  uint32_t *places; /* [lanes + FW_LANES] */
+  uint32_t *places; /* [lanes + FW_PACK_WIDTH] */
 } choosing;
 
-static furrow_status take_choosing(choosing *room, fw_arena *arena, size_t nprobe, size_t lanes, furrow_error *err) {
+static furrow_status take_choosing(choosing *work, fw_arena *arena, size_t nprobe, size_t lanes, furrow_error *err) {
   void *heap = NULL, *maxima = NULL, *places = NULL;
-  furrow_status status = fw_arena_take(arena, &heap, nprobe, sizeof *room->heap, err);
-  if (status == FURROW_OK) status = fw_arena_take(arena, &maxima, lanes, sizeof *room->maxima, err);
-  if (status == FURROW_OK) status = fw_arena_take(arena, &places, lanes + FW_LANES, sizeof *room->places, err);
-  *room = (choosing){.heap = heap, .maxima = maxima, .places = places};
+  furrow_status status = fw_arena_take(arena, &heap, nprobe, sizeof *work->heap, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &maxima, lanes, sizeof *work->maxima, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &places, lanes + FW_PACK_WIDTH, sizeof *work->places, err);
+  *work = (choosing){.heap = heap, .maxima = maxima, .places = places};
   return status;
 }
 
 /* Groups whose maxima are looked at: enough that the nprobe-th largest of them is near the nprobe-th of all. */
 static size_t count_groups(size_t nprobe, size_t lanes) {
-  size_t groups = 4 * FW_LANES;
+  size_t groups = 4 * FW_PACK_WIDTH;
   while (groups < 2 * nprobe) groups *= 2;
   return groups < lanes ? groups : lanes;
 }
 
 /* Places of all scores that are among the nprobe largest, or nearly so. The nprobe-th largest maximum of a group is not
  * above the nprobe-th largest of all, and leaves few to look at. */
-static size_t find_best(const float *scores, size_t lanes, size_t nprobe, float slack, const choosing *room) {
+static size_t find_best(const float *scores, size_t lanes, size_t nprobe, float slack, const choosing *work) {
   const fw_scan *scan = fw_scan_table();
   const size_t groups = count_groups(nprobe, lanes);
-  scan->maxima(scores, lanes, groups, room->maxima);
+  scan->maxima(scores, lanes, groups, work->maxima);
   size_t count =
-      scan->find_least(scores, lanes, fw_kth_largest(room->maxima, groups, nprobe, room->heap) - slack, room->places);
+      scan->find_least(scores, lanes, fw_kth_largest(work->maxima, groups, nprobe, work->heap) - slack, work->places);
   if (count <= nprobe + nprobe / 8) return count;
-  for (size_t i = 0; i < count; i++) room->maxima[i] = scores[room->places[i]];
-  const float limit = fw_kth_largest(room->maxima, count, nprobe, room->heap) - slack;
+  for (size_t i = 0; i < count; i++) work->maxima[i] = scores[work->places[i]];
+  const float limit = fw_kth_largest(work->maxima, count, nprobe, work->heap) - slack;
   size_t kept = 0;
   for (size_t i = 0; i < count; i++) {
-    room->places[kept] = room->places[i];
-    kept += !(room->maxima[i] < limit);
+    work->places[kept] = work->places[i];
+    kept += !(work->maxima[i] < limit);
   }
   return kept;
 }
@@ -168,22 +168,22 @@ static void fetch_row(const float *row, size_t d) {
 }
 
 static void choose_lists(const fw_coarse *coarse, const float *query, const float *scores, float slack, size_t nprobe,
-                         fw_sink *sink, const choosing *room) {
+                         fw_sink *sink, const choosing *work) {
   enum { AHEAD = 4 };
   const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
   const fw_scan *scan = fw_scan_table();
   const size_t lanes = count_lanes(coarse), d = coarse->d;
-  const size_t count = find_best(scores, lanes, nprobe, slack, room);
+  const size_t count = find_best(scores, lanes, nprobe, slack, work);
   for (size_t i = 0; i < count + AHEAD; i++) {
-    if (i < count && room->places[i] < coarse->nlist) fetch_row(coarse->centroids + room->places[i] * d, d);
-    if (i < AHEAD || room->places[i - AHEAD] >= coarse->nlist) continue;
-    const uint32_t list = room->places[i - AHEAD];
+    if (i < count && work->places[i] < coarse->nlist) fetch_row(coarse->centroids + work->places[i] * d, d);
+    if (i < AHEAD || work->places[i - AHEAD] >= coarse->nlist) continue;
+    const uint32_t list = work->places[i - AHEAD];
     float distance;
     if (similarity)
       scan->ip_rows(query, coarse->centroids + list * d, 1, d, &distance);
     else
       scan->l2_rows(query, coarse->centroids + list * d, 1, d, &distance);
-    fw_sink_offer(sink, similarity ? -distance : distance, fw_turn_id(list, similarity));
+    fw_sink_offer(sink, similarity ? -distance : distance, fw_tie_break_id(list, similarity));
   }
 }
 
@@ -201,11 +201,11 @@ static int by_key(const void *a, const void *b) {
 }
 
 /* Centroids of half m by distance. */
-static void sort_half(const fw_coarse *coarse, size_t m, const float *query, float *room, fw_hit *sorted) {
+static void sort_half(const fw_coarse *coarse, size_t m, const float *query, float *work, fw_hit *sorted) {
   const fw_pq *pq = &coarse->quantizer->pq.pq;
   const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
-  fw_scan_table()->l2_rows(query + m * dsub, pq->centroids + m * ksub * dsub, ksub, dsub, room);
-  for (size_t i = 0; i < ksub; i++) sorted[i] = (fw_hit){room[i], (int64_t)i};
+  fw_scan_table()->l2_rows(query + m * dsub, pq->centroids + m * ksub * dsub, ksub, dsub, work);
+  for (size_t i = 0; i < ksub; i++) sorted[i] = (fw_hit){work[i], (int64_t)i};
   qsort(sorted, ksub, sizeof *sorted, by_key);
 }
 
@@ -245,15 +245,15 @@ static furrow_status search_halves(const fw_coarse *coarse, fw_scratch *scratch,
                                    size_t nprobe, int64_t *lists, float *distances, furrow_error *err) {
   const fw_pq *pq = &coarse->quantizer->pq.pq;
   const size_t ksub = fw_pq_ksub(pq);
-  void *sorted = NULL, *heap = NULL, *room = NULL;
+  void *sorted = NULL, *heap = NULL, *work = NULL;
   furrow_status status = fw_arena_take(&scratch->arena, &sorted, 2 * ksub, sizeof(fw_hit), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, ksub + 1, sizeof(pair), err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &room, ksub, sizeof(float), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &work, ksub, sizeof(float), err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < n; i++) {
     fw_hit *first = sorted, *second = first + ksub;
-    sort_half(coarse, 0, queries + i * coarse->d, room, first);
-    sort_half(coarse, 1, queries + i * coarse->d, room, second);
+    sort_half(coarse, 0, queries + i * coarse->d, work, first);
+    sort_half(coarse, 1, queries + i * coarse->d, work, second);
     merge_halves(first, second, ksub, pq->nbits, nprobe, heap, lists + i * nprobe, distances + i * nprobe);
   }
   return FURROW_OK;
@@ -261,11 +261,11 @@ static furrow_status search_halves(const fw_coarse *coarse, fw_scratch *scratch,
 
 /* ---- All of them ---------------------------------------------------------------------------------------- */
 
-static void write_lists(fw_sink *sink, size_t nprobe, bool similarity, bool turned, int64_t *lists, float *distances) {
+static void write_lists(fw_sink *sink, size_t nprobe, bool similarity, bool flipped, int64_t *lists, float *distances) {
   fw_sink_sort(sink);
   for (size_t j = 0; j < nprobe; j++) {
     const bool there = j < sink->count;
-    lists[j] = there ? fw_turn_id(sink->heap[j].id, turned) : -1;
+    lists[j] = there ? fw_tie_break_id(sink->heap[j].id, flipped) : -1;
     distances[j] = !there ? 0 : similarity ? -sink->heap[j].key : sink->heap[j].key;
   }
 }
@@ -284,11 +284,11 @@ static furrow_status search_flat(const fw_coarse *coarse, fw_scratch *scratch, c
   const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
   const size_t lanes = count_lanes(coarse), step = queries_at_once(lanes, n);
   void *heap = NULL, *scores = NULL, *slack = NULL;
-  choosing room;
+  choosing work;
   furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &scores, step * lanes, sizeof(float), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &slack, step, sizeof(float), err);
-  if (status == FURROW_OK) status = take_choosing(&room, &scratch->arena, nprobe, lanes, err);
+  if (status == FURROW_OK) status = take_choosing(&work, &scratch->arena, nprobe, lanes, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < n; i++) {
     const float *query = queries + i * coarse->d;
@@ -296,7 +296,7 @@ static furrow_status search_flat(const fw_coarse *coarse, fw_scratch *scratch, c
     fw_sink sink;
     if (at == 0) make_scores(coarse, query, n - i < step ? n - i : step, scores, slack);
     fw_sink_init_best(&sink, heap, nprobe);
-    choose_lists(coarse, query, (const float *)scores + at * lanes, ((const float *)slack)[at], nprobe, &sink, &room);
+    choose_lists(coarse, query, (const float *)scores + at * lanes, ((const float *)slack)[at], nprobe, &sink, &work);
     write_lists(&sink, nprobe, similarity, similarity, lists + i * nprobe, distances + i * nprobe);
   }
   return FURROW_OK;
@@ -305,7 +305,7 @@ static furrow_status search_flat(const fw_coarse *coarse, fw_scratch *scratch, c
 static furrow_status search_graph(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
                                   size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err) {
   const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
-  const fw_choice all = {0};
+  const fw_id_filter all = {0};
   void *heap = NULL;
   furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {

@@ -22,7 +22,7 @@ void fw_coarse_clear(fw_coarse *coarse);
 uint64_t fw_coarse_memory(const fw_coarse *coarse);
 
 /* The centroid of a list: inside of the index, or written to `room` (d floats). */
-const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *room);
+const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *work);
 
 /* For each of n queries the nprobe best lists, best first: lists[i * nprobe + j], -1 where there are no more, and the
  * quantizer's distances (inner products). nprobe is at most nlist. ef: of a graph; 0: its own. */

@@ -9,8 +9,8 @@
 #include "base/rng.h"
 #include "kern/math/products.h"
 #include "vector/index/groups.h"
-#include "vector/index/parts.h"
-#include "vector/quantizer/draw.h"
+#include "vector/index/parallel.h"
+#include "vector/quantizer/random_subset.h"
 
 #define SPLIT_SHIFT (1 / 1024.F) /* how far the halves of a cluster are moved apart, relatively */
 #define SPLIT_SEED 1234
@@ -25,7 +25,7 @@
 
 typedef struct work {
   const fw_kmeans_params *params;
-  fw_share share;
+  fw_rank_vectors local;
   float *centroids;
   double *sums; /* of the vectors of each cluster, and behind each their number */
   fw_packed packed;
@@ -40,7 +40,7 @@ static furrow_status assign_part(void *context, size_t first, size_t count, furr
   work *w = context;
   size_t d = w->params->d;
   (void)err;
-  fw_products_table()->nearest(&w->packed, w->share.vectors + first * d, count, d, w->nearest + first,
+  fw_products_table()->nearest(&w->packed, w->local.vectors + first * d, count, d, w->nearest + first,
                                w->score + first);
   return FURROW_OK;
 }
@@ -50,7 +50,7 @@ static furrow_status assign(work *w, furrow_error *err) {
   furrow_status status = fw_packed_create(&w->packed, w->centroids, p->k, p->d, p->d, !p->spherical, err);
   if (status != FURROW_OK) return status;
   status = fw_packed_add_sketch(&w->packed, w->centroids, p->d, !p->spherical, err);
-  if (status == FURROW_OK) status = fw_parts_run(p->pool, w->share.n, ASSIGN_PART, assign_part, w, err);
+  if (status == FURROW_OK) status = fw_parallel_run(p->pool, w->local.n, ASSIGN_PART, assign_part, w, err);
   fw_packed_clear(&w->packed);
   return status;
 }
@@ -63,7 +63,7 @@ static furrow_status sum_part(void *context, size_t first, size_t count, furrow_
   for (size_t c = first; c < first + count; c++) {
     const size_t size = fw_groups_size(&w->groups, c);
     double *sum = w->sums + c * (d + 1);
-    fw_products_table()->sum_rows(w->share.vectors, d, w->groups.member + w->groups.start[c], size, sum);
+    fw_products_table()->sum_rows(w->local.vectors, d, w->groups.member + w->groups.start[c], size, sum);
     sum[d] = (double)size;
   }
   return FURROW_OK;
@@ -72,8 +72,8 @@ static furrow_status sum_part(void *context, size_t first, size_t count, furrow_
 /* Centroids become the means of their clusters; those without vectors stay as they are. */
 static furrow_status move_centroids(work *w, furrow_error *err) {
   const size_t k = w->params->k, d = w->params->d;
-  furrow_status status = fw_parts_run(w->params->pool, k, UPDATE_PART, sum_part, w, err);
-  if (status == FURROW_OK) status = w->share.comm->allreduce_f64(w->share.comm, w->sums, k * (d + 1), err);
+  furrow_status status = fw_parallel_run(w->params->pool, k, UPDATE_PART, sum_part, w, err);
+  if (status == FURROW_OK) status = w->local.comm->allreduce_f64(w->local.comm, w->sums, k * (d + 1), err);
   for (size_t c = 0; status == FURROW_OK && c < k; c++) {
     const double *sum = w->sums + c * (d + 1);
     for (size_t i = 0; sum[d] > 0 && i < d; i++) w->centroids[c * d + i] = (float)(sum[i] / sum[d]);
@@ -119,7 +119,7 @@ static furrow_status fill_empty(work *w, furrow_error *err) {
   for (size_t c = 0; c < k; c++) size[c] = (size_t)w->sums[c * (d + 1) + d];
   for (size_t c = 0; c < k; c++) {
     if (size[c] > 0) continue;
-    size_t large = choose_large(size, k, w->share.total, &rng);
+    size_t large = choose_large(size, k, w->local.total, &rng);
     split(w->centroids + c * d, w->centroids + large * d, d);
     size[c] = size[large] / 2;
     size[large] -= size[c];
@@ -146,9 +146,9 @@ static furrow_status start(work *w, furrow_error *err) {
   void *memory = NULL;
   if (p->hot) return FURROW_OK;
   furrow_status status = fw_alloc(&memory, p->k, sizeof(size_t), err);
-  if (status == FURROW_OK) status = fw_draw(memory, p->k, w->share.total, p->seed + 1, err);
-  status = fw_comm_agree(w->share.comm, status, err);
-  if (status == FURROW_OK) status = fw_share_copy(&w->share, p->d, memory, p->k, w->centroids, err);
+  if (status == FURROW_OK) status = fw_random_subset(memory, p->k, w->local.total, p->seed + 1, err);
+  status = fw_comm_all_ok(w->local.comm, status, err);
+  if (status == FURROW_OK) status = fw_rank_vectors_fetch(&w->local, p->d, memory, p->k, w->centroids, err);
   if (status == FURROW_OK && p->spherical) normalize(w->centroids, p->k, p->d);
   fw_free(memory);
   return status;
@@ -156,8 +156,8 @@ static furrow_status start(work *w, furrow_error *err) {
 
 /* Whether no vector of any rank went to another centroid: then no round would change anything. */
 static furrow_status look_for_change(const work *w, bool *settled, furrow_error *err) {
-  double changed = memcmp(w->nearest, w->before, w->share.n * sizeof *w->nearest) != 0;
-  furrow_status status = w->share.comm->allreduce_f64(w->share.comm, &changed, 1, err);
+  double changed = memcmp(w->nearest, w->before, w->local.n * sizeof *w->nearest) != 0;
+  furrow_status status = w->local.comm->allreduce_f64(w->local.comm, &changed, 1, err);
   if (status == FURROW_OK) *settled = changed == 0;
   return status;
 }
@@ -167,10 +167,10 @@ static furrow_status one_round(work *w, bool *settled, furrow_error *err) {
   uint32_t *kept = w->before;
   w->before = w->nearest;
   w->nearest = kept;
-  furrow_status status = fw_comm_agree(w->share.comm, assign(w, err), err);
+  furrow_status status = fw_comm_all_ok(w->local.comm, assign(w, err), err);
   if (status == FURROW_OK) status = look_for_change(w, settled, err);
   if (status != FURROW_OK) return status;
-  fw_groups_fill(&w->groups, w->nearest, w->share.n);
+  fw_groups_fill(&w->groups, w->nearest, w->local.n);
   status = move_centroids(w, err);
   if (status == FURROW_OK) status = fill_empty(w, err);
   if (p->spherical) normalize(w->centroids, p->k, p->d);
@@ -182,18 +182,18 @@ static furrow_status some_rounds(work *w, unsigned *done, unsigned upto, furrow_
   const fw_kmeans_params *p = w->params;
   furrow_status status = FURROW_OK;
   bool settled = false;
-  memset(w->nearest, 0xff, w->share.n * sizeof *w->nearest);
+  memset(w->nearest, 0xff, w->local.n * sizeof *w->nearest);
   for (; status == FURROW_OK && !settled && *done < upto; ++*done) {
     status = one_round(w, &settled, err);
     if (status == FURROW_OK && p->progress) status = p->progress(p->user, p->step, *done + 1, p->rounds, err);
-    status = fw_comm_agree(w->share.comm, status, err);
+    status = fw_comm_all_ok(w->local.comm, status, err);
   }
   return status;
 }
 
 static bool starts_with_few(const work *w) {
   const fw_kmeans_params *p = w->params;
-  const size_t n = w->share.total;
+  const size_t n = w->local.total;
   return !p->hot && n / FEW_SHARE / p->k >= FEW_LEAST && (double)n * (double)p->k * (double)p->d >= FEW_WORK;
 }
 
@@ -204,17 +204,17 @@ static furrow_status rounds(work *w, furrow_error *err) {
   furrow_status status = start(w, err);
   if (status == FURROW_OK && starts_with_few(w)) {
     work part = *w;
-    part.share = (fw_share){0};
-    status = fw_share_draw(&part.share, &w->share, p->d, w->share.total / FEW_SHARE, p->seed + FEW_SEED, err);
-    status = fw_comm_agree(w->share.comm, status, err);
+    part.local = (fw_rank_vectors){0};
+    status = fw_rank_vectors_sample(&part.local, &w->local, p->d, w->local.total / FEW_SHARE, p->seed + FEW_SEED, err);
+    status = fw_comm_all_ok(w->local.comm, status, err);
     if (status == FURROW_OK) status = some_rounds(&part, &done, p->rounds / 2, err);
-    fw_share_clear(&part.share);
+    fw_rank_vectors_clear(&part.local);
   }
   return status == FURROW_OK ? some_rounds(w, &done, p->rounds, err) : status;
 }
 
-static furrow_status make_room(work *w, furrow_error *err) {
-  const size_t n = w->share.n, k = w->params->k;
+static furrow_status ensure_capacity(work *w, furrow_error *err) {
+  const size_t n = w->local.n, k = w->params->k;
   furrow_status status = fw_alloc((void **)&w->nearest, n, sizeof *w->nearest, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&w->before, n, sizeof *w->before, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&w->score, n, sizeof *w->score, err);
@@ -223,7 +223,7 @@ static furrow_status make_room(work *w, furrow_error *err) {
 }
 
 static furrow_status run(work *w, furrow_error *err) {
-  furrow_status status = fw_comm_agree(w->share.comm, make_room(w, err), err);
+  furrow_status status = fw_comm_all_ok(w->local.comm, ensure_capacity(w, err), err);
   if (status == FURROW_OK) status = rounds(w, err);
   fw_groups_clear(&w->groups);
   fw_free(w->nearest);
@@ -234,37 +234,37 @@ static furrow_status run(work *w, furrow_error *err) {
 }
 
 /* As many vectors as centroids: those are they. */
-static furrow_status take_all(const fw_kmeans_params *params, const fw_share *share, float *centroids,
+static furrow_status take_all(const fw_kmeans_params *params, const fw_rank_vectors *local, float *centroids,
                               furrow_error *err) {
   void *memory = NULL;
   furrow_status status = fw_alloc(&memory, params->k, sizeof(size_t), err);
   size_t *all = memory;
   for (size_t i = 0; status == FURROW_OK && i < params->k; i++) all[i] = i;
-  status = fw_comm_agree(share->comm, status, err);
-  if (status == FURROW_OK) status = fw_share_copy(share, params->d, all, params->k, centroids, err);
+  status = fw_comm_all_ok(local->comm, status, err);
+  if (status == FURROW_OK) status = fw_rank_vectors_fetch(local, params->d, all, params->k, centroids, err);
   fw_free(all);
   return status;
 }
 
-furrow_status fw_kmeans_shared(const fw_kmeans_params *params, const fw_share *share, float *centroids,
-                               furrow_error *err) {
-  const size_t k = params->k, n = share->total;
+furrow_status fw_kmeans_distributed(const fw_kmeans_params *params, const fw_rank_vectors *local, float *centroids,
+                                    furrow_error *err) {
+  const size_t k = params->k, n = local->total;
   size_t most = 0;
   if (n < k)
     return fw_fail(err, FURROW_E_ARGUMENT, "%zu %s too few for %zu centroids", n,
                    fw_plural(n, "vector is", "vectors are"), k);
-  if (n == k && !params->hot) return take_all(params, share, centroids, err);
+  if (n == k && !params->hot) return take_all(params, local, centroids, err);
   if (!fw_size_mul(k, params->per_centroid ? params->per_centroid : 1, &most)) most = SIZE_MAX;
   work w = {.params = params, .centroids = centroids};
-  furrow_status status = fw_share_draw(&w.share, share, params->d, most, params->seed, err);
-  status = fw_comm_agree(share->comm, status, err);
+  furrow_status status = fw_rank_vectors_sample(&w.local, local, params->d, most, params->seed, err);
+  status = fw_comm_all_ok(local->comm, status, err);
   if (status == FURROW_OK) status = run(&w, err);
-  fw_share_clear(&w.share);
+  fw_rank_vectors_clear(&w.local);
   return status;
 }
 
 furrow_status fw_kmeans(const fw_kmeans_params *params, const float *vectors, size_t n, float *centroids,
                         furrow_error *err) {
-  const fw_share share = fw_share_alone(vectors, n);
-  return fw_kmeans_shared(params, &share, centroids, err);
+  const fw_rank_vectors local = fw_rank_vectors_single(vectors, n);
+  return fw_kmeans_distributed(params, &local, centroids, err);
 }

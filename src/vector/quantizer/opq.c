@@ -12,9 +12,9 @@
 
 #include "base/mem.h"
 #include "kern/math/products.h"
-#include "vector/index/parts.h"
-#include "vector/quantizer/draw.h"
+#include "vector/index/parallel.h"
 #include "vector/quantizer/pq.h"
+#include "vector/quantizer/random_subset.h"
 #include "vector/quantizer/svd.h"
 
 #define TURNS 50
@@ -48,7 +48,7 @@ typedef struct turning {
 
 static furrow_status turn_part(void *context, size_t first, size_t count, furrow_error *err) {
   const turning *t = context;
-  size_t lanes = t->packed.blocks * FW_LANES;
+  size_t lanes = t->packed.blocks * FW_PACK_WIDTH;
   void *memory = NULL;
   furrow_status status = fw_alloc(&memory, count, lanes * sizeof(float), err);
   if (status != FURROW_OK) return status;
@@ -60,12 +60,12 @@ static furrow_status turn_part(void *context, size_t first, size_t count, furrow
 }
 
 /* to = A from, for n vectors; A has d_out rows. */
-static furrow_status turn(const state *s, const float *a, size_t d_in, const float *from, float *to,
-                          furrow_error *err) {
+static furrow_status rotate(const state *s, const float *a, size_t d_in, const float *from, float *to,
+                            furrow_error *err) {
   turning t = {.from = from, .d_in = d_in, .d_out = s->d, .to = to};
   furrow_status status = fw_packed_create(&t.packed, a, s->d, d_in, d_in, false, err);
   if (status != FURROW_OK) return status;
-  status = fw_parts_run(s->params->kmeans.pool, s->n, PART, turn_part, &t, err);
+  status = fw_parallel_run(s->params->kmeans.pool, s->n, PART, turn_part, &t, err);
   fw_packed_clear(&t.packed);
   return status;
 }
@@ -76,14 +76,14 @@ static void transpose(const float *x, size_t n, size_t d, float *out) {
 }
 
 /* sums (by column: d * i + j) += x_i y_j over some vectors. */
-static furrow_status add_products(const float *x, const float *y, size_t n, size_t d, float *room, double *sums,
+static furrow_status add_products(const float *x, const float *y, size_t n, size_t d, float *scratch, double *sums,
                                   furrow_error *err) {
   fw_packed packed = {0};
-  float *columns = room, *out = room + n * d;
+  float *columns = scratch, *out = scratch + n * d;
   transpose(y, n, d, columns);
   furrow_status status = fw_packed_create(&packed, columns, d, n, n, false, err);
   if (status != FURROW_OK) return status;
-  size_t lanes = packed.blocks * FW_LANES;
+  size_t lanes = packed.blocks * FW_PACK_WIDTH;
   transpose(x, n, d, columns);
   fw_products_table()->scores(&packed, columns, d, n, out, lanes);
   for (size_t i = 0; i < d; i++)
@@ -94,12 +94,12 @@ static furrow_status add_products(const float *x, const float *y, size_t n, size
 
 /* sums = the sum of y x^T, by column. */
 static furrow_status sum_products(const float *x, const float *y, size_t n, size_t d, double *sums, furrow_error *err) {
-  void *room = NULL;
-  furrow_status status = fw_alloc(&room, CHUNK + d + FW_LANES, d * sizeof(float), err);
+  void *scratch = NULL;
+  furrow_status status = fw_alloc(&scratch, CHUNK + d + FW_PACK_WIDTH, d * sizeof(float), err);
   memset(sums, 0, d * d * sizeof *sums);
   for (size_t first = 0; status == FURROW_OK && first < n; first += CHUNK)
-    status = add_products(x + first * d, y + first * d, n - first < CHUNK ? n - first : CHUNK, d, room, sums, err);
-  fw_free(room);
+    status = add_products(x + first * d, y + first * d, n - first < CHUNK ? n - first : CHUNK, d, scratch, sums, err);
+  fw_free(scratch);
   return status;
 }
 
@@ -184,7 +184,7 @@ static furrow_status quantize(state *s, furrow_error *err) {
   coding c = {.s = s};
   furrow_status status = fw_pq_coder_create(&c.coder, &s->pq, err);
   if (status != FURROW_OK) return status;
-  status = fw_parts_run(s->params->kmeans.pool, s->n, PART, code_part, &c, err);
+  status = fw_parallel_run(s->params->kmeans.pool, s->n, PART, code_part, &c, err);
   fw_pq_coder_clear(&c.coder);
   return status;
 }
@@ -195,8 +195,8 @@ static furrow_status take_turn(state *s, unsigned number, furrow_error *err) {
   kmeans.hot = number > 0;
   kmeans.per_centroid = SIZE_MAX;
   kmeans.progress = NULL;
-  const fw_share share = fw_share_alone(s->w, s->n);
-  furrow_status status = turn(s, s->rotation, s->d, s->z, s->w, err);
+  const fw_rank_vectors share = fw_rank_vectors_single(s->w, s->n);
+  furrow_status status = rotate(s, s->rotation, s->d, s->z, s->w, err);
   if (status == FURROW_OK) status = fw_pq_train(&s->pq, &kmeans, &share, s->pq.centroids, err);
   if (status == FURROW_OK) status = quantize(s, err);
   if (status == FURROW_OK) status = sum_products(s->z, s->w, s->n, s->d, s->sums, err);
@@ -222,7 +222,7 @@ static void combine(const state *s, float *out) {
 
 static furrow_status find(state *s, furrow_error *err) {
   furrow_status status = find_start(s, err);
-  if (status == FURROW_OK) status = turn(s, s->start, s->params->d_in, s->x, s->z, err);
+  if (status == FURROW_OK) status = rotate(s, s->start, s->params->d_in, s->x, s->z, err);
   memset(s->rotation, 0, s->d * s->d * sizeof *s->rotation);
   for (size_t i = 0; i < s->d; i++) s->rotation[i * s->d + i] = 1;
   for (unsigned number = 0; status == FURROW_OK && number < TURNS; number++) status = take_turn(s, number, err);
@@ -277,16 +277,16 @@ static void state_clear(state *s) {
 
 furrow_status fw_opq_train(const fw_opq_params *params, const float *vectors, size_t n, float **rotation,
                            furrow_error *err) {
-  const fw_share all = fw_share_alone(vectors, n);
-  fw_share drawn = {0};
+  const fw_rank_vectors all = fw_rank_vectors_single(vectors, n);
+  fw_rank_vectors sample = {0};
   void *out = NULL;
-  furrow_status status = fw_share_draw(&drawn, &all, params->d_in, FW_OPQ_SAMPLE, params->kmeans.seed, err);
+  furrow_status status = fw_rank_vectors_sample(&sample, &all, params->d_in, FW_OPQ_SAMPLE, params->kmeans.seed, err);
   if (status != FURROW_OK) return status;
-  state s = {.params = params, .n = drawn.n, .d = params->d_out};
+  state s = {.params = params, .n = sample.n, .d = params->d_out};
   status = make_state(&s, err);
   if (status == FURROW_OK) status = fw_alloc(&out, params->d_out, params->d_in * sizeof(float), err);
   if (status == FURROW_OK) {
-    centre(drawn.vectors, drawn.n, params->d_in, s.x);
+    centre(sample.vectors, sample.n, params->d_in, s.x);
     status = find(&s, err);
   }
   if (status == FURROW_OK) {
@@ -296,6 +296,6 @@ furrow_status fw_opq_train(const fw_opq_params *params, const float *vectors, si
     fw_free(out);
   }
   state_clear(&s);
-  fw_share_clear(&drawn);
+  fw_rank_vectors_clear(&sample);
   return status;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "vector/index/parts.h"
+#include "vector/index/parallel.h"
 
 furrow_status fw_pq_create(fw_pq *pq, size_t d, size_t m, unsigned nbits, furrow_error *err) {
   fw_pq made = {.d = d, .m = m, .nbits = nbits};
@@ -22,7 +22,7 @@ furrow_status fw_pq_create(fw_pq *pq, size_t d, size_t m, unsigned nbits, furrow
 typedef struct training {
   const fw_pq *pq;
   const fw_kmeans_params *params;
-  const fw_share *share;
+  const fw_rank_vectors *local;
   float *centroids;
   pthread_mutex_t lock; /* of progress */
   uint64_t done;
@@ -39,24 +39,24 @@ static furrow_status tell(training *t, furrow_error *err) {
 
 /* Sub-quantizer `part`, by the threads of `pool`. */
 static furrow_status train_one(training *t, size_t part, fw_pool *pool, furrow_error *err) {
-  size_t dsub = fw_pq_dsub(t->pq), d = t->pq->d, n = t->share->n;
+  size_t dsub = fw_pq_dsub(t->pq), d = t->pq->d, n = t->local->n;
   fw_kmeans_params params = *t->params;
   void *memory = NULL;
   furrow_status status = fw_alloc(&memory, n, dsub * sizeof(float), err);
-  status = fw_comm_agree(t->share->comm, status, err);
+  status = fw_comm_all_ok(t->local->comm, status, err);
   if (status != FURROW_OK) {
     fw_free(memory);
     return status;
   }
   float *x = memory;
-  const fw_share share = fw_share_with(t->share, x);
-  for (size_t i = 0; i < n; i++) memcpy(x + i * dsub, t->share->vectors + i * d + part * dsub, dsub * sizeof *x);
+  const fw_rank_vectors local = fw_rank_vectors_replace(t->local, x);
+  for (size_t i = 0; i < n; i++) memcpy(x + i * dsub, t->local->vectors + i * d + part * dsub, dsub * sizeof *x);
   params.k = fw_pq_ksub(t->pq);
   params.d = dsub;
   params.spherical = false;
   params.pool = pool;
   params.progress = NULL;
-  status = fw_kmeans_shared(&params, &share, t->centroids + part * params.k * dsub, err);
+  status = fw_kmeans_distributed(&params, &local, t->centroids + part * params.k * dsub, err);
   fw_free(x);
   return status == FURROW_OK ? tell(t, err) : status;
 }
@@ -69,13 +69,13 @@ static furrow_status train_part(void *context, size_t first, size_t count, furro
 
 /* Sub-quantizers know nothing of each other: each is one thread's, unless there are fewer than threads, or several
  * ranks, who must train the same one at a time. */
-furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const fw_share *share, float *centroids,
-                          furrow_error *err) {
-  training t = {.pq = pq, .params = params, .share = share, .centroids = centroids};
+furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const fw_rank_vectors *local,
+                          float *centroids, furrow_error *err) {
+  training t = {.pq = pq, .params = params, .local = local, .centroids = centroids};
   furrow_status status = FURROW_OK;
   pthread_mutex_init(&t.lock, NULL);
-  if (params->pool && pq->m > fw_pool_threads(params->pool) && share->comm->size == 1)
-    status = fw_parts_run(params->pool, pq->m, 1, train_part, &t, err);
+  if (params->pool && pq->m > fw_pool_threads(params->pool) && local->comm->size == 1)
+    status = fw_parallel_run(params->pool, pq->m, 1, train_part, &t, err);
   else
     for (size_t i = 0; status == FURROW_OK && i < pq->m; i++) status = train_one(&t, i, params->pool, err);
   pthread_mutex_destroy(&t.lock);

@@ -13,8 +13,8 @@ furrow_status fw_pq_create(fw_pq *pq, size_t d, size_t m, unsigned nbits, furrow
 
 /* Trains centroids [m][ksub][dsub] on the vectors of all ranks, of pq->d floats. params: rounds, seed, per_centroid,
  * hot, pool and progress, which counts sub-quantizers; the rest is the quantizer's. */
-furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const fw_share *share, float *centroids,
-                          furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const fw_rank_vectors *local,
+                          float *centroids, furrow_error *err) __attribute__((warn_unused_result));
 
 /* ---- Codes ---- */
 

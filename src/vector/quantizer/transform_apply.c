@@ -71,7 +71,7 @@ static void remap(const fw_transform *t, const float *x, float *y) {
   for (int32_t i = 0; i < t->d_out; i++) y[i] = t->map[i] < 0 ? 0 : x[t->map[i]];
 }
 
-static void apply_one(const fw_transform *t, const float *x, float *y, float *room) {
+static void apply_one(const fw_transform *t, const float *x, float *y, float *scratch) {
   if (is(t, "VNrm")) {
     normalise(x, (size_t)t->d_in, y);
   } else if (is(t, "VCnt")) {
@@ -79,23 +79,23 @@ static void apply_one(const fw_transform *t, const float *x, float *y, float *ro
   } else if (is(t, "RmDT")) {
     remap(t, x, y);
   } else if (is(t, "Viqt")) {
-    centre(t, x, room);
-    normalise(room, (size_t)t->d_in, room);
-    apply_linear(&t->nested[1], room, y);
+    centre(t, x, scratch);
+    normalise(scratch, (size_t)t->d_in, scratch);
+    apply_linear(&t->nested[1], scratch, y);
   } else {
     apply_linear(t, x, y);
   }
 }
 
-void fw_transform_apply(const fw_transform *t, const float *x, size_t n, float *y, float *room) {
-  for (size_t i = 0; i < n; i++) apply_one(t, x + i * (size_t)t->d_in, y + i * (size_t)t->d_out, room);
+void fw_transform_apply(const fw_transform *t, const float *x, size_t n, float *y, float *scratch) {
+  for (size_t i = 0; i < n; i++) apply_one(t, x + i * (size_t)t->d_in, y + i * (size_t)t->d_out, scratch);
 }
 
-const float *fw_transforms_apply(const fw_transforms *transforms, const float *x, size_t n, float *room) {
+const float *fw_transforms_apply(const fw_transforms *transforms, const float *x, size_t n, float *scratch) {
   const size_t width = fw_transforms_width(transforms);
   for (size_t i = 0; i < transforms->count; i++) {
-    float *y = room + i % 2 * n * width;
-    fw_transform_apply(&transforms->list[i], x, n, y, room + 2 * n * width);
+    float *y = scratch + i % 2 * n * width;
+    fw_transform_apply(&transforms->list[i], x, n, y, scratch + 2 * n * width);
     x = y;
   }
   return x;

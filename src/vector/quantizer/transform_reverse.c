@@ -44,9 +44,10 @@ static bool is_same(const float *x, const float *y, size_t n) {
 
 /* x = A^T (y - b), which is right if the rows of A, or its columns if they are fewer, are orthonormal. That costs d^3
  * to find out, so only what it means for this vector is looked at: A x is y - b, or A^T (A x) is x. */
-static furrow_status reverse_linear(const fw_transform *t, const float *y, float *x, float *room, furrow_error *err) {
+static furrow_status reverse_linear(const fw_transform *t, const float *y, float *x, float *scratch,
+                                    furrow_error *err) {
   size_t in = (size_t)t->d_in, out = (size_t)t->d_out;
-  float *moved = room, *there = room + out, *back = there + out;
+  float *moved = scratch, *there = scratch + out, *back = there + out;
   if (!t->trained || t->a_count != in * out) return refuse(t, "it is not trained", err);
   for (size_t i = 0; i < out; i++) moved[i] = y[i] - (t->have_bias && i < t->b_count ? t->b[i] : 0);
   multiply_transposed(t->a, out, in, moved, x);
@@ -64,7 +65,7 @@ static void reverse_map(const fw_transform *t, const float *y, float *x) {
     if (t->map[i] >= 0) x[t->map[i]] = y[i];
 }
 
-static furrow_status reverse_one(const fw_transform *t, const float *y, float *x, float *room, furrow_error *err) {
+static furrow_status reverse_one(const fw_transform *t, const float *y, float *x, float *scratch, furrow_error *err) {
   size_t in = (size_t)t->d_in;
   if (is(t, "VNrm")) { /* the length is lost: what was kept is of length 1 */
     memcpy(x, y, in * sizeof *x);
@@ -78,7 +79,7 @@ static furrow_status reverse_one(const fw_transform *t, const float *y, float *x
   } else if (is(t, "HRot")) {
     return refuse(t, "Hadamard rotations are not known here", err);
   } else {
-    return reverse_linear(t, y, x, room, err);
+    return reverse_linear(t, y, x, scratch, err);
   }
   return FURROW_OK;
 }
@@ -98,11 +99,11 @@ furrow_status fw_transforms_reverse(const fw_transforms *transforms, const float
   void *memory = NULL;
   furrow_status status = fw_alloc(&memory, 5 * width, sizeof *x, err);
   if (status != FURROW_OK) return status;
-  float *room = memory, *from = room + 3 * width, *to = from + width;
+  float *scratch = memory, *from = scratch + 3 * width, *to = from + width;
   size_t out = count > 0 ? (size_t)transforms->list[count - 1].d_out : 0;
   memcpy(from, y, out * sizeof *y);
   for (size_t i = count; status == FURROW_OK && i-- > 0;) {
-    status = reverse_one(&transforms->list[i], from, to, room, err);
+    status = reverse_one(&transforms->list[i], from, to, scratch, err);
     float *swap = from;
     from = to;
     to = swap;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "vector/index/parts.h"
+#include "vector/index/parallel.h"
 #include "vector/quantizer/transform_apply.h"
 
 #define PART 256
@@ -18,12 +18,13 @@ typedef struct moving {
 
 static furrow_status move_part(void *context, size_t first, size_t count, furrow_error *err) {
   const moving *m = context;
-  void *room = NULL;
-  furrow_status status = fw_alloc(&room, 2 * count + 1, (fw_transforms_width(m->transforms) + 1) * sizeof(float), err);
+  void *scratch = NULL;
+  furrow_status status =
+      fw_alloc(&scratch, 2 * count + 1, (fw_transforms_width(m->transforms) + 1) * sizeof(float), err);
   if (status != FURROW_OK) return status;
-  const float *out = fw_transforms_apply(m->transforms, m->vectors + first * m->d_in, count, room);
+  const float *out = fw_transforms_apply(m->transforms, m->vectors + first * m->d_in, count, scratch);
   memcpy(m->moved + first * m->d_out, out, count * m->d_out * sizeof *out);
-  fw_free(room);
+  fw_free(scratch);
   return FURROW_OK;
 }
 
@@ -35,7 +36,7 @@ furrow_status fw_transforms_run(const fw_transforms *transforms, const float *ve
   if (status == FURROW_OK) status = fw_alloc(&memory, n, d_out * sizeof(float), err);
   if (status != FURROW_OK) return status;
   m.moved = memory;
-  status = fw_parts_run(pool, n, PART, move_part, &m, err);
+  status = fw_parallel_run(pool, n, PART, move_part, &m, err);
   if (status == FURROW_OK)
     *moved = memory;
   else

@@ -33,12 +33,12 @@ bool furrow_id_filter_keeps(const furrow_id_filter *filter, int64_t id) {
   return chooses(filter, id) != filter->invert;
 }
 
-bool fw_choice_asks(const fw_choice *choice, int64_t id) {
-  for (const fw_outer_ids *map = choice->outer; map; map = map->outer) {
+bool fw_id_filter_test(const fw_id_filter *id_filter, int64_t id) {
+  for (const fw_outer_ids *map = id_filter->outer; map; map = map->outer) {
     if (id < 0 || (uint64_t)id >= map->count) return false;
     id = map->ids[id];
   }
-  return furrow_id_filter_keeps(choice->filter, id);
+  return furrow_id_filter_keeps(id_filter->filter, id);
 }
 
 furrow_status fw_filter_check(const furrow_id_filter *filter, furrow_error *err) {

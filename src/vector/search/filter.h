@@ -12,15 +12,15 @@ typedef struct fw_outer_ids {
 } fw_outer_ids;
 
 /* What a search leaves out; the filter speaks of the outermost ids. */
-typedef struct fw_choice {
+typedef struct fw_id_filter {
   const furrow_id_filter *filter; /* NULL: nothing is left out */
   const fw_outer_ids *outer;      /* NULL: ids are those of the filter */
-} fw_choice;
+} fw_id_filter;
 
-bool fw_choice_asks(const fw_choice *choice, int64_t id);
+bool fw_id_filter_test(const fw_id_filter *id_filter, int64_t id);
 
-static inline bool fw_choice_keeps(const fw_choice *choice, int64_t id) {
-  return !choice->filter || fw_choice_asks(choice, id);
+static inline bool fw_id_filter_keeps(const fw_id_filter *id_filter, int64_t id) {
+  return !id_filter->filter || fw_id_filter_test(id_filter, id);
 }
 
 /* E_ARGUMENT: a filter that cannot be used, as a callback without function. NULL is a good one. */

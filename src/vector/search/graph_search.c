@@ -14,13 +14,13 @@ typedef struct entry {
 typedef struct queue {
   entry *entry;
   uint32_t *far, *near; /* [room] */
-  size_t count, waiting, room;
+  size_t count, waiting, capacity;
   fw_sink nearest; /* the ef nearest, where room is more */
 } queue;
 
 #define DONE UINT32_MAX
 
-typedef struct walk {
+typedef struct traversal {
   const fw_hnsw *graph;
   const float *query, *vectors;
   size_t d;
@@ -28,9 +28,9 @@ typedef struct walk {
   uint8_t *visited;
   int32_t *touched; /* vectors with a mark */
   size_t touched_count;
-} walk;
+} traversal;
 
-static float key_of(const walk *w, int32_t vector) {
+static float key_of(const traversal *w, int32_t vector) {
   float key;
   const float *row = w->vectors + (size_t)vector * w->d;
   if (w->similarity) {
@@ -94,7 +94,7 @@ static void near_take_out(queue *q, uint32_t which) {
 }
 
 static void push(queue *q, fw_hit hit) {
-  const bool full = q->count == q->room;
+  const bool full = q->count == q->capacity;
   if (full && hit.key >= q->entry[q->far[0]].hit.key) return;
   const uint32_t which = full ? q->far[0] : (uint32_t)q->count;
   if (full && q->entry[which].waits != DONE) near_take_out(q, which);
@@ -128,7 +128,7 @@ static const int32_t *links(const fw_hnsw *graph, int64_t vector, int32_t level,
 }
 
 /* Goes on to the nearest neighbour for as long as that is nearer. */
-static void descend(const walk *w, int32_t level, fw_hit *nearest) {
+static void descend(const traversal *w, int32_t level, fw_hit *nearest) {
   for (int64_t from = -1; from != nearest->id;) {
     size_t count;
     const int32_t *to = links(w->graph, nearest->id, level, &count);
@@ -140,15 +140,15 @@ static void descend(const walk *w, int32_t level, fw_hit *nearest) {
   }
 }
 
-static void meet(walk *w, queue *q, fw_hit hit, const fw_choice *choice, fw_sink *sink) {
+static void meet(traversal *w, queue *q, fw_hit hit, const fw_id_filter *id_filter, fw_sink *sink) {
   w->visited[hit.id] = 1;
   w->touched[w->touched_count++] = (int32_t)hit.id;
-  if (hit.key < sink->worst && fw_choice_keeps(choice, hit.id)) fw_sink_take(sink, hit.key, hit.id);
+  if (hit.key < sink->worst && fw_id_filter_keeps(id_filter, hit.id)) fw_sink_take(sink, hit.key, hit.id);
   push(q, hit);
 }
 
 /* Ends when ef of the candidates are nearer than the one that would come next. */
-static void follow_up(walk *w, queue *q, const fw_choice *choice, fw_sink *sink) {
+static void follow_up(traversal *w, queue *q, const fw_id_filter *id_filter, fw_sink *sink) {
   while (q->waiting > 0) {
     const fw_hit from = pop_nearest(q);
     size_t count;
@@ -157,43 +157,44 @@ static void follow_up(walk *w, queue *q, const fw_choice *choice, fw_sink *sink)
     for (size_t i = 0; i < count && to[i] >= 0; i++) {
       if (w->visited[to[i]]) continue;
       const float key = key_of(w, to[i]);
-      meet(w, q, (fw_hit){key, to[i]}, choice, sink);
+      meet(w, q, (fw_hit){key, to[i]}, id_filter, sink);
     }
   }
 }
 
-static furrow_status take_room(walk *w, queue *q, fw_scratch *scratch, size_t n, size_t ef, furrow_error *err) {
+static furrow_status take_queue(traversal *w, queue *q, fw_scratch *scratch, size_t n, size_t ef, furrow_error *err) {
   void *entries = NULL, *heaps = NULL, *nearest = NULL;
   furrow_status status = fw_scratch_marks(scratch, n, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &entries, q->room, sizeof *q->entry, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heaps, 2 * q->room, sizeof *q->far, err);
-  if (status == FURROW_OK && ef < q->room) status = fw_arena_take(&scratch->arena, &nearest, ef, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &entries, q->capacity, sizeof *q->entry, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heaps, 2 * q->capacity, sizeof *q->far, err);
+  if (status == FURROW_OK && ef < q->capacity)
+    status = fw_arena_take(&scratch->arena, &nearest, ef, sizeof(fw_hit), err);
   if (status != FURROW_OK) return status;
   w->visited = scratch->visited;
   w->touched = scratch->touched;
   q->entry = entries;
   q->far = heaps;
-  q->near = q->far + q->room;
-  fw_sink_init_best(&q->nearest, nearest, ef < q->room ? ef : 0);
+  q->near = q->far + q->capacity;
+  fw_sink_init_best(&q->nearest, nearest, ef < q->capacity ? ef : 0);
   return FURROW_OK;
 }
 
 furrow_status fw_graph_search(const furrow_index *index, fw_scratch *scratch, const float *query, int32_t ef,
-                              const fw_choice *choice, fw_sink *sink, furrow_error *err) {
+                              const fw_id_filter *id_filter, fw_sink *sink, furrow_error *err) {
   const fw_hnsw *graph = &index->hnsw;
   const size_t n = (size_t)index->ntotal;
   if (n == 0) return FURROW_OK;
   if (ef <= 0) ef = graph->ef_search > 0 ? graph->ef_search : 1;
-  walk w = {.graph = graph, .query = query, .vectors = index->child[0]->flat.vectors, .d = (size_t)index->d};
+  traversal w = {.graph = graph, .query = query, .vectors = index->child[0]->flat.vectors, .d = (size_t)index->d};
   w.similarity = index->metric == FURROW_METRIC_IP;
-  queue q = {.room = (size_t)ef > sink->k ? (size_t)ef : sink->k};
-  if (q.room > n) q.room = n;
-  furrow_status status = take_room(&w, &q, scratch, n, (size_t)ef, err);
+  queue q = {.capacity = (size_t)ef > sink->k ? (size_t)ef : sink->k};
+  if (q.capacity > n) q.capacity = n;
+  furrow_status status = take_queue(&w, &q, scratch, n, (size_t)ef, err);
   if (status != FURROW_OK) return status;
   fw_hit nearest = {key_of(&w, graph->entry_point), graph->entry_point};
   for (int32_t level = graph->max_level; level > 0; level--) descend(&w, level, &nearest);
-  meet(&w, &q, nearest, choice, sink);
-  follow_up(&w, &q, choice, sink);
+  meet(&w, &q, nearest, id_filter, sink);
+  follow_up(&w, &q, id_filter, sink);
   for (size_t i = 0; i < w.touched_count; i++) w.visited[w.touched[i]] = 0;
   return sink->status;
 }

@@ -29,12 +29,12 @@ typedef struct fw_code_source {
 } fw_code_source;
 
 /* Whether codes of a quantizer can be in blocks: a byte for each sub-quantizer. */
-static inline bool fw_pq_packs(const fw_pq *pq) {
+static inline bool fw_pq_is_packable(const fw_pq *pq) {
   return pq->nbits <= 8;
 }
 /* Bytes of n codes of m numbers in blocks, up to where another list may begin. */
 static inline size_t fw_packed_bytes(size_t n, size_t m) {
-  return (fw_block_room(n) * m + FW_PACKED_ALIGNMENT - 1) / FW_PACKED_ALIGNMENT * FW_PACKED_ALIGNMENT;
+  return (fw_block_padded(n) * m + FW_PACKED_ALIGNMENT - 1) / FW_PACKED_ALIGNMENT * FW_PACKED_ALIGNMENT;
 }
 static inline uint8_t *fw_packed_align(void *memory) {
   return (uint8_t *)(((uintptr_t)memory + FW_PACKED_ALIGNMENT - 1) & ~(uintptr_t)(FW_PACKED_ALIGNMENT - 1));
@@ -48,7 +48,7 @@ static inline size_t fw_pack_piece(size_t code_size) {
 
 /* All n codes, of a list or of a part of it that begins with a block. */
 void fw_pack_codes(const fw_code_source *from, size_t n, uint8_t *blocks);
-/* Codes that come in pieces: fw_pack_next (a fw_piece_taker of vector/file/index_cursor.h) packs the next rows. */
+/* Codes that come in pieces: fw_pack_next (a fw_chunk_consumer of vector/file/index_cursor.h) packs the next rows. */
 typedef struct fw_packing {
   const fw_pq *pq;
   const fw_code_order *order;

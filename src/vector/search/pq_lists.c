@@ -81,7 +81,7 @@ static void set_square_bias(fw_packed *part, const float *centroids) {
   }
 }
 
-static furrow_status make_part(fw_pq_lists *lists, size_t m, float *room, furrow_error *err) {
+static furrow_status make_part(fw_pq_lists *lists, size_t m, float *scratch, furrow_error *err) {
   const fw_pq *pq = lists->pq;
   const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
   const float *centroids = pq->centroids + m * ksub * dsub;
@@ -89,33 +89,33 @@ static furrow_status make_part(fw_pq_lists *lists, size_t m, float *room, furrow
   const float *shift = shifted ? lists->shift + pq->d + m * dsub : NULL;
   fw_packed *part = &lists->parts[m];
   for (size_t i = 0; i < ksub * dsub; i++)
-    room[i] = centroids[code_of(lists, m, i / dsub) * dsub + i % dsub] - (shifted ? shift[i % dsub] : 0);
-  const furrow_status status = fw_packed_create(part, room, ksub, dsub, dsub, false, err);
+    scratch[i] = centroids[code_of(lists, m, i / dsub) * dsub + i % dsub] - (shifted ? shift[i % dsub] : 0);
+  const furrow_status status = fw_packed_create(part, scratch, ksub, dsub, dsub, false, err);
   if (status != FURROW_OK) return status;
-  if (shifted) set_square_bias(part, room);
-  for (size_t j = ksub; j < part->blocks * FW_LANES; j++) part->bias[j] = 0; /* finite: nobody looks at these */
-  lists->memory += part->blocks * FW_LANES * (dsub + 1) * sizeof(float);
+  if (shifted) set_square_bias(part, scratch);
+  for (size_t j = ksub; j < part->blocks * FW_PACK_WIDTH; j++) part->bias[j] = 0; /* finite: nobody looks at these */
+  lists->memory += part->blocks * FW_PACK_WIDTH * (dsub + 1) * sizeof(float);
   return FURROW_OK;
 }
 
 static furrow_status make_parts(fw_pq_lists *lists, furrow_error *err) {
   const fw_pq *pq = lists->pq;
-  void *parts = NULL, *room = NULL;
+  void *parts = NULL, *scratch = NULL;
   furrow_status status = fw_alloc_zero(&parts, pq->m, sizeof *lists->parts, err);
   if (status != FURROW_OK) return status;
   lists->parts = parts;
-  status = fw_alloc(&room, fw_pq_ksub(pq) * fw_pq_dsub(pq), sizeof(float), err);
-  for (size_t m = 0; status == FURROW_OK && m < pq->m; m++) status = make_part(lists, m, room, err);
-  fw_free(room);
+  status = fw_alloc(&scratch, fw_pq_ksub(pq) * fw_pq_dsub(pq), sizeof(float), err);
+  for (size_t m = 0; status == FURROW_OK && m < pq->m; m++) status = make_part(lists, m, scratch, err);
+  fw_free(scratch);
   return status;
 }
 
 static size_t table_width(const fw_pq *pq) {
   const size_t ksub = fw_pq_ksub(pq);
-  return (ksub + FW_LANES - 1) / FW_LANES * FW_LANES;
+  return (ksub + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH * FW_PACK_WIDTH;
 }
 
-furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_t n, fw_lut **tables, float **room,
+furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_t n, fw_lut **tables, float **scratch,
                                 furrow_error *err) {
   const fw_pq *pq = lists->pq;
   const size_t width = table_width(pq);
@@ -127,7 +127,7 @@ furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_
   if (status == FURROW_OK) status = fw_arena_take(arena, &shifted, n * pq->d, sizeof(float), err);
   if (status != FURROW_OK) return status;
   *tables = luts;
-  *room = shifted;
+  *scratch = shifted;
   for (size_t i = 0; i < n; i++)
     (*tables)[i] = (fw_lut){.m = pq->m,
                             .ksub = fw_pq_ksub(pq),
@@ -138,15 +138,15 @@ furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_
   return FURROW_OK;
 }
 
-void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *room) {
+void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *scratch) {
   const fw_pq *pq = lists->pq;
   const float factor = lists->similarity ? -1.0F : -2.0F;
   const size_t dsub = fw_pq_dsub(pq), width = table_width(pq);
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < pq->d; k++)
-      room[i * pq->d + k] = factor * (queries[i * pq->d + k] - (lists->shift ? lists->shift[k] : 0));
+      scratch[i * pq->d + k] = factor * (queries[i * pq->d + k] - (lists->shift ? lists->shift[k] : 0));
   for (size_t m = 0; m < pq->m; m++)
-    fw_products_table()->scores(&lists->parts[m], room + m * dsub, n, pq->d, tables[0].values + m * width,
+    fw_products_table()->scores(&lists->parts[m], scratch + m * dsub, n, pq->d, tables[0].values + m * width,
                                 pq->m * width);
   for (size_t i = 0; lists->blocks && i < n; i++) fw_scan_table()->quantise(&tables[i]);
 }
@@ -215,9 +215,9 @@ typedef struct packing {
   fw_pq_lists *lists;
   const furrow_index *index;
   const fw_coarse *coarse;
-  float *norms; /* [m][ksub] */
-  float *rooms; /* for each task: 2 d floats, and a table */
-  size_t room_size, tasks;
+  float *norms;     /* [m][ksub] */
+  float *scratches; /* for each task: 2 d floats, and a table */
+  size_t scratch_size, tasks;
 } packing;
 
 /* The largest |number| of n, a multiple of FW_BLOCK_UNIT; infinite when one is NaN. */
@@ -233,7 +233,7 @@ static float largest_size(const float *numbers, size_t n) {
   return all;
 }
 
-static void pack_list(const packing *p, size_t list, float *room) {
+static void pack_list(const packing *p, size_t list, float *scratch) {
   fw_pq_lists *lists = p->lists;
   const fw_pq *pq = lists->pq;
   fw_pq_list *l = &lists->list[list];
@@ -244,22 +244,22 @@ static void pack_list(const packing *p, size_t list, float *room) {
                                .order = lists->order};
   if (lists->codes && l->size > 0) fw_pack_codes(&from, l->size, (uint8_t *)l->codes);
   if (!lists->extra) return;
-  const float *centroid = fw_coarse_centroid(p->coarse, list, room);
+  const float *centroid = fw_coarse_centroid(p->coarse, list, scratch);
   float *extra = lists->extra + l->extra_at;
-  for (size_t k = 0; k < pq->d; k++) room[pq->d + k] = centroid[k] - lists->shift[k];
+  for (size_t k = 0; k < pq->d; k++) scratch[pq->d + k] = centroid[k] - lists->shift[k];
   if (lists->blocks && l->size >= FEW_VECTORS) {
-    fill_extras(lists, p->norms, room + pq->d, l, room + 2 * pq->d, extra);
+    fill_extras(lists, p->norms, scratch + pq->d, l, scratch + 2 * pq->d, extra);
   } else {
-    for (size_t i = 0; i < l->size; i++) extra[i] = extra_of(lists, p->norms, room + pq->d, l, i);
+    for (size_t i = 0; i < l->size; i++) extra[i] = extra_of(lists, p->norms, scratch + pq->d, l, i);
   }
-  for (size_t i = l->size; i < fw_block_room(l->size); i++) extra[i] = 0;
-  l->extra_most = largest_size(extra, fw_block_room(l->size));
+  for (size_t i = l->size; i < fw_block_padded(l->size); i++) extra[i] = 0;
+  l->extra_most = largest_size(extra, fw_block_padded(l->size));
 }
 
 static void pack_some(void *context, size_t task) {
   const packing *p = context;
   const size_t nlist = p->lists->nlist;
-  for (size_t list = task; list < nlist; list += p->tasks) pack_list(p, list, p->rooms + task * p->room_size);
+  for (size_t list = task; list < nlist; list += p->tasks) pack_list(p, list, p->scratches + task * p->scratch_size);
 }
 
 static void square_norms(const fw_pq *pq, float *norms) {
@@ -273,14 +273,14 @@ static void square_norms(const fw_pq *pq, float *norms) {
 
 static furrow_status pack_all(packing *p, fw_pool *pool, furrow_error *err) {
   const fw_pq *pq = p->lists->pq;
-  void *norms = NULL, *rooms = NULL;
+  void *norms = NULL, *scratches = NULL;
   p->tasks = pool ? 8 * ((size_t)fw_pool_threads(pool) + 1) : 1;
   furrow_status status = fw_alloc(&norms, pq->m * fw_pq_ksub(pq), sizeof(float), err);
-  p->room_size = 2 * pq->d + (p->lists->blocks ? pq->m * table_width(pq) : 0);
-  if (status == FURROW_OK) status = fw_alloc(&rooms, p->tasks * p->room_size, sizeof(float), err);
+  p->scratch_size = 2 * pq->d + (p->lists->blocks ? pq->m * table_width(pq) : 0);
+  if (status == FURROW_OK) status = fw_alloc(&scratches, p->tasks * p->scratch_size, sizeof(float), err);
   if (status == FURROW_OK) {
     p->norms = norms;
-    p->rooms = rooms;
+    p->scratches = scratches;
     square_norms(pq, norms);
     if (pool)
       status = fw_pool_for(pool, p->tasks, pack_some, p, err);
@@ -288,7 +288,7 @@ static furrow_status pack_all(packing *p, fw_pool *pool, furrow_error *err) {
       pack_some(p, 0);
   }
   fw_free(norms);
-  fw_free(rooms);
+  fw_free(scratches);
   return status;
 }
 
@@ -318,7 +318,7 @@ static furrow_status place_lists(fw_pq_lists *lists, const furrow_index *index, 
   for (size_t i = 0; i < lists->nlist; i++) {
     place_list(lists, index, i);
     lists->list[i].extra_at = floats - FW_BLOCK;
-    floats += fw_block_room(lists->list[i].size);
+    floats += fw_block_padded(lists->list[i].size);
     bytes += fw_packed_bytes(lists->list[i].size, m);
   }
   if (lists->blocks && !is_packed(index)) status = alloc_aligned(&lists->codes_memory, &codes, bytes, err);
@@ -355,7 +355,7 @@ furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, 
   made.similarity = index->metric == FURROW_METRIC_IP;
   const bool one = made.nlist == 1 && !made.similarity, residual = ivf && index->ivf.by_residual;
   made.residual = residual && !one;
-  made.blocks = fw_pq_packs(made.pq);
+  made.blocks = fw_pq_is_packable(made.pq);
   packing p = {.lists = &made, .index = index, .coarse = coarse};
   furrow_status status = fw_alloc_zero(&list, made.nlist, sizeof *made.list, err);
   made.list = list;

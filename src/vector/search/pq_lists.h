@@ -51,22 +51,22 @@ furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, 
 void fw_pq_lists_clear(fw_pq_lists *lists);
 
 /* Room for tables of n queries. */
-furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_t n, fw_lut **tables, float **room,
+furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_t n, fw_lut **tables, float **scratch,
                                 furrow_error *err) __attribute__((warn_unused_result));
 /* Makes the tables of n queries (n * d floats). */
-void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *room);
+void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *scratch);
 
 /* How a list is scanned. */
-typedef struct fw_list_scan {
+typedef struct fw_scan_params {
   size_t list;
   size_t next; /* the list that comes after it; it may be the same */
   float base;  /* added to every key */
   size_t upto; /* vectors that are looked at */
-  const fw_choice *choice;
-} fw_list_scan;
+  const fw_id_filter *id_filter;
+} fw_scan_params;
 
 /* Gives the sink places: list << 32 | number of the vector in it. */
-void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink);
+void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_scan_params *scan_params, fw_sink *sink);
 
 /* Lets the processor fetch the beginning of a list that is scanned soon. */
 void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list);

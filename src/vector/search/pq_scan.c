@@ -18,27 +18,29 @@ int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place) {
   return l->ids ? (int64_t)fw_get_le64(l->ids + 8 * i) : (int64_t)i;
 }
 
-static inline void offer(const fw_pq_lists *lists, const fw_list_scan *how, size_t i, float key, fw_sink *sink) {
-  const int64_t place = fw_place_make(how->list, i);
+static inline void offer(const fw_pq_lists *lists, const fw_scan_params *scan_params, size_t i, float key,
+                         fw_sink *sink) {
+  const int64_t place = fw_place_make(scan_params->list, i);
   if (!lists->similarity && key == -INFINITY) return; /* too large for floats: no distance */
-  if (how->choice->filter && !fw_choice_asks(how->choice, fw_pq_lists_id(lists, place))) return;
+  if (scan_params->id_filter->filter && !fw_id_filter_test(scan_params->id_filter, fw_pq_lists_id(lists, place)))
+    return;
   fw_sink_take(sink, key, place);
 }
 
 /* While the sink is not full nothing could be passed over. So the bounds of the first vectors are made on their own: if
  * k of them are at most u, nothing with a value above u + m * step is among the k best. Infinity: no such cap. */
-static float find_cap(const fw_lut *table, const fw_code_list *codes, const fw_list_scan *how, float slack,
+static float find_cap(const fw_lut *table, const fw_code_list *codes, const fw_scan_params *scan_params, float slack,
                       const fw_sink *sink) {
   float bounds[FW_BLOCK_GROUP * FW_BLOCK], maxima[FW_BLOCK_GROUP * FW_BLOCK], heap[FW_BLOCK_GROUP * FW_BLOCK];
-  const size_t whole = how->upto / FW_BLOCK, blocks = whole < FW_BLOCK_GROUP ? whole : FW_BLOCK_GROUP;
+  const size_t whole = scan_params->upto / FW_BLOCK, blocks = whole < FW_BLOCK_GROUP ? whole : FW_BLOCK_GROUP;
   const size_t n = blocks * FW_BLOCK;
-  if (sink->k == 0 || sink->count >= sink->k || how->choice->filter || 2 * sink->k > n) return INFINITY;
+  if (sink->k == 0 || sink->count >= sink->k || scan_params->id_filter->filter || 2 * sink->k > n) return INFINITY;
   if (table->step == 0 || !isfinite(slack)) return INFINITY;
   const size_t groups = 4 * sink->k > 3 * FW_BLOCK ? n : FW_BLOCK;
   fw_scan_table()->bounds(table, codes, blocks, bounds);
   fw_scan_table()->maxima(bounds, n, groups, maxima);
-  const float least = sink->room ? fw_kth_smallest(maxima, groups, groups - sink->k + 1)
-                                 : fw_kth_largest(maxima, groups, sink->k, heap);
+  const float least = sink->capacity ? fw_kth_smallest(maxima, groups, groups - sink->k + 1)
+                                     : fw_kth_largest(maxima, groups, sink->k, heap);
   return (float)table->m * table->step - least;
 }
 
@@ -67,15 +69,15 @@ static void sum_codes(const fw_lut *table, const uint8_t *block, size_t width, c
 typedef struct passage {
   const fw_pq_lists *lists;
   const fw_lut *table;
-  const fw_list_scan *how;
+  const fw_scan_params *scan_params;
   const fw_pq_list *list;
   const float *extra;
 } passage;
 
 /* A key is the sum of the values of a code, plus (base + extra). It decides for those that passed the sift. */
 static inline void judge(const passage *p, size_t i, float sum, fw_sink *sink) {
-  const float key = sum + (p->how->base + (p->extra ? p->extra[i] : 0));
-  if (key < sink->worst && i < p->how->upto) offer(p->lists, p->how, i, key, sink);
+  const float key = sum + (p->scan_params->base + (p->extra ? p->extra[i] : 0));
+  if (key < sink->worst && i < p->scan_params->upto) offer(p->lists, p->scan_params, i, key, sink);
 }
 
 static void judge_block(const passage *p, size_t b, uint64_t mask, fw_sink *sink) {
@@ -95,11 +97,12 @@ static void judge_block(const passage *p, size_t b, uint64_t mask, fw_sink *sink
 }
 
 /* The sift passes over what is surely not below the worst. */
-static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
-  const fw_pq_list *l = &lists->list[how->list], *after = &lists->list[how->next];
+static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_scan_params *scan_params,
+                        fw_sink *sink) {
+  const fw_pq_list *l = &lists->list[scan_params->list], *after = &lists->list[scan_params->next];
   const fw_scan *scan = fw_scan_table();
   const float *extra = lists->extra ? lists->extra + l->extra_at : NULL;
-  const passage p = {.lists = lists, .table = table, .how = how, .list = l, .extra = extra};
+  const passage p = {.lists = lists, .table = table, .scan_params = scan_params, .list = l, .extra = extra};
   uint32_t skip = 0;
   const fw_code_list codes = {.n = l->size,
                               .codes = l->codes,
@@ -107,34 +110,35 @@ static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_
                               .ahead = after->codes,
                               .extra_ahead = lists->extra ? lists->extra + after->extra_at : NULL,
                               .skip = &skip};
-  const float slack = fw_lut_slack(table, how->base, l->extra_most);
-  const float cap = find_cap(table, &codes, how, slack, sink);
-  const size_t blocks = (how->upto + FW_BLOCK - 1) / FW_BLOCK;
+  const float slack = fw_lut_slack(table, scan_params->base, l->extra_most);
+  const float cap = find_cap(table, &codes, scan_params, slack, sink);
+  const size_t blocks = (scan_params->upto + FW_BLOCK - 1) / FW_BLOCK;
   size_t next = 0;
   while (next < blocks) {
     uint64_t masks[FW_BLOCK_GROUP];
-    const float worst = sink->worst - how->base;
+    const float worst = sink->worst - scan_params->base;
     const size_t first = scan->sift(table, &codes, &next, (worst < cap ? worst : cap) + slack, masks);
     for (size_t b = first; b < next && b < blocks; b++) judge_block(&p, b, masks[b - first], sink);
   }
 }
 
-static void scan_plain(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
+static void scan_plain(const fw_pq_lists *lists, const fw_lut *table, const fw_scan_params *scan_params,
+                       fw_sink *sink) {
   const fw_pq *pq = lists->pq;
-  const fw_pq_list *l = &lists->list[how->list];
+  const fw_pq_list *l = &lists->list[scan_params->list];
   const size_t code_size = fw_pq_code_size(pq);
-  for (size_t i = 0; i < how->upto; i++) {
+  for (size_t i = 0; i < scan_params->upto; i++) {
     const uint8_t *code = l->codes + i * code_size;
     float key = 0;
     for (size_t m = 0; m < pq->m; m++) key += table->values[m * table->width + fw_pq_number(code, pq->nbits, m)];
-    key += how->base + (lists->extra ? lists->extra[l->extra_at + i] : 0);
-    if (key < sink->worst) offer(lists, how, i, key, sink);
+    key += scan_params->base + (lists->extra ? lists->extra[l->extra_at + i] : 0);
+    if (key < sink->worst) offer(lists, scan_params, i, key, sink);
   }
 }
 
-void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_list_scan *how, fw_sink *sink) {
+void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_scan_params *scan_params, fw_sink *sink) {
   if (lists->blocks)
-    scan_blocks(lists, table, how, sink);
+    scan_blocks(lists, table, scan_params, sink);
   else
-    scan_plain(lists, table, how, sink);
+    scan_plain(lists, table, scan_params, sink);
 }

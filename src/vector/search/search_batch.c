@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 
 #include "base/error.h"
-#include "vector/index/parts.h"
-#include "vector/quantizer/draw.h"
+#include "vector/index/parallel.h"
+#include "vector/quantizer/random_subset.h"
 
 void furrow_search_params_init(furrow_search_params *params) {
   *params = (furrow_search_params){0};
@@ -37,8 +37,8 @@ furrow_status fw_queries_check(furrow_distance_metric metric, const float *queri
   return status;
 }
 
-static furrow_status make_job(const furrow_search_params *params, fw_job *job, furrow_error *err) {
-  *job = (fw_job){0};
+static furrow_status make_job(const furrow_search_params *params, fw_search_job *job, furrow_error *err) {
+  *job = (fw_search_job){0};
   if (!params) return FURROW_OK;
   if (isnan(params->k_factor) || params->k_factor < 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "k_factor is %g, but must be positive, or 0", (double)params->k_factor);
@@ -48,7 +48,7 @@ static furrow_status make_job(const furrow_search_params *params, fw_job *job, f
   job->max_codes = params->max_codes;
   job->k_factor = params->k_factor;
   job->ef_search = params->ef_search;
-  job->choice.filter = params->filter;
+  job->id_filter.filter = params->filter;
   return fw_filter_check(params->filter, err);
 }
 
@@ -60,20 +60,20 @@ enum { MOST_QUERIES = 24, MOST_ORDERED = 1024, MOST_PROBES = 1 << 16, MOST_RESUL
 /* Numbers to be looked at from which on threads are worth waking: some 100 microseconds. */
 #define WORK_FOR_THREADS 1e6
 
-static double work_of_query(const furrow_index *index, const fw_job *job) {
+static double work_of_query(const furrow_index *index, const fw_search_job *job) {
   const furrow_index *ivf = furrow_index_ivf(index);
   if (!ivf) return (double)index->ntotal * index->d;
-  const double nlist = (double)ivf->ivf.nlist, share = nlist > 0 ? (double)fw_probes(ivf, job) / nlist : 1;
-  return nlist * ivf->d / 8 + 32.0 * ivf->d + share * (double)ivf->ntotal * (double)ivf->ivf.code_size / 4;
+  const double nlist = (double)ivf->ivf.nlist, fraction = nlist > 0 ? (double)fw_probe_count(ivf, job) / nlist : 1;
+  return nlist * ivf->d / 8 + 32.0 * ivf->d + fraction * (double)ivf->ntotal * (double)ivf->ivf.code_size / 4;
 }
 
-static size_t queries_at_once(const furrow_searcher *searcher, size_t n, size_t k, const fw_job *job,
+static size_t queries_at_once(const furrow_searcher *searcher, size_t n, size_t k, const fw_search_job *job,
                               unsigned threads) {
   const furrow_index *ivf = furrow_index_ivf(searcher->index);
   size_t most = MOST_QUERIES;
-  if (k > 0 && ivf && fw_ivf_goes_in_order(ivf)) {
-    const size_t probes = MOST_PROBES / (fw_probes(ivf, job) + 1);
-    const size_t results = MOST_RESULTS / (fw_results_inside(searcher->index, k, job) + 1);
+  if (k > 0 && ivf && fw_ivf_orders_queries(ivf)) {
+    const size_t probes = MOST_PROBES / (fw_probe_count(ivf, job) + 1);
+    const size_t results = MOST_RESULTS / (fw_inner_k(searcher->index, k, job) + 1);
     const size_t fit = probes < results ? probes : results;
     most = fit < MOST_QUERIES ? MOST_QUERIES : fit < MOST_ORDERED ? fit : MOST_ORDERED;
   }
@@ -86,9 +86,9 @@ static size_t queries_at_once(const furrow_searcher *searcher, size_t n, size_t 
 
 typedef struct batch {
   const furrow_searcher *searcher;
-  fw_batch_part part;
+  fw_search_range_fn part;
   void *context;
-  const fw_job *job;
+  const fw_search_job *job;
   size_t n, step;
   atomic_size_t next;
   pthread_mutex_t lock; /* of what follows */
@@ -127,20 +127,22 @@ static void run_parts(void *context, size_t worker) {
 
 /* As many as are asked for; but beyond the processors only what there are shares of the work. */
 static unsigned count_threads(const furrow_searcher *searcher, size_t n, const furrow_search_params *params,
-                              const fw_job *job) {
+                              const fw_search_job *job) {
   const unsigned processors = fw_processor_count();
   if (params && params->threads) {
-    const size_t shares = n == 1 ? FW_MOST_SHARES : n, most = shares > processors ? shares : processors;
-    const unsigned asked = fw_threads_for(params->threads);
+    const size_t query_parts = n == 1 ? FW_MAX_QUERY_PARTS : n,
+                 most = query_parts > processors ? query_parts : processors;
+    const unsigned asked = fw_thread_count(params->threads);
     return asked < most ? asked : (unsigned)most;
   }
   if ((double)n * work_of_query(searcher->index, job) < WORK_FOR_THREADS) return 1;
   return processors;
 }
 
-furrow_status fw_batch_run(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
-                           const furrow_search_params *params, fw_batch_part part, void *context, furrow_error *err) {
-  fw_job job;
+furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
+                                 const furrow_search_params *params, fw_search_range_fn part, void *context,
+                                 furrow_error *err) {
+  fw_search_job job;
   fw_pool *pool = NULL;
   furrow_status status = make_job(params, &job, err);
   if (status == FURROW_OK)

@@ -9,13 +9,13 @@ furrow_status fw_queries_check(furrow_distance_metric metric, const float *queri
                                furrow_error *err) __attribute__((warn_unused_result));
 
 /* Queries begin … end-1 of a batch, with scratch memory of their own. */
-typedef furrow_status (*fw_batch_part)(void *context, size_t begin, size_t end, const fw_job *job, fw_scratch *scratch,
-                                       furrow_error *err);
+typedef furrow_status (*fw_search_range_fn)(void *context, size_t begin, size_t end, const fw_search_job *job,
+                                            fw_scratch *scratch, furrow_error *err);
 
 /* Checks queries and parameters, makes a job of them, and gives all n queries, of k results each (0: not known), to
  * `part`, on as many threads as they are worth. The error is that of the first part that failed. */
-furrow_status fw_batch_run(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
-                           const furrow_search_params *params, fw_batch_part part, void *context, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
+                                 const furrow_search_params *params, fw_search_range_fn part, void *context,
+                                 furrow_error *err) __attribute__((warn_unused_result));
 
 #endif

@@ -126,49 +126,49 @@ float fw_flat_key(const furrow_index *index, const float *query, int64_t row) {
   return key;
 }
 
-static void scan_rows(const furrow_index *index, const float *query, size_t begin, size_t end, const fw_choice *choice,
-                      fw_sink *sink) {
+static void scan_rows(const furrow_index *index, const float *query, size_t begin, size_t end,
+                      const fw_id_filter *id_filter, fw_sink *sink) {
   const bool similarity = fw_metric_is_similarity(index->metric);
   float keys[ROWS];
   keys_of_rows(index, query, index->flat.vectors + begin * (size_t)index->d, end - begin, keys);
   for (size_t i = begin; i < end; i++) {
-    if (!(keys[i - begin] < sink->worst) || !fw_choice_keeps(choice, (int64_t)i)) continue;
-    fw_sink_take(sink, keys[i - begin], fw_turn_id((int64_t)i, similarity));
+    if (!(keys[i - begin] < sink->worst) || !fw_id_filter_keeps(id_filter, (int64_t)i)) continue;
+    fw_sink_take(sink, keys[i - begin], fw_tie_break_id((int64_t)i, similarity));
   }
 }
 
-static furrow_status take_sinks(fw_scratch *scratch, size_t n, size_t room, fw_sink **sinks, furrow_error *err) {
+static furrow_status take_sinks(fw_scratch *scratch, size_t n, size_t heap_size, fw_sink **sinks, furrow_error *err) {
   void *memory = NULL, *heaps = NULL;
   size_t count;
-  if (!fw_size_mul(n, room, &count)) return fw_fail_memory(err, SIZE_MAX);
+  if (!fw_size_mul(n, heap_size, &count)) return fw_fail_memory(err, SIZE_MAX);
   furrow_status status = fw_arena_take(&scratch->arena, &memory, n, sizeof **sinks, err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heaps, count, sizeof(fw_hit), err);
   if (status != FURROW_OK) return status;
   *sinks = memory;
-  for (size_t i = 0; i < n; i++) fw_sink_init_best(&(*sinks)[i], (fw_hit *)heaps + i * room, room);
+  for (size_t i = 0; i < n; i++) fw_sink_init_best(&(*sinks)[i], (fw_hit *)heaps + i * heap_size, heap_size);
   return FURROW_OK;
 }
 
 static furrow_status search_graph(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n,
-                                  const fw_job *job, fw_sink *sinks, furrow_error *err) {
+                                  const fw_search_job *job, fw_sink *sinks, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < n; i++)
-    status = fw_graph_search(node->index, scratch, queries + i * (size_t)node->index->d, job->ef_search, &job->choice,
-                             &sinks[i], err);
+    status = fw_graph_search(node->index, scratch, queries + i * (size_t)node->index->d, job->ef_search,
+                             &job->id_filter, &sinks[i], err);
   return status;
 }
 
 /* Rows that are in the cache are compared with all queries. */
-static void search_rows(const fw_node *node, const float *queries, size_t n, const fw_job *job, fw_sink *sinks) {
+static void search_rows(const fw_node *node, const float *queries, size_t n, const fw_search_job *job, fw_sink *sinks) {
   const size_t rows = (size_t)node->index->ntotal, d = (size_t)node->index->d;
   for (size_t begin = 0; begin < rows; begin += ROWS)
     for (size_t i = 0; i < n; i++)
-      scan_rows(node->index, queries + i * d, begin, rows - begin < ROWS ? rows : begin + ROWS, &job->choice,
+      scan_rows(node->index, queries + i * d, begin, rows - begin < ROWS ? rows : begin + ROWS, &job->id_filter,
                 &sinks[i]);
 }
 
 furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                             const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+                             const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
   const furrow_index *index = node->index;
   const bool graph = index->kind == FURROW_INDEX_HNSW, similarity = fw_metric_is_similarity(index->metric);
   fw_sink *sinks = NULL;
@@ -183,14 +183,14 @@ furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const flo
   return status;
 }
 
-furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_job *job, fw_sink *sink,
+furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_search_job *job, fw_sink *sink,
                             furrow_error *err) {
   const furrow_index *index = node->index;
   const size_t rows = (size_t)index->ntotal;
   if (index->kind != FURROW_INDEX_FLAT) return fw_fail(err, FURROW_E_UNSUPPORTED, "a graph is not searched by radius");
   for (size_t begin = 0; begin < rows; begin += ROWS)
-    scan_rows(index, query, begin, rows - begin < ROWS ? rows : begin + ROWS, &job->choice, sink);
+    scan_rows(index, query, begin, rows - begin < ROWS ? rows : begin + ROWS, &job->id_filter, sink);
   for (size_t i = 0; i < sink->hit_count; i++)
-    sink->hits[i].id = fw_turn_id(sink->hits[i].id, fw_metric_is_similarity(index->metric));
+    sink->hits[i].id = fw_tie_break_id(sink->hits[i].id, fw_metric_is_similarity(index->metric));
   return sink->status;
 }

@@ -15,22 +15,22 @@ enum { TABLES = 6 };
 enum { ROWS = 64 };
 
 /* One query on its way through the lists. */
-typedef struct visit {
+typedef struct probe_state {
   const fw_node *node;
-  const fw_job *job;
+  const fw_search_job *job;
   const float *query;
   const fw_lut *table; /* codes */
   const int64_t *lists;
   const float *coarse; /* the quantizer's distances */
   size_t nprobe;
-  float *room; /* 3 d floats: a centroid, a decoded vector, a difference */
-} visit;
+  float *work; /* 3 d floats: a centroid, a decoded vector, a difference */
+} probe_state;
 
 static size_t list_size(const fw_node *node, int64_t list) {
   return fw_lists_size(&node->index->ivf.lists, (size_t)list);
 }
 
-size_t fw_probes(const furrow_index *index, const fw_job *job) {
+size_t fw_probe_count(const furrow_index *index, const fw_search_job *job) {
   const fw_ivf *ivf = &index->ivf;
   const uint64_t wanted = job->nprobe ? job->nprobe : ivf->nprobe;
   return wanted < ivf->nlist ? (size_t)wanted : ivf->nlist;
@@ -39,7 +39,7 @@ size_t fw_probes(const furrow_index *index, const fw_job *job) {
 /* ---- One list ------------------------------------------------------------------------------------------- */
 
 /* The part of a key that all codes of a list share. */
-static float base_of(const visit *v, size_t probe) {
+static float base_of(const probe_state *v, size_t probe) {
   const furrow_index *index = v->node->index, *quantizer = v->node->coarse.quantizer;
   const bool similarity = index->metric == FURROW_METRIC_IP;
   const size_t d = (size_t)index->d;
@@ -49,7 +49,7 @@ static float base_of(const visit *v, size_t probe) {
     return base;
   }
   if (quantizer->metric == index->metric) return similarity ? -v->coarse[probe] : v->coarse[probe];
-  const float *centroid = fw_coarse_centroid(&v->node->coarse, (size_t)v->lists[probe], v->room);
+  const float *centroid = fw_coarse_centroid(&v->node->coarse, (size_t)v->lists[probe], v->work);
   if (similarity)
     fw_scan_table()->ip_rows(v->query, centroid, 1, d, &base);
   else
@@ -57,14 +57,14 @@ static float base_of(const visit *v, size_t probe) {
   return similarity ? -base : base;
 }
 
-static void scan_rows(const visit *v, const fw_list_scan *how, fw_sink *sink) {
+static void scan_rows(const probe_state *v, const fw_scan_params *scan_params, fw_sink *sink) {
   const furrow_index *index = v->node->index;
-  const fw_list *list = &index->ivf.lists.list[how->list];
+  const fw_list *list = &index->ivf.lists.list[scan_params->list];
   const bool similarity = index->metric == FURROW_METRIC_IP;
   const size_t d = (size_t)index->d;
   float keys[ROWS];
-  for (size_t i = 0; i < how->upto; i += ROWS) {
-    const size_t count = how->upto - i < ROWS ? how->upto - i : ROWS;
+  for (size_t i = 0; i < scan_params->upto; i += ROWS) {
+    const size_t count = scan_params->upto - i < ROWS ? scan_params->upto - i : ROWS;
     const uint8_t *rows = list->codes + i * d * sizeof(float);
     if (similarity)
       fw_scan_table()->ip_rows(v->query, rows, count, d, keys);
@@ -74,26 +74,27 @@ static void scan_rows(const visit *v, const fw_list_scan *how, fw_sink *sink) {
       const float key = similarity ? -keys[j] : keys[j];
       if (!(key < sink->worst)) continue;
       const int64_t id = fw_list_id(list, i + j);
-      if (fw_choice_keeps(how->choice, id)) fw_sink_take(sink, key, fw_place_make(how->list, i + j));
+      if (fw_id_filter_keeps(scan_params->id_filter, id))
+        fw_sink_take(sink, key, fw_place_make(scan_params->list, i + j));
     }
   }
 }
 
 /* Codes of a scalar quantizer: each is decoded and compared with the query, or with what the centroid leaves of it. */
-static void scan_decoded(const visit *v, const fw_list_scan *how, fw_sink *sink) {
+static void scan_decoded(const probe_state *v, const fw_scan_params *scan_params, fw_sink *sink) {
   const furrow_index *index = v->node->index;
   const fw_ivf *ivf = &index->ivf;
-  const fw_list *list = &ivf->lists.list[how->list];
+  const fw_list *list = &ivf->lists.list[scan_params->list];
   const bool similarity = index->metric == FURROW_METRIC_IP;
   const size_t d = (size_t)index->d;
-  float *vector = v->room + d, *rest = v->room + 2 * d;
+  float *vector = v->work + d, *rest = v->work + 2 * d;
   const float *x = v->query;
   if (ivf->by_residual && !similarity) {
-    const float *centroid = fw_coarse_centroid(&v->node->coarse, how->list, v->room);
+    const float *centroid = fw_coarse_centroid(&v->node->coarse, scan_params->list, v->work);
     for (size_t k = 0; k < d; k++) rest[k] = v->query[k] - centroid[k];
     x = rest;
   }
-  for (size_t i = 0; i < how->upto; i++) {
+  for (size_t i = 0; i < scan_params->upto; i++) {
     float key;
     const furrow_status status = fw_sq_decode(&ivf->sq, list->codes + i * ivf->code_size, vector, NULL);
     if (status != FURROW_OK) {
@@ -104,32 +105,32 @@ static void scan_decoded(const visit *v, const fw_list_scan *how, fw_sink *sink)
       fw_scan_table()->ip_rows(x, vector, 1, d, &key);
     else
       fw_scan_table()->l2_rows(x, vector, 1, d, &key);
-    key = similarity ? how->base - key : key;
-    if (!(key < sink->worst) || !fw_choice_keeps(how->choice, fw_list_id(list, i))) continue;
-    fw_sink_take(sink, key, fw_place_make(how->list, i));
+    key = similarity ? scan_params->base - key : key;
+    if (!(key < sink->worst) || !fw_id_filter_keeps(scan_params->id_filter, fw_list_id(list, i))) continue;
+    fw_sink_take(sink, key, fw_place_make(scan_params->list, i));
   }
 }
 
-static void scan_list(const visit *v, size_t probe, size_t upto, fw_sink *sink) {
+static void scan_list(const probe_state *v, size_t probe, size_t upto, fw_sink *sink) {
   const bool last = probe + 1 == v->nprobe || v->lists[probe + 1] < 0;
-  const fw_list_scan how = {.list = (size_t)v->lists[probe],
-                            .next = (size_t)v->lists[last ? probe : probe + 1],
-                            .base = v->node->index->kind == FURROW_INDEX_IVF_FLAT ? 0 : base_of(v, probe),
-                            .upto = upto,
-                            .choice = &v->job->choice};
+  const fw_scan_params scan_params = {.list = (size_t)v->lists[probe],
+                                      .next = (size_t)v->lists[last ? probe : probe + 1],
+                                      .base = v->node->index->kind == FURROW_INDEX_IVF_FLAT ? 0 : base_of(v, probe),
+                                      .upto = upto,
+                                      .id_filter = &v->job->id_filter};
   if (v->table)
-    fw_pq_list_scan(&v->node->pq, v->table, &how, sink);
+    fw_pq_list_scan(&v->node->pq, v->table, &scan_params, sink);
   else if (v->node->index->kind == FURROW_INDEX_IVF_SQ)
-    scan_decoded(v, &how, sink);
+    scan_decoded(v, &scan_params, sink);
   else
-    scan_rows(v, &how, sink);
+    scan_rows(v, &scan_params, sink);
 }
 
 /* Sinks are given places; their ids, turned round for a similarity. */
 static int64_t id_of(const void *context, int64_t place) {
   const furrow_index *index = context;
   const int64_t id = fw_list_id(&index->ivf.lists.list[fw_place_list(place)], fw_place_offset(place));
-  return fw_turn_id(id, index->metric == FURROW_METRIC_IP);
+  return fw_tie_break_id(id, index->metric == FURROW_METRIC_IP);
 }
 
 static fw_id_source ids_of(const fw_node *node) {
@@ -139,16 +140,16 @@ static fw_id_source ids_of(const fw_node *node) {
 /* ---- One query ------------------------------------------------------------------------------------------ */
 
 /* Of the first `upto` vectors of a list, those that the filter lets pass. */
-static uint64_t count_kept(const visit *v, int64_t list, size_t upto) {
+static uint64_t count_kept(const probe_state *v, int64_t list, size_t upto) {
   const fw_list *l = &v->node->index->ivf.lists.list[list];
   uint64_t kept = 0;
-  if (!v->job->choice.filter) return upto;
-  for (size_t i = 0; i < upto; i++) kept += fw_choice_keeps(&v->job->choice, fw_list_id(l, i));
+  if (!v->job->id_filter.filter) return upto;
+  for (size_t i = 0; i < upto; i++) kept += fw_id_filter_keeps(&v->job->id_filter, fw_list_id(l, i));
   return kept;
 }
 
 /* With a limit the last list is looked at in part; vectors that the filter leaves out do not count. */
-static void scan_limited(const visit *v, fw_sink *sink) {
+static void scan_limited(const probe_state *v, fw_sink *sink) {
   uint64_t left = v->job->max_codes;
   for (size_t j = 0; j < v->nprobe && left > 0; j++) {
     if (v->lists[j] < 0) continue;
@@ -159,7 +160,7 @@ static void scan_limited(const visit *v, fw_sink *sink) {
   }
 }
 
-static void scan_probes(const visit *v, size_t begin, size_t end, fw_sink *sink) {
+static void scan_probes(const probe_state *v, size_t begin, size_t end, fw_sink *sink) {
   for (size_t j = begin; j < end; j++) {
     const size_t size = v->lists[j] < 0 ? 0 : list_size(v->node, v->lists[j]);
     if (size > 0) scan_list(v, j, size, sink);
@@ -171,23 +172,23 @@ static void scan_probes(const visit *v, size_t begin, size_t end, fw_sink *sink)
 /* Each thread keeps the k best of its lists, and everything that was ever among them. That includes all that would have
  * entered in one scan of all lists: there the worst is never above the worst here. So giving those to the sink, in
  * order, ends as that one scan would. */
-typedef struct shares {
-  const visit *v;
+typedef struct query_parts {
+  const probe_state *v;
   size_t count;
-  size_t begin[FW_MOST_SHARES + 1]; /* probes of share i: begin[i] … begin[i+1]-1 */
-  fw_sink sinks[FW_MOST_SHARES];
-  float *rooms; /* as of visit, for each */
-} shares;
+  size_t begin[FW_MAX_QUERY_PARTS + 1]; /* probes of share i: begin[i] … begin[i+1]-1 */
+  fw_sink sinks[FW_MAX_QUERY_PARTS];
+  float *works; /* as of visit, for each */
+} query_parts;
 
-static void scan_share(void *context, size_t i) {
-  shares *s = context;
-  visit own = *s->v;
-  own.room = s->rooms + 3 * i * (size_t)own.node->index->d;
+static void scan_query_part(void *context, size_t i) {
+  query_parts *s = context;
+  probe_state own = *s->v;
+  own.work = s->works + 3 * i * (size_t)own.node->index->d;
   scan_probes(&own, s->begin[i], s->begin[i + 1], &s->sinks[i]);
 }
 
 /* Shares of about as many vectors each. */
-static void cut_shares(shares *s, uint64_t codes, size_t count) {
+static void split_probes(query_parts *s, uint64_t codes, size_t count) {
   uint64_t seen = 0;
   s->count = 1;
   s->begin[0] = 0;
@@ -201,30 +202,30 @@ static void cut_shares(shares *s, uint64_t codes, size_t count) {
 /* Sinks have no room for an error: memory, or a code that cannot be decoded. */
 static furrow_status sink_failure(const fw_sink *sink, furrow_error *err) {
   if (sink->status == FURROW_OK) return FURROW_OK;
-  if (sink->status == FURROW_E_MEMORY) return fw_fail_memory(err, sink->hit_room * sizeof(fw_hit));
+  if (sink->status == FURROW_E_MEMORY) return fw_fail_memory(err, sink->hit_capacity * sizeof(fw_hit));
   return fw_fail(err, sink->status, "a code of the scalar quantizer cannot be decoded");
 }
 
-static furrow_status scan_shares(const visit *v, fw_scratch *scratch, uint64_t codes, fw_sink *sink,
-                                 furrow_error *err) {
-  void *memory = NULL, *heaps = NULL, *rooms = NULL;
-  const size_t count = v->job->threads < FW_MOST_SHARES ? v->job->threads : FW_MOST_SHARES;
+static furrow_status scan_query_parts(const probe_state *v, fw_scratch *scratch, uint64_t codes, fw_sink *sink,
+                                      furrow_error *err) {
+  void *memory = NULL, *heaps = NULL, *works = NULL;
+  const size_t count = v->job->threads < FW_MAX_QUERY_PARTS ? v->job->threads : FW_MAX_QUERY_PARTS;
   const size_t hits = fw_sink_hits(sink->k);
-  furrow_status status = fw_arena_take(&scratch->arena, &memory, 1, sizeof(shares), err);
+  furrow_status status = fw_arena_take(&scratch->arena, &memory, 1, sizeof(query_parts), err);
   if (status == FURROW_OK)
-    status = fw_arena_take(&scratch->arena, &rooms, 3 * count * (size_t)v->node->index->d, sizeof(float), err);
+    status = fw_arena_take(&scratch->arena, &works, 3 * count * (size_t)v->node->index->d, sizeof(float), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heaps, count * hits, sizeof(fw_hit), err);
   if (status != FURROW_OK) return status;
-  shares *s = memory;
+  query_parts *s = memory;
   s->v = v;
-  s->rooms = rooms;
-  cut_shares(s, codes, count);
+  s->works = works;
+  split_probes(s, codes, count);
   for (size_t i = 0; i < s->count; i++) {
     fw_sink_init_many(&s->sinks[i], (fw_hit *)heaps + i * hits, sink->k);
     s->sinks[i].lists = true;
     s->sinks[i].source = sink->source;
   }
-  status = fw_pool_for(v->job->pool, s->count, scan_share, s, err);
+  status = fw_pool_for(v->job->pool, s->count, scan_query_part, s, err);
   for (size_t i = 0; i < s->count; i++) {
     const fw_sink *from = &s->sinks[i];
     if (status == FURROW_OK) status = sink_failure(from, err);
@@ -235,17 +236,17 @@ static furrow_status scan_shares(const visit *v, fw_scratch *scratch, uint64_t c
 }
 
 /* Codes, times their length, from which on a second thread is worth waking. */
-#define BYTES_FOR_SHARES ((uint64_t)4 << 20)
+#define BYTES_FOR_PARALLEL_QUERY ((uint64_t)4 << 20)
 
-static furrow_status scan_query(const visit *v, fw_scratch *scratch, fw_sink *sink, furrow_error *err) {
+static furrow_status scan_query(const probe_state *v, fw_scratch *scratch, fw_sink *sink, furrow_error *err) {
   uint64_t codes = 0;
   if (v->job->max_codes) {
     scan_limited(v, sink);
     return sink_failure(sink, err);
   }
   for (size_t j = 0; v->job->pool && j < v->nprobe; j++) codes += v->lists[j] < 0 ? 0 : list_size(v->node, v->lists[j]);
-  if (sink->k > 0 && codes * v->node->index->ivf.code_size >= BYTES_FOR_SHARES)
-    return scan_shares(v, scratch, codes, sink, err);
+  if (sink->k > 0 && codes * v->node->index->ivf.code_size >= BYTES_FOR_PARALLEL_QUERY)
+    return scan_query_parts(v, scratch, codes, sink, err);
   scan_probes(v, 0, v->nprobe, sink);
   return sink_failure(sink, err);
 }
@@ -253,110 +254,110 @@ static furrow_status scan_query(const visit *v, fw_scratch *scratch, fw_sink *si
 /* ---- Queries -------------------------------------------------------------------------------------------- */
 
 /* A query and its two nearest lists. */
-typedef struct turn {
+typedef struct query_order {
   uint64_t lists;
   size_t query;
-} turn;
+} query_order;
 
 /* What all queries of a call share. */
-typedef struct tour {
+typedef struct query_batch {
   const fw_node *node;
   const float *queries;
   size_t n, nprobe;
-  turn *turns;    /* [n]: which query comes when */
-  int64_t *lists; /* [n][nprobe] */
-  float *coarse, *room, *table_room, *together;
+  query_order *order; /* [n]: which query comes when */
+  int64_t *lists;     /* [n][nprobe] */
+  float *coarse, *work, *table_scratch, *together;
   fw_lut *tables; /* NULL: plain vectors */
-} tour;
+} query_batch;
 
 /* Graphs and second codes take memory for every query of a call. */
-bool fw_ivf_goes_in_order(const furrow_index *ivf) {
+bool fw_ivf_orders_queries(const furrow_index *ivf) {
   return ivf->kind != FURROW_INDEX_IVF_PQR && ivf->child[0] && ivf->child[0]->kind == FURROW_INDEX_FLAT;
 }
 
 static int by_lists(const void *a, const void *b) {
-  const turn *x = a, *y = b;
+  const query_order *x = a, *y = b;
   if (x->lists != y->lists) return x->lists < y->lists ? -1 : 1;
   return x->query < y->query ? -1 : x->query > y->query;
 }
 
 /* Queries that visit the same lists come one after the other: what one has read the next finds in the cache. */
-static void set_order(const tour *t) {
+static void set_order(const query_batch *t) {
   for (size_t i = 0; i < t->n; i++) {
     const int64_t *lists = t->lists + i * t->nprobe;
-    t->turns[i] = (turn){.lists = (uint64_t)lists[0] << 32 | (uint32_t)lists[t->nprobe > 1], .query = i};
+    t->order[i] = (query_order){.lists = (uint64_t)lists[0] << 32 | (uint32_t)lists[t->nprobe > 1], .query = i};
   }
-  qsort(t->turns, t->n, sizeof *t->turns, by_lists);
+  qsort(t->order, t->n, sizeof *t->order, by_lists);
 }
 
-static furrow_status take_tour(tour *t, fw_scratch *scratch, furrow_error *err) {
+static furrow_status take_query_batch(query_batch *t, fw_scratch *scratch, furrow_error *err) {
   const size_t d = (size_t)t->node->index->d, some = t->n < TABLES ? t->n : TABLES;
-  void *turns = NULL, *lists = NULL, *coarse = NULL, *room = NULL;
+  void *order = NULL, *lists = NULL, *coarse = NULL, *work = NULL;
   furrow_status status = fw_arena_take(&scratch->arena, &lists, t->n * t->nprobe, sizeof *t->lists, err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &coarse, t->n * t->nprobe, sizeof *t->coarse, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &turns, t->n, sizeof *t->turns, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &room, (3 + TABLES) * d, sizeof(float), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &order, t->n, sizeof *t->order, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &work, (3 + TABLES) * d, sizeof(float), err);
   if (status == FURROW_OK && t->node->pq.pq)
-    status = fw_pq_tables_take(&t->node->pq, &scratch->arena, some, &t->tables, &t->table_room, err);
-  t->turns = turns;
+    status = fw_pq_tables_take(&t->node->pq, &scratch->arena, some, &t->tables, &t->table_scratch, err);
+  t->order = order;
   t->lists = lists;
   t->coarse = coarse;
-  t->room = room;
-  t->together = t->room ? t->room + 3 * d : NULL;
+  t->work = work;
+  t->together = t->work ? t->work + 3 * d : NULL;
   return status;
 }
 
-static furrow_status begin_tour(tour *t, const fw_node *node, fw_scratch *scratch, const float *queries, size_t n,
-                                const fw_job *job, furrow_error *err) {
-  *t = (tour){.node = node, .queries = queries, .n = n, .nprobe = fw_probes(node->index, job)};
-  furrow_status status = take_tour(t, scratch, err);
+static furrow_status begin_query_batch(query_batch *t, const fw_node *node, fw_scratch *scratch, const float *queries,
+                                       size_t n, const fw_search_job *job, furrow_error *err) {
+  *t = (query_batch){.node = node, .queries = queries, .n = n, .nprobe = fw_probe_count(node->index, job)};
+  furrow_status status = take_query_batch(t, scratch, err);
   if (status == FURROW_OK)
     status = fw_coarse_search(&node->coarse, scratch, queries, n, t->nprobe, job->ef_search, t->lists, t->coarse, err);
   if (status != FURROW_OK) return status;
   set_order(t);
-  for (size_t i = 0; job->order && i < n; i++) job->order[i] = (uint32_t)t->turns[i].query;
+  for (size_t i = 0; job->order && i < n; i++) job->order[i] = (uint32_t)t->order[i].query;
   return FURROW_OK;
 }
 
 /* Tables of the queries from turn i on, as many as go together. */
-static void make_tables(const tour *t, size_t i) {
+static void make_tables(const query_batch *t, size_t i) {
   const size_t count = t->n - i < TABLES ? t->n - i : TABLES, d = (size_t)t->node->index->d;
   for (size_t j = 0; j < count; j++) {
-    const size_t query = t->turns[i + j].query;
+    const size_t query = t->order[i + j].query;
     const int64_t nearest = t->lists[query * t->nprobe];
     if (nearest >= 0) fw_pq_list_fetch(&t->node->pq, (size_t)nearest);
     memcpy(t->together + j * d, t->queries + query * d, d * sizeof(float));
   }
-  fw_pq_tables_fill(&t->node->pq, t->together, count, t->tables, t->table_room);
+  fw_pq_tables_fill(&t->node->pq, t->together, count, t->tables, t->table_scratch);
 }
 
 /* The query whose turn is the i-th; tables are made when the first of some is due. */
-static visit begin_visit(const tour *t, size_t i, const fw_job *job) {
-  const size_t query = t->turns[i].query;
+static probe_state begin_probe(const query_batch *t, size_t i, const fw_search_job *job) {
+  const size_t query = t->order[i].query;
   if (t->tables && i % TABLES == 0) make_tables(t, i);
-  return (visit){.node = t->node,
-                 .job = job,
-                 .query = t->queries + query * (size_t)t->node->index->d,
-                 .table = t->tables ? &t->tables[i % TABLES] : NULL,
-                 .lists = t->lists + query * t->nprobe,
-                 .coarse = t->coarse + query * t->nprobe,
-                 .nprobe = t->nprobe,
-                 .room = t->room};
+  return (probe_state){.node = t->node,
+                       .job = job,
+                       .query = t->queries + query * (size_t)t->node->index->d,
+                       .table = t->tables ? &t->tables[i % TABLES] : NULL,
+                       .lists = t->lists + query * t->nprobe,
+                       .coarse = t->coarse + query * t->nprobe,
+                       .nprobe = t->nprobe,
+                       .work = t->work};
 }
 
 furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                            const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+                            const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
   const bool similarity = node->index->metric == FURROW_METRIC_IP;
-  const size_t room = fw_heap_size(node->index, k);
+  const size_t heap_size = fw_heap_size(node->index, k);
   void *heap = NULL;
-  tour t;
-  furrow_status status = begin_tour(&t, node, scratch, queries, n, job, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, fw_sink_hits(room), sizeof(fw_hit), err);
+  query_batch t;
+  furrow_status status = begin_query_batch(&t, node, scratch, queries, n, job, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, fw_sink_hits(heap_size), sizeof(fw_hit), err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
-    const visit v = begin_visit(&t, i, job);
-    const size_t query = t.turns[i].query;
+    const probe_state v = begin_probe(&t, i, job);
+    const size_t query = t.order[i].query;
     fw_sink sink;
-    fw_sink_init_many(&sink, heap, room);
+    fw_sink_init_many(&sink, heap, heap_size);
     sink.source = ids_of(node);
     status = scan_query(&v, scratch, &sink, err);
     fw_sink_write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
@@ -364,23 +365,23 @@ furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const floa
   return status;
 }
 
-furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                            fw_sink *sink, furrow_error *err) {
-  tour t;
-  const furrow_status status = begin_tour(&t, node, scratch, query, 1, job, err);
+  query_batch t;
+  const furrow_status status = begin_query_batch(&t, node, scratch, query, 1, job, err);
   if (status != FURROW_OK) return status;
-  const visit v = begin_visit(&t, 0, job);
+  const probe_state v = begin_probe(&t, 0, job);
   scan_probes(&v, 0, v.nprobe, sink);
   for (size_t i = 0; i < sink->hit_count; i++)
-    sink->hits[i].id = fw_turn_id(id_of(node->index, sink->hits[i].id), node->index->metric == FURROW_METRIC_IP);
+    sink->hits[i].id = fw_tie_break_id(id_of(node->index, sink->hits[i].id), node->index->metric == FURROW_METRIC_IP);
   return sink_failure(sink, err);
 }
 
-furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
-                                  fw_sink *sink, furrow_error *err) {
-  tour t;
-  const furrow_status status = begin_tour(&t, node, scratch, query, 1, job, err);
+furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query,
+                                  const fw_search_job *job, fw_sink *sink, furrow_error *err) {
+  query_batch t;
+  const furrow_status status = begin_query_batch(&t, node, scratch, query, 1, job, err);
   if (status != FURROW_OK) return status;
-  const visit v = begin_visit(&t, 0, job);
+  const probe_state v = begin_probe(&t, 0, job);
   return scan_query(&v, scratch, sink, err);
 }

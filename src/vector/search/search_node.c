@@ -7,8 +7,8 @@
 
 /* ---- Ids of one's own ----------------------------------------------------------------------------------- */
 
-static fw_outer_ids outer_ids(const furrow_index *index, const fw_job *job) {
-  return (fw_outer_ids){.ids = index->id_map.ids, .count = (size_t)index->ntotal, .outer = job->choice.outer};
+static fw_outer_ids outer_ids(const furrow_index *index, const fw_search_job *job) {
+  return (fw_outer_ids){.ids = index->id_map.ids, .count = (size_t)index->ntotal, .outer = job->id_filter.outer};
 }
 
 static furrow_status rename_id(const furrow_index *index, int64_t *id, furrow_error *err) {
@@ -20,20 +20,20 @@ static furrow_status rename_id(const furrow_index *index, int64_t *id, furrow_er
 }
 
 static furrow_status search_named(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                                  const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+                                  const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
   const fw_outer_ids outer = outer_ids(node->index, job);
-  fw_job inner = *job;
-  inner.choice.outer = &outer;
+  fw_search_job inner = *job;
+  inner.id_filter.outer = &outer;
   furrow_status status = fw_node_search(node->child, scratch, queries, n, k, &inner, distances, ids, err);
   for (size_t i = 0; status == FURROW_OK && i < n * k; i++) status = rename_id(node->index, &ids[i], err);
   return status;
 }
 
-static furrow_status range_named(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+static furrow_status range_named(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                                  fw_sink *sink, furrow_error *err) {
   const fw_outer_ids outer = outer_ids(node->index, job);
-  fw_job inner = *job;
-  inner.choice.outer = &outer;
+  fw_search_job inner = *job;
+  inner.id_filter.outer = &outer;
   furrow_status status = fw_node_range(node->child, scratch, query, &inner, sink, err);
   for (size_t i = 0; status == FURROW_OK && i < sink->hit_count; i++)
     status = rename_id(node->index, &sink->hits[i].id, err);
@@ -45,17 +45,17 @@ static furrow_status range_named(const fw_node *node, fw_scratch *scratch, const
 static furrow_status transform(const fw_node *node, fw_scratch *scratch, const float **queries, size_t n,
                                furrow_error *err) {
   const fw_transforms *transforms = &node->index->transforms;
-  void *room = NULL;
+  void *work = NULL;
   const furrow_status status =
-      fw_arena_take(&scratch->arena, &room, (2 * n + 1) * fw_transforms_width(transforms), sizeof(float), err);
-  if (status == FURROW_OK) *queries = fw_transforms_apply(transforms, *queries, n, room);
+      fw_arena_take(&scratch->arena, &work, (2 * n + 1) * fw_transforms_width(transforms), sizeof(float), err);
+  if (status == FURROW_OK) *queries = fw_transforms_apply(transforms, *queries, n, work);
   return status;
 }
 
 /* ---- Any ------------------------------------------------------------------------------------------------ */
 
 furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                             const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+                             const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
   furrow_status status = FURROW_OK;
   switch (node->index->kind) {
   case FURROW_INDEX_TRANSFORM:
@@ -72,7 +72,7 @@ furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const flo
   }
 }
 
-furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                             fw_sink *sink, furrow_error *err) {
   furrow_status status = FURROW_OK;
   switch (node->index->kind) {

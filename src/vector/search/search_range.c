@@ -26,7 +26,7 @@ static int by_id(const void *a, const void *b) {
   return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static furrow_status search_part(void *context, size_t begin, size_t end, const fw_job *job, fw_scratch *scratch,
+static furrow_status search_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
                                  furrow_error *err) {
   const range_search *s = context;
   const fw_node *root = s->searcher->root;
@@ -35,7 +35,7 @@ static furrow_status search_part(void *context, size_t begin, size_t end, const 
     fw_sink_init_range(&sink, s->radius);
     const furrow_status status = fw_node_range(root, scratch, s->queries + i * (size_t)root->index->d, job, &sink, err);
     s->found[i] = (found){.hits = sink.hits, .count = sink.hit_count};
-    if (status != FURROW_OK && sink.status != FURROW_OK) return fw_fail_memory(err, sink.hit_room * sizeof(fw_hit));
+    if (status != FURROW_OK && sink.status != FURROW_OK) return fw_fail_memory(err, sink.hit_capacity * sizeof(fw_hit));
     if (status != FURROW_OK) return status;
     if (sink.hit_count > 1) qsort(sink.hits, sink.hit_count, sizeof *sink.hits, by_id);
     fw_arena_reset(&scratch->arena);
@@ -84,7 +84,7 @@ furrow_status furrow_searcher_search_range(const furrow_searcher *searcher, cons
   furrow_status status = fw_alloc_zero(&all, n, sizeof(found), err);
   if (status != FURROW_OK) return status;
   range_search s = {.searcher = searcher, .queries = queries, .radius = similarity ? -radius : radius, .found = all};
-  status = fw_batch_run(searcher, queries, n, 0, params, search_part, &s, err);
+  status = fw_search_parallel(searcher, queries, n, 0, params, search_part, &s, err);
   if (status == FURROW_OK) status = make_result(s.found, n, similarity, result, err);
   for (size_t i = 0; i < n; i++) fw_free(s.found[i].hits);
   fw_free(all);

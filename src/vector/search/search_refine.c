@@ -14,7 +14,7 @@ size_t fw_heap_size(const furrow_index *index, size_t k) {
   return k < there ? k : (size_t)there;
 }
 
-size_t fw_wider_k(const furrow_index *index, size_t k, float factor) {
+size_t fw_expanded_k(const furrow_index *index, size_t k, float factor) {
   const double wanted = (double)k * factor;
   if (!(wanted > (double)k)) return k;
   const uint64_t there = (uint64_t)index->ntotal;
@@ -22,21 +22,21 @@ size_t fw_wider_k(const furrow_index *index, size_t k, float factor) {
   return wide > k ? wide : k;
 }
 
-static size_t refined_k(const furrow_index *index, size_t k, const fw_job *job) {
-  return fw_heap_size(index, fw_wider_k(index, k, job->k_factor > 0 ? job->k_factor : index->k_factor));
+static size_t refined_k(const furrow_index *index, size_t k, const fw_search_job *job) {
+  return fw_heap_size(index, fw_expanded_k(index, k, job->k_factor > 0 ? job->k_factor : index->k_factor));
 }
 
-size_t fw_results_inside(const furrow_index *index, size_t k, const fw_job *job) {
+size_t fw_inner_k(const furrow_index *index, size_t k, const fw_search_job *job) {
   for (; !fw_index_is_ivf(index) && index->child[0]; index = index->child[0])
     if (index->kind == FURROW_INDEX_REFINE) k = refined_k(index, k, job);
   return k;
 }
 
-void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool turned, float *distances, int64_t *ids) {
+void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
   fw_sink_sort(sink);
   for (size_t i = 0; i < sink->count; i++) {
     distances[i] = similarity ? -sink->heap[i].key : sink->heap[i].key;
-    ids[i] = fw_turn_id(sink->heap[i].id, turned);
+    ids[i] = fw_tie_break_id(sink->heap[i].id, flipped);
   }
   for (size_t i = sink->count; i < k; i++) {
     distances[i] = similarity ? -FLT_MAX : FLT_MAX;
@@ -46,28 +46,28 @@ void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool turned, float 
 
 /* ---- IVF_PQR -------------------------------------------------------------------------------------------- */
 
-typedef struct pqr_room {
+typedef struct pqr_work {
   fw_hit *wide, *heap;
   float *residual, *code, *refined;
-} pqr_room;
+} pqr_work;
 
 /* |(q - c) - r - r2|^2, where r and r2 are what the two codes decode to. */
 static float refined_key(const fw_node *node, const float *query, size_t list, size_t place, size_t id,
-                         const pqr_room *room) {
+                         const pqr_work *work) {
   const fw_ivf *ivf = &node->index->ivf;
   const size_t d = (size_t)node->index->d;
-  const float *centroid = fw_coarse_centroid(&node->coarse, list, room->code);
+  const float *centroid = fw_coarse_centroid(&node->coarse, list, work->code);
   float key;
-  for (size_t k = 0; k < d; k++) room->residual[k] = query[k] - centroid[k];
-  fw_pq_list_decode(&node->pq, list, place, room->code);
-  fw_pq_decode(&ivf->refine_pq, ivf->refine_codes + id * fw_pq_code_size(&ivf->refine_pq), room->refined);
-  for (size_t k = 0; k < d; k++) room->refined[k] += room->code[k];
-  fw_scan_table()->l2_rows(room->residual, room->refined, 1, d, &key);
+  for (size_t k = 0; k < d; k++) work->residual[k] = query[k] - centroid[k];
+  fw_pq_list_decode(&node->pq, list, place, work->code);
+  fw_pq_decode(&ivf->refine_pq, ivf->refine_codes + id * fw_pq_code_size(&ivf->refine_pq), work->refined);
+  for (size_t k = 0; k < d; k++) work->refined[k] += work->code[k];
+  fw_scan_table()->l2_rows(work->residual, work->refined, 1, d, &key);
   return key;
 }
 
 static furrow_status refine_codes(const fw_node *node, const float *query, const fw_sink *wide, fw_sink *sink,
-                                  const pqr_room *room, furrow_error *err) {
+                                  const pqr_work *work, furrow_error *err) {
   const fw_ivf *ivf = &node->index->ivf;
   const size_t codes = ivf->refine_size / fw_pq_code_size(&ivf->refine_pq);
   for (size_t i = 0; i < wide->count; i++) {
@@ -76,39 +76,39 @@ static furrow_status refine_codes(const fw_node *node, const float *query, const
     if (id < 0 || (uint64_t)id >= codes)
       return fw_fail(err, FURROW_E_FORMAT, "list %zu has id %" PRId64 ", but codes of refinement end before %zu", list,
                      id, codes);
-    fw_sink_offer(sink, refined_key(node, query, list, place, (size_t)id, room), id);
+    fw_sink_offer(sink, refined_key(node, query, list, place, (size_t)id, work), id);
   }
   return FURROW_OK;
 }
 
-static furrow_status take_pqr_room(fw_scratch *scratch, size_t wide, size_t k, size_t d, pqr_room *room,
+static furrow_status take_pqr_work(fw_scratch *scratch, size_t wide, size_t k, size_t d, pqr_work *work,
                                    furrow_error *err) {
   void *hits = NULL, *heap = NULL, *floats = NULL;
   furrow_status status = fw_arena_take(&scratch->arena, &hits, fw_sink_hits(wide), sizeof(fw_hit), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, k, sizeof(fw_hit), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &floats, 3 * d, sizeof(float), err);
   if (status != FURROW_OK) return status;
-  *room = (pqr_room){.wide = hits, .heap = heap, .residual = floats};
-  room->code = room->residual + d;
-  room->refined = room->code + d;
+  *work = (pqr_work){.wide = hits, .heap = heap, .residual = floats};
+  work->code = work->residual + d;
+  work->refined = work->code + d;
   return FURROW_OK;
 }
 
 furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                            const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+                            const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
   const furrow_index *index = node->index;
-  const size_t d = (size_t)index->d, room_k = fw_heap_size(index, k);
+  const size_t d = (size_t)index->d, heap_k = fw_heap_size(index, k);
   const float factor = job->k_factor > 0 ? job->k_factor : index->ivf.k_factor;
-  const size_t wide_k = fw_heap_size(index, fw_wider_k(index, k, factor));
-  pqr_room room;
-  furrow_status status = take_pqr_room(scratch, wide_k, room_k, d, &room, err);
+  const size_t wide_k = fw_heap_size(index, fw_expanded_k(index, k, factor));
+  pqr_work work;
+  furrow_status status = take_pqr_work(scratch, wide_k, heap_k, d, &work, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
     fw_sink wide, sink;
-    fw_sink_init_many(&wide, room.wide, wide_k);
-    fw_sink_init_best(&sink, room.heap, room_k);
+    fw_sink_init_many(&wide, work.wide, wide_k);
+    fw_sink_init_best(&sink, work.heap, heap_k);
     status = fw_ivf_search_pairs(node, scratch, queries + i * d, job, &wide, err);
     fw_sink_sort(&wide);
-    if (status == FURROW_OK) status = refine_codes(node, queries + i * d, &wide, &sink, &room, err);
+    if (status == FURROW_OK) status = refine_codes(node, queries + i * d, &wide, &sink, &work, err);
     fw_sink_write(&sink, k, false, false, distances + i * k, ids + i * k);
   }
   return status;
@@ -133,30 +133,30 @@ static size_t rows_ahead(size_t d) {
 }
 
 /* The row of candidate j of the query whose turn it is; beyond the last, of the next one. */
-static void fetch_row(const candidates *c, size_t turn, size_t j) {
+static void fetch_row(const candidates *c, size_t rank, size_t j) {
   const furrow_index *refine = c->refine;
-  for (; j >= c->wide; j -= c->wide) turn++;
-  if (turn >= c->n) return;
-  const int64_t id = c->ids[c->order[turn] * c->wide + j];
+  for (; j >= c->wide; j -= c->wide) rank++;
+  if (rank >= c->n) return;
+  const int64_t id = c->ids[c->order[rank] * c->wide + j];
   const size_t bytes = (size_t)refine->d * sizeof(float);
   if (id < 0 || id >= refine->ntotal) return;
   const char *row = (const char *)refine->flat.vectors + (size_t)id * bytes;
   for (size_t i = 0; i < bytes && i < MOST_OF_A_ROW; i += CACHE_LINE) __builtin_prefetch(row + i);
 }
 
-static furrow_status refine_query(const candidates *c, size_t turn, const float *query, fw_sink *sink,
+static furrow_status refine_query(const candidates *c, size_t rank, const float *query, fw_sink *sink,
                                   furrow_error *err) {
   const furrow_index *refine = c->refine;
   const bool similarity = fw_metric_is_similarity(refine->metric);
   const size_t ahead = rows_ahead((size_t)refine->d);
-  const int64_t *ids = c->ids + c->order[turn] * c->wide;
+  const int64_t *ids = c->ids + c->order[rank] * c->wide;
   for (size_t j = 0; j < c->wide; j++) {
-    fetch_row(c, turn, j + ahead);
+    fetch_row(c, rank, j + ahead);
     if (ids[j] < 0) continue;
     if (ids[j] >= refine->ntotal)
       return fw_fail(err, FURROW_E_FORMAT, "the base has id %" PRId64 ", but vectors to refine by end before %" PRId64,
                      ids[j], refine->ntotal);
-    fw_sink_offer(sink, fw_flat_key(refine, query, ids[j]), fw_turn_id(ids[j], similarity));
+    fw_sink_offer(sink, fw_flat_key(refine, query, ids[j]), fw_tie_break_id(ids[j], similarity));
   }
   return FURROW_OK;
 }
@@ -175,23 +175,23 @@ static furrow_status take_candidates(candidates *c, fw_arena *arena, float **unu
 }
 
 furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                               const fw_job *job, float *distances, int64_t *ids, furrow_error *err) {
+                               const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
   const furrow_index *index = node->index, *refine = index->child[1];
   const bool similarity = fw_metric_is_similarity(refine->metric);
-  const size_t room = fw_heap_size(index, k);
+  const size_t heap_size = fw_heap_size(index, k);
   candidates c = {.refine = refine, .n = n, .wide = refined_k(index, k, job)};
-  fw_job inner = *job;
+  fw_search_job inner = *job;
   float *unused = NULL;
   void *heap = NULL;
   furrow_status status = take_candidates(&c, &scratch->arena, &unused, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, room, sizeof(fw_hit), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, heap_size, sizeof(fw_hit), err);
   inner.order = c.order;
   if (status == FURROW_OK)
     status = fw_node_search(node->child, scratch, queries, n, c.wide, &inner, unused, c.ids, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
     const size_t query = c.order[i];
     fw_sink sink;
-    fw_sink_init_best(&sink, heap, room);
+    fw_sink_init_best(&sink, heap, heap_size);
     status = refine_query(&c, i, queries + query * (size_t)index->d, &sink, err);
     fw_sink_write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
   }

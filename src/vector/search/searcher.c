@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/edit/lists_edit.h"
-#include "vector/index/parts.h"
+#include "vector/index/parallel.h"
 #include "vector/quantizer/sq_decode.h"
 #include "vector/quantizer/transform_apply.h"
 
@@ -187,7 +187,7 @@ static void release_codes(const furrow_index *index) {
 
 furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_index *index,
                                      const furrow_searcher_params *params, furrow_error *err) {
-  const unsigned threads = fw_threads_for(params ? params->threads : 0);
+  const unsigned threads = fw_thread_count(params ? params->threads : 0);
   void *memory = NULL, *store = NULL;
   fw_node *root = NULL;
   furrow_status status = create_root(&root, index, threads, err);

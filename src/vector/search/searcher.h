@@ -34,56 +34,57 @@ struct furrow_searcher {
 
 /* How a search goes; the same for all its queries. */
 /* Into so many shares one query is cut at most. */
-enum { FW_MOST_SHARES = 64 };
+enum { FW_MAX_QUERY_PARTS = 64 };
 
-typedef struct fw_job {
+typedef struct fw_search_job {
   uint64_t nprobe, max_codes;
   float k_factor;
   int32_t ef_search;
-  fw_choice choice;
+  fw_id_filter id_filter;
   fw_pool *pool; /* NULL: the query stays on its thread */
   unsigned threads;
   uint32_t *order; /* NULL, or room for a number of each query: lists are searched in that order (out) */
-} fw_job;
+} fw_search_job;
 
 /* Lists that a query visits: at least 1. */
-size_t fw_probes(const furrow_index *ivf, const fw_job *job);
+size_t fw_probe_count(const furrow_index *ivf, const fw_search_job *job);
 /* Whether many queries are better searched in one call than in some. */
-bool fw_ivf_goes_in_order(const furrow_index *ivf);
+bool fw_ivf_orders_queries(const furrow_index *ivf);
 
 /* The k best of n queries (a few: scratch grows with n), as furrow_searcher_search gives them. */
 furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                             const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+                             const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
     __attribute__((warn_unused_result));
 /* All of one query that are within the sink's radius (a key); ids as they are, keys. */
-furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                             fw_sink *sink, furrow_error *err) __attribute__((warn_unused_result));
 
 /* The kinds (search_ivf.c, search_pq.c, search_flat.c, search_refine.c). */
 furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                            const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+                            const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
     __attribute__((warn_unused_result));
-furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                            fw_sink *sink, furrow_error *err) __attribute__((warn_unused_result));
 /* The k best of one query, as pairs: the id of a hit is list << 32 | place. */
-furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
-                                  fw_sink *sink, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query,
+                                  const fw_search_job *job, fw_sink *sink, furrow_error *err)
+    __attribute__((warn_unused_result));
 furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                            const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+                            const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
     __attribute__((warn_unused_result));
 furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                               const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+                               const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
     __attribute__((warn_unused_result));
 furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                             const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+                             const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
     __attribute__((warn_unused_result));
-furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_job *job, fw_sink *sink,
+furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_search_job *job, fw_sink *sink,
                             furrow_error *err) __attribute__((warn_unused_result));
 
 furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                           const fw_job *job, float *distances, int64_t *ids, furrow_error *err)
+                           const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
     __attribute__((warn_unused_result));
-furrow_status fw_pq_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_job *job,
+furrow_status fw_pq_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                           fw_sink *sink, furrow_error *err) __attribute__((warn_unused_result));
 
 /* Memory of a thread, and threads, from the searcher's store. */
@@ -102,10 +103,10 @@ bool fw_metric_is_searched(furrow_distance_metric metric);
 /* k, or as many vectors as there are: a heap needs no more. At least 1. */
 size_t fw_heap_size(const furrow_index *index, size_t k);
 /* k * factor, but at least k, and no more than there are vectors. */
-size_t fw_wider_k(const furrow_index *index, size_t k, float factor);
+size_t fw_expanded_k(const furrow_index *index, size_t k, float factor);
 /* Results that an index asks the one inside of it for, where k are wanted: more if they are refined. */
-size_t fw_results_inside(const furrow_index *index, size_t k, const fw_job *job);
+size_t fw_inner_k(const furrow_index *index, size_t k, const fw_search_job *job);
 /* Sorts what is in the sink and writes it as k results. turned: ids were turned round. */
-void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool turned, float *distances, int64_t *ids);
+void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids);
 
 #endif

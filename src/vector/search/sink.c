@@ -21,8 +21,8 @@ size_t fw_sink_hits(size_t k) {
 void fw_sink_init_many(fw_sink *sink, fw_hit *memory, size_t k) {
   fw_sink_init_best(sink, memory, k);
   if (k < MANY) return;
-  sink->room = 2 * k;
-  sink->spare = memory + sink->room;
+  sink->capacity = 2 * k;
+  sink->spare = memory + sink->capacity;
 }
 
 void fw_sink_init_range(fw_sink *sink, float radius) {
@@ -93,7 +93,7 @@ static void cut(fw_sink *sink) {
 
 static void list_hit(fw_sink *sink, fw_hit hit) {
   void *hits = sink->hits;
-  const furrow_status status = fw_grow(&hits, &sink->hit_room, sink->hit_count + 1, sizeof hit, NULL);
+  const furrow_status status = fw_grow(&hits, &sink->hit_capacity, sink->hit_count + 1, sizeof hit, NULL);
   if (status != FURROW_OK) {
     sink->status = status;
     sink->worst = -INFINITY;
@@ -105,9 +105,9 @@ static void list_hit(fw_sink *sink, fw_hit hit) {
 
 void fw_sink_take(fw_sink *sink, float key, int64_t id) {
   const fw_hit hit = {key, id};
-  if (sink->room > 0) {
+  if (sink->capacity > 0) {
     sink->heap[sink->count++] = hit;
-    if (sink->count == sink->room) cut(sink);
+    if (sink->count == sink->capacity) cut(sink);
   } else if (sink->k > 0) {
     if (sink->count < sink->k)
       sift_up(&sink->source, sink->heap, sink->count++, hit);
@@ -121,11 +121,11 @@ void fw_sink_take(fw_sink *sink, float key, int64_t id) {
 /* The worst goes behind the rest, again and again. */
 void fw_sink_sort(fw_sink *sink) {
   const fw_id_source source = sink->source;
-  if (sink->room > 0 && sink->count > sink->k) cut(sink);
+  if (sink->capacity > 0 && sink->count > sink->k) cut(sink);
   for (size_t i = 0; source.id_of && i < sink->count; i++)
     sink->heap[i].id = source.id_of(source.context, sink->heap[i].id);
   sink->source.id_of = NULL;
-  if (sink->room > 0)
+  if (sink->capacity > 0)
     for (size_t i = 1; i < sink->count; i++) sift_up(&sink->source, sink->heap, i, sink->heap[i]);
   for (size_t count = sink->count; count > 1; count--) {
     const fw_hit worst = sink->heap[0];

@@ -1,7 +1,7 @@
 /* vector/search/sink.h: where the results of one query go: the k best, or all that are near enough.
  *
  * A key is a distance, smaller is better: of a similarity its negative. Among equal keys the larger id goes first when
- * a better one comes; a similarity turns ids round (fw_turn_id), so that the smaller one goes. */
+ * a better one comes; a similarity turns ids round (fw_tie_break_id), so that the smaller one goes. */
 #ifndef FW_VECTOR_SEARCH_SINK_H
 #define FW_VECTOR_SEARCH_SINK_H
 
@@ -25,13 +25,13 @@ typedef struct fw_id_source {
 typedef struct fw_sink {
   float worst;     /* a key that is not below it does not enter */
   size_t k, count; /* k > 0: a heap of the k best, the worst at its top; `count` are in it */
-  size_t room;     /* > k: no heap; hits come one behind the other, and when there are so many they are cut to k */
+  size_t capacity; /* > k: no heap; hits come one behind the other, and when there are so many they are cut to k */
   fw_hit *heap;
   fw_hit *spare;       /* room > k: k hits that a cut works with */
   fw_id_source source; /* id_of not NULL: what the sink is given are places, until fw_sink_sort makes them ids */
   bool lists;          /* all that ever entered is kept in `hits`, too, in order; always so if k is 0 */
   fw_hit *hits;        /* grows; the caller frees it */
-  size_t hit_count, hit_room;
+  size_t hit_count, hit_capacity;
   furrow_status status; /* E_MEMORY: it could not grow, what comes is passed over; else what the scan met */
 } fw_sink;
 
@@ -57,7 +57,7 @@ static inline void fw_sink_offer(fw_sink *sink, float key, int64_t id) {
   if (key < sink->worst) fw_sink_take(sink, key, id);
 }
 
-static inline int64_t fw_turn_id(int64_t id, bool similarity) {
+static inline int64_t fw_tie_break_id(int64_t id, bool similarity) {
   return similarity ? ~id : id;
 }
 

@@ -4,7 +4,7 @@
 
 #include "array/array.h"
 #include "array/npy.h"
-#include "array/spool.h"
+#include "array/temp_store.h"
 #include "array/zip_in.h"
 #include "array/zip_layout.h"
 #include "array/zip_out.h"
@@ -304,21 +304,21 @@ static void spools(void **state) {
   (void)state;
   static const size_t sizes[] = {0, 1, 1000, 1 << 20, (1 << 20) + 1, 5 << 20};
   for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-    fw_spool *s = NULL;
+    fw_temp_store *s = NULL;
     drained wanted = {0}, found = {0};
     char piece[1237];
-    assert_int_equal(fw_spool_open(&s, k & 1 ? "name" : "./name", NULL), FURROW_OK);
+    assert_int_equal(fw_temp_store_open(&s, k & 1 ? "name" : "./name", NULL), FURROW_OK);
     for (size_t left = sizes[k], n; left > 0; left -= n) {
       n = left < sizeof piece ? left : sizeof piece;
       memset(piece, (int)(left % 251), n);
-      assert_int_equal(fw_spool_write(s, piece, n, NULL), FURROW_OK);
+      assert_int_equal(fw_temp_store_write(s, piece, n, NULL), FURROW_OK);
       assert_int_equal(drain(&wanted, piece, n, NULL), FURROW_OK);
     }
-    assert_int_equal(fw_spool_size(s), sizes[k]);
-    assert_int_equal(fw_spool_drain(s, drain, &found, NULL), FURROW_OK);
+    assert_int_equal(fw_temp_store_size(s), sizes[k]);
+    assert_int_equal(fw_temp_store_drain(s, drain, &found, NULL), FURROW_OK);
     assert_int_equal(found.count, sizes[k]);
     assert_int_equal(found.sum, wanted.sum);
-    fw_spool_close(s);
+    fw_temp_store_close(s);
   }
 }
 

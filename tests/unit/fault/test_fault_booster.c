@@ -11,13 +11,13 @@ typedef struct job {
 } job;
 
 /* Two rounds; NULL: something failed. */
-static fw_forest *try_to_grow(const job *j, fw_crew *crew, furrow_error *err) {
+static fw_forest *try_to_grow(const job *j, fw_spin_pool *pool, furrow_error *err) {
   fw_booster *booster = NULL;
   fw_forest *forest = NULL;
   const size_t classes = j->plan.graph.outputs;
   furrow_status status = fw_forest_create(&forest, classes, j->plan.forest.levels, true, err);
   if (status == FURROW_OK)
-    status = table_boost(&j->t, j->sparse ? &j->lists : NULL, 700, &j->plan, crew, forest, &booster, err);
+    status = table_boost(&j->t, j->sparse ? &j->lists : NULL, 700, &j->plan, pool, forest, &booster, err);
   for (int round = 0; status == FURROW_OK && round < 2; round++) {
     const size_t trees = forest->trees;
     status = fw_booster_round(booster, err);
@@ -30,15 +30,15 @@ static fw_forest *try_to_grow(const job *j, fw_crew *crew, furrow_error *err) {
 }
 
 static void fail_each(const job *j) {
-  fw_crew *crew = NULL;
-  assert_int_equal(fw_crew_create(&crew, 1, NULL), FURROW_OK);
-  fw_forest *right = try_to_grow(j, crew, NULL);
+  fw_spin_pool *pool = NULL;
+  assert_int_equal(fw_spin_pool_create(&pool, 1, NULL), FURROW_OK);
+  fw_forest *right = try_to_grow(j, pool, NULL);
   assert_non_null(right);
   const long live = atomic_load(&alloc_live);
   for (long n = 1;; n++) {
     furrow_error err = {0};
     alloc_fail_at(n);
-    fw_forest *forest = try_to_grow(j, crew, &err);
+    fw_forest *forest = try_to_grow(j, pool, &err);
     const bool failed = atomic_load(&alloc_failed);
     alloc_fail_at(0);
     if (!failed) {
@@ -52,7 +52,7 @@ static void fail_each(const job *j) {
     assert_int_equal(atomic_load(&alloc_live), live);
   }
   fw_forest_free(right);
-  fw_crew_free(crew);
+  fw_spin_pool_free(pool);
 }
 
 static void every_allocation_may_fail(void **state) {

@@ -57,7 +57,7 @@ static double tolerance(const problem *p) {
 }
 
 static void check_scores(const problem *p, const fw_products *kern) {
-  const size_t lanes = p->packed.blocks * FW_LANES, stride = lanes + 5;
+  const size_t lanes = p->packed.blocks * FW_PACK_WIDTH, stride = lanes + 5;
   float *out = malloc(p->nx * stride * sizeof(float));
   assert_non_null(out);
   for (size_t i = 0; i < p->nx * stride; i++) out[i] = 77;
@@ -208,7 +208,7 @@ static double longest(const float *values, size_t n, size_t stride, size_t d) {
 /* Scores by the sketch, all moved by the same, are off by no more than is said. */
 static void check_rough(const problem *p) {
   const fw_products *kern = fw_products_table();
-  const size_t lanes = p->packed.blocks * FW_LANES;
+  const size_t lanes = p->packed.blocks * FW_PACK_WIDTH;
   if (!p->packed.sketch) return;
   float *out = calloc(p->nx * lanes, sizeof *out), *slack = calloc(p->nx, sizeof *slack);
   const double most = longest(p->y, p->n, p->stride, p->d), x = longest(p->x, p->nx, p->stride, p->d);

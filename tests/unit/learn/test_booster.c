@@ -168,7 +168,7 @@ static void check_node(plain *p, const fw_forest *forest, size_t tree, size_t n,
   }
   const bool lacks = lacks_some(p, node, n, best.feature);
   question asked = {0, forest->value[at], (size_t)forest->feature[at], fw_forest_absent_left(forest, at)};
-  if (!lacks_some(p, node, n, asked.feature)) assert_int_equal(forest->turned[at], 0);
+  if (!lacks_some(p, node, n, asked.feature)) assert_int_equal(forest->missing_flipped[at], 0);
   if (asked.feature != best.feature || asked.value != best.value || (lacks && asked.absent_left != best.absent_left)) {
     p->ties++; /* as good as the best, within the rounding of gradients */
     assert_true(gain_of(p, node, n, &asked) > best.gain * 0.999 - 1e-4);
@@ -294,7 +294,7 @@ static void presence_needs_no_turning(void **state) {
   fw_forest *forest = table_grow(&t, true, &plan, 1, 4);
   assert_true(count_splits(forest) > 8);
   for (size_t i = 0; i < forest->trees * forest->nodes; i++) {
-    assert_int_equal(forest->turned[i], 0);
+    assert_int_equal(forest->missing_flipped[i], 0);
     if (forest->feature[i] >= 0) assert_true(forest->value[i] == 0.5);
   }
   fw_forest_free(forest);

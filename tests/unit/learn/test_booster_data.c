@@ -100,21 +100,21 @@ static void trees_with_more_nodes_than_histograms_are_the_same(void **state) {
     }
     offset[row + 1] = (uint32_t)uses;
   }
-  const fw_batch batch = {
+  const fw_minibatch batch = {
       .rows = ROWS, .label = t.label, .offset = offset, .uses = uses, .features = uses, .key = key, .value = value};
-  fw_crew *crew = NULL;
+  fw_spin_pool *pool = NULL;
   fw_booster *booster = NULL;
-  assert_int_equal(fw_crew_create(&crew, 2, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_create(&booster, &plan, crew, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_look(booster, &batch, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_cut(booster, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_take(booster, &batch, NULL), FURROW_OK);
+  assert_int_equal(fw_spin_pool_create(&pool, 2, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_create(&booster, &plan, pool, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_scan_rows(booster, &batch, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_choose_cuts(booster, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_add_rows(booster, &batch, NULL), FURROW_OK);
   assert_int_equal(fw_booster_begin(booster, other, NULL), FURROW_OK);
   assert_int_equal(fw_booster_round(booster, NULL), FURROW_OK);
   assert_true(fw_booster_memory(booster) < (size_t)300 << 20);
   assert_same_forest(forest, other);
   fw_booster_free(booster);
-  fw_crew_free(crew);
+  fw_spin_pool_free(pool);
   fw_forest_free(forest);
   fw_forest_free(other);
   free(key);
@@ -215,11 +215,11 @@ static void scores_are_those_of_the_trees_and_breaks_do_not_matter(void **state)
     table_lists lists = table_list(&t);
     fw_plan plan = table_plan(&rules);
     plan.forest.row_ratio = i % 4 ? 0.6 : 1;
-    fw_crew *crew = NULL;
+    fw_spin_pool *pool = NULL;
     fw_booster *booster = NULL;
     fw_forest *forest = table_forest(&plan), *half = NULL;
-    assert_int_equal(fw_crew_create(&crew, 2, NULL), FURROW_OK);
-    assert_int_equal(table_boost(&t, sparse ? &lists : NULL, 2500, &plan, crew, forest, &booster, NULL), FURROW_OK);
+    assert_int_equal(fw_spin_pool_create(&pool, 2, NULL), FURROW_OK);
+    assert_int_equal(table_boost(&t, sparse ? &lists : NULL, 2500, &plan, pool, forest, &booster, NULL), FURROW_OK);
     assert_int_equal(fw_booster_rows(booster, false), 2500);
     assert_int_equal(fw_booster_rows(booster, true), 500);
     for (int round = 0; round < 6; round++) {
@@ -229,11 +229,11 @@ static void scores_are_those_of_the_trees_and_breaks_do_not_matter(void **state)
       if (round == 2) assert_int_equal(fw_forest_copy(&half, forest, NULL), FURROW_OK);
     }
     fw_booster_free(booster);
-    assert_int_equal(table_boost(&t, sparse ? &lists : NULL, 2500, &plan, crew, half, &booster, NULL), FURROW_OK);
+    assert_int_equal(table_boost(&t, sparse ? &lists : NULL, 2500, &plan, pool, half, &booster, NULL), FURROW_OK);
     for (int round = 3; round < 6; round++) assert_int_equal(fw_booster_round(booster, NULL), FURROW_OK);
     assert_same_forest(forest, half);
     fw_booster_free(booster);
-    fw_crew_free(crew);
+    fw_spin_pool_free(pool);
     fw_forest_free(forest);
     fw_forest_free(half);
     table_lists_free(&lists);
@@ -270,14 +270,14 @@ static void every_value_of_a_category_can_be_split_at(void **state) {
   fw_forest_free(forest);
 }
 
-static furrow_status look_at(const fw_plan *plan, const fw_batch *batch, furrow_error *err) {
-  fw_crew *crew = NULL;
+static furrow_status look_at(const fw_plan *plan, const fw_minibatch *batch, furrow_error *err) {
+  fw_spin_pool *pool = NULL;
   fw_booster *booster = NULL;
-  assert_int_equal(fw_crew_create(&crew, 1, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_create(&booster, plan, crew, NULL), FURROW_OK);
-  furrow_status status = fw_booster_look(booster, batch, err);
+  assert_int_equal(fw_spin_pool_create(&pool, 1, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_create(&booster, plan, pool, NULL), FURROW_OK);
+  furrow_status status = fw_booster_scan_rows(booster, batch, err);
   fw_booster_free(booster);
-  fw_crew_free(crew);
+  fw_spin_pool_free(pool);
   return status;
 }
 
@@ -294,7 +294,7 @@ static void too_many_values_of_a_category_are_named(void **state) {
     value[i] = (float)(i * 7 % VALUES);
     offset[i + 1] = i + 1;
   }
-  const fw_batch batch = {
+  const fw_minibatch batch = {
       .rows = VALUES, .label = label, .offset = offset, .uses = VALUES, .features = VALUES, .key = key, .value = value};
   furrow_error err = {0};
   assert_int_equal(look_at(&plan, &batch, &err), FURROW_OK);
@@ -351,17 +351,17 @@ static void gradients_that_are_not_numbers_are_refused(void **state) {
     float x[] = {1, 2, 3}, label[] = {1, bad[i % 3], 1};
     if (i >= 3) plan.graph.loss = FW_LOSS_LOG;
     const table t = {3, 1, x, label, NULL};
-    fw_crew *crew = NULL;
+    fw_spin_pool *pool = NULL;
     fw_booster *booster = NULL;
     fw_forest *forest = table_forest(&plan);
     furrow_error err = {0};
-    assert_int_equal(fw_crew_create(&crew, 1, NULL), FURROW_OK);
-    assert_int_equal(table_boost(&t, NULL, 3, &plan, crew, forest, &booster, NULL), FURROW_OK);
+    assert_int_equal(fw_spin_pool_create(&pool, 1, NULL), FURROW_OK);
+    assert_int_equal(table_boost(&t, NULL, 3, &plan, pool, forest, &booster, NULL), FURROW_OK);
     assert_int_equal(fw_booster_round(booster, &err), FURROW_E_RANGE);
     assert_non_null(strstr(err.message, "gradient"));
     assert_int_equal(forest->trees, 0);
     fw_booster_free(booster);
-    fw_crew_free(crew);
+    fw_spin_pool_free(pool);
     fw_forest_free(forest);
   }
 }
@@ -375,19 +375,20 @@ static void first_of_equal_features_counts(void **state) {
   uint64_t key[] = {INT32_MAX, INT32_MAX, INT32_MAX, 5, INT32_MAX};
   float value[] = {1, 9, 2, 1, 1}, label[] = {0, 10, 0};
   uint32_t offset[] = {0, 2, 4, 5};
-  fw_batch batch = {.rows = 3, .label = label, .offset = offset, .uses = 5, .features = 5, .key = key, .value = value};
-  fw_crew *crew = NULL;
+  fw_minibatch batch = {
+      .rows = 3, .label = label, .offset = offset, .uses = 5, .features = 5, .key = key, .value = value};
+  fw_spin_pool *pool = NULL;
   fw_booster *booster = NULL;
   fw_forest *forest = table_forest(&plan);
-  assert_int_equal(fw_crew_create(&crew, 1, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_create(&booster, &plan, crew, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_look(booster, &batch, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_cut(booster, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_take(booster, &batch, NULL), FURROW_OK);
+  assert_int_equal(fw_spin_pool_create(&pool, 1, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_create(&booster, &plan, pool, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_scan_rows(booster, &batch, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_choose_cuts(booster, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_add_rows(booster, &batch, NULL), FURROW_OK);
   assert_int_equal(fw_booster_begin(booster, forest, NULL), FURROW_OK);
   assert_int_equal(fw_booster_round(booster, NULL), FURROW_OK);
   assert_int_equal(forest->feature[0], 5); /* equal gains: the smaller feature */
-  assert_true(forest->value[0] == 0.5 && !forest->turned[0]);
+  assert_true(forest->value[0] == 0.5 && !forest->missing_flipped[0]);
   fw_booster_free(booster);
   fw_forest_free(forest);
   key[4] = (uint64_t)INT32_MAX + 1;
@@ -397,7 +398,7 @@ static void first_of_equal_features_counts(void **state) {
   plan.data.range = 5;
   key[4] = 1;
   assert_int_equal(look_at(&plan, &batch, &err), FURROW_E_RANGE);
-  fw_crew_free(crew);
+  fw_spin_pool_free(pool);
 }
 
 static void other_rows_in_the_second_pass_are_refused(void **state) {
@@ -405,29 +406,29 @@ static void other_rows_in_the_second_pass_are_refused(void **state) {
   const table_rules rules = {.loss = FW_LOSS_L2};
   const fw_plan plan = table_plan(&rules);
   float x[] = {1, 2, 3}, label[] = {1, 2, 3}, other[] = {1, 2, 4}, weight[] = {1, 1, 0.5F};
-  fw_batch batch = {.rows = 3, .label = label, .x = x, .columns = 1};
-  fw_crew *crew = NULL;
+  fw_minibatch batch = {.rows = 3, .label = label, .x = x, .columns = 1};
+  fw_spin_pool *pool = NULL;
   fw_booster *booster = NULL;
   fw_forest *forest = table_forest(&plan);
-  assert_int_equal(fw_crew_create(&crew, 1, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_create(&booster, &plan, crew, NULL), FURROW_OK);
+  assert_int_equal(fw_spin_pool_create(&pool, 1, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_create(&booster, &plan, pool, NULL), FURROW_OK);
   assert_int_equal(fw_booster_round(booster, NULL), FURROW_E_STATE);
-  assert_int_equal(fw_booster_take(booster, &batch, NULL), FURROW_E_STATE);
-  assert_int_equal(fw_booster_look(booster, &batch, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_cut(booster, NULL), FURROW_OK);
-  assert_int_equal(fw_booster_look(booster, &batch, NULL), FURROW_E_STATE);
+  assert_int_equal(fw_booster_add_rows(booster, &batch, NULL), FURROW_E_STATE);
+  assert_int_equal(fw_booster_scan_rows(booster, &batch, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_choose_cuts(booster, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_scan_rows(booster, &batch, NULL), FURROW_E_STATE);
   batch.label = other;
-  assert_int_equal(fw_booster_take(booster, &batch, NULL), FURROW_E_STATE);
+  assert_int_equal(fw_booster_add_rows(booster, &batch, NULL), FURROW_E_STATE);
   batch.label = label;
   batch.weight = weight;
-  assert_int_equal(fw_booster_take(booster, &batch, NULL), FURROW_E_STATE);
+  assert_int_equal(fw_booster_add_rows(booster, &batch, NULL), FURROW_E_STATE);
   batch.weight = NULL;
   batch.rows = 2;
-  assert_int_equal(fw_booster_take(booster, &batch, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_add_rows(booster, &batch, NULL), FURROW_OK);
   assert_int_equal(fw_booster_begin(booster, forest, NULL), FURROW_E_STATE);
-  assert_int_equal(fw_booster_take(booster, &batch, NULL), FURROW_E_STATE);
+  assert_int_equal(fw_booster_add_rows(booster, &batch, NULL), FURROW_E_STATE);
   fw_booster_free(booster);
-  fw_crew_free(crew);
+  fw_spin_pool_free(pool);
   fw_forest_free(forest);
 }
 

@@ -89,8 +89,8 @@ static void a_killed_training_goes_on(void **state) {
     furrow_trainer *broken = new_trainer("fm", settings[i], 2, false);
     fit_or_fail(broken, "clicks", NULL, &params);
     assert_same_history(whole, broken);
-    fw_buffer a = image_of(whole), b = image_of(broken);
-    assert_same_image(&a, &b);
+    fw_buffer a = snapshot_of(whole), b = snapshot_of(broken);
+    assert_same_snapshot(&a, &b);
     assert_int_equal(test_entries(folder), 1); /* nothing is left behind */
     fw_buffer_clear(&a);
     fw_buffer_clear(&b);
@@ -122,8 +122,8 @@ static void the_best_epoch_is_kept(void **state) {
   furrow_trainer_history(second, &count, &best);
   assert_int_equal(count, 4);
   assert_int_equal(best, 1);
-  fw_buffer a = image_of(first), b = image_of(second);
-  assert_same_image(&a, &b);
+  fw_buffer a = snapshot_of(first), b = snapshot_of(second);
+  assert_same_snapshot(&a, &b);
   fw_buffer_clear(&a);
   fw_buffer_clear(&b);
   furrow_trainer_free(first);
@@ -136,13 +136,13 @@ static void a_finished_training_is_done(void **state) {
   furrow_trainer_fit_params params = params_with("done");
   furrow_trainer *trainer = new_trainer("fm", SETTINGS, 1, false);
   fit_or_fail(trainer, "few", NULL, &params);
-  fw_buffer a = image_of(trainer);
+  fw_buffer a = snapshot_of(trainer);
   fit_or_fail(trainer, "few", NULL, &params);
-  fw_buffer b = image_of(trainer);
-  assert_same_image(&a, &b);
+  fw_buffer b = snapshot_of(trainer);
+  assert_same_snapshot(&a, &b);
   params.resume = false;
   fit_or_fail(trainer, "few", NULL, &params);
-  fw_buffer c = image_of(trainer);
+  fw_buffer c = snapshot_of(trainer);
   assert_int_equal(a.size, c.size);
   assert_memory_not_equal(a.bytes, c.bytes, a.size);
   fw_buffer_clear(&a);
@@ -168,11 +168,11 @@ static void read_file(file *f, const char *path) {
 static furrow_status resume(const char *settings) {
   furrow_trainer_fit_params params = params_with("damaged");
   furrow_trainer *trainer = new_trainer("fm", settings, 1, false);
-  fw_buffer a = image_of(trainer);
+  fw_buffer a = snapshot_of(trainer);
   furrow_status status = furrow_trainer_fit(trainer, "few", NULL, &params, &err);
   if (status != FURROW_OK) {
-    fw_buffer b = image_of(trainer);
-    assert_same_image(&a, &b); /* the trainer is as it was */
+    fw_buffer b = snapshot_of(trainer);
+    assert_same_snapshot(&a, &b); /* the trainer is as it was */
     fw_buffer_clear(&b);
   }
   fw_buffer_clear(&a);

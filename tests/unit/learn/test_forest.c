@@ -7,7 +7,7 @@
 static furrow_error err;
 
 static const made_params few = {
-    .classes = 3, .rounds = 4, .levels = 4, .features = 9, .split = 0.8, .stats = true, .turned = true};
+    .classes = 3, .rounds = 4, .levels = 4, .features = 9, .split = 0.8, .stats = true, .missing_flipped = true};
 
 static void trees_are_added_and_cut(void **state) {
   (void)state;
@@ -20,15 +20,15 @@ static void trees_are_added_and_cut(void **state) {
     assert_int_equal(f->trees, 2 * i);
     for (size_t at = (f->trees - 2) * 7; at < f->trees * 7; at++) {
       assert_int_equal(f->feature[at], -1);
-      assert_true(f->value[at] == 0 && f->predict[at] == 0 && f->turned[at] == 0);
+      assert_true(f->value[at] == 0 && f->predict[at] == 0 && f->missing_flipped[at] == 0);
       assert_true(f->gain[at] == 0 && f->gradient[at] == 0 && f->hessian[at] == 0);
       f->feature[at] = (int32_t)at, f->predict[at] = (double)at, f->hessian[at] = 1; /* a cut tree comes back empty */
     }
   }
   for (size_t at = 0; at < 700; at++) assert_int_equal(f->feature[at], (int)at);
-  fw_forest_cut(f, 60);
+  fw_forest_truncate(f, 60);
   assert_int_equal(f->trees, 60);
-  fw_forest_cut(f, 70);
+  fw_forest_truncate(f, 70);
   assert_int_equal(f->trees, 60);
   assert_int_equal(fw_forest_add(f, 1, &err), FURROW_OK);
   assert_int_equal(f->feature[60 * 7], -1);
@@ -83,7 +83,7 @@ static void nodes_are_where_rows_come(void **state) {
   f->value[7 + 2] = -1;
   assert_true(fw_forest_absent_left(f, 7));
   assert_false(fw_forest_absent_left(f, 7 + 2));
-  f->turned[7] = f->turned[7 + 2] = 1;
+  f->missing_flipped[7] = f->missing_flipped[7 + 2] = 1;
   assert_false(fw_forest_absent_left(f, 7));
   assert_true(fw_forest_absent_left(f, 7 + 2));
   fw_forest_free(f);
@@ -116,9 +116,9 @@ static void a_wrong_node_is_named(void **state) {
   f->predict[at] = INFINITY;
   assert_refused(f, "tree 3, node 1: the prediction is inf");
   f->predict[at] = 0;
-  f->turned[at] = 2;
+  f->missing_flipped[at] = 2;
   assert_refused(f, "tree 3, node 1: where rows without the feature go is neither 0 nor 1");
-  f->turned[at] = 1;
+  f->missing_flipped[at] = 1;
   f->hessian[at] = INFINITY;
   assert_refused(f, "tree 3, node 1: gain and sums 0, 0, inf are not numbers");
   f->hessian[at] = 0;
@@ -133,14 +133,14 @@ static furrow_status to_buffer(void *to, const void *bytes, size_t size, furrow_
   return fw_buffer_status(to, e);
 }
 
-static fw_buffer image_of(const fw_forest *f) {
-  fw_buffer image = {0};
-  assert_int_equal(fw_forest_image_write(f, to_buffer, &image, &err), FURROW_OK);
-  return image;
+static fw_buffer snapshot_of(const fw_forest *f) {
+  fw_buffer snapshot = {0};
+  assert_int_equal(fw_forest_snapshot_write(f, to_buffer, &snapshot, &err), FURROW_OK);
+  return snapshot;
 }
 
-static furrow_status read_image(const fw_buffer *image, size_t size, fw_forest **f) {
-  return fw_forest_image_read(f, (const unsigned char *)image->bytes, size, &err);
+static furrow_status read_snapshot(const fw_buffer *snapshot, size_t size, fw_forest **f) {
+  return fw_forest_snapshot_read(f, (const unsigned char *)snapshot->bytes, size, &err);
 }
 
 static void an_image_brings_it_back(void **state) {
@@ -152,11 +152,11 @@ static void an_image_brings_it_back(void **state) {
                                {.classes = 2, .rounds = 5, .levels = 6, .features = 50, .split = 1, .stats = true}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     fw_forest *f = made_forest(&kinds[i], i), *back = NULL;
-    fw_buffer image = image_of(f);
-    assert_int_equal(image.size, 32 + f->trees * f->nodes * (f->gain ? 45 : 21));
-    assert_int_equal(read_image(&image, image.size, &back), FURROW_OK);
+    fw_buffer snapshot = snapshot_of(f);
+    assert_int_equal(snapshot.size, 32 + f->trees * f->nodes * (f->gain ? 45 : 21));
+    assert_int_equal(read_snapshot(&snapshot, snapshot.size, &back), FURROW_OK);
     assert_same_forest(f, back);
-    fw_buffer_clear(&image);
+    fw_buffer_clear(&snapshot);
     fw_forest_free(f);
     fw_forest_free(back);
   }
@@ -166,49 +166,49 @@ static void an_image_brings_it_back(void **state) {
 static void a_cut_image_is_refused(void **state) {
   (void)state;
   fw_forest *f = made_forest(&few, 1), *back = NULL;
-  fw_buffer image = image_of(f);
-  fw_buffer_byte(&image, 0);
-  for (size_t size = 0; size < image.size - 1; size++) {
-    assert_int_equal(read_image(&image, size, &back), FURROW_E_FORMAT);
+  fw_buffer snapshot = snapshot_of(f);
+  fw_buffer_byte(&snapshot, 0);
+  for (size_t size = 0; size < snapshot.size - 1; size++) {
+    assert_int_equal(read_snapshot(&snapshot, size, &back), FURROW_E_FORMAT);
     assert_int_equal(err.offset, size);
   }
-  assert_int_equal(read_image(&image, image.size, &back), FURROW_E_FORMAT);
-  assert_int_equal(err.offset, image.size - 1);
+  assert_int_equal(read_snapshot(&snapshot, snapshot.size, &back), FURROW_E_FORMAT);
+  assert_int_equal(err.offset, snapshot.size - 1);
   assert_null(back);
-  fw_buffer_clear(&image);
+  fw_buffer_clear(&snapshot);
   fw_forest_free(f);
 }
 
-static void assert_refused_at(fw_buffer *image, size_t at, size_t bytes, uint64_t value, uint64_t offset) {
+static void assert_refused_at(fw_buffer *snapshot, size_t at, size_t bytes, uint64_t value, uint64_t offset) {
   unsigned char old[8];
   fw_forest *back = NULL;
-  memcpy(old, image->bytes + at, bytes);
+  memcpy(old, snapshot->bytes + at, bytes);
   if (bytes == 4)
-    fw_put_le32(image->bytes + at, (uint32_t)value);
+    fw_put_le32(snapshot->bytes + at, (uint32_t)value);
   else
-    fw_put_le64(image->bytes + at, value);
-  assert_int_equal(read_image(image, image->size, &back), FURROW_E_FORMAT);
+    fw_put_le64(snapshot->bytes + at, value);
+  assert_int_equal(read_snapshot(snapshot, snapshot->size, &back), FURROW_E_FORMAT);
   assert_int_equal(err.offset, offset);
-  memcpy(image->bytes + at, old, bytes);
+  memcpy(snapshot->bytes + at, old, bytes);
 }
 
 static void a_wrong_header_is_refused(void **state) {
   (void)state;
   fw_forest *f = made_forest(&few, 1), *back = NULL;
-  fw_buffer image = image_of(f);
-  assert_refused_at(&image, 0, 4, 7, 0);
-  assert_refused_at(&image, 8, 4, 0, 8);
-  assert_refused_at(&image, 8, 4, 21, 8);
-  assert_refused_at(&image, 8, 4, 5, image.size); /* too few bytes for so many nodes */
-  assert_refused_at(&image, 12, 4, 2, 12);
-  assert_refused_at(&image, 16, 8, 0, 16);
-  assert_refused_at(&image, 16, 8, UINT64_MAX, 16);
-  assert_refused_at(&image, 16, 8, 5, 24); /* 12 trees are not of 5 classes */
-  assert_refused_at(&image, 24, 8, UINT64_MAX / 3 * 3, 24);
-  assert_refused_at(&image, 24, 8, 3, 32 + 3 * 15 * 45);
-  assert_refused_at(&image, 32, 4, (uint32_t)-2, 32); /* a node that cannot be */
-  assert_int_equal(read_image(&image, image.size, &back), FURROW_OK);
-  fw_buffer_clear(&image);
+  fw_buffer snapshot = snapshot_of(f);
+  assert_refused_at(&snapshot, 0, 4, 7, 0);
+  assert_refused_at(&snapshot, 8, 4, 0, 8);
+  assert_refused_at(&snapshot, 8, 4, 21, 8);
+  assert_refused_at(&snapshot, 8, 4, 5, snapshot.size); /* too few bytes for so many nodes */
+  assert_refused_at(&snapshot, 12, 4, 2, 12);
+  assert_refused_at(&snapshot, 16, 8, 0, 16);
+  assert_refused_at(&snapshot, 16, 8, UINT64_MAX, 16);
+  assert_refused_at(&snapshot, 16, 8, 5, 24); /* 12 trees are not of 5 classes */
+  assert_refused_at(&snapshot, 24, 8, UINT64_MAX / 3 * 3, 24);
+  assert_refused_at(&snapshot, 24, 8, 3, 32 + 3 * 15 * 45);
+  assert_refused_at(&snapshot, 32, 4, (uint32_t)-2, 32); /* a node that cannot be */
+  assert_int_equal(read_snapshot(&snapshot, snapshot.size, &back), FURROW_OK);
+  fw_buffer_clear(&snapshot);
   fw_forest_free(f);
   fw_forest_free(back);
 }
@@ -219,13 +219,13 @@ static void memory_that_runs_out_is_told(void **state) {
   (void)state;
   if (!FAILING_ALLOC) skip();
   fw_forest *f = made_forest(&few, 1);
-  fw_buffer image = image_of(f);
+  fw_buffer snapshot = snapshot_of(f);
   const long live = alloc_live;
   for (long n = 1;; n++) {
     fw_forest *copy = NULL, *back = NULL;
     alloc_fail_at(n);
     furrow_status status = fw_forest_copy(&copy, f, &err);
-    if (status == FURROW_OK) status = read_image(&image, image.size, &back);
+    if (status == FURROW_OK) status = read_snapshot(&snapshot, snapshot.size, &back);
     if (status == FURROW_OK) status = fw_forest_add(back, 100, &err);
     const bool failed = alloc_failed;
     alloc_fail_at(0);
@@ -236,7 +236,7 @@ static void memory_that_runs_out_is_told(void **state) {
     assert_int_equal(alloc_live, live);
     if (!failed) break;
   }
-  fw_buffer_clear(&image);
+  fw_buffer_clear(&snapshot);
   fw_forest_free(f);
 }
 

@@ -51,7 +51,7 @@ static furrow_matrix_meta *meta_of(const char *model, const char *matrix) {
 /* ---- There and back ---- */
 
 static const made_params three = {
-    .classes = 3, .rounds = 4, .levels = 4, .features = 9, .split = 0.8, .stats = true, .turned = true};
+    .classes = 3, .rounds = 4, .levels = 4, .features = 9, .split = 0.8, .stats = true, .missing_flipped = true};
 
 static void every_format_brings_it_back(void **state) {
   (void)state;
@@ -111,14 +111,14 @@ static void matrices_are_those_that_are_needed(void **state) {
   (void)state;
   made_params kind = three;
   for (int i = 0; i < 4; i++) {
-    kind.turned = i & 1;
+    kind.missing_flipped = i & 1;
     const fw_plan plan = plan_for(3, 9, i & 2);
     fw_forest *f = made_forest(&kind, 3);
     save(f, &plan, "model", NULL);
     assert_true(fw_forest_is_at("model"));
     assert_true(has_matrix("model", "gbdt.split.value") && has_matrix("model", "gbdt.node.predict"));
     assert_true(has_matrix("model", "graph.json"));
-    assert_int_equal(has_matrix("model", "gbdt.split.missing"), kind.turned);
+    assert_int_equal(has_matrix("model", "gbdt.split.missing"), kind.missing_flipped);
     assert_int_equal(has_matrix("model", "gbdt.split.gain"), (i & 2) != 0);
     assert_int_equal(has_matrix("model", "gbdt.node.grad.stats"), (i & 2) != 0);
     fw_forest *back = load(&plan, "model");

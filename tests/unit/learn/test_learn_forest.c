@@ -130,13 +130,13 @@ static void any_number_of_threads_grows_the_same_trees(void **state) {
   static const char settings[] = "trees=8 depth=5 splits=100 lr=0.3 row-ratio=0.7 feature-ratio=0.75";
   furrow_trainer *first = new_trainer("gbdt", settings, 1, false);
   fit_or_fail(first, "two.libsvm", NULL, NULL);
-  fw_buffer expected = image_of(first);
+  fw_buffer expected = snapshot_of(first);
   static const unsigned threads[] = {2, 3, 7};
   for (size_t i = 0; i < 3; i++) {
     furrow_trainer *other = new_trainer("gbdt", settings, threads[i], false);
     fit_or_fail(other, "two.libsvm", NULL, NULL);
-    fw_buffer got = image_of(other);
-    assert_same_image(&expected, &got);
+    fw_buffer got = snapshot_of(other);
+    assert_same_snapshot(&expected, &got);
     fw_buffer_clear(&got);
     furrow_trainer_free(other);
   }
@@ -166,7 +166,7 @@ static void a_training_that_was_stopped_goes_on_as_if_it_had_not_been(void **sta
   furrow_trainer_fit_params params;
   furrow_trainer *whole = new_trainer("gbdt", usual, 2, false);
   fit_or_fail(whole, "two.libsvm", NULL, NULL);
-  fw_buffer expected = image_of(whole);
+  fw_buffer expected = snapshot_of(whole);
   furrow_trainer_fit_params_init(&params);
   params.checkpoint = "halfway";
   params.epoch = stop_at_six;
@@ -177,8 +177,8 @@ static void a_training_that_was_stopped_goes_on_as_if_it_had_not_been(void **sta
   params.resume = true;
   furrow_trainer *second = new_trainer("gbdt", usual, 1, false);
   fit_or_fail(second, "two.libsvm", NULL, &params);
-  fw_buffer got = image_of(second);
-  assert_same_image(&expected, &got);
+  fw_buffer got = snapshot_of(second);
+  assert_same_snapshot(&expected, &got);
   size_t count = 0;
   (void)furrow_trainer_history(second, &count, NULL);
   assert_int_equal(count, 20);

@@ -19,7 +19,7 @@ static void plan_nfm(made_plan *made, int32_t row_type, int64_t range) {
 }
 
 /* Every number of the features of a batch, and of the dense arrays, with the optimizer's. */
-static size_t all_numbers(const fw_net *net, const fw_batch *batch, float *numbers, size_t room) {
+static size_t all_numbers(const fw_net *net, const fw_minibatch *batch, float *numbers, size_t room) {
   size_t n = 0;
   for (size_t i = 0; i < fw_net_parameters(net); i++) {
     const fw_parameter *p = fw_net_parameter(net, i);
@@ -38,7 +38,7 @@ static size_t all_numbers(const fw_net *net, const fw_batch *batch, float *numbe
 /* ---- The work can be split ---- */
 
 /* Two updates, rows in pieces of `piece`, tasks of the update forward or backward. */
-static size_t train_split(const made_plan *made, const fw_batch *batch, size_t piece, bool backward, float *numbers,
+static size_t train_split(const made_plan *made, const fw_minibatch *batch, size_t piece, bool backward, float *numbers,
                           size_t room) {
   fw_net *net = net_make(made, 11);
   fw_pass *pass = pass_make(net);
@@ -61,7 +61,7 @@ static void test_split(void **state) {
   enum { ROOM = 100000 };
   static float whole[ROOM], split[ROOM];
   made_plan made;
-  fw_batch batch;
+  fw_minibatch batch;
   plan_nfm(&made, T_FLOAT_DENSE, 900);
   batch_make(&batch, &some_rules);
   const size_t n = train_split(&made, &batch, 1200, false, whole, ROOM);
@@ -78,7 +78,7 @@ static void test_stores_agree(void **state) {
   enum { ROOM = 100000 };
   static float array[ROOM], table[ROOM], open[ROOM];
   made_plan made;
-  fw_batch batch;
+  fw_minibatch batch;
   batch_make(&batch, &some_rules);
   plan_nfm(&made, T_FLOAT_DENSE, 900);
   const size_t n = train_split(&made, &batch, 50, false, array, ROOM);
@@ -100,7 +100,7 @@ static void plan_linear(made_plan *made) {
 }
 
 /* Three updates; returns how many numbers they left. */
-static size_t train_linear(const made_plan *made, const fw_batch *batch, size_t sums, float *numbers, size_t room) {
+static size_t train_linear(const made_plan *made, const fw_minibatch *batch, size_t sums, float *numbers, size_t room) {
   fw_net *net = net_make(made, 11);
   fw_pass *pass = pass_make(net);
   assert_true(fw_net_sums_by_row(net));
@@ -125,13 +125,13 @@ static void test_sums_by_row(void **state) {
   made_plan made;
   plan_linear(&made);
   for (size_t i = 0; i < 8; i++) {
-    fw_batch batch;
+    fw_minibatch batch;
     made_rules rules = some_rules;
     rules.rows = rows[i / 2];
     rules.values = i % 2;
     rules.repeats = true;
     batch_make(&batch, &rules);
-    fw_batch plain = batch;
+    fw_minibatch plain = batch;
     plain.use_offset = plain.use = plain.use_row = plain.use_place = NULL;
     const size_t n = train_linear(&made, &batch, 0, listed, ROOM);
     assert_int_equal(train_linear(&made, &plain, sums[i / 2], unlisted, ROOM), n);
@@ -305,7 +305,7 @@ static void test_most_features(void **state) {
 static void test_missing_features(void **state) {
   (void)state;
   made_plan made;
-  fw_batch batch, empty;
+  fw_minibatch batch, empty;
   made_rules rules = some_rules;
   rules.most = 0;
   plan_nfm(&made, T_FLOAT_SPARSE, -1);
@@ -347,7 +347,7 @@ static void test_loss_falls(void **state) {
   fw_pass *pass = pass_make(net);
   double first = 0, last = 0;
   for (uint64_t t = 1; t <= 60; t++) {
-    fw_batch batch;
+    fw_minibatch batch;
     made_rules rules = some_rules;
     rules.rows = t % 2 ? 300 : 20;
     batch_make(&batch, &rules);
@@ -364,7 +364,7 @@ static void test_loss_falls(void **state) {
 /* ---- Memory that runs out ---- */
 
 /* Everything that allocates; false: memory ran out. */
-static bool run_all(const made_plan *made, const fw_batch *batch) {
+static bool run_all(const made_plan *made, const fw_minibatch *batch) {
   fw_net *net = NULL;
   fw_pass *pass = NULL;
   uint64_t *keys = NULL;
@@ -386,7 +386,7 @@ static void test_memory_runs_out(void **state) {
   (void)state;
   if (!FAILING_ALLOC) skip();
   made_plan made;
-  fw_batch batch;
+  fw_minibatch batch;
   batch_make(&batch, &some_rules);
   const int32_t types[] = {T_FLOAT_DENSE, T_DOUBLE_SPARSE};
   for (size_t i = 0; i < 2; i++) {

@@ -5,7 +5,7 @@
 typedef struct check {
   fw_net *net;
   fw_pass *pass;
-  const fw_batch *batch;
+  const fw_minibatch *batch;
   bool wide;
   size_t compared, not_zero;
 } check;
@@ -59,7 +59,7 @@ static void compare(check *c, void *where, size_t at, double gradient) {
   c->not_zero += gradient != 0;
 }
 
-static void check_gradients(const made_plan *made, const fw_batch *batch) {
+static void check_gradients(const made_plan *made, const fw_minibatch *batch) {
   enum { ROOM = 4096 };
   void **where = made_array(ROOM, sizeof *where);
   size_t *at = made_array(ROOM, sizeof *at);
@@ -169,7 +169,7 @@ static void graph_taken_often(made_plan *made, size_t slots) {
 static const made_rules plain_rules = {.rows = 10, .most = 7, .range = 12, .values = true, .seed = 3};
 
 static void check_on(const made_plan *made, made_rules rules) {
-  fw_batch batch;
+  fw_minibatch batch;
   batch_make(&batch, &rules);
   check_gradients(made, &batch);
   batch_free(&batch);
@@ -303,7 +303,7 @@ static void test_dense_data(void **state) {
   const int32_t types[] = {T_DOUBLE_DENSE, T_FLOAT_DENSE};
   for (size_t i = 0; i < 2; i++) {
     made_plan made;
-    fw_batch batch;
+    fw_minibatch batch;
     plan_start(&made, types[i], (int64_t)plain_rules.range);
     made.plan.data.format = "dense";
     graph_dnn(&made);

@@ -80,7 +80,7 @@ typedef struct beside {
 } beside;
 
 /* One row with the features that `bits` names, feature i with value (i + 1) / 2. */
-static void batch_of_bits(fw_batch *batch, unsigned bits, float label) {
+static void batch_of_bits(fw_minibatch *batch, unsigned bits, float label) {
   memset(batch, 0, sizeof *batch);
   batch->rows = 1;
   batch->label = made_array(1, sizeof(float));
@@ -97,7 +97,7 @@ static void batch_of_bits(fw_batch *batch, unsigned bits, float label) {
   batch_number(batch, keys);
 }
 
-static void plain_update(beside *b, const fw_batch *batch, const fw_step *step, double rate) {
+static void plain_update(beside *b, const fw_minibatch *batch, const fw_step *step, double rate) {
   double out = b->bias;
   for (size_t use = 0; use < batch->uses; use++)
     out += b->weights[batch->key[batch->feature[use]]].w * (double)batch->value[use];
@@ -138,7 +138,7 @@ static void run_beside(const fw_optimizer *optimizer, int32_t row_type) {
   fw_rng rng;
   fw_rng_init(&rng, 77);
   for (uint64_t t = 1; t <= STEPS; t++) {
-    fw_batch batch;
+    fw_minibatch batch;
     /* the third step has no features: the bias alone moves */
     const unsigned bits = t == 3 ? 0 : (unsigned)fw_rng_below(&rng, 1U << RANGE);
     const fw_step step = {.number = t, .rate = 0.05 / (double)t, .scale = 1 / (double)t};
@@ -186,7 +186,7 @@ static void test_no_gradient(void **state) {
     plan_optimizer(&made, &optimizers[i]);
     fw_net *net = net_make(&made, 5);
     fw_pass *pass = pass_make(net);
-    fw_batch batch;
+    fw_minibatch batch;
     batch_of_bits(&batch, 0x3f, 2);
     for (size_t use = 0; use < batch.uses; use++) batch.value[use] = 0;
     float before[RANGE];

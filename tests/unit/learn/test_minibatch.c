@@ -12,14 +12,14 @@
 static furrow_error err;
 static const fw_data_conf plain_data = {.label = FW_LABEL_NONE, .has_label = true};
 
-static fw_batcher *new_batcher(const fw_batch_rules *rules) {
+static fw_batcher *new_batcher(const fw_batcher_params *rules) {
   fw_batcher *batcher = NULL;
   assert_int_equal(fw_batcher_create(&batcher, rules, &err), FURROW_OK);
   return batcher;
 }
 
-static fw_batch *batch_of(fw_batcher *batcher, const furrow_rowblock *block) {
-  fw_batch *batch = NULL;
+static fw_minibatch *batch_of(fw_batcher *batcher, const furrow_rowblock *block) {
+  fw_minibatch *batch = NULL;
   fw_batcher_start(batcher);
   for (size_t i = 0; i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
@@ -29,7 +29,7 @@ static fw_batch *batch_of(fw_batcher *batcher, const furrow_rowblock *block) {
   return batch;
 }
 
-static furrow_status status_of(const fw_batch_rules *rules, const furrow_rowblock *block, size_t i) {
+static furrow_status status_of(const fw_batcher_params *rules, const furrow_rowblock *block, size_t i) {
   fw_batcher *batcher = new_batcher(rules);
   const furrow_row row = furrow_rowblock_row(block, i);
   fw_batcher_start(batcher);
@@ -41,7 +41,7 @@ static furrow_status status_of(const fw_batch_rules *rules, const furrow_rowbloc
 /* ---- Sparse rows ---------------------------------------------------------------------------------------- */
 
 /* Everything that a batch says, held against the rows. */
-static void check_batch(const fw_batch *batch, const furrow_rowblock *block) {
+static void check_batch(const fw_minibatch *batch, const furrow_rowblock *block) {
   size_t use = 0, features = 0;
   assert_int_equal(batch->rows, block->size);
   assert_int_equal(batch->offset[0], 0);
@@ -84,13 +84,13 @@ static void check_batch(const fw_batch *batch, const furrow_rowblock *block) {
 static void rows_of_all_types_are_numbered(void **state) {
   (void)state;
   static sample_block s;
-  const fw_batch_rules rules = {.data = &plain_data};
+  const fw_batcher_params rules = {.data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
   FOR_ALL_TYPES(key_type, value_type) {
     for (unsigned columns = FW_COLUMN_LABEL; columns < 32; columns += 2) {
       for (size_t rows = 0; rows <= SAMPLE_ROWS; rows += 16) {
         const furrow_rowblock block = sample_make(&s, columns + rows, rows, key_type, value_type, columns);
-        const fw_batch *batch = batch_of(batcher, &block);
+        const fw_minibatch *batch = batch_of(batcher, &block);
         check_batch(batch, &block);
         assert_null(batch->place);
         assert_null(batch->x);
@@ -116,10 +116,10 @@ static void many_features_are_numbered(void **state) {
                                  .index.u64 = index,
                                  .key_type = FURROW_KEY_U64,
                                  .value_type = FURROW_VALUE_F32};
-  const fw_batch_rules rules = {.data = &plain_data};
+  const fw_batcher_params rules = {.data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
   for (int round = 0; round < 2; round++) { /* the second with a table and arrays that have grown */
-    const fw_batch *batch = batch_of(batcher, &block);
+    const fw_minibatch *batch = batch_of(batcher, &block);
     assert_true(batch->features > 5000);
     check_batch(batch, &block);
     assert_null(batch->value);
@@ -138,7 +138,7 @@ static void known_ranges_are_numbered(void **state) {
   uint64_t seed = 3;
   for (size_t i = 0; i <= ROWS; i++) offset[i] = i * EACH;
   for (size_t r = 0; r < 3; r++) {
-    fw_batch_rules rules = {.range = ranges[r], .data = &plain_data};
+    fw_batcher_params rules = {.range = ranges[r], .data = &plain_data};
     fw_batcher *first = new_batcher(&rules);
     rules.beside = first;
     fw_batcher *second = new_batcher(&rules);
@@ -153,7 +153,7 @@ static void known_ranges_are_numbered(void **state) {
                                      .value.f32 = value,
                                      .key_type = FURROW_KEY_U32,
                                      .value_type = FURROW_VALUE_F32};
-      const fw_batch *batch = batch_of(round % 2 ? second : first, &block);
+      const fw_minibatch *batch = batch_of(round % 2 ? second : first, &block);
       check_batch(batch, &block);
       assert_int_equal(batch->value != NULL, round == 3);
       assert_int_equal(batch->use != NULL, round == 3);
@@ -167,11 +167,11 @@ static void uses_need_not_be_listed(void **state) {
   (void)state;
   static sample_block s;
   const furrow_rowblock block = sample_make(&s, 5, 20, FURROW_KEY_U32, FURROW_VALUE_F32, 31);
-  fw_batch_rules rules = {.data = &plain_data};
+  fw_batcher_params rules = {.data = &plain_data};
   fw_batcher *listing = new_batcher(&rules);
   rules.unlisted = true;
   fw_batcher *batcher = new_batcher(&rules);
-  const fw_batch *batch = batch_of(batcher, &block), *listed = batch_of(listing, &block);
+  const fw_minibatch *batch = batch_of(batcher, &block), *listed = batch_of(listing, &block);
   assert_null(batch->use_offset);
   assert_null(batch->use_row);
   assert_int_equal(batch->features, listed->features);
@@ -184,9 +184,10 @@ static void plain_batches_list_every_use(void **state) {
   (void)state;
   static sample_block s;
   const furrow_rowblock block = sample_make(&s, 5, 20, FURROW_KEY_U32, FURROW_VALUE_F32, 31);
-  const fw_batch_rules rules = {.plain = true, .range = 10, .data = &plain_data};
+  const fw_batcher_params rules = {.plain = true, .range = 10, .data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
-  const fw_batch *batch = batch_of(batcher, &block); /* features beyond the range are no error where rows are scored */
+  const fw_minibatch *batch =
+      batch_of(batcher, &block); /* features beyond the range are no error where rows are scored */
   assert_int_equal(batch->features, batch->uses);
   for (size_t use = 0; use < batch->uses; use++) {
     assert_int_equal(batch->feature[use], use);
@@ -211,9 +212,9 @@ static const furrow_rowblock three = {.size = 3,
 static void slots_are_features_by_id(void **state) {
   (void)state;
   static const uint32_t places[] = {0, 1, 2, 5, 3, 4, 7, 8, 6};
-  const fw_batch_rules rules = {.slots = 3, .data = &plain_data};
+  const fw_batcher_params rules = {.slots = 3, .data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
-  const fw_batch *batch = batch_of(batcher, &three);
+  const fw_minibatch *batch = batch_of(batcher, &three);
   assert_memory_equal(batch->place, places, sizeof places);
   check_batch(batch, &three);
   furrow_rowblock first = three;
@@ -225,7 +226,7 @@ static void slots_are_features_by_id(void **state) {
 static void slots_are_fields(void **state) {
   (void)state;
   static const uint32_t places[] = {2, 0, 2, 4, 4, 3, 6, 7, 8};
-  const fw_batch_rules rules = {.slots = 3, .by_field = true, .data = &plain_data};
+  const fw_batcher_params rules = {.slots = 3, .by_field = true, .data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
   assert_memory_equal(batch_of(batcher, &three)->place, places, sizeof places);
   fw_batcher_free(batcher);
@@ -238,9 +239,9 @@ static void dense_rows_are_columns(void **state) {
   static const float values[] = {0.5F, 1, 2, 3, 4, 5, 6, 7, 8};
   furrow_rowblock block = three;
   block.value.f32 = values;
-  const fw_batch_rules rules = {.dense = true, .range = 10, .data = &plain_data};
+  const fw_batcher_params rules = {.dense = true, .range = 10, .data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
-  const fw_batch *batch = batch_of(batcher, &block);
+  const fw_minibatch *batch = batch_of(batcher, &block);
   static const float rows[3][10] = {
       {0, 0, 0.5F, 0, 0, 1, 0, 0, 0, 2}, {0, 4, 0, 0, 5, 0, 0, 0, 3, 0}, {0, 0, 0, 8, 0, 0, 0, 13, 0, 0}};
   assert_int_equal(batch->columns, 10);
@@ -248,7 +249,7 @@ static void dense_rows_are_columns(void **state) {
   assert_null(batch->offset);
   fw_batcher_free(batcher);
   fw_batcher *none = NULL;
-  const fw_batch_rules open = {.dense = true, .data = &plain_data};
+  const fw_batcher_params open = {.dense = true, .data = &plain_data};
   assert_int_equal(fw_batcher_create(&none, &open, &err), FURROW_E_ARGUMENT);
 }
 
@@ -268,12 +269,12 @@ static void labels_are_transformed(void **state) {
   furrow_rowblock block = {.size = 4, .offset = offset, .label.f32 = given};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const fw_data_conf data = {.label = cases[i].transform, .threshold = cases[i].threshold, .has_label = true};
-    const fw_batch_rules rules = {.data = &data};
+    const fw_batcher_params rules = {.data = &data};
     fw_batcher *batcher = new_batcher(&rules);
     assert_memory_equal(batch_of(batcher, &block)->label, cases[i].labels, sizeof given);
     fw_batcher_free(batcher);
   }
-  const fw_batch_rules rules = {.data = &plain_data};
+  const fw_batcher_params rules = {.data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
   block.label.any = NULL;
   assert_true(isnan(batch_of(batcher, &block)->label[2]));
@@ -283,12 +284,12 @@ static void labels_are_transformed(void **state) {
 static void rows_that_do_not_fit_are_refused(void **state) {
   (void)state;
   const fw_graph binary = {.loss = FW_LOSS_LOG, .outputs = 1}, classes = {.loss = FW_LOSS_SOFTMAX, .outputs = 2};
-  const fw_batch_rules range = {.range = 9, .data = &plain_data},
-                       dense = {.dense = true, .range = 9, .data = &plain_data},
-                       wide = {.range = 10, .data = &plain_data}, slots = {.slots = 4, .data = &plain_data},
-                       fields = {.slots = 2, .by_field = true, .data = &plain_data},
-                       labels = {.data = &plain_data, .graph = &binary},
-                       class = {.data = &plain_data, .graph = &classes};
+  const fw_batcher_params range = {.range = 9, .data = &plain_data},
+                          dense = {.dense = true, .range = 9, .data = &plain_data},
+                          wide = {.range = 10, .data = &plain_data}, slots = {.slots = 4, .data = &plain_data},
+                          fields = {.slots = 2, .by_field = true, .data = &plain_data},
+                          labels = {.data = &plain_data, .graph = &binary},
+                          class = {.data = &plain_data, .graph = &classes};
   assert_int_equal(status_of(&range, &three, 0), FURROW_E_RANGE);
   assert_string_equal(err.message, "feature 9 is beyond the model's range of 9 features");
   assert_int_equal(status_of(&range, &three, 1), FURROW_OK);
@@ -320,7 +321,7 @@ static void weights_that_are_none_are_refused(void **state) {
                {-3, "the row's weight is -3"},
                {NAN, "the row's weight is nan"},
                {INFINITY, "the row's weight is inf"}};
-  const fw_batch_rules rules = {.data = &plain_data};
+  const fw_batcher_params rules = {.data = &plain_data};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const float weights[] = {1, cases[i].weight, 1};
     furrow_rowblock block = three;
@@ -333,10 +334,10 @@ static void weights_that_are_none_are_refused(void **state) {
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
 
-static furrow_status make_batches(const fw_batch_rules *rules, const furrow_rowblock *block) {
+static furrow_status make_batches(const fw_batcher_params *rules, const furrow_rowblock *block) {
   fw_batcher *batcher = NULL;
   furrow_status status = fw_batcher_create(&batcher, rules, &err);
-  fw_batch *batch = NULL;
+  fw_minibatch *batch = NULL;
   for (size_t rows = 1; status == FURROW_OK && rows <= block->size; rows *= 8) {
     fw_batcher_start(batcher);
     for (size_t i = 0; status == FURROW_OK && i < rows; i++) {
@@ -354,7 +355,7 @@ static void allocations_may_fail(void **state) {
   if (!FAILING_ALLOC) skip();
   static sample_block s;
   const furrow_rowblock block = sample_make(&s, 3, 64, FURROW_KEY_U32, FURROW_VALUE_F32, 31);
-  const fw_batch_rules rules[] = {{.data = &plain_data}, {.dense = true, .range = 1000, .data = &plain_data}};
+  const fw_batcher_params rules[] = {{.data = &plain_data}, {.dense = true, .range = 1000, .data = &plain_data}};
   for (size_t r = 0; r < 2; r++) {
     furrow_status status = FURROW_E_MEMORY;
     for (long n = 1; status != FURROW_OK; n++) {

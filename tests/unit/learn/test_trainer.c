@@ -24,15 +24,15 @@ static const struct {
 static fw_buffer outcome(size_t model, unsigned threads, const furrow_trainer_fit_params *params) {
   furrow_trainer *trainer = new_trainer(models[model].algorithm, models[model].settings, threads, false);
   fit_or_fail(trainer, "clicks", NULL, params);
-  fw_buffer image = image_of(trainer);
+  fw_buffer snapshot = snapshot_of(trainer);
   size_t count = 0;
   const furrow_epoch *history = furrow_trainer_history(trainer, &count, NULL);
   for (size_t i = 0; i < count; i++) {
-    fw_buffer_append(&image, &history[i].train, sizeof history[i].train);
-    fw_buffer_append(&image, &history[i].valid, sizeof history[i].valid);
+    fw_buffer_append(&snapshot, &history[i].train, sizeof history[i].train);
+    fw_buffer_append(&snapshot, &history[i].valid, sizeof history[i].valid);
   }
   furrow_trainer_free(trainer);
-  return image;
+  return snapshot;
 }
 
 static furrow_status stop_after_two(void *user, const furrow_epoch *epoch, furrow_error *e) {
@@ -50,7 +50,7 @@ static void threads_do_not_matter(void **state) {
     fw_buffer one = outcome(m, 1, &params);
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
       fw_buffer more = outcome(m, threads[i], &params);
-      assert_same_image(&one, &more);
+      assert_same_snapshot(&one, &more);
       fw_buffer_clear(&more);
     }
     fw_buffer_clear(&one);
@@ -66,7 +66,7 @@ static void streamed_rows_are_those_of_memory(void **state) {
   fw_buffer kept = outcome(1, 2, &params);
   params.stream = true;
   fw_buffer streamed = outcome(1, 2, &params);
-  assert_same_image(&kept, &streamed);
+  assert_same_snapshot(&kept, &streamed);
   fw_buffer_clear(&kept);
   fw_buffer_clear(&streamed);
 }
@@ -99,8 +99,8 @@ static void steps_are_those_of_fit(void **state) {
     assert_int_equal(furrow_trainer_step(stepped, &batch, &loss, &err), FURROW_OK);
     sum += loss * (double)(end - begin);
   }
-  fw_buffer a = image_of(fitted), b = image_of(stepped);
-  assert_same_image(&a, &b);
+  fw_buffer a = snapshot_of(fitted), b = snapshot_of(stepped);
+  assert_same_snapshot(&a, &b);
   const furrow_epoch *history = furrow_trainer_history(fitted, NULL, NULL);
   assert_float_equal(history->train.loss, sum / (double)block.size, 1e-5);
   assert_int_equal(history->train.rows, block.size);
@@ -162,8 +162,8 @@ static void batches_may_be_given_by_their_number(void **state) {
     furrow_trainer *by_rows = new_trainer("lr", "lr=0.1 epochs=1 valid-ratio=0 batch=429", 1, false);
     fit_or_fail(by_number, "clicks", NULL, &params);
     fit_or_fail(by_rows, "clicks", NULL, NULL);
-    fw_buffer a = image_of(by_number), b = image_of(by_rows);
-    assert_same_image(&a, &b);
+    fw_buffer a = snapshot_of(by_number), b = snapshot_of(by_rows);
+    assert_same_snapshot(&a, &b);
     fw_buffer_clear(&a);
     fw_buffer_clear(&b);
     furrow_trainer_free(by_number);
@@ -192,8 +192,8 @@ static void training_stops_early(void **state) {
     assert_true(history[0].best && !history[1].best && !history[2].best);
     furrow_trainer *once = new_trainer("fm", "lr=0.05 rank=4 epochs=1", 1, hogwild);
     fit_or_fail(once, "clicks", "reverse", NULL);
-    fw_buffer a = image_of(trainer), b = image_of(once);
-    assert_same_image(&a, &b);
+    fw_buffer a = snapshot_of(trainer), b = snapshot_of(once);
+    assert_same_snapshot(&a, &b);
     fw_buffer_clear(&a);
     fw_buffer_clear(&b);
     furrow_trainer_free(trainer);
@@ -265,13 +265,13 @@ static void a_loss_that_is_no_number_stops(void **state) {
   furrow_blockiter *iter = read_block("huge?indexing_mode=1", &block);
   assert_int_equal(furrow_rowblock_slice(&block, 0, 1, &first, &err), FURROW_OK);
   for (int i = 0; i < 5; i++) assert_int_equal(furrow_trainer_step(trainer, &first, NULL, &err), FURROW_OK);
-  fw_buffer before = image_of(trainer);
+  fw_buffer before = snapshot_of(trainer);
   double loss = 7;
   assert_int_equal(furrow_trainer_step(trainer, &block, &loss, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "row 2 is not a number, in the batch of rows 1 to 3"));
   assert_true(loss == 7);
-  fw_buffer after = image_of(trainer);
-  assert_same_image(&before, &after); /* nothing was updated */
+  fw_buffer after = snapshot_of(trainer);
+  assert_same_snapshot(&before, &after); /* nothing was updated */
   furrow_trainer_fit_params params;
   furrow_trainer_fit_params_init(&params);
   assert_int_equal(furrow_trainer_fit(trainer, "huge", NULL, &params, &err), FURROW_E_RANGE);

@@ -1,6 +1,6 @@
 /* tests/unit/learn/test_trees.c: what a scorer says of its trees: shape, nodes, importance, descriptions. */
 #include "learn/forest/forest_files.h"
-#include "learn/forest/trees.h"
+#include "learn/forest/forest_trees.h"
 #include "support/failing_alloc.h"
 #include "support/learn_conf.h"
 #include "support/made_forest.h"
@@ -29,7 +29,7 @@ static furrow_scorer *open_forest(const fw_forest *f, bool node_stats) {
 }
 
 static const made_params three = {
-    .classes = 3, .rounds = 5, .levels = 5, .features = 6, .split = 0.8, .stats = true, .turned = true};
+    .classes = 3, .rounds = 5, .levels = 5, .features = 6, .split = 0.8, .stats = true, .missing_flipped = true};
 
 static void nodes_are_those_of_the_forest(void **state) {
   (void)state;

@@ -69,9 +69,9 @@ static void put_element(void *values, furrow_element_type type, size_t i, fw_rng
 }
 
 static sample make_sample(const furrow_matrix_format_context *context, size_t cols, bool ids, uint64_t seed) {
-  sample s = {.row_ids = record_room(context->record_values, sizeof(int32_t)),
-              .col_ids = record_room(cols, sizeof(int64_t)),
-              .values = record_room(cols * context->record_values, fw_element_bytes(context->type))};
+  sample s = {.row_ids = record_capacity(context->record_values, sizeof(int32_t)),
+              .col_ids = record_capacity(cols, sizeof(int64_t)),
+              .values = record_capacity(cols * context->record_values, fw_element_bytes(context->type))};
   fw_rng rng;
   fw_rng_init(&rng, seed);
   for (size_t r = 0; r < context->record_values; r++) s.row_ids[r] = (int32_t)(7 * r + 3);

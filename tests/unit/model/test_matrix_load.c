@@ -2,8 +2,8 @@
  * stripes. */
 #include "furrow/model.h"
 #include "model/read/load.h"
+#include "model/read/memory_slices.h"
 #include "model/read/source.h"
-#include "model/read/stripes.h"
 #include "support/matrix_sample.h"
 #include "support/own_dir.h"
 
@@ -479,41 +479,41 @@ static void bytes_that_are_shared(void **state) {
 
 /* ---- Stripes -------------------------------------------------------------------------------------------- */
 
-typedef furrow_status (*stripe_maker)(fw_stripes **, const furrow_matrix_source *, const furrow_matrix_selection *,
-                                      size_t, furrow_error *);
+typedef furrow_status (*slice_maker)(fw_memory_slices **, const furrow_matrix_source *, const furrow_matrix_selection *,
+                                     size_t, furrow_error *);
 
 /* The stripes, loaded one after the other, have every element once; by_rows: in order. */
-static size_t check_stripes(const char *name, const furrow_matrix_source *source,
-                            const furrow_matrix_selection *selection, stripe_maker make, bool by_rows, size_t bytes,
-                            const cell_table *wanted) {
-  fw_stripes *stripes = NULL;
+static size_t check_slices(const char *name, const furrow_matrix_source *source,
+                           const furrow_matrix_selection *selection, slice_maker make, bool by_rows, size_t bytes,
+                           const cell_table *wanted) {
+  fw_memory_slices *slices = NULL;
   cell_table found;
   table_init(&found, wanted->type);
-  assert_int_equal(make(&stripes, source, selection, bytes, NULL), FURROW_OK);
-  assert_true(stripes->count > 0);
-  for (size_t i = 0; i < stripes->count; i++) {
+  assert_int_equal(make(&slices, source, selection, bytes, NULL), FURROW_OK);
+  assert_true(slices->count > 0);
+  for (size_t i = 0; i < slices->count; i++) {
     furrow_matrix_load_params params;
     furrow_matrix_load_params_init(&params);
-    params.selection = stripes->selections[i];
+    params.selection = slices->selections[i];
     furrow_matrix *matrix = load_good(source, &params);
     const size_t before = found.count;
     for (size_t p = 0; p < furrow_matrix_panel_count(matrix); p++)
       table_add_panel(&found, furrow_matrix_panel(matrix, p));
-    if (!by_rows && i > 0) assert_true(params.selection.first_col >= stripes->selections[i - 1].end_col);
+    if (!by_rows && i > 0) assert_true(params.selection.first_col >= slices->selections[i - 1].end_col);
     for (size_t k = before; by_rows && before > 0 && k < found.count; k++)
       assert_true(found.cells[k].row >= found.cells[before - 1].row);
     furrow_matrix_free(matrix);
   }
-  const size_t count = found.count, stripe_count = stripes->count;
+  const size_t count = found.count, slice_count = slices->count;
   table_sort(&found);
   assert_int_equal(found.count, count);
   assert_same_tables(name, &found, wanted);
   table_clear(&found);
-  fw_stripes_free(stripes);
-  return stripe_count;
+  fw_memory_slices_free(slices);
+  return slice_count;
 }
 
-static void stripes_are_everything(void **state) {
+static void slices_cover_everything(void **state) {
   (void)state;
   static const size_t sizes[] = {1, 600, 3000, 20000, SIZE_MAX};
   static const int32_t rows[] = {0, 2, 5, 10};
@@ -528,22 +528,22 @@ static void stripes_are_everything(void **state) {
     furrow_matrix_source *source = make_sample(i, &cells);
     choose_cells(&chosen, &cells, &some, NULL);
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-      const size_t n = check_stripes("columns", source, NULL, fw_stripes_by_columns, false, sizes[k], &cells);
-      const size_t m = check_stripes("rows", source, NULL, fw_stripes_by_rows, true, sizes[k], &cells);
+      const size_t n = check_slices("columns", source, NULL, fw_memory_slices_by_columns, false, sizes[k], &cells);
+      const size_t m = check_slices("rows", source, NULL, fw_memory_slices_by_rows, true, sizes[k], &cells);
       assert_true(k > 0 || (n > 1 && m > 1));
       assert_true(k < 4 || (n == 1 && m == 1));
-      check_stripes("columns", source, &some, fw_stripes_by_columns, false, sizes[k], &chosen);
-      check_stripes("rows", source, &some, fw_stripes_by_rows, true, sizes[k], &chosen);
+      check_slices("columns", source, &some, fw_memory_slices_by_columns, false, sizes[k], &chosen);
+      check_slices("rows", source, &some, fw_memory_slices_by_rows, true, sizes[k], &chosen);
     }
     furrow_matrix_source_close(source);
     table_clear(&cells);
     table_clear(&chosen);
   }
-  fw_stripes_free(NULL);
+  fw_memory_slices_free(NULL);
 }
 
 /* A large matrix in stripes of a tenth of it: about as many as it should be, none much too large. */
-static void stripes_fit(void **state) {
+static void slices_fit_memory(void **state) {
   (void)state;
   static const matrix_sample large[] = {
       {.format = "ColIdValueBinary", .row_type = 10, .rows = 1, .parts = 2, .width = 60000},
@@ -553,24 +553,24 @@ static void stripes_fit(void **state) {
   for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {
     char folder[16];
     cell_table cells;
-    fw_stripes *stripes = NULL;
+    fw_memory_slices *slices = NULL;
     table_init(&cells, FURROW_ELEMENT_F32);
     snprintf(folder, sizeof folder, "large-%zu", i);
     sample_write(&large[i], folder, &cells);
     table_clear(&cells);
     furrow_matrix_source *source = open_good(folder);
     const size_t bytes = furrow_matrix_load_size(source, NULL) / 10;
-    assert_int_equal(fw_stripes_by_columns(&stripes, source, NULL, bytes, NULL), FURROW_OK);
-    assert_in_range(stripes->count, 9, 20);
-    for (size_t k = 0; k < stripes->count; k++) {
+    assert_int_equal(fw_memory_slices_by_columns(&slices, source, NULL, bytes, NULL), FURROW_OK);
+    assert_in_range(slices->count, 9, 20);
+    for (size_t k = 0; k < slices->count; k++) {
       furrow_matrix_load_params params;
       furrow_matrix_load_params_init(&params);
-      params.selection = stripes->selections[k];
+      params.selection = slices->selections[k];
       furrow_matrix *matrix = load_good(source, &params);
       assert_true(furrow_matrix_count(matrix) * furrow_element_size(furrow_matrix_type(matrix)) <= bytes);
       furrow_matrix_free(matrix);
     }
-    fw_stripes_free(stripes);
+    fw_memory_slices_free(slices);
     furrow_matrix_source_close(source);
   }
 }
@@ -614,8 +614,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(rows_that_overlap_in_part, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(dense_rows_with_holes, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(bytes_that_are_shared, enter_dir, leave_dir),
-      cmocka_unit_test_setup_teardown(stripes_are_everything, enter_dir, leave_dir),
-      cmocka_unit_test_setup_teardown(stripes_fit, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(slices_cover_everything, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(slices_fit_memory, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(sorted_panels, enter_dir, leave_dir),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ static void plain_walk(const furrow_index *index, const float *query, size_t ef,
 
 static void as_a_plain_walk(void **state) {
   static const size_t efs[] = {1, 2, 16, 64, 500}, ks[] = {1, 10, 100, MOST};
-  const fw_choice all = {0};
+  const fw_id_filter all = {0};
   fw_rng rng;
   furrow_index *index = NULL;
   fw_scratch *scratch = NULL;

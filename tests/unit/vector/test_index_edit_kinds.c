@@ -222,7 +222,7 @@ static void blocks_lose_and_keep(void **state) {
     }
     for (size_t i = 0; i < 200; i += 1)
       for (size_t m = 0; m < 6; m++) assert_int_equal(fw_block_get(&lists, codes, i, m), wanted[i][m]);
-    for (size_t i = 0; i < 50; i++) fw_list_take_out(&lists, &list, i);
+    for (size_t i = 0; i < 50; i++) fw_list_remove(&lists, &list, i);
     for (size_t i = 0; i < 150; i++)
       for (size_t m = 0; m < 6; m++)
         assert_int_equal(fw_block_get(&lists, codes, i, m), wanted[i < 50 ? 199 - i : i][m]);

@@ -10,7 +10,7 @@
 #include "furrow/vector.h"
 #include "support/cmocka_all.h"
 #include "vector/index/groups.h"
-#include "vector/quantizer/draw.h"
+#include "vector/quantizer/random_subset.h"
 
 static float *normal(size_t count, uint64_t seed) {
   float *values = malloc(count * sizeof *values);
@@ -185,8 +185,8 @@ static void test_draw(void **state) {
   (void)state;
   size_t few[5], all[10];
   bool seen[10] = {false};
-  assert_int_equal(fw_draw(few, 5, 10, 1234, NULL), FURROW_OK);
-  assert_int_equal(fw_draw(all, 10, 10, 1234, NULL), FURROW_OK);
+  assert_int_equal(fw_random_subset(few, 5, 10, 1234, NULL), FURROW_OK);
+  assert_int_equal(fw_random_subset(all, 10, 10, 1234, NULL), FURROW_OK);
   assert_memory_equal(few, all, sizeof few);
   for (size_t i = 0; i < 10; i++) seen[all[i]] = true;
   for (size_t i = 0; i < 10; i++) assert_true(seen[i]);

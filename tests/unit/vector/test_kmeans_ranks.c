@@ -43,28 +43,28 @@ typedef struct drawing {
   fw_comm comm;
   const float *x;
   size_t n;
-  fw_share all, some, few;
+  fw_rank_vectors all, some, few;
   furrow_status status;
 } drawing;
 
-static void *draw_shares(void *item) {
+static void *sample_rank_vectors(void *item) {
   drawing *r = item;
   const size_t from = first_of(r->n, r->comm.rank, r->comm.size), to = first_of(r->n, r->comm.rank + 1, r->comm.size);
-  r->status = fw_share_init(&r->all, &r->comm, r->x + from, to - from, NULL);
-  if (r->status == FURROW_OK) r->status = fw_share_draw(&r->some, &r->all, 1, r->n / 2, 5, NULL);
-  if (r->status == FURROW_OK) r->status = fw_share_draw(&r->few, &r->some, 1, r->n / 7, 6, NULL);
+  r->status = fw_rank_vectors_init(&r->all, &r->comm, r->x + from, to - from, NULL);
+  if (r->status == FURROW_OK) r->status = fw_rank_vectors_sample(&r->some, &r->all, 1, r->n / 2, 5, NULL);
+  if (r->status == FURROW_OK) r->status = fw_rank_vectors_sample(&r->few, &r->some, 1, r->n / 7, 6, NULL);
   return NULL;
 }
 
 /* What the ranks hold together, by position, is what one process draws. */
-static void assert_same_draw(const drawing *ranks, unsigned size, const fw_share *one, size_t which) {
+static void assert_same_draw(const drawing *ranks, unsigned size, const fw_rank_vectors *one, size_t which) {
   size_t seen = 0;
   for (unsigned r = 0; r < size; r++) {
-    const fw_share *share = which ? &ranks[r].few : &ranks[r].some;
-    assert_int_equal(share->total, one->n);
-    for (size_t i = 0; i < share->n; i++, seen++) {
-      const size_t position = share->position ? share->position[i] : share->base + i;
-      assert_true(position < one->n && share->vectors[i] == one->vectors[position]);
+    const fw_rank_vectors *local = which ? &ranks[r].few : &ranks[r].some;
+    assert_int_equal(local->total, one->n);
+    for (size_t i = 0; i < local->n; i++, seen++) {
+      const size_t position = local->position ? local->position[i] : local->base + i;
+      assert_true(position < one->n && local->vectors[i] == one->vectors[position]);
     }
   }
   assert_int_equal(seen, one->n);
@@ -75,21 +75,21 @@ static void test_draws_do_not_depend_on_ranks(void **state) {
   enum { N = 1000 };
   float *x = normal(N, 1);
   drawing one = {.comm = thread_comm(0, 1), .x = x, .n = N};
-  run_threads(1, draw_shares, &one, sizeof one);
+  run_threads(1, sample_rank_vectors, &one, sizeof one);
   assert_int_equal(one.status, FURROW_OK);
   for (unsigned size = 2; size <= MOST_RANKS; size++) {
     drawing ranks[MOST_RANKS];
     for (unsigned r = 0; r < size; r++) ranks[r] = (drawing){.comm = thread_comm(r, size), .x = x, .n = N};
-    run_threads(size, draw_shares, ranks, sizeof *ranks);
+    run_threads(size, sample_rank_vectors, ranks, sizeof *ranks);
     assert_same_draw(ranks, size, &one.some, 0);
     assert_same_draw(ranks, size, &one.few, 1);
     for (unsigned r = 0; r < size; r++) {
-      fw_share_clear(&ranks[r].some);
-      fw_share_clear(&ranks[r].few);
+      fw_rank_vectors_clear(&ranks[r].some);
+      fw_rank_vectors_clear(&ranks[r].few);
     }
   }
-  fw_share_clear(&one.some);
-  fw_share_clear(&one.few);
+  fw_rank_vectors_clear(&one.some);
+  fw_rank_vectors_clear(&one.few);
   free(x);
 }
 
@@ -107,9 +107,9 @@ typedef struct clustering {
 static void *cluster(void *item) {
   clustering *r = item;
   const size_t from = first_of(r->n, r->comm.rank, r->comm.size), to = first_of(r->n, r->comm.rank + 1, r->comm.size);
-  fw_share share = {0};
-  r->status = fw_share_init(&share, &r->comm, r->x + from * r->params->d, to - from, NULL);
-  if (r->status == FURROW_OK) r->status = fw_kmeans_shared(r->params, &share, r->centroids, NULL);
+  fw_rank_vectors local = {0};
+  r->status = fw_rank_vectors_init(&local, &r->comm, r->x + from * r->params->d, to - from, NULL);
+  if (r->status == FURROW_OK) r->status = fw_kmeans_distributed(r->params, &local, r->centroids, NULL);
   return NULL;
 }
 
@@ -241,9 +241,9 @@ static void *school(void *item) {
   furrow_index_train_params_init(&params);
   params.threads = 2;
   params.sample_per_list = 90;
-  fw_share share = {0};
-  r->status = fw_share_init(&share, &r->comm, r->x + from * INDEX_D, to - from, NULL);
-  if (r->status == FURROW_OK) r->status = fw_index_train_shared(r->index, &share, &params, NULL);
+  fw_rank_vectors local = {0};
+  r->status = fw_rank_vectors_init(&local, &r->comm, r->x + from * INDEX_D, to - from, NULL);
+  if (r->status == FURROW_OK) r->status = fw_index_train_distributed(r->index, &local, &params, NULL);
   return NULL;
 }
 

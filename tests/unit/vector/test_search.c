@@ -115,7 +115,7 @@ static void plain_scan(const scan_job *job, plain *p, void (*take)(plain *p, flo
     for (size_t i = 0; i < upto; i++) {
       const int64_t id = fw_list_id(list, i);
       if (job->filter && !furrow_id_filter_keeps(job->filter, id)) continue;
-      take(p, plain_key(job, table, (size_t)probed[j], i), fw_turn_id(id, index->metric == FURROW_METRIC_IP));
+      take(p, plain_key(job, table, (size_t)probed[j], i), fw_tie_break_id(id, index->metric == FURROW_METRIC_IP));
       left--;
     }
   }
@@ -133,7 +133,7 @@ static void expect_plain(const scan_job *job, size_t k, const float *distances, 
   for (size_t i = 0; i < k; i++) {
     const bool there = i < p.count;
     const float want = there ? (similarity ? -p.keys[i] : p.keys[i]) : (similarity ? -FLT_MAX : FLT_MAX);
-    const int64_t id = there ? fw_turn_id(p.ids[i], similarity) : -1;
+    const int64_t id = there ? fw_tie_break_id(p.ids[i], similarity) : -1;
     if (memcmp(&want, &distances[i], sizeof want) != 0 || id != ids[i])
       fail_msg("place %zu of %zu, nprobe %zu: %a (%lld) for %a (%lld)", i, k, job->nprobe, distances[i],
                (long long)ids[i], want, (long long)id);

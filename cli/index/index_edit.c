@@ -1,0 +1,79 @@
+/* cli/index/index_edit.c: an index that a command reads, changes and writes, in place or elsewhere. */
+#include "index/index_edit.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "rows/rows_sink.h"
+
+const option edit_options[] = {{.name = "out",
+                                .kind = OPTION_TEXT,
+                                .argument = "FILE",
+                                .help = "write the index there and leave the old one as it is",
+                                .offset = offsetof(edit_values, destination)},
+                               {.name = "force",
+                                .kind = OPTION_FLAG,
+                                .help = "with --out: replace a file that exists",
+                                .offset = offsetof(edit_values, force)},
+                               {0}};
+
+const option compat_options[] = {
+    {.name = "compat",
+     .kind = OPTION_TEXT,
+     .argument = "VERSION",
+     .help = "write what that release of Faiss reads (1.5.0, 1.6.3, 1.7.3 ...; 1.0: of before it had numbers)"},
+    {0}};
+
+const char *change_target(const char *path, const edit_values *values) {
+  return values->destination ? values->destination : path;
+}
+
+furrow_status edit_check(const char *path, const edit_values *values, const index_source_values *reading,
+                         const char *const inputs[2], furrow_error *err) {
+  const char *target = change_target(path, values);
+  furrow_status status = index_source_check(path, err);
+  if (status == FURROW_OK) status = sink_check_apart(target, reading->lists, err);
+  for (size_t i = 0; status == FURROW_OK && i < 2; i++) status = sink_check_apart(target, inputs[i], err);
+  if (status != FURROW_OK || !values->destination) return status;
+  if (strcmp(values->destination, "-") == 0)
+    return fail(err, FURROW_E_ARGUMENT, "the index is written to a file, not to standard output");
+  return sink_check_path(values->destination, values->force, err);
+}
+
+static void save_params(const edit_values *values, furrow_index_save_params *params) {
+  furrow_index_save_params_init(params);
+  params->inline_lists = true;
+  params->keep_existing = values->destination && !values->force;
+  params->compat = values->compat;
+}
+
+static furrow_status file_size(const furrow_index *index, const edit_values *values, uint64_t *size,
+                               furrow_error *err) {
+  furrow_index_save_params params;
+  save_params(values, &params);
+  return furrow_index_file_size(index, &params, size, err);
+}
+
+/* Mapped lists are copied where they change. The file is replaced, not overwritten: what is mapped stays. */
+furrow_status edit_load(furrow_index **index, const char *path, const edit_values *values,
+                        const index_source_values *reading, furrow_error *err) {
+  furrow_index_load_params params;
+  uint64_t size;
+  index_source_params(reading, &params);
+  furrow_status status = index_source_load(index, path, &params, err);
+  if (status == FURROW_OK) status = index_source_apart(*index, path, change_target(path, values), err);
+  /* what cannot be written for an older Faiss is found before the work, not after it */
+  return status == FURROW_OK && values->compat ? file_size(*index, values, &size, err) : status;
+}
+
+furrow_status edit_save(const furrow_index *index, const char *path, const edit_values *values, uint64_t *size,
+                        furrow_error *err) {
+  furrow_index_save_params params;
+  save_params(values, &params);
+  furrow_status status = interrupt_check(err);
+  if (status == FURROW_OK) status = file_size(index, values, size, err);
+  if (status == FURROW_OK) status = furrow_index_save(index, change_target(path, values), &params, err);
+  return status;
+}

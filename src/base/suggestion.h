@@ -1,0 +1,19 @@
+/* base/suggestion.h: which of some words somebody may have meant. */
+#ifndef FW_BASE_SUGGESTION_H
+#define FW_BASE_SUGGESTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FW_SUGGESTION_LENGTH 64 /* longer candidates are not considered */
+
+/* Start with {NULL, SIZE_MAX}. */
+typedef struct fw_suggestion {
+  const char *word;
+  size_t distance; /* letters to insert or remove; a change is both. Capital letters are no others */
+} fw_suggestion;
+
+/* Keeps the candidate if it is nearer to what was written than the one before. */
+void fw_suggestion_offer(fw_suggestion *suggestion, const char *written, const char *candidate);
+
+#endif

@@ -1,0 +1,42 @@
+/* kern/math/traverse.h: rows through a tree, several at once.
+ *
+ * A packed tree is a full binary tree: its root is node 1, node n has the children 2n and 2n+1, and every walk takes
+ * `depth` steps, n = 2n + (value < x of the node's slot), whose end says the leaf. Rows go in groups of
+ * FW_TRAVERSE_ROWS: slot s of row i of a group is x[s * FW_TRAVERSE_ROWS + i]. Every level of instructions gives the
+ * same bits. */
+#ifndef FW_KERN_MATH_TRAVERSE_H
+#define FW_KERN_MATH_TRAVERSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+
+enum { FW_TRAVERSE_ROWS = 16 };
+
+typedef struct fw_traverse_node {
+  uint32_t slot; /* times FW_TRAVERSE_ROWS */
+  uint32_t value;
+} fw_traverse_node;
+
+typedef struct fw_traverse_tree {
+  unsigned depth;
+  const fw_traverse_node *nodes; /* 2^depth; the first is not used */
+  const double *leaves;          /* 2^depth */
+} fw_traverse_tree;
+
+typedef struct fw_traverse {
+  fw_isa isa;
+  /* Adds the leaf of each row to out[row * step]; groups are `stride` numbers apart. */
+  void (*groups)(const fw_traverse_tree *tree, const uint32_t *x, size_t stride, size_t groups, double *out,
+                 size_t step);
+} fw_traverse;
+
+const fw_traverse *fw_traverse_table(void);
+/* For tests: that of one level. */
+void fw_traverse_at(fw_isa isa, fw_traverse *table);
+
+void fw_traverse_fill_generic(fw_traverse *table);
+void fw_traverse_fill_avx512(fw_traverse *table);
+
+#endif

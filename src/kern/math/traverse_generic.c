@@ -1,0 +1,15 @@
+/* kern/math/traverse_generic.c: rows through a tree, for any processor. */
+#include "kern/math/traverse_tmpl.h"
+
+static void traverse_groups(const fw_traverse_tree *tree, const uint32_t *x, size_t stride, size_t groups, double *out,
+                            size_t step) {
+  static const uint32_t roots[HALF] = {1, 1, 1, 1, 1, 1, 1, 1};
+  for (size_t g = 0; g < groups; g++, x += stride, out += FW_TRAVERSE_ROWS * step) {
+    finish_half(tree, 0, roots, x, out, step);
+    finish_half(tree, 0, roots, x + HALF, out + HALF * step, step);
+  }
+}
+
+void fw_traverse_fill_generic(fw_traverse *table) {
+  table->groups = traverse_groups;
+}

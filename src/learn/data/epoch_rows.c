@@ -1,0 +1,270 @@
+/* learn/data/epoch_rows.c: the rows of an epoch in their order. */
+#include "learn/data/epoch_rows.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "learn/data/samples.h"
+#include "learn/net/batch_slot.h"
+
+/* Streamed rows are shuffled among so many (and those of the block that fills it up). */
+enum { WINDOW_ROWS = 1 << 16 };
+
+struct fw_epoch_rows {
+  fw_samples *samples;
+  const fw_data_conf *data;
+  fw_epoch_rows_params params;
+  bool counted;
+  uint64_t rows, positives; /* of the share */
+  double keep[2];           /* chance of a negative and of a positive row to be used */
+  /* the epoch */
+  uint32_t epoch;
+  uint64_t sample_seed;
+  fw_sample_pass *pass;     /* streamed */
+  furrow_container *window; /* streamed and shuffled: the blocks that `block` is made of */
+  furrow_rowblock block;    /* rows at hand */
+  uint64_t first_row;       /* number of its first row in the data */
+  bool ended;               /* no block follows */
+  bool ordered;             /* rows are taken by `order`, else all as they come */
+  uint32_t *order;
+  size_t count, at, order_capacity; /* rows to be taken from the block, and taken */
+};
+
+uint64_t fw_valid_every(double ratio) {
+  return ratio > 0 ? (uint64_t)ceil(1 / ratio) : 0;
+}
+
+/* ---- Which rows ----------------------------------------------------------------------------------------- */
+
+static bool is_in_subset(const fw_epoch_rows *epoch_rows, uint64_t row) {
+  const fw_epoch_rows_params *p = &epoch_rows->params;
+  if (p->subset == FW_SUBSET_ALL) return true;
+  return (p->every && row % p->every == 0) == (p->subset == FW_SUBSET_VALID);
+}
+
+/* Whether a row of the share is used in this epoch: by a number drawn for the row, so that it does not matter which
+ * rows were looked at before. */
+static bool is_used(const fw_epoch_rows *epoch_rows, const furrow_rowblock *block, size_t i, uint64_t row) {
+  double chance = epoch_rows->params.sample_ratio;
+  if (epoch_rows->params.posneg_ratio > 0) {
+    const furrow_row sample = furrow_rowblock_row(block, i);
+    chance *= epoch_rows->keep[fw_label_of(epoch_rows->data, &sample) > 0];
+  }
+  if (chance >= 1) return true;
+  return (double)(fw_rng_hash(epoch_rows->sample_seed, row) >> 11) * 0x1p-53 < chance;
+}
+
+static bool takes_all(const fw_epoch_rows *epoch_rows) {
+  const fw_epoch_rows_params *p = &epoch_rows->params;
+  return (p->subset == FW_SUBSET_ALL || (p->subset == FW_SUBSET_TRAIN && !p->every)) && p->sample_ratio >= 1 &&
+         p->posneg_ratio <= 0;
+}
+
+/* ---- Counts --------------------------------------------------------------------------------------------- */
+
+static void count_block(fw_epoch_rows *epoch_rows, const furrow_rowblock *block, uint64_t first_row) {
+  for (size_t i = 0; i < block->size; i++) {
+    if (!is_in_subset(epoch_rows, first_row + i)) continue;
+    const furrow_row row = furrow_rowblock_row(block, i);
+    epoch_rows->rows++;
+    epoch_rows->positives += fw_label_of(epoch_rows->data, &row) > 0;
+  }
+}
+
+static furrow_status count_pass(fw_epoch_rows *epoch_rows, furrow_error *err) {
+  fw_sample_pass *pass = NULL;
+  const furrow_rowblock *block;
+  uint64_t first_row = 0;
+  furrow_status status = fw_sample_pass_open(&pass, epoch_rows->samples, err);
+  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK) {
+    count_block(epoch_rows, block, first_row);
+    first_row += block->size;
+  }
+  fw_sample_pass_close(pass);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* The surplus of one class is left out: positives / negatives become the ratio. */
+static void set_chances(fw_epoch_rows *epoch_rows) {
+  const double positives = (double)epoch_rows->positives,
+               negatives = (double)(epoch_rows->rows - epoch_rows->positives);
+  const double wanted = epoch_rows->params.posneg_ratio * negatives;
+  epoch_rows->keep[0] = epoch_rows->keep[1] = 1;
+  if (positives > wanted) {
+    epoch_rows->keep[1] = wanted / positives;
+  } else if (wanted > 0) {
+    epoch_rows->keep[0] = positives / wanted;
+  }
+}
+
+static furrow_status count_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
+  if (epoch_rows->counted) return FURROW_OK;
+  const furrow_rowblock *all = fw_samples_block(epoch_rows->samples);
+  furrow_status status = FURROW_OK;
+  epoch_rows->rows = epoch_rows->positives = 0;
+  if (all) {
+    count_block(epoch_rows, all, 0);
+  } else {
+    status = count_pass(epoch_rows, err);
+  }
+  epoch_rows->counted = status == FURROW_OK;
+  if (epoch_rows->counted && epoch_rows->params.posneg_ratio > 0) set_chances(epoch_rows);
+  return status;
+}
+
+furrow_status fw_epoch_rows_count(fw_epoch_rows *epoch_rows, uint64_t *rows, furrow_error *err) {
+  furrow_status status = count_rows(epoch_rows, err);
+  if (status == FURROW_OK) *rows = epoch_rows->rows;
+  return status;
+}
+
+uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *epoch_rows) {
+  const fw_epoch_rows_params *p = &epoch_rows->params;
+  const furrow_rowblock *all = fw_samples_block(epoch_rows->samples);
+  if (epoch_rows->counted) return epoch_rows->rows;
+  if (!all) return 0;
+  const uint64_t valid = p->every ? (all->size + p->every - 1) / p->every : 0;
+  return p->subset == FW_SUBSET_ALL ? all->size : p->subset == FW_SUBSET_VALID ? valid : all->size - valid;
+}
+
+void fw_epoch_rows_get_stats(const fw_epoch_rows *epoch_rows, furrow_parser_stats *stats) {
+  if (epoch_rows->pass)
+    fw_sample_pass_get_stats(epoch_rows->pass, stats);
+  else
+    fw_samples_get_stats(epoch_rows->samples, stats);
+}
+
+/* ---- Order ---------------------------------------------------------------------------------------------- */
+
+/* Seeds of an epoch: of the sample, and of the order of the rows at hand. */
+static uint64_t epoch_seed(const fw_epoch_rows *epoch_rows, uint64_t use) {
+  return fw_rng_hash(fw_rng_hash(epoch_rows->params.seed, epoch_rows->epoch), use);
+}
+
+/* Chooses the rows to be taken from the block and their order. */
+static furrow_status choose_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
+  const furrow_rowblock *block = &epoch_rows->block;
+  epoch_rows->at = 0;
+  epoch_rows->count = block->size;
+  epoch_rows->ordered = epoch_rows->params.shuffle || !takes_all(epoch_rows);
+  if (!epoch_rows->ordered) return FURROW_OK;
+  if (block->size > UINT32_MAX) return fw_fail(err, FURROW_E_RANGE, "%zu rows in memory: stream them", block->size);
+  void *order = epoch_rows->order;
+  furrow_status status = fw_grow(&order, &epoch_rows->order_capacity, block->size, sizeof *epoch_rows->order, err);
+  epoch_rows->order = order;
+  if (status != FURROW_OK) return status;
+  epoch_rows->count = 0;
+  for (size_t i = 0; i < block->size; i++)
+    if (is_in_subset(epoch_rows, epoch_rows->first_row + i) && is_used(epoch_rows, block, i, epoch_rows->first_row + i))
+      epoch_rows->order[epoch_rows->count++] = (uint32_t)i;
+  if (epoch_rows->params.shuffle) {
+    fw_rng rng;
+    fw_rng_init(&rng, epoch_seed(epoch_rows, 2 + epoch_rows->first_row));
+    fw_rng_shuffle(&rng, epoch_rows->order, epoch_rows->count, sizeof *epoch_rows->order);
+  }
+  return FURROW_OK;
+}
+
+/* ---- Blocks --------------------------------------------------------------------------------------------- */
+
+/* Gathers blocks to be shuffled together. */
+static furrow_status next_window(fw_epoch_rows *epoch_rows, furrow_error *err) {
+  const furrow_rowblock *block = NULL;
+  furrow_status status = FURROW_OK;
+  if (epoch_rows->window) furrow_container_clear(epoch_rows->window);
+  while (status == FURROW_OK && (!epoch_rows->window || furrow_container_size(epoch_rows->window) < WINDOW_ROWS)) {
+    status = fw_sample_pass_next(epoch_rows->pass, &block, err);
+    if (status == FURROW_OK && !epoch_rows->window)
+      status = furrow_container_create(&epoch_rows->window, block->key_type, block->value_type, err);
+    if (status == FURROW_OK) status = furrow_container_push_block(epoch_rows->window, block, err);
+  }
+  if (status != FURROW_OK && status != FURROW_END) return status;
+  if (!epoch_rows->window || furrow_container_size(epoch_rows->window) == 0) return FURROW_END;
+  return furrow_container_get_block(epoch_rows->window, &epoch_rows->block, err);
+}
+
+static furrow_status next_block(fw_epoch_rows *epoch_rows, furrow_error *err) {
+  epoch_rows->first_row += epoch_rows->block.size;
+  const furrow_rowblock *block = &epoch_rows->block;
+  furrow_status status = FURROW_END;
+  if (!epoch_rows->ended && epoch_rows->pass) {
+    status =
+        epoch_rows->params.shuffle ? next_window(epoch_rows, err) : fw_sample_pass_next(epoch_rows->pass, &block, err);
+  }
+  if (status == FURROW_OK) {
+    epoch_rows->block = *block;
+    return choose_rows(epoch_rows, err);
+  }
+  epoch_rows->block.size = epoch_rows->count = epoch_rows->at = 0;
+  epoch_rows->ended = status == FURROW_END;
+  return status;
+}
+
+furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, furrow_error *err) {
+  epoch_rows->epoch = epoch;
+  epoch_rows->sample_seed = epoch_seed(epoch_rows, 1);
+  epoch_rows->first_row = 0;
+  epoch_rows->ended = false;
+  epoch_rows->block.size = epoch_rows->count = epoch_rows->at = 0;
+  furrow_status status = epoch_rows->params.posneg_ratio > 0 ? count_rows(epoch_rows, err) : FURROW_OK;
+  if (status != FURROW_OK) return status;
+  const furrow_rowblock *all = fw_samples_block(epoch_rows->samples);
+  if (all) {
+    epoch_rows->block = *all;
+    return choose_rows(epoch_rows, err);
+  }
+  return epoch_rows->pass ? fw_sample_pass_rewind(epoch_rows->pass, err)
+                          : fw_sample_pass_open(&epoch_rows->pass, epoch_rows->samples, err);
+}
+
+static furrow_status add_row(fw_epoch_rows *epoch_rows, fw_batcher *batcher, uint64_t *number, furrow_error *err) {
+  const size_t i = epoch_rows->ordered ? epoch_rows->order[epoch_rows->at] : epoch_rows->at;
+  const furrow_row row = furrow_rowblock_row(&epoch_rows->block, i);
+  epoch_rows->at++;
+  *number = epoch_rows->first_row + i + 1;
+  furrow_status status = fw_batcher_add(batcher, &row, err);
+  if (status == FURROW_OK) return status;
+  fw_error_prefix_row(err, *number);
+  fw_error_set_file(err, fw_samples_name(epoch_rows->samples));
+  return status;
+}
+
+furrow_status fw_epoch_rows_fill(void *source, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
+                                 furrow_error *err) {
+  fw_epoch_rows *epoch_rows = source;
+  furrow_status status = FURROW_OK;
+  size_t n = 0;
+  while (status == FURROW_OK && n < rows) {
+    if (epoch_rows->at == epoch_rows->count) {
+      status = next_block(epoch_rows, err);
+    } else {
+      status = add_row(epoch_rows, batcher, &number[n], err);
+      n++;
+    }
+  }
+  if (status == FURROW_END) status = FURROW_OK;
+  if (status == FURROW_OK) *count = n;
+  return status;
+}
+
+/* ---- Open and close ------------------------------------------------------------------------------------- */
+
+furrow_status fw_epoch_rows_open(fw_epoch_rows **epoch_rows, fw_samples *samples, const fw_data_conf *data,
+                                 const fw_epoch_rows_params *params, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **epoch_rows, err);
+  if (status != FURROW_OK) return status;
+  *epoch_rows = memory;
+  **epoch_rows = (fw_epoch_rows){.samples = samples, .data = data, .params = *params};
+  return FURROW_OK;
+}
+
+void fw_epoch_rows_close(fw_epoch_rows *epoch_rows) {
+  if (!epoch_rows) return;
+  fw_sample_pass_close(epoch_rows->pass);
+  furrow_container_free(epoch_rows->window);
+  fw_free(epoch_rows->order);
+  fw_free(epoch_rows);
+}

@@ -1,0 +1,203 @@
+/* learn/data/local_ids.c: the different features of a batch, numbered.
+ *
+ * A table holds the features of a batch alone. An array over the range of keys is larger, but a key's place in it needs
+ * no search, whether the key is new no guess, and its memory can be asked for early. */
+#include "learn/data/local_ids.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* A place of the table; it is free unless its stamp is that of the batch, so starting a batch clears nothing. */
+typedef struct fw_local_id_entry {
+  uint64_t key;
+  uint32_t number, stamp;
+} place;
+
+/* For each key a stamp and, in the low half, the number that it had in the batch of that stamp. */
+typedef struct fw_local_id_array {
+  uint64_t *latest;
+  uint32_t stamp;
+} array;
+
+enum { FIRST_TABLE_BITS = 12 };
+
+/* The largest range with an array: 32 MB of addresses, of which the pages that are used are taken. */
+#define LARGEST_ARRAY ((uint64_t)1 << 22)
+
+/* ---- The table ---- */
+
+/* Multiplication spreads the low bits of the key over the high bits of the product (Knuth, TAOCP 3, 6.4). */
+static inline size_t first_place(uint64_t key, unsigned shift) {
+  return key * UINT64_C(0x9e3779b97f4a7c15) >> shift;
+}
+
+/* The place of a key: where it is, or the free one where it belongs. */
+static inline place *find_place(place *table, unsigned shift, uint32_t stamp, uint64_t key) {
+  const size_t mask = ((size_t)1 << (64 - shift)) - 1;
+  size_t at = first_place(key, shift);
+  while (table[at].stamp == stamp && table[at].key != key) at = (at + 1) & mask;
+  return &table[at];
+}
+
+/* A larger table with the same numbers. */
+static furrow_status make_table(fw_local_ids *n, unsigned shift, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, (size_t)1 << (64 - shift), sizeof(place), err);
+  if (status != FURROW_OK) return status;
+  fw_free(n->table);
+  n->table = memory;
+  n->shift = shift;
+  n->stamp = 1;
+  for (size_t i = 0; i < n->count; i++) *find_place(n->table, shift, 1, n->key[i]) = (place){n->key[i], (uint32_t)i, 1};
+  return FURROW_OK;
+}
+
+/* ---- Memory ---- */
+
+static furrow_status make_array(fw_local_ids *n, furrow_error *err) {
+  const size_t range = (size_t)n->range;
+  furrow_status status = fw_alloc_zero((void **)&n->own, 1, sizeof *n->own, err);
+  if (status == FURROW_OK) status = fw_alloc_zero((void **)&n->own->latest, range, sizeof *n->own->latest, err);
+  if (status == FURROW_OK) fw_prefer_large_pages(n->own->latest, range * sizeof *n->own->latest);
+  n->array = n->own;
+  return status;
+}
+
+furrow_status fw_local_ids_init(fw_local_ids *n, uint64_t range, const fw_local_ids *beside, furrow_error *err) {
+  *n = (fw_local_ids){.range = range, .array = beside ? beside->array : NULL};
+  if (n->array) return FURROW_OK;
+  return range == 0 || range > LARGEST_ARRAY ? make_table(n, 64 - FIRST_TABLE_BITS, err) : make_array(n, err);
+}
+
+void fw_local_ids_clear(fw_local_ids *n) {
+  if (n->own) fw_free(n->own->latest);
+  fw_free(n->own);
+  fw_free(n->key);
+  fw_free(n->table);
+  *n = (fw_local_ids){0};
+}
+
+/* Stamps begin again after 2^32 batches: those of so long ago are forgotten. */
+static void next_stamp(uint32_t *stamp, void *stamped, size_t bytes) {
+  if (++*stamp != 0) return;
+  memset(stamped, 0, bytes);
+  *stamp = 1;
+}
+
+void fw_local_ids_start(fw_local_ids *n) {
+  n->count = 0;
+  if (n->table) next_stamp(&n->stamp, n->table, sizeof(place) << (64 - n->shift));
+  if (n->array) next_stamp(&n->array->stamp, n->array->latest, (size_t)n->range * sizeof *n->array->latest);
+}
+
+/* Room for so many keys and one more, which is written but does not count. */
+static furrow_status reserve_keys(fw_local_ids *n, size_t count, furrow_error *err) {
+  void *key = n->key;
+  furrow_status status = fw_grow(&key, &n->capacity, count + 1, sizeof *n->key, err);
+  n->key = key;
+  return status;
+}
+
+/* At most a quarter of the table is used. */
+furrow_status fw_local_ids_reserve(fw_local_ids *n, size_t more, furrow_error *err) {
+  if (n->array) return FURROW_OK;
+  furrow_status status = reserve_keys(n, n->count + more, err);
+  unsigned shift = n->shift;
+  while (n->table && ((size_t)1 << (64 - shift)) < 4 * (n->count + more)) shift--;
+  if (status == FURROW_OK && shift != n->shift) status = make_table(n, shift, err);
+  return status;
+}
+
+/* ---- Numbers ---- */
+
+static inline uint64_t key_at(const furrow_row *row, bool wide, size_t i) {
+  return wide ? row->index.u64[i] : row->index.u32[i];
+}
+
+/* Whether a feature is new is hard to foretell; so that a wrong guess does not hold up the next ones, all places of the
+ * row are asked for beforehand. */
+static inline void number_by_table(fw_local_ids *n, const furrow_row *row, bool wide, uint32_t *number) {
+  place *const table = n->table;
+  const unsigned shift = n->shift;
+  const uint32_t stamp = n->stamp;
+  size_t count = n->count;
+  for (size_t i = 0; i < row->length; i++) __builtin_prefetch(&table[first_place(key_at(row, wide, i), shift)], 1);
+  for (size_t i = 0; i < row->length; i++) {
+    const uint64_t key = key_at(row, wide, i);
+    place *found = find_place(table, shift, stamp, key);
+    if (found->stamp != stamp) {
+      n->key[count] = key;
+      *found = (place){key, (uint32_t)count++, stamp};
+    }
+    number[i] = found->number;
+  }
+  n->count = count;
+}
+
+/* Uses that memory is asked for before their turn. */
+enum { AHEAD = 64 };
+
+/* Keys become numbers. Without branches: the next number is written down for every key, and counts for those that are
+ * new. */
+static void number_by_array(fw_local_ids *n, uint32_t *number, size_t uses) {
+  uint64_t *const latest = n->array->latest, *const keys = n->key;
+  const uint64_t stamp = n->array->stamp;
+  size_t count = 0;
+  for (size_t i = 0; i < uses; i++) {
+    if (i + AHEAD < uses) __builtin_prefetch(&latest[number[i + AHEAD]], 1);
+    const uint32_t key = number[i];
+    const uint64_t had = latest[key];
+    const bool known = had >> 32 == stamp;
+    const uint32_t now = known ? (uint32_t)had : (uint32_t)count;
+    keys[count] = key;
+    latest[key] = stamp << 32 | now;
+    number[i] = now;
+    count += !known;
+  }
+  n->count = count;
+}
+
+furrow_status fw_local_ids_finish(fw_local_ids *n, uint32_t *number, size_t uses, furrow_error *err) {
+  if (!n->array) return FURROW_OK;
+  furrow_status status = reserve_keys(n, uses < n->range ? uses : (size_t)n->range, err);
+  if (status == FURROW_OK) number_by_array(n, number, uses);
+  return status;
+}
+
+static uint64_t largest_u32(const uint32_t *keys, size_t count) {
+  uint32_t largest = 0;
+  for (size_t i = 0; i < count; i++) largest = keys[i] > largest ? keys[i] : largest;
+  return largest;
+}
+
+static uint64_t largest_u64(const uint64_t *keys, size_t count) {
+  uint64_t largest = 0;
+  for (size_t i = 0; i < count; i++) largest = keys[i] > largest ? keys[i] : largest;
+  return largest;
+}
+
+furrow_status fw_local_ids_check(uint64_t range, uint64_t largest, furrow_error *err) {
+  if (largest < range || range == 0) return FURROW_OK;
+  return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond the model's range of %" PRIu64 " features",
+                 largest, range);
+}
+
+furrow_status fw_local_ids_add(fw_local_ids *n, const furrow_row *row, uint32_t *number, furrow_error *err) {
+  const bool wide = row->key_type == FURROW_KEY_U64;
+  const uint64_t largest = wide ? largest_u64(row->index.u64, row->length) : largest_u32(row->index.u32, row->length);
+  furrow_status status = fw_local_ids_check(n->range, largest, err);
+  if (status != FURROW_OK) return status;
+  if (n->array && !wide)
+    memcpy(number, row->index.u32, row->length * sizeof *number);
+  else if (n->array)
+    for (size_t i = 0; i < row->length; i++) number[i] = (uint32_t)row->index.u64[i];
+  else if (wide)
+    number_by_table(n, row, true, number);
+  else
+    number_by_table(n, row, false, number);
+  return FURROW_OK;
+}

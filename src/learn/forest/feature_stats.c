@@ -1,0 +1,282 @@
+/* learn/forest/feature_stats.c: counts of features, and a sample of their values.
+ *
+ * The sample is every k-th row; k doubles, and every other row of the sample is dropped, whenever there are too many
+ * values. So it depends on the rows alone. Of features that are categories all values are kept in place of that. */
+#include "learn/forest/feature_stats_state.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/sort.h"
+
+#define SAMPLE_VALUES ((size_t)1 << 23) /* most values of the sample */
+#define ARRAY_RANGE (UINT64_C(1) << 22) /* features of a range up to that are found by an array */
+enum { NOT_MET = 0 };
+
+/* ---- Create, free --------------------------------------------------------------------------------------- */
+
+static void first_seen(const void *context, uint64_t key, void *record) {
+  (void)context;
+  (void)key;
+  memset(record, 0, sizeof(seen));
+}
+
+static furrow_status make_features(fw_feature_stats *s, furrow_error *err) {
+  fw_features_params params = {.bytes = sizeof(seen), .first = first_seen};
+  const int64_t range = s->plan->data.range;
+  if (range > 0 && (uint64_t)range <= ARRAY_RANGE) params.range = (uint64_t)range;
+  return fw_features_create(&s->features, &params, err);
+}
+
+furrow_status fw_feature_stats_create(fw_feature_stats **stats, const fw_plan *plan, furrow_error *err) {
+  fw_feature_stats *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  made->plan = plan;
+  made->step = 1;
+  *stats = made;
+  return FURROW_OK;
+}
+
+void fw_feature_stats_drop_sample(fw_feature_stats *s) {
+  for (size_t i = 0; i < s->set_capacity; i++) fw_free(s->sets[i]);
+  void **const arrays[] = {(void **)&s->sets, (void **)&s->sample, (void **)&s->row_end, (void **)&s->ids};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    fw_free(*arrays[i]);
+    *arrays[i] = NULL;
+  }
+  s->set_capacity = s->sample_capacity = s->sample_row_capacity = s->id_capacity = 0;
+}
+
+void fw_feature_stats_free(fw_feature_stats *s) {
+  if (!s) return;
+  fw_feature_stats_drop_sample(s);
+  fw_features_free(s->features);
+  fw_free(s->columns);
+  fw_free(s->records);
+  fw_free(s->numbers);
+  fw_free(s);
+}
+
+size_t fw_feature_stats_memory(const fw_feature_stats *s) {
+  return s->column_count * sizeof(seen) + (s->features ? fw_features_memory(s->features) : 0) +
+         s->record_capacity * sizeof(void *) + s->number_capacity * sizeof(uint32_t) +
+         s->id_capacity * sizeof(uint64_t) + s->set_capacity * sizeof(value_set *) +
+         s->sample_capacity * sizeof(sampled) + s->sample_row_capacity * sizeof(size_t);
+}
+
+/* ---- Categories ----------------------------------------------------------------------------------------- */
+
+static inline bool is_category(const fw_feature_stats *s, uint64_t id) {
+  const fw_forest_conf *conf = &s->plan->forest;
+  return conf->all_categories || (conf->category_count > 0 && bsearch(&id, conf->categories, conf->category_count,
+                                                                      sizeof id, fw_compare_u64) != NULL);
+}
+
+static furrow_status grow_sets(fw_feature_stats *s, uint32_t number, furrow_error *err) {
+  const size_t before = s->set_capacity;
+  furrow_status status = fw_grow((void **)&s->sets, &s->set_capacity, (size_t)number + 1, sizeof *s->sets, err);
+  for (size_t i = before; i < s->set_capacity; i++) s->sets[i] = NULL;
+  return status;
+}
+
+static size_t place_in(const value_set *set, float value) {
+  size_t low = 0, high = set->count;
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (set->value[middle] < value)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* A set begins with the second value; until then the least is the only one. */
+static furrow_status add_value(fw_feature_stats *s, const seen *feature, uint64_t id, float value, furrow_error *err) {
+  const uint32_t number = feature->number - 1;
+  if (number >= s->set_capacity || !s->sets[number]) {
+    if (value == feature->least) return FURROW_OK;
+    furrow_status status = grow_sets(s, number, err);
+    if (status == FURROW_OK) status = fw_alloc_zero((void **)&s->sets[number], 1, sizeof(value_set), err);
+    if (status != FURROW_OK) return status;
+    s->sets[number]->value[s->sets[number]->count++] = feature->least;
+  }
+  value_set *set = s->sets[number];
+  const size_t at = place_in(set, value);
+  if (at < set->count && set->value[at] == value) return FURROW_OK;
+  if (set->count == FW_BINS) {
+    return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is a category, and has more than %d different values", id,
+                   FW_BINS);
+  }
+  memmove(set->value + at + 1, set->value + at, (set->count - at) * sizeof *set->value);
+  set->value[at] = value;
+  set->count++;
+  return FURROW_OK;
+}
+
+/* ---- The sample ----------------------------------------------------------------------------------------- */
+
+/* Keeps every other row: 0, 2, 4 … */
+static void thin_sample(fw_feature_stats *s) {
+  size_t kept = 0, rows = 0;
+  for (size_t row = 0; row < s->sample_rows; row += 2) {
+    const size_t begin = row ? s->row_end[row - 1] : 0, n = s->row_end[row] - begin;
+    memmove(s->sample + kept, s->sample + begin, n * sizeof *s->sample);
+    kept += n;
+    s->row_end[rows++] = kept;
+  }
+  s->sample_count = kept;
+  s->sample_rows = rows;
+  s->step *= 2;
+}
+
+static furrow_status sample_begin(fw_feature_stats *s, size_t values, furrow_error *err) {
+  furrow_status status =
+      fw_grow((void **)&s->sample, &s->sample_capacity, s->sample_count + values, sizeof *s->sample, err);
+  if (status == FURROW_OK)
+    status = fw_grow((void **)&s->row_end, &s->sample_row_capacity, s->sample_rows + 1, sizeof *s->row_end, err);
+  return status;
+}
+
+static void sample_end(fw_feature_stats *s) {
+  s->row_end[s->sample_rows++] = s->sample_count;
+  while (s->sample_count > SAMPLE_VALUES && s->sample_rows > 1) thin_sample(s);
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
+
+static furrow_status meet(fw_feature_stats *s, seen *feature, uint64_t id, float value, furrow_error *err) {
+  if (id > INT32_MAX)
+    return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond %d, the last that a tree can ask for", id,
+                   INT32_MAX);
+  furrow_status status = fw_grow((void **)&s->ids, &s->id_capacity, (size_t)s->count + 1, sizeof *s->ids, err);
+  if (status != FURROW_OK) return status;
+  s->ids[s->count++] = id;
+  feature->number = s->count;
+  feature->least = feature->most = value;
+  return FURROW_OK;
+}
+
+/* -0 becomes 0, so that values that are equal have the same bits. */
+static furrow_status see(fw_feature_stats *s, seen *feature, uint64_t id, float value, bool in_sample,
+                         furrow_error *err) {
+  value += 0.0F;
+  if (feature->number == NOT_MET) {
+    furrow_status status = meet(s, feature, id, value, err);
+    if (status != FURROW_OK) return status;
+  }
+  if (is_category(s, id)) {
+    furrow_status status = add_value(s, feature, id, value, err);
+    if (status != FURROW_OK) return status;
+  } else if (in_sample) {
+    s->sample[s->sample_count++] = (sampled){feature->number - 1, value};
+  }
+  feature->count++;
+  feature->least = value < feature->least ? value : feature->least;
+  feature->most = value > feature->most ? value : feature->most;
+  return FURROW_OK;
+}
+
+static furrow_status add_dense_row(fw_feature_stats *s, const float *x, furrow_error *err) {
+  const bool in_sample = s->rows % s->step == 0;
+  furrow_status status = in_sample ? sample_begin(s, s->column_count, err) : FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < s->column_count; i++)
+    if (!isnan(x[i])) status = see(s, &s->columns[i], i, x[i], in_sample, err);
+  if (status == FURROW_OK && in_sample) sample_end(s);
+  return status;
+}
+
+static furrow_status add_sparse_row(fw_feature_stats *s, const fw_minibatch *batch, size_t row, furrow_error *err) {
+  const bool in_sample = s->rows % s->step == 0;
+  const size_t begin = batch->offset[row], end = batch->offset[row + 1];
+  furrow_status status = in_sample ? sample_begin(s, end - begin, err) : FURROW_OK;
+  s->stamp++;
+  for (size_t i = begin; status == FURROW_OK && i < end; i++) {
+    seen *feature = s->records[i];
+    const float value = batch->value ? batch->value[i] : 1;
+    if (feature->last == s->stamp) continue;
+    feature->last = s->stamp;
+    if (!isnan(value)) status = see(s, feature, batch->key[i], value, in_sample, err);
+  }
+  if (status == FURROW_OK && in_sample) sample_end(s);
+  return status;
+}
+
+static furrow_status make_columns(fw_feature_stats *s, size_t columns, furrow_error *err) {
+  furrow_status status = fw_alloc_zero((void **)&s->columns, columns, sizeof *s->columns, err);
+  if (status != FURROW_OK) return status;
+  s->dense = true;
+  s->column_count = columns;
+  return FURROW_OK;
+}
+
+static furrow_status check_kind(fw_feature_stats *s, const fw_minibatch *batch, furrow_error *err) {
+  const bool dense = batch->offset == NULL;
+  if (!s->columns && !s->features) return dense ? make_columns(s, batch->columns, err) : make_features(s, err);
+  if (s->dense != dense || (dense && batch->columns != s->column_count))
+    return fw_fail(err, FURROW_E_STATE, "rows do not have the columns of those before them");
+  return FURROW_OK;
+}
+
+static furrow_status check_keys(const fw_feature_stats *s, const fw_minibatch *batch, furrow_error *err) {
+  const int64_t range = s->plan->data.range;
+  uint64_t largest = 0;
+  for (size_t i = 0; i < batch->uses; i++) largest = batch->key[i] > largest ? batch->key[i] : largest;
+  if (range <= 0 || batch->uses == 0 || largest < (uint64_t)range) return FURROW_OK;
+  return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond the model's range of %" PRIi64 " features",
+                 largest, range);
+}
+
+furrow_status fw_feature_stats_add(fw_feature_stats *s, const fw_minibatch *batch, furrow_error *err) {
+  furrow_status status = check_kind(s, batch, err);
+  if (status != FURROW_OK) return status;
+  if (s->rows + batch->rows > FW_MAX_ROWS)
+    return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MAX_ROWS);
+  if (!s->dense) {
+    status = check_keys(s, batch, err);
+    if (status == FURROW_OK)
+      status = fw_grow((void **)&s->records, &s->record_capacity, batch->uses, sizeof *s->records, err);
+    if (status == FURROW_OK) status = fw_features_make_all(s->features, batch->key, batch->uses, s->records, err);
+  }
+  for (size_t row = 0; status == FURROW_OK && row < batch->rows; row++, s->rows++) {
+    status = s->dense ? add_dense_row(s, batch->x + row * batch->columns, err) : add_sparse_row(s, batch, row, err);
+  }
+  return status;
+}
+
+/* ---- Numbers -------------------------------------------------------------------------------------------- */
+
+static void number_uses(fw_feature_stats *s, const fw_minibatch *batch) {
+  for (size_t row = 0; row < batch->rows; row++) {
+    s->stamp++;
+    for (size_t i = batch->offset[row]; i < batch->offset[row + 1]; i++) {
+      seen *feature = s->records[i];
+      const bool again = !feature || feature->last == s->stamp;
+      s->numbers[i] = again || feature->number == 0 ? FW_NO_FEATURE : feature->number - 1;
+      if (!again) feature->last = s->stamp;
+    }
+  }
+}
+
+furrow_status fw_feature_stats_numbers(fw_feature_stats *s, const fw_minibatch *batch, const uint32_t **numbers,
+                                       furrow_error *err) {
+  furrow_status status = check_kind(s, batch, err);
+  const size_t n = s->dense ? s->column_count : batch->uses;
+  if (status == FURROW_OK) status = fw_grow((void **)&s->numbers, &s->number_capacity, n, sizeof *s->numbers, err);
+  if (status == FURROW_OK && !s->dense)
+    status = fw_grow((void **)&s->records, &s->record_capacity, n, sizeof *s->records, err);
+  if (status != FURROW_OK) return status;
+  if (s->dense) {
+    for (size_t i = 0; i < n; i++) s->numbers[i] = s->columns[i].number ? s->columns[i].number - 1 : FW_NO_FEATURE;
+  } else {
+    fw_features_find_all(s->features, batch->key, n, NULL, s->records);
+    number_uses(s, batch);
+  }
+  *numbers = s->numbers;
+  return FURROW_OK;
+}

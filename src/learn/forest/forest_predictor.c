@@ -1,0 +1,369 @@
+/* learn/forest/forest_predictor.c: walks rows through trees whose nodes are packed for it (kern/math/traverse.h).
+ *
+ * A packed tree has all of its leaves at the bottom: what a leaf higher up says stands below nodes that everything
+ * passes to the left, so that no walk branches. Trees go in bundles of the same depth, the largest of theirs.
+ *
+ * A row is an array of numbers, one for each slot: floats as whole numbers of the same order, which are compared in
+ * fewer steps. A feature has a slot for nodes that send rows without it to the left, where it is ABSENT_LEFT, below all
+ * values, and one for the others, where it is above them: so absence needs no question of its own. A split value is
+ * rounded down to a float, which is exact for rows of floats.
+ *
+ * A block of rows goes by groups through one tree after the other, a single row through a bundle of trees: either way
+ * so many walks go on at once that none waits for memory. Leaves are added in the order of the trees either way. */
+#include "learn/forest/forest_predictor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "kern/math/traverse.h"
+#include "kern/math/unroll.h"
+#include "learn/data/features.h"
+
+enum { LANES = FW_TRAVERSE_ROWS, BUNDLE = 8, MOST_GROUPS = 16 };
+#define BLOCK_BYTES ((size_t)24 << 10)    /* for slots of the groups of rows of a block, unless one group takes more */
+#define DIRECT_FEATURES ((size_t)1 << 20) /* features below that have an array of places, others a table */
+
+/* The slots that the value of a feature goes to; one that no node asks for is `none`. */
+typedef struct places {
+  uint32_t left, right;
+} places;
+
+struct fw_forest_predictor {
+  size_t classes, trees;
+  fw_traverse_tree *bundles; /* the first tree of each */
+  fw_traverse_node *nodes;
+  double *leaves;   /* rate * predict */
+  size_t slots;     /* of a row, times LANES; slot 0 is read by nodes that ask nothing */
+  uint32_t none;    /* the last slot, which nobody reads */
+  uint32_t *absent; /* a group of rows without any feature */
+  size_t groups;    /* of LANES rows in a block */
+  size_t direct_count;
+  places *direct;     /* of features below direct_count */
+  fw_features *table; /* of others; NULL: there are none */
+};
+
+struct fw_predict_scratch {
+  uint32_t *slots; /* of walker->groups groups of rows, without any feature between two calls */
+};
+
+#define ABSENT_LEFT 0u
+#define ABSENT_RIGHT UINT32_MAX
+
+/* The bits of a float as a number of the same order: those of one below 0 fall where it rises. -0 comes before 0. */
+static inline uint32_t order_of(float number) {
+  uint32_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return bits ^ (0x80000000u | (0 - (bits >> 31)));
+}
+
+/* ---- Places of features ---- */
+
+static inline const places *find_places(const fw_forest_predictor *w, uint64_t feature) {
+  if (feature < w->direct_count) return &w->direct[feature];
+  return w->table ? fw_features_find(w->table, feature) : NULL;
+}
+
+static void no_places(const void *context, uint64_t key, void *record) {
+  (void)context, (void)key;
+  *(places *)record = (places){0};
+}
+
+static size_t largest_feature(const fw_forest *forest) {
+  size_t most = 0;
+  for (size_t at = 0; at < forest->trees * forest->nodes; at++)
+    if (forest->feature[at] > 0 && (size_t)forest->feature[at] > most) most = (size_t)forest->feature[at];
+  return most;
+}
+
+/* Marks which of a feature's places are used. */
+static furrow_status mark_places(fw_forest_predictor *w, const fw_forest *forest, furrow_error *err) {
+  for (size_t at = 0; at < forest->trees * forest->nodes; at++) {
+    if (forest->feature[at] < 0) continue;
+    const uint64_t feature = (uint64_t)forest->feature[at];
+    void *record = feature < w->direct_count ? &w->direct[feature] : NULL;
+    if (!record) {
+      furrow_status status = fw_features_make(w->table, feature, &record, err);
+      if (status != FURROW_OK) return status;
+    }
+    places *of = record;
+    if (fw_forest_absent_left(forest, at))
+      of->left = 1;
+    else
+      of->right = 1;
+  }
+  return FURROW_OK;
+}
+
+/* Numbers those that are used from `slot` on; the others are `none`, which is known when all are numbered. */
+static uint32_t number_places(places *of, uint32_t slot) {
+  of->left = of->left ? slot++ : UINT32_MAX;
+  of->right = of->right ? slot++ : UINT32_MAX;
+  return slot;
+}
+
+static void settle_places(places *of, uint32_t none) {
+  of->left = (of->left == UINT32_MAX ? none : of->left) * LANES;
+  of->right = (of->right == UINT32_MAX ? none : of->right) * LANES;
+}
+
+static void fill_lanes(uint32_t *absent, uint32_t slot, uint32_t value) {
+  for (size_t lane = 0; lane < LANES; lane++) absent[slot + lane] = value;
+}
+
+/* Features by ascending number: their slots, and a row without any of them. */
+static furrow_status settle_features(fw_forest_predictor *w, const uint64_t *keys, size_t key_count,
+                                     furrow_error *err) {
+  uint32_t slot = 1;
+  for (size_t i = 0; i < w->direct_count; i++) slot = number_places(&w->direct[i], slot);
+  for (size_t i = 0; i < key_count; i++) slot = number_places(fw_features_find(w->table, keys[i]), slot);
+  if (slot >= UINT32_MAX / LANES) return fw_fail(err, FURROW_E_RANGE, "trees ask for too many features");
+  w->none = slot * LANES;
+  w->slots = ((size_t)slot + 1) * LANES;
+  furrow_status status = fw_alloc_zero((void **)&w->absent, w->slots, sizeof *w->absent, err);
+  for (size_t i = 0; status == FURROW_OK && i < w->direct_count + key_count; i++) {
+    places *of = i < w->direct_count ? &w->direct[i] : fw_features_find(w->table, keys[i - w->direct_count]);
+    settle_places(of, slot);
+    if (of->left != w->none) fill_lanes(w->absent, of->left, ABSENT_LEFT);
+    if (of->right != w->none) fill_lanes(w->absent, of->right, ABSENT_RIGHT);
+  }
+  return status;
+}
+
+static furrow_status make_places(fw_forest_predictor *w, const fw_forest *forest, furrow_error *err) {
+  const size_t largest = largest_feature(forest);
+  w->direct_count = largest < DIRECT_FEATURES ? largest + 1 : 0;
+  furrow_status status = fw_alloc_zero((void **)&w->direct, w->direct_count, sizeof *w->direct, err);
+  if (status == FURROW_OK && w->direct_count == 0)
+    status = fw_features_create(&w->table, &(fw_features_params){.bytes = sizeof(places), .first = no_places}, err);
+  if (status == FURROW_OK) status = mark_places(w, forest, err);
+  uint64_t *keys = NULL;
+  size_t key_count = 0;
+  if (status == FURROW_OK && w->table) status = fw_features_keys(w->table, &keys, &key_count, err);
+  if (status == FURROW_OK) status = settle_features(w, keys, key_count, err);
+  fw_free(keys);
+  return status;
+}
+
+/* ---- Packing trees ---- */
+
+/* The largest float that is not above the number; 0, if it is one, is the one that both zeros are not above. */
+static uint32_t round_down(double number) {
+  const float nearest = (float)number;
+  return order_of(0 + ((double)nearest > number ? nextafterf(nearest, -INFINITY) : nearest));
+}
+
+/* from[n]: the node of the forest that the packed node n stands for, or the leaf that it is below. */
+static void pack_tree(const fw_forest_predictor *w, const fw_forest *forest, size_t tree, unsigned depth, double rate,
+                      uint32_t *from, fw_traverse_node *nodes, double *leaves) {
+  const size_t base = tree * forest->nodes, end = (size_t)1 << depth;
+  from[1] = 0;
+  nodes[0] = (fw_traverse_node){0, ABSENT_RIGHT};
+  for (size_t n = 1; n < end; n++) {
+    const size_t at = base + from[n];
+    const bool split = forest->feature[at] >= 0;
+    from[2 * n] = split ? 2 * from[n] + 1 : from[n];
+    from[2 * n + 1] = split ? 2 * from[n] + 2 : from[n];
+    nodes[n] = (fw_traverse_node){0, ABSENT_RIGHT};
+    if (!split) continue;
+    const places *of = find_places(w, (uint64_t)forest->feature[at]);
+    nodes[n].slot = fw_forest_absent_left(forest, at) ? of->left : of->right;
+    nodes[n].value = round_down(forest->value[at]);
+  }
+  for (size_t i = 0; i < end; i++) leaves[i] = rate * forest->predict[base + from[end + i]];
+}
+
+/* The depth of each bundle, and how many nodes all of them take. */
+static size_t measure_bundles(fw_forest_predictor *w, const fw_forest *forest) {
+  size_t nodes = 0;
+  for (size_t tree = 0; tree < w->trees; tree++) {
+    fw_traverse_tree *of = &w->bundles[tree / BUNDLE];
+    const unsigned depth = fw_forest_depth(forest, tree);
+    if (tree % BUNDLE == 0 || depth > of->depth) of->depth = depth;
+  }
+  for (size_t i = 0; i * BUNDLE < w->trees; i++) nodes += (size_t)BUNDLE << w->bundles[i].depth;
+  return nodes;
+}
+
+/* Trees that the last bundle lacks are packed as ones that say 0. */
+static furrow_status pack_trees(fw_forest_predictor *w, const fw_forest *forest, double rate, furrow_error *err) {
+  uint32_t *from = NULL;
+  furrow_status status = fw_alloc_zero((void **)&w->bundles, (w->trees + BUNDLE - 1) / BUNDLE, sizeof *w->bundles, err);
+  if (status != FURROW_OK) return status;
+  const size_t count = measure_bundles(w, forest);
+  status = fw_alloc_zero((void **)&w->nodes, count, sizeof *w->nodes, err);
+  if (status == FURROW_OK) status = fw_alloc_zero((void **)&w->leaves, count, sizeof *w->leaves, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&from, (size_t)1 << forest->levels, sizeof *from, err);
+  size_t at = 0;
+  for (size_t tree = 0; status == FURROW_OK && tree < w->trees; tree++) {
+    fw_traverse_tree *of = &w->bundles[tree / BUNDLE];
+    if (tree % BUNDLE == 0) {
+      of->nodes = w->nodes + at, of->leaves = w->leaves + at;
+      at += (size_t)BUNDLE << of->depth;
+    }
+    const size_t offset = (size_t)(of->nodes - w->nodes) + ((tree % BUNDLE) << of->depth);
+    pack_tree(w, forest, tree, of->depth, rate, from, w->nodes + offset, w->leaves + offset);
+  }
+  fw_free(from);
+  return status;
+}
+
+furrow_status fw_forest_predictor_create(fw_forest_predictor **predictor, const fw_forest *forest, double rate,
+                                         furrow_error *err) {
+  fw_forest_predictor *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  made->classes = forest->classes;
+  made->trees = forest->trees;
+  status = make_places(made, forest, err);
+  if (status == FURROW_OK) status = pack_trees(made, forest, rate, err);
+  if (status != FURROW_OK) {
+    fw_forest_predictor_free(made);
+    return status;
+  }
+  const size_t fit = BLOCK_BYTES / (made->slots * sizeof(uint32_t));
+  made->groups = fit < 1 ? 1 : fit > MOST_GROUPS ? MOST_GROUPS : fit;
+  *predictor = made;
+  return FURROW_OK;
+}
+
+void fw_forest_predictor_free(fw_forest_predictor *predictor) {
+  if (!predictor) return;
+  fw_free(predictor->bundles);
+  fw_free(predictor->nodes);
+  fw_free(predictor->leaves);
+  fw_free(predictor->absent);
+  fw_free(predictor->direct);
+  fw_features_free(predictor->table);
+  fw_free(predictor);
+}
+
+/* ---- A thread's space ---- */
+
+furrow_status fw_predict_scratch_create(fw_predict_scratch **space, const fw_forest_predictor *predictor,
+                                        furrow_error *err) {
+  fw_predict_scratch *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  status = fw_alloc((void **)&made->slots, predictor->groups * predictor->slots, sizeof *made->slots, err);
+  if (status != FURROW_OK) {
+    fw_predict_scratch_free(made);
+    return status;
+  }
+  for (size_t i = 0; i < predictor->groups; i++)
+    memcpy(made->slots + i * predictor->slots, predictor->absent, predictor->slots * sizeof *made->slots);
+  *space = made;
+  return FURROW_OK;
+}
+
+void fw_predict_scratch_free(fw_predict_scratch *space) {
+  if (!space) return;
+  fw_free(space->slots);
+  fw_free(space);
+}
+
+/* ---- Rows to slots ---- */
+
+/* The last entry of a row first, so that of a feature that stands twice the first counts. */
+static inline void put_row(const fw_forest_predictor *w, const furrow_row *row, uint32_t *slots,
+                           furrow_key_type key_type, furrow_value_type value_type) {
+  for (size_t i = row->length; i-- > 0;) {
+    const places *of = find_places(w, furrow_keys_get(row->index, key_type, i));
+    if (!of) continue;
+    const float x = row->value.any ? (float)furrow_values_get(row->value, value_type, i) : 1;
+    slots[of->left] = isnan(x) ? ABSENT_LEFT : order_of(x);
+    slots[of->right] = isnan(x) ? ABSENT_RIGHT : order_of(x);
+  }
+}
+
+static void put_any_row(const fw_forest_predictor *w, const furrow_row *row, uint32_t *slots) {
+  if (row->key_type == FURROW_KEY_U32 && row->value_type == FURROW_VALUE_F32)
+    put_row(w, row, slots, FURROW_KEY_U32, FURROW_VALUE_F32);
+  else
+    put_row(w, row, slots, row->key_type, row->value_type);
+}
+
+static void remove_row(const fw_forest_predictor *w, const furrow_row *row, uint32_t *slots) {
+  for (size_t i = 0; i < row->length; i++) {
+    const places *of = find_places(w, furrow_keys_get(row->index, row->key_type, i));
+    if (!of) continue;
+    slots[of->left] = ABSENT_LEFT;
+    slots[of->right] = ABSENT_RIGHT;
+  }
+}
+
+/* ---- Walking ---- */
+
+/* One row through the trees of a bundle. */
+static inline void traverse_bundle(const fw_traverse_tree *of, const uint32_t *x, double *values) {
+  size_t at[BUNDLE];
+  UNROLL
+  for (size_t i = 0; i < BUNDLE; i++) at[i] = 1;
+  for (unsigned d = 0; d < of->depth; d++) {
+    UNROLL
+    for (size_t i = 0; i < BUNDLE; i++) {
+      const fw_traverse_node node = of->nodes[(i << of->depth) + at[i]];
+      at[i] += at[i] + (node.value < x[node.slot]);
+    }
+  }
+  UNROLL
+  for (size_t i = 0; i < BUNDLE; i++) values[i] = of->leaves[(i << of->depth) + at[i] - ((size_t)1 << of->depth)];
+}
+
+static void traverse_one(const fw_forest_predictor *w, const uint32_t *x, double *out) {
+  for (size_t c = 0; c < w->classes; c++) out[c] = 0;
+  size_t class = 0;
+  for (size_t tree = 0; tree < w->trees; tree += BUNDLE) {
+    double values[BUNDLE];
+    traverse_bundle(&w->bundles[tree / BUNDLE], x, values);
+    const size_t count = w->trees - tree < BUNDLE ? w->trees - tree : BUNDLE;
+    for (size_t i = 0; i < count; i++) {
+      out[class] += values[i];
+      class = class + 1 < w->classes ? class + 1 : 0;
+    }
+  }
+}
+
+/* Whole groups through all trees. */
+static void traverse_groups(const fw_forest_predictor *w, const uint32_t *slots, size_t groups, double *out) {
+  const fw_traverse *kernels = fw_traverse_table();
+  memset(out, 0, groups * LANES * w->classes * sizeof *out);
+  for (size_t tree = 0, class = 0; tree < w->trees; tree++) {
+    fw_traverse_tree of = w->bundles[tree / BUNDLE];
+    of.nodes += (tree % BUNDLE) << of.depth;
+    of.leaves += (tree % BUNDLE) << of.depth;
+    kernels->groups(&of, slots, w->slots, groups, out + class, w->classes);
+    class = class + 1 < w->classes ? class + 1 : 0;
+  }
+}
+
+void fw_forest_predict_row(const fw_forest_predictor *predictor, fw_predict_scratch *space, const furrow_row *row,
+                           double *out) {
+  put_any_row(predictor, row, space->slots);
+  traverse_one(predictor, space->slots, out);
+  remove_row(predictor, row, space->slots);
+}
+
+void fw_forest_predict_rows(const fw_forest_predictor *predictor, fw_predict_scratch *space,
+                            const furrow_rowblock *block, size_t begin, size_t end, double *out) {
+  for (size_t at = begin; at < end;) {
+    const size_t left = (end - at) / LANES, groups = left < predictor->groups ? left : predictor->groups;
+    if (groups == 0) {
+      const furrow_row row = furrow_rowblock_row(block, at);
+      fw_forest_predict_row(predictor, space, &row, out + (at - begin) * predictor->classes);
+      at++;
+      continue;
+    }
+    for (size_t i = 0; i < groups * LANES; i++) {
+      const furrow_row row = furrow_rowblock_row(block, at + i);
+      put_any_row(predictor, &row, space->slots + i / LANES * predictor->slots + i % LANES);
+    }
+    traverse_groups(predictor, space->slots, groups, out + (at - begin) * predictor->classes);
+    for (size_t i = 0; i < groups * LANES; i++) {
+      const furrow_row row = furrow_rowblock_row(block, at + i);
+      remove_row(predictor, &row, space->slots + i / LANES * predictor->slots + i % LANES);
+    }
+    at += groups * LANES;
+  }
+}

@@ -1,0 +1,26 @@
+/* learn/forest/forest_trees.h: what people want to know of a forest: nodes, importance, trees as text and pictures. */
+#ifndef FW_LEARN_FOREST_FOREST_TREES_H
+#define FW_LEARN_FOREST_FOREST_TREES_H
+
+#include "base/buffer.h"
+#include "furrow/learn.h"
+#include "learn/forest/forest.h"
+
+enum { FW_TREE_LEAVES_DRAWN = 2048 }; /* most leaves of a picture */
+
+void fw_forest_info(const fw_forest *forest, furrow_forest_info *info);
+void fw_forest_node(const fw_forest *forest, size_t tree, size_t node, furrow_tree_node *about);
+/* As furrow_scorer_feature_importance gives it. */
+furrow_status fw_forest_importance(const fw_forest *forest, furrow_feature_importance **list, size_t *count,
+                                   furrow_error *err) __attribute__((warn_unused_result));
+
+size_t fw_tree_leaves(const fw_forest *forest, size_t tree);
+
+/* Trees first … end-1; out of memory is the buffer's to tell. */
+void fw_trees_text(fw_buffer *out, const fw_forest *forest, size_t first, size_t end);
+void fw_trees_json(fw_buffer *out, const fw_forest *forest, size_t first, size_t end);
+void fw_trees_dot(fw_buffer *out, const fw_forest *forest, size_t first, size_t end);
+/* One tree. */
+void fw_tree_svg(fw_buffer *out, const fw_forest *forest, size_t tree);
+
+#endif

@@ -1,0 +1,388 @@
+/* learn/forest/tree_grow.c: one tree, level by level.
+ *
+ * Nodes of a level come in pairs, the children of one node. The smaller of a pair is summed up from its rows; the other
+ * is their parent's histogram less that. Where a level has more nodes than there may be histograms, pairs are worked on
+ * a few at a time and their histograms are not kept: the next level then sums up all its nodes. */
+#include "learn/forest/tree_grow.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define HISTOGRAM_BYTES ((size_t)128 << 20) /* of all histograms, about */
+enum {
+  LEAST_HISTOGRAMS = 8,
+  RANGE_BINS = 2048,   /* about, of the features that one task looks at */
+  PIECE_ROWS = 1 << 13 /* at least, of the rows that one task sums up */
+};
+
+typedef struct grown {
+  size_t node; /* in the tree */
+  size_t begin, end;
+  fw_sum sum;
+  bool may_split;
+  fw_histogram *histogram; /* NULL: not made, or not kept */
+  fw_best_split best;
+} grown;
+
+/* Rows of a node that one task sums up. */
+typedef struct piece {
+  size_t begin, end;
+  fw_histogram *histogram;
+} piece;
+
+/* Nodes of a pair whose best splits are wanted. */
+typedef struct pair {
+  grown *filled; /* summed up from its rows */
+  grown *rest;   /* by subtraction; NULL: not wanted, or there is nothing to subtract from */
+  size_t first_piece, pieces;
+} pair;
+
+struct fw_grower {
+  const fw_forest_conf *conf;
+  const fw_binned *binned;
+  fw_spin_pool *pool;
+  fw_histograms all;
+  size_t most_histograms;
+  size_t *range; /* features of task r: range[r] … range[r + 1] - 1 */
+  size_t ranges;
+  grown *level, *next;
+  size_t level_capacity, next_capacity;
+  pair *pairs;
+  size_t pair_capacity;
+  piece *pieces;
+  size_t piece_capacity;
+  fw_best_split *found; /* of the nodes of a pair, by range */
+  size_t found_capacity;
+  fw_row_split *splits;
+  size_t split_capacity;
+};
+
+/* ---- Create, free --------------------------------------------------------------------------------------- */
+
+static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
+  const fw_cuts *cuts = g->binned->cuts;
+  furrow_status status = fw_alloc((void **)&g->range, cuts->bins / RANGE_BINS + 2, sizeof *g->range, err);
+  if (status != FURROW_OK) return status;
+  size_t first = 0;
+  g->range[0] = 0;
+  for (size_t f = 0; f < cuts->count; f++) {
+    const size_t end = f + 1 < cuts->count ? cuts->feature[f + 1].first_bin : cuts->bins;
+    if (end - first < RANGE_BINS && f + 1 < cuts->count) continue;
+    g->range[++g->ranges] = f + 1;
+    first = end;
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, const fw_binned *binned,
+                               fw_spin_pool *pool, furrow_error *err) {
+  fw_grower *g = NULL;
+  furrow_status status = fw_alloc_zero((void **)&g, 1, sizeof *g, err);
+  if (status != FURROW_OK) return status;
+  g->conf = conf;
+  g->binned = binned;
+  g->pool = pool;
+  status = fw_histograms_init(&g->all, binned, pool, err);
+  if (status == FURROW_OK) status = make_ranges(g, err);
+  if (status != FURROW_OK) {
+    fw_grower_free(g);
+    return status;
+  }
+  g->most_histograms = HISTOGRAM_BYTES / (fw_histogram_bytes(&g->all) + 1);
+  if (g->most_histograms < LEAST_HISTOGRAMS) g->most_histograms = LEAST_HISTOGRAMS;
+  *grower = g;
+  return FURROW_OK;
+}
+
+void fw_grower_free(fw_grower *g) {
+  if (!g) return;
+  fw_histograms_clear(&g->all);
+  void *const arrays[] = {g->range, g->level, g->next, g->pairs, g->pieces, g->found, g->splits};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
+  fw_free(g);
+}
+
+size_t fw_grower_memory(const fw_grower *g) {
+  return g->all.made * fw_histogram_bytes(&g->all) + g->piece_capacity * sizeof *g->pieces +
+         g->found_capacity * sizeof *g->found + (g->level_capacity + g->next_capacity) * sizeof *g->level;
+}
+
+/* ---- Histograms and best splits of a few pairs ---------------------------------------------------------- */
+
+typedef struct work {
+  fw_grower *grower;
+  const fw_growth *growth;
+  fw_split_rules rules;
+  size_t count; /* nodes of the level */
+  size_t pair_count, piece_count;
+} work;
+
+static void fill_piece(void *context, size_t i) {
+  const work *w = context;
+  const piece *p = &w->grower->pieces[i];
+  fw_histogram_fill(&w->grower->all, p->histogram, w->growth->rows->row + p->begin, p->end - p->begin,
+                    w->growth->gradients->pair);
+}
+
+/* All that a range of features needs, for one pair: pieces into a sum, the difference, and the best of both. */
+static void find_best(void *context, size_t i) {
+  const work *w = context;
+  const fw_grower *g = w->grower;
+  const pair *p = &g->pairs[i / g->ranges];
+  const size_t range = i % g->ranges, begin = g->range[range], end = g->range[range + 1];
+  fw_best_split *found = &g->found[2 * i];
+  for (size_t k = 1; k < p->pieces; k++)
+    fw_histogram_add(&g->all, begin, end, p->filled->histogram, g->pieces[p->first_piece + k].histogram);
+  found[0] = found[1] = (fw_best_split){0};
+  if (p->filled->may_split) found[0] = fw_best_split_find(&w->rules, p->filled->histogram, p->filled->sum, begin, end);
+  if (!p->rest) return;
+  fw_histogram_subtract(&g->all, begin, end, p->rest->histogram, p->filled->histogram);
+  found[1] = fw_best_split_find(&w->rules, p->rest->histogram, p->rest->sum, begin, end);
+}
+
+/* The rows of a node in pieces, so that all threads have something to do; sums of whole numbers are the same however
+ * they are cut. */
+static furrow_status cut_pieces(work *w, pair *p, size_t rows, furrow_error *err) {
+  fw_grower *g = w->grower;
+  const size_t n = p->filled->end - p->filled->begin, threads = fw_spin_pool_threads(g->pool);
+  const size_t share = rows / (2 * threads) + 1, least = share > PIECE_ROWS ? share : PIECE_ROWS;
+  const size_t pieces = threads == 1 || n < 2 * least ? 1 : n / least;
+  p->first_piece = w->piece_count;
+  p->pieces = 0;
+  furrow_status status =
+      fw_grow((void **)&g->pieces, &g->piece_capacity, w->piece_count + pieces, sizeof *g->pieces, err);
+  for (size_t i = 0; status == FURROW_OK && i < pieces; i++) {
+    piece *made = &g->pieces[w->piece_count];
+    *made = (piece){p->filled->begin + n * i / pieces, p->filled->begin + n * (i + 1) / pieces, NULL};
+    status = fw_histogram_get(&g->all, &made->histogram, err);
+    if (status == FURROW_OK) {
+      w->piece_count++;
+      p->pieces++;
+      if (i == 0) p->filled->histogram = made->histogram;
+    }
+  }
+  return status;
+}
+
+static void put_pieces(work *w) {
+  fw_grower *g = w->grower;
+  for (size_t i = 0; i < w->pair_count; i++)
+    for (size_t k = 1; k < g->pairs[i].pieces; k++)
+      fw_histogram_put(&g->all, g->pieces[g->pairs[i].first_piece + k].histogram);
+  w->piece_count = 0;
+}
+
+static void keep_best(const work *w) {
+  const fw_grower *g = w->grower;
+  for (size_t i = 0; i < w->pair_count * g->ranges; i++) {
+    const pair *p = &g->pairs[i / g->ranges];
+    fw_best_split_keep(g->binned->cuts, &p->filled->best, &g->found[2 * i]);
+    if (p->rest) fw_best_split_keep(g->binned->cuts, &p->rest->best, &g->found[2 * i + 1]);
+  }
+}
+
+static void drop_histogram(fw_grower *g, grown *node) {
+  fw_histogram_put(&g->all, node->histogram);
+  node->histogram = NULL;
+}
+
+static furrow_status work_on_pairs(work *w, bool keep, furrow_error *err) {
+  fw_grower *g = w->grower;
+  size_t rows = 0;
+  for (size_t i = 0; i < w->pair_count; i++) rows += g->pairs[i].filled->end - g->pairs[i].filled->begin;
+  furrow_status status =
+      fw_grow((void **)&g->found, &g->found_capacity, 2 * w->pair_count * g->ranges, sizeof *g->found, err);
+  for (size_t i = 0; status == FURROW_OK && i < w->pair_count; i++) status = cut_pieces(w, &g->pairs[i], rows, err);
+  if (status == FURROW_OK) {
+    fw_spin_pool_run(g->pool, w->piece_count, fill_piece, w);
+    fw_spin_pool_run(g->pool, w->pair_count * g->ranges, find_best, w);
+    keep_best(w);
+  }
+  put_pieces(w);
+  for (size_t i = 0; !keep && i < w->pair_count; i++) {
+    drop_histogram(g, g->pairs[i].filled);
+    if (g->pairs[i].rest) drop_histogram(g, g->pairs[i].rest);
+  }
+  w->pair_count = 0;
+  return status;
+}
+
+/* ---- A level -------------------------------------------------------------------------------------------- */
+
+static furrow_status add_pair(work *w, grown *filled, grown *rest, furrow_error *err) {
+  fw_grower *g = w->grower;
+  furrow_status status = fw_grow((void **)&g->pairs, &g->pair_capacity, w->pair_count + 1, sizeof *g->pairs, err);
+  if (status == FURROW_OK) g->pairs[w->pair_count++] = (pair){.filled = filled, .rest = rest};
+  return status;
+}
+
+/* Two children; the parent's histogram, if it was kept, is that of both now. */
+static furrow_status add_children(work *w, grown *left, grown *right, furrow_error *err) {
+  grown *small = left->end - left->begin <= right->end - right->begin ? left : right;
+  grown *large = small == left ? right : left;
+  fw_histogram *parent = left->histogram;
+  furrow_status status = FURROW_OK;
+  left->histogram = right->histogram = NULL;
+  if (parent && large->may_split) {
+    large->histogram = parent;
+    return add_pair(w, small, large, err);
+  }
+  fw_histogram_put(&w->grower->all, parent);
+  if (small->may_split) status = add_pair(w, small, NULL, err);
+  if (status == FURROW_OK && large->may_split) status = add_pair(w, large, NULL, err);
+  return status;
+}
+
+/* The best splits of all nodes of the level: the root, or pairs. */
+static furrow_status find_level(work *w, furrow_error *err) {
+  fw_grower *g = w->grower;
+  const bool keep = w->count <= g->most_histograms;
+  furrow_status status = FURROW_OK;
+  if (g->ranges == 0) return FURROW_OK;
+  if (w->count == 1 && g->level[0].may_split) status = add_pair(w, &g->level[0], NULL, err);
+  for (size_t i = 0; status == FURROW_OK && i + 1 < w->count; i += 2) {
+    status = add_children(w, &g->level[i], &g->level[i + 1], err);
+    if (status == FURROW_OK && w->pair_count + 2 > g->most_histograms) status = work_on_pairs(w, keep, err);
+  }
+  if (status == FURROW_OK && w->pair_count) status = work_on_pairs(w, keep, err);
+  return status;
+}
+
+/* Both children need some hessian, and rows to have it. */
+static bool may_split(const work *w, const grown *node) {
+  const double h = (double)node->sum.hessian * w->rules.hessian_unit;
+  return node->end - node->begin >= 2 && h > 0 && h >= 2 * w->grower->conf->min_child_weight;
+}
+
+static void write_node(const work *w, const grown *node) {
+  fw_forest *forest = w->growth->forest;
+  const size_t at = w->growth->tree * forest->nodes + node->node;
+  const double g = (double)node->sum.gradient * w->rules.gradient_unit;
+  const double h = (double)node->sum.hessian * w->rules.hessian_unit;
+  forest->predict[at] = fw_leaf_value(&w->rules, g, h) + w->growth->start;
+  if (forest->gradient) forest->gradient[at] = g;
+  if (forest->hessian) forest->hessian[at] = h;
+}
+
+static void write_split(const work *w, const grown *node) {
+  fw_forest *forest = w->growth->forest;
+  const size_t at = w->growth->tree * forest->nodes + node->node;
+  forest->feature[at] = (int32_t)w->grower->binned->cuts->feature[node->best.feature].id;
+  forest->value[at] = node->best.value;
+  forest->missing_flipped[at] = node->best.absent_left != (node->best.value >= 0);
+  if (forest->gain) forest->gain[at] = node->best.gain;
+}
+
+static double score_of(const work *w, size_t node) {
+  const fw_growth *growth = w->growth;
+  return growth->rate * growth->forest->predict[growth->tree * growth->forest->nodes + node];
+}
+
+/* The children of node i, without their rows. */
+static void make_children(const work *w, const grown *node, grown *left) {
+  const fw_sum sum = node->best.left;
+  left[0] = (grown){.node = 2 * node->node + 1, .sum = sum, .histogram = node->histogram};
+  left[1] =
+      (grown){.node = 2 * node->node + 2, .sum = {node->sum.gradient - sum.gradient, node->sum.hessian - sum.hessian}};
+  write_node(w, &left[0]);
+  write_node(w, &left[1]);
+}
+
+static furrow_status ensure_capacity(fw_grower *g, size_t count, furrow_error *err) {
+  furrow_status status = fw_grow((void **)&g->next, &g->next_capacity, 2 * count, sizeof *g->next, err);
+  if (status == FURROW_OK) status = fw_grow((void **)&g->splits, &g->split_capacity, count, sizeof *g->splits, err);
+  return status;
+}
+
+/* Nodes without a split are leaves now: their rows get their scores. The others are listed with their children. */
+static size_t list_splits(work *w) {
+  fw_grower *g = w->grower;
+  size_t n = 0;
+  for (size_t i = 0; i < w->count; i++) {
+    grown *node = &g->level[i];
+    if (!(node->best.gain > 0)) {
+      drop_histogram(g, node);
+      fw_node_rows_add(w->growth->rows, node->begin, node->end, score_of(w, node->node), w->growth->score);
+      continue;
+    }
+    const fw_best_split *best = &node->best;
+    write_split(w, node);
+    make_children(w, node, &g->next[2 * n]);
+    g->splits[n++] = (fw_row_split){.begin = node->begin,
+                                    .end = node->end,
+                                    .feature = best->feature,
+                                    .last_left = best->last_left,
+                                    .absent_left = best->absent_left,
+                                    .left = score_of(w, 2 * node->node + 1),
+                                    .right = score_of(w, 2 * node->node + 2)};
+  }
+  return n;
+}
+
+/* The children, with their rows, are the next level. */
+static void go_down(work *w, size_t n) {
+  fw_grower *g = w->grower;
+  for (size_t i = 0; i < n; i++) {
+    grown *left = &g->next[2 * i];
+    left[0].begin = g->splits[i].begin;
+    left[0].end = left[1].begin = g->splits[i].middle;
+    left[1].end = g->splits[i].end;
+    left[0].may_split = may_split(w, &left[0]);
+    left[1].may_split = may_split(w, &left[1]);
+  }
+  grown *level = g->level;
+  const size_t capacity = g->level_capacity;
+  g->level = g->next;
+  g->level_capacity = g->next_capacity;
+  g->next = level;
+  g->next_capacity = capacity;
+  w->count = 2 * n;
+}
+
+static furrow_status grow_level(work *w, bool last, furrow_error *err) {
+  fw_grower *g = w->grower;
+  const fw_growth *growth = w->growth;
+  furrow_status status = find_level(w, err);
+  if (status == FURROW_OK) status = ensure_capacity(g, w->count, err);
+  if (status != FURROW_OK) return status;
+  const size_t n = list_splits(w);
+  if (last) {
+    status = fw_node_rows_score(growth->rows, g->splits, n, growth->score, g->pool, err);
+    for (size_t i = 0; i < w->count; i++)
+      if (g->level[i].best.gain > 0) drop_histogram(g, &g->level[i]);
+    w->count = 0;
+    return status;
+  }
+  for (size_t i = 0; i < w->count; i++) g->level[i].histogram = NULL; /* their children have them */
+  status = fw_node_rows_split(growth->rows, g->splits, n, g->pool, err);
+  go_down(w, n);
+  return status;
+}
+
+static furrow_status plant(work *w, furrow_error *err) {
+  fw_grower *g = w->grower;
+  const fw_growth *growth = w->growth;
+  furrow_status status = fw_grow((void **)&g->level, &g->level_capacity, 1, sizeof *g->level, err);
+  if (status != FURROW_OK) return status;
+  g->level[0] = (grown){.end = growth->row_count};
+  g->level[0].sum = fw_gradient_pairs_sum(growth->rows->row, growth->row_count, growth->gradients->pair);
+  g->level[0].may_split = may_split(w, &g->level[0]);
+  write_node(w, &g->level[0]);
+  w->count = 1;
+  return FURROW_OK;
+}
+
+furrow_status fw_grower_tree(fw_grower *g, const fw_growth *growth, furrow_error *err) {
+  work w = {.grower = g, .growth = growth};
+  w.rules = (fw_split_rules){g->conf, &g->all, growth->allowed, growth->gradients->gradient_unit,
+                             growth->gradients->hessian_unit};
+  const unsigned levels = growth->forest->levels;
+  furrow_status status = plant(&w, err);
+  if (status == FURROW_OK && levels < 2)
+    fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(&w, 0), growth->score);
+  for (unsigned level = 0; status == FURROW_OK && w.count > 0 && level + 1 < levels; level++)
+    status = grow_level(&w, level + 2 == levels, err);
+  for (size_t i = 0; i < w.count; i++) drop_histogram(g, &g->level[i]); /* after a failure */
+  return status;
+}

@@ -1,0 +1,150 @@
+/* learn/net/batch_slot.c: a batch on its way through the net. */
+#include "learn/net/batch_slot.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/conf/plan_rules.h"
+
+/* Rows of a task: enough for matrix products, few enough for all threads to get some of a batch. */
+enum { TASK_ROWS = 32 };
+
+furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training, const fw_batch_slot *beside,
+                                 furrow_error *err) {
+  const fw_plan *plan = fw_net_plan(net);
+  fw_batcher_params rules = fw_plan_rules(plan);
+  rules.graph = training ? &plan->graph : NULL;
+  rules.beside = beside ? beside->batcher : NULL;
+  rules.unlisted = fw_net_sums_by_row(net);
+  *slot = (fw_batch_slot){.net = net, .graph = &plan->graph};
+  furrow_status status = fw_batcher_create(&slot->batcher, &rules, err);
+  if (status == FURROW_OK) status = fw_pass_create(&slot->pass, net, err);
+  return status;
+}
+
+void fw_batch_slot_clear(fw_batch_slot *slot) {
+  fw_pass_free(slot->pass);
+  fw_batcher_free(slot->batcher);
+  fw_free(slot->number);
+  fw_free(slot->out);
+  fw_free(slot->loss);
+  *slot = (fw_batch_slot){0};
+}
+
+/* ---- Preparation ---------------------------------------------------------------------------------------- */
+
+static furrow_status ensure_capacity(fw_batch_slot *slot, size_t rows, furrow_error *err) {
+  if (rows <= slot->row_capacity) return FURROW_OK;
+  size_t outputs;
+  if (!fw_size_mul(rows, slot->graph->outputs, &outputs)) return fw_fail_memory(err, SIZE_MAX);
+  void *number = slot->number, *out = slot->out, *loss = slot->loss;
+  furrow_status status = fw_realloc(&number, rows, sizeof *slot->number, err);
+  slot->number = number;
+  if (status == FURROW_OK) status = fw_realloc(&out, outputs, sizeof *slot->out, err);
+  slot->out = out;
+  if (status == FURROW_OK) status = fw_realloc(&loss, rows / TASK_ROWS + 1, sizeof *slot->loss, err);
+  slot->loss = loss;
+  if (status == FURROW_OK) slot->row_capacity = rows;
+  return status;
+}
+
+furrow_status fw_batch_slot_fill(fw_batch_slot *slot, const fw_row_source *from, furrow_error *err) {
+  size_t count = 0;
+  slot->batch = NULL;
+  fw_batcher_start(slot->batcher);
+  furrow_status status = ensure_capacity(slot, from->rows, err);
+  if (status == FURROW_OK) status = from->fill(from->source, slot->batcher, from->rows, slot->number, &count, err);
+  if (status == FURROW_OK && count > 0) status = fw_batcher_finish(slot->batcher, &slot->batch, err);
+  if (status == FURROW_OK && count > 0) slot->batch->first_row = slot->number[0] - 1;
+  return status;
+}
+
+furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *err) {
+  return slot->batch ? fw_net_begin(slot->net, slot->pass, slot->batch, grow, err) : FURROW_OK;
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
+
+size_t fw_batch_slot_tasks(const fw_batch_slot *slot) {
+  return (slot->batch->rows + TASK_ROWS - 1) / TASK_ROWS;
+}
+
+void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task) {
+  const size_t begin = task * TASK_ROWS, left = slot->batch->rows - begin;
+  const size_t end = left < TASK_ROWS ? begin + left : begin + TASK_ROWS;
+  slot->loss[task] = 0;
+  if (step) {
+    fw_net_train(slot->net, slot->pass, step, begin, end, &slot->loss[task]);
+  } else {
+    fw_net_forward(slot->net, slot->pass, begin, end);
+  }
+  for (size_t i = begin; i < end; i++) fw_net_outputs(slot->net, slot->pass, i, slot->out + i * slot->graph->outputs);
+}
+
+static double weight_of(const fw_minibatch *batch, size_t row) {
+  return batch->weight ? (double)batch->weight[row] : 1;
+}
+
+static bool is_sound(const fw_batch_slot *slot, size_t row) {
+  const size_t n = slot->graph->outputs;
+  bool sound = isfinite(weight_of(slot->batch, row));
+  for (size_t k = 0; k < n; k++) sound &= isfinite(slot->out[row * n + k]) != 0;
+  return sound && isfinite(fw_loss_value(slot->graph, slot->out + row * n, slot->batch->label[row]));
+}
+
+/* Finds a row to blame; where there is none the sum itself is too large. */
+static furrow_status fail_loss(const fw_batch_slot *slot, furrow_error *err) {
+  const size_t rows = slot->batch->rows;
+  size_t bad = 0;
+  while (bad < rows && is_sound(slot, bad)) bad++;
+  if (bad < rows) {
+    return fw_fail(err, FURROW_E_RANGE,
+                   "the loss or score of row %" PRIu64 " is not a number, in the batch of rows %" PRIu64 " to %" PRIu64
+                   "; nothing was updated: is the learning rate too high?",
+                   slot->number[bad], slot->number[0], slot->number[rows - 1]);
+  }
+  return fw_fail(err, FURROW_E_RANGE, "the loss of the batch of rows %" PRIu64 " to %" PRIu64 " is not a number",
+                 slot->number[0], slot->number[rows - 1]);
+}
+
+furrow_status fw_batch_slot_loss(const fw_batch_slot *slot, double *loss, furrow_error *err) {
+  const fw_minibatch *batch = slot->batch;
+  double sum = 0, weights = 0;
+  bool sound = true;
+  for (size_t i = 0; i < fw_batch_slot_tasks(slot); i++) sum += slot->loss[i];
+  for (size_t i = 0; i < batch->rows; i++) weights += weight_of(batch, i);
+  for (size_t i = 0; i < batch->rows * slot->graph->outputs; i++) sound &= isfinite(slot->out[i]) != 0;
+  if (!sound || !isfinite(sum)) return fail_loss(slot, err);
+  *loss = weights > 0 ? sum / weights : 0;
+  return FURROW_OK;
+}
+
+furrow_status fw_batch_slot_check(const fw_batch_slot *slot, furrow_error *err) {
+  const size_t n = slot->graph->outputs;
+  for (size_t i = 0; i < slot->batch->rows * n; i++)
+    if (!isfinite(slot->out[i]))
+      return fw_fail(err, FURROW_E_RANGE,
+                     "the score of row %" PRIu64 " is not a number, of rows %" PRIu64 " to %" PRIu64,
+                     slot->number[i / n], slot->number[0], slot->number[slot->batch->rows - 1]);
+  return FURROW_OK;
+}
+
+void fw_batch_slot_tally(const fw_batch_slot *slot, fw_tally *tally) {
+  enum { AHEAD = 8 };
+  const fw_minibatch *batch = slot->batch;
+  const size_t n = slot->graph->outputs;
+  for (size_t i = 0; i < batch->rows; i++) {
+    if (i + AHEAD < batch->rows) fw_tally_expect(tally, slot->out + (i + AHEAD) * n);
+    fw_tally_add(tally, slot->out + i * n, batch->label[i], weight_of(batch, i));
+  }
+}
+
+void fw_error_prefix_row(furrow_error *err, uint64_t number) {
+  if (!err) return;
+  char message[sizeof err->message];
+  snprintf(message, sizeof message, "%s", err->message);
+  snprintf(err->message, sizeof err->message, "row %" PRIu64 ": %.200s", number, message);
+}

@@ -1,0 +1,59 @@
+/* learn/net/batch_slot.h: a batch on its way through the net.
+ *
+ * Training has several of them: while the rows of one batch are trained, the next ones are read and prepared. */
+#ifndef FW_LEARN_NET_BATCH_SLOT_H
+#define FW_LEARN_NET_BATCH_SLOT_H
+
+#include "learn/data/minibatch.h"
+#include "learn/net/net.h"
+#include "learn/score/metrics.h"
+
+typedef struct fw_batch_slot {
+  fw_net *net;
+  const fw_graph *graph;
+  fw_batcher *batcher;
+  fw_pass *pass;
+  fw_minibatch *batch; /* NULL: none */
+  size_t row_capacity, task_capacity;
+  uint64_t *number; /* of each row in the data, from 1: for messages */
+  double *out;      /* outputs of each row */
+  double *loss;     /* of each task of rows */
+} fw_batch_slot;
+
+/* Rows that come from somewhere: adds up to `rows` of them to the batcher, with their numbers. *count is 0 at the end.
+ */
+typedef struct fw_row_source {
+  furrow_status (*fill)(void *source, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
+                        furrow_error *err);
+  void *source;
+  size_t rows; /* of a batch */
+} fw_row_source;
+
+/* The caller's struct, all zeros; to be cleared after a failure, too. `training`: rows must have labels. `beside` (may
+ * be NULL): a lane of the same net, which must outlive this one; only one of the two may be filled at a time. */
+furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training, const fw_batch_slot *beside,
+                                 furrow_error *err) __attribute__((warn_unused_result));
+void fw_batch_slot_clear(fw_batch_slot *slot);
+
+/* Takes the next batch from `from`: batch is NULL at the end. fw_batch_slot_begin then finds the records of its
+ * features, and with `grow` makes those of new ones. */
+furrow_status fw_batch_slot_fill(fw_batch_slot *slot, const fw_row_source *from, furrow_error *err)
+    __attribute__((warn_unused_result));
+furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *err)
+    __attribute__((warn_unused_result));
+
+/* The phase of rows in tasks of a size that is fixed, without (step NULL) or with the backward pass. */
+size_t fw_batch_slot_tasks(const fw_batch_slot *slot);
+void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task);
+/* After all tasks: the mean loss. E_RANGE, naming the rows, if a loss or score is not a number. */
+furrow_status fw_batch_slot_loss(const fw_batch_slot *slot, double *loss, furrow_error *err)
+    __attribute__((warn_unused_result));
+/* After all tasks without the backward pass: E_RANGE, naming the rows, if a score is not a number. */
+furrow_status fw_batch_slot_check(const fw_batch_slot *slot, furrow_error *err) __attribute__((warn_unused_result));
+/* Counts the batch's scores. */
+void fw_batch_slot_tally(const fw_batch_slot *slot, fw_tally *tally);
+
+/* "row N: " before an error's message. */
+void fw_error_prefix_row(furrow_error *err, uint64_t number);
+
+#endif

@@ -1,0 +1,67 @@
+/* learn/net/param_mixing.c: the mean of all ranks' parameters. */
+#include "learn/net/param_mixing.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/net/net_snapshot.h"
+
+enum { AT_ONCE = 1024 }; /* features */
+
+static furrow_status mix_numbers(const fw_comm *comm, void *numbers, size_t count, size_t size, furrow_error *err) {
+  furrow_status status;
+  if (size == sizeof(float)) {
+    float *x = numbers;
+    status = comm->allreduce_f32(comm, x, count, err);
+    for (size_t i = 0; i < count; i++) x[i] /= (float)comm->size;
+  } else {
+    double *x = numbers;
+    status = comm->allreduce_f64(comm, x, count, err);
+    for (size_t i = 0; i < count; i++) x[i] /= (double)comm->size;
+  }
+  return status;
+}
+
+/* Numbers of features first … one after the other, in one array of a parameter: taken out, or put back. */
+static void move_features(const fw_net *net, size_t parameter, size_t array, uint64_t first, size_t count,
+                          char *numbers, bool back) {
+  const size_t bytes = fw_net_parameter(net, parameter)->rows * fw_net_element_size(net);
+  for (size_t i = 0; i < count; i++) {
+    void *at = fw_net_feature(net, parameter, first + i, array);
+    memcpy(back ? at : numbers + i * bytes, back ? numbers + i * bytes : at, bytes);
+  }
+}
+
+static furrow_status mix_features(const fw_comm *comm, const fw_net *net, size_t parameter, size_t array,
+                                  furrow_error *err) {
+  const fw_parameter *about = fw_net_parameter(net, parameter);
+  const size_t size = fw_net_element_size(net);
+  void *numbers = NULL;
+  furrow_status status = fw_alloc(&numbers, AT_ONCE * about->rows, size, err);
+  for (uint64_t first = 0; status == FURROW_OK && first < about->cols; first += AT_ONCE) {
+    const size_t count = about->cols - first < AT_ONCE ? (size_t)(about->cols - first) : AT_ONCE;
+    move_features(net, parameter, array, first, count, numbers, false);
+    status = mix_numbers(comm, numbers, count * about->rows, size, err);
+    move_features(net, parameter, array, first, count, numbers, true);
+  }
+  fw_free(numbers);
+  return status;
+}
+
+furrow_status fw_mix_parameters(const fw_comm *comm, fw_net *net, furrow_error *err) {
+  if (comm->size == 1) return FURROW_OK;
+  if (fw_net_is_open(net)) {
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "several processes need a dense model type and a range of features");
+  }
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < fw_net_parameters(net); i++) {
+    const fw_parameter *about = fw_net_parameter(net, i);
+    for (size_t array = 0; status == FURROW_OK && array <= about->state; array++) {
+      status = about->by_feature
+                   ? mix_features(comm, net, i, array, err)
+                   : mix_numbers(comm, fw_net_dense(net, i, array), about->cols, fw_net_element_size(net), err);
+    }
+  }
+  return status;
+}

@@ -1,0 +1,406 @@
+/* model/write/encode_matrix.c: the partitions of a matrix in memory: encoded in pieces, each piece then written to its
+ * place.
+ *
+ * Where there are enough files each is one thread's work: threads that write to one file wait for each other. Else all
+ * threads share the pieces. These are made in the order of the partitions, as many at a time as there are buffers. When
+ * all of these are encoded their lengths are known, so their places in the files are, and threads write them side by
+ * side, too. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/target.h"
+#include "model/format/matrix_format.h"
+#include "model/write/encode_part.h"
+
+/* A buffer has room for the longest records, which text never has: about 1/30 of it is ever touched. */
+#define PIECE_BYTES ((size_t)4 << 20)
+#define PIECE_RECORDS ((size_t)64 << 10)
+#define PIECES_PER_THREAD 8 /* enough that threads seldom wait for each other */
+#define PARTS_AT_ONCE 64
+
+/* A partition at work. */
+typedef struct open_part {
+  fw_encode_part put;
+  int fd; /* -1: not begun */
+  uint64_t offset, length, lost, found;
+  bool noted;
+} open_part;
+
+/* A buffer, the piece in it and its place. */
+typedef struct slot {
+  fw_encode_chunk piece;
+  open_part *part;
+  uint64_t offset;
+  bool last; /* piece of its partition */
+} slot;
+
+typedef struct put_job {
+  furrow_matrix_writer *writer;
+  const furrow_matrix *matrix;
+  unsigned threads;
+  fw_write_totals totals;
+  open_part parts[PARTS_AT_ONCE];
+  size_t part_count;
+  slot *slots;
+  size_t slot_count, filled;
+  size_t most, piece_records;
+  /* where the next piece begins */
+  size_t at_part, at_row;
+  uint64_t at_record, left;
+} put_job;
+
+static bool is_built_in(const furrow_matrix_format *format) {
+  static const furrow_matrix_format *const formats[] = {
+      &fw_value_binary, &fw_col_id_value_binary, &fw_row_id_col_id_value_binary, &fw_binary_column,
+      &fw_value_text,   &fw_col_id_value_text,   &fw_row_id_col_id_value_text,   &fw_text_column};
+  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+    if (format == formats[i]) return true;
+  return false;
+}
+
+/* ---- buffers ---- */
+
+static furrow_status make_slot(const put_job *job, slot *made, size_t rows, bool sequential, furrow_error *err) {
+  const size_t scratch = rows > FW_ENCODE_SCRATCH ? rows : FW_ENCODE_SCRATCH;
+  void *memory;
+  made->piece.sequential = sequential;
+  furrow_status status = fw_alloc(&memory, job->piece_records, job->most, err);
+  if (status != FURROW_OK) return status;
+  made->piece.bytes = memory;
+  status = fw_alloc(&memory, scratch, sizeof(int64_t), err);
+  if (status != FURROW_OK) return status;
+  made->piece.scratch = memory;
+  status = fw_alloc(&memory, FW_ENCODE_SCRATCH, sizeof(int64_t), err);
+  if (status == FURROW_OK) made->piece.col_scratch = memory;
+  return status;
+}
+
+/* Buffers that hold a record of any partition at least. Formats from outside may keep a state from record to record:
+ * one buffer, so that pieces follow each other. */
+static furrow_status make_slots(put_job *job, const size_t *list, size_t count, furrow_error *err) {
+  const furrow_matrix_writer *writer = job->writer;
+  size_t least, most, rows = 1;
+  for (size_t i = 0; i < count; i++) {
+    uint64_t state[4] = {0};
+    const furrow_matrix_format_context context = fw_writer_context(writer, list[i], state);
+    writer->format->record_size(&context, &least, &most);
+    if (most > job->most) job->most = most;
+    if (context.record_values > rows) rows = context.record_values;
+  }
+  const bool sequential = !is_built_in(writer->format);
+  job->piece_records = job->most > 0 && PIECE_BYTES / job->most ? PIECE_BYTES / job->most : 1;
+  if (job->piece_records > PIECE_RECORDS) job->piece_records = PIECE_RECORDS;
+  job->slot_count = sequential || job->threads == 1 ? 1 : (size_t)job->threads * PIECES_PER_THREAD;
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, job->slot_count, sizeof *job->slots, err);
+  if (status != FURROW_OK) return status;
+  job->slots = memory;
+  for (size_t i = 0; i < job->slot_count && status == FURROW_OK; i++)
+    status = make_slot(job, &job->slots[i], rows, sequential, err);
+  return status;
+}
+
+static void free_slots(put_job *job) {
+  for (size_t i = 0; job->slots && i < job->slot_count; i++) {
+    fw_free(job->slots[i].piece.bytes);
+    fw_free(job->slots[i].piece.scratch);
+    fw_free(job->slots[i].piece.col_scratch);
+  }
+  fw_free(job->slots);
+}
+
+/* ---- pieces ---- */
+
+/* Calls body(job, i) for each i < count on the job's threads. */
+static furrow_status for_each(put_job *job, size_t count, void (*body)(void *context, size_t i), furrow_error *err) {
+  if (job->threads > 1) return fw_writer_for(job->writer, count, body, job, err);
+  for (size_t i = 0; i < count; i++) body(job, i);
+  return FURROW_OK;
+}
+
+static void prepare(void *context, size_t i) {
+  put_job *job = context;
+  fw_encode_part_prepare(&job->parts[i].put);
+}
+
+static void encode(void *context, size_t i) {
+  put_job *job = context;
+  fw_encode_chunk_run(&job->slots[i].piece);
+}
+
+static void write_piece(void *context, size_t i) {
+  slot *s = &((put_job *)context)->slots[i];
+  fw_encode_chunk *piece = &s->piece;
+  const furrow_matrix_writer *writer = piece->part->writer;
+  const int errnum = fw_write_at(s->part->fd, piece->bytes, piece->length, s->offset);
+  if (errnum != 0)
+    piece->status = fw_fail_file(&piece->error, errnum, writer->path, writer->meta->parts[piece->part->part].file_name,
+                                 "cannot write");
+}
+
+static furrow_status first_failure(const put_job *job, furrow_error *err) {
+  for (size_t i = 0; i < job->filled; i++) {
+    if (job->slots[i].piece.status == FURROW_OK) continue;
+    if (err) *err = job->slots[i].piece.error;
+    return job->slots[i].piece.status;
+  }
+  return FURROW_OK;
+}
+
+/* Gives the slot the next piece of the partition at_part, which has records left. */
+static void fill_slot(put_job *job, slot *s) {
+  open_part *part = &job->parts[job->at_part];
+  const uint64_t n = job->left < job->piece_records ? job->left : job->piece_records;
+  s->part = part;
+  s->piece.part = &part->put;
+  s->piece.row = job->at_row;
+  s->piece.first = job->at_record;
+  s->piece.records = n;
+  s->last = n == job->left;
+  job->left -= n;
+  job->at_record += n;
+  if (fw_writer_by_column(job->writer)) return;
+  while (job->left > 0 && job->at_record >= part->put.counts[job->at_row])
+    job->at_record -= part->put.counts[job->at_row++];
+}
+
+/* A partition is encoded to its end: what it has is noted, and the next one of its file can begin. */
+static furrow_status note(put_job *job, open_part *part, furrow_error *err) {
+  furrow_matrix_writer *writer = job->writer;
+  const bool by_column = fw_writer_by_column(writer);
+  const furrow_partition_meta *meta = &writer->meta->parts[part->put.part];
+  furrow_status status = fw_writer_note_part(writer, part->put.part, part->length, by_column ? part->put.records : 0,
+                                             part->put.counts, err);
+  if (status != FURROW_OK) return status;
+  part->noted = true;
+  job->totals.elements += part->put.records * (by_column ? meta->row_count : 1);
+  job->totals.taken += part->put.taken;
+  job->totals.dropped += part->lost + (by_column ? part->put.taken - part->found : 0);
+  job->totals.bytes += part->length;
+  return FURROW_OK;
+}
+
+/* Begins a partition in its file. */
+static furrow_status begin(put_job *job, open_part *part, furrow_error *err) {
+  return part->fd >= 0 ? FURROW_OK : fw_writer_open_part(job->writer, part->put.part, &part->fd, &part->offset, err);
+}
+
+static furrow_status place_pieces(put_job *job, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < job->filled && status == FURROW_OK; i++) {
+    slot *s = &job->slots[i];
+    status = begin(job, s->part, err);
+    s->offset = s->part->offset + s->part->length;
+    s->part->length += s->piece.length;
+    s->part->lost += s->piece.lost;
+    s->part->found += s->piece.found;
+    if (status == FURROW_OK && s->last) status = note(job, s->part, err);
+  }
+  return status;
+}
+
+/* Encodes and writes the pieces that are in the slots. */
+static furrow_status work_off(put_job *job, furrow_error *err) {
+  furrow_status status = for_each(job, job->filled, encode, err);
+  if (status == FURROW_OK) status = first_failure(job, err);
+  if (status == FURROW_OK) status = place_pieces(job, err);
+  if (status == FURROW_OK) status = for_each(job, job->filled, write_piece, err);
+  if (status == FURROW_OK) status = first_failure(job, err);
+  if (status == FURROW_OK && job->writer->poll)
+    status = job->writer->poll(job->writer->poll_user, job->filled * job->piece_records, err);
+  job->filled = 0;
+  return status;
+}
+
+/* ---- partitions ---- */
+
+static furrow_status start_part(put_job *job, furrow_error *err) {
+  open_part *part = &job->parts[job->at_part];
+  job->at_row = 0;
+  job->at_record = 0;
+  job->left = part->put.records;
+  if (part->put.records > 0) {
+    while (!fw_writer_by_column(job->writer) && part->put.counts[job->at_row] == 0) job->at_row++;
+    return FURROW_OK;
+  }
+  /* no piece will come, but the pieces before it must be placed first */
+  furrow_status status = job->filled ? work_off(job, err) : FURROW_OK;
+  if (status == FURROW_OK) status = begin(job, part, err);
+  return status == FURROW_OK ? note(job, part, err) : status;
+}
+
+static furrow_status put_pieces(put_job *job, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (job->at_part = 0; job->at_part < job->part_count && status == FURROW_OK; job->at_part++) {
+    status = start_part(job, err);
+    while (job->left > 0 && status == FURROW_OK) {
+      fill_slot(job, &job->slots[job->filled++]);
+      if (job->filled == job->slot_count) status = work_off(job, err);
+    }
+  }
+  return status == FURROW_OK && job->filled ? work_off(job, err) : status;
+}
+
+static furrow_status prepare_parts(put_job *job, const size_t *list, furrow_error *err) {
+  for (size_t i = 0; i < job->part_count; i++)
+    job->parts[i] = (open_part){.put = {.writer = job->writer, .matrix = job->matrix, .part = list[i]}, .fd = -1};
+  furrow_status status = for_each(job, job->part_count, prepare, err);
+  for (size_t i = 0; i < job->part_count && status == FURROW_OK; i++) {
+    status = job->parts[i].put.status;
+    if (status != FURROW_OK && err) *err = job->parts[i].put.error;
+  }
+  return status;
+}
+
+static void clear_parts(put_job *job) {
+  for (size_t i = 0; i < job->part_count; i++) {
+    if (job->parts[i].fd >= 0) close(job->parts[i].fd);
+    fw_encode_part_clear(&job->parts[i].put);
+  }
+  job->part_count = 0;
+}
+
+/* Writes the partitions of a list, ascending; adds to *totals. */
+static furrow_status put_list(furrow_matrix_writer *writer, const furrow_matrix *matrix, unsigned threads,
+                              const size_t *list, size_t count, fw_write_totals *totals, furrow_error *err) {
+  void *memory;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(put_job), err);
+  if (status != FURROW_OK) return status;
+  put_job *job = memory;
+  job->writer = writer;
+  job->matrix = matrix;
+  job->threads = threads;
+  status = make_slots(job, list, count, err);
+  for (size_t i = 0; i < count && status == FURROW_OK; i += PARTS_AT_ONCE) {
+    job->part_count = count - i < PARTS_AT_ONCE ? count - i : PARTS_AT_ONCE;
+    status = prepare_parts(job, list + i, err);
+    if (status == FURROW_OK) status = put_pieces(job, err);
+    clear_parts(job);
+  }
+  fw_write_totals_add(totals, &job->totals);
+  free_slots(job);
+  fw_free(job);
+  return status;
+}
+
+/* ---- files side by side ---- */
+
+/* The partitions of one file. */
+typedef struct file_job {
+  furrow_matrix_writer *writer;
+  const furrow_matrix *matrix;
+  const size_t *list;
+  size_t count;
+  fw_write_totals totals;
+  furrow_status status;
+  furrow_error error;
+} file_job;
+
+static void put_file(void *context, size_t i) {
+  file_job *file = &((file_job *)context)[i];
+  file->status = put_list(file->writer, file->matrix, 1, file->list, file->count, &file->totals, &file->error);
+}
+
+/* Partitions first … end-1 to `list`, grouped by file, and a job for each group; returns how many there are. */
+static size_t group_by_file(furrow_matrix_writer *writer, const furrow_matrix *matrix, size_t first, size_t end,
+                            size_t *list, file_job *jobs) {
+  size_t count = 0, groups = 0;
+  for (size_t i = 0; i < writer->meta->part_count; i++) {
+    const size_t part = writer->by_file[i];
+    if (part < first || part >= end) continue;
+    if (count == 0 || writer->file_of[part] != writer->file_of[list[count - 1]])
+      jobs[groups++] = (file_job){.writer = writer, .matrix = matrix, .list = &list[count]};
+    list[count++] = part;
+    jobs[groups - 1].count++;
+  }
+  return groups;
+}
+
+/* The failure of the first file counts, whichever was met first. */
+static furrow_status put_files(furrow_matrix_writer *writer, file_job *jobs, size_t groups, furrow_error *err) {
+  furrow_status status = fw_writer_for(writer, groups, put_file, jobs, err);
+  for (size_t i = 0; i < groups && status == FURROW_OK; i++) {
+    fw_write_totals_add(&writer->totals, &jobs[i].totals);
+    status = jobs[i].status;
+    if (status != FURROW_OK && err) *err = jobs[i].error;
+  }
+  return status;
+}
+
+furrow_status fw_matrix_writer_put_parts(furrow_matrix_writer *writer, const furrow_matrix *matrix, size_t first,
+                                         size_t end, furrow_error *err) {
+  void *list = NULL, *jobs = NULL;
+  furrow_status status = fw_alloc(&list, end - first, sizeof(size_t), err);
+  if (status == FURROW_OK) status = fw_alloc(&jobs, end - first, sizeof(file_job), err);
+  if (status == FURROW_OK) {
+    const size_t groups = group_by_file(writer, matrix, first, end, list, jobs);
+    if (groups >= writer->threads) {
+      status = put_files(writer, jobs, groups, err);
+    } else {
+      for (size_t i = first; i < end; i++) ((size_t *)list)[i - first] = i;
+      status = put_list(writer, matrix, writer->threads, list, end - first, &writer->totals, err);
+    }
+  }
+  fw_free(jobs);
+  fw_free(list);
+  return status;
+}
+
+/* ---- all of it ---- */
+
+/* Whether the partition has the row. */
+static bool has_row(const furrow_partition_meta *part, int32_t row) {
+  for (size_t r = 0; r < part->row_count; r++)
+    if (part->rows[r].row_id == row) return true;
+  return false;
+}
+
+static bool has_col(const furrow_matrix_writer *writer, const furrow_partition_meta *part, int64_t col) {
+  if (fw_part_is_hash(part)) return furrow_matrix_hash_partition(col, writer->hash_parts) == part->part_id;
+  return col >= part->start_col && col < part->end_col;
+}
+
+static bool has_place(const furrow_matrix_writer *writer, int32_t row, int64_t col) {
+  for (size_t i = 0; i < writer->meta->part_count; i++)
+    if (has_col(writer, &writer->meta->parts[i], col) && has_row(&writer->meta->parts[i], row)) return true;
+  return false;
+}
+
+/* Some element of the matrix is in no partition: the first such one is named. */
+static furrow_status fail_outside(const furrow_matrix_writer *writer, const furrow_matrix *matrix, furrow_error *err) {
+  const int32_t *rows = furrow_matrix_row_ids(matrix);
+  for (size_t r = 0; r < furrow_matrix_row_count(matrix); r++) {
+    furrow_matrix_row_view view;
+    if (!furrow_matrix_row(matrix, rows[r], &view)) continue;
+    for (size_t i = 0; i < view.count; i++)
+      if (!has_place(writer, rows[r], furrow_matrix_row_view_col(&view, i)))
+        return fw_writer_fail_col(writer, rows[r], furrow_matrix_row_view_col(&view, i),
+                                  "in none of the plan's partitions", err);
+  }
+  return fw_fail(err, FURROW_E_ARGUMENT, "partitions of the plan overlap");
+}
+
+furrow_status furrow_matrix_writer_write_matrix(furrow_matrix_writer *writer, const furrow_matrix *matrix,
+                                                furrow_error *err) {
+  furrow_status status = fw_writer_check_fresh(writer, err);
+  if (status != FURROW_OK) return status;
+  status = fw_matrix_writer_put_parts(writer, matrix, 0, writer->meta->part_count, &writer->error);
+  if (status == FURROW_OK && writer->totals.taken != furrow_matrix_count(matrix))
+    status = fail_outside(writer, matrix, &writer->error);
+  if (status != FURROW_OK && err) *err = writer->error;
+  return status;
+}
+
+furrow_status furrow_matrix_save(const furrow_matrix *matrix, const char *folder, const furrow_matrix_meta *plan,
+                                 const furrow_matrix_write_params *params, furrow_error *err) {
+  furrow_matrix_writer *writer;
+  furrow_status status = furrow_matrix_writer_open(&writer, folder, plan, params, err);
+  if (status != FURROW_OK) return status;
+  status = furrow_matrix_writer_write_matrix(writer, matrix, err);
+  if (status == FURROW_OK) status = furrow_matrix_writer_commit(writer, err);
+  furrow_matrix_writer_close(writer);
+  return status;
+}

@@ -1,0 +1,135 @@
+/* model/write/overwrite_check.c: what may be removed for a new model: a model or a matrix, all of it, and nothing else.
+ *
+ * Every entry must be known: metadata that is read, the data files that it names, json files beside matrices
+ * (graph.json), checksums of these (.NAME.crc), _SUCCESS, and what writers left behind. The first one that is not
+ * speaks against it. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/dir_names.h"
+#include "io/target.h"
+#include "model/write/matrix_writer.h"
+
+static furrow_status refuse(furrow_error *err, const char *folder, const char *name, const char *what) {
+  char *path = NULL;
+  furrow_status status = fw_path_join(&path, folder, name, err);
+  if (status != FURROW_OK) return status;
+  fw_fail(err, FURROW_E_EXISTS, "%s", what);
+  fw_error_set_file(err, path);
+  fw_free(path);
+  return FURROW_E_EXISTS;
+}
+
+static bool ends_with(const char *name, const char *end) {
+  const size_t length = strlen(name), n = strlen(end);
+  return length > n && strcmp(name + length - n, end) == 0;
+}
+
+/* What Angel, Hadoop and Furrow leave beside their files. */
+static bool is_left_behind(const char *name) {
+  return strncmp(name, "_tmp.", 5) == 0 || fw_target_is_temporary(name) || strcmp(name, "_SUCCESS") == 0;
+}
+
+/* ---- a matrix ---- */
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names of data files, sorted. */
+typedef struct name_list {
+  const char **names;
+  size_t count;
+} name_list;
+
+static bool is_of_matrix(const name_list *files, const char *name) {
+  if (strcmp(name, "_meta") == 0 || strcmp(name, "meta") == 0 || strcmp(name, "psmeta") == 0) return true;
+  if (strncmp(name, "psmeta.", 7) == 0 || is_left_behind(name)) return true;
+  return files->count > 0 && bsearch(&name, files->names, files->count, sizeof *files->names, compare_names);
+}
+
+static bool is_of_model(const name_list *files, const char *name) {
+  (void)files;
+  return is_left_behind(name) || (name[0] != '.' && ends_with(name, ".json"));
+}
+
+/* ---- folders ---- */
+
+typedef bool (*is_known)(const name_list *files, const char *name);
+
+/* .NAME.crc: the checksum of a file that is known itself. */
+static bool is_checksum(is_known known, const name_list *files, const char *name) {
+  char file[FW_TARGET_MAX_NAME + 1];
+  const size_t length = strlen(name);
+  if (name[0] != '.' || length > FW_TARGET_MAX_NAME || !ends_with(name, ".crc")) return false;
+  memcpy(file, name + 1, length - 5);
+  file[length - 5] = 0;
+  return known(files, file);
+}
+
+static furrow_status check_entry(const char *folder, const char *name, is_known known, const name_list *files,
+                                 furrow_error *err) {
+  struct stat info;
+  char *path;
+  furrow_status status = fw_path_join(&path, folder, name, err);
+  if (status != FURROW_OK) return status;
+  const bool there = lstat(path, &info) == 0;
+  fw_free(path);
+  if (!there) return refuse(err, folder, name, "cannot be looked at, so the directory is not replaced");
+  if (S_ISDIR(info.st_mode) && !fw_target_is_temporary(name))
+    return refuse(err, folder, name, "a directory that belongs to no model, so what it is in is not replaced");
+  if (S_ISDIR(info.st_mode) || known(files, name) || is_checksum(known, files, name)) return FURROW_OK;
+  return refuse(err, folder, name, "no part of a model, so what it is in is not replaced");
+}
+
+static bool is_listed(const furrow_model_listing *listing, const char *name) {
+  for (size_t i = 0; listing && i < listing->matrix_count; i++)
+    if (strcmp(listing->matrices[i].name, name) == 0) return true;
+  return false;
+}
+
+/* Everything in the folder but the matrices of the listing (NULL: none). */
+static furrow_status check_folder(const char *folder, const furrow_model_listing *listing, is_known known,
+                                  const name_list *files, furrow_error *err) {
+  fw_dir_names names = {0};
+  furrow_status status = fw_dir_names_read(&names, folder, NULL, NULL, err);
+  for (size_t i = 0; i < names.count && status == FURROW_OK; i++)
+    if (!is_listed(listing, names.names[i])) status = check_entry(folder, names.names[i], known, files, err);
+  fw_dir_names_clear(&names);
+  return status;
+}
+
+static furrow_status check_matrix(const char *folder, furrow_error *err) {
+  furrow_matrix_meta *meta = NULL;
+  void *memory = NULL;
+  furrow_status status = furrow_matrix_meta_load(&meta, folder, NULL, err);
+  if (status == FURROW_E_MEMORY) return status;
+  if (status != FURROW_OK)
+    return refuse(err, folder, "", "its metadata cannot be read, so it may be no matrix and is not replaced");
+  status = fw_alloc(&memory, meta->part_count, sizeof(char *), err);
+  if (status == FURROW_OK) {
+    name_list files = {memory, meta->part_count};
+    for (size_t i = 0; i < files.count; i++) files.names[i] = meta->parts[i].file_name;
+    if (files.count > 1) qsort(files.names, files.count, sizeof *files.names, compare_names);
+    status = check_folder(folder, NULL, is_of_matrix, &files, err);
+  }
+  fw_free(memory);
+  furrow_matrix_meta_free(meta);
+  return status;
+}
+
+furrow_status fw_model_check_overwrite(const char *path, furrow_error *err) {
+  furrow_model_listing *listing;
+  furrow_status status = furrow_model_listing_load(&listing, path, NULL);
+  if (status == FURROW_E_MEMORY) return fw_fail_memory(err, 0);
+  if (status != FURROW_OK)
+    return refuse(err, path, "", "neither a model nor a matrix nor empty, so it is not replaced");
+  if (!listing->single) status = check_folder(path, listing, is_of_model, NULL, err);
+  for (size_t i = 0; i < listing->matrix_count && status == FURROW_OK; i++)
+    status = check_matrix(listing->matrices[i].folder, err);
+  furrow_model_listing_free(listing);
+  return status;
+}

@@ -1,0 +1,155 @@
+/* vector/quantizer/random_subset.c: vectors drawn by chance, dealt to ranks or not, and whether they are numbers. */
+#include "vector/quantizer/random_subset.h"
+
+#include <float.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "furrow/vector.h"
+
+furrow_status fw_random_subset(size_t *numbers, size_t count, size_t n, uint64_t seed, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc(&memory, n, sizeof *numbers, err);
+  if (status != FURROW_OK) return status;
+  size_t *all = memory;
+  fw_mt19937 rng;
+  fw_mt19937_init(&rng, (uint32_t)seed);
+  for (size_t i = 0; i < n; i++) all[i] = i;
+  for (size_t i = 0; i < count; i++) { /* later exchanges leave the first numbers alone */
+    size_t other = i + fw_mt19937_next(&rng) % (n - i);
+    size_t kept = all[i];
+    all[i] = all[other];
+    all[other] = kept;
+  }
+  memcpy(numbers, all, count * sizeof *numbers);
+  fw_free(all);
+  return FURROW_OK;
+}
+
+/* ---- Shares --------------------------------------------------------------------------------------------- */
+
+furrow_status fw_rank_vectors_init(fw_rank_vectors *local, const fw_comm *comm, const float *vectors, size_t n,
+                                   furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, comm->size, sizeof(double), err);
+  if (status != FURROW_OK) return status;
+  double *counts = memory;
+  counts[comm->rank] = (double)n;
+  status = comm->allreduce_f64(comm, counts, comm->size, err);
+  fw_rank_vectors made = {.comm = comm, .vectors = vectors, .n = n};
+  for (unsigned r = 0; r < comm->size; r++) {
+    if (r < comm->rank) made.base += (size_t)counts[r];
+    made.total += (size_t)counts[r];
+  }
+  fw_free(counts);
+  if (status == FURROW_OK) *local = made;
+  return status;
+}
+
+/* The number of the vector at a position; n: another rank has it. */
+static size_t find(const fw_rank_vectors *local, size_t position) {
+  if (!local->position)
+    return position >= local->base && position - local->base < local->n ? position - local->base : local->n;
+  size_t low = 0, high = local->n;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (local->position[middle] < position)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < local->n && local->position[low] == position ? low : local->n;
+}
+
+static size_t count_own(const fw_rank_vectors *local, const size_t *positions, size_t count) {
+  size_t own = 0;
+  for (size_t i = 0; i < count; i++) own += find(local, positions[i]) < local->n;
+  return own;
+}
+
+static void take_own(fw_rank_vectors *sample, const fw_rank_vectors *from, size_t d, const size_t *positions) {
+  size_t n = 0;
+  for (size_t i = 0; i < sample->total; i++) {
+    const size_t at = find(from, positions[i]);
+    if (at == from->n) continue;
+    memcpy(sample->own + n * d, from->vectors + at * d, d * sizeof(float));
+    if (sample->own_position) sample->own_position[n] = i;
+    n++;
+  }
+}
+
+furrow_status fw_rank_vectors_sample(fw_rank_vectors *sample, const fw_rank_vectors *from, size_t d, size_t most,
+                                     uint64_t seed, furrow_error *err) {
+  if (from->total <= most) {
+    *sample = *from;
+    sample->own = NULL;
+    sample->own_position = NULL;
+    return FURROW_OK;
+  }
+  const bool alone = from->comm->size == 1; /* then vector i is at i */
+  fw_rank_vectors made = {.comm = from->comm, .total = most};
+  void *numbers = NULL, *own = NULL, *position = NULL;
+  furrow_status status = fw_alloc(&numbers, most, sizeof(size_t), err);
+  if (status == FURROW_OK) status = fw_random_subset(numbers, most, from->total, seed, err);
+  if (status == FURROW_OK) {
+    made.n = count_own(from, numbers, most);
+    status = fw_alloc(&own, made.n, d * sizeof(float), err);
+  }
+  if (status == FURROW_OK && !alone) status = fw_alloc(&position, made.n, sizeof(size_t), err);
+  made.vectors = made.own = own;
+  made.position = made.own_position = position;
+  if (status == FURROW_OK) {
+    take_own(&made, from, d, numbers);
+    *sample = made;
+  } else {
+    fw_rank_vectors_clear(&made);
+  }
+  fw_free(numbers);
+  return status;
+}
+
+fw_rank_vectors fw_rank_vectors_replace(const fw_rank_vectors *local, const float *vectors) {
+  fw_rank_vectors other = *local;
+  other.vectors = vectors;
+  other.own = NULL;
+  other.own_position = NULL;
+  return other;
+}
+
+void fw_rank_vectors_clear(fw_rank_vectors *local) {
+  fw_free(local->own);
+  fw_free(local->own_position);
+  *local = (fw_rank_vectors){0};
+}
+
+furrow_status fw_rank_vectors_fetch(const fw_rank_vectors *local, size_t d, const size_t *positions, size_t count,
+                                    float *out, furrow_error *err) {
+  for (size_t i = 0; i < count; i++) {
+    const size_t at = find(local, positions[i]);
+    if (at < local->n)
+      memcpy(out + i * d, local->vectors + at * d, d * sizeof *out);
+    else
+      memset(out + i * d, 0, d * sizeof *out);
+  }
+  return local->comm->allreduce_f32(local->comm, out, count * d, err);
+}
+
+/* ---- Numbers -------------------------------------------------------------------------------------------- */
+
+static float square_norm(const float *x, size_t d) {
+  float sum[16] = {0};
+  size_t k = 0;
+  for (; k + 16 <= d; k += 16)
+    for (size_t lane = 0; lane < 16; lane++) sum[lane] += x[k + lane] * x[k + lane];
+  for (; k < d; k++) sum[0] += x[k] * x[k];
+  for (size_t lane = 1; lane < 16; lane++) sum[0] += sum[lane];
+  return sum[0];
+}
+
+size_t furrow_first_invalid_vector(const float *vectors, size_t n, size_t d) {
+  size_t i = 0;
+  while (i < n && square_norm(vectors + i * d, d) <= FLT_MAX) i++;
+  return i;
+}

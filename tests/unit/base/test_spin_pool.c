@@ -1,0 +1,108 @@
+/* tests/unit/base/test_spin_pool.c: a crew of threads for short loops. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/pool.h"
+#include "base/spin_pool.h"
+#include "support/cmocka_all.h"
+
+static fw_spin_pool *new_pool(unsigned threads) {
+  fw_spin_pool *pool = NULL;
+  furrow_error err;
+  assert_int_equal(fw_spin_pool_create(&pool, threads, &err), FURROW_OK);
+  return pool;
+}
+
+static void a_crew_has_the_threads_asked_for(void **state) {
+  (void)state;
+  static const unsigned counts[] = {1, 2, 7, 0};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    fw_spin_pool *pool = new_pool(counts[i]);
+    assert_int_equal(fw_spin_pool_threads(pool), counts[i] ? counts[i] : fw_processor_count());
+    fw_spin_pool_free(pool);
+  }
+  fw_spin_pool_free(NULL);
+  fw_spin_pool *none = NULL;
+  furrow_error err;
+  assert_int_equal(fw_spin_pool_create(&none, 1000000, &err), FURROW_E_ARGUMENT);
+  assert_null(none);
+}
+
+enum { MOST = 1000 };
+
+typedef struct counts {
+  atomic_uint calls[MOST];
+} counts;
+
+static void count_call(void *context, size_t i) {
+  counts *c = context;
+  atomic_fetch_add(&c->calls[i], 1);
+}
+
+static void every_index_is_called_once(void **state) {
+  (void)state;
+  static counts c;
+  for (unsigned threads = 1; threads <= 4; threads++) {
+    fw_spin_pool *pool = new_pool(threads);
+    static const size_t sizes[] = {0, 1, 2, 3, 7, MOST};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+      memset(&c, 0, sizeof c);
+      fw_spin_pool_run(pool, sizes[s], count_call, &c);
+      for (size_t i = 0; i < MOST; i++) assert_int_equal(atomic_load(&c.calls[i]), i < sizes[s]);
+    }
+    fw_spin_pool_free(pool);
+  }
+}
+
+/* Loop after loop on plain memory: each sees all that the one before it wrote. */
+typedef struct chain {
+  uint64_t numbers[16];
+  uint64_t round;
+} chain;
+
+static void step_chain(void *context, size_t i) {
+  chain *c = context;
+  if (c->numbers[i] == c->round) c->numbers[i]++;
+}
+
+static void loops_follow_each_other(void **state) {
+  (void)state;
+  fw_spin_pool *pool = new_pool(3);
+  chain c = {{0}, 0};
+  for (c.round = 0; c.round < 20000; c.round++) {
+    fw_spin_pool_run(pool, 16, step_chain, &c);
+    if (c.round % 5000 == 0) usleep(2000); /* long enough for the threads to fall asleep */
+  }
+  for (size_t i = 0; i < 16; i++) assert_int_equal(c.numbers[i], 20000);
+  fw_spin_pool_free(pool);
+}
+
+static void wait_for_all(void *context, size_t i) {
+  (void)i;
+  atomic_uint *inside = context;
+  atomic_fetch_add(inside, 1);
+  while (atomic_load(inside) < 4) usleep(10);
+}
+
+static void all_threads_take_part(void **state) {
+  (void)state;
+  fw_spin_pool *pool = new_pool(4);
+  for (int round = 0; round < 20; round++) {
+    atomic_uint inside = 0;
+    fw_spin_pool_run(pool, 4, wait_for_all, &inside); /* ends only if four threads are inside at once */
+    assert_int_equal(atomic_load(&inside), 4);
+  }
+  fw_spin_pool_free(pool);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_crew_has_the_threads_asked_for),
+      cmocka_unit_test(every_index_is_called_once),
+      cmocka_unit_test(loops_follow_each_other),
+      cmocka_unit_test(all_threads_take_part),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
