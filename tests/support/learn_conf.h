@@ -50,13 +50,11 @@ static inline void conf_load(furrow_learn_conf *conf, const char *path) {
     fail_msg("%s: %s at byte %llu", path, err.message, (unsigned long long)err.offset);
 }
 
-/* examples/conf/NAME.json, which lies beside the tests. */
+/* examples/conf/NAME.json */
 static inline const char *conf_sample(char path[TEST_PATH], const char *name) {
-  static const char here[] = __FILE__;
-  const char *tests = strstr(here, "tests/support/learn_conf.h");
-  assert_non_null(tests);
-  snprintf(path, TEST_PATH, "%.*sexamples/conf/%s.json", (int)(tests - here), here, name);
-  return path;
+  char inside[TEST_PATH];
+  snprintf(inside, sizeof inside, "examples/conf/%s.json", name);
+  return test_source_path(path, inside);
 }
 
 /* To be freed. */

@@ -13,20 +13,18 @@
 
 enum { REJECT_LINE = 1024 };
 
-/* tests/reject/FOLDER/NAME; "" for the folder itself. It lies beside the folder of this header. */
+/* tests/reject/FOLDER/NAME; "" for the folder itself. */
 static inline void reject_path(char path[TEST_PATH], const char *folder, const char *name) {
-  static const char here[] = __FILE__;
-  const char *support = strstr(here, "support/reject_list.h");
-  assert_non_null(support);
-  snprintf(path, TEST_PATH, "%.*sreject/%s%s%s", (int)(support - here), here, folder, folder[0] && name[0] ? "/" : "",
-           name);
+  char inside[TEST_PATH];
+  snprintf(inside, sizeof inside, "tests/reject/%s%s%s", folder, folder[0] && name[0] ? "/" : "", name);
+  test_source_path(path, inside);
 }
 
 static inline FILE *reject_list_open(const char *folder) {
   char path[TEST_PATH];
   reject_path(path, folder, "list");
   FILE *list = fopen(path, "r");
-  if (!list) skip(); /* the sources are not where they were */
+  if (!list) fail_msg("%s cannot be opened", path);
   return list;
 }
 

@@ -47,6 +47,16 @@ static inline const char *test_path(char path[TEST_PATH], const char *dir, const
   return path;
 }
 
+/* path = name in the source tree, e.g. "tests/reject/list". ctest sets FURROW_SOURCE, because compiler caches make
+ * __FILE__ relative; a program that is started by hand knows its root from __FILE__. */
+static inline const char *test_source_path(char path[TEST_PATH], const char *name) {
+  static const char here[] = __FILE__;
+  const char *root = getenv("FURROW_SOURCE");
+  int length = root ? (int)strlen(root) : (int)(sizeof here - sizeof "/tests/support/test_env.h");
+  snprintf(path, TEST_PATH, "%.*s/%s", length, root ? root : here, name);
+  return path;
+}
+
 static inline bool test_write_file(const char *path, const void *bytes, size_t n) {
   FILE *file = fopen(path, "wb");
   if (!file) return false;

@@ -164,13 +164,11 @@ static void read_dump(const char *path, index_file *f) {
 
 static void the_documented_example_is_a_file(void **state) {
   (void)state;
-  static const char here[] = __FILE__;
   char path[TEST_PATH];
   index_file f = {0}, written = {0};
   furrow_index *index = NULL;
   furrow_list_view list;
-  snprintf(path, sizeof path, "%.*sdocs/formats/faiss-ivfpq.md", (int)(strstr(here, "tests/unit/") - here), here);
-  read_dump(path, &f);
+  read_dump(test_source_path(path, "docs/formats/faiss-ivfpq.md"), &f);
   assert_int_equal(f.size, 271);
   assert_int_equal(read_bytes(&f, false, &index, NULL), FURROW_OK);
   write_bytes(index, &written);

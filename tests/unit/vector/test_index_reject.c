@@ -13,12 +13,10 @@ typedef struct entry {
   unsigned long long offset;
 } entry;
 
-/* The folder lies beside that of this source. */
 static void reject_path(char path[TEST_PATH], const char *name) {
-  static const char here[] = __FILE__;
-  const char *unit = strstr(here, "unit/test_index_reject.c");
-  assert_non_null(unit);
-  snprintf(path, TEST_PATH, "%.*sreject/%s", (int)(unit - here), here, name);
+  char inside[TEST_PATH];
+  snprintf(inside, sizeof inside, "tests/reject/%s", name);
+  test_source_path(path, inside);
 }
 
 static void check(const entry *e) {
