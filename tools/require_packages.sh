@@ -62,6 +62,7 @@ missing() {
   has_cxx || echo g++
   has_command pkg-config || echo pkg-config
   missing_for_docs
+  has_command abidiff || echo abigail-tools
 }
 
 # Peers only add tests: they are installed if that is possible and are nobody's fault if not.
