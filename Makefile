@@ -10,6 +10,7 @@
 #   make tsan       the tests with ThreadSanitizer, in build-tsan
 #   make neon       the tests for 64-bit ARM under an emulator, in build-neon
 #   make fuzz       libFuzzer programs, in build-fuzz (needs clang)
+#   make docs       the public headers as HTML, in build/docs/html
 #   make format     clang-format on every source
 #   make clean
 #
@@ -31,7 +32,7 @@ export CC
 configure = tools/configure.sh
 build = $(CMAKE) --build $(1) -j $(JOBS) --target
 
-.PHONY: all test demo bench install deb asan tsan neon fuzz format clean
+.PHONY: all test demo bench install deb asan tsan neon fuzz docs format clean
 
 all:
 	@tools/require_packages.sh build
@@ -75,6 +76,10 @@ install: all
 deb:
 	@tools/require_packages.sh deb
 	@JOBS=$(JOBS) tools/make_deb.sh
+
+docs:
+	@tools/require_packages.sh docs
+	@tools/check_docs.sh $(BUILD)/docs
 
 format:
 	@tools/list_files.sh | grep -E '\.(c|h|cc)$$' | xargs clang-format -i

@@ -6,12 +6,13 @@
 #   fuzz    and clang with its sanitizers
 #   deb     the first, debhelper and lintian
 #   neon    a compiler for 64-bit ARM with its C library, an emulator, cmake
+#   docs    doxygen, and python3 for its filter
 #   ci      the first three, what the checks need, and the lighter of the programs that tests compare with
 #
 # What is needed is tried out first; the package manager is asked only for what is missing, and only when it can be
 # asked (apt-get, as root or with a sudo that needs no password). Otherwise one line names the packages.
 set -uo pipefail
-level=${1:?usage: require_packages.sh build|test|fuzz|deb|neon|ci}
+level=${1:?usage: require_packages.sh build|test|fuzz|deb|neon|docs|ci}
 source "$(dirname "$0")/probes.sh"
 
 missing_for_arm() {
@@ -20,8 +21,17 @@ missing_for_arm() {
   has_command cmake || echo cmake
 }
 
+missing_for_docs() {
+  has_command doxygen || echo doxygen
+  has_command python3 || echo python3
+}
+
 # The packages of the level that are missing, one a line.
 missing() {
+  if [ "$level" = docs ]; then
+    missing_for_docs
+    return
+  fi
   if [ "$level" = neon ]; then
     missing_for_arm
     return
@@ -51,6 +61,8 @@ missing() {
   has_command clang-format || echo clang-format
   has_cxx || echo g++
   has_command pkg-config || echo pkg-config
+  missing_for_docs
+  has_command abidiff || echo abigail-tools
 }
 
 # Peers only add tests: they are installed if that is possible and are nobody's fault if not.
