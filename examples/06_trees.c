@@ -56,7 +56,7 @@ static furrow_status show_importance(const furrow_scorer *scorer, furrow_error *
   if (status == FURROW_OK && count >= 2)
     printf("what counts: %s and %s\n", names[list[0].feature < list[1].feature ? list[0].feature : list[1].feature],
            names[list[0].feature < list[1].feature ? list[1].feature : list[0].feature]);
-  furrow_free((char *)list);
+  furrow_free(list);
   return status;
 }
 

@@ -63,7 +63,7 @@ static furrow_status run_root(const void *values, output *out, furrow_error *err
 
 static void print_exit_codes(output *out) {
   static const furrow_status statuses[] = {
-#define FURROW_X(name, code, text) FURROW_##name,
+#define FURROW_X(name, number, code, text) FURROW_##name,
       FURROW_STATUS_LIST(FURROW_X)
 #undef FURROW_X
   };

@@ -88,7 +88,7 @@ static int wait_for(pid_t child, struct rusage *usage) {
 }
 
 static furrow_status status_of_code(int code) {
-#define FURROW_X(name, exit_code, text) \
+#define FURROW_X(name, number, exit_code, text) \
   if (furrow_status_exit_code(FURROW_##name) == code && FURROW_##name != FURROW_END) return FURROW_##name;
   FURROW_STATUS_LIST(FURROW_X)
 #undef FURROW_X

@@ -173,7 +173,7 @@ static furrow_status importance_run(const void *values, output *out, furrow_erro
   furrow_status status = forest_open(&scorer, v->path, v->threads, err);
   if (status == FURROW_OK) status = furrow_scorer_feature_importance(scorer, &list, &count, err);
   if (status == FURROW_OK) status = tell(v, scorer, list, count, out, err);
-  furrow_free((char *)list);
+  furrow_free(list);
   furrow_scorer_free(scorer);
   return status;
 }

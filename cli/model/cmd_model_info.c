@@ -375,7 +375,7 @@ static void tell_forest(telling *t, const furrow_model_listing *listing) {
     print_failure(status, &found);
     if (t->exit_code == 0) t->exit_code = furrow_status_exit_code(status);
   }
-  furrow_free((char *)list);
+  furrow_free(list);
   furrow_scorer_free(scorer);
 }
 

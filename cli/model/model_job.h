@@ -13,7 +13,7 @@ typedef struct job {
 void job_watch(job *j, const char *what, bool quiet);
 /* The same, but signals are caught from here on: the library tidies up when job_progress ends its work. */
 void job_start(job *j, const char *what, bool quiet);
-/* A furrow_progress; user is the job. */
+/* A furrow_model_progress; user is the job. */
 furrow_status job_progress(void *user, uint64_t done, uint64_t total, furrow_error *err);
 /* Removes the line of progress. */
 void job_stop(job *j);

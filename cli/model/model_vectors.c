@@ -105,7 +105,7 @@ static furrow_status put_features(making *m, furrow_error *err) {
     const furrow_row row = {.length = 1, .index = {&features[i]}, .key_type = FURROW_KEY_U64};
     status = put_row(m, &row, (int64_t)features[i], err);
   }
-  furrow_free((char *)features);
+  furrow_free(features);
   return status;
 }
 

@@ -54,7 +54,7 @@ typedef struct furrow_model_export_params {
   bool replace;
   unsigned threads;
   size_t memory; /* 1 GiB */
-  furrow_progress progress;
+  furrow_model_progress progress;
   void *user;
 } furrow_model_export_params;
 
@@ -95,7 +95,7 @@ typedef struct furrow_model_import_params {
   furrow_matrix_spec spec;
   furrow_matrix_write_params write;
   size_t memory;
-  furrow_progress progress;
+  furrow_model_progress progress;
   void *user;
 } furrow_model_import_params;
 

@@ -311,7 +311,7 @@ typedef struct furrow_feature_importance {
 } furrow_feature_importance;
 
 /* Features that some node asks for, by falling gain (where it is not known, by count), then ascending. Free *list with
- * furrow_free((char *)list). E_STATE: the model is no forest. */
+ * furrow_free(list). E_STATE: the model is no forest. */
 FURROW_API furrow_status furrow_scorer_feature_importance(const furrow_scorer *scorer, furrow_feature_importance **list,
                                                           size_t *count, furrow_error *err) FURROW_MUST_USE;
 
@@ -339,7 +339,7 @@ FURROW_API furrow_status furrow_scorer_query_vector(const furrow_scorer *scorer,
                                                     double *rest, furrow_error *err) FURROW_MUST_USE;
 
 /* The features first … end-1 that the model has weights for, or asks for in its trees, ascending. Free *ids with
- * furrow_free((char *)ids).
+ * furrow_free(ids).
  */
 FURROW_API furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first, uint64_t end,
                                                 uint64_t **ids, size_t *count, furrow_error *err) FURROW_MUST_USE;

@@ -174,7 +174,6 @@ FURROW_API furrow_status furrow_matrix_meta_read(furrow_matrix_meta **meta, cons
  * be known and is not. Free them with furrow_free. */
 FURROW_API furrow_status furrow_matrix_meta_write(const furrow_matrix_meta *meta, char **bytes, size_t *size,
                                                   furrow_error *err) FURROW_MUST_USE;
-FURROW_API void furrow_free(char *bytes);
 FURROW_API furrow_status furrow_matrix_meta_copy(furrow_matrix_meta **copy, const furrow_matrix_meta *meta,
                                                  furrow_error *err) FURROW_MUST_USE;
 FURROW_API void furrow_matrix_meta_free(furrow_matrix_meta *meta);
@@ -557,7 +556,7 @@ FURROW_API void furrow_model_listing_free(furrow_model_listing *listing);
 
 /* Called now and then with the bytes read so far and those there are (0: not known); a status that is not OK ends the
  * job with it. One thread at a time. */
-typedef furrow_status (*furrow_progress)(void *user, uint64_t done, uint64_t total, furrow_error *err);
+typedef furrow_status (*furrow_model_progress)(void *user, uint64_t done, uint64_t total, furrow_error *err);
 
 typedef struct furrow_model_convert_params {
   furrow_matrix_source_params source;
@@ -570,11 +569,11 @@ typedef struct furrow_model_convert_params {
   int32_t row_type;  /* -1: the source's */
   int32_t part_rows; /* 0: the source's partitions */
   int64_t part_cols;
-  int32_t hash_parts;       /* 0: the source's partitions; > 0: so many hash partitions */
-  int32_t servers;          /* 0: the source's files */
-  int32_t parts_per_file;   /* 0: the source's files */
-  size_t memory;            /* for elements and text; 1 GiB */
-  furrow_progress progress; /* NULL: none */
+  int32_t hash_parts;             /* 0: the source's partitions; > 0: so many hash partitions */
+  int32_t servers;                /* 0: the source's files */
+  int32_t parts_per_file;         /* 0: the source's files */
+  size_t memory;                  /* for elements and text; 1 GiB */
+  furrow_model_progress progress; /* NULL: none */
   void *user;
 } furrow_model_convert_params;
 
@@ -604,8 +603,8 @@ typedef struct furrow_matrix_stats {
 } furrow_matrix_stats;
 
 FURROW_API furrow_status furrow_matrix_compute_stats(const furrow_matrix_source *source, unsigned threads,
-                                                     furrow_progress progress, void *user, furrow_matrix_stats *stats,
-                                                     furrow_error *err) FURROW_MUST_USE;
+                                                     furrow_model_progress progress, void *user,
+                                                     furrow_matrix_stats *stats, furrow_error *err) FURROW_MUST_USE;
 
 /* Something that verify found. */
 typedef struct furrow_matrix_finding {

@@ -1,12 +1,22 @@
-/* furrow/status.h: how a call says that it failed, and where.
+/* furrow/status.h: what all calls share: status, error, progress, memory, structs that can grow.
  *
- * Every function that can fail returns a furrow_status. Its last argument is an optional
- * furrow_error that the caller owns; it is written only on failure (and may be NULL). Results
- * come through out-parameters, which stay untouched on failure.
+ * Every function that can fail returns a furrow_status. Its last argument is an optional furrow_error that the caller
+ * owns; the function writes it only on failure. Results come through out-parameters, which stay untouched on failure.
+ *
+ * Structs that a caller allocates and later versions may extend (parameters, infos, tables of functions) begin with
+ * `size_t size`, which their inline _init sets. The library reads and writes no field beyond that size, so a program
+ * that was compiled with an older header runs with a newer library: fields that it does not know have their defaults.
+ * A struct whose size is 0 was not initialised: E_ARGUMENT. One that is larger than the library knows comes from a
+ * newer header: E_UNSUPPORTED. Structs without `size` (furrow_error, rows, blocks, panels, scores, points of curves)
+ * keep their layout as long as the soname; structs that the library allocates and passes by pointer may grow at their
+ * end.
+ *
+ * Threads: all functions of this header may be called from any thread.
  */
 #ifndef FURROW_STATUS_H
 #define FURROW_STATUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,51 +35,69 @@ extern "C" {
 #define FURROW_MUST_USE
 #endif
 
-/* X(name, exit code of the command, text). The one list behind the enum, the texts, the exit codes
- * and whatever a binding raises. END is no failure: a reader has nothing more to give. */
-#define FURROW_STATUS_LIST(X)                    \
-  X(OK, 0, "ok")                                 \
-  X(END, 0, "end of data")                       \
-  X(E_ARGUMENT, 2, "bad argument")               \
-  X(E_NOT_FOUND, 3, "not found")                 \
-  X(E_IO, 4, "read or write failed")             \
-  X(E_PARSE, 5, "malformed text")                \
-  X(E_RANGE, 6, "number does not fit its type")  \
-  X(E_FORMAT, 7, "not a valid file of its kind") \
-  X(E_STALE, 8, "made from other data")          \
-  X(E_MEMORY, 9, "out of memory")                \
-  X(E_UNSUPPORTED, 10, "not built in")           \
-  X(E_EXISTS, 11, "exists already")              \
-  X(E_STATE, 12, "not possible in this state")
+/* Functions that are inline in C and C++ and exported as well, for languages that bind to the shared library. */
+#define FURROW_INLINE FURROW_API inline
 
+/* X(name, number, exit code of the command, text): the one list behind the enum, the texts, the exit codes and the
+ * exceptions of bindings. Numbers never change. END is not a failure: a reader has nothing more to give. */
+#define FURROW_STATUS_LIST(X)                       \
+  X(OK, 0, 0, "ok")                                 \
+  X(END, 1, 0, "end of data")                       \
+  X(E_ARGUMENT, 2, 2, "bad argument")               \
+  X(E_NOT_FOUND, 3, 3, "not found")                 \
+  X(E_IO, 4, 4, "read or write failed")             \
+  X(E_PARSE, 5, 5, "malformed text")                \
+  X(E_RANGE, 6, 6, "number does not fit its type")  \
+  X(E_FORMAT, 7, 7, "not a valid file of its kind") \
+  X(E_STALE, 8, 8, "made from other data")          \
+  X(E_MEMORY, 9, 9, "out of memory")                \
+  X(E_UNSUPPORTED, 10, 10, "not built in")          \
+  X(E_EXISTS, 11, 11, "exists already")             \
+  X(E_STATE, 12, 12, "not possible in this state")  \
+  X(E_CANCELLED, 13, 13, "stopped by the caller")
+
+/* What a call came to. */
 typedef enum furrow_status {
-#define FURROW_X(name, code, text) FURROW_##name,
+#define FURROW_X(name, number, code, text) FURROW_##name = number,
   FURROW_STATUS_LIST(FURROW_X)
 #undef FURROW_X
 } furrow_status;
 
-/* offset of an error that has no place in a file */
+/* The offset of an error that has no place in a file. */
 #define FURROW_NO_OFFSET UINT64_MAX
 
-/* What went wrong and where. Plain data without pointers: copy it freely. */
+/* What went wrong and where. Plain data without pointers, which may be copied. */
 typedef struct furrow_error {
   furrow_status status;
   uint64_t line;     /* 1-based, 0 = unknown */
   uint64_t column;   /* 1-based, in bytes, 0 = unknown */
   uint64_t offset;   /* byte offset in the file (in its uncompressed text), or FURROW_NO_OFFSET */
-  char file[512];    /* "" = no file is to blame; a longer path keeps its end */
+  char file[512];    /* the file that the error is about, "" = none; a longer path keeps its end */
   char token[64];    /* the offending text, escaped and cut short; "" = none */
   char message[256]; /* what is wrong, one line, no full stop */
+  char hint[256];    /* what to do about it, one line, no full stop; "" = none */
 } furrow_error;
 
-/* Name ("E_PARSE"), text ("malformed text") and exit code of a status. Never NULL, any value is safe. */
+/* Returns: the name ("E_PARSE") or the text ("malformed text") of a status, for any value; never NULL.
+ * Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_status_name(furrow_status status);
 FURROW_API const char *furrow_status_text(furrow_status status);
+/* Returns: the exit code that the command gives for a status; 1 for a value that is not a status. */
 FURROW_API int furrow_status_exit_code(furrow_status status);
 
-/* Writes "FILE:LINE:COLUMN: message (token)" with the parts that are known; always terminated if
- * size > 0. Returns the length that the whole text has, as snprintf does. */
+/* Writes "FILE:LINE:COLUMN: message (token)" with the parts that are known, without the hint. The text is terminated if
+ * size > 0.
+ * Returns: the length of the whole text, as snprintf does. */
 FURROW_API size_t furrow_error_to_text(const furrow_error *error, char *text, size_t size);
+
+/* Long jobs call it now and then: the name of the phase ("reading", "coarse" …), how much of it is done, and how much
+ * there is (0: unknown). Units are those of the phase.
+ * Returns: whether to go on; false ends the job with E_CANCELLED, as if it had failed.
+ * Threads: one call at a time, but not always from the same thread. */
+typedef bool (*furrow_progress)(void *user, const char *phase, uint64_t done, uint64_t total);
+
+/* Frees memory that a function of the library handed over. Takes NULL. */
+FURROW_API void furrow_free(void *memory);
 
 #ifdef __cplusplus
 }

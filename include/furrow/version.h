@@ -8,10 +8,15 @@
 extern "C" {
 #endif
 
-#define FURROW_VERSION "0.1.0"
+/* The version of the headers: as text, and as major * 10000 + minor * 100 + patch for comparisons. */
+#define FURROW_VERSION "1.0.0"
+#define FURROW_VERSION_NUMBER 10000
 
-/* The library's own FURROW_VERSION; differs from the macro when headers and library do not match. */
+/* Returns: the FURROW_VERSION of the library; differs from the macro if headers and library do not match.
+ * Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_version(void);
+/* Returns: the FURROW_VERSION_NUMBER of the library. */
+FURROW_API unsigned furrow_version_number(void);
 
 /* The instruction set that the kernels run with: "generic", "avx2", "avx512" or "neon". The best that the
  * processor has, or what the environment variable FURROW_ISA names (a level that it lacks is not taken). */

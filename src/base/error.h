@@ -17,6 +17,20 @@ furrow_status fw_fail_memory(furrow_error *err, size_t bytes);
 void fw_error_set_file(furrow_error *err, const char *file);
 void fw_error_set_token(furrow_error *err, const char *token, size_t length);
 
+/* Adds what to do about the error; the command shows it on a line of its own. */
+void fw_error_set_hint(furrow_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Calls progress, unless it is NULL; E_CANCELLED when it says stop. */
+furrow_status fw_report_progress(furrow_progress progress, void *user, const char *phase, uint64_t done, uint64_t total,
+                                 furrow_error *err) FURROW_MUST_USE;
+
+/* Returns the status of an expression that failed. Only for functions that own nothing. */
+#define FW_TRY(expression)                    \
+  do {                                        \
+    furrow_status fw_try_ = (expression);     \
+    if (fw_try_ != FURROW_OK) return fw_try_; \
+  } while (0)
+
 /* For messages: one byte is, two bytes are. */
 static inline const char *fw_plural(uint64_t n, const char *one, const char *many) {
   return n == 1 ? one : many;

@@ -68,3 +68,7 @@ void fw_prefer_large_pages(void *memory, size_t bytes) {
   const uintptr_t end = ((uintptr_t)memory + bytes) / page * page;
   (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
+
+void furrow_free(void *memory) {
+  fw_free(memory);
+}

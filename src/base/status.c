@@ -1,13 +1,16 @@
 /* base/status.c: the status list and error texts. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/params.h"
+#include "furrow/version.h"
 
 const char *furrow_status_name(furrow_status status) {
   switch (status) {
-#define FURROW_X(name, code, text) \
+#define FURROW_X(name, number, code, text) \
   case FURROW_##name: return #name;
     FURROW_STATUS_LIST(FURROW_X)
 #undef FURROW_X
@@ -17,7 +20,7 @@ const char *furrow_status_name(furrow_status status) {
 
 const char *furrow_status_text(furrow_status status) {
   switch (status) {
-#define FURROW_X(name, code, text) \
+#define FURROW_X(name, number, code, text) \
   case FURROW_##name: return text;
     FURROW_STATUS_LIST(FURROW_X)
 #undef FURROW_X
@@ -27,7 +30,7 @@ const char *furrow_status_text(furrow_status status) {
 
 int furrow_status_exit_code(furrow_status status) {
   switch (status) {
-#define FURROW_X(name, code, text) \
+#define FURROW_X(name, number, code, text) \
   case FURROW_##name: return code;
     FURROW_STATUS_LIST(FURROW_X)
 #undef FURROW_X
@@ -79,6 +82,42 @@ furrow_status fw_fail_errno(furrow_error *err, furrow_status status, int errnum,
     snprintf(err->message + used, sizeof err->message - used, ": %s", strerror_r(errnum, reason, sizeof reason));
   }
   return status;
+}
+
+void fw_error_set_hint(furrow_error *err, const char *format, ...) {
+  if (!err) return;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(err->hint, sizeof err->hint, format, args);
+  va_end(args);
+}
+
+furrow_status fw_report_progress(furrow_progress progress, void *user, const char *phase, uint64_t done, uint64_t total,
+                                 furrow_error *err) {
+  if (!progress || progress(user, phase, done, total)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_CANCELLED, "stopped while %s", phase);
+}
+
+furrow_status fw_params_read(void *params, size_t size, const void *given, const char *name, furrow_error *err) {
+  size_t given_size;
+  if (!given) return FURROW_OK;
+  memcpy(&given_size, given, sizeof given_size);
+  if (given_size < sizeof given_size)
+    return fw_fail(err, FURROW_E_ARGUMENT, "%s was not initialised: its _init sets its size", name);
+  if (given_size > size)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "%s is of a newer version of Furrow than this library, %s", name,
+                   FURROW_VERSION);
+  memcpy(params, given, given_size);
+  memcpy(params, &size, sizeof size);
+  return FURROW_OK;
+}
+
+void fw_info_write(void *info, const void *full, size_t size) {
+  size_t given;
+  memcpy(&given, info, sizeof given);
+  assert(given >= sizeof given); /* its _init was called */
+  if (given > size) memset((char *)info + size, 0, given - size);
+  memcpy((char *)info + sizeof given, (const char *)full + sizeof given, (given < size ? given : size) - sizeof given);
 }
 
 furrow_status fw_fail_memory(furrow_error *err, size_t bytes) {

@@ -4,3 +4,7 @@
 const char *furrow_version(void) {
   return FURROW_VERSION;
 }
+
+unsigned furrow_version_number(void) {
+  return FURROW_VERSION_NUMBER;
+}

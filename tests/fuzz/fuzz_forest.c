@@ -57,7 +57,7 @@ static void describe(const fw_forest *forest) {
   check(fw_buffer_status(&text, NULL) == FURROW_OK);
   fw_buffer_clear(&text);
   check(fw_forest_importance(forest, &list, &count, NULL) == FURROW_OK);
-  furrow_free((char *)list);
+  furrow_free(list);
 }
 
 static void use(const fw_forest *forest) {

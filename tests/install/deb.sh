@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 echo "== packages"
 "$root/tools/make_deb.sh" "$work/packages"
 version=$(sed -n 's/^#define FURROW_VERSION "\(.*\)"/\1/p' "$root/include/furrow/version.h")
-for name in furrow libfurrow0 libfurrow-dev; do
+for name in furrow libfurrow1 libfurrow-dev; do
   package=$(ls "$work"/packages/${name}_"$version"_*.deb)
   dpkg-deb -x "$package" "$work/root"
 done

@@ -52,7 +52,7 @@ static inline void conf_load(furrow_learn_conf *conf, const char *path) {
 
 /* examples/conf/NAME.json */
 static inline const char *conf_sample(char path[TEST_PATH], const char *name) {
-  char inside[TEST_PATH];
+  char inside[256];
   snprintf(inside, sizeof inside, "examples/conf/%s.json", name);
   return test_source_path(path, inside);
 }

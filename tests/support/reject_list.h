@@ -15,7 +15,7 @@ enum { REJECT_LINE = 1024 };
 
 /* tests/reject/FOLDER/NAME; "" for the folder itself. */
 static inline void reject_path(char path[TEST_PATH], const char *folder, const char *name) {
-  char inside[TEST_PATH];
+  char inside[256];
   snprintf(inside, sizeof inside, "tests/reject/%s%s%s", folder, folder[0] && name[0] ? "/" : "", name);
   test_source_path(path, inside);
 }

@@ -53,8 +53,8 @@ static inline const char *test_source_path(char path[TEST_PATH], const char *nam
   static const char here[] = __FILE__;
   const char *root = getenv("FURROW_SOURCE");
   int length = root ? (int)strlen(root) : (int)(sizeof here - sizeof "/tests/support/test_env.h");
-  snprintf(path, TEST_PATH, "%.*s/%s", length, root ? root : here, name);
-  return path;
+  int needed = snprintf(path, TEST_PATH, "%.*s/%s", length, root ? root : here, name);
+  return needed > 0 && needed < TEST_PATH ? path : "";
 }
 
 static inline bool test_write_file(const char *path, const void *bytes, size_t n) {

@@ -31,7 +31,7 @@ typedef struct statistics_job {
   const furrow_matrix_meta *meta;
   moments *parts; /* one for each partition */
   pthread_mutex_t lock;
-  furrow_progress progress;
+  furrow_model_progress progress;
   void *user;
   uint64_t total, done, told; /* bytes */
 } statistics_job;
@@ -271,7 +271,7 @@ static void fill_stats(furrow_matrix_stats *stats, const statistics_job *job) {
 }
 
 furrow_status furrow_matrix_compute_stats(const furrow_matrix_source *source, unsigned threads,
-                                          furrow_progress progress, void *user, furrow_matrix_stats *stats,
+                                          furrow_model_progress progress, void *user, furrow_matrix_stats *stats,
                                           furrow_error *err) {
   statistics_job job = {.meta = furrow_matrix_source_meta(source), .progress = progress, .user = user};
   furrow_matrix_stats result = {0};

@@ -235,7 +235,3 @@ furrow_status furrow_matrix_meta_write(const furrow_matrix_meta *meta, char **by
   fw_free(w.order);
   return status;
 }
-
-void furrow_free(char *bytes) {
-  fw_free(bytes);
-}

@@ -1,14 +1,16 @@
 /* tests/unit/base/test_status.c: the status list and error texts. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/params.h"
 #include "support/cmocka_all.h"
 
 static void names_texts_and_codes_follow_the_list(void **state) {
   (void)state;
-#define FURROW_X(name, code, text)                               \
+#define FURROW_X(name, number, code, text)                       \
   assert_string_equal(furrow_status_name(FURROW_##name), #name); \
   assert_string_equal(furrow_status_text(FURROW_##name), text);  \
   assert_int_equal(furrow_status_exit_code(FURROW_##name), code);
@@ -19,7 +21,7 @@ static void names_texts_and_codes_follow_the_list(void **state) {
 static void failures_have_exit_codes_of_their_own(void **state) {
   (void)state;
   int codes[] = {
-#define FURROW_X(name, code, text) code,
+#define FURROW_X(name, number, code, text) code,
       FURROW_STATUS_LIST(FURROW_X)
 #undef FURROW_X
   };
@@ -31,6 +33,107 @@ static void failures_have_exit_codes_of_their_own(void **state) {
     assert_in_range(codes[i], 2, 63);
     for (size_t k = 0; k < i; k++) assert_int_not_equal(codes[i], codes[k]);
   }
+}
+
+/* Programs that were compiled with an older header, and bindings, know these by number. */
+static void numbers_stay(void **state) {
+  (void)state;
+  assert_int_equal(FURROW_OK, 0);
+  assert_int_equal(FURROW_END, 1);
+  assert_int_equal(FURROW_E_ARGUMENT, 2);
+  assert_int_equal(FURROW_E_NOT_FOUND, 3);
+  assert_int_equal(FURROW_E_IO, 4);
+  assert_int_equal(FURROW_E_PARSE, 5);
+  assert_int_equal(FURROW_E_RANGE, 6);
+  assert_int_equal(FURROW_E_FORMAT, 7);
+  assert_int_equal(FURROW_E_STALE, 8);
+  assert_int_equal(FURROW_E_MEMORY, 9);
+  assert_int_equal(FURROW_E_UNSUPPORTED, 10);
+  assert_int_equal(FURROW_E_EXISTS, 11);
+  assert_int_equal(FURROW_E_STATE, 12);
+  assert_int_equal(FURROW_E_CANCELLED, 13);
+}
+
+typedef struct example_params {
+  size_t size;
+  int old;   /* 1 */
+  int added; /* 2 */
+} example_params;
+
+static const example_params example_defaults = {sizeof(example_params), 1, 2};
+
+static void shorter_structs_get_defaults(void **state) {
+  (void)state;
+  example_params p = example_defaults, given = {offsetof(example_params, added), 7, 99};
+  assert_int_equal(FW_PARAMS_READ(&p, &given, example_params, NULL), FURROW_OK);
+  assert_int_equal(p.size, sizeof p);
+  assert_int_equal(p.old, 7);
+  assert_int_equal(p.added, 2);
+  given.size = sizeof given;
+  assert_int_equal(FW_PARAMS_READ(&p, &given, example_params, NULL), FURROW_OK);
+  assert_int_equal(p.added, 99);
+  p = example_defaults;
+  assert_int_equal(FW_PARAMS_READ(&p, NULL, example_params, NULL), FURROW_OK);
+  assert_int_equal(p.old, 1);
+}
+
+static void structs_without_a_known_size_are_refused(void **state) {
+  (void)state;
+  furrow_error err;
+  example_params p = example_defaults, given = {0};
+  assert_int_equal(FW_PARAMS_READ(&p, &given, example_params, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "example_params was not initialised: its _init sets its size");
+  given.size = sizeof given + 8;
+  assert_int_equal(FW_PARAMS_READ(&p, &given, example_params, &err), FURROW_E_UNSUPPORTED);
+  assert_memory_equal(&p, &example_defaults, sizeof p);
+}
+
+static void infos_are_written_as_far_as_they_reach(void **state) {
+  (void)state;
+  struct {
+    example_params known;
+    int newer;
+  } longer = {{sizeof longer, 0, 0}, 5};
+  example_params shorter = {offsetof(example_params, added), 0, 99};
+  fw_info_write(&shorter, &example_defaults, sizeof example_defaults);
+  assert_int_equal(shorter.old, 1);
+  assert_int_equal(shorter.added, 99);
+  assert_int_equal(shorter.size, offsetof(example_params, added));
+  fw_info_write(&longer, &example_defaults, sizeof example_defaults);
+  assert_int_equal(longer.known.added, 2);
+  assert_int_equal(longer.known.size, sizeof longer);
+  assert_int_equal(longer.newer, 0);
+}
+
+static bool stop_at_two(void *user, const char *phase, uint64_t done, uint64_t total) {
+  assert_string_equal(phase, "reading");
+  assert_int_equal(total, 3);
+  ++*(int *)user;
+  return done < 2;
+}
+
+static void progress_stops_a_job(void **state) {
+  (void)state;
+  furrow_error err;
+  int calls = 0;
+  assert_int_equal(fw_report_progress(stop_at_two, &calls, "reading", 1, 3, &err), FURROW_OK);
+  assert_int_equal(fw_report_progress(stop_at_two, &calls, "reading", 2, 3, &err), FURROW_E_CANCELLED);
+  assert_string_equal(err.message, "stopped while reading");
+  assert_int_equal(calls, 2);
+  assert_int_equal(fw_report_progress(NULL, NULL, "reading", 2, 3, &err), FURROW_OK);
+}
+
+static void hints_are_apart_from_the_text(void **state) {
+  (void)state;
+  furrow_error err;
+  char text[256];
+  fw_fail(&err, FURROW_E_PARSE, "not a number");
+  assert_string_equal(err.hint, "");
+  fw_error_set_hint(&err, "write %d", 1);
+  fw_error_set_hint(NULL, "nothing");
+  assert_string_equal(err.hint, "write 1");
+  furrow_error_to_text(&err, text, sizeof text);
+  assert_string_equal(text, "not a number");
 }
 
 static void any_value_has_a_name(void **state) {
@@ -166,6 +269,12 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(names_texts_and_codes_follow_the_list),
       cmocka_unit_test(failures_have_exit_codes_of_their_own),
+      cmocka_unit_test(numbers_stay),
+      cmocka_unit_test(shorter_structs_get_defaults),
+      cmocka_unit_test(structs_without_a_known_size_are_refused),
+      cmocka_unit_test(infos_are_written_as_far_as_they_reach),
+      cmocka_unit_test(progress_stops_a_job),
+      cmocka_unit_test(hints_are_apart_from_the_text),
       cmocka_unit_test(any_value_has_a_name),
       cmocka_unit_test(fail_sets_status_and_message_and_forgets_the_place),
       cmocka_unit_test(failing_takes_no_error),

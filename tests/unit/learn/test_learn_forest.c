@@ -261,7 +261,7 @@ static void a_saved_model_scores_as_the_trainer(void **state) {
   assert_true(count >= 3 && count <= 4 && ids[0] == 0);
   size_t size;
   assert_int_equal(furrow_scorer_vector_size(loaded, &size, &err), FURROW_E_UNSUPPORTED);
-  furrow_free((char *)ids);
+  furrow_free(ids);
   furrow_scorer_free(own);
   furrow_scorer_free(loaded);
   furrow_trainer_free(trainer);

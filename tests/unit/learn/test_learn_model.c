@@ -479,7 +479,7 @@ static void inner_products_rank_as_the_model(void **state) {
   assert_int_equal(furrow_scorer_features(scorer, 20, 40, &ids, &count, &err), FURROW_OK);
   assert_int_equal(count, 20);
   assert_int_equal(ids[0], 20);
-  furrow_free((char *)ids);
+  furrow_free(ids);
   furrow_scorer_scratch_free(space);
   furrow_scorer_free(scorer);
   furrow_trainer_free(trainer);

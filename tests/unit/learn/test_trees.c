@@ -92,7 +92,7 @@ static void importance_adds_up(void **state) {
         assert_true(list[i - 1].count > list[i].count ||
                     (list[i - 1].count == list[i].count && list[i - 1].feature < list[i].feature));
     }
-    furrow_free((char *)list);
+    furrow_free(list);
     furrow_scorer_free(scorer);
     fw_forest_free(f);
   }
@@ -228,7 +228,7 @@ static void memory_that_runs_out_is_told(void **state) {
     const bool failed = alloc_failed;
     alloc_fail_at(0);
     assert_true(status == FURROW_OK || (failed && status == FURROW_E_MEMORY));
-    furrow_free((char *)list);
+    furrow_free(list);
     assert_int_equal(alloc_live, live);
     if (!failed) break;
   }

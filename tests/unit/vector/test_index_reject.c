@@ -14,7 +14,7 @@ typedef struct entry {
 } entry;
 
 static void reject_path(char path[TEST_PATH], const char *name) {
-  char inside[TEST_PATH];
+  char inside[256];
   snprintf(inside, sizeof inside, "tests/reject/%s", name);
   test_source_path(path, inside);
 }
