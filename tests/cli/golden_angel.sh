@@ -153,8 +153,9 @@ for name in "${names[@]}"; do
     say ok "$name" "conversions: $conversions"
 done
 
-# Genuine models, with all that is in their directories.
+# Models from a cluster, where there are some, with all that is in their directories.
 for model in "$folder"/real_models/*/; do
+  [ -d "$model" ] || continue
   name=real_models/$(basename "$model")
   rm -rf "$work/copy"
   if ! "$furrow" model verify "$model" >"$work/found" 2>&1; then

@@ -71,15 +71,4 @@ run_case() {
 cases=("$@")
 [ ${#cases[@]} -gt 0 ] || for script in "$here"/cases/*.sh; do cases+=("$(basename "$script" .sh)"); done
 for name in "${cases[@]}"; do run_case "$name"; done
-
-golden=${FURROW_SHARED:-/nonexistent}/golden
-if [ $# -eq 0 ] && [ -z "$update" ]; then
-  for system in dmlc angel; do
-    if [ -d "$golden/$system" ]; then
-      bash "$here/golden_$system.sh" "$furrow" "$golden/$system" || failed=$((failed + 1))
-    else
-      echo "ok - golden # skip: FURROW_SHARED names no folder with golden/$system"
-    fi
-  done
-fi
 [ "$failed" -eq 0 ]

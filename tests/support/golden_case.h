@@ -6,8 +6,7 @@
 
 #include "base/json_in.h"
 #include "furrow/model.h"
-#include "support/cmocka_all.h"
-#include "support/test_env.h"
+#include "support/golden_set.h"
 
 enum { GOLDEN_TEXTS = 64, GOLDEN_ROWS = 64 };
 
@@ -268,13 +267,48 @@ static inline bool golden_same_file(const char *a, const char *b, const char *na
   return same;
 }
 
+/* A new folder with the files of a matrix. */
+static inline void golden_copy(const char *from, const char *to) {
+  DIR *handle = opendir(from);
+  assert_non_null(handle);
+  assert_int_equal(mkdir(to, 0777), 0);
+  for (struct dirent *entry; (entry = readdir(handle));) {
+    if (golden_is_extra(entry->d_name)) continue;
+    char path[2 * TEST_PATH];
+    size_t size = 0;
+    char *bytes = golden_read(from, entry->d_name, &size);
+    snprintf(path, sizeof path, "%s/%s", to, entry->d_name);
+    assert_true(bytes && test_write_file(path, bytes, size));
+    free(bytes);
+  }
+  closedir(handle);
+}
+
+/* path = a model of logistic regression, input_weight and input_bias with a graph.json: in the full set one that came
+ * from a cluster, otherwise one that the working folder gets, of the two matrices that Angel's classes wrote. */
+static inline const char *golden_lr(char path[TEST_PATH]) {
+  static const char graph[] =
+      "{\"data\": {\"format\": \"libsvm\", \"indexrange\": 123}, \"model\": {\"modeltype\": \"T_FLOAT_DENSE\"},\n"
+      " \"train\": {\"epoch\": 10, \"lr\": 0.1}, \"default_optimizer\": {\"type\": \"adam\", \"reg2\": 0.01},\n"
+      " \"layers\": [\n"
+      "  {\"name\": \"input\", \"type\": \"simpleinputlayer\", \"outputdim\": 1, \"transfunc\": \"identity\"},\n"
+      "  {\"name\": \"simplelosslayer\", \"type\": \"simplelosslayer\", \"lossfunc\": \"logloss\", "
+      "\"inputlayer\": \"input\"}]}\n";
+  char from[TEST_PATH];
+  if (golden_is_full) return golden_path(path, "angel/real_models/lr");
+  assert_int_equal(mkdir("lr", 0777), 0);
+  golden_copy(golden_path(from, "angel/lr-input_weight-dense"), "lr/input_weight");
+  golden_copy(golden_path(from, "angel/lr-input_bias"), "lr/input_bias");
+  assert_true(test_write_text("lr/graph.json", graph));
+  return strcpy(path, "lr");
+}
+
 /* Calls test(folder, name) for each folder of golden/angel that has a case.json; returns how many. */
 static inline size_t golden_each(void (*test)(const char *folder, const char *name)) {
   char root[TEST_PATH], folder[2 * TEST_PATH];
   struct dirent **names;
   size_t count = 0;
-  if (!test_shared(root, "golden/angel")) return 0;
-  const int n = scandir(root, &names, NULL, alphasort);
+  const int n = scandir(golden_path(root, "angel"), &names, NULL, alphasort);
   for (int i = 0; i < n; i++) {
     struct stat info;
     snprintf(folder, sizeof folder, "%s/%s/case.json", root, names[i]->d_name);

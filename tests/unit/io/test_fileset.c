@@ -12,6 +12,7 @@
 
 #include "io/fileset.h"
 #include "support/cmocka_all.h"
+#include "support/golden_set.h"
 #include "support/own_dir.h"
 #include "support/test_env.h"
 
@@ -457,8 +458,7 @@ static void dmlc_core_cases_are_bettered(void **state) {
     char folder[TEST_PATH], path[TEST_PATH * 2];
     fw_fileset set;
     furrow_error err;
-    if (!test_shared(folder, "golden/dmlc")) skip();
-    snprintf(path, sizeof path, "%s/%s", folder, cases[i].path);
+    snprintf(path, sizeof path, "%s/%s", golden_path(folder, "dmlc"), cases[i].path);
     furrow_status status = open_one(&set, path, &err);
     assert_int_equal(status, cases[i].nfiles ? FURROW_OK : FURROW_E_NOT_FOUND);
     if (status != FURROW_OK) continue;

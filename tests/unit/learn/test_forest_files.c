@@ -224,32 +224,17 @@ static void angels_own_trees_are_read(void **state) {
   fw_forest_free(f);
 }
 
-static void copy_folder(const char *from, const char *to) {
-  static const char *const files[] = {"_meta", "0", "1"};
-  char path[TEST_PATH];
-  assert_int_equal(mkdir(to, 0755), 0);
-  for (size_t i = 0; i < 3; i++) {
-    size_t size = 0;
-    char *bytes = golden_read(from, files[i], &size);
-    assert_non_null(bytes);
-    assert_true(test_write_file(test_path(path, to, files[i]), bytes, size));
-    free(bytes);
-  }
-}
-
 /* The two matrices that Angel wrote, and one for the leaves beside them. */
 static void golden_matrices_are_read(void **state) {
   (void)state;
   char feature[TEST_PATH], value[TEST_PATH];
-  if (!test_shared(feature, "golden/angel/gbdt-split_feature") || !test_shared(value, "golden/angel/gbdt-split_value"))
-    skip();
   const made_params kind = {.classes = 1, .rounds = 5, .levels = 3, .features = 43, .split = 1};
   const fw_plan plan = plan_for(1, 43, false);
   fw_forest *f = made_forest(&kind, 4);
   save(f, &plan, "golden", NULL);
   assert_true(test_remove_dir("golden/gbdt.split.feature") && test_remove_dir("golden/gbdt.split.value"));
-  copy_folder(feature, "golden/gbdt.split.feature");
-  copy_folder(value, "golden/gbdt.split.value");
+  golden_copy(golden_path(feature, "angel/gbdt-split_feature"), "golden/gbdt.split.feature");
+  golden_copy(golden_path(value, "angel/gbdt-split_value"), "golden/gbdt.split.value");
   fw_forest *back = load(&plan, "golden");
   for (size_t tree = 0; tree < 5; tree++)
     for (size_t node = 0; node < 7; node++)

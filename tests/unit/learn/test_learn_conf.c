@@ -5,7 +5,9 @@
 #include <strings.h>
 
 #include "support/failing_alloc.h"
+#include "support/golden_case.h"
 #include "support/learn_conf.h"
+#include "support/own_dir.h"
 #include "support/test_env.h"
 
 /* ---- Graphs ---- */
@@ -381,15 +383,12 @@ static void sample_files(void **state) {
   }
 }
 
-/* A graph.json that Angel wrote. */
-static void genuine_file(void **state) {
+/* A graph.json beside Angel's matrices; in the full set one that came from a cluster. */
+static void graph_of_a_model(void **state) {
   (void)state;
-  char path[TEST_PATH];
-  const char *shared = getenv("FURROW_SHARED");
-  if (!shared) skip();
-  snprintf(path, sizeof path, "%s/golden/angel/real_models/lr/graph.json", shared);
+  char model[TEST_PATH], path[TEST_PATH];
   furrow_learn_conf *conf = conf_new();
-  conf_load(conf, path);
+  conf_load(conf, test_path(path, golden_lr(model), "graph.json"));
   fw_plan *plan = conf_plan(conf);
   expect_graph(plan, "input:1 simplelosslayer(0)1");
   assert_int_equal(plan->data.range, 123);
@@ -570,7 +569,7 @@ int main(void) {
       cmocka_unit_test(graph_wins),
       cmocka_unit_test(shapes_from_json),
       cmocka_unit_test(sample_files),
-      cmocka_unit_test(genuine_file),
+      GOLDEN_TEST_IN_DIR(graph_of_a_model),
       cmocka_unit_test(layers_by_name),
       cmocka_unit_test(losses_that_do_not_fit),
       cmocka_unit_test(nothing_is_lost),

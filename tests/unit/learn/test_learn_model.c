@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
+#include "support/golden_case.h"
 #include "support/made_clicks.h"
 
 enum { TEST_ROWS = 300 };
@@ -497,16 +498,34 @@ static void vectors_need_a_factorization_machine(void **state) {
   furrow_trainer_free(trainer);
 }
 
-/* ---- The genuine model ---- */
+/* ---- Matrices that Angel wrote ---- */
+
+static void matrices_of_angel_are_scored(void **state) {
+  (void)state;
+  char path[TEST_PATH];
+  furrow_scorer_scratch *space = NULL;
+  rows_of rows = {0};
+  furrow_score scores[2];
+  assert_true(test_write_text("rows", "1 4:1 5:0.5\n-1 7:2\n"));
+  furrow_scorer *scorer = opened(golden_lr(path));
+  assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
+  assert_int_equal(furrow_sample_reader_open(&rows.samples, furrow_scorer_conf(scorer), "rows", NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_sample_reader_next(rows.samples, &rows.block, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_score_block(scorer, space, rows.block, scores, &err), FURROW_OK);
+  /* weights of columns 3, 4 and 6, and the bias: libsvm counts from 1 */
+  assert_true(fabs(scores[0].pred - (16.0 + 0.5 * 6.5106864 - 0.073112495)) < 1e-5);
+  assert_true(fabs(scores[1].pred - (2 * -1.5 - 0.073112495)) < 1e-6);
+  assert_true(scores[0].label == 1 && scores[1].label == -1);
+  furrow_sample_reader_close(rows.samples);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
+}
 
 /* Accuracy of golden real_models/lr: 84.8 % on a9a's training data, which counts from 1. */
 static void a_genuine_model_scores_as_it_should(void **state) {
   (void)state;
-  const char *shared = getenv("FURROW_SHARED");
-  if (!shared) skip();
   char model[TEST_PATH], data[TEST_PATH];
-  snprintf(model, sizeof model, "%s/golden/angel/real_models/lr", shared);
-  snprintf(data, sizeof data, "%s/data/a9a_123d_train.libsvm", shared);
+  if (!test_shared(model, "golden/angel/real_models/lr") || !test_shared(data, "data/a9a_123d_train.libsvm")) skip();
   furrow_scorer *scorer = opened(model);
   furrow_scorer_scratch *space = NULL;
   furrow_evaluation *evaluation = NULL;
@@ -544,6 +563,7 @@ int main(void) {
       cmocka_unit_test(labels_that_a_loss_cannot_take_are_refused),
       cmocka_unit_test(inner_products_rank_as_the_model),
       cmocka_unit_test(vectors_need_a_factorization_machine),
+      cmocka_unit_test(matrices_of_angel_are_scored),
       cmocka_unit_test(a_genuine_model_scores_as_it_should),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);

@@ -4,6 +4,7 @@
 
 #include "furrow/model.h"
 #include "support/cell_table.h"
+#include "support/golden_case.h"
 #include "support/own_dir.h"
 
 static furrow_matrix_source *open_folder(const char *folder, const furrow_matrix_source_params *params) {
@@ -157,8 +158,7 @@ static void golden_folders(void **state) {
   (void)state;
   char root[TEST_PATH], before[TEST_PATH], expected[TEST_PATH];
   size_t checked = 0;
-  if (!test_shared(root, "golden/angel")) skip();
-  assert_true(getcwd(before, sizeof before) && chdir(root) == 0);
+  assert_true(getcwd(before, sizeof before) && chdir(golden_path(root, "angel")) == 0);
   DIR *handle = opendir(".");
   assert_non_null(handle);
   for (struct dirent *entry; (entry = readdir(handle)) != NULL;) {
@@ -172,12 +172,12 @@ static void golden_folders(void **state) {
   assert_true(checked > 50);
 }
 
-/* A model from a cluster: its text, read the plain way. Columns begin anew with each row. */
-static void a_genuine_model(void **state) {
+/* A model: its text, read the plain way. Columns begin anew with each row. */
+static void a_model_of_text(void **state) {
   (void)state;
   static const char *const matrices[] = {"input_weight", "input_bias"};
   char root[TEST_PATH], folder[2 * TEST_PATH], file[2 * TEST_PATH + 2];
-  if (!test_shared(root, "golden/angel/real_models/lr")) skip();
+  golden_lr(root);
   for (size_t i = 0; i < 2; i++) {
     snprintf(folder, sizeof folder, "%s/%s", root, matrices[i]);
     snprintf(file, sizeof file, "%s/0", folder);
@@ -220,7 +220,7 @@ static void metadata_of_servers(void **state) {
   (void)state;
   static const char *const files[] = {"0", "1", "2", "psmeta.ParameterServer_0", "psmeta.ParameterServer_1"};
   char root[TEST_PATH], expected[2 * TEST_PATH];
-  if (!test_shared(root, "golden/angel/psmeta_and_options")) skip();
+  golden_path(root, "angel/psmeta_and_options");
   for (size_t i = 0; i < 5; i++) copy_file(root, files[i]);
   furrow_matrix_source_params params;
   cell_table wanted;
@@ -242,8 +242,8 @@ static void metadata_of_servers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(golden_folders),
-      cmocka_unit_test(a_genuine_model),
+      GOLDEN_TEST(golden_folders),
+      GOLDEN_TEST_IN_DIR(a_model_of_text),
       cmocka_unit_test_setup_teardown(metadata_of_servers, enter_dir, leave_dir),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static void every_case_is_written_as_angel_did(void **state) {
   (void)state;
   threads = 1;
   const size_t count = golden_each(write_case);
-  if (count == 0) skip();
+  assert_true(count > 100);
   threads = 3;
   assert_int_equal(golden_each(write_case), count);
   print_message("%zu cases\n", count);
@@ -57,7 +57,7 @@ static void every_case_is_written_as_angel_did(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(every_case_is_written_as_angel_did, enter_dir, leave_dir),
+      GOLDEN_TEST_IN_DIR(every_case_is_written_as_angel_did),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "model/meta/meta.h"
 #include "support/cmocka_all.h"
 #include "support/failing_alloc.h"
+#include "support/golden_set.h"
 #include "support/meta_bytes.h"
 #include "support/own_dir.h"
 
@@ -88,16 +89,15 @@ static int check_golden_folders(const char *root) {
 static void golden(void **state) {
   (void)state;
   char root[TEST_PATH], models[TEST_PATH];
-  if (!test_shared(root, "golden/angel")) skip();
-  assert_true(check_golden_folders(root) > 50);
-  if (test_shared(models, "golden/angel/real_models/lr")) assert_true(check_golden_folders(models) > 0);
+  assert_true(check_golden_folders(golden_path(root, "angel")) > 50);
+  if (golden_is_full) assert_true(check_golden_folders(golden_path(models, "angel/real_models/lr")) > 0);
 }
 
 /* What the servers wrote is what the master made of it. */
 static void golden_servers(void **state) {
   (void)state;
   char folder[TEST_PATH], path[2 * TEST_PATH];
-  if (!test_shared(folder, "golden/angel/psmeta_and_options")) skip();
+  golden_path(folder, "angel/psmeta_and_options");
   furrow_matrix_meta *all = NULL, *servers = NULL;
   assert_int_equal(furrow_matrix_meta_load(&all, folder, NULL, &err), FURROW_OK);
   for (int i = 0; i < 2; i++) {
@@ -604,7 +604,7 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(golden),
+      GOLDEN_TEST(golden),
       cmocka_unit_test_setup_teardown(golden_servers, enter_dir, leave_dir),
       cmocka_unit_test(the_bias),
       cmocka_unit_test(other_ways_to_write_it),

@@ -8,7 +8,7 @@
 #include "furrow/model.h"
 #include "support/cmocka_all.h"
 #include "support/failing_alloc.h"
-#include "support/test_env.h"
+#include "support/golden_set.h"
 
 static furrow_error err;
 
@@ -221,8 +221,7 @@ static bool check_folder(const char *root, const char *name) {
 static void golden_plans(void **state) {
   (void)state;
   char root[TEST_PATH];
-  if (!test_shared(root, "golden/angel")) skip();
-  DIR *folder = opendir(root);
+  DIR *folder = opendir(golden_path(root, "angel"));
   assert_non_null(folder);
   int checked = 0;
   for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
@@ -531,7 +530,7 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(golden_plans),    cmocka_unit_test(range_partitions),
+      GOLDEN_TEST(golden_plans),         cmocka_unit_test(range_partitions),
       cmocka_unit_test(odd_ranges),      cmocka_unit_test(default_blocks),
       cmocka_unit_test(hash_partitions), cmocka_unit_test(hash_of_columns),
       cmocka_unit_test(saved_rows),      cmocka_unit_test(files),

@@ -8,6 +8,7 @@
 
 #include "rows/cache.h"
 #include "support/failing_alloc.h"
+#include "support/golden_set.h"
 #include "support/sample_block.h"
 #include "support/test_env.h"
 
@@ -337,16 +338,16 @@ static void the_payload_is_that_of_dmlc(void **state) {
   for (size_t i = 0; i < 3; i++) {
     static unsigned char ours[1 << 14], theirs[1 << 14];
     char name[80], golden[TEST_PATH], text[3 * TEST_PATH];
-    snprintf(name, sizeof name, "golden/dmlc/%s.in", cases[i].name);
-    if (!test_shared(golden, name)) skip();
+    snprintf(name, sizeof name, "dmlc/%s.in", cases[i].name);
+    golden_path(golden, name);
     furrow_parser_params params = params_of("libsvm");
     params.part = cases[i].part;
     params.nparts = cases[i].nparts;
     assert_int_equal(furrow_key_type_find(cases[i].index, &params.key_type, NULL), FURROW_OK);
     snprintf(text, sizeof text, "%s#%s%zu", golden, cache, i);
     assert_int_equal(status_of(text, &params, NULL), FURROW_END);
-    snprintf(name, sizeof name, "golden/dmlc/%s.cache%s.bin", cases[i].name, cases[i].suffix);
-    assert_true(test_shared(golden, name));
+    snprintf(name, sizeof name, "dmlc/%s.cache%s.bin", cases[i].name, cases[i].suffix);
+    golden_path(golden, name);
     snprintf(text, sizeof text, "%s%zu%s", cache, i, cases[i].suffix);
     size_t size = read_file(text, ours, sizeof ours);
     assert_int_equal(size, FW_CACHE_HEADER + read_file(golden, theirs, sizeof theirs));

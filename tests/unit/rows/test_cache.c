@@ -8,6 +8,7 @@
 
 #include "base/endian.h"
 #include "support/failing_alloc.h"
+#include "support/golden_set.h"
 #include "support/sample_block.h"
 #include "support/test_env.h"
 
@@ -238,13 +239,11 @@ static void the_payload_is_that_of_dmlc(void **state) {
   (void)state;
   char golden[TEST_PATH], path[TEST_PATH];
   bytes theirs, ours;
-  if (!test_shared(golden, "golden/dmlc/iter_disk.cache.bin")) skip();
-  read_file(golden, &theirs);
+  read_file(golden_path(golden, "dmlc/iter_disk.cache.bin"), &theirs);
   save_two_rows(&ours);
   assert_int_equal(ours.size, FW_CACHE_HEADER + theirs.size);
   assert_memory_equal(ours.data + FW_CACHE_HEADER, theirs.data, theirs.size);
 
-  assert_true(test_shared(golden, "golden/dmlc/iter_disk_u64.cache.bin"));
   static const float weight[] = {0.5F, 2};
   static const uint64_t qid[] = {7, 8};
   furrow_container *narrow = two_rows(), *c = create(FURROW_KEY_U64, FURROW_VALUE_F32);
@@ -253,7 +252,7 @@ static void the_payload_is_that_of_dmlc(void **state) {
   block.qid = qid;
   assert_int_equal(furrow_container_push_block(c, &block, NULL), FURROW_OK);
   assert_int_equal(furrow_container_save(c, test_path(path, folder, "u64"), NULL), FURROW_OK);
-  read_file(golden, &theirs);
+  read_file(golden_path(golden, "dmlc/iter_disk_u64.cache.bin"), &theirs);
   read_file(path, &ours);
   assert_int_equal(ours.size, FW_CACHE_HEADER + theirs.size);
   assert_memory_equal(ours.data + FW_CACHE_HEADER, theirs.data, theirs.size);

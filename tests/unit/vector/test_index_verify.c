@@ -1,6 +1,7 @@
 /* tests/unit/vector/test_index_verify.c: what verify finds beyond what keeps a file from being loaded. */
 #include <dirent.h>
 
+#include "support/golden_set.h"
 #include "support/index_check.h"
 #include "support/own_dir.h"
 
@@ -110,8 +111,7 @@ static void graphs_are_walked(void **state) {
 static void golden_files_are_good(void **state) {
   (void)state;
   char folder[TEST_PATH], path[TEST_PATH];
-  if (!test_shared(folder, "golden/faiss")) skip();
-  DIR *entries = opendir(folder);
+  DIR *entries = opendir(golden_path(folder, "faiss"));
   struct dirent *entry;
   assert_non_null(entries);
   while ((entry = readdir(entries)) != NULL) {
@@ -129,7 +129,7 @@ int main(void) {
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
   const struct CMUnitTest tests[] = {
       IN_DIR(good_files_are_good),     IN_DIR(oddities_are_remarks), IN_DIR(damage_is_an_error),
-      IN_DIR(hashtables_are_followed), IN_DIR(graphs_are_walked),    IN_DIR(golden_files_are_good),
+      IN_DIR(hashtables_are_followed), IN_DIR(graphs_are_walked),    GOLDEN_TEST_IN_DIR(golden_files_are_good),
   };
 #undef IN_DIR
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include "furrow/vector.h"
 #include "support/cmocka_all.h"
 #include "support/each_isa.h"
-#include "support/test_env.h"
+#include "support/golden_set.h"
 #include "vector/index/index.h"
 
 enum { TEXT = 128, PROBES = 8 };
@@ -258,8 +258,8 @@ static void check_case(const char *name, bool search_only) {
 static void golden_answers(void **state) {
   struct dirent **names;
   (void)state;
-  if (!test_shared(root, "golden/faiss")) skip();
-  const int n = scandir(root, &names, NULL, alphasort);
+  searched = passed_over = 0;
+  const int n = scandir(golden_path(root, "faiss"), &names, NULL, alphasort);
   assert_true(n > 0);
   for (int i = 0; i < n; i++) {
     const size_t length = strlen(names[i]->d_name);
@@ -273,7 +273,7 @@ static void golden_answers(void **state) {
 }
 
 static int all_tests(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(golden_answers)};
+  const struct CMUnitTest tests[] = {GOLDEN_TEST(golden_answers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
