@@ -13,11 +13,9 @@
 typedef struct fw_bytes_in fw_bytes_in;
 
 /* A file, also compressed (gzip, zstd); "-" is standard input. */
-furrow_status fw_bytes_in_open(fw_bytes_in **in, const char *path, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_bytes_in_open(fw_bytes_in **in, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* A plain file, whatever its first bytes are. */
-furrow_status fw_bytes_in_open_plain(fw_bytes_in **in, const char *path, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_bytes_in_open_plain(fw_bytes_in **in, const char *path, furrow_error *err) FURROW_MUST_USE;
 
 /* A part of a plain file. */
 typedef struct fw_bytes_part {
@@ -30,7 +28,7 @@ typedef struct fw_bytes_part {
 
 /* The part as bytes of their own; `file` must stay open. */
 furrow_status fw_bytes_in_open_part(fw_bytes_in **in, const fw_bytes_in *file, const fw_bytes_part *part,
-                                    furrow_error *err) __attribute__((warn_unused_result));
+                                    furrow_error *err) FURROW_MUST_USE;
 void fw_bytes_in_close(fw_bytes_in *in);
 
 const char *fw_bytes_in_path(const fw_bytes_in *in);
@@ -40,14 +38,14 @@ uint64_t fw_bytes_in_size(const fw_bytes_in *in);
 uint64_t fw_bytes_in_offset(const fw_bytes_in *in);
 bool fw_bytes_in_can_seek(const fw_bytes_in *in);
 /* E_STATE unless it can seek. */
-furrow_status fw_bytes_in_seek(fw_bytes_in *in, uint64_t offset, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_bytes_in_seek(fw_bytes_in *in, uint64_t offset, furrow_error *err) FURROW_MUST_USE;
 
 /* Fills buffer: *got < size only at the end. */
-furrow_status fw_bytes_in_read(fw_bytes_in *in, void *buffer, size_t size, size_t *got, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_bytes_in_read(fw_bytes_in *in, void *buffer, size_t size, size_t *got,
+                               furrow_error *err) FURROW_MUST_USE;
 /* All of it, or E_FORMAT: "ends within WHAT". */
-furrow_status fw_bytes_in_read_all(fw_bytes_in *in, void *buffer, size_t size, const char *what, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_bytes_in_read_all(fw_bytes_in *in, void *buffer, size_t size, const char *what,
+                                   furrow_error *err) FURROW_MUST_USE;
 
 /* fw_fail with the file, and the place in it (offset: among these bytes). */
 furrow_status fw_bytes_in_fail(const fw_bytes_in *in, uint64_t offset, furrow_error *err, furrow_status status,

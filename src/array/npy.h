@@ -17,8 +17,7 @@ typedef struct fw_npy_header {
 } fw_npy_header;
 
 /* Reads it from the start of the bytes. E_FORMAT: no such file, or damaged; E_UNSUPPORTED: structured types. */
-furrow_status fw_npy_read_header(fw_npy_header *header, fw_bytes_in *in, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_npy_read_header(fw_npy_header *header, fw_bytes_in *in, furrow_error *err) FURROW_MUST_USE;
 
 /* Every header that is written has this size, whatever the counts in it: they may be filled in at the end. */
 #define FW_NPY_HEADER 128

@@ -20,8 +20,7 @@ typedef struct fw_safetensors fw_safetensors;
 
 /* Reads and checks the header: the tensors fill the data one after the other, without holes and overlaps, each with as
  * many bytes as its type and shape need. */
-furrow_status fw_safetensors_open(fw_safetensors **file, const char *path, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_safetensors_open(fw_safetensors **file, const char *path, furrow_error *err) FURROW_MUST_USE;
 void fw_safetensors_close(fw_safetensors *file);
 
 /* In the order of the data. */
@@ -34,6 +33,6 @@ const char *fw_safetensors_note(const fw_safetensors *file, const char *key);
 
 /* A tensor of at most two dimensions. The file must stay open. */
 furrow_status fw_safetensors_read(const fw_safetensors *file, const fw_tensor *tensor, fw_array_reader **reader,
-                                  furrow_error *err) __attribute__((warn_unused_result));
+                                  furrow_error *err) FURROW_MUST_USE;
 
 #endif

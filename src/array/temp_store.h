@@ -11,16 +11,15 @@
 typedef struct fw_temp_store fw_temp_store;
 
 /* beside: the path of a file in whose folder there is room. */
-furrow_status fw_temp_store_open(fw_temp_store **store, const char *beside, furrow_error *err)
-    __attribute__((warn_unused_result));
-furrow_status fw_temp_store_write(fw_temp_store *store, const void *data, size_t size, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_temp_store_open(fw_temp_store **store, const char *beside, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_temp_store_write(fw_temp_store *store, const void *data, size_t size,
+                                  furrow_error *err) FURROW_MUST_USE;
 uint64_t fw_temp_store_size(const fw_temp_store *store);
 
 typedef furrow_status (*fw_temp_store_sink)(void *context, const void *data, size_t size, furrow_error *err);
 /* Hands all bytes on, in pieces. */
-furrow_status fw_temp_store_drain(fw_temp_store *store, fw_temp_store_sink sink, void *context, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_temp_store_drain(fw_temp_store *store, fw_temp_store_sink sink, void *context,
+                                  furrow_error *err) FURROW_MUST_USE;
 void fw_temp_store_close(fw_temp_store *store);
 
 #endif

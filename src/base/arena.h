@@ -13,8 +13,8 @@ typedef struct fw_arena {
 } fw_arena;
 
 /* Memory aligned to 64 bytes, not cleared, valid until reset or clear. */
-furrow_status fw_arena_take(fw_arena *arena, void **memory, size_t count, size_t size, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_arena_take(fw_arena *arena, void **memory, size_t count, size_t size,
+                            furrow_error *err) FURROW_MUST_USE;
 /* Forgets everything taken and keeps the largest block for the next round. */
 void fw_arena_reset(fw_arena *arena);
 /* Frees everything; the arena is empty again. */

@@ -30,11 +30,10 @@ void fw_buffer_i64(fw_buffer *buffer, int64_t value);
 void fw_buffer_json_string(fw_buffer *buffer, const char *text, size_t size, bool slashes);
 
 /* E_MEMORY if something could not be appended. */
-furrow_status fw_buffer_status(const fw_buffer *buffer, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_buffer_status(const fw_buffer *buffer, furrow_error *err) FURROW_MUST_USE;
 /* Gives the bytes away, with a 0 behind them that does not count (fw_free them); the buffer is empty again. Fails as
  * fw_buffer_status does; then the buffer stays as it is. size may be NULL. */
-furrow_status fw_buffer_take(fw_buffer *buffer, char **bytes, size_t *size, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_buffer_take(fw_buffer *buffer, char **bytes, size_t *size, furrow_error *err) FURROW_MUST_USE;
 /* Forgets the bytes, keeps the memory. */
 void fw_buffer_reset(fw_buffer *buffer);
 /* Frees; all zeros afterwards. */

@@ -68,23 +68,22 @@ void fw_json_close(fw_json *json);
 fw_json_kind fw_json_peek(fw_json *json);
 /* Enters an object; then each call of member gives a key, whose value must be read, and at last FURROW_END. The key is
  * good until the next one. */
-furrow_status fw_json_object(fw_json *json, furrow_error *err) __attribute__((warn_unused_result));
-furrow_status fw_json_member(fw_json *json, fw_json_text *key, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_json_object(fw_json *json, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_json_member(fw_json *json, fw_json_text *key, furrow_error *err) FURROW_MUST_USE;
 /* Enters an array; then each call of element announces a value, and at last FURROW_END. */
-furrow_status fw_json_array(fw_json *json, furrow_error *err) __attribute__((warn_unused_result));
-furrow_status fw_json_element(fw_json *json, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_json_array(fw_json *json, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_json_element(fw_json *json, furrow_error *err) FURROW_MUST_USE;
 /* UTF-8, escapes resolved; it may contain 0. Good until the next string. */
-furrow_status fw_json_string(fw_json *json, fw_json_text *string, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_json_string(fw_json *json, fw_json_text *string, furrow_error *err) FURROW_MUST_USE;
 /* A number without point and exponent that fits. */
-furrow_status fw_json_i64(fw_json *json, int64_t *value, furrow_error *err) __attribute__((warn_unused_result));
-furrow_status fw_json_f64(fw_json *json, double *value, furrow_error *err) __attribute__((warn_unused_result));
-furrow_status fw_json_bool(fw_json *json, bool *value, furrow_error *err) __attribute__((warn_unused_result));
-furrow_status fw_json_null(fw_json *json, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_json_i64(fw_json *json, int64_t *value, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_json_f64(fw_json *json, double *value, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_json_bool(fw_json *json, bool *value, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_json_null(fw_json *json, furrow_error *err) FURROW_MUST_USE;
 /* Any value; its text as it stands to *raw, unless NULL. */
-furrow_status fw_json_skip(fw_json *json, fw_json_text *raw, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_json_skip(fw_json *json, fw_json_text *raw, furrow_error *err) FURROW_MUST_USE;
 /* Nothing but white space follows. */
-furrow_status fw_json_end(fw_json *json, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_json_end(fw_json *json, furrow_error *err) FURROW_MUST_USE;
 
 /* Bytes from the start of the file to the value that was read last, and to the one that comes next. */
 uint64_t fw_json_offset(const fw_json *json);

@@ -12,8 +12,7 @@
 typedef struct fw_spin_pool fw_spin_pool;
 
 /* `threads` in all, the caller's among them; 0: one for each processor. */
-furrow_status fw_spin_pool_create(fw_spin_pool **pool, unsigned threads, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_spin_pool_create(fw_spin_pool **pool, unsigned threads, furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */
 void fw_spin_pool_free(fw_spin_pool *pool);
 unsigned fw_spin_pool_threads(const fw_spin_pool *pool);

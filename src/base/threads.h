@@ -8,6 +8,6 @@
 
 /* Starts `count` threads that take no signals; *started of them run, also after a failure (E_MEMORY). */
 furrow_status fw_threads_start(pthread_t *threads, unsigned count, unsigned *started, void *(*work)(void *context),
-                               void *context, furrow_error *err) __attribute__((warn_unused_result));
+                               void *context, furrow_error *err) FURROW_MUST_USE;
 
 #endif

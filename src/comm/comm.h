@@ -27,7 +27,6 @@ const fw_comm *fw_comm_self(void);
 
 /* Asked by all ranks: `mine`, or E_STATE where another rank's is a failure, so that nobody waits for one that went
  * home (all_ok.c). */
-furrow_status fw_comm_all_ok(const fw_comm *comm, furrow_status mine, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_comm_all_ok(const fw_comm *comm, furrow_status mine, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -16,21 +16,20 @@ typedef furrow_status (*fw_dir_check)(const char *path, furrow_error *err);
  * followed: a link stays, and the directory that it leads to is made or replaced. may_replace NULL: what exists is kept
  * (E_EXISTS). Otherwise a directory that it agrees to is replaced; its owner and permissions are kept. Anything that is
  * no directory is never replaced (E_EXISTS). */
-furrow_status fw_atomic_dir_open(fw_atomic_dir **dir, const char *path, fw_dir_check may_replace, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_atomic_dir_open(fw_atomic_dir **dir, const char *path, fw_dir_check may_replace,
+                                 furrow_error *err) FURROW_MUST_USE;
 /* The temporary directory, for openat and mkdirat. It stays the dir's own. */
 int fw_atomic_dir_fd(const fw_atomic_dir *dir);
 /* The path that was given, without slashes at its end. */
 const char *fw_atomic_dir_path(const fw_atomic_dir *dir);
 /* Makes a directory in the one open as `parent` and opens it. `path` is for errors. */
-furrow_status fw_dir_make(int *fd, int parent, const char *name, const char *path, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_dir_make(int *fd, int parent, const char *name, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* Removes the directory `name` with all that is in it, as far as that goes. Links are removed, not followed. */
 void fw_dir_remove(int parent, const char *name);
 /* Syncs every file and directory in it, gives it its name in one step, then removes the old one. A kill leaves the old
  * or the new one under the name, and perhaps the other under a temporary one. E_UNSUPPORTED: the file system cannot
  * exchange two directories, so there would be a moment without either. */
-furrow_status fw_atomic_dir_commit(fw_atomic_dir *dir, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_atomic_dir_commit(fw_atomic_dir *dir, furrow_error *err) FURROW_MUST_USE;
 /* Frees; removes what was not committed. Takes NULL. */
 void fw_atomic_dir_close(fw_atomic_dir *dir);
 

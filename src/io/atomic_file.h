@@ -11,20 +11,19 @@ typedef struct fw_atomic_file fw_atomic_file;
 
 /* Starts a file that will be `path`: written beside it under a temporary name (.<name>.furrow-XXXXXX). "-" is standard
  * output: bytes go there as they come. A path that exists must be a regular file; its permissions are kept. */
-furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* From now on commit fails with E_EXISTS where there is a file of that name, even one that appeared meanwhile. */
 void fw_atomic_file_keep_existing(fw_atomic_file *file);
 /* Appends (buffered). */
-furrow_status fw_atomic_file_write(fw_atomic_file *file, const void *data, size_t size, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_atomic_file_write(fw_atomic_file *file, const void *data, size_t size,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* Overwrites bytes that were written before: for a header whose numbers are known at the end. E_STATE on stdout. */
 furrow_status fw_atomic_file_write_at(fw_atomic_file *file, uint64_t offset, const void *data, size_t size,
-                                      furrow_error *err) __attribute__((warn_unused_result));
+                                      furrow_error *err) FURROW_MUST_USE;
 /* Bytes appended so far. */
 uint64_t fw_atomic_file_size(const fw_atomic_file *file);
 /* Flushes, syncs, renames, syncs the directory. Then nothing more can be written. */
-furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) FURROW_MUST_USE;
 /* Frees; removes the temporary file if it was not committed. Takes NULL. */
 void fw_atomic_file_close(fw_atomic_file *file);
 

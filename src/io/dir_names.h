@@ -16,13 +16,12 @@ typedef struct fw_dir_names {
 /* Reads the names of a directory that `wanted` says yes to (NULL: all), without . and .. The list, empty before, is to
  * be cleared after a failure, too. E_NOT_FOUND: no such directory. */
 furrow_status fw_dir_names_read(fw_dir_names *list, const char *folder, bool (*wanted)(void *user, const char *name),
-                                void *user, furrow_error *err) __attribute__((warn_unused_result));
+                                void *user, furrow_error *err) FURROW_MUST_USE;
 /* Frees; all zeros afterwards. */
 void fw_dir_names_clear(fw_dir_names *list);
 
 /* folder/name, or the folder alone for an empty name; slashes at the end of the folder are left out (but that of "/").
  * fw_free it. */
-furrow_status fw_path_join(char **path, const char *folder, const char *name, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_path_join(char **path, const char *folder, const char *name, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -34,8 +34,7 @@ typedef struct fw_fileset {
  * bytes. An empty file is a file. E_NOT_FOUND names the path that matches nothing (and says so for a directory without
  * files); E_UNSUPPORTED names the scheme (http, https, s3, hdfs, viewfs, azure, gs … and any other x://) or the
  * compression (bzip2, xz, zip, lz4). */
-furrow_status fw_fileset_open(fw_fileset *set, char *const *paths, size_t npaths, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_fileset_open(fw_fileset *set, char *const *paths, size_t npaths, furrow_error *err) FURROW_MUST_USE;
 /* Frees; all zeros afterwards. */
 void fw_fileset_clear(fw_fileset *set);
 

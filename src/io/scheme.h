@@ -13,7 +13,7 @@ typedef struct fw_file_list {
 
 /* Appends a file with a copy of the path. */
 furrow_status fw_file_list_add(fw_file_list *list, const char *path, fw_file_kind kind, uint64_t size, int64_t mtime_ns,
-                               furrow_error *err) __attribute__((warn_unused_result));
+                               furrow_error *err) FURROW_MUST_USE;
 void fw_file_list_clear(fw_file_list *list);
 
 typedef struct fw_scheme {
@@ -25,11 +25,10 @@ typedef struct fw_scheme {
 
 /* The scheme of a path, in any case of letters, and the place after its "://"; "file" and the whole path when it has
  * none. E_UNSUPPORTED when it is unknown or not built in. */
-furrow_status fw_scheme_find(const fw_scheme **scheme, const char **rest, const char *path, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_scheme_find(const fw_scheme **scheme, const char **rest, const char *path,
+                             furrow_error *err) FURROW_MUST_USE;
 
 /* A file, a directory or a glob of this machine. */
-furrow_status fw_local_find(fw_file_list *list, const char *path, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_local_find(fw_file_list *list, const char *path, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -35,31 +35,31 @@ void fw_text_clear(fw_text *text);
 
 /* The set must outlive the split. E_ARGUMENT unless part < nparts, or if a pipe is to be split. */
 furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t part, uint32_t nparts, size_t piece,
-                            size_t max_line, furrow_error *err) __attribute__((warn_unused_result));
+                            size_t max_line, furrow_error *err) FURROW_MUST_USE;
 void fw_split_close(fw_split *split);
 
 /* The first bytes of the data set (not of the part): of its first file that has any, 64 KiB or, if the first line
  * is longer, up to `size`. What a pipe gave is
  * kept for the reading. *file is its number. *whole: the head is all of that file. Before the first claim. */
 furrow_status fw_split_head(fw_split *split, char *head, size_t size, size_t *got, size_t *file, bool *whole,
-                            furrow_error *err) __attribute__((warn_unused_result));
+                            furrow_error *err) FURROW_MUST_USE;
 
 /* The first bytes of one file of the set, which is no pipe. Any number of threads. */
 furrow_status fw_split_file_head(const fw_split *split, size_t file, char *head, size_t size, size_t *got,
-                                 furrow_error *err) __attribute__((warn_unused_result));
+                                 furrow_error *err) FURROW_MUST_USE;
 
 /* Claims the next piece: FURROW_OK, FURROW_END or an error. One thread at a time. Bytes that must be read in order are
  * read here; fw_split_read reads the rest. */
-furrow_status fw_split_claim(fw_split *split, fw_text *text, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_split_claim(fw_split *split, fw_text *text, furrow_error *err) FURROW_MUST_USE;
 /* Reads a claimed piece. Any number of threads, each with its own text. */
-furrow_status fw_split_read(fw_split *split, fw_text *text, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_split_read(fw_split *split, fw_text *text, furrow_error *err) FURROW_MUST_USE;
 
 /* Back to the first piece of the part. E_STATE if a pipe has been read from. */
-furrow_status fw_split_rewind(fw_split *split, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_split_rewind(fw_split *split, furrow_error *err) FURROW_MUST_USE;
 
 /* Number (from 1) of the line that starts at `offset` of a plain file: counts from the start of the file. */
-furrow_status fw_split_line_number(fw_split *split, size_t file, uint64_t offset, uint64_t *line, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_split_line_number(fw_split *split, size_t file, uint64_t offset, uint64_t *line,
+                                   furrow_error *err) FURROW_MUST_USE;
 
 /* Bytes on disk that belong to the part; 0 when unknown. */
 uint64_t fw_split_size(const fw_split *split);

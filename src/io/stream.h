@@ -6,21 +6,20 @@
 
 typedef struct fw_stream fw_stream;
 
-furrow_status fw_stream_open(fw_stream **stream, const fw_file *file, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_stream_open(fw_stream **stream, const fw_file *file, furrow_error *err) FURROW_MUST_USE;
 /* Fills buffer: *got < size only at the end of the data. E_IO when reading fails; E_FORMAT when compressed data is
  * damaged, cut short or followed by other bytes. Several gzip members or zstd frames in a row are one text. */
-furrow_status fw_stream_read(fw_stream *stream, void *buffer, size_t size, size_t *got, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_stream_read(fw_stream *stream, void *buffer, size_t size, size_t *got,
+                             furrow_error *err) FURROW_MUST_USE;
 /* Bytes taken from the file itself so far (compressed ones, where it is compressed). */
 uint64_t fw_stream_consumed(const fw_stream *stream);
 void fw_stream_close(fw_stream *stream);
 
 /* A plain file opened for reads at any place. */
-furrow_status fw_file_open(int *fd, const char *path, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_file_open(int *fd, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* Reads size bytes at offset; *got is less only at the end of the file. Thread-safe. */
 furrow_status fw_file_read_at(int fd, const char *path, void *buffer, size_t size, uint64_t offset, size_t *got,
-                              furrow_error *err) __attribute__((warn_unused_result));
+                              furrow_error *err) FURROW_MUST_USE;
 void fw_file_close(int fd);
 
 #endif

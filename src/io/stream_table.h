@@ -23,7 +23,7 @@ typedef struct fw_source {
 
 /* Reads until at least `wanted` unused bytes are in the buffer (all of them in one piece, from buffer + used) or the
  * file ends. wanted <= FW_SOURCE_BUFFER. */
-furrow_status fw_source_fill(fw_source *source, size_t wanted, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_source_fill(fw_source *source, size_t wanted, furrow_error *err) FURROW_MUST_USE;
 /* Offset in the file of the next byte that is handed on. */
 static inline uint64_t fw_source_offset(const fw_source *source) {
   return source->taken - (source->filled - source->used);
@@ -51,6 +51,6 @@ furrow_status fw_source_fail(const fw_source *source, const char *name, const ch
 /* PLAIN, GZIP or ZSTD from the first bytes of a file (FW_CODEC_HEAD, or all it has); E_UNSUPPORTED names a compression
  * that is known and not read here. */
 furrow_status fw_codec_detect(fw_file_kind *kind, const unsigned char *head, size_t size, const char *path,
-                              furrow_error *err) __attribute__((warn_unused_result));
+                              furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -20,8 +20,7 @@ typedef struct fw_target {
 
 /* Follows links (the last may lead to what is not there yet) and opens the directory. The struct, cleared by the
  * caller, is to be cleared again after a failure, too. */
-furrow_status fw_target_find(fw_target *target, const char *path, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_target_find(fw_target *target, const char *path, furrow_error *err) FURROW_MUST_USE;
 void fw_target_clear(fw_target *target);
 
 /* Draws a temporary name: .<name>.furrow-XXXXXX */
@@ -35,6 +34,6 @@ furrow_status fw_target_fail_errno(const fw_target *target, furrow_error *err, i
 furrow_status fw_target_fail(const fw_target *target, furrow_error *err, furrow_status status, const char *what);
 
 /* Writes all of it at its place in a file; 0, or the errno that says why not. */
-int fw_write_at(int fd, const void *data, size_t size, uint64_t offset) __attribute__((warn_unused_result));
+int fw_write_at(int fd, const void *data, size_t size, uint64_t offset) FURROW_MUST_USE;
 
 #endif

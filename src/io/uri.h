@@ -20,7 +20,7 @@ typedef struct fw_uri {
 
 /* Takes `text` apart. E_ARGUMENT: no path, an empty path between semicolons, more than one ? or #, a key or value that
  * is empty or missing, an empty cachefile. The value runs to the next & and may contain =. */
-furrow_status fw_uri_parse(fw_uri *uri, const char *text, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_uri_parse(fw_uri *uri, const char *text, furrow_error *err) FURROW_MUST_USE;
 /* Frees; all zeros afterwards. */
 void fw_uri_clear(fw_uri *uri);
 /* The value of a key, or NULL. */

@@ -6,6 +6,6 @@
 
 /* furrow_blockiter_open with the size at which records of the cache are cut; 0: the default. */
 furrow_status fw_blockiter_open(furrow_blockiter **iter, const char *uri, const furrow_parser_params *params,
-                                size_t record_bytes, furrow_error *err) __attribute__((warn_unused_result));
+                                size_t record_bytes, furrow_error *err) FURROW_MUST_USE;
 
 #endif

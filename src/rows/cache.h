@@ -24,19 +24,19 @@ typedef struct fw_cache_writer fw_cache_writer;
 
 /* Starts a cache that will be `path`; record_bytes 0: FW_CACHE_RECORD_BYTES. */
 furrow_status fw_cache_writer_open(fw_cache_writer **writer, const char *path, furrow_key_type key_type,
-                                   furrow_value_type value_type, uint64_t stamp, size_t record_bytes, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                   furrow_value_type value_type, uint64_t stamp, size_t record_bytes,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* As fw_atomic_file_keep_existing. */
 void fw_cache_writer_keep_existing(fw_cache_writer *writer);
 /* Appends the container as one record. It must be of the file's types and kept by push (its maxima are written). */
-furrow_status fw_cache_writer_push_record(fw_cache_writer *writer, const furrow_container *container, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_cache_writer_push_record(fw_cache_writer *writer, const furrow_container *container,
+                                          furrow_error *err) FURROW_MUST_USE;
 /* Appends rows, gathered into records that end with the row that takes them to record_bytes. What does not fit the
  * types (E_RANGE) or has a label where others have none (E_STATE) changes nothing. */
-furrow_status fw_cache_writer_push_block(fw_cache_writer *writer, const furrow_rowblock *block, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_cache_writer_push_block(fw_cache_writer *writer, const furrow_rowblock *block,
+                                         furrow_error *err) FURROW_MUST_USE;
 /* Writes what was gathered (and one record of no rows, if there is nothing), completes the header, shows the file. */
-furrow_status fw_cache_writer_commit(fw_cache_writer *writer, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_cache_writer_commit(fw_cache_writer *writer, furrow_error *err) FURROW_MUST_USE;
 /* Frees; nothing stays behind if it was not committed. Takes NULL. */
 void fw_cache_writer_close(fw_cache_writer *writer);
 
@@ -44,14 +44,13 @@ typedef struct fw_cache_reader fw_cache_reader;
 
 /* Opens a cache and checks its header and its size. E_FORMAT: it is no row cache, of another version, cut short,
  * damaged. */
-furrow_status fw_cache_reader_open(fw_cache_reader **reader, const char *path, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_cache_reader_open(fw_cache_reader **reader, const char *path, furrow_error *err) FURROW_MUST_USE;
 const fw_cache_info *fw_cache_reader_info(const fw_cache_reader *reader);
 /* Replaces what the container (of the file's types) holds by the next record: FURROW_OK, FURROW_END, or an error with
  * file and byte offset, which leaves the container empty. The record is checked before it is given; the last one is
  * given only after the digest of them all was found right. */
-furrow_status fw_cache_reader_next(fw_cache_reader *reader, furrow_container *container, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_cache_reader_next(fw_cache_reader *reader, furrow_container *container,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* Back to the first record. */
 void fw_cache_reader_rewind(fw_cache_reader *reader);
 void fw_cache_reader_close(fw_cache_reader *reader);

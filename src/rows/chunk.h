@@ -29,7 +29,7 @@ typedef struct fw_chunk {
 } fw_chunk;
 
 /* Parses chunk->text into chunk->out, which it clears first. An error has the offset of its line and the column set. */
-furrow_status fw_chunk_parse(fw_chunk *chunk, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_chunk_parse(fw_chunk *chunk, furrow_error *err) FURROW_MUST_USE;
 /* Frees everything. */
 void fw_chunk_clear(fw_chunk *chunk);
 
@@ -50,12 +50,11 @@ typedef struct fw_window {
 
 /* Moves to the next window (the first, if window->lines is NULL): FURROW_OK, FURROW_END or an error. Marks are the
  * bytes <= upto and `extra`. chunk->out has room for as many more rows and features as the window has marks. */
-furrow_status fw_chunk_window(fw_chunk *chunk, unsigned char upto, char extra, fw_window *window, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_chunk_window(fw_chunk *chunk, unsigned char upto, char extra, fw_window *window,
+                              furrow_error *err) FURROW_MUST_USE;
 
 /* Reads the line that starts at `line` with the format's parse_line; *next is where the next line starts. A bad row is
  * an error or is counted, as the chunk was told. */
-furrow_status fw_chunk_line(fw_chunk *chunk, const char *line, const char **next, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_chunk_line(fw_chunk *chunk, const char *line, const char **next, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -27,7 +27,7 @@ enum { FW_COLUMN_LABEL = 1, FW_COLUMN_WEIGHT = 2, FW_COLUMN_QID = 4, FW_COLUMN_F
 /* Room for at least that many rows and features (in all) in offset, index and the named columns; columns that are
  * allocated already grow with them. Contents are kept. */
 furrow_status fw_container_reserve(furrow_container *container, size_t rows, size_t features, unsigned columns,
-                                   furrow_error *err) __attribute__((warn_unused_result));
+                                   furrow_error *err) FURROW_MUST_USE;
 
 /* The block without the checks of furrow_container_get_block. */
 furrow_rowblock fw_container_block(const furrow_container *container);

@@ -39,14 +39,14 @@ bool fw_format_find(const char *name, fw_format *format);
 void fw_format_names(char *text, size_t size);
 
 /* Checks given arguments (key, value pairs; __x__ keys and `format` are passed over) against what a format declares. */
-furrow_status fw_args_create(furrow_args **args, const furrow_rows_format *format, const fw_uri *uri, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_args_create(furrow_args **args, const furrow_rows_format *format, const fw_uri *uri,
+                             furrow_error *err) FURROW_MUST_USE;
 void fw_args_free(furrow_args *args);
 
 /* Which format the first bytes of a data set are in (whole: they are all of it); writes why into reason. A csv's
  * delimiter, if it is no comma, is added to the arguments of the URI. */
 const char *fw_sniff_format(const char *head, size_t size, bool whole, fw_uri *uri, char *reason, size_t reason_size);
 /* E_FORMAT when the head is no text: UTF-16, a known binary kind, too many control bytes. */
-furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -19,22 +19,20 @@ typedef struct fw_number {
   int64_t i64;
 } fw_number;
 
-furrow_status fw_rowbuilder_set_label(furrow_rowbuilder *row, fw_number label, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_rowbuilder_set_label(furrow_rowbuilder *row, fw_number label, furrow_error *err) FURROW_MUST_USE;
 /* Appends a feature. field NULL: it has none. value NULL: it has none of its own, so it is 1, and a block of such
  * features has no value array. E_RANGE when field or index do not fit. */
 furrow_status fw_rowbuilder_add(furrow_rowbuilder *row, const uint64_t *field, uint64_t index, const fw_number *value,
-                                furrow_error *err) __attribute__((warn_unused_result));
+                                furrow_error *err) FURROW_MUST_USE;
 /* Ends the row: it counts from now on. E_PARSE when it has a label and the rows before it have none, or the reverse. */
-furrow_status fw_rowbuilder_commit(furrow_rowbuilder *row, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_rowbuilder_commit(furrow_rowbuilder *row, furrow_error *err) FURROW_MUST_USE;
 /* Says that text of the line means nothing and is passed over. */
 void fw_rowbuilder_ignore(furrow_rowbuilder *row, const char *text, const char *end, const char *why);
 
 /* Reads the number that starts at s, in that type, and moves *after behind it. E_PARSE or E_RANGE blames the whole
  * token: the text up to the next blank or `end`. */
 furrow_status fw_read_number(furrow_value_type type, const char *line, const char *s, const char *end,
-                             fw_number *number, const char **after, furrow_error *err)
-    __attribute__((warn_unused_result));
+                             fw_number *number, const char **after, furrow_error *err) FURROW_MUST_USE;
 /* Fails with a message, blaming the text from `at` to `end`: sets token and column. */
 furrow_status fw_fail_at(furrow_error *err, furrow_status status, const char *line, const char *at, const char *end,
                          const char *message);

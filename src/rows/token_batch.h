@@ -72,8 +72,8 @@ void fw_token_batch_add_row(fw_token_batch *batch, uint32_t line, uint32_t mark,
 /* Reads the whole chunk: window by window by take_window; the rows of those that it does not take one by one by
  * scan_row; and the lines that this does not take the careful way. Marks are the bytes <= upto and `extra`. */
 furrow_status fw_token_batch_parse_chunk(fw_token_batch *batch, unsigned char upto, char extra,
-                                         fw_window_parser *take_window, fw_row_scanner *scan_row, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                         fw_window_parser *take_window, fw_row_scanner *scan_row,
+                                         furrow_error *err) FURROW_MUST_USE;
 
 /* A label or value from text, as element i of a column. False: the text is not one, all of it. */
 bool fw_store_number(furrow_value_type type, const char *begin, const char *end, void *column, size_t i);

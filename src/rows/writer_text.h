@@ -12,11 +12,11 @@ extern const char fw_text_writer_names[];
 
 /* params->format must be known. */
 furrow_status fw_text_writer_open(fw_text_writer **writer, const char *path, const furrow_rows_writer_params *params,
-                                  furrow_error *err) __attribute__((warn_unused_result));
+                                  furrow_error *err) FURROW_MUST_USE;
 /* Nothing of a block is written unless all of it can be. */
-furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock *block, furrow_error *err)
-    __attribute__((warn_unused_result));
-furrow_status fw_text_writer_commit(fw_text_writer *writer, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock *block,
+                                  furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_text_writer_commit(fw_text_writer *writer, furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */
 void fw_text_writer_close(fw_text_writer *writer);
 

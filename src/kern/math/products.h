@@ -26,12 +26,12 @@ typedef struct fw_packed {
 
 /* Packs n vectors of d floats, each `stride` floats behind the one before. l2: bias is half of the square norm. */
 furrow_status fw_packed_create(fw_packed *packed, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
-                               furrow_error *err) __attribute__((warn_unused_result));
+                               furrow_error *err) FURROW_MUST_USE;
 /* Adds a sketch, with which `nearest` is faster, where the processor and the numbers are such that it is. For vectors
  * that are asked about many times; takes a little more than a quarter of their memory. Same arguments as for
  * packing; the vectors must outlive it. */
-furrow_status fw_packed_add_sketch(fw_packed *packed, const float *vectors, size_t stride, bool l2, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_packed_add_sketch(fw_packed *packed, const float *vectors, size_t stride, bool l2,
+                                   furrow_error *err) FURROW_MUST_USE;
 void fw_packed_clear(fw_packed *packed);
 
 typedef struct fw_products {

@@ -40,7 +40,7 @@ struct fw_sketch {
 /* A sketch of n vectors of d floats, which must outlive it. NULL in *sketch: one would be of no use, for so few or so
  * wide vectors, or with numbers that are not finite. */
 furrow_status fw_sketch_create(fw_sketch **sketch, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
-                               furrow_error *err) __attribute__((warn_unused_result));
+                               furrow_error *err) FURROW_MUST_USE;
 void fw_sketch_free(fw_sketch *sketch);
 /* Bytes that it takes. */
 size_t fw_sketch_memory(const fw_sketch *sketch);

@@ -208,11 +208,11 @@ typedef struct fw_plan {
 /* Resolves; what furrow_learn_conf_check checks. `has_fields` tells that the data brings fields (libffm): then a slot
  * of an embedding is a field. Where no consumer of an embedding needs fixed slots (all are BiInnerSumCross or
  * BiInteractionCross) its slots are free. The plan is independent of the conf. */
-furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool has_fields, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool has_fields,
+                             furrow_error *err) FURROW_MUST_USE;
 void fw_plan_free(fw_plan *plan);
-furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf,
+                                 furrow_error *err) FURROW_MUST_USE;
 
 /* Angel's name of each; and the reverse, in any case, for `size` bytes. */
 const char *fw_layer_type_name(fw_layer_type type);

@@ -29,8 +29,8 @@ extern const fw_names fw_layer_type_names, fw_activation_names, fw_loss_names, f
     fw_label_names, fw_objective_names;
 
 /* E_ARGUMENT: "must be one of …". */
-furrow_status fw_name_find(const fw_names *names, const char *text, size_t size, int64_t *which, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_name_find(const fw_names *names, const char *text, size_t size, int64_t *which,
+                           furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Keys ----------------------------------------------------------------------------------------------- */
 
@@ -205,10 +205,10 @@ fw_value_kind fw_key_kind(fw_key key);
 const furrow_learn_key *fw_key_facts(fw_key key);
 /* Reads a value; its text is then a canonical name or NULL (the text itself is good). E_ARGUMENT with a message that
  * goes on from the key's name: "must be …". */
-furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *value, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *value,
+                           furrow_error *err) FURROW_MUST_USE;
 /* The same for a number that was read elsewhere. */
-furrow_status fw_key_check(fw_key key, double number, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_key_check(fw_key key, double number, furrow_error *err) FURROW_MUST_USE;
 /* The first width of a FW_VALUE_WIDTHS; returns where the next one begins, NULL: it was the last. */
 const char *fw_next_width(const char *widths, int64_t *width);
 /* The feature of the first category of a FW_VALUE_CATEGORIES that is a list; the same. */
@@ -272,11 +272,11 @@ typedef struct fw_graph_spec {
   size_t count;
 } fw_graph_spec;
 
-furrow_status fw_graph_spec_create(fw_graph_spec **graph, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_graph_spec_create(fw_graph_spec **graph, furrow_error *err) FURROW_MUST_USE;
 void fw_graph_spec_release(fw_graph_spec *graph);
 /* A copy of n bytes in an arena, with a 0 behind it. */
-furrow_status fw_arena_text(fw_arena *arena, const char **copy, const char *text, size_t n, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_arena_text(fw_arena *arena, const char **copy, const char *text, size_t n,
+                            furrow_error *err) FURROW_MUST_USE;
 
 /* ---- The conf ------------------------------------------------------------------------------------------- */
 
@@ -294,8 +294,8 @@ typedef struct fw_conf_json {
   bool trees;           /* it has a section gbdt, and no layers */
 } fw_conf_json;
 
-furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t size, const char *file, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t size, const char *file,
+                                furrow_error *err) FURROW_MUST_USE;
 void fw_conf_json_clear(fw_conf_json *spec);
 
 struct furrow_learn_conf {
@@ -312,22 +312,22 @@ const char *fw_conf_algorithm(const furrow_learn_conf *conf);
 
 /* The graph of the conf's algorithm, with what the layers of the JSON say of the same types. */
 furrow_status fw_builtin_graph(fw_graph_spec **graph, const furrow_learn_conf *conf, const char *algorithm,
-                               furrow_error *err) __attribute__((warn_unused_result));
+                               furrow_error *err) FURROW_MUST_USE;
 /* Keys of shapes (rank, fc …) that are set must be among `used` (bits from FW_KEY_LOSS on): E_ARGUMENT for the others.
  */
-furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used, const char *graph, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used, const char *graph,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* The short name of an algorithm: lr for LogisticRegression; NULL: none that can be trained here. */
 const char *fw_builtin_find(const char *name);
 /* The short names, for messages: "lr, svm, …". */
 extern const char fw_builtin_names[];
 
 /* gbdt: what keys and JSON say of trees, and the loss and outputs of the plan's graph, which has no layers. */
-furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf,
+                                furrow_error *err) FURROW_MUST_USE;
 
 /* Resolves a graph; all it holds is taken from `arena`. plan->data, model and train are set. */
 furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, const fw_plan *plan,
-                               const fw_graph_spec *spec, furrow_error *err) __attribute__((warn_unused_result));
+                               const fw_graph_spec *spec, furrow_error *err) FURROW_MUST_USE;
 
 #endif

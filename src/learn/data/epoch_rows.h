@@ -16,8 +16,8 @@ typedef struct fw_samples fw_samples;
 /* Opens `uri` in the format of `data` (unless params name one) as part comm->rank of comm->size. Not streamed: all rows
  * are read now. A #cachefile is used in both cases. */
 furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_data_conf *data,
-                              const furrow_parser_params *params, bool stream, const fw_comm *comm, furrow_error *err)
-    __attribute__((warn_unused_result));
+                              const furrow_parser_params *params, bool stream, const fw_comm *comm,
+                              furrow_error *err) FURROW_MUST_USE;
 void fw_samples_close(fw_samples *samples);
 
 /* ---- Feed ----------------------------------------------------------------------------------------------- */
@@ -41,26 +41,23 @@ typedef struct fw_epoch_rows fw_epoch_rows;
 
 /* The data conf must outlive the feed, as must the samples. */
 furrow_status fw_epoch_rows_open(fw_epoch_rows **epoch_rows, fw_samples *samples, const fw_data_conf *data,
-                                 const fw_epoch_rows_params *params, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                 const fw_epoch_rows_params *params, furrow_error *err) FURROW_MUST_USE;
 void fw_epoch_rows_close(fw_epoch_rows *epoch_rows);
 
 /* Every so many rows one is for validation: ceil(1 / ratio), as Angel; 0: none. */
 uint64_t fw_valid_every(double ratio);
 /* Rows of the share, before sampling. Streamed samples are read once if that is not known yet. */
-furrow_status fw_epoch_rows_count(fw_epoch_rows *epoch_rows, uint64_t *rows, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_epoch_rows_count(fw_epoch_rows *epoch_rows, uint64_t *rows, furrow_error *err) FURROW_MUST_USE;
 /* Rows of the share as far as they are known without reading; 0: not known. */
 uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *epoch_rows);
 /* What was left out and passed over when the samples were loaded, or in the last pass over them. */
 void fw_epoch_rows_get_stats(const fw_epoch_rows *epoch_rows, furrow_parser_stats *stats);
 
 /* Goes to the first row of an epoch. */
-furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, furrow_error *err) FURROW_MUST_USE;
 /* The next rows; fits fw_row_source.fill: `feed` is the fw_epoch_rows. Numbers are those of the rows in the data,
  * from 1. */
 furrow_status fw_epoch_rows_fill(void *epoch_rows, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
-                                 furrow_error *err) __attribute__((warn_unused_result));
+                                 furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -21,8 +21,8 @@ typedef struct fw_features_params {
   const void *context;
 } fw_features_params;
 
-furrow_status fw_features_create(fw_features **features, const fw_features_params *params, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_features_create(fw_features **features, const fw_features_params *params,
+                                 furrow_error *err) FURROW_MUST_USE;
 void fw_features_free(fw_features *features);
 /* Whether it is a table. */
 bool fw_features_is_open(const fw_features *features);
@@ -32,15 +32,14 @@ size_t fw_features_memory(const fw_features *features);
 /* NULL: the feature has no record. */
 void *fw_features_find(const fw_features *features, uint64_t key);
 /* Finds, and makes where there is none. E_RANGE: beyond the range, or one more than `most`. */
-furrow_status fw_features_make(fw_features *features, uint64_t key, void **record, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_features_make(fw_features *features, uint64_t key, void **record, furrow_error *err) FURROW_MUST_USE;
 /* The same for many, with the memory asked for early. find: `none` stands for those that are missing. */
 void fw_features_find_all(const fw_features *features, const uint64_t *keys, size_t count, void *none, void **records);
 furrow_status fw_features_make_all(fw_features *features, const uint64_t *keys, size_t count, void **records,
-                                   furrow_error *err) __attribute__((warn_unused_result));
+                                   furrow_error *err) FURROW_MUST_USE;
 
 /* Keys that have a record, ascending, to be freed with fw_free; an array's: NULL, and the range. */
-furrow_status fw_features_keys(const fw_features *features, uint64_t **keys, size_t *count, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_features_keys(const fw_features *features, uint64_t **keys, size_t *count,
+                               furrow_error *err) FURROW_MUST_USE;
 
 #endif

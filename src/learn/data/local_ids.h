@@ -22,23 +22,21 @@ typedef struct fw_local_ids {
 /* The caller's struct; to be cleared after a failure, too. `beside` (may be NULL): another one with the same range,
  * which must outlive this one and lends it its array, so that what one touches is near when the other comes: then only
  * one of them may be at work at a time, from start to finish. */
-furrow_status fw_local_ids_init(fw_local_ids *local_ids, uint64_t range, const fw_local_ids *beside, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_local_ids_init(fw_local_ids *local_ids, uint64_t range, const fw_local_ids *beside,
+                                furrow_error *err) FURROW_MUST_USE;
 void fw_local_ids_clear(fw_local_ids *local_ids);
 
 /* Starts a batch: no key has a number. */
 void fw_local_ids_start(fw_local_ids *local_ids);
 /* Room for n keys more. */
-furrow_status fw_local_ids_reserve(fw_local_ids *local_ids, size_t n, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_local_ids_reserve(fw_local_ids *local_ids, size_t n, furrow_error *err) FURROW_MUST_USE;
 /* E_RANGE: the key is beyond the range (0: there is none). */
-furrow_status fw_local_ids_check(uint64_t range, uint64_t largest, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_local_ids_check(uint64_t range, uint64_t largest, furrow_error *err) FURROW_MUST_USE;
 /* Takes the features of a row, for which there must be room. E_RANGE: one is beyond the range. */
-furrow_status fw_local_ids_add(fw_local_ids *local_ids, const furrow_row *row, uint32_t *number, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_local_ids_add(fw_local_ids *local_ids, const furrow_row *row, uint32_t *number,
+                               furrow_error *err) FURROW_MUST_USE;
 /* At the end: `number` has those of all rows, one after the other, as they were given to fw_local_ids_add. */
-furrow_status fw_local_ids_finish(fw_local_ids *local_ids, uint32_t *number, size_t uses, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_local_ids_finish(fw_local_ids *local_ids, uint32_t *number, size_t uses,
+                                  furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -52,16 +52,14 @@ typedef struct fw_batcher_params {
 /* A row's label after the transform; NaN: it has none. */
 double fw_label_of(const struct fw_data_conf *data, const furrow_row *row);
 
-furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *rules, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *rules,
+                                furrow_error *err) FURROW_MUST_USE;
 void fw_batcher_free(fw_batcher *batcher);
 /* Starts a batch; adds a row (E_RANGE: an index beyond the range, a wrong number of features, a field beyond the slots,
  * a label that the loss cannot take: the message says which, the caller adds the place); numbers features and uses. The
  * batch is valid until the next start. After a failure start again. */
 void fw_batcher_start(fw_batcher *batcher);
-furrow_status fw_batcher_add(fw_batcher *batcher, const furrow_row *row, furrow_error *err)
-    __attribute__((warn_unused_result));
-furrow_status fw_batcher_finish(fw_batcher *batcher, fw_minibatch **batch, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_batcher_add(fw_batcher *batcher, const furrow_row *row, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_batcher_finish(fw_batcher *batcher, fw_minibatch **batch, furrow_error *err) FURROW_MUST_USE;
 
 #endif

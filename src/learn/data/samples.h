@@ -18,13 +18,12 @@ void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats)
 /* One pass over streamed samples. */
 typedef struct fw_sample_pass fw_sample_pass;
 
-furrow_status fw_sample_pass_open(fw_sample_pass **pass, const fw_samples *samples, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_sample_pass_open(fw_sample_pass **pass, const fw_samples *samples, furrow_error *err) FURROW_MUST_USE;
 void fw_sample_pass_close(fw_sample_pass *pass);
 /* The next block, valid until the next call; END at the end. */
-furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **block, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **block,
+                                  furrow_error *err) FURROW_MUST_USE;
 void fw_sample_pass_get_stats(const fw_sample_pass *pass, furrow_parser_stats *stats);
-furrow_status fw_sample_pass_rewind(fw_sample_pass *pass, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_sample_pass_rewind(fw_sample_pass *pass, furrow_error *err) FURROW_MUST_USE;
 
 #endif

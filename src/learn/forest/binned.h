@@ -27,15 +27,14 @@ typedef struct fw_binned {
 } fw_binned;
 
 /* The caller's struct, all zeros before. `rows` and `entries` are what to make room for at once. */
-furrow_status fw_binned_init(fw_binned *binned, const fw_cuts *cuts, size_t rows, size_t entries, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_binned_init(fw_binned *binned, const fw_cuts *cuts, size_t rows, size_t entries,
+                             furrow_error *err) FURROW_MUST_USE;
 void fw_binned_clear(fw_binned *binned);
 /* Adds rows; `number` as fw_feature_stats_numbers gives it. */
 furrow_status fw_binned_add(fw_binned *binned, const fw_minibatch *batch, const uint32_t *number, fw_spin_pool *pool,
-                            furrow_error *err) __attribute__((warn_unused_result));
+                            furrow_error *err) FURROW_MUST_USE;
 /* After the last row: makes the layout by feature. */
-furrow_status fw_binned_finish(fw_binned *binned, fw_spin_pool *pool, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_binned_finish(fw_binned *binned, fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
 size_t fw_binned_memory(const fw_binned *binned);
 
 /* The rows of a sparse feature: place of the first in column_row, and behind the last. */

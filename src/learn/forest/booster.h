@@ -15,32 +15,28 @@
 typedef struct fw_booster fw_booster;
 
 /* plan->forest and plan->graph (loss, outputs) say how. The plan and the crew must outlive the booster. */
-furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_spin_pool *pool, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_spin_pool *pool,
+                                furrow_error *err) FURROW_MUST_USE;
 void fw_booster_free(fw_booster *booster);
 
 /* First pass: batches of `plain` rules (minibatch.h: key[i], value[i] of use i; or x of dense data), labels
  * transformed and checked. */
-furrow_status fw_booster_scan_rows(fw_booster *booster, const fw_minibatch *batch, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_booster_scan_rows(fw_booster *booster, const fw_minibatch *batch, furrow_error *err) FURROW_MUST_USE;
 /* Goes on from the trees of a forest, which rows get their scores of as they are taken: before the second pass. Not
  * needed where there are none. The same trees on the same rows give the bytes of a run without a break. */
-furrow_status fw_booster_resume(fw_booster *booster, const fw_forest *forest, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_booster_resume(fw_booster *booster, const fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
 /* Between the passes: chooses the cuts. */
-furrow_status fw_booster_choose_cuts(fw_booster *booster, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_booster_choose_cuts(fw_booster *booster, furrow_error *err) FURROW_MUST_USE;
 /* Second pass: the same rows in the same order (E_STATE: others); then the rows for validation, if there are any. */
-furrow_status fw_booster_add_rows(fw_booster *booster, const fw_minibatch *batch, furrow_error *err)
-    __attribute__((warn_unused_result));
-furrow_status fw_booster_add_valid_rows(fw_booster *booster, const fw_minibatch *batch, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_booster_add_rows(fw_booster *booster, const fw_minibatch *batch, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_booster_add_valid_rows(fw_booster *booster, const fw_minibatch *batch,
+                                        furrow_error *err) FURROW_MUST_USE;
 /* After the passes. `forest` (with stats) is what rounds add trees to, and outlives the booster; trees that it has
  * already are those that the booster goes on from (E_STATE: it was not told). */
-furrow_status fw_booster_begin(fw_booster *booster, fw_forest *forest, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_booster_begin(fw_booster *booster, fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
 
 /* One round. E_RANGE: a gradient is not a number (nothing is added then). */
-furrow_status fw_booster_round(fw_booster *booster, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_booster_round(fw_booster *booster, furrow_error *err) FURROW_MUST_USE;
 /* Counts scores: of every `every`-th row (1: all), for the rows of training or validation. */
 void fw_booster_tally(const fw_booster *booster, bool valid, size_t every, fw_tally *tally);
 size_t fw_booster_rows(const fw_booster *booster, bool valid);

@@ -33,36 +33,34 @@ typedef struct fw_forest {
 } fw_forest;
 
 /* An empty forest; with_stats: gain, gradient and hessian are kept. E_RANGE: more than can be. */
-furrow_status fw_forest_create(fw_forest **forest, size_t classes, unsigned levels, bool with_stats, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_forest_create(fw_forest **forest, size_t classes, unsigned levels, bool with_stats,
+                               furrow_error *err) FURROW_MUST_USE;
 void fw_forest_free(fw_forest *forest);
 /* Adds trees that are one leaf each (feature -1, all else 0); existing arrays may move. */
-furrow_status fw_forest_add(fw_forest *forest, size_t trees, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_forest_add(fw_forest *forest, size_t trees, furrow_error *err) FURROW_MUST_USE;
 /* Drops all trees from `trees` on. */
 void fw_forest_truncate(fw_forest *forest, size_t trees);
-furrow_status fw_forest_copy(fw_forest **copy, const fw_forest *forest, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_forest_copy(fw_forest **copy, const fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
 /* Whether rows can come to a node: all above it ask for a feature. */
 bool fw_forest_has_node(const fw_forest *forest, size_t tree, size_t node);
 /* Gain, gradient and hessian for a forest that has none: all 0. */
-furrow_status fw_forest_add_stats(fw_forest *forest, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_forest_add_stats(fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
 /* The features that are asked for, ascending, to be freed with fw_free. */
-furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, size_t *count, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, size_t *count,
+                                 furrow_error *err) FURROW_MUST_USE;
 /* Splits on the longest way from the root of a tree. */
 unsigned fw_forest_depth(const fw_forest *forest, size_t tree);
 /* Whether rows without the feature of a node go to 2n+1. `at` is tree * nodes + node. */
 bool fw_forest_absent_left(const fw_forest *forest, size_t at);
 /* E_FORMAT, naming tree and node: a split at the last level, a feature below -1 or from `features` on (0: any), a
  * number that is not finite. */
-furrow_status fw_forest_check(const fw_forest *forest, uint64_t features, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_forest_check(const fw_forest *forest, uint64_t features, furrow_error *err) FURROW_MUST_USE;
 
 /* All of it as bytes, for checkpoints (docs/formats/checkpoint.md). Reading checks sizes before it allocates, and the
  * forest by fw_forest_check. */
-furrow_status fw_forest_snapshot_write(const fw_forest *forest, fw_snapshot_sink sink, void *to, furrow_error *err)
-    __attribute__((warn_unused_result));
-furrow_status fw_forest_snapshot_read(fw_forest **forest, const unsigned char *bytes, size_t size, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_forest_snapshot_write(const fw_forest *forest, fw_snapshot_sink sink, void *to,
+                                       furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_forest_snapshot_read(fw_forest **forest, const unsigned char *bytes, size_t size,
+                                      furrow_error *err) FURROW_MUST_USE;
 
 #endif

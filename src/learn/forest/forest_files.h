@@ -12,13 +12,13 @@
 
 /* `conf` gives graph.json. params NULL: the defaults. */
 furrow_status fw_forest_save(const fw_forest *forest, const fw_plan *plan, const furrow_learn_conf *conf,
-                             const char *folder, const furrow_trainer_save_params *params, furrow_error *err)
-    __attribute__((warn_unused_result));
+                             const char *folder, const furrow_trainer_save_params *params,
+                             furrow_error *err) FURROW_MUST_USE;
 /* Reads a model directory, ours or Angel's; classes and range (features) as the plan has them, levels and trees as the
  * matrices have them. E_NOT_FOUND names the matrix that is missing; E_FORMAT the one that does not fit, and tree and
  * node of what is wrong in it. */
 furrow_status fw_forest_load(fw_forest **forest, const fw_plan *plan, const char *folder, unsigned threads,
-                             furrow_error *err) __attribute__((warn_unused_result));
+                             furrow_error *err) FURROW_MUST_USE;
 /* Whether a folder looks like one: it has gbdt.split.feature. */
 bool fw_forest_is_at(const char *folder);
 

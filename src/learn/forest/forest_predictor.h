@@ -12,11 +12,11 @@ typedef struct fw_predict_scratch fw_predict_scratch;
 
 /* rate: what leaves are multiplied with. The forest must outlive the walker. */
 furrow_status fw_forest_predictor_create(fw_forest_predictor **predictor, const fw_forest *forest, double rate,
-                                         furrow_error *err) __attribute__((warn_unused_result));
+                                         furrow_error *err) FURROW_MUST_USE;
 void fw_forest_predictor_free(fw_forest_predictor *predictor);
 
 furrow_status fw_predict_scratch_create(fw_predict_scratch **space, const fw_forest_predictor *predictor,
-                                        furrow_error *err) __attribute__((warn_unused_result));
+                                        furrow_error *err) FURROW_MUST_USE;
 void fw_predict_scratch_free(fw_predict_scratch *space);
 
 /* Rows begin … end-1 of a block, features as the model numbers them: `classes` outputs of each, added up in the order

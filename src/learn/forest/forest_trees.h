@@ -12,7 +12,7 @@ void fw_forest_info(const fw_forest *forest, furrow_forest_info *info);
 void fw_forest_node(const fw_forest *forest, size_t tree, size_t node, furrow_tree_node *about);
 /* As furrow_scorer_feature_importance gives it. */
 furrow_status fw_forest_importance(const fw_forest *forest, furrow_feature_importance **list, size_t *count,
-                                   furrow_error *err) __attribute__((warn_unused_result));
+                                   furrow_error *err) FURROW_MUST_USE;
 
 size_t fw_tree_leaves(const fw_forest *forest, size_t tree);
 

@@ -37,7 +37,7 @@ typedef struct fw_gradient_job {
 
 /* E_RANGE: a gradient is not a finite number. */
 furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *job, fw_spin_pool *pool,
-                                furrow_error *err) __attribute__((warn_unused_result));
+                                furrow_error *err) FURROW_MUST_USE;
 /* score: `classes` arrays of `rows` numbers. */
 void fw_gradients_log_sums(const double *score, size_t rows, size_t classes, fw_spin_pool *pool, float *log_sum);
 

@@ -31,14 +31,13 @@ typedef struct fw_histograms {
 } fw_histograms;
 
 /* The caller's struct. The rows must be finished. */
-furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, fw_spin_pool *pool, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, fw_spin_pool *pool,
+                                 furrow_error *err) FURROW_MUST_USE;
 /* Frees what was put back. */
 void fw_histograms_clear(fw_histograms *all);
 size_t fw_histogram_bytes(const fw_histograms *all);
 
-furrow_status fw_histogram_get(fw_histograms *all, fw_histogram **histogram, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_histogram_get(fw_histograms *all, fw_histogram **histogram, furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */
 void fw_histogram_put(fw_histograms *all, fw_histogram *histogram);
 

@@ -26,23 +26,22 @@ typedef struct fw_row_split {
 } fw_row_split;
 
 /* The caller's struct. The rows are 0 … binned->rows - 1. */
-furrow_status fw_node_rows_init(fw_node_rows *rows, const fw_binned *binned, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_node_rows_init(fw_node_rows *rows, const fw_binned *binned, furrow_error *err) FURROW_MUST_USE;
 void fw_node_rows_clear(fw_node_rows *rows);
 size_t fw_node_rows_memory(const fw_node_rows *rows);
 
 /* Splits disjoint ranges. */
 furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_t count, fw_spin_pool *pool,
-                                 furrow_error *err) __attribute__((warn_unused_result));
+                                 furrow_error *err) FURROW_MUST_USE;
 /* Splits without moving rows: adds `left` or `right` to the rows' scores. */
 furrow_status fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score,
-                                 fw_spin_pool *pool, furrow_error *err) __attribute__((warn_unused_result));
+                                 fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
 /* Adds `value` to the scores of the rows begin … end-1. */
 void fw_node_rows_add(const fw_node_rows *rows, size_t begin, size_t end, double value, double *score);
 /* Rows begin … end-1, ascending before, go through a tree of the forest; rate * predict of their leaves is added to
  * their scores. */
 furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest,
-                                      size_t tree, double rate, double *score, fw_spin_pool *pool, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                      size_t tree, double rate, double *score, fw_spin_pool *pool,
+                                      furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -9,7 +9,7 @@ typedef struct fw_grower fw_grower;
 
 /* All that is given must outlive it. */
 furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, const fw_binned *binned,
-                               fw_spin_pool *pool, furrow_error *err) __attribute__((warn_unused_result));
+                               fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
 void fw_grower_free(fw_grower *grower);
 size_t fw_grower_memory(const fw_grower *grower);
 
@@ -26,7 +26,6 @@ typedef struct fw_growth {
 } fw_growth;
 
 /* After a failure the tree and the scores are of no use. */
-furrow_status fw_grower_tree(fw_grower *grower, const fw_growth *growth, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_grower_tree(fw_grower *grower, const fw_growth *growth, furrow_error *err) FURROW_MUST_USE;
 
 #endif

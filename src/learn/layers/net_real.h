@@ -9,8 +9,8 @@ void REAL_NAME(fw_first_dense)(const real_net *net, const node *self);
 void REAL_NAME(fw_first_record)(const void *context, uint64_t key, void *record);
 
 /* The net itself (net_build.c). */
-furrow_status REAL_NAME(fw_net_build)(void **net, const fw_plan *plan, const fw_net_params *params, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status REAL_NAME(fw_net_build)(void **net, const fw_plan *plan, const fw_net_params *params,
+                                      furrow_error *err) FURROW_MUST_USE;
 void REAL_NAME(fw_net_clear)(void *net);
 
 #endif

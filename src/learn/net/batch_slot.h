@@ -32,24 +32,21 @@ typedef struct fw_row_source {
 /* The caller's struct, all zeros; to be cleared after a failure, too. `training`: rows must have labels. `beside` (may
  * be NULL): a lane of the same net, which must outlive this one; only one of the two may be filled at a time. */
 furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training, const fw_batch_slot *beside,
-                                 furrow_error *err) __attribute__((warn_unused_result));
+                                 furrow_error *err) FURROW_MUST_USE;
 void fw_batch_slot_clear(fw_batch_slot *slot);
 
 /* Takes the next batch from `from`: batch is NULL at the end. fw_batch_slot_begin then finds the records of its
  * features, and with `grow` makes those of new ones. */
-furrow_status fw_batch_slot_fill(fw_batch_slot *slot, const fw_row_source *from, furrow_error *err)
-    __attribute__((warn_unused_result));
-furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_batch_slot_fill(fw_batch_slot *slot, const fw_row_source *from, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *err) FURROW_MUST_USE;
 
 /* The phase of rows in tasks of a size that is fixed, without (step NULL) or with the backward pass. */
 size_t fw_batch_slot_tasks(const fw_batch_slot *slot);
 void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task);
 /* After all tasks: the mean loss. E_RANGE, naming the rows, if a loss or score is not a number. */
-furrow_status fw_batch_slot_loss(const fw_batch_slot *slot, double *loss, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_batch_slot_loss(const fw_batch_slot *slot, double *loss, furrow_error *err) FURROW_MUST_USE;
 /* After all tasks without the backward pass: E_RANGE, naming the rows, if a score is not a number. */
-furrow_status fw_batch_slot_check(const fw_batch_slot *slot, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_batch_slot_check(const fw_batch_slot *slot, furrow_error *err) FURROW_MUST_USE;
 /* Counts the batch's scores. */
 void fw_batch_slot_tally(const fw_batch_slot *slot, fw_tally *tally);
 

@@ -32,25 +32,25 @@ bool fw_plan_dense(const fw_plan *plan);
 /* Parameters of the graph. First weights depend on seed, layer and feature alone; a net that does not train starts with
  * zeros. Features of a dense row type have their records at once, those of a sparse one, or without a range, get them
  * as they appear. The plan must stay while the net is used. */
-furrow_status fw_net_create(fw_net **net, const fw_plan *plan, const fw_net_params *params, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_net_create(fw_net **net, const fw_plan *plan, const fw_net_params *params,
+                            furrow_error *err) FURROW_MUST_USE;
 void fw_net_free(fw_net *net);
 /* The plan that it was made from, which must outlive it. */
 const fw_plan *fw_net_plan(const fw_net *net);
 /* Bytes of parameters and optimizer state now. */
 size_t fw_net_memory(const fw_net *net);
 
-furrow_status fw_pass_create(fw_pass **pass, const fw_net *net, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_pass_create(fw_pass **pass, const fw_net *net, furrow_error *err) FURROW_MUST_USE;
 void fw_pass_free(fw_pass *pass);
 
 /* Makes room for the batch and finds the record of each of its features; with `grow` those that are new get one (needs
  * exclusive use of the net's table, but not of its weights), else they count as 0. `batch` must stay while the pass is
  * used. */
-furrow_status fw_net_begin(fw_net *net, fw_pass *pass, const fw_minibatch *batch, bool grow, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_net_begin(fw_net *net, fw_pass *pass, const fw_minibatch *batch, bool grow,
+                           furrow_error *err) FURROW_MUST_USE;
 /* The same for a net that does not change: scoring. */
-furrow_status fw_net_begin_scoring(const fw_net *net, fw_pass *pass, const fw_minibatch *batch, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_net_begin_scoring(const fw_net *net, fw_pass *pass, const fw_minibatch *batch,
+                                   furrow_error *err) FURROW_MUST_USE;
 
 typedef struct fw_step {
   uint64_t number; /* of the update, from 1: Adam's t, dropout's key */
@@ -103,14 +103,12 @@ void *fw_net_dense(const fw_net *net, size_t parameter, size_t array);
 /* Whether features get their records as they appear. */
 bool fw_net_is_open(const fw_net *net);
 /* Features that have a record, by ascending key, to be freed with fw_free; NULL: all of 0 … *count - 1 have one. */
-furrow_status fw_net_features(const fw_net *net, uint64_t **keys, size_t *count, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_net_features(const fw_net *net, uint64_t **keys, size_t *count, furrow_error *err) FURROW_MUST_USE;
 /* Where the `rows` numbers of a feature are, in array `array`; NULL: it has no record. `make` gives it one. */
 void *fw_net_feature(const fw_net *net, size_t parameter, uint64_t key, size_t array);
-furrow_status fw_net_make_feature(fw_net *net, uint64_t key, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_net_make_feature(fw_net *net, uint64_t key, furrow_error *err) FURROW_MUST_USE;
 
 /* The weights of `from`, not its optimizer state, for a net of the same plan (net_copy.c). */
-furrow_status fw_net_copy_weights(fw_net *to, const fw_net *from, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_net_copy_weights(fw_net *to, const fw_net *from, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -10,7 +10,6 @@
 #include "learn/net/net.h"
 
 /* E_UNSUPPORTED: features that get their records as they appear are not the same ones for all ranks. */
-furrow_status fw_mix_parameters(const fw_comm *comm, fw_net *net, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_mix_parameters(const fw_comm *comm, fw_net *net, furrow_error *err) FURROW_MUST_USE;
 
 #endif

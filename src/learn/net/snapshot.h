@@ -13,6 +13,6 @@ typedef furrow_status (*fw_snapshot_sink)(void *to, const void *bytes, size_t si
 void fw_snapshot_copy(void *to, const void *from, size_t count, size_t size);
 /* Gives numbers to the sink, some at a time. */
 furrow_status fw_snapshot_write(const void *numbers, size_t count, size_t size, fw_snapshot_sink sink, void *to,
-                                furrow_error *err) __attribute__((warn_unused_result));
+                                furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -10,8 +10,7 @@
  */
 typedef struct fw_tally fw_tally;
 
-furrow_status fw_tally_create(fw_tally **tally, const fw_graph *graph, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_tally_create(fw_tally **tally, const fw_graph *graph, furrow_error *err) FURROW_MUST_USE;
 void fw_tally_free(fw_tally *tally);
 void fw_tally_clear(fw_tally *tally);
 
@@ -22,8 +21,7 @@ void fw_tally_expect(const fw_tally *tally, const double *out);
 /* Adds what another tally of the same graph has gathered. */
 void fw_tally_merge(fw_tally *into, const fw_tally *from);
 /* The sum over all ranks, for each rank. */
-furrow_status fw_tally_reduce(fw_tally *tally, const fw_comm *comm, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_tally_reduce(fw_tally *tally, const fw_comm *comm, furrow_error *err) FURROW_MUST_USE;
 
 /* Whether models of a loss have the figure at this place of furrow_learn_metrics. */
 bool fw_loss_has_metric(fw_loss_type loss, size_t offset);

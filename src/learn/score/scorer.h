@@ -13,7 +13,6 @@ const fw_forest *fw_scorer_forest(const furrow_scorer *scorer);
  * after the transform, its weight, outputs) for each. */
 typedef void (*fw_outputs_callback)(void *user, size_t row, double label, double weight, const double *outputs);
 furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
-                            fw_outputs_callback take, void *user, furrow_error *err)
-    __attribute__((warn_unused_result));
+                            fw_outputs_callback take, void *user, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -22,23 +22,20 @@ void fw_checkpoint_clear(fw_checkpoint *checkpoint);
 
 /* Writes FOLDER/checkpoint in one step; the folder is made where there is none. */
 furrow_status fw_checkpoint_save(const char *folder, const fw_checkpoint *checkpoint,
-                                 const fw_snapshot_ops *snapshot_ops, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                 const fw_snapshot_ops *snapshot_ops, furrow_error *err) FURROW_MUST_USE;
 /* Reads it into a new thing of the same plan. E_NOT_FOUND: there is none; E_FORMAT: it is damaged; E_STALE: it is of
  * another configuration. */
 furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
-                                 furrow_error *err) __attribute__((warn_unused_result));
+                                 furrow_error *err) FURROW_MUST_USE;
 /* The same from memory. */
 furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_checkpoint *checkpoint,
-                                   const fw_snapshot_ops *snapshot_ops, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                   const fw_snapshot_ops *snapshot_ops, furrow_error *err) FURROW_MUST_USE;
 
 /* Removes what trainings that were killed while they saved have left in the folder, if there is one. */
-furrow_status fw_checkpoint_tidy(const char *folder, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_checkpoint_tidy(const char *folder, furrow_error *err) FURROW_MUST_USE;
 
 /* One number for all of a plan that the numbers of a training depend on; how many epochs there are to be is not among
  * them. */
-furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -33,15 +33,13 @@ struct furrow_trainer {
  * `tally` (may be NULL). A failure of what follows is told after the update. */
 furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *const slots[FW_PIPELINE_DEPTH],
                                 const fw_row_source *from, uint32_t epoch, fw_tally *tally, double *loss,
-                                furrow_error *err) __attribute__((warn_unused_result));
+                                furrow_error *err) FURROW_MUST_USE;
 /* Counts the scores of all rows. */
-furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_tally *tally, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_tally *tally,
+                               furrow_error *err) FURROW_MUST_USE;
 /* A net with first weights; and that net in place of the trainer's own, which is freed. */
-furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err)
-    __attribute__((warn_unused_result));
-furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) FURROW_MUST_USE;
 
 /* The n-th update of the net, from 1: its learning rate. */
 fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint32_t epoch);

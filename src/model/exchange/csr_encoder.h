@@ -23,9 +23,9 @@ typedef struct fw_csr_encoder {
 } fw_csr_encoder;
 
 /* plan … user are set. Clear it afterwards. */
-furrow_status fw_csr_encoder_init(fw_csr_encoder *encoder, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_csr_encoder_init(fw_csr_encoder *encoder, furrow_error *err) FURROW_MUST_USE;
 /* Hands out the indices of all vectors, spools the rest. E_RANGE: an index is negative, unless it may be. */
-furrow_status fw_csr_encoder_run(fw_csr_encoder *encoder, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_csr_encoder_run(fw_csr_encoder *encoder, furrow_error *err) FURROW_MUST_USE;
 /* How many indices there can be: all are less. */
 int64_t fw_csr_encoder_dimension(const fw_csr_encoder *encoder);
 void fw_csr_encoder_clear(fw_csr_encoder *encoder);

@@ -22,12 +22,11 @@ typedef struct fw_dense_encoder {
 } fw_dense_encoder;
 
 /* Elements of a vector: E_RANGE if they are too many. */
-furrow_status fw_dense_dimension(const fw_vectors_plan *plan, size_t *dim, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_dense_dimension(const fw_vectors_plan *plan, size_t *dim, furrow_error *err) FURROW_MUST_USE;
 /* plan … user are set. Clear it afterwards. */
-furrow_status fw_dense_encoder_init(fw_dense_encoder *encoder, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_dense_encoder_init(fw_dense_encoder *encoder, furrow_error *err) FURROW_MUST_USE;
 /* Puts all vectors of the plan. */
-furrow_status fw_dense_encoder_run(fw_dense_encoder *encoder, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_dense_encoder_run(fw_dense_encoder *encoder, furrow_error *err) FURROW_MUST_USE;
 void fw_dense_encoder_clear(fw_dense_encoder *encoder);
 
 #endif

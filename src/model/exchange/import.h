@@ -24,16 +24,16 @@ typedef struct fw_import_matrix {
   bool all_rows; /* without spec.saved_rows, rows 0 … spec.rows-1 are saved; else those that the file names */
 } fw_import_matrix;
 
-furrow_status fw_import_dense(fw_import *job, furrow_error *err) __attribute__((warn_unused_result));
-furrow_status fw_import_npz(fw_import *job, furrow_error *err) __attribute__((warn_unused_result));
-furrow_status fw_import_tsv(fw_import *job, furrow_error *err) __attribute__((warn_unused_result));
-furrow_status fw_import_libsvm(fw_import *job, furrow_error *err) __attribute__((warn_unused_result));
-furrow_status fw_import_tensors(fw_import *job, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_import_dense(fw_import *job, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_import_npz(fw_import *job, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_import_tsv(fw_import *job, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_import_libsvm(fw_import *job, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_import_tensors(fw_import *job, furrow_error *err) FURROW_MUST_USE;
 
 /* The matrix as the parameters want it, for a file of elements of this type. format: used where the parameters say
  * nothing (NULL: the default). */
 furrow_status fw_import_start(const fw_import *job, fw_import_matrix *m, fw_array_type type, const char *format,
-                              furrow_error *err) __attribute__((warn_unused_result));
+                              furrow_error *err) FURROW_MUST_USE;
 /* What elements of a file are taken as. */
 furrow_element_type fw_import_element_type(fw_array_type type);
 
@@ -46,18 +46,18 @@ typedef struct fw_import_ids {
 } fw_import_ids;
 
 /* The second file, if there is one; checked: as many as `vectors` (unless that is FW_ARRAY_UNKNOWN). */
-furrow_status fw_import_read_ids(const fw_import *job, fw_import_ids *ids, uint64_t vectors, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_import_read_ids(const fw_import *job, fw_import_ids *ids, uint64_t vectors,
+                                 furrow_error *err) FURROW_MUST_USE;
 /* Each once, and those of rows in range. *place: the vector that is to blame; may be NULL. */
 furrow_status fw_import_check_ids(const fw_import_ids *ids, furrow_axis axis, const char *file, size_t *place,
-                                  furrow_error *err) __attribute__((warn_unused_result));
+                                  furrow_error *err) FURROW_MUST_USE;
 static inline int64_t fw_import_id(const fw_import_ids *ids, size_t i) {
   return ids->ids ? ids->ids[i] : (int64_t)i;
 }
 
 /* Reads an array (rows: vectors) into a matrix and writes it. */
 furrow_status fw_import_array(fw_import *job, fw_import_matrix *m, fw_array_reader *reader, fw_import_ids *ids,
-                              furrow_error *err) __attribute__((warn_unused_result));
+                              furrow_error *err) FURROW_MUST_USE;
 
 /* Elements of one row that follow each other. */
 typedef struct fw_import_run {
@@ -87,20 +87,19 @@ typedef struct fw_import_saved {
 
 /* saved: cleared by the caller. *runs: what there is of all. (model/exchange/import_saved.c) */
 furrow_status fw_import_saved_open(fw_import_saved *saved, const furrow_matrix_spec *spec, const fw_import_runs *all,
-                                   fw_import_runs *runs, furrow_error *err) __attribute__((warn_unused_result));
+                                   fw_import_runs *runs, furrow_error *err) FURROW_MUST_USE;
 void fw_import_saved_clear(fw_import_saved *saved);
 /* Sets nnz of the partitions, which counts elements of all rows, saved or not; and how many are not. Rows that the plan
  * has not are refused. */
 furrow_status fw_import_count_nnz(const fw_import_saved *saved, const furrow_matrix_spec *spec,
-                                  furrow_matrix_meta *plan, uint64_t *left_out, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                  furrow_matrix_meta *plan, uint64_t *left_out, furrow_error *err) FURROW_MUST_USE;
 
 /* Makes a matrix of all runs and writes it. */
-furrow_status fw_import_elements(fw_import *job, fw_import_matrix *m, const fw_import_runs *runs, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_import_elements(fw_import *job, fw_import_matrix *m, const fw_import_runs *runs,
+                                 furrow_error *err) FURROW_MUST_USE;
 /* Writes the folder: fills in what the spec leaves open. saved NULL: the matrix has all rows. */
 furrow_status fw_import_write(fw_import *job, fw_import_matrix *m, const furrow_matrix *matrix,
-                              const fw_import_saved *saved, furrow_error *err) __attribute__((warn_unused_result));
+                              const fw_import_saved *saved, furrow_error *err) FURROW_MUST_USE;
 
 /* What the elements of a matrix take. */
 typedef struct fw_import_extent {
@@ -113,18 +112,17 @@ typedef struct fw_import_extent {
 
 /* Fills in what the spec leaves open, and plans. */
 furrow_status fw_import_plan(fw_import_matrix *m, const fw_import_extent *extent, furrow_matrix_meta **plan,
-                             furrow_error *err) __attribute__((warn_unused_result));
+                             furrow_error *err) FURROW_MUST_USE;
 typedef furrow_status (*fw_import_fill)(void *user, furrow_matrix_writer *writer, furrow_error *err);
 /* Writes the folder with what `fill` puts, which are so many elements. */
 furrow_status fw_import_folder(fw_import *job, const fw_import_matrix *m, const furrow_matrix_meta *plan,
-                               uint64_t elements, fw_import_fill fill, void *user, furrow_error *err)
-    __attribute__((warn_unused_result));
+                               uint64_t elements, fw_import_fill fill, void *user, furrow_error *err) FURROW_MUST_USE;
 
 /* An array that is too large for memory, straight to the folder: possible where vectors lie as the format stores them,
  * ids ascend and partitions are ranges. FURROW_END: it is not, and nothing was done. (model/exchange/import_stream.c)
  */
 furrow_status fw_import_stream(fw_import *job, fw_import_matrix *m, fw_array_reader *reader, const fw_import_ids *ids,
-                               furrow_error *err) __attribute__((warn_unused_result));
+                               furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Compressed sparse rows ----------------------------------------------------------------------------- */
 
@@ -138,11 +136,10 @@ typedef struct fw_csr_arrays {
 /* Reads the three and checks them: begins ascend from 0 to the count, indices are less than `dimension` (unless that is
  * -1) and not negative (unless it is -1). file: for errors. */
 furrow_status fw_csr_read(fw_csr_arrays *csr, fw_array_reader *begins, fw_array_reader *indices, fw_array_reader *data,
-                          furrow_element_type type, int64_t dimension, furrow_error *err)
-    __attribute__((warn_unused_result));
+                          furrow_element_type type, int64_t dimension, furrow_error *err) FURROW_MUST_USE;
 /* Writes the matrix that they are. */
 furrow_status fw_csr_import(fw_import *job, fw_import_matrix *m, const fw_csr_arrays *csr, const fw_import_ids *ids,
-                            furrow_error *err) __attribute__((warn_unused_result));
+                            furrow_error *err) FURROW_MUST_USE;
 void fw_csr_clear(fw_csr_arrays *csr);
 
 #endif

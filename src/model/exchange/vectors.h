@@ -43,14 +43,14 @@ typedef struct fw_vectors_plan {
 } fw_vectors_plan;
 
 /* Fills rows, columns, bytes from the metadata; source, selection and axis are set. Free with clear. */
-furrow_status fw_vectors_plan_init(fw_vectors_plan *plan, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_vectors_plan_init(fw_vectors_plan *plan, furrow_error *err) FURROW_MUST_USE;
 void fw_vectors_plan_clear(fw_vectors_plan *plan);
 /* Narrows first_col and end_col to the columns that have elements, where partitions (hash) do not tell. Reads all. */
-furrow_status fw_vectors_plan_columns(fw_vectors_plan *plan, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_vectors_plan_columns(fw_vectors_plan *plan, furrow_error *err) FURROW_MUST_USE;
 
 /* Calls visit for all vectors, ids ascending. Rows: also for a saved row without elements (size 0). Columns: only those
  * that have an element. */
-furrow_status fw_vectors_visit(const fw_vectors_plan *plan, fw_vectors_visitor visit, void *user, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_vectors_visit(const fw_vectors_plan *plan, fw_vectors_visitor visit, void *user,
+                               furrow_error *err) FURROW_MUST_USE;
 
 #endif

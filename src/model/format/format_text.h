@@ -35,12 +35,11 @@ fw_text_outcome fw_text_read_id(int bits, const char *begin, const char *end, in
 /* Reads the lines that are whole, one by one, until *at is at `until` or behind it, or `records` is full. *at is moved
  * behind what was read, records->count grows. The definition of the formats; whatever else reads gives the same. */
 furrow_status fw_text_read_lines(const fw_text_shape *shape, const char *bytes, size_t size, bool last, size_t until,
-                                 size_t *at, furrow_matrix_records *records, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                 size_t *at, furrow_matrix_records *records, furrow_error *err) FURROW_MUST_USE;
 
 /* The same for all of the bytes, and fast where it can be; *used is where the first line starts that was not read. */
 furrow_status fw_text_read(const fw_text_shape *shape, const char *bytes, size_t size, bool last, size_t *used,
-                           furrow_matrix_records *records, furrow_error *err) __attribute__((warn_unused_result));
+                           furrow_matrix_records *records, furrow_error *err) FURROW_MUST_USE;
 
 /* Writes records, as encode does. */
 size_t fw_text_write(const fw_text_shape *shape, bool decimals, const furrow_panel *panel, size_t first, size_t count,

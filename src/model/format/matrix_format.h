@@ -17,8 +17,8 @@ static inline size_t fw_element_bytes(furrow_element_type type) {
 }
 
 /* E_RANGE: one of these columns of the panel does not fit 32 bits. */
-furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size_t count, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size_t count,
+                                   furrow_error *err) FURROW_MUST_USE;
 
 /* Adds the place to an error that is set: the byte from the start of what decode was given, and the text to blame
  * (NULL: none). Returns its status. */

@@ -17,8 +17,7 @@ typedef struct fw_convert {
 } fw_convert;
 
 /* Tells that `bytes` more were read; the caller may end the job. Thread-safe. */
-furrow_status fw_convert_progress(fw_convert *convert, uint64_t bytes, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_convert_progress(fw_convert *convert, uint64_t bytes, furrow_error *err) FURROW_MUST_USE;
 
 /* What is to become of a matrix. */
 typedef struct fw_convert_plan {
@@ -36,20 +35,20 @@ typedef struct fw_convert_plan {
 
 /* `name` is for a matrix without one. */
 furrow_status fw_convert_plan_make(fw_convert_plan *plan, const furrow_matrix_source *source,
-                                   const furrow_model_convert_params *params, const char *name, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                   const furrow_model_convert_params *params, const char *name,
+                                   furrow_error *err) FURROW_MUST_USE;
 void fw_convert_plan_clear(fw_convert_plan *plan);
 /* Whether columns, rows or partitions are chosen. */
 bool fw_selection_narrows(const furrow_matrix_selection *selection);
 
 /* Reads and checks the source, then copies its folder to the one that is open as `fd`. */
 furrow_status fw_convert_copy(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
-                              int fd, const char *path, furrow_error *err) __attribute__((warn_unused_result));
+                              int fd, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* Copies a file of a folder (path `from`) to the folder open as `fd` (path `to`). *size: its bytes. */
 furrow_status fw_copy_file(fw_convert *convert, const char *from, const char *name, int fd, const char *new_name,
-                           const char *to, uint64_t *size, furrow_error *err) __attribute__((warn_unused_result));
+                           const char *to, uint64_t *size, furrow_error *err) FURROW_MUST_USE;
 /* Writes the planned matrix. */
 furrow_status fw_convert_write(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
-                               furrow_matrix_writer *writer, furrow_error *err) __attribute__((warn_unused_result));
+                               furrow_matrix_writer *writer, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -20,8 +20,8 @@ furrow_status fw_findings_add(fw_findings *list, furrow_status status, int32_t p
                               uint64_t offset, furrow_error *err, const char *format, ...)
     __attribute__((warn_unused_result, format(printf, 7, 8)));
 /* Adds the error of a call that failed. */
-furrow_status fw_findings_add_error(fw_findings *list, int32_t part_id, const furrow_error *error, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_findings_add_error(fw_findings *list, int32_t part_id, const furrow_error *error,
+                                    furrow_error *err) FURROW_MUST_USE;
 void fw_findings_clear(fw_findings *list);
 
 /* A check at work. `parts` has a list for each partition, and one for what belongs to none behind them. */
@@ -38,9 +38,9 @@ static inline fw_findings *fw_verification_common(const fw_verification *v) {
 }
 
 /* Data files: there, long enough, used without overlap, gap or rest, named after their lowest partition. */
-furrow_status fw_verify_files(fw_verification *v, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_verify_files(fw_verification *v, furrow_error *err) FURROW_MUST_USE;
 /* The metadata against itself: options, the grid of partitions, blocks, rows, counts. */
-furrow_status fw_verify_layout(fw_verification *v, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_verify_layout(fw_verification *v, furrow_error *err) FURROW_MUST_USE;
 /* Partitions with a range of columns, by first row, end, first column. */
 typedef struct fw_grid {
   const furrow_partition_meta **parts;
@@ -55,15 +55,14 @@ static inline bool fw_is_empty_part(const furrow_partition_meta *p) {
   return p->start_row == p->end_row || p->start_col == p->end_col;
 }
 /* Partitions that share elements with one of another band of rows; each is told once. */
-furrow_status fw_verify_bands(fw_verification *v, const fw_grid *g, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_verify_bands(fw_verification *v, const fw_grid *g, furrow_error *err) FURROW_MUST_USE;
 /* Adds to the findings of q that it overlaps p. */
 furrow_status fw_verify_add_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
-                                    furrow_error *err) __attribute__((warn_unused_result));
+                                    furrow_error *err) FURROW_MUST_USE;
 /* The columns of the matrix: what the options say, else 0 … col; false: not known. */
 bool fw_verify_columns(const furrow_matrix_meta *meta, int64_t *first, int64_t *end);
 /* Every record of partition `part`. `source` has this partition alone. Fails only for want of memory. */
-furrow_status fw_verify_records(fw_verification *v, const furrow_matrix_source *source, size_t part, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_verify_records(fw_verification *v, const furrow_matrix_source *source, size_t part,
+                                furrow_error *err) FURROW_MUST_USE;
 
 #endif

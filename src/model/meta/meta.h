@@ -56,17 +56,15 @@ typedef struct fw_meta_owner {
 } fw_meta_owner;
 
 /* Empty metadata with room for texts of so many bytes, the 0 behind each included. */
-furrow_status fw_meta_create(fw_meta_owner **owner, size_t text_capacity, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_meta_create(fw_meta_owner **owner, size_t text_capacity, furrow_error *err) FURROW_MUST_USE;
 /* A copy of the text with a 0 behind it; there must be room. */
 const char *fw_meta_text(fw_meta_owner *owner, const char *text, size_t size);
-furrow_status fw_meta_add_option(fw_meta_owner *owner, furrow_matrix_option option, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_meta_add_option(fw_meta_owner *owner, furrow_matrix_option option, furrow_error *err) FURROW_MUST_USE;
 /* Rows are added before their partition, which says how many they are. */
-furrow_status fw_meta_add_row(fw_meta_owner *owner, const furrow_matrix_row_meta *row, furrow_error *err)
-    __attribute__((warn_unused_result));
-furrow_status fw_meta_add_part(fw_meta_owner *owner, const furrow_partition_meta *part, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_meta_add_row(fw_meta_owner *owner, const furrow_matrix_row_meta *row,
+                              furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_meta_add_part(fw_meta_owner *owner, const furrow_partition_meta *part,
+                               furrow_error *err) FURROW_MUST_USE;
 /* Gives partitions their rows. Nothing can be added afterwards. */
 void fw_meta_finish(fw_meta_owner *owner);
 
@@ -84,8 +82,7 @@ typedef struct fw_meta_places {
   size_t count, capacity;
 } fw_meta_places;
 
-furrow_status fw_meta_places_add(fw_meta_places *places, uint64_t key, uint64_t at, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_meta_places_add(fw_meta_places *places, uint64_t key, uint64_t at, furrow_error *err) FURROW_MUST_USE;
 /* By key, then by index. */
 void fw_meta_places_sort(fw_meta_places *places);
 /* Sorts by key; the place of a key that came before, NULL: there is none. */
@@ -102,20 +99,20 @@ uint64_t fw_meta_hash(const char *text, size_t size);
 /* Checks that no partition is there twice (*twice is then the second one, and the status E_FORMAT without an error)
  * and sorts partitions by id. `places` has one for each, in the order in which they were added. */
 furrow_status fw_meta_sort_parts(fw_meta_owner *owner, fw_meta_places *places, const fw_meta_place **twice,
-                                 furrow_error *err) __attribute__((warn_unused_result));
+                                 furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Readers ---- */
 
 /* Merges what several servers wrote (psmeta) of one matrix; `files` are their names, for errors. */
 furrow_status fw_meta_merge(fw_meta_owner **owner, fw_meta_owner *const *parts, const char *const *files, size_t count,
-                            furrow_error *err) __attribute__((warn_unused_result));
+                            furrow_error *err) FURROW_MUST_USE;
 
 /* The JSON of a _meta or meta file behind its length: text[0] is byte 4 of the file. */
 furrow_status fw_meta_read_json(fw_meta_owner **owner, const char *text, size_t size, const char *file,
-                                furrow_error *err) __attribute__((warn_unused_result));
+                                furrow_error *err) FURROW_MUST_USE;
 /* A psmeta file, or the metadata of Angel 1.x. */
 furrow_status fw_meta_read_binary(fw_meta_owner **owner, furrow_matrix_meta_origin origin, const void *bytes,
-                                  size_t size, const char *file, furrow_error *err) __attribute__((warn_unused_result));
+                                  size_t size, const char *file, furrow_error *err) FURROW_MUST_USE;
 
 /* psmeta.<server>: the servers of a checkpoint write one each. For fw_dir_names_read. */
 bool fw_is_server_meta(void *user, const char *name);
@@ -124,8 +121,7 @@ bool fw_is_server_meta(void *user, const char *name);
 
 /* The order in which a java.util.HashMap gives what was put into it one by one: order[i] is the number of the entry
  * that comes i-th. `hashes` are Java's hashCode()s; both have `count` elements. */
-furrow_status fw_java_map_order(const uint32_t *hashes, size_t count, size_t *order, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_java_map_order(const uint32_t *hashes, size_t count, size_t *order, furrow_error *err) FURROW_MUST_USE;
 /* String.hashCode() of UTF-8 text. */
 uint32_t fw_java_text_hash(const char *text, size_t size);
 

@@ -19,6 +19,6 @@ typedef struct fw_load_poll {
  * Both are called from several threads. */
 furrow_status fw_matrix_load_filtered(furrow_matrix **matrix, const furrow_matrix_source *source,
                                       const furrow_matrix_load_params *params, const fw_column_filter *filter,
-                                      const fw_load_poll *poll, furrow_error *err) __attribute__((warn_unused_result));
+                                      const fw_load_poll *poll, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -23,8 +23,8 @@ typedef struct fw_load_plan {
 /* From the metadata alone. trust_dense: partitions of dense rows have all their columns. Sets the plan even on failure;
  * clear it. */
 furrow_status fw_load_plan_make(fw_load_plan *plan, const furrow_matrix_source *source,
-                                const furrow_matrix_selection *selection, bool trust_dense, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                const furrow_matrix_selection *selection, bool trust_dense,
+                                furrow_error *err) FURROW_MUST_USE;
 /* Bytes that it takes, at most; SIZE_MAX when that is no number. */
 size_t fw_load_plan_bytes(const fw_load_plan *plan);
 /* The slot of a row of a partition (by_block: of all its rows); `hint` is where the last one was. */

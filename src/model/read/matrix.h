@@ -64,31 +64,28 @@ typedef struct fw_matrix_build {
 } fw_matrix_build;
 
 /* Begins a matrix; sets the build even on failure. fw_matrix_build_clear takes all back that was not finished. */
-furrow_status fw_matrix_build_init(fw_matrix_build *build, furrow_element_type type, size_t memory, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_matrix_build_init(fw_matrix_build *build, furrow_element_type type, size_t memory,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* Lanes and slots, all zeros. */
-furrow_status fw_matrix_build_groups(fw_matrix_build *build, size_t groups, size_t slots, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_matrix_build_groups(fw_matrix_build *build, size_t groups, size_t slots,
+                                     furrow_error *err) FURROW_MUST_USE;
 /* All rooms are known: memory for the values. */
-furrow_status fw_matrix_build_allocate(fw_matrix_build *build, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_matrix_build_allocate(fw_matrix_build *build, furrow_error *err) FURROW_MUST_USE;
 /* Adds columns to a slot, `rows` of its lane values each. Different slots may be filled at once. E_STALE: it is full.
  */
 furrow_status fw_matrix_build_put(fw_matrix_build *build, fw_slot *slot, const int64_t *col_ids, int64_t first_col,
-                                  size_t cols, const void *values, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                  size_t cols, const void *values, furrow_error *err) FURROW_MUST_USE;
 /* Every slot is full: sorts what is not sorted, and hands over the matrix. */
-furrow_status fw_matrix_build_finish(fw_matrix_build *build, furrow_matrix **matrix, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_matrix_build_finish(fw_matrix_build *build, furrow_matrix **matrix, furrow_error *err) FURROW_MUST_USE;
 void fw_matrix_build_clear(fw_matrix_build *build);
 
 /* fw_alloc; large blocks ask for large pages, because fresh pages are a good part of the cost of loading. */
-furrow_status fw_block_alloc(void **block, size_t count, size_t size, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_block_alloc(void **block, size_t count, size_t size, furrow_error *err) FURROW_MUST_USE;
 
 /* Sorts n columns, with `size` bytes of values each, by column; of equal ones the last stays. Returns in *kept how many
  * are left. (model/read/matrix_sort.c) */
 furrow_status fw_columns_sort(int64_t *cols, char *values, size_t n, size_t size, unsigned threads, size_t *kept,
-                              furrow_error *err) __attribute__((warn_unused_result));
+                              furrow_error *err) FURROW_MUST_USE;
 /* Bytes that it takes for a while. */
 size_t fw_columns_sort_bytes(size_t n, size_t size);
 

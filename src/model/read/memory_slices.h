@@ -13,12 +13,12 @@ typedef struct fw_memory_slices {
 /* Ranges of columns, ascending, that together are the selection (NULL: everything). Each takes at most `bytes` when
  * loaded, as far as the metadata tells; a piece that cannot be made small enough is left as small as it gets. */
 furrow_status fw_memory_slices_by_columns(fw_memory_slices **slices, const furrow_matrix_source *source,
-                                          const furrow_matrix_selection *selection, size_t bytes, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                          const furrow_matrix_selection *selection, size_t bytes,
+                                          furrow_error *err) FURROW_MUST_USE;
 /* Groups of whole rows, ascending; a row that is too large alone comes in ranges of columns, ascending. */
 furrow_status fw_memory_slices_by_rows(fw_memory_slices **slices, const furrow_matrix_source *source,
-                                       const furrow_matrix_selection *selection, size_t bytes, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                       const furrow_matrix_selection *selection, size_t bytes,
+                                       furrow_error *err) FURROW_MUST_USE;
 void fw_memory_slices_free(fw_memory_slices *slices);
 
 #endif

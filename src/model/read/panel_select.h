@@ -20,11 +20,10 @@ typedef struct fw_panel_selector {
 } fw_panel_selector;
 
 furrow_status fw_panel_selector_start(fw_panel_selector *selector, const fw_selection *sel, const fw_source_part *part,
-                                      furrow_error *err) __attribute__((warn_unused_result));
+                                      furrow_error *err) FURROW_MUST_USE;
 /* Makes *panel what is chosen of it; panel->cols becomes 0 when nothing is. It points at the old one's memory, or at
  * the cutter's, until the next call. */
-furrow_status fw_panel_select(fw_panel_selector *selector, furrow_panel *panel, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_panel_select(fw_panel_selector *selector, furrow_panel *panel, furrow_error *err) FURROW_MUST_USE;
 void fw_panel_selector_clear(fw_panel_selector *selector);
 
 #endif

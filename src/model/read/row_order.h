@@ -18,12 +18,11 @@ typedef struct fw_row_order_watch {
 
 /* Begins with a partition; its memory stays for the next one. */
 furrow_status fw_row_order_begin(fw_row_order_watch *watch, const furrow_matrix_source *source,
-                                 const fw_source_part *part, furrow_error *err) __attribute__((warn_unused_result));
+                                 const fw_source_part *part, furrow_error *err) FURROW_MUST_USE;
 void fw_row_order_see(fw_row_order_watch *watch, const int64_t *col_ids, size_t count);
 /* All records were seen: E_FORMAT when rows in another order, with ascending columns, explain them and ascending rows
  * do not. *record: the first that contradicts. */
-furrow_status fw_row_order_end(fw_row_order_watch *watch, uint64_t *record, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_row_order_end(fw_row_order_watch *watch, uint64_t *record, furrow_error *err) FURROW_MUST_USE;
 void fw_row_order_clear(fw_row_order_watch *watch);
 
 /* Whether the rows of a partition are read as the metadata lists them. */

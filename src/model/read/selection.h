@@ -15,8 +15,7 @@ typedef struct fw_selection {
 
 /* selection NULL: everything. E_NOT_FOUND: there is no partition of an id. Sets choice even on failure; clear it. */
 furrow_status fw_selection_make(fw_selection *sel, const furrow_matrix_source *source,
-                                const furrow_matrix_selection *selection, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                const furrow_matrix_selection *selection, furrow_error *err) FURROW_MUST_USE;
 void fw_selection_clear(fw_selection *sel);
 
 bool fw_selection_has_row(const fw_selection *sel, int32_t row_id);
@@ -34,7 +33,6 @@ uint64_t fw_selection_col_count(const fw_selection *sel, int64_t first, int64_t 
 void fw_partition_reader_select(furrow_partition_reader *reader, const fw_selection *sel);
 /* furrow_matrix_for_each_panel with a choice; its parts may have been made fewer. */
 furrow_status fw_selection_visit(const fw_selection *sel, const furrow_matrix_source *source, unsigned threads,
-                                 furrow_panel_callback visit, void *user, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                 furrow_panel_callback visit, void *user, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -45,24 +45,23 @@ struct furrow_matrix_source {
 /* furrow_matrix_source_open with metadata that was read before, or a part of it (copied; NULL: it is read). */
 furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const char *folder,
                                          const furrow_matrix_meta *meta, const furrow_matrix_source_params *params,
-                                         furrow_error *err) __attribute__((warn_unused_result));
+                                         furrow_error *err) FURROW_MUST_USE;
 /* What a format is told at the start of a partition; `state` has four words, which become 0. */
 furrow_matrix_format_context fw_source_context(const furrow_matrix_source *source, const fw_source_part *part,
                                                uint64_t state[4]);
 /* Opens the file of a partition; E_STALE when it is another one than before. */
 furrow_status fw_source_open_file(const furrow_matrix_source *source, const fw_source_part *part, int *fd,
-                                  furrow_error *err) __attribute__((warn_unused_result));
+                                  furrow_error *err) FURROW_MUST_USE;
 /* Finds the separator of a text format by looking at its first record (model/format/separator.c). */
-furrow_status fw_source_find_separator(furrow_matrix_source *source, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_source_find_separator(furrow_matrix_source *source, furrow_error *err) FURROW_MUST_USE;
 
 /* Place of a row in part->row_ids; meta->row_count when it is not there. */
 size_t fw_source_part_row(const fw_source_part *part, int32_t row_id);
 
 /* One reader for many partitions, one after the other: its buffers stay. */
 furrow_status fw_partition_reader_create(furrow_partition_reader **reader, const furrow_matrix_source *source,
-                                         furrow_error *err) __attribute__((warn_unused_result));
-furrow_status fw_partition_reader_start(furrow_partition_reader *reader, size_t part, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                         furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_partition_reader_start(furrow_partition_reader *reader, size_t part,
+                                        furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -75,40 +75,39 @@ static inline uint64_t fw_part_width(const furrow_partition_meta *part) {
 /* furrow_matrix_writer_open_in with a folder that is not called like the matrix. */
 furrow_status fw_matrix_writer_open_as(furrow_matrix_writer **writer, furrow_model_writer *model, const char *name,
                                        const furrow_matrix_meta *plan, const furrow_matrix_write_params *params,
-                                       furrow_error *err) __attribute__((warn_unused_result));
+                                       furrow_error *err) FURROW_MUST_USE;
 /* E_STATE when something was written already. */
-furrow_status fw_writer_check_fresh(furrow_matrix_writer *writer, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_writer_check_fresh(furrow_matrix_writer *writer, furrow_error *err) FURROW_MUST_USE;
 /* Opens the data file of a partition for writing; *offset is where the partition begins. E_STATE: it is too late. */
 furrow_status fw_writer_open_part(furrow_matrix_writer *writer, size_t part, int *fd, uint64_t *offset,
-                                  furrow_error *err) __attribute__((warn_unused_result));
+                                  furrow_error *err) FURROW_MUST_USE;
 /* Notes a partition that is in its file: bytes, records by row (row formats) or columns and own elements by row. counts
  * are in the order of the plan's rows. */
 furrow_status fw_writer_note_part(furrow_matrix_writer *writer, size_t part, uint64_t length, uint64_t columns,
-                                  const uint64_t *counts, furrow_error *err) __attribute__((warn_unused_result));
+                                  const uint64_t *counts, furrow_error *err) FURROW_MUST_USE;
 /* Calls body(context, i) for each i < count on the writer's threads. */
 furrow_status fw_writer_for(furrow_matrix_writer *writer, size_t count, void (*body)(void *context, size_t i),
-                            void *context, furrow_error *err) __attribute__((warn_unused_result));
+                            void *context, furrow_error *err) FURROW_MUST_USE;
 /* What a format is told about a partition; the state is the caller's. */
 furrow_matrix_format_context fw_writer_context(const furrow_matrix_writer *writer, size_t part, uint64_t *state);
 
 /* ---- whole models (model_writer.c, overwrite_check.c) ---- */
 
 /* Whether a directory may be replaced: a model, or a matrix, and nothing else; E_EXISTS names what would be lost. */
-furrow_status fw_model_check_overwrite(const char *path, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_model_check_overwrite(const char *path, furrow_error *err) FURROW_MUST_USE;
 /* A folder in the model; leave it again, which removes it unless it is complete. */
-furrow_status fw_model_writer_enter(furrow_model_writer *model, const char *name, int *fd, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_model_writer_enter(furrow_model_writer *model, const char *name, int *fd,
+                                    furrow_error *err) FURROW_MUST_USE;
 void fw_model_writer_leave(furrow_model_writer *model, const char *name, bool complete);
 int fw_model_writer_fd(const furrow_model_writer *model);
 const char *fw_model_writer_path(const furrow_model_writer *model);
 /* Writes a whole file in a folder. `path` is that of the folder, for errors. */
 furrow_status fw_write_file(int folder, const char *name, const void *bytes, size_t size, const char *path,
-                            furrow_error *err) __attribute__((warn_unused_result));
+                            furrow_error *err) FURROW_MUST_USE;
 /* A name that can be a file's: not "", no slash, neither . nor .. */
 bool fw_is_file_name(const char *name);
 /* E_ARGUMENT unless it is _meta or meta: a folder with another is a matrix to nobody. */
-furrow_status fw_check_meta_name(const char *name, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_check_meta_name(const char *name, furrow_error *err) FURROW_MUST_USE;
 /* Whether a separator may have the byte: not one of those that numbers, NaN and Infinity are made of, and no line end.
  */
 bool fw_may_separate(char c);
@@ -117,16 +116,13 @@ furrow_status fw_fail_file(furrow_error *err, int errnum, const char *folder, co
 
 /* ---- one partition from panels (part_stream.c) ---- */
 
-furrow_status fw_part_stream_create(fw_part_stream **stream, furrow_matrix_writer *writer, furrow_error *err)
-    __attribute__((warn_unused_result));
-furrow_status fw_part_stream_begin(fw_part_stream *stream, size_t part, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_part_stream_create(fw_part_stream **stream, furrow_matrix_writer *writer,
+                                    furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_part_stream_begin(fw_part_stream *stream, size_t part, furrow_error *err) FURROW_MUST_USE;
 /* Streams of partitions in different files may be put to at once. */
-furrow_status fw_part_stream_put(fw_part_stream *stream, const furrow_panel *panel, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_part_stream_put(fw_part_stream *stream, const furrow_panel *panel, furrow_error *err) FURROW_MUST_USE;
 /* The partition is complete: its counts go to the metadata, its totals are added to *totals. */
-furrow_status fw_part_stream_finish(fw_part_stream *stream, fw_write_totals *totals, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_part_stream_finish(fw_part_stream *stream, fw_write_totals *totals, furrow_error *err) FURROW_MUST_USE;
 /* The partition was not begun. */
 void fw_part_stream_abandon(fw_part_stream *stream);
 /* No partition is at work: none has begun, or a failure ended it. */
@@ -138,7 +134,7 @@ void fw_part_stream_free(fw_part_stream *stream);
 /* Writes partitions first … end-1 of the plan from the matrix; adds to writer->totals. Elements of the matrix outside
  * of them are left out. */
 furrow_status fw_matrix_writer_put_parts(furrow_matrix_writer *writer, const furrow_matrix *matrix, size_t first,
-                                         size_t end, furrow_error *err) __attribute__((warn_unused_result));
+                                         size_t end, furrow_error *err) FURROW_MUST_USE;
 
 /* E_RANGE for element i of an array, which does not fit the writer's type. */
 furrow_status fw_writer_fail_element(const furrow_matrix_writer *writer, int32_t row, int64_t col,

@@ -6,7 +6,6 @@
 
 /* E_ARGUMENT where one lies in the other: a target in its source would become a part of what is read, or replace it; a
  * source in its target would vanish with what is replaced. */
-furrow_status fw_check_path_overlap(const char *source, const char *target, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_check_path_overlap(const char *source, const char *target, furrow_error *err) FURROW_MUST_USE;
 
 #endif

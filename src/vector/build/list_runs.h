@@ -18,8 +18,8 @@ typedef struct fw_runs {
 } fw_runs;
 
 /* Of n rows, row i goes to list[i] < nlist, or is FW_NO_GROUP. */
-furrow_status fw_runs_create(fw_runs *runs, const uint32_t *list, size_t n, size_t nlist, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_runs_create(fw_runs *runs, const uint32_t *list, size_t n, size_t nlist,
+                             furrow_error *err) FURROW_MUST_USE;
 void fw_runs_clear(fw_runs *runs);
 
 #endif

@@ -9,7 +9,6 @@
  * same centroids. E_UNSUPPORTED: a rotation is to be found, which needs all vectors in one place. Where one rank fails
  * all do. */
 furrow_status fw_index_train_distributed(furrow_index *index, const fw_rank_vectors *local,
-                                         const furrow_index_train_params *params, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                         const furrow_index_train_params *params, furrow_error *err) FURROW_MUST_USE;
 
 #endif

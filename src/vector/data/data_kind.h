@@ -11,7 +11,7 @@ typedef struct fw_data_kind {
 
 /* name: "fvecs", or the name for raw elements ("f32", "i64"); NULL: the ending of path. E_ARGUMENT: neither tells. */
 furrow_status fw_data_kind_find(fw_data_kind *kind, const char *path, const char *name, const char *raw_name,
-                                furrow_error *err) __attribute__((warn_unused_result));
+                                furrow_error *err) FURROW_MUST_USE;
 /* Whether a path ends in a dot and `ending`, before .gz or .zst. */
 bool fw_data_path_ends(const char *path, const char *ending);
 

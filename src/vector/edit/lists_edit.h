@@ -10,18 +10,17 @@
 #include "vector/index/index.h"
 
 /* E_STATE: there are no lists (il00), or their contents are missing. */
-furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) FURROW_MUST_USE;
 
 /* There are lists to be changed: lists->list. E_STATE as above. */
-furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) FURROW_MUST_USE;
 /* Lists that changed are written by the rule, and into the index file: those on disk become inline. */
 void fw_lists_end_edit(fw_lists *lists);
 
 /* List i has arrays of its own, with room for `capacity` vectors. */
-furrow_status fw_list_reserve(fw_lists *lists, size_t i, size_t capacity, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_list_reserve(fw_lists *lists, size_t i, size_t capacity, furrow_error *err) FURROW_MUST_USE;
 /* What is in list i can be written to: it has arrays of its own, or is part of a slab. */
-furrow_status fw_list_own(fw_lists *lists, size_t i, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_list_own(fw_lists *lists, size_t i, furrow_error *err) FURROW_MUST_USE;
 
 /* Entry `to` of a list becomes a copy of entry `from` of another (or the same) of the same shape; the id is given. */
 void fw_list_copy_entry(const fw_lists *lists, fw_list *list, size_t to, const fw_list *other, size_t from, int64_t id);

@@ -6,12 +6,10 @@
 
 /* Ids of vectors that are added to an index which is numbered go on from `ntotal`; the caller's shift must say so, or
  * nothing (0). E_ARGUMENT otherwise. */
-furrow_status fw_merge_check_shift(const furrow_index *index, int64_t ntotal, int64_t id_shift, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_merge_check_shift(const furrow_index *index, int64_t ntotal, int64_t id_shift,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* E_RANGE: an id, increased by id_shift, does not fit into 64 bits. Contents of the lists must be there. */
-furrow_status fw_lists_check_shift(const fw_lists *lists, int64_t id_shift, furrow_error *err)
-    __attribute__((warn_unused_result));
-furrow_status fw_ids_check_shift(const int64_t *ids, size_t count, int64_t id_shift, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_lists_check_shift(const fw_lists *lists, int64_t id_shift, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_ids_check_shift(const int64_t *ids, size_t count, int64_t id_shift, furrow_error *err) FURROW_MUST_USE;
 
 #endif

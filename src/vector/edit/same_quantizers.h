@@ -6,7 +6,6 @@
 
 /* Two indexes of the same kinds, with the same dimensions, metric, transforms, centroids and quantizers: what one
  * stores of a vector, the other would, too. E_ARGUMENT names what does not agree. */
-furrow_status fw_check_same_quantizers(const furrow_index *a, const furrow_index *b, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_check_same_quantizers(const furrow_index *a, const furrow_index *b, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -16,12 +16,11 @@ static inline bool fw_compat_reads(fw_compat release, fw_compat first) {
 }
 
 /* "1.6.3", or "1.6" for the first of them; NULL: the newest. E_ARGUMENT lists what there is. */
-furrow_status fw_compat_parse(fw_compat *release, const char *text, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_compat_parse(fw_compat *release, const char *text, furrow_error *err) FURROW_MUST_USE;
 /* Whether an index can be written for a release. E_UNSUPPORTED names the part and the first release that reads it; the
  * token is the fourcc. E_STATE: only because it is not trained. */
-furrow_status fw_compat_check(const furrow_index *index, fw_compat release, bool inline_lists, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_compat_check(const furrow_index *index, fw_compat release, bool inline_lists,
+                              furrow_error *err) FURROW_MUST_USE;
 /* The fourcc that an index has in a file for a release. */
 const char *fw_compat_fourcc(const furrow_index *index, fw_compat release);
 

@@ -60,8 +60,8 @@ typedef struct fw_cursor {
 /* A cursor over bytes, or over an open file of that size (then cleared by fw_cursor_clear; window is allocated here).
  */
 void fw_cursor_over_bytes(fw_cursor *c, const void *bytes, uint64_t size, const char *file, furrow_error *err);
-furrow_status fw_cursor_over_file(fw_cursor *c, int fd, uint64_t size, const char *file, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_cursor_over_file(fw_cursor *c, int fd, uint64_t size, const char *file,
+                                  furrow_error *err) FURROW_MUST_USE;
 void fw_cursor_clear(fw_cursor *c);
 
 static inline bool fw_cursor_good(const fw_cursor *c) {

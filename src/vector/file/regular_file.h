@@ -7,7 +7,6 @@
 #include "furrow/status.h"
 
 /* Opens a file for reading (fw_file_close closes it) and tells its size. E_ARGUMENT: it is no regular file. */
-furrow_status fw_open_regular(int *fd, uint64_t *size, const char *path, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_open_regular(int *fd, uint64_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -25,8 +25,7 @@ typedef struct fw_place_table {
 } fw_place_table;
 
 /* Has room for `most` ids. */
-furrow_status fw_place_table_create(fw_place_table *table, size_t most, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_place_table_create(fw_place_table *table, size_t most, furrow_error *err) FURROW_MUST_USE;
 void fw_place_table_clear(fw_place_table *table);
 void fw_place_table_put(fw_place_table *table, int64_t id, int64_t place);
 /* FW_NO_PLACE: the id is not there. */
@@ -52,13 +51,12 @@ typedef struct fw_map_rebuild {
 
 /* Room for a map of `type` over `stored` vectors; the ids of an array are below `ids`. */
 furrow_status fw_map_rebuild_create(fw_map_rebuild *renewal, furrow_direct_map type, size_t stored, size_t ids,
-                                    furrow_error *err) __attribute__((warn_unused_result));
+                                    furrow_error *err) FURROW_MUST_USE;
 void fw_map_rebuild_clear(fw_map_rebuild *renewal);
 /* Makes the map from the lists as they are now; it takes the place of the old one. */
 void fw_map_rebuild_finish(fw_map_rebuild *renewal, fw_ivf *ivf);
 
 /* E_STATE, naming the id: an array of `ids` places cannot lead to it. */
-furrow_status fw_lists_check_ids(const fw_lists *lists, size_t ids, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_lists_check_ids(const fw_lists *lists, size_t ids, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -17,8 +17,7 @@ typedef struct fw_groups {
 } fw_groups;
 
 /* Room for n members of `count` groups. */
-furrow_status fw_groups_create(fw_groups *groups, size_t count, size_t n, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_groups_create(fw_groups *groups, size_t count, size_t n, furrow_error *err) FURROW_MUST_USE;
 /* Fills it: number i is in group[i], or in none if that is FW_NO_GROUP. */
 void fw_groups_fill(fw_groups *groups, const uint32_t *group, size_t n);
 void fw_groups_clear(fw_groups *groups);

@@ -245,11 +245,11 @@ const fw_pq *fw_index_pq(const furrow_index *index);
 
 /* An index of a kind with d, metric and what every header has; no vectors, no parts. fourcc is that of the kind. */
 furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,
-                              furrow_error *err) __attribute__((warn_unused_result));
+                              furrow_error *err) FURROW_MUST_USE;
 /* E_STATE: it was loaded for searching alone. Asked by whatever looks at codes or changes the index. */
-furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) FURROW_MUST_USE;
 /* Gives lists->list its nlist empty lists, if it has none yet. */
-furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) FURROW_MUST_USE;
 
 void fw_lists_clear(fw_lists *lists);
 void fw_transform_clear(fw_transform *transform);

@@ -15,17 +15,17 @@ typedef struct fw_assigner {
 } fw_assigner;
 
 /* Borrows the quantizer. E_UNSUPPORTED: a kind that is none of these. */
-furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quantizer, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quantizer,
+                                 furrow_error *err) FURROW_MUST_USE;
 /* The same over n centroids in memory. */
 furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, size_t n, size_t d,
-                               furrow_distance_metric metric, furrow_error *err) __attribute__((warn_unused_result));
+                               furrow_distance_metric metric, furrow_error *err) FURROW_MUST_USE;
 void fw_assigner_clear(fw_assigner *assigner);
 
 /* The list of each of n finite vectors; UINT32_MAX where numbers are so large that no product is one. May run at once
  * in several threads. */
-furrow_status fw_assign(const fw_assigner *assigner, const float *vectors, size_t n, uint32_t *lists, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_assign(const fw_assigner *assigner, const float *vectors, size_t n, uint32_t *lists,
+                        furrow_error *err) FURROW_MUST_USE;
 /* out = vector - centroid of its list, for n vectors. */
 void fw_residuals(const fw_assigner *assigner, const float *vectors, const uint32_t *lists, size_t n, float *out);
 

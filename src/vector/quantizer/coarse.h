@@ -16,8 +16,7 @@ typedef struct fw_coarse {
 } fw_coarse;
 
 /* E_UNSUPPORTED: a quantizer of another kind or metric. */
-furrow_status fw_coarse_create(fw_coarse *coarse, const furrow_index *quantizer, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_coarse_create(fw_coarse *coarse, const furrow_index *quantizer, furrow_error *err) FURROW_MUST_USE;
 void fw_coarse_clear(fw_coarse *coarse);
 uint64_t fw_coarse_memory(const fw_coarse *coarse);
 
@@ -27,7 +26,7 @@ const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *wor
 /* For each of n queries the nprobe best lists, best first: lists[i * nprobe + j], -1 where there are no more, and the
  * quantizer's distances (inner products). nprobe is at most nlist. ef: of a graph; 0: its own. */
 furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
-                               size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err)
-    __attribute__((warn_unused_result));
+                               size_t nprobe, int32_t ef, int64_t *lists, float *distances,
+                               furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -12,8 +12,7 @@ struct fw_encoder {
 };
 
 /* That of an IVF or PQ index: made by the first call. */
-furrow_status fw_encoder_get(furrow_index *index, const fw_encoder **encoder, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_encoder_get(furrow_index *index, const fw_encoder **encoder, furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */
 void fw_encoder_free(fw_encoder *encoder);
 

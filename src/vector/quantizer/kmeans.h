@@ -23,9 +23,9 @@ typedef struct fw_kmeans_params {
 /* k centroids of the vectors of all ranks, at least k and finite; all ranks get the same. Threads do not show; ranks
  * show in the last digits, because sums are made by rank first. A rank may have none. */
 furrow_status fw_kmeans_distributed(const fw_kmeans_params *params, const fw_rank_vectors *local, float *centroids,
-                                    furrow_error *err) __attribute__((warn_unused_result));
+                                    furrow_error *err) FURROW_MUST_USE;
 /* The same of n vectors of this process alone. */
 furrow_status fw_kmeans(const fw_kmeans_params *params, const float *vectors, size_t n, float *centroids,
-                        furrow_error *err) __attribute__((warn_unused_result));
+                        furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -16,6 +16,6 @@ typedef struct fw_opq_params {
 
 /* *rotation (to be freed): d_out rows of d_in floats, orthonormal. */
 furrow_status fw_opq_train(const fw_opq_params *params, const float *vectors, size_t n, float **rotation,
-                           furrow_error *err) __attribute__((warn_unused_result));
+                           furrow_error *err) FURROW_MUST_USE;
 
 #endif

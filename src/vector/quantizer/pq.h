@@ -8,13 +8,12 @@
 #include "vector/quantizer/kmeans.h"
 
 /* Gives pq its centroids, all 0. */
-furrow_status fw_pq_create(fw_pq *pq, size_t d, size_t m, unsigned nbits, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_pq_create(fw_pq *pq, size_t d, size_t m, unsigned nbits, furrow_error *err) FURROW_MUST_USE;
 
 /* Trains centroids [m][ksub][dsub] on the vectors of all ranks, of pq->d floats. params: rounds, seed, per_centroid,
  * hot, pool and progress, which counts sub-quantizers; the rest is the quantizer's. */
 furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const fw_rank_vectors *local,
-                          float *centroids, furrow_error *err) __attribute__((warn_unused_result));
+                          float *centroids, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Codes ---- */
 
@@ -25,8 +24,7 @@ typedef struct fw_pq_coder {
   fw_packed *part; /* m of them */
 } fw_pq_coder;
 
-furrow_status fw_pq_coder_create(fw_pq_coder *coder, const fw_pq *pq, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_pq_coder_create(fw_pq_coder *coder, const fw_pq *pq, furrow_error *err) FURROW_MUST_USE;
 void fw_pq_coder_clear(fw_pq_coder *coder);
 /* Codes of n vectors, each `stride` floats behind the one before: of each part the nearest centroid (L2), the first
  * among equals. */

@@ -9,8 +9,8 @@
 #include "comm/comm.h"
 
 /* The first `count` numbers of a shuffled 0 … n-1 (MT19937, Fisher–Yates from the front); count <= n. */
-furrow_status fw_random_subset(size_t *numbers, size_t count, size_t n, uint64_t seed, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_random_subset(size_t *numbers, size_t count, size_t n, uint64_t seed,
+                               furrow_error *err) FURROW_MUST_USE;
 
 /* What a rank holds of vectors that belong to all of them. Each vector has a position among all; those of a rank are in
  * ascending order. */
@@ -30,11 +30,11 @@ static inline fw_rank_vectors fw_rank_vectors_single(const float *vectors, size_
 }
 /* The vectors of rank 0, then those of rank 1 …; n may differ by rank. Asked by all ranks. */
 furrow_status fw_rank_vectors_init(fw_rank_vectors *local, const fw_comm *comm, const float *vectors, size_t n,
-                                   furrow_error *err) __attribute__((warn_unused_result));
+                                   furrow_error *err) FURROW_MUST_USE;
 /* At most `most` vectors (of d floats) of all ranks: all as they are, or a copy of those that were drawn; their
  * positions are the order in which they were. Borrows from `from`. */
 furrow_status fw_rank_vectors_sample(fw_rank_vectors *sample, const fw_rank_vectors *from, size_t d, size_t most,
-                                     uint64_t seed, furrow_error *err) __attribute__((warn_unused_result));
+                                     uint64_t seed, furrow_error *err) FURROW_MUST_USE;
 /* The same positions with other vectors, which are borrowed. */
 fw_rank_vectors fw_rank_vectors_replace(const fw_rank_vectors *local, const float *vectors);
 void fw_rank_vectors_clear(fw_rank_vectors *local);
@@ -42,6 +42,6 @@ void fw_rank_vectors_clear(fw_rank_vectors *local);
 /* For each number the vector at that position, for all ranks. A rank that does not have it adds zeros: -0 becomes 0
  * where there are several. */
 furrow_status fw_rank_vectors_fetch(const fw_rank_vectors *local, size_t d, const size_t *positions, size_t count,
-                                    float *out, furrow_error *err) __attribute__((warn_unused_result));
+                                    float *out, furrow_error *err) FURROW_MUST_USE;
 
 #endif

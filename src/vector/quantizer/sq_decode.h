@@ -21,10 +21,9 @@ unsigned fw_sq_range_bits(const fw_sq *sq);
 /* Ranges that there are: of each dimension, or one for all. */
 size_t fw_sq_ranges(const fw_sq *sq);
 /* E_STATE: the quantizer lacks its ranges. */
-furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) FURROW_MUST_USE;
 
 /* The vector (sq->d floats) that a code stands for. E_STATE: the quantizer lacks its ranges. */
-furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -12,6 +12,6 @@
 void fw_svd(double *a, double *v, size_t n);
 /* The orthogonal matrix nearest to A, U V^T, comes out in q (n * n, by column); a is used up. Directions that A leaves
  * open are chosen so that q is orthogonal. */
-furrow_status fw_polar(double *a, double *q, size_t n, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_polar(double *a, double *q, size_t n, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -5,8 +5,7 @@
 #include "vector/index/index.h"
 
 /* E_STATE: one is not trained; E_UNSUPPORTED: one that is not applied here, the token is its fourcc. */
-furrow_status fw_transforms_check(const fw_transforms *transforms, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_transforms_check(const fw_transforms *transforms, furrow_error *err) FURROW_MUST_USE;
 /* The largest dimension on the way, in and out included; 0 without transforms. */
 size_t fw_transforms_width(const fw_transforms *transforms);
 /* y = the transform of x, for n vectors; x and y apart. `room` has space for d_in floats. */

@@ -6,7 +6,7 @@
 
 /* The vector (as many floats as go in) for what came out of all transforms; x and y may not overlap. What they lost
  * (length, dimensions) stays lost. E_UNSUPPORTED: one cannot be turned round; the token is its fourcc. */
-furrow_status fw_transforms_reverse(const fw_transforms *transforms, const float *y, float *x, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_transforms_reverse(const fw_transforms *transforms, const float *y, float *x,
+                                    furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -24,6 +24,6 @@ static inline bool fw_id_filter_keeps(const fw_id_filter *id_filter, int64_t id)
 }
 
 /* E_ARGUMENT: a filter that cannot be used, as a callback without function. NULL is a good one. */
-furrow_status fw_filter_check(const furrow_id_filter *filter, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_filter_check(const furrow_id_filter *filter, furrow_error *err) FURROW_MUST_USE;
 
 #endif

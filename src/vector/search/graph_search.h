@@ -9,7 +9,6 @@
 
 /* Gives the sink, which keeps the k best, what the walk meets. ef: candidates; 0: what the index stores. */
 furrow_status fw_graph_search(const furrow_index *index, fw_scratch *scratch, const float *query, int32_t ef,
-                              const fw_id_filter *id_filter, fw_sink *sink, furrow_error *err)
-    __attribute__((warn_unused_result));
+                              const fw_id_filter *id_filter, fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -17,8 +17,7 @@ struct fw_code_order {
 };
 
 /* NULL in *order: numbers stay as they are. */
-furrow_status fw_code_order_create(fw_code_order **order, const fw_pq *pq, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_code_order_create(fw_code_order **order, const fw_pq *pq, furrow_error *err) FURROW_MUST_USE;
 
 /* Where codes are read from: rows of code_size bytes, or blocks of 4-bit codes. */
 typedef struct fw_code_source {

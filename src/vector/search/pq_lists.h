@@ -47,12 +47,12 @@ typedef struct fw_pq_lists {
 
 /* What a table is made from: lists of an IVF index, or the codes of a PQ index as one list. coarse: of residuals. */
 furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse, fw_pool *pool,
-                                 furrow_error *err) __attribute__((warn_unused_result));
+                                 furrow_error *err) FURROW_MUST_USE;
 void fw_pq_lists_clear(fw_pq_lists *lists);
 
 /* Room for tables of n queries. */
 furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_t n, fw_lut **tables, float **scratch,
-                                furrow_error *err) __attribute__((warn_unused_result));
+                                furrow_error *err) FURROW_MUST_USE;
 /* Makes the tables of n queries (n * d floats). */
 void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *scratch);
 

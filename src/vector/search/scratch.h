@@ -14,9 +14,9 @@ typedef struct fw_scratch {
   struct fw_scratch *next; /* while nobody uses it */
 } fw_scratch;
 
-furrow_status fw_scratch_create(fw_scratch **scratch, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_scratch_create(fw_scratch **scratch, furrow_error *err) FURROW_MUST_USE;
 void fw_scratch_free(fw_scratch *scratch);
 /* At least n marks, and room in `touched`. */
-furrow_status fw_scratch_marks(fw_scratch *scratch, size_t n, furrow_error *err) __attribute__((warn_unused_result));
+furrow_status fw_scratch_marks(fw_scratch *scratch, size_t n, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -53,46 +53,44 @@ bool fw_ivf_orders_queries(const furrow_index *ivf);
 
 /* The k best of n queries (a few: scratch grows with n), as furrow_searcher_search gives them. */
 furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                             const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
-    __attribute__((warn_unused_result));
+                             const fw_search_job *job, float *distances, int64_t *ids,
+                             furrow_error *err) FURROW_MUST_USE;
 /* All of one query that are within the sink's radius (a key); ids as they are, keys. */
 furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
-                            fw_sink *sink, furrow_error *err) __attribute__((warn_unused_result));
+                            fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
 /* The kinds (search_ivf.c, search_pq.c, search_flat.c, search_refine.c). */
 furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                            const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
-    __attribute__((warn_unused_result));
+                            const fw_search_job *job, float *distances, int64_t *ids,
+                            furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
-                           fw_sink *sink, furrow_error *err) __attribute__((warn_unused_result));
+                           fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 /* The k best of one query, as pairs: the id of a hit is list << 32 | place. */
 furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query,
-                                  const fw_search_job *job, fw_sink *sink, furrow_error *err)
-    __attribute__((warn_unused_result));
+                                  const fw_search_job *job, fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                            const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
-    __attribute__((warn_unused_result));
+                            const fw_search_job *job, float *distances, int64_t *ids,
+                            furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                               const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
-    __attribute__((warn_unused_result));
+                               const fw_search_job *job, float *distances, int64_t *ids,
+                               furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                             const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
-    __attribute__((warn_unused_result));
+                             const fw_search_job *job, float *distances, int64_t *ids,
+                             furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_search_job *job, fw_sink *sink,
-                            furrow_error *err) __attribute__((warn_unused_result));
+                            furrow_error *err) FURROW_MUST_USE;
 
 furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                           const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err)
-    __attribute__((warn_unused_result));
+                           const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_pq_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
-                          fw_sink *sink, furrow_error *err) __attribute__((warn_unused_result));
+                          fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
 /* Memory of a thread, and threads, from the searcher's store. */
-furrow_status fw_searcher_borrow(const furrow_searcher *searcher, fw_scratch **scratch, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_searcher_borrow(const furrow_searcher *searcher, fw_scratch **scratch,
+                                 furrow_error *err) FURROW_MUST_USE;
 void fw_searcher_give_back(const furrow_searcher *searcher, fw_scratch *scratch);
-furrow_status fw_searcher_pool(const furrow_searcher *searcher, unsigned threads, fw_pool **pool, furrow_error *err)
-    __attribute__((warn_unused_result));
+furrow_status fw_searcher_pool(const furrow_searcher *searcher, unsigned threads, fw_pool **pool,
+                               furrow_error *err) FURROW_MUST_USE;
 
 /* The key of row `row` of a flat index. */
 float fw_flat_key(const furrow_index *index, const float *query, int64_t row);
