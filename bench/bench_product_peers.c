@@ -141,11 +141,16 @@ static void to_weights(const job *j) {
 }
 
 /* The first largest of n scores, two registers of 8 at a time: a loop that costs a peer little. */
+#if defined(__x86_64__)
+#define WITH_AVX2 __attribute__((target("avx2")))
+#else
+#define WITH_AVX2
+#endif
+
 typedef float floats __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t places __attribute__((vector_size(32)));
 
-__attribute__((target("avx2"))) static uint32_t largest(const float *scores, const float *bias, size_t n,
-                                                        float *score) {
+WITH_AVX2 static uint32_t largest(const float *scores, const float *bias, size_t n, float *score) {
   floats top[2];
   places where[2], at[2] = {{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}};
   for (int v = 0; v < 2; v++) {
@@ -406,11 +411,12 @@ static bool run_shape(const shape *s, const contest_options *o, const char *isa)
 /* Starts the program again with the environment of a level. */
 static int restart(char **argv, const char *isa) {
   const bool wide = strcmp(isa, "avx512") == 0;
-  setenv("FURROW_ISA", isa, 1);
-  if (!wide) setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* otherwise what it finds itself */
+  const bool named = wide || strcmp(isa, "avx2") == 0;
+  if (named) setenv("FURROW_ISA", isa, 1);
+  if (named && !wide) setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* otherwise what it finds itself */
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   setenv("OMP_NUM_THREADS", "1", 1);
-  setenv("ONEDNN_MAX_CPU_ISA", wide ? "ALL" : "AVX2", 1);
+  if (named) setenv("ONEDNN_MAX_CPU_ISA", wide ? "ALL" : "AVX2", 1);
   setenv("BENCH_PRODUCT_LEVEL", isa, 1);
   execv("/proc/self/exe", argv);
   perror("bench_product_peers");
@@ -434,7 +440,11 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: bench_product_peers [--isa avx2|avx512] [--quick] [--rounds N] [--json] [--only NAME]\n");
     return 2;
   }
+#if defined(__x86_64__)
   if (!isa) isa = fw_isa_choose() >= FW_ISA_AVX512 ? "avx512" : "avx2";
+#else
+  if (!isa) isa = "widest"; /* of all three */
+#endif
   const char *level = getenv("BENCH_PRODUCT_LEVEL");
   if (!level || strcmp(level, isa) != 0) return restart(argv, isa);
 #ifdef HAVE_OPENBLAS

@@ -123,6 +123,8 @@ def lines_of_formats(records):
 
 def lines_of_products(records):
     for r in records:
+        if r["peer"].startswith("Furrow"):
+            continue
         shape = f" ({r['m']} x {r['k']} x {r['n']})" if "m" in r else ""
         yield Line(f"product: {r['what']}{shape}, {r['isa']}", "us, 1 thread", r["us"], r["peer"], r["peer_us"])
 
