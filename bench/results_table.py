@@ -121,6 +121,36 @@ def lines_of_formats(records):
                        r["plain_mb_per_s"], more_is_better=True)
 
 
+def lines_of_products(records):
+    for r in records:
+        if r["peer"].startswith("Furrow"):
+            continue
+        shape = f" ({r['m']} x {r['k']} x {r['n']})" if "m" in r else ""
+        yield Line(f"product: {r['what']}{shape}, {r['isa']}", "us, 1 thread", r["us"], r["peer"], r["peer_us"])
+
+
+def lines_of_json(records):
+    for r in records:
+        yield Line(f"{r['what']}: {r['data']}", "MB/s", r["mb_per_s"], r["peer"], r["peer_mb_per_s"],
+                   more_is_better=True)
+
+
+def lines_of_number_peers(records):
+    for r in records:
+        yield Line(f"{r['what']}: {r['data']}", "ns a number", r["ns"], r["peer"], r["peer_ns"])
+
+
+def lines_of_threads(records):
+    def key(r):
+        return r["threads"], r["work_us"], r["pause_us"]
+    ours = {key(r): r for r in records if r["by"] == "Furrow, spinning threads"}
+    for r in records:
+        us = ours.get(key(r))
+        if us and not r["by"].startswith("Furrow"):
+            yield Line(f"loop of 16 indices of {r['work_us']} us after a pause of {r['pause_us']} us",
+                       f"us, {r['threads']} threads", us["us"], r["by"], r["us"], (us["cpu_us"], r["cpu_us"]))
+
+
 READERS = {
     "bench_rows_peers": lines_of_rows,
     "bench_model_peers": lines_of_model,
@@ -130,6 +160,10 @@ READERS = {
     "bench_forest_peers": lines_of_forest,
     "bench_numbers": lines_of_numbers,
     "bench_matrix_formats": lines_of_formats,
+    "bench_product_peers": lines_of_products,
+    "bench_json_peers": lines_of_json,
+    "bench_number_peers": lines_of_number_peers,
+    "bench_thread_peers": lines_of_threads,
 }
 
 # ---- The page ----

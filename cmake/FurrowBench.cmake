@@ -12,14 +12,22 @@ function(furrow_add_bench file)
   add_dependencies(furrow_bench ${name})
 endfunction()
 
+# A program links the peers that furrow_<program> names, too.
+include(FurrowBenchPeers)
 file(GLOB programs CONFIGURE_DEPENDS bench/bench_*.c bench/gen_*.c)
 foreach(file ${programs})
-  furrow_add_bench(${file} furrow_static)
+  get_filename_component(name ${file} NAME_WE)
+  furrow_add_bench(${file} furrow_static ${furrow_${name}})
 endforeach()
 
 # A peer_<name>.cc is built when furrow_peer_<name> names the libraries to link it with.
 include(FurrowPeers)
 if(CMAKE_CXX_COMPILER)
+  file(GLOB programs CONFIGURE_DEPENDS bench/bench_*.cc)
+  foreach(file ${programs})
+    get_filename_component(name ${file} NAME_WE)
+    furrow_add_bench(${file} furrow_static ${furrow_${name}})
+  endforeach()
   file(GLOB peers CONFIGURE_DEPENDS bench/peer_*.cc)
   foreach(file ${peers})
     get_filename_component(name ${file} NAME_WE)

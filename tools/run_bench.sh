@@ -10,7 +10,9 @@ failed=0
 
 # How programs without a driver are asked for little, and whether they print a line of JSON for each figure.
 declare -A small=([bench_kernels]=--quick [bench_numbers]='--numbers 200000 --rounds 3 --json'
-  [bench_matrix_formats]='--records 200000 --rounds 3 --json' [bench_net]='fm adagrad array 1024 1')
+  [bench_matrix_formats]='--records 200000 --rounds 3 --json' [bench_net]='fm adagrad array 1024 1'
+  [bench_product_peers]='--quick --json' [bench_json_peers]='--quick --json' [bench_number_peers]='--quick --json'
+  [bench_thread_peers]='--quick --json')
 
 # run NAME COMMAND…: keeps the command for the table
 run() {

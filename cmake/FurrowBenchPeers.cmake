@@ -1,0 +1,43 @@
+# Libraries that single benchmarks measure beside Furrow, in the same program. furrow_<program> is what that program links
+# besides Furrow, with HAVE_<LIBRARY> defined for each that is installed; a program says which peers it was built without.
+
+# furrow_bench_peer(PROGRAM LIBRARY HEADER NAMES… [SUFFIXES …]): header and library both found, or neither used
+function(furrow_bench_peer program library header)
+  cmake_parse_arguments(PARSE_ARGV 3 peer "" "" "NAMES;SUFFIXES")
+  string(TOUPPER ${library} upper)
+  find_path(${library}_PEER_INCLUDE_DIR ${header} PATH_SUFFIXES ${peer_SUFFIXES})
+  if(peer_NAMES)
+    find_library(${library}_PEER_LIBRARY NAMES ${peer_NAMES})
+  endif()
+  if(NOT ${library}_PEER_INCLUDE_DIR OR (peer_NAMES AND NOT ${library}_PEER_LIBRARY))
+    message(STATUS "${program} is built without ${library}: not installed")
+    return()
+  endif()
+  set(target furrow_with_${library})
+  if(NOT TARGET ${target})
+    add_library(${target} INTERFACE)
+    target_compile_definitions(${target} INTERFACE HAVE_${upper})
+    target_include_directories(${target} SYSTEM INTERFACE ${${library}_PEER_INCLUDE_DIR})
+    if(peer_NAMES)
+      target_link_libraries(${target} INTERFACE ${${library}_PEER_LIBRARY})
+    endif()
+  endif()
+  set(furrow_${program} ${furrow_${program}} ${target} PARENT_SCOPE)
+endfunction()
+
+furrow_bench_peer(bench_product_peers openblas openblas_config.h NAMES openblas SUFFIXES openblas-pthread openblas)
+furrow_bench_peer(bench_product_peers onednn oneapi/dnnl/dnnl.h NAMES dnnl)
+furrow_bench_peer(bench_json_peers jansson jansson.h NAMES jansson)
+furrow_bench_peer(bench_json_peers yyjson yyjson.h NAMES yyjson)
+furrow_bench_peer(bench_number_peers fast_float fast_float/fast_float.h)
+furrow_bench_peer(bench_number_peers double_conversion double-conversion/double-conversion.h NAMES double-conversion)
+furrow_bench_peer(bench_number_peers dragonbox dragonbox/dragonbox_to_chars.h NAMES dragonbox_to_chars
+  SUFFIXES dragonbox-1.1.3)
+
+find_package(OpenMP QUIET COMPONENTS C)
+if(OpenMP_C_FOUND)
+  add_library(furrow_with_openmp INTERFACE)
+  target_compile_definitions(furrow_with_openmp INTERFACE HAVE_OPENMP)
+  target_link_libraries(furrow_with_openmp INTERFACE OpenMP::OpenMP_C)
+  list(APPEND furrow_bench_thread_peers furrow_with_openmp)
+endif()
