@@ -61,6 +61,7 @@ INLINE void panel_of(const int cols, size_t m, size_t depth, left a, const float
   for (; i + ROWS <= m; i += ROWS, a.rows += ROWS * a.by_row, c += ROWS * ldc)
     tile(ROWS, cols, depth, a, b, ldb, last, c, ldc, add);
   for (; i + 4 <= m; i += 4, a.rows += 4 * a.by_row, c += 4 * ldc) tile(4, cols, depth, a, b, ldb, last, c, ldc, add);
+  for (; i + 2 <= m; i += 2, a.rows += 2 * a.by_row, c += 2 * ldc) tile(2, cols, depth, a, b, ldb, last, c, ldc, add);
   for (; i < m; i++, a.rows += a.by_row, c += ldc) tile(1, cols, depth, a, b, ldb, last, c, ldc, add);
 }
 
