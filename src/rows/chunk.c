@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 #include "rows/format.h"
 #include "rows/rowbuilder.h"
 
@@ -67,7 +67,7 @@ furrow_status fw_chunk_window(fw_chunk *chunk, unsigned char upto, char extra, f
   if (window->length >= FW_TOKEN_TEXT) return FURROW_OK;
   furrow_status status = make_lists(chunk, window, err);
   if (status != FURROW_OK) return status;
-  fw_kern_table()->find_marks(begin, window->length, upto, extra, &window->marks);
+  fw_tokenizer_table()->find_marks(begin, window->length, upto, extra, &window->marks);
   furrow_container *out = chunk->out;
   const size_t most = window->marks.count;
   return fw_container_reserve(out, out->rows + most, out->features + most, chunk->format->columns, err);

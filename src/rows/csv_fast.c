@@ -163,7 +163,7 @@ static bool take_window(fw_token_batch *batch) {
   out->has_label = label;
   const uint64_t *const bits[] = {window->bits[0]};
   fw_token *const tokens[] = {window->values};
-  fw_kern_table()->pick_tokens(window->marks.places, window->marks.count, 1, bits, tokens);
+  fw_tokenizer_table()->pick_tokens(window->marks.places, window->marks.count, 1, bits, tokens);
   return true;
 }
 

@@ -207,7 +207,7 @@ static bool add_rows(fw_token_batch *batch, uint32_t step) {
 static void pick(const fw_window *window, size_t first, size_t lists) {
   const uint64_t *const bits[] = {window->bits[0], window->bits[1], window->bits[2]};
   fw_token *const tokens[] = {window->fields, window->indices, window->values};
-  fw_kern_table()->pick_tokens(window->marks.places, window->marks.count, lists, bits + first, tokens + first);
+  fw_tokenizer_table()->pick_tokens(window->marks.places, window->marks.count, lists, bits + first, tokens + first);
 }
 
 static bool take_features(fw_token_batch *batch) {

@@ -2,7 +2,7 @@
 #ifndef FW_KERN_MATH_BY_FOURS_H
 #define FW_KERN_MATH_BY_FOURS_H
 
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 
 /* Reads four tokens to out[0 … 3]; bit i of what is returned: token i is refused. */
 typedef unsigned (*fw_read_four)(const char *text, const fw_token *tokens, void *out);
@@ -18,8 +18,8 @@ static inline const fw_token *fw_pad_tokens(const fw_token *tokens, size_t n, fw
   return four;
 }
 
-/* n tokens to numbers of `size` bytes; the rest is as in fw_kern. `read` is called in one place alone, so that it is
- * inlined. */
+/* n tokens to numbers of `size` bytes; the rest is as in fw_tokenizer. `read` is called in one place alone, so that it
+ * is inlined. */
 static inline __attribute__((always_inline)) size_t fw_read_by_fours(fw_read_four read, const char *text,
                                                                      const fw_token *tokens, size_t n, void *out,
                                                                      size_t size, uint32_t *refused) {

@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cpu.h"
-
 #define FW_BLOCK 64
 #define FW_BLOCK_UNIT 16
 #define FW_BLOCK_GROUP 4 /* blocks that are sifted at once */
@@ -83,7 +81,6 @@ static inline float fw_lut_slack(const fw_lut *lut, float base, float extra) {
 }
 
 typedef struct fw_scan {
-  fw_isa isa;
   bool groups; /* sift looks at groups of codes first (fw_lut.least): codes in a row should be alike */
 
   /* A block of `width` vectors from `count` codes of m bytes each, one behind the other; 0 beyond them. */
@@ -140,10 +137,8 @@ static inline float fw_lut_sum(const fw_lut *lut, const uint8_t *codes, size_t n
   return sum;
 }
 
-/* The table of the level that fw_isa_choose names, and that of one level, for tests. */
+/* The kernels of this process, and what fills them (kern/dispatch.h). */
 const fw_scan *fw_scan_table(void);
-fw_scan fw_scan_at(fw_isa isa);
-/* Each overwrites the slots that it does better (scan_<isa>.c). */
 void fw_scan_fill_generic(fw_scan *scan);
 void fw_scan_fill_avx2(fw_scan *scan);
 void fw_scan_fill_avx512(fw_scan *scan);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/number_in.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 #include "model/format/format_text.h"
 
 enum { WINDOW = 4096, LIST = WINDOW + FW_KERN_PAD, WORDS = WINDOW / 64 + 2 };
@@ -17,7 +17,7 @@ enum { ROW, KEY, VALUE, LISTS };
 
 typedef struct fast_reader {
   const fw_text_shape *shape;
-  const fw_kern *kern;
+  const fw_tokenizer *kern;
   furrow_matrix_records *records;
   const char *bytes;
   size_t record; /* where the record starts that is being read */
@@ -233,7 +233,7 @@ furrow_status fw_text_read(const fw_text_shape *shape, const char *bytes, size_t
                            furrow_matrix_records *records, furrow_error *err) {
   fast_reader r; /* 80 kB that are not worth clearing */
   r.shape = shape;
-  r.kern = fw_kern_table();
+  r.kern = fw_tokenizer_table();
   r.records = records;
   r.bytes = bytes;
   r.record = r.at = r.phase = 0;

@@ -1,8 +1,8 @@
-/* kern/text/kern_avx512.c: kernels for AVX-512 with BW, DQ, VL, VBMI and VBMI2. */
+/* kern/text/tokenizer_avx512.c: kernels for AVX-512 with BW, DQ, VL, VBMI and VBMI2. */
 #include <immintrin.h>
 
 #include "kern/text/decimal.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 
 /* The places of up to 64 marks: the numbers of the marked bytes, pushed together, are widened sixteen at a time. */
 static inline void store_places(uint32_t *out, __m512i packed, size_t found, size_t first) {
@@ -531,10 +531,10 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
   return count;
 }
 
-void fw_kern_fill_avx512(fw_kern *kern) {
-  kern->find_marks = find_marks;
-  kern->pick_tokens = pick_tokens;
-  kern->read_f32 = read_f32;
-  kern->read_u32 = read_u32;
-  kern->read_u64 = read_u64;
+void fw_tokenizer_fill_avx512(fw_tokenizer *tokenizer) {
+  tokenizer->find_marks = find_marks;
+  tokenizer->pick_tokens = pick_tokens;
+  tokenizer->read_f32 = read_f32;
+  tokenizer->read_u32 = read_u32;
+  tokenizer->read_u64 = read_u64;
 }

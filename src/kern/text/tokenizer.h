@@ -1,12 +1,10 @@
-/* kern/text/kern.h: the table of kernels. Filled with plain C, then overwritten by what the processor has, once. */
-#ifndef FW_KERN_TEXT_KERN_H
-#define FW_KERN_TEXT_KERN_H
+/* kern/text/tokenizer.h: finding tokens in text, and numbers from tokens. */
+#ifndef FW_KERN_TEXT_TOKENIZER_H
+#define FW_KERN_TEXT_TOKENIZER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/cpu.h"
 
 /* Readable bytes before and behind any text that a kernel is given, and writable elements behind a list that it fills.
  */
@@ -43,9 +41,7 @@ static inline size_t fw_bit_words(size_t n) {
   return (n + 63) / 64;
 }
 
-typedef struct fw_kern {
-  fw_isa isa;
-
+typedef struct fw_tokenizer {
   void (*find_marks)(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks);
 
   /* Makes tokens of what lies between mark i - 1 and mark i: for each of the first n marks, it goes to every list k <
@@ -63,17 +59,13 @@ typedef struct fw_kern {
   size_t (*read_f32)(const char *text, const fw_token *tokens, size_t n, float *out, uint32_t *refused);
   size_t (*read_u32)(const char *text, const fw_token *tokens, size_t n, uint32_t *out, uint32_t *refused);
   size_t (*read_u64)(const char *text, const fw_token *tokens, size_t n, uint64_t *out, uint32_t *refused);
-} fw_kern;
+} fw_tokenizer;
 
-/* The table of the level that fw_isa_choose names. Thread-safe. */
-const fw_kern *fw_kern_table(void);
-/* The table of one level, for tests; that level must be available. */
-fw_kern fw_kern_at(fw_isa isa);
-
-/* Each overwrites the slots that it does better (kern_<isa>.c). */
-void fw_kern_fill_generic(fw_kern *kern);
-void fw_kern_fill_avx2(fw_kern *kern);
-void fw_kern_fill_avx512(fw_kern *kern);
-void fw_kern_fill_neon(fw_kern *kern);
+/* The kernels of this process, and what fills them (kern/dispatch.h). */
+const fw_tokenizer *fw_tokenizer_table(void);
+void fw_tokenizer_fill_generic(fw_tokenizer *tokenizer);
+void fw_tokenizer_fill_avx2(fw_tokenizer *tokenizer);
+void fw_tokenizer_fill_avx512(fw_tokenizer *tokenizer);
+void fw_tokenizer_fill_neon(fw_tokenizer *tokenizer);
 
 #endif

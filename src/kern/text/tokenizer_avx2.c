@@ -1,9 +1,9 @@
-/* kern/text/kern_avx2.c: kernels for AVX2 and BMI. */
+/* kern/text/tokenizer_avx2.c: kernels for AVX2 and BMI. */
 #include <immintrin.h>
 
 #include "kern/math/by_fours.h"
 #include "kern/text/decimal.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 
 static inline uint64_t join_masks(__m256i low, __m256i high) {
   return (uint64_t)(uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32;
@@ -250,11 +250,11 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
   return fw_read_by_fours(read_four_f32, text, tokens, n, out, sizeof *out, refused);
 }
 
-void fw_kern_fill_avx2(fw_kern *kern) {
-  kern->find_marks = find_marks;
-  kern->pick_tokens = pick_tokens;
-  kern->count_lines = count_lines;
-  kern->read_f32 = read_f32;
-  kern->read_u32 = read_u32;
-  kern->read_u64 = read_u64;
+void fw_tokenizer_fill_avx2(fw_tokenizer *tokenizer) {
+  tokenizer->find_marks = find_marks;
+  tokenizer->pick_tokens = pick_tokens;
+  tokenizer->count_lines = count_lines;
+  tokenizer->read_f32 = read_f32;
+  tokenizer->read_u32 = read_u32;
+  tokenizer->read_u64 = read_u64;
 }

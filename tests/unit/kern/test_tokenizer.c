@@ -1,6 +1,4 @@
-/* tests/unit/kern/test_kern.c: every kernel of every level against plain C, on random and on hard text. */
-#include "kern/text/kern.h"
-
+/* tests/unit/kern/test_tokenizer.c: every kernel of every level against plain C, on random and on hard text. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,14 +6,14 @@
 
 #include "base/number_in.h"
 #include "base/rng.h"
+#include "kern/dispatch.h"
 #include "support/cmocka_all.h"
 #include "support/each_isa.h"
 
 /* A loop over the levels beside plain C that the processor has. */
-#define FOR_EACH_LEVEL(kern)                                                                        \
-  for (fw_isa isa = FW_ISA_GENERIC + 1; isa < FW_ISA_COUNT; isa++)                                  \
-    for (fw_kern kern = fw_isa_available(isa) ? fw_kern_at(isa) : (fw_kern){.isa = FW_ISA_GENERIC}; \
-         kern.isa != FW_ISA_GENERIC; kern.isa = FW_ISA_GENERIC)
+#define FOR_EACH_LEVEL(isa)                                        \
+  for (fw_isa isa = FW_ISA_GENERIC + 1; isa < FW_ISA_COUNT; isa++) \
+    if (fw_isa_available(isa))
 
 static void *must(void *memory) {
   if (!memory) abort();
@@ -89,7 +87,7 @@ static void check_marks(const padded *p) {
     for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
       if (!fw_isa_available(isa)) continue;
       fw_marks m = make_marks(p->length);
-      fw_kern_at(isa).find_marks(p->text, p->length, kinds[k].upto, kinds[k].extra, &m);
+      fw_kernels_at(isa).tokenizer.find_marks(p->text, p->length, kinds[k].upto, kinds[k].extra, &m);
       assert_marks(&m, p, kinds[k].upto, kinds[k].extra);
       free_marks(&m);
     }
@@ -177,7 +175,7 @@ static void check_picking(fw_rng *rng, size_t n, unsigned density) {
   }
   for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++)
     for (size_t lists = 1; lists <= LISTS && fw_isa_available(isa); lists++) {
-      fw_kern_at(isa).pick_tokens(places, n, lists, (const uint64_t *const *)bits, tokens);
+      fw_kernels_at(isa).tokenizer.pick_tokens(places, n, lists, (const uint64_t *const *)bits, tokens);
       for (size_t k = 0; k < lists; k++)
         assert_memory_equal(tokens[k], wanted, pick_plainly(places, n, bits[k], wanted) * sizeof *wanted);
     }
@@ -214,7 +212,7 @@ static void count_random_lines(void **state) {
       size_t wanted = 0;
       for (size_t i = 0; i < n; i++) wanted += p.text[i] == '\n' ? i == 0 || p.text[i - 1] != '\r' : p.text[i] == '\r';
       for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++)
-        if (fw_isa_available(isa)) assert_int_equal(fw_kern_at(isa).count_lines(p.text, n), wanted);
+        if (fw_isa_available(isa)) assert_int_equal(fw_kernels_at(isa).tokenizer.count_lines(p.text, n), wanted);
       free(p.memory);
     }
 }
@@ -262,12 +260,12 @@ static void read_exactly(reader *r, const char *token, size_t length) {
   r->exact[U64][i] = u64;
 }
 
-static size_t read_tokens(reader *r, const fw_kern *kern, number_kind kind) {
+static size_t read_tokens(reader *r, const fw_tokenizer *tokenizer, number_kind kind) {
   const char *text = r->text.text;
   switch (kind) {
-  case F32: return kern->read_f32(text, r->tokens, r->count, (float *)r->out, r->refused);
-  case U32: return kern->read_u32(text, r->tokens, r->count, (uint32_t *)r->out, r->refused);
-  default: return kern->read_u64(text, r->tokens, r->count, r->out, r->refused);
+  case F32: return tokenizer->read_f32(text, r->tokens, r->count, (float *)r->out, r->refused);
+  case U32: return tokenizer->read_u32(text, r->tokens, r->count, (uint32_t *)r->out, r->refused);
+  default: return tokenizer->read_u64(text, r->tokens, r->count, r->out, r->refused);
   }
 }
 
@@ -279,10 +277,10 @@ static void fail_token(const reader *r, fw_isa isa, number_kind kind, size_t i, 
 }
 
 static void check_kind(reader *r, fw_isa isa, number_kind kind) {
-  const fw_kern kern = fw_kern_at(isa);
+  const fw_tokenizer tokenizer = fw_kernels_at(isa).tokenizer;
   const size_t size = kind == U64 ? 8 : 4;
   memset(r->out, 0x5a, sizeof r->out);
-  const size_t refused = read_tokens(r, &kern, kind);
+  const size_t refused = read_tokens(r, &tokenizer, kind);
   size_t k = 0;
   assert_true(refused <= r->count);
   for (size_t i = 0; i < r->count; i++) {
@@ -422,11 +420,11 @@ static void ordinary_tokens(void **state) {
       add_text(r, token);
     }
     check_tokens(r);
-    FOR_EACH_LEVEL(kern) {
-      if (!styles[s].plain && kern.isa != FW_ISA_AVX512) continue; /* AVX2 leaves long ones and exponents to others */
-      if (r->left[kern.isa][F32] * 1000 > r->read[kern.isa][F32] * styles[s].refused)
-        fail_msg("%s: %zu of %zu numbers %s are refused", fw_isa_name(kern.isa), r->left[kern.isa][F32],
-                 r->read[kern.isa][F32], styles[s].format);
+    FOR_EACH_LEVEL(isa) {
+      if (!styles[s].plain && isa != FW_ISA_AVX512) continue; /* AVX2 leaves long ones and exponents to others */
+      if (r->left[isa][F32] * 1000 > r->read[isa][F32] * styles[s].refused)
+        fail_msg("%s: %zu of %zu numbers %s are refused", fw_isa_name(isa), r->left[isa][F32], r->read[isa][F32],
+                 styles[s].format);
     }
     free_reader(r);
   }
@@ -442,9 +440,9 @@ static void ordinary_integers(void **state) {
       add_text(r, token);
     }
     check_tokens(r);
-    FOR_EACH_LEVEL(kern) {
-      if (bits <= 32) assert_int_equal(r->left[kern.isa][U32], 0);
-      if (bits <= 53 || kern.isa == FW_ISA_AVX512) assert_int_equal(r->left[kern.isa][U64], 0);
+    FOR_EACH_LEVEL(isa) {
+      if (bits <= 32) assert_int_equal(r->left[isa][U32], 0);
+      if (bits <= 53 || isa == FW_ISA_AVX512) assert_int_equal(r->left[isa][U64], 0);
     }
     free_reader(r);
   }

@@ -1,10 +1,10 @@
-/* kern/text/kern_neon.c: kernels for AArch64. */
+/* kern/text/tokenizer_neon.c: kernels for AArch64. */
 #include <arm_neon.h>
 
 #include "kern/math/by_fours.h"
 #include "kern/math/unroll.h"
 #include "kern/text/decimal.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 
 #include "kern/text/neon_bits_tmpl.h"
 
@@ -291,11 +291,11 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
   return fw_read_by_fours(read_four_f32, text, tokens, n, out, sizeof *out, refused);
 }
 
-void fw_kern_fill_neon(fw_kern *kern) {
-  kern->find_marks = find_marks;
-  kern->pick_tokens = pick_tokens;
-  kern->count_lines = count_lines;
-  kern->read_f32 = read_f32;
-  kern->read_u32 = read_u32;
-  kern->read_u64 = read_u64;
+void fw_tokenizer_fill_neon(fw_tokenizer *tokenizer) {
+  tokenizer->find_marks = find_marks;
+  tokenizer->pick_tokens = pick_tokens;
+  tokenizer->count_lines = count_lines;
+  tokenizer->read_f32 = read_f32;
+  tokenizer->read_u32 = read_u32;
+  tokenizer->read_u64 = read_u64;
 }

@@ -1,10 +1,10 @@
-/* kern/text/kern_generic.c: every kernel in plain C. */
+/* kern/text/tokenizer_generic.c: every kernel in plain C. */
 #include <string.h>
 
 #include "base/endian.h"
 #include "base/number_in.h"
 #include "kern/text/decimal.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 
 static void find_marks(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks) {
   size_t count = 0;
@@ -134,11 +134,11 @@ static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint6
   return count;
 }
 
-void fw_kern_fill_generic(fw_kern *kern) {
-  kern->find_marks = find_marks;
-  kern->pick_tokens = pick_tokens;
-  kern->count_lines = count_lines;
-  kern->read_f32 = read_f32;
-  kern->read_u32 = read_u32;
-  kern->read_u64 = read_u64;
+void fw_tokenizer_fill_generic(fw_tokenizer *tokenizer) {
+  tokenizer->find_marks = find_marks;
+  tokenizer->pick_tokens = pick_tokens;
+  tokenizer->count_lines = count_lines;
+  tokenizer->read_f32 = read_f32;
+  tokenizer->read_u32 = read_u32;
+  tokenizer->read_u64 = read_u64;
 }
