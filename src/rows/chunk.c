@@ -47,7 +47,7 @@ static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error
   window->marks.extras = bits;
   window->marks.ends = bits + words;
   for (size_t i = 0; i < 3; i++) window->bits[i] = bits + (2 + i) * words;
-  window->marks.places = next + FW_KERN_PAD;
+  window->marks.offsets = next + FW_KERN_PAD;
   window->fields = next + each;
   window->indices = next + 2 * each;
   window->values = next + 3 * each;

@@ -206,7 +206,7 @@ static furrow_status read_window(fw_token_batch *batch, fw_window_parser *take_w
                                  furrow_error *err) {
   const fw_window *window = batch->window;
   fw_mark_cursor cursor = {.text = window->lines,
-                           .marks = window->marks.places,
+                           .marks = window->marks.offsets,
                            .comments = memchr(window->lines, '#', window->length) != NULL};
   furrow_status status = FURROW_OK;
   bool moved = true;

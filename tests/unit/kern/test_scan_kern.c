@@ -211,7 +211,7 @@ static void distances_of_rows(void **state) {
 static void check_scores(fw_isa isa) {
   const fw_scan scan = fw_kernels_at(isa).scan;
   static float scores[512], maxima[512];
-  static uint32_t places[512 + 16];
+  static uint32_t positions[512 + 16];
   fw_rng rng;
   fw_rng_init(&rng, 6);
   for (size_t n = 16; n <= 512; n += 16) {
@@ -225,11 +225,11 @@ static void check_scores(fw_isa isa) {
       }
     }
     const float limit = scores[fw_rng_below(&rng, n)];
-    const size_t count = scan.find_least(scores, n, limit, places);
+    const size_t count = scan.find_not_below(scores, n, limit, positions);
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
       if (scores[i] < limit) continue;
-      assert_true(at < count && places[at] == i);
+      assert_true(at < count && positions[at] == i);
       at++;
     }
     assert_int_equal(at, count);

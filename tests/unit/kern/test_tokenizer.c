@@ -40,18 +40,18 @@ static padded make_padded(size_t length, char around) {
 static fw_marks make_marks(size_t n) {
   const size_t words = fw_bit_words(n + FW_KERN_PAD);
   fw_marks m = {0};
-  m.places = (uint32_t *)must(malloc((n + FW_KERN_PAD + 1) * sizeof *m.places)) + 1;
+  m.offsets = (uint32_t *)must(malloc((n + FW_KERN_PAD + 1) * sizeof *m.offsets)) + 1;
   m.extras = must(malloc(words * sizeof *m.extras));
   m.ends = must(malloc(words * sizeof *m.ends));
   m.chars = must(malloc(n + FW_KERN_PAD));
-  memset(m.places - 1, 0xa5, (n + FW_KERN_PAD + 1) * sizeof *m.places);
+  memset(m.offsets - 1, 0xa5, (n + FW_KERN_PAD + 1) * sizeof *m.offsets);
   memset(m.extras, 0xa5, words * sizeof *m.extras);
   memset(m.ends, 0xa5, words * sizeof *m.ends);
   return m;
 }
 
 static void free_marks(fw_marks *m) {
-  free(m->places - 1);
+  free(m->offsets - 1);
   free(m->extras);
   free(m->ends);
   free(m->chars);
@@ -60,11 +60,11 @@ static void free_marks(fw_marks *m) {
 static void assert_marks(const fw_marks *m, const padded *p, unsigned char upto, char extra) {
   size_t count = 0;
   bool odd = false;
-  assert_true(m->places[-1] == UINT32_MAX);
+  assert_true(m->offsets[-1] == UINT32_MAX);
   for (size_t i = 0; i < p->length; i++) {
     const char c = p->text[i];
     if ((unsigned char)c > upto && c != extra) continue;
-    assert_true(count < m->count && m->places[count] == i);
+    assert_true(count < m->count && m->offsets[count] == i);
     assert_int_equal(m->extras[count / 64] >> count % 64 & 1, c == extra);
     assert_int_equal(m->ends[count / 64] >> count % 64 & 1, c == '\n');
     odd |= c != extra && c != '\n' && c != ' ';
@@ -148,26 +148,26 @@ static void marks_of_a_window(void **state) {
 enum { LISTS = 3 };
 
 /* What pick_tokens is to give, one mark after the other; returns the number of tokens. */
-static size_t pick_plainly(const uint32_t *places, size_t n, const uint64_t *bits, fw_token *tokens) {
+static size_t pick_plainly(const uint32_t *offsets, size_t n, const uint64_t *bits, fw_token *tokens) {
   size_t count = 0;
   for (size_t i = 0; i < n; i++)
-    if (bits[i / 64] >> i % 64 & 1) tokens[count++] = fw_token_make(places[i], places[i] - places[i - 1] - 1);
+    if (bits[i / 64] >> i % 64 & 1) tokens[count++] = fw_token_make(offsets[i], offsets[i] - offsets[i - 1] - 1);
   return count;
 }
 
 static void check_picking(fw_rng *rng, size_t n, unsigned density) {
   const size_t words = fw_bit_words(n + FW_KERN_PAD);
-  const size_t room = n + FW_KERN_PAD;
-  uint32_t *places = (uint32_t *)must(malloc((room + 1) * sizeof *places)) + 1;
-  fw_token *wanted = must(malloc(room * sizeof *wanted));
+  const size_t capacity = n + FW_KERN_PAD;
+  uint32_t *offsets = (uint32_t *)must(malloc((capacity + 1) * sizeof *offsets)) + 1;
+  fw_token *wanted = must(malloc(capacity * sizeof *wanted));
   uint64_t *bits[LISTS];
   fw_token *tokens[LISTS];
-  memset(places - 1, 0xa5, (room + 1) * sizeof *places);
-  places[-1] = UINT32_MAX;
-  for (size_t i = 0; i < n; i++) places[i] = places[i - 1] + 1 + (uint32_t)fw_rng_below(rng, i % 9 ? 12 : 100);
+  memset(offsets - 1, 0xa5, (capacity + 1) * sizeof *offsets);
+  offsets[-1] = UINT32_MAX;
+  for (size_t i = 0; i < n; i++) offsets[i] = offsets[i - 1] + 1 + (uint32_t)fw_rng_below(rng, i % 9 ? 12 : 100);
   for (size_t k = 0; k < LISTS; k++) {
     bits[k] = must(malloc(words * sizeof *bits[k]));
-    tokens[k] = must(malloc(room * sizeof *tokens[k]));
+    tokens[k] = must(malloc(capacity * sizeof *tokens[k]));
     for (size_t i = 0; i < words; i++) { /* bits behind the last mark may be anything */
       bits[k][i] = density ? fw_rng_next(rng) : ~0ull;
       if (density > 1) bits[k][i] &= fw_rng_next(rng) & fw_rng_next(rng);
@@ -175,16 +175,16 @@ static void check_picking(fw_rng *rng, size_t n, unsigned density) {
   }
   for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++)
     for (size_t lists = 1; lists <= LISTS && fw_isa_available(isa); lists++) {
-      fw_kernels_at(isa).tokenizer.pick_tokens(places, n, lists, (const uint64_t *const *)bits, tokens);
+      fw_kernels_at(isa).tokenizer.pick_tokens(offsets, n, lists, (const uint64_t *const *)bits, tokens);
       for (size_t k = 0; k < lists; k++)
-        assert_memory_equal(tokens[k], wanted, pick_plainly(places, n, bits[k], wanted) * sizeof *wanted);
+        assert_memory_equal(tokens[k], wanted, pick_plainly(offsets, n, bits[k], wanted) * sizeof *wanted);
     }
   for (size_t k = 0; k < LISTS; k++) {
     free(bits[k]);
     free(tokens[k]);
   }
   free(wanted);
-  free(places - 1);
+  free(offsets - 1);
 }
 
 static void pick_random_tokens(void **state) {
