@@ -16,7 +16,7 @@ apt() {
   apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User=root \
     -o Dir::State="$work" -o Dir::State::status=/dev/null -o Dir::Cache="$work/cache" "$@"
 }
-apt update || true # a source that has nothing for ARM is no fault
+apt update || true # sources that have nothing for ARM are accepted
 (cd "$work/packages" && apt download "${packages[@]}")
 for package in "$work"/packages/*.deb; do dpkg-deb -x "$package" "$work/unpacked"; done
 mv "$work/unpacked" "$folder"

@@ -19,7 +19,7 @@
 #define PARTS (FW_PACK_WIDTH / WIDTH)
 #define VECTORS (COLS * PARTS)
 
-/* Vectors whose best is kept at hand while centroids go by, and the floats of centroids that stay in the cache. */
+/* Vectors whose best is kept in the cache during a pass over the centroids, and floats of centroids that stay there. */
 #define BATCH 192
 #define CACHED ((size_t)48 << 10)
 

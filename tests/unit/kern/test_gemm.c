@@ -65,7 +65,7 @@ static void test_shapes(void **state) {
   }
 }
 
-/* A row's numbers do not depend on how many rows there are: scoring one row is scoring a batch. */
+/* The numbers of a row do not depend on the number of rows: one row is scored as it is in a batch. */
 static void test_rows_alone(void **state) {
   (void)state;
   fw_rng rng;

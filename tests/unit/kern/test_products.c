@@ -181,15 +181,15 @@ static void test_sum_rows(void **state) {
 /* Numbers that are hard to round. */
 typedef enum hardness { PLAIN, FAR, OUTLIER, FEW_DIFFERENT, TINY, HUGE_, ZERO, HARDNESSES } hardness;
 
-static void harden(float *values, size_t n, size_t stride, hardness how) {
+static void harden(float *values, size_t n, size_t stride, hardness kind) {
   for (size_t i = 0; i < n * stride; i++) {
-    if (how == FAR) values[i] += 1000;
-    if (how == TINY) values[i] *= 1e-18F;
-    if (how == HUGE_) values[i] *= 1e15F;
-    if (how == ZERO) values[i] = 0;
+    if (kind == FAR) values[i] += 1000;
+    if (kind == TINY) values[i] *= 1e-18F;
+    if (kind == HUGE_) values[i] *= 1e15F;
+    if (kind == ZERO) values[i] = 0;
   }
-  if (how == OUTLIER) values[n / 2 * stride] = 1e4F;
-  for (size_t i = 3; how == FEW_DIFFERENT && i < n; i++)
+  if (kind == OUTLIER) values[n / 2 * stride] = 1e4F;
+  for (size_t i = 3; kind == FEW_DIFFERENT && i < n; i++)
     memcpy(values + i * stride, values + i % 3 * stride, stride * sizeof *values);
 }
 
@@ -205,7 +205,7 @@ static double longest(const float *values, size_t n, size_t stride, size_t d) {
   return most;
 }
 
-/* Scores by the sketch, all moved by the same, are off by no more than is said. */
+/* Scores by the sketch, apart from an offset that all share, are off by no more than the slack. */
 static void check_rough(const problem *p) {
   const fw_products *kern = fw_products_table();
   const size_t lanes = p->packed.blocks * FW_PACK_WIDTH;

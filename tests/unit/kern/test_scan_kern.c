@@ -38,7 +38,7 @@ static float value_of(const fw_lut *lut, const fw_code_list *list, size_t i) {
   return fw_lut_sum(lut, list->codes, list->n, i) + (list->extra ? list->extra[i] : 0);
 }
 
-/* Nothing at or below the limit is passed over; nothing is found that is well above it. */
+/* sift skips nothing at or below the limit and finds nothing that is well above it. */
 static void check_sift(const fw_scan *scan, const fw_lut *lut, const fw_code_list *list, float limit) {
   const float slack = fw_lut_slack(lut, 0, 10 * fabsf(limit) + 10 * lut->step);
   const float loose = lut->step * (float)lut->m + slack;

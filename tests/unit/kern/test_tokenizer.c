@@ -219,7 +219,7 @@ static void count_random_lines(void **state) {
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */
 
-enum { MOST_TOKENS = 4096, TEXT_ROOM = 1 << 18 };
+enum { MOST_TOKENS = 4096, TEXT_CAPACITY = 1 << 18 };
 
 typedef enum number_kind { F32, U32, U64, NUMBER_KINDS } number_kind;
 
@@ -239,7 +239,7 @@ typedef struct reader {
 static reader *make_reader(uint64_t seed) {
   reader *r = must(calloc(1, sizeof *r));
   fw_rng_init(&r->rng, seed);
-  r->text = make_padded(TEXT_ROOM, '5');
+  r->text = make_padded(TEXT_CAPACITY, '5');
   return r;
 }
 
@@ -308,7 +308,7 @@ static void check_tokens(reader *r) {
 
 /* Adds a token; the list is read when it is as long as some number that is drawn. Between tokens there is one byte. */
 static void add_token(reader *r, const char *token, size_t length) {
-  if (r->count == MOST_TOKENS || r->used + length + 1 > TEXT_ROOM) check_tokens(r);
+  if (r->count == MOST_TOKENS || r->used + length + 1 > TEXT_CAPACITY) check_tokens(r);
   memcpy(r->text.text + r->used, token, length);
   read_exactly(r, r->text.text + r->used, length);
   r->used += length;
