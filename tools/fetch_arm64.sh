@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tools/fetch_arm64.sh FOLDER: Debian's packages of the libraries that Furrow and its tests link, for 64-bit ARM, unpacked
-# into FOLDER. The system's own packages and lists stay as they are; nobody has to be root.
+# into FOLDER. The system's own packages and lists stay as they are; root is not needed.
 set -euo pipefail
 folder=$1
 packages=(zlib1g zlib1g-dev libzstd1 libzstd-dev libxxhash0 libxxhash-dev libcmocka0 libcmocka-dev)
