@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "kern/text/kern.h"
+#include "kern/dispatch.h"
 
 enum { BATCH = 4096, LONGEST = 64 };
 
@@ -86,9 +86,9 @@ static bool same(float a, float b) {
 }
 
 /* Counts, and shows the first wrong ones. */
-static void compare(const fw_kern *kern, batch *b, uint64_t *refused, uint64_t *wrong) {
+static void compare(fw_isa isa, batch *b, uint64_t *refused, uint64_t *wrong) {
   const char *text = b->memory + FW_KERN_PAD;
-  const size_t count = kern->read_f32(text, b->tokens, BATCH, b->found, b->refused);
+  const size_t count = fw_kernels_at(isa).tokenizer.read_f32(text, b->tokens, BATCH, b->found, b->refused);
   *refused += count;
   for (size_t i = 0, k = 0; i < BATCH; i++) {
     if (k < count && b->refused[k] == i) {
@@ -97,7 +97,7 @@ static void compare(const fw_kern *kern, batch *b, uint64_t *refused, uint64_t *
     }
     if (same(b->expected[i], b->found[i]) || (*wrong)++ > 9) continue;
     const uint32_t n = fw_token_length(b->tokens[i]);
-    printf("%s: %.*s is %.9g, not %.9g\n", fw_isa_name(kern->isa), (int)n, text + fw_token_end(b->tokens[i]) - n,
+    printf("%s: %.*s is %.9g, not %.9g\n", fw_isa_name(isa), (int)n, text + fw_token_end(b->tokens[i]) - n,
            b->expected[i], b->found[i]);
   }
 }
@@ -123,8 +123,7 @@ int main(int argc, char **argv) {
     fill(&rng, &b);
     for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
       if (!fw_isa_available(isa)) continue;
-      const fw_kern kern = fw_kern_at(isa);
-      compare(&kern, &b, &refused[isa], &wrong[isa]);
+      compare(isa, &b, &refused[isa], &wrong[isa]);
     }
   }
   bool good = true;

@@ -39,7 +39,7 @@ typedef struct job {
   char *text; /* one block, encoded */
 } job;
 
-static void *room(size_t bytes) {
+static void *must_alloc(size_t bytes) {
   void *memory = calloc(1, bytes + 2 * PAD * sizeof(double));
   if (memory == NULL) abort();
   return memory;
@@ -73,8 +73,8 @@ static job make_job(const furrow_matrix_format *format, furrow_element_type type
   j.context.record_values = j.values;
   size_t least, most;
   format->record_size(&j.context, &least, &most);
-  void *values = room(o->records * j.values * element);
-  int64_t *cols = room(o->records * sizeof *cols);
+  void *values = must_alloc(o->records * j.values * element);
+  int64_t *cols = must_alloc(o->records * sizeof *cols);
   fw_rng rng;
   fw_rng_init(&rng, 1);
   for (size_t i = 0; i < o->records; i++) cols[i] = (i ? cols[i - 1] : 0) + 1 + (int64_t)fw_rng_below(&rng, 100);
@@ -84,12 +84,12 @@ static job make_job(const furrow_matrix_format *format, furrow_element_type type
   j.panel = (furrow_panel){
       .rows = j.values, .row_ids = row_ids, .cols = o->records, .col_ids = cols, .type = type, .values = {values}};
   const size_t longest = format->flags & FURROW_MATRIX_FORMAT_TEXT ? 48 + 32 * j.values : most; /* of what there is */
-  j.bytes = (char *)room(o->records * longest + 2 * PAD) + PAD;
-  j.text = room(BLOCK * most);
+  j.bytes = (char *)must_alloc(o->records * longest + 2 * PAD) + PAD;
+  j.text = must_alloc(BLOCK * most);
   j.records = (furrow_matrix_records){.capacity = BLOCK,
-                                      .row_ids = room(BLOCK * sizeof(int32_t)),
-                                      .col_ids = room(BLOCK * sizeof(int64_t)),
-                                      .values = room(BLOCK * j.values * element)};
+                                      .row_ids = must_alloc(BLOCK * sizeof(int32_t)),
+                                      .col_ids = must_alloc(BLOCK * sizeof(int64_t)),
+                                      .values = must_alloc(BLOCK * j.values * element)};
   encode_all(&j, true);
   return j;
 }

@@ -35,7 +35,7 @@ static void check(furrow_status status) {
   exit(1);
 }
 
-static void *room(size_t bytes) {
+static void *must_alloc(size_t bytes) {
   void *memory = malloc(bytes ? bytes : 1);
   if (!memory) exit(1);
   return memory;
@@ -51,7 +51,7 @@ static void make(const char *name, const char *folder, size_t elements, uint64_t
              sparse = format->flags & FURROW_MATRIX_FORMAT_COL_IDS;
   static const int32_t ids[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   const size_t rows = by_column ? 8 : 1, cols = elements / rows;
-  float *values = room(rows * cols * sizeof *values);
+  float *values = must_alloc(rows * cols * sizeof *values);
   fw_rng rng;
   fw_rng_init(&rng, seed);
   for (size_t i = 0; i < rows * cols; i++) values[i] = (float)(0.1 * fw_rng_normal(&rng));
@@ -162,7 +162,7 @@ static char *read_whole(const char *folder, const char *name, size_t *size) {
   snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *file = fopen(path, "rb");
   if (!file || fstat(fileno(file), &info) != 0) exit(1);
-  char *bytes = room((size_t)info.st_size + 1);
+  char *bytes = must_alloc((size_t)info.st_size + 1);
   *size = fread(bytes, 1, (size_t)info.st_size, file);
   bytes[*size] = 0;
   fclose(file);

@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
       fprintf(stderr, "bench_rows: %s\n", text);
       return furrow_status_exit_code(status);
     }
-    if (!bench_agree(i, &sums, &found)) return 1;
+    if (!bench_check_equal(i, &sums, &found)) return 1;
     if (i > 0) bench_report("furrow", &options, start, end, &sums);
   }
   return 0;

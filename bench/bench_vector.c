@@ -54,21 +54,22 @@ static bool save(const char *path) {
 
 static bool load(const vector_options *options, const char *path) {
   furrow_searcher_params params;
-  furrow_index_load_params how;
+  furrow_index_load_params load_params;
   furrow_searcher_params_init(&params);
-  furrow_index_load_params_init(&how);
+  furrow_index_load_params_init(&load_params);
   params.threads = options->threads;
-  how.search_only = true;
-  return good(furrow_index_load(&made, path, &how, &err)) && good(furrow_searcher_create(&ready, made, &params, &err));
+  load_params.search_only = true;
+  return good(furrow_index_load(&made, path, &load_params, &err)) &&
+         good(furrow_searcher_create(&ready, made, &params, &err));
 }
 
-static bool search(const vector_options *options, const vector_setting *how, const float *queries, size_t n,
+static bool search(const vector_options *options, const vector_setting *setting, const float *queries, size_t n,
                    float *distances, int64_t *ids) {
   furrow_search_params params;
   furrow_search_params_init(&params);
-  params.nprobe = how->nprobe;
-  params.ef_search = (int32_t)how->nprobe;
-  params.k_factor = (float)how->k_factor;
+  params.nprobe = setting->nprobe;
+  params.ef_search = (int32_t)setting->nprobe;
+  params.k_factor = (float)setting->k_factor;
   params.threads = options->threads;
   return good(furrow_searcher_search(ready, queries, n, options->k, &params, distances, ids, &err));
 }

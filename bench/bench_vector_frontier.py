@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/bench_vector_frontier.py: what recall costs: Furrow's indexes beside many kinds of Faiss's, in one run.
+"""bench/bench_vector_frontier.py: what recall costs: Furrow's indexes and many kinds of Faiss indexes, in one run.
 
 Each kind of index is built once, then searched in turn, round by round, with one thread on one core in calls of 1,000
 queries, with several settings: lists visited (of a graph: ef), and how many candidates are refined. Reports recall (10

@@ -36,7 +36,7 @@ typedef struct mixture {
   float *middles;  /* [BELLS][d] */
   float *width;    /* [d]: deviation inside of a bell */
   uint32_t *order; /* [STAGES][d]: a stage of the rotation shuffles the axes and turns them in pairs */
-  float *turn;     /* [STAGES][d / 2][2]: cosine and sine */
+  float *rotation; /* [STAGES][d / 2][2]: cosine and sine */
 } mixture;
 
 static void *take(size_t size) {
@@ -50,7 +50,7 @@ static void *take(size_t size) {
 
 static void make_rotation(mixture *m, uint64_t *rng) {
   m->order = (uint32_t *)take(STAGES * m->d * sizeof *m->order);
-  m->turn = (float *)take((STAGES * m->d + 1) * sizeof *m->turn);
+  m->rotation = (float *)take((STAGES * m->d + 1) * sizeof *m->rotation);
   for (size_t s = 0; s < STAGES; s++) {
     uint32_t *order = m->order + s * m->d;
     for (uint32_t i = 0; i < m->d; i++) {
@@ -60,8 +60,8 @@ static void make_rotation(mixture *m, uint64_t *rng) {
     }
     for (size_t i = 0; i + 1 < m->d; i += 2) {
       float t = (float)(draw(rng) >> 40) * (1.0f / (1 << 24));
-      m->turn[s * m->d + i] = (1 - t * t) / (1 + t * t);
-      m->turn[s * m->d + i + 1] = 2 * t / (1 + t * t);
+      m->rotation[s * m->d + i] = (1 - t * t) / (1 + t * t);
+      m->rotation[s * m->d + i + 1] = 2 * t / (1 + t * t);
     }
   }
 }
@@ -87,11 +87,11 @@ static void draw_point(const mixture *m, uint64_t *rng, float *x, float *scratch
   for (size_t j = 0; j < m->d; j++) x[j] = middle[j] + m->width[j] * bell_f32(rng);
   for (size_t s = 0; s < STAGES; s++) {
     const uint32_t *order = m->order + s * m->d;
-    const float *turn = m->turn + s * m->d;
+    const float *rotation = m->rotation + s * m->d;
     for (size_t j = 0; j < m->d; j++) scratch[j] = x[order[j]];
     for (size_t j = 0; j + 1 < m->d; j += 2) {
-      x[j] = turn[j] * scratch[j] - turn[j + 1] * scratch[j + 1];
-      x[j + 1] = turn[j + 1] * scratch[j] + turn[j] * scratch[j + 1];
+      x[j] = rotation[j] * scratch[j] - rotation[j + 1] * scratch[j + 1];
+      x[j + 1] = rotation[j + 1] * scratch[j] + rotation[j] * scratch[j + 1];
     }
     if (m->d % 2) x[m->d - 1] = scratch[m->d - 1];
   }
@@ -114,7 +114,7 @@ static int write_points(uint32_t n, uint32_t d, uint64_t seed, uint64_t model) {
   free(m.middles);
   free(m.width);
   free(m.order);
-  free(m.turn);
+  free(m.rotation);
   return good ? 0 : 1;
 }
 

@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
       } else {
         read_all<uint32_t>(options, i == 0, &found, &end);
       }
-      if (!bench_agree(i, &sums, &found)) return 1;
+      if (!bench_check_equal(i, &sums, &found)) return 1;
       if (i > 0) bench_report("dmlc", &options, start, end, &sums);
     }
   } catch (const std::exception &error) {

@@ -47,15 +47,15 @@ static bool load(const vector_options *, const char *path) {
   return true;
 }
 
-static bool search(const vector_options *options, const vector_setting *how, const float *queries, size_t n,
+static bool search(const vector_options *options, const vector_setting *setting, const float *queries, size_t n,
                    float *distances, int64_t *ids) {
   faiss::Index *base = index_.get();
   if (auto *refine = dynamic_cast<faiss::IndexRefine *>(base)) {
-    refine->k_factor = static_cast<float>(how->k_factor);
+    refine->k_factor = static_cast<float>(setting->k_factor);
     base = refine->base_index;
   }
-  if (auto *ivf = dynamic_cast<faiss::IndexIVF *>(base)) ivf->nprobe = how->nprobe;
-  if (auto *graph = dynamic_cast<faiss::IndexHNSW *>(base)) graph->hnsw.efSearch = static_cast<int>(how->nprobe);
+  if (auto *ivf = dynamic_cast<faiss::IndexIVF *>(base)) ivf->nprobe = setting->nprobe;
+  if (auto *graph = dynamic_cast<faiss::IndexHNSW *>(base)) graph->hnsw.efSearch = static_cast<int>(setting->nprobe);
   index_->search(static_cast<int64_t>(n), queries, static_cast<int64_t>(options->k), distances, ids);
   return true;
 }

@@ -81,8 +81,8 @@ static inline double bench_sum_f32(const float *a, size_t n) {
   return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
-/* Keeps what the first pass found; the later ones must find as much. */
-static inline bool bench_agree(uint32_t pass, bench_sums *first, const bench_sums *found) {
+/* Keeps the sums of the first pass; those of later passes must be equal. */
+static inline bool bench_check_equal(uint32_t pass, bench_sums *first, const bench_sums *found) {
   if (pass == 0) *first = *found;
   if (found->rows == first->rows && found->features == first->features) return true;
   fprintf(stderr, "pass %" PRIu32 " found other rows than the first\n", pass);

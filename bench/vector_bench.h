@@ -144,7 +144,7 @@ typedef struct vector_engine {
   bool (*add)(const vector_options *options, const bench_vectors *base);
   bool (*save)(const char *path);
   bool (*load)(const vector_options *options, const char *path); /* until it is ready to search */
-  bool (*search)(const vector_options *options, const vector_setting *how, const float *queries, size_t n,
+  bool (*search)(const vector_options *options, const vector_setting *setting, const float *queries, size_t n,
                  float *distances, int64_t *ids);
 } vector_engine;
 
@@ -196,27 +196,27 @@ typedef struct bench_searches {
 
 enum { BENCH_PASSES = 64 };
 
-static inline bool bench_pass(bench_searches *s, const vector_setting *how, size_t limit, size_t *calls) {
-  const size_t k = s->options->k, d = s->queries.d, batch = how->batch;
+static inline bool bench_pass(bench_searches *s, const vector_setting *setting, size_t limit, size_t *calls) {
+  const size_t k = s->options->k, d = s->queries.d, batch = setting->batch;
   *calls = 0;
   for (size_t i = 0; i < limit; i += batch) {
     size_t n = limit - i < batch ? limit - i : batch;
     double start = bench_wall();
-    if (!s->engine->search(s->options, how, s->queries.at + i * d, n, s->distances + i * k, s->ids + i * k))
+    if (!s->engine->search(s->options, setting, s->queries.at + i * d, n, s->distances + i * k, s->ids + i * k))
       return false;
     s->calls[(*calls)++] = bench_wall() - start;
   }
   return true;
 }
 
-static inline bool bench_one_search(bench_searches *s, const vector_setting *how) {
+static inline bool bench_one_search(bench_searches *s, const vector_setting *setting) {
   const size_t n = s->queries.n;
   size_t calls = 0, passes = 0;
-  if (!bench_pass(s, how, n < 64 ? n : 64, &calls)) return false;
+  if (!bench_pass(s, setting, n < 64 ? n : 64, &calls)) return false;
   bench_clock start = bench_now(), end = start;
   while (passes < BENCH_PASSES && (passes == 0 || end.wall - start.wall < 0.1)) {
     double before = end.wall;
-    if (!bench_pass(s, how, n, &calls)) return false;
+    if (!bench_pass(s, setting, n, &calls)) return false;
     end = bench_now();
     s->pass[0][passes] = end.wall - before;
     s->pass[1][passes] = bench_at(s->calls, calls, 0.5);
@@ -226,7 +226,8 @@ static inline bool bench_one_search(bench_searches *s, const vector_setting *how
   bench_vector_line(s->engine, s->options, "search", seconds, (end.cpu - start.cpu) / (double)passes);
   printf(", \"nprobe\": %zu, \"k_factor\": %zu, \"batch\": %zu, \"queries\": %zu, \"passes\": %zu, \"p50_us\": %.2f, "
          "\"p99_us\": %.2f}\n",
-         how->nprobe, how->k_factor, how->batch, n, passes, p50 * 1e6, bench_at(s->pass[2], passes, 0.5) * 1e6);
+         setting->nprobe, setting->k_factor, setting->batch, n, passes, p50 * 1e6,
+         bench_at(s->pass[2], passes, 0.5) * 1e6);
   fflush(stdout);
   return true;
 }
@@ -235,10 +236,10 @@ static inline bool bench_all_searches(bench_searches *s, FILE *answers) {
   const vector_options *o = s->options;
   const size_t count = s->queries.n * o->k;
   for (size_t p = 0; p < o->nprobe_count * o->k_factor_count; p++) {
-    vector_setting how = {o->nprobes[p / o->k_factor_count], o->k_factors[p % o->k_factor_count], 0};
+    vector_setting setting = {o->nprobes[p / o->k_factor_count], o->k_factors[p % o->k_factor_count], 0};
     for (size_t b = 0; b < o->batch_count; b++) {
-      how.batch = o->batches[b];
-      if (!bench_one_search(s, &how)) return false;
+      setting.batch = o->batches[b];
+      if (!bench_one_search(s, &setting)) return false;
     }
     if (answers && fwrite(s->ids, sizeof *s->ids, count, answers) != count) return false;
   }

@@ -1,7 +1,7 @@
-# The target furrow_flags carries what everything here is compiled with.
+# The target furrow_flags has the compiler options of all targets.
 #
 # Release is optimised, can be debugged and keeps its assertions. Results are the same on every machine: products and
-# sums are not contracted, nothing is compiled for the machine that builds.
+# sums are not contracted, and no option names the processor of the build machine.
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)

@@ -1,4 +1,4 @@
-# What `make install` puts where: headers, both libraries, the command with its manual and completions, furrow.pc and the
+# The files that `make install` installs: headers, both libraries, the command with its manual and completions, furrow.pc and the
 # CMake package.
 include(CMakePackageConfigHelpers)
 
@@ -31,11 +31,11 @@ if(TARGET furrow_command)
   install(FILES ${pages}/furrow.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 
-# The prefix is found from where furrow.pc lies, so that the one chosen at install time holds.
+# The prefix is found from where furrow.pc lies, so that it is the one chosen at install time.
 file(RELATIVE_PATH FURROW_PC_PREFIX /prefix/${pkgconfig_dir} /prefix)
 string(REGEX REPLACE "/$" "" FURROW_PC_PREFIX "${FURROW_PC_PREFIX}")
 set(FURROW_PC_DL "")
-if(CMAKE_DL_LIBS) # a C library of its own for dlopen, where there is one
+if(CMAKE_DL_LIBS) # where dlopen is in a library of its own
   set(FURROW_PC_DL -l${CMAKE_DL_LIBS})
 endif()
 configure_file(cmake/furrow.pc.in furrow.pc @ONLY)

@@ -1,5 +1,5 @@
-# Kernels: src/kern/<floor>/<topic>_<isa>.c is compiled with the flags of its instruction set, on its architecture alone. Which of
-# them runs is decided when the program starts.
+# Kernels: src/kern/<subfolder>/<topic>_<isa>.c is compiled with the flags of its instruction set, and only for its
+# architecture. src/kern/dispatch.c chooses among them when the program starts.
 
 set(furrow_avx2_flags -mavx2 -mbmi -mbmi2 -mfma -mf16c -mlzcnt -mpopcnt)
 set(furrow_avx512_flags ${furrow_avx2_flags} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi -mavx512vbmi2

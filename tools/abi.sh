@@ -22,7 +22,7 @@ fi
 library=${1:-build/libfurrow.so}
 case $action in record | check) ;; *) echo "$usage" >&2 && exit 2 ;; esac
 
-# Nothing can be said here: a check is skipped, a record fails.
+# The interface cannot be read here: a check is skipped, a record fails.
 unable() {
   if [ "$action" = check ]; then
     echo "skipped: $1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/check_words.sh: the sources name no folder of one machine and have no open ends.
-#   --language [--count]    and nothing is worded as tools/words.txt advises against (not part of the tests yet); --count: how often each
+# tools/check_words.sh: fails if a source names a folder of one machine or has a mark for unfinished work.
+#   --language [--count]    or if wording is found that tools/words.txt advises against (not part of the tests yet); --count: how often each
 #                           pattern is found
 #   --message FILE          the same for the message of a commit ("-": standard input)
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tools/fetch_arm64.sh FOLDER: Debian's packages of the libraries that Furrow and its tests link, for 64-bit ARM, unpacked
-# into FOLDER. The system's own packages and lists stay as they are; nobody has to be root.
+# into FOLDER. The system's own packages and lists stay as they are; root is not needed.
 set -euo pipefail
 folder=$1
 packages=(zlib1g zlib1g-dev libzstd1 libzstd-dev libxxhash0 libxxhash-dev libcmocka0 libcmocka-dev)
@@ -16,7 +16,7 @@ apt() {
   apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User=root \
     -o Dir::State="$work" -o Dir::State::status=/dev/null -o Dir::Cache="$work/cache" "$@"
 }
-apt update || true # a source that has nothing for ARM is no fault
+apt update || true # sources that have nothing for ARM are accepted
 (cd "$work/packages" && apt download "${packages[@]}")
 for package in "$work"/packages/*.deb; do dpkg-deb -x "$package" "$work/unpacked"; done
 mv "$work/unpacked" "$folder"

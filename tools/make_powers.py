@@ -11,12 +11,12 @@ all below is zero. With B = 2^(128 + s), where the cut is, the claim is
 
   floor(T / B) = floor(P / B), and T is a multiple of B just when P mod B < w.
 
-It fails only if P mod B < w and T is no multiple of B. For each q, all w of the range in question with P mod B < 2^64
+It fails only if P mod B < w and T is not a multiple of B. For each q, all w of the range in question with P mod B < 2^64
 are found by the Euclidean algorithm; they are next to none, and those with P mod B < w are checked with
 big integers. A cut at a higher bit needs no proof of its own: its multiples are among those of the lower one, which are
 2^128 apart at least. No search is needed for the q near 0, where a power of five divides many w:
   0 <= q <= 27: 5^q fits 64 bits, so P is T and P mod B is a multiple of 2^64: less than w only when it is 0.
-  -27 <= q < 0: T is w * 2^n / 5^-q with n >= 128. If it is no multiple of B, it is away from the nearest one by
+  -27 <= q < 0: T is w * 2^n / 5^-q with n >= 128. If it is not a multiple of B, it is away from the nearest one by
     2^128 / 5^27 > 2^65 at least, and P mod B is not less than w < 2^64.
 That 128 bits suffice for reading was found by Mushtak and Lemire, "Fast number parsing without fallback", 2022.
 """

@@ -26,7 +26,7 @@ missing_for_docs() {
   has_command python3 || echo python3
 }
 
-# The packages of the level that are missing, one a line.
+# The packages of the level that are missing, one per line.
 missing() {
   if [ "$level" = docs ]; then
     missing_for_docs
@@ -65,7 +65,7 @@ missing() {
   has_command abidiff || echo abigail-tools
 }
 
-# Peers only add tests: they are installed if that is possible and are nobody's fault if not.
+# Peers only add tests: they are installed if that is possible; it is not an error if not.
 missing_peers() {
   [ "$level" = ci ] || return
   has_dmlc || echo libdmlc-dev

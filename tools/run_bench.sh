@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# How programs without a driver are asked for little, and whether they print a line of JSON for each figure.
+# The options that make programs without a driver run briefly, and whether they print a line of JSON for each figure.
 declare -A small=([bench_kernels]=--quick [bench_numbers]='--numbers 200000 --rounds 3 --json'
   [bench_matrix_formats]='--records 200000 --rounds 3 --json' [bench_net]='fm adagrad array 1024 1'
   [bench_product_peers]='--quick --json' [bench_json_peers]='--quick --json' [bench_number_peers]='--quick --json'
@@ -40,7 +40,7 @@ for program in "$build"/bench/bench_*; do
   *) echo "$name has no driver and no small size in tools/run_bench.sh" >&2 && failed=1 ;;
   esac
 done
-# a program of JSON lines said what it runs, too
+# programs that print JSON lines name the run there, too
 for file in "$work"/*.jsonl; do
   [ -f "$file" ] && sed -i '/^{/!d' "$file"
 done

@@ -8,7 +8,7 @@ jobs=${2:-2}
 log=$build/test_output.log
 rm -f "$build/test_counts"
 
-# ThreadSanitizer of gcc 12 and clang 14 cannot live with the address randomisation of newer kernels.
+# ThreadSanitizer of gcc 12 and clang 14 does not work with the address randomisation of newer kernels.
 fixed=()
 if grep -q '^FURROW_SANITIZE:.*thread' "$build/CMakeCache.txt" && setarch -R true 2>/dev/null; then fixed=(setarch -R); fi
 

@@ -1,4 +1,4 @@
-/* furrow/status.h: what all calls share: status, error, progress, memory, structs that can grow.
+/* furrow/status.h: what all functions share: status, error, progress, memory, structs that can grow.
  *
  * Every function that can fail returns a furrow_status. Its last argument is an optional furrow_error that the caller
  * owns; the function writes it only on failure. Results come through out-parameters, which stay untouched on failure.
@@ -24,18 +24,20 @@
 extern "C" {
 #endif
 
+/* Marks the functions that the shared library exports. */
 #if defined(_WIN32)
 #define FURROW_API
 #else
 #define FURROW_API __attribute__((visibility("default")))
 #endif
+/* Makes compilers warn where a status is ignored. */
 #if defined(__GNUC__)
 #define FURROW_MUST_USE __attribute__((warn_unused_result))
 #else
 #define FURROW_MUST_USE
 #endif
 
-/* Functions that are inline in C and C++ and exported as well, for languages that bind to the shared library. */
+/* Marks functions that are inline in C and C++ and exported as well, for languages that bind to the shared library. */
 #define FURROW_INLINE FURROW_API inline
 
 /* X(name, number, exit code of the command, text): the one list behind the enum, the texts, the exit codes and the
@@ -56,26 +58,27 @@ extern "C" {
   X(E_STATE, 12, 12, "not possible in this state")  \
   X(E_CANCELLED, 13, 13, "stopped by the caller")
 
-/* What a call came to. */
+/* The result of a call: OK, END, or the kind of failure. */
 typedef enum furrow_status {
 #define FURROW_X(name, number, code, text) FURROW_##name = number,
   FURROW_STATUS_LIST(FURROW_X)
 #undef FURROW_X
 } furrow_status;
 
-/* The offset of an error that has no place in a file. */
+/* The offset of an error that does not belong to a byte of a file. */
 #define FURROW_NO_OFFSET UINT64_MAX
 
-/* What went wrong and where. Plain data without pointers, which may be copied. */
+/* What went wrong, where, and what to do about it. Plain data without pointers, which may be copied; layout fixed. It
+ * needs no initialisation: a function that fails sets all of it. */
 typedef struct furrow_error {
-  furrow_status status;
-  uint64_t line;     /* 1-based, 0 = unknown */
-  uint64_t column;   /* 1-based, in bytes, 0 = unknown */
-  uint64_t offset;   /* byte offset in the file (in its uncompressed text), or FURROW_NO_OFFSET */
-  char file[512];    /* the file that the error is about, "" = none; a longer path keeps its end */
-  char token[64];    /* the offending text, escaped and cut short; "" = none */
-  char message[256]; /* what is wrong, one line, no full stop */
-  char hint[256];    /* what to do about it, one line, no full stop; "" = none */
+  furrow_status status; /* what the function returned */
+  uint64_t line;        /* 1-based, 0 = unknown */
+  uint64_t column;      /* 1-based, in bytes, 0 = unknown */
+  uint64_t offset;      /* byte offset in the file (in its uncompressed text), or FURROW_NO_OFFSET */
+  char file[512];       /* the file that the error is about, "" = none; a longer path keeps its end */
+  char token[64];       /* the offending text, escaped and cut short; "" = none */
+  char message[256];    /* what is wrong, one line, no full stop */
+  char hint[256];       /* what to do about it, one line, no full stop; "" = none */
 } furrow_error;
 
 /* Returns: the name ("E_PARSE") or the text ("malformed text") of a status, for any value; never NULL.
@@ -85,14 +88,15 @@ FURROW_API const char *furrow_status_text(furrow_status status);
 /* Returns: the exit code that the command gives for a status; 1 for a value that is not a status. */
 FURROW_API int furrow_status_exit_code(furrow_status status);
 
-/* Writes "FILE:LINE:COLUMN: message (token)" with the parts that are known, without the hint. The text is terminated if
- * size > 0.
+/* Writes "FILE:LINE:COLUMN: message (token)" with the parts that are known, without the hint. The text is cut to `size`
+ * bytes with its terminator; with size 0 nothing is written, and text may be NULL.
  * Returns: the length of the whole text, as snprintf does. */
 FURROW_API size_t furrow_error_to_text(const furrow_error *error, char *text, size_t size);
 
-/* Long jobs call it now and then: the name of the phase ("reading", "coarse" …), how much of it is done, and how much
- * there is (0: unknown). Units are those of the phase.
- * Returns: whether to go on; false ends the job with E_CANCELLED, as if it had failed.
+/* A function of the caller that long jobs call now and then: with the name of the phase ("reading", "coarse" …), how
+ * much of it is done and how much there is in all (0: unknown), in units of the phase. `user` is the caller's.
+ * Returns: true to go on; false ends the job with E_CANCELLED, as if it had failed.
+ * Owner:   the library; phase is valid during the call.
  * Threads: one call at a time, but not always from the same thread. */
 typedef bool (*furrow_progress)(void *user, const char *phase, uint64_t done, uint64_t total);
 

@@ -1,7 +1,7 @@
 /* base/bignum.h: natural numbers of a few thousand bits, for the rare decisions that 128 bits cannot take.
  *
- * The room is fixed and enough for what reads and writes doubles: the largest is that of 770 digits, or of 54 bits
- * times 5^1110, times a few bits. Limbs are little-endian, the highest one is not zero, zero has none. */
+ * The capacity is fixed and suffices for reading and writing doubles: the largest number has 770 digits, or is one of
+ * 54 bits times 5^1110, times a few bits. Limbs are little-endian, the highest one is not zero, zero has none. */
 #ifndef FW_BASE_BIGNUM_H
 #define FW_BASE_BIGNUM_H
 

@@ -4,16 +4,16 @@
 
 #include "furrow/status.h"
 
-/* Sets status and message, forgets any place, and returns `status`, so that failing is one statement. */
+/* Sets status and message, clears file, line and token, and returns `status`, so that failing is one statement. */
 furrow_status fw_fail(furrow_error *err, furrow_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* fw_fail with ": " and the text of errno. EMFILE, ENOENT … choose nothing: the caller names the status. */
+/* fw_fail with ": " and the text of errno. The caller chooses the status, whatever errno is. */
 furrow_status fw_fail_errno(furrow_error *err, furrow_status status, int errnum, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* E_MEMORY, naming what it was for. */
+/* E_MEMORY: `bytes` could not be allocated. */
 furrow_status fw_fail_memory(furrow_error *err, size_t bytes);
 
-/* Add to an error that is set: the file (its end, if it is long), the text to blame (escaped, cut short). */
+/* Add to an error that is set: the file (its end, if it is long), the text that is wrong (escaped, cut short). */
 void fw_error_set_file(furrow_error *err, const char *file);
 void fw_error_set_token(furrow_error *err, const char *token, size_t length);
 

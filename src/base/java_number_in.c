@@ -1,5 +1,5 @@
 /* base/java_number_in.c: floats from text as Java takes them. */
-#include "base/java_number_in.h"
+#include "base/java_number.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -107,7 +107,7 @@ static furrow_status bad_text(const fw_json *json, const char *at, const char *m
 
 /* The value that comes next is not what is wanted. */
 static furrow_status bad_kind(fw_json *json, const char *wanted, furrow_error *err) {
-  if (fw_json_peek(json) == FW_JSON_NOTHING) return bad_text(json, json->at, "there is no value of JSON", err);
+  if (fw_json_peek(json) == FW_JSON_NOTHING) return bad_text(json, json->at, "not a JSON value", err);
   json->value = json->at;
   return fw_json_fail(json, fw_json_offset(json), NULL, err, "is not %s", wanted);
 }
@@ -187,7 +187,7 @@ static int32_t read_hex4(const char *p, const char *end) {
   return value;
 }
 
-/* Reads what follows a backslash at p and returns the place after it; NULL: that is no escape, or half of a pair. */
+/* Reads what follows a backslash at p and returns the place after it; NULL: it is not an escape, or half of a pair. */
 static const char *read_escape(const char *p, const char *end, uint32_t *code) {
   static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
   if (p >= end || *p == 0) return NULL;
@@ -286,7 +286,7 @@ static furrow_status advance(fw_json *json, char closing, furrow_error *err) {
     return FURROW_END;
   }
   if (first || take(json, ',')) return FURROW_OK;
-  return bad_text(json, json->at, closing == '}' ? "there is no , or }" : "there is no , or ]", err);
+  return bad_text(json, json->at, closing == '}' ? "a , or } is missing" : "a , or ] is missing", err);
 }
 
 furrow_status fw_json_element(fw_json *json, furrow_error *err) {
@@ -302,12 +302,12 @@ furrow_status fw_json_member(fw_json *json, fw_json_text *key, furrow_error *err
   fw_json_text inner;
   bool escapes;
   step->key = NULL;
-  if (fw_json_peek(json) != FW_JSON_STRING) return bad_text(json, json->at, "there is no key", err);
+  if (fw_json_peek(json) != FW_JSON_STRING) return bad_text(json, json->at, "a key is missing", err);
   status = scan_string(json, &inner, &escapes, err);
   if (status != FURROW_OK) return status;
   step->key = inner.bytes;
   step->size = inner.size;
-  if (!take(json, ':')) return bad_text(json, json->at, "there is no :", err);
+  if (!take(json, ':')) return bad_text(json, json->at, "a : is missing", err);
   return resolve(inner, escapes, &json->key, key, err);
 }
 
@@ -322,7 +322,7 @@ furrow_status fw_json_string(fw_json *json, fw_json_text *string, furrow_error *
 
 static furrow_status take_number(fw_json *json, fw_json_text *number, bool *integer, furrow_error *err) {
   const char *end = scan_number(json->at, json->end, integer);
-  if (!end) return bad_text(json, json->at, "that is no number of JSON", err);
+  if (!end) return bad_text(json, json->at, "not a JSON number", err);
   *number = (fw_json_text){json->at, (size_t)(end - json->at)};
   json->value = json->at;
   json->at = end;
@@ -355,14 +355,14 @@ furrow_status fw_json_f64(fw_json *json, double *value, furrow_error *err) {
 furrow_status fw_json_bool(fw_json *json, bool *value, furrow_error *err) {
   if (fw_json_peek(json) != FW_JSON_BOOL) return bad_kind(json, "true or false", err);
   const bool is = take_word(json, "true");
-  if (!is && !take_word(json, "false")) return bad_text(json, json->at, "there is no value of JSON", err);
+  if (!is && !take_word(json, "false")) return bad_text(json, json->at, "not a JSON value", err);
   *value = is;
   return FURROW_OK;
 }
 
 furrow_status fw_json_null(fw_json *json, furrow_error *err) {
   if (fw_json_peek(json) != FW_JSON_NULL) return bad_kind(json, "null", err);
-  return take_word(json, "null") ? FURROW_OK : bad_text(json, json->at, "there is no value of JSON", err);
+  return take_word(json, "null") ? FURROW_OK : bad_text(json, json->at, "not a JSON value", err);
 }
 
 /* Reads a scalar, or enters what has members. */
@@ -376,7 +376,7 @@ static furrow_status begin_value(fw_json *json, furrow_error *err) {
   case FW_JSON_NUMBER: return take_number(json, &text, &flag, err);
   case FW_JSON_BOOL: return fw_json_bool(json, &flag, err);
   case FW_JSON_NULL: return fw_json_null(json, err);
-  default: return bad_text(json, json->at, "there is no value of JSON", err);
+  default: return bad_text(json, json->at, "not a JSON value", err);
   }
 }
 
@@ -402,5 +402,5 @@ furrow_status fw_json_skip(fw_json *json, fw_json_text *raw, furrow_error *err) 
 
 furrow_status fw_json_end(fw_json *json, furrow_error *err) {
   skip_blanks(json);
-  return json->at == json->end ? FURROW_OK : bad_text(json, json->at, "there is more behind the JSON", err);
+  return json->at == json->end ? FURROW_OK : bad_text(json, json->at, "more text follows the JSON", err);
 }

@@ -26,7 +26,7 @@
 #define FW_JSON_DEPTH 64 /* objects and arrays within each other */
 
 typedef enum fw_json_kind {
-  FW_JSON_NOTHING, /* the end, or what begins no value */
+  FW_JSON_NOTHING, /* the end, or a character that cannot begin a value */
   FW_JSON_OBJECT,
   FW_JSON_ARRAY,
   FW_JSON_STRING,

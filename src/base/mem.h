@@ -21,19 +21,19 @@ static inline bool fw_size_add(size_t a, size_t b, size_t *sum) {
   return true;
 }
 
-/* Room for count elements of `size` bytes, not cleared; fails with E_MEMORY, *memory untouched. */
+/* Allocates count elements of `size` bytes, not cleared; fails with E_MEMORY, *memory untouched. */
 furrow_status fw_alloc(void **memory, size_t count, size_t size, furrow_error *err) FURROW_MUST_USE;
 /* The same, cleared. */
 furrow_status fw_alloc_zero(void **memory, size_t count, size_t size, furrow_error *err) FURROW_MUST_USE;
 /* Resizes *memory (NULL: allocates), keeping its contents. */
 furrow_status fw_realloc(void **memory, size_t count, size_t size, furrow_error *err) FURROW_MUST_USE;
-/* Makes room for at least `count` elements in *memory, which has room for *capacity; grows by half at least. */
+/* Ensures that *memory, which has the capacity for *capacity elements, has that for `count`; grows by half at least. */
 furrow_status fw_grow(void **memory, size_t *capacity, size_t count, size_t size, furrow_error *err) FURROW_MUST_USE;
 /* A copy of n bytes with a 0 behind it. */
 furrow_status fw_strndup(char **copy, const char *text, size_t n, furrow_error *err) FURROW_MUST_USE;
 void fw_free(void *memory);
-/* For memory that is read in no order: asks for large pages, before it is first written. Nothing happens for a little.
- */
+/* For memory that is read in random order: asks for large pages. Call it before the first write; small blocks stay as
+ * they are. */
 void fw_prefer_large_pages(void *memory, size_t bytes);
 
 #endif

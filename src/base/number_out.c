@@ -137,7 +137,7 @@ static FW_ALWAYS_INLINE size_t write_float(char *out, uint64_t bits, bool negati
   }
   fw_binary x = fw_decompose(bits, p, least_exponent);
   /* Of the 63 bits or more of a product, 9 digits and the half of one take 35: 28 are slack. 17 digits leave 2, and
-   * half of all numbers would take the branch in fw_scale: with 1 it is no branch, all do. */
+   * half of all numbers would take the branch in fw_scale: with 1 all of them take it, so it is not a branch. */
   out = count == 0 ? put_shortest(out, x, p == 53) : put_rounded(out, x, count, p == 53 ? 1 : 28);
   return (size_t)(out - start);
 }

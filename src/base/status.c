@@ -1,4 +1,4 @@
-/* base/status.c: the status list and error texts. */
+/* base/status.c: the status list, error texts, structs that can grow, the version. */
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -121,7 +121,7 @@ void fw_info_write(void *info, const void *full, size_t size) {
 }
 
 furrow_status fw_fail_memory(furrow_error *err, size_t bytes) {
-  return fw_fail(err, FURROW_E_MEMORY, "out of memory: %zu %s not to be had", bytes,
+  return fw_fail(err, FURROW_E_MEMORY, "out of memory: %zu %s not available", bytes,
                  fw_plural(bytes, "byte is", "bytes are"));
 }
 
@@ -156,4 +156,12 @@ void fw_error_set_token(furrow_error *err, const char *token, size_t length) {
     n += 3;
   }
   err->token[n] = 0;
+}
+
+const char *furrow_version(void) {
+  return FURROW_VERSION;
+}
+
+unsigned furrow_version_number(void) {
+  return FURROW_VERSION_NUMBER;
 }

@@ -1,4 +1,4 @@
-/* base/suggestion.c: which of some words somebody may have meant. */
+/* base/suggestion.c: the candidate nearest to a misspelled word. */
 #include "base/suggestion.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* base/suggestion.h: which of some words somebody may have meant. */
+/* base/suggestion.h: the candidate nearest to a misspelled word. */
 #ifndef FW_BASE_SUGGESTION_H
 #define FW_BASE_SUGGESTION_H
 
@@ -10,10 +10,10 @@
 /* Start with {NULL, SIZE_MAX}. */
 typedef struct fw_suggestion {
   const char *word;
-  size_t distance; /* letters to insert or remove; a change is both. Capital letters are no others */
+  size_t distance; /* letters to insert or remove; a change is both. Case does not count */
 } fw_suggestion;
 
-/* Keeps the candidate if it is nearer to what was written than the one before. */
+/* Keeps the candidate if it is nearer to the written word than the one before. */
 void fw_suggestion_offer(fw_suggestion *suggestion, const char *written, const char *candidate);
 
 #endif

@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads the character that starts at s < end and returns the place after it; NULL when the bytes are no UTF-8: cut,
+/* Reads the character that starts at s < end and returns the place after it; NULL when the bytes are not UTF-8: cut,
  * longer than needed, a surrogate, beyond U+10FFFF. */
 const char *fw_utf8_read(const char *s, const char *end, uint32_t *code);
 /* The first byte of s … end-1 that is not UTF-8; NULL: all of it is. */
 const char *fw_utf8_check(const char *s, const char *end);
-/* Writes the 1 … 4 bytes of a character (no surrogate, at most U+10FFFF) and returns their count. */
+/* Writes the 1 … 4 bytes of a character (not a surrogate, at most U+10FFFF) and returns their count. */
 size_t fw_utf8_write(char *out, uint32_t code);
 
 #endif

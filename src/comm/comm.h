@@ -25,8 +25,8 @@ struct fw_comm {
 /* The communicator of a process that is alone. */
 const fw_comm *fw_comm_self(void);
 
-/* Asked by all ranks: `mine`, or E_STATE where another rank's is a failure, so that nobody waits for one that went
- * home (all_ok.c). */
+/* All ranks call it: returns `mine`, or E_STATE where another rank's is a failure, so that no rank waits for one that
+ * has stopped. */
 furrow_status fw_comm_all_ok(const fw_comm *comm, furrow_status mine, furrow_error *err) FURROW_MUST_USE;
 
 #endif

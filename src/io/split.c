@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/stream.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 
 #define SLACK 4096      /* first guess at how far the last line reaches beyond a piece */
 #define STEP (64 << 10) /* a stream is read beyond a piece in steps of this */
@@ -452,7 +452,7 @@ furrow_status fw_split_line_number(fw_split *split, size_t file, uint64_t offset
     status = fw_file_read_at(fd, split->set->files[file].path, buffer, want, at, &got, err);
     if (status != FURROW_OK || got == 0) break;
     const char *bytes = buffer;
-    lines += fw_kern_table()->count_lines(bytes, got) - (after_cr && bytes[0] == '\n');
+    lines += fw_tokenizer_table()->count_lines(bytes, got) - (after_cr && bytes[0] == '\n');
     after_cr = bytes[got - 1] == '\r';
     at += got;
   }

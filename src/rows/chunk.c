@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 #include "rows/format.h"
 #include "rows/rowbuilder.h"
 
@@ -47,7 +47,7 @@ static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error
   window->marks.extras = bits;
   window->marks.ends = bits + words;
   for (size_t i = 0; i < 3; i++) window->bits[i] = bits + (2 + i) * words;
-  window->marks.places = next + FW_KERN_PAD;
+  window->marks.offsets = next + FW_KERN_PAD;
   window->fields = next + each;
   window->indices = next + 2 * each;
   window->values = next + 3 * each;
@@ -67,7 +67,7 @@ furrow_status fw_chunk_window(fw_chunk *chunk, unsigned char upto, char extra, f
   if (window->length >= FW_TOKEN_TEXT) return FURROW_OK;
   furrow_status status = make_lists(chunk, window, err);
   if (status != FURROW_OK) return status;
-  fw_kern_table()->find_marks(begin, window->length, upto, extra, &window->marks);
+  fw_tokenizer_table()->find_marks(begin, window->length, upto, extra, &window->marks);
   furrow_container *out = chunk->out;
   const size_t most = window->marks.count;
   return fw_container_reserve(out, out->rows + most, out->features + most, chunk->format->columns, err);

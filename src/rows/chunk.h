@@ -3,7 +3,7 @@
 #define FW_ROWS_CHUNK_H
 
 #include "io/split.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 #include "rows/container.h"
 
 struct fw_format;

@@ -113,7 +113,7 @@ static void number_features(furrow_container *out, size_t n, bool as_before) {
 static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before) {
   fw_token_batch *batch = &b->batch;
   const fw_window *window = batch->window;
-  const uint32_t *places = window->marks.places;
+  const uint32_t *places = window->marks.offsets;
   const uint32_t line = first == 0 ? 0 : places[first - 1] + 1;
   size_t features = (size_t)last - first + 1;
   const size_t specials[2] = {b->csv->label_column, b->csv->weight_column};
@@ -163,7 +163,7 @@ static bool take_window(fw_token_batch *batch) {
   out->has_label = label;
   const uint64_t *const bits[] = {window->bits[0]};
   fw_token *const tokens[] = {window->values};
-  fw_kern_table()->pick_tokens(window->marks.places, window->marks.count, 1, bits, tokens);
+  fw_tokenizer_table()->pick_tokens(window->marks.offsets, window->marks.count, 1, bits, tokens);
   return true;
 }
 

@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "io/uri.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 #include "rows/format.h"
 
 #define DEFAULT_CHUNK ((size_t)512 << 10)
@@ -277,7 +277,7 @@ static void fill_slot(furrow_parser *p, slot *s) {
     return;
   }
   if (chunk->text.numbered)
-    s->lines = fw_kern_table()->count_lines(chunk->text.lines, chunk->text.length - chunk->text.line_end_added);
+    s->lines = fw_tokenizer_table()->count_lines(chunk->text.lines, chunk->text.length - chunk->text.line_end_added);
   s->status = find_rows_begin(p, chunk, &s->error);
   if (s->status == FURROW_OK) s->status = fw_chunk_parse(chunk, &s->error);
 }
@@ -360,7 +360,8 @@ static void locate(furrow_parser *p, const slot *s, furrow_error *error) {
   if (error->offset == FURROW_NO_OFFSET) return;
   uint64_t line = 0;
   if (text->numbered)
-    line = p->numbered_lines + 1 + fw_kern_table()->count_lines(text->lines, (size_t)(error->offset - text->offset));
+    line =
+        p->numbered_lines + 1 + fw_tokenizer_table()->count_lines(text->lines, (size_t)(error->offset - text->offset));
   else if (fw_split_line_number(p->split, text->file, error->offset, &line, NULL) != FURROW_OK)
     line = 0;
   error->line = line;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number_in.h"
-#include "kern/math/unroll.h"
+#include "kern/unroll.h"
 #include "rows/rowbuilder.h"
 #include "rows/sparse.h"
 #include "rows/token_batch.h"
@@ -182,7 +182,7 @@ static bool choose_fielded(const fw_window *window) {
 /* Adds the rows, each of which ends at a LF and has `step` marks for each of its features. */
 static bool add_rows(fw_token_batch *batch, uint32_t step) {
   const fw_window *window = batch->window;
-  const uint32_t *places = window->marks.places;
+  const uint32_t *places = window->marks.offsets;
   furrow_container *out = batch->chunk->out;
   const size_t rows = out->rows;
   const size_t features = out->features;
@@ -207,7 +207,7 @@ static bool add_rows(fw_token_batch *batch, uint32_t step) {
 static void pick(const fw_window *window, size_t first, size_t lists) {
   const uint64_t *const bits[] = {window->bits[0], window->bits[1], window->bits[2]};
   fw_token *const tokens[] = {window->fields, window->indices, window->values};
-  fw_kern_table()->pick_tokens(window->marks.places, window->marks.count, lists, bits + first, tokens + first);
+  fw_tokenizer_table()->pick_tokens(window->marks.offsets, window->marks.count, lists, bits + first, tokens + first);
 }
 
 static bool take_features(fw_token_batch *batch) {

@@ -54,7 +54,7 @@ static size_t read_indices(const fw_token_batch *batch, const fw_token *tokens, 
   const char *text = batch->window->lines;
   const furrow_key_type type = batch->chunk->out->key_type;
   uint32_t *refused = batch->window->refused;
-  const fw_kern *kern = fw_kern_table();
+  const fw_tokenizer *kern = fw_tokenizer_table();
   const size_t count = type == FURROW_KEY_U32 ? kern->read_u32(text, tokens, n, column, refused)
                                               : kern->read_u64(text, tokens, n, column, refused);
   for (size_t k = 0; k < count && refused[k] < n; k++) {
@@ -72,7 +72,7 @@ static size_t read_values(const fw_token_batch *batch, const fw_token *tokens, s
   const bool trim = !batch->indices;
   uint32_t *refused = batch->window->refused;
   size_t count = n;
-  if (type == FURROW_VALUE_F32) count = fw_kern_table()->read_f32(text, tokens, n, column, refused);
+  if (type == FURROW_VALUE_F32) count = fw_tokenizer_table()->read_f32(text, tokens, n, column, refused);
   for (size_t k = 0; k < count; k++) {
     const size_t i = type == FURROW_VALUE_F32 ? refused[k] : k;
     const char *end;
@@ -206,7 +206,7 @@ static furrow_status read_window(fw_token_batch *batch, fw_window_parser *take_w
                                  furrow_error *err) {
   const fw_window *window = batch->window;
   fw_mark_cursor cursor = {.text = window->lines,
-                           .marks = window->marks.places,
+                           .marks = window->marks.offsets,
                            .comments = memchr(window->lines, '#', window->length) != NULL};
   furrow_status status = FURROW_OK;
   bool moved = true;

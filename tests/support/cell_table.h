@@ -20,7 +20,7 @@ typedef struct cell {
 
 typedef struct cell_table {
   cell *cells;
-  size_t count, room;
+  size_t count, capacity;
   furrow_element_type type;
   pthread_mutex_t lock;
 } cell_table;
@@ -38,9 +38,9 @@ static inline void table_clear(cell_table *table) {
 }
 
 static inline void table_add(cell_table *table, int32_t row, int64_t col, uint64_t bits) {
-  if (table->count == table->room) {
-    table->room = table->room ? table->room * 2 : 256;
-    table->cells = realloc(table->cells, table->room * sizeof(cell));
+  if (table->count == table->capacity) {
+    table->capacity = table->capacity ? table->capacity * 2 : 256;
+    table->cells = realloc(table->cells, table->capacity * sizeof(cell));
     assert_non_null(table->cells);
   }
   table->cells[table->count] = (cell){row, col, bits, table->count};

@@ -27,14 +27,14 @@ static inline char *golden_read(const char *folder, const char *name, size_t *si
   FILE *file = fopen(path, "rb");
   if (!file) return NULL;
   char *bytes = NULL;
-  size_t room = 0;
+  size_t capacity = 0;
   *size = 0;
   do {
-    room = room ? 2 * room : 4096;
-    bytes = realloc(bytes, room + 1);
+    capacity = capacity ? 2 * capacity : 4096;
+    bytes = realloc(bytes, capacity + 1);
     assert_non_null(bytes);
-    *size += fread(bytes + *size, 1, room - *size, file);
-  } while (*size == room);
+    *size += fread(bytes + *size, 1, capacity - *size, file);
+  } while (*size == capacity);
   fclose(file);
   bytes[*size] = 0;
   return bytes;
@@ -139,15 +139,15 @@ typedef struct golden_element {
 /* The lines of original.tsv or expected.tsv; free them with free. */
 static inline golden_element *golden_elements(const char *folder, const char *file, furrow_element_type type,
                                               size_t *count) {
-  size_t size, room = 0;
+  size_t size, capacity = 0;
   char *text = golden_read(folder, file, &size);
   golden_element *elements = NULL;
   assert_non_null(text);
   *count = 0;
   for (char *at = text; *at;) {
-    if (*count == room) {
-      room = room ? 2 * room : 256;
-      elements = realloc(elements, room * sizeof *elements);
+    if (*count == capacity) {
+      capacity = capacity ? 2 * capacity : 256;
+      elements = realloc(elements, capacity * sizeof *elements);
       assert_non_null(elements);
     }
     golden_element *e = &elements[(*count)++];
@@ -221,7 +221,7 @@ static inline void golden_set_nnz(furrow_matrix_meta *plan, const golden_element
 
 /* ---- folders ---- */
 
-/* Files that are no part of a matrix folder, but of the golden case. */
+/* Files of the golden case that do not belong to its matrix folder. */
 static inline bool golden_is_extra(const char *name) {
   return name[0] == '.' || strcmp(name, "case.json") == 0 || strcmp(name, "expected.tsv") == 0 ||
          strcmp(name, "original.tsv") == 0 || strncmp(name, "psmeta.", 7) == 0;

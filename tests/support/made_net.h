@@ -178,15 +178,15 @@ static inline void batch_number(fw_minibatch *batch, const uint64_t *keys) {
 static inline void batch_make(fw_minibatch *batch, const made_rules *rules) {
   fw_rng rng;
   fw_rng_init(&rng, rules->seed);
-  const size_t room = rules->rows * (rules->slots > rules->most ? rules->slots : rules->most);
+  const size_t capacity = rules->rows * (rules->slots > rules->most ? rules->slots : rules->most);
   memset(batch, 0, sizeof *batch);
   batch->rows = rules->rows;
   batch->label = made_array(rules->rows, sizeof(float));
   batch->offset = made_array(rules->rows + 1, sizeof(uint32_t));
   if (rules->weights) batch->weight = made_array(rules->rows, sizeof(float));
-  if (rules->values) batch->value = made_array(room, sizeof(float));
-  if (rules->by_field) batch->place = made_array(room, sizeof(uint32_t));
-  uint64_t *keys = made_array(room, sizeof *keys);
+  if (rules->values) batch->value = made_array(capacity, sizeof(float));
+  if (rules->by_field) batch->place = made_array(capacity, sizeof(uint32_t));
+  uint64_t *keys = made_array(capacity, sizeof *keys);
   for (size_t row = 0; row < rules->rows; row++) {
     const bool exact = rules->slots > 0 && !rules->by_field;
     const size_t count = exact ? rules->slots : fw_rng_below(&rng, rules->most + 1);

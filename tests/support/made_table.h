@@ -104,7 +104,7 @@ typedef struct table_lists {
   uint64_t *key;
   float *value;
   size_t *first;    /* of each row; rows + 1 */
-  uint32_t *offset; /* room for those of a batch */
+  uint32_t *offset; /* scratch for those of a batch */
 } table_lists;
 
 static inline table_lists table_list(const table *t) {

@@ -12,22 +12,22 @@
 typedef struct matrix_folder {
   char name[64];
   char *json;
-  size_t length, room;
+  size_t length, capacity;
   size_t parts, rows; /* of the metadata; of its last partition */
 } matrix_folder;
 
 static inline void folder_text(matrix_folder *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static inline void folder_text(matrix_folder *f, const char *format, ...) {
   va_list args;
-  if (f->room - f->length < 1024) {
-    f->room = 2 * f->room + 4096;
-    f->json = realloc(f->json, f->room);
+  if (f->capacity - f->length < 1024) {
+    f->capacity = 2 * f->capacity + 4096;
+    f->json = realloc(f->json, f->capacity);
     assert_non_null(f->json);
   }
   va_start(args, format);
-  const int n = vsnprintf(f->json + f->length, f->room - f->length, format, args);
+  const int n = vsnprintf(f->json + f->length, f->capacity - f->length, format, args);
   va_end(args);
-  assert_true(n >= 0 && (size_t)n < f->room - f->length);
+  assert_true(n >= 0 && (size_t)n < f->capacity - f->length);
   f->length += (size_t)n;
 }
 

@@ -20,7 +20,7 @@ typedef struct matrix_sample {
 
 typedef struct sample_bytes {
   char *bytes;
-  size_t size, room;
+  size_t size, capacity;
 } sample_bytes;
 
 static inline uint64_t sample_value(fw_rng *rng, furrow_element_type type) {
@@ -71,9 +71,9 @@ static inline void sample_encode(const matrix_sample *s, fw_rng *rng, furrow_mat
   const furrow_panel panel = {
       .rows = rows, .row_ids = row_ids, .cols = n, .col_ids = cols, .type = context->type, .values = {.any = values}};
   format->record_size(context, &least, &most);
-  if (out->room < out->size + n * most + 1) {
-    out->room = 2 * (out->size + n * most + 1);
-    out->bytes = realloc(out->bytes, out->room);
+  if (out->capacity < out->size + n * most + 1) {
+    out->capacity = 2 * (out->size + n * most + 1);
+    out->bytes = realloc(out->bytes, out->capacity);
     assert_non_null(out->bytes);
   }
   assert_int_equal(format->encode(context, &panel, 0, n, out->bytes + out->size, &written, NULL), FURROW_OK);

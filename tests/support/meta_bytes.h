@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define META_ROOM 65536
+#define META_CAPACITY 65536
 
 /* The genuine metadata of a bias: one row, one column. */
 static const char meta_of_bias[] =
@@ -21,7 +21,7 @@ static const char meta_of_bias[] =
 
 /* Bytes that are put together number by number, big-endian. */
 typedef struct meta_bytes {
-  unsigned char bytes[META_ROOM];
+  unsigned char bytes[META_CAPACITY];
   size_t size;
 } meta_bytes;
 

@@ -28,7 +28,7 @@ static inline FILE *reject_list_open(const char *folder) {
   return list;
 }
 
-/* The next line that is no comment; false: there is none. */
+/* The next line that is not a comment; false: the list has ended. */
 static inline bool reject_list_next(FILE *list, char line[REJECT_LINE]) {
   while (fgets(line, REJECT_LINE, list))
     if (line[0] != '#') return true;

@@ -71,7 +71,7 @@ static inline furrow_rowblock sample_make(sample_block *s, uint64_t seed, size_t
   };
 }
 
-/* The same rows to whoever uses the getters; a NaN equals a NaN. */
+/* The getters return the same for both rows; a NaN equals a NaN. */
 static inline void assert_same_row(const furrow_row *a, const furrow_row *b) {
   double x = furrow_row_get_label(a), y = furrow_row_get_label(b);
   assert_true(x == y || (isnan(x) && isnan(y)));

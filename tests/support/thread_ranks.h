@@ -13,11 +13,11 @@ static pthread_barrier_t rank_meeting;
 static double rank_sums[MOST_SUMMED];
 
 /* Ranks add one after the other, so that the order of the sum is fixed; float sums are made in double here. */
-static inline void add_in_turn(const fw_comm *comm, void *values, size_t count, bool wide) {
+static inline void add_in_rank_order(const fw_comm *comm, void *values, size_t count, bool wide) {
   assert_true(count <= MOST_SUMMED);
-  for (unsigned turn = 0; turn < comm->size; turn++) {
-    for (size_t i = 0; turn == comm->rank && i < count; i++)
-      rank_sums[i] = (turn ? rank_sums[i] : 0) + (wide ? ((double *)values)[i] : (double)((float *)values)[i]);
+  for (unsigned rank = 0; rank < comm->size; rank++) {
+    for (size_t i = 0; rank == comm->rank && i < count; i++)
+      rank_sums[i] = (rank ? rank_sums[i] : 0) + (wide ? ((double *)values)[i] : (double)((float *)values)[i]);
     pthread_barrier_wait(&rank_meeting);
   }
   for (size_t i = 0; i < count; i++) {
@@ -32,13 +32,13 @@ static inline void add_in_turn(const fw_comm *comm, void *values, size_t count, 
 
 static inline furrow_status sum_f32(const fw_comm *comm, float *values, size_t count, furrow_error *e) {
   (void)e;
-  add_in_turn(comm, values, count, false);
+  add_in_rank_order(comm, values, count, false);
   return FURROW_OK;
 }
 
 static inline furrow_status sum_f64(const fw_comm *comm, double *values, size_t count, furrow_error *e) {
   (void)e;
-  add_in_turn(comm, values, count, true);
+  add_in_rank_order(comm, values, count, true);
   return FURROW_OK;
 }
 

@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cpu.h"
-
 /* out[row] = start + the sum over the row's uses of value * record[feature], n numbers each. */
 typedef struct fw_gather_rows {
   size_t n;
@@ -40,17 +38,14 @@ typedef struct fw_gather_uses {
 } fw_gather_uses;
 
 typedef struct fw_gather {
-  fw_isa isa;
   void (*rows)(const fw_gather_rows *job, size_t begin, size_t end);
   /* Of features begin … end-1; the first sum goes to the start of `sum`. */
   void (*uses)(const fw_gather_uses *job, size_t begin, size_t end, void *sum);
 } fw_gather;
 
-/* The tables of the level that fw_isa_choose names, and those of one level, for tests. */
+/* The kernels of this process, and what fills them (kern/dispatch.h). */
 const fw_gather *fw_gather_table_f32(void);
 const fw_gather *fw_gather_table_f64(void);
-void fw_gather_at(fw_isa isa, fw_gather *f32, fw_gather *f64);
-/* Each overwrites the slots that it does better (gather_<isa>.c). */
 void fw_gather_fill_generic(fw_gather *f32, fw_gather *f64);
 void fw_gather_fill_avx2(fw_gather *f32, fw_gather *f64);
 

@@ -7,10 +7,10 @@
  *   vf_load(p), vf_set(x), vf_fma(a, b, c) = a * b + c, vf_add(a, b), vf_store(p, v); no alignment is asked
  *   vf_load_part(p, n), vf_store_part(p, n, v)    n < WIDTH numbers; what is beyond is 0
  * An element of a chunk of DEPTH products is a chain of multiply-adds that starts with 0 and goes up in k; chunks are
- * added in their order. Where in a tile an element comes to lie, and how many rows there are, changes nothing. */
+ * added in their order. Neither its position in a tile nor the number of rows changes an element. */
 #include <string.h>
 
-#include "kern/math/unroll.h"
+#include "kern/unroll.h"
 
 #define PANEL (COLS * WIDTH)
 #define WIDE 8 /* registers of a tile of one row */
@@ -106,7 +106,7 @@ INLINE void store_four(float *p, four v) {
 }
 
 /* A square of 4 x 4 numbers: row j of the right matrix becomes column j. */
-INLINE void turn_square(const float *b, size_t by_col, float *to) {
+INLINE void transpose_square(const float *b, size_t by_col, float *to) {
   const four x0 = load_four(b), x1 = load_four(b + by_col);
   const four x2 = load_four(b + 2 * by_col), x3 = load_four(b + 3 * by_col);
   const four low01 = __builtin_shufflevector(x0, x1, 0, 4, 1, 5), high01 = __builtin_shufflevector(x0, x1, 2, 6, 3, 7);
@@ -118,11 +118,11 @@ INLINE void turn_square(const float *b, size_t by_col, float *to) {
 }
 
 /* The element (k, j) is b[k + j * by_col]. */
-static void pack_turned(size_t depth, size_t cols, const float *b, size_t by_col, float *packed) {
+static void pack_transposed(size_t depth, size_t cols, const float *b, size_t by_col, float *packed) {
   const size_t square = depth / 4 * 4;
   size_t j = 0;
   for (; j + 4 <= cols; j += 4, b += 4 * by_col) {
-    for (size_t k = 0; k < square; k += 4) turn_square(b + k, by_col, packed + k * PANEL + j);
+    for (size_t k = 0; k < square; k += 4) transpose_square(b + k, by_col, packed + k * PANEL + j);
     for (size_t k = square; k < depth; k++)
       for (size_t i = 0; i < 4; i++) packed[k * PANEL + j + i] = b[k + i * by_col];
   }
@@ -131,7 +131,7 @@ static void pack_turned(size_t depth, size_t cols, const float *b, size_t by_col
 }
 
 static void pack(size_t depth, size_t cols, const float *b, size_t by_k, size_t by_col, float *packed) {
-  if (by_col != 1) pack_turned(depth, cols, b, by_col, packed);
+  if (by_col != 1) pack_transposed(depth, cols, b, by_col, packed);
   if (cols == PANEL) {
     for (size_t k = 0; by_col == 1 && k < depth; k++) /* of a size that is known: no call */
       memcpy(packed + k * PANEL, b + k * by_k, PANEL * sizeof *packed);
@@ -190,3 +190,11 @@ static void tn(size_t m, size_t n, size_t k, const float *a, size_t lda, const f
                size_t ldc, bool add) {
   product(m, n, k, (left){a, 1, lda}, b, ldb, 1, c, ldc, add);
 }
+
+#undef PANEL
+#undef WIDE
+#undef SUMS
+#undef DEPTH
+#undef ROWS
+#undef COLS
+#undef WIDTH

@@ -9,21 +9,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/cpu.h"
-
 typedef struct fw_pairs {
-  fw_isa isa;
   /* out[pair (a,b)] = <vector a, vector b> */
   void (*products)(size_t n, size_t count, const void *vectors, void *out);
   /* grad[a] += the sum over all b but a of slope[pair of a and b] * vector b, b ascending */
   void (*spread)(size_t n, size_t count, const void *vectors, const void *slope, void *grad);
 } fw_pairs;
 
-/* The tables of the level that fw_isa_choose names, and those of one level, for tests. */
+/* The kernels of this process, and what fills them (kern/dispatch.h). */
 const fw_pairs *fw_pairs_table_f32(void);
 const fw_pairs *fw_pairs_table_f64(void);
-void fw_pairs_at(fw_isa isa, fw_pairs *f32, fw_pairs *f64);
-/* Each overwrites the slots that it does better (pairs_<isa>.c). */
 void fw_pairs_fill_generic(fw_pairs *f32, fw_pairs *f64);
 void fw_pairs_fill_avx2(fw_pairs *f32, fw_pairs *f64);
 

@@ -6,12 +6,12 @@
  *   VECTOR_BYTES   of a register */
 #include <string.h>
 
-#include "kern/math/unroll.h"
+#include "kern/unroll.h"
 
 typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #define LANES (VECTOR_BYTES / sizeof(REAL))
 
-/* What is turned at once: so many numbers of so many vectors. */
+/* What is transposed at once: so many numbers of so many vectors. */
 #define DEEP 16
 #define WIDE 64
 /* Vectors whose gradients are summed at once. */
@@ -33,23 +33,24 @@ INLINE size_t NAME(pair)(size_t count, size_t a, size_t b) {
 /* ---- Products ---- */
 
 /* Vectors side by side: number j of vector k at j * (WIDE + LANES) + k. */
-typedef struct NAME(turned) {
+typedef struct NAME(transposed) {
   REAL number[DEEP * (WIDE + LANES)];
-} NAME(turned);
+} NAME(transposed);
 
-static void NAME(turn)(size_t depth, size_t width, const REAL *u, size_t n, NAME(turned) * to) {
+static void NAME(transpose)(size_t depth, size_t width, const REAL *u, size_t n, NAME(transposed) * to) {
   for (size_t k = 0; k < width; k++)
     for (size_t j = 0; j < depth; j++) to->number[j * (WIDE + LANES) + k] = u[k * n + j];
 }
 
-/* out = or += the products of a vector with `width` of the turned ones; behind them there are numbers, of no meaning.
+/* out = or += the products of a vector with `width` of the transposed ones; behind them there are numbers, of no
+ * meaning.
  */
-INLINE void NAME(run)(const size_t depth, size_t width, const REAL *u, const REAL *turned, REAL *out, bool add) {
+INLINE void NAME(run)(const size_t depth, size_t width, const REAL *u, const REAL *transposed, REAL *out, bool add) {
   for (size_t at = 0; at < width; at += LANES) {
     const size_t left = width - at < LANES ? width - at : LANES;
     NAME(lanes) sum = {0};
     if (add) memcpy(&sum, out + at, left * sizeof *out);
-    for (size_t j = 0; j < depth; j++) sum += u[j] * NAME(load)(turned + j * (WIDE + LANES) + at);
+    for (size_t j = 0; j < depth; j++) sum += u[j] * NAME(load)(transposed + j * (WIDE + LANES) + at);
     if (left == LANES)
       NAME(store)(out + at, sum);
     else
@@ -59,27 +60,27 @@ INLINE void NAME(run)(const size_t depth, size_t width, const REAL *u, const REA
 
 /* Of all vectors with those behind them among first … end-1. */
 INLINE void NAME(runs)(const size_t depth, size_t n, size_t count, const REAL *u, size_t first, size_t end,
-                       const NAME(turned) * turned, REAL *out, bool add) {
+                       const NAME(transposed) * transposed, REAL *out, bool add) {
   for (size_t a = 0; a + 1 < end; a++) {
     const size_t from = a < first ? first : a + 1;
-    NAME(run)(depth, end - from, u + a * n, turned->number + (from - first), out + NAME(pair)(count, a, from), add);
+    NAME(run)(depth, end - from, u + a * n, transposed->number + (from - first), out + NAME(pair)(count, a, from), add);
   }
 }
 
 static void NAME(products)(size_t n, size_t count, const void *vectors, void *out) {
-  NAME(turned) turned = {{0}};
+  NAME(transposed) transposed = {{0}};
   for (size_t j = 0; j < n; j += DEEP) {
     const size_t depth = n - j < DEEP ? n - j : DEEP;
     const REAL *u = (const REAL *)vectors + j;
     for (size_t first = 0; first < count; first += WIDE) {
       const size_t end = count - first < WIDE ? count : first + WIDE;
-      NAME(turn)(depth, end - first, u + first * n, n, &turned);
+      NAME(transpose)(depth, end - first, u + first * n, n, &transposed);
       if (depth == 8)
-        NAME(runs)(8, n, count, u, first, end, &turned, out, j > 0);
+        NAME(runs)(8, n, count, u, first, end, &transposed, out, j > 0);
       else if (depth == DEEP)
-        NAME(runs)(DEEP, n, count, u, first, end, &turned, out, j > 0);
+        NAME(runs)(DEEP, n, count, u, first, end, &transposed, out, j > 0);
       else
-        NAME(runs)(depth, n, count, u, first, end, &turned, out, j > 0);
+        NAME(runs)(depth, n, count, u, first, end, &transposed, out, j > 0);
     }
   }
 }

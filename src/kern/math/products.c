@@ -1,15 +1,12 @@
-/* kern/math/products.c: packing vectors, and choosing the kernels. */
+/* kern/math/products.c: packing vectors for the kernels. */
 #include "kern/math/products.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "kern/scan/sketch.h"
-
-/* ---- Packing -------------------------------------------------------------------------------------------- */
 
 #define ALIGNMENT 64
 
@@ -59,31 +56,4 @@ void fw_packed_clear(fw_packed *packed) {
   fw_sketch_free(packed->sketch);
   fw_free(packed->memory);
   *packed = (fw_packed){0};
-}
-
-/* ---- The table ------------------------------------------------------------------------------------------ */
-
-static fw_products table;
-static pthread_once_t table_once = PTHREAD_ONCE_INIT;
-
-fw_products fw_products_at(fw_isa isa) {
-  fw_products products = {.isa = FW_ISA_GENERIC};
-  fw_products_fill_generic(&products);
-#if defined(__x86_64__)
-  if (isa >= FW_ISA_AVX2) fw_products_fill_avx2(&products);
-  if (isa >= FW_ISA_AVX512) fw_products_fill_avx512(&products);
-#elif defined(__aarch64__)
-  if (isa == FW_ISA_NEON) fw_products_fill_neon(&products);
-#endif
-  products.isa = isa;
-  return products;
-}
-
-static void fill_table(void) {
-  table = fw_products_at(fw_isa_choose());
-}
-
-const fw_products *fw_products_table(void) {
-  pthread_once(&table_once, fill_table);
-  return &table;
 }

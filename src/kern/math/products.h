@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cpu.h"
 #include "furrow/status.h"
 
 #define FW_PACK_WIDTH 16 /* vectors of a block */
@@ -35,7 +34,6 @@ furrow_status fw_packed_add_sketch(fw_packed *packed, const float *vectors, size
 void fw_packed_clear(fw_packed *packed);
 
 typedef struct fw_products {
-  fw_isa isa;
   bool sketches; /* whether a sketch is of use */
   /* For each of nx vectors (x + i * stride): the packed vector with the largest score, the first among equals, and that
    * score. A NaN score never wins; best[i] is UINT32_MAX when all are NaN. */
@@ -53,10 +51,8 @@ typedef struct fw_products {
   void (*sum_rows)(const float *x, size_t d, const uint32_t *rows, size_t count, double *sum);
 } fw_products;
 
-/* The table of the level that fw_isa_choose names, and that of one level, for tests. */
+/* The kernels of this process, and what fills them (kern/dispatch.h). */
 const fw_products *fw_products_table(void);
-fw_products fw_products_at(fw_isa isa);
-/* Each overwrites the slots that it does better (products_<isa>.c). */
 void fw_products_fill_generic(fw_products *products);
 void fw_products_fill_avx2(fw_products *products);
 void fw_products_fill_avx512(fw_products *products);

@@ -59,10 +59,6 @@ static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
   *where = _mm256_blendv_epi8(*where, at, _mm256_castps_si256(better));
 }
 
-#include "kern/math/products_tmpl.h"
-
-/* ---- Sums ---- */
-
 typedef __m256d vd;
 #define SUM_WIDTH 4
 
@@ -79,7 +75,7 @@ static inline void vd_store(double *p, vd v) {
   _mm256_storeu_pd(p, v);
 }
 
-#include "kern/math/sum_rows_tmpl.h"
+#include "kern/math/products_tmpl.h"
 
 void fw_products_fill_avx2(fw_products *products) {
   products->nearest = nearest;

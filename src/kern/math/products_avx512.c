@@ -50,10 +50,6 @@ static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
   *where = _mm512_mask_mov_epi32(*where, better, at);
 }
 
-#include "kern/math/products_tmpl.h"
-
-/* ---- Sums ---- */
-
 typedef __m512d vd;
 #define SUM_WIDTH 8
 
@@ -70,7 +66,7 @@ static inline void vd_store(double *p, vd v) {
   _mm512_storeu_pd(p, v);
 }
 
-#include "kern/math/sum_rows_tmpl.h"
+#include "kern/math/products_tmpl.h"
 
 static void nearest_by_sketch(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best,
                               float *score) {

@@ -54,10 +54,6 @@ static inline void vf_keep(vf *best, vi *where, vf v, vi at) {
   *where = vbslq_u32(better, at, *where);
 }
 
-#include "kern/math/products_tmpl.h"
-
-/* ---- Sums ---- */
-
 typedef float64x2_t vd;
 #define SUM_WIDTH 2
 
@@ -74,7 +70,7 @@ static inline void vd_store(double *p, vd v) {
   vst1q_f64(p, v);
 }
 
-#include "kern/math/sum_rows_tmpl.h"
+#include "kern/math/products_tmpl.h"
 
 void fw_products_fill_neon(fw_products *products) {
   products->nearest = nearest;

@@ -8,15 +8,18 @@
  *   vf_keep(vf *best, vi *where, vf v, vi at)     where v > best: best = v, where = at
  *   vi_iota(first), vi_load(p), vi_set(x), vi_store(p, v)    first, first + 1, …
  *   vf_winner(best, where, *number, *score)       of PARTS registers each: the largest, the lowest among equals
+ *   SUM_WIDTH, vd      doubles of a register, and one: vd_widen(p) of so many floats, vd_zero(), vd_add(a, b),
+ *                      vd_store(p, v)
  * A score is a chain of multiply-adds that starts with -bias and goes up from the first number: it is the same wherever
  * in a tile its vector comes to lie. */
 
-#include "kern/math/unroll.h"
+#include "kern/unroll.h"
 
+#define SUM_PARTS 8 /* registers of doubles that are summed at once */
 #define PARTS (FW_PACK_WIDTH / WIDTH)
 #define VECTORS (COLS * PARTS)
 
-/* Vectors whose best is kept at hand while centroids go by, and the floats of centroids that stay in the cache. */
+/* Vectors whose best is kept in the cache during a pass over the centroids, and floats of centroids that stay there. */
 #define BATCH 192
 #define CACHED ((size_t)48 << 10)
 
@@ -151,6 +154,36 @@ static void nearest(const fw_packed *packed, const float *x, size_t nx, size_t s
                   score + first);
 }
 
+/* ---- Sums of rows, in doubles that stay in registers ---- */
+
+/* A strip of the columns; at: its first one. */
+INLINE void sum_strip(const int parts, const float *at, size_t d, const uint32_t *rows, size_t count, double *sum) {
+  vd total[SUM_PARTS];
+  UNROLL for (int v = 0; v < parts; v++) total[v] = vd_zero();
+  for (size_t i = 0; i < count; i++) {
+    const float *row = at + rows[i] * d;
+    UNROLL for (int v = 0; v < parts; v++) total[v] = vd_add(total[v], vd_widen(row + v * SUM_WIDTH));
+  }
+  UNROLL for (int v = 0; v < parts; v++) vd_store(sum + v * SUM_WIDTH, total[v]);
+}
+
+static void sum_rows(const float *x, size_t d, const uint32_t *rows, size_t count, double *sum) {
+  size_t k = 0;
+  for (; k + SUM_PARTS * SUM_WIDTH <= d; k += SUM_PARTS * SUM_WIDTH)
+    sum_strip(SUM_PARTS, x + k, d, rows, count, sum + k);
+  for (; k + SUM_WIDTH <= d; k += SUM_WIDTH) sum_strip(1, x + k, d, rows, count, sum + k);
+  for (; k < d; k++) {
+    double total = 0;
+    for (size_t i = 0; i < count; i++) total += x[rows[i] * d + k];
+    sum[k] = total;
+  }
+}
+
+#undef ROWS
+#undef COLS
+#undef WIDTH
+#undef SUM_WIDTH
+#undef SUM_PARTS
 #undef PARTS
 #undef VECTORS
 #undef BATCH

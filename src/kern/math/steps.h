@@ -7,8 +7,6 @@
 
 #include <stddef.h>
 
-#include "base/cpu.h"
-
 /* The numbers of a rule at one step, the same for all weights. What each rule makes of them is in steps_tmpl.h. */
 typedef struct fw_step_rule {
   double rate;
@@ -26,15 +24,12 @@ typedef struct fw_step_kernel {
 } fw_step_kernel;
 
 typedef struct fw_steps {
-  fw_isa isa;
   fw_step_kernel sgd, momentum, adagrad, adadelta, adam, ftrl;
 } fw_steps;
 
-/* The tables of the level that fw_isa_choose names, and those of one level, for tests. */
+/* The kernels of this process, and what fills them (kern/dispatch.h). */
 const fw_steps *fw_steps_table_f32(void);
 const fw_steps *fw_steps_table_f64(void);
-void fw_steps_at(fw_isa isa, fw_steps *f32, fw_steps *f64);
-/* Each overwrites the slots that it does better (steps_<isa>.c). */
 void fw_steps_fill_generic(fw_steps *f32, fw_steps *f64);
 void fw_steps_fill_avx2(fw_steps *f32, fw_steps *f64);
 

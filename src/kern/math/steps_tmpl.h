@@ -9,7 +9,7 @@
  *
  * w weight, g gradient, r the rate, l1 and l2 the regularisation. A weight whose step would be 0 / 0 stays. */
 
-#include "kern/math/unroll.h"
+#include "kern/unroll.h"
 
 #define LANES (VECTOR_BYTES / sizeof(REAL))
 
@@ -103,11 +103,11 @@ INLINE NAME(weights) NAME(ftrl)(const fw_step_rule *o, NAME(weights) x, NAME(lan
 /* ---- Many weights ---- */
 
 /* Where weights and state are. */
-typedef struct NAME(places) {
+typedef struct NAME(pointers) {
   REAL *w, *s0, *s1;
-} NAME(places);
+} NAME(pointers);
 
-INLINE void NAME(step_lanes)(NAME(step_function) * step, const int states, const fw_step_rule *o, NAME(places) p,
+INLINE void NAME(step_lanes)(NAME(step_function) * step, const int states, const fw_step_rule *o, NAME(pointers) p,
                              const REAL *sum) {
   NAME(weights) x = {.w = *(NAME(lanes) *)p.w};
   if (states > 0) x.s0 = *(NAME(lanes) *)p.s0;
@@ -120,7 +120,7 @@ INLINE void NAME(step_lanes)(NAME(step_function) * step, const int states, const
 
 /* Single weights, fewer than a register or as many: they are brought together. */
 INLINE void NAME(step_few)(NAME(step_function) * step, const int states, const fw_step_rule *o, size_t count,
-                           const NAME(places) * p, const REAL *sum) {
+                           const NAME(pointers) * p, const REAL *sum) {
   REAL w[LANES] = {0}, s0[LANES] = {0}, s1[LANES] = {0}, g[LANES] = {0};
   for (size_t k = 0; k < count; k++) {
     w[k] = *p[k].w;
@@ -128,7 +128,7 @@ INLINE void NAME(step_few)(NAME(step_function) * step, const int states, const f
     if (states > 0) s0[k] = *p[k].s0;
     if (states > 1) s1[k] = *p[k].s1;
   }
-  NAME(step_lanes)(step, states, o, (NAME(places)){w, s0, s1}, g);
+  NAME(step_lanes)(step, states, o, (NAME(pointers)){w, s0, s1}, g);
   for (size_t k = 0; k < count; k++) {
     *p[k].w = w[k];
     if (states > 0) *p[k].s0 = s0[k];
@@ -137,23 +137,23 @@ INLINE void NAME(step_few)(NAME(step_function) * step, const int states, const f
 }
 
 /* The k-th behind p. */
-INLINE NAME(places) NAME(behind)(const int states, NAME(places) p, size_t k) {
-  return (NAME(places)){p.w + k, states > 0 ? p.s0 + k : NULL, states > 1 ? p.s1 + k : NULL};
+INLINE NAME(pointers) NAME(behind)(const int states, NAME(pointers) p, size_t k) {
+  return (NAME(pointers)){p.w + k, states > 0 ? p.s0 + k : NULL, states > 1 ? p.s1 + k : NULL};
 }
 
 INLINE void NAME(step_array)(NAME(step_function) * step, const int states, const fw_step_rule *o, size_t n,
-                             NAME(places) p, const REAL *sum) {
+                             NAME(pointers) p, const REAL *sum) {
   size_t i = 0;
   for (; i + LANES <= n; i += LANES) NAME(step_lanes)(step, states, o, NAME(behind)(states, p, i), sum + i);
   if (i == n) return;
-  NAME(places) rest[LANES];
+  NAME(pointers) rest[LANES];
   for (size_t k = 0; k < n - i; k++) rest[k] = NAME(behind)(states, p, i + k);
   NAME(step_few)(step, states, o, n - i, rest, sum + i);
 }
 
-INLINE NAME(places) NAME(in_record)(void *record, size_t at, size_t n) {
+INLINE NAME(pointers) NAME(in_record)(void *record, size_t at, size_t n) {
   REAL *w = (REAL *)record + at;
-  return (NAME(places)){w, w + n, w + 2 * n};
+  return (NAME(pointers)){w, w + n, w + 2 * n};
 }
 
 /* One weight in each record. */
@@ -161,7 +161,7 @@ INLINE void NAME(step_single)(NAME(step_function) * step, const int states, cons
                               void *const *record, size_t at, const REAL *sum) {
   for (size_t i = 0; i < count; i += LANES) {
     const size_t few = count - i < LANES ? count - i : LANES;
-    NAME(places) p[LANES];
+    NAME(pointers) p[LANES];
     for (size_t k = 0; k < few; k++) p[k] = NAME(in_record)(record[i + k], at, 1);
     NAME(step_few)(step, states, o, few, p, sum + i);
   }
@@ -184,7 +184,7 @@ INLINE void NAME(step_records)(NAME(step_function) * step, const int states, con
 
 static void NAME(sgd_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
   const fw_step_rule rule = *o;
-  NAME(step_array)(NAME(sgd), 0, &rule, n, (NAME(places)){w, s0, s1}, sum);
+  NAME(step_array)(NAME(sgd), 0, &rule, n, (NAME(pointers)){w, s0, s1}, sum);
 }
 static void NAME(sgd_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                               const void *sum) {
@@ -194,7 +194,7 @@ static void NAME(sgd_records)(const fw_step_rule *o, size_t n, size_t count, voi
 
 static void NAME(momentum_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
   const fw_step_rule rule = *o;
-  NAME(step_array)(NAME(momentum), 1, &rule, n, (NAME(places)){w, s0, s1}, sum);
+  NAME(step_array)(NAME(momentum), 1, &rule, n, (NAME(pointers)){w, s0, s1}, sum);
 }
 static void NAME(momentum_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                                    const void *sum) {
@@ -204,7 +204,7 @@ static void NAME(momentum_records)(const fw_step_rule *o, size_t n, size_t count
 
 static void NAME(adagrad_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
   const fw_step_rule rule = *o;
-  NAME(step_array)(NAME(adagrad), 1, &rule, n, (NAME(places)){w, s0, s1}, sum);
+  NAME(step_array)(NAME(adagrad), 1, &rule, n, (NAME(pointers)){w, s0, s1}, sum);
 }
 static void NAME(adagrad_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                                   const void *sum) {
@@ -214,7 +214,7 @@ static void NAME(adagrad_records)(const fw_step_rule *o, size_t n, size_t count,
 
 static void NAME(adadelta_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
   const fw_step_rule rule = *o;
-  NAME(step_array)(NAME(adadelta), 2, &rule, n, (NAME(places)){w, s0, s1}, sum);
+  NAME(step_array)(NAME(adadelta), 2, &rule, n, (NAME(pointers)){w, s0, s1}, sum);
 }
 static void NAME(adadelta_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                                    const void *sum) {
@@ -224,7 +224,7 @@ static void NAME(adadelta_records)(const fw_step_rule *o, size_t n, size_t count
 
 static void NAME(adam_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
   const fw_step_rule rule = *o;
-  NAME(step_array)(NAME(adam), 2, &rule, n, (NAME(places)){w, s0, s1}, sum);
+  NAME(step_array)(NAME(adam), 2, &rule, n, (NAME(pointers)){w, s0, s1}, sum);
 }
 static void NAME(adam_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                                const void *sum) {
@@ -234,7 +234,7 @@ static void NAME(adam_records)(const fw_step_rule *o, size_t n, size_t count, vo
 
 static void NAME(ftrl_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
   const fw_step_rule rule = *o;
-  NAME(step_array)(NAME(ftrl), 2, &rule, n, (NAME(places)){w, s0, s1}, sum);
+  NAME(step_array)(NAME(ftrl), 2, &rule, n, (NAME(pointers)){w, s0, s1}, sum);
 }
 static void NAME(ftrl_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record, size_t at,
                                const void *sum) {

@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cpu.h"
-
 enum { FW_TRAVERSE_ROWS = 16 };
 
 typedef struct fw_traverse_node {
@@ -26,16 +24,13 @@ typedef struct fw_traverse_tree {
 } fw_traverse_tree;
 
 typedef struct fw_traverse {
-  fw_isa isa;
   /* Adds the leaf of each row to out[row * step]; groups are `stride` numbers apart. */
   void (*groups)(const fw_traverse_tree *tree, const uint32_t *x, size_t stride, size_t groups, double *out,
                  size_t step);
 } fw_traverse;
 
+/* The kernels of this process, and what fills them (kern/dispatch.h). */
 const fw_traverse *fw_traverse_table(void);
-/* For tests: that of one level. */
-void fw_traverse_at(fw_isa isa, fw_traverse *table);
-
 void fw_traverse_fill_generic(fw_traverse *table);
 void fw_traverse_fill_avx512(fw_traverse *table);
 

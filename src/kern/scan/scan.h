@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cpu.h"
-
 #define FW_BLOCK 64
 #define FW_BLOCK_UNIT 16
 #define FW_BLOCK_GROUP 4 /* blocks that are sifted at once */
@@ -18,11 +16,11 @@
 #define FW_LUT_GROUP 4   /* codes that have one byte in fw_lut.least */
 #define FW_LUT_GROUPS (FW_LUT_BYTES / FW_LUT_GROUP)
 
-/* Vectors that the codes of n take the room of. */
+/* Vectors whose codes a list of n has space for. */
 static inline size_t fw_block_padded(size_t n) {
   return (n + FW_BLOCK_UNIT - 1) / FW_BLOCK_UNIT * FW_BLOCK_UNIT;
 }
-/* Vectors that block b of a list of n takes the room of. */
+/* Vectors whose codes block b of a list of n has space for. */
 static inline size_t fw_block_width(size_t n, size_t b) {
   size_t left = n - b * FW_BLOCK;
   return left < FW_BLOCK ? fw_block_padded(left) : FW_BLOCK;
@@ -83,7 +81,6 @@ static inline float fw_lut_slack(const fw_lut *lut, float base, float extra) {
 }
 
 typedef struct fw_scan {
-  fw_isa isa;
   bool groups; /* sift looks at groups of codes first (fw_lut.least): codes in a row should be alike */
 
   /* A block of `width` vectors from `count` codes of m bytes each, one behind the other; 0 beyond them. */
@@ -109,11 +106,11 @@ typedef struct fw_scan {
   void (*add_up)(const fw_lut *lut, const uint8_t *codes, size_t n, float *out);
 
   /* out[g] = the largest of values[g], values[g + groups], …; n and groups are multiples of 16, groups <= n. A NaN may
-   * be passed over. */
+   * be skipped. */
   void (*maxima)(const float *values, size_t n, size_t groups, float *out);
-  /* Places of values that are not below `limit`, ascending; returns how many. n is a multiple of 16; places has room
-   * for n + 16. */
-  size_t (*find_least)(const float *values, size_t n, float limit, uint32_t *places);
+  /* The positions of values that are not below `limit`, ascending; returns how many. n is a multiple of 16; positions
+   * holds n + 16. */
+  size_t (*find_not_below)(const float *values, size_t n, float limit, uint32_t *positions);
 
   /* out[i] = |x - y_i|^2, <x, y_i> for n rows of d floats, at any address. */
   void (*l2_rows)(const float *x, const void *rows, size_t n, size_t d, float *out);
@@ -124,6 +121,24 @@ typedef struct fw_scan {
 static inline void fw_pack_plain(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width) {
   for (size_t k = 0; k < m; k++)
     for (size_t i = 0; i < width; i++) block[k * width + i] = i < count ? rows[i * m + k] : 0;
+}
+
+/* fw_scan.sift, a block at a time. sift_block gives the bits of the vectors of a block that pass; those beyond its
+ * width mean nothing. It is called in one place alone, so that it is inlined. */
+typedef uint64_t fw_sift_block(const fw_lut *lut, const fw_code_block *block, float limit);
+static inline __attribute__((always_inline)) size_t fw_sift_by_blocks(fw_sift_block *sift_block, const fw_lut *lut,
+                                                                      const fw_code_list *list, size_t *next,
+                                                                      float limit, uint64_t masks[FW_BLOCK_GROUP]) {
+  const size_t n = list->n, blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
+  for (size_t b = *next; b < blocks; b++) {
+    const size_t left = n - b * FW_BLOCK;
+    const fw_code_block block = fw_code_list_block(list, lut->m, b, blocks);
+    masks[0] = sift_block(lut, &block, limit);
+    if (left < FW_BLOCK) masks[0] &= ((uint64_t)1 << left) - 1;
+    *next = b + 1;
+    if (masks[0]) return b;
+  }
+  return *next = blocks;
 }
 
 /* The sum of values of vector `i` of a list of n: what a plain scan would add up, in order. */
@@ -140,10 +155,8 @@ static inline float fw_lut_sum(const fw_lut *lut, const uint8_t *codes, size_t n
   return sum;
 }
 
-/* The table of the level that fw_isa_choose names, and that of one level, for tests. */
+/* The kernels of this process, and what fills them (kern/dispatch.h). */
 const fw_scan *fw_scan_table(void);
-fw_scan fw_scan_at(fw_isa isa);
-/* Each overwrites the slots that it does better (scan_<isa>.c). */
 void fw_scan_fill_generic(fw_scan *scan);
 void fw_scan_fill_avx2(fw_scan *scan);
 void fw_scan_fill_avx512(fw_scan *scan);

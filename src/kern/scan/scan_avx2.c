@@ -148,8 +148,8 @@ static inline __attribute__((always_inline)) __m256i look_up_256(const uint8_t *
 static inline __m256i look_up_few(const uint8_t *bytes, size_t ksub, __m256i codes) {
   __m256i found = _mm256_setzero_si256();
   for (size_t h = 0; h < ksub; h += 16) {
-    const __m256i places = _mm256_adds_epu8(codes, _mm256_set1_epi8(0x70));
-    found = _mm256_or_si256(found, _mm256_shuffle_epi8(table_of(bytes + h), places));
+    const __m256i index = _mm256_adds_epu8(codes, _mm256_set1_epi8(0x70));
+    found = _mm256_or_si256(found, _mm256_shuffle_epi8(table_of(bytes + h), index));
     codes = _mm256_sub_epi8(codes, _mm256_set1_epi8(16));
   }
   return found;
@@ -293,7 +293,10 @@ static uint64_t sift_block(const fw_lut *lut, const fw_code_block *block, float 
   return mask;
 }
 
-#include "kern/scan/scan_sift_tmpl.h"
+static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
+                   uint64_t masks[FW_BLOCK_GROUP]) {
+  return fw_sift_by_blocks(sift_block, lut, list, next, limit, masks);
+}
 
 static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
   for (size_t b = 0; b < blocks; b++) {
@@ -318,13 +321,13 @@ static void maxima(const float *values, size_t n, size_t groups, float *out) {
   }
 }
 
-static size_t find_least(const float *values, size_t n, float limit, uint32_t *places) {
+static size_t find_not_below(const float *values, size_t n, float limit, uint32_t *positions) {
   const __m256 least = _mm256_set1_ps(limit);
   size_t count = 0;
   for (size_t i = 0; i < n; i += 8) {
     const __m256 found = _mm256_cmp_ps(_mm256_loadu_ps(values + i), least, _CMP_NLT_UQ);
     for (unsigned bits = (unsigned)_mm256_movemask_ps(found); bits; bits &= bits - 1)
-      places[count++] = (uint32_t)(i + (size_t)__builtin_ctz(bits));
+      positions[count++] = (uint32_t)(i + (size_t)__builtin_ctz(bits));
   }
   return count;
 }
@@ -353,7 +356,6 @@ static inline vf vf_fold(vf sum, vf a, vf b, bool l2) {
   return l2 ? _mm256_fmadd_ps(t, t, sum) : _mm256_fmadd_ps(a, b, sum);
 }
 
-#include "kern/scan/scan_row_tmpl.h"
 #include "kern/scan/scan_rows_tmpl.h"
 
 void fw_scan_fill_avx2(fw_scan *scan) {
@@ -364,7 +366,7 @@ void fw_scan_fill_avx2(fw_scan *scan) {
   scan->sift = sift;
   scan->bounds = bounds;
   scan->maxima = maxima;
-  scan->find_least = find_least;
+  scan->find_not_below = find_not_below;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;
 }

@@ -295,14 +295,14 @@ static void maxima(const float *numbers, size_t n, size_t groups, float *out) {
   }
 }
 
-static size_t find_least(const float *numbers, size_t n, float limit, uint32_t *places) {
+static size_t find_not_below(const float *numbers, size_t n, float limit, uint32_t *positions) {
   const __m512 least = _mm512_set1_ps(limit);
   __m512i here = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   size_t count = 0;
   for (size_t i = 0; i < n; i += 16) {
     const __mmask16 found = _mm512_cmp_ps_mask(_mm512_loadu_ps(numbers + i), least, _CMP_NLT_UQ);
     if (found) {
-      _mm512_storeu_si512(places + count, _mm512_maskz_compress_epi32(found, here));
+      _mm512_storeu_si512(positions + count, _mm512_maskz_compress_epi32(found, here));
       count += (size_t)_mm_popcnt_u32(found);
     }
     here = _mm512_add_epi32(here, _mm512_set1_epi32(16));
@@ -334,6 +334,7 @@ static inline __attribute__((always_inline)) float row(const float *x, const flo
   return _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(s0, s1), _mm512_add_ps(s2, s3)));
 }
 
+#define OWN_ROW
 #include "kern/scan/scan_rows_tmpl.h"
 
 void fw_scan_fill_avx512(fw_scan *scan) {
@@ -343,7 +344,7 @@ void fw_scan_fill_avx512(fw_scan *scan) {
   scan->bounds = bounds;
   scan->add_up = add_up;
   scan->maxima = maxima;
-  scan->find_least = find_least;
+  scan->find_not_below = find_not_below;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;
 }

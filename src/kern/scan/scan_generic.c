@@ -46,7 +46,10 @@ static uint64_t sift_block(const fw_lut *lut, const fw_code_block *block, float 
   return mask;
 }
 
-#include "kern/scan/scan_sift_tmpl.h"
+static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
+                   uint64_t masks[FW_BLOCK_GROUP]) {
+  return fw_sift_by_blocks(sift_block, lut, list, next, limit, masks);
+}
 
 static void renumber(const uint8_t *numbers, size_t m, uint8_t *block, size_t width) {
   for (size_t k = 0; k < m; k++)
@@ -80,10 +83,10 @@ static void maxima(const float *values, size_t n, size_t groups, float *out) {
   }
 }
 
-static size_t find_least(const float *values, size_t n, float limit, uint32_t *places) {
+static size_t find_not_below(const float *values, size_t n, float limit, uint32_t *positions) {
   size_t count = 0;
   for (size_t i = 0; i < n; i++) {
-    places[count] = (uint32_t)i;
+    positions[count] = (uint32_t)i;
     count += !(values[i] < limit);
   }
   return count;
@@ -135,7 +138,7 @@ void fw_scan_fill_generic(fw_scan *scan) {
   scan->bounds = bounds;
   scan->add_up = add_up;
   scan->maxima = maxima;
-  scan->find_least = find_least;
+  scan->find_not_below = find_not_below;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;
 }

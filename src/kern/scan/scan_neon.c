@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "kern/math/unroll.h"
 #include "kern/scan/scan.h"
+#include "kern/unroll.h"
 
-#include "kern/text/neon_bits_tmpl.h"
+#include "kern/neon_bits_tmpl.h"
 
 /* ---- The table ------------------------------------------------------------------------------------------ */
 
@@ -69,7 +69,7 @@ typedef struct sums {
   uint16x8_t part[8];
 } sums;
 
-/* 64 codes in a table, 64 bytes of it at a time: places that are not among these leave what was found before. */
+/* 64 codes in a table, 64 bytes of it at a time: positions that are not among these leave what was found before. */
 INLINE void look_up(const uint8_t *bytes, const int quarters, const uint8_t *codes, uint8x16_t found[4]) {
   uint8x16x4_t table = vld1q_u8_x4(bytes);
   uint8x16_t place[4];
@@ -151,7 +151,10 @@ static uint64_t sift_block(const fw_lut *lut, const fw_code_block *block, float 
   return to_bits(found[0], found[1], found[2], found[3]);
 }
 
-#include "kern/scan/scan_sift_tmpl.h"
+static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
+                   uint64_t masks[FW_BLOCK_GROUP]) {
+  return fw_sift_by_blocks(sift_block, lut, list, next, limit, masks);
+}
 
 static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
   for (size_t i = 0; i < blocks * FW_BLOCK; i += FW_BLOCK) {
@@ -174,7 +177,7 @@ static void maxima(const float *numbers, size_t n, size_t groups, float *out) {
   }
 }
 
-static size_t find_least(const float *numbers, size_t n, float limit, uint32_t *places) {
+static size_t find_not_below(const float *numbers, size_t n, float limit, uint32_t *positions) {
   const float32x4_t least = vdupq_n_f32(limit);
   size_t count = 0;
   for (size_t i = 0; i < n; i += 16) {
@@ -185,7 +188,7 @@ static size_t find_least(const float *numbers, size_t n, float limit, uint32_t *
     /* four bits for each number, of which the lowest one is kept */
     const uint8x8_t fours = vshrn_n_u16(vreinterpretq_u16_u8(vcombine_u8(first, second)), 4);
     uint64_t found = ~vget_lane_u64(vreinterpret_u64_u8(fours), 0) & 0x1111111111111111u;
-    for (; found; found &= found - 1) places[count++] = (uint32_t)(i + (size_t)__builtin_ctzll(found) / 4);
+    for (; found; found &= found - 1) positions[count++] = (uint32_t)(i + (size_t)__builtin_ctzll(found) / 4);
   }
   return count;
 }
@@ -211,7 +214,6 @@ INLINE vf vf_fold(vf sum, vf a, vf b, bool l2) {
   return l2 ? vfmaq_f32(sum, t, t) : vfmaq_f32(sum, a, b);
 }
 
-#include "kern/scan/scan_row_tmpl.h"
 #include "kern/scan/scan_rows_tmpl.h"
 
 void fw_scan_fill_neon(fw_scan *scan) {
@@ -220,7 +222,7 @@ void fw_scan_fill_neon(fw_scan *scan) {
   scan->sift = sift;
   scan->bounds = bounds;
   scan->maxima = maxima;
-  scan->find_least = find_least;
+  scan->find_not_below = find_not_below;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;
 }

@@ -1,7 +1,7 @@
-/* kern/scan/scan_pack_tmpl.h: pack of kern/scan/scan.h, by turning squares of bytes.
+/* kern/scan/scan_pack_tmpl.h: pack of kern/scan/scan.h, by transposing squares of bytes.
  *
  * Before including it, define vb, a register of 16 bytes, and vb_load(p), vb_load_half(p) of the first 8, vb_store(p,
- * v), vb_zero(), and vb_mix_low(a, b), vb_mix_high(a, b): a byte of each in turn, of their lower or upper halves. */
+ * v), vb_zero(), and vb_mix_low(a, b), vb_mix_high(a, b): their bytes interleaved, of the lower or upper halves. */
 
 enum { TILE = 16 };
 
@@ -9,8 +9,8 @@ static inline vb load_row(const uint8_t *at, bool half) {
   return half ? vb_load_half(at) : vb_load(at);
 }
 
-/* Four times, row i and row i + 8 become rows 2 i and 2 i + 1, byte by byte in turn: that turns columns into rows. */
-static inline void turn(vb r[TILE]) {
+/* Four times, row i and row i + 8 become rows 2 i and 2 i + 1, interleaved byte by byte: that transposes. */
+static inline void transpose(vb r[TILE]) {
   for (int round = 0; round < 4; round++) {
     vb t[TILE];
     for (int i = 0; i < 8; i++) {
@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) void pack_tile(const uint8_t *rows,
                                                             size_t width, bool half) {
   vb r[TILE];
   for (size_t i = 0; i < TILE; i++) r[i] = i < count ? load_row(rows + i * m, half) : vb_zero();
-  turn(r);
+  transpose(r);
   for (size_t k = 0; k < (half ? 8 : TILE); k++) vb_store(block + k * width, r[k]);
 }
 

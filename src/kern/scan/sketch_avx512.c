@@ -3,8 +3,8 @@
 #include <immintrin.h>
 #include <math.h>
 
-#include "kern/math/unroll.h"
 #include "kern/scan/sketch.h"
+#include "kern/unroll.h"
 
 #define ROWS 6 /* questions and blocks of a tile */
 #define COLS 4

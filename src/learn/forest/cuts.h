@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/spin_pool.h"
+#include "base/thread_pool.h"
 #include "furrow/status.h"
-#include "kern/math/unroll.h"
+#include "kern/unroll.h"
 
 #define FW_BINS 255       /* most bins of a feature */
 #define FW_NO_BIN 255     /* as a byte: the row does not have the feature */

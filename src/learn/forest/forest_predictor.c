@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "kern/math/traverse.h"
-#include "kern/math/unroll.h"
+#include "kern/unroll.h"
 #include "learn/data/features.h"
 
 enum { LANES = FW_TRAVERSE_ROWS, BUNDLE = 8, MOST_GROUPS = 16 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "kern/math/unroll.h"
+#include "kern/unroll.h"
 
 enum { AHEAD = 32 }; /* rows that are asked for before they are needed */
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 
 enum { CHUNK = 1 << 12, SETS = 8 };
 

@@ -2,7 +2,7 @@
 #ifndef FW_LEARN_LAYERS_VECTOR_LOOPS_H
 #define FW_LEARN_LAYERS_VECTOR_LOOPS_H
 
-#include "kern/math/unroll.h"
+#include "kern/unroll.h"
 #include "learn/layers/layer.h"
 
 /* Numbers of a vector that are worked on at once. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/number_in.h"
-#include "kern/text/kern.h"
+#include "kern/text/tokenizer.h"
 #include "model/format/format_text.h"
 
 enum { WINDOW = 4096, LIST = WINDOW + FW_KERN_PAD, WORDS = WINDOW / 64 + 2 };
@@ -17,7 +17,7 @@ enum { ROW, KEY, VALUE, LISTS };
 
 typedef struct fast_reader {
   const fw_text_shape *shape;
-  const fw_kern *kern;
+  const fw_tokenizer *kern;
   furrow_matrix_records *records;
   const char *bytes;
   size_t record; /* where the record starts that is being read */
@@ -206,7 +206,7 @@ static bool read_values(fast_reader *r, const char *text) {
 static bool read_window(fast_reader *r, size_t n) {
   const fw_text_shape *shape = r->shape;
   const char *text = r->bytes + r->at;
-  fw_marks marks = {.places = r->places + 1, .extras = r->extras, .ends = r->ends, .chars = r->chars};
+  fw_marks marks = {.offsets = r->places + 1, .extras = r->extras, .ends = r->ends, .chars = r->chars};
   r->kern->find_marks(text, n, 0x1f, shape->fields == 1 ? '\n' : shape->separator[0], &marks);
   const size_t avail = (r->records->capacity - r->records->count) * shape->fields - r->phase;
   const size_t count = marks.count < avail ? marks.count : avail;
@@ -215,8 +215,8 @@ static bool read_window(fast_reader *r, size_t n) {
   if ((shape->row && !read_rows(r, text)) || (shape->key && !read_keys(r, text)) || !read_values(r, text)) return false;
   const size_t fields = r->phase + count;
   const size_t whole = fields / shape->fields;
-  if (whole) r->record = r->at + marks.places[whole * shape->fields - r->phase - 1] + 1;
-  r->at += marks.places[count - 1] + 1;
+  if (whole) r->record = r->at + marks.offsets[whole * shape->fields - r->phase - 1] + 1;
+  r->at += marks.offsets[count - 1] + 1;
   r->records->count += whole;
   r->phase = fields % shape->fields;
   return true;
@@ -233,7 +233,7 @@ furrow_status fw_text_read(const fw_text_shape *shape, const char *bytes, size_t
                            furrow_matrix_records *records, furrow_error *err) {
   fast_reader r; /* 80 kB that are not worth clearing */
   r.shape = shape;
-  r.kern = fw_kern_table();
+  r.kern = fw_tokenizer_table();
   r.records = records;
   r.bytes = bytes;
   r.record = r.at = r.phase = 0;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/java_number_in.h"
+#include "base/java_number.h"
 #include "base/number_in.h"
 #include "model/format/format_text.h"
 

@@ -150,8 +150,8 @@ static size_t find_best(const float *scores, size_t lanes, size_t nprobe, float 
   const fw_scan *scan = fw_scan_table();
   const size_t groups = count_groups(nprobe, lanes);
   scan->maxima(scores, lanes, groups, work->maxima);
-  size_t count =
-      scan->find_least(scores, lanes, fw_kth_largest(work->maxima, groups, nprobe, work->heap) - slack, work->places);
+  size_t count = scan->find_not_below(scores, lanes, fw_kth_largest(work->maxima, groups, nprobe, work->heap) - slack,
+                                      work->places);
   if (count <= nprobe + nprobe / 8) return count;
   for (size_t i = 0; i < count; i++) work->maxima[i] = scores[work->places[i]];
   const float limit = fw_kth_largest(work->maxima, count, nprobe, work->heap) - slack;

@@ -34,7 +34,7 @@ static void generic_is_always_there_and_no_level_stands_alone(void **state) {
 }
 
 /* The kernel's own list of processor flags says the same; it is that of the machine, also where this is emulated. */
-static void avx_levels_agree_with_the_kernel(void **state) {
+static void avx_levels_are_those_of_the_kernel(void **state) {
   (void)state;
 #if !defined(__x86_64__)
   skip();
@@ -83,7 +83,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(names_are_those_of_the_list),
       cmocka_unit_test(generic_is_always_there_and_no_level_stands_alone),
-      cmocka_unit_test(avx_levels_agree_with_the_kernel),
+      cmocka_unit_test(avx_levels_are_those_of_the_kernel),
       cmocka_unit_test(the_best_level_is_chosen),
       cmocka_unit_test(the_environment_names_a_level),
   };

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/java_number.h"
-#include "base/java_number_in.h"
 #include "base/number_in.h"
 #include "base/rng.h"
 #include "support/golden_set.h"

@@ -140,21 +140,21 @@ static void refusals(void **state) {
   refused("[1,2", 4, "the JSON ends too early in 1");
   refused("{\"a\":", 5, "the JSON ends too early in a");
   refused("\"abc", 4, "the JSON ends too early");
-  refused("{\"a\":{\"b\":[1 2]}}", 13, "there is no , or ] in a/b/0");
-  refused("{\"a\":1 \"b\":2}", 7, "there is no , or } in a");
-  refused("{\"a\":1,}", 7, "there is no key");
-  refused("{1:2}", 1, "there is no key");
-  refused("[1,]", 3, "there is no value of JSON in 1");
-  refused("{\"a\" 1}", 5, "there is no : in a");
-  refused("[01]", 1, "that is no number of JSON in 0");
-  refused("[1.]", 1, "that is no number of JSON in 0");
-  refused("[1e]", 1, "that is no number of JSON in 0");
-  refused("[-]", 1, "that is no number of JSON in 0");
-  refused("[.5]", 1, "there is no value of JSON in 0");
-  refused("[NaN]", 1, "there is no value of JSON in 0");
-  refused("[nulL]", 1, "there is no value of JSON in 0");
-  refused("[truE]", 1, "there is no value of JSON in 0");
-  refused("['a']", 1, "there is no value of JSON in 0");
+  refused("{\"a\":{\"b\":[1 2]}}", 13, "a , or ] is missing in a/b/0");
+  refused("{\"a\":1 \"b\":2}", 7, "a , or } is missing in a");
+  refused("{\"a\":1,}", 7, "a key is missing");
+  refused("{1:2}", 1, "a key is missing");
+  refused("[1,]", 3, "not a JSON value in 1");
+  refused("{\"a\" 1}", 5, "a : is missing in a");
+  refused("[01]", 1, "not a JSON number in 0");
+  refused("[1.]", 1, "not a JSON number in 0");
+  refused("[1e]", 1, "not a JSON number in 0");
+  refused("[-]", 1, "not a JSON number in 0");
+  refused("[.5]", 1, "not a JSON value in 0");
+  refused("[NaN]", 1, "not a JSON value in 0");
+  refused("[nulL]", 1, "not a JSON value in 0");
+  refused("[truE]", 1, "not a JSON value in 0");
+  refused("['a']", 1, "not a JSON value in 0");
   refused("[\"a\nb\"]", 3, "a string has a control character in 0");
   refused("[\"a\\x\"]", 3, "a string has a bad escape in 0");
   refused("[\"\\u12g4\"]", 2, "a string has a bad escape in 0");
@@ -163,9 +163,9 @@ static void refusals(void **state) {
   refused("[\"\\udc00\"]", 2, "a string has a bad escape in 0");
   refused("[\"\xff\"]", 2, "a string is not UTF-8 in 0");
   refused("[\"\xed\xa0\x80\"]", 2, "a string is not UTF-8 in 0");
-  refused("\xef\xbb\xbf{}", 0, "there is no value of JSON");
-  refused("{} {}", 3, "there is more behind the JSON");
-  refused("// x\n{}", 0, "there is no value of JSON");
+  refused("\xef\xbb\xbf{}", 0, "not a JSON value");
+  refused("{} {}", 3, "more text follows the JSON");
+  refused("// x\n{}", 0, "not a JSON value");
 }
 
 /* 64 are allowed, not one more; and the reader does not go deeper than it may. */

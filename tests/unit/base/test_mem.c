@@ -98,7 +98,7 @@ static void too_much_is_refused_and_changes_nothing(void **state) {
   }
 }
 
-static void grow_makes_room_and_seldom_moves(void **state) {
+static void grow_ensures_capacity_and_seldom_moves(void **state) {
   (void)state;
   uint32_t *numbers = NULL;
   size_t capacity = 0, growths = 0;
@@ -141,7 +141,7 @@ int main(void) {
       cmocka_unit_test(nothing_is_memory_too),
       cmocka_unit_test(realloc_keeps_the_contents),
       cmocka_unit_test(too_much_is_refused_and_changes_nothing),
-      cmocka_unit_test(grow_makes_room_and_seldom_moves),
+      cmocka_unit_test(grow_ensures_capacity_and_seldom_moves),
       cmocka_unit_test(strndup_copies_and_terminates),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,7 +134,7 @@ static void test_grammar(void **state) {
       {"i", -1, 0},
       {"-n", -1, 0},
       {"INF1", 3, INFINITY},
-      {"\x09nf", -1, 0}, /* 'i' but for the bit of its case */
+      {"\x09nf", -1, 0}, /* 'i' without the bit of its case */
       {"nan", 3, NAN},
       {"NaN", 3, NAN},
       {"-nan", 4, NAN},
@@ -413,23 +413,23 @@ typedef struct exact_decimal {
 } exact_decimal;
 
 static exact_decimal exact_text(uint64_t significand, int exponent) {
-  enum { BASE = 1000000000, PLACES = 130 };
-  uint64_t place[PLACES] = {significand % BASE, significand / BASE % BASE, significand / BASE / BASE};
+  enum { BASE = 1000000000, WORDS = 130 };
+  uint64_t word[WORDS] = {significand % BASE, significand / BASE % BASE, significand / BASE / BASE};
   uint64_t factor = exponent < 0 ? 5 : 2;
   for (int i = 0; i < abs(exponent); i++) {
     uint64_t carry = 0;
-    for (int k = 0; k < PLACES; k++) {
-      carry += place[k] * factor;
-      place[k] = carry % BASE;
+    for (int k = 0; k < WORDS; k++) {
+      carry += word[k] * factor;
+      word[k] = carry % BASE;
       carry /= BASE;
     }
     assert_int_equal(carry, 0);
   }
   exact_decimal d = {.power = exponent < 0 ? exponent : 0};
-  int top = PLACES - 1, n;
-  while (top > 0 && place[top] == 0) top--;
-  n = sprintf(d.digits, "%llu", (unsigned long long)place[top]);
-  while (top-- > 0) n += sprintf(d.digits + n, "%09llu", (unsigned long long)place[top]);
+  int top = WORDS - 1, n;
+  while (top > 0 && word[top] == 0) top--;
+  n = sprintf(d.digits, "%llu", (unsigned long long)word[top]);
+  while (top-- > 0) n += sprintf(d.digits + n, "%09llu", (unsigned long long)word[top]);
   return d;
 }
 

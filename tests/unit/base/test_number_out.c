@@ -143,7 +143,7 @@ static void guard(guarded *g) {
 
 static void expect_guard(const guarded *g, const char *what) {
   for (size_t i = 0; i < sizeof g->guard; i++)
-    if (g->guard[i] != '#') fail_msg("%s: written beyond its room", what);
+    if (g->guard[i] != '#') fail_msg("%s: written beyond its end", what);
 }
 
 /* ---- %.9g, %.17g ---- */

@@ -1,4 +1,4 @@
-/* tests/unit/base/test_pool.c: a small pool of threads. */
+/* tests/unit/base/test_pool.c: the pool of threads for tasks and loops. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "support/cmocka_all.h"
 
 static fw_pool *new_pool(unsigned threads) {
@@ -152,22 +152,22 @@ static void threads_take_no_signals(void **state) {
 
 /* ---- Loops ---------------------------------------------------------------------------------------------- */
 
-static void count_visit(void *context, size_t i) {
+static void count_call(void *context, size_t i) {
   atomic_fetch_add(&((atomic_uchar *)context)[i], 1);
 }
 
-static void for_visits_each_index_once(void **state) {
+static void for_calls_each_index_once(void **state) {
   (void)state;
   enum { MOST = 200000 };
   static const size_t counts[] = {0, 1, 2, 3, 4, 5, 63, 64, 65, 1000, 4097, MOST};
-  static atomic_uchar visits[MOST + 1];
+  static atomic_uchar calls[MOST + 1];
   for (unsigned threads = 1; threads <= 5; threads += 2) {
     fw_pool *pool = new_pool(threads);
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
-      memset(visits, 0, sizeof visits);
-      assert_int_equal(fw_pool_for(pool, counts[c], count_visit, visits, NULL), FURROW_OK);
-      for (size_t i = 0; i < counts[c]; i++) assert_int_equal(atomic_load(&visits[i]), 1);
-      assert_int_equal(atomic_load(&visits[counts[c]]), 0);
+      memset(calls, 0, sizeof calls);
+      assert_int_equal(fw_pool_for(pool, counts[c], count_call, calls, NULL), FURROW_OK);
+      for (size_t i = 0; i < counts[c]; i++) assert_int_equal(atomic_load(&calls[i]), 1);
+      assert_int_equal(atomic_load(&calls[counts[c]]), 0);
     }
     fw_pool_free(pool);
   }
@@ -338,7 +338,7 @@ int main(void) {
       cmocka_unit_test(free_runs_what_is_pending),
       cmocka_unit_test(tasks_may_submit_tasks),
       cmocka_unit_test(threads_take_no_signals),
-      cmocka_unit_test(for_visits_each_index_once),
+      cmocka_unit_test(for_calls_each_index_once),
       cmocka_unit_test(many_short_loops),
       cmocka_unit_test(for_uses_all_threads_and_the_caller),
       cmocka_unit_test(for_does_not_wait_for_tasks),

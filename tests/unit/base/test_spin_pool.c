@@ -1,11 +1,10 @@
-/* tests/unit/base/test_spin_pool.c: a crew of threads for short loops. */
+/* tests/unit/base/test_spin_pool.c: the pool of threads for short loops. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/pool.h"
-#include "base/spin_pool.h"
+#include "base/thread_pool.h"
 #include "support/cmocka_all.h"
 
 static fw_spin_pool *new_pool(unsigned threads) {
@@ -15,7 +14,7 @@ static fw_spin_pool *new_pool(unsigned threads) {
   return pool;
 }
 
-static void a_crew_has_the_threads_asked_for(void **state) {
+static void create_makes_the_threads_asked_for(void **state) {
   (void)state;
   static const unsigned counts[] = {1, 2, 7, 0};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -99,7 +98,7 @@ static void all_threads_take_part(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_crew_has_the_threads_asked_for),
+      cmocka_unit_test(create_makes_the_threads_asked_for),
       cmocka_unit_test(every_index_is_called_once),
       cmocka_unit_test(loops_follow_each_other),
       cmocka_unit_test(all_threads_take_part),

@@ -1,12 +1,11 @@
 /* tests/unit/kern/test_gather.c: sums over rows and over uses against plain loops, the same bits at every level of
  * instructions; likewise steps of optimizers. */
-#include "kern/math/gather.h"
+#include "kern/dispatch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
-#include "kern/math/steps.h"
 #include "support/cmocka_all.h"
 
 enum { ROWS = 40, FEATURES = 30, USES = 300, WIDEST = 70, RECORD = 3 * WIDEST + 5 };
@@ -169,10 +168,10 @@ static void check_shape(const sample *s, const gather_shape *shape) {
   void *rows = NULL, *uses = NULL;
   for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
     if (!fw_isa_available(isa)) continue;
-    fw_gather f32, f64;
-    fw_gather_at(isa, &f32, &f64);
-    void *rows_now = run_rows(s, shape, shape->wide ? &f64 : &f32, records, stride);
-    void *uses_now = run_uses(s, shape, shape->wide ? &f64 : &f32, records, grad, stride);
+    const fw_kernels kernels = fw_kernels_at(isa);
+    const fw_gather *gather = shape->wide ? &kernels.gather_f64 : &kernels.gather_f32;
+    void *rows_now = run_rows(s, shape, gather, records, stride);
+    void *uses_now = run_uses(s, shape, gather, records, grad, stride);
     if (!rows) {
       check_rows(s, shape, records, rows_now, stride);
       check_uses(s, shape, records, grad, uses_now, stride);
@@ -234,10 +233,10 @@ static void check_steps(const sample *s, size_t i, size_t n, bool wide, double l
   void *sum = typed(s->numbers, FEATURES * n, wide), *first = NULL;
   for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
     if (!fw_isa_available(isa)) continue;
-    fw_steps f32, f64;
-    fw_steps_at(isa, &f32, &f64);
+    const fw_kernels kernels = fw_kernels_at(isa);
+    const fw_steps *steps = wide ? &kernels.steps_f64 : &kernels.steps_f32;
     void *by_record = typed(start, count, wide), *by_array = typed(start, count, wide);
-    step_both_ways(kernel_at(wide ? &f64 : &f32, i), &rule, n, wide, by_record, by_array, sum);
+    step_both_ways(kernel_at(steps, i), &rule, n, wide, by_record, by_array, sum);
     assert_memory_equal(by_record, by_array, bytes);
     for (size_t k = 0; k < count; k++) assert_true(at(by_record, k, wide) == at(by_record, k, wide));
     if (first) assert_memory_equal(first, by_record, bytes);

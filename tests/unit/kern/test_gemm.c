@@ -1,5 +1,5 @@
 /* tests/unit/kern/test_gemm.c: matrix products against plain sums in double, at every level of instructions. */
-#include "kern/math/gemm.h"
+#include "kern/dispatch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void test_shapes(void **state) {
   fw_rng_init(&rng, 7);
   for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
     if (!fw_isa_available(isa)) continue;
-    const fw_gemm gemm = fw_gemm_at(isa);
+    const fw_gemm gemm = fw_kernels_at(isa).gemm;
     for (int round = 0; round < 400; round++) {
       const size_t m = sizes[fw_rng_below(&rng, 16)], n = sizes[fw_rng_below(&rng, 16)];
       const size_t k = round % 50 == 0 ? 600 : sizes[fw_rng_below(&rng, 16)];
@@ -65,7 +65,7 @@ static void test_shapes(void **state) {
   }
 }
 
-/* A row's numbers do not depend on how many rows there are: scoring one row is scoring a batch. */
+/* The numbers of a row do not depend on the number of rows: one row is scored as it is in a batch. */
 static void test_rows_alone(void **state) {
   (void)state;
   fw_rng rng;
@@ -74,7 +74,7 @@ static void test_rows_alone(void **state) {
   float *a = numbers(&rng, M * K), *b = numbers(&rng, K * N), *all = numbers(&rng, M * N), *one = numbers(&rng, N);
   for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
     if (!fw_isa_available(isa)) continue;
-    const fw_gemm gemm = fw_gemm_at(isa);
+    const fw_gemm gemm = fw_kernels_at(isa).gemm;
     gemm.nn(M, N, K, a, K, b, N, all, N, false);
     for (size_t i = 0; i < M; i++) {
       gemm.nn(1, N, K, a + i * K, K, b, N, one, N, false);

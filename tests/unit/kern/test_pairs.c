@@ -1,6 +1,6 @@
 /* tests/unit/kern/test_pairs.c: products of all pairs of vectors and the way back against plain loops, the same bits at
  * every level of instructions. */
-#include "kern/math/pairs.h"
+#include "kern/dispatch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,9 +95,9 @@ static void check(const shape *s) {
   void *first_out = NULL, *first_grad = NULL;
   for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
     if (!fw_isa_available(isa)) continue;
-    fw_pairs kernels[2];
-    fw_pairs_at(isa, &kernels[0], &kernels[1]);
-    void *out = run_products(s, &kernels[s->wide], vectors), *grad = run_spread(s, &kernels[s->wide], vectors, slope);
+    const fw_kernels kernels = fw_kernels_at(isa);
+    const fw_pairs *pairs = s->wide ? &kernels.pairs_f64 : &kernels.pairs_f32;
+    void *out = run_products(s, pairs, vectors), *grad = run_spread(s, pairs, vectors, slope);
     if (!first_out) {
       check_products(s, vectors, out);
       check_spread(s, vectors, slope, grad);

@@ -1,5 +1,5 @@
 /* tests/unit/kern/test_products.c: inner products with packed vectors, every level against sums in double. */
-#include "kern/math/products.h"
+#include "kern/dispatch.h"
 
 #include <float.h>
 #include <math.h>
@@ -93,8 +93,8 @@ static void at_each_level(void (*check)(const problem *p, const fw_products *ker
   problem_make(p);
   for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
     if (!fw_isa_available(isa)) continue;
-    const fw_products kern = fw_products_at(isa);
-    assert_int_equal(kern.isa, isa);
+    const fw_products kern = fw_kernels_at(isa).products;
+    assert_int_equal(fw_kernels_at(isa).isa, isa);
     check(p, &kern);
   }
   problem_clear(p);
@@ -146,7 +146,7 @@ static void test_first_of_equals(void **state) {
     assert_int_equal(fw_packed_create(&p.packed, p.y, p.n, p.d, p.stride, true, NULL), FURROW_OK);
     for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
       if (!fw_isa_available(isa)) continue;
-      const fw_products kern = fw_products_at(isa);
+      const fw_products kern = fw_kernels_at(isa).products;
       check_first_of_equals(&p, &kern);
     }
     problem_clear(&p);
@@ -168,7 +168,7 @@ static void test_sum_rows(void **state) {
       for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
         if (!fw_isa_available(isa)) continue;
         sum[d] = 5;
-        fw_products_at(isa).sum_rows(x, d, rows, count, sum);
+        fw_kernels_at(isa).products.sum_rows(x, d, rows, count, sum);
         assert_memory_equal(sum, want, d * sizeof *want);
         assert_true(sum[d] == 5);
       }
@@ -181,15 +181,15 @@ static void test_sum_rows(void **state) {
 /* Numbers that are hard to round. */
 typedef enum hardness { PLAIN, FAR, OUTLIER, FEW_DIFFERENT, TINY, HUGE_, ZERO, HARDNESSES } hardness;
 
-static void harden(float *values, size_t n, size_t stride, hardness how) {
+static void harden(float *values, size_t n, size_t stride, hardness kind) {
   for (size_t i = 0; i < n * stride; i++) {
-    if (how == FAR) values[i] += 1000;
-    if (how == TINY) values[i] *= 1e-18F;
-    if (how == HUGE_) values[i] *= 1e15F;
-    if (how == ZERO) values[i] = 0;
+    if (kind == FAR) values[i] += 1000;
+    if (kind == TINY) values[i] *= 1e-18F;
+    if (kind == HUGE_) values[i] *= 1e15F;
+    if (kind == ZERO) values[i] = 0;
   }
-  if (how == OUTLIER) values[n / 2 * stride] = 1e4F;
-  for (size_t i = 3; how == FEW_DIFFERENT && i < n; i++)
+  if (kind == OUTLIER) values[n / 2 * stride] = 1e4F;
+  for (size_t i = 3; kind == FEW_DIFFERENT && i < n; i++)
     memcpy(values + i * stride, values + i % 3 * stride, stride * sizeof *values);
 }
 
@@ -205,7 +205,7 @@ static double longest(const float *values, size_t n, size_t stride, size_t d) {
   return most;
 }
 
-/* Scores by the sketch, all moved by the same, are off by no more than is said. */
+/* Scores by the sketch, apart from an offset that all share, are off by no more than the slack. */
 static void check_rough(const problem *p) {
   const fw_products *kern = fw_products_table();
   const size_t lanes = p->packed.blocks * FW_PACK_WIDTH;
@@ -320,7 +320,7 @@ static void test_nan_never_wins(void **state) {
     if (!fw_isa_available(isa)) continue;
     uint32_t best[3];
     float score[3];
-    fw_products_at(isa).nearest(&p.packed, p.x, 3, p.stride, best, score);
+    fw_kernels_at(isa).products.nearest(&p.packed, p.x, 3, p.stride, best, score);
     assert_true(best[0] == UINT32_MAX);
     assert_true(best[1] < 40 && best[1] != 19);
     assert_int_equal(best[2], 20);

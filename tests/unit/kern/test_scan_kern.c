@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "kern/scan/scan.h"
+#include "kern/dispatch.h"
 #include "support/cmocka_all.h"
 
 enum { ROUNDS = 60, MOST_N = 400, MOST_M = 300 };
@@ -38,7 +38,7 @@ static float value_of(const fw_lut *lut, const fw_code_list *list, size_t i) {
   return fw_lut_sum(lut, list->codes, list->n, i) + (list->extra ? list->extra[i] : 0);
 }
 
-/* Nothing at or below the limit is passed over; nothing is found that is well above it. */
+/* sift skips nothing at or below the limit and finds nothing that is well above it. */
 static void check_sift(const fw_scan *scan, const fw_lut *lut, const fw_code_list *list, float limit) {
   const float slack = fw_lut_slack(lut, 0, 10 * fabsf(limit) + 10 * lut->step);
   const float loose = lut->step * (float)lut->m + slack;
@@ -81,7 +81,7 @@ static void check_least(const fw_lut *lut) {
 }
 
 static void check_level(fw_isa isa) {
-  const fw_scan scan = fw_scan_at(isa);
+  const fw_scan scan = fw_kernels_at(isa).scan;
   fw_rng rng;
   fw_rng_init(&rng, 17);
   for (size_t round = 0; round < ROUNDS; round++) {
@@ -110,7 +110,7 @@ static void check_renumber(const fw_scan *scan, fw_rng *rng, uint8_t *block, siz
 
 /* Codes come to lie where they belong, with 0 behind them; sums are those of all values. */
 static void check_blocks(fw_isa isa) {
-  const fw_scan scan = fw_scan_at(isa);
+  const fw_scan scan = fw_kernels_at(isa).scan;
   static uint8_t rows[FW_BLOCK * 70 + 1];
   static float sums[MOST_N + FW_BLOCK];
   fw_rng rng;
@@ -150,7 +150,7 @@ static void sums_and_bounds(void **state) {
 
 /* Tables that have no step: all the same, or numbers that are none. */
 static void check_odd_tables(fw_isa isa) {
-  const fw_scan scan = fw_scan_at(isa);
+  const fw_scan scan = fw_kernels_at(isa).scan;
   fw_rng rng;
   fw_rng_init(&rng, 4);
   fw_lut lut = make_lut(&rng, 8, 256, 0);
@@ -178,7 +178,7 @@ static void odd_tables(void **state) {
 }
 
 static void check_rows(fw_isa isa) {
-  const fw_scan scan = fw_scan_at(isa);
+  const fw_scan scan = fw_kernels_at(isa).scan;
   static float x[300], l2[20], ip[20];
   static char rows[20 * 300 * sizeof(float) + 1];
   fw_rng rng;
@@ -209,9 +209,9 @@ static void distances_of_rows(void **state) {
 }
 
 static void check_scores(fw_isa isa) {
-  const fw_scan scan = fw_scan_at(isa);
+  const fw_scan scan = fw_kernels_at(isa).scan;
   static float scores[512], maxima[512];
-  static uint32_t places[512 + 16];
+  static uint32_t positions[512 + 16];
   fw_rng rng;
   fw_rng_init(&rng, 6);
   for (size_t n = 16; n <= 512; n += 16) {
@@ -225,11 +225,11 @@ static void check_scores(fw_isa isa) {
       }
     }
     const float limit = scores[fw_rng_below(&rng, n)];
-    const size_t count = scan.find_least(scores, n, limit, places);
+    const size_t count = scan.find_not_below(scores, n, limit, positions);
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
       if (scores[i] < limit) continue;
-      assert_true(at < count && places[at] == i);
+      assert_true(at < count && positions[at] == i);
       at++;
     }
     assert_int_equal(at, count);

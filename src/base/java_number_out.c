@@ -1,4 +1,4 @@
-/* base/java_number.c: numbers as Java (JDK 8 … 18) prints them, to the byte.
+/* base/java_number_out.c: numbers as Java (JDK 8 … 18) prints them, to the byte.
  *
  * Until JDK 19 Float.toString and Double.toString were not the shortest digits: they follow Steele and White, "How to
  * print floating-point numbers accurately", 1990 (digit after digit until what is left is less than half the distance
@@ -47,7 +47,7 @@ static magnitude take_magnitude(uint64_t bits, int p, int least_exponent) {
 
 /* ---- integers up to 2^63 ---- */
 
-/* Java prints these as integers, but for the digits that the float does not have: it rounds them away. */
+/* Java prints these as integers, rounded to the digits that the float has. */
 static void integer_digits(magnitude x, decimal *d) {
   uint64_t v = x.exponent > 52 ? x.fraction << (x.exponent - 52) : x.fraction >> (52 - x.exponent);
   int surplus = x.exponent - x.significant - 1, dropped = 0;
@@ -306,15 +306,15 @@ static char *put_decimal(char *out, const decimal *d) {
  * - Digits are taken until what is left is less than m, half the distance to the neighbours, from either side. Only the
  *   bounds (x - m and x + m themselves) are drawn differently, and no shortest digits lie on them: x has one binary
  *   place after the point fewer than they have, so it has one decimal fewer.
- * - With both neighbours at the same distance (no power of two), b, s and m depend on the exponents alone, not on how
- *   many bits the fraction has: s = 2^(p - e + decExp) and m = 5^-decExp below 1; s = 10^decExp * 2^(p - e) and m = 1
- *   from 1 on, for 2^e <= x < 2^(e+1). The last m is the first 10^i m that is at least half of 10 s. For every e and
+ * - With both neighbours at the same distance (x is not a power of two), b, s and m depend on the exponents alone, not
+ * on how many bits the fraction has: s = 2^(p - e + decExp) and m = 5^-decExp below 1; s = 10^decExp * 2^(p - e) and m
+ * = 1 from 1 on, for 2^e <= x < 2^(e+1). The last m is the first 10^i m that is at least half of 10 s. For every e and
  *   decExp that occur, b + m fits the class, or m does not and comes out negative, which Java takes for low and high;
  *   that is what they are. The one exception (floats in [0.09, 0.125): m wraps to more than half of 10 s) does not
  *   change what is rounded up.
- * Two digits where there is an exponent are no matter: a second one is 0 if one suffices. */
+ * Two digits where there is an exponent do not matter: the second one is 0 if one suffices. */
 static FW_ALWAYS_INLINE bool has_shortest_digits(fw_binary x, int p) {
-  return x.exponent <= 0 && x.significand > UINT64_C(1) << (p - 1); /* normal, no power of two, below 2^p */
+  return x.exponent <= 0 && x.significand > UINT64_C(1) << (p - 1); /* normal, not a power of two, below 2^p */
 }
 
 /* As put_decimal, in whole words; it touches 28 bytes. */

@@ -1,9 +1,8 @@
-/* kern/text/kern_avx2.c: kernels for AVX2 and BMI. */
+/* kern/text/tokenizer_avx2.c: kernels for AVX2 and BMI. */
 #include <immintrin.h>
 
-#include "kern/math/by_fours.h"
-#include "kern/text/decimal.h"
-#include "kern/text/kern.h"
+#include "kern/text/read_numbers.h"
+#include "kern/text/tokenizer.h"
 
 static inline uint64_t join_masks(__m256i low, __m256i high) {
   return (uint64_t)(uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32;
@@ -36,7 +35,7 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
   const __m256i wanted = _mm256_set1_epi8(extra);
   size_t count = 0;
   uint64_t odd = 0;
-  marks->places[-1] = UINT32_MAX;
+  marks->offsets[-1] = UINT32_MAX;
   marks->extras[0] = marks->ends[0] = 0;
   for (size_t i = 0; i < n; i += 64) {
     const __m256i a = _mm256_loadu_si256((const __m256i *)(text + i));
@@ -48,7 +47,7 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
     odd |= found & ~(extras | ends | equal_mask(text + i, ' '));
     append_bits(marks->extras + count / 64, _pext_u64(extras, found), count % 64, k);
     append_bits(marks->ends + count / 64, _pext_u64(ends, found), count % 64, k);
-    uint32_t *out = marks->places + count;
+    uint32_t *out = marks->offsets + count;
     /* eight at a time without looking whether there are eight: what is too much is overwritten by the next group */
     for (unsigned j = 0; j < k; j += 8) {
       for (unsigned m = 0; m < 8; m++) {
@@ -67,7 +66,7 @@ static inline uint64_t numbers_of_bits(uint32_t bits) {
   return _pext_u64(0x0706050403020100u, _pdep_u64(bits, 0x0101010101010101u) * 0xff);
 }
 
-static void pick_tokens(const uint32_t *places, size_t n, size_t lists, const uint64_t *const *bits,
+static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const uint64_t *const *bits,
                         fw_token *const *tokens) {
   const __m256i one = _mm256_set1_epi32(1);
   const __m256i longest = _mm256_set1_epi32(FW_TOKEN_LENGTH);
@@ -76,8 +75,8 @@ static void pick_tokens(const uint32_t *places, size_t n, size_t lists, const ui
     for (size_t i = 0; i < n; i += 8) {
       const uint32_t inside_list = n - i >= 8 ? 0xff : (1u << (n - i)) - 1;
       const uint32_t chosen = (uint32_t)(bits[k][i / 64] >> i % 64) & inside_list;
-      const __m256i ends = _mm256_loadu_si256((const __m256i *)(places + i));
-      const __m256i before = _mm256_loadu_si256((const __m256i *)(places + i - 1));
+      const __m256i ends = _mm256_loadu_si256((const __m256i *)(offsets + i));
+      const __m256i before = _mm256_loadu_si256((const __m256i *)(offsets + i - 1));
       const __m256i lengths = _mm256_min_epu32(_mm256_sub_epi32(_mm256_sub_epi32(ends, before), one), longest);
       const __m256i all = _mm256_or_si256(_mm256_slli_epi32(ends, 6), lengths);
       const __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)numbers_of_bits(chosen)));
@@ -250,11 +249,11 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
   return fw_read_by_fours(read_four_f32, text, tokens, n, out, sizeof *out, refused);
 }
 
-void fw_kern_fill_avx2(fw_kern *kern) {
-  kern->find_marks = find_marks;
-  kern->pick_tokens = pick_tokens;
-  kern->count_lines = count_lines;
-  kern->read_f32 = read_f32;
-  kern->read_u32 = read_u32;
-  kern->read_u64 = read_u64;
+void fw_tokenizer_fill_avx2(fw_tokenizer *tokenizer) {
+  tokenizer->find_marks = find_marks;
+  tokenizer->pick_tokens = pick_tokens;
+  tokenizer->count_lines = count_lines;
+  tokenizer->read_f32 = read_f32;
+  tokenizer->read_u32 = read_u32;
+  tokenizer->read_u64 = read_u64;
 }

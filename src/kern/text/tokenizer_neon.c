@@ -1,12 +1,11 @@
-/* kern/text/kern_neon.c: kernels for AArch64. */
+/* kern/text/tokenizer_neon.c: kernels for AArch64. */
 #include <arm_neon.h>
 
-#include "kern/math/by_fours.h"
-#include "kern/math/unroll.h"
-#include "kern/text/decimal.h"
-#include "kern/text/kern.h"
+#include "kern/text/read_numbers.h"
+#include "kern/text/tokenizer.h"
+#include "kern/unroll.h"
 
-#include "kern/text/neon_bits_tmpl.h"
+#include "kern/neon_bits_tmpl.h"
 
 static inline uint8x16_t load(const char *p) {
   return vld1q_u8((const uint8_t *)p);
@@ -46,14 +45,14 @@ static void classify(fw_marks *marks, char extra) {
 static void find_marks(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks) {
   const uint8x16_t limit = vdupq_n_u8(upto), wanted = vdupq_n_u8((uint8_t)extra);
   size_t count = 0;
-  marks->places[-1] = UINT32_MAX;
+  marks->offsets[-1] = UINT32_MAX;
   for (size_t i = 0; i < n; i += 64) {
     const char *p = text + i;
     uint64_t found = to_bits(is_mark(load(p), limit, wanted), is_mark(load(p + 16), limit, wanted),
                              is_mark(load(p + 32), limit, wanted), is_mark(load(p + 48), limit, wanted));
     for (found &= inside(n - i); found; found &= found - 1, count++) {
       const size_t at = (size_t)__builtin_ctzll(found);
-      marks->places[count] = (uint32_t)(i + at);
+      marks->offsets[count] = (uint32_t)(i + at);
       marks->chars[count] = p[at];
     }
   }
@@ -85,14 +84,14 @@ static const uint8_t lanes_of_bits[16][16] = {
 };
 #undef LANE
 
-static void pick_tokens(const uint32_t *places, size_t n, size_t lists, const uint64_t *const *bits,
+static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const uint64_t *const *bits,
                         fw_token *const *tokens) {
   const uint32x4_t one = vdupq_n_u32(1), longest = vdupq_n_u32(FW_TOKEN_LENGTH);
   for (size_t k = 0; k < lists; k++) {
     fw_token *out = tokens[k];
     for (size_t i = 0; i < n; i += 4) {
       const uint32_t chosen = (uint32_t)((bits[k][i / 64] >> i % 64) & 15 & inside(n - i));
-      const uint32x4_t ends = vld1q_u32(places + i), before = vld1q_u32(places + i - 1);
+      const uint32x4_t ends = vld1q_u32(offsets + i), before = vld1q_u32(offsets + i - 1);
       const uint32x4_t lengths = vminq_u32(vsubq_u32(vsubq_u32(ends, before), one), longest);
       const uint32x4_t all = vorrq_u32(vshlq_n_u32(ends, 6), lengths);
       const uint8x16_t picked = vqtbl1q_u8(vreinterpretq_u8_u32(all), vld1q_u8(lanes_of_bits[chosen]));
@@ -196,8 +195,8 @@ INLINE unsigned read_four_u64(const char *text, const fw_token *tokens, void *ou
 
 /* Bits of four lanes, each 0 or all ones. */
 INLINE unsigned to_four_bits(uint32x4_t lanes) {
-  static const uint32_t places[4] = {1, 2, 4, 8};
-  return vaddvq_u32(vandq_u32(lanes, vld1q_u32(places)));
+  static const uint32_t bit_of_lane[4] = {1, 2, 4, 8};
+  return vaddvq_u32(vandq_u32(lanes, vld1q_u32(bit_of_lane)));
 }
 
 INLINE unsigned read_four_u32(const char *text, const fw_token *tokens, void *out) {
@@ -291,11 +290,11 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
   return fw_read_by_fours(read_four_f32, text, tokens, n, out, sizeof *out, refused);
 }
 
-void fw_kern_fill_neon(fw_kern *kern) {
-  kern->find_marks = find_marks;
-  kern->pick_tokens = pick_tokens;
-  kern->count_lines = count_lines;
-  kern->read_f32 = read_f32;
-  kern->read_u32 = read_u32;
-  kern->read_u64 = read_u64;
+void fw_tokenizer_fill_neon(fw_tokenizer *tokenizer) {
+  tokenizer->find_marks = find_marks;
+  tokenizer->pick_tokens = pick_tokens;
+  tokenizer->count_lines = count_lines;
+  tokenizer->read_f32 = read_f32;
+  tokenizer->read_u32 = read_u32;
+  tokenizer->read_u64 = read_u64;
 }

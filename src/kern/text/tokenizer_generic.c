@@ -1,21 +1,21 @@
-/* kern/text/kern_generic.c: every kernel in plain C. */
+/* kern/text/tokenizer_generic.c: every kernel in plain C. */
 #include <string.h>
 
 #include "base/endian.h"
 #include "base/number_in.h"
-#include "kern/text/decimal.h"
-#include "kern/text/kern.h"
+#include "kern/text/read_numbers.h"
+#include "kern/text/tokenizer.h"
 
 static void find_marks(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks) {
   size_t count = 0;
   bool odd = false;
-  marks->places[-1] = UINT32_MAX;
+  marks->offsets[-1] = UINT32_MAX;
   memset(marks->extras, 0, (fw_bit_words(n) + 1) * sizeof(uint64_t));
   memset(marks->ends, 0, (fw_bit_words(n) + 1) * sizeof(uint64_t));
   for (size_t i = 0; i < n; i++) {
     const char c = text[i];
     if ((unsigned char)c > upto && c != extra) continue;
-    marks->places[count] = (uint32_t)i;
+    marks->offsets[count] = (uint32_t)i;
     marks->extras[count / 64] |= (uint64_t)(c == extra) << count % 64;
     marks->ends[count / 64] |= (uint64_t)(c == '\n') << count % 64;
     odd |= c != extra && c != '\n' && c != ' ';
@@ -25,14 +25,14 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
   marks->odd = odd;
 }
 
-static void pick_tokens(const uint32_t *places, size_t n, size_t lists, const uint64_t *const *bits,
+static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const uint64_t *const *bits,
                         fw_token *const *tokens) {
   for (size_t k = 0; k < lists; k++) {
     fw_token *out = tokens[k];
     for (size_t w = 0; w < fw_bit_words(n); w++) {
       const uint64_t inside = n - 64 * w >= 64 ? ~0ull : ~0ull >> (64 - (n - 64 * w));
       for (uint64_t left = bits[k][w] & inside; left; left &= left - 1) {
-        const uint32_t *end = places + 64 * w + (size_t)__builtin_ctzll(left);
+        const uint32_t *end = offsets + 64 * w + (size_t)__builtin_ctzll(left);
         *out++ = fw_token_make(end[0], end[0] - end[-1] - 1);
       }
     }
@@ -134,11 +134,11 @@ static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint6
   return count;
 }
 
-void fw_kern_fill_generic(fw_kern *kern) {
-  kern->find_marks = find_marks;
-  kern->pick_tokens = pick_tokens;
-  kern->count_lines = count_lines;
-  kern->read_f32 = read_f32;
-  kern->read_u32 = read_u32;
-  kern->read_u64 = read_u64;
+void fw_tokenizer_fill_generic(fw_tokenizer *tokenizer) {
+  tokenizer->find_marks = find_marks;
+  tokenizer->pick_tokens = pick_tokens;
+  tokenizer->count_lines = count_lines;
+  tokenizer->read_f32 = read_f32;
+  tokenizer->read_u32 = read_u32;
+  tokenizer->read_u64 = read_u64;
 }

@@ -1,7 +1,10 @@
-/* comm/self.c: the communicator of one process: sums and copies are what it has. */
+/* comm/comm.c: the communicator of one process, whose sums and copies are its own values; whether all ranks can go on.
+ */
+#include "comm/comm.h"
+
 #include <string.h>
 
-#include "comm/comm.h"
+#include "base/error.h"
 
 static furrow_status allreduce_f32(const fw_comm *comm, float *values, size_t count, furrow_error *err) {
   (void)comm, (void)values, (void)count, (void)err;
@@ -37,4 +40,13 @@ const fw_comm *fw_comm_self(void) {
                                .gather = gather,
                                .barrier = barrier};
   return &self;
+}
+
+furrow_status fw_comm_all_ok(const fw_comm *comm, furrow_status mine, furrow_error *err) {
+  if (comm->size == 1) return mine;
+  double failed = mine != FURROW_OK;
+  furrow_error lost;
+  furrow_status status = comm->allreduce_f64(comm, &failed, 1, mine == FURROW_OK ? err : &lost);
+  if (mine != FURROW_OK || status != FURROW_OK) return mine != FURROW_OK ? mine : status;
+  return failed > 0 ? fw_fail(err, FURROW_E_STATE, "another process failed") : FURROW_OK;
 }

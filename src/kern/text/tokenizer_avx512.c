@@ -1,11 +1,11 @@
-/* kern/text/kern_avx512.c: kernels for AVX-512 with BW, DQ, VL, VBMI and VBMI2. */
+/* kern/text/tokenizer_avx512.c: kernels for AVX-512 with BW, DQ, VL, VBMI and VBMI2. */
 #include <immintrin.h>
 
-#include "kern/text/decimal.h"
-#include "kern/text/kern.h"
+#include "kern/text/read_numbers.h"
+#include "kern/text/tokenizer.h"
 
-/* The places of up to 64 marks: the numbers of the marked bytes, pushed together, are widened sixteen at a time. */
-static inline void store_places(uint32_t *out, __m512i packed, size_t found, size_t first) {
+/* The offsets of up to 64 marks: the numbers of the marked bytes, pushed together, are widened sixteen at a time. */
+static inline void store_offsets(uint32_t *out, __m512i packed, size_t found, size_t first) {
   const __m512i base = _mm512_set1_epi32((int)(uint32_t)first);
   _mm512_storeu_si512(out, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(packed))));
   if (found > 16) {
@@ -19,13 +19,13 @@ static inline void store_places(uint32_t *out, __m512i packed, size_t found, siz
   }
 }
 
-/* The marks of 64 bytes: their places and, for classify, the bytes themselves, pushed together. */
+/* The marks of 64 bytes: their offsets and, for classify, the bytes themselves, pushed together. */
 static inline size_t mark_group(const char *text, size_t i, __mmask64 inside, __m512i limit, __m512i wanted,
                                 __m512i numbers, fw_marks *marks, size_t count) {
   const __m512i bytes = _mm512_loadu_si512(text + i);
   const __mmask64 found = (_mm512_cmple_epu8_mask(bytes, limit) | _mm512_cmpeq_epi8_mask(bytes, wanted)) & inside;
   const size_t k = (size_t)_mm_popcnt_u64(found);
-  store_places(marks->places + count, _mm512_maskz_compress_epi8(found, numbers), k, i);
+  store_offsets(marks->offsets + count, _mm512_maskz_compress_epi8(found, numbers), k, i);
   _mm512_storeu_si512(marks->chars + count, _mm512_maskz_compress_epi8(found, bytes));
   return count + k;
 }
@@ -52,7 +52,7 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
   const __m512i numbers = _mm512_loadu_si512(steps);
   size_t count = 0;
   size_t i = 0;
-  marks->places[-1] = UINT32_MAX;
+  marks->offsets[-1] = UINT32_MAX;
   for (; i + 64 <= n; i += 64) count = mark_group(text, i, ~0ull, limit, wanted, numbers, marks, count);
   if (i < n) count = mark_group(text, i, ~0ull >> (64 - (n - i)), limit, wanted, numbers, marks, count);
   marks->count = count;
@@ -60,15 +60,15 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
 }
 
 /* `lists` is a constant where this is called, so the loop over them is none. */
-static inline __attribute__((always_inline)) void pick_lists(const uint32_t *places, size_t n, const size_t lists,
+static inline __attribute__((always_inline)) void pick_lists(const uint32_t *offsets, size_t n, const size_t lists,
                                                              const uint64_t *const *bits, fw_token *const *tokens) {
   const __m512i one = _mm512_set1_epi32(1);
   const __m512i longest = _mm512_set1_epi32(FW_TOKEN_LENGTH);
   fw_token *out[3];
   for (size_t k = 0; k < lists; k++) out[k] = tokens[k];
   for (size_t i = 0; i < n; i += 16) {
-    const __m512i ends = _mm512_loadu_si512(places + i);
-    const __m512i before = _mm512_loadu_si512(places + i - 1);
+    const __m512i ends = _mm512_loadu_si512(offsets + i);
+    const __m512i before = _mm512_loadu_si512(offsets + i - 1);
     const __m512i lengths = _mm512_min_epu32(_mm512_sub_epi32(_mm512_sub_epi32(ends, before), one), longest);
     const __m512i all = _mm512_or_si512(_mm512_slli_epi32(ends, 6), lengths);
     const uint32_t inside = n - i >= 16 ? 0xffff : (1u << (n - i)) - 1;
@@ -80,11 +80,11 @@ static inline __attribute__((always_inline)) void pick_lists(const uint32_t *pla
   }
 }
 
-static void pick_tokens(const uint32_t *places, size_t n, size_t lists, const uint64_t *const *bits,
+static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const uint64_t *const *bits,
                         fw_token *const *tokens) {
-  if (lists == 1) pick_lists(places, n, 1, bits, tokens);
-  if (lists == 2) pick_lists(places, n, 2, bits, tokens);
-  if (lists == 3) pick_lists(places, n, 3, bits, tokens);
+  if (lists == 1) pick_lists(offsets, n, 1, bits, tokens);
+  if (lists == 2) pick_lists(offsets, n, 2, bits, tokens);
+  if (lists == 3) pick_lists(offsets, n, 3, bits, tokens);
 }
 
 /* ---- Eight tokens at a time ----------------------------------------------------------------------------- */
@@ -531,10 +531,10 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
   return count;
 }
 
-void fw_kern_fill_avx512(fw_kern *kern) {
-  kern->find_marks = find_marks;
-  kern->pick_tokens = pick_tokens;
-  kern->read_f32 = read_f32;
-  kern->read_u32 = read_u32;
-  kern->read_u64 = read_u64;
+void fw_tokenizer_fill_avx512(fw_tokenizer *tokenizer) {
+  tokenizer->find_marks = find_marks;
+  tokenizer->pick_tokens = pick_tokens;
+  tokenizer->read_f32 = read_f32;
+  tokenizer->read_u32 = read_u32;
+  tokenizer->read_u64 = read_u64;
 }

@@ -1,5 +1,5 @@
-/* kern/text/decimal.c: the powers of ten of kern/text/decimal.h. */
-#include "kern/text/decimal.h"
+/* kern/text/read_numbers.c: the powers of ten of kern/text/read_numbers.h. */
+#include "kern/text/read_numbers.h"
 
 const double fw_decimal_tens[2 * FW_DECIMAL_RANGE + 1] = {
     1e-64, 1e-63, 1e-62, 1e-61, 1e-60, 1e-59, 1e-58, 1e-57, 1e-56, 1e-55, 1e-54, 1e-53, 1e-52, 1e-51, 1e-50,

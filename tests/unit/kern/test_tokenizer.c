@@ -1,6 +1,4 @@
-/* tests/unit/kern/test_kern.c: every kernel of every level against plain C, on random and on hard text. */
-#include "kern/text/kern.h"
-
+/* tests/unit/kern/test_tokenizer.c: every kernel of every level against plain C, on random and on hard text. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,14 +6,14 @@
 
 #include "base/number_in.h"
 #include "base/rng.h"
+#include "kern/dispatch.h"
 #include "support/cmocka_all.h"
 #include "support/each_isa.h"
 
 /* A loop over the levels beside plain C that the processor has. */
-#define FOR_EACH_LEVEL(kern)                                                                        \
-  for (fw_isa isa = FW_ISA_GENERIC + 1; isa < FW_ISA_COUNT; isa++)                                  \
-    for (fw_kern kern = fw_isa_available(isa) ? fw_kern_at(isa) : (fw_kern){.isa = FW_ISA_GENERIC}; \
-         kern.isa != FW_ISA_GENERIC; kern.isa = FW_ISA_GENERIC)
+#define FOR_EACH_LEVEL(isa)                                        \
+  for (fw_isa isa = FW_ISA_GENERIC + 1; isa < FW_ISA_COUNT; isa++) \
+    if (fw_isa_available(isa))
 
 static void *must(void *memory) {
   if (!memory) abort();
@@ -42,18 +40,18 @@ static padded make_padded(size_t length, char around) {
 static fw_marks make_marks(size_t n) {
   const size_t words = fw_bit_words(n + FW_KERN_PAD);
   fw_marks m = {0};
-  m.places = (uint32_t *)must(malloc((n + FW_KERN_PAD + 1) * sizeof *m.places)) + 1;
+  m.offsets = (uint32_t *)must(malloc((n + FW_KERN_PAD + 1) * sizeof *m.offsets)) + 1;
   m.extras = must(malloc(words * sizeof *m.extras));
   m.ends = must(malloc(words * sizeof *m.ends));
   m.chars = must(malloc(n + FW_KERN_PAD));
-  memset(m.places - 1, 0xa5, (n + FW_KERN_PAD + 1) * sizeof *m.places);
+  memset(m.offsets - 1, 0xa5, (n + FW_KERN_PAD + 1) * sizeof *m.offsets);
   memset(m.extras, 0xa5, words * sizeof *m.extras);
   memset(m.ends, 0xa5, words * sizeof *m.ends);
   return m;
 }
 
 static void free_marks(fw_marks *m) {
-  free(m->places - 1);
+  free(m->offsets - 1);
   free(m->extras);
   free(m->ends);
   free(m->chars);
@@ -62,11 +60,11 @@ static void free_marks(fw_marks *m) {
 static void assert_marks(const fw_marks *m, const padded *p, unsigned char upto, char extra) {
   size_t count = 0;
   bool odd = false;
-  assert_true(m->places[-1] == UINT32_MAX);
+  assert_true(m->offsets[-1] == UINT32_MAX);
   for (size_t i = 0; i < p->length; i++) {
     const char c = p->text[i];
     if ((unsigned char)c > upto && c != extra) continue;
-    assert_true(count < m->count && m->places[count] == i);
+    assert_true(count < m->count && m->offsets[count] == i);
     assert_int_equal(m->extras[count / 64] >> count % 64 & 1, c == extra);
     assert_int_equal(m->ends[count / 64] >> count % 64 & 1, c == '\n');
     odd |= c != extra && c != '\n' && c != ' ';
@@ -89,7 +87,7 @@ static void check_marks(const padded *p) {
     for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
       if (!fw_isa_available(isa)) continue;
       fw_marks m = make_marks(p->length);
-      fw_kern_at(isa).find_marks(p->text, p->length, kinds[k].upto, kinds[k].extra, &m);
+      fw_kernels_at(isa).tokenizer.find_marks(p->text, p->length, kinds[k].upto, kinds[k].extra, &m);
       assert_marks(&m, p, kinds[k].upto, kinds[k].extra);
       free_marks(&m);
     }
@@ -150,26 +148,26 @@ static void marks_of_a_window(void **state) {
 enum { LISTS = 3 };
 
 /* What pick_tokens is to give, one mark after the other; returns the number of tokens. */
-static size_t pick_plainly(const uint32_t *places, size_t n, const uint64_t *bits, fw_token *tokens) {
+static size_t pick_plainly(const uint32_t *offsets, size_t n, const uint64_t *bits, fw_token *tokens) {
   size_t count = 0;
   for (size_t i = 0; i < n; i++)
-    if (bits[i / 64] >> i % 64 & 1) tokens[count++] = fw_token_make(places[i], places[i] - places[i - 1] - 1);
+    if (bits[i / 64] >> i % 64 & 1) tokens[count++] = fw_token_make(offsets[i], offsets[i] - offsets[i - 1] - 1);
   return count;
 }
 
 static void check_picking(fw_rng *rng, size_t n, unsigned density) {
   const size_t words = fw_bit_words(n + FW_KERN_PAD);
-  const size_t room = n + FW_KERN_PAD;
-  uint32_t *places = (uint32_t *)must(malloc((room + 1) * sizeof *places)) + 1;
-  fw_token *wanted = must(malloc(room * sizeof *wanted));
+  const size_t capacity = n + FW_KERN_PAD;
+  uint32_t *offsets = (uint32_t *)must(malloc((capacity + 1) * sizeof *offsets)) + 1;
+  fw_token *wanted = must(malloc(capacity * sizeof *wanted));
   uint64_t *bits[LISTS];
   fw_token *tokens[LISTS];
-  memset(places - 1, 0xa5, (room + 1) * sizeof *places);
-  places[-1] = UINT32_MAX;
-  for (size_t i = 0; i < n; i++) places[i] = places[i - 1] + 1 + (uint32_t)fw_rng_below(rng, i % 9 ? 12 : 100);
+  memset(offsets - 1, 0xa5, (capacity + 1) * sizeof *offsets);
+  offsets[-1] = UINT32_MAX;
+  for (size_t i = 0; i < n; i++) offsets[i] = offsets[i - 1] + 1 + (uint32_t)fw_rng_below(rng, i % 9 ? 12 : 100);
   for (size_t k = 0; k < LISTS; k++) {
     bits[k] = must(malloc(words * sizeof *bits[k]));
-    tokens[k] = must(malloc(room * sizeof *tokens[k]));
+    tokens[k] = must(malloc(capacity * sizeof *tokens[k]));
     for (size_t i = 0; i < words; i++) { /* bits behind the last mark may be anything */
       bits[k][i] = density ? fw_rng_next(rng) : ~0ull;
       if (density > 1) bits[k][i] &= fw_rng_next(rng) & fw_rng_next(rng);
@@ -177,16 +175,16 @@ static void check_picking(fw_rng *rng, size_t n, unsigned density) {
   }
   for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++)
     for (size_t lists = 1; lists <= LISTS && fw_isa_available(isa); lists++) {
-      fw_kern_at(isa).pick_tokens(places, n, lists, (const uint64_t *const *)bits, tokens);
+      fw_kernels_at(isa).tokenizer.pick_tokens(offsets, n, lists, (const uint64_t *const *)bits, tokens);
       for (size_t k = 0; k < lists; k++)
-        assert_memory_equal(tokens[k], wanted, pick_plainly(places, n, bits[k], wanted) * sizeof *wanted);
+        assert_memory_equal(tokens[k], wanted, pick_plainly(offsets, n, bits[k], wanted) * sizeof *wanted);
     }
   for (size_t k = 0; k < LISTS; k++) {
     free(bits[k]);
     free(tokens[k]);
   }
   free(wanted);
-  free(places - 1);
+  free(offsets - 1);
 }
 
 static void pick_random_tokens(void **state) {
@@ -214,14 +212,14 @@ static void count_random_lines(void **state) {
       size_t wanted = 0;
       for (size_t i = 0; i < n; i++) wanted += p.text[i] == '\n' ? i == 0 || p.text[i - 1] != '\r' : p.text[i] == '\r';
       for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++)
-        if (fw_isa_available(isa)) assert_int_equal(fw_kern_at(isa).count_lines(p.text, n), wanted);
+        if (fw_isa_available(isa)) assert_int_equal(fw_kernels_at(isa).tokenizer.count_lines(p.text, n), wanted);
       free(p.memory);
     }
 }
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */
 
-enum { MOST_TOKENS = 4096, TEXT_ROOM = 1 << 18 };
+enum { MOST_TOKENS = 4096, TEXT_CAPACITY = 1 << 18 };
 
 typedef enum number_kind { F32, U32, U64, NUMBER_KINDS } number_kind;
 
@@ -241,7 +239,7 @@ typedef struct reader {
 static reader *make_reader(uint64_t seed) {
   reader *r = must(calloc(1, sizeof *r));
   fw_rng_init(&r->rng, seed);
-  r->text = make_padded(TEXT_ROOM, '5');
+  r->text = make_padded(TEXT_CAPACITY, '5');
   return r;
 }
 
@@ -262,12 +260,12 @@ static void read_exactly(reader *r, const char *token, size_t length) {
   r->exact[U64][i] = u64;
 }
 
-static size_t read_tokens(reader *r, const fw_kern *kern, number_kind kind) {
+static size_t read_tokens(reader *r, const fw_tokenizer *tokenizer, number_kind kind) {
   const char *text = r->text.text;
   switch (kind) {
-  case F32: return kern->read_f32(text, r->tokens, r->count, (float *)r->out, r->refused);
-  case U32: return kern->read_u32(text, r->tokens, r->count, (uint32_t *)r->out, r->refused);
-  default: return kern->read_u64(text, r->tokens, r->count, r->out, r->refused);
+  case F32: return tokenizer->read_f32(text, r->tokens, r->count, (float *)r->out, r->refused);
+  case U32: return tokenizer->read_u32(text, r->tokens, r->count, (uint32_t *)r->out, r->refused);
+  default: return tokenizer->read_u64(text, r->tokens, r->count, r->out, r->refused);
   }
 }
 
@@ -279,10 +277,10 @@ static void fail_token(const reader *r, fw_isa isa, number_kind kind, size_t i, 
 }
 
 static void check_kind(reader *r, fw_isa isa, number_kind kind) {
-  const fw_kern kern = fw_kern_at(isa);
+  const fw_tokenizer tokenizer = fw_kernels_at(isa).tokenizer;
   const size_t size = kind == U64 ? 8 : 4;
   memset(r->out, 0x5a, sizeof r->out);
-  const size_t refused = read_tokens(r, &kern, kind);
+  const size_t refused = read_tokens(r, &tokenizer, kind);
   size_t k = 0;
   assert_true(refused <= r->count);
   for (size_t i = 0; i < r->count; i++) {
@@ -310,7 +308,7 @@ static void check_tokens(reader *r) {
 
 /* Adds a token; the list is read when it is as long as some number that is drawn. Between tokens there is one byte. */
 static void add_token(reader *r, const char *token, size_t length) {
-  if (r->count == MOST_TOKENS || r->used + length + 1 > TEXT_ROOM) check_tokens(r);
+  if (r->count == MOST_TOKENS || r->used + length + 1 > TEXT_CAPACITY) check_tokens(r);
   memcpy(r->text.text + r->used, token, length);
   read_exactly(r, r->text.text + r->used, length);
   r->used += length;
@@ -422,11 +420,11 @@ static void ordinary_tokens(void **state) {
       add_text(r, token);
     }
     check_tokens(r);
-    FOR_EACH_LEVEL(kern) {
-      if (!styles[s].plain && kern.isa != FW_ISA_AVX512) continue; /* AVX2 leaves long ones and exponents to others */
-      if (r->left[kern.isa][F32] * 1000 > r->read[kern.isa][F32] * styles[s].refused)
-        fail_msg("%s: %zu of %zu numbers %s are refused", fw_isa_name(kern.isa), r->left[kern.isa][F32],
-                 r->read[kern.isa][F32], styles[s].format);
+    FOR_EACH_LEVEL(isa) {
+      if (!styles[s].plain && isa != FW_ISA_AVX512) continue; /* AVX2 leaves long ones and exponents to others */
+      if (r->left[isa][F32] * 1000 > r->read[isa][F32] * styles[s].refused)
+        fail_msg("%s: %zu of %zu numbers %s are refused", fw_isa_name(isa), r->left[isa][F32], r->read[isa][F32],
+                 styles[s].format);
     }
     free_reader(r);
   }
@@ -442,9 +440,9 @@ static void ordinary_integers(void **state) {
       add_text(r, token);
     }
     check_tokens(r);
-    FOR_EACH_LEVEL(kern) {
-      if (bits <= 32) assert_int_equal(r->left[kern.isa][U32], 0);
-      if (bits <= 53 || kern.isa == FW_ISA_AVX512) assert_int_equal(r->left[kern.isa][U64], 0);
+    FOR_EACH_LEVEL(isa) {
+      if (bits <= 32) assert_int_equal(r->left[isa][U32], 0);
+      if (bits <= 53 || isa == FW_ISA_AVX512) assert_int_equal(r->left[isa][U64], 0);
     }
     free_reader(r);
   }

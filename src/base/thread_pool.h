@@ -1,0 +1,51 @@
+/* base/thread_pool.h: pools of threads.
+ *
+ * fw_pool takes tasks of any length and loops; its threads sleep between them. Waking them takes longer than a loop
+ * over one mini-batch does: the threads of fw_spin_pool check for the next loop for a while before they sleep, so it
+ * suits many short loops, one after the other. */
+#ifndef FW_BASE_THREAD_POOL_H
+#define FW_BASE_THREAD_POOL_H
+
+#include <stddef.h>
+
+#include "furrow/status.h"
+
+/* Processors that this process may run on, at least 1. */
+unsigned fw_processor_count(void);
+
+/* ---- Tasks and loops ------------------------------------------------------------------------------------ */
+
+typedef struct fw_pool fw_pool;
+
+/* threads 0: one for each processor. */
+furrow_status fw_pool_create(fw_pool **pool, unsigned threads, furrow_error *err) FURROW_MUST_USE;
+/* Waits for the submitted tasks, then ends the threads. Takes NULL. */
+void fw_pool_free(fw_pool *pool);
+unsigned fw_pool_threads(const fw_pool *pool);
+
+/* Queues task(context) for some thread of the pool. Tasks may run for as long as they like. */
+furrow_status fw_pool_submit(fw_pool *pool, void (*task)(void *context), void *context,
+                             furrow_error *err) FURROW_MUST_USE;
+/* Returns when every submitted task has ended. */
+void fw_pool_wait(fw_pool *pool);
+
+/* Calls body(context, i) once for each i < count, on the pool's threads and the caller's; returns when all are done.
+ * Which thread gets which i is not fixed: write results by i. Not from inside a task. */
+furrow_status fw_pool_for(fw_pool *pool, size_t count, void (*body)(void *context, size_t i), void *context,
+                          furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Many short loops ----------------------------------------------------------------------------------- */
+
+typedef struct fw_spin_pool fw_spin_pool;
+
+/* `threads` in all, the caller's among them; 0: one for each processor. */
+furrow_status fw_spin_pool_create(fw_spin_pool **pool, unsigned threads, furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
+void fw_spin_pool_free(fw_spin_pool *pool);
+unsigned fw_spin_pool_threads(const fw_spin_pool *pool);
+
+/* Calls body(context, i) once for each i < count; returns when all are done. Threads take the indices in ascending
+ * order, each the next one as soon as it is free: write results by i. One caller at a time; not from inside a body. */
+void fw_spin_pool_run(fw_spin_pool *pool, size_t count, void (*body)(void *context, size_t i), void *context);
+
+#endif

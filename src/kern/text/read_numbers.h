@@ -1,0 +1,73 @@
+/* kern/text/read_numbers.h: what the kernels that read numbers share. */
+#ifndef FW_KERN_TEXT_READ_NUMBERS_H
+#define FW_KERN_TEXT_READ_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kern/text/tokenizer.h"
+
+/* ---- From a decimal significand to the nearest float, the quick way ----
+ *
+ * A double has 29 bits more than a float. significand * 10^exponent computed in doubles is off by less than two units
+ * in its last place (one half each for the conversion, the power and the product), plus what was cut from a significand
+ * of at least FW_DECIMAL_CUT behind its 15th digit: less than one part in 10^13, or 901 units. So the float that the
+ * product rounds to is the right one unless the product lies within FW_DECIMAL_MARGIN units of the middle between two
+ * floats: one number in 262,144, and the exact ties. Those are refused here and read exactly elsewhere. */
+
+#define FW_DECIMAL_MARGIN 1024u
+#define FW_DECIMAL_CUT 100000000000000u
+#define FW_DECIMAL_BELOW 0x1fffffffu /* the bits that a float does not have */
+#define FW_DECIMAL_MIDDLE 0x10000000u
+
+/* 10^-64 … 10^64, each the nearest double. */
+#define FW_DECIMAL_RANGE 64
+extern const double fw_decimal_tens[2 * FW_DECIMAL_RANGE + 1];
+
+/* False: refused (close to a middle, subnormal, overflowing, or the exponent is out of range). significand < 2^63. */
+static inline bool fw_decimal_scale(uint64_t significand, int32_t exponent, float *value) {
+  if (exponent < -FW_DECIMAL_RANGE || exponent > FW_DECIMAL_RANGE) return false;
+  const double d = (double)(int64_t)significand * fw_decimal_tens[exponent + FW_DECIMAL_RANGE];
+  uint64_t bits;
+  memcpy(&bits, &d, sizeof bits);
+  const uint32_t below = (uint32_t)bits & FW_DECIMAL_BELOW;
+  if (below - (FW_DECIMAL_MIDDLE - FW_DECIMAL_MARGIN) <= 2 * FW_DECIMAL_MARGIN) return false;
+  if (!(d > 1.2e-38 && d < 3.4e38) && significand != 0) return false;
+  *value = (float)d;
+  return true;
+}
+
+/* ---- Tokens four at a time ---- */
+
+/* Reads four tokens to out[0 … 3]; bit i of what is returned: token i is refused. */
+typedef unsigned (*fw_read_four)(const char *text, const fw_token *tokens, void *out);
+
+static inline size_t fw_append_refused(uint32_t *refused, size_t count, size_t base, unsigned bits) {
+  for (; bits; bits &= bits - 1) refused[count++] = (uint32_t)(base + (size_t)__builtin_ctz(bits));
+  return count;
+}
+
+/* n < 4 tokens, and copies of the last one. */
+static inline const fw_token *fw_pad_tokens(const fw_token *tokens, size_t n, fw_token four[4]) {
+  for (size_t i = 0; i < 4; i++) four[i] = tokens[i < n ? i : n - 1];
+  return four;
+}
+
+/* n tokens to numbers of `size` bytes; the rest is as in fw_tokenizer. `read` is called in one place alone, so that it
+ * is inlined. */
+static inline __attribute__((always_inline)) size_t fw_read_by_fours(fw_read_four read, const char *text,
+                                                                     const fw_token *tokens, size_t n, void *out,
+                                                                     size_t size, uint32_t *refused) {
+  size_t count = 0;
+  fw_token last[4];
+  for (size_t i = 0; i < n; i += 4) {
+    const fw_token *four = n - i >= 4 ? tokens + i : fw_pad_tokens(tokens + i, n - i, last);
+    unsigned bad = read(text, four, (char *)out + i * size);
+    if (n - i < 4) bad &= (1U << (n - i)) - 1;
+    if (__builtin_expect(bad != 0, 0)) count = fw_append_refused(refused, count, i, bad);
+  }
+  return count;
+}
+
+#endif
