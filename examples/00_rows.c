@@ -1,6 +1,6 @@
-/* examples/00_rows.c: what a data set is made of, and the product of each of its rows with a vector of weights.
+/* examples/00_rows.c: counts the rows and features of a data set, and multiplies each row with a vector of weights.
  *
- *   00_rows [URI]     any format that Furrow reads; without a URI a small data set that it writes itself
+ *   00_rows [URI]     any format that Furrow reads; without a URI the program writes a small data set
  */
 #define _POSIX_C_SOURCE 200809L
 #include <furrow/furrow.h>
@@ -30,7 +30,7 @@ static furrow_status add_block(totals *t, const furrow_rowblock *block, const do
     t->rows++;
     t->features += row.length;
     t->labels += row.label.any != NULL;
-    t->label_sum += furrow_row_get_label(&row); /* 0 where there is none */
+    t->label_sum += furrow_row_get_label(&row); /* 0 if the row has none */
     t->dot_sum += dot;
     if (t->rows <= 3) printf("row %zu: %zu features, dot %g\n", t->rows, row.length, dot);
   }
@@ -46,7 +46,7 @@ static void print_totals(const totals *t, uint64_t columns) {
   printf("sum of the dots %g\n", t->dot_sum);
 }
 
-/* The block iterator knows the number of columns from the start. A parser would not, but holds one block at a time. */
+/* The block iterator knows the number of columns from the start. A parser does not, but needs memory for one block. */
 static furrow_status read_rows(const char *uri, furrow_error *err) {
   furrow_blockiter *iter = NULL;
   totals t = {0};
@@ -65,7 +65,7 @@ static furrow_status read_rows(const char *uri, furrow_error *err) {
     status = add_block(&t, furrow_blockiter_value(iter), weights, n, err);
     if (status != FURROW_OK) goto done;
   }
-  if (status == FURROW_END) { /* no failure: everything was read */
+  if (status == FURROW_END) { /* not a failure: everything was read */
     print_totals(&t, n);
     status = FURROW_OK;
   }
@@ -75,7 +75,7 @@ done:
   return status;
 }
 
-/* Writes the sample to a file of its own; `path` ends in XXXXXX. */
+/* Writes the sample to a new temporary file; `path` ends in XXXXXX. */
 static int write_sample(char *path) {
   const int fd = mkstemp(path);
   if (fd < 0) return -1;

@@ -1,11 +1,11 @@
-/* examples/01_custom_format.c: two formats of one's own, one registered before main, one while the program runs.
+/* examples/01_custom_format.c: two custom formats, one registered before main, one while the program runs.
  *
- * "named" is text with names in place of indices; a name's index is a hash of it, of as many bits as the argument says:
+ * "named" has names instead of indices. The index of a name is its hash; the argument `bits` says how many bits it has:
  *
  *   label [weight] (|letter name[:value] ...)...       1 2.5 |u age:0.5 city=Bern |i item=77
  *
  * "fingerprint" is a label and a string of bits: 1 00101 has the features 2 and 4. The program parses a small text in
- * each, checks the rows and the errors, and returns 0 if all is as it should be.
+ * each format, checks the rows and the errors, and returns 0 if all checks pass.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <furrow/furrow.h>
@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- What both need ------------------------------------------------------------------------------------- */
+/* ---- Helpers of both ---------------------------------------------------------------------------------- */
 
-/* A line is not a C string: it has no end but its length. */
+/* A line is not a C string: it is not terminated. */
 typedef struct span {
   const char *begin, *end;
 } span;
@@ -27,7 +27,7 @@ static bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 
-/* Takes the next word off the line; false if there is none. */
+/* Removes the next word from the line; returns false if there is none. */
 static bool next_word(span *line, span *word) {
   const char *p = line->begin;
   while (p < line->end && is_blank(*p)) p++;
@@ -37,7 +37,7 @@ static bool next_word(span *line, span *word) {
   return word->begin < word->end;
 }
 
-/* strtod wants a string, and would otherwise go on into the next line. */
+/* strtod needs a terminated string; otherwise it would read into the next line. */
 static bool read_number(span text, double *number) {
   char copy[64];
   const size_t n = (size_t)(text.end - text.begin);
@@ -49,7 +49,7 @@ static bool read_number(span text, double *number) {
   return after == copy + n;
 }
 
-/* Says what is wrong with a line, where and with which text. Furrow adds the file and the line's number. */
+/* Reports an error of a line: message, column and token. Furrow adds the file and the number of the line. */
 static furrow_status refuse(furrow_error *err, const char *line, span text, const char *message) {
   if (err) {
     *err = (furrow_error){.status = FURROW_E_PARSE, .offset = FURROW_NO_OFFSET};
@@ -60,9 +60,9 @@ static furrow_status refuse(furrow_error *err, const char *line, span text, cons
   return FURROW_E_PARSE;
 }
 
-/* ---- named: registered before main ---------------------------------------------------------------------- */
+/* ---- named: registered before main -------------------------------------------------------------------- */
 
-/* Made once per parser from the arguments of the URI; the threads that parse only read it. */
+/* Furrow creates it once per parser from the arguments of the URI; the parsing threads only read it. */
 typedef struct named_state {
   uint64_t mask;
 } named_state;
@@ -72,7 +72,7 @@ static const furrow_arg named_args[] = {
 };
 
 static furrow_status named_open(const furrow_args *args, void **state, furrow_error *err) {
-  const int64_t bits = furrow_args_int(args, "bits"); /* an integer: that was checked */
+  const int64_t bits = furrow_args_int(args, "bits"); /* Furrow has checked that it is an integer */
   if (bits < 1 || bits > 32) {
     if (err) {
       *err = (furrow_error){.status = FURROW_E_ARGUMENT, .offset = FURROW_NO_OFFSET};
@@ -94,7 +94,7 @@ static uint64_t hash_name(span name) {
   return hash;
 }
 
-/* name[:value]; the letter of the group that it is in is the field. */
+/* name[:value]; the letter of its group is the field. */
 static furrow_status named_feature(const named_state *state, const char *line, span word, char letter,
                                    furrow_rowbuilder *row, furrow_error *err) {
   double value = 1;
@@ -114,7 +114,7 @@ static furrow_status named_line(const void *state, const char *line, size_t leng
   span word;
   double number;
   char letter = 0;
-  if (!next_word(&rest, &word) || *word.begin == '#') return FURROW_OK; /* no call on row: the line is no row */
+  if (!next_word(&rest, &word) || *word.begin == '#') return FURROW_OK; /* no call on row: not a row */
   if (!read_number(word, &number)) return refuse(err, line, word, "the label is not a number");
   furrow_status status = furrow_rowbuilder_label(row, number, err);
   for (bool first = true; status == FURROW_OK && next_word(&rest, &word); first = false) {
@@ -143,7 +143,7 @@ static const furrow_rows_format named = {
 };
 FURROW_REGISTER_ROWS_FORMAT(named);
 
-/* ---- fingerprint: registered while the program runs; no arguments, no state ------------------------------ */
+/* ---- fingerprint: registered while the program runs; no arguments, no state --------------------------- */
 
 static furrow_status fingerprint_line(const void *state, const char *line, size_t length, furrow_rowbuilder *row,
                                       furrow_error *err) {
@@ -170,7 +170,7 @@ static const furrow_rows_format fingerprint = {
     .parse_line = fingerprint_line,
 };
 
-/* ---- Trying them ---------------------------------------------------------------------------------------- */
+/* ---- The checks --------------------------------------------------------------------------------------- */
 
 static int failures;
 
@@ -179,7 +179,7 @@ static void check(bool holds, const char *what) {
   failures += !holds;
 }
 
-/* The text as a file. */
+/* Writes the text to a file. */
 static void write_text(const char *path, const char *text) {
   FILE *file = fopen(path, "w");
   if (!file || fputs(text, file) == EOF || fclose(file) != 0) {
@@ -188,7 +188,7 @@ static void write_text(const char *path, const char *text) {
   }
 }
 
-/* All rows of `path` + `args` in one container; the status of opening or reading. */
+/* Reads all rows of `path` + `args` into one container; returns the status of opening or reading. */
 static furrow_status read_all(const char *path, const char *args, const char *format, furrow_container *rows,
                               furrow_error *err) {
   char uri[128];
@@ -227,7 +227,7 @@ static void try_named(const char *path, furrow_container *rows, furrow_error *er
   write_text(path, "1 |u age:0.5\n1 |u age:old\n");
   check(read_all(path, "", "named", rows, err) == FURROW_E_PARSE && err->line == 2 && err->column == 6 &&
             strcmp(err->token, "age:old") == 0,
-        "a value that is no number is named with its place");
+        "a value that is not a number is reported with its place");
   check(furrow_container_size(rows) == 1, "the row before it was read");
   check(read_all(path, "?bits=99", "named", rows, err) == FURROW_E_ARGUMENT, "99 bits are refused");
   check(read_all(path, "?bit=9", "named", rows, err) == FURROW_E_ARGUMENT && strstr(err->message, "bits"),

@@ -1,7 +1,8 @@
-/* examples/02_embedding.c: vectors out of an embedding as Angel stores it, and which of them are alike.
+/* examples/02_embedding.c: reads vectors of an embedding that Angel stored, and finds the longest one.
  *
- *   02_embedding [FOLDER [FEATURE]]     a matrix folder such as deepfm/embedding_embedding; without one, a small one
- * that it writes itself
+ *   02_embedding [FOLDER [FEATURE]]     FOLDER: a matrix folder such as deepfm/embedding_embedding
+ *
+ * Without FOLDER the program writes a small matrix.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <furrow/furrow.h>
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- Reading: this is all that it takes ----------------------------------------------------------------- */
+/* ---- Reading a whole matrix into memory --------------------------------------------------------------- */
 
 /* The vector of a feature: its column, one element of each saved row. */
 static furrow_status print_vector(const char *folder, int64_t feature, furrow_error *err) {
@@ -31,10 +32,10 @@ static furrow_status print_vector(const char *folder, int64_t feature, furrow_er
   return FURROW_OK;
 }
 
-/* ---- Reading under any size of memory: partition after partition, here on several threads ----------------- */
+/* ---- Reading a matrix of any size: one partition after the other, on several threads ------------------ */
 
 typedef struct longest {
-  int64_t feature[64]; /* by partition, so that threads do not meet */
+  int64_t feature[64]; /* one for each partition, so that threads share nothing */
   double norm[64];
 } longest;
 
@@ -68,7 +69,7 @@ static furrow_status print_longest(const char *folder, furrow_error *err) {
   return status;
 }
 
-/* ---- Writing: an embedding of 40 features with 4 factors, in partitions of 10 columns -------------------- */
+/* ---- Writing: an embedding of 40 features with 4 factors, in partitions of 10 columns ----------------- */
 
 #define FACTORS 4
 #define FEATURES 40
@@ -96,7 +97,7 @@ static furrow_status write_sample(const char *folder, furrow_error *err) {
   return status;
 }
 
-/* Takes away what write_sample made: the metadata and the files of its partitions. */
+/* Removes the files of write_sample: the metadata and the data files of the partitions. */
 static void remove_sample(const char *folder) {
   static const char *const names[] = {"_meta", "0", "1", "2", "3", ""};
   char path[128];

@@ -1,11 +1,11 @@
-/* examples/03_matrix_format.c: a matrix format of one's own, as a subclass of RowFormat is one in Angel.
+/* examples/03_matrix_format.c: a custom matrix format, like a subclass of RowFormat in Angel.
  *
- * "AssignTextRowFormat" has a line for each element, as people would write it:
+ * "AssignTextRowFormat" has a line for each element:
  *
  *   w[3,4711]=0.25
  *
- * As a program it registers the format, writes a matrix in it, reads it back, refuses a bad line, and converts the
- * matrix to a format of Angel's. It returns 0 if all is as it should be. The same source is a plugin for the command:
+ * The program registers the format, writes a matrix in it, reads it back, refuses a bad line, and converts the matrix
+ * to one of Angel's formats. It returns 0 if all checks pass. The same source is a plugin for the command:
  *
  *   cc -shared -fPIC -DPLUGIN 03_matrix_format.c -o assign.so
  *   furrow model convert --plugin ./assign.so --format AssignTextRowFormat MODEL TARGET
@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- The format ----------------------------------------------------------------------------------------- */
+/* ---- The format --------------------------------------------------------------------------------------- */
 
-#define LONGEST 80 /* bytes of a line with its end: two ids, a double in full precision, five signs */
+#define LONGEST 80 /* bytes of a line with its end: two ids, a double with all digits, five other characters */
 
 static void assign_record_size(const furrow_matrix_format_context *context, size_t *least, size_t *most) {
   (void)context;
@@ -27,7 +27,7 @@ static void assign_record_size(const furrow_matrix_format_context *context, size
   *most = LONGEST;
 }
 
-/* Furrow adds the file and turns the offset into one of the file. */
+/* Furrow adds the file and converts the offset to one in the file. */
 static furrow_status refuse(furrow_error *err, size_t offset, const char *line, size_t length, const char *message) {
   if (err) {
     *err = (furrow_error){.status = FURROW_E_PARSE, .offset = offset};
@@ -47,7 +47,7 @@ static void store(const furrow_matrix_format_context *context, furrow_matrix_rec
   }
 }
 
-/* One line without its end; bytes have no end but their length, so it is copied for sscanf. */
+/* Parses one line without its end. The bytes are not terminated, so they are copied for sscanf. */
 static bool read_line(const furrow_matrix_format_context *context, const char *line, size_t length,
                       furrow_matrix_records *records) {
   char copy[LONGEST + 1];
@@ -65,7 +65,8 @@ static bool read_line(const furrow_matrix_format_context *context, const char *l
   return true;
 }
 
-/* Whole lines only, unless there is no more to come: what is left over is given again, with more behind it. */
+/* Decodes whole lines; the last call may end without a line end. Furrow passes the rest again, with more bytes after
+ * it. */
 static furrow_status assign_decode(const furrow_matrix_format_context *context, const char *bytes, size_t size,
                                    bool last, size_t *used, furrow_matrix_records *records, furrow_error *err) {
   size_t at = 0;
@@ -87,7 +88,7 @@ static furrow_status assign_decode(const furrow_matrix_format_context *context, 
 static furrow_status assign_encode(const furrow_matrix_format_context *context, const furrow_panel *panel, size_t first,
                                    size_t count, char *out, size_t *written, furrow_error *err) {
   (void)err;
-  const int digits = context->type == FURROW_ELEMENT_F32 ? 9 : 17; /* so many keep every bit */
+  const int digits = context->type == FURROW_ELEMENT_F32 ? 9 : 17; /* enough to keep every bit */
   size_t n = 0;
   for (size_t c = first; c < first + count; c++)
     n += (size_t)snprintf(out + n, LONGEST, "w[%d,%lld]=%.*g\n", (int)panel->row_ids[0],
@@ -107,12 +108,12 @@ static const furrow_matrix_format assign = {
     .encode = assign_encode,
 };
 
-/* What a plugin exports; NULL ends it. */
+/* The list that a plugin exports, up to a NULL. */
 FURROW_API const furrow_matrix_format *const furrow_plugin_formats[] = {&assign, NULL};
 
 #ifndef PLUGIN
 
-/* ---- Trying it ------------------------------------------------------------------------------------------ */
+/* ---- The checks --------------------------------------------------------------------------------------- */
 
 static int failures;
 
@@ -183,18 +184,18 @@ static void try_format(const char *own, const char *binary, furrow_error *err) {
   check(write_matrix(own, err) == FURROW_OK, "a matrix is written in it");
   check(file_is(data, "w[0,2]=0.5\nw[0,30]=-1.25\nw[0,4711]=2.99999989e-08\n"
                       "w[1,2]=7\nw[1,30]=0.100000001\nw[1,4711]=-0\n"),
-        "the file is as it should be");
+        "the file has the expected bytes");
   check(holds_values(own, err), "it is read back to the bit");
   furrow_model_convert_params params;
   furrow_model_convert_params_init(&params);
   params.format = "ColIdValueBinaryRowFormat";
   check(furrow_model_convert(own, binary, &params, NULL, err) == FURROW_OK && holds_values(binary, err),
-        "it is converted to a format of Angel's");
+        "it is converted to one of Angel's formats");
   check(damage(data) && !holds_values(own, err) && err->status == FURROW_E_PARSE && err->offset == 11,
         "a bad line is refused with its place");
 }
 
-/* Takes away what was written. */
+/* Removes the files that were written. */
 static void clean(const char *own, const char *binary, const char *parent) {
   const char *const folders[2] = {own, binary};
   static const char *const names[] = {"_meta", "0", ""};

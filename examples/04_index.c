@@ -1,6 +1,6 @@
-/* examples/04_index.c: an index of vectors: built, saved, loaded, searched.
+/* examples/04_index.c: builds an index of vectors, saves it, loads it and searches it.
  *
- *   04_index [FILE]     where to save it; without one, a file that is taken away again
+ *   04_index [FILE]     where to save the index; without FILE the program uses a temporary file
  */
 #define _POSIX_C_SOURCE 200809L
 #include <furrow/furrow.h>
@@ -12,7 +12,7 @@
 #define N 5000
 #define D 16
 
-/* Vectors in 50 clouds. */
+/* Makes vectors in 50 clusters (clouds). */
 static void make_vectors(float *vectors) {
   unsigned draw = 1;
   for (int i = 0; i < N * D; i++) {
@@ -26,8 +26,8 @@ static furrow_status build(const char *path, const float *vectors, furrow_error 
   furrow_index_spec spec;
   furrow_index_spec_init(&spec);
   spec.d = D;
-  spec.nlist = 32; /* lists, of which a search visits a few */
-  spec.m = 8;      /* bytes that a vector becomes */
+  spec.nlist = 32; /* lists, of which a search probes a few */
+  spec.m = 8;      /* bytes of the code of a vector */
   furrow_status status = furrow_index_create(&index, &spec, err);
   if (status == FURROW_OK) status = furrow_index_train(index, vectors, N, NULL, err);
   if (status == FURROW_OK) status = furrow_index_add(index, vectors, N, NULL, NULL, err);
@@ -36,7 +36,7 @@ static furrow_status build(const char *path, const float *vectors, furrow_error 
   return status;
 }
 
-/* The vectors nearest to `query`. */
+/* Prints the vectors nearest to `query`. */
 static furrow_status search(const char *path, const float *query, furrow_error *err) {
   furrow_index *index = NULL;
   furrow_searcher *searcher = NULL;

@@ -1,6 +1,6 @@
-/* examples/05_train.c: a factorization machine: trained, saved, and asked what it thinks of a row.
+/* examples/05_train.c: trains a factorization machine, saves it, loads it and scores rows.
  *
- *   05_train [DIR]     where to save it; without one, a directory that is taken away again
+ *   05_train [DIR]     where to save the model; without DIR the program uses a temporary directory
  */
 #define _POSIX_C_SOURCE 200809L
 #include <furrow/furrow.h>
@@ -12,7 +12,7 @@
 #define USERS 40
 #define ITEMS 60
 
-/* Users like items of their own kind: whether user u clicks item i is known from u % 3 and i % 3 alone. */
+/* Users like items of their own kind: user u clicks item i if u % 3 and i % 3 are equal. */
 static furrow_status make_rows(furrow_container *rows, furrow_error *err) {
   furrow_status status = FURROW_OK;
   unsigned draw = 1;
@@ -36,7 +36,7 @@ static furrow_status configure(furrow_learn_conf *conf, furrow_error *err) {
   return status;
 }
 
-/* A loop of one's own; furrow_trainer_fit has one for data in files, with epochs, validation and checkpoints. */
+/* A custom training loop. For data in files, furrow_trainer_fit has epochs, validation and checkpoints. */
 static furrow_status train(furrow_trainer *trainer, const furrow_rowblock *rows, furrow_error *err) {
   double loss = 0;
   furrow_status status = FURROW_OK;

@@ -1,4 +1,4 @@
-/* examples/06_trees.c: boosted trees: grown from a file, asked about a row, and what they have found.
+/* examples/06_trees.c: grows boosted trees from a file, scores rows, and lists the important features.
  *
  *   06_trees
  */
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A flat is dear if it is large, unless it is far from the centre; its colour says nothing. */
+/* A flat is expensive if it is large and near the centre; its colour does not matter. */
 static int write_rows(const char *path) {
   FILE *file = fopen(path, "w");
   unsigned draw = 1;
