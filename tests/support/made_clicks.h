@@ -68,6 +68,13 @@ static inline furrow_trainer *new_trainer(const char *algorithm, const char *set
   return trainer;
 }
 
+/* The i-th epoch of the last fit. */
+static inline const furrow_epoch *epoch_at(const furrow_trainer *trainer, size_t i) {
+  const furrow_epoch *epoch = furrow_trainer_get_epoch(trainer, i);
+  assert_non_null(epoch);
+  return epoch;
+}
+
 static inline furrow_status append_to_snapshot(void *to, const void *bytes, size_t size, furrow_error *e) {
   fw_buffer_append(to, bytes, size);
   return fw_buffer_status(to, e);

@@ -152,12 +152,13 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **samples, err);
   if (status != FURROW_OK) return status;
   fw_samples *s = memory;
-  s->params = *params;
+  furrow_parser_params_init(&s->params);
+  if (params) s->params = *params;
   s->index_base = -1;
-  if (!params->format || strcmp(params->format, "auto") == 0) s->params.format = data->format;
+  if (!s->params.format || strcmp(s->params.format, "auto") == 0) s->params.format = data->format;
   if (data->long_keys) s->params.key_type = FURROW_KEY_U64;
-  s->params.part = params->part * comm->size + comm->rank;
-  s->params.nparts = params->nparts * comm->size;
+  s->params.part = s->params.part * comm->size + comm->rank;
+  s->params.nparts *= comm->size;
   status = advise(complete_uri(s, uri, data, err), err);
   if (status == FURROW_OK && !stream) status = load(s, err);
   if (status == FURROW_OK) {

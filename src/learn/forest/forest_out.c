@@ -23,7 +23,7 @@ typedef struct writing {
 /* ---- What a matrix is like ---- */
 
 /* Partitions hold all trees and as many columns as there are for each server, as Angel's. */
-static furrow_status plan_matrix(furrow_matrix_meta **meta, const writing *w, const furrow_trainer_save_params *params,
+static furrow_status plan_matrix(furrow_matrix_meta **meta, const writing *w, const fw_save_params *params,
                                  furrow_error *err) {
   const furrow_matrix_row_type *row_type = furrow_matrix_row_type_get(w->about->row_type);
   const furrow_matrix_option oplog = {"matrix.oplog.type", row_type->name};
@@ -94,7 +94,7 @@ static furrow_status ensure_capacity(writing *w, furrow_error *err) {
 }
 
 static furrow_status put_matrix(furrow_model_writer *model, const fw_forest *forest, const fw_forest_matrix *about,
-                                const furrow_trainer_save_params *params, furrow_error *err) {
+                                const fw_save_params *params, furrow_error *err) {
   writing w = {.forest = forest, .about = about, .cols = fw_forest_matrix_cols(forest, about)};
   w.type = furrow_matrix_row_type_get(about->row_type)->element;
   const furrow_matrix_format *format = furrow_layer_formats_get(params->formats, FURROW_LAYER_OTHER);
@@ -131,7 +131,8 @@ static bool is_saved(const fw_forest *forest, const fw_plan *plan, fw_forest_mat
 
 furrow_status fw_forest_save(const fw_forest *forest, const fw_plan *plan, const furrow_learn_conf *conf,
                              const char *folder, const furrow_trainer_save_params *params, furrow_error *err) {
-  const furrow_trainer_save_params used = fw_model_params_used(params);
+  fw_save_params used;
+  FW_TRY(fw_save_params_read(&used, params, err));
   furrow_model_writer *model = NULL;
   if (forest->trees == 0) return fw_fail(err, FURROW_E_STATE, "there is no tree to save yet");
   furrow_status status = furrow_model_writer_open(&model, folder, &used.write, err);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "learn/conf/plan_rules.h"
 #include "learn/forest/forest_files.h"
 #include "learn/score/model_in.h"
@@ -13,10 +14,6 @@
 #include "learn/train/trainer_state.h"
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */
-
-void furrow_trainer_params_init(furrow_trainer_params *params) {
-  *params = (furrow_trainer_params){0};
-}
 
 static void clear_slots(fw_batch_slot *slots) {
   for (int i = 0; i < FW_PIPELINE_DEPTH; i++) fw_batch_slot_clear(&slots[i]);
@@ -125,12 +122,12 @@ static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_co
 
 furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn_conf *conf,
                                     const furrow_trainer_params *params, furrow_error *err) {
-  furrow_trainer_params defaults;
-  furrow_trainer_params_init(&defaults);
+  furrow_trainer_params used;
+  furrow_trainer_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_trainer_params, err));
   void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **trainer, err);
-  if (status != FURROW_OK) return status;
-  status = open_trainer(memory, conf, params ? params : &defaults, err);
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **trainer, err));
+  furrow_status status = open_trainer(memory, conf, &used, err);
   if (status == FURROW_OK) {
     *trainer = memory;
   } else {
@@ -365,7 +362,11 @@ furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowb
   furrow_status status = fw_tally_create(&tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = fw_trainer_score(trainer, &from, tally, err);
   if (status == FURROW_OK) status = fw_tally_reduce(tally, trainer->comm, err);
-  if (status == FURROW_OK) fw_tally_metrics(tally, metrics);
+  if (status == FURROW_OK) {
+    furrow_learn_metrics full;
+    fw_tally_metrics(tally, &full);
+    fw_info_write(metrics, &full, sizeof full);
+  }
   fw_tally_free(tally);
   return status;
 }

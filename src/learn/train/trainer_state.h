@@ -6,6 +6,7 @@
 #include "comm/comm.h"
 #include "learn/forest/forest.h"
 #include "learn/net/batch_slot.h"
+#include "learn/train/checkpoint.h"
 
 /* A batch is filled, begun, and trained, each in the turn after the other. */
 enum { FW_PIPELINE_DEPTH = 3 };
@@ -22,7 +23,7 @@ struct furrow_trainer {
   uint64_t max_features;
   uint64_t steps; /* updates so far */
   /* of the last fit */
-  furrow_epoch *history;
+  fw_epoch *history;
   size_t epochs, history_capacity;
   uint32_t best;
   furrow_parser_stats train_read, valid_read; /* the latter: of validation data of its own */
