@@ -115,13 +115,13 @@ static double middle_of_data(const drawing *d) {
 
 /* Straight down in its own column, then over to the layer in the gap above it. */
 static void put_edge(const drawing *d, double x, double y, double to, size_t row) {
-  const double end = top_of(row), turn = end - GAP_Y;
+  const double end = top_of(row), bend = end - GAP_Y;
   double reach = (x - to) * 0.2;
   if (reach > BOX_WIDTH / 3.0) reach = BOX_WIDTH / 3.0;
   if (reach < -BOX_WIDTH / 3.0) reach = -BOX_WIDTH / 3.0;
   const double at = to + reach;
-  fw_buffer_format(d->out, "<path class=\"edge\" d=\"M%.1f %.1fV%.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"/>", x, y, turn, x,
-                   turn + 22, at, end - 28, at, end - 6);
+  fw_buffer_format(d->out, "<path class=\"edge\" d=\"M%.1f %.1fV%.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"/>", x, y, bend, x,
+                   bend + 22, at, end - 28, at, end - 6);
   fw_buffer_format(d->out, "<path class=\"tip\" d=\"M%.1f %.1fl-4.5 -8h9z\"/>\n", at, end);
 }
 
