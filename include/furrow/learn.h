@@ -275,8 +275,8 @@ typedef struct furrow_trainer_save_params {
   const furrow_layer_formats *formats; /* format of each layer's matrices, separator of text; NULL: the defaults */
   int32_t servers;                     /* files as so many of Angel's servers would write them; 0: 1 */
   int64_t part_size;                   /* elements of a partition; 0: Angel's rule */
-  /* How matrices are written; NULL: the defaults. Its separator counts where formats is NULL; whether to overwrite is
-   * said above alone. */
+  /* How matrices are written; NULL: the defaults. Its separator counts where formats is NULL; the
+   * library does not read whether it overwrites. */
   const furrow_matrix_write_params *write;
 } furrow_trainer_save_params;
 

@@ -59,7 +59,7 @@ static bool is_set(const furrow_learn_conf *conf, fw_key key) {
   return conf->keys[key].text || conf->json.values[key].text;
 }
 
-/* Rows of an update: batch where it is said, else the number of updates where that is said, else 128. Keys before the
+/* Rows of an update: batch where it is set, else the number of updates where that is set, else 128. Keys before the
  * file. */
 static void plan_batch(fw_train_conf *train, const furrow_learn_conf *conf) {
   const bool by_key = fw_conf_has_key(conf, FW_KEY_UPDATES) && !fw_conf_has_key(conf, FW_KEY_BATCH);
@@ -68,7 +68,7 @@ static void plan_batch(fw_train_conf *train, const furrow_learn_conf *conf) {
   train->batch = by_updates ? 0 : (uint32_t)fw_conf_value(conf, FW_KEY_BATCH).integer;
 }
 
-/* Angel's StandardDecay goes by ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
+/* Angel's StandardDecay reads ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
 static double decay_alpha(const furrow_learn_conf *conf, fw_decay_type decay) {
   const bool older = decay == FW_DECAY_STANDARD && !is_set(conf, FW_KEY_DECAY_ALPHA);
   return fw_conf_value(conf, older ? FW_KEY_LEARN_DECAY : FW_KEY_DECAY_ALPHA).real;
@@ -96,15 +96,18 @@ static furrow_status check_data(fw_plan *plan, furrow_error *err) {
   plan->data.long_keys = type->key_bits == 64;
   const bool dense = strcmp(plan->data.format, "dense") == 0;
   if (plan->data.range == 0) return fw_fail(err, FURROW_E_ARGUMENT, "range (data/indexrange) is 0: no features");
-  if (type->key_bits == 32 && plan->data.range > INT32_MAX)
-    return fw_fail(err, FURROW_E_ARGUMENT,
-                   "range (data/indexrange) is %lld, but indices of %s end at %d: use a LONGKEY type",
-                   (long long)plan->data.range, type->name, INT32_MAX);
+  if (type->key_bits == 32 && plan->data.range > INT32_MAX) {
+    fw_fail(err, FURROW_E_ARGUMENT, "range (data/indexrange) is %lld, but indices of %s end at %d",
+            (long long)plan->data.range, type->name, INT32_MAX);
+    fw_error_set_hint(err, "set the key `model-type` to a LONGKEY type");
+    return FURROW_E_ARGUMENT;
+  }
   if (dense && !type->dense)
     return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs a dense model-type (model/modeltype), not %s", type->name);
-  if (dense && plan->data.range < 1)
-    return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of columns: set range (data/indexrange)");
-  return FURROW_OK;
+  if (!dense || plan->data.range > 0) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of columns");
+  fw_error_set_hint(err, "set the key `range` (data/indexrange)");
+  return FURROW_E_ARGUMENT;
 }
 
 static bool has_layer(const fw_graph *graph, fw_layer_type type) {
@@ -146,7 +149,7 @@ static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_
   return FURROW_OK;
 }
 
-/* Losses of two classes take labels of 1 and -1: where nothing is said, they are made so. */
+/* Losses of two classes take labels of 1 and -1: by default they are transformed so. */
 static void plan_labels(fw_plan *plan, const furrow_learn_conf *conf) {
   const bool two_classes = plan->graph.loss == FW_LOSS_LOG || plan->graph.loss == FW_LOSS_HINGE;
   if (two_classes && !is_set(conf, FW_KEY_LABEL)) plan->data.label = FW_LABEL_POS_NEG;
@@ -165,8 +168,9 @@ static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf 
     status = fw_builtin_graph(&built, conf, plan->model.algorithm, err);
     spec = built;
   } else if (!spec) {
-    return fw_fail(err, FURROW_E_ARGUMENT, "there is no graph: name an algorithm (%s) or give layers in a JSON file",
-                   fw_builtin_names);
+    fw_fail(err, FURROW_E_ARGUMENT, "the configuration has no graph");
+    fw_error_set_hint(err, "name an algorithm (%s) or give layers in a JSON file", fw_builtin_names);
+    return FURROW_E_ARGUMENT;
   } else {
     status = fw_graph_keys_unused(conf, 0, "a graph from the JSON file", err);
   }

@@ -1,7 +1,7 @@
 /* learn/data/minibatch.h: a mini-batch as the net takes it: rows in columns, its features numbered.
  *
  * Each different feature of a batch has a local number, in order of first appearance; uses of a feature are listed by
- * feature too, so that updates go by feature while the forward pass goes by row. */
+ * feature too, so that updates run over features while the forward pass runs over rows. */
 #ifndef FW_LEARN_DATA_MINIBATCH_H
 #define FW_LEARN_DATA_MINIBATCH_H
 

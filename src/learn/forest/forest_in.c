@@ -176,7 +176,7 @@ static furrow_status read_features(fw_forest **forest, const fw_plan *plan, cons
   return status;
 }
 
-/* ---- What is no node ---- */
+/* ---- Positions without a node ---- */
 
 /* Numbers of nodes that no row comes to mean nothing; nor does a split value where nothing is asked. */
 static void clear_node(fw_forest *forest, size_t at, bool there) {

@@ -53,7 +53,7 @@ static size_t node_bytes(bool with_stats) {
 
 static furrow_status check_header(const unsigned char *bytes, size_t size, furrow_error *err) {
   if (size < HEADER) return fail_at(err, size, "the forest ends inside its header");
-  if (memcmp(bytes + AT_MAGIC, MAGIC, 8) != 0) return fail_at(err, AT_MAGIC, "this is no forest");
+  if (memcmp(bytes + AT_MAGIC, MAGIC, 8) != 0) return fail_at(err, AT_MAGIC, "not a forest");
   const uint32_t levels = fw_get_le32(bytes + AT_LEVELS);
   if (levels < 1 || levels > FW_FOREST_LEVELS) return fail_at(err, AT_LEVELS, "the number of levels cannot be");
   const uint32_t stats = fw_get_le32(bytes + AT_STATS);

@@ -61,7 +61,7 @@ static bool copies_x(const fw_minibatch *batch) {
   return batch->x && sizeof(real) != sizeof *batch->x;
 }
 
-/* The parts of the rows whose sums are kept apart: as many as there are tasks, whoever does them. */
+/* The parts of the rows whose sums are kept apart: as many as there are tasks, whichever thread runs them. */
 static size_t sum_parts(const real_net *net, const fw_minibatch *batch) {
   return net->training && net->features && !batch->use_offset ? (batch->rows + SUM_ROWS - 1) / SUM_ROWS : 0;
 }

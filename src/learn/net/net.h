@@ -6,7 +6,7 @@
  * run at once; between the phases everybody waits.
  *
  * The files of learn/net are compiled twice (real.h): layer_<type>.c, optimizer.c, losses.c, features.c, net_real.c …
- * This header is what the rest of the room sees. */
+ * The rest of the module includes this header alone. */
 #ifndef FW_LEARN_NET_NET_H
 #define FW_LEARN_NET_NET_H
 
@@ -81,6 +81,8 @@ double fw_loss_value(const fw_graph *graph, const double *out, double label);
 void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score);
 /* false: the loss cannot take the label (softmax: not a class). */
 bool fw_loss_takes(const fw_graph *graph, double label);
+/* E_RANGE for a label that the loss does not take; NaN: the row has none. */
+furrow_status fw_loss_refuse(const fw_graph *graph, double label, furrow_error *err);
 
 /* ---- Parameters, for saving and loading ----------------------------------------------------------------- */
 

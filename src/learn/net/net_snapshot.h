@@ -14,7 +14,7 @@ size_t fw_net_element_size(const fw_net *net);
 furrow_status fw_net_snapshot_write(const fw_net *net, fw_snapshot_sink sink, void *to,
                                     furrow_error *err) FURROW_MUST_USE;
 /* Fills a net of the same plan that has no feature yet that the image does not have. E_FORMAT: the bytes are not those
- * of such a net; the offset is that of the byte to blame. */
+ * of such a net; the offset is that of the wrong byte. */
 furrow_status fw_net_snapshot_read(fw_net *net, const unsigned char *bytes, size_t size,
                                    furrow_error *err) FURROW_MUST_USE;
 /* Whether that would succeed; the net stays as it is. */

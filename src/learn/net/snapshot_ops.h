@@ -12,7 +12,7 @@ typedef struct fw_snapshot_ops {
   size_t element; /* bytes of a number */
   void *object;
   furrow_status (*write)(const void *object, fw_snapshot_sink sink, void *to, furrow_error *err);
-  /* Fills a new thing of the same plan; E_FORMAT: the bytes are no image of such a thing. */
+  /* Fills a new thing of the same plan; E_FORMAT: the bytes are not a snapshot of such an object. */
   furrow_status (*read)(void *object, const unsigned char *bytes, size_t size, furrow_error *err);
   /* Whether that would succeed; the thing stays as it is. */
   furrow_status (*check)(void *object, const unsigned char *bytes, size_t size, furrow_error *err);

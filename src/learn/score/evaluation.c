@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "learn/net/batch_slot.h"
 #include "learn/score/metrics.h"
 #include "learn/score/scorer.h"
 
@@ -72,12 +73,13 @@ furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_
   if (status != FURROW_OK) return status;
   taking t = {.graph = &fw_scorer_plan(evaluation->scorer)->graph, .tally = evaluation->tally};
   status = fw_scorer_run(evaluation->scorer, scratch, block, take_outputs, &t, err);
-  if (status == FURROW_OK && t.bad_score)
+  if (status == FURROW_OK && t.bad_score) {
     status = fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": its score is infinite or not a number",
                      evaluation->rows + t.bad_row);
-  else if (status == FURROW_OK && t.bad_row > 0)
-    status = fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": %s cannot take the label %g (see the key `label`)",
-                     evaluation->rows + t.bad_row, fw_loss_name(t.graph->loss), t.bad_label);
+  } else if (status == FURROW_OK && t.bad_row > 0) {
+    status = fw_loss_refuse(t.graph, t.bad_label, err);
+    fw_error_prefix_row(err, evaluation->rows + t.bad_row);
+  }
   evaluation->rows += block->size;
   return status;
 }

@@ -205,7 +205,7 @@ __attribute__((format(printf, 4, 5))) static furrow_status fail_at(furrow_error 
 
 static furrow_status check_header(const unsigned char *bytes, size_t size, furrow_error *err) {
   if (size < FW_CHECKPOINT_HEADER || memcmp(bytes, FW_CHECKPOINT_MAGIC, 8) != 0)
-    return fail_at(err, FURROW_E_FORMAT, 0, "this is no checkpoint of a training");
+    return fail_at(err, FURROW_E_FORMAT, 0, "not a checkpoint of a training");
   const uint32_t version = fw_get_le32(bytes + AT_VERSION);
   if (version != VERSION)
     return fail_at(err, FURROW_E_FORMAT, AT_VERSION, "the checkpoint is of version %" PRIu32 ", this reads version %d",
@@ -357,7 +357,7 @@ furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, 
 
 /* ---- Looking -------------------------------------------------------------------------------------------- */
 
-/* Files that are no checkpoint, which may be large, are told by their first bytes. */
+/* Refuses other files, which may be large, by their first bytes. */
 static furrow_status check_magic(const char *path, furrow_error *err) {
   char magic[8] = {0};
   size_t got = 0;
@@ -367,7 +367,7 @@ static furrow_status check_magic(const char *path, furrow_error *err) {
   status = fw_file_read_at(fd, path, magic, sizeof magic, 0, &got, err);
   fw_file_close(fd);
   if (status != FURROW_OK || memcmp(magic, FW_CHECKPOINT_MAGIC, sizeof magic) == 0) return status;
-  return fail_at(err, FURROW_E_FORMAT, 0, "this is no checkpoint of a training");
+  return fail_at(err, FURROW_E_FORMAT, 0, "not a checkpoint of a training");
 }
 
 /* An info and the epoch that it shows. */

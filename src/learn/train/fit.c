@@ -40,13 +40,12 @@ static furrow_status check_stream(const fw_fit *f, const char *uri, bool split, 
   const bool again =
       plan->train.epochs > 1 || plan->train.batch == 0 || plan->data.posneg_ratio > 0 || plan->forest.used;
   if (!once || !(again || (split && plan->data.valid_ratio > 0))) return FURROW_OK;
-  return fw_fail(
-      err, FURROW_E_ARGUMENT,
-      "standard input can be read only once: it can be streamed for one epoch without validation, or kept in "
-      "memory");
+  fw_fail(err, FURROW_E_ARGUMENT, "standard input can be read only once");
+  fw_error_set_hint(err, "stream it for one epoch without validation, or keep its rows in memory");
+  return FURROW_E_ARGUMENT;
 }
 
-/* The base that `auto` came to is that of validation data, too, and what the model says. */
+/* The base that `auto` found holds for validation data, too, and is saved with the model. */
 static furrow_status keep_index_base(const fw_fit *f, furrow_error *err) {
   fw_data_conf *data = &f->trainer->plan->data;
   const int found = fw_samples_index_base(f->samples);
@@ -71,17 +70,18 @@ static furrow_status open_train(fw_fit *f, const char *uri, bool split, furrow_e
   return status;
 }
 
-/* Which rows are meant: those of the file for validation, or of the share of the training data. */
-static furrow_status blame_valid(const fw_fit *f, furrow_status status, furrow_error *err) {
+/* Says that an error is about validation data, and names its file. */
+static furrow_status name_valid(const fw_fit *f, furrow_status status, furrow_error *err) {
   if (!err || err->file[0]) return status;
-  furrow_error said = *err;
-  fw_fail(err, status, "validation data: %.200s", said.message);
+  const furrow_error found = *err;
+  fw_fail(err, status, "validation data: %.200s", found.message);
+  fw_error_set_hint(err, "%s", found.hint);
   fw_error_set_file(err, fw_samples_name(f->valid_samples ? f->valid_samples : f->samples));
   return status;
 }
 
 static furrow_status fail_empty(const fw_fit *f, furrow_error *err) {
-  return blame_valid(f, fw_fail(err, FURROW_E_ARGUMENT, "there are no rows"), err);
+  return name_valid(f, fw_fail(err, FURROW_E_ARGUMENT, "there are no rows"), err);
 }
 
 /* Validation data of its own, or the share of the training data. */
@@ -126,8 +126,8 @@ furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
 furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
   const bool taken = f->valid && !f->valid_samples && fw_epoch_rows_known_rows(f->train) == 0 &&
                      fw_epoch_rows_known_rows(f->valid) > 0;
-  fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with%s",
-          taken ? ": validation took them (valid-ratio)" : "");
+  fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with%s", taken ? ": validation took them" : "");
+  if (taken) fw_error_set_hint(err, "lower the key `valid-ratio`");
   fw_error_set_file(err, fw_samples_name(f->samples));
   return FURROW_E_ARGUMENT;
 }
@@ -136,13 +136,13 @@ static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   if (!f->valid) return FURROW_OK;
   fw_tally_clear(f->tally);
   furrow_status status = f->ops->score_valid(f, err);
-  if (status == FURROW_E_RANGE) return blame_valid(f, status, err);
+  if (status == FURROW_E_RANGE) return name_valid(f, status, err);
   if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->valid);
   if (epoch->valid.rows == 0) return fail_empty(f, err);
   if (epoch->valid.weight > 0 && !isfinite(epoch->valid.loss))
-    return blame_valid(f, fw_fail(err, FURROW_E_RANGE, "the loss is not a number"), err);
+    return name_valid(f, fw_fail(err, FURROW_E_RANGE, "the loss is not a number"), err);
   return FURROW_OK;
 }
 
@@ -185,7 +185,7 @@ static furrow_status find_metric(fw_fit *f, furrow_error *err) {
   for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
     if (strcmp(metrics[i].name, name) == 0) f->by = &metrics[i];
   if (!f->by)
-    return fw_fail(err, FURROW_E_ARGUMENT, "no metric is called %s; there are loss, auc, accuracy, logloss, rmse, mae",
+    return fw_fail(err, FURROW_E_ARGUMENT, "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse or mae",
                    name);
   if (!fw_loss_has_metric(loss, f->by->offset))
     return fw_fail(err, FURROW_E_ARGUMENT, "a model with %s has no %s", fw_loss_name(loss), name);
@@ -216,7 +216,7 @@ static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   f->best_snapshot = checkpoint->best_snapshot;
 }
 
-/* A checkpoint of other data is refused as far as the number of rows tells it. */
+/* A checkpoint of other data is refused as far as the number of rows shows it. */
 static furrow_status check_rows(fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && f->trainer->comm->size == 1;
@@ -231,7 +231,7 @@ static furrow_status check_rows(fw_fit *f, const fw_checkpoint *checkpoint, furr
   return FURROW_E_STALE;
 }
 
-/* What was best is known: it is kept, it is the last epoch, or nobody wants it. */
+/* The parameters of the best epoch are known: they are kept, it is the last epoch, or they are not asked for. */
 static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
   const bool last = checkpoint->best == 0 || checkpoint->best == checkpoint->epochs;
   if (last || !f->params.keep_best || !f->ops->keeps_snapshots || checkpoint->best_snapshot.size) return FURROW_OK;

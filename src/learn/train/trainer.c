@@ -57,17 +57,22 @@ static furrow_status open_net(furrow_trainer *trainer, const furrow_trainer_para
 }
 
 static furrow_status compare_forests(const fw_plan *its, const fw_plan *plan, furrow_error *err) {
-  if (!its->forest.used) return fw_fail(err, FURROW_E_ARGUMENT, "it is no model of gbdt");
-  if (its->graph.loss != plan->graph.loss)
-    return fw_fail(err, FURROW_E_ARGUMENT, "its objective is %s, not %s (see the key `objective`)",
-                   fw_objective_name(its->graph.loss), fw_objective_name(plan->graph.loss));
-  if (its->graph.outputs != plan->graph.outputs)
-    return fw_fail(err, FURROW_E_ARGUMENT, "it has %zu classes, not %zu (see the key `classes`)", its->graph.outputs,
-                   plan->graph.outputs);
-  if (its->train.lr != plan->train.lr)
-    return fw_fail(err, FURROW_E_ARGUMENT, "its learning rate is %g, not %g, and all trees of a model have one (lr)",
-                   its->train.lr, plan->train.lr);
-  return FURROW_OK;
+  if (!its->forest.used) return fw_fail(err, FURROW_E_ARGUMENT, "not a model of gbdt");
+  const char *loss = fw_objective_name(its->graph.loss);
+  if (its->graph.loss != plan->graph.loss) {
+    fw_fail(err, FURROW_E_ARGUMENT, "its objective is %s, not %s", loss, fw_objective_name(plan->graph.loss));
+    fw_error_set_hint(err, "set the key `objective` to %s", loss);
+  } else if (its->graph.outputs != plan->graph.outputs) {
+    fw_fail(err, FURROW_E_ARGUMENT, "it has %zu classes, not %zu", its->graph.outputs, plan->graph.outputs);
+    fw_error_set_hint(err, "set the key `classes` to %zu", its->graph.outputs);
+  } else if (its->train.lr != plan->train.lr) {
+    fw_fail(err, FURROW_E_ARGUMENT, "its learning rate is %g, not %g, and all trees of a model have one", its->train.lr,
+            plan->train.lr);
+    fw_error_set_hint(err, "set the key `lr` to %g", its->train.lr);
+  } else {
+    return FURROW_OK;
+  }
+  return FURROW_E_ARGUMENT;
 }
 
 /* What a model says of itself must hold for the trees that are added. One of Angel's says nothing. */
@@ -91,8 +96,9 @@ static furrow_status load_forest(furrow_trainer *trainer, const furrow_trainer_p
   if (status != FURROW_OK) return status;
   const unsigned levels = trainer->plan->forest.levels;
   if (trainer->forest->levels == levels) return fw_forest_add_stats(trainer->forest, err);
-  status = fw_fail(err, FURROW_E_ARGUMENT, "its trees are %u splits deep, not %u (see the key `depth`)",
-                   trainer->forest->levels - 1, levels - 1);
+  const unsigned depth = trainer->forest->levels - 1;
+  status = fw_fail(err, FURROW_E_ARGUMENT, "its trees are %u splits deep, not %u", depth, levels - 1);
+  fw_error_set_hint(err, "set the key `depth` to %u", depth);
   fw_error_set_file(err, params->load);
   return status;
 }
@@ -280,8 +286,11 @@ static furrow_status fill_from_block(void *source, fw_batcher *batcher, size_t r
 
 furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
                                   furrow_error *err) {
-  if (trainer->forest)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step: use furrow_trainer_fit");
+  if (trainer->forest) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step");
+    fw_error_set_hint(err, "use furrow_trainer_fit");
+    return FURROW_E_UNSUPPORTED;
+  }
   block_rows rows = {.block = batch};
   const fw_row_source from = {fill_from_block, &rows, batch->size};
   fw_batch_slot *slot = &trainer->slots[0];

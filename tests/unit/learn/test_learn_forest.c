@@ -284,11 +284,13 @@ static void a_model_grows_on(void **state) {
   conf_set(conf, "depth", "3");
   furrow_trainer *shallow = NULL;
   assert_int_equal(furrow_trainer_create(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
-  assert_string_equal(err.message, "its trees are 4 splits deep, not 3 (see the key `depth`)");
+  assert_string_equal(err.message, "its trees are 4 splits deep, not 3");
+  assert_string_equal(err.hint, "set the key `depth` to 4");
   conf_set(conf, "depth", "4");
   conf_set(conf, "lr", "0.25");
   assert_int_equal(furrow_trainer_create(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
-  assert_string_equal(err.message, "its learning rate is 0.3, not 0.25, and all trees of a model have one (lr)");
+  assert_string_equal(err.message, "its learning rate is 0.3, not 0.25, and all trees of a model have one");
+  assert_string_equal(err.hint, "set the key `lr` to 0.3");
   conf_set(conf, "objective", "reg:squarederror");
   assert_int_equal(furrow_trainer_create(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
   assert_non_null(strstr(err.message, "binary:logistic, not reg:squarederror"));
