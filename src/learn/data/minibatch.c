@@ -233,6 +233,17 @@ static furrow_status add_label(fw_batcher *b, const furrow_row *row, furrow_erro
 
 /* ---- Batches -------------------------------------------------------------------------------------------- */
 
+fw_batcher_params fw_plan_rules(const fw_plan *plan) {
+  fw_batcher_params rules = {.dense = strcmp(plan->data.format, "dense") == 0 && !plan->forest.used,
+                             .range = plan->data.range > 0 ? (uint64_t)plan->data.range : 0,
+                             .by_field = fw_format_has_fields(plan->data.format),
+                             .data = &plan->data};
+  for (size_t i = 0; i < plan->graph.count; i++)
+    if (plan->graph.layers[i].type == FW_LAYER_EMBEDDING && plan->graph.layers[i].slots > rules.slots)
+      rules.slots = plan->graph.layers[i].slots;
+  return rules;
+}
+
 furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *rules, furrow_error *err) {
   if (rules->dense && rules->range == 0) {
     return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of features: the key `range`");

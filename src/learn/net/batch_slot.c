@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/conf/plan_rules.h"
+#include "learn/data/minibatch.h"
 
 /* Rows of a task: enough for matrix products, few enough for all threads to get some of a batch. */
 enum { TASK_ROWS = 32 };

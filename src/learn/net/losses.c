@@ -1,11 +1,10 @@
 /* learn/net/losses.c: losses, their derivatives, and what an output says about a row. */
-#include "learn/net/losses.h"
+#include "learn/net/net.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "base/error.h"
-#include "learn/net/net.h"
 
 #define CROSS_ENTROPY_EPS 1e-9 /* as Angel */
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/conf/plan_rules.h"
+#include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/forest/forest_predictor.h"
 #include "learn/score/model_in.h"
@@ -77,17 +77,17 @@ furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, con
 }
 
 static furrow_status copy_model(furrow_scorer *scorer, const furrow_trainer *trainer, furrow_error *err) {
-  const fw_forest *forest = fw_trainer_forest(trainer);
+  const fw_forest *forest = trainer->forest;
   furrow_status status = forest ? fw_forest_copy(&scorer->forest, forest, err) : make_net(scorer, err);
   if (status != FURROW_OK) return status;
-  return forest ? make_predictor(scorer, err) : fw_net_copy_weights(scorer->net, fw_trainer_net(trainer), err);
+  return forest ? make_predictor(scorer, err) : fw_net_copy_weights(scorer->net, trainer->net, err);
 }
 
 furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
   furrow_scorer *made = NULL;
   furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
   if (status != FURROW_OK) return status;
-  status = fw_learn_conf_copy(&made->conf, fw_trainer_conf(trainer), err);
+  status = fw_learn_conf_copy(&made->conf, trainer->conf, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
   if (status == FURROW_OK) status = copy_model(made, trainer, err);
   return finish(scorer, made, status);

@@ -3,7 +3,7 @@
 #define FW_LEARN_TRAIN_CHECKPOINT_H
 
 #include "base/buffer.h"
-#include "learn/net/snapshot_ops.h"
+#include "learn/net/snapshot.h"
 
 #define FW_CHECKPOINT_NAME "checkpoint"
 #define FW_CHECKPOINT_MAGIC "FWTRAIN1"

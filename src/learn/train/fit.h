@@ -6,7 +6,7 @@
 #include "learn/data/epoch_rows.h"
 #include "learn/net/hogwild.h"
 #include "learn/train/checkpoint.h"
-#include "learn/train/trainer_state.h"
+#include "learn/train/trainer.h"
 
 typedef struct fw_fit fw_fit;
 

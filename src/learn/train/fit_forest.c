@@ -1,7 +1,7 @@
 /* learn/train/fit_forest.c: rounds of a forest: two passes over the rows, then a tree for each class and round. */
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/conf/plan_rules.h"
+#include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
 #include "learn/forest/booster.h"
 #include "learn/train/fit.h"

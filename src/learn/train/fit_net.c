@@ -2,8 +2,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
-#include "learn/net/net_snapshot.h"
 #include "learn/net/param_mixing.h"
+#include "learn/net/snapshot.h"
 #include "learn/train/fit.h"
 
 enum { VALID_ROWS = 512 };

@@ -7,11 +7,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/conf/plan_rules.h"
+#include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/score/model_in.h"
 #include "learn/train/model_out.h"
-#include "learn/train/trainer_state.h"
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */
 
@@ -152,18 +151,6 @@ void furrow_trainer_free(furrow_trainer *trainer) {
   furrow_learn_conf_free(trainer->conf);
   fw_free(trainer->history);
   fw_free(trainer);
-}
-
-const furrow_learn_conf *fw_trainer_conf(const furrow_trainer *trainer) {
-  return trainer->conf;
-}
-
-const fw_net *fw_trainer_net(const furrow_trainer *trainer) {
-  return trainer->net;
-}
-
-const fw_forest *fw_trainer_forest(const furrow_trainer *trainer) {
-  return trainer->forest;
 }
 
 void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm) {

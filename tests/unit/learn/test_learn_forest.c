@@ -147,7 +147,7 @@ static void a_draw_of_rows_has_one_at_least(void **state) {
   (void)state;
   furrow_trainer *trainer = new_trainer("gbdt", "trees=3 depth=2 row-ratio=1e-9 min-child-weight=0", 2, false);
   fit_or_fail(trainer, "two.libsvm", NULL, NULL);
-  const fw_forest *forest = fw_trainer_forest(trainer);
+  const fw_forest *forest = trainer->forest;
   for (size_t tree = 0; tree < forest->trees; tree++) {
     const double hessian = forest->hessian[tree * forest->nodes];
     assert_true(hessian > 0 && hessian <= 0.25 + 1e-4); /* p (1 - p) of one row */
@@ -200,7 +200,7 @@ static void the_best_round_is_kept_and_later_trees_are_not(void **state) {
   const size_t count = furrow_trainer_epoch_count(trainer);
   const uint32_t best = furrow_trainer_best_epoch(trainer);
   assert_true(count < 200 && best > 0 && count == best + 5); /* such a rate goes too far soon */
-  assert_int_equal(fw_trainer_forest(trainer)->trees, best);
+  assert_int_equal(trainer->forest->trees, best);
   furrow_scorer *scorer = NULL;
   assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
   furrow_evaluation *evaluation = NULL;
@@ -276,7 +276,7 @@ static void a_model_grows_on(void **state) {
   furrow_learn_conf *conf = conf_builtin("gbdt", usual);
   assert_int_equal(furrow_trainer_create(&more, conf, &params, &err), FURROW_OK);
   fit_or_fail(more, "two.libsvm", NULL, NULL);
-  const fw_forest *a = fw_trainer_forest(first), *b = fw_trainer_forest(more);
+  const fw_forest *a = first->forest, *b = more->forest;
   assert_int_equal(b->trees, 40);
   assert_memory_equal(a->value, b->value, a->trees * a->nodes * sizeof *a->value);
   const double before = epoch_at(first, 19)->train->loss;

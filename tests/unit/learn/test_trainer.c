@@ -340,7 +340,7 @@ static void the_base_is_that_of_the_training_data(void **state) {
     assert_true(test_write_text("base", cases[i / 2].train) && test_write_text("other", cases[i / 2].valid));
     fit_or_fail(found, "base", "other", &params);
     fit_or_fail(told, "base", "other", &params);
-    assert_string_equal(furrow_learn_conf_get(fw_trainer_conf(found), "index-base"), cases[i / 2].base);
+    assert_string_equal(furrow_learn_conf_get(found->conf, "index-base"), cases[i / 2].base);
     assert_memory_equal(epoch_at(found, 1)->valid, epoch_at(told, 1)->valid, sizeof(furrow_learn_metrics));
     furrow_trainer_save_params model;
     furrow_trainer_save_params_init(&model);

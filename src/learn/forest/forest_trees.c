@@ -1,4 +1,4 @@
-/* learn/forest/importance.c: nodes of a forest, counted: its shape, and what each feature does. */
+/* learn/forest/forest_trees.c: the shape of a forest, its nodes, the importance of features. */
 #include <math.h>
 #include <stdlib.h>
 
