@@ -28,7 +28,7 @@ static furrow_status take_round(void *user, const furrow_epoch *epoch, furrow_er
   (void)err;
   course *c = user;
   c->rounds += epoch->seconds;
-  c->rows = epoch->train.rows;
+  c->rows = epoch->train->rows;
   return FURROW_OK;
 }
 
@@ -43,14 +43,17 @@ static void fit(const job *j, char **settings, int count) {
   params.threads = j->threads;
   check(furrow_trainer_create(&trainer, conf, &params, &last));
   furrow_trainer_fit_params_init(&fit_params);
-  fit_params.parser.threads = j->threads;
+  furrow_parser_params parser;
+  furrow_parser_params_init(&parser);
+  parser.threads = j->threads;
+  fit_params.parser = &parser;
   fit_params.epoch = take_round;
   fit_params.progress = start_clock;
-  fit_params.user = &c;
+  fit_params.epoch_user = fit_params.progress_user = &c;
   check(furrow_trainer_fit(trainer, j->data, NULL, &fit_params, &last));
   const bench_clock ended = bench_now();
   furrow_trainer_save_params_init(&model);
-  model.write.replace = true;
+  model.overwrite = true;
   check(furrow_trainer_save(trainer, j->model, &model, &last));
   printf("{\"rows\":%llu,\"seconds\":%.6f,\"cpu\":%.6f,\"rounds\":%.6f,\"peak_mb\":%.1f}\n", (unsigned long long)c.rows,
          ended.wall - c.began.wall, ended.cpu - c.began.cpu, c.rounds, bench_peak_memory());

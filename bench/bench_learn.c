@@ -31,7 +31,7 @@ static furrow_status take_epoch(void *user, const furrow_epoch *epoch, furrow_er
   const bool whole = c->whole || epoch->epoch > 1; /* the clock of the first one starts when it has begun */
   if (whole && (c->wall == 0 || wall < c->wall)) c->wall = wall;
   if (whole && (c->cpu == 0 || cpu < c->cpu)) c->cpu = cpu;
-  c->rows = epoch->train.rows;
+  c->rows = epoch->train->rows;
   c->began = now;
   return FURROW_OK;
 }
@@ -49,18 +49,21 @@ static void fit(const job *j, char **settings, int count) {
   params.threads = j->threads;
   check(furrow_trainer_create(&trainer, conf, &params, &last));
   furrow_trainer_fit_params_init(&course_params);
-  course_params.parser.threads = j->threads;
+  furrow_parser_params parser;
+  furrow_parser_params_init(&parser);
+  parser.threads = j->threads;
+  course_params.parser = &parser;
   course_params.stream = j->stream;
   course_params.epoch = take_epoch;
   course_params.progress = j->stream ? NULL : start_clock;
-  course_params.user = &c;
+  course_params.epoch_user = course_params.progress_user = &c;
   c.whole = j->stream;
   if (j->stream) c.began = bench_now();
   check(furrow_trainer_fit(trainer, j->data, NULL, &course_params, &last));
   if (j->out) {
     furrow_trainer_save_params model;
     furrow_trainer_save_params_init(&model);
-    model.write.replace = true;
+    model.overwrite = true;
     check(furrow_trainer_save(trainer, j->out, &model, &last));
   }
   printf("{\"rows\":%llu,\"seconds\":%.6f,\"cpu\":%.6f,\"peak_mb\":%.1f}\n", (unsigned long long)c.rows, c.wall, c.cpu,

@@ -9,8 +9,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "base/pool.h"
-#include "base/spin_pool.h"
+#include "base/thread_pool.h"
 #include "contest.h"
 
 #ifdef HAVE_OPENMP

@@ -32,11 +32,11 @@ static inline furrow_learn_conf *read_settings(const char *algorithm, char **set
 }
 
 /* Fits progress of furrow_trainer_fit_params; `user` begins with a bench_clock: when the rows are in memory. */
-static inline furrow_status start_clock(void *user, uint32_t epoch, uint64_t rows, uint64_t total, furrow_error *err) {
-  (void)epoch, (void)rows, (void)total, (void)err;
+static inline bool start_clock(void *user, const char *phase, uint64_t done, uint64_t total) {
+  (void)phase, (void)done, (void)total;
   bench_clock *began = user;
   if (began->wall == 0) *began = bench_now();
-  return FURROW_OK;
+  return true;
 }
 
 /* All rows of a URI, as the model of the scorer reads them. */

@@ -72,17 +72,17 @@ static furrow_status make_model(const char *folder, furrow_error *err) {
 
 static furrow_status ask(const char *folder, furrow_error *err) {
   furrow_scorer *scorer = NULL;
-  furrow_scorer_scratch *space = NULL;
+  furrow_scorer_scratch *scratch = NULL;
   furrow_status status = furrow_scorer_load(&scorer, folder, NULL, err);
-  if (status == FURROW_OK) status = furrow_scorer_scratch_create(&space, scorer, err);
+  if (status == FURROW_OK) status = furrow_scorer_scratch_create(&scratch, scorer, err);
   for (uint32_t item = 0; item < 3 && status == FURROW_OK; item++) {
     const uint32_t features[2] = {7, USERS + item}; /* user 7 likes items 1, 4, 7 … */
     const furrow_row row = {.length = 2, .index = {features}};
     furrow_score score;
-    status = furrow_scorer_score_row(scorer, space, &row, &score, err);
+    status = furrow_scorer_score_row(scorer, scratch, &row, &score, err);
     if (status == FURROW_OK) printf("item %u: %s\n", item, score.proba > 0.5 ? "yes" : "no");
   }
-  furrow_scorer_scratch_free(space);
+  furrow_scorer_scratch_free(scratch);
   furrow_scorer_free(scorer);
   return status;
 }

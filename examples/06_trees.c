@@ -35,13 +35,13 @@ static furrow_status grow(furrow_trainer **trainer, const char *data, furrow_err
   return status;
 }
 
-static furrow_status ask(const furrow_scorer *scorer, furrow_scorer_scratch *space, float size, float distance,
+static furrow_status ask(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, float size, float distance,
                          furrow_error *err) {
   const uint32_t features[2] = {0, 1}; /* the file counts from 1 */
   const float values[2] = {size, distance};
   const furrow_row row = {.length = 2, .index = {features}, .value = {values}};
   furrow_score score;
-  furrow_status status = furrow_scorer_score_row(scorer, space, &row, &score, err);
+  furrow_status status = furrow_scorer_score_row(scorer, scratch, &row, &score, err);
   if (status == FURROW_OK)
     printf("%.0f square metres, %.0f km away: %s\n", (double)size, (double)distance,
            score.label > 0 ? "dear" : "cheap");
@@ -65,22 +65,22 @@ int main(void) {
   furrow_error err;
   furrow_trainer *trainer = NULL;
   furrow_scorer *scorer = NULL;
-  furrow_scorer_scratch *space = NULL;
+  furrow_scorer_scratch *scratch = NULL;
   const int fd = mkstemp(path);
   if (fd < 0 || close(fd) != 0 || write_rows(path) != 0) return 1;
   furrow_status status = grow(&trainer, path, &err);
   if (status == FURROW_OK) status = furrow_scorer_create(&scorer, trainer, &err);
-  if (status == FURROW_OK) status = furrow_scorer_scratch_create(&space, scorer, &err);
-  if (status == FURROW_OK) status = ask(scorer, space, 120, 3, &err);
-  if (status == FURROW_OK) status = ask(scorer, space, 120, 25, &err);
-  if (status == FURROW_OK) status = ask(scorer, space, 30, 3, &err);
+  if (status == FURROW_OK) status = furrow_scorer_scratch_create(&scratch, scorer, &err);
+  if (status == FURROW_OK) status = ask(scorer, scratch, 120, 3, &err);
+  if (status == FURROW_OK) status = ask(scorer, scratch, 120, 25, &err);
+  if (status == FURROW_OK) status = ask(scorer, scratch, 30, 3, &err);
   if (status == FURROW_OK) status = show_importance(scorer, &err);
   if (status != FURROW_OK) {
     char text[512];
     furrow_error_to_text(&err, text, sizeof text);
     fprintf(stderr, "%s\n", text);
   }
-  furrow_scorer_scratch_free(space);
+  furrow_scorer_scratch_free(scratch);
   furrow_scorer_free(scorer);
   furrow_trainer_free(trainer);
   unlink(path);

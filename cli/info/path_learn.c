@@ -10,26 +10,29 @@
 /* ---- Checkpoints ---------------------------------------------------------------------------------------- */
 
 static bool is_checkpoint(const path_inspection *look) {
-  furrow_checkpoint_info info;
+  furrow_checkpoint_info *info = NULL;
   furrow_error err = {0};
-  const furrow_status status = furrow_checkpoint_load_info(look->path, &info, &err);
+  const furrow_status status = furrow_checkpoint_info_load(&info, look->path, &err);
+  furrow_checkpoint_info_free(info);
   return status == FURROW_OK || (status == FURROW_E_FORMAT && err.offset != 0 && err.offset != FURROW_NO_OFFSET);
 }
 
 static furrow_status tell_checkpoint(path_inspection *look, furrow_error *err) {
-  furrow_checkpoint_info info;
+  furrow_checkpoint_info *info = NULL;
   report *r = look->r;
   if (look->folder) path_advise(look, "furrow train --conf CONF.json --train ROWS --out MODEL --checkpoint @ --resume");
-  furrow_status status = furrow_checkpoint_load_info(look->path, &info, err);
+  furrow_status status = furrow_checkpoint_info_load(&info, look->path, err);
   if (status != FURROW_OK) return status;
-  report_u64(r, "bytes", info.bytes);
-  report_text(r, "parameters", info.number_size == 8 ? "double" : "float");
-  report_u64(r, "epochs", info.epochs);
-  report_u64(r, "updates", info.steps);
-  report_u64(r, "best epoch", info.best);
-  report_f64(r, "learning rate", info.last.learning_rate);
-  report_f64(r, "loss", info.last.train.loss);
-  if (info.last.valid.rows) report_f64(r, "validation loss", info.last.valid.loss);
+  report_u64(r, "bytes", info->bytes);
+  report_text(r, "parameters", info->number_size == 8 ? "double" : "float");
+  report_u64(r, "epochs", info->epochs);
+  report_u64(r, "updates", info->steps);
+  report_u64(r, "best epoch", info->best);
+  const furrow_epoch *last = info->last;
+  report_f64(r, "learning rate", last ? last->learning_rate : 0);
+  report_f64(r, "loss", last ? last->train->loss : 0);
+  if (last && last->valid->rows > 0) report_f64(r, "validation loss", last->valid->loss);
+  furrow_checkpoint_info_free(info);
   return FURROW_OK;
 }
 

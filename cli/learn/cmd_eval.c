@@ -55,6 +55,7 @@ static furrow_status print_calibration(const furrow_evaluation *evaluation, uint
   table_start(&t, "probability|rows|mean prediction|mean label");
   for (uint32_t i = 0; i < bins; i++) {
     furrow_calibration_bin row;
+    furrow_calibration_bin_init(&row);
     furrow_evaluation_get_calibration_bin(evaluation, bins, i, &row);
     if (row.rows <= 0) continue;
     table_cell(&t, "%.3g-%.3g", row.low, row.high);
@@ -69,6 +70,7 @@ static void report_calibration(report *r, const furrow_evaluation *evaluation, u
   report_list(r, "calibration");
   for (uint32_t i = 0; i < bins; i++) {
     furrow_calibration_bin row;
+    furrow_calibration_bin_init(&row);
     furrow_evaluation_get_calibration_bin(evaluation, bins, i, &row);
     report_section(r, NULL);
     report_f64(r, "low", row.low);
@@ -97,6 +99,7 @@ static void take_calibration(curve *c, const furrow_evaluation *evaluation, uint
   c->count = 0;
   for (uint32_t i = 0; i < bins && c->count < CURVE_POINTS; i++) {
     furrow_calibration_bin row;
+    furrow_calibration_bin_init(&row);
     furrow_evaluation_get_calibration_bin(evaluation, bins, i, &row);
     if (row.rows <= 0) continue;
     c->x[c->count] = row.mean_prediction;
@@ -149,6 +152,7 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
 static furrow_status tell(const eval_values *values, const furrow_evaluation *evaluation, output *out,
                           furrow_error *err) {
   furrow_learn_metrics metrics;
+  furrow_learn_metrics_init(&metrics);
   furrow_evaluation_get_metrics(evaluation, &metrics);
   const bool classes = !isnan(metrics.auc);
   report r;

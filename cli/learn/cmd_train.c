@@ -219,24 +219,27 @@ static furrow_status print_description(const learn_settings *settings, bool json
 
 typedef struct training {
   const train_values *values;
+  const furrow_trainer *trainer;
   output *out;
   progress progress;
-  uint32_t epoch; /* that progress is about */
-  char what[32];  /* "epoch 3" */
+  size_t epoch;  /* that progress is about; 0: none */
+  char what[32]; /* "epoch 3" */
   bool headed;
 } training;
 
-static furrow_status tell_progress(void *user, uint32_t epoch, uint64_t rows, uint64_t total, furrow_error *err) {
+static bool tell_progress(void *user, const char *phase, uint64_t rows, uint64_t total) {
   training *t = user;
+  const size_t epoch = furrow_trainer_epoch_count(t->trainer) + 1;
+  (void)phase;
   if (epoch != t->epoch) {
     progress_stop(&t->progress);
-    snprintf(t->what, sizeof t->what, "epoch %" PRIu32, epoch);
+    snprintf(t->what, sizeof t->what, "epoch %zu", epoch);
     progress_start(&t->progress, !t->values->quiet, t->what, total);
     t->progress.unit = "rows";
     t->epoch = epoch;
   }
   progress_update(&t->progress, rows);
-  return interrupt_check(err);
+  return !interrupt_came();
 }
 
 static furrow_status tell_epoch(void *user, const furrow_epoch *epoch, furrow_error *err) {
@@ -254,12 +257,15 @@ static furrow_status tell_epoch(void *user, const furrow_epoch *epoch, furrow_er
 }
 
 static furrow_status fit(const train_values *values, furrow_trainer *trainer, output *out, furrow_error *err) {
-  training t = {.values = values, .out = out};
+  training t = {.values = values, .trainer = trainer, .out = out};
   furrow_trainer_fit_params params;
+  furrow_parser_params parser;
   furrow_trainer_fit_params_init(&params);
-  if (values->format) params.parser.format = values->format;
-  params.parser.on_bad = values->on_bad;
-  params.parser.threads = values->threads;
+  furrow_parser_params_init(&parser);
+  if (values->format) parser.format = values->format;
+  parser.on_bad = values->on_bad;
+  parser.threads = values->threads;
+  params.parser = &parser;
   params.stream = values->stream;
   params.metric = values->metric;
   params.patience = values->patience;
@@ -269,19 +275,22 @@ static furrow_status fit(const train_values *values, furrow_trainer *trainer, ou
   params.resume = values->resume;
   params.epoch = tell_epoch;
   params.progress = tell_progress;
-  params.user = &t;
+  params.epoch_user = params.progress_user = &t;
   furrow_status status = furrow_trainer_fit(trainer, values->train, values->valid, &params, err);
   progress_stop(&t.progress);
-  return status;
+  return status == FURROW_E_CANCELLED ? interrupt_check(err) : status;
 }
 
 static furrow_status save(const train_values *values, const learn_settings *settings, const furrow_trainer *trainer,
                           furrow_error *err) {
   furrow_trainer_save_params params;
+  furrow_matrix_write_params write;
   furrow_trainer_save_params_init(&params);
-  params.write.replace = values->force;
-  params.write.angel_bytes = values->angel_bytes;
-  params.write.threads = values->threads;
+  furrow_matrix_write_params_init(&write);
+  write.angel_bytes = values->angel_bytes;
+  write.threads = values->threads;
+  params.write = &write;
+  params.overwrite = values->force;
   params.formats = settings->formats;
   params.servers = values->servers;
   params.part_size = values->part_size;
@@ -291,14 +300,11 @@ static furrow_status save(const train_values *values, const learn_settings *sett
 }
 
 static furrow_status write_history(const train_values *values, const furrow_trainer *trainer, furrow_error *err) {
-  size_t count = 0;
-  uint32_t best = 0;
-  const furrow_epoch *epochs = furrow_trainer_history(trainer, &count, &best);
   furrow_status status = FURROW_OK;
-  if (values->history) status = history_write(values->history, epochs, count, best, values->force, err);
+  if (values->history) status = history_write(values->history, trainer, values->force, err);
   if (status == FURROW_OK && values->curve)
-    status = history_draw(values->curve, values->algorithm ? values->algorithm : "training", epochs, count,
-                          values->force, err);
+    status =
+        history_draw(values->curve, values->algorithm ? values->algorithm : "training", trainer, values->force, err);
   return status;
 }
 
@@ -321,16 +327,14 @@ static furrow_status measure_rounding(const train_values *values, const learn_se
 }
 
 static void tell_result(const train_values *values, const furrow_trainer *trainer, const rounding *lost, output *out) {
-  size_t count = 0;
-  uint32_t best = 0;
-  const furrow_epoch *epochs = furrow_trainer_history(trainer, &count, &best);
+  const uint32_t best = furrow_trainer_best_epoch(trainer);
   if (values->quiet && !values->json) return;
   report r;
   report_start(&r, out, values->json);
   report_text(&r, "model", values->out);
-  report_best(&r, best, best == 0 || best == count || values->keep_best);
+  report_best(&r, best, best == 0 || best == furrow_trainer_epoch_count(trainer) || values->keep_best);
   if (lost->rows > 0) rounding_report(lost, &r);
-  report_epochs(&r, epochs, count);
+  report_epochs(&r, trainer);
   report_finish(&r);
 }
 

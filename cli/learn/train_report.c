@@ -58,19 +58,19 @@ static void put_figure(output *out, int width, size_t i, double value) {
 void epoch_headings(output *out, const furrow_epoch *epoch) {
   output_format(out, "%5s %9s", "epoch", "rate");
   for (size_t i = 0; i < FIGURES; i++)
-    if (is_shown(&epoch->train, i)) put_heading(out, "", i);
-  for (size_t i = 0; epoch->valid.rows > 0 && i < FIGURES; i++)
-    if (is_shown(&epoch->valid, i)) put_heading(out, "valid ", i);
+    if (is_shown(epoch->train, i)) put_heading(out, "", i);
+  for (size_t i = 0; epoch->valid->rows > 0 && i < FIGURES; i++)
+    if (is_shown(epoch->valid, i)) put_heading(out, "valid ", i);
   output_format(out, " %10s\n", "rows/s");
 }
 
 void epoch_line(output *out, const furrow_epoch *epoch) {
   output_format(out, "%5" PRIu32 " %9.4g", epoch->epoch, epoch->learning_rate);
   for (size_t i = 0; i < FIGURES; i++)
-    if (is_shown(&epoch->train, i)) put_figure(out, 9, i, get(&epoch->train, i));
-  for (size_t i = 0; epoch->valid.rows > 0 && i < FIGURES; i++)
-    if (is_shown(&epoch->valid, i)) put_figure(out, 14, i, get(&epoch->valid, i));
-  output_format(out, " %10.0f%s\n", epoch->seconds > 0 ? (double)epoch->train.rows / epoch->seconds : 0,
+    if (is_shown(epoch->train, i)) put_figure(out, 9, i, get(epoch->train, i));
+  for (size_t i = 0; epoch->valid->rows > 0 && i < FIGURES; i++)
+    if (is_shown(epoch->valid, i)) put_figure(out, 14, i, get(epoch->valid, i));
+  output_format(out, " %10.0f%s\n", epoch->seconds > 0 ? (double)epoch->train->rows / epoch->seconds : 0,
                 epoch->best ? "  best" : "");
 }
 
@@ -86,21 +86,22 @@ void report_metrics(report *r, const furrow_learn_metrics *metrics) {
   }
 }
 
-void report_epochs(report *r, const furrow_epoch *epochs, size_t count) {
+void report_epochs(report *r, const furrow_trainer *trainer) {
+  const furrow_epoch *epoch;
   if (!r->json) return;
   report_list(r, "epochs");
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; (epoch = furrow_trainer_get_epoch(trainer, i)); i++) {
     report_section(r, NULL);
-    report_u64(r, "epoch", epochs[i].epoch);
-    report_f64(r, "learning rate", epochs[i].learning_rate);
-    report_f64(r, "seconds", epochs[i].seconds);
-    report_bool(r, "best", epochs[i].best);
+    report_u64(r, "epoch", epoch->epoch);
+    report_f64(r, "learning rate", epoch->learning_rate);
+    report_f64(r, "seconds", epoch->seconds);
+    report_bool(r, "best", epoch->best);
     report_section(r, "train");
-    report_metrics(r, &epochs[i].train);
+    report_metrics(r, epoch->train);
     report_end(r);
-    if (epochs[i].valid.rows > 0) {
+    if (epoch->valid->rows > 0) {
       report_section(r, "valid");
-      report_metrics(r, &epochs[i].valid);
+      report_metrics(r, epoch->valid);
       report_end(r);
     }
     report_end(r);
@@ -117,18 +118,18 @@ static void csv_number(FILE *out, double value) {
     fprintf(out, ",%.9g", value);
 }
 
-static void write_csv(FILE *out, const furrow_epoch *epochs, size_t count) {
+static void write_csv(FILE *out, const furrow_trainer *trainer) {
+  const furrow_epoch *epoch;
   static const char *const columns[] = {"loss", "auc", "accuracy", "logloss", "rmse", "mae"};
   fputs("epoch,rate,seconds,best,train_rows,valid_rows", out);
   for (int part = 0; part < 2; part++)
     for (size_t i = 0; i < 6; i++) fprintf(out, ",%s_%s", part ? "valid" : "train", columns[i]);
   fputc('\n', out);
-  for (size_t e = 0; e < count; e++) {
-    const furrow_epoch *epoch = &epochs[e];
+  for (size_t e = 0; (epoch = furrow_trainer_get_epoch(trainer, e)); e++) {
     fprintf(out, "%" PRIu32 ",%.9g,%.3f,%d,%" PRIu64 ",%" PRIu64, epoch->epoch, epoch->learning_rate, epoch->seconds,
-            epoch->best, epoch->train.rows, epoch->valid.rows);
-    for (size_t i = 0; i < 6; i++) csv_number(out, get(&epoch->train, i));
-    for (size_t i = 0; i < 6; i++) csv_number(out, epoch->valid.rows > 0 ? get(&epoch->valid, i) : NAN);
+            epoch->best, epoch->train->rows, epoch->valid->rows);
+    for (size_t i = 0; i < 6; i++) csv_number(out, get(epoch->train, i));
+    for (size_t i = 0; i < 6; i++) csv_number(out, epoch->valid->rows > 0 ? get(epoch->valid, i) : NAN);
     fputc('\n', out);
   }
 }
@@ -147,28 +148,28 @@ static void json_metrics(FILE *out, const char *name, const furrow_learn_metrics
   fputc('}', out);
 }
 
-static void write_json(FILE *out, const furrow_epoch *epochs, size_t count, uint32_t best) {
-  fprintf(out, "{\"best\":%" PRIu32 ",\"epochs\":[", best);
-  for (size_t e = 0; e < count; e++) {
-    fprintf(out, "%s\n{\"epoch\":%" PRIu32, e ? "," : "", epochs[e].epoch);
-    json_number(out, "rate", epochs[e].learning_rate);
-    json_number(out, "seconds", epochs[e].seconds);
-    json_metrics(out, "train", &epochs[e].train);
-    json_metrics(out, "valid", &epochs[e].valid);
+static void write_json(FILE *out, const furrow_trainer *trainer) {
+  const furrow_epoch *epoch;
+  fprintf(out, "{\"best\":%" PRIu32 ",\"epochs\":[", furrow_trainer_best_epoch(trainer));
+  for (size_t e = 0; (epoch = furrow_trainer_get_epoch(trainer, e)); e++) {
+    fprintf(out, "%s\n{\"epoch\":%" PRIu32, e ? "," : "", epoch->epoch);
+    json_number(out, "rate", epoch->learning_rate);
+    json_number(out, "seconds", epoch->seconds);
+    json_metrics(out, "train", epoch->train);
+    json_metrics(out, "valid", epoch->valid);
     fputc('}', out);
   }
   fputs("\n]}\n", out);
 }
 
-furrow_status history_write(const char *path, const furrow_epoch *epochs, size_t count, uint32_t best, bool force,
-                            furrow_error *err) {
+furrow_status history_write(const char *path, const furrow_trainer *trainer, bool force, furrow_error *err) {
   text_file file;
   furrow_status status = text_file_begin(&file, err);
   if (status != FURROW_OK) return status;
   if (path_ends(path, ".csv"))
-    write_csv(file.out, epochs, count);
+    write_csv(file.out, trainer);
   else
-    write_json(file.out, epochs, count, best);
+    write_json(file.out, trainer);
   return text_file_end(&file, path, force, err);
 }
 
@@ -184,32 +185,35 @@ typedef struct series {
   double *x, *train, *valid;
 } series;
 
-static void fill_series(series *s, const furrow_epoch *epochs, size_t count, size_t which) {
-  for (size_t e = 0; e < count; e++) {
-    s->x[e] = epochs[e].epoch;
-    s->train[e] = get(&epochs[e].train, which);
-    s->valid[e] = epochs[e].valid.rows > 0 ? get(&epochs[e].valid, which) : NAN;
+static void fill_series(series *s, const furrow_trainer *trainer, size_t which) {
+  const furrow_epoch *epoch;
+  for (size_t e = 0; (epoch = furrow_trainer_get_epoch(trainer, e)); e++) {
+    s->x[e] = epoch->epoch;
+    s->train[e] = get(epoch->train, which);
+    s->valid[e] = epoch->valid->rows > 0 ? get(epoch->valid, which) : NAN;
   }
 }
 
-furrow_status history_draw(const char *path, const char *title, const furrow_epoch *epochs, size_t count, bool force,
+furrow_status history_draw(const char *path, const char *title, const furrow_trainer *trainer, bool force,
                            furrow_error *err) {
-  if (count == 0) return fail(err, FURROW_E_STATE, "there are no epochs to draw");
-  const size_t which[2] = {0, second_figure(&epochs[0].train)};
+  const furrow_epoch *first = furrow_trainer_get_epoch(trainer, 0);
+  const size_t count = furrow_trainer_epoch_count(trainer);
+  if (!first) return fail(err, FURROW_E_STATE, "there are no epochs to draw");
+  const size_t which[2] = {0, second_figure(first->train)};
   double *numbers = calloc(count * 6, sizeof *numbers);
   if (!numbers) return fail_memory(err);
   chart_curve curves[2][2];
   chart charts[2];
   for (size_t c = 0; c < 2; c++) {
     series s = {numbers + c * 3 * count, numbers + (c * 3 + 1) * count, numbers + (c * 3 + 2) * count};
-    fill_series(&s, epochs, count, which[c]);
+    fill_series(&s, trainer, which[c]);
     curves[c][0] = (chart_curve){.name = "training", .x = s.x, .y = s.train, .count = count, .marks = count <= 50};
     curves[c][1] = (chart_curve){.name = "validation", .x = s.x, .y = s.valid, .count = count, .marks = count <= 50};
     charts[c] = (chart){.title = c == 0 ? title : "",
                         .x_axis = "epoch",
                         .y_axis = figures[which[c]].column,
                         .curves = curves[c],
-                        .count = epochs[0].valid.rows > 0 ? 2 : 1};
+                        .count = first->valid->rows > 0 ? 2 : 1};
   }
   furrow_status status = charts_write(path, charts, 2, force, err);
   free(numbers);

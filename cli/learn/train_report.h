@@ -13,13 +13,12 @@ void epoch_line(output *out, const furrow_epoch *epoch);
 /* Facts of metrics under the current section; those that are not defined are left out of the table, null in JSON. */
 void report_metrics(report *r, const furrow_learn_metrics *metrics);
 /* Epochs as a list of JSON objects (in the table: nothing). */
-void report_epochs(report *r, const furrow_epoch *epochs, size_t count);
+void report_epochs(report *r, const furrow_trainer *trainer);
 
 /* By the ending: .json or .csv. */
-furrow_status history_write(const char *path, const furrow_epoch *epochs, size_t count, uint32_t best, bool force,
-                            furrow_error *err);
+furrow_status history_write(const char *path, const furrow_trainer *trainer, bool force, furrow_error *err);
 /* Loss and AUC (or RMSE, accuracy) over the epochs. */
-furrow_status history_draw(const char *path, const char *title, const furrow_epoch *epochs, size_t count, bool force,
+furrow_status history_draw(const char *path, const char *title, const furrow_trainer *trainer, bool force,
                            furrow_error *err);
 
 #endif

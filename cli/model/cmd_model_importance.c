@@ -154,6 +154,7 @@ static furrow_status tell(const importance_values *v, const furrow_scorer *score
                           size_t count, output *out, furrow_error *err) {
   furrow_forest_info info;
   measure by = v->by;
+  furrow_forest_info_init(&info);
   furrow_scorer_get_forest_info(scorer, &info);
   furrow_status status = sort_features(list, count, info.sums, &by, err);
   if (status != FURROW_OK) return status;

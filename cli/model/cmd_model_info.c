@@ -369,6 +369,7 @@ static void tell_forest(telling *t, const furrow_model_listing *listing) {
   furrow_status status = forest_open(&scorer, listing->path, t->values->threads, &found);
   if (status == FURROW_OK) status = furrow_scorer_feature_importance(scorer, &list, &features, &found);
   if (status == FURROW_OK) {
+    furrow_forest_info_init(&info);
     furrow_scorer_get_forest_info(scorer, &info);
     report_forest(&t->report, &info, features);
   } else {

@@ -64,6 +64,7 @@ static void trees_init(void *values) {
 static furrow_status choose_trees(const trees_values *v, const furrow_scorer *scorer, size_t *first, size_t *end,
                                   furrow_error *err) {
   furrow_forest_info info;
+  furrow_forest_info_init(&info);
   furrow_scorer_get_forest_info(scorer, &info);
   if (v->tree != ALL && v->first != ALL) return fail(err, FURROW_E_ARGUMENT, "--tree and --first exclude each other");
   if (v->tree != ALL && v->tree >= info.trees)

@@ -8,8 +8,8 @@
 
 #include "base/endian.h"
 #include "fuzz/fuzz_check.h"
-#include "learn/conf/plan_rules.h"
-#include "learn/net/net_snapshot.h"
+#include "learn/data/minibatch.h"
+#include "learn/net/snapshot.h"
 #include "learn/train/checkpoint.h"
 
 static fw_plan *make_plan(const char *range, const char *type) {

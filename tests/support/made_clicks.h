@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/rng.h"
-#include "learn/net/net_snapshot.h"
+#include "learn/net/snapshot.h"
 #include "learn/train/trainer.h"
 #include "support/cmocka_all.h"
 #include "support/learn_conf.h"
@@ -68,6 +68,13 @@ static inline furrow_trainer *new_trainer(const char *algorithm, const char *set
   return trainer;
 }
 
+/* The i-th epoch of the last fit. */
+static inline const furrow_epoch *epoch_at(const furrow_trainer *trainer, size_t i) {
+  const furrow_epoch *epoch = furrow_trainer_get_epoch(trainer, i);
+  assert_non_null(epoch);
+  return epoch;
+}
+
 static inline furrow_status append_to_snapshot(void *to, const void *bytes, size_t size, furrow_error *e) {
   fw_buffer_append(to, bytes, size);
   return fw_buffer_status(to, e);
@@ -76,10 +83,9 @@ static inline furrow_status append_to_snapshot(void *to, const void *bytes, size
 /* All numbers of the trainer's net, its optimizers' included, or of its forest; clear the buffer. */
 static inline fw_buffer snapshot_of(const furrow_trainer *trainer) {
   fw_buffer snapshot = {0};
-  const fw_forest *forest = fw_trainer_forest(trainer);
-  const furrow_status status =
-      forest ? fw_forest_snapshot_write(forest, append_to_snapshot, &snapshot, &err)
-             : fw_net_snapshot_write(fw_trainer_net(trainer), append_to_snapshot, &snapshot, &err);
+  const fw_forest *forest = trainer->forest;
+  const furrow_status status = forest ? fw_forest_snapshot_write(forest, append_to_snapshot, &snapshot, &err)
+                                      : fw_net_snapshot_write(trainer->net, append_to_snapshot, &snapshot, &err);
   assert_int_equal(status, FURROW_OK);
   return snapshot;
 }

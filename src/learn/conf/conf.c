@@ -86,11 +86,11 @@ static furrow_status unknown_key(const char *name, furrow_error *err) {
     if (key->angel_key) fw_suggestion_offer(&suggestion, name, key->angel_key);
   }
   if (strncmp(name, "ml.gbdt.", 8) == 0)
-    fw_fail(err, FURROW_E_ARGUMENT, "a key of Angel's GBDT that means nothing here; the nearest is %s",
-            suggestion.word);
+    fw_fail(err, FURROW_E_ARGUMENT, "a key of Angel's GBDT that means nothing here");
   else
-    fw_fail(err, FURROW_E_ARGUMENT, "no such key; the nearest is %s", suggestion.word);
+    fw_fail(err, FURROW_E_ARGUMENT, "no such key");
   fw_error_set_token(err, name, strlen(name));
+  fw_error_set_hint(err, "did you mean %s?", suggestion.word);
   return FURROW_E_ARGUMENT;
 }
 

@@ -210,6 +210,9 @@ typedef struct fw_plan {
  * BiInteractionCross) its slots are free. The plan is independent of the conf. */
 furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool has_fields,
                              furrow_error *err) FURROW_MUST_USE;
+/* The same; the data format says whether rows have fields (libffm, libfm). */
+furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, furrow_error *err) FURROW_MUST_USE;
+bool fw_format_has_fields(const char *format);
 void fw_plan_free(fw_plan *plan);
 furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf,
                                  furrow_error *err) FURROW_MUST_USE;

@@ -1,6 +1,6 @@
 /* learn/conf/conf_data.h: what was said, before it is resolved: values of keys, layers as the JSON file has them.
  *
- * Shared by conf*.c, graph*.c and describe*.c; the rest of the room sees conf.h alone. */
+ * Shared by conf*.c, graph*.c and describe*.c; the rest of the module includes conf.h alone. */
 #ifndef FW_LEARN_CONF_CONF_DATA_H
 #define FW_LEARN_CONF_CONF_DATA_H
 
@@ -78,7 +78,7 @@ typedef enum fw_value_kind {
     "positives for each negative; 0 or less: as they come")                                                            \
   X(LABEL, "label", "ml.data.label.trans.class", "data/translabel", LABEL, 0, 0, "NoTrans",                            \
     "NoTrans|PosNegTrans|ZeroOneTrans|AddOneTrans|SubOneTrans",                                                        \
-    "what is made of labels; where nothing is said, PosNegTrans for losses of two classes")                            \
+    "how labels are transformed; losses of two classes have PosNegTrans by default")                                \
   X(THRESHOLD, "label-threshold", "ml.data.label.trans.threshold", "data/translabelthreshold", REAL, -1e300, 1e300,    \
     "0", "X", "labels above it are positive (PosNegTrans, ZeroOneTrans)")                                              \
   X(HAS_LABEL, "has-label", "ml.data.has.label", "data/haslabel", YES_NO, 0, 0, "yes", "yes|no",                       \

@@ -1,6 +1,7 @@
 /* learn/conf/conf_json.c: Angel's JSON algorithm file and graph.json: the sections with plain values, the defaults of
  * layers. Layers themselves: conf_json_layers.c. Whatever Angel does not know is refused. */
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -30,8 +31,9 @@ furrow_status fw_json_unknown(fw_json *json, fw_json_text member, const char *co
   memcpy(written, member.bytes, n);
   written[n] = 0;
   for (size_t i = 0; i < count; i++) fw_suggestion_offer(&suggestion, written, known[i]);
-  return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is no key of Angel's; the nearest is %s",
-                      suggestion.word);
+  furrow_status status = fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is not one of Angel's keys");
+  fw_error_set_hint(err, "did you mean %s?", suggestion.word);
+  return status;
 }
 
 /* ---- Plain values ---- */
@@ -136,4 +138,156 @@ furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t siz
   fw_json_close(&json);
   spec->trees = (seen & 1u << GBDT) && !(seen & 1u << LAYERS);
   return status;
+}
+
+/* ---- Optimizers, activations and losses: a name, or an object with the name as `type` --------------------------- */
+
+/* ---- Numbers of an object ---- */
+
+enum { MOST_NUMBERS = 8 };
+
+/* An object with a type and numbers, all of them optional. */
+typedef struct typed_object {
+  const fw_names *types;
+  const char *members[MOST_NUMBERS]; /* names of the numbers, NULL behind the last */
+  const char *texts[2];              /* members that are read and forgotten */
+  int64_t type;                      /* -1: not there */
+  double numbers[MOST_NUMBERS];      /* NaN: not there */
+  uint64_t places[MOST_NUMBERS];
+} typed_object;
+
+static size_t member_count(const typed_object *object) {
+  size_t n = 0;
+  while (n < MOST_NUMBERS && object->members[n]) n++;
+  return n;
+}
+
+furrow_status fw_json_name(fw_json *json, const fw_names *names, int64_t *which, furrow_error *err) {
+  furrow_error spec = {0};
+  fw_json_text text;
+  furrow_status status = fw_json_trimmed(json, &text, err);
+  if (status == FURROW_OK && fw_name_find(names, text.bytes, text.size, which, &spec) != FURROW_OK)
+    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", spec.message);
+  return status;
+}
+
+static furrow_status read_type(fw_json *json, typed_object *object, furrow_error *err) {
+  if (object->type >= 0) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
+  return fw_json_name(json, object->types, &object->type, err);
+}
+
+static furrow_status read_number(fw_json *json, double *number, uint64_t *place, furrow_error *err) {
+  if (!isnan(*number)) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
+  furrow_status status = fw_json_f64(json, number, err);
+  *place = fw_json_offset(json);
+  return status;
+}
+
+/* mlcore writes some keys with a blank before them. */
+static bool is_member(fw_json_text member, const char *name) {
+  if (member.size > 0 && member.bytes[0] == ' ') member.bytes++, member.size--;
+  return fw_json_is(member, name);
+}
+
+static furrow_status read_object_member(fw_json *json, typed_object *object, fw_json_text member, furrow_error *err) {
+  const char *known[MOST_NUMBERS + 3] = {"type"};
+  const size_t count = member_count(object);
+  size_t n = 1;
+  fw_json_text text;
+  if (fw_json_is(member, "type")) return read_type(json, object, err);
+  for (size_t i = 0; i < count; i++) {
+    if (is_member(member, object->members[i])) return read_number(json, &object->numbers[i], &object->places[i], err);
+    known[n++] = object->members[i];
+  }
+  for (size_t i = 0; i < 2 && object->texts[i]; i++) {
+    if (fw_json_is(member, object->texts[i])) return fw_json_string(json, &text, err);
+    known[n++] = object->texts[i];
+  }
+  return fw_json_unknown(json, member, known, n, err);
+}
+
+static furrow_status read_object(fw_json *json, typed_object *object, furrow_error *err) {
+  fw_json_text member;
+  object->type = -1;
+  for (size_t i = 0; i < MOST_NUMBERS; i++) object->numbers[i] = NAN;
+  if (fw_json_peek(json) == FW_JSON_STRING) return read_type(json, object, err);
+  const uint64_t begin = fw_json_next_offset(json);
+  furrow_status status = fw_json_object(json, err);
+  while (status == FURROW_OK && (status = fw_json_member(json, &member, err)) == FURROW_OK)
+    status = read_object_member(json, object, member, err);
+  if (status != FURROW_END) return status;
+  return object->type >= 0 ? FURROW_OK : fw_json_fail(json, begin, "type", err, "is missing");
+}
+
+/* A number must be as the key of the same meaning takes it. */
+static furrow_status check_number(const fw_json *json, const typed_object *object, size_t i, fw_key key,
+                                  furrow_error *err) {
+  furrow_error spec = {0};
+  if (isnan(object->numbers[i]) || fw_key_check(key, object->numbers[i], &spec) == FURROW_OK) return FURROW_OK;
+  return fw_json_fail(json, object->places[i], object->members[i], err, "%s", spec.message);
+}
+
+/* ---- Optimizers ---- */
+
+/* Where a number goes; those that the type does not have are refused. */
+static furrow_status take_numbers(const fw_json *json, const typed_object *object, fw_optimizer_spec *spec,
+                                  furrow_error *err) {
+  static const fw_key common[] = {FW_KEY_LR, FW_KEY_L1, FW_KEY_L2};
+  double *const to[] = {&spec->lr, &spec->l1, &spec->l2, &spec->a, &spec->b};
+  const fw_optimizer_param *params = fw_optimizer_params(spec->type);
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && object->members[i]; i++) {
+    size_t place = i < 3 ? i : 5;
+    for (size_t k = 0; i >= 3 && k < 2; k++)
+      if (params[k].member && strcmp(params[k].member, object->members[i]) == 0) place = 3 + k;
+    if (place < 5) {
+      status = check_number(json, object, i, place < 3 ? common[i] : params[place - 3].key, err);
+      *to[place] = object->numbers[i];
+    } else if (!isnan(object->numbers[i])) {
+      status =
+          fw_json_fail(json, object->places[i], object->members[i], err, "is not of %s", fw_optimizer_name(spec->type));
+    }
+  }
+  return status;
+}
+
+furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_spec *spec, furrow_error *err) {
+  typed_object object = {.types = &fw_optimizer_names,
+                         .members = {"lr", "reg1", "reg2", "momentum", "alpha", "beta", "gamma"}};
+  fw_optimizer_spec made = {.spec = true, .a = NAN, .b = NAN};
+  furrow_status status = read_object(json, &object, err);
+  if (status != FURROW_OK) return status;
+  made.type = (fw_optimizer_type)object.type;
+  status = take_numbers(json, &object, &made, err);
+  if (status == FURROW_OK) *spec = made;
+  return status;
+}
+
+/* ---- Activations and losses ---- */
+
+furrow_status fw_json_activation(fw_json *json, fw_activation_spec *spec, furrow_error *err) {
+  typed_object object = {.types = &fw_activation_names,
+                         .members = {"proba"},
+                         .texts = {"actiontype"}}; /* train or predict: we know which it is */
+  furrow_status status = read_object(json, &object, err);
+  if (status == FURROW_OK) status = check_number(json, &object, 0, FW_KEY_DROPOUT, err);
+  if (status != FURROW_OK) return status;
+  const fw_activation type = (fw_activation)object.type;
+  if (!fw_activation_drops(type) && !isnan(object.numbers[0]))
+    return fw_json_fail(json, object.places[0], "proba", err, "is not of %s", fw_activation_name(type));
+  const double dropout = isnan(object.numbers[0]) ? 0.5 : object.numbers[0];
+  *spec = (fw_activation_spec){true, type, fw_activation_drops(type) ? dropout : 0};
+  return FURROW_OK;
+}
+
+furrow_status fw_json_loss(fw_json *json, fw_loss_spec *spec, furrow_error *err) {
+  typed_object object = {.types = &fw_loss_names, .members = {"delta"}};
+  furrow_status status = read_object(json, &object, err);
+  if (status == FURROW_OK) status = check_number(json, &object, 0, FW_KEY_HUBER_DELTA, err);
+  if (status != FURROW_OK) return status;
+  const fw_loss_type type = (fw_loss_type)object.type;
+  if (type != FW_LOSS_HUBER && !isnan(object.numbers[0]))
+    return fw_json_fail(json, object.places[0], "delta", err, "is not of %s", fw_loss_name(type));
+  *spec = (fw_loss_spec){true, type, object.numbers[0]};
+  return FURROW_OK;
 }

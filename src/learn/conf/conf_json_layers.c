@@ -50,7 +50,7 @@ static furrow_status check_name(const fw_json *json, uint64_t place, fw_json_tex
   if (name.size > 0 && name.size <= FW_NAME_MAX && !memchr(name.bytes, 0, name.size) &&
       !memchr(name.bytes, '/', name.size) && name.bytes[0] != '.')
     return FURROW_OK;
-  return fw_json_fail(json, place, NULL, err, "is no name for a folder: 1 to %d bytes, no /, no . in front",
+  return fw_json_fail(json, place, NULL, err, "is not a name for a folder: 1 to %d bytes, no /, no . in front",
                       FW_NAME_MAX);
 }
 

@@ -59,7 +59,7 @@ static bool is_set(const furrow_learn_conf *conf, fw_key key) {
   return conf->keys[key].text || conf->json.values[key].text;
 }
 
-/* Rows of an update: batch where it is said, else the number of updates where that is said, else 128. Keys before the
+/* Rows of an update: batch where it is set, else the number of updates where that is set, else 128. Keys before the
  * file. */
 static void plan_batch(fw_train_conf *train, const furrow_learn_conf *conf) {
   const bool by_key = fw_conf_has_key(conf, FW_KEY_UPDATES) && !fw_conf_has_key(conf, FW_KEY_BATCH);
@@ -68,7 +68,7 @@ static void plan_batch(fw_train_conf *train, const furrow_learn_conf *conf) {
   train->batch = by_updates ? 0 : (uint32_t)fw_conf_value(conf, FW_KEY_BATCH).integer;
 }
 
-/* Angel's StandardDecay goes by ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
+/* Angel's StandardDecay reads ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
 static double decay_alpha(const furrow_learn_conf *conf, fw_decay_type decay) {
   const bool older = decay == FW_DECAY_STANDARD && !is_set(conf, FW_KEY_DECAY_ALPHA);
   return fw_conf_value(conf, older ? FW_KEY_LEARN_DECAY : FW_KEY_DECAY_ALPHA).real;
@@ -96,15 +96,18 @@ static furrow_status check_data(fw_plan *plan, furrow_error *err) {
   plan->data.long_keys = type->key_bits == 64;
   const bool dense = strcmp(plan->data.format, "dense") == 0;
   if (plan->data.range == 0) return fw_fail(err, FURROW_E_ARGUMENT, "range (data/indexrange) is 0: no features");
-  if (type->key_bits == 32 && plan->data.range > INT32_MAX)
-    return fw_fail(err, FURROW_E_ARGUMENT,
-                   "range (data/indexrange) is %lld, but indices of %s end at %d: use a LONGKEY type",
-                   (long long)plan->data.range, type->name, INT32_MAX);
+  if (type->key_bits == 32 && plan->data.range > INT32_MAX) {
+    fw_fail(err, FURROW_E_ARGUMENT, "range (data/indexrange) is %lld, but indices of %s end at %d",
+            (long long)plan->data.range, type->name, INT32_MAX);
+    fw_error_set_hint(err, "set the key `model-type` to a LONGKEY type");
+    return FURROW_E_ARGUMENT;
+  }
   if (dense && !type->dense)
     return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs a dense model-type (model/modeltype), not %s", type->name);
-  if (dense && plan->data.range < 1)
-    return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of columns: set range (data/indexrange)");
-  return FURROW_OK;
+  if (!dense || plan->data.range > 0) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of columns");
+  fw_error_set_hint(err, "set the key `range` (data/indexrange)");
+  return FURROW_E_ARGUMENT;
 }
 
 static bool has_layer(const fw_graph *graph, fw_layer_type type) {
@@ -146,7 +149,7 @@ static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_
   return FURROW_OK;
 }
 
-/* Losses of two classes take labels of 1 and -1: where nothing is said, they are made so. */
+/* Losses of two classes take labels of 1 and -1: by default they are transformed so. */
 static void plan_labels(fw_plan *plan, const furrow_learn_conf *conf) {
   const bool two_classes = plan->graph.loss == FW_LOSS_LOG || plan->graph.loss == FW_LOSS_HINGE;
   if (two_classes && !is_set(conf, FW_KEY_LABEL)) plan->data.label = FW_LABEL_POS_NEG;
@@ -165,8 +168,9 @@ static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf 
     status = fw_builtin_graph(&built, conf, plan->model.algorithm, err);
     spec = built;
   } else if (!spec) {
-    return fw_fail(err, FURROW_E_ARGUMENT, "there is no graph: name an algorithm (%s) or give layers in a JSON file",
-                   fw_builtin_names);
+    fw_fail(err, FURROW_E_ARGUMENT, "the configuration has no graph");
+    fw_error_set_hint(err, "name an algorithm (%s) or give layers in a JSON file", fw_builtin_names);
+    return FURROW_E_ARGUMENT;
   } else {
     status = fw_graph_keys_unused(conf, 0, "a graph from the JSON file", err);
   }
@@ -201,4 +205,114 @@ furrow_status furrow_learn_conf_check(const furrow_learn_conf *conf, furrow_erro
   furrow_status status = fw_plan_create(&plan, conf, false, err);
   fw_plan_free(plan);
   return status;
+}
+
+bool fw_format_has_fields(const char *format) {
+  return strcmp(format, "libffm") == 0 || strcmp(format, "libfm") == 0;
+}
+
+furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, furrow_error *err) {
+  fw_plan *made = NULL;
+  furrow_status status = fw_plan_create(&made, conf, false, err);
+  if (status != FURROW_OK || !fw_format_has_fields(made->data.format)) {
+    if (status == FURROW_OK) *plan = made;
+    return status;
+  }
+  fw_plan_free(made);
+  return fw_plan_create(plan, conf, true, err);
+}
+
+/* ---- A plan by its keys: for graph.json and descriptions -------------------------------------------------------- */
+
+static fw_value integer(int64_t value) {
+  return (fw_value){.integer = value};
+}
+
+static fw_value real(double value) {
+  return (fw_value){.real = value};
+}
+
+static fw_value text(const char *value) {
+  return (fw_value){.text = value};
+}
+
+static fw_value of_data(const fw_data_conf *data, fw_key key) {
+  switch (key) {
+  case FW_KEY_DATA: return text(data->path);
+  case FW_KEY_FORMAT: return text(data->format);
+  case FW_KEY_RANGE: return integer(data->range);
+  case FW_KEY_FIELDS: return integer(data->fields);
+  case FW_KEY_VALID_RATIO: return real(data->valid_ratio);
+  case FW_KEY_SAMPLE_RATIO: return real(data->sample_ratio);
+  case FW_KEY_SHUFFLE: return integer(data->shuffle);
+  case FW_KEY_POSNEG_RATIO: return real(data->posneg_ratio);
+  case FW_KEY_LABEL: return text(fw_label_transform_name(data->label));
+  case FW_KEY_THRESHOLD: return real(data->threshold);
+  case FW_KEY_HAS_LABEL: return integer(data->has_label);
+  default: return integer(data->index_base);
+  }
+}
+
+static fw_value of_model(const fw_model_conf *model, fw_key key) {
+  switch (key) {
+  case FW_KEY_MODEL_TYPE: return text(furrow_matrix_row_type_get(model->row_type)->name);
+  case FW_KEY_MODEL_SIZE: return integer(model->size);
+  case FW_KEY_BLOCK_SIZE: return integer(model->block_size);
+  case FW_KEY_LOAD: return text(model->load_path);
+  default: return text(model->save_path);
+  }
+}
+
+static fw_value of_train(const fw_train_conf *train, fw_key key) {
+  switch (key) {
+  case FW_KEY_EPOCHS: return integer(train->epochs);
+  case FW_KEY_BATCH: return integer(train->batch);
+  case FW_KEY_UPDATES: return integer(train->updates);
+  case FW_KEY_LR: return real(train->lr);
+  case FW_KEY_DECAY: return text(fw_decay_name(train->decay));
+  case FW_KEY_DECAY_ALPHA: return real(train->decay_alpha);
+  case FW_KEY_DECAY_BETA: return real(train->decay_beta);
+  case FW_KEY_DECAY_INTERVALS: return integer(train->decay_intervals);
+  case FW_KEY_DECAY_ON_BATCH: return integer(train->decay_on_batch);
+  case FW_KEY_SEED: return integer((int64_t)train->seed);
+  case FW_KEY_INIT_INPUT: return real(train->init_input);
+  case FW_KEY_INIT_EMBEDDING: return real(train->init_embedding);
+  default: return real(train->init_fc);
+  }
+}
+
+static fw_value of_forest(const fw_plan *plan, fw_key key) {
+  const fw_forest_conf *forest = &plan->forest;
+  switch (key) {
+  case FW_KEY_TREES: return integer(forest->rounds);
+  case FW_KEY_LEVELS: return integer(forest->levels);
+  case FW_KEY_SPLITS: return integer(forest->splits);
+  case FW_KEY_FEATURE_RATIO: return real(forest->feature_ratio);
+  case FW_KEY_ROW_RATIO: return real(forest->row_ratio);
+  case FW_KEY_MIN_CHILD_WEIGHT: return real(forest->min_child_weight);
+  case FW_KEY_MIN_GAIN: return real(forest->min_gain);
+  case FW_KEY_REG_ALPHA: return real(forest->alpha);
+  case FW_KEY_REG_LAMBDA: return real(forest->lambda);
+  case FW_KEY_OBJECTIVE: return text(fw_objective_name(plan->graph.loss));
+  case FW_KEY_CLASSES: return integer((int64_t)(plan->graph.outputs > 1 ? plan->graph.outputs : 2));
+  case FW_KEY_CATEGORIES: return text(forest->category_text);
+  default: return integer(forest->node_stats);
+  }
+}
+
+fw_value fw_plan_value(const fw_plan *plan, fw_key key) {
+  const char *path = fw_key_facts(key)->json_path;
+  if (strncmp(path, "data/", 5) == 0) return of_data(&plan->data, key);
+  if (strncmp(path, "model/", 6) == 0) return of_model(&plan->model, key);
+  if (strncmp(path, "gbdt/", 5) == 0) return of_forest(plan, key);
+  return of_train(&plan->train, key);
+}
+
+bool fw_plan_differs(const fw_plan *plan, fw_key key) {
+  const char *fallback = fw_key_facts(key)->fallback;
+  const fw_value now = fw_plan_value(plan, key);
+  fw_value usual = {0};
+  if (fallback[0] && fw_key_parse(key, fallback, strlen(fallback), &usual, NULL) != FURROW_OK) return true;
+  if (now.text) return strcmp(now.text, usual.text ? usual.text : fallback) != 0;
+  return now.integer != usual.integer || now.real != usual.real;
 }

@@ -140,7 +140,7 @@ static bool needs_slots(fw_layer_type consumer) {
   return consumer != FW_LAYER_BI_INNER_SUM && consumer != FW_LAYER_BI_INTERACTION;
 }
 
-/* Whether somebody takes its vectors by place. */
+/* Whether a layer takes its vectors by position. */
 static bool has_slots(const fw_graph_spec *spec, const fw_layer_spec *embedding) {
   for (size_t i = 0; i < spec->count; i++)
     for (size_t k = 0; k < spec->layers[i].input_count; k++)
@@ -256,7 +256,7 @@ static furrow_status build_cross(resolver *r, const fw_layer_spec *spec, fw_laye
   const fw_layer *embedding = &r->graph->layers[layer->inputs[0]];
   const uint64_t n = embedding->slots;
   if (embedding->type != FW_LAYER_EMBEDDING)
-    return FAIL(r, "%s/inputlayer is %s, which is no embedding", spec->path, embedding->name);
+    return FAIL(r, "%s/inputlayer is %s, which is not an embedding", spec->path, embedding->name);
   layer->factors = embedding->factors;
   uint64_t width = 1;
   if (spec->type == FW_LAYER_BI_INTERACTION) width = embedding->factors;
@@ -315,7 +315,7 @@ static furrow_status build_loss(resolver *r, const fw_layer_spec *spec, fw_layer
                 fw_loss_name(layer->loss), many ? "one for each class, 2 at least" : "1");
   if (layer->loss == FW_LOSS_CROSS_ENTROPY && !is_probability(r->graph, layer->inputs[0]))
     return FAIL(r,
-                "%s/inputlayer is %s, whose output is no probability, which CrossEntropyLoss takes: sigmoid or "
+                "%s/inputlayer is %s, whose output is not a probability, which CrossEntropyLoss takes: sigmoid or "
                 "softmax makes one; LogLoss takes any number",
                 spec->path, input->name);
   layer->width = input->width;

@@ -26,7 +26,7 @@ static bool is_angels(fw_key key) {
   }
 }
 
-/* Places of files are no part of a model. batch 0 is no size: the number of updates counts. */
+/* Paths of files do not belong to a model. A batch of 0 is not a size: the number of updates counts. */
 static bool is_left_out(const fw_plan *plan, fw_key key) {
   if (key == FW_KEY_DATA || key == FW_KEY_LOAD || key == FW_KEY_SAVE) return true;
   if (key == FW_KEY_BATCH && plan->train.batch == 0) return true;

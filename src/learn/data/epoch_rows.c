@@ -150,7 +150,11 @@ static furrow_status choose_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
   epoch_rows->count = block->size;
   epoch_rows->ordered = epoch_rows->params.shuffle || !takes_all(epoch_rows);
   if (!epoch_rows->ordered) return FURROW_OK;
-  if (block->size > UINT32_MAX) return fw_fail(err, FURROW_E_RANGE, "%zu rows in memory: stream them", block->size);
+  if (block->size > UINT32_MAX) {
+    fw_fail(err, FURROW_E_RANGE, "%zu rows in memory, %u at most", block->size, UINT32_MAX);
+    fw_error_set_hint(err, "stream the rows");
+    return FURROW_E_RANGE;
+  }
   void *order = epoch_rows->order;
   furrow_status status = fw_grow(&order, &epoch_rows->order_capacity, block->size, sizeof *epoch_rows->order, err);
   epoch_rows->order = order;

@@ -50,7 +50,7 @@ uint64_t fw_valid_every(double ratio);
 furrow_status fw_epoch_rows_count(fw_epoch_rows *epoch_rows, uint64_t *rows, furrow_error *err) FURROW_MUST_USE;
 /* Rows of the share as far as they are known without reading; 0: not known. */
 uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *epoch_rows);
-/* What was left out and passed over when the samples were loaded, or in the last pass over them. */
+/* What was left out and skipped when the samples were loaded, or in the last pass. */
 void fw_epoch_rows_get_stats(const fw_epoch_rows *epoch_rows, furrow_parser_stats *stats);
 
 /* Goes to the first row of an epoch. */

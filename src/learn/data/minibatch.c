@@ -116,7 +116,7 @@ static void copy_values(fw_batcher *b, const furrow_row *row) {
 }
 
 /* From now on places are kept: so far use i was at i. */
-static void keep_places(fw_batcher *b) {
+static void keep_positions(fw_batcher *b) {
   if (b->has_place) return;
   for (size_t i = 0; i < b->uses; i++) b->place[i] = (uint32_t)i;
   b->has_place = true;
@@ -126,7 +126,7 @@ static furrow_status place_by_field(fw_batcher *b, const furrow_row *row, furrow
   const uint64_t slots = b->rules.slots;
   if (row->length && !row->field.any)
     return fw_fail(err, FURROW_E_RANGE, "the row has no fields, which the embedding's slots are");
-  keep_places(b);
+  keep_positions(b);
   for (size_t i = 0; i < row->length; i++) {
     const uint64_t field = furrow_row_get_field(row, i);
     if (field >= slots) {
@@ -151,7 +151,7 @@ static furrow_status place_by_order(fw_batcher *b, const furrow_row *row, furrow
     return fw_fail(err, FURROW_E_RANGE, "the row has %zu features where the model takes %zu", row->length, slots);
   }
   if (!b->has_place && is_ascending(row)) return FURROW_OK;
-  keep_places(b);
+  keep_positions(b);
   uint32_t *order = b->use + b->uses; /* free until finish: the features in the order of their slots */
   for (size_t i = 0; i < slots; i++) {
     const uint64_t key = furrow_row_get_index(row, i);
@@ -222,12 +222,7 @@ double fw_label_of(const fw_data_conf *data, const furrow_row *row) {
 static furrow_status add_label(fw_batcher *b, const furrow_row *row, furrow_error *err) {
   const double label = fw_label_of(b->rules.data, row);
   const fw_graph *graph = b->rules.graph;
-  if (graph && isnan(label))
-    return fw_fail(err, FURROW_E_RANGE, "the row has no label; of csv data ?label_column=N names it");
-  if (graph && !fw_loss_takes(graph, label)) {
-    return fw_fail(err, FURROW_E_RANGE, "%s cannot take the label %g (see the key `label`)", fw_loss_name(graph->loss),
-                   label);
-  }
+  if (graph && !fw_loss_takes(graph, label)) return fw_loss_refuse(graph, label, err);
   const float weight = furrow_row_get_weight(row);
   if (!(weight >= 0) || isinf(weight)) return fw_fail(err, FURROW_E_RANGE, "the row's weight is %g", (double)weight);
   b->label[b->rows] = (float)label;
@@ -238,9 +233,20 @@ static furrow_status add_label(fw_batcher *b, const furrow_row *row, furrow_erro
 
 /* ---- Batches -------------------------------------------------------------------------------------------- */
 
+fw_batcher_params fw_plan_rules(const fw_plan *plan) {
+  fw_batcher_params rules = {.dense = strcmp(plan->data.format, "dense") == 0 && !plan->forest.used,
+                             .range = plan->data.range > 0 ? (uint64_t)plan->data.range : 0,
+                             .by_field = fw_format_has_fields(plan->data.format),
+                             .data = &plan->data};
+  for (size_t i = 0; i < plan->graph.count; i++)
+    if (plan->graph.layers[i].type == FW_LAYER_EMBEDDING && plan->graph.layers[i].slots > rules.slots)
+      rules.slots = plan->graph.layers[i].slots;
+  return rules;
+}
+
 furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *rules, furrow_error *err) {
   if (rules->dense && rules->range == 0) {
-    return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of features (`range`)");
+    return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of features: the key `range`");
   }
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **batcher, err);

@@ -1,7 +1,7 @@
 /* learn/data/minibatch.h: a mini-batch as the net takes it: rows in columns, its features numbered.
  *
  * Each different feature of a batch has a local number, in order of first appearance; uses of a feature are listed by
- * feature too, so that updates go by feature while the forward pass goes by row. */
+ * feature too, so that updates run over features while the forward pass runs over rows. */
 #ifndef FW_LEARN_DATA_MINIBATCH_H
 #define FW_LEARN_DATA_MINIBATCH_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "furrow/learn.h"
+#include "learn/conf/conf.h"
 
 typedef struct fw_minibatch {
   size_t rows;
@@ -45,12 +45,15 @@ typedef struct fw_batcher_params {
   bool unlisted;  /* uses are not listed by feature: use_offset and what follows it are NULL */
   bool by_field;  /* slots are fields (several features of one are pooled), else features by ascending id */
   const struct fw_batcher *beside; /* NULL, or one with the same range: see fw_local_ids_init */
-  const struct fw_data_conf *data; /* label transform, has_label */
-  const struct fw_graph *graph;    /* every row must have a label that its loss can take. NULL: no row need have one */
+  const fw_data_conf *data;        /* label transform, has_label */
+  const fw_graph *graph;           /* every row must have a label that its loss can take. NULL: no row need have one */
 } fw_batcher_params;
 
+/* What every row of a plan's data must be like. The plan must outlive the rules. */
+fw_batcher_params fw_plan_rules(const fw_plan *plan);
+
 /* A row's label after the transform; NaN: it has none. */
-double fw_label_of(const struct fw_data_conf *data, const furrow_row *row);
+double fw_label_of(const fw_data_conf *data, const furrow_row *row);
 
 furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *rules,
                                 furrow_error *err) FURROW_MUST_USE;

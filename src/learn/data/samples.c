@@ -1,19 +1,21 @@
-/* learn/data/samples.c: the data behind a feed: one block in memory, or passes over files. */
+/* learn/data/samples.c: the data that epochs are made from: one block in memory, or passes over files. */
 #include "learn/data/samples.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number_in.h"
 #include "io/uri.h"
+#include "learn/data/minibatch.h"
 
 struct fw_samples {
   char *uri; /* with the arguments that the conf asks for */
   char *name;
   char *format;
   int index_base; /* see fw_samples_index_base */
+  int base;       /* of the conf; -1: auto */
   bool cached;
   furrow_parser_params params;
   furrow_blockiter *iter;      /* in memory without a cache: owns the block */
@@ -24,6 +26,7 @@ struct fw_samples {
 };
 
 struct fw_sample_pass {
+  const fw_samples *samples;
   furrow_parser *parser;
   furrow_blockiter *iter; /* with a cache */
 };
@@ -73,7 +76,7 @@ static furrow_status find_index_base(int *base, const fw_samples *samples, const
   return status;
 }
 
-/* The URI with the base of the conf, or with the one that is found; what the URI says itself comes first. */
+/* The URI with the base of the conf, or with the one that is found; an indexing_mode of the URI itself wins. */
 static furrow_status settle_index_base(fw_samples *samples, const char *uri, bool said, int base, furrow_error *err) {
   char *text = NULL;
   furrow_status status = FURROW_OK;
@@ -107,17 +110,25 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   return status;
 }
 
-/* What to do about an index that is 0 or too large, behind the message. */
-static furrow_status advise(furrow_status status, furrow_error *err) {
+/* The number that begins a text; UINT64_MAX: it does not begin with one, or with one that does not fit. */
+static uint64_t leading_number(const char *text) {
+  uint64_t number = 0;
+  bool overflow = false;
+  const char *after = fw_read_u64(text, text + strlen(text), &number, &overflow);
+  return after && !overflow ? number : UINT64_MAX;
+}
+
+/* Adds what to do about an index, or a field, that is 0 or too large: it is in the token. */
+static furrow_status add_index_hint(const fw_samples *samples, furrow_status status, furrow_error *err) {
   if (status != FURROW_E_RANGE || !err) return status;
-  char *large = strstr(err->message, " (--index u64"); /* of the commands of rows */
-  const char *advice = large ? "; a model-type of T_FLOAT_SPARSE_LONGKEY takes it"
-                       : strstr(err->message, "is 0 in data that counts from 1")
-                           ? "; index-base 0 reads data that counts from 0"
-                           : "";
-  if (large) *large = 0;
-  const size_t used = strlen(err->message);
-  snprintf(err->message + used, sizeof err->message - used, "%s", advice);
+  const bool has_fields = samples->format && fw_format_has_fields(samples->format);
+  const char *colon = has_fields ? strchr(err->token, ':') : NULL;
+  const uint64_t first = leading_number(err->token), second = colon ? leading_number(colon + 1) : first;
+  const bool large = (first != UINT64_MAX && first > UINT32_MAX) || (second != UINT64_MAX && second > UINT32_MAX);
+  if (large && samples->params.key_type == FURROW_KEY_U32)
+    fw_error_set_hint(err, "a model-type of T_FLOAT_SPARSE_LONGKEY takes larger indices");
+  else if ((first == 0 || second == 0) && samples->base != 0)
+    fw_error_set_hint(err, "set the key `index-base` to 0 for data that counts from 0");
   return status;
 }
 
@@ -137,7 +148,7 @@ static furrow_status load_cached(fw_samples *samples, furrow_error *err) {
 
 static furrow_status load(fw_samples *samples, furrow_error *err) {
   furrow_status status = furrow_blockiter_open(&samples->iter, samples->uri, &samples->params, err);
-  if (status != FURROW_OK) return advise(status, err);
+  if (status != FURROW_OK) return add_index_hint(samples, status, err);
   samples->in_memory = true;
   if (samples->cached) return load_cached(samples, err);
   status = furrow_blockiter_next(samples->iter, err);
@@ -152,13 +163,15 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **samples, err);
   if (status != FURROW_OK) return status;
   fw_samples *s = memory;
-  s->params = *params;
+  furrow_parser_params_init(&s->params);
+  if (params) s->params = *params;
   s->index_base = -1;
-  if (!params->format || strcmp(params->format, "auto") == 0) s->params.format = data->format;
+  s->base = data->index_base;
+  if (!s->params.format || strcmp(s->params.format, "auto") == 0) s->params.format = data->format;
   if (data->long_keys) s->params.key_type = FURROW_KEY_U64;
-  s->params.part = params->part * comm->size + comm->rank;
-  s->params.nparts = params->nparts * comm->size;
-  status = advise(complete_uri(s, uri, data, err), err);
+  s->params.part = s->params.part * comm->size + comm->rank;
+  s->params.nparts *= comm->size;
+  status = add_index_hint(s, complete_uri(s, uri, data, err), err);
   if (status == FURROW_OK && !stream) status = load(s, err);
   if (status == FURROW_OK) {
     *samples = s;
@@ -205,6 +218,7 @@ furrow_status fw_sample_pass_open(fw_sample_pass **pass, const fw_samples *sampl
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **pass, err);
   if (status != FURROW_OK) return status;
   fw_sample_pass *p = memory;
+  p->samples = samples;
   if (samples->cached) {
     status = furrow_blockiter_open(&p->iter, samples->uri, &samples->params, err);
   } else {
@@ -215,7 +229,7 @@ furrow_status fw_sample_pass_open(fw_sample_pass **pass, const fw_samples *sampl
   } else {
     fw_sample_pass_close(p);
   }
-  return advise(status, err);
+  return add_index_hint(samples, status, err);
 }
 
 void fw_sample_pass_close(fw_sample_pass *pass) {
@@ -228,7 +242,7 @@ void fw_sample_pass_close(fw_sample_pass *pass) {
 furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **block, furrow_error *err) {
   furrow_status status = pass->iter ? furrow_blockiter_next(pass->iter, err) : furrow_parser_next(pass->parser, err);
   if (status == FURROW_OK) *block = pass->iter ? furrow_blockiter_value(pass->iter) : furrow_parser_value(pass->parser);
-  return advise(status, err);
+  return add_index_hint(pass->samples, status, err);
 }
 
 void fw_sample_pass_get_stats(const fw_sample_pass *pass, furrow_parser_stats *stats) {
@@ -240,4 +254,55 @@ void fw_sample_pass_get_stats(const fw_sample_pass *pass, furrow_parser_stats *s
 
 furrow_status fw_sample_pass_rewind(fw_sample_pass *pass, furrow_error *err) {
   return pass->iter ? furrow_blockiter_rewind(pass->iter, err) : furrow_parser_rewind(pass->parser, err);
+}
+
+/* ---- Rows for scoring, read as training reads them -------------------------------------------------------------- */
+
+struct furrow_sample_reader {
+  fw_plan *plan;
+  fw_samples *data;
+  fw_sample_pass *pass;
+};
+
+/* Only csv has rows without a label; the lines of the others begin with one, which is taken for the row's id. */
+static furrow_status check_label(const furrow_sample_reader *samples, furrow_error *err) {
+  const char *format = fw_samples_format(samples->data);
+  if (samples->plan->data.has_label || strcmp(format, "csv") == 0) return FURROW_OK;
+  return fw_fail(err, FURROW_E_UNSUPPORTED, "has-label=no: lines of %s data always begin with a label or an id",
+                 format);
+}
+
+furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const furrow_learn_conf *conf, const char *uri,
+                                        const furrow_parser_params *params, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **samples, err);
+  if (status != FURROW_OK) return status;
+  furrow_sample_reader *made = memory;
+  status = fw_plan_of_conf(&made->plan, conf, err);
+  if (status == FURROW_OK)
+    status = fw_samples_open(&made->data, uri, &made->plan->data, params, true, fw_comm_self(), err);
+  if (status == FURROW_OK) status = check_label(made, err);
+  if (status == FURROW_OK) status = fw_sample_pass_open(&made->pass, made->data, err);
+  if (status == FURROW_OK)
+    *samples = made;
+  else
+    furrow_sample_reader_close(made);
+  return status;
+}
+
+furrow_status furrow_sample_reader_next(furrow_sample_reader *samples, const furrow_rowblock **block,
+                                        furrow_error *err) {
+  return fw_sample_pass_next(samples->pass, block, err);
+}
+
+void furrow_sample_reader_get_stats(const furrow_sample_reader *samples, furrow_parser_stats *stats) {
+  fw_sample_pass_get_stats(samples->pass, stats);
+}
+
+void furrow_sample_reader_close(furrow_sample_reader *samples) {
+  if (!samples) return;
+  fw_sample_pass_close(samples->pass);
+  fw_samples_close(samples->data);
+  fw_plan_free(samples->plan);
+  fw_free(samples);
 }

@@ -1,4 +1,4 @@
-/* learn/data/samples.h: the data behind a feed, block by block. */
+/* learn/data/samples.h: the data that epochs are made from, block by block. */
 #ifndef FW_LEARN_DATA_SAMPLES_H
 #define FW_LEARN_DATA_SAMPLES_H
 
@@ -12,7 +12,7 @@ int fw_samples_index_base(const fw_samples *samples);
 const char *fw_samples_name(const fw_samples *samples);
 /* That of the parser: what was asked for, or what was found. */
 const char *fw_samples_format(const fw_samples *samples);
-/* What was left out and passed over when the rows were loaded; nothing of streamed ones. */
+/* What was left out and skipped when the rows were loaded; nothing of streamed ones. */
 void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats);
 
 /* One pass over streamed samples. */

@@ -3,8 +3,8 @@
 #define FW_LEARN_DESCRIBE_DESCRIBE_H
 
 #include "base/buffer.h"
+#include "base/json_out.h"
 #include "learn/conf/conf_data.h"
-#include "learn/describe/json_out.h"
 
 #define FW_COUNT_UNKNOWN UINT64_MAX /* a number that depends on features, of which there is no number; or too large */
 

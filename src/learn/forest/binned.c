@@ -212,7 +212,7 @@ furrow_status fw_binned_add(fw_binned *b, const fw_minibatch *batch, const uint3
 
 /* ---- By feature ----------------------------------------------------------------------------------------- */
 
-static void turn_rows(void *context, size_t i) {
+static void transpose_rows(void *context, size_t i) {
   fw_binned *b = context;
   const size_t begin = i * ROWS_AT_ONCE, end = begin + ROWS_AT_ONCE < b->rows ? begin + ROWS_AT_ONCE : b->rows;
   for (size_t f = 0; f < b->cuts->dense; f++) {
@@ -221,10 +221,10 @@ static void turn_rows(void *context, size_t i) {
   }
 }
 
-static furrow_status turn_bytes(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
+static furrow_status transpose_bytes(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
   furrow_status status = fw_alloc((void **)&b->column, b->rows, b->cuts->dense, err);
   if (status != FURROW_OK) return status;
-  fw_spin_pool_run(pool, (b->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, turn_rows, b);
+  fw_spin_pool_run(pool, (b->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, transpose_rows, b);
   return FURROW_OK;
 }
 
@@ -299,7 +299,7 @@ static void name_owners(turner *t) {
     for (uint32_t i = 0; i < cuts->feature[cuts->dense + f].bins; i++) *owner++ = (uint32_t)f;
 }
 
-static furrow_status turn_lists(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
+static furrow_status transpose_lists(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
   const fw_cuts *cuts = b->cuts;
   turner t = {.binned = b, .blocks = fw_spin_pool_threads(pool), .sparse = cuts->count - cuts->dense};
   furrow_status status = make_columns(b, t.sparse, err);
@@ -319,7 +319,7 @@ static furrow_status turn_lists(fw_binned *b, fw_spin_pool *pool, furrow_error *
 
 furrow_status fw_binned_finish(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  if (b->stride) status = turn_bytes(b, pool, err);
-  if (status == FURROW_OK && b->cuts->count > b->cuts->dense) status = turn_lists(b, pool, err);
+  if (b->stride) status = transpose_bytes(b, pool, err);
+  if (status == FURROW_OK && b->cuts->count > b->cuts->dense) status = transpose_lists(b, pool, err);
   return status;
 }

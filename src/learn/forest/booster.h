@@ -14,7 +14,8 @@
 
 typedef struct fw_booster fw_booster;
 
-/* plan->forest and plan->graph (loss, outputs) say how. The plan and the crew must outlive the booster. */
+/* plan->forest and plan->graph (loss, outputs) say how trees are grown. The plan and the thread pool must outlive the
+ * booster. */
 furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_spin_pool *pool,
                                 furrow_error *err) FURROW_MUST_USE;
 void fw_booster_free(fw_booster *booster);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/forest/feature_stats_state.h"
+#include "learn/forest/feature_stats.h"
 
 #define DENSE_SHARE 8 /* a feature of several bins that every 8th row has is dense */
 

@@ -2,7 +2,7 @@
  *
  * The sample is every k-th row; k doubles, and every other row of the sample is dropped, whenever there are too many
  * values. So it depends on the rows alone. Of features that are categories all values are kept in place of that. */
-#include "learn/forest/feature_stats_state.h"
+#include "learn/forest/feature_stats.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,7 +8,7 @@
  * values, and one for the others, where it is above them: so absence needs no question of its own. A split value is
  * rounded down to a float, which is exact for rows of floats.
  *
- * A block of rows goes by groups through one tree after the other, a single row through a bundle of trees: either way
+ * A block of rows passes in groups through one tree after the other, a single row through a bundle of trees: either way
  * so many walks go on at once that none waits for memory. Leaves are added in the order of the trees either way. */
 #include "learn/forest/forest_predictor.h"
 
@@ -21,31 +21,31 @@
 #include "kern/unroll.h"
 #include "learn/data/features.h"
 
-enum { LANES = FW_TRAVERSE_ROWS, BUNDLE = 8, MOST_GROUPS = 16 };
+enum { GROUP_ROWS = FW_TRAVERSE_ROWS, BUNDLE = 8, MOST_GROUPS = 16 };
 #define BLOCK_BYTES ((size_t)24 << 10)    /* for slots of the groups of rows of a block, unless one group takes more */
-#define DIRECT_FEATURES ((size_t)1 << 20) /* features below that have an array of places, others a table */
+#define DIRECT_FEATURES ((size_t)1 << 20) /* features below that have an array of slots, others a table */
 
-/* The slots that the value of a feature goes to; one that no node asks for is `none`. */
-typedef struct places {
+/* The slots that the value of a feature goes to; a feature without a split has `none`. */
+typedef struct feature_slots {
   uint32_t left, right;
-} places;
+} feature_slots;
 
 struct fw_forest_predictor {
   size_t classes, trees;
   fw_traverse_tree *bundles; /* the first tree of each */
   fw_traverse_node *nodes;
   double *leaves;   /* rate * predict */
-  size_t slots;     /* of a row, times LANES; slot 0 is read by nodes that ask nothing */
-  uint32_t none;    /* the last slot, which nobody reads */
+  size_t slots;     /* of a row, times GROUP_ROWS; leaves read slot 0 */
+  uint32_t none;    /* the last slot, which no node reads */
   uint32_t *absent; /* a group of rows without any feature */
-  size_t groups;    /* of LANES rows in a block */
+  size_t groups;    /* of GROUP_ROWS rows in a block */
   size_t direct_count;
-  places *direct;     /* of features below direct_count */
-  fw_features *table; /* of others; NULL: there are none */
+  feature_slots *direct; /* of features below direct_count */
+  fw_features *table;    /* of others; NULL: there are none */
 };
 
 struct fw_predict_scratch {
-  uint32_t *slots; /* of walker->groups groups of rows, without any feature between two calls */
+  uint32_t *slots; /* of predictor->groups groups of rows, without any feature between two calls */
 };
 
 #define ABSENT_LEFT 0u
@@ -58,16 +58,16 @@ static inline uint32_t order_of(float number) {
   return bits ^ (0x80000000u | (0 - (bits >> 31)));
 }
 
-/* ---- Places of features ---- */
+/* ---- Slots of features ---- */
 
-static inline const places *find_places(const fw_forest_predictor *w, uint64_t feature) {
+static inline const feature_slots *find_slots(const fw_forest_predictor *w, uint64_t feature) {
   if (feature < w->direct_count) return &w->direct[feature];
   return w->table ? fw_features_find(w->table, feature) : NULL;
 }
 
-static void no_places(const void *context, uint64_t key, void *record) {
+static void no_slots(const void *context, uint64_t key, void *record) {
   (void)context, (void)key;
-  *(places *)record = (places){0};
+  *(feature_slots *)record = (feature_slots){0};
 }
 
 static size_t largest_feature(const fw_forest *forest) {
@@ -77,8 +77,8 @@ static size_t largest_feature(const fw_forest *forest) {
   return most;
 }
 
-/* Marks which of a feature's places are used. */
-static furrow_status mark_places(fw_forest_predictor *w, const fw_forest *forest, furrow_error *err) {
+/* Marks which of a feature's slots are used. */
+static furrow_status mark_slots(fw_forest_predictor *w, const fw_forest *forest, furrow_error *err) {
   for (size_t at = 0; at < forest->trees * forest->nodes; at++) {
     if (forest->feature[at] < 0) continue;
     const uint64_t feature = (uint64_t)forest->feature[at];
@@ -87,7 +87,7 @@ static furrow_status mark_places(fw_forest_predictor *w, const fw_forest *forest
       furrow_status status = fw_features_make(w->table, feature, &record, err);
       if (status != FURROW_OK) return status;
     }
-    places *of = record;
+    feature_slots *of = record;
     if (fw_forest_absent_left(forest, at))
       of->left = 1;
     else
@@ -97,47 +97,48 @@ static furrow_status mark_places(fw_forest_predictor *w, const fw_forest *forest
 }
 
 /* Numbers those that are used from `slot` on; the others are `none`, which is known when all are numbered. */
-static uint32_t number_places(places *of, uint32_t slot) {
+static uint32_t number_slots(feature_slots *of, uint32_t slot) {
   of->left = of->left ? slot++ : UINT32_MAX;
   of->right = of->right ? slot++ : UINT32_MAX;
   return slot;
 }
 
-static void settle_places(places *of, uint32_t none) {
-  of->left = (of->left == UINT32_MAX ? none : of->left) * LANES;
-  of->right = (of->right == UINT32_MAX ? none : of->right) * LANES;
+static void settle_slots(feature_slots *of, uint32_t none) {
+  of->left = (of->left == UINT32_MAX ? none : of->left) * GROUP_ROWS;
+  of->right = (of->right == UINT32_MAX ? none : of->right) * GROUP_ROWS;
 }
 
-static void fill_lanes(uint32_t *absent, uint32_t slot, uint32_t value) {
-  for (size_t lane = 0; lane < LANES; lane++) absent[slot + lane] = value;
+static void fill_group(uint32_t *absent, uint32_t slot, uint32_t value) {
+  for (size_t i = 0; i < GROUP_ROWS; i++) absent[slot + i] = value;
 }
 
 /* Features by ascending number: their slots, and a row without any of them. */
 static furrow_status settle_features(fw_forest_predictor *w, const uint64_t *keys, size_t key_count,
                                      furrow_error *err) {
   uint32_t slot = 1;
-  for (size_t i = 0; i < w->direct_count; i++) slot = number_places(&w->direct[i], slot);
-  for (size_t i = 0; i < key_count; i++) slot = number_places(fw_features_find(w->table, keys[i]), slot);
-  if (slot >= UINT32_MAX / LANES) return fw_fail(err, FURROW_E_RANGE, "trees ask for too many features");
-  w->none = slot * LANES;
-  w->slots = ((size_t)slot + 1) * LANES;
+  for (size_t i = 0; i < w->direct_count; i++) slot = number_slots(&w->direct[i], slot);
+  for (size_t i = 0; i < key_count; i++) slot = number_slots(fw_features_find(w->table, keys[i]), slot);
+  if (slot >= UINT32_MAX / GROUP_ROWS) return fw_fail(err, FURROW_E_RANGE, "trees split by too many features");
+  w->none = slot * GROUP_ROWS;
+  w->slots = ((size_t)slot + 1) * GROUP_ROWS;
   furrow_status status = fw_alloc_zero((void **)&w->absent, w->slots, sizeof *w->absent, err);
   for (size_t i = 0; status == FURROW_OK && i < w->direct_count + key_count; i++) {
-    places *of = i < w->direct_count ? &w->direct[i] : fw_features_find(w->table, keys[i - w->direct_count]);
-    settle_places(of, slot);
-    if (of->left != w->none) fill_lanes(w->absent, of->left, ABSENT_LEFT);
-    if (of->right != w->none) fill_lanes(w->absent, of->right, ABSENT_RIGHT);
+    feature_slots *of = i < w->direct_count ? &w->direct[i] : fw_features_find(w->table, keys[i - w->direct_count]);
+    settle_slots(of, slot);
+    if (of->left != w->none) fill_group(w->absent, of->left, ABSENT_LEFT);
+    if (of->right != w->none) fill_group(w->absent, of->right, ABSENT_RIGHT);
   }
   return status;
 }
 
-static furrow_status make_places(fw_forest_predictor *w, const fw_forest *forest, furrow_error *err) {
+static furrow_status make_slots(fw_forest_predictor *w, const fw_forest *forest, furrow_error *err) {
   const size_t largest = largest_feature(forest);
   w->direct_count = largest < DIRECT_FEATURES ? largest + 1 : 0;
   furrow_status status = fw_alloc_zero((void **)&w->direct, w->direct_count, sizeof *w->direct, err);
   if (status == FURROW_OK && w->direct_count == 0)
-    status = fw_features_create(&w->table, &(fw_features_params){.bytes = sizeof(places), .first = no_places}, err);
-  if (status == FURROW_OK) status = mark_places(w, forest, err);
+    status =
+        fw_features_create(&w->table, &(fw_features_params){.bytes = sizeof(feature_slots), .first = no_slots}, err);
+  if (status == FURROW_OK) status = mark_slots(w, forest, err);
   uint64_t *keys = NULL;
   size_t key_count = 0;
   if (status == FURROW_OK && w->table) status = fw_features_keys(w->table, &keys, &key_count, err);
@@ -167,7 +168,7 @@ static void pack_tree(const fw_forest_predictor *w, const fw_forest *forest, siz
     from[2 * n + 1] = split ? 2 * from[n] + 2 : from[n];
     nodes[n] = (fw_traverse_node){0, ABSENT_RIGHT};
     if (!split) continue;
-    const places *of = find_places(w, (uint64_t)forest->feature[at]);
+    const feature_slots *of = find_slots(w, (uint64_t)forest->feature[at]);
     nodes[n].slot = fw_forest_absent_left(forest, at) ? of->left : of->right;
     nodes[n].value = round_down(forest->value[at]);
   }
@@ -216,7 +217,7 @@ furrow_status fw_forest_predictor_create(fw_forest_predictor **predictor, const 
   if (status != FURROW_OK) return status;
   made->classes = forest->classes;
   made->trees = forest->trees;
-  status = make_places(made, forest, err);
+  status = make_slots(made, forest, err);
   if (status == FURROW_OK) status = pack_trees(made, forest, rate, err);
   if (status != FURROW_OK) {
     fw_forest_predictor_free(made);
@@ -269,7 +270,7 @@ void fw_predict_scratch_free(fw_predict_scratch *space) {
 static inline void put_row(const fw_forest_predictor *w, const furrow_row *row, uint32_t *slots,
                            furrow_key_type key_type, furrow_value_type value_type) {
   for (size_t i = row->length; i-- > 0;) {
-    const places *of = find_places(w, furrow_keys_get(row->index, key_type, i));
+    const feature_slots *of = find_slots(w, furrow_keys_get(row->index, key_type, i));
     if (!of) continue;
     const float x = row->value.any ? (float)furrow_values_get(row->value, value_type, i) : 1;
     slots[of->left] = isnan(x) ? ABSENT_LEFT : order_of(x);
@@ -286,7 +287,7 @@ static void put_any_row(const fw_forest_predictor *w, const furrow_row *row, uin
 
 static void remove_row(const fw_forest_predictor *w, const furrow_row *row, uint32_t *slots) {
   for (size_t i = 0; i < row->length; i++) {
-    const places *of = find_places(w, furrow_keys_get(row->index, row->key_type, i));
+    const feature_slots *of = find_slots(w, furrow_keys_get(row->index, row->key_type, i));
     if (!of) continue;
     slots[of->left] = ABSENT_LEFT;
     slots[of->right] = ABSENT_RIGHT;
@@ -328,7 +329,7 @@ static void traverse_one(const fw_forest_predictor *w, const uint32_t *x, double
 /* Whole groups through all trees. */
 static void traverse_groups(const fw_forest_predictor *w, const uint32_t *slots, size_t groups, double *out) {
   const fw_traverse *kernels = fw_traverse_table();
-  memset(out, 0, groups * LANES * w->classes * sizeof *out);
+  memset(out, 0, groups * GROUP_ROWS * w->classes * sizeof *out);
   for (size_t tree = 0, class = 0; tree < w->trees; tree++) {
     fw_traverse_tree of = w->bundles[tree / BUNDLE];
     of.nodes += (tree % BUNDLE) << of.depth;
@@ -348,22 +349,22 @@ void fw_forest_predict_row(const fw_forest_predictor *predictor, fw_predict_scra
 void fw_forest_predict_rows(const fw_forest_predictor *predictor, fw_predict_scratch *space,
                             const furrow_rowblock *block, size_t begin, size_t end, double *out) {
   for (size_t at = begin; at < end;) {
-    const size_t left = (end - at) / LANES, groups = left < predictor->groups ? left : predictor->groups;
+    const size_t left = (end - at) / GROUP_ROWS, groups = left < predictor->groups ? left : predictor->groups;
     if (groups == 0) {
       const furrow_row row = furrow_rowblock_row(block, at);
       fw_forest_predict_row(predictor, space, &row, out + (at - begin) * predictor->classes);
       at++;
       continue;
     }
-    for (size_t i = 0; i < groups * LANES; i++) {
+    for (size_t i = 0; i < groups * GROUP_ROWS; i++) {
       const furrow_row row = furrow_rowblock_row(block, at + i);
-      put_any_row(predictor, &row, space->slots + i / LANES * predictor->slots + i % LANES);
+      put_any_row(predictor, &row, space->slots + i / GROUP_ROWS * predictor->slots + i % GROUP_ROWS);
     }
     traverse_groups(predictor, space->slots, groups, out + (at - begin) * predictor->classes);
-    for (size_t i = 0; i < groups * LANES; i++) {
+    for (size_t i = 0; i < groups * GROUP_ROWS; i++) {
       const furrow_row row = furrow_rowblock_row(block, at + i);
-      remove_row(predictor, &row, space->slots + i / LANES * predictor->slots + i % LANES);
+      remove_row(predictor, &row, space->slots + i / GROUP_ROWS * predictor->slots + i % GROUP_ROWS);
     }
-    at += groups * LANES;
+    at += groups * GROUP_ROWS;
   }
 }

@@ -20,7 +20,7 @@ furrow_status fw_predict_scratch_create(fw_predict_scratch **space, const fw_for
 void fw_predict_scratch_free(fw_predict_scratch *space);
 
 /* Rows begin … end-1 of a block, features as the model numbers them: `classes` outputs of each, added up in the order
- * of the trees, to out. Allocates nothing. A feature that no node asks for is passed over; of one that stands twice in
+ * of the trees, to out. Allocates nothing. A feature that has no split is skipped; of one that stands twice in
  * a row the first counts. */
 void fw_forest_predict_rows(const fw_forest_predictor *predictor, fw_predict_scratch *space,
                             const furrow_rowblock *block, size_t begin, size_t end, double *out);

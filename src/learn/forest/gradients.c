@@ -187,9 +187,9 @@ static furrow_status run_filler(filler *f, fw_spin_pool *pool, float *most, furr
   fw_spin_pool_run(pool, f->tasks, fill_rows, f);
   for (size_t i = 0; i < f->tasks; i++) *most = f->most[i] > *most ? f->most[i] : *most;
   if (*most < INFINITY) return FURROW_OK;
-  return fw_fail(err, FURROW_E_RANGE,
-                 "a gradient is not a finite number: the rate of learning is too high, or labels "
-                 "or weights are too large");
+  fw_fail(err, FURROW_E_RANGE, "a gradient is not a finite number");
+  fw_error_set_hint(err, "the learning rate (key `lr`) is too high, or labels or weights are too large");
+  return FURROW_E_RANGE;
 }
 
 /* The largest power of two by which numbers up to `most` stay below 2^FW_PAIR_BITS when they are rounded up. */

@@ -1,7 +1,7 @@
 /* learn/forest/tree_text.c: trees as text for people, as JSON, and for graphviz. */
 #include <math.h>
 
-#include "learn/describe/json_out.h"
+#include "base/json_out.h"
 #include "learn/forest/forest_trees.h"
 
 /* ---- Text ---- */

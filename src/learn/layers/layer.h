@@ -1,6 +1,6 @@
-/* learn/layers/layer.h: what a net is made of, for the layers (one file each: layer_<type>.c).
+/* learn/layers/layer.h: what a net is made of, for the layers (layer_<family>.c).
  *
- * Compiled for float and for double; see real.h. A layer's file defines its layer_ops; net_real.c calls them. */
+ * Compiled for float and for double; see real.h. Each layer defines its layer_ops; net_real.c calls them. */
 #ifndef FW_LEARN_LAYERS_LAYER_H
 #define FW_LEARN_LAYERS_LAYER_H
 
@@ -122,21 +122,21 @@ void REAL_NAME(fw_optimize)(const optimizer_step *o, size_t n, real *w, real *st
 void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass);
 
 /* The output of rows begin … end-1 as sums over the numbers of their features; of `gather` only start and squares are
- * the caller's (feature_sums.c). */
+ * the caller's (layer_input.c). */
 void REAL_NAME(fw_sum_features)(const node *self, const real_pass *pass, size_t begin, size_t end,
                                 fw_gather_rows gather);
 /* The update of a layer's numbers of features begin … end-1 from gradients that `gather` describes: all but n, offset,
- * use, value, record and at, which are the pass's and the layer's (feature_update.c). */
+ * use, value, record and at, which are the pass's and the layer's (layer_input.c). */
 void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size_t begin, size_t end,
                                    fw_gather_uses gather);
 
 /* The same from pass->sums, one number for each feature. */
 void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end);
 
-/* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss; grad (NULL: not wanted) becomes
- * weight * its derivative (loss_rows.c). out and grad point at row 0. */
-double REAL_NAME(fw_loss_rows)(const fw_graph *graph, const fw_minibatch *batch, const real *out, size_t width,
-                               size_t begin, size_t end, real *grad);
+/* The net itself (net_build.c). */
+furrow_status REAL_NAME(fw_net_build)(void **net, const fw_plan *plan, const fw_net_params *params,
+                                      furrow_error *err) FURROW_MUST_USE;
+void REAL_NAME(fw_net_clear)(void *net);
 
 extern const layer_ops REAL_NAME(fw_input_sparse_ops), REAL_NAME(fw_input_dense_ops), REAL_NAME(fw_embedding_ops),
     REAL_NAME(fw_fc_ops), REAL_NAME(fw_bi_inner_sum_ops), REAL_NAME(fw_bi_inner_ops), REAL_NAME(fw_bi_interaction_ops),

@@ -1,11 +1,17 @@
-/* learn/layers/layer_embedding.c: the vectors value * v of a row's features.
+/* learn/layers/layer_embedding.c: the vectors value * v of a row's features, and the layers that cross them.
  *
  * Fixed slots: one vector for each slot; several features of a field are added. Free slots: the sum of all vectors u
  * and the sum of their squares. With their gradients s and q, that of v is the sum over uses of
  * value * s + 2 value^2 v * q. */
 #include <string.h>
 
-#include "learn/layers/vector_loops.h"
+#include "kern/math/pairs.h"
+#include "kern/unroll.h"
+#include "learn/layers/layer.h"
+
+INLINE void add_scaled(const size_t n, real x, const real *restrict from, real *restrict sum) {
+  for (size_t j = 0; j < n; j++) sum[j] += x * from[j];
+}
 
 static void forward_free(const node *self, real_pass *pass, size_t begin, size_t end) {
   const fw_gather_rows gather = {.squares = pass->tensors[self->index].out + self->record_width};
@@ -31,7 +37,7 @@ static void forward_fixed(const node *self, real_pass *pass, size_t begin, size_
   }
 }
 
-static void forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+static void embedding_forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   (void)net;
   if (self->layer->slots == 0)
     forward_free(self, pass, begin, end);
@@ -39,7 +45,7 @@ static void forward(const real_net *net, const node *self, real_pass *pass, size
     forward_fixed(self, pass, begin, end);
 }
 
-static void update_features(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+static void update_embedding(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   (void)net;
   const real *grad = pass->tensors[self->index].grad;
   fw_gather_uses gather = {.place = pass->batch->use_place, .from = grad, .stride = self->record_width};
@@ -51,4 +57,134 @@ static void update_features(const real_net *net, const node *self, real_pass *pa
   REAL_NAME(fw_update_features)(self, pass, begin, end, gather);
 }
 
-const layer_ops REAL_NAME(fw_embedding_ops) = {.forward = forward, .update_features = update_features};
+const layer_ops REAL_NAME(fw_embedding_ops) = {.forward = embedding_forward, .update_features = update_embedding};
+
+/* ---- Crosses of an embedding ------------------------------------------------------------------------------------ */
+
+/* Numbers of a vector that are worked on at once. */
+#define BLOCK 32
+
+INLINE size_t block_size(size_t at, size_t width) {
+  return width - at < BLOCK ? width - at : BLOCK;
+}
+
+/* An embedding, as a cross of it sees it. */
+typedef struct crossed {
+  const tensor *vectors;
+  size_t factors, width;
+  size_t slots; /* 0: a row has the sum of its vectors and the sum of their squares */
+} crossed;
+
+INLINE crossed crossed_by(const real_net *net, const node *self, const real_pass *pass) {
+  const node *embedding = &net->nodes[self->layer->inputs[0]];
+  return (crossed){&pass->tensors[embedding->index], embedding->record_width, embedding->width,
+                   embedding->layer->slots};
+}
+
+/* Sum of the vectors u of a row and of their squares, n numbers of them from `at` on. */
+INLINE void sums_of_slots(const crossed *c, size_t row, size_t at, size_t n, real *sum, real *squares) {
+  const real *u = c->vectors->out + row * c->width + at;
+  for (size_t j = 0; j < n; j++) {
+    sum[j] = c->slots ? 0 : u[j];
+    squares[j] = c->slots ? 0 : u[c->factors + j];
+  }
+  for (size_t slot = 0; slot < c->slots; slot++, u += c->factors)
+    for (size_t j = 0; j < n; j++) {
+      sum[j] += u[j];
+      squares[j] += u[j] * u[j];
+    }
+}
+
+/* Adds the gradient of half the difference (sum^2 - squares) / 2 of n numbers, times g for each of them. */
+INLINE void spread_gradient(const crossed *c, size_t row, size_t at, size_t n, const real *sum, const real *g) {
+  const real *u = c->vectors->out + row * c->width + at;
+  real *grad = c->vectors->grad + row * c->width + at;
+  if (c->slots == 0) {
+    for (size_t j = 0; j < n; j++) grad[j] += g[j] * sum[j];
+    for (size_t j = 0; j < n; j++) grad[c->factors + j] -= (real)0.5 * g[j];
+    return;
+  }
+  for (size_t slot = 0; slot < c->slots; slot++, u += c->factors, grad += c->factors)
+    for (size_t j = 0; j < n; j++) grad[j] += g[j] * (sum[j] - u[j]);
+}
+
+/* ---- BiInnerSumCross: the sum of the inner products of all pairs of a row's vectors ----------------------------- */
+
+/* Half of what the square of the sum exceeds the sum of the squares by; likewise for BiInteractionCross. */
+static void bi_inner_sum_forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+  const crossed c = crossed_by(net, self, pass);
+  real *out = pass->tensors[self->index].out, sum[BLOCK], squares[BLOCK];
+  for (size_t row = begin; row < end; row++) {
+    real total = 0;
+    for (size_t at = 0; at < c.factors; at += BLOCK) {
+      const size_t n = block_size(at, c.factors);
+      sums_of_slots(&c, row, at, n, sum, squares);
+      for (size_t j = 0; j < n; j++) total += sum[j] * sum[j] - squares[j];
+    }
+    out[row] = total / 2;
+  }
+}
+
+static void bi_inner_sum_backward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+  const crossed c = crossed_by(net, self, pass);
+  const real *grad = pass->tensors[self->index].grad;
+  real sum[BLOCK], squares[BLOCK], g[BLOCK];
+  for (size_t row = begin; row < end; row++)
+    for (size_t at = 0; at < c.factors; at += BLOCK) {
+      const size_t n = block_size(at, c.factors);
+      for (size_t j = 0; j < n; j++) g[j] = grad[row];
+      sums_of_slots(&c, row, at, n, sum, squares);
+      spread_gradient(&c, row, at, n, sum, g);
+    }
+}
+
+const layer_ops REAL_NAME(fw_bi_inner_sum_ops) = {.forward = bi_inner_sum_forward, .backward = bi_inner_sum_backward};
+
+/* ---- BiInnerCross: these inner products, in the order (0,1), (0,2), … (1,2) … ----------------------------------- */
+
+static void bi_inner_forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+  const crossed c = crossed_by(net, self, pass);
+  const fw_pairs *kernels = REAL_NAME(fw_pairs_table)();
+  real *out = pass->tensors[self->index].out;
+  for (size_t row = begin; row < end; row++)
+    kernels->products(c.factors, c.slots, c.vectors->out + row * c.width, out + row * self->width);
+}
+
+static void bi_inner_backward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+  const crossed c = crossed_by(net, self, pass);
+  const fw_pairs *kernels = REAL_NAME(fw_pairs_table)();
+  const real *slope = pass->tensors[self->index].grad;
+  for (size_t row = begin; row < end; row++)
+    kernels->spread(c.factors, c.slots, c.vectors->out + row * c.width, slope + row * self->width,
+                    c.vectors->grad + row * c.width);
+}
+
+const layer_ops REAL_NAME(fw_bi_inner_ops) = {.forward = bi_inner_forward, .backward = bi_inner_backward};
+
+/* ---- BiInteractionCross: the sum of the elementwise products of all pairs: a vector ----------------------------- */
+
+static void bi_interaction_forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+  const crossed c = crossed_by(net, self, pass);
+  real sum[BLOCK], squares[BLOCK];
+  for (size_t row = begin; row < end; row++)
+    for (size_t at = 0; at < c.factors; at += BLOCK) {
+      const size_t n = block_size(at, c.factors);
+      real *out = pass->tensors[self->index].out + row * self->width + at;
+      sums_of_slots(&c, row, at, n, sum, squares);
+      for (size_t j = 0; j < n; j++) out[j] = (sum[j] * sum[j] - squares[j]) / 2;
+    }
+}
+
+static void bi_interaction_backward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+  const crossed c = crossed_by(net, self, pass);
+  real sum[BLOCK], squares[BLOCK];
+  for (size_t row = begin; row < end; row++)
+    for (size_t at = 0; at < c.factors; at += BLOCK) {
+      const size_t n = block_size(at, c.factors);
+      sums_of_slots(&c, row, at, n, sum, squares);
+      spread_gradient(&c, row, at, n, sum, pass->tensors[self->index].grad + row * self->width + at);
+    }
+}
+
+const layer_ops REAL_NAME(fw_bi_interaction_ops) = {.forward = bi_interaction_forward,
+                                                    .backward = bi_interaction_backward};

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "learn/layers/layer.h"
-#include "learn/layers/real_product.h"
+#include "learn/layers/real.h"
 
 /* Weights of one task of the update: their gradient lies on the stack. */
 #define TASK_WEIGHTS 4096

@@ -1,9 +1,10 @@
 /* learn/layers/net_real.c: a net at work: passes, forward and backward over rows, updates of parameters. */
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "learn/layers/net_real.h"
+#include "learn/layers/layer.h"
 #include "learn/net/net_ops.h"
 
 #define ALIGNMENT 64
@@ -26,6 +27,43 @@ typedef struct pass_memory {
   size_t number_capacity;
   size_t record_capacity;
 } pass_memory;
+
+/* ---- Loss, where the backward pass begins ---- */
+
+static double weight_of(const fw_minibatch *batch, size_t row) {
+  return batch->weight ? (double)batch->weight[row] : 1.0;
+}
+
+/* -ln of the label's share of the sum of exponentials; its gradient is the shares, less 1 for the label. */
+static double softmax_row(const real *out, size_t width, size_t label, double weight, real *grad) {
+  real most = out[0];
+  for (size_t j = 1; j < width; j++) most = out[j] > most ? out[j] : most;
+  double sum = 0;
+  for (size_t j = 0; j < width; j++) sum += exp((double)(out[j] - most));
+  if (grad) {
+    for (size_t j = 0; j < width; j++) grad[j] = (real)(weight * exp((double)(out[j] - most)) / sum);
+    grad[label] -= (real)weight;
+  }
+  return weight * (log(sum) - (double)(out[label] - most));
+}
+
+/* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss; grad (NULL: not wanted) becomes
+ * weight * its derivative. out and grad point at row 0. */
+static double loss_of_rows(const fw_graph *graph, const fw_minibatch *batch, const real *out, size_t width,
+                           size_t begin, size_t end, real *grad) {
+  double sum = 0;
+  for (size_t i = begin; i < end; i++) {
+    const double weight = weight_of(batch, i), label = (double)batch->label[i];
+    if (graph->loss == FW_LOSS_SOFTMAX) {
+      sum += softmax_row(out + i * width, width, (size_t)label, weight, grad ? grad + i * width : NULL);
+      continue;
+    }
+    const double z = (double)out[i * width];
+    sum += weight * fw_loss_of(graph, z, label);
+    if (grad) grad[i * width] = (real)(weight * fw_loss_slope(graph, z, label));
+  }
+  return sum;
+}
 
 /* ---- Passes ---- */
 
@@ -61,7 +99,7 @@ static bool copies_x(const fw_minibatch *batch) {
   return batch->x && sizeof(real) != sizeof *batch->x;
 }
 
-/* The parts of the rows whose sums are kept apart: as many as there are tasks, whoever does them. */
+/* The parts of the rows whose sums are kept apart: as many as there are tasks, whichever thread runs them. */
 static size_t sum_parts(const real_net *net, const fw_minibatch *batch) {
   return net->training && net->features && !batch->use_offset ? (batch->rows + SUM_ROWS - 1) / SUM_ROWS : 0;
 }
@@ -134,8 +172,8 @@ static double train_rows(const real_net *net, real_pass *pass, size_t begin, siz
   forward_rows(net, pass, begin, end);
   clear_gradients(net, pass, begin, end);
   const tensor *last = &pass->tensors[net->last];
-  const double loss = REAL_NAME(fw_loss_rows)(&net->plan->graph, pass->batch, last->out, net->nodes[net->last].width,
-                                              begin, end, last->grad);
+  const double loss =
+      loss_of_rows(&net->plan->graph, pass->batch, last->out, net->nodes[net->last].width, begin, end, last->grad);
   for (size_t i = net->count; i-- > 0;)
     if (net->nodes[i].ops->backward) net->nodes[i].ops->backward(net, &net->nodes[i], pass, begin, end);
   return loss;

@@ -1,5 +1,5 @@
 /* learn/layers/real_product.c: matrix products of reals. */
-#include "learn/layers/real_product.h"
+#include "learn/layers/real.h"
 
 #include <string.h>
 

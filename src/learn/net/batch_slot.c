@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/conf/plan_rules.h"
+#include "learn/data/minibatch.h"
 
 /* Rows of a task: enough for matrix products, few enough for all threads to get some of a batch. */
 enum { TASK_ROWS = 32 };
@@ -95,19 +95,22 @@ static bool is_sound(const fw_batch_slot *slot, size_t row) {
   return sound && isfinite(fw_loss_value(slot->graph, slot->out + row * n, slot->batch->label[row]));
 }
 
-/* Finds a row to blame; where there is none the sum itself is too large. */
+/* Finds a row whose loss or score is wrong; if there is none, the sum itself is too large. */
 static furrow_status fail_loss(const fw_batch_slot *slot, furrow_error *err) {
   const size_t rows = slot->batch->rows;
   size_t bad = 0;
   while (bad < rows && is_sound(slot, bad)) bad++;
   if (bad < rows) {
-    return fw_fail(err, FURROW_E_RANGE,
-                   "the loss or score of row %" PRIu64 " is not a number, in the batch of rows %" PRIu64 " to %" PRIu64
-                   "; nothing was updated: is the learning rate too high?",
-                   slot->number[bad], slot->number[0], slot->number[rows - 1]);
+    fw_fail(err, FURROW_E_RANGE,
+            "the loss or score of row %" PRIu64 " is not a number, in the batch of rows %" PRIu64 " to %" PRIu64
+            "; nothing was updated",
+            slot->number[bad], slot->number[0], slot->number[rows - 1]);
+  } else {
+    fw_fail(err, FURROW_E_RANGE, "the loss of the batch of rows %" PRIu64 " to %" PRIu64 " is not a number",
+            slot->number[0], slot->number[rows - 1]);
   }
-  return fw_fail(err, FURROW_E_RANGE, "the loss of the batch of rows %" PRIu64 " to %" PRIu64 " is not a number",
-                 slot->number[0], slot->number[rows - 1]);
+  fw_error_set_hint(err, "the learning rate (key `lr`) may be too high");
+  return FURROW_E_RANGE;
 }
 
 furrow_status fw_batch_slot_loss(const fw_batch_slot *slot, double *loss, furrow_error *err) {

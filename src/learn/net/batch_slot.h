@@ -30,7 +30,7 @@ typedef struct fw_row_source {
 } fw_row_source;
 
 /* The caller's struct, all zeros; to be cleared after a failure, too. `training`: rows must have labels. `beside` (may
- * be NULL): a lane of the same net, which must outlive this one; only one of the two may be filled at a time. */
+ * be NULL): a slot of the same net, which must outlive this one; only one of the two may be filled at a time. */
 furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training, const fw_batch_slot *beside,
                                  furrow_error *err) FURROW_MUST_USE;
 void fw_batch_slot_clear(fw_batch_slot *slot);

@@ -6,7 +6,7 @@
 #ifndef FW_LEARN_NET_HOGWILD_H
 #define FW_LEARN_NET_HOGWILD_H
 
-#include "learn/train/trainer_state.h"
+#include "learn/train/trainer.h"
 
 typedef struct fw_hogwild fw_hogwild;
 

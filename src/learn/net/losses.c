@@ -1,10 +1,10 @@
 /* learn/net/losses.c: losses, their derivatives, and what an output says about a row. */
-#include "learn/net/losses.h"
+#include "learn/net/net.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "learn/net/net.h"
+#include "base/error.h"
 
 #define CROSS_ENTROPY_EPS 1e-9 /* as Angel */
 
@@ -85,6 +85,17 @@ bool fw_loss_takes(const fw_graph *graph, double label) {
   case FW_LOSS_SOFTMAX: return label >= 0 && label < (double)graph->outputs && label == floor(label);
   default: return isfinite(label);
   }
+}
+
+furrow_status fw_loss_refuse(const fw_graph *graph, double label, furrow_error *err) {
+  if (isnan(label)) {
+    fw_fail(err, FURROW_E_RANGE, "the row has no label");
+    fw_error_set_hint(err, "the argument label_column=N of a URI names the column of csv data");
+  } else {
+    fw_fail(err, FURROW_E_RANGE, "%s cannot take the label %g", fw_loss_name(graph->loss), label);
+    fw_error_set_hint(err, "the key `label` says how labels are transformed");
+  }
+  return FURROW_E_RANGE;
 }
 
 /* The logarithm of the odds, within Angel's limits. */

@@ -5,8 +5,8 @@
  * No sum depends on which thread did what, so the result is the same for any number of threads. Tasks of one phase may
  * run at once; between the phases everybody waits.
  *
- * The files of learn/net are compiled twice (real.h): layer_<type>.c, optimizer.c, losses.c, features.c, net_real.c …
- * This header is what the rest of the room sees. */
+ * The files of learn/layers are compiled twice (learn/layers/real.h), for float and for double.
+ * The rest of the module includes this header alone. */
 #ifndef FW_LEARN_NET_NET_H
 #define FW_LEARN_NET_NET_H
 
@@ -37,6 +37,8 @@ furrow_status fw_net_create(fw_net **net, const fw_plan *plan, const fw_net_para
 void fw_net_free(fw_net *net);
 /* The plan that it was made from, which must outlive it. */
 const fw_plan *fw_net_plan(const fw_net *net);
+/* Bytes of a number of the net: 4 or 8. */
+size_t fw_net_element_size(const fw_net *net);
 /* Bytes of parameters and optimizer state now. */
 size_t fw_net_memory(const fw_net *net);
 
@@ -76,11 +78,16 @@ void fw_net_sum(const fw_net *net, fw_pass *pass, size_t task);
 size_t fw_net_update_tasks(const fw_net *net, const fw_pass *pass);
 void fw_net_update(fw_net *net, fw_pass *pass, const fw_step *step, size_t task);
 
+/* The loss of output z for label y, and its derivative by z. Not for softmax, whose output is a row of numbers. */
+double fw_loss_of(const fw_graph *graph, double z, double y);
+double fw_loss_slope(const fw_graph *graph, double z, double y);
 /* Loss and score of one row's outputs for a label. */
 double fw_loss_value(const fw_graph *graph, const double *out, double label);
 void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score);
 /* false: the loss cannot take the label (softmax: not a class). */
 bool fw_loss_takes(const fw_graph *graph, double label);
+/* E_RANGE for a label that the loss does not take; NaN: the row has none. */
+furrow_status fw_loss_refuse(const fw_graph *graph, double label, furrow_error *err);
 
 /* ---- Parameters, for saving and loading ----------------------------------------------------------------- */
 
@@ -108,7 +115,7 @@ furrow_status fw_net_features(const fw_net *net, uint64_t **keys, size_t *count,
 void *fw_net_feature(const fw_net *net, size_t parameter, uint64_t key, size_t array);
 furrow_status fw_net_make_feature(fw_net *net, uint64_t key, furrow_error *err) FURROW_MUST_USE;
 
-/* The weights of `from`, not its optimizer state, for a net of the same plan (net_copy.c). */
+/* The weights of `from`, not its optimizer state, for a net of the same plan. */
 furrow_status fw_net_copy_weights(fw_net *to, const fw_net *from, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/net/net_snapshot.h"
+#include "learn/net/snapshot.h"
 
 enum { AT_ONCE = 1024 }; /* features */
 

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
+#include "learn/net/batch_slot.h"
 #include "learn/score/metrics.h"
 #include "learn/score/scorer.h"
 
@@ -65,18 +67,19 @@ static furrow_status check_labels(const furrow_rowblock *block, furrow_error *er
   return fw_fail(err, FURROW_E_ARGUMENT, "rows without labels cannot be evaluated");
 }
 
-furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_scorer_scratch *space,
+furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_scorer_scratch *scratch,
                                           const furrow_rowblock *block, furrow_error *err) {
   furrow_status status = check_labels(block, err);
   if (status != FURROW_OK) return status;
   taking t = {.graph = &fw_scorer_plan(evaluation->scorer)->graph, .tally = evaluation->tally};
-  status = fw_scorer_run(evaluation->scorer, space, block, take_outputs, &t, err);
-  if (status == FURROW_OK && t.bad_score)
+  status = fw_scorer_run(evaluation->scorer, scratch, block, take_outputs, &t, err);
+  if (status == FURROW_OK && t.bad_score) {
     status = fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": its score is infinite or not a number",
                      evaluation->rows + t.bad_row);
-  else if (status == FURROW_OK && t.bad_row > 0)
-    status = fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": %s cannot take the label %g (see the key `label`)",
-                     evaluation->rows + t.bad_row, fw_loss_name(t.graph->loss), t.bad_label);
+  } else if (status == FURROW_OK && t.bad_row > 0) {
+    status = fw_loss_refuse(t.graph, t.bad_label, err);
+    fw_error_prefix_row(err, evaluation->rows + t.bad_row);
+  }
   evaluation->rows += block->size;
   return status;
 }
@@ -86,12 +89,16 @@ void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *f
 }
 
 void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_learn_metrics *metrics) {
-  fw_tally_metrics(evaluation->tally, metrics);
+  furrow_learn_metrics full;
+  fw_tally_metrics(evaluation->tally, &full);
+  fw_info_write(metrics, &full, sizeof full);
 }
 
 void furrow_evaluation_get_calibration_bin(const furrow_evaluation *evaluation, size_t bins, size_t i,
-                                           furrow_calibration_bin *row) {
-  fw_tally_calibration(evaluation->tally, bins, i, row);
+                                           furrow_calibration_bin *bin) {
+  furrow_calibration_bin full;
+  fw_tally_calibration(evaluation->tally, bins, i, &full);
+  fw_info_write(bin, &full, sizeof full);
 }
 
 size_t furrow_evaluation_roc_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t capacity) {

@@ -214,7 +214,8 @@ static double area(const fw_tally *t) {
 void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *metrics) {
   const bool two = has_two_classes(t->loss), regression = is_regression(t->loss);
   const double *sums = t->sums, weight = sums[SUM_WEIGHT];
-  *metrics = (furrow_learn_metrics){.rows = (uint64_t)sums[SUM_ROWS],
+  *metrics = (furrow_learn_metrics){.size = sizeof *metrics,
+                                    .rows = (uint64_t)sums[SUM_ROWS],
                                     .weight = weight,
                                     .loss = sums[SUM_LOSS] / weight,
                                     .auc = two ? area(t) : NAN,
@@ -227,7 +228,8 @@ void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *metrics) {
 }
 
 void fw_tally_calibration(const fw_tally *t, size_t bins, size_t i, furrow_calibration_bin *row) {
-  *row = (furrow_calibration_bin){.low = (double)i / (double)bins, .high = (double)(i + 1) / (double)bins};
+  *row = (furrow_calibration_bin){
+      .size = sizeof *row, .low = (double)i / (double)bins, .high = (double)(i + 1) / (double)bins};
   if (!t->count) return;
   double label = 0, prediction = 0;
   for (size_t bin = t->begin; bin < t->end; bin++) {

@@ -106,7 +106,7 @@ static void transpose(const void *from, void *to, size_t out, size_t in, size_t 
       memcpy((char *)to + (i * out + j) * size, (const char *)from + (j * in + i) * size, size);
 }
 
-static furrow_status turn_weights(const reading *in, const fw_layer *layer, furrow_error *err) {
+static furrow_status transpose_weights(const reading *in, const fw_layer *layer, furrow_error *err) {
   const size_t size = in->wide ? sizeof(double) : sizeof(float);
   void *weights = fw_net_dense(in->net, in->parameter, 0), *copy = NULL;
   furrow_status status = fw_alloc(&copy, in->about->cols, size, err);
@@ -146,7 +146,7 @@ static furrow_status load_parameter(fw_net *net, const fw_plan *plan, const char
   in.open = about->by_feature && fw_net_is_open(net);
   status = read_matrix(&in, threads, err);
   if (status == FURROW_OK && fc_order == FURROW_FC_OUT_IN && layer->type == FW_LAYER_FC && !about->bias)
-    status = turn_weights(&in, layer, err);
+    status = transpose_weights(&in, layer, err);
   fw_free(path);
   return status;
 }

@@ -1,4 +1,5 @@
-/* learn/score/scorer.c: a model that scores rows. It does not change; what scoring writes is in the caller's space. */
+/* learn/score/scorer.c: a model that scores rows. It does not change; what scoring writes is in the caller's scratch.
+ */
 #include "learn/score/scorer.h"
 
 #include <math.h>
@@ -6,7 +7,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/conf/plan_rules.h"
+#include "base/params.h"
+#include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/forest/forest_predictor.h"
 #include "learn/score/model_in.h"
@@ -28,10 +30,6 @@ struct furrow_scorer_scratch {
   fw_predict_scratch *predict_scratch;
   double *outputs; /* nets: of a row; trees: of ROWS_AT_ONCE */
 };
-
-void furrow_scorer_params_init(furrow_scorer_params *params) {
-  *params = (furrow_scorer_params){.fc_order = FURROW_FC_IN_OUT};
-}
 
 /* ---- Opening ---- */
 
@@ -66,33 +64,30 @@ static furrow_status finish(furrow_scorer **scorer, furrow_scorer *made, furrow_
 
 furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, const furrow_scorer_params *params,
                                  furrow_error *err) {
-  furrow_scorer_params defaults;
-  furrow_scorer_params_init(&defaults);
-  if (!params) params = &defaults;
+  furrow_scorer_params used;
+  furrow_scorer_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_scorer_params, err));
   furrow_scorer *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
-  if (status != FURROW_OK) return status;
-  if (params->conf)
-    status = fw_learn_conf_copy(&made->conf, params->conf, err);
-  else
-    status = fw_model_read_conf(&made->conf, folder, err);
+  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  furrow_status status =
+      used.conf ? fw_learn_conf_copy(&made->conf, used.conf, err) : fw_model_read_conf(&made->conf, folder, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
-  if (status == FURROW_OK) status = load_model(made, folder, params, err);
+  if (status == FURROW_OK) status = load_model(made, folder, &used, err);
   return finish(scorer, made, status);
 }
 
 static furrow_status copy_model(furrow_scorer *scorer, const furrow_trainer *trainer, furrow_error *err) {
-  const fw_forest *forest = fw_trainer_forest(trainer);
+  const fw_forest *forest = trainer->forest;
   furrow_status status = forest ? fw_forest_copy(&scorer->forest, forest, err) : make_net(scorer, err);
   if (status != FURROW_OK) return status;
-  return forest ? make_predictor(scorer, err) : fw_net_copy_weights(scorer->net, fw_trainer_net(trainer), err);
+  return forest ? make_predictor(scorer, err) : fw_net_copy_weights(scorer->net, trainer->net, err);
 }
 
 furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
   furrow_scorer *made = NULL;
   furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
   if (status != FURROW_OK) return status;
-  status = fw_learn_conf_copy(&made->conf, fw_trainer_conf(trainer), err);
+  status = fw_learn_conf_copy(&made->conf, trainer->conf, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
   if (status == FURROW_OK) status = copy_model(made, trainer, err);
   return finish(scorer, made, status);
@@ -124,16 +119,16 @@ const fw_forest *fw_scorer_forest(const furrow_scorer *scorer) {
   return scorer->forest;
 }
 
-/* ---- A thread's space ---- */
+/* ---- A thread's scratch ---- */
 
-static furrow_status make_pass(furrow_scorer_scratch *space, const furrow_scorer *scorer, furrow_error *err) {
+static furrow_status make_pass(furrow_scorer_scratch *scratch, const furrow_scorer *scorer, furrow_error *err) {
   fw_batcher_params rules = fw_plan_rules(scorer->plan);
   rules.plain = true;
-  furrow_status status = fw_batcher_create(&space->batcher, &rules, err);
-  return status == FURROW_OK ? fw_pass_create(&space->pass, scorer->net, err) : status;
+  furrow_status status = fw_batcher_create(&scratch->batcher, &rules, err);
+  return status == FURROW_OK ? fw_pass_create(&scratch->pass, scorer->net, err) : status;
 }
 
-furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **space, const furrow_scorer *scorer,
+furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **scratch, const furrow_scorer *scorer,
                                            furrow_error *err) {
   furrow_scorer_scratch *made = NULL;
   furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
@@ -144,94 +139,94 @@ furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **space, const 
   if (status == FURROW_OK)
     status = fw_alloc((void **)&made->outputs, scorer->plan->graph.outputs * rows, sizeof *made->outputs, err);
   if (status == FURROW_OK)
-    *space = made;
+    *scratch = made;
   else
     furrow_scorer_scratch_free(made);
   return status;
 }
 
-void furrow_scorer_scratch_free(furrow_scorer_scratch *space) {
-  if (!space) return;
-  fw_batcher_free(space->batcher);
-  fw_pass_free(space->pass);
-  fw_predict_scratch_free(space->predict_scratch);
-  fw_free(space->outputs);
-  fw_free(space);
+void furrow_scorer_scratch_free(furrow_scorer_scratch *scratch) {
+  if (!scratch) return;
+  fw_batcher_free(scratch->batcher);
+  fw_pass_free(scratch->pass);
+  fw_predict_scratch_free(scratch->predict_scratch);
+  fw_free(scratch->outputs);
+  fw_free(scratch);
 }
 
 /* ---- Scoring ---- */
 
-/* Forward pass over rows that were added to the space's batcher. */
-static furrow_status run(const furrow_scorer *scorer, furrow_scorer_scratch *space, fw_minibatch **batch,
+/* Forward pass over rows that were added to the scratch's batcher. */
+static furrow_status run(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, fw_minibatch **batch,
                          furrow_error *err) {
-  furrow_status status = fw_batcher_finish(space->batcher, batch, err);
-  if (status == FURROW_OK) status = fw_net_begin_scoring(scorer->net, space->pass, *batch, err);
-  if (status == FURROW_OK) fw_net_forward(scorer->net, space->pass, 0, (*batch)->rows);
+  furrow_status status = fw_batcher_finish(scratch->batcher, batch, err);
+  if (status == FURROW_OK) status = fw_net_begin_scoring(scorer->net, scratch->pass, *batch, err);
+  if (status == FURROW_OK) fw_net_forward(scorer->net, scratch->pass, 0, (*batch)->rows);
   return status;
 }
 
-static furrow_status run_row(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_row *row,
+static furrow_status run_row(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_row *row,
                              furrow_error *err) {
   fw_minibatch *batch = NULL;
   if (scorer->forest) {
-    fw_forest_predict_row(scorer->predictor, space->predict_scratch, row, space->outputs);
+    fw_forest_predict_row(scorer->predictor, scratch->predict_scratch, row, scratch->outputs);
     return FURROW_OK;
   }
-  fw_batcher_start(space->batcher);
-  furrow_status status = fw_batcher_add(space->batcher, row, err);
-  if (status == FURROW_OK) status = run(scorer, space, &batch, err);
-  if (status == FURROW_OK) fw_net_outputs(scorer->net, space->pass, 0, space->outputs);
+  fw_batcher_start(scratch->batcher);
+  furrow_status status = fw_batcher_add(scratch->batcher, row, err);
+  if (status == FURROW_OK) status = run(scorer, scratch, &batch, err);
+  if (status == FURROW_OK) fw_net_outputs(scorer->net, scratch->pass, 0, scratch->outputs);
   return status;
 }
 
-furrow_status furrow_scorer_score_row(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_row *row,
-                                      furrow_score *score, furrow_error *err) {
-  furrow_status status = run_row(scorer, space, row, err);
-  if (status == FURROW_OK) fw_loss_score(&scorer->plan->graph, space->outputs, score);
+furrow_status furrow_scorer_score_row(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
+                                      const furrow_row *row, furrow_score *score, furrow_error *err) {
+  furrow_status status = run_row(scorer, scratch, row, err);
+  if (status == FURROW_OK) fw_loss_score(&scorer->plan->graph, scratch->outputs, score);
   return status;
 }
 
-static furrow_status add_rows(furrow_scorer_scratch *space, const furrow_rowblock *block, size_t begin, size_t end,
+static furrow_status add_rows(furrow_scorer_scratch *scratch, const furrow_rowblock *block, size_t begin, size_t end,
                               furrow_error *err) {
-  fw_batcher_start(space->batcher);
+  fw_batcher_start(scratch->batcher);
   furrow_status status = FURROW_OK;
   for (size_t i = begin; status == FURROW_OK && i < end; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
-    status = fw_batcher_add(space->batcher, &row, err);
+    status = fw_batcher_add(scratch->batcher, &row, err);
   }
   return status;
 }
 
-static void predict_rows(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
+static void predict_rows(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                          fw_outputs_callback take, void *user) {
   const size_t outputs = scorer->plan->graph.outputs;
   for (size_t begin = 0; begin < block->size; begin += ROWS_AT_ONCE) {
     const size_t end = block->size - begin < ROWS_AT_ONCE ? block->size : begin + ROWS_AT_ONCE;
-    fw_forest_predict_rows(scorer->predictor, space->predict_scratch, block, begin, end, space->outputs);
+    fw_forest_predict_rows(scorer->predictor, scratch->predict_scratch, block, begin, end, scratch->outputs);
     for (size_t i = begin; i < end; i++) {
       const furrow_row row = furrow_rowblock_row(block, i);
       take(user, i, fw_label_of(&scorer->plan->data, &row), (double)furrow_row_get_weight(&row),
-           space->outputs + (i - begin) * outputs);
+           scratch->outputs + (i - begin) * outputs);
     }
   }
 }
 
-furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
+furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                             fw_outputs_callback take, void *user, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (scorer->forest) {
-    predict_rows(scorer, space, block, take, user);
+    predict_rows(scorer, scratch, block, take, user);
     return FURROW_OK;
   }
   for (size_t begin = 0; status == FURROW_OK && begin < block->size; begin += ROWS_AT_ONCE) {
     const size_t end = block->size - begin < ROWS_AT_ONCE ? block->size : begin + ROWS_AT_ONCE;
     fw_minibatch *batch = NULL;
-    status = add_rows(space, block, begin, end, err);
-    if (status == FURROW_OK) status = run(scorer, space, &batch, err);
+    status = add_rows(scratch, block, begin, end, err);
+    if (status == FURROW_OK) status = run(scorer, scratch, &batch, err);
     for (size_t i = begin; status == FURROW_OK && i < end; i++) {
-      fw_net_outputs(scorer->net, space->pass, i - begin, space->outputs);
+      fw_net_outputs(scorer->net, scratch->pass, i - begin, scratch->outputs);
       take(user, i, (double)batch->label[i - begin], batch->weight ? (double)batch->weight[i - begin] : 1.0,
-           space->outputs);
+           scratch->outputs);
     }
   }
   return status;
@@ -248,26 +243,26 @@ static void take_score(void *user, size_t row, double label, double weight, cons
   fw_loss_score(list->graph, outputs, &list->scores[row]);
 }
 
-furrow_status furrow_scorer_score_block(const furrow_scorer *scorer, furrow_scorer_scratch *space,
+furrow_status furrow_scorer_score_block(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
                                         const furrow_rowblock *block, furrow_score *scores, furrow_error *err) {
   score_list list = {&scorer->plan->graph, scores};
-  return fw_scorer_run(scorer, space, block, take_score, &list, err);
+  return fw_scorer_run(scorer, scratch, block, take_score, &list, err);
 }
 
 size_t furrow_scorer_class_count(const furrow_scorer *scorer) {
   return scorer->plan->graph.outputs;
 }
 
-furrow_status furrow_scorer_class_probabilities(const furrow_scorer *scorer, furrow_scorer_scratch *space,
+furrow_status furrow_scorer_class_probabilities(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
                                                 const furrow_row *row, double *proba, furrow_error *err) {
-  furrow_status status = run_row(scorer, space, row, err);
+  furrow_status status = run_row(scorer, scratch, row, err);
   if (status != FURROW_OK) return status;
   const fw_graph *graph = &scorer->plan->graph;
   furrow_score score;
-  fw_loss_score(graph, space->outputs, &score);
+  fw_loss_score(graph, scratch->outputs, &score);
   if (graph->loss != FW_LOSS_SOFTMAX)
     *proba = score.proba;
   else
-    for (size_t j = 0; j < graph->outputs; j++) proba[j] = score.proba * exp(space->outputs[j] - score.pred);
+    for (size_t j = 0; j < graph->outputs; j++) proba[j] = score.proba * exp(scratch->outputs[j] - score.pred);
   return FURROW_OK;
 }

@@ -12,7 +12,7 @@ const fw_forest *fw_scorer_forest(const furrow_scorer *scorer);
 /* Runs the model over all rows of a block (at most `most` at a time) and calls take(user, row of the block, its label
  * after the transform, its weight, outputs) for each. */
 typedef void (*fw_outputs_callback)(void *user, size_t row, double label, double weight, const double *outputs);
-furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *space, const furrow_rowblock *block,
+furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                             fw_outputs_callback take, void *user, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -2,12 +2,14 @@
 #include "learn/forest/forest_trees.h"
 
 #include "base/error.h"
+#include "base/params.h"
 #include "learn/score/scorer.h"
 
 void furrow_scorer_get_forest_info(const furrow_scorer *scorer, furrow_forest_info *info) {
   const fw_forest *forest = fw_scorer_forest(scorer);
-  *info = (furrow_forest_info){0};
-  if (forest) fw_forest_info(forest, info);
+  furrow_forest_info full = {0};
+  if (forest) fw_forest_info(forest, &full);
+  fw_info_write(info, &full, sizeof full);
 }
 
 static furrow_status find_forest(const furrow_scorer *scorer, const fw_forest **forest, furrow_error *err) {
@@ -18,11 +20,12 @@ static furrow_status find_forest(const furrow_scorer *scorer, const fw_forest **
 furrow_status furrow_scorer_get_tree_node(const furrow_scorer *scorer, size_t tree, size_t node,
                                           furrow_tree_node *about, furrow_error *err) {
   const fw_forest *forest = NULL;
-  furrow_status status = find_forest(scorer, &forest, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(find_forest(scorer, &forest, err));
   if (tree >= forest->trees) return fw_fail(err, FURROW_E_RANGE, "there is no tree %zu of %zu", tree, forest->trees);
   if (node >= forest->nodes) return fw_fail(err, FURROW_E_RANGE, "there is no node %zu of %zu", node, forest->nodes);
-  fw_forest_node(forest, tree, node, about);
+  furrow_tree_node full;
+  fw_forest_node(forest, tree, node, &full);
+  fw_info_write(about, &full, sizeof full);
   return FURROW_OK;
 }
 
@@ -43,10 +46,10 @@ static furrow_status check_picture(const fw_forest *forest, size_t first, size_t
   return FURROW_OK;
 }
 
-static furrow_status describe(fw_buffer *out, const fw_forest *forest, furrow_describe_format kind, size_t first,
+static furrow_status describe(fw_buffer *out, const fw_forest *forest, furrow_describe_format format, size_t first,
                               size_t end, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  switch (kind) {
+  switch (format) {
   case FURROW_DESCRIBE_TEXT: fw_trees_text(out, forest, first, end); break;
   case FURROW_DESCRIBE_JSON: fw_trees_json(out, forest, first, end); break;
   case FURROW_DESCRIBE_DOT: fw_trees_dot(out, forest, first, end); break;
@@ -54,12 +57,12 @@ static furrow_status describe(fw_buffer *out, const fw_forest *forest, furrow_de
     status = check_picture(forest, first, end, err);
     if (status == FURROW_OK) fw_tree_svg(out, forest, first);
     break;
-  default: return fw_fail(err, FURROW_E_ARGUMENT, "no such kind of description of trees");
+  default: return fw_fail(err, FURROW_E_ARGUMENT, "trees cannot be described in this format");
   }
   return status == FURROW_OK ? fw_buffer_status(out, err) : status;
 }
 
-furrow_status furrow_scorer_describe_trees(const furrow_scorer *scorer, furrow_describe_format kind, size_t first,
+furrow_status furrow_scorer_describe_trees(const furrow_scorer *scorer, furrow_describe_format format, size_t first,
                                            size_t end, char **text, size_t *size, furrow_error *err) {
   const fw_forest *forest = NULL;
   furrow_status status = find_forest(scorer, &forest, err);
@@ -67,7 +70,7 @@ furrow_status furrow_scorer_describe_trees(const furrow_scorer *scorer, furrow_d
   if (first >= end || end > forest->trees)
     return fw_fail(err, FURROW_E_RANGE, "there are no trees %zu up to %zu of %zu", first, end, forest->trees);
   fw_buffer out = {0};
-  status = describe(&out, forest, kind, first, end, err);
+  status = describe(&out, forest, format, first, end, err);
   if (status == FURROW_OK) status = fw_buffer_take(&out, text, size, err);
   fw_buffer_clear(&out);
   return status;

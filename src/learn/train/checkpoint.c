@@ -55,6 +55,13 @@ static double get_real(const unsigned char *at) {
   return number;
 }
 
+void fw_epochs_link(fw_epoch *epochs, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    epochs[i].shown.train = &epochs[i].train;
+    epochs[i].shown.valid = &epochs[i].valid;
+  }
+}
+
 /* The figures of metrics in their order in the file, behind the number of rows. */
 enum { FIGURES = 9, METRICS_BYTES = 8 * (1 + FIGURES) };
 
@@ -68,23 +75,26 @@ static void put_metrics(unsigned char *at, const furrow_learn_metrics *m) {
 static void get_metrics(const unsigned char *at, furrow_learn_metrics *m) {
   double f[FIGURES];
   for (size_t i = 0; i < FIGURES; i++) f[i] = get_real(at + 8 + 8 * i);
-  *m = (furrow_learn_metrics){fw_get_le64(at), f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]};
+  furrow_learn_metrics_init(m);
+  m->rows = fw_get_le64(at);
+  m->weight = f[0], m->loss = f[1], m->auc = f[2], m->accuracy = f[3], m->logloss = f[4];
+  m->rmse = f[5], m->mae = f[6], m->mean_label = f[7], m->mean_prediction = f[8];
 }
 
-static void put_epoch(unsigned char *at, const furrow_epoch *epoch) {
-  fw_put_le32(at, epoch->epoch);
-  fw_put_le32(at + 4, epoch->best);
-  put_real(at + 8, epoch->learning_rate);
-  put_real(at + 16, epoch->seconds);
+static void put_epoch(unsigned char *at, const fw_epoch *epoch) {
+  fw_put_le32(at, epoch->shown.epoch);
+  fw_put_le32(at + 4, epoch->shown.best);
+  put_real(at + 8, epoch->shown.learning_rate);
+  put_real(at + 16, epoch->shown.seconds);
   put_metrics(at + 24, &epoch->train);
   put_metrics(at + 24 + METRICS_BYTES, &epoch->valid);
 }
 
-static void get_epoch(const unsigned char *at, furrow_epoch *epoch) {
-  *epoch = (furrow_epoch){.epoch = fw_get_le32(at),
-                          .best = fw_get_le32(at + 4) != 0,
-                          .learning_rate = get_real(at + 8),
-                          .seconds = get_real(at + 16)};
+static void get_epoch(const unsigned char *at, fw_epoch *epoch) {
+  epoch->shown = (furrow_epoch){.epoch = fw_get_le32(at),
+                                .best = fw_get_le32(at + 4) != 0,
+                                .learning_rate = get_real(at + 8),
+                                .seconds = get_real(at + 16)};
   get_metrics(at + 24, &epoch->train);
   get_metrics(at + 24 + METRICS_BYTES, &epoch->valid);
 }
@@ -195,7 +205,7 @@ __attribute__((format(printf, 4, 5))) static furrow_status fail_at(furrow_error 
 
 static furrow_status check_header(const unsigned char *bytes, size_t size, furrow_error *err) {
   if (size < FW_CHECKPOINT_HEADER || memcmp(bytes, FW_CHECKPOINT_MAGIC, 8) != 0)
-    return fail_at(err, FURROW_E_FORMAT, 0, "this is no checkpoint of a training");
+    return fail_at(err, FURROW_E_FORMAT, 0, "not a checkpoint of a training");
   const uint32_t version = fw_get_le32(bytes + AT_VERSION);
   if (version != VERSION)
     return fail_at(err, FURROW_E_FORMAT, AT_VERSION, "the checkpoint is of version %" PRIu32 ", this reads version %d",
@@ -248,10 +258,11 @@ static furrow_status decode_history(const unsigned char *bytes, fw_checkpoint *c
   for (size_t i = 0; i < epochs; i++) {
     const size_t at = FW_CHECKPOINT_HEADER + i * FW_CHECKPOINT_EPOCH;
     get_epoch(bytes + at, &checkpoint->history[i]);
-    if (checkpoint->history[i].epoch != i + 1)
-      return fail_at(err, FURROW_E_FORMAT, at, "epoch %" PRIu32 " of the history is not %zu",
-                     checkpoint->history[i].epoch, i + 1);
+    const uint32_t number = checkpoint->history[i].shown.epoch;
+    if (number != i + 1)
+      return fail_at(err, FURROW_E_FORMAT, at, "epoch %" PRIu32 " of the history is not %zu", number, i + 1);
   }
+  fw_epochs_link(checkpoint->history, epochs);
   return FURROW_OK;
 }
 
@@ -346,7 +357,7 @@ furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, 
 
 /* ---- Looking -------------------------------------------------------------------------------------------- */
 
-/* Files that are no checkpoint, which may be large, are told by their first bytes. */
+/* Refuses other files, which may be large, by their first bytes. */
 static furrow_status check_magic(const char *path, furrow_error *err) {
   char magic[8] = {0};
   size_t got = 0;
@@ -356,38 +367,58 @@ static furrow_status check_magic(const char *path, furrow_error *err) {
   status = fw_file_read_at(fd, path, magic, sizeof magic, 0, &got, err);
   fw_file_close(fd);
   if (status != FURROW_OK || memcmp(magic, FW_CHECKPOINT_MAGIC, sizeof magic) == 0) return status;
-  return fail_at(err, FURROW_E_FORMAT, 0, "this is no checkpoint of a training");
+  return fail_at(err, FURROW_E_FORMAT, 0, "not a checkpoint of a training");
 }
 
-static furrow_status look_at(const unsigned char *bytes, size_t size, furrow_checkpoint_info *info, furrow_error *err) {
-  fw_checkpoint made = {0};
+/* An info and the epoch that it shows. */
+typedef struct inspected {
+  furrow_checkpoint_info info;
+  fw_epoch last;
+} inspected;
+
+static furrow_status inspect(const unsigned char *bytes, size_t size, inspected *made, furrow_error *err) {
+  fw_checkpoint checkpoint = {0};
   furrow_status status = check_header(bytes, size, err);
   if (status == FURROW_OK) status = check_parts(bytes, err);
-  if (status == FURROW_OK) status = decode_history(bytes, &made, err);
+  if (status == FURROW_OK) status = decode_history(bytes, &checkpoint, err);
   if (status == FURROW_OK) {
-    *info = (furrow_checkpoint_info){.bytes = size,
-                                     .number_size = fw_get_le32(bytes + AT_ELEMENT),
-                                     .steps = fw_get_le64(bytes + AT_STEPS),
-                                     .epochs = (uint32_t)made.epochs,
-                                     .best = fw_get_le32(bytes + AT_BEST)};
-    if (made.epochs) info->last = made.history[made.epochs - 1];
+    made->info = (furrow_checkpoint_info){.bytes = size,
+                                          .number_size = fw_get_le32(bytes + AT_ELEMENT),
+                                          .steps = fw_get_le64(bytes + AT_STEPS),
+                                          .epochs = (uint32_t)checkpoint.epochs,
+                                          .best = fw_get_le32(bytes + AT_BEST)};
+    if (checkpoint.epochs > 0) {
+      made->last = checkpoint.history[checkpoint.epochs - 1];
+      fw_epochs_link(&made->last, 1);
+      made->info.last = &made->last.shown;
+    }
   }
-  fw_checkpoint_clear(&made);
+  fw_checkpoint_clear(&checkpoint);
   return status;
 }
 
-furrow_status furrow_checkpoint_load_info(const char *path, furrow_checkpoint_info *info, furrow_error *err) {
+furrow_status furrow_checkpoint_info_load(furrow_checkpoint_info **info, const char *path, furrow_error *err) {
   struct stat found;
   char *file = NULL;
   unsigned char *bytes = NULL;
   size_t size = 0;
+  void *made = NULL;
   const bool folder = stat(path, &found) == 0 && S_ISDIR(found.st_mode);
   furrow_status status = folder ? name_file(&file, path, err) : fw_strndup(&file, path, strlen(path), err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&made, 1, sizeof(inspected), err);
   if (status == FURROW_OK) status = check_magic(file, err);
   if (status == FURROW_OK) status = read_file(file, &bytes, &size, err);
-  if (status == FURROW_OK) status = look_at(bytes, size, info, err);
+  if (status == FURROW_OK) status = inspect(bytes, size, made, err);
+  if (status == FURROW_OK)
+    *info = &((inspected *)made)->info;
+  else
+    fw_free(made);
   if (status != FURROW_OK && file) fw_error_set_file(err, file);
   fw_free(bytes);
   fw_free(file);
   return status;
+}
+
+void furrow_checkpoint_info_free(furrow_checkpoint_info *info) {
+  fw_free(info); /* the first member of what was allocated */
 }

@@ -3,18 +3,27 @@
 #define FW_LEARN_TRAIN_CHECKPOINT_H
 
 #include "base/buffer.h"
-#include "learn/net/snapshot_ops.h"
+#include "learn/net/snapshot.h"
 
 #define FW_CHECKPOINT_NAME "checkpoint"
 #define FW_CHECKPOINT_MAGIC "FWTRAIN1"
 enum { FW_CHECKPOINT_HEADER = 96, FW_CHECKPOINT_EPOCH = 184 };
 
-/* What there is beside the net, or the forest. All zeros, then to be cleared. */
+/* An epoch and its figures. */
+typedef struct fw_epoch {
+  furrow_epoch shown; /* what callers see; its train and valid point to those below */
+  furrow_learn_metrics train, valid;
+} fw_epoch;
+
+/* Sets the pointers of epochs that have been made or moved. */
+void fw_epochs_link(fw_epoch *epochs, size_t count);
+
+/* A training without its net, or its forest. All zeros, then to be cleared. */
 typedef struct fw_checkpoint {
   uint64_t steps;
-  uint32_t best; /* epoch; 0: none */
+  uint32_t best; /* epoch, from 1; 0: none */
   size_t epochs;
-  furrow_epoch *history;
+  fw_epoch *history;
   fw_buffer best_snapshot; /* of the best epoch (snapshot_ops.h); empty: it is not kept, or it is the last one */
 } fw_checkpoint;
 

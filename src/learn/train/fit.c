@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "learn/data/samples.h"
 #include "learn/forest/booster.h"
 
@@ -29,28 +30,22 @@ static const metric metrics[] = {
     {"mae", offsetof(furrow_learn_metrics, mae), false},
 };
 
-void furrow_trainer_fit_params_init(furrow_trainer_fit_params *params) {
-  *params = (furrow_trainer_fit_params){.metric = "loss", .checkpoint_every = 1};
-  furrow_parser_params_init(&params->parser);
-}
-
 /* ---- Data ----------------------------------------------------------------------------------------------- */
 
 /* Standard input has no second pass: it can be streamed for one epoch, if no row is kept for validation. A cache file
  * has any number of them. */
 static furrow_status check_stream(const fw_fit *f, const char *uri, bool split, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
-  const bool once = f->params->stream && uri[0] == '-' && (!uri[1] || uri[1] == '?') && !strchr(uri, '#');
+  const bool once = f->params.stream && uri[0] == '-' && (!uri[1] || uri[1] == '?') && !strchr(uri, '#');
   const bool again =
       plan->train.epochs > 1 || plan->train.batch == 0 || plan->data.posneg_ratio > 0 || plan->forest.used;
   if (!once || !(again || (split && plan->data.valid_ratio > 0))) return FURROW_OK;
-  return fw_fail(
-      err, FURROW_E_ARGUMENT,
-      "standard input can be read only once: it can be streamed for one epoch without validation, or kept in "
-      "memory");
+  fw_fail(err, FURROW_E_ARGUMENT, "standard input can be read only once");
+  fw_error_set_hint(err, "stream it for one epoch without validation, or keep its rows in memory");
+  return FURROW_E_ARGUMENT;
 }
 
-/* The base that `auto` came to is that of validation data, too, and what the model says. */
+/* The base that `auto` found holds for validation data, too, and is saved with the model. */
 static furrow_status keep_index_base(const fw_fit *f, furrow_error *err) {
   fw_data_conf *data = &f->trainer->plan->data;
   const int found = fw_samples_index_base(f->samples);
@@ -69,23 +64,24 @@ static furrow_status open_train(fw_fit *f, const char *uri, bool split, furrow_e
                                        .seed = f->trainer->plan->train.seed};
   furrow_status status = check_stream(f, uri, split, err);
   if (status != FURROW_OK) return status;
-  status = fw_samples_open(&f->samples, uri, data, &f->params->parser, f->params->stream, f->trainer->comm, err);
+  status = fw_samples_open(&f->samples, uri, data, f->params.parser, f->params.stream, f->trainer->comm, err);
   if (status == FURROW_OK) status = keep_index_base(f, err);
   if (status == FURROW_OK) status = fw_epoch_rows_open(&f->train, f->samples, data, &params, err);
   return status;
 }
 
-/* Which rows are meant: those of the file for validation, or of the share of the training data. */
-static furrow_status blame_valid(const fw_fit *f, furrow_status status, furrow_error *err) {
+/* Says that an error is about validation data, and names its file. */
+static furrow_status name_valid(const fw_fit *f, furrow_status status, furrow_error *err) {
   if (!err || err->file[0]) return status;
-  furrow_error said = *err;
-  fw_fail(err, status, "validation data: %.200s", said.message);
+  const furrow_error found = *err;
+  fw_fail(err, status, "validation data: %.200s", found.message);
+  fw_error_set_hint(err, "%s", found.hint);
   fw_error_set_file(err, fw_samples_name(f->valid_samples ? f->valid_samples : f->samples));
   return status;
 }
 
 static furrow_status fail_empty(const fw_fit *f, furrow_error *err) {
-  return blame_valid(f, fw_fail(err, FURROW_E_ARGUMENT, "there are no rows"), err);
+  return name_valid(f, fw_fail(err, FURROW_E_ARGUMENT, "there are no rows"), err);
 }
 
 /* Validation data of its own, or the share of the training data. */
@@ -95,8 +91,7 @@ static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
   fw_samples *samples = f->samples;
   furrow_status status = FURROW_OK;
   if (uri) {
-    status =
-        fw_samples_open(&f->valid_samples, uri, data, &f->params->parser, f->params->stream, f->trainer->comm, err);
+    status = fw_samples_open(&f->valid_samples, uri, data, f->params.parser, f->params.stream, f->trainer->comm, err);
     samples = f->valid_samples;
     const furrow_rowblock *all = status == FURROW_OK ? fw_samples_block(samples) : NULL;
     if (all && all->size == 0 && f->trainer->comm->size == 1) return fail_empty(f, err); /* not after an epoch */
@@ -119,46 +114,46 @@ double fw_fit_seconds(void) {
 
 furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
   fw_fit *f = user;
-  const furrow_trainer_fit_params *p = f->params;
+  const furrow_trainer_fit_params *p = &f->params;
   if (!p->progress || rows < f->reported + PROGRESS_ROWS) return FURROW_OK;
   const furrow_trainer *t = f->trainer;
   uint64_t total = (uint64_t)((double)fw_epoch_rows_known_rows(f->train) * t->plan->data.sample_ratio);
   if (t->epochs > 0) total = t->history[t->epochs - 1].train.rows;
   f->reported = rows;
-  return p->progress(p->user, f->epoch, rows, total, err);
+  return fw_report_progress(p->progress, p->progress_user, f->phase, rows, total, err);
 }
 
 furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
   const bool taken = f->valid && !f->valid_samples && fw_epoch_rows_known_rows(f->train) == 0 &&
                      fw_epoch_rows_known_rows(f->valid) > 0;
-  fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with%s",
-          taken ? ": validation took them (valid-ratio)" : "");
+  fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with%s", taken ? ": validation took them" : "");
+  if (taken) fw_error_set_hint(err, "lower the key `valid-ratio`");
   fw_error_set_file(err, fw_samples_name(f->samples));
   return FURROW_E_ARGUMENT;
 }
 
-static furrow_status validate(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
+static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   if (!f->valid) return FURROW_OK;
   fw_tally_clear(f->tally);
   furrow_status status = f->ops->score_valid(f, err);
-  if (status == FURROW_E_RANGE) return blame_valid(f, status, err);
+  if (status == FURROW_E_RANGE) return name_valid(f, status, err);
   if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->valid);
   if (epoch->valid.rows == 0) return fail_empty(f, err);
   if (epoch->valid.weight > 0 && !isfinite(epoch->valid.loss))
-    return blame_valid(f, fw_fail(err, FURROW_E_RANGE, "the loss is not a number"), err);
+    return name_valid(f, fw_fail(err, FURROW_E_RANGE, "the loss is not a number"), err);
   return FURROW_OK;
 }
 
 /* ---- History -------------------------------------------------------------------------------------------- */
 
-static double figure_of(const fw_fit *f, const furrow_epoch *epoch) {
+static double figure_of(const fw_fit *f, const fw_epoch *epoch) {
   const furrow_learn_metrics *figures = epoch->valid.rows ? &epoch->valid : &epoch->train;
   return *(const double *)((const char *)figures + f->by->offset);
 }
 
-static bool is_better(const fw_fit *f, const furrow_epoch *epoch) {
+static bool is_better(const fw_fit *f, const fw_epoch *epoch) {
   const furrow_trainer *t = f->trainer;
   const double figure = figure_of(f, epoch);
   if (isnan(figure)) return false;
@@ -167,27 +162,30 @@ static bool is_better(const fw_fit *f, const furrow_epoch *epoch) {
   return f->by->rises ? figure > best : figure < best;
 }
 
-static furrow_status add_to_history(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
+static furrow_status add_to_history(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   void *history = t->history;
+  const size_t capacity = t->history_capacity;
   furrow_status status = fw_grow(&history, &t->history_capacity, t->epochs + 1, sizeof *t->history, err);
   t->history = history;
+  if (t->history_capacity != capacity) fw_epochs_link(t->history, t->epochs); /* they may have moved */
   if (status != FURROW_OK) return status;
-  epoch->best = is_better(f, epoch);
-  t->history[t->epochs++] = *epoch;
-  if (epoch->best) t->best = epoch->epoch;
+  epoch->shown.best = is_better(f, epoch);
+  t->history[t->epochs] = *epoch;
+  fw_epochs_link(&t->history[t->epochs++], 1);
+  if (epoch->shown.best) t->best = epoch->shown.epoch;
   return FURROW_OK;
 }
 
 /* ---- Fit ------------------------------------------------------------------------------------------------ */
 
 static furrow_status find_metric(fw_fit *f, furrow_error *err) {
-  const char *name = f->params->metric ? f->params->metric : "loss";
+  const char *name = f->params.metric ? f->params.metric : "loss";
   const fw_loss_type loss = f->trainer->plan->graph.loss;
   for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
     if (strcmp(metrics[i].name, name) == 0) f->by = &metrics[i];
   if (!f->by)
-    return fw_fail(err, FURROW_E_ARGUMENT, "no metric is called %s; there are loss, auc, accuracy, logloss, rmse, mae",
+    return fw_fail(err, FURROW_E_ARGUMENT, "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse or mae",
                    name);
   if (!fw_loss_has_metric(loss, f->by->offset))
     return fw_fail(err, FURROW_E_ARGUMENT, "a model with %s has no %s", fw_loss_name(loss), name);
@@ -198,13 +196,13 @@ static furrow_status find_metric(fw_fit *f, furrow_error *err) {
 
 static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   const furrow_trainer *t = f->trainer;
-  const uint32_t every = f->params->checkpoint_every ? f->params->checkpoint_every : 1;
-  if (!f->params->checkpoint || (t->epochs % every != 0 && t->epochs != t->plan->train.epochs)) return FURROW_OK;
+  const uint32_t every = f->params.checkpoint_every ? f->params.checkpoint_every : 1;
+  if (!f->params.checkpoint || (t->epochs % every != 0 && t->epochs != t->plan->train.epochs)) return FURROW_OK;
   fw_checkpoint checkpoint = {.steps = t->steps, .best = t->best, .epochs = t->epochs, .history = t->history};
   if (t->best != t->epochs) checkpoint.best_snapshot = f->best_snapshot;
   const fw_snapshot_ops snapshot_ops = f->ops->snapshot_ops(t);
   furrow_status status = FURROW_OK; /* all ranks have the same to save: the first does */
-  if (t->comm->rank == 0) status = fw_checkpoint_save(f->params->checkpoint, &checkpoint, &snapshot_ops, err);
+  if (t->comm->rank == 0) status = fw_checkpoint_save(f->params.checkpoint, &checkpoint, &snapshot_ops, err);
   return status == FURROW_OK ? t->comm->barrier(t->comm, err) : status;
 }
 
@@ -218,25 +216,25 @@ static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   f->best_snapshot = checkpoint->best_snapshot;
 }
 
-/* A checkpoint of other data is refused as far as the number of rows tells it. */
+/* A checkpoint of other data is refused as far as the number of rows shows it. */
 static furrow_status check_rows(fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && f->trainer->comm->size == 1;
   uint64_t rows = 0;
-  if (!all || f->params->stream || checkpoint->epochs == 0) return FURROW_OK;
+  if (!all || f->params.stream || checkpoint->epochs == 0) return FURROW_OK;
   furrow_status status = fw_epoch_rows_count(f->train, &rows, err);
   const uint64_t had = checkpoint->history[0].train.rows;
   if (status != FURROW_OK || rows == had) return status;
   fw_fail(err, FURROW_E_STALE, "the checkpoint is of a training with %" PRIu64 " rows, but here are %" PRIu64, had,
           rows);
-  fw_error_set_file(err, f->params->checkpoint);
+  fw_error_set_file(err, f->params.checkpoint);
   return FURROW_E_STALE;
 }
 
-/* What was best is known: it is kept, it is the last epoch, or nobody wants it. */
+/* The parameters of the best epoch are known: they are kept, it is the last epoch, or they are not asked for. */
 static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
   const bool last = checkpoint->best == 0 || checkpoint->best == checkpoint->epochs;
-  if (last || !f->params->keep_best || !f->ops->keeps_snapshots || checkpoint->best_snapshot.size) return FURROW_OK;
+  if (last || !f->params.keep_best || !f->ops->keeps_snapshots || checkpoint->best_snapshot.size) return FURROW_OK;
   return fw_fail(err, FURROW_E_STATE, "the checkpoint was made without keeping the best epoch, which is %u",
                  checkpoint->best);
 }
@@ -245,9 +243,9 @@ static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint
 static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
   fw_checkpoint checkpoint = {0};
   fw_snapshot_ops made = {0};
-  furrow_status status = fw_checkpoint_tidy(f->params->checkpoint, err);
+  furrow_status status = fw_checkpoint_tidy(f->params.checkpoint, err);
   if (status == FURROW_OK) status = f->ops->make(f->trainer, &made, err);
-  if (status == FURROW_OK) status = fw_checkpoint_load(f->params->checkpoint, &checkpoint, &made, err);
+  if (status == FURROW_OK) status = fw_checkpoint_load(f->params.checkpoint, &checkpoint, &made, err);
   if (status == FURROW_OK) status = check_best(f, &checkpoint, err);
   if (status == FURROW_OK) status = check_rows(f, &checkpoint, err);
   if (status == FURROW_OK) status = f->ops->adopt(f->trainer, made.object, err);
@@ -257,38 +255,42 @@ static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
     return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
   }
   take_checkpoint(f, &checkpoint);
-  return f->params->keep_best && f->trainer->best == f->trainer->epochs ? f->ops->keep(f, err) : FURROW_OK;
+  return f->params.keep_best && f->trainer->best == f->trainer->epochs ? f->ops->keep(f, err) : FURROW_OK;
 }
 
 /* ---- Epochs --------------------------------------------------------------------------------------------- */
 
 static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
-  furrow_epoch epoch = {.epoch = (uint32_t)f->trainer->epochs + 1};
-  f->epoch = epoch.epoch;
-  furrow_status status = f->ops->train(f, &epoch, err);
-  if (status == FURROW_OK) status = validate(f, &epoch, err);
-  if (status == FURROW_OK) status = add_to_history(f, &epoch, err);
-  if (status == FURROW_OK && epoch.best && f->params->keep_best) status = f->ops->keep(f, err);
-  if (status == FURROW_OK) status = save_checkpoint(f, err);
-  if (status == FURROW_OK && f->params->epoch) status = f->params->epoch(f->params->user, &epoch, err);
-  return status;
+  furrow_trainer *t = f->trainer;
+  fw_epoch epoch = {.shown = {.epoch = (uint32_t)t->epochs + 1}};
+  furrow_learn_metrics_init(&epoch.train);
+  furrow_learn_metrics_init(&epoch.valid);
+  f->epoch = epoch.shown.epoch;
+  f->phase = "training";
+  FW_TRY(f->ops->train(f, &epoch, err));
+  FW_TRY(validate(f, &epoch, err));
+  FW_TRY(add_to_history(f, &epoch, err));
+  if (epoch.shown.best && f->params.keep_best) FW_TRY(f->ops->keep(f, err));
+  FW_TRY(save_checkpoint(f, err));
+  if (!f->params.epoch) return FURROW_OK;
+  return f->params.epoch(f->params.epoch_user, &t->history[t->epochs - 1].shown, err);
 }
 
 /* Whether patience is at its end. */
 static bool is_exhausted(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
-  return f->params->patience > 0 && t->epochs >= (size_t)t->best + f->params->patience;
+  return f->params.patience > 0 && t->epochs >= (size_t)t->best + f->params.patience;
 }
 
 static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   t->epochs = 0;
   t->best = 0;
-  furrow_status status = f->params->resume && f->params->checkpoint ? load_checkpoint(f, err) : FURROW_OK;
+  furrow_status status = f->params.resume && f->params.checkpoint ? load_checkpoint(f, err) : FURROW_OK;
   if (status == FURROW_OK) status = f->ops->begin(f, err);
   while (status == FURROW_OK && t->epochs < t->plan->train.epochs && !is_exhausted(f)) status = run_epoch(f, err);
   if (status == FURROW_END) status = FURROW_OK;
-  const bool back = f->params->keep_best && t->best > 0 && t->best < t->epochs;
+  const bool back = f->params.keep_best && t->best > 0 && t->best < t->epochs;
   return status == FURROW_OK && back ? f->ops->restore(f, err) : status;
 }
 
@@ -301,10 +303,9 @@ static void take_stats(const fw_fit *f) {
 
 furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
                                  const furrow_trainer_fit_params *params, furrow_error *err) {
-  furrow_trainer_fit_params defaults;
-  furrow_trainer_fit_params_init(&defaults);
-  fw_fit f = {.trainer = trainer, .params = params ? params : &defaults};
-  f.ops = trainer->forest ? &fw_fit_forest : &fw_fit_net;
+  fw_fit f = {.trainer = trainer, .ops = trainer->forest ? &fw_fit_forest : &fw_fit_net};
+  furrow_trainer_fit_params_init(&f.params);
+  FW_TRY(FW_PARAMS_READ(&f.params, params, furrow_trainer_fit_params, err));
   furrow_status status = find_metric(&f, err);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = open_train(&f, train, !valid, err);
@@ -322,10 +323,16 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   return status;
 }
 
-const furrow_epoch *furrow_trainer_history(const furrow_trainer *trainer, size_t *count, uint32_t *best) {
-  if (count) *count = trainer->epochs;
-  if (best) *best = trainer->best;
-  return trainer->history;
+size_t furrow_trainer_epoch_count(const furrow_trainer *trainer) {
+  return trainer->epochs;
+}
+
+const furrow_epoch *furrow_trainer_get_epoch(const furrow_trainer *trainer, size_t i) {
+  return i < trainer->epochs ? &trainer->history[i].shown : NULL;
+}
+
+uint32_t furrow_trainer_best_epoch(const furrow_trainer *trainer) {
+  return trainer->best;
 }
 
 void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train, furrow_parser_stats *valid) {

@@ -6,7 +6,7 @@
 #include "learn/data/epoch_rows.h"
 #include "learn/net/hogwild.h"
 #include "learn/train/checkpoint.h"
-#include "learn/train/trainer_state.h"
+#include "learn/train/trainer.h"
 
 typedef struct fw_fit fw_fit;
 
@@ -15,7 +15,7 @@ typedef struct fw_fit_ops {
   /* Before the first epoch; a checkpoint has been taken already. */
   furrow_status (*begin)(fw_fit *fit, furrow_error *err);
   /* Trains; fills in rate, metrics and time. */
-  furrow_status (*train)(fw_fit *fit, furrow_epoch *epoch, furrow_error *err);
+  furrow_status (*train)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
   /* Counts the scores of the validation rows in fit->tally. */
   furrow_status (*score_valid)(fw_fit *fit, furrow_error *err);
   /* Remembers what the best epoch has come to; and goes back to it. */
@@ -34,13 +34,14 @@ extern const fw_fit_ops fw_fit_net, fw_fit_forest;
 
 struct fw_fit {
   furrow_trainer *trainer;
-  const furrow_trainer_fit_params *params;
+  furrow_trainer_fit_params params;
   const fw_fit_ops *ops;
   const struct fw_fit_metric *by;
   fw_samples *samples, *valid_samples;
   fw_epoch_rows *train, *valid;
   fw_tally *tally;
   uint32_t epoch;             /* now */
+  const char *phase;          /* for progress */
   uint64_t reported;          /* rows at the last call of progress */
   fw_buffer best_snapshot;    /* the net of the best epoch, where it is to be kept */
   fw_hogwild *hogwild;        /* nets; NULL: the threads wait for each other */
@@ -49,7 +50,7 @@ struct fw_fit {
 };
 
 double fw_fit_seconds(void);
-/* Tells the caller's progress now and then; `user` is the fw_fit (it fits fw_rows_progress). */
+/* Reports progress to the caller now and then; `user` is the fw_fit (it fits fw_rows_progress). */
 furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err);
 /* E_ARGUMENT: there are no rows to train with, and why. */
 furrow_status fw_fit_no_rows(const fw_fit *fit, furrow_error *err);

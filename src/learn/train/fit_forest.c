@@ -1,7 +1,7 @@
 /* learn/train/fit_forest.c: rounds of a forest: two passes over the rows, then a tree for each class and round. */
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/conf/plan_rules.h"
+#include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
 #include "learn/forest/booster.h"
 #include "learn/train/fit.h"
@@ -66,7 +66,7 @@ static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batch 
 
 static furrow_status begin(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
-  f->epoch = (uint32_t)t->epochs + 1;
+  f->phase = "reading";
   furrow_status status = fw_booster_create(&f->booster, t->plan, t->pool, err);
   if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_scan_rows, 1, err);
   if (status == FURROW_OK) status = fw_booster_choose_cuts(f->booster, err);
@@ -79,17 +79,17 @@ static furrow_status begin(fw_fit *f, furrow_error *err) {
 
 /* ---- A round -------------------------------------------------------------------------------------------- */
 
-static furrow_status train_round(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
+static furrow_status train_round(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
   const size_t rows = fw_booster_rows(f->booster, false);
-  epoch->learning_rate = f->trainer->plan->train.lr;
+  epoch->shown.learning_rate = f->trainer->plan->train.lr;
   furrow_status status = fw_booster_round(f->booster, err);
   if (status != FURROW_OK) return status;
   fw_tally_clear(f->tally);
   fw_booster_tally(f->booster, false, (rows + TALLIED - 1) / TALLIED, f->tally);
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->train.rows = rows;
-  epoch->seconds = fw_fit_seconds() - start;
+  epoch->shown.seconds = fw_fit_seconds() - start;
   f->trainer->steps++;
   return FURROW_OK;
 }

@@ -2,8 +2,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
-#include "learn/net/net_snapshot.h"
 #include "learn/net/param_mixing.h"
+#include "learn/net/snapshot.h"
 #include "learn/train/fit.h"
 
 enum { VALID_ROWS = 512 };
@@ -54,15 +54,15 @@ static furrow_status train_rows(fw_fit *f, const fw_row_source *from, furrow_err
   return status;
 }
 
-static furrow_status train_epoch(fw_fit *f, furrow_epoch *epoch, furrow_error *err) {
+static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
   const fw_row_source from = {fw_epoch_rows_fill, f->train, f->batch};
   f->reported = 0;
   fw_tally_clear(f->tally);
-  epoch->learning_rate = fw_trainer_step_at(f->trainer, f->trainer->steps + 1, epoch->epoch).rate;
-  furrow_status status = fw_epoch_rows_start(f->train, epoch->epoch, err);
+  epoch->shown.learning_rate = fw_trainer_step_at(f->trainer, f->trainer->steps + 1, epoch->shown.epoch).rate;
+  furrow_status status = fw_epoch_rows_start(f->train, epoch->shown.epoch, err);
   if (status == FURROW_OK && f->hogwild) {
-    status = fw_hogwild_epoch(f->hogwild, &from, epoch->epoch, f->tally, fw_fit_progress, f, err);
+    status = fw_hogwild_epoch(f->hogwild, &from, epoch->shown.epoch, f->tally, fw_fit_progress, f, err);
   } else if (status == FURROW_OK) {
     status = train_rows(f, &from, err);
   }
@@ -70,7 +70,7 @@ static furrow_status train_epoch(fw_fit *f, furrow_epoch *epoch, furrow_error *e
   if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->train);
-  epoch->seconds = fw_fit_seconds() - start;
+  epoch->shown.seconds = fw_fit_seconds() - start;
   return epoch->train.rows > 0 ? FURROW_OK : fw_fit_no_rows(f, err);
 }
 

@@ -5,15 +5,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 
 #define PANEL_NUMBERS 65536 /* of a panel that is written at once */
 #define FEW_COLUMNS 1000000 /* so many are written densely, however few of them have a feature */
-
-void furrow_trainer_save_params_init(furrow_trainer_save_params *params) {
-  *params = (furrow_trainer_save_params){.servers = 1};
-  furrow_matrix_write_params_init(&params->write);
-  params->write.separator = NULL;
-}
 
 /* ---- What a matrix is like ---- */
 
@@ -52,7 +47,7 @@ static int64_t columns_of(const fw_parameter *parameter, const uint64_t *keys, s
 /* Rows of the matrix are those of its weights, of the optimizer's state and of a gradient, as on Angel's servers; the
  * weights are saved. */
 static furrow_status plan_matrix(furrow_matrix_meta **meta, const fw_plan *plan, const fw_parameter *parameter,
-                                 size_t id, int32_t row_type, int64_t cols, const furrow_trainer_save_params *params,
+                                 size_t id, int32_t row_type, int64_t cols, const fw_save_params *params,
                                  furrow_error *err) {
   int32_t *saved = NULL;
   furrow_status status = fw_alloc((void **)&saved, parameter->rows, sizeof *saved, err);
@@ -174,7 +169,7 @@ static furrow_status ensure_capacity(writing *w, furrow_error *err) {
 }
 
 static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, const fw_plan *plan, size_t i,
-                                const uint64_t *keys, size_t key_count, const furrow_trainer_save_params *params,
+                                const uint64_t *keys, size_t key_count, const fw_save_params *params,
                                 furrow_error *err) {
   const fw_parameter *about = fw_net_parameter(net, i);
   writing w = {.net = net, .parameter = i, .about = about};
@@ -211,17 +206,23 @@ furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_
   return status;
 }
 
-furrow_trainer_save_params fw_model_params_used(const furrow_trainer_save_params *params) {
+furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_save_params *given, furrow_error *err) {
   furrow_trainer_save_params used;
   furrow_trainer_save_params_init(&used);
-  if (params) used = *params;
-  if (!used.write.separator) used.write.separator = furrow_layer_formats_separator(used.formats);
-  return used;
+  FW_TRY(FW_PARAMS_READ(&used, given, furrow_trainer_save_params, err));
+  *params = (fw_save_params){.formats = used.formats, .servers = used.servers, .part_size = used.part_size};
+  furrow_matrix_write_params_init(&params->write);
+  if (used.write) params->write = *used.write;
+  params->write.replace = used.overwrite;
+  if (used.formats) params->write.separator = furrow_layer_formats_separator(used.formats);
+  if (params->servers == 0) params->servers = 1;
+  return FURROW_OK;
 }
 
 furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf, const char *folder,
                             const furrow_trainer_save_params *params, furrow_error *err) {
-  const furrow_trainer_save_params used = fw_model_params_used(params);
+  fw_save_params used;
+  FW_TRY(fw_save_params_read(&used, params, err));
   furrow_model_writer *model = NULL;
   uint64_t *keys = NULL;
   size_t key_count = 0;

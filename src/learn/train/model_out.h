@@ -8,9 +8,16 @@
 furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf, const char *folder,
                             const furrow_trainer_save_params *params, furrow_error *err) FURROW_MUST_USE;
 
-/* What the directories of nets and forests have in common: the parameters with the defaults of what they leave open,
- * and graph.json. */
-furrow_trainer_save_params fw_model_params_used(const furrow_trainer_save_params *params);
+/* What the directories of nets and forests have in common: the parameters of saving, complete, and graph.json. */
+typedef struct fw_save_params {
+  furrow_matrix_write_params write;
+  const furrow_layer_formats *formats; /* NULL: the defaults */
+  int32_t servers;
+  int64_t part_size; /* 0: Angel's rule */
+} fw_save_params;
+
+furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_save_params *given,
+                                  furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_conf *conf,
                                  furrow_error *err) FURROW_MUST_USE;
 

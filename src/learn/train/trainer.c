@@ -6,17 +6,13 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/conf/plan_rules.h"
+#include "base/params.h"
+#include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/score/model_in.h"
 #include "learn/train/model_out.h"
-#include "learn/train/trainer_state.h"
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */
-
-void furrow_trainer_params_init(furrow_trainer_params *params) {
-  *params = (furrow_trainer_params){0};
-}
 
 static void clear_slots(fw_batch_slot *slots) {
   for (int i = 0; i < FW_PIPELINE_DEPTH; i++) fw_batch_slot_clear(&slots[i]);
@@ -60,17 +56,22 @@ static furrow_status open_net(furrow_trainer *trainer, const furrow_trainer_para
 }
 
 static furrow_status compare_forests(const fw_plan *its, const fw_plan *plan, furrow_error *err) {
-  if (!its->forest.used) return fw_fail(err, FURROW_E_ARGUMENT, "it is no model of gbdt");
-  if (its->graph.loss != plan->graph.loss)
-    return fw_fail(err, FURROW_E_ARGUMENT, "its objective is %s, not %s (see the key `objective`)",
-                   fw_objective_name(its->graph.loss), fw_objective_name(plan->graph.loss));
-  if (its->graph.outputs != plan->graph.outputs)
-    return fw_fail(err, FURROW_E_ARGUMENT, "it has %zu classes, not %zu (see the key `classes`)", its->graph.outputs,
-                   plan->graph.outputs);
-  if (its->train.lr != plan->train.lr)
-    return fw_fail(err, FURROW_E_ARGUMENT, "its learning rate is %g, not %g, and all trees of a model have one (lr)",
-                   its->train.lr, plan->train.lr);
-  return FURROW_OK;
+  if (!its->forest.used) return fw_fail(err, FURROW_E_ARGUMENT, "not a model of gbdt");
+  const char *loss = fw_objective_name(its->graph.loss);
+  if (its->graph.loss != plan->graph.loss) {
+    fw_fail(err, FURROW_E_ARGUMENT, "its objective is %s, not %s", loss, fw_objective_name(plan->graph.loss));
+    fw_error_set_hint(err, "set the key `objective` to %s", loss);
+  } else if (its->graph.outputs != plan->graph.outputs) {
+    fw_fail(err, FURROW_E_ARGUMENT, "it has %zu classes, not %zu", its->graph.outputs, plan->graph.outputs);
+    fw_error_set_hint(err, "set the key `classes` to %zu", its->graph.outputs);
+  } else if (its->train.lr != plan->train.lr) {
+    fw_fail(err, FURROW_E_ARGUMENT, "its learning rate is %g, not %g, and all trees of a model have one", its->train.lr,
+            plan->train.lr);
+    fw_error_set_hint(err, "set the key `lr` to %g", its->train.lr);
+  } else {
+    return FURROW_OK;
+  }
+  return FURROW_E_ARGUMENT;
 }
 
 /* What a model says of itself must hold for the trees that are added. One of Angel's says nothing. */
@@ -94,8 +95,9 @@ static furrow_status load_forest(furrow_trainer *trainer, const furrow_trainer_p
   if (status != FURROW_OK) return status;
   const unsigned levels = trainer->plan->forest.levels;
   if (trainer->forest->levels == levels) return fw_forest_add_stats(trainer->forest, err);
-  status = fw_fail(err, FURROW_E_ARGUMENT, "its trees are %u splits deep, not %u (see the key `depth`)",
-                   trainer->forest->levels - 1, levels - 1);
+  const unsigned depth = trainer->forest->levels - 1;
+  status = fw_fail(err, FURROW_E_ARGUMENT, "its trees are %u splits deep, not %u", depth, levels - 1);
+  fw_error_set_hint(err, "set the key `depth` to %u", depth);
   fw_error_set_file(err, params->load);
   return status;
 }
@@ -125,12 +127,12 @@ static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_co
 
 furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn_conf *conf,
                                     const furrow_trainer_params *params, furrow_error *err) {
-  furrow_trainer_params defaults;
-  furrow_trainer_params_init(&defaults);
+  furrow_trainer_params used;
+  furrow_trainer_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_trainer_params, err));
   void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **trainer, err);
-  if (status != FURROW_OK) return status;
-  status = open_trainer(memory, conf, params ? params : &defaults, err);
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **trainer, err));
+  furrow_status status = open_trainer(memory, conf, &used, err);
   if (status == FURROW_OK) {
     *trainer = memory;
   } else {
@@ -149,18 +151,6 @@ void furrow_trainer_free(furrow_trainer *trainer) {
   furrow_learn_conf_free(trainer->conf);
   fw_free(trainer->history);
   fw_free(trainer);
-}
-
-const furrow_learn_conf *fw_trainer_conf(const furrow_trainer *trainer) {
-  return trainer->conf;
-}
-
-const fw_net *fw_trainer_net(const furrow_trainer *trainer) {
-  return trainer->net;
-}
-
-const fw_forest *fw_trainer_forest(const furrow_trainer *trainer) {
-  return trainer->forest;
 }
 
 void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm) {
@@ -283,8 +273,11 @@ static furrow_status fill_from_block(void *source, fw_batcher *batcher, size_t r
 
 furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
                                   furrow_error *err) {
-  if (trainer->forest)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step: use furrow_trainer_fit");
+  if (trainer->forest) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step");
+    fw_error_set_hint(err, "use furrow_trainer_fit");
+    return FURROW_E_UNSUPPORTED;
+  }
   block_rows rows = {.block = batch};
   const fw_row_source from = {fill_from_block, &rows, batch->size};
   fw_batch_slot *slot = &trainer->slots[0];
@@ -365,7 +358,11 @@ furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowb
   furrow_status status = fw_tally_create(&tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = fw_trainer_score(trainer, &from, tally, err);
   if (status == FURROW_OK) status = fw_tally_reduce(tally, trainer->comm, err);
-  if (status == FURROW_OK) fw_tally_metrics(tally, metrics);
+  if (status == FURROW_OK) {
+    furrow_learn_metrics full;
+    fw_tally_metrics(tally, &full);
+    fw_info_write(metrics, &full, sizeof full);
+  }
   fw_tally_free(tally);
   return status;
 }

@@ -1,15 +1,51 @@
-/* learn/train/trainer.h: what scorers and models need of a trainer. */
+/* learn/train/trainer.h: a trainer from the inside, and what scorers and tests need of it. */
 #ifndef FW_LEARN_TRAIN_TRAINER_H
 #define FW_LEARN_TRAIN_TRAINER_H
 
+#include "base/thread_pool.h"
 #include "comm/comm.h"
 #include "learn/forest/forest.h"
+#include "learn/net/batch_slot.h"
 #include "learn/net/net.h"
+#include "learn/train/checkpoint.h"
 
-const furrow_learn_conf *fw_trainer_conf(const furrow_trainer *trainer);
-/* The one that it trains; the other is NULL. */
-const fw_net *fw_trainer_net(const furrow_trainer *trainer);
-const fw_forest *fw_trainer_forest(const furrow_trainer *trainer);
+/* A batch is filled, begun, and trained, one step later each. */
+enum { FW_PIPELINE_DEPTH = 3 };
+
+struct furrow_trainer {
+  furrow_learn_conf *conf;
+  fw_plan *plan;
+  fw_net *net;       /* NULL: a forest is trained */
+  fw_forest *forest; /* with stats; NULL: a net is trained */
+  const fw_comm *comm;
+  fw_spin_pool *pool;
+  fw_batch_slot slots[FW_PIPELINE_DEPTH];
+  bool hogwild;
+  uint64_t max_features;
+  uint64_t steps; /* updates so far */
+  /* of the last fit */
+  fw_epoch *history;
+  size_t epochs, history_capacity;
+  uint32_t best;
+  furrow_parser_stats train_read, valid_read; /* the latter: of validation data of its own */
+};
+
+/* Updates the net from the batch in slots[0]. Meanwhile slots[1] finds the records of the batch that it holds, and
+ * slots[2] takes the one after it from `from` (NULL: no batch follows, and those two slots are NULL). The scores are
+ * counted in `tally` (may be NULL). A failure of the batches that follow is returned after the update. */
+furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *const slots[FW_PIPELINE_DEPTH],
+                                const fw_row_source *from, uint32_t epoch, fw_tally *tally, double *loss,
+                                furrow_error *err) FURROW_MUST_USE;
+/* Counts the scores of all rows. */
+furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_tally *tally,
+                               furrow_error *err) FURROW_MUST_USE;
+/* A net with first weights; and that net in place of the trainer's own, which is freed. */
+furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) FURROW_MUST_USE;
+
+/* The n-th update of the net, from 1: its learning rate. */
+fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint32_t epoch);
+
 /* Trains as one of several processes; the communicator must outlive the trainer (learn/net/param_mixing.h). */
 void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm);
 

@@ -21,15 +21,16 @@ static int write_data(void **state) {
 #define SETTINGS "lr=0.05 rank=4 epochs=5 optimizer=adam shuffle=yes sample-ratio=0.9"
 
 typedef struct killer {
-  uint32_t epoch;
+  const furrow_trainer *trainer;
+  size_t epoch; /* from 1 */
 } killer;
 
 /* In the middle of an epoch. */
-static furrow_status kill_in_epoch(void *user, uint32_t epoch, uint64_t rows, uint64_t total, furrow_error *e) {
+static bool kill_in_epoch(void *user, const char *phase, uint64_t rows, uint64_t total) {
   const killer *k = user;
-  (void)rows, (void)total, (void)e;
-  if (epoch == k->epoch) raise(SIGKILL);
-  return FURROW_OK;
+  (void)phase, (void)rows, (void)total;
+  if (furrow_trainer_epoch_count(k->trainer) + 1 == k->epoch) raise(SIGKILL);
+  return true;
 }
 
 static furrow_trainer_fit_params params_with(const char *folder) {
@@ -46,11 +47,11 @@ static void train_and_be_killed(const char *settings, const char *folder, uint32
   const pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    killer k = {epoch};
+    furrow_trainer *trainer = new_trainer("fm", settings, 2, false);
+    killer k = {trainer, epoch};
     furrow_trainer_fit_params params = params_with(folder);
     params.progress = kill_in_epoch;
-    params.user = &k;
-    furrow_trainer *trainer = new_trainer("fm", settings, 2, false);
+    params.progress_user = &k;
     _exit(furrow_trainer_fit(trainer, "clicks", NULL, &params, NULL) == FURROW_OK ? 0 : 1);
   }
   int status = 0;
@@ -59,18 +60,18 @@ static void train_and_be_killed(const char *settings, const char *folder, uint32
 }
 
 static void assert_same_history(const furrow_trainer *a, const furrow_trainer *b) {
-  size_t n = 0, m = 0;
-  uint32_t best_a = 0, best_b = 0;
-  const furrow_epoch *x = furrow_trainer_history(a, &n, &best_a), *y = furrow_trainer_history(b, &m, &best_b);
-  assert_int_equal(n, m);
-  assert_int_equal(best_a, best_b);
-  for (size_t i = 0; i < n; i++) {
-    assert_int_equal(x[i].epoch, y[i].epoch);
-    assert_int_equal(x[i].best, y[i].best);
-    assert_memory_equal(&x[i].train, &y[i].train, sizeof x[i].train);
-    assert_memory_equal(&x[i].valid, &y[i].valid, sizeof x[i].valid);
-    assert_true(x[i].learning_rate == y[i].learning_rate);
+  const size_t count = furrow_trainer_epoch_count(a);
+  assert_int_equal(furrow_trainer_epoch_count(b), count);
+  assert_int_equal(furrow_trainer_best_epoch(b), furrow_trainer_best_epoch(a));
+  for (size_t i = 0; i < count; i++) {
+    const furrow_epoch *x = epoch_at(a, i), *y = epoch_at(b, i);
+    assert_int_equal(x->epoch, y->epoch);
+    assert_int_equal(x->best, y->best);
+    assert_memory_equal(x->train, y->train, sizeof *x->train);
+    assert_memory_equal(x->valid, y->valid, sizeof *x->valid);
+    assert_true(x->learning_rate == y->learning_rate);
   }
+  assert_null(furrow_trainer_get_epoch(a, count));
 }
 
 static void a_killed_training_goes_on(void **state) {
@@ -110,18 +111,15 @@ static void the_best_epoch_is_kept(void **state) {
   uint32_t last = 3;
   furrow_trainer_fit_params params = params_with("best");
   params.epoch = stop_after;
-  params.user = &last;
+  params.epoch_user = &last;
   furrow_trainer *first = new_trainer("fm", SETTINGS, 1, false);
   fit_or_fail(first, "few", "reverse", &params);
   furrow_trainer *second = new_trainer("fm", SETTINGS, 1, false);
   params.patience = 3;
   params.epoch = NULL;
   fit_or_fail(second, "few", "reverse", &params);
-  size_t count = 0;
-  uint32_t best = 0;
-  furrow_trainer_history(second, &count, &best);
-  assert_int_equal(count, 4);
-  assert_int_equal(best, 1);
+  assert_int_equal(furrow_trainer_epoch_count(second), 4);
+  assert_int_equal(furrow_trainer_best_epoch(second), 1);
   fw_buffer a = snapshot_of(first), b = snapshot_of(second);
   assert_same_snapshot(&a, &b);
   fw_buffer_clear(&a);
@@ -212,25 +210,29 @@ static void damaged_checkpoints_are_refused(void **state) {
 static void checkpoints_are_looked_at(void **state) {
   (void)state;
   static file good, bad;
-  furrow_checkpoint_info info = {0};
+  furrow_checkpoint_info *info = NULL;
   assert_int_equal(resume(SETTINGS " epochs=6"), FURROW_OK);
-  assert_int_equal(furrow_checkpoint_load_info("damaged", &info, &err), FURROW_OK);
-  assert_int_equal(info.epochs, 6);
-  assert_int_equal(info.last.epoch, 6);
-  assert_int_equal(info.number_size, 4);
-  assert_true(info.steps >= 6 && info.best >= 1 && info.best <= 6);
+  assert_int_equal(furrow_checkpoint_info_load(&info, "damaged", &err), FURROW_OK);
+  assert_int_equal(info->epochs, 6);
+  assert_int_equal(info->last->epoch, 6);
+  assert_true(info->last->train->rows > 0 && info->last->train->loss > 0);
+  assert_int_equal(info->number_size, 4);
+  assert_true(info->steps >= 6 && info->best >= 1 && info->best <= 6);
   read_file(&good, "damaged/checkpoint");
-  assert_int_equal(info.bytes, good.size);
+  assert_int_equal(info->bytes, good.size);
+  furrow_checkpoint_info_free(info);
+  info = NULL;
   for (size_t at = 0; at < good.size; at += at < 400 ? 1 : 997) {
     bad = good;
     bad.bytes[at] ^= 0x10;
     assert_true(test_write_file("looked", bad.bytes, bad.size));
-    assert_int_equal(furrow_checkpoint_load_info("looked", &info, &err), FURROW_E_FORMAT);
+    assert_int_equal(furrow_checkpoint_info_load(&info, "looked", &err), FURROW_E_FORMAT);
     assert_string_equal(err.file, "looked");
     assert_int_equal(err.offset == 0, at < 8); /* the first bytes say what it is */
   }
-  assert_int_equal(furrow_checkpoint_load_info("none", &info, &err), FURROW_E_NOT_FOUND);
-  assert_int_equal(furrow_checkpoint_load_info(".", &info, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_checkpoint_info_load(&info, "none", &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_checkpoint_info_load(&info, ".", &err), FURROW_E_NOT_FOUND);
+  assert_null(info);
 }
 
 /* Digests that are right again do not make the rest right. */
@@ -274,7 +276,10 @@ static furrow_status train_once(const char *folder, bool resumes) {
   furrow_trainer_params_init(&one);
   one.threads = 1;
   furrow_trainer_fit_params params = params_with(folder);
-  params.parser.threads = 1;
+  furrow_parser_params parser;
+  furrow_parser_params_init(&parser);
+  parser.threads = 1;
+  params.parser = &parser;
   params.resume = resumes;
   furrow_status status = furrow_learn_conf_create(&conf, &err);
   if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, "fm", &err);

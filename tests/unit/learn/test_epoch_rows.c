@@ -263,10 +263,14 @@ static void errors_have_a_place(void **state) {
   (void)state;
   assert_true(test_write_text("zero", "1 1:1\n1 0:1\n"));
   assert_true(test_write_text("bad", "1 1:1\n1 x1:1\n"));
+  assert_true(test_write_text("large", "1 1:1\n1 5000000000:1\n"));
   for (int stream = 0; stream < 2; stream++) {
     assert_int_equal(read_all("zero", stream), FURROW_E_RANGE);
     assert_int_equal(err.line, 2);
-    assert_non_null(strstr(err.message, "index-base 0"));
+    assert_string_equal(err.hint, "set the key `index-base` to 0 for data that counts from 0");
+    assert_int_equal(read_all("large", stream), FURROW_E_RANGE);
+    assert_int_equal(err.line, 2);
+    assert_string_equal(err.hint, "a model-type of T_FLOAT_SPARSE_LONGKEY takes larger indices");
     assert_int_equal(read_all("zero?indexing_mode=1", stream), FURROW_E_RANGE);
     assert_int_equal(read_all("bad", stream), FURROW_E_PARSE);
     assert_int_equal(err.line, 2);

@@ -31,7 +31,7 @@ static void save(const fw_forest *f, const fw_plan *plan, const char *folder,
   furrow_trainer_save_params used;
   furrow_trainer_save_params_init(&used);
   if (params) used = *params;
-  used.write.replace = true;
+  used.overwrite = true;
   if (fw_forest_save(f, plan, conf, folder, &used, &err) != FURROW_OK) fail_msg("%s", err.message);
 }
 
@@ -184,7 +184,10 @@ static void angel_bytes_round(void **state) {
   const fw_plan plan = plan_for(1, 43, false);
   furrow_trainer_save_params params;
   furrow_trainer_save_params_init(&params);
-  params.write.angel_bytes = true;
+  furrow_matrix_write_params write;
+  furrow_matrix_write_params_init(&write);
+  write.angel_bytes = true;
+  params.write = &write;
   fw_forest *f = NULL;
   assert_int_equal(fw_forest_create(&f, 1, 2, false, &err), FURROW_OK);
   assert_int_equal(fw_forest_add(f, 1, &err), FURROW_OK);
@@ -344,8 +347,11 @@ static void memory_that_runs_out_is_told(void **state) {
   for (long n = 1; n > 0;) {
     furrow_trainer_save_params params;
     furrow_trainer_save_params_init(&params);
-    params.write.replace = true;
-    params.write.threads = 1;
+    furrow_matrix_write_params write;
+    furrow_matrix_write_params_init(&write);
+    write.threads = 1;
+    params.write = &write;
+    params.overwrite = true;
     const long live = alloc_live;
     alloc_fail_at(n);
     const furrow_status status = fw_forest_save(f, &plan, conf, "model", &params, &err);

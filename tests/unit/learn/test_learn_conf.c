@@ -150,20 +150,25 @@ static void misfits(void **state) {
 
 /* ---- Keys ---- */
 
-static void expect_refused(const char *key, const char *value, const char *message) {
+static void expect_hint(const char *key, const char *value, const char *message, const char *hint) {
   furrow_learn_conf *conf = conf_new();
   furrow_error error = {0};
   assert_int_equal(furrow_learn_conf_set(conf, key, value, &error), FURROW_E_ARGUMENT);
   assert_string_equal(error.message, message);
+  assert_string_equal(error.hint, hint);
   furrow_learn_conf_free(conf);
+}
+
+static void expect_refused(const char *key, const char *value, const char *message) {
+  expect_hint(key, value, message, "");
 }
 
 static void refused_keys(void **state) {
   (void)state;
-  expect_refused("epoch", "3", "no such key; the nearest is epochs");
-  expect_refused("ml.epochs.num", "3", "no such key; the nearest is ml.epoch.num");
-  expect_refused("ml.gbdt.thread.num", "3",
-                 "a key of Angel's GBDT that means nothing here; the nearest is ml.gbdt.tree.num");
+  expect_hint("epoch", "3", "no such key", "did you mean epochs?");
+  expect_hint("ml.epochs.num", "3", "no such key", "did you mean ml.epoch.num?");
+  expect_hint("ml.gbdt.thread.num", "3", "a key of Angel's GBDT that means nothing here",
+              "did you mean ml.gbdt.tree.num?");
   expect_refused("epochs", "many", "epochs must be a whole number from 1 to 4294967295");
   expect_refused("ml.epoch.num", "3 ", "ml.epoch.num must be a whole number from 1 to 4294967295");
   expect_refused("range", "-2", "range must be a whole number, -1 or more");
@@ -426,7 +431,7 @@ static void layers_by_name(void **state) {
 static void losses_that_do_not_fit(void **state) {
   (void)state;
   conf_expect_misfit("dnn", "loss=CrossEntropyLoss range=9",
-                     "simpleLossLayer/inputlayer is fclayer, whose output is no probability, which CrossEntropyLoss "
+                     "simpleLossLayer/inputlayer is fclayer, whose output is not a probability, which CrossEntropyLoss "
                      "takes: sigmoid or softmax makes one; LogLoss takes any number");
   furrow_learn_conf *conf = conf_builtin("dnn", "loss=CrossEntropyLoss range=9");
   conf_read(conf, "{\"layers\": [{\"name\": \"in\", \"type\": \"simpleinputlayer\", \"outputdim\": 2, "

@@ -40,7 +40,8 @@ static void check(const entry *e) {
   const furrow_status status = load(path, &error);
   const long long offset = error.offset == FURROW_NO_OFFSET ? -1 : (long long)error.offset;
   snprintf(wanted, sizeof wanted, "%s %lld %s", e->status, e->offset, e->message);
-  snprintf(found, sizeof found, "%s %lld %s", furrow_status_name(status), offset, error.message);
+  snprintf(found, sizeof found, "%s %lld %s%s%s", furrow_status_name(status), offset, error.message,
+           error.hint[0] ? "; hint: " : "", error.hint);
   if (strcmp(found, wanted) != 0) fail_msg("%s: %s\n    not %s", e->file, found, wanted);
 }
 

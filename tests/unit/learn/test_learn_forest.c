@@ -101,10 +101,9 @@ static void what_is_not_for_trees_is_refused(void **state) {
 /* ---- Training ---- */
 
 static furrow_learn_metrics last_metrics(const furrow_trainer *trainer) {
-  size_t count = 0;
-  const furrow_epoch *history = furrow_trainer_history(trainer, &count, NULL);
+  const size_t count = furrow_trainer_epoch_count(trainer);
   assert_true(count > 0);
-  return history[count - 1].valid;
+  return *epoch_at(trainer, count - 1)->valid;
 }
 
 static void each_objective_learns(void **state) {
@@ -148,7 +147,7 @@ static void a_draw_of_rows_has_one_at_least(void **state) {
   (void)state;
   furrow_trainer *trainer = new_trainer("gbdt", "trees=3 depth=2 row-ratio=1e-9 min-child-weight=0", 2, false);
   fit_or_fail(trainer, "two.libsvm", NULL, NULL);
-  const fw_forest *forest = fw_trainer_forest(trainer);
+  const fw_forest *forest = trainer->forest;
   for (size_t tree = 0; tree < forest->trees; tree++) {
     const double hessian = forest->hessian[tree * forest->nodes];
     assert_true(hessian > 0 && hessian <= 0.25 + 1e-4); /* p (1 - p) of one row */
@@ -179,8 +178,7 @@ static void a_training_that_was_stopped_goes_on_as_if_it_had_not_been(void **sta
   fit_or_fail(second, "two.libsvm", NULL, &params);
   fw_buffer got = snapshot_of(second);
   assert_same_snapshot(&expected, &got);
-  size_t count = 0;
-  (void)furrow_trainer_history(second, &count, NULL);
+  const size_t count = furrow_trainer_epoch_count(second);
   assert_int_equal(count, 20);
   furrow_trainer *other = new_trainer("gbdt", "trees=20 depth=3 splits=64 lr=0.3 valid-ratio=0", 1, false);
   assert_int_equal(furrow_trainer_fit(other, "two.libsvm", NULL, &params, &err), FURROW_E_STALE);
@@ -199,11 +197,10 @@ static void the_best_round_is_kept_and_later_trees_are_not(void **state) {
   params.patience = 5;
   furrow_trainer *trainer = new_trainer("gbdt", "trees=200 depth=6 splits=64 lr=1", 2, false);
   fit_or_fail(trainer, "two.libsvm", "two.test", &params);
-  size_t count = 0;
-  uint32_t best = 0;
-  const furrow_epoch *history = furrow_trainer_history(trainer, &count, &best);
+  const size_t count = furrow_trainer_epoch_count(trainer);
+  const uint32_t best = furrow_trainer_best_epoch(trainer);
   assert_true(count < 200 && best > 0 && count == best + 5); /* such a rate goes too far soon */
-  assert_int_equal(fw_trainer_forest(trainer)->trees, best);
+  assert_int_equal(trainer->forest->trees, best);
   furrow_scorer *scorer = NULL;
   assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
   furrow_evaluation *evaluation = NULL;
@@ -211,13 +208,14 @@ static void the_best_round_is_kept_and_later_trees_are_not(void **state) {
   furrow_sample_reader *samples = NULL;
   const furrow_rowblock *block;
   furrow_learn_metrics got;
+  furrow_learn_metrics_init(&got);
   assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
   assert_int_equal(furrow_evaluation_create(&evaluation, scorer, &err), FURROW_OK);
   assert_int_equal(furrow_sample_reader_open(&samples, furrow_scorer_conf(scorer), "two.test", NULL, &err), FURROW_OK);
   while (furrow_sample_reader_next(samples, &block, &err) == FURROW_OK)
     assert_int_equal(furrow_evaluation_add_block(evaluation, space, block, &err), FURROW_OK);
   furrow_evaluation_get_metrics(evaluation, &got);
-  assert_true(fabs(got.loss - history[best - 1].valid.loss) < 1e-5);
+  assert_true(fabs(got.loss - epoch_at(trainer, best - 1)->valid->loss) < 1e-5);
   furrow_sample_reader_close(samples);
   furrow_evaluation_free(evaluation);
   furrow_scorer_scratch_free(space);
@@ -278,20 +276,21 @@ static void a_model_grows_on(void **state) {
   furrow_learn_conf *conf = conf_builtin("gbdt", usual);
   assert_int_equal(furrow_trainer_create(&more, conf, &params, &err), FURROW_OK);
   fit_or_fail(more, "two.libsvm", NULL, NULL);
-  const fw_forest *a = fw_trainer_forest(first), *b = fw_trainer_forest(more);
+  const fw_forest *a = first->forest, *b = more->forest;
   assert_int_equal(b->trees, 40);
   assert_memory_equal(a->value, b->value, a->trees * a->nodes * sizeof *a->value);
-  size_t count = 0;
-  const double before = furrow_trainer_history(first, &count, NULL)[19].train.loss;
-  assert_true(furrow_trainer_history(more, &count, NULL)[0].train.loss < before);
+  const double before = epoch_at(first, 19)->train->loss;
+  assert_true(epoch_at(more, 0)->train->loss < before);
   conf_set(conf, "depth", "3");
   furrow_trainer *shallow = NULL;
   assert_int_equal(furrow_trainer_create(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
-  assert_string_equal(err.message, "its trees are 4 splits deep, not 3 (see the key `depth`)");
+  assert_string_equal(err.message, "its trees are 4 splits deep, not 3");
+  assert_string_equal(err.hint, "set the key `depth` to 4");
   conf_set(conf, "depth", "4");
   conf_set(conf, "lr", "0.25");
   assert_int_equal(furrow_trainer_create(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
-  assert_string_equal(err.message, "its learning rate is 0.3, not 0.25, and all trees of a model have one (lr)");
+  assert_string_equal(err.message, "its learning rate is 0.3, not 0.25, and all trees of a model have one");
+  assert_string_equal(err.hint, "set the key `lr` to 0.3");
   conf_set(conf, "objective", "reg:squarederror");
   assert_int_equal(furrow_trainer_create(&shallow, conf, &params, &err), FURROW_E_ARGUMENT);
   assert_non_null(strstr(err.message, "binary:logistic, not reg:squarederror"));
@@ -317,17 +316,16 @@ static void a_model_grows_on_with_other_rows(void **state) {
   furrow_learn_conf *conf = conf_builtin("gbdt", "trees=2 depth=4 splits=3 lr=0.3");
   assert_int_equal(furrow_trainer_create(&more, conf, &params, &err), FURROW_OK);
   fit_or_fail(more, "two.test", "number.test?format=libsvm", NULL);
-  size_t count = 0;
-  const furrow_epoch *history = furrow_trainer_history(more, &count, NULL);
   furrow_sample_reader *samples = NULL;
   const furrow_rowblock *block;
   furrow_learn_metrics got;
+  furrow_learn_metrics_init(&got);
   assert_int_equal(furrow_sample_reader_open(&samples, conf, "two.test", NULL, &err), FURROW_OK);
   assert_int_equal(furrow_sample_reader_next(samples, &block, &err), FURROW_OK);
   assert_int_equal(block->size, ROWS);
   assert_int_equal(furrow_trainer_evaluate(more, block, &got, &err), FURROW_OK);
-  assert_true(fabs(got.loss - history[1].train.loss) < 1e-12);
-  assert_true(history[1].train.loss < 0.5);
+  assert_true(fabs(got.loss - epoch_at(more, 1)->train->loss) < 1e-12);
+  assert_true(epoch_at(more, 1)->train->loss < 0.5);
   furrow_sample_reader_close(samples);
   furrow_learn_conf_free(conf);
   furrow_trainer_free(first);

@@ -43,7 +43,7 @@ static void save(const furrow_trainer *trainer, const char *folder, const furrow
   furrow_trainer_save_params_init(&params);
   params.formats = formats;
   params.part_size = 50; /* several partitions */
-  params.write.replace = true;
+  params.overwrite = true;
   if (furrow_trainer_save(trainer, folder, &params, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
 }
 
@@ -127,7 +127,7 @@ static void features_may_be_missing(void **state) {
     fit_or_fail(trainer, "gaps", NULL, NULL);
     furrow_trainer_save_params params;
     furrow_trainer_save_params_init(&params);
-    params.write.replace = true;
+    params.overwrite = true;
     assert_int_equal(furrow_trainer_save(trainer, "gaps_model", &params, &err), FURROW_OK);
     furrow_matrix_source *source = NULL;
     assert_int_equal(furrow_matrix_source_open(&source, "gaps_model/input_weight", NULL, &err), FURROW_OK);
@@ -315,7 +315,7 @@ static void saving_keeps_what_exists(void **state) {
   assert_int_equal(furrow_trainer_save(trainer, "taken", NULL, &err), FURROW_E_EXISTS);
   furrow_trainer_save_params params;
   furrow_trainer_save_params_init(&params);
-  params.write.replace = true;
+  params.overwrite = true;
   assert_int_equal(furrow_trainer_save(trainer, "taken", &params, &err), FURROW_E_EXISTS); /* not a model */
   assert_int_equal(access("taken/mine", F_OK), 0);
   furrow_trainer_free(trainer);
@@ -336,14 +336,13 @@ static void incremental_training_takes_new_features(void **state) {
   furrow_trainer_params_init(&params);
   params.load = "model";
   assert_int_equal(furrow_trainer_create(&more, conf, &params, &err), FURROW_OK);
-  const float *old = fw_net_feature(fw_trainer_net(trainer), 2, 7, 0);
-  assert_memory_equal(fw_net_feature(fw_trainer_net(more), 2, 7, 0), old, 4 * sizeof *old);
-  assert_null(fw_net_feature(fw_trainer_net(more), 2, 500, 0));
+  const float *old = fw_net_feature(trainer->net, 2, 7, 0);
+  assert_memory_equal(fw_net_feature(more->net, 2, 7, 0), old, 4 * sizeof *old);
+  assert_null(fw_net_feature(more->net, 2, 500, 0));
   fit_or_fail(more, "new", NULL, NULL);
-  assert_non_null(fw_net_feature(fw_trainer_net(more), 2, 500, 0));
-  assert_memory_equal(fw_net_feature(fw_trainer_net(more), 2, 7, 0), old, 4 * sizeof *old); /* was not in these rows */
-  const furrow_epoch *history = furrow_trainer_history(more, NULL, NULL);
-  assert_true(history[4].train.auc > 0.99);
+  assert_non_null(fw_net_feature(more->net, 2, 500, 0));
+  assert_memory_equal(fw_net_feature(more->net, 2, 7, 0), old, 4 * sizeof *old); /* was not in these rows */
+  assert_true(epoch_at(more, 4)->train->auc > 0.99);
   furrow_learn_conf_free(conf);
   furrow_trainer_free(more);
   furrow_trainer_free(trainer);
@@ -389,6 +388,9 @@ static void evaluation_is_that_of_training(void **state) {
     furrow_scorer_scratch *space = NULL;
     furrow_evaluation *whole = NULL, *halves[2] = {0};
     furrow_learn_metrics expected, found, merged;
+    furrow_learn_metrics_init(&expected);
+    furrow_learn_metrics_init(&found);
+    furrow_learn_metrics_init(&merged);
     assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
     assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
     rows_of rows = read_test(scorer);
@@ -532,6 +534,7 @@ static void a_genuine_model_scores_as_it_should(void **state) {
   furrow_sample_reader *samples = NULL;
   const furrow_rowblock *block = NULL;
   furrow_learn_metrics metrics;
+  furrow_learn_metrics_init(&metrics);
   assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
   assert_int_equal(furrow_evaluation_create(&evaluation, scorer, &err), FURROW_OK);
   assert_int_equal(furrow_sample_reader_open(&samples, furrow_scorer_conf(scorer), data, NULL, &err), FURROW_OK);

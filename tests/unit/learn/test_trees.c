@@ -20,7 +20,7 @@ static furrow_scorer *open_forest(const fw_forest *f, bool node_stats) {
   conf_set(conf, "node-stats", node_stats ? "yes" : "no");
   assert_int_equal(fw_plan_create(&plan, conf, false, &err), FURROW_OK);
   furrow_trainer_save_params_init(&params);
-  params.write.replace = true;
+  params.overwrite = true;
   assert_int_equal(fw_forest_save(f, plan, conf, "model", &params, &err), FURROW_OK);
   if (furrow_scorer_load(&scorer, "model", NULL, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
   fw_plan_free(plan);
@@ -37,6 +37,7 @@ static void nodes_are_those_of_the_forest(void **state) {
     fw_forest *f = made_forest(&three, 1);
     furrow_scorer *scorer = open_forest(f, stats);
     furrow_forest_info info;
+    furrow_forest_info_init(&info);
     furrow_scorer_get_forest_info(scorer, &info);
     assert_int_equal(info.trees, 15);
     assert_int_equal(info.classes, 3);
@@ -45,6 +46,7 @@ static void nodes_are_those_of_the_forest(void **state) {
     uint64_t leaves = 0;
     for (size_t at = 0; at < f->trees * f->nodes; at++) {
       furrow_tree_node node;
+      furrow_tree_node_init(&node);
       assert_int_equal(furrow_scorer_get_tree_node(scorer, at / f->nodes, at % f->nodes, &node, &err), FURROW_OK);
       assert_int_equal(node.exists, fw_forest_has_node(f, at / f->nodes, at % f->nodes));
       assert_int_equal(node.feature, f->feature[at]);
@@ -58,6 +60,7 @@ static void nodes_are_those_of_the_forest(void **state) {
     }
     assert_int_equal(info.leaves, leaves);
     furrow_tree_node node;
+    furrow_tree_node_init(&node);
     assert_int_equal(furrow_scorer_get_tree_node(scorer, 15, 0, &node, &err), FURROW_E_RANGE);
     assert_int_equal(furrow_scorer_get_tree_node(scorer, 0, 31, &node, &err), FURROW_E_RANGE);
     furrow_scorer_free(scorer);
@@ -106,7 +109,9 @@ static void other_models_have_no_trees(void **state) {
   furrow_scorer *scorer = NULL;
   furrow_feature_importance *list = NULL;
   furrow_forest_info info;
+  furrow_forest_info_init(&info);
   furrow_tree_node node;
+  furrow_tree_node_init(&node);
   char *text = NULL;
   size_t size = 0;
   assert_int_equal(furrow_learn_conf_set_algorithm(conf, "lr", &err), FURROW_OK);

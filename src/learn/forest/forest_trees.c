@@ -1,4 +1,4 @@
-/* learn/forest/importance.c: nodes of a forest, counted: its shape, and what each feature does. */
+/* learn/forest/forest_trees.c: the shape of a forest, its nodes, the importance of features. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,8 +7,11 @@
 
 void fw_forest_node(const fw_forest *forest, size_t tree, size_t node, furrow_tree_node *about) {
   const size_t at = tree * forest->nodes + node;
-  *about =
-      (furrow_tree_node){.exists = fw_forest_has_node(forest, tree, node), .feature = -1, .gain = NAN, .cover = NAN};
+  *about = (furrow_tree_node){.size = sizeof *about,
+                              .exists = fw_forest_has_node(forest, tree, node),
+                              .feature = -1,
+                              .gain = NAN,
+                              .cover = NAN};
   if (!about->exists) return;
   about->is_leaf = forest->feature[at] < 0;
   about->feature = forest->feature[at];
@@ -28,8 +31,11 @@ size_t fw_tree_leaves(const fw_forest *forest, size_t tree) {
 }
 
 void fw_forest_info(const fw_forest *forest, furrow_forest_info *info) {
-  *info = (furrow_forest_info){
-      .trees = forest->trees, .classes = forest->classes, .levels = forest->levels, .sums = forest->gain != NULL};
+  *info = (furrow_forest_info){.size = sizeof *info,
+                               .trees = forest->trees,
+                               .classes = forest->classes,
+                               .levels = forest->levels,
+                               .sums = forest->gain != NULL};
   for (size_t tree = 0; tree < forest->trees; tree++) {
     const unsigned depth = fw_forest_depth(forest, tree);
     if (depth > info->depth) info->depth = depth;

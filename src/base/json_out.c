@@ -1,5 +1,5 @@
-/* learn/describe/json_out.c: JSON as json4s prints it. */
-#include "learn/describe/json_out.h"
+/* base/json_out.c: JSON as json4s prints it. */
+#include "base/json_out.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* learn/describe/json_out.h: JSON as json4s prints it (pretty, by jackson): "key" : value, two blanks for each object,
- * arrays in one line but for the objects in them. */
-#ifndef FW_LEARN_DESCRIBE_JSON_OUT_H
-#define FW_LEARN_DESCRIBE_JSON_OUT_H
+/* base/json_out.h: writes JSON as json4s prints it (pretty, by jackson): "key" : value, two blanks of indentation for
+ * each object, arrays in one line except for the objects in them. */
+#ifndef FW_BASE_JSON_OUT_H
+#define FW_BASE_JSON_OUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,100 @@
-/* learn/describe/describe_svg.c: a graph as a picture, from the data above to the loss below, for light and dark pages.
- */
+/* learn/describe/describe_graph.c: the graph of layers for graphviz, and as a picture. */
+#include <math.h>
 #include <string.h>
 
 #include "learn/describe/describe.h"
+
+/* ---- Graphviz --------------------------------------------------------------------------------------------------- */
+
+/* Within the quotes of a string of dot. */
+static void put_quoted(fw_buffer *out, const char *text) {
+  for (; *text; text++) {
+    if (*text == '"' || *text == '\\') fw_buffer_byte(out, '\\');
+    if ((unsigned char)*text >= ' ') fw_buffer_byte(out, *text);
+  }
+}
+
+static void put_layer(fw_buffer *out, const fw_description *about, size_t i) {
+  const fw_layer *layer = &about->plan->graph.layers[i];
+  fw_buffer_format(out, "  n%zu [label=\"", i);
+  put_quoted(out, layer->name);
+  fw_buffer_format(out, "\\n%s", fw_layer_type_name(layer->type));
+  if (layer->type == FW_LAYER_LOSS) fw_buffer_format(out, "\\n%s", fw_loss_name(layer->loss));
+  if (layer->width && layer->type != FW_LAYER_LOSS) fw_buffer_format(out, "\\n%zu", layer->width);
+  if (layer->type == FW_LAYER_INPUT || layer->type == FW_LAYER_FC) fw_buffer_byte(out, ' ');
+  fw_buffer_activation(out, layer);
+  if (about->sizes[i].weights) {
+    fw_buffer_text(out, "\\n");
+    fw_buffer_optimizer(out, &layer->optimizer);
+  }
+  fw_buffer_text(out, "\"];\n");
+  if (fw_layer_takes_data(layer)) fw_buffer_format(out, "  data -> n%zu;\n", i);
+  for (size_t k = 0; k < layer->input_count; k++) {
+    const size_t width = about->plan->graph.layers[layer->inputs[k]].width;
+    fw_buffer_format(out, "  n%zu -> n%zu", layer->inputs[k], i);
+    if (width) fw_buffer_format(out, " [label=\"%zu\"]", width);
+    fw_buffer_text(out, ";\n");
+  }
+}
+
+void fw_describe_dot(fw_buffer *out, const fw_description *about) {
+  fw_buffer_text(out, "digraph model {\n  rankdir=TB;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n"
+                      "  edge [fontname=\"sans-serif\", fontsize=10];\n  data [shape=oval, label=\"data\"];\n");
+  for (size_t i = 0; i < about->plan->graph.count; i++) put_layer(out, about, i);
+  fw_buffer_text(out, "}\n");
+}
+
+/* ---- Layout: a row for each level of layers --------------------------------------------------------------------- */
+
+static void set_levels(fw_layer_place *places, const fw_graph *graph) {
+  for (size_t i = 0; i < graph->count; i++) {
+    const fw_layer *layer = &graph->layers[i];
+    places[i].level = 1;
+    for (size_t k = 0; k < layer->input_count; k++) {
+      const size_t level = places[layer->inputs[k]].level;
+      if (level >= places[i].level) places[i].level = level + 1;
+    }
+    places[i].last = places[i].level;
+    for (size_t k = 0; k < layer->input_count; k++) {
+      fw_layer_place *input = &places[layer->inputs[k]];
+      if (places[i].level > input->last) input->last = places[i].level;
+    }
+  }
+}
+
+/* Neither a layer there, nor a connection through it; and its own connections go through no layer. */
+static bool is_free(const fw_layer_place *places, size_t i, size_t column) {
+  for (size_t j = 0; j < i; j++) {
+    if (places[j].column != column) continue;
+    if (places[j].level == places[i].level) return false;
+    if (places[j].level < places[i].level && places[i].level < places[j].last) return false;
+    if (places[j].level > places[i].level && places[j].level < places[i].last) return false;
+  }
+  return true;
+}
+
+/* The middle of its inputs. */
+static size_t wanted_column(const fw_layer_place *places, const fw_layer *layer) {
+  size_t sum = 0;
+  if (layer->input_count == 0) return 0;
+  for (size_t k = 0; k < layer->input_count; k++) sum += places[layer->inputs[k]].column;
+  return sum / layer->input_count;
+}
+
+void fw_describe_layout(fw_layer_place *places, const fw_graph *graph) {
+  set_levels(places, graph);
+  for (size_t i = 0; i < graph->count; i++) {
+    const size_t wanted = wanted_column(places, &graph->layers[i]);
+    for (size_t away = 0;; away++) {
+      places[i].column = wanted + away;
+      if (is_free(places, i, wanted + away)) break;
+      places[i].column = wanted - away;
+      if (away <= wanted && is_free(places, i, wanted - away)) break;
+    }
+  }
+}
+
+/* ---- SVG -------------------------------------------------------------------------------------------------------- */
 
 enum {
   BOX_WIDTH = 276,
@@ -115,13 +207,13 @@ static double middle_of_data(const drawing *d) {
 
 /* Straight down in its own column, then over to the layer in the gap above it. */
 static void put_edge(const drawing *d, double x, double y, double to, size_t row) {
-  const double end = top_of(row), turn = end - GAP_Y;
+  const double end = top_of(row), bend = end - GAP_Y;
   double reach = (x - to) * 0.2;
   if (reach > BOX_WIDTH / 3.0) reach = BOX_WIDTH / 3.0;
   if (reach < -BOX_WIDTH / 3.0) reach = -BOX_WIDTH / 3.0;
   const double at = to + reach;
-  fw_buffer_format(d->out, "<path class=\"edge\" d=\"M%.1f %.1fV%.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"/>", x, y, turn, x,
-                   turn + 22, at, end - 28, at, end - 6);
+  fw_buffer_format(d->out, "<path class=\"edge\" d=\"M%.1f %.1fV%.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"/>", x, y, bend, x,
+                   bend + 22, at, end - 28, at, end - 6);
   fw_buffer_format(d->out, "<path class=\"tip\" d=\"M%.1f %.1fl-4.5 -8h9z\"/>\n", at, end);
 }
 
