@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "vector/build/list_runs.h"
 #include "vector/edit/lists_edit.h"
 #include "vector/index/direct_map.h"
@@ -19,10 +20,6 @@
 
 #define ADD_PART 768 /* vectors that a thread encodes at a time */
 #define FILL_PART 16 /* lists that a thread fills at a time */
-
-void furrow_index_add_params_init(furrow_index_add_params *params) {
-  *params = (furrow_index_add_params){0};
-}
 
 /* ---- Vectors of one call -------------------------------------------------------------------------------- */
 
@@ -380,19 +377,18 @@ static furrow_status mark_nan(const float *vectors, size_t n, size_t d, bool **s
 
 furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
                                const furrow_index_add_params *params, uint64_t *skipped, furrow_error *err) {
-  furrow_index_add_params defaults;
-  furrow_index_add_params_init(&defaults);
-  if (!params) params = &defaults;
-  furrow_status status = fw_index_check_whole(index, err);
-  if (status != FURROW_OK) return status;
+  furrow_index_add_params p;
+  furrow_index_add_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_add_params, err));
+  FW_TRY(fw_index_check_whole(index, err));
   if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained yet");
   size_t d = (size_t)index->d, bad = furrow_first_invalid_vector(vectors, n, d);
-  if (bad < n && !params->skip_nan) return refuse_row(bad, err);
+  if (bad < n && !p.skip_nan) return refuse_row(bad, err);
   bool *skip = NULL;
   uint64_t count = 0;
-  batch b = {.vectors = vectors, .n = n, .ids = params->ids, .skip_nan = params->skip_nan, .skipped = &count};
-  status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
-  if (status == FURROW_OK && n > ADD_PART) status = fw_parallel_start(&b.pool, params->threads, err);
+  batch b = {.vectors = vectors, .n = n, .ids = p.ids, .skip_nan = p.skip_nan, .skipped = &count};
+  furrow_status status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
+  if (status == FURROW_OK && n > ADD_PART) status = fw_parallel_start(&b.pool, p.threads, err);
   b.skip = skip;
   if (status == FURROW_OK) status = add_to(index, &b, err);
   if (status == FURROW_OK && skipped) *skipped = count;

@@ -26,11 +26,11 @@ typedef struct fw_index_writer {
 
 /* index may be NULL: one that is not there. */
 void fw_write_index(fw_index_writer *w, const furrow_index *index);
-/* What params (may be NULL) ask for, once it is clear that `index` can be written so. */
+/* The writer that params ask for. Fails where `index` cannot be written so. */
 furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
                                    const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Writes a file, whole or not at all. `how` has what is wanted. */
-furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool keep_existing,
-                                  const fw_index_writer *how, furrow_error *err) FURROW_MUST_USE;
+/* Writes a file, whole or not at all, by a copy of `writer`. */
+furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
+                                  const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -183,7 +183,7 @@ furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map
 furrow_status furrow_index_set_nprobe(furrow_index *index, uint64_t nprobe, furrow_error *err) {
   furrow_index *inner = (furrow_index *)(uintptr_t)furrow_index_ivf(index);
   if (!inner) return fw_fail(err, FURROW_E_ARGUMENT, "the index has no inverted lists");
-  if (nprobe == 0) return fw_fail(err, FURROW_E_ARGUMENT, "nprobe is 0, but a list must be visited");
+  if (nprobe == 0) return fw_fail(err, FURROW_E_ARGUMENT, "nprobe is 0, but a search must probe a list");
   inner->ivf.nprobe = (size_t)nprobe;
   return FURROW_OK;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/params.h"
 #include "vector/index/index.h"
 
 /* Lists of 2^(b-1) … 2^b - 1 vectors are in bucket b. */
@@ -30,6 +31,6 @@ furrow_status furrow_index_get_list_stats(const furrow_index *index, furrow_list
   s.empty = s.histogram[0];
   s.mean = (double)s.stored / (double)nlist;
   s.imbalance = s.stored ? (double)nlist * squares / ((double)s.stored * (double)s.stored) : (double)NAN;
-  *stats = s;
+  fw_info_write(stats, &s, sizeof s);
   return FURROW_OK;
 }

@@ -185,7 +185,7 @@ static furrow_status some_rounds(work *w, unsigned *done, unsigned upto, furrow_
   memset(w->nearest, 0xff, w->local.n * sizeof *w->nearest);
   for (; status == FURROW_OK && !settled && *done < upto; ++*done) {
     status = one_round(w, &settled, err);
-    if (status == FURROW_OK && p->progress) status = p->progress(p->user, p->step, *done + 1, p->rounds, err);
+    if (status == FURROW_OK) status = fw_report_progress(p->progress, p->user, p->phase, *done + 1, p->rounds, err);
     status = fw_comm_all_ok(w->local.comm, status, err);
   }
   return status;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "vector/index/parallel.h"
 
@@ -28,11 +29,10 @@ typedef struct training {
   uint64_t done;
 } training;
 
-static furrow_status tell(training *t, furrow_error *err) {
+static furrow_status report(training *t, furrow_error *err) {
   const fw_kmeans_params *p = t->params;
-  if (!p->progress) return FURROW_OK;
   pthread_mutex_lock(&t->lock);
-  furrow_status status = p->progress(p->user, p->step, ++t->done, t->pq->m, err);
+  furrow_status status = fw_report_progress(p->progress, p->user, p->phase, ++t->done, t->pq->m, err);
   pthread_mutex_unlock(&t->lock);
   return status;
 }
@@ -58,7 +58,7 @@ static furrow_status train_one(training *t, size_t part, fw_pool *pool, furrow_e
   params.progress = NULL;
   status = fw_kmeans_distributed(&params, &local, t->centroids + part * params.k * dsub, err);
   fw_free(x);
-  return status == FURROW_OK ? tell(t, err) : status;
+  return status == FURROW_OK ? report(t, err) : status;
 }
 
 static furrow_status train_part(void *context, size_t first, size_t count, furrow_error *err) {

@@ -6,14 +6,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "vector/edit/lists_edit.h"
 #include "vector/index/parallel.h"
 #include "vector/quantizer/sq_decode.h"
 #include "vector/quantizer/transform_apply.h"
-
-void furrow_searcher_params_init(furrow_searcher_params *params) {
-  *params = (furrow_searcher_params){0};
-}
 
 /* ---- Nodes ---------------------------------------------------------------------------------------------- */
 
@@ -187,10 +184,12 @@ static void release_codes(const furrow_index *index) {
 
 furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_index *index,
                                      const furrow_searcher_params *params, furrow_error *err) {
-  const unsigned threads = fw_thread_count(params ? params->threads : 0);
+  furrow_searcher_params p;
   void *memory = NULL, *store = NULL;
   fw_node *root = NULL;
-  furrow_status status = create_root(&root, index, threads, err);
+  furrow_searcher_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_searcher_params, err));
+  furrow_status status = create_root(&root, index, fw_thread_count(p.threads), err);
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **searcher, err);
   if (status == FURROW_OK) status = fw_alloc_zero(&store, 1, sizeof(fw_searcher_store), err);
   if (status != FURROW_OK) {
