@@ -6,15 +6,14 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "vector/build/hnsw_build.h"
-#include "vector/build/train.h"
+#include "vector/build/build.h"
 #include "vector/index/parallel.h"
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/kmeans.h"
 #include "vector/quantizer/opq.h"
 #include "vector/quantizer/pq.h"
-#include "vector/quantizer/random_subset.h"
-#include "vector/quantizer/transform_run.h"
+#include "vector/quantizer/training_vectors.h"
+#include "vector/quantizer/transform.h"
 
 #define PQR_PER_CENTROID 1000 /* as Faiss, for the refinement */
 #define ASSIGN_PART 768

@@ -8,12 +8,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "vector/edit/lists_edit.h"
 #include "vector/edit/merge.h"
-#include "vector/edit/same_quantizers.h"
 #include "vector/file/index_write.h"
-#include "vector/index/dense_ids.h"
 #include "vector/index/direct_map.h"
+#include "vector/index/index.h"
+#include "vector/index/inverted_lists.h"
 
 typedef struct joining {
   const char *const *paths;

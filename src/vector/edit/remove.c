@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/edit/lists_edit.h"
-#include "vector/index/dense_ids.h"
 #include "vector/index/direct_map.h"
+#include "vector/index/index.h"
+#include "vector/index/inverted_lists.h"
 #include "vector/search/filter.h"
 
 typedef struct removal {

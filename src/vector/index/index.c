@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "vector/quantizer/encoder.h"
+#include "vector/quantizer/assign.h"
 
 /* ---- Making and freeing --------------------------------------------------------------------------------- */
 

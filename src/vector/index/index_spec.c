@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "vector/build/hnsw_build.h"
+#include "vector/build/build.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/pq.h"
 

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/math/products.h"
-#include "vector/index/groups.h"
 #include "vector/index/parallel.h"
-#include "vector/quantizer/random_subset.h"
+#include "vector/quantizer/assign.h"
+#include "vector/quantizer/training_vectors.h"
 
 #define SPLIT_SHIFT (1 / 1024.F) /* how far the halves of a cluster are moved apart, relatively */
 #define SPLIT_SEED 1234

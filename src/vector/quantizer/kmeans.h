@@ -5,7 +5,7 @@
 
 #include "base/pool.h"
 #include "furrow/vector.h"
-#include "vector/quantizer/random_subset.h"
+#include "vector/quantizer/training_vectors.h"
 
 typedef struct fw_kmeans_params {
   size_t k, d;

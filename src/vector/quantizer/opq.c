@@ -15,8 +15,8 @@
 #include "kern/math/products.h"
 #include "vector/index/parallel.h"
 #include "vector/quantizer/pq.h"
-#include "vector/quantizer/random_subset.h"
 #include "vector/quantizer/svd.h"
+#include "vector/quantizer/training_vectors.h"
 
 #define TURNS 50
 #define FIRST_ROUNDS 40 /* of k-means, in the first turn and in the others */

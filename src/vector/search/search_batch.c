@@ -1,5 +1,5 @@
 /* vector/search/search_batch.c: many queries over threads. */
-#include "vector/search/search_batch.h"
+#include "vector/search/searcher.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/params.h"
 #include "vector/index/parallel.h"
-#include "vector/quantizer/random_subset.h"
+#include "vector/quantizer/training_vectors.h"
 
 /* ---- Checks --------------------------------------------------------------------------------------------- */
 
@@ -170,4 +170,30 @@ furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *q
     status = fw_pool_for(pool, parts < threads ? parts : threads, run_parts, &b, err);
   pthread_mutex_destroy(&b.lock);
   return status != FURROW_OK ? status : b.status;
+}
+
+/* ---- The k best ------------------------------------------------------------------------------------------ */
+
+typedef struct search {
+  const furrow_searcher *searcher;
+  const float *queries;
+  size_t k;
+  float *distances;
+  int64_t *ids;
+} search;
+
+static furrow_status search_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
+                                 furrow_error *err) {
+  const search *s = context;
+  const fw_node *root = s->searcher->root;
+  return fw_node_search(root, scratch, s->queries + begin * (size_t)root->index->d, end - begin, s->k, job,
+                        s->distances + begin * s->k, s->ids + begin * s->k, err);
+}
+
+furrow_status furrow_searcher_search(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
+                                     const furrow_search_params *params, float *distances, int64_t *ids,
+                                     furrow_error *err) {
+  search s = {.searcher = searcher, .queries = queries, .k = k, .distances = distances, .ids = ids};
+  if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
+  return fw_search_parallel(searcher, queries, n, k, params, search_part, &s, err);
 }

@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "vector/edit/lists_edit.h"
+#include "vector/index/inverted_lists.h"
 #include "vector/index/parallel.h"
-#include "vector/quantizer/sq_decode.h"
-#include "vector/quantizer/transform_apply.h"
+#include "vector/quantizer/sq.h"
+#include "vector/quantizer/transform.h"
 
 /* ---- Nodes ---------------------------------------------------------------------------------------------- */
 
@@ -105,6 +105,40 @@ static furrow_status create_node(fw_node **node, const furrow_index *index, fw_p
 static uint64_t node_memory(const fw_node *node) {
   if (!node) return 0;
   return sizeof *node + fw_coarse_memory(&node->coarse) + node->pq.memory + node_memory(node->child);
+}
+
+/* ---- Scratch memory -------------------------------------------------------------------------------------- */
+
+furrow_status fw_scratch_create(fw_scratch **scratch, furrow_error *err) {
+  void *memory = NULL;
+  const furrow_status status = fw_alloc_zero(&memory, 1, sizeof **scratch, err);
+  if (status == FURROW_OK) *scratch = memory;
+  return status;
+}
+
+void fw_scratch_free(fw_scratch *scratch) {
+  if (!scratch) return;
+  fw_arena_clear(&scratch->arena);
+  fw_free(scratch->visited);
+  fw_free(scratch->touched);
+  fw_free(scratch);
+}
+
+furrow_status fw_scratch_marks(fw_scratch *scratch, size_t n, furrow_error *err) {
+  if (n <= scratch->visited_count) return FURROW_OK;
+  void *visited = NULL, *touched = NULL;
+  furrow_status status = fw_alloc_zero(&visited, n, 1, err);
+  if (status == FURROW_OK) status = fw_alloc(&touched, n, sizeof *scratch->touched, err);
+  if (status != FURROW_OK) {
+    fw_free(visited);
+    return status;
+  }
+  fw_free(scratch->visited);
+  fw_free(scratch->touched);
+  scratch->visited = visited;
+  scratch->touched = touched;
+  scratch->visited_count = n;
+  return FURROW_OK;
 }
 
 /* ---- The store ------------------------------------------------------------------------------------------ */

@@ -8,7 +8,7 @@
 #include "support/failing_alloc.h"
 #include "support/index_check.h"
 #include "support/own_dir.h"
-#include "vector/build/hnsw_build.h"
+#include "vector/build/build.h"
 
 enum { D = 20, QUERIES = 50, K = 10, EF = 64 };
 

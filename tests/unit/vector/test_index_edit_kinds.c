@@ -6,8 +6,7 @@
 #include "support/edit_index.h"
 #include "support/golden_set.h"
 #include "support/own_dir.h"
-#include "vector/edit/lists_edit.h"
-#include "vector/index/code_blocks.h"
+#include "vector/index/inverted_lists.h"
 
 enum { MOST_D = 64 };
 

@@ -9,8 +9,8 @@
 #include "base/rng.h"
 #include "furrow/vector.h"
 #include "support/cmocka_all.h"
-#include "vector/index/groups.h"
-#include "vector/quantizer/random_subset.h"
+#include "vector/quantizer/assign.h"
+#include "vector/quantizer/training_vectors.h"
 
 static float *normal(size_t count, uint64_t seed) {
   float *values = malloc(count * sizeof *values);

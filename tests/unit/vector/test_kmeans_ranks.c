@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "support/thread_ranks.h"
-#include "vector/build/train.h"
+#include "vector/build/build.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/kmeans.h"
 

@@ -1,4 +1,4 @@
-/* vector/data/exact.c: the nearest of all vectors, by comparing each with each, block after block.
+/* vector/data/exact_search.c: the nearest of all vectors, by comparing each with each, block after block.
  *
  * Scores of a whole block come from the product kernels; what they let through is compared once more, number by number,
  * so that rounding (|x|^2 - 2 <x, y> + |y|^2 cancels) decides nothing. */
@@ -13,7 +13,6 @@
 #include "kern/math/products.h"
 #include "vector/data/vectors_in.h"
 #include "vector/index/parallel.h"
-#include "vector/search/search_batch.h"
 #include "vector/search/searcher.h"
 
 enum { QUERIES = 16, PACKED = 1024, PIECES = 8, BLOCK = PACKED * PIECES };

@@ -1,4 +1,4 @@
-/* vector/data/rows_out.c: rows of floats or of ids into a file that appears when it is complete. */
+/* vector/data/vectors_out.c: rows of floats or of ids into a file that appears when it is complete. */
 #include <string.h>
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 #include "base/params.h"
 #include "furrow/vector_data.h"
 #include "io/atomic_file.h"
-#include "vector/data/data_kind.h"
+#include "vector/data/vectors_in.h"
 
 #define PIECE 4096 /* elements that are turned at a time */
 
