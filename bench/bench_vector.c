@@ -49,7 +49,10 @@ static bool add(const vector_options *options, const bench_vectors *base) {
 }
 
 static bool save(const char *path) {
-  return good(furrow_index_save(made, path, NULL, &err));
+  furrow_index_save_params params;
+  furrow_index_save_params_init(&params);
+  params.overwrite = true;
+  return good(furrow_index_save(made, path, &params, &err));
 }
 
 static bool load(const vector_options *options, const char *path) {

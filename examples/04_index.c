@@ -24,14 +24,17 @@ static void make_vectors(float *vectors) {
 static furrow_status build(const char *path, const float *vectors, furrow_error *err) {
   furrow_index *index = NULL;
   furrow_index_spec spec;
+  furrow_index_save_params save;
   furrow_index_spec_init(&spec);
+  furrow_index_save_params_init(&save);
+  save.overwrite = true;
   spec.d = D;
   spec.nlist = 32; /* lists, of which a search probes a few */
   spec.m = 8;      /* bytes of the code of a vector */
   furrow_status status = furrow_index_create(&index, &spec, err);
   if (status == FURROW_OK) status = furrow_index_train(index, vectors, N, NULL, err);
   if (status == FURROW_OK) status = furrow_index_add(index, vectors, N, NULL, NULL, err);
-  if (status == FURROW_OK) status = furrow_index_save(index, path, NULL, err);
+  if (status == FURROW_OK) status = furrow_index_save(index, path, &save, err);
   furrow_index_free(index);
   return status;
 }

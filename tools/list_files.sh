@@ -8,5 +8,5 @@ if files=$(git ls-files --cached --others --exclude-standard 2>/dev/null) && [ -
     if [ -f "$file" ]; then echo "$file"; fi
   done <<<"$files" | LC_ALL=C sort
 else
-  find . \( -name .git -o -name build -o -name 'build-*' \) -prune -o -type f -print | sed 's|^\./||' | LC_ALL=C sort
+  find . \( -name .git -o -path ./build -o -path './build-*' \) -prune -o -type f -print | sed 's|^\./||' | LC_ALL=C sort
 fi

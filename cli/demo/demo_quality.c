@@ -165,8 +165,9 @@ static furrow_status read_nearness(demo_found *found, uint32_t queries, const ch
 
 furrow_status demo_found_load(demo_found *found, uint32_t queries, const char *ids, const char *nearness,
                               furrow_error *err) {
-  furrow_ids read = {0};
+  furrow_ids read;
   demo_found made = {.nearness = calloc((size_t)queries * DEMO_NEAR, sizeof *made.nearness)};
+  furrow_ids_init(&read);
   furrow_status status = made.nearness ? furrow_ids_load(&read, ids, NULL, err) : fail_memory(err);
   made.ids = read.ids;
   if (status == FURROW_OK && (read.dim != DEMO_NEAR || read.count < (size_t)queries * DEMO_NEAR))
@@ -180,7 +181,7 @@ furrow_status demo_found_load(demo_found *found, uint32_t queries, const char *i
 }
 
 void demo_found_clear(demo_found *found) {
-  furrow_ids_clear(&(furrow_ids){.ids = found->ids});
+  furrow_free(found->ids);
   free(found->nearness);
   *found = (demo_found){0};
 }

@@ -42,6 +42,7 @@ static void add_init(void *values) {
 static void report_add(const add_values *add, const furrow_index *index, const filling *fill, const index_job *job,
                        uint64_t size, output *out) {
   furrow_index_info info;
+  furrow_index_info_init(&info);
   report r;
   furrow_index_get_info(index, &info);
   report_start(&r, out, add->json);
@@ -58,6 +59,7 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   const add_values *add = values;
   furrow_index *index = NULL;
   furrow_index_info info;
+  furrow_index_info_init(&info);
   filling fill = {0};
   index_job job;
   uint64_t size = 0;

@@ -144,7 +144,7 @@ static furrow_status draw(building *b, filling *fill, furrow_error *err) {
     if (status != FURROW_OK || fill->block.count == 0) break;
     status = sample_block(b, &fill->block, err);
     if (status == FURROW_OK)
-      status = index_job_progress(&b->job, "sample", fill->block.first + fill->block.count, total, err);
+      status = index_job_update(&b->job, "sample", fill->block.first + fill->block.count, total, err);
   }
   return status;
 }
@@ -177,6 +177,7 @@ static furrow_status train(building *b, furrow_error *err) {
   b->trained_on = furrow_reservoir_count(b->sample);
   index_job_step(&b->job, "coarse", 0);
   status = furrow_index_train(b->index, furrow_reservoir_vectors(b->sample), (size_t)b->trained_on, &params, err);
+  status = index_job_status(status, err);
   furrow_reservoir_free(b->sample);
   b->sample = NULL;
   return status;
@@ -233,7 +234,7 @@ static furrow_status add(building *b, furrow_error *err) {
 
 static void save_params(const build_values *values, furrow_index_save_params *params) {
   furrow_index_save_params_init(params);
-  params->keep_existing = !values->force;
+  params->overwrite = values->force;
   params->compat = values->compat;
 }
 
@@ -255,7 +256,10 @@ static furrow_status finish(building *b, furrow_error *err) {
 static furrow_status report_build(building *b, output *out, furrow_error *err) {
   const furrow_index *ivf = furrow_index_ivf(b->index);
   furrow_index_info info, lists;
+  furrow_index_info_init(&info);
+  furrow_index_info_init(&lists);
   furrow_list_stats stats;
+  furrow_list_stats_init(&stats);
   uint64_t size = 0;
   report r;
   furrow_index_save_params params;

@@ -62,7 +62,7 @@ static furrow_status save(const furrow_index *index, const convert_values *conve
   furrow_index_save_params_init(&params);
   params.inline_lists = convert->inline_lists;
   params.compat = convert->compat;
-  params.keep_existing = !convert->force && !to_stdout(convert);
+  params.overwrite = convert->force || to_stdout(convert);
   furrow_status status = interrupt_check(err);
   if (status == FURROW_OK) status = furrow_index_file_size(index, &params, &size, err);
   if (status == FURROW_OK) status = furrow_index_save(index, convert->destination, &params, err);
@@ -70,6 +70,7 @@ static furrow_status save(const furrow_index *index, const convert_values *conve
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) return FURROW_END;
   if (status != FURROW_OK || to_stdout(convert)) return status;
   furrow_index_info info;
+  furrow_index_info_init(&info);
   report r;
   furrow_index_get_info(index, &info);
   report_start(&r, out, convert->json);

@@ -72,16 +72,16 @@ typedef struct rates {
 enum { TRIAL_LISTS = 64, TRIAL_FLOATS = 1 << 20, LEAST_VECTORS = 512, TRIAL_ROUNDS = 4 };
 
 /* Time since the last word belongs to the step that it is about. */
-static furrow_status tell(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
+static bool add_seconds(void *user, const char *phase, uint64_t done, uint64_t total) {
   rates *r = user;
   const double now = now_seconds();
-  (void)done, (void)total, (void)err;
-  if (step[0] == 'c')
+  (void)done, (void)total;
+  if (phase[0] == 'c')
     r->coarse_seconds += now - r->began;
   else
     r->pq_seconds += now - r->began;
   r->began = now;
-  return FURROW_OK;
+  return true;
 }
 
 /* Numbers that look like anything: a xorshift generator's. */
@@ -107,7 +107,7 @@ static furrow_status time_trial(furrow_index *index, const float *vectors, size_
   furrow_index_add_params_init(&add);
   train.threads = add.threads = threads;
   train.coarse_rounds = train.pq_rounds = TRIAL_ROUNDS;
-  train.progress = tell;
+  train.progress = add_seconds;
   train.user = r;
   r->began = now_seconds();
   furrow_status status = furrow_index_train(index, vectors, n, &train, err);

@@ -82,6 +82,7 @@ static void report_lists(report *r, const furrow_index *index, const furrow_inde
   static const char *const kinds[] = {"none", "in the file", "in a data file", "in the file, in blocks"};
   static const char *const maps[] = {"none", "array", "hashtable"};
   furrow_list_stats stats;
+  furrow_list_stats_init(&stats);
   report_u64(r, "nlist", info->nlist);
   report_u64(r, "nprobe", info->nprobe);
   report_bool(r, "by residual", info->by_residual);
@@ -110,6 +111,7 @@ static void report_transforms(report *r, const furrow_index *index, const furrow
   report_list(r, "transforms");
   for (size_t i = 0; i < info->transforms; i++) {
     furrow_transform_info t;
+    furrow_transform_info_init(&t);
     char text[64];
     if (furrow_index_get_transform_info(index, i, &t, NULL) != FURROW_OK) break;
     snprintf(text, sizeof text, "%s %" PRId32 " to %" PRId32, t.fourcc, t.d_in, t.d_out);
@@ -120,6 +122,7 @@ static void report_transforms(report *r, const furrow_index *index, const furrow
 
 static void report_index(report *r, const furrow_index *index) {
   furrow_index_info info;
+  furrow_index_info_init(&info);
   furrow_index_get_info(index, &info);
   report_header(r, &info);
   report_quantizer(r, &info);

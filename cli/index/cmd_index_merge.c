@@ -63,6 +63,7 @@ static furrow_status look_at(merging *m, size_t i, furrow_error *err) {
   furrow_index_load_params load = m->load;
   furrow_index *index = NULL;
   furrow_index_info info;
+  furrow_index_info_init(&info);
   load.lists_optional = true;
   furrow_status status = index_source_load(&index, path, &load, err);
   if (status != FURROW_OK) return status;
@@ -97,7 +98,10 @@ static furrow_status merge_run(const void *values, output *out, furrow_error *er
   furrow_status status = look_at_all(&m, err);
   if (status != FURROW_OK) return status;
   interrupt_catch();
-  const furrow_index_save_params save = {.keep_existing = !m.values->force, .compat = m.values->compat};
+  furrow_index_save_params save;
+  furrow_index_save_params_init(&save);
+  save.overwrite = m.values->force;
+  save.compat = m.values->compat;
   status = furrow_index_merge_files(paths->texts, m.shifts, paths->count, &m.load, destination, &save, err);
   if (status != FURROW_OK) return status;
   report r;

@@ -149,6 +149,7 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   furrow_index_load_params load;
   furrow_searcher_params params;
   furrow_index_info info;
+  furrow_index_info_init(&info);
   index_source_params(&values->source, &load);
   furrow_status status = index_source_load(&m->index, values->path, &load, err);
   if (status != FURROW_OK) return status;
@@ -230,13 +231,14 @@ static furrow_status measure_point(measuring *m, uint64_t nprobe, furrow_error *
   if (status != FURROW_OK) return status;
   truth_compare(&m->truth, m->queries.count, m->k, m->ids, point);
   m->count++;
-  return index_job_progress(&m->job, "search", m->count, m->values->nprobe.count, err);
+  return index_job_update(&m->job, "search", m->count, m->values->nprobe.count, err);
 }
 
 static furrow_status measure_all(measuring *m, furrow_error *err) {
   const furrow_index *ivf = furrow_index_ivf(m->index);
   const number_list *wanted = &m->values->nprobe;
-  furrow_index_info info = {0};
+  furrow_index_info info;
+  furrow_index_info_init(&info);
   furrow_status status = FURROW_OK;
   if (!ivf) return measure_point(m, 0, err); /* no lists: nothing to choose */
   furrow_index_get_info(ivf, &info);

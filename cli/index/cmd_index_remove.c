@@ -48,6 +48,7 @@ static const option_group remove_groups[] = {
 /* Whether ids are places in the index, or in what is behind its transforms. */
 static bool is_numbered(const furrow_index *index) {
   furrow_index_info info;
+  furrow_index_info_init(&info);
   furrow_index_get_info(index, &info);
   for (; info.kind == FURROW_INDEX_TRANSFORM; furrow_index_get_info(index, &info)) index = furrow_index_child(index, 0);
   return info.kind != FURROW_INDEX_ID_MAP && furrow_index_ivf(index) != index;
@@ -56,6 +57,7 @@ static bool is_numbered(const furrow_index *index) {
 /* Vectors that lie in the order of their ids move up when others leave. */
 static void note_new_ids(const remove_values *values, const furrow_index *index, uint64_t removed) {
   furrow_index_info info;
+  furrow_index_info_init(&info);
   furrow_index_get_info(index, &info);
   if (removed == 0 || info.ntotal == 0 || !is_numbered(index)) return;
   print_note(values->quiet,
@@ -68,6 +70,7 @@ static void note_new_ids(const remove_values *values, const furrow_index *index,
 static void explain(const furrow_index *index, furrow_status status, furrow_error *err) {
   const furrow_index *ivf = index ? furrow_index_ivf(index) : NULL;
   furrow_index_info info;
+  furrow_index_info_init(&info);
   if (status != FURROW_E_UNSUPPORTED || !ivf) return;
   furrow_index_get_info(ivf, &info);
   const char *help = NULL;
@@ -80,6 +83,7 @@ static void explain(const furrow_index *index, furrow_status status, furrow_erro
 static void report_remove(const remove_values *values, const furrow_index *index, uint64_t removed, uint64_t size,
                           output *out) {
   furrow_index_info info;
+  furrow_index_info_init(&info);
   report r;
   furrow_index_get_info(index, &info);
   report_start(&r, out, values->json);

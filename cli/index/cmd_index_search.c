@@ -116,6 +116,7 @@ static furrow_status open_all(searching *s, furrow_error *err) {
   furrow_index_load_params load;
   furrow_searcher_params params;
   furrow_index_info info;
+  furrow_index_info_init(&info);
   index_source_params(&values->source, &load);
   furrow_status status = index_source_load(&s->index, values->path, &load, err);
   if (status != FURROW_OK) return status;
@@ -132,6 +133,7 @@ static furrow_status ensure_capacity(searching *s, furrow_error *err) {
   s->k = s->values->k ? (size_t)s->values->k : 10;
   if (s->k > BLOCK_RESULTS) return fail(err, FURROW_E_ARGUMENT, "-k is at most %d", BLOCK_RESULTS);
   furrow_index_info info;
+  furrow_index_info_init(&info);
   furrow_index_get_info(s->index, &info);
   if (!by_range(s) && (int64_t)s->k > info.ntotal && s->values->k)
     print_note(s->values->quiet, "the index has %" PRId64 " vector%s: there are no %zu results", info.ntotal,

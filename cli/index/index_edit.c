@@ -45,7 +45,7 @@ furrow_status edit_check(const char *path, const edit_values *values, const inde
 static void save_params(const edit_values *values, furrow_index_save_params *params) {
   furrow_index_save_params_init(params);
   params->inline_lists = true;
-  params->keep_existing = values->destination && !values->force;
+  params->overwrite = !values->destination || values->force;
   params->compat = values->compat;
 }
 

@@ -152,7 +152,7 @@ furrow_status fill_add_all(filling *fill, furrow_index *index, index_job *job, f
     status = fill_read(fill, err);
     if (status != FURROW_OK || fill->block.count == 0) break;
     status = fill_add_block(fill, index, err);
-    if (status == FURROW_OK) status = index_job_progress(job, "add", fill->added + fill->skipped, total, err);
+    if (status == FURROW_OK) status = index_job_update(job, "add", fill->added + fill->skipped, total, err);
   }
   if (status == FURROW_OK && fill->ids.ids && fill->ids.count > fill->added + fill->skipped)
     status = fail_in(err, FURROW_E_FORMAT, fill->values->ids, "has %zu ids for %" PRIu64 " vectors", fill->ids.count,

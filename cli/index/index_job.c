@@ -53,15 +53,23 @@ void index_job_step(index_job *job, const char *name, uint64_t total) {
   begin_step(job, name, total, now_seconds());
 }
 
-/* A word comes when something is done: the time since the one before belongs to its step. */
-furrow_status index_job_progress(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
+/* Progress comes when something is done: the time since the report before belongs to its step. */
+bool index_job_progress(void *user, const char *step, uint64_t done, uint64_t total) {
   index_job *job = user;
   if (!job->running || strcmp(job->steps[job->count - 1].name, step) != 0)
     begin_step(job, step, total, job->running ? job->heard : now_seconds());
   job->heard = now_seconds();
   job->progress.total = total;
   progress_update(&job->progress, done);
-  return interrupt_check(err);
+  return !interrupt_came();
+}
+
+furrow_status index_job_update(index_job *job, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
+  return index_job_progress(job, step, done, total) ? FURROW_OK : interrupt_check(err);
+}
+
+furrow_status index_job_status(furrow_status status, furrow_error *err) {
+  return status == FURROW_E_CANCELLED ? interrupt_check(err) : status;
 }
 
 void index_job_stop(index_job *job) {

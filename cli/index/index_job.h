@@ -27,8 +27,12 @@ typedef struct index_job {
 void index_job_start(index_job *job, bool quiet);
 /* The step that begins; the one before has ended. total: vectors; 0: not known. */
 void index_job_step(index_job *job, const char *name, uint64_t total);
-/* A furrow_index_progress; user is the job. A name that is not that of the step in hand begins another one. */
-furrow_status index_job_progress(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err);
+/* A furrow_progress; user is the job. A name that is not that of the running step begins another one. */
+bool index_job_progress(void *user, const char *step, uint64_t done, uint64_t total);
+/* The same for work of the command's own; fails once a signal has come. */
+furrow_status index_job_update(index_job *job, const char *step, uint64_t done, uint64_t total, furrow_error *err);
+/* The status of a call that reported to index_job_progress: where that stopped it, err says that a signal came. */
+furrow_status index_job_status(furrow_status status, furrow_error *err);
 /* The last step has ended. */
 void index_job_stop(index_job *job);
 /* Seconds of all steps, and of those of one name. */

@@ -22,7 +22,7 @@ const option index_source_options[] = {{.name = "lists",
 
 void index_source_params(const index_source_values *values, furrow_index_load_params *params) {
   furrow_index_load_params_init(params);
-  params->map = true;
+  params->memory_map = true;
   params->lists = values->lists;
   params->allow_trailing = values->allow_trailing;
 }
@@ -41,6 +41,7 @@ furrow_status index_source_load(furrow_index **index, const char *path, const fu
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err) {
   const furrow_index *ivf = furrow_index_ivf(index);
   furrow_index_info info;
+  furrow_index_info_init(&info);
   char beside[PATH_MAX];
   furrow_index_get_info(ivf ? ivf : index, &info);
   if (!info.lists_file) return FURROW_OK;

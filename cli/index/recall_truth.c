@@ -70,7 +70,8 @@ static furrow_status load_truth(truth *t, const char *path, size_t queries, furr
 
 /* Numbers of vectors become their ids. */
 static furrow_status give_ids(furrow_ids *near, const char *path, furrow_error *err) {
-  furrow_ids names = {0};
+  furrow_ids names;
+  furrow_ids_init(&names);
   furrow_status status = furrow_ids_load(&names, path, NULL, err);
   for (size_t i = 0; status == FURROW_OK && i < near->count; i++) {
     if (near->ids[i] < 0) continue;
@@ -118,7 +119,7 @@ furrow_status truth_find(truth *t, const truth_values *values, const vector_valu
   params.user = job;
   furrow_status status = open_base(&base, values, vectors, queries->d, threads, err);
   if (status == FURROW_OK) t->base_count = furrow_vectors_reader_count(base);
-  if (status == FURROW_OK) status = compare_all(t, base, queries, k, &params, err);
+  if (status == FURROW_OK) status = index_job_status(compare_all(t, base, queries, k, &params, err), err);
   if (status == FURROW_OK && values->ids && values->base) status = give_ids(&t->near, values->ids, err);
   furrow_vectors_reader_close(base);
   return status;

@@ -61,7 +61,7 @@ static furrow_status open_file(furrow_vectors_writer **file, const char *path, b
   params.ids = ids;
   params.dim = k ? k : 1;
   params.flat = k == 0;
-  params.keep_existing = !force;
+  params.overwrite = force;
   return furrow_vectors_writer_open(file, path, &params, err);
 }
 

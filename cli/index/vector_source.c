@@ -191,7 +191,8 @@ static int by_id(const void *a, const void *b) {
 furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const char *text, furrow_error *err) {
   furrow_id_filter *filter = &filter_ids->filter;
   furrow_status status = FURROW_OK;
-  *filter_ids = (id_filter_ids){.filter.kind = FURROW_ID_FILTER_RANGE};
+  furrow_ids_init(&filter_ids->ids);
+  furrow_id_filter_init(filter);
   if (access(text, F_OK) != 0 && strchr(text, ':')) {
     if (!read_id_range(text, &filter->first, &filter->end))
       return fail_token(err, text, "a range of ids is written A:B");

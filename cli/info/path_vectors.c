@@ -28,6 +28,8 @@ static bool is_index(const path_inspection *look) {
 static void report_index(report *r, const furrow_index *index) {
   const furrow_index *ivf = furrow_index_ivf(index);
   furrow_index_info info, lists;
+  furrow_index_info_init(&info);
+  furrow_index_info_init(&lists);
   furrow_index_get_info(index, &info);
   report_text(r, "holds", furrow_index_kind_name(info.kind));
   report_text(r, "fourcc", info.fourcc);
@@ -45,7 +47,7 @@ static furrow_status tell_index(path_inspection *look, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index *index = NULL;
   furrow_index_load_params_init(&params);
-  params.map = true;
+  params.memory_map = true;
   params.lists_optional = true;
   path_advise(look, "furrow index verify @");
   path_advise(look, "furrow index map @ | head");

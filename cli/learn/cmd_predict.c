@@ -140,7 +140,7 @@ static furrow_status open_file(predicting *p, furrow_error *err) {
   if (!p->values->scores) return FURROW_OK;
   furrow_vectors_writer_params_init(&params);
   params.dim = 3;
-  params.keep_existing = !p->values->force;
+  params.overwrite = p->values->force;
   interrupt_catch();
   furrow_status status = sink_check_path(p->values->scores, p->values->force, err);
   return status == FURROW_OK ? furrow_vectors_writer_open(&p->file, p->values->scores, &params, err) : status;

@@ -48,7 +48,7 @@ static furrow_status open_file(furrow_vectors_writer **file, const making *m, co
   params.ids = ids;
   params.dim = ids ? 1 : m->size;
   params.flat = ids;
-  params.keep_existing = !m->job->force;
+  params.overwrite = m->job->force;
   return furrow_vectors_writer_open(file, path, &params, err);
 }
 

@@ -8,6 +8,7 @@
  *   furrow_index *index = NULL;
  *   furrow_error err;
  *   furrow_index_info info;
+ *   furrow_index_info_init(&info);
  *   if (furrow_index_load(&index, "items.index", NULL, &err) == FURROW_OK) {
  *     furrow_index_get_info(index, &info);
  *     printf("%s, %lld vectors\n", furrow_index_kind_name(info.kind), (long long)info.ntotal);
@@ -15,8 +16,8 @@
  *   furrow_index_free(index);
  *
  * Files are not trusted: every number is checked against the others and against the bytes that are there, before
- * memory is taken for it. What Faiss would read and then search with wrong strides is refused with the byte and the
- * field to blame.
+ * memory is taken for it. A file that Faiss would read and then search with wrong strides is refused; the error names
+ * the byte and the field.
  *
  * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive use of
  * it. Different handles are independent.
@@ -24,8 +25,9 @@
 #ifndef FURROW_VECTOR_H
 #define FURROW_VECTOR_H
 
-#include <stdbool.h>
+#include <string.h>
 
+#include "furrow/io.h"
 #include "furrow/status.h"
 
 #ifdef __cplusplus
@@ -34,7 +36,7 @@ extern "C" {
 
 /* ---- Kinds and metrics ---------------------------------------------------------------------------------- */
 
-/* X(name, text): what an index is. Names of children, in order, are those of furrow_index_child_name. */
+/* X(name, text): the kinds of indexes. furrow_index_child_name names the indexes inside of each. */
 #define FURROW_INDEX_KINDS(X)                                             \
   X(FLAT, "flat vectors")                                                 \
   X(HNSW, "HNSW graph over flat vectors")                                 \
@@ -49,16 +51,18 @@ extern "C" {
   X(TRANSFORM, "transforms before another index")                         \
   X(REFINE, "another index, refined by a second one")
 
+/* The kind of an index. */
 typedef enum furrow_index_kind {
 #define FURROW_X(name, text) FURROW_INDEX_##name,
   FURROW_INDEX_KINDS(FURROW_X)
 #undef FURROW_X
 } furrow_index_kind;
 
-/* "flat vectors" …; "?" for a value that is no kind. */
+/* Returns: the text of a kind ("flat vectors"); "?" for a value that is not a kind.
+ * Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_index_kind_name(furrow_index_kind kind);
 
-/* X(name, number in files, text) */
+/* X(name, number in files, text): the metrics that an index file may name. */
 #define FURROW_DISTANCE_METRICS(X)          \
   X(IP, 0, "inner product")                 \
   X(L2, 1, "L2")                            \
@@ -72,80 +76,106 @@ FURROW_API const char *furrow_index_kind_name(furrow_index_kind kind);
   X(NAN_EUCLIDEAN, 24, "L2 that skips NaN") \
   X(GOWER, 25, "Gower")
 
+/* How near two vectors are. L2 is the squared distance, as in Faiss. */
 typedef enum furrow_distance_metric {
 #define FURROW_X(name, number, text) FURROW_METRIC_##name = number,
   FURROW_DISTANCE_METRICS(FURROW_X)
 #undef FURROW_X
 } furrow_distance_metric;
 
-/* "inner product", "L2" …; NULL for a number that is no metric. */
+/* Returns: the text of a metric ("inner product"); NULL for a number that is not a metric.
+ * Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_distance_metric_name(furrow_distance_metric metric);
 
 /* ---- Files ---------------------------------------------------------------------------------------------- */
 
-/* An index and all that is inside of it. */
+/* An index and everything inside of it. */
 typedef struct furrow_index furrow_index;
 
+/* How an index is read. */
 typedef struct furrow_index_load_params {
-  bool map;            /* false. true: codes and ids of lists (ilar, ilod) stay in the file, which must not change */
-  bool allow_trailing; /* false. true: bytes behind the index are no fault (Faiss passes over them) */
-  const char *lists;   /* the data file of lists on disk (ilod); NULL: the base name that the index stores, looked for
-                          beside the index. A stored path is never followed anywhere else. Opened for reading only */
+  size_t size;         /* set by furrow_index_load_params_init */
+  bool memory_map;     /* false. true: codes and ids of lists (ilar, ilod) stay in the file, which must not change */
+  bool allow_trailing; /* false. true: bytes behind the index are accepted (Faiss ignores them) */
+  const char *lists;   /* the data file of lists on disk (ilod); NULL: the base name that the index stores, in the
+                          folder of the index. A stored path is never followed anywhere else. Opened for reading only */
   bool lists_optional; /* false. true: where that data file is missing, lists have sizes but no contents */
   bool search_only;    /* false. true: codes of product quantizers are laid out as a searcher needs them, which then
-                          makes no copy. The index can be searched and asked what it is; whatever needs its codes
-                          (saving, changing, decoding) gives E_STATE. No difference with `map`, or above 8 bits */
+                          makes no copy. Such an index can be searched and described; functions that need its codes
+                          (saving, changing, decoding) give E_STATE. Has no effect with memory_map or above 8 bits */
 } furrow_index_load_params;
 
-FURROW_API void furrow_index_load_params_init(furrow_index_load_params *params);
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_index_load_params_init(furrow_index_load_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
 
-/* Reads an index file. E_NOT_FOUND: no such file (or the data file of its lists). E_FORMAT: it is no index, is cut
- * short, or contradicts itself; the error has the byte and the field ("quantizer/d is …"). E_UNSUPPORTED: an index of
- * Faiss's that is not read here; the token is its fourcc. params NULL: the defaults. Memory: about the file's size at
- * most, without lists when they are mapped. */
+/* Reads an index file. params NULL: the defaults. Takes at most about as much memory as the file has bytes, without
+ * lists when they are mapped.
+ * Errors: E_NOT_FOUND, there is no such file (or no data file of its lists); E_FORMAT, the file is not an index, is
+ *         cut short, or contradicts itself: the error has the byte and the field ("quantizer/d is …"); E_UNSUPPORTED,
+ *         an index of Faiss's that Furrow does not read: the token is its fourcc; E_IO; E_MEMORY.
+ * Owner:  the caller frees *index with furrow_index_free. */
 FURROW_API furrow_status furrow_index_load(furrow_index **index, const char *path,
                                            const furrow_index_load_params *params, furrow_error *err) FURROW_MUST_USE;
-/* The same from bytes; `name` is for errors and for the folder of a data file (NULL: none, then ilod needs
- * params->lists). params->map: lists borrow the bytes, which must outlive the index. */
+/* Reads an index from bytes. `name` is for errors and for the folder of a data file (NULL: none, then ilod needs
+ * params->lists). With params->memory_map lists borrow the bytes, which must outlive the index.
+ * Errors: those of furrow_index_load.
+ * Owner:  the caller frees *index with furrow_index_free. */
 FURROW_API furrow_status furrow_index_read(furrow_index **index, const void *bytes, size_t size, const char *name,
                                            const furrow_index_load_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Takes NULL. */
+/* Frees an index and everything inside of it. Takes NULL. */
 FURROW_API void furrow_index_free(furrow_index *index);
 
+/* How an index is written. */
 typedef struct furrow_index_save_params {
+  size_t size;        /* set by furrow_index_save_params_init */
   bool inline_lists;  /* false: lists on disk (ilod) stay in their data file, which the index names as before.
                          true: they become part of the file (ilar) */
-  bool keep_existing; /* false. true: E_EXISTS where there is a file of that name */
-  const char *compat; /* NULL. "1.6.3": the file is also for that release of Faiss, which may want older layouts.
-                         "1.0": for Faiss of before 2018-02, when it had no numbers (IvPQ …) */
+  bool overwrite;     /* false: E_EXISTS where there is a file of that name */
+  const char *compat; /* NULL. "1.6.3": that release of Faiss can read the file, too, which may need older layouts.
+                         "1.0": Faiss from before 2018-02, when its releases had no numbers (IvPQ …) */
 } furrow_index_save_params;
 
-FURROW_API void furrow_index_save_params_init(furrow_index_save_params *params);
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_index_save_params_init(furrow_index_save_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
 
-/* Writes an index file, whole or not at all; "-" is standard output. What was loaded and not changed gives the bytes it
- * was loaded from, except that legacy kinds (IvPQ …) become their successors (IwPQ …). E_STATE: inline_lists, but the
- * contents of the lists are not there (lists_optional).
- *
- * With compat, E_ARGUMENT: no release of Faiss that is known (the message lists them); E_UNSUPPORTED: the index has a
- * part that the release cannot read (the message names it and the first release that could; docs/formats/faiss-ivfpq.md
- * has them all), or E_STATE: not before it is trained. Nothing is left out to make it fit. What is read back is the
- * same index, but for an epsilon of a trained PCA. params NULL: the defaults. */
+/* Writes an index file, whole or not at all; "-" is standard output. An index that was loaded and not changed gives
+ * the bytes that it was loaded from, except that legacy kinds (IvPQ …) become their successors (IwPQ …). With compat
+ * nothing is left out to make the index fit; what is read back is the same index, except for the epsilon of a trained
+ * PCA. params NULL: the defaults.
+ * Errors: E_EXISTS, the file exists and params->overwrite is false; E_STATE, inline_lists, but the contents of the
+ *         lists are missing (lists_optional), or the index is search_only, or compat needs a trained index;
+ *         E_ARGUMENT, compat does not name a release of Faiss (the message lists them); E_UNSUPPORTED, the index has a
+ *         part that the release cannot read (the message names it and the first release that can); E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_index_save(const furrow_index *index, const char *path,
                                            const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
-/* The bytes that furrow_index_save would write. */
+/* Writes the bytes of furrow_index_save to a function of the caller's, in order. After a failure some may have been
+ * written. params->overwrite has no effect.
+ * Errors: what output->write returned; E_ARGUMENT, output has no write; otherwise those of furrow_index_save. */
+FURROW_API furrow_status furrow_index_write(const furrow_index *index, const furrow_output *output,
+                                            const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Counts the bytes that furrow_index_save would write.
+ * Errors: those of furrow_index_save, except those of writing. */
 FURROW_API furrow_status furrow_index_file_size(const furrow_index *index, const furrow_index_save_params *params,
                                                 uint64_t *size, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- What is in an index -------------------------------------------------------------------------------- */
 
-typedef enum furrow_direct_map { /* from id to place in the lists */
-                                 FURROW_DIRECT_MAP_NONE = 0,
-                                 FURROW_DIRECT_MAP_ARRAY = 1,
-                                 FURROW_DIRECT_MAP_HASHTABLE = 2
+/* How an IVF index finds the place of an id in its lists. */
+typedef enum furrow_direct_map {
+  FURROW_DIRECT_MAP_NONE = 0,     /* not at all: all lists are searched */
+  FURROW_DIRECT_MAP_ARRAY = 1,    /* an array; ids are 0 … ntotal-1 */
+  FURROW_DIRECT_MAP_HASHTABLE = 2 /* a hash table */
 } furrow_direct_map;
 
+/* Where the lists of an IVF index are. */
 typedef enum furrow_lists_kind {
-  FURROW_LISTS_NONE,    /* il00: the lists are elsewhere, or nowhere */
+  FURROW_LISTS_NONE,    /* il00: not in this file */
   FURROW_LISTS_INLINE,  /* ilar: part of the file */
   FURROW_LISTS_ON_DISK, /* ilod: in a data file */
   FURROW_LISTS_BLOCKS   /* ilbl: part of the file, codes in blocks */
@@ -153,312 +183,436 @@ typedef enum furrow_lists_kind {
 
 /* Plain data about one index, without those inside of it. */
 typedef struct furrow_index_info {
-  furrow_index_kind kind;
-  char fourcc[5]; /* as in its file: "IwPQ" */
-  int32_t d;      /* dimension of the vectors that it takes */
-  int64_t ntotal; /* may exceed `stored`: vectors with NaN are counted, but not stored */
-  bool trained;
-  furrow_distance_metric metric;
-  float metric_arg; /* of metrics other than inner product and L2 */
+  size_t size;                   /* set by furrow_index_info_init */
+  furrow_index_kind kind;        /* what it is */
+  char fourcc[5];                /* as in its file: "IwPQ" */
+  int32_t d;                     /* dimension of the vectors that it takes */
+  int64_t ntotal;                /* may exceed `stored`: vectors with NaN are counted, but not stored */
+  bool trained;                  /* whether vectors can be added */
+  furrow_distance_metric metric; /* how vectors are compared */
+  float metric_arg;              /* of metrics other than inner product and L2 */
   /* kinds IVF_*; 0 otherwise */
-  uint64_t nlist, nprobe;
-  uint64_t stored;    /* vectors in all lists */
-  uint64_t code_size; /* bytes of a stored vector, also for PQ; 0: none */
-  bool by_residual;
-  furrow_direct_map direct_map;
-  furrow_lists_kind lists;
-  const char *lists_file; /* ON_DISK: the name that is stored; NULL otherwise */
-  bool lists_missing;     /* ON_DISK: the data file was not there (lists_optional) */
+  uint64_t nlist;               /* lists */
+  uint64_t nprobe;              /* lists that a search probes by default */
+  uint64_t stored;              /* vectors in all lists */
+  uint64_t code_size;           /* bytes of a stored vector, also for PQ; 0: none */
+  bool by_residual;             /* codes are of vectors minus their coarse centroid */
+  furrow_direct_map direct_map; /* how places of ids are found */
+  furrow_lists_kind lists;      /* where lists are */
+  const char *lists_file;       /* ON_DISK: the name that is stored, valid as long as the index; NULL otherwise */
+  bool lists_missing;           /* ON_DISK: the data file was not there (lists_optional) */
   /* kinds with a product quantizer; 0 otherwise */
-  uint64_t m;
-  unsigned nbits;
-  /* IVF_PQR: of the refinement */
-  uint64_t refine_m;
-  unsigned refine_nbits;
-  float k_factor; /* IVF_PQR, REFINE */
+  uint64_t m;     /* sub-quantizers */
+  unsigned nbits; /* bits of a sub-quantizer's number */
+  /* IVF_PQR: the quantizer of the refinement */
+  uint64_t refine_m;     /* sub-quantizers */
+  unsigned refine_nbits; /* bits of a sub-quantizer's number */
+  float k_factor;        /* IVF_PQR, REFINE: candidates for each result */
   /* HNSW */
-  int32_t max_level, ef_construction, ef_search;
-  uint64_t links; /* that lead somewhere */
+  int32_t max_level;       /* the highest level of the graph */
+  int32_t ef_construction; /* candidates while building */
+  int32_t ef_search;       /* candidates while searching, by default */
+  uint64_t links;          /* links between vectors, on all levels */
   /* TRANSFORM */
-  uint64_t transforms;
+  uint64_t transforms; /* how many */
 } furrow_index_info;
 
+/* Sets the size, and everything else to 0. */
+static inline void furrow_index_info_init(furrow_index_info *info) {
+  memset(info, 0, sizeof *info);
+  info->size = sizeof *info;
+}
+
+/* Fills *info, which furrow_index_info_init has initialised. Takes time for HNSW, whose links are counted. */
 FURROW_API void furrow_index_get_info(const furrow_index *index, furrow_index_info *info);
 
-/* The i-th index inside of this one; NULL: there is none (or it was stored as missing). Valid as long as `index`. */
+/* Returns: the i-th index inside of this one; NULL: there is none (or it was stored as missing).
+ * Owner:   `index`; valid as long as it. */
 FURROW_API const furrow_index *furrow_index_child(const furrow_index *index, size_t i);
-/* What the i-th is to it: "quantizer", "storage", "index", "base", "refine"; NULL: a kind without an i-th. */
+/* Returns: what the i-th index inside is to this one: "quantizer", "storage", "index", "base", "refine"; NULL: this
+ *          kind has no i-th.
+ * Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_index_child_name(const furrow_index *index, size_t i);
-/* The IVF index: this one, or the one behind transforms, id maps and refinements; NULL: there is none. */
+/* Returns: the IVF index: this one, or the one behind transforms, id maps and refinements; NULL: there is none.
+ * Owner:   `index`; valid as long as it. */
 FURROW_API const furrow_index *furrow_index_ivf(const furrow_index *index);
 
-/* A transform of a TRANSFORM index: E_ARGUMENT beyond the last. */
+/* One transform of a TRANSFORM index. */
 typedef struct furrow_transform_info {
-  char fourcc[5]; /* "LTra" */
-  int32_t d_in, d_out;
-  bool trained;
+  size_t size;    /* set by furrow_transform_info_init */
+  char fourcc[5]; /* as in its file: "LTra" */
+  int32_t d_in;   /* dimension before it */
+  int32_t d_out;  /* dimension after it */
+  bool trained;   /* whether it can be applied */
 } furrow_transform_info;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_transform_info_init(furrow_transform_info *info) {
+  memset(info, 0, sizeof *info);
+  info->size = sizeof *info;
+}
+
+/* Fills *info, which furrow_transform_info_init has initialised, with the i-th transform.
+ * Errors: E_ARGUMENT, the index has no i-th transform. */
 FURROW_API furrow_status furrow_index_get_transform_info(const furrow_index *index, size_t i,
                                                          furrow_transform_info *info,
                                                          furrow_error *err) FURROW_MUST_USE;
 
-/* A list of an IVF index, borrowed until the index is changed or freed. */
+/* A list of an IVF index. Layout fixed. */
 typedef struct furrow_list_view {
-  size_t size;          /* vectors */
+  size_t count;         /* vectors */
   size_t code_size;     /* bytes of a code; 0 for lists in blocks, whose codes are blocks */
-  const uint8_t *codes; /* size * code_size bytes; NULL if size is 0 or the contents are missing */
-  const uint8_t *ids;   /* size little-endian 64-bit integers at any address: furrow_list_id */
+  const uint8_t *codes; /* count * code_size bytes; NULL if count is 0 or the contents are missing */
+  const uint8_t *ids;   /* count little-endian 64-bit integers at any address: furrow_list_id */
 } furrow_list_view;
 
-/* E_ARGUMENT: no IVF index, or list >= nlist. */
+/* Gives a view of one list.
+ * Errors: E_ARGUMENT, the index is not an IVF index, or list >= nlist.
+ * Owner:  the index; pointers of the view are valid until it is changed or freed. */
 FURROW_API furrow_status furrow_index_list(const furrow_index *index, uint64_t list, furrow_list_view *view,
                                            furrow_error *err) FURROW_MUST_USE;
-/* Id i of a list; i must be below view->size, and view->ids there. */
+/* Returns: the i-th id of a list. i must be below view->count, and view->ids must not be NULL. */
 FURROW_API int64_t furrow_list_id(const furrow_list_view *view, size_t i);
 
-/* How the vectors are spread over the lists of an IVF index. */
+/* Buckets of the histogram in furrow_list_stats. */
 #define FURROW_LIST_BUCKETS 65
+
+/* How the vectors are spread over the lists of an IVF index. */
 typedef struct furrow_list_stats {
-  uint64_t nlist, stored, empty;
-  uint64_t min, max;
-  double mean;
-  double imbalance; /* nlist * sum of size^2 / (sum of size)^2: 1 when all are equal; NaN without vectors */
+  size_t size;      /* set by furrow_list_stats_init */
+  uint64_t nlist;   /* lists */
+  uint64_t stored;  /* vectors in all lists */
+  uint64_t empty;   /* lists without vectors */
+  uint64_t min;     /* vectors of the shortest list */
+  uint64_t max;     /* vectors of the longest list */
+  double mean;      /* vectors of a list */
+  double imbalance; /* nlist * sum of length^2 / (sum of length)^2: 1 when all are equal; NaN without vectors */
   uint64_t histogram[FURROW_LIST_BUCKETS]; /* [0]: empty lists; [b]: lists of 2^(b-1) … 2^b - 1 vectors */
 } furrow_list_stats;
 
-/* E_ARGUMENT: no IVF index. */
+/* Sets the size, and everything else to 0. */
+static inline void furrow_list_stats_init(furrow_list_stats *stats) {
+  memset(stats, 0, sizeof *stats);
+  stats->size = sizeof *stats;
+}
+
+/* Fills *stats, which furrow_list_stats_init has initialised.
+ * Errors: E_ARGUMENT, the index is not an IVF index. */
 FURROW_API furrow_status furrow_index_get_list_stats(const furrow_index *index, furrow_list_stats *stats,
                                                      furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Looking into a file -------------------------------------------------------------------------------- */
 
-/* One field of an index file. Texts are valid during the call. */
+/* One field of an index file. Made by the library; texts are valid during the call. */
 typedef struct furrow_index_field {
-  uint64_t offset, size; /* bytes in the file */
-  const char *path;      /* "quantizer/ntotal", "lists/17/ids" */
-  const char *type;      /* "fourcc", "bool", "u8", "i32", "u32", "i64", "u64", "f32", "f64", "bytes" */
-  uint64_t count;        /* elements of an array; 1 for a single value */
-  const char *value;     /* as text; of an array the first few */
-  const char *meaning;
+  uint64_t offset;     /* of its first byte in the file */
+  uint64_t size;       /* its bytes */
+  const char *path;    /* "quantizer/ntotal", "lists/17/ids" */
+  const char *type;    /* "fourcc", "bool", "u8", "i32", "u32", "i64", "u64", "f32", "f64", "bytes" */
+  uint64_t count;      /* elements of an array; 1 for a single value */
+  const char *value;   /* as text; of an array the first few elements */
+  const char *meaning; /* what it is for */
 } furrow_index_field;
 
-/* Calls visit for every field, in the order of the file, without a gap. It is the reader of furrow_index_load that
- * tells: where a file is damaged, the fields before come first and then the error. What visit returns other than OK
- * ends the walk. Bytes behind the index are a field of their own, "trailing". The data file of lists on disk is not
- * looked at. */
+/* Calls on_field for every field, in the order of the file, without a gap. The fields are those that furrow_index_load
+ * reads: of a damaged file the fields before the damage come first, then the call fails. Bytes behind the index are a
+ * field of their own, "trailing". The data file of lists on disk is not read. params NULL: the defaults.
+ * Errors: what on_field returned, if that is not OK; otherwise those of furrow_index_load. */
 FURROW_API furrow_status furrow_index_for_each_field(const char *path, const furrow_index_load_params *params,
-                                                     furrow_status (*visit)(void *user,
-                                                                            const furrow_index_field *field),
+                                                     furrow_status (*on_field)(void *user,
+                                                                               const furrow_index_field *field),
                                                      void *user, furrow_error *err) FURROW_MUST_USE;
 
-/* Something that verify found. */
+/* Something that furrow_index_verify found. Made by the library; texts are valid during the call. */
 typedef struct furrow_index_finding {
   bool fatal;           /* an error; otherwise a remark: Faiss and Furrow read it, but it is odd */
   const char *path;     /* of the index inside the file ("" for the outer one), or of the field */
   uint64_t offset;      /* byte in the file, or FURROW_NO_OFFSET */
-  furrow_status status; /* OK for a remark */
-  const char *message;
+  furrow_status status; /* of the error; OK for a remark */
+  const char *message;  /* what is wrong, one line, no full stop */
 } furrow_index_finding;
 
-/* Loads a file and checks what loading does not: that direct maps lead to the ids they promise, that ids are there
- * once, that a graph reaches all its vectors, that lists on disk do not overlap, that numbers are finite. Each finding
- * is told to `found`. Returns OK when none is fatal, else the status of the first fatal one with its error. */
+/* Loads a file and checks what loading does not: that direct maps lead to the ids that they promise, that no id is
+ * stored twice, that a graph reaches all its vectors, that lists on disk do not overlap, that numbers are finite.
+ * Calls on_finding for each finding. params NULL: the defaults.
+ * Errors: the status of the first fatal finding, with its error; E_MEMORY. OK if no finding is fatal. */
 FURROW_API furrow_status furrow_index_verify(const char *path, const furrow_index_load_params *params,
-                                             void (*found)(void *user, const furrow_index_finding *finding), void *user,
-                                             furrow_error *err) FURROW_MUST_USE;
+                                             void (*on_finding)(void *user, const furrow_index_finding *finding),
+                                             void *user, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Building ------------------------------------------------------------------------------------------- */
 
 /* What an index is to be. */
 typedef struct furrow_index_spec {
-  int32_t d;                     /* must be set */
+  size_t size;                   /* set by furrow_index_spec_init */
+  int32_t d;                     /* dimension of the vectors; must be set */
   furrow_distance_metric metric; /* L2; or IP */
-  uint64_t nlist;                /* must be set */
-  uint64_t m;                    /* sub-quantizers; 0: IVF_FLAT, vectors as they are */
-  unsigned nbits;                /* 8; 1 … 16 */
-  bool by_residual;              /* true */
-  uint64_t hnsw_m;               /* 0: the coarse quantizer is flat; > 0: an HNSW graph with so many links */
-  bool opq;                      /* a rotation is trained before the rest */
-  int32_t opq_d;                 /* 0: d; else what the rotation reduces to */
-  bool normalize;                /* vectors are made unit length first (a transform) */
-  uint64_t refine_m;             /* > 0: IVF_PQR with so many sub-quantizers of refine_nbits; L2 only */
+  uint64_t nlist;                /* lists; must be set */
+  uint64_t m;                    /* sub-quantizers; 0: IVF_FLAT, which stores vectors as they are */
+  unsigned nbits;                /* 8; 1 … 16: bits of a sub-quantizer's number */
+  bool by_residual;              /* true: codes are of vectors minus their coarse centroid */
+  uint64_t hnsw_m;               /* 0: the coarse quantizer is flat; > 0: an HNSW graph with so many links a vector */
+  bool opq;                      /* false. true: a rotation is trained before everything else */
+  int32_t opq_d;                 /* 0: d; else the dimension that the rotation reduces to */
+  bool normalize;                /* false. true: a transform scales vectors to unit length first */
+  uint64_t refine_m;             /* 0. > 0: IVF_PQR with so many sub-quantizers of refine_nbits; L2 only */
   unsigned refine_nbits;         /* 8 */
-  bool refine_flat;              /* REFINE: the vectors themselves are kept, too, and decide */
+  bool refine_flat;              /* false. true: REFINE, the vectors themselves are kept, too, and rank the results */
   float k_factor;                /* 0: 4 for refine_m, 1 for refine_flat as Faiss */
-  bool id_map;                   /* ids of one's own where the index needs 0 … n-1 inside: REFINE, IVF_PQR */
+  bool id_map; /* false. true: ids of one's own where the index inside needs 0 … n-1: REFINE, IVF_PQR */
 } furrow_index_spec;
 
-FURROW_API void furrow_index_spec_init(furrow_index_spec *spec);
-/* An empty, untrained index. E_ARGUMENT names the field that is wrong. */
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_index_spec_init(furrow_index_spec *spec) {
+  memset(spec, 0, sizeof *spec);
+  spec->size = sizeof *spec;
+  spec->metric = FURROW_METRIC_L2;
+  spec->nbits = 8;
+  spec->by_residual = true;
+  spec->refine_nbits = 8;
+}
+
+/* Makes an empty, untrained index.
+ * Errors: E_ARGUMENT, a field is wrong, which the message names; E_MEMORY.
+ * Owner:  the caller frees *index with furrow_index_free. */
 FURROW_API furrow_status furrow_index_create(furrow_index **index, const furrow_index_spec *spec,
                                              furrow_error *err) FURROW_MUST_USE;
 
-/* Called now and then: what is being done ("coarse", "pq", "add" …), how far of how much; a status that is not OK ends
- * the job with it. One thread at a time. */
-typedef furrow_status (*furrow_index_progress)(void *user, const char *step, uint64_t done, uint64_t total,
-                                               furrow_error *err);
-
+/* How an index is trained. */
 typedef struct furrow_index_train_params {
+  size_t size;              /* set by furrow_index_train_params_init */
   uint64_t seed;            /* 1234: the same seed gives the same bytes, whatever the number of threads */
-  unsigned coarse_rounds;   /* 10 */
-  unsigned pq_rounds;       /* 25 */
+  unsigned coarse_rounds;   /* 10: of k-means, for the lists */
+  unsigned pq_rounds;       /* 25: of k-means, for each sub-quantizer */
   uint64_t sample_per_list; /* 256: vectors that k-means looks at, for each centroid */
-  unsigned threads;         /* 0: as many as there are processors */
-  furrow_index_progress progress;
-  void *user;
+  unsigned threads;         /* 0: one for each processor. Here as everywhere: at most 1024 */
+  furrow_progress progress; /* NULL. Phases are "opq", "coarse", "pq", "refine"; they count rounds or sub-quantizers */
+  void *user;               /* first argument of progress */
 } furrow_index_train_params;
 
-FURROW_API void furrow_index_train_params_init(furrow_index_train_params *params);
-/* Trains on n vectors (n * d floats). E_ARGUMENT: too few, or trained already; E_RANGE: a vector, with its row,
- * that has a NaN or an infinity, or is too large: the square of its length must be a finite float. params NULL: the
- * defaults. */
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_index_train_params_init(furrow_index_train_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->seed = 1234;
+  params->coarse_rounds = 10;
+  params->pq_rounds = 25;
+  params->sample_per_list = 256;
+}
+
+/* Trains an index on n vectors (n * d floats), which are only read. params NULL: the defaults. After a failure the
+ * index is as it was.
+ * Errors: E_ARGUMENT, there are too few vectors, or the index is trained already; E_RANGE, a vector has a NaN or an
+ *         infinity, or is too large: the square of its length must be a finite float (the message has its row);
+ *         E_UNSUPPORTED, a kind that cannot be trained; E_CANCELLED; E_MEMORY. */
 FURROW_API furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n,
                                             const furrow_index_train_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Of n vectors of d floats, the first that training and adding refuse: it has a NaN or an infinity, or the square of
- * its length is no finite float. n: there is none. */
+/* Returns: the first of n vectors of d floats that training and adding refuse: it has a NaN or an infinity, or the
+ *          square of its length is not a finite float. n: there is none. */
 FURROW_API size_t furrow_first_invalid_vector(const float *vectors, size_t n, size_t d);
-/* Vectors that training would look at: giving more changes nothing but the time. A sample of that size, drawn from a
- * stream with furrow_reservoir_* (furrow/vector_data.h), trains as well. */
+/* Returns: how many vectors training looks at; more change nothing but the time. A sample of that size, drawn from a
+ *          stream with furrow_reservoir_add (furrow/vector_data.h), trains as well. 0: the index has no lists, or
+ *          params is not initialised. */
 FURROW_API uint64_t furrow_index_train_sample_size(const furrow_index *index, const furrow_index_train_params *params);
 
+/* How vectors are added. */
 typedef struct furrow_index_add_params {
-  const int64_t *ids; /* NULL: ntotal, ntotal + 1, … */
-  bool skip_nan;      /* of vectors that training would refuse. false: E_RANGE names the row; true: they are passed
-                         over and counted (but not by PQ, whose codes have none for nothing) */
-  unsigned threads;   /* 0: as many as there are processors */
+  size_t size;        /* set by furrow_index_add_params_init */
+  const int64_t *ids; /* NULL: ntotal, ntotal + 1, …; else n ids, which are only read */
+  bool skip_nan;      /* false: E_RANGE for a vector that training would refuse. true: such vectors are not stored, but
+                         counted (not by PQ, which has no code for them) */
+  unsigned threads;   /* 0: one for each processor */
 } furrow_index_add_params;
 
-FURROW_API void furrow_index_add_params_init(furrow_index_add_params *params);
-/* Adds n vectors; all or, after a failure, none. *skipped (may be NULL): passed over. The result does not depend on
- * threads, nor on how many vectors come in one call. The first call makes the quantizers ready, which takes as much
- * memory as their centroids, more or less, and is kept with the index: after that one vector at a time is no waste.
- * E_UNSUPPORTED, with the fourcc: HNSW, MULTI, and REFINE whose refinement is neither FLAT nor PQ. */
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_index_add_params_init(furrow_index_add_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Adds n vectors (n * d floats), which are only read: all of them or, after a failure, none. *skipped (may be NULL) is
+ * how many were not stored. The result does not depend on threads, nor on how many vectors come in one call. The first
+ * call prepares the quantizers, which takes about as much memory as their centroids and is kept with the index: adding
+ * one vector at a time is fast after that. params NULL: the defaults.
+ * Errors: E_STATE, the index is not trained or is search_only; E_RANGE, a vector that training would refuse (the
+ *         message has its row); E_UNSUPPORTED, with the fourcc: HNSW, MULTI, and REFINE whose refinement is neither
+ *         FLAT nor PQ; E_ARGUMENT, ids that the kind does not take; E_MEMORY. */
 FURROW_API furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
                                           const furrow_index_add_params *params, uint64_t *skipped,
                                           furrow_error *err) FURROW_MUST_USE;
 
-/* ---- Choosing ids --------------------------------------------------------------------------------------- */
+/* ---- Filters of ids ------------------------------------------------------------------------------------- */
 
+/* How a filter decides. */
 typedef enum furrow_id_filter_kind {
   FURROW_ID_FILTER_RANGE,   /* first <= id < end */
   FURROW_ID_FILTER_SORTED,  /* id is in a sorted array */
-  FURROW_ID_FILTER_BITMAP,  /* bit id of a bitmap (bit id % 8 of byte id / 8); ids beyond it are not chosen */
+  FURROW_ID_FILTER_BITMAP,  /* bit id of a bitmap (bit id % 8 of byte id / 8); 0 for ids beyond it */
   FURROW_ID_FILTER_CALLBACK /* keep(user, id); from several threads */
 } furrow_id_filter_kind;
 
+/* A set of ids. Arrays are the caller's, and must stay as they are while the filter is used. */
 typedef struct furrow_id_filter {
-  furrow_id_filter_kind kind;
-  bool invert; /* what it would choose is left out */
-  int64_t first, end;
-  const int64_t *sorted;
-  size_t sorted_count;
-  const uint8_t *bitmap;
-  size_t bitmap_bytes;
-  bool (*keep)(void *user, int64_t id);
-  void *user;
+  size_t size;                          /* set by furrow_id_filter_init */
+  furrow_id_filter_kind kind;           /* RANGE */
+  bool invert;                          /* false. true: the filter keeps the ids that it would not keep otherwise */
+  int64_t first, end;                   /* RANGE: 0, 0, so that nothing is kept */
+  const int64_t *sorted;                /* SORTED: ascending */
+  size_t sorted_count;                  /* SORTED: ids in `sorted` */
+  const uint8_t *bitmap;                /* BITMAP */
+  size_t bitmap_bytes;                  /* BITMAP: its bytes */
+  bool (*keep)(void *user, int64_t id); /* CALLBACK; must not block */
+  void *user;                           /* CALLBACK: first argument of keep */
 } furrow_id_filter;
 
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_id_filter_init(furrow_id_filter *filter) {
+  memset(filter, 0, sizeof *filter);
+  filter->size = sizeof *filter;
+}
+
+/* Returns: whether the filter keeps an id; false also for a filter that is not initialised. */
 FURROW_API bool furrow_id_filter_keeps(const furrow_id_filter *filter, int64_t id);
 
 /* ---- Searching ------------------------------------------------------------------------------------------ */
 
-/* An index made ready for searching: codes in blocks for the processor's instructions, a number for each vector. It
- * borrows the index, which must not change or go meanwhile. Searches take a const searcher and may run at once.
+/* An index prepared for searching: codes in blocks for the processor's instructions, a number for each vector. It
+ * borrows the index, which must not be changed or freed while the searcher is used. Searches take a const searcher and
+ * may run at once.
  *
  * Its threads start with the first search that uses more than one, and stay. That search decides how many there are:
  * as many as its params ask for, but beyond the processors no more than it has work for; 0: one for each processor.
  * Later searches use these, even if they ask for more. */
 typedef struct furrow_searcher furrow_searcher;
 
+/* How a searcher is prepared. */
 typedef struct furrow_searcher_params {
-  unsigned threads; /* of making it ready; 0: as many as there are processors. Here as everywhere: at most 1024 */
+  size_t size;      /* set by furrow_searcher_params_init */
+  unsigned threads; /* 0: one for each processor; only while preparing */
 } furrow_searcher_params;
 
-FURROW_API void furrow_searcher_params_init(furrow_searcher_params *params);
-/* E_STATE: not trained, or the contents of its lists are missing; E_UNSUPPORTED: a kind that is not searched. */
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_searcher_params_init(furrow_searcher_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Prepares an index for searching. params NULL: the defaults.
+ * Errors: E_STATE, the index is not trained, or the contents of its lists are missing; E_UNSUPPORTED, a kind or a
+ *         metric that cannot be searched; E_MEMORY.
+ * Owner:  the caller frees *searcher with furrow_searcher_free, before the index. */
 FURROW_API furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_index *index,
                                                 const furrow_searcher_params *params,
                                                 furrow_error *err) FURROW_MUST_USE;
+/* Ends the threads of a searcher and frees it. Takes NULL. */
 FURROW_API void furrow_searcher_free(furrow_searcher *searcher);
-/* Bytes that it takes beside the index. */
+/* Returns: bytes that a searcher takes beside the index. */
 FURROW_API uint64_t furrow_searcher_memory(const furrow_searcher *searcher);
 
+/* How a search is done. */
 typedef struct furrow_search_params {
-  uint64_t nprobe;                /* 0: what the index stores */
-  uint64_t max_codes;             /* 0: no limit; else a query looks at so many codes at most */
+  size_t size;                    /* set by furrow_search_params_init */
+  uint64_t nprobe;                /* 0: what the index stores; else lists that each query probes */
+  uint64_t max_codes;             /* 0: no limit; else a query scans so many codes at most */
   float k_factor;                 /* 0: what the index stores; refining kinds */
   int32_t ef_search;              /* 0: what the index stores; HNSW */
-  const furrow_id_filter *filter; /* NULL: all. The result is that of filtering afterwards, with k results found */
-  unsigned threads;               /* 0: as many as there are processors, but one for little work */
+  const furrow_id_filter *filter; /* NULL: all ids. The result is that of filtering first: k results that are kept */
+  unsigned threads;               /* 0: one for each processor, but a single one for little work */
 } furrow_search_params;
 
-FURROW_API void furrow_search_params_init(furrow_search_params *params);
-/* The k best of each of n queries: n * k distances and ids, best first. Equal distances: by ascending id (IP:
- * descending). That is their order. Which of equally near vectors are kept at all is another matter: one that is only
- * as near as the worst of k does not enter, so the first scanned stay (nearer lists first, each as it stores its
- * vectors); when a nearer one enters, of the equally worst that with the highest id (IP: lowest) leaves. Where there
- * are fewer than k, id -1 and FLT_MAX (IP: -FLT_MAX). E_RANGE, with its row: a query with a NaN (but of NAN_EUCLIDEAN)
- * or an infinity, or, of L2 and IP, one too large: the square of its length must be a finite float. Of L2,
- * a vector whose distance is too large for a float is no result. k > 0. params NULL: the defaults. */
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_search_params_init(furrow_search_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Finds the k best of each of n queries (n * d floats): n * k distances and ids, best first; equal distances by
+ * ascending id (IP: descending). Where there are fewer than k results, the rest has id -1 and distance FLT_MAX (IP:
+ * -FLT_MAX). params NULL: the defaults.
+ *
+ * Which of equally near vectors are kept: a vector that is only as near as the worst of k results does not enter, so
+ * the first scanned stay (nearer lists first, each in the order of its vectors); when a nearer one enters, the one
+ * with the highest id (IP: lowest) of the equally worst leaves. Of L2, a vector whose distance is too large for a
+ * float is never a result.
+ * Errors: E_ARGUMENT, k is 0, or params are wrong; E_RANGE, a query has a NaN (except for NAN_EUCLIDEAN) or an
+ *         infinity or, of L2 and IP, is too large: the square of its length must be a finite float (the message has
+ *         its row); E_MEMORY. */
 FURROW_API furrow_status furrow_searcher_search(const furrow_searcher *searcher, const float *queries, size_t n,
                                                 size_t k, const furrow_search_params *params, float *distances,
                                                 int64_t *ids, furrow_error *err) FURROW_MUST_USE;
 
-/* Everything nearer than a radius (L2: distance < radius; IP: > radius): results of query i are at
- * starts[i] … starts[i+1]-1, sorted by id. */
+/* Results of a range search. Made by the library. */
 typedef struct furrow_range_result {
-  size_t n;
-  uint64_t *starts; /* n + 1 */
-  int64_t *ids;
-  float *distances;
+  size_t n;         /* queries */
+  uint64_t *starts; /* n + 1: results of query i are at starts[i] … starts[i+1]-1, sorted by id */
+  int64_t *ids;     /* of all results */
+  float *distances; /* of all results */
 } furrow_range_result;
 
+/* Finds everything nearer than a radius (L2: distance < radius; IP: > radius). params NULL: the defaults.
+ * Errors: E_ARGUMENT, radius is NaN, or params are wrong; E_RANGE, a query as in furrow_searcher_search;
+ *         E_UNSUPPORTED, a kind without range search; E_MEMORY.
+ * Owner:  the caller frees *result with furrow_range_result_free. */
 FURROW_API furrow_status furrow_searcher_search_range(const furrow_searcher *searcher, const float *queries, size_t n,
                                                       float radius, const furrow_search_params *params,
                                                       furrow_range_result **result, furrow_error *err) FURROW_MUST_USE;
+/* Frees the results of a range search. Takes NULL. */
 FURROW_API void furrow_range_result_free(furrow_range_result *result);
 
 /* ---- Changing an index ---------------------------------------------------------------------------------- */
 
-/* All of these change an index whole or not at all: after a failure it is as it was. Lists on disk that change become
- * part of the index; its data file is not written to. A searcher of the index must be made anew.
+/* All functions of this section change an index whole or not at all: after a failure it is as it was. Lists on disk
+ * that change become part of the index; their data file is not written to. A searcher of the index must be made anew.
  *
- * Numbered kinds keep vectors or codes in the order of their ids, which must be 0 … ntotal-1: FLAT, PQ, REFINE,
+ * Kinds with dense ids keep vectors or codes in the order of their ids, which must be 0 … ntotal-1: FLAT, PQ, REFINE,
  * IVF_PQR, and whatever is behind an ID_MAP. */
 
-/* The vector that is stored for an id, decoded: d floats. E_NOT_FOUND: no such id. Uses the direct map if there is
- * one, else looks through all lists. Transforms are turned round; what they lost (length, dimensions) stays lost.
- * E_UNSUPPORTED: one cannot be, the token is its fourcc. */
+/* Decodes the vector that is stored for an id: d floats. Uses the direct map if there is one, else searches all lists.
+ * Transforms are reversed; what they lost (length, dimensions) stays lost.
+ * Errors: E_NOT_FOUND, there is no such id; E_UNSUPPORTED, a transform that cannot be reversed (the token is its
+ *         fourcc), or a kind that cannot be decoded; E_STATE, the index is search_only, or its contents are missing;
+ *         E_MEMORY. */
 FURROW_API furrow_status furrow_index_reconstruct(const furrow_index *index, int64_t id, float *vector,
                                                   furrow_error *err) FURROW_MUST_USE;
-/* Removes what the filter keeps; *removed (may be NULL): how many. Order as Faiss leaves it: the last of a list takes
- * the place. In numbered kinds the vectors behind move up and get new ids, as in Faiss's flat index; ids of an ID_MAP
- * stay with their vectors. E_UNSUPPORTED: HNSW, IVF_PQR without an id map, and a direct map that is an array. */
+/* Removes the ids that the filter keeps; *removed (may be NULL) is how many. The order is as Faiss leaves it: the last
+ * vector of a list takes the place of a removed one. Of dense ids, the vectors behind move up and get new ids, as in
+ * Faiss's flat index; ids of an ID_MAP stay with their vectors.
+ * Errors: E_ARGUMENT, filter is NULL or wrong; E_UNSUPPORTED, HNSW, IVF_PQR without an id map, and a direct map that
+ *         is an array; E_STATE, the index is search_only, or its contents are missing; E_MEMORY. */
 FURROW_API furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *filter, uint64_t *removed,
                                              furrow_error *err) FURROW_MUST_USE;
-/* Gives ids that are there new vectors. E_NOT_FOUND names the first id that is not there, E_ARGUMENT one that comes
- * twice. In its list, the last takes the place of the old vector, and the new one goes to the end of its own. A direct
- * map that is an array is followed, so it must be right (furrow_index_verify). */
+/* Gives n ids that are stored new vectors (n * d floats). In a list, the last vector takes the place of the old one,
+ * and the new one goes to the end of its own list. A direct map that is an array is trusted: furrow_index_verify
+ * checks it.
+ * Errors: E_NOT_FOUND, names the first id that is not stored; E_ARGUMENT, an id comes twice; E_RANGE, a vector that
+ *         training would refuse; E_UNSUPPORTED, a kind that cannot be changed; E_STATE, as for furrow_index_remove;
+ *         E_MEMORY. */
 FURROW_API furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const float *vectors, size_t n,
                                              furrow_error *err) FURROW_MUST_USE;
-/* Appends the vectors of `other` (not changed), ids increased by id_shift; nothing makes sure that ids stay different.
- * In numbered kinds ids go on, and id_shift is ntotal, or 0. E_ARGUMENT names what does not agree: dimension, metric,
- * lists, centroids, quantizer, transforms. E_STATE: the direct map is an array, and ids do not go on. */
+/* Appends the vectors of `other` (not changed), with id_shift added to their ids; nothing checks that ids stay
+ * different. Dense ids continue: id_shift is ntotal, or 0.
+ * Errors: E_ARGUMENT, names what differs: dimension, metric, lists, centroids, quantizer, transforms; E_RANGE, an id
+ *         becomes too large; E_STATE, the direct map is an array and ids do not continue, or as for
+ *         furrow_index_remove; E_UNSUPPORTED, a kind that cannot be merged; E_MEMORY. */
 FURROW_API furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift,
                                             furrow_error *err) FURROW_MUST_USE;
 /* Merges files without loading their lists: `count` inputs become one file, list after list. id_shifts (NULL: all 0)
- * has one for each, also for the first. load (NULL: the defaults) says how inputs are read; its `lists` is the data
- * file of each that has lists on disk, and whether files are mapped is not for it to say. The result has no direct map,
- * and its lists are part of it, whatever save (NULL: the defaults) says. IVF_PQR, IVF_PQ_FAST, REFINE, FLAT and PQ are
- * merged in memory. The target may be one of the inputs. */
+ * has one for each input, also for the first. load (NULL: the defaults) says how inputs are read, except for
+ * memory_map; its `lists` is the data file of each input that has lists on disk. The result has no direct map, and its
+ * lists are part of it, whatever save (NULL: the defaults) says. IVF_PQR, IVF_PQ_FAST, REFINE, FLAT and PQ are merged
+ * in memory. With save->overwrite the target may be one of the inputs.
+ * Errors: those of furrow_index_load, furrow_index_merge and furrow_index_save; E_ARGUMENT, count is 0. */
 FURROW_API furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
                                                   const furrow_index_load_params *load, const char *target,
                                                   const furrow_index_save_params *save,
                                                   furrow_error *err) FURROW_MUST_USE;
-/* Makes the direct map anew, or takes it away. E_STATE: an array, but ids are not below ntotal. */
+/* Makes the direct map anew, or removes it.
+ * Errors: E_STATE, an array is asked for, but an id is not below ntotal, or as for furrow_index_remove; E_ARGUMENT,
+ *         the index has no lists; E_MEMORY. */
 FURROW_API furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map type,
                                                      furrow_error *err) FURROW_MUST_USE;
-/* What a file stores as its default. */
+/* Sets the number of lists that a search probes by default, which files store.
+ * Errors: E_ARGUMENT, nprobe is 0, or the index has no lists. */
 FURROW_API furrow_status furrow_index_set_nprobe(furrow_index *index, uint64_t nprobe,
                                                  furrow_error *err) FURROW_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* furrow/vector_data.h: the vectors that an index is built of and searched with: read, drawn, searched exactly,
+/* furrow/vector_data.h: the vectors that an index is built of and searched with: read, sampled, searched exactly,
  * written.
  *
  *   furrow_vectors_reader *base = NULL;
@@ -11,9 +11,14 @@
  *     …
  *   }
  *   furrow_vectors_reader_close(base);
+ *
+ * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive use of
+ * it. Different handles are independent.
  */
 #ifndef FURROW_VECTOR_DATA_H
 #define FURROW_VECTOR_DATA_H
+
+#include <string.h>
 
 #include "furrow/exchange.h"
 #include "furrow/vector.h"
@@ -24,121 +29,212 @@ extern "C" {
 
 /* ---- Vectors, one block after the other ----------------------------------------------------------------- */
 
-/* Vectors that are being read. */
+/* A reader of vectors: of a file, a matrix, or memory. */
 typedef struct furrow_vectors_reader furrow_vectors_reader;
 
+/* How vectors are read. */
 typedef struct furrow_vectors_reader_params {
+  size_t size;      /* set by furrow_vectors_reader_params_init */
   const char *kind; /* NULL: by the ending of the name (before .gz, .zst). "npy", "fvecs", "ivecs", "bvecs", "fbin",
                        "ibin", "u8bin", "i8bin"; "f32": 32-bit floats without any header, little-endian */
   size_t d;         /* 0: what the file says; must be set for f32. E_FORMAT where the file says otherwise */
   /* of matrices */
-  furrow_axis vectors;      /* AUTO: columns if a column format stored the matrix, else rows */
-  int64_t first_id, end_id; /* ids of the vectors, end exclusive; INT64_MIN, INT64_MAX: all */
-  size_t memory;            /* 1 GiB: for the part of the matrix that is in memory at a time */
-  unsigned threads;         /* 0: as many as there are processors */
+  furrow_axis vectors; /* AUTO: columns if a column format stored the matrix, else rows */
+  int64_t first_id;    /* INT64_MIN: from the first vector on; else from this id on */
+  int64_t end_id;      /* INT64_MAX: to the last vector; else up to this id, exclusive */
+  size_t memory;       /* 0: 1 GiB; bytes for the part of the matrix that is in memory at a time */
+  unsigned threads;    /* 0: one for each processor */
 } furrow_vectors_reader_params;
 
-FURROW_API void furrow_vectors_reader_params_init(furrow_vectors_reader_params *params);
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_vectors_reader_params_init(furrow_vectors_reader_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->first_id = INT64_MIN;
+  params->end_id = INT64_MAX;
+}
 
-/* A file, also compressed; "-" is standard input, whose kind must be given. Elements of other types become floats.
- * E_ARGUMENT: the name does not tell the kind, or d is missing. params NULL: the defaults. */
+/* Opens a file, also a compressed one; "-" is standard input, whose kind must be given. Elements of other types become
+ * floats. params NULL: the defaults.
+ * Errors: E_ARGUMENT, the name does not tell the kind, or d is missing; E_NOT_FOUND; E_FORMAT, the file is not of its
+ *         kind, or d differs; E_IO; E_MEMORY.
+ * Owner:  the caller closes *vectors with furrow_vectors_reader_close. */
 FURROW_API furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const char *path,
                                                     const furrow_vectors_reader_params *params,
                                                     furrow_error *err) FURROW_MUST_USE;
-/* The vectors of a matrix as Angel stores it, by ascending id: columns (their ids are feature ids) or rows (row ids).
- * What the matrix has no element for is 0; a column without any element is no vector. E_MEMORY: a part that cannot be
- * made smaller needs more than params->memory. */
+/* Opens a matrix as Angel stores it, whose vectors come by ascending id: columns (their ids are feature ids) or rows
+ * (row ids). Elements that the matrix does not store are 0; a column without any element is not a vector. params NULL:
+ * the defaults.
+ * Errors: E_MEMORY, a part that cannot be made smaller needs more than params->memory; E_RANGE, vectors are too long;
+ *         otherwise those of furrow_matrix_source_open.
+ * Owner:  the caller closes *vectors with furrow_vectors_reader_close. */
 FURROW_API furrow_status furrow_vectors_reader_open_matrix(furrow_vectors_reader **vectors, const char *folder,
                                                            const furrow_vectors_reader_params *params,
                                                            furrow_error *err) FURROW_MUST_USE;
-/* Takes NULL. */
+
+/* Vectors in the caller's memory, for furrow_vectors_reader_open_memory. */
+typedef struct furrow_vectors_memory {
+  size_t size;                 /* set by furrow_vectors_memory_init */
+  const float *vectors;        /* count vectors of d floats; may be NULL if count is 0 */
+  size_t count;                /* how many vectors there are */
+  size_t d;                    /* floats of a vector; must be set */
+  size_t stride;               /* 0: d; else floats from the start of a vector to the start of the next, at least d */
+  const int64_t *ids;          /* NULL: ids count from 0; else `count` of them */
+  void (*release)(void *user); /* NULL. Called once, by furrow_vectors_reader_close: the memory is not read any more */
+  void *user;                  /* first argument of release */
+} furrow_vectors_memory;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_vectors_memory_init(furrow_vectors_memory *memory) {
+  memset(memory, 0, sizeof *memory);
+  memory->size = sizeof *memory;
+}
+
+/* Opens vectors that are in memory already. They are not copied, except by furrow_vectors_reader_next into its block,
+ * and must stay as they are until `release` is called or the reader is closed. After a failure release is not called.
+ * The path of such a reader is "".
+ * Errors: E_ARGUMENT, d is 0, stride is below d, vectors is NULL, or the array would be larger than the memory can be;
+ *         E_MEMORY.
+ * Owner:  the caller closes *vectors with furrow_vectors_reader_close. */
+FURROW_API furrow_status furrow_vectors_reader_open_memory(furrow_vectors_reader **vectors,
+                                                           const furrow_vectors_memory *memory,
+                                                           furrow_error *err) FURROW_MUST_USE;
+/* Closes a reader. Takes NULL. */
 FURROW_API void furrow_vectors_reader_close(furrow_vectors_reader *vectors);
 
+/* Returns: the path that was opened; "" for memory.
+ * Owner:   the reader; valid as long as it. */
 FURROW_API const char *furrow_vectors_reader_path(const furrow_vectors_reader *vectors);
-/* Elements of a vector; 0 only if there are no vectors. */
+/* Returns: elements of a vector; 0 only if there are no vectors. */
 FURROW_API size_t furrow_vectors_reader_dimension(const furrow_vectors_reader *vectors);
-/* FURROW_COUNT_UNKNOWN: a stream, or a matrix that is read in parts. */
+/* Returns: how many vectors there are; FURROW_COUNT_UNKNOWN for a stream, or a matrix that is read in parts. */
 FURROW_API uint64_t furrow_vectors_reader_count(const furrow_vectors_reader *vectors);
-/* Whether the vectors have ids of their own. Otherwise ids count from 0. */
+/* Returns: whether the vectors have ids of their own; otherwise ids count from 0. */
 FURROW_API bool furrow_vectors_reader_has_ids(const furrow_vectors_reader *vectors);
 
-/* Reads up to `rows` vectors; *got is less only at the end. ids (may be NULL) has room for as many. */
+/* Reads up to `rows` vectors into `out` (rows * d floats) and their ids into `ids` (`rows` of them, or NULL). *got is
+ * less than `rows` only at the end, and 0 after the last.
+ * Errors: E_FORMAT, the file is cut short; E_RANGE, an element that is not a float; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_vectors_reader_next(furrow_vectors_reader *vectors, size_t rows, float *out,
                                                     int64_t *ids, size_t *got, furrow_error *err) FURROW_MUST_USE;
-/* From the first vector again; E_STATE for a stream that has been read from. */
+/* Goes back to the first vector.
+ * Errors: E_STATE, a stream that has been read from; E_IO. */
 FURROW_API furrow_status furrow_vectors_reader_rewind(furrow_vectors_reader *vectors,
                                                       furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Ids ------------------------------------------------------------------------------------------------ */
 
-/* Rows of ids; `dim` of them in a row. */
+/* Rows of ids. Layout fixed. */
 typedef struct furrow_ids {
-  int64_t *ids; /* count of them */
-  size_t count, dim;
+  int64_t *ids; /* all of them; of furrow_free */
+  size_t count; /* how many there are in all */
+  size_t dim;   /* how many are in a row */
 } furrow_ids;
 
-/* A file of integers: npy, ivecs, ibin; i64: 64-bit integers without any header, little-endian; txt: numbers between
- * blanks, commas and line ends. kind NULL: by the ending of the name; of any other name: txt. */
+/* Makes it empty. */
+static inline void furrow_ids_init(furrow_ids *ids) {
+  memset(ids, 0, sizeof *ids);
+}
+
+/* Reads a file of integers: npy, ivecs, ibin; i64: 64-bit integers without any header, little-endian; txt: numbers
+ * between blanks, commas and line ends. kind NULL: by the ending of the name; of any other name: txt. What *ids held
+ * before is not freed.
+ * Errors: E_ARGUMENT, there is no such kind; E_NOT_FOUND; E_FORMAT, the file is not of its kind, or has real numbers;
+ *         E_PARSE, text that is not an id; E_IO; E_MEMORY.
+ * Owner:  the caller frees ids->ids with furrow_ids_clear. */
 FURROW_API furrow_status furrow_ids_load(furrow_ids *ids, const char *path, const char *kind,
                                          furrow_error *err) FURROW_MUST_USE;
+/* Frees the ids; the struct is empty afterwards. */
 FURROW_API void furrow_ids_clear(furrow_ids *ids);
 
 /* ---- A sample of a stream ------------------------------------------------------------------------------- */
 
-/* At most `size` of the vectors that went by, each with the same chance (a reservoir). Which ones depends on the seed
- * and on the count of vectors alone, not on the sizes of the blocks, nor on the machine. */
+/* At most `size` of the vectors that were added, each with the same probability. Which ones depends on the seed and on
+ * the number of vectors alone, not on the sizes of the blocks, nor on the machine. */
 typedef struct furrow_reservoir furrow_reservoir;
 
+/* Makes an empty sample of at most `size` vectors of d floats.
+ * Errors: E_ARGUMENT, d or size is 0; E_MEMORY.
+ * Owner:  the caller frees *sample with furrow_reservoir_free. */
 FURROW_API furrow_status furrow_reservoir_create(furrow_reservoir **sample, size_t d, size_t size, uint64_t seed,
                                                  furrow_error *err) FURROW_MUST_USE;
+/* Frees a sample. Takes NULL. */
 FURROW_API void furrow_reservoir_free(furrow_reservoir *sample);
+/* Adds n vectors of the stream (n * d floats), of which some are kept.
+ * Errors: E_MEMORY. */
 FURROW_API furrow_status furrow_reservoir_add(furrow_reservoir *sample, const float *vectors, size_t n,
                                               furrow_error *err) FURROW_MUST_USE;
-/* How many went by, and how many are kept. */
+/* Returns: how many vectors were added. */
 FURROW_API uint64_t furrow_reservoir_seen(const furrow_reservoir *sample);
+/* Returns: how many vectors are kept. */
 FURROW_API size_t furrow_reservoir_count(const furrow_reservoir *sample);
-/* The kept ones; the sample's own until the next add. In the order they came, unless some were left out. */
+/* Returns: the kept vectors, in the order of the stream as long as all are kept.
+ * Owner:   the sample; valid until the next furrow_reservoir_add. */
 FURROW_API const float *furrow_reservoir_vectors(const furrow_reservoir *sample);
 
-/* ---- The truth ------------------------------------------------------------------------------------------ */
+/* ---- Exact search --------------------------------------------------------------------------------------- */
 
+/* How an exact search is done. */
 typedef struct furrow_exact_search_params {
+  size_t size;                   /* set by furrow_exact_search_params_init */
   furrow_distance_metric metric; /* L2; or IP */
-  unsigned threads;              /* 0: as many as there are processors */
-  furrow_index_progress progress;
-  void *user;
+  unsigned threads;              /* 0: one for each processor */
+  furrow_progress progress;      /* NULL. The phase is "truth", which counts base vectors */
+  void *user;                    /* first argument of progress */
 } furrow_exact_search_params;
 
-FURROW_API void furrow_exact_search_params_init(furrow_exact_search_params *params);
-/* The k nearest of all vectors of `base`, from where it stands to its end: as furrow_searcher_search gives them, by
- * comparing each with each. E_RANGE: a query with a NaN or an infinity, or too large (its square). A base vector with a
- * NaN is never near. */
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_exact_search_params_init(furrow_exact_search_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->metric = FURROW_METRIC_L2;
+}
+
+/* Finds the k nearest of all vectors of `base`, from its position to its end, by comparing each with each: n * k
+ * distances and ids in the order of furrow_searcher_search. A base vector with a NaN is never a result. params NULL:
+ * the defaults.
+ * Errors: E_ARGUMENT, k is 0; E_RANGE, a query has a NaN or an infinity, or is too large (its square); E_UNSUPPORTED,
+ *         another metric; E_CANCELLED; E_MEMORY; otherwise those of furrow_vectors_reader_next. */
 FURROW_API furrow_status furrow_exact_search(furrow_vectors_reader *base, const float *queries, size_t n, size_t k,
                                              const furrow_exact_search_params *params, float *distances, int64_t *ids,
                                              furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Writing -------------------------------------------------------------------------------------------- */
 
-/* A file of rows of floats or of ids that appears when it is complete. */
+/* A writer of a file of rows, of floats or of ids. The file appears when it is complete. */
 typedef struct furrow_vectors_writer furrow_vectors_writer;
 
+/* How rows are written. */
 typedef struct furrow_vectors_writer_params {
+  size_t size;      /* set by furrow_vectors_writer_params_init */
   const char *kind; /* NULL: by the ending. Floats: "fvecs", "fbin", "npy", "f32"; ids: "ivecs", "ibin", "npy", "i64" */
-  bool ids;         /* rows of 64-bit ids; otherwise of floats */
-  size_t dim;       /* must be set */
-  bool flat;        /* npy: one dimension; dim is 1 */
-  bool keep_existing;
+  bool ids;         /* false: rows of floats. true: rows of 64-bit ids */
+  size_t dim;       /* elements of a row; must be set */
+  bool flat;        /* false. true: npy with one dimension; dim is 1 */
+  bool overwrite;   /* false: E_EXISTS where there is a file of that name */
 } furrow_vectors_writer_params;
 
-FURROW_API void furrow_vectors_writer_params_init(furrow_vectors_writer_params *params);
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_vectors_writer_params_init(furrow_vectors_writer_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Begins a file; "-" is standard output, whose kind must be given.
+ * Errors: E_ARGUMENT, the name does not tell the kind, the kind cannot hold floats or ids, or dim is wrong; E_EXISTS,
+ *         here or at the commit; E_IO; E_MEMORY.
+ * Owner:  the caller closes *out with furrow_vectors_writer_close. */
 FURROW_API furrow_status furrow_vectors_writer_open(furrow_vectors_writer **out, const char *path,
                                                     const furrow_vectors_writer_params *params,
                                                     furrow_error *err) FURROW_MUST_USE;
-/* n rows of floats (ids: of int64_t). E_RANGE: an id that 32 bits do not hold, in ivecs and ibin. */
+/* Writes n rows of floats or, with params->ids, of int64_t.
+ * Errors: E_RANGE, an id that 32 bits do not hold, in ivecs and ibin; E_IO. */
 FURROW_API furrow_status furrow_vectors_writer_write(furrow_vectors_writer *out, const void *rows, size_t n,
                                                      furrow_error *err) FURROW_MUST_USE;
+/* Completes the file, which then has its name.
+ * Errors: E_EXISTS, there is a file of that name and params->overwrite is false; E_IO. */
 FURROW_API furrow_status furrow_vectors_writer_commit(furrow_vectors_writer *out, furrow_error *err) FURROW_MUST_USE;
-/* Frees; removes what was not committed. Takes NULL. */
+/* Frees a writer; a file that was not committed is removed. Takes NULL. */
 FURROW_API void furrow_vectors_writer_close(furrow_vectors_writer *out);
 
 #ifdef __cplusplus

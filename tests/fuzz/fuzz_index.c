@@ -28,15 +28,17 @@ static void make_folder(const char *file) {
 
 static void use_lists(const furrow_index *index) {
   furrow_list_stats stats;
+  furrow_list_stats_init(&stats);
   furrow_index_info info;
+  furrow_index_info_init(&info);
   int64_t sum = 0;
   check(furrow_index_get_list_stats(index, &stats, NULL) == FURROW_OK);
   furrow_index_get_info(index, &info);
   for (uint64_t i = 0; i < info.nlist && i < 100000; i++) {
     furrow_list_view list;
     check(furrow_index_list(index, i, &list, NULL) == FURROW_OK);
-    for (size_t k = 0; list.ids && k < list.size; k++) sum += furrow_list_id(&list, k) >> 8;
-    for (size_t k = 0; list.codes && k < list.size * list.code_size; k++) sum += list.codes[k];
+    for (size_t k = 0; list.ids && k < list.count; k++) sum += furrow_list_id(&list, k) >> 8;
+    for (size_t k = 0; list.codes && k < list.count * list.code_size; k++) sum += list.codes[k];
   }
   volatile int64_t used = sum;
   (void)used;
@@ -44,6 +46,7 @@ static void use_lists(const furrow_index *index) {
 
 static void use_index(const furrow_index *index) {
   furrow_index_info info;
+  furrow_index_info_init(&info);
   furrow_index_get_info(index, &info);
   check(info.d > 0 && info.ntotal >= 0);
   if (furrow_index_ivf(index) == index) use_lists(index);
@@ -81,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (status == FURROW_E_FORMAT) check_place(&err, size);
   furrow_status walked = furrow_index_for_each_field(index_path, &params, follow, &end, NULL);
   check(status != FURROW_OK || (walked == FURROW_OK && end == size));
-  params.map = true;
+  params.memory_map = true;
   check(furrow_index_read(&view, data, size, index_path, &params, NULL) == status);
   if (status == FURROW_OK) {
     use_index(index);

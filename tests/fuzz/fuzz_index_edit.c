@@ -10,19 +10,20 @@
 static furrow_status read_index(const uint8_t *data, size_t size, furrow_index **index) {
   furrow_index_load_params params;
   furrow_index_load_params_init(&params);
-  params.map = params.lists_optional = true;
+  params.memory_map = params.lists_optional = true;
   return furrow_index_read(index, data, size, "/nowhere/index", &params, NULL);
 }
 
 /* ---- Changes ---- */
 
 static furrow_status change_remove(furrow_index *index) {
-  const furrow_id_filter filter = {.kind = FURROW_ID_FILTER_RANGE, .first = 1, .end = 3};
+  const furrow_id_filter filter = {
+      .size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_RANGE, .first = 1, .end = 3};
   return furrow_index_remove(index, &filter, NULL, NULL);
 }
 
 static furrow_status change_remove_all(furrow_index *index) {
-  const furrow_id_filter filter = {.kind = FURROW_ID_FILTER_RANGE, .invert = true};
+  const furrow_id_filter filter = {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_RANGE, .invert = true};
   return furrow_index_remove(index, &filter, NULL, NULL);
 }
 
@@ -105,7 +106,7 @@ static void try_releases(const furrow_index *index) {
     fw_buffer old = {0};
     fw_index_writer w;
     furrow_index *again = NULL;
-    furrow_index_save_params params = {.compat = releases[i]};
+    furrow_index_save_params params = {.size = sizeof(furrow_index_save_params), .compat = releases[i]};
     if (fw_index_writer_init(&w, index, &params, NULL) != FURROW_OK) continue;
     w.write = append;
     w.to = &old;

@@ -35,6 +35,13 @@ static void good(furrow_status status, const furrow_error &err) {
   if (status != FURROW_OK) throw std::runtime_error(err.message);
 }
 
+static furrow_index_save_params overwriting() {
+  furrow_index_save_params params;
+  furrow_index_save_params_init(&params);
+  params.overwrite = true;
+  return params;
+}
+
 struct own_index {
   furrow_index *index = nullptr;
   explicit own_index(const char *path) {
@@ -48,7 +55,8 @@ struct own_index {
   own_index &operator=(const own_index &) = delete;
   void save(const char *path) const {
     furrow_error err;
-    good(furrow_index_save(index, path, nullptr, &err), err);
+    const furrow_index_save_params params = overwriting();
+    good(furrow_index_save(index, path, &params, &err), err);
   }
 };
 
@@ -80,7 +88,8 @@ static void remove_range(const std::string &kind) {
   theirs->remove_ids(faiss::IDSelectorRange(100, 300));
   faiss::write_index(theirs.get(), "theirs.index");
   own_index ours("full.index");
-  furrow_id_filter filter = {};
+  furrow_id_filter filter;
+  furrow_id_filter_init(&filter);
   filter.kind = FURROW_ID_FILTER_RANGE;
   filter.first = 100;
   filter.end = 300;
@@ -106,7 +115,8 @@ static void merge_two(const std::string &kind) {
   compare_files(kind + " after merging", "ours.index", "theirs.index");
   const char *paths[] = {"full.index", "other.index"};
   const int64_t shifts[] = {0, n};
-  good(furrow_index_merge_files(paths, shifts, 2, NULL, "merged.index", NULL, &err), err);
+  const furrow_index_save_params params = overwriting();
+  good(furrow_index_merge_files(paths, shifts, 2, NULL, "merged.index", &params, &err), err);
   compare_files(kind + " after merging files", "merged.index", "theirs.index");
 }
 
@@ -169,7 +179,8 @@ static void search_graph() {
   spec.hnsw_m = 16;
   good(furrow_index_create(&made, &spec, &err), err);
   good(furrow_index_train(made, x.data(), many, nullptr, &err), err);
-  good(furrow_index_save(made, "graph.index", nullptr, &err), err);
+  const furrow_index_save_params params = overwriting();
+  good(furrow_index_save(made, "graph.index", &params, &err), err);
   furrow_index_free(made);
   peer_index read(faiss::read_index("graph.index"));
   faiss::write_index(read.get(), "again.index");

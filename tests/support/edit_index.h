@@ -76,11 +76,13 @@ static inline void assert_same_index(const furrow_index *a, const furrow_index *
 }
 
 static inline furrow_id_filter range_filter(int64_t first, int64_t end) {
-  return (furrow_id_filter){.kind = FURROW_ID_FILTER_RANGE, .first = first, .end = end};
+  return (furrow_id_filter){
+      .size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_RANGE, .first = first, .end = end};
 }
 
 static inline furrow_id_filter sorted_filter(const int64_t *ids, size_t count) {
-  return (furrow_id_filter){.kind = FURROW_ID_FILTER_SORTED, .sorted = ids, .sorted_count = count};
+  return (furrow_id_filter){
+      .size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_SORTED, .sorted = ids, .sorted_count = count};
 }
 
 /* ---- What is found in a file ---- */
@@ -94,7 +96,7 @@ static inline void no_fatal_finding(void *user, const furrow_index_finding *find
 /* The index can be saved, and what is in the file is sound. */
 static inline void check_sound(const furrow_index *index, const char *scratch) {
   furrow_error err = {0};
-  assert_int_equal(furrow_index_save(index, scratch, NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_index_save(index, scratch, &overwriting, &err), FURROW_OK);
   furrow_status status = furrow_index_verify(scratch, NULL, no_fatal_finding, NULL, &err);
   if (status != FURROW_OK) print_error("%s\n", err.message);
   assert_int_equal(status, FURROW_OK);

@@ -8,6 +8,8 @@
 #include "support/test_env.h"
 #include "vector/file/index_write.h"
 
+static const furrow_index_save_params overwriting = {.size = sizeof(furrow_index_save_params), .overwrite = true};
+
 static inline furrow_status append_bytes(void *to, const void *bytes, size_t size, furrow_error *err) {
   (void)err;
   put(to, bytes, size);
@@ -39,7 +41,7 @@ static inline void assert_same_bytes(const index_file *a, const index_file *b) {
 static inline furrow_status read_bytes(const index_file *f, bool map, furrow_index **index, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index_load_params_init(&params);
-  params.map = map;
+  params.memory_map = map;
   return furrow_index_read(index, f->bytes, f->size, NULL, &params, err);
 }
 

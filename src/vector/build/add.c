@@ -6,23 +6,19 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/build/list_runs.h"
-#include "vector/edit/lists_edit.h"
+#include "base/params.h"
+#include "base/sort.h"
+#include "vector/build/build.h"
 #include "vector/index/direct_map.h"
-#include "vector/index/direct_map_extend.h"
+#include "vector/index/inverted_lists.h"
 #include "vector/index/parallel.h"
-#include "vector/quantizer/encoder.h"
-#include "vector/quantizer/random_subset.h"
-#include "vector/quantizer/sq_decode.h"
-#include "vector/quantizer/sq_encode.h"
-#include "vector/quantizer/transform_run.h"
+#include "vector/quantizer/assign.h"
+#include "vector/quantizer/sq.h"
+#include "vector/quantizer/training_vectors.h"
+#include "vector/quantizer/transform.h"
 
 #define ADD_PART 768 /* vectors that a thread encodes at a time */
 #define FILL_PART 16 /* lists that a thread fills at a time */
-
-void furrow_index_add_params_init(furrow_index_add_params *params) {
-  *params = (furrow_index_add_params){0};
-}
 
 /* ---- Vectors of one call -------------------------------------------------------------------------------- */
 
@@ -380,23 +376,80 @@ static furrow_status mark_nan(const float *vectors, size_t n, size_t d, bool **s
 
 furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
                                const furrow_index_add_params *params, uint64_t *skipped, furrow_error *err) {
-  furrow_index_add_params defaults;
-  furrow_index_add_params_init(&defaults);
-  if (!params) params = &defaults;
-  furrow_status status = fw_index_check_whole(index, err);
-  if (status != FURROW_OK) return status;
+  furrow_index_add_params p;
+  furrow_index_add_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_add_params, err));
+  FW_TRY(fw_index_check_whole(index, err));
   if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained yet");
   size_t d = (size_t)index->d, bad = furrow_first_invalid_vector(vectors, n, d);
-  if (bad < n && !params->skip_nan) return refuse_row(bad, err);
+  if (bad < n && !p.skip_nan) return refuse_row(bad, err);
   bool *skip = NULL;
   uint64_t count = 0;
-  batch b = {.vectors = vectors, .n = n, .ids = params->ids, .skip_nan = params->skip_nan, .skipped = &count};
-  status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
-  if (status == FURROW_OK && n > ADD_PART) status = fw_parallel_start(&b.pool, params->threads, err);
+  batch b = {.vectors = vectors, .n = n, .ids = p.ids, .skip_nan = p.skip_nan, .skipped = &count};
+  furrow_status status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
+  if (status == FURROW_OK && n > ADD_PART) status = fw_parallel_start(&b.pool, p.threads, err);
   b.skip = skip;
   if (status == FURROW_OK) status = add_to(index, &b, err);
   if (status == FURROW_OK && skipped) *skipped = count;
   fw_pool_free(b.pool);
   fw_free(skip);
   return status;
+}
+
+/* ---- New vectors by list --------------------------------------------------------------------------------- */
+
+enum { FEW = 16 }; /* lists for each vector: then vectors are sorted, not lists counted */
+
+static void add_member(fw_runs *runs, size_t list, uint32_t row) {
+  fw_run *last = runs->count > 0 ? &runs->run[runs->count - 1] : NULL;
+  if (!last || last->list != list) {
+    last = &runs->run[runs->count++];
+    *last = (fw_run){.list = list, .first = runs->members};
+  }
+  last->count++;
+  runs->member[runs->members++] = row;
+}
+
+static furrow_status sort_rows(fw_runs *runs, const uint32_t *list, size_t n, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc(&memory, n, sizeof(uint64_t), err);
+  if (status != FURROW_OK) return status;
+  uint64_t *keys = memory;
+  for (size_t i = 0; i < n; i++) keys[i] = (uint64_t)list[i] << 32 | i;
+  fw_sort_u64(keys, n);
+  for (size_t i = 0; i < n; i++)
+    if (keys[i] >> 32 != FW_NO_GROUP) add_member(runs, (size_t)(keys[i] >> 32), (uint32_t)keys[i]);
+  fw_free(keys);
+  return FURROW_OK;
+}
+
+static furrow_status count_lists(fw_runs *runs, const uint32_t *list, size_t n, size_t nlist, furrow_error *err) {
+  fw_groups groups = {0};
+  furrow_status status = fw_groups_create(&groups, nlist, n, err);
+  if (status != FURROW_OK) return status;
+  fw_groups_fill(&groups, list, n);
+  for (size_t g = 0; g < nlist; g++)
+    for (size_t i = 0; i < fw_groups_size(&groups, g); i++) add_member(runs, g, groups.member[groups.start[g] + i]);
+  fw_groups_clear(&groups);
+  return FURROW_OK;
+}
+
+furrow_status fw_runs_create(fw_runs *runs, const uint32_t *list, size_t n, size_t nlist, furrow_error *err) {
+  void *member = NULL, *run = NULL;
+  furrow_status status = fw_alloc(&member, n, sizeof *runs->member, err);
+  if (status == FURROW_OK) status = fw_alloc(&run, n < nlist ? n : nlist, sizeof *runs->run, err);
+  fw_runs made = {.member = member, .run = run};
+  if (status == FURROW_OK)
+    status = n < nlist / FEW ? sort_rows(&made, list, n, err) : count_lists(&made, list, n, nlist, err);
+  if (status == FURROW_OK)
+    *runs = made;
+  else
+    fw_runs_clear(&made);
+  return status;
+}
+
+void fw_runs_clear(fw_runs *runs) {
+  fw_free(runs->member);
+  fw_free(runs->run);
+  *runs = (fw_runs){0};
 }

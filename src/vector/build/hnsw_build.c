@@ -3,7 +3,7 @@
  *
  * Each vector draws its top level. Vectors come in from the highest level down; each walks from the entry point to its
  * neighbourhood and links itself, on all its levels, to those of the nearest that no other chosen one is nearer to. */
-#include "vector/build/hnsw_build.h"
+#include "vector/build/build.h"
 
 #include <math.h>
 #include <string.h>

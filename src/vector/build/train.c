@@ -5,23 +5,19 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/build/hnsw_build.h"
-#include "vector/build/train.h"
+#include "base/params.h"
+#include "vector/build/build.h"
 #include "vector/index/parallel.h"
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/kmeans.h"
 #include "vector/quantizer/opq.h"
 #include "vector/quantizer/pq.h"
-#include "vector/quantizer/random_subset.h"
-#include "vector/quantizer/transform_run.h"
+#include "vector/quantizer/training_vectors.h"
+#include "vector/quantizer/transform.h"
 
 #define PQR_PER_CENTROID 1000 /* as Faiss, for the refinement */
 #define ASSIGN_PART 768
 #define CHECK_PART 4096
-
-void furrow_index_train_params_init(furrow_index_train_params *params) {
-  *params = (furrow_index_train_params){.seed = 1234, .coarse_rounds = 10, .pq_rounds = 25, .sample_per_list = 256};
-}
 
 /* ---- How many ------------------------------------------------------------------------------------------- */
 
@@ -45,12 +41,11 @@ static const fw_transform *rotation_of(const furrow_index *index) {
 }
 
 uint64_t furrow_index_train_sample_size(const furrow_index *index, const furrow_index_train_params *params) {
-  furrow_index_train_params defaults;
-  furrow_index_train_params_init(&defaults);
-  if (!params) params = &defaults;
+  furrow_index_train_params p;
+  furrow_index_train_params_init(&p);
   const furrow_index *ivf = furrow_index_ivf(index);
-  if (!ivf) return 0;
-  uint64_t per_centroid = params->sample_per_list > 0 ? params->sample_per_list : 1;
+  if (!ivf || FW_PARAMS_READ(&p, params, furrow_index_train_params, NULL) != FURROW_OK) return 0;
+  uint64_t per_centroid = p.sample_per_list > 0 ? p.sample_per_list : 1;
   uint64_t most = times(ivf->ivf.nlist, per_centroid), pq = pq_sample(&ivf->ivf, per_centroid);
   if (pq > most) most = pq;
   return rotation_of(index) && most < FW_OPQ_SAMPLE ? FW_OPQ_SAMPLE : most;
@@ -68,7 +63,7 @@ typedef struct training {
   float *pq, *refine_pq;
 } training;
 
-static fw_kmeans_params kmeans_params(const training *t, unsigned rounds, const char *step) {
+static fw_kmeans_params kmeans_params(const training *t, unsigned rounds, const char *phase) {
   const furrow_index_train_params *p = t->params;
   return (fw_kmeans_params){.rounds = rounds,
                             .seed = p->seed,
@@ -76,7 +71,7 @@ static fw_kmeans_params kmeans_params(const training *t, unsigned rounds, const 
                             .pool = t->pool,
                             .progress = p->progress,
                             .user = p->user,
-                            .step = step};
+                            .phase = phase};
 }
 
 static furrow_status flat_of(furrow_index **made, float **centroids, const training *t, furrow_error *err) {
@@ -183,10 +178,10 @@ static furrow_status take_codes(training *t, float *vectors, size_t n, furrow_er
   return status;
 }
 
-static furrow_status train_pq(training *t, const fw_pq *pq, uint64_t per_centroid, const char *step,
+static furrow_status train_pq(training *t, const fw_pq *pq, uint64_t per_centroid, const char *phase,
                               const fw_rank_vectors *local, float **found, furrow_error *err) {
   void *memory = NULL;
-  fw_kmeans_params params = kmeans_params(t, t->params->pq_rounds, step);
+  fw_kmeans_params params = kmeans_params(t, t->params->pq_rounds, phase);
   if (per_centroid > 0) params.per_centroid = per_centroid;
   furrow_status status = fw_alloc(&memory, fw_pq_ksub(pq), pq->d * sizeof(float), err);
   *found = memory;
@@ -377,10 +372,11 @@ static furrow_status check_job(const training *t, const fw_rank_vectors *local, 
 
 furrow_status fw_index_train_distributed(furrow_index *index, const fw_rank_vectors *local,
                                          const furrow_index_train_params *params, furrow_error *err) {
-  furrow_index_train_params defaults;
-  furrow_index_train_params_init(&defaults);
-  training t = {.index = index, .params = params ? params : &defaults, .comm = local->comm};
-  furrow_status status = check_job(&t, local, err);
+  furrow_index_train_params p;
+  furrow_index_train_params_init(&p);
+  training t = {.index = index, .params = &p, .comm = local->comm};
+  furrow_status status = FW_PARAMS_READ(&p, params, furrow_index_train_params, err);
+  if (status == FURROW_OK) status = check_job(&t, local, err);
   if (status == FURROW_OK) status = fw_parallel_start(&t.pool, t.params->threads, err);
   status = fw_comm_all_ok(t.comm, status, err);
   if (status == FURROW_OK) {

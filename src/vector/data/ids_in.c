@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "furrow/vector_data.h"
-#include "vector/data/data_kind.h"
+#include "vector/data/vectors_in.h"
 
 #define PIECE ((size_t)1 << 20)
 

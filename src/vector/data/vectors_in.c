@@ -1,18 +1,55 @@
-/* vector/data/vectors_in.c: vectors from files of arrays and from plain floats. */
+/* vector/data/vectors_in.c: vectors from files of arrays, from plain floats and from memory. */
 #include "vector/data/vectors_in.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/data/data_kind.h"
+#include "base/params.h"
+
+/* ---- Kinds of files -------------------------------------------------------------------------------------- */
+
+bool fw_data_path_ends(const char *path, const char *ending) {
+  size_t length = strlen(path);
+  const size_t n = strlen(ending);
+  if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
+    length -= 3;
+  else if (length > 4 && strcmp(path + length - 4, ".zst") == 0)
+    length -= 4;
+  return length > n + 1 && path[length - n - 1] == '.' && memcmp(path + length - n, ending, n) == 0;
+}
+
+static furrow_status fail_kind(const char *path, const char *name, const char *raw_name, furrow_error *err) {
+#define FW_X(kind, ending, layout, type) " " ending
+  if (name)
+    fw_fail(err, FURROW_E_ARGUMENT, "no such kind of file; there are .%s" FW_ARRAY_KINDS(FW_X), raw_name);
+  else
+    fw_fail(err, FURROW_E_ARGUMENT, "the name does not end in .%s" FW_ARRAY_KINDS(FW_X) ": the kind must be given",
+            raw_name);
+#undef FW_X
+  if (name)
+    fw_error_set_token(err, name, strlen(name));
+  else
+    fw_error_set_file(err, path);
+  return FURROW_E_ARGUMENT;
+}
+
+furrow_status fw_data_kind_find(fw_data_kind *kind, const char *path, const char *name, const char *raw_name,
+                                furrow_error *err) {
+  char named[32];
+  fw_data_kind found = {0};
+  if (name) snprintf(named, sizeof named, "x.%s", name);
+  const char *tells = name ? named : path;
+  found.raw = fw_data_path_ends(tells, raw_name);
+  if (!found.raw && fw_array_kind_of(&found.array, tells, NULL) != FURROW_OK)
+    return fail_kind(path, name, raw_name, err);
+  *kind = found;
+  return FURROW_OK;
+}
 
 /* ---- Any source ----------------------------------------------------------------------------------------- */
-
-void furrow_vectors_reader_params_init(furrow_vectors_reader_params *params) {
-  *params = (furrow_vectors_reader_params){.first_id = INT64_MIN, .end_id = INT64_MAX, .memory = (size_t)1 << 30};
-}
 
 const char *furrow_vectors_reader_path(const furrow_vectors_reader *vectors) {
   return vectors->path;
@@ -165,25 +202,93 @@ static furrow_status open_file(file_vectors *f, furrow_error *err) {
 
 furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const char *path,
                                          const furrow_vectors_reader_params *params, furrow_error *err) {
-  furrow_vectors_reader_params defaults;
+  furrow_vectors_reader_params p;
   fw_data_kind kind = {0};
   void *memory;
-  if (!params) {
-    furrow_vectors_reader_params_init(&defaults);
-    params = &defaults;
-  }
-  furrow_status status = fw_data_kind_find(&kind, path, params->kind, "f32", err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(file_vectors), err);
-  if (status != FURROW_OK) return status;
+  furrow_vectors_reader_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_vectors_reader_params, err));
+  FW_TRY(fw_data_kind_find(&kind, path, p.kind, "f32", err));
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(file_vectors), err));
   file_vectors *f = memory;
   f->head.methods = &file_methods;
-  f->head.d = params->d;
+  f->head.d = p.d;
   f->kind = kind;
-  status = fw_strndup(&f->head.path, path, strlen(path), err);
+  furrow_status status = fw_strndup(&f->head.path, path, strlen(path), err);
   if (status == FURROW_OK) status = open_file(f, err);
   if (status == FURROW_OK)
     *vectors = &f->head;
   else
     close_file(&f->head);
+  return status;
+}
+
+/* ---- Memory --------------------------------------------------------------------------------------------- */
+
+typedef struct memory_vectors {
+  furrow_vectors_reader head;
+  furrow_vectors_memory array; /* the caller's; stride is set */
+  size_t next;                 /* vector */
+} memory_vectors;
+
+static furrow_status next_of_memory(furrow_vectors_reader *v, size_t rows, float *out, int64_t *ids, size_t *got,
+                                    furrow_error *err) {
+  memory_vectors *m = (memory_vectors *)v;
+  const furrow_vectors_memory *array = &m->array;
+  const size_t left = array->count - m->next, n = rows < left ? rows : left;
+  (void)err;
+  for (size_t i = 0; i < n; i++)
+    memcpy(out + i * array->d, array->vectors + (m->next + i) * array->stride, array->d * sizeof *out);
+  for (size_t i = 0; ids && i < n; i++) ids[i] = array->ids ? array->ids[m->next + i] : (int64_t)(m->next + i);
+  m->next += n;
+  *got = n;
+  return FURROW_OK;
+}
+
+static furrow_status rewind_memory(furrow_vectors_reader *v, furrow_error *err) {
+  (void)err;
+  ((memory_vectors *)v)->next = 0;
+  return FURROW_OK;
+}
+
+static void close_memory(furrow_vectors_reader *v) {
+  const furrow_vectors_memory array = ((memory_vectors *)v)->array;
+  fw_free(v->path);
+  fw_free(v);
+  if (array.release) array.release(array.user);
+}
+
+static const fw_vectors_methods memory_methods = {next_of_memory, rewind_memory, close_memory};
+
+static furrow_status check_memory(const furrow_vectors_memory *array, furrow_error *err) {
+  size_t floats, bytes;
+  if (array->d == 0) return fw_fail(err, FURROW_E_ARGUMENT, "d must be set");
+  if (array->stride < array->d)
+    return fw_fail(err, FURROW_E_ARGUMENT, "stride is %zu, but a vector has %zu %s", array->stride, array->d,
+                   fw_plural(array->d, "float", "floats"));
+  if (array->count > 0 && !array->vectors) return fw_fail(err, FURROW_E_ARGUMENT, "vectors is NULL");
+  if (!fw_size_mul(array->count, array->stride, &floats) || !fw_size_mul(floats, sizeof(float), &bytes))
+    return fw_fail(err, FURROW_E_ARGUMENT, "count is %zu: memory cannot hold so many vectors", array->count);
+  return FURROW_OK;
+}
+
+furrow_status furrow_vectors_reader_open_memory(furrow_vectors_reader **vectors, const furrow_vectors_memory *memory,
+                                                furrow_error *err) {
+  furrow_vectors_memory array;
+  void *made;
+  furrow_vectors_memory_init(&array);
+  FW_TRY(FW_PARAMS_READ(&array, memory, furrow_vectors_memory, err));
+  if (array.stride == 0) array.stride = array.d;
+  FW_TRY(check_memory(&array, err));
+  FW_TRY(fw_alloc_zero(&made, 1, sizeof(memory_vectors), err));
+  memory_vectors *m = made;
+  m->head = (furrow_vectors_reader){
+      .methods = &memory_methods, .d = array.d, .count = array.count, .have_ids = array.ids != NULL};
+  furrow_status status = fw_strndup(&m->head.path, "", 0, err);
+  if (status == FURROW_OK) {
+    m->array = array;
+    *vectors = &m->head;
+  } else {
+    close_memory(&m->head); /* m->array is still 0: nothing is released */
+  }
   return status;
 }

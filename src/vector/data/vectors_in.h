@@ -2,7 +2,19 @@
 #ifndef FW_VECTOR_DATA_VECTORS_IN_H
 #define FW_VECTOR_DATA_VECTORS_IN_H
 
+#include "array/array.h"
 #include "furrow/vector_data.h"
+
+typedef struct fw_data_kind {
+  bool raw; /* elements without any header */
+  fw_array_kind array;
+} fw_data_kind;
+
+/* name: "fvecs", or the name for raw elements ("f32", "i64"); NULL: the ending of path. E_ARGUMENT: neither tells. */
+furrow_status fw_data_kind_find(fw_data_kind *kind, const char *path, const char *name, const char *raw_name,
+                                furrow_error *err) FURROW_MUST_USE;
+/* Whether a path ends in a dot and `ending`, before .gz or .zst. */
+bool fw_data_path_ends(const char *path, const char *ending);
 
 typedef struct fw_vectors_methods {
   /* Up to `rows` vectors; ids may be NULL. */

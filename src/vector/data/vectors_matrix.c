@@ -7,9 +7,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "vector/data/vectors_in.h"
 
 #define MOST_D (1 << 20)
+#define DEFAULT_MEMORY ((size_t)1 << 30)
 
 typedef struct matrix_vectors {
   furrow_vectors_reader head;
@@ -317,25 +319,22 @@ static furrow_status open_source(matrix_vectors *m, const furrow_vectors_reader_
 
 furrow_status furrow_vectors_reader_open_matrix(furrow_vectors_reader **vectors, const char *folder,
                                                 const furrow_vectors_reader_params *params, furrow_error *err) {
-  furrow_vectors_reader_params defaults;
+  furrow_vectors_reader_params p;
   void *memory;
-  if (!params) {
-    furrow_vectors_reader_params_init(&defaults);
-    params = &defaults;
-  }
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(matrix_vectors), err);
-  if (status != FURROW_OK) return status;
+  furrow_vectors_reader_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_vectors_reader_params, err));
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(matrix_vectors), err));
   matrix_vectors *m = memory;
   m->head.methods = &matrix_methods;
   m->head.count = FURROW_COUNT_UNKNOWN;
   m->head.have_ids = true;
-  m->memory = params->memory;
-  m->threads = params->threads;
-  status = fw_strndup(&m->head.path, folder, strlen(folder), err);
-  if (status == FURROW_OK) status = open_source(m, params, err);
-  if (status == FURROW_OK && params->d != 0 && m->head.d != params->d && m->head.count != 0) {
+  m->memory = p.memory ? p.memory : DEFAULT_MEMORY;
+  m->threads = p.threads;
+  furrow_status status = fw_strndup(&m->head.path, folder, strlen(folder), err);
+  if (status == FURROW_OK) status = open_source(m, &p, err);
+  if (status == FURROW_OK && p.d != 0 && m->head.d != p.d && m->head.count != 0) {
     status = fw_fail(err, FURROW_E_FORMAT, "has vectors of %zu %s, not of %zu", m->head.d,
-                     fw_plural(m->head.d, "element", "elements"), params->d);
+                     fw_plural(m->head.d, "element", "elements"), p.d);
     fw_error_set_file(err, folder);
   }
   if (status == FURROW_OK)

@@ -7,18 +7,18 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/edit/lists_edit.h"
+#include "base/params.h"
 #include "vector/edit/merge.h"
-#include "vector/edit/same_quantizers.h"
 #include "vector/file/index_write.h"
-#include "vector/index/dense_ids.h"
 #include "vector/index/direct_map.h"
+#include "vector/index/index.h"
+#include "vector/index/inverted_lists.h"
 
 typedef struct joining {
   const char *const *paths;
   const int64_t *id_shifts; /* NULL: 0 */
   size_t count;
-  const furrow_index_load_params *load; /* NULL: the defaults */
+  furrow_index_load_params load;
   furrow_index **inputs;
   fw_joined_lists *joined;
 } joining;
@@ -107,11 +107,9 @@ static furrow_status join_input(joining *j, size_t i, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status load_input(const joining *j, size_t i, bool map, furrow_index **index, furrow_error *err) {
-  furrow_index_load_params params;
-  furrow_index_load_params_init(&params);
-  if (j->load) params = *j->load;
-  params.map = map;
+static furrow_status load_input(const joining *j, size_t i, bool memory_map, furrow_index **index, furrow_error *err) {
+  furrow_index_load_params params = j->load;
+  params.memory_map = memory_map;
   return furrow_index_load(index, j->paths[i], &params, err);
 }
 
@@ -124,13 +122,13 @@ static furrow_status join_lists(joining *j, const char *target, const furrow_ind
     if (status == FURROW_OK) status = blame(j->paths[i], join_input(j, i, err), err);
     if (status == FURROW_OK) forget_direct_map(j->inputs[i]);
   }
-  fw_index_writer how;
-  if (status == FURROW_OK) status = fw_index_writer_init(&how, j->inputs[0], params, err);
+  fw_index_writer writer;
+  if (status == FURROW_OK) status = fw_index_writer_init(&writer, j->inputs[0], params, err);
   if (status != FURROW_OK) return status;
-  how.joint = inner_ivf(j->inputs[0]);
-  how.joined = j->joined;
-  how.joined_count = j->count;
-  return fw_index_write_file(j->inputs[0], target, params->keep_existing, &how, err);
+  writer.joint = inner_ivf(j->inputs[0]);
+  writer.joined = j->joined;
+  writer.joined_count = j->count;
+  return fw_index_write_file(j->inputs[0], target, params->overwrite, &writer, err);
 }
 
 /* ---- Anything else -------------------------------------------------------------------------------------- */
@@ -176,23 +174,25 @@ static furrow_status join_in_memory(joining *j, const char *target, const furrow
 furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
                                        const furrow_index_load_params *load, const char *target,
                                        const furrow_index_save_params *save, furrow_error *err) {
-  furrow_index_save_params how = {.inline_lists = true};
-  joining j = {.paths = paths, .id_shifts = id_shifts, .count = count, .load = load};
+  furrow_index_save_params params;
+  joining j = {.paths = paths, .id_shifts = id_shifts, .count = count};
+  fw_compat release;
   void *inputs = NULL, *joined = NULL;
   if (count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no indexes to be merged");
-  if (save) {
-    how.keep_existing = save->keep_existing;
-    how.compat = save->compat;
-  }
-  fw_compat release;
-  furrow_status status = fw_compat_parse(&release, how.compat, err); /* before the work, not after it */
-  if (status == FURROW_OK) status = fw_alloc_zero(&inputs, count, sizeof *j.inputs, err);
+  furrow_index_save_params_init(&params);
+  furrow_index_load_params_init(&j.load);
+  FW_TRY(FW_PARAMS_READ(&params, save, furrow_index_save_params, err));
+  FW_TRY(FW_PARAMS_READ(&j.load, load, furrow_index_load_params, err));
+  FW_TRY(fw_compat_parse(&release, params.compat, err)); /* before the work, not after it */
+  params.inline_lists = true;
+  furrow_status status = fw_alloc_zero(&inputs, count, sizeof *j.inputs, err);
   j.inputs = inputs;
   if (status == FURROW_OK) status = fw_alloc_zero(&joined, count, sizeof *j.joined, err);
   j.joined = joined;
   if (status == FURROW_OK) status = load_input(&j, 0, true, &j.inputs[0], err);
   if (status == FURROW_OK)
-    status = has_only_lists(j.inputs[0]) ? join_lists(&j, target, &how, err) : join_in_memory(&j, target, &how, err);
+    status =
+        has_only_lists(j.inputs[0]) ? join_lists(&j, target, &params, err) : join_in_memory(&j, target, &params, err);
   for (size_t i = 0; j.inputs && i < count; i++) furrow_index_free(j.inputs[i]);
   fw_free(inputs);
   fw_free(joined);

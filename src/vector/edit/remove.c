@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/edit/lists_edit.h"
-#include "vector/index/dense_ids.h"
 #include "vector/index/direct_map.h"
+#include "vector/index/index.h"
+#include "vector/index/inverted_lists.h"
 #include "vector/search/filter.h"
 
 typedef struct removal {
@@ -26,7 +26,7 @@ typedef struct removal {
 /* ---- Preparing ------------------------------------------------------------------------------------------ */
 
 static bool goes(const removal *r, int64_t id) {
-  return r->to ? r->to[id] < 0 : furrow_id_filter_keeps(r->filter, id);
+  return r->to ? r->to[id] < 0 : fw_id_filter_keeps_id(r->filter, id);
 }
 
 /* Asks for each entry once; a list that changes becomes the index's own. */
@@ -205,7 +205,7 @@ static furrow_status number_anew(removal *r, const furrow_index *index, furrow_e
   if (status != FURROW_OK) return status;
   r->to = memory;
   for (size_t i = 0; i < r->count; i++)
-    r->to[i] = furrow_id_filter_keeps(r->filter, ids ? ids[i] : (int64_t)i) ? -1 : next++;
+    r->to[i] = fw_id_filter_keeps_id(r->filter, ids ? ids[i] : (int64_t)i) ? -1 : next++;
   r->removed = r->count - (size_t)next;
   return FURROW_OK;
 }
@@ -213,9 +213,10 @@ static furrow_status number_anew(removal *r, const furrow_index *index, furrow_e
 furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *filter, uint64_t *removed,
                                   furrow_error *err) {
   const furrow_index *inner = fw_skip_transforms(index);
-  removal r = {.filter = filter, .id_map = inner->kind == FURROW_INDEX_ID_MAP ? inner : NULL};
+  furrow_id_filter full;
+  removal r = {.filter = &full, .id_map = inner->kind == FURROW_INDEX_ID_MAP ? inner : NULL};
   if (!filter) return fw_fail(err, FURROW_E_ARGUMENT, "a filter must say what is removed");
-  furrow_status status = fw_filter_check(filter, err);
+  furrow_status status = fw_id_filter_read(&full, filter, err);
   if (status == FURROW_OK) status = fw_index_check_whole(index, err);
   if (status != FURROW_OK) return status;
   if (!fw_index_is_ivf(inner)) status = number_anew(&r, inner, err);

@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/edit/lists_edit.h"
 #include "vector/index/direct_map.h"
-#include "vector/quantizer/encoder.h"
+#include "vector/index/inverted_lists.h"
+#include "vector/quantizer/assign.h"
 
 typedef struct updating {
   const int64_t *asked; /* ids of the caller */

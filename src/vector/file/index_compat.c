@@ -1,6 +1,6 @@
 /* vector/file/index_compat.c: which release of Faiss was the first to read what. From the readers of its releases;
  * layouts that are not here are as old as Faiss itself. */
-#include "vector/file/index_compat.h"
+#include "vector/file/index_write.h"
 
 #include <stdio.h>
 #include <string.h>

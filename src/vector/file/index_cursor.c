@@ -227,7 +227,7 @@ static uint64_t elements_shown(fw_field_type type, uint64_t count) {
 
 /* Tells of the field that was named: `count` elements, the first of them at `bytes`. */
 static void tell(fw_cursor *c, fw_field_type type, uint64_t count, const uint8_t *bytes, const char *meaning) {
-  if (!c->visit || !fw_cursor_good(c) || count == 0) return;
+  if (!c->on_field || !fw_cursor_good(c) || count == 0) return;
   char value[VALUE_TEXT], path[2 * FW_CURSOR_PATH];
   field_path(c, c->field, c->field_part, path);
   value_text(value, type, bytes, count, elements_shown(type, count));
@@ -238,7 +238,7 @@ static void tell(fw_cursor *c, fw_field_type type, uint64_t count, const uint8_t
                               .count = count,
                               .value = value,
                               .meaning = meaning};
-  c->status = c->visit(c->user, &field);
+  c->status = c->on_field(c->user, &field);
 }
 
 /* ---- Single values -------------------------------------------------------------------------------------- */

@@ -35,7 +35,7 @@ typedef enum fw_field_type {
 #undef FW_X
 } fw_field_type;
 
-typedef furrow_status (*fw_field_visitor)(void *user, const furrow_index_field *field);
+typedef furrow_status (*fw_field_fn)(void *user, const furrow_index_field *field);
 
 typedef struct fw_cursor {
   const uint8_t *bytes; /* the whole file, or NULL: it is read through the window */
@@ -51,7 +51,7 @@ typedef struct fw_cursor {
   const char *field_part; /* what of it ("" or "/count"), */
   uint64_t field_at;      /* and its place */
   unsigned depth;         /* indexes within each other */
-  fw_field_visitor visit; /* NULL: nobody looks */
+  fw_field_fn on_field;   /* may be NULL */
   void *user;
   furrow_status status;
   furrow_error *err;

@@ -1,23 +1,42 @@
 /* vector/file/index_load.c: an index from a file or from bytes, and the walk through its fields. */
 #include <inttypes.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "io/stream.h"
 #include "vector/file/index_read.h"
-#include "vector/file/regular_file.h"
 
-void furrow_index_load_params_init(furrow_index_load_params *params) {
-  *params = (furrow_index_load_params){0};
+static furrow_status refuse(const char *path, furrow_error *err) {
+  fw_fail(err, FURROW_E_ARGUMENT, "is no regular file, which an index must be");
+  if (err) fw_error_set_file(err, path);
+  return FURROW_E_ARGUMENT;
 }
 
-static void reader_init(fw_index_reader *r, const furrow_index_load_params *params) {
-  *r = (fw_index_reader){0};
-  if (!params) return;
-  r->lists = params->lists;
-  r->lists_optional = params->lists_optional;
-  r->pack = params->search_only;
+furrow_status fw_open_regular(int *fd, uint64_t *size, const char *path, furrow_error *err) {
+  struct stat info;
+  /* looked at before it is opened, which may wait for ever, and after, when it stays what it is */
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return refuse(path, err);
+  int opened;
+  furrow_status status = fw_file_open(&opened, path, err);
+  if (status != FURROW_OK) return status;
+  if (fstat(opened, &info) != 0 || !S_ISREG(info.st_mode)) {
+    fw_file_close(opened);
+    return refuse(path, err);
+  }
+  *fd = opened;
+  *size = (uint64_t)info.st_size;
+  return FURROW_OK;
+}
+
+static furrow_status reader_init(fw_index_reader *r, furrow_index_load_params *params,
+                                 const furrow_index_load_params *given, furrow_error *err) {
+  furrow_index_load_params_init(params);
+  FW_TRY(FW_PARAMS_READ(params, given, furrow_index_load_params, err));
+  *r = (fw_index_reader){.lists = params->lists, .lists_optional = params->lists_optional, .pack = params->search_only};
+  return FURROW_OK;
 }
 
 /* The index and the end of the file. */
@@ -29,7 +48,7 @@ static furrow_status read_all(fw_index_reader *r, const furrow_index_load_params
   uint64_t left = fw_cursor_left(c);
   if (fw_cursor_good(c) && left > 0) {
     fw_cursor_skip(c, "trailing", FW_FIELD_BYTES, left, "bytes behind the index, which Faiss passes over");
-    if (!params || !params->allow_trailing)
+    if (!params->allow_trailing)
       fw_cursor_reject(c, "%s %" PRIu64 " %s behind the end of the index", fw_plural(left, "is", "are"), left,
                        fw_plural(left, "byte", "bytes"));
   }
@@ -57,10 +76,10 @@ static furrow_status load_mapped(fw_index_reader *r, int fd, uint64_t size, cons
   void *map = NULL;
   furrow_status status = map_file(&map, fd, size, path, err);
   if (status != FURROW_OK) return status;
-  fw_field_visitor visit = r->c.visit;
+  fw_field_fn on_field = r->c.on_field;
   void *user = r->c.user;
   fw_cursor_over_bytes(&r->c, map, size, path, err);
-  r->c.visit = visit;
+  r->c.on_field = on_field;
   r->c.user = user;
   r->borrow = true;
   furrow_index *read = NULL;
@@ -85,43 +104,42 @@ static furrow_status load_copied(fw_index_reader *r, int fd, uint64_t size, cons
 
 furrow_status furrow_index_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
                                 furrow_error *err) {
+  furrow_index_load_params p;
   fw_index_reader r;
   int fd;
   uint64_t size;
-  reader_init(&r, params);
-  furrow_status status = fw_open_regular(&fd, &size, path, err);
-  if (status != FURROW_OK) return status;
-  if (params && params->map)
-    status = load_mapped(&r, fd, size, path, params, index, err);
-  else
-    status = load_copied(&r, fd, size, path, params, index, err);
+  FW_TRY(reader_init(&r, &p, params, err));
+  FW_TRY(fw_open_regular(&fd, &size, path, err));
+  furrow_status status =
+      p.memory_map ? load_mapped(&r, fd, size, path, &p, index, err) : load_copied(&r, fd, size, path, &p, index, err);
   fw_file_close(fd);
   return status;
 }
 
 furrow_status furrow_index_read(furrow_index **index, const void *bytes, size_t size, const char *name,
                                 const furrow_index_load_params *params, furrow_error *err) {
+  furrow_index_load_params p;
   fw_index_reader r;
-  reader_init(&r, params);
+  FW_TRY(reader_init(&r, &p, params, err));
   fw_cursor_over_bytes(&r.c, bytes, size, name, err);
-  r.borrow = params && params->map;
-  return read_all(&r, params, index);
+  r.borrow = p.memory_map;
+  return read_all(&r, &p, index);
 }
 
 furrow_status furrow_index_for_each_field(const char *path, const furrow_index_load_params *params,
-                                          furrow_status (*visit)(void *user, const furrow_index_field *field),
+                                          furrow_status (*on_field)(void *user, const furrow_index_field *field),
                                           void *user, furrow_error *err) {
+  furrow_index_load_params p;
   fw_index_reader r;
   int fd;
   uint64_t size;
   furrow_index *index = NULL;
-  reader_init(&r, params);
+  FW_TRY(reader_init(&r, &p, params, err));
   r.no_disk_lists = true;
-  r.c.visit = visit;
+  r.c.on_field = on_field;
   r.c.user = user;
-  furrow_status status = fw_open_regular(&fd, &size, path, err);
-  if (status != FURROW_OK) return status;
-  status = load_mapped(&r, fd, size, path, params, &index, err);
+  FW_TRY(fw_open_regular(&fd, &size, path, err));
+  furrow_status status = load_mapped(&r, fd, size, path, &p, &index, err);
   furrow_index_free(index);
   fw_file_close(fd);
   return status;

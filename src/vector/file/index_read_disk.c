@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "io/stream.h"
 #include "vector/file/index_read.h"
-#include "vector/file/regular_file.h"
 #include "vector/search/pack_codes.h"
 
 typedef struct data_file {

@@ -107,7 +107,7 @@ static void read_ivf_header(fw_index_reader *r, furrow_index *index) {
   if (nlist == 0 || nlist > MOST_LISTS) fw_cursor_reject(c, "is %" PRIu64 ", but must be 1 to 2^40", nlist);
   ivf->nlist = (size_t)nlist;
   ivf->nprobe = (size_t)fw_cursor_read_u64(c, "nprobe", "lists that a search visits, unless told otherwise");
-  if (ivf->nprobe == 0) fw_cursor_reject(c, "is 0, but a search must visit a list");
+  if (ivf->nprobe == 0) fw_cursor_reject(c, "is 0, but a search must probe a list");
   fw_read_index(r, "quantizer", &index->child[0]);
   check_quantizer(r, index);
   if (is_legacy(index)) read_legacy_ids(r, ivf);

@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/params.h"
 
 /* ---- Findings ------------------------------------------------------------------------------------------- */
 
 static void tell(fw_verifier *v, const furrow_index_finding *finding) {
-  if (v->found) v->found(v->user, finding);
+  if (v->on_finding) v->on_finding(v->user, finding);
   if (!finding->fatal || v->fatal != FURROW_OK) return;
   v->fatal = finding->status;
   fw_fail(v->err, finding->status, "%s%s%s", finding->path, finding->path[0] ? ": " : "", finding->message);
@@ -70,7 +71,7 @@ static void tell_error(fw_verifier *v, furrow_status status, const furrow_error 
            error->token[0] ? " (" : "", error->token, error->token[0] ? ")" : "");
   furrow_index_finding finding = {
       .fatal = true, .path = "", .offset = error->offset, .status = status, .message = message};
-  if (v->found) v->found(v->user, &finding);
+  if (v->on_finding) v->on_finding(v->user, &finding);
 }
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */
@@ -192,14 +193,14 @@ static void verify_index(fw_verifier *v, const furrow_index *index, bool quantiz
 }
 
 furrow_status furrow_index_verify(const char *path, const furrow_index_load_params *params,
-                                  void (*found)(void *user, const furrow_index_finding *finding), void *user,
+                                  void (*on_finding)(void *user, const furrow_index_finding *finding), void *user,
                                   furrow_error *err) {
   furrow_error error;
-  fw_verifier v = {.file = path, .params = params, .found = found, .user = user, .err = &error};
   furrow_index *index = NULL;
   furrow_index_load_params whole;
   furrow_index_load_params_init(&whole);
-  if (params) whole = *params;
+  FW_TRY(FW_PARAMS_READ(&whole, params, furrow_index_load_params, err));
+  fw_verifier v = {.file = path, .params = &whole, .on_finding = on_finding, .user = user, .err = &error};
   whole.search_only = false;
   furrow_status status = furrow_index_load(&index, path, &whole, &error);
   if (status != FURROW_OK) {

@@ -7,7 +7,7 @@
 typedef struct fw_verifier {
   const char *file;
   const furrow_index_load_params *params;
-  void (*found)(void *user, const furrow_index_finding *finding);
+  void (*on_finding)(void *user, const furrow_index_finding *finding);
   void *user;
   furrow_status fatal;  /* of the first fatal finding; OK: none yet */
   furrow_status status; /* OK, unless the checks themselves cannot go on (memory) */

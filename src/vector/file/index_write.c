@@ -5,6 +5,7 @@
 
 #include "base/endian.h"
 #include "base/error.h"
+#include "base/params.h"
 #include "io/atomic_file.h"
 
 /* ---- Fields --------------------------------------------------------------------------------------------- */
@@ -404,50 +405,70 @@ void fw_write_index(fw_index_writer *w, const furrow_index *index) {
   }
 }
 
-void furrow_index_save_params_init(furrow_index_save_params *params) {
-  *params = (furrow_index_save_params){0};
-}
-
 static furrow_status write_to_file(void *to, const void *bytes, size_t size, furrow_error *err) {
   return fw_atomic_file_write(to, bytes, size, err);
 }
 
 furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
                                    const furrow_index_save_params *params, furrow_error *err) {
-  *w = (fw_index_writer){.inline_lists = params && params->inline_lists, .err = err};
-  furrow_status status = fw_compat_parse(&w->compat, params ? params->compat : NULL, err);
-  return status == FURROW_OK ? fw_compat_check(index, w->compat, w->inline_lists, err) : status;
+  *w = (fw_index_writer){.inline_lists = params->inline_lists, .err = err};
+  FW_TRY(fw_compat_parse(&w->compat, params->compat, err));
+  return fw_compat_check(index, w->compat, w->inline_lists, err);
 }
 
-furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool keep_existing,
-                                  const fw_index_writer *writer, furrow_error *err) {
-  fw_atomic_file *file = NULL;
-  furrow_status status = fw_atomic_file_open(&file, path, err);
-  if (status != FURROW_OK) return status;
-  if (keep_existing) fw_atomic_file_keep_existing(file);
+/* The writer of an index with the caller's parameters. */
+static furrow_status read_params(fw_index_writer *w, const furrow_index *index, furrow_index_save_params *params,
+                                 const furrow_index_save_params *given, furrow_error *err) {
+  furrow_index_save_params_init(params);
+  FW_TRY(FW_PARAMS_READ(params, given, furrow_index_save_params, err));
+  return fw_index_writer_init(w, index, params, err);
+}
+
+/* Writes to an open file, which is closed. */
+static furrow_status write_and_close(const furrow_index *index, fw_atomic_file *file, const fw_index_writer *writer,
+                                     furrow_error *err) {
   fw_index_writer w = *writer;
   w.write = write_to_file;
   w.to = file;
   w.err = err;
   fw_write_index(&w, index);
-  status = w.status;
+  furrow_status status = w.status;
   if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
   fw_atomic_file_close(file);
   return status;
 }
 
+furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
+                                  const fw_index_writer *writer, furrow_error *err) {
+  fw_atomic_file *file = NULL;
+  FW_TRY(fw_atomic_file_open(&file, path, err));
+  if (!overwrite) fw_atomic_file_keep_existing(file);
+  return write_and_close(index, file, writer, err);
+}
+
 furrow_status furrow_index_save(const furrow_index *index, const char *path, const furrow_index_save_params *params,
                                 furrow_error *err) {
+  furrow_index_save_params p;
   fw_index_writer writer;
-  furrow_status status = fw_index_writer_init(&writer, index, params, err);
-  return status == FURROW_OK ? fw_index_write_file(index, path, params && params->keep_existing, &writer, err) : status;
+  FW_TRY(read_params(&writer, index, &p, params, err));
+  return fw_index_write_file(index, path, p.overwrite, &writer, err);
+}
+
+furrow_status furrow_index_write(const furrow_index *index, const furrow_output *output,
+                                 const furrow_index_save_params *params, furrow_error *err) {
+  furrow_index_save_params p;
+  fw_index_writer writer;
+  fw_atomic_file *file = NULL;
+  FW_TRY(read_params(&writer, index, &p, params, err));
+  FW_TRY(fw_atomic_file_open_output(&file, output, err));
+  return write_and_close(index, file, &writer, err);
 }
 
 furrow_status furrow_index_file_size(const furrow_index *index, const furrow_index_save_params *params, uint64_t *size,
                                      furrow_error *err) {
+  furrow_index_save_params p;
   fw_index_writer w;
-  furrow_status status = fw_index_writer_init(&w, index, params, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(read_params(&w, index, &p, params, err));
   fw_write_index(&w, index);
   if (w.status == FURROW_OK) *size = w.size;
   return w.status;

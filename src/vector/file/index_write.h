@@ -2,7 +2,31 @@
 #ifndef FW_VECTOR_FILE_INDEX_WRITE_H
 #define FW_VECTOR_FILE_INDEX_WRITE_H
 
-#include "vector/file/index_compat.h"
+#include "vector/index/index.h"
+
+/* ---- Older releases of Faiss (index_compat.c) ---- */
+
+/* A release of Faiss: 1.6.3 is 10603. FW_COMPAT_NEWEST: whatever is written here is read. */
+typedef uint32_t fw_compat;
+#define FW_COMPAT_NEWEST 0
+#define FW_COMPAT_LISTS 10201    /* Iw..: lists are a part of their own (ilar); before, Iv..: ids here, codes there */
+#define FW_COMPAT_SQ_PLAIN 10501 /* IwSq: scalar quantizer codes without residuals; before, IwSQ: residuals always */
+#define FW_COMPAT_PCA 10702      /* Pcam: with epsilon; before, PcAm */
+
+static inline bool fw_compat_reads(fw_compat release, fw_compat first) {
+  return release == FW_COMPAT_NEWEST || release >= first;
+}
+
+/* "1.6.3", or "1.6" for the first of them; NULL: the newest. E_ARGUMENT lists what there is. */
+furrow_status fw_compat_parse(fw_compat *release, const char *text, furrow_error *err) FURROW_MUST_USE;
+/* Whether an index can be written for a release. E_UNSUPPORTED names the part and the first release that reads it; the
+ * token is the fourcc. E_STATE: only because it is not trained. */
+furrow_status fw_compat_check(const furrow_index *index, fw_compat release, bool inline_lists,
+                              furrow_error *err) FURROW_MUST_USE;
+/* The fourcc that an index has in a file for a release. */
+const char *fw_compat_fourcc(const furrow_index *index, fw_compat release);
+
+/* ---- Writing ---- */
 
 /* Lists whose vectors are written behind those of the index, list by list, with other ids. */
 typedef struct fw_joined_lists {
@@ -26,11 +50,11 @@ typedef struct fw_index_writer {
 
 /* index may be NULL: one that is not there. */
 void fw_write_index(fw_index_writer *w, const furrow_index *index);
-/* What params (may be NULL) ask for, once it is clear that `index` can be written so. */
+/* The writer that params ask for. Fails where `index` cannot be written so. */
 furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
                                    const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Writes a file, whole or not at all. `how` has what is wanted. */
-furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool keep_existing,
-                                  const fw_index_writer *how, furrow_error *err) FURROW_MUST_USE;
+/* Writes a file, whole or not at all, by a copy of `writer`. */
+furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
+                                  const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -59,4 +59,9 @@ void fw_map_rebuild_finish(fw_map_rebuild *renewal, fw_ivf *ivf);
 /* E_STATE, naming the id: an array of `ids` places cannot lead to it. */
 furrow_status fw_lists_check_ids(const fw_lists *lists, size_t ids, furrow_error *err) FURROW_MUST_USE;
 
+/* Where n more ids are. ARRAY: ids go on from map->count. HASHTABLE: an id that is there already gets the new place, as
+ * does one that comes twice; a place below 0 is none. After a failure the map is as before. */
+furrow_status fw_direct_map_extend(fw_direct_map *map, const fw_id_place *fresh, size_t n,
+                                   furrow_error *err) FURROW_MUST_USE;
+
 #endif

@@ -6,7 +6,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/quantizer/encoder.h"
+#include "base/params.h"
+#include "vector/quantizer/assign.h"
 
 /* ---- Making and freeing --------------------------------------------------------------------------------- */
 
@@ -173,28 +174,29 @@ static void hnsw_info(const furrow_index *index, furrow_index_info *info) {
 }
 
 void furrow_index_get_info(const furrow_index *index, furrow_index_info *info) {
-  *info = (furrow_index_info){.kind = index->kind,
-                              .d = index->d,
-                              .ntotal = index->ntotal,
-                              .trained = index->trained,
-                              .metric = index->metric,
-                              .metric_arg = index->metric_arg};
-  memcpy(info->fourcc, index->read_as, 4);
+  furrow_index_info full = {.kind = index->kind,
+                            .d = index->d,
+                            .ntotal = index->ntotal,
+                            .trained = index->trained,
+                            .metric = index->metric,
+                            .metric_arg = index->metric_arg};
+  memcpy(full.fourcc, index->read_as, 4);
   const fw_pq *pq = fw_index_pq(index);
   if (pq) {
-    info->m = pq->m;
-    info->nbits = pq->nbits;
-    info->code_size = index->kind == FURROW_INDEX_PQ ? fw_pq_code_size(pq) : 0;
+    full.m = pq->m;
+    full.nbits = pq->nbits;
+    full.code_size = index->kind == FURROW_INDEX_PQ ? fw_pq_code_size(pq) : 0;
   }
-  if (fw_index_is_ivf(index)) ivf_info(&index->ivf, info);
-  if (index->kind == FURROW_INDEX_HNSW) hnsw_info(index, info);
-  if (index->kind == FURROW_INDEX_TRANSFORM) info->transforms = index->transforms.count;
-  if (index->kind == FURROW_INDEX_REFINE) info->k_factor = index->k_factor;
+  if (fw_index_is_ivf(index)) ivf_info(&index->ivf, &full);
+  if (index->kind == FURROW_INDEX_HNSW) hnsw_info(index, &full);
+  if (index->kind == FURROW_INDEX_TRANSFORM) full.transforms = index->transforms.count;
+  if (index->kind == FURROW_INDEX_REFINE) full.k_factor = index->k_factor;
   if (index->kind == FURROW_INDEX_IVF_PQR) {
-    info->refine_m = index->ivf.refine_pq.m;
-    info->refine_nbits = index->ivf.refine_pq.nbits;
-    info->k_factor = index->ivf.k_factor;
+    full.refine_m = index->ivf.refine_pq.m;
+    full.refine_nbits = index->ivf.refine_pq.nbits;
+    full.k_factor = index->ivf.k_factor;
   }
+  fw_info_write(info, &full, sizeof full);
 }
 
 const furrow_index *furrow_index_child(const furrow_index *index, size_t i) {
@@ -215,8 +217,9 @@ furrow_status furrow_index_get_transform_info(const furrow_index *index, size_t 
   if (index->kind != FURROW_INDEX_TRANSFORM || i >= index->transforms.count)
     return fw_fail(err, FURROW_E_ARGUMENT, "the index has no transform %zu", i);
   const fw_transform *t = &index->transforms.list[i];
-  *info = (furrow_transform_info){.d_in = t->d_in, .d_out = t->d_out, .trained = t->trained};
-  memcpy(info->fourcc, t->fourcc, 4);
+  furrow_transform_info full = {.d_in = t->d_in, .d_out = t->d_out, .trained = t->trained};
+  memcpy(full.fourcc, t->fourcc, 4);
+  fw_info_write(info, &full, sizeof full);
   return FURROW_OK;
 }
 
@@ -228,7 +231,7 @@ furrow_status furrow_index_list(const furrow_index *index, uint64_t list, furrow
   const fw_lists *lists = &index->ivf.lists;
   *view = (furrow_list_view){.code_size = lists->code_size};
   if (!lists->list) return FURROW_OK;
-  view->size = lists->list[list].size;
+  view->count = lists->list[list].size;
   view->codes = lists->packed ? NULL : lists->list[list].codes;
   view->ids = lists->list[list].ids;
   return FURROW_OK;

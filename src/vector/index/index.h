@@ -205,7 +205,7 @@ typedef struct fw_transforms {
 
 #define FW_INDEX_CHILDREN 2
 
-typedef struct fw_encoder fw_encoder; /* encoder.h */
+typedef struct fw_encoder fw_encoder; /* quantizer/assign.h */
 
 struct furrow_index {
   furrow_index_kind kind;
@@ -253,6 +253,24 @@ furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) FURROW_MUST_
 
 void fw_lists_clear(fw_lists *lists);
 void fw_transform_clear(fw_transform *transform);
+
+/* ---- Ids ---- */
+
+/* The index itself, or what is behind its transforms: what has the ids that it answers with. */
+static inline const furrow_index *fw_skip_transforms(const furrow_index *index) {
+  while (index->kind == FURROW_INDEX_TRANSFORM) index = index->child[0];
+  return index;
+}
+
+/* Whether ids must be numbers 0 … ntotal-1, because vectors or codes lie in that order. An id map has ids of its own,
+ * but what is behind it is numbered. */
+static inline bool fw_index_has_dense_ids(const furrow_index *index) {
+  index = fw_skip_transforms(index);
+  return (!fw_index_is_ivf(index) && index->kind != FURROW_INDEX_ID_MAP) || index->kind == FURROW_INDEX_IVF_PQR;
+}
+
+/* furrow_index_reconstruct, but a failure may leave something in `vector`. Of a coarse quantizer, id is the list. */
+furrow_status fw_reconstruct(const furrow_index *index, int64_t id, float *vector, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Kinds in files ---- */
 

@@ -4,17 +4,14 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/build/hnsw_build.h"
+#include "base/params.h"
+#include "vector/build/build.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/pq.h"
 
 #define PQR_K_FACTOR 4.F /* what Faiss gives new indexes */
 #define REFINE_K_FACTOR 1.F
 #define MOST_K_FACTOR 1000.F
-
-void furrow_index_spec_init(furrow_index_spec *spec) {
-  *spec = (furrow_index_spec){.metric = FURROW_METRIC_L2, .nbits = 8, .by_residual = true, .refine_nbits = 8};
-}
 
 /* ---- Checks --------------------------------------------------------------------------------------------- */
 
@@ -158,12 +155,15 @@ static furrow_status wrap_refine(furrow_index **inner, const furrow_index_spec *
 }
 
 furrow_status furrow_index_create(furrow_index **index, const furrow_index_spec *spec, furrow_error *err) {
+  furrow_index_spec s;
   furrow_index *made = NULL;
-  furrow_status status = check_spec(spec, err);
-  if (status == FURROW_OK) status = make_ivf(&made, spec, err);
-  if (status == FURROW_OK && (spec->normalize || spec->opq)) status = wrap_transforms(&made, spec, err);
-  if (status == FURROW_OK && spec->refine_flat) status = wrap_refine(&made, spec, err);
-  if (status == FURROW_OK && spec->id_map) status = wrap(&made, FURROW_INDEX_ID_MAP, spec->d, err);
+  furrow_index_spec_init(&s);
+  FW_TRY(FW_PARAMS_READ(&s, spec, furrow_index_spec, err));
+  FW_TRY(check_spec(&s, err));
+  furrow_status status = make_ivf(&made, &s, err);
+  if (status == FURROW_OK && (s.normalize || s.opq)) status = wrap_transforms(&made, &s, err);
+  if (status == FURROW_OK && s.refine_flat) status = wrap_refine(&made, &s, err);
+  if (status == FURROW_OK && s.id_map) status = wrap(&made, FURROW_INDEX_ID_MAP, s.d, err);
   if (status == FURROW_OK)
     *index = made;
   else

@@ -1,17 +1,16 @@
 /* vector/index/reconstruct.c: vectors from what is stored of them. */
-#include "vector/index/reconstruct.h"
+#include "vector/index/index.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/edit/lists_edit.h"
-#include "vector/index/code_blocks.h"
 #include "vector/index/direct_map.h"
+#include "vector/index/inverted_lists.h"
 #include "vector/quantizer/pq.h"
-#include "vector/quantizer/sq_decode.h"
-#include "vector/quantizer/transform_reverse.h"
+#include "vector/quantizer/sq.h"
+#include "vector/quantizer/transform.h"
 
 static furrow_status not_found(int64_t id, furrow_error *err) {
   return fw_fail(err, FURROW_E_NOT_FOUND, "the index has no vector with the id %" PRId64, id);

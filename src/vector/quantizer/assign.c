@@ -1,4 +1,4 @@
-/* vector/quantizer/assign.c: which list a vector belongs to. */
+/* vector/quantizer/assign.c: which list a vector belongs to, and its residual there. */
 #include "vector/quantizer/assign.h"
 
 #include <string.h>
@@ -92,4 +92,76 @@ void fw_residuals(const fw_assigner *assigner, const float *vectors, const uint3
       for (size_t lane = 0; lane < 8; lane++) to[k + lane] = x[k + lane] - centroid[k + lane];
     for (; k < d; k++) to[k] = x[k] - centroid[k];
   }
+}
+
+/* ---- Vectors by list ------------------------------------------------------------------------------------- */
+
+furrow_status fw_groups_create(fw_groups *groups, size_t count, size_t n, furrow_error *err) {
+  void *start = NULL, *member = NULL;
+  if (n > UINT32_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "%zu vectors are too many at once", n);
+  furrow_status status = fw_alloc_zero(&start, count + 1, sizeof *groups->start, err);
+  if (status == FURROW_OK) status = fw_alloc(&member, n, sizeof *groups->member, err);
+  if (status != FURROW_OK)
+    fw_free(start);
+  else
+    *groups = (fw_groups){.count = count, .start = start, .member = member};
+  return status;
+}
+
+void fw_groups_fill(fw_groups *groups, const uint32_t *group, size_t n) {
+  size_t *start = groups->start;
+  size_t sum = 0;
+  memset(start, 0, (groups->count + 1) * sizeof *start);
+  for (size_t i = 0; i < n; i++)
+    if (group[i] != FW_NO_GROUP) start[group[i]]++;
+  for (size_t g = 0; g <= groups->count; g++) {
+    size_t size = start[g];
+    start[g] = sum;
+    sum += size;
+  }
+  for (size_t i = 0; i < n; i++)
+    if (group[i] != FW_NO_GROUP) groups->member[start[group[i]]++] = (uint32_t)i;
+  memmove(start + 1, start, groups->count * sizeof *start); /* each start had become the next one */
+  start[0] = 0;
+}
+
+void fw_groups_clear(fw_groups *groups) {
+  fw_free(groups->start);
+  fw_free(groups->member);
+  *groups = (fw_groups){0};
+}
+
+/* ---- The quantizers of an index -------------------------------------------------------------------------- */
+
+static furrow_status fill(fw_encoder *e, const furrow_index *index, furrow_error *err) {
+  if (index->kind == FURROW_INDEX_PQ) return fw_pq_coder_create(&e->coder, &index->pq.pq, err);
+  const fw_ivf *ivf = &index->ivf;
+  furrow_status status = fw_assigner_create(&e->assigner, index->child[0], err);
+  if (status == FURROW_OK && ivf->pq.m > 0) status = fw_pq_coder_create(&e->coder, &ivf->pq, err);
+  if (status == FURROW_OK && ivf->refine_pq.m > 0) status = fw_pq_coder_create(&e->refine_coder, &ivf->refine_pq, err);
+  return status;
+}
+
+furrow_status fw_encoder_get(furrow_index *index, const fw_encoder **encoder, furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = FURROW_OK;
+  if (!index->encoder) {
+    status = fw_alloc_zero(&memory, 1, sizeof *index->encoder, err);
+    if (status == FURROW_OK) status = fill(memory, index, err);
+    if (status != FURROW_OK) {
+      fw_encoder_free(memory);
+      return status;
+    }
+    index->encoder = memory;
+  }
+  *encoder = index->encoder;
+  return FURROW_OK;
+}
+
+void fw_encoder_free(fw_encoder *encoder) {
+  if (!encoder) return;
+  fw_assigner_clear(&encoder->assigner);
+  fw_pq_coder_clear(&encoder->coder);
+  fw_pq_coder_clear(&encoder->refine_coder);
+  fw_free(encoder);
 }

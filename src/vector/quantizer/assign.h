@@ -1,7 +1,11 @@
-/* vector/quantizer/assign.h: which list a vector belongs to, and what is left of it there. */
+/* vector/quantizer/assign.h: which list a vector belongs to, what is left of it there, and vectors by list. */
 #ifndef FW_VECTOR_QUANTIZER_ASSIGN_H
 #define FW_VECTOR_QUANTIZER_ASSIGN_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "furrow/status.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/pq.h"
 
@@ -28,5 +32,40 @@ furrow_status fw_assign(const fw_assigner *assigner, const float *vectors, size_
                         furrow_error *err) FURROW_MUST_USE;
 /* out = vector - centroid of its list, for n vectors. */
 void fw_residuals(const fw_assigner *assigner, const float *vectors, const uint32_t *lists, size_t n, float *out);
+
+/* ---- Vectors by list ---- */
+
+#define FW_NO_GROUP UINT32_MAX
+
+/* Members of group g: member[start[g]] … member[start[g + 1] - 1], ascending. */
+typedef struct fw_groups {
+  size_t count;
+  size_t *start; /* count + 1 */
+  uint32_t *member;
+} fw_groups;
+
+/* Room for n members of `count` groups. */
+furrow_status fw_groups_create(fw_groups *groups, size_t count, size_t n, furrow_error *err) FURROW_MUST_USE;
+/* Fills it: number i is in group[i], or in none if that is FW_NO_GROUP. */
+void fw_groups_fill(fw_groups *groups, const uint32_t *group, size_t n);
+void fw_groups_clear(fw_groups *groups);
+
+static inline size_t fw_groups_size(const fw_groups *groups, size_t g) {
+  return groups->start[g + 1] - groups->start[g];
+}
+
+/* ---- The quantizers of an index ---- */
+
+/* The quantizers of an index, prepared for vectors that are added. Kept with the index, so that adding one vector at a
+ * time costs no more for each than adding many. Quantizers do not change once they are trained. */
+struct fw_encoder {
+  fw_assigner assigner;            /* IVF kinds */
+  fw_pq_coder coder, refine_coder; /* without parts where there is no such quantizer */
+};
+
+/* That of an IVF or PQ index: made by the first call. */
+furrow_status fw_encoder_get(furrow_index *index, const fw_encoder **encoder, furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
+void fw_encoder_free(fw_encoder *encoder);
 
 #endif

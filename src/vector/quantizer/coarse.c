@@ -14,6 +14,7 @@
 #include "kern/scan/sketch.h"
 #include "vector/quantizer/pq.h"
 #include "vector/search/graph_search.h"
+#include "vector/search/searcher.h"
 #include "vector/search/sink.h"
 
 /* ---- Making ready --------------------------------------------------------------------------------------- */

@@ -4,7 +4,8 @@
 
 #include "kern/math/products.h"
 #include "vector/index/index.h"
-#include "vector/search/scratch.h"
+
+typedef struct fw_scratch fw_scratch; /* search/searcher.h */
 
 typedef struct fw_coarse {
   const furrow_index *quantizer; /* FLAT, HNSW or MULTI */

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/math/products.h"
-#include "vector/index/groups.h"
 #include "vector/index/parallel.h"
-#include "vector/quantizer/random_subset.h"
+#include "vector/quantizer/assign.h"
+#include "vector/quantizer/training_vectors.h"
 
 #define SPLIT_SHIFT (1 / 1024.F) /* how far the halves of a cluster are moved apart, relatively */
 #define SPLIT_SEED 1234
@@ -185,7 +185,7 @@ static furrow_status some_rounds(work *w, unsigned *done, unsigned upto, furrow_
   memset(w->nearest, 0xff, w->local.n * sizeof *w->nearest);
   for (; status == FURROW_OK && !settled && *done < upto; ++*done) {
     status = one_round(w, &settled, err);
-    if (status == FURROW_OK && p->progress) status = p->progress(p->user, p->step, *done + 1, p->rounds, err);
+    if (status == FURROW_OK) status = fw_report_progress(p->progress, p->user, p->phase, *done + 1, p->rounds, err);
     status = fw_comm_all_ok(w->local.comm, status, err);
   }
   return status;

@@ -5,19 +5,19 @@
 
 #include "base/thread_pool.h"
 #include "furrow/vector.h"
-#include "vector/quantizer/random_subset.h"
+#include "vector/quantizer/training_vectors.h"
 
 typedef struct fw_kmeans_params {
   size_t k, d;
   unsigned rounds;
   uint64_t seed;
-  uint64_t per_centroid;          /* vectors that are looked at, for each centroid */
-  bool spherical;                 /* centroids are unit vectors; the nearest is that of the largest inner product */
-  bool hot;                       /* centroids come in and are bettered */
-  fw_pool *pool;                  /* NULL: this thread alone; does not change the result */
-  furrow_index_progress progress; /* after each round; may be NULL */
+  uint64_t per_centroid;    /* vectors that are looked at, for each centroid */
+  bool spherical;           /* centroids are unit vectors; the nearest is that of the largest inner product */
+  bool hot;                 /* centroids come in and are bettered */
+  fw_pool *pool;            /* NULL: this thread alone; does not change the result */
+  furrow_progress progress; /* after each round; may be NULL */
   void *user;
-  const char *step;
+  const char *phase;
 } fw_kmeans_params;
 
 /* k centroids of the vectors of all ranks, at least k and finite; all ranks get the same. Threads do not show; ranks

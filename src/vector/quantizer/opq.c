@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "kern/math/products.h"
 #include "vector/index/parallel.h"
 #include "vector/quantizer/pq.h"
-#include "vector/quantizer/random_subset.h"
 #include "vector/quantizer/svd.h"
+#include "vector/quantizer/training_vectors.h"
 
 #define TURNS 50
 #define FIRST_ROUNDS 40 /* of k-means, in the first turn and in the others */
@@ -205,7 +206,7 @@ static furrow_status take_turn(state *s, unsigned number, furrow_error *err) {
   for (size_t j = 0; j < s->d; j++)
     for (size_t i = 0; i < s->d; i++) s->rotation[i * s->d + j] = (float)s->found[j * s->d + i];
   const fw_kmeans_params *p = &s->params->kmeans;
-  return p->progress ? p->progress(p->user, p->step, number + 1, TURNS, err) : FURROW_OK;
+  return fw_report_progress(p->progress, p->user, p->phase, number + 1, TURNS, err);
 }
 
 /* out = rotation * start */

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "vector/index/parallel.h"
 
@@ -28,11 +29,10 @@ typedef struct training {
   uint64_t done;
 } training;
 
-static furrow_status tell(training *t, furrow_error *err) {
+static furrow_status report(training *t, furrow_error *err) {
   const fw_kmeans_params *p = t->params;
-  if (!p->progress) return FURROW_OK;
   pthread_mutex_lock(&t->lock);
-  furrow_status status = p->progress(p->user, p->step, ++t->done, t->pq->m, err);
+  furrow_status status = fw_report_progress(p->progress, p->user, p->phase, ++t->done, t->pq->m, err);
   pthread_mutex_unlock(&t->lock);
   return status;
 }
@@ -58,7 +58,7 @@ static furrow_status train_one(training *t, size_t part, fw_pool *pool, furrow_e
   params.progress = NULL;
   status = fw_kmeans_distributed(&params, &local, t->centroids + part * params.k * dsub, err);
   fw_free(x);
-  return status == FURROW_OK ? tell(t, err) : status;
+  return status == FURROW_OK ? report(t, err) : status;
 }
 
 static furrow_status train_part(void *context, size_t first, size_t count, furrow_error *err) {
@@ -67,15 +67,24 @@ static furrow_status train_part(void *context, size_t first, size_t count, furro
   return status;
 }
 
-/* Sub-quantizers know nothing of each other: each is one thread's, unless there are fewer than threads, or several
- * ranks, who must train the same one at a time. */
+/* One sub-quantizer for each thread at a time: they do not depend on each other. Only for a single rank. Collectives
+ * of a communicator belong to one thread, so that the threads here use that of a process that is alone, which has no
+ * state. */
+static furrow_status train_parts_at_once(training *t, fw_pool *pool, furrow_error *err) {
+  fw_rank_vectors single = *t->local;
+  single.comm = fw_comm_self();
+  t->local = &single;
+  return fw_parallel_run(pool, t->pq->m, 1, train_part, t, err);
+}
+
+/* Several ranks train the same sub-quantizer at the same time, each with all its threads. */
 furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const fw_rank_vectors *local,
                           float *centroids, furrow_error *err) {
   training t = {.pq = pq, .params = params, .local = local, .centroids = centroids};
   furrow_status status = FURROW_OK;
   pthread_mutex_init(&t.lock, NULL);
   if (params->pool && pq->m > fw_pool_threads(params->pool) && local->comm->size == 1)
-    status = fw_parallel_run(params->pool, pq->m, 1, train_part, &t, err);
+    status = train_parts_at_once(&t, params->pool, err);
   else
     for (size_t i = 0; status == FURROW_OK && i < pq->m; i++) status = train_one(&t, i, params->pool, err);
   pthread_mutex_destroy(&t.lock);

@@ -2,6 +2,7 @@
 #include "vector/search/filter.h"
 
 #include "base/error.h"
+#include "base/params.h"
 
 static bool is_in_sorted(const int64_t *sorted, size_t count, int64_t id) {
   size_t begin = 0, end = count;
@@ -19,7 +20,7 @@ static bool is_in_bitmap(const uint8_t *bitmap, size_t bytes, int64_t id) {
   return id >= 0 && (uint64_t)id / 8 < bytes && (bitmap[id / 8] >> (id % 8) & 1);
 }
 
-static bool chooses(const furrow_id_filter *filter, int64_t id) {
+static bool contains(const furrow_id_filter *filter, int64_t id) {
   switch (filter->kind) {
   case FURROW_ID_FILTER_RANGE: return filter->first <= id && id < filter->end;
   case FURROW_ID_FILTER_SORTED: return is_in_sorted(filter->sorted, filter->sorted_count, id);
@@ -29,8 +30,14 @@ static bool chooses(const furrow_id_filter *filter, int64_t id) {
   return false;
 }
 
+bool fw_id_filter_keeps_id(const furrow_id_filter *filter, int64_t id) {
+  return contains(filter, id) != filter->invert;
+}
+
 bool furrow_id_filter_keeps(const furrow_id_filter *filter, int64_t id) {
-  return chooses(filter, id) != filter->invert;
+  furrow_id_filter full;
+  furrow_id_filter_init(&full);
+  return FW_PARAMS_READ(&full, filter, furrow_id_filter, NULL) == FURROW_OK && fw_id_filter_keeps_id(&full, id);
 }
 
 bool fw_id_filter_test(const fw_id_filter *id_filter, int64_t id) {
@@ -38,13 +45,14 @@ bool fw_id_filter_test(const fw_id_filter *id_filter, int64_t id) {
     if (id < 0 || (uint64_t)id >= map->count) return false;
     id = map->ids[id];
   }
-  return furrow_id_filter_keeps(id_filter->filter, id);
+  return fw_id_filter_keeps_id(id_filter->filter, id);
 }
 
-furrow_status fw_filter_check(const furrow_id_filter *filter, furrow_error *err) {
-  if (!filter) return FURROW_OK;
+furrow_status fw_id_filter_read(furrow_id_filter *filter, const furrow_id_filter *given, furrow_error *err) {
+  furrow_id_filter_init(filter);
+  FW_TRY(FW_PARAMS_READ(filter, given, furrow_id_filter, err));
   if ((unsigned)filter->kind > FURROW_ID_FILTER_CALLBACK)
-    return fw_fail(err, FURROW_E_ARGUMENT, "filter.kind is %d, which is no kind of filter", (int)filter->kind);
+    return fw_fail(err, FURROW_E_ARGUMENT, "filter.kind is %d, which is not a kind of filter", (int)filter->kind);
   if (filter->kind == FURROW_ID_FILTER_CALLBACK && !filter->keep)
     return fw_fail(err, FURROW_E_ARGUMENT, "filter.keep is missing");
   if (filter->kind == FURROW_ID_FILTER_SORTED && filter->sorted_count > 0 && !filter->sorted)

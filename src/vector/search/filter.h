@@ -23,7 +23,10 @@ static inline bool fw_id_filter_keeps(const fw_id_filter *id_filter, int64_t id)
   return !id_filter->filter || fw_id_filter_test(id_filter, id);
 }
 
-/* E_ARGUMENT: a filter that cannot be used, as a callback without function. NULL is a good one. */
-furrow_status fw_filter_check(const furrow_id_filter *filter, furrow_error *err) FURROW_MUST_USE;
+/* The caller's filter as a full struct. E_ARGUMENT: it cannot be used, as a callback without function. */
+furrow_status fw_id_filter_read(furrow_id_filter *filter, const furrow_id_filter *given,
+                                furrow_error *err) FURROW_MUST_USE;
+/* furrow_id_filter_keeps of a full struct. */
+bool fw_id_filter_keeps_id(const furrow_id_filter *filter, int64_t id);
 
 #endif

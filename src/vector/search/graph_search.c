@@ -3,6 +3,7 @@
 #include "vector/search/graph_search.h"
 
 #include "kern/scan/scan.h"
+#include "vector/search/searcher.h"
 
 /* The nearest vectors that were met, `room` of them at most. Two heaps of places in entry: all by the farthest, and
  * those that were not followed up yet by the nearest. */

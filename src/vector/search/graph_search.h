@@ -4,8 +4,9 @@
 
 #include "vector/index/index.h"
 #include "vector/search/filter.h"
-#include "vector/search/scratch.h"
 #include "vector/search/sink.h"
+
+typedef struct fw_scratch fw_scratch; /* search/searcher.h */
 
 /* Gives the sink, which keeps the k best, what the walk meets. ef: candidates; 0: what the index stores. */
 furrow_status fw_graph_search(const furrow_index *index, fw_scratch *scratch, const float *query, int32_t ef,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "vector/index/code_blocks.h"
+#include "vector/index/inverted_lists.h"
 #include "vector/quantizer/pq.h"
 
 /* ---- Order ---------------------------------------------------------------------------------------------- */

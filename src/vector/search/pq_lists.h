@@ -13,6 +13,7 @@
 #ifndef FW_VECTOR_SEARCH_PQ_LISTS_H
 #define FW_VECTOR_SEARCH_PQ_LISTS_H
 
+#include "base/arena.h"
 #include "base/thread_pool.h"
 #include "kern/math/products.h"
 #include "kern/scan/scan.h"

@@ -1,17 +1,14 @@
 /* vector/search/search_batch.c: many queries over threads. */
-#include "vector/search/search_batch.h"
+#include "vector/search/searcher.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
 
 #include "base/error.h"
+#include "base/params.h"
 #include "vector/index/parallel.h"
-#include "vector/quantizer/random_subset.h"
-
-void furrow_search_params_init(furrow_search_params *params) {
-  *params = (furrow_search_params){0};
-}
+#include "vector/quantizer/training_vectors.h"
 
 /* ---- Checks --------------------------------------------------------------------------------------------- */
 
@@ -37,9 +34,10 @@ furrow_status fw_queries_check(furrow_distance_metric metric, const float *queri
   return status;
 }
 
-static furrow_status make_job(const furrow_search_params *params, fw_search_job *job, furrow_error *err) {
+/* The filter is a copy that the job points to. */
+static furrow_status make_job(const furrow_search_params *params, furrow_id_filter *filter, fw_search_job *job,
+                              furrow_error *err) {
   *job = (fw_search_job){0};
-  if (!params) return FURROW_OK;
   if (isnan(params->k_factor) || params->k_factor < 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "k_factor is %g, but must be positive, or 0", (double)params->k_factor);
   if (params->ef_search < 0)
@@ -48,8 +46,9 @@ static furrow_status make_job(const furrow_search_params *params, fw_search_job 
   job->max_codes = params->max_codes;
   job->k_factor = params->k_factor;
   job->ef_search = params->ef_search;
-  job->id_filter.filter = params->filter;
-  return fw_filter_check(params->filter, err);
+  if (!params->filter) return FURROW_OK;
+  job->id_filter.filter = filter;
+  return fw_id_filter_read(filter, params->filter, err);
 }
 
 /* ---- How much work -------------------------------------------------------------------------------------- */
@@ -129,7 +128,7 @@ static void run_parts(void *context, size_t worker) {
 static unsigned count_threads(const furrow_searcher *searcher, size_t n, const furrow_search_params *params,
                               const fw_search_job *job) {
   const unsigned processors = fw_processor_count();
-  if (params && params->threads) {
+  if (params->threads) {
     const size_t query_parts = n == 1 ? FW_MAX_QUERY_PARTS : n,
                  most = query_parts > processors ? query_parts : processors;
     const unsigned asked = fw_thread_count(params->threads);
@@ -142,13 +141,17 @@ static unsigned count_threads(const furrow_searcher *searcher, size_t n, const f
 furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
                                  const furrow_search_params *params, fw_search_range_fn part, void *context,
                                  furrow_error *err) {
+  furrow_search_params p;
+  furrow_id_filter filter;
   fw_search_job job;
   fw_pool *pool = NULL;
-  furrow_status status = make_job(params, &job, err);
+  furrow_search_params_init(&p);
+  furrow_status status = FW_PARAMS_READ(&p, params, furrow_search_params, err);
+  if (status == FURROW_OK) status = make_job(&p, &filter, &job, err);
   if (status == FURROW_OK)
     status = fw_queries_check(searcher->index->metric, queries, n, (size_t)searcher->index->d, err);
   if (status != FURROW_OK || n == 0) return status;
-  const unsigned threads = count_threads(searcher, n, params, &job);
+  const unsigned threads = count_threads(searcher, n, &p, &job);
   if (threads > 1) status = fw_searcher_pool(searcher, threads, &pool, err);
   if (status != FURROW_OK) return status;
   batch b = {.searcher = searcher, .part = part, .context = context, .job = &job, .n = n, .failed_at = SIZE_MAX};
@@ -167,4 +170,30 @@ furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *q
     status = fw_pool_for(pool, parts < threads ? parts : threads, run_parts, &b, err);
   pthread_mutex_destroy(&b.lock);
   return status != FURROW_OK ? status : b.status;
+}
+
+/* ---- The k best ------------------------------------------------------------------------------------------ */
+
+typedef struct search {
+  const furrow_searcher *searcher;
+  const float *queries;
+  size_t k;
+  float *distances;
+  int64_t *ids;
+} search;
+
+static furrow_status search_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
+                                 furrow_error *err) {
+  const search *s = context;
+  const fw_node *root = s->searcher->root;
+  return fw_node_search(root, scratch, s->queries + begin * (size_t)root->index->d, end - begin, s->k, job,
+                        s->distances + begin * s->k, s->ids + begin * s->k, err);
+}
+
+furrow_status furrow_searcher_search(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
+                                     const furrow_search_params *params, float *distances, int64_t *ids,
+                                     furrow_error *err) {
+  search s = {.searcher = searcher, .queries = queries, .k = k, .distances = distances, .ids = ids};
+  if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
+  return fw_search_parallel(searcher, queries, n, k, params, search_part, &s, err);
 }

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/index/direct_map.h"
-#include "vector/quantizer/sq_decode.h"
+#include "vector/quantizer/sq.h"
 #include "vector/search/searcher.h"
 
 /* Queries whose tables are made together. */

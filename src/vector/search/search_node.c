@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "base/error.h"
-#include "vector/quantizer/transform_apply.h"
+#include "vector/quantizer/transform.h"
 #include "vector/search/searcher.h"
 
 /* ---- Ids of one's own ----------------------------------------------------------------------------------- */

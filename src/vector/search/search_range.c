@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/search/search_batch.h"
+#include "vector/search/searcher.h"
 
 /* What one query found. */
 typedef struct found {

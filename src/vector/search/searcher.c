@@ -6,14 +6,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/edit/lists_edit.h"
+#include "base/params.h"
+#include "vector/index/inverted_lists.h"
 #include "vector/index/parallel.h"
-#include "vector/quantizer/sq_decode.h"
-#include "vector/quantizer/transform_apply.h"
-
-void furrow_searcher_params_init(furrow_searcher_params *params) {
-  *params = (furrow_searcher_params){0};
-}
+#include "vector/quantizer/sq.h"
+#include "vector/quantizer/transform.h"
 
 /* ---- Nodes ---------------------------------------------------------------------------------------------- */
 
@@ -110,6 +107,40 @@ static uint64_t node_memory(const fw_node *node) {
   return sizeof *node + fw_coarse_memory(&node->coarse) + node->pq.memory + node_memory(node->child);
 }
 
+/* ---- Scratch memory -------------------------------------------------------------------------------------- */
+
+furrow_status fw_scratch_create(fw_scratch **scratch, furrow_error *err) {
+  void *memory = NULL;
+  const furrow_status status = fw_alloc_zero(&memory, 1, sizeof **scratch, err);
+  if (status == FURROW_OK) *scratch = memory;
+  return status;
+}
+
+void fw_scratch_free(fw_scratch *scratch) {
+  if (!scratch) return;
+  fw_arena_clear(&scratch->arena);
+  fw_free(scratch->visited);
+  fw_free(scratch->touched);
+  fw_free(scratch);
+}
+
+furrow_status fw_scratch_marks(fw_scratch *scratch, size_t n, furrow_error *err) {
+  if (n <= scratch->visited_count) return FURROW_OK;
+  void *visited = NULL, *touched = NULL;
+  furrow_status status = fw_alloc_zero(&visited, n, 1, err);
+  if (status == FURROW_OK) status = fw_alloc(&touched, n, sizeof *scratch->touched, err);
+  if (status != FURROW_OK) {
+    fw_free(visited);
+    return status;
+  }
+  fw_free(scratch->visited);
+  fw_free(scratch->touched);
+  scratch->visited = visited;
+  scratch->touched = touched;
+  scratch->visited_count = n;
+  return FURROW_OK;
+}
+
 /* ---- The store ------------------------------------------------------------------------------------------ */
 
 furrow_status fw_searcher_borrow(const furrow_searcher *searcher, fw_scratch **scratch, furrow_error *err) {
@@ -187,10 +218,12 @@ static void release_codes(const furrow_index *index) {
 
 furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_index *index,
                                      const furrow_searcher_params *params, furrow_error *err) {
-  const unsigned threads = fw_thread_count(params ? params->threads : 0);
+  furrow_searcher_params p;
   void *memory = NULL, *store = NULL;
   fw_node *root = NULL;
-  furrow_status status = create_root(&root, index, threads, err);
+  furrow_searcher_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_searcher_params, err));
+  furrow_status status = create_root(&root, index, fw_thread_count(p.threads), err);
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **searcher, err);
   if (status == FURROW_OK) status = fw_alloc_zero(&store, 1, sizeof(fw_searcher_store), err);
   if (status != FURROW_OK) {

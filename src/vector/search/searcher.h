@@ -4,13 +4,27 @@
 
 #include <pthread.h>
 
+#include "base/arena.h"
 #include "base/thread_pool.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/coarse.h"
 #include "vector/search/filter.h"
 #include "vector/search/pq_lists.h"
-#include "vector/search/scratch.h"
 #include "vector/search/sink.h"
+
+/* The memory of one thread while it searches. The searcher keeps it between calls. */
+struct fw_scratch {
+  fw_arena arena;   /* of the queries at hand */
+  uint8_t *visited; /* of graphs: a mark for each vector, all 0 between searches */
+  int32_t *touched; /* room for as many: vectors with a mark */
+  size_t visited_count;
+  struct fw_scratch *next; /* while nobody uses it */
+};
+
+furrow_status fw_scratch_create(fw_scratch **scratch, furrow_error *err) FURROW_MUST_USE;
+void fw_scratch_free(fw_scratch *scratch);
+/* At least n marks, and as many places in `touched`. */
+furrow_status fw_scratch_marks(fw_scratch *scratch, size_t n, furrow_error *err) FURROW_MUST_USE;
 
 typedef struct fw_node {
   const furrow_index *index;
@@ -59,7 +73,7 @@ furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const flo
 furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                             fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
-/* The kinds (search_ivf.c, search_pq.c, search_flat.c, search_refine.c). */
+/* The kinds (search_ivf.c, search_flat.c, search_refine.c). */
 furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
                             const fw_search_job *job, float *distances, int64_t *ids,
                             furrow_error *err) FURROW_MUST_USE;
@@ -106,5 +120,21 @@ size_t fw_expanded_k(const furrow_index *index, size_t k, float factor);
 size_t fw_inner_k(const furrow_index *index, size_t k, const fw_search_job *job);
 /* Sorts what is in the sink and writes it as k results. turned: ids were turned round. */
 void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids);
+
+/* ---- Many queries (search_batch.c) ---- */
+
+/* E_RANGE, with the row: a query with a NaN or an infinity, or one that is too large for squares. */
+furrow_status fw_queries_check(furrow_distance_metric metric, const float *queries, size_t n, size_t d,
+                               furrow_error *err) FURROW_MUST_USE;
+
+/* Queries begin … end-1 of a batch, with scratch memory of their own. */
+typedef furrow_status (*fw_search_range_fn)(void *context, size_t begin, size_t end, const fw_search_job *job,
+                                            fw_scratch *scratch, furrow_error *err);
+
+/* Checks queries and parameters, makes a job of them, and gives all n queries, of k results each (0: not known), to
+ * `part`, on as many threads as they are worth. The error is that of the first part that failed. */
+furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
+                                 const furrow_search_params *params, fw_search_range_fn part, void *context,
+                                 furrow_error *err) FURROW_MUST_USE;
 
 #endif

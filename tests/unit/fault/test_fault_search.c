@@ -11,7 +11,8 @@ enum { QUERIES = 6, MOST = QUERIES * KIND_N };
 
 static const int64_t chosen[] = {0, 3, 7, 20, 50, 149, 7919, 15838, 49997, 50000};
 
-static const furrow_id_filter some = {.kind = FURROW_ID_FILTER_SORTED, .sorted = chosen, .sorted_count = 10};
+static const furrow_id_filter some = {
+    .size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_SORTED, .sorted = chosen, .sorted_count = 10};
 
 typedef struct way {
   const char *name;

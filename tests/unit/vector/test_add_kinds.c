@@ -5,10 +5,9 @@
 #include "support/edit_index.h"
 #include "support/failing_alloc.h"
 #include "support/own_dir.h"
-#include "vector/build/list_runs.h"
+#include "vector/build/build.h"
 #include "vector/quantizer/pq.h"
-#include "vector/quantizer/sq_decode.h"
-#include "vector/quantizer/sq_encode.h"
+#include "vector/quantizer/sq.h"
 
 enum { MORE = 70, MOST_D = 8 };
 

@@ -1,12 +1,13 @@
 /* tests/unit/vector/test_graph_search.c: the walk through a graph meets what a walk with plain lists meets. */
 #include "vector/search/graph_search.h"
+#include "vector/search/searcher.h"
 
 #include <float.h>
 
 #include "kern/scan/scan.h"
 #include "support/each_isa.h"
 #include "support/made_lists.h"
-#include "vector/build/hnsw_build.h"
+#include "vector/build/build.h"
 
 enum { N = 2500, D = 6, MOST = 600 };
 

@@ -8,7 +8,7 @@
 #include "support/failing_alloc.h"
 #include "support/index_check.h"
 #include "support/own_dir.h"
-#include "vector/build/hnsw_build.h"
+#include "vector/build/build.h"
 
 enum { D = 20, QUERIES = 50, K = 10, EF = 64 };
 
@@ -110,7 +110,7 @@ static void no_finding(void *user, const furrow_index_finding *finding) {
 /* The file is read again, and nothing is odd about it: among others, all vectors are reached. */
 static void check_file(const furrow_index *index) {
   furrow_error err = {0};
-  assert_int_equal(furrow_index_save(index, "graph", NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_index_save(index, "graph", &overwriting, &err), FURROW_OK);
   assert_int_equal(furrow_index_verify("graph", NULL, no_finding, NULL, &err), FURROW_OK);
 }
 

@@ -10,6 +10,7 @@ static furrow_status save_for(const furrow_index *index, const char *path, const
   furrow_index_save_params params;
   furrow_index_save_params_init(&params);
   params.compat = release;
+  params.overwrite = true;
   uint64_t size = 0;
   furrow_status status = furrow_index_save(index, path, &params, err);
   furrow_status counted = furrow_index_file_size(index, &params, &size, NULL);
@@ -342,7 +343,8 @@ static int check_all_releases(furrow_index *index, const char *name) {
     index_file old = {0}, again = {0};
     furrow_index *back = NULL;
     fw_index_writer w;
-    furrow_status status = fw_index_writer_init(&w, index, &(furrow_index_save_params){.compat = releases[i]}, NULL);
+    furrow_status status = fw_index_writer_init(
+        &w, index, &(furrow_index_save_params){.size = sizeof(furrow_index_save_params), .compat = releases[i]}, NULL);
     if (status == FURROW_E_UNSUPPORTED || status == FURROW_E_STATE) continue;
     assert_int_equal(status, FURROW_OK);
     w.write = append_bytes;
@@ -414,12 +416,12 @@ static void merged_files_are_for_old_releases(void **state) {
     furrow_index *part = trained_index(&spec, 9);
     fill_random(&rng, vectors, 60 * 8);
     assert_int_equal(add_vectors(part, vectors, 60, NULL), FURROW_OK);
-    assert_int_equal(furrow_index_save(part, paths[i], NULL, NULL), FURROW_OK);
+    assert_int_equal(furrow_index_save(part, paths[i], &overwriting, NULL), FURROW_OK);
     furrow_index_free(part);
   }
-  furrow_index_save_params params = {.compat = "1.0"};
+  furrow_index_save_params params = {.size = sizeof(furrow_index_save_params), .compat = "1.0", .overwrite = true};
   assert_int_equal(furrow_index_merge_files(paths, shifts, 2, NULL, "old", &params, NULL), FURROW_OK);
-  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, NULL, "new", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, NULL, "new", &overwriting, NULL), FURROW_OK);
   assert_int_equal(furrow_index_load(&index, "old", NULL, NULL), FURROW_OK);
   read_whole("old", &merged);
   assert_memory_equal(merged.bytes, "IvFL", 4);
@@ -464,7 +466,8 @@ static void lists_on_disk_must_come_in(void **state) {
   assert_int_equal(save_for(index, "x", "1.0", &err), FURROW_E_UNSUPPORTED);
   assert_non_null(strstr(err.message, "lists on disk"));
   assert_int_equal(save_for(index, "x", "1.2.1", NULL), FURROW_OK);
-  furrow_index_save_params params = {.compat = "1.0", .inline_lists = true};
+  furrow_index_save_params params = {
+      .size = sizeof(furrow_index_save_params), .compat = "1.0", .inline_lists = true, .overwrite = true};
   assert_int_equal(furrow_index_save(index, "x", &params, NULL), FURROW_OK);
   furrow_index_free(index);
   index_file_clear(&f);

@@ -49,13 +49,13 @@ static void write_both(const char *index, const char *name, const char *data_pat
 static void check_lists(const furrow_index *index) {
   furrow_list_view list;
   assert_int_equal(furrow_index_list(index, 2, &list, NULL), FURROW_OK);
-  assert_int_equal(list.size, 3);
+  assert_int_equal(list.count, 3);
   for (size_t k = 0; k < 3; k++) {
     assert_int_equal(list.codes[k], 102 + k);
     assert_int_equal(furrow_list_id(&list, k), 2 + k);
   }
   assert_int_equal(furrow_index_list(index, 1, &list, NULL), FURROW_OK);
-  assert_int_equal(list.size, 0);
+  assert_int_equal(list.count, 0);
 }
 
 static void lists_come_from_beside_the_index(void **state) {
@@ -67,8 +67,9 @@ static void lists_come_from_beside_the_index(void **state) {
     furrow_index *index = NULL;
     index_file f = {0}, written = {0};
     furrow_index_info info;
+    furrow_index_info_init(&info);
     furrow_index_load_params_init(&params);
-    params.map = map;
+    params.memory_map = map;
     assert_int_equal(furrow_index_load(&index, "sub/a.index", &params, NULL), FURROW_OK);
     check_lists(index);
     furrow_index_get_info(index, &info);
@@ -119,6 +120,7 @@ static void lists_may_be_missing_if_allowed(void **state) {
   furrow_index_load_params params;
   furrow_index_save_params save;
   furrow_index_info info;
+  furrow_index_info_init(&info);
   furrow_list_view list;
   write_both("a.index", "a.data", NULL);
   furrow_index_load_params_init(&params);
@@ -128,7 +130,7 @@ static void lists_may_be_missing_if_allowed(void **state) {
   assert_true(info.lists_missing);
   assert_int_equal(info.stored, 6);
   assert_int_equal(furrow_index_list(index, 2, &list, NULL), FURROW_OK);
-  assert_int_equal(list.size, 3);
+  assert_int_equal(list.count, 3);
   assert_null(list.codes);
   furrow_index_save_params_init(&save);
   save.inline_lists = true;
@@ -142,6 +144,7 @@ static void lists_become_part_of_the_file(void **state) {
   furrow_index *index = NULL;
   furrow_index_save_params save;
   furrow_index_info info;
+  furrow_index_info_init(&info);
   uint64_t size = 0;
   write_both("a.index", "a.data", "a.data");
   assert_int_equal(furrow_index_load(&index, "a.index", NULL, NULL), FURROW_OK);

@@ -36,6 +36,7 @@ static void give_back(const furrow_index *index, int64_t id, float vector[D]) {
 static void check_model(const furrow_index *index, const model *m) {
   const furrow_index *ivf = furrow_index_ivf(index);
   furrow_index_info info;
+  furrow_index_info_init(&info);
   float vector[D];
   furrow_index_get_info(ivf ? ivf : index, &info);
   assert_int_equal(info.ntotal, m->count);
@@ -106,9 +107,16 @@ static void step_remove(walk *w) {
   const furrow_id_filter filters[] = {
       range_filter(start, start + 15),
       sorted_filter(some, 20),
-      {.kind = FURROW_ID_FILTER_BITMAP, .bitmap = bitmap, .bitmap_bytes = sizeof bitmap},
-      {.kind = FURROW_ID_FILTER_CALLBACK, .keep = in_callback, .user = &seed},
-      {.kind = FURROW_ID_FILTER_RANGE, .first = start / 2, .end = w->m.next_id, .invert = true}};
+      {.size = sizeof(furrow_id_filter),
+       .kind = FURROW_ID_FILTER_BITMAP,
+       .bitmap = bitmap,
+       .bitmap_bytes = sizeof bitmap},
+      {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_CALLBACK, .keep = in_callback, .user = &seed},
+      {.size = sizeof(furrow_id_filter),
+       .kind = FURROW_ID_FILTER_RANGE,
+       .first = start / 2,
+       .end = w->m.next_id,
+       .invert = true}};
   const furrow_id_filter *filter = &filters[fw_rng_below(&w->rng, 5)];
   size_t before = w->m.count;
   furrow_error err = {0};
@@ -170,8 +178,8 @@ static void step_merge(walk *w) {
 static void step_reload(walk *w) {
   furrow_index_load_params params;
   furrow_index_load_params_init(&params);
-  params.map = fw_rng_below(&w->rng, 2);
-  assert_int_equal(furrow_index_save(w->index, "reloaded", NULL, NULL), FURROW_OK);
+  params.memory_map = fw_rng_below(&w->rng, 2);
+  assert_int_equal(furrow_index_save(w->index, "reloaded", &overwriting, NULL), FURROW_OK);
   furrow_index_free(w->index);
   w->index = NULL;
   assert_int_equal(furrow_index_load(&w->index, "reloaded", &params, NULL), FURROW_OK);
@@ -191,6 +199,7 @@ static void walk_with(const furrow_index_spec *spec, furrow_direct_map map, bool
     check_model(w->index, &w->m);
   }
   furrow_index_info info;
+  furrow_index_info_init(&info);
   if (furrow_index_ivf(w->index)) {
     furrow_index_get_info(furrow_index_ivf(w->index), &info);
     assert_int_equal(info.direct_map, map);
@@ -235,7 +244,7 @@ static void changes_behind_wrappers_follow_the_model(void **state) {
 static void expect_ids(const furrow_index *index, uint64_t list, const int64_t *ids, size_t count) {
   furrow_list_view view;
   assert_int_equal(furrow_index_list(index, list, &view, NULL), FURROW_OK);
-  assert_int_equal(view.size, count);
+  assert_int_equal(view.count, count);
   for (size_t i = 0; i < count; i++) assert_int_equal(furrow_list_id(&view, i), ids[i]);
 }
 
@@ -318,7 +327,7 @@ static void what_cannot_be_removed_is_refused(void **state) {
   expect_remove_refused(sample_no_lists, FURROW_E_STATE, "no lists");
   furrow_index *index = sample(put_ivfpq);
   furrow_error err;
-  furrow_id_filter filter = {.kind = FURROW_ID_FILTER_CALLBACK};
+  furrow_id_filter filter = {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_CALLBACK};
   assert_int_equal(furrow_index_remove(index, NULL, NULL, &err), FURROW_E_ARGUMENT);
   assert_int_equal(furrow_index_remove(index, &filter, NULL, &err), FURROW_E_ARGUMENT);
   furrow_index_free(index);
@@ -355,6 +364,7 @@ static void maps_and_nprobe_are_set(void **state) {
   (void)state;
   furrow_index *index = sample(sample_sparse_lists), *flat = sample(sample_flat);
   furrow_index_info info;
+  furrow_index_info_init(&info);
   furrow_error err = {0};
   float vector[4];
   assert_int_equal(furrow_index_set_direct_map(index, FURROW_DIRECT_MAP_HASHTABLE, &err), FURROW_OK);

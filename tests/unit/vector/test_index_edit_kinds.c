@@ -6,8 +6,7 @@
 #include "support/edit_index.h"
 #include "support/golden_set.h"
 #include "support/own_dir.h"
-#include "vector/edit/lists_edit.h"
-#include "vector/index/code_blocks.h"
+#include "vector/index/inverted_lists.h"
 
 enum { MOST_D = 64 };
 
@@ -146,15 +145,16 @@ static void lists_on_disk_become_part_of_the_index(void **state) {
   fill_random(&rng, vectors, 200 * 8);
   assert_int_equal(add_vectors(index, vectors, 200, NULL), FURROW_OK);
   move_to_disk(index, "data");
-  assert_int_equal(furrow_index_save(index, "a", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_save(index, "a", &overwriting, NULL), FURROW_OK);
   furrow_index_free(index);
   read_whole("data", &before);
   for (int map = 0; map < 2; map++) {
     furrow_index_load_params params;
     furrow_index_info info;
+    furrow_index_info_init(&info);
     const int64_t ids[] = {150, 3};
     furrow_index_load_params_init(&params);
-    params.map = map;
+    params.memory_map = map;
     assert_int_equal(furrow_index_load(&index, "a", &params, NULL), FURROW_OK);
     lose_and_merge(index, 200);
     assert_int_equal(furrow_index_update(index, ids, vectors, 1, NULL), FURROW_E_NOT_FOUND);
@@ -168,7 +168,7 @@ static void lists_on_disk_become_part_of_the_index(void **state) {
   }
   const char *paths[] = {"a", "a"};
   const int64_t shifts[] = {0, 200};
-  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, NULL, "b", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, NULL, "b", &overwriting, NULL), FURROW_OK);
   read_whole("data", &after); /* as it was */
   assert_same_bytes(&before, &after);
   assert_int_equal(remove("data"), 0);
@@ -190,7 +190,7 @@ static void missing_lists_do_not_change(void **state) {
   furrow_index_load_params params;
   assert_int_equal(add_vectors(index, vectors, 1, NULL), FURROW_OK);
   move_to_disk(index, "data");
-  assert_int_equal(furrow_index_save(index, "a", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_save(index, "a", &overwriting, NULL), FURROW_OK);
   furrow_index_free(index);
   assert_int_equal(remove("data"), 0);
   furrow_index_load_params_init(&params);
@@ -353,11 +353,11 @@ static void golden_removal_is_the_same(void **state) {
     furrow_list_view a, b;
     assert_int_equal(furrow_index_list(index, list, &a, NULL), FURROW_OK);
     assert_int_equal(furrow_index_list(wanted, list, &b, NULL), FURROW_OK);
-    assert_int_equal(a.size, b.size);
-    for (size_t i = 0; i < a.size; i++) { /* with a table, Faiss goes by the order of the ids it is given */
+    assert_int_equal(a.count, b.count);
+    for (size_t i = 0; i < a.count; i++) { /* with a table, Faiss goes by the order of the ids it is given */
       size_t k = 0;
-      while (k < b.size && furrow_list_id(&b, k) != furrow_list_id(&a, i)) k++;
-      assert_true(k < b.size);
+      while (k < b.count && furrow_list_id(&b, k) != furrow_list_id(&a, i)) k++;
+      assert_true(k < b.count);
       assert_memory_equal(a.codes + i * a.code_size, b.codes + k * b.code_size, a.code_size);
     }
   }

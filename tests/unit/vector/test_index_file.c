@@ -17,11 +17,11 @@ static void check_file(const char *path, const index_file *expected) {
     index_file saved = {0};
     uint64_t size = 0;
     furrow_index_load_params_init(&params);
-    params.map = way == 1;
+    params.memory_map = way == 1;
     furrow_status status = furrow_index_load(&index, path, &params, &err);
     if (status != FURROW_OK) print_error("%s: byte %llu: %s\n", path, (unsigned long long)err.offset, err.message);
     assert_int_equal(status, FURROW_OK);
-    assert_int_equal(furrow_index_save(index, "saved.index", NULL, &err), FURROW_OK);
+    assert_int_equal(furrow_index_save(index, "saved.index", &overwriting, &err), FURROW_OK);
     read_whole("saved.index", &saved);
     assert_same_bytes(&saved, expected);
     assert_int_equal(furrow_index_file_size(index, NULL, &size, &err), FURROW_OK);
@@ -195,6 +195,7 @@ static void an_ivfpq_says_what_it_is(void **state) {
   (void)state;
   furrow_index *index = sample(sample_sparse_lists);
   furrow_index_info info;
+  furrow_index_info_init(&info);
   furrow_list_view list;
   furrow_index_get_info(index, &info);
   assert_int_equal(info.kind, FURROW_INDEX_IVF_PQ);
@@ -214,12 +215,12 @@ static void an_ivfpq_says_what_it_is(void **state) {
   furrow_index_get_info(furrow_index_child(index, 0), &info);
   assert_int_equal(info.kind, FURROW_INDEX_FLAT);
   assert_int_equal(furrow_index_list(index, 2, &list, NULL), FURROW_OK);
-  assert_int_equal(list.size, 5);
+  assert_int_equal(list.count, 5);
   assert_int_equal(list.code_size, 2);
   assert_int_equal(list.codes[1], 8);
   assert_int_equal(furrow_list_id(&list, 4), 400);
   assert_int_equal(furrow_index_list(index, 0, &list, NULL), FURROW_OK);
-  assert_int_equal(list.size, 0);
+  assert_int_equal(list.count, 0);
   assert_int_equal(furrow_index_list(index, 4, &list, NULL), FURROW_E_ARGUMENT);
   assert_int_equal(furrow_index_list(furrow_index_child(index, 0), 0, &list, NULL), FURROW_E_ARGUMENT);
   furrow_index_free(index);
@@ -229,6 +230,7 @@ static void wrappers_lead_to_the_ivf(void **state) {
   (void)state;
   furrow_index *index = sample(sample_refine), *map = sample(sample_id_map), *flat = sample(sample_id_map2);
   furrow_index_info info;
+  furrow_index_info_init(&info);
   assert_ptr_equal(furrow_index_ivf(index), furrow_index_child(index, 0));
   assert_string_equal(furrow_index_child_name(index, 1), "refine");
   furrow_index_get_info(index, &info);
@@ -244,7 +246,9 @@ static void transforms_and_graphs_say_what_they_are(void **state) {
   (void)state;
   furrow_index *index = sample(sample_transforms), *graph = sample(sample_hnsw);
   furrow_transform_info t;
+  furrow_transform_info_init(&t);
   furrow_index_info info;
+  furrow_index_info_init(&info);
   assert_int_equal(furrow_index_get_transform_info(index, 3, &t, NULL), FURROW_OK);
   assert_string_equal(t.fourcc, "Pcam");
   assert_int_equal(t.d_in, 5);
@@ -262,6 +266,7 @@ static void lists_are_counted(void **state) {
   (void)state;
   furrow_index *index = sample(put_ivfpq), *empty = sample(sample_untrained);
   furrow_list_stats stats;
+  furrow_list_stats_init(&stats);
   assert_int_equal(furrow_index_get_list_stats(index, &stats, NULL), FURROW_OK);
   assert_int_equal(stats.nlist, 4);
   assert_int_equal(stats.stored, 6);
@@ -305,19 +310,90 @@ static void a_mapped_file_can_be_replaced(void **state) {
   furrow_index *index = NULL;
   furrow_index_load_params params;
   furrow_index_load_params_init(&params);
-  params.map = true;
+  params.memory_map = true;
   sample_ivfflat(&f);
   assert_true(test_write_file("same", f.bytes, f.size));
   assert_int_equal(furrow_index_load(&index, "same", &params, NULL), FURROW_OK);
-  assert_int_equal(furrow_index_save(index, "same", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_save(index, "same", &overwriting, NULL), FURROW_OK);
   furrow_index_free(index);
   check_file("same", &f);
-  furrow_index_save_params keep;
-  furrow_index_save_params_init(&keep);
-  keep.keep_existing = true;
   assert_int_equal(furrow_index_load(&index, "same", NULL, NULL), FURROW_OK);
-  assert_int_equal(furrow_index_save(index, "same", &keep, NULL), FURROW_E_EXISTS);
+  assert_int_equal(furrow_index_save(index, "same", NULL, NULL), FURROW_E_EXISTS);
   furrow_index_free(index);
+  index_file_clear(&f);
+}
+
+/* ---- Bytes for the caller ------------------------------------------------------------------------------- */
+
+typedef struct taken {
+  index_file bytes;
+  size_t most; /* bytes, before it fails */
+} taken;
+
+static furrow_status take_bytes(void *user, const void *bytes, size_t length, furrow_error *err) {
+  taken *t = user;
+  assert_non_null(err);
+  if (t->bytes.size + length > t->most) return FURROW_E_RANGE;
+  for (size_t i = 0; i < length; i++) put_byte(&t->bytes, ((const uint8_t *)bytes)[i]);
+  return FURROW_OK;
+}
+
+static void an_index_is_written_to_a_callback(void **state) {
+  (void)state;
+  index_file f = {0};
+  taken t = {.most = SIZE_MAX};
+  furrow_index *index = NULL;
+  furrow_error err = {0};
+  furrow_output output;
+  furrow_output_init(&output);
+  put_ivfpq(&f);
+  assert_int_equal(read_bytes(&f, false, &index, &err), FURROW_OK);
+  assert_int_equal(furrow_index_write(index, &output, NULL, &err), FURROW_E_ARGUMENT); /* without a function */
+  output.write = take_bytes;
+  output.user = &t;
+  assert_int_equal(furrow_index_write(index, &output, NULL, &err), FURROW_OK);
+  assert_same_bytes(&t.bytes, &f);
+  index_file_clear(&t.bytes);
+  t = (taken){.most = f.size - 1};
+  assert_int_equal(furrow_index_write(index, &output, NULL, &err), FURROW_E_RANGE);
+  assert_int_equal(err.status, FURROW_E_RANGE);
+  index_file_clear(&t.bytes);
+  furrow_index_free(index);
+  index_file_clear(&f);
+}
+
+/* ---- Structs of other sizes ----------------------------------------------------------------------------- */
+
+/* Parameters of an older header end earlier, and the rest has its defaults; infos are filled as far as they reach. */
+static void structs_may_be_shorter(void **state) {
+  (void)state;
+  index_file f = {0};
+  furrow_index *index = NULL;
+  furrow_error err = {0};
+  furrow_index_load_params params;
+  furrow_index_info info;
+  put_ivfpq(&f);
+  put_codes(&f, 5);
+  furrow_index_load_params_init(&params);
+  params.allow_trailing = true;
+  params.search_only = true;
+  params.size = offsetof(furrow_index_load_params, search_only);
+  assert_int_equal(furrow_index_read(&index, f.bytes, f.size, NULL, &params, &err), FURROW_OK);
+  assert_false(index->ivf.lists.packed);
+  memset(&info, 0x55, sizeof info);
+  info.size = offsetof(furrow_index_info, nlist);
+  furrow_index_get_info(index, &info);
+  assert_int_equal(info.kind, FURROW_INDEX_IVF_PQ);
+  assert_int_equal(info.d, index->d);
+  assert_int_equal(info.size, offsetof(furrow_index_info, nlist));
+  assert_int_equal(info.nlist, UINT64_C(0x5555555555555555));
+  furrow_index_free(index);
+  index = NULL;
+  params.size = 0;
+  assert_int_equal(furrow_index_read(&index, f.bytes, f.size, NULL, &params, &err), FURROW_E_ARGUMENT);
+  params.size = sizeof params + 8;
+  assert_int_equal(furrow_index_read(&index, f.bytes, f.size, NULL, &params, &err), FURROW_E_UNSUPPORTED);
+  assert_null(index);
   index_file_clear(&f);
 }
 
@@ -356,7 +432,7 @@ static void what_is_no_file_is_refused(void **state) {
   assert_int_equal(furrow_index_load(&index, "empty", NULL, &err), FURROW_E_FORMAT);
   furrow_index_load_params params;
   furrow_index_load_params_init(&params);
-  params.map = true;
+  params.memory_map = true;
   assert_int_equal(furrow_index_load(&index, "empty", &params, &err), FURROW_E_FORMAT);
   assert_null(index);
 }
@@ -375,6 +451,8 @@ int main(void) {
       cmocka_unit_test(lists_are_counted),
       cmocka_unit_test(mapped_lists_are_views_of_the_bytes),
       IN_DIR(a_mapped_file_can_be_replaced),
+      cmocka_unit_test(an_index_is_written_to_a_callback),
+      cmocka_unit_test(structs_may_be_shorter),
       IN_DIR(what_follows_is_refused_or_allowed),
       IN_DIR(what_is_no_file_is_refused),
   };

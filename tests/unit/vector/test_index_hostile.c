@@ -272,7 +272,9 @@ static void mutate(index_file *f, fw_rng *rng) {
 
 static void look_around(const furrow_index *index) {
   furrow_index_info info;
+  furrow_index_info_init(&info);
   furrow_list_stats stats;
+  furrow_list_stats_init(&stats);
   furrow_index_get_info(index, &info);
   const furrow_index *ivf = furrow_index_ivf(index);
   if (!ivf) return;
@@ -282,7 +284,7 @@ static void look_around(const furrow_index *index) {
     furrow_list_view list;
     assert_int_equal(furrow_index_list(ivf, i, &list, NULL), FURROW_OK);
     volatile int64_t id = 0;
-    for (size_t k = 0; k < list.size; k++) id += furrow_list_id(&list, k) + list.codes[0];
+    for (size_t k = 0; k < list.count; k++) id += furrow_list_id(&list, k) + list.codes[0];
   }
 }
 

@@ -11,8 +11,6 @@
 
 enum { D = 8, PARTS = 3 };
 
-static const furrow_index_save_params keep_existing = {.keep_existing = true};
-
 /* ---- Parts ---------------------------------------------------------------------------------------------- */
 
 static const size_t part_sizes[PARTS] = {130, 0, 75};
@@ -29,7 +27,7 @@ static void make_parts(const furrow_index_spec *spec, furrow_index *parts[PARTS]
     fill_random(&rng, vectors, part_sizes[i] * D);
     assert_int_equal(add_vectors(parts[i], vectors, part_sizes[i], NULL), FURROW_OK);
     snprintf(name, sizeof name, "part%d", i);
-    assert_int_equal(furrow_index_save(parts[i], name, NULL, NULL), FURROW_OK);
+    assert_int_equal(furrow_index_save(parts[i], name, &overwriting, NULL), FURROW_OK);
   }
   furrow_index_free(empty);
 }
@@ -43,7 +41,7 @@ static const int64_t part_shifts[PARTS] = {0, 130, 130};
 
 static furrow_status merge_parts(const char *target) {
   furrow_error err = {0};
-  furrow_status status = furrow_index_merge_files(part_paths, part_shifts, PARTS, NULL, target, NULL, &err);
+  furrow_status status = furrow_index_merge_files(part_paths, part_shifts, PARTS, NULL, target, &overwriting, &err);
   if (status != FURROW_OK) print_error("%s: %s\n", err.file, err.message);
   return status;
 }
@@ -109,10 +107,9 @@ static void id_maps_are_joined(void **state) {
   make_parts(&spec, parts);
   for (int i = 0; i < PARTS; i++) {
     wrap(&parts[i], 100);
-    assert_int_equal(furrow_index_save(parts[i], part_paths[i], NULL, NULL), FURROW_OK);
+    assert_int_equal(furrow_index_save(parts[i], part_paths[i], &overwriting, NULL), FURROW_OK);
   }
-  assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "merged", &keep_existing, NULL),
-                   FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "merged", NULL, NULL), FURROW_OK);
   assert_int_equal(furrow_index_load(&merged, "merged", NULL, NULL), FURROW_OK);
   assert_int_equal(merged->ntotal, 205);
   for (int64_t i = 0; i < 205; i++) {
@@ -138,9 +135,9 @@ static void maps_go_and_first_ids_shift(void **state) {
   make_parts(&spec, parts);
   for (int i = 0; i < PARTS; i++) {
     assert_int_equal(furrow_index_set_direct_map(parts[i], FURROW_DIRECT_MAP_ARRAY, NULL), FURROW_OK);
-    assert_int_equal(furrow_index_save(parts[i], part_paths[i], NULL, NULL), FURROW_OK);
+    assert_int_equal(furrow_index_save(parts[i], part_paths[i], &overwriting, NULL), FURROW_OK);
   }
-  assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "part0", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "part0", &overwriting, NULL), FURROW_OK);
   assert_int_equal(furrow_index_load(&merged, "part0", NULL, NULL), FURROW_OK);
   assert_int_equal(merged->ivf.direct_map.type, FURROW_DIRECT_MAP_NONE);
   assert_int_equal(furrow_index_reconstruct(merged, -1000 + 129, a, NULL), FURROW_OK);
@@ -187,10 +184,10 @@ static void expect_differ(const furrow_index_spec *spec, uint64_t seed, void (*c
   if (!strstr(err.message, message)) print_error("%s\n", err.message);
   assert_non_null(strstr(err.message, message));
   assert_same_index(a, before);
-  assert_int_equal(furrow_index_save(a, "a", NULL, NULL), FURROW_OK);
-  assert_int_equal(furrow_index_save(b, "b", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_save(a, "a", &overwriting, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_save(b, "b", &overwriting, NULL), FURROW_OK);
   const char *paths[] = {"a", "b"};
-  assert_int_equal(furrow_index_merge_files(paths, NULL, 2, NULL, "target", NULL, &err), status);
+  assert_int_equal(furrow_index_merge_files(paths, NULL, 2, NULL, "target", &overwriting, &err), status);
   assert_non_null(strstr(err.message, message));
   assert_string_equal(err.file, "b");
   assert_int_equal(access("target", F_OK), -1);
@@ -259,8 +256,8 @@ static void ids_that_do_not_fit_are_refused(void **state) {
   make_parts(&spec, parts);
   last_id(parts[2]);
   assert_int_equal(furrow_index_merge(parts[0], parts[2], 1, &err), FURROW_E_RANGE);
-  assert_int_equal(furrow_index_save(parts[2], "part2", NULL, NULL), FURROW_OK);
-  assert_int_equal(furrow_index_merge_files(part_paths, part_shifts, PARTS, NULL, "merged", NULL, &err),
+  assert_int_equal(furrow_index_save(parts[2], "part2", &overwriting, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(part_paths, part_shifts, PARTS, NULL, "merged", &overwriting, &err),
                    FURROW_E_RANGE);
   assert_string_equal(err.file, "part2");
   free_parts(parts);
@@ -279,12 +276,13 @@ static void bad_inputs_are_refused(void **state) {
   index_file before = {0}, after = {0};
   make_parts(&spec, parts);
   const char *paths[] = {"part0", "nowhere"};
-  assert_int_equal(furrow_index_merge_files(paths, NULL, 0, NULL, "target", NULL, &err), FURROW_E_ARGUMENT);
-  assert_int_equal(furrow_index_merge_files(paths, NULL, 2, NULL, "target", NULL, &err), FURROW_E_NOT_FOUND);
-  assert_int_equal(furrow_index_merge_files(paths, NULL, 1, NULL, "part2", &keep_existing, &err), FURROW_E_EXISTS);
+  assert_int_equal(furrow_index_merge_files(paths, NULL, 0, NULL, "target", &overwriting, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_index_merge_files(paths, NULL, 2, NULL, "target", &overwriting, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_index_merge_files(paths, NULL, 1, NULL, "part2", NULL, &err), FURROW_E_EXISTS);
   assert_int_equal(truncate("part2", 500), 0);
   read_whole("part0", &before);
-  assert_int_equal(furrow_index_merge_files(part_paths, NULL, PARTS, NULL, "part0", NULL, &err), FURROW_E_FORMAT);
+  assert_int_equal(furrow_index_merge_files(part_paths, NULL, PARTS, NULL, "part0", &overwriting, &err),
+                   FURROW_E_FORMAT);
   read_whole("part0", &after);
   assert_same_bytes(&before, &after);
   index_file_clear(&before);
@@ -304,16 +302,19 @@ static void inputs_are_read_as_told(void **state) {
     spec.refine_flat = refined;
     make_parts(&spec, parts);
     const int64_t *shifts = refined ? NULL : part_shifts;
-    assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "merged", NULL, &err), FURROW_OK);
+    assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "merged", &overwriting, &err),
+                     FURROW_OK);
     read_whole("merged", &want);
     for (size_t i = 0; i < PARTS; i++) {
       FILE *file = fopen(part_paths[i], "ab");
       assert_true(file && fputc('x', file) == 'x' && fclose(file) == 0);
     }
-    assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "x", NULL, &err), FURROW_E_FORMAT);
+    assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, NULL, "x", &overwriting, &err),
+                     FURROW_E_FORMAT);
     furrow_index_load_params_init(&load);
     load.allow_trailing = true;
-    assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, &load, "merged", NULL, &err), FURROW_OK);
+    assert_int_equal(furrow_index_merge_files(part_paths, shifts, PARTS, &load, "merged", &overwriting, &err),
+                     FURROW_OK);
     read_whole("merged", &got);
     assert_same_bytes(&want, &got);
     index_file_clear(&want);
@@ -336,7 +337,7 @@ static void make_large(const char *path, int64_t first_id) {
   fill_random(&rng, vectors, N * D);
   for (int64_t i = 0; i < N; i++) ids[i] = first_id + i;
   assert_int_equal(add_vectors(index, vectors, N, ids), FURROW_OK);
-  assert_int_equal(furrow_index_save(index, path, NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_save(index, path, &overwriting, NULL), FURROW_OK);
   furrow_index_free(index);
   free(vectors);
   free(ids);
@@ -351,7 +352,8 @@ static void memory_stays_small(void **state) {
   make_large("large0", 0);
   make_large("large1", 1000000);
   alloc_watch();
-  assert_int_equal(furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", &overwriting, NULL),
+                   FURROW_OK);
   long peak = atomic_load(&alloc_peak);
   if (peak > 3 << 19) print_error("%ld bytes\n", peak);
   assert_true(peak < 3 << 19); /* of which most are buffers of the file that is written */
@@ -369,7 +371,7 @@ static void a_full_disk_leaves_the_target(void **state) {
   limit.rlim_cur = 1 << 20;
   signal(SIGXFSZ, SIG_IGN);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  furrow_status status = furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", NULL, &err);
+  furrow_status status = furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", &overwriting, &err);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
   signal(SIGXFSZ, SIG_DFL);
   assert_int_equal(status, FURROW_E_IO);
@@ -381,7 +383,8 @@ static void a_full_disk_leaves_the_target(void **state) {
 
 static void merge_for_ever(void) {
   alarm(60); /* in case nobody is left to kill it */
-  while (furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", NULL, NULL) == FURROW_OK) continue;
+  while (furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", &overwriting, NULL) == FURROW_OK)
+    continue;
   _exit(1);
 }
 
@@ -389,7 +392,8 @@ static void a_kill_loses_nothing(void **state) {
   (void)state;
   make_large("large0", 0);
   make_large("large1", 1000000);
-  assert_int_equal(furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_merge_files(large_paths, large_shifts, 2, NULL, "merged", &overwriting, NULL),
+                   FURROW_OK);
   index_file wanted = {0};
   read_whole("merged", &wanted);
   for (useconds_t i = 0; i < 8; i++) {
@@ -421,7 +425,7 @@ static void no_memory_leaves_no_target(void **state) {
     for (long n = 1; status != FURROW_OK; n++) {
       long live = atomic_load(&alloc_live);
       alloc_fail_at(n);
-      status = furrow_index_merge_files(part_paths, part_shifts, PARTS, NULL, "merged", NULL, NULL);
+      status = furrow_index_merge_files(part_paths, part_shifts, PARTS, NULL, "merged", &overwriting, NULL);
       alloc_fail_at(0);
       assert_int_equal(atomic_load(&alloc_live), live);
       assert_int_equal(status, access("merged", F_OK) == 0 ? FURROW_OK : FURROW_E_MEMORY);

@@ -29,7 +29,7 @@ static void check(const entry *e) {
     furrow_index *index = NULL;
     furrow_error err = {0};
     furrow_index_load_params_init(&params);
-    params.map = map;
+    params.memory_map = map;
     furrow_status status = furrow_index_load(&index, path, &params, &err);
     snprintf(found, sizeof found, "%s %llu %s %s", furrow_status_name(status), (unsigned long long)err.offset,
              err.token[0] ? err.token : "-", err.message);

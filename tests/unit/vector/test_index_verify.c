@@ -82,7 +82,7 @@ static void damage_is_an_error(void **state) {
         "error direct_map: 1 entry leads to the vector of another id, the first is 0\n");
   check(sample_transforms, "transforms/4/A", 0, 4, 0x7fc00000,
         "error transforms/4/A: 1 of 8 numbers is not finite, the first is number 0\n");
-  check(put_ivfpq, "nprobe", 0, 8, 0, "error : nprobe is 0, but a search must visit a list\n");
+  check(put_ivfpq, "nprobe", 0, 8, 0, "error : nprobe is 0, but a search must probe a list\n");
 }
 
 static void hashtables_are_followed(void **state) {

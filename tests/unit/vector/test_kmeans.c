@@ -9,8 +9,8 @@
 #include "base/thread_pool.h"
 #include "furrow/vector.h"
 #include "support/cmocka_all.h"
-#include "vector/index/groups.h"
-#include "vector/quantizer/random_subset.h"
+#include "vector/quantizer/assign.h"
+#include "vector/quantizer/training_vectors.h"
 
 static float *normal(size_t count, uint64_t seed) {
   float *values = malloc(count * sizeof *values);
@@ -152,12 +152,11 @@ static void test_as_many_as_vectors(void **state) {
   free(x);
 }
 
-static furrow_status stop_at_three(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
-  assert_string_equal(step, "testing");
+static bool stop_at_three(void *user, const char *phase, uint64_t done, uint64_t total) {
+  assert_string_equal(phase, "testing");
   assert_int_equal(total, 8);
   assert_int_equal(done, ++*(uint64_t *)user);
-  (void)err;
-  return done == 3 ? FURROW_E_STATE : FURROW_OK;
+  return done != 3;
 }
 
 static void test_progress_ends_it(void **state) {
@@ -172,8 +171,8 @@ static void test_progress_ends_it(void **state) {
                                    .per_centroid = 256,
                                    .progress = stop_at_three,
                                    .user = &calls,
-                                   .step = "testing"};
-  assert_int_equal(fw_kmeans(&params, x, N, centroids, NULL), FURROW_E_STATE);
+                                   .phase = "testing"};
+  assert_int_equal(fw_kmeans(&params, x, N, centroids, NULL), FURROW_E_CANCELLED);
   assert_int_equal(calls, 3);
   free(x);
 }

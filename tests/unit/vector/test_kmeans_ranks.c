@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "support/thread_ranks.h"
-#include "vector/build/train.h"
+#include "vector/build/build.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/kmeans.h"
 
@@ -198,9 +198,9 @@ static void test_too_few_for_all(void **state) {
   for (unsigned r = 0; r < SIZE; r++) assert_int_equal(ranks[r].status, FURROW_E_ARGUMENT);
 }
 
-static furrow_status stop_rank_1(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
-  (void)step, (void)total, (void)err;
-  return ((clustering *)user)->comm.rank == 1 && done == 2 ? FURROW_E_EXISTS : FURROW_OK;
+static bool stop_rank_1(void *user, const char *phase, uint64_t done, uint64_t total) {
+  (void)phase, (void)total;
+  return ((clustering *)user)->comm.rank != 1 || done != 2;
 }
 
 /* Where one rank is stopped nobody waits for it. */
@@ -218,7 +218,7 @@ static void test_one_rank_fails(void **state) {
         (clustering){.comm = thread_comm(r, SIZE), .params = &params[r], .x = x, .n = N, .centroids = centroids[r]};
   }
   run_threads(SIZE, cluster, ranks, sizeof *ranks);
-  for (unsigned r = 0; r < SIZE; r++) assert_int_equal(ranks[r].status, r == 1 ? FURROW_E_EXISTS : FURROW_E_STATE);
+  for (unsigned r = 0; r < SIZE; r++) assert_int_equal(ranks[r].status, r == 1 ? FURROW_E_CANCELLED : FURROW_E_STATE);
   free(x);
 }
 

@@ -309,7 +309,7 @@ static bool is_odd(void *user, int64_t id) {
 
 static void with_max_codes(void **state) {
   (void)state;
-  const furrow_id_filter half = {.kind = FURROW_ID_FILTER_CALLBACK, .keep = is_odd};
+  const furrow_id_filter half = {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_CALLBACK, .keep = is_odd};
   for (size_t s = 0; s < SPECS; s++) {
     made_spec spec = specs[s];
     fixture f = set_up(&spec, 3);
@@ -334,12 +334,15 @@ static void with_filters(void **state) {
   for (size_t i = 0; i < 2000; i++) sorted[i] = (int64_t)(i * 400 + fw_rng_below(&rng, 400));
   for (size_t i = 0; i < sizeof bitmap; i++) bitmap[i] = (uint8_t)fw_rng_next(&rng);
   const furrow_id_filter filters[] = {
-      {.kind = FURROW_ID_FILTER_RANGE, .first = 1000, .end = 300000},
-      {.kind = FURROW_ID_FILTER_RANGE, .first = 7, .end = 7},
-      {.kind = FURROW_ID_FILTER_SORTED, .sorted = sorted, .sorted_count = 2000},
-      {.kind = FURROW_ID_FILTER_SORTED},
-      {.kind = FURROW_ID_FILTER_BITMAP, .bitmap = bitmap, .bitmap_bytes = sizeof bitmap},
-      {.kind = FURROW_ID_FILTER_CALLBACK, .keep = is_odd},
+      {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_RANGE, .first = 1000, .end = 300000},
+      {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_RANGE, .first = 7, .end = 7},
+      {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_SORTED, .sorted = sorted, .sorted_count = 2000},
+      {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_SORTED},
+      {.size = sizeof(furrow_id_filter),
+       .kind = FURROW_ID_FILTER_BITMAP,
+       .bitmap = bitmap,
+       .bitmap_bytes = sizeof bitmap},
+      {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_CALLBACK, .keep = is_odd},
   };
   for (size_t s = 0; s < SPECS; s++) {
     made_spec spec = specs[s];
@@ -360,11 +363,12 @@ static void with_filters(void **state) {
 static void filters_that_cannot_be(void **state) {
   const int64_t unsorted[] = {3, 1};
   const furrow_id_filter filters[] = {
-      {.kind = FURROW_ID_FILTER_CALLBACK},
-      {.kind = FURROW_ID_FILTER_SORTED, .sorted = unsorted, .sorted_count = 2},
-      {.kind = FURROW_ID_FILTER_SORTED, .sorted_count = 2},
-      {.kind = FURROW_ID_FILTER_BITMAP, .bitmap_bytes = 2},
-      {.kind = (furrow_id_filter_kind)17},
+      {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_CALLBACK},
+      {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_SORTED, .sorted = unsorted, .sorted_count = 2},
+      {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_SORTED, .sorted_count = 2},
+      {.size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_BITMAP, .bitmap_bytes = 2},
+      {.size = sizeof(furrow_id_filter), .kind = (furrow_id_filter_kind)17},
+      {.kind = FURROW_ID_FILTER_RANGE},
   };
   float distance;
   int64_t id;

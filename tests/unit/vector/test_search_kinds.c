@@ -223,7 +223,8 @@ static bool is_even(void *user, int64_t id) {
   return id % 2 == 0;
 }
 
-static const furrow_id_filter even = {.kind = FURROW_ID_FILTER_CALLBACK, .keep = is_even};
+static const furrow_id_filter even = {
+    .size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_CALLBACK, .keep = is_even};
 
 /* Graphs look at all their vectors. */
 static furrow_search_params all_of_graphs(void) {

@@ -2,9 +2,9 @@
  * takes less memory, and refuses whatever would need its codes. */
 #include "furrow/vector.h"
 #include "support/each_isa.h"
+#include "support/index_check.h"
 #include "support/made_lists.h"
 #include "support/own_dir.h"
-#include "support/sample_index.h"
 #include "vector/search/searcher.h"
 
 enum { QUERIES = 6, K = 10 };
@@ -34,7 +34,8 @@ static uint64_t answer(const furrow_index *index, const float *queries, float *d
 }
 
 static void expect_refusals(furrow_index *index, const float *vector) {
-  const furrow_id_filter filter = {.kind = FURROW_ID_FILTER_RANGE, .first = 0, .end = 1};
+  const furrow_id_filter filter = {
+      .size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_RANGE, .first = 0, .end = 1};
   const int64_t id = 1;
   float *room = malloc((size_t)index->d * sizeof *room);
   furrow_error err = {0};
@@ -61,7 +62,7 @@ static void check_spec(const made_spec *spec) {
   int64_t want_ids[QUERIES * K], ids[QUERIES * K];
   fw_rng rng;
   furrow_index *made = made_lists(spec);
-  assert_int_equal(furrow_index_save(made, "made.index", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_save(made, "made.index", &overwriting, NULL), FURROW_OK);
   furrow_index_free(made);
   fw_rng_init(&rng, 3);
   float *queries = made_floats(&rng, QUERIES * spec->d, 1, 0);
@@ -73,7 +74,7 @@ static void check_spec(const made_spec *spec) {
     furrow_list_view view;
     assert_true(less + (uint64_t)whole->ntotal * spec->m <= memory);
     assert_int_equal(furrow_index_list(only, spec->nlist - 1, &view, NULL), FURROW_OK);
-    assert_true(view.size > 0 && view.ids && !view.codes);
+    assert_true(view.count > 0 && view.ids && !view.codes);
   }
   expect_refusals(only, queries);
   furrow_index_free(whole);

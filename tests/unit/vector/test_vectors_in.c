@@ -24,6 +24,7 @@ static void write_rows(const char *path, const void *rows, size_t n, size_t dim,
   furrow_vectors_writer_params_init(&params);
   params.dim = dim;
   params.ids = ids;
+  params.overwrite = true;
   assert_int_equal(furrow_vectors_writer_open(&out, path, &params, &err), FURROW_OK);
   assert_int_equal(furrow_vectors_writer_write(out, rows, n, &err), FURROW_OK);
   assert_int_equal(furrow_vectors_writer_commit(out, &err), FURROW_OK);
@@ -148,7 +149,8 @@ static void test_refused(void **state) {
 /* ---- Ids ------------------------------------------------------------------------------------------------ */
 
 static void check_ids(const char *path, const char *kind, size_t dim, const int64_t *wanted, size_t count) {
-  furrow_ids ids = {0};
+  furrow_ids ids;
+  furrow_ids_init(&ids);
   furrow_error err;
   assert_int_equal(furrow_ids_load(&ids, path, kind, &err), FURROW_OK);
   assert_int_equal(ids.count, count);
@@ -160,7 +162,8 @@ static void check_ids(const char *path, const char *kind, size_t dim, const int6
 
 static void test_ids(void **state) {
   static const int64_t small[] = {4, -1, 2147483647, -2147483647 - 1, 0, 9}, large[] = {INT64_MAX, INT64_MIN, 0};
-  furrow_ids ids = {0};
+  furrow_ids ids;
+  furrow_ids_init(&ids);
   furrow_error err;
   (void)state;
   write_rows("i.ivecs", small, 2, 3, true);
@@ -204,11 +207,93 @@ static void test_rows_out(void **state) {
   furrow_vectors_writer_close(out);
   assert_int_equal(test_entries("."), 0);
   write_rows("o.i64", large, 1, 2, true);
-  params.keep_existing = true;
   assert_int_equal(furrow_vectors_writer_open(&out, "o.i64", &params, &err), FURROW_OK);
   assert_int_equal(furrow_vectors_writer_write(out, large, 1, &err), FURROW_OK);
   assert_int_equal(furrow_vectors_writer_commit(out, &err), FURROW_E_EXISTS);
   furrow_vectors_writer_close(out);
+}
+
+/* ---- Memory --------------------------------------------------------------------------------------------- */
+
+static void count_release(void *user) {
+  ++*(int *)user;
+}
+
+/* Rows of an array that is wider than its vectors, in blocks of any size; nothing but the blocks is a copy. */
+static void check_memory(size_t stride, const int64_t *ids, size_t step) {
+  float array[N * (D + 3)], block[N * D];
+  int64_t block_ids[N];
+  int released = 0;
+  furrow_vectors_reader *v = NULL;
+  furrow_vectors_memory memory;
+  furrow_vectors_memory_init(&memory);
+  memory.vectors = array;
+  memory.count = N;
+  memory.d = D;
+  memory.stride = stride == D ? 0 : stride;
+  memory.ids = ids;
+  memory.release = count_release;
+  memory.user = &released;
+  assert_int_equal(furrow_vectors_reader_open_memory(&v, &memory, NULL), FURROW_OK);
+  assert_int_equal(furrow_vectors_reader_count(v), N);
+  assert_int_equal(furrow_vectors_reader_dimension(v), D);
+  assert_int_equal(furrow_vectors_reader_has_ids(v), ids != NULL);
+  assert_string_equal(furrow_vectors_reader_path(v), "");
+  for (size_t i = 0; i < N * stride; i++) array[i] = i % stride < D ? value_at(i / stride, i % stride) : NAN;
+  for (int pass = 0; pass < 2; pass++) {
+    size_t row = 0, got = 1;
+    while (got > 0) {
+      assert_int_equal(furrow_vectors_reader_next(v, step, block, pass ? block_ids : NULL, &got, NULL), FURROW_OK);
+      assert_true(got == step || row + got == N);
+      for (size_t i = 0; i < got * D; i++) assert_true(block[i] == value_at(row + i / D, i % D));
+      for (size_t i = 0; pass && i < got; i++) assert_int_equal(block_ids[i], ids ? ids[row + i] : (int64_t)(row + i));
+      row += got;
+    }
+    assert_int_equal(row, N);
+    assert_int_equal(furrow_vectors_reader_rewind(v, NULL), FURROW_OK);
+  }
+  assert_int_equal(released, 0);
+  furrow_vectors_reader_close(v);
+  assert_int_equal(released, 1);
+}
+
+static void test_memory(void **state) {
+  int64_t ids[N];
+  (void)state;
+  for (size_t i = 0; i < N; i++) ids[i] = 1000 - (int64_t)i * 7;
+  for (size_t step = 1; step <= N; step += 2) {
+    check_memory(D, NULL, step);
+    check_memory(D, ids, step);
+    check_memory(D + 3, ids, step);
+  }
+}
+
+static void test_memory_refused(void **state) {
+  float array[D] = {0};
+  int released = 0;
+  furrow_vectors_reader *v = NULL;
+  furrow_vectors_memory memory;
+  (void)state;
+  furrow_vectors_memory_init(&memory);
+  memory.release = count_release;
+  memory.user = &released;
+  assert_int_equal(furrow_vectors_reader_open_memory(&v, &memory, NULL), FURROW_E_ARGUMENT); /* without d */
+  memory.d = D;
+  memory.count = 1;
+  assert_int_equal(furrow_vectors_reader_open_memory(&v, &memory, NULL), FURROW_E_ARGUMENT); /* without vectors */
+  memory.vectors = array;
+  memory.stride = D - 1;
+  assert_int_equal(furrow_vectors_reader_open_memory(&v, &memory, NULL), FURROW_E_ARGUMENT);
+  memory.stride = 0;
+  memory.count = SIZE_MAX / sizeof(float) / D + 1;
+  assert_int_equal(furrow_vectors_reader_open_memory(&v, &memory, NULL), FURROW_E_ARGUMENT);
+  assert_null(v);
+  memory.count = 0;
+  memory.vectors = NULL;
+  assert_int_equal(furrow_vectors_reader_open_memory(&v, &memory, NULL), FURROW_OK); /* an empty array */
+  assert_int_equal(released, 0);
+  furrow_vectors_reader_close(v);
+  assert_int_equal(released, 1);
 }
 
 /* ---- Matrices ------------------------------------------------------------------------------------------- */
@@ -458,7 +543,8 @@ static void test_exact_ties(void **state) {
 static furrow_status use_all(void) {
   furrow_vectors_reader *v = NULL, *m = NULL;
   furrow_reservoir *s = NULL;
-  furrow_ids ids = {0};
+  furrow_ids ids;
+  furrow_ids_init(&ids);
   furrow_vectors_reader_params params;
   float values[64], distances[4];
   int64_t near[4];
@@ -509,11 +595,12 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_kinds),      TEST(test_compressed),   TEST(test_integers),
-      TEST(test_refused),    TEST(test_ids),          TEST(test_rows_out),
-      TEST(test_columns),    TEST(test_rows),         TEST(test_matrix_refused),
-      TEST(test_sample),     TEST(test_small_sample), TEST(test_exact),
-      TEST(test_exact_ties), TEST(test_no_memory),
+      TEST(test_kinds),          TEST(test_compressed),   TEST(test_integers),
+      TEST(test_refused),        TEST(test_ids),          TEST(test_rows_out),
+      TEST(test_columns),        TEST(test_rows),         TEST(test_matrix_refused),
+      TEST(test_sample),         TEST(test_small_sample), TEST(test_exact),
+      TEST(test_exact_ties),     TEST(test_no_memory),    TEST(test_memory),
+      TEST(test_memory_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

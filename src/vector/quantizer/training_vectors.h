@@ -1,7 +1,7 @@
-/* vector/quantizer/random_subset.h: vectors drawn by chance, in the order that Faiss draws them in; dealt to ranks or
- * not. */
-#ifndef FW_VECTOR_QUANTIZER_RANDOM_SUBSET_H
-#define FW_VECTOR_QUANTIZER_RANDOM_SUBSET_H
+/* vector/quantizer/training_vectors.h: vectors drawn by chance, in the order that Faiss draws them in; dealt to ranks
+ * or not. */
+#ifndef FW_VECTOR_QUANTIZER_TRAINING_VECTORS_H
+#define FW_VECTOR_QUANTIZER_TRAINING_VECTORS_H
 
 #include <stddef.h>
 #include <stdint.h>

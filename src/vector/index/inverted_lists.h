@@ -1,11 +1,11 @@
-/* vector/edit/lists_edit.h: inverted lists that change.
+/* vector/index/inverted_lists.h: inverted lists that change.
  *
  * Lists that were read are views of a slab, of a mapped file or of foreign bytes. Whoever changes lists first calls
  * fw_lists_begin_edit, and then fw_list_reserve for each list that will grow, or fw_list_own for one that will only
  * change or shrink. These can fail, but change nothing that can be seen. What follows cannot fail: the changes, and
  * fw_lists_end_edit. */
-#ifndef FW_VECTOR_EDIT_LISTS_EDIT_H
-#define FW_VECTOR_EDIT_LISTS_EDIT_H
+#ifndef FW_VECTOR_INDEX_INVERTED_LISTS_H
+#define FW_VECTOR_INDEX_INVERTED_LISTS_H
 
 #include "vector/index/index.h"
 
@@ -36,5 +36,21 @@ void fw_list_remove(const fw_lists *lists, fw_list *list, size_t i);
 static inline void fw_list_set_id(fw_list *list, size_t i, int64_t id) {
   fw_put_le64(list->ids + 8 * i, (uint64_t)id);
 }
+
+/* ---- Codes in blocks ---- */
+
+/* 4-bit codes of lists of kind BLOCKS, one vector at a time. A block has block_vectors vectors, in groups of 32. For
+ * each pair of sub-quantizers (2p, 2p + 1) the groups follow each other with 32 bytes each: 16 bytes for 2p, 16 for 2p
+ * + 1. Byte j has two vectors of the group: in its low half j / 2 + 8 * (j % 2), in its high half that + 16. Vectors
+ * that are not there are 0. */
+
+/* The number that sub-quantizer m has for vector i of a list. */
+unsigned fw_block_get(const fw_lists *lists, const uint8_t *codes, size_t i, size_t m);
+/* Vector i gets a code: a string of 4 bits for each sub-quantizer. Where those are odd, the last 4 bits are 0. */
+void fw_block_put(const fw_lists *lists, uint8_t *codes, size_t i, const uint8_t *code);
+/* Vector `to` becomes a copy of vector `from` of another list, or of the same. */
+void fw_block_copy(const fw_lists *lists, uint8_t *codes, size_t to, const uint8_t *other, size_t from);
+/* Vector i becomes 0, as if it were not there. */
+void fw_block_clear(const fw_lists *lists, uint8_t *codes, size_t i);
 
 #endif

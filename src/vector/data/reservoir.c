@@ -1,5 +1,5 @@
-/* vector/data/sample.c: a sample of a stream of vectors: a reservoir (Algorithm R), without logarithms, which are not
- * the same on every machine. */
+/* vector/data/reservoir.c: a sample of a stream of vectors: a reservoir (Algorithm R), without logarithms, which are
+ * not the same on every machine. */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,11 +1,56 @@
-/* vector/edit/lists_edit.c: inverted lists that change: arrays of their own, entries in, out and to another place. */
-#include "vector/edit/lists_edit.h"
+/* vector/index/inverted_lists.c: inverted lists: entries in, out and to another place, and how long lists are. */
+#include "vector/index/inverted_lists.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/index/code_blocks.h"
+#include "base/params.h"
+
+/* ---- Codes in blocks ------------------------------------------------------------------------------------- */
+
+enum { GROUP = 32, HALF = 16 };
+
+/* Sub-quantizers of a block, an even number. */
+static size_t block_m(const fw_lists *lists) {
+  return lists->block_bytes / lists->block_vectors * 2;
+}
+
+/* The byte of vector i and sub-quantizer m; *shift: 0 for its low half, 4 for the high one. */
+static size_t place_of(const fw_lists *lists, size_t i, size_t m, unsigned *shift) {
+  size_t block = i / lists->block_vectors, in_block = i % lists->block_vectors;
+  size_t groups = lists->block_vectors / GROUP, group = in_block / GROUP, v = in_block % GROUP;
+  size_t low = v % HALF, byte = low < 8 ? 2 * low : 2 * (low - 8) + 1;
+  *shift = v < HALF ? 0 : 4;
+  return block * lists->block_bytes + (m / 2 * groups + group) * GROUP + m % 2 * HALF + byte;
+}
+
+unsigned fw_block_get(const fw_lists *lists, const uint8_t *codes, size_t i, size_t m) {
+  unsigned shift;
+  size_t at = place_of(lists, i, m, &shift);
+  return codes[at] >> shift & 15u;
+}
+
+static void block_set(const fw_lists *lists, uint8_t *codes, size_t i, size_t m, unsigned value) {
+  unsigned shift;
+  size_t at = place_of(lists, i, m, &shift);
+  codes[at] = (uint8_t)((codes[at] & ~(15u << shift)) | value << shift);
+}
+
+void fw_block_put(const fw_lists *lists, uint8_t *codes, size_t i, const uint8_t *code) {
+  for (size_t m = 0; m < block_m(lists); m++) block_set(lists, codes, i, m, code[m / 2] >> 4 * (m % 2) & 15u);
+}
+
+void fw_block_copy(const fw_lists *lists, uint8_t *codes, size_t to, const uint8_t *other, size_t from) {
+  for (size_t m = 0; m < block_m(lists); m++) block_set(lists, codes, to, m, fw_block_get(lists, other, from, m));
+}
+
+void fw_block_clear(const fw_lists *lists, uint8_t *codes, size_t i) {
+  for (size_t m = 0; m < block_m(lists); m++) block_set(lists, codes, i, m, 0);
+}
+
+/* ---- Changing lists -------------------------------------------------------------------------------------- */
 
 furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) {
   if (lists->kind == FURROW_LISTS_NONE) return fw_fail(err, FURROW_E_STATE, "the index has no lists");
@@ -124,4 +169,36 @@ void fw_list_remove(const fw_lists *lists, fw_list *list, size_t i) {
   if (i != last) fw_list_copy_entry(lists, list, i, list, last, fw_list_id(list, last));
   if (lists->kind == FURROW_LISTS_BLOCKS) fw_block_clear(lists, list->codes, last);
   list->size = last;
+}
+
+/* ---- Statistics ------------------------------------------------------------------------------------------ */
+
+/* Lists of 2^(b-1) … 2^b - 1 vectors are in bucket b. */
+static unsigned bucket_of(uint64_t size) {
+  return size == 0 ? 0 : 64 - (unsigned)__builtin_clzll(size);
+}
+
+furrow_status furrow_index_get_list_stats(const furrow_index *index, furrow_list_stats *stats, furrow_error *err) {
+  if (!fw_index_is_ivf(index)) return fw_fail(err, FURROW_E_ARGUMENT, "the index has no inverted lists");
+  const fw_lists *lists = &index->ivf.lists;
+  size_t nlist = index->ivf.nlist;
+  furrow_list_stats s = {.nlist = nlist, .min = UINT64_MAX};
+  double squares = 0;
+  for (size_t i = 0; lists->list && i < nlist; i++) {
+    uint64_t size = lists->list[i].size;
+    s.histogram[bucket_of(size)]++;
+    s.stored += size;
+    if (size < s.min) s.min = size;
+    if (size > s.max) s.max = size;
+    squares += (double)size * (double)size;
+  }
+  if (!lists->list) {
+    s.histogram[0] = nlist;
+    s.min = 0;
+  }
+  s.empty = s.histogram[0];
+  s.mean = (double)s.stored / (double)nlist;
+  s.imbalance = s.stored ? (double)nlist * squares / ((double)s.stored * (double)s.stored) : (double)NAN;
+  fw_info_write(stats, &s, sizeof s);
+  return FURROW_OK;
 }

@@ -1,4 +1,4 @@
-/* vector/data/exact.c: the nearest of all vectors, by comparing each with each, block after block.
+/* vector/data/exact_search.c: the nearest of all vectors, by comparing each with each, block after block.
  *
  * Scores of a whole block come from the product kernels; what they let through is compared once more, number by number,
  * so that rounding (|x|^2 - 2 <x, y> + |y|^2 cancels) decides nothing. */
@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "base/thread_pool.h"
 #include "kern/math/products.h"
 #include "vector/data/vectors_in.h"
 #include "vector/index/parallel.h"
-#include "vector/search/search_batch.h"
 #include "vector/search/searcher.h"
 
 enum { QUERIES = 16, PACKED = 1024, PIECES = 8, BLOCK = PACKED * PIECES };
@@ -32,10 +32,6 @@ typedef struct exact {
   fw_packed packed[PIECES];
   float longest[PIECES]; /* the largest square norm */
 } exact;
-
-void furrow_exact_search_params_init(furrow_exact_search_params *params) {
-  *params = (furrow_exact_search_params){.metric = FURROW_METRIC_L2};
-}
 
 static float square_norm(const float *x, size_t d) {
   float sum = 0;
@@ -137,8 +133,8 @@ static furrow_status run(exact *e, furrow_vectors_reader *base, const furrow_exa
     if (status != FURROW_OK || e->rows == 0) break;
     status = run_block(e, err);
     done += e->rows;
-    if (status == FURROW_OK && params->progress)
-      status = params->progress(params->user, "truth", done, done > total ? done : total, err);
+    if (status == FURROW_OK)
+      status = fw_report_progress(params->progress, params->user, "truth", done, done > total ? done : total, err);
   }
   return status;
 }
@@ -156,21 +152,21 @@ static void clear(exact *e) {
 furrow_status furrow_exact_search(furrow_vectors_reader *base, const float *queries, size_t n, size_t k,
                                   const furrow_exact_search_params *params, float *distances, int64_t *ids,
                                   furrow_error *err) {
-  furrow_exact_search_params defaults;
-  furrow_exact_search_params_init(&defaults);
-  if (!params) params = &defaults;
+  furrow_exact_search_params p;
+  furrow_exact_search_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_exact_search_params, err));
   exact e = {.d = furrow_vectors_reader_dimension(base),
              .n = n,
              .k = k,
-             .similarity = params->metric == FURROW_METRIC_IP,
+             .similarity = p.metric == FURROW_METRIC_IP,
              .queries = queries};
   if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
-  if (params->metric != FURROW_METRIC_IP && params->metric != FURROW_METRIC_L2)
+  if (p.metric != FURROW_METRIC_IP && p.metric != FURROW_METRIC_L2)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "only L2 and inner products are compared exactly");
-  furrow_status status = fw_queries_check(params->metric, queries, n, e.d, err);
-  if (status == FURROW_OK) status = ensure_capacity(&e, params->threads, err);
+  furrow_status status = fw_queries_check(p.metric, queries, n, e.d, err);
+  if (status == FURROW_OK) status = ensure_capacity(&e, p.threads, err);
   if (status == FURROW_OK) start(&e);
-  if (status == FURROW_OK && e.d > 0) status = run(&e, base, params, err);
+  if (status == FURROW_OK && e.d > 0) status = run(&e, base, &p, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++)
     fw_sink_write(&e.sinks[i], k, e.similarity, e.similarity, distances + i * k, ids + i * k);
   clear(&e);

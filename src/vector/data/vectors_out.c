@@ -1,11 +1,12 @@
-/* vector/data/rows_out.c: rows of floats or of ids into a file that appears when it is complete. */
+/* vector/data/vectors_out.c: rows of floats or of ids into a file that appears when it is complete. */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "furrow/vector_data.h"
 #include "io/atomic_file.h"
-#include "vector/data/data_kind.h"
+#include "vector/data/vectors_in.h"
 
 #define PIECE 4096 /* elements that are turned at a time */
 
@@ -15,10 +16,6 @@ struct furrow_vectors_writer {
   bool narrow;            /* ids become 32-bit */
   fw_atomic_file *file;
 };
-
-void furrow_vectors_writer_params_init(furrow_vectors_writer_params *params) {
-  *params = (furrow_vectors_writer_params){0};
-}
 
 /* The type of the elements that a kind of array file has for floats or ids; false: it has none. */
 static bool element_type(fw_array_kind kind, bool ids, fw_array_type *type) {
@@ -37,7 +34,7 @@ static furrow_status open_array(furrow_vectors_writer *out, const char *path, fw
                                   .dim = out->params.dim,
                                   .flat = out->params.flat && kind == FW_ARRAY_NPY,
                                   .rows = FW_ARRAY_UNKNOWN,
-                                  .replace = !out->params.keep_existing};
+                                  .replace = out->params.overwrite};
   if (!element_type(kind, out->params.ids, &params.type)) {
     fw_fail(err, FURROW_E_ARGUMENT, "%s are written to %s files only", out->params.ids ? "ids" : "floats",
             out->params.ids ? ".ivecs .ibin .npy .i64" : ".fvecs .fbin .npy .f32");
@@ -50,21 +47,23 @@ static furrow_status open_array(furrow_vectors_writer *out, const char *path, fw
 
 static furrow_status open_raw(furrow_vectors_writer *out, const char *path, furrow_error *err) {
   furrow_status status = fw_atomic_file_open(&out->file, path, err);
-  if (status == FURROW_OK && out->params.keep_existing) fw_atomic_file_keep_existing(out->file);
+  if (status == FURROW_OK && !out->params.overwrite) fw_atomic_file_keep_existing(out->file);
   return status;
 }
 
 furrow_status furrow_vectors_writer_open(furrow_vectors_writer **out, const char *path,
                                          const furrow_vectors_writer_params *params, furrow_error *err) {
+  furrow_vectors_writer_params p;
   fw_data_kind kind;
   void *memory;
-  if (params->dim == 0) return fw_fail(err, FURROW_E_ARGUMENT, "dim must be set");
-  furrow_status status = fw_data_kind_find(&kind, path, params->kind, params->ids ? "i64" : "f32", err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(furrow_vectors_writer), err);
-  if (status != FURROW_OK) return status;
+  furrow_vectors_writer_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_vectors_writer_params, err));
+  if (p.dim == 0) return fw_fail(err, FURROW_E_ARGUMENT, "dim must be set");
+  FW_TRY(fw_data_kind_find(&kind, path, p.kind, p.ids ? "i64" : "f32", err));
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(furrow_vectors_writer), err));
   furrow_vectors_writer *made = memory;
-  made->params = *params;
-  status = kind.raw ? open_raw(made, path, err) : open_array(made, path, kind.array, err);
+  made->params = p;
+  furrow_status status = kind.raw ? open_raw(made, path, err) : open_array(made, path, kind.array, err);
   if (status == FURROW_OK)
     *out = made;
   else

@@ -1,5 +1,5 @@
-/* vector/quantizer/random_subset.c: vectors drawn by chance, dealt to ranks or not, and whether they are numbers. */
-#include "vector/quantizer/random_subset.h"
+/* vector/quantizer/training_vectors.c: vectors drawn by chance, dealt to ranks or not, and whether they are numbers. */
+#include "vector/quantizer/training_vectors.h"
 
 #include <float.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* vector/quantizer/sq_decode.h: vectors from codes of a scalar quantizer. */
-#ifndef FW_VECTOR_QUANTIZER_SQ_DECODE_H
-#define FW_VECTOR_QUANTIZER_SQ_DECODE_H
+/* vector/quantizer/sq.h: the scalar quantizer: each element of a vector becomes a number of a few bits. */
+#ifndef FW_VECTOR_QUANTIZER_SQ_H
+#define FW_VECTOR_QUANTIZER_SQ_H
 
 #include "vector/index/index.h"
 
@@ -25,5 +25,8 @@ furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) FURROW_MUST_USE;
 
 /* The vector (sq->d floats) that a code stands for. E_STATE: the quantizer lacks its ranges. */
 furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err) FURROW_MUST_USE;
+
+/* The code (sq->code_size bytes) of a vector (sq->d finite floats). The quantizer has its ranges: fw_sq_check. */
+void fw_sq_encode(const fw_sq *sq, const float *vector, uint8_t *code);
 
 #endif
