@@ -50,7 +50,7 @@ static void fit(const job *j, char **settings, int count) {
   check(furrow_trainer_fit(trainer, j->data, NULL, &fit_params, &last));
   const bench_clock ended = bench_now();
   furrow_trainer_save_params_init(&model);
-  model.write.replace = true;
+  model.write.overwrite = true;
   check(furrow_trainer_save(trainer, j->model, &model, &last));
   printf("{\"rows\":%llu,\"seconds\":%.6f,\"cpu\":%.6f,\"rounds\":%.6f,\"peak_mb\":%.1f}\n", (unsigned long long)c.rows,
          ended.wall - c.began.wall, ended.cpu - c.began.cpu, c.rounds, bench_peak_memory());

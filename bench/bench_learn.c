@@ -60,7 +60,7 @@ static void fit(const job *j, char **settings, int count) {
   if (j->out) {
     furrow_trainer_save_params model;
     furrow_trainer_save_params_init(&model);
-    model.write.replace = true;
+    model.write.overwrite = true;
     check(furrow_trainer_save(trainer, j->out, &model, &last));
   }
   printf("{\"rows\":%llu,\"seconds\":%.6f,\"cpu\":%.6f,\"peak_mb\":%.1f}\n", (unsigned long long)c.rows, c.wall, c.cpu,

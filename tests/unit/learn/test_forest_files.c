@@ -31,7 +31,7 @@ static void save(const fw_forest *f, const fw_plan *plan, const char *folder,
   furrow_trainer_save_params used;
   furrow_trainer_save_params_init(&used);
   if (params) used = *params;
-  used.write.replace = true;
+  used.write.overwrite = true;
   if (fw_forest_save(f, plan, conf, folder, &used, &err) != FURROW_OK) fail_msg("%s", err.message);
 }
 
@@ -344,7 +344,7 @@ static void memory_that_runs_out_is_told(void **state) {
   for (long n = 1; n > 0;) {
     furrow_trainer_save_params params;
     furrow_trainer_save_params_init(&params);
-    params.write.replace = true;
+    params.write.overwrite = true;
     params.write.threads = 1;
     const long live = alloc_live;
     alloc_fail_at(n);

@@ -43,7 +43,7 @@ static void save(const furrow_trainer *trainer, const char *folder, const furrow
   furrow_trainer_save_params_init(&params);
   params.formats = formats;
   params.part_size = 50; /* several partitions */
-  params.write.replace = true;
+  params.write.overwrite = true;
   if (furrow_trainer_save(trainer, folder, &params, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
 }
 
@@ -127,7 +127,7 @@ static void features_may_be_missing(void **state) {
     fit_or_fail(trainer, "gaps", NULL, NULL);
     furrow_trainer_save_params params;
     furrow_trainer_save_params_init(&params);
-    params.write.replace = true;
+    params.write.overwrite = true;
     assert_int_equal(furrow_trainer_save(trainer, "gaps_model", &params, &err), FURROW_OK);
     furrow_matrix_source *source = NULL;
     assert_int_equal(furrow_matrix_source_open(&source, "gaps_model/input_weight", NULL, &err), FURROW_OK);
@@ -244,7 +244,7 @@ static void turn(const char *folder, size_t in, size_t out) {
   furrow_matrix *other = NULL;
   assert_int_equal(furrow_matrix_create(&other, &panel, 1, &err), FURROW_OK);
   furrow_matrix_write_params_init(&params);
-  params.replace = true;
+  params.overwrite = true;
   assert_int_equal(furrow_matrix_save(other, folder, meta, &params, &err), FURROW_OK);
   furrow_matrix_free(other);
   furrow_matrix_free(matrix);
@@ -315,7 +315,7 @@ static void saving_keeps_what_exists(void **state) {
   assert_int_equal(furrow_trainer_save(trainer, "taken", NULL, &err), FURROW_E_EXISTS);
   furrow_trainer_save_params params;
   furrow_trainer_save_params_init(&params);
-  params.write.replace = true;
+  params.write.overwrite = true;
   assert_int_equal(furrow_trainer_save(trainer, "taken", &params, &err), FURROW_E_EXISTS); /* not a model */
   assert_int_equal(access("taken/mine", F_OK), 0);
   furrow_trainer_free(trainer);

@@ -346,7 +346,7 @@ static void the_base_is_that_of_the_training_data(void **state) {
                         &furrow_trainer_history(told, NULL, NULL)[1].valid, sizeof(furrow_learn_metrics));
     furrow_trainer_save_params model;
     furrow_trainer_save_params_init(&model);
-    model.write.replace = true;
+    model.write.overwrite = true;
     assert_int_equal(furrow_trainer_save(found, "model", &model, &err), FURROW_OK);
     furrow_learn_conf *saved = conf_new();
     conf_load(saved, "model/graph.json");

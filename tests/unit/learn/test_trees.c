@@ -20,7 +20,7 @@ static furrow_scorer *open_forest(const fw_forest *f, bool node_stats) {
   conf_set(conf, "node-stats", node_stats ? "yes" : "no");
   assert_int_equal(fw_plan_create(&plan, conf, false, &err), FURROW_OK);
   furrow_trainer_save_params_init(&params);
-  params.write.replace = true;
+  params.write.overwrite = true;
   assert_int_equal(fw_forest_save(f, plan, conf, "model", &params, &err), FURROW_OK);
   if (furrow_scorer_load(&scorer, "model", NULL, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
   fw_plan_free(plan);
