@@ -68,7 +68,7 @@ static void make(const char *name, const char *folder, size_t elements, uint64_t
   furrow_matrix_meta *plan = NULL;
   furrow_matrix_write_params write;
   furrow_matrix_write_params_init(&write);
-  write.replace = true;
+  write.overwrite = true;
   check(furrow_matrix_create(&matrix, &panel, 1, &last));
   check(furrow_matrix_plan(&plan, &spec, &last));
   check(furrow_matrix_save(matrix, folder, plan, &write, &last));
@@ -102,7 +102,10 @@ static found visit(const bench_job *job, const furrow_matrix_source *source) {
   const size_t parts = furrow_matrix_source_meta(source)->part_count;
   part_sums s = {calloc(parts + 1, sizeof(double)), calloc(parts + 1, sizeof(uint64_t))};
   if (!s.sums || !s.counts) exit(1);
-  check(furrow_matrix_for_each_panel(source, NULL, job->threads, add_panel, &s, &last));
+  furrow_matrix_scan_params scan;
+  furrow_matrix_scan_params_init(&scan);
+  scan.threads = job->threads;
+  check(furrow_matrix_for_each_panel(source, &scan, add_panel, &s, &last));
   found f = {0};
   for (size_t p = 0; p < parts; p++) {
     f.sum += s.sums[p];
@@ -126,29 +129,34 @@ static void save(const bench_job *job, const furrow_matrix_source *source, const
   furrow_matrix_write_params params;
   furrow_matrix_write_params_init(&params);
   params.threads = job->threads;
-  params.replace = true;
+  params.overwrite = true;
   check(furrow_matrix_save(matrix, job->target, furrow_matrix_source_meta(source), &params, &last));
 }
 
 static found convert(const bench_job *job) {
   furrow_model_convert_params params;
-  furrow_model_convert_result result = {0};
+  furrow_model_convert_result result;
+  furrow_matrix_write_params write;
+  furrow_matrix_write_params_init(&write);
+  write.threads = job->threads;
+  write.overwrite = true;
   furrow_model_convert_params_init(&params);
+  furrow_model_convert_result_init(&result);
   params.format = job->to;
-  params.write.threads = job->threads;
-  params.write.replace = true;
+  params.write = &write;
   check(furrow_model_convert(job->folder, job->target, &params, &result, &last));
   return (found){result.elements, 0};
 }
 
 static found export_fbin(const bench_job *job) {
   furrow_model_export_params params;
-  furrow_model_export_result result = {0};
+  furrow_model_export_result result;
+  furrow_model_export_result_init(&result);
   furrow_model_export_params_init(&params);
   params.format = FURROW_EXCHANGE_FBIN;
   params.ids = "";
   params.threads = job->threads;
-  params.replace = true;
+  params.overwrite = true;
   check(furrow_model_export(job->folder, job->target, &params, &result, &last));
   return (found){result.elements, 0};
 }
@@ -240,10 +248,17 @@ static found run_job(const bench_job *job, const furrow_matrix_source *source, c
   } else if (strcmp(job->job, "export") == 0) {
     f = export_fbin(job);
   } else if (strcmp(job->job, "verify") == 0) {
-    check(furrow_matrix_verify(job->folder, NULL, job->threads, NULL, NULL, &last));
+    furrow_matrix_verify_params params;
+    furrow_matrix_verify_params_init(&params);
+    params.threads = job->threads;
+    check(furrow_matrix_verify(job->folder, &params, &last));
   } else if (strcmp(job->job, "statistics") == 0) {
     furrow_matrix_stats stats;
-    check(furrow_matrix_compute_stats(source, job->threads, NULL, NULL, &stats, &last));
+    furrow_matrix_stats_params params;
+    furrow_matrix_stats_init(&stats);
+    furrow_matrix_stats_params_init(&params);
+    params.threads = job->threads;
+    check(furrow_matrix_compute_stats(source, &params, &stats, &last));
     f.elements = stats.elements;
   } else {
     f = peer(job, source);

@@ -59,7 +59,7 @@ static furrow_status print_longest(const char *folder, furrow_error *err) {
   if (status != FURROW_OK) return status;
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
   printf("%s: %s, %zu partitions\n", meta->matrix_name, furrow_matrix_source_format(source)->name, meta->part_count);
-  status = furrow_matrix_for_each_panel(source, NULL, 2, find_longest, &l, err);
+  status = furrow_matrix_for_each_panel(source, NULL, find_longest, &l, err);
   size_t best = 0;
   for (size_t p = 1; p < 64; p++)
     if (l.norm[p] > l.norm[best]) best = p;

@@ -98,7 +98,7 @@ static furrow_status assign_encode(const furrow_matrix_format_context *context, 
 }
 
 static const furrow_matrix_format assign = {
-    .abi = FURROW_FORMAT_ABI,
+    .size = sizeof(furrow_matrix_format),
     .flags = FURROW_MATRIX_FORMAT_TEXT | FURROW_MATRIX_FORMAT_ROW_IDS | FURROW_MATRIX_FORMAT_COL_IDS,
     .name = "AssignTextRowFormat",
     .class_name = "com.example.AssignTextRowFormat",

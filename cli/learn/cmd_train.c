@@ -352,7 +352,7 @@ static furrow_status check_targets(const train_values *values, furrow_error *err
   furrow_model_writer *writer = NULL;
   furrow_matrix_write_params params;
   furrow_matrix_write_params_init(&params);
-  params.replace = values->force;
+  params.overwrite = values->force;
   furrow_status status = furrow_model_writer_open(&writer, values->out, &params, err);
   furrow_model_writer_close(writer); /* opened to see whether that works: nothing is left of it */
   job_hint(status, values->force, NULL, err);

@@ -64,31 +64,20 @@ static void convert_init(void *values) {
 
 /* ---- Parameters ----------------------------------------------------------------------------------------- */
 
-/* What the library's callbacks get. */
-typedef struct converting {
-  job job; /* first: job_progress takes it for the whole */
-  const layer_formats *formats;
-} converting;
-
 static furrow_status choose_format(void *user, const furrow_matrix_source *source, const char **format,
                                    furrow_error *err) {
-  const converting *c = user;
   (void)err;
-  const char *chosen = layer_format(c->formats, source);
+  const char *chosen = layer_format(user, source);
   if (chosen) *format = chosen;
   return FURROW_OK;
 }
 
-static void set_params(furrow_model_convert_params *params, const convert_values *convert, const selected *chosen,
-                       const layer_formats *formats, converting *user) {
+static void set_params(furrow_model_convert_params *params, const convert_values *convert, layer_formats *formats,
+                       job *j) {
   const target_values *target = &convert->target;
-  furrow_model_convert_params_init(params);
-  params->source = reading_params(&convert->reading);
-  params->selection = chosen->selection;
-  if (formats->separator.text[0]) params->write.separator = formats->separator.text;
-  target_write_params(target, convert->threads, &params->write);
   params->format = target->format;
   if (formats->any) params->choose_format = choose_format;
+  params->user = formats;
   params->row_type = target->row_type;
   params->part_rows = target->part_rows;
   params->part_cols = target->part_cols;
@@ -97,7 +86,7 @@ static void set_params(furrow_model_convert_params *params, const convert_values
   params->parts_per_file = target->parts_per_file;
   if (convert->memory) params->memory = convert->memory;
   params->progress = job_progress;
-  params->user = user;
+  params->progress_user = j;
 }
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
@@ -115,14 +104,24 @@ static void convert_report(const convert_values *convert, const furrow_model_con
 }
 
 static furrow_status convert_chosen(const convert_values *convert, const char *path, const selected *chosen,
-                                    const layer_formats *formats, output *out, furrow_error *err) {
-  converting user = {.formats = formats};
+                                    layer_formats *formats, output *out, furrow_error *err) {
+  job j;
   furrow_model_convert_params params;
-  furrow_model_convert_result result = {0};
-  set_params(&params, convert, chosen, formats, &user);
-  job_start(&user.job, "converting", convert->quiet);
+  furrow_model_convert_result result;
+  const furrow_matrix_source_params source = reading_params(&convert->reading);
+  furrow_matrix_write_params write;
+  furrow_matrix_write_params_init(&write);
+  if (formats->separator.text[0]) write.separator = formats->separator.text;
+  target_write_params(&convert->target, convert->threads, &write);
+  furrow_model_convert_params_init(&params);
+  furrow_model_convert_result_init(&result);
+  params.source = &source;
+  params.selection = &chosen->selection;
+  params.write = &write;
+  set_params(&params, convert, formats, &j);
+  job_start(&j, "converting", convert->quiet);
   furrow_status status = furrow_model_convert(path, convert->destination, &params, &result, err);
-  job_stop(&user.job);
+  job_stop(&j);
   job_hint(status, convert->target.force, "see --memory and --part-cols", err);
   if (status != FURROW_OK) return status;
   convert_report(convert, &result, out);

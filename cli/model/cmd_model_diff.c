@@ -98,10 +98,10 @@ static void report_side(report *r, const char *name, bool there, furrow_element_
     report_f64(r, name, value);
 }
 
-static void report_top(report *r, const furrow_matrix_diff *diff) {
+static void report_top(report *r, const furrow_matrix_difference *top, size_t count) {
   report_list(r, "top");
-  for (size_t i = 0; i < diff->top_count; i++) {
-    const furrow_matrix_difference *d = &diff->top[i];
+  for (size_t i = 0; i < count; i++) {
+    const furrow_matrix_difference *d = &top[i];
     report_section(r, NULL);
     report_i64(r, "row", d->row);
     report_i64(r, "column", d->col);
@@ -133,11 +133,11 @@ static void difference_cell(table *t, const furrow_matrix_difference *d) {
     table_cell(t, "%" PRIu64, (uint64_t)d->exact_b - (uint64_t)d->exact_a);
 }
 
-static furrow_status print_top(output *out, const furrow_matrix_diff *diff, furrow_error *err) {
+static furrow_status print_top(output *out, const furrow_matrix_difference *top, size_t count, furrow_error *err) {
   table t;
   table_start(&t, "row|column|A|B|difference");
-  for (size_t i = 0; i < diff->top_count; i++) {
-    const furrow_matrix_difference *d = &diff->top[i];
+  for (size_t i = 0; i < count; i++) {
+    const furrow_matrix_difference *d = &top[i];
     table_cell(&t, "%" PRId32, d->row);
     table_cell(&t, "%" PRId64, d->col);
     side_cell(&t, d->in_a, d->type_a, d->a, d->exact_a);
@@ -163,7 +163,8 @@ static void begin_matrix(comparing *c) {
 }
 
 static furrow_status report_diff(comparing *c, const char *name, const furrow_matrix_source *a,
-                                 const furrow_matrix_source *b, const furrow_matrix_diff *diff, furrow_error *err) {
+                                 const furrow_matrix_source *b, const furrow_matrix_diff *diff,
+                                 const furrow_matrix_difference *top, furrow_error *err) {
   report *r = c->report;
   bool equal = is_equal(c->values, diff);
   if (!equal) c->different = true;
@@ -173,11 +174,11 @@ static furrow_status report_diff(comparing *c, const char *name, const furrow_ma
   report_kinds(r, a, b);
   report_numbers(r, diff, equal);
   if (r->json) {
-    report_top(r, diff);
+    report_top(r, top, diff->top_count);
     report_end(r);
     return FURROW_OK;
   }
-  return diff->top_count ? print_top(r->out, diff, err) : FURROW_OK;
+  return diff->top_count ? print_top(r->out, top, diff->top_count, err) : FURROW_OK;
 }
 
 static void report_missing(comparing *c, const char *name, const char *path, const char *where) {
@@ -202,17 +203,22 @@ static furrow_status compare_pair(comparing *c, const furrow_model_entry *a, con
   const diff_values *values = c->values;
   furrow_matrix_source_params params = reading_params(&values->reading);
   furrow_matrix_source *source_a = NULL, *source_b = NULL;
-  furrow_matrix_diff diff = {.top_room = values->quiet ? 0 : values->top};
+  furrow_matrix_diff diff;
+  furrow_matrix_compare_params compare;
   furrow_status status = FURROW_OK;
-  diff.top = calloc(diff.top_room ? diff.top_room : 1, sizeof *diff.top);
-  if (!diff.top) status = fail_memory(err);
+  furrow_matrix_diff_init(&diff);
+  furrow_matrix_compare_params_init(&compare);
+  compare.memory = values->memory;
+  compare.top_capacity = values->quiet ? 0 : values->top;
+  compare.top = calloc(compare.top_capacity ? compare.top_capacity : 1, sizeof *compare.top);
+  if (!compare.top) status = fail_memory(err);
   if (status == FURROW_OK) status = furrow_matrix_source_open(&source_a, a->folder, &params, err);
   if (status == FURROW_OK) status = furrow_matrix_source_open(&source_b, b->folder, &params, err);
-  if (status == FURROW_OK) status = furrow_matrix_compare(source_a, source_b, values->memory, &diff, err);
-  if (status == FURROW_OK) status = report_diff(c, a->name, source_a, source_b, &diff, err);
+  if (status == FURROW_OK) status = furrow_matrix_compare(source_a, source_b, &compare, &diff, err);
+  if (status == FURROW_OK) status = report_diff(c, a->name, source_a, source_b, &diff, compare.top, err);
   furrow_matrix_source_close(source_a);
   furrow_matrix_source_close(source_b);
-  free(diff.top);
+  free(compare.top);
   return status;
 }
 

@@ -91,11 +91,15 @@ static furrow_status dump_matrix(const dump_values *dump, const furrow_model_ent
   furrow_matrix_source *source = NULL;
   selected chosen = {0};
   printing p = {out, dump->head};
+  furrow_matrix_scan_params scan;
+  furrow_matrix_scan_params_init(&scan);
+  scan.selection = &chosen.selection;
+  scan.threads = dump->threads;
+  scan.memory = dump->memory;
   furrow_status status = furrow_matrix_source_open(&source, matrix->folder, &params, err);
   if (status == FURROW_OK) status = selection_make(&chosen, &dump->selected, matrix, 1, dump->reading.meta_name, err);
   if (status == FURROW_OK && p.left > 0)
-    status = furrow_matrix_for_each_panel_sorted(source, &chosen.selection, dump->threads, dump->memory, print_panel,
-                                                 &p, err);
+    status = furrow_matrix_for_each_panel_sorted(source, &scan, print_panel, &p, err);
   selection_clear(&chosen);
   furrow_matrix_source_close(source);
   return status == FURROW_END ? FURROW_OK : status; /* enough was printed, or nobody reads it */

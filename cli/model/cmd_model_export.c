@@ -98,21 +98,17 @@ static furrow_status check_values(const export_values *export, furrow_error *err
   return FURROW_OK;
 }
 
-static void set_params(furrow_model_export_params *params, const export_values *export, const selected *chosen,
-                       job *j) {
-  furrow_model_export_params_init(params);
-  params->source = reading_params(&export->reading);
-  params->selection = chosen->selection;
+static void set_params(furrow_model_export_params *params, const export_values *export, job *j) {
   params->format = export->to;
   params->vectors = export->by;
   params->ids = export->no_ids ? "" : export->ids;
   params->convert = export->type >= 0;
   if (params->convert) params->type = (furrow_element_type) export->type;
-  params->replace = export->force;
+  params->overwrite = export->force;
   params->threads = export->threads;
   if (export->memory) params->memory = export->memory;
   params->progress = job_progress;
-  params->user = j;
+  params->progress_user = j;
 }
 
 /* The name of the second file. */
@@ -148,8 +144,13 @@ static furrow_status export_chosen(const export_values *export, const char *path
                                    furrow_error *err) {
   job j;
   furrow_model_export_params params;
-  furrow_model_export_result result = {0};
-  set_params(&params, export, chosen, &j);
+  furrow_model_export_result result;
+  const furrow_matrix_source_params source = reading_params(&export->reading);
+  furrow_model_export_params_init(&params);
+  furrow_model_export_result_init(&result);
+  params.source = &source;
+  params.selection = &chosen->selection;
+  set_params(&params, export, &j);
   job_start(&j, "exporting", export->quiet || to_stdout(export));
   furrow_status status = furrow_model_export(path, export->destination, &params, &result, err);
   job_stop(&j);

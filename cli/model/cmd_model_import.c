@@ -143,31 +143,48 @@ static furrow_status read_lists(lists *l, const import_values *import, furrow_er
   return status;
 }
 
-static void set_params(furrow_model_import_params *params, const import_values *import, const lists *l, job *j) {
+static void set_spec(furrow_matrix_spec *spec, const import_values *import, const lists *l) {
   const target_values *target = &import->target;
-  furrow_model_import_params_init(params);
-  params->format = import->from;
-  params->vectors = import->by;
-  params->ids = import->ids;
-  target_write_params(target, import->threads, &params->write);
-  params->spec.matrix_id = (int32_t)import->matrix_id;
-  params->spec.name = import->name;
-  if (target->format) params->spec.format = target->format;
-  params->spec.row_type = target->row_type;
-  params->spec.rows = import->rows;
-  params->spec.cols = import->cols;
-  params->spec.saved_rows = l->rows;
-  params->spec.saved_row_count = l->row_count;
-  params->spec.options = l->attributes.options;
-  params->spec.option_count = import->attributes.count;
-  params->spec.hash_parts = target->hash_parts;
-  params->spec.block_rows = target->part_rows;
-  params->spec.block_cols = target->part_cols;
-  if (target->servers) params->spec.servers = target->servers;
-  if (target->parts_per_file) params->spec.parts_per_file = target->parts_per_file;
-  if (import->memory) params->memory = import->memory;
-  params->progress = job_progress;
-  params->user = j;
+  furrow_matrix_spec_init(spec);
+  spec->matrix_id = (int32_t)import->matrix_id;
+  spec->name = import->name;
+  spec->format = target->format;
+  spec->row_type = target->row_type;
+  spec->rows = import->rows;
+  spec->cols = import->cols;
+  spec->saved_rows = l->rows;
+  spec->saved_row_count = l->row_count;
+  spec->options = l->attributes.options;
+  spec->option_count = import->attributes.count;
+  spec->hash_parts = target->hash_parts;
+  spec->block_rows = target->part_rows;
+  spec->block_cols = target->part_cols;
+  if (target->servers) spec->servers = target->servers;
+  if (target->parts_per_file) spec->parts_per_file = target->parts_per_file;
+}
+
+static furrow_status import_file(const import_values *import, const lists *l, furrow_model_import_result *result,
+                                 furrow_error *err) {
+  job j;
+  furrow_matrix_spec spec;
+  furrow_matrix_write_params write;
+  furrow_model_import_params params;
+  set_spec(&spec, import, l);
+  furrow_matrix_write_params_init(&write);
+  target_write_params(&import->target, import->threads, &write);
+  furrow_model_import_params_init(&params);
+  params.format = import->from;
+  params.vectors = import->by;
+  params.ids = import->ids;
+  params.spec = &spec;
+  params.write = &write;
+  params.memory = import->memory;
+  params.progress = job_progress;
+  params.progress_user = &j;
+  job_start(&j, "importing", import->quiet);
+  furrow_status status = furrow_model_import(import->path, import->destination, &params, result, err);
+  job_stop(&j);
+  return status;
 }
 
 static void import_report(const import_values *import, const furrow_model_import_result *result, output *out) {
@@ -189,18 +206,14 @@ static void import_report(const import_values *import, const furrow_model_import
 
 static furrow_status import_run(const void *values, output *out, furrow_error *err) {
   const import_values *import = values;
-  job j;
   lists l;
-  furrow_model_import_params params;
-  furrow_model_import_result result = {0};
+  furrow_model_import_result result;
   if (import->matrix_id > INT32_MAX) return fail(err, FURROW_E_ARGUMENT, "--matrix-id is at most 2147483647");
   furrow_status status = target_check(&import->target, err);
   if (status == FURROW_OK) status = read_lists(&l, import, err);
   if (status != FURROW_OK) return status;
-  set_params(&params, import, &l, &j);
-  job_start(&j, "importing", import->quiet);
-  status = furrow_model_import(import->path, import->destination, &params, &result, err);
-  job_stop(&j);
+  furrow_model_import_result_init(&result);
+  status = import_file(import, &l, &result, err);
   free(l.rows);
   job_hint(status, import->target.force, "see --memory", err);
   if (status == FURROW_OK) import_report(import, &result, out);

@@ -111,7 +111,8 @@ static void print_summary(const checking *c, const char *folder) {
 
 static furrow_status check_matrix(checking *c, const furrow_model_entry *matrix, furrow_error *err) {
   const verify_values *verify = c->values;
-  furrow_matrix_source_params params = reading_params(&verify->reading);
+  const furrow_matrix_source_params source = reading_params(&verify->reading);
+  furrow_matrix_verify_params params;
   report *r = c->report;
   c->errors = c->remarks = 0;
   if (verify->json) {
@@ -120,7 +121,12 @@ static furrow_status check_matrix(checking *c, const furrow_model_entry *matrix,
     report_text(r, "folder", matrix->folder);
     report_list(r, "findings");
   }
-  furrow_status status = furrow_matrix_verify(matrix->folder, &params, verify->threads, take_finding, c, err);
+  furrow_matrix_verify_params_init(&params);
+  params.source = &source;
+  params.threads = verify->threads;
+  params.found = take_finding;
+  params.user = c;
+  furrow_status status = furrow_matrix_verify(matrix->folder, &params, err);
   const bool done = status == FURROW_OK || c->errors > 0; /* else it is not about what is there: no memory */
   if (verify->json) {
     report_end(r);

@@ -123,8 +123,14 @@ furrow_status facts_from_files(matrix_facts *f, unsigned threads, job *j, furrow
   f->format = furrow_matrix_source_format(f->source);
   f->type = furrow_matrix_source_row_type(f->source);
   if (f->format->flags & FURROW_MATRIX_FORMAT_TEXT) f->separator = furrow_matrix_source_separator(f->source);
+  furrow_matrix_stats_params params;
+  furrow_matrix_stats_params_init(&params);
+  params.threads = threads;
+  params.progress = job_progress;
+  params.progress_user = j;
+  furrow_matrix_stats_init(&f->stats);
   status = fill(f, err);
-  if (status == FURROW_OK) status = furrow_matrix_compute_stats(f->source, threads, job_progress, j, &f->stats, err);
+  if (status == FURROW_OK) status = furrow_matrix_compute_stats(f->source, &params, &f->stats, err);
   if (status != FURROW_OK) return status;
   f->with_stats = true;
   f->elements = (int64_t)f->stats.elements;

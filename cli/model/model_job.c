@@ -16,11 +16,12 @@ void job_start(job *j, const char *what, bool quiet) {
   job_watch(j, what, quiet);
 }
 
-furrow_status job_progress(void *user, uint64_t done, uint64_t total, furrow_error *err) {
+bool job_progress(void *user, const char *phase, uint64_t done, uint64_t total) {
   job *j = user;
+  (void)phase;
   j->progress.total = total;
   progress_update(&j->progress, done);
-  return interrupt_check(err);
+  return !interrupt_came();
 }
 
 void job_stop(job *j) {
@@ -33,6 +34,7 @@ void job_hint(furrow_status status, bool force, const char *memory, furrow_error
   const char *hint = status == FURROW_E_EXISTS && !force && replaceable ? "--force replaces it"
                      : status == FURROW_E_MEMORY                        ? memory
                                                                         : NULL;
+  if (status == FURROW_E_CANCELLED) interrupt_check(err); /* says what stopped it */
   if (hint) snprintf(err->message + used, sizeof err->message - used, "; %s", hint);
 }
 

@@ -13,8 +13,8 @@ typedef struct job {
 void job_watch(job *j, const char *what, bool quiet);
 /* The same, but signals are caught from here on: the library tidies up when job_progress ends its work. */
 void job_start(job *j, const char *what, bool quiet);
-/* A furrow_model_progress; user is the job. */
-furrow_status job_progress(void *user, uint64_t done, uint64_t total, furrow_error *err);
+/* A furrow_progress; user is the job. */
+bool job_progress(void *user, const char *phase, uint64_t done, uint64_t total);
 /* Removes the line of progress. */
 void job_stop(job *j);
 /* What helps, behind the message of a job that failed: because something exists, unless --force was given; for want of

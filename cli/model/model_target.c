@@ -86,6 +86,6 @@ void target_write_params(const target_values *values, uint32_t threads, furrow_m
   if (values->separator.text[0]) params->separator = values->separator.text;
   if (values->meta_name) params->meta_name = values->meta_name;
   params->angel_bytes = values->angel_bytes;
-  params->replace = values->force;
+  params->overwrite = values->force;
   params->threads = threads;
 }

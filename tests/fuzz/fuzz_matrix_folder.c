@@ -10,6 +10,7 @@
 
 #include "base/endian.h"
 #include "furrow/model.h"
+#include "support/model_params.h"
 #include "support/test_env.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -93,10 +94,11 @@ static void use_source(const furrow_matrix_source *source, uint8_t choices, size
   furrow_error err = {0};
   tally plain = {0}, sorted = {.sorted = true}, pieces = {.sorted = true};
   furrow_matrix_load_params params;
+  param_parts parts;
   furrow_matrix *matrix = NULL;
-  furrow_matrix_load_params_init(&params);
+  load_params_init(&params, &parts);
   params.threads = 1;
-  const furrow_status visited = furrow_matrix_for_each_panel(source, NULL, 1, visit, &plain, &err);
+  const furrow_status visited = furrow_matrix_for_each_panel(source, SCAN(NULL, 1, 0), visit, &plain, &err);
   check(visited == FURROW_OK || (err.message[0] && err.file[0] && err.status == visited));
   const furrow_status loaded = furrow_matrix_load_source(&matrix, source, &params, &err);
   check(loaded == visited || strncmp(err.message, "partitions overlap", 18) == 0);
@@ -104,14 +106,14 @@ static void use_source(const furrow_matrix_source *source, uint8_t choices, size
     check(furrow_matrix_count(matrix) <= plain.elements);
     check(furrow_matrix_load_size(source, NULL) <= 4096 + 100 * input);
     look_up(matrix);
-    check(furrow_matrix_for_each_panel_sorted(source, NULL, 1, 0, visit, &sorted, &err) == FURROW_OK);
-    check(furrow_matrix_for_each_panel_sorted(source, NULL, 1, 500, visit, &pieces, &err) == FURROW_OK);
+    check(furrow_matrix_for_each_panel_sorted(source, SCAN(NULL, 1, 0), visit, &sorted, &err) == FURROW_OK);
+    check(furrow_matrix_for_each_panel_sorted(source, SCAN(NULL, 1, 500), visit, &pieces, &err) == FURROW_OK);
     check(sorted.elements == furrow_matrix_count(matrix) && pieces.elements == sorted.elements);
   }
   furrow_matrix_free(matrix);
   matrix = NULL;
-  params.selection.first_col = choices >> 4;
-  params.selection.end_col = 2 * (choices >> 4);
+  parts.selection.first_col = choices >> 4;
+  parts.selection.end_col = 2 * (choices >> 4);
   if (furrow_matrix_load_source(&matrix, source, &params, &err) == FURROW_OK) look_up(matrix);
   furrow_matrix_free(matrix);
 }

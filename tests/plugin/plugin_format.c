@@ -1,11 +1,11 @@
 /* tests/plugin/plugin_format.c: a format in a shared object: records are a column id and a value, each a byte.
  *
- * Built several times: as it should be; with PLUGIN_ABI another than the library's; with PLUGIN_TAKEN, whose second
- * format has a name that is taken; and with PLUGIN_NOTHING, which has no formats at all. */
+ * Built several times: as it should be; with PLUGIN_SIZE larger than the library's, as of a newer header; with
+ * PLUGIN_TAKEN, whose second format has a name that is taken; and with PLUGIN_NOTHING, which has no formats at all. */
 #include "furrow/model.h"
 
-#ifndef PLUGIN_ABI
-#define PLUGIN_ABI FURROW_FORMAT_ABI
+#ifndef PLUGIN_SIZE
+#define PLUGIN_SIZE sizeof(furrow_matrix_format)
 #endif
 
 #ifndef PLUGIN_NOTHING
@@ -32,7 +32,7 @@ static furrow_status decode(const furrow_matrix_format_context *context, const c
   return FURROW_OK;
 }
 
-static const furrow_matrix_format byte_pairs = {.abi = PLUGIN_ABI,
+static const furrow_matrix_format byte_pairs = {.size = PLUGIN_SIZE,
                                                 .flags = FURROW_MATRIX_FORMAT_COL_IDS,
 #ifdef PLUGIN_TAKEN
                                                 .name = "UntakenFormat",
@@ -46,7 +46,7 @@ static const furrow_matrix_format byte_pairs = {.abi = PLUGIN_ABI,
                                                 .decode = decode};
 
 #ifdef PLUGIN_TAKEN
-static const furrow_matrix_format taken = {.abi = FURROW_FORMAT_ABI,
+static const furrow_matrix_format taken = {.size = sizeof(furrow_matrix_format),
                                            .flags = FURROW_MATRIX_FORMAT_COL_IDS,
                                            .name = "TextColumn",
                                            .class_name = "org.example.TextColumn",

@@ -127,9 +127,11 @@ static furrow_status read_matrix(reading *in, unsigned threads, furrow_error *er
     fw_error_set_file(err, in->folder);
   }
   if (status != FURROW_OK) return status;
+  furrow_matrix_scan_params params;
+  furrow_matrix_scan_params_init(&params);
+  params.threads = in->open ? 1 : threads;
   status = check_shape(in, source, err);
-  if (status == FURROW_OK)
-    status = furrow_matrix_for_each_panel(source, NULL, in->open ? 1 : threads, take_panel, in, err);
+  if (status == FURROW_OK) status = furrow_matrix_for_each_panel(source, &params, take_panel, in, err);
   furrow_matrix_source_close(source);
   return status;
 }

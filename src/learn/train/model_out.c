@@ -212,8 +212,8 @@ furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_s
   FW_TRY(FW_PARAMS_READ(&used, given, furrow_trainer_save_params, err));
   *params = (fw_save_params){.formats = used.formats, .servers = used.servers, .part_size = used.part_size};
   furrow_matrix_write_params_init(&params->write);
-  if (used.write) params->write = *used.write;
-  params->write.replace = used.overwrite;
+  FW_TRY(FW_PARAMS_READ(&params->write, used.write, furrow_matrix_write_params, err));
+  params->write.overwrite = used.overwrite;
   if (used.formats) params->write.separator = furrow_layer_formats_separator(used.formats);
   if (params->servers == 0) params->servers = 1;
   return FURROW_OK;

@@ -4,16 +4,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "model/exchange/exchange_job.h"
+#include "model/read/memory_slices.h"
 #include "model/write/path_overlap.h"
-
-#define DEFAULT_MEMORY ((size_t)1 << 30)
-
-void furrow_model_export_params_init(furrow_model_export_params *params) {
-  *params = (furrow_model_export_params){.memory = DEFAULT_MEMORY};
-  furrow_matrix_source_params_init(&params->source);
-  furrow_matrix_selection_init(&params->selection);
-}
 
 /* What elements become: as asked, or what the format has. */
 static furrow_status choose_type(fw_export *job, furrow_error *err) {
@@ -36,18 +30,18 @@ furrow_status fw_export_open_source(fw_export *job, const char *folder, furrow_m
                                     furrow_error *err) {
   const furrow_model_export_params *p = job->params;
   furrow_matrix_source *opened = NULL;
-  furrow_status status = furrow_matrix_source_open(&opened, folder, &p->source, err);
+  furrow_status status = furrow_matrix_source_open(&opened, folder, p->source, err);
   if (status != FURROW_OK) return status;
   const bool by_column = furrow_matrix_source_format(opened)->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   const furrow_axis natural = by_column ? FURROW_AXIS_COLUMNS : FURROW_AXIS_ROWS;
   job->type = furrow_matrix_source_row_type(opened)->element;
   job->plan = (fw_vectors_plan){.source = opened,
-                                .selection = &p->selection,
+                                .selection = p->selection,
                                 .axis = p->vectors == FURROW_AXIS_AUTO ? natural : p->vectors,
                                 .threads = p->threads,
-                                .memory = p->memory ? p->memory : DEFAULT_MEMORY,
+                                .memory = p->memory ? p->memory : FW_DEFAULT_MEMORY,
                                 .progress = p->progress,
-                                .user = p->user};
+                                .user = p->progress_user};
   status = choose_type(job, err);
   if (status == FURROW_OK) status = fw_vectors_plan_init(&job->plan, err);
   if (status == FURROW_OK)
@@ -89,8 +83,8 @@ static furrow_status export_listing(fw_export *job, const furrow_model_listing *
 }
 
 /* Said before the work, not after it. */
-static furrow_status check_free(const char *path, bool replace, furrow_error *err) {
-  if (!path || replace || strcmp(path, "-") == 0 || access(path, F_OK) != 0) return FURROW_OK;
+static furrow_status check_free(const char *path, bool overwrite, furrow_error *err) {
+  if (!path || overwrite || strcmp(path, "-") == 0 || access(path, F_OK) != 0) return FURROW_OK;
   fw_fail(err, FURROW_E_EXISTS, "there is a file of that name already");
   fw_error_set_file(err, path);
   return FURROW_E_EXISTS;
@@ -105,25 +99,25 @@ static furrow_status check_apart(const furrow_model_listing *listing, const char
   return status;
 }
 
-furrow_status furrow_model_export(const char *source, const char *path, const furrow_model_export_params *params,
+furrow_status furrow_model_export(const char *source, const char *path, const furrow_model_export_params *given,
                                   furrow_model_export_result *result, furrow_error *err) {
-  furrow_model_export_params defaults;
+  furrow_model_export_params params;
   furrow_model_listing *listing = NULL;
   char *ids = NULL;
-  furrow_model_export_params_init(&defaults);
-  fw_export job = {.params = params ? params : &defaults, .path = path};
-  job.format = job.params->format;
+  furrow_model_export_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_model_export_params, err));
+  fw_export job = {.params = &params, .path = path, .format = params.format};
   furrow_status status = fw_exchange_format_of(&job.format, path, err);
   const bool second = job.format <= FURROW_EXCHANGE_FBIN;
-  if (status == FURROW_OK && second) status = fw_exchange_ids_path(&ids, path, job.params->ids, err);
+  if (status == FURROW_OK && second) status = fw_exchange_ids_path(&ids, path, params.ids, err);
   job.ids_path = ids;
-  if (status == FURROW_OK) status = check_free(path, job.params->replace, err);
-  if (status == FURROW_OK) status = check_free(ids, job.params->replace, err);
+  if (status == FURROW_OK) status = check_free(path, params.overwrite, err);
+  if (status == FURROW_OK) status = check_free(ids, params.overwrite, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
   if (status == FURROW_OK) status = check_apart(listing, path, err);
   if (status == FURROW_OK) status = check_apart(listing, ids, err);
   if (status == FURROW_OK) status = export_listing(&job, listing, err);
-  if (status == FURROW_OK && result) *result = job.result;
+  if (status == FURROW_OK && result) fw_info_write(result, &job.result, sizeof job.result);
   furrow_model_listing_free(listing);
   fw_free(ids);
   return status;

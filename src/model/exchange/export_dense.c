@@ -41,11 +41,11 @@ static furrow_status open_outputs(const fw_export *job, const fw_dense_encoder *
   const fw_array_kind kind = job->format == FURROW_EXCHANGE_NPY     ? FW_ARRAY_NPY
                              : job->format == FURROW_EXCHANGE_FVECS ? FW_ARRAY_FVECS
                                                                     : FW_ARRAY_FBIN;
-  fw_array_write_params params = {kind, (fw_array_type)e->to, e->dim, false, 0, job->params->replace};
+  fw_array_write_params params = {kind, (fw_array_type)e->to, e->dim, false, 0, job->params->overwrite};
   furrow_status status = know_count(job, &params.rows, err);
   if (status == FURROW_OK) status = fw_array_writer_open(&out->values, job->path, &params, err);
   if (status != FURROW_OK || !job->ids_path) return status;
-  const fw_array_write_params ids = {FW_ARRAY_NPY, FW_ARRAY_I64, 1, true, FW_ARRAY_UNKNOWN, job->params->replace};
+  const fw_array_write_params ids = {FW_ARRAY_NPY, FW_ARRAY_I64, 1, true, FW_ARRAY_UNKNOWN, job->params->overwrite};
   return fw_array_writer_open(&out->ids, job->ids_path, &ids, err);
 }
 

@@ -61,7 +61,7 @@ static furrow_status write_ids(fw_export *job, const fw_csr_encoder *e, furrow_e
   if (!job->ids_path) return FURROW_OK;
   furrow_status status = fw_atomic_file_open(&file, job->ids_path, err);
   if (status != FURROW_OK) return status;
-  if (!job->params->replace) fw_atomic_file_keep_existing(file);
+  if (!job->params->overwrite) fw_atomic_file_keep_existing(file);
   fw_npy_write_header(head, "<i8", 1, e->vectors, 0);
   status = fw_atomic_file_write(file, head, sizeof head, err);
   if (status == FURROW_OK) status = fw_temp_store_drain(e->ids, put_file, file, err);
@@ -76,7 +76,7 @@ furrow_status fw_export_npz(fw_export *job, furrow_error *err) {
   fw_csr_encoder e = {.plan = &job->plan, .beside = job->path, .put_indices = put_zip};
   if (strcmp(job->path, "-") == 0) return fw_fail(err, FURROW_E_ARGUMENT, "npz cannot be written to standard output");
   furrow_status status = fw_csr_encoder_init(&e, err);
-  if (status == FURROW_OK) status = fw_zip_writer_open(&zip, job->path, job->params->replace, err);
+  if (status == FURROW_OK) status = fw_zip_writer_open(&zip, job->path, job->params->overwrite, err);
   e.user = zip;
   if (status == FURROW_OK) status = write_members(job, &e, zip, err);
   if (status == FURROW_OK) status = write_ids(job, &e, err);

@@ -209,7 +209,7 @@ furrow_status fw_export_tensors(fw_export *job, const furrow_model_listing *list
     return fw_fail(err, FURROW_E_ARGUMENT, "safetensors cannot be written to standard output");
   furrow_status status = for_each(&out, listing, add_header_bytes, err);
   if (status == FURROW_OK)
-    status = fw_safetensors_writer_open(&out.file, job->path, out.capacity, job->params->replace, err);
+    status = fw_safetensors_writer_open(&out.file, job->path, out.capacity, job->params->overwrite, err);
   if (status == FURROW_OK) status = for_each(&out, listing, export_matrix, err);
   if (status == FURROW_OK) status = fw_safetensors_writer_commit(out.file, err);
   if (status == FURROW_OK) {

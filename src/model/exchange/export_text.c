@@ -91,7 +91,7 @@ static furrow_status open_text(text_out *out, furrow_error *err) {
   if (status != FURROW_OK) return status;
   out->buffer = memory;
   status = fw_atomic_file_open(&out->file, out->job->path, err);
-  if (status == FURROW_OK && !out->job->params->replace) fw_atomic_file_keep_existing(out->file);
+  if (status == FURROW_OK && !out->job->params->overwrite) fw_atomic_file_keep_existing(out->file);
   return status;
 }
 

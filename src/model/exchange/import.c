@@ -7,17 +7,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
+#include "model/meta/meta.h"
+#include "model/read/memory_slices.h"
 #include "model/write/path_overlap.h"
-
-#define DEFAULT_MEMORY ((size_t)1 << 30)
-
-void furrow_model_import_params_init(furrow_model_import_params *params) {
-  *params = (furrow_model_import_params){.memory = DEFAULT_MEMORY};
-  furrow_matrix_spec_init(&params->spec);
-  furrow_matrix_write_params_init(&params->write);
-  params->spec.format = NULL;
-  params->spec.row_type = -1;
-}
 
 furrow_element_type fw_import_element_type(fw_array_type type) {
   switch (type) {
@@ -35,10 +28,8 @@ furrow_status fw_import_start(const fw_import *job, fw_import_matrix *m, fw_arra
   const furrow_model_import_params *p = job->params;
   const furrow_matrix_format *found;
   *m = (fw_import_matrix){
-      .spec = p->spec, .axis = p->vectors, .type = fw_import_element_type(type), .all_rows = p->spec.rows != 0};
-  furrow_matrix_spec defaults;
-  furrow_matrix_spec_init(&defaults);
-  if (!m->spec.format) m->spec.format = format ? format : defaults.format;
+      .spec = *p->spec, .axis = p->vectors, .type = fw_import_element_type(type), .all_rows = p->spec->rows != 0};
+  if (!m->spec.format) m->spec.format = format ? format : FW_DEFAULT_FORMAT;
   if (!m->spec.name) m->spec.name = job->name;
   furrow_status status = furrow_matrix_format_find(m->spec.format, &found, err);
   if (status != FURROW_OK) return status;
@@ -147,20 +138,38 @@ static furrow_status import_format(fw_import *job, furrow_error *err) {
   }
 }
 
+/* The parameters of a caller, and what they point at: whole structs, none of them NULL. */
+typedef struct known_params {
+  furrow_model_import_params import;
+  furrow_matrix_spec spec;
+  furrow_matrix_write_params write;
+} known_params;
+
+static furrow_status read_params(known_params *known, const furrow_model_import_params *given, furrow_error *err) {
+  furrow_model_import_params_init(&known->import);
+  furrow_matrix_spec_init(&known->spec);
+  furrow_matrix_write_params_init(&known->write);
+  FW_TRY(FW_PARAMS_READ(&known->import, given, furrow_model_import_params, err));
+  FW_TRY(FW_PARAMS_READ(&known->spec, known->import.spec, furrow_matrix_spec, err));
+  FW_TRY(FW_PARAMS_READ(&known->write, known->import.write, furrow_matrix_write_params, err));
+  known->import.spec = &known->spec;
+  known->import.write = &known->write;
+  return FURROW_OK;
+}
+
 furrow_status furrow_model_import(const char *path, const char *target, const furrow_model_import_params *params,
                                   furrow_model_import_result *result, furrow_error *err) {
-  furrow_model_import_params defaults;
+  known_params known;
   char *name = NULL;
-  furrow_model_import_params_init(&defaults);
-  fw_import job = {.params = params ? params : &defaults, .path = path, .target = target};
-  job.format = job.params->format;
-  job.memory = job.params->memory ? job.params->memory : DEFAULT_MEMORY;
+  FW_TRY(read_params(&known, params, err));
+  fw_import job = {.params = &known.import, .path = path, .target = target, .format = known.import.format};
+  job.memory = known.import.memory ? known.import.memory : FW_DEFAULT_MEMORY;
   furrow_status status = fw_exchange_format_of(&job.format, path, err);
   if (status == FURROW_OK) status = name_of(&name, target, err);
   if (status == FURROW_OK && strcmp(path, "-") != 0) status = fw_check_path_overlap(path, target, err);
   job.name = name;
   if (status == FURROW_OK) status = import_format(&job, err);
-  if (status == FURROW_OK && result) *result = job.result;
+  if (status == FURROW_OK && result) fw_info_write(result, &job.result, sizeof job.result);
   fw_free(name);
   return status;
 }

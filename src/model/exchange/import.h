@@ -3,10 +3,11 @@
 #define FW_MODEL_EXCHANGE_IMPORT_H
 
 #include "array/array.h"
+#include "base/error.h"
 #include "model/exchange/exchange_job.h"
 
 typedef struct fw_import {
-  const furrow_model_import_params *params;
+  const furrow_model_import_params *params; /* its spec and write are set */
   furrow_exchange_format format;
   const char *path, *target;
   size_t memory;
@@ -14,6 +15,11 @@ typedef struct fw_import {
   furrow_model_writer *model; /* NULL: the target is the matrix folder */
   furrow_model_import_result result;
 } fw_import;
+
+/* Reports how many bytes of the file were read, of how many (0: unknown). */
+static inline furrow_status fw_import_report(const fw_import *job, uint64_t done, uint64_t total, furrow_error *err) {
+  return fw_report_progress(job->params->progress, job->params->progress_user, "reading", done, total, err);
+}
 
 /* One matrix: what it shall be. */
 typedef struct fw_import_matrix {

@@ -115,9 +115,8 @@ static furrow_status put_vectors(transfer *t, size_t first, size_t count, const 
 }
 
 static furrow_status tell_progress(const transfer *t, size_t done, furrow_error *err) {
-  const furrow_model_import_params *p = t->job->params;
   const uint64_t row = t->dim * fw_array_type_size(fw_array_get_info(t->reader)->type);
-  return p->progress ? p->progress(p->user, done * row, t->vectors * row, err) : FURROW_OK;
+  return fw_import_report(t->job, done * row, t->vectors * row, err);
 }
 
 static furrow_status put_all(transfer *t, furrow_error *err) {

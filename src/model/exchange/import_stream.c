@@ -96,7 +96,6 @@ static furrow_status put_rows(const array_stream *s, furrow_matrix_writer *write
 
 static furrow_status fill(void *user, furrow_matrix_writer *writer, furrow_error *err) {
   const array_stream *s = user;
-  const furrow_model_import_params *p = s->job->params;
   const bool by_columns = s->m->axis == FURROW_AXIS_COLUMNS;
   const uint64_t bytes = (uint64_t)s->vectors * s->dim * fw_array_type_size(fw_array_get_info(s->reader)->type);
   furrow_status status = FURROW_OK;
@@ -104,9 +103,8 @@ static furrow_status fill(void *user, furrow_matrix_writer *writer, furrow_error
     const furrow_partition_meta *part = &s->plan->parts[i];
     status = furrow_matrix_writer_begin_partition(writer, i, err);
     if (status == FURROW_OK) status = by_columns ? put_columns(s, writer, part, err) : put_rows(s, writer, part, err);
-    if (status == FURROW_OK && p->progress)
-      status =
-          p->progress(p->user, (uint64_t)((double)bytes * (double)(i + 1) / (double)s->plan->part_count), bytes, err);
+    const double share = (double)(i + 1) / (double)s->plan->part_count;
+    if (status == FURROW_OK) status = fw_import_report(s->job, (uint64_t)((double)bytes * share), bytes, err);
   }
   return status;
 }

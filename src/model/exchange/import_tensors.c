@@ -163,7 +163,7 @@ static furrow_status start(tensor_in *t, const char *name, fw_array_type type, b
   const char *format = old_format(t, name, sparse);
   furrow_status status = fw_import_start(t->job, m, type, format, err);
   if (status == FURROW_OK) status = read_notes(t, name, m, err);
-  if (status == FURROW_OK && (!t->job->params->spec.name || t->job->model)) m->spec.name = name;
+  if (status == FURROW_OK && (!t->job->params->spec->name || t->job->model)) m->spec.name = name;
   return status;
 }
 
@@ -257,7 +257,7 @@ static furrow_status import_all(tensor_in *t, furrow_error *err) {
     fw_error_set_file(err, job->path);
   }
   if (status == FURROW_OK && count > 1)
-    status = furrow_model_writer_open(&job->model, job->target, &job->params->write, err);
+    status = furrow_model_writer_open(&job->model, job->target, job->params->write, err);
   if (status == FURROW_OK) status = for_each(t, false, &count, err);
   if (status == FURROW_OK && job->model) status = furrow_model_writer_commit(job->model, err);
   furrow_model_writer_close(job->model);

@@ -257,7 +257,6 @@ static furrow_status check_memory(const text_in *t, furrow_error *err) {
 }
 
 static furrow_status parse_lines(text_in *t, line_parser parse, furrow_error *err) {
-  const furrow_model_import_params *p = t->job->params;
   const char *line;
   size_t length;
   furrow_status status;
@@ -265,8 +264,8 @@ static furrow_status parse_lines(text_in *t, line_parser parse, furrow_error *er
     if (length == 0) return fail_field(t, line, line, err, FURROW_E_PARSE, "an empty line");
     status = parse(t, line, line + length, err);
     if (status == FURROW_OK) status = check_memory(t, err);
-    if (status == FURROW_OK && p->progress && t->line % 65536 == 0)
-      status = p->progress(p->user, fw_bytes_in_offset(t->in), 0, err);
+    if (status == FURROW_OK && t->line % 65536 == 0)
+      status = fw_import_report(t->job, fw_bytes_in_offset(t->in), 0, err);
     if (status != FURROW_OK) return status;
   }
   return status == FURROW_END ? FURROW_OK : status;

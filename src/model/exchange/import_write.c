@@ -59,7 +59,7 @@ furrow_status fw_import_plan(fw_import_matrix *m, const fw_import_extent *extent
 
 furrow_status fw_import_folder(fw_import *job, const fw_import_matrix *m, const furrow_matrix_meta *plan,
                                uint64_t elements, fw_import_fill fill, void *user, furrow_error *err) {
-  const furrow_matrix_write_params *p = &job->params->write;
+  const furrow_matrix_write_params *p = job->params->write;
   furrow_matrix_writer *writer = NULL;
   furrow_status status = job->model ? furrow_matrix_writer_open_in(&writer, job->model, plan, p, err)
                                     : furrow_matrix_writer_open(&writer, job->target, plan, p, err);

@@ -129,8 +129,8 @@ typedef struct row_scan {
 } row_scan;
 
 static furrow_status tell_progress(const fw_vectors_plan *plan, double share, furrow_error *err) {
-  if (!plan->progress) return FURROW_OK;
-  return plan->progress(plan->user, (uint64_t)((double)plan->bytes * share), plan->bytes, err);
+  const uint64_t done = (uint64_t)((double)plan->bytes * share);
+  return fw_report_progress(plan->progress, plan->user, "reading", done, plan->bytes, err);
 }
 
 /* Rows before `row` have no elements. */
@@ -162,8 +162,12 @@ static furrow_status visit_row(void *user, size_t part, const furrow_panel *pane
 
 static furrow_status visit_rows(const fw_vectors_plan *plan, fw_vectors_visitor visit, void *user, furrow_error *err) {
   row_scan w = {plan, visit, user, 0};
-  furrow_status status = furrow_matrix_for_each_panel_sorted(plan->source, plan->selection, plan->threads, plan->memory,
-                                                             visit_row, &w, err);
+  furrow_matrix_scan_params params;
+  furrow_matrix_scan_params_init(&params);
+  params.selection = plan->selection;
+  params.threads = plan->threads;
+  params.memory = plan->memory;
+  furrow_status status = furrow_matrix_for_each_panel_sorted(plan->source, &params, visit_row, &w, err);
   return status == FURROW_OK ? visit_empty(&w, plan->row_count, err) : status;
 }
 
@@ -268,7 +272,7 @@ static furrow_status visit_slice(const fw_vectors_plan *plan, const furrow_matri
   furrow_matrix_load_params load;
   furrow_matrix *matrix = NULL;
   furrow_matrix_load_params_init(&load);
-  load.selection = *slice;
+  load.selection = slice;
   load.threads = plan->threads;
   furrow_status status = furrow_matrix_load_source(&matrix, plan->source, &load, err);
   if (status != FURROW_OK) return status;

@@ -38,7 +38,7 @@ typedef struct fw_vectors_plan {
   int64_t first_col, end_col; /* where columns may be; as far as the metadata tells */
   uint64_t bytes;             /* of the partitions */
   uint64_t most_elements;     /* at most so many there are */
-  furrow_model_progress progress;
+  furrow_progress progress;
   void *user;
 } fw_vectors_plan;
 

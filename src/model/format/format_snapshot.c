@@ -28,7 +28,7 @@ static furrow_status snapshot_decode(const furrow_matrix_format_context *context
 }
 
 const furrow_matrix_format fw_snapshot = {
-    .abi = FURROW_FORMAT_ABI,
+    .size = sizeof(furrow_matrix_format),
     .flags = FURROW_MATRIX_FORMAT_COL_IDS,
     .name = "SnapshotFormat",
     .class_name = FW_ANGEL_FORMATS "SnapshotFormat",
@@ -144,7 +144,7 @@ static furrow_status angel1_decode(const furrow_matrix_format_context *context, 
   return FURROW_OK;
 }
 
-const furrow_matrix_format fw_angel1 = {.abi = FURROW_FORMAT_ABI,
+const furrow_matrix_format fw_angel1 = {.size = sizeof(furrow_matrix_format),
                                         .flags = FURROW_MATRIX_FORMAT_ROW_IDS | FURROW_MATRIX_FORMAT_COL_IDS,
                                         .name = "Angel1Format",
                                         .class_name = "furrow.Angel1Format",

@@ -19,7 +19,7 @@ static furrow_status FORMAT_FUNCTION(encode)(const furrow_matrix_format_context 
   return encode(context, FORMAT_FLAGS, panel, first, count, out, written, err);
 }
 
-const furrow_matrix_format FORMAT_OBJECT = {.abi = FURROW_FORMAT_ABI,
+const furrow_matrix_format FORMAT_OBJECT = {.size = sizeof(furrow_matrix_format),
                                             .flags = FORMAT_FLAGS,
                                             .name = FORMAT_CLASS,
                                             .class_name = FW_ANGEL_FORMATS FORMAT_CLASS,

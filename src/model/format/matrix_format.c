@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 
 static const furrow_matrix_format *const built_in[] = {&fw_value_binary,
                                                        &fw_col_id_value_binary,
@@ -23,17 +24,17 @@ static const furrow_matrix_format *const built_in[] = {&fw_value_binary,
                                                        &fw_angel1};
 #define BUILT_IN (sizeof built_in / sizeof built_in[0])
 
-/* What is added. The pointers are their owners'; the list only grows. */
+/* What is added: copies, which are never freed because callers hold pointers to them. The list only grows. */
 static pthread_mutex_t added_lock = PTHREAD_MUTEX_INITIALIZER;
-static const furrow_matrix_format **added;
-static size_t nadded, added_capacity;
+static furrow_matrix_format **added;
+static size_t added_count, added_capacity;
 
 /* ---- Finding -------------------------------------------------------------------------------------------- */
 
 /* Under the lock. */
 static const furrow_matrix_format *format_at(size_t i) {
   if (i < BUILT_IN) return built_in[i];
-  return i - BUILT_IN < nadded ? added[i - BUILT_IN] : NULL;
+  return i - BUILT_IN < added_count ? added[i - BUILT_IN] : NULL;
 }
 
 const furrow_matrix_format *furrow_matrix_format_at(size_t i) {
@@ -95,12 +96,12 @@ static bool is_name(const char *name) {
   return *name == 0;
 }
 
-static furrow_status check_format(const furrow_matrix_format *format, furrow_error *err) {
+/* Reads a table, which may be of an older version, and checks it. */
+static furrow_status read_format(furrow_matrix_format *format, const furrow_matrix_format *given, furrow_error *err) {
+  furrow_matrix_format_init(format);
+  FW_TRY(FW_PARAMS_READ(format, given, furrow_matrix_format, err));
   const unsigned all = FURROW_MATRIX_FORMAT_TEXT | FURROW_MATRIX_FORMAT_BY_COLUMN | FURROW_MATRIX_FORMAT_ROW_IDS |
                        FURROW_MATRIX_FORMAT_COL_IDS;
-  if (format->abi != FURROW_FORMAT_ABI)
-    return fw_fail(err, FURROW_E_ARGUMENT, "a format was made for version %u of the interface; this is %u",
-                   (unsigned)format->abi, FURROW_FORMAT_ABI);
   if (!is_name(format->name))
     return fw_fail(err, FURROW_E_ARGUMENT, "name of a format: a letter, then letters, digits and _");
   if (!format->class_name || !format->about || !format->record_size || !format->decode)
@@ -117,29 +118,35 @@ static furrow_status check_format(const furrow_matrix_format *format, furrow_err
   return FURROW_OK;
 }
 
-/* Under the lock. Adds the formats, all or none. */
+/* Under the lock. */
+static furrow_status add_format(const furrow_matrix_format *format, furrow_error *err) {
+  const char *const names[2] = {format->name, format->class_name};
+  void *list = added, *copy;
+  for (size_t k = 0; k < 2; k++)
+    if (format_named(names[k])) return fw_fail(err, FURROW_E_EXISTS, "there is a format %s already", names[k]);
+  FW_TRY(fw_grow(&list, &added_capacity, added_count + 1, sizeof *added, err));
+  added = list;
+  FW_TRY(fw_alloc(&copy, 1, sizeof *format, err));
+  added[added_count++] = memcpy(copy, format, sizeof *format);
+  return FURROW_OK;
+}
+
+/* Under the lock. All or none. */
 static furrow_status add_formats(const furrow_matrix_format *const *formats, size_t count, furrow_error *err) {
-  void *memory = (void *)added;
-  furrow_status status = fw_grow(&memory, &added_capacity, nadded + count, sizeof *added, err);
-  if (status != FURROW_OK) return status;
-  added = memory;
-  const size_t before = nadded;
+  const size_t before = added_count;
+  furrow_status status = FURROW_OK;
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
-    const char *const names[2] = {formats[i]->name, formats[i]->class_name};
-    for (size_t k = 0; k < 2 && status == FURROW_OK; k++)
-      if (format_named(names[k])) status = fw_fail(err, FURROW_E_EXISTS, "there is a format %s already", names[k]);
-    added[nadded++] = formats[i];
+    furrow_matrix_format format;
+    status = read_format(&format, formats[i], err);
+    if (status == FURROW_OK) status = add_format(&format, err);
   }
-  if (status != FURROW_OK) nadded = before;
+  while (status != FURROW_OK && added_count > before) fw_free(added[--added_count]);
   return status;
 }
 
 static furrow_status register_formats(const furrow_matrix_format *const *formats, size_t count, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = check_format(formats[i], err);
-  if (status != FURROW_OK) return status;
   pthread_mutex_lock(&added_lock);
-  status = add_formats(formats, count, err);
+  furrow_status status = add_formats(formats, count, err);
   pthread_mutex_unlock(&added_lock);
   return status;
 }

@@ -7,17 +7,16 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "furrow/model.h"
 #include "model/read/memory_slices.h"
-
-#define DEFAULT_MEMORY ((size_t)1 << 30)
 
 typedef struct ranked {
   furrow_matrix_difference item;
   double distance; /* of integers beyond 2^53 it is not that of item.a and item.b */
 } ranked;
 
-/* The largest differences so far: a heap with the smallest of them on top, of at most `room`. */
+/* The largest differences so far: a heap with the smallest of them on top, of at most `limit`. */
 typedef struct top_heap {
   ranked *items;
   size_t count, capacity, limit;
@@ -186,12 +185,16 @@ static furrow_status compare_matrices(comparison *c, const furrow_matrix *a, con
 /* ---- Ranges of columns ---- */
 
 static furrow_status compare_range(comparison *c, const furrow_matrix_source *a, const furrow_matrix_source *b,
-                                   int64_t first, int64_t end, furrow_error *err) {
+                                   int64_t first, int64_t end, unsigned threads, furrow_error *err) {
   furrow_matrix *x = NULL, *y = NULL;
   furrow_matrix_load_params params;
+  furrow_matrix_selection range;
   furrow_matrix_load_params_init(&params);
-  params.selection.first_col = first;
-  params.selection.end_col = end;
+  furrow_matrix_selection_init(&range);
+  range.first_col = first;
+  range.end_col = end;
+  params.selection = &range;
+  params.threads = threads;
   furrow_status status = furrow_matrix_load_source(&x, a, &params, err);
   if (status == FURROW_OK) status = furrow_matrix_load_source(&y, b, &params, err);
   if (status == FURROW_OK) status = compare_matrices(c, x, y, err);
@@ -230,26 +233,32 @@ static furrow_status find_cuts(const furrow_matrix_source *a, const furrow_matri
   return status;
 }
 
-static void finish(comparison *c, furrow_matrix_diff *diff) {
+static void finish(comparison *c, furrow_matrix_difference *top, furrow_matrix_diff *diff) {
   c->diff.rms = c->either > 0 ? (double)sqrtl(c->squares / (long double)c->either) : 0;
   c->diff.top_count = c->top.count;
   if (c->top.count > 1) qsort(c->top.items, c->top.count, sizeof *c->top.items, compare_items);
-  for (size_t i = 0; i < c->top.count; i++) c->diff.top[i] = c->top.items[i].item;
-  *diff = c->diff;
+  for (size_t i = 0; i < c->top.count; i++) top[i] = c->top.items[i].item;
+  fw_info_write(diff, &c->diff, sizeof c->diff);
 }
 
-furrow_status furrow_matrix_compare(const furrow_matrix_source *a, const furrow_matrix_source *b, size_t memory,
-                                    furrow_matrix_diff *diff, furrow_error *err) {
-  comparison c = {.diff = {.top = diff->top, .top_room = diff->top_room}};
+furrow_status furrow_matrix_compare(const furrow_matrix_source *a, const furrow_matrix_source *b,
+                                    const furrow_matrix_compare_params *given, furrow_matrix_diff *diff,
+                                    furrow_error *err) {
+  furrow_matrix_compare_params params;
+  furrow_matrix_compare_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_compare_params, err));
+  comparison c = {.top = {.limit = params.top ? params.top_capacity : 0}};
   c.nothing.type_a = furrow_matrix_source_row_type(a)->element;
   c.nothing.type_b = furrow_matrix_source_row_type(b)->element;
-  c.top.limit = diff->top ? diff->top_room : 0;
   int64_t *cuts = NULL;
   size_t count = 0;
-  furrow_status status = find_cuts(a, b, memory ? memory : DEFAULT_MEMORY, &cuts, &count, err);
-  for (size_t i = 0; i < count && status == FURROW_OK; i++)
-    status = compare_range(&c, a, b, cuts[i], i + 1 < count ? cuts[i + 1] : INT64_MAX, err);
-  if (status == FURROW_OK) finish(&c, diff);
+  furrow_status status = find_cuts(a, b, params.memory ? params.memory : FW_DEFAULT_MEMORY, &cuts, &count, err);
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) {
+    status = fw_report_progress(params.progress, params.progress_user, "comparing", i, count, err);
+    if (status == FURROW_OK)
+      status = compare_range(&c, a, b, cuts[i], i + 1 < count ? cuts[i + 1] : INT64_MAX, params.threads, err);
+  }
+  if (status == FURROW_OK) finish(&c, params.top, diff);
   fw_free(cuts);
   fw_free(c.top.items);
   return status;

@@ -5,22 +5,17 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "io/scheme.h"
+#include "model/read/memory_slices.h"
 #include "model/write/path_overlap.h"
-
-void furrow_model_convert_params_init(furrow_model_convert_params *params) {
-  *params = (furrow_model_convert_params){.row_type = -1, .memory = (size_t)1 << 30};
-  furrow_matrix_source_params_init(&params->source);
-  furrow_matrix_selection_init(&params->selection);
-  furrow_matrix_write_params_init(&params->write);
-  params->write.separator = params->write.meta_name = NULL;
-}
 
 furrow_status fw_convert_progress(fw_convert *convert, uint64_t bytes, furrow_error *err) {
   if (!convert->params->progress) return FURROW_OK;
   pthread_mutex_lock(&convert->lock);
   convert->done += bytes;
-  furrow_status status = convert->params->progress(convert->params->user, convert->done, convert->total, err);
+  furrow_status status = fw_report_progress(convert->params->progress, convert->params->progress_user, "reading",
+                                            convert->done, convert->total, err);
   pthread_mutex_unlock(&convert->lock);
   return status;
 }
@@ -45,7 +40,7 @@ static furrow_status copy_matrix(fw_convert *convert, const furrow_matrix_source
     fw_model_writer_leave(to->model, to->name, status == FURROW_OK);
     return status;
   }
-  const fw_dir_check check = convert->params->write.replace ? fw_model_check_overwrite : NULL;
+  const fw_dir_check check = convert->params->write->overwrite ? fw_model_check_overwrite : NULL;
   furrow_status status = fw_atomic_dir_open(&own, to->path, check, err);
   if (status != FURROW_OK) return status;
   status = fw_convert_copy(convert, source, plan, fw_atomic_dir_fd(own), to->path, err);
@@ -70,7 +65,7 @@ static furrow_status convert_matrix(fw_convert *convert, const furrow_model_entr
                                     furrow_error *err) {
   furrow_matrix_source *source = NULL;
   fw_convert_plan plan;
-  furrow_status status = furrow_matrix_source_open(&source, entry->folder, &convert->params->source, err);
+  furrow_status status = furrow_matrix_source_open(&source, entry->folder, convert->params->source, err);
   if (status != FURROW_OK) return status;
   status = fw_convert_plan_make(&plan, source, convert->params, entry->name, err);
   if (status == FURROW_OK) {
@@ -100,7 +95,7 @@ static furrow_status copy_files(fw_convert *convert, const furrow_model_listing 
 static furrow_status convert_model(fw_convert *convert, const furrow_model_listing *listing, const char *target,
                                    furrow_error *err) {
   furrow_model_writer *model;
-  furrow_status status = furrow_model_writer_open(&model, target, &convert->params->write, err);
+  furrow_status status = furrow_model_writer_open(&model, target, convert->params->write, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < listing->matrix_count && status == FURROW_OK; i++) {
     const place to = {.path = target, .name = listing->matrices[i].name, .model = model};
@@ -118,7 +113,7 @@ static furrow_status add_up(fw_convert *convert, const furrow_model_listing *lis
   if (!convert->params->progress) return FURROW_OK;
   for (size_t i = 0; i < listing->matrix_count && status == FURROW_OK; i++) {
     furrow_matrix_meta *meta = NULL;
-    status = furrow_matrix_meta_load(&meta, listing->matrices[i].folder, convert->params->source.meta_name, err);
+    status = furrow_matrix_meta_load(&meta, listing->matrices[i].folder, convert->params->source->meta_name, err);
     for (size_t p = 0; status == FURROW_OK && p < meta->part_count; p++)
       convert->total += (uint64_t)meta->parts[p].length;
     if (status == FURROW_OK) furrow_matrix_meta_free(meta);
@@ -126,15 +121,39 @@ static furrow_status add_up(fw_convert *convert, const furrow_model_listing *lis
   return status == FURROW_OK ? fw_convert_progress(convert, 0, err) : status;
 }
 
+/* The parameters of a caller, and what they point at: whole structs, none of them NULL. */
+typedef struct known_params {
+  furrow_model_convert_params convert;
+  furrow_matrix_source_params source;
+  furrow_matrix_selection selection;
+  furrow_matrix_write_params write;
+} known_params;
+
+static furrow_status read_params(known_params *known, const furrow_model_convert_params *given, furrow_error *err) {
+  furrow_model_convert_params_init(&known->convert);
+  furrow_matrix_source_params_init(&known->source);
+  furrow_matrix_selection_init(&known->selection);
+  furrow_matrix_write_params_init(&known->write);
+  FW_TRY(FW_PARAMS_READ(&known->convert, given, furrow_model_convert_params, err));
+  FW_TRY(FW_PARAMS_READ(&known->source, known->convert.source, furrow_matrix_source_params, err));
+  FW_TRY(FW_PARAMS_READ(&known->selection, known->convert.selection, furrow_matrix_selection, err));
+  FW_TRY(FW_PARAMS_READ(&known->write, known->convert.write, furrow_matrix_write_params, err));
+  known->convert.source = &known->source;
+  known->convert.selection = &known->selection;
+  known->convert.write = &known->write;
+  if (known->convert.memory == 0) known->convert.memory = FW_DEFAULT_MEMORY;
+  return FURROW_OK;
+}
+
 furrow_status furrow_model_convert(const char *source, const char *target, const furrow_model_convert_params *params,
                                    furrow_model_convert_result *result, furrow_error *err) {
-  furrow_model_convert_params defaults;
-  furrow_model_convert_params_init(&defaults);
-  fw_convert convert = {.params = params ? params : &defaults, .lock = PTHREAD_MUTEX_INITIALIZER};
+  known_params known;
+  FW_TRY(read_params(&known, params, err));
+  fw_convert convert = {.params = &known.convert, .lock = PTHREAD_MUTEX_INITIALIZER};
   furrow_model_listing *listing;
   const fw_scheme *scheme;
   const char *path;
-  convert.threads = convert.params->write.threads ? convert.params->write.threads : fw_processor_count();
+  convert.threads = known.write.threads ? known.write.threads : fw_processor_count();
   furrow_status status = fw_scheme_find(&scheme, &path, target, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
   if (status != FURROW_OK) return status;
@@ -148,6 +167,6 @@ furrow_status furrow_model_convert(const char *source, const char *target, const
   }
   furrow_model_listing_free(listing);
   pthread_mutex_destroy(&convert.lock);
-  if (status == FURROW_OK && result) *result = convert.result;
+  if (status == FURROW_OK && result) fw_info_write(result, &convert.result, sizeof convert.result);
   return status;
 }

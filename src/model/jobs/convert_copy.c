@@ -40,7 +40,10 @@ static furrow_status check_source(fw_convert *convert, const furrow_matrix_sourc
   furrow_status status = fw_alloc_zero(&memory, c.meta->part_count, sizeof *c.begun, err);
   if (status != FURROW_OK) return status;
   c.begun = memory;
-  status = furrow_matrix_for_each_panel(source, NULL, convert->threads, check_panel, &c, err);
+  furrow_matrix_scan_params params;
+  furrow_matrix_scan_params_init(&params);
+  params.threads = convert->threads;
+  status = furrow_matrix_for_each_panel(source, &params, check_panel, &c, err);
   convert->result.elements += atomic_load(&c.elements);
   fw_free(memory);
   return status;

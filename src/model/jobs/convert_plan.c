@@ -294,15 +294,15 @@ static bool is_text(const furrow_matrix_format *format) {
 static bool is_copy(const fw_convert_plan *plan, const furrow_matrix_source *source,
                     const furrow_model_convert_params *params) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
-  const char *separator = params->write.separator;
+  const char *separator = params->write->separator;
   if (plan->format != furrow_matrix_source_format(source) || plan->row_type->number != meta->row_type) return false;
-  if (params->write.angel_bytes && plan->format->encode) return false;
-  if (asks_for_grid(params) || params->servers > 0 || params->parts_per_file > 0 || selects(&params->selection))
+  if (params->write->angel_bytes && plan->format->encode) return false;
+  if (asks_for_grid(params) || params->servers > 0 || params->parts_per_file > 0 || selects(params->selection))
     return false;
   if (separator && is_text(plan->format) && strcmp(separator, furrow_matrix_source_separator(source)) != 0)
     return false;
-  if (meta->origin == FURROW_META_PSMETA) return !params->write.meta_name; /* it has no other name */
-  return !params->source.format && params->source.row_type < 0;            /* else the metadata says something else */
+  if (meta->origin == FURROW_META_PSMETA) return !params->write->meta_name; /* it has no other name */
+  return !params->source->format && params->source->row_type < 0;           /* else the metadata says something else */
 }
 
 static furrow_status choose(fw_convert_plan *plan, const furrow_matrix_source *source,
@@ -322,11 +322,11 @@ static furrow_status choose(fw_convert_plan *plan, const furrow_matrix_source *s
 static void choose_names(fw_convert_plan *plan, const furrow_matrix_source *source,
                          const furrow_model_convert_params *params) {
   const char *old = furrow_matrix_source_meta_name(source);
-  plan->write = params->write;
+  plan->write = *params->write;
   if (!plan->write.separator) plan->write.separator = furrow_matrix_source_separator(source);
   if (plan->copy) {
     plan->meta_name =
-        params->write.meta_name && strcmp(params->write.meta_name, old) != 0 ? params->write.meta_name : NULL;
+        params->write->meta_name && strcmp(params->write->meta_name, old) != 0 ? params->write->meta_name : NULL;
   } else if (!plan->write.meta_name) {
     plan->write.meta_name = strcmp(old, "meta") == 0 ? old : "_meta";
   }
@@ -370,9 +370,9 @@ static furrow_status plan_parts(fw_convert_plan *plan, const furrow_matrix_meta 
 
 furrow_status fw_convert_plan_make(fw_convert_plan *plan, const furrow_matrix_source *source,
                                    const furrow_model_convert_params *params, const char *name, furrow_error *err) {
-  *plan = (fw_convert_plan){.selection = params->selection};
+  *plan = (fw_convert_plan){.selection = *params->selection};
   furrow_status status = check_params(params, err);
-  if (status == FURROW_OK && params->write.meta_name) status = fw_check_meta_name(params->write.meta_name, err);
+  if (status == FURROW_OK && params->write->meta_name) status = fw_check_meta_name(params->write->meta_name, err);
   if (status == FURROW_OK) status = choose(plan, source, params, err);
   if (status != FURROW_OK) return status;
   plan->copy = is_copy(plan, source, params);

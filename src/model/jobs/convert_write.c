@@ -294,7 +294,7 @@ static furrow_status load_batch(transfer *t, batch *b, size_t limit, furrow_matr
   if (!hash && alone <= t->budget) {
     const size_t bytes = t->plan->same_grid && t->budget > BATCH_BYTES ? BATCH_BYTES : t->budget;
     batch_size(t, b, longest_batch(t, b, bytes, limit));
-    params.selection = b->selection;
+    params.selection = &b->selection;
     return fw_matrix_load_filtered(matrix, t->source, &params, NULL, &asking, err);
   }
   if (t->plan->same_grid) return fail_memory(t, b, alone, err);
@@ -303,7 +303,7 @@ static furrow_status load_batch(transfer *t, batch *b, size_t limit, furrow_matr
   b->end = likely_end(t, b, limit);
   for (;;) {
     select_batch(t, b);
-    params.selection = b->selection;
+    params.selection = &b->selection;
     const hash_range range = {.first = t->plan->meta->parts[b->first].part_id,
                               .end = t->plan->meta->parts[b->end - 1].part_id + 1,
                               .parts = t->writer->hash_parts};
@@ -380,7 +380,11 @@ static furrow_status check_outside(transfer *t, furrow_error *err) {
     if (now->parts[i].end_col > t->end_col) t->end_col = now->parts[i].end_col;
   }
   if (selection->first_col >= t->first_col && selection->end_col <= t->end_col) return FURROW_OK;
-  return furrow_matrix_for_each_panel(t->source, selection, t->convert->threads, refuse_panel, t, err);
+  furrow_matrix_scan_params params;
+  furrow_matrix_scan_params_init(&params);
+  params.selection = selection;
+  params.threads = t->convert->threads;
+  return furrow_matrix_for_each_panel(t->source, &params, refuse_panel, t, err);
 }
 
 /* ---- all of it ---- */
@@ -404,7 +408,7 @@ static furrow_status match_parts(transfer *t, furrow_error *err) {
 furrow_status fw_convert_write(fw_convert *convert, const furrow_matrix_source *source, const fw_convert_plan *plan,
                                furrow_matrix_writer *writer, furrow_error *err) {
   transfer t = {.convert = convert, .source = source, .plan = plan, .writer = writer};
-  const size_t memory = convert->params->memory ? convert->params->memory : (size_t)1 << 30;
+  const size_t memory = convert->params->memory;
   const size_t buffers = (size_t)writer->threads * THREAD_BYTES;
   t.budget = memory > 2 * buffers ? memory - buffers : memory;
   writer->any_hash = plan->same_grid && is_hash_plan(&t);

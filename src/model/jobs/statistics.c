@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "furrow/model.h"
 
 #define BLOCK 512
@@ -31,7 +32,7 @@ typedef struct statistics_job {
   const furrow_matrix_meta *meta;
   moments *parts; /* one for each partition */
   pthread_mutex_t lock;
-  furrow_model_progress progress;
+  furrow_progress progress;
   void *user;
   uint64_t total, done, told; /* bytes */
 } statistics_job;
@@ -195,7 +196,7 @@ static furrow_status tell_progress(statistics_job *job, size_t part, uint64_t el
   if (job->done > job->total) job->done = job->total;
   if (job->done - job->told >= PROGRESS_STEP) {
     job->told = job->done;
-    status = job->progress(job->user, job->done, job->total, err);
+    status = fw_report_progress(job->progress, job->user, "reading", job->done, job->total, err);
   }
   pthread_mutex_unlock(&job->lock);
   return status;
@@ -270,10 +271,16 @@ static void fill_stats(furrow_matrix_stats *stats, const statistics_job *job) {
   stats->bytes = job->total;
 }
 
-furrow_status furrow_matrix_compute_stats(const furrow_matrix_source *source, unsigned threads,
-                                          furrow_model_progress progress, void *user, furrow_matrix_stats *stats,
-                                          furrow_error *err) {
-  statistics_job job = {.meta = furrow_matrix_source_meta(source), .progress = progress, .user = user};
+furrow_status furrow_matrix_compute_stats(const furrow_matrix_source *source, const furrow_matrix_stats_params *given,
+                                          furrow_matrix_stats *stats, furrow_error *err) {
+  furrow_matrix_stats_params params;
+  furrow_matrix_scan_params scan;
+  furrow_matrix_stats_params_init(&params);
+  furrow_matrix_scan_params_init(&scan);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_stats_params, err));
+  scan.threads = params.threads;
+  statistics_job job = {
+      .meta = furrow_matrix_source_meta(source), .progress = params.progress, .user = params.progress_user};
   furrow_matrix_stats result = {0};
   furrow_status status = count_rows(job.meta, &result.rows, err);
   if (status != FURROW_OK) return status;
@@ -282,14 +289,14 @@ furrow_status furrow_matrix_compute_stats(const furrow_matrix_source *source, un
   status = fw_alloc_zero(&memory, job.meta->part_count, sizeof *job.parts, err);
   if (status != FURROW_OK) return status;
   job.parts = memory;
-  for (size_t p = 0; progress && p < job.meta->part_count; p++)
+  for (size_t p = 0; job.progress && p < job.meta->part_count; p++)
     job.parts[p].expected = elements_of(&job.meta->parts[p]);
   pthread_mutex_init(&job.lock, NULL);
-  status = furrow_matrix_for_each_panel(source, NULL, threads, add_panel, &job, err);
+  status = furrow_matrix_for_each_panel(source, &scan, add_panel, &job, err);
   if (status == FURROW_OK) {
     fill_stats(&result, &job);
-    if (progress) status = progress(user, job.total, job.total, err);
-    if (status == FURROW_OK) *stats = result;
+    status = fw_report_progress(job.progress, job.user, "reading", job.total, job.total, err);
+    if (status == FURROW_OK) fw_info_write(stats, &result, sizeof result);
   }
   pthread_mutex_destroy(&job.lock);
   fw_free(job.parts);

@@ -5,6 +5,7 @@
  * threads. */
 #include "model/jobs/verify.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "base/thread_pool.h"
 #include "io/dir_names.h"
 #include "model/read/source.h"
@@ -60,15 +62,19 @@ void fw_findings_clear(fw_findings *list) {
 
 typedef struct verify_job {
   fw_verification v;
-  furrow_matrix_source_params params; /* the separator is known */
-  furrow_status *failed;              /* for want of memory, by partition */
+  furrow_matrix_verify_params params;
+  furrow_matrix_source_params source; /* the separator is known */
+  furrow_status *failed;              /* E_MEMORY or E_CANCELLED, by partition */
+  pthread_mutex_t lock;               /* of what follows, and of the caller's progress function */
+  uint64_t done, total;
+  bool stopped;
 } verify_job;
 
 static furrow_status open_part(const verify_job *job, size_t part, furrow_matrix_source **source, furrow_error *err) {
   furrow_matrix_meta alone = *job->v.meta;
   alone.part_count = 1;
   alone.parts = &job->v.meta->parts[part];
-  return fw_matrix_source_open_with(source, job->v.folder, &alone, &job->params, err);
+  return fw_matrix_source_open_with(source, job->v.folder, &alone, &job->source, err);
 }
 
 static furrow_status check_part(verify_job *job, size_t part, furrow_error *err) {
@@ -84,9 +90,24 @@ static furrow_status check_part(verify_job *job, size_t part, furrow_error *err)
   return status;
 }
 
+/* Reports that `bytes` more were checked. Once the caller has said stop, it is not asked again. */
+static furrow_status report(verify_job *job, uint64_t bytes, furrow_error *err) {
+  furrow_status status = FURROW_E_CANCELLED;
+  if (!job->params.progress) return FURROW_OK;
+  pthread_mutex_lock(&job->lock);
+  job->done += bytes;
+  if (!job->stopped)
+    status = fw_report_progress(job->params.progress, job->params.progress_user, "reading", job->done, job->total, err);
+  job->stopped = status != FURROW_OK;
+  pthread_mutex_unlock(&job->lock);
+  return status;
+}
+
 static void check_part_in_pool(void *context, size_t part) {
   verify_job *job = context;
-  job->failed[part] = check_part(job, part, NULL);
+  job->failed[part] = report(job, 0, NULL);
+  if (job->failed[part] == FURROW_OK) job->failed[part] = check_part(job, part, NULL);
+  if (job->failed[part] == FURROW_OK) job->failed[part] = report(job, (uint64_t)job->v.meta->parts[part].length, NULL);
 }
 
 /* The separator of a text format, as the first partition shows it that can be opened and is not empty. */
@@ -106,14 +127,15 @@ static furrow_status find_separator(verify_job *job, char **separator, furrow_er
   return FURROW_OK;
 }
 
-static furrow_status check_parts(verify_job *job, unsigned threads, furrow_error *err) {
+static furrow_status check_parts(verify_job *job, furrow_error *err) {
   const size_t n = job->v.meta->part_count;
   fw_pool *pool = NULL;
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, n, sizeof *job->failed, err);
   if (status != FURROW_OK) return status;
   job->failed = memory;
-  if (threads == 0) threads = fw_processor_count();
+  const unsigned threads = job->params.threads ? job->params.threads : fw_processor_count();
+  for (size_t i = 0; i < n; i++) job->total += (uint64_t)job->v.meta->parts[i].length;
   if (threads == 1) {
     for (size_t i = 0; i < n; i++) check_part_in_pool(job, i);
   } else {
@@ -133,7 +155,7 @@ static furrow_status check_parts(verify_job *job, unsigned threads, furrow_error
  * partition that is opened, or here if there is none. */
 static furrow_status find_kinds(verify_job *job, furrow_error *err) {
   fw_verification *v = &job->v;
-  const char *name = job->params.format ? job->params.format : v->meta->format_class_name;
+  const char *name = job->source.format ? job->source.format : v->meta->format_class_name;
   furrow_error found = {.status = FURROW_OK};
   furrow_status status = FURROW_OK;
   if (!name)
@@ -144,7 +166,7 @@ static furrow_status find_kinds(verify_job *job, furrow_error *err) {
     fw_error_set_file(&found, v->meta_path);
     return fw_findings_add_error(fw_verification_common(v), -1, &found, err);
   }
-  const int32_t number = job->params.row_type >= 0 ? job->params.row_type : v->meta->row_type;
+  const int32_t number = job->source.row_type >= 0 ? job->source.row_type : v->meta->row_type;
   v->row_type = furrow_matrix_row_type_get(number);
   if (v->row_type && !v->row_type->objects) return FURROW_OK;
   fw_findings *list = fw_verification_common(v);
@@ -168,7 +190,7 @@ static furrow_status check_decimals(fw_verification *v, furrow_error *err) {
 /* Path of the metadata file that was read; several of servers: the folder. */
 static furrow_status find_meta_path(const verify_job *job, char **path, furrow_error *err) {
   static const char *const names[] = {"_meta", "meta", "psmeta"};
-  if (job->params.meta_name) return fw_path_join(path, job->v.folder, job->params.meta_name, err);
+  if (job->source.meta_name) return fw_path_join(path, job->v.folder, job->source.meta_name, err);
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     char *found = NULL;
     furrow_status status = fw_path_join(&found, job->v.folder, names[i], err);
@@ -182,7 +204,7 @@ static furrow_status find_meta_path(const verify_job *job, char **path, furrow_e
   return fw_strndup(path, job->v.folder, strlen(job->v.folder), err);
 }
 
-static furrow_status check_matrix(verify_job *job, unsigned threads, furrow_error *err) {
+static furrow_status check_matrix(verify_job *job, furrow_error *err) {
   fw_verification *v = &job->v;
   char *separator = NULL, *meta_path = NULL;
   furrow_status status = find_meta_path(job, &meta_path, err);
@@ -192,9 +214,9 @@ static furrow_status check_matrix(verify_job *job, unsigned threads, furrow_erro
   if (status == FURROW_OK) status = fw_verify_layout(v, err);
   if (status == FURROW_OK) status = fw_verify_files(v, err);
   if (status == FURROW_OK && readable) {
-    if (!job->params.separator) status = find_separator(job, &separator, err);
-    if (separator) job->params.separator = separator;
-    if (status == FURROW_OK) status = check_parts(job, threads, err);
+    if (!job->source.separator) status = find_separator(job, &separator, err);
+    if (separator) job->source.separator = separator;
+    if (status == FURROW_OK) status = check_parts(job, err);
     if (status == FURROW_OK) status = check_decimals(v, err);
   }
   fw_free(separator);
@@ -202,20 +224,20 @@ static furrow_status check_matrix(verify_job *job, unsigned threads, furrow_erro
   return status;
 }
 
-/* Tells the findings of one list; *first becomes the first fatal one. */
-static void tell(const fw_findings *list, void (*found)(void *user, const furrow_matrix_finding *finding), void *user,
+/* Passes the findings of one list on; *first becomes the first fatal one. */
+static void tell(const fw_findings *list, const furrow_matrix_verify_params *params,
                  const furrow_matrix_finding **first) {
   for (size_t i = 0; i < list->count; i++) {
-    if (found) found(user, &list->items[i]);
+    if (params->found) params->found(params->user, &list->items[i]);
     if (list->items[i].fatal && !*first) *first = &list->items[i];
   }
 }
 
-static furrow_status tell_all(const fw_verification *v, void (*found)(void *user, const furrow_matrix_finding *finding),
-                              void *user, furrow_error *err) {
+static furrow_status tell_all(const verify_job *job, furrow_error *err) {
+  const fw_verification *v = &job->v;
   const furrow_matrix_finding *first = NULL;
-  tell(fw_verification_common(v), found, user, &first);
-  for (size_t i = 0; i < v->meta->part_count; i++) tell(&v->parts[i], found, user, &first);
+  tell(fw_verification_common(v), &job->params, &first);
+  for (size_t i = 0; i < v->meta->part_count; i++) tell(&v->parts[i], &job->params, &first);
   if (!first) return FURROW_OK;
   fw_fail(err, first->status, "%s", first->message);
   if (err) {
@@ -226,35 +248,40 @@ static furrow_status tell_all(const fw_verification *v, void (*found)(void *user
 }
 
 /* Metadata that cannot be read is one finding, and the last. */
-static furrow_status tell_error(const furrow_error *error,
-                                void (*found)(void *user, const furrow_matrix_finding *finding), void *user,
+static furrow_status tell_error(const furrow_matrix_verify_params *params, const furrow_error *error,
                                 furrow_error *err) {
   const furrow_matrix_finding finding = {true, -1, error->file, error->offset, error->status, error->message};
-  if (found && error->status != FURROW_E_MEMORY) found(user, &finding);
+  if (params->found && error->status != FURROW_E_MEMORY) params->found(params->user, &finding);
   if (err) *err = *error;
   return error->status;
 }
 
-furrow_status furrow_matrix_verify(const char *folder, const furrow_matrix_source_params *params, unsigned threads,
-                                   void (*found)(void *user, const furrow_matrix_finding *finding), void *user,
-                                   furrow_error *err) {
-  verify_job job = {.v = {.folder = folder}};
+static furrow_status verify(verify_job *job, furrow_error *err) {
   furrow_matrix_meta *meta = NULL;
   furrow_error error = {.status = FURROW_OK};
-  furrow_matrix_source_params_init(&job.params);
-  if (params) job.params = *params;
-  furrow_status status = furrow_matrix_meta_load(&meta, folder, job.params.meta_name, &error);
-  if (status != FURROW_OK) return tell_error(&error, found, user, err);
-  job.v.meta = meta;
   void *memory = NULL;
-  status = fw_alloc_zero(&memory, meta->part_count + 1, sizeof *job.v.parts, err);
+  furrow_status status = furrow_matrix_meta_load(&meta, job->v.folder, job->source.meta_name, &error);
+  if (status != FURROW_OK) return tell_error(&job->params, &error, err);
+  job->v.meta = meta;
+  status = fw_alloc_zero(&memory, meta->part_count + 1, sizeof *job->v.parts, err);
   if (status == FURROW_OK) {
-    job.v.parts = memory;
-    status = check_matrix(&job, threads, err);
-    if (status == FURROW_OK) status = tell_all(&job.v, found, user, err);
-    for (size_t i = 0; i <= meta->part_count; i++) fw_findings_clear(&job.v.parts[i]);
+    job->v.parts = memory;
+    status = check_matrix(job, err);
+    if (status == FURROW_OK) status = tell_all(job, err);
+    for (size_t i = 0; i <= meta->part_count; i++) fw_findings_clear(&job->v.parts[i]);
   }
   fw_free(memory);
   furrow_matrix_meta_free(meta);
+  return status;
+}
+
+furrow_status furrow_matrix_verify(const char *folder, const furrow_matrix_verify_params *given, furrow_error *err) {
+  verify_job job = {.v = {.folder = folder}, .lock = PTHREAD_MUTEX_INITIALIZER};
+  furrow_matrix_verify_params_init(&job.params);
+  furrow_matrix_source_params_init(&job.source);
+  FW_TRY(FW_PARAMS_READ(&job.params, given, furrow_matrix_verify_params, err));
+  FW_TRY(FW_PARAMS_READ(&job.source, job.params.source, furrow_matrix_source_params, err));
+  furrow_status status = verify(&job, err);
+  pthread_mutex_destroy(&job.lock);
   return status;
 }

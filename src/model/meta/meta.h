@@ -5,6 +5,10 @@
 
 #include "furrow/model.h"
 
+/* What a specification means that does not say it. */
+#define FW_DEFAULT_FORMAT "RowIdColIdValueTextRowFormat"
+#define FW_DEFAULT_ROW_TYPE 7 /* T_FLOAT_DENSE */
+
 /* ---- Fields ---- */
 
 typedef enum fw_meta_kind {

@@ -6,23 +6,13 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_out.h"
+#include "base/params.h"
 #include "base/utf8.h"
 #include "model/format/matrix_format.h"
 #include "model/meta/meta.h"
 
 #define RANGE_START "feature.index.range.start"
 #define RANGE_END "feature.index.range.end"
-
-void furrow_matrix_spec_init(furrow_matrix_spec *spec) {
-  *spec = (furrow_matrix_spec){
-      .format = "RowIdColIdValueTextRowFormat",
-      .row_type = 7, /* T_FLOAT_DENSE */
-      .part_size = 500000,
-      .max_parts = 500,
-      .servers = 1,
-      .parts_per_file = 5,
-  };
-}
 
 /* ---- What the specification means ---- */
 
@@ -72,7 +62,6 @@ static furrow_status check_numbers(plan *p) {
 
 static furrow_status check_types(plan *p) {
   const furrow_matrix_spec *s = p->spec;
-  if (!s->format) return refuse(p, "format", "must be set");
   furrow_status status = furrow_matrix_format_find(s->format, &p->format, p->err);
   if (status != FURROW_OK) return status;
   if (p->format == &fw_angel1) return refuse(p, "format", "%s is only read", p->format->name);
@@ -312,10 +301,15 @@ static furrow_status understand(plan *p) {
   return status == FURROW_OK ? check_options(p) : status;
 }
 
-furrow_status furrow_matrix_plan(furrow_matrix_meta **meta, const furrow_matrix_spec *spec, furrow_error *err) {
-  plan p = {.spec = spec, .err = err};
+furrow_status furrow_matrix_plan(furrow_matrix_meta **meta, const furrow_matrix_spec *given, furrow_error *err) {
+  furrow_matrix_spec spec;
+  furrow_matrix_spec_init(&spec);
+  FW_TRY(FW_PARAMS_READ(&spec, given, furrow_matrix_spec, err));
+  if (!spec.format) spec.format = FW_DEFAULT_FORMAT;
+  if (spec.row_type == -1) spec.row_type = FW_DEFAULT_ROW_TYPE;
+  plan p = {.spec = &spec, .err = err};
   furrow_status status = understand(&p);
-  if (status == FURROW_OK) status = fw_meta_create(&p.owner, text_needed(spec, p.format), err);
+  if (status == FURROW_OK) status = fw_meta_create(&p.owner, text_needed(&spec, p.format), err);
   if (status == FURROW_OK) status = fill(&p);
   if (status == FURROW_OK)
     *meta = &p.owner->meta;

@@ -8,16 +8,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "base/thread_pool.h"
 #include "model/read/load_plan.h"
 
 enum { CHUNK = 256, SMALL = 64 };
-
-void furrow_matrix_load_params_init(furrow_matrix_load_params *params) {
-  *params = (furrow_matrix_load_params){0};
-  furrow_matrix_source_params_init(&params->source);
-  furrow_matrix_selection_init(&params->selection);
-}
 
 typedef struct loader {
   fw_load_plan plan;
@@ -153,7 +148,7 @@ static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *so
                           const fw_load_poll *poll, bool trust_dense, bool *estimated, furrow_error *err) {
   loader l = {.filter = filter, .poll = poll};
   void *hints = NULL;
-  furrow_status status = fw_load_plan_make(&l.plan, source, &params->selection, trust_dense, err);
+  furrow_status status = fw_load_plan_make(&l.plan, source, params->selection, trust_dense, err);
   if (status == FURROW_OK) status = check_overlap(&l.plan, err);
   if (status == FURROW_OK) status = check_memory(&l, params->memory, err);
   if (status == FURROW_OK) status = fw_alloc_zero(&hints, source->meta->part_count, sizeof *l.hints, err);
@@ -174,16 +169,16 @@ static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *so
 }
 
 furrow_status fw_matrix_load_filtered(furrow_matrix **matrix, const furrow_matrix_source *source,
-                                      const furrow_matrix_load_params *params, const fw_column_filter *filter,
+                                      const furrow_matrix_load_params *given, const fw_column_filter *filter,
                                       const fw_load_poll *poll, furrow_error *err) {
-  furrow_matrix_load_params defaults;
-  furrow_matrix_load_params_init(&defaults);
-  if (!params) params = &defaults;
+  furrow_matrix_load_params params;
+  furrow_matrix_load_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_load_params, err));
   bool estimated = false;
   furrow_error first;
-  furrow_status status = load(matrix, source, params, filter, poll, true, &estimated, &first);
+  furrow_status status = load(matrix, source, &params, filter, poll, true, &estimated, &first);
   if (status == FURROW_E_STALE && estimated) /* a dense partition has not all of its columns: count them */
-    status = load(matrix, source, params, filter, poll, false, &estimated, &first);
+    status = load(matrix, source, &params, filter, poll, false, &estimated, &first);
   if (status != FURROW_OK && err) *err = first;
   return status;
 }
@@ -193,11 +188,14 @@ furrow_status furrow_matrix_load_source(furrow_matrix **matrix, const furrow_mat
   return fw_matrix_load_filtered(matrix, source, params, NULL, NULL, err);
 }
 
-furrow_status furrow_matrix_load(furrow_matrix **matrix, const char *folder, const furrow_matrix_load_params *params,
+furrow_status furrow_matrix_load(furrow_matrix **matrix, const char *folder, const furrow_matrix_load_params *given,
                                  furrow_error *err) {
+  furrow_matrix_load_params params;
   furrow_matrix_source *source = NULL;
-  furrow_status status = furrow_matrix_source_open(&source, folder, params ? &params->source : NULL, err);
-  if (status == FURROW_OK) status = furrow_matrix_load_source(matrix, source, params, err);
+  furrow_matrix_load_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_load_params, err));
+  furrow_status status = furrow_matrix_source_open(&source, folder, params.source, err);
+  if (status == FURROW_OK) status = furrow_matrix_load_source(matrix, source, &params, err);
   furrow_matrix_source_close(source);
   return status;
 }

@@ -7,8 +7,16 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+/* Inline in the header, and exported from here. */
+extern inline double furrow_elements_get(furrow_elements a, furrow_element_type type, size_t i);
+extern inline int64_t furrow_panel_col(const furrow_panel *panel, size_t c);
+extern inline double furrow_panel_get(const furrow_panel *panel, size_t r, size_t c);
+extern inline int64_t furrow_matrix_row_view_col(const furrow_matrix_row_view *row, size_t i);
+extern inline double furrow_matrix_row_view_get(const furrow_matrix_row_view *row, size_t i);
+
 void furrow_matrix_free(furrow_matrix *matrix) {
   if (!matrix) return;
+  if (matrix->release) matrix->release(matrix->release_user);
   fw_free(matrix->values);
   fw_free(matrix->col_ids);
   fw_arena_clear(&matrix->arena);
@@ -186,24 +194,81 @@ static furrow_status add_panels(fw_matrix_build *build, const furrow_panel **pan
   return status;
 }
 
+/* Pointers to the panels that have rows, by their first row; *by_row is freed by the caller. */
+static furrow_status sort_panels(const furrow_panel *panels, size_t count, const furrow_panel ***by_row, size_t *used,
+                                 furrow_error *err) {
+  const furrow_element_type type = count > 0 ? panels[0].type : FURROW_ELEMENT_F64;
+  void *memory;
+  for (size_t i = 0; i < count; i++) FW_TRY(check_panel(&panels[i], type, i, err));
+  FW_TRY(fw_alloc(&memory, count, sizeof(furrow_panel *), err));
+  *by_row = memory;
+  *used = 0;
+  for (size_t i = 0; i < count; i++)
+    if (panels[i].rows > 0) (*by_row)[(*used)++] = &panels[i];
+  qsort(*by_row, *used, sizeof **by_row, compare_panels);
+  return FURROW_OK;
+}
+
 furrow_status furrow_matrix_create(furrow_matrix **matrix, const furrow_panel *panels, size_t count,
                                    furrow_error *err) {
-  const furrow_element_type type = count > 0 ? panels[0].type : FURROW_ELEMENT_F64;
-  void *memory = NULL;
-  size_t used = 0;
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = check_panel(&panels[i], type, i, err);
-  if (status == FURROW_OK) status = fw_alloc(&memory, count, sizeof(furrow_panel *), err);
-  if (status != FURROW_OK) return status;
-  const furrow_panel **by_row = memory;
-  for (size_t i = 0; i < count; i++)
-    if (panels[i].rows > 0) by_row[used++] = &panels[i];
-  qsort(by_row, used, sizeof *by_row, compare_panels);
+  const furrow_panel **by_row;
+  size_t used;
   fw_matrix_build build;
-  status = fw_matrix_build_init(&build, type, 0, err);
+  FW_TRY(sort_panels(panels, count, &by_row, &used, err));
+  furrow_status status = fw_matrix_build_init(&build, count > 0 ? panels[0].type : FURROW_ELEMENT_F64, 0, err);
   if (status == FURROW_OK) status = add_panels(&build, by_row, used, err);
   if (status == FURROW_OK) status = fw_matrix_build_finish(&build, matrix, err);
   fw_matrix_build_clear(&build);
-  fw_free(memory);
+  fw_free((void *)by_row);
+  return status;
+}
+
+/* Look-ups and writers search in the columns and read whole elements. */
+static furrow_status check_borrowed(const furrow_panel *panel, size_t i, furrow_error *err) {
+  for (size_t c = 1; panel->col_ids && c < panel->cols; c++)
+    if (panel->col_ids[c] <= panel->col_ids[c - 1])
+      return fw_fail(err, FURROW_E_ARGUMENT, "the columns of panel %zu do not ascend: %lld comes after %lld", i,
+                     (long long)panel->col_ids[c], (long long)panel->col_ids[c - 1]);
+  if ((uintptr_t)panel->values.any % furrow_element_size(panel->type) != 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "the values of panel %zu are not aligned to %zu bytes", i,
+                   furrow_element_size(panel->type));
+  return FURROW_OK;
+}
+
+static furrow_status take_panels(furrow_matrix *matrix, const furrow_panel **panels, size_t count, furrow_error *err) {
+  void *memory;
+  FW_TRY(fw_arena_take(&matrix->arena, &memory, count, sizeof(furrow_panel), err));
+  matrix->panels = memory;
+  matrix->panel_count = count;
+  for (size_t i = 0; i < count; i++) {
+    matrix->panels[i] = *panels[i];
+    matrix->row_count += panels[i]->rows;
+    matrix->count += (uint64_t)panels[i]->rows * panels[i]->cols;
+  }
+  return fw_matrix_index_rows(matrix, err);
+}
+
+furrow_status furrow_matrix_borrow(furrow_matrix **matrix, const furrow_panel *panels, size_t count,
+                                   void (*release)(void *user), void *user, furrow_error *err) {
+  const furrow_panel **by_row;
+  size_t used;
+  void *memory = NULL;
+  FW_TRY(sort_panels(panels, count, &by_row, &used, err));
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = check_borrowed(&panels[i], i, err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **matrix, err);
+  furrow_matrix *made = memory;
+  if (status == FURROW_OK) {
+    made->type = count > 0 ? panels[0].type : FURROW_ELEMENT_F64;
+    status = take_panels(made, by_row, used, err);
+  }
+  if (status == FURROW_OK) {
+    made->release = release;
+    made->release_user = user;
+    *matrix = made;
+  } else {
+    furrow_matrix_free(made);
+  }
+  fw_free((void *)by_row);
   return status;
 }

@@ -26,7 +26,9 @@ struct furrow_matrix {
   uint64_t count;
   void *values;
   int64_t *col_ids;
-  fw_arena arena; /* of the rest */
+  fw_arena arena;              /* of the rest */
+  void (*release)(void *user); /* a borrowed matrix: called at the end; NULL: nobody */
+  void *release_user;
 };
 
 typedef struct fw_row_group {
@@ -78,6 +80,9 @@ furrow_status fw_matrix_build_put(fw_matrix_build *build, fw_slot *slot, const i
 /* Every slot is full: sorts what is not sorted, and hands over the matrix. */
 furrow_status fw_matrix_build_finish(fw_matrix_build *build, furrow_matrix **matrix, furrow_error *err) FURROW_MUST_USE;
 void fw_matrix_build_clear(fw_matrix_build *build);
+
+/* Lists the rows of all panels by their id. E_ARGUMENT: two panels have the same row. */
+furrow_status fw_matrix_index_rows(furrow_matrix *matrix, furrow_error *err) FURROW_MUST_USE;
 
 /* fw_alloc; large blocks ask for large pages, because fresh pages are a good part of the cost of loading. */
 furrow_status fw_block_alloc(void **block, size_t count, size_t size, furrow_error *err) FURROW_MUST_USE;

@@ -239,7 +239,7 @@ static int compare_rows(const void *a, const void *b) {
 
 /* Rows of all panels by their id, and where they are. Panels come by their first row, so most often nothing is to be
  * sorted. */
-static furrow_status index_rows(furrow_matrix *matrix, furrow_error *err) {
+furrow_status fw_matrix_index_rows(furrow_matrix *matrix, furrow_error *err) {
   void *memory;
   furrow_status status = fw_arena_take(&matrix->arena, &memory, matrix->row_count, sizeof *matrix->index, err);
   if (status != FURROW_OK) return status;
@@ -282,7 +282,7 @@ furrow_status fw_matrix_build_finish(fw_matrix_build *build, furrow_matrix **mat
   if (status != FURROW_OK) return status;
   drop_col_ids(build);
   make_panels(build, panels);
-  status = index_rows(build->matrix, err);
+  status = fw_matrix_index_rows(build->matrix, err);
   if (status != FURROW_OK) return status;
   *matrix = build->matrix;
   build->matrix = NULL;

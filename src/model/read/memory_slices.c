@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "model/read/load_plan.h"
 
 enum { SAMPLES = 1 << 16, MOST_CUTS = 1 << 20 };
@@ -395,12 +396,13 @@ typedef furrow_status (*slice_maker)(slice_store *, const furrow_matrix_source *
 
 static furrow_status make(fw_memory_slices **slices, const furrow_matrix_source *source,
                           const furrow_matrix_selection *selection, size_t bytes, slice_maker add, furrow_error *err) {
-  furrow_matrix_selection all;
-  furrow_matrix_selection_init(&all);
+  furrow_matrix_selection known;
   slice_store *store = NULL;
+  furrow_matrix_selection_init(&known);
+  FW_TRY(FW_PARAMS_READ(&known, selection, furrow_matrix_selection, err));
   furrow_status status = store_create(&store, err);
   if (status != FURROW_OK) return status;
-  status = add(store, source, selection ? selection : &all, bytes, err);
+  status = add(store, source, &known, bytes, err);
   if (status == FURROW_OK)
     *slices = &store->slices;
   else

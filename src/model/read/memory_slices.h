@@ -4,6 +4,9 @@
 
 #include "furrow/model.h"
 
+/* What params->memory = 0 means. */
+#define FW_DEFAULT_MEMORY ((size_t)1 << 30)
+
 typedef struct fw_memory_slices {
   size_t count;
   furrow_matrix_selection *selections; /* they and what they point at belong to this */

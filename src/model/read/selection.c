@@ -6,10 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-
-void furrow_matrix_selection_init(furrow_matrix_selection *selection) {
-  *selection = (furrow_matrix_selection){.first_col = INT64_MIN, .end_col = INT64_MAX};
-}
+#include "base/params.h"
 
 static int compare_rows(const void *a, const void *b) {
   const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
@@ -52,10 +49,12 @@ static bool has_chosen_row(const fw_selection *sel, const fw_source_part *part) 
 }
 
 furrow_status fw_selection_make(fw_selection *sel, const furrow_matrix_source *source,
-                                const furrow_matrix_selection *selection, furrow_error *err) {
-  furrow_matrix_selection all;
-  furrow_matrix_selection_init(&all);
-  if (!selection) selection = &all;
+                                const furrow_matrix_selection *given, furrow_error *err) {
+  furrow_matrix_selection known;
+  const furrow_matrix_selection *selection = &known;
+  furrow_matrix_selection_init(&known);
+  *sel = (fw_selection){0};
+  FW_TRY(FW_PARAMS_READ(&known, given, furrow_matrix_selection, err));
   *sel = (fw_selection){.first_col = selection->first_col, .end_col = selection->end_col};
   size_t bytes;
   const size_t parts = source->meta->part_count;

@@ -10,14 +10,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "base/sort.h"
 #include "io/dir_names.h"
 #include "io/stream.h"
 #include "model/meta/meta.h"
-
-void furrow_matrix_source_params_init(furrow_matrix_source_params *params) {
-  *params = (furrow_matrix_source_params){.row_type = -1, .row_order = FURROW_MATRIX_ROW_ORDER_AUTO};
-}
 
 static furrow_status take_text(furrow_matrix_source *source, const char **copy, const char *text, furrow_error *err) {
   void *memory;
@@ -389,18 +386,18 @@ static furrow_status open_source(furrow_matrix_source *source, const char *folde
 }
 
 furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const char *folder,
-                                         const furrow_matrix_meta *meta, const furrow_matrix_source_params *params,
+                                         const furrow_matrix_meta *meta, const furrow_matrix_source_params *given,
                                          furrow_error *err) {
-  furrow_matrix_source_params defaults;
-  furrow_matrix_source_params_init(&defaults);
-  if (!params) params = &defaults;
-  if (params->separator && !params->separator[0]) return fw_fail(err, FURROW_E_ARGUMENT, "the separator is empty");
-  if (params->row_order > FURROW_MATRIX_ROW_ORDER_META)
-    return fw_fail(err, FURROW_E_ARGUMENT, "row_order is %d, which is no such order", (int)params->row_order);
+  furrow_matrix_source_params params;
+  furrow_matrix_source_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_source_params, err));
+  if (params.separator && !params.separator[0]) return fw_fail(err, FURROW_E_ARGUMENT, "the separator is empty");
+  if (params.row_order > FURROW_MATRIX_ROW_ORDER_META)
+    return fw_fail(err, FURROW_E_ARGUMENT, "row_order %d is not an order of rows", (int)params.row_order);
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **source, err);
   if (status != FURROW_OK) return status;
-  status = open_source(memory, folder, meta, params, err);
+  status = open_source(memory, folder, meta, &params, err);
   if (status == FURROW_OK)
     *source = memory;
   else

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "base/thread_pool.h"
 #include "model/read/panel_select.h"
 
@@ -107,12 +108,14 @@ furrow_status fw_selection_visit(const fw_selection *sel, const furrow_matrix_so
   return job.status;
 }
 
-furrow_status furrow_matrix_for_each_panel(const furrow_matrix_source *source, const furrow_matrix_selection *selection,
-                                           unsigned threads, furrow_panel_callback visit, void *user,
-                                           furrow_error *err) {
+furrow_status furrow_matrix_for_each_panel(const furrow_matrix_source *source, const furrow_matrix_scan_params *given,
+                                           furrow_panel_callback visit, void *user, furrow_error *err) {
+  furrow_matrix_scan_params params;
   fw_selection sel;
-  furrow_status status = fw_selection_make(&sel, source, selection, err);
-  if (status == FURROW_OK) status = fw_selection_visit(&sel, source, threads, visit, user, err);
+  furrow_matrix_scan_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_scan_params, err));
+  furrow_status status = fw_selection_make(&sel, source, params.selection, err);
+  if (status == FURROW_OK) status = fw_selection_visit(&sel, source, params.threads, visit, user, err);
   fw_selection_clear(&sel);
   return status;
 }

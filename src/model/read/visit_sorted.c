@@ -1,13 +1,14 @@
 /* model/read/visit_sorted.c: all elements by row, then column, however they are stored. */
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "model/read/load.h"
 #include "model/read/matrix.h"
 #include "model/read/memory_slices.h"
 #include "model/read/source.h"
 
-#define DEFAULT_MEMORY ((size_t)1 << 30)
 enum {
   GROUP_BYTES = 64
 }; /* of a column: values that are brought to their rows at a time, as many as a cache line has */
@@ -72,7 +73,7 @@ static furrow_status visit_slice(sorted_visit *v, const furrow_matrix_source *so
                                  const furrow_matrix_selection *selection, unsigned threads, furrow_error *err) {
   furrow_matrix_load_params params;
   furrow_matrix_load_params_init(&params);
-  params.selection = *selection;
+  params.selection = selection;
   params.threads = threads;
   furrow_matrix *matrix = NULL;
   furrow_status status = furrow_matrix_load_source(&matrix, source, &params, err);
@@ -82,16 +83,19 @@ static furrow_status visit_slice(sorted_visit *v, const furrow_matrix_source *so
 }
 
 furrow_status furrow_matrix_for_each_panel_sorted(const furrow_matrix_source *source,
-                                                  const furrow_matrix_selection *selection, unsigned threads,
-                                                  size_t memory, furrow_panel_callback visit, void *user,
-                                                  furrow_error *err) {
+                                                  const furrow_matrix_scan_params *given, furrow_panel_callback visit,
+                                                  void *user, furrow_error *err) {
   sorted_visit v = {.visit = visit, .user = user};
   fw_memory_slices *slices = NULL;
-  if (memory == 0) memory = DEFAULT_MEMORY;
+  furrow_matrix_scan_params params;
+  furrow_matrix_scan_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_scan_params, err));
+  const size_t memory = params.memory ? params.memory : FW_DEFAULT_MEMORY;
   const bool transposed = source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
-  furrow_status status = fw_memory_slices_by_rows(&slices, source, selection, transposed ? memory / 2 : memory, err);
+  furrow_status status =
+      fw_memory_slices_by_rows(&slices, source, params.selection, transposed ? memory / 2 : memory, err);
   for (size_t i = 0; status == FURROW_OK && i < slices->count; i++)
-    status = visit_slice(&v, source, &slices->selections[i], threads, err);
+    status = visit_slice(&v, source, &slices->selections[i], params.threads, err);
   fw_memory_slices_free(slices);
   fw_free(v.transposed);
   return status;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "io/dir_names.h"
 #include "io/scheme.h"
 
@@ -199,9 +200,6 @@ static furrow_status copy_params(furrow_matrix_writer *writer, const furrow_matr
 
 static furrow_status start(furrow_matrix_writer *writer, const furrow_matrix_meta *plan,
                            const furrow_matrix_write_params *params, furrow_error *err) {
-  furrow_matrix_write_params defaults;
-  furrow_matrix_write_params_init(&defaults);
-  if (!params) params = &defaults;
   furrow_status status = copy_params(writer, params, err);
   if (status == FURROW_OK) status = furrow_matrix_meta_copy(&writer->meta, plan, err);
   if (status == FURROW_OK) status = find_format(writer, err);
@@ -229,16 +227,19 @@ static furrow_status create(furrow_matrix_writer **writer, const char *path, fur
 }
 
 furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const char *folder,
-                                        const furrow_matrix_meta *plan, const furrow_matrix_write_params *params,
+                                        const furrow_matrix_meta *plan, const furrow_matrix_write_params *given,
                                         furrow_error *err) {
+  furrow_matrix_write_params params;
+  furrow_matrix_write_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_write_params, err));
   const fw_scheme *scheme;
   const char *path;
   furrow_matrix_writer *opened;
   furrow_status status = fw_scheme_find(&scheme, &path, folder, err);
   if (status == FURROW_OK) status = create(&opened, path, err);
   if (status != FURROW_OK) return status;
-  status = start(opened, plan, params, err);
-  const fw_dir_check check = params && params->replace ? fw_model_check_overwrite : NULL;
+  status = start(opened, plan, &params, err);
+  const fw_dir_check check = params.overwrite ? fw_model_check_overwrite : NULL;
   if (status == FURROW_OK) status = fw_atomic_dir_open(&opened->own, path, check, err);
   if (status == FURROW_OK) {
     opened->fd = fw_atomic_dir_fd(opened->own);
@@ -260,12 +261,15 @@ static furrow_status create_in(furrow_matrix_writer **writer, const char *model,
 }
 
 furrow_status fw_matrix_writer_open_as(furrow_matrix_writer **writer, furrow_model_writer *model, const char *name,
-                                       const furrow_matrix_meta *plan, const furrow_matrix_write_params *params,
+                                       const furrow_matrix_meta *plan, const furrow_matrix_write_params *given,
                                        furrow_error *err) {
+  furrow_matrix_write_params params;
+  furrow_matrix_write_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_write_params, err));
   furrow_matrix_writer *opened;
   furrow_status status = create_in(&opened, fw_model_writer_path(model), name, err);
   if (status != FURROW_OK) return status;
-  status = start(opened, plan, params, err);
+  status = start(opened, plan, &params, err);
   if (status == FURROW_OK) status = fw_model_writer_enter(model, opened->folder, &opened->fd, err);
   if (status == FURROW_OK) {
     opened->model = model;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "io/scheme.h"
 #include "io/target.h"
 #include "model/write/matrix_writer.h"
@@ -16,10 +17,6 @@ struct furrow_model_writer {
   size_t open; /* matrices that are being written */
   bool committed;
 };
-
-void furrow_matrix_write_params_init(furrow_matrix_write_params *params) {
-  *params = (furrow_matrix_write_params){.separator = ",", .meta_name = "_meta"};
-}
 
 bool fw_is_file_name(const char *name) {
   return name && name[0] && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
@@ -41,7 +38,10 @@ furrow_status fw_fail_file(furrow_error *err, int errnum, const char *folder, co
 }
 
 furrow_status furrow_model_writer_open(furrow_model_writer **writer, const char *folder,
-                                       const furrow_matrix_write_params *params, furrow_error *err) {
+                                       const furrow_matrix_write_params *given, furrow_error *err) {
+  furrow_matrix_write_params params;
+  furrow_matrix_write_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_write_params, err));
   const fw_scheme *scheme;
   const char *path;
   void *memory;
@@ -49,7 +49,7 @@ furrow_status furrow_model_writer_open(furrow_model_writer **writer, const char 
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
   if (status != FURROW_OK) return status;
   furrow_model_writer *opened = memory;
-  status = fw_atomic_dir_open(&opened->dir, path, params && params->replace ? fw_model_check_overwrite : NULL, err);
+  status = fw_atomic_dir_open(&opened->dir, path, params.overwrite ? fw_model_check_overwrite : NULL, err);
   if (status == FURROW_OK)
     *writer = opened;
   else

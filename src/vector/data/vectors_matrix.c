@@ -154,13 +154,15 @@ static furrow_status collect_columns(matrix_vectors *m, furrow_error *err) {
 
 static furrow_status load_part(matrix_vectors *m, int64_t from, furrow_error *err) {
   furrow_matrix_load_params params;
+  furrow_matrix_selection selection;
   int64_t upto = 0;
   drop_part(m);
   furrow_status status = choose_part(m, from, &upto, err);
   if (status != FURROW_OK) return status;
   furrow_matrix_load_params_init(&params);
   params.threads = m->threads;
-  select_range(m, from, upto, &params.selection);
+  select_range(m, from, upto, &selection);
+  params.selection = &selection;
   status = furrow_matrix_load_source(&m->part, m->source, &params, err);
   if (status == FURROW_OK && m->by_column) status = collect_columns(m, err);
   if (status != FURROW_OK) return status;

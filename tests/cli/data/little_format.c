@@ -40,7 +40,7 @@ static furrow_status encode(const furrow_matrix_format_context *context, const f
   return FURROW_OK;
 }
 
-static const furrow_matrix_format little = {.abi = FURROW_FORMAT_ABI,
+static const furrow_matrix_format little = {.size = sizeof(furrow_matrix_format),
                                             .flags = FURROW_MATRIX_FORMAT_COL_IDS,
                                             .name = "LittleFormat",
                                             .class_name = "org.example.LittleFormat",

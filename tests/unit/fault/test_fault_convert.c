@@ -7,6 +7,7 @@
 #include "support/failing_alloc.h"
 #include "support/failing_calls.h"
 #include "support/golden_case.h"
+#include "support/model_params.h"
 #include "support/own_dir.h"
 #include "support/sample_matrix.h"
 
@@ -83,12 +84,13 @@ enum { SETUPS = sizeof setups / sizeof setups[0] };
 
 static furrow_status convert(const setup *s, const char *target, bool replace, furrow_error *err) {
   furrow_model_convert_params params;
-  furrow_model_convert_params_init(&params);
+  param_parts parts;
+  convert_params_init(&params, &parts);
   params.format = s->format;
   params.part_cols = s->part_cols;
   params.hash_parts = s->hash_parts;
-  params.write.threads = s->threads;
-  params.write.replace = replace;
+  parts.write.threads = s->threads;
+  parts.write.overwrite = replace;
   return furrow_model_convert(s->source, target, &params, NULL, err);
 }
 

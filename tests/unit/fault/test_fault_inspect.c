@@ -1,6 +1,7 @@
 /* tests/unit/fault/test_fault_inspect.c: the n-th allocation fails, for every n: listing, statistics, verify and
  * compare say so, leak nothing and leave their results alone. */
 #include "support/cmocka_all.h"
+#include "support/model_params.h"
 
 #include "furrow/model.h"
 #include "support/failing_alloc.h"
@@ -18,8 +19,10 @@ static furrow_status list(void) {
 }
 
 static furrow_status statistics(void) {
-  furrow_matrix_stats stats = {.elements = 77};
-  const furrow_status status = furrow_matrix_compute_stats(source, 2, NULL, NULL, &stats, NULL);
+  furrow_matrix_stats stats;
+  furrow_matrix_stats_init(&stats);
+  stats.elements = 77;
+  const furrow_status status = furrow_matrix_compute_stats(source, STATS(2, NULL, NULL), &stats, NULL);
   assert_int_equal(stats.elements, status == FURROW_OK ? 120 : 77);
   return status;
 }
@@ -32,15 +35,17 @@ static void count(void *user, const furrow_matrix_finding *finding) {
 /* A folder with remarks and an error: the status is that of the error, or E_MEMORY without any finding. */
 static furrow_status verify(void) {
   size_t fatal = 0;
-  const furrow_status status = furrow_matrix_verify("broken", NULL, 2, count, &fatal, NULL);
+  const furrow_status status = furrow_matrix_verify("broken", VERIFY(NULL, 2, count, &fatal), NULL);
   assert_int_equal(fatal, status == FURROW_E_MEMORY ? 0 : 1);
   return status == FURROW_E_PARSE ? FURROW_OK : status;
 }
 
 static furrow_status compare(void) {
   furrow_matrix_difference top[4];
-  furrow_matrix_diff diff = {.top = top, .top_room = 4, .elements_a = 77};
-  const furrow_status status = furrow_matrix_compare(source, other, 2000, &diff, NULL);
+  furrow_matrix_diff diff;
+  furrow_matrix_diff_init(&diff);
+  diff.elements_a = 77;
+  const furrow_status status = furrow_matrix_compare(source, other, COMPARE(2000, top, 4), &diff, NULL);
   assert_int_equal(diff.elements_a, status == FURROW_OK ? 120 : 77);
   return status;
 }

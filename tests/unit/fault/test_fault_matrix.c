@@ -4,6 +4,7 @@
 #include "support/failing_alloc.h"
 #include "support/failing_calls.h"
 #include "support/matrix_sample.h"
+#include "support/model_params.h"
 #include "support/own_dir.h"
 
 static const matrix_sample samples[] = {
@@ -62,11 +63,12 @@ static furrow_status visit(void *user, size_t part, const furrow_panel *panel, f
 
 static furrow_status load(const furrow_matrix_source *source, job j, unsigned threads, outcome *o) {
   furrow_matrix_load_params params;
+  param_parts parts;
   furrow_matrix *matrix = NULL;
-  furrow_matrix_load_params_init(&params);
+  load_params_init(&params, &parts);
   params.threads = threads;
-  if (j == LOAD_PART) params.selection.first_col = 7;
-  if (j == LOAD_PART) params.selection.end_col = 33;
+  if (j == LOAD_PART) parts.selection.first_col = 7;
+  if (j == LOAD_PART) parts.selection.end_col = 33;
   const furrow_status status = furrow_matrix_load_source(&matrix, source, &params, &o->error);
   assert_true((status == FURROW_OK) == (matrix != NULL));
   for (size_t i = 0; matrix && i < furrow_matrix_panel_count(matrix); i++) add_panel(o, furrow_matrix_panel(matrix, i));
@@ -81,8 +83,10 @@ static void run(size_t i, job j, unsigned threads, outcome *o) {
   assert_true((o->status == FURROW_OK) == (source != NULL));
   if (!source) return;
   switch (j) {
-  case VISIT: o->status = furrow_matrix_for_each_panel(source, NULL, threads, visit, o, &o->error); break;
-  case SORTED: o->status = furrow_matrix_for_each_panel_sorted(source, NULL, threads, 400, visit, o, &o->error); break;
+  case VISIT: o->status = furrow_matrix_for_each_panel(source, SCAN(NULL, threads, 0), visit, o, &o->error); break;
+  case SORTED:
+    o->status = furrow_matrix_for_each_panel_sorted(source, SCAN(NULL, threads, 400), visit, o, &o->error);
+    break;
   default: o->status = load(source, j, threads, o); break;
   }
   furrow_matrix_source_close(source);

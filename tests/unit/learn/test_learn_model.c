@@ -244,7 +244,7 @@ static void turn(const char *folder, size_t in, size_t out) {
   furrow_matrix *other = NULL;
   assert_int_equal(furrow_matrix_create(&other, &panel, 1, &err), FURROW_OK);
   furrow_matrix_write_params_init(&params);
-  params.replace = true;
+  params.overwrite = true;
   assert_int_equal(furrow_matrix_save(other, folder, meta, &params, &err), FURROW_OK);
   furrow_matrix_free(other);
   furrow_matrix_free(matrix);

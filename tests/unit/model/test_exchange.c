@@ -6,6 +6,7 @@
 #include "furrow/exchange.h"
 #include "support/cmocka_all.h"
 #include "support/failing_alloc.h"
+#include "support/model_params.h"
 #include "support/own_dir.h"
 
 /* Thousands of files are written here; that they reach the disk is the matter of other tests. */
@@ -77,7 +78,7 @@ static void make_matrix(const char *folder, const made *what) {
   furrow_matrix_write_params write;
   furrow_matrix_spec_init(&spec);
   furrow_matrix_write_params_init(&write);
-  write.replace = true;
+  write.overwrite = true;
   spec.name = folder;
   spec.matrix_id = 7;
   spec.format = what->format;
@@ -107,16 +108,16 @@ static furrow_model_export_params exporting(furrow_axis axis) {
   furrow_model_export_params p;
   furrow_model_export_params_init(&p);
   p.vectors = axis;
-  p.replace = true;
+  p.overwrite = true;
   p.threads = 2;
   return p;
 }
 
-static furrow_model_import_params importing(furrow_axis axis) {
+static furrow_model_import_params importing(furrow_axis axis, param_parts *parts) {
   furrow_model_import_params p;
-  furrow_model_import_params_init(&p);
+  import_params_init(&p, parts);
   p.vectors = axis;
-  p.write.replace = true;
+  parts->write.overwrite = true;
   return p;
 }
 
@@ -149,20 +150,23 @@ static bool names_rows(const char *file, furrow_axis axis) {
 
 static void round_trip(const char *folder, const made *what, const char *file, furrow_axis axis) {
   const furrow_model_export_params out = exporting(axis);
-  furrow_model_import_params in = importing(axis);
+  param_parts parts;
+  furrow_model_import_params in = importing(axis, &parts);
   furrow_model_export_result exported;
+  furrow_model_export_result_init(&exported);
   furrow_model_import_result imported;
+  furrow_model_import_result_init(&imported);
   furrow_error err;
   good(furrow_model_export(folder, file, &out, &exported, &err), &err);
   assert_int_equal(exported.matrices, 1);
   if (strcmp(file, "x.safetensors") != 0) {
-    in.spec.row_type = what->row_type;
-    in.spec.format = what->format;
+    parts.spec.row_type = what->row_type;
+    parts.spec.format = what->format;
   }
   if (!names_rows(file, axis)) {
-    in.spec.saved_rows = what->rows;
-    in.spec.saved_row_count = ROWS;
-    in.spec.rows = what->rows[ROWS - 1] + 1;
+    parts.spec.saved_rows = what->rows;
+    parts.spec.saved_row_count = ROWS;
+    parts.spec.rows = what->rows[ROWS - 1] + 1;
   }
   good(furrow_model_import(file, "back", &in, &imported, &err), &err);
   assert_int_equal(imported.matrices, 1);
@@ -203,6 +207,7 @@ static void ragged_rows(void **state) {
   /* the empty row is a vector, too */
   const furrow_model_export_params p = exporting(FURROW_AXIS_ROWS);
   furrow_model_export_result result;
+  furrow_model_export_result_init(&result);
   assert_int_equal(furrow_model_export("m", "x.libsvm", &p, &result, NULL), FURROW_OK);
   assert_int_equal(result.vectors, 3);
   size_t size;
@@ -227,18 +232,20 @@ static void little_memory(void **state) {
     const made what = {formats[i % 2], types[i / 4], sparse && i % 2, false, {0, 1, i & 2 ? 4 : 2}, 0};
     const char *file = i & 2 ? "x.npy" : "x.safetensors";
     const furrow_model_export_params out = exporting(axis);
-    furrow_model_import_params in = importing(axis);
+    param_parts parts;
+    furrow_model_import_params in = importing(axis, &parts);
     furrow_model_import_result result;
+    furrow_model_import_result_init(&result);
     furrow_error err;
     make_matrix("m", &what);
     good(furrow_model_export("m", file, &out, NULL, &err), &err);
     in.memory = 1;
-    in.spec.format = what.format;
-    in.spec.block_cols = 3;
-    in.spec.row_type = i & 2 ? -1 : what.row_type;
+    parts.spec.format = what.format;
+    parts.spec.block_cols = 3;
+    parts.spec.row_type = i & 2 ? -1 : what.row_type;
     if (i & 2 && axis == FURROW_AXIS_COLUMNS) {
-      in.spec.saved_rows = what.rows;
-      in.spec.saved_row_count = ROWS;
+      parts.spec.saved_rows = what.rows;
+      parts.spec.saved_row_count = ROWS;
     }
     const furrow_status status = furrow_model_import(file, "back", &in, &result, &err);
     if (!strcmp(file, "x.safetensors") && sparse && axis == FURROW_AXIS_ROWS) {
@@ -248,7 +255,7 @@ static void little_memory(void **state) {
     good(status, &err);
     assert_int_equal(result.elements, ROWS * COLS);
     check_same("m", "back");
-    in.spec.format = formats[1 - i % 2];
+    parts.spec.format = formats[1 - i % 2];
     assert_int_equal(furrow_model_import(file, "back", &in, &result, &err), FURROW_E_MEMORY);
   }
 }
@@ -266,7 +273,8 @@ static void types_by_themselves(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const made what = {"BinaryColumnFormat", cases[i].row_type, cases[i].holes, false, {0, 1, 2}, cases[i].far};
     const furrow_model_export_params out = exporting(FURROW_AXIS_AUTO);
-    furrow_model_import_params in = importing(FURROW_AXIS_COLUMNS);
+    param_parts parts;
+    furrow_model_import_params in = importing(FURROW_AXIS_COLUMNS, &parts);
     furrow_matrix_meta *meta = NULL;
     furrow_error err;
     make_matrix("m", &what);
@@ -288,9 +296,12 @@ static void whole_model(void **state) {
   const made a = {"TextColumnFormat", 7, false, false, {0, 1, 2}, 0};
   const made b = {"ColIdValueTextRowFormat", 12, true, true, {2, 3, 9}, 1ll << 33};
   const furrow_model_export_params out = exporting(FURROW_AXIS_AUTO);
-  const furrow_model_import_params in = importing(FURROW_AXIS_AUTO);
+  param_parts parts;
+  const furrow_model_import_params in = importing(FURROW_AXIS_AUTO, &parts);
   furrow_model_export_result exported;
+  furrow_model_export_result_init(&exported);
   furrow_model_import_result imported;
+  furrow_model_import_result_init(&imported);
   furrow_error err;
   assert_int_equal(mkdir("model", 0777), 0);
   make_matrix("emb", &a);
@@ -323,13 +334,17 @@ static void selection_and_conversion(void **state) {
   const int32_t rows[] = {2, 0};
   furrow_model_export_params p = exporting(FURROW_AXIS_ROWS);
   furrow_model_export_result result;
+  furrow_model_export_result_init(&result);
   furrow_error err;
   size_t size;
   make_matrix("m", &what);
-  p.selection.rows = rows;
-  p.selection.row_count = 2;
-  p.selection.first_col = 2;
-  p.selection.end_col = 5;
+  furrow_matrix_selection selection;
+  furrow_matrix_selection_init(&selection);
+  p.selection = &selection;
+  selection.rows = rows;
+  selection.row_count = 2;
+  selection.first_col = 2;
+  selection.end_col = 5;
   p.convert = true;
   p.type = FURROW_ELEMENT_F32;
   good(furrow_model_export("m", "s.npy", &p, &result, &err), &err);
@@ -350,14 +365,14 @@ static void selection_and_conversion(void **state) {
   free(text);
   p.type = FURROW_ELEMENT_I32;
   assert_int_equal(furrow_model_export("m", "s.fbin", &p, NULL, NULL), FURROW_E_ARGUMENT);
-  p.selection.end_col = 11;
+  selection.end_col = 11;
   assert_int_equal(furrow_model_export("m", "s.npy", &p, NULL, &err), FURROW_E_RANGE); /* NaN is no integer */
   p.convert = false;
   p.ids = "";
   assert_int_equal(furrow_model_export("m", "t.fbin", &p, NULL, NULL), FURROW_OK);
   assert_int_equal(access("t.fbin.ids.npy", F_OK), -1);
   p.ids = "other.npy";
-  p.replace = false;
+  p.overwrite = false;
   assert_int_equal(furrow_model_export("m", "t.fbin", &p, NULL, &err), FURROW_E_EXISTS);
   assert_int_equal(furrow_model_export("m", "u.fbin", &p, NULL, NULL), FURROW_OK);
   assert_int_equal(furrow_model_export("m", "v.fbin", &p, NULL, &err), FURROW_E_EXISTS);
@@ -398,7 +413,8 @@ static void to_stdout(void **state) {
 
 static void refuse_text(const char *name, const char *text, furrow_axis axis, furrow_status wanted, unsigned line,
                         unsigned column, const char *message) {
-  furrow_model_import_params p = importing(axis);
+  param_parts parts;
+  furrow_model_import_params p = importing(axis, &parts);
   furrow_error err;
   assert_true(test_write_text(name, text));
   const furrow_status status = furrow_model_import(name, "refused", &p, NULL, &err);
@@ -437,7 +453,8 @@ static void refused_ids(void **state) {
   (void)state;
   const made what = {"BinaryColumnFormat", 7, false, false, {0, 1, 2}, 0};
   const furrow_model_export_params out = exporting(FURROW_AXIS_COLUMNS);
-  furrow_model_import_params in = importing(FURROW_AXIS_COLUMNS);
+  param_parts parts;
+  furrow_model_import_params in = importing(FURROW_AXIS_COLUMNS, &parts);
   furrow_error err;
   size_t size;
   make_matrix("m", &what);
@@ -487,7 +504,8 @@ static void into_its_source(void **state) {
   (void)state;
   const made what = {"RowIdColIdValueBinaryRowFormat", 10, true, false, {0, 1, 2}, 0};
   furrow_model_export_params p = exporting(FURROW_AXIS_ROWS);
-  furrow_model_import_params in = importing(FURROW_AXIS_ROWS);
+  param_parts parts;
+  furrow_model_import_params in = importing(FURROW_AXIS_ROWS, &parts);
   furrow_error err;
   size_t size, after;
   make_matrix("m", &what);
@@ -523,18 +541,20 @@ static void check_rows(const char *folder, const int32_t *rows, size_t count) {
 static void rows_without_elements(void **state) {
   (void)state;
   static const int32_t all[] = {0, 1, 2, 3, 4}, saved[] = {3, 0};
-  furrow_model_import_params in = importing(FURROW_AXIS_ROWS);
+  param_parts parts;
+  furrow_model_import_params in = importing(FURROW_AXIS_ROWS, &parts);
   furrow_model_import_result result;
+  furrow_model_import_result_init(&result);
   furrow_matrix_meta *meta = NULL;
   furrow_error err;
   assert_true(test_write_text("t.tsv", "0\t1\t2\n3\t4\t1\n2\t7\t1\n"));
   good(furrow_model_import("t.tsv", "n", &in, &result, &err), &err);
   check_rows("n", all, 4);
-  in.spec.rows = 5;
+  parts.spec.rows = 5;
   good(furrow_model_import("t.tsv", "n", &in, &result, &err), &err);
   check_rows("n", all, 5);
-  in.spec.saved_rows = saved;
-  in.spec.saved_row_count = 2;
+  parts.spec.saved_rows = saved;
+  parts.spec.saved_row_count = 2;
   good(furrow_model_import("t.tsv", "n", &in, &result, &err), &err);
   check_rows("n", (const int32_t[]){0, 3}, 2); /* as a Java HashMap has them */
   assert_int_equal(result.elements, 2);
@@ -543,15 +563,15 @@ static void rows_without_elements(void **state) {
   good(furrow_matrix_meta_load(&meta, "n", NULL, &err), &err);
   assert_int_equal(meta->parts[0].nnz, 3);
   furrow_matrix_meta_free(meta);
-  in.spec.rows = 3;
-  in.spec.saved_rows = all;
+  parts.spec.rows = 3;
+  parts.spec.saved_rows = all;
   assert_int_equal(furrow_model_import("t.tsv", "n", &in, &result, &err), FURROW_E_RANGE); /* row 3 */
   /* a file that names its rows names those that are saved */
-  in = importing(FURROW_AXIS_ROWS);
+  in = importing(FURROW_AXIS_ROWS, &parts);
   assert_true(test_write_text("t.libsvm", "0 1:2\n2\n4 1:1\n"));
   good(furrow_model_import("t.libsvm", "n", &in, &result, &err), &err);
   check_rows("n", (const int32_t[]){0, 2, 4}, 3);
-  in.spec.rows = 5;
+  parts.spec.rows = 5;
   good(furrow_model_import("t.libsvm", "n", &in, &result, &err), &err);
   check_rows("n", all, 5);
 }
@@ -559,13 +579,15 @@ static void rows_without_elements(void **state) {
 static void no_elements(void **state) {
   (void)state;
   static const int32_t all[] = {0, 1, 2};
-  furrow_model_import_params in = importing(FURROW_AXIS_ROWS);
+  param_parts parts;
+  furrow_model_import_params in = importing(FURROW_AXIS_ROWS, &parts);
   furrow_model_import_result result;
+  furrow_model_import_result_init(&result);
   furrow_error err;
   assert_true(test_write_text("t.tsv", ""));
   assert_int_equal(furrow_model_import("t.tsv", "n", &in, NULL, &err), FURROW_E_ARGUMENT);
-  in.spec.rows = 3;
-  in.spec.cols = 5;
+  parts.spec.rows = 3;
+  parts.spec.cols = 5;
   good(furrow_model_import("t.tsv", "n", &in, &result, &err), &err);
   check_rows("n", all, 3);
   assert_int_equal(result.elements, 0);
@@ -576,10 +598,11 @@ static void no_elements(void **state) {
 /* Both ways once; the n-th allocation fails. */
 static furrow_status both_ways(const char *file, furrow_error *err) {
   furrow_model_export_params out = exporting(FURROW_AXIS_AUTO);
-  furrow_model_import_params in = importing(FURROW_AXIS_AUTO);
+  param_parts parts;
+  furrow_model_import_params in = importing(FURROW_AXIS_AUTO, &parts);
   out.threads = 1;
-  in.write.threads = 1;
-  in.spec.format = "RowIdColIdValueTextRowFormat";
+  parts.write.threads = 1;
+  parts.spec.format = "RowIdColIdValueTextRowFormat";
   furrow_status status = furrow_model_export("m", file, &out, NULL, err);
   return status == FURROW_OK ? furrow_model_import(file, "n", &in, NULL, err) : status;
 }

@@ -1,6 +1,7 @@
 /* tests/unit/model/test_matrix_compare.c: differences of two stored matrices against a plain comparison of all
  * elements. */
 #include "support/cmocka_all.h"
+#include "support/model_params.h"
 
 #include <math.h>
 
@@ -11,13 +12,14 @@
 #define TOP 16
 
 static furrow_matrix_diff compare_with(const char *a, const char *b, size_t memory, furrow_matrix_difference *top,
-                                       size_t room) {
+                                       size_t capacity) {
   furrow_error err = {.status = FURROW_OK};
   furrow_matrix_source *x = NULL, *y = NULL;
-  furrow_matrix_diff diff = {.top = top, .top_room = room};
+  furrow_matrix_diff diff;
+  furrow_matrix_diff_init(&diff);
   made_check(furrow_matrix_source_open(&x, a, NULL, &err), &err);
   made_check(furrow_matrix_source_open(&y, b, NULL, &err), &err);
-  made_check(furrow_matrix_compare(x, y, memory, &diff, &err), &err);
+  made_check(furrow_matrix_compare(x, y, COMPARE(memory, top, capacity), &diff, &err), &err);
   furrow_matrix_source_close(x);
   furrow_matrix_source_close(y);
   return diff;
@@ -209,10 +211,12 @@ static void broken_data(void **state) {
   free(bytes);
   furrow_error err = {.status = FURROW_OK};
   furrow_matrix_source *x = NULL, *y = NULL;
-  furrow_matrix_diff diff = {.different = 77};
+  furrow_matrix_diff diff;
+  furrow_matrix_diff_init(&diff);
+  diff.different = 77;
   made_check(furrow_matrix_source_open(&x, "a", NULL, &err), &err);
   made_check(furrow_matrix_source_open(&y, "b", NULL, &err), &err);
-  assert_int_equal(furrow_matrix_compare(x, y, 0, &diff, &err), FURROW_E_PARSE);
+  assert_int_equal(furrow_matrix_compare(x, y, NULL, &diff, &err), FURROW_E_PARSE);
   assert_int_equal(diff.different, 77);
   furrow_matrix_source_close(x);
   furrow_matrix_source_close(y);

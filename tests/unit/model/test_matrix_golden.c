@@ -5,6 +5,7 @@
 #include "furrow/model.h"
 #include "support/cell_table.h"
 #include "support/golden_case.h"
+#include "support/model_params.h"
 #include "support/own_dir.h"
 
 static furrow_matrix_source *open_folder(const char *folder, const furrow_matrix_source_params *params) {
@@ -20,7 +21,7 @@ static void check_visit(const char *folder, const furrow_matrix_source *source, 
     cell_table found;
     furrow_error err = {0};
     table_init(&found, wanted->type);
-    if (furrow_matrix_for_each_panel(source, NULL, threads, table_visit, &found, &err) != FURROW_OK)
+    if (furrow_matrix_for_each_panel(source, SCAN(NULL, threads, 0), table_visit, &found, &err) != FURROW_OK)
       fail_msg("%s: %s byte %llu: %s", folder, err.file, (unsigned long long)err.offset, err.message);
     table_sort(&found);
     assert_same_tables(folder, &found, wanted);
@@ -67,8 +68,8 @@ static void check_sorted(const char *folder, const furrow_matrix_source *source,
     cell_table found;
     furrow_error err = {0};
     table_init(&found, wanted->type);
-    if (furrow_matrix_for_each_panel_sorted(source, selection, 1 + (unsigned)i % 2, memories[i], table_visit, &found,
-                                            &err) != FURROW_OK)
+    if (furrow_matrix_for_each_panel_sorted(source, SCAN(selection, 1 + (unsigned)i % 2, memories[i]), table_visit,
+                                            &found, &err) != FURROW_OK)
       fail_msg("%s: %s byte %llu: %s", folder, err.file, (unsigned long long)err.offset, err.message);
     assert_same_tables(folder, &found, wanted);
     table_clear(&found);
@@ -104,7 +105,7 @@ static void check_selection(const char *folder, const furrow_matrix_source *sour
   check_sorted(folder, source, selection, &wanted);
   furrow_matrix_load_params params;
   furrow_matrix_load_params_init(&params);
-  params.selection = *selection;
+  params.selection = selection;
   for (params.threads = 1; params.threads <= 2; params.threads++) {
     furrow_matrix *matrix = NULL;
     assert_int_equal(furrow_matrix_load_source(&matrix, source, &params, NULL), FURROW_OK);

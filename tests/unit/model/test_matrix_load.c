@@ -5,6 +5,7 @@
 #include "model/read/memory_slices.h"
 #include "model/read/source.h"
 #include "support/matrix_sample.h"
+#include "support/model_params.h"
 #include "support/own_dir.h"
 
 static furrow_matrix_source *open_good(const char *folder) {
@@ -171,6 +172,110 @@ static void panels_that_are_refused(void **state) {
   assert_null(matrix);
 }
 
+static void count_release(void *user) {
+  ++*(int *)user;
+}
+
+/* The bytes of a matrix that is saved to a folder: its first data file. */
+static size_t save_bytes(const furrow_matrix *matrix, const char *format, const char *folder, char *bytes,
+                         size_t capacity) {
+  furrow_matrix_spec spec;
+  furrow_matrix_meta *plan = NULL;
+  furrow_error err = {0};
+  furrow_matrix_spec_init(&spec);
+  spec.name = "m";
+  spec.format = format;
+  spec.row_type = 10; /* T_FLOAT_SPARSE */
+  spec.rows = 10;
+  spec.cols = 20;
+  spec.saved_rows = furrow_matrix_row_ids(matrix);
+  spec.saved_row_count = furrow_matrix_row_count(matrix);
+  assert_int_equal(furrow_matrix_plan(&plan, &spec, &err), FURROW_OK);
+  if (furrow_matrix_save(matrix, folder, plan, NULL, &err) != FURROW_OK) fail_msg("%s: %s", format, err.message);
+  furrow_matrix_meta_free(plan);
+  char path[64];
+  snprintf(path, sizeof path, "%s/0", folder);
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  const size_t size = fread(bytes, 1, capacity, file);
+  fclose(file);
+  return size;
+}
+
+/* Arrays of the caller are looked up and saved without a copy, with the same result as a copy of them. */
+static void borrowed_panels(void **state) {
+  (void)state;
+  static const int32_t block[] = {2, 5}, single[] = {3}, empty[] = {9};
+  static const int64_t cols[] = {1, 3, 8, 9}, counted[] = {4, 5};
+  static const float values[] = {1, 2, 3, 4, 5, 6, 7, 8}, more[] = {9, 10};
+  furrow_panel panels[] = {
+      {.rows = 1, .row_ids = empty, .type = FURROW_ELEMENT_F32},
+      {.rows = 1, .row_ids = single, .cols = 2, .col_ids = counted, .type = FURROW_ELEMENT_F32},
+      {.rows = 2, .row_ids = block, .cols = 4, .col_ids = cols, .type = FURROW_ELEMENT_F32},
+  };
+  panels[1].values.f32 = more;
+  panels[2].values.f32 = values;
+  furrow_matrix *borrowed = NULL, *copied = NULL;
+  int released = 0;
+  cell_table wanted;
+  table_init(&wanted, FURROW_ELEMENT_F32);
+  for (size_t i = 0; i < 3; i++) table_add_panel(&wanted, &panels[i]);
+  table_sort(&wanted);
+  assert_int_equal(furrow_matrix_borrow(&borrowed, panels, 3, count_release, &released, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_create(&copied, panels, 3, NULL), FURROW_OK);
+  memset(panels, 0xff, sizeof panels); /* only their arrays are borrowed */
+  check_matrix("borrowed", borrowed, &wanted, 10);
+  assert_ptr_equal(furrow_matrix_panel(borrowed, 0)->values.any, values);
+  assert_ptr_equal(furrow_matrix_panel(borrowed, 0)->col_ids, cols);
+  assert_ptr_equal(furrow_matrix_panel(borrowed, 1)->row_ids, single);
+  static const char *const formats[] = {"ColIdValueText", "RowIdColIdValueBinary", "ColIdValueBinary"};
+  for (size_t i = 0; i < 3; i++) {
+    char a[1024], b[1024], folder[2][16];
+    snprintf(folder[0], sizeof folder[0], "borrowed%zu", i);
+    snprintf(folder[1], sizeof folder[1], "copied%zu", i);
+    const size_t size = save_bytes(borrowed, formats[i], folder[0], a, sizeof a);
+    assert_true(size > 0);
+    assert_int_equal(save_bytes(copied, formats[i], folder[1], b, sizeof b), size);
+    assert_memory_equal(a, b, size);
+  }
+  assert_int_equal(released, 0);
+  furrow_matrix_free(borrowed);
+  assert_int_equal(released, 1);
+  furrow_matrix_free(copied);
+  table_clear(&wanted);
+}
+
+/* What was not taken is not released. */
+static void borrowing_refused(void **state) {
+  (void)state;
+  static const int32_t rows[] = {1, 2};
+  static const int64_t falling[] = {5, 4}, twice[] = {5, 5};
+  static const double values[] = {1, 2, 3, 4, 5};
+  const furrow_panel good = {.rows = 2, .row_ids = rows, .cols = 2, .type = FURROW_ELEMENT_F64, .values = {values}};
+  furrow_panel bad[5];
+  furrow_error err;
+  furrow_matrix *matrix = NULL;
+  int released = 0;
+  for (size_t i = 0; i < 5; i++) bad[i] = good;
+  bad[0].col_ids = falling;
+  bad[1].col_ids = twice;
+  bad[2].values.any = (const char *)values + 4;
+  bad[3].first_col = INT64_MAX;
+  bad[4].type = (furrow_element_type)99;
+  for (size_t i = 0; i < 5; i++) {
+    assert_int_equal(furrow_matrix_borrow(&matrix, &bad[i], 1, count_release, &released, &err), FURROW_E_ARGUMENT);
+    assert_non_null(strstr(err.message, "panel 0"));
+  }
+  bad[0] = bad[1] = good;
+  assert_int_equal(furrow_matrix_borrow(&matrix, bad, 2, count_release, &released, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "row 1 is there twice");
+  assert_null(matrix);
+  assert_int_equal(released, 0);
+  assert_int_equal(furrow_matrix_borrow(&matrix, NULL, 0, NULL, NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_matrix_count(matrix), 0);
+  furrow_matrix_free(matrix);
+}
+
 /* Stretches of all kinds, against what a plain list makes of them. */
 static void sorting(void **state) {
   (void)state;
@@ -294,10 +399,11 @@ static void loaded_in_part(void **state) {
   for (size_t i = 0; i < SAMPLES; i++) {
     cell_table cells, wanted;
     furrow_matrix_load_params params;
+    param_parts parts;
     furrow_matrix_source *source = make_sample(i, &cells);
-    furrow_matrix_load_params_init(&params);
+    load_params_init(&params, &parts);
     for (int round = 0; round < 12; round++) {
-      furrow_matrix_selection *s = &params.selection;
+      furrow_matrix_selection *s = &parts.selection;
       furrow_matrix_selection_init(s);
       params.threads = 1 + (unsigned)round % 3;
       if (round % 2) s->rows = rows;
@@ -440,13 +546,14 @@ static void dense_rows_with_holes(void **state) {
     folder_of_bytes(folder, "ColIdValueTextRowFormat", 21, 4, (int)strlen(texts[i]) / 4, texts[i], strlen(texts[i]));
     furrow_matrix_source *source = open_good(folder);
     furrow_matrix_load_params params;
-    furrow_matrix_load_params_init(&params);
+    param_parts parts;
+    load_params_init(&params, &parts);
     for (int cut = 0; cut < 2; cut++) {
       furrow_matrix *matrix = load_good(source, &params);
       assert_int_equal(furrow_matrix_get(matrix, 0, 1) + furrow_matrix_get(matrix, 0, 2), sums[i]);
       furrow_matrix_free(matrix);
-      params.selection.first_col = 1;
-      params.selection.end_col = 3;
+      parts.selection.first_col = 1;
+      parts.selection.end_col = 3;
     }
     furrow_matrix_source_close(source);
   }
@@ -468,7 +575,7 @@ static void bytes_that_are_shared(void **state) {
   furrow_error err;
   cell_table found;
   table_init(&found, FURROW_ELEMENT_I32);
-  assert_int_equal(furrow_matrix_for_each_panel(source, NULL, 1, table_visit, &found, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_for_each_panel(source, SCAN(NULL, 1, 0), table_visit, &found, NULL), FURROW_OK);
   assert_int_equal(found.count, 2);
   table_clear(&found);
   assert_int_equal(furrow_matrix_load_source(&matrix, source, NULL, &err), FURROW_E_FORMAT);
@@ -494,12 +601,12 @@ static size_t check_slices(const char *name, const furrow_matrix_source *source,
   for (size_t i = 0; i < slices->count; i++) {
     furrow_matrix_load_params params;
     furrow_matrix_load_params_init(&params);
-    params.selection = slices->selections[i];
+    params.selection = &slices->selections[i];
     furrow_matrix *matrix = load_good(source, &params);
     const size_t before = found.count;
     for (size_t p = 0; p < furrow_matrix_panel_count(matrix); p++)
       table_add_panel(&found, furrow_matrix_panel(matrix, p));
-    if (!by_rows && i > 0) assert_true(params.selection.first_col >= slices->selections[i - 1].end_col);
+    if (!by_rows && i > 0) assert_true(params.selection->first_col >= slices->selections[i - 1].end_col);
     for (size_t k = before; by_rows && before > 0 && k < found.count; k++)
       assert_true(found.cells[k].row >= found.cells[before - 1].row);
     furrow_matrix_free(matrix);
@@ -565,7 +672,7 @@ static void slices_fit_memory(void **state) {
     for (size_t k = 0; k < slices->count; k++) {
       furrow_matrix_load_params params;
       furrow_matrix_load_params_init(&params);
-      params.selection = slices->selections[k];
+      params.selection = &slices->selections[k];
       furrow_matrix *matrix = load_good(source, &params);
       assert_true(furrow_matrix_count(matrix) * furrow_element_size(furrow_matrix_type(matrix)) <= bytes);
       furrow_matrix_free(matrix);
@@ -590,13 +697,14 @@ static void sorted_panels(void **state) {
     for (size_t memory = 0; memory < 40000; memory = memory * 5 + 700) {
       cell_table found;
       table_init(&found, cells.type);
-      assert_int_equal(furrow_matrix_for_each_panel_sorted(source, NULL, 2, memory, table_visit, &found, NULL),
+      assert_int_equal(furrow_matrix_for_each_panel_sorted(source, SCAN(NULL, 2, memory), table_visit, &found, NULL),
                        FURROW_OK);
       assert_same_tables(samples[i].format, &found, &cells);
       table_clear(&found);
     }
     int32_t row = 0;
-    assert_int_equal(furrow_matrix_for_each_panel_sorted(source, NULL, 1, 0, stop_at_row, &row, NULL), FURROW_END);
+    assert_int_equal(furrow_matrix_for_each_panel_sorted(source, SCAN(NULL, 1, 0), stop_at_row, &row, NULL),
+                     FURROW_END);
     furrow_matrix_source_close(source);
     table_clear(&cells);
   }
@@ -606,6 +714,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(made_from_panels),
       cmocka_unit_test(panels_that_are_refused),
+      cmocka_unit_test_setup_teardown(borrowed_panels, enter_dir, leave_dir),
+      cmocka_unit_test(borrowing_refused),
       cmocka_unit_test(sorting),
       cmocka_unit_test_setup_teardown(loaded_whole, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(loaded_in_part, enter_dir, leave_dir),

@@ -1,6 +1,7 @@
 /* tests/unit/model/test_matrix_source.c: matrix folders opened, and their partitions read as panels. */
 #include "furrow/model.h"
 #include "support/matrix_sample.h"
+#include "support/model_params.h"
 #include "support/own_dir.h"
 
 static furrow_matrix_source *open_good(const char *folder, const furrow_matrix_source_params *params) {
@@ -18,7 +19,7 @@ static furrow_status read_all(const char *folder, const furrow_matrix_source_par
   furrow_status status = furrow_matrix_source_open(&source, folder, params, err);
   if (status == FURROW_OK) {
     cells->type = furrow_matrix_source_row_type(source)->element;
-    status = furrow_matrix_for_each_panel(source, NULL, threads, table_visit, cells, err);
+    status = furrow_matrix_for_each_panel(source, SCAN(NULL, threads, 0), table_visit, cells, err);
   }
   furrow_matrix_source_close(source);
   return status;
@@ -245,10 +246,11 @@ static void rows_in_order(const char *name, const char *text, const int (*rows)[
 
 static void assert_row_of(const char *folder, furrow_matrix_row_order order, int32_t row, int64_t col, int value) {
   furrow_matrix_load_params params;
+  param_parts parts;
   furrow_matrix *matrix = NULL;
   furrow_error err = {0};
-  furrow_matrix_load_params_init(&params);
-  params.source.row_order = order;
+  load_params_init(&params, &parts);
+  parts.source.row_order = order;
   if (furrow_matrix_load(&matrix, folder, &params, &err) != FURROW_OK) fail_msg("%s: %s", folder, err.message);
   assert_int_equal(furrow_matrix_get(matrix, row, col), value);
   furrow_matrix_free(matrix);
@@ -363,22 +365,23 @@ static void psmeta_needs_format_and_type(void **state) {
   assert_true(test_write_file("ps/psmeta", bytes, (size_t)(at - bytes)));
   assert_true(test_write_text("ps/0", "1,7\n3,8\n2,9\n"));
   furrow_matrix_load_params params;
-  furrow_matrix_load_params_init(&params);
+  param_parts parts;
+  load_params_init(&params, &parts);
   assert_refused("ps", NULL, FURROW_E_ARGUMENT, "format");
-  params.source.format = "ColIdValueText";
-  assert_refused("ps", &params.source, FURROW_E_ARGUMENT, "row type");
-  params.source.row_type = 24;
+  parts.source.format = "ColIdValueText";
+  assert_refused("ps", &parts.source, FURROW_E_ARGUMENT, "row type");
+  parts.source.row_type = 24;
   furrow_matrix *matrix = NULL;
   assert_int_equal(furrow_matrix_load(&matrix, "ps", &params, NULL), FURROW_OK);
   assert_int_equal(furrow_matrix_get(matrix, 5, 3), 8); /* rows as they were saved */
   assert_int_equal(furrow_matrix_get(matrix, 2, 2), 9);
   furrow_matrix_free(matrix);
-  params.source.row_type = 30;
-  assert_refused("ps", &params.source, FURROW_E_UNSUPPORTED, "objects");
-  params.source.row_type = 99;
-  assert_refused("ps", &params.source, FURROW_E_ARGUMENT, "99 is no row type");
-  params.source.format = "NoSuchFormat";
-  assert_refused("ps", &params.source, FURROW_E_NOT_FOUND, "no such format");
+  parts.source.row_type = 30;
+  assert_refused("ps", &parts.source, FURROW_E_UNSUPPORTED, "objects");
+  parts.source.row_type = 99;
+  assert_refused("ps", &parts.source, FURROW_E_ARGUMENT, "99 is no row type");
+  parts.source.format = "NoSuchFormat";
+  assert_refused("ps", &parts.source, FURROW_E_NOT_FOUND, "no such format");
 }
 
 /* ---- Visiting ------------------------------------------------------------------------------------------- */
@@ -417,7 +420,7 @@ static void the_first_error_counts(void **state) {
   }
   furrow_matrix_source *source = open_good("errors", NULL);
   int limit = 3;
-  assert_int_equal(furrow_matrix_for_each_panel(source, NULL, 3, refuse, &limit, NULL), FURROW_E_STATE);
+  assert_int_equal(furrow_matrix_for_each_panel(source, SCAN(NULL, 3, 0), refuse, &limit, NULL), FURROW_E_STATE);
   furrow_matrix_source_close(source);
 }
 
@@ -435,15 +438,15 @@ static void selections(void **state) {
   s.part_ids = parts;
   s.part_count = 2;
   furrow_error err;
-  assert_int_equal(furrow_matrix_for_each_panel(source, &s, 1, table_visit, &found, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_matrix_for_each_panel(source, SCAN(&s, 1, 0), table_visit, &found, &err), FURROW_E_NOT_FOUND);
   assert_string_equal(err.message, "there is no partition 9");
   s.part_count = 1;
-  assert_int_equal(furrow_matrix_for_each_panel(source, &s, 1, table_visit, &found, &err), FURROW_OK);
+  assert_int_equal(furrow_matrix_for_each_panel(source, SCAN(&s, 1, 0), table_visit, &found, &err), FURROW_OK);
   for (size_t i = 0; i < found.count; i++) assert_in_range(found.cells[i].col, 5, 9);
   assert_true(found.count > 0);
   found.count = 0;
   s.part_count = 0; /* none */
-  assert_int_equal(furrow_matrix_for_each_panel(source, &s, 1, table_visit, &found, &err), FURROW_OK);
+  assert_int_equal(furrow_matrix_for_each_panel(source, SCAN(&s, 1, 0), table_visit, &found, &err), FURROW_OK);
   assert_int_equal(found.count, 0);
   furrow_matrix_source_close(source);
   table_clear(&found);
@@ -458,9 +461,10 @@ static void files_that_change(void **state) {
   furrow_matrix_source *source = open_good("change", NULL);
   assert_int_equal(remove("change/0"), 0);
   table_init(&found, FURROW_ELEMENT_I32);
-  assert_int_equal(furrow_matrix_for_each_panel(source, NULL, 1, table_visit, &found, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_matrix_for_each_panel(source, SCAN(NULL, 1, 0), table_visit, &found, &err),
+                   FURROW_E_NOT_FOUND);
   assert_true(test_write_text("change/0", "5,123\n"));
-  assert_int_equal(furrow_matrix_for_each_panel(source, NULL, 1, table_visit, &found, &err), FURROW_E_STALE);
+  assert_int_equal(furrow_matrix_for_each_panel(source, SCAN(NULL, 1, 0), table_visit, &found, &err), FURROW_E_STALE);
   assert_string_equal(err.file, "change/0");
   assert_int_equal(found.count, 0);
   table_clear(&found);

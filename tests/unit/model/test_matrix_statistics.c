@@ -1,5 +1,6 @@
 /* tests/unit/model/test_matrix_statistics.c: counts, extremes, mean and deviation of what is stored. */
 #include "support/cmocka_all.h"
+#include "support/model_params.h"
 
 #include <math.h>
 
@@ -11,8 +12,9 @@ static furrow_matrix_stats stats_of(const char *folder, unsigned threads) {
   furrow_error err = {.status = FURROW_OK};
   furrow_matrix_source *source = NULL;
   furrow_matrix_stats stats;
+  furrow_matrix_stats_init(&stats);
   made_check(furrow_matrix_source_open(&source, folder, NULL, &err), &err);
-  made_check(furrow_matrix_compute_stats(source, threads, NULL, NULL, &stats, &err), &err);
+  made_check(furrow_matrix_compute_stats(source, STATS(threads, NULL, NULL), &stats, &err), &err);
   furrow_matrix_source_close(source);
   return stats;
 }
@@ -164,14 +166,13 @@ typedef struct told {
   bool stop;
 } told;
 
-static furrow_status note(void *user, uint64_t done, uint64_t total, furrow_error *err) {
+static bool note(void *user, const char *phase, uint64_t done, uint64_t total) {
   told *t = user;
+  assert_string_equal(phase, "reading");
   assert_true(done >= t->last && done <= total);
   t->last = done;
   t->calls++;
-  if (!t->stop) return FURROW_OK;
-  if (err) *err = (furrow_error){.status = FURROW_E_STATE, .offset = FURROW_NO_OFFSET};
-  return FURROW_E_STATE;
+  return !t->stop;
 }
 
 static void progress_is_told(void **state) {
@@ -180,15 +181,16 @@ static void progress_is_told(void **state) {
   made_save("m", &m);
   furrow_error err = {.status = FURROW_OK};
   furrow_matrix_source *source = NULL;
-  furrow_matrix_stats stats = {.elements = 77};
+  furrow_matrix_stats stats;
+  furrow_matrix_stats_init(&stats);
   told t = {0};
   made_check(furrow_matrix_source_open(&source, "m", NULL, &err), &err);
-  made_check(furrow_matrix_compute_stats(source, 2, note, &t, &stats, &err), &err);
+  made_check(furrow_matrix_compute_stats(source, STATS(2, note, &t), &stats, &err), &err);
   assert_true(t.calls >= 2);
   assert_int_equal(t.last, 8000000);
   t = (told){.stop = true};
   stats.elements = 77;
-  assert_int_equal(furrow_matrix_compute_stats(source, 2, note, &t, &stats, &err), FURROW_E_STATE);
+  assert_int_equal(furrow_matrix_compute_stats(source, STATS(2, note, &t), &stats, &err), FURROW_E_CANCELLED);
   assert_int_equal(stats.elements, 77);
   furrow_matrix_source_close(source);
 }
@@ -205,8 +207,9 @@ static void broken_data(void **state) {
   furrow_error err = {.status = FURROW_OK};
   furrow_matrix_source *source = NULL;
   furrow_matrix_stats stats;
+  furrow_matrix_stats_init(&stats);
   made_check(furrow_matrix_source_open(&source, "m", NULL, &err), &err);
-  assert_int_equal(furrow_matrix_compute_stats(source, 2, NULL, NULL, &stats, &err), FURROW_E_PARSE);
+  assert_int_equal(furrow_matrix_compute_stats(source, STATS(2, NULL, NULL), &stats, &err), FURROW_E_PARSE);
   furrow_matrix_source_close(source);
 }
 

@@ -1,5 +1,6 @@
 /* tests/unit/model/test_matrix_verify.c: what verify finds in folders that are right, odd or broken. */
 #include "support/cmocka_all.h"
+#include "support/model_params.h"
 
 #include <dirent.h>
 
@@ -39,7 +40,7 @@ static void note(void *user, const furrow_matrix_finding *finding) {
 
 static furrow_status verify(const char *folder, unsigned threads, notes *found, furrow_error *err) {
   memset(found, 0, sizeof *found);
-  return furrow_matrix_verify(folder, NULL, threads, note, found, err);
+  return furrow_matrix_verify(folder, VERIFY(NULL, threads, note, found), err);
 }
 
 /* The findings are the same for any number of threads. */
@@ -326,12 +327,12 @@ static void server_metadata(void **state) {
   memset(&found, 0, sizeof found);
   furrow_matrix_source_params params;
   furrow_matrix_source_params_init(&params);
-  assert_int_equal(furrow_matrix_verify("m", &params, 1, note, &found, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_matrix_verify("m", VERIFY(&params, 1, note, &found), NULL), FURROW_E_ARGUMENT);
   assert_int_equal(found.items[0].part_id, -1);
   params.format = "ColIdValueText";
   params.row_type = 3;
   memset(&found, 0, sizeof found);
-  assert_int_equal(furrow_matrix_verify("m", &params, 1, note, &found, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_verify("m", VERIFY(&params, 1, note, &found), NULL), FURROW_OK);
   print_all(&found);
   assert_int_equal(found.count, 0);
 }

@@ -272,7 +272,7 @@ static void matrices_come_back(void **state) {
       sample_check(furrow_matrix_plan(&plan, &spec, &err), &err);
       furrow_matrix_write_params_init(&params);
       for (params.threads = 1; params.threads <= 3; params.threads += 2) {
-        params.replace = params.threads > 1;
+        params.overwrite = params.threads > 1;
         sample_check(furrow_matrix_save(matrix, "w", plan, &params, &err), &err);
         if (params.threads == 1) assert_int_equal(rename("w", "one"), 0);
         if (params.threads == 1) assert_int_equal(mkdir("w", 0755), 0);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "support/golden_case.h"
+#include "support/model_params.h"
 #include "support/own_dir.h"
 #include "support/sample_matrix.h"
 
@@ -56,10 +57,12 @@ static void all_formats_of_all_types(void **state) {
       const bool value = strncmp(sample_formats[f], "Value", 5) == 0;
       for (size_t g = 0; g < SAMPLE_FORMATS && (s.dense || !value); g++) {
         furrow_model_convert_params params;
+        param_parts parts;
         furrow_model_convert_result result;
-        furrow_model_convert_params_init(&params);
+        furrow_model_convert_result_init(&result);
+        convert_params_init(&params, &parts);
         params.format = sample_formats[g];
-        params.write.threads = 1 + (unsigned)(f + g) % 2;
+        parts.write.threads = 1 + (unsigned)(f + g) % 2;
         sample_convert(sample_formats[f], "out", &params, &result);
         golden_expect_same("out", sample_formats[g]);
         const bool to_value = strncmp(sample_formats[g], "Value", 5) == 0;
@@ -80,9 +83,10 @@ static void partitions_there_and_back(void **state) {
     save_small(sample_formats[f], "old");
     for (size_t m = 0; m < 6; m++) {
       furrow_model_convert_params there, back;
-      furrow_model_convert_params_init(&there);
+      param_parts there_parts;
+      convert_params_init(&there, &there_parts);
       there.memory = memories[m % 3];
-      there.write.threads = 1 + (unsigned)m % 2;
+      there_parts.write.threads = 1 + (unsigned)m % 2;
       back = there;
       there.part_cols = 11;
       there.part_rows = 2;
@@ -116,7 +120,9 @@ static void columns_that_rows_do_not_share(void **state) {
   const sample_matrix s = {4, 90, FURROW_ELEMENT_I64, false, false, 9};
   furrow_matrix_spec spec;
   furrow_model_convert_params params;
+  param_parts parts;
   furrow_model_convert_result result;
+  furrow_model_convert_result_init(&result);
   uint64_t all = 0, first = 0;
   for (int64_t c = 0; c < s.cols; c++)
     for (int32_t r = 0; r < s.rows; r++) {
@@ -126,12 +132,12 @@ static void columns_that_rows_do_not_share(void **state) {
   sample_spec(&spec, &s, "ColIdValueBinaryRowFormat", sample_row_type(s.type, 5));
   spec.block_cols = 20;
   sample_save(&s, &spec, "old", false);
-  furrow_model_convert_params_init(&params);
+  convert_params_init(&params, &parts);
   params.format = "TextColumn";
   sample_convert("old", "union", &params, &result);
   assert_int_equal(result.dropped, 0);
   sample_expect(&s, "union", true);
-  params.write.angel_bytes = true;
+  parts.write.angel_bytes = true;
   sample_convert("old", "angel", &params, &result);
   assert_int_equal(result.dropped, all - first);
   furrow_matrix_meta *meta = NULL;
@@ -154,16 +160,17 @@ static void row_types_change_where_they_can(void **state) {
   sample_matrix s = {3, 40, FURROW_ELEMENT_F64, false, false, 11};
   furrow_matrix_spec spec;
   furrow_model_convert_params params;
+  param_parts parts;
   sample_spec(&spec, &s, "RowIdColIdValueText", sample_row_type(s.type, 5));
   spec.block_cols = 9;
   sample_save(&s, &spec, "old", false);
   for (int type = 0; type < 4; type++)
     for (int kind = 0; kind < 6; kind++) {
       if (kind != 0 && kind != 3 && kind != 5) continue;
-      furrow_model_convert_params_init(&params);
+      convert_params_init(&params, &parts);
       params.row_type = sample_row_type((furrow_element_type)type, kind);
-      params.write.threads = 1 + (unsigned)kind % 2;
-      params.write.replace = true;
+      parts.write.threads = 1 + (unsigned)kind % 2;
+      parts.write.overwrite = true;
       sample_convert("old", "new", &params, NULL);
       sample_expect(&s, "new", kind == 0);
     }
@@ -177,6 +184,7 @@ static furrow_status one_element(double value, int64_t col, int32_t from, int32_
   furrow_matrix_meta *plan = NULL;
   furrow_matrix_spec spec;
   furrow_model_convert_params params;
+  param_parts parts;
   furrow_matrix_write_params write;
   furrow_matrix_spec_init(&spec);
   spec.name = "one";
@@ -185,15 +193,15 @@ static furrow_status one_element(double value, int64_t col, int32_t from, int32_
   spec.cols = -1;
   spec.hash_parts = 2;
   furrow_matrix_write_params_init(&write);
-  write.replace = true;
+  write.overwrite = true;
   sample_check(furrow_matrix_create(&matrix, &panel, 1, err), err);
   sample_check(furrow_matrix_plan(&plan, &spec, err), err);
   sample_check(furrow_matrix_save(matrix, "one", plan, &write, err), err);
   furrow_matrix_free(matrix);
   furrow_matrix_meta_free(plan);
-  furrow_model_convert_params_init(&params);
+  convert_params_init(&params, &parts);
   params.row_type = to;
-  params.write.replace = true;
+  parts.write.overwrite = true;
   return furrow_model_convert("one", "other", &params, NULL, err);
 }
 
@@ -219,28 +227,29 @@ static void rows_and_columns_are_chosen(void **state) {
   const int32_t rows[] = {2, 0};
   furrow_matrix_spec spec;
   furrow_model_convert_params params;
+  param_parts parts;
   furrow_matrix *matrix = NULL;
   sample_spec(&spec, &s, "TextColumnFormat", sample_row_type(s.type, 0));
   spec.block_cols = 20;
   sample_save(&s, &spec, "old", false);
-  furrow_model_convert_params_init(&params);
-  params.selection.rows = rows;
-  params.selection.row_count = 2;
+  convert_params_init(&params, &parts);
+  parts.selection.rows = rows;
+  parts.selection.row_count = 2;
   sample_convert("old", "rows", &params, NULL);
   assert_int_equal(furrow_matrix_load(&matrix, "rows", NULL, NULL), FURROW_OK);
   assert_int_equal(furrow_matrix_count(matrix), 2 * 50);
   assert_true(furrow_matrix_get(matrix, 2, 33) == (double)sample_value(&s, 2, 33));
   furrow_matrix_free(matrix);
-  params.selection.first_col = 15;
-  params.selection.end_col = 45;
+  parts.selection.first_col = 15;
+  parts.selection.end_col = 45;
   sample_convert("old", "both", &params, NULL);
   assert_int_equal(furrow_matrix_load(&matrix, "both", NULL, NULL), FURROW_OK);
   assert_int_equal(furrow_matrix_count(matrix), 2 * 30);
   assert_true(furrow_matrix_get(matrix, 0, 44) == (double)sample_value(&s, 0, 44));
   furrow_matrix_free(matrix);
   const int32_t none = 77;
-  params.selection.rows = &none;
-  params.selection.row_count = 1;
+  parts.selection.rows = &none;
+  parts.selection.row_count = 1;
   assert_int_equal(convert("old", "none", &params, NULL), FURROW_E_NOT_FOUND);
   assert_int_equal(test_entries("."), 3);
 }
@@ -248,14 +257,15 @@ static void rows_and_columns_are_chosen(void **state) {
 static void files_and_metadata_change_alone(void **state) {
   (void)state;
   furrow_model_convert_params params;
+  param_parts parts;
   furrow_matrix_meta *meta = NULL;
   save_small("ColIdValueTextRowFormat", "old");
-  furrow_model_convert_params_init(&params);
-  params.write.meta_name = "meta";
+  convert_params_init(&params, &parts);
+  parts.write.meta_name = "meta";
   sample_convert("old", "named", &params, NULL);
   assert_int_equal(access("named/_meta", F_OK), -1);
   assert_int_equal(test_entries("named"), test_entries("old"));
-  furrow_model_convert_params_init(&params);
+  convert_params_init(&params, &parts);
   params.servers = 1;
   params.parts_per_file = 100;
   sample_convert("named", "one", &params, NULL);
@@ -266,14 +276,14 @@ static void files_and_metadata_change_alone(void **state) {
     assert_int_equal(meta->parts[i].offset, meta->parts[i - 1].offset + meta->parts[i - 1].length);
   furrow_matrix_meta_free(meta);
   params.servers = params.parts_per_file = 2;
-  params.write.meta_name = "_meta";
+  parts.write.meta_name = "_meta";
   sample_convert("one", "again", &params, NULL);
   golden_expect_same("again", "old");
-  furrow_model_convert_params_init(&params);
-  params.write.separator = " ";
+  convert_params_init(&params, &parts);
+  parts.write.separator = " ";
   sample_convert("old", "blank", &params, NULL);
   sample_expect(&small, "blank", false);
-  params.write.separator = ",";
+  parts.write.separator = ",";
   sample_convert("blank", "comma", &params, NULL);
   golden_expect_same("comma", "old");
 }
@@ -289,6 +299,7 @@ static void a_model_with_its_files(void **state) {
   (void)state;
   furrow_model_convert_params params;
   furrow_model_convert_result result;
+  furrow_model_convert_result_init(&result);
   assert_int_equal(mkdir("model", 0755), 0);
   save_small("ColIdValueTextRowFormat", "model/a");
   save_small("TextColumnFormat", "model/b");
@@ -308,12 +319,13 @@ static void a_model_with_its_files(void **state) {
 static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
   (void)state;
   furrow_model_convert_params params;
+  param_parts parts;
   save_small("ColIdValueTextRowFormat", "old");
-  furrow_model_convert_params_init(&params);
+  convert_params_init(&params, &parts);
   params.format = "TextColumn";
   sample_convert("old", "new", &params, NULL);
   assert_int_equal(convert("old", "new", &params, NULL), FURROW_E_EXISTS);
-  params.write.replace = true;
+  parts.write.overwrite = true;
   sample_convert("old", "new", &params, NULL);
   sample_convert("old", "old", &params, NULL); /* in its place */
   golden_expect_same("old", "new");
@@ -336,10 +348,11 @@ static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
 /* Whether --force would have kept this folder, and it is as it was. */
 static void expect_kept(const char *folder, const char *lost) {
   furrow_model_convert_params params;
+  param_parts parts;
   furrow_error err = {0};
   const size_t before = test_entries(folder);
-  furrow_model_convert_params_init(&params);
-  params.write.replace = true;
+  convert_params_init(&params, &parts);
+  parts.write.overwrite = true;
   assert_int_equal(furrow_model_convert("old", folder, &params, NULL, &err), FURROW_E_EXISTS);
   if (!strstr(err.file, lost)) fail_msg("%s: %s", err.file, err.message);
   assert_int_equal(test_entries(folder), before);
@@ -348,8 +361,9 @@ static void expect_kept(const char *folder, const char *lost) {
 static void what_would_be_lost_is_named(void **state) {
   (void)state;
   furrow_model_convert_params params;
-  furrow_model_convert_params_init(&params);
-  params.write.replace = true;
+  param_parts parts;
+  convert_params_init(&params, &parts);
+  parts.write.overwrite = true;
   save_small("ColIdValueTextRowFormat", "old");
   /* a file that happens to be called meta */
   assert_int_equal(mkdir("notes", 0755), 0);
@@ -384,8 +398,9 @@ static void what_would_be_lost_is_named(void **state) {
 static void a_model_is_replaced_with_its_files(void **state) {
   (void)state;
   furrow_model_convert_params params;
-  furrow_model_convert_params_init(&params);
-  params.write.replace = true;
+  param_parts parts;
+  convert_params_init(&params, &parts);
+  parts.write.overwrite = true;
   save_small("ColIdValueTextRowFormat", "old");
   assert_int_equal(mkdir("model", 0755), 0);
   save_small("ColIdValueTextRowFormat", "model/a");
@@ -454,14 +469,13 @@ typedef struct watcher {
   uint64_t done, total, calls, stop_at;
 } watcher;
 
-static furrow_status watch(void *user, uint64_t done, uint64_t total, furrow_error *err) {
+static bool watch(void *user, const char *phase, uint64_t done, uint64_t total) {
   watcher *w = user;
+  assert_string_equal(phase, "reading");
   assert_true(done >= w->done);
   w->done = done;
   w->total = total;
-  if (++w->calls != w->stop_at) return FURROW_OK;
-  if (err) *err = (furrow_error){.status = FURROW_E_STATE, .message = "stopped"};
-  return FURROW_E_STATE;
+  return ++w->calls != w->stop_at;
 }
 
 static void progress_is_told_and_can_end_it(void **state) {
@@ -469,23 +483,24 @@ static void progress_is_told_and_can_end_it(void **state) {
   save_small("ColIdValueTextRowFormat", "old");
   for (int kind = 0; kind < 4; kind++) {
     furrow_model_convert_params params;
-    furrow_model_convert_params_init(&params);
+    param_parts parts;
+    convert_params_init(&params, &parts);
     if (kind == 1) params.format = "ColIdValueBinary";
     if (kind == 2) params.format = "TextColumn";
     if (kind == 3) params.part_cols = 13;
     watcher w = {0};
     params.progress = watch;
-    params.user = &w;
-    params.write.threads = 2;
+    params.progress_user = &w;
+    parts.write.threads = 2;
     sample_convert("old", "new", &params, NULL);
     assert_true(w.calls > 1 && w.total > 0);
     assert_int_equal(w.done, w.total);
     assert_true(test_remove_dir("new"));
     for (uint64_t stop = 1; stop <= w.calls; stop += 2) {
       watcher again = {.stop_at = stop};
-      params.user = &again;
+      params.progress_user = &again;
       const furrow_status status = convert("old", "new", &params, NULL);
-      if (again.calls >= stop) assert_int_equal(status, FURROW_E_STATE);
+      if (again.calls >= stop) assert_int_equal(status, FURROW_E_CANCELLED);
       if (status == FURROW_OK) assert_true(test_remove_dir("new"));
       assert_int_equal(test_entries("."), 1);
     }
@@ -505,7 +520,8 @@ static void large_partitions_can_be_ended(void **state) {
   sample_save(&s, &spec, "hash", false);
   for (int kind = 0; kind < 5; kind++) {
     furrow_model_convert_params params;
-    furrow_model_convert_params_init(&params);
+    param_parts parts;
+    convert_params_init(&params, &parts);
     if (kind == 1) params.format = "ColIdValueText";
     if (kind == 2) params.format = "BinaryColumn";
     if (kind == 3) params.part_cols = 200000;
@@ -513,15 +529,15 @@ static void large_partitions_can_be_ended(void **state) {
     const char *from = kind == 4 ? "hash" : "old";
     watcher w = {0};
     params.progress = watch;
-    params.user = &w;
-    params.write.threads = 1;
+    params.progress_user = &w;
+    parts.write.threads = 1;
     sample_convert(from, "new", &params, NULL);
     assert_true(w.calls >= 8);
     assert_true(test_remove_dir("new"));
     for (uint64_t stop = 2; stop <= w.calls; stop += w.calls / 4) {
       watcher again = {.stop_at = stop};
-      params.user = &again;
-      assert_int_equal(convert(from, "new", &params, NULL), FURROW_E_STATE);
+      params.progress_user = &again;
+      assert_int_equal(convert(from, "new", &params, NULL), FURROW_E_CANCELLED);
       assert_int_equal(again.calls, stop);
       assert_int_equal(test_entries("."), 2);
     }
@@ -598,8 +614,9 @@ static void metadata_has_one_of_two_names(void **state) {
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     for (int kind = 0; kind < 3; kind++) {
       furrow_model_convert_params params;
-      furrow_model_convert_params_init(&params);
-      params.write.meta_name = names[i];
+      param_parts parts;
+      convert_params_init(&params, &parts);
+      parts.write.meta_name = names[i];
       if (kind == 1) params.format = "ColIdValueBinary";
       assert_int_equal(convert(kind == 2 ? "model" : "old", "new", &params, NULL), FURROW_E_ARGUMENT);
       assert_int_equal(test_entries("."), 2);
@@ -611,23 +628,24 @@ static void separators_are_no_part_of_numbers(void **state) {
   static const char *const wrong[] = {"", "1", "-", "+", ".", "e", "E", "N", "y", ",0", "\n", ",\r", "a,"};
   static const char *const good[] = {"|", ";", ":", "\x01", "\xc2\xb7", "::", " ", "\t", ","};
   furrow_model_convert_params params;
+  param_parts parts;
   save_small("ColIdValueTextRowFormat", "old");
-  furrow_model_convert_params_init(&params);
+  convert_params_init(&params, &parts);
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
     for (int kind = 0; kind < 2; kind++) {
-      params.write.separator = wrong[i];
+      parts.write.separator = wrong[i];
       params.format = kind ? "TextColumn" : NULL;
       assert_int_equal(convert("old", "new", &params, NULL), FURROW_E_ARGUMENT);
       assert_int_equal(test_entries("."), 1);
     }
   params.format = "TextColumn";
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-    params.write.separator = good[i];
+    parts.write.separator = good[i];
     sample_convert("old", "new", &params, NULL);
     sample_expect(&small, "new", false);
     assert_true(test_remove_dir("new"));
   }
-  params.write.separator = "e"; /* nothing is separated */
+  parts.write.separator = "e"; /* nothing is separated */
   params.format = "ValueText";
   sample_convert("old", "values", &params, NULL);
   params.format = "ColIdValueBinary";
@@ -640,11 +658,13 @@ static void angel_bytes_alone_rewrite(void **state) {
   const sample_matrix s = {4, 90, FURROW_ELEMENT_I64, false, false, 9};
   furrow_matrix_spec spec;
   furrow_model_convert_params params;
+  param_parts parts;
   furrow_model_convert_result result;
+  furrow_model_convert_result_init(&result);
   sample_spec(&spec, &s, "TextColumn", sample_row_type(s.type, 5));
   sample_save(&s, &spec, "old", false);
-  furrow_model_convert_params_init(&params);
-  params.write.angel_bytes = true;
+  convert_params_init(&params, &parts);
+  parts.write.angel_bytes = true;
   sample_convert("old", "new", &params, &result);
   sample_convert("old", "same", NULL, NULL);
   golden_expect_same("same", "old");
@@ -675,17 +695,18 @@ static void columns_outside_of_the_range(void **state) {
   (void)state;
   furrow_matrix_spec spec;
   furrow_model_convert_params params;
+  param_parts parts;
   furrow_error err = {0};
   sample_spec(&spec, &small, "TextColumn", sample_row_type(small.type, 3));
   spec.cols = 20;
   spec.hash_parts = 3;
   sample_save(&small, &spec, "old", false);
-  furrow_model_convert_params_init(&params);
+  convert_params_init(&params, &parts);
   params.part_cols = 10;
   assert_int_equal(furrow_model_convert("old", "new", &params, NULL, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "choose the columns within"));
-  params.selection.first_col = 0;
-  params.selection.end_col = 20;
+  parts.selection.first_col = 0;
+  parts.selection.end_col = 20;
   sample_convert("old", "new", &params, NULL);
 }
 

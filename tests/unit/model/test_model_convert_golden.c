@@ -1,5 +1,6 @@
 /* tests/unit/model/test_model_convert_golden.c: golden matrices converted into each other are what Angel wrote. */
 #include "support/golden_case.h"
+#include "support/model_params.h"
 #include "support/own_dir.h"
 #include "support/sample_matrix.h"
 
@@ -10,6 +11,7 @@ int fsync(int fd) { /* test_atomic_dir.c has the syncing */
 
 static void copy_case(const char *folder, const char *name) {
   furrow_model_convert_result result;
+  furrow_model_convert_result_init(&result);
   sample_convert(folder, name, NULL, &result);
   golden_expect_same(name, folder);
   assert_int_equal(test_entries(name), test_entries(folder)); /* what is beside the matrix, too */
@@ -29,6 +31,7 @@ static void a_model_is_copied_and_comes_back(void **state) {
   char model[TEST_PATH], path[TEST_PATH + 64];
   furrow_model_convert_params params;
   furrow_model_convert_result result;
+  furrow_model_convert_result_init(&result);
   sample_convert(golden_lr(model), "copy", NULL, &result);
   assert_int_equal(result.matrices, 2);
   assert_int_equal(result.files, 1);
@@ -77,16 +80,17 @@ static void convert_case(const char *folder, const char *name) {
   for (size_t i = 0; i < SAMPLE_FORMATS; i++) {
     char other[2 * TEST_PATH];
     furrow_model_convert_params params;
+    param_parts parts;
     for (int family = 0; family < 2; family++) { /* <Format>-<RowType>, <family>-<Format> */
       if (family == 0)
         snprintf(other, sizeof other, "%.*s%s%s", (int)root, folder, sample_formats[i], rest);
       else
         snprintf(other, sizeof other, "%.*s%.*s-%s", (int)root, folder, (int)(rest - name), name, sample_formats[i]);
       if (access(other, F_OK) != 0 || !golden_same_file(folder, other, "original.tsv")) continue;
-      furrow_model_convert_params_init(&params);
+      convert_params_init(&params, &parts);
       params.format = sample_formats[i];
-      params.write.angel_bytes = true;
-      params.write.threads = 1 + (unsigned)i % 2;
+      parts.write.angel_bytes = true;
+      parts.write.threads = 1 + (unsigned)i % 2;
       if (strncmp(name, "Snapshot", 8) == 0) params.servers = params.parts_per_file = 2; /* had a file for each */
       sample_convert(folder, "out", &params, NULL);
       golden_expect_same("out", other);
@@ -110,12 +114,13 @@ static void convert_hash_case(const char *folder, const char *name) {
   if (sscanf(name, "hash-%63[^-]-%63s", format, type) != 2 || !is_lossless(folder)) return;
   for (size_t i = 0; i < SAMPLE_FORMATS; i++) {
     furrow_model_convert_params params;
+    param_parts parts;
     snprintf(other, sizeof other, "%.*shash-%s-%s", (int)(strlen(folder) - strlen(name)), folder, sample_formats[i],
              type);
     if (access(other, F_OK) != 0) continue;
-    furrow_model_convert_params_init(&params);
+    convert_params_init(&params, &parts);
     params.format = sample_formats[i];
-    params.write.angel_bytes = true;
+    parts.write.angel_bytes = true;
     sample_convert(folder, "out", &params, NULL);
     golden_expect_same("out", other);
     assert_true(test_remove_dir("out"));
@@ -135,6 +140,7 @@ static void metadata_of_servers_becomes_that_of_a_matrix(void **state) {
   (void)state;
   char folder[TEST_PATH], from[2 * TEST_PATH];
   furrow_model_convert_params params;
+  param_parts parts;
   furrow_matrix_meta *meta = NULL;
   golden_path(folder, "angel/psmeta_and_options");
   assert_int_equal(mkdir("ps", 0755), 0);
@@ -146,12 +152,12 @@ static void metadata_of_servers_becomes_that_of_a_matrix(void **state) {
     assert_true(bytes && test_write_file(from, bytes, size));
     free(bytes);
   }
-  furrow_model_convert_params_init(&params);
-  params.source.format = "ColIdValueTextRowFormat";
-  params.source.row_type = 3;
+  convert_params_init(&params, &parts);
+  parts.source.format = "ColIdValueTextRowFormat";
+  parts.source.row_type = 3;
   sample_convert("ps", "copy", &params, NULL);
   assert_int_equal(test_entries("copy"), 5);
-  params.write.meta_name = "_meta";
+  parts.write.meta_name = "_meta";
   sample_convert("ps", "named", &params, NULL);
   assert_int_equal(test_entries("named"), 4);
   assert_int_equal(furrow_matrix_meta_load(&meta, "named", NULL, NULL), FURROW_OK);

@@ -462,6 +462,7 @@ static void refusals(void **state) {
   spec = small_spec();             \
   change;                          \
   refused(&spec, FURROW_E_ARGUMENT, beginning)
+  REFUSED(spec.size = 0, "furrow_matrix_spec was not initialised");
   REFUSED(spec.name = NULL, "name must be set");
   REFUSED(spec.name = "", "name must be set");
   REFUSED(spec.name = "\xc3", "name is not UTF-8");
@@ -481,9 +482,8 @@ static void refusals(void **state) {
   REFUSED(spec.servers = 0, "servers must be positive");
   REFUSED(spec.parts_per_file = 0, "parts_per_file must be positive");
   REFUSED(spec.row_type = 33, "row_type 33 is not one of");
-  REFUSED(spec.row_type = -1, "row_type -1 is not one of");
+  REFUSED(spec.row_type = -2, "row_type -2 is not one of");
   REFUSED(spec.row_type = 28, "row_type T_ANY_INTKEY_DENSE has elements that are objects");
-  REFUSED(spec.format = NULL, "format must be set");
   REFUSED(spec.format = "Angel1Format", "format Angel1Format is only read");
   REFUSED((spec.saved_rows = outside, spec.saved_row_count = 2), "saved_rows has row 3");
   REFUSED((spec.saved_rows = twice, spec.saved_row_count = 3), "saved_rows has row 1 twice");
@@ -497,6 +497,31 @@ static void refusals(void **state) {
   spec = small_spec();
   spec.format = "NoFormat";
   refused(&spec, FURROW_E_NOT_FOUND, "");
+  spec.size++;
+  refused(&spec, FURROW_E_UNSUPPORTED, "furrow_matrix_spec is of a newer version");
+}
+
+/* A specification of an older header ends earlier: what it lacks has its default, whatever lies behind it. */
+static void shorter_spec(void **state) {
+  (void)state;
+  furrow_matrix_spec spec;
+  memset(&spec, 0xff, sizeof spec);
+  spec.size = offsetof(furrow_matrix_spec, options);
+  spec.matrix_id = 3;
+  spec.row_type = -1;
+  spec.name = "w";
+  spec.format = NULL;
+  spec.rows = 2;
+  spec.cols = 12;
+  spec.hash_parts = 0;
+  spec.first_col = 0;
+  furrow_matrix_meta *meta = planned(&spec);
+  assert_string_equal(strrchr(meta->format_class_name, '.'), ".RowIdColIdValueTextRowFormat");
+  assert_string_equal(furrow_matrix_row_type_get(meta->row_type)->name, "T_FLOAT_DENSE");
+  assert_int_equal(meta->option_count, 2);
+  assert_int_equal(meta->part_count, 1);
+  assert_int_equal(meta->parts[0].row_count, 2);
+  furrow_matrix_meta_free(meta);
 }
 
 static void memory_runs_out(void **state) {
@@ -535,7 +560,7 @@ int main(void) {
       cmocka_unit_test(hash_partitions), cmocka_unit_test(hash_of_columns),
       cmocka_unit_test(saved_rows),      cmocka_unit_test(files),
       cmocka_unit_test(options),         cmocka_unit_test(refusals),
-      cmocka_unit_test(memory_runs_out),
+      cmocka_unit_test(shorter_spec),    cmocka_unit_test(memory_runs_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * byte, message; however it is read. */
 #include "furrow/model.h"
 #include "support/cell_table.h"
+#include "support/model_params.h"
 #include "support/reject_list.h"
 
 typedef enum manner { VISIT, LOAD, SORTED, MANNERS } manner;
@@ -19,9 +20,10 @@ static furrow_status read_folder(const char *path, manner how, unsigned threads,
     return status;
   }
   table_init(&found, furrow_matrix_source_row_type(source)->element);
-  if (how == VISIT) status = furrow_matrix_for_each_panel(source, NULL, threads, table_visit, &found, err);
+  if (how == VISIT) status = furrow_matrix_for_each_panel(source, SCAN(NULL, threads, 0), table_visit, &found, err);
   if (how == LOAD) status = furrow_matrix_load_source(&matrix, source, &params, err);
-  if (how == SORTED) status = furrow_matrix_for_each_panel_sorted(source, NULL, threads, 1, table_visit, &found, err);
+  if (how == SORTED)
+    status = furrow_matrix_for_each_panel_sorted(source, SCAN(NULL, threads, 1), table_visit, &found, err);
   assert_null(matrix);
   table_clear(&found);
   furrow_matrix_source_close(source);

@@ -1,5 +1,6 @@
 /* tests/unit/model/test_verify_overlap.c: verify finds every partition that shares elements with another. */
 #include "support/cmocka_all.h"
+#include "support/model_params.h"
 
 #include "furrow/model.h"
 #include "support/made_matrix.h"
@@ -56,7 +57,7 @@ static void overlaps_of_any_kind(void **state) {
       parts[i].file_name = "0";
     }
     save_grid("m", parts, count);
-    const furrow_status status = furrow_matrix_verify("m", NULL, 1, note_overlap, told, NULL);
+    const furrow_status status = furrow_matrix_verify("m", VERIFY(NULL, 1, note_overlap, told), NULL);
     for (size_t i = 0; i < count; i++) {
       bool expected = false;
       for (size_t k = 0; k < count; k++)
@@ -81,7 +82,7 @@ static void many_partitions(void **state) {
         .part_id = i, .start_row = i % 2, .end_row = 2 + i % 2, .start_col = i + 1, .end_col = i + 2, .file_name = "0"};
   parts[MANY - 1].start_col--;
   save_grid("m", parts, MANY);
-  assert_int_equal(furrow_matrix_verify("m", NULL, 1, note_overlap, told, NULL), FURROW_E_FORMAT);
+  assert_int_equal(furrow_matrix_verify("m", VERIFY(NULL, 1, note_overlap, told), NULL), FURROW_E_FORMAT);
   for (int32_t i = 0; i < MANY; i++) assert_int_equal(told[i], i == MANY - 1);
   free(told);
   free(parts);
