@@ -1,6 +1,7 @@
 /* furrow/furrow.h: everything that Furrow offers, in one include.
  *
  *   status.h   how calls fail, and where in which file
+ *   io.h       bytes from and to places other than files
  *   rows.h     sparse samples: read, keep, cache and write them
  *   model.h    models as Angel stores them: read, look up, write, convert
  *   learn.h    models trained, applied and evaluated
@@ -12,6 +13,7 @@
 #define FURROW_FURROW_H
 
 #include "furrow/exchange.h"
+#include "furrow/io.h"
 #include "furrow/learn.h"
 #include "furrow/model.h"
 #include "furrow/rows.h"

@@ -14,14 +14,17 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "io/target.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)
 
 struct fw_atomic_file {
   fw_target target;
-  int fd; /* -1: none */
-  bool to_stdout, committed;
+  int fd;               /* -1: none */
+  furrow_output output; /* write NULL: bytes go to fd */
+  bool in_order;        /* standard output or the caller's: bytes are gone once they are written */
+  bool committed;
   bool replaces, has_temporary, keep_existing;
   struct stat old; /* the file that is replaced, if there is one */
   char *buffer;
@@ -72,33 +75,47 @@ static furrow_status create_temporary(fw_atomic_file *file, furrow_error *err) {
 }
 
 static furrow_status start(fw_atomic_file *file, const char *path, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc(&memory, BUFFER_SIZE, 1, err);
-  if (status != FURROW_OK) return status;
-  file->buffer = memory;
-  if (strcmp(path, "-") == 0) {
-    file->to_stdout = true;
-    file->fd = STDOUT_FILENO;
+  if (file->output.write || strcmp(path, "-") == 0) {
+    file->in_order = true;
+    if (!file->output.write) file->fd = STDOUT_FILENO;
     return fw_strndup(&file->target.path, path, strlen(path), err);
   }
-  status = fw_target_find(&file->target, path, err);
+  furrow_status status = fw_target_find(&file->target, path, err);
   if (status == FURROW_OK) status = check_target(file, err);
   if (status == FURROW_OK) status = create_temporary(file, err);
   return status;
 }
 
-furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err) {
+static furrow_status open_either(fw_atomic_file **file, const char *path, const furrow_output *output,
+                                 furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_atomic_file), err);
   if (status != FURROW_OK) return status;
   fw_atomic_file *opened = memory;
   opened->target.directory = opened->fd = -1;
-  status = start(opened, path, err);
+  if (output) opened->output = *output;
+  status = fw_alloc(&memory, BUFFER_SIZE, 1, err);
+  if (status == FURROW_OK) {
+    opened->buffer = memory;
+    status = start(opened, path, err);
+  }
   if (status == FURROW_OK)
     *file = opened;
   else
     fw_atomic_file_close(opened);
   return status;
+}
+
+furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err) {
+  return open_either(file, path, NULL, err);
+}
+
+furrow_status fw_atomic_file_open_output(fw_atomic_file **file, const furrow_output *output, furrow_error *err) {
+  furrow_output full;
+  furrow_output_init(&full);
+  FW_TRY(FW_PARAMS_READ(&full, output, furrow_output, err));
+  if (!full.write) return fw_fail(err, FURROW_E_ARGUMENT, "the furrow_output has no function to write with");
+  return open_either(file, "", &full, err);
 }
 
 /* ---- bytes ---- */
@@ -119,8 +136,19 @@ static int put_out(int fd, const char *data, size_t size) {
   return 0;
 }
 
+static furrow_status put_to_caller(const furrow_output *output, const char *data, size_t size, furrow_error *err) {
+  if (size == 0) return FURROW_OK;
+  furrow_error error;
+  (void)fw_fail(&error, FURROW_E_IO, "the caller's output failed"); /* unless it says more itself */
+  furrow_status status = output->write(output->user, data, size, &error);
+  error.status = status;
+  if (status != FURROW_OK && err) *err = error;
+  return status;
+}
+
 static furrow_status put(fw_atomic_file *file, const char *data, size_t size, uint64_t offset, furrow_error *err) {
-  int errnum = file->to_stdout ? put_out(file->fd, data, size) : fw_write_at(file->fd, data, size, offset);
+  if (file->output.write) return put_to_caller(&file->output, data, size, err);
+  int errnum = file->in_order ? put_out(file->fd, data, size) : fw_write_at(file->fd, data, size, offset);
   return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&file->target, err, errnum, "cannot write");
 }
 
@@ -172,7 +200,8 @@ furrow_status fw_atomic_file_write_at(fw_atomic_file *file, uint64_t offset, con
                                       furrow_error *err) {
   furrow_status status = check_open(file, err);
   if (status != FURROW_OK) return status;
-  if (file->to_stdout) return fw_target_fail(&file->target, err, FURROW_E_STATE, "standard output cannot go back");
+  if (file->in_order)
+    return fw_target_fail(&file->target, err, FURROW_E_STATE, "bytes that went out in order cannot be changed");
   uint64_t total = fw_atomic_file_size(file);
   if (offset > total || size > total - offset)
     return fw_target_fail(&file->target, err, FURROW_E_ARGUMENT,
@@ -232,16 +261,17 @@ furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) {
   furrow_status status = check_open(file, err);
   if (status != FURROW_OK) return status;
   status = flush(file, &file->error);
-  if (status == FURROW_OK) status = file->to_stdout ? FURROW_OK : publish(file, &file->error);
+  if (status == FURROW_OK) status = file->in_order ? FURROW_OK : publish(file, &file->error);
   if (status == FURROW_OK) file->committed = true;
   return hand_on(file, status, err);
 }
 
 void fw_atomic_file_close(fw_atomic_file *file) {
   if (!file) return;
-  /* what was said before a failure elsewhere is still shown */
-  if (file->to_stdout && !file->committed && file->error.status == FURROW_OK) (void)!flush(file, &file->error);
-  if (file->fd >= 0 && !file->to_stdout) close(file->fd);
+  /* what was printed before a failure elsewhere is still shown */
+  if (file->fd == STDOUT_FILENO && file->in_order && !file->committed && file->error.status == FURROW_OK)
+    (void)!flush(file, &file->error);
+  if (file->fd >= 0 && !file->in_order) close(file->fd);
   if (file->has_temporary) unlinkat(file->target.directory, file->target.temporary, 0);
   fw_target_clear(&file->target);
   fw_free(file->buffer);

@@ -5,19 +5,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "furrow/status.h"
+#include "furrow/io.h"
 
 typedef struct fw_atomic_file fw_atomic_file;
 
 /* Starts a file that will be `path`: written beside it under a temporary name (.<name>.furrow-XXXXXX). "-" is standard
  * output: bytes go there as they come. A path that exists must be a regular file; its permissions are kept. */
 furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err) FURROW_MUST_USE;
+/* The same for an output of the caller's, which gets the bytes in order and in large pieces, the last of them from
+ * commit. */
+furrow_status fw_atomic_file_open_output(fw_atomic_file **file, const furrow_output *output,
+                                         furrow_error *err) FURROW_MUST_USE;
 /* From now on commit fails with E_EXISTS where there is a file of that name, even one that appeared meanwhile. */
 void fw_atomic_file_keep_existing(fw_atomic_file *file);
 /* Appends (buffered). */
 furrow_status fw_atomic_file_write(fw_atomic_file *file, const void *data, size_t size,
                                    furrow_error *err) FURROW_MUST_USE;
-/* Overwrites bytes that were written before: for a header whose numbers are known at the end. E_STATE on stdout. */
+/* Overwrites bytes that were written before: for a header whose numbers are known at the end. E_STATE where
+ * bytes go out in order. */
 furrow_status fw_atomic_file_write_at(fw_atomic_file *file, uint64_t offset, const void *data, size_t size,
                                       furrow_error *err) FURROW_MUST_USE;
 /* Bytes appended so far. */

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -478,6 +479,87 @@ static void two_writers_do_not_meet(void **state) {
   assert_int_equal(entries("."), 1);
 }
 
+/* ---- tests: an output of the caller's ---- */
+
+typedef struct taken {
+  char *bytes;
+  size_t size;
+  int calls, failing_call; /* the n-th call fails */
+  bool silent;             /* without a message */
+} taken;
+
+static furrow_status take_bytes(void *user, const void *bytes, size_t length, furrow_error *err) {
+  taken *t = user;
+  assert_non_null(err);
+  assert_true(length > 0);
+  if (++t->calls == t->failing_call) {
+    if (!t->silent) snprintf(err->message, sizeof err->message, "the line is dead");
+    return FURROW_E_UNSUPPORTED;
+  }
+  t->bytes = realloc(t->bytes, t->size + length);
+  memcpy(t->bytes + t->size, bytes, length);
+  t->size += length;
+  return FURROW_OK;
+}
+
+static furrow_output output_to(taken *t) {
+  furrow_output output;
+  furrow_output_init(&output);
+  output.write = take_bytes;
+  output.user = t;
+  return output;
+}
+
+static void a_callers_output_gets_the_bytes_in_order(void **state) {
+  (void)state;
+  enum { SIZE = 3000000 };
+  char *data = make_data(SIZE, 5);
+  taken t = {0};
+  const furrow_output output = output_to(&t);
+  fw_atomic_file *file;
+  assert_int_equal(fw_atomic_file_open_output(&file, &output, NULL), FURROW_OK);
+  for (size_t at = 0, step = 1; at < SIZE; at += step, step = step * 3 % 700001) {
+    if (step > SIZE - at) step = SIZE - at;
+    assert_int_equal(fw_atomic_file_write(file, data + at, step, NULL), FURROW_OK);
+  }
+  assert_int_equal(fw_atomic_file_write_at(file, 0, "x", 1, NULL), FURROW_E_STATE);
+  assert_int_equal(fw_atomic_file_commit(file, NULL), FURROW_OK);
+  assert_int_equal(fw_atomic_file_write(file, "x", 1, NULL), FURROW_E_STATE);
+  fw_atomic_file_close(file);
+  assert_int_equal(t.size, SIZE);
+  assert_memory_equal(t.bytes, data, SIZE);
+  free(t.bytes);
+  free(data);
+  assert_int_equal(entries("."), 0);
+}
+
+static void a_callers_output_that_fails_says_why(void **state) {
+  (void)state;
+  for (int silent = 0; silent < 2; silent++) {
+    taken t = {.failing_call = 1, .silent = silent};
+    const furrow_output output = output_to(&t);
+    fw_atomic_file *file;
+    furrow_error err;
+    assert_int_equal(fw_atomic_file_open_output(&file, &output, NULL), FURROW_OK);
+    assert_int_equal(fw_atomic_file_write(file, "abc", 3, NULL), FURROW_OK);
+    assert_int_equal(fw_atomic_file_commit(file, &err), FURROW_E_UNSUPPORTED);
+    assert_int_equal(err.status, FURROW_E_UNSUPPORTED);
+    assert_string_equal(err.message, silent ? "the caller's output failed" : "the line is dead");
+    assert_int_equal(fw_atomic_file_write(file, "abc", 3, NULL), FURROW_E_UNSUPPORTED);
+    fw_atomic_file_close(file);
+    assert_int_equal(t.calls, 1);
+    assert_null(t.bytes);
+  }
+  fw_atomic_file *file = NULL;
+  furrow_output output = {0};
+  assert_int_equal(fw_atomic_file_open_output(&file, &output, NULL), FURROW_E_ARGUMENT);
+  furrow_output_init(&output);
+  assert_int_equal(fw_atomic_file_open_output(&file, &output, NULL), FURROW_E_ARGUMENT);
+  output.size += 8;
+  assert_int_equal(fw_atomic_file_open_output(&file, &output, NULL), FURROW_E_UNSUPPORTED);
+  assert_null(file);
+}
+
 /* ---- tests: standard output ---- */
 
 /* Puts `fd` in the place of standard output; the old one comes back with end_output. */
@@ -778,6 +860,8 @@ int main(void) {
       IN_DIR(the_longest_names_work),
       IN_DIR(the_working_directory_may_change),
       IN_DIR(two_writers_do_not_meet),
+      IN_DIR(a_callers_output_gets_the_bytes_in_order),
+      IN_DIR(a_callers_output_that_fails_says_why),
       IN_DIR(standard_output_is_written_through),
       IN_DIR(a_full_or_closed_output_is_an_error),
       IN_DIR(an_output_that_does_not_block_is_waited_for),
