@@ -33,9 +33,9 @@ typedef struct furrow_output {
 } furrow_output;
 
 /* Sets the size, and everything else to 0. */
-static inline void furrow_output_init(furrow_output *output) {
-  memset(output, 0, sizeof *output);
-  output->size = sizeof *output;
+static inline void furrow_output_init(furrow_output *out) {
+  memset(out, 0, sizeof *out);
+  out->size = sizeof *out;
 }
 
 #ifdef __cplusplus

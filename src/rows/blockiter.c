@@ -14,6 +14,7 @@
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "base/pool.h"
 #include "io/fileset.h"
 #include "io/uri.h"
@@ -277,7 +278,8 @@ static furrow_status open_cache(furrow_blockiter *iter, cache_source *source, si
   if (status == FURROW_OK && found) {
     const fw_cache_info *info = fw_cache_reader_info(iter->reader);
     status = check_source(info, source->params, source->stamp, name, err);
-    iter->stats = (furrow_parser_stats){.rows = info->rows, .features = info->features};
+    iter->stats.rows = info->rows;
+    iter->stats.features = info->features;
   }
   fw_free(name);
   return status;
@@ -307,7 +309,7 @@ furrow_status fw_blockiter_open(furrow_blockiter **iter, const char *uri, const 
                                 size_t record_bytes, furrow_error *err) {
   furrow_parser_params chosen;
   furrow_parser_params_init(&chosen);
-  if (params) chosen = *params;
+  FW_TRY(FW_PARAMS_READ(&chosen, params, furrow_parser_params, err));
   if (!chosen.format) chosen.format = "auto";
   furrow_status status = check_params(&chosen, err);
   if (status != FURROW_OK) return status;
@@ -318,6 +320,7 @@ furrow_status fw_blockiter_open(furrow_blockiter **iter, const char *uri, const 
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof *it, err);
   if (status != FURROW_OK) goto done;
   it = memory;
+  furrow_parser_stats_init(&it->stats);
   status = furrow_container_create(&it->current, chosen.key_type, chosen.value_type, err);
   if (status != FURROW_OK) goto done;
   if (parsed.cachefile) {
@@ -403,5 +406,5 @@ uint64_t furrow_blockiter_num_col(const furrow_blockiter *iter) {
 }
 
 void furrow_blockiter_get_stats(const furrow_blockiter *iter, furrow_parser_stats *stats) {
-  *stats = iter->stats;
+  fw_info_write(stats, &iter->stats, sizeof iter->stats);
 }

@@ -633,10 +633,12 @@ furrow_status fw_cache_reader_next(fw_cache_reader *reader, furrow_container *co
 
 /* ---- A container as a file ------------------------------------------------------------------------------ */
 
-furrow_status furrow_container_save(const furrow_container *container, const char *path, furrow_error *err) {
+furrow_status furrow_container_save(const furrow_container *container, const char *path, bool overwrite,
+                                    furrow_error *err) {
   fw_cache_writer *writer = NULL;
   furrow_status status =
       fw_cache_writer_open(&writer, path, container->key_type, container->value_type, FW_CACHE_UNKNOWN_SOURCE, 0, err);
+  if (status == FURROW_OK && !overwrite) fw_cache_writer_keep_existing(writer);
   if (status == FURROW_OK) status = fw_cache_writer_push_record(writer, container, err);
   if (status == FURROW_OK) status = fw_cache_writer_commit(writer, err);
   fw_cache_writer_close(writer);

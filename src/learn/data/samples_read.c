@@ -22,16 +22,13 @@ static furrow_status check_label(const furrow_sample_reader *samples, furrow_err
 
 furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const furrow_learn_conf *conf, const char *uri,
                                         const furrow_parser_params *params, furrow_error *err) {
-  furrow_parser_params defaults;
-  furrow_parser_params_init(&defaults);
   void *memory = NULL;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **samples, err);
   if (status != FURROW_OK) return status;
   furrow_sample_reader *made = memory;
   status = fw_plan_of_conf(&made->plan, conf, err);
   if (status == FURROW_OK)
-    status =
-        fw_samples_open(&made->data, uri, &made->plan->data, params ? params : &defaults, true, fw_comm_self(), err);
+    status = fw_samples_open(&made->data, uri, &made->plan->data, params, true, fw_comm_self(), err);
   if (status == FURROW_OK) status = check_label(made, err);
   if (status == FURROW_OK) status = fw_sample_pass_open(&made->pass, made->data, err);
   if (status == FURROW_OK)
