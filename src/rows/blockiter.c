@@ -17,6 +17,7 @@
 #include "base/params.h"
 #include "base/pool.h"
 #include "io/fileset.h"
+#include "io/input.h"
 #include "io/uri.h"
 #include "rows/cache.h"
 
@@ -73,13 +74,14 @@ static void stamp_params(XXH3_state_t *hash, const furrow_parser_params *params)
   stamp_string(hash, furrow_value_type_name(params->value_type));
 }
 
-/* One number for all that the rows depend on; FW_CACHE_UNKNOWN_SOURCE when they come from a pipe. */
+/* One number for all that the rows depend on; FW_CACHE_UNKNOWN_SOURCE when they come from a pipe, or
+ * from a file of which nothing tells when it changed. */
 static furrow_status source_stamp(const fw_uri *uri, const furrow_parser_params *params, uint64_t *stamp,
                                   furrow_error *err) {
   fw_fileset set = {0};
   furrow_status status = fw_fileset_open(&set, uri->paths, uri->npaths, err);
   if (status != FURROW_OK) return status;
-  bool pipe = false;
+  bool unknown = false;
   XXH3_state_t *hash = XXH3_createState();
   if (!hash) {
     status = fw_fail_memory(err, 576);
@@ -89,7 +91,8 @@ static furrow_status source_stamp(const fw_uri *uri, const furrow_parser_params 
   stamp_number(hash, ROWS_REVISION);
   stamp_number(hash, set.nfiles);
   for (size_t i = 0; i < set.nfiles; i++) {
-    pipe |= set.files[i].kind == FW_FILE_PIPE;
+    unknown |= set.files[i].kind == FW_FILE_PIPE;
+    unknown |= set.files[i].mtime_ns == 0 && !fw_path_is_local(set.files[i].path);
     stamp_file(hash, &set.files[i]);
   }
   stamp_number(hash, uri->nargs);
@@ -100,7 +103,7 @@ static furrow_status source_stamp(const fw_uri *uri, const furrow_parser_params 
   stamp_params(hash, params);
   uint64_t digest = XXH3_64bits_digest(hash);
   if (digest == FW_CACHE_UNKNOWN_SOURCE) digest = 1;
-  *stamp = pipe ? FW_CACHE_UNKNOWN_SOURCE : digest;
+  *stamp = unknown ? FW_CACHE_UNKNOWN_SOURCE : digest;
 done:
   XXH3_freeState(hash);
   fw_fileset_clear(&set);

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/scheme.h"
+#include "io/file_system.h"
 #include "model/write/path_overlap.h"
 
 void furrow_model_convert_params_init(furrow_model_convert_params *params) {
@@ -132,10 +132,9 @@ furrow_status furrow_model_convert(const char *source, const char *target, const
   furrow_model_convert_params_init(&defaults);
   fw_convert convert = {.params = params ? params : &defaults, .lock = PTHREAD_MUTEX_INITIALIZER};
   furrow_model_listing *listing;
-  const fw_scheme *scheme;
-  const char *path;
+  const char *path = target;
   convert.threads = convert.params->write.threads ? convert.params->write.threads : fw_processor_count();
-  furrow_status status = fw_scheme_find(&scheme, &path, target, err);
+  furrow_status status = fw_path_to_write(&path, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
   if (status != FURROW_OK) return status;
   status = fw_check_path_overlap(listing->path, path, err);

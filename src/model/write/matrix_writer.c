@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/dir_names.h"
-#include "io/scheme.h"
+#include "io/file_system.h"
 
 /* ---- errors ---- */
 
@@ -231,10 +231,9 @@ static furrow_status create(furrow_matrix_writer **writer, const char *path, fur
 furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const char *folder,
                                         const furrow_matrix_meta *plan, const furrow_matrix_write_params *params,
                                         furrow_error *err) {
-  const fw_scheme *scheme;
-  const char *path;
+  const char *path = folder;
   furrow_matrix_writer *opened;
-  furrow_status status = fw_scheme_find(&scheme, &path, folder, err);
+  furrow_status status = fw_path_to_write(&path, err);
   if (status == FURROW_OK) status = create(&opened, path, err);
   if (status != FURROW_OK) return status;
   status = start(opened, plan, params, err);

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream.h"
 #include "vector/file/index_read.h"
 #include "vector/file/regular_file.h"
 
@@ -40,7 +39,8 @@ static furrow_status read_all(fw_index_reader *r, const furrow_index_load_params
   return c->status;
 }
 
-static furrow_status map_file(void **map, int fd, uint64_t size, const char *path, furrow_error *err) {
+static furrow_status map_file(void **map, const fw_input *input, uint64_t size, const char *path, furrow_error *err) {
+  const int fd = fw_input_descriptor(input);
   void *at = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
   if (at == MAP_FAILED) {
     fw_fail(err, FURROW_E_IO, "cannot be mapped");
@@ -51,20 +51,37 @@ static furrow_status map_file(void **map, int fd, uint64_t size, const char *pat
   return FURROW_OK;
 }
 
-/* Reads a file through a map of it, which the index keeps if its lists are views of it. */
-static furrow_status load_mapped(fw_index_reader *r, int fd, uint64_t size, const char *path,
-                                 const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
-  void *map = NULL;
-  furrow_status status = map_file(&map, fd, size, path, err);
-  if (status != FURROW_OK) return status;
+static furrow_status read_bytes(fw_index_reader *r, const void *bytes, uint64_t size, const char *path,
+                                const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
   fw_field_visitor visit = r->c.visit;
   void *user = r->c.user;
-  fw_cursor_over_bytes(&r->c, map, size, path, err);
+  fw_cursor_over_bytes(&r->c, bytes, size, path, err);
   r->c.visit = visit;
   r->c.user = user;
   r->borrow = true;
+  return read_all(r, params, index);
+}
+
+static furrow_status load_copied(fw_index_reader *r, const fw_input *input, uint64_t size, const char *path,
+                                 const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
+  fw_field_visitor visit = r->c.visit;
+  void *user = r->c.user;
+  furrow_status status = fw_cursor_over_file(&r->c, input, size, path, err);
+  r->c.visit = visit;
+  r->c.user = user;
+  if (status == FURROW_OK) status = read_all(r, params, index);
+  fw_cursor_clear(&r->c);
+  return status;
+}
+
+/* Reads a file through a map of it, which the index keeps if its lists are views of it. */
+static furrow_status load_mapped(fw_index_reader *r, const fw_input *input, uint64_t size, const char *path,
+                                 const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
+  void *map = NULL;
+  furrow_status status = map_file(&map, input, size, path, err);
+  if (status != FURROW_OK) return status;
   furrow_index *read = NULL;
-  status = read_all(r, params, &read);
+  status = read_bytes(r, map, size, path, params, &read, err);
   if (status == FURROW_OK) {
     read->map = map;
     read->map_size = (size_t)size;
@@ -75,27 +92,33 @@ static furrow_status load_mapped(fw_index_reader *r, int fd, uint64_t size, cons
   return status;
 }
 
-static furrow_status load_copied(fw_index_reader *r, int fd, uint64_t size, const char *path,
-                                 const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
-  furrow_status status = fw_cursor_over_file(&r->c, fd, size, path, err);
-  if (status == FURROW_OK) status = read_all(r, params, index);
-  fw_cursor_clear(&r->c);
-  return status;
+/* Lists that are views of the file, where its bytes can be had without reading; *input is taken if they are those of a
+ * file in memory. */
+static furrow_status load_views(fw_index_reader *r, fw_input **input, uint64_t size, const char *path,
+                                const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
+  size_t length;
+  const void *bytes = fw_input_memory(*input, &length);
+  if (!bytes && fw_input_descriptor(*input) < 0) return load_copied(r, *input, size, path, params, index, err);
+  if (!bytes) return load_mapped(r, *input, size, path, params, index, err);
+  FW_TRY(read_bytes(r, bytes, length, path, params, index, err));
+  (*index)->held = *input;
+  *input = NULL;
+  return FURROW_OK;
 }
 
 furrow_status furrow_index_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
                                 furrow_error *err) {
   fw_index_reader r;
-  int fd;
+  fw_input *input = NULL;
   uint64_t size;
   reader_init(&r, params);
-  furrow_status status = fw_open_regular(&fd, &size, path, err);
+  furrow_status status = fw_open_regular(&input, &size, path, err);
   if (status != FURROW_OK) return status;
   if (params && params->map)
-    status = load_mapped(&r, fd, size, path, params, index, err);
+    status = load_views(&r, &input, size, path, params, index, err);
   else
-    status = load_copied(&r, fd, size, path, params, index, err);
-  fw_file_close(fd);
+    status = load_copied(&r, input, size, path, params, index, err);
+  fw_input_close(input);
   return status;
 }
 
@@ -112,17 +135,17 @@ furrow_status furrow_index_for_each_field(const char *path, const furrow_index_l
                                           furrow_status (*visit)(void *user, const furrow_index_field *field),
                                           void *user, furrow_error *err) {
   fw_index_reader r;
-  int fd;
+  fw_input *input = NULL;
   uint64_t size;
   furrow_index *index = NULL;
   reader_init(&r, params);
   r.no_disk_lists = true;
   r.c.visit = visit;
   r.c.user = user;
-  furrow_status status = fw_open_regular(&fd, &size, path, err);
+  furrow_status status = fw_open_regular(&input, &size, path, err);
   if (status != FURROW_OK) return status;
-  status = load_mapped(&r, fd, size, path, params, &index, err);
+  status = load_views(&r, &input, size, path, params, &index, err);
   furrow_index_free(index);
-  fw_file_close(fd);
+  fw_input_close(input);
   return status;
 }

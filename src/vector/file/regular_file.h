@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-#include "furrow/status.h"
+#include "io/input.h"
 
-/* Opens a file for reading (fw_file_close closes it) and tells its size. E_ARGUMENT: it is no regular file. */
-furrow_status fw_open_regular(int *fd, uint64_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
+/* Opens a file for reading (fw_input_close closes it) and tells its size. E_ARGUMENT: it is no regular file. */
+furrow_status fw_open_regular(fw_input **input, uint64_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
 
 #endif
