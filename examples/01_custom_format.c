@@ -133,6 +133,7 @@ static furrow_status named_line(const void *state, const char *line, size_t leng
 }
 
 static const furrow_rows_format named = {
+    .size = sizeof(furrow_rows_format),
     .name = "named",
     .description = "label [weight] (|letter name[:value] ...)...",
     .args = named_args,
@@ -165,6 +166,7 @@ static furrow_status fingerprint_line(const void *state, const char *line, size_
 }
 
 static const furrow_rows_format fingerprint = {
+    .size = sizeof(furrow_rows_format),
     .name = "fingerprint",
     .description = "label and a string of bits",
     .parse_line = fingerprint_line,
@@ -236,7 +238,8 @@ static void try_named(const char *path, furrow_container *rows, furrow_error *er
 
 static void try_fingerprint(const char *path, furrow_container *rows, furrow_error *err) {
   furrow_rowblock block = {0};
-  check(furrow_rows_format_find("fingerprint") == NULL, "fingerprint is not known yet");
+  const furrow_rows_format *format = NULL;
+  check(furrow_rows_format_find("fingerprint", &format, err) == FURROW_E_ARGUMENT, "fingerprint is not known yet");
   check(furrow_rows_format_register(&fingerprint, err) == FURROW_OK, "it is registered");
   check(furrow_rows_format_register(&fingerprint, err) == FURROW_E_EXISTS, "a name is taken once");
   write_text(path, "1 00101\n0 1\n");

@@ -42,7 +42,8 @@ static furrow_status read_first(first_rows *first, const char *path, furrow_on_b
 /* Text most lines of which are rows. */
 static bool is_rows(const path_inspection *look) {
   first_rows first;
-  furrow_parser_stats stats = {0};
+  furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
   furrow_error err;
   const furrow_status status = read_first(&first, look->path, FURROW_ON_BAD_SKIP, &err);
   if (status == FURROW_OK) source_get_stats(&first.source, &stats);

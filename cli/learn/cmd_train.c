@@ -340,6 +340,8 @@ static void tell_result(const train_values *values, const furrow_trainer *traine
 
 static void tell_notes(const train_values *values, const furrow_trainer *trainer) {
   furrow_parser_stats train, valid;
+  furrow_parser_stats_init(&train);
+  furrow_parser_stats_init(&valid);
   if (values->quiet) return;
   furrow_trainer_get_stats(trainer, &train, &valid);
   print_notes(&train);

@@ -124,6 +124,7 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
 
 void scoring_print_notes(const scoring *s) {
   furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
   if (s->values->quiet) return;
   furrow_sample_reader_get_stats(s->samples, &stats);
   print_notes(&stats);

@@ -85,6 +85,7 @@ static void convert_report(const convert_values *convert, const source *s, const
                            output *out) {
   report r;
   furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
   source_get_stats(s, &stats);
   report_start(&r, out, convert->json);
   report_text(&r, "written", convert->destination);

@@ -242,6 +242,7 @@ static uint32_t threads_used(uint32_t asked) {
 
 static void report_speed(report *r, const source *s, double seconds) {
   furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
   source_get_stats(s, &stats);
   report_u64(r, "bad rows", stats.bad_rows);
   report_u64(r, "ignored text", stats.ignored);

@@ -136,7 +136,7 @@ furrow_status sink_params(const sink_values *values, sink_format format, source 
   params->columns = values->columns;
   params->delimiter = values->delimiter;
   params->header = values->header || (s->parser && furrow_parser_column_count(s->parser) > 0);
-  params->keep_existing = !values->force;
+  params->overwrite = values->force;
   params->drop_fields = values->drop_fields;
   params->zeros_missing = !values->zeros;
   params->with_weight = values->with_weight;

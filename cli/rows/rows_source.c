@@ -272,6 +272,7 @@ void print_notes(const furrow_parser_stats *stats) {
 
 void source_print_notes(source *s) {
   furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
   progress_stop(&s->progress);
   if (s->values->quiet) return;
   source_get_stats(s, &stats);

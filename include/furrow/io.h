@@ -1,7 +1,15 @@
 /* furrow/io.h: where bytes come from and go to.
  *
- * Every function that takes the path of something to write makes a file of this machine. Some also write to the caller:
- * they take a furrow_output.
+ * Every function of the library that takes a path to read (rows, models, indexes, vectors, arrays, configurations)
+ * takes a file or folder of this machine, file:///path, and name://path of a file system that the program knows:
+ * "memory", which is built in, and those that it registers.
+ *
+ *   furrow_memory_file_add("memory://train.libsvm", text, length, NULL, NULL, &err);
+ *   furrow_parser_open(&parser, "memory://train.libsvm", NULL, &err);
+ *   ...
+ *   furrow_memory_file_remove("memory://train.libsvm", &err);
+ *
+ * Writing makes files of this machine. Functions with a furrow_output write to the caller instead:
  *
  *   furrow_output output;
  *   furrow_output_init(&output);
@@ -20,6 +28,83 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- Files in memory ------------------------------------------------------------------------------------- */
+
+/* Makes bytes of the caller's a file, without a copy. The path is "memory://" and a name, which may have slashes:
+ * memory://model/weight/_meta lies in the folder memory://model/weight, so that a whole model can be in memory.
+ * release(user), unless it is NULL, is called once, when the file has been removed and no reader uses it any more;
+ * until then the bytes must not change. It is not called when this function fails. bytes NULL: an empty file. Errors:
+ * E_ARGUMENT, not such a path; E_EXISTS, something is there already; E_MEMORY. */
+FURROW_API furrow_status furrow_memory_file_add(const char *path, const void *bytes, size_t length,
+                                                void (*release)(void *user), void *user,
+                                                furrow_error *err) FURROW_MUST_USE;
+/* Removes a file from memory. Readers that have it open go on.
+ * Errors:  E_NOT_FOUND, no file is at that path; E_ARGUMENT, not a path in memory. */
+FURROW_API furrow_status furrow_memory_file_remove(const char *path, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- File systems ---------------------------------------------------------------------------------------- */
+
+/* What lies at a path. */
+typedef enum furrow_file_kind {
+  FURROW_FILE_REGULAR, /* bytes of a known number, read at any place */
+  FURROW_FILE_FOLDER,
+  FURROW_FILE_STREAM /* bytes of an unknown number: read once, in order. Rows, vectors and arrays may be such files */
+} furrow_file_kind;
+
+/* What a file system says of a path. The library makes it, all zeros; it may grow at its end. */
+typedef struct furrow_file_info {
+  furrow_file_kind kind;
+  uint64_t length;    /* bytes of a regular file */
+  int64_t changed_ns; /* last change in nanoseconds since 1970; 0: unknown, and then a row cache that was made from the
+                         file is not used again */
+} furrow_file_info;
+
+/* Takes the name of an entry of a folder: its last part, without slashes. The name is copied.
+ * Returns: FURROW_OK, or what the listing is to end with. */
+typedef furrow_status (*furrow_file_name)(void *listing, const char *name, furrow_error *err);
+
+/* The functions of a file system. Paths are what follows "name://". A function that fails returns the status that the
+ * caller of the library gets, and may set err->message; err is never NULL, and the file's name is added.
+ * Threads: any of them may be called from several threads at once, also for one file. */
+typedef struct furrow_file_system {
+  size_t size; /* set by furrow_file_system_init */
+  void *user;  /* first argument of all */
+  /* Fills in what lies at the path; E_NOT_FOUND: nothing. Required. */
+  furrow_status (*stat)(void *user, const char *path, furrow_file_info *info, furrow_error *err);
+  /* Calls found(listing, name, err) for every entry of a folder, in any order, and hands on its failures. The path has
+   * no slash at its end and is "" for the folder that has all others. NULL: there are no folders. */
+  furrow_status (*list)(void *user, const char *path, furrow_file_name found, void *listing, furrow_error *err);
+  /* Opens a file; *file is what the following get. Required. */
+  furrow_status (*open)(void *user, const char *path, void **file, furrow_error *err);
+  /* Reads up to `length` bytes at `offset`, at least one unless the file ends there; *got says how many. A stream is
+   * asked for its bytes in order. Required. */
+  furrow_status (*read_at)(void *user, void *file, void *buffer, size_t length, uint64_t offset, size_t *got,
+                           furrow_error *err);
+  /* Gives the whole content of a file as memory that stays until it is closed: then nothing is read and nothing copied.
+   * NULL, or *bytes left NULL: read_at is called. */
+  furrow_status (*memory)(void *user, void *file, const void **bytes, size_t *length, furrow_error *err);
+  /* Closes a file. Required. */
+  void (*close)(void *user, void *file);
+  /* Called once, when the file system has been unregistered and no file of it is open. May be NULL. */
+  void (*release)(void *user);
+} furrow_file_system;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_file_system_init(furrow_file_system *calls) {
+  memset(calls, 0, sizeof *calls);
+  calls->size = sizeof *calls;
+}
+
+/* Makes name://path readable. The struct is copied. The name is a letter, then letters, digits, +, - and . in any case;
+ * names of services that are not built in (s3, hdfs, http …) are free.
+ * Errors:  E_EXISTS, the name is taken, or is file or memory; E_ARGUMENT, the name or a function that is missing;
+ *          E_UNSUPPORTED, the struct is of a newer header; E_MEMORY. */
+FURROW_API furrow_status furrow_file_system_register(const char *name, const furrow_file_system *system,
+                                                     furrow_error *err) FURROW_MUST_USE;
+/* Forgets a file system. Files that are open stay so.
+ * Errors:  E_NOT_FOUND, no such name was registered. */
+FURROW_API furrow_status furrow_file_system_unregister(const char *name, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Bytes out ------------------------------------------------------------------------------------------- */
 

@@ -24,7 +24,9 @@
 #define FURROW_ROWS_H
 
 #include <stdbool.h>
+#include <string.h>
 
+#include "furrow/io.h"
 #include "furrow/status.h"
 
 #ifdef __cplusplus
@@ -97,11 +99,11 @@ typedef struct furrow_row {
   furrow_value_type value_type;
 } furrow_row;
 
-static inline uint64_t furrow_keys_get(furrow_keys a, furrow_key_type type, size_t i) {
+FURROW_INLINE uint64_t furrow_keys_get(furrow_keys a, furrow_key_type type, size_t i) {
   return type == FURROW_KEY_U32 ? a.u32[i] : a.u64[i];
 }
 
-static inline double furrow_values_get(furrow_values a, furrow_value_type type, size_t i) {
+FURROW_INLINE double furrow_values_get(furrow_values a, furrow_value_type type, size_t i) {
   if (type == FURROW_VALUE_F32) return a.f32[i];
   if (type == FURROW_VALUE_I32) return a.i32[i];
   return (double)a.i64[i]; /* beyond 2^53 this rounds: read a.i64 itself */
@@ -109,22 +111,22 @@ static inline double furrow_values_get(furrow_values a, furrow_value_type type, 
 
 /* The getters apply the defaults; i must be below row->length. The field of a row without fields is 0,
  * the label of a row without one is 0. */
-static inline uint64_t furrow_row_get_field(const furrow_row *row, size_t i) {
+FURROW_INLINE uint64_t furrow_row_get_field(const furrow_row *row, size_t i) {
   return row->field.any ? furrow_keys_get(row->field, row->key_type, i) : 0;
 }
-static inline uint64_t furrow_row_get_index(const furrow_row *row, size_t i) {
+FURROW_INLINE uint64_t furrow_row_get_index(const furrow_row *row, size_t i) {
   return furrow_keys_get(row->index, row->key_type, i);
 }
-static inline double furrow_row_get_value(const furrow_row *row, size_t i) {
+FURROW_INLINE double furrow_row_get_value(const furrow_row *row, size_t i) {
   return row->value.any ? furrow_values_get(row->value, row->value_type, i) : 1.0;
 }
-static inline double furrow_row_get_label(const furrow_row *row) {
+FURROW_INLINE double furrow_row_get_label(const furrow_row *row) {
   return row->label.any ? furrow_values_get(row->label, row->value_type, 0) : 0.0;
 }
-static inline float furrow_row_get_weight(const furrow_row *row) {
+FURROW_INLINE float furrow_row_get_weight(const furrow_row *row) {
   return row->weight ? *row->weight : 1.0F;
 }
-static inline uint64_t furrow_row_get_qid(const furrow_row *row) {
+FURROW_INLINE uint64_t furrow_row_get_qid(const furrow_row *row) {
   return row->qid ? *row->qid : 0;
 }
 
@@ -191,9 +193,11 @@ FURROW_API uint64_t furrow_container_max_index(const furrow_container *container
 FURROW_API size_t furrow_container_memory_cost(const furrow_container *container);
 
 /* The container as a row cache file (docs/formats/row_cache.md: a header of ours, then dmlc-core's bytes).
- * save is atomic. load replaces the rows of the container; it refuses a file that is no row cache (E_FORMAT), that is
- * damaged or cut short (E_FORMAT) or that holds other types (E_ARGUMENT), and leaves the container as it was. */
-FURROW_API furrow_status furrow_container_save(const furrow_container *container, const char *path,
+ * save is atomic and replaces a file only with
+ * `overwrite` (else E_EXISTS). load replaces the rows of the container; it refuses a file that is no row cache
+ * (E_FORMAT), that is damaged or cut short (E_FORMAT) or that holds other types (E_ARGUMENT), and leaves the container
+ * as it was. */
+FURROW_API furrow_status furrow_container_save(const furrow_container *container, const char *path, bool overwrite,
                                                furrow_error *err) FURROW_MUST_USE;
 FURROW_API furrow_status furrow_container_load(furrow_container *container, const char *path,
                                                furrow_error *err) FURROW_MUST_USE;
@@ -208,6 +212,7 @@ typedef enum furrow_on_bad {
 } furrow_on_bad;
 
 typedef struct furrow_parser_params {
+  size_t size;                  /* set by furrow_parser_params_init */
   const char *format;           /* "libsvm", "libfm", "libffm", "csv", "dummy", "dense", a registered name, or "auto" */
   uint32_t part, nparts;        /* read part `part` of `nparts`: 0 of 1 */
   furrow_key_type key_type;     /* u32 */
@@ -218,7 +223,13 @@ typedef struct furrow_parser_params {
   size_t max_line_bytes; /* how far a line may reach beyond its piece of text; 0: the default, 1 GiB */
 } furrow_parser_params;
 
-FURROW_API void furrow_parser_params_init(furrow_parser_params *params);
+/* Sets the size and the defaults. */
+static inline void furrow_parser_params_init(furrow_parser_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->format = "auto";
+  params->nparts = 1;
+}
 
 /* Opens `uri` = path[;path]…[?key=value[&key=value]…][#cachefile]. A path is a file, a directory (its files by name),
  * a glob, file://…, or - (stdin); gzip and zstd are recognised by content. Keys are the format's arguments
@@ -241,6 +252,7 @@ FURROW_API furrow_status furrow_parser_rewind(furrow_parser *parser, furrow_erro
 
 /* What has been read since open or before_first. Counts are those of the blocks handed out so far. */
 typedef struct furrow_parser_stats {
+  size_t size; /* set by furrow_parser_stats_init */
   uint64_t rows;
   uint64_t features;
   uint64_t bytes;             /* bytes of text, uncompressed */
@@ -249,6 +261,12 @@ typedef struct furrow_parser_stats {
   furrow_error first_bad;     /* place of the first one, if bad_rows > 0 */
   furrow_error first_ignored; /* place of the first one, if ignored > 0 */
 } furrow_parser_stats;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_parser_stats_init(furrow_parser_stats *stats) {
+  memset(stats, 0, sizeof *stats);
+  stats->size = sizeof *stats;
+}
 
 FURROW_API void furrow_parser_get_stats(const furrow_parser *parser, furrow_parser_stats *stats);
 /* Bytes of text parsed into the blocks handed out so far. */
@@ -291,6 +309,7 @@ FURROW_API void furrow_blockiter_get_stats(const furrow_blockiter *iter, furrow_
 typedef struct furrow_rows_writer furrow_rows_writer;
 
 typedef struct furrow_rows_writer_params {
+  size_t size;              /* set by furrow_rows_writer_params_init */
   const char *format;       /* "libsvm" */
   furrow_key_type key_type; /* of the cache file; text takes blocks of any type */
   furrow_value_type value_type;
@@ -300,15 +319,28 @@ typedef struct furrow_rows_writer_params {
   const char *const *names; /* csv: of the `columns` features, valid until commit; NULL or a NULL element: f0, f1 … */
   bool zeros_missing;       /* csv: an absent feature is an empty cell (true) or 0 (false) */
   bool with_weight;         /* csv: write a weight column after the label */
-  bool keep_existing;       /* commit fails with E_EXISTS rather than replace a file */
+  bool overwrite;           /* replace a file that is there; else commit fails with E_EXISTS */
   bool drop_fields;         /* libsvm: write rows with fields without them; else they are E_UNSUPPORTED */
   uint32_t index_base;      /* libsvm, libfm: added to every index (and field): 0 or 1 */
 } furrow_rows_writer_params;
 
-FURROW_API void furrow_rows_writer_params_init(furrow_rows_writer_params *params);
+/* Sets the size and the defaults. */
+static inline void furrow_rows_writer_params_init(furrow_rows_writer_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->format = "libsvm";
+  params->delimiter = ',';
+  params->zeros_missing = true;
+}
+
 FURROW_API furrow_status furrow_rows_writer_open(furrow_rows_writer **writer, const char *path,
                                                  const furrow_rows_writer_params *params,
                                                  furrow_error *err) FURROW_MUST_USE;
+/* Writes to the caller instead of a file: text in pieces, in order, the last of them from commit. A row cache is
+ * E_UNSUPPORTED: its header is known at the end. `output` is copied. */
+FURROW_API furrow_status furrow_rows_writer_open_output(furrow_rows_writer **writer, const furrow_output *output,
+                                                        const furrow_rows_writer_params *params,
+                                                        furrow_error *err) FURROW_MUST_USE;
 /* Appends. What the format cannot hold is refused with E_UNSUPPORTED, never dropped: a qid in libfm and csv, fields in
  * libsvm (but see drop_fields) and csv, a row without a label in libsvm and libfm. Rows without fields are written as
  * libfm with field 0. */
@@ -356,6 +388,7 @@ FURROW_API furrow_status furrow_rowbuilder_feature_of_field(furrow_rowbuilder *r
 
 /* A text format: one line, at most one row. */
 typedef struct furrow_rows_format {
+  size_t size; /* sizeof(furrow_rows_format), or set by furrow_rows_format_init */
   const char *name;
   const char *description;
   const furrow_arg *args; /* nargs of them */
@@ -370,19 +403,36 @@ typedef struct furrow_rows_format {
   void (*close)(void *state); /* may be NULL */
 } furrow_rows_format;
 
-/* Adds a format; the struct must outlive the program's use of it. E_EXISTS when the name is taken. Thread-safe. */
+/* Sets the size, and everything else to 0. */
+static inline void furrow_rows_format_init(furrow_rows_format *format) {
+  memset(format, 0, sizeof *format);
+  format->size = sizeof *format;
+}
+
+/* Adds a format for the rest of the program. The struct is copied; its texts and arguments must stay.
+ * Errors:  E_EXISTS, the name is taken; E_ARGUMENT, the format is not complete; E_UNSUPPORTED, it is of a newer header.
+ * Threads: any. */
 FURROW_API furrow_status furrow_rows_format_register(const furrow_rows_format *format,
                                                      furrow_error *err) FURROW_MUST_USE;
-/* The i-th format by name order of registration, NULL past the end. */
+/* Adds a format where nobody can be told of a failure: before main. What is wrong is kept and is what
+ * furrow_rows_format_find and furrow_parser_open say when they are asked for that name: a name that two formats claim
+ * is refused, rather than meaning one of them. Threads: any. */
+FURROW_API void furrow_rows_format_register_early(const furrow_rows_format *format);
+/* Returns: the i-th format: those that are built in, then the others in the order of their registration; NULL past the
+ *          end.
+ * Owner:   the library; valid for ever. */
 FURROW_API const furrow_rows_format *furrow_rows_format_at(size_t i);
-FURROW_API const furrow_rows_format *furrow_rows_format_find(const char *name);
+/* Finds a format by its name.
+ * Errors:  E_ARGUMENT, there is none: the message lists those that there are; or the failure of an early registration
+ * of that name. Owner:   the library; valid for ever. */
+FURROW_API furrow_status furrow_rows_format_find(const char *name, const furrow_rows_format **format,
+                                                 furrow_error *err) FURROW_MUST_USE;
 
 /* FURROW_REGISTER_ROWS_FORMAT(my_format); at file level registers a furrow_rows_format before main. */
-#define FURROW_REGISTER_ROWS_FORMAT(format)                                       \
-  __attribute__((constructor)) static void furrow_register_##format(void) {       \
-    furrow_status furrow_ignored_ = furrow_rows_format_register(&(format), NULL); \
-    (void)furrow_ignored_;                                                        \
-  }                                                                               \
+#define FURROW_REGISTER_ROWS_FORMAT(format)                                 \
+  __attribute__((constructor)) static void furrow_register_##format(void) { \
+    furrow_rows_format_register_early(&(format));                           \
+  }                                                                         \
   struct furrow_rows_format
 
 #ifdef __cplusplus

@@ -1,23 +1,22 @@
 /* array/bytes_in.c: bytes from a plain file by place, from a stream in order, or inflated from a part of a file. */
 #include "array/bytes_in.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/input.h"
 #include "io/stream.h"
 
 #define PACKED_BUFFER ((size_t)128 * 1024)
 
 struct fw_bytes_in {
   char *path;
-  int fd; /* -1: none, or another's */
-  bool owns_fd;
+  const fw_input *input; /* NULL: a stream */
+  fw_input *own;         /* the input, unless it is another's */
   fw_stream *stream;
   z_stream *inflater;
   unsigned char *packed; /* PACKED_BUFFER bytes, for the inflater */
@@ -49,7 +48,6 @@ static furrow_status create(fw_bytes_in **in, const char *path, furrow_error *er
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_bytes_in), err);
   if (status != FURROW_OK) return status;
   fw_bytes_in *made = memory;
-  made->fd = -1;
   made->size = FW_BYTES_UNKNOWN;
   status = fw_strndup(&made->path, path, strlen(path), err);
   if (status != FURROW_OK) {
@@ -62,14 +60,9 @@ static furrow_status create(fw_bytes_in **in, const char *path, furrow_error *er
 
 static furrow_status open_plain(fw_bytes_in *in, furrow_error *err) {
   struct stat info;
-  furrow_status status = fw_file_open(&in->fd, in->path, err);
-  if (status != FURROW_OK) return status;
-  in->owns_fd = true;
-  if (fstat(in->fd, &info) != 0) {
-    fw_fail_errno(err, FURROW_E_IO, errno, "cannot look at the file");
-    fw_error_set_file(err, in->path);
-    return FURROW_E_IO;
-  }
+  FW_TRY(fw_input_open(&in->own, in->path, err));
+  in->input = in->own;
+  FW_TRY(fw_input_stat(in->input, &info, err));
   if (!S_ISREG(info.st_mode)) {
     fw_fail(err, FURROW_E_ARGUMENT, "%s", S_ISDIR(info.st_mode) ? "a directory, not a file" : "not a regular file");
     fw_error_set_file(err, in->path);
@@ -135,7 +128,7 @@ furrow_status fw_bytes_in_open_part(fw_bytes_in **in, const fw_bytes_in *file, c
   fw_bytes_in *made = NULL;
   furrow_status status = create(&made, file->path, err);
   if (status != FURROW_OK) return status;
-  made->fd = file->fd;
+  made->input = file->input;
   made->base = file->base + part->offset;
   made->size = part->deflated ? part->full_size : part->size;
   made->checked = part->checked;
@@ -152,7 +145,7 @@ furrow_status fw_bytes_in_open_part(fw_bytes_in **in, const fw_bytes_in *file, c
 
 void fw_bytes_in_close(fw_bytes_in *in) {
   if (!in) return;
-  if (in->owns_fd) fw_file_close(in->fd);
+  fw_input_close(in->own);
   if (in->stream) fw_stream_close(in->stream);
   if (in->inflater) inflateEnd(in->inflater);
   fw_free(in->inflater);
@@ -189,7 +182,7 @@ furrow_status fw_bytes_in_seek(fw_bytes_in *in, uint64_t offset, furrow_error *e
 
 static furrow_status fill_packed(fw_bytes_in *in, furrow_error *err) {
   size_t want = in->packed_left < PACKED_BUFFER ? (size_t)in->packed_left : PACKED_BUFFER, got;
-  furrow_status status = fw_file_read_at(in->fd, in->path, in->packed, want, in->packed_at, &got, err);
+  furrow_status status = fw_input_read_at(in->input, in->packed, want, in->packed_at, &got, err);
   if (status != FURROW_OK) return status;
   if (got < want) return fw_bytes_in_fail(in, 0, err, FURROW_E_FORMAT, "the file became shorter while it was read");
   in->packed_at += got;
@@ -262,7 +255,7 @@ static furrow_status read_place(fw_bytes_in *in, void *buffer, size_t size, size
   if (in->inflater) {
     status = inflate_bytes(in, buffer, n, err);
   } else {
-    status = fw_file_read_at(in->fd, in->path, buffer, n, in->base + in->at, &n, err);
+    status = fw_input_read_at(in->input, buffer, n, in->base + in->at, &n, err);
   }
   if (status == FURROW_OK) status = check_crc(in, buffer, n, err);
   if (status == FURROW_OK) *got = n;

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream.h"
+#include "io/input.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)
 
@@ -108,7 +108,7 @@ furrow_status fw_temp_store_drain(fw_temp_store *store, fw_temp_store_sink sink,
   store->filled = 0;
   for (uint64_t at = 0; at < store->flushed && status == FURROW_OK;) {
     size_t got = 0;
-    status = fw_file_read_at(store->fd, store->folder, store->buffer, BUFFER_SIZE, at, &got, err);
+    status = fw_descriptor_read_at(store->fd, store->folder, store->buffer, BUFFER_SIZE, at, &got, err);
     if (status == FURROW_OK && got == 0) status = fw_fail(err, FURROW_E_IO, "a temporary file became shorter");
     if (status == FURROW_OK) status = sink(context, store->buffer, got, err);
     at += got;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/file_system.h"
 
 static furrow_status fail(furrow_error *err, const char *folder, int errnum) {
   furrow_status status = FURROW_E_IO;
@@ -35,7 +36,7 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-furrow_status fw_dir_names_read(fw_dir_names *list, const char *folder, bool (*wanted)(void *user, const char *name),
+static furrow_status read_local(fw_dir_names *list, const char *folder, bool (*wanted)(void *user, const char *name),
                                 void *user, furrow_error *err) {
   DIR *handle = opendir(folder);
   if (!handle) return fail(err, folder, errno);
@@ -50,7 +51,66 @@ furrow_status fw_dir_names_read(fw_dir_names *list, const char *folder, bool (*w
     status = add_name(list, name, err);
   }
   closedir(handle);
+  return status;
+}
+
+/* ---- Folders of other file systems ---- */
+
+typedef struct listing {
+  fw_dir_names *list;
+  bool (*wanted)(void *user, const char *name);
+  void *user;
+} listing;
+
+static furrow_status take_name(void *context, const char *name, furrow_error *err) {
+  const listing *l = context;
+  if (!name[0] || strchr(name, '/')) return fw_fail(err, FURROW_E_FORMAT, "the file system lists a name with a slash");
+  if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (l->wanted && !l->wanted(l->user, name))) return FURROW_OK;
+  return add_name(l->list, name, err);
+}
+
+static furrow_status read_elsewhere(const fw_file_system *system, const char *rest, const char *folder, listing *names,
+                                    furrow_error *err) {
+  const furrow_file_system *calls = fw_file_system_calls(system);
+  char *path = NULL;
+  size_t length = strlen(rest);
+  while (length > 0 && rest[length - 1] == '/') length--;
+  FW_TRY(fw_strndup(&path, rest, length, err));
+  furrow_error error;
+  furrow_status status = FURROW_E_UNSUPPORTED;
+  if (calls->list) {
+    fw_callback_begin(&error, "list the directory");
+    status = calls->list(calls->user, path, take_name, names, &error);
+  } else {
+    (void)fw_fail(&error, status, "the file system has no directories");
+  }
+  fw_free(path);
+  return status == FURROW_OK ? status : fw_callback_failed(status, &error, folder, err);
+}
+
+/* Of sorted names, each once. */
+static void drop_repeated(fw_dir_names *list) {
+  size_t kept = 0;
+  for (size_t i = 0; i < list->count; i++) {
+    if (kept > 0 && strcmp(list->names[kept - 1], list->names[i]) == 0)
+      fw_free(list->names[i]);
+    else
+      list->names[kept++] = list->names[i];
+  }
+  list->count = kept;
+}
+
+furrow_status fw_dir_names_read(fw_dir_names *list, const char *folder, bool (*wanted)(void *user, const char *name),
+                                void *user, furrow_error *err) {
+  fw_file_system *system;
+  const char *rest;
+  FW_TRY(fw_file_system_hold(folder, &system, &rest, err));
+  listing names = {list, wanted, user};
+  furrow_status status =
+      system ? read_elsewhere(system, rest, folder, &names, err) : read_local(list, rest, wanted, user, err);
   if (list->count > 1) qsort(list->names, list->count, sizeof *list->names, compare_names);
+  if (system) drop_repeated(list);
+  fw_file_system_let_go(system);
   return status;
 }
 
@@ -62,7 +122,9 @@ void fw_dir_names_clear(fw_dir_names *list) {
 
 furrow_status fw_path_join(char **path, const char *folder, const char *name, furrow_error *err) {
   size_t a = strlen(folder), b = strlen(name), bytes;
-  while (a > 1 && folder[a - 1] == '/') a--;
+  const char *scheme = strstr(folder, "://");
+  const size_t root = scheme ? (size_t)(scheme + 3 - folder) : 1; /* "memory://" keeps its slashes, as "/" does */
+  while (a > root && folder[a - 1] == '/') a--;
   const bool slash = a > 0 && b > 0 && folder[a - 1] != '/';
   if (!fw_size_add(a + slash + 1, b, &bytes)) return fw_fail_memory(err, SIZE_MAX);
   void *memory;

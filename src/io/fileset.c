@@ -5,7 +5,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/scheme.h"
+#include "io/file_system.h"
+#include "io/path_files.h"
 
 furrow_status fw_file_list_add(fw_file_list *list, const char *path, fw_file_kind kind, uint64_t size, int64_t mtime_ns,
                                furrow_error *err) {
@@ -32,11 +33,9 @@ static furrow_status add_stdin(fw_file_list *list, furrow_error *err) {
 }
 
 static furrow_status add_path(fw_file_list *list, const char *path, furrow_error *err) {
-  const fw_scheme *scheme;
-  const char *rest;
   if (strcmp(path, "-") == 0 || strcmp(path, "stdin") == 0) return add_stdin(list, err);
-  furrow_status status = fw_scheme_find(&scheme, &rest, path, err);
-  return status == FURROW_OK ? scheme->find(list, rest, err) : status;
+  FW_TRY(fw_path_to_read(&path, err));
+  return fw_path_find_files(list, path, err);
 }
 
 /* Lays the files end to end. Sizes are what the file system says, so their sum may overflow (sparse files). */

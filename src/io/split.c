@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/input.h"
 #include "io/stream.h"
 #include "kern/text/tokenizer.h"
 
@@ -14,7 +15,7 @@
 
 /* A plain file that pieces are being read from: the one or two files around the cursor are open at a time. */
 typedef struct open_file {
-  int fd;
+  fw_input *input;
   size_t file;
   unsigned users;
   bool used;
@@ -84,7 +85,7 @@ static void drop_stream(fw_split *split) {
 
 static void close_files(fw_split *split) {
   for (size_t i = 0; i < split->nopened; i++)
-    if (split->opened[i].used) fw_file_close(split->opened[i].fd);
+    if (split->opened[i].used) fw_input_close(split->opened[i].input);
   split->nopened = 0;
 }
 
@@ -104,8 +105,8 @@ uint64_t fw_split_size(const fw_split *split) {
 
 /* ---- Plain files: open while a piece of them is being read ---------------------------------------------- */
 
-/* The descriptor of a file, opened once for all threads that read it. */
-static furrow_status hold_file(fw_split *split, size_t file, int *fd, furrow_error *err) {
+/* A file, opened once for all threads that read it. */
+static furrow_status hold_file(fw_split *split, size_t file, const fw_input **input, furrow_error *err) {
   furrow_status status = FURROW_OK;
   pthread_mutex_lock(&split->lock);
   size_t free_slot = split->nopened;
@@ -119,17 +120,17 @@ static furrow_status hold_file(fw_split *split, size_t file, int *fd, furrow_err
     void *memory = split->opened;
     if (i == split->nopened) status = fw_realloc(&memory, split->nopened + 1, sizeof(open_file), err);
     split->opened = memory;
-    int opened = -1;
-    if (status == FURROW_OK) status = fw_file_open(&opened, split->set->files[file].path, err);
+    fw_input *opened = NULL;
+    if (status == FURROW_OK) status = fw_input_open(&opened, split->set->files[file].path, err);
     if (status == FURROW_OK) {
-      split->opened[i] = (open_file){.fd = opened, .file = file, .used = true};
+      split->opened[i] = (open_file){.input = opened, .file = file, .used = true};
       if (i == split->nopened) split->nopened++;
     }
   }
   if (status == FURROW_OK) {
     split->opened[i].users++;
     if (file > split->newest) split->newest = file;
-    *fd = split->opened[i].fd;
+    *input = split->opened[i].input;
   }
   pthread_mutex_unlock(&split->lock);
   return status;
@@ -144,7 +145,7 @@ static void release_file(fw_split *split, size_t file, bool last_piece) {
     if (!o->used) continue;
     if (o->file == file) o->users--;
     if (o->users == 0 && (o->file < split->newest || (o->file == file && last_piece))) {
-      fw_file_close(o->fd);
+      fw_input_close(o->input);
       o->used = false;
     }
   }
@@ -212,7 +213,7 @@ static furrow_status line_too_long(const fw_split *split, size_t file, uint64_t 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
 
 /* Reads the lines of the raw range [begin, end) of a plain file. */
-static furrow_status read_plain(fw_split *split, int fd, fw_text *text, furrow_error *err) {
+static furrow_status read_plain(fw_split *split, const fw_input *input, fw_text *text, furrow_error *err) {
   const fw_file *file = &split->set->files[text->file];
   const uint64_t begin = text->begin;
   const size_t raw = (size_t)(text->end - begin);
@@ -225,7 +226,7 @@ static furrow_status read_plain(fw_split *split, int fd, fw_text *text, furrow_e
     furrow_status status = reserve_text(text, want, err);
     if (status != FURROW_OK) return status;
     size_t got;
-    status = fw_file_read_at(fd, file->path, text->memory + have, want - have, begin + have, &got, err);
+    status = fw_input_read_at(input, text->memory + have, want - have, begin + have, &got, err);
     if (status != FURROW_OK) return status;
     if (got < want - have) {
       status = fw_fail(err, FURROW_E_IO, "the file became shorter while it was read");
@@ -253,10 +254,10 @@ static furrow_status read_plain(fw_split *split, int fd, fw_text *text, furrow_e
 
 furrow_status fw_split_read(fw_split *split, fw_text *text, furrow_error *err) {
   if (text->numbered) return FURROW_OK; /* claimed and read in one step */
-  int fd;
-  furrow_status status = hold_file(split, text->file, &fd, err);
+  const fw_input *input = NULL;
+  furrow_status status = hold_file(split, text->file, &input, err);
   if (status != FURROW_OK) return status;
-  status = read_plain(split, fd, text, err);
+  status = read_plain(split, input, text, err);
   const fw_file *file = &split->set->files[text->file];
   release_file(split, text->file, text->end == file->size || file->begin + text->end >= split->end);
   return status;
@@ -441,22 +442,22 @@ furrow_status fw_split_file_head(const fw_split *split, size_t file, char *head,
 furrow_status fw_split_line_number(fw_split *split, size_t file, uint64_t offset, uint64_t *line, furrow_error *err) {
   enum { BUFFER = 1 << 18 };
   void *buffer = NULL;
-  int fd = -1;
+  fw_input *input = NULL;
   furrow_status status = fw_alloc(&buffer, BUFFER + FW_KERN_PAD, 1, err);
-  if (status == FURROW_OK) status = fw_file_open(&fd, split->set->files[file].path, err);
+  if (status == FURROW_OK) status = fw_input_open(&input, split->set->files[file].path, err);
   uint64_t lines = 0;
   bool after_cr = false;
   for (uint64_t at = 0; status == FURROW_OK && at < offset;) {
     size_t want = offset - at < BUFFER ? (size_t)(offset - at) : BUFFER;
     size_t got;
-    status = fw_file_read_at(fd, split->set->files[file].path, buffer, want, at, &got, err);
+    status = fw_input_read_at(input, buffer, want, at, &got, err);
     if (status != FURROW_OK || got == 0) break;
     const char *bytes = buffer;
     lines += fw_tokenizer_table()->count_lines(bytes, got) - (after_cr && bytes[0] == '\n');
     after_cr = bytes[got - 1] == '\r';
     at += got;
   }
-  if (fd >= 0) fw_file_close(fd);
+  fw_input_close(input);
   fw_free(buffer);
   if (status == FURROW_OK) *line = lines + 1;
   return status;

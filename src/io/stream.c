@@ -1,12 +1,7 @@
-/* io/stream.c: reading files: one after the other through a decoder, or anywhere in a plain one. */
+/* io/stream.c: the bytes of a file in order, through a decoder. */
 #include "io/stream.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -15,7 +10,6 @@
 struct fw_stream {
   fw_source source;
   char *path;
-  bool owns_fd;
   const fw_decoder *decoder;
   void *state;
   uint64_t given;     /* bytes of text so far */
@@ -70,32 +64,13 @@ furrow_status fw_codec_detect(fw_file_kind *kind, const unsigned char *head, siz
 
 /* ---- the file's own bytes ---- */
 
-static furrow_status fail_read(furrow_error *err, const char *path, uint64_t offset, int errnum) {
-  fw_fail_errno(err, FURROW_E_IO, errnum, "cannot read");
-  fw_error_set_file(err, path);
-  if (err) err->offset = offset;
-  return FURROW_E_IO;
-}
-
-/* read(2) until there is something: whoever opened standard input may have left it non-blocking. */
-static ssize_t read_some(int fd, void *buffer, size_t size) {
-  for (;;) {
-    ssize_t n = read(fd, buffer, size < SSIZE_MAX ? size : SSIZE_MAX);
-    if (n >= 0) return n;
-    if (errno == EAGAIN || errno == EWOULDBLOCK)
-      poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
-    else if (errno != EINTR)
-      return -1;
-  }
-}
-
 /* One piece from the file; 0 bytes: it has ended, and is not asked again (a terminal would go on). */
 static furrow_status take(fw_source *source, void *buffer, size_t size, size_t *got, furrow_error *err) {
-  ssize_t n = source->ended ? 0 : read_some(source->fd, buffer, size);
-  if (n < 0) return fail_read(err, source->path, source->taken, errno);
-  source->ended = n == 0;
-  source->taken += (uint64_t)n;
-  *got = (size_t)n;
+  *got = 0;
+  if (source->ended) return FURROW_OK;
+  FW_TRY(fw_input_read_some(source->input, buffer, size, source->taken, got, err));
+  source->ended = *got == 0;
+  source->taken += *got;
   return FURROW_OK;
 }
 
@@ -151,16 +126,6 @@ static const fw_decoder decoder_plain = {create_plain, read_plain, free_plain};
 
 /* ---- streams ---- */
 
-static furrow_status open_source(fw_stream *stream, furrow_error *err) {
-  if (strcmp(stream->path, "-") == 0) {
-    stream->source.fd = STDIN_FILENO;
-    return FURROW_OK;
-  }
-  furrow_status status = fw_file_open(&stream->source.fd, stream->path, err);
-  stream->owns_fd = status == FURROW_OK;
-  return status;
-}
-
 /* A pipe is told by the bytes that come out of it. */
 static furrow_status find_kind(fw_stream *stream, fw_file_kind *kind, furrow_error *err) {
   if (*kind != FW_FILE_PIPE) return FURROW_OK;
@@ -179,7 +144,8 @@ static furrow_status start(fw_stream *stream, const fw_file *file, furrow_error 
   status = fw_alloc(&buffer, FW_SOURCE_BUFFER, 1, err);
   if (status != FURROW_OK) return status;
   stream->source.buffer = buffer;
-  status = open_source(stream, err);
+  fw_input **input = &stream->source.input;
+  status = strcmp(stream->path, "-") == 0 ? fw_input_open_stdin(input, err) : fw_input_open(input, stream->path, err);
   if (status == FURROW_OK) status = find_kind(stream, &kind, err);
   if (status != FURROW_OK) return status;
   const fw_decoder *decoder = kind == FW_FILE_GZIP   ? &fw_decoder_gzip
@@ -228,48 +194,8 @@ uint64_t fw_stream_consumed(const fw_stream *stream) {
 void fw_stream_close(fw_stream *stream) {
   if (!stream) return;
   if (stream->decoder) stream->decoder->free(stream->state);
-  if (stream->owns_fd) fw_file_close(stream->source.fd);
+  fw_input_close(stream->source.input);
   fw_free(stream->source.buffer);
   fw_free(stream->path);
   fw_free(stream);
-}
-
-/* ---- reads at any place ---- */
-
-furrow_status fw_file_open(int *fd, const char *path, furrow_error *err) {
-  int opened;
-  do opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  while (opened < 0 && errno == EINTR);
-  if (opened < 0) {
-    furrow_status status = errno == ENOENT || errno == ENOTDIR ? FURROW_E_NOT_FOUND : FURROW_E_IO;
-    if (status == FURROW_E_NOT_FOUND)
-      fw_fail(err, status, "no such file or directory");
-    else
-      fw_fail_errno(err, status, errno, "cannot open");
-    fw_error_set_file(err, path);
-    return status;
-  }
-  posix_fadvise(opened, 0, 0, POSIX_FADV_SEQUENTIAL); /* advice: a pipe refuses it, and no harm is done */
-  *fd = opened;
-  return FURROW_OK;
-}
-
-furrow_status fw_file_read_at(int fd, const char *path, void *buffer, size_t size, uint64_t offset, size_t *got,
-                              furrow_error *err) {
-  size_t done = 0;
-  if (offset > INT64_MAX || size > INT64_MAX - offset) return fail_read(err, path, offset, EOVERFLOW);
-  while (done < size) {
-    ssize_t n = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
-    if (n == 0) break;
-    if (n > 0)
-      done += (size_t)n;
-    else if (errno != EINTR)
-      return fail_read(err, path, offset + done, errno);
-  }
-  *got = done;
-  return FURROW_OK;
-}
-
-void fw_file_close(int fd) {
-  if (fd >= 0) close(fd);
 }

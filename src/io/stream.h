@@ -15,11 +15,4 @@ furrow_status fw_stream_read(fw_stream *stream, void *buffer, size_t size, size_
 uint64_t fw_stream_consumed(const fw_stream *stream);
 void fw_stream_close(fw_stream *stream);
 
-/* A plain file opened for reads at any place. */
-furrow_status fw_file_open(int *fd, const char *path, furrow_error *err) FURROW_MUST_USE;
-/* Reads size bytes at offset; *got is less only at the end of the file. Thread-safe. */
-furrow_status fw_file_read_at(int fd, const char *path, void *buffer, size_t size, uint64_t offset, size_t *got,
-                              furrow_error *err) FURROW_MUST_USE;
-void fw_file_close(int fd);
-
 #endif

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "io/fileset.h"
+#include "io/input.h"
 
 #define FW_SOURCE_BUFFER ((size_t)256 * 1024)
 #define FW_CODEC_HEAD 16 /* first bytes of a file that tell every compression */
@@ -14,7 +15,7 @@
 /* The bytes of a file as they lie there, through a buffer. */
 typedef struct fw_source {
   const char *path;
-  int fd;
+  fw_input *input;
   bool ended;
   unsigned char *buffer; /* FW_SOURCE_BUFFER bytes */
   size_t used, filled;   /* of the buffer: bytes handed on, bytes read */

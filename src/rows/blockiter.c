@@ -14,8 +14,10 @@
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "base/thread_pool.h"
 #include "io/fileset.h"
+#include "io/input.h"
 #include "io/uri.h"
 #include "rows/cache.h"
 
@@ -72,13 +74,14 @@ static void stamp_params(XXH3_state_t *hash, const furrow_parser_params *params)
   stamp_string(hash, furrow_value_type_name(params->value_type));
 }
 
-/* One number for all that the rows depend on; FW_CACHE_UNKNOWN_SOURCE when they come from a pipe. */
+/* One number for all that the rows depend on; FW_CACHE_UNKNOWN_SOURCE when they come from a pipe, or
+ * from a file of which nothing tells when it changed. */
 static furrow_status source_stamp(const fw_uri *uri, const furrow_parser_params *params, uint64_t *stamp,
                                   furrow_error *err) {
   fw_fileset set = {0};
   furrow_status status = fw_fileset_open(&set, uri->paths, uri->npaths, err);
   if (status != FURROW_OK) return status;
-  bool pipe = false;
+  bool unknown = false;
   XXH3_state_t *hash = XXH3_createState();
   if (!hash) {
     status = fw_fail_memory(err, 576);
@@ -88,7 +91,8 @@ static furrow_status source_stamp(const fw_uri *uri, const furrow_parser_params 
   stamp_number(hash, ROWS_REVISION);
   stamp_number(hash, set.nfiles);
   for (size_t i = 0; i < set.nfiles; i++) {
-    pipe |= set.files[i].kind == FW_FILE_PIPE;
+    unknown |= set.files[i].kind == FW_FILE_PIPE;
+    unknown |= set.files[i].mtime_ns == 0 && !fw_path_is_local(set.files[i].path);
     stamp_file(hash, &set.files[i]);
   }
   stamp_number(hash, uri->nargs);
@@ -99,7 +103,7 @@ static furrow_status source_stamp(const fw_uri *uri, const furrow_parser_params 
   stamp_params(hash, params);
   uint64_t digest = XXH3_64bits_digest(hash);
   if (digest == FW_CACHE_UNKNOWN_SOURCE) digest = 1;
-  *stamp = pipe ? FW_CACHE_UNKNOWN_SOURCE : digest;
+  *stamp = unknown ? FW_CACHE_UNKNOWN_SOURCE : digest;
 done:
   XXH3_freeState(hash);
   fw_fileset_clear(&set);
@@ -277,7 +281,8 @@ static furrow_status open_cache(furrow_blockiter *iter, cache_source *source, si
   if (status == FURROW_OK && found) {
     const fw_cache_info *info = fw_cache_reader_info(iter->reader);
     status = check_source(info, source->params, source->stamp, name, err);
-    iter->stats = (furrow_parser_stats){.rows = info->rows, .features = info->features};
+    iter->stats.rows = info->rows;
+    iter->stats.features = info->features;
   }
   fw_free(name);
   return status;
@@ -307,7 +312,7 @@ furrow_status fw_blockiter_open(furrow_blockiter **iter, const char *uri, const 
                                 size_t record_bytes, furrow_error *err) {
   furrow_parser_params chosen;
   furrow_parser_params_init(&chosen);
-  if (params) chosen = *params;
+  FW_TRY(FW_PARAMS_READ(&chosen, params, furrow_parser_params, err));
   if (!chosen.format) chosen.format = "auto";
   furrow_status status = check_params(&chosen, err);
   if (status != FURROW_OK) return status;
@@ -318,6 +323,7 @@ furrow_status fw_blockiter_open(furrow_blockiter **iter, const char *uri, const 
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof *it, err);
   if (status != FURROW_OK) goto done;
   it = memory;
+  furrow_parser_stats_init(&it->stats);
   status = furrow_container_create(&it->current, chosen.key_type, chosen.value_type, err);
   if (status != FURROW_OK) goto done;
   if (parsed.cachefile) {
@@ -403,5 +409,5 @@ uint64_t furrow_blockiter_num_col(const furrow_blockiter *iter) {
 }
 
 void furrow_blockiter_get_stats(const furrow_blockiter *iter, furrow_parser_stats *stats) {
-  *stats = iter->stats;
+  fw_info_write(stats, &iter->stats, sizeof iter->stats);
 }

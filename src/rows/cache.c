@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/atomic_file.h"
-#include "io/stream.h"
+#include "io/input.h"
 #include "rows/elements.h"
 
 /* Places of the header's fields. Bytes that no field takes are 0. */
@@ -303,7 +303,7 @@ void fw_cache_writer_close(fw_cache_writer *writer) {
 /* ---- Reader --------------------------------------------------------------------------------------------- */
 
 struct fw_cache_reader {
-  int fd;
+  fw_input *input;
   char *path;
   XXH3_state_t *hash;
   fw_cache_info info; /* of the header */
@@ -338,7 +338,7 @@ static uint64_t payload_end(const fw_cache_reader *r) {
 /* Reads exactly `size` bytes. */
 static furrow_status read_exactly(const fw_cache_reader *r, void *to, size_t size, uint64_t offset, furrow_error *err) {
   size_t got;
-  furrow_status status = fw_file_read_at(r->fd, r->path, to, size, offset, &got, err);
+  furrow_status status = fw_input_read_at(r->input, to, size, offset, &got, err);
   if (status == FURROW_OK && got < size) status = fail_at(r, offset + got, err, "the row cache is cut short");
   return status;
 }
@@ -423,7 +423,8 @@ static furrow_status decode_header(fw_cache_reader *r, const unsigned char *head
 
 static furrow_status read_header(fw_cache_reader *r, furrow_error *err) {
   struct stat st;
-  if (fstat(r->fd, &st) != 0 || !S_ISREG(st.st_mode)) return fail_at(r, 0, err, "a row cache is a regular file");
+  if (fw_input_stat(r->input, &st, NULL) != FURROW_OK || !S_ISREG(st.st_mode))
+    return fail_at(r, 0, err, "a row cache is a regular file");
   uint64_t size = (uint64_t)st.st_size;
   unsigned char header[FW_CACHE_HEADER] = {0};
   furrow_status status = read_exactly(r, header, size < sizeof header ? size : sizeof header, 0, err);
@@ -440,10 +441,9 @@ furrow_status fw_cache_reader_open(fw_cache_reader **reader, const char *path, f
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **reader, err);
   if (status != FURROW_OK) return status;
   fw_cache_reader *r = memory;
-  r->fd = -1;
   status = fw_strndup(&r->path, path, strlen(path), err);
   if (status == FURROW_OK) status = hash_create(&r->hash, err);
-  if (status == FURROW_OK) status = fw_file_open(&r->fd, path, err);
+  if (status == FURROW_OK) status = fw_input_open(&r->input, path, err);
   if (status == FURROW_OK) status = read_header(r, err);
   if (status == FURROW_OK) {
     fw_cache_reader_rewind(r);
@@ -466,7 +466,7 @@ void fw_cache_reader_rewind(fw_cache_reader *reader) {
 
 void fw_cache_reader_close(fw_cache_reader *reader) {
   if (!reader) return;
-  if (reader->fd >= 0) fw_file_close(reader->fd);
+  fw_input_close(reader->input);
   XXH3_freeState(reader->hash);
   fw_free(reader->path);
   fw_free(reader);
@@ -633,10 +633,12 @@ furrow_status fw_cache_reader_next(fw_cache_reader *reader, furrow_container *co
 
 /* ---- A container as a file ------------------------------------------------------------------------------ */
 
-furrow_status furrow_container_save(const furrow_container *container, const char *path, furrow_error *err) {
+furrow_status furrow_container_save(const furrow_container *container, const char *path, bool overwrite,
+                                    furrow_error *err) {
   fw_cache_writer *writer = NULL;
   furrow_status status =
       fw_cache_writer_open(&writer, path, container->key_type, container->value_type, FW_CACHE_UNKNOWN_SOURCE, 0, err);
+  if (status == FURROW_OK && !overwrite) fw_cache_writer_keep_existing(writer);
   if (status == FURROW_OK) status = fw_cache_writer_push_record(writer, container, err);
   if (status == FURROW_OK) status = fw_cache_writer_commit(writer, err);
   fw_cache_writer_close(writer);

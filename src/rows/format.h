@@ -33,8 +33,9 @@ typedef struct fw_format {
 extern const fw_format fw_format_libsvm, fw_format_libfm, fw_format_libffm, fw_format_csv, fw_format_dummy,
     fw_format_dense;
 
-/* The format with that name, NULL if there is none; *format is a copy, for a registered one with only .public set. */
-bool fw_format_find(const char *name, fw_format *format);
+/* The format with that name, as furrow_rows_format_find finds it; *format is a copy, for a registered one with only
+ * .public set. */
+furrow_status fw_format_find(const char *name, fw_format *format, furrow_error *err) FURROW_MUST_USE;
 /* "libsvm, libfm, …": for messages. */
 void fw_format_names(char *text, size_t size);
 

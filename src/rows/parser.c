@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "base/thread_pool.h"
 #include "io/uri.h"
 #include "kern/text/tokenizer.h"
@@ -72,10 +73,6 @@ struct furrow_parser {
 
 /* ---- Opening -------------------------------------------------------------------------------------------- */
 
-void furrow_parser_params_init(furrow_parser_params *params) {
-  *params = (furrow_parser_params){.format = "auto", .nparts = 1};
-}
-
 static furrow_status check_params(furrow_parser_params *p, furrow_error *err) {
   if (!p->format) p->format = "auto";
   if (p->nparts == 0 || p->part >= p->nparts)
@@ -119,12 +116,7 @@ static furrow_status choose_format(furrow_parser *p, const char *head, size_t si
   } else if (argument && strcmp(argument, "auto") != 0 && strcmp(argument, name) != 0) {
     return fw_fail(err, FURROW_E_ARGUMENT, "the URI says format=%s, the caller says %s", argument, name);
   }
-  if (fw_format_find(name, &p->format)) return FURROW_OK;
-  char names[160];
-  fw_format_names(names, sizeof names);
-  furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "there is no format of that name; there are: auto, %s", names);
-  fw_error_set_token(err, name, strlen(name));
-  return status;
+  return fw_format_find(name, &p->format, err);
 }
 
 static furrow_status open_format(furrow_parser *p, const char *head, size_t size, bool whole, furrow_error *err) {
@@ -188,7 +180,7 @@ furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const 
                                  furrow_error *err) {
   furrow_parser_params given;
   furrow_parser_params_init(&given);
-  if (params) given = *params;
+  FW_TRY(FW_PARAMS_READ(&given, params, furrow_parser_params, err));
   furrow_status status = check_params(&given, err);
   void *memory;
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(furrow_parser), err);
@@ -547,7 +539,7 @@ static furrow_status find_base(furrow_parser *p, furrow_error *err) {
 /* ---- What is known -------------------------------------------------------------------------------------- */
 
 void furrow_parser_get_stats(const furrow_parser *p, furrow_parser_stats *stats) {
-  *stats = p->stats;
+  fw_info_write(stats, &p->stats, sizeof p->stats);
 }
 
 uint64_t furrow_parser_bytes_read(const furrow_parser *p) {

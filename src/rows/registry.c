@@ -1,12 +1,14 @@
 /* rows/registry.c: formats by name, and the arguments that they declare. */
 #include <assert.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
+#include "base/params.h"
 #include "io/uri.h"
 #include "rows/format.h"
 
@@ -14,10 +16,20 @@ static const fw_format *const built_in[] = {&fw_format_libsvm, &fw_format_libfm,
                                             &fw_format_csv,    &fw_format_dummy, &fw_format_dense};
 #define BUILT_IN (sizeof built_in / sizeof built_in[0])
 
-/* What users add. The pointers are theirs; the list only grows. */
+/* Copies of what users add; the list only grows. */
 static pthread_mutex_t added_lock = PTHREAD_MUTEX_INITIALIZER;
-static const furrow_rows_format **added;
+static furrow_rows_format **added;
 static size_t nadded, added_capacity;
+
+/* Early registrations that failed, under the lock. Later ones than these are not kept: the first tells enough. */
+enum { MOST_FAILURES = 8 };
+static struct {
+  char name[64];
+  furrow_error error;
+} failures[MOST_FAILURES];
+static size_t nfailures;
+
+/* ---- Finding -------------------------------------------------------------------------------------------- */
 
 /* Both under the lock. */
 static const furrow_rows_format *format_at(size_t i) {
@@ -39,22 +51,45 @@ const furrow_rows_format *furrow_rows_format_at(size_t i) {
   return format;
 }
 
-const furrow_rows_format *furrow_rows_format_find(const char *name) {
-  pthread_mutex_lock(&added_lock);
-  const furrow_rows_format *format = format_named(name);
-  pthread_mutex_unlock(&added_lock);
-  return format;
+/* Under the lock: the failure of an early registration of that name. */
+static furrow_status failure_of(const char *name, furrow_error *err) {
+  for (size_t i = 0; i < nfailures; i++) {
+    if (strcmp(failures[i].name, name) != 0) continue;
+    if (err) *err = failures[i].error;
+    return failures[i].error.status;
+  }
+  return FURROW_OK;
 }
 
-bool fw_format_find(const char *name, fw_format *format) {
-  for (size_t i = 0; i < BUILT_IN; i++) {
-    if (strcmp(built_in[i]->public.name, name) != 0) continue;
-    *format = *built_in[i];
-    return true;
-  }
-  const furrow_rows_format *found = furrow_rows_format_find(name);
-  if (found) *format = (fw_format){.public = *found};
-  return found != NULL;
+static furrow_status fail_unknown(const char *name, furrow_error *err) {
+  char names[160];
+  fw_format_names(names, sizeof names);
+  furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "there is no format of that name; there are: auto, %s", names);
+  fw_error_set_token(err, name, strlen(name));
+  pthread_mutex_lock(&added_lock);
+  if (nfailures > 0) fw_error_set_hint(err, "a format was not registered: %s", failures[0].error.message);
+  pthread_mutex_unlock(&added_lock);
+  return status;
+}
+
+furrow_status furrow_rows_format_find(const char *name, const furrow_rows_format **format, furrow_error *err) {
+  pthread_mutex_lock(&added_lock);
+  furrow_status status = failure_of(name, err);
+  const furrow_rows_format *found = format_named(name);
+  pthread_mutex_unlock(&added_lock);
+  if (status != FURROW_OK) return status;
+  if (!found) return fail_unknown(name, err);
+  *format = found;
+  return FURROW_OK;
+}
+
+furrow_status fw_format_find(const char *name, fw_format *format, furrow_error *err) {
+  const furrow_rows_format *found = NULL;
+  FW_TRY(furrow_rows_format_find(name, &found, err));
+  *format = (fw_format){.public = *found};
+  for (size_t i = 0; i < BUILT_IN; i++)
+    if (found == &built_in[i]->public) *format = *built_in[i];
+  return FURROW_OK;
 }
 
 void fw_format_names(char *text, size_t size) {
@@ -64,6 +99,8 @@ void fw_format_names(char *text, size_t size) {
   for (size_t i = 0; (format = furrow_rows_format_at(i)) != NULL && used < size; i++)
     used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", format->name);
 }
+
+/* ---- Adding --------------------------------------------------------------------------------------------- */
 
 static furrow_status check_format(const furrow_rows_format *format, furrow_error *err) {
   if (!format->name || !format->name[0] || strcmp(format->name, "auto") == 0)
@@ -77,20 +114,46 @@ static furrow_status check_format(const furrow_rows_format *format, furrow_error
   return FURROW_OK;
 }
 
-furrow_status furrow_rows_format_register(const furrow_rows_format *format, furrow_error *err) {
-  furrow_status status = check_format(format, err);
-  if (status != FURROW_OK) return status;
+/* Takes over the copy, unless it fails. */
+static furrow_status add_copy(furrow_rows_format *copy, furrow_error *err) {
   pthread_mutex_lock(&added_lock);
-  if (format_named(format->name))
-    status = fw_fail(err, FURROW_E_EXISTS, "there is a format named %s already", format->name);
+  furrow_status status = FURROW_OK;
+  if (format_named(copy->name))
+    status = fw_fail(err, FURROW_E_EXISTS, "there is a format named %s already", copy->name);
   void *memory = (void *)added;
   if (status == FURROW_OK) status = fw_grow(&memory, &added_capacity, nadded + 1, sizeof *added, err);
   if (status == FURROW_OK) {
     added = memory;
-    added[nadded++] = format;
+    added[nadded++] = copy;
   }
   pthread_mutex_unlock(&added_lock);
   return status;
+}
+
+furrow_status furrow_rows_format_register(const furrow_rows_format *format, furrow_error *err) {
+  furrow_rows_format full;
+  furrow_rows_format_init(&full);
+  FW_TRY(FW_PARAMS_READ(&full, format, furrow_rows_format, err));
+  FW_TRY(check_format(&full, err));
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, 1, sizeof full, err));
+  memcpy(memory, &full, sizeof full);
+  furrow_status status = add_copy(memory, err);
+  if (status != FURROW_OK) fw_free(memory);
+  return status;
+}
+
+void furrow_rows_format_register_early(const furrow_rows_format *format) {
+  furrow_error error;
+  if (furrow_rows_format_register(format, &error) == FURROW_OK) return;
+  pthread_mutex_lock(&added_lock);
+  if (nfailures < MOST_FAILURES) {
+    failures[nfailures].error = error;
+    const char *name = format->size >= offsetof(furrow_rows_format, description) && format->name ? format->name : "";
+    snprintf(failures[nfailures].name, sizeof failures[nfailures].name, "%s", name);
+    nfailures++;
+  }
+  pthread_mutex_unlock(&added_lock);
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------------------ */

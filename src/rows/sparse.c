@@ -234,31 +234,32 @@ static void set_base(void *state, uint32_t base) {
 #define ROW_COLUMNS (FW_COLUMN_LABEL | FW_COLUMN_WEIGHT | FW_COLUMN_QID | FW_COLUMN_VALUE)
 
 const fw_format fw_format_libsvm = {
-    .public = {"libsvm", "label[:weight] [qid:n] index[:value] … # comment", indexing_args, 1, open_libsvm, parse_line,
-               fw_free},
+    .public = {sizeof(furrow_rows_format), "libsvm", "label[:weight] [qid:n] index[:value] … # comment", indexing_args,
+               1, open_libsvm, parse_line, fw_free},
     .parse_chunk = fw_libsvm_chunk,
     .set_base = set_base,
     .columns = ROW_COLUMNS,
 };
 
 const fw_format fw_format_libfm = {
-    .public = {"libfm", "label[:weight] field:index[:value] … # comment", indexing_args, 1, open_libfm, parse_line,
-               fw_free},
+    .public = {sizeof(furrow_rows_format), "libfm", "label[:weight] field:index[:value] … # comment", indexing_args, 1,
+               open_libfm, parse_line, fw_free},
     .parse_chunk = fw_libfm_chunk,
     .set_base = set_base,
     .columns = ROW_COLUMNS | FW_COLUMN_FIELD,
 };
 
 const fw_format fw_format_libffm = {
-    .public = {"libffm", "another name of libfm", indexing_args, 1, open_libfm, parse_line, fw_free},
+    .public = {sizeof(furrow_rows_format), "libffm", "another name of libfm", indexing_args, 1, open_libfm, parse_line,
+               fw_free},
     .parse_chunk = fw_libfm_chunk,
     .set_base = set_base,
     .columns = ROW_COLUMNS | FW_COLUMN_FIELD,
 };
 
 const fw_format fw_format_dummy = {
-    .public = {"dummy", "label index … # comment (Angel's one-hot text)", indexing_args, 1, open_dummy, parse_line,
-               fw_free},
+    .public = {sizeof(furrow_rows_format), "dummy", "label index … # comment (Angel's one-hot text)", indexing_args, 1,
+               open_dummy, parse_line, fw_free},
     .parse_chunk = fw_dummy_chunk,
     .set_base = set_base,
     .columns = ROW_COLUMNS,

@@ -68,3 +68,14 @@ furrow_status furrow_value_type_find(const char *name, furrow_value_type *type, 
   *type = (furrow_value_type)i;
   return FURROW_OK;
 }
+
+/* ---- Inline functions, for those who bind to the shared library ------------------------------------------- */
+
+extern inline uint64_t furrow_keys_get(furrow_keys a, furrow_key_type type, size_t i);
+extern inline double furrow_values_get(furrow_values a, furrow_value_type type, size_t i);
+extern inline uint64_t furrow_row_get_field(const furrow_row *row, size_t i);
+extern inline uint64_t furrow_row_get_index(const furrow_row *row, size_t i);
+extern inline double furrow_row_get_value(const furrow_row *row, size_t i);
+extern inline double furrow_row_get_label(const furrow_row *row);
+extern inline float furrow_row_get_weight(const furrow_row *row);
+extern inline uint64_t furrow_row_get_qid(const furrow_row *row);

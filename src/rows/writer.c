@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "rows/cache.h"
 #include "rows/elements.h"
 #include "rows/writer_text.h"
@@ -14,53 +15,71 @@ struct furrow_rows_writer {
   bool committed;
 };
 
-void furrow_rows_writer_params_init(furrow_rows_writer_params *params) {
-  *params = (furrow_rows_writer_params){
-      .format = "libsvm",
-      .key_type = FURROW_KEY_U32,
-      .value_type = FURROW_VALUE_F32,
-      .delimiter = ',',
-      .zeros_missing = true,
-  };
-}
+/* Where rows go: a path, or an output of the caller's. */
+typedef struct destination {
+  const char *path; /* NULL: output */
+  const furrow_output *output;
+} destination;
 
 static furrow_status open_cache(furrow_rows_writer *w, const char *path, const furrow_rows_writer_params *params,
                                 furrow_error *err) {
-  if (strcmp(path, "-") == 0) {
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "a row cache cannot be written to standard output");
+  if (!path || strcmp(path, "-") == 0) {
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "a row cache cannot be written to %s",
+                   path ? "standard output" : "an output: its header is known at the end");
   }
   furrow_status status =
       fw_cache_writer_open(&w->cache, path, params->key_type, params->value_type, FW_CACHE_UNKNOWN_SOURCE, 0, err);
-  if (status == FURROW_OK && params->keep_existing) fw_cache_writer_keep_existing(w->cache);
+  if (status == FURROW_OK && !params->overwrite) fw_cache_writer_keep_existing(w->cache);
   return status;
 }
 
-static furrow_status open_format(furrow_rows_writer *w, const char *path, const furrow_rows_writer_params *params,
+static furrow_status open_text(furrow_rows_writer *w, const destination *to, const furrow_rows_writer_params *params,
+                               furrow_error *err) {
+  fw_atomic_file *file = NULL;
+  FW_TRY(fw_text_writer_check(params, err));
+  FW_TRY(to->path ? fw_atomic_file_open(&file, to->path, err) : fw_atomic_file_open_output(&file, to->output, err));
+  if (!params->overwrite) fw_atomic_file_keep_existing(file);
+  return fw_text_writer_open(&w->text, file, params, err);
+}
+
+static furrow_status open_format(furrow_rows_writer *w, const destination *to, const furrow_rows_writer_params *params,
                                  furrow_error *err) {
   const char *format = params->format ? params->format : "";
-  if (strcmp(format, "cache") == 0) return open_cache(w, path, params, err);
-  if (fw_text_writer_knows(format)) return fw_text_writer_open(&w->text, path, params, err);
+  if (strcmp(format, "cache") == 0) return open_cache(w, to->path, params, err);
+  if (fw_text_writer_knows(format)) return open_text(w, to, params, err);
   furrow_status status =
       fw_fail(err, FURROW_E_ARGUMENT, "no such format to write; there are %s, cache", fw_text_writer_names);
   fw_error_set_token(err, format, strlen(format));
   return status;
 }
 
-furrow_status furrow_rows_writer_open(furrow_rows_writer **writer, const char *path,
-                                      const furrow_rows_writer_params *params, furrow_error *err) {
-  furrow_rows_writer_params defaults;
-  furrow_rows_writer_params_init(&defaults);
+static furrow_status open_either(furrow_rows_writer **writer, const destination *to,
+                                 const furrow_rows_writer_params *params, furrow_error *err) {
+  furrow_rows_writer_params full;
+  furrow_rows_writer_params_init(&full);
+  FW_TRY(FW_PARAMS_READ(&full, params, furrow_rows_writer_params, err));
   void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **writer, err));
   furrow_rows_writer *w = memory;
-  status = open_format(w, path, params ? params : &defaults, err);
+  furrow_status status = open_format(w, to, &full, err);
   if (status == FURROW_OK) {
     *writer = w;
   } else {
     furrow_rows_writer_close(w);
   }
   return status;
+}
+
+furrow_status furrow_rows_writer_open(furrow_rows_writer **writer, const char *path,
+                                      const furrow_rows_writer_params *params, furrow_error *err) {
+  const destination to = {.path = path};
+  return open_either(writer, &to, params, err);
+}
+
+furrow_status furrow_rows_writer_open_output(furrow_rows_writer **writer, const furrow_output *output,
+                                             const furrow_rows_writer_params *params, furrow_error *err) {
+  const destination to = {.output = output};
+  return open_either(writer, &to, params, err);
 }
 
 static furrow_status check_open(const furrow_rows_writer *w, furrow_error *err) {

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_out.h"
-#include "io/atomic_file.h"
 
 /* A piece is what one call of a put function adds: at most three numbers and the signs between them. */
 enum { BUFFER_BYTES = 64 << 10, PIECE_BYTES = 4 * FW_NUMBER_TEXT };
@@ -314,10 +313,9 @@ bool fw_text_writer_knows(const char *format) {
   return find_format(format) != NULL;
 }
 
-static furrow_status check_params(const furrow_rows_writer_params *params, const text_format *format,
-                                  furrow_error *err) {
+furrow_status fw_text_writer_check(const furrow_rows_writer_params *params, furrow_error *err) {
   if (params->index_base > 1) return fw_fail(err, FURROW_E_ARGUMENT, "index_base must be 0 or 1");
-  if (!is_csv(format)) return FURROW_OK;
+  if (!is_csv(find_format(params->format))) return FURROW_OK;
   if (params->columns == 0) return fw_fail(err, FURROW_E_ARGUMENT, "csv needs the number of feature columns (columns)");
   if (!strchr(",;|\t :!$%*/=@^_`~", params->delimiter) || params->delimiter == 0) {
     return fw_fail(err, FURROW_E_ARGUMENT, "delimiter must be a sign that no number, quote or line end has in it");
@@ -325,29 +323,24 @@ static furrow_status check_params(const furrow_rows_writer_params *params, const
   return FURROW_OK;
 }
 
-furrow_status fw_text_writer_open(fw_text_writer **writer, const char *path, const furrow_rows_writer_params *params,
-                                  furrow_error *err) {
-  const text_format *format = find_format(params->format);
-  furrow_status status = check_params(params, format, err);
-  void *memory;
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
-  if (status != FURROW_OK) return status;
+furrow_status fw_text_writer_open(fw_text_writer **writer, fw_atomic_file *file,
+                                  const furrow_rows_writer_params *params, furrow_error *err) {
+  void *memory = NULL, *buffer = NULL;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
+  if (status == FURROW_OK) status = fw_alloc(&buffer, BUFFER_BYTES, 1, err);
+  if (status != FURROW_OK) {
+    fw_free(memory);
+    fw_atomic_file_close(file);
+    return status;
+  }
   fw_text_writer *w = memory;
-  w->format = format;
+  w->format = find_format(params->format);
   w->params = *params;
-  w->params.format = format->name;
-  status = fw_alloc(&memory, BUFFER_BYTES, 1, err);
-  if (status == FURROW_OK) {
-    w->buffer = memory;
-    status = fw_atomic_file_open(&w->file, path, err);
-    if (status == FURROW_OK && params->keep_existing) fw_atomic_file_keep_existing(w->file);
-  }
-  if (status == FURROW_OK) {
-    *writer = w;
-  } else {
-    fw_text_writer_close(w);
-  }
-  return status;
+  w->params.format = w->format->name;
+  w->file = file;
+  w->buffer = buffer;
+  *writer = w;
+  return FURROW_OK;
 }
 
 /* All that can be wrong with a block, before anything of it is written. */

@@ -40,6 +40,7 @@ static void read_on(furrow_parser *parser, reading *r) {
     r->rows += block->size;
   }
   require(furrow_parser_next(parser, NULL) == r->status, "the end does not stay");
+  furrow_parser_stats_init(&r->stats);
   furrow_parser_get_stats(parser, &r->stats);
 }
 

@@ -56,7 +56,7 @@ static inline furrow_status rows_reader_open(rows_reader *reader, const rows_set
   fw_uri uri;
   char uri_text[512];
   memset(reader, 0, sizeof *reader);
-  rows_require(fw_format_find(setup->format, &reader->format), "there is no such format");
+  rows_require(fw_format_find(setup->format, &reader->format, NULL) == FURROW_OK, "there is no such format");
   snprintf(uri_text, sizeof uri_text, "x%s%s", setup->args[0] ? "?" : "", setup->args);
   furrow_status status = fw_uri_parse(&uri, uri_text, err);
   if (status != FURROW_OK) return status;

@@ -8,7 +8,7 @@ bad=0
 
 versions=$(nm -D --defined-only --with-symbol-versions "$library" | awk '{ print $NF }' | sort -u)
 exported=$(echo "$versions" | sed 's/@.*//' | grep -v '^FURROW_1$' | sort -u)
-declared=$(cat "$include"/furrow/*.h | grep -v '^#' | tr '\n' ' ' | grep -oE 'FURROW_API [^(;]*\(' |
+declared=$(cat "$include"/furrow/*.h | grep -v '^#' | tr '\n' ' ' | grep -oE 'FURROW_(API|INLINE) [^(;]*\(' |
   grep -oE '[a-z0-9_]+ *\($' | tr -d '( ' | sort -u)
 
 for name in $(comm -23 <(echo "$exported") <(echo "$declared")); do

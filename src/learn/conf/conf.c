@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/suggestion.h"
-#include "io/stream.h"
+#include "io/input.h"
 #include "learn/conf/conf_data.h"
 
 /* ---- Life ---- */
@@ -218,14 +218,15 @@ static furrow_status not_a_file(const char *path, const char *why, furrow_error 
 static furrow_status read_file(char **text, size_t *size, const char *path, furrow_error *err) {
   struct stat info = {0};
   void *memory = NULL;
-  int fd = -1;
-  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return not_a_file(path, "that is not a regular file", err);
+  fw_input *input = NULL;
+  if (fw_path_stat(path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode))
+    return not_a_file(path, "that is not a regular file", err);
   if (info.st_size > FILE_MAX) return not_a_file(path, "too large for a file of JSON", err);
-  furrow_status status = fw_file_open(&fd, path, err);
+  furrow_status status = fw_input_open(&input, path, err);
   if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)info.st_size, 1, err);
   *text = memory;
-  if (status == FURROW_OK) status = fw_file_read_at(fd, path, *text, (size_t)info.st_size, 0, size, err);
-  if (fd >= 0) fw_file_close(fd);
+  if (status == FURROW_OK) status = fw_input_read_at(input, *text, (size_t)info.st_size, 0, size, err);
+  fw_input_close(input);
   return status;
 }
 

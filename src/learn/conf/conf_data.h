@@ -78,7 +78,7 @@ typedef enum fw_value_kind {
     "positives for each negative; 0 or less: as they come")                                                            \
   X(LABEL, "label", "ml.data.label.trans.class", "data/translabel", LABEL, 0, 0, "NoTrans",                            \
     "NoTrans|PosNegTrans|ZeroOneTrans|AddOneTrans|SubOneTrans",                                                        \
-    "how labels are transformed; losses of two classes have PosNegTrans by default")                                \
+    "how labels are transformed; losses of two classes have PosNegTrans by default")                                   \
   X(THRESHOLD, "label-threshold", "ml.data.label.trans.threshold", "data/translabelthreshold", REAL, -1e300, 1e300,    \
     "0", "X", "labels above it are positive (PosNegTrans, ZeroOneTrans)")                                              \
   X(HAS_LABEL, "has-label", "ml.data.has.label", "data/haslabel", YES_NO, 0, 0, "yes", "yes|no",                       \

@@ -211,8 +211,8 @@ static furrow_status parse_algorithm(const char *text, size_t size, fw_value *va
 
 static furrow_status parse_format(const char *text, size_t size, furrow_error *err) {
   char buffer[NAME_CAPACITY], list[NAME_CAPACITY] = "";
-  if (furrow_rows_format_find(short_copy(buffer, text, size))) return FURROW_OK;
   const furrow_rows_format *format;
+  if (furrow_rows_format_find(short_copy(buffer, text, size), &format, NULL) == FURROW_OK) return FURROW_OK;
   for (size_t i = 0, used = 0; used < sizeof list && (format = furrow_rows_format_at(i)); i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", format->name);
   return fw_fail(err, FURROW_E_ARGUMENT, "must be a format of rows: %s", list);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
+#include "base/params.h"
 #include "io/uri.h"
 #include "learn/data/minibatch.h"
 
@@ -163,15 +164,17 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **samples, err);
   if (status != FURROW_OK) return status;
   fw_samples *s = memory;
-  furrow_parser_params_init(&s->params);
-  if (params) s->params = *params;
+  furrow_parser_stats_init(&s->stats);
+  furrow_parser_params *p = &s->params;
+  furrow_parser_params_init(p);
+  status = FW_PARAMS_READ(p, params, furrow_parser_params, err);
   s->index_base = -1;
   s->base = data->index_base;
-  if (!s->params.format || strcmp(s->params.format, "auto") == 0) s->params.format = data->format;
-  if (data->long_keys) s->params.key_type = FURROW_KEY_U64;
-  s->params.part = s->params.part * comm->size + comm->rank;
-  s->params.nparts *= comm->size;
-  status = add_index_hint(s, complete_uri(s, uri, data, err), err);
+  if (!p->format || strcmp(p->format, "auto") == 0) p->format = data->format;
+  if (data->long_keys) p->key_type = FURROW_KEY_U64;
+  p->part = p->part * comm->size + comm->rank;
+  p->nparts *= comm->size;
+  if (status == FURROW_OK) status = add_index_hint(s, complete_uri(s, uri, data, err), err);
   if (status == FURROW_OK && !stream) status = load(s, err);
   if (status == FURROW_OK) {
     *samples = s;
@@ -208,7 +211,7 @@ const char *fw_samples_format(const fw_samples *samples) {
 }
 
 void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats) {
-  *stats = samples->stats;
+  fw_info_write(stats, &samples->stats, sizeof samples->stats);
 }
 
 /* ---- Passes --------------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/dir_names.h"
+#include "io/input.h"
 #include "learn/train/model_out.h"
 
 /* ---- The matrices, and where their numbers are in a forest ------------------------------------------------------ */
@@ -223,7 +224,7 @@ static bool is_there(const char *folder, const matrix_spec *about) {
   char *path = NULL;
   struct stat info;
   if (fw_path_join(&path, folder, about->name, NULL) != FURROW_OK) return false;
-  const bool there = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+  const bool there = fw_path_stat(path, &info, NULL) == FURROW_OK && S_ISDIR(info.st_mode);
   fw_free(path);
   return there;
 }

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "io/atomic_file.h"
 #include "io/dir_names.h"
-#include "io/stream.h"
+#include "io/input.h"
 
 /* Places of the header's fields. */
 enum {
@@ -300,18 +300,18 @@ furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_c
 }
 
 static furrow_status read_file(const char *path, unsigned char **bytes, size_t *size, furrow_error *err) {
-  int fd = -1;
+  fw_input *input = NULL;
   struct stat info;
   void *memory = NULL;
   size_t got = 0;
-  furrow_status status = fw_file_open(&fd, path, err);
+  furrow_status status = fw_input_open(&input, path, err);
   if (status != FURROW_OK) return status;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+  if (fw_input_stat(input, &info, NULL) != FURROW_OK || !S_ISREG(info.st_mode)) {
     status = fw_fail(err, FURROW_E_FORMAT, "a checkpoint is a regular file");
   }
   if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)info.st_size, 1, err);
-  if (status == FURROW_OK) status = fw_file_read_at(fd, path, memory, (size_t)info.st_size, 0, &got, err);
-  fw_file_close(fd);
+  if (status == FURROW_OK) status = fw_input_read_at(input, memory, (size_t)info.st_size, 0, &got, err);
+  fw_input_close(input);
   if (status == FURROW_OK) {
     *bytes = memory;
     *size = got;
@@ -361,11 +361,11 @@ furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, 
 static furrow_status check_magic(const char *path, furrow_error *err) {
   char magic[8] = {0};
   size_t got = 0;
-  int fd = -1;
-  furrow_status status = fw_file_open(&fd, path, err);
+  fw_input *input = NULL;
+  furrow_status status = fw_input_open(&input, path, err);
   if (status != FURROW_OK) return status;
-  status = fw_file_read_at(fd, path, magic, sizeof magic, 0, &got, err);
-  fw_file_close(fd);
+  status = fw_input_read_at(input, magic, sizeof magic, 0, &got, err);
+  fw_input_close(input);
   if (status != FURROW_OK || memcmp(magic, FW_CHECKPOINT_MAGIC, sizeof magic) == 0) return status;
   return fail_at(err, FURROW_E_FORMAT, 0, "not a checkpoint of a training");
 }
@@ -403,7 +403,7 @@ furrow_status furrow_checkpoint_info_load(furrow_checkpoint_info **info, const c
   unsigned char *bytes = NULL;
   size_t size = 0;
   void *made = NULL;
-  const bool folder = stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+  const bool folder = fw_path_stat(path, &found, NULL) == FURROW_OK && S_ISDIR(found.st_mode);
   furrow_status status = folder ? name_file(&file, path, err) : fw_strndup(&file, path, strlen(path), err);
   if (status == FURROW_OK) status = fw_alloc_zero(&made, 1, sizeof(inspected), err);
   if (status == FURROW_OK) status = check_magic(file, err);

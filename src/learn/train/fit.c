@@ -296,7 +296,8 @@ static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
 
 static void take_stats(const fw_fit *f) {
   furrow_trainer *t = f->trainer;
-  t->valid_read = (furrow_parser_stats){0};
+  furrow_parser_stats_init(&t->train_read);
+  furrow_parser_stats_init(&t->valid_read);
   fw_epoch_rows_get_stats(f->train, &t->train_read);
   if (f->valid_samples) fw_epoch_rows_get_stats(f->valid, &t->valid_read);
 }
@@ -336,6 +337,6 @@ uint32_t furrow_trainer_best_epoch(const furrow_trainer *trainer) {
 }
 
 void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train, furrow_parser_stats *valid) {
-  if (train) *train = trainer->train_read;
-  if (valid) *valid = trainer->valid_read;
+  if (train) fw_info_write(train, &trainer->train_read, sizeof trainer->train_read);
+  if (valid) fw_info_write(valid, &trainer->valid_read, sizeof trainer->valid_read);
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "io/input.h"
 #include "model/meta/meta.h"
 #include "model/read/memory_slices.h"
 #include "model/write/path_overlap.h"
@@ -51,7 +52,7 @@ furrow_status fw_import_read_ids(const fw_import *job, fw_import_ids *ids, uint6
   void *memory = NULL;
   furrow_status status = fw_exchange_ids_path(&path, job->path, job->params->ids, err);
   if (status != FURROW_OK || !path) return status;
-  if (job->params->ids || access(path, F_OK) == 0) {
+  if (job->params->ids || fw_path_exists(path)) {
     status = fw_array_open(&reader, path, FW_ARRAY_NPY, err);
     if (status == FURROW_OK) status = fw_array_read_flat(reader, FW_ARRAY_I64, &memory, &ids->count, err);
     ids->ids = memory;

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream.h"
+#include "io/input.h"
 #include "model/read/source.h"
 #include "model/write/matrix_writer.h"
 
@@ -130,11 +130,11 @@ furrow_status fw_source_find_separator(furrow_matrix_source *source, furrow_erro
   const fw_source_part *part = &source->parts[i];
   char head[PAD + HEAD + PAD] = {0};
   size_t size = part->meta->length < HEAD ? (size_t)part->meta->length : HEAD, got = 0;
-  int fd;
-  furrow_status status = fw_source_open_file(source, part, &fd, err);
+  fw_input *input = NULL;
+  furrow_status status = fw_source_open_file(source, part, &input, err);
   if (status != FURROW_OK) return status;
-  status = fw_file_read_at(fd, part->file->path, head + PAD, size, (uint64_t)part->meta->offset, &got, err);
+  status = fw_input_read_at(input, head + PAD, size, (uint64_t)part->meta->offset, &got, err);
   if (status == FURROW_OK) status = choose(source, part, head + PAD, got, err);
-  fw_file_close(fd);
+  fw_input_close(input);
   return status;
 }

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "io/scheme.h"
+#include "io/file_system.h"
 #include "model/read/memory_slices.h"
 #include "model/write/path_overlap.h"
 
@@ -151,10 +151,9 @@ furrow_status furrow_model_convert(const char *source, const char *target, const
   FW_TRY(read_params(&known, params, err));
   fw_convert convert = {.params = &known.convert, .lock = PTHREAD_MUTEX_INITIALIZER};
   furrow_model_listing *listing;
-  const fw_scheme *scheme;
-  const char *path;
+  const char *path = target;
   convert.threads = known.write.threads ? known.write.threads : fw_processor_count();
-  furrow_status status = fw_scheme_find(&scheme, &path, target, err);
+  furrow_status status = fw_path_to_write(&path, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
   if (status != FURROW_OK) return status;
   status = fw_check_path_overlap(listing->path, path, err);

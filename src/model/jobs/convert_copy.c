@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/dir_names.h"
-#include "io/stream.h"
+#include "io/input.h"
 #include "io/target.h"
 #include "model/jobs/convert.h"
 #include "model/read/source.h"
@@ -51,14 +51,14 @@ static furrow_status check_source(fw_convert *convert, const furrow_matrix_sourc
 
 /* ---- copying ---- */
 
-static furrow_status copy_bytes(fw_convert *convert, int from, const char *path, int to, const char *to_path,
+static furrow_status copy_bytes(fw_convert *convert, const fw_input *from, int to, const char *to_path,
                                 const char *name, uint64_t *size, furrow_error *err) {
   void *buffer = NULL;
   size_t got = 0;
   furrow_status status = fw_alloc(&buffer, BUFFER_SIZE, 1, err);
   *size = 0;
   while (status == FURROW_OK) {
-    status = fw_file_read_at(from, path, buffer, BUFFER_SIZE, *size, &got, err);
+    status = fw_input_read_at(from, buffer, BUFFER_SIZE, *size, &got, err);
     if (status != FURROW_OK || got == 0) break;
     const int errnum = fw_write_at(to, buffer, got, *size);
     if (errnum != 0) status = fw_fail_file(err, errnum, to_path, name, "cannot write");
@@ -72,20 +72,21 @@ static furrow_status copy_bytes(fw_convert *convert, int from, const char *path,
 furrow_status fw_copy_file(fw_convert *convert, const char *from, const char *name, int fd, const char *new_name,
                            const char *to, uint64_t *size, furrow_error *err) {
   char *path;
-  int source = -1, target = -1;
+  fw_input *source = NULL;
+  int target = -1;
   furrow_status status = fw_path_join(&path, from, name, err);
   if (status != FURROW_OK) return status;
-  status = fw_file_open(&source, path, err);
+  status = fw_input_open(&source, path, err);
   if (status != FURROW_OK) goto done;
   target = openat(fd, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (target < 0) {
     status = fw_fail_file(err, errno, to, new_name, "cannot create");
     goto done;
   }
-  status = copy_bytes(convert, source, path, target, to, new_name, size, err);
+  status = copy_bytes(convert, source, target, to, new_name, size, err);
 done:
   if (target >= 0) close(target);
-  if (source >= 0) fw_file_close(source);
+  fw_input_close(source);
   fw_free(path);
   return status;
 }
@@ -116,7 +117,7 @@ static furrow_status copy_entry(fw_convert *convert, const furrow_matrix_source 
   if (plan->meta_name && strcmp(name, plan->meta_name) == 0) return FURROW_OK; /* its name is taken */
   furrow_status status = fw_path_join(&full, folder, name, err);
   if (status != FURROW_OK) return status;
-  const bool regular = stat(full, &info) == 0 && S_ISREG(info.st_mode);
+  const bool regular = fw_path_stat(full, &info, NULL) == FURROW_OK && S_ISREG(info.st_mode);
   fw_free(full);
   if (!regular) return FURROW_OK;
   status = fw_copy_file(convert, folder, name, fd, renamed ? plan->meta_name : name, path, &size, err);

@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "furrow/model.h"
 #include "io/dir_names.h"
-#include "io/scheme.h"
+#include "io/file_system.h"
+#include "io/input.h"
 #include "model/meta/meta.h"
 
 typedef struct listing_store {
@@ -47,12 +48,13 @@ static furrow_status has_file(const char *folder, const char *name, bool *found,
   furrow_status status = fw_path_join(&path, folder, name, err);
   if (status != FURROW_OK) return status;
   struct stat info;
-  if (stat(path, &info) == 0)
+  status = fw_path_stat(path, &info, err);
+  if (status == FURROW_OK) {
     *found = S_ISREG(info.st_mode);
-  else if (errno != ENOENT && errno != ENOTDIR)
-    status = fail_errno_at(err, path, errno, "cannot look at the file");
-  else
+  } else if (status == FURROW_E_NOT_FOUND) {
     *found = lstat(path, &info) == 0;
+    status = FURROW_OK;
+  }
   fw_free(path);
   return status;
 }
@@ -103,8 +105,9 @@ static furrow_status add_path(listing_store *store, char **path, const char *nam
   struct stat info;
   bool matrix = false;
   furrow_status status = FURROW_OK;
-  if (stat(*path, &info) != 0)
-    matrix = errno != ENOENT || lstat(*path, &info) == 0; /* else it vanished meanwhile */
+  const furrow_status looked = fw_path_stat(*path, &info, NULL);
+  if (looked != FURROW_OK)
+    matrix = looked != FURROW_E_NOT_FOUND || lstat(*path, &info) == 0; /* else it vanished meanwhile */
   else if (S_ISREG(info.st_mode))
     return add_entry(&l->files, &l->file_count, &store->file_capacity, (furrow_model_entry){name, NULL}, err);
   else if (S_ISDIR(info.st_mode))
@@ -155,7 +158,7 @@ static bool is_listed(void *user, const char *name) {
 static furrow_status fill(listing_store *store, furrow_error *err) {
   bool single;
   struct stat info;
-  if (stat(store->path, &info) == 0 && !S_ISDIR(info.st_mode))
+  if (fw_path_stat(store->path, &info, NULL) == FURROW_OK && !S_ISDIR(info.st_mode))
     return fail_at(err, FURROW_E_NOT_FOUND, store->path, "not a directory");
   furrow_status status = is_matrix(store->path, &single, err); /* E_NOT_FOUND: no such directory */
   if (status != FURROW_OK) return status;
@@ -170,17 +173,15 @@ static furrow_status fill(listing_store *store, furrow_error *err) {
 }
 
 furrow_status furrow_model_listing_load(furrow_model_listing **listing, const char *path, furrow_error *err) {
-  const fw_scheme *scheme;
-  const char *rest;
   if (!path || !path[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no path of a model is given");
-  furrow_status status = fw_scheme_find(&scheme, &rest, path, err);
+  furrow_status status = fw_path_to_read(&path, err);
   if (status != FURROW_OK) return status;
   void *memory;
   status = fw_alloc_zero(&memory, 1, sizeof(listing_store), err);
   if (status != FURROW_OK) return status;
   listing_store *store = memory;
   store->listing.memory = store;
-  status = fw_path_join(&store->path, rest, "", err);
+  status = fw_path_join(&store->path, path, "", err);
   store->listing.path = store->path;
   if (status == FURROW_OK) status = fill(store, err);
   if (status == FURROW_OK)

@@ -16,6 +16,7 @@
 #include "base/params.h"
 #include "base/thread_pool.h"
 #include "io/dir_names.h"
+#include "io/input.h"
 #include "model/read/source.h"
 
 /* ---- Findings ---- */
@@ -195,7 +196,7 @@ static furrow_status find_meta_path(const verify_job *job, char **path, furrow_e
     char *found = NULL;
     furrow_status status = fw_path_join(&found, job->v.folder, names[i], err);
     if (status != FURROW_OK) return status;
-    if (access(found, F_OK) == 0) {
+    if (fw_path_exists(found)) {
       *path = found;
       return FURROW_OK;
     }

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/dir_names.h"
-#include "io/stream.h"
+#include "io/input.h"
 #include "model/jobs/verify.h"
 
 /* A partition in its file. */
@@ -112,11 +112,12 @@ static furrow_status check_file(fw_verification *v, const piece *pieces, size_t 
   furrow_status status = fw_path_join(&path, v->folder, pieces[0].file, err);
   if (status != FURROW_OK) return status;
   struct stat info;
-  const int errnum = stat(path, &info) == 0 ? 0 : errno;
-  if (errnum == ENOENT || errnum == ENOTDIR)
+  furrow_error why;
+  const furrow_status looked = fw_path_stat(path, &info, &why);
+  if (looked == FURROW_E_NOT_FOUND)
     status = missing_file(v, pieces, n, path, FURROW_E_NOT_FOUND, "no such file", err);
-  else if (errnum != 0)
-    status = missing_file(v, pieces, n, path, FURROW_E_IO, strerror(errnum), err);
+  else if (looked != FURROW_OK)
+    status = missing_file(v, pieces, n, path, looked, why.message, err);
   else if (!S_ISREG(info.st_mode))
     status = missing_file(v, pieces, n, path, FURROW_E_FORMAT, "the file is no regular file", err);
   else
@@ -177,13 +178,13 @@ static furrow_status check_meta_end(fw_verification *v, furrow_error *err) {
   unsigned char head[4];
   size_t got = 0;
   struct stat info;
-  int fd;
+  fw_input *input = NULL;
   if (v->meta->origin != FURROW_META_JSON) return FURROW_OK;
-  furrow_status status = fw_file_open(&fd, v->meta_path, err);
+  furrow_status status = fw_input_open(&input, v->meta_path, err);
   if (status != FURROW_OK) return status;
-  status = fw_file_read_at(fd, v->meta_path, head, sizeof head, 0, &got, err);
-  const uint64_t size = fstat(fd, &info) == 0 ? (uint64_t)info.st_size : 0;
-  fw_file_close(fd);
+  status = fw_input_read_at(input, head, sizeof head, 0, &got, err);
+  const uint64_t size = fw_input_stat(input, &info, NULL) == FURROW_OK ? (uint64_t)info.st_size : 0;
+  fw_input_close(input);
   if (status != FURROW_OK || got < sizeof head) return status;
   const uint64_t end = 4 + (uint64_t)fw_get_be32(head);
   if (size <= end) return FURROW_OK;

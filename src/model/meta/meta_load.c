@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/dir_names.h"
-#include "io/scheme.h"
-#include "io/stream.h"
+#include "io/file_system.h"
+#include "io/input.h"
 #include "model/meta/meta.h"
 
 static furrow_status fail_at(furrow_error *err, furrow_status status, const char *path, const char *message) {
@@ -79,19 +79,18 @@ static void clear_file(meta_file *file) {
 static furrow_status read_bytes(meta_file *file, furrow_error *err) {
   struct stat info = {0};
   void *memory = NULL;
-  int fd = -1;
+  fw_input *input = NULL;
   /* a folder of that name is not meant, and a pipe would keep us waiting */
-  if (stat(file->path, &info) == 0 && !S_ISREG(info.st_mode))
+  if (fw_path_stat(file->path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode))
     return fail_at(err, FURROW_E_NOT_FOUND, file->path, "that is not a regular file");
-  furrow_status status = fw_file_open(&fd, file->path, err);
+  furrow_status status = fw_input_open(&input, file->path, err);
   if (status == FURROW_E_NOT_FOUND && lstat(file->path, &info) == 0)
     return fail_at(err, FURROW_E_IO, file->path, "a symbolic link that leads nowhere");
   if (status != FURROW_OK) return status;
   status = fw_alloc(&memory, (size_t)info.st_size, 1, err);
   file->bytes = memory;
-  if (status == FURROW_OK)
-    status = fw_file_read_at(fd, file->path, file->bytes, (size_t)info.st_size, 0, &file->size, err);
-  fw_file_close(fd);
+  if (status == FURROW_OK) status = fw_input_read_at(input, file->bytes, (size_t)info.st_size, 0, &file->size, err);
+  fw_input_close(input);
   return status;
 }
 
@@ -190,11 +189,10 @@ static furrow_status load_servers(fw_meta_owner **owner, const char *folder, fur
 
 furrow_status furrow_matrix_meta_load(furrow_matrix_meta **meta, const char *folder, const char *name,
                                       furrow_error *err) {
-  const fw_scheme *scheme;
-  const char *path;
+  const char *path = folder;
   fw_meta_owner *owner = NULL;
   if (!folder || !folder[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no folder of a matrix is given");
-  furrow_status status = fw_scheme_find(&scheme, &path, folder, err);
+  furrow_status status = fw_path_to_read(&path, err);
   if (status != FURROW_OK) return status;
   if (name) {
     status = load_file(&owner, path, name, err);

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream.h"
+#include "io/input.h"
 #include "model/read/row_order.h"
 #include "model/read/selection.h"
 
@@ -20,7 +20,7 @@ struct furrow_partition_reader {
   const fw_source_part *part;
   uint64_t state[4];
   furrow_matrix_format_context context;
-  int fd; /* -1: none */
+  fw_input *input; /* NULL: none */
 
   char *buffer;         /* PAD, the window, PAD */
   size_t window;        /* bytes that it has room for */
@@ -104,7 +104,7 @@ static furrow_status refill(furrow_partition_reader *r, furrow_error *err) {
   r->end = kept;
   size_t got = 0;
   const size_t size = least_of(r->window - kept, r->bytes_ahead);
-  furrow_status status = fw_file_read_at(r->fd, r->part->file->path, bytes + kept, size, offset, &got, err);
+  furrow_status status = fw_input_read_at(r->input, bytes + kept, size, offset, &got, err);
   if (status != FURROW_OK) return status;
   if (got < size) {
     fw_fail(err, FURROW_E_STALE, "the file is shorter than it was");
@@ -462,7 +462,6 @@ furrow_status fw_partition_reader_create(furrow_partition_reader **reader, const
   if (status != FURROW_OK) return status;
   furrow_partition_reader *r = memory;
   r->source = source;
-  r->fd = -1;
   r->final = FURROW_END;
   *reader = r;
   return FURROW_OK;
@@ -481,8 +480,8 @@ static furrow_status set_row_counts(furrow_partition_reader *r, furrow_error *er
 furrow_status fw_partition_reader_start(furrow_partition_reader *r, size_t part, furrow_error *err) {
   if (part >= r->source->meta->part_count)
     return fw_fail(err, FURROW_E_ARGUMENT, "partition %zu of %zu", part, r->source->meta->part_count);
-  fw_file_close(r->fd);
-  r->fd = -1;
+  fw_input_close(r->input);
+  r->input = NULL;
   r->final = FURROW_END;
   r->part = &r->source->parts[part];
   r->context = fw_source_context(r->source, r->part, r->state);
@@ -494,7 +493,7 @@ furrow_status fw_partition_reader_start(furrow_partition_reader *r, size_t part,
   if (status == FURROW_OK && r->bytes_ahead > 0) status = set_batch(r, err);
   if (status == FURROW_OK) status = set_row_counts(r, err);
   if (status == FURROW_OK) status = fw_row_order_begin(&r->watch, r->source, r->part, err);
-  if (status == FURROW_OK && r->bytes_ahead > 0) status = fw_source_open_file(r->source, r->part, &r->fd, err);
+  if (status == FURROW_OK && r->bytes_ahead > 0) status = fw_source_open_file(r->source, r->part, &r->input, err);
   r->final = status;
   if (status != FURROW_OK) r->error = err ? *err : (furrow_error){.status = status, .offset = FURROW_NO_OFFSET};
   return status;
@@ -518,7 +517,7 @@ furrow_status furrow_partition_reader_open(furrow_partition_reader **reader, con
 
 void furrow_partition_reader_close(furrow_partition_reader *r) {
   if (!r) return;
-  fw_file_close(r->fd);
+  fw_input_close(r->input);
   fw_free(r->buffer);
   fw_free(r->batch.values);
   fw_free(r->batch.col_ids);

@@ -13,7 +13,7 @@
 #include "base/params.h"
 #include "base/sort.h"
 #include "io/dir_names.h"
-#include "io/stream.h"
+#include "io/input.h"
 #include "model/meta/meta.h"
 
 static furrow_status take_text(furrow_matrix_source *source, const char **copy, const char *text, furrow_error *err) {
@@ -52,7 +52,7 @@ static void blame_servers(const furrow_matrix_source *source, furrow_error *err)
 
 /* The metadata file is to blame: the caller has set the message. */
 static furrow_status blame_meta(const furrow_matrix_source *source, furrow_status status, furrow_error *err) {
-  if (source->meta->origin == FURROW_META_PSMETA && access(source->meta_path, F_OK) != 0)
+  if (source->meta->origin == FURROW_META_PSMETA && !fw_path_exists(source->meta_path))
     blame_servers(source, err);
   else
     fw_error_set_file(err, source->meta_path);
@@ -69,7 +69,7 @@ static furrow_status find_meta_name(furrow_matrix_source *source, const char *as
     const char *path;
     status = take_path(source, &path, names[i], err);
     if (status != FURROW_OK) return status;
-    if (access(path, F_OK) == 0) asked = names[i];
+    if (fw_path_exists(path)) asked = names[i];
   }
   status = take_text(source, &source->meta_name, asked ? asked : names[0], err);
   if (status == FURROW_OK) status = take_path(source, &source->meta_path, source->meta_name, err);
@@ -134,10 +134,10 @@ static furrow_status look_at_file(furrow_matrix_source *source, const furrow_par
   furrow_status status = take_path(source, &file->path, part->file_name, err);
   if (status != FURROW_OK) return status;
   struct stat info;
-  if (stat(file->path, &info) != 0) {
-    const bool absent = errno == ENOENT || errno == ENOTDIR;
-    status = fw_fail_errno(err, absent ? FURROW_E_NOT_FOUND : FURROW_E_IO, errno,
-                           "the file of partition %d cannot be looked at", (int)part->part_id);
+  furrow_error why;
+  status = fw_path_stat(file->path, &info, &why);
+  if (status != FURROW_OK) {
+    status = fw_fail(err, status, "the file of partition %d cannot be looked at: %s", (int)part->part_id, why.message);
   } else if (!S_ISREG(info.st_mode)) {
     status = fw_fail(err, FURROW_E_FORMAT, "the file of partition %d is no regular file", (int)part->part_id);
   } else {
@@ -434,22 +434,22 @@ furrow_matrix_format_context fw_source_context(const furrow_matrix_source *sourc
   };
 }
 
-furrow_status fw_source_open_file(const furrow_matrix_source *source, const fw_source_part *part, int *fd,
+furrow_status fw_source_open_file(const furrow_matrix_source *source, const fw_source_part *part, fw_input **input,
                                   furrow_error *err) {
   (void)source;
-  int opened;
-  furrow_status status = fw_file_open(&opened, part->file->path, err);
+  fw_input *opened = NULL;
+  furrow_status status = fw_input_open(&opened, part->file->path, err);
   if (status != FURROW_OK) return status;
   struct stat info;
   fw_source_file now = {0};
-  if (fstat(opened, &info) == 0) note_stat(&now, &info);
+  if (fw_input_stat(opened, &info, NULL) == FURROW_OK) note_stat(&now, &info);
   if (now.size != part->file->size || now.inode != part->file->inode || now.mtime_ns != part->file->mtime_ns) {
-    fw_file_close(opened);
+    fw_input_close(opened);
     status = fw_fail(err, FURROW_E_STALE, "the file has changed since the matrix was opened");
     fw_error_set_file(err, part->file->path);
     return status;
   }
-  *fd = opened;
+  *input = opened;
   return FURROW_OK;
 }
 

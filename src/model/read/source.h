@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "furrow/model.h"
+#include "io/input.h"
 
 /* A data file; it is opened for each partition anew, and must then still be the same. */
 typedef struct fw_source_file {
@@ -50,7 +51,7 @@ furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const ch
 furrow_matrix_format_context fw_source_context(const furrow_matrix_source *source, const fw_source_part *part,
                                                uint64_t state[4]);
 /* Opens the file of a partition; E_STALE when it is another one than before. */
-furrow_status fw_source_open_file(const furrow_matrix_source *source, const fw_source_part *part, int *fd,
+furrow_status fw_source_open_file(const furrow_matrix_source *source, const fw_source_part *part, fw_input **input,
                                   furrow_error *err) FURROW_MUST_USE;
 /* Finds the separator of a text format by looking at its first record (model/format/separator.c). */
 furrow_status fw_source_find_separator(furrow_matrix_source *source, furrow_error *err) FURROW_MUST_USE;

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/dir_names.h"
-#include "io/scheme.h"
+#include "io/file_system.h"
 
 /* ---- errors ---- */
 
@@ -232,10 +232,9 @@ furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const cha
   furrow_matrix_write_params params;
   furrow_matrix_write_params_init(&params);
   FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_write_params, err));
-  const fw_scheme *scheme;
-  const char *path;
+  const char *path = folder;
   furrow_matrix_writer *opened;
-  furrow_status status = fw_scheme_find(&scheme, &path, folder, err);
+  furrow_status status = fw_path_to_write(&path, err);
   if (status == FURROW_OK) status = create(&opened, path, err);
   if (status != FURROW_OK) return status;
   status = start(opened, plan, &params, err);

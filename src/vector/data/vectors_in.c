@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "io/input.h"
 
 /* ---- Kinds of files -------------------------------------------------------------------------------------- */
 
@@ -133,7 +134,8 @@ static void close_reader(file_vectors *f) {
 /* A file that cannot seek because it is compressed is opened once more. */
 static furrow_status open_again(file_vectors *f, furrow_error *err) {
   struct stat found;
-  if (strcmp(f->head.path, "-") == 0 || stat(f->head.path, &found) != 0 || !S_ISREG(found.st_mode)) {
+  if (strcmp(f->head.path, "-") == 0 || fw_path_stat(f->head.path, &found, NULL) != FURROW_OK ||
+      !S_ISREG(found.st_mode)) {
     fw_fail(err, FURROW_E_STATE, "is a stream, which cannot be read twice");
     fw_error_set_file(err, f->head.path);
     return FURROW_E_STATE;

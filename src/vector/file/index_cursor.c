@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_out.h"
-#include "io/stream.h"
 
 enum { SHOWN_ELEMENTS = 3, SHOWN_BYTES = 8, SHOWN_CHARS = 64, VALUE_TEXT = 192 };
 
@@ -28,11 +27,12 @@ static const char *const type_names[] = {
 /* ---- A cursor ------------------------------------------------------------------------------------------- */
 
 void fw_cursor_over_bytes(fw_cursor *c, const void *bytes, uint64_t size, const char *file, furrow_error *err) {
-  *c = (fw_cursor){.bytes = bytes, .fd = -1, .size = size, .file = file, .field = "", .field_part = "", .err = err};
+  *c = (fw_cursor){.bytes = bytes, .size = size, .file = file, .field = "", .field_part = "", .err = err};
 }
 
-furrow_status fw_cursor_over_file(fw_cursor *c, int fd, uint64_t size, const char *file, furrow_error *err) {
-  *c = (fw_cursor){.fd = fd, .size = size, .file = file, .field = "", .field_part = "", .err = err};
+furrow_status fw_cursor_over_file(fw_cursor *c, const fw_input *input, uint64_t size, const char *file,
+                                  furrow_error *err) {
+  *c = (fw_cursor){.input = input, .size = size, .file = file, .field = "", .field_part = "", .err = err};
   void *memory = NULL;
   furrow_status status = fw_alloc(&memory, FW_CURSOR_WINDOW, 1, err);
   c->window = memory;
@@ -129,7 +129,7 @@ static void name_field(fw_cursor *c, const char *name, const char *part) {
 
 static void read_file(fw_cursor *c, void *to, size_t size, uint64_t at) {
   size_t got = 0;
-  furrow_status status = fw_file_read_at(c->fd, c->file, to, size, at, &got, c->err);
+  furrow_status status = fw_input_read_at(c->input, to, size, at, &got, c->err);
   if (status != FURROW_OK)
     c->status = status;
   else if (got < size)

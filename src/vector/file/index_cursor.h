@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "furrow/vector.h"
+#include "io/input.h"
 
 enum { FW_CURSOR_PATH = 192, FW_CURSOR_DEPTH = 32, FW_CURSOR_WINDOW = 1 << 16 };
 
@@ -39,7 +40,7 @@ typedef furrow_status (*fw_field_fn)(void *user, const furrow_index_field *field
 
 typedef struct fw_cursor {
   const uint8_t *bytes; /* the whole file, or NULL: it is read through the window */
-  int fd;
+  const fw_input *input;
   const char *file; /* for errors; NULL: none */
   uint64_t size, at;
   uint8_t *window; /* FW_CURSOR_WINDOW bytes when bytes is NULL */
@@ -60,7 +61,7 @@ typedef struct fw_cursor {
 /* A cursor over bytes, or over an open file of that size (then cleared by fw_cursor_clear; window is allocated here).
  */
 void fw_cursor_over_bytes(fw_cursor *c, const void *bytes, uint64_t size, const char *file, furrow_error *err);
-furrow_status fw_cursor_over_file(fw_cursor *c, int fd, uint64_t size, const char *file,
+furrow_status fw_cursor_over_file(fw_cursor *c, const fw_input *input, uint64_t size, const char *file,
                                   furrow_error *err) FURROW_MUST_USE;
 void fw_cursor_clear(fw_cursor *c);
 

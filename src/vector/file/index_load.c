@@ -1,32 +1,33 @@
 /* vector/file/index_load.c: an index from a file or from bytes, and the walk through its fields. */
 #include <inttypes.h>
 #include <sys/mman.h>
+
 #include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "io/stream.h"
+#include "io/input.h"
 #include "vector/file/index_read.h"
 
 static furrow_status refuse(const char *path, furrow_error *err) {
-  fw_fail(err, FURROW_E_ARGUMENT, "is no regular file, which an index must be");
+  fw_fail(err, FURROW_E_ARGUMENT, "not a regular file, which an index must be");
   if (err) fw_error_set_file(err, path);
   return FURROW_E_ARGUMENT;
 }
 
-furrow_status fw_open_regular(int *fd, uint64_t *size, const char *path, furrow_error *err) {
+furrow_status fw_open_regular(fw_input **input, uint64_t *size, const char *path, furrow_error *err) {
   struct stat info;
   /* looked at before it is opened, which may wait for ever, and after, when it stays what it is */
-  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return refuse(path, err);
-  int opened;
-  furrow_status status = fw_file_open(&opened, path, err);
+  if (fw_path_stat(path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode)) return refuse(path, err);
+  fw_input *opened = NULL;
+  furrow_status status = fw_input_open(&opened, path, err);
   if (status != FURROW_OK) return status;
-  if (fstat(opened, &info) != 0 || !S_ISREG(info.st_mode)) {
-    fw_file_close(opened);
+  if (fw_input_stat(opened, &info, NULL) != FURROW_OK || !S_ISREG(info.st_mode)) {
+    fw_input_close(opened);
     return refuse(path, err);
   }
-  *fd = opened;
+  *input = opened;
   *size = (uint64_t)info.st_size;
   return FURROW_OK;
 }
@@ -59,7 +60,8 @@ static furrow_status read_all(fw_index_reader *r, const furrow_index_load_params
   return c->status;
 }
 
-static furrow_status map_file(void **map, int fd, uint64_t size, const char *path, furrow_error *err) {
+static furrow_status map_file(void **map, const fw_input *input, uint64_t size, const char *path, furrow_error *err) {
+  const int fd = fw_input_descriptor(input);
   void *at = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
   if (at == MAP_FAILED) {
     fw_fail(err, FURROW_E_IO, "cannot be mapped");
@@ -70,20 +72,37 @@ static furrow_status map_file(void **map, int fd, uint64_t size, const char *pat
   return FURROW_OK;
 }
 
-/* Reads a file through a map of it, which the index keeps if its lists are views of it. */
-static furrow_status load_mapped(fw_index_reader *r, int fd, uint64_t size, const char *path,
-                                 const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
-  void *map = NULL;
-  furrow_status status = map_file(&map, fd, size, path, err);
-  if (status != FURROW_OK) return status;
+static furrow_status read_bytes(fw_index_reader *r, const void *bytes, uint64_t size, const char *path,
+                                const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
   fw_field_fn on_field = r->c.on_field;
   void *user = r->c.user;
-  fw_cursor_over_bytes(&r->c, map, size, path, err);
+  fw_cursor_over_bytes(&r->c, bytes, size, path, err);
   r->c.on_field = on_field;
   r->c.user = user;
   r->borrow = true;
+  return read_all(r, params, index);
+}
+
+static furrow_status load_copied(fw_index_reader *r, const fw_input *input, uint64_t size, const char *path,
+                                 const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
+  fw_field_fn on_field = r->c.on_field;
+  void *user = r->c.user;
+  furrow_status status = fw_cursor_over_file(&r->c, input, size, path, err);
+  r->c.on_field = on_field;
+  r->c.user = user;
+  if (status == FURROW_OK) status = read_all(r, params, index);
+  fw_cursor_clear(&r->c);
+  return status;
+}
+
+/* Reads a file through a map of it, which the index keeps if its lists are views of it. */
+static furrow_status load_mapped(fw_index_reader *r, const fw_input *input, uint64_t size, const char *path,
+                                 const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
+  void *map = NULL;
+  furrow_status status = map_file(&map, input, size, path, err);
+  if (status != FURROW_OK) return status;
   furrow_index *read = NULL;
-  status = read_all(r, params, &read);
+  status = read_bytes(r, map, size, path, params, &read, err);
   if (status == FURROW_OK) {
     read->map = map;
     read->map_size = (size_t)size;
@@ -94,25 +113,31 @@ static furrow_status load_mapped(fw_index_reader *r, int fd, uint64_t size, cons
   return status;
 }
 
-static furrow_status load_copied(fw_index_reader *r, int fd, uint64_t size, const char *path,
-                                 const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
-  furrow_status status = fw_cursor_over_file(&r->c, fd, size, path, err);
-  if (status == FURROW_OK) status = read_all(r, params, index);
-  fw_cursor_clear(&r->c);
-  return status;
+/* Lists that are views of the file, where its bytes can be had without reading; *input is taken if they are those of a
+ * file in memory. */
+static furrow_status load_views(fw_index_reader *r, fw_input **input, uint64_t size, const char *path,
+                                const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
+  size_t length;
+  const void *bytes = fw_input_memory(*input, &length);
+  if (!bytes && fw_input_descriptor(*input) < 0) return load_copied(r, *input, size, path, params, index, err);
+  if (!bytes) return load_mapped(r, *input, size, path, params, index, err);
+  FW_TRY(read_bytes(r, bytes, length, path, params, index, err));
+  (*index)->held = *input;
+  *input = NULL;
+  return FURROW_OK;
 }
 
 furrow_status furrow_index_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
                                 furrow_error *err) {
   furrow_index_load_params p;
   fw_index_reader r;
-  int fd;
+  fw_input *input = NULL;
   uint64_t size;
   FW_TRY(reader_init(&r, &p, params, err));
-  FW_TRY(fw_open_regular(&fd, &size, path, err));
-  furrow_status status =
-      p.memory_map ? load_mapped(&r, fd, size, path, &p, index, err) : load_copied(&r, fd, size, path, &p, index, err);
-  fw_file_close(fd);
+  FW_TRY(fw_open_regular(&input, &size, path, err));
+  furrow_status status = p.memory_map ? load_views(&r, &input, size, path, &p, index, err)
+                                      : load_copied(&r, input, size, path, &p, index, err);
+  fw_input_close(input);
   return status;
 }
 
@@ -131,16 +156,16 @@ furrow_status furrow_index_for_each_field(const char *path, const furrow_index_l
                                           void *user, furrow_error *err) {
   furrow_index_load_params p;
   fw_index_reader r;
-  int fd;
+  fw_input *input = NULL;
   uint64_t size;
   furrow_index *index = NULL;
   FW_TRY(reader_init(&r, &p, params, err));
   r.no_disk_lists = true;
   r.c.on_field = on_field;
   r.c.user = user;
-  FW_TRY(fw_open_regular(&fd, &size, path, err));
-  furrow_status status = load_mapped(&r, fd, size, path, &p, &index, err);
+  FW_TRY(fw_open_regular(&input, &size, path, err));
+  furrow_status status = load_views(&r, &input, size, path, &p, &index, err);
   furrow_index_free(index);
-  fw_file_close(fd);
+  fw_input_close(input);
   return status;
 }

@@ -46,7 +46,7 @@ void fw_expect_ntotal(fw_index_reader *r, const furrow_index *index, const char 
 /* a * b, the count of an array; refuses the field that was read last when it does not fit. */
 uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b);
 
-/* Opens a file for reading (fw_file_close closes it) and tells its size. E_ARGUMENT: it is no regular file. */
-furrow_status fw_open_regular(int *fd, uint64_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
+/* Opens a file for reading (fw_input_close closes it) and tells its size. E_ARGUMENT: it is no regular file. */
+furrow_status fw_open_regular(fw_input **input, uint64_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
 
 #endif

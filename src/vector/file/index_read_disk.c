@@ -10,13 +10,12 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream.h"
 #include "vector/file/index_read.h"
 #include "vector/search/pack_codes.h"
 
 typedef struct data_file {
   const char *path;
-  int fd;
+  fw_input *input;
   uint64_t size;
 } data_file;
 
@@ -52,7 +51,7 @@ static void fail_data(fw_cursor *c, const data_file *data, furrow_status status,
 
 /* Every list is within the size that the index states (index_read_lists.c); so is the file. */
 static void open_data(fw_cursor *c, const fw_disk *disk, data_file *data) {
-  c->status = fw_open_regular(&data->fd, &data->size, data->path, c->err);
+  c->status = fw_open_regular(&data->input, &data->size, data->path, c->err);
   if (!fw_cursor_good(c) || data->size >= disk->total_size) return;
   c->status = fw_fail(c->err, FURROW_E_FORMAT, "is the data file of an index and has %" PRIu64 " %s, not %" PRIu64,
                       data->size, fw_plural(data->size, "byte", "bytes"), disk->total_size);
@@ -61,28 +60,47 @@ static void open_data(fw_cursor *c, const fw_disk *disk, data_file *data) {
 
 /* ---- Its contents --------------------------------------------------------------------------------------- */
 
+static void set_views(fw_lists *lists, const uint8_t *bytes) {
+  for (size_t i = 0; i < lists->nlist; i++) {
+    const fw_disk_list *at = &lists->disk->lists[i];
+    if (at->size == 0) continue;
+    lists->list[i].codes = (uint8_t *)bytes + at->offset;
+    lists->list[i].ids = (uint8_t *)bytes + at->offset + at->capacity * lists->code_size;
+  }
+}
+
 static void map_data(fw_cursor *c, fw_lists *lists, const data_file *data) {
   fw_disk *disk = lists->disk;
-  if (data->size == 0) return;
-  void *map = mmap(NULL, (size_t)data->size, PROT_READ, MAP_PRIVATE, data->fd, 0);
+  void *map = mmap(NULL, (size_t)data->size, PROT_READ, MAP_PRIVATE, fw_input_descriptor(data->input), 0);
   if (map == MAP_FAILED) {
     fail_data(c, data, FURROW_E_IO, "cannot map the data file of an index");
     return;
   }
   disk->map = map;
   disk->map_size = (size_t)data->size;
-  for (size_t i = 0; i < lists->nlist; i++) {
-    const fw_disk_list *at = &disk->lists[i];
-    if (at->size == 0) continue;
-    lists->list[i].codes = disk->map + at->offset;
-    lists->list[i].ids = disk->map + at->offset + at->capacity * lists->code_size;
+  set_views(lists, disk->map);
+}
+
+/* Lists that are views of the data file; false: its bytes have to be read. */
+static bool view_data(fw_cursor *c, fw_lists *lists, data_file *data) {
+  size_t length;
+  const uint8_t *bytes = fw_input_memory(data->input, &length);
+  if (!bytes && fw_input_descriptor(data->input) < 0) return false;
+  if (data->size == 0) return true;
+  if (!bytes) {
+    map_data(c, lists, data);
+    return true;
   }
+  set_views(lists, bytes);
+  lists->disk->held = data->input;
+  data->input = NULL;
+  return true;
 }
 
 static void read_data(fw_cursor *c, const data_file *data, uint8_t *to, size_t size, uint64_t offset) {
   size_t got = 0;
   if (!fw_cursor_good(c)) return;
-  c->status = fw_file_read_at(data->fd, data->path, to, size, offset, &got, c->err);
+  c->status = fw_input_read_at(data->input, to, size, offset, &got, c->err);
   if (fw_cursor_good(c) && got < size)
     fail_data(c, data, FURROW_E_IO, "the data file of an index became shorter meanwhile");
 }
@@ -144,7 +162,7 @@ void fw_read_disk_lists(fw_index_reader *r, fw_ivf *ivf) {
     return;
   }
   char *path = NULL;
-  data_file data = {.fd = -1};
+  data_file data = {0};
   find_data_file(r, lists->disk, &path);
   if (!fw_cursor_good(c)) return;
   data.path = path;
@@ -153,9 +171,9 @@ void fw_read_disk_lists(fw_index_reader *r, fw_ivf *ivf) {
     c->status = FURROW_OK;
     lists->disk->missing = true;
   } else {
-    if (fw_cursor_good(c) && r->borrow) map_data(c, lists, &data);
-    if (fw_cursor_good(c) && !r->borrow) copy_data(c, lists, &data, fw_reader_packs_codes(r, ivf) ? &ivf->pq : NULL);
+    const bool viewed = fw_cursor_good(c) && r->borrow && view_data(c, lists, &data);
+    if (fw_cursor_good(c) && !viewed) copy_data(c, lists, &data, fw_reader_packs_codes(r, ivf) ? &ivf->pq : NULL);
   }
-  if (data.fd >= 0) fw_file_close(data.fd);
+  fw_input_close(data.input);
   fw_free(path);
 }

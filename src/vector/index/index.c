@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "io/input.h"
 #include "vector/quantizer/assign.h"
 
 /* ---- Making and freeing --------------------------------------------------------------------------------- */
@@ -43,6 +44,7 @@ furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) {
 static void disk_free(fw_disk *disk) {
   if (!disk) return;
   if (disk->map) munmap(disk->map, disk->map_size);
+  fw_input_close(disk->held);
   fw_free(disk->lists);
   fw_free(disk->slots);
   fw_free(disk->file_name);
@@ -117,6 +119,7 @@ void furrow_index_free(furrow_index *index) {
   }
   fw_encoder_free(index->encoder);
   if (index->map) munmap(index->map, index->map_size);
+  fw_input_close(index->held);
   fw_free(index);
 }
 

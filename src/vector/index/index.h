@@ -71,7 +71,8 @@ typedef struct fw_disk {
   uint64_t total_size;
   uint8_t *map; /* the data file; NULL: not mapped */
   size_t map_size;
-  bool missing; /* there is no data file: lists have sizes but no contents */
+  struct fw_input *held; /* lists are views of its memory; NULL: none */
+  bool missing;          /* there is no data file: lists have sizes but no contents */
 } fw_disk;
 
 typedef struct fw_lists {
@@ -232,6 +233,7 @@ struct furrow_index {
   fw_encoder *encoder; /* IVF_*, PQ: what adding needs of the quantizers; NULL: nothing was added yet */
   uint8_t *map;        /* of the outermost index: the file that lists are views of; NULL: none */
   size_t map_size;
+  struct fw_input *held; /* the same, of a file in memory */
 };
 
 /* fourcc of an index that is not there */

@@ -16,7 +16,7 @@ static const char libsvm_text[] =
 
 static int enter_dir(void **state) {
   (void)state;
-  char text[20000];
+  static char text[20000];
   size_t used = 0;
   if (!getcwd(home, sizeof home) || !test_make_dir(dir) || chdir(dir) != 0) return -1;
   while (used < 9000) used += (size_t)snprintf(text + used, sizeof text - used, "%s", libsvm_text);
@@ -25,6 +25,8 @@ static int enter_dir(void **state) {
   good = good && test_write_text("ffm", "1 1:2:0.5 3:4:1\n0 5:6:7\n1:2 1:1\n");
   good = good && test_write_text("csv", "y,\"a,b\",\"c\"\"d\",w\n1,2,3,4\n0,NA,\"5\",\n1,5%,6,7\n");
   good = good && test_write_text("dense", "1 0.5 2\n0 1 3 4\n");
+  good = good && furrow_memory_file_add("memory://set/a", text, used, NULL, NULL, NULL) == FURROW_OK;
+  good = good && furrow_memory_file_add("memory://set/b", "1 1:1\n", 6, NULL, NULL, NULL) == FURROW_OK;
   return good ? 0 : -1;
 }
 
@@ -52,6 +54,8 @@ static const setup setups[] = {
     {"csv?label_column=y&weight_column=w", "csv", 1, 0},
     {"csv;csv?label_column=0&header=yes", "auto", 2, 8},
     {"dense", "dense", 1, 9},
+    {"memory://set", "libsvm", 1, 3000},
+    {"memory://set/a;memory://*/b", "auto", 2, 1500},
     {"svm", "dummy", 1, 1000}, /* bad rows, left out */
 };
 enum { SETUPS = sizeof setups / sizeof setups[0] };

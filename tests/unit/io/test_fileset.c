@@ -349,8 +349,9 @@ static void remote_schemes_are_named(void **state) {
     snprintf(message, sizeof message, "%s:// is not built in", known[i]);
     expect_failure(path, FURROW_E_UNSUPPORTED, message, path);
   }
-  expect_failure("x+y-1.z://host/x", FURROW_E_UNSUPPORTED, "x+y-1.z:// is no scheme", "x+y-1.z://host/x");
-  expect_failure("s3s://x", FURROW_E_UNSUPPORTED, "no scheme", "s3s://x");
+  expect_failure("x+y-1.z://host/x", FURROW_E_UNSUPPORTED, "x+y-1.z:// is not the name of a file system",
+                 "x+y-1.z://host/x");
+  expect_failure("s3s://x", FURROW_E_UNSUPPORTED, "not the name of a file system", "s3s://x");
   /* no schemes: paths, which do not exist */
   expect_failure("1x://y", FURROW_E_NOT_FOUND, "no such file", "1x://y");
   expect_failure("://y", FURROW_E_NOT_FOUND, "no such file", "://y");

@@ -11,6 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "io/input.h"
 #include "io/stream.h"
 #include "support/cmocka_all.h"
 #include "support/test_env.h"
@@ -640,10 +641,10 @@ static void any_place_of_a_plain_file_can_be_read(void **state) {
   (void)state;
   bytes text = make_text(10000, 12);
   static char buffer[20000];
-  int fd;
+  fw_input *input = NULL;
   size_t got;
   put(text.data, text.size);
-  assert_int_equal(fw_file_open(&fd, path, NULL), FURROW_OK);
+  assert_int_equal(fw_input_open(&input, path, NULL), FURROW_OK);
   for (int hard = 0; hard < 2; hard++) {
     fault.armed = hard;
     fault.interrupts = hard;
@@ -652,13 +653,13 @@ static void any_place_of_a_plain_file_can_be_read(void **state) {
     for (size_t offset = 0; offset <= 12000; offset += 1111)
       for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         size_t left = offset < text.size ? text.size - offset : 0, expected = sizes[i] < left ? sizes[i] : left;
-        assert_int_equal(fw_file_read_at(fd, path, buffer, sizes[i], offset, &got, NULL), FURROW_OK);
+        assert_int_equal(fw_input_read_at(input, buffer, sizes[i], offset, &got, NULL), FURROW_OK);
         assert_int_equal(got, expected);
         assert_true(expected == 0 || memcmp(buffer, text.data + offset, expected) == 0);
       }
     no_faults();
   }
-  fw_file_close(fd);
+  fw_input_close(input);
   bytes_free(&text);
 }
 
@@ -666,26 +667,26 @@ static void failing_reads_at_a_place_are_errors(void **state) {
   (void)state;
   char buffer[100];
   furrow_error err;
-  int fd;
+  fw_input *input = NULL;
   size_t got = 77;
-  assert_int_equal(fw_file_open(&fd, path, &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(fw_input_open(&input, path, &err), FURROW_E_NOT_FOUND);
   assert_string_equal(err.file, path);
   put("0123456789", 10);
-  assert_int_equal(fw_file_open(&fd, path, &err), FURROW_OK);
+  assert_int_equal(fw_input_open(&input, path, &err), FURROW_OK);
   fault.armed = true;
   fault.most = 4;
   fault.failing_call = 2;
-  assert_int_equal(fw_file_read_at(fd, path, buffer, 8, 1, &got, &err), FURROW_E_IO);
+  assert_int_equal(fw_input_read_at(input, buffer, 8, 1, &got, &err), FURROW_E_IO);
   no_faults();
   assert_int_equal(err.offset, 5);
   assert_string_equal(err.file, path);
   assert_int_equal(got, 77);
-  assert_int_equal(fw_file_read_at(fd, path, buffer, 8, UINT64_MAX - 3, &got, &err), FURROW_E_IO);
-  assert_int_equal(fw_file_read_at(fd, path, buffer, 8, INT64_MAX, &got, &err), FURROW_E_IO);
-  fw_file_close(fd);
-  assert_int_equal(fw_file_read_at(fd, path, buffer, 8, 0, &got, &err), FURROW_E_IO);
+  assert_int_equal(fw_input_read_at(input, buffer, 8, UINT64_MAX - 3, &got, &err), FURROW_E_IO);
+  assert_int_equal(fw_input_read_at(input, buffer, 8, INT64_MAX, &got, &err), FURROW_E_IO);
+  fw_input_close(input);
+  assert_int_equal(fw_descriptor_read_at(-1, path, buffer, 8, 0, &got, &err), FURROW_E_IO);
   assert_int_equal(got, 77);
-  fw_file_close(-1);
+  fw_input_close(NULL);
 }
 
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)

@@ -136,6 +136,7 @@ static void without_cache_there_is_one_block(void **state) {
     assert_null(furrow_blockiter_value(iter));
   }
   furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
   furrow_blockiter_get_stats(iter, &stats);
   assert_int_equal(stats.rows, 5);
   assert_int_equal(stats.features, 6);
@@ -273,6 +274,7 @@ static void a_cache_gives_the_same_rows(void **state) {
         assert_int_equal(furrow_blockiter_rewind(iter, NULL), FURROW_OK);
       }
       furrow_parser_stats stats;
+      furrow_parser_stats_init(&stats);
       furrow_blockiter_get_stats(iter, &stats);
       assert_int_equal(stats.rows, 3000);
       assert_int_equal(stats.features, want.offset[3000]);
@@ -484,7 +486,7 @@ static void a_cache_of_unknown_source_is_refused(void **state) {
   furrow_container *c = NULL;
   write_rows(5);
   assert_int_equal(furrow_container_create(&c, FURROW_KEY_U32, FURROW_VALUE_F32, NULL), FURROW_OK);
-  assert_int_equal(furrow_container_save(c, cache, NULL), FURROW_OK);
+  assert_int_equal(furrow_container_save(c, cache, true, NULL), FURROW_OK);
   furrow_container_free(c);
   assert_refused(cached_uri(""), &params, FURROW_E_STALE);
 }

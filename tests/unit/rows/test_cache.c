@@ -90,7 +90,7 @@ static void save_two_rows(bytes *file) {
   if (saved.size == 0) {
     char path[TEST_PATH];
     furrow_container *c = two_rows();
-    assert_int_equal(furrow_container_save(c, test_path(path, folder, "two"), NULL), FURROW_OK);
+    assert_int_equal(furrow_container_save(c, test_path(path, folder, "two"), true, NULL), FURROW_OK);
     furrow_container_free(c);
     read_file(path, &saved);
   }
@@ -116,7 +116,7 @@ static void what_is_saved_is_loaded(void **state) {
       const furrow_rowblock block = sample_make(&s, columns, 40, key_type, value_type, columns);
       furrow_container *c = container_of(&block), *loaded = create(key_type, value_type);
       assert_int_equal(furrow_container_push_block(loaded, &block, NULL), FURROW_OK); /* is replaced */
-      assert_int_equal(furrow_container_save(c, path, NULL), FURROW_OK);
+      assert_int_equal(furrow_container_save(c, path, true, NULL), FURROW_OK);
       assert_int_equal(furrow_container_load(loaded, path, NULL), FURROW_OK);
       furrow_rowblock a, b;
       assert_int_equal(furrow_container_get_block(c, &a, NULL), FURROW_OK);
@@ -138,7 +138,7 @@ static void no_rows_are_saved_and_loaded(void **state) {
   test_path(path, folder, "none");
   FOR_ALL_TYPES(key_type, value_type) {
     furrow_container *c = create(key_type, value_type), *loaded = create(key_type, value_type);
-    assert_int_equal(furrow_container_save(c, path, NULL), FURROW_OK);
+    assert_int_equal(furrow_container_save(c, path, true, NULL), FURROW_OK);
     bytes file;
     read_file(path, &file);
     assert_int_equal(file.size, FW_CACHE_HEADER + 8 * 8 + 2 * furrow_key_size(key_type));
@@ -251,7 +251,7 @@ static void the_payload_is_that_of_dmlc(void **state) {
   block.weight = weight;
   block.qid = qid;
   assert_int_equal(furrow_container_push_block(c, &block, NULL), FURROW_OK);
-  assert_int_equal(furrow_container_save(c, test_path(path, folder, "u64"), NULL), FURROW_OK);
+  assert_int_equal(furrow_container_save(c, test_path(path, folder, "u64"), true, NULL), FURROW_OK);
   read_file(golden_path(golden, "dmlc/iter_disk_u64.cache.bin"), &theirs);
   read_file(path, &ours);
   assert_int_equal(ours.size, FW_CACHE_HEADER + theirs.size);
@@ -466,7 +466,7 @@ static void records_that_disagree_about_labels_are_refused(void **state) {
   save_two_rows(&file);
   furrow_container *c = two_rows();
   c->has_label = false;
-  assert_int_equal(furrow_container_save(c, test_path(path, folder, "bare"), NULL), FURROW_OK);
+  assert_int_equal(furrow_container_save(c, test_path(path, folder, "bare"), true, NULL), FURROW_OK);
   furrow_container_free(c);
   read_file(path, &bare);
   memcpy(file.data + file.size, bare.data + FW_CACHE_HEADER, bare.size - FW_CACHE_HEADER);
@@ -629,7 +629,7 @@ static void only_a_commit_shows_the_file(void **state) {
       const char *volatile dir = make_dir(memory, "commit");
       test_path(path, dir, "rows");
       furrow_container *old = two_rows();
-      if (existed) assert_int_equal(furrow_container_save(old, path, NULL), FURROW_OK);
+      if (existed) assert_int_equal(furrow_container_save(old, path, true, NULL), FURROW_OK);
       pid_t child = killed ? fork() : 0;
       if (child == 0) {
         fw_cache_writer *writer = NULL;
@@ -663,9 +663,9 @@ static void a_place_that_cannot_be_written_is_an_error(void **state) {
   furrow_container *c = two_rows();
   char path[TEST_PATH];
   furrow_error err;
-  assert_int_not_equal(furrow_container_save(c, test_path(path, folder, "no/such/folder"), &err), FURROW_OK);
+  assert_int_not_equal(furrow_container_save(c, test_path(path, folder, "no/such/folder"), true, &err), FURROW_OK);
   assert_true(err.file[0] != 0);
-  assert_int_not_equal(furrow_container_save(c, folder, &err), FURROW_OK);
+  assert_int_not_equal(furrow_container_save(c, folder, true, &err), FURROW_OK);
   furrow_container_free(c);
 }
 
@@ -684,7 +684,7 @@ static void saving_and_loading_without_memory_change_nothing(void **state) {
   furrow_status status = FURROW_E_MEMORY;
   for (n = 1; status != FURROW_OK; n++) {
     alloc_fail_at(n);
-    status = furrow_container_save(c, path, NULL);
+    status = furrow_container_save(c, path, true, NULL);
     alloc_fail_at(0);
     assert_true(status == FURROW_OK || status == FURROW_E_MEMORY);
     assert_int_equal(atomic_load(&alloc_live), live);

@@ -45,6 +45,7 @@ static void note_block(reading *r, const furrow_rowblock *block) {
 
 static void read_on(furrow_parser *parser, reading *r) {
   memset(r, 0, sizeof *r);
+  furrow_parser_stats_init(&r->stats);
   while ((r->status = furrow_parser_next(parser, &r->error)) == FURROW_OK) note_block(r, furrow_parser_value(parser));
   assert_null(furrow_parser_value(parser));
   assert_int_equal(furrow_parser_next(parser, NULL), r->status);
@@ -150,6 +151,7 @@ static void check_parts(const data_set *set, furrow_parser_params params, uint32
     part->digest = digest; /* goes on where the part before ended */
     while ((part->status = furrow_parser_next(parser, &part->error)) == FURROW_OK)
       note_block(part, furrow_parser_value(parser));
+    furrow_parser_stats_init(&part->stats);
     furrow_parser_get_stats(parser, &part->stats);
     digest = part->digest;
     rows += part->rows;
@@ -311,6 +313,7 @@ static void before_first(void **state) {
         for (uint64_t n = text_below(&m, 6); n > 0; n--) (void)!furrow_parser_next(parser, NULL);
         assert_int_equal(furrow_parser_rewind(parser, NULL), FURROW_OK);
         furrow_parser_stats stats;
+        furrow_parser_stats_init(&stats);
         furrow_parser_get_stats(parser, &stats);
         assert_true(stats.rows == 0 && stats.bytes == 0 && stats.bad_rows == 0);
       }

@@ -82,7 +82,8 @@ static const furrow_arg pairs_args[] = {
     {"mood", FURROW_ARG_CHOICE, "good", "good|bad", "means nothing"},
 };
 
-static const furrow_rows_format pairs = {.name = "pairs",
+static const furrow_rows_format pairs = {.size = sizeof(furrow_rows_format),
+                                         .name = "pairs",
                                          .description = "key=value",
                                          .args = pairs_args,
                                          .nargs = 3,
@@ -99,24 +100,37 @@ static furrow_status nothing(const void *state, const char *line, size_t length,
   return FURROW_OK;
 }
 
+static const furrow_rows_format *find(const char *name) {
+  const furrow_rows_format *format = NULL;
+  const furrow_status status = furrow_rows_format_find(name, &format, NULL);
+  assert_true(status == FURROW_OK ? format != NULL : status == FURROW_E_ARGUMENT && !format);
+  return format;
+}
+
 static void names(void **state) {
   (void)state;
+  furrow_error err;
   static const char *const built_in[] = {"libsvm", "libfm", "libffm", "csv", "dummy", "dense", "pairs"};
   fw_format format;
   for (size_t i = 0; i < 7; i++) {
     assert_string_equal(furrow_rows_format_at(i)->name, built_in[i]);
-    assert_ptr_equal(furrow_rows_format_find(built_in[i]), furrow_rows_format_at(i));
+    assert_ptr_equal(find(built_in[i]), furrow_rows_format_at(i));
+    assert_int_equal(furrow_rows_format_at(i)->size, sizeof(furrow_rows_format));
     assert_true(furrow_rows_format_at(i)->description[0]);
-    assert_true(fw_format_find(built_in[i], &format));
+    assert_int_equal(fw_format_find(built_in[i], &format, NULL), FURROW_OK);
     assert_string_equal(format.public.name, built_in[i]);
     assert_int_equal(format.parse_chunk != NULL, i < 6);
   }
   assert_null(furrow_rows_format_at(7));
   assert_null(furrow_rows_format_at(SIZE_MAX));
-  assert_null(furrow_rows_format_find("LIBSVM"));
-  assert_null(furrow_rows_format_find(""));
-  assert_null(furrow_rows_format_find("auto"));
-  assert_false(fw_format_find("parquet", &format));
+  assert_null(find("LIBSVM"));
+  assert_null(find(""));
+  assert_null(find("auto"));
+  assert_int_equal(fw_format_find("parquet", &format, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message,
+                      "there is no format of that name; there are: auto, libsvm, libfm, libffm, csv, dummy, "
+                      "dense, pairs");
+  assert_string_equal(err.token, "parquet");
   char text[160];
   fw_format_names(text, sizeof text);
   assert_string_equal(text, "libsvm, libfm, libffm, csv, dummy, dense, pairs");
@@ -129,21 +143,53 @@ static void registering(void **state) {
   furrow_error err;
   static const furrow_arg no_fallback[] = {{"a", FURROW_ARG_INT, NULL, NULL, ""}};
   static const furrow_arg no_choices[] = {{"a", FURROW_ARG_CHOICE, "x", NULL, ""}};
-  const furrow_rows_format taken = {.name = "csv", .parse_line = nothing};
-  const furrow_rows_format taken_too = {.name = "pairs", .parse_line = nothing};
+  const furrow_rows_format taken = {.size = sizeof(furrow_rows_format), .name = "csv", .parse_line = nothing};
+  const furrow_rows_format taken_too = {.size = sizeof(furrow_rows_format), .name = "pairs", .parse_line = nothing};
   const furrow_rows_format bad[] = {
-      {.name = NULL, .parse_line = nothing},
-      {.name = "", .parse_line = nothing},
-      {.name = "auto", .parse_line = nothing},
-      {.name = "no_line"},
-      {.name = "no_fallback", .parse_line = nothing, .args = no_fallback, .nargs = 1},
-      {.name = "no_choices", .parse_line = nothing, .args = no_choices, .nargs = 1},
+      {.size = sizeof(furrow_rows_format), .name = NULL, .parse_line = nothing},
+      {.size = sizeof(furrow_rows_format), .name = "", .parse_line = nothing},
+      {.size = sizeof(furrow_rows_format), .name = "auto", .parse_line = nothing},
+      {.size = sizeof(furrow_rows_format), .name = "no_line"},
+      {.size = sizeof(furrow_rows_format),
+       .name = "no_fallback",
+       .parse_line = nothing,
+       .args = no_fallback,
+       .nargs = 1},
+      {.size = sizeof(furrow_rows_format), .name = "no_choices", .parse_line = nothing, .args = no_choices, .nargs = 1},
   };
   assert_int_equal(furrow_rows_format_register(&taken, &err), FURROW_E_EXISTS);
   assert_int_equal(furrow_rows_format_register(&taken_too, NULL), FURROW_E_EXISTS);
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
     assert_int_equal(furrow_rows_format_register(&bad[i], &err), FURROW_E_ARGUMENT);
+  furrow_rows_format sized = {.name = "sized", .parse_line = nothing};
+  assert_int_equal(furrow_rows_format_register(&sized, &err), FURROW_E_ARGUMENT);
+  sized.size = sizeof sized + 8;
+  assert_int_equal(furrow_rows_format_register(&sized, &err), FURROW_E_UNSUPPORTED);
   assert_null(furrow_rows_format_at(7));
+}
+
+/* A name that was claimed before main and could not be had means nothing from then on. */
+static void early_failures_are_told(void **state) {
+  (void)state;
+  static const furrow_rows_format lines = {.size = sizeof lines, .name = "lines"};
+  static const furrow_rows_format dense = {.size = sizeof dense, .name = "dense", .parse_line = nothing};
+  const furrow_rows_format *found = NULL;
+  furrow_parser *parser = NULL;
+  furrow_error err;
+  assert_int_equal(furrow_rows_format_find("dense", &found, NULL), FURROW_OK);
+  furrow_rows_format_register_early(&lines);
+  furrow_rows_format_register_early(&dense);
+  assert_int_equal(furrow_rows_format_find("lines", &found, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "format lines has no parse_line");
+  assert_int_equal(furrow_rows_format_find("dense", &found, &err), FURROW_E_EXISTS);
+  assert_string_equal(err.message, "there is a format named dense already");
+  FILE *file = fopen("dense.txt", "w");
+  assert_non_null(file);
+  fputs("1 2 3\n", file);
+  fclose(file);
+  assert_int_equal(furrow_parser_open_part(&parser, "dense.txt", 0, 1, "dense", &err), FURROW_E_EXISTS);
+  assert_int_equal(furrow_rows_format_find("lime", &found, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.hint, "a format was not registered: format lines has no parse_line");
 }
 
 enum { THREADS = 8, OWN = 40 };
@@ -157,7 +203,7 @@ static void *register_many(void *context) {
   for (size_t i = 0; i < OWN; i++) {
     if (furrow_rows_format_register(&own[t][i], NULL) != FURROW_OK) abort();
     if (furrow_rows_format_register(&same[t][i], NULL) == FURROW_OK) taken_count++;
-    for (size_t k = 0; furrow_rows_format_at(k); k++) (void)furrow_rows_format_find("pairs");
+    for (size_t k = 0; furrow_rows_format_at(k); k++) (void)find("pairs");
   }
   return NULL;
 }
@@ -170,8 +216,10 @@ static void registering_at_once(void **state) {
     snprintf(same_names[i], 32, "same%zu", i);
     for (size_t t = 0; t < THREADS; t++) {
       snprintf(own_names[t][i], 32, "own%zu.%zu", t, i);
-      own[t][i] = (furrow_rows_format){.name = own_names[t][i], .parse_line = nothing};
-      same[t][i] = (furrow_rows_format){.name = same_names[i], .parse_line = nothing};
+      own[t][i] =
+          (furrow_rows_format){.size = sizeof(furrow_rows_format), .name = own_names[t][i], .parse_line = nothing};
+      same[t][i] =
+          (furrow_rows_format){.size = sizeof(furrow_rows_format), .name = same_names[i], .parse_line = nothing};
     }
   }
   for (size_t t = 0; t < THREADS; t++)
@@ -182,7 +230,7 @@ static void registering_at_once(void **state) {
   while (furrow_rows_format_at(all)) all++;
   assert_int_equal(all, 7 + THREADS * OWN + OWN);
   for (size_t t = 0; t < THREADS; t++)
-    for (size_t i = 0; i < OWN; i++) assert_ptr_equal(furrow_rows_format_find(own_names[t][i]), &own[t][i]);
+    for (size_t i = 0; i < OWN; i++) assert_string_equal(find(own_names[t][i])->name, own_names[t][i]);
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------------------ */
@@ -300,6 +348,7 @@ static void reading_what_is_wrong(void **state) {
   size_t rows = 0;
   while (furrow_parser_next(parser, NULL) == FURROW_OK) rows += furrow_parser_value(parser)->size;
   furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
   furrow_parser_get_stats(parser, &stats);
   assert_true(rows == 1 && stats.bad_rows == 2 && stats.first_bad.line == 1);
   furrow_parser_close(parser);
@@ -378,6 +427,7 @@ int main(void) {
       cmocka_unit_test(numbers_that_do_not_fit),
       cmocka_unit_test(labels_of_some),
       cmocka_unit_test(registering_at_once),
+      cmocka_unit_test(early_failures_are_told),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);
 }

@@ -41,6 +41,7 @@ static void check(const entry *e, uint32_t threads, size_t chunk) {
   /* and left out */
   p.on_bad = FURROW_ON_BAD_SKIP;
   furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
   if (furrow_parser_open(&parser, uri, &p, &err) != FURROW_OK) fail_msg("%s: %s", uri, err.message);
   while ((status = furrow_parser_next(parser, &err)) == FURROW_OK) continue;
   furrow_parser_get_stats(parser, &stats);

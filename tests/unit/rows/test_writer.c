@@ -28,6 +28,7 @@ static furrow_rows_writer_params params_of(const char *format) {
   furrow_rows_writer_params params;
   furrow_rows_writer_params_init(&params);
   params.format = format;
+  params.overwrite = true;
   return params;
 }
 
@@ -354,9 +355,68 @@ static void a_cache_reads_back(void **state) {
   fw_cache_reader_close(reader);
 }
 
+/* ---- An output of the caller's ---------------------------------------------------------------------------- */
+
+typedef struct taken {
+  char text[4096];
+  size_t used;
+  bool fails;
+} taken;
+
+static furrow_status take_text(void *user, const void *bytes, size_t length, furrow_error *err) {
+  taken *t = user;
+  if (t->fails) {
+    snprintf(err->message, sizeof err->message, "nobody listens");
+    return FURROW_E_IO;
+  }
+  assert_true(t->used + length < sizeof t->text);
+  memcpy(t->text + t->used, bytes, length);
+  t->used += length;
+  return FURROW_OK;
+}
+
+/* Every format writes the same bytes to a caller as to a file; a row cache, which goes back, does not. */
+static void rows_go_to_a_caller(void **state) {
+  (void)state;
+  static const char *const formats[] = {"libsvm", "libfm", "csv"};
+  for (size_t f = 0; f < 3; f++) {
+    taken t = {.used = 0};
+    furrow_output output;
+    furrow_output_init(&output);
+    output.write = take_text;
+    output.user = &t;
+    furrow_rows_writer_params params = params_of(formats[f]);
+    params.columns = 40;
+    params.overwrite = false;
+    const furrow_rowblock block = three_rows(LABEL);
+    furrow_rows_writer *writer = NULL;
+    furrow_error err;
+    assert_int_equal(furrow_rows_writer_open_output(&writer, &output, &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_commit(writer, NULL), FURROW_OK);
+    furrow_rows_writer_close(writer);
+    params.overwrite = true;
+    write_block(&block, &params);
+    t.text[t.used] = 0;
+    assert_true(t.used > 10);
+    assert_file(t.text);
+    t.fails = true;
+    assert_int_equal(furrow_rows_writer_open_output(&writer, &output, &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_commit(writer, &err), FURROW_E_IO);
+    assert_string_equal(err.message, "nobody listens");
+    furrow_rows_writer_close(writer);
+    params.format = "cache";
+    assert_int_equal(furrow_rows_writer_open_output(&writer, &output, &params, NULL), FURROW_E_UNSUPPORTED);
+    params.format = formats[f];
+    params.size = 0;
+    assert_int_equal(furrow_rows_writer_open_output(&writer, &output, &params, NULL), FURROW_E_ARGUMENT);
+  }
+}
+
 /* ---- What is refused ------------------------------------------------------------------------------------ */
 
-/* A file that appears between open and commit stays, if the writer was told so. */
+/* A file that appears between open and commit stays, unless the writer may overwrite it. */
 static void an_existing_file_is_kept(void **state) {
   (void)state;
   static const char *const formats[] = {"libsvm", "cache"};
@@ -365,7 +425,7 @@ static void an_existing_file_is_kept(void **state) {
     furrow_rows_writer_params params = params_of(formats[f]);
     furrow_rowblock block = three_rows(LABEL);
     furrow_error err;
-    params.keep_existing = true;
+    params.overwrite = false;
     (void)remove(path);
     assert_int_equal(furrow_rows_writer_open(&writer, path, &params, NULL), FURROW_OK);
     assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
@@ -377,6 +437,8 @@ static void an_existing_file_is_kept(void **state) {
     furrow_rows_writer_close(writer);
     assert_file("here first\n");
     assert_int_equal(remove(path), 0);
+    write_block(&block, &params);
+    params.overwrite = true;
     write_block(&block, &params);
   }
 }
@@ -606,6 +668,7 @@ int main(void) {
       cmocka_unit_test(a_long_header_reads_back),
       cmocka_unit_test(a_cache_reads_back),
       cmocka_unit_test(an_existing_file_is_kept),
+      cmocka_unit_test(rows_go_to_a_caller),
       cmocka_unit_test(what_a_format_cannot_hold_is_refused),
       cmocka_unit_test(csv_refuses_rows_that_are_no_table),
       cmocka_unit_test(parameters_are_checked),

@@ -1,7 +1,8 @@
-/* io/local_files.c: the files of this machine that a path means: itself, those of a directory, those of a glob. */
-#include <dirent.h>
-#include <errno.h>
+/* io/path_files.c: the files that a path means: itself, those of a directory, those of a glob. */
+#include "io/path_files.h"
+
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/scheme.h"
-#include "io/stream.h"
+#include "io/dir_names.h"
 #include "io/stream_table.h"
 
 static furrow_status fail(furrow_error *err, furrow_status status, const char *path, const char *what) {
@@ -19,14 +19,14 @@ static furrow_status fail(furrow_error *err, furrow_status status, const char *p
   return status;
 }
 
-static furrow_status fail_errno(furrow_error *err, const char *path, int errnum, const char *what) {
-  fw_fail_errno(err, FURROW_E_IO, errnum, "%s", what);
-  fw_error_set_file(err, path);
-  return FURROW_E_IO;
+/* A link that leads nowhere stands for data that is missing. */
+static bool is_dangling(const char *path) {
+  struct stat info;
+  return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
 }
 
-static bool is_absent(int errnum) {
-  return errnum == ENOENT || errnum == ENOTDIR;
+static furrow_status fail_dangling(furrow_error *err, const char *path) {
+  return fail(err, FURROW_E_NOT_FOUND, path, "a symbolic link that leads nowhere");
 }
 
 /* ---- lists of paths ---- */
@@ -73,37 +73,21 @@ static void paths_sort(path_list *list) {
 
 /* .x and _x are met only by a pattern that begins with the same sign: one rule for directories (no pattern) and globs.
  */
-static bool is_wanted(const char *name, const char *pattern) {
-  if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
+static bool is_wanted(void *user, const char *name) {
+  const char *pattern = user;
   if ((name[0] == '.' || name[0] == '_') && (!pattern || pattern[0] != name[0])) return false;
   return !pattern || fnmatch(pattern, name, FNM_NOESCAPE) == 0;
 }
 
-static furrow_status read_names(path_list *list, DIR *handle, const char *prefix, const char *pattern,
-                                furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  struct dirent *entry;
-  size_t length = strlen(prefix);
-  while (status == FURROW_OK) {
-    errno = 0;
-    if (!(entry = readdir(handle))) break;
-    if (is_wanted(entry->d_name, pattern))
-      status = paths_add(list, prefix, length, entry->d_name, strlen(entry->d_name), err);
-  }
-  if (status == FURROW_OK && errno != 0) status = fail_errno(err, prefix, errno, "cannot read the directory");
-  return status;
-}
-
 /* Appends prefix + name for the wanted names of the directory `prefix`, which is "" or ends in a slash. With a pattern,
- * a prefix that is no directory has no names: globs meet files where they look for directories. */
+ * a prefix that is not a directory has no names: globs meet files where they look for directories. */
 static furrow_status list_names(path_list *list, const char *prefix, const char *pattern, furrow_error *err) {
-  DIR *handle = opendir(prefix[0] ? prefix : ".");
-  if (!handle) {
-    if (pattern && is_absent(errno)) return FURROW_OK;
-    return fail_errno(err, prefix, errno, "cannot list the directory");
-  }
-  furrow_status status = read_names(list, handle, prefix, pattern, err);
-  closedir(handle);
+  fw_dir_names names = {0};
+  furrow_status status = fw_dir_names_read(&names, prefix[0] ? prefix : ".", is_wanted, (void *)pattern, err);
+  if (status == FURROW_E_NOT_FOUND && pattern) status = FURROW_OK;
+  for (size_t i = 0; i < names.count && status == FURROW_OK; i++)
+    status = paths_add(list, prefix, strlen(prefix), names.names[i], strlen(names.names[i]), err);
+  fw_dir_names_clear(&names);
   return status;
 }
 
@@ -162,11 +146,11 @@ static furrow_status expand_glob(path_list *list, const char *pattern, furrow_er
 static furrow_status add_regular(fw_file_list *list, const char *path, const struct stat *info, furrow_error *err) {
   unsigned char head[FW_CODEC_HEAD];
   size_t got = 0;
-  int fd;
-  furrow_status status = fw_file_open(&fd, path, err);
+  fw_input *input = NULL;
+  furrow_status status = fw_input_open(&input, path, err);
   if (status != FURROW_OK) return status;
-  status = fw_file_read_at(fd, path, head, sizeof head, 0, &got, err);
-  fw_file_close(fd);
+  status = fw_input_read_at(input, head, sizeof head, 0, &got, err);
+  fw_input_close(input);
   fw_file_kind kind = FW_FILE_PLAIN;
   if (status == FURROW_OK) status = fw_codec_detect(&kind, head, got, path, err);
   if (status != FURROW_OK) return status;
@@ -183,13 +167,14 @@ static furrow_status add_files(fw_file_list *list, const path_list *paths, size_
   for (size_t i = 0; i < paths->npaths && status == FURROW_OK; i++) {
     const char *path = paths->paths[i];
     struct stat info;
-    if (stat(path, &info) == 0) {
+    status = fw_path_stat(path, &info, err);
+    if (status == FURROW_OK) {
       *directories += S_ISDIR(info.st_mode);
       if (S_ISREG(info.st_mode)) status = add_regular(list, path, &info, err);
-    } else if (!is_absent(errno)) {
-      status = fail_errno(err, path, errno, "cannot look at the file");
-    } else if (lstat(path, &info) == 0) {
-      status = fail(err, FURROW_E_NOT_FOUND, path, "a symbolic link that leads nowhere");
+    } else if (status == FURROW_E_NOT_FOUND && !is_dangling(path)) {
+      status = FURROW_OK;
+    } else if (status == FURROW_E_NOT_FOUND) {
+      status = fail_dangling(err, path);
     }
   }
   return status;
@@ -232,20 +217,23 @@ static furrow_status add_glob(fw_file_list *list, const char *pattern, furrow_er
   return status;
 }
 
-furrow_status fw_local_find(fw_file_list *list, const char *path, furrow_error *err) {
+/* A pattern may be longer than a path can be, so what stat says of it is not an error. */
+static furrow_status find_absent(fw_file_list *list, const char *path, furrow_error *err) {
+  if (is_dangling(path)) return fail_dangling(err, path);
+  return is_glob(path) ? add_glob(list, path, err) : fail_absent(err, path);
+}
+
+furrow_status fw_path_find_files(fw_file_list *list, const char *path, furrow_error *err) {
   struct stat info;
   if (!path[0]) return fail(err, FURROW_E_ARGUMENT, path, "an empty path");
-  if (stat(path, &info) != 0) {
-    int errnum = errno;
-    if (lstat(path, &info) == 0 && is_absent(errnum))
-      return fail(err, FURROW_E_NOT_FOUND, path, "a symbolic link that leads nowhere");
-    if (is_glob(path) && (is_absent(errnum) || errnum == ENAMETOOLONG)) return add_glob(list, path, err);
-    return is_absent(errnum) ? fail_absent(err, path) : fail_errno(err, path, errnum, "cannot look at the file");
-  }
+  furrow_status status = fw_path_stat(path, &info, err);
+  if (status == FURROW_E_NOT_FOUND || (status == FURROW_E_IO && is_glob(path) && strlen(path) >= NAME_MAX))
+    return find_absent(list, path, err);
+  if (status != FURROW_OK) return status;
   switch (info.st_mode & S_IFMT) {
   case S_IFREG: return add_regular(list, path, &info, err);
   case S_IFDIR: return add_directory(list, path, err);
-  case S_IFSOCK: return fail(err, FURROW_E_UNSUPPORTED, path, "a socket is no file to read");
+  case S_IFSOCK: return fail(err, FURROW_E_UNSUPPORTED, path, "a socket is not a file to read");
   default: return fw_file_list_add(list, path, FW_FILE_PIPE, 0, 0, err);
   }
 }
