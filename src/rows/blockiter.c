@@ -14,7 +14,7 @@
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "io/fileset.h"
 #include "io/uri.h"
 #include "rows/cache.h"

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "io/uri.h"
 #include "kern/text/tokenizer.h"
 #include "rows/format.h"

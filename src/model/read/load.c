@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "model/read/load_plan.h"
 
 enum { CHUNK = 256, SMALL = 64 };

@@ -2,7 +2,7 @@
 #ifndef FW_VECTOR_QUANTIZER_TRANSFORM_RUN_H
 #define FW_VECTOR_QUANTIZER_TRANSFORM_RUN_H
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "vector/index/index.h"
 
 /* *moved (to be freed): what becomes of n vectors. d_out: dimension behind the last transform. */
