@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "contest.h"
 
 #ifdef HAVE_OPENMP

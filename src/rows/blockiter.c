@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "io/fileset.h"
 #include "io/input.h"
 #include "io/uri.h"

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "io/uri.h"
 #include "kern/text/tokenizer.h"
 #include "rows/format.h"

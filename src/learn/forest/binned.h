@@ -6,7 +6,7 @@
 #ifndef FW_LEARN_FOREST_BINNED_H
 #define FW_LEARN_FOREST_BINNED_H
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/cuts.h"
 

@@ -6,7 +6,7 @@
 #ifndef FW_LEARN_FOREST_BOOSTER_H
 #define FW_LEARN_FOREST_BOOSTER_H
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "learn/conf/conf.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "furrow/status.h"
 #include "kern/unroll.h"
 

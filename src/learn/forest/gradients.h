@@ -5,7 +5,7 @@
 #ifndef FW_LEARN_FOREST_GRADIENTS_H
 #define FW_LEARN_FOREST_GRADIENTS_H
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "learn/conf/conf.h"
 #include "learn/forest/binned.h"
 

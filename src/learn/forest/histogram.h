@@ -6,7 +6,7 @@
 #ifndef FW_LEARN_FOREST_HISTOGRAM_H
 #define FW_LEARN_FOREST_HISTOGRAM_H
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "learn/forest/binned.h"
 #include "learn/forest/gradients.h"
 

@@ -2,7 +2,7 @@
 #ifndef FW_LEARN_TRAIN_TRAINER_H
 #define FW_LEARN_TRAIN_TRAINER_H
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "comm/comm.h"
 #include "learn/forest/forest.h"
 #include "learn/net/batch_slot.h"

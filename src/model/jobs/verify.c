@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "io/dir_names.h"
 #include "io/input.h"
 #include "model/read/source.h"

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "model/read/load_plan.h"
 
 enum { CHUNK = 256, SMALL = 64 };

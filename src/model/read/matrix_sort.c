@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "model/read/matrix.h"
 
 enum { SHORTEST = 32, PIECE = 1 << 16 };

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "model/read/panel_select.h"
 
 enum { MOST_THREADS = 1024 };

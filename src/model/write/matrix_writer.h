@@ -2,7 +2,7 @@
 #ifndef FW_MODEL_WRITE_MATRIX_WRITER_H
 #define FW_MODEL_WRITE_MATRIX_WRITER_H
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "furrow/model.h"
 #include "io/atomic_dir.h"
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "kern/math/products.h"
 #include "vector/data/vectors_in.h"
 #include "vector/index/parallel.h"

@@ -3,7 +3,7 @@
 #ifndef FW_VECTOR_INDEX_PARALLEL_H
 #define FW_VECTOR_INDEX_PARALLEL_H
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 
 /* How many threads there will be where `asked` are asked for: of 0 the number of processors; never more than 1024. */
 unsigned fw_thread_count(unsigned asked);

@@ -3,7 +3,7 @@
 #ifndef FW_VECTOR_QUANTIZER_KMEANS_H
 #define FW_VECTOR_QUANTIZER_KMEANS_H
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "furrow/vector.h"
 #include "vector/quantizer/training_vectors.h"
 

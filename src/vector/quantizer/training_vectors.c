@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/sort.h"
 #include "furrow/vector.h"
 
 furrow_status fw_random_subset(size_t *numbers, size_t count, size_t n, uint64_t seed, furrow_error *err) {
@@ -52,15 +53,8 @@ furrow_status fw_rank_vectors_init(fw_rank_vectors *local, const fw_comm *comm, 
 static size_t find(const fw_rank_vectors *local, size_t position) {
   if (!local->position)
     return position >= local->base && position - local->base < local->n ? position - local->base : local->n;
-  size_t low = 0, high = local->n;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (local->position[middle] < position)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < local->n && local->position[low] == position ? low : local->n;
+  const size_t i = fw_lower_bound_u64(local->position, local->n, sizeof *local->position, position);
+  return i < local->n && local->position[i] == position ? i : local->n;
 }
 
 static size_t count_own(const fw_rank_vectors *local, const size_t *positions, size_t count) {

@@ -2,7 +2,7 @@
 #ifndef FW_VECTOR_QUANTIZER_TRANSFORM_H
 #define FW_VECTOR_QUANTIZER_TRANSFORM_H
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "vector/index/index.h"
 
 /* E_STATE: one is not trained; E_UNSUPPORTED: one that is not applied here, the token is its fourcc. */

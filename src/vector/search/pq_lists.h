@@ -14,7 +14,7 @@
 #define FW_VECTOR_SEARCH_PQ_LISTS_H
 
 #include "base/arena.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "kern/math/products.h"
 #include "kern/scan/scan.h"
 #include "vector/index/index.h"

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "base/arena.h"
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/coarse.h"
 #include "vector/search/filter.h"

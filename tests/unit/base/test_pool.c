@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "support/cmocka_all.h"
 
 static fw_pool *new_pool(unsigned threads) {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/thread_pool.h"
+#include "base/pool.h"
 #include "support/cmocka_all.h"
 
 static fw_spin_pool *new_pool(unsigned threads) {

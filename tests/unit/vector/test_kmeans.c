@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "base/rng.h"
-#include "base/thread_pool.h"
 #include "furrow/vector.h"
 #include "support/cmocka_all.h"
 #include "vector/quantizer/assign.h"

@@ -1,8 +1,8 @@
-/* base/thread_pool.c: pools of threads.
+/* base/pool.c: pools of threads.
  *
  * fw_pool has a queue of tasks and a list of running loops under one lock. fw_spin_pool has one loop at a time and no
  * lock, unless a thread sleeps. */
-#include "base/thread_pool.h"
+#include "base/pool.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -1,10 +1,10 @@
-/* base/thread_pool.h: pools of threads.
+/* base/pool.h: pools of threads.
  *
  * fw_pool takes tasks of any length and loops; its threads sleep between them. Waking them takes longer than a loop
  * over one mini-batch does: the threads of fw_spin_pool check for the next loop for a while before they sleep, so it
  * suits many short loops, one after the other. */
-#ifndef FW_BASE_THREAD_POOL_H
-#define FW_BASE_THREAD_POOL_H
+#ifndef FW_BASE_POOL_H
+#define FW_BASE_POOL_H
 
 #include <stddef.h>
 
