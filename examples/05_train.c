@@ -36,7 +36,8 @@ static furrow_status configure(furrow_learn_conf *conf, furrow_error *err) {
   return status;
 }
 
-/* A loop of one's own; furrow_trainer_fit has one for data in files, with epochs, validation and checkpoints. */
+/* A loop of the program itself; furrow_trainer_fit has one for data in files, with epochs, validation and checkpoints.
+ */
 static furrow_status train(furrow_trainer *trainer, const furrow_rowblock *rows, furrow_error *err) {
   double loss = 0;
   furrow_status status = FURROW_OK;

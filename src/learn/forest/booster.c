@@ -16,7 +16,7 @@
 /* What hashes are for: each has a stream of its own. */
 enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
 
-/* Rows, and what they come to: for training, for validation. */
+/* Rows and their scores: for training, for validation. */
 typedef struct row_set {
   fw_binned binned;
   fw_node_rows rows;
@@ -38,7 +38,7 @@ struct fw_booster {
   fw_gradients gradients;
   float *log_sum;
   uint8_t *allowed;
-  uint64_t *chance; /* of features: room to choose them by */
+  uint64_t *chance; /* of features: random numbers to choose them by */
   fw_forest *forest;
   fw_start_scores *start; /* of trees that were there before; NULL: none */
   size_t start_trees;
