@@ -23,9 +23,9 @@ static inline void conf_set(furrow_learn_conf *conf, const char *key, const char
 
 /* "key=value key=value …" */
 static inline void conf_set_all(furrow_learn_conf *conf, const char *settings) {
-  char copy[512];
-  snprintf(copy, sizeof copy, "%s", settings);
-  for (char *rest = copy, *pair; (pair = strtok_r(rest, " ", &rest));) {
+  char text[512];
+  snprintf(text, sizeof text, "%s", settings);
+  for (char *rest = text, *pair; (pair = strtok_r(rest, " ", &rest));) {
     char *value = strchr(pair, '=');
     assert_non_null(value);
     *value = 0;

@@ -177,7 +177,7 @@ const char *furrow_learn_conf_get(const furrow_learn_conf *conf, const char *key
   return algorithm ? algorithm : "";
 }
 
-/* ---- Graphs as they were said ---- */
+/* ---- Graphs before they are resolved ---- */
 
 furrow_status fw_graph_spec_create(fw_graph_spec **graph, furrow_error *err) {
   void *memory = NULL;

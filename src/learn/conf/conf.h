@@ -1,4 +1,4 @@
-/* learn/conf/conf.h: a configuration as plain data: what the JSON file, Angel's keys and the short names come to.
+/* learn/conf/conf.h: a configuration as plain data, made from the JSON file, Angel's keys and the short names.
  *
  * conf.c owns it; conf_keys.c has the table of keys; conf_json.c reads JSON; graphs.c builds the graphs of the
  * algorithms; graph.c resolves a graph; graph_json.c writes graph.json; describe_*.c the rest. */
@@ -145,7 +145,7 @@ typedef struct fw_data_conf {
   const char *format;  /* "libsvm", "dummy", "dense", or a format of rows (libffm, csv …) */
   int index_base;      /* subtracted from every index of libsvm and libffm: 1, as Angel does; -1: find out */
   int64_t range;       /* features are 0 … range - 1; -1: open */
-  int64_t fields;      /* -1: not said */
+  int64_t fields;      /* -1: not set */
   double valid_ratio;  /* 0.05 */
   double sample_ratio; /* 1: share of the rows that is used */
   bool shuffle;
@@ -184,12 +184,12 @@ typedef struct fw_forest_conf {
   unsigned levels;            /* of nodes in a tree, root and leaves among them: depth + 1 */
   uint32_t splits;            /* candidates of a feature at most */
   double row_ratio;           /* share of the rows that a tree is grown from */
-  double feature_ratio;       /* share of the features that a tree may ask for */
+  double feature_ratio;       /* share of the features that a tree may split by */
   double min_child_weight;    /* least sum of hessians of a node */
   double min_gain;            /* a split must gain more */
   double alpha, lambda;       /* L1 and L2 of the leaves */
   bool all_categories;        /* every value of every feature is a candidate */
-  const char *category_text;  /* as it was said */
+  const char *category_text;  /* as it was written */
   size_t category_count;      /* features whose values are all candidates, however many */
   const uint64_t *categories; /* ascending, 0-based */
   bool node_stats;            /* gain and sums of each node are saved, too */
@@ -205,7 +205,7 @@ typedef struct fw_plan {
   void *memory;
 } fw_plan;
 
-/* Resolves; what furrow_learn_conf_check checks. `has_fields` tells that the data brings fields (libffm): then a slot
+/* Resolves, and checks what furrow_learn_conf_check does. `has_fields`: the data has fields (libffm): then a slot
  * of an embedding is a field. Where no consumer of an embedding needs fixed slots (all are BiInnerSumCross or
  * BiInteractionCross) its slots are free. The plan is independent of the conf. */
 furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool has_fields,

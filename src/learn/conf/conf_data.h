@@ -1,4 +1,4 @@
-/* learn/conf/conf_data.h: what was said, before it is resolved: values of keys, layers as the JSON file has them.
+/* learn/conf/conf_data.h: a configuration before it is resolved: values of keys, layers as the JSON file has them.
  *
  * Shared by conf*.c, graph*.c and describe*.c; the rest of the module includes conf.h alone. */
 #ifndef FW_LEARN_CONF_CONF_DATA_H
@@ -67,7 +67,7 @@ typedef enum fw_value_kind {
   X(RANGE, "range", "ml.feature.index.range", "data/indexrange", INT, -1, FW_RANGE_MAX, "-1", "N",                     \
     "features are 0 … N-1; -1: whatever comes")                                                                        \
   X(FIELDS, "fields", "ml.fm.field.num", "data/numfield", INT, -1, FW_COUNT_MAX, "-1", "N",                            \
-    "fields of a row: features, or fields of libffm; -1: not said")                                                    \
+    "fields of a row: features, or fields of libffm; -1: not set")                                                     \
   X(VALID_RATIO, "valid-ratio", "ml.data.validate.ratio", "data/validateratio", REAL, 0, FW_BELOW_1, "0.05", "X",      \
     "share of the data that is kept for validation")                                                                   \
   X(SAMPLE_RATIO, "sample-ratio", "ml.batch.sample.ratio", "data/sampleratio", REAL, 1e-9, 1, "1", "X",                \
@@ -95,7 +95,7 @@ typedef enum fw_value_kind {
   X(SAVE, "save", "angel.save.model.path", "model/savepath", TEXT, 0, 0, "", "DIR", "where the model goes")            \
   X(EPOCHS, "epochs", "ml.epoch.num", "train/epoch", INT, 1, FW_COUNT_MAX, "30", "N", "passes over the data")          \
   X(UPDATES, "updates", "ml.num.update.per.epoch", "train/numupdateperepoch", INT, 1, FW_COUNT_MAX, "10", "N",         \
-    "updates of an epoch, where batch is not said")                                                                    \
+    "updates of an epoch, where batch is not set")                                                                     \
   X(BATCH, "batch", "ml.minibatch.size", "train/batchsize", INT, 1, 16777216, "128", "N",                              \
     "rows of an update; wins over updates")                                                                            \
   X(LR, "lr", "ml.learn.rate", "train/lr", REAL, 0, 1e300, "0.5", "X",                                                 \
@@ -103,11 +103,11 @@ typedef enum fw_value_kind {
   X(DECAY, "decay", "ml.opt.decay.class.name", "train/decayclass", DECAY, 0, 0, "StandardDecay",                       \
     "StandardDecay|WarmRestarts|CorrectionDecay|ConstantLearningRate", "how the learning rate falls")                  \
   X(DECAY_ALPHA, "decay-alpha", "ml.opt.decay.alpha", "train/decayalpha", REAL, 0, 1e300, "0.001", "X",                \
-    "speed of the decay; of StandardDecay learn-decay where this is not said")                                         \
+    "speed of the decay; of StandardDecay learn-decay where this is not set")                                          \
   X(DECAY_BETA, "decay-beta", "ml.opt.decay.beta", "train/decaybeta", REAL, 0, FW_BELOW_1, "0.001", "X",               \
     "beta of CorrectionDecay")                                                                                         \
   X(LEARN_DECAY, "learn-decay", "ml.learn.decay", NULL, REAL, 0, 1e300, "0.5", "X",                                    \
-    "the older decay-alpha of StandardDecay; counts where decay-alpha is not said")                                    \
+    "the older decay-alpha of StandardDecay; counts where decay-alpha is not set")                                     \
   X(DECAY_INTERVALS, "decay-intervals", "ml.opt.decay.intervals", "train/decayintervals", INT, 1, FW_COUNT_MAX, "100", \
     "N", "steps up to the first restart (WarmRestarts)")                                                               \
   X(DECAY_ON_BATCH, "decay-on-batch", "ml.opt.decay.on.batch", "train/decayonbatch", YES_NO, 0, 0, "no", "yes|no",     \
@@ -167,7 +167,7 @@ typedef enum fw_value_kind {
   X(SPLITS, "splits", "ml.gbdt.split.num", "gbdt/splitnum", INT, 1, 254, "10", "N",                                    \
     "candidates for a split of a feature, at most")                                                                    \
   X(FEATURE_RATIO, "feature-ratio", "ml.gbdt.sample.ratio", "gbdt/featureratio", REAL, 1e-9, 1, "1", "X",              \
-    "share of the features that a tree may ask for")                                                                   \
+    "share of the features that a tree may split by")                                                                  \
   X(ROW_RATIO, "row-ratio", "ml.gbdt.row.sample.ratio", "gbdt/rowratio", REAL, 1e-9, 1, "1", "X",                      \
     "share of the rows that a tree is grown from")                                                                     \
   X(MIN_CHILD_WEIGHT, "min-child-weight", "ml.gbdt.min.child.weight", "gbdt/minchildweight", REAL, 0, 1e300, "0.01",   \
@@ -190,9 +190,9 @@ typedef enum fw_key {
       FW_KEYS,
 } fw_key;
 
-/* A value that was said, or a default: its text (canonical for names) and what it comes to. */
+/* A value that was set, or a default: its text (canonical for names) and the number. */
 typedef struct fw_value {
-  const char *text; /* NULL: not said */
+  const char *text; /* NULL: not set */
   int64_t integer;  /* whole numbers, yes and no, numbers of names and row types */
   double real;
 } fw_value;
@@ -227,9 +227,9 @@ fw_value fw_plan_value(const fw_plan *plan, fw_key key);
 /* Whether the plan has something else than the default. */
 bool fw_plan_differs(const fw_plan *plan, fw_key key);
 
-/* ---- Layers as they were said --------------------------------------------------------------------------- */
+/* ---- Layers before they are resolved --------------------------------------------------------------------------- */
 
-/* NaN: not said. */
+/* NaN: not set. */
 typedef struct fw_optimizer_spec {
   bool spec;
   fw_optimizer_type type;
@@ -245,7 +245,7 @@ typedef struct fw_activation_spec {
 typedef struct fw_loss_spec {
   bool spec;
   fw_loss_type type;
-  double delta; /* NaN: not said */
+  double delta; /* NaN: not set */
 } fw_loss_spec;
 
 typedef struct fw_layer_spec {
@@ -253,10 +253,10 @@ typedef struct fw_layer_spec {
   const char *path; /* for errors: layers/2 */
   fw_layer_type type;
   bool has_width;
-  int64_t width, factors; /* outputdim; numfactors, 0: not said */
+  int64_t width, factors; /* outputdim; numfactors, 0: not set */
   size_t fc_count;        /* fc: outputdims, each with its activation */
   const int64_t *fc_widths;
-  const fw_activation_spec *fc_activations; /* NULL: not said */
+  const fw_activation_spec *fc_activations; /* NULL: not set */
   fw_activation_spec activation;            /* input layer */
   size_t input_count;
   const char *const *inputs; /* names */

@@ -153,7 +153,7 @@ typedef struct typed_object {
   const char *texts[2];              /* members that are read and forgotten */
   int64_t type;                      /* -1: not there */
   double numbers[MOST_NUMBERS];      /* NaN: not there */
-  uint64_t places[MOST_NUMBERS];
+  uint64_t offsets[MOST_NUMBERS];
 } typed_object;
 
 static size_t member_count(const typed_object *object) {
@@ -196,7 +196,7 @@ static furrow_status read_object_member(fw_json *json, typed_object *object, fw_
   fw_json_text text;
   if (fw_json_is(member, "type")) return read_type(json, object, err);
   for (size_t i = 0; i < count; i++) {
-    if (is_member(member, object->members[i])) return read_number(json, &object->numbers[i], &object->places[i], err);
+    if (is_member(member, object->members[i])) return read_number(json, &object->numbers[i], &object->offsets[i], err);
     known[n++] = object->members[i];
   }
   for (size_t i = 0; i < 2 && object->texts[i]; i++) {
@@ -224,7 +224,7 @@ static furrow_status check_number(const fw_json *json, const typed_object *objec
                                   furrow_error *err) {
   furrow_error spec = {0};
   if (isnan(object->numbers[i]) || fw_key_check(key, object->numbers[i], &spec) == FURROW_OK) return FURROW_OK;
-  return fw_json_fail(json, object->places[i], object->members[i], err, "%s", spec.message);
+  return fw_json_fail(json, object->offsets[i], object->members[i], err, "%s", spec.message);
 }
 
 /* ---- Optimizers ---- */
@@ -244,8 +244,8 @@ static furrow_status take_numbers(const fw_json *json, const typed_object *objec
       status = check_number(json, object, i, place < 3 ? common[i] : params[place - 3].key, err);
       *to[place] = object->numbers[i];
     } else if (!isnan(object->numbers[i])) {
-      status =
-          fw_json_fail(json, object->places[i], object->members[i], err, "is not of %s", fw_optimizer_name(spec->type));
+      status = fw_json_fail(json, object->offsets[i], object->members[i], err, "is not of %s",
+                            fw_optimizer_name(spec->type));
     }
   }
   return status;
@@ -274,7 +274,7 @@ furrow_status fw_json_activation(fw_json *json, fw_activation_spec *spec, furrow
   if (status != FURROW_OK) return status;
   const fw_activation type = (fw_activation)object.type;
   if (!fw_activation_drops(type) && !isnan(object.numbers[0]))
-    return fw_json_fail(json, object.places[0], "proba", err, "is not of %s", fw_activation_name(type));
+    return fw_json_fail(json, object.offsets[0], "proba", err, "is not of %s", fw_activation_name(type));
   const double dropout = isnan(object.numbers[0]) ? 0.5 : object.numbers[0];
   *spec = (fw_activation_spec){true, type, fw_activation_drops(type) ? dropout : 0};
   return FURROW_OK;
@@ -287,7 +287,7 @@ furrow_status fw_json_loss(fw_json *json, fw_loss_spec *spec, furrow_error *err)
   if (status != FURROW_OK) return status;
   const fw_loss_type type = (fw_loss_type)object.type;
   if (type != FW_LOSS_HUBER && !isnan(object.numbers[0]))
-    return fw_json_fail(json, object.places[0], "delta", err, "is not of %s", fw_loss_name(type));
+    return fw_json_fail(json, object.offsets[0], "delta", err, "is not of %s", fw_loss_name(type));
   *spec = (fw_loss_spec){true, type, object.numbers[0]};
   return FURROW_OK;
 }

@@ -37,7 +37,7 @@ typedef struct reading {
   size_t capacity; /* of graph->layers */
   fw_layer_spec layer;
   unsigned seen;
-  uint64_t places[MEMBERS]; /* where the values begin */
+  uint64_t offsets[MEMBERS]; /* where the values begin */
   size_t widths, activations;
   int64_t width_list[FW_INPUTS_MAX];
   fw_activation_spec activation_list[FW_INPUTS_MAX];
@@ -149,8 +149,8 @@ static furrow_status read_member(fw_json *json, reading *r, size_t member, furro
 static furrow_status read_known_member(fw_json *json, reading *r, fw_json_text key, furrow_error *err) {
   for (size_t i = 0; i < MEMBERS; i++) {
     if (!fw_json_is(key, member_names[i])) continue;
-    r->places[i] = fw_json_next_offset(json);
-    if (r->seen & BIT(i)) return fw_json_fail(json, r->places[i], NULL, err, "is there twice");
+    r->offsets[i] = fw_json_next_offset(json);
+    if (r->seen & BIT(i)) return fw_json_fail(json, r->offsets[i], NULL, err, "is there twice");
     r->seen |= BIT(i);
     return read_member(json, r, i, err);
   }
@@ -165,28 +165,28 @@ static furrow_status check_members(const fw_json *json, const reading *r, uint64
   for (size_t i = 0; i < MEMBERS; i++) {
     if (must & ~r->seen & BIT(i)) return fw_json_fail(json, begin, member_names[i], err, "is missing");
     if (r->seen & BIT(TYPE) && r->seen & ~may & BIT(i))
-      return fw_json_fail(json, r->places[i], member_names[i], err, "is not of %s", fw_layer_type_name(r->layer.type));
+      return fw_json_fail(json, r->offsets[i], member_names[i], err, "is not of %s", fw_layer_type_name(r->layer.type));
   }
   if (r->layer.type == FW_LAYER_EMBEDDING && r->layer.factors < 1)
-    return fw_json_fail(json, r->places[FACTORS], "numfactors", err, "is not positive");
+    return fw_json_fail(json, r->offsets[FACTORS], "numfactors", err, "is not positive");
   if (r->layer.type == FW_LAYER_INPUT && r->layer.width < 1)
-    return fw_json_fail(json, r->places[WIDTH], "outputdim", err, "is not positive");
+    return fw_json_fail(json, r->offsets[WIDTH], "outputdim", err, "is not positive");
   return FURROW_OK;
 }
 
 static furrow_status check_stack(const fw_json *json, const reading *r, uint64_t begin, furrow_error *err) {
   const bool one = r->seen & BIT(WIDTH), many = r->seen & BIT(WIDTHS);
   if (!one && !many) return fw_json_fail(json, begin, "outputdims", err, "is missing");
-  if (one && many) return fw_json_fail(json, r->places[WIDTH], "outputdim", err, "stands beside outputdims");
+  if (one && many) return fw_json_fail(json, r->offsets[WIDTH], "outputdim", err, "stands beside outputdims");
   if (r->seen & BIT(ACTIVATION) && (many || r->seen & BIT(ACTIVATIONS)))
-    return fw_json_fail(json, r->places[ACTIVATION], "transfunc", err, "is not of a stack; transfuncs is");
-  if (many && r->widths == 0) return fw_json_fail(json, r->places[WIDTHS], "outputdims", err, "is empty");
+    return fw_json_fail(json, r->offsets[ACTIVATION], "transfunc", err, "is not of a stack; transfuncs is");
+  if (many && r->widths == 0) return fw_json_fail(json, r->offsets[WIDTHS], "outputdims", err, "is empty");
   for (size_t i = 0; i < r->widths; i++)
     if (r->width_list[i] < 1)
-      return fw_json_fail(json, r->places[WIDTHS], "outputdims", err, "has a width that is not positive");
-  if (one && r->layer.width < 1) return fw_json_fail(json, r->places[WIDTH], "outputdim", err, "is not positive");
+      return fw_json_fail(json, r->offsets[WIDTHS], "outputdims", err, "has a width that is not positive");
+  if (one && r->layer.width < 1) return fw_json_fail(json, r->offsets[WIDTH], "outputdim", err, "is not positive");
   if (r->seen & BIT(ACTIVATIONS) && r->activations != (many ? r->widths : 1))
-    return fw_json_fail(json, r->places[ACTIVATIONS], "transfuncs", err, "has %zu elements, but outputdims %zu",
+    return fw_json_fail(json, r->offsets[ACTIVATIONS], "transfuncs", err, "has %zu elements, but outputdims %zu",
                         r->activations, many ? r->widths : 1);
   return FURROW_OK;
 }

@@ -1,4 +1,4 @@
-/* learn/conf/conf_plan.c: what a configuration comes to: a plan. */
+/* learn/conf/conf_plan.c: a configuration resolved: a plan; and a plan by its keys. */
 #include <math.h>
 #include <string.h>
 

@@ -18,7 +18,7 @@ typedef struct resolver {
   const furrow_learn_conf *conf;
   const fw_plan *plan;
   const fw_graph_spec *spec;
-  size_t *built; /* for each layer that was said: its (last) layer of the graph, NOT_YET or IN_PROGRESS */
+  size_t *built; /* for each layer of the spec: its (last) layer of the graph, NOT_YET or IN_PROGRESS */
   furrow_error *err;
 } resolver;
 
@@ -99,7 +99,7 @@ static fw_optimizer_spec optimizer_spec(const resolver *r, const fw_layer_spec *
       fw_conf_has_key(r->conf, own) || !fw_conf_has_key(r->conf, FW_KEY_OPTIMIZER) ? own : FW_KEY_OPTIMIZER;
   if (spec.spec && !fw_conf_has_key(r->conf, key)) return spec;
   fw_optimizer_type type = (fw_optimizer_type)fw_conf_value(r->conf, key).integer;
-  /* Angel's regressions ask for the optimizer by a wrong name and get SGD */
+  /* Angel's regressions look the optimizer up by a wrong name and get SGD */
   const char *algorithm = r->plan->model.algorithm;
   if (!fw_conf_has_key(r->conf, key) && algorithm &&
       (strcmp(algorithm, "linear") == 0 || strcmp(algorithm, "robust") == 0))

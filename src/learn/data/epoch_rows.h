@@ -1,7 +1,7 @@
 /* learn/data/epoch_rows.h: from a URI to the rows of an epoch, in their order.
  *
- * Samples are the data: in memory, or read anew for each pass. A feed is what an epoch takes of them: which rows, in
- * which order. Both depend on the seed, the epoch and a row's number alone. */
+ * Samples are the data: in memory, or read anew for each pass. Epoch rows are what an epoch takes of them: which rows,
+ * in which order. Both depend on the seed, the epoch and a row's number alone. */
 #ifndef FW_LEARN_DATA_EPOCH_ROWS_H
 #define FW_LEARN_DATA_EPOCH_ROWS_H
 
@@ -20,7 +20,7 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
                               furrow_error *err) FURROW_MUST_USE;
 void fw_samples_close(fw_samples *samples);
 
-/* ---- Feed ----------------------------------------------------------------------------------------------- */
+/* ---- Epoch rows ----------------------------------------------------------------------------------------------- */
 
 typedef enum fw_row_subset {
   FW_SUBSET_ALL,
@@ -39,7 +39,7 @@ typedef struct fw_epoch_rows_params {
 
 typedef struct fw_epoch_rows fw_epoch_rows;
 
-/* The data conf must outlive the feed, as must the samples. */
+/* The data conf and the samples must outlive it. */
 furrow_status fw_epoch_rows_open(fw_epoch_rows **epoch_rows, fw_samples *samples, const fw_data_conf *data,
                                  const fw_epoch_rows_params *params, furrow_error *err) FURROW_MUST_USE;
 void fw_epoch_rows_close(fw_epoch_rows *epoch_rows);
@@ -55,8 +55,8 @@ void fw_epoch_rows_get_stats(const fw_epoch_rows *epoch_rows, furrow_parser_stat
 
 /* Goes to the first row of an epoch. */
 furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, furrow_error *err) FURROW_MUST_USE;
-/* The next rows; fits fw_row_source.fill: `feed` is the fw_epoch_rows. Numbers are those of the rows in the data,
- * from 1. */
+/* The next rows; fits fw_row_source.fill: the first argument is the fw_epoch_rows. Numbers are those of the rows in the
+ * data, from 1. */
 furrow_status fw_epoch_rows_fill(void *epoch_rows, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
                                  furrow_error *err) FURROW_MUST_USE;
 

@@ -14,7 +14,7 @@
 
 #define CHUNK_BYTES ((size_t)8 << 20) /* about, so that large pages fit; a power of two of records */
 #define FIRST_SLOTS ((size_t)1 << 10)
-#define AHEAD 32 /* keys that are asked for before they are needed */
+#define AHEAD 32 /* keys by which memory is prefetched ahead */
 
 typedef struct slot {
   uint64_t key;
@@ -164,7 +164,7 @@ static furrow_status add_chunk(fw_features *features, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Room for one more slot and one more record. */
+/* Capacity for one more slot and one more record. */
 static furrow_status ensure_capacity(fw_features *features, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (features->params.most && features->count >= features->params.most)

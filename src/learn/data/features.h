@@ -33,7 +33,7 @@ size_t fw_features_memory(const fw_features *features);
 void *fw_features_find(const fw_features *features, uint64_t key);
 /* Finds, and makes where there is none. E_RANGE: beyond the range, or one more than `most`. */
 furrow_status fw_features_make(fw_features *features, uint64_t key, void **record, furrow_error *err) FURROW_MUST_USE;
-/* The same for many, with the memory asked for early. find: `none` stands for those that are missing. */
+/* The same for many, with memory prefetched. find: `none` stands for those that are missing. */
 void fw_features_find_all(const fw_features *features, const uint64_t *keys, size_t count, void *none, void **records);
 furrow_status fw_features_make_all(fw_features *features, const uint64_t *keys, size_t count, void **records,
                                    furrow_error *err) FURROW_MUST_USE;

@@ -1,7 +1,7 @@
 /* learn/data/local_ids.c: the different features of a batch, numbered.
  *
  * A table holds the features of a batch alone. An array over the range of keys is larger, but a key's place in it needs
- * no search, whether the key is new no guess, and its memory can be asked for early. */
+ * no search, whether the key is new no guess, and its memory can be prefetched. */
 #include "learn/data/local_ids.h"
 
 #include <inttypes.h>
@@ -94,7 +94,7 @@ void fw_local_ids_start(fw_local_ids *n) {
   if (n->array) next_stamp(&n->array->stamp, n->array->latest, (size_t)n->range * sizeof *n->array->latest);
 }
 
-/* Room for so many keys and one more, which is written but does not count. */
+/* Capacity for so many keys and one more, which is written but does not count. */
 static furrow_status reserve_keys(fw_local_ids *n, size_t count, furrow_error *err) {
   void *key = n->key;
   furrow_status status = fw_grow(&key, &n->capacity, count + 1, sizeof *n->key, err);
@@ -119,7 +119,7 @@ static inline uint64_t key_at(const furrow_row *row, bool wide, size_t i) {
 }
 
 /* Whether a feature is new is hard to foretell; so that a wrong guess does not hold up the next ones, all places of the
- * row are asked for beforehand. */
+ * row are prefetched. */
 static inline void number_by_table(fw_local_ids *n, const furrow_row *row, bool wide, uint32_t *number) {
   place *const table = n->table;
   const unsigned shift = n->shift;
@@ -138,7 +138,7 @@ static inline void number_by_table(fw_local_ids *n, const furrow_row *row, bool 
   n->count = count;
 }
 
-/* Uses that memory is asked for before their turn. */
+/* Uses by which memory is prefetched ahead. */
 enum { AHEAD = 64 };
 
 /* Keys become numbers. Without branches: the next number is written down for every key, and counts for those that are

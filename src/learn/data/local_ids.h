@@ -28,11 +28,11 @@ void fw_local_ids_clear(fw_local_ids *local_ids);
 
 /* Starts a batch: no key has a number. */
 void fw_local_ids_start(fw_local_ids *local_ids);
-/* Room for n keys more. */
+/* Capacity for n keys more. */
 furrow_status fw_local_ids_reserve(fw_local_ids *local_ids, size_t n, furrow_error *err) FURROW_MUST_USE;
 /* E_RANGE: the key is beyond the range (0: there is none). */
 furrow_status fw_local_ids_check(uint64_t range, uint64_t largest, furrow_error *err) FURROW_MUST_USE;
-/* Takes the features of a row, for which there must be room. E_RANGE: one is beyond the range. */
+/* Takes the features of a row, for which there must be capacity. E_RANGE: one is beyond the range. */
 furrow_status fw_local_ids_add(fw_local_ids *local_ids, const furrow_row *row, uint32_t *number,
                                furrow_error *err) FURROW_MUST_USE;
 /* At the end: `number` has those of all rows, one after the other, as they were given to fw_local_ids_add. */

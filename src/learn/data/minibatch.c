@@ -45,7 +45,7 @@ static furrow_status resize_f32(float **array, size_t count, furrow_error *err) 
   return status;
 }
 
-/* Half as much room again, at least `count`. */
+/* Grows by half, to `count` at least. */
 static size_t grown_capacity(size_t capacity, size_t count) {
   const size_t larger = capacity + capacity / 2;
   return larger < count ? count : larger;
@@ -77,7 +77,7 @@ static furrow_status grow_uses(fw_batcher *b, size_t uses, furrow_error *err) {
   return status;
 }
 
-/* Room for n features more. */
+/* Capacity for n features more. */
 static furrow_status ensure_capacity(fw_batcher *b, size_t n, furrow_error *err) {
   furrow_status status = grow_uses(b, b->uses + n, err);
   return status == FURROW_OK ? fw_local_ids_reserve(&b->local_ids, n, err) : status;
@@ -286,7 +286,7 @@ furrow_status fw_batcher_add(fw_batcher *b, const furrow_row *row, furrow_error 
   return status;
 }
 
-/* Without values and slots nobody asks for more of a use than its row. */
+/* Without values and slots only the row of a use is needed. */
 static bool needs_uses(const fw_batcher *b) {
   return b->has_value || b->rules.slots > 0;
 }

@@ -12,7 +12,7 @@
 #include "learn/data/minibatch.h"
 
 struct fw_samples {
-  char *uri; /* with the arguments that the conf asks for */
+  char *uri; /* with the index base of the conf */
   char *name;
   char *format;
   int index_base; /* see fw_samples_index_base */
@@ -78,17 +78,17 @@ static furrow_status find_index_base(int *base, const fw_samples *samples, const
 }
 
 /* The URI with the base of the conf, or with the one that is found; an indexing_mode of the URI itself wins. */
-static furrow_status settle_index_base(fw_samples *samples, const char *uri, bool said, int base, furrow_error *err) {
+static furrow_status settle_index_base(fw_samples *samples, const char *uri, bool fixed, int base, furrow_error *err) {
   char *text = NULL;
   furrow_status status = FURROW_OK;
   if (base < 0) {
-    if (!said) status = add_index_base(&text, uri, base, err);
-    if (status == FURROW_OK) status = find_index_base(&samples->index_base, samples, said ? uri : text, err);
+    if (!fixed) status = add_index_base(&text, uri, base, err);
+    if (status == FURROW_OK) status = find_index_base(&samples->index_base, samples, fixed ? uri : text, err);
     fw_free(text);
     base = samples->index_base;
   }
   if (status != FURROW_OK) return status;
-  return said ? fw_strndup(&samples->uri, uri, strlen(uri), err) : add_index_base(&samples->uri, uri, base, err);
+  return fixed ? fw_strndup(&samples->uri, uri, strlen(uri), err) : add_index_base(&samples->uri, uri, base, err);
 }
 
 static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw_data_conf *data, furrow_error *err) {
@@ -101,8 +101,8 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
   if (status == FURROW_OK) status = find_format(&samples->format, samples, uri, given, err);
   if (status == FURROW_OK && has_index_base(samples->format)) {
-    const bool said = fw_uri_arg_value(&parsed, "indexing_mode") != NULL;
-    status = settle_index_base(samples, uri, said, data->index_base, err);
+    const bool fixed = fw_uri_arg_value(&parsed, "indexing_mode") != NULL;
+    status = settle_index_base(samples, uri, fixed, data->index_base, err);
   } else if (status == FURROW_OK) {
     status = fw_strndup(&samples->uri, uri, strlen(uri), err);
   }

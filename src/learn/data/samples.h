@@ -10,7 +10,7 @@ const furrow_rowblock *fw_samples_block(const fw_samples *samples);
 int fw_samples_index_base(const fw_samples *samples);
 /* What is named in messages. */
 const char *fw_samples_name(const fw_samples *samples);
-/* That of the parser: what was asked for, or what was found. */
+/* The parser's format: the one that was given, or that was found. */
 const char *fw_samples_format(const fw_samples *samples);
 /* What was left out and skipped when the rows were loaded; nothing of streamed ones. */
 void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats);

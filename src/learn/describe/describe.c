@@ -132,16 +132,16 @@ static furrow_status describe(const fw_plan *plan, furrow_describe_format kind, 
       [FURROW_DESCRIBE_DOT] = fw_describe_dot,     [FURROW_DESCRIBE_SVG] = fw_describe_svg,
       [FURROW_DESCRIBE_ANGEL] = fw_describe_angel,
   };
-  void *sizes = NULL, *places = NULL;
+  void *sizes = NULL, *positions = NULL;
   furrow_status status = fw_alloc_zero(&sizes, plan->graph.count, sizeof(fw_layer_size), err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&places, plan->graph.count, sizeof(fw_layer_place), err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&positions, plan->graph.count, sizeof(fw_layer_place), err);
   if (status == FURROW_OK) {
-    fw_description about = {.plan = plan, .sizes = sizes, .places = places};
+    fw_description about = {.plan = plan, .sizes = sizes, .positions = positions};
     about.features = plan->data.range > 0 ? (uint64_t)plan->data.range : features > 0 ? features : FW_COUNT_UNKNOWN;
     count(&about);
     writers[kind](out, &about);
   }
-  fw_free(places);
+  fw_free(positions);
   fw_free(sizes);
   return status;
 }

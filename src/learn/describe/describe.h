@@ -27,7 +27,7 @@ typedef struct fw_description {
   const fw_plan *plan;
   uint64_t features;    /* FW_COUNT_UNKNOWN: not known */
   fw_layer_size *sizes; /* of each layer */
-  fw_layer_place *places;
+  fw_layer_place *positions;
   uint64_t parameters, bytes;
   /* where the number of features is not known: what does not depend on it, and what each feature adds */
   uint64_t fixed, fixed_bytes, each, each_bytes;
@@ -52,9 +52,9 @@ void fw_json_out_inputs(fw_json_out *json, const char *key, const fw_graph *grap
 void fw_json_out_optimizer(fw_json_out *json, const fw_optimizer *optimizer);
 
 /* Places of all layers: no two in one place, and no connection of one column through a layer (describe_layout.c). */
-void fw_describe_layout(fw_layer_place *places, const fw_graph *graph);
+void fw_describe_layout(fw_layer_place *positions, const fw_graph *graph);
 
-/* The kinds; out of memory is the buffer's to tell. */
+/* One function for each format; the buffer reports that memory ran out. */
 void fw_describe_text(fw_buffer *out, const fw_description *about);
 void fw_describe_json(fw_buffer *out, const fw_description *about);
 void fw_describe_dot(fw_buffer *out, const fw_description *about);

@@ -46,50 +46,50 @@ void fw_describe_dot(fw_buffer *out, const fw_description *about) {
 
 /* ---- Layout: a row for each level of layers --------------------------------------------------------------------- */
 
-static void set_levels(fw_layer_place *places, const fw_graph *graph) {
+static void set_levels(fw_layer_place *positions, const fw_graph *graph) {
   for (size_t i = 0; i < graph->count; i++) {
     const fw_layer *layer = &graph->layers[i];
-    places[i].level = 1;
+    positions[i].level = 1;
     for (size_t k = 0; k < layer->input_count; k++) {
-      const size_t level = places[layer->inputs[k]].level;
-      if (level >= places[i].level) places[i].level = level + 1;
+      const size_t level = positions[layer->inputs[k]].level;
+      if (level >= positions[i].level) positions[i].level = level + 1;
     }
-    places[i].last = places[i].level;
+    positions[i].last = positions[i].level;
     for (size_t k = 0; k < layer->input_count; k++) {
-      fw_layer_place *input = &places[layer->inputs[k]];
-      if (places[i].level > input->last) input->last = places[i].level;
+      fw_layer_place *input = &positions[layer->inputs[k]];
+      if (positions[i].level > input->last) input->last = positions[i].level;
     }
   }
 }
 
 /* Neither a layer there, nor a connection through it; and its own connections go through no layer. */
-static bool is_free(const fw_layer_place *places, size_t i, size_t column) {
+static bool is_free(const fw_layer_place *positions, size_t i, size_t column) {
   for (size_t j = 0; j < i; j++) {
-    if (places[j].column != column) continue;
-    if (places[j].level == places[i].level) return false;
-    if (places[j].level < places[i].level && places[i].level < places[j].last) return false;
-    if (places[j].level > places[i].level && places[j].level < places[i].last) return false;
+    if (positions[j].column != column) continue;
+    if (positions[j].level == positions[i].level) return false;
+    if (positions[j].level < positions[i].level && positions[i].level < positions[j].last) return false;
+    if (positions[j].level > positions[i].level && positions[j].level < positions[i].last) return false;
   }
   return true;
 }
 
 /* The middle of its inputs. */
-static size_t wanted_column(const fw_layer_place *places, const fw_layer *layer) {
+static size_t wanted_column(const fw_layer_place *positions, const fw_layer *layer) {
   size_t sum = 0;
   if (layer->input_count == 0) return 0;
-  for (size_t k = 0; k < layer->input_count; k++) sum += places[layer->inputs[k]].column;
+  for (size_t k = 0; k < layer->input_count; k++) sum += positions[layer->inputs[k]].column;
   return sum / layer->input_count;
 }
 
-void fw_describe_layout(fw_layer_place *places, const fw_graph *graph) {
-  set_levels(places, graph);
+void fw_describe_layout(fw_layer_place *positions, const fw_graph *graph) {
+  set_levels(positions, graph);
   for (size_t i = 0; i < graph->count; i++) {
-    const size_t wanted = wanted_column(places, &graph->layers[i]);
+    const size_t wanted = wanted_column(positions, &graph->layers[i]);
     for (size_t away = 0;; away++) {
-      places[i].column = wanted + away;
-      if (is_free(places, i, wanted + away)) break;
-      places[i].column = wanted - away;
-      if (away <= wanted && is_free(places, i, wanted - away)) break;
+      positions[i].column = wanted + away;
+      if (is_free(positions, i, wanted + away)) break;
+      positions[i].column = wanted - away;
+      if (away <= wanted && is_free(positions, i, wanted - away)) break;
     }
   }
 }
@@ -105,7 +105,7 @@ enum {
   MARGIN = 28,
   LEAST_WIDTH = 540, /* for the title */
   HEAD = 58,         /* title */
-  NAME_CAPACITY = 30 /* characters that a box has room for */
+  NAME_CAPACITY = 30 /* characters that fit a box */
 };
 
 typedef struct drawing {
@@ -197,7 +197,7 @@ static double middle_of_data(const drawing *d) {
   double sum = 0, n = 0;
   for (size_t i = 0; i < graph->count; i++) {
     if (!fw_layer_takes_data(&graph->layers[i])) continue;
-    sum += middle_of(d, d->about->places[i].column);
+    sum += middle_of(d, d->about->positions[i].column);
     n++;
   }
   return sum / n;
@@ -221,11 +221,11 @@ static void put_edges(const drawing *d) {
   const fw_graph *graph = &d->about->plan->graph;
   for (size_t i = 0; i < graph->count; i++) {
     const fw_layer *layer = &graph->layers[i];
-    const fw_layer_place *place = &d->about->places[i];
+    const fw_layer_place *place = &d->about->positions[i];
     const double to = middle_of(d, place->column);
     if (fw_layer_takes_data(layer)) put_edge(d, middle_of_data(d), bottom_of(0), to, 1);
     for (size_t k = 0; k < layer->input_count; k++) {
-      const fw_layer_place *from = &d->about->places[layer->inputs[k]];
+      const fw_layer_place *from = &d->about->positions[layer->inputs[k]];
       put_edge(d, middle_of(d, from->column), bottom_of(from->level), to, place->level);
     }
   }
@@ -242,7 +242,7 @@ static void put_second_line(fw_buffer *out, const fw_layer *layer) {
     fw_buffer_activation(out, layer);
   }
   const bool keeps = layer->type == FW_LAYER_FC || fw_layer_takes_data(layer);
-  if (keeps && !fw_activation_drops(layer->activation)) /* else there is no room */
+  if (keeps && !fw_activation_drops(layer->activation)) /* else the text does not fit */
     fw_buffer_format(out, " · %s", fw_optimizer_name(layer->optimizer.type));
 }
 
@@ -266,7 +266,7 @@ static void put_third_line(fw_buffer *out, const fw_layer *layer, const fw_layer
 
 static void put_box(const drawing *d, size_t i) {
   const fw_layer *layer = &d->about->plan->graph.layers[i];
-  const fw_layer_place *place = &d->about->places[i];
+  const fw_layer_place *place = &d->about->positions[i];
   const double x = middle_of(d, place->column), y = top_of(place->level);
   fw_buffer_format(d->out, "<g><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"8\"/>",
                    class_of(layer), left_of(d, place->column), y, BOX_WIDTH, BOX_HEIGHT);
@@ -312,10 +312,10 @@ static void put_title(const drawing *d) {
 void fw_describe_svg(fw_buffer *out, const fw_description *about) {
   drawing d = {.out = out, .about = about};
   const size_t count = about->plan->graph.count;
-  fw_describe_layout(about->places, &about->plan->graph);
+  fw_describe_layout(about->positions, &about->plan->graph);
   for (size_t i = 0; i < count; i++) {
-    if (about->places[i].column >= d.columns) d.columns = about->places[i].column + 1;
-    if (about->places[i].level > d.rows) d.rows = about->places[i].level;
+    if (about->positions[i].column >= d.columns) d.columns = about->positions[i].column + 1;
+    if (about->positions[i].level > d.rows) d.rows = about->positions[i].level;
   }
   const double used = (double)d.columns * (BOX_WIDTH + GAP_X) - GAP_X, height = bottom_of(d.rows) + MARGIN;
   const double width = (used < LEAST_WIDTH ? LEAST_WIDTH : used) + 2 * MARGIN;

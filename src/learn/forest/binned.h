@@ -26,7 +26,7 @@ typedef struct fw_binned {
   uint8_t *column_bin; /* NULL: no sparse feature has more than a bin */
 } fw_binned;
 
-/* The caller's struct, all zeros before. `rows` and `entries` are what to make room for at once. */
+/* The caller's struct, all zeros before. `rows` and `entries` are allocated at once. */
 furrow_status fw_binned_init(fw_binned *binned, const fw_cuts *cuts, size_t rows, size_t entries,
                              furrow_error *err) FURROW_MUST_USE;
 void fw_binned_clear(fw_binned *binned);

@@ -10,13 +10,83 @@
 #include "base/rng.h"
 #include "base/sort.h"
 #include "learn/forest/feature_stats.h"
-#include "learn/forest/start_scores.h"
+#include "learn/forest/forest_predictor.h"
 #include "learn/forest/tree_grow.h"
+
+/* ---- Trees from before ------------------------------------------------------------------------------------------ */
+
+/* Scores that rows have from trees that were there before the first round, by the values themselves, not by bins. */
+typedef struct start_scores {
+  fw_forest_predictor *predictor;
+  fw_predict_scratch *scratch;
+  size_t classes;
+  uint32_t *columns; /* 0, 1 …, for dense rows */
+  size_t column_capacity;
+} start_scores;
+
+static void start_scores_free(start_scores *start) {
+  if (!start) return;
+  fw_predict_scratch_free(start->scratch);
+  fw_forest_predictor_free(start->predictor);
+  fw_free(start->columns);
+  fw_free(start);
+}
+
+static furrow_status start_scores_create(start_scores **start, const fw_forest *forest, double rate,
+                                         furrow_error *err) {
+  start_scores *made = NULL;
+  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  if (status != FURROW_OK) return status;
+  made->classes = forest->classes;
+  status = fw_forest_predictor_create(&made->predictor, forest, rate, err);
+  if (status == FURROW_OK) status = fw_predict_scratch_create(&made->scratch, made->predictor, err);
+  if (status == FURROW_OK)
+    *start = made;
+  else
+    start_scores_free(made);
+  return status;
+}
+
+static furrow_status number_columns(start_scores *start, size_t columns, furrow_error *err) {
+  const size_t before = start->column_capacity;
+  furrow_status status =
+      fw_grow((void **)&start->columns, &start->column_capacity, columns, sizeof *start->columns, err);
+  for (size_t i = before; status == FURROW_OK && i < start->column_capacity; i++) start->columns[i] = (uint32_t)i;
+  return status;
+}
+
+static furrow_row row_of(const start_scores *start, const fw_minibatch *batch, size_t i) {
+  if (batch->x)
+    return (furrow_row){.length = batch->columns,
+                        .index = {.u32 = start->columns},
+                        .key_type = FURROW_KEY_U32,
+                        .value = {.f32 = batch->x + i * batch->columns},
+                        .value_type = FURROW_VALUE_F32};
+  const size_t begin = batch->offset[i];
+  furrow_row row = {.length = batch->offset[i + 1] - begin,
+                    .index = {.u64 = batch->key + begin},
+                    .key_type = FURROW_KEY_U64,
+                    .value_type = FURROW_VALUE_F32};
+  if (batch->value) row.value.f32 = batch->value + begin;
+  return row;
+}
+
+/* Scores of a batch of plain rules: `classes` numbers for each row to out. */
+static furrow_status start_scores_rows(start_scores *start, const fw_minibatch *batch, double *out, furrow_error *err) {
+  furrow_status status = batch->x ? number_columns(start, batch->columns, err) : FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < batch->rows; i++) {
+    const furrow_row row = row_of(start, batch, i);
+    fw_forest_predict_row(start->predictor, start->scratch, &row, out + i * start->classes);
+  }
+  return status;
+}
+
+/* ---- The booster ------------------------------------------------------------------------------------------------ */
 
 /* What hashes are for: each has a stream of its own. */
 enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
 
-/* Rows, and what they come to: for training, for validation. */
+/* Rows and their scores: for training, for validation. */
 typedef struct row_set {
   fw_binned binned;
   fw_node_rows rows;
@@ -38,9 +108,9 @@ struct fw_booster {
   fw_gradients gradients;
   float *log_sum;
   uint8_t *allowed;
-  uint64_t *chance; /* of features: room to choose them by */
+  uint64_t *chance; /* of features: random numbers to choose them by */
   fw_forest *forest;
-  fw_start_scores *start; /* of trees that were there before; NULL: none */
+  start_scores *start; /* of trees that were there before; NULL: none */
   size_t start_trees;
   double mean; /* of the labels, where trees start from it */
   double most_weight;
@@ -79,7 +149,7 @@ static void clear_set(row_set *set) {
 void fw_booster_free(fw_booster *b) {
   if (!b) return;
   fw_grower_free(b->grower);
-  fw_start_scores_free(b->start);
+  start_scores_free(b->start);
   clear_set(&b->train);
   clear_set(&b->valid);
   fw_feature_stats_free(b->stats);
@@ -154,14 +224,14 @@ furrow_status fw_booster_resume(fw_booster *b, const fw_forest *forest, furrow_e
   furrow_status status = check_shape(b, forest, err);
   if (status != FURROW_OK || forest->trees == 0) return status;
   b->start_trees = forest->trees;
-  return fw_start_scores_create(&b->start, forest, b->plan->train.lr, err);
+  return start_scores_create(&b->start, forest, b->plan->train.lr, err);
 }
 
 static furrow_status score_before(fw_booster *b, row_set *set, const fw_minibatch *batch, furrow_error *err) {
   const size_t had = set->binned.rows * b->classes, more = batch->rows * b->classes;
   if (!b->start) return FURROW_OK;
   furrow_status status = fw_grow((void **)&set->before, &set->before_capacity, had + more, sizeof *set->before, err);
-  return status == FURROW_OK ? fw_start_scores_rows(b->start, batch, set->before + had, err) : status;
+  return status == FURROW_OK ? start_scores_rows(b->start, batch, set->before + had, err) : status;
 }
 
 static furrow_status take(fw_booster *b, row_set *set, const fw_minibatch *batch, furrow_error *err) {
@@ -273,7 +343,7 @@ furrow_status fw_booster_begin(fw_booster *b, fw_forest *forest, furrow_error *e
   b->label_capacity = b->weight_capacity = 0;
   weigh_labels(b);
   b->forest = forest;
-  fw_start_scores_free(b->start);
+  start_scores_free(b->start);
   b->start = NULL;
   return FURROW_OK;
 }

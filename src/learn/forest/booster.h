@@ -33,7 +33,7 @@ furrow_status fw_booster_add_rows(fw_booster *booster, const fw_minibatch *batch
 furrow_status fw_booster_add_valid_rows(fw_booster *booster, const fw_minibatch *batch,
                                         furrow_error *err) FURROW_MUST_USE;
 /* After the passes. `forest` (with stats) is what rounds add trees to, and outlives the booster; trees that it has
- * already are those that the booster goes on from (E_STATE: it was not told). */
+ * already are those that the booster goes on from (E_STATE: fw_booster_resume was not called). */
 furrow_status fw_booster_begin(fw_booster *booster, fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
 
 /* One round. E_RANGE: a gradient is not a number (nothing is added then). */

@@ -62,7 +62,7 @@ static inline uint32_t fw_cuts_bin(const float *edge, float x) {
 /* Between two values that follow each other, a < b: a <= it < b. Infinities count as a little beyond all floats. */
 double fw_cut_between(float a, float b);
 /* Chooses cuts for n values (in any order; they are sorted as they lie), `splits` at most: between all different ones
- * if these are few, else so that bins hold about as many each. Returns how many. `spare` has room for n, or the
+ * if these are few, else so that bins hold about as many each. Returns how many. `spare` holds n, or the
  * values are sorted. */
 size_t fw_cuts_choose(float *values, size_t n, float *spare, size_t splits, double *cut);
 

@@ -1,4 +1,4 @@
-/* learn/forest/feature_cuts.c: the end of a survey: cuts are chosen, features get their numbers. */
+/* learn/forest/feature_cuts.c: the end of the first pass: cuts are chosen, features get their numbers. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 #define DENSE_SHARE 8 /* a feature of several bins that every 8th row has is dense */
 
-/* While cuts are chosen: the values of each feature one after the other, and room for its cuts. */
+/* While cuts are chosen: the values of each feature one after the other, and memory for its cuts. */
 typedef struct chooser {
   fw_feature_stats *stats;
   fw_cuts *cuts;

@@ -152,7 +152,7 @@ static void sample_end(fw_feature_stats *s) {
 
 static furrow_status meet(fw_feature_stats *s, seen *feature, uint64_t id, float value, furrow_error *err) {
   if (id > INT32_MAX)
-    return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond %d, the last that a tree can ask for", id,
+    return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond %d, the last that a tree can split by", id,
                    INT32_MAX);
   furrow_status status = fw_grow((void **)&s->ids, &s->id_capacity, (size_t)s->count + 1, sizeof *s->ids, err);
   if (status != FURROW_OK) return status;

@@ -1,5 +1,4 @@
-/* learn/forest/feature_stats.h: what the first pass over the rows learns: which features there are, where their values
- * lie.
+/* learn/forest/feature_stats.h: the first pass over the rows: which features the data has, and where their values lie.
  */
 #ifndef FW_LEARN_FOREST_FEATURE_STATS_H
 #define FW_LEARN_FOREST_FEATURE_STATS_H

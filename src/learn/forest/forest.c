@@ -29,7 +29,7 @@ static void list_arrays(fw_forest *forest, bool with_stats, node_array *arrays) 
   memcpy(arrays, list, sizeof list);
 }
 
-/* Gives every array room for so many trees; an array that is longer than `room` says does no harm. */
+/* Grows every array to so many trees; an array that is longer than `capacity` does no harm. */
 static furrow_status ensure_capacity(fw_forest *forest, bool with_stats, size_t trees, furrow_error *err) {
   node_array arrays[ARRAYS];
   list_arrays(forest, with_stats, arrays);
@@ -70,7 +70,7 @@ void fw_forest_free(fw_forest *forest) {
   fw_free(forest);
 }
 
-/* Room that is asked for tree by tree grows by half, up to what there can be. */
+/* Capacity grows by half, up to the largest forest. */
 static size_t next_capacity(const fw_forest *forest, size_t trees) {
   const size_t most = FW_FOREST_NODES / forest->nodes, half = forest->capacity + forest->capacity / 2;
   const size_t wanted = half > trees ? half : trees;
@@ -147,15 +147,15 @@ furrow_status fw_forest_add_stats(fw_forest *forest, furrow_error *err) {
 furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, size_t *count, furrow_error *err) {
   const size_t nodes = forest->trees * forest->nodes;
   uint64_t *list = NULL;
-  size_t asked = 0, different = 0;
-  for (size_t at = 0; at < nodes; at++) asked += forest->feature[at] >= 0;
-  furrow_status status = fw_alloc((void **)&list, asked, sizeof *list, err);
+  size_t splits = 0, different = 0;
+  for (size_t at = 0; at < nodes; at++) splits += forest->feature[at] >= 0;
+  furrow_status status = fw_alloc((void **)&list, splits, sizeof *list, err);
   if (status != FURROW_OK) return status;
-  asked = 0;
+  splits = 0;
   for (size_t at = 0; at < nodes; at++)
-    if (forest->feature[at] >= 0) list[asked++] = (uint64_t)forest->feature[at];
-  fw_sort_u64(list, asked);
-  for (size_t i = 0; i < asked; i++)
+    if (forest->feature[at] >= 0) list[splits++] = (uint64_t)forest->feature[at];
+  fw_sort_u64(list, splits);
+  for (size_t i = 0; i < splits; i++)
     if (i == 0 || list[i] != list[i - 1]) list[different++] = list[i];
   *features = list;
   *count = different;

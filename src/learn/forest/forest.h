@@ -1,8 +1,8 @@
 /* learn/forest/forest.h: boosted trees as Angel stores them: complete binary trees in arrays.
  *
  * Node 0 is the root; node n has the children 2n+1 (x <= value) and 2n+2. A row without the feature (or with NaN) goes
- * to 2n+1 if 0 <= value, which is Angel's rule (absent counts as 0), unless the node says otherwise: `turned`. The
- * score of class c is the sum over its trees of rate * predict of the leaf that the row comes to. */
+ * to 2n+1 if 0 <= value, which is Angel's rule (absent counts as 0), unless missing_flipped is set for the node. The
+ * score of class c is the sum over its trees of rate * predict of the leaf that the row reaches. */
 #ifndef FW_LEARN_FOREST_FOREST_H
 #define FW_LEARN_FOREST_FOREST_H
 
@@ -20,13 +20,13 @@ typedef struct fw_forest {
   unsigned levels; /* of nodes, the root's among them */
   size_t nodes;    /* of a tree: 2^levels - 1 */
   size_t trees;    /* rounds * classes */
-  size_t capacity; /* trees that there is room for */
+  size_t capacity; /* trees that the arrays can hold */
   /* `nodes` of each tree, tree after tree */
-  int32_t *feature;         /* that is asked for, 0-based; -1: a leaf, or no node at all */
-  double *value;            /* 0 where nothing is asked */
-  double *predict;          /* of leaves; of every node that rows came to in training */
+  int32_t *feature;         /* of the split, 0-based; -1: a leaf, or no node at all */
+  double *value;            /* of the split; 0 for leaves */
+  double *predict;          /* of leaves; of every node that rows reached in training */
   uint8_t *missing_flipped; /* 1: rows without the feature go the other way than Angel's rule has it */
-  /* what training knows of a node: NULL where a model does not say it */
+  /* statistics of training; NULL: the model does not have them */
   double *gain;     /* of its split, as the objective falls: 0 of leaves */
   double *gradient; /* sums over its rows */
   double *hessian;
@@ -41,11 +41,11 @@ furrow_status fw_forest_add(fw_forest *forest, size_t trees, furrow_error *err) 
 /* Drops all trees from `trees` on. */
 void fw_forest_truncate(fw_forest *forest, size_t trees);
 furrow_status fw_forest_copy(fw_forest **copy, const fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
-/* Whether rows can come to a node: all above it ask for a feature. */
+/* Whether rows can reach a node: all above it are splits. */
 bool fw_forest_has_node(const fw_forest *forest, size_t tree, size_t node);
 /* Gain, gradient and hessian for a forest that has none: all 0. */
 furrow_status fw_forest_add_stats(fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
-/* The features that are asked for, ascending, to be freed with fw_free. */
+/* The features of all splits, ascending, to be freed with fw_free. */
 furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, size_t *count,
                                  furrow_error *err) FURROW_MUST_USE;
 /* Splits on the longest way from the root of a tree. */

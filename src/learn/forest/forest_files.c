@@ -88,11 +88,11 @@ typedef struct writing {
   size_t cols;
   furrow_element_type type;
   int32_t *tree_ids;
-  char *values; /* room for a panel: at least a row, at least a column */
+  char *values; /* of a panel: at least a row, at least a column */
   furrow_matrix_writer *writer;
 } writing;
 
-/* ---- What a matrix is like ---- */
+/* ---- Shape and type of a matrix ---- */
 
 /* Partitions hold all trees and as many columns as there are for each server, as Angel's. */
 static furrow_status plan_matrix(furrow_matrix_meta **meta, const writing *w, const fw_save_params *params,
@@ -384,10 +384,10 @@ static furrow_status read_features(fw_forest **forest, const fw_plan *plan, cons
 /* ---- Positions without a node ---- */
 
 /* Angel's servers start with zeros and its trainer writes the nodes that it tried to split: -1 where that failed. So in
- * its models nodes of the last level, and nodes that no row comes to, have feature 0 and value 0. Its predictor walks
- * on from such a leaf, falls off the tree, and takes what the leaf says: the leaf is one. */
+ * its models nodes of the last level, and nodes that no row reaches, have feature 0 and value 0. Its predictor goes
+ * on from such a leaf, leaves the tree, and takes the leaf's prediction: so the node is a leaf. */
 
-/* Numbers of nodes that no row comes to mean nothing; nor does a split value where nothing is asked. */
+/* Numbers of nodes that no row reaches mean nothing; nor does the split value of a leaf. */
 static void clear_node(fw_forest *forest, size_t at, bool there) {
   const size_t node = at % forest->nodes;
   if (node >= forest->nodes / 2 && forest->feature[at] == 0 && forest->value[at] == 0) forest->feature[at] = -1;

@@ -1,7 +1,7 @@
 /* learn/forest/forest_files.h: a forest as a model directory, as Angel writes it.
  *
  * gbdt.split.feature (T_INT_DENSE), gbdt.split.value and gbdt.node.predict (T_DOUBLE_DENSE): a row for each tree, a
- * column for each node. Beside Angel's three: gbdt.split.missing (T_INT_DENSE, 1 where `turned`), only if a node needs
+ * column for each node. Beside Angel's three: gbdt.split.missing (T_INT_DENSE, missing_flipped), only if a node needs
  * it; gbdt.split.gain and gbdt.node.grad.stats (gradients, then hessians), which Angel names but does not save, if the
  * plan says so (node-stats). */
 #ifndef FW_LEARN_FOREST_FOREST_FILES_H

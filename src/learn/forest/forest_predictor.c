@@ -1,7 +1,7 @@
-/* learn/forest/forest_predictor.c: walks rows through trees whose nodes are packed for it (kern/math/traverse.h).
+/* learn/forest/forest_predictor.c: sends rows through trees whose nodes are packed for it (kern/math/traverse.h).
  *
  * A packed tree has all of its leaves at the bottom: what a leaf higher up says stands below nodes that everything
- * passes to the left, so that no walk branches. Trees go in bundles of the same depth, the largest of theirs.
+ * passes to the left, so that no step branches. Trees go in bundles of the same depth, the largest of theirs.
  *
  * A row is an array of numbers, one for each slot: floats as whole numbers of the same order, which are compared in
  * fewer steps. A feature has a slot for nodes that send rows without it to the left, where it is ABSENT_LEFT, below all
@@ -9,7 +9,8 @@
  * rounded down to a float, which is exact for rows of floats.
  *
  * A block of rows passes in groups through one tree after the other, a single row through a bundle of trees: either way
- * so many walks go on at once that none waits for memory. Leaves are added in the order of the trees either way. */
+ * so many paths are followed at once that none waits for memory. Leaves are added in the order of the trees either way.
+ */
 #include "learn/forest/forest_predictor.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
 typedef struct fw_forest_predictor fw_forest_predictor;
 typedef struct fw_predict_scratch fw_predict_scratch;
 
-/* rate: what leaves are multiplied with. The forest must outlive the walker. */
+/* rate: what leaves are multiplied with. The forest must outlive the predictor. */
 furrow_status fw_forest_predictor_create(fw_forest_predictor **predictor, const fw_forest *forest, double rate,
                                          furrow_error *err) FURROW_MUST_USE;
 void fw_forest_predictor_free(fw_forest_predictor *predictor);

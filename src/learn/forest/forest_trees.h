@@ -1,4 +1,4 @@
-/* learn/forest/forest_trees.h: what people want to know of a forest: nodes, importance, trees as text and pictures. */
+/* learn/forest/forest_trees.h: a forest for people: nodes, importance, trees as text and pictures. */
 #ifndef FW_LEARN_FOREST_FOREST_TREES_H
 #define FW_LEARN_FOREST_FOREST_TREES_H
 
@@ -16,7 +16,7 @@ furrow_status fw_forest_importance(const fw_forest *forest, furrow_feature_impor
 
 size_t fw_tree_leaves(const fw_forest *forest, size_t tree);
 
-/* Trees first … end-1; out of memory is the buffer's to tell. */
+/* Trees first … end-1; the buffer reports that memory ran out. */
 void fw_trees_text(fw_buffer *out, const fw_forest *forest, size_t first, size_t end);
 void fw_trees_json(fw_buffer *out, const fw_forest *forest, size_t first, size_t end);
 void fw_trees_dot(fw_buffer *out, const fw_forest *forest, size_t first, size_t end);

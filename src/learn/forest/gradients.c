@@ -61,7 +61,7 @@ typedef struct block {
   float gradient[BLOCK], hessian[BLOCK];
 } block;
 
-/* Where exp_of can go on. Loops of their own for this: in one with what follows compilers make branches of it. */
+/* Limits the arguments of exp_of. This is a separate loop: in one loop with the rest compilers make branches of it. */
 static void limit_block(float *x, size_t n) {
   for (size_t i = 0; i < n; i++) x[i] = x[i] < -87.0F ? -87.0F : x[i];
   for (size_t i = 0; i < n; i++) x[i] = x[i] > 88.0F ? 88.0F : x[i];

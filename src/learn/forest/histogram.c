@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "kern/unroll.h"
 
-enum { AHEAD = 32 }; /* rows that are asked for before they are needed */
+enum { AHEAD = 32 }; /* rows by which memory is prefetched ahead */
 
 /* ---- The shape ------------------------------------------------------------------------------------------ */
 

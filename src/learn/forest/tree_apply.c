@@ -15,11 +15,11 @@ typedef struct traversal {
   size_t first; /* node 0 of the tree, in the forest's arrays */
   double rate, *score;
   level_node *nodes;    /* of a level */
-  fw_row_split *splits; /* of those that ask */
+  fw_row_split *splits; /* of those that are not leaves */
   size_t count;
 } traversal;
 
-static fw_row_split question(const traversal *w, const level_node *node) {
+static fw_row_split split_of(const traversal *w, const level_node *node) {
   const fw_cuts *cuts = w->rows->binned->cuts;
   const size_t at = w->first + node->node;
   fw_row_split split = {.begin = node->begin, .end = node->end};
@@ -29,8 +29,8 @@ static fw_row_split question(const traversal *w, const level_node *node) {
   return split;
 }
 
-/* Leaves give their rows their score; the others are kept, and ask. */
-static size_t ask(traversal *w) {
+/* Rows in leaves get the leaf's score; inner nodes stay queued and get their splits. */
+static size_t score_leaves(traversal *w) {
   size_t kept = 0;
   for (size_t i = 0; i < w->count; i++) {
     const level_node node = w->nodes[i];
@@ -39,7 +39,7 @@ static size_t ask(traversal *w) {
       continue;
     }
     w->nodes[kept] = node;
-    w->splits[kept++] = question(w, &node);
+    w->splits[kept++] = split_of(w, &node);
   }
   return kept;
 }
@@ -68,7 +68,7 @@ furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t e
   if (status == FURROW_OK) status = fw_alloc((void **)&parents, most, sizeof *parents, err);
   if (status == FURROW_OK) add_child(&w, 0, begin, end);
   while (status == FURROW_OK && w.count > 0) {
-    const size_t kept = ask(&w);
+    const size_t kept = score_leaves(&w);
     status = fw_node_rows_split(rows, w.splits, kept, pool, err);
     if (status == FURROW_OK) go_down(&w, kept, parents);
   }

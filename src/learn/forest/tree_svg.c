@@ -10,7 +10,7 @@ enum {
   HEAD = 62, /* title */
   LEAST_WIDTH = 640,
   BOX_WIDTH = 180,
-  BOX_TEXT = 24, /* characters that a box has room for; longer text is pressed together */
+  BOX_TEXT = 24, /* characters that fit a box; longer text is compressed */
   BOX_HEIGHT = 40,
   LEAF_WIDTH = 116,
   LEAF_HEIGHT = 26,

@@ -6,7 +6,7 @@
 
 /* ---- Text ---- */
 
-/* What training knows of a node, after a comma; nothing where the model does not say it. */
+/* Statistics of a node from training, after a comma; nothing where the model does not have them. */
 static void put_sums(fw_buffer *out, const furrow_tree_node *node, const char *before) {
   if (isnan(node->cover)) return;
   fw_buffer_text(out, before);

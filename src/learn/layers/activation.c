@@ -1,4 +1,4 @@
-/* learn/layers/activation.c: what a layer does with its sums, and the way back. */
+/* learn/layers/activation.c: activations of a layer, forward and backward, and dropout. */
 #include <math.h>
 
 #include "base/rng.h"
@@ -35,7 +35,8 @@ static void softmax(real *x, size_t width, size_t rows) {
   }
 }
 
-/* ---- Dropout: a unit is kept or not by (seed, layer, step, row, unit), so that the way back finds the same ---- */
+/* ---- Dropout: a unit is kept or not by (seed, layer, step, row, unit), so that the backward pass finds the same ----
+ */
 
 /* Numbers of rows begin … end-1 that are dropped become 0. */
 static void drop(const real_net *net, const node *self, const real_pass *pass, size_t width, size_t begin, size_t end,

@@ -31,7 +31,7 @@ typedef struct node {
   real *bias;
   /* by feature: where the numbers of this layer begin in a feature's record: weights, then each array of state */
   size_t record_at, record_width; /* width: outputs or factors; 0: none */
-  /* The layer whose way back sets this one's gradient, where all that follow add to it; NO_LAYER: it starts from 0 */
+  /* The layer whose backward pass sets this one's gradient, to which later ones add; NO_LAYER: it starts from 0 */
   size_t set_by;
 } node;
 
@@ -73,7 +73,7 @@ struct layer_ops {
   /* From the gradient of its output, which it may overwrite (with the gradient before the activation), adds to the
    * gradients of its inputs. NULL: there is nothing to do. */
   void (*backward)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
-  /* Whether `backward` asks sets_gradient, and sets instead of adding where it says so. */
+  /* Whether `backward` calls sets_gradient, and sets instead of adding where that is true. */
   bool sets_gradients;
   /* Tasks of the update of its dense arrays; NULL: it has none. Gradients are means over the rows of the batch. */
   size_t (*tasks)(const node *self);
@@ -86,7 +86,7 @@ struct layer_ops {
   void (*sum_rows)(const node *self, const real_pass *pass, size_t begin, size_t end, real *sum);
 };
 
-/* Whether the way back of a layer sets the gradient of its k-th input: it comes first. */
+/* Whether the backward pass of a layer sets the gradient of its k-th input, because it comes first. */
 static inline bool sets_gradient(const real_net *net, const node *self, size_t k) {
   const size_t *inputs = self->layer->inputs;
   for (size_t i = 0; i < k; i++)
@@ -94,9 +94,9 @@ static inline bool sets_gradient(const real_net *net, const node *self, size_t k
   return net->nodes[inputs[k]].set_by == self->index;
 }
 
-/* Applies an activation to rows begin … end-1 of `width` numbers in place; `out` and `grad` point at row 0. The way
- * back: grad becomes that before the activation, from the outputs (activation.c). Dropout draws by (seed, layer, step,
- * row, unit). */
+/* Applies an activation to rows begin … end-1 of `width` numbers in place; `out` and `grad` point at row 0. The
+ * backward pass: grad becomes that before the activation, from the outputs (activation.c). Dropout draws by (seed,
+ * layer, step, row, unit). */
 void REAL_NAME(fw_activate)(const real_net *net, const node *self, const real_pass *pass, size_t width, size_t begin,
                             size_t end, real *out);
 void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, const real_pass *pass, size_t width,

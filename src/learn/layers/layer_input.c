@@ -21,7 +21,7 @@ void REAL_NAME(fw_sum_features)(const node *self, const real_pass *pass, size_t 
 /* Sums that are made before the optimizer takes them. */
 #define SUMS 1024
 
-/* As many features at once as there is room for. */
+/* As many features at once as `sums` can hold. */
 static void update_narrow(const optimizer_step *o, const fw_gather_uses *gather, size_t begin, size_t end) {
   const fw_gather *kernels = REAL_NAME(fw_gather_table)();
   const size_t at_once = SUMS / gather->n;

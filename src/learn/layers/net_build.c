@@ -135,7 +135,7 @@ static furrow_status build_node(real_net *net, size_t index, furrow_error *err) 
   return FURROW_OK;
 }
 
-/* The way back goes from the last layer to the first. */
+/* The backward pass goes from the last layer to the first. */
 static void choose_setters(real_net *net) {
   for (size_t i = 0; i < net->count; i++) net->nodes[i].set_by = NO_LAYER;
   for (size_t i = 0; i < net->count; i++) { /* so the last one to write here is the first there */

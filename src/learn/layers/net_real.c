@@ -313,7 +313,7 @@ static void update(const void *net, void *pass, const fw_step *step, size_t task
   of->nodes[i].ops->update(of, &of->nodes[i], &self, task);
 }
 
-/* ---- What net.c asks for ---- */
+/* ---- The table of functions for net.c ---- */
 
 static size_t memory(const void *net) {
   const real_net *of = net;

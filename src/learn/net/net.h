@@ -3,7 +3,7 @@
  * An update has two phases. First rows: forward and backward pass over ranges of rows, each task its own. Then
  * parameters: each task owns some parameters, sums their gradient over the rows in order, and applies the optimizer.
  * No sum depends on which thread did what, so the result is the same for any number of threads. Tasks of one phase may
- * run at once; between the phases everybody waits.
+ * run at once; between the phases all threads wait.
  *
  * The files of learn/layers are compiled twice (learn/layers/real.h), for float and for double.
  * The rest of the module includes this header alone. */
@@ -45,7 +45,7 @@ size_t fw_net_memory(const fw_net *net);
 furrow_status fw_pass_create(fw_pass **pass, const fw_net *net, furrow_error *err) FURROW_MUST_USE;
 void fw_pass_free(fw_pass *pass);
 
-/* Makes room for the batch and finds the record of each of its features; with `grow` those that are new get one (needs
+/* Allocates for the batch and finds the record of each of its features; with `grow` those that are new get one (needs
  * exclusive use of the net's table, but not of its weights), else they count as 0. `batch` must stay while the pass is
  * used. */
 furrow_status fw_net_begin(fw_net *net, fw_pass *pass, const fw_minibatch *batch, bool grow,

@@ -264,7 +264,7 @@ static totals count_all(const fw_tally *t) {
   return all;
 }
 
-/* Point `n` of `used`, from 1: is it one of the at most `room` that are shown? The last one always is. */
+/* Point `n` of `used`, from 1: is it one of the at most `capacity` that are shown? The last one always is. */
 static bool is_shown(size_t n, size_t used, size_t capacity) {
   return used <= capacity || n * capacity / used != (n - 1) * capacity / used;
 }

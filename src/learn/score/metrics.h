@@ -16,7 +16,7 @@ void fw_tally_clear(fw_tally *tally);
 
 /* Counts a row by the outputs of its graph (graph.outputs numbers). */
 void fw_tally_add(fw_tally *tally, const double *out, double label, double weight);
-/* Asks for the memory that this row will need: a little before it is added. */
+/* Prefetches the memory that this row will need, a little before it is added. */
 void fw_tally_expect(const fw_tally *tally, const double *out);
 /* Adds what another tally of the same graph has gathered. */
 void fw_tally_merge(fw_tally *into, const fw_tally *from);

@@ -266,7 +266,7 @@ static furrow_status decode_history(const unsigned char *bytes, fw_checkpoint *c
   return FURROW_OK;
 }
 
-/* The thing itself, and the bytes of the best one. */
+/* The net or forest itself, and the bytes of the best epoch. */
 static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint *checkpoint,
                                       const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
   const size_t snapshot = fw_get_le64(bytes + AT_SNAPSHOT_BYTES), best = fw_get_le64(bytes + AT_BEST_BYTES);

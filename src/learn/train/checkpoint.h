@@ -32,7 +32,7 @@ void fw_checkpoint_clear(fw_checkpoint *checkpoint);
 /* Writes FOLDER/checkpoint in one step; the folder is made where there is none. */
 furrow_status fw_checkpoint_save(const char *folder, const fw_checkpoint *checkpoint,
                                  const fw_snapshot_ops *snapshot_ops, furrow_error *err) FURROW_MUST_USE;
-/* Reads it into a new thing of the same plan. E_NOT_FOUND: there is none; E_FORMAT: it is damaged; E_STALE: it is of
+/* Reads it into a new object of the same plan. E_NOT_FOUND: there is none; E_FORMAT: it is damaged; E_STALE: it is of
  * another configuration. */
 furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
                                  furrow_error *err) FURROW_MUST_USE;

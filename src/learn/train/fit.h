@@ -1,5 +1,5 @@
-/* learn/train/fit.h: one call of fit, shared by fit.c (data, history, early stopping, checkpoints) and the two ways of
- * training: fit_net.c and fit_forest.c. */
+/* learn/train/fit.h: one call of fit, shared by fit.c (data, history, early stopping, checkpoints) and fit_net.c and
+ * fit_forest.c, which train. */
 #ifndef FW_LEARN_TRAIN_FIT_H
 #define FW_LEARN_TRAIN_FIT_H
 
@@ -10,18 +10,18 @@
 
 typedef struct fw_fit fw_fit;
 
-/* What nets and forests do differently. An epoch of a forest is a round. */
+/* The steps in which nets and forests differ. An epoch of a forest is a round. */
 typedef struct fw_fit_ops {
-  /* Before the first epoch; a checkpoint has been taken already. */
+  /* Runs before the first epoch, after a checkpoint was loaded. */
   furrow_status (*begin)(fw_fit *fit, furrow_error *err);
-  /* Trains; fills in rate, metrics and time. */
+  /* Trains one epoch; fills in rate, metrics and time. */
   furrow_status (*train)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
   /* Counts the scores of the validation rows in fit->tally. */
   furrow_status (*score_valid)(fw_fit *fit, furrow_error *err);
-  /* Remembers what the best epoch has come to; and goes back to it. */
+  /* Keeps the parameters of the best epoch; restores them. */
   furrow_status (*keep)(fw_fit *fit, furrow_error *err);
   furrow_status (*restore)(fw_fit *fit, furrow_error *err);
-  /* A thing for a checkpoint to be read into; and that in place of the trainer's own. */
+  /* Makes an object for a checkpoint to be read into; puts it in place of the trainer's own. */
   furrow_status (*make)(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err);
   furrow_status (*adopt)(furrow_trainer *trainer, void *made, furrow_error *err);
   void (*drop)(void *made);

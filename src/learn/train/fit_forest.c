@@ -118,7 +118,7 @@ static furrow_status write_snapshot(const void *object, fw_snapshot_sink sink, v
   return fw_forest_snapshot_write(object, sink, to, err);
 }
 
-/* The forest that the bytes give changes places with `thing`, which has no trees. */
+/* Swaps the forest that was read with `object`, which has no trees. */
 static furrow_status restore_snapshot(void *object, const unsigned char *bytes, size_t size, furrow_error *err) {
   fw_forest *read = NULL, *empty = object;
   furrow_status status = fw_forest_snapshot_read(&read, bytes, size, err);
@@ -134,7 +134,7 @@ static furrow_status restore_snapshot(void *object, const unsigned char *bytes, 
   return FURROW_OK;
 }
 
-/* A checkpoint of a forest has no second image. */
+/* A checkpoint of a forest has no second snapshot. */
 static furrow_status check_snapshot(void *object, const unsigned char *bytes, size_t size, furrow_error *err) {
   (void)object, (void)bytes, (void)size;
   return fw_fail(err, FURROW_E_FORMAT, "a second forest");

@@ -1,4 +1,4 @@
-/* learn/train/fit_net.c: epochs of a net: batches, hogwild, the best epoch as an image. */
+/* learn/train/fit_net.c: epochs of a net: batches, hogwild, the best epoch as a snapshot. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"

@@ -10,7 +10,7 @@
 #define PANEL_NUMBERS 65536 /* of a panel that is written at once */
 #define FEW_COLUMNS 1000000 /* so many are written densely, however few of them have a feature */
 
-/* ---- What a matrix is like ---- */
+/* ---- Shape and type of a matrix ---- */
 
 static furrow_layer_kind kind_of(const fw_plan *plan, const fw_parameter *parameter) {
   switch (plan->graph.layers[parameter->layer].type) {
@@ -30,7 +30,7 @@ static int32_t sparse_type(int32_t row_type, int64_t cols) {
   return dense_type(row_type) + (cols > INT32_MAX ? 5 : 3);
 }
 
-/* The row type of features: what was asked for, but columns without a feature, which an open range may have, are
+/* The row type of features: that of the configuration, but columns without a feature, which an open range may have, are
  * written as zeros of a dense row only if they are few. */
 static int32_t feature_type(const fw_plan *plan, const uint64_t *keys, size_t key_count, int64_t cols) {
   const int32_t row_type = plan->model.row_type;
@@ -83,7 +83,7 @@ typedef struct writing {
   const uint64_t *keys; /* of features; NULL: every column has an element */
   size_t key_count;
   int32_t *row_ids; /* 0 … rows - 1 */
-  char *values;     /* room for a panel */
+  char *values;     /* of a panel */
   int64_t *col_ids;
   furrow_matrix_writer *writer;
 } writing;

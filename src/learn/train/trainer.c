@@ -157,7 +157,8 @@ void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm) {
   trainer->comm = comm;
 }
 
-/* With as many rounds as there are: more than were asked for where a model grew on, fewer where the best was kept. */
+/* Writes the number of rounds that the forest has: more than configured where a model was trained further, fewer where
+ * the best round was kept. */
 static furrow_status save_forest(const furrow_trainer *trainer, const char *folder,
                                  const furrow_trainer_save_params *params, furrow_error *err) {
   char rounds[24];

@@ -141,7 +141,7 @@ static void shuffled_epochs_are_permutations(void **state) {
     s.params.seed = 5;
     assert_int_equal(epoch_of(&s, 1, 64, numbers), ROWS);
     assert_int_equal(epoch_of(&s, 1, 99, others), ROWS);
-    assert_memory_equal(numbers, others, sizeof numbers[0] * ROWS); /* the batch's size is no part of it */
+    assert_memory_equal(numbers, others, sizeof numbers[0] * ROWS); /* they do not depend on the batch's size */
     assert_int_equal(epoch_of(&s, 2, 64, others), ROWS);
     assert_memory_not_equal(numbers, others, sizeof numbers[0] * ROWS);
     s.params.seed = 6;

@@ -178,7 +178,7 @@ static void metadata_is_angels(void **state) {
   fw_forest_free(f);
 }
 
-/* Six decimals, as its DecimalFormat rounds, and with them the predictions of Angel's own reader. */
+/* Six decimals, as its DecimalFormat rounds, and with them the predictions that Angel's reader gives. */
 static void angel_bytes_round(void **state) {
   (void)state;
   const fw_plan plan = plan_for(1, 43, false);
@@ -305,7 +305,7 @@ static void mix(const made_params *other, const char *matrix) {
   fw_forest_free(g);
 }
 
-static void matrices_that_do_not_agree_are_refused(void **state) {
+static void matrices_that_do_not_fit_are_refused(void **state) {
   (void)state;
   made_params shorter = three, lower = three;
   shorter.rounds = 3;
@@ -378,7 +378,7 @@ int main(void) {
                                      cmocka_unit_test(golden_matrices_are_read),
                                      cmocka_unit_test(a_matrix_that_is_missing_is_named),
                                      cmocka_unit_test(a_plan_that_does_not_fit_is_refused),
-                                     cmocka_unit_test(matrices_that_do_not_agree_are_refused),
+                                     cmocka_unit_test(matrices_that_do_not_fit_are_refused),
                                      cmocka_unit_test(memory_that_runs_out_is_told)};
   return cmocka_run_group_tests_name("forest_files", tests, begin, end);
 }

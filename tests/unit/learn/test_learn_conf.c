@@ -371,7 +371,7 @@ static void sample_files(void **state) {
     conf_load(conf, conf_sample(path, samples[i]));
     fw_plan *plan = conf_plan(conf);
     assert_null(plan->model.algorithm);
-    /* the same kinds of layers as the built-in graph, but for the names */
+    /* the same kinds of layers as the built-in graph, except the names */
     furrow_learn_conf *builtin = conf_builtin(samples[i], strcmp(samples[i], "dnn") == 0 ? "input-width=200" : "");
     if (plan->data.fields > 0) conf_set(builtin, "fields", "39");
     fw_plan *other = conf_plan(builtin);
@@ -543,7 +543,7 @@ static void memory_runs_out(void **state) {
   fail_msg("it never comes to an end");
 }
 
-/* Numbers of a file are no reason to allocate. */
+/* Numbers of a file alone do not make the reader allocate. */
 static void large_numbers(void **state) {
   (void)state;
   if (!FAILING_ALLOC) skip();

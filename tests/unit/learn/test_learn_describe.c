@@ -164,19 +164,19 @@ static void odd_names(void **state) {
 
 /* Every layer below its inputs, no two in one place, and no connection that goes straight down through a layer. */
 static void check_layout(const fw_graph *graph) {
-  fw_layer_place places[64];
+  fw_layer_place positions[64];
   assert_true(graph->count <= 64);
-  fw_describe_layout(places, graph);
+  fw_describe_layout(positions, graph);
   for (size_t i = 0; i < graph->count; i++) {
     for (size_t k = 0; k < graph->layers[i].input_count; k++) {
-      const fw_layer_place *from = &places[graph->layers[i].inputs[k]];
-      assert_true(places[i].level > from->level);
+      const fw_layer_place *from = &positions[graph->layers[i].inputs[k]];
+      assert_true(positions[i].level > from->level);
       for (size_t j = 0; j < graph->count; j++)
-        assert_false(places[j].column == from->column && places[j].level > from->level &&
-                     places[j].level < places[i].level);
+        assert_false(positions[j].column == from->column && positions[j].level > from->level &&
+                     positions[j].level < positions[i].level);
     }
     for (size_t j = 0; j < i; j++)
-      assert_false(places[j].column == places[i].column && places[j].level == places[i].level);
+      assert_false(positions[j].column == positions[i].column && positions[j].level == positions[i].level);
   }
 }
 

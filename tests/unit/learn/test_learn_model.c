@@ -229,7 +229,7 @@ static void matrices_are_those_of_angel(void **state) {
 /* ---- Order of fc weights ---- */
 
 /* Writes the weights of an fc layer anew, out x in. */
-static void turn(const char *folder, size_t in, size_t out) {
+static void transpose(const char *folder, size_t in, size_t out) {
   furrow_matrix *matrix = NULL;
   furrow_matrix_meta *meta = NULL;
   furrow_matrix_write_params params;
@@ -259,7 +259,7 @@ static void weights_of_serving_are_turned(void **state) {
   save(trainer, "model", NULL);
   furrow_scorer *scorer = opened("model"), *other = NULL;
   score_all(scorer, before);
-  turn("model/fclayer_0_weight", 24, 10);
+  transpose("model/fclayer_0_weight", 24, 10);
   furrow_scorer_params params;
   furrow_scorer_params_init(&params);
   params.fc_order = FURROW_FC_OUT_IN;

@@ -19,14 +19,14 @@ static void plan_nfm(made_plan *made, int32_t row_type, int64_t range) {
 }
 
 /* Every number of the features of a batch, and of the dense arrays, with the optimizer's. */
-static size_t all_numbers(const fw_net *net, const fw_minibatch *batch, float *numbers, size_t room) {
+static size_t all_numbers(const fw_net *net, const fw_minibatch *batch, float *numbers, size_t capacity) {
   size_t n = 0;
   for (size_t i = 0; i < fw_net_parameters(net); i++) {
     const fw_parameter *p = fw_net_parameter(net, i);
     for (size_t array = 0; array <= p->state; array++) {
       const size_t pieces = p->by_feature ? batch->features : 1, size = p->by_feature ? p->rows : (size_t)p->cols;
       for (size_t k = 0; k < pieces; k++, n += size) {
-        assert_true(n + size <= room);
+        assert_true(n + size <= capacity);
         const void *from = p->by_feature ? fw_net_feature(net, i, batch->key[k], array) : fw_net_dense(net, i, array);
         memcpy(numbers + n, from, size * sizeof(float));
       }
@@ -39,7 +39,7 @@ static size_t all_numbers(const fw_net *net, const fw_minibatch *batch, float *n
 
 /* Two updates, rows in pieces of `piece`, tasks of the update forward or backward. */
 static size_t train_split(const made_plan *made, const fw_minibatch *batch, size_t piece, bool backward, float *numbers,
-                          size_t room) {
+                          size_t capacity) {
   fw_net *net = net_make(made, 11);
   fw_pass *pass = pass_make(net);
   for (uint64_t t = 1; t <= 2; t++) {
@@ -50,7 +50,7 @@ static size_t train_split(const made_plan *made, const fw_minibatch *batch, size
     assert_true(tasks > 6); /* two of features, three of biases, two of fc weights */
     for (size_t i = 0; i < tasks; i++) fw_net_update(net, pass, &step, backward ? tasks - 1 - i : i);
   }
-  const size_t n = all_numbers(net, batch, numbers, room);
+  const size_t n = all_numbers(net, batch, numbers, capacity);
   fw_pass_free(pass);
   fw_net_free(net);
   return n;
@@ -58,35 +58,35 @@ static size_t train_split(const made_plan *made, const fw_minibatch *batch, size
 
 static void test_split(void **state) {
   (void)state;
-  enum { ROOM = 100000 };
-  static float whole[ROOM], split[ROOM];
+  enum { CAPACITY = 100000 };
+  static float whole[CAPACITY], split[CAPACITY];
   made_plan made;
   fw_minibatch batch;
   plan_nfm(&made, T_FLOAT_DENSE, 900);
   batch_make(&batch, &some_rules);
-  const size_t n = train_split(&made, &batch, 1200, false, whole, ROOM);
+  const size_t n = train_split(&made, &batch, 1200, false, whole, CAPACITY);
   const size_t pieces[] = {1, 7, 64, 1199};
   for (size_t i = 0; i < 4; i++) {
-    assert_int_equal(train_split(&made, &batch, pieces[i], true, split, ROOM), n);
+    assert_int_equal(train_split(&made, &batch, pieces[i], true, split, CAPACITY), n);
     assert_memory_equal(whole, split, n * sizeof *whole);
   }
   batch_free(&batch);
 }
 
-static void test_stores_agree(void **state) {
+static void test_stores_have_equal_weights(void **state) {
   (void)state;
-  enum { ROOM = 100000 };
-  static float array[ROOM], table[ROOM], open[ROOM];
+  enum { CAPACITY = 100000 };
+  static float array[CAPACITY], table[CAPACITY], open[CAPACITY];
   made_plan made;
   fw_minibatch batch;
   batch_make(&batch, &some_rules);
   plan_nfm(&made, T_FLOAT_DENSE, 900);
-  const size_t n = train_split(&made, &batch, 50, false, array, ROOM);
+  const size_t n = train_split(&made, &batch, 50, false, array, CAPACITY);
   plan_nfm(&made, T_FLOAT_SPARSE, 900);
-  assert_int_equal(train_split(&made, &batch, 50, false, table, ROOM), n);
+  assert_int_equal(train_split(&made, &batch, 50, false, table, CAPACITY), n);
   assert_memory_equal(array, table, n * sizeof *array);
   plan_nfm(&made, T_FLOAT_DENSE, -1);
-  assert_int_equal(train_split(&made, &batch, 50, false, open, ROOM), n);
+  assert_int_equal(train_split(&made, &batch, 50, false, open, CAPACITY), n);
   assert_memory_equal(array, open, n * sizeof *array);
   batch_free(&batch);
 }
@@ -100,7 +100,8 @@ static void plan_linear(made_plan *made) {
 }
 
 /* Three updates; returns how many numbers they left. */
-static size_t train_linear(const made_plan *made, const fw_minibatch *batch, size_t sums, float *numbers, size_t room) {
+static size_t train_linear(const made_plan *made, const fw_minibatch *batch, size_t sums, float *numbers,
+                           size_t capacity) {
   fw_net *net = net_make(made, 11);
   fw_pass *pass = pass_make(net);
   assert_true(fw_net_sums_by_row(net));
@@ -109,7 +110,7 @@ static size_t train_linear(const made_plan *made, const fw_minibatch *batch, siz
     net_step(net, pass, batch, &step);
     assert_int_equal(fw_net_sum_tasks(net, pass), sums);
   }
-  const size_t n = all_numbers(net, batch, numbers, room);
+  const size_t n = all_numbers(net, batch, numbers, capacity);
   fw_pass_free(pass);
   fw_net_free(net);
   return n;
@@ -119,8 +120,8 @@ static size_t train_linear(const made_plan *made, const fw_minibatch *batch, siz
  * order of the sums. */
 static void test_sums_by_row(void **state) {
   (void)state;
-  enum { ROOM = 5000 };
-  static float listed[ROOM], unlisted[ROOM];
+  enum { CAPACITY = 5000 };
+  static float listed[CAPACITY], unlisted[CAPACITY];
   const size_t rows[] = {1, 512, 513, 1200}, sums[] = {1, 1, 2, 3};
   made_plan made;
   plan_linear(&made);
@@ -133,8 +134,8 @@ static void test_sums_by_row(void **state) {
     batch_make(&batch, &rules);
     fw_minibatch plain = batch;
     plain.use_offset = plain.use = plain.use_row = plain.use_place = NULL;
-    const size_t n = train_linear(&made, &batch, 0, listed, ROOM);
-    assert_int_equal(train_linear(&made, &plain, sums[i / 2], unlisted, ROOM), n);
+    const size_t n = train_linear(&made, &batch, 0, listed, CAPACITY);
+    assert_int_equal(train_linear(&made, &plain, sums[i / 2], unlisted, CAPACITY), n);
     const float most = sums[i / 2] > 1 ? 1e-5F : 0;
     for (size_t k = 0; k < n; k++) assert_true(fabsf(listed[k] - unlisted[k]) <= most);
     batch_free(&batch);
@@ -411,7 +412,7 @@ static void test_memory_runs_out(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_split),
-      cmocka_unit_test(test_stores_agree),
+      cmocka_unit_test(test_stores_have_equal_weights),
       cmocka_unit_test(test_sums_by_row),
       cmocka_unit_test(test_not_summed_by_row),
       cmocka_unit_test(test_first_weights),

@@ -24,14 +24,14 @@ static void put(const check *c, void *numbers, size_t i, double number) {
 }
 
 /* All weights in one row: dense arrays, then the numbers of the features of the batch. */
-static size_t weights_of(const check *c, void **where, size_t *at, size_t room) {
+static size_t weights_of(const check *c, void **where, size_t *at, size_t capacity) {
   size_t n = 0;
   for (size_t i = 0; i < fw_net_parameters(c->net); i++) {
     const fw_parameter *parameter = fw_net_parameter(c->net, i);
     const size_t columns = parameter->by_feature ? c->batch->features : (size_t)parameter->cols;
     for (size_t col = 0; col < columns; col++)
       for (size_t row = 0; row < parameter->rows; row++, n++) {
-        assert_true(n < room);
+        assert_true(n < capacity);
         where[n] =
             parameter->by_feature ? fw_net_feature(c->net, i, c->batch->key[col], 0) : fw_net_dense(c->net, i, 0);
         at[n] = parameter->by_feature ? row : col;
@@ -60,15 +60,15 @@ static void compare(check *c, void *where, size_t at, double gradient) {
 }
 
 static void check_gradients(const made_plan *made, const fw_minibatch *batch) {
-  enum { ROOM = 4096 };
-  void **where = made_array(ROOM, sizeof *where);
-  size_t *at = made_array(ROOM, sizeof *at);
-  double *before = made_array(ROOM, sizeof *before), *gradient = made_array(ROOM, sizeof *gradient);
+  enum { CAPACITY = 4096 };
+  void **where = made_array(CAPACITY, sizeof *where);
+  size_t *at = made_array(CAPACITY, sizeof *at);
+  double *before = made_array(CAPACITY, sizeof *before), *gradient = made_array(CAPACITY, sizeof *gradient);
   fw_net *net = net_make(made, 7);
   check c = {.net = net, .pass = pass_make(net), .batch = batch};
   c.wide = made->plan.model.row_type < T_FLOAT_DENSE;
   assert_int_equal(fw_net_begin(net, c.pass, batch, true, NULL), FURROW_OK);
-  const size_t n = weights_of(&c, where, at, ROOM);
+  const size_t n = weights_of(&c, where, at, CAPACITY);
   for (size_t i = 0; i < n; i++) before[i] = get(&c, where[i], at[i]);
   net_step(net, c.pass, batch, &one_step);
   for (size_t i = 0; i < n; i++) gradient[i] = before[i] - get(&c, where[i], at[i]);

@@ -229,8 +229,8 @@ static void tallies_are_merged(void **state) {
   assert_int_equal(a.rows, b.rows);
   assert_true(a.auc == b.auc && a.accuracy == b.accuracy);
   assert_float_equal(a.loss, b.loss, 1e-12);
-  const fw_comm two_alike = {.size = 2, .allreduce_f64 = twice};
-  assert_int_equal(fw_tally_reduce(all, &two_alike, NULL), FURROW_OK);
+  const fw_comm two_equal = {.size = 2, .allreduce_f64 = twice};
+  assert_int_equal(fw_tally_reduce(all, &two_equal, NULL), FURROW_OK);
   fw_tally_metrics(all, &a);
   assert_int_equal(a.rows, 2 * b.rows);
   assert_true(a.auc == b.auc && a.loss == b.loss);

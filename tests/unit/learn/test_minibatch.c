@@ -81,7 +81,7 @@ static void check_batch(const fw_minibatch *batch, const furrow_rowblock *block)
     for (size_t g = 0; g < f; g++) assert_int_not_equal(batch->key[f], batch->key[g]);
 }
 
-static void rows_of_all_types_are_numbered(void **state) {
+static void rows_of_all_types_get_local_ids(void **state) {
   (void)state;
   static sample_block s;
   const fw_batcher_params rules = {.data = &plain_data};
@@ -101,7 +101,7 @@ static void rows_of_all_types_are_numbered(void **state) {
   fw_batcher_free(batcher);
 }
 
-static void many_features_are_numbered(void **state) {
+static void many_features_get_local_ids(void **state) {
   (void)state;
   enum { ROWS = 400, EACH = 50 };
   static uint64_t offset[ROWS + 1], index[ROWS * EACH];
@@ -128,7 +128,7 @@ static void many_features_are_numbered(void **state) {
 }
 
 /* A known range has an array, which batchers share; beyond its limit a table does the same. */
-static void known_ranges_are_numbered(void **state) {
+static void known_ranges_get_local_ids(void **state) {
   (void)state;
   enum { ROWS = 300, EACH = 20, ROUNDS = 6 };
   static uint64_t offset[ROWS + 1];
@@ -187,7 +187,7 @@ static void plain_batches_list_every_use(void **state) {
   const fw_batcher_params rules = {.plain = true, .range = 10, .data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
   const fw_minibatch *batch =
-      batch_of(batcher, &block); /* features beyond the range are no error where rows are scored */
+      batch_of(batcher, &block); /* features beyond the range are accepted where rows are scored */
   assert_int_equal(batch->features, batch->uses);
   for (size_t use = 0; use < batch->uses; use++) {
     assert_int_equal(batch->feature[use], use);
@@ -211,11 +211,11 @@ static const furrow_rowblock three = {.size = 3,
 
 static void slots_are_features_by_id(void **state) {
   (void)state;
-  static const uint32_t places[] = {0, 1, 2, 5, 3, 4, 7, 8, 6};
+  static const uint32_t positions[] = {0, 1, 2, 5, 3, 4, 7, 8, 6};
   const fw_batcher_params rules = {.slots = 3, .data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
   const fw_minibatch *batch = batch_of(batcher, &three);
-  assert_memory_equal(batch->place, places, sizeof places);
+  assert_memory_equal(batch->place, positions, sizeof positions);
   check_batch(batch, &three);
   furrow_rowblock first = three;
   first.size = 1;
@@ -225,10 +225,10 @@ static void slots_are_features_by_id(void **state) {
 
 static void slots_are_fields(void **state) {
   (void)state;
-  static const uint32_t places[] = {2, 0, 2, 4, 4, 3, 6, 7, 8};
+  static const uint32_t positions[] = {2, 0, 2, 4, 4, 3, 6, 7, 8};
   const fw_batcher_params rules = {.slots = 3, .by_field = true, .data = &plain_data};
   fw_batcher *batcher = new_batcher(&rules);
-  assert_memory_equal(batch_of(batcher, &three)->place, places, sizeof places);
+  assert_memory_equal(batch_of(batcher, &three)->place, positions, sizeof positions);
   fw_batcher_free(batcher);
 }
 
@@ -305,7 +305,7 @@ static void rows_that_do_not_fit_are_refused(void **state) {
   assert_int_equal(status_of(&fields, &without, 1), FURROW_E_RANGE);
   assert_int_equal(status_of(&labels, &three, 1), FURROW_OK);
   assert_int_equal(status_of(&class, &three, 0), FURROW_OK);
-  assert_int_equal(status_of(&class, &three, 1), FURROW_E_RANGE); /* -1 is no class */
+  assert_int_equal(status_of(&class, &three, 1), FURROW_E_RANGE); /* -1 is not a class */
   without.label.any = NULL;
   assert_int_equal(status_of(&labels, &without, 0), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "the row has no label"));
@@ -371,9 +371,9 @@ static void allocations_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rows_of_all_types_are_numbered),
-      cmocka_unit_test(many_features_are_numbered),
-      cmocka_unit_test(known_ranges_are_numbered),
+      cmocka_unit_test(rows_of_all_types_get_local_ids),
+      cmocka_unit_test(many_features_get_local_ids),
+      cmocka_unit_test(known_ranges_get_local_ids),
       cmocka_unit_test(uses_need_not_be_listed),
       cmocka_unit_test(plain_batches_list_every_use),
       cmocka_unit_test(slots_are_features_by_id),

@@ -256,7 +256,7 @@ static void a_model_can_be_trained_further(void **state) {
 
 /* ---- What stops a training ------------------------------------------------------------------------------ */
 
-static void a_loss_that_is_no_number_stops(void **state) {
+static void a_loss_that_is_not_a_number_stops(void **state) {
   (void)state;
   assert_true(test_write_text("huge", "9 1:1\n-1 1:3e38 2:3e38\n1 2:1\n"));
   furrow_trainer *trainer = new_trainer("linear", "lr=0.1 batch=3 valid-ratio=0 range=2", 2, false);
@@ -450,7 +450,7 @@ int main(void) {
       cmocka_unit_test(training_stops_early),
       cmocka_unit_test(the_metric_decides),
       cmocka_unit_test(a_model_can_be_trained_further),
-      cmocka_unit_test(a_loss_that_is_no_number_stops),
+      cmocka_unit_test(a_loss_that_is_not_a_number_stops),
       cmocka_unit_test(rows_that_do_not_fit_stop),
       cmocka_unit_test(validation_rows_stop_it_too),
       cmocka_unit_test(the_base_is_that_of_the_training_data),
