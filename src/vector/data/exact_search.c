@@ -1,7 +1,7 @@
 /* vector/data/exact_search.c: the nearest of all vectors, by comparing each with each, block after block.
  *
- * Scores of a whole block come from the product kernels; what they let through is compared once more, number by number,
- * so that rounding (|x|^2 - 2 <x, y> + |y|^2 cancels) decides nothing. */
+ * Scores of a whole block come from the product kernels; distances of the candidates are then computed exactly, so that
+ * rounding (|x|^2 - 2 <x, y> + |y|^2 cancels) does not change results. */
 #include <float.h>
 #include <math.h>
 #include <stdalign.h>
@@ -53,7 +53,7 @@ static void confirm(const exact *e, size_t query, size_t row) {
 
 static void take_scores(const exact *e, size_t query, size_t piece, const float *scores) {
   const float norm = e->similarity ? 0 : e->norms[query], factor = e->similarity ? -1 : -2;
-  /* what scores may be off by: products are at most (|x|^2 + |y|^2) / 2 */
+  /* the error of scores: products are at most (|x|^2 + |y|^2) / 2 */
   const float slack = FLT_EPSILON * (8 + 2 * sqrtf((float)e->d)) * (e->norms[query] + e->longest[piece]);
   const fw_sink *sink = &e->sinks[query];
   for (size_t j = 0; j < e->packed[piece].n; j++)

@@ -24,7 +24,7 @@ bool fw_data_path_ends(const char *path, const char *ending) {
 static furrow_status fail_kind(const char *path, const char *name, const char *raw_name, furrow_error *err) {
 #define FW_X(kind, ending, layout, type) " " ending
   if (name)
-    fw_fail(err, FURROW_E_ARGUMENT, "no such kind of file; there are .%s" FW_ARRAY_KINDS(FW_X), raw_name);
+    fw_fail(err, FURROW_E_ARGUMENT, "not a kind of file; known are .%s" FW_ARRAY_KINDS(FW_X), raw_name);
   else
     fw_fail(err, FURROW_E_ARGUMENT, "the name does not end in .%s" FW_ARRAY_KINDS(FW_X) ": the kind must be given",
             raw_name);
@@ -109,7 +109,7 @@ static furrow_status next_of_file(furrow_vectors_reader *v, size_t rows, float *
   file_vectors *f = (file_vectors *)v;
   size_t n = 0;
   furrow_status status = FURROW_OK;
-  if (!f->array && !f->bytes) return fw_fail(err, FURROW_E_STATE, "could not be opened again");
+  if (!f->array && !f->bytes) return fw_fail(err, FURROW_E_STATE, "the file could not be opened again");
   if (f->array)
     status = fw_array_read_as(f->array, FW_ARRAY_F32, out, rows, &n, err);
   else
@@ -191,7 +191,7 @@ static furrow_status open_raw(file_vectors *f, const char *path, furrow_error *e
   const uint64_t size = fw_bytes_in_size(f->bytes), row = f->head.d * sizeof(float);
   f->head.count = size == FW_BYTES_UNKNOWN ? FURROW_COUNT_UNKNOWN : size / row;
   if (size == FW_BYTES_UNKNOWN || size % row == 0) return FURROW_OK;
-  return fw_bytes_in_fail(f->bytes, size, err, FURROW_E_FORMAT, "%llu %s no whole number of vectors of %zu %s",
+  return fw_bytes_in_fail(f->bytes, size, err, FURROW_E_FORMAT, "%llu %s not a whole number of vectors of %zu %s",
                           (unsigned long long)size, fw_plural(size, "byte is", "bytes are"), f->head.d,
                           fw_plural(f->head.d, "float", "floats"));
 }

@@ -1,4 +1,4 @@
-/* vector/index/index_spec.c: an index made as a spec says, empty and not trained. */
+/* vector/index/index_spec.c: creates an index from a spec: empty and not trained. */
 #include <math.h>
 #include <string.h>
 

@@ -184,11 +184,11 @@ static void places_are_checked(void **state) {
     int list, what; /* 0 size, 1 capacity, 2 offset */
     uint64_t value;
     const char *message;
-  } wrong[] = {{0, 0, 3, "give list 0 3 vectors in a place for 2"},
+  } wrong[] = {{0, 0, 3, "give list 0 3 vectors with a capacity of 2"},
                {0, 2, 47, "put list 0 at byte 47"},
                {0, 2, UINT64_MAX - 3, "put list 0 at byte"},
                {2, 1, UINT64_MAX, "put list 2 at byte 18"},
-               {2, 1, 6, "put list 2 at byte 18 with room for 6 vectors, beyond the 64 bytes"}};
+               {2, 1, 6, "put list 2 at byte 18 with a capacity of 6 vectors, beyond the 64 bytes"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     index_file f = {0};
     furrow_index *index = NULL;

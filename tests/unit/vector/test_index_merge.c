@@ -264,7 +264,7 @@ static void ids_that_do_not_fit_are_refused(void **state) {
   spec.refine_flat = true;
   make_parts(&spec, parts);
   assert_int_equal(furrow_index_merge(parts[0], parts[2], 129, &err), FURROW_E_ARGUMENT);
-  assert_non_null(strstr(err.message, "go on from 130"));
+  assert_non_null(strstr(err.message, "continue at 130"));
   free_parts(parts);
 }
 

@@ -40,7 +40,7 @@ static void expect_refusals(furrow_index *index, const float *vector) {
   float *room = malloc((size_t)index->d * sizeof *room);
   furrow_error err = {0};
   assert_int_equal(furrow_index_add(index, vector, 1, NULL, NULL, &err), FURROW_E_STATE);
-  assert_non_null(strstr(err.message, "searching alone"));
+  assert_non_null(strstr(err.message, "search_only"));
   assert_int_equal(furrow_index_remove(index, &filter, NULL, &err), FURROW_E_STATE);
   assert_int_equal(furrow_index_update(index, &id, vector, 1, &err), FURROW_E_STATE);
   assert_int_equal(furrow_index_reconstruct(index, 1, room, &err), FURROW_E_STATE);

@@ -139,8 +139,8 @@ static void test_refused(void **state) {
   write_rows("v.f32", values, N, D, false);
   refuse("v.fvecs", NULL, 7, FURROW_E_FORMAT, "vectors of 3 elements, not of 7");
   refuse("v.f32", NULL, 0, FURROW_E_ARGUMENT, "dimension");
-  refuse("v.f32", NULL, 7, FURROW_E_FORMAT, "no whole number of vectors of 7");
-  refuse("v.f32", "fvec", 3, FURROW_E_ARGUMENT, "no such kind");
+  refuse("v.f32", NULL, 7, FURROW_E_FORMAT, "not a whole number of vectors of 7");
+  refuse("v.f32", "fvec", 3, FURROW_E_ARGUMENT, "not a kind");
   refuse("values", NULL, 0, FURROW_E_ARGUMENT, "the kind must be given");
   refuse("nowhere.fvecs", NULL, 0, FURROW_E_NOT_FOUND, "");
   refuse("v.f32", "fvecs", 0, FURROW_E_FORMAT, "");
