@@ -23,14 +23,14 @@ typedef struct made_spec {
   uint64_t seed;
 } made_spec;
 
-static inline void *made_room(size_t count, size_t size) {
+static inline void *made_array_of(size_t count, size_t size) {
   void *memory = NULL;
   assert_int_equal(fw_alloc_zero(&memory, count, size, NULL), FURROW_OK);
   return memory;
 }
 
 static inline float *made_floats(fw_rng *rng, size_t n, float scale, float offset) {
-  float *numbers = made_room(n, sizeof *numbers);
+  float *numbers = made_array_of(n, sizeof *numbers);
   for (size_t i = 0; i < n; i++) numbers[i] = scale * (float)fw_rng_normal(rng) + offset;
   return numbers;
 }
@@ -86,8 +86,8 @@ static inline void made_fill(fw_rng *rng, furrow_index *index, const made_spec *
     fw_list *list = &ivf->lists.list[i];
     list->size = spec->nlist == 1 ? spec->most : made_size(rng, i, spec->most);
     list->capacity = list->size + 1;
-    list->codes = made_room(list->capacity, ivf->code_size);
-    list->ids = made_room(list->capacity, 8);
+    list->codes = made_array_of(list->capacity, ivf->code_size);
+    list->ids = made_array_of(list->capacity, 8);
     if (spec->m) {
       made_codes(rng, &ivf->pq, spec->distinct, list->codes, list->size);
     } else {

@@ -16,7 +16,7 @@ typedef struct lie {
   int width;
   int64_t value;
   furrow_status status;
-  const char *blamed; /* the field that the error is about */
+  const char *wrong_field; /* the field that the error is about */
   const char *message;
 } lie;
 
@@ -50,7 +50,8 @@ static const lie lies[] = {
     {put_ivfpq, "nlist", 8, (int64_t)1 << 40, FURROW_E_FORMAT, "quantizer/ntotal", "must be 1099511627776"},
     {put_ivfpq, "nlist", 8, (int64_t)1 << 41, FURROW_E_FORMAT, "nlist", "1 to 2^40"},
     {put_ivfpq, "nprobe", 8, 0, FURROW_E_FORMAT, "nprobe", "nprobe is 0"},
-    {put_ivfpq, "quantizer/fourcc", 4, FOURCC('i', 'l', 'a', 'r'), FURROW_E_FORMAT, "quantizer/fourcc", "not that of an index"},
+    {put_ivfpq, "quantizer/fourcc", 4, FOURCC('i', 'l', 'a', 'r'), FURROW_E_FORMAT, "quantizer/fourcc",
+     "not that of an index"},
     {put_ivfpq, "quantizer/d", 4, 2, FURROW_E_FORMAT, "quantizer/vectors/count", "is 16, but must be 8"},
     {put_ivfpq, "direct_map/type", 1, 7, FURROW_E_FORMAT, "direct_map/type", "is 7"},
     {put_ivfpq, "direct_map/type", 1, 1, FURROW_E_FORMAT, "direct_map/array/count", "is 0, but must be 6"},
@@ -75,7 +76,8 @@ static const lie lies[] = {
     {put_ivfpq, "pq/centroids/count", 8, 65, FURROW_E_FORMAT, "pq/centroids/count", "must be 64"},
     /* lists */
     {put_ivfpq, "lists/fourcc", 4, FOURCC('i', 'l', 'b', 'l'), FURROW_E_FORMAT, "lists/fourcc", "not a kind of lists"},
-    {put_ivfpq, "lists/fourcc", 4, FOURCC('i', 'l', 'p', 'n'), FURROW_E_UNSUPPORTED, "lists/fourcc", "Furrow does not read"},
+    {put_ivfpq, "lists/fourcc", 4, FOURCC('i', 'l', 'p', 'n'), FURROW_E_UNSUPPORTED, "lists/fourcc",
+     "Furrow does not read"},
     {put_ivfpq, "lists/nlist", 8, (int64_t)1 << 40, FURROW_E_FORMAT, "lists/nlist", "but the index has 4 lists"},
     {put_ivfpq, "lists/code_size", 8, 8, FURROW_E_FORMAT, "lists/code_size", "makes codes of 1"},
     {put_ivfpq, "lists/sizes_form", 4, FOURCC('f', 'u', 'l', 'k'), FURROW_E_FORMAT, "lists/sizes_form", "neither full"},
@@ -84,7 +86,8 @@ static const lie lies[] = {
     {put_ivfpq, "lists/sizes", 8, (int64_t)1 << 61, FURROW_E_FORMAT, "lists/sizes", "bytes are left"},
     {put_ivfpq, "lists/sizes", 8, 3, FURROW_E_FORMAT, NULL, "bytes are left"},
     {sample_sparse_lists, "lists/sizes", 8, 4, FURROW_E_FORMAT, "lists/sizes", "list 4, which does not exist"},
-    {sample_sparse_lists, "lists/sizes", 8, 3, FURROW_E_FORMAT, NULL, "list 3, which does not exist, or is not in order"},
+    {sample_sparse_lists, "lists/sizes", 8, 3, FURROW_E_FORMAT, NULL,
+     "list 3, which does not exist, or is not in order"},
     {sample_sparse_lists, "lists/sizes/count", 8, 3, FURROW_E_FORMAT, NULL, "come in pairs"},
     {sample_sparse_lists, "lists/sizes/count", 8, -2, FURROW_E_FORMAT, "lists/sizes/count", "bytes are left"},
     {sample_untrained, "nlist", 8, (int64_t)1 << 33, FURROW_E_FORMAT, "lists/nlist", "8589934592 lists"},
@@ -152,17 +155,17 @@ static void set_field(index_file *f, const char *field, int width, int64_t value
 static void check_lie(const lie *l) {
   index_file f = {0};
   l->make(&f);
-  uint64_t blamed = l->blamed ? place_of(&f, "scratch", l->blamed) : 0;
+  uint64_t wrong_field = l->wrong_field ? place_of(&f, "scratch", l->wrong_field) : 0;
   set_field(&f, l->field, l->width, l->value);
   for (int map = 0; map < 2; map++) {
     furrow_index *index = NULL;
     furrow_error err = {0};
     furrow_status status = read_bytes(&f, map, &index, &err);
-    bool good =
-        status == l->status && (!l->blamed || err.offset == blamed) && (!l->message || strstr(err.message, l->message));
+    bool good = status == l->status && (!l->wrong_field || err.offset == wrong_field) &&
+                (!l->message || strstr(err.message, l->message));
     if (!good)
       print_error("%s = %" PRId64 ": %s, byte %" PRIu64 " (not %" PRIu64 "): %s\n", l->field, l->value,
-                  furrow_status_name(status), err.offset, blamed, err.message);
+                  furrow_status_name(status), err.offset, wrong_field, err.message);
     assert_true(good);
     assert_null(index);
     assert_true(err.offset <= f.size);
@@ -333,7 +336,7 @@ static void changes_are_refused_or_harmless(void **state) {
   }
 }
 
-/* Every byte of a small file that is no element of an array, set to four values. */
+/* Every byte of a small file that is not an element of an array, set to four values. */
 static void every_structural_byte_is_tried(void **state) {
   (void)state;
   static const uint8_t values[] = {0, 1, 0x7f, 0xff};

@@ -36,7 +36,7 @@ static void check_codes(unsigned nbits) {
   made_pq(&rng, &pq, D, M, nbits, 1);
   float *x = made_floats(&rng, ROWS * D, 1, 0);
   const size_t size = fw_pq_code_size(&pq);
-  uint8_t *codes = made_room(ROWS * size + 8, 1);
+  uint8_t *codes = made_array_of(ROWS * size + 8, 1);
   memset(codes, GUARD, ROWS * size + 8);
   x[1] = NAN;
   x[D + DSUB] = INFINITY;

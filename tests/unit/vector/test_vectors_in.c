@@ -46,7 +46,7 @@ static void check_vectors(const char *path, const furrow_vectors_reader_params *
   assert_int_equal(furrow_vectors_reader_count(v), N);
   assert_false(furrow_vectors_reader_has_ids(v));
   assert_string_equal(furrow_vectors_reader_path(v), path);
-  for (int turn = 0; turn < 2; turn++) {
+  for (int pass = 0; pass < 2; pass++) {
     size_t done = 0, got = 1;
     while (got > 0) {
       assert_int_equal(furrow_vectors_reader_next(v, step, values, ids, &got, &err), FURROW_OK);
@@ -107,7 +107,7 @@ static void test_compressed(void **state) {
   params.d = D;
   assert_int_equal(furrow_vectors_reader_open(&v, "v.f32.gz", &params, NULL), FURROW_OK);
   assert_true(furrow_vectors_reader_count(v) == FURROW_COUNT_UNKNOWN);
-  for (int turn = 0; turn < 3; turn++) {
+  for (int pass = 0; pass < 3; pass++) {
     assert_int_equal(furrow_vectors_reader_next(v, N, read, NULL, &got, NULL), FURROW_OK);
     assert_int_equal(got, N);
     assert_memory_equal(values, read, sizeof values);
@@ -318,7 +318,7 @@ static void check_columns(const made *m, size_t memory, int64_t first, int64_t e
   made_check(furrow_vectors_reader_open_matrix(&v, "m", &params, &err), &err);
   assert_int_equal(furrow_vectors_reader_dimension(v), m->rows);
   assert_true(furrow_vectors_reader_has_ids(v));
-  for (int turn = 0; turn < 2; turn++, got = 1) {
+  for (int pass = 0; pass < 2; pass++, got = 1) {
     for (col = first > 0 ? first : 0; got > 0;) {
       made_check(furrow_vectors_reader_next(v, 7, values, ids, &got, &err), &err);
       for (size_t i = 0; i < got; i++, col++) {
