@@ -192,8 +192,7 @@ static furrow_status append_part(void *context, size_t first, size_t count, furr
 
 static furrow_status append_all(filling *f, furrow_error *err) {
   fw_ivf *ivf = &f->index->ivf;
-  furrow_status status = fw_parallel_run(f->batch->pool, f->runs.count, FILL_PART, append_part, f, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_parallel_run(f->batch->pool, f->runs.count, FILL_PART, append_part, f, err));
   fw_lists_end_edit(&ivf->lists);
   *f->batch->skipped += f->batch->n - f->runs.members;
   if (f->refine_codes) {
@@ -297,11 +296,9 @@ static furrow_status add_id_map(furrow_index *index, const batch *b, furrow_erro
   void *ids = index->id_map.ids;
   batch inner = *b;
   inner.ids = NULL;
-  furrow_status status = widen(&ids, index->ntotal, b->n, sizeof *index->id_map.ids, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(widen(&ids, index->ntotal, b->n, sizeof *index->id_map.ids, err));
   index->id_map.ids = ids;
-  status = add_to(index->child[0], &inner, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(add_to(index->child[0], &inner, err));
   for (size_t i = 0; i < b->n; i++) index->id_map.ids[index->ntotal + (int64_t)i] = id_of(index, b, i);
   index->ntotal += (int64_t)b->n;
   return FURROW_OK;
@@ -319,10 +316,9 @@ static furrow_status add_refine(furrow_index *index, const batch *b, furrow_erro
   batch inner = *b;
   inner.ids = NULL;
   inner.skipped = &skipped;
-  furrow_status status = add_to(refinement, &inner, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(add_to(refinement, &inner, err));
   inner.skipped = b->skipped;
-  status = add_to(index->child[0], &inner, err);
+  furrow_status status = add_to(index->child[0], &inner, err);
   if (status == FURROW_OK) {
     index->ntotal += (int64_t)b->n;
   } else {
@@ -369,8 +365,7 @@ static furrow_status add_to(furrow_index *index, const batch *b, furrow_error *e
 /* Marks the rows to skip. */
 static furrow_status mark_nan(const float *vectors, size_t n, size_t d, bool **skip, furrow_error *err) {
   void *marks = NULL;
-  furrow_status status = fw_alloc(&marks, n, sizeof **skip, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&marks, n, sizeof **skip, err));
   *skip = marks;
   for (size_t i = 0; i < n; i++) (*skip)[i] = furrow_first_invalid_vector(vectors + i * d, 1, d) == 0;
   return FURROW_OK;

@@ -76,8 +76,7 @@ static fw_kmeans_params kmeans_params(const training *t, unsigned rounds, const 
 
 static furrow_status flat_of(furrow_index **made, float **centroids, const training *t, furrow_error *err) {
   furrow_index *flat = NULL;
-  furrow_status status = fw_index_create(&flat, FURROW_INDEX_FLAT, t->ivf->d, t->ivf->child[0]->metric, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_index_create(&flat, FURROW_INDEX_FLAT, t->ivf->d, t->ivf->child[0]->metric, err));
   flat->trained = true;
   flat->ntotal = (int64_t)t->ivf->ivf.nlist;
   flat->flat.vectors = *centroids;
@@ -238,8 +237,7 @@ static furrow_status find_rotation(training *t, fw_transform *ready, const fw_ra
                                 .m = t->ivf->ivf.pq.m,
                                 .nbits = t->ivf->ivf.pq.nbits,
                                 .kmeans = kmeans_params(t, 0, "opq")};
-  furrow_status status = fw_opq_train(&params, local->vectors, local->n, &t->rotation, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_opq_train(&params, local->vectors, local->n, &t->rotation, err));
   ready->a = t->rotation;
   ready->a_count = params.d_in * params.d_out;
   ready->trained = true;

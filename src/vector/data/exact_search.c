@@ -88,8 +88,7 @@ static furrow_status pack_block(exact *e, furrow_error *err) {
 
 static furrow_status run_block(exact *e, furrow_error *err) {
   const size_t groups = (e->n + QUERIES - 1) / QUERIES;
-  furrow_status status = pack_block(e, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(pack_block(e, err));
   if (e->pool) return fw_pool_for(e->pool, groups, run_group, e, err);
   for (size_t g = 0; g < groups; g++) run_group(e, g);
   return FURROW_OK;

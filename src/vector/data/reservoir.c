@@ -20,8 +20,7 @@ furrow_status furrow_reservoir_create(furrow_reservoir **sample, size_t d, size_
   void *memory;
   if (d == 0 || size == 0 || d > SIZE_MAX / sizeof(float))
     return fw_fail(err, FURROW_E_ARGUMENT, "%s must be set", d ? "size" : "d");
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(furrow_reservoir), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(furrow_reservoir), err));
   furrow_reservoir *s = memory;
   s->d = d;
   s->size = size;
@@ -50,8 +49,7 @@ static furrow_status fill(furrow_reservoir *s, const float *vectors, size_t n, f
 
 furrow_status furrow_reservoir_add(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
   const size_t unused = s->size - s->count < n ? s->size - s->count : n;
-  furrow_status status = fill(s, vectors, unused, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fill(s, vectors, unused, err));
   for (size_t i = unused; i < n; i++) {
     const uint64_t slot = fw_rng_below(&s->rng, ++s->seen);
     if (slot < s->size) memcpy(s->vectors + slot * s->d, vectors + i * s->d, s->d * sizeof(float));

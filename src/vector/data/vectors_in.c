@@ -94,8 +94,7 @@ static furrow_status read_raw(file_vectors *f, size_t rows, float *out, size_t *
   const size_t row = f->head.d * sizeof(float);
   const uint64_t offset = fw_bytes_in_offset(f->bytes);
   size_t bytes = 0;
-  furrow_status status = fw_bytes_in_read(f->bytes, out, rows * row, &bytes, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_bytes_in_read(f->bytes, out, rows * row, &bytes, err));
   if (bytes % row != 0)
     return fw_bytes_in_fail(f->bytes, offset + bytes, err, FURROW_E_FORMAT, "ends within a vector of %zu %s", f->head.d,
                             fw_plural(f->head.d, "float", "floats"));
@@ -166,16 +165,15 @@ static void close_file(furrow_vectors_reader *v) {
 static const fw_vectors_methods file_methods = {next_of_file, rewind_file, close_file};
 
 static furrow_status open_array(file_vectors *f, const char *path, fw_array_kind kind, furrow_error *err) {
-  furrow_status status = fw_array_open(&f->array, path, kind, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_array_open(&f->array, path, kind, err));
   const fw_array_info *info = fw_array_get_info(f->array);
   f->head.count = info->rows == FW_ARRAY_UNKNOWN ? FURROW_COUNT_UNKNOWN : info->rows;
   if (info->rows == 0 || f->head.d == 0 || f->head.d == info->dim) {
     f->head.d = info->dim ? info->dim : f->head.d;
     return FURROW_OK;
   }
-  status = fw_fail(err, FURROW_E_FORMAT, "has vectors of %zu %s, not of %zu", info->dim,
-                   fw_plural(info->dim, "element", "elements"), f->head.d);
+  furrow_status status = fw_fail(err, FURROW_E_FORMAT, "has vectors of %zu %s, not of %zu", info->dim,
+                                 fw_plural(info->dim, "element", "elements"), f->head.d);
   fw_error_set_file(err, path);
   return status;
 }
@@ -186,8 +184,7 @@ static furrow_status open_raw(file_vectors *f, const char *path, furrow_error *e
     fw_error_set_file(err, path);
     return FURROW_E_ARGUMENT;
   }
-  furrow_status status = fw_bytes_in_open(&f->bytes, path, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_bytes_in_open(&f->bytes, path, err));
   const uint64_t size = fw_bytes_in_size(f->bytes), row = f->head.d * sizeof(float);
   f->head.count = size == FW_BYTES_UNKNOWN ? FURROW_COUNT_UNKNOWN : size / row;
   if (size == FW_BYTES_UNKNOWN || size % row == 0) return FURROW_OK;

@@ -144,8 +144,7 @@ static furrow_status collect_columns(matrix_vectors *m, furrow_error *err) {
   void *memory = NULL;
   size_t all = 0, kept = 0, at = 0;
   for (size_t p = 0; p < panels; p++) all += furrow_matrix_panel(m->part, p)->cols;
-  furrow_status status = fw_alloc(&memory, all, sizeof(int64_t), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, all, sizeof(int64_t), err));
   m->cols = memory;
   for (size_t p = 0; p < panels; p++) {
     const furrow_panel *panel = furrow_matrix_panel(m->part, p);
@@ -155,7 +154,7 @@ static furrow_status collect_columns(matrix_vectors *m, furrow_error *err) {
   for (size_t i = 0; i < all; i++)
     if (kept == 0 || m->cols[kept - 1] != m->cols[i]) m->cols[kept++] = m->cols[i];
   m->col_count = kept;
-  status = fw_alloc_zero(&memory, panels, sizeof(size_t), err);
+  furrow_status status = fw_alloc_zero(&memory, panels, sizeof(size_t), err);
   if (status == FURROW_OK) m->cursor = memory;
   return status;
 }
@@ -164,12 +163,11 @@ static furrow_status load_part(matrix_vectors *m, int64_t from, furrow_error *er
   furrow_matrix_load_params params;
   int64_t upto = 0;
   drop_part(m);
-  furrow_status status = choose_part(m, from, &upto, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(choose_part(m, from, &upto, err));
   furrow_matrix_load_params_init(&params);
   params.threads = m->threads;
   select_range(m, from, upto, &params.selection);
-  status = furrow_matrix_load_source(&m->part, m->source, &params, err);
+  furrow_status status = furrow_matrix_load_source(&m->part, m->source, &params, err);
   if (status == FURROW_OK && m->by_column) status = collect_columns(m, err);
   if (status != FURROW_OK) return status;
   m->from = from;
@@ -278,8 +276,7 @@ static void choose_columns(matrix_vectors *m, const furrow_vectors_reader_params
 
 /* The columns that elements are in: hash partitions do not say, so all of them are read. */
 static furrow_status measure_rows(matrix_vectors *m, furrow_error *err) {
-  furrow_status status = load_part(m, m->first, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(load_part(m, m->first, err));
   if (m->upto != m->end)
     return fail_matrix(m, err, FURROW_E_MEMORY, "hash partitions, whose rows do not fit the memory, have no dimension");
   m->first_col = INT64_MAX;

@@ -39,16 +39,14 @@ static furrow_status differ(const char *what, furrow_error *err) {
 
 static furrow_status check_pq(const fw_pq *a, const fw_pq *b, const char *what, furrow_error *err) {
   const quantity quantities[] = {{"the number of sub-quantizers", a->m, b->m}, {"nbits", a->nbits, b->nbits}};
-  furrow_status status = check_quantities(quantities, 2, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(check_quantities(quantities, 2, err));
   bool same = same_floats(a->centroids, a->d << a->nbits, b->centroids, b->d << b->nbits);
   return same ? FURROW_OK : differ(what, err);
 }
 
 static furrow_status check_sq(const fw_sq *a, const fw_sq *b, furrow_error *err) {
   const quantity qtype = {"the type of the scalar quantizer", (uint64_t)a->qtype, (uint64_t)b->qtype};
-  furrow_status status = check_quantities(&qtype, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(check_quantities(&qtype, 1, err));
   bool same = same_floats(a->trained, a->trained_count, b->trained, b->trained_count);
   return same ? FURROW_OK : differ("the ranges of the scalar quantizers", err);
 }
@@ -258,8 +256,7 @@ static furrow_status prepare_rows(furrow_index *index, const furrow_index *other
   bool flat = index->kind == FURROW_INDEX_FLAT;
   void *rows = flat ? (void *)index->flat.vectors : index->pq.codes;
   size_t size = flat ? (size_t)index->d * sizeof(float) : fw_pq_code_size(&index->pq.pq);
-  furrow_status status = reserve_rows(&rows, index->ntotal, other->ntotal, size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(reserve_rows(&rows, index->ntotal, other->ntotal, size, err));
   if (flat)
     index->flat.vectors = rows;
   else

@@ -203,8 +203,7 @@ static furrow_status number_anew(removal *r, const furrow_index *index, furrow_e
   void *memory = NULL;
   int64_t next = 0;
   r->count = (size_t)index->ntotal;
-  furrow_status status = fw_alloc(&memory, r->count, sizeof *r->to, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, r->count, sizeof *r->to, err));
   r->to = memory;
   for (size_t i = 0; i < r->count; i++)
     r->to[i] = fw_id_filter_keeps_id(r->filter, ids ? ids[i] : (int64_t)i) ? -1 : next++;

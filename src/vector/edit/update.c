@@ -234,8 +234,7 @@ static furrow_status check_kinds(const furrow_index *index, furrow_error *err) {
 
 static furrow_status start(updating *u, const int64_t *ids, size_t n, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, 3 * n, sizeof *ids, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, 3 * n, sizeof *ids, err));
   *u = (updating){.asked = ids, .ids = memory, .n = n};
   u->where = u->ids + n;
   u->fresh = u->where + n;

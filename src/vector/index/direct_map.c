@@ -18,8 +18,7 @@ furrow_status fw_location_table_create(fw_location_table *table, size_t most, fu
   size_t size = 16;
   void *slots = NULL;
   while (size / 2 < most && size < SIZE_MAX / 2) size *= 2;
-  furrow_status status = fw_alloc(&slots, size, sizeof *table->slots, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&slots, size, sizeof *table->slots, err));
   memset(slots, 0xff, size * sizeof *table->slots);
   *table = (fw_location_table){.slots = slots, .mask = size - 1};
   return FURROW_OK;
@@ -216,8 +215,7 @@ static furrow_status index_fresh(by_id *t, const fw_id_location *fresh, size_t n
   size_t slots = 16;
   void *memory = NULL;
   while (slots < 2 * n) slots *= 2;
-  furrow_status status = fw_alloc(&memory, slots, sizeof *t->slot, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, slots, sizeof *t->slot, err));
   *t = (by_id){.fresh = fresh, .mask = slots - 1, .slot = memory};
   memset(t->slot, 0xff, slots * sizeof *t->slot);
   for (size_t i = 0; i < n; i++)
@@ -251,8 +249,7 @@ static furrow_status extend_locations(fw_direct_map *map, const fw_id_location *
   size_t capacity = 0;
   void *locations = map->locations;
   if (!fw_size_add(map->count, n, &capacity)) return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = fw_realloc(&locations, capacity, sizeof *map->locations, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_realloc(&locations, capacity, sizeof *map->locations, err));
   map->locations = locations;
   for (size_t i = 0; i < n; i++) {
     assert(fresh[i].id == (int64_t)map->count);

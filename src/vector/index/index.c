@@ -14,8 +14,7 @@
 furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,
                               furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **index, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **index, err));
   furrow_index *made = memory;
   made->kind = kind;
   memcpy(made->fourcc, fw_index_name_of(kind, metric)->written_as, 4);

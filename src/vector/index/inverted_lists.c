@@ -104,11 +104,9 @@ furrow_status fw_list_reserve(fw_lists *lists, size_t i, size_t capacity, furrow
   if (!code_bytes(lists, capacity, &bytes)) return fw_fail_memory(err, SIZE_MAX);
   if (list->capacity == 0) return leave_view(lists, i, capacity, bytes, err);
   void *codes = list->codes, *ids = list->ids;
-  furrow_status status = fw_realloc(&codes, bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_realloc(&codes, bytes, 1, err));
   list->codes = codes;
-  status = fw_realloc(&ids, capacity, 8, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_realloc(&ids, capacity, 8, err));
   list->ids = ids;
   list->capacity = capacity;
   return FURROW_OK;

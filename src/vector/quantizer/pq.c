@@ -11,8 +11,7 @@
 furrow_status fw_pq_create(fw_pq *pq, size_t d, size_t m, unsigned nbits, furrow_error *err) {
   fw_pq made = {.d = d, .m = m, .nbits = nbits};
   void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, fw_pq_ksub(&made), d * sizeof(float), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, fw_pq_ksub(&made), d * sizeof(float), err));
   made.centroids = memory;
   *pq = made;
   return FURROW_OK;

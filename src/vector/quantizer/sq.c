@@ -70,8 +70,7 @@ static void decode_plain(const fw_sq *sq, const uint8_t *code, float *vector) {
 
 furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err) {
   unsigned bits = fw_sq_range_bits(sq);
-  furrow_status status = fw_sq_check(sq, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_sq_check(sq, err));
   if (bits > 0)
     decode_ranges(sq, code, bits, vector);
   else

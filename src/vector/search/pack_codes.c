@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "vector/index/inverted_lists.h"
 #include "vector/quantizer/pq.h"
@@ -59,8 +60,7 @@ furrow_status fw_code_order_create(fw_code_order **order, const fw_pq *pq, furro
   const size_t dsub = fw_pq_dsub(pq), bytes = pq->m * FW_LUT_BYTES;
   void *memory = NULL;
   if (!fw_scan_table()->groups || pq->nbits != 8) return FURROW_OK;
-  const furrow_status status = fw_alloc(&memory, sizeof **order + 2 * bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, sizeof **order + 2 * bytes, 1, err));
   *order = memory;
   (*order)->number = (uint8_t *)(*order + 1);
   (*order)->code = (*order)->number + bytes;

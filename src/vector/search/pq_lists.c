@@ -11,8 +11,7 @@
 
 static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, furrow_error *err) {
   if (!fw_size_add(bytes, FW_PACKED_ALIGNMENT, &bytes)) return fw_fail_memory(err, SIZE_MAX);
-  const furrow_status status = fw_alloc(memory, bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(memory, bytes, 1, err));
   fw_prefer_large_pages(*memory, bytes);
   *aligned = fw_packed_align(*memory);
   return FURROW_OK;
@@ -50,8 +49,7 @@ static furrow_status make_shift(fw_pq_lists *lists, const fw_coarse *coarse, fur
   const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
   void *memory = NULL;
   if (lists->similarity) return FURROW_OK;
-  const furrow_status status = fw_alloc_zero(&memory, 2 * pq->d, sizeof *lists->shift, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, 2 * pq->d, sizeof *lists->shift, err));
   float *own = (float *)memory + pq->d;
   lists->shift = memory;
   lists->memory += 2 * pq->d * sizeof *lists->shift;
@@ -90,8 +88,7 @@ static furrow_status make_part(fw_pq_lists *lists, size_t m, float *scratch, fur
   fw_packed *part = &lists->parts[m];
   for (size_t i = 0; i < ksub * dsub; i++)
     scratch[i] = centroids[code_of(lists, m, i / dsub) * dsub + i % dsub] - (shifted ? shift[i % dsub] : 0);
-  const furrow_status status = fw_packed_create(part, scratch, ksub, dsub, dsub, false, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_packed_create(part, scratch, ksub, dsub, dsub, false, err));
   if (shifted) set_square_bias(part, scratch);
   for (size_t j = ksub; j < part->blocks * FW_PACK_WIDTH; j++) part->bias[j] = 0; /* finite; never used */
   lists->memory += part->blocks * FW_PACK_WIDTH * (dsub + 1) * sizeof(float);

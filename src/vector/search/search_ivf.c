@@ -368,8 +368,7 @@ furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const floa
 furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                            fw_sink *sink, furrow_error *err) {
   query_batch t;
-  const furrow_status status = begin_query_batch(&t, node, scratch, query, 1, job, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(begin_query_batch(&t, node, scratch, query, 1, job, err));
   const probe_state v = begin_probe(&t, 0, job);
   scan_probes(&v, 0, v.nprobe, sink);
   for (size_t i = 0; i < sink->hit_count; i++)
@@ -380,8 +379,7 @@ furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float
 furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query,
                                   const fw_search_job *job, fw_sink *sink, furrow_error *err) {
   query_batch t;
-  const furrow_status status = begin_query_batch(&t, node, scratch, query, 1, job, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(begin_query_batch(&t, node, scratch, query, 1, job, err));
   const probe_state v = begin_probe(&t, 0, job);
   return scan_query(&v, scratch, sink, err);
 }
