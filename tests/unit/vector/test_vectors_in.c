@@ -541,7 +541,8 @@ static void test_exact_ties(void **state) {
 /* ---- No memory ------------------------------------------------------------------------------------------ */
 
 static furrow_status use_all(void) {
-  furrow_vectors_reader *v = NULL, *m = NULL;
+  furrow_vectors_reader *v = NULL, *m = NULL, *in_memory = NULL;
+  furrow_vectors_memory memory;
   furrow_reservoir *s = NULL;
   furrow_ids ids;
   furrow_ids_init(&ids);
@@ -554,7 +555,12 @@ static furrow_status use_all(void) {
   furrow_exact_search_params exact;
   furrow_exact_search_params_init(&exact);
   exact.threads = 1;
-  furrow_status status = furrow_vectors_reader_open(&v, "v.fvecs", NULL, NULL);
+  furrow_vectors_memory_init(&memory);
+  memory.vectors = values;
+  memory.count = 1;
+  memory.d = D;
+  furrow_status status = furrow_vectors_reader_open_memory(&in_memory, &memory, NULL);
+  if (status == FURROW_OK) status = furrow_vectors_reader_open(&v, "v.fvecs", NULL, NULL);
   if (status == FURROW_OK) status = furrow_vectors_reader_next(v, 4, values, NULL, &got, NULL);
   if (status == FURROW_OK) status = furrow_reservoir_create(&s, D, 2, 1, NULL);
   if (status == FURROW_OK) status = furrow_reservoir_add(s, values, 4, NULL);
@@ -562,6 +568,7 @@ static furrow_status use_all(void) {
   if (status == FURROW_OK) status = furrow_ids_load(&ids, "i.txt", NULL, NULL);
   if (status == FURROW_OK) status = furrow_vectors_reader_open_matrix(&m, "m", &params, NULL);
   if (status == FURROW_OK) status = furrow_vectors_reader_next(m, 4, values, NULL, &got, NULL);
+  furrow_vectors_reader_close(in_memory);
   furrow_vectors_reader_close(v);
   furrow_vectors_reader_close(m);
   furrow_reservoir_free(s);
