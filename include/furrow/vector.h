@@ -47,7 +47,7 @@ extern "C" {
   X(IVF_PQR, "inverted lists of product quantizer codes with refinement") \
   X(IVF_SQ, "inverted lists of scalar quantizer codes")                   \
   X(IVF_PQ_FAST, "inverted lists of 4-bit codes in blocks")               \
-  X(ID_MAP, "ids of one's own for another index")                         \
+  X(ID_MAP, "custom ids for another index")                               \
   X(TRANSFORM, "transforms before another index")                         \
   X(REFINE, "another index, refined by a second one")
 
@@ -115,7 +115,7 @@ static inline void furrow_index_load_params_init(furrow_index_load_params *param
  * lists when they are mapped.
  * Errors: E_NOT_FOUND, there is no such file (or no data file of its lists); E_FORMAT, the file is not an index, is
  *         cut short, or contradicts itself: the error has the byte and the field ("quantizer/d is …"); E_UNSUPPORTED,
- *         an index of Faiss's that Furrow does not read: the token is its fourcc; E_IO; E_MEMORY.
+ *         a kind that Faiss reads but Furrow does not: the token is its fourcc; E_IO; E_MEMORY.
  * Owner:  the caller frees *index with furrow_index_free. */
 FURROW_API furrow_status furrow_index_load(furrow_index **index, const char *path,
                                            const furrow_index_load_params *params, furrow_error *err) FURROW_MUST_USE;
@@ -359,7 +359,7 @@ typedef struct furrow_index_spec {
   unsigned refine_nbits;         /* 8 */
   bool refine_flat;              /* false. true: REFINE, the vectors themselves are kept, too, and rank the results */
   float k_factor;                /* 0: 4 for refine_m, 1 for refine_flat as Faiss */
-  bool id_map; /* false. true: ids of one's own where the index inside needs 0 … n-1: REFINE, IVF_PQR */
+  bool id_map;                   /* false. true: custom ids where the index inside needs 0 … n-1: REFINE, IVF_PQR */
 } furrow_index_spec;
 
 /* Sets the size and the defaults, which stand first in the comments above. */

@@ -76,7 +76,7 @@ FURROW_API furrow_status furrow_vectors_reader_open_matrix(furrow_vectors_reader
 typedef struct furrow_vectors_memory {
   size_t size;                 /* set by furrow_vectors_memory_init */
   const float *vectors;        /* count vectors of d floats; may be NULL if count is 0 */
-  size_t count;                /* how many vectors there are */
+  size_t count;                /* the number of vectors */
   size_t d;                    /* floats of a vector; must be set */
   size_t stride;               /* 0: d; else floats from the start of a vector to the start of the next, at least d */
   const int64_t *ids;          /* NULL: ids count from 0; else `count` of them */
@@ -107,7 +107,7 @@ FURROW_API void furrow_vectors_reader_close(furrow_vectors_reader *vectors);
 FURROW_API const char *furrow_vectors_reader_path(const furrow_vectors_reader *vectors);
 /* Returns: elements of a vector; 0 only if there are no vectors. */
 FURROW_API size_t furrow_vectors_reader_dimension(const furrow_vectors_reader *vectors);
-/* Returns: how many vectors there are; FURROW_COUNT_UNKNOWN for a stream, or a matrix that is read in parts. */
+/* Returns: the number of vectors; FURROW_COUNT_UNKNOWN for a stream, or a matrix that is read in parts. */
 FURROW_API uint64_t furrow_vectors_reader_count(const furrow_vectors_reader *vectors);
 /* Returns: whether the vectors have ids of their own; otherwise ids count from 0. */
 FURROW_API bool furrow_vectors_reader_has_ids(const furrow_vectors_reader *vectors);

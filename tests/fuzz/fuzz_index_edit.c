@@ -51,9 +51,9 @@ static bool array_is_right(const furrow_index *ivf) {
   const fw_direct_map *map = &ivf->ivf.direct_map;
   for (size_t i = 0; map->type == FURROW_DIRECT_MAP_ARRAY && i < map->count; i++) {
     const fw_list *list = ivf->ivf.lists.list;
-    if (map->places[i] < 0) continue;
-    if (!list || !list[map->places[i] >> 32].ids) return false;
-    if (fw_list_id(&list[map->places[i] >> 32], map->places[i] & UINT32_MAX) != (int64_t)i) return false;
+    if (map->locations[i] < 0) continue;
+    if (!list || !list[map->locations[i] >> 32].ids) return false;
+    if (fw_list_id(&list[map->locations[i] >> 32], map->locations[i] & UINT32_MAX) != (int64_t)i) return false;
   }
   return true;
 }

@@ -68,8 +68,8 @@ static inline void put_numbers(index_file *f, const float *numbers, size_t count
 }
 
 /* Ids 0 … KIND_N-1 in another order than that of the codes, or any. */
-static inline void draw_ids(made_kind *k, bool dense) {
-  for (int64_t i = 0; i < KIND_N; i++) k->known[i].id = dense ? i * 37 % KIND_N : i * 7919 % 1000003;
+static inline void draw_ids(made_kind *k, bool dense_ids) {
+  for (int64_t i = 0; i < KIND_N; i++) k->known[i].id = dense_ids ? i * 37 % KIND_N : i * 7919 % 1000003;
 }
 
 static inline const known *known_id(const made_kind *k, int64_t id) {

@@ -239,12 +239,12 @@ static inline void sample_no_lists(index_file *f) {
   put_fourcc(f, "il00");
 }
 static inline void sample_map_array(index_file *f) {
-  static const int64_t offsets[7] = {
+  static const int64_t locations[7] = {
       0, 1, (int64_t)2 << 32, ((int64_t)2 << 32) + 1, ((int64_t)2 << 32) + 2, (int64_t)3 << 32, -1};
   put_ivf(f, "IwPQ", 7);
   put_byte(f, 1);
   put_long(f, 7);
-  for (int i = 0; i < 7; i++) put_long(f, offsets[i]);
+  for (int i = 0; i < 7; i++) put_long(f, locations[i]);
   put_ivf_pq(f, 4);
   put_lists(f, 4, 1, sample_sizes, true, 1);
 }

@@ -1,7 +1,7 @@
-/* vector/build/add.c: vectors put into an index.
+/* vector/build/add.c: adds vectors to an index.
  *
- * First everything that can fail: lists and codes of all vectors are worked out, then room is made. After that the
- * vectors go in, list by list, in the order in which they came. */
+ * Everything that can fail comes first: the lists and codes of all vectors are computed, then memory is allocated.
+ * After that the vectors are appended, list by list, in the order of the call. */
 #include <string.h>
 
 #include "base/error.h"
@@ -28,8 +28,8 @@ typedef struct batch {
   const int64_t *ids; /* NULL: ntotal, ntotal + 1, … */
   bool skip_nan;
   fw_pool *pool;
-  bool moved;       /* vectors came through a transform */
-  const bool *skip; /* rows that are passed over; NULL: none */
+  bool moved;       /* vectors were transformed */
+  const bool *skip; /* rows to skip; NULL: none */
   uint64_t *skipped;
 } batch;
 
@@ -58,7 +58,7 @@ typedef struct filling {
   fw_runs runs;
 } filling;
 
-/* What the codes of rows lack, with codes of its own; `rest` has room for a vector of each. */
+/* Encodes what the codes of rows leave of their vectors; `rest` has a vector for each row. */
 static void encode_refinement(filling *f, size_t first, size_t count, const float *x, float *rest) {
   const fw_ivf *ivf = &f->index->ivf;
   size_t d = (size_t)f->index->d;
@@ -70,7 +70,7 @@ static void encode_refinement(filling *f, size_t first, size_t count, const floa
   fw_pq_encode(coder, rest, count, d, f->refine_codes + first * coder->code_size);
 }
 
-/* Codes of rows first …, whose lists are known; `room` has two vectors for each row. */
+/* Encodes rows first …, whose lists are known; `scratch` has two vectors for each row. */
 static void encode_rows(filling *f, size_t first, size_t count, float *scratch) {
   const furrow_index *index = f->index;
   size_t d = (size_t)index->d, size = index->ivf.code_size;
@@ -95,7 +95,7 @@ static furrow_status encode_part(filling *f, size_t first, size_t count, furrow_
   return status;
 }
 
-/* Rows that are passed over have no list and no code. */
+/* Skipped rows have no list and no code. */
 static furrow_status fill_part(void *context, size_t first, size_t count, furrow_error *err) {
   filling *f = context;
   const batch *b = f->batch;
@@ -130,26 +130,27 @@ static furrow_status make_codes(filling *f, furrow_error *err) {
   return status == FURROW_OK ? fw_parallel_run(f->batch->pool, n, ADD_PART, fill_part, f, err) : status;
 }
 
-/* The direct map learns where the vectors will be; from there on nothing fails. */
-static furrow_status note_places(filling *f, furrow_error *err) {
+/* Adds the locations that the vectors will have to the direct map; nothing can fail after that. */
+static furrow_status note_locations(filling *f, furrow_error *err) {
   fw_ivf *ivf = &f->index->ivf;
   void *memory = NULL;
   if (ivf->direct_map.type == FURROW_DIRECT_MAP_NONE) return FURROW_OK;
-  furrow_status status = fw_alloc(&memory, f->batch->n, sizeof(fw_id_place), err);
+  furrow_status status = fw_alloc(&memory, f->batch->n, sizeof(fw_id_location), err);
   if (status != FURROW_OK) return status;
-  fw_id_place *fresh = memory;
-  for (size_t i = 0; i < f->batch->n; i++) fresh[i] = (fw_id_place){.id = id_of(f->index, f->batch, i), .place = -1};
+  fw_id_location *fresh = memory;
+  for (size_t i = 0; i < f->batch->n; i++)
+    fresh[i] = (fw_id_location){.id = id_of(f->index, f->batch, i), .location = -1};
   for (size_t r = 0; r < f->runs.count; r++) {
     const fw_run *run = &f->runs.run[r];
     for (size_t i = 0; i < run->count; i++)
-      fresh[f->runs.member[run->first + i]].place = fw_place_make(run->list, ivf->lists.list[run->list].size + i);
+      fresh[f->runs.member[run->first + i]].location = fw_location_make(run->list, ivf->lists.list[run->list].size + i);
   }
   status = fw_direct_map_extend(&ivf->direct_map, fresh, f->batch->n, err);
   fw_free(fresh);
   return status;
 }
 
-/* Room for more vectors in list i. One that grows again gets room for still more. */
+/* Reserves capacity for more vectors in list i. A list that grows again gets more than it needs. */
 static furrow_status lengthen(fw_lists *lists, size_t i, size_t more, furrow_error *err) {
   const fw_list *list = &lists->list[i];
   size_t need = list->size + more, half = list->size + list->size / 2;
@@ -168,10 +169,10 @@ static furrow_status ensure_capacity(filling *f, furrow_error *err) {
     status = fw_realloc(&refine, ivf->refine_size + f->batch->n * f->encoder->refine_coder.code_size, 1, err);
     ivf->refine_codes = refine;
   }
-  return status == FURROW_OK ? note_places(f, err) : status;
+  return status == FURROW_OK ? note_locations(f, err) : status;
 }
 
-/* Nothing can fail any more. */
+/* Cannot fail. */
 static furrow_status append_part(void *context, size_t first, size_t count, furrow_error *err) {
   filling *f = context;
   const furrow_index *index = f->index;
@@ -191,8 +192,7 @@ static furrow_status append_part(void *context, size_t first, size_t count, furr
 
 static furrow_status append_all(filling *f, furrow_error *err) {
   fw_ivf *ivf = &f->index->ivf;
-  furrow_status status = fw_parallel_run(f->batch->pool, f->runs.count, FILL_PART, append_part, f, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_parallel_run(f->batch->pool, f->runs.count, FILL_PART, append_part, f, err));
   fw_lists_end_edit(&ivf->lists);
   *f->batch->skipped += f->batch->n - f->runs.members;
   if (f->refine_codes) {
@@ -207,7 +207,8 @@ static furrow_status append_all(filling *f, furrow_error *err) {
 static furrow_status check_ivf(const furrow_index *index, const batch *b, furrow_error *err) {
   bool by_number = index->kind == FURROW_INDEX_IVF_PQR || index->ivf.direct_map.type == FURROW_DIRECT_MAP_ARRAY;
   if (by_number && !ids_go_on(index, b))
-    return fw_fail(err, FURROW_E_ARGUMENT, "ids must go on from %lld here: the index finds vectors by number",
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "ids must continue at %lld: the index stores vectors in the order of their ids",
                    (long long)index->ntotal);
   return index->kind == FURROW_INDEX_IVF_SQ ? fw_sq_check(&index->ivf.sq, err) : FURROW_OK;
 }
@@ -230,7 +231,7 @@ static furrow_status add_ivf(furrow_index *index, const batch *b, furrow_error *
 
 static furrow_status add_to(furrow_index *index, const batch *b, furrow_error *err);
 
-/* `more` elements behind the `count` that are there; what is there stays. */
+/* Grows an array of `count` elements by `more`. */
 static furrow_status widen(void **array, int64_t count, size_t more, size_t size, furrow_error *err) {
   size_t all = 0;
   if (!fw_size_add((size_t)count, more, &all)) return fw_fail_memory(err, SIZE_MAX);
@@ -239,11 +240,11 @@ static furrow_status widen(void **array, int64_t count, size_t more, size_t size
 
 static furrow_status check_numbers(const furrow_index *index, const batch *b, furrow_error *err) {
   if (ids_go_on(index, b)) return FURROW_OK;
-  return fw_fail(err, FURROW_E_ARGUMENT, "%s have no ids of their own: those need an id map around them",
+  return fw_fail(err, FURROW_E_ARGUMENT, "%s cannot store ids: that needs an id map around them",
                  furrow_index_kind_name(index->kind));
 }
 
-/* A row that is passed over has its place all the same, so that numbers go on; NaN is near to nothing. */
+/* A skipped row is stored nevertheless, so that ids continue; NaN is never near. */
 static furrow_status add_flat(furrow_index *index, const batch *b, furrow_error *err) {
   size_t d = (size_t)index->d;
   void *vectors = index->flat.vectors;
@@ -264,7 +265,7 @@ typedef struct coding {
   uint8_t *codes;
 } coding;
 
-/* Codes have none for a vector that is passed over. */
+/* There is no code for a skipped vector. */
 static furrow_status code_part(void *context, size_t first, size_t count, furrow_error *err) {
   const coding *c = context;
   const float *x = c->batch->vectors + first * c->d;
@@ -295,33 +296,29 @@ static furrow_status add_id_map(furrow_index *index, const batch *b, furrow_erro
   void *ids = index->id_map.ids;
   batch inner = *b;
   inner.ids = NULL;
-  furrow_status status = widen(&ids, index->ntotal, b->n, sizeof *index->id_map.ids, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(widen(&ids, index->ntotal, b->n, sizeof *index->id_map.ids, err));
   index->id_map.ids = ids;
-  status = add_to(index->child[0], &inner, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(add_to(index->child[0], &inner, err));
   for (size_t i = 0; i < b->n; i++) index->id_map.ids[index->ntotal + (int64_t)i] = id_of(index, b, i);
   index->ntotal += (int64_t)b->n;
   return FURROW_OK;
 }
 
-/* The refinement comes first: it forgets what it got if the others cannot be added. */
+/* The refinement comes first: its new vectors are removed again if the base index fails. */
 static furrow_status add_refine(furrow_index *index, const batch *b, furrow_error *err) {
   furrow_index *refinement = index->child[1];
   if (!refinement || (refinement->kind != FURROW_INDEX_FLAT && refinement->kind != FURROW_INDEX_PQ))
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added where the refinement is %s",
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added: the refinement is %s",
                    refinement ? furrow_index_kind_name(refinement->kind) : "missing");
-  if (!ids_go_on(index, b))
-    return fw_fail(err, FURROW_E_ARGUMENT, "ids of one's own need an id map around a refined index");
+  if (!ids_go_on(index, b)) return fw_fail(err, FURROW_E_ARGUMENT, "a refined index needs an id map around it for ids");
   int64_t count = refinement->ntotal;
-  uint64_t skipped = 0; /* the others count them */
+  uint64_t skipped = 0; /* the base index counts them */
   batch inner = *b;
   inner.ids = NULL;
   inner.skipped = &skipped;
-  furrow_status status = add_to(refinement, &inner, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(add_to(refinement, &inner, err));
   inner.skipped = b->skipped;
-  status = add_to(index->child[0], &inner, err);
+  furrow_status status = add_to(index->child[0], &inner, err);
   if (status == FURROW_OK) {
     index->ntotal += (int64_t)b->n;
   } else {
@@ -355,20 +352,20 @@ static furrow_status add_to(furrow_index *index, const batch *b, furrow_error *e
   case FURROW_INDEX_TRANSFORM: return add_transform(index, b, err);
   case FURROW_INDEX_PQ: return add_pq(index, b, err);
   default:
-    fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added to an index of the kind %s: add them with Faiss",
+    fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added to an index of the kind %s",
             furrow_index_kind_name(index->kind));
     if (err) fw_error_set_token(err, index->fourcc, 4);
+    fw_error_set_hint(err, "Faiss can add them");
     return FURROW_E_UNSUPPORTED;
   }
 }
 
 /* ---- The call ------------------------------------------------------------------------------------------- */
 
-/* Which rows are passed over. */
+/* Marks the rows to skip. */
 static furrow_status mark_nan(const float *vectors, size_t n, size_t d, bool **skip, furrow_error *err) {
   void *marks = NULL;
-  furrow_status status = fw_alloc(&marks, n, sizeof **skip, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&marks, n, sizeof **skip, err));
   *skip = marks;
   for (size_t i = 0; i < n; i++) (*skip)[i] = furrow_first_invalid_vector(vectors + i * d, 1, d) == 0;
   return FURROW_OK;
@@ -398,7 +395,7 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
 
 /* ---- New vectors by list --------------------------------------------------------------------------------- */
 
-enum { FEW = 16 }; /* lists for each vector: then vectors are sorted, not lists counted */
+enum { FEW = 16 }; /* lists for each vector, from which on vectors are sorted instead of counting all lists */
 
 static void add_member(fw_runs *runs, size_t list, uint32_t row) {
   fw_run *last = runs->count > 0 ? &runs->run[runs->count - 1] : NULL;

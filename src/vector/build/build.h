@@ -20,14 +20,14 @@ furrow_status fw_hnsw_build(furrow_index **index, const float *vectors, size_t n
 /* ---- Several processes (train.c) ---- */
 
 /* furrow_index_train on the vectors of all ranks (fw_rank_vectors_init); all have the same kind of index and get the
- * same centroids. E_UNSUPPORTED: a rotation is to be found, which needs all vectors in one place. Where one rank fails
- * all do. */
+ * same centroids. E_UNSUPPORTED: a rotation, whose training needs all vectors in one process. If one rank fails, all
+ * do. */
 furrow_status fw_index_train_distributed(furrow_index *index, const fw_rank_vectors *local,
                                          const furrow_index_train_params *params, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- New vectors by list (add.c) ---- */
 
-/* A few vectors for many lists: the cost does not depend on the number of lists. */
+/* For a few vectors the cost does not depend on the number of lists. */
 
 /* Rows member[first … first + count - 1] go to a list, in this order. */
 typedef struct fw_run {
@@ -35,7 +35,7 @@ typedef struct fw_run {
 } fw_run;
 
 typedef struct fw_runs {
-  uint32_t *member; /* rows by list, then as they came; those of FW_NO_GROUP are not there */
+  uint32_t *member; /* rows by list, then in the order of the call; without those of FW_NO_GROUP */
   size_t members;
   fw_run *run; /* by list */
   size_t count;

@@ -1,8 +1,9 @@
 /* vector/build/hnsw_build.c: builds an HNSW graph (Malkov, Yashunin: Efficient and robust approximate nearest neighbor
  * search using hierarchical navigable small world graphs).
  *
- * Each vector draws its top level. Vectors come in from the highest level down; each walks from the entry point to its
- * neighbourhood and links itself, on all its levels, to those of the nearest that no other chosen one is nearer to. */
+ * Each vector draws its top level. Vectors are inserted from the highest level down. For each, a greedy search from the
+ * entry point finds its neighbourhood; on each of its levels it is linked to those of the nearest vectors that are not
+ * nearer to another chosen one. */
 #include "vector/build/build.h"
 
 #include <math.h>
@@ -14,9 +15,9 @@
 #include "kern/scan/scan.h"
 
 typedef struct neighbour {
-  float key; /* smaller is nearer: the square distance, or the inner product turned round */
+  float key; /* smaller is nearer: the squared distance, or the negated inner product */
   int32_t id;
-  bool expanded; /* its links were looked at */
+  bool expanded; /* its links were followed */
 } neighbour;
 
 typedef struct builder {
@@ -26,13 +27,13 @@ typedef struct builder {
   void (*distance)(const float *x, const void *rows, size_t n, size_t d, float *out); /* of kern/scan/scan.h */
   fw_hnsw *graph;
   int32_t *order;     /* the vectors, highest level first */
-  uint32_t *marks;    /* of vector i: the walk that met it last */
-  uint32_t traversal; /* the number of the one at hand */
-  int32_t *parents;   /* of a vector that is reached: whose link leads to it */
-  neighbour *found;   /* nearest first; room for ef + 1 */
+  uint32_t *marks;    /* of vector i: the last traversal that reached it */
+  uint32_t traversal; /* the number of the current one */
+  int32_t *parents;   /* of a vector that is reached: the vector whose link leads to it */
+  neighbour *found;   /* nearest first; ef + 1 */
   size_t count;
-  neighbour *linked; /* links of a vector that is full, and one more; room for 2 m + 1 */
-  neighbour *chosen; /* room for 2 m */
+  neighbour *linked; /* the links of a vector without a free one, and the new one: 2 m + 1 */
+  neighbour *chosen; /* 2 m */
 } builder;
 
 /* ---- Distances ------------------------------------------------------------------------------------------ */
@@ -48,7 +49,8 @@ static bool is_nearer(const neighbour *a, const neighbour *b) {
   return a->key < b->key || (a->key == b->key && a->id < b->id);
 }
 
-/* Puts a neighbour into a sorted list of at most `room`; the farthest leaves. Returns its place, or `room`. */
+/* Inserts a neighbour into a sorted list of at most `capacity`; the farthest is dropped. Returns its index, or
+ * `capacity`. */
 static size_t insert_sorted(neighbour *list, size_t *count, size_t capacity, neighbour new) {
   size_t at = *count;
   while (at > 0 && is_nearer(&new, &list[at - 1])) at--;
@@ -68,13 +70,13 @@ static int32_t *links_of(const fw_hnsw *graph, int32_t i, int32_t level, size_t 
 }
 
 static void start_traversal(builder *b) {
-  if (++b->traversal == 0) { /* all numbers were used */
+  if (++b->traversal == 0) { /* the counter wrapped around */
     memset(b->marks, 0, b->n * sizeof *b->marks);
     b->traversal = 1;
   }
 }
 
-/* Looks at the links of a vector that was found; returns the first place where something new is. */
+/* Follows the links of a vector that was found; returns the lowest index at which a new one was inserted. */
 static size_t expand(builder *b, int32_t of, int32_t from, int32_t level, size_t ef) {
   size_t capacity, first = ef;
   const int32_t *links = links_of(b->graph, from, level, &capacity);
@@ -88,7 +90,7 @@ static size_t expand(builder *b, int32_t of, int32_t from, int32_t level, size_t
   return first;
 }
 
-/* Fills b->found with the ef vectors of a level that a walk from `entry` finds nearest to vector `of`. */
+/* Fills b->found with the ef vectors of a level that a search from `entry` finds nearest to vector `of`. */
 static void search_level(builder *b, int32_t of, neighbour entry, int32_t level, size_t ef) {
   start_traversal(b);
   entry.expanded = false;
@@ -108,7 +110,8 @@ static void search_level(builder *b, int32_t of, neighbour entry, int32_t level,
 
 /* ---- Linking -------------------------------------------------------------------------------------------- */
 
-/* Of candidates, nearest first, those that no chosen one is nearer to than the vector itself is; at most `most`. */
+/* Chooses at most `most` of the candidates, nearest first: those that are nearer to the vector than to any chosen one.
+ */
 static size_t choose(const builder *b, const neighbour *candidates, size_t count, neighbour *chosen, size_t most) {
   size_t chosen_count = 0;
   for (size_t i = 0; i < count && chosen_count < most; i++) {
@@ -124,7 +127,7 @@ static void set_links(int32_t *links, size_t capacity, const neighbour *to, size
   for (size_t k = 0; k < capacity; k++) links[k] = k < count ? to[k].id : -1;
 }
 
-/* A link from one vector to another; where there is no room, what it is linked to is chosen anew. */
+/* Adds a link from one vector to another. If the vector has no free link, its neighbours are chosen again. */
 static void add_link(builder *b, int32_t from, int32_t to, float key, int32_t level) {
   size_t capacity, count = 0;
   int32_t *links = links_of(b->graph, from, level, &capacity);
@@ -161,9 +164,9 @@ static void insert_vector(builder *b, int32_t vector) {
 
 /* ---- What is left alone --------------------------------------------------------------------------------- */
 
-/* Marks what can be reached from a vector on the lowest level, and by which link. */
+/* Marks all vectors that can be reached from a vector on the lowest level, with the link that leads to each. */
 static void mark_reached(builder *b, int32_t from) {
-  int32_t *stack = b->order; /* whose contents are not needed any more */
+  int32_t *stack = b->order; /* its contents are not needed any more */
   size_t count = 0, capacity;
   b->marks[from] = b->traversal;
   stack[count++] = from;
@@ -179,7 +182,8 @@ static void mark_reached(builder *b, int32_t from) {
   }
 }
 
-/* A link of a vector that may be changed: one that is free, else the last by which nothing is reached; NULL: none. */
+/* A link of a vector that may be changed: a free one, else the last that is not the only way to a vector; NULL: none.
+ */
 static int32_t *spare_link(const builder *b, int32_t vector) {
   size_t capacity;
   int32_t *links = links_of(b->graph, vector, 0, &capacity);
@@ -190,7 +194,8 @@ static int32_t *spare_link(const builder *b, int32_t vector) {
   return NULL;
 }
 
-/* The nearest vector that is reached and has a link to spare. There is one: n vectors are reached by n - 1 links. */
+/* The nearest vector that is reached and has a link that may be changed. It exists: n vectors are reached by n - 1
+ * links. */
 static int32_t nearest_with_spare(const builder *b, int32_t vector) {
   int32_t best = b->graph->entry_point;
   float best_key = INFINITY;
@@ -204,7 +209,7 @@ static int32_t nearest_with_spare(const builder *b, int32_t vector) {
   return best;
 }
 
-/* Choosing links anew can leave a vector without any that leads to it: no search would find it again. */
+/* Choosing links again can leave a vector without any link to it, so that no search would find it. */
 static void reach_all(builder *b) {
   start_traversal(b);
   b->parents[b->graph->entry_point] = -1;
@@ -212,7 +217,7 @@ static void reach_all(builder *b) {
   for (size_t i = 0; i < b->n; i++) {
     if (b->marks[i] == b->traversal) continue;
     int32_t from = nearest_with_spare(b, (int32_t)i), *link = spare_link(b, from);
-    if (!link) return; /* only where distances are not numbers */
+    if (!link) return; /* only if distances are NaN */
     *link = (int32_t)i;
     b->parents[i] = from;
     mark_reached(b, (int32_t)i);
@@ -221,7 +226,7 @@ static void reach_all(builder *b) {
 
 /* ---- The layout ----------------------------------------------------------------------------------------- */
 
-/* The chance of level l as top level is exp(-l ln m) (1 - 1 / m), down to 1e-9. */
+/* The probability of level l as top level is exp(-l ln m) (1 - 1 / m), down to 1e-9. */
 static size_t count_levels(size_t m) {
   double keep = 1 - 1 / (double)m;
   size_t levels = 0;
@@ -371,7 +376,7 @@ furrow_status fw_hnsw_build(furrow_index **index, const float *vectors, size_t n
   if (m < FW_HNSW_MIN_M || m > FW_HNSW_MAX_M)
     return fw_fail(err, FURROW_E_ARGUMENT, "an HNSW graph has %d to %d links, not %zu", FW_HNSW_MIN_M, FW_HNSW_MAX_M,
                    m);
-  if (n > INT32_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "an HNSW graph has less than 2^31 vectors, not %zu", n);
+  if (n > INT32_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "an HNSW graph has fewer than 2^31 vectors, not %zu", n);
   furrow_status status = create_index(&made, vectors, n, d, metric, m, seed, err);
   if (status == FURROW_OK && n > 0) status = build_links(made, m, err);
   if (status == FURROW_OK)

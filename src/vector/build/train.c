@@ -1,6 +1,6 @@
-/* vector/build/train.c: an index is trained: transforms, coarse centroids, product quantizers.
+/* vector/build/train.c: trains an index: transforms, coarse centroids, product quantizers.
  *
- * What training finds is kept aside until all of it is there; then the index takes it, and nothing can fail. */
+ * Results are kept apart from the index until all of them exist. Then the index takes them, which cannot fail. */
 #include <string.h>
 
 #include "base/error.h"
@@ -26,7 +26,7 @@ static uint64_t times(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* Vectors that the product quantizers look at. */
+/* Vectors that the product quantizers are trained with. */
 static uint64_t pq_sample(const fw_ivf *ivf, uint64_t per_centroid) {
   uint64_t sample = ivf->pq.m > 0 ? times(fw_pq_ksub(&ivf->pq), per_centroid) : 0;
   uint64_t refine = ivf->refine_pq.m > 0 ? times(fw_pq_ksub(&ivf->refine_pq), PQR_PER_CENTROID) : 0;
@@ -59,7 +59,7 @@ typedef struct training {
   fw_pool *pool;
   const fw_comm *comm;
   float *rotation;
-  furrow_index *quantizer; /* coarse centroids, ready to be the index's */
+  furrow_index *quantizer; /* the trained coarse quantizer */
   float *pq, *refine_pq;
 } training;
 
@@ -76,8 +76,7 @@ static fw_kmeans_params kmeans_params(const training *t, unsigned rounds, const 
 
 static furrow_status flat_of(furrow_index **made, float **centroids, const training *t, furrow_error *err) {
   furrow_index *flat = NULL;
-  furrow_status status = fw_index_create(&flat, FURROW_INDEX_FLAT, t->ivf->d, t->ivf->child[0]->metric, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_index_create(&flat, FURROW_INDEX_FLAT, t->ivf->d, t->ivf->child[0]->metric, err));
   flat->trained = true;
   flat->ntotal = (int64_t)t->ivf->ivf.nlist;
   flat->flat.vectors = *centroids;
@@ -165,7 +164,7 @@ static furrow_status decode_part(void *context, size_t first, size_t count, furr
   return status;
 }
 
-/* vectors -= what their codes stand for */
+/* vectors -= their decoded codes */
 static furrow_status take_codes(training *t, float *vectors, size_t n, furrow_error *err) {
   fw_pq pq = t->ivf->ivf.pq;
   fw_pq_coder coder = {0};
@@ -189,8 +188,7 @@ static furrow_status train_pq(training *t, const fw_pq *pq, uint64_t per_centroi
   return status == FURROW_OK ? fw_pq_train(pq, &params, local, *found, err) : status;
 }
 
-/* A copy of the vectors that the quantizers see: as they will be encoded, without their centroids if codes are of
- * residuals. */
+/* A copy of the vectors as they will be encoded: minus their centroids if codes are of residuals. */
 static furrow_status take_sample(training *t, const fw_rank_vectors *local, float **own, furrow_error *err) {
   void *memory = NULL;
   const size_t d = (size_t)t->ivf->d;
@@ -229,7 +227,7 @@ static furrow_status train_ivf(training *t, const fw_rank_vectors *local, furrow
   return status == FURROW_OK ? find_codes(t, local, err) : status;
 }
 
-/* vectors through a transform and what follows it. */
+/* Trains a transform and what is behind it. */
 static furrow_status train_behind(training *t, furrow_index *index, size_t at, const fw_rank_vectors *local,
                                   furrow_error *err);
 
@@ -239,8 +237,7 @@ static furrow_status find_rotation(training *t, fw_transform *ready, const fw_ra
                                 .m = t->ivf->ivf.pq.m,
                                 .nbits = t->ivf->ivf.pq.nbits,
                                 .kmeans = kmeans_params(t, 0, "opq")};
-  furrow_status status = fw_opq_train(&params, local->vectors, local->n, &t->rotation, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_opq_train(&params, local->vectors, local->n, &t->rotation, err));
   ready->a = t->rotation;
   ready->a_count = params.d_in * params.d_out;
   ready->trained = true;
@@ -276,7 +273,7 @@ static furrow_status train_behind(training *t, furrow_index *index, size_t at, c
   return train_behind(t, index->child[0], 0, local, err);
 }
 
-/* No failure from here on. */
+/* Cannot fail. */
 static void take_over(training *t) {
   furrow_index *ivf = t->ivf;
   for (furrow_index *index = t->index; index != ivf; index = index->child[0]) {
@@ -350,7 +347,8 @@ static furrow_status train_with(training *t, const fw_rank_vectors *local, furro
   fw_rank_vectors subset = {0};
   furrow_status status = fw_parallel_run(t->pool, local->n, CHECK_PART, look_part, &l, err);
   size_t most = (size_t)furrow_index_train_sample_size(t->index, t->params);
-  bool moves = t->index != t->ivf && t->index->kind != FURROW_INDEX_ID_MAP; /* copies of what k-means would not see */
+  bool moves =
+      t->index != t->ivf && t->index->kind != FURROW_INDEX_ID_MAP; /* do not copy vectors that k-means does not use */
   if (status == FURROW_OK)
     status = fw_rank_vectors_sample(&subset, local, l.d, moves ? most : SIZE_MAX, t->params->seed, err);
   status = fw_comm_all_ok(t->comm, status, err);

@@ -1,7 +1,7 @@
 /* vector/data/exact_search.c: the nearest of all vectors, by comparing each with each, block after block.
  *
- * Scores of a whole block come from the product kernels; what they let through is compared once more, number by number,
- * so that rounding (|x|^2 - 2 <x, y> + |y|^2 cancels) decides nothing. */
+ * Scores of a whole block come from the product kernels; distances of the candidates are then computed exactly, so that
+ * rounding (|x|^2 - 2 <x, y> + |y|^2 cancels) does not change results. */
 #include <float.h>
 #include <math.h>
 #include <stdalign.h>
@@ -53,7 +53,7 @@ static void confirm(const exact *e, size_t query, size_t row) {
 
 static void take_scores(const exact *e, size_t query, size_t piece, const float *scores) {
   const float norm = e->similarity ? 0 : e->norms[query], factor = e->similarity ? -1 : -2;
-  /* what scores may be off by: products are at most (|x|^2 + |y|^2) / 2 */
+  /* the error of scores: products are at most (|x|^2 + |y|^2) / 2 */
   const float slack = FLT_EPSILON * (8 + 2 * sqrtf((float)e->d)) * (e->norms[query] + e->longest[piece]);
   const fw_sink *sink = &e->sinks[query];
   for (size_t j = 0; j < e->packed[piece].n; j++)
@@ -88,8 +88,7 @@ static furrow_status pack_block(exact *e, furrow_error *err) {
 
 static furrow_status run_block(exact *e, furrow_error *err) {
   const size_t groups = (e->n + QUERIES - 1) / QUERIES;
-  furrow_status status = pack_block(e, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(pack_block(e, err));
   if (e->pool) return fw_pool_for(e->pool, groups, run_group, e, err);
   for (size_t g = 0; g < groups; g++) run_group(e, g);
   return FURROW_OK;

@@ -32,7 +32,7 @@ static furrow_status read_all(fw_bytes_in *in, char **bytes, size_t *size, furro
 
 static furrow_status take_raw(furrow_ids *ids, fw_bytes_in *in, char *bytes, size_t size, furrow_error *err) {
   if (size % sizeof(int64_t) != 0)
-    return fw_bytes_in_fail(in, size, err, FURROW_E_FORMAT, "%zu %s no whole number of 64-bit ids", size,
+    return fw_bytes_in_fail(in, size, err, FURROW_E_FORMAT, "%zu %s not a whole number of 64-bit ids", size,
                             fw_plural(size, "byte is", "bytes are"));
   fw_array_little(bytes, sizeof(int64_t), size / sizeof(int64_t));
   furrow_ids found = {.ids = (void *)bytes, .count = size / sizeof(int64_t), .dim = 1};
@@ -50,7 +50,7 @@ static furrow_status fail_text(const fw_bytes_in *in, const char *bytes, const c
                                furrow_error *err) {
   const char *stop = at;
   while (stop < end && !separates(*stop)) stop++;
-  fw_bytes_in_fail(in, (uint64_t)(at - bytes), err, FURROW_E_PARSE, "is no id");
+  fw_bytes_in_fail(in, (uint64_t)(at - bytes), err, FURROW_E_PARSE, "is not an id");
   fw_error_set_token(err, at, (size_t)(stop - at));
   return FURROW_E_PARSE;
 }
@@ -101,7 +101,7 @@ static bool is_real(fw_array_type type) {
   return type == FW_ARRAY_F32 || type == FW_ARRAY_F64;
 }
 
-/* Rows until there are no more; a stream of VECS does not say how many. */
+/* Reads rows to the end; a stream of VECS does not say how many there are. */
 static furrow_status read_rows(fw_array_reader *reader, furrow_ids *ids, furrow_error *err) {
   const fw_array_info *info = fw_array_get_info(reader);
   const size_t dim = info->dim ? info->dim : 1;

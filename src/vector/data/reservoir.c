@@ -1,5 +1,5 @@
-/* vector/data/reservoir.c: a sample of a stream of vectors: a reservoir (Algorithm R), without logarithms, which are
- * not the same on every machine. */
+/* vector/data/reservoir.c: a sample of a stream of vectors: a reservoir (Algorithm R), without logarithms, which differ
+ * between machines. */
 #include <string.h>
 
 #include "base/error.h"
@@ -20,8 +20,7 @@ furrow_status furrow_reservoir_create(furrow_reservoir **sample, size_t d, size_
   void *memory;
   if (d == 0 || size == 0 || d > SIZE_MAX / sizeof(float))
     return fw_fail(err, FURROW_E_ARGUMENT, "%s must be set", d ? "size" : "d");
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(furrow_reservoir), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(furrow_reservoir), err));
   furrow_reservoir *s = memory;
   s->d = d;
   s->size = size;
@@ -36,7 +35,7 @@ void furrow_reservoir_free(furrow_reservoir *sample) {
   fw_free(sample);
 }
 
-/* Takes the first n of these vectors, for which there is a free place. */
+/* Takes n vectors, for which there are unused slots. */
 static furrow_status fill(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
   void *memory = s->vectors;
   furrow_status status = fw_grow(&memory, &s->capacity, s->count + n, s->d * sizeof(float), err);
@@ -49,12 +48,11 @@ static furrow_status fill(furrow_reservoir *s, const float *vectors, size_t n, f
 }
 
 furrow_status furrow_reservoir_add(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
-  const size_t free_places = s->size - s->count < n ? s->size - s->count : n;
-  furrow_status status = fill(s, vectors, free_places, err);
-  if (status != FURROW_OK) return status;
-  for (size_t i = free_places; i < n; i++) {
-    const uint64_t place = fw_rng_below(&s->rng, ++s->seen);
-    if (place < s->size) memcpy(s->vectors + place * s->d, vectors + i * s->d, s->d * sizeof(float));
+  const size_t unused = s->size - s->count < n ? s->size - s->count : n;
+  FW_TRY(fill(s, vectors, unused, err));
+  for (size_t i = unused; i < n; i++) {
+    const uint64_t slot = fw_rng_below(&s->rng, ++s->seen);
+    if (slot < s->size) memcpy(s->vectors + slot * s->d, vectors + i * s->d, s->d * sizeof(float));
   }
   return FURROW_OK;
 }

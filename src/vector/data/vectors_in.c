@@ -25,7 +25,7 @@ bool fw_data_path_ends(const char *path, const char *ending) {
 static furrow_status fail_kind(const char *path, const char *name, const char *raw_name, furrow_error *err) {
 #define FW_X(kind, ending, layout, type) " " ending
   if (name)
-    fw_fail(err, FURROW_E_ARGUMENT, "no such kind of file; there are .%s" FW_ARRAY_KINDS(FW_X), raw_name);
+    fw_fail(err, FURROW_E_ARGUMENT, "not a kind of file; known are .%s" FW_ARRAY_KINDS(FW_X), raw_name);
   else
     fw_fail(err, FURROW_E_ARGUMENT, "the name does not end in .%s" FW_ARRAY_KINDS(FW_X) ": the kind must be given",
             raw_name);
@@ -95,8 +95,7 @@ static furrow_status read_raw(file_vectors *f, size_t rows, float *out, size_t *
   const size_t row = f->head.d * sizeof(float);
   const uint64_t offset = fw_bytes_in_offset(f->bytes);
   size_t bytes = 0;
-  furrow_status status = fw_bytes_in_read(f->bytes, out, rows * row, &bytes, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_bytes_in_read(f->bytes, out, rows * row, &bytes, err));
   if (bytes % row != 0)
     return fw_bytes_in_fail(f->bytes, offset + bytes, err, FURROW_E_FORMAT, "ends within a vector of %zu %s", f->head.d,
                             fw_plural(f->head.d, "float", "floats"));
@@ -110,7 +109,7 @@ static furrow_status next_of_file(furrow_vectors_reader *v, size_t rows, float *
   file_vectors *f = (file_vectors *)v;
   size_t n = 0;
   furrow_status status = FURROW_OK;
-  if (!f->array && !f->bytes) return fw_fail(err, FURROW_E_STATE, "could not be opened again");
+  if (!f->array && !f->bytes) return fw_fail(err, FURROW_E_STATE, "the file could not be opened again");
   if (f->array)
     status = fw_array_read_as(f->array, FW_ARRAY_F32, out, rows, &n, err);
   else
@@ -168,16 +167,15 @@ static void close_file(furrow_vectors_reader *v) {
 static const fw_vectors_methods file_methods = {next_of_file, rewind_file, close_file};
 
 static furrow_status open_array(file_vectors *f, const char *path, fw_array_kind kind, furrow_error *err) {
-  furrow_status status = fw_array_open(&f->array, path, kind, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_array_open(&f->array, path, kind, err));
   const fw_array_info *info = fw_array_get_info(f->array);
   f->head.count = info->rows == FW_ARRAY_UNKNOWN ? FURROW_COUNT_UNKNOWN : info->rows;
   if (info->rows == 0 || f->head.d == 0 || f->head.d == info->dim) {
     f->head.d = info->dim ? info->dim : f->head.d;
     return FURROW_OK;
   }
-  status = fw_fail(err, FURROW_E_FORMAT, "has vectors of %zu %s, not of %zu", info->dim,
-                   fw_plural(info->dim, "element", "elements"), f->head.d);
+  furrow_status status = fw_fail(err, FURROW_E_FORMAT, "has vectors of %zu %s, not of %zu", info->dim,
+                                 fw_plural(info->dim, "element", "elements"), f->head.d);
   fw_error_set_file(err, path);
   return status;
 }
@@ -188,12 +186,11 @@ static furrow_status open_raw(file_vectors *f, const char *path, furrow_error *e
     fw_error_set_file(err, path);
     return FURROW_E_ARGUMENT;
   }
-  furrow_status status = fw_bytes_in_open(&f->bytes, path, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_bytes_in_open(&f->bytes, path, err));
   const uint64_t size = fw_bytes_in_size(f->bytes), row = f->head.d * sizeof(float);
   f->head.count = size == FW_BYTES_UNKNOWN ? FURROW_COUNT_UNKNOWN : size / row;
   if (size == FW_BYTES_UNKNOWN || size % row == 0) return FURROW_OK;
-  return fw_bytes_in_fail(f->bytes, size, err, FURROW_E_FORMAT, "%llu %s no whole number of vectors of %zu %s",
+  return fw_bytes_in_fail(f->bytes, size, err, FURROW_E_FORMAT, "%llu %s not a whole number of vectors of %zu %s",
                           (unsigned long long)size, fw_plural(size, "byte is", "bytes are"), f->head.d,
                           fw_plural(f->head.d, "float", "floats"));
 }

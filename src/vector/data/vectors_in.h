@@ -1,4 +1,4 @@
-/* vector/data/vectors_in.h: what every source of vectors is: a head, and functions behind it. */
+/* vector/data/vectors_in.h: readers of vectors: what they have in common, and kinds of files. */
 #ifndef FW_VECTOR_DATA_VECTORS_IN_H
 #define FW_VECTOR_DATA_VECTORS_IN_H
 
@@ -10,7 +10,8 @@ typedef struct fw_data_kind {
   fw_array_kind array;
 } fw_data_kind;
 
-/* name: "fvecs", or the name for raw elements ("f32", "i64"); NULL: the ending of path. E_ARGUMENT: neither tells. */
+/* name: "fvecs", or the name for raw elements ("f32", "i64"); NULL: the ending of path. E_ARGUMENT: neither is known.
+ */
 furrow_status fw_data_kind_find(fw_data_kind *kind, const char *path, const char *name, const char *raw_name,
                                 furrow_error *err) FURROW_MUST_USE;
 /* Whether a path ends in a dot and `ending`, before .gz or .zst. */

@@ -1,7 +1,7 @@
 /* vector/data/vectors_matrix.c: vectors from a matrix as Angel stores it: its columns or its rows, a part at a time.
  *
- * A part is a range of columns (of rows) that is loaded at once. Its size is chosen by halving what is left until the
- * matrix says that it fits the memory. */
+ * A part is a range of columns (of rows) that is loaded at once. Its size is chosen by halving what is left until it
+ * fits the memory, as the matrix computes it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,20 +22,28 @@ typedef struct matrix_vectors {
   int32_t *rows; /* saved ones, ascending; by_column: elements of a vector */
   size_t row_count;
   int64_t first_col, end_col; /* of the matrix; by_column: chosen, else elements of a vector */
-  int64_t first, end;         /* by_column: columns; else places in rows */
+  int64_t first, end;         /* by_column: columns; else indexes into rows */
   /* the part in memory: from <= x < upto */
   furrow_matrix *part;
   int64_t from, upto;
   int64_t *cols; /* by_column: columns of the part that have an element, ascending */
   size_t col_count;
-  size_t *cursor; /* of each panel of the part: its first column that was not passed */
-  size_t next;    /* place in cols, or row of the part */
+  size_t *cursor; /* of each panel of the part: its first column that was not read */
+  size_t next;    /* index into cols, or row of the part */
 } matrix_vectors;
 
 static furrow_status fail_matrix(const matrix_vectors *m, furrow_error *err, furrow_status status, const char *what) {
   fw_fail(err, status, "%s", what);
   fw_error_set_file(err, m->head.path);
   return status;
+}
+
+static furrow_status fail_too_long(const matrix_vectors *m, const char *vectors, const char *others,
+                                   furrow_error *err) {
+  fw_fail(err, FURROW_E_RANGE, "its %s are too long for vectors", vectors);
+  fw_error_set_file(err, m->head.path);
+  fw_error_set_hint(err, "vectors may be its %s", others);
+  return FURROW_E_RANGE;
 }
 
 /* ---- What the metadata tells ---------------------------------------------------------------------------- */
@@ -64,7 +72,7 @@ static furrow_status collect_rows(matrix_vectors *m, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Where columns are; false: hash partitions, anywhere. */
+/* The range of the columns; false: hash partitions have none. */
 static bool column_range(matrix_vectors *m) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(m->source);
   m->first_col = INT64_MAX;
@@ -119,7 +127,7 @@ static furrow_status choose_part(const matrix_vectors *m, int64_t from, int64_t 
     if (size <= m->memory) return FURROW_OK;
     if (before == size && width < UINT64_C(1) << 20) break; /* does not get smaller */
   }
-  fw_fail(err, FURROW_E_MEMORY, "a part of the matrix needs %zu bytes of memory, more than the %zu there may be", size,
+  fw_fail(err, FURROW_E_MEMORY, "a part of the matrix needs %zu bytes of memory, more than the limit of %zu", size,
           m->memory);
   fw_error_set_file(err, m->head.path);
   return FURROW_E_MEMORY;
@@ -136,8 +144,7 @@ static furrow_status collect_columns(matrix_vectors *m, furrow_error *err) {
   void *memory = NULL;
   size_t all = 0, kept = 0, at = 0;
   for (size_t p = 0; p < panels; p++) all += furrow_matrix_panel(m->part, p)->cols;
-  furrow_status status = fw_alloc(&memory, all, sizeof(int64_t), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, all, sizeof(int64_t), err));
   m->cols = memory;
   for (size_t p = 0; p < panels; p++) {
     const furrow_panel *panel = furrow_matrix_panel(m->part, p);
@@ -147,7 +154,7 @@ static furrow_status collect_columns(matrix_vectors *m, furrow_error *err) {
   for (size_t i = 0; i < all; i++)
     if (kept == 0 || m->cols[kept - 1] != m->cols[i]) m->cols[kept++] = m->cols[i];
   m->col_count = kept;
-  status = fw_alloc_zero(&memory, panels, sizeof(size_t), err);
+  furrow_status status = fw_alloc_zero(&memory, panels, sizeof(size_t), err);
   if (status == FURROW_OK) m->cursor = memory;
   return status;
 }
@@ -157,13 +164,12 @@ static furrow_status load_part(matrix_vectors *m, int64_t from, furrow_error *er
   furrow_matrix_selection selection;
   int64_t upto = 0;
   drop_part(m);
-  furrow_status status = choose_part(m, from, &upto, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(choose_part(m, from, &upto, err));
   furrow_matrix_load_params_init(&params);
   params.threads = m->threads;
   select_range(m, from, upto, &selection);
   params.selection = &selection;
-  status = furrow_matrix_load_source(&m->part, m->source, &params, err);
+  furrow_status status = furrow_matrix_load_source(&m->part, m->source, &params, err);
   if (status == FURROW_OK && m->by_column) status = collect_columns(m, err);
   if (status != FURROW_OK) return status;
   m->from = from;
@@ -173,8 +179,8 @@ static furrow_status load_part(matrix_vectors *m, int64_t from, furrow_error *er
 
 /* ---- Vectors -------------------------------------------------------------------------------------------- */
 
-/* Where a row stands among the saved rows. */
-static size_t place_of_row(const matrix_vectors *m, int32_t row) {
+/* The index of a row among the saved rows. */
+static size_t find_row(const matrix_vectors *m, int32_t row) {
   const int32_t *found = bsearch(&row, m->rows, m->row_count, sizeof row, by_number);
   return found ? (size_t)(found - m->rows) : 0;
 }
@@ -188,7 +194,7 @@ static void put_column(matrix_vectors *m, int64_t col, float *out) {
     if (*c == panel->cols || furrow_panel_col(panel, *c) != col) continue;
     const bool together = panel->rows == m->row_count;
     for (size_t r = 0; r < panel->rows; r++)
-      out[together ? r : place_of_row(m, panel->row_ids[r])] = (float)furrow_panel_get(panel, r, *c);
+      out[together ? r : find_row(m, panel->row_ids[r])] = (float)furrow_panel_get(panel, r, *c);
   }
 }
 
@@ -270,10 +276,9 @@ static void choose_columns(matrix_vectors *m, const furrow_vectors_reader_params
   m->head.d = m->row_count;
 }
 
-/* The columns that elements are in: hash partitions do not tell, so all of them are read. */
+/* The columns that elements are in: hash partitions do not say, so all of them are read. */
 static furrow_status measure_rows(matrix_vectors *m, furrow_error *err) {
-  furrow_status status = load_part(m, m->first, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(load_part(m, m->first, err));
   if (m->upto != m->end)
     return fail_matrix(m, err, FURROW_E_MEMORY, "hash partitions, whose rows do not fit the memory, have no dimension");
   m->first_col = INT64_MAX;
@@ -296,8 +301,7 @@ static furrow_status choose_rows(matrix_vectors *m, const furrow_vectors_reader_
   furrow_status status = told || m->head.count == 0 ? FURROW_OK : measure_rows(m, err);
   if (status != FURROW_OK) return status;
   const uint64_t d = m->head.count == 0 ? 0 : (uint64_t)m->end_col - (uint64_t)m->first_col;
-  if (d > MOST_D)
-    return fail_matrix(m, err, FURROW_E_RANGE, "its rows are too long for vectors: are its columns meant?");
+  if (d > MOST_D) return fail_too_long(m, "rows", "columns", err);
   m->head.d = (size_t)d;
   return FURROW_OK;
 }
@@ -311,10 +315,9 @@ static furrow_status open_source(matrix_vectors *m, const furrow_vectors_reader_
                   (furrow_matrix_source_format(m->source)->flags & FURROW_MATRIX_FORMAT_BY_COLUMN) != 0);
   if (!m->by_column) return choose_rows(m, params, err);
   choose_columns(m, params);
-  if (m->head.d > MOST_D)
-    return fail_matrix(m, err, FURROW_E_RANGE, "its columns are too long for vectors: are its rows meant?");
+  if (m->head.d > MOST_D) return fail_too_long(m, "columns", "rows", err);
   if (m->first < m->end) status = load_part(m, m->first, err);
-  /* where all is in memory, the count is known */
+  /* if everything is in memory, the count is known */
   if (status == FURROW_OK && (m->first == m->end || m->upto == m->end)) m->head.count = m->col_count;
   return status;
 }

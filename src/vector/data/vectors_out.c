@@ -1,4 +1,4 @@
-/* vector/data/vectors_out.c: rows of floats or of ids into a file that appears when it is complete. */
+/* vector/data/vectors_out.c: writes rows of floats or of ids to a file that appears when it is complete. */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include "io/atomic_file.h"
 #include "vector/data/vectors_in.h"
 
-#define PIECE 4096 /* elements that are turned at a time */
+#define PIECE 4096 /* elements that are converted at a time */
 
 struct furrow_vectors_writer {
   furrow_vectors_writer_params params;
@@ -71,14 +71,19 @@ furrow_status furrow_vectors_writer_open(furrow_vectors_writer **out, const char
   return status;
 }
 
+static furrow_status fail_narrow(int64_t id, furrow_error *err) {
+  fw_fail(err, FURROW_E_RANGE, "id %lld does not fit in 32 bits", (long long)id);
+  fw_error_set_hint(err, "files .i64 and .npy have ids of 64 bits");
+  return FURROW_E_RANGE;
+}
+
 static furrow_status put_narrow(furrow_vectors_writer *out, const int64_t *ids, size_t count, furrow_error *err) {
   int32_t piece[PIECE];
   for (size_t done = 0; done < count;) {
     const size_t n = count - done < PIECE ? count - done : PIECE;
     for (size_t i = 0; i < n; i++) {
       const int64_t id = ids[done + i];
-      if (id < INT32_MIN || id > INT32_MAX)
-        return fw_fail(err, FURROW_E_RANGE, "id %lld does not fit in 32 bits; .i64 and .npy have 64", (long long)id);
+      if (id < INT32_MIN || id > INT32_MAX) return fail_narrow(id, err);
       piece[i] = (int32_t)id;
     }
     furrow_status status = fw_array_writer_put(out->array, piece, n, err);

@@ -1,5 +1,5 @@
-/* vector/edit/merge.c: appends the vectors of one index to another. First all is checked and all memory is taken, then
- * the index changes. */
+/* vector/edit/merge.c: appends the vectors of one index to another. All checks and allocations come first, then the
+ * index changes. */
 #include "vector/edit/merge.h"
 
 #include <inttypes.h>
@@ -39,16 +39,14 @@ static furrow_status differ(const char *what, furrow_error *err) {
 
 static furrow_status check_pq(const fw_pq *a, const fw_pq *b, const char *what, furrow_error *err) {
   const quantity quantities[] = {{"the number of sub-quantizers", a->m, b->m}, {"nbits", a->nbits, b->nbits}};
-  furrow_status status = check_quantities(quantities, 2, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(check_quantities(quantities, 2, err));
   bool same = same_floats(a->centroids, a->d << a->nbits, b->centroids, b->d << b->nbits);
   return same ? FURROW_OK : differ(what, err);
 }
 
 static furrow_status check_sq(const fw_sq *a, const fw_sq *b, furrow_error *err) {
   const quantity qtype = {"the type of the scalar quantizer", (uint64_t)a->qtype, (uint64_t)b->qtype};
-  furrow_status status = check_quantities(&qtype, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(check_quantities(&qtype, 1, err));
   bool same = same_floats(a->trained, a->trained_count, b->trained, b->trained_count);
   return same ? FURROW_OK : differ("the ranges of the scalar quantizers", err);
 }
@@ -143,9 +141,9 @@ furrow_status fw_check_same_quantizers(const furrow_index *a, const furrow_index
 }
 
 typedef struct merging {
-  int64_t id_shift; /* of ids that are known outside */
-  int64_t count;    /* vectors that were there: what numbers increase by */
-  bool numbered;    /* at this point of the tree, ids are numbers */
+  int64_t id_shift; /* of ids that the caller knows */
+  int64_t count;    /* vectors before merging, which is added to dense ids */
+  bool dense_ids;   /* at this point of the tree, ids are 0 … ntotal-1 */
   fw_map_rebuild renewal;
 } merging;
 
@@ -175,7 +173,7 @@ furrow_status fw_lists_check_shift(const fw_lists *lists, int64_t id_shift, furr
 furrow_status fw_merge_check_shift(const furrow_index *index, int64_t ntotal, int64_t id_shift, furrow_error *err) {
   if (!fw_index_has_dense_ids(index) || id_shift == 0 || id_shift == ntotal) return FURROW_OK;
   return fw_fail(err, FURROW_E_ARGUMENT,
-                 "ids of %s are numbers: those that are added go on from %" PRId64
+                 "ids of %s are dense: those that are added continue at %" PRId64
                  ", and cannot be increased by %" PRId64,
                  furrow_index_kind_name(fw_skip_transforms(index)->kind), ntotal, id_shift);
 }
@@ -183,10 +181,10 @@ furrow_status fw_merge_check_shift(const furrow_index *index, int64_t ntotal, in
 /* ---- Preparing ------------------------------------------------------------------------------------------ */
 
 static int64_t shift_of(const merging *m) {
-  return m->numbered ? m->count : m->id_shift;
+  return m->dense_ids ? m->count : m->id_shift;
 }
 
-/* An array leads to numbers: to all ids, those that come, too. */
+/* An array has an element for each id, also for those that are added. */
 static furrow_status check_array(const merging *m, const fw_lists *others, int64_t ntotal, furrow_error *err) {
   for (size_t i = 0; others->list && i < others->nlist; i++) {
     for (size_t k = 0; k < others->list[i].size; k++) {
@@ -228,7 +226,7 @@ static furrow_status prepare_ivf(merging *m, furrow_index *index, const furrow_i
   int64_t ntotal = index->ntotal + other->ntotal;
   furrow_status status = fw_lists_check_contents(others, err);
   if (status == FURROW_OK) status = fw_lists_begin_edit(lists, err);
-  if (status == FURROW_OK && m->numbered) status = fw_lists_check_ids(others, (size_t)other->ntotal, err);
+  if (status == FURROW_OK && m->dense_ids) status = fw_lists_check_ids(others, (size_t)other->ntotal, err);
   if (status == FURROW_OK) status = fw_lists_check_shift(others, shift_of(m), err);
   if (status == FURROW_OK && type == FURROW_DIRECT_MAP_ARRAY) status = check_array(m, others, ntotal, err);
   if (status == FURROW_OK) status = reserve_lists(lists, others, err);
@@ -248,7 +246,7 @@ static furrow_status prepare_id_map(merging *m, furrow_index *index, const furro
   if (status != FURROW_OK) return status;
   index->id_map.ids = ids;
   merging inner = *m;
-  inner.numbered = true;
+  inner.dense_ids = true;
   status = prepare(&inner, index->child[0], other->child[0], err);
   m->renewal = inner.renewal;
   return status;
@@ -258,8 +256,7 @@ static furrow_status prepare_rows(furrow_index *index, const furrow_index *other
   bool flat = index->kind == FURROW_INDEX_FLAT;
   void *rows = flat ? (void *)index->flat.vectors : index->pq.codes;
   size_t size = flat ? (size_t)index->d * sizeof(float) : fw_pq_code_size(&index->pq.pq);
-  furrow_status status = reserve_rows(&rows, index->ntotal, other->ntotal, size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(reserve_rows(&rows, index->ntotal, other->ntotal, size, err));
   if (flat)
     index->flat.vectors = rows;
   else
@@ -269,7 +266,7 @@ static furrow_status prepare_rows(furrow_index *index, const furrow_index *other
 
 static const char *why_not(const furrow_index *index) {
   switch (index->kind) {
-  case FURROW_INDEX_HNSW: return "an HNSW graph would have to be built anew";
+  case FURROW_INDEX_HNSW: return "an HNSW graph would have to be built again";
   case FURROW_INDEX_MULTI: return "a multi-index has no vectors of its own";
   case FURROW_INDEX_REFINE:
     return fw_index_is_ivf(index->child[1]) ? "the refinement is an index with inverted lists" : NULL;
@@ -280,7 +277,7 @@ static const char *why_not(const furrow_index *index) {
 static furrow_status prepare(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err) {
   const char *reason = why_not(index);
   if (reason) return fw_fail(err, FURROW_E_UNSUPPORTED, "the indexes cannot be merged: %s", reason);
-  if (m->numbered && index->ntotal != m->count)
+  if (m->dense_ids && index->ntotal != m->count)
     return fw_fail(err, FURROW_E_STATE, "%s has %" PRId64 " %s, but what is around has %" PRId64,
                    furrow_index_kind_name(index->kind), index->ntotal,
                    fw_plural((uint64_t)index->ntotal, "vector", "vectors"), m->count);
@@ -316,7 +313,7 @@ static void change_ivf(merging *m, furrow_index *index, const furrow_index *othe
 
 static void change_id_map(merging *m, furrow_index *index, const furrow_index *other) {
   for (int64_t i = 0; i < other->ntotal; i++) index->id_map.ids[index->ntotal + i] = other->id_map.ids[i] + shift_of(m);
-  m->numbered = true;
+  m->dense_ids = true;
 }
 
 static void change(merging *m, furrow_index *index, const furrow_index *other) {
@@ -336,7 +333,7 @@ static void change(merging *m, furrow_index *index, const furrow_index *other) {
 
 furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift, furrow_error *err) {
   if (index == other) return fw_fail(err, FURROW_E_ARGUMENT, "an index cannot be merged with itself");
-  merging m = {.id_shift = id_shift, .count = index->ntotal, .numbered = fw_index_has_dense_ids(index)};
+  merging m = {.id_shift = id_shift, .count = index->ntotal, .dense_ids = fw_index_has_dense_ids(index)};
   furrow_status status = fw_index_check_whole(index, err);
   if (status == FURROW_OK) status = fw_index_check_whole(other, err);
   if (status == FURROW_OK) status = fw_check_same_quantizers(index, other, err);

@@ -1,6 +1,6 @@
 /* vector/edit/merge_files.c: merges index files list after list.
  *
- * Inputs are mapped: what is in memory is the first one's quantizers, and of each the sizes and places of its lists.
+ * Inputs are mapped: memory holds the quantizers of the first input, and the sizes and offsets of the lists of each.
  * Indexes that have more than lists (refinements, flat vectors) are merged in memory. */
 #include <inttypes.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static int64_t shift_of(const joining *j, size_t i) {
   return j->id_shifts ? j->id_shifts[i] : 0;
 }
 
-static furrow_status blame(const char *path, furrow_status status, furrow_error *err) {
+static furrow_status add_file_name(const char *path, furrow_status status, furrow_error *err) {
   if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, path);
   return status;
 }
@@ -44,7 +44,7 @@ static furrow_index *inner_ivf(const furrow_index *index) {
   return (furrow_index *)(uintptr_t)furrow_index_ivf(index);
 }
 
-/* What an input needs no longer once it was compared with the first. */
+/* Frees what an input does not need after it was compared with the first. */
 static void forget_quantizers(furrow_index *index) {
   furrow_index *ivf = inner_ivf(index);
   furrow_index_free(ivf->child[0]);
@@ -55,12 +55,12 @@ static void forget_quantizers(furrow_index *index) {
 
 static void forget_direct_map(furrow_index *index) {
   fw_direct_map *map = &inner_ivf(index)->ivf.direct_map;
-  fw_free(map->places);
+  fw_free(map->locations);
   fw_free(map->pairs);
   *map = (fw_direct_map){0};
 }
 
-/* The id maps of an input, increased, go behind those of the first; what is inside is numbered on. */
+/* Appends the id maps of an input, increased, to those of the first; dense ids inside continue. */
 static furrow_status join_id_maps(furrow_index *first, const furrow_index *other, int64_t id_shift, bool *mapped,
                                   furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -85,7 +85,7 @@ static void add_counts(furrow_index *first, const furrow_index *other) {
   if (!fw_index_is_ivf(first)) add_counts(first->child[0], other->child[0]);
 }
 
-/* Input i goes behind those before it; the first holds the counts of all. */
+/* Appends input i to those before it; the first input holds the counts of all. */
 static furrow_status join_input(joining *j, size_t i, furrow_error *err) {
   furrow_index *first = j->inputs[0], *input = j->inputs[i];
   const fw_lists *lists = &inner_ivf(input)->ivf.lists;
@@ -113,13 +113,13 @@ static furrow_status load_input(const joining *j, size_t i, bool memory_map, fur
   return furrow_index_load(index, j->paths[i], &params, err);
 }
 
-/* The first input is there already. */
+/* The first input is loaded already. */
 static furrow_status join_lists(joining *j, const char *target, const furrow_index_save_params *params,
                                 furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < j->count; i++) {
     if (i > 0) status = load_input(j, i, true, &j->inputs[i], err);
-    if (status == FURROW_OK) status = blame(j->paths[i], join_input(j, i, err), err);
+    if (status == FURROW_OK) status = add_file_name(j->paths[i], join_input(j, i, err), err);
     if (status == FURROW_OK) forget_direct_map(j->inputs[i]);
   }
   fw_index_writer writer;
@@ -156,11 +156,11 @@ static furrow_status join_in_memory(joining *j, const char *target, const furrow
   furrow_status status = load_input(j, 0, false, &first, err);
   if (status != FURROW_OK) return status;
   if (inner_ivf(first)) forget_direct_map(first);
-  status = blame(j->paths[0], shift_first(first, shift_of(j, 0), err), err);
+  status = add_file_name(j->paths[0], shift_first(first, shift_of(j, 0), err), err);
   for (size_t i = 1; status == FURROW_OK && i < j->count; i++) {
     status = load_input(j, i, true, &j->inputs[i], err);
     if (status == FURROW_OK)
-      status = blame(j->paths[i], furrow_index_merge(first, j->inputs[i], shift_of(j, i), err), err);
+      status = add_file_name(j->paths[i], furrow_index_merge(first, j->inputs[i], shift_of(j, i), err), err);
     furrow_index_free(j->inputs[i]);
     j->inputs[i] = NULL;
   }
@@ -178,7 +178,7 @@ furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *
   joining j = {.paths = paths, .id_shifts = id_shifts, .count = count};
   fw_compat release;
   void *inputs = NULL, *joined = NULL;
-  if (count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no indexes to be merged");
+  if (count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no indexes to merge");
   furrow_index_save_params_init(&params);
   furrow_index_load_params_init(&j.load);
   FW_TRY(FW_PARAMS_READ(&params, save, furrow_index_save_params, err));

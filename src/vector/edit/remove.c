@@ -1,8 +1,8 @@
-/* vector/edit/remove.c: takes vectors out of an index.
+/* vector/edit/remove.c: removes vectors from an index.
  *
- * In two ways. By id: entries of lists go, the others keep their ids. By number, where vectors lie in the order of
- * their numbers (flat vectors, codes by id, and all that is behind an id map): those behind a gap move up, and ids in
- * lists follow. Both first take all the memory that they need, then change. */
+ * There are two cases. Free ids: entries are removed from lists, the others keep their ids. Dense ids (flat vectors,
+ * codes by id, and every index behind an id map): vectors behind a gap move up, and ids in lists are adapted. Both
+ * first allocate all the memory that they need, then change the index. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,12 +14,12 @@
 #include "vector/search/filter.h"
 
 typedef struct removal {
-  const furrow_id_filter *filter; /* by id */
-  int64_t *to;                    /* by number: the new number of each, -1 for what goes; else NULL */
-  size_t count;                   /* numbers before */
-  const furrow_index *id_map;     /* by number: whose ids the filter means; NULL: the numbers */
+  const furrow_id_filter *filter; /* of ids */
+  int64_t *to;                    /* dense ids: the new id of each, -1 for those that are removed; else NULL */
+  size_t count;                   /* ids before */
+  const furrow_index *id_map;     /* dense ids: the id map whose ids the filter takes; NULL: the dense ids themselves */
   uint64_t removed;
-  uint64_t *gone; /* a bit for each entry of all lists, in order: it goes */
+  uint64_t *gone; /* a bit for each entry of all lists, in order: it is removed */
   fw_map_rebuild renewal;
 } removal;
 
@@ -29,7 +29,7 @@ static bool goes(const removal *r, int64_t id) {
   return r->to ? r->to[id] < 0 : fw_id_filter_keeps_id(r->filter, id);
 }
 
-/* Asks for each entry once; a list that changes becomes the index's own. */
+/* Asks the filter once for each entry; lists that change become writable. */
 static furrow_status mark_list(removal *r, fw_lists *lists, size_t i, size_t first, uint64_t *marked,
                                furrow_error *err) {
   const fw_list *list = &lists->list[i];
@@ -56,7 +56,7 @@ static furrow_status mark_lists(removal *r, fw_lists *lists, furrow_error *err) 
   return status;
 }
 
-/* Ids that are numbers lead to one vector each. */
+/* Each dense id belongs to one vector. */
 static furrow_status check_once(const removal *r, const fw_lists *lists, furrow_error *err) {
   void *memory = NULL;
   furrow_status status = fw_lists_check_ids(lists, r->count, err);
@@ -76,10 +76,12 @@ static furrow_status check_once(const removal *r, const fw_lists *lists, furrow_
 
 static furrow_status refuse_ivf(const removal *r, const furrow_index *index, furrow_error *err) {
   if (r->to) return FURROW_OK;
-  if (index->kind == FURROW_INDEX_IVF_PQR)
-    return fw_fail(err, FURROW_E_UNSUPPORTED,
-                   "vectors cannot be removed: the refinement codes need ids from 0 on, without gaps (an id map around "
-                   "the index allows it)");
+  if (index->kind == FURROW_INDEX_IVF_PQR) {
+    fw_fail(err, FURROW_E_UNSUPPORTED,
+            "vectors cannot be removed: the refinement codes need ids from 0 on, without gaps");
+    fw_error_set_hint(err, "an id map around the index makes removing possible");
+    return FURROW_E_UNSUPPORTED;
+  }
   if (index->ivf.direct_map.type == FURROW_DIRECT_MAP_ARRAY)
     return fw_fail(err, FURROW_E_UNSUPPORTED,
                    "vectors cannot be removed: the direct map is an array, which needs ids from 0 on, without gaps");
@@ -101,7 +103,7 @@ static furrow_status prepare_ivf(removal *r, furrow_index *index, furrow_error *
 /* Why vectors cannot be removed from an index of this kind; NULL: they can. */
 static const char *why_not(const removal *r, const furrow_index *index) {
   switch (index->kind) {
-  case FURROW_INDEX_HNSW: return "the others are found by way of them in an HNSW graph";
+  case FURROW_INDEX_HNSW: return "links of an HNSW graph lead through them";
   case FURROW_INDEX_MULTI: return "a multi-index has no vectors of its own";
   case FURROW_INDEX_ID_MAP: return index == r->id_map ? NULL : "an id map is inside of another index";
   case FURROW_INDEX_REFINE:
@@ -130,8 +132,8 @@ static bool is_gone(const removal *r, size_t entry) {
   return r->gone[entry / 64] >> (entry % 64) & 1;
 }
 
-/* The last of the list takes the place of what goes, and may have to go next. `first` is the entry that the list
- * began with; what stands behind place k still is where it was. */
+/* The last entry of the list replaces a removed one, and may itself be removed next. `first` is the number of the
+ * list's first entry among all; entries behind k are still in their original order. */
 static void shrink_list(const removal *r, const fw_lists *lists, fw_list *list, size_t first) {
   for (size_t k = 0; k < list->size; k++) {
     size_t was = k;
@@ -156,7 +158,7 @@ static void change_ivf(removal *r, furrow_index *index) {
   fw_map_rebuild_finish(&r->renewal, &index->ivf);
 }
 
-/* Rows of `size` bytes move up. */
+/* Moves rows of `size` bytes up. */
 static void close_gaps(const removal *r, void *rows, size_t size) {
   uint8_t *bytes = rows;
   for (size_t i = 0; i < r->count; i++)
@@ -179,7 +181,7 @@ static void change(removal *r, furrow_index *index) {
     close_gaps(r, index->id_map.ids, sizeof *index->id_map.ids);
     change(r, index->child[0]);
     break;
-  case FURROW_INDEX_TRANSFORM: /* files may have counts here that are not those of the index behind */
+  case FURROW_INDEX_TRANSFORM: /* files may have another count here than the index behind has */
     change(r, index->child[0]);
     index->ntotal = index->child[0]->ntotal;
     return;
@@ -195,14 +197,13 @@ static void change(removal *r, furrow_index *index) {
 
 /* ---- The whole ------------------------------------------------------------------------------------------ */
 
-/* Asks for each number, by the id that is known outside. */
+/* Asks the filter for each dense id, by the id that the caller knows. */
 static furrow_status number_anew(removal *r, const furrow_index *index, furrow_error *err) {
   const int64_t *ids = r->id_map ? r->id_map->id_map.ids : NULL;
   void *memory = NULL;
   int64_t next = 0;
   r->count = (size_t)index->ntotal;
-  furrow_status status = fw_alloc(&memory, r->count, sizeof *r->to, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, r->count, sizeof *r->to, err));
   r->to = memory;
   for (size_t i = 0; i < r->count; i++)
     r->to[i] = fw_id_filter_keeps_id(r->filter, ids ? ids[i] : (int64_t)i) ? -1 : next++;

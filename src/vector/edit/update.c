@@ -1,8 +1,8 @@
-/* vector/edit/update.c: gives ids that are there new vectors.
+/* vector/edit/update.c: replaces the vectors of stored ids.
  *
- * The new vectors are added to a shadow: an index with the same quantizers and nothing in it, whose ids are the rows of
- * the call. Then each entry of an id leaves its list (the last of the list takes its place) and its new one is appended
- * where the shadow has it. All that can fail comes before the first change. */
+ * The new vectors are added to a shadow: an empty index with the same quantizers, whose ids are the rows of the call.
+ * Then each old entry is removed from its list (the last entry takes its place), and its new one is appended to the
+ * list that the shadow has it in. Everything that can fail comes before the first change. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,12 +13,12 @@
 #include "vector/quantizer/assign.h"
 
 typedef struct updating {
-  const int64_t *asked; /* ids of the caller */
-  int64_t *ids;         /* what they are at this point of the tree: behind an id map, numbers */
+  const int64_t *asked; /* the caller's ids */
+  int64_t *ids;         /* the same at this point of the tree: behind an id map, dense ids */
   size_t n;
-  fw_place_table rows; /* of ids: their rows */
-  int64_t *where;      /* of each row: its place in the lists */
-  int64_t *fresh;      /* its place in the lists of the shadow */
+  fw_location_table rows; /* from ids to rows */
+  int64_t *where;         /* of each row: its location in the lists */
+  int64_t *fresh;         /* its location in the lists of the shadow */
   fw_map_rebuild renewal;
 } updating;
 
@@ -53,7 +53,7 @@ static void shadow_ivf(fw_ivf *ivf) {
   ivf->refine_size = 0;
 }
 
-/* An id map has none. The encoder is the index's own, made before it is shared. */
+/* An id map has none. The encoder is that of the index, made before it is shared. */
 static furrow_status shadow_create(furrow_index **shadow, furrow_index *index, furrow_error *err) {
   void *memory = NULL;
   const fw_encoder *encoder;
@@ -86,20 +86,20 @@ static furrow_status shadow_create(furrow_index **shadow, furrow_index *index, f
 
 /* u->rows of u->ids; an id that comes twice is refused. */
 static furrow_status index_rows(updating *u, furrow_error *err) {
-  fw_place_table_clear(&u->rows);
-  furrow_status status = fw_place_table_create(&u->rows, u->n, err);
+  fw_location_table_clear(&u->rows);
+  furrow_status status = fw_location_table_create(&u->rows, u->n, err);
   for (size_t i = 0; status == FURROW_OK && i < u->n; i++) {
-    fw_place_table_put(&u->rows, u->ids[i], (int64_t)i);
+    fw_location_table_put(&u->rows, u->ids[i], (int64_t)i);
     if (u->rows.count != i + 1) status = fw_fail(err, FURROW_E_ARGUMENT, "the id %" PRId64 " comes twice", u->asked[i]);
   }
   return status;
 }
 
-/* Ids become numbers. */
+/* Ids become dense ids. */
 static furrow_status prepare_id_map(updating *u, const furrow_index *index, furrow_error *err) {
-  for (size_t i = 0; i < u->n; i++) u->where[i] = FW_NO_PLACE;
+  for (size_t i = 0; i < u->n; i++) u->where[i] = FW_NO_LOCATION;
   for (int64_t i = 0; i < index->ntotal; i++) {
-    int64_t row = fw_place_table_get(&u->rows, index->id_map.ids[i]);
+    int64_t row = fw_location_table_get(&u->rows, index->id_map.ids[i]);
     if (row >= 0) u->where[row] = i;
   }
   for (size_t i = 0; i < u->n; i++)
@@ -110,14 +110,14 @@ static furrow_status prepare_id_map(updating *u, const furrow_index *index, furr
 
 static furrow_status find_rows(updating *u, const fw_ivf *ivf, furrow_error *err) {
   const fw_lists *lists = &ivf->lists;
-  for (size_t i = 0; i < u->n; i++) u->where[i] = FW_NO_PLACE;
+  for (size_t i = 0; i < u->n; i++) u->where[i] = FW_NO_LOCATION;
   if (ivf->direct_map.type == FURROW_DIRECT_MAP_ARRAY) {
     for (size_t i = 0; i < u->n; i++) u->where[i] = fw_ivf_find(ivf, u->ids[i]);
   } else {
     for (size_t i = 0; i < lists->nlist; i++) {
       for (size_t k = 0; k < lists->list[i].size; k++) {
-        int64_t row = fw_place_table_get(&u->rows, fw_list_id(&lists->list[i], k));
-        if (row >= 0) u->where[row] = fw_place_make(i, k);
+        int64_t row = fw_location_table_get(&u->rows, fw_list_id(&lists->list[i], k));
+        if (row >= 0) u->where[row] = fw_location_make(i, k);
       }
     }
   }
@@ -126,15 +126,16 @@ static furrow_status find_rows(updating *u, const fw_ivf *ivf, furrow_error *err
   return FURROW_OK;
 }
 
-/* Lists that lose something are the index's own; those that get something have room. */
+/* Makes lists that lose entries writable, and reserves capacity in those that get some. */
 static furrow_status prepare_lists(updating *u, fw_lists *lists, const fw_lists *fresh, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < lists->nlist; i++) {
     size_t more = fw_lists_size(fresh, i);
-    for (size_t k = 0; k < more; k++) u->fresh[fw_list_id(&fresh->list[i], k)] = fw_place_make(i, k);
+    for (size_t k = 0; k < more; k++) u->fresh[fw_list_id(&fresh->list[i], k)] = fw_location_make(i, k);
     if (more > 0) status = fw_list_reserve(lists, i, lists->list[i].size + more, err);
   }
-  for (size_t i = 0; status == FURROW_OK && i < u->n; i++) status = fw_list_own(lists, fw_place_list(u->where[i]), err);
+  for (size_t i = 0; status == FURROW_OK && i < u->n; i++)
+    status = fw_list_own(lists, fw_location_list(u->where[i]), err);
   return status;
 }
 
@@ -171,22 +172,22 @@ static furrow_status prepare(updating *u, furrow_index *index, const furrow_inde
 
 /* ---- Changing ------------------------------------------------------------------------------------------- */
 
-static void set_place(updating *u, fw_direct_map *map, int64_t id, int64_t place) {
-  int64_t row = fw_place_table_get(&u->rows, id);
-  if (row >= 0) u->where[row] = place;
-  if (map->type == FURROW_DIRECT_MAP_ARRAY && id >= 0 && (uint64_t)id < map->count) map->places[id] = place;
+static void set_location(updating *u, fw_direct_map *map, int64_t id, int64_t location) {
+  int64_t row = fw_location_table_get(&u->rows, id);
+  if (row >= 0) u->where[row] = location;
+  if (map->type == FURROW_DIRECT_MAP_ARRAY && id >= 0 && (uint64_t)id < map->count) map->locations[id] = location;
 }
 
 static void move_entry(updating *u, fw_ivf *ivf, const fw_lists *fresh, size_t row) {
   fw_lists *lists = &ivf->lists;
-  size_t from = fw_place_list(u->where[row]), at = fw_place_offset(u->where[row]);
-  size_t to = fw_place_list(u->fresh[row]), source = fw_place_offset(u->fresh[row]);
+  size_t from = fw_location_list(u->where[row]), at = fw_location_offset(u->where[row]);
+  size_t to = fw_location_list(u->fresh[row]), source = fw_location_offset(u->fresh[row]);
   fw_list *list = &lists->list[from];
   fw_list_remove(lists, list, at);
-  if (at < list->size) set_place(u, &ivf->direct_map, fw_list_id(list, at), fw_place_make(from, at));
+  if (at < list->size) set_location(u, &ivf->direct_map, fw_list_id(list, at), fw_location_make(from, at));
   list = &lists->list[to];
   fw_list_append_entry(lists, list, &fresh->list[to], source, u->ids[row]);
-  set_place(u, &ivf->direct_map, u->ids[row], fw_place_make(to, list->size - 1));
+  set_location(u, &ivf->direct_map, u->ids[row], fw_location_make(to, list->size - 1));
 }
 
 static void change_ivf(updating *u, furrow_index *index, const furrow_index *shadow) {
@@ -221,7 +222,7 @@ static void change(updating *u, furrow_index *index, const furrow_index *shadow)
 
 /* ---- The whole ------------------------------------------------------------------------------------------ */
 
-/* What cannot be added to is refused by adding. */
+/* Adding refuses kinds that cannot be added to. */
 static furrow_status check_kinds(const furrow_index *index, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (index->kind == FURROW_INDEX_HNSW)
@@ -233,8 +234,7 @@ static furrow_status check_kinds(const furrow_index *index, furrow_error *err) {
 
 static furrow_status start(updating *u, const int64_t *ids, size_t n, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, 3 * n, sizeof *ids, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, 3 * n, sizeof *ids, err));
   *u = (updating){.asked = ids, .ids = memory, .n = n};
   u->where = u->ids + n;
   u->fresh = u->where + n;
@@ -257,7 +257,7 @@ furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const
   if (status == FURROW_OK) change(&u, index, shadow);
   shadow_free(shadow);
   fw_free(u.ids);
-  fw_place_table_clear(&u.rows);
+  fw_location_table_clear(&u.rows);
   fw_map_rebuild_clear(&u.renewal);
   return status;
 }

@@ -1,5 +1,5 @@
-/* vector/file/index_compat.c: which release of Faiss was the first to read what. From the readers of its releases;
- * layouts that are not here are as old as Faiss itself. */
+/* vector/file/index_compat.c: the first release of Faiss that reads each layout, found in the sources of its releases.
+ * Layouts that are not listed are as old as Faiss itself. */
 #include "vector/file/index_write.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 /* ---- Releases ------------------------------------------------------------------------------------------- */
 
-/* Releases 1.MINOR.FIRST to 1.MINOR.LAST. Before 1.2.1 Faiss had no numbers: 1.0 is how it was in January 2018. */
+/* Releases 1.MINOR.FIRST to 1.MINOR.LAST. Before 1.2.1 Faiss had no numbers: 1.0 is its state of January 2018. */
 static const struct {
   unsigned minor, first, last;
 } releases[] = {{0, 0, 0}, {2, 1, 1},  {3, 0, 0},  {4, 0, 0},  {5, 0, 3},  {6, 0, 5},  {7, 0, 4}, {8, 0, 0},
@@ -45,7 +45,7 @@ static furrow_status refuse_release(const char *text, furrow_error *err) {
   return FURROW_E_ARGUMENT;
 }
 
-/* "1.6" is the first of its releases. */
+/* "1.6" is the first release of that series. */
 static bool is_called(fw_compat release, bool first, const char *text) {
   release_text whole = text_of(release);
   size_t size = strlen(text), cut = (size_t)(strrchr(whole.text, '.') - whole.text);
@@ -104,7 +104,7 @@ static bool is_fast(const furrow_index *index) {
 static bool refines_with_codes(const furrow_index *index) {
   return index->kind == FURROW_INDEX_REFINE && index->child[1] && index->child[1]->kind != FURROW_INDEX_FLAT;
 }
-/* Once a number of a code had whole bytes, and lists were scanned byte by byte longer than that. */
+/* Older releases stored each number of a code in whole bytes, and scanned lists byte by byte even later. */
 static bool scans_other_bits(const furrow_index *index) {
   return (index->kind == FURROW_INDEX_IVF_PQ || index->kind == FURROW_INDEX_IVF_PQR) && index->ivf.pq.nbits != 8;
 }
@@ -132,7 +132,7 @@ static bool is_bf16_or_signed(const furrow_index *index) {
 static bool is_sq_without_residuals(const furrow_index *index) {
   return index->kind == FURROW_INDEX_IVF_SQ && !index->ivf.by_residual;
 }
-/* The reader computed tables from centroids that are not there. */
+/* Older readers computed tables from centroids that are missing here. */
 static bool is_untrained(const furrow_index *index) {
   return (index->kind == FURROW_INDEX_IVF_PQ || index->kind == FURROW_INDEX_IVF_PQR) && !index->trained &&
          index->ivf.by_residual;
@@ -142,13 +142,13 @@ typedef struct part {
   bool (*has)(const furrow_index *index);
   fw_compat first; /* release that reads it */
   const char *what;
-  const char *instead; /* what can be done; NULL: nothing */
+  const char *instead; /* a remedy; NULL: none */
 } part;
 
 static const part parts[] = {
     {is_fast, 10700, "lists of 4-bit codes in blocks", NULL},
     {has_hashtable, 10602, "a direct map that is a hashtable",
-     "set it to none or array; it can be made anew from the lists"},
+     "set it to none or array; it can be rebuilt from the lists"},
     {has_null, 10900, "an index inside that is missing", NULL},
     {has_no_lists, 10300, "lists that are somewhere else (il00)", NULL},
     {is_gower, 11300, "the metric Gower", NULL},
@@ -168,7 +168,7 @@ static const part parts[] = {
 
 /* Of lists on disk: unless they become part of the file. */
 static const part disk_part = {is_on_disk, FW_COMPAT_LISTS, "lists on disk", "make them part of the file"};
-/* What training will change comes last. */
+/* Parts that training changes come last. */
 static const part training_part = {is_untrained, 10502, "product quantizer codes that are not trained", "train first"};
 
 /* ---- Transforms ----------------------------------------------------------------------------------------- */
@@ -194,15 +194,16 @@ static fw_compat first_of_transform(const fw_transform *t) {
 typedef struct checking {
   fw_compat release;
   bool inline_lists;
-  bool training; /* only what is amiss because of that */
+  bool training; /* only parts that are wrong because of that */
   furrow_error *err;
 } checking;
 
 static furrow_status refuse(const checking *c, const part *p, const char *where, const char *fourcc) {
   furrow_status status = p == &training_part ? FURROW_E_STATE : FURROW_E_UNSUPPORTED;
-  fw_fail(c->err, status, "%s has %s, which Faiss reads since %s, not in %s%s%s", *where ? where : "the index", p->what,
-          text_of(p->first).text, text_of(c->release).text, p->instead ? "; " : "", p->instead ? p->instead : "");
+  fw_fail(c->err, status, "%s has %s, which Faiss reads since %s, not in %s", *where ? where : "the index", p->what,
+          text_of(p->first).text, text_of(c->release).text);
   if (c->err) fw_error_set_token(c->err, fourcc, 4);
+  if (p->instead) fw_error_set_hint(c->err, "%s", p->instead);
   return status;
 }
 

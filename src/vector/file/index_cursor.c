@@ -1,4 +1,5 @@
-/* vector/file/index_cursor.c: reads the fields of an index file, one after the other, and tells an observer of each. */
+/* vector/file/index_cursor.c: reads the fields of an index file, one after the other, and reports each to a callback.
+ */
 #include "vector/file/index_cursor.h"
 
 #include <ctype.h>
@@ -46,7 +47,7 @@ void fw_cursor_clear(fw_cursor *c) {
 
 /* ---- Failing -------------------------------------------------------------------------------------------- */
 
-/* The path of a field, which is `part` of `name`. A path that is too long is cut: it is for people. */
+/* The path of a field, which is `part` of `name`. A path that is too long is cut: it is for messages. */
 static void field_path(const fw_cursor *c, const char *name, const char *part, char path[2 * FW_CURSOR_PATH]) {
   snprintf(path, 2 * FW_CURSOR_PATH, "%.*s%s%s", (int)c->path_size, c->path, name, part);
 }
@@ -133,7 +134,7 @@ static void read_file(fw_cursor *c, void *to, size_t size, uint64_t at) {
   if (status != FURROW_OK)
     c->status = status;
   else if (got < size)
-    fw_cursor_fail(c, FURROW_E_IO, "cannot be read: the file became shorter meanwhile");
+    fw_cursor_fail(c, FURROW_E_IO, "cannot be read: the file became shorter while it was read");
 }
 
 static void fill_window(fw_cursor *c) {
@@ -143,7 +144,7 @@ static void fill_window(fw_cursor *c) {
   read_file(c, c->window, c->window_size, c->at);
 }
 
-/* Copies bytes that are known to be there. */
+/* Copies bytes that are known to exist. */
 static void copy_bytes(fw_cursor *c, void *to, size_t size) {
   uint8_t *out = to;
   if (c->bytes) {
@@ -225,7 +226,7 @@ static uint64_t elements_shown(fw_field_type type, uint64_t count) {
   return count < most ? count : most;
 }
 
-/* Tells of the field that was named: `count` elements, the first of them at `bytes`. */
+/* Reports the field that was named: `count` elements, the first of them at `bytes`. */
 static void tell(fw_cursor *c, fw_field_type type, uint64_t count, const uint8_t *bytes, const char *meaning) {
   if (!c->on_field || !fw_cursor_good(c) || count == 0) return;
   char value[VALUE_TEXT], path[2 * FW_CURSOR_PATH];
@@ -243,7 +244,7 @@ static void tell(fw_cursor *c, fw_field_type type, uint64_t count, const uint8_t
 
 /* ---- Single values -------------------------------------------------------------------------------------- */
 
-/* Reads the bytes of the field that was named, but does not tell of it. */
+/* Reads the bytes of the field that was named without reporting it. */
 static void take_quietly(fw_cursor *c, fw_field_type type, uint8_t *bytes) {
   if (has_bytes(c, type_bytes[type])) copy_bytes(c, bytes, type_bytes[type]);
   if (!fw_cursor_good(c)) memset(bytes, 0, type_bytes[type]);

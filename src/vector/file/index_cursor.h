@@ -1,11 +1,11 @@
-/* vector/file/index_cursor.h: reads the fields of an index file, one after the other, and tells an observer of each.
+/* vector/file/index_cursor.h: reads the fields of an index file, one after the other, and reports each to a callback.
  *
- * Reading does not report: the first failure stays in cursor->status, and whatever is read after it is 0, NULL or
- * nothing. So a run of fields needs one check behind it; a count that came with a failure is 0, so loops end by
+ * Functions that read return no status: the first failure stays in cursor->status, and every later read gives 0, NULL
+ * or nothing. So a run of fields needs one check behind it; a count that came with a failure is 0, so loops end by
  * themselves. Every read is checked against the bytes that are left, and no array is allocated before that.
  *
- * Names and meanings of fields are constants. The observer is told both; names also stand in errors, behind the names
- * of the parts that the field is in: "quantizer/vectors/count". */
+ * Names and meanings of fields are constants. The callback gets both; errors have the name after those of the parts
+ * that the field is in: "quantizer/vectors/count". */
 #ifndef FW_VECTOR_FILE_INDEX_CURSOR_H
 #define FW_VECTOR_FILE_INDEX_CURSOR_H
 
@@ -46,12 +46,12 @@ typedef struct fw_cursor {
   uint8_t *window; /* FW_CURSOR_WINDOW bytes when bytes is NULL */
   uint64_t window_at;
   size_t window_size;
-  char path[FW_CURSOR_PATH]; /* of the part that is being read, with a / behind */
+  char path[FW_CURSOR_PATH]; /* of the part that is being read, ends with / */
   size_t path_size;
   const char *field;      /* the field that was read last: its name in that part ("" before the first), */
   const char *field_part; /* what of it ("" or "/count"), */
-  uint64_t field_at;      /* and its place */
-  unsigned depth;         /* indexes within each other */
+  uint64_t field_at;      /* and its offset */
+  unsigned depth;         /* nested indexes */
   fw_field_fn on_field;   /* may be NULL */
   void *user;
   furrow_status status;
@@ -98,29 +98,29 @@ size_t fw_cursor_read_count(fw_cursor *c, const char *name, size_t size, uint64_
 /* A count and its elements, in memory that fw_free frees; NULL (and *count 0) after a failure. */
 void *fw_cursor_read_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_t expected, size_t *count,
                             const char *meaning);
-/* The elements alone, into memory that is there; _raw: in the byte order of the file. */
+/* The elements alone, into memory of the caller's; _raw: in the byte order of the file. */
 void fw_cursor_read_raw(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
                         const char *meaning);
 void fw_cursor_read_elements(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
                              const char *meaning);
-/* Bytes through `room`, in pieces of `piece` bytes (the last may be smaller), each given to `give`. */
+/* Reads bytes through `scratch`, in pieces of `piece` bytes (the last may be smaller), and gives each to `give`. */
 typedef void (*fw_chunk_consumer)(void *context, const uint8_t *bytes, size_t size);
 void fw_cursor_read_chunks(fw_cursor *c, const char *name, size_t size, size_t piece, uint8_t *buffer,
                            fw_chunk_consumer give, void *context, const char *meaning);
-/* The elements where they are, passed over. Only when c->bytes is there. */
+/* Skips elements and returns where they are. Only if c->bytes is not NULL. */
 const uint8_t *fw_cursor_view(fw_cursor *c, const char *name, fw_field_type type, size_t count, const char *meaning);
-/* Passes over elements, telling of them. */
+/* Skips elements and reports them. */
 void fw_cursor_skip(fw_cursor *c, const char *name, fw_field_type type, uint64_t count, const char *meaning);
-/* Room for elements, for which a count was checked. NULL after a failure. */
+/* Allocates elements, whose count was checked. NULL after a failure. */
 void *fw_cursor_alloc(fw_cursor *c, size_t count, size_t size);
 
 /* The cursor fails: the field that was read last `text`, e.g. "is 7, but …". Does nothing after a failure. To be called
  * before the part that the field is in was left. */
 void fw_cursor_reject(fw_cursor *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same of a field at another place: `field` is its name within the part that is being read. */
+/* The same for a field at another offset: `field` is its name within the part that is being read. */
 void fw_cursor_reject_at(fw_cursor *c, uint64_t offset, const char *field, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Any status, with the place of the field that was read last. */
+/* Any status, with the offset of the field that was read last. */
 void fw_cursor_fail(fw_cursor *c, furrow_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -1,7 +1,6 @@
-/* vector/file/index_load.c: an index from a file or from bytes, and the walk through its fields. */
+/* vector/file/index_load.c: loads an index from a file or from bytes, and lists the fields of a file. */
 #include <inttypes.h>
 #include <sys/mman.h>
-
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -11,14 +10,14 @@
 #include "vector/file/index_read.h"
 
 static furrow_status refuse(const char *path, furrow_error *err) {
-  fw_fail(err, FURROW_E_ARGUMENT, "not a regular file, which an index must be");
+  fw_fail(err, FURROW_E_ARGUMENT, "is not a regular file, which an index must be");
   if (err) fw_error_set_file(err, path);
   return FURROW_E_ARGUMENT;
 }
 
 furrow_status fw_open_regular(fw_input **input, uint64_t *size, const char *path, furrow_error *err) {
   struct stat info;
-  /* looked at before it is opened, which may wait for ever, and after, when it stays what it is */
+  /* checked before opening, which may block (a pipe), and again on the open file, which cannot be replaced any more */
   if (fw_path_stat(path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode)) return refuse(path, err);
   fw_input *opened = NULL;
   furrow_status status = fw_input_open(&opened, path, err);
@@ -40,7 +39,7 @@ static furrow_status reader_init(fw_index_reader *r, furrow_index_load_params *p
   return FURROW_OK;
 }
 
-/* The index and the end of the file. */
+/* Reads the index and checks the end of the file. */
 static furrow_status read_all(fw_index_reader *r, const furrow_index_load_params *params, furrow_index **index) {
   fw_cursor *c = &r->c;
   furrow_index *read = NULL;
@@ -48,7 +47,7 @@ static furrow_status read_all(fw_index_reader *r, const furrow_index_load_params
   if (fw_cursor_good(c) && !read) fw_cursor_reject(c, "is null: the file has no index");
   uint64_t left = fw_cursor_left(c);
   if (fw_cursor_good(c) && left > 0) {
-    fw_cursor_skip(c, "trailing", FW_FIELD_BYTES, left, "bytes behind the index, which Faiss passes over");
+    fw_cursor_skip(c, "trailing", FW_FIELD_BYTES, left, "bytes behind the index, which Faiss ignores");
     if (!params->allow_trailing)
       fw_cursor_reject(c, "%s %" PRIu64 " %s behind the end of the index", fw_plural(left, "is", "are"), left,
                        fw_plural(left, "byte", "bytes"));

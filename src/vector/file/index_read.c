@@ -9,29 +9,30 @@
 #include "base/mem.h"
 #include "vector/search/pack_codes.h"
 
-enum { PLACE_D = 4, PLACE_NTOTAL = 8 }; /* in the header, from the fourcc on */
+enum { OFFSET_D = 4, OFFSET_NTOTAL = 8 }; /* in the header, counted from the fourcc */
 
 /* ---- Checks between parts ------------------------------------------------------------------------------- */
 
 void fw_expect_d(fw_index_reader *r, const furrow_index *index, const char *name, int32_t want) {
   if (!fw_cursor_good(&r->c) || !index || index->d == want) return;
   size_t mark = fw_cursor_enter(&r->c, name);
-  fw_cursor_reject_at(&r->c, index->place + PLACE_D, "d", "is %" PRId32 ", but vectors of %" PRId32 " %s come here",
-                      index->d, want, fw_plural((uint64_t)want, "dimension", "dimensions"));
+  fw_cursor_reject_at(&r->c, index->file_offset + OFFSET_D, "d",
+                      "is %" PRId32 ", but vectors of %" PRId32 " %s come here", index->d, want,
+                      fw_plural((uint64_t)want, "dimension", "dimensions"));
   fw_cursor_leave(&r->c, mark);
 }
 
 void fw_expect_ntotal(fw_index_reader *r, const furrow_index *index, const char *name, int64_t want) {
   if (!fw_cursor_good(&r->c) || !index || index->ntotal == want) return;
   size_t mark = fw_cursor_enter(&r->c, name);
-  fw_cursor_reject_at(&r->c, index->place + PLACE_NTOTAL, "ntotal", "is %" PRId64 ", but must be %" PRId64,
+  fw_cursor_reject_at(&r->c, index->file_offset + OFFSET_NTOTAL, "ntotal", "is %" PRId64 ", but must be %" PRId64,
                       index->ntotal, want);
   fw_cursor_leave(&r->c, mark);
 }
 
 uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b) {
   uint64_t product;
-  /* the product of nothing is FW_ANY_COUNT, which must not come out of a product */
+  /* a product must not be FW_ANY_COUNT, which has another meaning */
   if (!__builtin_mul_overflow(a, b, &product) && product < FW_ANY_COUNT) return product;
   fw_cursor_reject(c, "leads to a size of %" PRIu64 " * %" PRIu64 ", which no file has", a, b);
   return 0;
@@ -47,7 +48,7 @@ static void read_metric(fw_cursor *c, furrow_index *index) {
   int32_t metric = fw_cursor_read_enum(c, "metric_type", explain_metric);
   if (!fw_cursor_good(c)) return;
   if (!furrow_distance_metric_name((furrow_distance_metric)metric)) {
-    fw_cursor_reject(c, "is %" PRId32 ", which is no metric", metric);
+    fw_cursor_reject(c, "is %" PRId32 ", which is not a metric", metric);
     return;
   }
   index->metric = (furrow_distance_metric)metric;
@@ -102,7 +103,7 @@ static void read_flat(fw_index_reader *r, furrow_index *index) {
   index->flat.vectors = fw_cursor_read_vector(&r->c, "vectors", FW_FIELD_F32, count, NULL, "[ntotal][d]");
 }
 
-/* Codes that are only searched: in blocks. */
+/* Packs codes that are only searched into blocks. */
 static void read_packed_codes(fw_cursor *c, fw_pq_index *own, size_t n, uint64_t size) {
   const size_t code_size = fw_pq_code_size(&own->pq), piece = fw_pack_piece(code_size) * code_size;
   own->codes_size = fw_cursor_read_count(c, "codes", 1, size);
@@ -135,22 +136,22 @@ static void read_pq_index(fw_index_reader *r, furrow_index *index) {
   own->polysemous_ht = fw_cursor_read_i32(c, "polysemous_ht", "Hamming threshold");
 }
 
-/* A key is the string of the M codes, so that there are 2^(M * nbits) of them. */
+/* A key is the concatenation of the M numbers, so there are 2^(M * nbits) keys. */
 static void read_multi(fw_index_reader *r, furrow_index *index) {
   fw_pq *pq = &index->pq.pq;
   fw_read_pq(r, "pq", pq, index->d);
   if (!fw_cursor_good(&r->c)) return;
   bool fits = pq->m * pq->nbits < 63;
   if (!fits || (index->ntotal != 0 && (uint64_t)index->ntotal != (uint64_t)1 << (pq->m * pq->nbits)))
-    fw_cursor_reject_at(&r->c, index->place + PLACE_NTOTAL, "ntotal",
+    fw_cursor_reject_at(&r->c, index->file_offset + OFFSET_NTOTAL, "ntotal",
                         "is %" PRId64 ", but M is %zu and nbits %u, which makes 2^%zu cells", index->ntotal, pq->m,
                         pq->nbits, pq->m * pq->nbits);
 }
 
-/* Whether child i is there: a wrapper around nothing is refused. */
+/* Refuses a wrapper whose child i is missing. */
 static bool has_child(fw_index_reader *r, const furrow_index *index, size_t i) {
   if (fw_cursor_good(&r->c) && !index->child[i])
-    fw_cursor_reject_at(&r->c, r->c.field_at, furrow_index_child_name(index, i), "is null, but must be there");
+    fw_cursor_reject_at(&r->c, r->c.field_at, furrow_index_child_name(index, i), "is null, but is required");
   return fw_cursor_good(&r->c);
 }
 
@@ -203,9 +204,9 @@ static void read_kind(fw_index_reader *r, furrow_index *index) {
 static void reject_fourcc(fw_cursor *c, const char fourcc[4]) {
   const char *what = fw_index_unsupported(fourcc);
   if (what)
-    fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is of a kind that is not read here: %s", what);
+    fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is of a kind that Furrow does not read: %s", what);
   else
-    fw_cursor_reject(c, "is that of no index");
+    fw_cursor_reject(c, "is not that of an index");
   if (c->err && !fw_cursor_good(c)) fw_error_set_token(c->err, fourcc, 4);
 }
 
@@ -225,12 +226,12 @@ static void read_named(fw_index_reader *r, furrow_index **index) {
     reject_fourcc(c, fourcc);
     return;
   }
-  uint64_t place = c->field_at;
+  uint64_t file_offset = c->field_at;
   furrow_index *made = NULL;
   c->status = fw_index_create(&made, name->kind, 0, FURROW_METRIC_L2, c->err);
   if (!made) return;
   *index = made;
-  made->place = place;
+  made->file_offset = file_offset;
   made->search_only = r->pack && !r->borrow;
   memcpy(made->fourcc, name->written_as, 4);
   memcpy(made->read_as, fourcc, 4);
@@ -243,7 +244,7 @@ void fw_read_index(fw_index_reader *r, const char *name, furrow_index **index) {
   if (!fw_cursor_good(c)) return;
   size_t mark = *name ? fw_cursor_enter(c, name) : c->path_size;
   if (c->depth == FW_CURSOR_DEPTH)
-    fw_cursor_reject(c, "is followed by one more index within %d others", FW_CURSOR_DEPTH);
+    fw_cursor_reject(c, "is followed by one more index inside of %d others", FW_CURSOR_DEPTH);
   c->depth++;
   read_named(r, index);
   c->depth--;

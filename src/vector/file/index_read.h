@@ -10,13 +10,13 @@ typedef struct fw_index_reader {
   fw_cursor c;
   bool borrow;         /* codes and ids of lists are views of c.bytes */
   bool no_disk_lists;  /* the data file of ilod is not opened */
-  const char *lists;   /* where it is; NULL: beside c.file */
-  bool lists_optional; /* no harm when it is missing */
+  const char *lists;   /* its path; NULL: in the folder of c.file */
+  bool lists_optional; /* it may be missing */
   bool pack;           /* codes of lists are laid out for searching (fw_lists.packed), unless they are borrowed */
 } fw_index_reader;
 
 /* A whole index in part `name` ("": the file itself). *index is NULL when it is stored as null; after a failure it is
- * what was read so far, to be freed. */
+ * the part that was read, which the caller frees. */
 void fw_read_index(fw_index_reader *r, const char *name, furrow_index **index);
 
 /* What follows the header, by kind. */
@@ -37,7 +37,7 @@ void fw_pack_own_codes(fw_cursor *c, fw_lists *lists, size_t i, const fw_pq *pq)
 /* Ids and codes of a list, each with a count; the list owns them. */
 void fw_read_own_ids(fw_cursor *c, fw_list *list);
 void fw_read_own_codes(fw_cursor *c, fw_list *list, fw_field_type type, uint64_t expected, const char *meaning);
-/* Their contents, once disk->lists are read: from the data file. */
+/* Reads the contents of lists on disk from the data file, once disk->lists are known. */
 void fw_read_disk_lists(fw_index_reader *r, fw_ivf *ivf);
 
 /* The header of `index`, which is in part `name`, says d (or ntotal) where `want` is needed: refused if it differs. */
@@ -46,7 +46,7 @@ void fw_expect_ntotal(fw_index_reader *r, const furrow_index *index, const char 
 /* a * b, the count of an array; refuses the field that was read last when it does not fit. */
 uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b);
 
-/* Opens a file for reading (fw_input_close closes it) and tells its size. E_ARGUMENT: it is no regular file. */
+/* Opens a file for reading (fw_input_close closes it) and gives its size. E_ARGUMENT: not a regular file. */
 furrow_status fw_open_regular(fw_input **input, uint64_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -1,8 +1,8 @@
-/* vector/file/index_read_disk.c: the data file of lists on disk (ilod): found, opened for reading alone, mapped or
- * read.
+/* vector/file/index_read_disk.c: the data file of lists on disk (ilod): finds it, opens it for reading only, maps or
+ * reads it.
  *
- * An index names its data file by the path that its writer used. Only the last part of it counts, looked for beside the
- * index: a file must not make us open something elsewhere. */
+ * An index names its data file by the path that its writer used. Only its base name counts, in the folder of the index:
+ * a file must not make us open something elsewhere. */
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -105,7 +105,7 @@ static void read_data(fw_cursor *c, const data_file *data, uint8_t *to, size_t s
     fail_data(c, data, FURROW_E_IO, "the data file of an index became shorter meanwhile");
 }
 
-/* Codes of lists one behind the other, as they are. */
+/* Reads the codes of all lists into one slab, as they are. */
 static void copy_codes(fw_cursor *c, fw_lists *lists, const data_file *data) {
   lists->codes = fw_cursor_alloc(c, (size_t)fw_lists_stored(lists), lists->code_size);
   uint8_t *codes = lists->codes;
@@ -118,7 +118,7 @@ static void copy_codes(fw_cursor *c, fw_lists *lists, const data_file *data) {
   }
 }
 
-/* The same for searching. */
+/* The same, packed for searching. */
 static void pack_codes(fw_cursor *c, fw_lists *lists, const data_file *data, const fw_pq *pq) {
   const size_t piece = fw_pack_piece(lists->code_size);
   fw_alloc_packed(c, lists, pq);

@@ -1,10 +1,10 @@
-/* vector/file/index_read_hnsw.c: reads a graph and makes sure that a walk through it stays inside. */
+/* vector/file/index_read_hnsw.c: reads a graph and checks that no link leads out of it. */
 #include <inttypes.h>
 
 #include "base/mem.h"
 #include "vector/file/index_read.h"
 
-/* cum[0] = 0, never falling; and there is a level at all. */
+/* cum[0] = 0, never decreasing; and there is at least one level. */
 static void check_cum(fw_cursor *c, const fw_hnsw *graph) {
   if (!fw_cursor_good(c)) return;
   if (graph->cum_count < 2 || graph->cum[0] != 0) fw_cursor_reject(c, "does not begin with 0 and the links of a level");
@@ -31,7 +31,7 @@ static void check_offsets(fw_cursor *c, const fw_hnsw *graph, size_t n) {
   }
 }
 
-/* A link of level l must lead to a vector that is on level l, whose own links of that level are then looked at. */
+/* A link of level l must lead to a vector that is on level l, whose own links of that level are followed. */
 static void check_links(fw_cursor *c, const fw_hnsw *graph, size_t i, size_t n) {
   const int32_t *links = graph->neighbors + graph->offsets[i];
   for (int32_t level = 0; level < graph->levels[i]; level++) {
@@ -39,7 +39,7 @@ static void check_links(fw_cursor *c, const fw_hnsw *graph, size_t i, size_t n) 
       if (links[k] == -1) continue;
       if (links[k] < 0 || (size_t)links[k] >= n || graph->levels[links[k]] <= level) {
         fw_cursor_reject_at(c, c->field_at + 4 * (graph->offsets[i] + (uint64_t)k), "neighbors",
-                            "leads from vector %zu on level %" PRId32 " to %" PRId32 ", which is not there", i, level,
+                            "leads from vector %zu on level %" PRId32 " to %" PRId32 ", which does not exist", i, level,
                             links[k]);
         return;
       }
@@ -77,7 +77,7 @@ void fw_read_hnsw(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_hnsw *graph = &index->hnsw;
   if (index->ntotal > INT32_MAX) {
-    fw_cursor_reject_at(c, index->place + 8, "ntotal", "is %" PRId64 ", but links have 32 bits", index->ntotal);
+    fw_cursor_reject_at(c, index->file_offset + 8, "ntotal", "is %" PRId64 ", but links have 32 bits", index->ntotal);
     return;
   }
   read_graph(c, graph, (size_t)index->ntotal);
@@ -91,7 +91,8 @@ void fw_read_hnsw(fw_index_reader *r, furrow_index *index) {
   if (!fw_cursor_good(c)) return;
   const furrow_index *storage = index->child[0];
   if (!storage || storage->kind != FURROW_INDEX_FLAT)
-    fw_cursor_reject_at(c, storage ? storage->place : c->field_at, "storage/fourcc", "is not that of flat vectors");
+    fw_cursor_reject_at(c, storage ? storage->file_offset : c->field_at, "storage/fourcc",
+                        "is not that of flat vectors");
   fw_expect_d(r, storage, "storage", index->d);
   fw_expect_ntotal(r, storage, "storage", index->ntotal);
 }

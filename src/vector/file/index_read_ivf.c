@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "vector/file/index_read.h"
 
-/* Vectors that have no place in a list (NaN) are counted in ntotal. More of them than this is damage. */
+/* Vectors that are not in a list (NaN) are counted in ntotal. More of them than this is damage. */
 #define MOST_UNASSIGNED ((uint64_t)1 << 32)
 #define MOST_LISTS ((uint64_t)1 << 40)
 
@@ -34,7 +34,7 @@ static void read_legacy_ids(fw_index_reader *r, fw_ivf *ivf) {
   }
 }
 
-/* IvFl counts floats, the others bytes. */
+/* IvFl counts floats, the other kinds bytes. */
 static void read_legacy_codes(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_lists *lists = &index->ivf.lists;
@@ -56,36 +56,37 @@ static void read_direct_map(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_direct_map *map = &index->ivf.direct_map;
   size_t mark = fw_cursor_enter(c, "direct_map");
-  uint8_t type = fw_cursor_read_u8(c, "type", "from id to place: 0 none, 1 array, 2 hashtable");
+  uint8_t type = fw_cursor_read_u8(c, "type", "from id to location: 0 none, 1 array, 2 hashtable");
   if (type > FURROW_DIRECT_MAP_HASHTABLE) fw_cursor_reject(c, "is %u, but must be 0, 1 or 2", type);
   map->type = fw_cursor_good(c) ? (furrow_direct_map)type : FURROW_DIRECT_MAP_NONE;
   uint64_t want = map->type == FURROW_DIRECT_MAP_ARRAY ? (uint64_t)index->ntotal : 0;
-  map->places =
+  map->locations =
       fw_cursor_read_vector(c, "array", FW_FIELD_I64, want, &map->count, "list << 32 | offset; negative: nowhere");
   if (map->type == FURROW_DIRECT_MAP_HASHTABLE) {
     map->count = fw_cursor_read_count(c, "hashtable", sizeof *map->pairs, FW_ANY_COUNT);
     map->pairs = fw_cursor_alloc(c, map->count, sizeof *map->pairs);
     if (map->pairs)
-      fw_cursor_read_elements(c, "hashtable", FW_FIELD_I64, map->pairs, 2 * map->count, "id and place, in any order");
+      fw_cursor_read_elements(c, "hashtable", FW_FIELD_I64, map->pairs, 2 * map->count,
+                              "id and location, in any order");
   }
   fw_cursor_leave(c, mark);
 }
 
-static bool place_is_there(const fw_ivf *ivf, int64_t place) {
-  if (place < 0) return true;
-  uint64_t list = (uint64_t)place >> 32, offset = (uint64_t)place & UINT32_MAX;
+static bool location_exists(const fw_ivf *ivf, int64_t location) {
+  if (location < 0) return true;
+  uint64_t list = (uint64_t)location >> 32, offset = (uint64_t)location & UINT32_MAX;
   if (list >= ivf->nlist) return false;
   return ivf->lists.kind == FURROW_LISTS_NONE || offset < fw_lists_size(&ivf->lists, (size_t)list);
 }
 
-/* Once the lists are known; the entries are at `place` of the file. */
-static void check_direct_map(fw_cursor *c, const fw_ivf *ivf, uint64_t place) {
+/* Called when the lists are known; the entries begin at file_offset. */
+static void check_direct_map(fw_cursor *c, const fw_ivf *ivf, uint64_t file_offset) {
   const fw_direct_map *map = &ivf->direct_map;
   for (size_t i = 0; fw_cursor_good(c) && i < map->count; i++) {
-    int64_t to = map->pairs ? map->pairs[i].place : map->places[i];
-    if (place_is_there(ivf, to)) continue;
-    fw_cursor_reject_at(c, place + (map->pairs ? 16 * i + 8 : 8 * i), "direct_map",
-                        "leads to list %" PRId64 ", offset %" PRId64 ", which is not there (entry %zu)", to >> 32,
+    int64_t to = map->pairs ? map->pairs[i].location : map->locations[i];
+    if (location_exists(ivf, to)) continue;
+    fw_cursor_reject_at(c, file_offset + (map->pairs ? 16 * i + 8 : 8 * i), "direct_map",
+                        "leads to list %" PRId64 ", offset %" PRId64 ", which does not exist (entry %zu)", to >> 32,
                         to & UINT32_MAX, i);
   }
 }
@@ -119,13 +120,13 @@ static void read_code_size(fw_cursor *c, fw_ivf *ivf) {
 }
 
 /* The code size stands before the quantizer that decides it. */
-static void check_code_size(fw_cursor *c, const fw_ivf *ivf, uint64_t place, uint64_t want) {
+static void check_code_size(fw_cursor *c, const fw_ivf *ivf, uint64_t file_offset, uint64_t want) {
   if (fw_cursor_good(c) && ivf->code_size != want)
-    fw_cursor_reject_at(c, place, "code_size", "is %zu, but the quantizer makes codes of %" PRIu64 " %s",
+    fw_cursor_reject_at(c, file_offset, "code_size", "is %zu, but the quantizer makes codes of %" PRIu64 " %s",
                         ivf->code_size, want, fw_plural(want, "byte", "bytes"));
 }
 
-/* What IwPf has between the code size and the quantizer, and the rules for the quantizer. */
+/* Reads what IwPf has between the code size and the quantizer, and checks the quantizer. */
 static void read_fast_part(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_ivf *ivf = &index->ivf;
@@ -133,15 +134,15 @@ static void read_fast_part(fw_index_reader *r, furrow_index *index) {
   if (ivf->bbs <= 0 || ivf->bbs % 32 != 0)
     fw_cursor_reject(c, "is %" PRId32 ", but must be a multiple of 32", ivf->bbs);
   ivf->m2 = (size_t)fw_cursor_read_u64(c, "M2", "sub-quantizers in a block, M rounded up to even");
-  uint64_t m2_place = c->field_at;
+  uint64_t m2_offset = c->field_at;
   ivf->implem = fw_cursor_read_i32(c, "implem", "way of searching, 0: any");
   ivf->qbs2 = (size_t)fw_cursor_read_u64(c, "qbs2", "queries that are searched together, 0: any");
-  uint64_t nbits_place = c->at + 16; /* behind pq/d and pq/M */
+  uint64_t nbits_offset = c->at + 16; /* behind pq/d and pq/M */
   fw_read_pq(r, "pq", &ivf->pq, index->d);
   if (!fw_cursor_good(c)) return;
-  if (ivf->pq.nbits != 4) fw_cursor_reject_at(c, nbits_place, "pq/nbits", "is %u, but must be 4", ivf->pq.nbits);
+  if (ivf->pq.nbits != 4) fw_cursor_reject_at(c, nbits_offset, "pq/nbits", "is %u, but must be 4", ivf->pq.nbits);
   size_t even = ivf->pq.m + ivf->pq.m % 2;
-  if (ivf->m2 != even) fw_cursor_reject_at(c, m2_place, "M2", "is %zu, but must be %zu", ivf->m2, even);
+  if (ivf->m2 != even) fw_cursor_reject_at(c, m2_offset, "M2", "is %zu, but must be %zu", ivf->m2, even);
 }
 
 static void read_pq_part(fw_index_reader *r, furrow_index *index) {
@@ -149,12 +150,12 @@ static void read_pq_part(fw_index_reader *r, furrow_index *index) {
   fw_ivf *ivf = &index->ivf;
   ivf->by_residual = fw_cursor_read_bool(c, "by_residual", "codes are of the difference to the centroid");
   read_code_size(c, ivf);
-  uint64_t place = c->field_at;
+  uint64_t file_offset = c->field_at;
   if (index->kind == FURROW_INDEX_IVF_PQ_FAST)
     read_fast_part(r, index);
   else
     fw_read_pq(r, "pq", &ivf->pq, index->d);
-  if (fw_cursor_good(c)) check_code_size(c, ivf, place, fw_pq_code_size(&ivf->pq));
+  if (fw_cursor_good(c)) check_code_size(c, ivf, file_offset, fw_pq_code_size(&ivf->pq));
 }
 
 /* Bits of a number, by qtype: 8 and 4 bits, both again with one range for all, fp16, bytes, 6 bits, bf16, signed bytes
@@ -165,7 +166,7 @@ static void read_sq(fw_cursor *c, fw_sq *sq, int32_t d) {
   size_t mark = fw_cursor_enter(c, "sq");
   sq->qtype = fw_cursor_read_i32(c, "qtype", "how a number is encoded");
   if (sq->qtype < 0 || (size_t)sq->qtype >= sizeof sq_bits)
-    fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is %" PRId32 ", which is not known here", sq->qtype);
+    fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is %" PRId32 ", which Furrow does not know", sq->qtype);
   sq->range_stat = fw_cursor_read_i32(c, "rangestat", "how the range was found");
   sq->range_arg = fw_cursor_read_f32(c, "rangestat_arg", "its argument");
   uint64_t sq_d = fw_cursor_read_u64(c, "d", "dimension of the vectors it encodes");
@@ -198,10 +199,10 @@ static void check_totals(fw_cursor *c, const furrow_index *index) {
   if (!fw_cursor_good(c) || index->ivf.lists.kind == FURROW_LISTS_NONE) return;
   uint64_t stored = fw_lists_stored(&index->ivf.lists), ntotal = (uint64_t)index->ntotal;
   if (ntotal < stored || ntotal - stored > MOST_UNASSIGNED)
-    fw_cursor_reject_at(c, index->place + 8, "ntotal", "is %" PRIu64 ", but the lists have %" PRIu64 " %s", ntotal,
-                        stored, fw_plural(stored, "vector", "vectors"));
+    fw_cursor_reject_at(c, index->file_offset + 8, "ntotal", "is %" PRIu64 ", but the lists have %" PRIu64 " %s",
+                        ntotal, stored, fw_plural(stored, "vector", "vectors"));
   if (!index->trained && stored > 0)
-    fw_cursor_reject_at(c, index->place + 32, "is_trained", "is 0, but the lists have %" PRIu64 " %s", stored,
+    fw_cursor_reject_at(c, index->file_offset + 32, "is_trained", "is 0, but the lists have %" PRIu64 " %s", stored,
                         fw_plural(stored, "vector", "vectors"));
 }
 

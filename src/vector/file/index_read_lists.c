@@ -1,4 +1,4 @@
-/* vector/file/index_read_lists.c: reads inverted lists: their sizes and their contents, or where those are. */
+/* vector/file/index_read_lists.c: reads inverted lists: their sizes, and their contents or where these are. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "vector/file/index_read.h"
 #include "vector/search/pack_codes.h"
 
-/* Lists that nothing in the file stands for (a quantizer may have cells without centroids): so many, and some more for
- * a large file. */
+/* The most lists without any bytes in the file (a quantizer may have cells without centroids); large files may have
+ * some more. */
 #define FREE_LISTS ((uint64_t)1 << 21)
 
 static void spread(fw_cursor *c, fw_lists *lists) {
@@ -31,7 +31,7 @@ static void alloc_slabs(fw_cursor *c, fw_lists *lists) {
   lists->ids = fw_cursor_alloc(c, ids, 8);
 }
 
-/* The next `size` bytes as codes or ids: a view of the file, or the next piece of a slab. */
+/* Reads the next `size` bytes as codes or ids: a view of the file, or the next piece of a slab. */
 static uint8_t *read_piece(fw_index_reader *r, const char *name, fw_field_type type, size_t count, uint8_t **slab,
                            const char *meaning) {
   if (r->borrow) return (uint8_t *)(uintptr_t)fw_cursor_view(&r->c, name, type, count, meaning);
@@ -63,7 +63,7 @@ bool fw_reader_packs_codes(const fw_index_reader *r, const fw_ivf *ivf) {
 }
 
 void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq) {
-  size_t bytes = FW_BLOCK + FW_PACKED_ALIGNMENT; /* kernels read on behind the last list */
+  size_t bytes = FW_BLOCK + FW_PACKED_ALIGNMENT; /* kernels read beyond the last list */
   for (size_t i = 0; i < lists->nlist; i++) bytes += fw_packed_bytes(fw_lists_size(lists, i), pq->m);
   lists->codes = fw_cursor_alloc(c, bytes, 1);
   if (!lists->codes) return;
@@ -78,7 +78,7 @@ void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq) {
   if (!lists->order) c->status = fw_code_order_create(&lists->order, pq, c->err);
 }
 
-/* As below, but codes go through a little memory, so that they are never there twice. */
+/* As below, but codes go through a small buffer, so that they are never in memory twice. */
 static void read_packed(fw_index_reader *r, fw_lists *lists, const fw_pq *pq) {
   fw_cursor *c = &r->c;
   const size_t piece = fw_pack_piece(lists->code_size) * lists->code_size;
@@ -104,7 +104,7 @@ void fw_pack_own_codes(fw_cursor *c, fw_lists *lists, size_t i, const fw_pq *pq)
   lists->packed = true;
   if (!lists->order) c->status = fw_code_order_create(&lists->order, pq, c->err);
   if (list->size == 0 || !fw_cursor_good(c)) return;
-  /* the list frees what it begins with: the alignment is left to the kernels */
+  /* the list frees the pointer that it holds, so it cannot be aligned here; kernels accept that */
   uint8_t *packed = fw_cursor_alloc(c, fw_packed_bytes(list->size, pq->m) + FW_BLOCK, 1);
   if (!packed) return;
   const bool blocks = lists->kind == FURROW_LISTS_BLOCKS;
@@ -125,13 +125,15 @@ static void read_contents(fw_index_reader *r, fw_ivf *ivf) {
 
 /* ---- ilar ----------------------------------------------------------------------------------------------- */
 
-/* Sets the size of a list; *left are the bytes for contents that are not yet taken. */
-static void set_size(fw_cursor *c, fw_lists *lists, uint64_t list, uint64_t size, uint64_t place, uint64_t *left) {
+/* Sets the size of a list; *left: bytes of the file that no list has taken yet. */
+static void set_size(fw_cursor *c, fw_lists *lists, uint64_t list, uint64_t size, uint64_t file_offset,
+                     uint64_t *left) {
   uint64_t each = lists->code_size + 8;
   if (size > *left / each) {
-    fw_cursor_reject_at(
-        c, place, "sizes", "give list %" PRIu64 " %" PRIu64 " %s of %" PRIu64 " bytes, but only %" PRIu64 " %s left",
-        list, size, fw_plural(size, "vector", "vectors"), each, *left, fw_plural(*left, "byte is", "bytes are"));
+    fw_cursor_reject_at(c, file_offset, "sizes",
+                        "give list %" PRIu64 " %" PRIu64 " %s of %" PRIu64 " bytes, but only %" PRIu64 " %s left", list,
+                        size, fw_plural(size, "vector", "vectors"), each, *left,
+                        fw_plural(*left, "byte is", "bytes are"));
     return;
   }
   *left -= size * each;
@@ -139,25 +141,25 @@ static void set_size(fw_cursor *c, fw_lists *lists, uint64_t list, uint64_t size
 }
 
 static void set_full_sizes(fw_cursor *c, fw_lists *lists, const uint64_t *sizes) {
-  uint64_t place = c->field_at, left = fw_cursor_left(c);
+  uint64_t file_offset = c->field_at, left = fw_cursor_left(c);
   bool any = false;
   for (size_t i = 0; i < lists->nlist; i++) any = any || sizes[i] > 0;
   if (any) spread(c, lists);
   for (size_t i = 0; any && fw_cursor_good(c) && i < lists->nlist; i++)
-    set_size(c, lists, i, sizes[i], place + 8 * i, &left);
+    set_size(c, lists, i, sizes[i], file_offset + 8 * i, &left);
 }
 
 static void set_sparse_sizes(fw_cursor *c, fw_lists *lists, const uint64_t *pairs, size_t count) {
-  uint64_t place = c->field_at, left = fw_cursor_left(c);
+  uint64_t file_offset = c->field_at, left = fw_cursor_left(c);
   if (count > 0) spread(c, lists);
   for (size_t i = 0; fw_cursor_good(c) && i + 1 < count; i += 2) {
     if (pairs[i] >= lists->nlist || (i > 0 && pairs[i] <= pairs[i - 2]))
-      fw_cursor_reject_at(c, place + 8 * i, "sizes", "name list %" PRIu64 ", which is not there, or not in order",
-                          pairs[i]);
+      fw_cursor_reject_at(c, file_offset + 8 * i, "sizes",
+                          "name list %" PRIu64 ", which does not exist, or is not in order", pairs[i]);
     else if (pairs[i + 1] == 0)
-      fw_cursor_reject_at(c, place + 8 * i + 8, "sizes", "name list %" PRIu64 ", which is empty", pairs[i]);
+      fw_cursor_reject_at(c, file_offset + 8 * i + 8, "sizes", "name list %" PRIu64 ", which is empty", pairs[i]);
     else
-      set_size(c, lists, pairs[i], pairs[i + 1], place + 8 * i + 8, &left);
+      set_size(c, lists, pairs[i], pairs[i + 1], file_offset + 8 * i + 8, &left);
   }
 }
 
@@ -248,22 +250,24 @@ static void read_blocks(fw_index_reader *r, fw_lists *lists, const fw_ivf *ivf) 
 
 /* ---- ilod ----------------------------------------------------------------------------------------------- */
 
-/* A list is within the data file; all of them, of which *left bytes can still be, have no more than it. */
-static void check_disk_list(fw_cursor *c, const fw_lists *lists, size_t i, uint64_t place, uint64_t *left) {
+/* Checks that a list is within the data file, and that all lists together are not larger than it; *left: bytes that no
+ * list has taken yet. */
+static void check_disk_list(fw_cursor *c, const fw_lists *lists, size_t i, uint64_t file_offset, uint64_t *left) {
   const fw_disk_list *at = &lists->disk->lists[i];
   uint64_t bytes, end, each = lists->code_size + 8;
   if (at->size > at->capacity)
-    fw_cursor_reject_at(c, place, "lists", "give list %zu %" PRIu64 " %s in a place for %" PRIu64, i, at->size,
-                        fw_plural(at->size, "vector", "vectors"), at->capacity);
+    fw_cursor_reject_at(c, file_offset, "lists", "give list %zu %" PRIu64 " %s with a capacity of %" PRIu64, i,
+                        at->size, fw_plural(at->size, "vector", "vectors"), at->capacity);
   if (at->capacity == 0) return;
   if (__builtin_mul_overflow(at->capacity, each, &bytes) || __builtin_add_overflow(at->offset, bytes, &end) ||
       end > lists->disk->total_size)
-    fw_cursor_reject_at(
-        c, place, "lists",
-        "put list %zu at byte %" PRIu64 " with room for %" PRIu64 " %s, beyond the %" PRIu64 " bytes of the data file",
-        i, at->offset, at->capacity, fw_plural(at->capacity, "vector", "vectors"), lists->disk->total_size);
+    fw_cursor_reject_at(c, file_offset, "lists",
+                        "put list %zu at byte %" PRIu64 " with a capacity of %" PRIu64 " %s, beyond the %" PRIu64
+                        " bytes of the data file",
+                        i, at->offset, at->capacity, fw_plural(at->capacity, "vector", "vectors"),
+                        lists->disk->total_size);
   else if (at->size > *left / each)
-    fw_cursor_reject_at(c, place, "lists",
+    fw_cursor_reject_at(c, file_offset, "lists",
                         "overlap: with list %zu they have more than the %" PRIu64 " bytes of the data file", i,
                         lists->disk->total_size);
   else
@@ -275,7 +279,7 @@ static void read_file_name(fw_cursor *c, fw_disk *disk) {
   disk->file_name = fw_cursor_alloc(c, size + 1, 1);
   if (!disk->file_name) return;
   fw_cursor_read_elements(c, "filename", FW_FIELD_CHARS, disk->file_name, size,
-                          "the data file, as its writer called it");
+                          "the path of the data file, as its writer used it");
   disk->file_name[size] = 0;
   disk->file_name_size = size;
   if (fw_cursor_good(c) && strlen(disk->file_name) != size) fw_cursor_reject(c, "has a byte 0 in it");
@@ -287,16 +291,17 @@ static void read_disk_tables(fw_cursor *c, fw_lists *lists) {
   disk->lists = fw_cursor_alloc(c, count, sizeof *disk->lists);
   if (disk->lists)
     fw_cursor_read_elements(c, "lists", FW_FIELD_U64, disk->lists, 3 * count, "size, capacity, offset of each");
-  uint64_t place = c->field_at;
+  uint64_t file_offset = c->field_at;
   count = fw_cursor_read_count(c, "slots", sizeof *disk->slots, FW_ANY_COUNT);
   disk->slots = fw_cursor_alloc(c, count, sizeof *disk->slots);
   disk->slot_count = disk->slots ? count : 0;
   if (disk->slots)
-    fw_cursor_read_elements(c, "slots", FW_FIELD_U64, disk->slots, 2 * count, "offset and bytes of free places");
+    fw_cursor_read_elements(c, "slots", FW_FIELD_U64, disk->slots, 2 * count, "offset and bytes of free slots");
   read_file_name(c, disk);
   disk->total_size = fw_cursor_read_u64(c, "totsize", "bytes of the data file");
   uint64_t left = disk->total_size;
-  for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++) check_disk_list(c, lists, i, place + 24 * i, &left);
+  for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++)
+    check_disk_list(c, lists, i, file_offset + 24 * i, &left);
 }
 
 static void read_on_disk(fw_index_reader *r, fw_ivf *ivf) {
@@ -318,9 +323,9 @@ static void read_on_disk(fw_index_reader *r, fw_ivf *ivf) {
 
 static void reject_lists(fw_cursor *c, const char fourcc[4], furrow_index_kind kind) {
   if (memcmp(fourcc, "ilpn", 4) == 0 || memcmp(fourcc, "ilp2", 4) == 0)
-    fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is of lists that are not read here: Panorama");
+    fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is of lists that Furrow does not read: Panorama");
   else
-    fw_cursor_reject(c, "is not that of lists which %s can have", furrow_index_kind_name(kind));
+    fw_cursor_reject(c, "is not a kind of lists that %s can have", furrow_index_kind_name(kind));
   if (c->err) fw_error_set_token(c->err, fourcc, 4);
 }
 

@@ -1,5 +1,5 @@
-/* vector/file/index_read_transform.c: reads the transforms before an index. Dimensions stand behind the arrays of each,
- * so arrays are checked when they are known. */
+/* vector/file/index_read_transform.c: reads the transforms before an index. In a file the dimensions of a transform
+ * follow its arrays, so arrays are checked afterwards. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -72,7 +72,7 @@ static void read_own_fields(fw_cursor *c, fw_transform *t, unsigned depth) {
   } else if (is(t, "HRot")) {
     t->seed = fw_cursor_read_u32(c, "seed", "of the signs");
   } else {
-    fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is of a transform that is not read here");
+    fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is of a transform that Furrow does not read");
     if (c->err) fw_error_set_token(c->err, t->fourcc, 4);
   }
 }
@@ -104,7 +104,7 @@ static void check_transform(fw_cursor *c, const fw_transform *t) {
   if (is(t, "Pcam") || is(t, "VCnt") || is(t, "Viqt")) expect_count(c, "mean", t->mean_count, in, !t->trained);
   if (is(t, "RmDT")) check_map(c, t);
   if ((is(t, "VNrm") || is(t, "VCnt")) && in != out)
-    fw_cursor_reject(c, "comes with %" PRId32 " %s and %" PRId32 " %s, which must be as many", t->d_in,
+    fw_cursor_reject(c, "comes with %" PRId32 " %s and %" PRId32 " %s, which must be equal", t->d_in,
                      fw_plural(in, "input", "inputs"), t->d_out, fw_plural(out, "output", "outputs"));
   if (is(t, "Viqt") && t->trained && (t->nested[1].d_in != t->d_in || t->nested[1].d_out != t->d_out))
     fw_cursor_reject(c, "is contradicted by pca_then_itq, which makes %" PRId32 " of %" PRId32, t->nested[1].d_out,
@@ -173,7 +173,7 @@ void fw_read_transforms(fw_index_reader *r, furrow_index *index) {
   memset(index->transforms.list, 0, (size_t)count * sizeof *index->transforms.list);
   read_chain(c, index, (size_t)count);
   fw_read_index(r, "index", &index->child[0]);
-  if (!index->child[0]) fw_cursor_reject_at(c, c->field_at, "index", "is null, but must be there");
+  if (!index->child[0]) fw_cursor_reject_at(c, c->field_at, "index", "is null, but is required");
   int32_t d = count > 0 ? index->transforms.list[count - 1].d_out : index->d;
   fw_expect_d(r, index->child[0], "index", d);
 }

@@ -1,4 +1,4 @@
-/* vector/file/index_verify.c: checks a file beyond what loading needs, and tells what it finds. */
+/* vector/file/index_verify.c: checks a file beyond what loading needs, and reports findings. */
 #include "vector/file/index_verify.h"
 
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static furrow_status search_field(void *user, const furrow_index_field *field) {
   return FURROW_OK;
 }
 
-static uint64_t place_of(const fw_verifier *v, const char *path, uint64_t within) {
+static uint64_t offset_of_field(const fw_verifier *v, const char *path, uint64_t within) {
   field_search s = {.path = path, .length = strlen(path), .offset = FURROW_NO_OFFSET};
   furrow_status status = furrow_index_for_each_field(v->file, v->params, search_field, &s, NULL);
   return status == FURROW_END ? s.offset + within : s.offset;
@@ -57,13 +57,13 @@ void fw_found(fw_verifier *v, fw_finding_kind kind, const char *field, uint64_t 
   snprintf(path, sizeof path, "%s%s", v->path, field);
   furrow_index_finding finding = {.fatal = kind == FW_FINDING_FATAL,
                                   .path = path,
-                                  .offset = place_of(v, path, within),
+                                  .offset = offset_of_field(v, path, within),
                                   .status = kind == FW_FINDING_FATAL ? FURROW_E_FORMAT : FURROW_OK,
                                   .message = message};
   tell(v, &finding);
 }
 
-/* What kept the file, or the data file of its lists, from being loaded. */
+/* Reports why the file, or the data file of its lists, could not be loaded. */
 static void tell_error(fw_verifier *v, furrow_status status, const furrow_error *error) {
   char message[sizeof error->message + sizeof error->file + sizeof error->token + 8];
   bool other = error->file[0] && strcmp(error->file, v->file) != 0;
@@ -90,7 +90,7 @@ static void verify_pq(fw_verifier *v, const char *field, const fw_pq *pq) {
   fw_verify_finite(v, FW_FINDING_FATAL, field, pq->centroids, (uint64_t)pq->d << pq->nbits);
 }
 
-/* Bits behind the last sub-quantizer's are 0 in what Faiss writes. */
+/* Faiss writes 0 for the bits after those of the last sub-quantizer. */
 static void verify_padding(fw_verifier *v, const furrow_index *index) {
   const fw_lists *lists = &index->ivf.lists;
   unsigned used = (unsigned)(index->ivf.pq.m * index->ivf.pq.nbits % 8);
@@ -139,7 +139,7 @@ static void verify_ivf(fw_verifier *v, const furrow_index *index) {
 static void verify_refine(fw_verifier *v, const furrow_index *index) {
   if (index->k_factor > 1000)
     fw_found(v, FW_FINDING_REMARK, "k_factor", 0, "is %g; newer Faiss takes 1 to 1000", (double)index->k_factor);
-  /* the second index is asked for the vectors that the first one finds, by their ids */
+  /* the second index is read at the ids that the first one finds */
   const furrow_index *base = furrow_index_ivf(index->child[0]);
   if (base && index->child[0]->kind != FURROW_INDEX_ID_MAP) fw_verify_id_limit(v, base, "base", index->ntotal);
 }
@@ -178,7 +178,7 @@ static void verify_kind(fw_verifier *v, const furrow_index *index, bool quantize
   }
 }
 
-/* quantizer: the index, or one around it, is a coarse quantizer: its vectors are centroids. */
+/* quantizer: the index is, or is part of, a coarse quantizer, so its vectors are centroids. */
 static void verify_index(fw_verifier *v, const furrow_index *index, bool quantizer) {
   if (v->status != FURROW_OK) return;
   verify_header(v, index);

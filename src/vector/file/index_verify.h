@@ -1,4 +1,4 @@
-/* vector/file/index_verify.h: the parts of verify: checks of a loaded index, one kind of trouble each. */
+/* vector/file/index_verify.h: the parts of verify: one check of a loaded index each. */
 #ifndef FW_VECTOR_FILE_INDEX_VERIFY_H
 #define FW_VECTOR_FILE_INDEX_VERIFY_H
 
@@ -10,21 +10,21 @@ typedef struct fw_verifier {
   void (*on_finding)(void *user, const furrow_index_finding *finding);
   void *user;
   furrow_status fatal;  /* of the first fatal finding; OK: none yet */
-  furrow_status status; /* OK, unless the checks themselves cannot go on (memory) */
+  furrow_status status; /* OK, unless the checks themselves failed (memory) */
   furrow_error *err;
-  char path[192]; /* of the index that is looked at, with a / behind; "" for the outer one */
+  char path[192]; /* of the index that is being checked, ends with /; "" for the outer one */
 } fw_verifier;
 
 /* What a finding is: FW_FINDING_REMARK, or an error. */
 typedef enum fw_finding_kind { FW_FINDING_REMARK, FW_FINDING_FATAL } fw_finding_kind;
 
-/* Tells of a finding about `field` of the index at hand, `within` bytes behind where the field begins. */
+/* Reports a finding about `field` of the index that is being checked, `within` bytes after its beginning. */
 void fw_found(fw_verifier *v, fw_finding_kind kind, const char *field, uint64_t within, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
 /* Numbers that are NaN or infinite. */
 void fw_verify_finite(fw_verifier *v, fw_finding_kind kind, const char *field, const float *numbers, uint64_t count);
-/* Ids of all lists of an IVF index are there once and not negative. `field` is what the findings are about. */
+/* Ids of all lists of an IVF index are unique and not negative. `field` is the subject of the findings. */
 void fw_verify_list_ids(fw_verifier *v, const furrow_index *index, const char *field);
 /* They are below `limit`, because something is indexed by them. */
 void fw_verify_id_limit(fw_verifier *v, const furrow_index *index, const char *field, int64_t limit);

@@ -1,5 +1,5 @@
-/* vector/file/index_verify_ids.c: ids that are there twice or lead elsewhere, graphs that do not reach, lists that
- * overlap.
+/* vector/file/index_verify_ids.c: checks that ids are unique and direct maps correct, that graphs reach all vectors,
+ * that lists do not overlap.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ void fw_verify_ids(fw_verifier *v, const char *field, const int64_t *ids, size_t
   fw_free(sorted);
 }
 
-/* Whether there are ids to look at. */
+/* Whether there are ids to check. */
 static bool has_ids(const fw_lists *lists) {
   return lists->list && !(lists->disk && lists->disk->missing);
 }
@@ -88,67 +88,67 @@ void fw_verify_id_limit(fw_verifier *v, const furrow_index *index, const char *f
 
 /* ---- Direct map ----------------------------------------------------------------------------------------- */
 
-/* Places are within the lists: loading made sure. */
-static bool leads_to(const fw_lists *lists, int64_t place, int64_t id) {
-  const fw_list *list = &lists->list[place >> 32];
-  return fw_list_id(list, (size_t)(place & UINT32_MAX)) == id;
+/* Locations are within the lists: loading has checked that. */
+static bool leads_to(const fw_lists *lists, int64_t location, int64_t id) {
+  const fw_list *list = &lists->list[location >> 32];
+  return fw_list_id(list, (size_t)(location & UINT32_MAX)) == id;
 }
 
 void fw_verify_direct_map(fw_verifier *v, const furrow_index *index) {
   const fw_direct_map *map = &index->ivf.direct_map;
   const fw_lists *lists = &index->ivf.lists;
   if (map->type == FURROW_DIRECT_MAP_NONE || !has_ids(lists)) return;
-  size_t wrong = 0, placed = 0, first = 0;
+  size_t wrong = 0, located = 0, first = 0;
   for (size_t i = 0; i < map->count; i++) {
     int64_t id = map->pairs ? map->pairs[i].id : (int64_t)i;
-    int64_t place = map->pairs ? map->pairs[i].place : map->places[i];
-    placed += place >= 0;
-    if (place >= 0 && !leads_to(lists, place, id) && wrong++ == 0) first = i;
+    int64_t location = map->pairs ? map->pairs[i].location : map->locations[i];
+    located += location >= 0;
+    if (location >= 0 && !leads_to(lists, location, id) && wrong++ == 0) first = i;
   }
   if (wrong > 0)
     fw_found(v, FW_FINDING_FATAL, "direct_map", 0, "%zu %s to the vector of another id, the first is %zu", wrong,
              fw_plural(wrong, "entry leads", "entries lead"), first);
   uint64_t stored = fw_lists_stored(lists);
-  if (placed != stored)
-    fw_found(v, FW_FINDING_REMARK, "direct_map", 0, "%zu %s for %" PRIu64 " %s in lists", placed,
-             fw_plural(placed, "entry", "entries"), stored, fw_plural(stored, "vector", "vectors"));
+  if (located != stored)
+    fw_found(v, FW_FINDING_REMARK, "direct_map", 0, "%zu %s for %" PRIu64 " %s in lists", located,
+             fw_plural(located, "entry", "entries"), stored, fw_plural(stored, "vector", "vectors"));
 }
 
 /* ---- Lists on disk -------------------------------------------------------------------------------------- */
 
-static int compare_places(const void *a, const void *b) {
+static int compare_ranges(const void *a, const void *b) {
   const fw_disk_list *x = a, *y = b;
   return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Whether a slot covers a part of one of the places, which are sorted and do not overlap. */
-static bool covers(const fw_disk_slot *slot, const fw_disk_list *places, size_t count, uint64_t each) {
+/* Whether a slot covers a part of one of the ranges, which are sorted and do not overlap. */
+static bool covers(const fw_disk_slot *slot, const fw_disk_list *ranges, size_t count, uint64_t each) {
   uint64_t end;
   if (__builtin_add_overflow(slot->offset, slot->capacity, &end)) end = UINT64_MAX;
-  size_t low = 0, high = count; /* to the first place that ends behind the slot's beginning */
+  size_t low = 0, high = count; /* to the first range that ends after the slot's beginning */
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (places[middle].offset + places[middle].capacity * each > slot->offset)
+    if (ranges[middle].offset + ranges[middle].capacity * each > slot->offset)
       high = middle;
     else
       low = middle + 1;
   }
-  return low < count && places[low].offset < end;
+  return low < count && ranges[low].offset < end;
 }
 
-/* `places` are sorted. Free slots that cover lists come from a known fault of Faiss's; nothing here uses them. */
-static void judge_places(fw_verifier *v, const furrow_index *index, const fw_disk_list *places, size_t count) {
+/* `ranges` are sorted. Free slots that cover lists come from a known bug of Faiss; Furrow does not use slots. */
+static void check_ranges(fw_verifier *v, const furrow_index *index, const fw_disk_list *ranges, size_t count) {
   const fw_lists *lists = &index->ivf.lists;
   uint64_t each = lists->code_size + 8;
   size_t overlaps = 0, slots = 0;
   for (size_t i = 1; i < count; i++)
-    overlaps += places[i - 1].offset + places[i - 1].capacity * each > places[i].offset;
+    overlaps += ranges[i - 1].offset + ranges[i - 1].capacity * each > ranges[i].offset;
   if (overlaps > 0) {
     fw_found(v, FW_FINDING_FATAL, "lists/lists", 0, "%zu %s others in the data file", overlaps,
              fw_plural(overlaps, "list overlaps", "lists overlap"));
     return;
   }
-  for (size_t i = 0; i < lists->disk->slot_count; i++) slots += covers(&lists->disk->slots[i], places, count, each);
+  for (size_t i = 0; i < lists->disk->slot_count; i++) slots += covers(&lists->disk->slots[i], ranges, count, each);
   if (slots > 0)
     fw_found(v, FW_FINDING_REMARK, "lists/slots", 0, "%zu free %s lists: adding vectors with Faiss would destroy some",
              slots, fw_plural(slots, "place covers", "places cover"));
@@ -160,19 +160,19 @@ void fw_verify_disk(fw_verifier *v, const furrow_index *index) {
     fw_found(v, FW_FINDING_REMARK, "lists", 0, "their data file was not looked at");
     return;
   }
-  fw_disk_list *places = scratch(v, lists->nlist, sizeof *places);
+  fw_disk_list *ranges = scratch(v, lists->nlist, sizeof *ranges);
   size_t count = 0;
-  if (!places) return;
+  if (!ranges) return;
   for (size_t i = 0; i < lists->nlist; i++)
-    if (lists->disk->lists[i].capacity > 0) places[count++] = lists->disk->lists[i];
-  qsort(places, count, sizeof *places, compare_places);
-  judge_places(v, index, places, count);
-  fw_free(places);
+    if (lists->disk->lists[i].capacity > 0) ranges[count++] = lists->disk->lists[i];
+  qsort(ranges, count, sizeof *ranges, compare_ranges);
+  check_ranges(v, index, ranges, count);
+  fw_free(ranges);
 }
 
 /* ---- Graphs --------------------------------------------------------------------------------------------- */
 
-/* Vectors that links of level 0 lead to from the entry point. */
+/* Counts the vectors that can be reached from the entry point by links of level 0. */
 static size_t count_reached(const fw_hnsw *graph, bool *seen, int32_t *queue) {
   size_t head = 0, tail = 0;
   queue[tail++] = graph->entry_point;

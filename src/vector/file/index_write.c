@@ -1,4 +1,4 @@
-/* vector/file/index_write.c: writes an index: the layout of docs/formats/faiss-ivfpq.md, the other way round. */
+/* vector/file/index_write.c: writes an index in the layout of docs/formats/faiss-ivfpq.md. */
 #include "vector/file/index_write.h"
 
 #include <string.h>
@@ -174,7 +174,7 @@ static void put_transforms(fw_index_writer *w, const fw_transforms *transforms) 
 
 /* ---- Lists ---------------------------------------------------------------------------------------------- */
 
-/* Vectors of list i in all that is joined. */
+/* Vectors of list i in all joined lists. */
 static uint64_t joined_size(const fw_joined_lists *joined, size_t count, size_t i) {
   uint64_t size = 0;
   for (size_t k = 0; k < count; k++) size += fw_lists_size(joined[k].lists, i);
@@ -239,7 +239,7 @@ static void put_inline(fw_index_writer *w, const fw_joined_lists *joined, size_t
   }
 }
 
-/* Iv..: a vector of ids for every list stands before the direct map, a vector of codes for every list at the end. */
+/* Iv..: a vector of ids for every list before the direct map, a vector of codes for every list at the end. */
 static void put_legacy_ids(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
   for (size_t i = 0; w->status == FURROW_OK && i < joined->lists->nlist; i++) {
     put_u64(w, joined_size(joined, count, i));
@@ -288,14 +288,15 @@ static bool puts_inline(const fw_index_writer *w, const furrow_index *index) {
   return w->joint == index || kind == FURROW_LISTS_INLINE || (kind == FURROW_LISTS_ON_DISK && w->inline_lists);
 }
 
-/* Puts the contents of the lists of an index, and of those that are joined with them. */
+/* Writes the contents of the lists of an index, and of those that are joined with them. */
 static void put_contents(fw_index_writer *w, const furrow_index *index,
                          void (*put)(fw_index_writer *w, const fw_joined_lists *joined, size_t count)) {
   const fw_lists *lists = &index->ivf.lists;
   if (w->joint == index)
     put(w, w->joined, w->joined_count);
   else if (lists->disk && lists->disk->missing)
-    w->status = fw_fail(w->err, FURROW_E_STATE, "the data file with the lists of the index was not there to be read");
+    w->status = fw_fail(w->err, FURROW_E_STATE,
+                        "the data file with the lists of the index was missing when the index was loaded");
   else
     put(w, &(fw_joined_lists){.lists = lists}, 1);
 }
@@ -319,7 +320,7 @@ static void put_lists(fw_index_writer *w, const furrow_index *index) {
 static void put_direct_map(fw_index_writer *w, const fw_direct_map *map) {
   put_u8(w, (uint8_t)map->type);
   bool array = map->type == FURROW_DIRECT_MAP_ARRAY;
-  put_vector(w, map->places, array ? map->count : 0, 8);
+  put_vector(w, map->locations, array ? map->count : 0, 8);
   if (map->type != FURROW_DIRECT_MAP_HASHTABLE) return;
   put_u64(w, map->count);
   put_elements(w, map->pairs, 2 * map->count, 8);

@@ -1,4 +1,4 @@
-/* vector/file/index_write.h: writes an index to anything that takes bytes. */
+/* vector/file/index_write.h: writes an index to a file or to a function that takes bytes. */
 #ifndef FW_VECTOR_FILE_INDEX_WRITE_H
 #define FW_VECTOR_FILE_INDEX_WRITE_H
 
@@ -6,7 +6,7 @@
 
 /* ---- Older releases of Faiss (index_compat.c) ---- */
 
-/* A release of Faiss: 1.6.3 is 10603. FW_COMPAT_NEWEST: whatever is written here is read. */
+/* A release of Faiss: 1.6.3 is 10603. FW_COMPAT_NEWEST: reads every layout that Furrow writes. */
 typedef uint32_t fw_compat;
 #define FW_COMPAT_NEWEST 0
 #define FW_COMPAT_LISTS 10201    /* Iw..: lists are a part of their own (ilar); before, Iv..: ids here, codes there */
@@ -17,7 +17,7 @@ static inline bool fw_compat_reads(fw_compat release, fw_compat first) {
   return release == FW_COMPAT_NEWEST || release >= first;
 }
 
-/* "1.6.3", or "1.6" for the first of them; NULL: the newest. E_ARGUMENT lists what there is. */
+/* "1.6.3", or "1.6" for the first of them; NULL: the newest. E_ARGUMENT lists the known releases. */
 furrow_status fw_compat_parse(fw_compat *release, const char *text, furrow_error *err) FURROW_MUST_USE;
 /* Whether an index can be written for a release. E_UNSUPPORTED names the part and the first release that reads it; the
  * token is the fourcc. E_STATE: only because it is not trained. */
@@ -34,21 +34,21 @@ typedef struct fw_joined_lists {
   int64_t id_shift;
 } fw_joined_lists;
 
-/* Writing does not report: the first failure stays in status, and nothing is written after it. */
+/* Functions that write return no status: the first failure stays in status, and nothing is written after it. */
 typedef struct fw_index_writer {
   furrow_status (*write)(void *to, const void *bytes, size_t size, furrow_error *err); /* NULL: bytes are counted */
   void *to;
   uint64_t size;                 /* so far */
   bool inline_lists;             /* lists on disk become part of the file */
   fw_compat compat;              /* the release of Faiss that is to read the file */
-  const furrow_index *joint;     /* NULL, or the IVF index inside instead of whose lists `joined` are written, inline */
+  const furrow_index *joint;     /* NULL, or the IVF index inside whose lists are replaced by `joined`, inline */
   const fw_joined_lists *joined; /* of the same shape */
   size_t joined_count;
   furrow_status status;
   furrow_error *err;
 } fw_index_writer;
 
-/* index may be NULL: one that is not there. */
+/* index may be NULL: a missing index. */
 void fw_write_index(fw_index_writer *w, const furrow_index *index);
 /* The writer that params ask for. Fails where `index` cannot be written so. */
 furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,

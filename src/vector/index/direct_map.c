@@ -1,4 +1,5 @@
-/* vector/index/direct_map.c: from id to place in the lists of an IVF index: looked up, made, made anew. */
+/* vector/index/direct_map.c: the map from an id to its location in the lists of an IVF index: lookups, extension,
+ * rebuilding. */
 #include "vector/index/direct_map.h"
 
 #include <assert.h>
@@ -13,44 +14,43 @@
 /* ---- Many ids at once ----------------------------------------------------------------------------------- */
 
 /* At most half full, so that a free slot is near. */
-furrow_status fw_place_table_create(fw_place_table *table, size_t most, furrow_error *err) {
+furrow_status fw_location_table_create(fw_location_table *table, size_t most, furrow_error *err) {
   size_t size = 16;
   void *slots = NULL;
   while (size / 2 < most && size < SIZE_MAX / 2) size *= 2;
-  furrow_status status = fw_alloc(&slots, size, sizeof *table->slots, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&slots, size, sizeof *table->slots, err));
   memset(slots, 0xff, size * sizeof *table->slots);
-  *table = (fw_place_table){.slots = slots, .mask = size - 1};
+  *table = (fw_location_table){.slots = slots, .mask = size - 1};
   return FURROW_OK;
 }
 
-void fw_place_table_clear(fw_place_table *table) {
+void fw_location_table_clear(fw_location_table *table) {
   fw_free(table->slots);
-  *table = (fw_place_table){0};
+  *table = (fw_location_table){0};
 }
 
 /* The slot of an id, or the free one where it would be. */
-static fw_id_place *slot_of(const fw_place_table *table, int64_t id) {
+static fw_id_location *slot_of(const fw_location_table *table, int64_t id) {
   size_t at = (size_t)fw_rng_hash(0, (uint64_t)id) & table->mask;
-  while (table->slots[at].place >= 0 && table->slots[at].id != id) at = (at + 1) & table->mask;
+  while (table->slots[at].location >= 0 && table->slots[at].id != id) at = (at + 1) & table->mask;
   return &table->slots[at];
 }
 
-void fw_place_table_put(fw_place_table *table, int64_t id, int64_t place) {
-  fw_id_place *slot = slot_of(table, id);
-  table->count += slot->place < 0;
-  *slot = (fw_id_place){id, place};
+void fw_location_table_put(fw_location_table *table, int64_t id, int64_t location) {
+  fw_id_location *slot = slot_of(table, id);
+  table->count += slot->location < 0;
+  *slot = (fw_id_location){id, location};
 }
 
-int64_t fw_place_table_get(const fw_place_table *table, int64_t id) {
-  const fw_id_place *slot = slot_of(table, id);
-  return slot->place < 0 ? FW_NO_PLACE : slot->place;
+int64_t fw_location_table_get(const fw_location_table *table, int64_t id) {
+  const fw_id_location *slot = slot_of(table, id);
+  return slot->location < 0 ? FW_NO_LOCATION : slot->location;
 }
 
-void fw_place_table_fill(fw_place_table *table, const fw_lists *lists) {
+void fw_location_table_fill(fw_location_table *table, const fw_lists *lists) {
   for (size_t i = 0; lists->list && i < lists->nlist; i++)
     for (size_t k = 0; k < lists->list[i].size; k++)
-      fw_place_table_put(table, fw_list_id(&lists->list[i], k), fw_place_make(i, k));
+      fw_location_table_put(table, fw_list_id(&lists->list[i], k), fw_location_make(i, k));
 }
 
 /* ---- One id --------------------------------------------------------------------------------------------- */
@@ -58,22 +58,24 @@ void fw_place_table_fill(fw_place_table *table, const fw_lists *lists) {
 static int64_t find_in_lists(const fw_lists *lists, int64_t id) {
   for (size_t i = 0; lists->list && i < lists->nlist; i++)
     for (size_t k = 0; k < lists->list[i].size; k++)
-      if (fw_list_id(&lists->list[i], k) == id) return fw_place_make(i, k);
-  return FW_NO_PLACE;
+      if (fw_list_id(&lists->list[i], k) == id) return fw_location_make(i, k);
+  return FW_NO_LOCATION;
 }
 
 static int64_t find_in_map(const fw_direct_map *map, int64_t id) {
-  if (map->type == FURROW_DIRECT_MAP_ARRAY) return id >= 0 && (uint64_t)id < map->count ? map->places[id] : FW_NO_PLACE;
+  if (map->type == FURROW_DIRECT_MAP_ARRAY)
+    return id >= 0 && (uint64_t)id < map->count ? map->locations[id] : FW_NO_LOCATION;
   for (size_t i = 0; i < map->count; i++)
-    if (map->pairs[i].id == id) return map->pairs[i].place;
-  return FW_NO_PLACE;
+    if (map->pairs[i].id == id) return map->pairs[i].location;
+  return FW_NO_LOCATION;
 }
 
-/* A map that leads to another id is damaged, or incomplete: then only the lists know. */
+/* A map that leads to another id is damaged or incomplete: then the lists are searched. */
 int64_t fw_ivf_find(const fw_ivf *ivf, int64_t id) {
   if (ivf->direct_map.type != FURROW_DIRECT_MAP_NONE) {
-    int64_t place = find_in_map(&ivf->direct_map, id);
-    if (place >= 0 && fw_list_id(&ivf->lists.list[fw_place_list(place)], fw_place_offset(place)) == id) return place;
+    int64_t location = find_in_map(&ivf->direct_map, id);
+    if (location >= 0 && fw_list_id(&ivf->lists.list[fw_location_list(location)], fw_location_offset(location)) == id)
+      return location;
   }
   return find_in_lists(&ivf->lists, id);
 }
@@ -86,14 +88,14 @@ furrow_status fw_map_rebuild_create(fw_map_rebuild *renewal, furrow_direct_map t
   void *memory = NULL;
   furrow_status status = FURROW_OK;
   if (type == FURROW_DIRECT_MAP_ARRAY) {
-    status = fw_alloc(&memory, ids, sizeof *made.places, err);
-    made.places = memory;
+    status = fw_alloc(&memory, ids, sizeof *made.locations, err);
+    made.locations = memory;
     made.capacity = ids;
   } else if (type == FURROW_DIRECT_MAP_HASHTABLE) {
     status = fw_alloc(&memory, stored, sizeof *made.pairs, err);
     made.pairs = memory;
     made.capacity = stored;
-    if (status == FURROW_OK) status = fw_place_table_create(&made.table, stored, err);
+    if (status == FURROW_OK) status = fw_location_table_create(&made.table, stored, err);
   }
   if (status == FURROW_OK)
     *renewal = made;
@@ -103,18 +105,18 @@ furrow_status fw_map_rebuild_create(fw_map_rebuild *renewal, furrow_direct_map t
 }
 
 void fw_map_rebuild_clear(fw_map_rebuild *renewal) {
-  fw_free(renewal->places);
+  fw_free(renewal->locations);
   fw_free(renewal->pairs);
-  fw_place_table_clear(&renewal->table);
+  fw_location_table_clear(&renewal->table);
   *renewal = (fw_map_rebuild){0};
 }
 
 static void fill_array(const fw_map_rebuild *renewal, const fw_lists *lists) {
-  for (size_t i = 0; i < renewal->capacity; i++) renewal->places[i] = FW_NO_PLACE;
+  for (size_t i = 0; i < renewal->capacity; i++) renewal->locations[i] = FW_NO_LOCATION;
   for (size_t i = 0; lists->list && i < lists->nlist; i++) {
     for (size_t k = 0; k < lists->list[i].size; k++) {
       int64_t id = fw_list_id(&lists->list[i], k);
-      if (id >= 0 && (uint64_t)id < renewal->capacity) renewal->places[id] = fw_place_make(i, k);
+      if (id >= 0 && (uint64_t)id < renewal->capacity) renewal->locations[id] = fw_location_make(i, k);
     }
   }
 }
@@ -122,11 +124,12 @@ static void fill_array(const fw_map_rebuild *renewal, const fw_lists *lists) {
 /* In the order of the lists. */
 static size_t fill_pairs(fw_map_rebuild *renewal, const fw_lists *lists) {
   size_t count = 0;
-  fw_place_table_fill(&renewal->table, lists);
+  fw_location_table_fill(&renewal->table, lists);
   for (size_t i = 0; lists->list && i < lists->nlist; i++) {
     for (size_t k = 0; k < lists->list[i].size; k++) {
-      int64_t id = fw_list_id(&lists->list[i], k), place = fw_place_make(i, k);
-      if (fw_place_table_get(&renewal->table, id) == place) renewal->pairs[count++] = (fw_id_place){id, place};
+      int64_t id = fw_list_id(&lists->list[i], k), location = fw_location_make(i, k);
+      if (fw_location_table_get(&renewal->table, id) == location)
+        renewal->pairs[count++] = (fw_id_location){id, location};
     }
   }
   return count;
@@ -141,10 +144,11 @@ void fw_map_rebuild_finish(fw_map_rebuild *renewal, fw_ivf *ivf) {
   } else if (renewal->type == FURROW_DIRECT_MAP_HASHTABLE) {
     count = fill_pairs(renewal, &ivf->lists);
   }
-  fw_free(map->places);
+  fw_free(map->locations);
   fw_free(map->pairs);
-  *map = (fw_direct_map){.type = renewal->type, .count = count, .places = renewal->places, .pairs = renewal->pairs};
-  renewal->places = NULL;
+  *map =
+      (fw_direct_map){.type = renewal->type, .count = count, .locations = renewal->locations, .pairs = renewal->pairs};
+  renewal->locations = NULL;
   renewal->pairs = NULL;
   fw_map_rebuild_clear(renewal);
 }
@@ -168,7 +172,7 @@ furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map
   furrow_index *inner = (furrow_index *)(uintptr_t)furrow_index_ivf(index);
   if (!inner) return fw_fail(err, FURROW_E_ARGUMENT, "the index has no inverted lists");
   if (type != FURROW_DIRECT_MAP_NONE && type != FURROW_DIRECT_MAP_ARRAY && type != FURROW_DIRECT_MAP_HASHTABLE)
-    return fw_fail(err, FURROW_E_ARGUMENT, "%d is no type of a direct map", (int)type);
+    return fw_fail(err, FURROW_E_ARGUMENT, "%d is not a type of direct map", (int)type);
   fw_ivf *ivf = &inner->ivf;
   fw_map_rebuild renewal;
   furrow_status status = fw_index_check_whole(index, err);
@@ -191,36 +195,35 @@ furrow_status furrow_index_set_nprobe(furrow_index *index, uint64_t nprobe, furr
 
 /* ---- Adding ids ------------------------------------------------------------------------------------------ */
 
-#define HAS_PAIR ((size_t)1 << (8 * sizeof(size_t) - 1)) /* marks a fresh id that was there before */
+#define HAS_PAIR ((size_t)1 << (8 * sizeof(size_t) - 1)) /* marks a new id that the map already had */
 
-/* The numbers of the fresh ids, by id: open addressing, SIZE_MAX where a slot is free. */
+/* The numbers of the new ids, by id: open addressing, SIZE_MAX where a slot is free. */
 typedef struct by_id {
-  const fw_id_place *fresh;
+  const fw_id_location *fresh;
   size_t mask;
   size_t *slot;
 } by_id;
 
-/* The slot of an id: where it is, or where it belongs. */
+/* The slot that holds an id, or the free one where it belongs. */
 static size_t *find(const by_id *t, int64_t id) {
   size_t at = (size_t)fw_rng_hash(0, (uint64_t)id) & t->mask;
   while (t->slot[at] != SIZE_MAX && t->fresh[t->slot[at] & ~HAS_PAIR].id != id) at = (at + 1) & t->mask;
   return &t->slot[at];
 }
 
-static furrow_status index_fresh(by_id *t, const fw_id_place *fresh, size_t n, furrow_error *err) {
+static furrow_status index_fresh(by_id *t, const fw_id_location *fresh, size_t n, furrow_error *err) {
   size_t slots = 16;
   void *memory = NULL;
   while (slots < 2 * n) slots *= 2;
-  furrow_status status = fw_alloc(&memory, slots, sizeof *t->slot, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, slots, sizeof *t->slot, err));
   *t = (by_id){.fresh = fresh, .mask = slots - 1, .slot = memory};
   memset(t->slot, 0xff, slots * sizeof *t->slot);
   for (size_t i = 0; i < n; i++)
-    if (fresh[i].place >= 0) *find(t, fresh[i].id) = i; /* the last of several wins */
+    if (fresh[i].location >= 0) *find(t, fresh[i].id) = i; /* the last of several counts */
   return FURROW_OK;
 }
 
-static furrow_status extend_pairs(fw_direct_map *map, const fw_id_place *fresh, size_t n, furrow_error *err) {
+static furrow_status extend_pairs(fw_direct_map *map, const fw_id_location *fresh, size_t n, furrow_error *err) {
   by_id table = {0};
   size_t capacity = 0;
   void *pairs = map->pairs;
@@ -232,33 +235,32 @@ static furrow_status extend_pairs(fw_direct_map *map, const fw_id_place *fresh, 
     for (size_t i = 0; i < map->count; i++) {
       size_t *slot = find(&table, map->pairs[i].id);
       if (*slot == SIZE_MAX) continue;
-      map->pairs[i].place = fresh[*slot].place;
+      map->pairs[i].location = fresh[*slot].location;
       *slot |= HAS_PAIR;
     }
     for (size_t i = 0; i < n; i++)
-      if (fresh[i].place >= 0 && *find(&table, fresh[i].id) == i) map->pairs[map->count++] = fresh[i];
+      if (fresh[i].location >= 0 && *find(&table, fresh[i].id) == i) map->pairs[map->count++] = fresh[i];
   }
   fw_free(table.slot);
   return status;
 }
 
-static furrow_status extend_places(fw_direct_map *map, const fw_id_place *fresh, size_t n, furrow_error *err) {
+static furrow_status extend_locations(fw_direct_map *map, const fw_id_location *fresh, size_t n, furrow_error *err) {
   size_t capacity = 0;
-  void *places = map->places;
+  void *locations = map->locations;
   if (!fw_size_add(map->count, n, &capacity)) return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = fw_realloc(&places, capacity, sizeof *map->places, err);
-  if (status != FURROW_OK) return status;
-  map->places = places;
+  FW_TRY(fw_realloc(&locations, capacity, sizeof *map->locations, err));
+  map->locations = locations;
   for (size_t i = 0; i < n; i++) {
     assert(fresh[i].id == (int64_t)map->count);
-    map->places[map->count++] = fresh[i].place;
+    map->locations[map->count++] = fresh[i].location;
   }
   return FURROW_OK;
 }
 
-furrow_status fw_direct_map_extend(fw_direct_map *map, const fw_id_place *fresh, size_t n, furrow_error *err) {
+furrow_status fw_direct_map_extend(fw_direct_map *map, const fw_id_location *fresh, size_t n, furrow_error *err) {
   switch (map->type) {
-  case FURROW_DIRECT_MAP_ARRAY: return extend_places(map, fresh, n, err);
+  case FURROW_DIRECT_MAP_ARRAY: return extend_locations(map, fresh, n, err);
   case FURROW_DIRECT_MAP_HASHTABLE: return extend_pairs(map, fresh, n, err);
   case FURROW_DIRECT_MAP_NONE: break;
   }

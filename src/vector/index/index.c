@@ -1,4 +1,4 @@
-/* vector/index/index.c: an index in memory: made, freed, asked. */
+/* vector/index/index.c: an index in memory: creation, freeing, information. */
 #include "vector/index/index.h"
 
 #include <string.h>
@@ -15,8 +15,7 @@
 furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,
                               furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **index, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **index, err));
   furrow_index *made = memory;
   made->kind = kind;
   memcpy(made->fourcc, fw_index_name_of(kind, metric)->written_as, 4);
@@ -30,7 +29,8 @@ furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int3
 
 furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) {
   if (!index->search_only) return FURROW_OK;
-  return fw_fail(err, FURROW_E_STATE, "the index was loaded for searching alone");
+  return fw_fail(err, FURROW_E_STATE,
+                 "the index was loaded with search_only, so that its codes cannot be read or changed");
 }
 
 furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) {
@@ -66,7 +66,7 @@ void fw_lists_clear(fw_lists *lists) {
 }
 
 static void ivf_clear(fw_ivf *ivf) {
-  fw_free(ivf->direct_map.places);
+  fw_free(ivf->direct_map.locations);
   fw_free(ivf->direct_map.pairs);
   fw_lists_clear(&ivf->lists);
   fw_free(ivf->pq.centroids);
@@ -172,8 +172,8 @@ static void hnsw_info(const furrow_index *index, furrow_index_info *info) {
   info->max_level = graph->max_level;
   info->ef_construction = graph->ef_construction;
   info->ef_search = graph->ef_search;
-  uint64_t places = graph->offsets ? graph->offsets[index->ntotal] : 0;
-  for (uint64_t i = 0; i < places; i++) info->links += graph->neighbors[i] >= 0;
+  uint64_t link_slots = graph->offsets ? graph->offsets[index->ntotal] : 0;
+  for (uint64_t i = 0; i < link_slots; i++) info->links += graph->neighbors[i] >= 0;
 }
 
 void furrow_index_get_info(const furrow_index *index, furrow_index_info *info) {

@@ -36,7 +36,7 @@ static inline size_t fw_pq_code_size(const fw_pq *pq) {
 
 /* codes: size * code_size bytes. ids: size little-endian i64 at any address (fw_list_id).
  * capacity 0: a view of a slab, of the mapped file or of the data file. capacity > 0: the list owns both arrays, which
- * have room for so many vectors. A list that is to grow or change gets arrays of its own first. */
+ * hold so many vectors. A list gets arrays of its own before it grows or changes. */
 typedef struct fw_list {
   uint8_t *codes, *ids;
   size_t size, capacity;
@@ -61,12 +61,13 @@ typedef struct fw_disk_slot {
   uint64_t offset, capacity; /* bytes */
 } fw_disk_slot;
 
-/* What ilod stores, kept as it was read. Slots (free places) are wrong in real files: nothing may rely on them. */
+/* What ilod stores, kept as it was read. Slots (free ranges of bytes) are wrong in real files: nothing may rely on
+ * them. */
 typedef struct fw_disk {
   fw_disk_list *lists; /* nlist of them */
   size_t slot_count;
   fw_disk_slot *slots;
-  char *file_name; /* with a 0 behind */
+  char *file_name; /* ends with a 0 */
   size_t file_name_size;
   uint64_t total_size;
   uint8_t *map; /* the data file; NULL: not mapped */
@@ -78,8 +79,8 @@ typedef struct fw_disk {
 typedef struct fw_lists {
   furrow_lists_kind kind;
   size_t nlist;
-  size_t code_size; /* BLOCKS: 0 */
-  bool packed;      /* codes are in blocks (vector/search/pack_codes.h), for a searcher and for nobody else, */
+  size_t code_size;            /* BLOCKS: 0 */
+  bool packed;                 /* codes are in blocks (vector/search/pack_codes.h), which only a searcher reads, */
   struct fw_code_order *order; /* with these numbers; NULL: as they were */
   fw_list *list;               /* nlist of them; NULL: all are empty */
   uint8_t *codes, *ids;        /* slabs that lists may be views of; may be NULL */
@@ -100,16 +101,16 @@ uint64_t fw_lists_stored(const fw_lists *lists);
 /* Whether ilar states the sizes of all lists (full), not only of those with vectors (sprs). */
 bool fw_lists_are_full(const fw_lists *lists);
 
-/* Where an id is: list << 32 | offset; negative: nowhere. */
-typedef struct fw_id_place {
-  int64_t id, place;
-} fw_id_place;
+/* An id and its location: list << 32 | offset; negative: none. */
+typedef struct fw_id_location {
+  int64_t id, location;
+} fw_id_location;
 
 typedef struct fw_direct_map {
   furrow_direct_map type;
   size_t count;
-  int64_t *places;    /* ARRAY: of ids 0 … count-1 */
-  fw_id_place *pairs; /* HASHTABLE: in the order of the file, which is that of Faiss's table and means nothing */
+  int64_t *locations;    /* ARRAY: of ids 0 … count-1 */
+  fw_id_location *pairs; /* HASHTABLE: in the order of the file, which is that of Faiss's table and means nothing */
 } fw_direct_map;
 
 /* ---- Kinds ---- */
@@ -146,7 +147,7 @@ typedef struct fw_ivf {
   size_t code_size; /* of a vector: also what BLOCKS would need */
   bool by_residual;
   fw_pq pq; /* IVF_PQ, IVF_PQR, IVF_PQ_FAST */
-  /* IVF_PQR: codes of what the first quantizer left over, by id */
+  /* IVF_PQR: codes of what the first quantizer leaves of a vector, by id */
   fw_pq refine_pq;
   size_t refine_size; /* bytes */
   uint8_t *refine_codes;
@@ -161,7 +162,7 @@ typedef struct fw_pq_index {
   fw_pq pq;
   size_t codes_size;
   uint8_t *codes;  /* NULL for MULTI */
-  uint8_t *packed; /* the same in blocks (vector/search/pack_codes.h), in place of codes; NULL: codes are there */
+  uint8_t *packed; /* the same in blocks (vector/search/pack_codes.h), instead of codes; NULL: codes are not packed */
   void *packed_memory;
   struct fw_code_order *order; /* of packed */
   int32_t search_type, polysemous_ht;
@@ -210,14 +211,14 @@ typedef struct fw_encoder fw_encoder; /* quantizer/assign.h */
 
 struct furrow_index {
   furrow_index_kind kind;
-  char fourcc[4];  /* as it is written */
-  char read_as[4]; /* as it was read: a legacy kind has another name */
-  uint64_t place;  /* byte of the fourcc in its file */
+  char fourcc[4];       /* as it is written */
+  char read_as[4];      /* as it was read: a legacy kind has another name */
+  uint64_t file_offset; /* byte of the fourcc in its file */
   int32_t d;
   int64_t ntotal;
   int64_t dummy[2]; /* FW_INDEX_DUMMY */
   bool trained;
-  bool search_only; /* codes may be packed (fw_lists.packed): nothing but a searcher may look at them */
+  bool search_only; /* codes may be packed (fw_lists.packed): only a searcher may read them */
   furrow_distance_metric metric;
   float metric_arg;
   furrow_index *child[FW_INDEX_CHILDREN]; /* named in index_kinds.c; NULL: none, or stored as null */
@@ -236,21 +237,21 @@ struct furrow_index {
   struct fw_input *held; /* the same, of a file in memory */
 };
 
-/* fourcc of an index that is not there */
+/* the fourcc that stands for a missing index */
 #define FW_FOURCC_NULL "null"
 
 static inline bool fw_index_is_ivf(const furrow_index *index) {
   return index->kind >= FURROW_INDEX_IVF_FLAT && index->kind <= FURROW_INDEX_IVF_PQ_FAST;
 }
-/* Whether the kind has a product quantizer; it is index->ivf.pq or index->pq.pq. */
+/* The product quantizer of an index, index->ivf.pq or index->pq.pq; NULL: its kind has none. */
 const fw_pq *fw_index_pq(const furrow_index *index);
 
 /* An index of a kind with d, metric and what every header has; no vectors, no parts. fourcc is that of the kind. */
 furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,
                               furrow_error *err) FURROW_MUST_USE;
-/* E_STATE: it was loaded for searching alone. Asked by whatever looks at codes or changes the index. */
+/* E_STATE: it was loaded with search_only. Every function that reads codes or changes the index calls this first. */
 furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) FURROW_MUST_USE;
-/* Gives lists->list its nlist empty lists, if it has none yet. */
+/* Allocates lists->list, nlist empty lists, unless it exists. */
 furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) FURROW_MUST_USE;
 
 void fw_lists_clear(fw_lists *lists);
@@ -258,20 +259,21 @@ void fw_transform_clear(fw_transform *transform);
 
 /* ---- Ids ---- */
 
-/* The index itself, or what is behind its transforms: what has the ids that it answers with. */
+/* The index itself, or the one behind its transforms: its ids are those of the results. */
 static inline const furrow_index *fw_skip_transforms(const furrow_index *index) {
   while (index->kind == FURROW_INDEX_TRANSFORM) index = index->child[0];
   return index;
 }
 
-/* Whether ids must be numbers 0 … ntotal-1, because vectors or codes lie in that order. An id map has ids of its own,
- * but what is behind it is numbered. */
+/* Whether ids must be 0 … ntotal-1, because vectors or codes are stored in that order. An id map has ids of its own;
+ * the ids of the index behind it are dense. */
 static inline bool fw_index_has_dense_ids(const furrow_index *index) {
   index = fw_skip_transforms(index);
   return (!fw_index_is_ivf(index) && index->kind != FURROW_INDEX_ID_MAP) || index->kind == FURROW_INDEX_IVF_PQR;
 }
 
-/* furrow_index_reconstruct, but a failure may leave something in `vector`. Of a coarse quantizer, id is the list. */
+/* furrow_index_reconstruct, but after a failure the contents of `vector` are undefined. Of a coarse quantizer, id is
+ * the list. */
 furrow_status fw_reconstruct(const furrow_index *index, int64_t id, float *vector, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Kinds in files ---- */
@@ -282,11 +284,11 @@ typedef struct fw_index_name {
   char written_as[5]; /* the fourcc that a legacy kind becomes; the same otherwise */
 } fw_index_name;
 
-/* By fourcc (4 bytes); NULL: none that is read here. */
+/* The name with a fourcc (4 bytes); NULL: Furrow does not read that kind. */
 const fw_index_name *fw_index_named(const char *fourcc);
 /* The name that a new index of a kind gets. */
 const fw_index_name *fw_index_name_of(furrow_index_kind kind, furrow_distance_metric metric);
-/* What a fourcc of Faiss's means that is not read here; NULL: no fourcc of Faiss's. */
+/* What a fourcc means that Faiss reads but Furrow does not; NULL: Faiss does not know it, either. */
 const char *fw_index_unsupported(const char *fourcc);
 
 #endif

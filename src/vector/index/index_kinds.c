@@ -62,14 +62,14 @@ const fw_index_name *fw_index_name_of(furrow_index_kind kind, furrow_distance_me
   return NULL;
 }
 
-/* Fourccs of Faiss's whose layout is not read here. */
+/* Fourccs that Faiss reads but Furrow does not. */
 static const struct {
   char fourcc[5];
   const char *text;
 } others[] = {
-    {"IxPQ", "product quantizer codes of before 2017"},
-    {"IxPo", "product quantizer codes of before 2017"},
-    {"IvPC", "a compact IVFPQ of 2017, which no Faiss reads any more"},
+    {"IxPQ", "product quantizer codes from before 2017"},
+    {"IxPo", "product quantizer codes from before 2017"},
+    {"IvPC", "a compact IVFPQ of 2017, which current Faiss does not read"},
     {"IxSQ", "scalar quantizer codes"},
     {"IxRQ", "residual quantizer codes"},
     {"IxRq", "residual quantizer codes"},

@@ -1,4 +1,4 @@
-/* vector/index/index_spec.c: an index made as a spec says, empty and not trained. */
+/* vector/index/index_spec.c: creates an index from a spec: empty and not trained. */
 #include <math.h>
 #include <string.h>
 
@@ -75,8 +75,7 @@ static furrow_status check_spec(const furrow_index_spec *s, furrow_error *err) {
 
 static furrow_status make_flat(furrow_index **made, int32_t d, furrow_distance_metric metric, furrow_error *err) {
   furrow_index *flat = NULL;
-  furrow_status status = fw_index_create(&flat, FURROW_INDEX_FLAT, d, metric, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_index_create(&flat, FURROW_INDEX_FLAT, d, metric, err));
   flat->trained = true;
   *made = flat;
   return FURROW_OK;
@@ -122,8 +121,7 @@ static furrow_status make_ivf(furrow_index **made, const furrow_index_spec *s, f
 /* An index of a kind around *inner, which it takes; on failure *inner is as before. */
 static furrow_status wrap(furrow_index **inner, furrow_index_kind kind, int32_t d, furrow_error *err) {
   furrow_index *outer = NULL;
-  furrow_status status = fw_index_create(&outer, kind, d, (*inner)->metric, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_index_create(&outer, kind, d, (*inner)->metric, err));
   outer->child[0] = *inner;
   *inner = outer;
   return FURROW_OK;
@@ -148,8 +146,7 @@ static furrow_status wrap_transforms(furrow_index **inner, const furrow_index_sp
 }
 
 static furrow_status wrap_refine(furrow_index **inner, const furrow_index_spec *s, furrow_error *err) {
-  furrow_status status = wrap(inner, FURROW_INDEX_REFINE, s->d, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(wrap(inner, FURROW_INDEX_REFINE, s->d, err));
   (*inner)->k_factor = s->k_factor > 0 && s->refine_m == 0 ? s->k_factor : REFINE_K_FACTOR;
   return make_flat(&(*inner)->child[1], s->d, s->metric, err);
 }

@@ -1,4 +1,4 @@
-/* vector/index/inverted_lists.c: inverted lists: entries in, out and to another place, and how long lists are. */
+/* vector/index/inverted_lists.c: inverted lists: adding, removing and moving entries, statistics. */
 #include "vector/index/inverted_lists.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static size_t block_m(const fw_lists *lists) {
 }
 
 /* The byte of vector i and sub-quantizer m; *shift: 0 for its low half, 4 for the high one. */
-static size_t place_of(const fw_lists *lists, size_t i, size_t m, unsigned *shift) {
+static size_t byte_of(const fw_lists *lists, size_t i, size_t m, unsigned *shift) {
   size_t block = i / lists->block_vectors, in_block = i % lists->block_vectors;
   size_t groups = lists->block_vectors / GROUP, group = in_block / GROUP, v = in_block % GROUP;
   size_t low = v % HALF, byte = low < 8 ? 2 * low : 2 * (low - 8) + 1;
@@ -28,13 +28,13 @@ static size_t place_of(const fw_lists *lists, size_t i, size_t m, unsigned *shif
 
 unsigned fw_block_get(const fw_lists *lists, const uint8_t *codes, size_t i, size_t m) {
   unsigned shift;
-  size_t at = place_of(lists, i, m, &shift);
+  size_t at = byte_of(lists, i, m, &shift);
   return codes[at] >> shift & 15u;
 }
 
 static void block_set(const fw_lists *lists, uint8_t *codes, size_t i, size_t m, unsigned value) {
   unsigned shift;
-  size_t at = place_of(lists, i, m, &shift);
+  size_t at = byte_of(lists, i, m, &shift);
   codes[at] = (uint8_t)((codes[at] & ~(15u << shift)) | value << shift);
 }
 
@@ -65,7 +65,7 @@ furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) {
 }
 
 void fw_lists_end_edit(fw_lists *lists) {
-  /* lists->disk stays: views may lead into its map */
+  /* lists->disk stays: views may point into its map */
   if (lists->kind == FURROW_LISTS_ON_DISK) lists->kind = FURROW_LISTS_INLINE;
   lists->sizes_form = FW_SIZES_BY_RULE;
 }
@@ -104,18 +104,16 @@ furrow_status fw_list_reserve(fw_lists *lists, size_t i, size_t capacity, furrow
   if (!code_bytes(lists, capacity, &bytes)) return fw_fail_memory(err, SIZE_MAX);
   if (list->capacity == 0) return leave_view(lists, i, capacity, bytes, err);
   void *codes = list->codes, *ids = list->ids;
-  furrow_status status = fw_realloc(&codes, bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_realloc(&codes, bytes, 1, err));
   list->codes = codes;
-  status = fw_realloc(&ids, capacity, 8, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_realloc(&ids, capacity, 8, err));
   list->ids = ids;
   list->capacity = capacity;
   return FURROW_OK;
 }
 
 furrow_status fw_list_own(fw_lists *lists, size_t i, furrow_error *err) {
-  if (lists->codes) return FURROW_OK; /* views are of the slabs where there are slabs */
+  if (lists->codes) return FURROW_OK; /* where there are slabs, lists are views of them */
   return fw_list_reserve(lists, i, lists->list[i].size, err);
 }
 
@@ -131,7 +129,7 @@ void fw_list_copy_entry(const fw_lists *lists, fw_list *list, size_t to, const f
   fw_list_set_id(list, to, id);
 }
 
-/* A block begins with nothing in it. */
+/* A new block is all 0. */
 static void begin_block(const fw_lists *lists, fw_list *list) {
   if (lists->kind == FURROW_LISTS_BLOCKS && list->size % lists->block_vectors == 0)
     memset(list->codes + list->size / lists->block_vectors * lists->block_bytes, 0, lists->block_bytes);

@@ -1,9 +1,9 @@
-/* vector/index/inverted_lists.h: inverted lists that change.
+/* vector/index/inverted_lists.h: changes of inverted lists.
  *
- * Lists that were read are views of a slab, of a mapped file or of foreign bytes. Whoever changes lists first calls
- * fw_lists_begin_edit, and then fw_list_reserve for each list that will grow, or fw_list_own for one that will only
- * change or shrink. These can fail, but change nothing that can be seen. What follows cannot fail: the changes, and
- * fw_lists_end_edit. */
+ * Lists that were read are views of a slab, of a mapped file or of the caller's bytes. A function that changes lists
+ * first calls fw_lists_begin_edit, then fw_list_reserve for each list that will grow, or fw_list_own for one that will
+ * only change or shrink. These can fail, but leave the contents as they are. The changes and fw_lists_end_edit cannot
+ * fail. */
 #ifndef FW_VECTOR_INDEX_INVERTED_LISTS_H
 #define FW_VECTOR_INDEX_INVERTED_LISTS_H
 
@@ -12,25 +12,25 @@
 /* E_STATE: there are no lists (il00), or their contents are missing. */
 furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) FURROW_MUST_USE;
 
-/* There are lists to be changed: lists->list. E_STATE as above. */
+/* Allocates lists->list if there is none. E_STATE as above. */
 furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) FURROW_MUST_USE;
-/* Lists that changed are written by the rule, and into the index file: those on disk become inline. */
+/* From now on sizes are written by the rule, and lists on disk become part of the index file. */
 void fw_lists_end_edit(fw_lists *lists);
 
-/* List i has arrays of its own, with room for `capacity` vectors. */
+/* Gives list i arrays of its own for at least `capacity` vectors. */
 furrow_status fw_list_reserve(fw_lists *lists, size_t i, size_t capacity, furrow_error *err) FURROW_MUST_USE;
-/* What is in list i can be written to: it has arrays of its own, or is part of a slab. */
+/* Makes list i writable: it has arrays of its own, or is part of a slab. */
 furrow_status fw_list_own(fw_lists *lists, size_t i, furrow_error *err) FURROW_MUST_USE;
 
 /* Entry `to` of a list becomes a copy of entry `from` of another (or the same) of the same shape; the id is given. */
 void fw_list_copy_entry(const fw_lists *lists, fw_list *list, size_t to, const fw_list *other, size_t from, int64_t id);
-/* Appends a copy of entry `from` of another list; there must be room. */
+/* Appends a copy of entry `from` of another list; the capacity must suffice. */
 void fw_list_append_entry(const fw_lists *lists, fw_list *list, const fw_list *other, size_t from, int64_t id);
-/* Appends a vector by its code, a string of bits also where lists have blocks of codes; there must be room. */
+/* Appends a vector by its code, a string of bits also where lists have blocks of codes; the capacity must suffice. */
 void fw_list_append_code(const fw_lists *lists, fw_list *list, const uint8_t *code, int64_t id);
-/* Appends a copy of a whole other list, its ids increased by id_shift; there must be room. */
+/* Appends a copy of a whole other list, its ids increased by id_shift; the capacity must suffice. */
 void fw_list_append_list(const fw_lists *lists, fw_list *list, const fw_list *other, int64_t id_shift);
-/* Takes out entry i: the last takes its place. */
+/* Removes entry i; the last entry takes its place. */
 void fw_list_remove(const fw_lists *lists, fw_list *list, size_t i);
 
 static inline void fw_list_set_id(fw_list *list, size_t i, int64_t id) {
@@ -50,7 +50,7 @@ unsigned fw_block_get(const fw_lists *lists, const uint8_t *codes, size_t i, siz
 void fw_block_put(const fw_lists *lists, uint8_t *codes, size_t i, const uint8_t *code);
 /* Vector `to` becomes a copy of vector `from` of another list, or of the same. */
 void fw_block_copy(const fw_lists *lists, uint8_t *codes, size_t to, const uint8_t *other, size_t from);
-/* Vector i becomes 0, as if it were not there. */
+/* Clears the code of vector i. */
 void fw_block_clear(const fw_lists *lists, uint8_t *codes, size_t i);
 
 #endif

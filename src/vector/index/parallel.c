@@ -1,4 +1,4 @@
-/* vector/index/parallel.c: many vectors in parts, on some threads. */
+/* vector/index/parallel.c: runs a job over many vectors in parts, on a thread pool. */
 #include "vector/index/parallel.h"
 
 #include <pthread.h>
@@ -37,7 +37,7 @@ static void note_failure(parts *p, size_t i, furrow_status status, const furrow_
   pthread_mutex_unlock(&p->lock);
 }
 
-/* A part before one that failed still runs: its failure would be the one to tell. */
+/* A part before one that failed still runs: if it fails, too, its error is the one to report. */
 static void run_part(void *context, size_t i) {
   parts *p = context;
   if (i > atomic_load(&p->failed)) return;

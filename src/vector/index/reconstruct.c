@@ -1,4 +1,4 @@
-/* vector/index/reconstruct.c: vectors from what is stored of them. */
+/* vector/index/reconstruct.c: decodes the vectors of an index. */
 #include "vector/index/index.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static bool is_number(const furrow_index *index, int64_t id) {
 static furrow_status decode_pq_index(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
   const fw_pq_index *own = &index->pq;
   if (!is_number(index, id)) return not_found(id, err);
-  if (own->encode_signs) return fw_fail(err, FURROW_E_UNSUPPORTED, "codes of signs are not decoded");
+  if (own->encode_signs) return fw_fail(err, FURROW_E_UNSUPPORTED, "codes of signs cannot be decoded");
   fw_pq_decode(&own->pq, own->codes + (size_t)id * fw_pq_code_size(&own->pq), vector);
   return FURROW_OK;
 }
@@ -53,7 +53,7 @@ static void decode_floats(const uint8_t *code, size_t d, float *vector) {
   }
 }
 
-/* What the code of an entry stands for, without the centroid of its list. */
+/* Decodes an entry, without the centroid of its list. */
 static furrow_status decode_entry(const furrow_index *index, const fw_list *list, size_t i, float *vector,
                                   furrow_error *err) {
   const fw_ivf *ivf = &index->ivf;
@@ -73,7 +73,7 @@ static void add(float *sum, const float *other, size_t d) {
 
 /* ---- IVF ------------------------------------------------------------------------------------------------ */
 
-/* Adds the centroid of the list that the code is relative to. `room` has space for d floats. */
+/* Adds the centroid of the list that the code is relative to. `scratch` has d floats. */
 static furrow_status add_centroid(const furrow_index *index, size_t list, float *vector, float *scratch,
                                   furrow_error *err) {
   if (index->kind == FURROW_INDEX_IVF_FLAT || !index->ivf.by_residual) return FURROW_OK;
@@ -98,12 +98,12 @@ static furrow_status decode_ivf(const furrow_index *index, int64_t id, float *ve
   void *scratch = NULL;
   furrow_status status = fw_lists_check_contents(&index->ivf.lists, err);
   if (status != FURROW_OK) return status;
-  int64_t place = fw_ivf_find(&index->ivf, id);
-  if (place < 0) return not_found(id, err);
+  int64_t location = fw_ivf_find(&index->ivf, id);
+  if (location < 0) return not_found(id, err);
   status = fw_alloc(&scratch, (size_t)index->d, sizeof *vector, err);
   if (status != FURROW_OK) return status;
-  size_t list = fw_place_list(place);
-  status = decode_entry(index, &index->ivf.lists.list[list], fw_place_offset(place), vector, err);
+  size_t list = fw_location_list(location);
+  status = decode_entry(index, &index->ivf.lists.list[list], fw_location_offset(location), vector, err);
   if (status == FURROW_OK) status = add_centroid(index, list, vector, scratch, err);
   if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_PQR)
     status = add_refinement(index, id, vector, scratch, err);

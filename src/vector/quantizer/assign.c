@@ -1,4 +1,4 @@
-/* vector/quantizer/assign.c: which list a vector belongs to, and its residual there. */
+/* vector/quantizer/assign.c: the list that a vector belongs to, its residual there, and vectors grouped by list. */
 #include "vector/quantizer/assign.h"
 
 #include <string.h>
@@ -32,10 +32,10 @@ furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quan
   const furrow_index *flat = quantizer && quantizer->kind == FURROW_INDEX_HNSW ? quantizer->child[0] : quantizer;
   if (quantizer && quantizer->kind == FURROW_INDEX_MULTI) return over_multi(assigner, &quantizer->pq.pq, err);
   if (!flat || flat->kind != FURROW_INDEX_FLAT)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be given to the lists of this coarse quantizer (%s)",
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be assigned to lists by this coarse quantizer (%s)",
                    flat ? furrow_index_kind_name(flat->kind) : "none");
   if (flat->metric != FURROW_METRIC_L2 && flat->metric != FURROW_METRIC_IP)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be given to lists by %s",
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be assigned to lists by %s",
                    furrow_distance_metric_name(flat->metric));
   return fw_assigner_over(assigner, flat->flat.vectors, (size_t)flat->ntotal, (size_t)flat->d, flat->metric, err);
 }
@@ -89,7 +89,7 @@ void fw_residuals(const fw_assigner *assigner, const float *vectors, const uint3
     const float *centroid = assigner->multi ? to : assigner->centroids + lists[i] * d;
     size_t k = 0;
     for (; k + 8 <= d; k += 8)
-      for (size_t lane = 0; lane < 8; lane++) to[k + lane] = x[k + lane] - centroid[k + lane];
+      for (size_t j = 0; j < 8; j++) to[k + j] = x[k + j] - centroid[k + j];
     for (; k < d; k++) to[k] = x[k] - centroid[k];
   }
 }

@@ -1,4 +1,4 @@
-/* vector/quantizer/assign.h: which list a vector belongs to, what is left of it there, and vectors by list. */
+/* vector/quantizer/assign.h: the list that a vector belongs to, its residual there, and vectors grouped by list. */
 #ifndef FW_VECTOR_QUANTIZER_ASSIGN_H
 #define FW_VECTOR_QUANTIZER_ASSIGN_H
 
@@ -9,7 +9,8 @@
 #include "vector/index/index.h"
 #include "vector/quantizer/pq.h"
 
-/* A coarse quantizer made ready: flat vectors, those of an HNSW graph (looked at one and all), or a multi-index. */
+/* A coarse quantizer prepared for assigning: flat vectors, those of an HNSW graph (all are compared), or a multi-index.
+ */
 typedef struct fw_assigner {
   size_t d;
   const float *centroids; /* of lists; NULL: those of `multi` */
@@ -18,7 +19,7 @@ typedef struct fw_assigner {
   fw_pq_coder coder;
 } fw_assigner;
 
-/* Borrows the quantizer. E_UNSUPPORTED: a kind that is none of these. */
+/* Borrows the quantizer. E_UNSUPPORTED: another kind. */
 furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quantizer,
                                  furrow_error *err) FURROW_MUST_USE;
 /* The same over n centroids in memory. */
@@ -26,8 +27,7 @@ furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, si
                                furrow_distance_metric metric, furrow_error *err) FURROW_MUST_USE;
 void fw_assigner_clear(fw_assigner *assigner);
 
-/* The list of each of n finite vectors; UINT32_MAX where numbers are so large that no product is one. May run at once
- * in several threads. */
+/* The list of each of n finite vectors; UINT32_MAX where products overflow. May run in several threads at once. */
 furrow_status fw_assign(const fw_assigner *assigner, const float *vectors, size_t n, uint32_t *lists,
                         furrow_error *err) FURROW_MUST_USE;
 /* out = vector - centroid of its list, for n vectors. */
@@ -44,9 +44,9 @@ typedef struct fw_groups {
   uint32_t *member;
 } fw_groups;
 
-/* Room for n members of `count` groups. */
+/* Allocates `count` groups for n members. */
 furrow_status fw_groups_create(fw_groups *groups, size_t count, size_t n, furrow_error *err) FURROW_MUST_USE;
-/* Fills it: number i is in group[i], or in none if that is FW_NO_GROUP. */
+/* Fills the groups: number i is in group[i], or in none if that is FW_NO_GROUP. */
 void fw_groups_fill(fw_groups *groups, const uint32_t *group, size_t n);
 void fw_groups_clear(fw_groups *groups);
 
@@ -63,7 +63,7 @@ struct fw_encoder {
   fw_pq_coder coder, refine_coder; /* without parts where there is no such quantizer */
 };
 
-/* That of an IVF or PQ index: made by the first call. */
+/* The encoder of an IVF or PQ index; the first call makes it. */
 furrow_status fw_encoder_get(furrow_index *index, const fw_encoder **encoder, furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */
 void fw_encoder_free(fw_encoder *encoder);

@@ -1,8 +1,7 @@
-/* vector/quantizer/coarse.c: which lists a query visits.
+/* vector/quantizer/coarse.c: the lists that a query probes.
  *
- * Flat quantizers: scores of all centroids are made with packed kernels, whose rounding depends on the processor, or by
- * a sketch, which is off by a little; those that may be among the best are then looked at once more, number by number,
- * and these distances decide. */
+ * Flat quantizers: packed kernels, whose rounding depends on the processor, or a less precise sketch compute scores of
+ * all centroids. For those that may be among the best, exact distances are computed, which decide. */
 #include "vector/quantizer/coarse.h"
 
 #include <math.h>
@@ -29,11 +28,11 @@ static float longest_row(const float *rows, size_t n, size_t d) {
   return longest;
 }
 
-/* Halves of a query are searched on their own; a list is a pair of centroids. */
+/* Each half of a query is searched separately; a list is a pair of centroids. */
 static furrow_status check_halves(const furrow_index *quantizer, furrow_error *err) {
   const fw_pq *pq = &quantizer->pq.pq;
   if (pq->m != 2)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "a multi-index quantizer of %zu parts is not searched", pq->m);
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "a multi-index quantizer of %zu parts cannot be searched", pq->m);
   if ((uint64_t)quantizer->ntotal != (uint64_t)1 << (2 * pq->nbits))
     return fw_fail(err, FURROW_E_FORMAT, "the quantizer has %lld centroids, but its halves have 2^%u each",
                    (long long)quantizer->ntotal, pq->nbits);
@@ -41,7 +40,7 @@ static furrow_status check_halves(const furrow_index *quantizer, furrow_error *e
 }
 
 static furrow_status unsupported(const furrow_index *quantizer, furrow_error *err) {
-  const furrow_status status = fw_fail(err, FURROW_E_UNSUPPORTED, "a quantizer of %s (%.4s) is not searched",
+  const furrow_status status = fw_fail(err, FURROW_E_UNSUPPORTED, "a quantizer of %s (%.4s) cannot be searched",
                                        furrow_index_kind_name(quantizer->kind), quantizer->fourcc);
   fw_error_set_token(err, quantizer->fourcc, 4);
   return status;
@@ -107,58 +106,60 @@ static float score_slack(const fw_coarse *coarse, const float *query) {
   return 0x1p-22F * (float)(coarse->d + 8) * coarse->longest * (sqrtf(square) + coarse->longest);
 }
 
-static size_t count_lanes(const fw_coarse *coarse) {
+static size_t padded_width(const fw_coarse *coarse) {
   return (coarse->nlist + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH * FW_PACK_WIDTH;
 }
 
-/* slack[i]: by how much a score of query i may be below another that is truly the same, twice the error. */
+/* slack[i]: twice the error of a score: how far a score of query i may be below another whose true value is equal. */
 static void make_scores(const fw_coarse *coarse, const float *queries, size_t n, float *scores, float *slack) {
   const fw_products *products = fw_products_table();
-  const size_t lanes = count_lanes(coarse), d = coarse->d;
+  const size_t width = padded_width(coarse), d = coarse->d;
   if (coarse->sketch)
-    products->rough(coarse->sketch, queries, n, d, scores, lanes, slack);
+    products->rough(coarse->sketch, queries, n, d, scores, width, slack);
   else
-    products->scores(&coarse->packed, queries, n, d, scores, lanes);
+    products->scores(&coarse->packed, queries, n, d, scores, width);
   for (size_t i = 0; i < n; i++) slack[i] = (coarse->sketch ? 2 * slack[i] : 0) + score_slack(coarse, queries + i * d);
 }
 
-/* What choosing needs: nothing is kept in it. */
-typedef struct choosing {
-  float *heap;      /* nprobe */
-  float *maxima;    /* [lanes] */
-  uint32_t *places; /* [lanes + FW_PACK_WIDTH] */
-} choosing;
+/* Scratch memory for selecting the best scores. */
+typedef struct selection {
+  float *heap;       /* nprobe */
+  float *maxima;     /* [width] */
+  uint32_t *columns; /* [width + FW_PACK_WIDTH] */
+} selection;
 
-static furrow_status take_choosing(choosing *work, fw_arena *arena, size_t nprobe, size_t lanes, furrow_error *err) {
-  void *heap = NULL, *maxima = NULL, *places = NULL;
+static furrow_status allocate_selection(selection *work, fw_arena *arena, size_t nprobe, size_t width,
+                                        furrow_error *err) {
+  void *heap = NULL, *maxima = NULL, *columns = NULL;
   furrow_status status = fw_arena_take(arena, &heap, nprobe, sizeof *work->heap, err);
-  if (status == FURROW_OK) status = fw_arena_take(arena, &maxima, lanes, sizeof *work->maxima, err);
-  if (status == FURROW_OK) status = fw_arena_take(arena, &places, lanes + FW_PACK_WIDTH, sizeof *work->places, err);
-  *work = (choosing){.heap = heap, .maxima = maxima, .places = places};
+  if (status == FURROW_OK) status = fw_arena_take(arena, &maxima, width, sizeof *work->maxima, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &columns, width + FW_PACK_WIDTH, sizeof *work->columns, err);
+  *work = (selection){.heap = heap, .maxima = maxima, .columns = columns};
   return status;
 }
 
-/* Groups whose maxima are looked at: enough that the nprobe-th largest of them is near the nprobe-th of all. */
-static size_t count_groups(size_t nprobe, size_t lanes) {
+/* The number of groups whose maxima are computed: enough that the nprobe-th largest of them is near the nprobe-th of
+ * all. */
+static size_t count_groups(size_t nprobe, size_t width) {
   size_t groups = 4 * FW_PACK_WIDTH;
   while (groups < 2 * nprobe) groups *= 2;
-  return groups < lanes ? groups : lanes;
+  return groups < width ? groups : width;
 }
 
-/* Places of all scores that are among the nprobe largest, or nearly so. The nprobe-th largest maximum of a group is not
- * above the nprobe-th largest of all, and leaves few to look at. */
-static size_t find_best(const float *scores, size_t lanes, size_t nprobe, float slack, const choosing *work) {
+/* Finds all scores that may be among the nprobe largest. The nprobe-th largest of the maxima of groups is not above the
+ * nprobe-th largest score, and only a few scores are above it. */
+static size_t find_best(const float *scores, size_t width, size_t nprobe, float slack, const selection *work) {
   const fw_scan *scan = fw_scan_table();
-  const size_t groups = count_groups(nprobe, lanes);
-  scan->maxima(scores, lanes, groups, work->maxima);
-  size_t count = scan->find_not_below(scores, lanes, fw_kth_largest(work->maxima, groups, nprobe, work->heap) - slack,
-                                      work->places);
+  const size_t groups = count_groups(nprobe, width);
+  scan->maxima(scores, width, groups, work->maxima);
+  size_t count = scan->find_not_below(scores, width, fw_kth_largest(work->maxima, groups, nprobe, work->heap) - slack,
+                                      work->columns);
   if (count <= nprobe + nprobe / 8) return count;
-  for (size_t i = 0; i < count; i++) work->maxima[i] = scores[work->places[i]];
+  for (size_t i = 0; i < count; i++) work->maxima[i] = scores[work->columns[i]];
   const float limit = fw_kth_largest(work->maxima, count, nprobe, work->heap) - slack;
   size_t kept = 0;
   for (size_t i = 0; i < count; i++) {
-    work->places[kept] = work->places[i];
+    work->columns[kept] = work->columns[i];
     kept += !(work->maxima[i] < limit);
   }
   return kept;
@@ -169,16 +170,16 @@ static void fetch_row(const float *row, size_t d) {
 }
 
 static void choose_lists(const fw_coarse *coarse, const float *query, const float *scores, float slack, size_t nprobe,
-                         fw_sink *sink, const choosing *work) {
+                         fw_sink *sink, const selection *work) {
   enum { AHEAD = 4 };
   const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
   const fw_scan *scan = fw_scan_table();
-  const size_t lanes = count_lanes(coarse), d = coarse->d;
-  const size_t count = find_best(scores, lanes, nprobe, slack, work);
+  const size_t width = padded_width(coarse), d = coarse->d;
+  const size_t count = find_best(scores, width, nprobe, slack, work);
   for (size_t i = 0; i < count + AHEAD; i++) {
-    if (i < count && work->places[i] < coarse->nlist) fetch_row(coarse->centroids + work->places[i] * d, d);
-    if (i < AHEAD || work->places[i - AHEAD] >= coarse->nlist) continue;
-    const uint32_t list = work->places[i - AHEAD];
+    if (i < count && work->columns[i] < coarse->nlist) fetch_row(coarse->centroids + work->columns[i] * d, d);
+    if (i < AHEAD || work->columns[i - AHEAD] >= coarse->nlist) continue;
+    const uint32_t list = work->columns[i - AHEAD];
     float distance;
     if (similarity)
       scan->ip_rows(query, coarse->centroids + list * d, 1, d, &distance);
@@ -228,7 +229,8 @@ static pair pop_pair(pair *heap, size_t *count) {
   return first;
 }
 
-/* Row i of the sums begins when its predecessor does; so the heap holds at most a pair of each row. */
+/* A row of the sums enters the heap with the first pair of the row before it, so the heap holds at most one pair of
+ * each row. */
 static void merge_halves(const fw_hit *first, const fw_hit *second, size_t ksub, unsigned nbits, size_t nprobe,
                          pair *heap, int64_t *lists, float *distances) {
   size_t count = 0;
@@ -271,11 +273,11 @@ static void write_lists(fw_sink *sink, size_t nprobe, bool similarity, bool flip
   }
 }
 
-/* Queries whose scores are made at once: enough to share what is read, few enough that scores of all centroids stay in
- * the cache. */
-static size_t queries_at_once(size_t lanes, size_t n) {
+/* Queries whose scores are computed at once: enough to share the reading of centroids, few enough that all scores stay
+ * in the cache. */
+static size_t queries_at_once(size_t width, size_t n) {
   enum { MOST_QUERIES = 24, MOST_SCORES = 1 << 18 };
-  size_t most = lanes > MOST_SCORES / MOST_QUERIES ? MOST_SCORES / lanes : MOST_QUERIES;
+  size_t most = width > MOST_SCORES / MOST_QUERIES ? MOST_SCORES / width : MOST_QUERIES;
   if (most == 0) most = 1;
   return n < most ? n : most;
 }
@@ -283,13 +285,13 @@ static size_t queries_at_once(size_t lanes, size_t n) {
 static furrow_status search_flat(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
                                  size_t nprobe, int64_t *lists, float *distances, furrow_error *err) {
   const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
-  const size_t lanes = count_lanes(coarse), step = queries_at_once(lanes, n);
+  const size_t width = padded_width(coarse), step = queries_at_once(width, n);
   void *heap = NULL, *scores = NULL, *slack = NULL;
-  choosing work;
+  selection work;
   furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &scores, step * lanes, sizeof(float), err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &scores, step * width, sizeof(float), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &slack, step, sizeof(float), err);
-  if (status == FURROW_OK) status = take_choosing(&work, &scratch->arena, nprobe, lanes, err);
+  if (status == FURROW_OK) status = allocate_selection(&work, &scratch->arena, nprobe, width, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < n; i++) {
     const float *query = queries + i * coarse->d;
@@ -297,7 +299,7 @@ static furrow_status search_flat(const fw_coarse *coarse, fw_scratch *scratch, c
     fw_sink sink;
     if (at == 0) make_scores(coarse, query, n - i < step ? n - i : step, scores, slack);
     fw_sink_init_best(&sink, heap, nprobe);
-    choose_lists(coarse, query, (const float *)scores + at * lanes, ((const float *)slack)[at], nprobe, &sink, &work);
+    choose_lists(coarse, query, (const float *)scores + at * width, ((const float *)slack)[at], nprobe, &sink, &work);
     write_lists(&sink, nprobe, similarity, similarity, lists + i * nprobe, distances + i * nprobe);
   }
   return FURROW_OK;

@@ -1,4 +1,4 @@
-/* vector/quantizer/coarse.h: which lists a query visits. */
+/* vector/quantizer/coarse.h: the lists that a query probes. */
 #ifndef FW_VECTOR_QUANTIZER_COARSE_H
 #define FW_VECTOR_QUANTIZER_COARSE_H
 
@@ -11,8 +11,8 @@ typedef struct fw_coarse {
   const furrow_index *quantizer; /* FLAT, HNSW or MULTI */
   size_t nlist, d;
   const float *centroids; /* [nlist][d]; NULL: MULTI, pairs of halves */
-  fw_packed packed;       /* FLAT: the centroids for the processor, */
-  fw_sketch *sketch;      /* or a sketch of them, where it is of use */
+  fw_packed packed;       /* FLAT: the centroids, packed for the processor, */
+  fw_sketch *sketch;      /* or a sketch of them, where that is faster */
   float longest;          /* FLAT: the largest norm of a centroid */
 } fw_coarse;
 
@@ -21,10 +21,10 @@ furrow_status fw_coarse_create(fw_coarse *coarse, const furrow_index *quantizer,
 void fw_coarse_clear(fw_coarse *coarse);
 uint64_t fw_coarse_memory(const fw_coarse *coarse);
 
-/* The centroid of a list: inside of the index, or written to `room` (d floats). */
+/* The centroid of a list: a part of the index, or written to `scratch` (d floats). */
 const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *work);
 
-/* For each of n queries the nprobe best lists, best first: lists[i * nprobe + j], -1 where there are no more, and the
+/* For each of n queries the nprobe best lists, best first: lists[i * nprobe + j], -1 where there are fewer, and the
  * quantizer's distances (inner products). nprobe is at most nlist. ef: of a graph; 0: its own. */
 furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
                                size_t nprobe, int32_t ef, int64_t *lists, float *distances,

@@ -12,22 +12,22 @@
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/training_vectors.h"
 
-#define SPLIT_SHIFT (1 / 1024.F) /* how far the halves of a cluster are moved apart, relatively */
+#define SPLIT_SHIFT (1 / 1024.F) /* relative distance by which the halves of a cluster are moved apart */
 #define SPLIT_SEED 1234
-#define SPLIT_TRIES 10  /* times k; chance alone fails once in 20000 */
+#define SPLIT_TRIES 10  /* times k; random draws alone fail once in 20000 */
 #define ASSIGN_PART 768 /* vectors, centroids that a thread takes at a time */
 #define UPDATE_PART 8
 
-#define FEW_SHARE 3     /* the first half of the rounds looks at one of so many vectors, drawn by chance */
-#define FEW_LEAST 48    /* but at no fewer for each centroid */
-#define FEW_WORK 0x1p24 /* and only where a round of all has so many multiplications */
+#define FEW_SHARE 3     /* the first half of the rounds uses one of so many vectors, drawn at random */
+#define FEW_LEAST 48    /* but at least so many for each centroid */
+#define FEW_WORK 0x1p24 /* and only where a round over all vectors has so many multiplications */
 #define FEW_SEED 2
 
 typedef struct work {
   const fw_kmeans_params *params;
   fw_rank_vectors local;
   float *centroids;
-  double *sums; /* of the vectors of each cluster, and behind each their number */
+  double *sums; /* of the vectors of each cluster, each followed by their number */
   fw_packed packed;
   uint32_t *nearest, *before; /* of each vector, now and in the round before */
   float *score;
@@ -55,7 +55,7 @@ static furrow_status assign(work *w, furrow_error *err) {
   return status;
 }
 
-/* Sums of the clusters first …, up by vector: threads do not show. */
+/* Sums of the clusters first …, added in the order of vectors, whatever the number of threads. */
 static furrow_status sum_part(void *context, size_t first, size_t count, furrow_error *err) {
   work *w = context;
   const size_t d = w->params->d;
@@ -69,7 +69,7 @@ static furrow_status sum_part(void *context, size_t first, size_t count, furrow_
   return FURROW_OK;
 }
 
-/* Centroids become the means of their clusters; those without vectors stay as they are. */
+/* Centroids become the means of their clusters; centroids without vectors stay as they are. */
 static furrow_status move_centroids(work *w, furrow_error *err) {
   const size_t k = w->params->k, d = w->params->d;
   furrow_status status = fw_parallel_run(w->params->pool, k, UPDATE_PART, sum_part, w, err);
@@ -83,8 +83,8 @@ static furrow_status move_centroids(work *w, furrow_error *err) {
 
 /* ---- Empty clusters ------------------------------------------------------------------------------------- */
 
-/* A cluster to split, by chance in proportion to its size, going round from the first one; after many rounds the
- * largest. */
+/* Draws a cluster to split, with a probability in proportion to its size, in passes from the first cluster on; after
+ * many passes takes the largest. */
 static size_t choose_large(const size_t *size, size_t k, size_t n, fw_mt19937 *rng) {
   size_t largest = 0;
   for (size_t round = 0; round < SPLIT_TRIES; round++) {
@@ -154,7 +154,7 @@ static furrow_status start(work *w, furrow_error *err) {
   return status;
 }
 
-/* Whether no vector of any rank went to another centroid: then no round would change anything. */
+/* Whether no vector of any rank changed its centroid: then further rounds would change nothing. */
 static furrow_status look_for_change(const work *w, bool *settled, furrow_error *err) {
   double changed = memcmp(w->nearest, w->before, w->local.n * sizeof *w->nearest) != 0;
   furrow_status status = w->local.comm->allreduce_f64(w->local.comm, &changed, 1, err);
@@ -177,7 +177,7 @@ static furrow_status one_round(work *w, bool *settled, furrow_error *err) {
   return status;
 }
 
-/* Rounds *done … upto - 1, or fewer if nothing moves any more. */
+/* Rounds *done … upto - 1, or fewer if nothing changes any more. */
 static furrow_status some_rounds(work *w, unsigned *done, unsigned upto, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   furrow_status status = FURROW_OK;
@@ -197,7 +197,7 @@ static bool starts_with_few(const work *w) {
   return !p->hot && n / FEW_SHARE / p->k >= FEW_LEAST && (double)n * (double)p->k * (double)p->d >= FEW_WORK;
 }
 
-/* In the first rounds centroids go far, whoever is asked: a part of the vectors tells them where to. */
+/* In the first rounds centroids move far, and a sample of the vectors suffices to say where. */
 static furrow_status rounds(work *w, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   unsigned done = 0;
@@ -233,7 +233,7 @@ static furrow_status run(work *w, furrow_error *err) {
   return status;
 }
 
-/* As many vectors as centroids: those are they. */
+/* With as many vectors as centroids, the vectors are the centroids. */
 static furrow_status take_all(const fw_kmeans_params *params, const fw_rank_vectors *local, float *centroids,
                               furrow_error *err) {
   void *memory = NULL;

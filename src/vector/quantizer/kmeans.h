@@ -1,5 +1,5 @@
-/* vector/quantizer/kmeans.h: k-means (Lloyd's iterations) with the budget and the choices of Faiss: centroids start as
- * vectors drawn by chance, empty clusters take a half of a large one. */
+/* vector/quantizer/kmeans.h: k-means (Lloyd's iterations) with the defaults of Faiss: centroids start as randomly drawn
+ * vectors, an empty cluster takes half of a large one. */
 #ifndef FW_VECTOR_QUANTIZER_KMEANS_H
 #define FW_VECTOR_QUANTIZER_KMEANS_H
 
@@ -11,20 +11,21 @@ typedef struct fw_kmeans_params {
   size_t k, d;
   unsigned rounds;
   uint64_t seed;
-  uint64_t per_centroid;    /* vectors that are looked at, for each centroid */
+  uint64_t per_centroid;    /* vectors that are used, for each centroid */
   bool spherical;           /* centroids are unit vectors; the nearest is that of the largest inner product */
-  bool hot;                 /* centroids come in and are bettered */
+  bool hot;                 /* warm start: centroids hold initial values */
   fw_pool *pool;            /* NULL: this thread alone; does not change the result */
-  furrow_progress progress; /* after each round; may be NULL */
+  furrow_progress progress; /* called after each round; may be NULL */
   void *user;
   const char *phase;
 } fw_kmeans_params;
 
-/* k centroids of the vectors of all ranks, at least k and finite; all ranks get the same. Threads do not show; ranks
- * show in the last digits, because sums are made by rank first. A rank may have none. */
+/* Finds k centroids of the vectors of all ranks, which are finite and at least k; all ranks get the same. The result
+ * does not depend on the number of threads; that of ranks changes the last digits, because each rank sums its own
+ * vectors first. A rank may have no vectors. */
 furrow_status fw_kmeans_distributed(const fw_kmeans_params *params, const fw_rank_vectors *local, float *centroids,
                                     furrow_error *err) FURROW_MUST_USE;
-/* The same of n vectors of this process alone. */
+/* The same for n vectors of one process. */
 furrow_status fw_kmeans(const fw_kmeans_params *params, const float *vectors, size_t n, float *centroids,
                         furrow_error *err) FURROW_MUST_USE;
 

@@ -1,8 +1,8 @@
 /* vector/quantizer/opq.c: the rotation before a product quantizer.
  *
- * It starts from the principal directions, dealt out so that each part of the quantizer gets a like share of the
- * variance. Then in turns: the quantizer is bettered for the rotated vectors, and the rotation for the quantizer: the
- * nearest orthogonal matrix to the sum of y x^T, y being what the code of x stands for. */
+ * It starts from the principal directions, distributed so that each part of the quantizer gets about the same variance.
+ * Then two steps alternate: the quantizer is trained for the rotated vectors, and the rotation for the quantizer: it
+ * becomes the orthogonal matrix nearest to the sum of y x^T, where y is the decoded code of x. */
 #include "vector/quantizer/opq.h"
 
 #include <float.h>
@@ -18,8 +18,8 @@
 #include "vector/quantizer/svd.h"
 #include "vector/quantizer/training_vectors.h"
 
-#define TURNS 50
-#define FIRST_ROUNDS 40 /* of k-means, in the first turn and in the others */
+#define ALTERNATIONS 50
+#define FIRST_ROUNDS 40 /* of k-means, in the first alternation and in the others */
 #define NEXT_ROUNDS 4
 #define MOST_NBITS 8
 #define CHUNK 1024 /* vectors whose products are summed as floats */
@@ -27,10 +27,10 @@
 
 typedef struct state {
   const fw_opq_params *params;
-  size_t n, d; /* vectors, dimension behind */
+  size_t n, d; /* vectors, dimension after the rotation */
   float *x;    /* n * d_in: the vectors without their mean */
   float *z;    /* n * d: in the principal directions */
-  float *w;    /* n * d: rotated, then what their codes stand for */
+  float *w;    /* n * d: rotated, then their decoded codes */
   float *start;
   double *sums, *found; /* d_in * d_in */
   float *rotation;      /* d * d */
@@ -40,22 +40,22 @@ typedef struct state {
 
 /* ---- Products of many vectors --------------------------------------------------------------------------- */
 
-typedef struct turning {
+typedef struct rotating {
   fw_packed packed;
   const float *from;
   size_t d_in, d_out;
   float *to;
-} turning;
+} rotating;
 
-static furrow_status turn_part(void *context, size_t first, size_t count, furrow_error *err) {
-  const turning *t = context;
-  size_t lanes = t->packed.blocks * FW_PACK_WIDTH;
+static furrow_status rotate_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const rotating *t = context;
+  size_t width = t->packed.blocks * FW_PACK_WIDTH;
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, count, lanes * sizeof(float), err);
+  furrow_status status = fw_alloc(&memory, count, width * sizeof(float), err);
   if (status != FURROW_OK) return status;
   const float *out = memory;
-  fw_products_table()->scores(&t->packed, t->from + first * t->d_in, count, t->d_in, memory, lanes);
-  for (size_t i = 0; i < count; i++) memcpy(t->to + (first + i) * t->d_out, out + i * lanes, t->d_out * sizeof *out);
+  fw_products_table()->scores(&t->packed, t->from + first * t->d_in, count, t->d_in, memory, width);
+  for (size_t i = 0; i < count; i++) memcpy(t->to + (first + i) * t->d_out, out + i * width, t->d_out * sizeof *out);
   fw_free(memory);
   return FURROW_OK;
 }
@@ -63,10 +63,10 @@ static furrow_status turn_part(void *context, size_t first, size_t count, furrow
 /* to = A from, for n vectors; A has d_out rows. */
 static furrow_status rotate(const state *s, const float *a, size_t d_in, const float *from, float *to,
                             furrow_error *err) {
-  turning t = {.from = from, .d_in = d_in, .d_out = s->d, .to = to};
+  rotating t = {.from = from, .d_in = d_in, .d_out = s->d, .to = to};
   furrow_status status = fw_packed_create(&t.packed, a, s->d, d_in, d_in, false, err);
   if (status != FURROW_OK) return status;
-  status = fw_parallel_run(s->params->kmeans.pool, s->n, PART, turn_part, &t, err);
+  status = fw_parallel_run(s->params->kmeans.pool, s->n, PART, rotate_part, &t, err);
   fw_packed_clear(&t.packed);
   return status;
 }
@@ -84,11 +84,11 @@ static furrow_status add_products(const float *x, const float *y, size_t n, size
   transpose(y, n, d, columns);
   furrow_status status = fw_packed_create(&packed, columns, d, n, n, false, err);
   if (status != FURROW_OK) return status;
-  size_t lanes = packed.blocks * FW_PACK_WIDTH;
+  size_t width = packed.blocks * FW_PACK_WIDTH;
   transpose(x, n, d, columns);
-  fw_products_table()->scores(&packed, columns, d, n, out, lanes);
+  fw_products_table()->scores(&packed, columns, d, n, out, width);
   for (size_t i = 0; i < d; i++)
-    for (size_t j = 0; j < d; j++) sums[i * d + j] += out[i * lanes + j];
+    for (size_t j = 0; j < d; j++) sums[i * d + j] += out[i * width + j];
   fw_packed_clear(&packed);
   return FURROW_OK;
 }
@@ -117,7 +117,7 @@ static int by_variance(const void *a, const void *b) {
   return x->column < y->column ? -1 : x->column > y->column;
 }
 
-/* The part with the smallest product of variances that has room left. */
+/* The part with the smallest product of variances that is not full. */
 static size_t poorest(const double *product, const size_t *used, size_t m, size_t dsub) {
   size_t best = m;
   for (size_t i = 0; i < m; i++)
@@ -180,7 +180,7 @@ static furrow_status code_part(void *context, size_t first, size_t count, furrow
   return FURROW_OK;
 }
 
-/* Rotated vectors become what their codes stand for. */
+/* Replaces rotated vectors by their decoded codes. */
 static furrow_status quantize(state *s, furrow_error *err) {
   coding c = {.s = s};
   furrow_status status = fw_pq_coder_create(&c.coder, &s->pq, err);
@@ -190,7 +190,7 @@ static furrow_status quantize(state *s, furrow_error *err) {
   return status;
 }
 
-static furrow_status take_turn(state *s, unsigned number, furrow_error *err) {
+static furrow_status alternate(state *s, unsigned number, furrow_error *err) {
   fw_kmeans_params kmeans = s->params->kmeans;
   kmeans.rounds = number == 0 ? FIRST_ROUNDS : NEXT_ROUNDS;
   kmeans.hot = number > 0;
@@ -206,7 +206,7 @@ static furrow_status take_turn(state *s, unsigned number, furrow_error *err) {
   for (size_t j = 0; j < s->d; j++)
     for (size_t i = 0; i < s->d; i++) s->rotation[i * s->d + j] = (float)s->found[j * s->d + i];
   const fw_kmeans_params *p = &s->params->kmeans;
-  return fw_report_progress(p->progress, p->user, p->phase, number + 1, TURNS, err);
+  return fw_report_progress(p->progress, p->user, p->phase, number + 1, ALTERNATIONS, err);
 }
 
 /* out = rotation * start */
@@ -226,7 +226,7 @@ static furrow_status find(state *s, furrow_error *err) {
   if (status == FURROW_OK) status = rotate(s, s->start, s->params->d_in, s->x, s->z, err);
   memset(s->rotation, 0, s->d * s->d * sizeof *s->rotation);
   for (size_t i = 0; i < s->d; i++) s->rotation[i * s->d + i] = 1;
-  for (unsigned number = 0; status == FURROW_OK && number < TURNS; number++) status = take_turn(s, number, err);
+  for (unsigned number = 0; status == FURROW_OK && number < ALTERNATIONS; number++) status = alternate(s, number, err);
   return status;
 }
 

@@ -5,13 +5,13 @@
 
 #include "vector/quantizer/kmeans.h"
 
-#define FW_OPQ_SAMPLE 65536 /* vectors that are looked at */
+#define FW_OPQ_SAMPLE 65536 /* vectors that are used */
 
 typedef struct fw_opq_params {
   size_t d_in, d_out; /* d_out < d_in: the directions with the largest variance are kept */
-  size_t m;           /* parts of the product quantizer behind, and bits of each */
+  size_t m;           /* parts of the product quantizer, and bits of each */
   unsigned nbits;
-  fw_kmeans_params kmeans; /* seed, pool, progress, step */
+  fw_kmeans_params kmeans; /* seed, pool, progress, phase */
 } fw_opq_params;
 
 /* *rotation (to be freed): d_out rows of d_in floats, orthonormal. */

@@ -1,4 +1,4 @@
-/* vector/quantizer/pq.c: the product quantizer: trained, codes made and read. */
+/* vector/quantizer/pq.c: the product quantizer: training, encoding, decoding. */
 #include "vector/quantizer/pq.h"
 
 #include <pthread.h>
@@ -11,8 +11,7 @@
 furrow_status fw_pq_create(fw_pq *pq, size_t d, size_t m, unsigned nbits, furrow_error *err) {
   fw_pq made = {.d = d, .m = m, .nbits = nbits};
   void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, fw_pq_ksub(&made), d * sizeof(float), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, fw_pq_ksub(&made), d * sizeof(float), err));
   made.centroids = memory;
   *pq = made;
   return FURROW_OK;
@@ -68,8 +67,7 @@ static furrow_status train_part(void *context, size_t first, size_t count, furro
 }
 
 /* One sub-quantizer for each thread at a time: they do not depend on each other. Only for a single rank. Collectives
- * of a communicator belong to one thread, so that the threads here use that of a process that is alone, which has no
- * state. */
+ * of a communicator belong to one thread, so the threads here use that of a lone process, which has no state. */
 static furrow_status train_parts_at_once(training *t, fw_pool *pool, furrow_error *err) {
   fw_rank_vectors single = *t->local;
   single.comm = fw_comm_self();
@@ -93,7 +91,7 @@ furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const
 
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
 
-#define ROWS 192 /* vectors that are encoded before the next part is */
+#define ROWS 192 /* vectors that are encoded for one part before the next part */
 
 furrow_status fw_pq_coder_create(fw_pq_coder *coder, const fw_pq *pq, furrow_error *err) {
   size_t ksub = fw_pq_ksub(pq);
@@ -136,7 +134,7 @@ void fw_pq_encode(const fw_pq_coder *coder, const float *vectors, size_t n, size
     size_t rows = n - first < ROWS ? n - first : ROWS;
     for (size_t part = 0; part < coder->m; part++) {
       kern->nearest(&coder->part[part], vectors + first * stride + part * coder->dsub, rows, stride, numbers, scores);
-      /* no centroid is nearer than another where numbers are not finite: the first, as Faiss has it */
+      /* where numbers are not finite no centroid is nearest: take the first, as Faiss does */
       for (size_t i = 0; i < rows; i++) numbers[i] = numbers[i] == UINT32_MAX ? 0 : numbers[i];
       put_column(coder, part, numbers, rows, codes + first * coder->code_size);
     }

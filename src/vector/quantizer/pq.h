@@ -11,13 +11,13 @@
 furrow_status fw_pq_create(fw_pq *pq, size_t d, size_t m, unsigned nbits, furrow_error *err) FURROW_MUST_USE;
 
 /* Trains centroids [m][ksub][dsub] on the vectors of all ranks, of pq->d floats. params: rounds, seed, per_centroid,
- * hot, pool and progress, which counts sub-quantizers; the rest is the quantizer's. */
+ * hot, pool and progress, which counts sub-quantizers; the other fields are set here. */
 furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const fw_rank_vectors *local,
                           float *centroids, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Codes ---- */
 
-/* The centroids of a quantizer, made ready for encoding. */
+/* The centroids of a quantizer, packed for encoding. */
 typedef struct fw_pq_coder {
   size_t m, dsub, code_size;
   unsigned nbits;
@@ -26,8 +26,8 @@ typedef struct fw_pq_coder {
 
 furrow_status fw_pq_coder_create(fw_pq_coder *coder, const fw_pq *pq, furrow_error *err) FURROW_MUST_USE;
 void fw_pq_coder_clear(fw_pq_coder *coder);
-/* Codes of n vectors, each `stride` floats behind the one before: of each part the nearest centroid (L2), the first
- * among equals. */
+/* Codes of n vectors, `stride` floats apart: for each part the nearest centroid (L2), the first of equally near ones.
+ */
 void fw_pq_encode(const fw_pq_coder *coder, const float *vectors, size_t n, size_t stride, uint8_t *codes);
 
 /* Number `part` of a code. */
@@ -39,13 +39,13 @@ static inline uint32_t fw_pq_number(const uint8_t *code, unsigned nbits, size_t 
   for (unsigned have = 8; have < shift + nbits; have += 8) bits |= (uint32_t)at[have / 8] << have;
   return bits >> shift & ((UINT32_C(1) << nbits) - 1);
 }
-/* Puts it into a code whose bits from there on are 0. */
+/* Sets number `part` of a code whose bits from there on are 0. */
 static inline void fw_pq_put_number(uint8_t *code, unsigned nbits, size_t part, uint32_t number) {
   size_t bit = part * nbits;
   uint32_t bits = number << bit % 8;
   for (uint8_t *at = code + bit / 8; bits; at++, bits >>= 8) *at |= (uint8_t)bits;
 }
-/* The vector that a code stands for: d floats. */
+/* Decodes a code: d floats. */
 void fw_pq_decode(const fw_pq *pq, const uint8_t *code, float *vector);
 /* The same from the numbers in one integer, the lowest first: a list of a multi-index. */
 void fw_pq_decode_key(const fw_pq *pq, uint64_t key, float *vector);

@@ -70,8 +70,7 @@ static void decode_plain(const fw_sq *sq, const uint8_t *code, float *vector) {
 
 furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err) {
   unsigned bits = fw_sq_range_bits(sq);
-  furrow_status status = fw_sq_check(sq, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_sq_check(sq, err));
   if (bits > 0)
     decode_ranges(sq, code, bits, vector);
   else
@@ -81,9 +80,9 @@ furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, 
 
 /* ---- Vectors to codes ------------------------------------------------------------------------------------ */
 
-/* Numbers are those of Faiss, which rounds down, so that the middle of a step stands for all of it. */
+/* Numbers are those of Faiss, which rounds down, so that the middle of a step represents all of it. */
 
-/* Nearest, the even one of two; too large is infinite. A Faiss without the instruction takes the larger of two. */
+/* Rounds to nearest even; too large numbers become infinite. Faiss without the F16C instruction rounds halves up. */
 static uint16_t float_to_half(float value) {
   uint32_t word, sign;
   memcpy(&word, &value, sizeof word);

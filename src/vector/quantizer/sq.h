@@ -16,17 +16,17 @@ enum { /* qtype */
        FW_SQ_SIGNED_BYTES
 };
 
-/* Bits of a number that is a part of a range; 0: numbers are stored otherwise. */
+/* Bits of a number that divides a range; 0: the type has no ranges. */
 unsigned fw_sq_range_bits(const fw_sq *sq);
-/* Ranges that there are: of each dimension, or one for all. */
+/* The number of ranges: one for each dimension, or one for all. */
 size_t fw_sq_ranges(const fw_sq *sq);
 /* E_STATE: the quantizer lacks its ranges. */
 furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) FURROW_MUST_USE;
 
-/* The vector (sq->d floats) that a code stands for. E_STATE: the quantizer lacks its ranges. */
+/* Decodes a code: sq->d floats. E_STATE: the quantizer lacks its ranges. */
 furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err) FURROW_MUST_USE;
 
-/* The code (sq->code_size bytes) of a vector (sq->d finite floats). The quantizer has its ranges: fw_sq_check. */
+/* Encodes a vector (sq->d finite floats) as sq->code_size bytes. fw_sq_check must have accepted the quantizer. */
 void fw_sq_encode(const fw_sq *sq, const float *vector, uint8_t *code);
 
 #endif

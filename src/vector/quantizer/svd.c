@@ -15,7 +15,7 @@ static double dot(const double *x, const double *y, size_t n) {
   double sum[4] = {0};
   size_t i = 0;
   for (; i + 4 <= n; i += 4)
-    for (size_t lane = 0; lane < 4; lane++) sum[lane] += x[i + lane] * y[i + lane];
+    for (size_t j = 0; j < 4; j++) sum[j] += x[i + j] * y[i + j];
   for (; i < n; i++) sum[0] += x[i] * y[i];
   return sum[0] + sum[1] + (sum[2] + sum[3]);
 }
@@ -52,7 +52,7 @@ void fw_svd(double *a, double *v, size_t n) {
   }
 }
 
-/* Takes from x what it has of columns 0 … count-1 of u, twice for the sake of rounding. Returns its length. */
+/* Makes x orthogonal to columns 0 … count-1 of u, twice because of rounding. Returns its length. */
 static double reduce(double *x, const double *u, size_t count, size_t n) {
   for (int again = 0; again < 2; again++) {
     for (size_t j = 0; j < count; j++) {
@@ -85,7 +85,7 @@ static void swap_columns(double *a, size_t p, size_t q, size_t n) {
   }
 }
 
-/* Columns of U S to U: those with a length come first, the others are completed. V goes along. */
+/* Columns of U S to U: those with a length come first, the others are completed. V is permuted with them. */
 static void normalize_columns(double *a, double *v, size_t n) {
   double most = 0;
   size_t found = 0;

@@ -1,4 +1,5 @@
-/* vector/quantizer/training_vectors.c: vectors drawn by chance, dealt to ranks or not, and whether they are numbers. */
+/* vector/quantizer/training_vectors.c: the vectors of training: random samples, vectors distributed over ranks, checks.
+ */
 #include "vector/quantizer/training_vectors.h"
 
 #include <float.h>
@@ -18,7 +19,7 @@ furrow_status fw_random_subset(size_t *numbers, size_t count, size_t n, uint64_t
   fw_mt19937 rng;
   fw_mt19937_init(&rng, (uint32_t)seed);
   for (size_t i = 0; i < n; i++) all[i] = i;
-  for (size_t i = 0; i < count; i++) { /* later exchanges leave the first numbers alone */
+  for (size_t i = 0; i < count; i++) { /* later exchanges do not change the first numbers */
     size_t other = i + fw_mt19937_next(&rng) % (n - i);
     size_t kept = all[i];
     all[i] = all[other];
@@ -49,7 +50,7 @@ furrow_status fw_rank_vectors_init(fw_rank_vectors *local, const fw_comm *comm, 
   return status;
 }
 
-/* The number of the vector at a position; n: another rank has it. */
+/* The index of the vector at a position; n: another rank has it. */
 static size_t find(const fw_rank_vectors *local, size_t position) {
   if (!local->position)
     return position >= local->base && position - local->base < local->n ? position - local->base : local->n;
@@ -136,9 +137,9 @@ static float square_norm(const float *x, size_t d) {
   float sum[16] = {0};
   size_t k = 0;
   for (; k + 16 <= d; k += 16)
-    for (size_t lane = 0; lane < 16; lane++) sum[lane] += x[k + lane] * x[k + lane];
+    for (size_t j = 0; j < 16; j++) sum[j] += x[k + j] * x[k + j];
   for (; k < d; k++) sum[0] += x[k] * x[k];
-  for (size_t lane = 1; lane < 16; lane++) sum[0] += sum[lane];
+  for (size_t j = 1; j < 16; j++) sum[0] += sum[j];
   return sum[0];
 }
 

@@ -34,7 +34,7 @@ furrow_status fw_transforms_check(const fw_transforms *transforms, furrow_error 
     const fw_transform *t = &transforms->list[i];
     if (!is_known(t)) {
       const furrow_status status =
-          fw_fail(err, FURROW_E_UNSUPPORTED, "transform %zu (%.4s) is not one that can be applied", i, t->fourcc);
+          fw_fail(err, FURROW_E_UNSUPPORTED, "transform %zu (%.4s) cannot be applied", i, t->fourcc);
       fw_error_set_token(err, t->fourcc, 4);
       return status;
     }
@@ -59,7 +59,7 @@ static void apply_linear(const fw_transform *t, const float *x, float *y) {
   for (int32_t i = 0; t->have_bias && i < t->d_out; i++) y[i] += t->b[i];
 }
 
-/* To length 1; a vector without length stays. */
+/* Scales to length 1; the zero vector stays. */
 static void normalise(const float *x, size_t d, float *y) {
   float square;
   fw_scan_table()->ip_rows(x, x, 1, d, &square);
@@ -145,7 +145,7 @@ furrow_status fw_transforms_run(const fw_transforms *transforms, const float *ve
 /* ---- Reversing ------------------------------------------------------------------------------------------- */
 
 static furrow_status refuse(const fw_transform *t, const char *why, furrow_error *err) {
-  fw_fail(err, FURROW_E_UNSUPPORTED, "a transform cannot be turned round: %s", why);
+  fw_fail(err, FURROW_E_UNSUPPORTED, "a transform cannot be reversed: %s", why);
   if (err) fw_error_set_token(err, t->fourcc, 4);
   return FURROW_E_UNSUPPORTED;
 }
@@ -164,7 +164,8 @@ static void multiply_transposed(const float *a, size_t rows, size_t columns, con
     for (size_t k = 0; k < columns; k++) x[k] += a[i * columns + k] * y[i];
 }
 
-/* |x - y| is small beside |x|: as small as for a matrix whose products with itself are off by some 1e-4. */
+/* Whether |x - y| is small compared with |x|: at most about 1e-3, which a matrix gives that is orthonormal up to
+ * rounding. */
 static bool is_same(const float *x, const float *y, size_t n) {
   double square = 0, error = 0;
   for (size_t i = 0; i < n; i++) {
@@ -174,8 +175,8 @@ static bool is_same(const float *x, const float *y, size_t n) {
   return error <= 1e-6 * square;
 }
 
-/* x = A^T (y - b), which is right if the rows of A, or its columns if they are fewer, are orthonormal. That costs d^3
- * to find out, so only what it means for this vector is looked at: A x is y - b, or A^T (A x) is x. */
+/* x = A^T (y - b), which is correct if the rows of A, or its columns if they are fewer, are orthonormal. Checking A
+ * costs d^3, so only the result for this vector is checked: A x is y - b, or A^T (A x) is x. */
 static furrow_status reverse_linear(const fw_transform *t, const float *y, float *x, float *scratch,
                                     furrow_error *err) {
   size_t in = (size_t)t->d_in, out = (size_t)t->d_out;
@@ -197,7 +198,7 @@ static void reverse_map(const fw_transform *t, const float *y, float *x) {
 
 static furrow_status reverse_one(const fw_transform *t, const float *y, float *x, float *scratch, furrow_error *err) {
   size_t in = (size_t)t->d_in;
-  if (is(t, "VNrm")) { /* the length is lost: what was kept is of length 1 */
+  if (is(t, "VNrm")) { /* the length is lost: the stored vector has length 1 */
     memcpy(x, y, in * sizeof *x);
   } else if (is(t, "VCnt")) {
     if (t->mean_count != in) return refuse(t, "it is not trained", err);

@@ -5,21 +5,22 @@
 #include "base/pool.h"
 #include "vector/index/index.h"
 
-/* E_STATE: one is not trained; E_UNSUPPORTED: one that is not applied here, the token is its fourcc. */
+/* E_STATE: one is not trained; E_UNSUPPORTED: one that cannot be applied; the token is its fourcc. */
 furrow_status fw_transforms_check(const fw_transforms *transforms, furrow_error *err) FURROW_MUST_USE;
-/* The largest dimension on the way, in and out included; 0 without transforms. */
+/* The largest dimension before, between and after the transforms; 0 without transforms. */
 size_t fw_transforms_width(const fw_transforms *transforms);
-/* y = the transform of x, for n vectors; x and y apart. `room` has space for d_in floats. */
+/* y = the transform of x, for n vectors; x and y must not overlap. `scratch` has d_in floats. */
 void fw_transform_apply(const fw_transform *transform, const float *x, size_t n, float *y, float *scratch);
-/* All of them in order. room: 2 * n * width + width floats; the result is inside of it, or x if there are none. */
+/* Applies all transforms in order. scratch: 2 * n * width + width floats; the result is inside of it, or x if there are
+ * no transforms. */
 const float *fw_transforms_apply(const fw_transforms *transforms, const float *x, size_t n, float *scratch);
 
-/* *moved (to be freed): what becomes of n vectors. d_out: dimension behind the last transform. */
+/* Applies all transforms to n vectors; *moved is to be freed. d_out: the dimension after the last transform. */
 furrow_status fw_transforms_run(const fw_transforms *transforms, const float *vectors, size_t n, size_t d_in,
                                 size_t d_out, fw_pool *pool, float **moved, furrow_error *err) FURROW_MUST_USE;
 
-/* The vector (as many floats as go in) for what came out of all transforms; x and y may not overlap. What they lost
- * (length, dimensions) stays lost. E_UNSUPPORTED: one cannot be turned round; the token is its fourcc. */
+/* Reverses all transforms: y is their output, x gets the input. x and y must not overlap. What transforms lose (length,
+ * dimensions) stays lost. E_UNSUPPORTED: one cannot be reversed; the token is its fourcc. */
 furrow_status fw_transforms_reverse(const fw_transforms *transforms, const float *y, float *x,
                                     furrow_error *err) FURROW_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* vector/search/filter.c: choosing ids. */
+/* vector/search/filter.c: filters of ids. */
 #include "vector/search/filter.h"
 
 #include "base/error.h"

@@ -1,20 +1,20 @@
-/* vector/search/filter.h: choosing ids while searching. */
+/* vector/search/filter.h: filters of ids while searching. */
 #ifndef FW_VECTOR_SEARCH_FILTER_H
 #define FW_VECTOR_SEARCH_FILTER_H
 
 #include "furrow/vector.h"
 
-/* Ids of one's own: what an id map makes of the ids inside. */
+/* The ids that an id map has for the dense ids inside. */
 typedef struct fw_outer_ids {
   const int64_t *ids;
   size_t count;
   const struct fw_outer_ids *outer; /* the map around this one; NULL: none */
 } fw_outer_ids;
 
-/* What a search leaves out; the filter speaks of the outermost ids. */
+/* The filter of a search, which takes the outermost ids. */
 typedef struct fw_id_filter {
-  const furrow_id_filter *filter; /* NULL: nothing is left out */
-  const fw_outer_ids *outer;      /* NULL: ids are those of the filter */
+  const furrow_id_filter *filter; /* NULL: all ids are kept */
+  const fw_outer_ids *outer;      /* NULL: no id map, ids are those of the filter */
 } fw_id_filter;
 
 bool fw_id_filter_test(const fw_id_filter *id_filter, int64_t id);

@@ -1,22 +1,22 @@
-/* vector/search/graph_search.c: nearest vectors by way of an HNSW graph, in the steps that Faiss takes: down the levels
- * to the nearest of each, then on the lowest with a bounded queue of candidates. */
+/* vector/search/graph_search.c: nearest vectors by an HNSW graph, in the steps that Faiss takes: greedily down the
+ * levels, then on the lowest with a bounded queue of candidates. */
 #include "vector/search/graph_search.h"
 
 #include "kern/scan/scan.h"
 #include "vector/search/searcher.h"
 
-/* The nearest vectors that were met, `room` of them at most. Two heaps of places in entry: all by the farthest, and
- * those that were not followed up yet by the nearest. */
+/* The nearest vectors found so far, at most `capacity`. Two heaps of indexes into entry: all with the farthest on top,
+ * and those that are not expanded yet with the nearest on top. */
 typedef struct entry {
   fw_hit hit;
-  uint32_t waits; /* its place in `near`, or DONE */
+  uint32_t waits; /* its index in `near`, or DONE */
 } entry;
 
 typedef struct queue {
   entry *entry;
-  uint32_t *far, *near; /* [room] */
+  uint32_t *far, *near; /* [capacity] */
   size_t count, waiting, capacity;
-  fw_sink nearest; /* the ef nearest, where room is more */
+  fw_sink nearest; /* the ef nearest, where capacity is more */
 } queue;
 
 #define DONE UINT32_MAX
@@ -53,13 +53,13 @@ static bool is_nearer(const queue *q, uint32_t a, uint32_t b) {
   return x.key < y.key || (x.key == y.key && x.id < y.id);
 }
 
-/* Puts `which` at the free place `at` of far, or above it. */
+/* Inserts `which` into far at the free slot `at`, or above it. */
 static void far_up(queue *q, size_t at, uint32_t which) {
   for (; at > 0 && is_farther(q, which, q->far[(at - 1) / 2]); at = (at - 1) / 2) q->far[at] = q->far[(at - 1) / 2];
   q->far[at] = which;
 }
 
-/* At its top, which is free, or below. */
+/* Inserts at the top, which is free, or below. */
 static void far_down(queue *q, uint32_t which) {
   size_t at = 0;
   for (size_t child; (child = 2 * at + 1) < q->count; at = child) {
@@ -75,7 +75,7 @@ static void near_set(queue *q, size_t at, uint32_t which) {
   q->entry[which].waits = (uint32_t)at;
 }
 
-/* `which` may be anywhere: up or down from the free place `at`. */
+/* Inserts `which` up or down from the free slot `at`. */
 static void near_put(queue *q, size_t at, uint32_t which) {
   for (; at > 0 && is_nearer(q, which, q->near[(at - 1) / 2]); at = (at - 1) / 2)
     near_set(q, at, q->near[(at - 1) / 2]);
@@ -109,14 +109,14 @@ static void push(queue *q, fw_hit hit) {
   if (q->nearest.k > 0) fw_sink_offer(&q->nearest, hit.key, hit.id);
 }
 
-/* The nearest that was not followed up yet; there is one. Of equally near ones that with the lowest number. */
+/* The nearest that is not expanded yet; there is one. Of equally near ones that with the lowest number. */
 static fw_hit pop_nearest(queue *q) {
   const uint32_t which = q->near[0];
   near_take_out(q, which);
   return q->entry[which].hit;
 }
 
-/* Whether ef of those that were met are nearer. */
+/* Whether ef of the vectors found so far are nearer. */
 static bool is_late(const queue *q, float key) {
   return q->nearest.k > 0 && q->nearest.count == q->nearest.k && q->nearest.worst < key;
 }
@@ -128,7 +128,7 @@ static const int32_t *links(const fw_hnsw *graph, int64_t vector, int32_t level,
   return graph->neighbors + graph->offsets[vector] + graph->cum[level];
 }
 
-/* Goes on to the nearest neighbour for as long as that is nearer. */
+/* Moves to the nearest neighbour as long as that is nearer. */
 static void descend(const traversal *w, int32_t level, fw_hit *nearest) {
   for (int64_t from = -1; from != nearest->id;) {
     size_t count;
@@ -148,7 +148,7 @@ static void meet(traversal *w, queue *q, fw_hit hit, const fw_id_filter *id_filt
   push(q, hit);
 }
 
-/* Ends when ef of the candidates are nearer than the one that would come next. */
+/* Ends when ef candidates are nearer than the next one to expand. */
 static void follow_up(traversal *w, queue *q, const fw_id_filter *id_filter, fw_sink *sink) {
   while (q->waiting > 0) {
     const fw_hit from = pop_nearest(q);

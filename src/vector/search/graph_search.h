@@ -1,4 +1,4 @@
-/* vector/search/graph_search.h: nearest vectors by way of an HNSW graph. */
+/* vector/search/graph_search.h: nearest vectors by an HNSW graph. */
 #ifndef FW_VECTOR_SEARCH_GRAPH_SEARCH_H
 #define FW_VECTOR_SEARCH_GRAPH_SEARCH_H
 
@@ -8,7 +8,8 @@
 
 typedef struct fw_scratch fw_scratch; /* search/searcher.h */
 
-/* Gives the sink, which keeps the k best, what the walk meets. ef: candidates; 0: what the index stores. */
+/* Gives the sink, which keeps the k best, all vectors that the search reaches. ef: candidates; 0: what the index
+ * stores. */
 furrow_status fw_graph_search(const furrow_index *index, fw_scratch *scratch, const float *query, int32_t ef,
                               const fw_id_filter *id_filter, fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 

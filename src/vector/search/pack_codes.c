@@ -1,21 +1,22 @@
-/* vector/search/pack_codes.c: codes as files have them, laid out in blocks. */
+/* vector/search/pack_codes.c: codes of files laid out in blocks. */
 #include "vector/search/pack_codes.h"
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "vector/index/inverted_lists.h"
 #include "vector/quantizer/pq.h"
 
 /* ---- Order ---------------------------------------------------------------------------------------------- */
 
-typedef struct placed {
+typedef struct valued {
   float number;
   uint8_t code;
-} placed;
+} valued;
 
 static int by_number(const void *a, const void *b) {
-  const placed *x = a, *y = b;
+  const valued *x = a, *y = b;
   if (x->number != y->number) return x->number < y->number ? -1 : 1;
   return (int)x->code - (int)y->code;
 }
@@ -40,14 +41,15 @@ static size_t widest_dimension(const float *centroids, size_t dsub, const uint8_
   return widest;
 }
 
-/* Halves again and again, each by the dimension that tells most: what stays together is alike. */
+/* Halves repeatedly, each time by the dimension with the largest spread, so that numbers in a row have similar
+ * centroids. */
 static void order_part(const float *centroids, size_t dsub, uint8_t *codes) {
-  placed sorted[FW_LUT_BYTES];
+  valued sorted[FW_LUT_BYTES];
   for (size_t i = 0; i < FW_LUT_BYTES; i++) codes[i] = (uint8_t)i;
   for (size_t size = FW_LUT_BYTES; size > FW_LUT_GROUP; size /= 2) {
     for (size_t first = 0; first < FW_LUT_BYTES; first += size) {
       const size_t k = widest_dimension(centroids, dsub, codes + first, size);
-      for (size_t i = 0; i < size; i++) sorted[i] = (placed){centroids[codes[first + i] * dsub + k], codes[first + i]};
+      for (size_t i = 0; i < size; i++) sorted[i] = (valued){centroids[codes[first + i] * dsub + k], codes[first + i]};
       qsort(sorted, size, sizeof *sorted, by_number);
       for (size_t i = 0; i < size; i++) codes[first + i] = sorted[i].code;
     }
@@ -58,8 +60,7 @@ furrow_status fw_code_order_create(fw_code_order **order, const fw_pq *pq, furro
   const size_t dsub = fw_pq_dsub(pq), bytes = pq->m * FW_LUT_BYTES;
   void *memory = NULL;
   if (!fw_scan_table()->groups || pq->nbits != 8) return FURROW_OK;
-  const furrow_status status = fw_alloc(&memory, sizeof **order + 2 * bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, sizeof **order + 2 * bytes, 1, err));
   *order = memory;
   (*order)->number = (uint8_t *)(*order + 1);
   (*order)->code = (*order)->number + bytes;

@@ -1,4 +1,4 @@
-/* vector/search/pack_codes.h: codes as files have them, laid out in the blocks of kern/scan/scan.h.
+/* vector/search/pack_codes.h: codes of files laid out in the blocks of kern/scan/scan.h.
  *
  * A list takes fw_packed_bytes, and begins at a multiple of 64 bytes. */
 #ifndef FW_VECTOR_SEARCH_PACK_CODES_H
@@ -9,14 +9,14 @@
 
 #define FW_PACKED_ALIGNMENT ((size_t)64)
 
-/* Codes of 8 bits may get other numbers in blocks, so that those in a row are alike (fw_scan.groups). */
+/* Codes of 8 bits may get other numbers in blocks, so that numbers in a row have similar centroids (fw_scan.groups). */
 typedef struct fw_code_order fw_code_order;
 struct fw_code_order {
   uint8_t *number; /* [m][FW_LUT_BYTES]: of a code of the index, the one in blocks */
-  uint8_t *code;   /* the other way round */
+  uint8_t *code;   /* the inverse */
 };
 
-/* NULL in *order: numbers stay as they are. */
+/* *order is NULL if numbers stay as they are. */
 furrow_status fw_code_order_create(fw_code_order **order, const fw_pq *pq, furrow_error *err) FURROW_MUST_USE;
 
 /* Where codes are read from: rows of code_size bytes, or blocks of 4-bit codes. */
@@ -31,7 +31,7 @@ typedef struct fw_code_source {
 static inline bool fw_pq_is_packable(const fw_pq *pq) {
   return pq->nbits <= 8;
 }
-/* Bytes of n codes of m numbers in blocks, up to where another list may begin. */
+/* Bytes of n codes of m numbers in blocks, rounded up to the start of another list. */
 static inline size_t fw_packed_bytes(size_t n, size_t m) {
   return (fw_block_padded(n) * m + FW_PACKED_ALIGNMENT - 1) / FW_PACKED_ALIGNMENT * FW_PACKED_ALIGNMENT;
 }
@@ -39,7 +39,7 @@ static inline uint8_t *fw_packed_align(void *memory) {
   return (uint8_t *)(((uintptr_t)memory + FW_PACKED_ALIGNMENT - 1) & ~(uintptr_t)(FW_PACKED_ALIGNMENT - 1));
 }
 
-/* Codes of code_size bytes that are packed at once when they come in pieces: they stay in the cache meanwhile. */
+/* Codes of code_size bytes that are packed at once when they come in pieces: they stay in the cache. */
 static inline size_t fw_pack_piece(size_t code_size) {
   const size_t block = FW_BLOCK * code_size, about = (size_t)1 << 17;
   return block < about ? about / block * FW_BLOCK : FW_BLOCK;

@@ -1,4 +1,4 @@
-/* vector/search/pq_lists.c: codes of a product quantizer made ready for searching. */
+/* vector/search/pq_lists.c: codes of a product quantizer prepared for searching. */
 #include "vector/search/pq_lists.h"
 
 #include <math.h>
@@ -11,8 +11,7 @@
 
 static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, furrow_error *err) {
   if (!fw_size_add(bytes, FW_PACKED_ALIGNMENT, &bytes)) return fw_fail_memory(err, SIZE_MAX);
-  const furrow_status status = fw_alloc(memory, bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(memory, bytes, 1, err));
   fw_prefer_large_pages(*memory, bytes);
   *aligned = fw_packed_align(*memory);
   return FURROW_OK;
@@ -20,7 +19,7 @@ static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, 
 
 /* ---- The shift ------------------------------------------------------------------------------------------ */
 
-/* Rows that a median looks at. */
+/* Rows that a median is computed of. */
 enum { MEDIAN_ROWS = 511 };
 
 /* Of two in the middle, the one nearer to 0. */
@@ -33,7 +32,7 @@ static float median_of(const float *numbers, size_t n) {
   return fabsf(lower) < fabsf(upper) ? lower : upper;
 }
 
-/* Medians, not means: one row that is far away from all others must not cost these their digits. */
+/* Medians, not means: one outlier must not cost all other rows their precision. */
 static void median_of_rows(const float *rows, size_t n, size_t d, float *median) {
   const size_t step = (n + MEDIAN_ROWS - 1) / MEDIAN_ROWS;
   for (size_t k = 0; k < d; k++) {
@@ -50,8 +49,7 @@ static furrow_status make_shift(fw_pq_lists *lists, const fw_coarse *coarse, fur
   const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
   void *memory = NULL;
   if (lists->similarity) return FURROW_OK;
-  const furrow_status status = fw_alloc_zero(&memory, 2 * pq->d, sizeof *lists->shift, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, 2 * pq->d, sizeof *lists->shift, err));
   float *own = (float *)memory + pq->d;
   lists->shift = memory;
   lists->memory += 2 * pq->d * sizeof *lists->shift;
@@ -90,10 +88,9 @@ static furrow_status make_part(fw_pq_lists *lists, size_t m, float *scratch, fur
   fw_packed *part = &lists->parts[m];
   for (size_t i = 0; i < ksub * dsub; i++)
     scratch[i] = centroids[code_of(lists, m, i / dsub) * dsub + i % dsub] - (shifted ? shift[i % dsub] : 0);
-  const furrow_status status = fw_packed_create(part, scratch, ksub, dsub, dsub, false, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_packed_create(part, scratch, ksub, dsub, dsub, false, err));
   if (shifted) set_square_bias(part, scratch);
-  for (size_t j = ksub; j < part->blocks * FW_PACK_WIDTH; j++) part->bias[j] = 0; /* finite: nobody looks at these */
+  for (size_t j = ksub; j < part->blocks * FW_PACK_WIDTH; j++) part->bias[j] = 0; /* finite; never used */
   lists->memory += part->blocks * FW_PACK_WIDTH * (dsub + 1) * sizeof(float);
   return FURROW_OK;
 }
@@ -153,7 +150,7 @@ void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n,
 
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
 
-/* As the index has them. */
+/* The codes of the index itself. */
 static const uint8_t *index_codes(const furrow_index *index, size_t list) {
   if (index->kind == FURROW_INDEX_PQ) return index->pq.packed ? index->pq.packed : index->pq.codes;
   return index->ivf.lists.list ? index->ivf.lists.list[list].codes : NULL;
@@ -194,7 +191,7 @@ static float extra_of(const fw_pq_lists *lists, const float *norms, const float 
   return (float)sum;
 }
 
-/* The same for a whole list, whose codes are in blocks, by way of a table: [m][width]. */
+/* The same for a whole list, whose codes are in blocks, by a table: [m][width]. */
 static void fill_extras(const fw_pq_lists *lists, const float *norms, const float *centroid, const fw_pq_list *l,
                         float *table, float *extra) {
   const fw_pq *pq = lists->pq;
@@ -208,7 +205,7 @@ static void fill_extras(const fw_pq_lists *lists, const float *norms, const floa
   fw_scan_table()->add_up(&lut, l->codes, l->size, extra);
 }
 
-/* A list of fewer vectors is done with before a table is made. */
+/* For a list of fewer vectors, a table would take longer. */
 enum { FEW_VECTORS = 32 };
 
 typedef struct packing {
@@ -224,12 +221,12 @@ typedef struct packing {
 static float largest_size(const float *numbers, size_t n) {
   float most[FW_BLOCK_UNIT] = {0}, all = 0;
   for (size_t i = 0; i < n; i += FW_BLOCK_UNIT) {
-    for (size_t lane = 0; lane < FW_BLOCK_UNIT; lane++) {
-      const float size = fabsf(numbers[i + lane]);
-      most[lane] = size <= most[lane] ? most[lane] : size == size ? size : INFINITY;
+    for (size_t j = 0; j < FW_BLOCK_UNIT; j++) {
+      const float size = fabsf(numbers[i + j]);
+      most[j] = size <= most[j] ? most[j] : size == size ? size : INFINITY;
     }
   }
-  for (size_t lane = 0; lane < FW_BLOCK_UNIT; lane++) all = most[lane] > all ? most[lane] : all;
+  for (size_t j = 0; j < FW_BLOCK_UNIT; j++) all = most[j] > all ? most[j] : all;
   return all;
 }
 
@@ -298,7 +295,7 @@ static bool is_packed(const furrow_index *index) {
   return index->kind == FURROW_INDEX_PQ ? index->pq.packed != NULL : index->ivf.lists.packed;
 }
 
-static void place_list(fw_pq_lists *lists, const furrow_index *index, size_t i) {
+static void lay_out_list(fw_pq_lists *lists, const furrow_index *index, size_t i) {
   fw_pq_list *l = &lists->list[i];
   if (index->kind == FURROW_INDEX_PQ) {
     l->size = (size_t)index->ntotal;
@@ -309,14 +306,14 @@ static void place_list(fw_pq_lists *lists, const furrow_index *index, size_t i) 
   l->codes = index_codes(index, i);
 }
 
-/* Where codes and extras of each list go; a list begins on a cache line. */
-static furrow_status place_lists(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
+/* Lays out codes and extras of all lists; a list begins on a cache line. */
+static furrow_status lay_out_lists(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
   const size_t m = lists->pq->m;
   size_t bytes = FW_BLOCK, floats = FW_BLOCK; /* what kernels may read behind the last */
   void *codes = NULL, *extra = NULL;
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < lists->nlist; i++) {
-    place_list(lists, index, i);
+    lay_out_list(lists, index, i);
     lists->list[i].extra_at = floats - FW_BLOCK;
     floats += fw_block_padded(lists->list[i].size);
     bytes += fw_packed_bytes(lists->list[i].size, m);
@@ -362,7 +359,7 @@ furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, 
   if (status == FURROW_OK) status = make_shift(&made, residual ? coarse : NULL, err);
   if (status == FURROW_OK) status = find_order(&made, index, err);
   if (status == FURROW_OK) status = make_parts(&made, err);
-  if (status == FURROW_OK) status = place_lists(&made, index, err);
+  if (status == FURROW_OK) status = lay_out_lists(&made, index, err);
   if (status == FURROW_OK) status = pack_all(&p, pool, err);
   if (status == FURROW_OK)
     *lists = made;

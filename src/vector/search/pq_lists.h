@@ -1,15 +1,15 @@
-/* vector/search/pq_lists.h: codes of a product quantizer made ready for searching.
+/* vector/search/pq_lists.h: codes of a product quantizer prepared for searching.
  *
- * Sub-quantizers of up to 8 bits: the codes of a list lie in blocks (kern/scan/scan.h), a byte for each sub-quantizer.
- * Larger ones are read where they are.
+ * Sub-quantizers of up to 8 bits: the codes of a list are in blocks (kern/scan/scan.h), a byte for each sub-quantizer.
+ * Larger ones are read from the index.
  *
  * Distances, with the decoded vector r and a shift s that keeps numbers small:
  *   L2, residuals:   |q-c-r|^2 = |q-c|^2 + (|r|^2 + 2 <c-s, r>) - 2 <q-s, r>      s: the median of the centroids c
  *   L2, no residual: |q-r|^2   = |q-s|^2 + sum over m of |r_m-s_m|^2 - 2 <q_m-s_m, r_m-s_m>    s: the median of all r
- *   L2, residuals of one list: the same for q-c in place of q: then no vector needs a number of its own
+ *   L2, residuals of one list: the same for q-c in place of q: then there is no extra term
  *   IP:              -<q, c+r> = -<q, c> - <q, r>
- * The first term is that of the list (base), the bracket one number for each vector (extra), the last comes from a
- * table of the query. */
+ * The first term belongs to the list (base), the term in brackets to the vector (extra, one float each), and the last
+ * comes from the query's lookup table. */
 #ifndef FW_VECTOR_SEARCH_PQ_LISTS_H
 #define FW_VECTOR_SEARCH_PQ_LISTS_H
 
@@ -41,41 +41,41 @@ typedef struct fw_pq_lists {
   struct fw_code_order *own_order;   /* the same, if it is not the index's */
   float *extra;                      /* of residuals and L2, else NULL */
   void *extra_memory;
-  float *shift;     /* of queries: d numbers, s or c + s; behind them s, of what codes decode to. NULL: 0 */
+  float *shift;     /* d numbers for queries, s or c + s, then d numbers s for decoded codes. NULL: 0 */
   fw_packed *parts; /* the centroids of each sub-quantizer, with bias so that scores of -2 q (IP: -q) are values */
-  uint64_t memory;  /* bytes of all this */
+  uint64_t memory;  /* bytes of all arrays */
 } fw_pq_lists;
 
-/* What a table is made from: lists of an IVF index, or the codes of a PQ index as one list. coarse: of residuals. */
+/* Prepares the lists of an IVF index, or the codes of a PQ index as one list. coarse: for residuals. */
 furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse, fw_pool *pool,
                                  furrow_error *err) FURROW_MUST_USE;
 void fw_pq_lists_clear(fw_pq_lists *lists);
 
-/* Room for tables of n queries. */
+/* Allocates the lookup tables of n queries. */
 furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_t n, fw_lut **tables, float **scratch,
                                 furrow_error *err) FURROW_MUST_USE;
-/* Makes the tables of n queries (n * d floats). */
+/* Computes the lookup tables of n queries (n * d floats). */
 void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *scratch);
 
-/* How a list is scanned. */
+/* The parameters of a scan. */
 typedef struct fw_scan_params {
   size_t list;
-  size_t next; /* the list that comes after it; it may be the same */
+  size_t next; /* the list that is scanned next, for prefetching; it may be the same */
   float base;  /* added to every key */
-  size_t upto; /* vectors that are looked at */
+  size_t upto; /* vectors that are scanned */
   const fw_id_filter *id_filter;
 } fw_scan_params;
 
-/* Gives the sink places: list << 32 | number of the vector in it. */
+/* Gives the sink locations: list << 32 | offset. */
 void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_scan_params *scan_params, fw_sink *sink);
 
-/* Lets the processor fetch the beginning of a list that is scanned soon. */
+/* Prefetches the beginning of a list that is scanned soon. */
 void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list);
 /* Number m of code i of a list. */
 uint32_t fw_pq_list_number(const fw_pq_lists *lists, const fw_pq_list *list, size_t i, size_t m);
-/* The vector that code i of a list stands for: d floats. */
+/* Decodes code i of a list: d floats. */
 void fw_pq_list_decode(const fw_pq_lists *lists, size_t list, size_t i, float *vector);
-/* The id of a place. */
-int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place);
+/* The id at a location. */
+int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t location);
 
 #endif

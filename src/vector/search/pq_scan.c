@@ -1,4 +1,4 @@
-/* vector/search/pq_scan.c: lists of product quantizer codes scanned: bounds first, sums for what they leave. */
+/* vector/search/pq_scan.c: scans lists of product quantizer codes: lower bounds first, then exact sums for the rest. */
 #include <math.h>
 
 #include "vector/index/direct_map.h"
@@ -12,23 +12,24 @@ void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list) {
   for (size_t i = 0; lists->extra && i < n; i += 16) __builtin_prefetch(lists->extra + l->extra_at + i, 0, 2);
 }
 
-int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t place) {
-  const fw_pq_list *l = &lists->list[fw_place_list(place)];
-  const size_t i = fw_place_offset(place);
+int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t location) {
+  const fw_pq_list *l = &lists->list[fw_location_list(location)];
+  const size_t i = fw_location_offset(location);
   return l->ids ? (int64_t)fw_get_le64(l->ids + 8 * i) : (int64_t)i;
 }
 
 static inline void offer(const fw_pq_lists *lists, const fw_scan_params *scan_params, size_t i, float key,
                          fw_sink *sink) {
-  const int64_t place = fw_place_make(scan_params->list, i);
-  if (!lists->similarity && key == -INFINITY) return; /* too large for floats: no distance */
-  if (scan_params->id_filter->filter && !fw_id_filter_test(scan_params->id_filter, fw_pq_lists_id(lists, place)))
+  const int64_t location = fw_location_make(scan_params->list, i);
+  if (!lists->similarity && key == -INFINITY) return; /* too large for a float: not a result */
+  if (scan_params->id_filter->filter && !fw_id_filter_test(scan_params->id_filter, fw_pq_lists_id(lists, location)))
     return;
-  fw_sink_take(sink, key, place);
+  fw_sink_take(sink, key, location);
 }
 
-/* While the sink is not full nothing could be passed over. So the bounds of the first vectors are made on their own: if
- * k of them are at most u, nothing with a value above u + m * step is among the k best. Infinity: no such cap. */
+/* While the sink is not full no vector could be skipped. So the bounds of the first vectors are computed beforehand: if
+ * k of them are at most u, no vector with a value above u + m * step is among the k best. Infinity: there is no such
+ * cap. */
 static float find_cap(const fw_lut *table, const fw_code_list *codes, const fw_scan_params *scan_params, float slack,
                       const fw_sink *sink) {
   float bounds[FW_BLOCK_GROUP * FW_BLOCK], maxima[FW_BLOCK_GROUP * FW_BLOCK], heap[FW_BLOCK_GROUP * FW_BLOCK];
@@ -44,7 +45,7 @@ static float find_cap(const fw_lut *table, const fw_code_list *codes, const fw_s
   return (float)table->m * table->step - least;
 }
 
-/* Values of some codes of a block are added up at once: one such sum alone waits for each of its additions. */
+/* Sums several codes of a block at once: a single sum would wait for each of its additions. */
 enum { SUMS = 4 };
 
 static void sum_codes(const fw_lut *table, const uint8_t *block, size_t width, const uint32_t at[SUMS],
@@ -65,7 +66,7 @@ static void sum_codes(const fw_lut *table, const uint8_t *block, size_t width, c
   sums[3] = d;
 }
 
-/* A list on its way through the sift. */
+/* A list that is being filtered by bounds. */
 typedef struct passage {
   const fw_pq_lists *lists;
   const fw_lut *table;
@@ -74,7 +75,8 @@ typedef struct passage {
   const float *extra;
 } passage;
 
-/* A key is the sum of the values of a code, plus (base + extra). It decides for those that passed the sift. */
+/* A key is the sum of the values of a code, plus (base + extra). It is computed for the vectors that the bounds do not
+ * exclude. */
 static inline void judge(const passage *p, size_t i, float sum, fw_sink *sink) {
   const float key = sum + (p->scan_params->base + (p->extra ? p->extra[i] : 0));
   if (key < sink->worst && i < p->scan_params->upto) offer(p->lists, p->scan_params, i, key, sink);
@@ -96,7 +98,7 @@ static void judge_block(const passage *p, size_t b, uint64_t mask, fw_sink *sink
   }
 }
 
-/* The sift passes over what is surely not below the worst. */
+/* The bounds skip vectors that cannot be below the worst. */
 static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_scan_params *scan_params,
                         fw_sink *sink) {
   const fw_pq_list *l = &lists->list[scan_params->list], *after = &lists->list[scan_params->next];

@@ -1,4 +1,4 @@
-/* vector/search/search_batch.c: many queries over threads. */
+/* vector/search/search_batch.c: searches many queries on several threads. */
 #include "vector/search/searcher.h"
 
 #include <inttypes.h>
@@ -29,7 +29,8 @@ furrow_status fw_queries_check(furrow_distance_metric metric, const float *queri
     if (squares && furrow_first_invalid_vector(queries + i * d, 1, d) == 1) continue;
     status = check_query(i, queries + i * d, d, err);
     if (status == FURROW_OK && squares)
-      status = fw_fail(err, FURROW_E_RANGE, "query %zu is too large: the square of its length is no finite float", i);
+      status =
+          fw_fail(err, FURROW_E_RANGE, "query %zu is too large: the square of its length is not a finite float", i);
   }
   return status;
 }
@@ -53,10 +54,10 @@ static furrow_status make_job(const furrow_search_params *params, furrow_id_filt
 
 /* ---- How much work -------------------------------------------------------------------------------------- */
 
-/* Queries at a time. Those of lists are put in an order in which one finds in the cache what the one before it read, so
- * they are many. */
+/* Queries at a time. IVF indexes take many, because they are ordered so that successive queries probe the same lists,
+ * which are then in the cache. */
 enum { MOST_QUERIES = 24, MOST_ORDERED = 1024, MOST_PROBES = 1 << 16, MOST_RESULTS = 1 << 18 };
-/* Numbers to be looked at from which on threads are worth waking: some 100 microseconds. */
+/* Work, in numbers that are read, from which on waking threads pays off: about 100 microseconds. */
 #define WORK_FOR_THREADS 1e6
 
 static double work_of_query(const furrow_index *index, const fw_search_job *job) {
@@ -90,7 +91,7 @@ typedef struct batch {
   const fw_search_job *job;
   size_t n, step;
   atomic_size_t next;
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* of the members below */
   size_t failed_at;     /* the first query of the first part that failed; SIZE_MAX: none */
   furrow_status status;
   furrow_error *err;
@@ -124,7 +125,7 @@ static void run_parts(void *context, size_t worker) {
   fw_searcher_give_back(b->searcher, scratch);
 }
 
-/* As many as are asked for; but beyond the processors only what there are shares of the work. */
+/* The number of threads of the parameters, but more than there are processors only if there is work for each. */
 static unsigned count_threads(const furrow_searcher *searcher, size_t n, const furrow_search_params *params,
                               const fw_search_job *job) {
   const unsigned processors = fw_processor_count();

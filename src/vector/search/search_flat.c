@@ -24,7 +24,7 @@ static double linf(const float *x, const float *y, size_t d, float arg) {
   return most;
 }
 
-/* The sum, not its root. */
+/* The sum without the root. */
 static double lp(const float *x, const float *y, size_t d, float arg) {
   double sum = 0;
   for (size_t i = 0; i < d; i++) sum += powf(fabsf(x[i] - y[i]), arg);
@@ -68,7 +68,7 @@ static double jaccard(const float *x, const float *y, size_t d, float arg) {
   return above / below;
 }
 
-/* Over the numbers that both have, as if there were d of them. */
+/* Over the numbers that both have, scaled to d. */
 static double nan_euclidean(const float *x, const float *y, size_t d, float arg) {
   double sum = 0;
   size_t present = 0;
@@ -83,7 +83,7 @@ static double nan_euclidean(const float *x, const float *y, size_t d, float arg)
 
 typedef double (*metric_function)(const float *x, const float *y, size_t d, float arg);
 
-/* NULL: L2 and inner product have kernels; the rest is not searched. */
+/* NULL: L2 and inner product, which have kernels, and metrics that cannot be searched. */
 static metric_function function_of(furrow_distance_metric metric) {
   switch (metric) {
   case FURROW_METRIC_L1: return l1;
@@ -158,7 +158,7 @@ static furrow_status search_graph(const fw_node *node, fw_scratch *scratch, cons
   return status;
 }
 
-/* Rows that are in the cache are compared with all queries. */
+/* Compares a block of rows, which stays in the cache, with all queries. */
 static void search_rows(const fw_node *node, const float *queries, size_t n, const fw_search_job *job, fw_sink *sinks) {
   const size_t rows = (size_t)node->index->ntotal, d = (size_t)node->index->d;
   for (size_t begin = 0; begin < rows; begin += ROWS)
@@ -187,7 +187,8 @@ furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_se
                             furrow_error *err) {
   const furrow_index *index = node->index;
   const size_t rows = (size_t)index->ntotal;
-  if (index->kind != FURROW_INDEX_FLAT) return fw_fail(err, FURROW_E_UNSUPPORTED, "a graph is not searched by radius");
+  if (index->kind != FURROW_INDEX_FLAT)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "a graph cannot be searched by radius");
   for (size_t begin = 0; begin < rows; begin += ROWS)
     scan_rows(index, query, begin, rows - begin < ROWS ? rows : begin + ROWS, &job->id_filter, sink);
   for (size_t i = 0; i < sink->hit_count; i++)
@@ -207,10 +208,10 @@ static void scan_codes(const fw_node *node, const float *query, const fw_lut *ta
   if (scan_params.upto > 0) fw_pq_list_scan(lists, table, &scan_params, sink);
 }
 
-/* Places are ids here. */
-static int64_t id_of_code(const void *context, int64_t place) {
+/* Locations are ids here. */
+static int64_t id_of_code(const void *context, int64_t location) {
   const fw_pq_lists *lists = context;
-  return fw_tie_break_id(fw_pq_lists_id(lists, place), lists->similarity);
+  return fw_tie_break_id(fw_pq_lists_id(lists, location), lists->similarity);
 }
 
 furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,

@@ -1,4 +1,4 @@
-/* vector/search/search_ivf.c: searching lists of vectors or codes: which lists, then one after the other. */
+/* vector/search/search_ivf.c: searches an IVF index: finds the nearest lists of each query, then scans them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "vector/quantizer/sq.h"
 #include "vector/search/searcher.h"
 
-/* Queries whose tables are made together. */
+/* Queries whose tables are computed together. */
 enum { TABLES = 6 };
-/* Rows of plain vectors between two looks at the worst key. */
+/* Rows of plain vectors between two reads of the worst key. */
 enum { ROWS = 64 };
 
-/* One query on its way through the lists. */
+/* The state of one query while its lists are scanned. */
 typedef struct probe_state {
   const fw_node *node;
   const fw_search_job *job;
@@ -75,12 +75,12 @@ static void scan_rows(const probe_state *v, const fw_scan_params *scan_params, f
       if (!(key < sink->worst)) continue;
       const int64_t id = fw_list_id(list, i + j);
       if (fw_id_filter_keeps(scan_params->id_filter, id))
-        fw_sink_take(sink, key, fw_place_make(scan_params->list, i + j));
+        fw_sink_take(sink, key, fw_location_make(scan_params->list, i + j));
     }
   }
 }
 
-/* Codes of a scalar quantizer: each is decoded and compared with the query, or with what the centroid leaves of it. */
+/* Codes of a scalar quantizer: each is decoded and compared with the query, or with the query's residual. */
 static void scan_decoded(const probe_state *v, const fw_scan_params *scan_params, fw_sink *sink) {
   const furrow_index *index = v->node->index;
   const fw_ivf *ivf = &index->ivf;
@@ -107,7 +107,7 @@ static void scan_decoded(const probe_state *v, const fw_scan_params *scan_params
       fw_scan_table()->l2_rows(x, vector, 1, d, &key);
     key = similarity ? scan_params->base - key : key;
     if (!(key < sink->worst) || !fw_id_filter_keeps(scan_params->id_filter, fw_list_id(list, i))) continue;
-    fw_sink_take(sink, key, fw_place_make(scan_params->list, i));
+    fw_sink_take(sink, key, fw_location_make(scan_params->list, i));
   }
 }
 
@@ -126,10 +126,10 @@ static void scan_list(const probe_state *v, size_t probe, size_t upto, fw_sink *
     scan_rows(v, &scan_params, sink);
 }
 
-/* Sinks are given places; their ids, turned round for a similarity. */
-static int64_t id_of(const void *context, int64_t place) {
+/* Sinks hold locations; this gives the id of one, mirrored for a similarity. */
+static int64_t id_of(const void *context, int64_t location) {
   const furrow_index *index = context;
-  const int64_t id = fw_list_id(&index->ivf.lists.list[fw_place_list(place)], fw_place_offset(place));
+  const int64_t id = fw_list_id(&index->ivf.lists.list[fw_location_list(location)], fw_location_offset(location));
   return fw_tie_break_id(id, index->metric == FURROW_METRIC_IP);
 }
 
@@ -139,7 +139,7 @@ static fw_id_source ids_of(const fw_node *node) {
 
 /* ---- One query ------------------------------------------------------------------------------------------ */
 
-/* Of the first `upto` vectors of a list, those that the filter lets pass. */
+/* Counts the vectors that the filter keeps, of the first `upto` of a list. */
 static uint64_t count_kept(const probe_state *v, int64_t list, size_t upto) {
   const fw_list *l = &v->node->index->ivf.lists.list[list];
   uint64_t kept = 0;
@@ -148,7 +148,7 @@ static uint64_t count_kept(const probe_state *v, int64_t list, size_t upto) {
   return kept;
 }
 
-/* With a limit the last list is looked at in part; vectors that the filter leaves out do not count. */
+/* With a limit the last list is scanned in part; vectors that the filter does not keep do not count. */
 static void scan_limited(const probe_state *v, fw_sink *sink) {
   uint64_t left = v->job->max_codes;
   for (size_t j = 0; j < v->nprobe && left > 0; j++) {
@@ -169,15 +169,15 @@ static void scan_probes(const probe_state *v, size_t begin, size_t end, fw_sink 
 
 /* ---- One query on several threads ----------------------------------------------------------------------- */
 
-/* Each thread keeps the k best of its lists, and everything that was ever among them. That includes all that would have
- * entered in one scan of all lists: there the worst is never above the worst here. So giving those to the sink, in
- * order, ends as that one scan would. */
+/* Each thread keeps the k best of its lists, and every vector that was ever among them. These include all vectors that
+ * would enter in a single scan of all lists, because there the worst key is never above that of a thread. So offering
+ * them to the sink, in order, gives the result of the single scan. */
 typedef struct query_parts {
   const probe_state *v;
   size_t count;
-  size_t begin[FW_MAX_QUERY_PARTS + 1]; /* probes of share i: begin[i] … begin[i+1]-1 */
+  size_t begin[FW_MAX_QUERY_PARTS + 1]; /* probes of thread i: begin[i] … begin[i+1]-1 */
   fw_sink sinks[FW_MAX_QUERY_PARTS];
-  float *works; /* as of visit, for each */
+  float *works; /* probe_state.work of each */
 } query_parts;
 
 static void scan_query_part(void *context, size_t i) {
@@ -187,7 +187,7 @@ static void scan_query_part(void *context, size_t i) {
   scan_probes(&own, s->begin[i], s->begin[i + 1], &s->sinks[i]);
 }
 
-/* Shares of about as many vectors each. */
+/* Divides the probes so that all threads scan about as many vectors. */
 static void split_probes(query_parts *s, uint64_t codes, size_t count) {
   uint64_t seen = 0;
   s->count = 1;
@@ -199,7 +199,7 @@ static void split_probes(query_parts *s, uint64_t codes, size_t count) {
   s->begin[s->count] = s->v->nprobe;
 }
 
-/* Sinks have no room for an error: memory, or a code that cannot be decoded. */
+/* Turns the status of a sink into an error: memory, or a code that cannot be decoded. */
 static furrow_status sink_failure(const fw_sink *sink, furrow_error *err) {
   if (sink->status == FURROW_OK) return FURROW_OK;
   if (sink->status == FURROW_E_MEMORY) return fw_fail_memory(err, sink->hit_capacity * sizeof(fw_hit));
@@ -235,7 +235,7 @@ static furrow_status scan_query_parts(const probe_state *v, fw_scratch *scratch,
   return status;
 }
 
-/* Codes, times their length, from which on a second thread is worth waking. */
+/* Bytes of codes from which on waking a second thread pays off. */
 #define BYTES_FOR_PARALLEL_QUERY ((uint64_t)4 << 20)
 
 static furrow_status scan_query(const probe_state *v, fw_scratch *scratch, fw_sink *sink, furrow_error *err) {
@@ -259,18 +259,18 @@ typedef struct query_order {
   size_t query;
 } query_order;
 
-/* What all queries of a call share. */
+/* The state of a call with several queries. */
 typedef struct query_batch {
   const fw_node *node;
   const float *queries;
   size_t n, nprobe;
-  query_order *order; /* [n]: which query comes when */
+  query_order *order; /* [n]: the order of the queries */
   int64_t *lists;     /* [n][nprobe] */
   float *coarse, *work, *table_scratch, *together;
   fw_lut *tables; /* NULL: plain vectors */
 } query_batch;
 
-/* Graphs and second codes take memory for every query of a call. */
+/* Graphs and refinements take memory for every query of a call. */
 bool fw_ivf_orders_queries(const furrow_index *ivf) {
   return ivf->kind != FURROW_INDEX_IVF_PQR && ivf->child[0] && ivf->child[0]->kind == FURROW_INDEX_FLAT;
 }
@@ -281,7 +281,7 @@ static int by_lists(const void *a, const void *b) {
   return x->query < y->query ? -1 : x->query > y->query;
 }
 
-/* Queries that visit the same lists come one after the other: what one has read the next finds in the cache. */
+/* Orders queries so that those that probe the same lists follow each other and find them in the cache. */
 static void set_order(const query_batch *t) {
   for (size_t i = 0; i < t->n; i++) {
     const int64_t *lists = t->lists + i * t->nprobe;
@@ -319,7 +319,7 @@ static furrow_status begin_query_batch(query_batch *t, const fw_node *node, fw_s
   return FURROW_OK;
 }
 
-/* Tables of the queries from turn i on, as many as go together. */
+/* Computes the tables of the i-th query in order and of the next ones. */
 static void make_tables(const query_batch *t, size_t i) {
   const size_t count = t->n - i < TABLES ? t->n - i : TABLES, d = (size_t)t->node->index->d;
   for (size_t j = 0; j < count; j++) {
@@ -331,7 +331,7 @@ static void make_tables(const query_batch *t, size_t i) {
   fw_pq_tables_fill(&t->node->pq, t->together, count, t->tables, t->table_scratch);
 }
 
-/* The query whose turn is the i-th; tables are made when the first of some is due. */
+/* The i-th query in order. Tables are computed for several queries when the first of them is searched. */
 static probe_state begin_probe(const query_batch *t, size_t i, const fw_search_job *job) {
   const size_t query = t->order[i].query;
   if (t->tables && i % TABLES == 0) make_tables(t, i);
@@ -368,8 +368,7 @@ furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const floa
 furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                            fw_sink *sink, furrow_error *err) {
   query_batch t;
-  const furrow_status status = begin_query_batch(&t, node, scratch, query, 1, job, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(begin_query_batch(&t, node, scratch, query, 1, job, err));
   const probe_state v = begin_probe(&t, 0, job);
   scan_probes(&v, 0, v.nprobe, sink);
   for (size_t i = 0; i < sink->hit_count; i++)
@@ -380,8 +379,7 @@ furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float
 furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query,
                                   const fw_search_job *job, fw_sink *sink, furrow_error *err) {
   query_batch t;
-  const furrow_status status = begin_query_batch(&t, node, scratch, query, 1, job, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(begin_query_batch(&t, node, scratch, query, 1, job, err));
   const probe_state v = begin_probe(&t, 0, job);
   return scan_query(&v, scratch, sink, err);
 }

@@ -1,11 +1,11 @@
-/* vector/search/search_node.c: a search on its way through indexes inside of others. */
+/* vector/search/search_node.c: searches an index inside of others: id maps, transforms, then the kinds. */
 #include <inttypes.h>
 
 #include "base/error.h"
 #include "vector/quantizer/transform.h"
 #include "vector/search/searcher.h"
 
-/* ---- Ids of one's own ----------------------------------------------------------------------------------- */
+/* ---- Ids of the id map ----------------------------------------------------------------------------------- */
 
 static fw_outer_ids outer_ids(const furrow_index *index, const fw_search_job *job) {
   return (fw_outer_ids){.ids = index->id_map.ids, .count = (size_t)index->ntotal, .outer = job->id_filter.outer};
@@ -13,8 +13,8 @@ static fw_outer_ids outer_ids(const furrow_index *index, const fw_search_job *jo
 
 static furrow_status rename_id(const furrow_index *index, int64_t *id, furrow_error *err) {
   if (*id >= index->ntotal)
-    return fw_fail(err, FURROW_E_FORMAT, "the index inside has id %" PRId64 ", but %" PRId64 " have ids of their own",
-                   *id, index->ntotal);
+    return fw_fail(err, FURROW_E_FORMAT,
+                   "the index inside has id %" PRId64 ", but %" PRId64 " have an id in the id map", *id, index->ntotal);
   *id = *id < 0 ? -1 : index->id_map.ids[*id];
   return FURROW_OK;
 }
@@ -81,8 +81,7 @@ furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const floa
     if (status != FURROW_OK) return status;
     return fw_node_range(node->child, scratch, query, job, sink, err);
   case FURROW_INDEX_ID_MAP: return range_named(node, scratch, query, job, sink, err);
-  case FURROW_INDEX_REFINE:
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "an index that is refined is not searched by radius");
+  case FURROW_INDEX_REFINE: return fw_fail(err, FURROW_E_UNSUPPORTED, "a refined index cannot be searched by radius");
   case FURROW_INDEX_PQ: return fw_pq_range(node, scratch, query, job, sink, err);
   case FURROW_INDEX_FLAT:
   case FURROW_INDEX_HNSW: return fw_flat_range(node, query, job, sink, err);

@@ -1,4 +1,4 @@
-/* vector/search/search_range.c: everything nearer than a radius. */
+/* vector/search/search_range.c: finds everything nearer than a radius. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* vector/search/search_refine.c: searching twice: codes find more than are wanted, better distances choose among them.
+/* vector/search/search_refine.c: searches in two steps: codes find more candidates than are wanted, better distances
+ * rank them.
  */
 #include <float.h>
 #include <inttypes.h>
@@ -51,15 +52,15 @@ typedef struct pqr_work {
   float *residual, *code, *refined;
 } pqr_work;
 
-/* |(q - c) - r - r2|^2, where r and r2 are what the two codes decode to. */
-static float refined_key(const fw_node *node, const float *query, size_t list, size_t place, size_t id,
+/* |(q - c) - r - r2|^2, where r and r2 are the decoded codes. */
+static float refined_key(const fw_node *node, const float *query, size_t list, size_t location, size_t id,
                          const pqr_work *work) {
   const fw_ivf *ivf = &node->index->ivf;
   const size_t d = (size_t)node->index->d;
   const float *centroid = fw_coarse_centroid(&node->coarse, list, work->code);
   float key;
   for (size_t k = 0; k < d; k++) work->residual[k] = query[k] - centroid[k];
-  fw_pq_list_decode(&node->pq, list, place, work->code);
+  fw_pq_list_decode(&node->pq, list, location, work->code);
   fw_pq_decode(&ivf->refine_pq, ivf->refine_codes + id * fw_pq_code_size(&ivf->refine_pq), work->refined);
   for (size_t k = 0; k < d; k++) work->refined[k] += work->code[k];
   fw_scan_table()->l2_rows(work->residual, work->refined, 1, d, &key);
@@ -71,12 +72,12 @@ static furrow_status refine_codes(const fw_node *node, const float *query, const
   const fw_ivf *ivf = &node->index->ivf;
   const size_t codes = ivf->refine_size / fw_pq_code_size(&ivf->refine_pq);
   for (size_t i = 0; i < wide->count; i++) {
-    const size_t list = fw_place_list(wide->heap[i].id), place = fw_place_offset(wide->heap[i].id);
-    const int64_t id = fw_list_id(&ivf->lists.list[list], place);
+    const size_t list = fw_location_list(wide->heap[i].id), location = fw_location_offset(wide->heap[i].id);
+    const int64_t id = fw_list_id(&ivf->lists.list[list], location);
     if (id < 0 || (uint64_t)id >= codes)
       return fw_fail(err, FURROW_E_FORMAT, "list %zu has id %" PRId64 ", but codes of refinement end before %zu", list,
                      id, codes);
-    fw_sink_offer(sink, refined_key(node, query, list, place, (size_t)id, work), id);
+    fw_sink_offer(sink, refined_key(node, query, list, location, (size_t)id, work), id);
   }
   return FURROW_OK;
 }
@@ -116,7 +117,7 @@ furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const floa
 
 /* ---- REFINE --------------------------------------------------------------------------------------------- */
 
-/* What the first codes found: `wide` ids for each of n queries, which are refined in an order. */
+/* The candidates of the first step: `wide` ids for each of n queries, and the order in which queries are refined. */
 typedef struct candidates {
   const furrow_index *refine;
   int64_t *ids;
@@ -124,7 +125,7 @@ typedef struct candidates {
   size_t n, wide;
 } candidates;
 
-/* Vectors are anywhere in memory. So many bytes of those that come next are on their way while one is compared. */
+/* Vectors are scattered in memory. So many bytes of the next ones are prefetched while one is compared. */
 enum { BYTES_AHEAD = 4096, MOST_OF_A_ROW = 1024, CACHE_LINE = 64 };
 
 static size_t rows_ahead(size_t d) {
@@ -132,7 +133,7 @@ static size_t rows_ahead(size_t d) {
   return rows > 0 ? rows : 1;
 }
 
-/* The row of candidate j of the query whose turn it is; beyond the last, of the next one. */
+/* The row of candidate j of the current query; beyond its last, of the next query. */
 static void fetch_row(const candidates *c, size_t rank, size_t j) {
   const furrow_index *refine = c->refine;
   for (; j >= c->wide; j -= c->wide) rank++;
@@ -161,7 +162,7 @@ static furrow_status refine_query(const candidates *c, size_t rank, const float 
   return FURROW_OK;
 }
 
-/* Memory of n queries; `unused` are their distances by codes. */
+/* Allocates for n queries; `unused` gets their distances by codes. */
 static furrow_status take_candidates(candidates *c, fw_arena *arena, float **unused, furrow_error *err) {
   void *ids = NULL, *order = NULL, *distances = NULL;
   furrow_status status = fw_arena_take(arena, &ids, c->n * c->wide, sizeof *c->ids, err);

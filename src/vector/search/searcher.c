@@ -1,4 +1,4 @@
-/* vector/search/searcher.c: makes an index ready for searching. */
+/* vector/search/searcher.c: prepares an index for searching. */
 #include "vector/search/searcher.h"
 
 #include <sys/mman.h>
@@ -44,7 +44,7 @@ static furrow_status create_node(fw_node **node, const furrow_index *index, fw_p
 
 static furrow_status fill_refine(fw_node *node, fw_pool *pool, furrow_error *err) {
   const furrow_index *index = node->index, *refine = index->child[1];
-  if (refine->kind != FURROW_INDEX_FLAT) return unsupported(refine, "is not searched as a refinement", err);
+  if (refine->kind != FURROW_INDEX_FLAT) return unsupported(refine, "cannot be searched as a refinement", err);
   furrow_status status = check_metric(refine, err);
   if (status == FURROW_OK) status = create_node(&node->child, index->child[0], pool, err);
   return status;
@@ -59,14 +59,14 @@ static furrow_status fill_node(fw_node *node, fw_pool *pool, furrow_error *err) 
     if (index->child[0]->metric != index->metric) return unsupported(index, "has another metric than its vectors", err);
     return FURROW_OK;
   case FURROW_INDEX_IVF_PQR:
-    if (index->metric != FURROW_METRIC_L2) return unsupported(index, "is only searched by L2", err);
+    if (index->metric != FURROW_METRIC_L2) return unsupported(index, "can only be searched by L2", err);
     return fill_ivf(node, pool, err);
   case FURROW_INDEX_IVF_FLAT:
   case FURROW_INDEX_IVF_SQ:
   case FURROW_INDEX_IVF_PQ:
   case FURROW_INDEX_IVF_PQ_FAST: return fill_ivf(node, pool, err);
   case FURROW_INDEX_PQ:
-    if (index->pq.search_type != 0) return unsupported(index, "is only searched by distances", err);
+    if (index->pq.search_type != 0) return unsupported(index, "can only be searched by distances", err);
     return fw_pq_lists_create(&node->pq, index, NULL, pool, err);
   case FURROW_INDEX_REFINE: return fill_refine(node, pool, err);
   case FURROW_INDEX_TRANSFORM:
@@ -74,7 +74,7 @@ static furrow_status fill_node(fw_node *node, fw_pool *pool, furrow_error *err) 
     if (status != FURROW_OK) return status;
     return create_node(&node->child, index->child[0], pool, err);
   case FURROW_INDEX_ID_MAP: return create_node(&node->child, index->child[0], pool, err);
-  default: return unsupported(index, "is not searched", err);
+  default: return unsupported(index, "cannot be searched", err);
   }
 }
 
@@ -164,7 +164,7 @@ void fw_searcher_give_back(const furrow_searcher *searcher, fw_scratch *scratch)
   pthread_mutex_unlock(&store->lock);
 }
 
-/* The first call decides how many there are; a search counts on no number. */
+/* The first call decides the number of threads; searches do not rely on it. */
 furrow_status fw_searcher_pool(const furrow_searcher *searcher, unsigned threads, fw_pool **pool, furrow_error *err) {
   fw_searcher_store *store = searcher->store;
   furrow_status status = FURROW_OK;
@@ -189,7 +189,7 @@ static void free_store(fw_searcher_store *store) {
 
 /* ---- The searcher --------------------------------------------------------------------------------------- */
 
-/* Vectors from which on lists are made ready by several threads. */
+/* Vectors from which on several threads prepare the lists. */
 enum { MANY_VECTORS = 20000 };
 
 static furrow_status create_root(fw_node **root, const furrow_index *index, unsigned threads, furrow_error *err) {
@@ -201,8 +201,8 @@ static furrow_status create_root(fw_node **root, const furrow_index *index, unsi
   return status;
 }
 
-/* Codes that were copied from a mapped file are not needed there any more: their pages are given back. Whoever looks at
- * them again gets them from the file. */
+/* Codes that were copied from a mapped file are not needed there any more: their pages are released. A later access
+ * reads them from the file again. */
 static void release_codes(const furrow_index *index) {
   const furrow_index *ivf = furrow_index_ivf(index);
   if (!index->map || !ivf || ivf->kind != FURROW_INDEX_IVF_PQ || ivf->ivf.pq.nbits > 8 || !ivf->ivf.lists.list) return;

@@ -1,4 +1,4 @@
-/* vector/search/searcher.h: an index made ready for searching: a tree of nodes like that of the indexes. */
+/* vector/search/searcher.h: an index prepared for searching: a tree of nodes like that of the indexes. */
 #ifndef FW_VECTOR_SEARCH_SEARCHER_H
 #define FW_VECTOR_SEARCH_SEARCHER_H
 
@@ -14,16 +14,16 @@
 
 /* The memory of one thread while it searches. The searcher keeps it between calls. */
 struct fw_scratch {
-  fw_arena arena;   /* of the queries at hand */
+  fw_arena arena;   /* of the current queries */
   uint8_t *visited; /* of graphs: a mark for each vector, all 0 between searches */
-  int32_t *touched; /* room for as many: vectors with a mark */
+  int32_t *touched; /* vectors with a mark; as many elements */
   size_t visited_count;
-  struct fw_scratch *next; /* while nobody uses it */
+  struct fw_scratch *next; /* while it is idle */
 };
 
 furrow_status fw_scratch_create(fw_scratch **scratch, furrow_error *err) FURROW_MUST_USE;
 void fw_scratch_free(fw_scratch *scratch);
-/* At least n marks, and as many places in `touched`. */
+/* Allocates at least n marks, and as many elements of `touched`. */
 furrow_status fw_scratch_marks(fw_scratch *scratch, size_t n, furrow_error *err) FURROW_MUST_USE;
 
 typedef struct fw_node {
@@ -33,11 +33,11 @@ typedef struct fw_node {
   fw_pq_lists pq;        /* IVF_PQ, IVF_PQR, PQ */
 } fw_node;
 
-/* What searches leave behind for the next: the only part that changes, under its lock. */
+/* What searches keep for the next ones: the only part that changes, under its lock. */
 typedef struct fw_searcher_store {
   pthread_mutex_t lock;
-  fw_scratch *idle; /* scratch memory that nobody uses */
-  fw_pool *pool;    /* made when it is needed first */
+  fw_scratch *idle; /* scratch memory that is not in use */
+  fw_pool *pool;    /* made by the first search that needs it */
 } fw_searcher_store;
 
 struct furrow_searcher {
@@ -46,30 +46,30 @@ struct furrow_searcher {
   fw_searcher_store *store;
 };
 
-/* How a search goes; the same for all its queries. */
-/* Into so many shares one query is cut at most. */
+/* At most so many threads share one query. */
 enum { FW_MAX_QUERY_PARTS = 64 };
 
+/* The parameters of a search, the same for all its queries. */
 typedef struct fw_search_job {
   uint64_t nprobe, max_codes;
   float k_factor;
   int32_t ef_search;
   fw_id_filter id_filter;
-  fw_pool *pool; /* NULL: the query stays on its thread */
+  fw_pool *pool; /* NULL: the query is searched on the calling thread */
   unsigned threads;
-  uint32_t *order; /* NULL, or room for a number of each query: lists are searched in that order (out) */
+  uint32_t *order; /* NULL, or n elements: gets the order in which queries are searched */
 } fw_search_job;
 
-/* Lists that a query visits: at least 1. */
+/* Lists that a query probes: at least 1. */
 size_t fw_probe_count(const furrow_index *ivf, const fw_search_job *job);
-/* Whether many queries are better searched in one call than in some. */
+/* Whether searching many queries in one call is faster than in several. */
 bool fw_ivf_orders_queries(const furrow_index *ivf);
 
 /* The k best of n queries (a few: scratch grows with n), as furrow_searcher_search gives them. */
 furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
                              const fw_search_job *job, float *distances, int64_t *ids,
                              furrow_error *err) FURROW_MUST_USE;
-/* All of one query that are within the sink's radius (a key); ids as they are, keys. */
+/* Gives the sink all vectors within its radius (a key), with their ids and keys. */
 furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                             fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
@@ -79,7 +79,7 @@ furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const floa
                             furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                            fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
-/* The k best of one query, as pairs: the id of a hit is list << 32 | place. */
+/* The k best of one query, with locations for ids: list << 32 | offset. */
 furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query,
                                   const fw_search_job *job, fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
@@ -99,7 +99,7 @@ furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float
 furrow_status fw_pq_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                           fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
-/* Memory of a thread, and threads, from the searcher's store. */
+/* Scratch memory of a thread, and the thread pool, from the searcher's store. */
 furrow_status fw_searcher_borrow(const furrow_searcher *searcher, fw_scratch **scratch,
                                  furrow_error *err) FURROW_MUST_USE;
 void fw_searcher_give_back(const furrow_searcher *searcher, fw_scratch *scratch);
@@ -112,13 +112,13 @@ float fw_flat_key(const furrow_index *index, const float *query, int64_t row);
 bool fw_metric_is_similarity(furrow_distance_metric metric);
 /* Whether flat vectors can be searched by it. */
 bool fw_metric_is_searched(furrow_distance_metric metric);
-/* k, or as many vectors as there are: a heap needs no more. At least 1. */
+/* The size of a heap for k results: at most the number of vectors, at least 1. */
 size_t fw_heap_size(const furrow_index *index, size_t k);
-/* k * factor, but at least k, and no more than there are vectors. */
+/* k * factor, but at least k, and at most the number of vectors. */
 size_t fw_expanded_k(const furrow_index *index, size_t k, float factor);
-/* Results that an index asks the one inside of it for, where k are wanted: more if they are refined. */
+/* The number of results that an index needs from the one inside of it for k results: more if they are refined. */
 size_t fw_inner_k(const furrow_index *index, size_t k, const fw_search_job *job);
-/* Sorts what is in the sink and writes it as k results. turned: ids were turned round. */
+/* Sorts the hits of the sink and writes them as k results. flipped: ids are mirrored (fw_tie_break_id). */
 void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids);
 
 /* ---- Many queries (search_batch.c) ---- */
@@ -132,7 +132,7 @@ typedef furrow_status (*fw_search_range_fn)(void *context, size_t begin, size_t 
                                             fw_scratch *scratch, furrow_error *err);
 
 /* Checks queries and parameters, makes a job of them, and gives all n queries, of k results each (0: not known), to
- * `part`, on as many threads as they are worth. The error is that of the first part that failed. */
+ * `part`, on as many threads as pay off. The error is that of the first part that failed. */
 furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
                                  const furrow_search_params *params, fw_search_range_fn part, void *context,
                                  furrow_error *err) FURROW_MUST_USE;

@@ -1,4 +1,4 @@
-/* vector/search/sink.c: where the results of one query go. */
+/* vector/search/sink.c: collects the results of one query. */
 #include "vector/search/sink.h"
 
 #include <float.h>
@@ -11,7 +11,7 @@ void fw_sink_init_best(fw_sink *sink, fw_hit *heap, size_t k) {
   *sink = (fw_sink){.worst = FLT_MAX, .k = k, .heap = heap, .status = FURROW_OK};
 }
 
-/* From this k on a heap takes longer than a cut now and then. */
+/* From this k on a heap is slower than collecting hits and cutting them to k from time to time. */
 enum { MANY = 24 };
 
 size_t fw_sink_hits(size_t k) {
@@ -38,7 +38,7 @@ static inline bool is_worse(const fw_id_source *source, fw_hit a, fw_hit b) {
   return a.key > b.key || (a.key == b.key && has_larger_id(source, a, b));
 }
 
-/* Puts `hit` at the free place `at` or above it. */
+/* Inserts `hit` at the free slot `at` or above it. */
 static void sift_up(const fw_id_source *source, fw_hit *heap, size_t at, fw_hit hit) {
   while (at > 0) {
     const size_t parent = (at - 1) / 2;
@@ -49,7 +49,7 @@ static void sift_up(const fw_id_source *source, fw_hit *heap, size_t at, fw_hit 
   heap[at] = hit;
 }
 
-/* Puts `hit` at the top, which is free, or below it. */
+/* Inserts `hit` at the top, which is free, or below it. */
 static void sift_down(const fw_id_source *source, fw_hit *heap, size_t count, fw_hit hit) {
   size_t at = 0;
   for (size_t child; (child = 2 * at + 1) < count; at = child) {
@@ -62,7 +62,7 @@ static void sift_down(const fw_id_source *source, fw_hit *heap, size_t count, fw
 
 /* ---- Many hits ------------------------------------------------------------------------------------------ */
 
-/* Leaves the k hits that a heap would have now. Let t be the k-th smallest key. Below t all stay. A hit of key t
+/* Keeps the k hits that a heap would have now. Let t be the k-th smallest key. Below t all stay. A hit of key t
  * entered the heap if fewer than k that are not above t had come before it; of those the smallest ids stay. The hits
  * below t stay in the order in which they came, for the next cut; those of key t are equal to it. */
 static void cut(fw_sink *sink) {
@@ -118,7 +118,7 @@ void fw_sink_take(fw_sink *sink, float key, int64_t id) {
   if (sink->lists || sink->k == 0) list_hit(sink, hit);
 }
 
-/* The worst goes behind the rest, again and again. */
+/* Heap sort: moves the worst behind the rest, repeatedly. */
 void fw_sink_sort(fw_sink *sink) {
   const fw_id_source source = sink->source;
   if (sink->capacity > 0 && sink->count > sink->k) cut(sink);
@@ -156,7 +156,8 @@ float fw_kth_largest(const float *numbers, size_t n, size_t k, float *heap) {
   return heap[0];
 }
 
-/* Those that are below the pivot, or not above it, come first; returns how many they are. No branch depends on them. */
+/* Moves numbers below the pivot (or not above it) to the front and returns how many they are. Without branches that
+ * depend on them. */
 static size_t put_first(float *numbers, size_t n, float pivot, bool equal_too) {
   size_t first = 0;
   for (size_t i = 0; i < n; i++) {
@@ -173,7 +174,7 @@ static float median_of_three(float a, float b, float c) {
   return c < low ? low : c > high ? high : c;
 }
 
-/* Pivots are drawn, so that no order of the numbers makes it slow. */
+/* Pivots are random, so that no order of the numbers is slow. */
 float fw_kth_smallest(float *numbers, size_t n, size_t k) {
   fw_rng rng;
   fw_rng_init(&rng, n);

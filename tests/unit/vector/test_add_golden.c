@@ -110,10 +110,10 @@ static void test_direct_map(void **state) {
   const fw_direct_map *map = &index->ivf.direct_map;
   assert_int_equal(map->count, 2 * n);
   for (size_t i = 0; i < n; i++) {
-    const size_t list = (size_t)(map->places[i] >> 32), offset = (size_t)(map->places[n + i] & UINT32_MAX);
-    assert_int_equal(map->places[n + i] >> 32, list); /* the same vector goes to the same list */
+    const size_t list = (size_t)(map->locations[i] >> 32), offset = (size_t)(map->locations[n + i] & UINT32_MAX);
+    assert_int_equal(map->locations[n + i] >> 32, list); /* the same vector goes to the same list */
     assert_true(fw_list_id(&index->ivf.lists.list[list], offset) == (int64_t)(n + i));
-    assert_int_equal(map->places[i], full->ivf.direct_map.places[i]);
+    assert_int_equal(map->locations[i], full->ivf.direct_map.locations[i]);
   }
   free(vectors);
   furrow_index_free(full);

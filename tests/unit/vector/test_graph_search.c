@@ -16,15 +16,15 @@ enum { N = 2500, D = 6, MOST = 600 };
 typedef struct plain_queue {
   fw_hit hit[MOST];
   bool done[MOST];
-  size_t count, room;
+  size_t count, capacity;
 } plain_queue;
 
 static void plain_push(plain_queue *q, fw_hit hit) {
   size_t farthest = 0;
   for (size_t i = 1; i < q->count; i++)
     if (q->hit[i].key > q->hit[farthest].key) farthest = i;
-  if (q->count == q->room && hit.key >= q->hit[farthest].key) return;
-  const size_t at = q->count < q->room ? q->count++ : farthest;
+  if (q->count == q->capacity && hit.key >= q->hit[farthest].key) return;
+  const size_t at = q->count < q->capacity ? q->count++ : farthest;
   q->hit[at] = hit;
   q->done[at] = false;
 }
@@ -68,7 +68,7 @@ static fw_hit plain_descend(const furrow_index *index, const float *query) {
 static void plain_walk(const furrow_index *index, const float *query, size_t ef, size_t k, fw_sink *sink) {
   const fw_hnsw *g = &index->hnsw;
   static bool met[N];
-  plain_queue q = {.room = ef > k ? ef : k};
+  plain_queue q = {.capacity = ef > k ? ef : k};
   memset(met, 0, sizeof met);
   const fw_hit first = plain_descend(index, query);
   met[first.id] = true;

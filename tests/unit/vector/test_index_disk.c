@@ -5,7 +5,7 @@
 enum { DATA_SIZE = 64 };
 
 /* Four lists of 2, 0, 3 and 1 codes of one byte; the third has room for four. */
-static const uint64_t places[4][3] = {{2, 2, 0}, {0, 0, UINT64_MAX}, {3, 4, 18}, {1, 1, 54}};
+static const uint64_t ranges[4][3] = {{2, 2, 0}, {0, 0, UINT64_MAX}, {3, 4, 18}, {1, 1, 54}};
 
 static void make_index(index_file *f, const char *name) {
   put_ivf(f, "IwPQ", 6);
@@ -16,7 +16,7 @@ static void make_index(index_file *f, const char *name) {
   put_long(f, 1);
   put_long(f, 4);
   for (int i = 0; i < 4; i++)
-    for (int k = 0; k < 3; k++) put_long(f, (int64_t)places[i][k]);
+    for (int k = 0; k < 3; k++) put_long(f, (int64_t)ranges[i][k]);
   put_long(f, 1);
   put_long(f, 0); /* a free slot that covers everything, as Faiss leaves it */
   put_long(f, DATA_SIZE);
@@ -29,9 +29,9 @@ static void make_data(uint8_t data[DATA_SIZE]) {
   int64_t id = 0;
   memset(data, 0xee, DATA_SIZE);
   for (int i = 0; i < 4; i++) {
-    for (uint64_t k = 0; k < places[i][0]; k++, id++) {
-      data[places[i][2] + k] = (uint8_t)(id + 100);
-      fw_put_le64(data + places[i][2] + places[i][1] + 8 * k, (uint64_t)id);
+    for (uint64_t k = 0; k < ranges[i][0]; k++, id++) {
+      data[ranges[i][2] + k] = (uint8_t)(id + 100);
+      fw_put_le64(data + ranges[i][2] + ranges[i][1] + 8 * k, (uint64_t)id);
     }
   }
 }
@@ -178,17 +178,17 @@ static void a_data_file_is_checked(void **state) {
   assert_int_equal(furrow_index_load(&index, "a.index", NULL, &err), FURROW_E_ARGUMENT);
 }
 
-static void places_are_checked(void **state) {
+static void ranges_are_checked(void **state) {
   (void)state;
   static const struct {
     int list, what; /* 0 size, 1 capacity, 2 offset */
     uint64_t value;
     const char *message;
-  } wrong[] = {{0, 0, 3, "give list 0 3 vectors in a place for 2"},
+  } wrong[] = {{0, 0, 3, "give list 0 3 vectors with a capacity of 2"},
                {0, 2, 47, "put list 0 at byte 47"},
                {0, 2, UINT64_MAX - 3, "put list 0 at byte"},
                {2, 1, UINT64_MAX, "put list 2 at byte 18"},
-               {2, 1, 6, "put list 2 at byte 18 with room for 6 vectors, beyond the 64 bytes"}};
+               {2, 1, 6, "put list 2 at byte 18 with a capacity of 6 vectors, beyond the 64 bytes"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     index_file f = {0};
     furrow_index *index = NULL;
@@ -226,7 +226,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       IN_DIR(lists_come_from_beside_the_index), IN_DIR(a_stored_path_is_not_followed),
       IN_DIR(lists_may_be_missing_if_allowed),  IN_DIR(lists_become_part_of_the_file),
-      IN_DIR(a_data_file_is_checked),           IN_DIR(places_are_checked),
+      IN_DIR(a_data_file_is_checked),           IN_DIR(ranges_are_checked),
       IN_DIR(lists_do_not_multiply_the_data),
   };
 #undef IN_DIR

@@ -58,7 +58,7 @@ typedef struct walk {
   furrow_index *index;
   model m;
   fw_rng rng;
-  bool numbered; /* ids are numbers: they move up when others leave */
+  bool dense_ids; /* ids are numbers: they move up when others leave */
   bool removable;
 } walk;
 
@@ -69,10 +69,10 @@ static void step_add(walk *w) {
   if (w->m.count + n > MOST) return;
   fill_random(&w->rng, vectors, n * D);
   for (size_t i = 0; i < n; i++) {
-    w->m.next_id += w->numbered ? 0 : (int64_t)fw_rng_below(&w->rng, 5);
+    w->m.next_id += w->dense_ids ? 0 : (int64_t)fw_rng_below(&w->rng, 5);
     ids[i] = w->m.next_id++;
   }
-  assert_int_equal(add_vectors(w->index, vectors, n, w->numbered ? NULL : ids), FURROW_OK);
+  assert_int_equal(add_vectors(w->index, vectors, n, w->dense_ids ? NULL : ids), FURROW_OK);
   for (size_t i = 0; i < n; i++) {
     w->m.entries[w->m.count].id = ids[i];
     give_back(w->index, ids[i], w->m.entries[w->m.count++].vector);
@@ -88,8 +88,8 @@ static void model_remove(walk *w, const furrow_id_filter *filter) {
   for (size_t i = 0; i < w->m.count; i++)
     if (!furrow_id_filter_keeps(filter, w->m.entries[i].id)) w->m.entries[left++] = w->m.entries[i];
   w->m.count = left;
-  for (size_t i = 0; w->numbered && i < left; i++) w->m.entries[i].id = (int64_t)i;
-  if (w->numbered) w->m.next_id = (int64_t)left;
+  for (size_t i = 0; w->dense_ids && i < left; i++) w->m.entries[i].id = (int64_t)i;
+  if (w->dense_ids) w->m.next_id = (int64_t)left;
 }
 
 static int by_value(const void *a, const void *b) {
@@ -161,13 +161,13 @@ static void step_merge(walk *w) {
   }
   for (int i = 0; i < 40; i++) ids[i] = 3 * i;
   fill_random(&w->rng, vectors, sizeof vectors / sizeof *vectors);
-  assert_int_equal(add_vectors(other, vectors, 40, w->numbered ? NULL : ids), FURROW_OK);
+  assert_int_equal(add_vectors(other, vectors, 40, w->dense_ids ? NULL : ids), FURROW_OK);
   furrow_error err = {0};
   furrow_status status = furrow_index_merge(w->index, other, shift, &err);
   if (status != FURROW_OK) print_error("%s\n", err.message);
   assert_int_equal(status, FURROW_OK);
   for (int i = 0; i < 40; i++) {
-    int64_t inner = w->numbered ? i : ids[i];
+    int64_t inner = w->dense_ids ? i : ids[i];
     w->m.entries[w->m.count].id = inner + shift;
     w->m.next_id = inner + shift + 1;
     give_back(other, inner, w->m.entries[w->m.count++].vector);
@@ -185,12 +185,12 @@ static void step_reload(walk *w) {
   assert_int_equal(furrow_index_load(&w->index, "reloaded", &params, NULL), FURROW_OK);
 }
 
-static void walk_with(const furrow_index_spec *spec, furrow_direct_map map, bool numbered, bool removable,
+static void walk_with(const furrow_index_spec *spec, furrow_direct_map map, bool dense_ids, bool removable,
                       uint64_t seed) {
   walk *w = calloc(1, sizeof *w);
   fw_rng_init(&w->rng, seed);
   w->index = trained_index(spec, 77);
-  w->numbered = numbered;
+  w->dense_ids = dense_ids;
   w->removable = removable;
   if (furrow_index_ivf(w->index)) assert_int_equal(furrow_index_set_direct_map(w->index, map, NULL), FURROW_OK);
   static void (*const steps[])(walk *) = {step_add, step_add, step_remove, step_update, step_merge, step_reload};
@@ -386,7 +386,7 @@ static void maps_and_nprobe_are_set(void **state) {
   furrow_index_free(flat);
 }
 
-static void a_matrix_that_is_no_rotation_is_not_turned_round(void **state) {
+static void a_matrix_that_is_not_a_rotation_is_not_reversed(void **state) {
   (void)state;
   furrow_index *index = sample(sample_transforms), *pca = sample(pca_of_today);
   float vector[4] = {0};
@@ -483,7 +483,7 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_removed_is_refused),
       cmocka_unit_test(what_cannot_be_updated_is_refused),
       IN_DIR(maps_and_nprobe_are_set),
-      cmocka_unit_test(a_matrix_that_is_no_rotation_is_not_turned_round),
+      cmocka_unit_test(a_matrix_that_is_not_a_rotation_is_not_reversed),
       IN_DIR(no_memory_changes_nothing),
   };
 #undef IN_DIR

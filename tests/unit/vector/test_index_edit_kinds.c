@@ -36,7 +36,7 @@ static void expect_vector(const furrow_index *index, int64_t id, const snapshot 
   assert_memory_equal(vector, s->vectors + i * s->d, s->d * sizeof *vector);
 }
 
-static bool is_numbered(const furrow_index *index) {
+static bool has_dense_ids(const furrow_index *index) {
   return furrow_index_ivf(index) != index && index->kind != FURROW_INDEX_ID_MAP;
 }
 
@@ -56,12 +56,12 @@ static void lose_and_merge(furrow_index *index, int64_t end) {
   size_t left = 0;
   for (size_t i = 0; i < s->count; i++) {
     if (furrow_id_filter_keeps(&some[0], s->ids[i]) || furrow_id_filter_keeps(&some[1], s->ids[i])) continue;
-    expect_vector(index, is_numbered(index) ? (int64_t)left : s->ids[i], s, i);
+    expect_vector(index, has_dense_ids(index) ? (int64_t)left : s->ids[i], s, i);
     left++;
   }
   assert_int_equal(index->ntotal, left);
   check_sound(index, "lost");
-  int64_t shift = is_numbered(index) ? (int64_t)left : 10000;
+  int64_t shift = has_dense_ids(index) ? (int64_t)left : 10000;
   assert_int_equal(furrow_index_merge(index, copy, shift, &err), FURROW_OK);
   for (size_t i = 0; i < s->count; i++) expect_vector(index, s->ids[i] + shift, s, i);
   check_sound(index, "merged");
@@ -354,7 +354,7 @@ static void golden_removal_is_the_same(void **state) {
     assert_int_equal(furrow_index_list(index, list, &a, NULL), FURROW_OK);
     assert_int_equal(furrow_index_list(wanted, list, &b, NULL), FURROW_OK);
     assert_int_equal(a.count, b.count);
-    for (size_t i = 0; i < a.count; i++) { /* with a table, Faiss goes by the order of the ids it is given */
+    for (size_t i = 0; i < a.count; i++) { /* with a table, Faiss uses the order of the ids it is given */
       size_t k = 0;
       while (k < b.count && furrow_list_id(&b, k) != furrow_list_id(&a, i)) k++;
       assert_true(k < b.count);

@@ -420,7 +420,7 @@ static void what_follows_is_refused_or_allowed(void **state) {
   index_file_clear(&f);
 }
 
-static void what_is_no_file_is_refused(void **state) {
+static void what_is_not_a_file_is_refused(void **state) {
   (void)state;
   furrow_index *index = NULL;
   furrow_error err;
@@ -454,7 +454,7 @@ int main(void) {
       cmocka_unit_test(an_index_is_written_to_a_callback),
       cmocka_unit_test(structs_may_be_shorter),
       IN_DIR(what_follows_is_refused_or_allowed),
-      IN_DIR(what_is_no_file_is_refused),
+      IN_DIR(what_is_not_a_file_is_refused),
   };
 #undef IN_DIR
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ typedef struct lie {
   int width;
   int64_t value;
   furrow_status status;
-  const char *blamed; /* the field that the error is about */
+  const char *wrong_field; /* the field that the error is about */
   const char *message;
 } lie;
 
@@ -25,8 +25,8 @@ enum { HUGE_COUNT = 40 };
 
 static const lie lies[] = {
     /* headers */
-    {put_ivfpq, "fourcc", 4, FOURCC('X', 'w', 'P', 'Q'), FURROW_E_FORMAT, "fourcc", "fourcc is that of no index"},
-    {put_ivfpq, "fourcc", 4, FOURCC('I', 'w', 'I', 'Q'), FURROW_E_UNSUPPORTED, "fourcc", "not read here"},
+    {put_ivfpq, "fourcc", 4, FOURCC('X', 'w', 'P', 'Q'), FURROW_E_FORMAT, "fourcc", "fourcc is not that of an index"},
+    {put_ivfpq, "fourcc", 4, FOURCC('I', 'w', 'I', 'Q'), FURROW_E_UNSUPPORTED, "fourcc", "Furrow does not read"},
     {put_ivfpq, "fourcc", 4, FOURCC('n', 'u', 'l', 'l'), FURROW_E_FORMAT, "fourcc", "has no index"},
     {put_ivfpq, "d", 4, 0, FURROW_E_FORMAT, "d", "d is 0"},
     {put_ivfpq, "d", 4, -4, FURROW_E_FORMAT, "d", "d is -4"},
@@ -37,8 +37,8 @@ static const lie lies[] = {
     {put_ivfpq, "ntotal", 8, 1000000000000, FURROW_E_FORMAT, "ntotal", "but the lists have 6"},
     {put_ivfpq, "is_trained", 1, 2, FURROW_E_FORMAT, "is_trained", "neither 0 nor 1"},
     {put_ivfpq, "is_trained", 1, 0, FURROW_E_FORMAT, "is_trained", "is 0, but the lists have 6"},
-    {put_ivfpq, "metric_type", 4, 5, FURROW_E_FORMAT, "metric_type", "no metric"},
-    {put_ivfpq, "metric_type", 4, -1, FURROW_E_FORMAT, "metric_type", "no metric"},
+    {put_ivfpq, "metric_type", 4, 5, FURROW_E_FORMAT, "metric_type", "not a metric"},
+    {put_ivfpq, "metric_type", 4, -1, FURROW_E_FORMAT, "metric_type", "not a metric"},
     /* flat */
     {sample_flat, "ntotal", 8, 3, FURROW_E_FORMAT, "vectors/count", "vectors/count is 6, but must be 9"},
     {sample_flat, "ntotal", 8, INT64_MAX, FURROW_E_FORMAT, "metric_type", "which no file has"},
@@ -50,7 +50,8 @@ static const lie lies[] = {
     {put_ivfpq, "nlist", 8, (int64_t)1 << 40, FURROW_E_FORMAT, "quantizer/ntotal", "must be 1099511627776"},
     {put_ivfpq, "nlist", 8, (int64_t)1 << 41, FURROW_E_FORMAT, "nlist", "1 to 2^40"},
     {put_ivfpq, "nprobe", 8, 0, FURROW_E_FORMAT, "nprobe", "nprobe is 0"},
-    {put_ivfpq, "quantizer/fourcc", 4, FOURCC('i', 'l', 'a', 'r'), FURROW_E_FORMAT, "quantizer/fourcc", "of no index"},
+    {put_ivfpq, "quantizer/fourcc", 4, FOURCC('i', 'l', 'a', 'r'), FURROW_E_FORMAT, "quantizer/fourcc",
+     "not that of an index"},
     {put_ivfpq, "quantizer/d", 4, 2, FURROW_E_FORMAT, "quantizer/vectors/count", "is 16, but must be 8"},
     {put_ivfpq, "direct_map/type", 1, 7, FURROW_E_FORMAT, "direct_map/type", "is 7"},
     {put_ivfpq, "direct_map/type", 1, 1, FURROW_E_FORMAT, "direct_map/array/count", "is 0, but must be 6"},
@@ -74,8 +75,9 @@ static const lie lies[] = {
     {put_ivfpq, "pq/nbits", 8, 16, FURROW_E_FORMAT, "pq/centroids/count", "must be 262144"},
     {put_ivfpq, "pq/centroids/count", 8, 65, FURROW_E_FORMAT, "pq/centroids/count", "must be 64"},
     /* lists */
-    {put_ivfpq, "lists/fourcc", 4, FOURCC('i', 'l', 'b', 'l'), FURROW_E_FORMAT, "lists/fourcc", "not that of lists"},
-    {put_ivfpq, "lists/fourcc", 4, FOURCC('i', 'l', 'p', 'n'), FURROW_E_UNSUPPORTED, "lists/fourcc", "not read here"},
+    {put_ivfpq, "lists/fourcc", 4, FOURCC('i', 'l', 'b', 'l'), FURROW_E_FORMAT, "lists/fourcc", "not a kind of lists"},
+    {put_ivfpq, "lists/fourcc", 4, FOURCC('i', 'l', 'p', 'n'), FURROW_E_UNSUPPORTED, "lists/fourcc",
+     "Furrow does not read"},
     {put_ivfpq, "lists/nlist", 8, (int64_t)1 << 40, FURROW_E_FORMAT, "lists/nlist", "but the index has 4 lists"},
     {put_ivfpq, "lists/code_size", 8, 8, FURROW_E_FORMAT, "lists/code_size", "makes codes of 1"},
     {put_ivfpq, "lists/sizes_form", 4, FOURCC('f', 'u', 'l', 'k'), FURROW_E_FORMAT, "lists/sizes_form", "neither full"},
@@ -83,8 +85,9 @@ static const lie lies[] = {
     {put_ivfpq, "lists/sizes/count", 8, 3, FURROW_E_FORMAT, "lists/sizes/count", "must be 4"},
     {put_ivfpq, "lists/sizes", 8, (int64_t)1 << 61, FURROW_E_FORMAT, "lists/sizes", "bytes are left"},
     {put_ivfpq, "lists/sizes", 8, 3, FURROW_E_FORMAT, NULL, "bytes are left"},
-    {sample_sparse_lists, "lists/sizes", 8, 4, FURROW_E_FORMAT, "lists/sizes", "list 4, which is not there"},
-    {sample_sparse_lists, "lists/sizes", 8, 3, FURROW_E_FORMAT, NULL, "list 3, which is not there, or not in order"},
+    {sample_sparse_lists, "lists/sizes", 8, 4, FURROW_E_FORMAT, "lists/sizes", "list 4, which does not exist"},
+    {sample_sparse_lists, "lists/sizes", 8, 3, FURROW_E_FORMAT, NULL,
+     "list 3, which does not exist, or is not in order"},
     {sample_sparse_lists, "lists/sizes/count", 8, 3, FURROW_E_FORMAT, NULL, "come in pairs"},
     {sample_sparse_lists, "lists/sizes/count", 8, -2, FURROW_E_FORMAT, "lists/sizes/count", "bytes are left"},
     {sample_untrained, "nlist", 8, (int64_t)1 << 33, FURROW_E_FORMAT, "lists/nlist", "8589934592 lists"},
@@ -94,7 +97,7 @@ static const lie lies[] = {
     {sample_fast, "M2", 8, 4, FURROW_E_FORMAT, "M2", "must be 2"},
     {sample_fast, "lists/block_size", 8, 33, FURROW_E_FORMAT, "lists/block_size", "must be 32"},
     {sample_fast, "lists/2/ids/count", 8, 0, FURROW_E_FORMAT, NULL, NULL},
-    {sample_ivfsq, "sq/qtype", 4, 77, FURROW_E_UNSUPPORTED, "sq/qtype", "not known"},
+    {sample_ivfsq, "sq/qtype", 4, 77, FURROW_E_UNSUPPORTED, "sq/qtype", "does not know"},
     {sample_ivfsq, "sq/qtype", 4, 4, FURROW_E_FORMAT, "sq/code_size", "of 16 bits need 8"},
     {sample_ivfsq, "code_size", 8, 5, FURROW_E_FORMAT, "code_size", "codes of 4 bytes"},
     {legacy_IvPQ, "lists/2/ids/count", 8, 2, FURROW_E_FORMAT, NULL, NULL},
@@ -120,8 +123,8 @@ static const lie lies[] = {
     {sample_hnsw, "levels", 4, 1, FURROW_E_FORMAT, NULL, "has 6 for vector 1"},
     {sample_hnsw, "offsets", 8, 1, FURROW_E_FORMAT, "offsets", "has 1 for vector 0"},
     {sample_hnsw, "neighbors/count", 8, 23, FURROW_E_FORMAT, "neighbors/count", "must be 24"},
-    {sample_hnsw, "neighbors", 4, 5, FURROW_E_FORMAT, "neighbors", "to 5, which is not there"},
-    {sample_hnsw, "neighbors", 4, -2, FURROW_E_FORMAT, "neighbors", "to -2, which is not there"},
+    {sample_hnsw, "neighbors", 4, 5, FURROW_E_FORMAT, "neighbors", "to 5, which does not exist"},
+    {sample_hnsw, "neighbors", 4, -2, FURROW_E_FORMAT, "neighbors", "to -2, which does not exist"},
     {sample_hnsw, "entry_point", 4, 2, FURROW_E_FORMAT, "max_level", "not on that level"},
     {sample_hnsw, "entry_point", 4, 5, FURROW_E_FORMAT, "max_level", "entry point 5"},
     {sample_hnsw, "max_level", 4, 2, FURROW_E_FORMAT, "max_level", "is 2"},
@@ -132,7 +135,7 @@ static const lie lies[] = {
     {sample_transforms, "nt", 4, -1, FURROW_E_FORMAT, "nt", "is -1"},
     {sample_transforms, "nt", 4, 1001, FURROW_E_FORMAT, "nt", "is 1001"},
     {sample_transforms, "transforms/0/fourcc", 4, FOURCC('V', 'x', 'y', 'z'), FURROW_E_UNSUPPORTED,
-     "transforms/0/fourcc", "transform that is not read here"},
+     "transforms/0/fourcc", "transform that Furrow does not read"},
     {sample_transforms, "transforms/0/d_in", 4, 3, FURROW_E_FORMAT, NULL, "3 inputs"},
     {sample_transforms, "transforms/0/d_in", 4, 0, FURROW_E_FORMAT, "transforms/0/d_in", "is 0"},
     {sample_transforms, "transforms/2/map", 4, 4, FURROW_E_FORMAT, NULL, "from 4 of 4 inputs"},
@@ -152,17 +155,17 @@ static void set_field(index_file *f, const char *field, int width, int64_t value
 static void check_lie(const lie *l) {
   index_file f = {0};
   l->make(&f);
-  uint64_t blamed = l->blamed ? place_of(&f, "scratch", l->blamed) : 0;
+  uint64_t wrong_field = l->wrong_field ? place_of(&f, "scratch", l->wrong_field) : 0;
   set_field(&f, l->field, l->width, l->value);
   for (int map = 0; map < 2; map++) {
     furrow_index *index = NULL;
     furrow_error err = {0};
     furrow_status status = read_bytes(&f, map, &index, &err);
-    bool good =
-        status == l->status && (!l->blamed || err.offset == blamed) && (!l->message || strstr(err.message, l->message));
+    bool good = status == l->status && (!l->wrong_field || err.offset == wrong_field) &&
+                (!l->message || strstr(err.message, l->message));
     if (!good)
       print_error("%s = %" PRId64 ": %s, byte %" PRIu64 " (not %" PRIu64 "): %s\n", l->field, l->value,
-                  furrow_status_name(status), err.offset, blamed, err.message);
+                  furrow_status_name(status), err.offset, wrong_field, err.message);
     assert_true(good);
     assert_null(index);
     assert_true(err.offset <= f.size);
@@ -212,7 +215,7 @@ static void depth_has_a_limit(void **state) {
     }
     furrow_status status = read_bytes(&f, false, &index, &err);
     assert_int_equal(status, depth == 30 ? FURROW_OK : FURROW_E_FORMAT);
-    if (status != FURROW_OK) assert_non_null(strstr(err.message, "within 32 others"));
+    if (status != FURROW_OK) assert_non_null(strstr(err.message, "inside of 32 others"));
     furrow_index_free(index);
     index_file_clear(&f);
   }
@@ -333,7 +336,7 @@ static void changes_are_refused_or_harmless(void **state) {
   }
 }
 
-/* Every byte of a small file that is no element of an array, set to four values. */
+/* Every byte of a small file that is not an element of an array, set to four values. */
 static void every_structural_byte_is_tried(void **state) {
   (void)state;
   static const uint8_t values[] = {0, 1, 0x7f, 0xff};

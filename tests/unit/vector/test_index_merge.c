@@ -207,7 +207,7 @@ static void last_id(furrow_index *other) {
     if (other->ivf.lists.list[i].size > 0) fw_put_le64(other->ivf.lists.list[i].ids, INT64_MAX);
 }
 
-static void what_does_not_agree_is_named(void **state) {
+static void differences_are_named(void **state) {
   (void)state;
   furrow_index_spec plain = plain_spec(D, 5, 4), spec = plain;
   spec.d = 12;
@@ -264,7 +264,7 @@ static void ids_that_do_not_fit_are_refused(void **state) {
   spec.refine_flat = true;
   make_parts(&spec, parts);
   assert_int_equal(furrow_index_merge(parts[0], parts[2], 129, &err), FURROW_E_ARGUMENT);
-  assert_non_null(strstr(err.message, "go on from 130"));
+  assert_non_null(strstr(err.message, "continue at 130"));
   free_parts(parts);
 }
 
@@ -441,7 +441,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       IN_DIR(files_and_memory_give_the_same),  IN_DIR(id_maps_are_joined),
       IN_DIR(maps_go_and_first_ids_shift),     IN_DIR(an_array_map_goes_on_or_refuses),
-      IN_DIR(what_does_not_agree_is_named),    IN_DIR(other_transforms_are_named),
+      IN_DIR(differences_are_named),           IN_DIR(other_transforms_are_named),
       IN_DIR(ids_that_do_not_fit_are_refused), IN_DIR(bad_inputs_are_refused),
       IN_DIR(inputs_are_read_as_told),         IN_DIR(memory_stays_small),
       IN_DIR(a_full_disk_leaves_the_target),   IN_DIR(a_kill_loses_nothing),

@@ -194,7 +194,7 @@ static void test_draw(void **state) {
   assert_int_equal(all[0], fw_mt19937_next(&rng) % 10);
 }
 
-/* Distances that are no numbers leave clusters empty: that comes to an end, too. */
+/* Distances that are not numbers leave clusters empty: that comes to an end, too. */
 static void test_large_numbers_end(void **state) {
   (void)state;
   enum { N = 300, D = 64, K = 20 };

@@ -345,7 +345,7 @@ static void test_index_of_many_ranks(void **state) {
   free(x);
 }
 
-/* A vector that is no number fails all ranks; a rotation is refused. */
+/* A vector that is not a number fails all ranks; a rotation is refused. */
 static void test_index_that_fails(void **state) {
   (void)state;
   float *x = normal(INDEX_N * INDEX_D, 8);

@@ -97,7 +97,7 @@ static void plain_scan(const scan_job *job, plain *p, void (*take)(plain *p, flo
   const furrow_index *index = job->node->index;
   fw_scratch *scratch = NULL;
   fw_lut *table = NULL;
-  float *room = NULL;
+  float *shifted = NULL;
   int64_t *probed = calloc(job->nprobe, sizeof *probed);
   float *coarse = calloc(job->nprobe, sizeof *coarse);
   size_t left = job->max_codes ? job->max_codes : SIZE_MAX;
@@ -105,8 +105,8 @@ static void plain_scan(const scan_job *job, plain *p, void (*take)(plain *p, flo
   assert_int_equal(fw_coarse_search(&job->node->coarse, scratch, job->query, 1, job->nprobe, 0, probed, coarse, NULL),
                    FURROW_OK);
   if (index->ivf.pq.m) {
-    assert_int_equal(fw_pq_tables_take(&job->node->pq, &scratch->arena, 1, &table, &room, NULL), FURROW_OK);
-    fw_pq_tables_fill(&job->node->pq, job->query, 1, table, room);
+    assert_int_equal(fw_pq_tables_take(&job->node->pq, &scratch->arena, 1, &table, &shifted, NULL), FURROW_OK);
+    fw_pq_tables_fill(&job->node->pq, job->query, 1, table, shifted);
   }
   for (size_t j = 0; j < job->nprobe && left > 0; j++) {
     if (probed[j] < 0) continue; /* too far for a number */
@@ -556,7 +556,7 @@ static void what_is_refused(void **state) {
   tear_down(&f);
 }
 
-/* Numbers that are no numbers never get in the way. */
+/* Numbers that are not numbers never get in the way. */
 static void odd_centroids(void **state) {
   float distances[20];
   int64_t ids[20];

@@ -37,13 +37,13 @@ static void expect_refusals(furrow_index *index, const float *vector) {
   const furrow_id_filter filter = {
       .size = sizeof(furrow_id_filter), .kind = FURROW_ID_FILTER_RANGE, .first = 0, .end = 1};
   const int64_t id = 1;
-  float *room = malloc((size_t)index->d * sizeof *room);
+  float *vector_out = malloc((size_t)index->d * sizeof *vector_out);
   furrow_error err = {0};
   assert_int_equal(furrow_index_add(index, vector, 1, NULL, NULL, &err), FURROW_E_STATE);
-  assert_non_null(strstr(err.message, "searching alone"));
+  assert_non_null(strstr(err.message, "search_only"));
   assert_int_equal(furrow_index_remove(index, &filter, NULL, &err), FURROW_E_STATE);
   assert_int_equal(furrow_index_update(index, &id, vector, 1, &err), FURROW_E_STATE);
-  assert_int_equal(furrow_index_reconstruct(index, 1, room, &err), FURROW_E_STATE);
+  assert_int_equal(furrow_index_reconstruct(index, 1, vector_out, &err), FURROW_E_STATE);
   assert_int_equal(furrow_index_set_direct_map(index, FURROW_DIRECT_MAP_HASHTABLE, &err), FURROW_E_STATE);
   assert_int_equal(furrow_index_save(index, "kept.index", NULL, &err), FURROW_E_STATE);
   uint64_t size;
@@ -54,7 +54,7 @@ static void expect_refusals(furrow_index *index, const float *vector) {
   furrow_index_free(other);
   furrow_list_view view;
   assert_int_equal(furrow_index_list(furrow_index_ivf(index), 0, &view, &err), FURROW_OK);
-  free(room);
+  free(vector_out);
 }
 
 static void check_spec(const made_spec *spec) {
@@ -166,7 +166,7 @@ static void every_kind(void **state) {
 
 /* Lists of 70 and 3 codes in a data file; the first has room for 100. */
 static void lists_on_disk(void **state) {
-  static const uint64_t places[4][3] = {{70, 100, 0}, {0, 0, UINT64_MAX}, {3, 3, 900}, {0, 0, UINT64_MAX}};
+  static const uint64_t offsets[4][3] = {{70, 100, 0}, {0, 0, UINT64_MAX}, {3, 3, 900}, {0, 0, UINT64_MAX}};
   enum { DATA_SIZE = 927 };
   uint8_t data[DATA_SIZE];
   index_file f = {0};
@@ -178,7 +178,7 @@ static void lists_on_disk(void **state) {
   put_long(&f, 4);
   put_long(&f, 1);
   put_long(&f, 4);
-  for (int i = 0; i < 12; i++) put_long(&f, (int64_t)places[i / 3][i % 3]);
+  for (int i = 0; i < 12; i++) put_long(&f, (int64_t)offsets[i / 3][i % 3]);
   put_long(&f, 0);
   put_long(&f, 6);
   put(&f, "a.data", 6);

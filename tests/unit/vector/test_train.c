@@ -443,8 +443,8 @@ static void test_hashtable(void **state) {
   const fw_direct_map *map = &index->ivf.direct_map;
   assert_int_equal(map->count, 600);
   for (size_t i = 0; i < map->count; i++) {
-    const fw_list *list = &index->ivf.lists.list[map->pairs[i].place >> 32];
-    assert_true(fw_list_id(list, (size_t)(map->pairs[i].place & UINT32_MAX)) == map->pairs[i].id);
+    const fw_list *list = &index->ivf.lists.list[map->pairs[i].location >> 32];
+    assert_true(fw_list_id(list, (size_t)(map->pairs[i].location & UINT32_MAX)) == map->pairs[i].id);
   }
   furrow_index_free(index);
   free(x);

@@ -46,7 +46,7 @@ static void check_vectors(const char *path, const furrow_vectors_reader_params *
   assert_int_equal(furrow_vectors_reader_count(v), N);
   assert_false(furrow_vectors_reader_has_ids(v));
   assert_string_equal(furrow_vectors_reader_path(v), path);
-  for (int turn = 0; turn < 2; turn++) {
+  for (int pass = 0; pass < 2; pass++) {
     size_t done = 0, got = 1;
     while (got > 0) {
       assert_int_equal(furrow_vectors_reader_next(v, step, values, ids, &got, &err), FURROW_OK);
@@ -107,7 +107,7 @@ static void test_compressed(void **state) {
   params.d = D;
   assert_int_equal(furrow_vectors_reader_open(&v, "v.f32.gz", &params, NULL), FURROW_OK);
   assert_true(furrow_vectors_reader_count(v) == FURROW_COUNT_UNKNOWN);
-  for (int turn = 0; turn < 3; turn++) {
+  for (int pass = 0; pass < 3; pass++) {
     assert_int_equal(furrow_vectors_reader_next(v, N, read, NULL, &got, NULL), FURROW_OK);
     assert_int_equal(got, N);
     assert_memory_equal(values, read, sizeof values);
@@ -139,8 +139,8 @@ static void test_refused(void **state) {
   write_rows("v.f32", values, N, D, false);
   refuse("v.fvecs", NULL, 7, FURROW_E_FORMAT, "vectors of 3 elements, not of 7");
   refuse("v.f32", NULL, 0, FURROW_E_ARGUMENT, "dimension");
-  refuse("v.f32", NULL, 7, FURROW_E_FORMAT, "no whole number of vectors of 7");
-  refuse("v.f32", "fvec", 3, FURROW_E_ARGUMENT, "no such kind");
+  refuse("v.f32", NULL, 7, FURROW_E_FORMAT, "not a whole number of vectors of 7");
+  refuse("v.f32", "fvec", 3, FURROW_E_ARGUMENT, "not a kind");
   refuse("values", NULL, 0, FURROW_E_ARGUMENT, "the kind must be given");
   refuse("nowhere.fvecs", NULL, 0, FURROW_E_NOT_FOUND, "");
   refuse("v.f32", "fvecs", 0, FURROW_E_FORMAT, "");
@@ -318,7 +318,7 @@ static void check_columns(const made *m, size_t memory, int64_t first, int64_t e
   made_check(furrow_vectors_reader_open_matrix(&v, "m", &params, &err), &err);
   assert_int_equal(furrow_vectors_reader_dimension(v), m->rows);
   assert_true(furrow_vectors_reader_has_ids(v));
-  for (int turn = 0; turn < 2; turn++, got = 1) {
+  for (int pass = 0; pass < 2; pass++, got = 1) {
     for (col = first > 0 ? first : 0; got > 0;) {
       made_check(furrow_vectors_reader_next(v, 7, values, ids, &got, &err), &err);
       for (size_t i = 0; i < got; i++, col++) {
@@ -541,7 +541,8 @@ static void test_exact_ties(void **state) {
 /* ---- No memory ------------------------------------------------------------------------------------------ */
 
 static furrow_status use_all(void) {
-  furrow_vectors_reader *v = NULL, *m = NULL;
+  furrow_vectors_reader *v = NULL, *m = NULL, *in_memory = NULL;
+  furrow_vectors_memory memory;
   furrow_reservoir *s = NULL;
   furrow_ids ids;
   furrow_ids_init(&ids);
@@ -554,7 +555,12 @@ static furrow_status use_all(void) {
   furrow_exact_search_params exact;
   furrow_exact_search_params_init(&exact);
   exact.threads = 1;
-  furrow_status status = furrow_vectors_reader_open(&v, "v.fvecs", NULL, NULL);
+  furrow_vectors_memory_init(&memory);
+  memory.vectors = values;
+  memory.count = 1;
+  memory.d = D;
+  furrow_status status = furrow_vectors_reader_open_memory(&in_memory, &memory, NULL);
+  if (status == FURROW_OK) status = furrow_vectors_reader_open(&v, "v.fvecs", NULL, NULL);
   if (status == FURROW_OK) status = furrow_vectors_reader_next(v, 4, values, NULL, &got, NULL);
   if (status == FURROW_OK) status = furrow_reservoir_create(&s, D, 2, 1, NULL);
   if (status == FURROW_OK) status = furrow_reservoir_add(s, values, 4, NULL);
@@ -562,6 +568,7 @@ static furrow_status use_all(void) {
   if (status == FURROW_OK) status = furrow_ids_load(&ids, "i.txt", NULL, NULL);
   if (status == FURROW_OK) status = furrow_vectors_reader_open_matrix(&m, "m", &params, NULL);
   if (status == FURROW_OK) status = furrow_vectors_reader_next(m, 4, values, NULL, &got, NULL);
+  furrow_vectors_reader_close(in_memory);
   furrow_vectors_reader_close(v);
   furrow_vectors_reader_close(m);
   furrow_reservoir_free(s);
