@@ -301,6 +301,54 @@ FURROW_API uint64_t furrow_blockiter_num_col(const furrow_blockiter *iter);
 /* What the parsing pass counted (from the cache: rows and features alone). */
 FURROW_API void furrow_blockiter_get_stats(const furrow_blockiter *iter, furrow_parser_stats *stats);
 
+/* ---- Rows in memory ------------------------------------------------------------------------------------- */
+
+/* Gives rows of the caller's a name, without a copy: from then on every function that takes a URI of rows reads them by
+ * it (furrow_parser_open, furrow_blockiter_open, training, scoring). Their format is "memory", whatever format is asked
+ * for. Parts are equal numbers of rows; blocks are slices that borrow the arrays, if the parser's types are those of
+ * the block, and are converted otherwise. A URI may list several: "memory://a;memory://b". The path is that of a file
+ * in memory (furrow_memory_file_add). The struct is copied; its arrays must stay and not change until release(user),
+ * unless it is NULL, is called: once, when the rows have been removed and no reader uses them any more. It is not
+ * called when this function fails. Errors:  E_ARGUMENT, not such a path, or arrays that contradict each other;
+ * E_EXISTS, the path is taken; E_MEMORY. Threads: any. */
+FURROW_API furrow_status furrow_memory_rows_add(const char *path, const furrow_rowblock *block,
+                                                void (*release)(void *user), void *user,
+                                                furrow_error *err) FURROW_MUST_USE;
+
+/* The type of a dense table's values. */
+typedef enum furrow_dense_type { FURROW_DENSE_F32, FURROW_DENSE_F64 } furrow_dense_type;
+
+/* A table of rows × columns: column i is feature i. A NaN is a missing value: the row does not have that feature. */
+typedef struct furrow_dense_rows {
+  size_t size; /* set by furrow_dense_rows_init */
+  size_t rows, columns;
+  const void *values;     /* row after row */
+  furrow_dense_type type; /* of the values; f32 */
+  size_t row_stride;      /* elements from the start of a row to that of the next; 0: columns */
+  const float *label;     /* of each row; NULL: they have none */
+  const float *weight;    /* of each row; NULL: 1 */
+  const uint64_t *qid;    /* of each row; NULL: 0 */
+  bool drop_zeros;        /* leave out values that are 0 */
+} furrow_dense_rows;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_dense_rows_init(furrow_dense_rows *dense) {
+  memset(dense, 0, sizeof *dense);
+  dense->size = sizeof *dense;
+}
+
+/* The same for a table. Blocks borrow the values where rows follow each other without a gap, are floats, and neither a
+ * NaN nor a dropped zero is among them; otherwise they are copied, block by block.
+ * Errors:  as furrow_memory_rows_add. While reading, E_RANGE: a double is too large for a float.
+ * Threads: any. */
+FURROW_API furrow_status furrow_memory_rows_add_dense(const char *path, const furrow_dense_rows *dense,
+                                                      void (*release)(void *user), void *user,
+                                                      furrow_error *err) FURROW_MUST_USE;
+/* Takes the name away. Readers that are open go on.
+ * Errors:  E_NOT_FOUND, no rows have that name; E_ARGUMENT, not a path in memory.
+ * Threads: any. */
+FURROW_API furrow_status furrow_memory_rows_remove(const char *path, furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Writer --------------------------------------------------------------------------------------------- */
 
 /* Writes blocks as "libsvm", "libfm" (= "libffm"), "csv" or "cache" (the binary row cache). The file appears when
@@ -386,21 +434,82 @@ FURROW_API furrow_status furrow_rowbuilder_feature(furrow_rowbuilder *row, uint6
 FURROW_API furrow_status furrow_rowbuilder_feature_of_field(furrow_rowbuilder *row, uint64_t field, uint64_t index,
                                                             double value, furrow_error *err) FURROW_MUST_USE;
 
-/* A text format: one line, at most one row. */
+/* Some whole records of a file, for furrow_rows_format.parse_chunk. The library makes it; it may grow at its end. */
+typedef struct furrow_rows_chunk {
+  const char *bytes; /* `length` of them, beginning with a record */
+  size_t length;
+  uint64_t offset;  /* of bytes[0] in the file, uncompressed */
+  const char *file; /* its path */
+  bool last;        /* the file ends with this chunk: its last record may be cut short */
+  void *internal;   /* the library's */
+} furrow_rows_chunk;
+
+/* Says that the record at bytes[at] cannot be read. Where bad rows are left out (FURROW_ON_BAD_SKIP) it is counted and
+ * the chunk goes on behind it; else the reading ends here, after the rows that came before.
+ * Errors:  E_PARSE, unless bad rows are left out: to be returned by parse_chunk. */
+FURROW_API furrow_status furrow_rows_chunk_refuse(furrow_rows_chunk *chunk, size_t at, const char *message,
+                                                  furrow_error *err) FURROW_MUST_USE;
+
+/* What a reader of rows is asked for. The library makes it, valid while open_rows runs; it may grow at its end. */
+typedef struct furrow_rows_request {
+  const char *const *paths; /* of the URI, as they were written */
+  size_t npaths;
+  const furrow_args *args;  /* of the URI, checked */
+  uint32_t part, nparts;    /* give part `part` of `nparts` */
+  furrow_key_type key_type; /* blocks of these types are handed on as they are; others are converted (and copied) */
+  furrow_value_type value_type;
+  uint32_t threads; /* that may be used */
+  furrow_on_bad on_bad;
+  size_t chunk_bytes; /* about how large a block should be */
+} furrow_rows_request;
+
+/* A format reads rows in one of three ways:
+ *
+ *   parse_line   text, one line, at most one row
+ *   parse_chunk  anything else that comes in files: any number of rows from some whole lines or records. record_size,
+ *                find_record or record_length say what a record is; without them it is a line
+ *   open_rows    a reader of its own, which gets the paths and gives blocks
+ *
+ * In the first two ways the library reads the files (also compressed, in parts, in any number of threads). */
 typedef struct furrow_rows_format {
-  size_t size; /* sizeof(furrow_rows_format), or set by furrow_rows_format_init */
-  const char *name;
-  const char *description;
-  const furrow_arg *args; /* nargs of them */
+  size_t size;             /* sizeof(furrow_rows_format), or set by furrow_rows_format_init */
+  const char *name;        /* what params.format and ?format= say */
+  const char *description; /* one line */
+  const furrow_arg *args;  /* nargs of them */
   size_t nargs;
   /* Called once per parser; *state is given to the others. NULL: state is NULL. */
   furrow_status (*open)(const furrow_args *args, void **state, furrow_error *err);
-  /* Reads line[0 … length-1] (no line end, never empty). Return OK without any call on `row` for a line that is no
+  /* Reads line[0 … length-1] (no line end, never empty). Return OK without any call on `row` for a line that is not a
    * row (a comment). On failure set the message, and err->column and err->token if known; file and line are filled in.
    * Called from several threads at once: `state` must not change. */
   furrow_status (*parse_line)(const void *state, const char *line, size_t length, furrow_rowbuilder *row,
                               furrow_error *err);
   void (*close)(void *state); /* may be NULL */
+
+  /* Adds the rows of a chunk to an empty container, in their order. On failure set the message, and err->offset from
+   * bytes[0] if known (furrow_rows_chunk_refuse does); the file is filled in, and the rows that were added count.
+   * Called from several threads at once, each with its own chunk: `state` must not change. */
+  furrow_status (*parse_chunk)(const void *state, furrow_rows_chunk *chunk, furrow_container *rows, furrow_error *err);
+  /* Returns the bytes that every record has; a file that ends within one is E_FORMAT. */
+  size_t (*record_size)(const void *state);
+  /* Returns the place of the first record that begins at bytes[from] or behind it, or `length` if none that can be told
+   * does: more bytes are given then. bytes[0] may be anywhere in a file. A record must be told by its first 4096
+   * bytes. */
+  size_t (*find_record)(const void *state, const char *bytes, size_t length, size_t from);
+  /* Returns the bytes of the record that begins at bytes[0], or 0 if more than `length` are needed to tell. A file of
+   * such records cannot be cut in the middle: it is read in order and belongs whole to one part, the threads share the
+   * parsing. */
+  size_t (*record_length)(const void *state, const char *bytes, size_t length);
+  size_t head_bytes; /* at the start of each file, before the first record; left out */
+
+  /* Opens a reader of its own. The others get *reader, from one thread at a time. */
+  furrow_status (*open_rows)(const void *state, const furrow_rows_request *request, void **reader, furrow_error *err);
+  /* Gives the next block, valid until the next call: FURROW_OK, FURROW_END or an error, whose file and place are its
+   * own. Required with open_rows. */
+  furrow_status (*next_rows)(void *reader, const furrow_rowblock **block, furrow_error *err);
+  /* Goes back to the first block. NULL: the rows can be read once. */
+  furrow_status (*rewind_rows)(void *reader, furrow_error *err);
+  void (*close_rows)(void *reader); /* may be NULL */
 } furrow_rows_format;
 
 /* Sets the size, and everything else to 0. */

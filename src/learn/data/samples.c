@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/uri.h"
+#include "rows/block_reader.h"
 
 struct fw_samples {
   char *uri; /* with the arguments that the conf asks for */
@@ -39,6 +40,7 @@ static bool has_index_base(const char *format) {
 static furrow_status find_format(char **format, const fw_samples *samples, const char *uri, const char *given,
                                  furrow_error *err) {
   furrow_parser *parser = NULL;
+  if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name; /* whatever the conf says of files */
   if (strcmp(given, "auto") != 0) return fw_strndup(format, given, strlen(given), err);
   furrow_status status = furrow_parser_open(&parser, uri, &samples->params, err);
   if (status == FURROW_OK) {

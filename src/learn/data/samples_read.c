@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "learn/conf/plan_rules.h"
 #include "learn/data/samples.h"
+#include "rows/block_reader.h"
 
 struct furrow_sample_reader {
   fw_plan *plan;
@@ -15,7 +16,8 @@ struct furrow_sample_reader {
 /* Only csv has rows without a label; the lines of the others begin with one, which is taken for the row's id. */
 static furrow_status check_label(const furrow_sample_reader *samples, furrow_error *err) {
   const char *format = fw_samples_format(samples->data);
-  if (samples->plan->data.has_label || strcmp(format, "csv") == 0) return FURROW_OK;
+  if (samples->plan->data.has_label || strcmp(format, "csv") == 0 || strcmp(format, fw_format_memory.name) == 0)
+    return FURROW_OK;
   return fw_fail(err, FURROW_E_UNSUPPORTED, "has-label=no: lines of %s data always begin with a label or an id",
                  format);
 }
