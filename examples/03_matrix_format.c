@@ -108,7 +108,7 @@ static const furrow_matrix_format assign = {
 };
 
 /* What a plugin exports; NULL ends it. */
-FURROW_API const furrow_matrix_format *const furrow_plugin_formats[] = {&assign, NULL};
+FURROW_API const furrow_matrix_format *const furrow_plugin_matrix_formats[] = {&assign, NULL};
 
 #ifndef PLUGIN
 

@@ -123,6 +123,20 @@ static inline void furrow_output_init(furrow_output *out) {
   out->size = sizeof *out;
 }
 
+/* ---- Plugins --------------------------------------------------------------------------------------------- */
+
+/* Loads a shared object and adds what it exports, one or more of
+ *
+ *   furrow_status furrow_plugin_init(furrow_error *err);                     called first; may register anything
+ *   const furrow_rows_format *const furrow_plugin_rows_formats[];            NULL ends it
+ *   const furrow_matrix_format *const furrow_plugin_matrix_formats[];        NULL ends it
+ *
+ * The object stays loaded. A path without a slash is a file of the working directory. Formats are added all or none.
+ * The object calls the library of the program that loads it: it must not bring a library of its own.
+ * Errors:  E_NOT_FOUND, it cannot be loaded; E_FORMAT, it exports none of these; E_EXISTS, a name is taken; E_ARGUMENT,
+ * a format is not complete; and what furrow_plugin_init returns. */
+FURROW_API furrow_status furrow_plugin_load(const char *path, furrow_error *err) FURROW_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

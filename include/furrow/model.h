@@ -310,10 +310,6 @@ typedef struct furrow_matrix_format {
  * taken. E_ARGUMENT: a field is missing. Thread-safe. */
 FURROW_API furrow_status furrow_matrix_format_register(const furrow_matrix_format *format,
                                                        furrow_error *err) FURROW_MUST_USE;
-/* Registers the formats of a shared object, which exports
- *   const furrow_matrix_format *const furrow_plugin_formats[];   (NULL ends it)
- * and stays loaded. */
-FURROW_API furrow_status furrow_matrix_format_load(const char *shared_object, furrow_error *err) FURROW_MUST_USE;
 /* By name ("TextColumnFormat", or "TextColumn") or class name; E_NOT_FOUND lists the names there are. */
 FURROW_API furrow_status furrow_matrix_format_find(const char *name, const furrow_matrix_format **format,
                                                    furrow_error *err) FURROW_MUST_USE;

@@ -157,6 +157,28 @@ furrow_status furrow_rows_format_register(const furrow_rows_format *format, furr
   return status;
 }
 
+void fw_rows_formats_remove(const furrow_rows_format *const *formats, size_t count) {
+  pthread_mutex_lock(&added_lock);
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = nadded; k-- > 0;) {
+      if (strcmp(added[k]->name, formats[i]->name) != 0) continue;
+      fw_free(added[k]);
+      memmove((void *)(added + k), (void *)(added + k + 1), (--nadded - k) * sizeof *added);
+      break;
+    }
+  pthread_mutex_unlock(&added_lock);
+}
+
+furrow_status fw_rows_formats_register(const furrow_rows_format *const *formats, size_t count, furrow_error *err) {
+  for (size_t i = 0; i < count; i++) {
+    const furrow_status status = furrow_rows_format_register(formats[i], err);
+    if (status == FURROW_OK) continue;
+    fw_rows_formats_remove(formats, i);
+    return status;
+  }
+  return FURROW_OK;
+}
+
 void furrow_rows_format_register_early(const furrow_rows_format *format) {
   furrow_error error;
   if (furrow_rows_format_register(format, &error) == FURROW_OK) return;
