@@ -27,6 +27,7 @@
 
 #include <stdbool.h>
 
+#include "furrow/io.h"
 #include "furrow/status.h"
 
 #ifdef __cplusplus
@@ -310,6 +311,8 @@ typedef struct furrow_matrix_format {
  * taken. E_ARGUMENT: a field is missing. Thread-safe. */
 FURROW_API furrow_status furrow_matrix_format_register(const furrow_matrix_format *format,
                                                        furrow_error *err) FURROW_MUST_USE;
+/* Defined by a plugin (furrow_plugin_load), not by the library: its formats; NULL ends them. */
+FURROW_PLUGIN_API extern const furrow_matrix_format *const furrow_plugin_matrix_formats[];
 /* By name ("TextColumnFormat", or "TextColumn") or class name; E_NOT_FOUND lists the names there are. */
 FURROW_API furrow_status furrow_matrix_format_find(const char *name, const furrow_matrix_format **format,
                                                    furrow_error *err) FURROW_MUST_USE;

@@ -59,7 +59,6 @@ static void close_one(void *user, void *file) {
   (void)user, (void)file;
 }
 
-FURROW_API furrow_status furrow_plugin_init(furrow_error *err);
 furrow_status furrow_plugin_init(furrow_error *err) {
 #ifdef PLUGIN_INIT_FAILS
   snprintf(err->message, sizeof err->message, "not today");

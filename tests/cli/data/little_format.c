@@ -49,5 +49,4 @@ static const furrow_matrix_format little = {.abi = FURROW_FORMAT_ABI,
                                             .decode = decode,
                                             .encode = encode};
 
-extern const furrow_matrix_format *const furrow_plugin_matrix_formats[];
 const furrow_matrix_format *const furrow_plugin_matrix_formats[] = {&little, NULL};
