@@ -109,7 +109,7 @@ static const furrow_matrix_format assign = {
 };
 
 /* The list that a plugin exports, up to a NULL. */
-FURROW_API const furrow_matrix_format *const furrow_plugin_formats[] = {&assign, NULL};
+FURROW_API const furrow_matrix_format *const furrow_plugin_matrix_formats[] = {&assign, NULL};
 
 #ifndef PLUGIN
 

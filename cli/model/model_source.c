@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "furrow/io.h"
 
 /* ---- Values of options ---------------------------------------------------------------------------------- */
 
@@ -61,7 +62,7 @@ furrow_status parse_row_type(const char *text, void *field, furrow_error *err) {
 
 static furrow_status parse_plugin(const char *text, void *field, furrow_error *err) {
   (void)field;
-  return furrow_matrix_format_load(text, err);
+  return furrow_plugin_load(text, err);
 }
 
 /* ---- Tables --------------------------------------------------------------------------------------------- */

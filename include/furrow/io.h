@@ -34,8 +34,8 @@ extern "C" {
 /* Makes bytes of the caller's a file, without a copy. The path is "memory://" and a name, which may have slashes:
  * memory://model/weight/_meta lies in the folder memory://model/weight, so that a whole model can be in memory.
  * release(user), unless it is NULL, is called once, when the file has been removed and no reader uses it any more;
- * until then the bytes must not change. It is not called when this function fails. bytes NULL: an empty file. Errors:
- * E_ARGUMENT, not such a path; E_EXISTS, something is there already; E_MEMORY. */
+ * until then the bytes must not change. It is not called when this function fails. bytes NULL: an empty file.
+ * Errors:  E_ARGUMENT, not such a path; E_EXISTS, something is there already; E_MEMORY. */
 FURROW_API furrow_status furrow_memory_file_add(const char *path, const void *bytes, size_t length,
                                                 void (*release)(void *user), void *user,
                                                 furrow_error *err) FURROW_MUST_USE;
@@ -48,14 +48,14 @@ FURROW_API furrow_status furrow_memory_file_remove(const char *path, furrow_erro
 /* What lies at a path. */
 typedef enum furrow_file_kind {
   FURROW_FILE_REGULAR, /* bytes of a known number, read at any place */
-  FURROW_FILE_FOLDER,
-  FURROW_FILE_STREAM /* bytes of an unknown number: read once, in order. Rows, vectors and arrays may be such files */
+  FURROW_FILE_FOLDER,  /* has other files and folders in it */
+  FURROW_FILE_STREAM   /* bytes of an unknown number: read once, in order. Rows, vectors and arrays may be such files */
 } furrow_file_kind;
 
 /* What a file system says of a path. The library makes it, all zeros; it may grow at its end. */
 typedef struct furrow_file_info {
-  furrow_file_kind kind;
-  uint64_t length;    /* bytes of a regular file */
+  furrow_file_kind kind; /* what it is */
+  uint64_t length;       /* bytes of a regular file */
   int64_t changed_ns; /* last change in nanoseconds since 1970; 0: unknown, and then a row cache that was made from the
                          file is not used again */
 } furrow_file_info;
@@ -122,6 +122,24 @@ static inline void furrow_output_init(furrow_output *out) {
   memset(out, 0, sizeof *out);
   out->size = sizeof *out;
 }
+
+/* ---- Plugins --------------------------------------------------------------------------------------------- */
+
+/* Marks what a plugin defines and the library looks for: furrow_plugin_init, furrow_plugin_rows_formats (rows.h),
+ * furrow_plugin_matrix_formats (model.h). */
+#define FURROW_PLUGIN_API FURROW_API
+
+/* Defined by a plugin, not by the library: called once it is loaded, before its formats are added; it may register
+ * anything. err is never NULL.
+ * Returns: FURROW_OK, or what furrow_plugin_load is to return. */
+FURROW_PLUGIN_API furrow_status furrow_plugin_init(furrow_error *err);
+
+/* Loads a shared object that defines one or more of furrow_plugin_init, furrow_plugin_rows_formats and
+ * furrow_plugin_matrix_formats, and adds all its formats, or none. The object stays loaded. A path without a slash is a
+ * file of the working directory. The object calls the library of the program that loads it: it must not bring its own.
+ * Errors:  E_NOT_FOUND, it cannot be loaded; E_FORMAT, it defines none of these; E_EXISTS, a name is taken; E_ARGUMENT,
+ *          a format is not complete; and what its furrow_plugin_init returns. */
+FURROW_API furrow_status furrow_plugin_load(const char *path, furrow_error *err) FURROW_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "furrow/io.h"
 #include "furrow/status.h"
 
 #ifdef __cplusplus
@@ -365,13 +366,8 @@ static inline void furrow_matrix_format_init(furrow_matrix_format *format) {
  * Threads: may be called from any thread. */
 FURROW_API furrow_status furrow_matrix_format_register(const furrow_matrix_format *format,
                                                        furrow_error *err) FURROW_MUST_USE;
-/* Registers the formats of a shared object, which exports
- *   const furrow_matrix_format *const furrow_plugin_formats[];   (NULL ends it)
- * and stays loaded.
- * Errors:  E_NOT_FOUND, the object cannot be loaded; E_FORMAT, it exports no formats; those of
- *          furrow_matrix_format_register.
- * Threads: may be called from any thread. */
-FURROW_API furrow_status furrow_matrix_format_load(const char *shared_object, furrow_error *err) FURROW_MUST_USE;
+/* Defined by a plugin (furrow_plugin_load), not by the library: its formats; NULL ends them. */
+FURROW_PLUGIN_API extern const furrow_matrix_format *const furrow_plugin_matrix_formats[];
 /* Finds a format by name ("TextColumnFormat", or "TextColumn") or class name.
  * Errors:  E_NOT_FOUND, there is no such format (err->hint lists the known names).
  * Owner:   the library; *format is valid for ever.

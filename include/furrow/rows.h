@@ -17,8 +17,9 @@
  * The names are those of dmlc-core's data layer: Row, RowBlock, RowBlockContainer, Parser, RowBlockIter.
  * What each text format allows is in docs/formats/rows.md.
  *
- * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive
- * use of it. Different handles are independent. Views (furrow_row, furrow_rowblock) borrow their arrays.
+ * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive use of it.
+ * Different handles are independent. Functions without a handle may be called from any thread. Views (furrow_row,
+ * furrow_rowblock) borrow their arrays.
  */
 #ifndef FURROW_ROWS_H
 #define FURROW_ROWS_H
@@ -46,92 +47,103 @@ extern "C" {
   X(I32, int32_t, "i32")      \
   X(I64, int64_t, "i64")
 
+/* The type of indices and fields. */
 typedef enum furrow_key_type {
 #define FURROW_X(name, type, text) FURROW_KEY_##name,
   FURROW_KEY_TYPES(FURROW_X)
 #undef FURROW_X
 } furrow_key_type;
 
+/* The type of values and labels. */
 typedef enum furrow_value_type {
 #define FURROW_X(name, type, text) FURROW_VALUE_##name,
   FURROW_VALUE_TYPES(FURROW_X)
 #undef FURROW_X
 } furrow_value_type;
 
-/* Bytes of one element; 0 for a value that is no such type. */
+/* Returns: bytes of one element; 0 for a number that is not a type. */
 FURROW_API size_t furrow_key_size(furrow_key_type type);
 FURROW_API size_t furrow_value_size(furrow_value_type type);
-/* "u32", "f32" …; "?" for a value that is no such type. */
+/* Returns: "u32", "f32" …; "?" for a number that is not a type.
+ * Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_key_type_name(furrow_key_type type);
 FURROW_API const char *furrow_value_type_name(furrow_value_type type);
-/* The type with that name; E_ARGUMENT lists the names there are. */
+/* Finds the type with that name.
+ * Errors:  E_ARGUMENT, there is none; the message lists the names. */
 FURROW_API furrow_status furrow_key_type_find(const char *name, furrow_key_type *type,
                                               furrow_error *err) FURROW_MUST_USE;
 FURROW_API furrow_status furrow_value_type_find(const char *name, furrow_value_type *type,
                                                 furrow_error *err) FURROW_MUST_USE;
 
-/* A borrowed array of indices or values; the type tag beside it says which member holds. .any == NULL: absent. */
+/* A borrowed array of indices or fields; the key_type beside it says which member holds. Layout fixed. */
 typedef union furrow_keys {
-  const void *any;
-  const uint32_t *u32;
-  const uint64_t *u64;
+  const void *any;     /* NULL: the array is absent */
+  const uint32_t *u32; /* FURROW_KEY_U32 */
+  const uint64_t *u64; /* FURROW_KEY_U64 */
 } furrow_keys;
 
+/* A borrowed array of values or labels; the value_type beside it says which member holds. Layout fixed. */
 typedef union furrow_values {
-  const void *any;
-  const float *f32;
-  const int32_t *i32;
-  const int64_t *i64;
+  const void *any;    /* NULL: the array is absent */
+  const float *f32;   /* FURROW_VALUE_F32 */
+  const int32_t *i32; /* FURROW_VALUE_I32 */
+  const int64_t *i64; /* FURROW_VALUE_I64 */
 } furrow_values;
 
 /* ---- Row ------------------------------------------------------------------------------------------------ */
 
-/* One sample, borrowed from a block. */
+/* One sample, borrowed from a block. Layout fixed. */
 typedef struct furrow_row {
-  furrow_values label; /* one element; absent only in csv without a label column */
-  const float *weight; /* one element; NULL: 1 */
-  const uint64_t *qid; /* one element; NULL: 0 */
-  size_t length;       /* number of features */
-  furrow_keys field;   /* length elements; absent when the format has no fields */
-  furrow_keys index;   /* length elements, in the order of the text */
-  furrow_values value; /* length elements; absent: all are 1 */
-  furrow_key_type key_type;
-  furrow_value_type value_type;
+  furrow_values label;          /* one element; absent only in csv without a label column and in rows in memory */
+  const float *weight;          /* one element; NULL: 1 */
+  const uint64_t *qid;          /* one element; NULL: 0 */
+  size_t length;                /* number of features */
+  furrow_keys field;            /* length elements; absent when the format has no fields */
+  furrow_keys index;            /* length elements, in the order of the text */
+  furrow_values value;          /* length elements; absent: all are 1 */
+  furrow_key_type key_type;     /* of field and index */
+  furrow_value_type value_type; /* of label and value */
 } furrow_row;
 
+/* Returns: element i of an array that is there. */
 FURROW_INLINE uint64_t furrow_keys_get(furrow_keys a, furrow_key_type type, size_t i) {
   return type == FURROW_KEY_U32 ? a.u32[i] : a.u64[i];
 }
-
+/* Returns: element i of an array that is there, as a double: integers beyond 2^53 are rounded, so read a.i64 itself. */
 FURROW_INLINE double furrow_values_get(furrow_values a, furrow_value_type type, size_t i) {
   if (type == FURROW_VALUE_F32) return a.f32[i];
   if (type == FURROW_VALUE_I32) return a.i32[i];
-  return (double)a.i64[i]; /* beyond 2^53 this rounds: read a.i64 itself */
+  return (double)a.i64[i];
 }
 
-/* The getters apply the defaults; i must be below row->length. The field of a row without fields is 0,
- * the label of a row without one is 0. */
+/* Returns: the field of feature i, which must be below row->length; 0 in a row without fields. */
 FURROW_INLINE uint64_t furrow_row_get_field(const furrow_row *row, size_t i) {
   return row->field.any ? furrow_keys_get(row->field, row->key_type, i) : 0;
 }
+/* Returns: the index of feature i, which must be below row->length. */
 FURROW_INLINE uint64_t furrow_row_get_index(const furrow_row *row, size_t i) {
   return furrow_keys_get(row->index, row->key_type, i);
 }
+/* Returns: the value of feature i, which must be below row->length; 1 in a row without values. */
 FURROW_INLINE double furrow_row_get_value(const furrow_row *row, size_t i) {
   return row->value.any ? furrow_values_get(row->value, row->value_type, i) : 1.0;
 }
+/* Returns: the label; 0 in a row without one. */
 FURROW_INLINE double furrow_row_get_label(const furrow_row *row) {
   return row->label.any ? furrow_values_get(row->label, row->value_type, 0) : 0.0;
 }
+/* Returns: the weight; 1 in a row without one. */
 FURROW_INLINE float furrow_row_get_weight(const furrow_row *row) {
   return row->weight ? *row->weight : 1.0F;
 }
+/* Returns: the qid; 0 in a row without one. */
 FURROW_INLINE uint64_t furrow_row_get_qid(const furrow_row *row) {
   return row->qid ? *row->qid : 0;
 }
 
-/* Sum of weights[index] * value over the features, added in their order in the type of the weights;
- * an index that occurs twice counts twice. E_RANGE names an index that is not below n. */
+/* Adds up weights[index] * value over the features, in their order and in the type of the weights; an index that occurs
+ * twice counts twice.
+ * Errors:  E_RANGE, an index is not below n (the message names it). */
 FURROW_API furrow_status furrow_row_dot_f32(const furrow_row *row, const float *weights, size_t n, float *dot,
                                             furrow_error *err) FURROW_MUST_USE;
 FURROW_API furrow_status furrow_row_dot_f64(const furrow_row *row, const double *weights, size_t n, double *dot,
@@ -139,29 +151,30 @@ FURROW_API furrow_status furrow_row_dot_f64(const furrow_row *row, const double 
 
 /* ---- Row block ------------------------------------------------------------------------------------------ */
 
-/* A batch of rows in columns, borrowed. Features of row i are at offset[i] … offset[i+1]-1 of field, index and
- * value; offset[0] need not be 0 (a slice keeps the arrays of the whole). Absent arrays mean what they mean in
- * furrow_row. Whether an array is absent is a matter of the block, not of the data set: a block in which no row
- * has a weight has none, though the next may. */
+/* A batch of rows in columns, borrowed. Features of row i are at offset[i] … offset[i+1]-1 of field, index and value;
+ * offset[0] need not be 0 (a slice keeps the arrays of the whole). Absent arrays mean what they mean in furrow_row.
+ * Whether an array is absent is a matter of the block, not of the data set: a block in which no row has a weight has
+ * none, though the next may. Layout fixed. */
 typedef struct furrow_rowblock {
-  size_t size;
-  const uint64_t *offset; /* size + 1 elements */
-  furrow_values label;    /* size elements */
-  const float *weight;
-  const uint64_t *qid;
-  furrow_keys field;
-  furrow_keys index;
-  furrow_values value;
-  furrow_key_type key_type;
-  furrow_value_type value_type;
+  size_t size;                  /* number of rows */
+  const uint64_t *offset;       /* size + 1 elements */
+  furrow_values label;          /* size elements */
+  const float *weight;          /* size elements; NULL: absent */
+  const uint64_t *qid;          /* size elements; NULL: absent */
+  furrow_keys field;            /* elements up to offset[size] */
+  furrow_keys index;            /* elements up to offset[size] */
+  furrow_values value;          /* elements up to offset[size] */
+  furrow_key_type key_type;     /* of field and index */
+  furrow_value_type value_type; /* of label and value */
 } furrow_rowblock;
 
-/* Row i. i must be below block->size (asserted). */
+/* Returns: row i, which must be below block->size (asserted). It borrows the arrays of the block. */
 FURROW_API furrow_row furrow_rowblock_row(const furrow_rowblock *block, size_t i);
-/* Rows begin … end-1 as a block that borrows the same arrays. E_ARGUMENT unless begin <= end <= size. */
+/* Gives rows begin … end-1 as a block that borrows the same arrays.
+ * Errors:  E_ARGUMENT, unless begin <= end <= size. */
 FURROW_API furrow_status furrow_rowblock_slice(const furrow_rowblock *block, size_t begin, size_t end,
                                                furrow_rowblock *slice, furrow_error *err) FURROW_MUST_USE;
-/* Bytes that the rows of the block take in its arrays. */
+/* Returns: bytes that the rows of the block take in its arrays. */
 FURROW_API size_t furrow_rowblock_memory_cost(const furrow_rowblock *block);
 
 /* ---- Row block container -------------------------------------------------------------------------------- */
@@ -169,48 +182,62 @@ FURROW_API size_t furrow_rowblock_memory_cost(const furrow_rowblock *block);
 /* Owns the arrays of a growing block. */
 typedef struct furrow_container furrow_container;
 
+/* Makes an empty container of these types.
+ * Errors:  E_ARGUMENT, a number that is not a type; E_MEMORY.
+ * Owner:   the caller, furrow_container_free. */
 FURROW_API furrow_status furrow_container_create(furrow_container **container, furrow_key_type key_type,
                                                  furrow_value_type value_type, furrow_error *err) FURROW_MUST_USE;
+/* Frees a container. Takes NULL. */
 FURROW_API void furrow_container_free(furrow_container *container);
 /* Forgets the rows, keeps the memory for the next ones. */
 FURROW_API void furrow_container_clear(furrow_container *container);
 
-/* Appends copies. Types may differ where every element fits (E_RANGE names the one that does not). Arrays that
- * only some rows bring are filled for the others: weight 1, qid 0, field 0, value 1; a label that only some rows
- * have is E_STATE. On failure the container is as before. */
+/* Appends copies. Types may differ where every element fits. Arrays that only some rows bring are filled for the
+ * others: weight 1, qid 0, field 0, value 1. On failure the container is as before.
+ * Errors:  E_RANGE, an element does not fit the type (the message names it); E_STATE, only some rows have a label;
+ *          E_MEMORY. */
 FURROW_API furrow_status furrow_container_push_row(furrow_container *container, const furrow_row *row,
                                                    furrow_error *err) FURROW_MUST_USE;
 FURROW_API furrow_status furrow_container_push_block(furrow_container *container, const furrow_rowblock *block,
                                                      furrow_error *err) FURROW_MUST_USE;
 
-/* The rows as a block, valid until the container changes. Checks that the columns agree (E_STATE). */
+/* Gives the rows as a block, valid until the container changes.
+ * Errors:  E_STATE, the columns do not agree. */
 FURROW_API furrow_status furrow_container_get_block(const furrow_container *container, furrow_rowblock *block,
                                                     furrow_error *err) FURROW_MUST_USE;
 
+/* Returns: the number of rows. */
 FURROW_API size_t furrow_container_size(const furrow_container *container);
-FURROW_API uint64_t furrow_container_max_field(const furrow_container *container); /* 0 if it has no features */
-FURROW_API uint64_t furrow_container_max_index(const furrow_container *container); /* 0 if it has no features */
+/* Returns: the largest field or index; 0 if there are no features. */
+FURROW_API uint64_t furrow_container_max_field(const furrow_container *container);
+FURROW_API uint64_t furrow_container_max_index(const furrow_container *container);
+/* Returns: bytes of memory that the arrays take. */
 FURROW_API size_t furrow_container_memory_cost(const furrow_container *container);
 
-/* The container as a row cache file (docs/formats/row_cache.md: a header of ours, then dmlc-core's bytes).
- * save is atomic and replaces a file only with
- * `overwrite` (else E_EXISTS). load replaces the rows of the container; it refuses a file that is no row cache
- * (E_FORMAT), that is damaged or cut short (E_FORMAT) or that holds other types (E_ARGUMENT), and leaves the container
- * as it was. */
+/* Writes the container as a row cache file (docs/formats/row_cache.md: a header of ours, then dmlc-core's bytes), which
+ * appears complete or not at all.
+ * Errors:  E_EXISTS, there is a file and `overwrite` is false; E_NOT_FOUND, there is no such directory; E_IO; E_MEMORY.
+ */
 FURROW_API furrow_status furrow_container_save(const furrow_container *container, const char *path, bool overwrite,
                                                furrow_error *err) FURROW_MUST_USE;
+/* Replaces the rows of the container by those of a row cache file. On failure the container is as before.
+ * Errors:  E_FORMAT, the file is not a row cache, is damaged or cut short; E_ARGUMENT, it holds other types;
+ *          E_NOT_FOUND; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_container_load(furrow_container *container, const char *path,
                                                furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Parser --------------------------------------------------------------------------------------------- */
 
+/* Reads a data set block by block. */
 typedef struct furrow_parser furrow_parser;
 
+/* What to do with a row that cannot be read. */
 typedef enum furrow_on_bad {
-  FURROW_ON_BAD_ERROR, /* a row that cannot be read ends the reading with its place and token */
-  FURROW_ON_BAD_SKIP   /* it is left out and counted (furrow_parser_stats) */
+  FURROW_ON_BAD_ERROR, /* the reading ends with its place and token */
+  FURROW_ON_BAD_SKIP   /* the row is left out and counted (furrow_parser_stats) */
 } furrow_on_bad;
 
+/* How to read a data set. */
 typedef struct furrow_parser_params {
   size_t size;                  /* set by furrow_parser_params_init */
   const char *format;           /* "libsvm", "libfm", "libffm", "csv", "dummy", "dense", a registered name, or "auto" */
@@ -219,8 +246,8 @@ typedef struct furrow_parser_params {
   furrow_value_type value_type; /* f32 */
   uint32_t threads;      /* that parse, the caller's among them; 0: one for each processor. 1: the caller's alone */
   furrow_on_bad on_bad;  /* error */
-  size_t chunk_bytes;    /* text per block; 0: the default. Decides where blocks end, nothing else does */
-  size_t max_line_bytes; /* how far a line may reach beyond its piece of text; 0: the default, 1 GiB */
+  size_t chunk_bytes;    /* text per block; 0: the default, 512 KiB. Decides where blocks end, nothing else does */
+  size_t max_line_bytes; /* how far a line or record may reach beyond its piece; 0: the default, 1 GiB */
 } furrow_parser_params;
 
 /* Sets the size and the defaults. */
@@ -231,31 +258,43 @@ static inline void furrow_parser_params_init(furrow_parser_params *params) {
   params->nparts = 1;
 }
 
-/* Opens `uri` = path[;path]…[?key=value[&key=value]…][#cachefile]. A path is a file, a directory (its files by name),
- * a glob, file://…, or - (stdin); gzip and zstd are recognised by content. Keys are the format's arguments
+/* Opens `uri` = path[;path]…[?key=value[&key=value]…][#cachefile]. A path is a file, a directory (its files by name), a
+ * glob, - (stdin), file://…, memory://… (furrow_memory_file_add, furrow_memory_rows_add) or name://… of a file system
+ * (furrow_file_system_register); gzip and zstd are recognised by content. Keys are the format's arguments
  * (docs/formats/rows.md) and `format`. The cachefile is for furrow_blockiter; a parser ignores it. params NULL: the
- * defaults. Nothing has been parsed yet when it returns, but what "auto" chose is known. */
+ * defaults. Nothing has been parsed yet when it returns, but what "auto" chose is known.
+ * Errors:  E_ARGUMENT, the URI, a parameter or an argument of the format is wrong; E_NOT_FOUND, a path has no file;
+ *          E_FORMAT, the data is not text; E_PARSE, a csv's header is malformed; E_UNSUPPORTED, a compression or a
+ *          file system that is not known; E_IO; E_MEMORY; and what a format or file system of the program's says.
+ * Owner:   the caller, furrow_parser_close. */
 FURROW_API furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const furrow_parser_params *params,
                                             furrow_error *err) FURROW_MUST_USE;
-/* furrow_parser_open with everything else at its default. */
+/* Opens a part with everything else at its default, as furrow_parser_open does.
+ * Errors:  as furrow_parser_open.
+ * Owner:   the caller, furrow_parser_close. */
 FURROW_API furrow_status furrow_parser_open_part(furrow_parser **parser, const char *uri, uint32_t part,
                                                  uint32_t nparts, const char *format,
                                                  furrow_error *err) FURROW_MUST_USE;
+/* Stops the threads and frees. Takes NULL. */
 FURROW_API void furrow_parser_close(furrow_parser *parser);
 
-/* Moves to the next block that has rows: FURROW_OK, FURROW_END, or an error, which then stays until before_first. */
+/* Moves to the next block that has rows. An error stays until furrow_parser_rewind.
+ * Errors:  END after the last row; E_PARSE or E_RANGE, a row that cannot be read (err has its line, column and token);
+ *          E_FORMAT, compressed data is damaged; E_STATE, a pipe is read twice; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_parser_next(furrow_parser *parser, furrow_error *err) FURROW_MUST_USE;
-/* The block, valid until the next call of next, before_first or close. NULL when there is none. */
+/* Returns: the block; NULL when there is none.
+ * Owner:   the parser; valid until the next call of next, rewind or close. */
 FURROW_API const furrow_rowblock *furrow_parser_value(const furrow_parser *parser);
-/* Starts again at the first row of the part. E_STATE for stdin. */
+/* Starts again at the first row of the part.
+ * Errors:  E_STATE, standard input, a pipe, a stream, or a reader that cannot go back. */
 FURROW_API furrow_status furrow_parser_rewind(furrow_parser *parser, furrow_error *err) FURROW_MUST_USE;
 
-/* What has been read since open or before_first. Counts are those of the blocks handed out so far. */
+/* What has been read since open or rewind. Counts are those of the blocks handed out so far. */
 typedef struct furrow_parser_stats {
-  size_t size; /* set by furrow_parser_stats_init */
-  uint64_t rows;
-  uint64_t features;
-  uint64_t bytes;             /* bytes of text, uncompressed */
+  size_t size;                /* set by furrow_parser_stats_init */
+  uint64_t rows;              /* rows handed out */
+  uint64_t features;          /* and their features */
+  uint64_t bytes;             /* bytes of text, uncompressed; 0 for rows that are not parsed */
   uint64_t bad_rows;          /* rows left out by FURROW_ON_BAD_SKIP */
   uint64_t ignored;           /* pieces of text that mean nothing and were passed over (a word without a number …) */
   furrow_error first_bad;     /* place of the first one, if bad_rows > 0 */
@@ -268,38 +307,103 @@ static inline void furrow_parser_stats_init(furrow_parser_stats *stats) {
   stats->size = sizeof *stats;
 }
 
+/* Fills in the stats, which must be initialised. */
 FURROW_API void furrow_parser_get_stats(const furrow_parser *parser, furrow_parser_stats *stats);
-/* Bytes of text parsed into the blocks handed out so far. */
+/* Returns: bytes of text parsed into the blocks handed out so far. */
 FURROW_API uint64_t furrow_parser_bytes_read(const furrow_parser *parser);
-/* Bytes of the part's files as they lie on disk; 0 when unknown (stdin). For progress. */
+/* Returns: bytes of the part's files as they lie on disk; 0 when unknown (stdin, rows that are not parsed). For
+ * progress. */
 FURROW_API uint64_t furrow_parser_bytes_total(const furrow_parser *parser);
-/* The format that is read, and how it was chosen ("given", "argument format=csv", "content: …"). */
+/* Returns: the format that is read, or how it was chosen ("given", "argument format=csv", "content: …").
+ * Owner:   the parser; valid until it is closed. */
 FURROW_API const char *furrow_parser_format(const furrow_parser *parser);
 FURROW_API const char *furrow_parser_format_reason(const furrow_parser *parser);
-/* What indexing_mode came to: 1 when 1 is subtracted from every index, else 0. With indexing_mode=-1 it is known
- * after the first next. */
+/* Returns: what indexing_mode came to: 1 when 1 is subtracted from every index, else 0. With indexing_mode=-1 it is
+ *          known after the first next. */
 FURROW_API uint32_t furrow_parser_index_base(const furrow_parser *parser);
-/* Names of the feature columns of a csv with a header; column i is feature index i. NULL when it has no name. */
+/* Returns: the number of feature columns of a csv with a header; column i is feature index i. 0: there is no header. */
 FURROW_API size_t furrow_parser_column_count(const furrow_parser *parser);
+/* Returns: the name of a feature column; NULL when it has none.
+ * Owner:   the parser; valid until it is closed. */
 FURROW_API const char *furrow_parser_column_name(const furrow_parser *parser, size_t column);
 
 /* ---- Block iterator ------------------------------------------------------------------------------------- */
 
-/* The data set in memory as one block, or, when the URI names a #cachefile, block by block from a binary cache that
- * the first pass makes (atomically; with nparts > 1 the name gets .split<N>.part<k>). A cache that was made from other
- * files, arguments, types or part is E_STALE, a damaged one E_FORMAT: it is never used and never overwritten. */
+/* The data set in memory as one block, or, when the URI names a #cachefile, block by block from a binary cache that the
+ * first pass makes (atomically; with nparts > 1 the name gets .split<N>.part<k>). Rows in memory are borrowed, not
+ * copied, where their types are those of the parameters. */
 typedef struct furrow_blockiter furrow_blockiter;
 
+/* Reads the data set, or finds or makes its cache. A cache is never overwritten. params NULL: the defaults.
+ * Errors:  as furrow_parser_open and furrow_parser_next; E_STALE, the cache was made from other files, arguments, types
+ *          or another part; E_FORMAT, the cache is damaged.
+ * Owner:   the caller, furrow_blockiter_close. */
 FURROW_API furrow_status furrow_blockiter_open(furrow_blockiter **iter, const char *uri,
                                                const furrow_parser_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Frees. Takes NULL. */
 FURROW_API void furrow_blockiter_close(furrow_blockiter *iter);
+/* Moves to the next block. An error stays until furrow_blockiter_rewind.
+ * Errors:  END after the last block; E_FORMAT, the cache is damaged; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_blockiter_next(furrow_blockiter *iter, furrow_error *err) FURROW_MUST_USE;
+/* Returns: the block; NULL when there is none.
+ * Owner:   the iterator; valid until the next call of next, rewind or close. */
 FURROW_API const furrow_rowblock *furrow_blockiter_value(const furrow_blockiter *iter);
+/* Starts again at the first block.
+ * Errors:  E_MEMORY. */
 FURROW_API furrow_status furrow_blockiter_rewind(furrow_blockiter *iter, furrow_error *err) FURROW_MUST_USE;
-/* Largest index + 1, 0 without features: known from the start. */
+/* Returns: the largest index + 1, 0 without features: known from the start. */
 FURROW_API uint64_t furrow_blockiter_num_col(const furrow_blockiter *iter);
-/* What the parsing pass counted (from the cache: rows and features alone). */
+/* Fills in what the parsing pass counted (from a cache and from rows in memory: rows and features alone). */
 FURROW_API void furrow_blockiter_get_stats(const furrow_blockiter *iter, furrow_parser_stats *stats);
+
+/* ---- Rows in memory ------------------------------------------------------------------------------------- */
+
+/* Gives rows of the caller's a name, without a copy: from then on every function that takes a URI of rows reads them by
+ * it (furrow_parser_open, furrow_blockiter_open, training, scoring). Their format is "memory", whatever format is asked
+ * for. Parts are equal numbers of rows; blocks are slices that borrow the arrays, if the parser's types are those of
+ * the block, and are converted otherwise. A URI may list several: "memory://a;memory://b". The path is that of a file
+ * in memory (furrow_memory_file_add). The struct is copied; its arrays must stay and not change until release(user),
+ * unless it is NULL, is called: once, when the rows have been removed and no reader uses them any more. It is not
+ * called when this function fails.
+ * Errors:  E_ARGUMENT, not such a path, or arrays that contradict each other; E_EXISTS, the path is taken; E_MEMORY. */
+FURROW_API furrow_status furrow_memory_rows_add(const char *path, const furrow_rowblock *block,
+                                                void (*release)(void *user), void *user,
+                                                furrow_error *err) FURROW_MUST_USE;
+
+/* The type of a dense table's values. */
+typedef enum furrow_dense_type {
+  FURROW_DENSE_F32, /* float */
+  FURROW_DENSE_F64  /* double */
+} furrow_dense_type;
+
+/* A table of rows × columns: column i is feature i. A NaN is a missing value: the row does not have that feature. */
+typedef struct furrow_dense_rows {
+  size_t size;            /* set by furrow_dense_rows_init */
+  size_t rows, columns;   /* of the table */
+  const void *values;     /* row after row */
+  furrow_dense_type type; /* of the values; f32 */
+  size_t row_stride;      /* elements from the start of a row to that of the next; 0: columns */
+  const float *label;     /* of each row; NULL: they have none */
+  const float *weight;    /* of each row; NULL: 1 */
+  const uint64_t *qid;    /* of each row; NULL: 0 */
+  bool drop_zeros;        /* leave out values that are 0 */
+} furrow_dense_rows;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_dense_rows_init(furrow_dense_rows *dense) {
+  memset(dense, 0, sizeof *dense);
+  dense->size = sizeof *dense;
+}
+
+/* The same for a table. Blocks borrow the values where rows follow each other without a gap, are floats, and neither a
+ * NaN nor a dropped zero is among them; otherwise they are copied, block by block.
+ * Errors:  as furrow_memory_rows_add. While reading, E_RANGE: a double is too large for a float. */
+FURROW_API furrow_status furrow_memory_rows_add_dense(const char *path, const furrow_dense_rows *dense,
+                                                      void (*release)(void *user), void *user,
+                                                      furrow_error *err) FURROW_MUST_USE;
+/* Takes the name away. Readers that are open go on.
+ * Errors:  E_NOT_FOUND, no rows have that name; E_ARGUMENT, not a path in memory. */
+FURROW_API furrow_status furrow_memory_rows_remove(const char *path, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Writer --------------------------------------------------------------------------------------------- */
 
@@ -308,16 +412,17 @@ FURROW_API void furrow_blockiter_get_stats(const furrow_blockiter *iter, furrow_
  * as it comes. Numbers are written so that they read back to the same bits. */
 typedef struct furrow_rows_writer furrow_rows_writer;
 
+/* What to write. */
 typedef struct furrow_rows_writer_params {
-  size_t size;              /* set by furrow_rows_writer_params_init */
-  const char *format;       /* "libsvm" */
-  furrow_key_type key_type; /* of the cache file; text takes blocks of any type */
-  furrow_value_type value_type;
-  uint64_t columns;         /* csv: number of feature columns; an index beyond is E_RANGE. Required for csv */
-  char delimiter;           /* csv: ',' */
-  bool header;              /* csv: write a line of names (label, weight, f0, f1 …) */
+  size_t size;                  /* set by furrow_rows_writer_params_init */
+  const char *format;           /* "libsvm" */
+  furrow_key_type key_type;     /* of the cache file; text takes blocks of any type */
+  furrow_value_type value_type; /* of the cache file */
+  uint64_t columns;             /* csv: number of feature columns; an index beyond is E_RANGE. Required for csv */
+  char delimiter;               /* csv: ',' */
+  bool header;                  /* csv: write a line of names (label, weight, f0, f1 …) */
   const char *const *names; /* csv: of the `columns` features, valid until commit; NULL or a NULL element: f0, f1 … */
-  bool zeros_missing;       /* csv: an absent feature is an empty cell (true) or 0 (false) */
+  bool zeros_missing;       /* csv: an absent feature is an empty cell (true) or 0 (false); true */
   bool with_weight;         /* csv: write a weight column after the label */
   bool overwrite;           /* replace a file that is there; else commit fails with E_EXISTS */
   bool drop_fields;         /* libsvm: write rows with fields without them; else they are E_UNSUPPORTED */
@@ -333,49 +438,64 @@ static inline void furrow_rows_writer_params_init(furrow_rows_writer_params *par
   params->zeros_missing = true;
 }
 
+/* Starts a file. params NULL: the defaults.
+ * Errors:  E_ARGUMENT, a format or parameter that does not exist or fit; E_NOT_FOUND, there is no such directory;
+ *          E_UNSUPPORTED, a row cache to stdout; E_IO; E_MEMORY.
+ * Owner:   the caller, furrow_rows_writer_close. */
 FURROW_API furrow_status furrow_rows_writer_open(furrow_rows_writer **writer, const char *path,
                                                  const furrow_rows_writer_params *params,
                                                  furrow_error *err) FURROW_MUST_USE;
-/* Writes to the caller instead of a file: text in pieces, in order, the last of them from commit. A row cache is
- * E_UNSUPPORTED: its header is known at the end. `output` is copied. */
+/* Writes to the caller instead of a file: text in pieces, in order, the last of them from commit. `output` is copied.
+ * Errors:  E_ARGUMENT, as above, or an output without a function; E_UNSUPPORTED, a row cache, whose header is known at
+ *          the end; E_MEMORY.
+ * Owner:   the caller, furrow_rows_writer_close. */
 FURROW_API furrow_status furrow_rows_writer_open_output(furrow_rows_writer **writer, const furrow_output *output,
                                                         const furrow_rows_writer_params *params,
                                                         furrow_error *err) FURROW_MUST_USE;
-/* Appends. What the format cannot hold is refused with E_UNSUPPORTED, never dropped: a qid in libfm and csv, fields in
- * libsvm (but see drop_fields) and csv, a row without a label in libsvm and libfm. Rows without fields are written as
- * libfm with field 0. */
+/* Appends. What the format cannot hold is refused, never dropped. Rows without fields are written with field 0 (libfm).
+ * Errors:  E_UNSUPPORTED, a qid in libfm and csv, fields in libsvm (but see drop_fields) and csv, a row without a label
+ *          in libsvm and libfm; E_RANGE, an index that is too large; E_STATE, the file was committed; E_IO. */
 FURROW_API furrow_status furrow_rows_writer_write_block(furrow_rows_writer *writer, const furrow_rowblock *block,
                                                         furrow_error *err) FURROW_MUST_USE;
 FURROW_API furrow_status furrow_rows_writer_write_row(furrow_rows_writer *writer, const furrow_row *row,
                                                       furrow_error *err) FURROW_MUST_USE;
+/* Completes the file.
+ * Errors:  E_EXISTS, there is a file and overwrite is false; E_STATE, it was committed; E_IO; what an output says. */
 FURROW_API furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, furrow_error *err) FURROW_MUST_USE;
+/* Frees; nothing stays behind if the file was not committed. Takes NULL. */
 FURROW_API void furrow_rows_writer_close(furrow_rows_writer *writer);
 
 /* ---- Formats of one's own ------------------------------------------------------------------------------- */
 
+/* What an argument of a format may be. */
 typedef enum furrow_arg_type {
-  FURROW_ARG_INT, /* a decimal integer, nothing after it */
-  FURROW_ARG_TEXT,
+  FURROW_ARG_INT,   /* a decimal integer, nothing after it */
+  FURROW_ARG_TEXT,  /* any text */
   FURROW_ARG_CHOICE /* one of arg.choices, separated by | */
 } furrow_arg_type;
 
-/* An argument that a format takes in the URI. One that is not declared is an error that lists these. */
+/* An argument that a format takes in the URI. One that is not declared is an error that lists these. Layout fixed. */
 typedef struct furrow_arg {
-  const char *name;
-  furrow_arg_type type;
+  const char *name;     /* the key in the URI */
+  furrow_arg_type type; /* of its value */
   const char *fallback; /* the value when it is not given */
   const char *choices;  /* FURROW_ARG_CHOICE: "auto|yes|no" */
-  const char *help;
+  const char *help;     /* one line */
 } furrow_arg;
 
-/* The arguments of one parser, checked. Both take a declared name (asserted). */
+/* The arguments of one parser, checked. */
 typedef struct furrow_args furrow_args;
+/* Returns: the value of an argument, which must be declared (asserted).
+ * Owner:   the parser; valid until it is closed. */
 FURROW_API const char *furrow_args_text(const furrow_args *args, const char *name);
+/* Returns: the value of a FURROW_ARG_INT, which must be declared (asserted). */
 FURROW_API int64_t furrow_args_int(const furrow_args *args, const char *name);
 
-/* Takes the row of one line. Calls in any order, features in the order they are to have; nothing is
- * kept if parse_line fails. Each returns E_RANGE when the number does not fit the parser's types. */
+/* Takes the row of one line. */
 typedef struct furrow_rowbuilder furrow_rowbuilder;
+/* Sets a part of the row, or adds a feature behind those before it. Calls may come in any order; nothing is kept if
+ * parse_line fails.
+ * Errors:  E_RANGE, the number does not fit the parser's types; E_MEMORY. */
 FURROW_API furrow_status furrow_rowbuilder_label(furrow_rowbuilder *row, double label,
                                                  furrow_error *err) FURROW_MUST_USE;
 FURROW_API furrow_status furrow_rowbuilder_weight(furrow_rowbuilder *row, float weight,
@@ -386,21 +506,82 @@ FURROW_API furrow_status furrow_rowbuilder_feature(furrow_rowbuilder *row, uint6
 FURROW_API furrow_status furrow_rowbuilder_feature_of_field(furrow_rowbuilder *row, uint64_t field, uint64_t index,
                                                             double value, furrow_error *err) FURROW_MUST_USE;
 
-/* A text format: one line, at most one row. */
+/* Some whole records of a file, for furrow_rows_format.parse_chunk. The library makes it; it may grow at its end. */
+typedef struct furrow_rows_chunk {
+  const char *bytes; /* beginning with a record */
+  size_t length;     /* how many there are */
+  uint64_t offset;   /* of bytes[0] in the file, uncompressed */
+  const char *file;  /* its path */
+  bool last;         /* the file ends with this chunk: its last record may be cut short */
+  void *internal;    /* the library's */
+} furrow_rows_chunk;
+
+/* Says that the record at bytes[at] cannot be read. Where bad rows are left out (FURROW_ON_BAD_SKIP) it is counted and
+ * the chunk goes on behind it; else the reading ends here, after the rows that came before.
+ * Errors:  E_PARSE, unless bad rows are left out: to be returned by parse_chunk. */
+FURROW_API furrow_status furrow_rows_chunk_refuse(furrow_rows_chunk *chunk, size_t at, const char *message,
+                                                  furrow_error *err) FURROW_MUST_USE;
+
+/* What a reader of rows is asked for. The library makes it, valid while open_rows runs; it may grow at its end. */
+typedef struct furrow_rows_request {
+  const char *const *paths;     /* of the URI, as they were written */
+  size_t npaths;                /* how many there are */
+  const furrow_args *args;      /* of the URI, checked */
+  uint32_t part, nparts;        /* give part `part` of `nparts` */
+  furrow_key_type key_type;     /* blocks of these types are handed on as they are; others are converted, and copied */
+  furrow_value_type value_type; /* the same */
+  uint32_t threads;             /* that may be used */
+  furrow_on_bad on_bad;         /* what to do with a row that cannot be read */
+  size_t chunk_bytes;           /* about how large a block should be */
+} furrow_rows_request;
+
+/* A format reads rows in one of three ways:
+ *
+ *   parse_line   text, one line, at most one row
+ *   parse_chunk  anything else that comes in files: any number of rows from some whole lines or records. record_size,
+ *                find_record or record_length say what a record is; without them it is a line
+ *   open_rows    a reader of its own, which gets the paths and gives blocks
+ *
+ * In the first two ways the library reads the files (also compressed, in parts, in any number of threads). */
 typedef struct furrow_rows_format {
-  size_t size; /* sizeof(furrow_rows_format), or set by furrow_rows_format_init */
-  const char *name;
-  const char *description;
-  const furrow_arg *args; /* nargs of them */
-  size_t nargs;
+  size_t size;             /* sizeof(furrow_rows_format), or set by furrow_rows_format_init */
+  const char *name;        /* what params.format and ?format= say */
+  const char *description; /* one line */
+  const furrow_arg *args;  /* that it takes */
+  size_t nargs;            /* how many there are */
   /* Called once per parser; *state is given to the others. NULL: state is NULL. */
   furrow_status (*open)(const furrow_args *args, void **state, furrow_error *err);
-  /* Reads line[0 … length-1] (no line end, never empty). Return OK without any call on `row` for a line that is no
+  /* Reads line[0 … length-1] (no line end, never empty). Return OK without any call on `row` for a line that is not a
    * row (a comment). On failure set the message, and err->column and err->token if known; file and line are filled in.
    * Called from several threads at once: `state` must not change. */
   furrow_status (*parse_line)(const void *state, const char *line, size_t length, furrow_rowbuilder *row,
                               furrow_error *err);
   void (*close)(void *state); /* may be NULL */
+
+  /* Adds the rows of a chunk to an empty container, in their order. On failure set the message, and err->offset from
+   * bytes[0] if known (furrow_rows_chunk_refuse does); the file is filled in, and the rows that were added count.
+   * Called from several threads at once, each with its own chunk: `state` must not change. */
+  furrow_status (*parse_chunk)(const void *state, furrow_rows_chunk *chunk, furrow_container *rows, furrow_error *err);
+  /* Returns the bytes that every record has; a file that ends within one is E_FORMAT. */
+  size_t (*record_size)(const void *state);
+  /* Returns the place of the first record that begins at bytes[from] or behind it, or `length` if none that can be told
+   * does: more bytes are given then. bytes[0] may be anywhere in a file. A record must be told by its first 4096
+   * bytes. */
+  size_t (*find_record)(const void *state, const char *bytes, size_t length, size_t from);
+  /* Returns the bytes of the record that begins at bytes[0], or 0 if more than `length` are needed to tell. A file of
+   * such records cannot be cut in the middle: it is read in order and belongs whole to one part, the threads share the
+   * parsing. */
+  size_t (*record_length)(const void *state, const char *bytes, size_t length);
+  size_t head_bytes; /* at the start of each file, before the first record; left out */
+
+  /* Opens a reader of its own. The others get *reader, from one thread at a time. */
+  furrow_status (*open_rows)(const void *state, const furrow_rows_request *request, void **reader, furrow_error *err);
+  /* Gives the next block, valid until the next call: FURROW_OK, FURROW_END or an error, whose file and place are its
+   * own. Required with open_rows. */
+  furrow_status (*next_rows)(void *reader, const furrow_rowblock **block, furrow_error *err);
+  /* Goes back to the first block. NULL: the rows can be read once. */
+  furrow_status (*rewind_rows)(void *reader, furrow_error *err);
+  void (*close_rows)(void *reader); /* may be NULL */
 } furrow_rows_format;
 
 /* Sets the size, and everything else to 0. */
@@ -411,22 +592,26 @@ static inline void furrow_rows_format_init(furrow_rows_format *format) {
 
 /* Adds a format for the rest of the program. The struct is copied; its texts and arguments must stay.
  * Errors:  E_EXISTS, the name is taken; E_ARGUMENT, the format is not complete; E_UNSUPPORTED, it is of a newer header.
- * Threads: any. */
+ */
 FURROW_API furrow_status furrow_rows_format_register(const furrow_rows_format *format,
                                                      furrow_error *err) FURROW_MUST_USE;
 /* Adds a format where nobody can be told of a failure: before main. What is wrong is kept and is what
  * furrow_rows_format_find and furrow_parser_open say when they are asked for that name: a name that two formats claim
- * is refused, rather than meaning one of them. Threads: any. */
+ * is refused, rather than meaning one of them. */
 FURROW_API void furrow_rows_format_register_early(const furrow_rows_format *format);
 /* Returns: the i-th format: those that are built in, then the others in the order of their registration; NULL past the
  *          end.
  * Owner:   the library; valid for ever. */
 FURROW_API const furrow_rows_format *furrow_rows_format_at(size_t i);
 /* Finds a format by its name.
- * Errors:  E_ARGUMENT, there is none: the message lists those that there are; or the failure of an early registration
- * of that name. Owner:   the library; valid for ever. */
+ * Errors:  E_ARGUMENT, there is none (the message lists those that there are); or the failure of an early
+ *          registration of that name.
+ * Owner:   the library; valid for ever. */
 FURROW_API furrow_status furrow_rows_format_find(const char *name, const furrow_rows_format **format,
                                                  furrow_error *err) FURROW_MUST_USE;
+
+/* Defined by a plugin (furrow_plugin_load), not by the library: its formats; NULL ends them. */
+FURROW_PLUGIN_API extern const furrow_rows_format *const furrow_plugin_rows_formats[];
 
 /* FURROW_REGISTER_ROWS_FORMAT(my_format); at file level registers a furrow_rows_format before main. */
 #define FURROW_REGISTER_ROWS_FORMAT(format)                                 \

@@ -43,8 +43,9 @@ furrow_status fw_memory_add(const char *path, const char *kind, const void *thin
                             void (*release)(void *user), void *user, furrow_error *err) FURROW_MUST_USE;
 /* Removes what has this kind. E_NOT_FOUND: nothing does. */
 furrow_status fw_memory_remove(const char *path, const char *kind, furrow_error *err) FURROW_MUST_USE;
-/* Holds the thing of that kind at a path; NULL when there is none. */
-fw_memory_entry *fw_memory_hold(const char *path, const char *kind);
+/* Holds the thing of that kind at a path; *entry is NULL when there is none. */
+furrow_status fw_memory_hold(const char *path, const char *kind, fw_memory_entry **entry,
+                             furrow_error *err) FURROW_MUST_USE;
 const void *fw_memory_thing(const fw_memory_entry *entry);
 /* Takes NULL. */
 void fw_memory_let_go(fw_memory_entry *entry);

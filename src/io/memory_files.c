@@ -149,16 +149,19 @@ furrow_status fw_memory_remove(const char *path, const char *kind, furrow_error 
   return FURROW_OK;
 }
 
-fw_memory_entry *fw_memory_hold(const char *path, const char *kind) {
+furrow_status fw_memory_hold(const char *path, const char *kind, fw_memory_entry **entry, furrow_error *err) {
   char *tidy = NULL;
-  if (memory_path(path, &tidy, NULL) != FURROW_OK) return NULL;
+  const furrow_status status = memory_path(path, &tidy, err);
+  *entry = NULL;
+  if (status != FURROW_OK) return status == FURROW_E_ARGUMENT ? FURROW_OK : status; /* not a path in memory */
   pthread_mutex_lock(&lock);
   fw_memory_entry *found = find(tidy);
   if (found && !same_kind(found->kind, kind)) found = NULL;
   if (found) found->holders++;
   pthread_mutex_unlock(&lock);
   fw_free(tidy);
-  return found;
+  *entry = found;
+  return FURROW_OK;
 }
 
 const void *fw_memory_thing(const fw_memory_entry *entry) {

@@ -25,6 +25,8 @@ struct fw_split {
   const fw_fileset *set;
   uint64_t begin, end; /* the part, in the run of all bytes */
   size_t piece, max_line;
+  bool in_records;
+  fw_records records;
 
   /* the cursor */
   size_t file;
@@ -48,8 +50,13 @@ void fw_text_clear(fw_text *text) {
   memset(text, 0, sizeof *text);
 }
 
-static bool in_order(const fw_file *file) {
-  return file->kind != FW_FILE_PLAIN;
+static bool in_order(const fw_split *split, const fw_file *file) {
+  return file->kind != FW_FILE_PLAIN || split->records.length;
+}
+
+void fw_split_set_records(fw_split *split, const fw_records *records) {
+  split->records = *records;
+  split->in_records = true;
 }
 
 furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t part, uint32_t nparts, size_t piece,
@@ -174,6 +181,35 @@ static size_t first_line_after(const char *text, size_t length, size_t from, boo
   return (size_t)(p + 1 - text);
 }
 
+/* The same for records; `offset` is the place of bytes[0] in the file. */
+static size_t first_record_after(const fw_records *r, const char *bytes, size_t length, uint64_t offset, size_t from,
+                                 bool whole) {
+  const size_t unknown = whole ? length : 0;
+  const size_t head = r->head > offset ? (size_t)(r->head - offset) : 0;
+  if (from < head) return head <= length ? head : unknown;
+  size_t at;
+  if (r->size) {
+    const uint64_t place = offset + from - r->head;
+    at = from + (r->size - (size_t)(place % r->size));
+  } else if (r->find) {
+    at = r->find(r->state, bytes, length, from + 1);
+    if (at >= length) return unknown;
+  } else {
+    for (at = head; at <= from;) {
+      const size_t n = at < length ? r->length(r->state, bytes + at, length - at) : 0;
+      if (n == 0 || n > length - at) return unknown;
+      at += n;
+    }
+  }
+  return at <= length ? at : unknown;
+}
+
+static size_t first_start_after(const fw_split *split, const char *bytes, size_t length, uint64_t offset, size_t from,
+                                bool whole) {
+  return split->in_records ? first_record_after(&split->records, bytes, length, offset, from, whole)
+                           : first_line_after(bytes, length, from, whole);
+}
+
 /* Room for `size` bytes of text and what goes before and behind it. */
 static furrow_status reserve_text(fw_text *text, size_t size, furrow_error *err) {
   if (text->capacity >= size) return FURROW_OK;
@@ -190,11 +226,13 @@ static furrow_status reserve_text(fw_text *text, size_t size, furrow_error *err)
 }
 
 /* Makes memory[begin … end-1] the lines; the byte after them may be overwritten only at the end of the file. */
-static void set_lines(fw_text *text, size_t begin, size_t end, bool file_end) {
+static void set_lines(const fw_split *split, fw_text *text, size_t begin, size_t end, bool file_end) {
+  text->file_end = file_end;
   text->lines = text->memory + begin;
   text->length = end - begin;
   text->line_end_added = false;
-  if (file_end && text->length > 0 && text->memory[end - 1] != '\n' && text->memory[end - 1] != '\r') {
+  if (file_end && !split->in_records && text->length > 0 && text->memory[end - 1] != '\n' &&
+      text->memory[end - 1] != '\r') {
     text->memory[end] = '\n';
     text->length++;
     text->line_end_added = true;
@@ -203,8 +241,8 @@ static void set_lines(fw_text *text, size_t begin, size_t end, bool file_end) {
 }
 
 static furrow_status line_too_long(const fw_split *split, size_t file, uint64_t offset, furrow_error *err) {
-  furrow_status status =
-      fw_fail(err, FURROW_E_PARSE, "a line of more than %zu bytes (max_line_bytes)", split->max_line);
+  furrow_status status = fw_fail(err, FURROW_E_PARSE, "a %s of more than %zu bytes (max_line_bytes)",
+                                 split->in_records ? "record" : "line", split->max_line);
   fw_error_set_file(err, split->set->files[file].path);
   if (err) err->offset = offset;
   return status;
@@ -235,16 +273,16 @@ static furrow_status read_plain(fw_split *split, const fw_input *input, fw_text 
     }
     have = want;
     if (first == SIZE_MAX) {
-      first = first_line_after(text->memory, have, 0, whole);
+      first = first_start_after(split, text->memory, have, begin, 0, whole);
       if (first == 0 || first > raw) { /* no line starts in this range: it lies inside one of an earlier piece */
-        set_lines(text, 0, 0, false);
+        set_lines(split, text, 0, 0, false);
         return FURROW_OK;
       }
     }
-    size_t last = text->end == file->size ? have : first_line_after(text->memory, have, raw, whole);
+    size_t last = text->end == file->size ? have : first_start_after(split, text->memory, have, begin, raw, whole);
     if (last != 0) {
       text->offset = begin + first;
-      set_lines(text, first, last, begin + last == file->size);
+      set_lines(split, text, first, last, begin + last == file->size);
       return FURROW_OK;
     }
     if (have - raw > split->max_line) return line_too_long(split, text->file, begin, err);
@@ -305,7 +343,7 @@ static furrow_status read_in_order(fw_split *split, fw_text *text, furrow_error 
     if (have > cut && more < have / 2) more = have / 2;
     if (!split->stream_ended) status = read_on(split, text, &have, more, err);
     if (status != FURROW_OK) return status;
-    last = first_line_after(text->memory, have, cut, split->stream_ended);
+    last = first_start_after(split, text->memory, have, text->offset, cut, split->stream_ended);
     if (have == 0) return FURROW_END;
     if (last == 0 && have > cut && have - cut > split->max_line)
       return line_too_long(split, text->file, text->offset, err);
@@ -313,13 +351,13 @@ static furrow_status read_in_order(fw_split *split, fw_text *text, furrow_error 
   status = keep_carry(split, text->memory + last, have - last, err);
   if (status != FURROW_OK) return status;
   split->position += last;
-  set_lines(text, 0, last, split->stream_ended && split->carried == 0);
+  set_lines(split, text, 0, last, split->stream_ended && split->carried == 0);
   return FURROW_OK;
 }
 
 /* The part's share [*begin, *end) of a file, in the file's own bytes. Empty ranges are told by false. */
 static bool share_of_file(const fw_split *split, const fw_file *file, uint64_t *begin, uint64_t *end) {
-  if (in_order(file)) {
+  if (in_order(split, file)) {
     *begin = 0;
     *end = file->size;
     return file->kind == FW_FILE_PIPE || (file->begin >= split->begin && file->begin < split->end);
@@ -355,7 +393,7 @@ furrow_status fw_split_claim(fw_split *split, fw_text *text, furrow_error *err) 
     const fw_file *file = &split->set->files[split->file];
     uint64_t begin, end;
     if (!share_of_file(split, file, &begin, &end)) continue;
-    if (in_order(file)) {
+    if (in_order(split, file)) {
       furrow_status status = claim_in_order(split, text, err);
       if (status == FURROW_END) continue;
       return status;

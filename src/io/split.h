@@ -25,6 +25,7 @@ typedef struct fw_text {
   const char *lines; /* length bytes, ending in a line end (added where the file's last line has none), then padding */
   size_t length;     /* 0: the piece has no line of its own */
   bool line_end_added;
+  bool file_end; /* the file ends with it */
   size_t file;
   uint64_t offset; /* of lines[0] in the file's (uncompressed) text */
   bool numbered; /* the file can only be read in order: pieces come in order too, so count their lines to number them */
@@ -33,10 +34,25 @@ typedef struct fw_text {
 
 void fw_text_clear(fw_text *text);
 
+/* What pieces are made of, where that is not lines. One of size, find and length is set. */
+typedef struct fw_records {
+  size_t head; /* bytes at the start of each file before the first record */
+  size_t size; /* every record has so many bytes */
+  /* The place of the first record that begins at bytes[from] or behind; length or more: none that is known of. */
+  size_t (*find)(const void *state, const char *bytes, size_t length, size_t from);
+  /* Bytes of the record that begins at bytes[0]; 0: more are needed to tell. Files are then read in order: one belongs
+   * whole to the part of its first byte. */
+  size_t (*length)(const void *state, const char *bytes, size_t length);
+  const void *state;
+} fw_records;
+
 /* The set must outlive the split. E_ARGUMENT unless part < nparts, or if a pipe is to be split. */
 furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t part, uint32_t nparts, size_t piece,
                             size_t max_line, furrow_error *err) FURROW_MUST_USE;
 void fw_split_close(fw_split *split);
+
+/* Pieces of whole records instead of lines. Before the first claim. */
+void fw_split_set_records(fw_split *split, const fw_records *records);
 
 /* The first bytes of the data set (not of the part): of its first file that has any, 64 KiB or, if the first line
  * is longer, up to `size`. What a pipe gave is

@@ -19,7 +19,9 @@
 #include "io/fileset.h"
 #include "io/input.h"
 #include "io/uri.h"
+#include "rows/block_reader.h"
 #include "rows/cache.h"
+#include "rows/elements.h"
 
 struct furrow_blockiter {
   furrow_container *current;
@@ -27,6 +29,9 @@ struct furrow_blockiter {
   furrow_parser_stats stats;
   bool has_block;
   furrow_rowblock block;
+  furrow_parser *owner; /* of rows in memory; NULL: none */
+  bool borrows;         /* … which are the block */
+  furrow_rowblock borrowed;
   furrow_status ended; /* FURROW_OK, or what every next gives until before_first */
   furrow_error why;
 
@@ -143,8 +148,29 @@ static furrow_status take_into_cache(void *to, const furrow_rowblock *block, fur
   return fw_cache_writer_push_block(to, block, err);
 }
 
+/* Rows in memory stay where they are. */
+static furrow_status borrow_rows(furrow_blockiter *iter, const char *uri, const furrow_parser_params *params,
+                                 furrow_error *err) {
+  FW_TRY(furrow_parser_open(&iter->owner, uri, params, err));
+  furrow_rowblock *block = &iter->borrowed;
+  iter->borrows = fw_parser_whole(iter->owner, block);
+  if (!iter->borrows) return FURROW_OK;
+  const size_t begin = (size_t)block->offset[0], count = (size_t)(block->offset[block->size] - block->offset[0]);
+  const char *index = block->index.any;
+  const uint64_t largest =
+      count ? fw_largest_index(index + begin * furrow_key_size(block->key_type), block->key_type, count) : 0;
+  iter->num_col = columns_of(count, largest);
+  iter->stats.rows = block->size;
+  iter->stats.features = count;
+  return FURROW_OK;
+}
+
 static furrow_status open_in_memory(furrow_blockiter *iter, const char *uri, const furrow_parser_params *params,
                                     furrow_error *err) {
+  if (fw_memory_rows_in_uri(uri)) {
+    FW_TRY(borrow_rows(iter, uri, params, err));
+    if (iter->borrows) return FURROW_OK;
+  }
   furrow_status status = parse_all(uri, params, take_into_memory, iter->current, &iter->stats, err);
   if (status == FURROW_OK) iter->num_col = columns_of(iter->current->features, iter->current->max_index);
   return status;
@@ -351,6 +377,7 @@ void furrow_blockiter_close(furrow_blockiter *iter) {
   if (!iter) return;
   fw_pool_free(iter->pool); /* first: its task uses the others */
   fw_cache_reader_close(iter->reader);
+  furrow_parser_close(iter->owner);
   furrow_container_free(iter->ahead);
   furrow_container_free(iter->current);
   fw_free(iter);
@@ -385,7 +412,7 @@ furrow_status furrow_blockiter_next(furrow_blockiter *iter, furrow_error *err) {
   } else if (iter->has_block) {
     return end_with(iter, FURROW_END, &iter->why, err);
   }
-  iter->block = fw_container_block(iter->current);
+  iter->block = iter->borrows ? iter->borrowed : fw_container_block(iter->current);
   iter->has_block = true;
   return FURROW_OK;
 }

@@ -117,6 +117,50 @@ static furrow_status parse_lines(fw_chunk *chunk, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* ---- Chunks of registered formats ----------------------------------------------------------------------- */
+
+furrow_status furrow_rows_chunk_refuse(furrow_rows_chunk *chunk, size_t at, const char *message, furrow_error *err) {
+  fw_chunk *own = chunk->internal;
+  furrow_error error;
+  (void)fw_fail(&error, FURROW_E_PARSE, "%s", message);
+  error.offset = at;
+  if (own->on_bad == FURROW_ON_BAD_SKIP) {
+    error.offset += chunk->offset;
+    note_bad_row(&own->stats, &error);
+    return FURROW_OK;
+  }
+  if (err) *err = error;
+  return FURROW_E_PARSE;
+}
+
+static furrow_status parse_records(fw_chunk *chunk, furrow_error *err) {
+  const fw_text *text = &chunk->text;
+  furrow_rows_chunk given = {.bytes = text->lines + chunk->head,
+                             .length = text->length - chunk->head,
+                             .offset = text->offset + chunk->head,
+                             .file = chunk->file,
+                             .last = text->file_end,
+                             .internal = chunk};
+  const size_t cut = chunk->record_size ? given.length % chunk->record_size : 0;
+  given.length -= cut;
+  if (given.length > 0) {
+    furrow_error error;
+    (void)fw_fail(&error, FURROW_E_PARSE, "format %s cannot read the record", chunk->format->public.name);
+    const furrow_status status = chunk->format->public.parse_chunk(chunk->state, &given, chunk->out, &error);
+    if (status != FURROW_OK) {
+      error.status = status;
+      if (error.offset != FURROW_NO_OFFSET) error.offset += given.offset;
+      if (err) *err = error;
+      return status;
+    }
+  }
+  if (!cut) return FURROW_OK;
+  const furrow_status status =
+      fw_fail(err, FURROW_E_FORMAT, "the file ends within a record of %zu bytes", chunk->record_size);
+  if (err) err->offset = given.offset + given.length;
+  return status;
+}
+
 furrow_status fw_chunk_parse(fw_chunk *chunk, furrow_error *err) {
   const fw_format *format = chunk->format;
   furrow_container_clear(chunk->out);
@@ -128,5 +172,6 @@ furrow_status fw_chunk_parse(fw_chunk *chunk, furrow_error *err) {
   if (status == FURROW_OK && format->skip_head && chunk->text.offset == 0 && chunk->text.length > 0)
     status = format->skip_head(chunk->state, chunk->text.lines, chunk->text.length, &chunk->head, err);
   if (status != FURROW_OK) return status;
+  if (format->public.parse_chunk) return parse_records(chunk, err);
   return format->parse_chunk ? format->parse_chunk(chunk->state, chunk, err) : parse_lines(chunk, err);
 }

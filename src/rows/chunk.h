@@ -19,12 +19,14 @@ typedef struct fw_chunk {
   const void *state; /* of the format */
   furrow_on_bad on_bad;
   fw_text text;
+  const char *file;    /* its path */
   uint64_t rows_begin; /* place in the file before which there are no rows, if the text starts behind its first byte */
   size_t head;         /* bytes at the start of the text that are no rows */
   furrow_container *out;
   fw_chunk_stats stats;
-  uint64_t *scratch; /* lists of the window */
-  bool irregular;    /* this text is not as regular as the fastest way wants it */
+  uint64_t *scratch;  /* lists of the window */
+  size_t record_size; /* of a format of records; 0: they differ */
+  bool irregular;     /* this text is not as regular as the fastest way wants it */
   size_t scratch_capacity;
 } fw_chunk;
 

@@ -14,6 +14,7 @@
 #include "base/pool.h"
 #include "io/uri.h"
 #include "kern/text/tokenizer.h"
+#include "rows/block_reader.h"
 #include "rows/format.h"
 
 #define DEFAULT_CHUNK ((size_t)512 << 10)
@@ -37,7 +38,8 @@ struct furrow_parser {
   char *uri_text;
   fw_uri uri;
   fw_fileset set;
-  fw_split *split;
+  fw_split *split;         /* NULL: rows come from a reader */
+  fw_block_reader *reader; /* NULL: rows are parsed */
   fw_format format;
   furrow_args *args;
   void *state; /* of the format */
@@ -45,6 +47,7 @@ struct furrow_parser {
   base_state base_state;
   uint32_t base;
   bool format_open;
+  size_t record_size;       /* of a format of records of one size */
   uint64_t pipe_rows_begin; /* where the rows of a pipe begin, behind its header */
 
   pthread_mutex_t lock; /* of what follows, up to the threads */
@@ -62,6 +65,7 @@ struct furrow_parser {
   /* the caller's side */
   uint64_t taken; /* number of the next piece to hand out */
   slot *held;     /* whose block the caller has */
+  bool has_block; /* the caller has one */
   furrow_rowblock block;
   furrow_status final; /* not OK: what every next answers */
   furrow_error final_error;
@@ -101,8 +105,8 @@ static bool has_csv_argument(const fw_uri *uri, char *reason, size_t size) {
   return false;
 }
 
-/* The format by name, by the URI's arguments, or by the look of the data, in this order. */
-static furrow_status choose_format(furrow_parser *p, const char *head, size_t size, bool whole, furrow_error *err) {
+/* The format by name or by the URI's arguments; none of them: it is to be found by the look of the data. */
+static furrow_status choose_by_name(furrow_parser *p, furrow_error *err) {
   const char *name = p->params.format;
   const char *argument = fw_uri_arg_value(&p->uri, "format");
   snprintf(p->reason, sizeof p->reason, "given");
@@ -112,24 +116,57 @@ static furrow_status choose_format(furrow_parser *p, const char *head, size_t si
   } else if (strcmp(name, "auto") == 0 && has_csv_argument(&p->uri, p->reason, sizeof p->reason)) {
     name = "csv";
   } else if (strcmp(name, "auto") == 0) {
-    name = fw_sniff_format(head, size, whole, &p->uri, p->reason, sizeof p->reason);
+    return FURROW_OK;
   } else if (argument && strcmp(argument, "auto") != 0 && strcmp(argument, name) != 0) {
     return fw_fail(err, FURROW_E_ARGUMENT, "the URI says format=%s, the caller says %s", argument, name);
   }
   return fw_format_find(name, &p->format, err);
 }
 
-static furrow_status open_format(furrow_parser *p, const char *head, size_t size, bool whole, furrow_error *err) {
-  furrow_status status = fw_args_create(&p->args, &p->format.public, &p->uri, err);
-  if (status != FURROW_OK) return status;
-  if (p->format.public.open) status = p->format.public.open(p->args, &p->state, err);
+static furrow_status choose_format(furrow_parser *p, furrow_error *err) {
+  bool in_memory = false;
+  FW_TRY(fw_memory_rows_named(p->uri.paths, p->uri.npaths, &in_memory, err));
+  if (!in_memory) return choose_by_name(p, err);
+  p->format = (fw_format){.public = fw_format_memory};
+  snprintf(p->reason, sizeof p->reason, "rows in memory");
+  return FURROW_OK;
+}
+
+static furrow_status begin_format(furrow_parser *p, furrow_error *err) {
+  FW_TRY(fw_args_create(&p->args, &p->format.public, &p->uri, err));
+  const furrow_status status = p->format.public.open ? p->format.public.open(p->args, &p->state, err) : FURROW_OK;
   p->format_open = status == FURROW_OK;
+  return status;
+}
+
+static furrow_status open_format(furrow_parser *p, const char *head, size_t size, bool whole, furrow_error *err) {
+  furrow_status status = begin_format(p, err);
   if (status == FURROW_OK && p->format.look) status = p->format.look(p->state, head, size, whole, err);
   if (status != FURROW_OK || !p->format.set_base) return status;
   int64_t mode = furrow_args_int(p->args, "indexing_mode");
   p->base = mode > 0;
   p->format.set_base(p->state, p->base);
   if (mode < 0) p->base_state = BASE_TO_BE_FOUND;
+  return FURROW_OK;
+}
+
+static bool is_of_records(const furrow_rows_format *format) {
+  return format->record_size || format->find_record || format->record_length;
+}
+
+/* Tells the split what a record is. */
+static furrow_status set_records(furrow_parser *p, furrow_error *err) {
+  const furrow_rows_format *format = &p->format.public;
+  if (!is_of_records(format)) return FURROW_OK;
+  p->record_size = format->record_size ? format->record_size(p->state) : 0;
+  if (format->record_size && p->record_size == 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "format %s says that a record has no bytes", format->name);
+  const fw_records records = {.head = format->head_bytes,
+                              .size = p->record_size,
+                              .find = format->find_record,
+                              .length = format->record_length,
+                              .state = p->state};
+  fw_split_set_records(p->split, &records);
   return FURROW_OK;
 }
 
@@ -141,11 +178,12 @@ static furrow_status look_at_head(furrow_parser *p, furrow_error *err) {
   bool whole = true;
   furrow_status status = fw_alloc(&head, MOST_HEAD_BYTES, 1, err);
   if (status == FURROW_OK) status = fw_split_head(p->split, head, MOST_HEAD_BYTES, &got, &file, &whole, err);
-  if (status == FURROW_OK) {
+  if (status == FURROW_OK && !is_of_records(&p->format.public)) {
     status = fw_sniff_text(head, got, err);
     if (status != FURROW_OK) fw_error_set_file(err, p->set.files[file].path);
   }
-  if (status == FURROW_OK) status = choose_format(p, head, got, whole, err);
+  if (status == FURROW_OK && !p->format.public.name)
+    status = fw_format_find(fw_sniff_format(head, got, whole, &p->uri, p->reason, sizeof p->reason), &p->format, err);
   if (status == FURROW_OK) {
     status = open_format(p, head, got, whole, err);
     size_t skip = 0;
@@ -171,9 +209,34 @@ static furrow_status make_slots(furrow_parser *p, furrow_error *err) {
     chunk->format = &p->format;
     chunk->state = p->state;
     chunk->on_bad = p->params.on_bad;
+    chunk->record_size = p->record_size;
     status = furrow_container_create(&chunk->out, p->params.key_type, p->params.value_type, err);
   }
   return status;
+}
+
+static furrow_status open_files(furrow_parser *p, furrow_error *err) {
+  const furrow_parser_params *given = &p->params;
+  FW_TRY(fw_fileset_open(&p->set, p->uri.paths, p->uri.npaths, err));
+  FW_TRY(fw_split_open(&p->split, &p->set, given->part, given->nparts, given->chunk_bytes, given->max_line_bytes, err));
+  FW_TRY(look_at_head(p, err));
+  FW_TRY(set_records(p, err));
+  return make_slots(p, err);
+}
+
+static furrow_status open_reader(furrow_parser *p, furrow_error *err) {
+  FW_TRY(begin_format(p, err));
+  const furrow_rows_request request = {.paths = (const char *const *)p->uri.paths,
+                                       .npaths = p->uri.npaths,
+                                       .args = p->args,
+                                       .part = p->params.part,
+                                       .nparts = p->params.nparts,
+                                       .key_type = p->params.key_type,
+                                       .value_type = p->params.value_type,
+                                       .threads = p->params.threads,
+                                       .on_bad = p->params.on_bad,
+                                       .chunk_bytes = p->params.chunk_bytes};
+  return fw_block_reader_open(&p->reader, &p->format.public, p->state, &request, err);
 }
 
 furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const furrow_parser_params *params,
@@ -193,11 +256,8 @@ furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const 
   pthread_cond_init(&p->slot_ready, NULL);
   status = fw_strndup(&p->uri_text, uri, strlen(uri), err);
   if (status == FURROW_OK) status = fw_uri_parse(&p->uri, uri, err);
-  if (status == FURROW_OK) status = fw_fileset_open(&p->set, p->uri.paths, p->uri.npaths, err);
-  if (status == FURROW_OK)
-    status = fw_split_open(&p->split, &p->set, given.part, given.nparts, given.chunk_bytes, given.max_line_bytes, err);
-  if (status == FURROW_OK) status = look_at_head(p, err);
-  if (status == FURROW_OK) status = make_slots(p, err);
+  if (status == FURROW_OK) status = choose_format(p, err);
+  if (status == FURROW_OK) status = p->format.public.open_rows ? open_reader(p, err) : open_files(p, err);
   p->params.format = NULL; /* the caller's string */
   if (status == FURROW_OK)
     *parser = p;
@@ -268,9 +328,12 @@ static void fill_slot(furrow_parser *p, slot *s) {
     chunk->text.length = 0; /* what the slot held before is not counted again */
     return;
   }
-  if (chunk->text.numbered)
+  chunk->file = p->set.files[chunk->text.file].path;
+  if (chunk->text.numbered && !is_of_records(&p->format.public))
     s->lines = fw_tokenizer_table()->count_lines(chunk->text.lines, chunk->text.length - chunk->text.line_end_added);
   s->status = find_rows_begin(p, chunk, &s->error);
+  if (p->format.public.head_bytes && chunk->text.offset < p->format.public.head_bytes)
+    chunk->rows_begin = p->format.public.head_bytes;
   if (s->status == FURROW_OK) s->status = fw_chunk_parse(chunk, &s->error);
 }
 
@@ -329,6 +392,7 @@ void furrow_parser_close(furrow_parser *p) {
   fw_pool_free(p->pool);
   for (size_t i = 0; i < p->nslots; i++) fw_chunk_clear(&p->slots[i].chunk);
   fw_free(p->slots);
+  fw_block_reader_close(p->reader);
   if (p->format_open && p->format.public.close) p->format.public.close(p->state);
   fw_args_free(p->args);
   fw_split_close(p->split);
@@ -349,7 +413,7 @@ static void locate(furrow_parser *p, const slot *s, furrow_error *error) {
   const fw_text *text = &s->chunk.text;
   if (error->file[0]) return;
   fw_error_set_file(error, p->set.files[text->file].path);
-  if (error->offset == FURROW_NO_OFFSET) return;
+  if (error->offset == FURROW_NO_OFFSET || is_of_records(&p->format.public)) return;
   uint64_t line = 0;
   if (text->numbered)
     line =
@@ -435,7 +499,16 @@ static furrow_status finish(furrow_parser *p, furrow_status status, const furrow
   return status;
 }
 
+/* The next block of the reader. */
+static furrow_status advance_reader(furrow_parser *p, furrow_error *err) {
+  FW_TRY(fw_block_reader_next(p->reader, &p->block, err));
+  p->stats.rows += p->block.size;
+  p->stats.features += p->block.offset[p->block.size] - p->block.offset[0];
+  return FURROW_OK;
+}
+
 static furrow_status advance(furrow_parser *p, furrow_error *err) {
+  if (p->reader) return advance_reader(p, err);
   furrow_status status = FURROW_OK;
   if (p->base_state == BASE_TO_BE_FOUND) status = find_base(p, err);
   if (status == FURROW_OK) status = start(p, err);
@@ -459,12 +532,14 @@ static furrow_status advance(furrow_parser *p, furrow_error *err) {
 furrow_status furrow_parser_next(furrow_parser *p, furrow_error *err) {
   give_back(p, p->held);
   p->held = NULL;
+  p->has_block = false;
   if (p->final != FURROW_OK) {
     if (err && p->final != FURROW_END) *err = p->final_error;
     return p->final;
   }
   furrow_error error;
   furrow_status status = advance(p, &error);
+  p->has_block = status == FURROW_OK;
   if (status != FURROW_OK) {
     finish(p, status, status == FURROW_END ? NULL : &error);
     if (err && status != FURROW_END) *err = error;
@@ -473,14 +548,14 @@ furrow_status furrow_parser_next(furrow_parser *p, furrow_error *err) {
 }
 
 const furrow_rowblock *furrow_parser_value(const furrow_parser *p) {
-  return p->held ? &p->block : NULL;
+  return p->has_block ? &p->block : NULL;
 }
 
 furrow_status furrow_parser_rewind(furrow_parser *p, furrow_error *err) {
   stop_threads(p);
-  furrow_status status = fw_split_rewind(p->split, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(p->reader ? fw_block_reader_rewind(p->reader, err) : fw_split_rewind(p->split, err));
   p->held = NULL;
+  p->has_block = false;
   p->claimed = p->taken = 0;
   p->ended = false;
   p->free_slots = p->nslots;
@@ -547,7 +622,7 @@ uint64_t furrow_parser_bytes_read(const furrow_parser *p) {
 }
 
 uint64_t furrow_parser_bytes_total(const furrow_parser *p) {
-  return fw_split_size(p->split);
+  return p->split ? fw_split_size(p->split) : 0;
 }
 
 const char *furrow_parser_format(const furrow_parser *p) {
@@ -568,4 +643,8 @@ size_t furrow_parser_column_count(const furrow_parser *p) {
 
 const char *furrow_parser_column_name(const furrow_parser *p, size_t column) {
   return p->format.column_name ? p->format.column_name(p->state, column) : NULL;
+}
+
+bool fw_parser_whole(const furrow_parser *p, furrow_rowblock *block) {
+  return p->reader && fw_memory_rows_whole(p->reader, block);
 }

@@ -102,10 +102,24 @@ void fw_format_names(char *text, size_t size) {
 
 /* ---- Adding --------------------------------------------------------------------------------------------- */
 
+/* One way to read rows, and all that it needs. */
+static furrow_status check_way(const furrow_rows_format *f, furrow_error *err) {
+  const int ways = !!f->parse_line + !!f->parse_chunk + !!f->open_rows;
+  const int records = !!f->record_size + !!f->find_record + !!f->record_length;
+  if (ways != 1)
+    return fw_fail(err, FURROW_E_ARGUMENT, "format %s has %s parse_line, parse_chunk and open_rows", f->name,
+                   ways ? "more than one of" : "none of");
+  if (f->open_rows && !f->next_rows) return fw_fail(err, FURROW_E_ARGUMENT, "format %s has no next_rows", f->name);
+  if (records > 1 || (records && !f->parse_chunk) || (f->head_bytes && !records))
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "format %s: a parse_chunk has one of record_size, find_record and record_length, or none", f->name);
+  return FURROW_OK;
+}
+
 static furrow_status check_format(const furrow_rows_format *format, furrow_error *err) {
   if (!format->name || !format->name[0] || strcmp(format->name, "auto") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "a format needs a name, and not the name \"auto\"");
-  if (!format->parse_line) return fw_fail(err, FURROW_E_ARGUMENT, "format %s has no parse_line", format->name);
+  FW_TRY(check_way(format, err));
   for (size_t i = 0; i < format->nargs; i++) {
     const furrow_arg *arg = &format->args[i];
     if (!arg->name || !arg->fallback || (arg->type == FURROW_ARG_CHOICE && !arg->choices))
@@ -141,6 +155,28 @@ furrow_status furrow_rows_format_register(const furrow_rows_format *format, furr
   furrow_status status = add_copy(memory, err);
   if (status != FURROW_OK) fw_free(memory);
   return status;
+}
+
+void fw_rows_formats_remove(const furrow_rows_format *const *formats, size_t count) {
+  pthread_mutex_lock(&added_lock);
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = nadded; k-- > 0;) {
+      if (strcmp(added[k]->name, formats[i]->name) != 0) continue;
+      fw_free(added[k]);
+      memmove((void *)(added + k), (void *)(added + k + 1), (--nadded - k) * sizeof *added);
+      break;
+    }
+  pthread_mutex_unlock(&added_lock);
+}
+
+furrow_status fw_rows_formats_register(const furrow_rows_format *const *formats, size_t count, furrow_error *err) {
+  for (size_t i = 0; i < count; i++) {
+    const furrow_status status = furrow_rows_format_register(formats[i], err);
+    if (status == FURROW_OK) continue;
+    fw_rows_formats_remove(formats, i);
+    return status;
+  }
+  return FURROW_OK;
 }
 
 void furrow_rows_format_register_early(const furrow_rows_format *format) {

@@ -53,9 +53,9 @@ static const furrow_matrix_format taken = {.size = sizeof(furrow_matrix_format),
                                            .about = "the name of another",
                                            .record_size = record_size,
                                            .decode = decode};
-FURROW_API const furrow_matrix_format *const furrow_plugin_formats[] = {&byte_pairs, &taken, NULL};
+FURROW_API const furrow_matrix_format *const furrow_plugin_matrix_formats[] = {&byte_pairs, &taken, NULL};
 #else
-FURROW_API const furrow_matrix_format *const furrow_plugin_formats[] = {&byte_pairs, NULL};
+FURROW_API const furrow_matrix_format *const furrow_plugin_matrix_formats[] = {&byte_pairs, NULL};
 #endif
 
 #else

@@ -10,6 +10,7 @@
 #include "base/params.h"
 #include "io/uri.h"
 #include "learn/data/minibatch.h"
+#include "rows/block_reader.h"
 
 struct fw_samples {
   char *uri; /* with the index base of the conf */
@@ -42,6 +43,7 @@ static bool has_index_base(const char *format) {
 static furrow_status find_format(char **format, const fw_samples *samples, const char *uri, const char *given,
                                  furrow_error *err) {
   furrow_parser *parser = NULL;
+  if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name; /* whatever the conf says of files */
   if (strcmp(given, "auto") != 0) return fw_strndup(format, given, strlen(given), err);
   furrow_status status = furrow_parser_open(&parser, uri, &samples->params, err);
   if (status == FURROW_OK) {
@@ -270,7 +272,8 @@ struct furrow_sample_reader {
 /* Only csv has rows without a label; the lines of the others begin with one, which is taken for the row's id. */
 static furrow_status check_label(const furrow_sample_reader *samples, furrow_error *err) {
   const char *format = fw_samples_format(samples->data);
-  if (samples->plan->data.has_label || strcmp(format, "csv") == 0) return FURROW_OK;
+  if (samples->plan->data.has_label || strcmp(format, "csv") == 0 || strcmp(format, fw_format_memory.name) == 0)
+    return FURROW_OK;
   return fw_fail(err, FURROW_E_UNSUPPORTED, "has-label=no: lines of %s data always begin with a label or an id",
                  format);
 }

@@ -2,7 +2,6 @@
 #include "model/format/matrix_format.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -144,7 +143,7 @@ static furrow_status add_formats(const furrow_matrix_format *const *formats, siz
   return status;
 }
 
-static furrow_status register_formats(const furrow_matrix_format *const *formats, size_t count, furrow_error *err) {
+furrow_status fw_matrix_formats_register(const furrow_matrix_format *const *formats, size_t count, furrow_error *err) {
   pthread_mutex_lock(&added_lock);
   furrow_status status = add_formats(formats, count, err);
   pthread_mutex_unlock(&added_lock);
@@ -152,40 +151,7 @@ static furrow_status register_formats(const furrow_matrix_format *const *formats
 }
 
 furrow_status furrow_matrix_format_register(const furrow_matrix_format *format, furrow_error *err) {
-  return register_formats(&format, 1, err);
-}
-
-/* Opens a shared object; a name without a folder is that of a file here, not of a library of the system. */
-static furrow_status open_object(const char *name, void **object, furrow_error *err) {
-  void *path = NULL;
-  furrow_status status = fw_alloc(&path, strlen(name) + 3, 1, err);
-  if (status != FURROW_OK) return status;
-  snprintf(path, strlen(name) + 3, "%s%s", strchr(name, '/') ? "" : "./", name);
-  void *opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (opened)
-    *object = opened;
-  else
-    status = fw_fail(err, FURROW_E_NOT_FOUND, "cannot be loaded: %s", dlerror());
-  fw_free(path);
-  return status;
-}
-
-furrow_status furrow_matrix_format_load(const char *shared_object, furrow_error *err) {
-  void *object = NULL;
-  furrow_status status = open_object(shared_object, &object, err);
-  if (status == FURROW_OK) {
-    const furrow_matrix_format *const *formats = dlsym(object, "furrow_plugin_formats");
-    size_t count = 0;
-    while (formats && formats[count]) count++;
-    if (count)
-      status = register_formats(formats, count, err);
-    else
-      status = fw_fail(err, FURROW_E_FORMAT, "no formats in it: %s",
-                       formats ? "furrow_plugin_formats is empty" : "it has no symbol furrow_plugin_formats");
-    if (status != FURROW_OK) dlclose(object);
-  }
-  if (status != FURROW_OK) fw_error_set_file(err, shared_object);
-  return status;
+  return fw_matrix_formats_register(&format, 1, err);
 }
 
 /* ---- For formats ---------------------------------------------------------------------------------------- */

@@ -9,6 +9,10 @@ extern const furrow_matrix_format fw_value_binary, fw_col_id_value_binary, fw_ro
 extern const furrow_matrix_format fw_value_text, fw_col_id_value_text, fw_row_id_col_id_value_text, fw_text_column;
 extern const furrow_matrix_format fw_snapshot, fw_angel1;
 
+/* furrow_matrix_format_register for all of them, or none. */
+furrow_status fw_matrix_formats_register(const furrow_matrix_format *const *formats, size_t count,
+                                         furrow_error *err) FURROW_MUST_USE;
+
 #define FW_ANGEL_FORMATS "com.tencent.angel.model.output.format."
 
 /* Bytes of an element, of a type that there is. */

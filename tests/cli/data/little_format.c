@@ -49,5 +49,4 @@ static const furrow_matrix_format little = {.size = sizeof(furrow_matrix_format)
                                             .decode = decode,
                                             .encode = encode};
 
-extern const furrow_matrix_format *const furrow_plugin_formats[];
-const furrow_matrix_format *const furrow_plugin_formats[] = {&little, NULL};
+const furrow_matrix_format *const furrow_plugin_matrix_formats[] = {&little, NULL};

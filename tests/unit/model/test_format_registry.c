@@ -1,4 +1,5 @@
 /* tests/unit/model/test_format_registry.c: formats of matrices by name: built in, registered, loaded. */
+#include "furrow/io.h"
 #include "furrow/model.h"
 #include "support/cmocka_all.h"
 #include "support/matrix_records.h"
@@ -162,7 +163,7 @@ static furrow_status load(const char *name, furrow_error *err) {
   const char *build = getenv("FURROW_BUILD");
   if (!build) skip();
   snprintf(path, sizeof path, "%s/tests/plugin/%s", build, name);
-  return furrow_matrix_format_load(path, err);
+  return furrow_plugin_load(path, err);
 }
 
 static void test_plugin(void **state) {
@@ -188,13 +189,13 @@ static void test_plugins_refused(void **state) {
   assert_int_equal(load("plugin_newer.so", &err), FURROW_E_UNSUPPORTED);
   assert_non_null(strstr(err.message, "furrow_matrix_format is of a newer version"));
   assert_int_equal(load("plugin_nothing.so", &err), FURROW_E_FORMAT);
-  assert_non_null(strstr(err.message, "furrow_plugin_formats"));
+  assert_non_null(strstr(err.message, "furrow_plugin_matrix_formats"));
   assert_int_equal(load("plugin_taken.so", &err), FURROW_E_EXISTS);
   assert_non_null(strstr(err.message, "TextColumn"));
   assert_null(find("UntakenFormat")); /* all or none */
   assert_int_equal(load("no_such_plugin.so", &err), FURROW_E_NOT_FOUND);
   assert_non_null(strstr(err.file, "no_such_plugin.so"));
-  assert_int_equal(furrow_matrix_format_load("no_such_plugin.so", &err), FURROW_E_NOT_FOUND);
+  assert_int_equal(furrow_plugin_load("no_such_plugin.so", &err), FURROW_E_NOT_FOUND);
   assert_non_null(strstr(err.message, "./no_such_plugin.so"));
 }
 

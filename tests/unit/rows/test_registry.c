@@ -180,7 +180,7 @@ static void early_failures_are_told(void **state) {
   furrow_rows_format_register_early(&lines);
   furrow_rows_format_register_early(&dense);
   assert_int_equal(furrow_rows_format_find("lines", &found, &err), FURROW_E_ARGUMENT);
-  assert_string_equal(err.message, "format lines has no parse_line");
+  assert_string_equal(err.message, "format lines has none of parse_line, parse_chunk and open_rows");
   assert_int_equal(furrow_rows_format_find("dense", &found, &err), FURROW_E_EXISTS);
   assert_string_equal(err.message, "there is a format named dense already");
   FILE *file = fopen("dense.txt", "w");
@@ -189,7 +189,8 @@ static void early_failures_are_told(void **state) {
   fclose(file);
   assert_int_equal(furrow_parser_open_part(&parser, "dense.txt", 0, 1, "dense", &err), FURROW_E_EXISTS);
   assert_int_equal(furrow_rows_format_find("lime", &found, &err), FURROW_E_ARGUMENT);
-  assert_string_equal(err.hint, "a format was not registered: format lines has no parse_line");
+  assert_string_equal(err.hint,
+                      "a format was not registered: format lines has none of parse_line, parse_chunk and open_rows");
 }
 
 enum { THREADS = 8, OWN = 40 };
