@@ -1,11 +1,12 @@
-/* examples/03_matrix_format.c: a matrix format of one's own, as a subclass of RowFormat is one in Angel.
+/* examples/03_matrix_format.c: a custom matrix format, as a subclass of RowFormat is one in Angel.
  *
  * "AssignTextRowFormat" has a line for each element, as people would write it:
  *
  *   w[3,4711]=0.25
  *
  * As a program it registers the format, writes a matrix in it, reads it back, refuses a bad line, and converts the
- * matrix to a format of Angel's. It returns 0 if all is as it should be. The same source is a plugin for the command:
+ * matrix to one of Angel's formats. It returns 0 if all is as it should be. The same source is a plugin for the
+ * command:
  *
  *   cc -shared -fPIC -DPLUGIN 03_matrix_format.c -o assign.so
  *   furrow model convert --plugin ./assign.so --format AssignTextRowFormat MODEL TARGET

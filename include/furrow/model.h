@@ -832,7 +832,8 @@ typedef struct furrow_matrix_finding {
   const char *file;     /* path; "" if not of a file */
   uint64_t offset;      /* byte in that file, or FURROW_NO_OFFSET */
   furrow_status status; /* of an error; OK for a remark */
-  const char *message;  /* one line */
+  const char *message;  /* what is wrong, one line */
+  const char *hint;     /* what to do about it, one line; "" = none */
 } furrow_matrix_finding;
 
 /* How furrow_matrix_verify reads, and who receives what it finds. */

@@ -1,4 +1,4 @@
-/* model/exchange/csr_encoder.c: one pass; what cannot be written yet is spooled. */
+/* model/exchange/csr_encoder.c: one pass; what cannot be written yet goes to temporary files. */
 #include "model/exchange/csr_encoder.h"
 
 #include <string.h>

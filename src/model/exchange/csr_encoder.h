@@ -8,7 +8,7 @@
 
 typedef struct fw_csr_encoder {
   const fw_vectors_plan *plan;
-  const char *beside; /* path of a file: spools lie in its folder */
+  const char *beside; /* path of a file: temporary files lie in its folder */
   furrow_status (*put_indices)(void *user, const void *bytes, size_t size, furrow_error *err);
   void *user;
   bool negative;                      /* indices may be */
@@ -24,7 +24,8 @@ typedef struct fw_csr_encoder {
 
 /* plan … user are set. Clear it afterwards. */
 furrow_status fw_csr_encoder_init(fw_csr_encoder *encoder, furrow_error *err) FURROW_MUST_USE;
-/* Hands out the indices of all vectors, spools the rest. E_RANGE: an index is negative, unless it may be. */
+/* Hands out the indices of all vectors, keeps the rest in temporary files. E_RANGE: an index is negative, unless it may
+ * be. */
 furrow_status fw_csr_encoder_run(fw_csr_encoder *encoder, furrow_error *err) FURROW_MUST_USE;
 /* How many indices there can be: all are less. */
 int64_t fw_csr_encoder_dimension(const fw_csr_encoder *encoder);

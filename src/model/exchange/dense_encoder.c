@@ -15,10 +15,11 @@ furrow_status fw_dense_dimension(const fw_vectors_plan *plan, size_t *dim, furro
     *dim = plan->row_count;
     return FURROW_OK;
   }
-  if (width > (uint64_t)1 << 31 || plan->end_col > (int64_t)1 << 31)
-    return fw_fail(err, FURROW_E_RANGE,
-                   "columns reach to %lld: too far for dense rows; choose columns as vectors, or a sparse format",
-                   (long long)plan->end_col);
+  if (width > (uint64_t)1 << 31 || plan->end_col > (int64_t)1 << 31) {
+    fw_fail(err, FURROW_E_RANGE, "columns reach to %lld: too far for dense rows", (long long)plan->end_col);
+    fw_error_set_hint(err, "choose columns as vectors, or a sparse format");
+    return FURROW_E_RANGE;
+  }
   *dim = (size_t)width;
   return FURROW_OK;
 }

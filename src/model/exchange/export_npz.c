@@ -22,7 +22,7 @@ static furrow_status end_array(fw_zip_writer *zip, fw_array_type type, uint64_t 
   return fw_zip_writer_end(zip, head, err);
 }
 
-/* An array that waits in a spool. */
+/* An array that waits in a temporary file. */
 static furrow_status write_stored(fw_zip_writer *zip, const char *name, fw_array_type type, fw_temp_store *store,
                                   furrow_error *err) {
   furrow_status status = fw_zip_writer_begin(zip, name, FW_NPY_HEADER, err);

@@ -9,10 +9,12 @@ static furrow_status fill_columns(furrow_matrix_spec *spec, int64_t first, int64
   if (first < spec->first_col && spec->first_col == 0) spec->first_col = first;
   if (last < spec->first_col) last = spec->first_col;
   const bool fits = !__builtin_sub_overflow(last, spec->first_col, &cols) && cols < INT64_MAX && last < INT64_MAX;
-  if (!fits && spec->hash_parts == 0)
-    return fw_fail(err, FURROW_E_RANGE,
-                   "columns %lld to %lld are more than 64 bits count: hash partitions (--hash) need no count",
-                   (long long)first, (long long)last);
+  if (!fits && spec->hash_parts == 0) {
+    fw_fail(err, FURROW_E_RANGE, "columns %lld to %lld are more than 64 bits can count", (long long)first,
+            (long long)last);
+    fw_error_set_hint(err, "choose hash partitions: they need no count of columns");
+    return FURROW_E_RANGE;
+  }
   spec->cols = fits ? cols + 1 : -1;
   return FURROW_OK;
 }

@@ -8,9 +8,9 @@
 static furrow_status choose_rows(fw_panel_selector *selector, furrow_error *err) {
   const fw_source_part *part = selector->part;
   const size_t rows = part->meta->row_count;
-  void *places = selector->places, *ids = selector->row_ids;
-  furrow_status status = fw_grow(&places, &selector->rows_capacity, rows, sizeof *selector->places, err);
-  selector->places = places;
+  void *positions = selector->positions, *ids = selector->row_ids;
+  furrow_status status = fw_grow(&positions, &selector->rows_capacity, rows, sizeof *selector->positions, err);
+  selector->positions = positions;
   if (status == FURROW_OK) status = fw_grow(&ids, &selector->ids_capacity, rows, sizeof *selector->row_ids, err);
   selector->row_ids = ids;
   if (status != FURROW_OK) return status;
@@ -18,7 +18,7 @@ static furrow_status choose_rows(fw_panel_selector *selector, furrow_error *err)
   for (size_t k = 0; k < rows; k++) {
     if (!fw_selection_has_row(selector->sel, part->row_ids[k])) continue;
     selector->row_ids[selector->row_count] = part->row_ids[k];
-    selector->places[selector->row_count++] = k;
+    selector->positions[selector->row_count++] = k;
   }
   return FURROW_OK;
 }
@@ -37,7 +37,7 @@ furrow_status fw_panel_selector_start(fw_panel_selector *selector, const fw_sele
 }
 
 void fw_panel_selector_clear(fw_panel_selector *selector) {
-  fw_free(selector->places);
+  fw_free(selector->positions);
   fw_free(selector->row_ids);
   fw_free(selector->values);
   fw_free(selector->col_ids);
@@ -118,7 +118,7 @@ static furrow_status gather_rows(fw_panel_selector *selector, furrow_panel *pane
   const char *from = panel->values.any;
   char *to = selector->values;
   for (size_t c = 0; c < panel->cols; c++, from += panel->rows * size)
-    for (size_t r = 0; r < rows; r++, to += size) memmove(to, from + selector->places[r] * size, size);
+    for (size_t r = 0; r < rows; r++, to += size) memmove(to, from + selector->positions[r] * size, size);
   panel->values.any = selector->values;
   panel->rows = rows;
   panel->row_ids = selector->row_ids;

@@ -11,7 +11,7 @@ typedef struct fw_panel_selector {
   bool all_cols, all_rows;
   int32_t last_row; /* of a panel with one row, and whether it is chosen */
   bool last_chosen, last_known;
-  size_t *places; /* column formats: chosen rows, by their place in part->row_ids … */
+  size_t *positions; /* column formats: chosen rows, by their place in part->row_ids … */
   int32_t *row_ids;
   size_t row_count, rows_capacity, ids_capacity; /* … and how many */
   char *values;

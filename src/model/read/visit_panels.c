@@ -10,8 +10,8 @@
 
 enum { MOST_THREADS = 1024 };
 
-/* Partitions are taken in order. The error of the first one in that order counts: whoever works on a later one stops,
- * and what comes before it is read to its end. So the answer is the same for any number of threads. */
+/* Partitions are taken in order. The error of the first one in that order counts: a thread that works on a later one
+ * stops, and what comes before it is read to its end. So the answer is the same for any number of threads. */
 typedef struct visit_job {
   const furrow_matrix_source *source;
   const fw_selection *sel;

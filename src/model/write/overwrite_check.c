@@ -108,7 +108,7 @@ static furrow_status check_matrix(const char *folder, furrow_error *err) {
   furrow_status status = furrow_matrix_meta_load(&meta, folder, NULL, err);
   if (status == FURROW_E_MEMORY) return status;
   if (status != FURROW_OK)
-    return refuse(err, folder, "", "its metadata cannot be read, so it may be no matrix and is not replaced");
+    return refuse(err, folder, "", "its metadata cannot be read, so it may not be a matrix and is not replaced");
   status = fw_alloc(&memory, meta->part_count, sizeof(char *), err);
   if (status == FURROW_OK) {
     name_list files = {memory, meta->part_count};
