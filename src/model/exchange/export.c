@@ -7,7 +7,7 @@
 #include "base/params.h"
 #include "model/exchange/exchange_job.h"
 #include "model/read/memory_slices.h"
-#include "model/write/path_overlap.h"
+#include "model/write/matrix_writer.h"
 
 /* What elements become: as asked, or what the format has. */
 static furrow_status choose_type(fw_export *job, furrow_error *err) {

@@ -91,7 +91,7 @@ typedef struct fw_import_saved {
   int64_t first_col, last_col;
 } fw_import_saved;
 
-/* saved: cleared by the caller. *runs: what there is of all. (model/exchange/import_saved.c) */
+/* saved: cleared by the caller. *runs: what there is of all. (model/exchange/import_write.c) */
 furrow_status fw_import_saved_open(fw_import_saved *saved, const furrow_matrix_spec *spec, const fw_import_runs *all,
                                    fw_import_runs *runs, furrow_error *err) FURROW_MUST_USE;
 void fw_import_saved_clear(fw_import_saved *saved);

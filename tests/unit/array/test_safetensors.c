@@ -114,9 +114,9 @@ static void written(void **state) {
   fw_safetensors_writer *w = NULL;
   fw_safetensors *file = NULL;
   const char *name = "a \"name\"\n/\xc3\xa4";
-  const size_t room = fw_safetensors_text(name) + 1 + 2 * FW_SAFETENSORS_TENSOR + FW_SAFETENSORS_NOTE +
-                      fw_safetensors_text("key") + fw_safetensors_text("\"v\"\\");
-  assert_int_equal(fw_safetensors_writer_open(&w, "w.safetensors", room, false, NULL), FURROW_OK);
+  const size_t capacity = fw_safetensors_text(name) + 1 + 2 * FW_SAFETENSORS_TENSOR + FW_SAFETENSORS_NOTE +
+                          fw_safetensors_text("key") + fw_safetensors_text("\"v\"\\");
+  assert_int_equal(fw_safetensors_writer_open(&w, "w.safetensors", capacity, false, NULL), FURROW_OK);
   assert_int_equal(fw_safetensors_writer_begin(w, name, FW_ARRAY_U16, NULL), FURROW_OK);
   assert_int_equal(fw_safetensors_writer_write(w, "abcdef", 6, NULL), FURROW_OK);
   assert_int_equal(fw_safetensors_writer_end(w, 1, 3, 0, NULL), FURROW_OK);

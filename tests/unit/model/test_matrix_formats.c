@@ -45,9 +45,9 @@ static double odd_double(fw_rng *rng) {
       0.0,     -0.0,     INFINITY, -INFINITY, 1.0,          5e-324,  0x1p-1022, 1.7976931348623157e308,
       1e23,    2e23,     1e-5,     0.1,       123456789012, 9999999, 1e7,       0x1p63,
       1.0 / 3, -1.0 / 3, 1e-3,     0x1p24,    0x1p-149,     0.5,     100,       3.4028234663852886e38};
-  const uint64_t choice = fw_rng_below(rng, 3);
-  if (choice == 0) return odd[fw_rng_below(rng, sizeof odd / sizeof *odd)];
-  if (choice == 1) return fw_rng_normal(rng);
+  const uint64_t kind = fw_rng_below(rng, 3);
+  if (kind == 0) return odd[fw_rng_below(rng, sizeof odd / sizeof *odd)];
+  if (kind == 1) return fw_rng_normal(rng);
   const uint64_t bits = fw_rng_next(rng);
   double value;
   memcpy(&value, &bits, sizeof value);

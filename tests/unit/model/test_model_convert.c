@@ -383,7 +383,7 @@ static void what_would_be_lost_is_named(void **state) {
   assert_int_equal(mkdir("matrix/inner", 0755), 0);
   expect_kept("matrix", "matrix/inner");
   assert_int_equal(rmdir("matrix/inner"), 0);
-  /* what is no obstacle */
+  /* what does not stop it */
   assert_true(test_write_text("matrix/.0.crc", "x"));
   assert_true(test_write_text("matrix/._meta.crc", "x"));
   assert_true(test_write_text("matrix/_SUCCESS", ""));
@@ -623,7 +623,7 @@ static void metadata_has_one_of_two_names(void **state) {
     }
 }
 
-static void separators_are_no_part_of_numbers(void **state) {
+static void separators_that_numbers_consist_of(void **state) {
   (void)state;
   static const char *const wrong[] = {"", "1", "-", "+", ".", "e", "E", "N", "y", ",0", "\n", ",\r", "a,"};
   static const char *const good[] = {"|", ";", ":", "\x01", "\xc2\xb7", "::", " ", "\t", ","};
@@ -731,7 +731,7 @@ int main(void) {
       IN_DIR(large_partitions_can_be_ended),
       IN_DIR(a_width_that_lies_is_refused),
       IN_DIR(metadata_has_one_of_two_names),
-      IN_DIR(separators_are_no_part_of_numbers),
+      IN_DIR(separators_that_numbers_consist_of),
       IN_DIR(angel_bytes_alone_rewrite),
       IN_DIR(columns_outside_of_the_range),
   };

@@ -330,7 +330,7 @@ static void hash_partitions(void **state) {
   assert_int_equal(meta->block_col, -1);
   expect_part(&meta->parts[7], 7, 0, 3, 0, 0, "1");
   furrow_matrix_meta_free(meta);
-  /* no limit: all keys there are */
+  /* no limit: every key is possible */
   spec.cols = -1;
   spec.hash_parts = 3;
   meta = planned(&spec);

@@ -1,4 +1,4 @@
-/* model/read/visit_sorted.c: all elements by row, then column, however they are stored. */
+/* model/read/scan_sorted.c: all elements by row, then column, however they are stored. */
 #include <string.h>
 
 #include "base/error.h"
