@@ -154,7 +154,6 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   layer_formats_clear(&formats);
   selection_clear(&chosen);
   furrow_model_listing_free(listing);
-  name_reading_options(err->message, true);
   return status;
 }
 

@@ -200,7 +200,6 @@ static furrow_status export_run(const void *values, output *out, furrow_error *e
   if (status == FURROW_OK) status = export_chosen(export, only ? only->folder : export->source, &chosen, out, err);
   selection_clear(&chosen);
   furrow_model_listing_free(listing);
-  name_reading_options(err->message, false);
   return status;
 }
 

@@ -285,7 +285,6 @@ typedef struct telling {
 /* A matrix that cannot be read is told with its error, and the others all the same. */
 static void tell_failure(telling *t, const furrow_model_entry *matrix, bool of_model, furrow_error *err) {
   report *r = &t->report;
-  name_reading_options(err->message, false);
   print_failure(err->status, err);
   if (t->exit_code == 0) t->exit_code = furrow_status_exit_code(err->status);
   if (r->json) {

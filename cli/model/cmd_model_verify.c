@@ -65,6 +65,7 @@ static void report_finding(report *r, const furrow_matrix_finding *finding) {
     report_none(r, "offset");
   report_text(r, "status", furrow_status_name(finding->status));
   report_text(r, "message", finding->message);
+  if (finding->hint[0]) report_text(r, "hint", finding->hint);
   report_end(r);
 }
 
@@ -77,17 +78,11 @@ static void print_finding(output *out, const furrow_matrix_finding *finding) {
   bool told = strncmp(finding->message, "partition ", 10) == 0;
   if (finding->part_id >= 0 && !told) output_format(out, "partition %" PRId32 ": ", finding->part_id);
   if (!finding->fatal) output_text(out, "remark: ");
-  output_format(out, "%s\n", finding->message);
+  output_format(out, "%s%s%s\n", finding->message, finding->hint[0] ? "; " : "", finding->hint);
 }
 
-static void take_finding(void *user, const furrow_matrix_finding *found) {
+static void take_finding(void *user, const furrow_matrix_finding *finding) {
   checking *c = user;
-  furrow_matrix_finding named = *found;
-  const furrow_matrix_finding *finding = &named;
-  char message[512];
-  snprintf(message, sizeof message, "%s", found->message);
-  name_reading_options(message, false);
-  named.message = message;
   ++*(finding->fatal ? &c->errors : &c->remarks);
   if (finding->fatal && !c->exit_code) c->exit_code = furrow_status_exit_code(finding->status);
   if (c->values->json)
@@ -160,7 +155,7 @@ static furrow_status check_trees(checking *c, const furrow_model_listing *listin
     *err = own;
     return status;
   }
-  const furrow_matrix_finding finding = {true, -1, own.file, own.offset, status, own.message};
+  const furrow_matrix_finding finding = {true, -1, own.file, own.offset, status, own.message, own.hint};
   take_finding(c, &finding);
   return FURROW_OK;
 }

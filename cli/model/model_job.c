@@ -29,13 +29,11 @@ void job_stop(job *j) {
 }
 
 void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err) {
-  const size_t used = strlen(err->message);
-  const bool replaceable = strstr(err->message, "no directory") == NULL; /* a file in a model's place stays */
-  const char *hint = status == FURROW_E_EXISTS && !force && replaceable ? "--force replaces it"
-                     : status == FURROW_E_MEMORY                        ? memory
-                                                                        : NULL;
+  const char *hint = status == FURROW_E_EXISTS && !force && !err->hint[0] ? "--force replaces it"
+                     : status == FURROW_E_MEMORY                          ? memory
+                                                                          : NULL;
   if (status == FURROW_E_CANCELLED) interrupt_check(err); /* says what stopped it */
-  if (hint) snprintf(err->message + used, sizeof err->message - used, "; %s", hint);
+  if (hint) snprintf(err->hint, sizeof err->hint, "%s", hint);
 }
 
 void print_note(bool quiet, const char *format, ...) {

@@ -17,8 +17,8 @@ void job_start(job *j, const char *what, bool quiet);
 bool job_progress(void *user, const char *phase, uint64_t done, uint64_t total);
 /* Removes the line of progress. */
 void job_stop(job *j);
-/* What helps, behind the message of a job that failed: because something exists, unless --force was given; for want of
- * memory, where `memory` names options. */
+/* Sets the hint of a job that failed: because something exists, unless --force was given or the library has a hint; for
+ * want of memory, where `memory` names options. */
 void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err);
 
 /* Says something on stderr that is no failure. */

@@ -119,22 +119,6 @@ furrow_matrix_source_params reading_params(const reading_values *values) {
   return params;
 }
 
-/* An option is shorter than its field. */
-void name_reading_options(char *message, bool in) {
-  static const char *const fields[] = {"meta_name", "format", "row_type"};
-  static const char *const names[] = {"meta-name", "format", "row-type"};
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    char field[64], name[64];
-    snprintf(field, sizeof field, "furrow_matrix_source_params.%s", fields[i]);
-    snprintf(name, sizeof name, "--%s%s", in ? "in-" : "", names[i]);
-    char *at = strstr(message, field);
-    if (!at) continue;
-    char *rest = at + strlen(field);
-    memcpy(at, name, strlen(name));
-    memmove(at + strlen(name), rest, strlen(rest) + 1);
-  }
-}
-
 #define AT(field) offsetof(selection_values, field)
 #define MATRIX_OPTION                                                                        \
   {                                                                                          \

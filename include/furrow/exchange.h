@@ -147,9 +147,10 @@ static inline void furrow_model_import_result_init(furrow_model_import_result *r
 }
 
 /* Reads a file and writes a matrix folder (a safetensors file: a model directory unless it has one tensor). params
- * NULL: the defaults; result may be NULL. Errors: E_NOT_FOUND; E_FORMAT and E_PARSE, the file is not what its format
- * says; E_ARGUMENT, a parameter is wrong; E_RANGE, a number does not fit; those of furrow_matrix_plan and
- * furrow_matrix_writer_open; E_IO; E_MEMORY; E_CANCELLED. */
+ * NULL: the defaults; result may be NULL.
+ * Errors: E_NOT_FOUND; E_FORMAT and E_PARSE, the file is not what its format says; E_ARGUMENT, a parameter is wrong;
+ *         E_RANGE, a number does not fit; those of furrow_matrix_plan and furrow_matrix_writer_open; E_IO; E_MEMORY;
+ *         E_CANCELLED. */
 FURROW_API furrow_status furrow_model_import(const char *path, const char *target,
                                              const furrow_model_import_params *params,
                                              furrow_model_import_result *result, furrow_error *err) FURROW_MUST_USE;

@@ -495,8 +495,8 @@ FURROW_API furrow_status furrow_matrix_for_each_panel(const furrow_matrix_source
                                                       furrow_panel_callback visit, void *user,
                                                       furrow_error *err) FURROW_MUST_USE;
 /* Calls visit, from the caller's thread, with panels of one row, sorted by row, then by column, across partitions;
- * their `part` is SIZE_MAX. params NULL: the defaults. Errors: those of furrow_matrix_for_each_panel; E_MEMORY, one row
- * needs more than params->memory. */
+ * their `part` is SIZE_MAX. params NULL: the defaults.
+ * Errors: those of furrow_matrix_for_each_panel; E_MEMORY, one row needs more than params->memory. */
 FURROW_API furrow_status furrow_matrix_for_each_panel_sorted(const furrow_matrix_source *source,
                                                              const furrow_matrix_scan_params *params,
                                                              furrow_panel_callback visit, void *user,
@@ -719,8 +719,9 @@ typedef struct furrow_model_listing {
 
 /* Lists a model directory. An entry that cannot be examined (a link that leads nowhere, a folder without permission)
  * does not hide the others: it may be a matrix, so it is listed as one, and opening it reports what is wrong. The same
- * holds for a folder whose metadata file cannot be examined. Errors: E_NOT_FOUND, there is no such directory; E_FORMAT,
- * there is no matrix in it; E_IO; E_MEMORY. Owner:  the caller frees *listing with furrow_model_listing_free. */
+ * holds for a folder whose metadata file cannot be examined.
+ * Errors: E_NOT_FOUND, there is no such directory; E_FORMAT, there is no matrix in it; E_IO; E_MEMORY.
+ * Owner:  the caller frees *listing with furrow_model_listing_free. */
 FURROW_API furrow_status furrow_model_listing_load(furrow_model_listing **listing, const char *path,
                                                    furrow_error *err) FURROW_MUST_USE;
 /* Frees a listing. Takes NULL. */
@@ -828,7 +829,8 @@ typedef struct furrow_matrix_finding {
   const char *file;     /* path; "" if not of a file */
   uint64_t offset;      /* byte in that file, or FURROW_NO_OFFSET */
   furrow_status status; /* of an error; OK for a remark */
-  const char *message;  /* one line */
+  const char *message;  /* what is wrong, one line */
+  const char *hint;     /* what to do about it, one line; "" = none */
 } furrow_matrix_finding;
 
 /* How furrow_matrix_verify reads, and who receives what it finds. */

@@ -36,7 +36,7 @@ static furrow_status fail_open(const fw_array_reader *r, uint64_t offset, furrow
   return fw_bytes_in_fail(r->in, offset, err, FURROW_E_FORMAT, "%s", what);
 }
 
-/* Checks rows × dim against the bytes there are. */
+/* Checks rows × dim against the size of the file. */
 static furrow_status check_counts(fw_array_reader *r, uint64_t dim, furrow_error *err) {
   fw_array_info *info = &r->info;
   const uint64_t size = fw_bytes_in_size(r->in), left = size - r->start;
@@ -68,9 +68,11 @@ static furrow_status open_npy(fw_array_reader *r, furrow_error *err) {
     return fw_bytes_in_fail(r->in, 0, err, FURROW_E_UNSUPPORTED, "elements of type '%s' are not supported", h.descr);
   if (h.dimensions > 2)
     return fw_bytes_in_fail(r->in, 0, err, FURROW_E_UNSUPPORTED, "%zu dimensions, not 1 or 2", h.dimensions);
-  if (h.fortran_order)
-    return fw_bytes_in_fail(r->in, 0, err, FURROW_E_UNSUPPORTED,
-                            "in Fortran order; numpy.ascontiguousarray makes an array that can be read");
+  if (h.fortran_order) {
+    fw_bytes_in_fail(r->in, 0, err, FURROW_E_UNSUPPORTED, "an array in Fortran order is not read");
+    fw_error_set_hint(err, "numpy.ascontiguousarray makes an array that can be read");
+    return FURROW_E_UNSUPPORTED;
+  }
   r->swapped = h.swapped;
   r->start = h.size;
   r->info.rows = h.dimensions > 0 ? h.shape[0] : 1;
@@ -108,7 +110,7 @@ static furrow_status open_vecs(fw_array_reader *r, furrow_error *err) {
   }
   const uint64_t stride = (uint64_t)dim * fw_array_type_size(r->info.type) + FW_ARRAY_VECS_PREFIX;
   if (size % stride != 0)
-    return fw_bytes_in_fail(r->in, 0, err, FURROW_E_FORMAT, "%llu %s no whole number of vectors of %u %s",
+    return fw_bytes_in_fail(r->in, 0, err, FURROW_E_FORMAT, "%llu %s not a whole number of vectors of %u %s",
                             (unsigned long long)size, fw_plural(size, "byte is", "bytes are"), (unsigned)dim,
                             fw_plural(dim, "element", "elements"));
   r->info.rows = size / stride;

@@ -111,8 +111,10 @@ static int fail_entry(int fd, const char *name, const struct stat *info, int dep
 
 static furrow_status fail_exists(const fw_atomic_dir *dir, furrow_error *err, const struct stat *info) {
   const char *what = S_ISDIR(info->st_mode) ? "there is a directory of that name already"
-                                            : "there is something of that name already, and it is no directory";
-  return fw_target_fail(&dir->target, err, FURROW_E_EXISTS, what);
+                                            : "there is something of that name already, and it is not a directory";
+  furrow_status status = fw_target_fail(&dir->target, err, FURROW_E_EXISTS, what);
+  if (!S_ISDIR(info->st_mode)) fw_error_set_hint(err, "only a directory is replaced: move it away");
+  return status;
 }
 
 /* <directory of the target>/<name>, for a check that wants a path. */

@@ -15,7 +15,7 @@ static const struct {
 #define FORMATS (sizeof formats / sizeof formats[0])
 
 #define FURROW_X(name, text, ending, about) " " text
-#define FORMAT_NAMES FURROW_EXCHANGE_FORMATS(FURROW_X)
+#define FORMATS_HINT "the formats are" FURROW_EXCHANGE_FORMATS(FURROW_X)
 
 furrow_status furrow_exchange_format_find(const char *name, furrow_exchange_format *format, furrow_error *err) {
   for (size_t i = 0; i < FORMATS; i++) {
@@ -23,7 +23,8 @@ furrow_status furrow_exchange_format_find(const char *name, furrow_exchange_form
     *format = (furrow_exchange_format)(i + 1);
     return FURROW_OK;
   }
-  fw_fail(err, FURROW_E_ARGUMENT, "no such format; there are" FORMAT_NAMES);
+  fw_fail(err, FURROW_E_ARGUMENT, "no such format");
+  fw_error_set_hint(err, FORMATS_HINT);
   fw_error_set_token(err, name, strlen(name));
   return FURROW_E_ARGUMENT;
 }
@@ -37,7 +38,7 @@ furrow_status fw_exchange_format_of(furrow_exchange_format *format, const char *
   const size_t length = strlen(path);
   if (*format != FURROW_EXCHANGE_AUTO) {
     if ((size_t)*format <= FORMATS) return FURROW_OK;
-    return fw_fail(err, FURROW_E_ARGUMENT, "params.format is no format");
+    return fw_fail(err, FURROW_E_ARGUMENT, "params.format is not a format");
   }
   for (size_t i = 0; i < FORMATS; i++) {
     const size_t n = strlen(formats[i].ending);
@@ -45,7 +46,8 @@ furrow_status fw_exchange_format_of(furrow_exchange_format *format, const char *
     *format = (furrow_exchange_format)(i + 1);
     return FURROW_OK;
   }
-  fw_fail(err, FURROW_E_ARGUMENT, "the ending of the name says no format; there are" FORMAT_NAMES);
+  fw_fail(err, FURROW_E_ARGUMENT, "the ending of the name is not that of a format");
+  fw_error_set_hint(err, FORMATS_HINT);
   fw_error_set_file(err, path);
   return FURROW_E_ARGUMENT;
 }

@@ -3,6 +3,7 @@
 #define FW_MODEL_EXCHANGE_EXCHANGE_JOB_H
 
 #include "array/array_type.h"
+#include "array/temp_store.h"
 #include "furrow/exchange.h"
 #include "model/exchange/vectors.h"
 
@@ -41,5 +42,77 @@ furrow_status fw_export_open_source(fw_export *job, const char *folder, furrow_m
 void fw_export_close_source(fw_export *job, furrow_matrix_source *source);
 /* All matrices of a model into one file. */
 furrow_status fw_export_tensors(fw_export *job, const furrow_model_listing *listing, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Names of tensors, and in __metadata__: what follows a matrix's name -------------------------------- */
+
+/* A dense matrix is one tensor with its name. A sparse one is three. */
+#define FW_TENSOR_INDICES ".indices"
+#define FW_TENSOR_BEGINS ".indptr"
+#define FW_TENSOR_DATA ".data"
+#define FW_TENSOR_IDS ".ids" /* of the vectors, where they are not 0, 1, 2 … */
+
+/* In __metadata__, all as text. */
+#define FW_TENSOR_MATRIX_ID ".matrix_id"
+#define FW_TENSOR_ROW_TYPE ".row_type"
+#define FW_TENSOR_FORMAT ".format"
+#define FW_TENSOR_VECTORS ".vectors" /* rows, columns */
+#define FW_TENSOR_ROWS ".rows"       /* of the matrix, saved or not */
+#define FW_TENSOR_FIRST_COL ".first_col"
+#define FW_TENSOR_END_COL ".end_col"
+#define FW_TENSOR_SAVED_ROWS ".saved_rows" /* columns: the rows that their elements are of, unless 0, 1, 2 … */
+
+/* ---- Vectors with holes become vectors without, one after the other (export_dense.c) --------------------- */
+
+typedef furrow_status (*fw_put_elements)(void *user, const void *elements, size_t count, furrow_error *err);
+
+typedef struct fw_dense_encoder {
+  const fw_vectors_plan *plan;
+  furrow_element_type from, to;
+  fw_put_elements put_values; /* elements of type `to` */
+  fw_put_elements put_ids;    /* int64_t; NULL: not wanted */
+  void *user;
+  size_t dim;
+  bool open; /* a vector has begun: its id, and how many of its elements were put */
+  int64_t id;
+  size_t filled;
+  bool counting; /* ids are 0, 1, 2 … so far */
+  uint64_t vectors, absent;
+  char *scratch; /* elements that are converted, or zeros */
+} fw_dense_encoder;
+
+/* Elements of a vector: E_RANGE if they are too many. */
+furrow_status fw_dense_dimension(const fw_vectors_plan *plan, size_t *dim, furrow_error *err) FURROW_MUST_USE;
+/* plan … user are set. Clear it afterwards. */
+furrow_status fw_dense_encoder_init(fw_dense_encoder *encoder, furrow_error *err) FURROW_MUST_USE;
+/* Puts all vectors of the plan. */
+furrow_status fw_dense_encoder_run(fw_dense_encoder *encoder, furrow_error *err) FURROW_MUST_USE;
+void fw_dense_encoder_clear(fw_dense_encoder *encoder);
+
+/* ---- Vectors as the three arrays of compressed sparse rows: indices, data, begins (export_npz.c) --------- */
+
+typedef struct fw_csr_encoder {
+  const fw_vectors_plan *plan;
+  const char *beside; /* path of a file: temporary files lie in its folder */
+  furrow_status (*put_indices)(void *user, const void *bytes, size_t size, furrow_error *err);
+  void *user;
+  bool negative;                      /* indices may be */
+  bool wide;                          /* 64-bit indices and beginnings; otherwise 32-bit ones */
+  fw_temp_store *data, *begins, *ids; /* little-endian; ids 64-bit */
+  uint64_t vectors, elements;
+  int64_t most;  /* largest index; -1: none */
+  bool counting; /* ids are 0, 1, 2 … */
+  bool open;
+  int64_t id;
+  char *scratch;
+} fw_csr_encoder;
+
+/* plan … user are set. Clear it afterwards. */
+furrow_status fw_csr_encoder_init(fw_csr_encoder *encoder, furrow_error *err) FURROW_MUST_USE;
+/* Hands out the indices of all vectors, keeps the rest in temporary files. E_RANGE: an index is negative, unless it may
+ * be. */
+furrow_status fw_csr_encoder_run(fw_csr_encoder *encoder, furrow_error *err) FURROW_MUST_USE;
+/* How many indices there can be: all are less. */
+int64_t fw_csr_encoder_dimension(const fw_csr_encoder *encoder);
+void fw_csr_encoder_clear(fw_csr_encoder *encoder);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/params.h"
 #include "model/exchange/exchange_job.h"
 #include "model/read/memory_slices.h"
-#include "model/write/path_overlap.h"
+#include "model/write/matrix_writer.h"
 
 /* What elements become: as asked, or what the format has. */
 static furrow_status choose_type(fw_export *job, furrow_error *err) {
@@ -16,7 +16,7 @@ static furrow_status choose_type(fw_export *job, furrow_error *err) {
   const bool any = job->format == FURROW_EXCHANGE_NPY || job->format == FURROW_EXCHANGE_SAFETENSORS;
   job->out_type = floats ? FURROW_ELEMENT_F32 : job->type;
   if (!p->convert) return FURROW_OK;
-  if (furrow_element_size(p->type) == 0) return fw_fail(err, FURROW_E_ARGUMENT, "params.type is no type of elements");
+  if (furrow_element_size(p->type) == 0) return fw_fail(err, FURROW_E_ARGUMENT, "params.type is not an element type");
   if (floats && p->type != FURROW_ELEMENT_F32)
     return fw_fail(err, FURROW_E_ARGUMENT, "%s holds 32-bit floats only", furrow_exchange_format_name(job->format));
   if (!floats && !any && p->type != job->type)
@@ -69,8 +69,9 @@ static furrow_status export_listing(fw_export *job, const furrow_model_listing *
   furrow_matrix_source *source = NULL;
   if (job->format == FURROW_EXCHANGE_SAFETENSORS) return fw_export_tensors(job, listing, err);
   if (listing->matrix_count != 1) {
-    fw_fail(err, FURROW_E_ARGUMENT, "a model of %zu matrices; %s holds one: name its folder", listing->matrix_count,
+    fw_fail(err, FURROW_E_ARGUMENT, "a model of %zu matrices, and %s holds one", listing->matrix_count,
             furrow_exchange_format_name(job->format));
+    fw_error_set_hint(err, "name the folder of one matrix, or write safetensors");
     fw_error_set_file(err, listing->path);
     return FURROW_E_ARGUMENT;
   }

@@ -6,9 +6,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "model/exchange/csr_encoder.h"
-#include "model/exchange/dense_encoder.h"
-#include "model/exchange/tensor_names.h"
+#include "model/exchange/exchange_job.h"
 
 typedef struct tensor_out {
   fw_export *job;

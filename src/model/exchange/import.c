@@ -11,7 +11,7 @@
 #include "io/input.h"
 #include "model/meta/meta.h"
 #include "model/read/memory_slices.h"
-#include "model/write/path_overlap.h"
+#include "model/write/matrix_writer.h"
 
 furrow_element_type fw_import_element_type(fw_array_type type) {
   switch (type) {
@@ -39,7 +39,7 @@ furrow_status fw_import_start(const fw_import *job, fw_import_matrix *m, fw_arra
   if (m->spec.row_type < 0) return FURROW_OK;
   const furrow_matrix_row_type *row_type = furrow_matrix_row_type_get(m->spec.row_type);
   if (!row_type || row_type->objects)
-    return fw_fail(err, FURROW_E_ARGUMENT, "spec.row_type %d is no type of numbers", (int)m->spec.row_type);
+    return fw_fail(err, FURROW_E_ARGUMENT, "spec.row_type %d is not a type of numbers", (int)m->spec.row_type);
   m->type = row_type->element;
   return FURROW_OK;
 }
@@ -67,13 +67,13 @@ furrow_status fw_import_read_ids(const fw_import *job, fw_import_ids *ids, uint6
   return status;
 }
 
-typedef struct id_place {
+typedef struct id_position {
   int64_t id;
   size_t place;
-} id_place;
+} id_position;
 
 static int by_id(const void *a, const void *b) {
-  const id_place *x = a, *y = b;
+  const id_position *x = a, *y = b;
   if (x->id != y->id) return x->id < y->id ? -1 : 1;
   return x->place < y->place ? -1 : x->place > y->place;
 }
@@ -88,15 +88,15 @@ static furrow_status fail_id(furrow_error *err, const char *file, furrow_status 
 /* Ids that do not ascend are sorted to see whether one is there twice. */
 static furrow_status check_unique(const fw_import_ids *ids, const char *file, size_t *place, furrow_error *err) {
   void *memory;
-  furrow_status status = fw_alloc(&memory, ids->count, sizeof(id_place), err);
+  furrow_status status = fw_alloc(&memory, ids->count, sizeof(id_position), err);
   if (status != FURROW_OK) return status;
-  id_place *places = memory;
-  for (size_t i = 0; i < ids->count; i++) places[i] = (id_place){ids->ids[i], i};
-  qsort(places, ids->count, sizeof *places, by_id);
+  id_position *positions = memory;
+  for (size_t i = 0; i < ids->count; i++) positions[i] = (id_position){ids->ids[i], i};
+  qsort(positions, ids->count, sizeof *positions, by_id);
   for (size_t i = 1; i < ids->count && status == FURROW_OK; i++) {
-    if (places[i].id != places[i - 1].id) continue;
-    *place = places[i].place;
-    status = fail_id(err, file, FURROW_E_FORMAT, places[i].id, *place, "is there twice");
+    if (positions[i].id != positions[i - 1].id) continue;
+    *place = positions[i].place;
+    status = fail_id(err, file, FURROW_E_FORMAT, positions[i].id, *place, "is there twice");
   }
   fw_free(memory);
   return status;
@@ -112,7 +112,7 @@ furrow_status fw_import_check_ids(const fw_import_ids *ids, furrow_axis axis, co
     const int64_t id = ids->ids[i];
     *place = i;
     if (axis == FURROW_AXIS_ROWS && (id < 0 || id >= INT32_MAX))
-      return fail_id(err, file, FURROW_E_RANGE, id, i, "is no row: those are 0 to 2147483646");
+      return fail_id(err, file, FURROW_E_RANGE, id, i, "is not a row: those are 0 to 2147483646");
     ascends = ascends && (i == 0 || ids->ids[i - 1] < id);
   }
   return ascends ? FURROW_OK : check_unique(ids, file, place, err);

@@ -54,7 +54,7 @@ typedef struct fw_import_ids {
 /* The second file, if there is one; checked: as many as `vectors` (unless that is FW_ARRAY_UNKNOWN). */
 furrow_status fw_import_read_ids(const fw_import *job, fw_import_ids *ids, uint64_t vectors,
                                  furrow_error *err) FURROW_MUST_USE;
-/* Each once, and those of rows in range. *place: the vector that is to blame; may be NULL. */
+/* Each once, and those of rows in range. *place: the vector that is wrong; may be NULL. */
 furrow_status fw_import_check_ids(const fw_import_ids *ids, furrow_axis axis, const char *file, size_t *place,
                                   furrow_error *err) FURROW_MUST_USE;
 static inline int64_t fw_import_id(const fw_import_ids *ids, size_t i) {
@@ -91,7 +91,7 @@ typedef struct fw_import_saved {
   int64_t first_col, last_col;
 } fw_import_saved;
 
-/* saved: cleared by the caller. *runs: what there is of all. (model/exchange/import_saved.c) */
+/* saved: cleared by the caller. *runs: what there is of all. (model/exchange/import_write.c) */
 furrow_status fw_import_saved_open(fw_import_saved *saved, const furrow_matrix_spec *spec, const fw_import_runs *all,
                                    fw_import_runs *runs, furrow_error *err) FURROW_MUST_USE;
 void fw_import_saved_clear(fw_import_saved *saved);

@@ -78,7 +78,7 @@ static furrow_status note_row(void *user, const fw_import_run *run, furrow_error
   return FURROW_OK;
 }
 
-/* A matrix whose every row is a lane with one slot. */
+/* A matrix whose every row is a group with one slot. */
 typedef struct filling {
   fw_matrix_build build;
   const row_set *set;

@@ -18,7 +18,7 @@ typedef struct transfer {
   const fw_import_ids *ids;
   size_t vectors, dim;
   fw_matrix_build build;
-  size_t *groups; /* by rows: the lane of each vector; NULL: the i-th */
+  size_t *groups; /* by rows: the group of each vector; NULL: the i-th */
 } transfer;
 
 static furrow_status fail(const transfer *t, furrow_error *err, furrow_status status, const char *what) {
@@ -27,7 +27,7 @@ static furrow_status fail(const transfer *t, furrow_error *err, furrow_status st
   return status;
 }
 
-/* ---- Lanes ---------------------------------------------------------------------------------------------- */
+/* ---- Groups ---------------------------------------------------------------------------------------------- */
 
 static furrow_status take_rows(transfer *t, size_t count, int32_t **rows, furrow_error *err) {
   void *memory;
@@ -36,7 +36,7 @@ static furrow_status take_rows(transfer *t, size_t count, int32_t **rows, furrow
   return status;
 }
 
-/* Vectors are columns: one lane of all rows. */
+/* Vectors are columns: one group of all rows. */
 static furrow_status groups_by_columns(transfer *t, furrow_error *err) {
   const furrow_matrix_spec *spec = &t->m->spec;
   int32_t *rows = NULL;
@@ -50,44 +50,44 @@ static furrow_status groups_by_columns(transfer *t, furrow_error *err) {
   return FURROW_OK;
 }
 
-typedef struct row_place {
+typedef struct row_position {
   int32_t row;
   size_t vector;
-} row_place;
+} row_position;
 
 static int by_row(const void *a, const void *b) {
-  const row_place *x = a, *y = b;
+  const row_position *x = a, *y = b;
   return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Lanes come by row, vectors may not. */
-static furrow_status order_groups(transfer *t, row_place *places, furrow_error *err) {
+/* Groups come by row, vectors may not. */
+static furrow_status order_groups(transfer *t, row_position *positions, furrow_error *err) {
   void *memory;
   bool ascends = true;
   for (size_t i = 0; i < t->vectors; i++) {
-    places[i] = (row_place){(int32_t)fw_import_id(t->ids, i), i};
-    ascends = ascends && (i == 0 || places[i - 1].row < places[i].row);
+    positions[i] = (row_position){(int32_t)fw_import_id(t->ids, i), i};
+    ascends = ascends && (i == 0 || positions[i - 1].row < positions[i].row);
   }
   if (ascends) return FURROW_OK;
-  qsort(places, t->vectors, sizeof *places, by_row);
+  qsort(positions, t->vectors, sizeof *positions, by_row);
   furrow_status status = fw_alloc(&memory, t->vectors, sizeof *t->groups, err);
   if (status != FURROW_OK) return status;
   t->groups = memory;
-  for (size_t i = 0; i < t->vectors; i++) t->groups[places[i].vector] = i;
+  for (size_t i = 0; i < t->vectors; i++) t->groups[positions[i].vector] = i;
   return FURROW_OK;
 }
 
 static furrow_status groups_by_rows(transfer *t, furrow_error *err) {
   void *memory;
   int32_t *rows = NULL;
-  furrow_status status = fw_alloc(&memory, t->vectors, sizeof(row_place), err);
+  furrow_status status = fw_alloc(&memory, t->vectors, sizeof(row_position), err);
   if (status != FURROW_OK) return status;
-  row_place *places = memory;
-  status = order_groups(t, places, err);
+  row_position *positions = memory;
+  status = order_groups(t, positions, err);
   if (status == FURROW_OK) status = fw_matrix_build_groups(&t->build, t->vectors, t->vectors, err);
   if (status == FURROW_OK) status = take_rows(t, t->vectors, &rows, err);
   for (size_t i = 0; status == FURROW_OK && i < t->vectors; i++) {
-    rows[i] = places[i].row;
+    rows[i] = positions[i].row;
     t->build.groups[i].rows = 1;
     t->build.groups[i].row_ids = rows + i;
     t->build.slots[i].group = i;

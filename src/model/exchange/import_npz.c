@@ -83,7 +83,7 @@ static furrow_status each_column(void *source, fw_import_run_visitor visit, void
     for (size_t k = (size_t)s->csr->begins[i]; k < (size_t)s->csr->begins[i + 1] && status == FURROW_OK; k++) {
       const int64_t row = s->csr->indices[k];
       if (row < 0 || row >= INT32_MAX)
-        return fw_fail(err, FURROW_E_RANGE, "the index %lld is no row: those are 0 to 2147483646", (long long)row);
+        return fw_fail(err, FURROW_E_RANGE, "the index %lld is not a row: those are 0 to 2147483646", (long long)row);
       const fw_import_run run = {(int32_t)row, 1, &col, (const char *)s->csr->data + k * s->element};
       status = visit(user, &run, err);
     }
@@ -125,11 +125,12 @@ static furrow_status check_format(const fw_zip *zip, furrow_error *err) {
   status = fw_npy_read_header(&head, in, err);
   const size_t width = status == FURROW_OK && head.descr[0] == 'U' ? 4 : 1;
   if (status == FURROW_OK && ((head.descr[0] != 'S' && head.descr[0] != 'U') || strcmp(head.descr + 1, "3") != 0))
-    status = fw_zip_fail(zip, err, "format.npy is no name of a format");
+    status = fw_zip_fail(zip, err, "format.npy is not the name of a format");
   if (status == FURROW_OK) status = fw_bytes_in_read_all(in, text, 3 * width, "format.npy", err);
   for (size_t i = 0; i < 3; i++) name[i] = text[i * width + (head.swapped && width == 4 ? 3 : 0)];
   if (status == FURROW_OK && strcmp(name, "csr") != 0) {
-    status = fw_fail(err, FURROW_E_UNSUPPORTED, "a matrix of another kind than csr; tocsr() makes one");
+    status = fw_fail(err, FURROW_E_UNSUPPORTED, "a sparse matrix of another kind than csr is not read");
+    fw_error_set_hint(err, "tocsr() makes a matrix that can be read");
     fw_error_set_file(err, fw_bytes_in_path(in));
     fw_error_set_token(err, name, strlen(name));
   }
@@ -145,7 +146,7 @@ static furrow_status read_shape(const fw_zip *zip, int64_t shape[2], furrow_erro
   if (status == FURROW_OK) status = fw_array_read_flat(reader, FW_ARRAY_I64, &memory, &count, err);
   const int64_t *found = memory;
   if (status == FURROW_OK && (count != 2 || found[0] < 0 || found[1] < 0))
-    status = fw_zip_fail(zip, err, "shape.npy is no shape of a matrix");
+    status = fw_zip_fail(zip, err, "shape.npy is not the shape of a matrix");
   if (status == FURROW_OK) memcpy(shape, found, 2 * sizeof *shape);
   fw_free(memory);
   fw_array_close(reader);

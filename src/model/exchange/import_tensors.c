@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
+#include "model/exchange/exchange_job.h"
 #include "model/exchange/import.h"
-#include "model/exchange/tensor_names.h"
 
 typedef struct tensor_in {
   fw_import *job;

@@ -167,7 +167,7 @@ static furrow_status parse_tsv(text_in *t, const char *s, const char *end, furro
   const char *field = s;
   furrow_status status = read_integer(t, &s, end, '\t', "the row is not an integer with a tab behind it", &row, err);
   if (status == FURROW_OK && !is_row(row))
-    return fail_field(t, field, end, err, FURROW_E_RANGE, "no row: those are 0 to 2147483646");
+    return fail_field(t, field, end, err, FURROW_E_RANGE, "not a row: those are 0 to 2147483646");
   if (status == FURROW_OK)
     status = read_integer(t, &s, end, '\t', "the column is not an integer with a tab behind it", &col, err);
   return status == FURROW_OK ? add_element(t, (int32_t)row, col, &s, end, false, err) : status;
@@ -195,7 +195,7 @@ static furrow_status parse_feature(text_in *t, int64_t id, const char **s, const
   int64_t index;
   furrow_status status = read_integer(t, s, end, ':', "no index:value", &index, err);
   if (status == FURROW_OK && !by_rows && !is_row(index))
-    return fail_field(t, field, end, err, FURROW_E_RANGE, "no row: those are 0 to 2147483646");
+    return fail_field(t, field, end, err, FURROW_E_RANGE, "not a row: those are 0 to 2147483646");
   if (status != FURROW_OK) return status;
   return add_element(t, (int32_t)(by_rows ? id : index), by_rows ? index : id, s, end, true, err);
 }
@@ -207,7 +207,7 @@ static furrow_status parse_libsvm(text_in *t, const char *s, const char *end, fu
   const char *field = s;
   furrow_status status = read_integer(t, &field, stop, 0, "the id is not an integer", &id, err);
   if (status == FURROW_OK && t->m.axis == FURROW_AXIS_ROWS && !is_row(id))
-    return fail_field(t, s, end, err, FURROW_E_RANGE, "no row: those are 0 to 2147483646");
+    return fail_field(t, s, end, err, FURROW_E_RANGE, "not a row: those are 0 to 2147483646");
   if (status == FURROW_OK) status = add_id(t, id, err);
   for (s = skip_blanks(stop, end); s < end && status == FURROW_OK; s = skip_blanks(s, end))
     status = parse_feature(t, id, &s, end, err);
@@ -275,7 +275,8 @@ static furrow_status parse_lines(text_in *t, line_parser parse, furrow_error *er
 static furrow_status check_shape(const text_in *t, furrow_error *err) {
   const furrow_matrix_spec *spec = &t->m.spec;
   if (t->all.count || t->id_count || (spec->rows && spec->cols)) return FURROW_OK;
-  fw_fail(err, FURROW_E_ARGUMENT, "there are no elements that tell rows and columns of the matrix: both must be given");
+  fw_fail(err, FURROW_E_ARGUMENT, "there are no elements that tell the rows and columns of the matrix");
+  fw_error_set_hint(err, "give both numbers");
   fw_error_set_file(err, fw_bytes_in_path(t->in));
   return FURROW_E_ARGUMENT;
 }

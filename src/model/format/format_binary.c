@@ -50,7 +50,7 @@ static ALWAYS_INLINE void put_key(char *p, int64_t col, size_t key) {
     fw_put_be64(p, (uint64_t)col);
 }
 
-/* ---- Records; `l` is constant but for the count of values ----------------------------------------------- */
+/* ---- Records; `l` is constant except the count of values ----------------------------------------------- */
 
 static ALWAYS_INLINE void read_records(const char *restrict in, size_t n, layout l, int32_t *restrict row_ids,
                                        int64_t *restrict col_ids, char *restrict values) {

@@ -56,7 +56,7 @@ static void angel1_size(const furrow_matrix_format_context *context, size_t *lea
   *most = 4 + row_head_bytes(context) + *least;
 }
 
-static furrow_status blame_count(const char *what, int32_t count, size_t offset, furrow_error *err) {
+static furrow_status locate_count(const char *what, int32_t count, size_t offset, furrow_error *err) {
   return fw_format_error_at(err, fw_fail(err, FURROW_E_FORMAT, "%s is %d", what, (int)count), offset, NULL, 0);
 }
 
@@ -66,7 +66,7 @@ static furrow_status take_heads(const furrow_matrix_format_context *context, con
   uint64_t *state = context->state;
   if (state[STEP] == AT_START && size - *at >= 4) {
     const int32_t rows = (int32_t)fw_get_be32(bytes + *at);
-    if (rows < 0) return blame_count("count of rows", rows, *at, err);
+    if (rows < 0) return locate_count("count of rows", rows, *at, err);
     state[STEP] = AT_ROW;
     state[ROWS_LEFT] = (uint64_t)rows;
     *at += 4;
@@ -74,7 +74,7 @@ static furrow_status take_heads(const furrow_matrix_format_context *context, con
   while (state[STEP] == AT_ROW && state[ELEMENTS_LEFT] == 0 && state[ROWS_LEFT] > 0 &&
          size - *at >= row_head_bytes(context)) {
     const int32_t count = context->dense ? 0 : (int32_t)fw_get_be32(bytes + *at + 4);
-    if (count < 0) return blame_count("count of a row's elements", count, *at + 4, err);
+    if (count < 0) return locate_count("count of a row's elements", count, *at + 4, err);
     state[ROW_ID] = fw_get_be32(bytes + *at);
     state[ELEMENTS_LEFT] = context->dense ? (uint64_t)(context->end_col - context->first_col) : (uint64_t)count;
     state[ROWS_LEFT]--;

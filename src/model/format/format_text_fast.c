@@ -23,7 +23,7 @@ typedef struct fast_reader {
   size_t record; /* where the record starts that is being read */
   size_t at;     /* what is read */
   size_t phase;  /* fields of that record before it */
-  uint32_t places[1 + LIST];
+  uint32_t offsets[1 + LIST];
   uint64_t extras[WORDS], ends[WORDS];
   char chars[LIST];
   uint64_t bits[LISTS][WORDS];
@@ -79,7 +79,7 @@ static void pick_fields(fast_reader *r, size_t n) {
     bits[lists] = r->bits[k];
     tokens[lists++] = r->tokens[k];
   }
-  r->kern->pick_tokens(r->places + 1, n, lists, bits, tokens);
+  r->kern->pick_tokens(r->offsets + 1, n, lists, bits, tokens);
 }
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */
@@ -206,7 +206,7 @@ static bool read_values(fast_reader *r, const char *text) {
 static bool read_window(fast_reader *r, size_t n) {
   const fw_text_shape *shape = r->shape;
   const char *text = r->bytes + r->at;
-  fw_marks marks = {.offsets = r->places + 1, .extras = r->extras, .ends = r->ends, .chars = r->chars};
+  fw_marks marks = {.offsets = r->offsets + 1, .extras = r->extras, .ends = r->ends, .chars = r->chars};
   r->kern->find_marks(text, n, 0x1f, shape->fields == 1 ? '\n' : shape->separator[0], &marks);
   const size_t avail = (r->records->capacity - r->records->count) * shape->fields - r->phase;
   const size_t count = marks.count < avail ? marks.count : avail;

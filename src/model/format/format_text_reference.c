@@ -92,8 +92,8 @@ static const char *find_separator(const fw_text_shape *shape, const char *begin,
 
 /* ---- Reasons -------------------------------------------------------------------------------------------- */
 
-static furrow_status blame_fields(const fw_text_shape *shape, const char *bytes, const text_line *line,
-                                  furrow_error *err) {
+static furrow_status locate_fields(const fw_text_shape *shape, const char *bytes, const text_line *line,
+                                   furrow_error *err) {
   size_t fields = 1;
   const char *at = line->begin;
   while ((at = find_separator(shape, at, line->end)) != NULL) {
@@ -118,15 +118,15 @@ static const char *type_words(furrow_element_type type) {
 }
 
 /* The text is not what the field must be; `what` is its name, `type` that of an integer for ids. */
-static furrow_status blame_field(fw_text_outcome outcome, const char *what, furrow_element_type type, const char *bytes,
-                                 const char *begin, const char *end, furrow_error *err) {
+static furrow_status locate_field(fw_text_outcome outcome, const char *what, furrow_element_type type,
+                                  const char *bytes, const char *begin, const char *end, furrow_error *err) {
   furrow_status status;
   if (outcome == FW_TEXT_RANGE)
     status = fw_fail(err, FURROW_E_RANGE, "%s does not fit a %s", what, type_words(type));
   else if (begin == end)
     status = fw_fail(err, FURROW_E_PARSE, "%s is empty", what);
   else
-    status = fw_fail(err, FURROW_E_PARSE, "%s is no %s", what, type_words(type));
+    status = fw_fail(err, FURROW_E_PARSE, "%s is not a %s", what, type_words(type));
   return fw_format_error_at(err, status, (size_t)(begin - bytes), begin, (size_t)(end - begin));
 }
 
@@ -154,10 +154,10 @@ static bool next_field(field_cursor *cursor, const char **begin, const char **en
 static furrow_status read_id(field_cursor *cursor, const char *what, int bits, const char *bytes, const text_line *line,
                              int64_t *id, furrow_error *err) {
   const char *begin, *end;
-  if (!next_field(cursor, &begin, &end)) return blame_fields(cursor->shape, bytes, line, err);
+  if (!next_field(cursor, &begin, &end)) return locate_fields(cursor->shape, bytes, line, err);
   const fw_text_outcome outcome = fw_text_read_id(bits, begin, end, id);
   if (outcome == FW_TEXT_OK) return FURROW_OK;
-  return blame_field(outcome, what, bits == 32 ? FURROW_ELEMENT_I32 : FURROW_ELEMENT_I64, bytes, begin, end, err);
+  return locate_field(outcome, what, bits == 32 ? FURROW_ELEMENT_I32 : FURROW_ELEMENT_I64, bytes, begin, end, err);
 }
 
 /* The line as record number `i`. */
@@ -166,7 +166,7 @@ static furrow_status read_line(const fw_text_shape *shape, const char *bytes, co
   field_cursor cursor = {.shape = shape, .at = line->begin, .end = line->end, .left = shape->fields};
   furrow_status status = FURROW_OK;
   int64_t id;
-  if (line->begin == line->end) return blame_fields(shape, bytes, line, err);
+  if (line->begin == line->end) return locate_fields(shape, bytes, line, err);
   if (shape->row) {
     status = read_id(&cursor, "row id", 32, bytes, line, &id, err);
     if (status != FURROW_OK) return status;
@@ -179,12 +179,12 @@ static furrow_status read_line(const fw_text_shape *shape, const char *bytes, co
   }
   for (size_t k = 0; k < shape->values; k++) {
     const char *begin, *end;
-    if (!next_field(&cursor, &begin, &end)) return blame_fields(shape, bytes, line, err);
+    if (!next_field(&cursor, &begin, &end)) return locate_fields(shape, bytes, line, err);
     const fw_text_outcome outcome = fw_text_read_value(shape, begin, end, records->values, i * shape->values + k);
     if (outcome == FW_TEXT_OK) continue;
     if (cursor.left == 0 && shape->fields > 1 && find_separator(shape, begin, end))
-      return blame_fields(shape, bytes, line, err);
-    return blame_field(outcome, "value", shape->type, bytes, begin, end, err);
+      return locate_fields(shape, bytes, line, err);
+    return locate_field(outcome, "value", shape->type, bytes, begin, end, err);
   }
   return FURROW_OK;
 }

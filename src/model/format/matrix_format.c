@@ -79,7 +79,8 @@ furrow_status furrow_matrix_format_find(const char *name, const furrow_matrix_fo
   if (!found) {
     char names[200] = "";
     list_names(names, sizeof names);
-    const furrow_status status = fw_fail(err, FURROW_E_NOT_FOUND, "no such format; there are: %s", names);
+    const furrow_status status = fw_fail(err, FURROW_E_NOT_FOUND, "no such format");
+    fw_error_set_hint(err, "the formats are %s", names);
     fw_error_set_token(err, name, strlen(name));
     return status;
   }

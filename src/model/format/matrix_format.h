@@ -1,4 +1,4 @@
-/* model/format/matrix_format.h: the formats that are built in. */
+/* model/format/matrix_format.h: the formats that are built in, and what formats share. */
 #ifndef FW_MODEL_FORMAT_MATRIX_FORMAT_H
 #define FW_MODEL_FORMAT_MATRIX_FORMAT_H
 
@@ -24,9 +24,14 @@ static inline size_t fw_element_bytes(furrow_element_type type) {
 furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size_t count,
                                    furrow_error *err) FURROW_MUST_USE;
 
-/* Adds the place to an error that is set: the byte from the start of what decode was given, and the text to blame
+/* Adds the place to an error that is set: the byte from the start of what decode was given, and the text that is wrong
  * (NULL: none). Returns its status. */
 furrow_status fw_format_error_at(furrow_error *err, furrow_status status, size_t offset, const char *token,
                                  size_t length);
+
+/* dst[i * dst_stride] = src[i * src_stride] for i < count. Returns count, or the first i whose element does not fit:
+ * a fraction, NaN or infinity for an integer, a number outside of the type's range. */
+size_t fw_elements_copy(void *dst, size_t dst_stride, furrow_element_type to, const void *src, size_t src_stride,
+                        furrow_element_type from, size_t count);
 
 #endif

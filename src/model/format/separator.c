@@ -98,7 +98,8 @@ static furrow_status keep_separator(furrow_matrix_source *source, const char *te
 }
 
 static furrow_status fail_unclear(const fw_source_part *part, const char *text, size_t size, furrow_error *err) {
-  fw_fail(err, FURROW_E_FORMAT, "partition %d: cannot tell the separator, name it", (int)part->meta->part_id);
+  fw_fail(err, FURROW_E_FORMAT, "partition %d: cannot tell the separator", (int)part->meta->part_id);
+  fw_error_set_hint(err, "give the separator");
   fw_error_set_file(err, part->file->path);
   fw_error_set_token(err, text, first_line(text, size));
   if (err) err->offset = (uint64_t)part->meta->offset;

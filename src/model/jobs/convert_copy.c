@@ -92,7 +92,7 @@ done:
 }
 
 /* Files that are left behind by writers: Angel's, and Furrow's. */
-static bool is_no_leftover(void *user, const char *name) {
+static bool is_not_leftover(void *user, const char *name) {
   (void)user;
   return strncmp(name, "_tmp.", 5) != 0 && !fw_target_is_temporary(name);
 }
@@ -130,7 +130,7 @@ furrow_status fw_convert_copy(fw_convert *convert, const furrow_matrix_source *s
   fw_dir_names files = {0};
   furrow_status status = check_source(convert, source, err);
   if (status == FURROW_OK)
-    status = fw_dir_names_read(&files, furrow_matrix_source_folder(source), is_no_leftover, NULL, err);
+    status = fw_dir_names_read(&files, furrow_matrix_source_folder(source), is_not_leftover, NULL, err);
   for (size_t i = 0; i < files.count && status == FURROW_OK; i++)
     status = copy_entry(convert, source, plan, files.names[i], fd, path, err);
   fw_dir_names_clear(&files);

@@ -275,11 +275,10 @@ static size_t likely_end(const transfer *t, const batch *b, size_t limit) {
 }
 
 static furrow_status fail_memory(const transfer *t, const batch *b, size_t bytes, furrow_error *err) {
-  fw_fail(err, FURROW_E_MEMORY,
-          "partition %d of the result takes up to %zu bytes in memory, and %zu are allowed: allow more or make "
-          "partitions smaller",
+  fw_fail(err, FURROW_E_MEMORY, "partition %d of the result takes up to %zu bytes in memory, and %zu are allowed",
           (int)t->plan->meta->parts[b->first].part_id, bytes, t->convert->params->memory);
   fw_error_set_file(err, furrow_matrix_source_folder(t->source));
+  fw_error_set_hint(err, "allow more memory, or make partitions smaller");
   return FURROW_E_MEMORY;
 }
 
@@ -361,10 +360,10 @@ static furrow_status refuse_panel(void *user, size_t part, const furrow_panel *p
   (void)part;
   while (c < panel->cols && furrow_panel_col(panel, c) >= t->first_col && furrow_panel_col(panel, c) < t->end_col) c++;
   if (panel->rows == 0 || c == panel->cols) return poll(t, panel->rows * panel->cols, err);
-  return fw_writer_fail_col(
-      t->writer, panel->row_ids[0], furrow_panel_col(panel, c),
-      "outside of the index range, so no range partition has it: choose the columns within, or keep hash partitions",
-      err);
+  fw_writer_fail_col(t->writer, panel->row_ids[0], furrow_panel_col(panel, c),
+                     "outside of the index range, so no range partition has it", err);
+  fw_error_set_hint(err, "choose the columns within the range, or keep hash partitions");
+  return FURROW_E_RANGE;
 }
 
 /* Hash partitions have any column, range partitions those of the index range: no element may be outside. */

@@ -111,7 +111,7 @@ static furrow_status read_layers(fw_json *json, const char *wanted, int *kind) {
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* What cannot be read tells nothing; that is no failure. */
+/* What cannot be read tells nothing, which is not a failure. */
 static int kind_in_graph(const char *graph, size_t size, const char *layer) {
   int kind = NO_KIND;
   fw_json json;

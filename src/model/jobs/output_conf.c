@@ -84,7 +84,8 @@ furrow_status furrow_layer_formats_set(furrow_layer_formats *conf, const char *k
                                        furrow_error *err) {
   const struct output_key *known = find_key(key);
   if (!known) {
-    fw_fail(err, FURROW_E_ARGUMENT, "no such key of Angel's output; the nearest is %s", suggested_key(key));
+    fw_fail(err, FURROW_E_ARGUMENT, "not a key of Angel's output");
+    fw_error_set_hint(err, "the nearest key is %s", suggested_key(key));
     fw_error_set_token(err, key, strlen(key));
     return FURROW_E_ARGUMENT;
   }

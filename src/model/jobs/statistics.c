@@ -54,7 +54,7 @@ static void to_doubles(furrow_elements a, furrow_element_type type, size_t first
   }
 }
 
-/* Four lanes work side by side; their order is fixed all the same. */
+/* Four groups work side by side; their order is fixed all the same. */
 typedef struct accumulator {
   double sum, low, high;
   size_t zeros;

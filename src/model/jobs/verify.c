@@ -21,17 +21,18 @@
 
 /* ---- Findings ---- */
 
-/* Both texts in one piece of memory, the file first. */
+/* All texts in one piece of memory, the file first. */
 static furrow_status add(fw_findings *list, furrow_matrix_finding finding, furrow_error *err) {
   void *memory = list->items;
   furrow_status status = fw_grow(&memory, &list->capacity, list->count + 1, sizeof *list->items, err);
   list->items = memory;
   if (status != FURROW_OK) return status;
-  const size_t file = strlen(finding.file) + 1, message = strlen(finding.message) + 1;
-  status = fw_alloc(&memory, file + message, 1, err);
+  const size_t file = strlen(finding.file) + 1, message = strlen(finding.message) + 1, hint = strlen(finding.hint) + 1;
+  status = fw_alloc(&memory, file + message + hint, 1, err);
   if (status != FURROW_OK) return status;
   finding.file = memcpy(memory, finding.file, file);
   finding.message = memcpy((char *)memory + file, finding.message, message);
+  finding.hint = memcpy((char *)memory + file + message, finding.hint, hint);
   list->items[list->count++] = finding;
   return FURROW_OK;
 }
@@ -43,14 +44,17 @@ furrow_status fw_findings_add(fw_findings *list, furrow_status status, int32_t p
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  return add(list, (furrow_matrix_finding){status != FW_REMARK_STATUS, part_id, file, offset, status, message}, err);
+  return add(list, (furrow_matrix_finding){status != FW_REMARK_STATUS, part_id, file, offset, status, message, ""},
+             err);
 }
 
 furrow_status fw_findings_add_error(fw_findings *list, int32_t part_id, const furrow_error *error, furrow_error *err) {
   char message[sizeof error->message + sizeof error->token + 16];
   const char *format = error->token[0] ? "%s (%s)" : "%s";
   snprintf(message, sizeof message, format, error->message, error->token);
-  return add(list, (furrow_matrix_finding){true, part_id, error->file, error->offset, error->status, message}, err);
+  return add(list,
+             (furrow_matrix_finding){true, part_id, error->file, error->offset, error->status, message, error->hint},
+             err);
 }
 
 void fw_findings_clear(fw_findings *list) {
@@ -160,7 +164,7 @@ static furrow_status find_kinds(verify_job *job, furrow_error *err) {
   furrow_error found = {.status = FURROW_OK};
   furrow_status status = FURROW_OK;
   if (!name)
-    status = fw_fail(&found, FURROW_E_ARGUMENT, FW_NO_FORMAT);
+    status = fw_fail_no_format(&found);
   else
     status = furrow_matrix_format_find(name, &v->format, &found);
   if (status != FURROW_OK) {
@@ -172,8 +176,8 @@ static furrow_status find_kinds(verify_job *job, furrow_error *err) {
   if (v->row_type && !v->row_type->objects) return FURROW_OK;
   fw_findings *list = fw_verification_common(v);
   status = v->row_type ? FURROW_E_UNSUPPORTED : FURROW_E_FORMAT;
-  return fw_findings_add(list, status, -1, v->meta_path, FURROW_NO_OFFSET, err, "rowType is %d, %s", (int)number,
-                         v->row_type ? "rows of objects, which are not read" : "which is no row type");
+  return fw_findings_add(list, status, -1, v->meta_path, FURROW_NO_OFFSET, err, "rowType %d is %s", (int)number,
+                         v->row_type ? "a type of objects, which are not read" : "not a row type");
 }
 
 /* Angel's RowIdColIdValueTextRowFormat keeps six decimals of a double. */
@@ -241,6 +245,7 @@ static furrow_status tell_all(const verify_job *job, furrow_error *err) {
   for (size_t i = 0; i < v->meta->part_count; i++) tell(&v->parts[i], &job->params, &first);
   if (!first) return FURROW_OK;
   fw_fail(err, first->status, "%s", first->message);
+  fw_error_set_hint(err, "%s", first->hint);
   if (err) {
     err->offset = first->offset;
     if (first->file[0]) fw_error_set_file(err, first->file);
@@ -251,7 +256,8 @@ static furrow_status tell_all(const verify_job *job, furrow_error *err) {
 /* Metadata that cannot be read is one finding, and the last. */
 static furrow_status tell_error(const furrow_matrix_verify_params *params, const furrow_error *error,
                                 furrow_error *err) {
-  const furrow_matrix_finding finding = {true, -1, error->file, error->offset, error->status, error->message};
+  const furrow_matrix_finding finding = {true,           -1,         error->file, error->offset, error->status,
+                                         error->message, error->hint};
   if (params->found && error->status != FURROW_E_MEMORY) params->found(params->user, &finding);
   if (err) *err = *error;
   return error->status;

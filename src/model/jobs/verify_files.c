@@ -119,7 +119,7 @@ static furrow_status check_file(fw_verification *v, const piece *pieces, size_t 
   else if (looked != FURROW_OK)
     status = missing_file(v, pieces, n, path, looked, why.message, err);
   else if (!S_ISREG(info.st_mode))
-    status = missing_file(v, pieces, n, path, FURROW_E_FORMAT, "the file is no regular file", err);
+    status = missing_file(v, pieces, n, path, FURROW_E_FORMAT, "the file is not a regular file", err);
   else
     status = check_pieces(v, pieces, n, path, (uint64_t)info.st_size, err);
   fw_free(path);

@@ -43,7 +43,7 @@ static furrow_status check_options(fw_verification *v, furrow_error *err) {
     known[k] = option_number(v->meta, keys[k], &range[k]);
     if (status == FURROW_OK && text && !known[k])
       status = fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, IN_META, err,
-                               "option %s is \"%.60s\", which is no whole number", keys[k], text);
+                               "option %s is \"%.60s\", which is not a whole number", keys[k], text);
   }
   if (status != FURROW_OK || !known[0] || !known[1] || v->meta->col < 0) return status;
   if (range[1] >= range[0] && (uint64_t)range[1] - (uint64_t)range[0] == (uint64_t)v->meta->col) return FURROW_OK;
@@ -173,7 +173,7 @@ static furrow_status check_blocks(fw_verification *v, const fw_grid *g, furrow_e
     if (rows && fits_block(p->start_col, p->end_col, first, end, m->block_col)) continue;
     return fw_findings_add(list_of(v, p), FW_REMARK_STATUS, p->part_id, IN_META, err,
                            "rows %" PRId32 " to %" PRId32 " and columns %" PRId64 " to %" PRId64
-                           " (ends) are no block of %" PRId32 " by %" PRId64,
+                           " (ends) are not a block of %" PRId32 " by %" PRId64,
                            p->start_row, p->end_row, p->start_col, p->end_col, m->block_row, m->block_col);
   }
   return FURROW_OK;
@@ -228,7 +228,7 @@ static furrow_status check_row_lists(fw_verification *v, const furrow_partition_
   return FURROW_OK;
 }
 
-static furrow_status check_rows_agree(fw_verification *v, furrow_error *err) {
+static furrow_status check_same_rows(fw_verification *v, furrow_error *err) {
   furrow_status status = FURROW_OK;
   const furrow_partition_meta *parts = v->meta->parts;
   for (size_t i = 1; i < v->meta->part_count && status == FURROW_OK; i++)
@@ -288,7 +288,7 @@ furrow_status fw_verify_layout(fw_verification *v, furrow_error *err) {
   if (status == FURROW_OK) status = check_grid(v, &g, err);
   if (status == FURROW_OK && v->meta->origin != FURROW_META_PSMETA) status = check_blocks(v, &g, err);
   fw_free(g.parts);
-  if (status == FURROW_OK) status = check_rows_agree(v, err);
+  if (status == FURROW_OK) status = check_same_rows(v, err);
   for (size_t i = 0; i < v->meta->part_count && status == FURROW_OK; i++) {
     const furrow_partition_meta *p = &v->meta->parts[i];
     status = check_row_order(v, p, err);

@@ -21,7 +21,7 @@ typedef struct tree_node {
 typedef struct column_tree {
   const fw_grid *grid;
   int64_t *cuts;
-  size_t slots; /* a power of 2, of which the last may be no columns */
+  size_t slots; /* a power of 2, of which the last may not be columns */
   size_t cut_count;
   tree_node *nodes;
 } column_tree;

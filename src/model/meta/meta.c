@@ -86,39 +86,39 @@ void furrow_matrix_meta_free(furrow_matrix_meta *meta) {
 
 /* ---- Things that must not be there twice ---- */
 
-furrow_status fw_meta_places_add(fw_meta_places *places, uint64_t key, uint64_t at, furrow_error *err) {
-  void *memory = places->items;
-  furrow_status status = fw_grow(&memory, &places->capacity, places->count + 1, sizeof *places->items, err);
-  places->items = memory;
+furrow_status fw_meta_positions_add(fw_meta_positions *positions, uint64_t key, uint64_t at, furrow_error *err) {
+  void *memory = positions->items;
+  furrow_status status = fw_grow(&memory, &positions->capacity, positions->count + 1, sizeof *positions->items, err);
+  positions->items = memory;
   if (status != FURROW_OK) return status;
-  places->items[places->count] = (fw_meta_place){key, places->count, at};
-  places->count++;
+  positions->items[positions->count] = (fw_meta_position){key, positions->count, at};
+  positions->count++;
   return FURROW_OK;
 }
 
-static int compare_places(const void *a, const void *b) {
-  const fw_meta_place *p = a, *q = b;
+static int compare_positions(const void *a, const void *b) {
+  const fw_meta_position *p = a, *q = b;
   if (p->key != q->key) return p->key < q->key ? -1 : 1;
   return p->index < q->index ? -1 : p->index > q->index;
 }
 
-void fw_meta_places_sort(fw_meta_places *places) {
+void fw_meta_positions_sort(fw_meta_positions *positions) {
   size_t i = 1;
-  while (i < places->count && compare_places(&places->items[i - 1], &places->items[i]) < 0) i++;
+  while (i < positions->count && compare_positions(&positions->items[i - 1], &positions->items[i]) < 0) i++;
   /* as Angel has them there is mostly nothing to sort */
-  if (i < places->count) qsort(places->items, places->count, sizeof *places->items, compare_places);
+  if (i < positions->count) qsort(positions->items, positions->count, sizeof *positions->items, compare_positions);
 }
 
-const fw_meta_place *fw_meta_places_duplicate(fw_meta_places *places) {
-  fw_meta_places_sort(places);
-  for (size_t i = 1; i < places->count; i++)
-    if (places->items[i - 1].key == places->items[i].key) return &places->items[i];
+const fw_meta_position *fw_meta_positions_duplicate(fw_meta_positions *positions) {
+  fw_meta_positions_sort(positions);
+  for (size_t i = 1; i < positions->count; i++)
+    if (positions->items[i - 1].key == positions->items[i].key) return &positions->items[i];
   return NULL;
 }
 
-void fw_meta_places_clear(fw_meta_places *places) {
-  fw_free(places->items);
-  *places = (fw_meta_places){0};
+void fw_meta_positions_clear(fw_meta_positions *positions) {
+  fw_free(positions->items);
+  *positions = (fw_meta_positions){0};
 }
 
 /* FNV-1a. Texts that were made to collide are refused like those that are the same, which harms nobody else. */
@@ -128,17 +128,17 @@ uint64_t fw_meta_hash(const char *text, size_t size) {
   return hash;
 }
 
-furrow_status fw_meta_sort_parts(fw_meta_owner *owner, fw_meta_places *places, const fw_meta_place **twice,
+furrow_status fw_meta_sort_parts(fw_meta_owner *owner, fw_meta_positions *positions, const fw_meta_position **twice,
                                  furrow_error *err) {
   furrow_matrix_meta *meta = &owner->meta;
-  assert(places->count == meta->part_count);
-  *twice = fw_meta_places_duplicate(places);
+  assert(positions->count == meta->part_count);
+  *twice = fw_meta_positions_duplicate(positions);
   if (*twice) return FURROW_E_FORMAT;
   void *memory = NULL;
   furrow_status status = fw_alloc(&memory, meta->part_count, sizeof *meta->parts, err);
   if (status != FURROW_OK) return status;
   furrow_partition_meta *sorted = memory;
-  for (size_t i = 0; i < places->count; i++) sorted[i] = meta->parts[places->items[i].index];
+  for (size_t i = 0; i < positions->count; i++) sorted[i] = meta->parts[positions->items[i].index];
   fw_free(owner->parts);
   meta->parts = owner->parts = sorted;
   owner->part_capacity = meta->part_count;
@@ -234,19 +234,19 @@ furrow_status furrow_matrix_meta_copy(furrow_matrix_meta **copy, const furrow_ma
 
 /* ---- What several servers wrote ---- */
 
-static furrow_status merge_parts(fw_meta_owner *owner, const fw_meta_owner *from, size_t number, fw_meta_places *places,
-                                 furrow_error *err) {
+static furrow_status merge_parts(fw_meta_owner *owner, const fw_meta_owner *from, size_t number,
+                                 fw_meta_positions *positions, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < from->meta.part_count && status == FURROW_OK; i++) {
     const furrow_partition_meta *part = &from->meta.parts[i];
-    status = fw_meta_places_add(places, (uint32_t)part->part_id, number, err);
+    status = fw_meta_positions_add(positions, (uint32_t)part->part_id, number, err);
     if (status == FURROW_OK) status = copy_part(owner, part, err);
   }
   return status;
 }
 
 static furrow_status merge_into(fw_meta_owner *owner, fw_meta_owner *const *parts, const char *const *files,
-                                size_t count, fw_meta_places *places, furrow_error *err) {
+                                size_t count, fw_meta_positions *positions, furrow_error *err) {
   furrow_status status = FURROW_OK;
   owner->meta = parts[0]->meta;
   owner->meta.memory = owner;
@@ -259,12 +259,12 @@ static furrow_status merge_into(fw_meta_owner *owner, fw_meta_owner *const *part
       fw_error_set_file(err, files[i]);
       return FURROW_E_FORMAT;
     }
-    status = merge_parts(owner, parts[i], i, places, err);
+    status = merge_parts(owner, parts[i], i, positions, err);
   }
   if (status != FURROW_OK) return status;
-  const fw_meta_place *twice = NULL;
+  const fw_meta_position *twice = NULL;
   fw_meta_finish(owner);
-  status = fw_meta_sort_parts(owner, places, &twice, err);
+  status = fw_meta_sort_parts(owner, positions, &twice, err);
   if (!twice) return status;
   fw_fail(err, FURROW_E_FORMAT, "partMetas has partition %d, which another file has, too", (int32_t)twice->key);
   fw_error_set_file(err, files[twice->at]);
@@ -275,14 +275,14 @@ furrow_status fw_meta_merge(fw_meta_owner **owner, fw_meta_owner *const *parts, 
                             furrow_error *err) {
   size_t text = 0;
   fw_meta_owner *made = NULL;
-  fw_meta_places places = {0};
+  fw_meta_positions positions = {0};
   for (size_t i = 0; i < count; i++) text += all_text_bytes(&parts[i]->meta);
   furrow_status status = fw_meta_create(&made, text, err);
-  if (status == FURROW_OK) status = merge_into(made, parts, files, count, &places, err);
+  if (status == FURROW_OK) status = merge_into(made, parts, files, count, &positions, err);
   if (status == FURROW_OK)
     *owner = made;
   else if (made)
     furrow_matrix_meta_free(&made->meta);
-  fw_meta_places_clear(&places);
+  fw_meta_positions_clear(&positions);
   return status;
 }

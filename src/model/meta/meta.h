@@ -74,35 +74,37 @@ void fw_meta_finish(fw_meta_owner *owner);
 
 /* ---- Things that must not be there twice ---- */
 
-typedef struct fw_meta_place {
+typedef struct fw_meta_position {
   uint64_t key; /* an id, or the hash of a text */
   size_t index; /* how many came before */
   uint64_t at;  /* byte in the file */
-} fw_meta_place;
+} fw_meta_position;
 
 /* All zeros is empty. */
-typedef struct fw_meta_places {
-  fw_meta_place *items;
+typedef struct fw_meta_positions {
+  fw_meta_position *items;
   size_t count, capacity;
-} fw_meta_places;
+} fw_meta_positions;
 
-furrow_status fw_meta_places_add(fw_meta_places *places, uint64_t key, uint64_t at, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_meta_positions_add(fw_meta_positions *positions, uint64_t key, uint64_t at,
+                                    furrow_error *err) FURROW_MUST_USE;
 /* By key, then by index. */
-void fw_meta_places_sort(fw_meta_places *places);
+void fw_meta_positions_sort(fw_meta_positions *positions);
 /* Sorts by key; the place of a key that came before, NULL: there is none. */
-const fw_meta_place *fw_meta_places_duplicate(fw_meta_places *places);
-void fw_meta_places_clear(fw_meta_places *places);
-/* What the fields of a partition, each good by itself, say wrong together; *field is the one to blame. NULL: nothing.
+const fw_meta_position *fw_meta_positions_duplicate(fw_meta_positions *positions);
+void fw_meta_positions_clear(fw_meta_positions *positions);
+/* What the fields of a partition, each good by itself, say wrong together; *field is the wrong one. NULL: nothing.
  */
 const char *fw_meta_part_fault(const furrow_partition_meta *part, const fw_meta_field **field);
-/* What is wrong with its rows (row ids and their places), and the place to blame. NULL: nothing. Sorts. */
-const char *fw_meta_rows_fault(const furrow_partition_meta *part, fw_meta_places *rows, char text[120], uint64_t *at);
+/* What is wrong with its rows (row ids and their positions), and the position that is wrong. NULL: nothing. Sorts. */
+const char *fw_meta_rows_fault(const furrow_partition_meta *part, fw_meta_positions *rows, char text[120],
+                               uint64_t *at);
 /* 64 bits of a text: two texts with the same are taken for the same. */
 uint64_t fw_meta_hash(const char *text, size_t size);
 
 /* Checks that no partition is there twice (*twice is then the second one, and the status E_FORMAT without an error)
- * and sorts partitions by id. `places` has one for each, in the order in which they were added. */
-furrow_status fw_meta_sort_parts(fw_meta_owner *owner, fw_meta_places *places, const fw_meta_place **twice,
+ * and sorts partitions by id. `positions` has one for each, in the order in which they were added. */
+furrow_status fw_meta_sort_parts(fw_meta_owner *owner, fw_meta_positions *positions, const fw_meta_position **twice,
                                  furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Readers ---- */

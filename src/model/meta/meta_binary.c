@@ -21,9 +21,9 @@ typedef struct binary_reader {
   furrow_matrix_meta_origin origin;
   fw_meta_owner *owner;
   furrow_error *err;
-  int64_t part, row;   /* which entries are being read; -1: none */
-  fw_meta_places ids;  /* of partitions */
-  fw_meta_places rows; /* of the partition */
+  int64_t part, row;      /* which entries are being read; -1: none */
+  fw_meta_positions ids;  /* of partitions */
+  fw_meta_positions rows; /* of the partition */
 } binary_reader;
 
 /* ---- Errors ---- */
@@ -98,7 +98,7 @@ static const char *read_character(const char *s, const char *end, uint32_t *code
   return next;
 }
 
-/* The bytes come from a text of at least their length and 2 more: as UTF-8 they are no longer, so there is room. */
+/* The bytes come from a text of at least their length and 2 more: as UTF-8 they are not longer, so it fits. */
 static furrow_status read_text(binary_reader *r, const char *field, const char **text) {
   const unsigned char *bytes = NULL;
   const size_t start = r->at;
@@ -149,7 +149,7 @@ static furrow_status read_count(binary_reader *r, const char *field, size_t leas
 
 static furrow_status read_options(binary_reader *r) {
   size_t count = 0;
-  fw_meta_places keys = {0};
+  fw_meta_positions keys = {0};
   furrow_status status = read_count(r, "options", 4, &count);
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
     furrow_matrix_option option = {NULL, NULL};
@@ -158,11 +158,11 @@ static furrow_status read_options(binary_reader *r) {
     if (status == FURROW_OK) status = read_text(r, "options", &option.value);
     if (status == FURROW_OK) status = fw_meta_add_option(r->owner, option, r->err);
     if (status != FURROW_OK) break;
-    status = fw_meta_places_add(&keys, fw_meta_hash(option.key, strlen(option.key)), start, r->err);
+    status = fw_meta_positions_add(&keys, fw_meta_hash(option.key, strlen(option.key)), start, r->err);
   }
-  const fw_meta_place *twice = status == FURROW_OK ? fw_meta_places_duplicate(&keys) : NULL;
+  const fw_meta_position *twice = status == FURROW_OK ? fw_meta_positions_duplicate(&keys) : NULL;
   if (twice) status = fail(r, twice->at, "options", "has a key twice");
-  fw_meta_places_clear(&keys);
+  fw_meta_positions_clear(&keys);
   return status;
 }
 
@@ -205,7 +205,7 @@ static furrow_status read_rows(binary_reader *r) {
     furrow_matrix_row_meta row = {.element_num = -1};
     r->row = (int64_t)i;
     status = read_entry(r, &fw_row_fields, &row, at);
-    if (status == FURROW_OK) status = fw_meta_places_add(&r->rows, (uint32_t)row.row_id, at[0], r->err);
+    if (status == FURROW_OK) status = fw_meta_positions_add(&r->rows, (uint32_t)row.row_id, at[0], r->err);
     if (status == FURROW_OK) status = fw_meta_add_row(r->owner, &row, r->err);
   }
   if (status == FURROW_OK) r->row = -1;
@@ -228,7 +228,7 @@ static furrow_status read_part(binary_reader *r) {
   const size_t first_row = r->owner->row_count;
   furrow_status status = read_entry(r, &fw_part_fields, &part, at);
   if (status == FURROW_OK) status = check_part(r, &part, at);
-  if (status == FURROW_OK) status = fw_meta_places_add(&r->ids, (uint32_t)part.part_id, at[0], r->err);
+  if (status == FURROW_OK) status = fw_meta_positions_add(&r->ids, (uint32_t)part.part_id, at[0], r->err);
   if (status != FURROW_OK) return status;
   part.row_count = r->owner->row_count - first_row;
   return fw_meta_add_part(r->owner, &part, r->err);
@@ -242,7 +242,7 @@ static furrow_status read_parts(binary_reader *r) {
     status = read_part(r);
   }
   if (status != FURROW_OK) return status;
-  const fw_meta_place *twice = NULL;
+  const fw_meta_position *twice = NULL;
   r->part = -1;
   fw_meta_finish(r->owner);
   status = fw_meta_sort_parts(r->owner, &r->ids, &twice, r->err);
@@ -288,7 +288,7 @@ furrow_status fw_meta_read_binary(fw_meta_owner **owner, furrow_matrix_meta_orig
     r.owner = NULL;
   }
   if (r.owner) furrow_matrix_meta_free(&r.owner->meta);
-  fw_meta_places_clear(&r.ids);
-  fw_meta_places_clear(&r.rows);
+  fw_meta_positions_clear(&r.ids);
+  fw_meta_positions_clear(&r.rows);
   return status;
 }

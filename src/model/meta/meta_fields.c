@@ -121,7 +121,8 @@ const char *fw_meta_part_fault(const furrow_partition_meta *part, const fw_meta_
   return fault;
 }
 
-const char *fw_meta_rows_fault(const furrow_partition_meta *part, fw_meta_places *rows, char text[120], uint64_t *at) {
+const char *fw_meta_rows_fault(const furrow_partition_meta *part, fw_meta_positions *rows, char text[120],
+                               uint64_t *at) {
   for (size_t i = 0; i < rows->count; i++) {
     const int32_t row = (int32_t)rows->items[i].key;
     if (row >= part->start_row && row < part->end_row) continue;
@@ -130,7 +131,7 @@ const char *fw_meta_rows_fault(const furrow_partition_meta *part, fw_meta_places
     *at = rows->items[i].at;
     return text;
   }
-  const fw_meta_place *twice = fw_meta_places_duplicate(rows);
+  const fw_meta_position *twice = fw_meta_positions_duplicate(rows);
   if (!twice) return NULL;
   snprintf(text, 120, "has row %d twice", (int32_t)twice->key);
   *at = twice->at;

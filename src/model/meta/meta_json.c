@@ -17,7 +17,7 @@ typedef struct meta_reader {
   fw_meta_owner *owner;
   furrow_error *err;
   /* ids and keys of a map's members; those of rows are used anew for each partition */
-  fw_meta_places parts, part_keys, rows, row_keys;
+  fw_meta_positions parts, part_keys, rows, row_keys;
 } meta_reader;
 
 /* What reading an object finds out beside its fields. */
@@ -143,8 +143,8 @@ static uint64_t key_offset(const meta_reader *r) {
   return r->json.base + (uint64_t)(r->json.steps[r->json.depth - 1].key - 1 - r->json.text);
 }
 
-static furrow_status check_keys(meta_reader *r, fw_meta_places *keys) {
-  const fw_meta_place *twice = fw_meta_places_duplicate(keys);
+static furrow_status check_keys(meta_reader *r, fw_meta_positions *keys) {
+  const fw_meta_position *twice = fw_meta_positions_duplicate(keys);
   return twice ? fw_json_fail(&r->json, twice->at, NULL, r->err, "has a key twice") : FURROW_OK;
 }
 
@@ -167,22 +167,22 @@ static furrow_status read_option(meta_reader *r, fw_json_text key) {
 }
 
 static furrow_status read_options(meta_reader *r) {
-  fw_meta_places keys = {0};
+  fw_meta_positions keys = {0};
   fw_json_text key;
   furrow_status status = fw_json_object(&r->json, r->err);
   while (status == FURROW_OK && (status = fw_json_member(&r->json, &key, r->err)) == FURROW_OK) {
-    status = fw_meta_places_add(&keys, fw_meta_hash(key.bytes, key.size), key_offset(r), r->err);
+    status = fw_meta_positions_add(&keys, fw_meta_hash(key.bytes, key.size), key_offset(r), r->err);
     if (status == FURROW_OK) status = read_option(r, key);
   }
   if (status == FURROW_END) status = check_keys(r, &keys);
-  fw_meta_places_clear(&keys);
+  fw_meta_positions_clear(&keys);
   return status;
 }
 
 /* A map of objects with ids. Its keys do not count, but must differ; where each is the id, that follows from the ids.
  */
 typedef struct object_map {
-  fw_meta_places *ids, *keys;
+  fw_meta_positions *ids, *keys;
   bool odd; /* there is a key that is not the id */
 } object_map;
 
@@ -190,7 +190,7 @@ static furrow_status note_id(meta_reader *r, object_map *map, int32_t id, uint64
   char text[FW_NUMBER_TEXT];
   const uint64_t hash = fw_meta_hash(text, fw_write_i64(text, id));
   if (hash != map->keys->items[map->keys->count - 1].key) map->odd = true;
-  return fw_meta_places_add(map->ids, (uint32_t)id, at, r->err);
+  return fw_meta_positions_add(map->ids, (uint32_t)id, at, r->err);
 }
 
 static furrow_status read_map(meta_reader *r, object_map *map,
@@ -199,7 +199,7 @@ static furrow_status read_map(meta_reader *r, object_map *map,
   map->ids->count = map->keys->count = 0;
   furrow_status status = fw_json_object(&r->json, r->err);
   while (status == FURROW_OK && (status = fw_json_member(&r->json, &key, r->err)) == FURROW_OK) {
-    status = fw_meta_places_add(map->keys, fw_meta_hash(key.bytes, key.size), key_offset(r), r->err);
+    status = fw_meta_positions_add(map->keys, fw_meta_hash(key.bytes, key.size), key_offset(r), r->err);
     if (status == FURROW_OK) status = read_one(r, map);
   }
   if (status != FURROW_END) return status;
@@ -248,7 +248,7 @@ static furrow_status read_parts(meta_reader *r) {
   object_map map = {&r->parts, &r->part_keys, false};
   furrow_status status = read_map(r, &map, read_part);
   if (status != FURROW_OK) return status;
-  const fw_meta_place *twice = NULL;
+  const fw_meta_position *twice = NULL;
   fw_meta_finish(r->owner);
   status = fw_meta_sort_parts(r->owner, &r->parts, &twice, r->err);
   if (!twice) return status;
@@ -273,10 +273,10 @@ furrow_status fw_meta_read_json(fw_meta_owner **owner, const char *text, size_t 
     r.owner = NULL;
   }
   if (r.owner) furrow_matrix_meta_free(&r.owner->meta);
-  fw_meta_places_clear(&r.parts);
-  fw_meta_places_clear(&r.part_keys);
-  fw_meta_places_clear(&r.rows);
-  fw_meta_places_clear(&r.row_keys);
+  fw_meta_positions_clear(&r.parts);
+  fw_meta_positions_clear(&r.part_keys);
+  fw_meta_positions_clear(&r.rows);
+  fw_meta_positions_clear(&r.row_keys);
   fw_json_close(&r.json);
   return status;
 }

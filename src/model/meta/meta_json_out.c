@@ -55,22 +55,22 @@ static furrow_status check_fields(const fw_meta_fields *fields, const void *obje
   return FURROW_OK;
 }
 
-static furrow_status check_rows(const furrow_partition_meta *part, fw_meta_places *places, furrow_error *err) {
+static furrow_status check_rows(const furrow_partition_meta *part, fw_meta_positions *positions, furrow_error *err) {
   furrow_status status = FURROW_OK;
   char text[120];
   uint64_t at;
-  places->count = 0;
+  positions->count = 0;
   for (size_t r = 0; r < part->row_count && status == FURROW_OK; r++) {
     const field_place place = {part->part_id, part->rows[r].row_id};
     status = check_fields(&fw_row_fields, &part->rows[r], place, err);
-    if (status == FURROW_OK) status = fw_meta_places_add(places, (uint32_t)part->rows[r].row_id, 0, err);
+    if (status == FURROW_OK) status = fw_meta_positions_add(positions, (uint32_t)part->rows[r].row_id, 0, err);
   }
   if (status != FURROW_OK) return status;
-  const char *fault = fw_meta_rows_fault(part, places, text, &at);
+  const char *fault = fw_meta_rows_fault(part, positions, text, &at);
   return fault ? refuse(err, (field_place){part->part_id, -1}, "rowMetas", fault) : FURROW_OK;
 }
 
-static furrow_status check_parts(const furrow_matrix_meta *meta, fw_meta_places *places, furrow_error *err) {
+static furrow_status check_parts(const furrow_matrix_meta *meta, fw_meta_positions *positions, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < meta->part_count && status == FURROW_OK; i++) {
     const furrow_partition_meta *part = &meta->parts[i];
@@ -82,32 +82,33 @@ static furrow_status check_parts(const furrow_matrix_meta *meta, fw_meta_places 
     if (fault) return refuse(err, place, field->name, fault);
     if (i > 0 && meta->parts[i - 1].part_id >= part->part_id)
       return refuse(err, (field_place){-1, -1}, "partMetas", "is not in the order of partition ids");
-    status = check_rows(part, places, err);
+    status = check_rows(part, positions, err);
   }
   return status;
 }
 
-static furrow_status check_options(const furrow_matrix_meta *meta, fw_meta_places *places, furrow_error *err) {
+static furrow_status check_options(const furrow_matrix_meta *meta, fw_meta_positions *positions, furrow_error *err) {
   const field_place none = {-1, -1};
   furrow_status status = FURROW_OK;
-  places->count = 0;
+  positions->count = 0;
   for (size_t i = 0; i < meta->option_count && status == FURROW_OK; i++) {
     const furrow_matrix_option *option = &meta->options[i];
     const char *fault = text_fault(option->key);
     if (!fault) fault = text_fault(option->value);
     if (fault) return refuse(err, none, "options", fault);
-    status = fw_meta_places_add(places, fw_meta_hash(option->key, strlen(option->key)), 0, err);
+    status = fw_meta_positions_add(positions, fw_meta_hash(option->key, strlen(option->key)), 0, err);
   }
-  if (status == FURROW_OK && fw_meta_places_duplicate(places)) return refuse(err, none, "options", "has a key twice");
+  if (status == FURROW_OK && fw_meta_positions_duplicate(positions))
+    return refuse(err, none, "options", "has a key twice");
   return status;
 }
 
 static furrow_status check(const furrow_matrix_meta *meta, furrow_error *err) {
-  fw_meta_places places = {0};
+  fw_meta_positions positions = {0};
   furrow_status status = check_fields(&fw_matrix_fields, meta, (field_place){-1, -1}, err);
-  if (status == FURROW_OK) status = check_options(meta, &places, err);
-  if (status == FURROW_OK) status = check_parts(meta, &places, err);
-  fw_meta_places_clear(&places);
+  if (status == FURROW_OK) status = check_options(meta, &positions, err);
+  if (status == FURROW_OK) status = check_parts(meta, &positions, err);
+  fw_meta_positions_clear(&positions);
   return status;
 }
 

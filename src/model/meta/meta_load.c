@@ -114,6 +114,12 @@ static furrow_status load_file(fw_meta_owner **owner, const char *folder, const 
   return status;
 }
 
+static furrow_status fail_different(furrow_error *err, const char *folder) {
+  fail_at(err, FURROW_E_FORMAT, folder, "ambiguous: _meta and meta differ");
+  fw_error_set_hint(err, "name the metadata file that counts");
+  return FURROW_E_FORMAT;
+}
+
 /* _meta or meta; E_NOT_FOUND: neither. */
 static furrow_status load_either(fw_meta_owner **owner, const char *folder, furrow_error *err) {
   meta_file now = {0}, then = {0};
@@ -124,9 +130,7 @@ static furrow_status load_either(fw_meta_owner **owner, const char *folder, furr
   }
   const bool both = now.path && then.path;
   if (status == FURROW_OK && both && (now.size != then.size || memcmp(now.bytes, then.bytes, now.size) != 0))
-    status =
-        fail_at(err, FURROW_E_FORMAT, folder,
-                "ambiguous: _meta and meta differ; name the one that counts (furrow_matrix_source_params.meta_name)");
+    status = fail_different(err, folder);
   const meta_file *file = now.path ? &now : &then;
   if (status == FURROW_OK) status = read_owner(owner, file->bytes, file->size, file->path, err);
   clear_file(&now);

@@ -26,7 +26,7 @@ typedef struct plan {
   int64_t block_cols;
   uint64_t row_blocks, col_blocks;
   /* saved rows, unless all are: block, place in the list, row; sorted by block and then as they are saved */
-  fw_meta_places saved;
+  fw_meta_positions saved;
   fw_meta_owner *owner;
   furrow_error *err;
 } plan;
@@ -46,7 +46,7 @@ static furrow_status check_numbers(plan *p) {
   if (!s->name || !s->name[0]) return refuse(p, "name", "must be set");
   if (fw_utf8_check(s->name, s->name + strlen(s->name))) return refuse(p, "name", "is not UTF-8");
   if (strchr(s->name, '/') || strcmp(s->name, ".") == 0 || strcmp(s->name, "..") == 0)
-    return refuse(p, "name", "is no name for a folder");
+    return refuse(p, "name", "is not a name for a folder");
   if (s->rows <= 0) return refuse(p, "rows", "must be set, to 1 at least");
   if (s->cols == 0 || s->cols < -1) return refuse(p, "cols", "must be set, to 1 at least");
   if (s->hash_parts < -1) return refuse(p, "hash_parts", "is negative");
@@ -74,7 +74,7 @@ static furrow_status check_types(plan *p) {
   return FURROW_OK;
 }
 
-/* Without a limit Angel takes all keys there are: then col is their count, or -1 where it does not fit. */
+/* Without a limit Angel takes every possible key: then col is their count, or -1 where it does not fit. */
 static furrow_status set_index_range(plan *p) {
   const furrow_matrix_spec *s = p->spec;
   const bool narrow = p->row_type->key_bits == 32;
@@ -132,18 +132,18 @@ static furrow_status sort_saved_rows(plan *p) {
   for (size_t i = 0; i < s->saved_row_count && status == FURROW_OK; i++) {
     const int32_t row = s->saved_rows[i];
     if (row < 0 || row >= s->rows) return refuse(p, "saved_rows", "has row %d, which is not one of %d", row, s->rows);
-    status = fw_meta_places_add(&p->saved, (uint32_t)row, (uint32_t)row, p->err);
+    status = fw_meta_positions_add(&p->saved, (uint32_t)row, (uint32_t)row, p->err);
   }
   if (status != FURROW_OK) return status;
   if (p->saved.count == 0) return refuse(p, "saved_rows", "is empty");
-  const fw_meta_place *twice = fw_meta_places_duplicate(&p->saved);
+  const fw_meta_position *twice = fw_meta_positions_duplicate(&p->saved);
   if (twice) return refuse(p, "saved_rows", "has row %d twice", (int)twice->at);
   for (size_t i = 0; i < p->saved.count; i++) {
-    fw_meta_place *place = &p->saved.items[i];
+    fw_meta_position *place = &p->saved.items[i];
     place->key = place->at / (uint64_t)p->block_rows;
     if (p->by_column) place->index = i; /* which ascends with the row */
   }
-  fw_meta_places_sort(&p->saved);
+  fw_meta_positions_sort(&p->saved);
   return FURROW_OK;
 }
 
@@ -188,16 +188,16 @@ static bool is_text(const char *text) {
 /* The attributes, then the index range. */
 static furrow_status check_options(plan *p) {
   const furrow_matrix_spec *s = p->spec;
-  fw_meta_places keys = {0};
+  fw_meta_positions keys = {0};
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < s->option_count && status == FURROW_OK; i++) {
     if (!is_text(s->options[i].key) || !is_text(s->options[i].value))
       status = refuse(p, "options", "has an entry that is not UTF-8, or NULL");
     else
-      status = fw_meta_places_add(&keys, fw_meta_hash(s->options[i].key, strlen(s->options[i].key)), 0, p->err);
+      status = fw_meta_positions_add(&keys, fw_meta_hash(s->options[i].key, strlen(s->options[i].key)), 0, p->err);
   }
-  if (status == FURROW_OK && fw_meta_places_duplicate(&keys)) status = refuse(p, "options", "has a key twice");
-  fw_meta_places_clear(&keys);
+  if (status == FURROW_OK && fw_meta_positions_duplicate(&keys)) status = refuse(p, "options", "has a key twice");
+  fw_meta_positions_clear(&keys);
   return status;
 }
 
@@ -315,6 +315,68 @@ furrow_status furrow_matrix_plan(furrow_matrix_meta **meta, const furrow_matrix_
     *meta = &p.owner->meta;
   else if (p.owner)
     furrow_matrix_meta_free(&p.owner->meta);
-  fw_meta_places_clear(&p.saved);
+  fw_meta_positions_clear(&p.saved);
   return status;
+}
+
+/* ---- Files ---- */
+
+#define NAME_CAPACITY 12 /* for a partition id and a 0 */
+
+/* The partitions of a server, positions[start … end-1], share a file if they are few; else each half of them does the
+ * same. A file is named after the first of its partitions. */
+static void name_files(furrow_matrix_meta *meta, const fw_meta_position *positions, size_t start, size_t end,
+                       size_t most, char *names) {
+  if (end - start > most) {
+    const size_t middle = start + (end - start) / 2;
+    name_files(meta, positions, start, middle, most, names);
+    name_files(meta, positions, middle, end, most, names);
+    return;
+  }
+  char text[FW_NUMBER_TEXT];
+  char *name = names + positions[start].index * NAME_CAPACITY;
+  const size_t length = fw_write_i64(text, meta->parts[positions[start].index].part_id);
+  memcpy(name, text, length);
+  name[length] = 0;
+  for (size_t i = start; i < end; i++) meta->parts[positions[i].index].file_name = name;
+}
+
+static void name_all_files(furrow_matrix_meta *meta, const fw_meta_positions *positions, size_t most, char *names) {
+  for (size_t start = 0, end = 0; start < positions->count; start = end) {
+    while (end < positions->count && positions->items[end].key == positions->items[start].key) end++;
+    name_files(meta, positions->items, start, end, most, names);
+  }
+}
+
+furrow_status furrow_matrix_plan_files(furrow_matrix_meta *meta, int32_t servers, int32_t parts_per_file,
+                                       furrow_error *err) {
+  if (servers <= 0) return fw_fail(err, FURROW_E_ARGUMENT, "servers must be positive");
+  if (parts_per_file <= 0) return fw_fail(err, FURROW_E_ARGUMENT, "parts_per_file must be positive");
+  const bool snapshot = meta->format_class_name && strcmp(meta->format_class_name, fw_snapshot.class_name) == 0;
+  fw_meta_owner *owner = meta->memory;
+  fw_meta_positions positions = {0}; /* by server */
+  void *names = NULL;
+  furrow_status status = fw_alloc(&names, meta->part_count, NAME_CAPACITY, err);
+  for (size_t i = 0; i < meta->part_count && status == FURROW_OK; i++)
+    status = fw_meta_positions_add(&positions, (uint64_t)(meta->parts[i].part_id % servers), 0, err);
+  if (status == FURROW_OK) {
+    fw_meta_positions_sort(&positions);
+    /* Angel gives each partition of a checkpoint a file of its own */
+    name_all_files(meta, &positions, snapshot ? 1 : (size_t)parts_per_file, names);
+    fw_free(owner->names);
+    owner->names = names;
+    names = NULL;
+  }
+  fw_meta_positions_clear(&positions);
+  fw_free(names);
+  return status;
+}
+
+/* As Angel's router: h = |(int) col|, which for the smallest int is that itself; h ^= h >>> 16; its sign bit is
+ * dropped; the rest modulo the count. */
+int32_t furrow_matrix_hash_partition(int64_t col, int32_t parts) {
+  const uint32_t key = (uint32_t)col;
+  uint32_t hash = key >> 31 ? 0 - key : key;
+  hash ^= hash >> 16;
+  return parts > 0 ? (int32_t)((hash & INT32_MAX) % (uint32_t)parts) : 0;
 }

@@ -72,9 +72,9 @@ furrow_status furrow_matrix_row_type_find(const char *name, const furrow_matrix_
     *type = found;
     return FURROW_OK;
   }
-  fw_fail(err, FURROW_E_ARGUMENT,
-          "no such row type; there are 0 … 27: T_{DOUBLE,FLOAT,LONG,INT}_{DENSE,DENSE_COMPONENT,"
-          "DENSE_LONGKEY_COMPONENT,SPARSE,SPARSE_COMPONENT,SPARSE_LONGKEY,SPARSE_LONGKEY_COMPONENT}");
+  fw_fail(err, FURROW_E_ARGUMENT, "no such row type");
+  fw_error_set_hint(err, "row types are 0 … 27: T_{DOUBLE,FLOAT,LONG,INT}_{DENSE,DENSE_COMPONENT,"
+                         "DENSE_LONGKEY_COMPONENT,SPARSE,SPARSE_COMPONENT,SPARSE_LONGKEY,SPARSE_LONGKEY_COMPONENT}");
   if (name) fw_error_set_token(err, name, strlen(name));
   return FURROW_E_ARGUMENT;
 }

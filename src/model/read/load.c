@@ -44,7 +44,7 @@ static furrow_status count_panel(void *user, size_t part, const furrow_panel *pa
   return tell_panel(l, panel, err);
 }
 
-/* Exact rooms for partitions that the metadata says too little about. */
+/* Exact capacities for partitions that the metadata says too little about. */
 static furrow_status count_capacities(loader *l, unsigned threads, furrow_error *err) {
   fw_load_plan *plan = &l->plan;
   bool any = false;

@@ -1,4 +1,4 @@
-/* model/read/load.h: loading with a choice of columns that is no range. */
+/* model/read/load.h: loading columns that a filter keeps. */
 #ifndef FW_MODEL_READ_LOAD_H
 #define FW_MODEL_READ_LOAD_H
 

@@ -1,4 +1,4 @@
-/* model/read/load_plan.c: which lanes and slots a part of a stored matrix needs in memory.
+/* model/read/load_plan.c: which groups and slots a part of a stored matrix needs in memory.
  *
  * Partitions are put in the order of their first columns, so that those of Angel's range partitioners are read straight
  * into place; other orders (hash partitions) are sorted afterwards. */
@@ -130,7 +130,7 @@ static furrow_status find_blocks(planner *p, furrow_error *err) {
   return status;
 }
 
-/* ---- Lanes ---------------------------------------------------------------------------------------------- */
+/* ---- Groups ---------------------------------------------------------------------------------------------- */
 
 /* Blocks are numbered anew by their first row. Their row ids lie together, in an array of their own. */
 static furrow_status set_block_groups(planner *p, furrow_error *err) {
@@ -230,7 +230,7 @@ static size_t count_slots(const planner *p) {
   return count;
 }
 
-/* Lanes that several hash partitions fill, and rows of checkpoints, come unsorted. */
+/* Groups that several hash partitions fill, and rows of checkpoints, come unsorted. */
 static void note_sorting(fw_load_plan *plan) {
   bool unsorted = false;
   for (size_t i = 0; i < plan->source->meta->part_count && !unsorted; i++) {

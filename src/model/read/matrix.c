@@ -174,7 +174,7 @@ static int compare_panels(const void *a, const void *b) {
   return p != q ? (p > q) - (p < q) : (*x > *y) - (*x < *y);
 }
 
-/* A lane and a slot for each panel that has rows. */
+/* A group and a slot for each panel that has rows. */
 static furrow_status add_panels(fw_matrix_build *build, const furrow_panel **panels, size_t count, furrow_error *err) {
   furrow_status status = fw_matrix_build_groups(build, count, count, err);
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {

@@ -1,6 +1,6 @@
 /* model/read/matrix.h: a matrix in memory, and how it is built.
  *
- * A lane is what becomes a panel: rows that are stored together, with their columns. Slots are its stretches, each
+ * A group is what becomes a panel: rows that are stored together, with their columns. Slots are its stretches, each
  * filled by one writer (a partition), side by side with the others. Column ids are only stored where they do not
  * simply count up. */
 #ifndef FW_MODEL_READ_MATRIX_H
@@ -34,7 +34,7 @@ struct furrow_matrix {
 typedef struct fw_row_group {
   size_t rows;
   const int32_t *row_ids; /* ascending; in the matrix's arena */
-  size_t begin;           /* of its columns among those of all lanes */
+  size_t begin;           /* of its columns among those of all groups */
   size_t count;           /* columns */
   char *values;
   int64_t first, last; /* of the slots that were looked at */
@@ -43,15 +43,15 @@ typedef struct fw_row_group {
 
 typedef struct fw_slot {
   size_t group;
-  size_t begin; /* of its columns in the lane */
+  size_t begin; /* of its columns in the group */
   size_t capacity, filled;
   int64_t first, last; /* valid if filled > 0 */
   bool scattered;      /* columns do not count up: they are stored */
   bool falling;        /* columns do not ascend */
 } fw_slot;
 
-/* The caller fills in type, lanes (rows, row_ids) and slots (lane, room); of a lane, slots come in the order of their
- * columns. Lanes come by their first row. */
+/* The caller fills in type, groups (rows, row_ids) and slots (group, capacity); of a group, slots come in the order of
+ * their columns. Groups come by their first row. */
 typedef struct fw_matrix_build {
   furrow_matrix *matrix;
   size_t element_size;
@@ -60,7 +60,7 @@ typedef struct fw_matrix_build {
   fw_slot *slots;
   size_t slot_count;
   unsigned threads;     /* to sort with; 0 and 1: none beside the caller's */
-  size_t cols;          /* of all lanes */
+  size_t cols;          /* of all groups */
   size_t memory, used;  /* bytes: most (0: no limit), and so far */
   pthread_mutex_t lock; /* of making col_ids */
 } fw_matrix_build;
@@ -68,12 +68,12 @@ typedef struct fw_matrix_build {
 /* Begins a matrix; sets the build even on failure. fw_matrix_build_clear takes all back that was not finished. */
 furrow_status fw_matrix_build_init(fw_matrix_build *build, furrow_element_type type, size_t memory,
                                    furrow_error *err) FURROW_MUST_USE;
-/* Lanes and slots, all zeros. */
+/* Groups and slots, all zeros. */
 furrow_status fw_matrix_build_groups(fw_matrix_build *build, size_t groups, size_t slots,
                                      furrow_error *err) FURROW_MUST_USE;
-/* All rooms are known: memory for the values. */
+/* All capacities are known: memory for the values. */
 furrow_status fw_matrix_build_allocate(fw_matrix_build *build, furrow_error *err) FURROW_MUST_USE;
-/* Adds columns to a slot, `rows` of its lane values each. Different slots may be filled at once. E_STALE: it is full.
+/* Adds columns to a slot, `rows` of its group values each. Different slots may be filled at once. E_STALE: it is full.
  */
 furrow_status fw_matrix_build_put(fw_matrix_build *build, fw_slot *slot, const int64_t *col_ids, int64_t first_col,
                                   size_t cols, const void *values, furrow_error *err) FURROW_MUST_USE;

@@ -1,4 +1,4 @@
-/* model/read/matrix_build.c: lanes are filled, put in order, and become a matrix. */
+/* model/read/matrix_build.c: groups are filled, put in order, and become a matrix. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ furrow_status fw_matrix_build_allocate(fw_matrix_build *build, furrow_error *err
   return FURROW_OK;
 }
 
-/* The place for column ids of all lanes, made when the first one is needed. */
+/* The place for column ids of all groups, made when the first one is needed. */
 static furrow_status need_col_ids(fw_matrix_build *build, furrow_error *err) {
   furrow_status status = FURROW_OK;
   pthread_mutex_lock(&build->lock);
@@ -165,7 +165,7 @@ furrow_status fw_matrix_build_put(fw_matrix_build *build, fw_slot *slot, const i
 
 /* ---- Finishing ------------------------------------------------------------------------------------------ */
 
-/* What the slots of each lane are when put together. */
+/* What the slots of each group are when put together. */
 static void join_slots(fw_matrix_build *build) {
   for (size_t i = 0; i < build->group_count; i++) {
     build->groups[i].counted = build->groups[i].ascending = true;
@@ -186,7 +186,7 @@ static void join_slots(fw_matrix_build *build) {
   }
 }
 
-/* Slots that count up, in lanes that as a whole do not, get their column ids now. */
+/* Slots that count up, in groups that as a whole do not, get their column ids now. */
 static furrow_status spell_out(fw_matrix_build *build, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < build->slot_count && status == FURROW_OK; i++) {

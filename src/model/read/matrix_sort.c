@@ -111,7 +111,7 @@ static void insert(columns a, size_t begin, size_t sorted, size_t end, size_t si
   }
 }
 
-/* Ends of ascending stretches, at least SHORTEST long but for the last; returns how many. */
+/* Ends of ascending stretches, at least SHORTEST long except the last; returns how many. */
 static size_t find_stretches(columns a, size_t n, size_t size, char *spare, size_t *ends) {
   size_t count = 0;
   for (size_t begin = 0; begin < n; begin = ends[count++]) {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/target.h"
-#include "model/format/element_convert.h"
+#include "model/format/matrix_format.h"
 #include "model/write/matrix_writer.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)

@@ -59,8 +59,8 @@ static uint64_t place(const furrow_partition_reader *r) {
 }
 
 /* Completes an error about the data: partition, file, byte. */
-static furrow_status blame_data(const furrow_partition_reader *r, uint64_t offset, furrow_status status,
-                                furrow_error *err) {
+static furrow_status locate_in_data(const furrow_partition_reader *r, uint64_t offset, furrow_status status,
+                                    furrow_error *err) {
   if (!err) return status;
   char message[sizeof err->message];
   memcpy(message, err->message, sizeof message);
@@ -108,7 +108,7 @@ static furrow_status refill(furrow_partition_reader *r, furrow_error *err) {
   if (status != FURROW_OK) return status;
   if (got < size) {
     fw_fail(err, FURROW_E_STALE, "the file is shorter than it was");
-    return blame_data(r, offset + got, FURROW_E_STALE, err);
+    return locate_in_data(r, offset + got, FURROW_E_STALE, err);
   }
   r->end += size;
   r->bytes_ahead -= size;
@@ -180,7 +180,7 @@ static furrow_status fail_outside(const furrow_partition_reader *r, int64_t col,
   else
     fw_fail(err, FURROW_E_FORMAT, "column %lld is outside of the partition's, %lld to %lld", (long long)col,
             (long long)r->part->first_col, (long long)r->part->last_col);
-  return blame_data(r, offset, FURROW_E_FORMAT, err);
+  return locate_in_data(r, offset, FURROW_E_FORMAT, err);
 }
 
 /* Byte of the file at which record i of the batch begins: decoding stops there when it is asked for i records. Nothing
@@ -232,7 +232,7 @@ static furrow_status decode(furrow_partition_reader *r, uint64_t limit, bool *pr
   r->batch.capacity = batch_capacity;
   if (status != FURROW_OK) {
     const uint64_t offset = err && err->offset != FURROW_NO_OFFSET ? err->offset : 0;
-    return blame_data(r, place(r) + offset, status, err);
+    return locate_in_data(r, place(r) + offset, status, err);
   }
   r->begin += used;
   *progress = used > 0;
@@ -251,7 +251,7 @@ static furrow_status next_batch(furrow_partition_reader *r, uint64_t limit, furr
       status = refill(r, err);
     } else if (status == FURROW_OK && !progress) {
       fw_fail(err, FURROW_E_FORMAT, "the bytes end within a record");
-      status = blame_data(r, place(r), FURROW_E_FORMAT, err);
+      status = locate_in_data(r, place(r), FURROW_E_FORMAT, err);
     }
     if (status != FURROW_OK) {
       r->batch.count = 0;
@@ -267,7 +267,7 @@ static furrow_status fail_left_over(const furrow_partition_reader *r, furrow_err
   const uint64_t left = r->bytes_ahead + (r->end - r->begin);
   fw_fail(err, FURROW_E_FORMAT, "%llu %s left over behind the last element that the metadata counts",
           (unsigned long long)left, fw_plural(left, "byte is", "bytes are"));
-  return blame_data(r, place(r), FURROW_E_FORMAT, err);
+  return locate_in_data(r, place(r), FURROW_E_FORMAT, err);
 }
 
 static furrow_status fail_row_count(const furrow_partition_reader *r, const furrow_matrix_row_meta *row, uint64_t found,
@@ -275,7 +275,7 @@ static furrow_status fail_row_count(const furrow_partition_reader *r, const furr
   fw_fail(err, FURROW_E_FORMAT, "row %d has %s%llu %s, but its elementNum is %d", (int)row->row_id,
           found > (uint64_t)row->element_num ? "at least " : "", (unsigned long long)found,
           fw_plural(found, "element", "elements"), (int)row->element_num);
-  return blame_data(r, offset, FURROW_E_FORMAT, err);
+  return locate_in_data(r, offset, FURROW_E_FORMAT, err);
 }
 
 static const furrow_matrix_row_meta *row_by_id(const furrow_partition_reader *r, size_t k) {
@@ -318,7 +318,7 @@ static furrow_status next_columns(furrow_partition_reader *r, furrow_panel *pane
   if (status == FURROW_END && r->part->records != FW_RECORDS_UNKNOWN) {
     fw_fail(err, FURROW_E_FORMAT, "the bytes end after %llu %s, but saveColNum is %d", (unsigned long long)r->total,
             fw_plural(r->total, "column", "columns"), (int)meta->save_col_num);
-    return blame_data(r, place(r), FURROW_E_FORMAT, err);
+    return locate_in_data(r, place(r), FURROW_E_FORMAT, err);
   }
   if (status != FURROW_OK) return status;
   *panel = panel_of(r, 0, r->batch.count);
@@ -337,7 +337,7 @@ static furrow_status end_of_rows(furrow_partition_reader *r, furrow_error *err) 
   uint64_t record = 0;
   if (r->bytes_ahead > 0 || r->begin < r->end) return fail_left_over(r, err);
   furrow_status status = fw_row_order_end(&r->watch, &record, err);
-  return status == FURROW_OK ? FURROW_END : blame_data(r, (uint64_t)r->part->meta->offset, status, err);
+  return status == FURROW_OK ? FURROW_END : locate_in_data(r, (uint64_t)r->part->meta->offset, status, err);
 }
 
 /* Leaves out the records of a row, if their bytes can be told and nothing is to be learnt from them. */
@@ -400,7 +400,7 @@ static furrow_status find_row(furrow_partition_reader *r, int32_t row_id, furrow
   const size_t k = fw_source_part_row(r->part, row_id);
   if (k == rows) {
     fw_fail(err, FURROW_E_FORMAT, "row %d is none of the partition's rows (rowMetas)", (int)row_id);
-    return blame_data(r, place_of_record(r, r->given), FURROW_E_FORMAT, err);
+    return locate_in_data(r, place_of_record(r, r->given), FURROW_E_FORMAT, err);
   }
   r->at = k;
   return FURROW_OK;

@@ -72,7 +72,7 @@ void fw_row_order_see(fw_row_order_watch *watch, const int64_t *col_ids, size_t 
   watch->seen += count;
 }
 
-/* The first fall that is no begin of a row, when rows follow by their id; NULL: all are. */
+/* The first fall that is not at the begin of a row, when rows follow by their id; NULL: all are. */
 static const uint64_t *inside_rows(const fw_row_order_watch *watch) {
   uint64_t begin = 0;
   size_t i = 0;
@@ -132,11 +132,12 @@ furrow_status fw_row_order_end(fw_row_order_watch *watch, uint64_t *record, furr
   const uint64_t *fall = inside_rows(watch);
   if (!fall || !some_order_explains(watch)) return FURROW_OK;
   *record = *fall;
-  return fw_fail(
-      err, FURROW_E_FORMAT,
-      "ambiguous: columns fall at element %llu, inside of a row if rows follow by their id, as if they stood "
-      "in another order; choose a row order",
-      (unsigned long long)*fall);
+  fw_fail(err, FURROW_E_FORMAT,
+          "ambiguous: columns fall at element %llu, inside of a row if rows follow by their id, as if they stood in "
+          "another order",
+          (unsigned long long)*fall);
+  fw_error_set_hint(err, "choose a row order");
+  return FURROW_E_FORMAT;
 }
 
 void fw_row_order_clear(fw_row_order_watch *watch) {

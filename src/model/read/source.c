@@ -39,8 +39,8 @@ static furrow_status take_path(furrow_matrix_source *source, const char **path, 
   return FURROW_OK;
 }
 
-/* What servers wrote is in a file each: one is to blame by name, of several the folder. */
-static void blame_servers(const furrow_matrix_source *source, furrow_error *err) {
+/* What servers wrote is in a file each: the error names the file if there is one, else the folder. */
+static void locate_in_servers(const furrow_matrix_source *source, furrow_error *err) {
   fw_dir_names names = {0};
   char *path = NULL;
   furrow_status status = fw_dir_names_read(&names, source->folder, fw_is_server_meta, NULL, NULL);
@@ -50,10 +50,10 @@ static void blame_servers(const furrow_matrix_source *source, furrow_error *err)
   fw_dir_names_clear(&names);
 }
 
-/* The metadata file is to blame: the caller has set the message. */
-static furrow_status blame_meta(const furrow_matrix_source *source, furrow_status status, furrow_error *err) {
+/* Adds the metadata file to an error whose message is set. */
+static furrow_status locate_in_meta(const furrow_matrix_source *source, furrow_status status, furrow_error *err) {
   if (source->meta->origin == FURROW_META_PSMETA && !fw_path_exists(source->meta_path))
-    blame_servers(source, err);
+    locate_in_servers(source, err);
   else
     fw_error_set_file(err, source->meta_path);
   return status;
@@ -76,36 +76,42 @@ static furrow_status find_meta_name(furrow_matrix_source *source, const char *as
   return status;
 }
 
+furrow_status fw_fail_no_format(furrow_error *err) {
+  fw_fail(err, FURROW_E_ARGUMENT, "the metadata does not say the format");
+  fw_error_set_hint(err, "give the format and the row type");
+  return FURROW_E_ARGUMENT;
+}
+
 static furrow_status choose_format(furrow_matrix_source *source, const char *asked, furrow_error *err) {
   const char *name = asked ? asked : source->meta->format_class_name;
   if (!name) {
-    fw_fail(err, FURROW_E_ARGUMENT, FW_NO_FORMAT);
-    return blame_meta(source, FURROW_E_ARGUMENT, err);
+    fw_fail_no_format(err);
+    return locate_in_meta(source, FURROW_E_ARGUMENT, err);
   }
   furrow_status status = furrow_matrix_format_find(name, &source->format, err);
   if (status == FURROW_OK)
     source->meta->format_class_name = source->format->class_name;
   else if (!asked)
-    blame_meta(source, status, err);
+    locate_in_meta(source, status, err);
   return status;
 }
 
 static furrow_status choose_row_type(furrow_matrix_source *source, int32_t asked, furrow_error *err) {
   const int32_t number = asked != -1 ? asked : source->meta->row_type;
   if (number == -1) {
-    fw_fail(err, FURROW_E_ARGUMENT,
-            "the metadata does not say the row type: give it (furrow_matrix_source_params.row_type)");
-    return blame_meta(source, FURROW_E_ARGUMENT, err);
+    fw_fail(err, FURROW_E_ARGUMENT, "the metadata does not say the row type");
+    fw_error_set_hint(err, "give the row type");
+    return locate_in_meta(source, FURROW_E_ARGUMENT, err);
   }
   source->type = furrow_matrix_row_type_get(number);
-  if (!source->type && asked != -1) return fw_fail(err, FURROW_E_ARGUMENT, "%d is no row type", (int)number);
+  if (!source->type && asked != -1) return fw_fail(err, FURROW_E_ARGUMENT, "%d is not a row type", (int)number);
   if (!source->type) {
-    fw_fail(err, FURROW_E_FORMAT, "rowType is %d, which is no row type", (int)number);
-    return blame_meta(source, FURROW_E_FORMAT, err);
+    fw_fail(err, FURROW_E_FORMAT, "rowType %d is not a row type", (int)number);
+    return locate_in_meta(source, FURROW_E_FORMAT, err);
   }
   if (source->type->objects) {
     fw_fail(err, FURROW_E_UNSUPPORTED, "rowType is %s: rows of objects are not read", source->type->name);
-    return blame_meta(source, FURROW_E_UNSUPPORTED, err);
+    return locate_in_meta(source, FURROW_E_UNSUPPORTED, err);
   }
   source->meta->row_type = number;
   return FURROW_OK;
@@ -139,7 +145,7 @@ static furrow_status look_at_file(furrow_matrix_source *source, const furrow_par
   if (status != FURROW_OK) {
     status = fw_fail(err, status, "the file of partition %d cannot be looked at: %s", (int)part->part_id, why.message);
   } else if (!S_ISREG(info.st_mode)) {
-    status = fw_fail(err, FURROW_E_FORMAT, "the file of partition %d is no regular file", (int)part->part_id);
+    status = fw_fail(err, FURROW_E_FORMAT, "the file of partition %d is not a regular file", (int)part->part_id);
   } else {
     note_stat(file, &info);
   }
@@ -187,7 +193,7 @@ static furrow_status check_place(const furrow_matrix_source *source, const fw_so
   if (!field) return FURROW_OK;
   fw_fail(err, FURROW_E_FORMAT, "partMetas/%d/%s is %lld, but file %.100s has only %llu %s", (int)meta->part_id, field,
           (long long)value, meta->file_name, (unsigned long long)size, fw_plural(size, "byte", "bytes"));
-  return blame_meta(source, FURROW_E_FORMAT, err);
+  return locate_in_meta(source, FURROW_E_FORMAT, err);
 }
 
 static furrow_status check_files(furrow_matrix_source *source, furrow_error *err) {
@@ -220,7 +226,7 @@ static furrow_status order_rows(const furrow_matrix_source *source, const furrow
     ids[k] = meta->rows[by_id[k]].row_id;
     if (k == 0 || ids[k] != ids[k - 1]) continue;
     fw_fail(err, FURROW_E_FORMAT, "partMetas/%d/rowMetas has row %d twice", (int)meta->part_id, (int)ids[k]);
-    return blame_meta(source, FURROW_E_FORMAT, err);
+    return locate_in_meta(source, FURROW_E_FORMAT, err);
   }
   return FURROW_OK;
 }
@@ -246,7 +252,7 @@ static furrow_status fail_count(const furrow_matrix_source *source, const fw_sou
   fw_fail(err, FURROW_E_FORMAT, "partMetas/%d/length is %lld, but its %llu %s take %s%llu bytes",
           (int)part->meta->part_id, (long long)part->meta->length, (unsigned long long)part->records,
           by_column ? "columns (saveColNum)" : "elements (elementNum of its rows)", bound, (unsigned long long)bytes);
-  return blame_meta(source, FURROW_E_FORMAT, err);
+  return locate_in_meta(source, FURROW_E_FORMAT, err);
 }
 
 /* Sums of up to 2^32 rows with 2^31 elements of up to `most` bytes do not fit 64 bits: the sums stop at a bound. */
@@ -298,7 +304,7 @@ static furrow_status check_columns(const furrow_matrix_source *source, const fur
     return FURROW_OK;
   fw_fail(err, FURROW_E_FORMAT, "partMetas/%d/saveColElemNum is %d, but rowMetas has %zu %s", (int)meta->part_id,
           (int)meta->save_col_elem_num, meta->row_count, fw_plural(meta->row_count, "row", "rows"));
-  return blame_meta(source, FURROW_E_FORMAT, err);
+  return locate_in_meta(source, FURROW_E_FORMAT, err);
 }
 
 /* Counts against bytes, before anything is allocated for the counts. */
@@ -331,7 +337,7 @@ static furrow_status check_separable(const furrow_matrix_source *source, const f
   fw_fail(err, FURROW_E_FORMAT,
           "partMetas/%d has %zu rows without elementNum, and %s has no row ids to tell them apart",
           (int)part->meta->part_id, part->meta->row_count, source->format->name);
-  return blame_meta(source, FURROW_E_FORMAT, err);
+  return locate_in_meta(source, FURROW_E_FORMAT, err);
 }
 
 static void set_columns(const furrow_matrix_source *source, fw_source_part *part) {

@@ -1,4 +1,4 @@
-/* model/read/source.h: an opened matrix folder, as the reading parts of the room see it. */
+/* model/read/source.h: an opened matrix folder, as the files that read see it. */
 #ifndef FW_MODEL_READ_SOURCE_H
 #define FW_MODEL_READ_SOURCE_H
 
@@ -27,9 +27,8 @@ typedef struct fw_source_part {
 
 #define FW_RECORDS_UNKNOWN UINT64_MAX
 
-#define FW_NO_FORMAT                                           \
-  "the metadata does not say the format: give it and the row " \
-  "type (furrow_matrix_source_params.format, furrow_matrix_source_params.row_type)"
+/* E_ARGUMENT: metadata of servers, and neither format nor row type were given. */
+furrow_status fw_fail_no_format(furrow_error *err);
 
 struct furrow_matrix_source {
   furrow_matrix_meta *meta;

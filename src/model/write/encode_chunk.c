@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/format/element_convert.h"
+#include "model/format/matrix_format.h"
 #include "model/write/encode_part.h"
 
 /* ---- row formats ---- */

@@ -33,7 +33,7 @@ typedef struct fw_encode_part {
   furrow_error error;
 } fw_encode_part;
 
-/* A part of the records, and the room that encoding needs; one thread at a time. */
+/* A part of the records, and the scratch that encoding needs; one thread at a time. */
 typedef struct fw_encode_chunk {
   fw_encode_part *part;
   bool sequential; /* the format may keep a state */

@@ -143,4 +143,8 @@ furrow_status fw_writer_fail_element(const furrow_matrix_writer *writer, int32_t
 furrow_status fw_writer_fail_col(const furrow_matrix_writer *writer, int32_t row, int64_t col, const char *what,
                                  furrow_error *err);
 
+/* E_ARGUMENT where one lies in the other: a target in its source would become a part of what is read, or replace it; a
+ * source in its target would vanish with what is replaced. */
+furrow_status fw_check_path_overlap(const char *source, const char *target, furrow_error *err) FURROW_MUST_USE;
+
 #endif

@@ -1,8 +1,7 @@
-/* model/write/overwrite_check.c: what may be removed for a new model: a model or a matrix, all of it, and nothing else.
- *
- * Every entry must be known: metadata that is read, the data files that it names, json files beside matrices
- * (graph.json), checksums of these (.NAME.crc), _SUCCESS, and what writers left behind. The first one that is not
- * speaks against it. */
+/* model/write/overwrite_check.c: what may be replaced: a matrix or a model, and never the source. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -108,7 +107,7 @@ static furrow_status check_matrix(const char *folder, furrow_error *err) {
   furrow_status status = furrow_matrix_meta_load(&meta, folder, NULL, err);
   if (status == FURROW_E_MEMORY) return status;
   if (status != FURROW_OK)
-    return refuse(err, folder, "", "its metadata cannot be read, so it may be no matrix and is not replaced");
+    return refuse(err, folder, "", "its metadata cannot be read, so it may not be a matrix and is not replaced");
   status = fw_alloc(&memory, meta->part_count, sizeof(char *), err);
   if (status == FURROW_OK) {
     name_list files = {memory, meta->part_count};
@@ -132,4 +131,37 @@ furrow_status fw_model_check_overwrite(const char *path, furrow_error *err) {
     status = check_matrix(listing->matrices[i].folder, err);
   furrow_model_listing_free(listing);
   return status;
+}
+
+/* ---- Source and target --------------------------------------------------------------------------------- */
+
+/* The path without links, or, for what is not there yet, its directory's and its name. False: it leads nowhere. */
+static bool resolve(const char *path, char resolved[2 * PATH_MAX]) {
+  char parent[PATH_MAX];
+  size_t length = strlen(path);
+  if (realpath(path, resolved)) return true;
+  while (length > 1 && path[length - 1] == '/') length--;
+  if (errno != ENOENT || length >= sizeof parent) return false;
+  size_t name = length;
+  while (name > 0 && path[name - 1] != '/') name--;
+  memcpy(parent, path, name);
+  strcpy(parent + name, name ? "" : ".");
+  if (!realpath(parent, resolved)) return false;
+  const size_t used = strlen(resolved);
+  snprintf(resolved + used, 2 * PATH_MAX - used, "/%.*s", (int)(length - name), path + name);
+  return true;
+}
+
+/* Whether a is in b, at any depth. */
+static bool lies_in(const char *a, const char *b) {
+  const size_t n = strlen(b);
+  return strncmp(a, b, n) == 0 && (a[n] == '/' || (n > 0 && b[n - 1] == '/' && a[n]));
+}
+
+furrow_status fw_check_path_overlap(const char *source, const char *target, furrow_error *err) {
+  char from[2 * PATH_MAX], to[2 * PATH_MAX];
+  if (!resolve(source, from) || !resolve(target, to) || (!lies_in(to, from) && !lies_in(from, to))) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "one of source and target lies in the other");
+  fw_error_set_file(err, target);
+  return FURROW_E_ARGUMENT;
 }

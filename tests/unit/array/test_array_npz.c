@@ -286,7 +286,8 @@ static void written(void **state) {
   fw_zip_close(zip);
 }
 
-/* ---- Spools --------------------------------------------------------------------------------------------- */
+/* ---- Temporary stores ---------------------------------------------------------------------------------------------
+ */
 
 typedef struct drained {
   uint64_t count, sum;
@@ -300,7 +301,7 @@ static furrow_status drain(void *context, const void *data, size_t size, furrow_
   return FURROW_OK;
 }
 
-static void spools(void **state) {
+static void temp_stores(void **state) {
   (void)state;
   static const size_t sizes[] = {0, 1, 1000, 1 << 20, (1 << 20) + 1, 5 << 20};
   for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
@@ -324,8 +325,8 @@ static void spools(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(by_hand), cmocka_unit_test(refused), cmocka_unit_test(cut_short),
-      cmocka_unit_test(written), cmocka_unit_test(spools),
+      cmocka_unit_test(by_hand), cmocka_unit_test(refused),     cmocka_unit_test(cut_short),
+      cmocka_unit_test(written), cmocka_unit_test(temp_stores),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);
 }

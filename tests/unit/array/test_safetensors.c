@@ -61,10 +61,10 @@ static void refused(void **state) {
     size_t data;
     const char *message;
   } cases[] = {
-      {"[]", 0, "no JSON object"},
+      {"[]", 0, "not a JSON object"},
       {"{", 0, ""},
       {"{} x", 0, ""},
-      {"", 0, "no JSON object"},
+      {"", 0, "not a JSON object"},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 7, "the file has 7"},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 9, "the file has 9"},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8, "not as many bytes"},
@@ -75,7 +75,7 @@ static void refused(void **state) {
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", 8, "lacks"},
       {"{\"a\":{\"dtype\":\"F99\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "F99, which is not known"},
       {"{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "twice"},
-      {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"x\":1}}", 8, "no known key"},
+      {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"x\":1}}", 8, "not a known key"},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],"
        "\"data_offsets\":[2,6]}}",
        6, "b overlaps"},
@@ -114,9 +114,9 @@ static void written(void **state) {
   fw_safetensors_writer *w = NULL;
   fw_safetensors *file = NULL;
   const char *name = "a \"name\"\n/\xc3\xa4";
-  const size_t room = fw_safetensors_text(name) + 1 + 2 * FW_SAFETENSORS_TENSOR + FW_SAFETENSORS_NOTE +
-                      fw_safetensors_text("key") + fw_safetensors_text("\"v\"\\");
-  assert_int_equal(fw_safetensors_writer_open(&w, "w.safetensors", room, false, NULL), FURROW_OK);
+  const size_t capacity = fw_safetensors_text(name) + 1 + 2 * FW_SAFETENSORS_TENSOR + FW_SAFETENSORS_NOTE +
+                          fw_safetensors_text("key") + fw_safetensors_text("\"v\"\\");
+  assert_int_equal(fw_safetensors_writer_open(&w, "w.safetensors", capacity, false, NULL), FURROW_OK);
   assert_int_equal(fw_safetensors_writer_begin(w, name, FW_ARRAY_U16, NULL), FURROW_OK);
   assert_int_equal(fw_safetensors_writer_write(w, "abcdef", 6, NULL), FURROW_OK);
   assert_int_equal(fw_safetensors_writer_end(w, 1, 3, 0, NULL), FURROW_OK);

@@ -366,7 +366,7 @@ static void selection_and_conversion(void **state) {
   p.type = FURROW_ELEMENT_I32;
   assert_int_equal(furrow_model_export("m", "s.fbin", &p, NULL, NULL), FURROW_E_ARGUMENT);
   selection.end_col = 11;
-  assert_int_equal(furrow_model_export("m", "s.npy", &p, NULL, &err), FURROW_E_RANGE); /* NaN is no integer */
+  assert_int_equal(furrow_model_export("m", "s.npy", &p, NULL, &err), FURROW_E_RANGE); /* NaN is not an integer */
   p.convert = false;
   p.ids = "";
   assert_int_equal(furrow_model_export("m", "t.fbin", &p, NULL, NULL), FURROW_OK);
@@ -435,7 +435,7 @@ static void refused_text(void **state) {
   refuse_text("r.tsv", "0\t1\t2\t3\n", rows, FURROW_E_PARSE, 1, 7, "a field too many");
   refuse_text("r.tsv", "0\t1\t1e39\n", rows, FURROW_E_RANGE, 1, 5, "does not fit");
   refuse_text("r.tsv", "0\t99999999999999999999\t1\n", rows, FURROW_E_RANGE, 1, 3, "64 bits");
-  refuse_text("r.tsv", "-1\t1\t1\n", rows, FURROW_E_RANGE, 1, 1, "no row");
+  refuse_text("r.tsv", "-1\t1\t1\n", rows, FURROW_E_RANGE, 1, 1, "not a row");
   refuse_text("r.tsv", "0\t1\t1\n\n0\t2\t1\n", rows, FURROW_E_PARSE, 2, 1, "an empty line");
   refuse_text("r.tsv", "0\t1\t1\r\n0\t1\t2\r\n", rows, FURROW_E_FORMAT, 2, 5, "twice");
   refuse_text("r.tsv", "0\t1\t1\n0\t2\t1\n0\t1\t2", rows, FURROW_E_FORMAT, 0, 0, "1 element is there twice");
@@ -444,8 +444,8 @@ static void refused_text(void **state) {
   refuse_text("r.libsvm", "1.5 1:2\n", rows, FURROW_E_PARSE, 1, 1, "the id is not an integer");
   refuse_text("r.libsvm", "0 1:2\n1 2:\n", rows, FURROW_E_PARSE, 2, 5, "the value is not a number");
   refuse_text("r.libsvm", "0 1:2\n5 1:1\n0 2:1\n", rows, FURROW_E_FORMAT, 3, 1, "the id 0 is there twice");
-  refuse_text("r.libsvm", "3000000000 1:2\n", rows, FURROW_E_RANGE, 1, 1, "no row");
-  refuse_text("r.libsvm", "1 -1:2\n", columns, FURROW_E_RANGE, 1, 3, "no row");
+  refuse_text("r.libsvm", "3000000000 1:2\n", rows, FURROW_E_RANGE, 1, 1, "not a row");
+  refuse_text("r.libsvm", "1 -1:2\n", columns, FURROW_E_RANGE, 1, 3, "not a row");
   refuse_text("r.libsvm", "1 1:2 1:3\n", columns, FURROW_E_FORMAT, 1, 9, "twice");
 }
 
@@ -489,9 +489,9 @@ static void refused_matrices(void **state) {
   furrow_error err;
   make_matrix("m", &far);
   assert_int_equal(furrow_model_export("m", "f.npy", &p, NULL, &err), FURROW_E_RANGE);
-  assert_non_null(strstr(err.message, "choose columns"));
+  assert_non_null(strstr(err.hint, "choose columns"));
   assert_int_equal(furrow_model_export("m", "f.xyz", &p, NULL, &err), FURROW_E_ARGUMENT);
-  assert_non_null(strstr(err.message, "safetensors"));
+  assert_non_null(strstr(err.hint, "safetensors"));
   assert_int_equal(furrow_model_export("none", "f.npy", &p, NULL, &err), FURROW_E_NOT_FOUND);
   assert_int_equal(furrow_exchange_format_find("csv", &format, &err), FURROW_E_ARGUMENT);
   assert_string_equal(furrow_exchange_format_name((furrow_exchange_format)99), "?");

@@ -11,7 +11,7 @@ static const furrow_matrix_format *find(const char *name) {
   const furrow_status status = furrow_matrix_format_find(name, &format, &err);
   if (status == FURROW_OK) return format;
   assert_int_equal(status, FURROW_E_NOT_FOUND);
-  assert_non_null(strstr(err.message, "TextColumn"));
+  assert_non_null(strstr(err.hint, "TextColumn"));
   assert_null(format);
   return NULL;
 }

@@ -211,7 +211,7 @@ static void separators_that_are_unclear(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     snprintf(folder, sizeof folder, "unclear-%zu", i);
     folder_of_bytes(folder, "ColIdValueTextRowFormat", 10, 9, 1, cases[i].text, strlen(cases[i].text));
-    assert_refused(folder, NULL, FURROW_E_FORMAT, "cannot tell the separator, name it");
+    assert_refused(folder, NULL, FURROW_E_FORMAT, "cannot tell the separator");
     params.separator = cases[i].separator;
     if (!cases[i].separator) continue;
     cell_table wanted;
@@ -379,7 +379,7 @@ static void psmeta_needs_format_and_type(void **state) {
   parts.source.row_type = 30;
   assert_refused("ps", &parts.source, FURROW_E_UNSUPPORTED, "objects");
   parts.source.row_type = 99;
-  assert_refused("ps", &parts.source, FURROW_E_ARGUMENT, "99 is no row type");
+  assert_refused("ps", &parts.source, FURROW_E_ARGUMENT, "99 is not a row type");
   parts.source.format = "NoSuchFormat";
   assert_refused("ps", &parts.source, FURROW_E_NOT_FOUND, "no such format");
 }

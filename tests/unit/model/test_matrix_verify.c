@@ -168,10 +168,10 @@ static void no_regular_file(void **state) {
   place_of("m", 1, file);
   assert_int_equal(unlink(test_path(path, "m", file)), 0);
   assert_int_equal(mkdir(path, 0777), 0);
-  expect_finding("m", true, 0, file, NONE, "the file is no regular file; 2 partitions are in it");
+  expect_finding("m", true, 0, file, NONE, "the file is not a regular file; 2 partitions are in it");
   assert_int_equal(rmdir(path), 0);
   assert_int_equal(mkfifo(path, 0666), 0);
-  expect_finding("m", true, 0, file, NONE, "the file is no regular file; 2 partitions are in it");
+  expect_finding("m", true, 0, file, NONE, "the file is not a regular file; 2 partitions are in it");
 }
 
 static void cut_and_extended(void **state) {
@@ -230,14 +230,14 @@ static void holes_and_overlaps_of_the_grid(void **state) {
   made_save("m", &binary);
   made_edit_meta("m", "\"startCol\":8,\"endCol\":12", "\"startCol\":8,\"endCol\":13", 0);
   expect_finding("m", true, 3, "_meta", NONE, "overlap those of partition 2");
-  expect_finding("m", false, 2, "_meta", NONE, "no block of 2 by 4");
+  expect_finding("m", false, 2, "_meta", NONE, "not a block of 2 by 4");
   made_edit_meta("m", "\"endCol\":13", "\"endCol\":12", 0);
   expect_clean("m");
   made_edit_meta("m", "\"startCol\":16,\"endCol\":20", "\"startCol\":16,\"endCol\":21", 0);
   expect_finding("m", true, 4, "_meta", NONE, "not within those of the matrix");
   made_edit_meta("m", "\"endCol\":21", "\"endCol\":20", 0);
   made_edit_meta("m", "\"blockCol\":4", "\"blockCol\":5", 0);
-  expect_finding("m", false, 0, "_meta", NONE, "no block of 2 by 5");
+  expect_finding("m", false, 0, "_meta", NONE, "not a block of 2 by 5");
 }
 
 static void lost_partition(void **state) {
@@ -277,7 +277,7 @@ static void counts(void **state) {
   made_edit_meta("m", "\"feature.index.range.end\":\"20\"", "\"feature.index.range.end\":\"21\"", 0);
   expect_finding("m", false, -1, "_meta", NONE, "but col is 20");
   made_edit_meta("m", "\"feature.index.range.end\":\"21\"", "\"feature.index.range.end\":\"many\"", 0);
-  expect_finding("m", false, -1, "_meta", NONE, "no whole number");
+  expect_finding("m", false, -1, "_meta", NONE, "not a whole number");
 }
 
 static void kinds(void **state) {

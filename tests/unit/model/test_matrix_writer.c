@@ -2,7 +2,7 @@
  * it. */
 #include <math.h>
 
-#include "model/format/element_convert.h"
+#include "model/format/matrix_format.h"
 #include "support/golden_case.h"
 #include "support/own_dir.h"
 #include "support/sample_matrix.h"

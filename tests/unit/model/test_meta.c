@@ -48,10 +48,10 @@ static void expect_json(const furrow_matrix_meta *meta, const char *json) {
 
 /* ---- What Angel wrote ---- */
 
-static size_t read_whole(const char *path, void *bytes, size_t room) {
+static size_t read_whole(const char *path, void *bytes, size_t capacity) {
   FILE *file = fopen(path, "rb");
   if (!file) return 0;
-  const size_t size = fread(bytes, 1, room, file);
+  const size_t size = fread(bytes, 1, capacity, file);
   fclose(file);
   return size;
 }

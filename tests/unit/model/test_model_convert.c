@@ -218,7 +218,7 @@ static void what_does_not_fit_is_named(void **state) {
   assert_int_equal(one_element(-9223372036854775808.0, 7, f64, i64, &err), FURROW_OK);
   assert_int_equal(one_element(5, 3000000000, f64, i32_int_key, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "column 3000000000"));
-  assert_int_equal(one_element(0.1, 7, f64, f32, &err), FURROW_OK); /* rounding is no loss */
+  assert_int_equal(one_element(0.1, 7, f64, f32, &err), FURROW_OK); /* rounding is not a loss */
 }
 
 static void rows_and_columns_are_chosen(void **state) {
@@ -337,7 +337,7 @@ static void what_exists_is_replaced_only_if_it_is_a_model(void **state) {
   assert_int_equal(mkdir("work", 0755), 0);
   assert_int_equal(mkdir("work/papers", 0755), 0);
   save_small("ColIdValueTextRowFormat", "work/matrix");
-  assert_int_equal(convert("old", "work", &params, NULL), FURROW_E_EXISTS); /* a directory that is no matrix */
+  assert_int_equal(convert("old", "work", &params, NULL), FURROW_E_EXISTS); /* a directory that is not a matrix */
   assert_int_equal(convert("old", "old/inner", &params, NULL), FURROW_E_ARGUMENT);
   assert_int_equal(convert("work/matrix", "work", &params, NULL), FURROW_E_ARGUMENT);
   assert_int_equal(access("photos/cat", F_OK), 0);
@@ -383,7 +383,7 @@ static void what_would_be_lost_is_named(void **state) {
   assert_int_equal(mkdir("matrix/inner", 0755), 0);
   expect_kept("matrix", "matrix/inner");
   assert_int_equal(rmdir("matrix/inner"), 0);
-  /* what is no obstacle */
+  /* what does not stop it */
   assert_true(test_write_text("matrix/.0.crc", "x"));
   assert_true(test_write_text("matrix/._meta.crc", "x"));
   assert_true(test_write_text("matrix/_SUCCESS", ""));
@@ -623,7 +623,7 @@ static void metadata_has_one_of_two_names(void **state) {
     }
 }
 
-static void separators_are_no_part_of_numbers(void **state) {
+static void separators_that_numbers_consist_of(void **state) {
   (void)state;
   static const char *const wrong[] = {"", "1", "-", "+", ".", "e", "E", "N", "y", ",0", "\n", ",\r", "a,"};
   static const char *const good[] = {"|", ";", ":", "\x01", "\xc2\xb7", "::", " ", "\t", ","};
@@ -704,7 +704,7 @@ static void columns_outside_of_the_range(void **state) {
   convert_params_init(&params, &parts);
   params.part_cols = 10;
   assert_int_equal(furrow_model_convert("old", "new", &params, NULL, &err), FURROW_E_RANGE);
-  assert_non_null(strstr(err.message, "choose the columns within"));
+  assert_non_null(strstr(err.hint, "choose the columns within"));
   parts.selection.first_col = 0;
   parts.selection.end_col = 20;
   sample_convert("old", "new", &params, NULL);
@@ -731,7 +731,7 @@ int main(void) {
       IN_DIR(large_partitions_can_be_ended),
       IN_DIR(a_width_that_lies_is_refused),
       IN_DIR(metadata_has_one_of_two_names),
-      IN_DIR(separators_are_no_part_of_numbers),
+      IN_DIR(separators_that_numbers_consist_of),
       IN_DIR(angel_bytes_alone_rewrite),
       IN_DIR(columns_outside_of_the_range),
   };

@@ -92,7 +92,7 @@ static void refusals(void **state) {
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     assert_false(furrow_layer_formats_has_key(wrong[i].key));
     assert_int_equal(furrow_layer_formats_set(conf, wrong[i].key, "TextColumnFormat", &err), FURROW_E_ARGUMENT);
-    if (!strstr(err.message, wrong[i].nearest)) fail_msg("%s: %s", wrong[i].key, err.message);
+    if (!strstr(err.hint, wrong[i].nearest)) fail_msg("%s: %s", wrong[i].key, err.hint);
     assert_string_equal(err.token, wrong[i].key);
   }
   assert_int_equal(furrow_layer_formats_set(conf, "", "x", &err), FURROW_E_ARGUMENT);

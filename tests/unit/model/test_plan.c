@@ -278,7 +278,7 @@ static void odd_ranges(void **state) {
   assert_string_equal(furrow_matrix_meta_option(meta, "feature.index.range.start"), "-9223372036854775808");
   furrow_matrix_meta_free(meta);
   spec = small_spec();
-  spec.block_rows = 100; /* more than there are */
+  spec.block_rows = 100; /* more than the matrix has */
   spec.block_cols = 23;
   meta = planned(&spec);
   assert_int_equal(meta->part_count, 1);
@@ -330,7 +330,7 @@ static void hash_partitions(void **state) {
   assert_int_equal(meta->block_col, -1);
   expect_part(&meta->parts[7], 7, 0, 3, 0, 0, "1");
   furrow_matrix_meta_free(meta);
-  /* no limit: all keys there are */
+  /* no limit: every key is possible */
   spec.cols = -1;
   spec.hash_parts = 3;
   meta = planned(&spec);
@@ -466,7 +466,7 @@ static void refusals(void **state) {
   REFUSED(spec.name = NULL, "name must be set");
   REFUSED(spec.name = "", "name must be set");
   REFUSED(spec.name = "\xc3", "name is not UTF-8");
-  REFUSED(spec.name = "../x", "name is no name");
+  REFUSED(spec.name = "../x", "name is not a name");
   REFUSED(spec.rows = 0, "rows must be set");
   REFUSED(spec.cols = 0, "cols must be set");
   REFUSED(spec.cols = -1, "cols must be set: range partitions");

@@ -7,7 +7,7 @@
 
 typedef enum manner { VISIT, LOAD, SORTED, MANNERS } manner;
 
-static furrow_status read_folder(const char *path, manner how, unsigned threads, furrow_error *err) {
+static furrow_status read_folder(const char *path, manner mode, unsigned threads, furrow_error *err) {
   furrow_matrix_source *source = NULL;
   furrow_matrix *matrix = NULL;
   furrow_matrix_load_params params;
@@ -20,9 +20,9 @@ static furrow_status read_folder(const char *path, manner how, unsigned threads,
     return status;
   }
   table_init(&found, furrow_matrix_source_row_type(source)->element);
-  if (how == VISIT) status = furrow_matrix_for_each_panel(source, SCAN(NULL, threads, 0), table_visit, &found, err);
-  if (how == LOAD) status = furrow_matrix_load_source(&matrix, source, &params, err);
-  if (how == SORTED)
+  if (mode == VISIT) status = furrow_matrix_for_each_panel(source, SCAN(NULL, threads, 0), table_visit, &found, err);
+  if (mode == LOAD) status = furrow_matrix_load_source(&matrix, source, &params, err);
+  if (mode == SORTED)
     status = furrow_matrix_for_each_panel_sorted(source, SCAN(NULL, threads, 1), table_visit, &found, err);
   assert_null(matrix);
   table_clear(&found);
@@ -30,11 +30,11 @@ static furrow_status read_folder(const char *path, manner how, unsigned threads,
   return status;
 }
 
-static void check(const reject_entry *e, manner how, unsigned threads) {
+static void check(const reject_entry *e, manner mode, unsigned threads) {
   char path[TEST_PATH];
   furrow_error err = {0};
   reject_path(path, "matrix", e->folder);
-  const furrow_status status = read_folder(path, how, threads, &err);
+  const furrow_status status = read_folder(path, mode, threads, &err);
   reject_entry_check(e, status, &err);
 }
 
@@ -43,8 +43,8 @@ static void listed_folders(void **state) {
   reject_entry e;
   FILE *list = reject_list_open("matrix");
   while (reject_entry_next(list, &e))
-    for (manner how = VISIT; how < MANNERS; how++)
-      for (unsigned threads = 1; threads <= 2; threads++) check(&e, how, threads);
+    for (manner mode = VISIT; mode < MANNERS; mode++)
+      for (unsigned threads = 1; threads <= 2; threads++) check(&e, mode, threads);
   fclose(list);
 }
 

@@ -79,7 +79,7 @@ static void by_name(void **state) {
     assert_int_equal(furrow_matrix_row_type_find(bad[i], &type, &err), FURROW_E_ARGUMENT);
     assert_null(type);
     assert_string_equal(err.token, bad[i]);
-    assert_non_null(strstr(err.message, "SPARSE_LONGKEY"));
+    assert_non_null(strstr(err.hint, "SPARSE_LONGKEY"));
   }
   const furrow_matrix_row_type *type = NULL;
   assert_int_equal(furrow_matrix_row_type_find(NULL, &type, NULL), FURROW_E_ARGUMENT);

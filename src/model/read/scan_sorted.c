@@ -1,4 +1,4 @@
-/* model/read/visit_sorted.c: all elements by row, then column, however they are stored. */
+/* model/read/scan_sorted.c: all elements by row, then column, however they are stored. */
 #include <string.h>
 
 #include "base/error.h"
@@ -29,7 +29,7 @@ static inline void transpose(char *to, const furrow_panel *panel, size_t first, 
 }
 
 /* Rows of a panel lie across each other. Some at a time are turned, so that no cache line is fetched for one value. */
-static furrow_status turn_rows(sorted_visit *v, const furrow_panel *panel, size_t row, furrow_error *err) {
+static furrow_status transpose_rows(sorted_visit *v, const furrow_panel *panel, size_t row, furrow_error *err) {
   const size_t size = furrow_element_size(panel->type);
   if (v->panel == panel && row >= v->first && row < v->first + v->count) return FURROW_OK;
   v->panel = NULL;
@@ -53,7 +53,7 @@ static furrow_status visit_row(sorted_visit *v, const furrow_panel *panel, size_
   one.row_ids = &panel->row_ids[row];
   if (panel->cols == 0) return FURROW_OK;
   if (panel->rows > 1) {
-    furrow_status status = turn_rows(v, panel, row, err);
+    furrow_status status = transpose_rows(v, panel, row, err);
     if (status != FURROW_OK) return status;
     one.values.any = v->transposed + (row - v->first) * panel->cols * furrow_element_size(panel->type);
   }

@@ -1,0 +1,286 @@
+/* model/read/scan_panels.c: the panels of many partitions, cut to chosen rows and columns, threads side by side. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/params.h"
+#include "base/pool.h"
+#include "model/read/selection.h"
+
+/* ---- Panels, cut to chosen rows and columns ------------------------------------------------------------ */
+
+/* All zeros: a selector without memory yet; one partition at a time. */
+typedef struct panel_selector {
+  const fw_selection *sel;
+  const fw_source_part *part;
+  bool all_cols, all_rows;
+  int32_t last_row; /* of a panel with one row, and whether it is chosen */
+  bool last_chosen, last_known;
+  size_t *positions; /* column formats: chosen rows, by their index in part->row_ids … */
+  int32_t *row_ids;
+  size_t row_count, rows_capacity, ids_capacity; /* … and how many */
+  char *values;
+  int64_t *col_ids;
+  size_t values_capacity, cols_capacity;
+} panel_selector;
+
+static furrow_status choose_rows(panel_selector *selector, furrow_error *err) {
+  const fw_source_part *part = selector->part;
+  const size_t rows = part->meta->row_count;
+  void *positions = selector->positions, *ids = selector->row_ids;
+  furrow_status status = fw_grow(&positions, &selector->rows_capacity, rows, sizeof *selector->positions, err);
+  selector->positions = positions;
+  if (status == FURROW_OK) status = fw_grow(&ids, &selector->ids_capacity, rows, sizeof *selector->row_ids, err);
+  selector->row_ids = ids;
+  if (status != FURROW_OK) return status;
+  selector->row_count = 0;
+  for (size_t k = 0; k < rows; k++) {
+    if (!fw_selection_has_row(selector->sel, part->row_ids[k])) continue;
+    selector->row_ids[selector->row_count] = part->row_ids[k];
+    selector->positions[selector->row_count++] = k;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status panel_selector_start(panel_selector *selector, const fw_selection *sel, const fw_source_part *part,
+                                          furrow_error *err) {
+  selector->sel = sel;
+  selector->part = part;
+  selector->last_known = false;
+  selector->all_cols = fw_selection_has_all_cols(sel, part);
+  selector->all_rows = !sel->rows;
+  if (selector->all_rows) return FURROW_OK;
+  furrow_status status = choose_rows(selector, err);
+  selector->all_rows = selector->row_count == part->meta->row_count;
+  return status;
+}
+
+static void panel_selector_clear(panel_selector *selector) {
+  fw_free(selector->positions);
+  fw_free(selector->row_ids);
+  fw_free(selector->values);
+  fw_free(selector->col_ids);
+  *selector = (panel_selector){0};
+}
+
+/* ---- Columns -------------------------------------------------------------------------------------------- */
+
+/* Columns of the panel from `first` on; nothing is copied. */
+static void slice(furrow_panel *panel, size_t first, size_t count) {
+  panel->values.any = (const char *)panel->values.any + first * panel->rows * furrow_element_size(panel->type);
+  if (panel->col_ids) panel->col_ids += first;
+  panel->first_col += (int64_t)first;
+  panel->cols = count;
+}
+
+static void slice_counted(const fw_selection *sel, furrow_panel *panel) {
+  const int64_t last = panel->first_col + (int64_t)(panel->cols - 1);
+  if (last < sel->first_col || !(panel->first_col < sel->end_col || sel->end_col == INT64_MAX)) {
+    panel->cols = 0;
+    return;
+  }
+  size_t first = 0, end = panel->cols;
+  if (panel->first_col < sel->first_col) first = (size_t)(sel->first_col - panel->first_col);
+  if (sel->end_col != INT64_MAX && sel->end_col <= last) end = (size_t)(sel->end_col - panel->first_col);
+  slice(panel, first, end > first ? end - first : 0);
+}
+
+static furrow_status ensure_capacity(panel_selector *selector, size_t cols, size_t bytes, furrow_error *err) {
+  void *values = selector->values, *ids = selector->col_ids;
+  furrow_status status = fw_grow(&values, &selector->values_capacity, bytes, 1, err);
+  selector->values = values;
+  if (status == FURROW_OK) status = fw_grow(&ids, &selector->cols_capacity, cols, sizeof *selector->col_ids, err);
+  selector->col_ids = ids;
+  return status;
+}
+
+/* Chosen columns that do not lie together are brought together. */
+static furrow_status gather_columns(panel_selector *selector, furrow_panel *panel, size_t count, furrow_error *err) {
+  const size_t size = panel->rows * furrow_element_size(panel->type);
+  furrow_status status = ensure_capacity(selector, count, count * size, err);
+  if (status != FURROW_OK) return status;
+  size_t n = 0;
+  for (size_t c = 0; c < panel->cols; c++) {
+    if (!fw_selection_has_col(selector->sel, panel->col_ids[c])) continue;
+    memcpy(selector->values + n * size, (const char *)panel->values.any + c * size, size);
+    selector->col_ids[n++] = panel->col_ids[c];
+  }
+  panel->values.any = selector->values;
+  panel->col_ids = selector->col_ids;
+  panel->cols = n;
+  return FURROW_OK;
+}
+
+static furrow_status cut_columns(panel_selector *selector, furrow_panel *panel, furrow_error *err) {
+  size_t count = 0, first = 0, behind = 0; /* behind the last chosen one */
+  for (size_t c = 0; c < panel->cols; c++) {
+    const bool chosen = fw_selection_has_col(selector->sel, panel->col_ids[c]);
+    if (chosen && count == 0) first = c;
+    if (chosen) behind = c + 1;
+    count += chosen;
+  }
+  if (count > 0 && behind - first != count) return gather_columns(selector, panel, count, err);
+  slice(panel, first, count);
+  return FURROW_OK;
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
+
+/* The chosen rows of a panel of all the partition's rows. Values that gather_columns brought together move within
+ * their own memory: none moves back. */
+static furrow_status gather_rows(panel_selector *selector, furrow_panel *panel, furrow_error *err) {
+  const size_t size = furrow_element_size(panel->type), rows = selector->row_count;
+  if (panel->values.any != selector->values) {
+    furrow_status status = ensure_capacity(selector, 0, panel->cols * rows * size, err);
+    if (status != FURROW_OK) return status;
+  }
+  const char *from = panel->values.any;
+  char *to = selector->values;
+  for (size_t c = 0; c < panel->cols; c++, from += panel->rows * size)
+    for (size_t r = 0; r < rows; r++, to += size) memmove(to, from + selector->positions[r] * size, size);
+  panel->values.any = selector->values;
+  panel->rows = rows;
+  panel->row_ids = selector->row_ids;
+  return FURROW_OK;
+}
+
+static bool row_is_chosen(panel_selector *selector, int32_t row_id) {
+  if (!selector->last_known || selector->last_row != row_id) {
+    selector->last_chosen = fw_selection_has_row(selector->sel, row_id);
+    selector->last_row = row_id;
+    selector->last_known = true;
+  }
+  return selector->last_chosen;
+}
+
+/* Makes *panel what is chosen of it; panel->cols becomes 0 when nothing is. It points at the old one's memory, or at
+ * the selector's, until the next call. */
+static furrow_status select_panel(panel_selector *selector, furrow_panel *panel, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  if (!selector->all_rows && panel->rows == 1 && !row_is_chosen(selector, panel->row_ids[0])) panel->cols = 0;
+  if (panel->cols > 0 && !selector->all_cols) {
+    if (panel->col_ids)
+      status = cut_columns(selector, panel, err);
+    else
+      slice_counted(selector->sel, panel);
+  }
+  if (status == FURROW_OK && panel->cols > 0 && !selector->all_rows && panel->rows > 1)
+    status = gather_rows(selector, panel, err);
+  return status;
+}
+
+/* ---- Partitions, threads side by side ------------------------------------------------------------------ */
+
+enum { MOST_THREADS = 1024 };
+
+/* Partitions are taken in order. The error of the first one in that order counts: a thread that works on a later one
+ * stops, and what comes before it is read to its end. So the answer is the same for any number of threads. */
+typedef struct visit_job {
+  const furrow_matrix_source *source;
+  const fw_selection *sel;
+  furrow_panel_callback visit;
+  void *user;
+  atomic_size_t next;    /* partition that nobody has taken */
+  atomic_size_t stop_at; /* partitions from this one on are not wanted any more */
+  pthread_mutex_t lock;  /* of status and error, those of partition stop_at */
+  furrow_status status;
+  furrow_error error;
+} visit_job;
+
+static void stop(visit_job *job, size_t part, furrow_status status, const furrow_error *error) {
+  pthread_mutex_lock(&job->lock);
+  if (part < atomic_load(&job->stop_at)) {
+    atomic_store(&job->stop_at, part);
+    job->status = status;
+    job->error = *error;
+  }
+  pthread_mutex_unlock(&job->lock);
+}
+
+static furrow_status visit_part(visit_job *job, size_t part, furrow_partition_reader *reader, panel_selector *selector,
+                                furrow_error *err) {
+  furrow_panel panel;
+  furrow_status status = panel_selector_start(selector, job->sel, &job->source->parts[part], err);
+  if (status == FURROW_OK) status = fw_partition_reader_start(reader, part, err);
+  if (status == FURROW_OK) fw_partition_reader_select(reader, job->sel);
+  while (status == FURROW_OK && part < atomic_load_explicit(&job->stop_at, memory_order_relaxed)) {
+    status = furrow_partition_reader_next(reader, &panel, err);
+    if (status == FURROW_OK) status = select_panel(selector, &panel, err);
+    if (status == FURROW_OK && panel.cols > 0) {
+      status = job->visit(job->user, part, &panel, err);
+      if (status != FURROW_OK) return status;
+    }
+  }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static bool is_wanted(const visit_job *job, size_t part) {
+  return job->sel->parts[part] && fw_selection_has_any_col(job->sel, &job->source->parts[part]);
+}
+
+static void work(void *context, size_t worker) {
+  visit_job *job = context;
+  (void)worker;
+  const size_t count = job->source->meta->part_count;
+  furrow_partition_reader *reader = NULL;
+  panel_selector selector = {0};
+  furrow_error error = {0};
+  furrow_status status = fw_partition_reader_create(&reader, job->source, &error);
+  if (status != FURROW_OK) stop(job, 0, status, &error);
+  while (status == FURROW_OK) {
+    const size_t part = atomic_fetch_add(&job->next, 1);
+    if (part >= count || part >= atomic_load(&job->stop_at)) break;
+    if (!is_wanted(job, part)) continue;
+    status = visit_part(job, part, reader, &selector, &error);
+    if (status != FURROW_OK) stop(job, part, status, &error);
+  }
+  furrow_partition_reader_close(reader);
+  panel_selector_clear(&selector);
+}
+
+static unsigned useful_threads(const visit_job *job, unsigned threads) {
+  unsigned wanted = 0;
+  if (threads == 0) threads = fw_processor_count();
+  if (threads > MOST_THREADS) threads = MOST_THREADS;
+  for (size_t i = 0; i < job->source->meta->part_count && wanted < threads; i++) wanted += is_wanted(job, i);
+  return wanted > 0 ? wanted : 1;
+}
+
+static furrow_status run(visit_job *job, unsigned threads, furrow_error *err) {
+  fw_pool *pool = NULL;
+  if (threads == 1) {
+    work(job, 0);
+    return FURROW_OK;
+  }
+  furrow_status status = fw_pool_create(&pool, threads - 1, err);
+  if (status == FURROW_OK) status = fw_pool_for(pool, threads, work, job, err);
+  fw_pool_free(pool);
+  return status;
+}
+
+furrow_status fw_selection_visit(const fw_selection *sel, const furrow_matrix_source *source, unsigned threads,
+                                 furrow_panel_callback visit, void *user, furrow_error *err) {
+  visit_job job = {.source = source, .sel = sel, .visit = visit, .user = user};
+  atomic_init(&job.next, 0);
+  atomic_init(&job.stop_at, SIZE_MAX);
+  pthread_mutex_init(&job.lock, NULL);
+  furrow_status status = run(&job, useful_threads(&job, threads), err);
+  pthread_mutex_destroy(&job.lock);
+  if (status != FURROW_OK || job.status == FURROW_OK) return status;
+  if (err) *err = job.error;
+  return job.status;
+}
+
+furrow_status furrow_matrix_for_each_panel(const furrow_matrix_source *source, const furrow_matrix_scan_params *given,
+                                           furrow_panel_callback visit, void *user, furrow_error *err) {
+  furrow_matrix_scan_params params;
+  fw_selection sel;
+  furrow_matrix_scan_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_scan_params, err));
+  furrow_status status = fw_selection_make(&sel, source, params.selection, err);
+  if (status == FURROW_OK) status = fw_selection_visit(&sel, source, params.threads, visit, user, err);
+  fw_selection_clear(&sel);
+  return status;
+}
