@@ -147,9 +147,8 @@ static furrow_status unknown_verb(const command *cmd, const char *path, const ch
   for (const command *const *verb = cmd->verbs; *verb && count < 32; verb++)
     if (!(*verb)->hidden) names[count++] = (*verb)->name;
   const char *closest = closest_word(word, names, count);
-  if (closest)
-    return fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'; did you mean '%s'?", path, word, closest);
-  return fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'; '%s --help' lists them", path, word, path);
+  fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'", path, word);
+  return closest ? add_hint(err, "did you mean '%s'?", closest) : add_hint(err, "'%s --help' lists the commands", path);
 }
 
 /* --verbose */
@@ -195,8 +194,10 @@ static furrow_status run_words(const command *cmd, int argc, char **argv, output
     strncat(path, " ", sizeof path - strlen(path) - 1);
     strncat(path, cmd->name, sizeof path - strlen(path) - 1);
   }
-  if (cmd->verbs && argc == 0 && !help)
-    return fail(err, FURROW_E_ARGUMENT, "'%s' needs a command; '%s --help' lists them", path, path);
+  if (cmd->verbs && argc == 0 && !help) {
+    fail(err, FURROW_E_ARGUMENT, "'%s' needs a command", path);
+    return add_hint(err, "'%s --help' lists the commands", path);
+  }
   if (help) return print_help(out, cmd, path), FURROW_OK;
   return run_leaf(cmd, path, argc, argv, out, err);
 }

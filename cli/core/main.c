@@ -45,7 +45,10 @@ static void report_all(report *r, const char *(*at)(size_t i, char *text, size_t
 
 static furrow_status run_root(const void *values, output *out, furrow_error *err) {
   const root_values *root = values;
-  if (!root->version) return fail(err, FURROW_E_ARGUMENT, "'furrow' needs a command; 'furrow --help' lists them");
+  if (!root->version) {
+    fail(err, FURROW_E_ARGUMENT, "'furrow' needs a command");
+    return add_hint(err, "'furrow --help' lists the commands");
+  }
   if (!root->json && !root->verbose) {
     output_format(out, "furrow %s\n", furrow_version());
     return FURROW_OK;

@@ -139,8 +139,9 @@ static furrow_status unknown_option(const parse_state *state, const char *name, 
   memcpy(word, name, length);
   word[length] = 0;
   const char *closest = closest_word(word, names, count);
-  if (closest) return fail(err, FURROW_E_ARGUMENT, "unknown option --%s; did you mean --%s?", word, closest);
-  return fail(err, FURROW_E_ARGUMENT, "unknown option --%s; '%s --help' lists them", word, state->path);
+  fail(err, FURROW_E_ARGUMENT, "unknown option --%s", word);
+  return closest ? add_hint(err, "did you mean --%s?", closest)
+                 : add_hint(err, "'%s --help' lists the options", state->path);
 }
 
 /* ---- Values --------------------------------------------------------------------------------------------- */
@@ -167,9 +168,8 @@ static furrow_status store_choice(const option *o, const char *text, int *field,
     names[count++] = word;
   }
   const char *closest = closest_word(text, names, count);
-  if (closest)
-    return fail_token(err, text, "%s is one of %s; did you mean %s?", display_name(o, shown), o->choices, closest);
-  return fail_token(err, text, "%s is one of %s", display_name(o, shown), o->choices);
+  fail_token(err, text, "%s takes one of %s", display_name(o, shown), o->choices);
+  return closest ? add_hint(err, "did you mean %s?", closest) : FURROW_E_ARGUMENT;
 }
 
 static furrow_status bad_value(const option *o, const char *text, const char *what, furrow_error *err) {
@@ -267,8 +267,10 @@ static furrow_status take_value(parse_state *state, found hit, const char *inlin
   }
   if (inlined) return store(o, inlined, hit.field, err);
   if (!next) return fail(err, FURROW_E_ARGUMENT, "--%s needs a value", o->name);
-  if (strncmp(next, "--", 2) == 0)
-    return fail_token(err, next, "--%s needs a value; one that begins with -- is written --%s=VALUE", o->name, o->name);
+  if (strncmp(next, "--", 2) == 0) {
+    fail_token(err, next, "--%s needs a value", o->name);
+    return add_hint(err, "write a value that begins with -- as --%s=VALUE", o->name);
+  }
   state->at++;
   return store(o, next, hit.field, err);
 }
@@ -284,8 +286,10 @@ static furrow_status take_option(parse_state *state, furrow_error *err) {
     return take_value(state, hit, equals ? equals + 1 : NULL, err);
   }
   found hit = find_option(state, NULL, 0, word[1]);
-  if (!hit.option)
-    return fail(err, FURROW_E_ARGUMENT, "unknown option -%c; '%s --help' lists them", word[1], state->path);
+  if (!hit.option) {
+    fail(err, FURROW_E_ARGUMENT, "unknown option -%c", word[1]);
+    return add_hint(err, "'%s --help' lists the options", state->path);
+  }
   return take_value(state, hit, word[2] ? word + 2 : NULL, err);
 }
 
@@ -300,7 +304,8 @@ static furrow_status take_operand(parse_state *state, furrow_error *err) {
 }
 
 static furrow_status missing(const parse_state *state, const char *dashes, const char *name, furrow_error *err) {
-  return fail(err, FURROW_E_ARGUMENT, "%s%s is missing; see '%s --help'", dashes, name, state->path);
+  fail(err, FURROW_E_ARGUMENT, "%s%s is missing", dashes, name);
+  return add_hint(err, "see '%s --help'", state->path);
 }
 
 static furrow_status check_required(const parse_state *state, furrow_error *err) {

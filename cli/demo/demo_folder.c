@@ -67,9 +67,9 @@ static furrow_status make_folder(const char *path, bool *there, furrow_error *er
   if (mkdir(path, 0777) == 0) return FURROW_OK;
   if (errno != EEXIST) return fail_file(err, FURROW_E_IO, path, "cannot be made", errno);
   *there = true;
-  if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-    return fail_file(err, FURROW_E_EXISTS, path, "is there already and is no folder; --out names another", 0);
-  return FURROW_OK;
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return FURROW_OK;
+  fail_file(err, FURROW_E_EXISTS, path, "exists already and is not a folder", 0);
+  return add_hint(err, "name another folder with --out");
 }
 
 furrow_status demo_folder_enter(const char *path, bool force, furrow_error *err) {
@@ -79,9 +79,10 @@ furrow_status demo_folder_enter(const char *path, bool force, furrow_error *err)
   if (status != FURROW_OK) return status;
   const bool empty = is_empty(path);
   if (chdir(path) != 0) return fail_file(err, FURROW_E_IO, path, "cannot be entered", errno);
-  if (there && !force && !empty && access(mark, F_OK) != 0)
-    return fail_file(err, FURROW_E_EXISTS, path,
-                     "is a folder that no demo made; --out names another, --force adds to this one", 0);
+  if (there && !force && !empty && access(mark, F_OK) != 0) {
+    fail_file(err, FURROW_E_EXISTS, path, "holds files that 'furrow demo' did not write", 0);
+    return add_hint(err, "name another folder with --out, or write into this one with --force");
+  }
   for (size_t i = 0; i < MADE && status == FURROW_OK; i++) status = remove_made(made[i].name, err);
   if (status == FURROW_OK) status = text_file_write(mark, text, sizeof text - 1, true, err);
   return status;

@@ -162,7 +162,7 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   if (status == FURROW_OK)
     status = truth_find(&m->truth, &values->truth, &values->vectors, &m->queries, m->k, info.metric,
                         values->filter_ids.threads, &m->job, err);
-  if (status != FURROW_OK) status = query_explain(m->source, 0, status, err);
+  if (status != FURROW_OK) status = query_explain(m->source, &m->queries, status, err);
   const uint64_t compared = m->truth.base_count;
   index_job_stop(&m->job);
   if (status == FURROW_OK && compared != FURROW_COUNT_UNKNOWN && compared != (uint64_t)info.ntotal)
@@ -193,7 +193,7 @@ static furrow_status measure_batch(measuring *m, const furrow_search_params *par
     if (status == FURROW_OK) status = interrupt_check(err);
     if (sum > 4 * batch_seconds) break;
   }
-  if (status != FURROW_OK) return query_explain(m->source, 0, status, err);
+  if (status != FURROW_OK) return query_explain(m->source, &m->queries, status, err);
   qsort(times, runs, sizeof *times, by_size);
   point->qps = (double)m->queries.count / times[runs / 2];
   return FURROW_OK;
@@ -210,7 +210,7 @@ static furrow_status measure_single(measuring *m, const furrow_search_params *pa
     const double began = now_seconds();
     furrow_status status = furrow_searcher_search(m->searcher, m->queries.values + n * m->queries.d, 1, m->k, &one,
                                                   m->distances + n * m->k, m->ids + n * m->k, err);
-    if (status != FURROW_OK) return query_explain(m->source, n, status, err);
+    if (status != FURROW_OK) return query_explain(m->source, &m->queries, status, err);
     m->times[n++] = now_seconds() - began;
   }
   qsort(m->times, n, sizeof *m->times, by_size);

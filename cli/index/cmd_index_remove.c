@@ -70,11 +70,10 @@ static void explain(const furrow_index *index, furrow_status status, furrow_erro
   furrow_index_info info;
   if (status != FURROW_E_UNSUPPORTED || !ivf) return;
   furrow_index_get_info(ivf, &info);
-  const char *help = NULL;
-  if (info.direct_map == FURROW_DIRECT_MAP_ARRAY) help = "build it with --direct-map hash, or without";
-  if (info.kind == FURROW_INDEX_IVF_PQR) help = "build it with --ids";
-  const size_t used = strlen(err->message);
-  if (help) snprintf(err->message + used, sizeof err->message - used, "; %s", help);
+  if (info.kind == FURROW_INDEX_IVF_PQR)
+    add_hint(err, "build the index with --ids");
+  else if (info.direct_map == FURROW_DIRECT_MAP_ARRAY)
+    add_hint(err, "build the index with --direct-map hash or without a direct map");
 }
 
 static void report_remove(const remove_values *values, const furrow_index *index, uint64_t removed, uint64_t size,

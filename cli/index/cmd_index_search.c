@@ -161,7 +161,7 @@ static furrow_status search_block(searching *s, furrow_error *err) {
     status =
         furrow_searcher_search(s->searcher, block->values, block->count, s->k, &s->params, s->distances, s->found, err);
   s->seconds += now_seconds() - began;
-  if (status != FURROW_OK) return query_explain(s->queries, block->first, status, err);
+  if (status != FURROW_OK) return query_explain(s->queries, block, status, err);
   s->count += block->count;
   if (by_range(s))
     status = result_put_range(&s->sink, block->first, range, err);

@@ -112,9 +112,9 @@ furrow_status fill_read(filling *fill, furrow_error *err) {
   if (status != FURROW_OK || fill->values->on_nan != ON_NAN_ERROR) return status;
   const size_t bad = furrow_first_invalid_vector(block->values, block->count, block->d);
   if (bad == block->count) return FURROW_OK;
-  return fail_in(err, FURROW_E_RANGE, furrow_vectors_reader_path(fill->vectors),
-                 "vector %" PRIu64 " %s; --on-nan skip leaves such vectors out", block->first + bad,
-                 vector_fault(block->values + bad * block->d, block->d));
+  fail_in(err, FURROW_E_RANGE, furrow_vectors_reader_path(fill->vectors), "vector %" PRIu64 " %s", block->first + bad,
+          vector_fault(block->values + bad * block->d, block->d));
+  return add_hint(err, "--on-nan skip leaves out such vectors");
 }
 
 /* ---- Adding --------------------------------------------------------------------------------------------- */

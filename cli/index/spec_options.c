@@ -1,10 +1,7 @@
 /* cli/index/spec_options.c: the options that say what an index is to be. */
 #include "index/spec_options.h"
 
-#include <ctype.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "core/fail.h"
 
@@ -104,41 +101,8 @@ void spec_from_values(const spec_values *values, int32_t d, furrow_index_spec *s
   spec->k_factor = (float)values->k_factor;
 }
 
-/* The option that fills a field of the spec; NULL: none. */
-static const char *option_of_field(const char *word, size_t length) {
-  static const char *const names[][2] = {{"m", "--m"},
-                                         {"nlist", "--nlist"},
-                                         {"nbits", "--nbits"},
-                                         {"opq", "--opq"},
-                                         {"opq_d", "--opq-dim"},
-                                         {"hnsw_m", "--hnsw"},
-                                         {"refine_m", "--refine-m"},
-                                         {"refine_nbits", "--refine-nbits"},
-                                         {"refine_flat", "--refine-flat"},
-                                         {"k_factor", "--k-factor"}};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strlen(names[i][0]) == length && memcmp(names[i][0], word, length) == 0) return names[i][1];
-  return NULL;
-}
-
-/* The library speaks of fields, people have options. */
-static void name_options(char *message, size_t capacity) {
-  char text[sizeof((furrow_error *)0)->message];
-  size_t used = 0;
-  snprintf(text, sizeof text, "%s", message);
-  for (const char *s = text; *s && used + 1 < capacity;) {
-    size_t length = 0;
-    while (isalnum((unsigned char)s[length]) || s[length] == '_') length++;
-    const char *name = length ? option_of_field(s, length) : NULL;
-    if (length == 0) length = 1;
-    used += (size_t)snprintf(message + used, capacity - used, "%.*s", name ? (int)strlen(name) : (int)length,
-                             name ? name : s);
-    s += length;
-  }
-}
-
 furrow_status spec_create(furrow_index **index, const furrow_index_spec *spec, furrow_error *err) {
-  furrow_status status = furrow_index_create(index, spec, err);
-  if (status == FURROW_E_ARGUMENT) name_options(err->message, sizeof err->message);
+  const furrow_status status = furrow_index_create(index, spec, err);
+  if (status == FURROW_E_ARGUMENT) add_hint(err, "'furrow index build --help' describes the options");
   return status;
 }

@@ -18,7 +18,7 @@ extern const option spec_options[];
 /* E_ARGUMENT: an option that would have no effect beside the others. */
 furrow_status spec_check(const spec_values *values, furrow_error *err);
 void spec_from_values(const spec_values *values, int32_t d, furrow_index_spec *spec);
-/* furrow_index_create; its messages name the options. */
+/* furrow_index_create, with a hint that names the options. */
 furrow_status spec_create(furrow_index **index, const furrow_index_spec *spec, furrow_error *err);
 
 #endif

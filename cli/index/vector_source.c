@@ -111,14 +111,13 @@ const char *vector_fault(const float *vector, size_t d) {
   return "is too large: the square of its length is no finite float";
 }
 
-furrow_status query_explain(const furrow_vectors_reader *queries, uint64_t first, furrow_status status,
+furrow_status query_explain(const furrow_vectors_reader *queries, const vector_block *block, furrow_status status,
                             furrow_error *err) {
-  char what[sizeof err->message];
-  uint64_t row;
-  int end = 0;
-  if (status != FURROW_E_RANGE || sscanf(err->message, "query %" SCNu64 "%n", &row, &end) != 1) return status;
-  snprintf(what, sizeof what, "%s", err->message + end);
-  return fail_in(err, status, furrow_vectors_reader_path(queries), "query %" PRIu64 "%s", first + row, what);
+  if (status != FURROW_E_RANGE || !block->values) return status;
+  const size_t bad = furrow_first_invalid_vector(block->values, block->count, block->d);
+  if (bad == block->count) return status;
+  return fail_in(err, status, furrow_vectors_reader_path(queries), "query %" PRIu64 " %s", block->first + bad,
+                 vector_fault(block->values + bad * block->d, block->d));
 }
 
 /* ---- Ids ------------------------------------------------------------------------------------------------ */

@@ -46,9 +46,9 @@ furrow_status vector_block_read_all(vector_block *block, furrow_vectors_reader *
 
 /* What is wrong with a vector that the library refuses: "has a NaN". NULL: nothing. */
 const char *vector_fault(const float *vector, size_t d);
-/* A search refused a query, which the library counts from the first that it was given: number `first` of the file. Says
- * which one of the file it is. */
-furrow_status query_explain(const furrow_vectors_reader *queries, uint64_t first, furrow_status status,
+/* Names the file and the query in the error of a search that refused one of a block (E_RANGE): the library counts
+ * queries from the first that it was given. */
+furrow_status query_explain(const furrow_vectors_reader *queries, const vector_block *block, furrow_status status,
                             furrow_error *err);
 
 /* "A:B", A <= id < B; an empty side is no limit. false: the text is none. */

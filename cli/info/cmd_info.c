@@ -61,6 +61,7 @@ static void report_failure(report *r, const furrow_error *err) {
   furrow_error_to_text(err, text, sizeof text);
   report_text(r, "status", furrow_status_name(err->status));
   report_text(r, r->json ? "error" : "what is wrong", text);
+  if (err->hint[0]) report_text(r, "hint", err->hint);
 }
 
 static void report_commands(const path_inspection *look) {
@@ -93,7 +94,8 @@ static furrow_status tell(path_inspection *look, furrow_error *err) {
 static furrow_status find_path(path_inspection *look, furrow_error *err) {
   struct stat found;
   if (source_is_stdin(look->path))
-    return fail(err, FURROW_E_ARGUMENT, "furrow info looks at files and folders; 'furrow rows info -' reads rows");
+    return fail(err, FURROW_E_ARGUMENT, "'furrow info' does not read standard input"),
+           add_hint(err, "'furrow rows info -' reads rows from it");
   if (stat(look->path, &found) == 0) {
     look->folder = S_ISDIR(found.st_mode);
     if (look->folder || S_ISREG(found.st_mode)) return FURROW_OK;

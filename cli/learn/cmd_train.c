@@ -286,7 +286,7 @@ static furrow_status save(const train_values *values, const learn_settings *sett
   params.servers = values->servers;
   params.part_size = values->part_size;
   furrow_status status = furrow_trainer_save(trainer, values->out, &params, err);
-  job_hint(status, values->force, NULL, err);
+  job_hint(status, JOB_FOLDER, values->force, NULL, err);
   return status;
 }
 
@@ -351,7 +351,7 @@ static furrow_status check_targets(const train_values *values, furrow_error *err
   params.replace = values->force;
   furrow_status status = furrow_model_writer_open(&writer, values->out, &params, err);
   furrow_model_writer_close(writer); /* opened to see whether that works: nothing is left of it */
-  job_hint(status, values->force, NULL, err);
+  job_hint(status, JOB_FOLDER, values->force, NULL, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
     if (files[i]) status = sink_check_path(files[i], values->force, err);
   return status;
@@ -363,8 +363,8 @@ static void tell_stopped(const train_values *values, furrow_error *err) {
   if (!values->checkpoint || !interrupt_came()) return;
   const int n = snprintf(path, sizeof path, "%s/checkpoint", values->checkpoint);
   if (n >= (int)sizeof path || access(path, F_OK) != 0) return;
-  fail(err, FURROW_E_STATE, "stopped by a signal; the checkpoint in %.200s stays: --resume goes on from it",
-       values->checkpoint);
+  fail(err, FURROW_E_STATE, "stopped by a signal; the last checkpoint is in %.200s", values->checkpoint);
+  add_hint(err, "--resume goes on from it");
 }
 
 /* Whether the name of the data, without what follows it in a URI, ends as csv does. */
@@ -382,8 +382,7 @@ static void hint_csv(const train_values *values, const learn_settings *settings,
   const char *format = furrow_learn_conf_get(settings->conf, "format");
   const bool text = err->status == FURROW_E_PARSE || err->status == FURROW_E_ARGUMENT;
   if (!text || !is_csv_name(values->train) || strcmp(format, "csv") == 0 || strstr(values->train, "format=")) return;
-  const size_t n = strlen(err->message);
-  snprintf(err->message + n, sizeof err->message - n, "; read as %s: --format csv reads csv", format);
+  add_hint(err, "the file was read as %s; use --format csv to read csv", format);
 }
 
 static furrow_status train_and_save(const train_values *values, const learn_settings *settings, output *out,

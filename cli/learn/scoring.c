@@ -89,7 +89,8 @@ static furrow_status make_settings(learn_settings *settings, const scoring_value
   }
   furrow_status status = learn_settings_make(settings, json, values->algorithm, &none, &values->define, err);
   if (status == FURROW_E_NOT_FOUND && json == graph && access(values->model, F_OK) == 0)
-    return fail_in(err, status, graph, "no such file; --algorithm or --conf names the graph of a model without it");
+    return fail_in(err, status, graph, "no such file"),
+           add_hint(err, "name the graph of a model without graph.json with --algorithm or --conf");
   return status == FURROW_OK ? take_format(settings->conf, values->format, err) : status;
 }
 

@@ -123,7 +123,7 @@ static furrow_status convert_chosen(const convert_values *convert, const char *p
   job_start(&user.job, "converting", convert->quiet);
   furrow_status status = furrow_model_convert(path, convert->destination, &params, &result, err);
   job_stop(&user.job);
-  job_hint(status, convert->target.force, "see --memory and --part-cols", err);
+  job_hint(status, JOB_FOLDER, convert->target.force, "see --memory and --part-cols", err);
   if (status != FURROW_OK) return status;
   convert_report(convert, &result, out);
   if (result.dropped)
@@ -155,7 +155,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   layer_formats_clear(&formats);
   selection_clear(&chosen);
   furrow_model_listing_free(listing);
-  name_reading_options(err->message, true);
+  name_options(err, "in-");
   return status;
 }
 

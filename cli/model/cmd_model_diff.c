@@ -267,7 +267,6 @@ static furrow_status diff_run(const void *values, output *out, furrow_error *err
   if (c.different) out->exit_code = 1;
   furrow_model_listing_free(a);
   furrow_model_listing_free(b);
-  name_reading_options(err->message, false);
   return status;
 }
 

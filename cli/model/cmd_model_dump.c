@@ -109,7 +109,6 @@ static furrow_status dump_run(const void *values, output *out, furrow_error *err
   if (status == FURROW_OK) status = choose_matrix(listing, dump->selected.matrix, &matrix, err);
   if (status == FURROW_OK) status = dump_matrix(dump, matrix, out, err);
   furrow_model_listing_free(listing);
-  name_reading_options(err->message, false);
   return status;
 }
 

@@ -202,7 +202,7 @@ static furrow_status import_run(const void *values, output *out, furrow_error *e
   status = furrow_model_import(import->path, import->destination, &params, &result, err);
   job_stop(&j);
   free(l.rows);
-  job_hint(status, import->target.force, "see --memory", err);
+  job_hint(status, JOB_FOLDER, import->target.force, "see --memory", err);
   if (status == FURROW_OK) import_report(import, &result, out);
   return status;
 }

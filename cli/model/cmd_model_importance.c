@@ -84,10 +84,8 @@ static furrow_status sort_features(furrow_feature_importance *list, size_t count
   static int (*const orders[])(const void *, const void *) = {by_gain, by_cover, by_count};
   if (*by == BY_WHAT_THERE_IS) *by = sums ? BY_GAIN : BY_COUNT;
   if (*by != BY_COUNT && !sums)
-    return fail(err, FURROW_E_ARGUMENT,
-                "--by %s: the model does not have it; training with --node-stats yes writes it, and --by count needs "
-                "nothing",
-                measure_names[*by]);
+    return fail(err, FURROW_E_ARGUMENT, "--by %s: the model does not store it", measure_names[*by]),
+           add_hint(err, "train with --node-stats yes to store it, or use --by count");
   if (count > 0) qsort(list, count, sizeof *list, orders[*by]);
   return FURROW_OK;
 }

@@ -285,7 +285,7 @@ typedef struct telling {
 /* A matrix that cannot be read is told with its error, and the others all the same. */
 static void tell_failure(telling *t, const furrow_model_entry *matrix, bool of_model, furrow_error *err) {
   report *r = &t->report;
-  name_reading_options(err->message, false);
+  name_options(err, "");
   print_failure(err->status, err);
   if (t->exit_code == 0) t->exit_code = furrow_status_exit_code(err->status);
   if (r->json) {
@@ -296,6 +296,7 @@ static void tell_failure(telling *t, const furrow_model_entry *matrix, bool of_m
     report_text(r, "folder", matrix->folder);
     report_text(r, "status", furrow_status_name(err->status));
     report_text(r, "error", text);
+    if (err->hint[0]) report_text(r, "hint", err->hint);
     if (of_model) report_end(r);
   } else if (of_model) {
     table_cell(&t->table, "%s", matrix->name);

@@ -80,14 +80,8 @@ static void print_finding(output *out, const furrow_matrix_finding *finding) {
   output_format(out, "%s\n", finding->message);
 }
 
-static void take_finding(void *user, const furrow_matrix_finding *found) {
+static void take_finding(void *user, const furrow_matrix_finding *finding) {
   checking *c = user;
-  furrow_matrix_finding named = *found;
-  const furrow_matrix_finding *finding = &named;
-  char message[512];
-  snprintf(message, sizeof message, "%s", found->message);
-  name_reading_options(message, false);
-  named.message = message;
   ++*(finding->fatal ? &c->errors : &c->remarks);
   if (finding->fatal && !c->exit_code) c->exit_code = furrow_status_exit_code(finding->status);
   if (c->values->json)

@@ -3,8 +3,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
+#include <sys/stat.h>
 
+#include "core/fail.h"
 #include "core/interrupt.h"
 
 void job_watch(job *j, const char *what, bool quiet) {
@@ -27,13 +28,13 @@ void job_stop(job *j) {
   progress_stop(&j->progress);
 }
 
-void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err) {
-  const size_t used = strlen(err->message);
-  const bool replaceable = strstr(err->message, "no directory") == NULL; /* a file in a model's place stays */
-  const char *hint = status == FURROW_E_EXISTS && !force && replaceable ? "--force replaces it"
-                     : status == FURROW_E_MEMORY                        ? memory
-                                                                        : NULL;
-  if (hint) snprintf(err->message + used, sizeof err->message - used, "; %s", hint);
+void job_hint(furrow_status status, job_target target, bool force, const char *memory, furrow_error *err) {
+  struct stat found;
+  const bool replaceable = stat(err->file, &found) == 0 && S_ISDIR(found.st_mode) == (target == JOB_FOLDER);
+  if (status == FURROW_E_EXISTS && !force && replaceable)
+    add_hint(err, "--force replaces it");
+  else if (status == FURROW_E_MEMORY && memory)
+    add_hint(err, "%s", memory);
 }
 
 void print_note(bool quiet, const char *format, ...) {

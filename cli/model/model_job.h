@@ -17,11 +17,13 @@ void job_start(job *j, const char *what, bool quiet);
 furrow_status job_progress(void *user, uint64_t done, uint64_t total, furrow_error *err);
 /* Removes the line of progress. */
 void job_stop(job *j);
-/* What helps, behind the message of a job that failed: because something exists, unless --force was given; for want of
- * memory, where `memory` names options. */
-void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err);
+/* What a job writes: a model or matrix folder, or a file. */
+typedef enum job_target { JOB_FOLDER, JOB_FILE } job_target;
+/* Adds a hint to the error of a job that failed: --force where the target exists and can be replaced, `memory` (names
+ * options; NULL: none) where memory ran out. */
+void job_hint(furrow_status status, job_target target, bool force, const char *memory, furrow_error *err);
 
-/* Says something on stderr that is no failure. */
+/* Prints "furrow: note: …" to stderr. */
 void print_note(bool quiet, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

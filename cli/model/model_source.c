@@ -118,22 +118,6 @@ furrow_matrix_source_params reading_params(const reading_values *values) {
   return params;
 }
 
-/* An option is shorter than its field. */
-void name_reading_options(char *message, bool in) {
-  static const char *const fields[] = {"meta_name", "format", "row_type"};
-  static const char *const names[] = {"meta-name", "format", "row-type"};
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    char field[64], name[64];
-    snprintf(field, sizeof field, "furrow_matrix_source_params.%s", fields[i]);
-    snprintf(name, sizeof name, "--%s%s", in ? "in-" : "", names[i]);
-    char *at = strstr(message, field);
-    if (!at) continue;
-    char *rest = at + strlen(field);
-    memcpy(at, name, strlen(name));
-    memmove(at + strlen(name), rest, strlen(rest) + 1);
-  }
-}
-
 #define AT(field) offsetof(selection_values, field)
 #define MATRIX_OPTION                                                                        \
   {                                                                                          \
@@ -203,12 +187,9 @@ static furrow_status no_such_matrix(const furrow_model_listing *listing, const c
   list_names(listing, names, sizeof names);
   for (; count < listing->matrix_count && count < 64; count++) candidates[count] = listing->matrices[count].name;
   const char *closest = closest_word(name, candidates, count);
-  if (closest)
-    fail_token(err, name, "no such matrix; did you mean %.64s?", closest);
-  else
-    fail_token(err, name, "no such matrix; there are: %s", names);
+  fail_token(err, name, "the model has no such matrix");
   snprintf(err->file, sizeof err->file, "%s", listing->path);
-  return FURROW_E_ARGUMENT;
+  return closest ? add_hint(err, "did you mean %.64s?", closest) : add_hint(err, "its matrices are %s", names);
 }
 
 furrow_status choose_matrix(const furrow_model_listing *listing, const char *name, const furrow_model_entry **matrix,
@@ -219,9 +200,8 @@ furrow_status choose_matrix(const furrow_model_listing *listing, const char *nam
     if (strcmp(listing->matrices[i].name, name) == 0) return *matrix = &listing->matrices[i], FURROW_OK;
   if (name) return no_such_matrix(listing, name, err);
   list_names(listing, names, sizeof names);
-  fail(err, FURROW_E_ARGUMENT, "has %zu matrices, choose one with --matrix: %s", listing->matrix_count, names);
-  snprintf(err->file, sizeof err->file, "%s", listing->path);
-  return FURROW_E_ARGUMENT;
+  fail_in(err, FURROW_E_ARGUMENT, listing->path, "has %zu matrices", listing->matrix_count);
+  return add_hint(err, "choose one with --matrix: %s", names);
 }
 
 /* ---- Lists of ids --------------------------------------------------------------------------------------- */

@@ -29,9 +29,6 @@ extern const option reading_options[], in_reading_options[];
 void reading_values_init(reading_values *values);
 /* The parameters point into the values. */
 furrow_matrix_source_params reading_params(const reading_values *values);
-/* Where a message of the library names a field of furrow_matrix_source_params, it gets the option; `in`: that with
- * --in-. */
-void name_reading_options(char *message, bool in);
 
 /* ---- Which matrix, and what of it ---- */
 

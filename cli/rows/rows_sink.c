@@ -151,9 +151,10 @@ furrow_status sink_check_path(const char *path, bool force, furrow_error *err) {
   struct stat found;
   if (stat(path, &found) != 0) return FURROW_OK;
   if (!S_ISREG(found.st_mode))
-    return fail_file(err, FURROW_E_ARGUMENT, path, "is no regular file and cannot be replaced", 0);
-  if (!force) return fail_file(err, FURROW_E_EXISTS, path, "exists already; --force replaces it", 0);
-  return FURROW_OK;
+    return fail_file(err, FURROW_E_ARGUMENT, path, "not a regular file, so it cannot be replaced", 0);
+  if (force) return FURROW_OK;
+  fail_file(err, FURROW_E_EXISTS, path, "exists already", 0);
+  return add_hint(err, "--force replaces it");
 }
 
 furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err) {
@@ -161,5 +162,5 @@ furrow_status sink_check_apart(const char *path, const char *input, furrow_error
   if (!path || !input || stat(path, &target) != 0) return FURROW_OK;
   if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &other) : stat(input, &other)) != 0) return FURROW_OK;
   if (target.st_dev != other.st_dev || target.st_ino != other.st_ino) return FURROW_OK;
-  return fail_file(err, FURROW_E_ARGUMENT, path, "is read, and cannot be written to as well", 0);
+  return fail_file(err, FURROW_E_ARGUMENT, path, "cannot be written: this command reads it", 0);
 }
