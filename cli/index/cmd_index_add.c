@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "core/shared_options.h"
 #include "index/cmd_index.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
@@ -32,6 +33,7 @@ static const option_group add_groups[] = {
     {.title = "Options", .options = add_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(add_values, fill)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(add_values, fill.vectors)},
+    {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(add_values, source)},
     {0}};
 

@@ -7,6 +7,7 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/shared_options.h"
 #include "index/cmd_index.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
@@ -74,6 +75,7 @@ static const option_group build_groups[] = {
     {.title = "Training", .options = train_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(build_values, fill)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(build_values, fill.vectors)},
+    {.title = "Vectors", .options = plugin_options},
     {0}};
 
 static void build_init(void *values) {

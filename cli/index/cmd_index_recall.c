@@ -8,6 +8,7 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/shared_options.h"
 #include "core/table.h"
 #include "index/cmd_index.h"
 #include "index/index_job.h"
@@ -115,6 +116,7 @@ static const option_group recall_groups[] = {
     {.title = "Options", .options = recall_options},
     {.title = "The truth", .options = truth_options, .offset = offsetof(recall_values, truth)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(recall_values, vectors)},
+    {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(recall_values, source)},
     {0}};
 

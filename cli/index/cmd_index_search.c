@@ -9,6 +9,7 @@
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "core/report.h"
+#include "core/shared_options.h"
 #include "index/cmd_index.h"
 #include "index/index_source.h"
 #include "index/search_options.h"
@@ -62,6 +63,7 @@ static const option_group search_groups[] = {
     {.title = "Options", .options = search_filter_options, .offset = offsetof(search_values, filter_ids)},
     {.title = "Results", .options = result_options, .offset = offsetof(search_values, result)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(search_values, vectors)},
+    {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(search_values, source)},
     {0}};
 

@@ -25,7 +25,9 @@ static const option info_operands[] = {{.name = "PATH",
                                        {0}};
 
 static const option_group info_groups[] = {
-    {.title = "Options", .options = json_options, .offset = offsetof(info_values, json)}, {0}};
+    {.title = "Options", .options = json_options, .offset = offsetof(info_values, json)},
+    {.title = "Options", .options = plugin_options},
+    {0}};
 
 /* ---- Nothing that is read ------------------------------------------------------------------------------- */
 

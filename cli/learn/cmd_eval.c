@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/fail.h"
+#include "core/shared_options.h"
 #include "core/table.h"
 #include "draw/chart.h"
 #include "learn/cmd_learn.h"
@@ -39,6 +40,7 @@ static const option eval_options[] = {
 
 static const option_group eval_groups[] = {
     {.title = "Options", .options = scoring_options, .offset = offsetof(eval_values, scoring)},
+    {.title = "Options", .options = plugin_options},
     {.title = "Output", .options = eval_options},
     {0}};
 

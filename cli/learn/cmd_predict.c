@@ -7,6 +7,7 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/shared_options.h"
 #include "furrow/vector_data.h"
 #include "learn/cmd_learn.h"
 #include "learn/scoring.h"
@@ -40,6 +41,7 @@ static const option predict_options[] = {
 
 static const option_group predict_groups[] = {
     {.title = "Options", .options = scoring_options, .offset = offsetof(predict_values, scoring)},
+    {.title = "Options", .options = plugin_options},
     {.title = "Output", .options = predict_options},
     {0}};
 

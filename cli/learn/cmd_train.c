@@ -11,6 +11,7 @@
 #include "core/progress.h"
 #include "core/report.h"
 #include "core/rounding.h"
+#include "core/shared_options.h"
 #include "core/text_file.h"
 #include "furrow/learn.h"
 #include "learn/cmd_learn.h"
@@ -178,6 +179,7 @@ static const option writing_options[] = {
 #undef AT
 
 static const option_group train_groups[] = {{.title = "Options", .options = main_options},
+                                            {.title = "Options", .options = plugin_options},
                                             {.title = "The course of training", .options = course_options},
                                             {.title = "Writing", .options = writing_options},
                                             {.title = "The model and its training (also -D, also in the JSON file)",

@@ -49,6 +49,7 @@ static const option_group importance_groups[] = {
     {.title = "What to tell", .options = importance_options},
     {.title = "Options", .options = json_options, .offset = offsetof(importance_values, json)},
     {.title = "Options", .options = threads_options, .offset = offsetof(importance_values, threads)},
+    {.title = "Options", .options = plugin_options},
     {0}};
 
 static void importance_init(void *values) {

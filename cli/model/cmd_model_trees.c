@@ -53,6 +53,7 @@ static const option_group trees_groups[] = {
     {.title = "Pictures", .options = picture_options},
     {.title = "Options", .options = json_options, .offset = offsetof(trees_values, json)},
     {.title = "Options", .options = threads_options, .offset = offsetof(trees_values, threads)},
+    {.title = "Options", .options = plugin_options},
     {0}};
 
 static void trees_init(void *values) {

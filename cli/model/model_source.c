@@ -59,11 +59,6 @@ furrow_status parse_row_type(const char *text, void *field, furrow_error *err) {
   return status;
 }
 
-static furrow_status parse_plugin(const char *text, void *field, furrow_error *err) {
-  (void)field;
-  return furrow_matrix_format_load(text, err);
-}
-
 /* ---- Tables --------------------------------------------------------------------------------------------- */
 
 #define AT(field) offsetof(reading_values, field)
@@ -145,24 +140,6 @@ const option selection_options[] = {MATRIX_OPTION,
                                     {0}};
 #undef MATRIX_OPTION
 #undef AT
-
-const option plugin_options[] = {{.name = "plugin",
-                                  .kind = OPTION_PARSED,
-                                  .argument = "FILE.so",
-                                  .help = "adds the formats of a shared object; may be given several times",
-                                  .parse = parse_plugin},
-                                 {0}};
-const option threads_options[] = {{.name = "threads",
-                                   .kind = OPTION_THREADS,
-                                   .argument = "T",
-                                   .help = "threads to use (0, the default: one for each processor)"},
-                                  {0}};
-const option memory_options[] = {
-    {.name = "memory", .kind = OPTION_BYTES, .argument = "BYTES", .help = "memory for elements, such as 256MiB (1GiB)"},
-    {0}};
-const option quiet_options[] = {
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes and no progress on stderr"}, {0}};
-const option json_options[] = {{.name = "json", .kind = OPTION_FLAG, .help = "report as JSON"}, {0}};
 
 /* ---- Matrices of a model -------------------------------------------------------------------------------- */
 

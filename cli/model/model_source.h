@@ -2,7 +2,7 @@
 #ifndef CLI_MODEL_MODEL_SOURCE_H
 #define CLI_MODEL_MODEL_SOURCE_H
 
-#include "core/options.h"
+#include "core/shared_options.h"
 #include "furrow/model.h"
 
 /* ---- How files are understood ---- */
@@ -61,13 +61,5 @@ furrow_status saved_row_ids(const furrow_matrix_meta *meta, int32_t **ids, size_
 /* The rows of a list such as 0:8,16, in its order; `rows` (0: not known) is where an open range ends. Free them. */
 furrow_status read_row_list(const char *name, const char *text, int32_t rows, int32_t **ids, size_t *count,
                             furrow_error *err);
-
-/* ---- Options of one field each ---- */
-
-extern const option plugin_options[];  /* registers the formats at once; its field is not used */
-extern const option threads_options[]; /* uint32_t */
-extern const option memory_options[];  /* size_t, 0: not given */
-extern const option quiet_options[];   /* bool */
-extern const option json_options[];    /* bool */
 
 #endif

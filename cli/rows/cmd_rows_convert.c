@@ -5,6 +5,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
+#include "core/shared_options.h"
 #include "rows/cmd_rows.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
@@ -34,6 +35,7 @@ static const option convert_options[] = {
 static const option_group convert_groups[] = {
     {.title = "Writing", .options = sink_options, .offset = offsetof(convert_values, sink)},
     {.title = "Reading", .options = source_options, .offset = offsetof(convert_values, source)},
+    {.title = "Reading", .options = plugin_options},
     {.title = "Options", .options = convert_options},
     {0}};
 

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "core/shared_options.h"
 #include "rows/cmd_rows.h"
 #include "rows/rows_source.h"
 
@@ -28,6 +29,7 @@ static const option dump_options[] = {{.name = "head",
 static const option_group dump_groups[] = {
     {.title = "Options", .options = dump_options},
     {.title = "Reading", .options = source_options, .offset = offsetof(dump_values, source)},
+    {.title = "Reading", .options = plugin_options},
     {0}};
 
 static void dump_init(void *values) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/report.h"
+#include "core/shared_options.h"
 #include "rows/cmd_rows.h"
 #include "rows/rows_source.h"
 #include "rows/rows_summary.h"
@@ -33,6 +34,7 @@ static const option info_options[] = {
 static const option_group info_groups[] = {
     {.title = "Options", .options = info_options},
     {.title = "Reading", .options = source_options, .offset = offsetof(info_values, source)},
+    {.title = "Reading", .options = plugin_options},
     {0}};
 
 static void info_init(void *values) {

@@ -14,6 +14,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
+#include "core/shared_options.h"
 #include "rows/cmd_rows.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
@@ -118,6 +119,7 @@ static const option split_options[] = {
 static const option_group split_groups[] = {{.title = "Splitting", .options = split_options},
                                             {.title = "Writing", .options = sink_options, .offset = AT(sink)},
                                             {.title = "Reading", .options = source_options, .offset = AT(source)},
+                                            {.title = "Reading", .options = plugin_options},
                                             {0}};
 #undef AT
 
