@@ -1,4 +1,4 @@
-/* cli/core/output.c: standard output with a large buffer, and numbers as text. */
+/* cli/core/output.c: standard output, or another file, with a large buffer; numbers as text. */
 #include "core/output.h"
 
 #include <errno.h>
@@ -26,7 +26,8 @@ void output_close(output *out) {
 
 static void write_all(output *out) {
   size_t done = 0;
-  while (done < out->used && !out->errnum) {
+  if (out->file && !out->errnum && fwrite(out->data, 1, out->used, out->file) != out->used) out->errnum = errno;
+  while (!out->file && done < out->used && !out->errnum) {
     ssize_t n = write(STDOUT_FILENO, out->data + done, out->used - done);
     if (n >= 0)
       done += (size_t)n;

@@ -1,13 +1,15 @@
-/* cli/core/output.h: standard output with a large buffer, and numbers as text. */
+/* cli/core/output.h: standard output, or another file, with a large buffer; numbers as text. */
 #ifndef CLI_CORE_OUTPUT_H
 #define CLI_CORE_OUTPUT_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "furrow/status.h"
 
 /* What is written after a failure is dropped; output_flush tells of it. */
 typedef struct output {
+  FILE *file; /* NULL: standard output */
   char *data;
   size_t used;
   int errnum;    /* of the write that failed; 0: none did */

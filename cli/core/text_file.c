@@ -57,7 +57,7 @@ furrow_status text_file_end(text_file *file, const char *path, bool force, furro
   const bool failed = ferror(file->out) != 0;
   furrow_status status = FURROW_OK;
   if (fclose(file->out) != 0 || failed) status = fail_memory(err);
-  if (status == FURROW_OK) status = text_file_write(path, file->text, file->size, force, err);
+  if (status == FURROW_OK && path) status = text_file_write(path, file->text, file->size, force, err);
   free(file->text);
   return status;
 }

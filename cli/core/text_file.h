@@ -18,7 +18,7 @@ typedef struct text_file {
 } text_file;
 
 furrow_status text_file_begin(text_file *file, furrow_error *err);
-/* Writes what was printed, and frees it in any case. */
+/* Writes what was printed (path NULL: does not), and frees it in any case. */
 furrow_status text_file_end(text_file *file, const char *path, bool force, furrow_error *err);
 
 /* A text in SVG or HTML: what would be read as markup is written otherwise, control characters are left out. */

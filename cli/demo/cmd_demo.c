@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/fail.h"
@@ -117,31 +118,35 @@ static furrow_status train_models(demo_results *all, furrow_error *err) {
     status = demo_run(&all->runner, titles[i], err,
                       "furrow train --model %s --rank 7 --train train.libsvm --valid valid.libsvm --out %s.model "
                       "--range %u --optimizer adam %s %s --init-embedding 0.3 --patience 2 --keep-best "
-                      "--history %s.history.json --curve %s.curve.svg%s --force",
+                      "--history %s.history.csv --curve %s.curve.svg%s --force",
                       name, name, demo_feature_count(&all->world), options[i], pace_of(all->world.size.rows), name,
                       name, all->runner.threads);
   }
   return status;
 }
 
-static furrow_status judge_models(demo_results *all, furrow_error *err) {
+static furrow_status load_model(demo_model *model, uint32_t threads, furrow_error *err) {
+  char folder[64], history[64];
+  snprintf(folder, sizeof folder, "%s.model", model->name);
+  snprintf(history, sizeof history, "%s.history.csv", model->name);
+  furrow_status status = demo_load_history(model, history, err);
+  if (status == FURROW_OK) status = demo_load_quality(model, folder, "test.libsvm", threads, err);
+  if (status == FURROW_OK) status = demo_load_matrices(model, folder, threads, err);
+  return status;
+}
+
+static furrow_status judge_models(demo_results *all, uint32_t threads, furrow_error *err) {
   furrow_status status = FURROW_OK;
   demo_heading(&all->runner, "How good they are on the test rows, beside the true chances of the same rows");
   for (size_t i = 0; i < DEMO_MODELS && status == FURROW_OK; i++) {
     const char *name = all->models[i].name;
-    char file[64];
     status = demo_run(&all->runner, i ? "judge DeepFM" : "judge FM", err,
                       "furrow eval --model %s.model --data test.libsvm%s --json > %s.eval.json", name,
                       all->runner.threads, name);
-    snprintf(file, sizeof file, "%s.eval.json", name);
-    if (status == FURROW_OK) status = json_load(&all->models[i].eval, file, err);
     if (status == FURROW_OK)
       status = demo_run(&all->runner, i ? "describe DeepFM" : "describe FM", err,
                         "furrow model info %s.model%s --json > %s.info.json", name, all->runner.threads, name);
-    snprintf(file, sizeof file, "%s.info.json", name);
-    if (status == FURROW_OK) status = json_load(&all->models[i].info, file, err);
-    snprintf(file, sizeof file, "%s.history.json", name);
-    if (status == FURROW_OK) status = json_load(&all->models[i].history, file, err);
+    if (status == FURROW_OK) status = load_model(&all->models[i], threads, err);
   }
   if (status == FURROW_OK) status = demo_score_truth(&all->world, "test.libsvm", &all->truth, err);
   if (status == FURROW_OK) demo_print_truth(all);
@@ -170,7 +175,6 @@ static furrow_status build_indexes(demo_results *all, furrow_error *err) {
                "furrow model export fm.model items.fbin --vectors item --cols %u:%u --no-ids%s --force", users,
                users + items, all->runner.threads);
   for (size_t i = 0; i < DEMO_INDEXES && status == FURROW_OK; i++) {
-    char file[64];
     status = demo_run(
         &all->runner, i ? "build the refined index" : "build the index", err,
         "furrow index build --base items.fbin --out %s.index --metric ip --nlist %u --m 4 --nbits %u%s%s --force",
@@ -178,18 +182,16 @@ static furrow_status build_indexes(demo_results *all, furrow_error *err) {
     if (status == FURROW_OK)
       status = demo_run(&all->runner, i ? "describe the refined index" : "describe the index", err,
                         "furrow index info %s.index --json > %s.info.json", names[i], names[i]);
-    snprintf(file, sizeof file, "%s.info.json", names[i]);
-    if (status == FURROW_OK) status = json_load(&all->indexes[i].info, file, err);
+    if (status == FURROW_OK) status = demo_load_index(&all->indexes[i], err);
   }
   if (status == FURROW_OK)
     status = demo_run(&all->runner, "map the file", err, "furrow index map items.index --json > items.map.json");
-  if (status == FURROW_OK) status = json_load(&all->map, "items.map.json", err);
+  if (status == FURROW_OK) status = demo_load_fields(all, "items.index", err);
   return status;
 }
 
 static void list_probes(const demo_results *all, char *text, size_t size) {
-  const json_text *info = &all->indexes[0].info;
-  const uint32_t nlist = (uint32_t)json_number(info, info->values, "nlist");
+  const uint32_t nlist = (uint32_t)all->indexes[0].nlist;
   size_t used = 0;
   for (uint32_t probe = 1; probe <= nlist && used < size; probe *= 2)
     used += (size_t)snprintf(text + used, size - used, "%s%u", probe > 1 ? "," : "", probe);
@@ -211,12 +213,11 @@ static furrow_status search_indexes(demo_results *all, furrow_error *err) {
                       names[i], DEMO_NEAR, all->nprobe, names[i], names[i], all->runner.threads);
   demo_heading(&all->runner, "Lists visited against what is found and how fast");
   for (size_t i = 0; i < DEMO_INDEXES && status == FURROW_OK; i++) {
-    status = demo_run(
-        &all->runner, i ? "measure the refined index" : "measure the index", err,
-        "furrow index recall %s.index queries.fbin --base items.fbin -k %d --nprobe %s%s --json > %s.recall.json",
-        names[i], DEMO_NEAR, probes, all->runner.threads, names[i]);
-    snprintf(file, sizeof file, "%s.recall.json", names[i]);
-    if (status == FURROW_OK) status = json_load(&all->indexes[i].recall, file, err);
+    status = demo_run(&all->runner, i ? "measure the refined index" : "measure the index", err,
+                      "furrow index recall %s.index queries.fbin --base items.fbin -k %d --nprobe %s%s > %s.recall.txt",
+                      names[i], DEMO_NEAR, probes, all->runner.threads, names[i]);
+    snprintf(file, sizeof file, "%s.recall.txt", names[i]);
+    if (status == FURROW_OK) status = demo_load_curve(&all->indexes[i], file, err);
   }
   return status;
 }
@@ -299,16 +300,7 @@ static void start_results(demo_results *all, const demo_values *values, output *
 }
 
 static void clear_results(demo_results *all) {
-  for (size_t i = 0; i < DEMO_MODELS; i++) {
-    json_clear(&all->models[i].history);
-    json_clear(&all->models[i].eval);
-    json_clear(&all->models[i].info);
-  }
-  for (size_t i = 0; i < DEMO_INDEXES; i++) {
-    json_clear(&all->indexes[i].info);
-    json_clear(&all->indexes[i].recall);
-  }
-  json_clear(&all->map);
+  free(all->fields);
   demo_plane_clear(&all->plane);
   demo_world_clear(&all->world);
 }
@@ -317,7 +309,7 @@ static furrow_status walk(demo_results *all, const demo_values *values, furrow_e
   const double began = now_seconds();
   furrow_status status = make_data(all, err);
   if (status == FURROW_OK) status = train_models(all, err);
-  if (status == FURROW_OK) status = judge_models(all, err);
+  if (status == FURROW_OK) status = judge_models(all, values->threads, err);
   if (status == FURROW_OK) status = build_indexes(all, err);
   if (status == FURROW_OK) status = search_indexes(all, err);
   if (status == FURROW_OK) status = judge_indexes(all, err);

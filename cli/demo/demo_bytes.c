@@ -33,25 +33,23 @@ static part part_of(const char *name) {
 }
 
 /* A field may go over the end of a line: a rectangle for each line that it is on. */
-static void draw_field(FILE *out, const json_text *map, const json_value *field, double scale) {
-  const char *name = json_string(map, field, "name");
-  double from = json_number(map, field, "offset") * scale;
-  const double to = from + json_number(map, field, "size") * scale;
+static void draw_field(FILE *out, const demo_field *field, double scale) {
+  double from = field->offset * scale;
+  const double to = from + field->size * scale;
   while (from < to - 1e-9) {
     const double line = floor(from / ACROSS + 1e-12), end = fmin(to, (line + 1) * ACROSS);
     if (end - from > 0.2) {
       fprintf(out, "<rect class=\"m%u\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\"><title>",
-              parts[part_of(name)].colour - 1, from - line * ACROSS, line * (LINE + 4), fmax(end - from - 0.6, 0.3),
-              LINE);
-      markup_text(out, name);
-      fprintf(out, ": byte %.0f, %.0f bytes</title></rect>\n", json_number(map, field, "offset"),
-              json_number(map, field, "size"));
+              parts[part_of(field->name)].colour - 1, from - line * ACROSS, line * (LINE + 4),
+              fmax(end - from - 0.6, 0.3), LINE);
+      markup_text(out, field->name);
+      fprintf(out, ": byte %.0f, %.0f bytes</title></rect>\n", field->offset, field->size);
     }
     from = end;
   }
 }
 
-static void sample_rank_vectors(FILE *out, const double sizes[PARTS], double all) {
+static void put_part_table(FILE *out, const double sizes[PARTS], double all) {
   char bytes[PAGE_NUMBER];
   fputs("<div class=\"scroll\"><table><tr><th>part</th><th class=\"n\">bytes</th><th class=\"n\">share</th><th>what "
         "it is</th></tr>\n",
@@ -65,17 +63,15 @@ static void sample_rank_vectors(FILE *out, const double sizes[PARTS], double all
 }
 
 void figure_bytes(FILE *out, const demo_results *all) {
-  const json_text *map = &all->map, *info = &all->indexes[0].info;
-  const json_value *fields = json_get(map, map->values, "fields");
-  const double bytes = fmax(json_number(info, info->values, "bytes"), 1), scale = (double)ACROSS * LINES / bytes;
+  const double bytes = fmax(all->indexes[0].bytes, 1), scale = (double)ACROSS * LINES / bytes;
   double sizes[PARTS] = {0};
   char text[PAGE_NUMBER];
   page_figure(out, "The index file, byte by byte", true);
   fprintf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"the parts of the index file in their order\">\n",
           ACROSS, LINES * (LINE + 4));
-  for (const json_value *f = json_first(map, fields); f; f = json_next(map, fields, f)) {
-    draw_field(out, map, f, scale);
-    sizes[part_of(json_string(map, f, "name"))] += json_number(map, f, "size");
+  for (size_t i = 0; i < all->field_count; i++) {
+    draw_field(out, &all->fields[i], scale);
+    sizes[part_of(all->fields[i].name)] += all->fields[i].size;
   }
   fprintf(out,
           "</svg>\n"
@@ -83,7 +79,7 @@ void figure_bytes(FILE *out, const demo_results *all) {
           "its name and place. Ids and codes take turns, list by list.</figcaption>\n",
           page_bytes(text, bytes));
   page_figure_end(out);
-  sample_rank_vectors(out, sizes, bytes);
+  put_part_table(out, sizes, bytes);
 }
 
 /* ---- The tree of a model ---- */
@@ -98,37 +94,33 @@ static void put_number(FILE *out, const char *name, double value, int digits) {
   fprintf(out, "<dt>%s</dt><dd>%.*g</dd>", name, digits, value);
 }
 
-static void put_matrix(FILE *out, const json_text *info, const json_value *matrix) {
+static void put_matrix(FILE *out, const demo_matrix *matrix) {
   char rows[PAGE_NUMBER], columns[PAGE_NUMBER], bytes[PAGE_NUMBER];
   fputs("<li><details><summary><code>", out);
-  markup_text(out, json_string(info, matrix, "name"));
+  markup_text(out, matrix->name);
   fprintf(out, "</code> <span class=\"soft\">%s × %s, %g %s, %s</span></summary><dl>",
-          page_count(rows, json_number(info, matrix, "saved_rows")),
-          page_count(columns, json_number(info, matrix, "columns")), json_number(info, matrix, "partitions"),
-          json_number(info, matrix, "partitions") == 1 ? "partition" : "partitions",
-          page_bytes(bytes, json_number(info, matrix, "bytes")));
-  put_fact(out, "format", json_string(info, matrix, "format"));
-  put_fact(out, "row type", json_string(info, matrix, "row_type"));
-  put_fact(out, "layer", json_string(info, matrix, "layer_kind"));
-  put_number(out, "rows on the servers", json_number(info, matrix, "rows"), 9);
-  put_number(out, "columns of a partition", json_number(info, matrix, "block_columns"), 9);
-  put_number(out, "data files", json_number(info, matrix, "files"), 9);
-  put_number(out, "elements", json_number(info, matrix, "elements"), 12);
-  put_number(out, "smallest", json_number(info, matrix, "min"), 4);
-  put_number(out, "largest", json_number(info, matrix, "max"), 4);
-  put_number(out, "mean", json_number(info, matrix, "mean"), 3);
-  put_number(out, "deviation", json_number(info, matrix, "deviation"), 3);
+          page_count(rows, matrix->saved_rows), page_count(columns, matrix->columns), matrix->partitions,
+          matrix->partitions == 1 ? "partition" : "partitions", page_bytes(bytes, matrix->bytes));
+  put_fact(out, "format", matrix->format);
+  put_fact(out, "row type", matrix->row_type);
+  put_fact(out, "layer", matrix->layer);
+  put_number(out, "rows on the servers", matrix->rows, 9);
+  put_number(out, "columns of a partition", matrix->block_columns, 9);
+  put_number(out, "data files", matrix->files, 9);
+  put_number(out, "elements", matrix->elements, 12);
+  put_number(out, "smallest", matrix->min, 4);
+  put_number(out, "largest", matrix->max, 4);
+  put_number(out, "mean", matrix->mean, 3);
+  put_number(out, "deviation", matrix->deviation, 3);
   fputs("</dl></details></li>\n", out);
 }
 
 void figure_tree(FILE *out, const demo_model *model) {
-  const json_text *info = &model->info;
-  const json_value *matrices = json_get(info, info->values, "matrices");
   fprintf(out,
           "<ul class=\"tree\"><li><code>%s.model/</code>\n"
           "<ul>\n"
           "<li><code>graph.json</code> <span class=\"soft\">the layers and settings</span></li>\n",
           model->name);
-  for (const json_value *m = json_first(info, matrices); m; m = json_next(info, matrices, m)) put_matrix(out, info, m);
+  for (size_t i = 0; i < model->matrix_count; i++) put_matrix(out, &model->matrices[i]);
   fputs("</ul></li></ul>\n", out);
 }

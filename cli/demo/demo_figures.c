@@ -8,27 +8,28 @@
 
 #include "draw/html_page.h"
 
-enum { WIDTH = 460, HEIGHT = 300, MOST_EPOCHS = 64, MOST_POINTS = 16, BINS = 32 };
+enum { WIDTH = 460, HEIGHT = 300, BINS = 32 };
 
 /* ---- Training ---- */
 
+typedef enum figure { LOSS, AUC } figure;
+
 typedef struct epochs {
   size_t count;
-  double x[MOST_EPOCHS], train[MOST_EPOCHS], valid[MOST_EPOCHS];
+  double x[DEMO_EPOCHS], train[DEMO_EPOCHS], valid[DEMO_EPOCHS];
 } epochs;
 
-static void read_epochs(epochs *e, const json_text *history, const char *figure) {
-  const json_value *list = json_get(history, history->values, "epochs");
-  e->count = 0;
-  for (const json_value *v = json_first(history, list); v && e->count < MOST_EPOCHS; v = json_next(history, list, v)) {
-    e->x[e->count] = json_number(history, v, "epoch");
-    e->train[e->count] = json_number(history, json_get(history, v, "train"), figure);
-    e->valid[e->count] = json_number(history, json_get(history, v, "valid"), figure);
-    e->count++;
+static void take_epochs(epochs *e, const demo_model *model, figure what) {
+  e->count = model->epoch_count;
+  for (size_t i = 0; i < e->count; i++) {
+    const demo_epoch *epoch = &model->epochs[i];
+    e->x[i] = epoch->number;
+    e->train[i] = what == LOSS ? epoch->train_loss : epoch->train_auc;
+    e->valid[i] = what == LOSS ? epoch->valid_loss : epoch->valid_auc;
   }
 }
 
-static void draw_training(FILE *out, const demo_results *all, const char *figure, chart *c, double optimum,
+static void draw_training(FILE *out, const demo_results *all, figure what, chart *c, double optimum,
                           const char *caption) {
   static const char *const names[DEMO_MODELS][2] = {{"FM, training", "FM, validation"},
                                                     {"DeepFM, training", "DeepFM, validation"}};
@@ -36,7 +37,7 @@ static void draw_training(FILE *out, const demo_results *all, const char *figure
   chart_curve curves[2 * DEMO_MODELS + 1];
   double last = 1;
   for (size_t i = 0; i < DEMO_MODELS; i++) {
-    read_epochs(&e[i], &all->models[i].history, figure);
+    take_epochs(&e[i], &all->models[i], what);
     last = fmax(last, (double)e[i].count);
     curves[2 * i] = (chart_curve){.name = names[i][0],
                                   .x = e[i].x,
@@ -64,11 +65,11 @@ void figure_training(FILE *out, const demo_results *all) {
   chart loss = {.title = "Loss over the epochs", .x_axis = "epoch", .y_axis = "logloss"};
   chart auc = {.title = "AUC over the epochs", .x_axis = "epoch", .y_axis = "AUC"};
   draw_training(
-      out, all, "loss", &loss, all->truth.logloss,
+      out, all, LOSS, &loss, all->truth.logloss,
       "Lower is better. Training rows are counted while the model still learns from them. The grey line is what "
       "the true chances reach on the test rows: no model stays below it on new rows.");
   draw_training(
-      out, all, "auc", &auc, all->truth.auc,
+      out, all, AUC, &auc, all->truth.auc,
       "Higher is better: the chance that a click gets a higher score than a row without one. Where training goes "
       "on rising and validation does not, a model learns its rows by heart.");
 }
@@ -76,15 +77,14 @@ void figure_training(FILE *out, const demo_results *all) {
 /* ---- Quality ---- */
 
 /* A dot for each way to predict, on a line of its own; the best on top. */
-static void draw_quality(FILE *out, const demo_results *all, chart *c, const char *figure, double nothing, double truth,
+static void draw_quality(FILE *out, const demo_results *all, chart *c, figure what, double nothing, double truth,
                          const char *caption) {
   static const char *const names[] = {"click rate", "FM", "DeepFM", "the truth"};
   const double y[] = {0, 1, 2, 3};
   double x[4] = {nothing, 0, 0, truth};
   char texts[4][PAGE_NUMBER];
   const char *labels[4];
-  for (size_t i = 0; i < DEMO_MODELS; i++)
-    x[1 + i] = json_number(&all->models[i].eval, all->models[i].eval.values, figure);
+  for (size_t i = 0; i < DEMO_MODELS; i++) x[1 + i] = what == LOSS ? all->models[i].logloss : all->models[i].auc;
   for (size_t i = 0; i < 4; i++) {
     snprintf(texts[i], sizeof texts[i], "%.4f", x[i]);
     labels[i] = texts[i];
@@ -111,25 +111,24 @@ static void draw_quality(FILE *out, const demo_results *all, chart *c, const cha
 void figure_quality(FILE *out, const demo_results *all) {
   chart loss = {.title = "Logloss of the test rows", .x_axis = "logloss (lower is better)"};
   chart auc = {.title = "AUC of the test rows", .x_axis = "AUC (higher is better)"};
-  draw_quality(out, all, &loss, "logloss", all->truth.rate_logloss, all->truth.logloss,
+  draw_quality(out, all, &loss, LOSS, all->truth.rate_logloss, all->truth.logloss,
                "“Click rate” says the same for every row; “the truth” says the chance that each click was drawn "
                "with. What lies between them can be learned.");
-  draw_quality(out, all, &auc, "auc", 0.5, all->truth.auc,
+  draw_quality(out, all, &auc, AUC, 0.5, all->truth.auc,
                "The same rows. Even the truth does not reach 1: whether a likely click happens is chance.");
 }
 
 void figure_calibration(FILE *out, const demo_results *all) {
   static const double ends[2] = {0, 1};
-  double x[DEMO_MODELS][BINS], y[DEMO_MODELS][BINS];
+  double x[DEMO_MODELS][DEMO_BINS], y[DEMO_MODELS][DEMO_BINS];
   chart_curve curves[DEMO_MODELS + 1];
   for (size_t i = 0; i < DEMO_MODELS; i++) {
-    const json_text *eval = &all->models[i].eval;
-    const json_value *list = json_get(eval, eval->values, "calibration");
     size_t count = 0;
-    for (const json_value *v = json_first(eval, list); v && count < BINS; v = json_next(eval, list, v)) {
-      if (!(json_number(eval, v, "rows") >= 20)) continue; /* a handful of rows says nothing */
-      x[i][count] = json_number(eval, v, "mean_prediction");
-      y[i][count++] = json_number(eval, v, "mean_label");
+    for (size_t b = 0; b < DEMO_BINS; b++) {
+      const demo_bin *bin = &all->models[i].bins[b];
+      if (!(bin->rows >= 20)) continue; /* the mean of a handful of rows is mostly noise */
+      x[i][count] = bin->mean_prediction;
+      y[i][count++] = bin->mean_label;
     }
     curves[i] = (chart_curve){.name = all->models[i].title, .x = x[i], .y = y[i], .count = count, .marks = true};
   }
@@ -220,31 +219,30 @@ void figure_plane(FILE *out, const demo_results *all) {
 
 /* ---- The index ---- */
 
-/* Items of list number i, by the map of the file: its ids are eight bytes each. Negative: there is no such list. */
-static double list_size(const json_text *map, const json_value *field) {
-  const char *name = json_string(map, field, "name");
+/* Items of the list whose ids the field holds, eight bytes each; negative: the field is not the ids of a list. */
+static double list_size(const demo_field *field) {
+  const char *name = field->name;
   if (strncmp(name, "lists/", 6) != 0 || name[6] < '0' || name[6] > '9') return -1;
-  const char *last = strrchr(name, '/');
-  return strcmp(last, "/ids") == 0 ? json_number(map, field, "size") / 8 : -1;
+  return strcmp(strrchr(name, '/'), "/ids") == 0 ? field->size / 8 : -1;
 }
 
-static double largest_list(const json_text *map, const json_value *fields) {
+static double largest_list(const demo_results *all) {
   double most = 1;
-  for (const json_value *f = json_first(map, fields); f; f = json_next(map, fields, f))
-    most = fmax(most, list_size(map, f));
+  for (size_t i = 0; i < all->field_count; i++) most = fmax(most, list_size(&all->fields[i]));
   return most;
 }
 
 void figure_lists(FILE *out, const demo_results *all) {
-  const json_text *map = &all->map, *info = &all->indexes[0].info;
-  const json_value *fields = json_get(map, map->values, "fields");
-  const double step = fmax(1, chart_step(largest_list(map, fields) / 2.5));
+  const demo_index *index = &all->indexes[0];
+  const double largest = largest_list(all), step = fmax(1, chart_step(largest / 2.5));
   double x[BINS] = {0}, y[BINS] = {0};
   char hint_text[BINS][64], caption[256];
   const char *hints[BINS];
-  size_t count = (size_t)fmin(BINS, floor(largest_list(map, fields) / step) + 1);
-  for (const json_value *f = json_first(map, fields); f; f = json_next(map, fields, f))
-    if (list_size(map, f) >= 0) y[(size_t)fmin(BINS - 1, floor(list_size(map, f) / step))]++;
+  size_t count = (size_t)fmin(BINS, floor(largest / step) + 1);
+  for (size_t i = 0; i < all->field_count; i++) {
+    const double size = list_size(&all->fields[i]);
+    if (size >= 0) y[(size_t)fmin(BINS - 1, floor(size / step))]++;
+  }
   for (size_t i = 0; i < count; i++) {
     x[i] = ((double)i + 0.5) * step;
     snprintf(hint_text[i], sizeof hint_text[i], "%g to %g items: %g lists", (double)i * step,
@@ -262,27 +260,26 @@ void figure_lists(FILE *out, const demo_results *all) {
   snprintf(caption, sizeof caption,
            "%g lists, %.0f items in each on average. Imbalance %.2f: a search looks at that many times more items than "
            "it would if all lists were equal.",
-           json_number(info, info->values, "nlist"), json_number(info, info->values, "mean_list"),
-           json_number(info, info->values, "imbalance"));
+           index->nlist, index->mean_list, index->imbalance);
   page_chart(out, &c, caption);
 }
 
 typedef struct frontier {
   size_t count;
-  double x[MOST_POINTS], y[MOST_POINTS];
-  char label_text[MOST_POINTS][16], hint_text[MOST_POINTS][96];
-  const char *labels[MOST_POINTS], *hints[MOST_POINTS];
+  double x[DEMO_POINTS], y[DEMO_POINTS];
+  char label_text[DEMO_POINTS][16], hint_text[DEMO_POINTS][96];
+  const char *labels[DEMO_POINTS], *hints[DEMO_POINTS];
 } frontier;
 
-static void read_frontier(frontier *f, const json_text *recall) {
-  const json_value *list = json_get(recall, recall->values, "points");
-  for (const json_value *v = json_first(recall, list); v && f->count < MOST_POINTS; v = json_next(recall, list, v)) {
-    const size_t i = f->count++;
-    f->x[i] = json_number(recall, v, "recall_at_10");
-    f->y[i] = json_number(recall, v, "queries_per_second");
-    snprintf(f->label_text[i], sizeof f->label_text[i], "%g", json_number(recall, v, "nprobe"));
-    snprintf(f->hint_text[i], sizeof f->hint_text[i], "%g lists: recall %.3f, %.0f queries per second",
-             json_number(recall, v, "nprobe"), f->x[i], f->y[i]);
+static void take_frontier(frontier *f, const demo_index *index) {
+  f->count = index->point_count;
+  for (size_t i = 0; i < f->count; i++) {
+    const demo_point *point = &index->points[i];
+    f->x[i] = point->recall;
+    f->y[i] = point->queries_per_second;
+    snprintf(f->label_text[i], sizeof f->label_text[i], "%g", point->nprobe);
+    snprintf(f->hint_text[i], sizeof f->hint_text[i], "%g lists: recall %.3f, %.0f queries per second", point->nprobe,
+             point->recall, point->queries_per_second);
     f->labels[i] = f->label_text[i];
     f->hints[i] = f->hint_text[i];
   }
@@ -292,7 +289,7 @@ void figure_recall(FILE *out, const demo_results *all) {
   frontier fronts[DEMO_INDEXES] = {0};
   chart_curve curves[DEMO_INDEXES];
   for (size_t i = 0; i < DEMO_INDEXES; i++) {
-    read_frontier(&fronts[i], &all->indexes[i].recall);
+    take_frontier(&fronts[i], &all->indexes[i]);
     curves[i] = (chart_curve){.name = all->indexes[i].title,
                               .x = fronts[i].x,
                               .y = fronts[i].y,

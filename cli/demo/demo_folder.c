@@ -20,23 +20,18 @@ static const char mark[] = ".furrow-demo";
 static const struct {
   const char *name;
   bool again;
-} made[] = {{"clicks.libsvm", false},       {"items.tsv", false},
-            {"users.tsv", false},           {"queries.libsvm", false},
-            {"train.libsvm", false},        {"valid.libsvm", false},
-            {"test.libsvm", false},         {"fm.model", false},
-            {"fm.history.json", false},     {"fm.curve.svg", false},
-            {"fm.eval.json", false},        {"fm.info.json", false},
-            {"deepfm.model", false},        {"deepfm.history.json", false},
-            {"deepfm.curve.svg", false},    {"deepfm.eval.json", false},
-            {"deepfm.info.json", false},    {"items.fbin", false},
-            {"items.index", false},         {"items.info.json", false},
-            {"items.map.json", false},      {"items.recall.json", false},
-            {"refined.index", false},       {"refined.info.json", false},
-            {"refined.recall.json", false}, {"queries.fbin", false},
-            {"items.ids.ibin", false},      {"items.near.fbin", false},
-            {"refined.ids.ibin", false},    {"refined.near.fbin", false},
-            {"candidates.libsvm", false},   {"fm.scores.f32", true},
-            {"deepfm.scores.f32", true},    {"report.html", false}};
+} made[] = {{"clicks.libsvm", false},      {"items.tsv", false},          {"users.tsv", false},
+            {"queries.libsvm", false},     {"train.libsvm", false},       {"valid.libsvm", false},
+            {"test.libsvm", false},        {"fm.model", false},           {"fm.history.csv", false},
+            {"fm.curve.svg", false},       {"fm.eval.json", false},       {"fm.info.json", false},
+            {"deepfm.model", false},       {"deepfm.history.csv", false}, {"deepfm.curve.svg", false},
+            {"deepfm.eval.json", false},   {"deepfm.info.json", false},   {"items.fbin", false},
+            {"items.index", false},        {"items.info.json", false},    {"items.map.json", false},
+            {"items.recall.txt", false},   {"refined.index", false},      {"refined.info.json", false},
+            {"refined.recall.txt", false}, {"queries.fbin", false},       {"items.ids.ibin", false},
+            {"items.near.fbin", false},    {"refined.ids.ibin", false},   {"refined.near.fbin", false},
+            {"candidates.libsvm", false},  {"fm.scores.f32", true},       {"deepfm.scores.f32", true},
+            {"report.html", false}};
 enum { MADE = sizeof made / sizeof *made };
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
@@ -113,7 +108,8 @@ static uint64_t tree_bytes(const char *path) {
 
 void demo_folder_list(demo_results *results) {
   for (size_t i = 0; i < MADE && results->file_count < DEMO_FILES; i++) {
-    if (path_ends(made[i].name, ".json")) continue; /* small, and the report has what they say */
+    if (path_ends(made[i].name, ".json") || path_ends(made[i].name, ".csv") || path_ends(made[i].name, ".txt"))
+      continue; /* small, and the report shows what they say */
     demo_file *file = &results->files[results->file_count];
     file->bytes = tree_bytes(made[i].name);
     snprintf(file->name, sizeof file->name, "%s", made[i].name);

@@ -11,22 +11,17 @@
 
 /* ---- Figures of the text ---- */
 
-static double figure_of(const demo_results *all, size_t model, const char *name) {
-  return json_number(&all->models[model].eval, all->models[model].eval.values, name);
-}
-
 /* How far a model came on the way from the click rate to the truth; nowhere, if it is worse than the click rate. */
 static double learned(const demo_results *all, size_t model) {
   const double way = all->truth.rate_logloss - all->truth.logloss;
-  return fmax(0, (all->truth.rate_logloss - figure_of(all, model, "logloss")) / way);
+  return fmax(0, (all->truth.rate_logloss - all->models[model].logloss) / way);
 }
 
 /* Seconds of a single query of an index, with the lists that the demo visits; NaN: not measured. */
 static double query_seconds(const demo_results *all, size_t index) {
-  const json_text *recall = &all->indexes[index].recall;
-  const json_value *list = json_get(recall, recall->values, "points");
-  for (const json_value *v = json_first(recall, list); v; v = json_next(recall, list, v))
-    if (json_number(recall, v, "nprobe") == all->nprobe) return json_number(recall, v, "p50_seconds");
+  const demo_index *searched = &all->indexes[index];
+  for (size_t i = 0; i < searched->point_count; i++)
+    if (searched->points[i].nprobe == all->nprobe) return searched->points[i].seconds;
   return NAN;
 }
 
@@ -69,10 +64,9 @@ static void put_lead(FILE *out, const demo_results *all) {
           "<p class=\"lead\">On %s test rows FM has a logloss of %.4f and DeepFM %.4f; the truth has %.4f, the click "
           "rate alone %.4f. For a user, an index of codes finds %.2f of the 10 items that FM likes best in %s, and "
           "%.2f in %s where the vectors decide in the end.</p>\n",
-          page_count(test, (double)all->truth.rows), figure_of(all, 0, "logloss"), figure_of(all, 1, "logloss"),
-          all->truth.logloss, all->truth.rate_logloss, 10 * all->indexes[0].overlap,
-          page_seconds(one, query_seconds(all, 0)), 10 * all->indexes[1].overlap,
-          page_seconds(two, query_seconds(all, 1)));
+          page_count(test, (double)all->truth.rows), all->models[0].logloss, all->models[1].logloss, all->truth.logloss,
+          all->truth.rate_logloss, 10 * all->indexes[0].overlap, page_seconds(one, query_seconds(all, 0)),
+          10 * all->indexes[1].overlap, page_seconds(two, query_seconds(all, 1)));
   put_tiles(out, all);
 }
 
@@ -119,9 +113,8 @@ static void put_models(FILE *out, const demo_results *all) {
 /* ---- The index ---- */
 
 static void put_index_row(FILE *out, const demo_results *all, size_t i) {
-  const json_text *info = &all->indexes[i].info;
   char bytes[PAGE_NUMBER], time[PAGE_NUMBER];
-  const double size = json_number(info, info->values, "bytes");
+  const double size = all->indexes[i].bytes;
   fprintf(out,
           "<tr><td><code>%s</code></td><td class=\"n\">%.2f</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
           "class=\"n\">%.1f</td><td>%s</td></tr>\n",
@@ -130,14 +123,13 @@ static void put_index_row(FILE *out, const demo_results *all, size_t i) {
 }
 
 static void put_indexes(FILE *out, const demo_results *all) {
-  const json_text *info = &all->indexes[0].info;
   char each[PAGE_NUMBER];
   page_section(out, "index", "The index");
   fprintf(out,
           "<p>The score of FM falls into what the user and the moment give, and an inner product of a vector of "
           "theirs with a vector of the item. So the best items are those with the largest inner product. The index "
           "keeps the items in %g lists, each vector as a code of %g bytes; a search visits %u lists.</p>\n",
-          json_number(info, info->values, "nlist"), json_number(info, info->values, "code_size"), all->nprobe);
+          all->indexes[0].nlist, all->indexes[0].code_size, all->nprobe);
   fputs(
       "<div class=\"scroll\"><table><tr><th>file</th><th class=\"n\">of FM’s 10 best</th><th class=\"n\">a search</th>"
       "<th class=\"n\">size</th><th class=\"n\">bytes an item</th><th>what it looks at</th></tr>\n",

@@ -8,11 +8,9 @@ void demo_print_truth(const demo_results *all) {
   if (!all->runner.show) return;
   output_format(all->runner.out, "%-22s %10s %10s\n", "test rows", "logloss", "AUC");
   output_format(all->runner.out, "%-22s %10.5f %10s\n", "the click rate", all->truth.rate_logloss, "0.50000");
-  for (size_t i = 0; i < DEMO_MODELS; i++) {
-    const json_text *eval = &all->models[i].eval;
-    output_format(all->runner.out, "%-22s %10.5f %10.5f\n", all->models[i].title,
-                  json_number(eval, eval->values, "logloss"), json_number(eval, eval->values, "auc"));
-  }
+  for (size_t i = 0; i < DEMO_MODELS; i++)
+    output_format(all->runner.out, "%-22s %10.5f %10.5f\n", all->models[i].title, all->models[i].logloss,
+                  all->models[i].auc);
   output_format(all->runner.out, "%-22s %10.5f %10.5f\n", "the truth (optimum)", all->truth.logloss, all->truth.auc);
 }
 
@@ -53,11 +51,10 @@ static void report_models(report *r, const demo_results *all) {
   report_end(r);
   report_list(r, "models");
   for (size_t i = 0; i < DEMO_MODELS; i++) {
-    const json_text *eval = &all->models[i].eval;
     report_section(r, NULL);
     report_text(r, "name", all->models[i].name);
-    report_f64(r, "logloss", json_number(eval, eval->values, "logloss"));
-    report_f64(r, "auc", json_number(eval, eval->values, "auc"));
+    report_f64(r, "logloss", all->models[i].logloss);
+    report_f64(r, "auc", all->models[i].auc);
     report_end(r);
   }
   report_end(r);
@@ -66,10 +63,9 @@ static void report_models(report *r, const demo_results *all) {
 static void report_indexes(report *r, const demo_results *all) {
   report_list(r, "indexes");
   for (size_t i = 0; i < DEMO_INDEXES; i++) {
-    const json_text *info = &all->indexes[i].info;
     report_section(r, NULL);
     report_text(r, "name", all->indexes[i].name);
-    report_f64(r, "bytes", json_number(info, info->values, "bytes"));
+    report_f64(r, "bytes", all->indexes[i].bytes);
     report_u64(r, "nprobe", all->nprobe);
     report_f64(r, "overlap at 10", all->indexes[i].overlap);
     report_end(r);

@@ -27,7 +27,7 @@ static const figure figures[] = {FIGURE(loss, "loss", "loss", 5),
                                  FIGURE(mae, "mae", "MAE", 5),
                                  FIGURE(mean_label, "mean label", "label", 5),
                                  FIGURE(mean_prediction, "mean prediction", "mean", 5)};
-enum { FIGURES = sizeof figures / sizeof *figures };
+enum { FIGURES = sizeof figures / sizeof *figures, HISTORY_FIGURES = 6 /* without the means */ };
 #undef FIGURE
 
 static double get(const furrow_learn_metrics *metrics, size_t i) {
@@ -118,46 +118,52 @@ static void csv_number(FILE *out, double value) {
 }
 
 static void write_csv(FILE *out, const furrow_epoch *epochs, size_t count) {
-  static const char *const columns[] = {"loss", "auc", "accuracy", "logloss", "rmse", "mae"};
   fputs("epoch,rate,seconds,best,train_rows,valid_rows", out);
   for (int part = 0; part < 2; part++)
-    for (size_t i = 0; i < 6; i++) fprintf(out, ",%s_%s", part ? "valid" : "train", columns[i]);
+    for (size_t i = 0; i < HISTORY_FIGURES; i++) fprintf(out, ",%s_%s", part ? "valid" : "train", figures[i].name);
   fputc('\n', out);
   for (size_t e = 0; e < count; e++) {
     const furrow_epoch *epoch = &epochs[e];
     fprintf(out, "%" PRIu32 ",%.9g,%.3f,%d,%" PRIu64 ",%" PRIu64, epoch->epoch, epoch->learning_rate, epoch->seconds,
             epoch->best, epoch->train.rows, epoch->valid.rows);
-    for (size_t i = 0; i < 6; i++) csv_number(out, get(&epoch->train, i));
-    for (size_t i = 0; i < 6; i++) csv_number(out, epoch->valid.rows > 0 ? get(&epoch->valid, i) : NAN);
+    for (size_t i = 0; i < HISTORY_FIGURES; i++) csv_number(out, get(&epoch->train, i));
+    for (size_t i = 0; i < HISTORY_FIGURES; i++) csv_number(out, epoch->valid.rows > 0 ? get(&epoch->valid, i) : NAN);
     fputc('\n', out);
   }
 }
 
-static void json_number(FILE *out, const char *name, double value) {
-  if (isfinite(value))
-    fprintf(out, ",\"%s\":%.9g", name, value);
-  else
-    fprintf(out, ",\"%s\":null", name);
+static void report_history_metrics(report *r, const char *name, const furrow_learn_metrics *metrics) {
+  report_section(r, name);
+  report_u64(r, "rows", metrics->rows);
+  for (size_t i = 0; i < HISTORY_FIGURES; i++)
+    report_f64(r, figures[i].name, metrics->rows > 0 ? get(metrics, i) : NAN);
+  report_end(r);
 }
 
-static void json_metrics(FILE *out, const char *name, const furrow_learn_metrics *metrics) {
-  static const char *const members[] = {"loss", "auc", "accuracy", "logloss", "rmse", "mae"};
-  fprintf(out, ",\"%s\":{\"rows\":%" PRIu64, name, metrics->rows);
-  for (size_t i = 0; i < 6; i++) json_number(out, members[i], metrics->rows > 0 ? get(metrics, i) : NAN);
-  fputc('}', out);
-}
-
-static void write_json(FILE *out, const furrow_epoch *epochs, size_t count, uint32_t best) {
-  fprintf(out, "{\"best\":%" PRIu32 ",\"epochs\":[", best);
+static furrow_status write_json(FILE *file, const furrow_epoch *epochs, size_t count, uint32_t best,
+                                furrow_error *err) {
+  output out;
+  report r;
+  furrow_status status = output_open(&out, err);
+  if (status != FURROW_OK) return status;
+  out.file = file;
+  report_start(&r, &out, true);
+  report_u64(&r, "best", best);
+  report_list(&r, "epochs");
   for (size_t e = 0; e < count; e++) {
-    fprintf(out, "%s\n{\"epoch\":%" PRIu32, e ? "," : "", epochs[e].epoch);
-    json_number(out, "rate", epochs[e].learning_rate);
-    json_number(out, "seconds", epochs[e].seconds);
-    json_metrics(out, "train", &epochs[e].train);
-    json_metrics(out, "valid", &epochs[e].valid);
-    fputc('}', out);
+    report_section(&r, NULL);
+    report_u64(&r, "epoch", epochs[e].epoch);
+    report_f64(&r, "rate", epochs[e].learning_rate);
+    report_f64(&r, "seconds", epochs[e].seconds);
+    report_history_metrics(&r, "train", &epochs[e].train);
+    report_history_metrics(&r, "valid", &epochs[e].valid);
+    report_end(&r);
   }
-  fputs("\n]}\n", out);
+  report_end(&r);
+  report_finish(&r);
+  status = output_flush(&out, err);
+  output_close(&out);
+  return status;
 }
 
 furrow_status history_write(const char *path, const furrow_epoch *epochs, size_t count, uint32_t best, bool force,
@@ -168,8 +174,9 @@ furrow_status history_write(const char *path, const furrow_epoch *epochs, size_t
   if (path_ends(path, ".csv"))
     write_csv(file.out, epochs, count);
   else
-    write_json(file.out, epochs, count, best);
-  return text_file_end(&file, path, force, err);
+    status = write_json(file.out, epochs, count, best, err);
+  const furrow_status written = text_file_end(&file, status == FURROW_OK ? path : NULL, force, err);
+  return status == FURROW_OK ? written : status;
 }
 
 /* ---- Curves ---- */
