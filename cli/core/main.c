@@ -2,19 +2,12 @@
 #include <signal.h>
 #include <stddef.h>
 
-#include "core/command.h"
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
-#include "demo/cmd_demo.h"
 #include "furrow/furrow.h"
-#include "index/cmd_index.h"
-#include "info/cmd_info.h"
-#include "learn/cmd_learn.h"
 #include "learn/learn_options.h"
-#include "model/cmd_model.h"
-#include "rows/cmd_rows.h"
-#include "shell/cmd_about.h"
 
 typedef struct root_values {
   bool version, verbose, json;

@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
-#include "demo/cmd_demo.h"
-#include "demo/demo_folder.h"
 #include "demo/demo_results.h"
 
 typedef struct demo_values {

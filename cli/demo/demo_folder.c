@@ -1,6 +1,4 @@
 /* cli/demo/demo_folder.c: the folder that the demo leaves its files in. */
-#include "demo/demo_folder.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
@@ -11,6 +9,7 @@
 
 #include "core/fail.h"
 #include "core/text_file.h"
+#include "demo/demo_results.h"
 
 /* Says that a folder is one of ours. */
 static const char mark[] = ".furrow-demo";

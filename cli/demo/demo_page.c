@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/text_file.h"
-#include "demo/demo_figures.h"
 #include "demo/demo_results.h"
 #include "draw/html_page.h"
 #include "furrow/furrow.h"

@@ -2,6 +2,8 @@
 #ifndef CLI_DEMO_DEMO_RESULTS_H
 #define CLI_DEMO_DEMO_RESULTS_H
 
+#include <stdio.h>
+
 #include "demo/demo_quality.h"
 #include "demo/demo_run.h"
 
@@ -99,5 +101,34 @@ void demo_print_results(demo_results *all, const char *folder);
 void demo_print_json(const demo_results *all, const char *folder, output *out);
 /* Writes report.html. */
 furrow_status demo_page_write(const demo_results *results, const char *path, furrow_error *err);
+
+/* ---- The folder (demo_folder.c) ---- */
+
+/* Makes the folder, or clears one that an earlier demo left: of its files alone, by their names. From then on it is the
+ * working folder. E_EXISTS: it holds something else and `force` is not set, which leaves that something alone. */
+furrow_status demo_folder_enter(const char *path, bool force, furrow_error *err);
+/* Removes what is large and of no more use. */
+void demo_folder_trim(void);
+/* The files there are, and their sizes; a model directory counts as one. */
+void demo_folder_list(demo_results *results);
+
+/* ---- Figures of the report (demo_figures.c) ---- */
+
+/* Loss and AUC over the epochs, of both models, on the rows that were trained on and on those that were not. */
+void figure_training(FILE *out, const demo_results *all);
+/* Logloss and AUC of the test rows, between knowing nothing and knowing the truth. */
+void figure_quality(FILE *out, const demo_results *all);
+/* Share of clicks over predicted chance. */
+void figure_calibration(FILE *out, const demo_results *all);
+/* The items' embeddings on a plane, by topic. */
+void figure_plane(FILE *out, const demo_results *all);
+/* How many lists have how many items. */
+void figure_lists(FILE *out, const demo_results *all);
+/* What is found, and how fast. */
+void figure_recall(FILE *out, const demo_results *all);
+/* The bytes of the index file. */
+void figure_bytes(FILE *out, const demo_results *all);
+/* The matrices of a model. */
+void figure_tree(FILE *out, const demo_model *model);
 
 #endif

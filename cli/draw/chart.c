@@ -339,3 +339,32 @@ furrow_status charts_write(const char *path, const chart *charts, size_t count, 
   draw_all(file.out, charts, count);
   return text_file_end(&file, path, force, err);
 }
+
+/* ---- Bars ---- */
+
+enum { BAR_WIDTH = 760, BAR_LEFT = 150, BAR_RIGHT = 660, BAR_TOP = 64, BAR_STEP = 24, BAR_THICK = 16 };
+
+static void draw_bar(FILE *out, const bar *b, size_t place, double most) {
+  const double y = BAR_TOP + (double)place * BAR_STEP, length = most > 0 ? b->value / most * (BAR_RIGHT - BAR_LEFT) : 0;
+  fprintf(out, "<text class=\"axis\" text-anchor=\"end\" x=\"%d\" y=\"%.0f\">%s</text>", BAR_LEFT - 10, y + 13,
+          b->name);
+  fprintf(out, "<rect class=\"m0\" x=\"%d\" y=\"%.0f\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>", BAR_LEFT, y,
+          fmax(length, 1), BAR_THICK);
+  fprintf(out, "<text class=\"tick\" x=\"%.1f\" y=\"%.0f\">%.4g</text>\n", BAR_LEFT + length + 8, y + 13, b->value);
+}
+
+furrow_status bars_write(const char *path, const char *title, const char *note, const bar *bars, size_t count,
+                         bool force, furrow_error *err) {
+  text_file file;
+  double most = 0;
+  furrow_status status = text_file_begin(&file, err);
+  if (status != FURROW_OK) return status;
+  const size_t bottom = BAR_TOP + count * BAR_STEP;
+  for (size_t i = 0; i < count; i++) most = fmax(most, bars[i].value);
+  chart_page(file.out, BAR_WIDTH, bottom + 20);
+  fprintf(file.out, "<text class=\"title\" x=\"24\" y=\"28\">%s</text>\n", title);
+  fprintf(file.out, "<text class=\"tick\" x=\"24\" y=\"48\">%s</text>\n", note);
+  for (size_t i = 0; i < count; i++) draw_bar(file.out, &bars[i], i, most);
+  fprintf(file.out, "<path class=\"frame\" d=\"M%d %dV%zu\"/>\n</svg>\n", BAR_LEFT, BAR_TOP - 6, bottom);
+  return text_file_end(&file, path, force, err);
+}

@@ -56,4 +56,13 @@ double chart_step(double span);
 /* A number as an axis shows it: 0.25, 5 k, 2 M. */
 void chart_number(char *text, size_t size, double value);
 
+/* Bars with names, one below the other. */
+typedef struct bar {
+  char name[48];
+  double value; /* 0 or more */
+} bar;
+
+furrow_status bars_write(const char *path, const char *title, const char *note, const bar *bars, size_t count,
+                         bool force, furrow_error *err);
+
 #endif

@@ -1,6 +1,6 @@
 /* cli/index/cmd_index.c: the noun index: its verbs. */
-#include "index/cmd_index.h"
 
+#include "core/commands.h"
 #include <stddef.h>
 
 static const command *const verbs[] = {&index_build_command,    &index_add_command,     &index_search_command,

@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/shared_options.h"
-#include "index/cmd_index.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/shared_options.h"
-#include "index/cmd_index.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
 #include "index/spec_options.h"

@@ -2,10 +2,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
 #include "index/index_edit.h"
 #include "rows/rows_sink.h"
 

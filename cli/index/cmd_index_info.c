@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "core/commands.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
 #include "index/index_source.h"
 
 typedef struct info_values {

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "core/commands.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
 #include "index/index_source.h"
 
 typedef struct map_values {

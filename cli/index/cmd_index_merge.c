@@ -3,11 +3,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
 #include "furrow/vector.h"
-#include "index/cmd_index.h"
 #include "index/index_edit.h"
 #include "index/index_source.h"
 #include "rows/rows_sink.h"

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
 #include "index/index_edit.h"
 #include "index/vector_source.h"
 #include "model/model_job.h"

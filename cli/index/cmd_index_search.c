@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "core/report.h"
 #include "core/shared_options.h"
-#include "index/cmd_index.h"
 #include "index/index_source.h"
 #include "index/search_options.h"
 #include "index/search_sink.h"

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stddef.h>
 
+#include "core/commands.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
 #include "index/index_source.h"
 
 typedef struct verify_values {

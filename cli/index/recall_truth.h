@@ -3,8 +3,16 @@
 #define CLI_INDEX_RECALL_TRUTH_H
 
 #include "index/index_job.h"
-#include "index/recall_plot.h"
 #include "index/vector_source.h"
+
+/* One way to search: what it finds and what it takes. NaN: not known. */
+typedef struct recall_point {
+  uint64_t nprobe;    /* 0: an index without lists */
+  double first_in[3]; /* queries whose nearest is among the first 1, 10, 100 results */
+  double shared;      /* of the 10 nearest among the first 10 results */
+  double p50, p99;    /* seconds of a single query */
+  double qps;
+} recall_point;
 
 /* What the options of truth_options fill. */
 typedef struct truth_values {

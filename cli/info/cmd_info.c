@@ -1,5 +1,4 @@
 /* cli/info/cmd_info.c: furrow info: what a path is, and what can be done with it. */
-#include "info/cmd_info.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -7,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "info/path_kind.h"
 #include "model/model_source.h"

@@ -3,11 +3,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/shared_options.h"
 #include "core/table.h"
 #include "draw/chart.h"
-#include "learn/cmd_learn.h"
 #include "learn/scoring.h"
 #include "learn/train_report.h"
 #include "rows/rows_sink.h"

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/shared_options.h"
 #include "furrow/vector_data.h"
-#include "learn/cmd_learn.h"
 #include "learn/scoring.h"
 #include "rows/rows_sink.h"
 

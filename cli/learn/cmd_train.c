@@ -6,16 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "core/report.h"
-#include "core/rounding.h"
 #include "core/shared_options.h"
 #include "core/text_file.h"
 #include "furrow/learn.h"
-#include "learn/cmd_learn.h"
 #include "learn/learn_options.h"
+#include "learn/rounding.h"
 #include "learn/train_report.h"
 #include "model/model_job.h"
 #include "rows/rows_sink.h"

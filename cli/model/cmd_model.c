@@ -1,9 +1,9 @@
 /* cli/model/cmd_model.c: the noun model: its verbs, formats and row types. */
-#include "model/cmd_model.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "furrow/model.h"
 
 static void print_formats(output *out) {

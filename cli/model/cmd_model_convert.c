@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "model/cmd_model.h"
 #include "model/model_conf.h"
 #include "model/model_job.h"
 #include "model/model_source.h"

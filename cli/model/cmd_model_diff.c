@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
 #include "core/table.h"
-#include "model/cmd_model.h"
 #include "model/model_source.h"
 
 typedef struct diff_values {

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "model/cmd_model.h"
+#include "core/commands.h"
 #include "model/model_source.h"
 
 typedef struct dump_values {

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
 #include "furrow/exchange.h"
-#include "model/cmd_model.h"
 #include "model/model_job.h"
 #include "model/model_source.h"
 #include "model/model_vectors.h"

@@ -1,10 +1,10 @@
 /* cli/model/cmd_model_formats.c: furrow model formats: the formats and row types there are. */
 #include <stddef.h>
 
+#include "core/commands.h"
 #include "core/report.h"
 #include "core/table.h"
 #include "furrow/model.h"
-#include "model/cmd_model.h"
 #include "model/model_source.h"
 
 typedef struct formats_values {

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
 #include "core/table.h"
-#include "draw/bars.h"
-#include "model/cmd_model.h"
+#include "draw/chart.h"
 #include "model/forest_source.h"
 #include "model/model_source.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
 #include "core/table.h"
-#include "model/cmd_model.h"
 #include "model/forest_source.h"
 #include "model/matrix_facts.h"
 #include "model/model_conf.h"

@@ -1,9 +1,9 @@
 /* cli/model/cmd_model_trees.c: furrow model trees: the trees of a gbdt model, as text and as pictures. */
 #include <stddef.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/text_file.h"
-#include "model/cmd_model.h"
 #include "model/forest_source.h"
 #include "model/model_source.h"
 

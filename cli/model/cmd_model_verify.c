@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
 #include "furrow/learn.h"
-#include "model/cmd_model.h"
 #include "model/model_source.h"
 
 typedef struct verify_values {

@@ -1,9 +1,9 @@
 /* cli/rows/cmd_rows.c: the noun rows: its verbs and the formats that they read. */
-#include "rows/cmd_rows.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "furrow/rows.h"
 
 static void print_argument(output *out, const furrow_arg *arg) {

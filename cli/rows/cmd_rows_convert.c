@@ -2,11 +2,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
 #include "core/shared_options.h"
-#include "rows/cmd_rows.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 

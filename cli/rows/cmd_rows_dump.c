@@ -2,8 +2,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "core/commands.h"
 #include "core/shared_options.h"
-#include "rows/cmd_rows.h"
 #include "rows/rows_source.h"
 
 typedef struct dump_values {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/report.h"
 #include "core/shared_options.h"
-#include "rows/cmd_rows.h"
 #include "rows/rows_source.h"
 #include "rows/rows_summary.h"
 

@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
 #include "core/shared_options.h"
-#include "rows/cmd_rows.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 

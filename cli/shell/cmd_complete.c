@@ -1,10 +1,9 @@
 /* cli/shell/cmd_complete.c: furrow complete: how the last of some words may go on. For the scripts of shells. */
+#include "core/commands.h"
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "shell/cmd_about.h"
 
 typedef struct complete_values {
   text_list words; /* what stands behind "furrow"; the last one, perhaps empty, is to be completed */

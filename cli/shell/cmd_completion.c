@@ -1,7 +1,6 @@
 /* cli/shell/cmd_completion.c: furrow completion: the script that lets a shell complete words of the command. */
+#include "core/commands.h"
 #include <stddef.h>
-
-#include "shell/cmd_about.h"
 
 typedef enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH } shell;
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/text_file.h"
 #include "furrow/version.h"
-#include "shell/cmd_about.h"
 
 enum { NAME_TEXT = 128 };
 

@@ -1,7 +1,7 @@
-/* cli/core/rounding.h: what becomes of the scores of trees when Angel reads what was written: six decimals, and absent
+/* cli/learn/rounding.h: what becomes of the scores of trees when Angel reads what was written: six decimals, and absent
  * features that count as 0. */
-#ifndef CLI_CORE_ROUNDING_H
-#define CLI_CORE_ROUNDING_H
+#ifndef CLI_LEARN_ROUNDING_H
+#define CLI_LEARN_ROUNDING_H
 
 #include "core/report.h"
 #include "furrow/learn.h"
