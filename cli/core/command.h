@@ -13,7 +13,7 @@ typedef struct command {
   const char *name;
   const char *summary;                /* one line, for the level above */
   const char *example;                /* what --help shows first: lines of shell */
-  const char *choice;                 /* options one of which is needed, for the usage line; NULL: none */
+  const char *one_of;                 /* options one of which is needed, for the usage line; NULL: none */
   const char *about;                  /* paragraphs for --help; NULL: none */
   void (*more)(output *out);          /* prints what only the library knows; NULL: nothing */
   const struct command *const *verbs; /* up to a NULL; NULL: none */

@@ -153,7 +153,7 @@ static const char *display_name(const option *o, char text[LONGEST_WORD]) {
   return strncat(text, o->name, LONGEST_WORD - 3);
 }
 
-static furrow_status store_choice(const option *o, const char *text, int *field, furrow_error *err) {
+static furrow_status store_enum(const option *o, const char *text, int *field, furrow_error *err) {
   const char *names[32];
   char copy[256], shown[LONGEST_WORD];
   size_t count = 0;
@@ -214,7 +214,7 @@ static furrow_status store(const option *o, const char *text, void *field, furro
   switch (o->kind) {
   case OPTION_FLAG: *(bool *)field = true; return FURROW_OK;
   case OPTION_TEXT: *(const char **)field = text; return FURROW_OK;
-  case OPTION_CHOICE: return store_choice(o, text, field, err);
+  case OPTION_ENUM: return store_enum(o, text, field, err);
   case OPTION_U32:
   case OPTION_THREADS:
   case OPTION_U64: return store_number(o, text, field, err);

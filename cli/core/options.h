@@ -23,7 +23,7 @@
 typedef enum option_kind {                  /* the field that it fills */
                            OPTION_FLAG = 1, /* bool, true when it is named */
                            OPTION_TEXT,     /* const char *, as written */
-                           OPTION_CHOICE,   /* int (or an enum): the place in `choices` */
+                           OPTION_ENUM,     /* int (or an enum): the place in `choices` */
                            OPTION_U32,      /* uint32_t */
                            OPTION_U64,      /* uint64_t */
                            OPTION_THREADS,  /* uint32_t, MOST_THREADS at most */

@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 typedef struct progress {
-  bool on;            /* false: every call does nothing */
-  const char *what;   /* "reading" */
-  const char *unit;   /* what is counted, "vectors"; NULL: bytes */
-  uint64_t total;     /* 0: unknown */
-  double began, told; /* seconds */
-  int shown;          /* characters of the line that is on the terminal */
+  bool on;             /* false: every call does nothing */
+  const char *what;    /* "reading" */
+  const char *unit;    /* what is counted, "vectors"; NULL: bytes */
+  uint64_t total;      /* 0: unknown */
+  double began, drawn; /* seconds */
+  int shown;           /* characters of the line that is on the terminal */
 } progress;
 
 /* Shown only when stderr is a terminal, after the first half second, and a few times a second. */

@@ -77,7 +77,7 @@ static void json_name(report *r, const char *name) {
 }
 
 /* What comes before a fact. */
-static void begin_fact(report *r, const char *name) {
+static void begin_item(report *r, const char *name) {
   if (r->json) {
     if (!r->empty) output_text(r->out, ",");
     json_indent(r);
@@ -91,13 +91,13 @@ static void begin_fact(report *r, const char *name) {
   r->empty = false;
 }
 
-static void end_fact(report *r) {
+static void end_item(report *r) {
   if (!r->json && !r->in_list[r->depth]) output_text(r->out, "\n");
 }
 
 static void open_group(report *r, const char *name, bool list) {
   if (r->json || list)
-    begin_fact(r, name);
+    begin_item(r, name);
   else
     output_format(r->out, "%*s%s\n", (int)(2 * (r->depth - 1)), "", name);
   if (r->json) output_text(r->out, list ? "[" : "{");
@@ -136,47 +136,47 @@ void report_end(report *r) {
 }
 
 void report_text(report *r, const char *name, const char *text) {
-  begin_fact(r, name);
+  begin_item(r, name);
   if (r->json)
     json_text(r->out, text);
   else
     plain_text(r->out, text);
-  end_fact(r);
+  end_item(r);
 }
 
 void report_u64(report *r, const char *name, uint64_t value) {
-  begin_fact(r, name);
+  begin_item(r, name);
   output_format(r->out, "%" PRIu64, value);
-  end_fact(r);
+  end_item(r);
 }
 
 void report_i64(report *r, const char *name, int64_t value) {
-  begin_fact(r, name);
+  begin_item(r, name);
   output_format(r->out, "%" PRId64, value);
-  end_fact(r);
+  end_item(r);
 }
 
 void report_f64(report *r, const char *name, double value) {
   char text[40];
-  begin_fact(r, name);
+  begin_item(r, name);
   if (isfinite(value))
     real_text(text, sizeof text, value, r->json ? 17 : 9);
   else
     snprintf(text, sizeof text, "%s", r->json ? "null" : isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
   output_text(r->out, text);
-  end_fact(r);
+  end_item(r);
 }
 
 void report_bool(report *r, const char *name, bool value) {
-  begin_fact(r, name);
+  begin_item(r, name);
   output_text(r->out, r->json ? (value ? "true" : "false") : (value ? "yes" : "no"));
-  end_fact(r);
+  end_item(r);
 }
 
 void report_none(report *r, const char *name) {
-  begin_fact(r, name);
+  begin_item(r, name);
   output_text(r->out, r->json ? "null" : "none");
-  end_fact(r);
+  end_item(r);
 }
 
 void report_line(report *r, const char *name, const char *format, ...) {

@@ -100,7 +100,7 @@ static furrow_status make_data(demo_results *all, furrow_error *err) {
 /* ---- Models ---- */
 
 /* Rows of an update and regularisation that suit a log of that many events. */
-static const char *pace_of(uint64_t rows) {
+static const char *batch_options(uint64_t rows) {
   if (rows >= 1000000) return "--batch 1000 --l2 2e-5";
   return rows >= 200000 ? "--batch 500 --l2 5e-5" : "--batch 200 --l2 1e-4";
 }
@@ -118,8 +118,8 @@ static furrow_status train_models(demo_results *all, furrow_error *err) {
                       "furrow train --model %s --rank 7 --train train.libsvm --valid valid.libsvm --out %s.model "
                       "--range %u --optimizer adam %s %s --init-embedding 0.3 --patience 2 --keep-best "
                       "--history %s.history.csv --curve %s.curve.svg%s --force",
-                      name, name, demo_feature_count(&all->world), options[i], pace_of(all->world.size.rows), name,
-                      name, all->runner.threads);
+                      name, name, demo_feature_count(&all->world), options[i], batch_options(all->world.size.rows),
+                      name, name, all->runner.threads);
   }
   return status;
 }
@@ -134,7 +134,7 @@ static furrow_status load_model(demo_model *model, uint32_t threads, furrow_erro
   return status;
 }
 
-static furrow_status judge_models(demo_results *all, uint32_t threads, furrow_error *err) {
+static furrow_status evaluate_models(demo_results *all, uint32_t threads, furrow_error *err) {
   furrow_status status = FURROW_OK;
   demo_heading(&all->runner, "How good they are on the test rows, beside the true chances of the same rows");
   for (size_t i = 0; i < DEMO_MODELS && status == FURROW_OK; i++) {
@@ -226,10 +226,10 @@ static furrow_status search_indexes(demo_results *all, furrow_error *err) {
 static furrow_status score_candidates(demo_results *all, furrow_error *err) {
   const double began = now_seconds();
   demo_heading(&all->runner, "The same without an index: every item scored for some of these users");
-  furrow_status status = demo_write_candidates(&all->world, all->judged, "candidates.libsvm", err);
+  furrow_status status = demo_write_candidates(&all->world, all->compared_users, "candidates.libsvm", err);
   if (status != FURROW_OK) return status;
   demo_did(&all->runner, "make the candidates", began, "made: candidates.libsvm (%u users with each of the %u items)",
-           all->judged, all->world.size.items);
+           all->compared_users, all->world.size.items);
   for (size_t i = 0; i < DEMO_MODELS && status == FURROW_OK; i++)
     status = demo_run(&all->runner, i ? "score by DeepFM" : "score by FM", err,
                       "furrow predict --model %s.model --data candidates.libsvm --scores %s.scores.f32%s --force",
@@ -243,7 +243,7 @@ static furrow_status compare(demo_results *all, const demo_scores scores[DEMO_MO
                                                      {"refined.ids.ibin", "refined.near.fbin"}};
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < DEMO_INDEXES && status == FURROW_OK; i++) {
-    status = demo_found_load(&found[i], all->judged, files[i][0], files[i][1], err);
+    status = demo_found_load(&found[i], all->compared_users, files[i][0], files[i][1], err);
     if (status == FURROW_OK) all->indexes[i].overlap = demo_overlap(&scores[0], &found[i]);
   }
   all->agreement = demo_agreement(&scores[1], &scores[0]);
@@ -267,12 +267,14 @@ static double largest_gap(const demo_results *all) {
   return gap;
 }
 
-static furrow_status judge_indexes(demo_results *all, furrow_error *err) {
+static furrow_status evaluate_indexes(demo_results *all, furrow_error *err) {
   demo_scores scores[DEMO_MODELS] = {0};
   demo_found found[DEMO_INDEXES] = {0};
   furrow_status status = score_candidates(all, err);
-  if (status == FURROW_OK) status = demo_scores_load(&scores[0], &all->world, all->judged, "fm.scores.f32", err);
-  if (status == FURROW_OK) status = demo_scores_load(&scores[1], &all->world, all->judged, "deepfm.scores.f32", err);
+  if (status == FURROW_OK)
+    status = demo_scores_load(&scores[0], &all->world, all->compared_users, "fm.scores.f32", err);
+  if (status == FURROW_OK)
+    status = demo_scores_load(&scores[1], &all->world, all->compared_users, "deepfm.scores.f32", err);
   if (status == FURROW_OK) status = compare(all, scores, found, err);
   if (status == FURROW_OK) all->largest_gap = largest_gap(all);
   for (size_t i = 0; i < 2; i++) demo_scores_clear(&scores[i]), demo_found_clear(&found[i]);
@@ -282,7 +284,7 @@ static furrow_status judge_indexes(demo_results *all, furrow_error *err) {
 /* ---- All of it ---- */
 
 /* Users who are compared with every item: as many as two million rows allow. */
-static uint32_t judged_of(uint32_t items) {
+static uint32_t count_compared(uint32_t items) {
   const uint32_t many = 2000000 / items;
   return many > 100 ? 100 : many < DEMO_EXAMPLES ? DEMO_EXAMPLES : many;
 }
@@ -293,7 +295,7 @@ static void start_results(demo_results *all, const demo_values *values, output *
                         .indexes = {{.name = "items.index", .title = "codes"},
                                     {.name = "refined.index", .title = "codes, then the vectors of the best"}},
                         .queries = 1000,
-                        .judged = judged_of((uint32_t)values->items)};
+                        .compared_users = count_compared((uint32_t)values->items)};
   if (values->threads > 0)
     snprintf(all->runner.threads, sizeof all->runner.threads, " --threads %" PRIu32, values->threads);
 }
@@ -308,17 +310,17 @@ static furrow_status walk(demo_results *all, const demo_values *values, furrow_e
   const double began = now_seconds();
   furrow_status status = make_data(all, err);
   if (status == FURROW_OK) status = train_models(all, err);
-  if (status == FURROW_OK) status = judge_models(all, values->threads, err);
+  if (status == FURROW_OK) status = evaluate_models(all, values->threads, err);
   if (status == FURROW_OK) status = build_indexes(all, err);
   if (status == FURROW_OK) status = search_indexes(all, err);
-  if (status == FURROW_OK) status = judge_indexes(all, err);
+  if (status == FURROW_OK) status = evaluate_indexes(all, err);
   if (!values->keep) demo_folder_trim();
   all->seconds = now_seconds() - began;
   return status;
 }
 
 /* Quotes around a name that a shell would take apart. */
-static void tell_folder(const char *folder, output *out) {
+static void print_folder(const char *folder, output *out) {
   const bool plain =
       strspn(folder, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/") == strlen(folder);
   output_format(out, plain ? "$ cd %s\n" : "$ cd '%s'\n", folder);
@@ -334,7 +336,7 @@ static furrow_status run_demo(const void *values, output *out, furrow_error *err
   if (status == FURROW_OK) status = demo_folder_enter(demo->out, demo->force, err);
   interrupt_catch();
   if (status == FURROW_OK) status = demo_world_make(&all.world, &size, err);
-  if (status == FURROW_OK && all.runner.show) tell_folder(demo->out, out);
+  if (status == FURROW_OK && all.runner.show) print_folder(demo->out, out);
   if (status == FURROW_OK) status = walk(&all, demo, err);
   if (status == FURROW_OK) demo_folder_list(&all);
   if (status == FURROW_OK) status = demo_page_write(&all, "report.html", err);

@@ -388,7 +388,7 @@ void figure_bytes(FILE *out, const demo_results *all) {
 
 /* ---- The tree of a model ---- */
 
-static void put_fact(FILE *out, const char *name, const char *value) {
+static void put_entry(FILE *out, const char *name, const char *value) {
   fprintf(out, "<dt>%s</dt><dd>", name);
   markup_text(out, value);
   fputs("</dd>", out);
@@ -405,9 +405,9 @@ static void put_matrix(FILE *out, const demo_matrix *matrix) {
   fprintf(out, "</code> <span class=\"soft\">%s × %s, %g %s, %s</span></summary><dl>",
           page_count(rows, matrix->saved_rows), page_count(columns, matrix->columns), matrix->partitions,
           matrix->partitions == 1 ? "partition" : "partitions", page_bytes(bytes, matrix->bytes));
-  put_fact(out, "format", matrix->format);
-  put_fact(out, "row type", matrix->row_type);
-  put_fact(out, "layer", matrix->layer);
+  put_entry(out, "format", matrix->format);
+  put_entry(out, "row type", matrix->row_type);
+  put_entry(out, "layer", matrix->layer);
   put_number(out, "rows on the servers", matrix->rows, 9);
   put_number(out, "columns of a partition", matrix->block_columns, 9);
   put_number(out, "data files", matrix->files, 9);

@@ -10,7 +10,7 @@
 #include "demo/demo_results.h"
 #include "furrow/vector.h"
 #include "learn/scoring.h"
-#include "model/matrix_facts.h"
+#include "model/matrix_summary.h"
 
 /* ---- Lines of text ---- */
 
@@ -86,7 +86,7 @@ static void copy_text(char *to, size_t size, const char *text) {
   snprintf(to, size, "%s", text ? text : "");
 }
 
-static void take_matrix(demo_matrix *matrix, const matrix_facts *f) {
+static void take_matrix(demo_matrix *matrix, const matrix_summary *f) {
   *matrix = (demo_matrix){.rows = f->meta->row,
                           .saved_rows = (double)f->saved_rows,
                           .columns = (double)f->meta->col,
@@ -113,13 +113,13 @@ furrow_status demo_load_matrices(demo_model *model, const char *folder, uint32_t
   furrow_status status = furrow_model_listing_load(&listing, folder, err);
   if (status == FURROW_OK) status = graph_read(&graph, listing, err);
   for (size_t i = 0; status == FURROW_OK && i < listing->matrix_count && i < DEMO_MATRICES; i++) {
-    matrix_facts facts;
+    matrix_summary facts;
     job reading;
-    facts_start(&facts, listing->matrices[i].folder, &params, &graph);
+    matrix_summary_start(&facts, listing->matrices[i].folder, &params, &graph);
     job_watch(&reading, "reading", true);
-    status = facts_from_files(&facts, threads, &reading, err);
+    status = matrix_summary_from_files(&facts, threads, &reading, err);
     if (status == FURROW_OK) take_matrix(&model->matrices[model->matrix_count++], &facts);
-    facts_close(&facts);
+    matrix_summary_close(&facts);
   }
   graph_clear(&graph);
   furrow_model_listing_free(listing);

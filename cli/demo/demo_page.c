@@ -138,13 +138,13 @@ static void put_indexes(FILE *out, const demo_results *all) {
           "<tr><td>none</td><td class=\"n\">10</td><td class=\"n\">%s</td><td class=\"n\">–</td><td "
           "class=\"n\">–</td><td>every item, scored by <code>furrow predict</code></td></tr>\n"
           "</table></div>\n",
-          page_seconds(each, step_seconds(all, "score by FM") / all->judged));
+          page_seconds(each, step_seconds(all, "score by FM") / all->compared_users));
   fprintf(out,
           "<p class=\"soft\">Compared for %u users with the exact scores of all items. A search is the median of "
           "single queries on one thread; scoring all items is a share of one run for all these users, with reading and "
           "writing of files.</p>\n"
           "<div class=\"pair\">\n",
-          all->judged);
+          all->compared_users);
   figure_recall(out, all);
   figure_lists(out, all);
   fputs("</div>\n", out);
@@ -208,14 +208,15 @@ static void put_hit(FILE *out, const demo_results *all, const demo_hit *hit, rea
 
 /* The topics that a user clicked on most, with counts. */
 static void put_history(FILE *out, const demo_example *example) {
-  bool told[DEMO_TOPICS] = {false};
+  bool named[DEMO_TOPICS] = {false};
   fprintf(out, "clicked %" PRIu32 " of %" PRIu32 " items shown: ", example->clicked, example->shown);
   for (unsigned n = 0; n < 3; n++) {
     unsigned best = DEMO_TOPICS;
     for (unsigned t = 0; t < DEMO_TOPICS; t++)
-      if (!told[t] && example->seen[t] > 0 && (best == DEMO_TOPICS || example->seen[t] > example->seen[best])) best = t;
+      if (!named[t] && example->seen[t] > 0 && (best == DEMO_TOPICS || example->seen[t] > example->seen[best]))
+        best = t;
     if (best == DEMO_TOPICS) return;
-    told[best] = true;
+    named[best] = true;
     fprintf(out, "%s%s %" PRIu32, n ? ", " : "", demo_topic(best), example->seen[best]);
   }
 }

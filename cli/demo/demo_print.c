@@ -71,7 +71,7 @@ static void report_indexes(report *r, const demo_results *all) {
     report_end(r);
   }
   report_end(r);
-  report_u64(r, "users compared", all->judged);
+  report_u64(r, "users compared", all->compared_users);
   report_f64(r, "agreement of models at 10", all->agreement);
   report_f64(r, "largest gap of parts", all->largest_gap);
 }

@@ -13,20 +13,20 @@
 
 /* ---- The truth ---- */
 
-typedef struct told {
+typedef struct outcome {
   double chance;
   bool click;
-} told;
+} outcome;
 
-typedef struct told_list {
-  told *rows;
+typedef struct outcome_list {
+  outcome *rows;
   size_t count, capacity;
-} told_list;
+} outcome_list;
 
-static furrow_status add_told(told_list *list, told row, furrow_error *err) {
+static furrow_status add_outcome(outcome_list *list, outcome row, furrow_error *err) {
   if (list->count == list->capacity) {
     const size_t capacity = list->capacity ? 2 * list->capacity : 4096;
-    told *rows = realloc(list->rows, capacity * sizeof *rows);
+    outcome *rows = realloc(list->rows, capacity * sizeof *rows);
     if (!rows) return fail_memory(err);
     list->rows = rows;
     list->capacity = capacity;
@@ -35,33 +35,33 @@ static furrow_status add_told(told_list *list, told row, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status tell_block(told_list *list, const demo_world *world, const furrow_rowblock *block,
-                                furrow_error *err) {
+static furrow_status add_block(outcome_list *list, const demo_world *world, const furrow_rowblock *block,
+                               furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < block->size && status == FURROW_OK; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
     const demo_event event = demo_event_of_row(world, &row);
-    status = add_told(list, (told){demo_chance(world, &event), furrow_row_get_label(&row) > 0}, err);
+    status = add_outcome(list, (outcome){demo_chance(world, &event), furrow_row_get_label(&row) > 0}, err);
   }
   return status;
 }
 
-static furrow_status tell_rows(told_list *list, const demo_world *world, const char *path, furrow_error *err) {
+static furrow_status read_outcomes(outcome_list *list, const demo_world *world, const char *path, furrow_error *err) {
   furrow_parser *parser = NULL;
   furrow_status status = furrow_parser_open_part(&parser, path, 0, 1, "libsvm", err);
   while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK)
-    status = tell_block(list, world, furrow_parser_value(parser), err);
+    status = add_block(list, world, furrow_parser_value(parser), err);
   furrow_parser_close(parser);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
 static int by_chance(const void *a, const void *b) {
-  const double x = ((const told *)a)->chance, y = ((const told *)b)->chance;
+  const double x = ((const outcome *)a)->chance, y = ((const outcome *)b)->chance;
   return x < y ? -1 : x > y;
 }
 
 /* The share of pairs of a click and no click that are in order; equal chances count half. The rows are sorted. */
-static double area(const told_list *list) {
+static double area(const outcome_list *list) {
   double pairs = 0, clicks = 0, others = 0;
   for (size_t i = 0, end; i < list->count; i = end) {
     double tied_clicks = 0, tied_others = 0;
@@ -75,8 +75,8 @@ static double area(const told_list *list) {
 }
 
 furrow_status demo_score_truth(const demo_world *world, const char *rows, demo_truth *truth, furrow_error *err) {
-  told_list list = {0};
-  furrow_status status = tell_rows(&list, world, rows, err);
+  outcome_list list = {0};
+  furrow_status status = read_outcomes(&list, world, rows, err);
   if (status == FURROW_OK && list.count == 0) status = fail_file(err, FURROW_E_FORMAT, rows, "has no rows", 0);
   if (status == FURROW_OK) {
     double loss = 0, clicks = 0;

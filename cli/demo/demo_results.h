@@ -73,10 +73,10 @@ typedef struct demo_results {
   demo_index indexes[DEMO_INDEXES];
   demo_field *fields; /* of the first index's file */
   size_t field_count;
-  uint32_t queries, judged; /* searched for; compared with the scores of all items */
-  uint32_t nprobe;          /* of the search that is shown */
-  double agreement;         /* of the two models' ten best */
-  double largest_gap;       /* between the score of an example and the sum of its parts */
+  uint32_t queries, compared_users; /* searched for; compared with the scores of all items */
+  uint32_t nprobe;                  /* of the search that is shown */
+  double agreement;                 /* of the two models' ten best */
+  double largest_gap;               /* between the score of an example and the sum of its parts */
   demo_example examples[DEMO_EXAMPLES];
   demo_plane plane;
   demo_file files[DEMO_FILES];

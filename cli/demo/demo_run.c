@@ -103,7 +103,7 @@ furrow_status demo_stopped(furrow_error *err) {
   return fail(err, FURROW_E_STATE, "stopped by a signal; what was finished is still there");
 }
 
-static furrow_status judge(const demo_step *step, int state, furrow_error *err) {
+static furrow_status step_status(const demo_step *step, int state, furrow_error *err) {
   if (interrupt_came() || WIFSIGNALED(state)) return demo_stopped(err);
   const int code = WEXITSTATUS(state);
   return code == 0 ? FURROW_OK : fail(err, status_of_code(code), "the demo stops here: '%s' failed", step->line);
@@ -122,7 +122,7 @@ static furrow_status run_step(demo_runner *runner, demo_step *step, furrow_error
   step->seconds = now_seconds() - began;
   step->cpu_seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
   step->memory = (uint64_t)usage.ru_maxrss * 1024;
-  return judge(step, state, err);
+  return step_status(step, state, err);
 }
 
 furrow_status demo_run(demo_runner *runner, const char *title, furrow_error *err, const char *format, ...) {

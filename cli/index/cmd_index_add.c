@@ -89,7 +89,7 @@ const command index_add_command = {
     .summary = "add vectors to an index",
     .example = "furrow index add items.index --base new.fvecs\n"
                "furrow index add items.index --base new.npy --ids new.ids.npy --out more.index",
-    .choice = "--base FILE | --from-model FOLDER",
+    .one_of = "--base FILE | --from-model FOLDER",
     .about =
         "The index is trained already, by furrow index build or by Faiss. Without --ids the vectors get the numbers "
         "that follow those in the index. The file is replaced when all is done: a failure leaves the old one.",

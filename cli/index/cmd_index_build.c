@@ -38,7 +38,7 @@ static const option build_options[] = {
      .help = "lists that a search visits unless it says otherwise (1)",
      .offset = offsetof(build_values, nprobe)},
     {.name = "direct-map",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "none|array|hash",
      .help = "keep a table from ids to places in the lists (array: ids are 0, 1, 2 ...)",
      .offset = offsetof(build_values, direct_map)},
@@ -358,7 +358,7 @@ const command index_build_command = {
     .example = "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
                "furrow index build --base base.fbin --train learn.fbin --out items.index --nlist 4096 --m 32 --opq\n"
                "furrow index build --from-model deepfm/embedding_embedding --out items.index --nlist 256 --m 4",
-    .choice = "--base FILE | --from-model FOLDER | --train FILE",
+    .one_of = "--base FILE | --from-model FOLDER | --train FILE",
     .about =
         "The index is an IVFPQ index as Faiss builds it (or IVF flat with --m 0), and Faiss reads it. Vectors are read "
         "block by block; the index itself stays in memory until it is written, complete. A good nlist is between "

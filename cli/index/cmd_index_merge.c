@@ -58,7 +58,7 @@ typedef struct merging {
 } merging;
 
 /* Counts the vectors of an index, and looks whether the target has its lists. */
-static furrow_status look_at(merging *m, size_t i, furrow_error *err) {
+static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
   const char *path = m->values->paths.texts[i];
   furrow_index_load_params load = m->load;
   furrow_index *index = NULL;
@@ -76,11 +76,11 @@ static furrow_status look_at(merging *m, size_t i, furrow_error *err) {
   return status;
 }
 
-static furrow_status look_at_all(merging *m, furrow_error *err) {
+static furrow_status check_inputs(merging *m, furrow_error *err) {
   const merge_values *values = m->values;
   furrow_status status = sink_check_path(values->destination, values->force, err);
   if (status == FURROW_OK) status = sink_check_apart(values->destination, values->source.lists, err);
-  for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) status = look_at(m, i, err);
+  for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) status = check_input(m, i, err);
   if (status == FURROW_OK && values->source.lists && m->on_disk > 1)
     status = fail(err, FURROW_E_ARGUMENT, "--lists is the data file of one index, but %zu have their lists on disk",
                   m->on_disk);
@@ -94,7 +94,7 @@ static furrow_status merge_run(const void *values, output *out, furrow_error *er
   if (strcmp(destination, "-") == 0)
     return fail(err, FURROW_E_ARGUMENT, "the index is written to a file, not to standard output");
   index_source_params(&m.values->source, &m.load);
-  furrow_status status = look_at_all(&m, err);
+  furrow_status status = check_inputs(&m, err);
   if (status != FURROW_OK) return status;
   interrupt_catch();
   const furrow_index_save_params save = {.keep_existing = !m.values->force, .compat = m.values->compat};

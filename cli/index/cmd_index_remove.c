@@ -46,7 +46,7 @@ static const option_group remove_groups[] = {
     {0}};
 
 /* Whether ids are places in the index, or in what is behind its transforms. */
-static bool is_numbered(const furrow_index *index) {
+static bool has_implicit_ids(const furrow_index *index) {
   furrow_index_info info;
   furrow_index_get_info(index, &info);
   for (; info.kind == FURROW_INDEX_TRANSFORM; furrow_index_get_info(index, &info)) index = furrow_index_child(index, 0);
@@ -57,7 +57,7 @@ static bool is_numbered(const furrow_index *index) {
 static void note_new_ids(const remove_values *values, const furrow_index *index, uint64_t removed) {
   furrow_index_info info;
   furrow_index_get_info(index, &info);
-  if (removed == 0 || info.ntotal == 0 || !is_numbered(index)) return;
+  if (removed == 0 || info.ntotal == 0 || !has_implicit_ids(index)) return;
   print_note(values->quiet,
              "this index numbers its vectors: those behind the removed ones moved up, ids are 0 to %" PRId64
              " now; one that is built with --ids keeps them",

@@ -78,13 +78,13 @@ static void report_commands(const path_inspection *look) {
   for (size_t i = 0; i < look->command_count; i++) output_format(r->out, "  %s\n", look->commands[i]);
 }
 
-static furrow_status tell(path_inspection *look, furrow_error *err) {
+static furrow_status describe(path_inspection *look, furrow_error *err) {
   const path_kind *kind = path_kind_of(look);
   report *r = look->r;
   report_text(r, "path", look->path);
   report_text(r, "kind", kind ? kind->name : "unknown");
   if (kind) report_text(r, "about", kind->about);
-  furrow_status status = kind ? kind->tell(look, err) : fail_unknown(look, err);
+  furrow_status status = kind ? kind->describe(look, err) : fail_unknown(look, err);
   if (status != FURROW_OK) report_failure(r, err);
   report_commands(look);
   return status;
@@ -120,7 +120,7 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   furrow_status status = find_path(&look, err);
   if (status != FURROW_OK) return status;
   report_start(&r, out, info->json);
-  status = tell(&look, err);
+  status = describe(&look, err);
   report_finish(&r);
   path_look_clear(&look);
   return status;

@@ -21,7 +21,7 @@ typedef struct path_kind {
   /* Whether a reader takes it for this kind, be it damaged or not. */
   bool (*is)(const path_inspection *look);
   /* Reports facts, and notes commands. A damaged file is an error with the check that failed. */
-  furrow_status (*tell)(path_inspection *look, furrow_error *err);
+  furrow_status (*describe)(path_inspection *look, furrow_error *err);
 } path_kind;
 
 /* What it is; NULL: nothing that Furrow reads. */

@@ -16,7 +16,7 @@ static bool is_checkpoint(const path_inspection *look) {
   return status == FURROW_OK || (status == FURROW_E_FORMAT && err.offset != 0 && err.offset != FURROW_NO_OFFSET);
 }
 
-static furrow_status tell_checkpoint(path_inspection *look, furrow_error *err) {
+static furrow_status describe_checkpoint(path_inspection *look, furrow_error *err) {
   furrow_checkpoint_info info;
   report *r = look->r;
   if (look->folder) path_advise(look, "furrow train --conf CONF.json --train ROWS --out MODEL --checkpoint @ --resume");
@@ -59,7 +59,7 @@ static void report_conf(report *r, const furrow_learn_conf *conf) {
   }
 }
 
-static furrow_status tell_conf(path_inspection *look, furrow_error *err) {
+static furrow_status describe_conf(path_inspection *look, furrow_error *err) {
   furrow_learn_conf *conf = NULL;
   furrow_status status = furrow_learn_conf_create(&conf, err);
   if (status == FURROW_OK) status = furrow_learn_conf_load(conf, look->path, err);
@@ -74,6 +74,6 @@ static furrow_status tell_conf(path_inspection *look, furrow_error *err) {
   return status;
 }
 
-const path_kind checkpoint_kind = {"checkpoint", "a training between two epochs", is_checkpoint, tell_checkpoint};
+const path_kind checkpoint_kind = {"checkpoint", "a training between two epochs", is_checkpoint, describe_checkpoint};
 const path_kind conf_kind = {"algorithm", "Angel's JSON file of an algorithm, or the graph of a model", is_conf,
-                             tell_conf};
+                             describe_conf};

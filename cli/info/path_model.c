@@ -6,7 +6,7 @@
 
 #include "info/path_kind.h"
 #include "model/forest_source.h"
-#include "model/matrix_facts.h"
+#include "model/matrix_summary.h"
 
 /* The listing of a model directory or of a matrix folder; NULL: it is neither. */
 static furrow_model_listing *list_folder(const char *path) {
@@ -32,7 +32,7 @@ static bool is_matrix(const path_inspection *look) {
 
 /* ---- Matrices ------------------------------------------------------------------------------------------- */
 
-static void report_facts(report *r, const matrix_facts *f) {
+static void report_summary(report *r, const matrix_summary *f) {
   if (f->format) report_text(r, "format", f->format->name);
   if (f->type) report_text(r, "row type", f->type->name);
   report_i64(r, "rows", f->meta->row);
@@ -47,15 +47,15 @@ static void report_facts(report *r, const matrix_facts *f) {
 static furrow_status report_folder(report *r, const char *folder, furrow_error *err) {
   furrow_matrix_source_params params = {.row_type = -1};
   const graph_text graph = {0};
-  matrix_facts f;
-  facts_start(&f, folder, &params, &graph);
-  furrow_status status = facts_from_meta(&f, err);
-  if (status == FURROW_OK) report_facts(r, &f);
-  facts_close(&f);
+  matrix_summary f;
+  matrix_summary_start(&f, folder, &params, &graph);
+  furrow_status status = matrix_summary_from_meta(&f, err);
+  if (status == FURROW_OK) report_summary(r, &f);
+  matrix_summary_close(&f);
   return status;
 }
 
-static furrow_status tell_matrix(path_inspection *look, furrow_error *err) {
+static furrow_status describe_matrix(path_inspection *look, furrow_error *err) {
   const furrow_status status = report_folder(look->r, look->path, err);
   path_advise(look, "furrow model verify @");
   if (status != FURROW_OK) return status;
@@ -99,7 +99,7 @@ static furrow_status report_matrices(report *r, const furrow_model_listing *list
   return first;
 }
 
-static furrow_status tell_model(path_inspection *look, furrow_error *err) {
+static furrow_status describe_model(path_inspection *look, furrow_error *err) {
   furrow_model_listing *listing = NULL;
   furrow_status status = furrow_model_listing_load(&listing, look->path, err);
   if (status != FURROW_OK) return status;
@@ -150,19 +150,20 @@ static bool is_matrix_file(const path_inspection *look) {
   return !look->folder && find_folder(look->path, folder, role);
 }
 
-static furrow_status tell_matrix_file(path_inspection *look, furrow_error *err) {
+static furrow_status describe_matrix_file(path_inspection *look, furrow_error *err) {
   char folder[PATH_MAX], role[64];
   find_folder(look->path, folder, role);
   path_inspection around = {.path = folder, .folder = true, .r = look->r};
   report_text(look->r, "holds", role);
   report_text(look->r, "folder", folder);
-  furrow_status status = tell_matrix(&around, err);
+  furrow_status status = describe_matrix(&around, err);
   for (size_t i = 0; i < around.command_count; i++) look->commands[i] = around.commands[i];
   look->command_count = around.command_count;
   return status;
 }
 
-const path_kind model_kind = {"model", "a model as Angel stores it: a folder for each matrix", is_model, tell_model};
-const path_kind matrix_kind = {"matrix", "a matrix as Angel stores it", is_matrix, tell_matrix};
+const path_kind model_kind = {"model", "a model as Angel stores it: a folder for each matrix", is_model,
+                              describe_model};
+const path_kind matrix_kind = {"matrix", "a matrix as Angel stores it", is_matrix, describe_matrix};
 const path_kind matrix_file_kind = {"file of a matrix", "a file of a matrix folder, which is read as a whole",
-                                    is_matrix_file, tell_matrix_file};
+                                    is_matrix_file, describe_matrix_file};

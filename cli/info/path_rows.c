@@ -103,7 +103,7 @@ static void advise_damaged(path_inspection *look, const first_rows *first) {
   path_advise(look, "furrow rows dump --on-bad skip @ | head");
 }
 
-static furrow_status tell_rows(path_inspection *look, furrow_error *err) {
+static furrow_status describe_rows(path_inspection *look, furrow_error *err) {
   first_rows first;
   const furrow_status status = read_first(&first, look->path, FURROW_ON_BAD_ERROR, err);
   if (first.source.parser || first.source.container) {
@@ -124,5 +124,5 @@ static bool is_cache(const path_inspection *look) {
   return !look->folder && source_is_cache(look->path);
 }
 
-const path_kind row_cache_kind = {"row cache", "rows as Furrow keeps them, ready to be read", is_cache, tell_rows};
-const path_kind rows_kind = {"rows", "sparse samples as text", is_rows, tell_rows};
+const path_kind row_cache_kind = {"row cache", "rows as Furrow keeps them, ready to be read", is_cache, describe_rows};
+const path_kind rows_kind = {"rows", "sparse samples as text", is_rows, describe_rows};

@@ -148,8 +148,8 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
 
 /* ---- The command ---- */
 
-static furrow_status tell(const eval_values *values, const furrow_evaluation *evaluation, output *out,
-                          furrow_error *err) {
+static furrow_status print_report(const eval_values *values, const furrow_evaluation *evaluation, output *out,
+                                  furrow_error *err) {
   furrow_learn_metrics metrics;
   furrow_evaluation_get_metrics(evaluation, &metrics);
   const bool classes = !isnan(metrics.auc);
@@ -176,11 +176,11 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
   if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, s.scorer, err);
   while (status == FURROW_OK && (status = scoring_next(&s, &block, err)) == FURROW_OK) {
     status = furrow_evaluation_add_block(evaluation, s.space, block, err);
-    if (status != FURROW_OK) scoring_blame(&s, block, err);
+    if (status != FURROW_OK) scoring_locate_error(&s, block, err);
   }
   if (status == FURROW_END && s.rows == 0)
     status = fail_in(err, FURROW_E_ARGUMENT, eval->scoring.data, "there are no rows to evaluate");
-  if (status == FURROW_END) status = tell(eval, evaluation, out, err);
+  if (status == FURROW_END) status = print_report(eval, evaluation, out, err);
   if (status == FURROW_OK) scoring_print_notes(&s);
   furrow_evaluation_free(evaluation);
   scoring_close(&s);

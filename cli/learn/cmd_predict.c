@@ -25,7 +25,7 @@ typedef struct predict_values {
 #define AT(field) offsetof(predict_values, field)
 static const option predict_options[] = {
     {.name = "sid",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "first|row",
      .help = "what a row is called: the number that its line begins with, or its place from 0",
      .offset = AT(sid)},
@@ -129,7 +129,7 @@ static furrow_status score_block(predicting *p, const furrow_rowblock *block, ou
   }
   furrow_status status = furrow_scorer_score_block(p->scoring.scorer, p->scoring.space, block, p->scores, err);
   if (status != FURROW_OK) {
-    scoring_blame(&p->scoring, block, err);
+    scoring_locate_error(&p->scoring, block, err);
     return status;
   }
   status = check_scores(p, block->size, err);

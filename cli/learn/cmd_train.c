@@ -89,7 +89,7 @@ static const option main_options[] = {
     {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "the graph as a picture", .offset = AT(svg)},
     {0}};
 
-static const option course_options[] = {
+static const option training_options[] = {
     {.name = "metric",
      .kind = OPTION_TEXT,
      .argument = "loss|auc|accuracy|logloss|rmse|mae",
@@ -133,7 +133,7 @@ static const option course_options[] = {
      .help = "draw loss and AUC over the epochs",
      .offset = AT(curve)},
     {.name = "on-bad",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "error|skip",
      .help = "a row that cannot be read ends the training (error) or is left out (skip)",
      .offset = AT(on_bad)},
@@ -180,7 +180,7 @@ static const option writing_options[] = {
 
 static const option_group train_groups[] = {{.title = "Options", .options = main_options},
                                             {.title = "Options", .options = plugin_options},
-                                            {.title = "The course of training", .options = course_options},
+                                            {.title = "The course of training", .options = training_options},
                                             {.title = "Writing", .options = writing_options},
                                             {.title = "The model and its training (also -D, also in the JSON file)",
                                              .options = learn_options,
@@ -322,7 +322,7 @@ static furrow_status measure_rounding(const train_values *values, const learn_se
   return rounding_measure(lost, trainer, values->out, rows, values->format, err);
 }
 
-static void tell_result(const train_values *values, const furrow_trainer *trainer, const rounding *lost, output *out) {
+static void print_result(const train_values *values, const furrow_trainer *trainer, const rounding *lost, output *out) {
   size_t count = 0;
   uint32_t best = 0;
   const furrow_epoch *epochs = furrow_trainer_history(trainer, &count, &best);
@@ -336,7 +336,7 @@ static void tell_result(const train_values *values, const furrow_trainer *traine
   report_finish(&r);
 }
 
-static void tell_notes(const train_values *values, const furrow_trainer *trainer) {
+static void print_train_notes(const train_values *values, const furrow_trainer *trainer) {
   furrow_parser_stats train, valid;
   if (values->quiet) return;
   furrow_trainer_get_stats(trainer, &train, &valid);
@@ -360,7 +360,7 @@ static furrow_status check_targets(const train_values *values, furrow_error *err
 }
 
 /* What a signal has left: the checkpoint of the last epochs, if one was kept. */
-static void tell_stopped(const train_values *values, furrow_error *err) {
+static void name_checkpoint(const train_values *values, furrow_error *err) {
   char path[PATH_MAX];
   if (!values->checkpoint || !interrupt_came()) return;
   const int n = snprintf(path, sizeof path, "%s/checkpoint", values->checkpoint);
@@ -400,14 +400,14 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) status = furrow_trainer_create(&trainer, settings->conf, &params, err);
   interrupt_catch();
   if (status == FURROW_OK) status = fit(values, trainer, out, err);
-  if (status == FURROW_E_STATE) tell_stopped(values, err);
+  if (status == FURROW_E_STATE) name_checkpoint(values, err);
   if (status != FURROW_OK && !values->format) hint_csv(values, settings, err);
   if (status == FURROW_OK) status = save(values, settings, trainer, err);
   rounding lost = {0};
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
   if (status == FURROW_OK) status = write_history(values, trainer, err);
-  if (status == FURROW_OK) tell_result(values, trainer, &lost, out);
-  if (status == FURROW_OK) tell_notes(values, trainer);
+  if (status == FURROW_OK) print_result(values, trainer, &lost, out);
+  if (status == FURROW_OK) print_train_notes(values, trainer);
   furrow_trainer_free(trainer);
   return status;
 }
@@ -479,7 +479,7 @@ const command train_command = {
                "furrow train --model gbdt --trees 100 --depth 6 --lr 0.1 --splits 254 --train t.libsvm --out t.model\n"
                "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
                "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
-    .choice = "--model NAME | --conf FILE.json",
+    .one_of = "--model NAME | --conf FILE.json",
     .about = "The same samples, settings and seed give the same model, byte for byte, for any number of threads "
              "(another instruction set may change last digits). Indices "
              "of libsvm and libffm data count from 1, as Angel reads them (--index-base). docs/models.md has the "

@@ -44,12 +44,12 @@ const option scoring_options[] = {
      .help = "a setting, by Angel's or a short name: ml.data.label.trans.class=PosNegTrans, index-base=0",
      .offset = AT(define)},
     {.name = "fc-order",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "in-out|out-in",
      .help = "how weights of fc layers lie: as Angel's trainer writes them, or as its serving does",
      .offset = AT(fc_order)},
     {.name = "on-bad",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "error|skip",
      .help = "a row that cannot be read ends the work (error) or is left out (skip)",
      .offset = AT(on_bad)},
@@ -152,7 +152,7 @@ furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_err
   return status;
 }
 
-void scoring_blame(const scoring *s, const furrow_rowblock *block, furrow_error *err) {
+void scoring_locate_error(const scoring *s, const furrow_rowblock *block, furrow_error *err) {
   for (size_t i = 0; i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
     furrow_score score;

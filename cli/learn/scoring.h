@@ -36,6 +36,6 @@ furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_err
 /* Says on stderr what was left out of the rows and what was passed over. */
 void scoring_print_notes(const scoring *s);
 /* The block could not be scored: says in `err` which file, and which row if its features are to blame. */
-void scoring_blame(const scoring *s, const furrow_rowblock *block, furrow_error *err);
+void scoring_locate_error(const scoring *s, const furrow_rowblock *block, furrow_error *err);
 
 #endif

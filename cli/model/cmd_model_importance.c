@@ -35,7 +35,7 @@ static const option importance_operands[] = {{.name = "DIR",
 #define AT(field) offsetof(importance_values, field)
 static const option importance_options[] = {
     {.name = "by",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "gain|cover|count",
      .help = "what features are sorted by (gain; count where the model has no gains)",
      .offset = AT(by)},
@@ -149,8 +149,8 @@ static furrow_status draw(const importance_values *v, const furrow_feature_impor
   return bars_write(v->svg, title, note, bars, drawn, v->force, err);
 }
 
-static furrow_status tell(const importance_values *v, const furrow_scorer *scorer, furrow_feature_importance *list,
-                          size_t count, output *out, furrow_error *err) {
+static furrow_status print_report(const importance_values *v, const furrow_scorer *scorer,
+                                  furrow_feature_importance *list, size_t count, output *out, furrow_error *err) {
   furrow_forest_info info;
   measure by = v->by;
   furrow_scorer_get_forest_info(scorer, &info);
@@ -171,7 +171,7 @@ static furrow_status importance_run(const void *values, output *out, furrow_erro
   size_t count = 0;
   furrow_status status = forest_open(&scorer, v->path, v->threads, err);
   if (status == FURROW_OK) status = furrow_scorer_feature_importance(scorer, &list, &count, err);
-  if (status == FURROW_OK) status = tell(v, scorer, list, count, out, err);
+  if (status == FURROW_OK) status = print_report(v, scorer, list, count, out, err);
   furrow_free(list);
   furrow_scorer_free(scorer);
   return status;

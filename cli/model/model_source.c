@@ -88,7 +88,7 @@ furrow_status parse_row_type(const char *text, void *field, furrow_error *err) {
        .offset = AT(row_type),                                                                                       \
        .parse = parse_row_type},                                                                                     \
       {.name = in "row-order",                                                                                       \
-       .kind = OPTION_CHOICE,                                                                                        \
+       .kind = OPTION_ENUM,                                                                                          \
        .choices = "auto|ascending|meta",                                                                             \
        .help = "formats without row ids: rows follow each other by id, or as the metadata lists them",               \
        .offset = AT(row_order)},

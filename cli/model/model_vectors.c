@@ -14,7 +14,7 @@
 #define AT(field) offsetof(vectors_values, field)
 const option vectors_options[] = {
     {.name = "vectors",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "none|item|query",
      .help = "vectors of an fm or deepfm model whose inner product ranks as the model does: of items, or of what they "
              "are found for",
@@ -109,7 +109,7 @@ static furrow_status put_features(making *m, furrow_error *err) {
   return status;
 }
 
-static void tell(const making *m, output *out) {
+static void print_report(const making *m, output *out) {
   report r;
   report_start(&r, out, m->job->json);
   report_text(&r, "written", m->job->file);
@@ -132,7 +132,7 @@ furrow_status export_vectors(const vectors_job *job, output *out, furrow_error *
   if (status == FURROW_OK) status = job->values->data ? put_data(&m, err) : put_features(&m, err);
   if (status == FURROW_OK) status = furrow_vectors_writer_commit(m.vectors, err);
   if (status == FURROW_OK && m.ids) status = furrow_vectors_writer_commit(m.ids, err);
-  if (status == FURROW_OK) tell(&m, out);
+  if (status == FURROW_OK) print_report(&m, out);
   furrow_vectors_writer_close(m.ids);
   furrow_vectors_writer_close(m.vectors);
   furrow_scorer_free(m.scorer);

@@ -222,7 +222,7 @@ static furrow_status name_files(split_job *job, furrow_error *err) {
 }
 
 /* A failure is told of the name that the file was to have. */
-static furrow_status blame_path(const split_file *file, furrow_status status, furrow_error *err) {
+static furrow_status set_error_path(const split_file *file, furrow_status status, furrow_error *err) {
   if (strcmp(err->file, file->staged) == 0) snprintf(err->file, sizeof err->file, "%s", file->path);
   return status;
 }
@@ -233,7 +233,7 @@ static furrow_status open_files(split_job *job, source *s, furrow_error *err) {
   for (size_t i = 0; i < job->count && status == FURROW_OK; i++) {
     split_file *file = &job->files[i];
     status = furrow_rows_writer_open(&file->writer, file->staged, &params, err);
-    if (status != FURROW_OK) return blame_path(file, status, err);
+    if (status != FURROW_OK) return set_error_path(file, status, err);
   }
   return status;
 }
@@ -255,7 +255,7 @@ static furrow_status show_files(split_job *job, furrow_error *err) {
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
     furrow_status status = furrow_rows_writer_commit(file->writer, err);
-    if (status != FURROW_OK) return blame_path(file, status, err);
+    if (status != FURROW_OK) return set_error_path(file, status, err);
     file->complete = true;
   }
   for (size_t i = 0; i < job->count; i++) {
@@ -289,7 +289,7 @@ static furrow_status deal_block(split_job *job, const furrow_rowblock *block, ui
     furrow_row row = furrow_rowblock_row(block, i);
     split_file *file = &job->files[output_of(job->bounds, job->values->seed, first_row + i)];
     furrow_status status = furrow_rows_writer_write_row(file->writer, &row, err);
-    if (status != FURROW_OK) return blame_path(file, status, err);
+    if (status != FURROW_OK) return set_error_path(file, status, err);
     file->rows++;
     file->features += row.length;
   }

@@ -31,7 +31,7 @@ static furrow_status parse_delimiter(const char *text, void *field, furrow_error
 #define AT(field) offsetof(sink_values, field)
 const option sink_options[] = {
     {.name = "to",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "libsvm|libfm|libffm|csv|cache",
      .help = "format to write",
      .offset = AT(to)},
@@ -59,7 +59,7 @@ const option sink_options[] = {
      .help = "csv: write a weight column after the label (found by the first pass, too)",
      .offset = AT(with_weight)},
     {.name = "index-base",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "0|1",
      .help = "libsvm, libfm: what the first column is called (0)",
      .offset = AT(index_base)},

@@ -9,7 +9,7 @@ typedef struct completion_values {
 } completion_values;
 
 static const option completion_operands[] = {{.name = "SHELL",
-                                              .kind = OPTION_CHOICE,
+                                              .kind = OPTION_ENUM,
                                               .choices = "bash|zsh|fish",
                                               .help = "bash, zsh or fish",
                                               .offset = offsetof(completion_values, shell),

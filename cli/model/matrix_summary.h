@@ -1,16 +1,16 @@
-/* cli/model/matrix_facts.h: what 'model info' tells about a matrix. */
-#ifndef CLI_MODEL_MATRIX_FACTS_H
-#define CLI_MODEL_MATRIX_FACTS_H
+/* cli/model/matrix_summary.h: what 'model info' tells about a matrix. */
+#ifndef CLI_MODEL_MATRIX_SUMMARY_H
+#define CLI_MODEL_MATRIX_SUMMARY_H
 
 #include "furrow/model.h"
 #include "model/model_conf.h"
 #include "model/model_job.h"
 
-typedef struct matrix_facts {
+typedef struct matrix_summary {
   const char *folder;
   furrow_matrix_source_params params;
-  furrow_matrix_meta *own_meta; /* of facts_from_meta */
-  furrow_matrix_source *source; /* of facts_read */
+  furrow_matrix_meta *own_meta; /* of matrix_summary_from_meta */
+  furrow_matrix_source *source; /* of matrix_summary_from_files */
   const furrow_matrix_meta *meta;
   const char *meta_name;              /* NULL: not known */
   const furrow_matrix_format *format; /* NULL: no such format is known */
@@ -26,19 +26,19 @@ typedef struct matrix_facts {
   int64_t elements; /* -1: not known */
   bool with_stats;
   furrow_matrix_stats stats;
-} matrix_facts;
+} matrix_summary;
 
 /* Nothing is known yet. Close it, after a failure of the next two, too. */
-void facts_start(matrix_facts *f, const char *folder, const furrow_matrix_source_params *params,
-                 const graph_text *graph);
+void matrix_summary_start(matrix_summary *f, const char *folder, const furrow_matrix_source_params *params,
+                          const graph_text *graph);
 /* From the metadata alone. */
-furrow_status facts_from_meta(matrix_facts *f, furrow_error *err);
+furrow_status matrix_summary_from_meta(matrix_summary *f, furrow_error *err);
 /* From all files. */
-furrow_status facts_from_files(matrix_facts *f, unsigned threads, job *j, furrow_error *err);
-void facts_close(matrix_facts *f);
+furrow_status matrix_summary_from_files(matrix_summary *f, unsigned threads, job *j, furrow_error *err);
+void matrix_summary_close(matrix_summary *f);
 
 /* Elements that are not 0, among saved rows x columns; NaN: not known. */
-double facts_density(const matrix_facts *f);
+double matrix_summary_density(const matrix_summary *f);
 /* Elements of a partition; -1: the metadata does not say. */
 int64_t part_elements(const furrow_partition_meta *part);
 
