@@ -102,7 +102,7 @@ static void print_verbs(output *out, const command *const *verbs, const char *pa
   output_text(out, "\nCommands:\n");
   for (; *verbs; verbs++)
     if (!(*verbs)->hidden) output_format(out, "  %-10s %s\n", (*verbs)->name, (*verbs)->summary);
-  output_format(out, "\n'%s COMMAND --help' tells more of each.\n", path);
+  output_format(out, "\n'%s COMMAND --help' describes each command.\n", path);
 }
 
 static void print_common(output *out, const option_group *groups) {
@@ -157,7 +157,7 @@ static void print_cost(double began) {
   if (getrusage(RUSAGE_SELF, &used) != 0) return;
   const double user = (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec;
   const double system = (double)used.ru_stime.tv_sec + 1e-6 * (double)used.ru_stime.tv_usec;
-  fprintf(stderr, "furrow: %.3f s, %.3f s of processors, %.1f MB of memory at most, %s instructions\n",
+  fprintf(stderr, "furrow: %.3f s, %.3f s of processor time, %.1f MB of memory at most, %s instructions\n",
           now_seconds() - began, user + system, (double)used.ru_maxrss * 1024e-6, furrow_isa());
 }
 

@@ -22,9 +22,9 @@ static const option root_options[] = {
     {.name = "verbose",
      .letter = 'v',
      .kind = OPTION_FLAG,
-     .help = "with --version: also how it was built, the instruction set and the libraries in use",
+     .help = "with --version: also print build settings, instruction set and library versions",
      .offset = offsetof(root_values, verbose)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "with --version: as JSON", .offset = offsetof(root_values, json)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "with --version: print JSON", .offset = offsetof(root_values, json)},
     {0}};
 
 static const option_group root_groups[] = {{.title = "Options", .options = root_options}, {0}};
@@ -67,9 +67,9 @@ static void print_exit_codes(output *out) {
   for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
     if (statuses[i] == FURROW_END) continue;
     output_format(out, "  %3d  %s\n", furrow_status_exit_code(statuses[i]), furrow_status_text(statuses[i]));
-    if (statuses[i] == FURROW_OK) output_text(out, "    1  they differ (model diff)\n");
+    if (statuses[i] == FURROW_OK) output_text(out, "    1  the inputs differ (model diff)\n");
   }
-  output_text(out, "  130  ended by Ctrl-C (128 + the number of the signal)\n");
+  output_text(out, "  130  stopped by Ctrl-C (128 + the number of the signal)\n");
 }
 
 static const command *const nouns[] = {&demo_command,       &info_command,     &rows_command, &model_command,

@@ -12,19 +12,22 @@
 
 enum { LONGEST_WORD = 64, MOST_OPTIONS = 128 };
 
-const option common_options[] = {
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "no notes and no progress on stderr",
-     .offset = offsetof(common_values, quiet)},
-    {.name = "verbose",
-     .letter = 'v',
-     .kind = OPTION_FLAG,
-     .help = "at the end, time and memory on stderr",
-     .offset = offsetof(common_values, verbose)},
-    {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "this text", .offset = offsetof(common_values, help)},
-    {0}};
+const option common_options[] = {{.name = "quiet",
+                                  .letter = 'q',
+                                  .kind = OPTION_FLAG,
+                                  .help = "print no notes and no progress on stderr",
+                                  .offset = offsetof(common_values, quiet)},
+                                 {.name = "verbose",
+                                  .letter = 'v',
+                                  .kind = OPTION_FLAG,
+                                  .help = "print time and memory on stderr at the end",
+                                  .offset = offsetof(common_values, verbose)},
+                                 {.name = "help",
+                                  .letter = 'h',
+                                  .kind = OPTION_FLAG,
+                                  .help = "print this help",
+                                  .offset = offsetof(common_values, help)},
+                                 {0}};
 
 typedef struct found {
   const option *option;
@@ -205,7 +208,7 @@ static furrow_status store_count(const option *o, const char *text, void *field,
 static furrow_status store_item(const option *o, const char *text, text_list *list, furrow_error *err) {
   char shown[LONGEST_WORD];
   if (list->count == MOST_TEXTS)
-    return fail_token(err, text, "%s: at most %d of them", display_name(o, shown), MOST_TEXTS);
+    return fail_token(err, text, "%s may be given at most %d times", display_name(o, shown), MOST_TEXTS);
   list->texts[list->count++] = text;
   return FURROW_OK;
 }
@@ -223,7 +226,7 @@ static furrow_status store(const option *o, const char *text, void *field, furro
   case OPTION_LIST: return store_item(o, text, field, err);
   case OPTION_REAL: return read_real(text, field) ? FURROW_OK : bad_value(o, text, "a number", err);
   case OPTION_BYTES:
-    return read_bytes(text, field) ? FURROW_OK : bad_value(o, text, "bytes such as 65536 or 8MiB", err);
+    return read_bytes(text, field) ? FURROW_OK : bad_value(o, text, "a number of bytes such as 65536 or 8MiB", err);
   case OPTION_PARSED: return o->parse(text, field, err);
   }
   return fail(err, FURROW_E_STATE, "option of unknown kind");
@@ -298,7 +301,7 @@ static furrow_status take_operand(parse_state *state, furrow_error *err) {
   const option *operand = state->operands;
   /* a list takes all the words that are left */
   for (size_t i = 0; operand && operand->name && operand->kind != OPTION_LIST && i < state->noperands; i++) operand++;
-  if (!operand || !operand->name) return fail_token(err, word, "one word too many on the command line");
+  if (!operand || !operand->name) return fail_token(err, word, "this word is one too many");
   state->noperands++;
   return store(operand, word, state->values + operand->offset, err);
 }

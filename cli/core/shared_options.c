@@ -23,5 +23,5 @@ const option memory_options[] = {
     {.name = "memory", .kind = OPTION_BYTES, .argument = "BYTES", .help = "memory for elements, such as 256MiB (1GiB)"},
     {0}};
 const option quiet_options[] = {
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes and no progress on stderr"}, {0}};
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print no notes and no progress on stderr"}, {0}};
 const option json_options[] = {{.name = "json", .kind = OPTION_FLAG, .help = "report as JSON"}, {0}};

@@ -38,7 +38,7 @@ furrow_status text_file_write(const char *path, const char *text, size_t size, b
   furrow_status status = sink_check_path(path, force, err);
   if (status != FURROW_OK) return status;
   if (snprintf(beside, sizeof beside, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof beside)
-    return fail_file(err, FURROW_E_ARGUMENT, path, "is too long a name", 0);
+    return fail_file(err, FURROW_E_ARGUMENT, path, "the path is too long", 0);
   FILE *file = fopen(beside, "wbxe");
   if (!file) return fail_file(err, FURROW_E_IO, path, "cannot be written", errno);
   if (fill(file, text, size) && rename(beside, path) == 0) return FURROW_OK;

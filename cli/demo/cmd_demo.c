@@ -27,35 +27,31 @@ static const option demo_options[] = {
     {.name = "out",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "where all files go (furrow-demo); one that an earlier demo made is replaced",
+     .help = "folder for all files (furrow-demo); the files of an earlier demo are replaced",
      .offset = AT(out)},
     {.name = "rows",
      .kind = OPTION_COUNT64,
      .argument = "N",
-     .help = "events of the log (2000000)",
+     .help = "events in the log (2000000)",
      .offset = AT(rows)},
     {.name = "users", .kind = OPTION_COUNT32, .argument = "N", .help = "users (3000)", .offset = AT(users)},
     {.name = "items", .kind = OPTION_COUNT32, .argument = "N", .help = "items (8000)", .offset = AT(items)},
-    {.name = "seed",
-     .kind = OPTION_U64,
-     .argument = "S",
-     .help = "another seed makes another world (1)",
-     .offset = AT(seed)},
+    {.name = "seed", .kind = OPTION_U64, .argument = "S", .help = "seed of the generated data (1)", .offset = AT(seed)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads of each command (0: one for each processor); the models do not depend on it",
+     .help = "threads of each command (0: one for each processor); the number does not change the models",
      .offset = AT(threads)},
     {.name = "keep",
      .kind = OPTION_FLAG,
-     .help = "keep the scores of all candidates, too, which are large; everything else stays in any case",
+     .help = "also keep the scores of all candidates, which are large files",
      .offset = AT(keep)},
     {.name = "force",
      .kind = OPTION_FLAG,
-     .help = "use a folder that holds something else; files of the demo's names are replaced",
+     .help = "use a folder that holds other files; those with the names of the demo's files are replaced",
      .offset = AT(force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "show no commands; report as JSON", .offset = AT(json)},
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "show nothing", .offset = AT(quiet)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "print the results as JSON, and no commands", .offset = AT(json)},
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print nothing", .offset = AT(quiet)},
     {0}};
 #undef AT
 
@@ -67,10 +63,12 @@ static void demo_init(void *values) {
 }
 
 static furrow_status check_values(const demo_values *values, furrow_error *err) {
-  if (values->rows < 1000) return fail(err, FURROW_E_ARGUMENT, "--rows: 1000 events are the least to learn from");
-  if (values->rows > 1000000000) return fail(err, FURROW_E_ARGUMENT, "--rows: 1000000000 at most");
-  if (values->users < 20 || values->users > 10000000) return fail(err, FURROW_E_ARGUMENT, "--users: 20 to 10000000");
-  if (values->items < 100 || values->items > 1000000) return fail(err, FURROW_E_ARGUMENT, "--items: 100 to 1000000");
+  if (values->rows < 1000) return fail(err, FURROW_E_ARGUMENT, "--rows must be at least 1000");
+  if (values->rows > 1000000000) return fail(err, FURROW_E_ARGUMENT, "--rows must be at most 1000000000");
+  if (values->users < 20 || values->users > 10000000)
+    return fail(err, FURROW_E_ARGUMENT, "--users must be from 20 to 10000000");
+  if (values->items < 100 || values->items > 1000000)
+    return fail(err, FURROW_E_ARGUMENT, "--items must be from 100 to 1000000");
   return FURROW_OK;
 }
 
@@ -79,17 +77,19 @@ static furrow_status check_values(const demo_values *values, furrow_error *err) 
 static furrow_status make_data(demo_results *all, furrow_error *err) {
   const demo_size *size = &all->world.size;
   const double began = now_seconds();
-  demo_heading(&all->runner, "A click log of a world whose truth is known: hidden topics, tastes, moods of the hour");
+  demo_heading(&all->runner,
+               "Generate a click log with known click probabilities: hidden topics, tastes, effects of the hour");
   furrow_status status = demo_write_clicks(&all->world, "clicks.libsvm", err);
   if (status == FURROW_OK) status = demo_write_items(&all->world, "items.tsv", err);
   if (status == FURROW_OK) status = demo_write_users(&all->world, "users.tsv", err);
   if (status == FURROW_OK) status = demo_write_queries(&all->world, all->queries, "queries.libsvm", err);
   if (status != FURROW_OK) return status;
-  demo_did(&all->runner, "make the data", began,
-           "made: clicks.libsvm (%" PRIu64 " events), items.tsv, users.tsv, queries.libsvm (%u users who come by)",
+  demo_did(&all->runner, "generate the data", began,
+           "generated clicks.libsvm (%" PRIu64
+           " events), items.tsv, users.tsv, queries.libsvm (%u users with an hour and a device)",
            size->rows, all->queries);
   status = demo_run(&all->runner, "read the log", err, "furrow rows info clicks.libsvm%s", all->runner.threads);
-  demo_heading(&all->runner, "Rows to train on, to choose the best epoch by, and to judge by in the end");
+  demo_heading(&all->runner, "Split it into rows to train on, to choose the best epoch with, and to test with");
   if (status == FURROW_OK)
     status = demo_run(&all->runner, "split the log", err,
                       "furrow rows split clicks.libsvm --out ./ --fractions 0.8,0.1,0.1 --seed 7%s --force",
@@ -111,7 +111,7 @@ static furrow_status train_models(demo_results *all, furrow_error *err) {
   static const char *const titles[DEMO_MODELS] = {"train FM", "train DeepFM"};
   furrow_status status = FURROW_OK;
   demo_heading(&all->runner,
-               "A factorization machine, and one with a net on top; both see user, item, hour and device");
+               "Train a factorization machine (FM) and one with a net on top (DeepFM) on user, item, hour and device");
   for (size_t i = 0; i < DEMO_MODELS && status == FURROW_OK; i++) {
     const char *name = all->models[i].name;
     status = demo_run(&all->runner, titles[i], err,
@@ -136,10 +136,10 @@ static furrow_status load_model(demo_model *model, uint32_t threads, furrow_erro
 
 static furrow_status evaluate_models(demo_results *all, uint32_t threads, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  demo_heading(&all->runner, "How good they are on the test rows, beside the true chances of the same rows");
+  demo_heading(&all->runner, "Evaluate them on the test rows and compare with the true probabilities");
   for (size_t i = 0; i < DEMO_MODELS && status == FURROW_OK; i++) {
     const char *name = all->models[i].name;
-    status = demo_run(&all->runner, i ? "judge DeepFM" : "judge FM", err,
+    status = demo_run(&all->runner, i ? "evaluate DeepFM" : "evaluate FM", err,
                       "furrow eval --model %s.model --data test.libsvm%s --json > %s.eval.json", name,
                       all->runner.threads, name);
     if (status == FURROW_OK)
@@ -168,7 +168,8 @@ static furrow_status build_indexes(demo_results *all, furrow_error *err) {
   uint32_t nlist, nbits;
   choose_index(items, &nlist, &nbits);
   all->nprobe = nlist < 16 ? nlist / 2 : nlist / 4;
-  demo_heading(&all->runner, "The FM's items as vectors, and indexes of them: codes alone, and with the vectors kept");
+  demo_heading(&all->runner,
+               "Export the FM's item vectors and build two indexes: codes only, and codes with the vectors");
   furrow_status status =
       demo_run(&all->runner, "export item vectors", err,
                "furrow model export fm.model items.fbin --vectors item --cols %u:%u --no-ids%s --force", users,
@@ -200,7 +201,7 @@ static furrow_status search_indexes(demo_results *all, furrow_error *err) {
   static const char *const names[DEMO_INDEXES] = {"items", "refined"};
   char probes[96], file[64];
   list_probes(all, probes, sizeof probes);
-  demo_heading(&all->runner, "Users who come by, as vectors; the ten items with the largest inner product for each");
+  demo_heading(&all->runner, "Export user vectors and find the ten items with the largest inner product for each");
   furrow_status status =
       demo_run(&all->runner, "export queries", err,
                "furrow model export fm.model queries.fbin --vectors query --data queries.libsvm --no-ids%s --force",
@@ -210,7 +211,7 @@ static furrow_status search_indexes(demo_results *all, furrow_error *err) {
                       "furrow index search %s.index queries.fbin -k %d --nprobe %u --out-ids %s.ids.ibin --out-dist "
                       "%s.near.fbin%s --force",
                       names[i], DEMO_NEAR, all->nprobe, names[i], names[i], all->runner.threads);
-  demo_heading(&all->runner, "Lists visited against what is found and how fast");
+  demo_heading(&all->runner, "Measure recall and speed for several numbers of probed lists");
   for (size_t i = 0; i < DEMO_INDEXES && status == FURROW_OK; i++) {
     status = demo_run(&all->runner, i ? "measure the refined index" : "measure the index", err,
                       "furrow index recall %s.index queries.fbin --base items.fbin -k %d --nprobe %s%s > %s.recall.txt",
@@ -225,13 +226,14 @@ static furrow_status search_indexes(demo_results *all, furrow_error *err) {
 
 static furrow_status score_candidates(demo_results *all, furrow_error *err) {
   const double began = now_seconds();
-  demo_heading(&all->runner, "The same without an index: every item scored for some of these users");
+  demo_heading(&all->runner, "Score every item for some of these users, without an index");
   furrow_status status = demo_write_candidates(&all->world, all->compared_users, "candidates.libsvm", err);
   if (status != FURROW_OK) return status;
-  demo_did(&all->runner, "make the candidates", began, "made: candidates.libsvm (%u users with each of the %u items)",
-           all->compared_users, all->world.size.items);
+  demo_did(&all->runner, "generate the candidates", began,
+           "generated candidates.libsvm (%u users with each of the %u items)", all->compared_users,
+           all->world.size.items);
   for (size_t i = 0; i < DEMO_MODELS && status == FURROW_OK; i++)
-    status = demo_run(&all->runner, i ? "score by DeepFM" : "score by FM", err,
+    status = demo_run(&all->runner, i ? "score with DeepFM" : "score with FM", err,
                       "furrow predict --model %s.model --data candidates.libsvm --scores %s.scores.f32%s --force",
                       all->models[i].name, all->models[i].name, all->runner.threads);
   return status;
@@ -349,12 +351,12 @@ static furrow_status run_demo(const void *values, output *out, furrow_error *err
 
 const command demo_command = {
     .name = "demo",
-    .summary = "the whole way on data that it makes: log, models, vectors, index, items found; a report",
+    .summary = "run the whole pipeline on generated data (log, models, vectors, index) and write a report",
     .example = "furrow demo\nfurrow demo --rows 200000 --items 2000 --out small-demo",
-    .about =
-        "Makes a click log whose truth is known, and shows each command that it runs on it: paste one into a shell in "
-        "the folder DIR to run it again. In the end DIR/report.html tells how well it went; it opens in any browser "
-        "and needs no network. The folder stays.",
+    .about = "Generates a click log whose true click probabilities are known and runs every step on it: training, "
+             "evaluation, index building, search. It prints each command before it runs it; to repeat one, paste it "
+             "into a shell in the folder DIR. The report, DIR/report.html, opens in any browser and needs no network. "
+             "All files stay in DIR.",
     .groups = demo_groups,
     .size = sizeof(demo_values),
     .init = demo_init,

@@ -92,7 +92,8 @@ static furrow_status fill_example(demo_example *example, uint32_t q, const furro
   query_parts parts;
   *example = (demo_example){.query = demo_query(world, q)};
   furrow_status status = furrow_scorer_vector_size(scorer, &parts.d, err);
-  if (status == FURROW_OK && parts.d > MOST_DIM) status = fail(err, FURROW_E_RANGE, "the vectors are too long");
+  if (status == FURROW_OK && parts.d > MOST_DIM)
+    status = fail(err, FURROW_E_RANGE, "the vectors have too many elements");
   if (status == FURROW_OK) status = split_query(&parts, scorer, world, example, err);
   for (size_t i = 0; status == FURROW_OK && i < DEMO_SHOWN; i++) {
     const size_t place = (size_t)q * DEMO_NEAR + i;
@@ -172,7 +173,7 @@ furrow_status demo_plane_make(demo_plane *plane, const char *path, furrow_error 
   furrow_status status = vector_source_open(&vectors, path, &(vector_values){0}, 0, err);
   if (status == FURROW_OK &&
       (furrow_vectors_reader_dimension(vectors) <= DEMO_AXES || furrow_vectors_reader_dimension(vectors) > MOST_DIM))
-    status = fail_file(err, FURROW_E_RANGE, path, "has vectors of another length", 0);
+    status = fail_file(err, FURROW_E_RANGE, path, "has vectors of an unexpected dimension", 0);
   if (status == FURROW_OK)
     status = vector_block_init(&block, furrow_vectors_reader_dimension(vectors), DEMO_PLOTTED, 0, err);
   if (status == FURROW_OK) status = vector_block_read(&block, vectors, err);

@@ -409,7 +409,7 @@ static void put_matrix(FILE *out, const demo_matrix *matrix) {
   put_entry(out, "row type", matrix->row_type);
   put_entry(out, "layer", matrix->layer);
   put_number(out, "rows on the servers", matrix->rows, 9);
-  put_number(out, "columns of a partition", matrix->block_columns, 9);
+  put_number(out, "columns per partition", matrix->block_columns, 9);
   put_number(out, "data files", matrix->files, 9);
   put_number(out, "elements", matrix->elements, 12);
   put_number(out, "smallest", matrix->min, 4);

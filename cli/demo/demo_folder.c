@@ -59,7 +59,7 @@ static furrow_status make_folder(const char *path, bool *there, furrow_error *er
   struct stat info;
   *there = false;
   if (mkdir(path, 0777) == 0) return FURROW_OK;
-  if (errno != EEXIST) return fail_file(err, FURROW_E_IO, path, "cannot be made", errno);
+  if (errno != EEXIST) return fail_file(err, FURROW_E_IO, path, "cannot be created", errno);
   *there = true;
   if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return FURROW_OK;
   fail_file(err, FURROW_E_EXISTS, path, "exists already and is not a folder", 0);
@@ -67,7 +67,7 @@ static furrow_status make_folder(const char *path, bool *there, furrow_error *er
 }
 
 furrow_status demo_folder_enter(const char *path, bool force, furrow_error *err) {
-  static const char text[] = "made by 'furrow demo'; the next one may replace the files of this folder\n";
+  static const char text[] = "written by 'furrow demo'; the next demo replaces the files in this folder\n";
   bool there;
   furrow_status status = make_folder(path, &there, err);
   if (status != FURROW_OK) return status;

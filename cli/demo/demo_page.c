@@ -138,7 +138,7 @@ static void put_indexes(FILE *out, const demo_results *all) {
           "<tr><td>none</td><td class=\"n\">10</td><td class=\"n\">%s</td><td class=\"n\">–</td><td "
           "class=\"n\">–</td><td>every item, scored by <code>furrow predict</code></td></tr>\n"
           "</table></div>\n",
-          page_seconds(each, step_seconds(all, "score by FM") / all->compared_users));
+          page_seconds(each, step_seconds(all, "score with FM") / all->compared_users));
   fprintf(out,
           "<p class=\"soft\">Compared for %u users with the exact scores of all items. A search is the median of "
           "single queries on one thread; scoring all items is a share of one run for all these users, with reading and "

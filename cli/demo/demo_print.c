@@ -11,7 +11,7 @@ void demo_print_truth(const demo_results *all) {
   for (size_t i = 0; i < DEMO_MODELS; i++)
     output_format(all->runner.out, "%-22s %10.5f %10.5f\n", all->models[i].title, all->models[i].logloss,
                   all->models[i].auc);
-  output_format(all->runner.out, "%-22s %10.5f %10.5f\n", "the truth (optimum)", all->truth.logloss, all->truth.auc);
+  output_format(all->runner.out, "%-22s %10.5f %10.5f\n", "true probabilities", all->truth.logloss, all->truth.auc);
 }
 
 static void print_demo_example(const demo_results *all, const demo_example *example, output *out) {
@@ -24,7 +24,7 @@ static void print_demo_example(const demo_results *all, const demo_example *exam
     const demo_hit *hit = &example->hits[i];
     char title[DEMO_TITLE];
     demo_title(&all->world, hit->item, title);
-    output_format(out, "  %-28s %-10s exact %6.3f  index %6.3f  rank %4u  true chance %.2f\n", title,
+    output_format(out, "  %-28s %-10s exact %6.3f  index %6.3f  rank %4u  true probability %.2f\n", title,
                   demo_topic(all->world.items[hit->item].topic), hit->exact, hit->by_index, hit->exact_rank,
                   hit->chance);
   }
@@ -32,11 +32,12 @@ static void print_demo_example(const demo_results *all, const demo_example *exam
 
 void demo_print_results(demo_results *all, const char *folder) {
   output *out = all->runner.out;
-  output_format(out, "of the 10 best of all items the index finds %.2f, the refined one %.2f; both visit %u lists\n",
+  output_format(out,
+                "of the model's 10 best items the index finds %.2f and the refined index %.2f; both probe %u lists\n",
                 all->indexes[0].overlap * 10, all->indexes[1].overlap * 10, all->nprobe);
-  demo_heading(&all->runner, "What some users get");
+  demo_heading(&all->runner, "Recommendations for some users");
   for (size_t e = 0; e < 2; e++) print_demo_example(all, &all->examples[e], out);
-  output_format(out, "\nall of it took %.1f seconds; open %s/report.html\n", all->seconds, folder);
+  output_format(out, "\nthe demo took %.1f seconds; open %s/report.html\n", all->seconds, folder);
 }
 
 /* ---- JSON ---- */

@@ -119,7 +119,7 @@ static furrow_status read_scores(demo_scores *scores, const char *path, furrow_e
   size_t i = 0;
   for (float row[3]; i < count && fread(row, sizeof row, 1, file) == 1; i++) scores->pred[i] = row[0];
   fclose(file);
-  return i == count ? FURROW_OK : fail_file(err, FURROW_E_FORMAT, path, "has not a score for each candidate", 0);
+  return i == count ? FURROW_OK : fail_file(err, FURROW_E_FORMAT, path, "does not have a score for each candidate", 0);
 }
 
 furrow_status demo_scores_load(demo_scores *scores, const demo_world *world, uint32_t queries, const char *path,
@@ -159,7 +159,7 @@ static furrow_status read_nearness(demo_found *found, uint32_t queries, const ch
   if (status == FURROW_OK) status = furrow_vectors_reader_next(vectors, queries, found->nearness, NULL, &got, err);
   furrow_vectors_reader_close(vectors);
   if (status == FURROW_OK && got < queries)
-    status = fail_file(err, FURROW_E_FORMAT, path, "has not a row for each query", 0);
+    status = fail_file(err, FURROW_E_FORMAT, path, "does not have a row for each query", 0);
   return status;
 }
 
@@ -170,7 +170,7 @@ furrow_status demo_found_load(demo_found *found, uint32_t queries, const char *i
   furrow_status status = made.nearness ? furrow_ids_load(&read, ids, NULL, err) : fail_memory(err);
   made.ids = read.ids;
   if (status == FURROW_OK && (read.dim != DEMO_NEAR || read.count < (size_t)queries * DEMO_NEAR))
-    status = fail_file(err, FURROW_E_FORMAT, ids, "has not ten ids for each query", 0);
+    status = fail_file(err, FURROW_E_FORMAT, ids, "does not have ten ids for each query", 0);
   if (status == FURROW_OK) status = read_nearness(&made, queries, nearness, err);
   if (status == FURROW_OK)
     *found = made;

@@ -100,13 +100,13 @@ static double seconds_of(struct timeval t) {
 }
 
 furrow_status demo_stopped(furrow_error *err) {
-  return fail(err, FURROW_E_STATE, "stopped by a signal; what was finished is still there");
+  return fail(err, FURROW_E_STATE, "stopped by a signal; the finished files are still there");
 }
 
 static furrow_status step_status(const demo_step *step, int state, furrow_error *err) {
   if (interrupt_came() || WIFSIGNALED(state)) return demo_stopped(err);
   const int code = WEXITSTATUS(state);
-  return code == 0 ? FURROW_OK : fail(err, status_of_code(code), "the demo stops here: '%s' failed", step->line);
+  return code == 0 ? FURROW_OK : fail(err, status_of_code(code), "the demo stops because '%s' failed", step->line);
 }
 
 static furrow_status run_step(demo_runner *runner, demo_step *step, furrow_error *err) {

@@ -91,8 +91,8 @@ const command index_add_command = {
                "furrow index add items.index --base new.npy --ids new.ids.npy --out more.index",
     .one_of = "--base FILE | --from-model FOLDER",
     .about =
-        "The index is trained already, by furrow index build or by Faiss. Without --ids the vectors get the numbers "
-        "that follow those in the index. The file is replaced when all is done: a failure leaves the old one.",
+        "The index must be trained, by 'furrow index build' or by Faiss. Without --ids the new vectors get the ids "
+        "that follow those in the index. The file is replaced at the end; after a failure the old one is still there.",
     .operands = add_operands,
     .groups = add_groups,
     .size = sizeof(add_values),

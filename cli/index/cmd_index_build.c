@@ -35,17 +35,14 @@ static const option build_options[] = {
     {.name = "nprobe",
      .kind = OPTION_COUNT64,
      .argument = "P",
-     .help = "lists that a search visits unless it says otherwise (1)",
+     .help = "default number of lists that a search probes (1)",
      .offset = offsetof(build_values, nprobe)},
     {.name = "direct-map",
      .kind = OPTION_ENUM,
      .choices = "none|array|hash",
-     .help = "keep a table from ids to places in the lists (array: ids are 0, 1, 2 ...)",
+     .help = "store a map from ids to places in the lists (array: ids must be 0, 1, 2 ...)",
      .offset = offsetof(build_values, direct_map)},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .help = "replace a file that exists",
-     .offset = offsetof(build_values, force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = offsetof(build_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(build_values, json)},
     {0}};
 
@@ -53,18 +50,18 @@ static const option train_options[] = {
     {.name = "train",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "vectors to train with; otherwise a sample of those that are added, which are then read twice. "
-             "Without --base the index stays empty, to be filled by furrow index add",
+     .help = "vectors to train with; without it, a sample of the added vectors, which are then read twice. Without "
+             "--base the index stays empty; 'furrow index add' fills it",
      .offset = offsetof(build_values, train)},
     {.name = "train-size",
      .kind = OPTION_U64,
      .argument = "N",
-     .help = "vectors to train with, at most (0: as many as training looks at)",
+     .help = "at most N training vectors (0: as many as training uses)",
      .offset = offsetof(build_values, train_size)},
     {.name = "seed",
      .kind = OPTION_U64,
      .argument = "S",
-     .help = "of the sample and of the training (1234): the same seed gives the same index",
+     .help = "seed of the sample and the training (1234); the same seed gives the same index",
      .offset = offsetof(build_values, seed)},
     {0}};
 
@@ -118,9 +115,8 @@ static size_t sample_size(building *b, const filling *fill) {
   const uint64_t count = furrow_vectors_reader_count(fill->vectors);
   if (size > count) size = count;
   if (size > most)
-    print_note(b->values->fill.quiet,
-               "training looks at %" PRIu64 " vector%s, for which --memory is too small: it gets %" PRIu64, size,
-               size == 1 ? "" : "s", most);
+    print_note(b->values->fill.quiet, "training can use %" PRIu64 " vector%s, but --memory has space for only %" PRIu64,
+               size, size == 1 ? "" : "s", most);
   if (size > most) size = most;
   return size > 0 ? (size_t)size : 1;
 }
@@ -296,11 +292,12 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
 static furrow_status check(const build_values *values, furrow_error *err) {
   const fill_values *fill = &values->fill;
   if (strcmp(values->destination, "-") == 0)
-    return fail(err, FURROW_E_ARGUMENT, "an index is built in a file, not on standard output");
+    return fail(err, FURROW_E_ARGUMENT, "an index cannot be written to standard output");
   if (fill->base && strcmp(fill->base, "-") == 0 && !values->train)
-    return fail(err, FURROW_E_ARGUMENT, "standard input cannot be read twice: give --train FILE");
+    return fail(err, FURROW_E_ARGUMENT, "standard input cannot be read twice"),
+           add_hint(err, "name the training vectors with --train FILE");
   if (fill->ids && !fill->base && !fill->model)
-    return fail(err, FURROW_E_ARGUMENT, "--ids belongs to --base or --from-model");
+    return fail(err, FURROW_E_ARGUMENT, "--ids needs --base or --from-model");
   furrow_status status = spec_check(&values->spec, err);
   const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids};
   for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++)
@@ -330,7 +327,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   furrow_status status = check(b.values, err);
   if (status != FURROW_OK) return status;
   if (!own.train && !own.fill.base && !own.fill.model)
-    return fail(err, FURROW_E_ARGUMENT, "the vectors come from --base, --from-model or (to train alone) --train");
+    return fail(err, FURROW_E_ARGUMENT, "one of --base, --from-model and --train is needed");
   b.empty = own.train && !own.fill.base && !own.fill.model;
   if (b.empty) {
     own.fill.base = own.train;
@@ -354,15 +351,14 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
 
 const command index_build_command = {
     .name = "build",
-    .summary = "make an index of vectors: train it, fill it, write it",
+    .summary = "train an index, fill it with vectors and write it",
     .example = "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
                "furrow index build --base base.fbin --train learn.fbin --out items.index --nlist 4096 --m 32 --opq\n"
                "furrow index build --from-model deepfm/embedding_embedding --out items.index --nlist 256 --m 4",
     .one_of = "--base FILE | --from-model FOLDER | --train FILE",
-    .about =
-        "The index is an IVFPQ index as Faiss builds it (or IVF flat with --m 0), and Faiss reads it. Vectors are read "
-        "block by block; the index itself stays in memory until it is written, complete. A good nlist is between "
-        "sqrt(n) and 16 * sqrt(n); m divides the dimension and is the bytes that a vector takes (with 8 bits).",
+    .about = "Builds an IVFPQ index (IVF flat with --m 0) that Faiss can read. Vectors are read block by block; the "
+             "index is in memory until the complete file is written. A good nlist is between sqrt(n) and 16 * sqrt(n). "
+             "m must divide the dimension; with 8 bits it is also the size of a code in bytes.",
     .groups = build_groups,
     .size = sizeof(build_values),
     .init = build_init,

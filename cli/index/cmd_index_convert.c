@@ -32,16 +32,16 @@ static const option convert_operands[] = {{.name = "SRC",
 static const option convert_options[] = {
     {.name = "inline-lists",
      .kind = OPTION_FLAG,
-     .help = "lists that are in a data file become part of the index file",
+     .help = "copy lists from a data file into the index file",
      .offset = offsetof(convert_values, inline_lists)},
     {.name = "direct-map",
      .kind = OPTION_ENUM,
      .choices = "keep|none|array|hash",
-     .help = "the table from ids to places in the lists: as it is, left out, or made anew",
+     .help = "map from ids to places in the lists: keep it, drop it, or rebuild it",
      .offset = offsetof(convert_values, direct_map)},
     {.name = "force",
      .kind = OPTION_FLAG,
-     .help = "replace a file that exists",
+     .help = "replace an existing file",
      .offset = offsetof(convert_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)},
     {0}};
@@ -92,7 +92,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   furrow_index *index = NULL;
   furrow_status status = FURROW_OK;
   if (to_stdout(convert) && convert->json)
-    return fail(err, FURROW_E_ARGUMENT, "--json has no place when the index goes to standard output");
+    return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the index is written to standard output");
   if (!to_stdout(convert)) {
     status = sink_check_apart(convert->destination, convert->path, err);
     if (status == FURROW_OK) status = sink_check_apart(convert->destination, convert->source.lists, err);
@@ -113,16 +113,15 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
 
 const command index_convert_command = {
     .name = "convert",
-    .summary = "read an index and write it, as it is, for an older Faiss or with its lists inside",
+    .summary = "rewrite an index unchanged, for an older Faiss, or with its lists inside",
     .example = "furrow index convert old.index new.index\n"
                "furrow index convert ondisk.index whole.index --inline-lists\n"
                "furrow index convert new.index old.index --compat 1.5.0",
-    .about =
-        "Without options the file is the same, byte for byte, but legacy kinds (IvPQ, IvFL ...) become those of "
-        "today (IwPQ, IwFl ...), and bytes behind the index are left out. Lists in a data file stay there, and the "
-        "index keeps the name it has for it. The file appears when it is complete.\n\n"
-        "With --compat nothing is left out to please an old Faiss: what it cannot read is an error that names the "
-        "part and the first release that could. A direct map can be left out (--direct-map none) and made anew.",
+    .about = "Without options DST equals SRC byte for byte, except that legacy kinds (IvPQ, IvFL ...) become current "
+             "ones (IwPQ, IwFl ...) and bytes after the end of the index are dropped. Lists in a data file stay there, "
+             "and the index keeps the stored name of that file. DST appears only when it is complete.\n\n--compat "
+             "never drops a part of the index: if the release cannot read a part, the error names the part and the "
+             "first release that can. --direct-map drops or rebuilds the direct map.",
     .operands = convert_operands,
     .groups = convert_groups,
     .size = sizeof(convert_values),

@@ -36,20 +36,20 @@ static const option estimate_options[] = {
     {.name = "direct-map",
      .kind = OPTION_ENUM,
      .choices = "none|array|hash",
-     .help = "a table from ids to places in the lists",
+     .help = "map from ids to places in the lists",
      .offset = offsetof(estimate_values, direct_map)},
     {.name = "own-ids",
      .kind = OPTION_FLAG,
-     .help = "the vectors have ids of their own: a refining index keeps a second table of them",
+     .help = "the vectors have given ids; a refining index stores them a second time",
      .offset = offsetof(estimate_values, ids)},
     {.name = "only-sizes",
      .kind = OPTION_FLAG,
-     .help = "no times: nothing is measured",
+     .help = "estimate no times, measure nothing",
      .offset = offsetof(estimate_values, only_sizes)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads to measure with (0: all processors)",
+     .help = "threads for the measurements (0: one for each processor)",
      .offset = offsetof(estimate_values, threads)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(estimate_values, json)},
     {0}};
@@ -303,9 +303,9 @@ static void report_times(report *r, const rates *rate, const furrow_index_spec *
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
 static furrow_status check(const estimate_values *values, furrow_error *err) {
-  if (values->dim == 0 || values->dim > 1 << 20) return fail(err, FURROW_E_ARGUMENT, "--dim is from 1 to 1048576");
-  if (values->n > UINT64_C(1) << 40) return fail(err, FURROW_E_ARGUMENT, "--count is at most 2^40");
-  if (values->spec.nlist > UINT64_C(1) << 32) return fail(err, FURROW_E_ARGUMENT, "--nlist is at most 2^32");
+  if (values->dim == 0 || values->dim > 1 << 20) return fail(err, FURROW_E_ARGUMENT, "--dim must be from 1 to 1048576");
+  if (values->n > UINT64_C(1) << 40) return fail(err, FURROW_E_ARGUMENT, "--count must be at most 2^40");
+  if (values->spec.nlist > UINT64_C(1) << 32) return fail(err, FURROW_E_ARGUMENT, "--nlist must be at most 2^32");
   return spec_check(&values->spec, err);
 }
 
@@ -339,15 +339,13 @@ static furrow_status estimate_run(const void *values, output *out, furrow_error 
 
 const command index_estimate_command = {
     .name = "estimate",
-    .summary = "what an index will take: bytes, memory, time",
+    .summary = "estimate the size, memory and time of an index",
     .example = "furrow index estimate -n 100000000 -d 128 --nlist 65536 --m 32 --hnsw 32\n"
                "furrow index estimate -n 1000000 -d 96 --nlist 1024 --m 16 --only-sizes",
-    .about =
-        "The size of the file is that of the layout, to the byte; with a graph, or with few vectors for the lists, it "
-        "is about that; the lines below it add up to it. Those of memory do not add up: each is of a step by itself, "
-        "and a build takes as much as the larger of training and building; searching includes what is loaded. Times "
-        "are scaled from a small index that is built on this machine, and are rough; they leave "
-        "out rotations, graphs and refinements.",
+    .about = "The file size is exact, and the lines below it add up to it; with a graph, or with few vectors per list, "
+             "it is approximate. The lines about memory do not add up: each is for one step, a build needs the larger "
+             "of training and building, and searching includes the loaded index. Times are rough: they are scaled from "
+             "a small index that is built on this machine, and leave out rotations, graphs and refinements.",
     .groups = estimate_groups,
     .size = sizeof(estimate_values),
     .run = estimate_run,

@@ -174,11 +174,11 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
 
 const command index_info_command = {
     .name = "info",
-    .summary = "what an index file is made of: kinds, sizes, quantizers, lists",
+    .summary = "summarise an index file: kinds, sizes, quantizers, lists",
     .example = "furrow index info items.index\nfurrow index info --json items.index",
-    .about =
-        "The imbalance is nlist * sum(size^2) / sum(size)^2: 1 when all lists are equally long, and how many times "
-        "more vectors a search looks at than it would then. List sizes are counted by powers of two.",
+    .about = "The imbalance is nlist * sum(size^2) / sum(size)^2. It is 1 when all lists are equally long; otherwise "
+             "it says how many times more vectors a search compares than with equal lists. The histogram of list sizes "
+             "has powers of two as bounds.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),

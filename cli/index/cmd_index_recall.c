@@ -48,7 +48,7 @@ static furrow_status parse_numbers(const char *text, void *field, furrow_error *
     if (list->count == MOST_POINTS) return fail_token(err, text, "--nprobe takes at most %d numbers", MOST_POINTS);
     snprintf(word, sizeof word, "%.*s", (int)length, s);
     if (length >= sizeof word || !read_u64(word, &list->numbers[list->count]) || list->numbers[list->count] == 0)
-      return fail_token(err, text, "--nprobe takes numbers with commas between them");
+      return fail_token(err, text, "--nprobe takes numbers separated by commas");
     list->count++;
     s += length;
     if (!*s) return FURROW_OK;
@@ -71,14 +71,14 @@ static const option recall_options[] = {
     {.name = "nprobe",
      .kind = OPTION_PARSED,
      .argument = "P,P,...",
-     .help = "lists to visit, one measurement for each (1,2,4,8 ... 128)",
+     .help = "numbers of lists to probe, one measurement for each (1,2,4,8 ... 128)",
      .offset = offsetof(recall_values, nprobe),
      .parse = parse_numbers},
     {.name = "k",
      .letter = 'k',
      .kind = OPTION_COUNT64,
      .argument = "K",
-     .help = "results of each query (100; at most 1048576)",
+     .help = "results per query (100; at most 1048576)",
      .offset = offsetof(recall_values, k)},
     {.name = "plot",
      .kind = OPTION_TEXT,
@@ -88,33 +88,30 @@ static const option recall_options[] = {
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads of batches and of finding the truth (0: all processors); single queries have one",
+     .help = "threads for batches and for the exact comparison (0: one for each processor); single queries use one",
      .offset = offsetof(recall_values, filter_ids.threads)},
     {.name = "k-factor",
      .kind = OPTION_REAL,
      .argument = "F",
-     .help = "refining looks at F * k of the best (0: as the index says)",
+     .help = "rerank F * k candidates (0: the index's setting)",
      .offset = offsetof(recall_values, filter_ids.k_factor)},
     {.name = "ef-search",
      .kind = OPTION_U32,
      .argument = "N",
-     .help = "how far a graph is searched (0: as the index says)",
+     .help = "candidates that a graph search keeps (0: the index's setting)",
      .offset = offsetof(recall_values, filter_ids.ef_search)},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .help = "replace files that exist",
-     .offset = offsetof(recall_values, force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = offsetof(recall_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(recall_values, json)},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .help = "no progress, no notes",
+     .help = "print no notes and no progress on stderr",
      .offset = offsetof(recall_values, quiet)},
     {0}};
 
 static const option_group recall_groups[] = {
     {.title = "Options", .options = recall_options},
-    {.title = "The truth", .options = truth_options, .offset = offsetof(recall_values, truth)},
+    {.title = "True neighbours", .options = truth_options, .offset = offsetof(recall_values, truth)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(recall_values, vectors)},
     {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(recall_values, source)},
@@ -168,7 +165,8 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   const uint64_t compared = m->truth.base_count;
   index_job_stop(&m->job);
   if (status == FURROW_OK && compared != FURROW_COUNT_UNKNOWN && compared != (uint64_t)info.ntotal)
-    print_note(values->quiet, "%s has %" PRIu64 " vector%s, the index %" PRId64 ": the recall is of other vectors",
+    print_note(values->quiet,
+               "%s has %" PRIu64 " vector%s, but the index has %" PRId64 ": the recall refers to other vectors",
                truth_name(&values->truth), compared, compared == 1 ? "" : "s", info.ntotal);
   return status;
 }
@@ -354,9 +352,9 @@ static furrow_status recall_plot(const char *path, const char *title, const reca
   const chart_curve curve = {
       .x = plot.recall, .y = plot.qps, .count = count, .marks = true, .labels = plot.labels, .hints = plot.hints};
   const chart drawn = {.title = title,
-                       .note = "numbers beside the points: lists visited (nprobe); right and up is better",
+                       .note = "numbers beside the points: probed lists (nprobe); right and up is better",
                        .x_axis = count && isnan(sorted[0].shared)
-                                     ? "queries whose nearest vector is found first (1-R@1)"
+                                     ? "queries whose nearest vector is the first result (1-R@1)"
                                      : "recall@10: share of the 10 nearest that is found",
                        .y_axis = "queries per second",
                        .curves = &curve,
@@ -392,7 +390,7 @@ static furrow_status recall_run(const void *values, output *out, furrow_error *e
   if (status == FURROW_OK && m.values->plot) status = sink_check_path(m.values->plot, m.values->force, err);
   if (status != FURROW_OK) return status;
   m.k = m.values->k ? (size_t)m.values->k : DEFAULT_K;
-  if (m.k > MOST_K) return fail(err, FURROW_E_ARGUMENT, "-k is at most %d", MOST_K);
+  if (m.k > MOST_K) return fail(err, FURROW_E_ARGUMENT, "-k must be at most %d", MOST_K);
   index_job_start(&m.job, m.values->quiet);
   status = open_all(&m, err);
   if (status == FURROW_OK) index_job_step(&m.job, "search", m.values->nprobe.count);
@@ -413,16 +411,15 @@ static furrow_status recall_run(const void *values, output *out, furrow_error *e
 
 const command index_recall_command = {
     .name = "recall",
-    .summary = "measure how much a search finds, and how fast",
+    .summary = "measure recall and speed of searches",
     .example =
         "furrow index recall items.index queries.fvecs --base base.fvecs\n"
         "furrow index recall items.index queries.fvecs --truth truth.ivecs --nprobe 1,4,16,64 --plot recall.svg\n"
         "furrow index recall items.index queries.fvecs --from-model deepfm/embedding_embedding",
-    .about =
-        "1-R@k is the share of queries whose nearest vector is among the first k results; recall@10 is how many of the "
-        "10 nearest are among the first 10 results. p50 and p99 are times of single queries on one thread, queries/s "
-        "is that of all queries at once. The truth is found by comparing all vectors of --base or --from-model, or "
-        "read from a file.",
+    .about = "1-R@k is the share of queries whose nearest vector is among the first k results; recall@10 is the share "
+             "of the 10 nearest vectors among the first 10 results. p50 and p99 are times of single queries on one "
+             "thread; queries/s is measured with all queries at once. The true neighbours come from an exact "
+             "comparison with all vectors of --base or --from-model, or from a file (--truth).",
     .operands = recall_operands,
     .groups = recall_groups,
     .size = sizeof(recall_values),

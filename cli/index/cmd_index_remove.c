@@ -30,10 +30,10 @@ static const option remove_options[] = {
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "IDS",
-     .help = "the ids to remove: A:B (from A up to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt",
+     .help = "ids to remove: A:B (A to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt",
      .offset = offsetof(remove_values, ids),
      .required = true},
-    {.name = "others", .kind = OPTION_FLAG, .help = "remove all but these", .offset = offsetof(remove_values, others)},
+    {.name = "others", .kind = OPTION_FLAG, .help = "remove all other ids", .offset = offsetof(remove_values, others)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(remove_values, json)},
     {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(remove_values, quiet)},
     {0}};
@@ -58,10 +58,11 @@ static void note_new_ids(const remove_values *values, const furrow_index *index,
   furrow_index_info info;
   furrow_index_get_info(index, &info);
   if (removed == 0 || info.ntotal == 0 || !has_implicit_ids(index)) return;
-  print_note(values->quiet,
-             "this index numbers its vectors: those behind the removed ones moved up, ids are 0 to %" PRId64
-             " now; one that is built with --ids keeps them",
-             info.ntotal - 1);
+  print_note(
+      values->quiet,
+      "this index counts its vectors from 0: the vectors after removed ones have new ids, which are now 0 to %" PRId64
+      "; an index that is built with --ids keeps the ids",
+      info.ntotal - 1);
 }
 
 /* Says what would have helped, where something would. */
@@ -119,11 +120,10 @@ const command index_remove_command = {
     .summary = "remove vectors from an index, by their ids",
     .example = "furrow index remove items.index --ids 17,4711\n"
                "furrow index remove items.index --ids 1000000: --out first.index",
-    .about =
-        "Ids that are not in the index are passed over. The last vector of a list takes the place of one that leaves, "
-        "as in Faiss. The file is replaced when all is done. An index with --refine-flat (and any that numbers its "
-        "vectors: flat, product quantizer without lists) that was built without --ids counts its vectors from 0: "
-        "those behind the removed ones move up and get new ids, as in Faiss; a note says so.",
+    .about = "Ids that are not in the index are ignored. As in Faiss, the last vector of a list takes the place of a "
+             "removed one. The file is replaced at the end. Some indexes do not store ids but count their vectors from "
+             "0: those with --refine-flat that were built without --ids, flat indexes, and product quantizers without "
+             "lists. There, as in Faiss, the vectors after a removed one get new ids; a note says so.",
     .operands = remove_operands,
     .groups = remove_groups,
     .size = sizeof(remove_values),

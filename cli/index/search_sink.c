@@ -24,12 +24,9 @@ const option result_options[] = {
     {.name = "out-starts",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "with --range: where the results of each query begin, and where they end: .i64 .npy",
+     .help = "with --range: write where the results of each query begin and end: .i64 .npy",
      .offset = offsetof(result_values, starts)},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .help = "replace files that exist",
-     .offset = offsetof(result_values, force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = offsetof(result_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "print as JSON", .offset = offsetof(result_values, json)},
     {0}};
 
@@ -42,10 +39,11 @@ furrow_status result_check(const result_values *values, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < sizeof paths / sizeof *paths; i++) {
     if (!paths[i]) continue;
-    if (strcmp(paths[i], "-") == 0) return fail(err, FURROW_E_ARGUMENT, "results in files have names: - is none");
+    if (strcmp(paths[i], "-") == 0)
+      return fail(err, FURROW_E_ARGUMENT, "results cannot be written to standard output; name a file");
     for (size_t j = 0; j < i; j++)
       if (paths[j] && strcmp(paths[i], paths[j]) == 0)
-        return fail_token(err, paths[i], "two kinds of results cannot go to one file");
+        return fail_token(err, paths[i], "two kinds of results cannot be written to the same file");
     status = sink_check_path(paths[i], values->force, err);
   }
   return status;

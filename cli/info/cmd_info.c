@@ -19,7 +19,7 @@ typedef struct info_values {
 
 static const option info_operands[] = {{.name = "PATH",
                                         .kind = OPTION_TEXT,
-                                        .help = "a file or a folder; of rows also a URI",
+                                        .help = "a file or a folder; rows may also be named by a URI",
                                         .offset = offsetof(info_values, path),
                                         .required = true},
                                        {0}};
@@ -52,7 +52,7 @@ static furrow_status fail_unknown(const path_inspection *look, furrow_error *err
   }
   source_close(&rows);
   if (status == FURROW_OK || status == FURROW_END)
-    return fail_file(err, FURROW_E_FORMAT, look->path, "is text without any rows", 0);
+    return fail_file(err, FURROW_E_FORMAT, look->path, "is text without rows", 0);
   return status;
 }
 
@@ -74,7 +74,7 @@ static void report_commands(const path_inspection *look) {
     report_end(r);
     return;
   }
-  if (look->command_count) output_text(r->out, "\nWhat can be done with it:\n");
+  if (look->command_count) output_text(r->out, "\nCommands to try:\n");
   for (size_t i = 0; i < look->command_count; i++) output_format(r->out, "  %s\n", look->commands[i]);
 }
 
@@ -105,7 +105,7 @@ static furrow_status find_path(path_inspection *look, furrow_error *err) {
   }
   if (errno == ENOENT && strpbrk(look->path, "?;#*[")) return FURROW_OK;
   if (errno == ENOENT) return fail_file(err, FURROW_E_NOT_FOUND, look->path, "no such file or directory", 0);
-  return fail_file(err, FURROW_E_IO, look->path, "cannot be looked at", errno);
+  return fail_file(err, FURROW_E_IO, look->path, "cannot be read", errno);
 }
 
 static furrow_status info_run(const void *values, output *out, furrow_error *err) {
@@ -114,7 +114,7 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   size_t length = strlen(info->path);
   while (length > 1 && info->path[length - 1] == '/') length--;
   if (snprintf(path, sizeof path, "%.*s", (int)length, info->path) >= (int)sizeof path)
-    return fail_file(err, FURROW_E_ARGUMENT, info->path, "is too long a name", 0);
+    return fail_file(err, FURROW_E_ARGUMENT, info->path, "the path is too long", 0);
   report r;
   path_inspection look = {.path = path, .r = &r};
   furrow_status status = find_path(&look, err);
@@ -128,13 +128,12 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
 
 const command info_command = {
     .name = "info",
-    .summary = "what a file or folder is, and what can be done with it",
+    .summary = "say what a file or folder is and which commands read it",
     .example = "furrow info train.libsvm\nfurrow info deepfm.model\nfurrow info --json items.index",
-    .about =
-        "Knows rows in any of the text formats, folders of them and row caches; models and matrices of Angel; indexes "
-        "of Faiss; npy, npz, safetensors, fvecs, bvecs, ivecs, fbin; Angel's JSON files; checkpoints. Reads no more "
-        "than it takes to tell: of rows the first ones, of matrices the metadata. A file that is damaged, or nothing "
-        "that Furrow reads, is told with the check that failed, and the command ends with the code of that error.",
+    .about = "Recognises rows in all text formats, folders of such files and row caches; Angel's models, matrices and "
+             "JSON files; Faiss's indexes; npy, npz, safetensors, fvecs, bvecs, ivecs and fbin files; checkpoints. It "
+             "reads only what it needs: the first rows, or the metadata of matrices. For a damaged or unknown file it "
+             "prints the check that failed and exits with the code of that error.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),

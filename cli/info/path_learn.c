@@ -74,6 +74,7 @@ static furrow_status describe_conf(path_inspection *look, furrow_error *err) {
   return status;
 }
 
-const path_kind checkpoint_kind = {"checkpoint", "a training between two epochs", is_checkpoint, describe_checkpoint};
-const path_kind conf_kind = {"algorithm", "Angel's JSON file of an algorithm, or the graph of a model", is_conf,
+const path_kind checkpoint_kind = {"checkpoint", "the state of a training after an epoch", is_checkpoint,
+                                   describe_checkpoint};
+const path_kind conf_kind = {"algorithm", "Angel's JSON file for an algorithm, or the graph of a model", is_conf,
                              describe_conf};

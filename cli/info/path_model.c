@@ -162,8 +162,7 @@ static furrow_status describe_matrix_file(path_inspection *look, furrow_error *e
   return status;
 }
 
-const path_kind model_kind = {"model", "a model as Angel stores it: a folder for each matrix", is_model,
-                              describe_model};
-const path_kind matrix_kind = {"matrix", "a matrix as Angel stores it", is_matrix, describe_matrix};
-const path_kind matrix_file_kind = {"file of a matrix", "a file of a matrix folder, which is read as a whole",
+const path_kind model_kind = {"model", "an Angel model: a folder for each matrix", is_model, describe_model};
+const path_kind matrix_kind = {"matrix", "an Angel matrix", is_matrix, describe_matrix};
+const path_kind matrix_file_kind = {"file of a matrix", "one file of an Angel matrix, which is read as a whole",
                                     is_matrix_file, describe_matrix_file};

@@ -124,5 +124,5 @@ static bool is_cache(const path_inspection *look) {
   return !look->folder && source_is_cache(look->path);
 }
 
-const path_kind row_cache_kind = {"row cache", "rows as Furrow keeps them, ready to be read", is_cache, describe_rows};
+const path_kind row_cache_kind = {"row cache", "parsed rows in Furrow's cache format", is_cache, describe_rows};
 const path_kind rows_kind = {"rows", "sparse samples as text", is_rows, describe_rows};

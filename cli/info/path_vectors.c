@@ -160,5 +160,6 @@ static furrow_status describe_arrays(path_inspection *look, furrow_error *err) {
   return status;
 }
 
-const path_kind index_kind = {"index", "an index of vectors as Faiss stores it", is_index, describe_index};
-const path_kind arrays_kind = {"arrays", "vectors or tensors in a file of another program", is_arrays, describe_arrays};
+const path_kind index_kind = {"index", "a vector index in Faiss's format", is_index, describe_index};
+const path_kind arrays_kind = {"arrays", "vectors or tensors in the format of another program", is_arrays,
+                               describe_arrays};

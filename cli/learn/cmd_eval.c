@@ -31,10 +31,10 @@ static const option eval_options[] = {
     {.name = "curves",
      .kind = OPTION_TEXT,
      .argument = "FILE.svg",
-     .help = "draw the ROC and the precision-recall curve and the calibration",
+     .help = "draw the ROC curve, the precision-recall curve and the calibration",
      .offset = AT(curves)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace a file that exists", .offset = AT(force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {0}};
 #undef AT
 
@@ -161,7 +161,7 @@ static furrow_status print_report(const eval_values *values, const furrow_evalua
   furrow_status status = FURROW_OK;
   if (classes && !values->json && values->bins > 0) status = print_calibration(evaluation, values->bins, out, err);
   if (status != FURROW_OK || !values->curves) return status;
-  if (!classes) return fail(err, FURROW_E_UNSUPPORTED, "only a model of two classes has curves, and rows of both");
+  if (!classes) return fail(err, FURROW_E_UNSUPPORTED, "curves need a model of two classes and rows of both classes");
   return draw_curves(values, evaluation, err);
 }
 
@@ -170,7 +170,7 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
   scoring s = {0};
   furrow_evaluation *evaluation = NULL;
   const furrow_rowblock *block = NULL;
-  if (eval->bins > MOST_BINS) return fail(err, FURROW_E_ARGUMENT, "--bins takes at most %d", MOST_BINS);
+  if (eval->bins > MOST_BINS) return fail(err, FURROW_E_ARGUMENT, "--bins must be at most %d", MOST_BINS);
   furrow_status status = eval->curves ? sink_check_path(eval->curves, eval->force, err) : FURROW_OK;
   if (status == FURROW_OK) status = scoring_open(&s, &eval->scoring, err);
   if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, s.scorer, err);
@@ -189,11 +189,11 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
 
 const command eval_command = {
     .name = "eval",
-    .summary = "how good a model is on rows with labels: loss, AUC, accuracy, calibration, curves",
+    .summary = "measure a model on labelled rows: loss, AUC, accuracy, calibration, curves",
     .example = "furrow eval --model clicks.model --data test.libsvm\n"
                "furrow eval --model clicks.model --data test.libsvm --curves curves.svg --json",
-    .about = "Labels are transformed as in training. Models of two classes get AUC, accuracy, logloss, a calibration "
-             "table and curves; regression gets RMSE and MAE.",
+    .about = "Transforms labels as in training. For models of two classes it prints AUC, accuracy, logloss and a "
+             "calibration table and can draw curves; for regression it prints RMSE and MAE.",
     .groups = eval_groups,
     .size = sizeof(eval_values),
     .init = eval_init,

@@ -47,33 +47,33 @@ static const option main_options[] = {
     {.name = "conf",
      .kind = OPTION_TEXT,
      .argument = "FILE.json",
-     .help = "Angel's JSON file: data, model, train, layers; options win over it",
+     .help = "Angel's JSON file (data, model, train, layers); options override it",
      .offset = AT(conf)},
     {.name = "train",
      .kind = OPTION_TEXT,
      .argument = "URI",
-     .help = "the samples (in the JSON: data/path)",
+     .help = "samples to train on (in the JSON file: data/path)",
      .offset = AT(train)},
     {.name = "valid",
      .kind = OPTION_TEXT,
      .argument = "URI",
-     .help = "samples for validation; else --valid-ratio of the training data",
+     .help = "samples for validation (--valid-ratio of the training data)",
      .offset = AT(valid)},
     {.name = "out",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "the model directory to write (model/savepath)",
+     .help = "model directory to write (model/savepath)",
      .offset = AT(out)},
     {.name = "format",
      .kind = OPTION_TEXT,
      .argument = "F",
      .choices = "libsvm|libffm|dummy|dense|csv",
-     .help = "format of the samples: libsvm (the default; indices from 1), libffm, dummy, dense, csv",
+     .help = "format of the samples: libsvm (the default; indices count from 1), libffm, dummy, dense, csv",
      .offset = AT(format)},
     {.name = "load",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "go on from this model (model/loadpath); new features are added",
+     .help = "continue training this model (model/loadpath); new features are added",
      .offset = AT(load)},
     {.name = "define",
      .letter = 'D',
@@ -83,31 +83,31 @@ static const option main_options[] = {
      .offset = AT(define)},
     {.name = "dry-run",
      .kind = OPTION_FLAG,
-     .help = "print the graph, its matrices, parameters and memory, and train nothing",
+     .help = "print the graph, its matrices, parameters and memory; do not train",
      .offset = AT(dry_run)},
-    {.name = "dot", .kind = OPTION_TEXT, .argument = "FILE", .help = "the graph for graphviz", .offset = AT(dot)},
-    {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "the graph as a picture", .offset = AT(svg)},
+    {.name = "dot", .kind = OPTION_TEXT, .argument = "FILE", .help = "write the graph for graphviz", .offset = AT(dot)},
+    {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "draw the graph as SVG", .offset = AT(svg)},
     {0}};
 
 static const option training_options[] = {
     {.name = "metric",
      .kind = OPTION_TEXT,
      .argument = "loss|auc|accuracy|logloss|rmse|mae",
-     .help = "says which epoch is best (loss)",
+     .help = "metric that decides which epoch is best (loss)",
      .offset = AT(metric)},
     {.name = "patience",
      .kind = OPTION_U32,
      .argument = "N",
-     .help = "stop after N epochs that were not better (0: never)",
+     .help = "stop after N epochs without improvement (0: never)",
      .offset = AT(patience)},
     {.name = "keep-best",
      .kind = OPTION_FLAG,
-     .help = "write the parameters of the best epoch, not of the last",
+     .help = "save the parameters of the best epoch instead of the last",
      .offset = AT(keep_best)},
     {.name = "checkpoint",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "keep a checkpoint there; without --resume one that is there is replaced",
+     .help = "keep a checkpoint in this folder; without --resume an old one is replaced",
      .offset = AT(checkpoint)},
     {.name = "checkpoint-every",
      .kind = OPTION_COUNT32,
@@ -116,16 +116,16 @@ static const option training_options[] = {
      .offset = AT(checkpoint_every)},
     {.name = "resume",
      .kind = OPTION_FLAG,
-     .help = "go on from the checkpoint, if there is one: the model is that of a run without a break",
+     .help = "continue from the checkpoint if there is one; the model equals that of an uninterrupted run",
      .offset = AT(resume)},
     {.name = "stream",
      .kind = OPTION_FLAG,
-     .help = "read the samples anew in each epoch; else they are kept in memory",
+     .help = "read the samples again in each epoch instead of keeping them in memory",
      .offset = AT(stream)},
     {.name = "history",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "write the epochs, as .json or .csv",
+     .help = "write the metrics of the epochs (.json or .csv)",
      .offset = AT(history)},
     {.name = "curve",
      .kind = OPTION_TEXT,
@@ -135,21 +135,21 @@ static const option training_options[] = {
     {.name = "on-bad",
      .kind = OPTION_ENUM,
      .choices = "error|skip",
-     .help = "a row that cannot be read ends the training (error) or is left out (skip)",
+     .help = "what to do about a malformed row: stop with an error, or skip it (error)",
      .offset = AT(on_bad)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads (0, the default: one for each processor); the model does not depend on it",
+     .help = "threads (0, the default: one for each processor); the number does not change the model",
      .offset = AT(threads)},
     {.name = "hogwild",
      .kind = OPTION_FLAG,
-     .help = "threads do not wait for each other: faster, but no two runs are the same",
+     .help = "update without locks: faster, but no two runs give the same model",
      .offset = AT(hogwild)},
     {.name = "max-features",
      .kind = OPTION_U64,
      .argument = "N",
-     .help = "refuse more features than that (0: no limit)",
+     .help = "fail if there are more features than N (0: no limit)",
      .offset = AT(max_features)},
     {0}};
 
@@ -157,32 +157,32 @@ static const option writing_options[] = {
     {.name = "servers",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "files as N of Angel's servers would write them (1)",
+     .help = "write the files of N of Angel's servers (1)",
      .offset = AT(servers)},
     {.name = "part-size",
      .kind = OPTION_COUNT64,
      .argument = "N",
-     .help = "elements of a partition (500000)",
+     .help = "elements per partition (500000)",
      .offset = AT(part_size)},
     {.name = "angel-bytes",
      .kind = OPTION_FLAG,
-     .help = "write what Angel would, even where that loses digits",
+     .help = "write exactly what Angel would write, even if that loses digits",
      .offset = AT(angel_bytes)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace what exists", .offset = AT(force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files and models", .offset = AT(force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .help = "no table, no notes, no progress",
+     .help = "print no table, no notes and no progress",
      .offset = AT(quiet)},
     {0}};
 #undef AT
 
 static const option_group train_groups[] = {{.title = "Options", .options = main_options},
                                             {.title = "Options", .options = plugin_options},
-                                            {.title = "The course of training", .options = training_options},
+                                            {.title = "Training", .options = training_options},
                                             {.title = "Writing", .options = writing_options},
-                                            {.title = "The model and its training (also -D, also in the JSON file)",
+                                            {.title = "Model and training settings (also with -D and in the JSON file)",
                                              .options = learn_options,
                                              .offset = offsetof(train_values, keys)},
                                             {0}};
@@ -306,7 +306,7 @@ static furrow_status write_history(const train_values *values, const furrow_trai
 
 static void report_best(report *r, uint32_t best, bool saved) {
   char text[96];
-  snprintf(text, sizeof text, "%" PRIu32 " (the last epoch was saved; --keep-best saves the best)", best);
+  snprintf(text, sizeof text, "%" PRIu32 " (the last epoch was saved; use --keep-best to save the best)", best);
   if (r->json || saved)
     report_u64(r, "best epoch", best);
   else
@@ -414,9 +414,8 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
 
 static furrow_status check_values(const train_values *values, furrow_error *err) {
   if (!values->conf && !values->algorithm)
-    return fail(err, FURROW_E_ARGUMENT, "say what to train: --model NAME or --conf FILE.json");
-  if (values->resume && !values->checkpoint)
-    return fail(err, FURROW_E_ARGUMENT, "--resume needs --checkpoint DIR to resume from");
+    return fail(err, FURROW_E_ARGUMENT, "--model NAME or --conf FILE.json is missing");
+  if (values->resume && !values->checkpoint) return fail(err, FURROW_E_ARGUMENT, "--resume needs --checkpoint DIR");
   if (values->history && !path_ends(values->history, ".json") && !path_ends(values->history, ".csv"))
     return fail_token(err, values->history, "--history takes a name that ends in .json or .csv");
   if (values->curve && !path_ends(values->curve, ".svg"))
@@ -437,8 +436,8 @@ static void take_paths(train_values *values, const furrow_learn_conf *conf) {
 
 static furrow_status check_paths(const train_values *values, furrow_error *err) {
   if (values->dry_run) return FURROW_OK;
-  if (!values->train) return fail(err, FURROW_E_ARGUMENT, "say what to train on: --train URI");
-  if (!values->out) return fail(err, FURROW_E_ARGUMENT, "say where the model goes: --out DIR");
+  if (!values->train) return fail(err, FURROW_E_ARGUMENT, "--train URI is missing, the samples to train on");
+  if (!values->out) return fail(err, FURROW_E_ARGUMENT, "--out DIR is missing, the model directory to write");
   return FURROW_OK;
 }
 
@@ -474,16 +473,16 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
 
 const command train_command = {
     .name = "train",
-    .summary = "train a model on samples and write its directory as Angel would",
+    .summary = "train a model and write it as an Angel model directory",
     .example = "furrow train --model fm --rank 8 --train clicks.libsvm --out clicks.model --epochs 5 --lr 0.05\n"
                "furrow train --model gbdt --trees 100 --depth 6 --lr 0.1 --splits 254 --train t.libsvm --out t.model\n"
                "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
                "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
     .one_of = "--model NAME | --conf FILE.json",
-    .about = "The same samples, settings and seed give the same model, byte for byte, for any number of threads "
-             "(another instruction set may change last digits). Indices "
-             "of libsvm and libffm data count from 1, as Angel reads them (--index-base). docs/models.md has the "
-             "formula, the graph and the matrices of each algorithm.",
+    .about =
+        "The same samples, settings and seed give the same model, byte for byte, for any number of threads (another "
+        "instruction set may change the last digits). Indices of libsvm and libffm data count from 1, as in Angel; "
+        "--index-base changes that. docs/models.md has the formula, the graph and the matrices of each algorithm.",
     .groups = train_groups,
     .size = sizeof(train_values),
     .init = train_init,

@@ -24,7 +24,7 @@ const option scoring_options[] = {
      .kind = OPTION_TEXT,
      .argument = "F",
      .choices = "libsvm|libffm|dummy|dense|csv",
-     .help = "format of the rows: libsvm, libffm, dummy, dense, csv; else what the model was trained on",
+     .help = "format of the rows: libsvm, libffm, dummy, dense, csv (the format of the training data)",
      .offset = AT(format)},
     {.name = "conf",
      .kind = OPTION_TEXT,
@@ -35,33 +35,33 @@ const option scoring_options[] = {
      .kind = OPTION_TEXT,
      .argument = "NAME",
      .choices = "lr|svm|linear|robust|softmax|mlr|fm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
-     .help = "what a model without graph.json is: lr, fm, gbdt …",
+     .help = "algorithm of a model without graph.json: lr, fm, gbdt …",
      .offset = AT(algorithm)},
     {.name = "define",
      .letter = 'D',
      .kind = OPTION_LIST,
      .argument = "KEY=VALUE",
-     .help = "a setting, by Angel's or a short name: ml.data.label.trans.class=PosNegTrans, index-base=0",
+     .help = "a setting by Angel's name or its short name: ml.data.label.trans.class=PosNegTrans, index-base=0",
      .offset = AT(define)},
     {.name = "fc-order",
      .kind = OPTION_ENUM,
      .choices = "in-out|out-in",
-     .help = "how weights of fc layers lie: as Angel's trainer writes them, or as its serving does",
+     .help = "order of the weights of fc layers: as Angel's trainer writes them, or as its serving does",
      .offset = AT(fc_order)},
     {.name = "on-bad",
      .kind = OPTION_ENUM,
      .choices = "error|skip",
-     .help = "a row that cannot be read ends the work (error) or is left out (skip)",
+     .help = "what to do about a malformed row: stop with an error, or skip it (error)",
      .offset = AT(on_bad)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads that read (0, the default: one for each processor)",
+     .help = "threads for reading (0, the default: one for each processor)",
      .offset = AT(threads)},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .help = "no notes and no progress on stderr",
+     .help = "print no notes and no progress on stderr",
      .offset = AT(quiet)},
     {0}};
 #undef AT
@@ -82,7 +82,7 @@ static furrow_status make_settings(learn_settings *settings, const scoring_value
   if (!json && !values->algorithm) {
     const size_t n = strlen(values->model);
     if (n + sizeof "/graph.json" > sizeof graph)
-      return fail_file(err, FURROW_E_ARGUMENT, values->model, "is too long a name", 0);
+      return fail_file(err, FURROW_E_ARGUMENT, values->model, "the path is too long", 0);
     memcpy(graph, values->model, n);
     memcpy(graph + n, "/graph.json", sizeof "/graph.json");
     json = graph;

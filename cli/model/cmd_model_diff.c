@@ -32,7 +32,7 @@ static const option diff_operands[] = {
 static const option diff_options[] = {{.name = "tolerance",
                                        .kind = OPTION_REAL,
                                        .argument = "X",
-                                       .help = "elements that are no further apart than X are equal (0)",
+                                       .help = "treat elements as equal if they differ by at most X (0)",
                                        .offset = offsetof(diff_values, tolerance)},
                                       {.name = "top",
                                        .kind = OPTION_U32,
@@ -42,11 +42,11 @@ static const option diff_options[] = {{.name = "tolerance",
                                       {0}};
 
 static const option diff_quiet_options[] = {
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print nothing: the exit code tells"}, {0}};
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print nothing; use the exit code"}, {0}};
 
 static const option_group diff_groups[] = {
-    {.title = "What to compare", .options = matrix_options, .offset = offsetof(diff_values, selected)},
-    {.title = "What to compare", .options = diff_options},
+    {.title = "Selection", .options = matrix_options, .offset = offsetof(diff_values, selected)},
+    {.title = "Selection", .options = diff_options},
     {.title = "Reading", .options = reading_options, .offset = offsetof(diff_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(diff_values, json)},
     {.title = "Options", .options = memory_options, .offset = offsetof(diff_values, memory)},
@@ -250,7 +250,7 @@ static furrow_status diff_run(const void *values, output *out, furrow_error *err
   furrow_model_listing *a = NULL, *b = NULL;
   report r;
   comparing c = {.values = diff, .report = &r};
-  if (diff->tolerance < 0) return fail(err, FURROW_E_ARGUMENT, "--tolerance is not negative");
+  if (diff->tolerance < 0) return fail(err, FURROW_E_ARGUMENT, "--tolerance must not be negative");
   furrow_status status = furrow_model_listing_load(&a, diff->a, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&b, diff->b, err);
   if (status == FURROW_OK) {
@@ -274,10 +274,10 @@ const command model_diff_command = {
     .name = "diff",
     .summary = "compare two matrices or two models",
     .example = "furrow model diff lr lr.binary\nfurrow model diff old/input_weight new/input_weight --tolerance 1e-6",
-    .about =
-        "Elements are compared by row and column, whatever the formats and partitions; one that only one of them has "
-        "counts as 0 in the other. Matrices of models are matched by name. Ends with 0 when all is equal, with 1 when "
-        "something differs by more than the tolerance or a matrix is missing, with another code when it cannot tell.",
+    .about = "Compares elements by row and column, whatever the formats and partitions are; an element that only one "
+             "side stores counts as 0 on the other. Matrices of models are matched by name. The exit code is 0 when "
+             "all elements are equal, 1 when some differ by more than the tolerance or a matrix is missing, and "
+             "another code when the comparison fails.",
     .operands = diff_operands,
     .groups = diff_groups,
     .size = sizeof(diff_values),

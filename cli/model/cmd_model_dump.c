@@ -26,8 +26,8 @@ static const option head_options[] = {
     {.name = "head", .kind = OPTION_U64, .argument = "N", .help = "stop after N lines"}, {0}};
 
 static const option_group dump_groups[] = {
-    {.title = "What to print", .options = selection_options, .offset = offsetof(dump_values, selected)},
-    {.title = "What to print", .options = head_options, .offset = offsetof(dump_values, head)},
+    {.title = "Selection", .options = selection_options, .offset = offsetof(dump_values, selected)},
+    {.title = "Selection", .options = head_options, .offset = offsetof(dump_values, head)},
     {.title = "Reading", .options = reading_options, .offset = offsetof(dump_values, reading)},
     {.title = "Options", .options = memory_options, .offset = offsetof(dump_values, memory)},
     {.title = "Options", .options = threads_options, .offset = offsetof(dump_values, threads)},
@@ -114,12 +114,13 @@ static furrow_status dump_run(const void *values, output *out, furrow_error *err
 
 const command model_dump_command = {
     .name = "dump",
-    .summary = "print the elements, one a line",
+    .summary = "print the elements, one per line",
     .example = "furrow model dump lr/input_weight\n"
                "furrow model dump deepfm --matrix embedding_embedding --cols 4711 --rows 0:8\n"
                "furrow model dump lr --matrix input_weight --sep '\\t' | head",
-    .about = "A line is: row TAB column TAB value, sorted by row, then column. Floats are printed as %.9g, doubles as "
-             "%.17g, integers plainly; NaN, Infinity, -Infinity. What the file does not have is not printed.",
+    .about =
+        "Each line is row TAB column TAB value, sorted by row, then by column. Floats are printed as %.9g, doubles as "
+        "%.17g, special values as NaN, Infinity and -Infinity. Elements that the files do not store are not printed.",
     .operands = dump_operands,
     .groups = dump_groups,
     .size = sizeof(dump_values),

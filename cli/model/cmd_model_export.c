@@ -44,12 +44,12 @@ static const option export_options[] = {
     {.name = "to",
      .kind = OPTION_ENUM,
      .choices = "auto|npy|npz|fvecs|fbin|safetensors|tsv|libsvm",
-     .help = "format of the file (auto, the default: by the ending of its name)",
+     .help = "format of the file (auto, the default: from the ending of its name)",
      .offset = AT(to)},
     {.name = "by",
      .kind = OPTION_ENUM,
      .choices = "auto|row|column",
-     .help = "what a vector is: a row, or a column, which is all rows of one feature (auto: a column if the matrix is "
+     .help = "what a vector is: a row, or a column, that is all rows of one feature (auto: a column if the matrix is "
              "stored by columns)",
      .offset = AT(by)},
     {.name = "type",
@@ -60,16 +60,16 @@ static const option export_options[] = {
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "where the ids of the vectors go, for formats without a place for them (FILE.ids.npy)",
+     .help = "file for the ids of the vectors, for formats that cannot hold ids (FILE.ids.npy)",
      .offset = AT(ids)},
     {.name = "no-ids", .kind = OPTION_FLAG, .help = "do not write the ids", .offset = AT(no_ids)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace files that exist", .offset = AT(force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = AT(force)},
     {0}};
 #undef AT
 
 static const option_group export_groups[] = {
     {.title = "Writing", .options = export_options},
-    {.title = "What to export", .options = selection_options, .offset = offsetof(export_values, selected)},
+    {.title = "Selection", .options = selection_options, .offset = offsetof(export_values, selected)},
     {.title = "Vectors for search", .options = vectors_options, .offset = offsetof(export_values, vectors)},
     {.title = "Reading", .options = reading_options, .offset = offsetof(export_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(export_values, json)},
@@ -90,11 +90,12 @@ static bool to_stdout(const export_values *export) {
 }
 
 static furrow_status check_values(const export_values *export, furrow_error *err) {
-  if (export->ids && export->no_ids) return fail(err, FURROW_E_ARGUMENT, "--ids and --no-ids do not go together");
+  if (export->ids && export->no_ids) return fail(err, FURROW_E_ARGUMENT, "--ids and --no-ids cannot be used together");
   if (to_stdout(export) && export->json)
-    return fail(err, FURROW_E_ARGUMENT, "--json has no place when the file goes to standard output");
+    return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the file is written to standard output");
   if (to_stdout(export) && export->to == FURROW_EXCHANGE_AUTO)
-    return fail(err, FURROW_E_ARGUMENT, "standard output has no name that tells the format: give --to");
+    return fail(err, FURROW_E_ARGUMENT, "the format for standard output is unknown"),
+           add_hint(err, "name it with --to");
   return FURROW_OK;
 }
 
@@ -165,7 +166,7 @@ static furrow_status run_vectors(const export_values *export, output *out, furro
   selected chosen = {0};
   if (export->selected.matrix || export->selected.rows || export->selected.parts)
     return fail(err, FURROW_E_ARGUMENT,
-                "--vectors takes a whole model: of --matrix, --rows, --cols, --parts only --cols");
+                "--vectors exports a whole model: --matrix, --rows and --parts cannot be used with it");
   furrow_status status = selection_make(&chosen, &export->selected, NULL, 0, export->reading.meta_name, err);
   const vectors_job wanted = {.values = &export->vectors,
                               .model = export->source,
@@ -225,8 +226,8 @@ const command model_export_command = {
                "furrow model export lr --matrix input_weight - --to tsv | sort -k3g\n"
                "furrow model export fm items.fbin --vectors item --cols 200000:250000",
     .about =
-        "The file appears when it is complete. A dense file (npy, fvecs, fbin, safetensors) has 0 where the matrix "
-        "has no element. A model of several matrices goes to safetensors alone. FILE must not lie in SRC.",
+        "FILE appears only when it is complete and must not lie in SRC. Dense formats (npy, fvecs, fbin, safetensors) "
+        "have 0 where the matrix has no element. Only safetensors can hold a model of several matrices.",
     .more = print_exchange_formats,
     .operands = export_operands,
     .groups = export_groups,

@@ -27,7 +27,7 @@ typedef struct importance_values {
 
 static const option importance_operands[] = {{.name = "DIR",
                                               .kind = OPTION_TEXT,
-                                              .help = "a model directory of gbdt, Furrow's or Angel's",
+                                              .help = "a gbdt model directory, Furrow's or Angel's",
                                               .offset = offsetof(importance_values, path),
                                               .required = true},
                                              {0}};
@@ -37,16 +37,16 @@ static const option importance_options[] = {
     {.name = "by",
      .kind = OPTION_ENUM,
      .choices = "gain|cover|count",
-     .help = "what features are sorted by (gain; count where the model has no gains)",
+     .help = "measure to sort by (gain; count if the model has no gains)",
      .offset = AT(by)},
-    {.name = "top", .kind = OPTION_U64, .argument = "N", .help = "the first N features (all)", .offset = AT(top)},
+    {.name = "top", .kind = OPTION_U64, .argument = "N", .help = "print the first N features (all)", .offset = AT(top)},
     {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "also draw bars (at most 100)", .offset = AT(svg)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace a file that exists", .offset = AT(force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {0}};
 #undef AT
 
 static const option_group importance_groups[] = {
-    {.title = "What to tell", .options = importance_options},
+    {.title = "Selection", .options = importance_options},
     {.title = "Options", .options = json_options, .offset = offsetof(importance_values, json)},
     {.title = "Options", .options = threads_options, .offset = offsetof(importance_values, threads)},
     {.title = "Options", .options = plugin_options},
@@ -144,8 +144,8 @@ static furrow_status draw(const importance_values *v, const furrow_feature_impor
     snprintf(bars[i].name, sizeof bars[i].name, "feature %" PRId32, list[i].feature);
     bars[i].value = fmax(measure_of(&list[i], by), 0);
   }
-  snprintf(title, sizeof title, "importance of features by %s", measure_names[by]);
-  snprintf(note, sizeof note, "%zu of %zu features that the trees ask for", drawn, count);
+  snprintf(title, sizeof title, "feature importance by %s", measure_names[by]);
+  snprintf(note, sizeof note, "%zu of %zu features that the trees use", drawn, count);
   return bars_write(v->svg, title, note, bars, drawn, v->force, err);
 }
 
@@ -179,13 +179,12 @@ static furrow_status importance_run(const void *values, output *out, furrow_erro
 
 const command model_importance_command = {
     .name = "importance",
-    .summary = "say which features the trees of a gbdt model ask for, and what that gains",
+    .summary = "list the features that the trees of a gbdt model split on, with their gains",
     .example = "furrow model importance clicks --top 20\nfurrow model importance clicks --by count --svg bars.svg",
     .about =
-        "Of each feature the sums over the splits that ask for it: how many there are, what they gain, and their "
-        "cover (the sum of the hessians of the rows that come to them). Gains and covers are known where the model "
-        "has them: training with --node-stats yes writes them. Features are columns of the model, counted from 0; "
-        "share is that of the measure that the list is sorted by.",
+        "For each feature, adds up the splits that use it: their number, their gains and their covers (the sums of the "
+        "hessians of the rows that reach them). A model has gains and covers if it was trained with --node-stats yes. "
+        "Features are columns of the model, counted from 0. The share refers to the measure that sorts the list.",
     .operands = importance_operands,
     .groups = importance_groups,
     .size = sizeof(importance_values),

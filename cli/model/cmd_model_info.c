@@ -32,7 +32,7 @@ static const option info_operands[] = {{.name = "PATH",
 
 static const option info_options[] = {{.name = "no-stats",
                                        .kind = OPTION_FLAG,
-                                       .help = "read the metadata alone: no data file is opened",
+                                       .help = "read only the metadata, no data file",
                                        .offset = offsetof(info_values, no_stats)},
                                       {.name = "partitions",
                                        .kind = OPTION_FLAG,
@@ -41,8 +41,8 @@ static const option info_options[] = {{.name = "no-stats",
                                       {0}};
 
 static const option_group info_groups[] = {
-    {.title = "What to tell", .options = matrix_options, .offset = offsetof(info_values, selected)},
-    {.title = "What to tell", .options = info_options},
+    {.title = "Selection", .options = matrix_options, .offset = offsetof(info_values, selected)},
+    {.title = "Selection", .options = info_options},
     {.title = "Reading", .options = reading_options, .offset = offsetof(info_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(info_values, json)},
     {.title = "Options", .options = threads_options, .offset = offsetof(info_values, threads)},
@@ -65,7 +65,7 @@ static void report_optional(report *r, const char *name, const char *text) {
 
 static void report_kind(report *r, const matrix_summary *f) {
   const furrow_matrix_meta *meta = f->meta;
-  static const char *const origins[] = {"JSON", "psmeta, what one server wrote", "binary, as Angel 1.x wrote it"};
+  static const char *const origins[] = {"JSON", "psmeta, written by one server", "binary, as Angel 1.x wrote it"};
   report_optional(r, "name", meta->matrix_name);
   report_text(r, "folder", f->folder);
   report_i64(r, "matrix id", meta->matrix_id);
@@ -94,7 +94,7 @@ static void report_saved_rows(report *r, const matrix_summary *f) {
   } else if (f->saved_rows) {
     bool all = (int64_t)f->saved_rows == (int64_t)f->last_row - f->first_row + 1;
     report_line(r, "saved rows", "%zu of %" PRId32 ": %" PRId32 " to %" PRId32 "%s", f->saved_rows, f->meta->row,
-                f->first_row, f->last_row, all ? "" : ", not all between");
+                f->first_row, f->last_row, all ? "" : ", with gaps");
   } else {
     report_none(r, "saved rows");
   }
@@ -424,15 +424,13 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
 
 const command model_info_command = {
     .name = "info",
-    .summary = "say what a model or a matrix is made of",
+    .summary = "summarise a model or a matrix",
     .example = "furrow model info deepfm\nfurrow model info deepfm --matrix input_weight --partitions\n"
                "furrow model info deepfm/embedding_embedding --json",
-    .about =
-        "A line for each matrix of a model; everything about one matrix. Density is the share of cells (saved rows "
-        "x columns) with an element that is not 0, sparsity the rest. The kind of layer is a guess by graph.json, "
-        "name and format. Of a gbdt model it also says what its trees are like. A matrix that cannot be read does not "
-        "keep the others from being told; the command then ends "
-        "with the code of the first error.",
+    .about = "Prints one line per matrix for a model, and all details for a single matrix. Density is the share of "
+             "cells (saved rows x columns) whose element is not 0; sparsity is 1 - density. The layer kind is a guess "
+             "from graph.json, the matrix name and the format. For a gbdt model the trees are summarised as well. If a "
+             "matrix cannot be read, the others are still printed, and the exit code is that of the first error.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),

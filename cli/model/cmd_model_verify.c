@@ -26,11 +26,10 @@ static const option verify_operands[] = {{.name = "PATH",
                                          {0}};
 
 static const option verify_quiet_options[] = {
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print errors alone: no remarks and no summary"},
-    {0}};
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print only errors, no remarks and no summary"}, {0}};
 
 static const option_group verify_groups[] = {
-    {.title = "What to check", .options = matrix_options, .offset = offsetof(verify_values, selected)},
+    {.title = "Selection", .options = matrix_options, .offset = offsetof(verify_values, selected)},
     {.title = "Reading", .options = reading_options, .offset = offsetof(verify_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(verify_values, json)},
     {.title = "Options", .options = threads_options, .offset = offsetof(verify_values, threads)},
@@ -189,9 +188,8 @@ const command model_verify_command = {
     .summary = "check metadata, files and every record",
     .example = "furrow model verify lr\nfurrow model verify deepfm/embedding_embedding --json",
     .about = "Prints a line for each finding: FILE: byte OFFSET: partition N: what is wrong. A remark is about "
-             "something odd that "
-             "can still be read. Matrices of boosted trees must be trees together. Ends with 0 when nothing is wrong, "
-             "else with the code of the first error.",
+             "something unusual that can still be read. The matrices of a gbdt model are also checked against each "
+             "other. The exit code is 0 when there are no errors, otherwise the code of the first error.",
     .operands = verify_operands,
     .groups = verify_groups,
     .size = sizeof(verify_values),

@@ -43,10 +43,11 @@ furrow_status parse_separator(const char *text, void *field, furrow_error *err) 
   const char *at = text;
   while (*at && n < sizeof s->text - 1) {
     char c = read_escaped(&at);
-    if (!c) return fail_token(err, text, "a separator knows the escapes \\t, \\n, \\\\ and \\xHH (from \\x01)");
+    if (!c)
+      return fail_token(err, text, "unknown escape in a separator; known are \\t, \\n, \\\\ and \\xHH (from \\x01)");
     s->text[n++] = c;
   }
-  if (n == 0) return fail_token(err, text, "a separator is not empty");
+  if (n == 0) return fail_token(err, text, "the separator is empty");
   if (*at) return fail_token(err, text, "a separator has at most %zu characters", sizeof s->text - 1);
   s->text[n] = 0;
   return FURROW_OK;
@@ -67,34 +68,33 @@ furrow_status parse_row_type(const char *text, void *field, furrow_error *err) {
   {.name = in "sep",                                                                                                 \
    .kind = OPTION_PARSED,                                                                                            \
    .argument = "S",                                                                                                  \
-   .help = "text formats: the separator " is ", with \\t, \\n, \\\\, \\xHH as in C; without it a look at the first " \
-           "record finds it",                                                                                        \
+   .help = "text formats: the separator " is ", with \\t, \\n, \\\\, \\xHH as in C (guessed from the first record)", \
    .offset = AT(separator),                                                                                          \
    .parse = parse_separator},                                                                                        \
       {.name = in "meta-name",                                                                                       \
        .kind = OPTION_TEXT,                                                                                          \
        .argument = "FILE",                                                                                           \
-       .help = "the metadata file to read (_meta, else meta, else psmeta)",                                          \
+       .help = "metadata file to read (_meta, else meta, else psmeta)",                                              \
        .offset = AT(meta_name)},                                                                                     \
       {.name = in "format",                                                                                          \
        .kind = OPTION_TEXT,                                                                                          \
        .argument = "NAME",                                                                                           \
-       .help = "the format " is ", where the metadata does not say it (psmeta)",                                     \
+       .help = "the format " is ", if the metadata does not name it (psmeta)",                                       \
        .offset = AT(format)},                                                                                        \
       {.name = in "row-type",                                                                                        \
        .kind = OPTION_PARSED,                                                                                        \
        .argument = "TYPE",                                                                                           \
-       .help = "the row type " is ", where the metadata does not say it (psmeta)",                                   \
+       .help = "the row type " is ", if the metadata does not name it (psmeta)",                                     \
        .offset = AT(row_type),                                                                                       \
        .parse = parse_row_type},                                                                                     \
       {.name = in "row-order",                                                                                       \
        .kind = OPTION_ENUM,                                                                                          \
        .choices = "auto|ascending|meta",                                                                             \
-       .help = "formats without row ids: rows follow each other by id, or as the metadata lists them",               \
+       .help = "formats without row ids: order of the rows in the files, by id or as in the metadata",               \
        .offset = AT(row_order)},
 
 const option reading_options[] = {READING("", "of the files"){0}};
-const option in_reading_options[] = {READING("in-", "of what is read"){0}};
+const option in_reading_options[] = {READING("in-", "of SRC"){0}};
 #undef READING
 #undef AT
 
@@ -114,10 +114,10 @@ furrow_matrix_source_params reading_params(const reading_values *values) {
 }
 
 #define AT(field) offsetof(selection_values, field)
-#define MATRIX_OPTION                                                                        \
-  {                                                                                          \
-    .name = "matrix", .kind = OPTION_TEXT, .argument = "NAME",                               \
-    .help = "the matrix of a model directory that has several of them", .offset = AT(matrix) \
+#define MATRIX_OPTION                                                                          \
+  {                                                                                            \
+    .name = "matrix", .kind = OPTION_TEXT, .argument = "NAME",                                 \
+    .help = "the matrix to take from a model directory that has several", .offset = AT(matrix) \
   }
 
 const option matrix_options[] = {MATRIX_OPTION, {0}};
@@ -125,17 +125,17 @@ const option selection_options[] = {MATRIX_OPTION,
                                     {.name = "rows",
                                      .kind = OPTION_TEXT,
                                      .argument = "LIST",
-                                     .help = "these rows alone: 3, or 0:8 (8 is not among them), or 0:8,16,20:",
+                                     .help = "only these rows: 3, or 0:8 (without 8), or 0:8,16,20:",
                                      .offset = AT(rows)},
                                     {.name = "cols",
                                      .kind = OPTION_TEXT,
                                      .argument = "A:B",
-                                     .help = "columns from A to B-1 alone; A: and :B and one number will do, too",
+                                     .help = "only columns A to B-1; also A:, :B or a single column",
                                      .offset = AT(cols)},
                                     {.name = "parts",
                                      .kind = OPTION_TEXT,
                                      .argument = "LIST",
-                                     .help = "these partitions alone, by their ids",
+                                     .help = "only the partitions with these ids",
                                      .offset = AT(parts)},
                                     {0}};
 #undef MATRIX_OPTION
@@ -293,9 +293,10 @@ static furrow_status add_range(const char *name, const char *text, range r, int3
   if (r.first == INT64_MIN) r.first = 0;
   if (r.end == INT64_MAX && rows) r.end = rows;
   if (r.end == INT64_MAX) return fail_token(err, text, "--%s: a range without an end needs --rows", name);
-  if (r.first < 0 || r.end > INT32_MAX) return fail_token(err, text, "--%s: rows are 0 to 2147483646", name);
+  if (r.first < 0 || r.end > INT32_MAX) return fail_token(err, text, "--%s: rows must be from 0 to 2147483646", name);
   for (int64_t id = r.first; id < r.end; id++) {
-    if (list->count == LISTED_ROWS) return fail_token(err, text, "--%s lists more rows than metadata can have", name);
+    if (list->count == LISTED_ROWS)
+      return fail_token(err, text, "--%s lists more rows than the metadata can hold", name);
     if (!add_id(list, (int32_t)id)) return fail_memory(err);
   }
   return FURROW_OK;
@@ -333,13 +334,13 @@ static furrow_status read_columns(const char *text, furrow_matrix_selection *sel
 static furrow_status keep_listed(const char *name, const char *text, id_list *list, furrow_error *err) {
   size_t count = 0;
   sort_ids(list);
-  if (list->count == 0) return fail_token(err, text, "--%s: there are none to choose from", name);
+  if (list->count == 0) return fail_token(err, text, "--%s: there is nothing to select from", name);
   int32_t first = list->ids[0], last = list->ids[list->count - 1];
   for (size_t i = 0; i < list->count; i++)
     if (in_list(text, list->ids[i])) list->ids[count++] = list->ids[i];
   list->count = count;
   if (count > 0) return FURROW_OK;
-  return fail_token(err, text, "--%s chooses none of those there are, %" PRId32 " to %" PRId32, name, first, last);
+  return fail_token(err, text, "--%s selects nothing: the ids are %" PRId32 " to %" PRId32, name, first, last);
 }
 
 typedef bool (*id_adder)(const furrow_matrix_meta *meta, id_list *list);

@@ -14,7 +14,7 @@ typedef struct dump_values {
 
 static const option dump_operands[] = {{.name = "URI",
                                         .kind = OPTION_TEXT,
-                                        .help = "what to read",
+                                        .help = "the rows to read",
                                         .offset = offsetof(dump_values, uri),
                                         .required = true},
                                        {0}};
@@ -126,10 +126,10 @@ static furrow_status dump_run(const void *values, output *out, furrow_error *err
 
 const command rows_dump_command = {
     .name = "dump",
-    .summary = "print the rows, one a line",
+    .summary = "print the rows, one per line",
     .example = "furrow rows dump --head 3 train.libsvm\nzcat log.gz | furrow rows dump --format libffm -",
-    .about = "A line is: label weight qid | field:index:value ...\n"
-             "Numbers are printed as %.9g, what the data does not have as -.",
+    .about = "A line is: label weight qid | field:index:value ...\nNumbers are printed as %.9g. A - stands for an "
+             "array that the data does not have.",
     .operands = dump_operands,
     .groups = dump_groups,
     .size = sizeof(dump_values),

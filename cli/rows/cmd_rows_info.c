@@ -23,7 +23,7 @@ typedef struct info_values {
 
 static const option info_operands[] = {{.name = "URI",
                                         .kind = OPTION_TEXT,
-                                        .help = "what to read",
+                                        .help = "the rows to read",
                                         .offset = offsetof(info_values, uri),
                                         .required = true},
                                        {0}};
@@ -292,9 +292,9 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
 
 const command rows_info_command = {
     .name = "info",
-    .summary = "what a data set is made of: counts, ranges, labels, format",
+    .summary = "summarise a data set: counts, ranges, labels, format",
     .example = "furrow rows info train.libsvm\nfurrow rows info --json 'clicks.csv?label_column=0'",
-    .about = "Reads all rows once. Text that is passed over and rows that are left out (--on-bad skip) are counted.",
+    .about = "Reads all rows once. The report counts skipped text and, with --on-bad skip, skipped rows.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),

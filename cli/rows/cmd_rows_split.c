@@ -55,7 +55,7 @@ static furrow_status parse_fractions(const char *text, void *field, furrow_error
     number[n] = 0;
     double *share = &list.share[list.count++];
     if (!read_real(number, share) || *share <= 0 || *share > 1)
-      return fail_token(err, number, "--fractions takes numbers above 0 with commas between, such as 0.8,0.1,0.1");
+      return fail_token(err, number, "--fractions takes positive numbers separated by commas, such as 0.8,0.1,0.1");
     sum += *share;
     at += n;
     if (!*at) break;
@@ -76,7 +76,7 @@ static furrow_status parse_names(const char *text, void *field, furrow_error *er
     memcpy(name, at, n);
     name[n] = 0;
     for (size_t i = 0; i < list->count; i++)
-      if (strcmp(list->name[i], name) == 0) return fail_token(err, name, "--names has a name twice");
+      if (strcmp(list->name[i], name) == 0) return fail_token(err, name, "--names contains a name twice");
     list->count++;
     at += n;
     if (!*at) break;
@@ -86,33 +86,29 @@ static furrow_status parse_names(const char *text, void *field, furrow_error *er
 
 #define AT(field) offsetof(split_values, field)
 static const option split_operands[] = {
-    {.name = "URI", .kind = OPTION_TEXT, .help = "what to read", .offset = AT(uri), .required = true}, {0}};
+    {.name = "URI", .kind = OPTION_TEXT, .help = "the rows to read", .offset = AT(uri), .required = true}, {0}};
 
 static const option split_options[] = {
     {.name = "out",
      .kind = OPTION_TEXT,
      .argument = "DIR|PREFIX",
-     .help = "a directory (one that ends in / is made) for NAME.FORMAT, or a prefix for PREFIX.NAME.FORMAT",
+     .help = "a directory for files NAME.FORMAT (created if it ends in /), or a prefix for files PREFIX.NAME.FORMAT",
      .offset = AT(out),
      .required = true},
     {.name = "fractions",
      .kind = OPTION_PARSED,
      .argument = "F,F...",
-     .help = "share of the rows for each file; they add up to 1",
+     .help = "share of the rows for each file; the shares add up to 1",
      .offset = AT(fractions),
      .parse = parse_fractions,
      .required = true},
     {.name = "names",
      .kind = OPTION_PARSED,
      .argument = "N,N...",
-     .help = "what the files are called (train,test or train,valid,test)",
+     .help = "names of the files (train,test or train,valid,test)",
      .offset = AT(names),
      .parse = parse_names},
-    {.name = "seed",
-     .kind = OPTION_U64,
-     .argument = "S",
-     .help = "another seed, another split (0)",
-     .offset = AT(seed)},
+    {.name = "seed", .kind = OPTION_U64, .argument = "S", .help = "seed of the split (0)", .offset = AT(seed)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
     {0}};
 
@@ -199,7 +195,7 @@ static furrow_status make_directory(split_job *job, furrow_error *err) {
   struct stat found;
   if (n == 0) return fail(err, FURROW_E_ARGUMENT, "--out is empty");
   if (out[n - 1] != '/' || stat(out, &found) == 0) return FURROW_OK;
-  if (mkdir(out, 0777) != 0) return fail_file(err, FURROW_E_IO, out, "cannot make the directory", errno);
+  if (mkdir(out, 0777) != 0) return fail_file(err, FURROW_E_IO, out, "cannot create the directory", errno);
   job->directory = strdup(out);
   return job->directory ? FURROW_OK : fail_memory(err);
 }
@@ -263,7 +259,7 @@ static furrow_status show_files(split_job *job, furrow_error *err) {
     const unsigned flags = job->values->sink.force ? 0 : RENAME_NOREPLACE;
     if (renameat2(AT_FDCWD, file->staged, AT_FDCWD, file->path, flags) != 0)
       return fail_file(err, errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO, file->path,
-                       "cannot give the file its name", errno);
+                       "cannot rename the finished file", errno);
     file->complete = false;
   }
   sync_directory(job->files[0].path);
@@ -368,11 +364,11 @@ static furrow_status split_run(const void *values, output *out, furrow_error *er
 
 const command rows_split_command = {
     .name = "split",
-    .summary = "deal the rows out to several files by chance: train, valid, test",
+    .summary = "split the rows at random into files such as train, valid and test",
     .example = "furrow rows split all.libsvm --out data/ --fractions 0.8,0.1,0.1 --seed 7\n"
                "furrow rows split log.csv --out log --fractions 0.9,0.1 --names fit,check",
-    .about = "Where a row goes depends on the seed and on the row's number alone: the same seed gives the same files, "
-             "whatever the number of threads. The files appear when all of them are complete.",
+    .about = "The seed and the number of a row decide which file the row goes to, so the same seed gives the same "
+             "files for any number of threads. The files appear only when all of them are complete.",
     .operands = split_operands,
     .groups = split_groups,
     .size = sizeof(split_values),

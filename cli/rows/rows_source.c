@@ -28,7 +28,7 @@ static furrow_status parse_part(const char *text, void *field, furrow_error *err
   if (nparts == 0 || nparts > UINT32_MAX)
     return fail_token(err, text, "--part I/N takes an N between 1 and 4294967295");
   if (part >= nparts)
-    return fail_token(err, text, "parts are counted from 0: the last of %" PRIu64 " is %" PRIu64, nparts, nparts - 1);
+    return fail_token(err, text, "parts count from 0: the last of %" PRIu64 " is %" PRIu64, nparts, nparts - 1);
   *(part_of *)field = (part_of){(uint32_t)part, (uint32_t)nparts};
   return FURROW_OK;
 }
@@ -39,12 +39,12 @@ const option source_options[] = {
      .kind = OPTION_TEXT,
      .argument = "F",
      .choices = "auto|libsvm|libfm|libffm|csv|dummy|dense|cache",
-     .help = "format of the text; auto (the default) looks at it. 'furrow rows --help' lists the formats",
+     .help = "format of the text (auto: recognise it); 'furrow rows --help' lists the formats",
      .offset = AT(format)},
     {.name = "part",
      .kind = OPTION_PARSED,
      .argument = "I/N",
-     .help = "read part I (from 0) of N: every row is in exactly one part",
+     .help = "read part I (from 0) of N; each row belongs to exactly one part",
      .offset = AT(part),
      .parse = parse_part},
     {.name = "index",
@@ -60,27 +60,27 @@ const option source_options[] = {
     {.name = "on-bad",
      .kind = OPTION_ENUM,
      .choices = "error|skip",
-     .help = "a row that cannot be read ends the reading (error) or is left out and counted (skip)",
+     .help = "what to do about a malformed row: stop with an error, or skip and count it (error)",
      .offset = AT(on_bad)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads that parse (0, the default: one for each processor)",
+     .help = "threads for parsing (0, the default: one for each processor)",
      .offset = AT(threads)},
     {.name = "chunk",
      .kind = OPTION_BYTES,
      .argument = "BYTES",
-     .help = "text per block, such as 64KiB or 8MiB",
+     .help = "bytes of text per block, such as 64KiB or 8MiB",
      .offset = AT(chunk)},
     {.name = "api",
      .kind = OPTION_ENUM,
      .choices = "parser|iter",
-     .help = "block by block (parser), or the whole in memory first (iter)",
+     .help = "read block by block (parser), or load all rows into memory first (iter)",
      .offset = AT(api)},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .help = "no notes and no progress on stderr",
+     .help = "print no notes and no progress on stderr",
      .offset = AT(quiet)},
     {0}};
 #undef AT
@@ -128,7 +128,7 @@ static void params_from(furrow_parser_params *params, const source_values *value
 }
 
 static furrow_status open_container(source *s, furrow_error *err) {
-  if (s->values->part.nparts != 1) return fail(err, FURROW_E_ARGUMENT, "a row cache is not read in parts");
+  if (s->values->part.nparts != 1) return fail(err, FURROW_E_ARGUMENT, "a row cache cannot be read in parts");
   furrow_status status = furrow_container_create(&s->container, s->values->index, s->values->value, err);
   if (status == FURROW_OK) status = furrow_container_load(s->container, s->uri, err);
   if (status == FURROW_OK) status = furrow_container_get_block(s->container, &s->container_block, err);
@@ -251,7 +251,7 @@ const char *source_format(const source *s) {
 
 const char *source_format_reason(const source *s) {
   if (s->parser) return furrow_parser_format_reason(s->parser);
-  return s->container ? "content: a row cache" : "not told by the block iterator";
+  return s->container ? "content: a row cache" : "not reported by the block iterator";
 }
 
 static void print_note(uint64_t count, const char *one, const char *many, const furrow_error *first) {
@@ -265,9 +265,9 @@ static void print_note(uint64_t count, const char *one, const char *many, const 
 }
 
 void print_notes(const furrow_parser_stats *stats) {
-  print_note(stats->bad_rows, "bad row was left out", "bad rows were left out", &stats->first_bad);
-  print_note(stats->ignored, "piece of text without meaning was passed over",
-             "pieces of text without meaning were passed over", &stats->first_ignored);
+  print_note(stats->bad_rows, "malformed row was skipped", "malformed rows were skipped", &stats->first_bad);
+  print_note(stats->ignored, "piece of meaningless text was skipped", "pieces of meaningless text were skipped",
+             &stats->first_ignored);
 }
 
 void source_print_notes(source *s) {

@@ -183,8 +183,8 @@ const command complete_command = {
     .name = "complete",
     .summary = "how the last of some words may go on",
     .example = "furrow complete -- rows d",
-    .about = "For the scripts of 'furrow completion'. Prints a line for each candidate: the word, a tab, what it is; "
-             "the line :files stands for names of files.",
+    .about = "Used by the scripts of 'furrow completion'. Prints a line for each candidate: the word, a tab, a "
+             "description. The line :files stands for file names.",
     .operands = complete_operands,
     .size = sizeof(complete_values),
     .run = complete_run,

@@ -72,11 +72,11 @@ static furrow_status completion_run(const void *values, output *out, furrow_erro
 
 const command completion_command = {
     .name = "completion",
-    .summary = "the script that lets bash, zsh or fish complete commands, options and values",
+    .summary = "print the script with which bash, zsh or fish complete commands and options",
     .example = "source <(furrow completion bash)\n"
                "furrow completion zsh > ~/.zsh/completions/_furrow\n"
                "furrow completion fish > ~/.config/fish/completions/furrow.fish",
-    .about = "'make install' puts the three scripts where the shells look for them.",
+    .about = "'make install' installs the scripts of all three shells.",
     .operands = completion_operands,
     .size = sizeof(completion_values),
     .run = completion_run,

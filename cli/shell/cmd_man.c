@@ -19,13 +19,13 @@ typedef struct man_values {
 
 static const option man_operands[] = {{.name = "DIR",
                                        .kind = OPTION_TEXT,
-                                       .help = "the folder to write to, which is there",
+                                       .help = "the folder to write to; it must exist",
                                        .offset = offsetof(man_values, folder),
                                        .required = true},
                                       {0}};
 
 static const option man_options[] = {
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace pages that exist", .offset = offsetof(man_values, force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing pages", .offset = offsetof(man_values, force)},
     {0}};
 
 static const option_group man_groups[] = {{.title = "Options", .options = man_options}, {0}};
@@ -169,7 +169,7 @@ static furrow_status write_page(const man_values *man, const command *cmd, const
   char file[4096];
   text_file page;
   if (snprintf(file, sizeof file, "%s/%s.1", man->folder, name) >= (int)sizeof file)
-    return fail_file(err, FURROW_E_ARGUMENT, man->folder, "is too long a name", 0);
+    return fail_file(err, FURROW_E_ARGUMENT, man->folder, "the path is too long", 0);
   furrow_status status = text_file_begin(&page, err);
   if (status != FURROW_OK) return status;
   status = put_page(page.out, cmd, name, path, err);
@@ -201,7 +201,7 @@ const command man_command = {
     .name = "man",
     .summary = "write the pages of the manual",
     .example = "furrow man /usr/share/man/man1",
-    .about = "One page for each command: furrow.1, furrow-rows.1, furrow-rows-dump.1 and so on.",
+    .about = "Writes a page for each command: furrow.1, furrow-rows.1, furrow-rows-dump.1 and so on.",
     .operands = man_operands,
     .groups = man_groups,
     .size = sizeof(man_values),
