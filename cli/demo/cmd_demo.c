@@ -295,7 +295,7 @@ static void start_results(demo_results *all, const demo_values *values, output *
   *all = (demo_results){.runner = {.out = out, .show = !values->quiet && !values->json},
                         .models = {{.name = "fm", .title = "FM"}, {.name = "deepfm", .title = "DeepFM"}},
                         .indexes = {{.name = "items.index", .title = "codes"},
-                                    {.name = "refined.index", .title = "codes, then the vectors of the best"}},
+                                    {.name = "refined.index", .title = "codes, then vectors of the best"}},
                         .queries = 1000,
                         .compared_users = count_compared((uint32_t)values->items)};
   if (values->threads > 0)

@@ -64,14 +64,13 @@ static void draw_training(FILE *out, const demo_results *all, figure what, chart
 void figure_training(FILE *out, const demo_results *all) {
   chart loss = {.title = "Loss over the epochs", .x_axis = "epoch", .y_axis = "logloss"};
   chart auc = {.title = "AUC over the epochs", .x_axis = "epoch", .y_axis = "AUC"};
-  draw_training(
-      out, all, LOSS, &loss, all->truth.logloss,
-      "Lower is better. Training rows are counted while the model still learns from them. The grey line is what "
-      "the true chances reach on the test rows: no model stays below it on new rows.");
-  draw_training(
-      out, all, AUC, &auc, all->truth.auc,
-      "Higher is better: the chance that a click gets a higher score than a row without one. Where training goes "
-      "on rising and validation does not, a model learns its rows by heart.");
+  draw_training(out, all, LOSS, &loss, all->truth.logloss,
+                "Lower is better. The loss of training rows is measured while the model is still learning from them. "
+                "The grey line is the loss of the true probabilities on the test rows, which is the best that a model "
+                "can reach on new rows.");
+  draw_training(out, all, AUC, &auc, all->truth.auc,
+                "Higher is better: the probability that a clicked row gets a higher score than one that was not "
+                "clicked. Where training keeps rising and validation does not, the model overfits.");
 }
 
 /* ---- Quality ---- */
@@ -112,10 +111,10 @@ void figure_quality(FILE *out, const demo_results *all) {
   chart loss = {.title = "Logloss of the test rows", .x_axis = "logloss (lower is better)"};
   chart auc = {.title = "AUC of the test rows", .x_axis = "AUC (higher is better)"};
   draw_quality(out, all, &loss, LOSS, all->truth.rate_logloss, all->truth.logloss,
-               "“Click rate” says the same for every row; “the truth” says the chance that each click was drawn "
-               "with. What lies between them can be learned.");
+               "“Click rate” predicts the same for every row; “the truth” predicts the probability with which the "
+               "click was drawn. Models lie between the two.");
   draw_quality(out, all, &auc, AUC, 0.5, all->truth.auc,
-               "The same rows. Even the truth does not reach 1: whether a likely click happens is chance.");
+               "The same rows. Even the true probabilities do not reach 1, because clicks are random.");
 }
 
 void figure_calibration(FILE *out, const demo_results *all) {
@@ -133,18 +132,18 @@ void figure_calibration(FILE *out, const demo_results *all) {
     curves[i] = (chart_curve){.name = all->models[i].title, .x = x[i], .y = y[i], .count = count, .marks = true};
   }
   curves[DEMO_MODELS] =
-      (chart_curve){.name = "as it should be", .x = ends, .y = ends, .count = 2, .dashed = true, .colour = 6};
-  const chart c = {.title = "Do the chances mean what they say?",
-                   .x_axis = "predicted chance of a click",
-                   .y_axis = "share that was clicked",
+      (chart_curve){.name = "perfect calibration", .x = ends, .y = ends, .count = 2, .dashed = true, .colour = 6};
+  const chart c = {.title = "Calibration",
+                   .x_axis = "predicted probability of a click",
+                   .y_axis = "share of clicked rows",
                    .curves = curves,
                    .count = DEMO_MODELS + 1,
                    .unit = true,
                    .width = WIDTH,
                    .height = HEIGHT};
   page_chart(out, &c,
-             "Test rows, by predicted chance in ten bins. On the dashed line, of the rows that are given 30 % "
-             "three in ten are clicked.");
+             "Test rows in ten bins of the predicted probability. On the dashed line, 30 % of the rows with a "
+             "prediction of 30 % were clicked.");
 }
 
 /* ---- Embeddings ---- */
@@ -191,7 +190,7 @@ static void draw_plane(FILE *out, const demo_results *all, const sorted_plane *s
   snprintf(x_axis, sizeof x_axis, "%s principal axis (%.0f %% of the variance)", names[axis],
            100 * all->plane.share[axis]);
   snprintf(y_axis, sizeof y_axis, "%s (%.0f %%)", names[axis + 1], 100 * all->plane.share[axis + 1]);
-  const chart c = {.title = axis ? "The same items from another side" : "What FM learned about the items",
+  const chart c = {.title = axis ? "The same items along two other axes" : "The item vectors of FM",
                    .x_axis = x_axis,
                    .y_axis = y_axis,
                    .curves = curves,
@@ -200,11 +199,10 @@ static void draw_plane(FILE *out, const demo_results *all, const sorted_plane *s
                    .width = WIDTH,
                    .height = 400};
   page_chart(out, &c,
-             axis
-                 ? "Eight topics do not fit on one plane: some that lie upon each other in the first picture are apart "
-                   "here, if there were enough clicks to learn from."
-                 : "The vectors of the items that were shown most, seven numbers each, from the side where they differ "
-                   "most. Colours are the hidden topics: the model never saw them, only who clicked on what.");
+             axis ? "Eight topics do not fit on one plane: some that overlap in the first picture are apart here, if "
+                    "there were enough clicks to learn from."
+                  : "The vectors of the items that were shown most often, seven numbers each, projected on their first "
+                    "two principal axes. Colours show the hidden topics, which the model never saw.");
 }
 
 void figure_plane(FILE *out, const demo_results *all) {
@@ -250,7 +248,7 @@ void figure_lists(FILE *out, const demo_results *all) {
     hints[i] = hint_text[i];
   }
   const chart_curve bars = {.x = x, .y = y, .count = count, .shape = CHART_BARS, .bar = step, .hints = hints};
-  const chart c = {.title = "How full the lists are",
+  const chart c = {.title = "Sizes of the lists",
                    .x_axis = "items in a list",
                    .y_axis = "lists",
                    .curves = &bars,
@@ -258,8 +256,8 @@ void figure_lists(FILE *out, const demo_results *all) {
                    .width = WIDTH,
                    .height = HEIGHT};
   snprintf(caption, sizeof caption,
-           "%g lists, %.0f items in each on average. Imbalance %.2f: a search looks at that many times more items than "
-           "it would if all lists were equal.",
+           "%g lists with %.0f items on average. Imbalance %.2f: a search compares that many times more items than "
+           "with lists of equal size.",
            index->nlist, index->mean_list, index->imbalance);
   page_chart(out, &c, caption);
 }
@@ -298,7 +296,7 @@ void figure_recall(FILE *out, const demo_results *all) {
                               .labels = fronts[i].labels,
                               .hints = fronts[i].hints};
   }
-  const chart c = {.title = "What is found, and how fast",
+  const chart c = {.title = "Recall and speed",
                    .x_axis = "recall@10: share of the 10 nearest that is found",
                    .y_axis = "queries per second",
                    .curves = curves,
@@ -306,9 +304,10 @@ void figure_recall(FILE *out, const demo_results *all) {
                    .log_y = true,
                    .width = WIDTH,
                    .height = 360};
-  page_chart(out, &c,
-             "Numbers beside the points: lists visited (nprobe). Right and up is better. Codes alone cannot tell "
-             "near items apart; where the vectors decide among the best forty, nearly all are found.");
+  page_chart(
+      out, &c,
+      "The numbers beside the points are probed lists (nprobe). Right and up is better. Codes alone are too coarse to "
+      "order near items; with the vectors deciding among the best forty, the search finds nearly all.");
 }
 
 /* ---- The bytes of the index ---- */
@@ -323,7 +322,7 @@ static const struct {
   unsigned colour;
 } parts[PARTS] = {[HEAD] = {"numbers", "sizes, kinds and settings", 6},
                   [CENTROIDS] = {"centroids of the lists", "a vector for each list", 4},
-                  [QUANTIZER] = {"centroids of the codes", "what a byte of a code stands for", 5},
+                  [QUANTIZER] = {"centroids of the codes", "the sub-vectors that the bytes of a code stand for", 5},
                   [SIZES] = {"sizes of the lists", "eight bytes for each", 3},
                   [CODES] = {"codes", "a few bytes for each item", 1},
                   [IDS] = {"ids", "eight bytes for each item", 2}};
@@ -370,7 +369,7 @@ void figure_bytes(FILE *out, const demo_results *all) {
   const double bytes = fmax(all->indexes[0].bytes, 1), scale = (double)ACROSS * LINES / bytes;
   double sizes[PARTS] = {0};
   char text[PAGE_NUMBER];
-  page_figure(out, "The index file, byte by byte", true);
+  page_figure(out, "The bytes of the index file", true);
   fprintf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"the parts of the index file in their order\">\n",
           ACROSS, LINES * (LINE + 4));
   for (size_t i = 0; i < all->field_count; i++) {
@@ -378,9 +377,8 @@ void figure_bytes(FILE *out, const demo_results *all) {
     sizes[part_of(all->fields[i].name)] += all->fields[i].size;
   }
   fprintf(out,
-          "</svg>\n"
-          "<figcaption>%s in the order of the file, a line after the other as in a book; point at a part to see "
-          "its name and place. Ids and codes take turns, list by list.</figcaption>\n",
+          "</svg>\n<figcaption>%s in the order of the file, line by line; point at a part to see its name and offset. "
+          "Codes and ids alternate, list by list.</figcaption>\n",
           page_bytes(text, bytes));
   page_figure_end(out);
   put_part_table(out, sizes, bytes);
@@ -408,7 +406,7 @@ static void put_matrix(FILE *out, const demo_matrix *matrix) {
   put_entry(out, "format", matrix->format);
   put_entry(out, "row type", matrix->row_type);
   put_entry(out, "layer", matrix->layer);
-  put_number(out, "rows on the servers", matrix->rows, 9);
+  put_number(out, "rows in the metadata", matrix->rows, 9);
   put_number(out, "columns per partition", matrix->block_columns, 9);
   put_number(out, "data files", matrix->files, 9);
   put_number(out, "elements", matrix->elements, 12);
@@ -421,9 +419,8 @@ static void put_matrix(FILE *out, const demo_matrix *matrix) {
 
 void figure_tree(FILE *out, const demo_model *model) {
   fprintf(out,
-          "<ul class=\"tree\"><li><code>%s.model/</code>\n"
-          "<ul>\n"
-          "<li><code>graph.json</code> <span class=\"soft\">the layers and settings</span></li>\n",
+          "<ul class=\"tree\"><li><code>%s.model/</code>\n<ul>\n<li><code>graph.json</code> <span "
+          "class=\"soft\">layers and settings</span></li>\n",
           model->name);
   for (size_t i = 0; i < model->matrix_count; i++) put_matrix(out, &model->matrices[i]);
   fputs("</ul></li></ul>\n", out);
