@@ -178,7 +178,7 @@ static furrow_status run_leaf(const command *cmd, const char *path, int argc, ch
   return status;
 }
 
-/* Goes down the tree along the words, then runs what it came to. */
+/* Follows the words down the tree of commands, then runs the command it reaches. */
 static furrow_status run_words(const command *cmd, int argc, char **argv, output *out, furrow_error *err) {
   char path[PATH_TEXT];
   bool help = false;
@@ -214,7 +214,7 @@ int command_main(const command *root, int argc, char **argv) {
   furrow_status status = output_open(&out, &err);
   if (status == FURROW_OK) {
     status = run_words(root, argc - 1, argv + 1, &out, &err);
-    /* what was printed before a failure is still wanted; the first failure is the one to tell */
+    /* output from before a failure is still written; the first failure is the one that is reported */
     furrow_error flush_err = {0};
     furrow_status flushed = output_flush(&out, &flush_err);
     if (status == FURROW_OK) {

@@ -1,4 +1,4 @@
-/* cli/core/fail.c: errors that the command itself finds. */
+/* cli/core/fail.c: errors that the command itself reports. */
 #include "core/fail.h"
 
 #include <ctype.h>

@@ -29,7 +29,7 @@ static const option root_options[] = {
 
 static const option_group root_groups[] = {{.title = "Options", .options = root_options}, {0}};
 
-/* Facts that the library tells one after the other. */
+/* Reports the name and text pairs that `at` gives for 0, 1 … */
 static void report_all(report *r, const char *(*at)(size_t i, char *text, size_t size)) {
   char text[256];
   const char *name;
@@ -88,8 +88,8 @@ const command root_command = {
 };
 
 int main(int argc, char **argv) {
-  signal(SIGPIPE, SIG_IGN); /* a reader that stops early is told by EPIPE */
-  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow (ulimit -f), by EFBIG */
+  signal(SIGPIPE, SIG_IGN); /* a reader that stops early shows as EPIPE */
+  signal(SIGXFSZ, SIG_IGN); /* a file that must not grow (ulimit -f) shows as EFBIG */
   learn_options_fill();
   int code = command_main(&root_command, argc, argv);
   interrupt_finish();

@@ -35,15 +35,15 @@ typedef struct found {
 } found;
 
 typedef struct parse_state {
-  const char *path; /* of the command: "furrow rows dump" */
+  const char *path; /* command as typed: "furrow rows dump" */
   const option_group *groups;
   const option *operands;
   char *values;
   common_values *common;
   int argc;
   char **argv;
-  int at;           /* the word in hand */
-  size_t noperands; /* that were filled */
+  int at;           /* index of the current word */
+  size_t noperands; /* operands filled so far */
   bool given[MOST_OPTIONS];
 } parse_state;
 
@@ -94,7 +94,7 @@ static size_t smallest(size_t a, size_t b, size_t c) {
   return least < c ? least : c;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) that turn a into b; words longer than the table are far. */
+/* Edit distance with insert, delete, replace and swap of neighbours; LONGEST_WORD for words that are too long. */
 static size_t edit_distance(const char *a, const char *b) {
   size_t na = strlen(a), nb = strlen(b);
   if (na >= LONGEST_WORD || nb >= LONGEST_WORD) return LONGEST_WORD;
@@ -119,7 +119,7 @@ static size_t edit_distance(const char *a, const char *b) {
 const char *closest_word(const char *word, const char *const *candidates, size_t count) {
   const char *best = NULL;
   size_t length = strlen(word);
-  size_t best_distance = length / 3 + 1; /* one edit in three letters is a slip, more is another word */
+  size_t best_distance = length / 3 + 1; /* one edit per three letters is a typing error, more is another word */
   for (size_t i = 0; i < count; i++) {
     bool begins = length >= 2 && strncmp(word, candidates[i], length) == 0;
     size_t distance = begins ? 1 : edit_distance(word, candidates[i]);
@@ -245,7 +245,7 @@ bool option_is_named(const option_group *groups, const char *name) {
   return false;
 }
 
-/* The option named name[0 … length-1], or by its letter when name is NULL. */
+/* Finds the option named name[0 … length-1]; with name NULL, the option with that letter. */
 static found find_option(parse_state *state, const char *name, size_t length, char letter) {
   size_t place = 0;
   for (const option_group *group = state->groups; group && group->title; group++) {
@@ -260,7 +260,7 @@ static found find_option(parse_state *state, const char *name, size_t length, ch
   return (found){NULL, NULL};
 }
 
-/* Stores the value of an option: `inlined` is what was glued to it, or NULL. */
+/* Stores the value of an option: `inlined` (--name=value, -xvalue), or the next word if that is NULL. */
 static furrow_status take_value(parse_state *state, found hit, const char *inlined, furrow_error *err) {
   const option *o = hit.option;
   const char *next = state->at + 1 < state->argc ? state->argv[state->at + 1] : NULL;
@@ -299,7 +299,7 @@ static furrow_status take_option(parse_state *state, furrow_error *err) {
 static furrow_status take_operand(parse_state *state, furrow_error *err) {
   const char *word = state->argv[state->at];
   const option *operand = state->operands;
-  /* a list takes all the words that are left */
+  /* a list takes all remaining words */
   for (size_t i = 0; operand && operand->name && operand->kind != OPTION_LIST && i < state->noperands; i++) operand++;
   if (!operand || !operand->name) return fail_token(err, word, "this word is one too many");
   state->noperands++;
@@ -322,7 +322,7 @@ static furrow_status check_required(const parse_state *state, furrow_error *err)
   return FURROW_OK;
 }
 
-/* - is standard input, and so is what may follow it in a URI: -?format=csv */
+/* - and URIs such as -?format=csv are standard input, not options */
 static bool is_option(const char *word) {
   return word[0] == '-' && (word[1] == '-' || isalnum((unsigned char)word[1]));
 }

@@ -1,4 +1,4 @@
-/* cli/core/progress.c: a line on the terminal that says how far a reading is. */
+/* cli/core/progress.c: a line on the terminal that shows the progress of a job. */
 #include "core/progress.h"
 
 #include <math.h>

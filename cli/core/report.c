@@ -1,4 +1,4 @@
-/* cli/core/report.c: one set of facts, printed as an aligned table or as JSON. */
+/* cli/core/report.c: named values, printed as an aligned table or as JSON. */
 #include "core/report.h"
 
 #include <ctype.h>
@@ -13,8 +13,8 @@ enum { NAME_WIDTH = 20 };
 
 /* ---- Text ----------------------------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 character at s, 0 if there is none. The end of the text is no continuation byte, so that
- * nothing is read past it. */
+/* Length of the UTF-8 character at s, or 0 if it is invalid. Reads nothing past the end of the text, because the
+ * terminating 0 is not a continuation byte. */
 static size_t utf8_length(const unsigned char *s) {
   if (s[0] < 0x80) return 1;
   size_t n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
@@ -42,7 +42,7 @@ static void json_text(output *out, const char *text) {
   output_text(out, "\"");
 }
 
-/* A terminal obeys control characters: they are shown, not sent. */
+/* Escapes control characters, which a terminal would execute. */
 static void plain_text(output *out, const char *text) {
   for (; *text; text++) {
     unsigned char c = (unsigned char)*text;
@@ -53,7 +53,7 @@ static void plain_text(output *out, const char *text) {
   }
 }
 
-/* The fewest digits that read back to the same number, or the most that are wanted. */
+/* Writes the fewest digits that read back to the same number, at most most_digits. */
 static void real_text(char *text, size_t size, double value, int most_digits) {
   for (int digits = 6; digits <= most_digits; digits++) {
     snprintf(text, size, "%.*g", digits, value);
@@ -76,7 +76,7 @@ static void json_name(report *r, const char *name) {
   output_text(r->out, ": ");
 }
 
-/* What comes before a fact. */
+/* Prints what comes before an item: comma, indent, name. */
 static void begin_item(report *r, const char *name) {
   if (r->json) {
     if (!r->empty) output_text(r->out, ",");

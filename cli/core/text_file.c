@@ -1,4 +1,4 @@
-/* cli/core/text_file.c: small files that the command writes beside its results: complete, or not at all. */
+/* cli/core/text_file.c: small text files, which appear complete or not at all. */
 #include "core/text_file.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
-/* cli/demo/cmd_demo.c: furrow demo: the whole way from a click log to items that are found, on data that it makes
- * itself. */
+/* cli/demo/cmd_demo.c: furrow demo: the whole pipeline from a click log to recommendations, on generated data. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -99,7 +98,7 @@ static furrow_status make_data(demo_results *all, furrow_error *err) {
 
 /* ---- Models ---- */
 
-/* Rows of an update and regularisation that suit a log of that many events. */
+/* Batch size and regularisation for a log of that many events. */
 static const char *batch_options(uint64_t rows) {
   if (rows >= 1000000) return "--batch 1000 --l2 2e-5";
   return rows >= 200000 ? "--batch 500 --l2 5e-5" : "--batch 200 --l2 1e-4";
@@ -154,7 +153,7 @@ static furrow_status evaluate_models(demo_results *all, uint32_t threads, furrow
 
 /* ---- The index ---- */
 
-/* About sixty to a hundred items for each list, and sub-quantizers that the items can train. */
+/* About 60 to 130 items per list, and as many bits per sub-quantizer as the items can train. */
 static void choose_index(uint32_t items, uint32_t *nlist, uint32_t *nbits) {
   *nlist = 4;
   while (*nlist < 1024 && *nlist * 128 <= items) *nlist *= 2;
@@ -255,7 +254,7 @@ static furrow_status compare(demo_results *all, const demo_scores scores[DEMO_MO
   return status;
 }
 
-/* The score of a found item is the sum of its parts, to the last digits of floats. */
+/* The score of a found item equals the sum of its parts up to rounding; returns the largest difference. */
 static double largest_gap(const demo_results *all) {
   double gap = 0;
   for (size_t e = 0; e < DEMO_EXAMPLES; e++) {
@@ -285,7 +284,7 @@ static furrow_status evaluate_indexes(demo_results *all, furrow_error *err) {
 
 /* ---- All of it ---- */
 
-/* Users who are compared with every item: as many as two million rows allow. */
+/* Number of users that are scored with every item, in at most two million rows. */
 static uint32_t count_compared(uint32_t items) {
   const uint32_t many = 2000000 / items;
   return many > 100 ? 100 : many < DEMO_EXAMPLES ? DEMO_EXAMPLES : many;
@@ -321,7 +320,7 @@ static furrow_status walk(demo_results *all, const demo_values *values, furrow_e
   return status;
 }
 
-/* Quotes around a name that a shell would take apart. */
+/* Prints the cd command; quotes a name with special characters. */
 static void print_folder(const char *folder, output *out) {
   const bool plain =
       strspn(folder, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/") == strlen(folder);

@@ -1,4 +1,5 @@
-/* cli/demo/demo_examples.c: a few users, what was found for them and why; the items on a plane. */
+/* cli/demo/demo_examples.c: examples of recommendations with the parts of their scores; a projection of the item
+ * vectors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,7 @@ static furrow_status count_history(demo_example examples[DEMO_EXAMPLES], const d
 
 /* ---- What a score is made of ---- */
 
-/* The vectors of a query: of the user alone and of the context alone. They have a 1 at their end, for the item's own
- * part. */
+/* The query vectors of the user alone and of the context alone. Their last element is 1, for the item's own part. */
 typedef struct query_parts {
   size_t d;
   float user[MOST_DIM], context[MOST_DIM];
@@ -122,7 +122,7 @@ furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], const dem
 
 /* ---- The plane ---- */
 
-/* d x d sums of products of what is left when the mean is taken away. */
+/* d x d sums of products of the centred vectors. */
 static void covariance(const vector_block *block, size_t d, const double *mean, double *sums) {
   memset(sums, 0, d * d * sizeof *sums);
   for (size_t v = 0; v < block->count; v++)
@@ -131,7 +131,7 @@ static void covariance(const vector_block *block, size_t d, const double *mean, 
         sums[i * d + j] += (block->values[v * block->d + i] - mean[i]) * (block->values[v * block->d + j] - mean[j]);
 }
 
-/* The direction that a matrix stretches most, by applying it again and again; returns by how much. */
+/* Power iteration: finds the eigenvector of the largest eigenvalue and returns that eigenvalue. */
 static double largest_direction(const double *matrix, size_t d, double *direction) {
   double stretch = 0;
   for (size_t i = 0; i < d; i++) direction[i] = 1 + 0.1 * (double)i;
@@ -185,7 +185,7 @@ furrow_status demo_plane_make(demo_plane *plane, const char *path, furrow_error 
     }
   }
   if (status == FURROW_OK) {
-    project(&made, &block, block.d - 1); /* the last element is the item's own part, no factor */
+    project(&made, &block, block.d - 1); /* the last element is the item's own part, not a factor */
     *plane = made;
   } else {
     demo_plane_clear(&made);

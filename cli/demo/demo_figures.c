@@ -75,7 +75,7 @@ void figure_training(FILE *out, const demo_results *all) {
 
 /* ---- Quality ---- */
 
-/* A dot for each way to predict, on a line of its own; the best on top. */
+/* A dot for each predictor on its own line, the best on top. */
 static void draw_quality(FILE *out, const demo_results *all, chart *c, figure what, double nothing, double truth,
                          const char *caption) {
   static const char *const names[] = {"click rate", "FM", "DeepFM", "the truth"};
@@ -148,7 +148,7 @@ void figure_calibration(FILE *out, const demo_results *all) {
 
 /* ---- Embeddings ---- */
 
-/* Items of one topic, one behind the other; words are at their middles. */
+/* Items ordered by topic; the topic names are drawn at the centres. */
 typedef struct sorted_plane {
   double *x, *y;
   size_t first[DEMO_TOPICS + 1];
@@ -312,7 +312,7 @@ void figure_recall(FILE *out, const demo_results *all) {
 
 /* ---- The bytes of the index ---- */
 
-/* Pixels: a line of the picture, and how many lines it has. */
+/* Pixels: width, height and number of the lines of the picture. */
 enum { ACROSS = 960, LINE = 22, LINES = 12 };
 
 typedef enum part { HEAD, CENTROIDS, QUANTIZER, SIZES, CODES, IDS, PARTS } part;
@@ -335,7 +335,7 @@ static part part_of(const char *name) {
   return strcmp(name, "quantizer/vectors") == 0 ? CENTROIDS : HEAD;
 }
 
-/* A field may go over the end of a line: a rectangle for each line that it is on. */
+/* Draws a rectangle for each line that the field covers. */
 static void draw_field(FILE *out, const demo_field *field, double scale) {
   double from = field->offset * scale;
   const double to = from + field->size * scale;

@@ -1,4 +1,4 @@
-/* cli/demo/demo_folder.c: the folder that the demo leaves its files in. */
+/* cli/demo/demo_folder.c: the folder of the demo's files. */
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
@@ -11,10 +11,10 @@
 #include "core/text_file.h"
 #include "demo/demo_results.h"
 
-/* Says that a folder is one of ours. */
+/* This file marks a folder that a demo created. */
 static const char mark[] = ".furrow-demo";
 
-/* All that the demo makes, in the order it does; `again`: large, nothing reads it any more, and a command makes it
+/* All files that the demo writes, in order; `again`: large files that nothing needs afterwards and a command can write
  * again. */
 static const struct {
   const char *name;
@@ -89,7 +89,7 @@ void demo_folder_trim(void) {
 
 /* ---- Sizes ---- */
 
-/* Bytes of a file, or of all files of a folder. */
+/* Bytes of a file, or of all files in a folder. */
 static uint64_t tree_bytes(const char *path) {
   struct stat info;
   if (lstat(path, &info) != 0) return 0;

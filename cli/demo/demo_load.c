@@ -28,7 +28,8 @@ static furrow_status read_lines(const char *path, take_line take, void *user, fu
 
 /* ---- Models ---- */
 
-/* epoch,rate,seconds,best,train_rows,valid_rows and the metrics of both: loss, auc …; an empty cell is not known. */
+/* A line has epoch,rate,seconds,best,train_rows,valid_rows and the metrics of both: loss, auc …; an empty cell is
+ * unknown. */
 static void take_epoch(void *user, char *line) {
   enum { EPOCH = 0, TRAIN_LOSS = 6, TRAIN_AUC = 7, VALID_LOSS = 12, VALID_AUC = 13, CELLS };
   demo_model *model = user;
@@ -153,7 +154,8 @@ furrow_status demo_load_index(demo_index *index, furrow_error *err) {
   return status;
 }
 
-/* nprobe, three columns of 1-R@k, recall@10, p50 and p99 in milliseconds, queries per second; other lines are text. */
+/* A line has nprobe, three columns of 1-R@k, recall@10, p50 and p99 in milliseconds, queries per second; other lines
+ * are text. */
 static void take_point(void *user, char *line) {
   demo_index *index = user;
   demo_point point;

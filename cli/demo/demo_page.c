@@ -10,13 +10,14 @@
 
 /* ---- Figures of the text ---- */
 
-/* How far a model came on the way from the click rate to the truth; nowhere, if it is worse than the click rate. */
+/* Share of the possible improvement in logloss, from the click rate to the true probabilities, that a model reaches; 0
+ * if it is worse than the click rate. */
 static double learned(const demo_results *all, size_t model) {
   const double way = all->truth.rate_logloss - all->truth.logloss;
   return fmax(0, (all->truth.rate_logloss - all->models[model].logloss) / way);
 }
 
-/* Seconds of a single query of an index, with the lists that the demo visits; NaN: not measured. */
+/* Seconds of a single query with the demo's nprobe; NaN: not measured. */
 static double query_seconds(const demo_results *all, size_t index) {
   const demo_index *searched = &all->indexes[index];
   for (size_t i = 0; i < searched->point_count; i++)
@@ -149,10 +150,10 @@ static void put_indexes(FILE *out, const demo_results *all) {
 
 /* ---- Users ---- */
 
-/* Pixels of the bars that show what a score is made of. */
+/* Pixels of the bars that show the parts of a score. */
 enum { BAR = 150, BAR_HEIGHT = 14 };
 
-/* How far bars go to the left and to the right of zero, over all users. */
+/* The largest extent of the bars to the left and to the right of zero, over all users. */
 typedef struct reach {
   double left, right;
 } reach;
@@ -169,7 +170,7 @@ static reach find_reach(const demo_results *all) {
   return most;
 }
 
-/* Parts above zero go to the right of the line, those below to the left. */
+/* Positive parts extend to the right of the line, negative ones to the left. */
 static void put_parts(FILE *out, const demo_hit *hit, reach most) {
   const double values[3] = {hit->user_item, hit->context_item, hit->item_own};
   const double scale = (BAR - 2) / (most.left + most.right), zero = 1 + most.left * scale;

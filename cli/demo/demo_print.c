@@ -1,4 +1,4 @@
-/* cli/demo/demo_print.c: what the demo says of its results, for people and as JSON. */
+/* cli/demo/demo_print.c: prints the results of the demo as text and as JSON. */
 #include <inttypes.h>
 
 #include "core/report.h"

@@ -1,4 +1,4 @@
-/* cli/demo/demo_quality.c: models against the truth, rankings against each other. */
+/* cli/demo/demo_quality.c: compares models with the true probabilities, and rankings with each other. */
 #include "demo/demo_quality.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ static int by_chance(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* The share of pairs of a click and no click that are in order; equal chances count half. The rows are sorted. */
+/* AUC: the share of pairs of a clicked and an unclicked row that are in order; ties count half. The rows are sorted. */
 static double area(const outcome_list *list) {
   double pairs = 0, clicks = 0, others = 0;
   for (size_t i = 0, end; i < list->count; i = end) {

@@ -1,4 +1,4 @@
-/* cli/demo/demo_results.h: all that the demo found out, for its report. */
+/* cli/demo/demo_results.h: the results of the demo, for its report. */
 #ifndef CLI_DEMO_DEMO_RESULTS_H
 #define CLI_DEMO_DEMO_RESULTS_H
 
@@ -51,7 +51,7 @@ typedef struct demo_index {
   double bytes, nlist, code_size, mean_list, imbalance;
   demo_point points[DEMO_POINTS];
   size_t point_count;
-  double overlap; /* share of the model's ten best that it finds */
+  double overlap; /* share of the model's ten best items that it finds */
 } demo_index;
 
 /* A field of the index file. */
@@ -73,15 +73,15 @@ typedef struct demo_results {
   demo_index indexes[DEMO_INDEXES];
   demo_field *fields; /* of the first index's file */
   size_t field_count;
-  uint32_t queries, compared_users; /* searched for; compared with the scores of all items */
-  uint32_t nprobe;                  /* of the search that is shown */
-  double agreement;                 /* of the two models' ten best */
-  double largest_gap;               /* between the score of an example and the sum of its parts */
+  uint32_t queries, compared_users; /* users that are searched for; users that are scored with all items */
+  uint32_t nprobe;                  /* of the search in the report */
+  double agreement;                 /* overlap of the two models' ten best items */
+  double largest_gap;               /* largest difference between a score and the sum of its parts */
   demo_example examples[DEMO_EXAMPLES];
   demo_plane plane;
   demo_file files[DEMO_FILES];
   size_t file_count;
-  double seconds; /* all of it */
+  double seconds; /* of the whole demo */
 } demo_results;
 
 /* Each reads what a step of the demo wrote. The history is the file of `train --history`, the curve is what `index
@@ -94,9 +94,9 @@ furrow_status demo_load_index(demo_index *index, furrow_error *err);
 furrow_status demo_load_curve(demo_index *index, const char *path, furrow_error *err);
 furrow_status demo_load_fields(demo_results *all, const char *path, furrow_error *err);
 
-/* Models beside the truth, in a few lines. */
+/* Prints the quality of the models beside that of the true probabilities. */
 void demo_print_truth(const demo_results *all);
-/* What was found in the end, where the report is. */
+/* Prints the final results and the path of the report. */
 void demo_print_results(demo_results *all, const char *folder);
 void demo_print_json(const demo_results *all, const char *folder, output *out);
 /* Writes report.html. */
@@ -104,27 +104,27 @@ furrow_status demo_page_write(const demo_results *results, const char *path, fur
 
 /* ---- The folder (demo_folder.c) ---- */
 
-/* Makes the folder, or clears one that an earlier demo left: of its files alone, by their names. From then on it is the
- * working folder. E_EXISTS: it holds something else and `force` is not set, which leaves that something alone. */
+/* Creates the folder, or removes the demo's files, by name, from an existing one, and makes it the working folder.
+ * E_EXISTS: it holds other files and `force` is not set; --force keeps those files. */
 furrow_status demo_folder_enter(const char *path, bool force, furrow_error *err);
-/* Removes what is large and of no more use. */
+/* Removes large files that nothing needs any more. */
 void demo_folder_trim(void);
-/* The files there are, and their sizes; a model directory counts as one. */
+/* Lists the files and their sizes; a model directory counts as one. */
 void demo_folder_list(demo_results *results);
 
 /* ---- Figures of the report (demo_figures.c) ---- */
 
-/* Loss and AUC over the epochs, of both models, on the rows that were trained on and on those that were not. */
+/* Loss and AUC of both models over the epochs, on training and validation rows. */
 void figure_training(FILE *out, const demo_results *all);
-/* Logloss and AUC of the test rows, between knowing nothing and knowing the truth. */
+/* Logloss and AUC on the test rows, between the click rate and the true probabilities. */
 void figure_quality(FILE *out, const demo_results *all);
-/* Share of clicks over predicted chance. */
+/* Calibration: share of clicks over predicted probability. */
 void figure_calibration(FILE *out, const demo_results *all);
-/* The items' embeddings on a plane, by topic. */
+/* Projection of the items' embeddings, coloured by topic. */
 void figure_plane(FILE *out, const demo_results *all);
-/* How many lists have how many items. */
+/* Histogram of the list sizes. */
 void figure_lists(FILE *out, const demo_results *all);
-/* What is found, and how fast. */
+/* Recall and queries per second. */
 void figure_recall(FILE *out, const demo_results *all);
 /* The bytes of the index file. */
 void figure_bytes(FILE *out, const demo_results *all);

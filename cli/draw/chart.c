@@ -1,4 +1,4 @@
-/* cli/draw/chart.c: curves as a picture (SVG), readable on light and on dark ground. */
+/* cli/draw/chart.c: charts as SVG, readable on light and dark backgrounds. */
 #include "draw/chart.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "core/fail.h"
 #include "core/text_file.h"
 
-/* Pixels: a chart of a file, what is around its frame, and an entry of its legend. */
+/* Pixels: a chart in a file, the margins of its frame, an entry of its legend. */
 enum { WIDTH = 760, HEIGHT = 400, LEGEND = 120, MOST_LABELS = 64 };
 
 typedef struct frame {
@@ -55,7 +55,7 @@ static void widen_by(frame *f, const chart_curve *curve) {
   }
 }
 
-/* Air around what is drawn; bars stand on the axis. */
+/* Adds a margin around the data; bars start at the axis. */
 static void add_air(frame *f) {
   const chart *c = f->chart;
   const bool bars = c->count > 0 && c->curves[0].shape == CHART_BARS;
@@ -123,7 +123,7 @@ static void draw_even_lines(const frame *f) {
   }
 }
 
-/* 1, 2 and 5 times the powers of ten; over many powers these alone. */
+/* Ticks at 1, 2 and 5 times powers of ten; over many powers only at the powers. */
 static void draw_log_lines(const frame *f) {
   static const int times[] = {1, 2, 5};
   const size_t count = f->high - f->low > 2.5 ? 1 : 3;
@@ -204,8 +204,8 @@ static void draw_bars(const frame *f, const chart_curve *curve, unsigned colour)
   }
 }
 
-/* Where a label stands: of a line to the left and below its point, on a row with a name beside it, where there is more
- * room, of a word upon it. */
+/* Position of a label: below and to the left of a point on a line, beside the point in a named row (on the side with
+ * more space), on the point for words. */
 static void put_label(const frame *f, const chart_curve *curve, size_t j, double x, double y) {
   const char *anchor = "end";
   double at_x = x - 7, at_y = y + 12;
@@ -222,7 +222,7 @@ static void put_label(const frame *f, const chart_curve *curve, size_t j, double
   fputs("</text>\n", f->out);
 }
 
-/* Whether a label would lie on one of those before it that were drawn. */
+/* Returns whether a label would overlap one that was drawn before. */
 static bool is_covered(const frame *f, const chart_curve *curve, const bool *drawn, size_t j) {
   const double width = curve->shape == CHART_WORDS ? 64 : 18, height = curve->shape == CHART_WORDS ? 15 : 14;
   for (size_t i = 0; i < j; i++) {

@@ -1,4 +1,4 @@
-/* cli/index/cmd_index.c: the noun index: its verbs. */
+/* cli/index/cmd_index.c: furrow index: its commands. */
 
 #include "core/commands.h"
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_add.c: furrow index add: more vectors for an index. */
+/* cli/index/cmd_index_add.c: furrow index add: adds vectors to an index. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>

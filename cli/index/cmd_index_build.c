@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_build.c: furrow index build: an index made of vectors. */
+/* cli/index/cmd_index_build.c: furrow index build: trains an index and fills it with vectors. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -89,8 +89,8 @@ typedef struct building {
   furrow_index *index;
   furrow_reservoir *sample;
   uint64_t trained_on;
-  bool empty;         /* --train alone: no vectors are added */
-  double error, norm; /* mean squares: of what quantizing changes, of the vectors; NaN: not known */
+  bool empty;         /* only --train: no vectors are added */
+  double error, norm; /* mean squares of the quantization error and of the vectors; NaN: unknown */
 } building;
 
 /* ---- Training ------------------------------------------------------------------------------------------- */
@@ -103,8 +103,8 @@ static void train_params(building *b, furrow_index_train_params *params) {
   params->user = &b->job;
 }
 
-/* Vectors that training looks at, as far as memory goes. A block of vectors has a quarter of it; what a matrix is read
- * with takes from the sample, too. */
+/* Number of training vectors that fit in memory. A block of vectors gets a quarter of the memory; reading a matrix also
+ * takes from the sample's part. */
 static size_t sample_size(building *b, const filling *fill) {
   furrow_index_train_params params;
   train_params(b, &params);
@@ -131,7 +131,7 @@ static furrow_status sample_block(building *b, const vector_block *block, furrow
   return status;
 }
 
-/* Draws a sample of all vectors that `fill` has. */
+/* Draws a sample from all vectors of `fill`. */
 static furrow_status draw(building *b, filling *fill, furrow_error *err) {
   const uint64_t count = furrow_vectors_reader_count(fill->vectors), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
   index_job_step(&b->job, "sample", total);
@@ -184,7 +184,7 @@ static furrow_status train(building *b, furrow_error *err) {
 
 enum { TRIED = 256 };
 
-/* How much of a vector its code loses: of the first ones, while there are few to look through. */
+/* Measures the quantization error of the first vectors, while the lists are short. */
 static void measure_error(building *b) {
   const vector_block *block = &b->fill.block;
   const int64_t *ids = b->fill.ids.ids                                  ? b->fill.ids.ids
@@ -209,7 +209,7 @@ static void measure_error(building *b) {
   b->norm = norm / (double)tried;
 }
 
-/* What may be refused is set before vectors are added: an array for ids that do not count from 0. */
+/* Sets the direct map before vectors are added, because an array is refused for ids that do not count from 0. */
 static furrow_status set_up(building *b, furrow_error *err) {
   const build_values *values = b->values;
   furrow_status status = FURROW_OK;
@@ -312,7 +312,8 @@ static furrow_status create(building *b, furrow_error *err) {
   return spec_create(&b->index, &spec, err);
 }
 
-/* What an older Faiss cannot read is found before the training; that it is not trained yet is no fault (E_STATE). */
+/* Checks before the training whether the older Faiss can read the index; E_STATE only means that it is not trained yet.
+ */
 static furrow_status check_compat(const building *b, furrow_error *err) {
   furrow_index_save_params params;
   uint64_t size;

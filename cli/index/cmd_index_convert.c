@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_convert.c: furrow index convert: reads an index and writes it. */
+/* cli/index/cmd_index_convert.c: furrow index convert: reads an index and writes it in another form. */
 #include <stddef.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct convert_values {
   index_source_values source;
   const char *path, *destination;
   const char *compat;
-  int direct_map; /* 0: as it is; else the furrow_direct_map + 1 */
+  int direct_map; /* 0: unchanged; else furrow_direct_map + 1 */
   bool inline_lists, force, json;
 } convert_values;
 
@@ -66,7 +66,7 @@ static furrow_status save(const furrow_index *index, const convert_values *conve
   furrow_status status = interrupt_check(err);
   if (status == FURROW_OK) status = furrow_index_file_size(index, &params, &size, err);
   if (status == FURROW_OK) status = furrow_index_save(index, convert->destination, &params, err);
-  /* the library cannot know that a reader who leaves is no failure here */
+  /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) return FURROW_END;
   if (status != FURROW_OK || to_stdout(convert)) return status;
   furrow_index_info info;
@@ -101,7 +101,8 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   if (status != FURROW_OK) return status;
   if (!to_stdout(convert)) interrupt_catch();
   index_source_params(&convert->source, &params);
-  params.lists_optional = !convert->inline_lists && convert->direct_map <= 1; /* a map is made of contents */
+  params.lists_optional =
+      !convert->inline_lists && convert->direct_map <= 1; /* a map is built from the lists, so they must be readable */
   status = index_source_load(&index, convert->path, &params, err);
   if (status == FURROW_OK && !to_stdout(convert))
     status = index_source_apart(index, convert->path, convert->destination, err);

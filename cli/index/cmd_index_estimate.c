@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_estimate.c: furrow index estimate: what an index will take, before it is built. */
+/* cli/index/cmd_index_estimate.c: furrow index estimate: size, memory and time of an index before it is built. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -62,16 +62,16 @@ static const option_group estimate_groups[] = {
 /* ---- Size: the layouts of docs/formats/faiss-ivfpq.md --------------------------------------------------- */
 
 typedef struct index_size {
-  uint64_t codes;      /* of all vectors; IVF flat: the vectors */
+  uint64_t codes;      /* codes of all vectors; IVF flat: the vectors */
   uint64_t ids;        /* in the lists, and those of an id map */
   uint64_t centroids;  /* of the lists */
-  uint64_t graph;      /* over the centroids, without them */
+  uint64_t graph;      /* HNSW graph over the centroids, without the centroids */
   uint64_t quantizers; /* centroids of sub-quantizers */
   uint64_t refinement; /* second codes, or vectors */
   uint64_t direct_map;
   uint64_t rest; /* headers, sizes of lists, transforms */
   uint64_t total;
-  bool exact; /* false: levels of a graph are drawn, few vectors leave lists empty */
+  bool exact; /* false: levels of a graph are random, or few vectors leave lists empty */
 } index_size;
 
 enum {
@@ -89,7 +89,7 @@ static uint64_t pq_floats(uint64_t d, unsigned nbits) {
   return 4 * (d << nbits);
 }
 
-/* Levels and links of a graph of n vectors: the chance of level l is m^-l (1 - 1/m), down to 1e-9. */
+/* Bytes of levels and links of a graph of n vectors: level l has probability m^-l (1 - 1/m), down to 1e-9. */
 static uint64_t graph_bytes(uint64_t n, uint64_t m) {
   uint64_t levels = 0;
   while (pow((double)m, -(double)levels) * (1 - 1 / (double)m) >= 1e-9) levels++;
@@ -142,16 +142,16 @@ static void compute_size(index_size *size, const furrow_index_spec *spec, uint64
 
 /* ---- Measuring ------------------------------------------------------------------------------------------ */
 
-/* Seconds for a multiplication and addition: while lists are trained, quantizers are trained, vectors are added. */
+/* Seconds per multiplication and addition in three steps: training of lists, training of quantizers, adding. */
 typedef struct rates {
   double coarse, pq, add;
-  double coarse_seconds, pq_seconds; /* of the steps in hand */
+  double coarse_seconds, pq_seconds; /* start of the current step */
   double began;
 } rates;
 
 enum { TRIAL_LISTS = 64, TRIAL_FLOATS = 1 << 20, LEAST_VECTORS = 512, TRIAL_ROUNDS = 4 };
 
-/* Time since the last word belongs to the step that it is about. */
+/* Adds the time since the last call to the step that the call names. */
 static furrow_status note_step(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
   rates *r = user;
   const double now = now_seconds();
@@ -164,7 +164,7 @@ static furrow_status note_step(void *user, const char *step, uint64_t done, uint
   return FURROW_OK;
 }
 
-/* Numbers that look like anything: a xorshift generator's. */
+/* Fills a block with random numbers from a xorshift generator. */
 static void fill_with_noise(float *values, size_t count) {
   uint64_t state = 88172645463325252U;
   for (size_t i = 0; i < count; i++) {
@@ -197,7 +197,7 @@ static furrow_status time_trial(furrow_index *index, const float *vectors, size_
   return status;
 }
 
-/* Builds a small index of the same kind and divides its times by what had to be done. */
+/* Builds a small index of the same kind and divides its times by the number of operations. */
 static furrow_status measure(const furrow_index_spec *wanted, unsigned threads, rates *r, furrow_error *err) {
   furrow_index_spec spec;
   furrow_index *index = NULL;
@@ -261,7 +261,7 @@ static void report_sizes(report *r, const index_size *size, uint64_t n) {
   if (n) report_f64(r, "bytes per vector", (double)size->total / (double)n);
 }
 
-/* A searcher has the codes once more, in blocks, a number for each vector, and the centroids. */
+/* A searcher holds a copy of the codes in blocks, a number for each vector, and the centroids. */
 static void report_memory(report *r, const index_size *size, const furrow_index_spec *spec, uint64_t n,
                           uint64_t sample) {
   const uint64_t blocks = spec->m && spec->nbits <= 8 ? n * (spec->m + 4) + spec->nlist * 8 * spec->m : 0;
@@ -319,7 +319,7 @@ static furrow_status estimate_run(const void *values, output *out, furrow_error 
   if (status != FURROW_OK) return status;
   spec_from_values(&estimate->spec, (int32_t)estimate->dim, &spec);
   spec.id_map = estimate->ids && (spec.refine_flat || spec.refine_m);
-  status = spec_create(&index, &spec, err); /* says what is wrong with it */
+  status = spec_create(&index, &spec, err); /* reports what is wrong with the spec */
   if (status == FURROW_OK && !estimate->only_sizes) status = measure(&spec, estimate->threads, &rate, err);
   if (status == FURROW_OK) {
     uint64_t sample = furrow_index_train_sample_size(index, NULL);

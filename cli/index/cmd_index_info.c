@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_info.c: furrow index info: what an index file is made of. */
+/* cli/index/cmd_index_info.c: furrow index info: summarises an index file. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -130,7 +130,7 @@ static void report_index(report *r, const furrow_index *index) {
 
 /* ---- All of them ---------------------------------------------------------------------------------------- */
 
-/* The indexes inside of one, each with its path; one list, however deep they are. */
+/* Reports the indexes inside an index, each with its path, as one flat list. */
 static void report_children(report *r, const furrow_index *index, const char *path) {
   const char *name;
   for (size_t i = 0; (name = furrow_index_child_name(index, i)) != NULL; i++) {

@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_map.c: furrow index map: every field of an index file, in order. */
+/* cli/index/cmd_index_map.c: furrow index map: lists every field of an index file in order. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>

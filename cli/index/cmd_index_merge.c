@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_merge.c: furrow index merge: several indexes become one. */
+/* cli/index/cmd_index_merge.c: furrow index merge: merges several indexes into one. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -54,7 +54,7 @@ typedef struct merging {
   size_t on_disk; /* indexes whose lists are in a data file */
 } merging;
 
-/* Counts the vectors of an index, and looks whether the target has its lists. */
+/* Counts the vectors of an index and checks that the target is not the data file of its lists. */
 static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
   const char *path = m->values->paths.texts[i];
   furrow_index_load_params load = m->load;

@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_recall.c: furrow index recall: how much of the truth a search finds, and how fast. */
+/* cli/index/cmd_index_recall.c: furrow index recall: measures recall and speed of searches. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -178,7 +178,7 @@ static int by_size(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* The whole batch, again and again for a while; the median counts. */
+/* Searches the whole batch repeatedly for a while and takes the median time. */
 static furrow_status measure_batch(measuring *m, const furrow_search_params *params, recall_point *point,
                                    furrow_error *err) {
   double times[32], sum = 0;
@@ -199,7 +199,7 @@ static furrow_status measure_batch(measuring *m, const furrow_search_params *par
   return FURROW_OK;
 }
 
-/* Queries alone, one after the other, on one thread. */
+/* Measures single queries, one after the other, on one thread. */
 static furrow_status measure_single(measuring *m, const furrow_search_params *params, recall_point *point,
                                     furrow_error *err) {
   furrow_search_params one = *params;
@@ -238,7 +238,7 @@ static furrow_status measure_all(measuring *m, furrow_error *err) {
   const number_list *wanted = &m->values->nprobe;
   furrow_index_info info = {0};
   furrow_status status = FURROW_OK;
-  if (!ivf) return measure_point(m, 0, err); /* no lists: nothing to choose */
+  if (!ivf) return measure_point(m, 0, err); /* no lists: nprobe has no effect */
   furrow_index_get_info(ivf, &info);
   for (size_t i = 0; status == FURROW_OK && i < wanted->count; i++) status = measure_point(m, wanted->numbers[i], err);
   for (uint64_t p = 1; status == FURROW_OK && wanted->count == 0 && p <= 128; p *= 2) {
@@ -312,7 +312,7 @@ static furrow_status report_points(const measuring *m, output *out) {
 
 /* ---- Plot ----------------------------------------------------------------------------------------------- */
 
-/* What is shown of a point: the share of the 10 nearest, or of the nearest alone where k is small. */
+/* Recall of a point in the plot: recall@10, or 1-R@1 if k is small. */
 static double recall_of(const recall_point *p) {
   return isnan(p->shared) ? p->first_in[0] : p->shared;
 }
@@ -324,7 +324,7 @@ static int by_recall(const void *a, const void *b) {
   return p < q ? -1 : p > q;
 }
 
-/* Points as a chart takes them. */
+/* Points in the form of a chart. */
 typedef struct plotted {
   double recall[MOST_POINTS], qps[MOST_POINTS];
   char label_text[MOST_POINTS][24], hint_text[MOST_POINTS][96];
@@ -341,7 +341,7 @@ static void take_point(plotted *plot, size_t i, const recall_point *point) {
   plot->hints[i] = plot->hint_text[i];
 }
 
-/* Recall to the right, queries per second upwards (logarithmic), a mark for each point. */
+/* Plots recall to the right and queries per second upwards (logarithmic), with a mark for each point. */
 static furrow_status recall_plot(const char *path, const char *title, const recall_point *points, size_t count,
                                  furrow_error *err) {
   recall_point sorted[MOST_POINTS];
@@ -372,7 +372,7 @@ static furrow_status draw_plot(const measuring *m, furrow_error *err) {
   return recall_plot(m->values->plot, title, m->points, m->count, err);
 }
 
-/* The drawing is none of the files that are read. */
+/* Checks that the plot is not one of the files that are read. */
 static furrow_status check_apart(const recall_values *values, furrow_error *err) {
   const truth_values *from = &values->truth;
   const char *const inputs[] = {values->path, values->queries, values->source.lists,

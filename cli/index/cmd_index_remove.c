@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_remove.c: furrow index remove: vectors that leave an index. */
+/* cli/index/cmd_index_remove.c: furrow index remove: removes vectors from an index. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static const option_group remove_groups[] = {
     {.title = "Reading", .options = index_source_options, .offset = offsetof(remove_values, source)},
     {0}};
 
-/* Whether ids are places in the index, or in what is behind its transforms. */
+/* Returns whether ids are positions in the index, or in the index behind its transforms. */
 static bool has_implicit_ids(const furrow_index *index) {
   furrow_index_info info;
   furrow_index_get_info(index, &info);
@@ -53,7 +53,7 @@ static bool has_implicit_ids(const furrow_index *index) {
   return info.kind != FURROW_INDEX_ID_MAP && furrow_index_ivf(index) != index;
 }
 
-/* Vectors that lie in the order of their ids move up when others leave. */
+/* Prints a note if vectors got new ids, because ids are positions. */
 static void note_new_ids(const remove_values *values, const furrow_index *index, uint64_t removed) {
   furrow_index_info info;
   furrow_index_get_info(index, &info);
@@ -65,7 +65,7 @@ static void note_new_ids(const remove_values *values, const furrow_index *index,
       info.ntotal - 1);
 }
 
-/* Says what would have helped, where something would. */
+/* Adds a hint to the error, if another way to build the index would help. */
 static void explain(const furrow_index *index, furrow_status status, furrow_error *err) {
   const furrow_index *ivf = index ? furrow_index_ivf(index) : NULL;
   furrow_index_info info;

@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_search.c: furrow index search: the nearest vectors of queries. */
+/* cli/index/cmd_index_search.c: furrow index search: finds the nearest vectors for queries. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -84,7 +84,7 @@ typedef struct searching {
   int64_t *found;
   result_sink sink;
   uint64_t count;
-  double seconds; /* of searching alone */
+  double seconds; /* of the searches alone */
 } searching;
 
 static bool by_range(const searching *s) {
@@ -93,7 +93,7 @@ static bool by_range(const searching *s) {
 
 /* ---- Making ready --------------------------------------------------------------------------------------- */
 
-/* None of the files that are written is one that is read. */
+/* Checks that no file to write is also read. */
 static furrow_status check_apart(const search_values *values, furrow_error *err) {
   const char *const outputs[] = {values->result.ids, values->result.distances, values->result.starts};
   const char *const inputs[] = {values->path, values->queries, values->source.lists, values->filter_ids.filter};

@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_verify.c: furrow index verify: everything that can be checked about an index file. */
+/* cli/index/cmd_index_verify.c: furrow index verify: checks everything in an index file. */
 #include <inttypes.h>
 #include <stddef.h>
 
@@ -93,7 +93,7 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
   }
   report_finish(&f.r);
   if (status == FURROW_OK || f.errors == 0) return status;
-  out->exit_code = furrow_status_exit_code(status); /* what is wrong was said */
+  out->exit_code = furrow_status_exit_code(status); /* the findings were printed */
   return FURROW_OK;
 }
 

@@ -56,7 +56,8 @@ static furrow_status file_size(const furrow_index *index, const edit_values *val
   return furrow_index_file_size(index, &params, size, err);
 }
 
-/* Mapped lists are copied where they change. The file is replaced, not overwritten: what is mapped stays. */
+/* Mapped lists are copied when they change. The file is replaced by rename, not overwritten, so the mapping stays
+ * valid. */
 furrow_status edit_load(furrow_index **index, const char *path, const edit_values *values,
                         const index_source_values *reading, furrow_error *err) {
   furrow_index_load_params params;
@@ -64,7 +65,7 @@ furrow_status edit_load(furrow_index **index, const char *path, const edit_value
   index_source_params(reading, &params);
   furrow_status status = index_source_load(index, path, &params, err);
   if (status == FURROW_OK) status = index_source_apart(*index, path, change_target(path, values), err);
-  /* what cannot be written for an older Faiss is found before the work, not after it */
+  /* checks before the work whether the older Faiss can read the index */
   return status == FURROW_OK && values->compat ? file_size(*index, values, &size, err) : status;
 }
 

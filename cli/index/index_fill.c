@@ -1,4 +1,4 @@
-/* cli/index/index_fill.c: vectors that go into an index: where they come from, which ids they get. */
+/* cli/index/index_fill.c: vectors to add to an index: their source and their ids. */
 #include "index/index_fill.h"
 
 #include <inttypes.h>

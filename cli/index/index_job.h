@@ -1,4 +1,4 @@
-/* cli/index/index_job.h: a job on an index that has steps: each shows how far it is, and its time is kept. */
+/* cli/index/index_job.h: a job with several steps: shows the progress of each step and records its time. */
 #ifndef CLI_INDEX_INDEX_JOB_H
 #define CLI_INDEX_INDEX_JOB_H
 
@@ -18,23 +18,23 @@ typedef struct index_job {
   progress progress;
   job_step steps[JOB_STEPS];
   size_t count;
-  bool running;      /* the last of the steps */
+  bool running;      /* the current step */
   double step_began; /* seconds */
-  double heard;      /* the last word of progress */
+  double heard;      /* time of the last report */
 } index_job;
 
-/* From here on signals are caught: the job ends at the next word of progress. */
+/* Starts a job. From here on signals are caught: they end the job at the next progress report. */
 void index_job_start(index_job *job, bool quiet);
-/* The step that begins; the one before has ended. total: vectors; 0: not known. */
+/* Starts a step and ends the one before. total: vectors; 0: unknown. */
 void index_job_step(index_job *job, const char *name, uint64_t total);
-/* A furrow_index_progress; user is the job. A name that is not that of the step in hand begins another one. */
+/* A furrow_index_progress; user is the job. A name other than the current step's starts a new step. */
 furrow_status index_job_progress(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err);
-/* The last step has ended. */
+/* Ends the last step. */
 void index_job_stop(index_job *job);
-/* Seconds of all steps, and of those of one name. */
+/* Return the seconds of all steps, and of the steps of one name. */
 double index_job_seconds(const index_job *job);
 double index_job_step_seconds(const index_job *job, const char *name);
-/* A section "seconds" with all of them. */
+/* Reports a section "seconds" with all steps. */
 void index_job_report(const index_job *job, report *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* cli/index/index_source.c: the index that the index commands read, and the options that say how. */
+/* cli/index/index_source.c: how the index commands read an index, and the options for it. */
 #include "index/index_source.h"
 
 #include <limits.h>

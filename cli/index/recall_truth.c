@@ -1,4 +1,4 @@
-/* cli/index/recall_truth.c: the true neighbours of queries, and how many of them were found. */
+/* cli/index/recall_truth.c: the true neighbours of queries, and the recall of search results. */
 #include "index/recall_truth.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ static furrow_status load_truth(truth *t, const char *path, size_t queries, furr
 
 /* ---- Finding it ----------------------------------------------------------------------------------------- */
 
-/* Numbers of vectors become their ids. */
+/* Replaces positions of vectors by their ids. */
 static furrow_status give_ids(furrow_ids *near, const char *path, furrow_error *err) {
   furrow_ids names = {0};
   furrow_status status = furrow_ids_load(&names, path, NULL, err);
@@ -132,7 +132,7 @@ static bool is_among(int64_t id, const int64_t *ids, size_t n) {
   return false;
 }
 
-/* The share of queries whose nearest is among the first `depth` results; NaN: there are not as many results. */
+/* Share of queries whose nearest vector is among the first `depth` results; NaN: there are fewer results. */
 static double first_among(const truth *t, size_t n, size_t k, const int64_t *ids, size_t depth) {
   size_t found = 0;
   if (depth > k) return NAN;
@@ -140,7 +140,7 @@ static double first_among(const truth *t, size_t n, size_t k, const int64_t *ids
   return (double)found / (double)n;
 }
 
-/* How many of the `depth` nearest are among as many results; NaN: there are not as many results, or neighbours. */
+/* Share of the `depth` nearest vectors among the first `depth` results; NaN: there are fewer results or neighbours. */
 static double share_among(const truth *t, size_t n, size_t k, const int64_t *ids, size_t depth) {
   size_t found = 0;
   if (depth > k || depth > t->near.dim) return NAN;

@@ -1,4 +1,4 @@
-/* cli/index/search_options.c: how an index is searched. */
+/* cli/index/search_options.c: the options of a search. */
 #include "index/search_options.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* cli/index/search_sink.c: where the results of a search go: to the terminal, as JSON, or to files. */
+/* cli/index/search_sink.c: writes the results of a search: to the terminal, as JSON, or to files. */
 #include "index/search_sink.h"
 
 #include <float.h>
@@ -79,7 +79,7 @@ furrow_status result_open(result_sink *sink, const result_values *values, size_t
 
 /* ---- Results -------------------------------------------------------------------------------------------- */
 
-/* What stands behind the last result; ids of one's own may be negative. */
+/* Fills up a row after the last result; given ids may be negative. */
 static bool is_none(float distance, int64_t id) {
   return id == -1 && fabsf(distance) == FLT_MAX;
 }

@@ -1,4 +1,4 @@
-/* cli/index/spec_options.c: the options that say what an index is to be. */
+/* cli/index/spec_options.c: the options that describe an index to build. */
 #include "index/spec_options.h"
 
 #include <stddef.h>

@@ -161,7 +161,7 @@ furrow_status vector_source_open_matrix(furrow_vectors_reader **vectors, const m
   return furrow_vectors_reader_open_matrix(vectors, values->path, &params, err);
 }
 
-/* Whether a text is nothing but ids with commas between them. */
+/* Returns whether a text is a list of ids separated by commas. */
 static bool is_list(const char *text) {
   const size_t length = strspn(text, "-0123456789,");
   return length > 0 && text[length] == 0 && strcmp(text, "-") != 0;

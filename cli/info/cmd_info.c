@@ -36,7 +36,7 @@ static bool is_empty(const char *path) {
   return stat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_size == 0;
 }
 
-/* Why it is no rows either: that reader is asked last, and knows many files of others by their first bytes. */
+/* Why the path is not rows: the reader of rows is asked last and recognises many foreign files by their first bytes. */
 static furrow_status fail_unknown(const path_inspection *look, furrow_error *err) {
   const furrow_rowblock *block = NULL;
   source_values values;
@@ -92,7 +92,7 @@ static furrow_status describe(path_inspection *look, furrow_error *err) {
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
-/* A name that is no file may still be a URI of rows: a glob, or a file with arguments. */
+/* A name that is not a file may still be a URI of rows: a glob, or a file with arguments. */
 static furrow_status find_path(path_inspection *look, furrow_error *err) {
   struct stat found;
   if (source_is_stdin(look->path))

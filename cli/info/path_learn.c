@@ -35,7 +35,7 @@ static furrow_status describe_checkpoint(path_inspection *look, furrow_error *er
 
 /* ---- JSON files ----------------------------------------------------------------------------------------- */
 
-/* Whether it is text that begins with a brace. */
+/* Returns whether the file is text that begins with a brace. */
 static bool is_conf(const path_inspection *look) {
   char head[256];
   FILE *file = look->folder ? NULL : fopen(look->path, "rbe");

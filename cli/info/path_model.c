@@ -8,7 +8,7 @@
 #include "model/forest_source.h"
 #include "model/matrix_summary.h"
 
-/* The listing of a model directory or of a matrix folder; NULL: it is neither. */
+/* Loads the listing of a model directory or a matrix folder; NULL: the path is neither. */
 static furrow_model_listing *list_folder(const char *path) {
   furrow_model_listing *listing = NULL;
   furrow_error err;
@@ -61,7 +61,7 @@ static furrow_status describe_matrix(path_inspection *look, furrow_error *err) {
   if (status != FURROW_OK) return status;
   path_advise(look, "furrow model info @ --partitions");
   path_advise(look, "furrow model dump @ | head");
-  path_advise(look, "furrow model export @ ^.npy"); /* beside the matrix it would lie in the model */
+  path_advise(look, "furrow model export @ ^.npy"); /* beside the matrix, the file would lie in the model */
   return status;
 }
 
@@ -81,7 +81,7 @@ static void advise_model(path_inspection *look, bool trees, bool graph) {
   if (graph && !trees) path_advise(look, "furrow train --conf @/graph.json --dry-run");
 }
 
-/* All matrices are told, and then the first that could not be. */
+/* Reports all matrices and returns the first error. */
 static furrow_status report_matrices(report *r, const furrow_model_listing *listing, furrow_error *err) {
   furrow_status first = FURROW_OK;
   if (r->json) report_list(r, "matrices");
@@ -116,7 +116,7 @@ static furrow_status describe_model(path_inspection *look, furrow_error *err) {
 
 /* ---- A file of a matrix folder -------------------------------------------------------------------------- */
 
-/* What the metadata of the folder says of a file: "metadata", "data of 3 partitions"; "": nothing. */
+/* The role of a file according to the folder's metadata: "metadata", "data of 3 partitions"; "": none. */
 static void role_in_folder(const char *folder, const char *name, char *role, size_t size) {
   furrow_matrix_meta *meta = NULL;
   furrow_error err;
@@ -132,7 +132,7 @@ static void role_in_folder(const char *folder, const char *name, char *role, siz
   if (parts) snprintf(role, size, "data of %zu partition%s", parts, parts == 1 ? "" : "s");
 }
 
-/* The folder of a file that belongs to a matrix, and what it is there. */
+/* Finds the matrix folder that a file belongs to, and the file's role in it. */
 static bool find_folder(const char *path, char folder[PATH_MAX], char role[64]) {
   const char *slash = strrchr(path, '/');
   const int length = slash ? (int)(slash - path) : 0;

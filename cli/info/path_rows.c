@@ -8,7 +8,7 @@
 #include "rows/rows_source.h"
 #include "rows/rows_summary.h"
 
-/* Text enough to tell; the rest of a large file is left alone. */
+/* Bytes of text that are read; the rest of a large file is ignored. */
 enum { HEAD_BYTES = 1 << 20 };
 
 /* ---- The first rows ------------------------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ typedef struct first_rows {
   source_values values;
   source source;
   rows_summary summary;
-  bool all; /* there are no more */
+  bool all; /* the rows are complete */
 } first_rows;
 
 static furrow_status read_first(first_rows *first, const char *path, furrow_on_bad on_bad, furrow_error *err) {
@@ -39,7 +39,7 @@ static furrow_status read_first(first_rows *first, const char *path, furrow_on_b
   return first->all ? FURROW_OK : status;
 }
 
-/* Text most lines of which are rows. */
+/* Text of which at least half of the lines are rows. */
 static bool is_rows(const path_inspection *look) {
   first_rows first;
   furrow_parser_stats stats = {0};
@@ -66,7 +66,7 @@ static bool can_train(const first_rows *first, const char *format) {
   return first->summary.rows > 1 && strcmp(format, "cache") != 0;
 }
 
-/* The labels of csv are in a column that the path names, or that only the user knows. */
+/* The label column of a csv file is in the path's arguments, or only the user knows it. */
 static void advise_csv(path_inspection *look) {
   if (strpbrk(look->path, "?#"))
     path_advise(look, "furrow train --model lr --format csv --train @ --out MODEL");
@@ -88,7 +88,7 @@ static void advise_rows(path_inspection *look, const first_rows *first) {
     return;
   }
   path_advise(look, "furrow rows split @ --out @.parts/ --fractions 0.8,0.2");
-  if (strcmp(format, "dense") == 0) /* Angel's dense rows do not tell how many columns there are */
+  if (strcmp(format, "dense") == 0) /* Angel's dense rows do not store the number of columns */
     snprintf(train, sizeof train, "furrow train --model lr --format dense --range %" PRIu64 " --train @ --out @.model",
              summary_columns(&first->summary));
   else

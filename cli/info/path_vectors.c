@@ -11,7 +11,7 @@
 
 /* ---- Indexes -------------------------------------------------------------------------------------------- */
 
-/* The walk through a file that begins as no index ends at its first field, the fourcc. */
+/* For a file that is not an index the walk ends at the first field, the fourcc. */
 static furrow_status see_field(void *user, const furrow_index_field *field) {
   (void)field;
   return ++*(int *)user < 2 ? FURROW_OK : FURROW_END;
@@ -71,12 +71,12 @@ static bool is_arrays(const path_inspection *look) {
   return !look->folder && furrow_arrays_for_each(look->path, see_nothing, NULL, &err) != FURROW_E_ARGUMENT;
 }
 
-/* What is told of the arrays, and what is kept of the last one for the advice. */
+/* Summary of the arrays; the advice depends on the last one. */
 typedef struct arrays_summary {
   report *r;
   size_t count;
   bool ids;                    /* integers of the size that ids have */
-  uint64_t vectors, dimension; /* vectors is 0 where they are not counted */
+  uint64_t vectors, dimension; /* vectors 0: unknown */
 } arrays_summary;
 
 static void put_shape(char *text, size_t size, const furrow_array_info *array) {
@@ -125,7 +125,7 @@ static furrow_status see_array(void *user, const furrow_array_info *array) {
   return FURROW_OK;
 }
 
-/* Lists and codes that fit what there is to train with: 39 vectors for a centroid, Faiss's own rule. */
+/* Chooses lists and codes that the vectors can train: 39 vectors for each centroid, Faiss's rule. */
 static void advise_build(path_inspection *look, const arrays_summary *summary) {
   char text[160];
   const uint64_t most = summary->vectors / 39;
@@ -133,7 +133,7 @@ static void advise_build(path_inspection *look, const arrays_summary *summary) {
   uint64_t nlist = (uint64_t)sqrt((double)summary->vectors), m = summary->dimension;
   if (nlist > most) nlist = most;
   while (m > 1 && (summary->dimension % m != 0 || m > 64)) m--;
-  if (summary->vectors < (uint64_t)39 * 256) m = 0; /* too few to train codes of 8 bits: vectors as they are */
+  if (summary->vectors < (uint64_t)39 * 256) m = 0; /* too few to train codes of 8 bits: store the vectors */
   snprintf(text, sizeof text, "furrow index build --base @ --out @.index --nlist %" PRIu64 " --m %" PRIu64, nlist, m);
   path_advise(look, text);
   path_advise(look, "furrow index search @.index @ -k 10 | head");

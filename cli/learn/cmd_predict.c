@@ -54,7 +54,7 @@ typedef struct predicting {
   furrow_vectors_writer *file;
 } predicting;
 
-/* The fewest digits that read back to the same float; whole numbers without an exponent. */
+/* Writes the fewest digits that read back to the same float; integers without an exponent. */
 static void put_first(char *text, size_t size, double first) {
   int digits = 1;
   if (first == trunc(first)) {
@@ -65,7 +65,7 @@ static void put_first(char *text, size_t size, double first) {
   while (digits++ < 9 && strtof(text, NULL) != (float)first);
 }
 
-/* The id as text. Ids are read as floats: 2^24 may have been the whole number behind it. */
+/* Writes the id as text. Ids are read as floats, so 2^24 may have been 2^24 + 1 in the file. */
 static furrow_status put_sid(const predicting *p, const furrow_rowblock *block, size_t i, char *text, size_t size,
                              furrow_error *err) {
   const uint64_t row = p->scoring.rows + i;

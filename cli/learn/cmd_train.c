@@ -223,7 +223,7 @@ typedef struct training {
   const train_values *values;
   output *out;
   progress progress;
-  uint32_t epoch; /* that progress is about */
+  uint32_t epoch; /* epoch that the progress line shows */
   char what[32];  /* "epoch 3" */
   bool headed;
 } training;
@@ -313,7 +313,7 @@ static void report_best(report *r, uint32_t best, bool saved) {
     report_text(r, "best epoch", text);
 }
 
-/* Six decimals of trees change scores, and so does Angel's rule for absent features: by how much is said. */
+/* Six decimals and Angel's rule for absent features change the scores of trees; the report says by how much. */
 static furrow_status measure_rounding(const train_values *values, const learn_settings *settings,
                                       const furrow_trainer *trainer, rounding *lost, furrow_error *err) {
   const bool trees = strcmp(furrow_learn_conf_get(settings->conf, "algorithm"), "gbdt") == 0;
@@ -344,7 +344,7 @@ static void print_train_notes(const train_values *values, const furrow_trainer *
   print_notes(&valid);
 }
 
-/* Files that would be refused in the end are refused before the work. */
+/* Checks the files to write before the training instead of after it. */
 static furrow_status check_targets(const train_values *values, furrow_error *err) {
   const char *const files[] = {values->history, values->curve};
   furrow_model_writer *writer = NULL;
@@ -352,14 +352,14 @@ static furrow_status check_targets(const train_values *values, furrow_error *err
   furrow_matrix_write_params_init(&params);
   params.replace = values->force;
   furrow_status status = furrow_model_writer_open(&writer, values->out, &params, err);
-  furrow_model_writer_close(writer); /* opened to see whether that works: nothing is left of it */
+  furrow_model_writer_close(writer); /* opened only as a check; leaves nothing behind */
   job_hint(status, JOB_FOLDER, values->force, NULL, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
     if (files[i]) status = sink_check_path(files[i], values->force, err);
   return status;
 }
 
-/* What a signal has left: the checkpoint of the last epochs, if one was kept. */
+/* After a signal, names the checkpoint in the error, if there is one. */
 static void name_checkpoint(const train_values *values, furrow_error *err) {
   char path[PATH_MAX];
   if (!values->checkpoint || !interrupt_came()) return;
@@ -369,7 +369,7 @@ static void name_checkpoint(const train_values *values, furrow_error *err) {
   add_hint(err, "--resume goes on from it");
 }
 
-/* Whether the name of the data, without what follows it in a URI, ends as csv does. */
+/* Returns whether the path of a URI has the ending of a csv file. */
 static bool is_csv_name(const char *uri) {
   static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst"};
   const size_t n = strcspn(uri, "?#;");
@@ -423,7 +423,7 @@ static furrow_status check_values(const train_values *values, furrow_error *err)
   return FURROW_OK;
 }
 
-/* What the options do not say may be in the JSON file or in a definition. */
+/* Takes settings without an option from the JSON file or from -D. */
 static void take_paths(train_values *values, const furrow_learn_conf *conf) {
   const struct {
     const char *key, **path;

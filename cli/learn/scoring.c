@@ -66,15 +66,15 @@ const option scoring_options[] = {
     {0}};
 #undef AT
 
-/* Whether rows have fields goes by their format. A model of dense data stays one (its matrices are other ones), and one
- * of sparse data does not become one. */
+/* The format decides whether rows have fields. A model of dense data keeps its format, and a model of sparse data does
+ * not take dense rows: their matrices differ. */
 static furrow_status take_format(furrow_learn_conf *conf, const char *format, furrow_error *err) {
   if (!format || strcmp(format, "dense") == 0 || strcmp(furrow_learn_conf_get(conf, "format"), "dense") == 0)
     return FURROW_OK;
   return furrow_learn_conf_set(conf, "format", format, err);
 }
 
-/* The model's own graph.json, or what the options say, and the definitions on top. */
+/* Takes the model's graph.json, or --conf or --algorithm, and then the definitions. */
 static furrow_status make_settings(learn_settings *settings, const scoring_values *values, furrow_error *err) {
   const learn_values none = {0};
   char graph[4096];

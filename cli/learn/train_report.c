@@ -1,4 +1,4 @@
-/* cli/learn/train_report.c: what training tells: a line for each epoch, the history as a file and as a picture. */
+/* cli/learn/train_report.c: reports of training: a line for each epoch, the history as a file and as a chart. */
 #include "learn/train_report.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "core/text_file.h"
 #include "draw/chart.h"
 
-/* A figure of metrics: its name, its place, the digits behind the point. */
+/* A figure of metrics: its name, offset, and digits after the decimal point. */
 typedef struct figure {
   const char *name, *column;
   size_t offset;
@@ -47,7 +47,7 @@ static void put_heading(output *out, const char *part, size_t i) {
   output_format(out, *part ? " %14s" : " %9s", text);
 }
 
-/* Digits behind the point, unless the number is too large for its column. */
+/* A fixed number of decimals, unless the number is too large for its column. */
 static void put_figure(output *out, int width, size_t i, double value) {
   if (fabs(value) < 1e5)
     output_format(out, " %*.*f", width, figures[i].digits, value);

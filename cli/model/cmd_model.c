@@ -1,4 +1,4 @@
-/* cli/model/cmd_model.c: the noun model: its verbs, formats and row types. */
+/* cli/model/cmd_model.c: furrow model: its commands, formats and row types. */
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* cli/model/cmd_model_convert.c: furrow model convert: the same elements in other formats, partitions and files. */
+/* cli/model/cmd_model_convert.c: furrow model convert: writes the same elements in other formats, partitions and files.
+ */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -64,9 +65,9 @@ static void convert_init(void *values) {
 
 /* ---- Parameters ----------------------------------------------------------------------------------------- */
 
-/* What the library's callbacks get. */
+/* The argument of the library's callbacks. */
 typedef struct converting {
-  job job; /* first: job_progress takes it for the whole */
+  job job; /* must be first: job_progress gets this struct as its job */
   const layer_formats *formats;
 } converting;
 

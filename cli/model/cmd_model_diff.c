@@ -1,4 +1,4 @@
-/* cli/model/cmd_model_diff.c: furrow model diff: two matrices or two models, element by element. */
+/* cli/model/cmd_model_diff.c: furrow model diff: compares two matrices or two models element by element. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ typedef struct comparing {
 } comparing;
 
 static bool is_equal(const diff_values *values, const furrow_matrix_diff *diff) {
-  /* long integers may differ by less than a double tells */
+  /* 64-bit integers may differ by less than the precision of a double */
   return diff->largest <= values->tolerance && (values->tolerance > 0 || diff->different == 0);
 }
 
@@ -216,7 +216,7 @@ static furrow_status compare_pair(comparing *c, const furrow_model_entry *a, con
   return status;
 }
 
-/* Both are by name: what both have is compared, what one has is told. */
+/* Both listings are sorted by name: compares matrices that both have, reports those that one lacks. */
 static furrow_status compare_models(comparing *c, const furrow_model_listing *a, const furrow_model_listing *b,
                                     furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -233,7 +233,7 @@ static furrow_status compare_models(comparing *c, const furrow_model_listing *a,
   return status;
 }
 
-/* One matrix with one matrix, whatever their names, or model with model. */
+/* Compares one matrix with one matrix, whatever their names, or a model with a model. */
 static furrow_status compare_listed(comparing *c, const furrow_model_listing *a, const furrow_model_listing *b,
                                     furrow_error *err) {
   const furrow_model_entry *one_a = NULL, *one_b = NULL;

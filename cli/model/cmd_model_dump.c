@@ -1,4 +1,4 @@
-/* cli/model/cmd_model_dump.c: furrow model dump: a line of text for every element. */
+/* cli/model/cmd_model_dump.c: furrow model dump: prints a line for every element. */
 #include <stddef.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ typedef struct dump_values {
   uint64_t head;
   uint32_t threads;
   size_t memory;
-  bool quiet; /* there is nothing to leave out, but scripts may ask for it */
+  bool quiet; /* there are no notes to suppress, but scripts may pass it */
 } dump_values;
 
 static const option dump_operands[] = {{.name = "PATH",
@@ -98,7 +98,7 @@ static furrow_status dump_matrix(const dump_values *dump, const furrow_model_ent
                                                  &p, err);
   selection_clear(&chosen);
   furrow_matrix_source_close(source);
-  return status == FURROW_END ? FURROW_OK : status; /* enough was printed, or nobody reads it */
+  return status == FURROW_END ? FURROW_OK : status; /* enough was printed, or the reader closed the pipe */
 }
 
 static furrow_status dump_run(const void *values, output *out, furrow_error *err) {

@@ -1,4 +1,4 @@
-/* cli/model/cmd_model_export.c: furrow model export: a matrix as a file of another program. */
+/* cli/model/cmd_model_export.c: furrow model export: writes a matrix as a file for other programs. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ typedef struct export_values {
   const char *source, *destination;
   furrow_exchange_format to;
   furrow_axis by;
-  int type; /* -1: that of the matrix */
+  int type; /* -1: the type of the matrix */
   const char *ids;
   bool no_ids, force;
   uint32_t threads;
@@ -116,7 +116,7 @@ static void set_params(furrow_model_export_params *params, const export_values *
   params->user = j;
 }
 
-/* The name of the second file. */
+/* Name of the file of ids. */
 static void report_ids(report *r, const export_values *export) {
   char path[4096 + 16];
   snprintf(path, sizeof path, "%s%s", export->ids ? export->ids : export->destination, export->ids ? "" : ".ids.npy");
@@ -133,7 +133,7 @@ static void export_report(const export_values *export, const furrow_model_export
     if (result->dimension)
       report_u64(&r, "dimension", result->dimension);
     else
-      report_none(&r, "dimension"); /* vectors of what there is */
+      report_none(&r, "dimension"); /* vectors of the stored elements */
   }
   report_u64(&r, "elements", result->elements);
   if (export->json || result->absent) report_u64(&r, "zeros for none", result->absent);
@@ -155,13 +155,13 @@ static furrow_status export_chosen(const export_values *export, const char *path
   furrow_status status = furrow_model_export(path, export->destination, &params, &result, err);
   job_stop(&j);
   job_hint(status, JOB_FILE, export->force, "see --memory", err);
-  /* the library cannot know that a reader who leaves is no failure here */
+  /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(export) && output_reader_is_gone()) status = FURROW_END;
   if (status == FURROW_OK && !to_stdout(export)) export_report(export, &result, out);
   return status;
 }
 
-/* Vectors need the model, not one matrix of it. */
+/* Search vectors need the whole model, not one matrix. */
 static furrow_status run_vectors(const export_values *export, output *out, furrow_error *err) {
   selected chosen = {0};
   if (export->selected.matrix || export->selected.rows || export->selected.parts)

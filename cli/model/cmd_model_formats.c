@@ -1,4 +1,4 @@
-/* cli/model/cmd_model_formats.c: furrow model formats: the formats and row types there are. */
+/* cli/model/cmd_model_formats.c: furrow model formats: lists formats and row types. */
 #include <stddef.h>
 
 #include "core/commands.h"

@@ -1,4 +1,4 @@
-/* cli/model/cmd_model_import.c: furrow model import: a file of another program as a matrix. */
+/* cli/model/cmd_model_import.c: furrow model import: makes a matrix from a file of another program. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static furrow_status split_attributes(attributes *a, const text_list *list, furr
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
-/* What the parameters point at. */
+/* Memory that the parameters point to. */
 typedef struct lists {
   attributes attributes;
   int32_t *rows;

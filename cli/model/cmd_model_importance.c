@@ -1,4 +1,4 @@
-/* cli/model/cmd_model_importance.c: furrow model importance: which features the trees of a gbdt model ask for. */
+/* cli/model/cmd_model_importance.c: furrow model importance: lists the features that the trees of a gbdt model use. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* cli/model/cmd_model_info.c: furrow model info: what a model or a matrix is made of. */
+/* cli/model/cmd_model_info.c: furrow model info: summarises a model or a matrix. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -282,7 +282,7 @@ typedef struct description {
   int exit_code; /* of the first matrix that could not be read */
 } description;
 
-/* A matrix that cannot be read is told with its error, and the others all the same. */
+/* Reports a matrix that cannot be read with its error; the others are still described. */
 static void report_failure(description *t, const furrow_model_entry *matrix, bool of_model, furrow_error *err) {
   report *r = &t->report;
   name_options(err, "");
@@ -362,7 +362,7 @@ static void report_forest(report *r, const furrow_forest_info *info, size_t feat
   report_line(r, "node sums", info->sums ? "gain and cover of each node" : "none");
 }
 
-/* What a model of trees is like. One that cannot be opened is told with its error, and its matrices all the same. */
+/* Describes the trees of a model. If they cannot be opened, prints the error; the matrices are still described. */
 static void describe_forest(description *t, const furrow_model_listing *listing) {
   furrow_scorer *scorer = NULL;
   furrow_feature_importance *list = NULL;

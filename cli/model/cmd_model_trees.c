@@ -1,4 +1,4 @@
-/* cli/model/cmd_model_trees.c: furrow model trees: the trees of a gbdt model, as text and as pictures. */
+/* cli/model/cmd_model_trees.c: furrow model trees: prints or draws the trees of a gbdt model. */
 #include <stddef.h>
 
 #include "core/commands.h"
@@ -61,7 +61,7 @@ static void trees_init(void *values) {
   ((trees_values *)values)->first = ALL;
 }
 
-/* Trees first … end-1 that were asked for. */
+/* Selects trees first … end-1. */
 static furrow_status choose_trees(const trees_values *v, const furrow_scorer *scorer, size_t *first, size_t *end,
                                   furrow_error *err) {
   furrow_forest_info info;
@@ -87,7 +87,7 @@ static furrow_status write_trees(const furrow_scorer *scorer, furrow_describe_fo
   return status;
 }
 
-/* One after the other, so that a long forest is never whole in memory as text; JSON is one value. */
+/* Prints one tree at a time, so that the text of a large forest is never in memory as a whole; JSON is one value. */
 static furrow_status print_trees(const furrow_scorer *scorer, bool json, size_t first, size_t end, output *out,
                                  furrow_error *err) {
   const furrow_describe_format kind = json ? FURROW_DESCRIBE_JSON : FURROW_DESCRIBE_TEXT;

@@ -1,4 +1,4 @@
-/* cli/model/cmd_model_verify.c: furrow model verify: everything about a model that could be wrong. */
+/* cli/model/cmd_model_verify.c: furrow model verify: checks everything in a model. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void verify_init(void *values) {
 typedef struct checking {
   const verify_values *values;
   report *report;
-  uint64_t errors, remarks; /* of the matrix in hand */
+  uint64_t errors, remarks; /* of the current matrix */
   int exit_code;            /* of the first error of all */
 } checking;
 
@@ -67,7 +67,7 @@ static void report_finding(report *r, const furrow_matrix_finding *finding) {
   report_end(r);
 }
 
-/* FILE: byte OFFSET: partition N: remark: message, as far as there is such a thing */
+/* Prints FILE: byte OFFSET: partition N: remark: message, with the parts that are known. */
 static void print_finding(output *out, const furrow_matrix_finding *finding) {
   if (finding->file[0]) output_text(out, finding->file);
   if (finding->file[0]) output_text(out, ": ");
@@ -114,7 +114,8 @@ static furrow_status check_matrix(checking *c, const furrow_model_entry *matrix,
     report_list(r, "findings");
   }
   furrow_status status = furrow_matrix_verify(matrix->folder, &params, verify->threads, take_finding, c, err);
-  const bool done = status == FURROW_OK || c->errors > 0; /* else it is not about what is there: no memory */
+  const bool done =
+      status == FURROW_OK || c->errors > 0; /* otherwise it is not a finding about the files, but out of memory */
   if (verify->json) {
     report_end(r);
     report_u64(r, "errors", c->errors);
@@ -132,7 +133,7 @@ static bool lists(const furrow_model_entry *entries, size_t count, const char *n
   return false;
 }
 
-/* Whether the matrices of a forest are trees together. One of Angel's, without graph.json, does not say of how many
+/* Checks that the matrices of a forest fit together. Angel's forests, without graph.json, do not store the number of
  * classes. */
 static furrow_status check_trees(checking *c, const furrow_model_listing *listing, furrow_error *err) {
   furrow_scorer *scorer = NULL;

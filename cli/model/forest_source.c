@@ -1,4 +1,4 @@
-/* cli/model/forest_source.c: a model of trees, opened for the commands that look at it. */
+/* cli/model/forest_source.c: opens the gbdt models of the commands about trees. */
 #include "model/forest_source.h"
 
 #include <string.h>

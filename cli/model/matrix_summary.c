@@ -1,4 +1,4 @@
-/* cli/model/matrix_summary.c: what 'model info' tells about a matrix. */
+/* cli/model/matrix_summary.c: the summary of a matrix for 'model info'. */
 #include "model/matrix_summary.h"
 
 #include <math.h>
@@ -90,7 +90,7 @@ static furrow_status count_rows(matrix_summary *f, furrow_error *err) {
 
 /* ---- Interface ------------------------------------------------------------------------------------------ */
 
-/* What the metadata says is there; the rest is counted. */
+/* Fills in what the metadata says and counts the rest. */
 static furrow_status fill(matrix_summary *f, furrow_error *err) {
   f->layer = furrow_layer_kind_of(f->meta->matrix_name, f->format, f->graph->text, f->graph->size);
   sum_parts(f);

@@ -1,4 +1,4 @@
-/* cli/model/model_job.c: a job that takes a while: it shows how far it is, and a signal stops it. */
+/* cli/model/model_job.c: a long job: shows its progress, and a signal stops it. */
 #include "model/model_job.h"
 
 #include <stdarg.h>

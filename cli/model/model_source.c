@@ -1,4 +1,4 @@
-/* cli/model/model_source.c: which matrices the model commands read, and the options that say how. */
+/* cli/model/model_source.c: how the model commands read matrices, and the options for it. */
 #include "model/model_source.h"
 
 #include <ctype.h>
@@ -13,14 +13,14 @@
 
 /* ---- Values of options ---------------------------------------------------------------------------------- */
 
-/* The value of a hexadecimal digit; -1: it is none. */
+/* Value of a hexadecimal digit; -1: not a digit. */
 static int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   c = (char)tolower((unsigned char)c);
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads one character, plain or escaped, and moves on behind it; 0: it is no escape that is known. */
+/* Reads one character, plain or escaped, and advances; 0: unknown escape. */
 static char read_escaped(const char **text) {
   const char *s = *text;
   if (s[0] != '\\') return *text += 1, s[0];
@@ -63,7 +63,7 @@ furrow_status parse_row_type(const char *text, void *field, furrow_error *err) {
 /* ---- Tables --------------------------------------------------------------------------------------------- */
 
 #define AT(field) offsetof(reading_values, field)
-/* The options of reading; `in` stands before their names, `is` says what they are about. */
+/* The options for reading; `in` is the prefix of their names, `is` names what is read. */
 #define READING(in, is)                                                                                              \
   {.name = in "sep",                                                                                                 \
    .kind = OPTION_PARSED,                                                                                            \
@@ -143,7 +143,7 @@ const option selection_options[] = {MATRIX_OPTION,
 
 /* ---- Matrices of a model -------------------------------------------------------------------------------- */
 
-/* "a, b, c"; what does not fit is "...". */
+/* Writes "a, b, c"; names that do not fit become "...". */
 static void list_names(const furrow_model_listing *listing, char *text, size_t size) {
   size_t used = 0;
   text[0] = 0;
@@ -253,7 +253,7 @@ static bool read_i64(const char **text, int64_t *value) {
   return errno == 0;
 }
 
-/* Reads N, A:B, A:, :B or : and moves on behind it. */
+/* Reads N, A:B, A:, :B or : and advances. */
 static bool read_range(const char **text, range *r) {
   *r = (range){INT64_MIN, INT64_MAX};
   bool first = **text != ':';
@@ -285,7 +285,7 @@ static furrow_status check_list(const char *name, const char *text, furrow_error
   return fail_token(err, text, "--%s takes numbers and ranges A:B with A < B, such as 0:8,16", name);
 }
 
-/* Metadata has no room for more rows. */
+/* The metadata cannot hold more rows. */
 #define LISTED_ROWS ((size_t)INT32_MAX / 50)
 
 static furrow_status add_range(const char *name, const char *text, range r, int32_t rows, id_list *list,
@@ -330,7 +330,7 @@ static furrow_status read_columns(const char *text, furrow_matrix_selection *sel
   return FURROW_OK;
 }
 
-/* Those of the ids that the list has, in place. */
+/* Keeps, in place, the ids that the list contains. */
 static furrow_status keep_listed(const char *name, const char *text, id_list *list, furrow_error *err) {
   size_t count = 0;
   sort_ids(list);

@@ -1,4 +1,4 @@
-/* cli/model/model_target.c: how the model commands write matrices, and the options that say so. */
+/* cli/model/model_target.c: how the model commands write matrices, and the options for it. */
 #include "model/model_target.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* cli/model/model_vectors.c: items or queries of a factorization machine as vectors (furrow model export --vectors). */
+/* cli/model/model_vectors.c: exports items or queries of a factorization machine as vectors (furrow model export
+ * --vectors). */
 #include "model/model_vectors.h"
 
 #include <inttypes.h>

@@ -79,7 +79,7 @@ static furrow_status convert_source(source *s, const convert_values *convert, si
   if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, convert->destination, params, err);
   if (status == FURROW_OK) status = copy_rows(s, writer, err);
   furrow_rows_writer_close(writer);
-  /* the writer cannot know that a reader who leaves is no failure here */
+  /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) status = FURROW_END;
   return status;
 }

@@ -95,7 +95,7 @@ static void report_shape(report *r, const rows_summary *summary) {
   report_end(r);
 }
 
-/* A float as the shortest decimal that is that float: 0.1, not 0.10000000149011612. */
+/* The shortest decimal that reads back to the float: 0.1, not 0.10000000149011612. */
 static double as_decimal(float value) {
   char text[32];
   for (int digits = 6; digits <= 9; digits++) {
@@ -195,7 +195,7 @@ static void report_queries(report *r, const rows_summary *summary) {
   report_section(r, "queries");
   report_u64(r, "rows with qid", summary->qid_rows);
   report_bool(r, "sorted", !summary->qid_unsorted);
-  /* unsorted, a query may come back: its runs are known, their number of queries is not */
+  /* in unsorted data a query may occur again: the runs are known, the number of queries is not */
   report_u64(r, summary->qid_unsorted ? "runs" : "count", summary->qid_runs);
   report_end(r);
 }
@@ -247,7 +247,7 @@ static void report_speed(report *r, const source *s, double seconds) {
   source_get_stats(s, &stats);
   report_u64(r, "bad rows", stats.bad_rows);
   report_u64(r, "ignored text", stats.ignored);
-  bool text = stats.bytes > 0; /* rows from a cache were none */
+  bool text = stats.bytes > 0; /* a cache holds no text */
   if (text) report_u64(r, "bytes", stats.bytes);
   report_f64(r, "seconds", round(seconds * 1e6) / 1e6);
   if (text) report_f64(r, "MB per second", seconds > 0 ? round((double)stats.bytes * 1e-5 / seconds) / 10 : NAN);

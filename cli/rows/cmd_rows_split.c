@@ -153,8 +153,8 @@ static size_t output_of(const uint64_t *bounds, uint64_t seed, uint64_t row) {
 /* ---- Files ---------------------------------------------------------------------------------------------- */
 
 typedef struct split_file {
-  char *path;   /* that it will have */
-  char *staged; /* that it has until all are complete */
+  char *path;   /* final name */
+  char *staged; /* temporary name until all files are complete */
   furrow_rows_writer *writer;
   bool complete;
   uint64_t rows, features;
@@ -164,7 +164,7 @@ typedef struct split_job {
   const split_values *values;
   name_list names;
   sink_format format;
-  char *directory; /* that was made for the files; NULL: it was there */
+  char *directory; /* directory created for the files; NULL: it existed */
   uint64_t bounds[MOST_OUTPUTS];
   size_t count;
   split_file files[MOST_OUTPUTS];
@@ -217,7 +217,7 @@ static furrow_status name_files(split_job *job, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* A failure is told of the name that the file was to have. */
+/* Puts the file's final name into the error. */
 static furrow_status set_error_path(const split_file *file, furrow_status status, furrow_error *err) {
   if (strcmp(err->file, file->staged) == 0) snprintf(err->file, sizeof err->file, "%s", file->path);
   return status;
@@ -234,7 +234,7 @@ static furrow_status open_files(split_job *job, source *s, furrow_error *err) {
   return status;
 }
 
-/* Names of files that just got them last through a power cut only when their directory is synced, too. */
+/* New names survive a power failure only after their directory is synced. */
 static void sync_directory(const char *path) {
   const char *slash = strrchr(path, '/');
   char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -246,7 +246,7 @@ static void sync_directory(const char *path) {
   free(directory);
 }
 
-/* All files are complete on disk before the first one gets its name: what can fail late is a rename alone. */
+/* All files are complete on disk before the first one is renamed, so only a rename can fail late. */
 static furrow_status show_files(split_job *job, furrow_error *err) {
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
@@ -325,7 +325,7 @@ static void split_report(const split_job *job, output *out) {
   report_finish(&r);
 }
 
-/* The format of the source, if it is one that can be written. */
+/* The format of the source, if it can be written. */
 static sink_format choose_format(const split_values *split, const source *s) {
   sink_format format = split->sink.to;
   if (format == SINK_FORMATS) format = sink_format_named(source_format(s));

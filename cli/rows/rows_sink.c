@@ -1,4 +1,4 @@
-/* cli/rows/rows_sink.c: where the rows commands write to, and the options that say how. */
+/* cli/rows/rows_sink.c: how the rows commands write rows, and the options for it. */
 #include "rows/rows_sink.h"
 
 #include <stddef.h>

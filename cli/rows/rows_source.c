@@ -1,4 +1,4 @@
-/* cli/rows/rows_source.c: where the rows commands read from, and the options that say how. */
+/* cli/rows/rows_source.c: how the rows commands read rows, and the options for it. */
 #include "rows/rows_source.h"
 
 #include <fcntl.h>
@@ -101,7 +101,7 @@ bool source_is_cache(const char *uri) {
   static const char magic[] = "FURROWRC";
   char head[sizeof magic - 1];
   struct stat found;
-  /* opening a pipe and leaving it again would cost its writer what it writes in between */
+  /* opening a pipe and closing it again would lose what its writer writes in between */
   if (source_is_stdin(uri) || stat(uri, &found) != 0 || !S_ISREG(found.st_mode)) return false;
   int fd = open(uri, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -110,7 +110,7 @@ bool source_is_cache(const char *uri) {
   return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof head) == 0;
 }
 
-/* Compressed bytes cannot be set against the bytes of text that have been read. */
+/* The size of a compressed file cannot be compared with the bytes of text read. */
 static bool looks_compressed(const char *uri) {
   return strstr(uri, ".gz") || strstr(uri, ".zst");
 }
@@ -139,7 +139,7 @@ static void start_progress(source *s, uint64_t total) {
   progress_start(&s->progress, !s->values->quiet && !s->values->no_progress, "reading", total);
 }
 
-/* The iterator reads on its own; a parser beside it, which is never asked for a row, tells what it reads. */
+/* The iterator does not name the format; a second parser, which reads no row, does. */
 static furrow_status open_iter(source *s, furrow_parser_params *params, furrow_error *err) {
   furrow_status status = furrow_blockiter_open(&s->iter, s->uri, params, err);
   if (status != FURROW_OK || source_is_stdin(s->uri)) return status;
@@ -153,7 +153,7 @@ bool cache_guard_begin(const char *uri) {
 
 furrow_status cache_guard_end(bool guarded, furrow_status status, furrow_error *err) {
   if (guarded)
-    interrupt_forget(); /* first: what comes from here on ends the process, and there is nothing to tidy up */
+    interrupt_forget(); /* first: from here on signals end the process, because nothing is left to clean up */
   return status == FURROW_OK ? interrupt_check(err) : status;
 }
 

@@ -16,7 +16,7 @@ static const option completion_operands[] = {{.name = "SHELL",
                                               .required = true},
                                              {0}};
 
-/* Each asks 'furrow complete', which prints a line for each candidate: word, tab, what it is; or ":files". */
+/* Each script calls 'furrow complete', which prints a line for each candidate: word, tab, description; or ":files". */
 static const char *const scripts[] = {
     [SHELL_BASH] = "# bash completion for furrow, made by 'furrow completion bash'\n"
                    "_furrow() {\n"

@@ -32,7 +32,7 @@ static const option_group man_groups[] = {{.title = "Options", .options = man_op
 
 /* ---- roff ----------------------------------------------------------------------------------------------- */
 
-/* Text as roff takes it: a line must not begin with . or ', and dashes and backslashes mean something. */
+/* Escapes text for roff: a line must not begin with . or ', and dashes and backslashes are special. */
 static void put_text(FILE *page, const char *text, size_t size) {
   bool line_start = true;
   for (size_t i = 0; i < size; i++) {
@@ -62,7 +62,7 @@ static void put_title(FILE *page, const char *title) {
   fputc('\n', page);
 }
 
-/* Lines as they are. */
+/* Prints lines unchanged. */
 static void put_literal(FILE *page, const char *text, size_t size) {
   fputs(".RS 2\n.nf\n", page);
   put_text(page, text, size);
@@ -90,7 +90,7 @@ static void put_option(FILE *page, const option *o) {
   put_line(page, o->help);
 }
 
-/* What a function prints to an output: help texts are far smaller than its buffer. */
+/* Captures what a function prints; help texts are far smaller than the buffer. */
 static furrow_status put_printed(FILE *page, void (*print)(output *out), furrow_error *err) {
   output printed;
   furrow_status status = output_open(&printed, err);
@@ -177,7 +177,7 @@ static furrow_status write_page(const man_values *man, const command *cmd, const
   return status == FURROW_OK ? written : status;
 }
 
-/* A page, and those of the commands below it. */
+/* Writes the page of a command and those of the commands below it. */
 static furrow_status write_pages(const man_values *man, const command *cmd, const char *name, const char *path,
                                  furrow_error *err) {
   furrow_status status = write_page(man, cmd, name, path, err);
