@@ -1,7 +1,6 @@
 /* cli/core/fail.c: errors that the command itself reports. */
 #include "core/fail.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,40 +59,10 @@ furrow_status add_hint(furrow_error *err, const char *format, ...) {
   return err->status;
 }
 
-static bool is_name(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Length of "furrow_x_params." at the start of a text; 0: the text does not begin with the name of a struct. */
-static size_t params_length(const char *text) {
-  size_t n = 0;
-  if (strncmp(text, "furrow_", 7) != 0) return 0;
-  while (is_name(text[n])) n++;
-  return text[n] == '.' && is_name(text[n + 1]) ? n + 1 : 0;
-}
-
-void name_options(furrow_error *err, const char *prefix) {
-  char hint[sizeof err->hint] = "";
-  size_t used = 0;
-  for (const char *s = err->hint; *s && used + 1 < sizeof hint;) {
-    const size_t n = params_length(s);
-    if (n == 0) {
-      hint[used++] = *s++;
-      continue;
-    }
-    used += (size_t)snprintf(hint + used, sizeof hint - used, "--%s", prefix);
-    for (s += n; is_name(*s) && used + 1 < sizeof hint; s++) hint[used++] = *s == '_' ? '-' : *s;
-  }
-  hint[used < sizeof hint ? used : sizeof hint - 1] = 0;
-  memcpy(err->hint, hint, sizeof hint);
-}
-
 void print_failure(furrow_status status, const furrow_error *err) {
   if (status == FURROW_OK || status == FURROW_END) return;
   char text[1024];
-  furrow_error shown = *err;
-  name_options(&shown, "");
-  furrow_error_to_text(&shown, text, sizeof text);
+  furrow_error_to_text(err, text, sizeof text);
   fprintf(stderr, "furrow: %s\n", text);
-  if (shown.hint[0]) fprintf(stderr, "hint: %s\n", shown.hint);
+  if (err->hint[0]) fprintf(stderr, "hint: %s\n", err->hint);
 }

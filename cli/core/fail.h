@@ -17,12 +17,8 @@ furrow_status fail_token(furrow_error *err, const char *token, const char *forma
     __attribute__((format(printf, 3, 4)));
 furrow_status fail_memory(furrow_error *err);
 /* Adds what to do about an error that is set, in words of the command (options, other commands), and returns the
- * error's status. It replaces the library's hint, which names fields of parameters. */
+ * error's status. It replaces the library's hint. */
 furrow_status add_hint(furrow_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* The library's hints name fields of parameters ("furrow_x_params.row_type"); turns them into options ("--row-type").
- * `prefix` is what the options of this command have before the field's name: "in-", or "". */
-void name_options(furrow_error *err, const char *prefix);
 
 /* Prints "furrow: …" and, if there is one, "hint: …" to stderr. Prints nothing for OK and END. */
 void print_failure(furrow_status status, const furrow_error *err);

@@ -152,7 +152,7 @@ typedef struct rates {
 enum { TRIAL_LISTS = 64, TRIAL_FLOATS = 1 << 20, LEAST_VECTORS = 512, TRIAL_ROUNDS = 4 };
 
 /* Adds the time since the last call to the step that the call names. */
-static furrow_status note_step(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
+static furrow_status tell(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
   rates *r = user;
   const double now = now_seconds();
   (void)done, (void)total, (void)err;
@@ -187,7 +187,7 @@ static furrow_status time_trial(furrow_index *index, const float *vectors, size_
   furrow_index_add_params_init(&add);
   train.threads = add.threads = threads;
   train.coarse_rounds = train.pq_rounds = TRIAL_ROUNDS;
-  train.progress = note_step;
+  train.progress = tell;
   train.user = r;
   r->began = now_seconds();
   furrow_status status = furrow_index_train(index, vectors, n, &train, err);

@@ -1,4 +1,4 @@
-/* cli/index/index_job.c: a job with several steps: shows the progress of each step and records its time. */
+/* cli/index/index_job.c: a job on an index that has steps: each shows how far it is, and its time is kept. */
 #include "index/index_job.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "core/interrupt.h"
 
-/* The library's name of a step and its text for the progress line. */
+/* What the library calls a step, and what people do. */
 static const struct {
   const char *name, *shown;
 } names[] = {{"sample", "drawing a sample"},
@@ -53,7 +53,7 @@ void index_job_step(index_job *job, const char *name, uint64_t total) {
   begin_step(job, name, total, now_seconds());
 }
 
-/* Adds the time since the last report to the step that the report names. */
+/* A word comes when something is done: the time since the one before belongs to its step. */
 furrow_status index_job_progress(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err) {
   index_job *job = user;
   if (!job->running || strcmp(job->steps[job->count - 1].name, step) != 0)

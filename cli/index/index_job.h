@@ -1,4 +1,4 @@
-/* cli/index/index_job.h: a job with several steps: shows the progress of each step and records its time. */
+/* cli/index/index_job.h: a job on an index that has steps: each shows how far it is, and its time is kept. */
 #ifndef CLI_INDEX_INDEX_JOB_H
 #define CLI_INDEX_INDEX_JOB_H
 
@@ -18,23 +18,23 @@ typedef struct index_job {
   progress progress;
   job_step steps[JOB_STEPS];
   size_t count;
-  bool running;      /* the current step */
+  bool running;      /* the last of the steps */
   double step_began; /* seconds */
-  double heard;      /* time of the last report */
+  double heard;      /* the last word of progress */
 } index_job;
 
-/* Starts a job. From here on signals are caught: they end the job at the next progress report. */
+/* From here on signals are caught: the job ends at the next word of progress. */
 void index_job_start(index_job *job, bool quiet);
-/* Starts a step and ends the one before. total: vectors; 0: unknown. */
+/* The step that begins; the one before has ended. total: vectors; 0: not known. */
 void index_job_step(index_job *job, const char *name, uint64_t total);
-/* A furrow_index_progress; user is the job. A name other than the current step's starts a new step. */
+/* A furrow_index_progress; user is the job. A name that is not that of the step in hand begins another one. */
 furrow_status index_job_progress(void *user, const char *step, uint64_t done, uint64_t total, furrow_error *err);
-/* Ends the last step. */
+/* The last step has ended. */
 void index_job_stop(index_job *job);
-/* Return the seconds of all steps, and of the steps of one name. */
+/* Seconds of all steps, and of those of one name. */
 double index_job_seconds(const index_job *job);
 double index_job_step_seconds(const index_job *job, const char *name);
-/* Reports a section "seconds" with all steps. */
+/* A section "seconds" with all of them. */
 void index_job_report(const index_job *job, report *r);
 
 #endif

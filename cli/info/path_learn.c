@@ -16,7 +16,7 @@ static bool is_checkpoint(const path_inspection *look) {
   return status == FURROW_OK || (status == FURROW_E_FORMAT && err.offset != 0 && err.offset != FURROW_NO_OFFSET);
 }
 
-static furrow_status describe_checkpoint(path_inspection *look, furrow_error *err) {
+static furrow_status tell_checkpoint(path_inspection *look, furrow_error *err) {
   furrow_checkpoint_info info;
   report *r = look->r;
   if (look->folder) path_advise(look, "furrow train --conf CONF.json --train ROWS --out MODEL --checkpoint @ --resume");
@@ -75,6 +75,6 @@ static furrow_status describe_conf(path_inspection *look, furrow_error *err) {
 }
 
 const path_kind checkpoint_kind = {"checkpoint", "the state of a training after an epoch", is_checkpoint,
-                                   describe_checkpoint};
+                                   tell_checkpoint};
 const path_kind conf_kind = {"algorithm", "Angel's JSON file for an algorithm, or the graph of a model", is_conf,
                              describe_conf};

@@ -223,7 +223,7 @@ typedef struct training {
   const train_values *values;
   output *out;
   progress progress;
-  uint32_t epoch; /* epoch that the progress line shows */
+  uint32_t epoch; /* that progress is about */
   char what[32];  /* "epoch 3" */
   bool headed;
 } training;
@@ -288,7 +288,7 @@ static furrow_status save(const train_values *values, const learn_settings *sett
   params.servers = values->servers;
   params.part_size = values->part_size;
   furrow_status status = furrow_trainer_save(trainer, values->out, &params, err);
-  job_hint(status, JOB_FOLDER, values->force, NULL, err);
+  job_hint(status, values->force, NULL, err);
   return status;
 }
 
@@ -322,7 +322,7 @@ static furrow_status measure_rounding(const train_values *values, const learn_se
   return rounding_measure(lost, trainer, values->out, rows, values->format, err);
 }
 
-static void print_result(const train_values *values, const furrow_trainer *trainer, const rounding *lost, output *out) {
+static void tell_result(const train_values *values, const furrow_trainer *trainer, const rounding *lost, output *out) {
   size_t count = 0;
   uint32_t best = 0;
   const furrow_epoch *epochs = furrow_trainer_history(trainer, &count, &best);
@@ -353,7 +353,7 @@ static furrow_status check_targets(const train_values *values, furrow_error *err
   params.replace = values->force;
   furrow_status status = furrow_model_writer_open(&writer, values->out, &params, err);
   furrow_model_writer_close(writer); /* opened only as a check; leaves nothing behind */
-  job_hint(status, JOB_FOLDER, values->force, NULL, err);
+  job_hint(status, values->force, NULL, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
     if (files[i]) status = sink_check_path(files[i], values->force, err);
   return status;
@@ -406,7 +406,7 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   rounding lost = {0};
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
   if (status == FURROW_OK) status = write_history(values, trainer, err);
-  if (status == FURROW_OK) print_result(values, trainer, &lost, out);
+  if (status == FURROW_OK) tell_result(values, trainer, &lost, out);
   if (status == FURROW_OK) print_train_notes(values, trainer);
   furrow_trainer_free(trainer);
   return status;

@@ -65,9 +65,9 @@ static void convert_init(void *values) {
 
 /* ---- Parameters ----------------------------------------------------------------------------------------- */
 
-/* The argument of the library's callbacks. */
+/* What the library's callbacks get. */
 typedef struct converting {
-  job job; /* must be first: job_progress gets this struct as its job */
+  job job; /* first: job_progress takes it for the whole */
   const layer_formats *formats;
 } converting;
 
@@ -124,7 +124,7 @@ static furrow_status convert_chosen(const convert_values *convert, const char *p
   job_start(&user.job, "converting", convert->quiet);
   furrow_status status = furrow_model_convert(path, convert->destination, &params, &result, err);
   job_stop(&user.job);
-  job_hint(status, JOB_FOLDER, convert->target.force, "see --memory and --part-cols", err);
+  job_hint(status, convert->target.force, "see --memory and --part-cols", err);
   if (status != FURROW_OK) return status;
   convert_report(convert, &result, out);
   if (result.dropped)
@@ -156,7 +156,6 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   layer_formats_clear(&formats);
   selection_clear(&chosen);
   furrow_model_listing_free(listing);
-  name_options(err, "in-");
   return status;
 }
 

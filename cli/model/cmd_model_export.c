@@ -154,7 +154,7 @@ static furrow_status export_chosen(const export_values *export, const char *path
   job_start(&j, "exporting", export->quiet || to_stdout(export));
   furrow_status status = furrow_model_export(path, export->destination, &params, &result, err);
   job_stop(&j);
-  job_hint(status, JOB_FILE, export->force, "see --memory", err);
+  file_job_hint(status, export->force, "see --memory", err);
   /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(export) && output_reader_is_gone()) status = FURROW_END;
   if (status == FURROW_OK && !to_stdout(export)) export_report(export, &result, out);
@@ -180,7 +180,7 @@ static furrow_status run_vectors(const export_values *export, output *out, furro
                               .end = chosen.selection.end_col};
   if (status == FURROW_OK) status = export_vectors(&wanted, out, err);
   selection_clear(&chosen);
-  job_hint(status, JOB_FILE, export->force, NULL, err);
+  file_job_hint(status, export->force, NULL, err);
   return status;
 }
 

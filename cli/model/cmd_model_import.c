@@ -193,7 +193,7 @@ static furrow_status import_run(const void *values, output *out, furrow_error *e
   lists l;
   furrow_model_import_params params;
   furrow_model_import_result result = {0};
-  if (import->matrix_id > INT32_MAX) return fail(err, FURROW_E_ARGUMENT, "--matrix-id must be at most 2147483647");
+  if (import->matrix_id > INT32_MAX) return fail(err, FURROW_E_ARGUMENT, "--matrix-id is at most 2147483647");
   furrow_status status = target_check(&import->target, err);
   if (status == FURROW_OK) status = read_lists(&l, import, err);
   if (status != FURROW_OK) return status;
@@ -202,7 +202,7 @@ static furrow_status import_run(const void *values, output *out, furrow_error *e
   status = furrow_model_import(import->path, import->destination, &params, &result, err);
   job_stop(&j);
   free(l.rows);
-  job_hint(status, JOB_FOLDER, import->target.force, "see --memory", err);
+  job_hint(status, import->target.force, "see --memory", err);
   if (status == FURROW_OK) import_report(import, &result, out);
   return status;
 }

@@ -285,7 +285,6 @@ typedef struct description {
 /* Reports a matrix that cannot be read with its error; the others are still described. */
 static void report_failure(description *t, const furrow_model_entry *matrix, bool of_model, furrow_error *err) {
   report *r = &t->report;
-  name_options(err, "");
   print_failure(err->status, err);
   if (t->exit_code == 0) t->exit_code = furrow_status_exit_code(err->status);
   if (r->json) {

@@ -28,13 +28,21 @@ void job_stop(job *j) {
   progress_stop(&j->progress);
 }
 
-void job_hint(furrow_status status, job_target target, bool force, const char *memory, furrow_error *err) {
+static void add_job_hint(furrow_status status, bool folder, bool force, const char *memory, furrow_error *err) {
   struct stat found;
-  const bool replaceable = stat(err->file, &found) == 0 && S_ISDIR(found.st_mode) == (target == JOB_FOLDER);
+  const bool replaceable = stat(err->file, &found) == 0 && S_ISDIR(found.st_mode) == folder;
   if (status == FURROW_E_EXISTS && !force && replaceable)
     add_hint(err, "--force replaces it");
   else if (status == FURROW_E_MEMORY && memory)
     add_hint(err, "%s", memory);
+}
+
+void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err) {
+  add_job_hint(status, true, force, memory, err);
+}
+
+void file_job_hint(furrow_status status, bool force, const char *memory, furrow_error *err) {
+  add_job_hint(status, false, force, memory, err);
 }
 
 void print_note(bool quiet, const char *format, ...) {

@@ -124,10 +124,10 @@ static furrow_status load_either(fw_meta_owner **owner, const char *folder, furr
     if (other != FURROW_E_NOT_FOUND) status = other;
   }
   const bool both = now.path && then.path;
-  if (status == FURROW_OK && both && (now.size != then.size || memcmp(now.bytes, then.bytes, now.size) != 0)) {
-    status = fail_at(err, FURROW_E_FORMAT, folder, "ambiguous: _meta and meta differ");
-    fw_error_set_hint(err, "name the one to read: furrow_matrix_source_params.meta_name");
-  }
+  if (status == FURROW_OK && both && (now.size != then.size || memcmp(now.bytes, then.bytes, now.size) != 0))
+    status =
+        fail_at(err, FURROW_E_FORMAT, folder,
+                "ambiguous: _meta and meta differ; name the one that counts (furrow_matrix_source_params.meta_name)");
   const meta_file *file = now.path ? &now : &then;
   if (status == FURROW_OK) status = read_owner(owner, file->bytes, file->size, file->path, err);
   clear_file(&now);

@@ -83,7 +83,6 @@ static furrow_status choose_format(furrow_matrix_source *source, const char *ask
   const char *name = asked ? asked : source->meta->format_class_name;
   if (!name) {
     fw_fail(err, FURROW_E_ARGUMENT, FW_NO_FORMAT);
-    fw_error_set_hint(err, "set furrow_matrix_source_params.format and furrow_matrix_source_params.row_type");
     return blame_meta(source, FURROW_E_ARGUMENT, err);
   }
   furrow_status status = furrow_matrix_format_find(name, &source->format, err);
@@ -97,8 +96,8 @@ static furrow_status choose_format(furrow_matrix_source *source, const char *ask
 static furrow_status choose_row_type(furrow_matrix_source *source, int32_t asked, furrow_error *err) {
   const int32_t number = asked != -1 ? asked : source->meta->row_type;
   if (number == -1) {
-    fw_fail(err, FURROW_E_ARGUMENT, "the metadata does not name the row type");
-    fw_error_set_hint(err, "set furrow_matrix_source_params.row_type");
+    fw_fail(err, FURROW_E_ARGUMENT,
+            "the metadata does not say the row type: give it (furrow_matrix_source_params.row_type)");
     return blame_meta(source, FURROW_E_ARGUMENT, err);
   }
   source->type = furrow_matrix_row_type_get(number);

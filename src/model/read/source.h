@@ -26,7 +26,9 @@ typedef struct fw_source_part {
 
 #define FW_RECORDS_UNKNOWN UINT64_MAX
 
-#define FW_NO_FORMAT "the metadata does not name the format"
+#define FW_NO_FORMAT                                           \
+  "the metadata does not say the format: give it and the row " \
+  "type (furrow_matrix_source_params.format, furrow_matrix_source_params.row_type)"
 
 struct furrow_matrix_source {
   furrow_matrix_meta *meta;
