@@ -448,8 +448,8 @@ static furrow_status make_settings(learn_settings *settings, const train_values 
     status = furrow_learn_conf_set(settings->conf, "format", train->format, err);
   if (status != FURROW_OK) return status;
   status = furrow_learn_conf_check(settings->conf, err);
-  if (status != FURROW_OK && train->conf && !err->file[0] && strncmp(err->message, "layers/", 7) == 0)
-    snprintf(err->file, sizeof err->file, "%s", train->conf);
+  if (status != FURROW_OK && train->conf && !err->hint[0])
+    add_hint(err, "the settings come from %.160s and from the options", train->conf);
   return status;
 }
 
