@@ -82,7 +82,7 @@ void print_usage(output *out, const command *cmd, const char *path) {
     for (const option_group *group = cmd->groups; group->title; group++)
       for (const option *o = group->options; o->name; o++)
         if (o->required) output_format(out, " --%s %s", o->name, o->argument ? o->argument : o->choices);
-    if (cmd->choice) output_format(out, " (%s)", cmd->choice);
+    if (cmd->one_of) output_format(out, " (%s)", cmd->one_of);
     output_text(out, " [options]");
   }
   for (const option *o = cmd->operands; o && o->name; o++) output_format(out, o->required ? " %s" : " [%s]", o->name);
@@ -102,7 +102,7 @@ static void print_verbs(output *out, const command *const *verbs, const char *pa
   output_text(out, "\nCommands:\n");
   for (; *verbs; verbs++)
     if (!(*verbs)->hidden) output_format(out, "  %-10s %s\n", (*verbs)->name, (*verbs)->summary);
-  output_format(out, "\n'%s COMMAND --help' tells more of each.\n", path);
+  output_format(out, "\n'%s COMMAND --help' describes each command.\n", path);
 }
 
 static void print_common(output *out, const option_group *groups) {
@@ -147,9 +147,8 @@ static furrow_status unknown_verb(const command *cmd, const char *path, const ch
   for (const command *const *verb = cmd->verbs; *verb && count < 32; verb++)
     if (!(*verb)->hidden) names[count++] = (*verb)->name;
   const char *closest = closest_word(word, names, count);
-  if (closest)
-    return fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'; did you mean '%s'?", path, word, closest);
-  return fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'; '%s --help' lists them", path, word, path);
+  fail(err, FURROW_E_ARGUMENT, "'%s' has no command '%.64s'", path, word);
+  return closest ? add_hint(err, "did you mean '%s'?", closest) : add_hint(err, "'%s --help' lists the commands", path);
 }
 
 /* --verbose */
@@ -158,7 +157,7 @@ static void print_cost(double began) {
   if (getrusage(RUSAGE_SELF, &used) != 0) return;
   const double user = (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec;
   const double system = (double)used.ru_stime.tv_sec + 1e-6 * (double)used.ru_stime.tv_usec;
-  fprintf(stderr, "furrow: %.3f s, %.3f s of processors, %.1f MB of memory at most, %s instructions\n",
+  fprintf(stderr, "furrow: %.3f s, %.3f s of processor time, %.1f MB of memory at most, %s instructions\n",
           now_seconds() - began, user + system, (double)used.ru_maxrss * 1024e-6, furrow_isa());
 }
 
@@ -179,7 +178,7 @@ static furrow_status run_leaf(const command *cmd, const char *path, int argc, ch
   return status;
 }
 
-/* Goes down the tree along the words, then runs what it came to. */
+/* Follows the words down the tree of commands, then runs the command it reaches. */
 static furrow_status run_words(const command *cmd, int argc, char **argv, output *out, furrow_error *err) {
   char path[PATH_TEXT];
   bool help = false;
@@ -195,8 +194,10 @@ static furrow_status run_words(const command *cmd, int argc, char **argv, output
     strncat(path, " ", sizeof path - strlen(path) - 1);
     strncat(path, cmd->name, sizeof path - strlen(path) - 1);
   }
-  if (cmd->verbs && argc == 0 && !help)
-    return fail(err, FURROW_E_ARGUMENT, "'%s' needs a command; '%s --help' lists them", path, path);
+  if (cmd->verbs && argc == 0 && !help) {
+    fail(err, FURROW_E_ARGUMENT, "'%s' needs a command", path);
+    return add_hint(err, "'%s --help' lists the commands", path);
+  }
   if (help) return print_help(out, cmd, path), FURROW_OK;
   return run_leaf(cmd, path, argc, argv, out, err);
 }
@@ -213,7 +214,7 @@ int command_main(const command *root, int argc, char **argv) {
   furrow_status status = output_open(&out, &err);
   if (status == FURROW_OK) {
     status = run_words(root, argc - 1, argv + 1, &out, &err);
-    /* what was printed before a failure is still wanted; the first failure is the one to tell */
+    /* output from before a failure is still written; the first failure is the one that is reported */
     furrow_error flush_err = {0};
     furrow_status flushed = output_flush(&out, &flush_err);
     if (status == FURROW_OK) {

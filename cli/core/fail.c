@@ -1,4 +1,4 @@
-/* cli/core/fail.c: errors that the command itself finds. */
+/* cli/core/fail.c: errors that the command itself reports. */
 #include "core/fail.h"
 
 #include <stdarg.h>
@@ -49,6 +49,14 @@ furrow_status fail_token(furrow_error *err, const char *token, const char *forma
 
 furrow_status fail_memory(furrow_error *err) {
   return fail(err, FURROW_E_MEMORY, "out of memory");
+}
+
+furrow_status add_hint(furrow_error *err, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(err->hint, sizeof err->hint, format, args);
+  va_end(args);
+  return err->status;
 }
 
 void print_failure(furrow_status status, const furrow_error *err) {

@@ -1,4 +1,4 @@
-/* cli/core/interrupt.c: a command that writes files tidies up before a signal ends it. */
+/* cli/core/interrupt.c: lets a command that writes files clean up before a signal ends it. */
 #include "core/interrupt.h"
 
 #include <signal.h>
@@ -21,7 +21,7 @@ bool interrupt_catch(void) {
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     struct sigaction old;
-    /* nohup and shells without job control have signals ignored: they stay so */
+    /* nohup and shells without job control ignore signals; keep that */
     if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
   }
   catching = true;

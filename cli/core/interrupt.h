@@ -1,4 +1,4 @@
-/* cli/core/interrupt.h: a command that writes files tidies up before a signal ends it. */
+/* cli/core/interrupt.h: lets a command that writes files clean up before a signal ends it. */
 #ifndef CLI_CORE_INTERRUPT_H
 #define CLI_CORE_INTERRUPT_H
 
@@ -6,16 +6,16 @@
 
 #include "furrow/status.h"
 
-/* From now on SIGINT, SIGTERM and SIGHUP only leave a mark; a second one ends the process at once. Returns whether that
- * is new. */
+/* From now on the first SIGINT, SIGTERM or SIGHUP only sets a flag; a second one ends the process at once. Returns
+ * false if signals were already caught. */
 bool interrupt_catch(void);
-/* Signals do again what they do by themselves: for a new process, and where nothing is left to tidy up. */
+/* Restores the default actions of the signals: for a new process, and where nothing is left to clean up. */
 void interrupt_forget(void);
-/* E_STATE once a signal has come. */
+/* Returns E_STATE if a signal was caught. */
 furrow_status interrupt_check(furrow_error *err);
-/* Whether one has. */
+/* Returns whether a signal was caught. */
 bool interrupt_came(void);
-/* Ends the process by the signal that has come, if one has: for when everything is tidied up. */
+/* Ends the process by the caught signal, if there is one. Call it after cleaning up. */
 void interrupt_finish(void);
 
 #endif

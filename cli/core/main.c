@@ -2,19 +2,12 @@
 #include <signal.h>
 #include <stddef.h>
 
-#include "core/command.h"
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
-#include "demo/cmd_demo.h"
 #include "furrow/furrow.h"
-#include "index/cmd_index.h"
-#include "info/cmd_info.h"
-#include "learn/cmd_learn.h"
 #include "learn/learn_options.h"
-#include "model/cmd_model.h"
-#include "rows/cmd_rows.h"
-#include "shell/cmd_about.h"
 
 typedef struct root_values {
   bool version, verbose, json;
@@ -29,14 +22,14 @@ static const option root_options[] = {
     {.name = "verbose",
      .letter = 'v',
      .kind = OPTION_FLAG,
-     .help = "with --version: also how it was built, the instruction set and the libraries in use",
+     .help = "with --version: also print build settings, instruction set and library versions",
      .offset = offsetof(root_values, verbose)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "with --version: as JSON", .offset = offsetof(root_values, json)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "with --version: print JSON", .offset = offsetof(root_values, json)},
     {0}};
 
 static const option_group root_groups[] = {{.title = "Options", .options = root_options}, {0}};
 
-/* Facts that the library tells one after the other. */
+/* Reports the name and text pairs that `at` gives for 0, 1 … */
 static void report_all(report *r, const char *(*at)(size_t i, char *text, size_t size)) {
   char text[256];
   const char *name;
@@ -45,7 +38,10 @@ static void report_all(report *r, const char *(*at)(size_t i, char *text, size_t
 
 static furrow_status run_root(const void *values, output *out, furrow_error *err) {
   const root_values *root = values;
-  if (!root->version) return fail(err, FURROW_E_ARGUMENT, "'furrow' needs a command; 'furrow --help' lists them");
+  if (!root->version) {
+    fail(err, FURROW_E_ARGUMENT, "'furrow' needs a command");
+    return add_hint(err, "'furrow --help' lists the commands");
+  }
   if (!root->json && !root->verbose) {
     output_format(out, "furrow %s\n", furrow_version());
     return FURROW_OK;
@@ -71,9 +67,9 @@ static void print_exit_codes(output *out) {
   for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
     if (statuses[i] == FURROW_END) continue;
     output_format(out, "  %3d  %s\n", furrow_status_exit_code(statuses[i]), furrow_status_text(statuses[i]));
-    if (statuses[i] == FURROW_OK) output_text(out, "    1  they differ (model diff)\n");
+    if (statuses[i] == FURROW_OK) output_text(out, "    1  the inputs differ (model diff)\n");
   }
-  output_text(out, "  130  ended by Ctrl-C (128 + the number of the signal)\n");
+  output_text(out, "  130  stopped by Ctrl-C (128 + the number of the signal)\n");
 }
 
 static const command *const nouns[] = {&demo_command,       &info_command,     &rows_command, &model_command,
@@ -92,8 +88,8 @@ const command root_command = {
 };
 
 int main(int argc, char **argv) {
-  signal(SIGPIPE, SIG_IGN); /* a reader that stops early is told by EPIPE */
-  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow (ulimit -f), by EFBIG */
+  signal(SIGPIPE, SIG_IGN); /* a reader that stops early shows as EPIPE */
+  signal(SIGXFSZ, SIG_IGN); /* a file that must not grow (ulimit -f) shows as EFBIG */
   learn_options_fill();
   int code = command_main(&root_command, argc, argv);
   interrupt_finish();

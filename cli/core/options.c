@@ -12,19 +12,22 @@
 
 enum { LONGEST_WORD = 64, MOST_OPTIONS = 128 };
 
-const option common_options[] = {
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "no notes and no progress on stderr",
-     .offset = offsetof(common_values, quiet)},
-    {.name = "verbose",
-     .letter = 'v',
-     .kind = OPTION_FLAG,
-     .help = "at the end, time and memory on stderr",
-     .offset = offsetof(common_values, verbose)},
-    {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "this text", .offset = offsetof(common_values, help)},
-    {0}};
+const option common_options[] = {{.name = "quiet",
+                                  .letter = 'q',
+                                  .kind = OPTION_FLAG,
+                                  .help = "print no notes and no progress on stderr",
+                                  .offset = offsetof(common_values, quiet)},
+                                 {.name = "verbose",
+                                  .letter = 'v',
+                                  .kind = OPTION_FLAG,
+                                  .help = "print time and memory on stderr at the end",
+                                  .offset = offsetof(common_values, verbose)},
+                                 {.name = "help",
+                                  .letter = 'h',
+                                  .kind = OPTION_FLAG,
+                                  .help = "print this help",
+                                  .offset = offsetof(common_values, help)},
+                                 {0}};
 
 typedef struct found {
   const option *option;
@@ -32,15 +35,15 @@ typedef struct found {
 } found;
 
 typedef struct parse_state {
-  const char *path; /* of the command: "furrow rows dump" */
+  const char *path; /* command as typed: "furrow rows dump" */
   const option_group *groups;
   const option *operands;
   char *values;
   common_values *common;
   int argc;
   char **argv;
-  int at;           /* the word in hand */
-  size_t noperands; /* that were filled */
+  int at;           /* index of the current word */
+  size_t noperands; /* operands filled so far */
   bool given[MOST_OPTIONS];
 } parse_state;
 
@@ -91,7 +94,7 @@ static size_t smallest(size_t a, size_t b, size_t c) {
   return least < c ? least : c;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) that turn a into b; words longer than the table are far. */
+/* Edit distance with insert, delete, replace and swap of neighbours; LONGEST_WORD for words that are too long. */
 static size_t edit_distance(const char *a, const char *b) {
   size_t na = strlen(a), nb = strlen(b);
   if (na >= LONGEST_WORD || nb >= LONGEST_WORD) return LONGEST_WORD;
@@ -116,7 +119,7 @@ static size_t edit_distance(const char *a, const char *b) {
 const char *closest_word(const char *word, const char *const *candidates, size_t count) {
   const char *best = NULL;
   size_t length = strlen(word);
-  size_t best_distance = length / 3 + 1; /* one edit in three letters is a slip, more is another word */
+  size_t best_distance = length / 3 + 1; /* one edit per three letters is a typing error, more is another word */
   for (size_t i = 0; i < count; i++) {
     bool begins = length >= 2 && strncmp(word, candidates[i], length) == 0;
     size_t distance = begins ? 1 : edit_distance(word, candidates[i]);
@@ -139,8 +142,9 @@ static furrow_status unknown_option(const parse_state *state, const char *name, 
   memcpy(word, name, length);
   word[length] = 0;
   const char *closest = closest_word(word, names, count);
-  if (closest) return fail(err, FURROW_E_ARGUMENT, "unknown option --%s; did you mean --%s?", word, closest);
-  return fail(err, FURROW_E_ARGUMENT, "unknown option --%s; '%s --help' lists them", word, state->path);
+  fail(err, FURROW_E_ARGUMENT, "unknown option --%s", word);
+  return closest ? add_hint(err, "did you mean --%s?", closest)
+                 : add_hint(err, "'%s --help' lists the options", state->path);
 }
 
 /* ---- Values --------------------------------------------------------------------------------------------- */
@@ -152,7 +156,7 @@ static const char *display_name(const option *o, char text[LONGEST_WORD]) {
   return strncat(text, o->name, LONGEST_WORD - 3);
 }
 
-static furrow_status store_choice(const option *o, const char *text, int *field, furrow_error *err) {
+static furrow_status store_enum(const option *o, const char *text, int *field, furrow_error *err) {
   const char *names[32];
   char copy[256], shown[LONGEST_WORD];
   size_t count = 0;
@@ -167,9 +171,8 @@ static furrow_status store_choice(const option *o, const char *text, int *field,
     names[count++] = word;
   }
   const char *closest = closest_word(text, names, count);
-  if (closest)
-    return fail_token(err, text, "%s is one of %s; did you mean %s?", display_name(o, shown), o->choices, closest);
-  return fail_token(err, text, "%s is one of %s", display_name(o, shown), o->choices);
+  fail_token(err, text, "%s takes one of %s", display_name(o, shown), o->choices);
+  return closest ? add_hint(err, "did you mean %s?", closest) : FURROW_E_ARGUMENT;
 }
 
 static furrow_status bad_value(const option *o, const char *text, const char *what, furrow_error *err) {
@@ -205,7 +208,7 @@ static furrow_status store_count(const option *o, const char *text, void *field,
 static furrow_status store_item(const option *o, const char *text, text_list *list, furrow_error *err) {
   char shown[LONGEST_WORD];
   if (list->count == MOST_TEXTS)
-    return fail_token(err, text, "%s: at most %d of them", display_name(o, shown), MOST_TEXTS);
+    return fail_token(err, text, "%s may be given at most %d times", display_name(o, shown), MOST_TEXTS);
   list->texts[list->count++] = text;
   return FURROW_OK;
 }
@@ -214,7 +217,7 @@ static furrow_status store(const option *o, const char *text, void *field, furro
   switch (o->kind) {
   case OPTION_FLAG: *(bool *)field = true; return FURROW_OK;
   case OPTION_TEXT: *(const char **)field = text; return FURROW_OK;
-  case OPTION_CHOICE: return store_choice(o, text, field, err);
+  case OPTION_ENUM: return store_enum(o, text, field, err);
   case OPTION_U32:
   case OPTION_THREADS:
   case OPTION_U64: return store_number(o, text, field, err);
@@ -223,7 +226,7 @@ static furrow_status store(const option *o, const char *text, void *field, furro
   case OPTION_LIST: return store_item(o, text, field, err);
   case OPTION_REAL: return read_real(text, field) ? FURROW_OK : bad_value(o, text, "a number", err);
   case OPTION_BYTES:
-    return read_bytes(text, field) ? FURROW_OK : bad_value(o, text, "bytes such as 65536 or 8MiB", err);
+    return read_bytes(text, field) ? FURROW_OK : bad_value(o, text, "a number of bytes such as 65536 or 8MiB", err);
   case OPTION_PARSED: return o->parse(text, field, err);
   }
   return fail(err, FURROW_E_STATE, "option of unknown kind");
@@ -242,7 +245,7 @@ bool option_is_named(const option_group *groups, const char *name) {
   return false;
 }
 
-/* The option named name[0 … length-1], or by its letter when name is NULL. */
+/* Finds the option named name[0 … length-1]; with name NULL, the option with that letter. */
 static found find_option(parse_state *state, const char *name, size_t length, char letter) {
   size_t place = 0;
   for (const option_group *group = state->groups; group && group->title; group++) {
@@ -257,7 +260,7 @@ static found find_option(parse_state *state, const char *name, size_t length, ch
   return (found){NULL, NULL};
 }
 
-/* Stores the value of an option: `inlined` is what was glued to it, or NULL. */
+/* Stores the value of an option: `inlined` (--name=value, -xvalue), or the next word if that is NULL. */
 static furrow_status take_value(parse_state *state, found hit, const char *inlined, furrow_error *err) {
   const option *o = hit.option;
   const char *next = state->at + 1 < state->argc ? state->argv[state->at + 1] : NULL;
@@ -267,8 +270,10 @@ static furrow_status take_value(parse_state *state, found hit, const char *inlin
   }
   if (inlined) return store(o, inlined, hit.field, err);
   if (!next) return fail(err, FURROW_E_ARGUMENT, "--%s needs a value", o->name);
-  if (strncmp(next, "--", 2) == 0)
-    return fail_token(err, next, "--%s needs a value; one that begins with -- is written --%s=VALUE", o->name, o->name);
+  if (strncmp(next, "--", 2) == 0) {
+    fail_token(err, next, "--%s needs a value", o->name);
+    return add_hint(err, "write a value that begins with -- as --%s=VALUE", o->name);
+  }
   state->at++;
   return store(o, next, hit.field, err);
 }
@@ -284,23 +289,26 @@ static furrow_status take_option(parse_state *state, furrow_error *err) {
     return take_value(state, hit, equals ? equals + 1 : NULL, err);
   }
   found hit = find_option(state, NULL, 0, word[1]);
-  if (!hit.option)
-    return fail(err, FURROW_E_ARGUMENT, "unknown option -%c; '%s --help' lists them", word[1], state->path);
+  if (!hit.option) {
+    fail(err, FURROW_E_ARGUMENT, "unknown option -%c", word[1]);
+    return add_hint(err, "'%s --help' lists the options", state->path);
+  }
   return take_value(state, hit, word[2] ? word + 2 : NULL, err);
 }
 
 static furrow_status take_operand(parse_state *state, furrow_error *err) {
   const char *word = state->argv[state->at];
   const option *operand = state->operands;
-  /* a list takes all the words that are left */
+  /* a list takes all remaining words */
   for (size_t i = 0; operand && operand->name && operand->kind != OPTION_LIST && i < state->noperands; i++) operand++;
-  if (!operand || !operand->name) return fail_token(err, word, "one word too many on the command line");
+  if (!operand || !operand->name) return fail_token(err, word, "this word is one too many");
   state->noperands++;
   return store(operand, word, state->values + operand->offset, err);
 }
 
 static furrow_status missing(const parse_state *state, const char *dashes, const char *name, furrow_error *err) {
-  return fail(err, FURROW_E_ARGUMENT, "%s%s is missing; see '%s --help'", dashes, name, state->path);
+  fail(err, FURROW_E_ARGUMENT, "%s%s is missing", dashes, name);
+  return add_hint(err, "see '%s --help'", state->path);
 }
 
 static furrow_status check_required(const parse_state *state, furrow_error *err) {
@@ -314,7 +322,7 @@ static furrow_status check_required(const parse_state *state, furrow_error *err)
   return FURROW_OK;
 }
 
-/* - is standard input, and so is what may follow it in a URI: -?format=csv */
+/* - and URIs such as -?format=csv are standard input, not options */
 static bool is_option(const char *word) {
   return word[0] == '-' && (word[1] == '-' || isalnum((unsigned char)word[1]));
 }

@@ -1,7 +1,7 @@
-/* cli/core/options.h: the option tables that every command is made of.
+/* cli/core/options.h: the option tables of the commands.
  *
- * A command has a struct of its own for what the user chose, and tables that say which option fills which field. The
- * tables drive the parsing, the checks, the suggestions and --help:
+ * A command has a struct for the values of its options, and tables that say which option fills which field. The tables
+ * drive parsing, checks, suggestions and --help:
  *
  *   typedef struct sum_values { uint32_t threads; bool json; const char *path; } sum_values;
  *
@@ -20,19 +20,19 @@
 
 #include "furrow/status.h"
 
-typedef enum option_kind {                  /* the field that it fills */
-                           OPTION_FLAG = 1, /* bool, true when it is named */
+typedef enum option_kind {                  /* type of the field that it fills */
+                           OPTION_FLAG = 1, /* bool, true when the option is given */
                            OPTION_TEXT,     /* const char *, as written */
-                           OPTION_CHOICE,   /* int (or an enum): the place in `choices` */
+                           OPTION_ENUM,     /* int (or an enum): the index in `choices` */
                            OPTION_U32,      /* uint32_t */
                            OPTION_U64,      /* uint64_t */
-                           OPTION_THREADS,  /* uint32_t, MOST_THREADS at most */
+                           OPTION_THREADS,  /* uint32_t, at most MOST_THREADS */
                            OPTION_REAL,     /* double */
                            OPTION_COUNT32,  /* int32_t, 1 or more */
                            OPTION_COUNT64,  /* int64_t, 1 or more */
                            OPTION_BYTES,    /* size_t; 65536, 64KiB, 8MiB, 1GiB */
-                           OPTION_LIST, /* text_list: may be given again and again; the last operand: takes all words */
-                           OPTION_PARSED /* anything: `parse` reads it */
+                           OPTION_LIST,  /* text_list: may be given several times; as last operand it takes all words */
+                           OPTION_PARSED /* any type: `parse` reads it */
 } option_kind;
 
 enum { MOST_TEXTS = 1024, MOST_THREADS = 1024 };
@@ -43,45 +43,45 @@ typedef struct text_list {
 } text_list;
 
 typedef struct option {
-  const char *name; /* "threads" for --threads; of an operand what the usage line calls it ("URI"). NULL ends a table */
-  char letter;      /* 'q' when -q will do as well; 0: none */
+  const char *name; /* "threads" for --threads; an operand has the name of the usage line ("URI"). NULL ends a table */
+  char letter;      /* 'q' if -q is another way to write it; 0: none */
   option_kind kind;
-  const char *argument; /* what the help calls the value; NULL: the choices themselves */
+  const char *argument; /* name of the value in the help; NULL: the choices */
   const char *help;
-  size_t offset;       /* of the field in the struct of its group */
-  const char *choices; /* OPTION_CHOICE: "u32|u64"; OPTION_TEXT: words that a shell offers, others are taken too */
+  size_t offset;       /* offset of the field in the group's struct */
+  const char *choices; /* OPTION_ENUM: "u32|u64"; OPTION_TEXT: words for shell completion, others are accepted */
   furrow_status (*parse)(const char *text, void *field, furrow_error *err); /* OPTION_PARSED */
   bool required;
 } option;
 
-/* Options that belong together in --help and fill one struct, which may be part of the command's struct. Groups of one
- * title in a row are one to the user. */
+/* Options that --help lists together and that fill one struct, which may be part of the command's struct. --help joins
+ * consecutive groups of the same title. */
 typedef struct option_group {
   const char *title;     /* NULL ends a list of groups */
-  const option *options; /* up to the one without a name */
-  size_t offset;         /* of the group's struct in the command's struct */
+  const option *options; /* ends with an entry without a name */
+  size_t offset;         /* offset of the group's struct in the command's struct */
 } option_group;
 
-/* What every command takes. A command that has an option of the same name of its own gets that one. */
+/* Options of every command. A command's own option of the same name takes precedence. */
 typedef struct common_values {
   bool quiet, verbose, help;
 } common_values;
 
 extern const option common_options[];
 
-/* Reads argv[0 … argc-1] into `values`. `path` is what the user calls the command, for messages. `operands` (a table,
- * may be NULL) takes what is no option, in order. common->help is set when --help or -h was met, and nothing else
- * counts then. */
+/* Reads argv[0 … argc-1] into `values`. `path` is the command as typed, for messages. `operands` (a table or NULL)
+ * takes the words that are not options, in order. If --help or -h is among the words, sets common->help and reads
+ * nothing else. */
 furrow_status options_parse(const char *path, const option_group *groups, const option *operands, int argc, char **argv,
                             void *values, common_values *common, furrow_error *err);
 
-/* Whether a table of groups has an option of that name. */
+/* Returns whether the groups have an option of that name. */
 bool option_is_named(const option_group *groups, const char *name);
 
-/* The candidate that a mistyped word was most likely meant to be, or NULL. */
+/* Returns the candidate that a mistyped word most likely stands for, or NULL. */
 const char *closest_word(const char *word, const char *const *candidates, size_t count);
 
-/* Readers for OPTION_PARSED functions and values inside of values: the whole text must be the number. */
+/* Readers for OPTION_PARSED functions; the whole text must be the number. */
 bool read_u64(const char *text, uint64_t *value);
 bool read_real(const char *text, double *value);
 

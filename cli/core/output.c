@@ -1,4 +1,4 @@
-/* cli/core/output.c: standard output with a large buffer, and numbers as text. */
+/* cli/core/output.c: standard output, or another file, with a large buffer; numbers as text. */
 #include "core/output.h"
 
 #include <errno.h>
@@ -26,7 +26,8 @@ void output_close(output *out) {
 
 static void write_all(output *out) {
   size_t done = 0;
-  while (done < out->used && !out->errnum) {
+  if (out->file && !out->errnum && fwrite(out->data, 1, out->used, out->file) != out->used) out->errnum = errno;
+  while (!out->file && done < out->used && !out->errnum) {
     ssize_t n = write(STDOUT_FILENO, out->data + done, out->used - done);
     if (n >= 0)
       done += (size_t)n;
@@ -88,7 +89,7 @@ static inline unsigned count_digits(uint64_t value) {
   return count + (value >= 10) + (value >= 100) + (value >= 1000);
 }
 
-/* The last `width` digits of value, from the back. */
+/* Writes the last `width` digits of value, last digit first. */
 static inline void put_digits(char *at, uint64_t value, unsigned width) {
   for (; width >= 2; width -= 2, value /= 100) memcpy(at + width - 2, two_digits + 2 * (value % 100), 2);
   if (width) *at = (char)('0' + value % 10);
@@ -114,8 +115,9 @@ static double nine_digits(double value, int exponent) {
   return exponent <= 8 ? value * powers_of_ten[8 - exponent] : value / powers_of_ten[exponent - 8];
 }
 
-/* value = digits * 10^(exponent - 8) to nine digits, rounded as printf rounds the exact value; false where doubles do
- * not tell. The product has an error below 2^-23 (it is under 2^30), so only a fraction that close to 1/2 is open. */
+/* value = digits 10^(exponent - 8) to nine digits, rounded as printf rounds the exact value; false where doubles cannot
+ * decide. The product has an error below 2^-23 (it is under 2^30), so only fractions that close to 1/2 are undecided.
+ */
 static bool split_digits(double value, uint32_t *digits, int *exponent) {
   int binary = 0;
   frexp(value, &binary);
@@ -139,8 +141,8 @@ static char *put_exponent(char *at, int exponent) {
   return at + 2;
 }
 
-/* Nine digits, the trailing zeros of which are left out, as %g writes them. A plain number here has a fraction (put_f32
- * sees to integers), and nine digits tell all floats apart, so that it never rounds away: count > before. */
+/* Nine digits without trailing zeros, as %g writes them. Numbers without exponent have a fraction here (put_f32 handles
+ * integers), and nine digits distinguish all floats, so the fraction never rounds away: count > before. */
 static char *put_significant(char *at, uint32_t digits, int exponent) {
   int count = 9;
   for (; digits % 10 == 0; digits /= 10) count--;

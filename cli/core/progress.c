@@ -1,4 +1,4 @@
-/* cli/core/progress.c: a line on the terminal that says how far a reading is. */
+/* cli/core/progress.c: a line on the terminal that shows the progress of a job. */
 #include "core/progress.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ double now_seconds(void) {
 
 void progress_start(progress *p, bool wanted, const char *what, uint64_t total) {
   *p = (progress){.on = wanted && isatty(STDERR_FILENO), .what = what, .total = total};
-  if (p->on) p->began = p->told = now_seconds();
+  if (p->on) p->began = p->drawn = now_seconds();
 }
 
 static int put_time(char *text, size_t size, double seconds) {
@@ -44,8 +44,8 @@ static int put_amount(const progress *p, char *text, size_t size, double done, d
 void progress_update(progress *p, uint64_t done) {
   if (!p->on) return;
   double now = now_seconds();
-  if (now - p->told < again_after || now - p->began < first_after) return;
-  p->told = now;
+  if (now - p->drawn < again_after || now - p->began < first_after) return;
+  p->drawn = now;
   double rate = (double)done / (now - p->began);
   char line[160], amount[96], left[32];
   put_amount(p, amount, sizeof amount, (double)done, rate);

@@ -1,4 +1,4 @@
-/* cli/core/report.c: one set of facts, printed as an aligned table or as JSON. */
+/* cli/core/report.c: named values, printed as an aligned table or as JSON. */
 #include "core/report.h"
 
 #include <ctype.h>
@@ -13,8 +13,8 @@ enum { NAME_WIDTH = 20 };
 
 /* ---- Text ----------------------------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 character at s, 0 if there is none. The end of the text is no continuation byte, so that
- * nothing is read past it. */
+/* Length of the UTF-8 character at s, or 0 if it is invalid. Reads nothing past the end of the text, because the
+ * terminating 0 is not a continuation byte. */
 static size_t utf8_length(const unsigned char *s) {
   if (s[0] < 0x80) return 1;
   size_t n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
@@ -42,7 +42,7 @@ static void json_text(output *out, const char *text) {
   output_text(out, "\"");
 }
 
-/* A terminal obeys control characters: they are shown, not sent. */
+/* Escapes control characters, which a terminal would execute. */
 static void plain_text(output *out, const char *text) {
   for (; *text; text++) {
     unsigned char c = (unsigned char)*text;
@@ -53,7 +53,7 @@ static void plain_text(output *out, const char *text) {
   }
 }
 
-/* The fewest digits that read back to the same number, or the most that are wanted. */
+/* Writes the fewest digits that read back to the same number, at most most_digits. */
 static void real_text(char *text, size_t size, double value, int most_digits) {
   for (int digits = 6; digits <= most_digits; digits++) {
     snprintf(text, size, "%.*g", digits, value);
@@ -76,8 +76,8 @@ static void json_name(report *r, const char *name) {
   output_text(r->out, ": ");
 }
 
-/* What comes before a fact. */
-static void begin_fact(report *r, const char *name) {
+/* Prints what comes before an item: comma, indent, name. */
+static void begin_item(report *r, const char *name) {
   if (r->json) {
     if (!r->empty) output_text(r->out, ",");
     json_indent(r);
@@ -91,13 +91,13 @@ static void begin_fact(report *r, const char *name) {
   r->empty = false;
 }
 
-static void end_fact(report *r) {
+static void end_item(report *r) {
   if (!r->json && !r->in_list[r->depth]) output_text(r->out, "\n");
 }
 
 static void open_group(report *r, const char *name, bool list) {
   if (r->json || list)
-    begin_fact(r, name);
+    begin_item(r, name);
   else
     output_format(r->out, "%*s%s\n", (int)(2 * (r->depth - 1)), "", name);
   if (r->json) output_text(r->out, list ? "[" : "{");
@@ -136,47 +136,47 @@ void report_end(report *r) {
 }
 
 void report_text(report *r, const char *name, const char *text) {
-  begin_fact(r, name);
+  begin_item(r, name);
   if (r->json)
     json_text(r->out, text);
   else
     plain_text(r->out, text);
-  end_fact(r);
+  end_item(r);
 }
 
 void report_u64(report *r, const char *name, uint64_t value) {
-  begin_fact(r, name);
+  begin_item(r, name);
   output_format(r->out, "%" PRIu64, value);
-  end_fact(r);
+  end_item(r);
 }
 
 void report_i64(report *r, const char *name, int64_t value) {
-  begin_fact(r, name);
+  begin_item(r, name);
   output_format(r->out, "%" PRId64, value);
-  end_fact(r);
+  end_item(r);
 }
 
 void report_f64(report *r, const char *name, double value) {
   char text[40];
-  begin_fact(r, name);
+  begin_item(r, name);
   if (isfinite(value))
     real_text(text, sizeof text, value, r->json ? 17 : 9);
   else
     snprintf(text, sizeof text, "%s", r->json ? "null" : isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
   output_text(r->out, text);
-  end_fact(r);
+  end_item(r);
 }
 
 void report_bool(report *r, const char *name, bool value) {
-  begin_fact(r, name);
+  begin_item(r, name);
   output_text(r->out, r->json ? (value ? "true" : "false") : (value ? "yes" : "no"));
-  end_fact(r);
+  end_item(r);
 }
 
 void report_none(report *r, const char *name) {
-  begin_fact(r, name);
+  begin_item(r, name);
   output_text(r->out, r->json ? "null" : "none");
-  end_fact(r);
+  end_item(r);
 }
 
 void report_line(report *r, const char *name, const char *format, ...) {

@@ -1,7 +1,7 @@
-/* cli/core/report.h: one set of facts, printed as an aligned table or as JSON.
+/* cli/core/report.h: named values, printed as an aligned table or as JSON.
  *
- * Names are written with blanks ("index base"); JSON has them with underscores. In JSON a number that is not finite is
- * null, and text that is not UTF-8 is mended.
+ * Names are written with blanks ("index base"); JSON has underscores instead. In JSON a number that is not finite is
+ * null, and invalid UTF-8 is replaced.
  */
 #ifndef CLI_CORE_REPORT_H
 #define CLI_CORE_REPORT_H
@@ -14,16 +14,16 @@ typedef struct report {
   output *out;
   bool json;
   bool in_list[8];
-  bool empty; /* nothing is in the innermost section or list yet */
+  bool empty; /* the innermost section or list has no items yet */
   unsigned depth;
 } report;
 
 void report_start(report *r, output *out, bool json);
 void report_finish(report *r);
 
-/* A group of facts under a name. In a list, name is NULL. */
+/* Starts a group of items under a name. In a list, name is NULL. */
 void report_section(report *r, const char *name);
-/* Facts of one kind. In the table its items share a line. */
+/* Starts a list. In the table its items share a line. */
 void report_list(report *r, const char *name);
 /* Ends the innermost section or list. */
 void report_end(report *r);
@@ -36,7 +36,7 @@ void report_f64(report *r, const char *name, double value);
 void report_bool(report *r, const char *name, bool value);
 /* null in JSON, "none" in the table. */
 void report_none(report *r, const char *name);
-/* A line for the table alone: for what JSON says otherwise. */
+/* Prints a line in the table only, for what JSON presents differently. */
 void report_line(report *r, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

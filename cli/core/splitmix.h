@@ -1,5 +1,5 @@
-/* cli/core/splitmix.h: random numbers for data that is made, here and in bench/; no function of libm, so that bytes are
- * the same everywhere. */
+/* cli/core/splitmix.h: random numbers for generated data, here and in bench/; uses no function of libm, so that the
+ * bytes are the same everywhere. */
 #ifndef CLI_CORE_SPLITMIX_H
 #define CLI_CORE_SPLITMIX_H
 
@@ -17,7 +17,7 @@ static inline uint32_t below(uint64_t *rng, uint32_t bound) {
   return (uint32_t)(((draw(rng) >> 32) * bound) >> 32);
 }
 
-/* Nearly normal, of deviation 1, from four uniform numbers of 16 bits. */
+/* Approximately normal with standard deviation 1: the sum of four uniform numbers of 16 bits. */
 static inline double bell(uint64_t bits) {
   int32_t sum = 0;
   for (int i = 0; i < 4; i++) sum += (int32_t)(bits >> (16 * i) & 0xffff);

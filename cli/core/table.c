@@ -1,4 +1,4 @@
-/* cli/core/table.c: rows of text in columns that line up. */
+/* cli/core/table.c: a table of text with aligned columns. */
 #include "core/table.h"
 
 #include <stdarg.h>
@@ -48,7 +48,7 @@ void table_cell(table *t, const char *format, ...) {
   va_end(args);
   if (n < 0) n = 0;
   for (char *s = text; *s; s++)
-    if ((unsigned char)*s < 0x20 || *s == 0x7f) *s = '?'; /* a terminal would obey it */
+    if ((unsigned char)*s < 0x20 || *s == 0x7f) *s = '?'; /* a terminal would execute it */
   add_cell(t, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 

@@ -1,4 +1,4 @@
-/* cli/core/table.h: rows of text in columns that line up. */
+/* cli/core/table.h: a table of text with aligned columns. */
 #ifndef CLI_CORE_TABLE_H
 #define CLI_CORE_TABLE_H
 
@@ -13,15 +13,14 @@ typedef struct table {
   size_t width[TABLE_COLUMNS];
   char **cells; /* row after row, the headings first */
   size_t count, capacity;
-  bool failed; /* out of memory: what came later is lost */
+  bool failed; /* out of memory: later cells are lost */
 } table;
 
-/* headings: one word for each column, with | between them. */
+/* headings: one for each column, separated by |. */
 void table_start(table *t, const char *headings);
-/* The next cell. */
+/* Adds the next cell. */
 void table_cell(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Prints it, the columns of `left` (a bit for each) to the left, the others to the right; then it
- * is empty. */
+/* Prints the table and clears it. `left` has a bit for each column that is aligned to the left. */
 furrow_status table_finish(table *t, unsigned left, output *out, furrow_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* cli/core/text_file.c: small files that the command writes beside its results: complete, or not at all. */
+/* cli/core/text_file.c: small text files, which appear complete or not at all. */
 #include "core/text_file.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ furrow_status text_file_write(const char *path, const char *text, size_t size, b
   furrow_status status = sink_check_path(path, force, err);
   if (status != FURROW_OK) return status;
   if (snprintf(beside, sizeof beside, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof beside)
-    return fail_file(err, FURROW_E_ARGUMENT, path, "is too long a name", 0);
+    return fail_file(err, FURROW_E_ARGUMENT, path, "the path is too long", 0);
   FILE *file = fopen(beside, "wbxe");
   if (!file) return fail_file(err, FURROW_E_IO, path, "cannot be written", errno);
   if (fill(file, text, size) && rename(beside, path) == 0) return FURROW_OK;
@@ -57,7 +57,7 @@ furrow_status text_file_end(text_file *file, const char *path, bool force, furro
   const bool failed = ferror(file->out) != 0;
   furrow_status status = FURROW_OK;
   if (fclose(file->out) != 0 || failed) status = fail_memory(err);
-  if (status == FURROW_OK) status = text_file_write(path, file->text, file->size, force, err);
+  if (status == FURROW_OK && path) status = text_file_write(path, file->text, file->size, force, err);
   free(file->text);
   return status;
 }

@@ -1,4 +1,4 @@
-/* cli/core/text_file.h: small files that the command writes beside its results: complete, or not at all. */
+/* cli/core/text_file.h: small text files, which appear complete or not at all. */
 #ifndef CLI_CORE_TEXT_FILE_H
 #define CLI_CORE_TEXT_FILE_H
 
@@ -7,10 +7,10 @@
 
 #include "furrow/status.h"
 
-/* Writes beside it and renames. E_EXISTS when there is one and `force` is not set. */
+/* Writes a temporary file and renames it. E_EXISTS: the file exists and `force` is not set. */
 furrow_status text_file_write(const char *path, const char *text, size_t size, bool force, furrow_error *err);
 
-/* Text that is printed first and written then. */
+/* Text that is collected in memory and then written. */
 typedef struct text_file {
   FILE *out;
   char *text;
@@ -18,13 +18,13 @@ typedef struct text_file {
 } text_file;
 
 furrow_status text_file_begin(text_file *file, furrow_error *err);
-/* Writes what was printed, and frees it in any case. */
+/* Writes the text (path NULL: drops it) and frees it in any case. */
 furrow_status text_file_end(text_file *file, const char *path, bool force, furrow_error *err);
 
-/* A text in SVG or HTML: what would be read as markup is written otherwise, control characters are left out. */
+/* Prints a text for SVG or HTML: escapes markup and drops control characters. */
 void markup_text(FILE *out, const char *text);
 
-/* Whether a path ends so. */
+/* Returns whether a path has that ending. */
 bool path_ends(const char *path, const char *ending);
 
 #endif

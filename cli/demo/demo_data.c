@@ -1,4 +1,5 @@
-/* cli/demo/demo_data.c: a small world whose truth is known: users, items of hidden topics, contexts, clicks. */
+/* cli/demo/demo_data.c: generated data with known click probabilities: users, items with hidden topics, contexts,
+ * clicks. */
 #include "demo/demo_data.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ const char *demo_device(unsigned device) {
   return devices[device];
 }
 
-/* A word of the topic, a form, and the item's number, which makes it unique. */
+/* A word of the topic, a form, and the item's number, which makes the title unique. */
 void demo_title(const demo_world *world, uint32_t item, char title[DEMO_TITLE]) {
   uint64_t rng = world->size.seed * 31 + item;
   const char *word = topics[world->items[item].topic].words[below(&rng, WORDS)];
@@ -54,7 +55,7 @@ static uint64_t seed_of(const demo_world *world, kind what, uint32_t id) {
   return world->size.seed * 0x9e3779b97f4a7c15 + ((uint64_t)what << 40) + (uint64_t)id * 1000003;
 }
 
-/* Everything about a thing follows from the seed and its number. */
+/* The seed and the number of an entity determine everything about it. */
 static demo_entity make_entity(const demo_world *world, kind what, uint32_t id) {
   static const struct {
     double weight, first, second, rest, noise, chance_of_second;
@@ -86,7 +87,7 @@ furrow_status demo_world_make(demo_world *world, const demo_size *size, furrow_e
   }
   for (uint32_t i = 0; i < size->users; i++) made.users[i] = make_entity(&made, USER, i);
   for (uint32_t i = 0; i < size->items; i++) made.items[i] = make_entity(&made, ITEM, i);
-  /* six hours have one mood */
+  /* six consecutive hours have the same effect */
   for (uint32_t i = 0; i < DEMO_HOURS; i++) made.hours[i] = make_entity(&made, HOUR, i / 6);
   for (uint32_t i = 0; i < DEMO_DEVICES; i++) made.devices[i] = make_entity(&made, DEVICE, i);
   *world = made;
@@ -130,7 +131,7 @@ size_t demo_features(const demo_world *world, const demo_event *event, bool item
   return n;
 }
 
-/* A number that is none of its kind becomes the last: rows of other data are no rows of this world. */
+/* An index out of range becomes the last one; the demo reads only its own rows, so this does not happen. */
 static uint32_t place_of(uint64_t index, uint64_t first, uint32_t count) {
   return index < first || index - first >= count ? count - 1 : (uint32_t)(index - first);
 }
@@ -147,7 +148,7 @@ demo_event demo_event_of_row(const demo_world *world, const furrow_row *row) {
 
 /* ---- Events ---- */
 
-/* Low numbers are met more often: the share of the first x of all is the square root of x. */
+/* Low numbers occur more often: the first share x of them has the share sqrt(x) of the events. */
 static uint32_t draw_popular(uint64_t *rng, uint32_t count) {
   const double u = uniform(rng);
   return (uint32_t)(u * u * count);
@@ -162,7 +163,7 @@ demo_event demo_query(const demo_world *world, uint32_t q) {
   uint64_t rng = world->size.seed + 0x71 + (uint64_t)q * 7919;
   demo_event event = {.user = below(&rng, world->size.users)};
   draw_context(&rng, &event);
-  event.device = q % DEMO_DEVICES; /* in turn, so that a few queries have all of them */
+  event.device = q % DEMO_DEVICES; /* in rotation, so that a few queries cover all of them */
   return event;
 }
 
@@ -232,7 +233,7 @@ static furrow_status print_users(FILE *out, const demo_world *world, uint32_t n,
 
 typedef furrow_status (*printer)(FILE *out, const demo_world *world, uint32_t n, furrow_error *err);
 
-/* A file that could not be finished is removed. */
+/* Removes a file that could not be finished. */
 static furrow_status write_with(printer print, const demo_world *world, uint32_t n, const char *path,
                                 furrow_error *err) {
   FILE *out = fopen(path, "wbe");

@@ -1,10 +1,11 @@
-/* cli/demo/demo_data.h: a small world whose truth is known: users, items of hidden topics, contexts, clicks.
+/* cli/demo/demo_data.h: generated data with known click probabilities.
  *
- * A user likes one topic, a second one less, and is indifferent to the rest or dislikes it; an item is about one topic,
- * some of them also about a second. An event is a user who is shown an item at an hour on a device. Its chance of a
- * click: p = 1 / (1 + exp(-z)),  z = bias + user + item + hour + device + s(hour) <taste of user, theme of item>
- *                               + <mood of hour, theme of item> + <mood of device, theme of item>
- * s is larger in the evening: no sum over pairs of features says that, so a factorization machine cannot learn it.
+ * A user likes one topic, a second one less, and is indifferent to the rest or dislikes it. An item is about one topic,
+ * and some items also about a second one. An event is a user who is shown an item at an hour on a device. The
+ * probability of a click is p = 1 / (1 + exp(-z)) with
+ *   z = bias + user + item + hour + device + s(hour) <taste of user, topics of item>
+ *       + <taste of hour, topics of item> + <taste of device, topics of item>
+ * s is larger in the evening. This is not a sum over pairs of features, so a factorization machine cannot learn it.
  * The same sizes and seed give the same bytes everywhere.
  */
 #ifndef CLI_DEMO_DEMO_DATA_H
@@ -41,11 +42,11 @@ typedef struct demo_event {
 furrow_status demo_world_make(demo_world *world, const demo_size *size, furrow_error *err);
 void demo_world_clear(demo_world *world);
 
-/* The chance of a click. */
+/* Returns the probability of a click. */
 double demo_chance(const demo_world *world, const demo_event *event);
-/* What an event is in data: four features, from 0, ascending; without its item three. */
+/* Writes the features of an event, ascending, from 0: four, or three without the item. */
 size_t demo_features(const demo_world *world, const demo_event *event, bool item, uint32_t ids[DEMO_FIELDS]);
-/* Of a row that was read from a file, where indices count from 1. */
+/* Returns the event of a row that was read from a file, where indices count from 1. */
 demo_event demo_event_of_row(const demo_world *world, const furrow_row *row);
 uint32_t demo_feature_count(const demo_world *world);
 
@@ -53,11 +54,11 @@ const char *demo_topic(unsigned topic);
 const char *demo_device(unsigned device);
 void demo_title(const demo_world *world, uint32_t item, char title[DEMO_TITLE]);
 
-/* The user that asks for number q of the queries, when and where. */
+/* Returns query number q: a user, an hour and a device. */
 demo_event demo_query(const demo_world *world, uint32_t q);
 
-/* Files. clicks: a line for each event, libsvm, indices from 1. queries: a user with a context. candidates: the first n
- * queries with every item. items, users: names and topics, for people. */
+/* Write files. clicks: libsvm, a line for each event, indices from 1. queries: users with a context. candidates: the
+ * first n queries with every item. items, users: titles and topics for human readers. */
 furrow_status demo_write_clicks(const demo_world *world, const char *path, furrow_error *err);
 furrow_status demo_write_queries(const demo_world *world, uint32_t n, const char *path, furrow_error *err);
 furrow_status demo_write_candidates(const demo_world *world, uint32_t n, const char *path, furrow_error *err);

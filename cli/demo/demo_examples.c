@@ -1,4 +1,5 @@
-/* cli/demo/demo_examples.c: a few users, what was found for them and why; the items on a plane. */
+/* cli/demo/demo_examples.c: examples of recommendations with the parts of their scores; a projection of the item
+ * vectors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,7 @@ static furrow_status count_history(demo_example examples[DEMO_EXAMPLES], const d
 
 /* ---- What a score is made of ---- */
 
-/* The vectors of a query: of the user alone and of the context alone. They have a 1 at their end, for the item's own
- * part. */
+/* The query vectors of the user alone and of the context alone. Their last element is 1, for the item's own part. */
 typedef struct query_parts {
   size_t d;
   float user[MOST_DIM], context[MOST_DIM];
@@ -92,7 +92,8 @@ static furrow_status fill_example(demo_example *example, uint32_t q, const furro
   query_parts parts;
   *example = (demo_example){.query = demo_query(world, q)};
   furrow_status status = furrow_scorer_vector_size(scorer, &parts.d, err);
-  if (status == FURROW_OK && parts.d > MOST_DIM) status = fail(err, FURROW_E_RANGE, "the vectors are too long");
+  if (status == FURROW_OK && parts.d > MOST_DIM)
+    status = fail(err, FURROW_E_RANGE, "the vectors have too many elements");
   if (status == FURROW_OK) status = split_query(&parts, scorer, world, example, err);
   for (size_t i = 0; status == FURROW_OK && i < DEMO_SHOWN; i++) {
     const size_t place = (size_t)q * DEMO_NEAR + i;
@@ -121,7 +122,7 @@ furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], const dem
 
 /* ---- The plane ---- */
 
-/* d x d sums of products of what is left when the mean is taken away. */
+/* d x d sums of products of the centred vectors. */
 static void covariance(const vector_block *block, size_t d, const double *mean, double *sums) {
   memset(sums, 0, d * d * sizeof *sums);
   for (size_t v = 0; v < block->count; v++)
@@ -130,7 +131,7 @@ static void covariance(const vector_block *block, size_t d, const double *mean, 
         sums[i * d + j] += (block->values[v * block->d + i] - mean[i]) * (block->values[v * block->d + j] - mean[j]);
 }
 
-/* The direction that a matrix stretches most, by applying it again and again; returns by how much. */
+/* Power iteration: finds the eigenvector of the largest eigenvalue and returns that eigenvalue. */
 static double largest_direction(const double *matrix, size_t d, double *direction) {
   double stretch = 0;
   for (size_t i = 0; i < d; i++) direction[i] = 1 + 0.1 * (double)i;
@@ -172,7 +173,7 @@ furrow_status demo_plane_make(demo_plane *plane, const char *path, furrow_error 
   furrow_status status = vector_source_open(&vectors, path, &(vector_values){0}, 0, err);
   if (status == FURROW_OK &&
       (furrow_vectors_reader_dimension(vectors) <= DEMO_AXES || furrow_vectors_reader_dimension(vectors) > MOST_DIM))
-    status = fail_file(err, FURROW_E_RANGE, path, "has vectors of another length", 0);
+    status = fail_file(err, FURROW_E_RANGE, path, "has vectors of an unexpected dimension", 0);
   if (status == FURROW_OK)
     status = vector_block_init(&block, furrow_vectors_reader_dimension(vectors), DEMO_PLOTTED, 0, err);
   if (status == FURROW_OK) status = vector_block_read(&block, vectors, err);
@@ -184,7 +185,7 @@ furrow_status demo_plane_make(demo_plane *plane, const char *path, furrow_error 
     }
   }
   if (status == FURROW_OK) {
-    project(&made, &block, block.d - 1); /* the last element is the item's own part, no factor */
+    project(&made, &block, block.d - 1); /* the last element is the item's own part, not a factor */
     *plane = made;
   } else {
     demo_plane_clear(&made);

@@ -1,6 +1,4 @@
-/* cli/demo/demo_folder.c: the folder that the demo leaves its files in. */
-#include "demo/demo_folder.h"
-
+/* cli/demo/demo_folder.c: the folder of the demo's files. */
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
@@ -11,32 +9,28 @@
 
 #include "core/fail.h"
 #include "core/text_file.h"
+#include "demo/demo_results.h"
 
-/* Says that a folder is one of ours. */
+/* This file marks a folder that a demo created. */
 static const char mark[] = ".furrow-demo";
 
-/* All that the demo makes, in the order it does; `again`: large, nothing reads it any more, and a command makes it
+/* All files that the demo writes, in order; `again`: large files that nothing needs afterwards and a command can write
  * again. */
 static const struct {
   const char *name;
   bool again;
-} made[] = {{"clicks.libsvm", false},       {"items.tsv", false},
-            {"users.tsv", false},           {"queries.libsvm", false},
-            {"train.libsvm", false},        {"valid.libsvm", false},
-            {"test.libsvm", false},         {"fm.model", false},
-            {"fm.history.json", false},     {"fm.curve.svg", false},
-            {"fm.eval.json", false},        {"fm.info.json", false},
-            {"deepfm.model", false},        {"deepfm.history.json", false},
-            {"deepfm.curve.svg", false},    {"deepfm.eval.json", false},
-            {"deepfm.info.json", false},    {"items.fbin", false},
-            {"items.index", false},         {"items.info.json", false},
-            {"items.map.json", false},      {"items.recall.json", false},
-            {"refined.index", false},       {"refined.info.json", false},
-            {"refined.recall.json", false}, {"queries.fbin", false},
-            {"items.ids.ibin", false},      {"items.near.fbin", false},
-            {"refined.ids.ibin", false},    {"refined.near.fbin", false},
-            {"candidates.libsvm", false},   {"fm.scores.f32", true},
-            {"deepfm.scores.f32", true},    {"report.html", false}};
+} made[] = {{"clicks.libsvm", false},      {"items.tsv", false},          {"users.tsv", false},
+            {"queries.libsvm", false},     {"train.libsvm", false},       {"valid.libsvm", false},
+            {"test.libsvm", false},        {"fm.model", false},           {"fm.history.csv", false},
+            {"fm.curve.svg", false},       {"fm.eval.json", false},       {"fm.info.json", false},
+            {"deepfm.model", false},       {"deepfm.history.csv", false}, {"deepfm.curve.svg", false},
+            {"deepfm.eval.json", false},   {"deepfm.info.json", false},   {"items.fbin", false},
+            {"items.index", false},        {"items.info.json", false},    {"items.map.json", false},
+            {"items.recall.txt", false},   {"refined.index", false},      {"refined.info.json", false},
+            {"refined.recall.txt", false}, {"queries.fbin", false},       {"items.ids.ibin", false},
+            {"items.near.fbin", false},    {"refined.ids.ibin", false},   {"refined.near.fbin", false},
+            {"candidates.libsvm", false},  {"fm.scores.f32", true},       {"deepfm.scores.f32", true},
+            {"report.html", false}};
 enum { MADE = sizeof made / sizeof *made };
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
@@ -65,23 +59,24 @@ static furrow_status make_folder(const char *path, bool *there, furrow_error *er
   struct stat info;
   *there = false;
   if (mkdir(path, 0777) == 0) return FURROW_OK;
-  if (errno != EEXIST) return fail_file(err, FURROW_E_IO, path, "cannot be made", errno);
+  if (errno != EEXIST) return fail_file(err, FURROW_E_IO, path, "cannot be created", errno);
   *there = true;
-  if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-    return fail_file(err, FURROW_E_EXISTS, path, "is there already and is no folder; --out names another", 0);
-  return FURROW_OK;
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return FURROW_OK;
+  fail_file(err, FURROW_E_EXISTS, path, "exists already and is not a folder", 0);
+  return add_hint(err, "name another folder with --out");
 }
 
 furrow_status demo_folder_enter(const char *path, bool force, furrow_error *err) {
-  static const char text[] = "made by 'furrow demo'; the next one may replace the files of this folder\n";
+  static const char text[] = "written by 'furrow demo'; the next demo replaces the files in this folder\n";
   bool there;
   furrow_status status = make_folder(path, &there, err);
   if (status != FURROW_OK) return status;
   const bool empty = is_empty(path);
   if (chdir(path) != 0) return fail_file(err, FURROW_E_IO, path, "cannot be entered", errno);
-  if (there && !force && !empty && access(mark, F_OK) != 0)
-    return fail_file(err, FURROW_E_EXISTS, path,
-                     "is a folder that no demo made; --out names another, --force adds to this one", 0);
+  if (there && !force && !empty && access(mark, F_OK) != 0) {
+    fail_file(err, FURROW_E_EXISTS, path, "holds files that 'furrow demo' did not write", 0);
+    return add_hint(err, "name another folder with --out, or write into this one with --force");
+  }
   for (size_t i = 0; i < MADE && status == FURROW_OK; i++) status = remove_made(made[i].name, err);
   if (status == FURROW_OK) status = text_file_write(mark, text, sizeof text - 1, true, err);
   return status;
@@ -94,7 +89,7 @@ void demo_folder_trim(void) {
 
 /* ---- Sizes ---- */
 
-/* Bytes of a file, or of all files of a folder. */
+/* Bytes of a file, or of all files in a folder. */
 static uint64_t tree_bytes(const char *path) {
   struct stat info;
   if (lstat(path, &info) != 0) return 0;
@@ -112,7 +107,8 @@ static uint64_t tree_bytes(const char *path) {
 
 void demo_folder_list(demo_results *results) {
   for (size_t i = 0; i < MADE && results->file_count < DEMO_FILES; i++) {
-    if (path_ends(made[i].name, ".json")) continue; /* small, and the report has what they say */
+    if (path_ends(made[i].name, ".json") || path_ends(made[i].name, ".csv") || path_ends(made[i].name, ".txt"))
+      continue; /* small, and the report shows what they say */
     demo_file *file = &results->files[results->file_count];
     file->bytes = tree_bytes(made[i].name);
     snprintf(file->name, sizeof file->name, "%s", made[i].name);

@@ -4,29 +4,24 @@
 #include <string.h>
 
 #include "core/text_file.h"
-#include "demo/demo_figures.h"
 #include "demo/demo_results.h"
 #include "draw/html_page.h"
 #include "furrow/furrow.h"
 
 /* ---- Figures of the text ---- */
 
-static double figure_of(const demo_results *all, size_t model, const char *name) {
-  return json_number(&all->models[model].eval, all->models[model].eval.values, name);
-}
-
-/* How far a model came on the way from the click rate to the truth; nowhere, if it is worse than the click rate. */
+/* Share of the possible improvement in logloss, from the click rate to the true probabilities, that a model reaches; 0
+ * if it is worse than the click rate. */
 static double learned(const demo_results *all, size_t model) {
   const double way = all->truth.rate_logloss - all->truth.logloss;
-  return fmax(0, (all->truth.rate_logloss - figure_of(all, model, "logloss")) / way);
+  return fmax(0, (all->truth.rate_logloss - all->models[model].logloss) / way);
 }
 
-/* Seconds of a single query of an index, with the lists that the demo visits; NaN: not measured. */
+/* Seconds of a single query with the demo's nprobe; NaN: not measured. */
 static double query_seconds(const demo_results *all, size_t index) {
-  const json_text *recall = &all->indexes[index].recall;
-  const json_value *list = json_get(recall, recall->values, "points");
-  for (const json_value *v = json_first(recall, list); v; v = json_next(recall, list, v))
-    if (json_number(recall, v, "nprobe") == all->nprobe) return json_number(recall, v, "p50_seconds");
+  const demo_index *searched = &all->indexes[index];
+  for (size_t i = 0; i < searched->point_count; i++)
+    if (searched->points[i].nprobe == all->nprobe) return searched->points[i].seconds;
   return NAN;
 }
 
@@ -45,49 +40,47 @@ static void put_tile(FILE *out, const char *number, const char *what) {
 static void put_tiles(FILE *out, const demo_results *all) {
   char text[PAGE_NUMBER];
   fputs("<div class=\"tiles\">\n", out);
-  put_tile(out, page_seconds(text, all->seconds), "for all of it");
+  put_tile(out, page_seconds(text, all->seconds), "for the whole demo");
   put_tile(out, page_count(text, (double)all->world.size.rows), "events read");
   snprintf(text, sizeof text, "%.0f %%", 100 * fmax(learned(all, 0), learned(all, 1)));
-  put_tile(out, text, "of what can be learned, by the better model");
+  put_tile(out, text, "of the possible improvement reached by the better model");
   snprintf(text, sizeof text, "%.2f of 10", 10 * all->indexes[1].overlap);
   put_tile(out, text, "best items found by the refined index");
-  put_tile(out, page_seconds(text, query_seconds(all, 1)), "for a search, on one thread");
+  put_tile(out, page_seconds(text, query_seconds(all, 1)), "per search on one thread");
   fputs("</div>\n", out);
 }
 
 static void put_lead(FILE *out, const demo_results *all) {
   const demo_size *size = &all->world.size;
   char rows[PAGE_NUMBER], users[PAGE_NUMBER], items[PAGE_NUMBER], test[PAGE_NUMBER], one[PAGE_NUMBER], two[PAGE_NUMBER];
-  fprintf(
-      out,
-      "<h1>From a click log to items found</h1>\n"
-      "<p class=\"lead\">Furrow made a log of %s events, in which %s users were shown %s items, read it, trained "
-      "two models on it, turned one of them into vectors, and built an index that finds items for a user. Because "
-      "the log is made, the true chance of every click is known, and everything below can be held against it.</p>\n",
-      page_count(rows, (double)size->rows), page_count(users, size->users), page_count(items, size->items));
   fprintf(out,
-          "<p class=\"lead\">On %s test rows FM has a logloss of %.4f and DeepFM %.4f; the truth has %.4f, the click "
-          "rate alone %.4f. For a user, an index of codes finds %.2f of the 10 items that FM likes best in %s, and "
-          "%.2f in %s where the vectors decide in the end.</p>\n",
-          page_count(test, (double)all->truth.rows), figure_of(all, 0, "logloss"), figure_of(all, 1, "logloss"),
-          all->truth.logloss, all->truth.rate_logloss, 10 * all->indexes[0].overlap,
-          page_seconds(one, query_seconds(all, 0)), 10 * all->indexes[1].overlap,
-          page_seconds(two, query_seconds(all, 1)));
+          "<h1>From a click log to recommendations</h1>\n<p class=\"lead\">Furrow generated a log of %s events in "
+          "which %s users were shown %s items. It trained two models on the log, exported the vectors of one of them, "
+          "and built an index that finds items for a user. Because the log is generated, the true probability of every "
+          "click is known, and everything below is compared with it.</p>\n",
+          page_count(rows, (double)size->rows), page_count(users, size->users), page_count(items, size->items));
+  fprintf(out,
+          "<p class=\"lead\">On %s test rows FM has a logloss of %.4f and DeepFM of %.4f; the true probabilities have "
+          "%.4f, the click rate alone %.4f. An index of codes finds %.2f of the 10 items that FM scores highest for a "
+          "user, in %s; an index that reranks with the vectors finds %.2f, in %s.</p>\n",
+          page_count(test, (double)all->truth.rows), all->models[0].logloss, all->models[1].logloss, all->truth.logloss,
+          all->truth.rate_logloss, 10 * all->indexes[0].overlap, page_seconds(one, query_seconds(all, 0)),
+          10 * all->indexes[1].overlap, page_seconds(two, query_seconds(all, 1)));
   put_tiles(out, all);
 }
 
 static void put_data(FILE *out, const demo_results *all) {
   char text[PAGE_NUMBER];
-  page_section(out, "data", "The world");
+  page_section(out, "data", "The data");
+  fprintf(out, "<p>Each item is about one of eight topics, and some are also about a second one. Each user likes one "
+               "topic, most users like a second one, and the rest matters little to them. The hour of the day and the "
+               "device change the preferences, and in the evening taste counts for more. A row has four features: "
+               "user, item, hour and device. The label says whether there was a click, drawn with the true "
+               "probability. As in real logs, a few users and items occur very often.</p>\n");
   fprintf(out,
-          "<p>Each item is about one of eight topics, some also about a second. Each user likes one topic, most a "
-          "second one, and cares little for the rest. Hours of the day and devices have moods of their own, and in the "
-          "evening taste counts for more. A row is a user, an item, an hour and a device, four numbers; the label says "
-          "whether there was a click, drawn with the true chance. Low numbers come up more often, as in life.</p>\n");
-  fprintf(out,
-          "<p>%.1f %% of all rows of the test are clicks. The topics are in <code>items.tsv</code> and "
-          "<code>users.tsv</code>, for you to look at; the models get the numbers alone. The log is %s long; "
-          "reading it took %s.</p>\n",
+          "<p>%.1f %% of the test rows are clicks. The topics are listed in <code>items.tsv</code> and "
+          "<code>users.tsv</code>; the models see only the numbers of users and items. The log has %s; reading it took "
+          "%s.</p>\n",
           100 * all->truth.click_rate, page_bytes(text, (double)all->files[0].bytes),
           page_seconds((char[PAGE_NUMBER]){0}, step_seconds(all, "read the log")));
   page_section_end(out);
@@ -95,21 +88,19 @@ static void put_data(FILE *out, const demo_results *all) {
 
 static void put_models(FILE *out, const demo_results *all) {
   page_section(out, "models", "The models");
-  fprintf(out,
-          "<p>A factorization machine (FM) gives every feature a weight and a vector of seven numbers; a row’s score "
-          "is the sum of the weights and of the products of all pairs of vectors. DeepFM adds a small net over the "
-          "same vectors. FM came %.0f&nbsp;%% of the way from the click rate to the truth, DeepFM %.0f&nbsp;%%; of "
-          "their ten best items for a user they share %.1f.</p>\n"
-          "<div class=\"pair\">\n",
-          100 * learned(all, 0), 100 * learned(all, 1), 10 * all->agreement);
+  fprintf(
+      out,
+      "<p>A factorization machine (FM) has a weight and a vector of seven numbers for every feature; a row’s score is "
+      "the sum of the weights and of the inner products of all pairs of vectors. DeepFM adds a small net over the same "
+      "vectors. FM reaches %.0f&nbsp;%% of the improvement in logloss from the click rate to the true probabilities, "
+      "DeepFM %.0f&nbsp;%%. The two models share %.1f of their ten best items for a user.</p>\n<div class=\"pair\">\n",
+      100 * learned(all, 0), 100 * learned(all, 1), 10 * all->agreement);
   figure_training(out, all);
   figure_quality(out, all);
   figure_plane(out, all);
   figure_calibration(out, all);
-  fputs("<div>\n"
-        "<h3>What was saved</h3>\n"
-        "<p class=\"soft\">Directories of matrices, as Angel stores them. Open a matrix to see what its metadata "
-        "says.</p>\n",
+  fputs("<div>\n<h3>Saved models</h3>\n<p class=\"soft\">Angel model directories with a folder for each matrix. Open a "
+        "matrix to see its metadata.</p>\n",
         out);
   for (size_t i = 0; i < DEMO_MODELS; i++) figure_tree(out, &all->models[i]);
   fputs("</div>\n</div>\n", out);
@@ -119,9 +110,8 @@ static void put_models(FILE *out, const demo_results *all) {
 /* ---- The index ---- */
 
 static void put_index_row(FILE *out, const demo_results *all, size_t i) {
-  const json_text *info = &all->indexes[i].info;
   char bytes[PAGE_NUMBER], time[PAGE_NUMBER];
-  const double size = json_number(info, info->values, "bytes");
+  const double size = all->indexes[i].bytes;
   fprintf(out,
           "<tr><td><code>%s</code></td><td class=\"n\">%.2f</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
           "class=\"n\">%.1f</td><td>%s</td></tr>\n",
@@ -130,30 +120,27 @@ static void put_index_row(FILE *out, const demo_results *all, size_t i) {
 }
 
 static void put_indexes(FILE *out, const demo_results *all) {
-  const json_text *info = &all->indexes[0].info;
   char each[PAGE_NUMBER];
   page_section(out, "index", "The index");
   fprintf(out,
-          "<p>The score of FM falls into what the user and the moment give, and an inner product of a vector of "
-          "theirs with a vector of the item. So the best items are those with the largest inner product. The index "
-          "keeps the items in %g lists, each vector as a code of %g bytes; a search visits %u lists.</p>\n",
-          json_number(info, info->values, "nlist"), json_number(info, info->values, "code_size"), all->nprobe);
-  fputs(
-      "<div class=\"scroll\"><table><tr><th>file</th><th class=\"n\">of FM’s 10 best</th><th class=\"n\">a search</th>"
-      "<th class=\"n\">size</th><th class=\"n\">bytes an item</th><th>what it looks at</th></tr>\n",
-      out);
+          "<p>FM’s score is the sum of a part that depends only on user, hour and device and an inner product of their "
+          "vector with the vector of the item. So the best items are those with the largest inner product. The index "
+          "keeps the items in %g lists and stores each vector as a code of %g bytes; a search probes %u lists.</p>\n",
+          all->indexes[0].nlist, all->indexes[0].code_size, all->nprobe);
+  fputs("<div class=\"scroll\"><table><tr><th>file</th><th class=\"n\">of FM’s 10 best</th><th class=\"n\">a "
+        "search</th><th class=\"n\">size</th><th class=\"n\">bytes per item</th><th>compares with</th></tr>\n",
+        out);
   for (size_t i = 0; i < DEMO_INDEXES; i++) put_index_row(out, all, i);
   fprintf(out,
           "<tr><td>none</td><td class=\"n\">10</td><td class=\"n\">%s</td><td class=\"n\">–</td><td "
           "class=\"n\">–</td><td>every item, scored by <code>furrow predict</code></td></tr>\n"
           "</table></div>\n",
-          page_seconds(each, step_seconds(all, "score by FM") / all->judged));
+          page_seconds(each, step_seconds(all, "score with FM") / all->compared_users));
   fprintf(out,
-          "<p class=\"soft\">Compared for %u users with the exact scores of all items. A search is the median of "
-          "single queries on one thread; scoring all items is a share of one run for all these users, with reading and "
-          "writing of files.</p>\n"
-          "<div class=\"pair\">\n",
-          all->judged);
+          "<p class=\"soft\">Results for %u users, compared with the exact scores of all items. The time of a search "
+          "is the median of single queries on one thread; the time of scoring all items is one run for all these "
+          "users, with reading and writing files, divided by their number.</p>\n<div class=\"pair\">\n",
+          all->compared_users);
   figure_recall(out, all);
   figure_lists(out, all);
   fputs("</div>\n", out);
@@ -163,10 +150,10 @@ static void put_indexes(FILE *out, const demo_results *all) {
 
 /* ---- Users ---- */
 
-/* Pixels of the bars that show what a score is made of. */
+/* Pixels of the bars that show the parts of a score. */
 enum { BAR = 150, BAR_HEIGHT = 14 };
 
-/* How far bars go to the left and to the right of zero, over all users. */
+/* The largest extent of the bars to the left and to the right of zero, over all users. */
 typedef struct reach {
   double left, right;
 } reach;
@@ -183,14 +170,14 @@ static reach find_reach(const demo_results *all) {
   return most;
 }
 
-/* Parts above zero go to the right of the line, those below to the left. */
+/* Positive parts extend to the right of the line, negative ones to the left. */
 static void put_parts(FILE *out, const demo_hit *hit, reach most) {
   const double values[3] = {hit->user_item, hit->context_item, hit->item_own};
   const double scale = (BAR - 2) / (most.left + most.right), zero = 1 + most.left * scale;
   double right = zero, left = zero;
   fprintf(out,
-          "<svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\"><title>user and item %.3f, moment "
-          "and item %.3f, item itself %.3f</title>",
+          "<svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\"><title>user and item %.3f, hour and "
+          "device with item %.3f, item itself %.3f</title>",
           BAR, BAR_HEIGHT, BAR, BAR_HEIGHT, values[0], values[1], values[2]);
   for (unsigned p = 0; p < 3; p++) {
     const double width = fabs(values[p]) * scale;
@@ -217,14 +204,15 @@ static void put_hit(FILE *out, const demo_results *all, const demo_hit *hit, rea
 
 /* The topics that a user clicked on most, with counts. */
 static void put_history(FILE *out, const demo_example *example) {
-  bool told[DEMO_TOPICS] = {false};
+  bool named[DEMO_TOPICS] = {false};
   fprintf(out, "clicked %" PRIu32 " of %" PRIu32 " items shown: ", example->clicked, example->shown);
   for (unsigned n = 0; n < 3; n++) {
     unsigned best = DEMO_TOPICS;
     for (unsigned t = 0; t < DEMO_TOPICS; t++)
-      if (!told[t] && example->seen[t] > 0 && (best == DEMO_TOPICS || example->seen[t] > example->seen[best])) best = t;
+      if (!named[t] && example->seen[t] > 0 && (best == DEMO_TOPICS || example->seen[t] > example->seen[best]))
+        best = t;
     if (best == DEMO_TOPICS) return;
-    told[best] = true;
+    named[best] = true;
     fprintf(out, "%s%s %" PRIu32, n ? ", " : "", demo_topic(best), example->seen[best]);
   }
 }
@@ -236,8 +224,8 @@ static void put_user(FILE *out, const demo_results *all, const demo_example *exa
           user->second == user->topic ? "" : ", then ", user->second == user->topic ? "" : demo_topic(user->second));
   put_history(out, example);
   fputs(".</p>\n<div class=\"scroll\"><table><tr><th>item found</th><th>topic (hidden)</th><th class=\"n\">exact "
-        "score</th><th class=\"n\">index score</th><th class=\"n\">exact rank</th><th>made of</th><th "
-        "class=\"n\">true chance</th></tr>\n",
+        "score</th><th class=\"n\">index score</th><th class=\"n\">exact rank</th><th>parts of the score</th><th "
+        "class=\"n\">true probability</th></tr>\n",
         out);
   for (size_t i = 0; i < DEMO_SHOWN; i++) put_hit(out, all, &example->hits[i], most);
   fputs("</table></div></div>\n", out);
@@ -245,15 +233,15 @@ static void put_user(FILE *out, const demo_results *all, const demo_example *exa
 
 static void put_users(FILE *out, const demo_results *all) {
   static const chart_curve parts[] = {{.name = "user and item", .shape = CHART_BARS},
-                                      {.name = "moment and item", .shape = CHART_BARS},
+                                      {.name = "hour and device with item", .shape = CHART_BARS},
                                       {.name = "item itself", .shape = CHART_BARS}};
   const chart key = {.curves = parts, .count = 3};
   const reach most = find_reach(all);
-  page_section(out, "users", "What users get");
-  fputs("<p>The items that the index of codes found for six users who came by. Exact is what the model says, index "
-        "what the code says; the rank is the item’s place among all items by exact score. The bar shows what the "
-        "model adds up for the item; what the user and the moment give by themselves is the same for all items and "
-        "left out.</p>\n",
+  page_section(out, "users", "Recommendations");
+  fputs("<p>The items that the index of codes found for six users. The exact score is the model’s, the index score is "
+        "computed from the code; the rank is the item’s place among all items by exact score. The bar shows the parts "
+        "of the score that depend on the item; the part of user, hour and device alone is the same for all items and "
+        "is left out.</p>\n",
         out);
   page_key(out, &key);
   for (size_t e = 0; e < DEMO_EXAMPLES; e++) put_user(out, all, &all->examples[e], most);
@@ -302,10 +290,8 @@ static void put_sizes(FILE *out, const demo_results *all) {
 
 static void put_costs(FILE *out, const demo_results *all) {
   page_section(out, "costs", "Time and size");
-  fputs("<p>Each step is a process of its own, so that a step’s time holds its reading and writing. Grey bars are what "
-        "the demo does itself: making data.</p>\n"
-        "<div class=\"pair\">\n"
-        "<div>",
+  fputs("<p>Each step runs as a separate process, so its time includes reading and writing files. Grey bars are steps "
+        "of the demo itself, which generate data.</p>\n<div class=\"pair\">\n<div>",
         out);
   put_times(out, all);
   fputs("</div>\n<div>", out);
@@ -316,7 +302,7 @@ static void put_costs(FILE *out, const demo_results *all) {
 
 static void put_commands(FILE *out, const demo_results *all) {
   page_section(out, "commands", "The commands");
-  fputs("<p>All of it again, step by step, in the folder of this report:</p>\n<pre>", out);
+  fputs("<p>To repeat a step, run its command in the folder of this report:</p>\n<pre>", out);
   for (size_t i = 0; i < all->runner.count; i++) {
     const demo_step *step = &all->runner.steps[i];
     fprintf(out, step->command ? "" : "<i># ");
@@ -331,7 +317,7 @@ furrow_status demo_page_write(const demo_results *all, const char *path, furrow_
   text_file file;
   furrow_status status = text_file_begin(&file, err);
   if (status != FURROW_OK) return status;
-  page_begin(file.out, "Furrow: from a click log to items found");
+  page_begin(file.out, "Furrow: from a click log to recommendations");
   put_lead(file.out, all);
   put_data(file.out, all);
   put_models(file.out, all);

@@ -1,4 +1,4 @@
-/* cli/demo/demo_print.c: what the demo says of its results, for people and as JSON. */
+/* cli/demo/demo_print.c: prints the results of the demo as text and as JSON. */
 #include <inttypes.h>
 
 #include "core/report.h"
@@ -8,12 +8,10 @@ void demo_print_truth(const demo_results *all) {
   if (!all->runner.show) return;
   output_format(all->runner.out, "%-22s %10s %10s\n", "test rows", "logloss", "AUC");
   output_format(all->runner.out, "%-22s %10.5f %10s\n", "the click rate", all->truth.rate_logloss, "0.50000");
-  for (size_t i = 0; i < DEMO_MODELS; i++) {
-    const json_text *eval = &all->models[i].eval;
-    output_format(all->runner.out, "%-22s %10.5f %10.5f\n", all->models[i].title,
-                  json_number(eval, eval->values, "logloss"), json_number(eval, eval->values, "auc"));
-  }
-  output_format(all->runner.out, "%-22s %10.5f %10.5f\n", "the truth (optimum)", all->truth.logloss, all->truth.auc);
+  for (size_t i = 0; i < DEMO_MODELS; i++)
+    output_format(all->runner.out, "%-22s %10.5f %10.5f\n", all->models[i].title, all->models[i].logloss,
+                  all->models[i].auc);
+  output_format(all->runner.out, "%-22s %10.5f %10.5f\n", "true probabilities", all->truth.logloss, all->truth.auc);
 }
 
 static void print_demo_example(const demo_results *all, const demo_example *example, output *out) {
@@ -26,7 +24,7 @@ static void print_demo_example(const demo_results *all, const demo_example *exam
     const demo_hit *hit = &example->hits[i];
     char title[DEMO_TITLE];
     demo_title(&all->world, hit->item, title);
-    output_format(out, "  %-28s %-10s exact %6.3f  index %6.3f  rank %4u  true chance %.2f\n", title,
+    output_format(out, "  %-28s %-10s exact %6.3f  index %6.3f  rank %4u  true probability %.2f\n", title,
                   demo_topic(all->world.items[hit->item].topic), hit->exact, hit->by_index, hit->exact_rank,
                   hit->chance);
   }
@@ -34,11 +32,12 @@ static void print_demo_example(const demo_results *all, const demo_example *exam
 
 void demo_print_results(demo_results *all, const char *folder) {
   output *out = all->runner.out;
-  output_format(out, "of the 10 best of all items the index finds %.2f, the refined one %.2f; both visit %u lists\n",
+  output_format(out,
+                "of the model's 10 best items the index finds %.2f and the refined index %.2f; both probe %u lists\n",
                 all->indexes[0].overlap * 10, all->indexes[1].overlap * 10, all->nprobe);
-  demo_heading(&all->runner, "What some users get");
+  demo_heading(&all->runner, "Recommendations for some users");
   for (size_t e = 0; e < 2; e++) print_demo_example(all, &all->examples[e], out);
-  output_format(out, "\nall of it took %.1f seconds; open %s/report.html\n", all->seconds, folder);
+  output_format(out, "\nthe demo took %.1f seconds; open %s/report.html\n", all->seconds, folder);
 }
 
 /* ---- JSON ---- */
@@ -53,11 +52,10 @@ static void report_models(report *r, const demo_results *all) {
   report_end(r);
   report_list(r, "models");
   for (size_t i = 0; i < DEMO_MODELS; i++) {
-    const json_text *eval = &all->models[i].eval;
     report_section(r, NULL);
     report_text(r, "name", all->models[i].name);
-    report_f64(r, "logloss", json_number(eval, eval->values, "logloss"));
-    report_f64(r, "auc", json_number(eval, eval->values, "auc"));
+    report_f64(r, "logloss", all->models[i].logloss);
+    report_f64(r, "auc", all->models[i].auc);
     report_end(r);
   }
   report_end(r);
@@ -66,16 +64,15 @@ static void report_models(report *r, const demo_results *all) {
 static void report_indexes(report *r, const demo_results *all) {
   report_list(r, "indexes");
   for (size_t i = 0; i < DEMO_INDEXES; i++) {
-    const json_text *info = &all->indexes[i].info;
     report_section(r, NULL);
     report_text(r, "name", all->indexes[i].name);
-    report_f64(r, "bytes", json_number(info, info->values, "bytes"));
+    report_f64(r, "bytes", all->indexes[i].bytes);
     report_u64(r, "nprobe", all->nprobe);
     report_f64(r, "overlap at 10", all->indexes[i].overlap);
     report_end(r);
   }
   report_end(r);
-  report_u64(r, "users compared", all->judged);
+  report_u64(r, "users compared", all->compared_users);
   report_f64(r, "agreement of models at 10", all->agreement);
   report_f64(r, "largest gap of parts", all->largest_gap);
 }

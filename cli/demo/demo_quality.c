@@ -1,4 +1,4 @@
-/* cli/demo/demo_quality.c: models against the truth, rankings against each other. */
+/* cli/demo/demo_quality.c: compares models with the true probabilities, and rankings with each other. */
 #include "demo/demo_quality.h"
 
 #include <errno.h>
@@ -13,20 +13,20 @@
 
 /* ---- The truth ---- */
 
-typedef struct told {
+typedef struct outcome {
   double chance;
   bool click;
-} told;
+} outcome;
 
-typedef struct told_list {
-  told *rows;
+typedef struct outcome_list {
+  outcome *rows;
   size_t count, capacity;
-} told_list;
+} outcome_list;
 
-static furrow_status add_told(told_list *list, told row, furrow_error *err) {
+static furrow_status add_outcome(outcome_list *list, outcome row, furrow_error *err) {
   if (list->count == list->capacity) {
     const size_t capacity = list->capacity ? 2 * list->capacity : 4096;
-    told *rows = realloc(list->rows, capacity * sizeof *rows);
+    outcome *rows = realloc(list->rows, capacity * sizeof *rows);
     if (!rows) return fail_memory(err);
     list->rows = rows;
     list->capacity = capacity;
@@ -35,33 +35,33 @@ static furrow_status add_told(told_list *list, told row, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status tell_block(told_list *list, const demo_world *world, const furrow_rowblock *block,
-                                furrow_error *err) {
+static furrow_status add_block(outcome_list *list, const demo_world *world, const furrow_rowblock *block,
+                               furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < block->size && status == FURROW_OK; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
     const demo_event event = demo_event_of_row(world, &row);
-    status = add_told(list, (told){demo_chance(world, &event), furrow_row_get_label(&row) > 0}, err);
+    status = add_outcome(list, (outcome){demo_chance(world, &event), furrow_row_get_label(&row) > 0}, err);
   }
   return status;
 }
 
-static furrow_status tell_rows(told_list *list, const demo_world *world, const char *path, furrow_error *err) {
+static furrow_status read_outcomes(outcome_list *list, const demo_world *world, const char *path, furrow_error *err) {
   furrow_parser *parser = NULL;
   furrow_status status = furrow_parser_open_part(&parser, path, 0, 1, "libsvm", err);
   while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK)
-    status = tell_block(list, world, furrow_parser_value(parser), err);
+    status = add_block(list, world, furrow_parser_value(parser), err);
   furrow_parser_close(parser);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
 static int by_chance(const void *a, const void *b) {
-  const double x = ((const told *)a)->chance, y = ((const told *)b)->chance;
+  const double x = ((const outcome *)a)->chance, y = ((const outcome *)b)->chance;
   return x < y ? -1 : x > y;
 }
 
-/* The share of pairs of a click and no click that are in order; equal chances count half. The rows are sorted. */
-static double area(const told_list *list) {
+/* AUC: the share of pairs of a clicked and an unclicked row that are in order; ties count half. The rows are sorted. */
+static double area(const outcome_list *list) {
   double pairs = 0, clicks = 0, others = 0;
   for (size_t i = 0, end; i < list->count; i = end) {
     double tied_clicks = 0, tied_others = 0;
@@ -75,8 +75,8 @@ static double area(const told_list *list) {
 }
 
 furrow_status demo_score_truth(const demo_world *world, const char *rows, demo_truth *truth, furrow_error *err) {
-  told_list list = {0};
-  furrow_status status = tell_rows(&list, world, rows, err);
+  outcome_list list = {0};
+  furrow_status status = read_outcomes(&list, world, rows, err);
   if (status == FURROW_OK && list.count == 0) status = fail_file(err, FURROW_E_FORMAT, rows, "has no rows", 0);
   if (status == FURROW_OK) {
     double loss = 0, clicks = 0;
@@ -119,7 +119,7 @@ static furrow_status read_scores(demo_scores *scores, const char *path, furrow_e
   size_t i = 0;
   for (float row[3]; i < count && fread(row, sizeof row, 1, file) == 1; i++) scores->pred[i] = row[0];
   fclose(file);
-  return i == count ? FURROW_OK : fail_file(err, FURROW_E_FORMAT, path, "has not a score for each candidate", 0);
+  return i == count ? FURROW_OK : fail_file(err, FURROW_E_FORMAT, path, "does not have a score for each candidate", 0);
 }
 
 furrow_status demo_scores_load(demo_scores *scores, const demo_world *world, uint32_t queries, const char *path,
@@ -159,7 +159,7 @@ static furrow_status read_nearness(demo_found *found, uint32_t queries, const ch
   if (status == FURROW_OK) status = furrow_vectors_reader_next(vectors, queries, found->nearness, NULL, &got, err);
   furrow_vectors_reader_close(vectors);
   if (status == FURROW_OK && got < queries)
-    status = fail_file(err, FURROW_E_FORMAT, path, "has not a row for each query", 0);
+    status = fail_file(err, FURROW_E_FORMAT, path, "does not have a row for each query", 0);
   return status;
 }
 
@@ -171,7 +171,7 @@ furrow_status demo_found_load(demo_found *found, uint32_t queries, const char *i
   furrow_status status = made.nearness ? furrow_ids_load(&read, ids, NULL, err) : fail_memory(err);
   made.ids = read.ids;
   if (status == FURROW_OK && (read.dim != DEMO_NEAR || read.count < (size_t)queries * DEMO_NEAR))
-    status = fail_file(err, FURROW_E_FORMAT, ids, "has not ten ids for each query", 0);
+    status = fail_file(err, FURROW_E_FORMAT, ids, "does not have ten ids for each query", 0);
   if (status == FURROW_OK) status = read_nearness(&made, queries, nearness, err);
   if (status == FURROW_OK)
     *found = made;

@@ -1,25 +1,64 @@
-/* cli/demo/demo_results.h: all that the demo found out, for its report. */
+/* cli/demo/demo_results.h: the results of the demo, for its report. */
 #ifndef CLI_DEMO_DEMO_RESULTS_H
 #define CLI_DEMO_DEMO_RESULTS_H
 
-#include "core/json_text.h"
+#include <stdio.h>
+
 #include "demo/demo_quality.h"
 #include "demo/demo_run.h"
 
-enum { DEMO_MODELS = 2, DEMO_INDEXES = 2, DEMO_FILES = 32 };
+enum {
+  DEMO_MODELS = 2,
+  DEMO_INDEXES = 2,
+  DEMO_FILES = 32,
+  DEMO_EPOCHS = 64,
+  DEMO_BINS = 10,     /* of the calibration */
+  DEMO_MATRICES = 16, /* of a model */
+  DEMO_POINTS = 16    /* of a recall curve */
+};
 
-/* A model: what `train --history`, `eval --json` and `model info --json` say. */
+typedef struct demo_epoch {
+  double number, train_loss, train_auc, valid_loss, valid_auc;
+} demo_epoch;
+
+typedef struct demo_bin {
+  double rows, mean_prediction, mean_label;
+} demo_bin;
+
+typedef struct demo_matrix {
+  char name[64], format[64], row_type[64], layer[32];
+  double rows, saved_rows, columns, block_columns, partitions, files, bytes, elements;
+  double min, max, mean, deviation;
+} demo_matrix;
+
 typedef struct demo_model {
   const char *name, *title; /* "fm", "FM" */
-  json_text history, eval, info;
+  demo_epoch epochs[DEMO_EPOCHS];
+  size_t epoch_count;
+  double logloss, auc; /* of the test rows */
+  demo_bin bins[DEMO_BINS];
+  demo_matrix matrices[DEMO_MATRICES];
+  size_t matrix_count;
 } demo_model;
 
-/* An index: what `index info`, `map` and `recall` say. */
+/* One setting of `furrow index recall`. */
+typedef struct demo_point {
+  double nprobe, recall, seconds, queries_per_second;
+} demo_point;
+
 typedef struct demo_index {
   const char *name, *title; /* "items.index" */
-  json_text info, recall;
-  double overlap; /* share of the model's ten best that it finds */
+  double bytes, nlist, code_size, mean_list, imbalance;
+  demo_point points[DEMO_POINTS];
+  size_t point_count;
+  double overlap; /* share of the model's ten best items that it finds */
 } demo_index;
+
+/* A field of the index file. */
+typedef struct demo_field {
+  char name[64];
+  double offset, size;
+} demo_field;
 
 typedef struct demo_file {
   char name[64];
@@ -32,24 +71,64 @@ typedef struct demo_results {
   demo_truth truth;
   demo_model models[DEMO_MODELS];
   demo_index indexes[DEMO_INDEXES];
-  json_text map;
-  uint32_t queries, judged; /* searched for; compared with the scores of all items */
-  uint32_t nprobe;          /* of the search that is shown */
-  double agreement;         /* of the two models' ten best */
-  double largest_gap;       /* between the score of an example and the sum of its parts */
+  demo_field *fields; /* of the first index's file */
+  size_t field_count;
+  uint32_t queries, compared_users; /* users that are searched for; users that are scored with all items */
+  uint32_t nprobe;                  /* of the search in the report */
+  double agreement;                 /* overlap of the two models' ten best items */
+  double largest_gap;               /* largest difference between a score and the sum of its parts */
   demo_example examples[DEMO_EXAMPLES];
   demo_plane plane;
   demo_file files[DEMO_FILES];
   size_t file_count;
-  double seconds; /* all of it */
+  double seconds; /* of the whole demo */
 } demo_results;
 
-/* Models beside the truth, in a few lines. */
+/* Each reads what a step of the demo wrote. The history is the file of `train --history`, the curve is what `index
+ * recall` printed; everything else comes from calls of the library. */
+furrow_status demo_load_history(demo_model *model, const char *path, furrow_error *err);
+furrow_status demo_load_quality(demo_model *model, const char *folder, const char *rows, uint32_t threads,
+                                furrow_error *err);
+furrow_status demo_load_matrices(demo_model *model, const char *folder, uint32_t threads, furrow_error *err);
+furrow_status demo_load_index(demo_index *index, furrow_error *err);
+furrow_status demo_load_curve(demo_index *index, const char *path, furrow_error *err);
+furrow_status demo_load_fields(demo_results *all, const char *path, furrow_error *err);
+
+/* Prints the quality of the models beside that of the true probabilities. */
 void demo_print_truth(const demo_results *all);
-/* What was found in the end, where the report is. */
+/* Prints the final results and the path of the report. */
 void demo_print_results(demo_results *all, const char *folder);
 void demo_print_json(const demo_results *all, const char *folder, output *out);
 /* Writes report.html. */
 furrow_status demo_page_write(const demo_results *results, const char *path, furrow_error *err);
+
+/* ---- The folder (demo_folder.c) ---- */
+
+/* Creates the folder, or removes the demo's files, by name, from an existing one, and makes it the working folder.
+ * E_EXISTS: it holds other files and `force` is not set; --force keeps those files. */
+furrow_status demo_folder_enter(const char *path, bool force, furrow_error *err);
+/* Removes large files that nothing needs any more. */
+void demo_folder_trim(void);
+/* Lists the files and their sizes; a model directory counts as one. */
+void demo_folder_list(demo_results *results);
+
+/* ---- Figures of the report (demo_figures.c) ---- */
+
+/* Loss and AUC of both models over the epochs, on training and validation rows. */
+void figure_training(FILE *out, const demo_results *all);
+/* Logloss and AUC on the test rows, between the click rate and the true probabilities. */
+void figure_quality(FILE *out, const demo_results *all);
+/* Calibration: share of clicks over predicted probability. */
+void figure_calibration(FILE *out, const demo_results *all);
+/* Projection of the items' embeddings, coloured by topic. */
+void figure_plane(FILE *out, const demo_results *all);
+/* Histogram of the list sizes. */
+void figure_lists(FILE *out, const demo_results *all);
+/* Recall and queries per second. */
+void figure_recall(FILE *out, const demo_results *all);
+/* The bytes of the index file. */
+void figure_bytes(FILE *out, const demo_results *all);
+/* The matrices of a model. */
+void figure_tree(FILE *out, const demo_model *model);
 
 #endif

@@ -1,4 +1,4 @@
-/* cli/demo/demo_run.c: the steps of the demo: commands that are shown, run as they stand, and measured. */
+/* cli/demo/demo_run.c: runs the steps of the demo: prints each command, runs it and measures it. */
 #include "demo/demo_run.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ void demo_did(demo_runner *runner, const char *title, double began, const char *
 
 /* ---- A process for each command ---- */
 
-/* Cuts a line into words; what stands behind > is no word of the command. */
+/* Splits a line into words; the word after > is the output file. */
 static int split_words(char *line, char *words[MOST_WORDS], const char **file) {
   int count = 0;
   char *rest = NULL;
@@ -65,7 +65,7 @@ static bool redirect(const char *file) {
   return true;
 }
 
-/* The child: the command as if it had been typed, and the end. */
+/* In the child process: runs the command as if it had been typed, and exits. */
 static void run_child(const demo_step *step, bool show) {
   char line[DEMO_LINE], *words[MOST_WORDS];
   const char *file = NULL;
@@ -79,7 +79,7 @@ static void run_child(const demo_step *step, bool show) {
   _exit(code);
 }
 
-/* A signal for this process alone is passed on. */
+/* Waits for the child; forwards a signal that only this process got. */
 static int wait_for(pid_t child, struct rusage *usage) {
   int state = 0;
   while (wait4(child, &state, 0, usage) < 0 && errno == EINTR)
@@ -100,13 +100,13 @@ static double seconds_of(struct timeval t) {
 }
 
 furrow_status demo_stopped(furrow_error *err) {
-  return fail(err, FURROW_E_STATE, "stopped by a signal; what was finished is still there");
+  return fail(err, FURROW_E_STATE, "stopped by a signal; the finished files are still there");
 }
 
-static furrow_status judge(const demo_step *step, int state, furrow_error *err) {
+static furrow_status step_status(const demo_step *step, int state, furrow_error *err) {
   if (interrupt_came() || WIFSIGNALED(state)) return demo_stopped(err);
   const int code = WEXITSTATUS(state);
-  return code == 0 ? FURROW_OK : fail(err, status_of_code(code), "the demo stops here: '%s' failed", step->line);
+  return code == 0 ? FURROW_OK : fail(err, status_of_code(code), "the demo stops because '%s' failed", step->line);
 }
 
 static furrow_status run_step(demo_runner *runner, demo_step *step, furrow_error *err) {
@@ -122,7 +122,7 @@ static furrow_status run_step(demo_runner *runner, demo_step *step, furrow_error
   step->seconds = now_seconds() - began;
   step->cpu_seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
   step->memory = (uint64_t)usage.ru_maxrss * 1024;
-  return judge(step, state, err);
+  return step_status(step, state, err);
 }
 
 furrow_status demo_run(demo_runner *runner, const char *title, furrow_error *err, const char *format, ...) {

@@ -1,4 +1,4 @@
-/* cli/draw/chart.c: curves as a picture (SVG), readable on light and on dark ground. */
+/* cli/draw/chart.c: charts as SVG, readable on light and dark backgrounds. */
 #include "draw/chart.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "core/fail.h"
 #include "core/text_file.h"
 
-/* Pixels: a chart of a file, what is around its frame, and an entry of its legend. */
+/* Pixels: a chart in a file, the margins of its frame, an entry of its legend. */
 enum { WIDTH = 760, HEIGHT = 400, LEGEND = 120, MOST_LABELS = 64 };
 
 typedef struct frame {
@@ -55,7 +55,7 @@ static void widen_by(frame *f, const chart_curve *curve) {
   }
 }
 
-/* Air around what is drawn; bars stand on the axis. */
+/* Adds a margin around the data; bars start at the axis. */
 static void add_air(frame *f) {
   const chart *c = f->chart;
   const bool bars = c->count > 0 && c->curves[0].shape == CHART_BARS;
@@ -123,7 +123,7 @@ static void draw_even_lines(const frame *f) {
   }
 }
 
-/* 1, 2 and 5 times the powers of ten; over many powers these alone. */
+/* Ticks at 1, 2 and 5 times powers of ten; over many powers only at the powers. */
 static void draw_log_lines(const frame *f) {
   static const int times[] = {1, 2, 5};
   const size_t count = f->high - f->low > 2.5 ? 1 : 3;
@@ -204,8 +204,8 @@ static void draw_bars(const frame *f, const chart_curve *curve, unsigned colour)
   }
 }
 
-/* Where a label stands: of a line to the left and below its point, on a row with a name beside it, where there is more
- * room, of a word upon it. */
+/* Position of a label: below and to the left of a point on a line, beside the point in a named row (on the side with
+ * more space), on the point for words. */
 static void put_label(const frame *f, const chart_curve *curve, size_t j, double x, double y) {
   const char *anchor = "end";
   double at_x = x - 7, at_y = y + 12;
@@ -222,7 +222,7 @@ static void put_label(const frame *f, const chart_curve *curve, size_t j, double
   fputs("</text>\n", f->out);
 }
 
-/* Whether a label would lie on one of those before it that were drawn. */
+/* Returns whether a label would overlap one that was drawn before. */
 static bool is_covered(const frame *f, const chart_curve *curve, const bool *drawn, size_t j) {
   const double width = curve->shape == CHART_WORDS ? 64 : 18, height = curve->shape == CHART_WORDS ? 15 : 14;
   for (size_t i = 0; i < j; i++) {
@@ -337,5 +337,34 @@ furrow_status charts_write(const char *path, const chart *charts, size_t count, 
   furrow_status status = text_file_begin(&file, err);
   if (status != FURROW_OK) return status;
   draw_all(file.out, charts, count);
+  return text_file_end(&file, path, force, err);
+}
+
+/* ---- Bars ---- */
+
+enum { BAR_WIDTH = 760, BAR_LEFT = 150, BAR_RIGHT = 660, BAR_TOP = 64, BAR_STEP = 24, BAR_THICK = 16 };
+
+static void draw_bar(FILE *out, const bar *b, size_t place, double most) {
+  const double y = BAR_TOP + (double)place * BAR_STEP, length = most > 0 ? b->value / most * (BAR_RIGHT - BAR_LEFT) : 0;
+  fprintf(out, "<text class=\"axis\" text-anchor=\"end\" x=\"%d\" y=\"%.0f\">%s</text>", BAR_LEFT - 10, y + 13,
+          b->name);
+  fprintf(out, "<rect class=\"m0\" x=\"%d\" y=\"%.0f\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>", BAR_LEFT, y,
+          fmax(length, 1), BAR_THICK);
+  fprintf(out, "<text class=\"tick\" x=\"%.1f\" y=\"%.0f\">%.4g</text>\n", BAR_LEFT + length + 8, y + 13, b->value);
+}
+
+furrow_status bars_write(const char *path, const char *title, const char *note, const bar *bars, size_t count,
+                         bool force, furrow_error *err) {
+  text_file file;
+  double most = 0;
+  furrow_status status = text_file_begin(&file, err);
+  if (status != FURROW_OK) return status;
+  const size_t bottom = BAR_TOP + count * BAR_STEP;
+  for (size_t i = 0; i < count; i++) most = fmax(most, bars[i].value);
+  chart_page(file.out, BAR_WIDTH, bottom + 20);
+  fprintf(file.out, "<text class=\"title\" x=\"24\" y=\"28\">%s</text>\n", title);
+  fprintf(file.out, "<text class=\"tick\" x=\"24\" y=\"48\">%s</text>\n", note);
+  for (size_t i = 0; i < count; i++) draw_bar(file.out, &bars[i], i, most);
+  fprintf(file.out, "<path class=\"frame\" d=\"M%d %dV%zu\"/>\n</svg>\n", BAR_LEFT, BAR_TOP - 6, bottom);
   return text_file_end(&file, path, force, err);
 }

@@ -1,4 +1,5 @@
-/* cli/draw/html_page.c: a page in one file: readable on a phone, on light and dark ground, without a network. */
+/* cli/draw/html_page.c: an HTML page in one file, readable on phones, with light and dark colours, without a network.
+ */
 #include "draw/html_page.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ static const char page_style[] =
     "figcaption{font-size:.86rem;color:var(--soft);line-height:1.45;margin-top:.3rem;max-width:44rem}\n"
     ".key{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;margin:.1rem 0 .4rem;padding:0;font-size:.84rem;"
     "color:var(--soft)}.key li{display:flex;align-items:center;gap:.4rem}.key svg{width:22px;height:12px;flex:none}\n"
-    /* a shadow at an edge that more is behind; covers of the ground's colour scroll with the table */
+    /* a shadow at an edge that hides columns; covers in the background colour scroll with the table */
     ".scroll{overflow-x:auto;margin:.6rem 0 1.2rem;background:linear-gradient(90deg,var(--ground) 30%,transparent) "
     "0/40px 100% no-repeat local,linear-gradient(270deg,var(--ground) 30%,transparent) 100%/40px 100% no-repeat local,"
     "linear-gradient(90deg,#8886,transparent) 0/14px 100% no-repeat,linear-gradient(270deg,#8886,transparent) "
@@ -144,7 +145,7 @@ const char *page_count(char text[PAGE_NUMBER], double value) {
   return text;
 }
 
-/* Three digits or so. */
+/* About three digits. */
 static const char *scaled(char text[PAGE_NUMBER], double value, const char *unit) {
   snprintf(text, PAGE_NUMBER, "%.*f %s", value >= 100 ? 0 : value >= 10 ? 1 : 2, value, unit);
   return text;

@@ -1,4 +1,5 @@
-/* cli/draw/html_page.h: a page in one file: readable on a phone, on light and dark ground, without a network. */
+/* cli/draw/html_page.h: an HTML page in one file, readable on phones, with light and dark colours, without a network.
+ */
 #ifndef CLI_DRAW_HTML_PAGE_H
 #define CLI_DRAW_HTML_PAGE_H
 
@@ -10,10 +11,10 @@ void page_end(FILE *out);
 void page_section(FILE *out, const char *id, const char *title);
 void page_section_end(FILE *out);
 
-/* A drawing with a title above it; what follows it up to page_figure_end is its caption. wide: as wide as the page. */
+/* Starts a figure with a title; drawing and caption follow up to page_figure_end. wide: as wide as the page. */
 void page_figure(FILE *out, const char *title, bool wide);
 void page_figure_end(FILE *out);
-/* Which colour is what; curves without a name are left out. */
+/* Prints the legend; curves without a name are left out. */
 void page_key(FILE *out, const chart *c);
 /* A whole figure: title, key, chart, caption (plain HTML). */
 void page_chart(FILE *out, const chart *c, const char *caption);

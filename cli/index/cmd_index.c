@@ -1,6 +1,6 @@
-/* cli/index/cmd_index.c: the noun index: its verbs. */
-#include "index/cmd_index.h"
+/* cli/index/cmd_index.c: furrow index: its commands. */
 
+#include "core/commands.h"
 #include <stddef.h>
 
 static const command *const verbs[] = {&index_build_command,    &index_add_command,     &index_search_command,
@@ -10,13 +10,12 @@ static const command *const verbs[] = {&index_build_command,    &index_add_comma
 
 const command index_command = {
     .name = "index",
-    .summary = "vector indexes as Faiss stores them: build them, search them, change them, look into them",
+    .summary = "build, search, change and inspect vector indexes in Faiss's format",
     .example = "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
                "furrow index search items.index queries.fvecs -k 10 --nprobe 16\n"
                "furrow index info items.index",
-    .about =
-        "An index file is read with every number checked against the others and against the bytes there are. Lists "
-        "that are in a data file of their own (ilod) are looked for beside the index, by the last part of the name "
-        "that the index gives them; --lists names another place.",
+    .about = "When Furrow reads an index file, it checks every number against the others and against the size of the "
+             "file. If the lists are in a separate data file (ilod), it looks for that file beside the index, by the "
+             "last part of the name that the index stores; --lists names another file.",
     .verbs = verbs,
 };

@@ -1,10 +1,11 @@
-/* cli/index/cmd_index_add.c: furrow index add: more vectors for an index. */
+/* cli/index/cmd_index_add.c: furrow index add: adds vectors to an index. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
-#include "index/cmd_index.h"
+#include "core/shared_options.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
 
@@ -32,6 +33,7 @@ static const option_group add_groups[] = {
     {.title = "Options", .options = add_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(add_values, fill)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(add_values, fill.vectors)},
+    {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(add_values, source)},
     {0}};
 
@@ -89,10 +91,10 @@ const command index_add_command = {
     .summary = "add vectors to an index",
     .example = "furrow index add items.index --base new.fvecs\n"
                "furrow index add items.index --base new.npy --ids new.ids.npy --out more.index",
-    .choice = "--base FILE | --from-model FOLDER",
+    .one_of = "--base FILE | --from-model FOLDER",
     .about =
-        "The index is trained already, by furrow index build or by Faiss. Without --ids the vectors get the numbers "
-        "that follow those in the index. The file is replaced when all is done: a failure leaves the old one.",
+        "The index must be trained, by 'furrow index build' or by Faiss. Without --ids the new vectors get the ids "
+        "that follow those in the index. The file is replaced at the end; after a failure the old one is still there.",
     .operands = add_operands,
     .groups = add_groups,
     .size = sizeof(add_values),

@@ -1,13 +1,14 @@
-/* cli/index/cmd_index_build.c: furrow index build: an index made of vectors. */
+/* cli/index/cmd_index_build.c: furrow index build: trains an index and fills it with vectors. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "index/cmd_index.h"
+#include "core/shared_options.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
 #include "index/spec_options.h"
@@ -34,17 +35,14 @@ static const option build_options[] = {
     {.name = "nprobe",
      .kind = OPTION_COUNT64,
      .argument = "P",
-     .help = "lists that a search visits unless it says otherwise (1)",
+     .help = "default number of lists that a search probes (1)",
      .offset = offsetof(build_values, nprobe)},
     {.name = "direct-map",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "none|array|hash",
-     .help = "keep a table from ids to places in the lists (array: ids are 0, 1, 2 ...)",
+     .help = "store a map from ids to places in the lists (array: ids must be 0, 1, 2 ...)",
      .offset = offsetof(build_values, direct_map)},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .help = "replace a file that exists",
-     .offset = offsetof(build_values, force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = offsetof(build_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(build_values, json)},
     {0}};
 
@@ -52,18 +50,18 @@ static const option train_options[] = {
     {.name = "train",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "vectors to train with; otherwise a sample of those that are added, which are then read twice. "
-             "Without --base the index stays empty, to be filled by furrow index add",
+     .help = "vectors to train with; without it, a sample of the added vectors, which are then read twice. Without "
+             "--base the index stays empty; 'furrow index add' fills it",
      .offset = offsetof(build_values, train)},
     {.name = "train-size",
      .kind = OPTION_U64,
      .argument = "N",
-     .help = "vectors to train with, at most (0: as many as training looks at)",
+     .help = "at most N training vectors (0: as many as training uses)",
      .offset = offsetof(build_values, train_size)},
     {.name = "seed",
      .kind = OPTION_U64,
      .argument = "S",
-     .help = "of the sample and of the training (1234): the same seed gives the same index",
+     .help = "seed of the sample and the training (1234); the same seed gives the same index",
      .offset = offsetof(build_values, seed)},
     {0}};
 
@@ -74,6 +72,7 @@ static const option_group build_groups[] = {
     {.title = "Training", .options = train_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(build_values, fill)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(build_values, fill.vectors)},
+    {.title = "Vectors", .options = plugin_options},
     {0}};
 
 static void build_init(void *values) {
@@ -90,8 +89,8 @@ typedef struct building {
   furrow_index *index;
   furrow_reservoir *sample;
   uint64_t trained_on;
-  bool empty;         /* --train alone: no vectors are added */
-  double error, norm; /* mean squares: of what quantizing changes, of the vectors; NaN: not known */
+  bool empty;         /* only --train: no vectors are added */
+  double error, norm; /* mean squares of the quantization error and of the vectors; NaN: unknown */
 } building;
 
 /* ---- Training ------------------------------------------------------------------------------------------- */
@@ -104,8 +103,8 @@ static void train_params(building *b, furrow_index_train_params *params) {
   params->user = &b->job;
 }
 
-/* Vectors that training looks at, as far as memory goes. A block of vectors has a quarter of it; what a matrix is read
- * with takes from the sample, too. */
+/* Number of training vectors that fit in memory. A block of vectors gets a quarter of the memory; reading a matrix also
+ * takes from the sample's part. */
 static size_t sample_size(building *b, const filling *fill) {
   furrow_index_train_params params;
   train_params(b, &params);
@@ -116,9 +115,8 @@ static size_t sample_size(building *b, const filling *fill) {
   const uint64_t count = furrow_vectors_reader_count(fill->vectors);
   if (size > count) size = count;
   if (size > most)
-    print_note(b->values->fill.quiet,
-               "training looks at %" PRIu64 " vector%s, for which --memory is too small: it gets %" PRIu64, size,
-               size == 1 ? "" : "s", most);
+    print_note(b->values->fill.quiet, "training can use %" PRIu64 " vector%s, but --memory has space for only %" PRIu64,
+               size, size == 1 ? "" : "s", most);
   if (size > most) size = most;
   return size > 0 ? (size_t)size : 1;
 }
@@ -133,7 +131,7 @@ static furrow_status sample_block(building *b, const vector_block *block, furrow
   return status;
 }
 
-/* Draws a sample of all vectors that `fill` has. */
+/* Draws a sample from all vectors of `fill`. */
 static furrow_status draw(building *b, filling *fill, furrow_error *err) {
   const uint64_t count = furrow_vectors_reader_count(fill->vectors), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
   index_job_step(&b->job, "sample", total);
@@ -187,7 +185,7 @@ static furrow_status train(building *b, furrow_error *err) {
 
 enum { TRIED = 256 };
 
-/* How much of a vector its code loses: of the first ones, while there are few to look through. */
+/* Measures the quantization error of the first vectors, while the lists are short. */
 static void measure_error(building *b) {
   const vector_block *block = &b->fill.block;
   const int64_t *ids = b->fill.ids.ids                                  ? b->fill.ids.ids
@@ -212,7 +210,7 @@ static void measure_error(building *b) {
   b->norm = norm / (double)tried;
 }
 
-/* What may be refused is set before vectors are added: an array for ids that do not count from 0. */
+/* Sets the direct map before vectors are added, because an array is refused for ids that do not count from 0. */
 static furrow_status set_up(building *b, furrow_error *err) {
   const build_values *values = b->values;
   furrow_status status = FURROW_OK;
@@ -298,11 +296,12 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
 static furrow_status check(const build_values *values, furrow_error *err) {
   const fill_values *fill = &values->fill;
   if (strcmp(values->destination, "-") == 0)
-    return fail(err, FURROW_E_ARGUMENT, "an index is built in a file, not on standard output");
+    return fail(err, FURROW_E_ARGUMENT, "an index cannot be written to standard output");
   if (fill->base && strcmp(fill->base, "-") == 0 && !values->train)
-    return fail(err, FURROW_E_ARGUMENT, "standard input cannot be read twice: give --train FILE");
+    return fail(err, FURROW_E_ARGUMENT, "standard input cannot be read twice"),
+           add_hint(err, "name the training vectors with --train FILE");
   if (fill->ids && !fill->base && !fill->model)
-    return fail(err, FURROW_E_ARGUMENT, "--ids belongs to --base or --from-model");
+    return fail(err, FURROW_E_ARGUMENT, "--ids needs --base or --from-model");
   furrow_status status = spec_check(&values->spec, err);
   const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids};
   for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++)
@@ -317,7 +316,8 @@ static furrow_status create(building *b, furrow_error *err) {
   return spec_create(&b->index, &spec, err);
 }
 
-/* What an older Faiss cannot read is found before the training; that it is not trained yet is no fault (E_STATE). */
+/* Checks before the training whether the older Faiss can read the index; E_STATE only means that it is not trained yet.
+ */
 static furrow_status check_compat(const building *b, furrow_error *err) {
   furrow_index_save_params params;
   uint64_t size;
@@ -332,7 +332,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   furrow_status status = check(b.values, err);
   if (status != FURROW_OK) return status;
   if (!own.train && !own.fill.base && !own.fill.model)
-    return fail(err, FURROW_E_ARGUMENT, "the vectors come from --base, --from-model or (to train alone) --train");
+    return fail(err, FURROW_E_ARGUMENT, "one of --base, --from-model and --train is needed");
   b.empty = own.train && !own.fill.base && !own.fill.model;
   if (b.empty) {
     own.fill.base = own.train;
@@ -356,15 +356,14 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
 
 const command index_build_command = {
     .name = "build",
-    .summary = "make an index of vectors: train it, fill it, write it",
+    .summary = "train an index, fill it with vectors and write it",
     .example = "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
                "furrow index build --base base.fbin --train learn.fbin --out items.index --nlist 4096 --m 32 --opq\n"
                "furrow index build --from-model deepfm/embedding_embedding --out items.index --nlist 256 --m 4",
-    .choice = "--base FILE | --from-model FOLDER | --train FILE",
-    .about =
-        "The index is an IVFPQ index as Faiss builds it (or IVF flat with --m 0), and Faiss reads it. Vectors are read "
-        "block by block; the index itself stays in memory until it is written, complete. A good nlist is between "
-        "sqrt(n) and 16 * sqrt(n); m divides the dimension and is the bytes that a vector takes (with 8 bits).",
+    .one_of = "--base FILE | --from-model FOLDER | --train FILE",
+    .about = "Builds an IVFPQ index (IVF flat with --m 0) that Faiss can read. Vectors are read block by block; the "
+             "index is in memory until the complete file is written. A good nlist is between sqrt(n) and 16 * sqrt(n). "
+             "m must divide the dimension; with 8 bits it is also the size of a code in bytes.",
     .groups = build_groups,
     .size = sizeof(build_values),
     .init = build_init,

@@ -1,11 +1,11 @@
-/* cli/index/cmd_index_convert.c: furrow index convert: reads an index and writes it. */
+/* cli/index/cmd_index_convert.c: furrow index convert: reads an index and writes it in another form. */
 #include <stddef.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
 #include "index/index_edit.h"
 #include "rows/rows_sink.h"
 
@@ -13,7 +13,7 @@ typedef struct convert_values {
   index_source_values source;
   const char *path, *destination;
   const char *compat;
-  int direct_map; /* 0: as it is; else the furrow_direct_map + 1 */
+  int direct_map; /* 0: unchanged; else furrow_direct_map + 1 */
   bool inline_lists, force, json;
 } convert_values;
 
@@ -32,16 +32,16 @@ static const option convert_operands[] = {{.name = "SRC",
 static const option convert_options[] = {
     {.name = "inline-lists",
      .kind = OPTION_FLAG,
-     .help = "lists that are in a data file become part of the index file",
+     .help = "copy lists from a data file into the index file",
      .offset = offsetof(convert_values, inline_lists)},
     {.name = "direct-map",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "keep|none|array|hash",
-     .help = "the table from ids to places in the lists: as it is, left out, or made anew",
+     .help = "map from ids to places in the lists: keep it, drop it, or rebuild it",
      .offset = offsetof(convert_values, direct_map)},
     {.name = "force",
      .kind = OPTION_FLAG,
-     .help = "replace a file that exists",
+     .help = "replace an existing file",
      .offset = offsetof(convert_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)},
     {0}};
@@ -66,7 +66,7 @@ static furrow_status save(const furrow_index *index, const convert_values *conve
   furrow_status status = interrupt_check(err);
   if (status == FURROW_OK) status = furrow_index_file_size(index, &params, &size, err);
   if (status == FURROW_OK) status = furrow_index_save(index, convert->destination, &params, err);
-  /* the library cannot know that a reader who leaves is no failure here */
+  /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) return FURROW_END;
   if (status != FURROW_OK || to_stdout(convert)) return status;
   furrow_index_info info;
@@ -93,7 +93,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   furrow_index *index = NULL;
   furrow_status status = FURROW_OK;
   if (to_stdout(convert) && convert->json)
-    return fail(err, FURROW_E_ARGUMENT, "--json has no place when the index goes to standard output");
+    return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the index is written to standard output");
   if (!to_stdout(convert)) {
     status = sink_check_apart(convert->destination, convert->path, err);
     if (status == FURROW_OK) status = sink_check_apart(convert->destination, convert->source.lists, err);
@@ -102,7 +102,8 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   if (status != FURROW_OK) return status;
   if (!to_stdout(convert)) interrupt_catch();
   index_source_params(&convert->source, &params);
-  params.lists_optional = !convert->inline_lists && convert->direct_map <= 1; /* a map is made of contents */
+  params.lists_optional =
+      !convert->inline_lists && convert->direct_map <= 1; /* a map is built from the lists, so they must be readable */
   status = index_source_load(&index, convert->path, &params, err);
   if (status == FURROW_OK && !to_stdout(convert))
     status = index_source_apart(index, convert->path, convert->destination, err);
@@ -114,16 +115,15 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
 
 const command index_convert_command = {
     .name = "convert",
-    .summary = "read an index and write it, as it is, for an older Faiss or with its lists inside",
+    .summary = "rewrite an index unchanged, for an older Faiss, or with its lists inside",
     .example = "furrow index convert old.index new.index\n"
                "furrow index convert ondisk.index whole.index --inline-lists\n"
                "furrow index convert new.index old.index --compat 1.5.0",
-    .about =
-        "Without options the file is the same, byte for byte, but legacy kinds (IvPQ, IvFL ...) become those of "
-        "today (IwPQ, IwFl ...), and bytes behind the index are left out. Lists in a data file stay there, and the "
-        "index keeps the name it has for it. The file appears when it is complete.\n\n"
-        "With --compat nothing is left out to please an old Faiss: what it cannot read is an error that names the "
-        "part and the first release that could. A direct map can be left out (--direct-map none) and made anew.",
+    .about = "Without options DST equals SRC byte for byte, except that legacy kinds (IvPQ, IvFL ...) become current "
+             "ones (IwPQ, IwFl ...) and bytes after the end of the index are dropped. Lists in a data file stay there, "
+             "and the index keeps the stored name of that file. DST appears only when it is complete.\n\n--compat "
+             "never drops a part of the index: if the release cannot read a part, the error names the part and the "
+             "first release that can. --direct-map drops or rebuilds the direct map.",
     .operands = convert_operands,
     .groups = convert_groups,
     .size = sizeof(convert_values),

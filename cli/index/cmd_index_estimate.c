@@ -1,14 +1,13 @@
-/* cli/index/cmd_index_estimate.c: furrow index estimate: what an index will take, before it is built. */
+/* cli/index/cmd_index_estimate.c: furrow index estimate: size, memory and time of an index before it is built. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/progress.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
-#include "index/index_size.h"
 #include "index/spec_options.h"
 
 typedef struct estimate_values {
@@ -35,22 +34,22 @@ static const option estimate_options[] = {
      .offset = offsetof(estimate_values, dim),
      .required = true},
     {.name = "direct-map",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "none|array|hash",
-     .help = "a table from ids to places in the lists",
+     .help = "map from ids to places in the lists",
      .offset = offsetof(estimate_values, direct_map)},
     {.name = "own-ids",
      .kind = OPTION_FLAG,
-     .help = "the vectors have ids of their own: a refining index keeps a second table of them",
+     .help = "the vectors have given ids; a refining index stores them a second time",
      .offset = offsetof(estimate_values, ids)},
     {.name = "only-sizes",
      .kind = OPTION_FLAG,
-     .help = "no times: nothing is measured",
+     .help = "estimate no times, measure nothing",
      .offset = offsetof(estimate_values, only_sizes)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads to measure with (0: all processors)",
+     .help = "threads for the measurements (0: one for each processor)",
      .offset = offsetof(estimate_values, threads)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(estimate_values, json)},
     {0}};
@@ -60,18 +59,99 @@ static const option_group estimate_groups[] = {
     {.title = "The index", .options = spec_options, .offset = offsetof(estimate_values, spec)},
     {0}};
 
+/* ---- Size: the layouts of docs/formats/faiss-ivfpq.md --------------------------------------------------- */
+
+typedef struct index_size {
+  uint64_t codes;      /* codes of all vectors; IVF flat: the vectors */
+  uint64_t ids;        /* in the lists, and those of an id map */
+  uint64_t centroids;  /* of the lists */
+  uint64_t graph;      /* HNSW graph over the centroids, without the centroids */
+  uint64_t quantizers; /* centroids of sub-quantizers */
+  uint64_t refinement; /* second codes, or vectors */
+  uint64_t direct_map;
+  uint64_t rest; /* headers, sizes of lists, transforms */
+  uint64_t total;
+  bool exact; /* false: levels of a graph are random, or few vectors leave lists empty */
+} index_size;
+
+enum {
+  HEADER = 37,                         /* fourcc, d, ntotal, two dummies, trained, metric */
+  COUNT = 8,                           /* before the elements of an array */
+  PQ_HEADER = 24 + COUNT,              /* d, m, nbits */
+  LISTS_HEADER = 4 + 8 + 8 + 4 + COUNT /* ilar, nlist, code size, full */
+};
+
+static uint64_t code_size(uint64_t m, unsigned nbits) {
+  return (m * nbits + 7) / 8;
+}
+
+static uint64_t pq_floats(uint64_t d, unsigned nbits) {
+  return 4 * (d << nbits);
+}
+
+/* Bytes of levels and links of a graph of n vectors: level l has probability m^-l (1 - 1/m), down to 1e-9. */
+static uint64_t graph_bytes(uint64_t n, uint64_t m) {
+  uint64_t levels = 0;
+  while (pow((double)m, -(double)levels) * (1 - 1 / (double)m) >= 1e-9) levels++;
+  const double links = (double)n * (2 * (double)m + (double)m / ((double)m - 1));
+  return HEADER + (COUNT + 8 * levels) + (COUNT + 4 * (levels + 1)) + (COUNT + 4 * n) + (COUNT + 8 * (n + 1)) + COUNT +
+         4 * (uint64_t)links + 5 * 4;
+}
+
+/* The transforms and the index around them. */
+static uint64_t transform_bytes(const furrow_index_spec *spec, uint64_t inner_d) {
+  const uint64_t tail = 4 + 4 + 1;
+  uint64_t bytes = 0;
+  if (spec->normalize) bytes += 4 + 4 + tail;
+  if (spec->opq) bytes += 4 + 1 + COUNT + 4 * inner_d * (uint64_t)spec->d + COUNT + tail;
+  return bytes ? bytes + HEADER + 4 : 0;
+}
+
+/* Sizes for n vectors. The spec is one that furrow_index_create takes. */
+static void compute_size(index_size *size, const furrow_index_spec *spec, uint64_t n, furrow_direct_map map) {
+  const uint64_t d = spec->opq && spec->opq_d ? (uint64_t)spec->opq_d : (uint64_t)spec->d, nlist = spec->nlist;
+  *size = (index_size){.exact = spec->hnsw_m == 0 && n >= 16 * nlist};
+  size->centroids = 4 * nlist * d;
+  size->rest = HEADER + 8 + 8 + HEADER + COUNT + 1 + COUNT + LISTS_HEADER + 8 * nlist;
+  if (spec->hnsw_m) size->graph = graph_bytes(nlist, spec->hnsw_m);
+  size->codes = n * (spec->m ? code_size(spec->m, spec->nbits) : 4 * d);
+  size->ids = 8 * n;
+  if (spec->m) {
+    size->quantizers = pq_floats(d, spec->nbits);
+    size->rest += 1 + 8 + PQ_HEADER;
+  }
+  if (map == FURROW_DIRECT_MAP_ARRAY) size->direct_map = 8 * n;
+  if (map == FURROW_DIRECT_MAP_HASHTABLE) size->direct_map = COUNT + 16 * n;
+  if (spec->refine_m) {
+    size->quantizers += pq_floats(d, spec->refine_nbits);
+    size->refinement = n * code_size(spec->refine_m, spec->refine_nbits);
+    size->rest += PQ_HEADER + COUNT + 4;
+  }
+  if (spec->refine_flat) {
+    size->refinement += 4 * n * (uint64_t)spec->d;
+    size->rest += HEADER + HEADER + COUNT + 4;
+  }
+  size->rest += transform_bytes(spec, d);
+  if (spec->id_map) {
+    size->ids += 8 * n;
+    size->rest += HEADER + COUNT;
+  }
+  size->total = size->codes + size->ids + size->centroids + size->graph + size->quantizers + size->refinement +
+                size->direct_map + size->rest;
+}
+
 /* ---- Measuring ------------------------------------------------------------------------------------------ */
 
-/* Seconds for a multiplication and addition: while lists are trained, quantizers are trained, vectors are added. */
+/* Seconds per multiplication and addition in three steps: training of lists, training of quantizers, adding. */
 typedef struct rates {
   double coarse, pq, add;
-  double coarse_seconds, pq_seconds; /* of the steps in hand */
+  double coarse_seconds, pq_seconds; /* start of the current step */
   double began;
 } rates;
 
 enum { TRIAL_LISTS = 64, TRIAL_FLOATS = 1 << 20, LEAST_VECTORS = 512, TRIAL_ROUNDS = 4 };
 
-/* Time since the last word belongs to the step that it is about. */
+/* Adds the time since the last call to the phase that the call names. */
 static bool add_seconds(void *user, const char *phase, uint64_t done, uint64_t total) {
   rates *r = user;
   const double now = now_seconds();
@@ -84,7 +164,7 @@ static bool add_seconds(void *user, const char *phase, uint64_t done, uint64_t t
   return true;
 }
 
-/* Numbers that look like anything: a xorshift generator's. */
+/* Fills a block with random numbers from a xorshift generator. */
 static void fill_with_noise(float *values, size_t count) {
   uint64_t state = 88172645463325252U;
   for (size_t i = 0; i < count; i++) {
@@ -117,7 +197,7 @@ static furrow_status time_trial(furrow_index *index, const float *vectors, size_
   return status;
 }
 
-/* Builds a small index of the same kind and divides its times by what had to be done. */
+/* Builds a small index of the same kind and divides its times by the number of operations. */
 static furrow_status measure(const furrow_index_spec *wanted, unsigned threads, rates *r, furrow_error *err) {
   furrow_index_spec spec;
   furrow_index *index = NULL;
@@ -181,7 +261,7 @@ static void report_sizes(report *r, const index_size *size, uint64_t n) {
   if (n) report_f64(r, "bytes per vector", (double)size->total / (double)n);
 }
 
-/* A searcher has the codes once more, in blocks, a number for each vector, and the centroids. */
+/* A searcher holds a copy of the codes in blocks, a number for each vector, and the centroids. */
 static void report_memory(report *r, const index_size *size, const furrow_index_spec *spec, uint64_t n,
                           uint64_t sample) {
   const uint64_t blocks = spec->m && spec->nbits <= 8 ? n * (spec->m + 4) + spec->nlist * 8 * spec->m : 0;
@@ -223,9 +303,9 @@ static void report_times(report *r, const rates *rate, const furrow_index_spec *
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
 static furrow_status check(const estimate_values *values, furrow_error *err) {
-  if (values->dim == 0 || values->dim > 1 << 20) return fail(err, FURROW_E_ARGUMENT, "--dim is from 1 to 1048576");
-  if (values->n > UINT64_C(1) << 40) return fail(err, FURROW_E_ARGUMENT, "--count is at most 2^40");
-  if (values->spec.nlist > UINT64_C(1) << 32) return fail(err, FURROW_E_ARGUMENT, "--nlist is at most 2^32");
+  if (values->dim == 0 || values->dim > 1 << 20) return fail(err, FURROW_E_ARGUMENT, "--dim must be from 1 to 1048576");
+  if (values->n > UINT64_C(1) << 40) return fail(err, FURROW_E_ARGUMENT, "--count must be at most 2^40");
+  if (values->spec.nlist > UINT64_C(1) << 32) return fail(err, FURROW_E_ARGUMENT, "--nlist must be at most 2^32");
   return spec_check(&values->spec, err);
 }
 
@@ -239,13 +319,13 @@ static furrow_status estimate_run(const void *values, output *out, furrow_error 
   if (status != FURROW_OK) return status;
   spec_from_values(&estimate->spec, (int32_t)estimate->dim, &spec);
   spec.id_map = estimate->ids && (spec.refine_flat || spec.refine_m);
-  status = spec_create(&index, &spec, err); /* says what is wrong with it */
+  status = spec_create(&index, &spec, err); /* reports what is wrong with the spec */
   if (status == FURROW_OK && !estimate->only_sizes) status = measure(&spec, estimate->threads, &rate, err);
   if (status == FURROW_OK) {
     uint64_t sample = furrow_index_train_sample_size(index, NULL);
     report r;
     if (sample > estimate->n) sample = estimate->n;
-    index_size_compute(&size, &spec, estimate->n, estimate->direct_map);
+    compute_size(&size, &spec, estimate->n, estimate->direct_map);
     report_start(&r, out, estimate->json);
     report_sizes(&r, &size, estimate->n);
     report_u64(&r, "training vectors", sample);
@@ -259,15 +339,13 @@ static furrow_status estimate_run(const void *values, output *out, furrow_error 
 
 const command index_estimate_command = {
     .name = "estimate",
-    .summary = "what an index will take: bytes, memory, time",
+    .summary = "estimate the size, memory and time of an index",
     .example = "furrow index estimate -n 100000000 -d 128 --nlist 65536 --m 32 --hnsw 32\n"
                "furrow index estimate -n 1000000 -d 96 --nlist 1024 --m 16 --only-sizes",
-    .about =
-        "The size of the file is that of the layout, to the byte; with a graph, or with few vectors for the lists, it "
-        "is about that; the lines below it add up to it. Those of memory do not add up: each is of a step by itself, "
-        "and a build takes as much as the larger of training and building; searching includes what is loaded. Times "
-        "are scaled from a small index that is built on this machine, and are rough; they leave "
-        "out rotations, graphs and refinements.",
+    .about = "The file size is exact, and the lines below it add up to it; with a graph, or with few vectors per list, "
+             "it is approximate. The lines about memory do not add up: each is for one step, a build needs the larger "
+             "of training and building, and searching includes the loaded index. Times are rough: they are scaled from "
+             "a small index that is built on this machine, and leave out rotations, graphs and refinements.",
     .groups = estimate_groups,
     .size = sizeof(estimate_values),
     .run = estimate_run,

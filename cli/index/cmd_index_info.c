@@ -1,12 +1,12 @@
-/* cli/index/cmd_index_info.c: furrow index info: what an index file is made of. */
+/* cli/index/cmd_index_info.c: furrow index info: summarises an index file. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "core/commands.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
 #include "index/index_source.h"
 
 typedef struct info_values {
@@ -133,7 +133,7 @@ static void report_index(report *r, const furrow_index *index) {
 
 /* ---- All of them ---------------------------------------------------------------------------------------- */
 
-/* The indexes inside of one, each with its path; one list, however deep they are. */
+/* Reports the indexes inside an index, each with its path, as one flat list. */
 static void report_children(report *r, const furrow_index *index, const char *path) {
   const char *name;
   for (size_t i = 0; (name = furrow_index_child_name(index, i)) != NULL; i++) {
@@ -177,11 +177,11 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
 
 const command index_info_command = {
     .name = "info",
-    .summary = "what an index file is made of: kinds, sizes, quantizers, lists",
+    .summary = "summarise an index file: kinds, sizes, quantizers, lists",
     .example = "furrow index info items.index\nfurrow index info --json items.index",
-    .about =
-        "The imbalance is nlist * sum(size^2) / sum(size)^2: 1 when all lists are equally long, and how many times "
-        "more vectors a search looks at than it would then. List sizes are counted by powers of two.",
+    .about = "The imbalance is nlist * sum(size^2) / sum(size)^2. It is 1 when all lists are equally long; otherwise "
+             "it says how many times more vectors a search compares than with equal lists. The histogram of list sizes "
+             "has powers of two as bounds.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),

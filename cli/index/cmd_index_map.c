@@ -1,10 +1,10 @@
-/* cli/index/cmd_index_map.c: furrow index map: every field of an index file, in order. */
+/* cli/index/cmd_index_map.c: furrow index map: lists every field of an index file in order. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 
+#include "core/commands.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
 #include "index/index_source.h"
 
 typedef struct map_values {
@@ -80,12 +80,11 @@ static furrow_status map_run(const void *values, output *out, furrow_error *err)
 
 const command index_map_command = {
     .name = "map",
-    .summary = "every field of an index file: offset, size, name, value, meaning",
+    .summary = "list every field of an index file: offset, size, name, value, meaning",
     .example = "furrow index map items.index\nfurrow index map --json items.index",
-    .about =
-        "Fields come in the order of the file, without a gap; of an array the first few elements are shown. Where a "
-        "file is damaged, the fields before come first and the error says where and why. Bytes behind the index are "
-        "a field of their own, trailing.",
+    .about = "Lists the fields in the order of the file, without gaps; of an array it shows the first few elements. "
+             "For a damaged file it lists the fields before the damage, and the error says where and why. Bytes after "
+             "the end of the index are a field named trailing.",
     .operands = map_operands,
     .groups = map_groups,
     .size = sizeof(map_values),

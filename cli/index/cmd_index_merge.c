@@ -1,13 +1,13 @@
-/* cli/index/cmd_index_merge.c: furrow index merge: several indexes become one. */
+/* cli/index/cmd_index_merge.c: furrow index merge: merges several indexes into one. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
 #include "furrow/vector.h"
-#include "index/cmd_index.h"
 #include "index/index_edit.h"
 #include "index/index_source.h"
 #include "rows/rows_sink.h"
@@ -21,7 +21,7 @@ typedef struct merge_values {
 
 static const option merge_operands[] = {{.name = "INDEX...",
                                          .kind = OPTION_LIST,
-                                         .help = "the index files, trained alike",
+                                         .help = "the index files, from the same training",
                                          .offset = offsetof(merge_values, paths),
                                          .required = true},
                                         {0}};
@@ -35,12 +35,9 @@ static const option merge_options[] = {
      .required = true},
     {.name = "shift",
      .kind = OPTION_FLAG,
-     .help = "ids of an index are increased by the number of vectors in those before it",
+     .help = "add to the ids of each index the number of vectors in the indexes before it",
      .offset = offsetof(merge_values, shift)},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .help = "replace a file that exists",
-     .offset = offsetof(merge_values, force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = offsetof(merge_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(merge_values, json)},
     {0}};
 
@@ -57,8 +54,8 @@ typedef struct merging {
   size_t on_disk; /* indexes whose lists are in a data file */
 } merging;
 
-/* Counts the vectors of an index, and looks whether the target has its lists. */
-static furrow_status look_at(merging *m, size_t i, furrow_error *err) {
+/* Counts the vectors of an index and checks that the target is not the data file of its lists. */
+static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
   const char *path = m->values->paths.texts[i];
   furrow_index_load_params load = m->load;
   furrow_index *index = NULL;
@@ -77,14 +74,14 @@ static furrow_status look_at(merging *m, size_t i, furrow_error *err) {
   return status;
 }
 
-static furrow_status look_at_all(merging *m, furrow_error *err) {
+static furrow_status check_inputs(merging *m, furrow_error *err) {
   const merge_values *values = m->values;
   furrow_status status = sink_check_path(values->destination, values->force, err);
   if (status == FURROW_OK) status = sink_check_apart(values->destination, values->source.lists, err);
-  for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) status = look_at(m, i, err);
+  for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) status = check_input(m, i, err);
   if (status == FURROW_OK && values->source.lists && m->on_disk > 1)
-    status = fail(err, FURROW_E_ARGUMENT, "--lists is the data file of one index, but %zu have their lists on disk",
-                  m->on_disk);
+    status = fail(err, FURROW_E_ARGUMENT,
+                  "--lists names the data file of one index, but %zu indexes have their lists on disk", m->on_disk);
   return status;
 }
 
@@ -93,9 +90,9 @@ static furrow_status merge_run(const void *values, output *out, furrow_error *er
   const text_list *paths = &m.values->paths;
   const char *destination = m.values->destination;
   if (strcmp(destination, "-") == 0)
-    return fail(err, FURROW_E_ARGUMENT, "the index is written to a file, not to standard output");
+    return fail(err, FURROW_E_ARGUMENT, "an index cannot be written to standard output");
   index_source_params(&m.values->source, &m.load);
-  furrow_status status = look_at_all(&m, err);
+  furrow_status status = check_inputs(&m, err);
   if (status != FURROW_OK) return status;
   interrupt_catch();
   furrow_index_save_params save;
@@ -115,12 +112,11 @@ static furrow_status merge_run(const void *values, output *out, furrow_error *er
 
 const command index_merge_command = {
     .name = "merge",
-    .summary = "put the vectors of several indexes into one",
+    .summary = "merge several indexes into one",
     .example = "furrow index merge part-0.index part-1.index part-2.index --out items.index --shift",
-    .about =
-        "The indexes have the same centroids and quantizers: they are copies of one that was trained, each filled with "
-        "other vectors. Lists are written one after the other, without being in memory. Ids stay as they are, or are "
-        "shifted where every part counts from 0.",
+    .about = "The indexes must have the same centroids and quantizers: copies of one trained index, each filled with "
+             "other vectors. The lists are copied one by one and need no memory. Ids stay as they are; --shift "
+             "renumbers parts that each count from 0.",
     .operands = merge_operands,
     .groups = merge_groups,
     .size = sizeof(merge_values),

@@ -1,4 +1,4 @@
-/* cli/index/cmd_index_recall.c: furrow index recall: how much of the truth a search finds, and how fast. */
+/* cli/index/cmd_index_recall.c: furrow index recall: measures recall and speed of searches. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -6,19 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/shared_options.h"
 #include "core/table.h"
-#include "index/cmd_index.h"
+#include "draw/chart.h"
 #include "index/index_job.h"
 #include "index/index_source.h"
-#include "index/recall_plot.h"
 #include "index/recall_truth.h"
 #include "index/search_options.h"
 #include "model/model_job.h"
 #include "rows/rows_sink.h"
 
-enum { MOST_POINTS = RECALL_POINTS, DEFAULT_K = 100, MOST_K = 1 << 20 };
+enum { MOST_POINTS = 64, DEFAULT_K = 100, MOST_K = 1 << 20 };
 
 static const double batch_seconds = 0.5, single_seconds = 1; /* for each number of lists */
 
@@ -47,7 +48,7 @@ static furrow_status parse_numbers(const char *text, void *field, furrow_error *
     if (list->count == MOST_POINTS) return fail_token(err, text, "--nprobe takes at most %d numbers", MOST_POINTS);
     snprintf(word, sizeof word, "%.*s", (int)length, s);
     if (length >= sizeof word || !read_u64(word, &list->numbers[list->count]) || list->numbers[list->count] == 0)
-      return fail_token(err, text, "--nprobe takes numbers with commas between them");
+      return fail_token(err, text, "--nprobe takes numbers separated by commas");
     list->count++;
     s += length;
     if (!*s) return FURROW_OK;
@@ -70,14 +71,14 @@ static const option recall_options[] = {
     {.name = "nprobe",
      .kind = OPTION_PARSED,
      .argument = "P,P,...",
-     .help = "lists to visit, one measurement for each (1,2,4,8 ... 128)",
+     .help = "numbers of lists to probe, one measurement for each (1,2,4,8 ... 128)",
      .offset = offsetof(recall_values, nprobe),
      .parse = parse_numbers},
     {.name = "k",
      .letter = 'k',
      .kind = OPTION_COUNT64,
      .argument = "K",
-     .help = "results of each query (100; at most 1048576)",
+     .help = "results per query (100; at most 1048576)",
      .offset = offsetof(recall_values, k)},
     {.name = "plot",
      .kind = OPTION_TEXT,
@@ -87,34 +88,32 @@ static const option recall_options[] = {
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads of batches and of finding the truth (0: all processors); single queries have one",
+     .help = "threads for batches and for the exact comparison (0: one for each processor); single queries use one",
      .offset = offsetof(recall_values, filter_ids.threads)},
     {.name = "k-factor",
      .kind = OPTION_REAL,
      .argument = "F",
-     .help = "refining looks at F * k of the best (0: as the index says)",
+     .help = "rerank F * k candidates (0: the index's setting)",
      .offset = offsetof(recall_values, filter_ids.k_factor)},
     {.name = "ef-search",
      .kind = OPTION_U32,
      .argument = "N",
-     .help = "how far a graph is searched (0: as the index says)",
+     .help = "candidates that a graph search keeps (0: the index's setting)",
      .offset = offsetof(recall_values, filter_ids.ef_search)},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .help = "replace files that exist",
-     .offset = offsetof(recall_values, force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = offsetof(recall_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(recall_values, json)},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .help = "no progress, no notes",
+     .help = "print no notes and no progress on stderr",
      .offset = offsetof(recall_values, quiet)},
     {0}};
 
 static const option_group recall_groups[] = {
     {.title = "Options", .options = recall_options},
-    {.title = "The truth", .options = truth_options, .offset = offsetof(recall_values, truth)},
+    {.title = "True neighbours", .options = truth_options, .offset = offsetof(recall_values, truth)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(recall_values, vectors)},
+    {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(recall_values, source)},
     {0}};
 
@@ -163,11 +162,12 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   if (status == FURROW_OK)
     status = truth_find(&m->truth, &values->truth, &values->vectors, &m->queries, m->k, info.metric,
                         values->filter_ids.threads, &m->job, err);
-  if (status != FURROW_OK) status = query_explain(m->source, 0, status, err);
+  if (status != FURROW_OK) status = query_explain(m->source, &m->queries, status, err);
   const uint64_t compared = m->truth.base_count;
   index_job_stop(&m->job);
   if (status == FURROW_OK && compared != FURROW_COUNT_UNKNOWN && compared != (uint64_t)info.ntotal)
-    print_note(values->quiet, "%s has %" PRIu64 " vector%s, the index %" PRId64 ": the recall is of other vectors",
+    print_note(values->quiet,
+               "%s has %" PRIu64 " vector%s, but the index has %" PRId64 ": the recall refers to other vectors",
                truth_name(&values->truth), compared, compared == 1 ? "" : "s", info.ntotal);
   return status;
 }
@@ -179,7 +179,7 @@ static int by_size(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* The whole batch, again and again for a while; the median counts. */
+/* Searches the whole batch repeatedly for a while and takes the median time. */
 static furrow_status measure_batch(measuring *m, const furrow_search_params *params, recall_point *point,
                                    furrow_error *err) {
   double times[32], sum = 0;
@@ -194,13 +194,13 @@ static furrow_status measure_batch(measuring *m, const furrow_search_params *par
     if (status == FURROW_OK) status = interrupt_check(err);
     if (sum > 4 * batch_seconds) break;
   }
-  if (status != FURROW_OK) return query_explain(m->source, 0, status, err);
+  if (status != FURROW_OK) return query_explain(m->source, &m->queries, status, err);
   qsort(times, runs, sizeof *times, by_size);
   point->qps = (double)m->queries.count / times[runs / 2];
   return FURROW_OK;
 }
 
-/* Queries alone, one after the other, on one thread. */
+/* Measures single queries, one after the other, on one thread. */
 static furrow_status measure_single(measuring *m, const furrow_search_params *params, recall_point *point,
                                     furrow_error *err) {
   furrow_search_params one = *params;
@@ -211,7 +211,7 @@ static furrow_status measure_single(measuring *m, const furrow_search_params *pa
     const double began = now_seconds();
     furrow_status status = furrow_searcher_search(m->searcher, m->queries.values + n * m->queries.d, 1, m->k, &one,
                                                   m->distances + n * m->k, m->ids + n * m->k, err);
-    if (status != FURROW_OK) return query_explain(m->source, n, status, err);
+    if (status != FURROW_OK) return query_explain(m->source, &m->queries, status, err);
     m->times[n++] = now_seconds() - began;
   }
   qsort(m->times, n, sizeof *m->times, by_size);
@@ -240,7 +240,7 @@ static furrow_status measure_all(measuring *m, furrow_error *err) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   furrow_status status = FURROW_OK;
-  if (!ivf) return measure_point(m, 0, err); /* no lists: nothing to choose */
+  if (!ivf) return measure_point(m, 0, err); /* no lists: nprobe has no effect */
   furrow_index_get_info(ivf, &info);
   for (size_t i = 0; status == FURROW_OK && i < wanted->count; i++) status = measure_point(m, wanted->numbers[i], err);
   for (uint64_t p = 1; status == FURROW_OK && wanted->count == 0 && p <= 128; p *= 2) {
@@ -312,6 +312,59 @@ static furrow_status report_points(const measuring *m, output *out) {
   return FURROW_OK;
 }
 
+/* ---- Plot ----------------------------------------------------------------------------------------------- */
+
+/* Recall of a point in the plot: recall@10, or 1-R@1 if k is small. */
+static double recall_of(const recall_point *p) {
+  return isnan(p->shared) ? p->first_in[0] : p->shared;
+}
+
+static int by_recall(const void *a, const void *b) {
+  const double x = recall_of(a), y = recall_of(b);
+  const uint64_t p = ((const recall_point *)a)->nprobe, q = ((const recall_point *)b)->nprobe;
+  if (x != y) return x < y ? -1 : 1;
+  return p < q ? -1 : p > q;
+}
+
+/* Points in the form of a chart. */
+typedef struct plotted {
+  double recall[MOST_POINTS], qps[MOST_POINTS];
+  char label_text[MOST_POINTS][24], hint_text[MOST_POINTS][96];
+  const char *labels[MOST_POINTS], *hints[MOST_POINTS];
+} plotted;
+
+static void take_point(plotted *plot, size_t i, const recall_point *point) {
+  plot->recall[i] = recall_of(point);
+  plot->qps[i] = point->qps;
+  if (point->nprobe > 0) snprintf(plot->label_text[i], sizeof *plot->label_text, "%" PRIu64, point->nprobe);
+  snprintf(plot->hint_text[i], sizeof *plot->hint_text, "nprobe %" PRIu64 ", recall %.4f, %.0f queries per second",
+           point->nprobe, plot->recall[i], point->qps);
+  plot->labels[i] = plot->label_text[i];
+  plot->hints[i] = plot->hint_text[i];
+}
+
+/* Plots recall to the right and queries per second upwards (logarithmic), with a mark for each point. */
+static furrow_status recall_plot(const char *path, const char *title, const recall_point *points, size_t count,
+                                 furrow_error *err) {
+  recall_point sorted[MOST_POINTS];
+  plotted plot = {0};
+  memcpy(sorted, points, count * sizeof *points);
+  qsort(sorted, count, sizeof *sorted, by_recall);
+  for (size_t i = 0; i < count; i++) take_point(&plot, i, &sorted[i]);
+  const chart_curve curve = {
+      .x = plot.recall, .y = plot.qps, .count = count, .marks = true, .labels = plot.labels, .hints = plot.hints};
+  const chart drawn = {.title = title,
+                       .note = "numbers beside the points: probed lists (nprobe); right and up is better",
+                       .x_axis = count && isnan(sorted[0].shared)
+                                     ? "queries whose nearest vector is the first result (1-R@1)"
+                                     : "recall@10: share of the 10 nearest that is found",
+                       .y_axis = "queries per second",
+                       .curves = &curve,
+                       .count = 1,
+                       .log_y = true};
+  return charts_write(path, &drawn, 1, true, err);
+}
+
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
 static furrow_status draw_plot(const measuring *m, furrow_error *err) {
@@ -321,7 +374,7 @@ static furrow_status draw_plot(const measuring *m, furrow_error *err) {
   return recall_plot(m->values->plot, title, m->points, m->count, err);
 }
 
-/* The drawing is none of the files that are read. */
+/* Checks that the plot is not one of the files that are read. */
 static furrow_status check_apart(const recall_values *values, furrow_error *err) {
   const truth_values *from = &values->truth;
   const char *const inputs[] = {values->path, values->queries, values->source.lists,
@@ -339,7 +392,7 @@ static furrow_status recall_run(const void *values, output *out, furrow_error *e
   if (status == FURROW_OK && m.values->plot) status = sink_check_path(m.values->plot, m.values->force, err);
   if (status != FURROW_OK) return status;
   m.k = m.values->k ? (size_t)m.values->k : DEFAULT_K;
-  if (m.k > MOST_K) return fail(err, FURROW_E_ARGUMENT, "-k is at most %d", MOST_K);
+  if (m.k > MOST_K) return fail(err, FURROW_E_ARGUMENT, "-k must be at most %d", MOST_K);
   index_job_start(&m.job, m.values->quiet);
   status = open_all(&m, err);
   if (status == FURROW_OK) index_job_step(&m.job, "search", m.values->nprobe.count);
@@ -360,16 +413,15 @@ static furrow_status recall_run(const void *values, output *out, furrow_error *e
 
 const command index_recall_command = {
     .name = "recall",
-    .summary = "measure how much a search finds, and how fast",
+    .summary = "measure recall and speed of searches",
     .example =
         "furrow index recall items.index queries.fvecs --base base.fvecs\n"
         "furrow index recall items.index queries.fvecs --truth truth.ivecs --nprobe 1,4,16,64 --plot recall.svg\n"
         "furrow index recall items.index queries.fvecs --from-model deepfm/embedding_embedding",
-    .about =
-        "1-R@k is the share of queries whose nearest vector is among the first k results; recall@10 is how many of the "
-        "10 nearest are among the first 10 results. p50 and p99 are times of single queries on one thread, queries/s "
-        "is that of all queries at once. The truth is found by comparing all vectors of --base or --from-model, or "
-        "read from a file.",
+    .about = "1-R@k is the share of queries whose nearest vector is among the first k results; recall@10 is the share "
+             "of the 10 nearest vectors among the first 10 results. p50 and p99 are times of single queries on one "
+             "thread; queries/s is measured with all queries at once. The true neighbours come from an exact "
+             "comparison with all vectors of --base or --from-model, or from a file (--truth).",
     .operands = recall_operands,
     .groups = recall_groups,
     .size = sizeof(recall_values),

@@ -1,13 +1,13 @@
-/* cli/index/cmd_index_remove.c: furrow index remove: vectors that leave an index. */
+/* cli/index/cmd_index_remove.c: furrow index remove: removes vectors from an index. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
 #include "index/index_edit.h"
 #include "index/vector_source.h"
 #include "model/model_job.h"
@@ -30,10 +30,10 @@ static const option remove_options[] = {
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "IDS",
-     .help = "the ids to remove: A:B (from A up to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt",
+     .help = "ids to remove: A:B (A to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt",
      .offset = offsetof(remove_values, ids),
      .required = true},
-    {.name = "others", .kind = OPTION_FLAG, .help = "remove all but these", .offset = offsetof(remove_values, others)},
+    {.name = "others", .kind = OPTION_FLAG, .help = "remove all other ids", .offset = offsetof(remove_values, others)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(remove_values, json)},
     {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(remove_values, quiet)},
     {0}};
@@ -45,8 +45,8 @@ static const option_group remove_groups[] = {
     {.title = "Reading", .options = index_source_options, .offset = offsetof(remove_values, source)},
     {0}};
 
-/* Whether ids are places in the index, or in what is behind its transforms. */
-static bool is_numbered(const furrow_index *index) {
+/* Returns whether ids are positions in the index, or in the index behind its transforms. */
+static bool has_implicit_ids(const furrow_index *index) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   furrow_index_get_info(index, &info);
@@ -54,30 +54,30 @@ static bool is_numbered(const furrow_index *index) {
   return info.kind != FURROW_INDEX_ID_MAP && furrow_index_ivf(index) != index;
 }
 
-/* Vectors that lie in the order of their ids move up when others leave. */
+/* Prints a note if vectors got new ids, because ids are positions. */
 static void note_new_ids(const remove_values *values, const furrow_index *index, uint64_t removed) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   furrow_index_get_info(index, &info);
-  if (removed == 0 || info.ntotal == 0 || !is_numbered(index)) return;
-  print_note(values->quiet,
-             "this index numbers its vectors: those behind the removed ones moved up, ids are 0 to %" PRId64
-             " now; one that is built with --ids keeps them",
-             info.ntotal - 1);
+  if (removed == 0 || info.ntotal == 0 || !has_implicit_ids(index)) return;
+  print_note(
+      values->quiet,
+      "this index counts its vectors from 0: the vectors after removed ones have new ids, which are now 0 to %" PRId64
+      "; an index that is built with --ids keeps the ids",
+      info.ntotal - 1);
 }
 
-/* Says what would have helped, where something would. */
+/* Adds a hint to the error, if another way to build the index would help. */
 static void explain(const furrow_index *index, furrow_status status, furrow_error *err) {
   const furrow_index *ivf = index ? furrow_index_ivf(index) : NULL;
   furrow_index_info info;
   furrow_index_info_init(&info);
   if (status != FURROW_E_UNSUPPORTED || !ivf) return;
   furrow_index_get_info(ivf, &info);
-  const char *help = NULL;
-  if (info.direct_map == FURROW_DIRECT_MAP_ARRAY) help = "build it with --direct-map hash, or without";
-  if (info.kind == FURROW_INDEX_IVF_PQR) help = "build it with --ids";
-  const size_t used = strlen(err->message);
-  if (help) snprintf(err->message + used, sizeof err->message - used, "; %s", help);
+  if (info.kind == FURROW_INDEX_IVF_PQR)
+    add_hint(err, "build the index with --ids");
+  else if (info.direct_map == FURROW_DIRECT_MAP_ARRAY)
+    add_hint(err, "build the index with --direct-map hash or without a direct map");
 }
 
 static void report_remove(const remove_values *values, const furrow_index *index, uint64_t removed, uint64_t size,
@@ -124,11 +124,10 @@ const command index_remove_command = {
     .summary = "remove vectors from an index, by their ids",
     .example = "furrow index remove items.index --ids 17,4711\n"
                "furrow index remove items.index --ids 1000000: --out first.index",
-    .about =
-        "Ids that are not in the index are passed over. The last vector of a list takes the place of one that leaves, "
-        "as in Faiss. The file is replaced when all is done. An index with --refine-flat (and any that numbers its "
-        "vectors: flat, product quantizer without lists) that was built without --ids counts its vectors from 0: "
-        "those behind the removed ones move up and get new ids, as in Faiss; a note says so.",
+    .about = "Ids that are not in the index are ignored. As in Faiss, the last vector of a list takes the place of a "
+             "removed one. The file is replaced at the end. Some indexes do not store ids but count their vectors from "
+             "0: those with --refine-flat that were built without --ids, flat indexes, and product quantizers without "
+             "lists. There, as in Faiss, the vectors after a removed one get new ids; a note says so.",
     .operands = remove_operands,
     .groups = remove_groups,
     .size = sizeof(remove_values),

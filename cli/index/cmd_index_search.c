@@ -1,15 +1,16 @@
-/* cli/index/cmd_index_search.c: furrow index search: the nearest vectors of queries. */
+/* cli/index/cmd_index_search.c: furrow index search: finds the nearest vectors for queries. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
+#include "core/shared_options.h"
 #include "index/index_source.h"
 #include "index/search_options.h"
 #include "index/search_sink.h"
@@ -37,7 +38,7 @@ static const option search_operands[] = {{.name = "INDEX",
                                           .required = true},
                                          {.name = "QUERIES",
                                           .kind = OPTION_TEXT,
-                                          .help = "a file of vectors; - is standard input",
+                                          .help = "file of vectors; - is standard input",
                                           .offset = offsetof(search_values, queries),
                                           .required = true},
                                          {0}};
@@ -47,12 +48,12 @@ static const option search_options[] = {
      .letter = 'k',
      .kind = OPTION_COUNT64,
      .argument = "K",
-     .help = "the K nearest of each query (10; at most 4194304)",
+     .help = "find the K nearest vectors of each query (10; at most 4194304)",
      .offset = offsetof(search_values, k)},
     {.name = "range",
      .kind = OPTION_REAL,
      .argument = "R",
-     .help = "instead: all that are nearer than R (inner product: above R)",
+     .help = "find all vectors nearer than R (inner product: above R) instead of the K nearest",
      .offset = offsetof(search_values, range)},
     {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(search_values, quiet)},
     {0}};
@@ -62,6 +63,7 @@ static const option_group search_groups[] = {
     {.title = "Options", .options = search_filter_options, .offset = offsetof(search_values, filter_ids)},
     {.title = "Results", .options = result_options, .offset = offsetof(search_values, result)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(search_values, vectors)},
+    {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(search_values, source)},
     {0}};
 
@@ -82,7 +84,7 @@ typedef struct searching {
   int64_t *found;
   result_sink sink;
   uint64_t count;
-  double seconds; /* of searching alone */
+  double seconds; /* of the searches alone */
 } searching;
 
 static bool by_range(const searching *s) {
@@ -91,7 +93,7 @@ static bool by_range(const searching *s) {
 
 /* ---- Making ready --------------------------------------------------------------------------------------- */
 
-/* None of the files that are written is one that is read. */
+/* Checks that no file to write is also read. */
 static furrow_status check_apart(const search_values *values, furrow_error *err) {
   const char *const outputs[] = {values->result.ids, values->result.distances, values->result.starts};
   const char *const inputs[] = {values->path, values->queries, values->source.lists, values->filter_ids.filter};
@@ -103,10 +105,8 @@ static furrow_status check_apart(const search_values *values, furrow_error *err)
 }
 
 static furrow_status check(const search_values *values, furrow_error *err) {
-  if (!isnan(values->range) && values->k)
-    return fail(err, FURROW_E_ARGUMENT, "--range finds all that are near enough: -k has no place beside it");
-  if (isnan(values->range) && values->result.starts)
-    return fail(err, FURROW_E_ARGUMENT, "--out-starts belongs to --range: every query has K results");
+  if (!isnan(values->range) && values->k) return fail(err, FURROW_E_ARGUMENT, "-k and --range cannot be used together");
+  if (isnan(values->range) && values->result.starts) return fail(err, FURROW_E_ARGUMENT, "--out-starts needs --range");
   furrow_status status = check_apart(values, err);
   return status == FURROW_OK ? result_check(&values->result, err) : status;
 }
@@ -131,13 +131,13 @@ static furrow_status open_all(searching *s, furrow_error *err) {
 
 static furrow_status ensure_capacity(searching *s, furrow_error *err) {
   s->k = s->values->k ? (size_t)s->values->k : 10;
-  if (s->k > BLOCK_RESULTS) return fail(err, FURROW_E_ARGUMENT, "-k is at most %d", BLOCK_RESULTS);
+  if (s->k > BLOCK_RESULTS) return fail(err, FURROW_E_ARGUMENT, "-k must be at most %d", BLOCK_RESULTS);
   furrow_index_info info;
   furrow_index_info_init(&info);
   furrow_index_get_info(s->index, &info);
   if (!by_range(s) && (int64_t)s->k > info.ntotal && s->values->k)
-    print_note(s->values->quiet, "the index has %" PRId64 " vector%s: there are no %zu results", info.ntotal,
-               info.ntotal == 1 ? "" : "s", s->k);
+    print_note(s->values->quiet, "the index has %" PRId64 " vector%s, fewer than the %zu results that -k asks for",
+               info.ntotal, info.ntotal == 1 ? "" : "s", s->k);
   size_t most = by_range(s) ? BLOCK_QUERIES : BLOCK_RESULTS / s->k;
   if (most > BLOCK_QUERIES) most = BLOCK_QUERIES;
   const uint64_t known = furrow_vectors_reader_count(s->queries);
@@ -163,7 +163,7 @@ static furrow_status search_block(searching *s, furrow_error *err) {
     status =
         furrow_searcher_search(s->searcher, block->values, block->count, s->k, &s->params, s->distances, s->found, err);
   s->seconds += now_seconds() - began;
-  if (status != FURROW_OK) return query_explain(s->queries, block->first, status, err);
+  if (status != FURROW_OK) return query_explain(s->queries, block, status, err);
   s->count += block->count;
   if (by_range(s))
     status = result_put_range(&s->sink, block->first, range, err);
@@ -231,14 +231,14 @@ static furrow_status search_run(const void *values, output *out, furrow_error *e
 
 const command index_search_command = {
     .name = "search",
-    .summary = "find the nearest vectors of queries",
+    .summary = "find the nearest vectors for queries",
     .example = "furrow index search items.index queries.fvecs -k 10 --nprobe 16\n"
                "furrow index search items.index queries.fbin -k 100 --out-ids found.ivecs --out-dist found.fvecs\n"
                "furrow index search items.index queries.npy --range 0.25 --filter-ids 0:1000000",
-    .about =
-        "Prints a line for each query: its number, then id:distance, the nearest first. With --out-ids or --out-dist "
-        "the results go to files instead, a row for each query (--range: one after the other, and --out-starts says "
-        "where each query begins). Where there are fewer than K, ids are -1 in files.",
+    .about = "Prints a line for each query: its number, then id:distance pairs, nearest first. With --out-ids or "
+             "--out-dist it writes the results to files, a row for each query; with --range the results follow each "
+             "other without rows, and --out-starts says where those of each query begin. In files, -1 fills up rows "
+             "with fewer than K results.",
     .operands = search_operands,
     .groups = search_groups,
     .size = sizeof(search_values),

@@ -1,9 +1,9 @@
-/* cli/index/cmd_index_verify.c: furrow index verify: everything that can be checked about an index file. */
+/* cli/index/cmd_index_verify.c: furrow index verify: checks everything in an index file. */
 #include <inttypes.h>
 #include <stddef.h>
 
+#include "core/commands.h"
 #include "core/report.h"
-#include "index/cmd_index.h"
 #include "index/index_source.h"
 
 typedef struct verify_values {
@@ -24,7 +24,7 @@ static const option verify_options[] = {
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .help = "print errors alone: no remarks and no summary",
+     .help = "print only errors, no remarks and no summary",
      .offset = offsetof(verify_values, quiet)},
     {0}};
 
@@ -93,17 +93,16 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
   }
   report_finish(&f.r);
   if (status == FURROW_OK || f.errors == 0) return status;
-  out->exit_code = furrow_status_exit_code(status); /* what is wrong was said */
+  out->exit_code = furrow_status_exit_code(status); /* the findings were printed */
   return FURROW_OK;
 }
 
 const command index_verify_command = {
     .name = "verify",
-    .summary = "checks everything about an index file",
+    .summary = "check everything in an index file",
     .example = "furrow index verify items.index",
-    .about =
-        "An error is what makes an index unreadable or its answers wrong; a remark is what is odd, but read by Faiss "
-        "and by Furrow. The exit code is 0 without errors, else that of the first one.",
+    .about = "An error makes an index unreadable or its results wrong; a remark is about something unusual that Faiss "
+             "and Furrow read. The exit code is 0 when there are no errors, otherwise the code of the first error.",
     .operands = verify_operands,
     .groups = verify_groups,
     .size = sizeof(verify_values),

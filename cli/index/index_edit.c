@@ -11,11 +11,11 @@
 const option edit_options[] = {{.name = "out",
                                 .kind = OPTION_TEXT,
                                 .argument = "FILE",
-                                .help = "write the index there and leave the old one as it is",
+                                .help = "write the index to this file and keep the old one",
                                 .offset = offsetof(edit_values, destination)},
                                {.name = "force",
                                 .kind = OPTION_FLAG,
-                                .help = "with --out: replace a file that exists",
+                                .help = "with --out: replace an existing file",
                                 .offset = offsetof(edit_values, force)},
                                {0}};
 
@@ -23,7 +23,7 @@ const option compat_options[] = {
     {.name = "compat",
      .kind = OPTION_TEXT,
      .argument = "VERSION",
-     .help = "write what that release of Faiss reads (1.5.0, 1.6.3, 1.7.3 ...; 1.0: of before it had numbers)"},
+     .help = "write a file that this release of Faiss reads (1.5.0, 1.6.3, 1.7.3 ...; 1.0: the oldest)"},
     {0}};
 
 const char *change_target(const char *path, const edit_values *values) {
@@ -38,7 +38,7 @@ furrow_status edit_check(const char *path, const edit_values *values, const inde
   for (size_t i = 0; status == FURROW_OK && i < 2; i++) status = sink_check_apart(target, inputs[i], err);
   if (status != FURROW_OK || !values->destination) return status;
   if (strcmp(values->destination, "-") == 0)
-    return fail(err, FURROW_E_ARGUMENT, "the index is written to a file, not to standard output");
+    return fail(err, FURROW_E_ARGUMENT, "an index cannot be written to standard output");
   return sink_check_path(values->destination, values->force, err);
 }
 
@@ -56,7 +56,8 @@ static furrow_status file_size(const furrow_index *index, const edit_values *val
   return furrow_index_file_size(index, &params, size, err);
 }
 
-/* Mapped lists are copied where they change. The file is replaced, not overwritten: what is mapped stays. */
+/* Mapped lists are copied when they change. The file is replaced by rename, not overwritten, so the mapping stays
+ * valid. */
 furrow_status edit_load(furrow_index **index, const char *path, const edit_values *values,
                         const index_source_values *reading, furrow_error *err) {
   furrow_index_load_params params;
@@ -64,7 +65,7 @@ furrow_status edit_load(furrow_index **index, const char *path, const edit_value
   index_source_params(reading, &params);
   furrow_status status = index_source_load(index, path, &params, err);
   if (status == FURROW_OK) status = index_source_apart(*index, path, change_target(path, values), err);
-  /* what cannot be written for an older Faiss is found before the work, not after it */
+  /* checks before the work whether the older Faiss can read the index */
   return status == FURROW_OK && values->compat ? file_size(*index, values, &size, err) : status;
 }
 

@@ -13,20 +13,20 @@ typedef struct edit_values {
 
 extern const option edit_options[];
 
-/* Fill a const char *: the release of Faiss that is to read the index; NULL: the newest. */
+/* Fills a const char *: the release of Faiss that has to read the index; NULL: the newest. */
 extern const option compat_options[];
 
-/* E_EXISTS where there is a file that is not to be replaced, E_ARGUMENT where it is one of those that are read besides
- * the index: `inputs`, NULL for what is not given. */
+/* E_EXISTS: the target exists and must not be replaced. E_ARGUMENT: the target is one of `inputs`, the other files that
+ * are read (NULL: not given). */
 furrow_status edit_check(const char *path, const edit_values *values, const index_source_values *reading,
                          const char *const inputs[2], furrow_error *err);
-/* Free the index, also after a failure. */
+/* Loads the index. Free it, even after a failure. */
 furrow_status edit_load(furrow_index **index, const char *path, const edit_values *values,
                         const index_source_values *reading, furrow_error *err);
-/* Writes it; lists of a data file become part of the file. *size: its bytes. */
+/* Writes the index; lists from a data file become part of the file. *size: bytes of the file. */
 furrow_status edit_save(const furrow_index *index, const char *path, const edit_values *values, uint64_t *size,
                         furrow_error *err);
-/* Where it is written to. */
+/* Returns the path that is written. */
 const char *change_target(const char *path, const edit_values *values);
 
 #endif

@@ -1,4 +1,4 @@
-/* cli/index/index_fill.c: vectors that go into an index: where they come from, which ids they get. */
+/* cli/index/index_fill.c: vectors to add to an index: their source and their ids. */
 #include "index/index_fill.h"
 
 #include <inttypes.h>
@@ -14,43 +14,44 @@ const option fill_options[] = {
     {.name = "base",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "the vectors to add; - is standard input",
+     .help = "vectors to add; - is standard input",
      .offset = offsetof(fill_values, base)},
     {.name = "from-model",
      .kind = OPTION_TEXT,
      .argument = "FOLDER",
-     .help = "the vectors to add, from a matrix as Angel stores it: model directory and matrix, MODEL/MATRIX",
+     .help = "vectors to add from one of Angel's matrices, MODEL/MATRIX",
      .offset = offsetof(fill_values, model)},
     {.name = "by",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "auto|row|column",
-     .help = "of a matrix: what a vector is (auto: a column, if the matrix was stored by columns)",
+     .help = "what a vector of a matrix is (auto: a column if the matrix is stored by columns)",
      .offset = offsetof(fill_values, axis)},
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help =
-         "ids of the vectors, one for each: .npy .i64 .ivecs .ibin .txt; with --from-model also A:B, the ids to take",
+     .help = "ids of the vectors, one for each: .npy .i64 .ivecs .ibin .txt; with --from-model also A:B, the range of "
+             "ids to add",
      .offset = offsetof(fill_values, ids)},
     {.name = "on-nan",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "error|skip",
-     .help = "a vector with a NaN or an infinity, or one that is too large, ends the job, or is left out",
+     .help = "what to do about a vector that has a NaN or an infinity or is too large: stop with an error, or skip it "
+             "(error)",
      .offset = offsetof(fill_values, on_nan)},
     {.name = "memory",
      .kind = OPTION_BYTES,
      .argument = "BYTES",
-     .help = "for vectors that are not in the index yet (2GiB): the sample to train with and a block of those to add",
+     .help = "memory for the training sample and a block of vectors to add (2GiB)",
      .offset = offsetof(fill_values, memory)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads to use (0: all processors); the result is the same",
+     .help = "threads to use (0: one for each processor); the number does not change the result",
      .offset = offsetof(fill_values, threads)},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .help = "no progress, no notes",
+     .help = "print no notes and no progress on stderr",
      .offset = offsetof(fill_values, quiet)},
     {0}};
 
@@ -72,7 +73,8 @@ static furrow_status open_ids(filling *fill, furrow_error *err) {
   if (status != FURROW_OK) return status;
   const uint64_t count = furrow_vectors_reader_count(fill->vectors);
   if (fill->ids.dim == 1 && (count == FURROW_COUNT_UNKNOWN || count == fill->ids.count)) return FURROW_OK;
-  if (fill->ids.dim != 1) return fail_file(err, FURROW_E_FORMAT, path, "has several ids in a row, not one", 0);
+  if (fill->ids.dim != 1)
+    return fail_file(err, FURROW_E_FORMAT, path, "has rows of several ids, but one id per vector is needed", 0);
   return fail_in(err, FURROW_E_FORMAT, path, "has %zu id%s for %" PRIu64 " vector%s", fill->ids.count,
                  fill->ids.count == 1 ? "" : "s", count, count == 1 ? "" : "s");
 }
@@ -80,11 +82,11 @@ static furrow_status open_ids(filling *fill, furrow_error *err) {
 furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furrow_error *err) {
   furrow_status status = FURROW_OK;
   *fill = (filling){.values = values};
-  if (values->memory == 0) return fail(err, FURROW_E_ARGUMENT, "--memory takes more than 0 bytes");
+  if (values->memory == 0) return fail(err, FURROW_E_ARGUMENT, "--memory must be more than 0");
   if (values->axis != FURROW_AXIS_AUTO && !values->model)
-    return fail(err, FURROW_E_ARGUMENT, "--by belongs to --from-model");
+    return fail(err, FURROW_E_ARGUMENT, "--by needs --from-model");
   if (!values->base == !values->model)
-    return fail(err, FURROW_E_ARGUMENT, "the vectors come from --base or from --from-model: give one of them");
+    return fail(err, FURROW_E_ARGUMENT, "exactly one of --base and --from-model is needed");
   if (values->model)
     status = open_model(fill, d, err);
   else
@@ -112,9 +114,9 @@ furrow_status fill_read(filling *fill, furrow_error *err) {
   if (status != FURROW_OK || fill->values->on_nan != ON_NAN_ERROR) return status;
   const size_t bad = furrow_first_invalid_vector(block->values, block->count, block->d);
   if (bad == block->count) return FURROW_OK;
-  return fail_in(err, FURROW_E_RANGE, furrow_vectors_reader_path(fill->vectors),
-                 "vector %" PRIu64 " %s; --on-nan skip leaves such vectors out", block->first + bad,
-                 vector_fault(block->values + bad * block->d, block->d));
+  fail_in(err, FURROW_E_RANGE, furrow_vectors_reader_path(fill->vectors), "vector %" PRIu64 " %s", block->first + bad,
+          vector_fault(block->values + bad * block->d, block->d));
+  return add_hint(err, "--on-nan skip leaves out such vectors");
 }
 
 /* ---- Adding --------------------------------------------------------------------------------------------- */
@@ -124,7 +126,7 @@ static furrow_status ids_of_block(const filling *fill, const int64_t **ids, furr
   *ids = furrow_vectors_reader_has_ids(fill->vectors) ? block->ids : NULL;
   if (!fill->ids.ids) return FURROW_OK;
   if (block->first + block->count > fill->ids.count)
-    return fail_in(err, FURROW_E_FORMAT, fill->values->ids, "has %zu ids, which are too few for the vectors",
+    return fail_in(err, FURROW_E_FORMAT, fill->values->ids, "has %zu ids, fewer than there are vectors",
                    fill->ids.count);
   *ids = fill->ids.ids + block->first;
   return FURROW_OK;

@@ -1,4 +1,4 @@
-/* cli/index/index_fill.h: vectors that go into an index: where they come from, which ids they get. */
+/* cli/index/index_fill.h: vectors to add to an index: their source and their ids. */
 #ifndef CLI_INDEX_INDEX_FILL_H
 #define CLI_INDEX_INDEX_FILL_H
 
@@ -21,25 +21,26 @@ typedef struct fill_values {
 extern const option fill_options[];
 void fill_values_init(fill_values *values);
 
-/* Vectors on their way into an index. */
+/* Vectors that are being added to an index. */
 typedef struct filling {
   const fill_values *values;
   furrow_vectors_reader *vectors;
-  furrow_ids ids; /* of --ids; otherwise those of the vectors, or none */
+  furrow_ids ids; /* ids of --ids; otherwise those of the vectors, or none */
   vector_block block;
   uint64_t added, skipped;
 } filling;
 
-/* Opens the vectors (d elements each, 0: any) and their ids. Close it, also after a failure. */
+/* Opens the vectors (d elements each, 0: any) and their ids. Close it, even after a failure. */
 furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furrow_error *err);
 void fill_close(filling *fill);
 
-/* Reads the next block. Vectors that the library refuses are an error, or (--on-nan skip) stay for it to pass over. */
+/* Reads the next block. A vector that the library refuses is an error; with --on-nan skip it stays in the block, and
+ * the library skips it. */
 furrow_status fill_read(filling *fill, furrow_error *err);
 
-/* Adds the block in hand. */
+/* Adds the current block. */
 furrow_status fill_add_block(filling *fill, furrow_index *index, furrow_error *err);
-/* Adds all that is left. */
+/* Adds all remaining vectors. */
 furrow_status fill_add_all(filling *fill, furrow_index *index, index_job *job, furrow_error *err);
 
 #endif

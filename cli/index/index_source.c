@@ -1,4 +1,4 @@
-/* cli/index/index_source.c: the index that the index commands read, and the options that say how. */
+/* cli/index/index_source.c: how the index commands read an index, and the options for it. */
 #include "index/index_source.h"
 
 #include <limits.h>
@@ -12,11 +12,11 @@
 const option index_source_options[] = {{.name = "lists",
                                         .kind = OPTION_TEXT,
                                         .argument = "FILE",
-                                        .help = "the data file of lists on disk, if it is not beside the index",
+                                        .help = "data file of the lists, if it is not beside the index",
                                         .offset = offsetof(index_source_values, lists)},
                                        {.name = "allow-trailing",
                                         .kind = OPTION_FLAG,
-                                        .help = "bytes behind the index are no fault",
+                                        .help = "accept bytes after the end of the index",
                                         .offset = offsetof(index_source_values, allow_trailing)},
                                        {0}};
 
@@ -29,7 +29,7 @@ void index_source_params(const index_source_values *values, furrow_index_load_pa
 
 furrow_status index_source_check(const char *path, furrow_error *err) {
   if (strcmp(path, "-") != 0) return FURROW_OK;
-  return fail(err, FURROW_E_ARGUMENT, "an index is read from a file, not from standard input");
+  return fail(err, FURROW_E_ARGUMENT, "an index cannot be read from standard input");
 }
 
 furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,

@@ -1,4 +1,4 @@
-/* cli/index/index_source.h: the index that the index commands read, and the options that say how. */
+/* cli/index/index_source.h: how the index commands read an index, and the options for it. */
 #ifndef CLI_INDEX_INDEX_SOURCE_H
 #define CLI_INDEX_INDEX_SOURCE_H
 
@@ -13,14 +13,14 @@ typedef struct index_source_values {
 
 extern const option index_source_options[];
 
-/* Parameters for reading; lists are mapped. */
+/* Sets the parameters for reading; lists are mapped. */
 void index_source_params(const index_source_values *values, furrow_index_load_params *params);
-/* E_ARGUMENT: the index is to come from standard input. */
+/* E_ARGUMENT: the path is standard input. */
 furrow_status index_source_check(const char *path, furrow_error *err);
-/* furrow_index_load of a file. */
+/* Loads an index file with furrow_index_load. */
 furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
                                 furrow_error *err);
-/* E_ARGUMENT: `target` is the data file beside the index that has its lists. */
+/* E_ARGUMENT: `target` is the data file with the lists of the index. */
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err);
 
 #endif

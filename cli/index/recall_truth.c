@@ -1,4 +1,4 @@
-/* cli/index/recall_truth.c: the true neighbours of queries, and how many of them were found. */
+/* cli/index/recall_truth.c: the true neighbours of queries, and the recall of search results. */
 #include "index/recall_truth.h"
 
 #include <inttypes.h>
@@ -14,36 +14,36 @@ const option truth_options[] = {
     {.name = "base",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "the vectors of the index: all are compared with the queries",
+     .help = "the vectors of the index, to compare all of them with the queries",
      .offset = offsetof(truth_values, base)},
     {.name = "from-model",
      .kind = OPTION_TEXT,
      .argument = "FOLDER",
-     .help = "or: those of a matrix as Angel stores it, MODEL/MATRIX, as index build takes them",
+     .help = "or: the vectors of one of Angel's matrices, MODEL/MATRIX, as 'index build' reads them",
      .offset = offsetof(truth_values, model)},
     {.name = "by",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "auto|row|column",
-     .help = "of a matrix: what a vector is (auto: a column, if the matrix was stored by columns)",
+     .help = "what a vector of a matrix is (auto: a column if the matrix is stored by columns)",
      .offset = offsetof(truth_values, axis)},
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "the ids that those vectors have in the index, if not 0, 1, 2 ...; with --from-model A:B, the ids to take",
+     .help = "ids of those vectors in the index, if not 0, 1, 2 ...; with --from-model A:B, the range of ids",
      .offset = offsetof(truth_values, ids)},
     {.name = "truth",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "or: the ids of the nearest vectors, a row for each query: .ivecs .ibin .npy",
+     .help = "or: the true ids, nearest first, a row for each query: .ivecs .ibin .npy",
      .offset = offsetof(truth_values, truth)},
     {0}};
 
 furrow_status truth_check(const truth_values *values, furrow_error *err) {
   if ((values->base != NULL) + (values->model != NULL) + (values->truth != NULL) != 1)
-    return fail(err, FURROW_E_ARGUMENT, "the truth comes from --base, --from-model or --truth: give one of them");
-  if (values->ids && values->truth) return fail(err, FURROW_E_ARGUMENT, "--ids belongs to --base or --from-model");
+    return fail(err, FURROW_E_ARGUMENT, "exactly one of --base, --from-model and --truth is needed");
+  if (values->ids && values->truth) return fail(err, FURROW_E_ARGUMENT, "--ids needs --base or --from-model");
   if (values->axis != FURROW_AXIS_AUTO && !values->model)
-    return fail(err, FURROW_E_ARGUMENT, "--by belongs to --from-model");
+    return fail(err, FURROW_E_ARGUMENT, "--by needs --from-model");
   return FURROW_OK;
 }
 
@@ -68,7 +68,7 @@ static furrow_status load_truth(truth *t, const char *path, size_t queries, furr
 
 /* ---- Finding it ----------------------------------------------------------------------------------------- */
 
-/* Numbers of vectors become their ids. */
+/* Replaces positions of vectors by their ids. */
 static furrow_status give_ids(furrow_ids *near, const char *path, furrow_error *err) {
   furrow_ids names;
   furrow_ids_init(&names);
@@ -76,7 +76,7 @@ static furrow_status give_ids(furrow_ids *near, const char *path, furrow_error *
   for (size_t i = 0; status == FURROW_OK && i < near->count; i++) {
     if (near->ids[i] < 0) continue;
     if ((size_t)near->ids[i] >= names.count) {
-      status = fail_in(err, FURROW_E_FORMAT, path, "has %zu ids, but there are more vectors", names.count);
+      status = fail_in(err, FURROW_E_FORMAT, path, "has %zu ids, fewer than there are vectors", names.count);
     } else {
       near->ids[i] = names.ids[near->ids[i]];
     }
@@ -133,7 +133,7 @@ static bool is_among(int64_t id, const int64_t *ids, size_t n) {
   return false;
 }
 
-/* The share of queries whose nearest is among the first `depth` results; NaN: there are not as many results. */
+/* Share of queries whose nearest vector is among the first `depth` results; NaN: there are fewer results. */
 static double first_among(const truth *t, size_t n, size_t k, const int64_t *ids, size_t depth) {
   size_t found = 0;
   if (depth > k) return NAN;
@@ -141,7 +141,7 @@ static double first_among(const truth *t, size_t n, size_t k, const int64_t *ids
   return (double)found / (double)n;
 }
 
-/* How many of the `depth` nearest are among as many results; NaN: there are not as many results, or neighbours. */
+/* Share of the `depth` nearest vectors among the first `depth` results; NaN: there are fewer results or neighbours. */
 static double share_among(const truth *t, size_t n, size_t k, const int64_t *ids, size_t depth) {
   size_t found = 0;
   if (depth > k || depth > t->near.dim) return NAN;

@@ -1,4 +1,4 @@
-/* cli/index/search_options.c: how an index is searched. */
+/* cli/index/search_options.c: the options of a search. */
 #include "index/search_options.h"
 
 #include <stddef.h>
@@ -9,36 +9,36 @@ const option search_filter_options[] = {
     {.name = "nprobe",
      .kind = OPTION_COUNT64,
      .argument = "P",
-     .help = "lists to visit (as many as the index says)",
+     .help = "lists to probe (the index's setting)",
      .offset = offsetof(search_filter_values, nprobe)},
     {.name = "max-codes",
      .kind = OPTION_U64,
      .argument = "N",
-     .help = "a query looks at N vectors at most (0: no limit)",
+     .help = "compare each query with at most N vectors (0: no limit)",
      .offset = offsetof(search_filter_values, max_codes)},
     {.name = "filter-ids",
      .kind = OPTION_TEXT,
      .argument = "IDS",
-     .help = "only these ids: A:B (from A up to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt",
+     .help = "find only these ids: A:B (A to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt",
      .offset = offsetof(search_filter_values, filter)},
     {.name = "others",
      .kind = OPTION_FLAG,
-     .help = "with --filter-ids: all but these",
+     .help = "with --filter-ids: find all other ids",
      .offset = offsetof(search_filter_values, without)},
     {.name = "ef-search",
      .kind = OPTION_U32,
      .argument = "N",
-     .help = "how far a graph is searched (0: as the index says)",
+     .help = "candidates that a graph search keeps (0: the index's setting)",
      .offset = offsetof(search_filter_values, ef_search)},
     {.name = "k-factor",
      .kind = OPTION_REAL,
      .argument = "F",
-     .help = "refining looks at F * k of the best (0: as the index says)",
+     .help = "rerank F * k candidates (0: the index's setting)",
      .offset = offsetof(search_filter_values, k_factor)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads to use (0: all processors)",
+     .help = "threads to use (0: one for each processor)",
      .offset = offsetof(search_filter_values, threads)},
     {0}};
 
@@ -50,8 +50,7 @@ furrow_status search_filter_params(const search_filter_values *values, furrow_se
   params->k_factor = (float)values->k_factor;
   params->ef_search = (int32_t)values->ef_search;
   params->threads = values->threads;
-  if (!values->filter)
-    return values->without ? fail(err, FURROW_E_ARGUMENT, "--others belongs to --filter-ids") : FURROW_OK;
+  if (!values->filter) return values->without ? fail(err, FURROW_E_ARGUMENT, "--others needs --filter-ids") : FURROW_OK;
   furrow_status status = id_filter_ids_read(ids, values->filter, err);
   if (status != FURROW_OK) return status;
   ids->filter.invert = values->without;

@@ -1,4 +1,4 @@
-/* cli/index/search_sink.c: where the results of a search go: to the terminal, as JSON, or to files. */
+/* cli/index/search_sink.c: writes the results of a search: to the terminal, as JSON, or to files. */
 #include "index/search_sink.h"
 
 #include <float.h>
@@ -24,12 +24,9 @@ const option result_options[] = {
     {.name = "out-starts",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "with --range: where the results of each query begin, and where they end: .i64 .npy",
+     .help = "with --range: write where the results of each query begin and end: .i64 .npy",
      .offset = offsetof(result_values, starts)},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .help = "replace files that exist",
-     .offset = offsetof(result_values, force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = offsetof(result_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "print as JSON", .offset = offsetof(result_values, json)},
     {0}};
 
@@ -42,10 +39,11 @@ furrow_status result_check(const result_values *values, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < sizeof paths / sizeof *paths; i++) {
     if (!paths[i]) continue;
-    if (strcmp(paths[i], "-") == 0) return fail(err, FURROW_E_ARGUMENT, "results in files have names: - is none");
+    if (strcmp(paths[i], "-") == 0)
+      return fail(err, FURROW_E_ARGUMENT, "results cannot be written to standard output; name a file");
     for (size_t j = 0; j < i; j++)
       if (paths[j] && strcmp(paths[i], paths[j]) == 0)
-        return fail_token(err, paths[i], "two kinds of results cannot go to one file");
+        return fail_token(err, paths[i], "two kinds of results cannot be written to the same file");
     status = sink_check_path(paths[i], values->force, err);
   }
   return status;
@@ -81,7 +79,7 @@ furrow_status result_open(result_sink *sink, const result_values *values, size_t
 
 /* ---- Results -------------------------------------------------------------------------------------------- */
 
-/* What stands behind the last result; ids of one's own may be negative. */
+/* Fills up a row after the last result; given ids may be negative. */
 static bool is_none(float distance, int64_t id) {
   return id == -1 && fabsf(distance) == FLT_MAX;
 }

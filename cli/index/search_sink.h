@@ -1,4 +1,4 @@
-/* cli/index/search_sink.h: where the results of a search go: to the terminal, as JSON, or to files. */
+/* cli/index/search_sink.h: writes the results of a search: to the terminal, as JSON, or to files. */
 #ifndef CLI_INDEX_SEARCH_SINK_H
 #define CLI_INDEX_SEARCH_SINK_H
 
@@ -15,7 +15,7 @@ typedef struct result_values {
 extern const option result_options[];
 
 bool result_to_files(const result_values *values);
-/* E_EXISTS where there is a file that is not to be replaced. */
+/* E_EXISTS: a file exists and must not be replaced. */
 furrow_status result_check(const result_values *values, furrow_error *err);
 
 typedef struct result_sink {
@@ -23,17 +23,17 @@ typedef struct result_sink {
   output *out;
   report report; /* of JSON */
   furrow_vectors_writer *ids, *distances, *starts;
-  uint64_t total; /* results so far, by range */
+  uint64_t total; /* results so far, with --range */
   bool open;
 } result_sink;
 
-/* k 0: by range. */
+/* k 0: a search with --range. */
 furrow_status result_open(result_sink *sink, const result_values *values, size_t k, output *out, furrow_error *err);
-/* n queries, the first of which has the number `first`. */
+/* Writes the results of n queries, from query number `first` on. */
 furrow_status result_put(result_sink *sink, uint64_t first, size_t n, size_t k, const float *distances,
                          const int64_t *ids, furrow_error *err);
 furrow_status result_put_range(result_sink *sink, uint64_t first, const furrow_range_result *range, furrow_error *err);
-/* Files appear. */
+/* Commits the files. */
 furrow_status result_finish(result_sink *sink, furrow_error *err);
 void result_close(result_sink *sink);
 

@@ -1,88 +1,86 @@
-/* cli/index/spec_options.c: the options that say what an index is to be. */
+/* cli/index/spec_options.c: the options that describe an index to build. */
 #include "index/spec_options.h"
 
-#include <ctype.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "core/fail.h"
 
-const option spec_options[] = {{.name = "nlist",
-                                .kind = OPTION_U64,
-                                .argument = "N",
-                                .help = "inverted lists",
-                                .offset = offsetof(spec_values, nlist),
-                                .required = true},
-                               {.name = "m",
-                                .kind = OPTION_U64,
-                                .argument = "M",
-                                .help = "sub-quantizers, a divisor of the dimension; 0: vectors are stored as they are",
-                                .offset = offsetof(spec_values, m),
-                                .required = true},
-                               {.name = "nbits",
-                                .kind = OPTION_COUNT32,
-                                .argument = "B",
-                                .help = "bits of a sub-quantizer (8)",
-                                .offset = offsetof(spec_values, nbits)},
-                               {.name = "metric",
-                                .kind = OPTION_CHOICE,
-                                .choices = "l2|ip",
-                                .help = "what near is: L2 distance, or inner product",
-                                .offset = offsetof(spec_values, metric)},
-                               {.name = "hnsw",
-                                .kind = OPTION_U64,
-                                .argument = "M",
-                                .help = "lists are found by an HNSW graph with so many links: for many lists",
-                                .offset = offsetof(spec_values, hnsw)},
-                               {.name = "opq",
-                                .kind = OPTION_FLAG,
-                                .help = "vectors are rotated first, as trained: codes get better",
-                                .offset = offsetof(spec_values, opq)},
-                               {.name = "opq-dim",
-                                .kind = OPTION_COUNT32,
-                                .argument = "D",
-                                .help = "with --opq: the rotation reduces the dimension to this one",
-                                .offset = offsetof(spec_values, opq_dim)},
-                               {.name = "normalize",
-                                .kind = OPTION_FLAG,
-                                .help = "vectors are made unit length first: with --metric ip, cosine",
-                                .offset = offsetof(spec_values, normalize)},
-                               {.name = "no-residual",
-                                .kind = OPTION_FLAG,
-                                .help = "codes are of vectors, not of what they differ from their list's centroid",
-                                .offset = offsetof(spec_values, no_residual)},
-                               {.name = "refine-flat",
-                                .kind = OPTION_FLAG,
-                                .help = "the vectors themselves are kept, too, and decide among the best",
-                                .offset = offsetof(spec_values, refine_flat)},
-                               {.name = "refine-m",
-                                .kind = OPTION_U64,
-                                .argument = "M",
-                                .help = "a second code with so many sub-quantizers refines the first (L2)",
-                                .offset = offsetof(spec_values, refine_m)},
-                               {.name = "refine-nbits",
-                                .kind = OPTION_COUNT32,
-                                .argument = "B",
-                                .help = "with --refine-m: bits of those sub-quantizers (8)",
-                                .offset = offsetof(spec_values, refine_nbits)},
-                               {.name = "k-factor",
-                                .kind = OPTION_REAL,
-                                .argument = "F",
-                                .help = "refining looks at F * k of the best",
-                                .offset = offsetof(spec_values, k_factor)},
-                               {0}};
+const option spec_options[] = {
+    {.name = "nlist",
+     .kind = OPTION_U64,
+     .argument = "N",
+     .help = "number of inverted lists",
+     .offset = offsetof(spec_values, nlist),
+     .required = true},
+    {.name = "m",
+     .kind = OPTION_U64,
+     .argument = "M",
+     .help = "number of sub-quantizers, a divisor of the dimension; 0: store the vectors themselves",
+     .offset = offsetof(spec_values, m),
+     .required = true},
+    {.name = "nbits",
+     .kind = OPTION_COUNT32,
+     .argument = "B",
+     .help = "bits per sub-quantizer (8)",
+     .offset = offsetof(spec_values, nbits)},
+    {.name = "metric",
+     .kind = OPTION_ENUM,
+     .choices = "l2|ip",
+     .help = "metric: L2 distance or inner product",
+     .offset = offsetof(spec_values, metric)},
+    {.name = "hnsw",
+     .kind = OPTION_U64,
+     .argument = "M",
+     .help = "find lists with an HNSW graph of M links per node; worthwhile for many lists",
+     .offset = offsetof(spec_values, hnsw)},
+    {.name = "opq",
+     .kind = OPTION_FLAG,
+     .help = "rotate vectors with a trained matrix first, which makes codes more accurate",
+     .offset = offsetof(spec_values, opq)},
+    {.name = "opq-dim",
+     .kind = OPTION_COUNT32,
+     .argument = "D",
+     .help = "with --opq: reduce the dimension to D",
+     .offset = offsetof(spec_values, opq_dim)},
+    {.name = "normalize",
+     .kind = OPTION_FLAG,
+     .help = "scale vectors to unit length first; with --metric ip this is cosine similarity",
+     .offset = offsetof(spec_values, normalize)},
+    {.name = "no-residual",
+     .kind = OPTION_FLAG,
+     .help = "encode the vectors themselves instead of their residuals to the list's centroid",
+     .offset = offsetof(spec_values, no_residual)},
+    {.name = "refine-flat",
+     .kind = OPTION_FLAG,
+     .help = "also store the vectors and rerank the best candidates with them",
+     .offset = offsetof(spec_values, refine_flat)},
+    {.name = "refine-m",
+     .kind = OPTION_U64,
+     .argument = "M",
+     .help = "add a second code of M sub-quantizers that refines the first (L2 only)",
+     .offset = offsetof(spec_values, refine_m)},
+    {.name = "refine-nbits",
+     .kind = OPTION_COUNT32,
+     .argument = "B",
+     .help = "with --refine-m: bits per sub-quantizer of the second code (8)",
+     .offset = offsetof(spec_values, refine_nbits)},
+    {.name = "k-factor",
+     .kind = OPTION_REAL,
+     .argument = "F",
+     .help = "rerank F * k candidates",
+     .offset = offsetof(spec_values, k_factor)},
+    {0}};
 
 furrow_status spec_check(const spec_values *values, furrow_error *err) {
   if (values->m == 0 && values->nbits)
-    return fail(err, FURROW_E_ARGUMENT, "--nbits is of sub-quantizers: with --m 0 there are none");
+    return fail(err, FURROW_E_ARGUMENT, "--nbits cannot be used with --m 0, which has no sub-quantizers");
   if (values->m == 0 && values->no_residual)
-    return fail(err, FURROW_E_ARGUMENT, "--no-residual is about codes: with --m 0 there are none");
+    return fail(err, FURROW_E_ARGUMENT, "--no-residual cannot be used with --m 0, which has no codes");
   if (values->refine_nbits && values->refine_m == 0)
-    return fail(err, FURROW_E_ARGUMENT, "--refine-nbits belongs to --refine-m");
+    return fail(err, FURROW_E_ARGUMENT, "--refine-nbits needs --refine-m");
   if (values->refine_m && values->no_residual)
-    return fail(err, FURROW_E_ARGUMENT, "--refine-m has no place beside --no-residual");
-  if (values->opq_dim && !values->opq) return fail(err, FURROW_E_ARGUMENT, "--opq-dim belongs to --opq");
+    return fail(err, FURROW_E_ARGUMENT, "--refine-m and --no-residual cannot be used together");
+  if (values->opq_dim && !values->opq) return fail(err, FURROW_E_ARGUMENT, "--opq-dim needs --opq");
   return FURROW_OK;
 }
 
@@ -104,41 +102,8 @@ void spec_from_values(const spec_values *values, int32_t d, furrow_index_spec *s
   spec->k_factor = (float)values->k_factor;
 }
 
-/* The option that fills a field of the spec; NULL: none. */
-static const char *option_of_field(const char *word, size_t length) {
-  static const char *const names[][2] = {{"m", "--m"},
-                                         {"nlist", "--nlist"},
-                                         {"nbits", "--nbits"},
-                                         {"opq", "--opq"},
-                                         {"opq_d", "--opq-dim"},
-                                         {"hnsw_m", "--hnsw"},
-                                         {"refine_m", "--refine-m"},
-                                         {"refine_nbits", "--refine-nbits"},
-                                         {"refine_flat", "--refine-flat"},
-                                         {"k_factor", "--k-factor"}};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strlen(names[i][0]) == length && memcmp(names[i][0], word, length) == 0) return names[i][1];
-  return NULL;
-}
-
-/* The library speaks of fields, people have options. */
-static void name_options(char *message, size_t capacity) {
-  char text[sizeof((furrow_error *)0)->message];
-  size_t used = 0;
-  snprintf(text, sizeof text, "%s", message);
-  for (const char *s = text; *s && used + 1 < capacity;) {
-    size_t length = 0;
-    while (isalnum((unsigned char)s[length]) || s[length] == '_') length++;
-    const char *name = length ? option_of_field(s, length) : NULL;
-    if (length == 0) length = 1;
-    used += (size_t)snprintf(message + used, capacity - used, "%.*s", name ? (int)strlen(name) : (int)length,
-                             name ? name : s);
-    s += length;
-  }
-}
-
 furrow_status spec_create(furrow_index **index, const furrow_index_spec *spec, furrow_error *err) {
-  furrow_status status = furrow_index_create(index, spec, err);
-  if (status == FURROW_E_ARGUMENT) name_options(err->message, sizeof err->message);
+  const furrow_status status = furrow_index_create(index, spec, err);
+  if (status == FURROW_E_ARGUMENT) add_hint(err, "'furrow index build --help' describes the options");
   return status;
 }

@@ -1,4 +1,4 @@
-/* cli/index/spec_options.h: the options that say what an index is to be. */
+/* cli/index/spec_options.h: the options that describe an index to build. */
 #ifndef CLI_INDEX_SPEC_OPTIONS_H
 #define CLI_INDEX_SPEC_OPTIONS_H
 
@@ -8,17 +8,17 @@
 typedef struct spec_values {
   uint64_t nlist, m;
   int32_t nbits, refine_nbits, opq_dim; /* 0: not given */
-  int metric;                           /* place in "l2|ip" */
+  int metric;                           /* index in "l2|ip" */
   bool opq, normalize, refine_flat, no_residual;
   uint64_t hnsw, refine_m;
   double k_factor;
 } spec_values;
 
 extern const option spec_options[];
-/* E_ARGUMENT: an option that would have no effect beside the others. */
+/* E_ARGUMENT: an option has no effect with the others. */
 furrow_status spec_check(const spec_values *values, furrow_error *err);
 void spec_from_values(const spec_values *values, int32_t d, furrow_index_spec *spec);
-/* furrow_index_create; its messages name the options. */
+/* furrow_index_create, with a hint that names the options. */
 furrow_status spec_create(furrow_index **index, const furrow_index_spec *spec, furrow_error *err);
 
 #endif

@@ -15,13 +15,12 @@ const option vector_options[] = {
     {.name = "kind",
      .kind = OPTION_TEXT,
      .argument = "KIND",
-     .help = "what files of vectors are, if the names do not tell: fvecs bvecs ivecs fbin ibin u8bin i8bin npy "
-             "f32",
+     .help = "kind of the vector files, if their names do not show it: fvecs bvecs ivecs fbin ibin u8bin i8bin npy f32",
      .offset = offsetof(vector_values, kind)},
     {.name = "dim",
      .kind = OPTION_U64,
      .argument = "D",
-     .help = "elements of a vector: f32 files, which are floats alone, do not tell",
+     .help = "dimension of the vectors in f32 files, which do not store it",
      .offset = offsetof(vector_values, dim)},
     {0}};
 
@@ -29,13 +28,14 @@ furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *pa
                                  size_t d, furrow_error *err) {
   furrow_vectors_reader_params params;
   if (d && values->dim && values->dim != d)
-    return fail(err, FURROW_E_ARGUMENT, "--dim is %" PRIu64 ", but vectors of %zu elements are wanted", values->dim, d);
+    return fail(err, FURROW_E_ARGUMENT, "--dim is %" PRIu64 ", but the vectors must have %zu elements", values->dim, d);
   furrow_vectors_reader_params_init(&params);
   params.kind = values->kind;
   params.d = d ? d : (size_t)values->dim;
   furrow_status status = furrow_vectors_reader_open(vectors, path, &params, err);
   if (status == FURROW_E_ARGUMENT && !values->kind && strcmp(path, "-") == 0)
-    return fail(err, status, "the kind of the vectors on standard input is not known: give --kind");
+    return fail(err, status, "the kind of the vectors on standard input is unknown"),
+           add_hint(err, "name it with --kind");
   if (status != FURROW_OK) return status;
   if (furrow_vectors_reader_count(*vectors) > 0) return FURROW_OK;
   furrow_vectors_reader_close(*vectors);
@@ -108,17 +108,16 @@ const char *vector_fault(const float *vector, size_t d) {
   if (furrow_first_invalid_vector(vector, 1, d) == 1) return NULL;
   for (size_t i = 0; i < d; i++)
     if (!isfinite(vector[i])) return isnan(vector[i]) ? "has a NaN" : "has an infinity";
-  return "is too large: the square of its length is no finite float";
+  return "is too large: the square of its norm is not a finite float";
 }
 
-furrow_status query_explain(const furrow_vectors_reader *queries, uint64_t first, furrow_status status,
+furrow_status query_explain(const furrow_vectors_reader *queries, const vector_block *block, furrow_status status,
                             furrow_error *err) {
-  char what[sizeof err->message];
-  uint64_t row;
-  int end = 0;
-  if (status != FURROW_E_RANGE || sscanf(err->message, "query %" SCNu64 "%n", &row, &end) != 1) return status;
-  snprintf(what, sizeof what, "%s", err->message + end);
-  return fail_in(err, status, furrow_vectors_reader_path(queries), "query %" PRIu64 "%s", first + row, what);
+  if (status != FURROW_E_RANGE || !block->values) return status;
+  const size_t bad = furrow_first_invalid_vector(block->values, block->count, block->d);
+  if (bad == block->count) return status;
+  return fail_in(err, status, furrow_vectors_reader_path(queries), "query %" PRIu64 " %s", block->first + bad,
+                 vector_fault(block->values + bad * block->d, block->d));
 }
 
 /* ---- Ids ------------------------------------------------------------------------------------------------ */
@@ -157,13 +156,12 @@ furrow_status vector_source_open_matrix(furrow_vectors_reader **vectors, const m
   params.memory = memory;
   params.threads = threads;
   if (values->ids && !read_id_range(values->ids, &params.first_id, &params.end_id))
-    return fail_token(err, values->ids, "with --from-model --ids is a range A:B");
-  if (values->ids && params.first_id >= params.end_id)
-    return fail_token(err, values->ids, "a range of ids that has none");
+    return fail_token(err, values->ids, "with --from-model, --ids takes a range A:B");
+  if (values->ids && params.first_id >= params.end_id) return fail_token(err, values->ids, "the range of ids is empty");
   return furrow_vectors_reader_open_matrix(vectors, values->path, &params, err);
 }
 
-/* Whether a text is nothing but ids with commas between them. */
+/* Returns whether a text is a list of ids separated by commas. */
 static bool is_list(const char *text) {
   const size_t length = strspn(text, "-0123456789,");
   return length > 0 && text[length] == 0 && strcmp(text, "-") != 0;
@@ -177,7 +175,7 @@ static furrow_status read_list(furrow_ids *ids, const char *text, furrow_error *
   if (status == FURROW_OK && !(ids->ids = malloc(count * sizeof *ids->ids))) status = fail_memory(err);
   for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && status == FURROW_OK;
        word = strtok_r(NULL, ",", &rest)) {
-    if (!read_side(word, strlen(word), 0, &ids->ids[ids->count++])) status = fail_token(err, word, "is no id");
+    if (!read_side(word, strlen(word), 0, &ids->ids[ids->count++])) status = fail_token(err, word, "is not an id");
   }
   free(copy);
   return status;
@@ -195,8 +193,8 @@ furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const char *text, fu
   furrow_id_filter_init(filter);
   if (access(text, F_OK) != 0 && strchr(text, ':')) {
     if (!read_id_range(text, &filter->first, &filter->end))
-      return fail_token(err, text, "a range of ids is written A:B");
-    return filter->first < filter->end ? FURROW_OK : fail_token(err, text, "a range of ids that has none");
+      return fail_token(err, text, "a range of ids has the form A:B");
+    return filter->first < filter->end ? FURROW_OK : fail_token(err, text, "the range of ids is empty");
   }
   if (access(text, F_OK) != 0 && is_list(text))
     status = read_list(&filter_ids->ids, text, err);

@@ -1,4 +1,4 @@
-/* cli/index/vector_source.h: the vectors and ids that the index commands read, and the options that say how. */
+/* cli/index/vector_source.h: how the index commands read vectors and ids, and the options for it. */
 #ifndef CLI_INDEX_VECTOR_SOURCE_H
 #define CLI_INDEX_VECTOR_SOURCE_H
 
@@ -13,7 +13,7 @@ typedef struct vector_values {
 
 extern const option vector_options[];
 
-/* Opens a file of vectors with d elements each (0: any). E_FORMAT: it has none. */
+/* Opens a file of vectors with d elements each (0: any). E_FORMAT: it has no vectors. */
 furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *path, const vector_values *values,
                                  size_t d, furrow_error *err);
 
@@ -21,14 +21,15 @@ furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *pa
 typedef struct matrix_values {
   const char *path; /* MODEL/MATRIX */
   furrow_axis axis;
-  const char *ids; /* NULL: all; A:B: those */
+  const char *ids; /* NULL: all; A:B: a range of ids */
 } matrix_values;
 
-/* Opens them, with d elements each (0: any). memory: bytes for the part of the matrix that is in memory at a time. */
+/* Opens the vectors, with d elements each (0: any). memory: bytes for the part of the matrix that is in memory at a
+ * time. */
 furrow_status vector_source_open_matrix(furrow_vectors_reader **vectors, const matrix_values *values, size_t d,
                                         size_t memory, unsigned threads, furrow_error *err);
 
-/* Vectors that are in memory at a time. */
+/* A block of vectors in memory. */
 typedef struct vector_block {
   size_t d, capacity, count;
   uint64_t first; /* number of the first vector, from 0 */
@@ -36,25 +37,25 @@ typedef struct vector_block {
   int64_t *ids; /* as the source numbers them */
 } vector_block;
 
-/* Room for `most` vectors, or for as many as `memory` bytes hold (0: no limit). */
+/* Allocates space for `most` vectors, or as many as `memory` bytes hold (0: no limit). */
 furrow_status vector_block_init(vector_block *block, size_t d, size_t most, size_t memory, furrow_error *err);
 void vector_block_clear(vector_block *block);
-/* The next ones; count is 0 at the end. */
+/* Reads the next vectors; count is 0 at the end. */
 furrow_status vector_block_read(vector_block *block, furrow_vectors_reader *vectors, furrow_error *err);
-/* All that there are, in one block, which need not be initialised. */
+/* Reads all vectors into one block, which need not be initialised. */
 furrow_status vector_block_read_all(vector_block *block, furrow_vectors_reader *vectors, furrow_error *err);
 
-/* What is wrong with a vector that the library refuses: "has a NaN". NULL: nothing. */
+/* Returns what is wrong with a vector that the library refuses: "has a NaN"; NULL: nothing. */
 const char *vector_fault(const float *vector, size_t d);
-/* A search refused a query, which the library counts from the first that it was given: number `first` of the file. Says
- * which one of the file it is. */
-furrow_status query_explain(const furrow_vectors_reader *queries, uint64_t first, furrow_status status,
+/* Names the file and the query in the error of a search that refused a query (E_RANGE). The library counts queries from
+ * the start of the block, people from the start of the file. */
+furrow_status query_explain(const furrow_vectors_reader *queries, const vector_block *block, furrow_status status,
                             furrow_error *err);
 
-/* "A:B", A <= id < B; an empty side is no limit. false: the text is none. */
+/* Reads "A:B", A <= id < B; an empty side means no limit. false: the text is not a range. */
 bool read_id_range(const char *text, int64_t *first, int64_t *end);
 
-/* Ids that a text chooses: A:B, 1,2,3 or a file of ids. Clear it. */
+/* Ids that a text selects: A:B, 1,2,3 or a file of ids. Clear it. */
 typedef struct id_filter_ids {
   furrow_id_filter filter;
   furrow_ids ids;

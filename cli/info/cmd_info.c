@@ -1,5 +1,4 @@
 /* cli/info/cmd_info.c: furrow info: what a path is, and what can be done with it. */
-#include "info/cmd_info.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -7,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "info/path_kind.h"
 #include "model/model_source.h"
@@ -19,13 +19,15 @@ typedef struct info_values {
 
 static const option info_operands[] = {{.name = "PATH",
                                         .kind = OPTION_TEXT,
-                                        .help = "a file or a folder; of rows also a URI",
+                                        .help = "a file or a folder; rows may also be named by a URI",
                                         .offset = offsetof(info_values, path),
                                         .required = true},
                                        {0}};
 
 static const option_group info_groups[] = {
-    {.title = "Options", .options = json_options, .offset = offsetof(info_values, json)}, {0}};
+    {.title = "Options", .options = json_options, .offset = offsetof(info_values, json)},
+    {.title = "Options", .options = plugin_options},
+    {0}};
 
 /* ---- Nothing that is read ------------------------------------------------------------------------------- */
 
@@ -34,7 +36,7 @@ static bool is_empty(const char *path) {
   return stat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_size == 0;
 }
 
-/* Why it is no rows either: that reader is asked last, and knows many files of others by their first bytes. */
+/* Why the path is not rows: the reader of rows is asked last and recognises many foreign files by their first bytes. */
 static furrow_status fail_unknown(const path_inspection *look, furrow_error *err) {
   const furrow_rowblock *block = NULL;
   source_values values;
@@ -50,7 +52,7 @@ static furrow_status fail_unknown(const path_inspection *look, furrow_error *err
   }
   source_close(&rows);
   if (status == FURROW_OK || status == FURROW_END)
-    return fail_file(err, FURROW_E_FORMAT, look->path, "is text without any rows", 0);
+    return fail_file(err, FURROW_E_FORMAT, look->path, "is text without rows", 0);
   return status;
 }
 
@@ -61,6 +63,7 @@ static void report_failure(report *r, const furrow_error *err) {
   furrow_error_to_text(err, text, sizeof text);
   report_text(r, "status", furrow_status_name(err->status));
   report_text(r, r->json ? "error" : "what is wrong", text);
+  if (err->hint[0]) report_text(r, "hint", err->hint);
 }
 
 static void report_commands(const path_inspection *look) {
@@ -71,17 +74,17 @@ static void report_commands(const path_inspection *look) {
     report_end(r);
     return;
   }
-  if (look->command_count) output_text(r->out, "\nWhat can be done with it:\n");
+  if (look->command_count) output_text(r->out, "\nCommands to try:\n");
   for (size_t i = 0; i < look->command_count; i++) output_format(r->out, "  %s\n", look->commands[i]);
 }
 
-static furrow_status tell(path_inspection *look, furrow_error *err) {
+static furrow_status describe(path_inspection *look, furrow_error *err) {
   const path_kind *kind = path_kind_of(look);
   report *r = look->r;
   report_text(r, "path", look->path);
   report_text(r, "kind", kind ? kind->name : "unknown");
   if (kind) report_text(r, "about", kind->about);
-  furrow_status status = kind ? kind->tell(look, err) : fail_unknown(look, err);
+  furrow_status status = kind ? kind->describe(look, err) : fail_unknown(look, err);
   if (status != FURROW_OK) report_failure(r, err);
   report_commands(look);
   return status;
@@ -89,11 +92,12 @@ static furrow_status tell(path_inspection *look, furrow_error *err) {
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
-/* A name that is no file may still be a URI of rows: a glob, or a file with arguments. */
+/* A name that is not a file may still be a URI of rows: a glob, or a file with arguments. */
 static furrow_status find_path(path_inspection *look, furrow_error *err) {
   struct stat found;
   if (source_is_stdin(look->path))
-    return fail(err, FURROW_E_ARGUMENT, "furrow info looks at files and folders; 'furrow rows info -' reads rows");
+    return fail(err, FURROW_E_ARGUMENT, "'furrow info' does not read standard input"),
+           add_hint(err, "'furrow rows info -' reads rows from it");
   if (stat(look->path, &found) == 0) {
     look->folder = S_ISDIR(found.st_mode);
     if (look->folder || S_ISREG(found.st_mode)) return FURROW_OK;
@@ -101,7 +105,7 @@ static furrow_status find_path(path_inspection *look, furrow_error *err) {
   }
   if (errno == ENOENT && strpbrk(look->path, "?;#*[")) return FURROW_OK;
   if (errno == ENOENT) return fail_file(err, FURROW_E_NOT_FOUND, look->path, "no such file or directory", 0);
-  return fail_file(err, FURROW_E_IO, look->path, "cannot be looked at", errno);
+  return fail_file(err, FURROW_E_IO, look->path, "cannot be read", errno);
 }
 
 static furrow_status info_run(const void *values, output *out, furrow_error *err) {
@@ -110,13 +114,13 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   size_t length = strlen(info->path);
   while (length > 1 && info->path[length - 1] == '/') length--;
   if (snprintf(path, sizeof path, "%.*s", (int)length, info->path) >= (int)sizeof path)
-    return fail_file(err, FURROW_E_ARGUMENT, info->path, "is too long a name", 0);
+    return fail_file(err, FURROW_E_ARGUMENT, info->path, "the path is too long", 0);
   report r;
   path_inspection look = {.path = path, .r = &r};
   furrow_status status = find_path(&look, err);
   if (status != FURROW_OK) return status;
   report_start(&r, out, info->json);
-  status = tell(&look, err);
+  status = describe(&look, err);
   report_finish(&r);
   path_look_clear(&look);
   return status;
@@ -124,13 +128,12 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
 
 const command info_command = {
     .name = "info",
-    .summary = "what a file or folder is, and what can be done with it",
+    .summary = "say what a file or folder is and which commands read it",
     .example = "furrow info train.libsvm\nfurrow info deepfm.model\nfurrow info --json items.index",
-    .about =
-        "Knows rows in any of the text formats, folders of them and row caches; models and matrices of Angel; indexes "
-        "of Faiss; npy, npz, safetensors, fvecs, bvecs, ivecs, fbin; Angel's JSON files; checkpoints. Reads no more "
-        "than it takes to tell: of rows the first ones, of matrices the metadata. A file that is damaged, or nothing "
-        "that Furrow reads, is told with the check that failed, and the command ends with the code of that error.",
+    .about = "Recognises rows in all text formats, folders of such files and row caches; Angel's models, matrices and "
+             "JSON files; Faiss's indexes; npy, npz, safetensors, fvecs, bvecs, ivecs and fbin files; checkpoints. It "
+             "reads only what it needs: the first rows, or the metadata of matrices. For a damaged or unknown file it "
+             "prints the check that failed and exits with the code of that error.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),

@@ -7,7 +7,7 @@
 
 #include "core/text_file.h"
 
-/* Those with marks of their own come first, text that may be rows comes last. */
+/* Kinds that are recognised by their content come first; text that may be rows comes last. */
 static const path_kind *const kinds[] = {&model_kind,       &matrix_kind, &checkpoint_kind,
                                          &row_cache_kind,   &index_kind,  &arrays_kind,
                                          &matrix_file_kind, &conf_kind,   &rows_kind};
@@ -27,7 +27,7 @@ static void put_quoted(FILE *out, const char *text) {
   }
 }
 
-/* The path and the first `length` bytes of `query` as one word of shell. */
+/* Writes the path and the first `length` bytes of `query` as one quoted word for the shell. */
 static void put_word(FILE *out, const char *path, const char *query, size_t length) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:,%@=-";
   if (path[0] == '-') fputs("./", out);
@@ -37,7 +37,7 @@ static void put_word(FILE *out, const char *path, const char *query, size_t leng
   fprintf(out, "%.*s%s", (int)length, query, quote);
 }
 
-/* Puts what stands at `at` and returns where the command goes on. */
+/* Writes what the placeholder at `at` stands for and returns its end. */
 static const char *put_piece(FILE *out, const path_inspection *look, const char *at) {
   const char *slash = strrchr(look->path, '/');
   const size_t query = at[0] == '@' && at[1] == '?' ? strcspn(at + 1, " ") : 0;

@@ -1,4 +1,4 @@
-/* cli/info/path_kind.h: what a file or folder is: the readers of the library are asked, one after the other. */
+/* cli/info/path_kind.h: finds out what a file or folder is by asking the library's readers one after the other. */
 #ifndef CLI_INFO_PATH_KIND_H
 #define CLI_INFO_PATH_KIND_H
 
@@ -6,29 +6,29 @@
 
 enum { MOST_ADVICE = 4 };
 
-/* A path that is looked at. */
+/* A path that is being inspected. */
 typedef struct path_inspection {
   const char *path;
   bool folder;
-  report *r;                   /* gets the facts */
-  char *commands[MOST_ADVICE]; /* what can be done with it: lines of shell */
+  report *r;                   /* gets the results */
+  char *commands[MOST_ADVICE]; /* commands to try: shell lines */
   size_t command_count;
 } path_inspection;
 
 typedef struct path_kind {
   const char *name;  /* "index" */
-  const char *about; /* "an index as Faiss stores it" */
-  /* Whether a reader takes it for this kind, be it damaged or not. */
+  const char *about; /* "a vector index in Faiss's format" */
+  /* Returns whether the path is of this kind, even if it is damaged. */
   bool (*is)(const path_inspection *look);
-  /* Reports facts, and notes commands. A damaged file is an error with the check that failed. */
-  furrow_status (*tell)(path_inspection *look, furrow_error *err);
+  /* Reports what the path holds and adds commands to try. A damaged file is an error: the check that failed. */
+  furrow_status (*describe)(path_inspection *look, furrow_error *err);
 } path_kind;
 
-/* What it is; NULL: nothing that Furrow reads. */
+/* Returns the kind of the path; NULL: Furrow cannot read it. */
 const path_kind *path_kind_of(const path_inspection *look);
 
-/* Notes a command. As words of shell @ stands for the path, with what follows it from a ? on, and ^ for the last name
- * in the path. */
+/* Adds a command. @ stands for the quoted path, together with a query (?…) that follows it, and ^ for the last
+ * component of the path. */
 void path_advise(path_inspection *look, const char *command);
 void path_look_clear(path_inspection *look);
 

@@ -38,7 +38,7 @@ static furrow_status tell_checkpoint(path_inspection *look, furrow_error *err) {
 
 /* ---- JSON files ----------------------------------------------------------------------------------------- */
 
-/* Whether it is text that begins with a brace. */
+/* Returns whether the file is text that begins with a brace. */
 static bool is_conf(const path_inspection *look) {
   char head[256];
   FILE *file = look->folder ? NULL : fopen(look->path, "rbe");
@@ -62,7 +62,7 @@ static void report_conf(report *r, const furrow_learn_conf *conf) {
   }
 }
 
-static furrow_status tell_conf(path_inspection *look, furrow_error *err) {
+static furrow_status describe_conf(path_inspection *look, furrow_error *err) {
   furrow_learn_conf *conf = NULL;
   furrow_status status = furrow_learn_conf_create(&conf, err);
   if (status == FURROW_OK) status = furrow_learn_conf_load(conf, look->path, err);
@@ -77,6 +77,7 @@ static furrow_status tell_conf(path_inspection *look, furrow_error *err) {
   return status;
 }
 
-const path_kind checkpoint_kind = {"checkpoint", "a training between two epochs", is_checkpoint, tell_checkpoint};
-const path_kind conf_kind = {"algorithm", "Angel's JSON file of an algorithm, or the graph of a model", is_conf,
-                             tell_conf};
+const path_kind checkpoint_kind = {"checkpoint", "the state of a training after an epoch", is_checkpoint,
+                                   tell_checkpoint};
+const path_kind conf_kind = {"algorithm", "Angel's JSON file for an algorithm, or the graph of a model", is_conf,
+                             describe_conf};

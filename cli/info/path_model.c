@@ -6,9 +6,9 @@
 
 #include "info/path_kind.h"
 #include "model/forest_source.h"
-#include "model/matrix_facts.h"
+#include "model/matrix_summary.h"
 
-/* The listing of a model directory or of a matrix folder; NULL: it is neither. */
+/* Loads the listing of a model directory or a matrix folder; NULL: the path is neither. */
 static furrow_model_listing *list_folder(const char *path) {
   furrow_model_listing *listing = NULL;
   furrow_error err;
@@ -32,7 +32,7 @@ static bool is_matrix(const path_inspection *look) {
 
 /* ---- Matrices ------------------------------------------------------------------------------------------- */
 
-static void report_facts(report *r, const matrix_facts *f) {
+static void report_summary(report *r, const matrix_summary *f) {
   if (f->format) report_text(r, "format", f->format->name);
   if (f->type) report_text(r, "row type", f->type->name);
   report_i64(r, "rows", f->meta->row);
@@ -47,21 +47,21 @@ static void report_facts(report *r, const matrix_facts *f) {
 static furrow_status report_folder(report *r, const char *folder, furrow_error *err) {
   furrow_matrix_source_params params = {.row_type = -1};
   const graph_text graph = {0};
-  matrix_facts f;
-  facts_start(&f, folder, &params, &graph);
-  furrow_status status = facts_from_meta(&f, err);
-  if (status == FURROW_OK) report_facts(r, &f);
-  facts_close(&f);
+  matrix_summary f;
+  matrix_summary_start(&f, folder, &params, &graph);
+  furrow_status status = matrix_summary_from_meta(&f, err);
+  if (status == FURROW_OK) report_summary(r, &f);
+  matrix_summary_close(&f);
   return status;
 }
 
-static furrow_status tell_matrix(path_inspection *look, furrow_error *err) {
+static furrow_status describe_matrix(path_inspection *look, furrow_error *err) {
   const furrow_status status = report_folder(look->r, look->path, err);
   path_advise(look, "furrow model verify @");
   if (status != FURROW_OK) return status;
   path_advise(look, "furrow model info @ --partitions");
   path_advise(look, "furrow model dump @ | head");
-  path_advise(look, "furrow model export @ ^.npy"); /* beside the matrix it would lie in the model */
+  path_advise(look, "furrow model export @ ^.npy"); /* beside the matrix, the file would lie in the model */
   return status;
 }
 
@@ -81,7 +81,7 @@ static void advise_model(path_inspection *look, bool trees, bool graph) {
   if (graph && !trees) path_advise(look, "furrow train --conf @/graph.json --dry-run");
 }
 
-/* All matrices are told, and then the first that could not be. */
+/* Reports all matrices and returns the first error. */
 static furrow_status report_matrices(report *r, const furrow_model_listing *listing, furrow_error *err) {
   furrow_status first = FURROW_OK;
   if (r->json) report_list(r, "matrices");
@@ -99,7 +99,7 @@ static furrow_status report_matrices(report *r, const furrow_model_listing *list
   return first;
 }
 
-static furrow_status tell_model(path_inspection *look, furrow_error *err) {
+static furrow_status describe_model(path_inspection *look, furrow_error *err) {
   furrow_model_listing *listing = NULL;
   furrow_status status = furrow_model_listing_load(&listing, look->path, err);
   if (status != FURROW_OK) return status;
@@ -116,7 +116,7 @@ static furrow_status tell_model(path_inspection *look, furrow_error *err) {
 
 /* ---- A file of a matrix folder -------------------------------------------------------------------------- */
 
-/* What the metadata of the folder says of a file: "metadata", "data of 3 partitions"; "": nothing. */
+/* The role of a file according to the folder's metadata: "metadata", "data of 3 partitions"; "": none. */
 static void role_in_folder(const char *folder, const char *name, char *role, size_t size) {
   furrow_matrix_meta *meta = NULL;
   furrow_error err;
@@ -132,7 +132,7 @@ static void role_in_folder(const char *folder, const char *name, char *role, siz
   if (parts) snprintf(role, size, "data of %zu partition%s", parts, parts == 1 ? "" : "s");
 }
 
-/* The folder of a file that belongs to a matrix, and what it is there. */
+/* Finds the matrix folder that a file belongs to, and the file's role in it. */
 static bool find_folder(const char *path, char folder[PATH_MAX], char role[64]) {
   const char *slash = strrchr(path, '/');
   const int length = slash ? (int)(slash - path) : 0;
@@ -150,19 +150,19 @@ static bool is_matrix_file(const path_inspection *look) {
   return !look->folder && find_folder(look->path, folder, role);
 }
 
-static furrow_status tell_matrix_file(path_inspection *look, furrow_error *err) {
+static furrow_status describe_matrix_file(path_inspection *look, furrow_error *err) {
   char folder[PATH_MAX], role[64];
   find_folder(look->path, folder, role);
   path_inspection around = {.path = folder, .folder = true, .r = look->r};
   report_text(look->r, "holds", role);
   report_text(look->r, "folder", folder);
-  furrow_status status = tell_matrix(&around, err);
+  furrow_status status = describe_matrix(&around, err);
   for (size_t i = 0; i < around.command_count; i++) look->commands[i] = around.commands[i];
   look->command_count = around.command_count;
   return status;
 }
 
-const path_kind model_kind = {"model", "a model as Angel stores it: a folder for each matrix", is_model, tell_model};
-const path_kind matrix_kind = {"matrix", "a matrix as Angel stores it", is_matrix, tell_matrix};
-const path_kind matrix_file_kind = {"file of a matrix", "a file of a matrix folder, which is read as a whole",
-                                    is_matrix_file, tell_matrix_file};
+const path_kind model_kind = {"model", "an Angel model: a folder for each matrix", is_model, describe_model};
+const path_kind matrix_kind = {"matrix", "an Angel matrix", is_matrix, describe_matrix};
+const path_kind matrix_file_kind = {"file of a matrix", "one file of an Angel matrix, which is read as a whole",
+                                    is_matrix_file, describe_matrix_file};

@@ -8,7 +8,7 @@
 #include "rows/rows_source.h"
 #include "rows/rows_summary.h"
 
-/* Text enough to tell; the rest of a large file is left alone. */
+/* Bytes of text that are read; the rest of a large file is ignored. */
 enum { HEAD_BYTES = 1 << 20 };
 
 /* ---- The first rows ------------------------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ typedef struct first_rows {
   source_values values;
   source source;
   rows_summary summary;
-  bool all; /* there are no more */
+  bool all; /* the rows are complete */
 } first_rows;
 
 static furrow_status read_first(first_rows *first, const char *path, furrow_on_bad on_bad, furrow_error *err) {
@@ -39,7 +39,7 @@ static furrow_status read_first(first_rows *first, const char *path, furrow_on_b
   return first->all ? FURROW_OK : status;
 }
 
-/* Text most lines of which are rows. */
+/* Text of which at least half of the lines are rows. */
 static bool is_rows(const path_inspection *look) {
   first_rows first;
   furrow_parser_stats stats;
@@ -67,7 +67,7 @@ static bool can_train(const first_rows *first, const char *format) {
   return first->summary.rows > 1 && strcmp(format, "cache") != 0;
 }
 
-/* The labels of csv are in a column that the path names, or that only the user knows. */
+/* The label column of a csv file is in the path's arguments, or only the user knows it. */
 static void advise_csv(path_inspection *look) {
   if (strpbrk(look->path, "?#"))
     path_advise(look, "furrow train --model lr --format csv --train @ --out MODEL");
@@ -89,7 +89,7 @@ static void advise_rows(path_inspection *look, const first_rows *first) {
     return;
   }
   path_advise(look, "furrow rows split @ --out @.parts/ --fractions 0.8,0.2");
-  if (strcmp(format, "dense") == 0) /* Angel's dense rows do not tell how many columns there are */
+  if (strcmp(format, "dense") == 0) /* Angel's dense rows do not store the number of columns */
     snprintf(train, sizeof train, "furrow train --model lr --format dense --range %" PRIu64 " --train @ --out @.model",
              summary_columns(&first->summary));
   else
@@ -104,7 +104,7 @@ static void advise_damaged(path_inspection *look, const first_rows *first) {
   path_advise(look, "furrow rows dump --on-bad skip @ | head");
 }
 
-static furrow_status tell_rows(path_inspection *look, furrow_error *err) {
+static furrow_status describe_rows(path_inspection *look, furrow_error *err) {
   first_rows first;
   const furrow_status status = read_first(&first, look->path, FURROW_ON_BAD_ERROR, err);
   if (first.source.parser || first.source.container) {
@@ -125,5 +125,5 @@ static bool is_cache(const path_inspection *look) {
   return !look->folder && source_is_cache(look->path);
 }
 
-const path_kind row_cache_kind = {"row cache", "rows as Furrow keeps them, ready to be read", is_cache, tell_rows};
-const path_kind rows_kind = {"rows", "sparse samples as text", is_rows, tell_rows};
+const path_kind row_cache_kind = {"row cache", "parsed rows in Furrow's cache format", is_cache, describe_rows};
+const path_kind rows_kind = {"rows", "sparse samples as text", is_rows, describe_rows};

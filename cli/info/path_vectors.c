@@ -11,7 +11,7 @@
 
 /* ---- Indexes -------------------------------------------------------------------------------------------- */
 
-/* The walk through a file that begins as no index ends at its first field, the fourcc. */
+/* For a file that is not an index the walk ends at the first field, the fourcc. */
 static furrow_status see_field(void *user, const furrow_index_field *field) {
   (void)field;
   return ++*(int *)user < 2 ? FURROW_OK : FURROW_END;
@@ -43,7 +43,7 @@ static void report_index(report *r, const furrow_index *index) {
   if (lists.code_size) report_u64(r, "code size", lists.code_size);
 }
 
-static furrow_status tell_index(path_inspection *look, furrow_error *err) {
+static furrow_status describe_index(path_inspection *look, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index *index = NULL;
   furrow_index_load_params_init(&params);
@@ -73,13 +73,13 @@ static bool is_arrays(const path_inspection *look) {
   return !look->folder && furrow_arrays_for_each(look->path, see_nothing, NULL, &err) != FURROW_E_ARGUMENT;
 }
 
-/* What is told of the arrays, and what is kept of the last one for the advice. */
-typedef struct arrays_told {
+/* Summary of the arrays; the advice depends on the last one. */
+typedef struct arrays_summary {
   report *r;
   size_t count;
   bool ids;                    /* integers of the size that ids have */
-  uint64_t vectors, dimension; /* vectors is 0 where they are not counted */
-} arrays_told;
+  uint64_t vectors, dimension; /* vectors 0: unknown */
+} arrays_summary;
 
 static void put_shape(char *text, size_t size, const furrow_array_info *array) {
   size_t used = 0;
@@ -115,33 +115,33 @@ static void report_array(report *r, const furrow_array_info *array) {
 }
 
 static furrow_status see_array(void *user, const furrow_array_info *array) {
-  arrays_told *told = user;
-  if (told->count++ == 0) {
-    report_text(told->r, "format", array->file);
-    if (told->r->json) report_list(told->r, "arrays");
+  arrays_summary *summary = user;
+  if (summary->count++ == 0) {
+    report_text(summary->r, "format", array->file);
+    if (summary->r->json) report_list(summary->r, "arrays");
   }
-  report_array(told->r, array);
-  told->ids = array->type[0] == 'i' && array->type[1] >= '4';
-  told->vectors = array->dimensions == 2 && array->shape[0] != FURROW_COUNT_UNKNOWN ? array->shape[0] : 0;
-  told->dimension = array->dimensions == 2 ? array->shape[1] : 1;
+  report_array(summary->r, array);
+  summary->ids = array->type[0] == 'i' && array->type[1] >= '4';
+  summary->vectors = array->dimensions == 2 && array->shape[0] != FURROW_COUNT_UNKNOWN ? array->shape[0] : 0;
+  summary->dimension = array->dimensions == 2 ? array->shape[1] : 1;
   return FURROW_OK;
 }
 
-/* Lists and codes that fit what there is to train with: 39 vectors for a centroid, Faiss's own rule. */
-static void advise_build(path_inspection *look, const arrays_told *told) {
+/* Chooses lists and codes that the vectors can train: 39 vectors for each centroid, Faiss's rule. */
+static void advise_build(path_inspection *look, const arrays_summary *summary) {
   char text[160];
-  const uint64_t most = told->vectors / 39;
-  if (most == 0 || told->dimension == 0) return;
-  uint64_t nlist = (uint64_t)sqrt((double)told->vectors), m = told->dimension;
+  const uint64_t most = summary->vectors / 39;
+  if (most == 0 || summary->dimension == 0) return;
+  uint64_t nlist = (uint64_t)sqrt((double)summary->vectors), m = summary->dimension;
   if (nlist > most) nlist = most;
-  while (m > 1 && (told->dimension % m != 0 || m > 64)) m--;
-  if (told->vectors < (uint64_t)39 * 256) m = 0; /* too few to train codes of 8 bits: vectors as they are */
+  while (m > 1 && (summary->dimension % m != 0 || m > 64)) m--;
+  if (summary->vectors < (uint64_t)39 * 256) m = 0; /* too few to train codes of 8 bits: store the vectors */
   snprintf(text, sizeof text, "furrow index build --base @ --out @.index --nlist %" PRIu64 " --m %" PRIu64, nlist, m);
   path_advise(look, text);
   path_advise(look, "furrow index search @.index @ -k 10 | head");
 }
 
-static void advise_arrays(path_inspection *look, const arrays_told *told) {
+static void advise_arrays(path_inspection *look, const arrays_summary *summary) {
   const char *path = look->path;
   if (path_ends(path, ".npz") || path_ends(path, ".safetensors")) {
     path_advise(look, "furrow model import @ @.model");
@@ -150,17 +150,18 @@ static void advise_arrays(path_inspection *look, const arrays_told *told) {
   }
   if (path_ends(path, ".npy") || path_ends(path, ".fvecs") || path_ends(path, ".fbin"))
     path_advise(look, "furrow model import @ @.matrix");
-  advise_build(look, told);
-  if (told->ids) path_advise(look, "furrow index recall INDEX QUERIES.fvecs --truth @");
+  advise_build(look, summary);
+  if (summary->ids) path_advise(look, "furrow index recall INDEX QUERIES.fvecs --truth @");
 }
 
-static furrow_status tell_arrays(path_inspection *look, furrow_error *err) {
-  arrays_told told = {.r = look->r};
-  furrow_status status = furrow_arrays_for_each(look->path, see_array, &told, err);
-  if (told.count && look->r->json) report_end(look->r);
-  if (status == FURROW_OK) advise_arrays(look, &told);
+static furrow_status describe_arrays(path_inspection *look, furrow_error *err) {
+  arrays_summary summary = {.r = look->r};
+  furrow_status status = furrow_arrays_for_each(look->path, see_array, &summary, err);
+  if (summary.count && look->r->json) report_end(look->r);
+  if (status == FURROW_OK) advise_arrays(look, &summary);
   return status;
 }
 
-const path_kind index_kind = {"index", "an index of vectors as Faiss stores it", is_index, tell_index};
-const path_kind arrays_kind = {"arrays", "vectors or tensors in a file of another program", is_arrays, tell_arrays};
+const path_kind index_kind = {"index", "a vector index in Faiss's format", is_index, describe_index};
+const path_kind arrays_kind = {"arrays", "vectors or tensors in the format of another program", is_arrays,
+                               describe_arrays};

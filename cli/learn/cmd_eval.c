@@ -3,10 +3,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
+#include "core/shared_options.h"
 #include "core/table.h"
 #include "draw/chart.h"
-#include "learn/cmd_learn.h"
 #include "learn/scoring.h"
 #include "learn/train_report.h"
 #include "rows/rows_sink.h"
@@ -30,15 +31,16 @@ static const option eval_options[] = {
     {.name = "curves",
      .kind = OPTION_TEXT,
      .argument = "FILE.svg",
-     .help = "draw the ROC and the precision-recall curve and the calibration",
+     .help = "draw the ROC curve, the precision-recall curve and the calibration",
      .offset = AT(curves)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace a file that exists", .offset = AT(force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {0}};
 #undef AT
 
 static const option_group eval_groups[] = {
     {.title = "Options", .options = scoring_options, .offset = offsetof(eval_values, scoring)},
+    {.title = "Options", .options = plugin_options},
     {.title = "Output", .options = eval_options},
     {0}};
 
@@ -149,8 +151,8 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
 
 /* ---- The command ---- */
 
-static furrow_status tell(const eval_values *values, const furrow_evaluation *evaluation, output *out,
-                          furrow_error *err) {
+static furrow_status print_report(const eval_values *values, const furrow_evaluation *evaluation, output *out,
+                                  furrow_error *err) {
   furrow_learn_metrics metrics;
   furrow_learn_metrics_init(&metrics);
   furrow_evaluation_get_metrics(evaluation, &metrics);
@@ -163,7 +165,7 @@ static furrow_status tell(const eval_values *values, const furrow_evaluation *ev
   furrow_status status = FURROW_OK;
   if (classes && !values->json && values->bins > 0) status = print_calibration(evaluation, values->bins, out, err);
   if (status != FURROW_OK || !values->curves) return status;
-  if (!classes) return fail(err, FURROW_E_UNSUPPORTED, "only a model of two classes has curves, and rows of both");
+  if (!classes) return fail(err, FURROW_E_UNSUPPORTED, "curves need a model of two classes and rows of both classes");
   return draw_curves(values, evaluation, err);
 }
 
@@ -172,17 +174,17 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
   scoring s = {0};
   furrow_evaluation *evaluation = NULL;
   const furrow_rowblock *block = NULL;
-  if (eval->bins > MOST_BINS) return fail(err, FURROW_E_ARGUMENT, "--bins takes at most %d", MOST_BINS);
+  if (eval->bins > MOST_BINS) return fail(err, FURROW_E_ARGUMENT, "--bins must be at most %d", MOST_BINS);
   furrow_status status = eval->curves ? sink_check_path(eval->curves, eval->force, err) : FURROW_OK;
   if (status == FURROW_OK) status = scoring_open(&s, &eval->scoring, err);
   if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, s.scorer, err);
   while (status == FURROW_OK && (status = scoring_next(&s, &block, err)) == FURROW_OK) {
     status = furrow_evaluation_add_block(evaluation, s.space, block, err);
-    if (status != FURROW_OK) scoring_blame(&s, block, err);
+    if (status != FURROW_OK) scoring_locate_error(&s, block, err);
   }
   if (status == FURROW_END && s.rows == 0)
     status = fail_in(err, FURROW_E_ARGUMENT, eval->scoring.data, "there are no rows to evaluate");
-  if (status == FURROW_END) status = tell(eval, evaluation, out, err);
+  if (status == FURROW_END) status = print_report(eval, evaluation, out, err);
   if (status == FURROW_OK) scoring_print_notes(&s);
   furrow_evaluation_free(evaluation);
   scoring_close(&s);
@@ -191,11 +193,11 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
 
 const command eval_command = {
     .name = "eval",
-    .summary = "how good a model is on rows with labels: loss, AUC, accuracy, calibration, curves",
+    .summary = "measure a model on labelled rows: loss, AUC, accuracy, calibration, curves",
     .example = "furrow eval --model clicks.model --data test.libsvm\n"
                "furrow eval --model clicks.model --data test.libsvm --curves curves.svg --json",
-    .about = "Labels are transformed as in training. Models of two classes get AUC, accuracy, logloss, a calibration "
-             "table and curves; regression gets RMSE and MAE.",
+    .about = "Transforms labels as in training. For models of two classes it prints AUC, accuracy, logloss and a "
+             "calibration table and can draw curves; for regression it prints RMSE and MAE.",
     .groups = eval_groups,
     .size = sizeof(eval_values),
     .init = eval_init,

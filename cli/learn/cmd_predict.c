@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/shared_options.h"
 #include "furrow/vector_data.h"
-#include "learn/cmd_learn.h"
 #include "learn/scoring.h"
 #include "rows/rows_sink.h"
 
@@ -24,22 +25,24 @@ typedef struct predict_values {
 #define AT(field) offsetof(predict_values, field)
 static const option predict_options[] = {
     {.name = "sid",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "first|row",
-     .help = "what a row is called: the number that its line begins with, or its place from 0",
+     .help = "id of a row: the number at the start of its line, or its number from 0",
      .offset = AT(sid)},
     {.name = "scores",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "write pred, proba and label of each row as floats instead (.npy, .f32, .fbin, .fvecs)",
+     .help =
+         "write pred, proba and label of each row as floats to a file (.npy, .f32, .fbin, .fvecs) instead of printing",
      .offset = AT(scores)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "a JSON object for each row", .offset = AT(json)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace a file that exists", .offset = AT(force)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "print a JSON object for each row", .offset = AT(json)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {0}};
 #undef AT
 
 static const option_group predict_groups[] = {
     {.title = "Options", .options = scoring_options, .offset = offsetof(predict_values, scoring)},
+    {.title = "Options", .options = plugin_options},
     {.title = "Output", .options = predict_options},
     {0}};
 
@@ -51,7 +54,7 @@ typedef struct predicting {
   furrow_vectors_writer *file;
 } predicting;
 
-/* The fewest digits that read back to the same float; whole numbers without an exponent. */
+/* Writes the fewest digits that read back to the same float; integers without an exponent. */
 static void put_first(char *text, size_t size, double first) {
   int digits = 1;
   if (first == trunc(first)) {
@@ -62,7 +65,7 @@ static void put_first(char *text, size_t size, double first) {
   while (digits++ < 9 && strtof(text, NULL) != (float)first);
 }
 
-/* The id as text. Ids are read as floats: 2^24 may have been the whole number behind it. */
+/* Writes the id as text. Ids are read as floats, so 2^24 may have been 2^24 + 1 in the file. */
 static furrow_status put_sid(const predicting *p, const furrow_rowblock *block, size_t i, char *text, size_t size,
                              furrow_error *err) {
   const uint64_t row = p->scoring.rows + i;
@@ -72,10 +75,8 @@ static furrow_status put_sid(const predicting *p, const furrow_rowblock *block, 
   }
   const double first = furrow_values_get(block->label, block->value_type, i);
   if (fabs(first) >= 16777216)
-    return fail(err, FURROW_E_RANGE,
-                "row %" PRIu64 " begins with %.9g, which is too large to be its id: --sid row numbers "
-                "the rows",
-                row + 1, first);
+    return fail(err, FURROW_E_RANGE, "row %" PRIu64 " begins with %.9g, which is too large for an id", row + 1, first),
+           add_hint(err, "--sid row numbers the rows instead");
   put_first(text, size, first);
   return FURROW_OK;
 }
@@ -113,7 +114,7 @@ static furrow_status check_scores(const predicting *p, size_t rows, furrow_error
     const furrow_score *s = &p->scores[i];
     if (!isfinite(s->pred) || isnan(s->proba) || isnan(s->label))
       return fail_in(err, FURROW_E_RANGE, p->values->scoring.data,
-                     "row %" PRIu64 ": its score is infinite or not a number", p->scoring.rows + i + 1);
+                     "row %" PRIu64 ": the score is infinite or not a number", p->scoring.rows + i + 1);
   }
   return FURROW_OK;
 }
@@ -127,7 +128,7 @@ static furrow_status score_block(predicting *p, const furrow_rowblock *block, ou
   }
   furrow_status status = furrow_scorer_score_block(p->scoring.scorer, p->scoring.space, block, p->scores, err);
   if (status != FURROW_OK) {
-    scoring_blame(&p->scoring, block, err);
+    scoring_locate_error(&p->scoring, block, err);
     return status;
   }
   status = check_scores(p, block->size, err);
@@ -164,12 +165,12 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
 
 const command predict_command = {
     .name = "predict",
-    .summary = "score rows with a model: lines of sid,pred,proba,label",
+    .summary = "score rows with a model; prints sid,pred,proba,label",
     .example = "furrow predict --model clicks.model --data new.libsvm > scores.csv\n"
                "furrow predict --model clicks.model --data new.libsvm --scores scores.npy",
-    .about = "A line for each row, as Angel writes them: the row's id (what its line begins with), the output of the "
-             "graph, the probability of the positive or likeliest class (0 for regression), and what the row is taken "
-             "for.",
+    .about =
+        "Prints a line for each row, as Angel does: the row's id (the number at the start of its line), the output of "
+        "the graph, the probability of the positive or most likely class (0 for regression), and the predicted label.",
     .groups = predict_groups,
     .size = sizeof(predict_values),
     .run = run_predict,

@@ -6,15 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "core/report.h"
-#include "core/rounding.h"
+#include "core/shared_options.h"
 #include "core/text_file.h"
 #include "furrow/learn.h"
-#include "learn/cmd_learn.h"
 #include "learn/learn_options.h"
+#include "learn/rounding.h"
 #include "learn/train_report.h"
 #include "model/model_job.h"
 #include "rows/rows_sink.h"
@@ -46,33 +47,33 @@ static const option main_options[] = {
     {.name = "conf",
      .kind = OPTION_TEXT,
      .argument = "FILE.json",
-     .help = "Angel's JSON file: data, model, train, layers; options win over it",
+     .help = "Angel's JSON file (data, model, train, layers); options override it",
      .offset = AT(conf)},
     {.name = "train",
      .kind = OPTION_TEXT,
      .argument = "URI",
-     .help = "the samples (in the JSON: data/path)",
+     .help = "samples to train on (in the JSON file: data/path)",
      .offset = AT(train)},
     {.name = "valid",
      .kind = OPTION_TEXT,
      .argument = "URI",
-     .help = "samples for validation; else --valid-ratio of the training data",
+     .help = "samples for validation (--valid-ratio of the training data)",
      .offset = AT(valid)},
     {.name = "out",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "the model directory to write (model/savepath)",
+     .help = "model directory to write (model/savepath)",
      .offset = AT(out)},
     {.name = "format",
      .kind = OPTION_TEXT,
      .argument = "F",
      .choices = "libsvm|libffm|dummy|dense|csv",
-     .help = "format of the samples: libsvm (the default; indices from 1), libffm, dummy, dense, csv",
+     .help = "format of the samples: libsvm (the default; indices count from 1), libffm, dummy, dense, csv",
      .offset = AT(format)},
     {.name = "load",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "go on from this model (model/loadpath); new features are added",
+     .help = "continue training this model (model/loadpath); new features are added",
      .offset = AT(load)},
     {.name = "define",
      .letter = 'D',
@@ -82,31 +83,31 @@ static const option main_options[] = {
      .offset = AT(define)},
     {.name = "dry-run",
      .kind = OPTION_FLAG,
-     .help = "print the graph, its matrices, parameters and memory, and train nothing",
+     .help = "print the graph, its matrices, parameters and memory; do not train",
      .offset = AT(dry_run)},
-    {.name = "dot", .kind = OPTION_TEXT, .argument = "FILE", .help = "the graph for graphviz", .offset = AT(dot)},
-    {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "the graph as a picture", .offset = AT(svg)},
+    {.name = "dot", .kind = OPTION_TEXT, .argument = "FILE", .help = "write the graph for graphviz", .offset = AT(dot)},
+    {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "draw the graph as SVG", .offset = AT(svg)},
     {0}};
 
-static const option course_options[] = {
+static const option training_options[] = {
     {.name = "metric",
      .kind = OPTION_TEXT,
      .argument = "loss|auc|accuracy|logloss|rmse|mae",
-     .help = "says which epoch is best (loss)",
+     .help = "metric that decides which epoch is best (loss)",
      .offset = AT(metric)},
     {.name = "patience",
      .kind = OPTION_U32,
      .argument = "N",
-     .help = "stop after N epochs that were not better (0: never)",
+     .help = "stop after N epochs without improvement (0: never)",
      .offset = AT(patience)},
     {.name = "keep-best",
      .kind = OPTION_FLAG,
-     .help = "write the parameters of the best epoch, not of the last",
+     .help = "save the parameters of the best epoch instead of the last",
      .offset = AT(keep_best)},
     {.name = "checkpoint",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "keep a checkpoint there; without --resume one that is there is replaced",
+     .help = "keep a checkpoint in this folder; without --resume an old one is replaced",
      .offset = AT(checkpoint)},
     {.name = "checkpoint-every",
      .kind = OPTION_COUNT32,
@@ -115,16 +116,16 @@ static const option course_options[] = {
      .offset = AT(checkpoint_every)},
     {.name = "resume",
      .kind = OPTION_FLAG,
-     .help = "go on from the checkpoint, if there is one: the model is that of a run without a break",
+     .help = "continue from the checkpoint if there is one; the model equals that of an uninterrupted run",
      .offset = AT(resume)},
     {.name = "stream",
      .kind = OPTION_FLAG,
-     .help = "read the samples anew in each epoch; else they are kept in memory",
+     .help = "read the samples again in each epoch instead of keeping them in memory",
      .offset = AT(stream)},
     {.name = "history",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "write the epochs, as .json or .csv",
+     .help = "write the metrics of the epochs (.json or .csv)",
      .offset = AT(history)},
     {.name = "curve",
      .kind = OPTION_TEXT,
@@ -132,23 +133,23 @@ static const option course_options[] = {
      .help = "draw loss and AUC over the epochs",
      .offset = AT(curve)},
     {.name = "on-bad",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "error|skip",
-     .help = "a row that cannot be read ends the training (error) or is left out (skip)",
+     .help = "what to do about a malformed row: stop with an error, or skip it (error)",
      .offset = AT(on_bad)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads (0, the default: one for each processor); the model does not depend on it",
+     .help = "threads (0, the default: one for each processor); the number does not change the model",
      .offset = AT(threads)},
     {.name = "hogwild",
      .kind = OPTION_FLAG,
-     .help = "threads do not wait for each other: faster, but no two runs are the same",
+     .help = "update without locks: faster, but no two runs give the same model",
      .offset = AT(hogwild)},
     {.name = "max-features",
      .kind = OPTION_U64,
      .argument = "N",
-     .help = "refuse more features than that (0: no limit)",
+     .help = "fail if there are more features than N (0: no limit)",
      .offset = AT(max_features)},
     {0}};
 
@@ -156,31 +157,32 @@ static const option writing_options[] = {
     {.name = "servers",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "files as N of Angel's servers would write them (1)",
+     .help = "write the files of N of Angel's servers (1)",
      .offset = AT(servers)},
     {.name = "part-size",
      .kind = OPTION_COUNT64,
      .argument = "N",
-     .help = "elements of a partition (500000)",
+     .help = "elements per partition (500000)",
      .offset = AT(part_size)},
     {.name = "angel-bytes",
      .kind = OPTION_FLAG,
-     .help = "write what Angel would, even where that loses digits",
+     .help = "write exactly what Angel would write, even if that loses digits",
      .offset = AT(angel_bytes)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace what exists", .offset = AT(force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files and models", .offset = AT(force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .help = "no table, no notes, no progress",
+     .help = "print no table, no notes and no progress",
      .offset = AT(quiet)},
     {0}};
 #undef AT
 
 static const option_group train_groups[] = {{.title = "Options", .options = main_options},
-                                            {.title = "The course of training", .options = course_options},
+                                            {.title = "Options", .options = plugin_options},
+                                            {.title = "Training", .options = training_options},
                                             {.title = "Writing", .options = writing_options},
-                                            {.title = "The model and its training (also -D, also in the JSON file)",
+                                            {.title = "Model and training settings (also with -D and in the JSON file)",
                                              .options = learn_options,
                                              .offset = offsetof(train_values, keys)},
                                             {0}};
@@ -310,14 +312,14 @@ static furrow_status write_history(const train_values *values, const furrow_trai
 
 static void report_best(report *r, uint32_t best, bool saved) {
   char text[96];
-  snprintf(text, sizeof text, "%" PRIu32 " (the last epoch was saved; --keep-best saves the best)", best);
+  snprintf(text, sizeof text, "%" PRIu32 " (the last epoch was saved; use --keep-best to save the best)", best);
   if (r->json || saved)
     report_u64(r, "best epoch", best);
   else
     report_text(r, "best epoch", text);
 }
 
-/* Six decimals of trees change scores, and so does Angel's rule for absent features: by how much is said. */
+/* Six decimals and Angel's rule for absent features change the scores of trees; the report says by how much. */
 static furrow_status measure_rounding(const train_values *values, const learn_settings *settings,
                                       const furrow_trainer *trainer, rounding *lost, furrow_error *err) {
   const bool trees = strcmp(furrow_learn_conf_get(settings->conf, "algorithm"), "gbdt") == 0;
@@ -338,7 +340,7 @@ static void tell_result(const train_values *values, const furrow_trainer *traine
   report_finish(&r);
 }
 
-static void tell_notes(const train_values *values, const furrow_trainer *trainer) {
+static void print_train_notes(const train_values *values, const furrow_trainer *trainer) {
   furrow_parser_stats train, valid;
   furrow_parser_stats_init(&train);
   furrow_parser_stats_init(&valid);
@@ -348,7 +350,7 @@ static void tell_notes(const train_values *values, const furrow_trainer *trainer
   print_notes(&valid);
 }
 
-/* Files that would be refused in the end are refused before the work. */
+/* Checks the files to write before the training instead of after it. */
 static furrow_status check_targets(const train_values *values, furrow_error *err) {
   const char *const files[] = {values->history, values->curve};
   furrow_model_writer *writer = NULL;
@@ -356,24 +358,24 @@ static furrow_status check_targets(const train_values *values, furrow_error *err
   furrow_matrix_write_params_init(&params);
   params.overwrite = values->force;
   furrow_status status = furrow_model_writer_open(&writer, values->out, &params, err);
-  furrow_model_writer_close(writer); /* opened to see whether that works: nothing is left of it */
+  furrow_model_writer_close(writer); /* opened only as a check; leaves nothing behind */
   job_hint(status, values->force, NULL, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
     if (files[i]) status = sink_check_path(files[i], values->force, err);
   return status;
 }
 
-/* What a signal has left: the checkpoint of the last epochs, if one was kept. */
-static void tell_stopped(const train_values *values, furrow_error *err) {
+/* After a signal, names the checkpoint in the error, if there is one. */
+static void name_checkpoint(const train_values *values, furrow_error *err) {
   char path[PATH_MAX];
   if (!values->checkpoint || !interrupt_came()) return;
   const int n = snprintf(path, sizeof path, "%s/checkpoint", values->checkpoint);
   if (n >= (int)sizeof path || access(path, F_OK) != 0) return;
-  fail(err, FURROW_E_STATE, "stopped by a signal; the checkpoint in %.200s stays: --resume goes on from it",
-       values->checkpoint);
+  fail(err, FURROW_E_STATE, "stopped by a signal; the last checkpoint is in %.200s", values->checkpoint);
+  add_hint(err, "--resume goes on from it");
 }
 
-/* Whether the name of the data, without what follows it in a URI, ends as csv does. */
+/* Returns whether the path of a URI has the ending of a csv file. */
 static bool is_csv_name(const char *uri) {
   static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst"};
   const size_t n = strcspn(uri, "?#;");
@@ -388,8 +390,7 @@ static void hint_csv(const train_values *values, const learn_settings *settings,
   const char *format = furrow_learn_conf_get(settings->conf, "format");
   const bool text = err->status == FURROW_E_PARSE || err->status == FURROW_E_ARGUMENT;
   if (!text || !is_csv_name(values->train) || strcmp(format, "csv") == 0 || strstr(values->train, "format=")) return;
-  const size_t n = strlen(err->message);
-  snprintf(err->message + n, sizeof err->message - n, "; read as %s: --format csv reads csv", format);
+  add_hint(err, "the file was read as %s; use --format csv to read csv", format);
 }
 
 static furrow_status train_and_save(const train_values *values, const learn_settings *settings, output *out,
@@ -405,23 +406,22 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) status = furrow_trainer_create(&trainer, settings->conf, &params, err);
   interrupt_catch();
   if (status == FURROW_OK) status = fit(values, trainer, out, err);
-  if (status == FURROW_E_STATE) tell_stopped(values, err);
+  if (status == FURROW_E_STATE) name_checkpoint(values, err);
   if (status != FURROW_OK && !values->format) hint_csv(values, settings, err);
   if (status == FURROW_OK) status = save(values, settings, trainer, err);
   rounding lost = {0};
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
   if (status == FURROW_OK) status = write_history(values, trainer, err);
   if (status == FURROW_OK) tell_result(values, trainer, &lost, out);
-  if (status == FURROW_OK) tell_notes(values, trainer);
+  if (status == FURROW_OK) print_train_notes(values, trainer);
   furrow_trainer_free(trainer);
   return status;
 }
 
 static furrow_status check_values(const train_values *values, furrow_error *err) {
   if (!values->conf && !values->algorithm)
-    return fail(err, FURROW_E_ARGUMENT, "say what to train: --model NAME or --conf FILE.json");
-  if (values->resume && !values->checkpoint)
-    return fail(err, FURROW_E_ARGUMENT, "--resume needs --checkpoint DIR to resume from");
+    return fail(err, FURROW_E_ARGUMENT, "--model NAME or --conf FILE.json is missing");
+  if (values->resume && !values->checkpoint) return fail(err, FURROW_E_ARGUMENT, "--resume needs --checkpoint DIR");
   if (values->history && !path_ends(values->history, ".json") && !path_ends(values->history, ".csv"))
     return fail_token(err, values->history, "--history takes a name that ends in .json or .csv");
   if (values->curve && !path_ends(values->curve, ".svg"))
@@ -429,7 +429,7 @@ static furrow_status check_values(const train_values *values, furrow_error *err)
   return FURROW_OK;
 }
 
-/* What the options do not say may be in the JSON file or in a definition. */
+/* Takes settings without an option from the JSON file or from -D. */
 static void take_paths(train_values *values, const furrow_learn_conf *conf) {
   const struct {
     const char *key, **path;
@@ -442,8 +442,8 @@ static void take_paths(train_values *values, const furrow_learn_conf *conf) {
 
 static furrow_status check_paths(const train_values *values, furrow_error *err) {
   if (values->dry_run) return FURROW_OK;
-  if (!values->train) return fail(err, FURROW_E_ARGUMENT, "say what to train on: --train URI");
-  if (!values->out) return fail(err, FURROW_E_ARGUMENT, "say where the model goes: --out DIR");
+  if (!values->train) return fail(err, FURROW_E_ARGUMENT, "--train URI is missing, the samples to train on");
+  if (!values->out) return fail(err, FURROW_E_ARGUMENT, "--out DIR is missing, the model directory to write");
   return FURROW_OK;
 }
 
@@ -454,8 +454,8 @@ static furrow_status make_settings(learn_settings *settings, const train_values 
     status = furrow_learn_conf_set(settings->conf, "format", train->format, err);
   if (status != FURROW_OK) return status;
   status = furrow_learn_conf_check(settings->conf, err);
-  if (status != FURROW_OK && train->conf && !err->file[0] && strncmp(err->message, "layers/", 7) == 0)
-    snprintf(err->file, sizeof err->file, "%s", train->conf);
+  if (status != FURROW_OK && train->conf && !err->hint[0])
+    add_hint(err, "the settings come from %.160s and from the options", train->conf);
   return status;
 }
 
@@ -479,16 +479,16 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
 
 const command train_command = {
     .name = "train",
-    .summary = "train a model on samples and write its directory as Angel would",
+    .summary = "train a model and write it as an Angel model directory",
     .example = "furrow train --model fm --rank 8 --train clicks.libsvm --out clicks.model --epochs 5 --lr 0.05\n"
                "furrow train --model gbdt --trees 100 --depth 6 --lr 0.1 --splits 254 --train t.libsvm --out t.model\n"
                "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
                "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
-    .choice = "--model NAME | --conf FILE.json",
-    .about = "The same samples, settings and seed give the same model, byte for byte, for any number of threads "
-             "(another instruction set may change last digits). Indices "
-             "of libsvm and libffm data count from 1, as Angel reads them (--index-base). docs/models.md has the "
-             "formula, the graph and the matrices of each algorithm.",
+    .one_of = "--model NAME | --conf FILE.json",
+    .about =
+        "The same samples, settings and seed give the same model, byte for byte, for any number of threads (another "
+        "instruction set may change the last digits). Indices of libsvm and libffm data count from 1, as in Angel; "
+        "--index-base changes that. docs/models.md has the formula, the graph and the matrices of each algorithm.",
     .groups = train_groups,
     .size = sizeof(train_values),
     .init = train_init,

@@ -9,7 +9,7 @@
 
 option learn_options[LEARN_KEYS + 1];
 
-/* Keys that the command has options of its own for. */
+/* Keys for which the command has its own options. */
 static bool has_own_option(const char *name) {
   static const char *const own[] = {"algorithm", "data", "load", "save", "format"};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)

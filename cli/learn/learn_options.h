@@ -7,12 +7,12 @@
 
 enum { LEARN_KEYS = 96 };
 
-/* What the options fill: the text of each key that was given, in the order of furrow_learn_key_at. */
+/* The texts of the given keys, in the order of furrow_learn_key_at. */
 typedef struct learn_values {
   const char *texts[LEARN_KEYS];
 } learn_values;
 
-/* Filled by learn_options_fill, which main calls first: a table that the library's keys make. */
+/* A table made from the library's keys by learn_options_fill, which main calls first. */
 extern option learn_options[LEARN_KEYS + 1];
 void learn_options_fill(void);
 
@@ -22,8 +22,8 @@ typedef struct learn_settings {
   furrow_layer_formats *formats;
 } learn_settings;
 
-/* A conf from: the JSON file (NULL: none), the algorithm (NULL: none), options, definitions; what comes later wins.
- * Clear it, after a failure, too. */
+/* Makes a configuration from the JSON file (NULL: none), the algorithm (NULL: none), options and definitions; later
+ * ones override earlier ones. Clear it, even after a failure. */
 furrow_status learn_settings_make(learn_settings *settings, const char *json, const char *algorithm,
                                   const learn_values *values, const text_list *define, furrow_error *err);
 void learn_settings_clear(learn_settings *settings);

@@ -24,7 +24,7 @@ const option scoring_options[] = {
      .kind = OPTION_TEXT,
      .argument = "F",
      .choices = "libsvm|libffm|dummy|dense|csv",
-     .help = "format of the rows: libsvm, libffm, dummy, dense, csv; else what the model was trained on",
+     .help = "format of the rows: libsvm, libffm, dummy, dense, csv (the format of the training data)",
      .offset = AT(format)},
     {.name = "conf",
      .kind = OPTION_TEXT,
@@ -35,46 +35,46 @@ const option scoring_options[] = {
      .kind = OPTION_TEXT,
      .argument = "NAME",
      .choices = "lr|svm|linear|robust|softmax|mlr|fm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
-     .help = "what a model without graph.json is: lr, fm, gbdt …",
+     .help = "algorithm of a model without graph.json: lr, fm, gbdt …",
      .offset = AT(algorithm)},
     {.name = "define",
      .letter = 'D',
      .kind = OPTION_LIST,
      .argument = "KEY=VALUE",
-     .help = "a setting, by Angel's or a short name: ml.data.label.trans.class=PosNegTrans, index-base=0",
+     .help = "a setting by Angel's name or its short name: ml.data.label.trans.class=PosNegTrans, index-base=0",
      .offset = AT(define)},
     {.name = "fc-order",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "in-out|out-in",
-     .help = "how weights of fc layers lie: as Angel's trainer writes them, or as its serving does",
+     .help = "order of the weights of fc layers: as Angel's trainer writes them, or as its serving does",
      .offset = AT(fc_order)},
     {.name = "on-bad",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "error|skip",
-     .help = "a row that cannot be read ends the work (error) or is left out (skip)",
+     .help = "what to do about a malformed row: stop with an error, or skip it (error)",
      .offset = AT(on_bad)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads that read (0, the default: one for each processor)",
+     .help = "threads for reading (0, the default: one for each processor)",
      .offset = AT(threads)},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .help = "no notes and no progress on stderr",
+     .help = "print no notes and no progress on stderr",
      .offset = AT(quiet)},
     {0}};
 #undef AT
 
-/* Whether rows have fields goes by their format. A model of dense data stays one (its matrices are other ones), and one
- * of sparse data does not become one. */
+/* The format decides whether rows have fields. A model of dense data keeps its format, and a model of sparse data does
+ * not take dense rows: their matrices differ. */
 static furrow_status take_format(furrow_learn_conf *conf, const char *format, furrow_error *err) {
   if (!format || strcmp(format, "dense") == 0 || strcmp(furrow_learn_conf_get(conf, "format"), "dense") == 0)
     return FURROW_OK;
   return furrow_learn_conf_set(conf, "format", format, err);
 }
 
-/* The model's own graph.json, or what the options say, and the definitions on top. */
+/* Takes the model's graph.json, or --conf or --algorithm, and then the definitions. */
 static furrow_status make_settings(learn_settings *settings, const scoring_values *values, furrow_error *err) {
   const learn_values none = {0};
   char graph[4096];
@@ -82,14 +82,15 @@ static furrow_status make_settings(learn_settings *settings, const scoring_value
   if (!json && !values->algorithm) {
     const size_t n = strlen(values->model);
     if (n + sizeof "/graph.json" > sizeof graph)
-      return fail_file(err, FURROW_E_ARGUMENT, values->model, "is too long a name", 0);
+      return fail_file(err, FURROW_E_ARGUMENT, values->model, "the path is too long", 0);
     memcpy(graph, values->model, n);
     memcpy(graph + n, "/graph.json", sizeof "/graph.json");
     json = graph;
   }
   furrow_status status = learn_settings_make(settings, json, values->algorithm, &none, &values->define, err);
   if (status == FURROW_E_NOT_FOUND && json == graph && access(values->model, F_OK) == 0)
-    return fail_in(err, status, graph, "no such file; --algorithm or --conf names the graph of a model without it");
+    return fail_in(err, status, graph, "no such file"),
+           add_hint(err, "name the graph of a model without graph.json with --algorithm or --conf");
   return status == FURROW_OK ? take_format(settings->conf, values->format, err) : status;
 }
 
@@ -152,7 +153,7 @@ furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_err
   return status;
 }
 
-void scoring_blame(const scoring *s, const furrow_rowblock *block, furrow_error *err) {
+void scoring_locate_error(const scoring *s, const furrow_rowblock *block, furrow_error *err) {
   for (size_t i = 0; i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
     furrow_score score;

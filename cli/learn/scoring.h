@@ -24,18 +24,18 @@ typedef struct scoring {
   furrow_scorer_scratch *space;
   furrow_sample_reader *samples;
   progress progress;
-  uint64_t rows; /* of the blocks before the current one */
+  uint64_t rows; /* rows of the blocks before the current one */
   size_t size;   /* rows of the current block */
 } scoring;
 
-/* Loads the model and opens the rows. May be closed after a failure, too. */
+/* Loads the model and opens the rows. Close it, even after a failure. */
 furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err);
 void scoring_close(scoring *s);
-/* The next block of rows; FURROW_END at the end. */
+/* Reads the next block of rows; FURROW_END at the end. */
 furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_error *err);
-/* Says on stderr what was left out of the rows and what was passed over. */
+/* Prints notes about skipped rows and skipped text to stderr. */
 void scoring_print_notes(const scoring *s);
-/* The block could not be scored: says in `err` which file, and which row if its features are to blame. */
-void scoring_blame(const scoring *s, const furrow_rowblock *block, furrow_error *err);
+/* After a block could not be scored: adds to `err` the file and, if one of its rows is at fault, that row. */
+void scoring_locate_error(const scoring *s, const furrow_rowblock *block, furrow_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* cli/learn/train_report.c: what training tells: a line for each epoch, the history as a file and as a picture. */
+/* cli/learn/train_report.c: reports of training: a line for each epoch, the history as a file and as a chart. */
 #include "learn/train_report.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "core/text_file.h"
 #include "draw/chart.h"
 
-/* A figure of metrics: its name, its place, the digits behind the point. */
+/* A figure of metrics: its name, offset, and digits after the decimal point. */
 typedef struct figure {
   const char *name, *column;
   size_t offset;
@@ -27,7 +27,7 @@ static const figure figures[] = {FIGURE(loss, "loss", "loss", 5),
                                  FIGURE(mae, "mae", "MAE", 5),
                                  FIGURE(mean_label, "mean label", "label", 5),
                                  FIGURE(mean_prediction, "mean prediction", "mean", 5)};
-enum { FIGURES = sizeof figures / sizeof *figures };
+enum { FIGURES = sizeof figures / sizeof *figures, HISTORY_FIGURES = 6 /* without the means */ };
 #undef FIGURE
 
 static double get(const furrow_learn_metrics *metrics, size_t i) {
@@ -47,7 +47,7 @@ static void put_heading(output *out, const char *part, size_t i) {
   output_format(out, *part ? " %14s" : " %9s", text);
 }
 
-/* Digits behind the point, unless the number is too large for its column. */
+/* A fixed number of decimals, unless the number is too large for its column. */
 static void put_figure(output *out, int width, size_t i, double value) {
   if (fabs(value) < 1e5)
     output_format(out, " %*.*f", width, figures[i].digits, value);
@@ -120,46 +120,51 @@ static void csv_number(FILE *out, double value) {
 
 static void write_csv(FILE *out, const furrow_trainer *trainer) {
   const furrow_epoch *epoch;
-  static const char *const columns[] = {"loss", "auc", "accuracy", "logloss", "rmse", "mae"};
   fputs("epoch,rate,seconds,best,train_rows,valid_rows", out);
   for (int part = 0; part < 2; part++)
-    for (size_t i = 0; i < 6; i++) fprintf(out, ",%s_%s", part ? "valid" : "train", columns[i]);
+    for (size_t i = 0; i < HISTORY_FIGURES; i++) fprintf(out, ",%s_%s", part ? "valid" : "train", figures[i].name);
   fputc('\n', out);
   for (size_t e = 0; (epoch = furrow_trainer_get_epoch(trainer, e)); e++) {
     fprintf(out, "%" PRIu32 ",%.9g,%.3f,%d,%" PRIu64 ",%" PRIu64, epoch->epoch, epoch->learning_rate, epoch->seconds,
             epoch->best, epoch->train->rows, epoch->valid->rows);
-    for (size_t i = 0; i < 6; i++) csv_number(out, get(epoch->train, i));
-    for (size_t i = 0; i < 6; i++) csv_number(out, epoch->valid->rows > 0 ? get(epoch->valid, i) : NAN);
+    for (size_t i = 0; i < HISTORY_FIGURES; i++) csv_number(out, get(epoch->train, i));
+    for (size_t i = 0; i < HISTORY_FIGURES; i++) csv_number(out, epoch->valid->rows > 0 ? get(epoch->valid, i) : NAN);
     fputc('\n', out);
   }
 }
 
-static void json_number(FILE *out, const char *name, double value) {
-  if (isfinite(value))
-    fprintf(out, ",\"%s\":%.9g", name, value);
-  else
-    fprintf(out, ",\"%s\":null", name);
+static void report_history_metrics(report *r, const char *name, const furrow_learn_metrics *metrics) {
+  report_section(r, name);
+  report_u64(r, "rows", metrics->rows);
+  for (size_t i = 0; i < HISTORY_FIGURES; i++)
+    report_f64(r, figures[i].name, metrics->rows > 0 ? get(metrics, i) : NAN);
+  report_end(r);
 }
 
-static void json_metrics(FILE *out, const char *name, const furrow_learn_metrics *metrics) {
-  static const char *const members[] = {"loss", "auc", "accuracy", "logloss", "rmse", "mae"};
-  fprintf(out, ",\"%s\":{\"rows\":%" PRIu64, name, metrics->rows);
-  for (size_t i = 0; i < 6; i++) json_number(out, members[i], metrics->rows > 0 ? get(metrics, i) : NAN);
-  fputc('}', out);
-}
-
-static void write_json(FILE *out, const furrow_trainer *trainer) {
+static furrow_status write_json(FILE *file, const furrow_trainer *trainer, furrow_error *err) {
   const furrow_epoch *epoch;
-  fprintf(out, "{\"best\":%" PRIu32 ",\"epochs\":[", furrow_trainer_best_epoch(trainer));
+  output out;
+  report r;
+  furrow_status status = output_open(&out, err);
+  if (status != FURROW_OK) return status;
+  out.file = file;
+  report_start(&r, &out, true);
+  report_u64(&r, "best", furrow_trainer_best_epoch(trainer));
+  report_list(&r, "epochs");
   for (size_t e = 0; (epoch = furrow_trainer_get_epoch(trainer, e)); e++) {
-    fprintf(out, "%s\n{\"epoch\":%" PRIu32, e ? "," : "", epoch->epoch);
-    json_number(out, "rate", epoch->learning_rate);
-    json_number(out, "seconds", epoch->seconds);
-    json_metrics(out, "train", epoch->train);
-    json_metrics(out, "valid", epoch->valid);
-    fputc('}', out);
+    report_section(&r, NULL);
+    report_u64(&r, "epoch", epoch->epoch);
+    report_f64(&r, "rate", epoch->learning_rate);
+    report_f64(&r, "seconds", epoch->seconds);
+    report_history_metrics(&r, "train", epoch->train);
+    report_history_metrics(&r, "valid", epoch->valid);
+    report_end(&r);
   }
-  fputs("\n]}\n", out);
+  report_end(&r);
+  report_finish(&r);
+  status = output_flush(&out, err);
+  output_close(&out);
+  return status;
 }
 
 furrow_status history_write(const char *path, const furrow_trainer *trainer, bool force, furrow_error *err) {
@@ -169,8 +174,9 @@ furrow_status history_write(const char *path, const furrow_trainer *trainer, boo
   if (path_ends(path, ".csv"))
     write_csv(file.out, trainer);
   else
-    write_json(file.out, trainer);
-  return text_file_end(&file, path, force, err);
+    status = write_json(file.out, trainer, err);
+  const furrow_status written = text_file_end(&file, status == FURROW_OK ? path : NULL, force, err);
+  return status == FURROW_OK ? written : status;
 }
 
 /* ---- Curves ---- */

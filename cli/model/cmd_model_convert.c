@@ -1,12 +1,13 @@
-/* cli/model/cmd_model_convert.c: furrow model convert: the same elements in other formats, partitions and files. */
+/* cli/model/cmd_model_convert.c: furrow model convert: writes the same elements in other formats, partitions and files.
+ */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "model/cmd_model.h"
 #include "model/model_conf.h"
 #include "model/model_job.h"
 #include "model/model_source.h"
@@ -30,7 +31,7 @@ static const option convert_operands[] = {{.name = "SRC",
                                            .required = true},
                                           {.name = "DST",
                                            .kind = OPTION_TEXT,
-                                           .help = "the directory to write, which is of the same kind",
+                                           .help = "the directory to write, of the same kind",
                                            .offset = offsetof(convert_values, destination),
                                            .required = true},
                                           {0}};
@@ -40,14 +41,14 @@ static const option define_options[] = {
      .letter = 'D',
      .kind = OPTION_LIST,
      .argument = "KEY=VALUE",
-     .help = "a setting of Angel: text.format.filed.sep, or the output format of a kind of layer, such as "
+     .help = "one of Angel's settings: text.format.filed.sep, or the output format for a kind of layer, such as "
              "ml.embedding.matrix.output.format; may be given several times"},
     {0}};
 
 static const option_group convert_groups[] = {
     {.title = "Writing", .options = target_options, .offset = offsetof(convert_values, target)},
     {.title = "Writing", .options = define_options, .offset = offsetof(convert_values, define)},
-    {.title = "What to convert", .options = selection_options, .offset = offsetof(convert_values, selected)},
+    {.title = "Selection", .options = selection_options, .offset = offsetof(convert_values, selected)},
     {.title = "Reading", .options = in_reading_options, .offset = offsetof(convert_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(convert_values, json)},
     {.title = "Options", .options = memory_options, .offset = offsetof(convert_values, memory)},
@@ -159,16 +160,15 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
 
 const command model_convert_command = {
     .name = "convert",
-    .summary = "write the same elements in other formats, types, partitions, files",
+    .summary = "write the same elements in another format, type or partitioning",
     .example =
         "furrow model convert lr lr.binary --format ColIdValueBinaryRowFormat\n"
         "furrow model convert deepfm deepfm.small --row-type T_FLOAT_SPARSE --part-cols 100000 --servers 4\n"
         "furrow model convert deepfm served --meta-name meta -D ml.embedding.matrix.output.format=BinaryColumnFormat",
-    .about =
-        "What no option names stays as it is: without any, DST is the same as SRC, byte for byte. DST appears when it "
-        "is complete. With -D a matrix gets the format of its layer's kind: by the layer's type in graph.json, else by "
-        "its name (..._embedding; input... and wide... are input layers, fc... fc layers) and the format it has now; "
-        "kinds that no -D names keep their format.",
+    .about = "Options name what to change; without any, DST equals SRC byte for byte. DST appears only when it is "
+             "complete. With -D, a matrix gets the format that is set for the kind of its layer. The kind comes from "
+             "the layer's type in graph.json, or else from the matrix name (..._embedding; input... and wide... are "
+             "input layers, fc... are fc layers) and the current format. Kinds without a -D keep their format.",
     .operands = convert_operands,
     .groups = convert_groups,
     .size = sizeof(convert_values),

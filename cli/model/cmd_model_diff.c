@@ -1,13 +1,13 @@
-/* cli/model/cmd_model_diff.c: furrow model diff: two matrices or two models, element by element. */
+/* cli/model/cmd_model_diff.c: furrow model diff: compares two matrices or two models element by element. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
 #include "core/table.h"
-#include "model/cmd_model.h"
 #include "model/model_source.h"
 
 typedef struct diff_values {
@@ -32,7 +32,7 @@ static const option diff_operands[] = {
 static const option diff_options[] = {{.name = "tolerance",
                                        .kind = OPTION_REAL,
                                        .argument = "X",
-                                       .help = "elements that are no further apart than X are equal (0)",
+                                       .help = "treat elements as equal if they differ by at most X (0)",
                                        .offset = offsetof(diff_values, tolerance)},
                                       {.name = "top",
                                        .kind = OPTION_U32,
@@ -42,11 +42,11 @@ static const option diff_options[] = {{.name = "tolerance",
                                       {0}};
 
 static const option diff_quiet_options[] = {
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print nothing: the exit code tells"}, {0}};
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print nothing; use the exit code"}, {0}};
 
 static const option_group diff_groups[] = {
-    {.title = "What to compare", .options = matrix_options, .offset = offsetof(diff_values, selected)},
-    {.title = "What to compare", .options = diff_options},
+    {.title = "Selection", .options = matrix_options, .offset = offsetof(diff_values, selected)},
+    {.title = "Selection", .options = diff_options},
     {.title = "Reading", .options = reading_options, .offset = offsetof(diff_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(diff_values, json)},
     {.title = "Options", .options = memory_options, .offset = offsetof(diff_values, memory)},
@@ -69,7 +69,7 @@ typedef struct comparing {
 } comparing;
 
 static bool is_equal(const diff_values *values, const furrow_matrix_diff *diff) {
-  /* long integers may differ by less than a double tells */
+  /* 64-bit integers may differ by less than the precision of a double */
   return diff->largest <= values->tolerance && (values->tolerance > 0 || diff->different == 0);
 }
 
@@ -222,7 +222,7 @@ static furrow_status compare_pair(comparing *c, const furrow_model_entry *a, con
   return status;
 }
 
-/* Both are by name: what both have is compared, what one has is told. */
+/* Both listings are sorted by name: compares matrices that both have, reports those that one lacks. */
 static furrow_status compare_models(comparing *c, const furrow_model_listing *a, const furrow_model_listing *b,
                                     furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -239,7 +239,7 @@ static furrow_status compare_models(comparing *c, const furrow_model_listing *a,
   return status;
 }
 
-/* One matrix with one matrix, whatever their names, or model with model. */
+/* Compares one matrix with one matrix, whatever their names, or a model with a model. */
 static furrow_status compare_listed(comparing *c, const furrow_model_listing *a, const furrow_model_listing *b,
                                     furrow_error *err) {
   const furrow_model_entry *one_a = NULL, *one_b = NULL;
@@ -256,7 +256,7 @@ static furrow_status diff_run(const void *values, output *out, furrow_error *err
   furrow_model_listing *a = NULL, *b = NULL;
   report r;
   comparing c = {.values = diff, .report = &r};
-  if (diff->tolerance < 0) return fail(err, FURROW_E_ARGUMENT, "--tolerance is not negative");
+  if (diff->tolerance < 0) return fail(err, FURROW_E_ARGUMENT, "--tolerance must not be negative");
   furrow_status status = furrow_model_listing_load(&a, diff->a, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&b, diff->b, err);
   if (status == FURROW_OK) {
@@ -280,10 +280,10 @@ const command model_diff_command = {
     .name = "diff",
     .summary = "compare two matrices or two models",
     .example = "furrow model diff lr lr.binary\nfurrow model diff old/input_weight new/input_weight --tolerance 1e-6",
-    .about =
-        "Elements are compared by row and column, whatever the formats and partitions; one that only one of them has "
-        "counts as 0 in the other. Matrices of models are matched by name. Ends with 0 when all is equal, with 1 when "
-        "something differs by more than the tolerance or a matrix is missing, with another code when it cannot tell.",
+    .about = "Compares elements by row and column, whatever the formats and partitions are; an element that only one "
+             "side stores counts as 0 on the other. Matrices of models are matched by name. The exit code is 0 when "
+             "all elements are equal, 1 when some differ by more than the tolerance or a matrix is missing, and "
+             "another code when the comparison fails.",
     .operands = diff_operands,
     .groups = diff_groups,
     .size = sizeof(diff_values),

@@ -1,8 +1,8 @@
-/* cli/model/cmd_model_dump.c: furrow model dump: a line of text for every element. */
+/* cli/model/cmd_model_dump.c: furrow model dump: prints a line for every element. */
 #include <stddef.h>
 #include <string.h>
 
-#include "model/cmd_model.h"
+#include "core/commands.h"
 #include "model/model_source.h"
 
 typedef struct dump_values {
@@ -12,7 +12,7 @@ typedef struct dump_values {
   uint64_t head;
   uint32_t threads;
   size_t memory;
-  bool quiet; /* there is nothing to leave out, but scripts may ask for it */
+  bool quiet; /* there are no notes to suppress, but scripts may pass it */
 } dump_values;
 
 static const option dump_operands[] = {{.name = "PATH",
@@ -26,8 +26,8 @@ static const option head_options[] = {
     {.name = "head", .kind = OPTION_U64, .argument = "N", .help = "stop after N lines"}, {0}};
 
 static const option_group dump_groups[] = {
-    {.title = "What to print", .options = selection_options, .offset = offsetof(dump_values, selected)},
-    {.title = "What to print", .options = head_options, .offset = offsetof(dump_values, head)},
+    {.title = "Selection", .options = selection_options, .offset = offsetof(dump_values, selected)},
+    {.title = "Selection", .options = head_options, .offset = offsetof(dump_values, head)},
     {.title = "Reading", .options = reading_options, .offset = offsetof(dump_values, reading)},
     {.title = "Options", .options = memory_options, .offset = offsetof(dump_values, memory)},
     {.title = "Options", .options = threads_options, .offset = offsetof(dump_values, threads)},
@@ -102,7 +102,7 @@ static furrow_status dump_matrix(const dump_values *dump, const furrow_model_ent
     status = furrow_matrix_for_each_panel_sorted(source, &scan, print_panel, &p, err);
   selection_clear(&chosen);
   furrow_matrix_source_close(source);
-  return status == FURROW_END ? FURROW_OK : status; /* enough was printed, or nobody reads it */
+  return status == FURROW_END ? FURROW_OK : status; /* enough was printed, or the reader closed the pipe */
 }
 
 static furrow_status dump_run(const void *values, output *out, furrow_error *err) {
@@ -118,12 +118,13 @@ static furrow_status dump_run(const void *values, output *out, furrow_error *err
 
 const command model_dump_command = {
     .name = "dump",
-    .summary = "print the elements, one a line",
+    .summary = "print the elements, one per line",
     .example = "furrow model dump lr/input_weight\n"
                "furrow model dump deepfm --matrix embedding_embedding --cols 4711 --rows 0:8\n"
                "furrow model dump lr --matrix input_weight --sep '\\t' | head",
-    .about = "A line is: row TAB column TAB value, sorted by row, then column. Floats are printed as %.9g, doubles as "
-             "%.17g, integers plainly; NaN, Infinity, -Infinity. What the file does not have is not printed.",
+    .about =
+        "Each line is row TAB column TAB value, sorted by row, then by column. Floats are printed as %.9g, doubles as "
+        "%.17g, special values as NaN, Infinity and -Infinity. Elements that the files do not store are not printed.",
     .operands = dump_operands,
     .groups = dump_groups,
     .size = sizeof(dump_values),

@@ -1,13 +1,13 @@
-/* cli/model/cmd_model_export.c: furrow model export: a matrix as a file of another program. */
+/* cli/model/cmd_model_export.c: furrow model export: writes a matrix as a file for other programs. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
 #include "furrow/exchange.h"
-#include "model/cmd_model.h"
 #include "model/model_job.h"
 #include "model/model_source.h"
 #include "model/model_vectors.h"
@@ -19,7 +19,7 @@ typedef struct export_values {
   const char *source, *destination;
   furrow_exchange_format to;
   furrow_axis by;
-  int type; /* -1: that of the matrix */
+  int type; /* -1: the type of the matrix */
   const char *ids;
   bool no_ids, force;
   uint32_t threads;
@@ -42,34 +42,34 @@ static const option export_operands[] = {{.name = "SRC",
 #define AT(field) offsetof(export_values, field)
 static const option export_options[] = {
     {.name = "to",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "auto|npy|npz|fvecs|fbin|safetensors|tsv|libsvm",
-     .help = "format of the file (auto, the default: by the ending of its name)",
+     .help = "format of the file (auto, the default: from the ending of its name)",
      .offset = AT(to)},
     {.name = "by",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "auto|row|column",
-     .help = "what a vector is: a row, or a column, which is all rows of one feature (auto: a column if the matrix is "
+     .help = "what a vector is: a row, or a column, that is all rows of one feature (auto: a column if the matrix is "
              "stored by columns)",
      .offset = AT(by)},
     {.name = "type",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "f64|f32|i64|i32",
      .help = "type of the elements (that of the matrix)",
      .offset = AT(type)},
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "where the ids of the vectors go, for formats without a place for them (FILE.ids.npy)",
+     .help = "file for the ids of the vectors, for formats that cannot hold ids (FILE.ids.npy)",
      .offset = AT(ids)},
     {.name = "no-ids", .kind = OPTION_FLAG, .help = "do not write the ids", .offset = AT(no_ids)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace files that exist", .offset = AT(force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = AT(force)},
     {0}};
 #undef AT
 
 static const option_group export_groups[] = {
     {.title = "Writing", .options = export_options},
-    {.title = "What to export", .options = selection_options, .offset = offsetof(export_values, selected)},
+    {.title = "Selection", .options = selection_options, .offset = offsetof(export_values, selected)},
     {.title = "Vectors for search", .options = vectors_options, .offset = offsetof(export_values, vectors)},
     {.title = "Reading", .options = reading_options, .offset = offsetof(export_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(export_values, json)},
@@ -90,11 +90,12 @@ static bool to_stdout(const export_values *export) {
 }
 
 static furrow_status check_values(const export_values *export, furrow_error *err) {
-  if (export->ids && export->no_ids) return fail(err, FURROW_E_ARGUMENT, "--ids and --no-ids do not go together");
+  if (export->ids && export->no_ids) return fail(err, FURROW_E_ARGUMENT, "--ids and --no-ids cannot be used together");
   if (to_stdout(export) && export->json)
-    return fail(err, FURROW_E_ARGUMENT, "--json has no place when the file goes to standard output");
+    return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the file is written to standard output");
   if (to_stdout(export) && export->to == FURROW_EXCHANGE_AUTO)
-    return fail(err, FURROW_E_ARGUMENT, "standard output has no name that tells the format: give --to");
+    return fail(err, FURROW_E_ARGUMENT, "the format for standard output is unknown"),
+           add_hint(err, "name it with --to");
   return FURROW_OK;
 }
 
@@ -111,7 +112,7 @@ static void set_params(furrow_model_export_params *params, const export_values *
   params->progress_user = j;
 }
 
-/* The name of the second file. */
+/* Name of the file of ids. */
 static void report_ids(report *r, const export_values *export) {
   char path[4096 + 16];
   snprintf(path, sizeof path, "%s%s", export->ids ? export->ids : export->destination, export->ids ? "" : ".ids.npy");
@@ -128,7 +129,7 @@ static void export_report(const export_values *export, const furrow_model_export
     if (result->dimension)
       report_u64(&r, "dimension", result->dimension);
     else
-      report_none(&r, "dimension"); /* vectors of what there is */
+      report_none(&r, "dimension"); /* vectors of the stored elements */
   }
   report_u64(&r, "elements", result->elements);
   if (export->json || result->absent) report_u64(&r, "zeros for none", result->absent);
@@ -154,19 +155,19 @@ static furrow_status export_chosen(const export_values *export, const char *path
   job_start(&j, "exporting", export->quiet || to_stdout(export));
   furrow_status status = furrow_model_export(path, export->destination, &params, &result, err);
   job_stop(&j);
-  job_hint(status, export->force, "see --memory", err);
-  /* the library cannot know that a reader who leaves is no failure here */
+  file_job_hint(status, export->force, "see --memory", err);
+  /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(export) && output_reader_is_gone()) status = FURROW_END;
   if (status == FURROW_OK && !to_stdout(export)) export_report(export, &result, out);
   return status;
 }
 
-/* Vectors need the model, not one matrix of it. */
+/* Search vectors need the whole model, not one matrix. */
 static furrow_status run_vectors(const export_values *export, output *out, furrow_error *err) {
   selected chosen = {0};
   if (export->selected.matrix || export->selected.rows || export->selected.parts)
     return fail(err, FURROW_E_ARGUMENT,
-                "--vectors takes a whole model: of --matrix, --rows, --cols, --parts only --cols");
+                "--vectors exports a whole model: --matrix, --rows and --parts cannot be used with it");
   furrow_status status = selection_make(&chosen, &export->selected, NULL, 0, export->reading.meta_name, err);
   const vectors_job wanted = {.values = &export->vectors,
                               .model = export->source,
@@ -180,7 +181,7 @@ static furrow_status run_vectors(const export_values *export, output *out, furro
                               .end = chosen.selection.end_col};
   if (status == FURROW_OK) status = export_vectors(&wanted, out, err);
   selection_clear(&chosen);
-  job_hint(status, export->force, NULL, err);
+  file_job_hint(status, export->force, NULL, err);
   return status;
 }
 
@@ -226,8 +227,8 @@ const command model_export_command = {
                "furrow model export lr --matrix input_weight - --to tsv | sort -k3g\n"
                "furrow model export fm items.fbin --vectors item --cols 200000:250000",
     .about =
-        "The file appears when it is complete. A dense file (npy, fvecs, fbin, safetensors) has 0 where the matrix "
-        "has no element. A model of several matrices goes to safetensors alone. FILE must not lie in SRC.",
+        "FILE appears only when it is complete and must not lie in SRC. Dense formats (npy, fvecs, fbin, safetensors) "
+        "have 0 where the matrix has no element. Only safetensors can hold a model of several matrices.",
     .more = print_exchange_formats,
     .operands = export_operands,
     .groups = export_groups,

@@ -1,10 +1,10 @@
-/* cli/model/cmd_model_formats.c: furrow model formats: the formats and row types there are. */
+/* cli/model/cmd_model_formats.c: furrow model formats: lists formats and row types. */
 #include <stddef.h>
 
+#include "core/commands.h"
 #include "core/report.h"
 #include "core/table.h"
 #include "furrow/model.h"
-#include "model/cmd_model.h"
 #include "model/model_source.h"
 
 typedef struct formats_values {
@@ -80,7 +80,7 @@ const command model_formats_command = {
     .name = "formats",
     .summary = "list the formats of matrix files",
     .example = "furrow model formats\nfurrow model formats --plugin ./quantised.so",
-    .about = "With --json also the row types.",
+    .about = "--json also lists the row types.",
     .groups = formats_groups,
     .size = sizeof(formats_values),
     .run = formats_run,

@@ -1,13 +1,13 @@
-/* cli/model/cmd_model_import.c: furrow model import: a file of another program as a matrix. */
+/* cli/model/cmd_model_import.c: furrow model import: makes a matrix from a file of another program. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
 #include "furrow/exchange.h"
-#include "model/cmd_model.h"
 #include "model/model_job.h"
 #include "model/model_target.h"
 
@@ -41,19 +41,19 @@ static const option import_operands[] = {{.name = "FILE",
 #define AT(field) offsetof(import_values, field)
 static const option import_options[] = {
     {.name = "from",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "auto|npy|npz|fvecs|fbin|safetensors|tsv|libsvm",
-     .help = "format of the file (auto, the default: by the ending of its name)",
+     .help = "format of the file (auto, the default: from the ending of its name)",
      .offset = AT(from)},
     {.name = "by",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "auto|row|column",
-     .help = "what a vector of the file becomes: a row, or a column (auto: a column if --format stores columns)",
+     .help = "what a vector of the file becomes: a row or a column (auto: a column if --format stores columns)",
      .offset = AT(by)},
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "npy of the ids of the vectors (FILE.ids.npy if it is there, else 0, 1, ...)",
+     .help = "npy file with the ids of the vectors (FILE.ids.npy if it exists, else 0, 1, ...)",
      .offset = AT(ids)},
     {0}};
 
@@ -61,17 +61,17 @@ static const option matrix_shape_options[] = {
     {.name = "name",
      .kind = OPTION_TEXT,
      .argument = "NAME",
-     .help = "name of the matrix (that of the folder)",
+     .help = "name of the matrix (the name of the folder)",
      .offset = AT(name)},
     {.name = "rows",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "rows of the matrix, which are all saved, also those without elements (as many as the data needs)",
+     .help = "rows of the matrix; all are saved, even without elements (as many as the data needs)",
      .offset = AT(rows)},
     {.name = "saved-rows",
      .kind = OPTION_TEXT,
      .argument = "LIST",
-     .help = "save these rows alone, such as 0:8 or 0:8,16, in this order; the others only count (all)",
+     .help = "save only these rows, such as 0:8 or 0:8,16, in this order; the others are only counted (all)",
      .offset = AT(saved_rows)},
     {.name = "cols",
      .kind = OPTION_COUNT64,
@@ -82,7 +82,7 @@ static const option matrix_shape_options[] = {
     {.name = "attribute",
      .kind = OPTION_LIST,
      .argument = "KEY=VALUE",
-     .help = "an attribute that the metadata gets; may be given several times",
+     .help = "attribute to add to the metadata; may be given several times",
      .offset = AT(attributes)},
     {0}};
 #undef AT
@@ -127,7 +127,7 @@ static furrow_status split_attributes(attributes *a, const text_list *list, furr
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
-/* What the parameters point at. */
+/* Memory that the parameters point to. */
 typedef struct lists {
   attributes attributes;
   int32_t *rows;
@@ -226,14 +226,11 @@ const command model_import_command = {
     .example =
         "furrow model import items.npy deepfm/embedding_embedding --format TextColumnFormat\n"
         "furrow model import weights.tsv lr/input_weight --format ColIdValueTextRowFormat --row-type T_FLOAT_DENSE",
-    .about =
-        "A line of tsv is: row TAB column TAB value, as 'furrow model dump' prints it. A safetensors file of several "
-        "tensors becomes a model directory. DST appears when it is complete. What is not given is as Angel has it: "
-        "RowIdColIdValueTextRowFormat, partitions by ranges of columns, 5 partitions a file. The row type is that of "
-        "the "
-        "elements (text: float): dense if the file is and every row has every column, else sparse, with 64-bit keys "
-        "where "
-        "a column needs them.",
+    .about = "Each line of a tsv file is row TAB column TAB value, as 'furrow model dump' prints it. A safetensors "
+             "file of several tensors becomes a model directory. DST appears only when it is complete. Defaults are "
+             "Angel's: RowIdColIdValueTextRowFormat, partitions by ranges of columns, 5 partitions per file. The "
+             "default row type follows the elements (float for text): dense if the file is dense and every row has "
+             "every column, otherwise sparse, with 64-bit keys if a column needs them.",
     .operands = import_operands,
     .groups = import_groups,
     .size = sizeof(import_values),

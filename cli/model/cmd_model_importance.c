@@ -1,15 +1,15 @@
-/* cli/model/cmd_model_importance.c: furrow model importance: which features the trees of a gbdt model ask for. */
+/* cli/model/cmd_model_importance.c: furrow model importance: lists the features that the trees of a gbdt model use. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
 #include "core/table.h"
-#include "draw/bars.h"
-#include "model/cmd_model.h"
+#include "draw/chart.h"
 #include "model/forest_source.h"
 #include "model/model_source.h"
 
@@ -27,7 +27,7 @@ typedef struct importance_values {
 
 static const option importance_operands[] = {{.name = "DIR",
                                               .kind = OPTION_TEXT,
-                                              .help = "a model directory of gbdt, Furrow's or Angel's",
+                                              .help = "a gbdt model directory, Furrow's or Angel's",
                                               .offset = offsetof(importance_values, path),
                                               .required = true},
                                              {0}};
@@ -35,20 +35,21 @@ static const option importance_operands[] = {{.name = "DIR",
 #define AT(field) offsetof(importance_values, field)
 static const option importance_options[] = {
     {.name = "by",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "gain|cover|count",
-     .help = "what features are sorted by (gain; count where the model has no gains)",
+     .help = "measure to sort by (gain; count if the model has no gains)",
      .offset = AT(by)},
-    {.name = "top", .kind = OPTION_U64, .argument = "N", .help = "the first N features (all)", .offset = AT(top)},
+    {.name = "top", .kind = OPTION_U64, .argument = "N", .help = "print the first N features (all)", .offset = AT(top)},
     {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "also draw bars (at most 100)", .offset = AT(svg)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace a file that exists", .offset = AT(force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {0}};
 #undef AT
 
 static const option_group importance_groups[] = {
-    {.title = "What to tell", .options = importance_options},
+    {.title = "Selection", .options = importance_options},
     {.title = "Options", .options = json_options, .offset = offsetof(importance_values, json)},
     {.title = "Options", .options = threads_options, .offset = offsetof(importance_values, threads)},
+    {.title = "Options", .options = plugin_options},
     {0}};
 
 static void importance_init(void *values) {
@@ -84,10 +85,8 @@ static furrow_status sort_features(furrow_feature_importance *list, size_t count
   static int (*const orders[])(const void *, const void *) = {by_gain, by_cover, by_count};
   if (*by == BY_WHAT_THERE_IS) *by = sums ? BY_GAIN : BY_COUNT;
   if (*by != BY_COUNT && !sums)
-    return fail(err, FURROW_E_ARGUMENT,
-                "--by %s: the model does not have it; training with --node-stats yes writes it, and --by count needs "
-                "nothing",
-                measure_names[*by]);
+    return fail(err, FURROW_E_ARGUMENT, "--by %s: the model does not store it", measure_names[*by]),
+           add_hint(err, "train with --node-stats yes to store it, or use --by count");
   if (count > 0) qsort(list, count, sizeof *list, orders[*by]);
   return FURROW_OK;
 }
@@ -145,13 +144,13 @@ static furrow_status draw(const importance_values *v, const furrow_feature_impor
     snprintf(bars[i].name, sizeof bars[i].name, "feature %" PRId32, list[i].feature);
     bars[i].value = fmax(measure_of(&list[i], by), 0);
   }
-  snprintf(title, sizeof title, "importance of features by %s", measure_names[by]);
-  snprintf(note, sizeof note, "%zu of %zu features that the trees ask for", drawn, count);
+  snprintf(title, sizeof title, "feature importance by %s", measure_names[by]);
+  snprintf(note, sizeof note, "%zu of %zu features that the trees use", drawn, count);
   return bars_write(v->svg, title, note, bars, drawn, v->force, err);
 }
 
-static furrow_status tell(const importance_values *v, const furrow_scorer *scorer, furrow_feature_importance *list,
-                          size_t count, output *out, furrow_error *err) {
+static furrow_status print_report(const importance_values *v, const furrow_scorer *scorer,
+                                  furrow_feature_importance *list, size_t count, output *out, furrow_error *err) {
   furrow_forest_info info;
   measure by = v->by;
   furrow_forest_info_init(&info);
@@ -173,7 +172,7 @@ static furrow_status importance_run(const void *values, output *out, furrow_erro
   size_t count = 0;
   furrow_status status = forest_open(&scorer, v->path, v->threads, err);
   if (status == FURROW_OK) status = furrow_scorer_feature_importance(scorer, &list, &count, err);
-  if (status == FURROW_OK) status = tell(v, scorer, list, count, out, err);
+  if (status == FURROW_OK) status = print_report(v, scorer, list, count, out, err);
   furrow_free(list);
   furrow_scorer_free(scorer);
   return status;
@@ -181,13 +180,12 @@ static furrow_status importance_run(const void *values, output *out, furrow_erro
 
 const command model_importance_command = {
     .name = "importance",
-    .summary = "say which features the trees of a gbdt model ask for, and what that gains",
+    .summary = "list the features that the trees of a gbdt model split on, with their gains",
     .example = "furrow model importance clicks --top 20\nfurrow model importance clicks --by count --svg bars.svg",
     .about =
-        "Of each feature the sums over the splits that ask for it: how many there are, what they gain, and their "
-        "cover (the sum of the hessians of the rows that come to them). Gains and covers are known where the model "
-        "has them: training with --node-stats yes writes them. Features are columns of the model, counted from 0; "
-        "share is that of the measure that the list is sorted by.",
+        "For each feature, adds up the splits that use it: their number, their gains and their covers (the sums of the "
+        "hessians of the rows that reach them). A model has gains and covers if it was trained with --node-stats yes. "
+        "Features are columns of the model, counted from 0. The share refers to the measure that sorts the list.",
     .operands = importance_operands,
     .groups = importance_groups,
     .size = sizeof(importance_values),

@@ -1,4 +1,4 @@
-/* cli/model/cmd_model_info.c: furrow model info: what a model or a matrix is made of. */
+/* cli/model/cmd_model_info.c: furrow model info: summarises a model or a matrix. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
 #include "core/table.h"
-#include "model/cmd_model.h"
 #include "model/forest_source.h"
-#include "model/matrix_facts.h"
+#include "model/matrix_summary.h"
 #include "model/model_conf.h"
 #include "model/model_source.h"
 
@@ -32,7 +32,7 @@ static const option info_operands[] = {{.name = "PATH",
 
 static const option info_options[] = {{.name = "no-stats",
                                        .kind = OPTION_FLAG,
-                                       .help = "read the metadata alone: no data file is opened",
+                                       .help = "read only the metadata, no data file",
                                        .offset = offsetof(info_values, no_stats)},
                                       {.name = "partitions",
                                        .kind = OPTION_FLAG,
@@ -41,8 +41,8 @@ static const option info_options[] = {{.name = "no-stats",
                                       {0}};
 
 static const option_group info_groups[] = {
-    {.title = "What to tell", .options = matrix_options, .offset = offsetof(info_values, selected)},
-    {.title = "What to tell", .options = info_options},
+    {.title = "Selection", .options = matrix_options, .offset = offsetof(info_values, selected)},
+    {.title = "Selection", .options = info_options},
     {.title = "Reading", .options = reading_options, .offset = offsetof(info_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(info_values, json)},
     {.title = "Options", .options = threads_options, .offset = offsetof(info_values, threads)},
@@ -63,9 +63,9 @@ static void report_optional(report *r, const char *name, const char *text) {
     report_none(r, name);
 }
 
-static void report_kind(report *r, const matrix_facts *f) {
+static void report_kind(report *r, const matrix_summary *f) {
   const furrow_matrix_meta *meta = f->meta;
-  static const char *const origins[] = {"JSON", "psmeta, what one server wrote", "binary, as Angel 1.x wrote it"};
+  static const char *const origins[] = {"JSON", "psmeta, written by one server", "binary, as Angel 1.x wrote it"};
   report_optional(r, "name", meta->matrix_name);
   report_text(r, "folder", f->folder);
   report_i64(r, "matrix id", meta->matrix_id);
@@ -84,7 +84,7 @@ static void report_kind(report *r, const matrix_facts *f) {
   report_text(r, "layer kind", furrow_layer_kind_name(f->layer));
 }
 
-static void report_saved_rows(report *r, const matrix_facts *f) {
+static void report_saved_rows(report *r, const matrix_summary *f) {
   if (r->json) {
     report_u64(r, "saved rows", f->saved_rows);
     report_list(r, "saved row range");
@@ -94,13 +94,13 @@ static void report_saved_rows(report *r, const matrix_facts *f) {
   } else if (f->saved_rows) {
     bool all = (int64_t)f->saved_rows == (int64_t)f->last_row - f->first_row + 1;
     report_line(r, "saved rows", "%zu of %" PRId32 ": %" PRId32 " to %" PRId32 "%s", f->saved_rows, f->meta->row,
-                f->first_row, f->last_row, all ? "" : ", not all between");
+                f->first_row, f->last_row, all ? "" : ", with gaps");
   } else {
     report_none(r, "saved rows");
   }
 }
 
-static void report_partitions(report *r, const matrix_facts *f) {
+static void report_partitions(report *r, const matrix_summary *f) {
   const furrow_matrix_meta *meta = f->meta;
   if (r->json) {
     report_u64(r, "partitions", meta->part_count);
@@ -121,7 +121,7 @@ static void report_partitions(report *r, const matrix_facts *f) {
   report_u64(r, "bytes", f->bytes);
 }
 
-static void report_shape(report *r, const matrix_facts *f) {
+static void report_shape(report *r, const matrix_summary *f) {
   const furrow_matrix_meta *meta = f->meta;
   report_i64(r, "rows", meta->row);
   if (meta->col < 0)
@@ -136,12 +136,12 @@ static void report_shape(report *r, const matrix_facts *f) {
     report_i64(r, "elements", f->elements);
 }
 
-static void report_stats(report *r, const matrix_facts *f) {
+static void report_stats(report *r, const matrix_summary *f) {
   const furrow_matrix_stats *stats = &f->stats;
   if (!f->with_stats) return;
   report_u64(r, "zeros", stats->zeros);
-  report_f64(r, "density", facts_density(f));
-  report_f64(r, "sparsity", 1 - facts_density(f));
+  report_f64(r, "density", matrix_summary_density(f));
+  report_f64(r, "sparsity", 1 - matrix_summary_density(f));
   if (stats->elements == 0) {
     report_none(r, "column range");
   } else if (r->json) {
@@ -216,7 +216,7 @@ static furrow_status print_partition_table(output *out, const furrow_matrix_meta
   return table_finish(&t, 1 << 5, out, err);
 }
 
-static void report_matrix(report *r, const matrix_facts *f) {
+static void report_matrix(report *r, const matrix_summary *f) {
   report_kind(r, f);
   report_shape(r, f);
   report_stats(r, f);
@@ -239,7 +239,7 @@ static void number_cell(table *t, double value) {
     table_cell(t, "-");
 }
 
-static void matrix_row(table *t, const char *name, const matrix_facts *f) {
+static void matrix_row(table *t, const char *name, const matrix_summary *f) {
   table_cell(t, "%s", name);
   table_cell(t, "%" PRId32, f->meta->matrix_id);
   table_cell(t, "%s", f->format ? f->format->name : f->meta->format_class_name ? f->meta->format_class_name : "-");
@@ -254,7 +254,7 @@ static void matrix_row(table *t, const char *name, const matrix_facts *f) {
   else
     table_cell(t, "%" PRId64, f->elements);
   if (!f->with_stats) return;
-  number_cell(t, facts_density(f));
+  number_cell(t, matrix_summary_density(f));
   number_cell(t, f->stats.min);
   number_cell(t, f->stats.max);
   number_cell(t, f->stats.mean);
@@ -273,17 +273,17 @@ static void report_head(report *r, const furrow_model_listing *listing) {
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
-typedef struct telling {
+typedef struct description {
   const info_values *values;
   graph_text graph;
   job job;
   report report;
   table table;
   int exit_code; /* of the first matrix that could not be read */
-} telling;
+} description;
 
-/* A matrix that cannot be read is told with its error, and the others all the same. */
-static void tell_failure(telling *t, const furrow_model_entry *matrix, bool of_model, furrow_error *err) {
+/* Reports a matrix that cannot be read with its error; the others are still described. */
+static void report_failure(description *t, const furrow_model_entry *matrix, bool of_model, furrow_error *err) {
   report *r = &t->report;
   print_failure(err->status, err);
   if (t->exit_code == 0) t->exit_code = furrow_status_exit_code(err->status);
@@ -295,6 +295,7 @@ static void tell_failure(telling *t, const furrow_model_entry *matrix, bool of_m
     report_text(r, "folder", matrix->folder);
     report_text(r, "status", furrow_status_name(err->status));
     report_text(r, "error", text);
+    if (err->hint[0]) report_text(r, "hint", err->hint);
     if (of_model) report_end(r);
   } else if (of_model) {
     table_cell(&t->table, "%s", matrix->name);
@@ -302,7 +303,8 @@ static void tell_failure(telling *t, const furrow_model_entry *matrix, bool of_m
   }
 }
 
-static furrow_status tell_facts(telling *t, const char *name, const matrix_facts *f, bool of_model, furrow_error *err) {
+static furrow_status describe_summary(description *t, const char *name, const matrix_summary *f, bool of_model,
+                                      furrow_error *err) {
   const info_values *info = t->values;
   report *r = &t->report;
   if (of_model && !info->json) {
@@ -316,22 +318,23 @@ static furrow_status tell_facts(telling *t, const char *name, const matrix_facts
   return info->partitions && !info->json ? print_partition_table(r->out, f->meta, err) : FURROW_OK;
 }
 
-static furrow_status tell_matrix(telling *t, const furrow_model_entry *matrix, bool of_model, furrow_error *err) {
+static furrow_status describe_matrix(description *t, const furrow_model_entry *matrix, bool of_model,
+                                     furrow_error *err) {
   const info_values *info = t->values;
   furrow_matrix_source_params params = reading_params(&info->reading);
   furrow_error found = {0};
-  matrix_facts f;
-  facts_start(&f, matrix->folder, &params, &t->graph);
+  matrix_summary f;
+  matrix_summary_start(&f, matrix->folder, &params, &t->graph);
   job_watch(&t->job, "reading", info->quiet);
-  const furrow_status read =
-      info->no_stats ? facts_from_meta(&f, &found) : facts_from_files(&f, info->threads, &t->job, &found);
+  const furrow_status read = info->no_stats ? matrix_summary_from_meta(&f, &found)
+                                            : matrix_summary_from_files(&f, info->threads, &t->job, &found);
   furrow_status status = FURROW_OK;
   job_stop(&t->job);
   if (read == FURROW_OK)
-    status = tell_facts(t, matrix->name, &f, of_model, err);
+    status = describe_summary(t, matrix->name, &f, of_model, err);
   else
-    tell_failure(t, matrix, of_model, &found);
-  facts_close(&f);
+    report_failure(t, matrix, of_model, &found);
+  matrix_summary_close(&f);
   return status;
 }
 
@@ -358,8 +361,8 @@ static void report_forest(report *r, const furrow_forest_info *info, size_t feat
   report_line(r, "node sums", info->sums ? "gain and cover of each node" : "none");
 }
 
-/* What a model of trees is like. One that cannot be opened is told with its error, and its matrices all the same. */
-static void tell_forest(telling *t, const furrow_model_listing *listing) {
+/* Describes the trees of a model. If they cannot be opened, prints the error; the matrices are still described. */
+static void describe_forest(description *t, const furrow_model_listing *listing) {
   furrow_scorer *scorer = NULL;
   furrow_feature_importance *list = NULL;
   furrow_forest_info info;
@@ -379,11 +382,12 @@ static void tell_forest(telling *t, const furrow_model_listing *listing) {
   furrow_scorer_free(scorer);
 }
 
-static furrow_status tell_model(telling *t, const furrow_model_listing *listing, output *out, furrow_error *err) {
+static furrow_status describe_model(description *t, const furrow_model_listing *listing, output *out,
+                                    furrow_error *err) {
   report *r = &t->report;
   furrow_status status = FURROW_OK;
   report_head(r, listing);
-  if (!t->values->no_stats && forest_is_listed(listing)) tell_forest(t, listing);
+  if (!t->values->no_stats && forest_is_listed(listing)) describe_forest(t, listing);
   if (r->json)
     report_list(r, "matrices");
   else
@@ -392,7 +396,7 @@ static furrow_status tell_model(telling *t, const furrow_model_listing *listing,
                     ? "matrix|id|format|row type|rows x columns|saved|parts|files|bytes|elements"
                     : "matrix|id|format|row type|rows x columns|saved|parts|files|bytes|elements|density|min|max|mean");
   for (size_t i = 0; i < listing->matrix_count && status == FURROW_OK; i++)
-    status = tell_matrix(t, &listing->matrices[i], true, err);
+    status = describe_matrix(t, &listing->matrices[i], true, err);
   if (r->json) return report_end(r), status;
   furrow_status printed = table_finish(&t->table, 1 | 4 | 8, out, err);
   return status == FURROW_OK ? printed : status;
@@ -400,7 +404,7 @@ static furrow_status tell_model(telling *t, const furrow_model_listing *listing,
 
 static furrow_status info_run(const void *values, output *out, furrow_error *err) {
   const info_values *info = values;
-  telling t = {.values = info};
+  description t = {.values = info};
   furrow_model_listing *listing = NULL;
   const furrow_model_entry *only = NULL;
   furrow_status status = furrow_model_listing_load(&listing, info->path, err);
@@ -409,7 +413,7 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   if (status == FURROW_OK) status = graph_read(&t.graph, listing, err);
   if (status == FURROW_OK) {
     report_start(&t.report, out, info->json);
-    status = only ? tell_matrix(&t, only, false, err) : tell_model(&t, listing, out, err);
+    status = only ? describe_matrix(&t, only, false, err) : describe_model(&t, listing, out, err);
     if (status == FURROW_OK) report_finish(&t.report);
   }
   out->exit_code = t.exit_code;
@@ -420,15 +424,13 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
 
 const command model_info_command = {
     .name = "info",
-    .summary = "say what a model or a matrix is made of",
+    .summary = "summarise a model or a matrix",
     .example = "furrow model info deepfm\nfurrow model info deepfm --matrix input_weight --partitions\n"
                "furrow model info deepfm/embedding_embedding --json",
-    .about =
-        "A line for each matrix of a model; everything about one matrix. Density is the share of cells (saved rows "
-        "x columns) with an element that is not 0, sparsity the rest. The kind of layer is a guess by graph.json, "
-        "name and format. Of a gbdt model it also says what its trees are like. A matrix that cannot be read does not "
-        "keep the others from being told; the command then ends "
-        "with the code of the first error.",
+    .about = "Prints one line per matrix for a model, and all details for a single matrix. Density is the share of "
+             "cells (saved rows x columns) whose element is not 0; sparsity is 1 - density. The layer kind is a guess "
+             "from graph.json, the matrix name and the format. For a gbdt model the trees are summarised as well. If a "
+             "matrix cannot be read, the others are still printed, and the exit code is that of the first error.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),

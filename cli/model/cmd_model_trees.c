@@ -1,9 +1,9 @@
-/* cli/model/cmd_model_trees.c: furrow model trees: the trees of a gbdt model, as text and as pictures. */
+/* cli/model/cmd_model_trees.c: furrow model trees: prints or draws the trees of a gbdt model. */
 #include <stddef.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/text_file.h"
-#include "model/cmd_model.h"
 #include "model/forest_source.h"
 #include "model/model_source.h"
 
@@ -18,7 +18,7 @@ typedef struct trees_values {
 
 static const option trees_operands[] = {{.name = "DIR",
                                          .kind = OPTION_TEXT,
-                                         .help = "a model directory of gbdt, Furrow's or Angel's",
+                                         .help = "a gbdt model directory, Furrow's or Angel's",
                                          .offset = offsetof(trees_values, path),
                                          .required = true},
                                         {0}};
@@ -28,23 +28,23 @@ static const option trees_options[] = {
     {.name = "tree",
      .kind = OPTION_U64,
      .argument = "N",
-     .help = "this tree alone (the first is 0)",
+     .help = "only this tree (the first is 0)",
      .offset = AT(tree)},
-    {.name = "first", .kind = OPTION_U64, .argument = "N", .help = "the first N trees", .offset = AT(first)},
+    {.name = "first", .kind = OPTION_U64, .argument = "N", .help = "only the first N trees", .offset = AT(first)},
     {0}};
 
 static const option picture_options[] = {
     {.name = "svg",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "draw one tree (--tree, else the first one) instead of printing",
+     .help = "draw one tree (--tree, or the first) instead of printing",
      .offset = AT(svg)},
     {.name = "dot",
      .kind = OPTION_TEXT,
      .argument = "FILE",
      .help = "write the trees for graphviz instead of printing",
      .offset = AT(dot)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace a file that exists", .offset = AT(force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {0}};
 #undef AT
 
@@ -53,6 +53,7 @@ static const option_group trees_groups[] = {
     {.title = "Pictures", .options = picture_options},
     {.title = "Options", .options = json_options, .offset = offsetof(trees_values, json)},
     {.title = "Options", .options = threads_options, .offset = offsetof(trees_values, threads)},
+    {.title = "Options", .options = plugin_options},
     {0}};
 
 static void trees_init(void *values) {
@@ -60,17 +61,18 @@ static void trees_init(void *values) {
   ((trees_values *)values)->first = ALL;
 }
 
-/* Trees first … end-1 that were asked for. */
+/* Selects trees first … end-1. */
 static furrow_status choose_trees(const trees_values *v, const furrow_scorer *scorer, size_t *first, size_t *end,
                                   furrow_error *err) {
   furrow_forest_info info;
   furrow_forest_info_init(&info);
   furrow_scorer_get_forest_info(scorer, &info);
-  if (v->tree != ALL && v->first != ALL) return fail(err, FURROW_E_ARGUMENT, "--tree and --first exclude each other");
+  if (v->tree != ALL && v->first != ALL)
+    return fail(err, FURROW_E_ARGUMENT, "--tree and --first cannot be used together");
   if (v->tree != ALL && v->tree >= info.trees)
-    return fail(err, FURROW_E_RANGE, "there is no tree %llu: the model has %zu", (unsigned long long)v->tree,
+    return fail(err, FURROW_E_RANGE, "there is no tree %llu: the model has %zu trees", (unsigned long long)v->tree,
                 info.trees);
-  if (v->first == 0) return fail(err, FURROW_E_ARGUMENT, "--first 0: there would be no tree");
+  if (v->first == 0) return fail(err, FURROW_E_ARGUMENT, "--first must be at least 1");
   *first = v->tree != ALL ? (size_t)v->tree : 0;
   *end = v->tree != ALL ? *first + 1 : v->first < info.trees ? (size_t)v->first : info.trees;
   return FURROW_OK;
@@ -86,7 +88,7 @@ static furrow_status write_trees(const furrow_scorer *scorer, furrow_describe_fo
   return status;
 }
 
-/* One after the other, so that a long forest is never whole in memory as text; JSON is one value. */
+/* Prints one tree at a time, so that the text of a large forest is never in memory as a whole; JSON is one value. */
 static furrow_status print_trees(const furrow_scorer *scorer, bool json, size_t first, size_t end, output *out,
                                  furrow_error *err) {
   const furrow_describe_format kind = json ? FURROW_DESCRIBE_JSON : FURROW_DESCRIBE_TEXT;
@@ -124,11 +126,11 @@ const command model_trees_command = {
     .name = "trees",
     .summary = "print or draw the trees of a gbdt model",
     .example = "furrow model trees clicks --first 2\nfurrow model trees clicks --tree 7 --svg tree7.svg",
-    .about = "A line for each node: what it asks, where rows without the feature go (absent), and, where the model has "
-             "them (--node-stats yes in training), the gain of the split and the cover: the sum of the hessians of its "
-             "rows. What is indented below a node comes to it by the answer that stands before. Features are "
-             "columns of the model, counted from 0. Leaves are printed as the model stores them: the score of a row "
-             "is the sum of its leaves times the learning rate.",
+    .about = "Prints a line for each node: its condition and where rows without the feature go (absent). If the model "
+             "stores them (trained with --node-stats yes), the gain of the split and the cover, which is the sum of "
+             "the hessians of the node's rows, follow. The children of a node are indented below it, each after the "
+             "answer that leads to it. Features are columns of the model, counted from 0. Leaves are printed as "
+             "stored: the score of a row is the sum of its leaves times the learning rate.",
     .operands = trees_operands,
     .groups = trees_groups,
     .size = sizeof(trees_values),

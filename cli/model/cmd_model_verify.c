@@ -1,13 +1,13 @@
-/* cli/model/cmd_model_verify.c: furrow model verify: everything about a model that could be wrong. */
+/* cli/model/cmd_model_verify.c: furrow model verify: checks everything in a model. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
 #include "furrow/learn.h"
-#include "model/cmd_model.h"
 #include "model/model_source.h"
 
 typedef struct verify_values {
@@ -26,11 +26,10 @@ static const option verify_operands[] = {{.name = "PATH",
                                          {0}};
 
 static const option verify_quiet_options[] = {
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print errors alone: no remarks and no summary"},
-    {0}};
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print only errors, no remarks and no summary"}, {0}};
 
 static const option_group verify_groups[] = {
-    {.title = "What to check", .options = matrix_options, .offset = offsetof(verify_values, selected)},
+    {.title = "Selection", .options = matrix_options, .offset = offsetof(verify_values, selected)},
     {.title = "Reading", .options = reading_options, .offset = offsetof(verify_values, reading)},
     {.title = "Options", .options = json_options, .offset = offsetof(verify_values, json)},
     {.title = "Options", .options = threads_options, .offset = offsetof(verify_values, threads)},
@@ -47,7 +46,7 @@ static void verify_init(void *values) {
 typedef struct checking {
   const verify_values *values;
   report *report;
-  uint64_t errors, remarks; /* of the matrix in hand */
+  uint64_t errors, remarks; /* of the current matrix */
   int exit_code;            /* of the first error of all */
 } checking;
 
@@ -69,7 +68,7 @@ static void report_finding(report *r, const furrow_matrix_finding *finding) {
   report_end(r);
 }
 
-/* FILE: byte OFFSET: partition N: remark: message, as far as there is such a thing */
+/* Prints FILE: byte OFFSET: partition N: remark: message, with the parts that are known. */
 static void print_finding(output *out, const furrow_matrix_finding *finding) {
   if (finding->file[0]) output_text(out, finding->file);
   if (finding->file[0]) output_text(out, ": ");
@@ -122,7 +121,7 @@ static furrow_status check_matrix(checking *c, const furrow_model_entry *matrix,
   params.found = take_finding;
   params.user = c;
   furrow_status status = furrow_matrix_verify(matrix->folder, &params, err);
-  const bool done = status == FURROW_OK || c->errors > 0; /* else it is not about what is there: no memory */
+  const bool done = status == FURROW_OK || c->errors > 0; /* otherwise out of memory, not a finding */
   if (verify->json) {
     report_end(r);
     report_u64(r, "errors", c->errors);
@@ -140,7 +139,7 @@ static bool lists(const furrow_model_entry *entries, size_t count, const char *n
   return false;
 }
 
-/* Whether the matrices of a forest are trees together. One of Angel's, without graph.json, does not say of how many
+/* Checks that the matrices of a forest fit together. Angel's forests, without graph.json, do not store the number of
  * classes. */
 static furrow_status check_trees(checking *c, const furrow_model_listing *listing, furrow_error *err) {
   furrow_scorer *scorer = NULL;
@@ -196,9 +195,8 @@ const command model_verify_command = {
     .summary = "check metadata, files and every record",
     .example = "furrow model verify lr\nfurrow model verify deepfm/embedding_embedding --json",
     .about = "Prints a line for each finding: FILE: byte OFFSET: partition N: what is wrong. A remark is about "
-             "something odd that "
-             "can still be read. Matrices of boosted trees must be trees together. Ends with 0 when nothing is wrong, "
-             "else with the code of the first error.",
+             "something unusual that can still be read. The matrices of a gbdt model are also checked against each "
+             "other. The exit code is 0 when there are no errors, otherwise the code of the first error.",
     .operands = verify_operands,
     .groups = verify_groups,
     .size = sizeof(verify_values),

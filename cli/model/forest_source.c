@@ -1,4 +1,4 @@
-/* cli/model/forest_source.c: a model of trees, opened for the commands that look at it. */
+/* cli/model/forest_source.c: opens the gbdt models of the commands about trees. */
 #include "model/forest_source.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ furrow_status forest_open(furrow_scorer **scorer, const char *folder, uint32_t t
   furrow_model_listing *listing = NULL;
   furrow_status status = furrow_model_listing_load(&listing, folder, err);
   if (status == FURROW_OK && !forest_is_listed(listing))
-    status = fail_in(err, FURROW_E_STATE, folder, "a model without trees: it has no matrix gbdt.split.feature");
+    status = fail_in(err, FURROW_E_STATE, folder, "the model has no trees: there is no matrix gbdt.split.feature");
   if (status == FURROW_OK) status = open_listed(scorer, listing, threads, err);
   furrow_model_listing_free(listing);
   return status;

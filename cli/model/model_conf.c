@@ -1,5 +1,4 @@
-/* cli/model/model_conf.c: Angel's settings for what a model is saved as (-D KEY=VALUE), and the layers they are about.
- */
+/* cli/model/model_conf.c: Angel's settings for the formats of a model (-D KEY=VALUE), by kind of layer. */
 #include "model/model_conf.h"
 
 #include <errno.h>

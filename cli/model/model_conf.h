@@ -1,12 +1,11 @@
-/* cli/model/model_conf.h: Angel's settings for what a model is saved as (-D KEY=VALUE), and the layers they are about.
- */
+/* cli/model/model_conf.h: Angel's settings for the formats of a model (-D KEY=VALUE), by kind of layer. */
 #ifndef CLI_MODEL_MODEL_CONF_H
 #define CLI_MODEL_MODEL_CONF_H
 
 #include "furrow/model.h"
 #include "model/model_source.h"
 
-/* graph.json of a model: text NULL when there is none. For a matrix folder that of the directory around it. */
+/* graph.json of a model; text NULL: there is none. For a matrix folder, that of the directory around it. */
 typedef struct graph_text {
   char *text;
   size_t size;
@@ -22,11 +21,11 @@ typedef struct layer_formats {
   bool any;            /* a format is set */
 } layer_formats;
 
-/* Clear it, after a failure, too. */
+/* Clear it, even after a failure. */
 furrow_status layer_formats_make(layer_formats *formats, const text_list *define, const furrow_model_listing *listing,
                                  furrow_error *err);
 void layer_formats_clear(layer_formats *formats);
-/* Name of the format that was set for the matrix's layer; NULL: none. */
+/* Returns the format that was set for the matrix's layer; NULL: none. */
 const char *layer_format(const layer_formats *formats, const furrow_matrix_source *source);
 
 #endif

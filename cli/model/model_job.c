@@ -1,10 +1,11 @@
-/* cli/model/model_job.c: a job that takes a while: it shows how far it is, and a signal stops it. */
+/* cli/model/model_job.c: a long job: shows its progress, and a signal stops it. */
 #include "model/model_job.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
+#include <sys/stat.h>
 
+#include "core/fail.h"
 #include "core/interrupt.h"
 
 void job_watch(job *j, const char *what, bool quiet) {
@@ -28,12 +29,22 @@ void job_stop(job *j) {
   progress_stop(&j->progress);
 }
 
+static void add_job_hint(furrow_status status, bool folder, bool force, const char *memory, furrow_error *err) {
+  struct stat found;
+  if (status == FURROW_E_CANCELLED) interrupt_check(err); /* names the signal */
+  const bool replaceable = stat(err->file, &found) == 0 && S_ISDIR(found.st_mode) == folder;
+  if (status == FURROW_E_EXISTS && !force && replaceable && !err->hint[0])
+    add_hint(err, "--force replaces it");
+  else if (status == FURROW_E_MEMORY && memory)
+    add_hint(err, "%s", memory);
+}
+
 void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err) {
-  const char *hint = status == FURROW_E_EXISTS && !force && !err->hint[0] ? "--force replaces it"
-                     : status == FURROW_E_MEMORY                          ? memory
-                                                                          : NULL;
-  if (status == FURROW_E_CANCELLED) interrupt_check(err); /* says what stopped it */
-  if (hint) snprintf(err->hint, sizeof err->hint, "%s", hint);
+  add_job_hint(status, true, force, memory, err);
+}
+
+void file_job_hint(furrow_status status, bool force, const char *memory, furrow_error *err) {
+  add_job_hint(status, false, force, memory, err);
 }
 
 void print_note(bool quiet, const char *format, ...) {

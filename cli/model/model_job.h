@@ -17,11 +17,12 @@ void job_start(job *j, const char *what, bool quiet);
 bool job_progress(void *user, const char *phase, uint64_t done, uint64_t total);
 /* Removes the line of progress. */
 void job_stop(job *j);
-/* Sets the hint of a job that failed: because something exists, unless --force was given or the library has a hint; for
- * want of memory, where `memory` names options. */
+/* Add a hint to the error of a job that failed: --force where the target (a model or matrix folder; a file) exists and
+ * can be replaced, `memory` (names options; NULL: none) where memory ran out. */
 void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err);
+void file_job_hint(furrow_status status, bool force, const char *memory, furrow_error *err);
 
-/* Says something on stderr that is no failure. */
+/* Prints "furrow: note: …" to stderr. */
 void print_note(bool quiet, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

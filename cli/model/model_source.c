@@ -1,4 +1,4 @@
-/* cli/model/model_source.c: which matrices the model commands read, and the options that say how. */
+/* cli/model/model_source.c: how the model commands read matrices, and the options for it. */
 #include "model/model_source.h"
 
 #include <ctype.h>
@@ -14,14 +14,14 @@
 
 /* ---- Values of options ---------------------------------------------------------------------------------- */
 
-/* The value of a hexadecimal digit; -1: it is none. */
+/* Value of a hexadecimal digit; -1: not a digit. */
 static int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   c = (char)tolower((unsigned char)c);
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads one character, plain or escaped, and moves on behind it; 0: it is no escape that is known. */
+/* Reads one character, plain or escaped, and advances; 0: unknown escape. */
 static char read_escaped(const char **text) {
   const char *s = *text;
   if (s[0] != '\\') return *text += 1, s[0];
@@ -44,10 +44,11 @@ furrow_status parse_separator(const char *text, void *field, furrow_error *err) 
   const char *at = text;
   while (*at && n < sizeof s->text - 1) {
     char c = read_escaped(&at);
-    if (!c) return fail_token(err, text, "a separator knows the escapes \\t, \\n, \\\\ and \\xHH (from \\x01)");
+    if (!c)
+      return fail_token(err, text, "unknown escape in a separator; known are \\t, \\n, \\\\ and \\xHH (from \\x01)");
     s->text[n++] = c;
   }
-  if (n == 0) return fail_token(err, text, "a separator is not empty");
+  if (n == 0) return fail_token(err, text, "the separator is empty");
   if (*at) return fail_token(err, text, "a separator has at most %zu characters", sizeof s->text - 1);
   s->text[n] = 0;
   return FURROW_OK;
@@ -60,47 +61,41 @@ furrow_status parse_row_type(const char *text, void *field, furrow_error *err) {
   return status;
 }
 
-static furrow_status parse_plugin(const char *text, void *field, furrow_error *err) {
-  (void)field;
-  return furrow_plugin_load(text, err);
-}
-
 /* ---- Tables --------------------------------------------------------------------------------------------- */
 
 #define AT(field) offsetof(reading_values, field)
-/* The options of reading; `in` stands before their names, `is` says what they are about. */
+/* The options for reading; `in` is the prefix of their names, `is` names what is read. */
 #define READING(in, is)                                                                                              \
   {.name = in "sep",                                                                                                 \
    .kind = OPTION_PARSED,                                                                                            \
    .argument = "S",                                                                                                  \
-   .help = "text formats: the separator " is ", with \\t, \\n, \\\\, \\xHH as in C; without it a look at the first " \
-           "record finds it",                                                                                        \
+   .help = "text formats: the separator " is ", with \\t, \\n, \\\\, \\xHH as in C (guessed from the first record)", \
    .offset = AT(separator),                                                                                          \
    .parse = parse_separator},                                                                                        \
       {.name = in "meta-name",                                                                                       \
        .kind = OPTION_TEXT,                                                                                          \
        .argument = "FILE",                                                                                           \
-       .help = "the metadata file to read (_meta, else meta, else psmeta)",                                          \
+       .help = "metadata file to read (_meta, else meta, else psmeta)",                                              \
        .offset = AT(meta_name)},                                                                                     \
       {.name = in "format",                                                                                          \
        .kind = OPTION_TEXT,                                                                                          \
        .argument = "NAME",                                                                                           \
-       .help = "the format " is ", where the metadata does not say it (psmeta)",                                     \
+       .help = "the format " is ", if the metadata does not name it (psmeta)",                                       \
        .offset = AT(format)},                                                                                        \
       {.name = in "row-type",                                                                                        \
        .kind = OPTION_PARSED,                                                                                        \
        .argument = "TYPE",                                                                                           \
-       .help = "the row type " is ", where the metadata does not say it (psmeta)",                                   \
+       .help = "the row type " is ", if the metadata does not name it (psmeta)",                                     \
        .offset = AT(row_type),                                                                                       \
        .parse = parse_row_type},                                                                                     \
       {.name = in "row-order",                                                                                       \
-       .kind = OPTION_CHOICE,                                                                                        \
+       .kind = OPTION_ENUM,                                                                                          \
        .choices = "auto|ascending|meta",                                                                             \
-       .help = "formats without row ids: rows follow each other by id, or as the metadata lists them",               \
+       .help = "formats without row ids: order of the rows in the files, by id or as in the metadata",               \
        .offset = AT(row_order)},
 
 const option reading_options[] = {READING("", "of the files"){0}};
-const option in_reading_options[] = {READING("in-", "of what is read"){0}};
+const option in_reading_options[] = {READING("in-", "of SRC"){0}};
 #undef READING
 #undef AT
 
@@ -120,10 +115,10 @@ furrow_matrix_source_params reading_params(const reading_values *values) {
 }
 
 #define AT(field) offsetof(selection_values, field)
-#define MATRIX_OPTION                                                                        \
-  {                                                                                          \
-    .name = "matrix", .kind = OPTION_TEXT, .argument = "NAME",                               \
-    .help = "the matrix of a model directory that has several of them", .offset = AT(matrix) \
+#define MATRIX_OPTION                                                                          \
+  {                                                                                            \
+    .name = "matrix", .kind = OPTION_TEXT, .argument = "NAME",                                 \
+    .help = "the matrix to take from a model directory that has several", .offset = AT(matrix) \
   }
 
 const option matrix_options[] = {MATRIX_OPTION, {0}};
@@ -131,43 +126,25 @@ const option selection_options[] = {MATRIX_OPTION,
                                     {.name = "rows",
                                      .kind = OPTION_TEXT,
                                      .argument = "LIST",
-                                     .help = "these rows alone: 3, or 0:8 (8 is not among them), or 0:8,16,20:",
+                                     .help = "only these rows: 3, or 0:8 (without 8), or 0:8,16,20:",
                                      .offset = AT(rows)},
                                     {.name = "cols",
                                      .kind = OPTION_TEXT,
                                      .argument = "A:B",
-                                     .help = "columns from A to B-1 alone; A: and :B and one number will do, too",
+                                     .help = "only columns A to B-1; also A:, :B or a single column",
                                      .offset = AT(cols)},
                                     {.name = "parts",
                                      .kind = OPTION_TEXT,
                                      .argument = "LIST",
-                                     .help = "these partitions alone, by their ids",
+                                     .help = "only the partitions with these ids",
                                      .offset = AT(parts)},
                                     {0}};
 #undef MATRIX_OPTION
 #undef AT
 
-const option plugin_options[] = {{.name = "plugin",
-                                  .kind = OPTION_PARSED,
-                                  .argument = "FILE.so",
-                                  .help = "adds the formats of a shared object; may be given several times",
-                                  .parse = parse_plugin},
-                                 {0}};
-const option threads_options[] = {{.name = "threads",
-                                   .kind = OPTION_THREADS,
-                                   .argument = "T",
-                                   .help = "threads to use (0, the default: one for each processor)"},
-                                  {0}};
-const option memory_options[] = {
-    {.name = "memory", .kind = OPTION_BYTES, .argument = "BYTES", .help = "memory for elements, such as 256MiB (1GiB)"},
-    {0}};
-const option quiet_options[] = {
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes and no progress on stderr"}, {0}};
-const option json_options[] = {{.name = "json", .kind = OPTION_FLAG, .help = "report as JSON"}, {0}};
-
 /* ---- Matrices of a model -------------------------------------------------------------------------------- */
 
-/* "a, b, c"; what does not fit is "...". */
+/* Writes "a, b, c"; names that do not fit become "...". */
 static void list_names(const furrow_model_listing *listing, char *text, size_t size) {
   size_t used = 0;
   text[0] = 0;
@@ -188,12 +165,9 @@ static furrow_status no_such_matrix(const furrow_model_listing *listing, const c
   list_names(listing, names, sizeof names);
   for (; count < listing->matrix_count && count < 64; count++) candidates[count] = listing->matrices[count].name;
   const char *closest = closest_word(name, candidates, count);
-  if (closest)
-    fail_token(err, name, "no such matrix; did you mean %.64s?", closest);
-  else
-    fail_token(err, name, "no such matrix; there are: %s", names);
+  fail_token(err, name, "the model has no such matrix");
   snprintf(err->file, sizeof err->file, "%s", listing->path);
-  return FURROW_E_ARGUMENT;
+  return closest ? add_hint(err, "did you mean %.64s?", closest) : add_hint(err, "its matrices are %s", names);
 }
 
 furrow_status choose_matrix(const furrow_model_listing *listing, const char *name, const furrow_model_entry **matrix,
@@ -204,9 +178,8 @@ furrow_status choose_matrix(const furrow_model_listing *listing, const char *nam
     if (strcmp(listing->matrices[i].name, name) == 0) return *matrix = &listing->matrices[i], FURROW_OK;
   if (name) return no_such_matrix(listing, name, err);
   list_names(listing, names, sizeof names);
-  fail(err, FURROW_E_ARGUMENT, "has %zu matrices, choose one with --matrix: %s", listing->matrix_count, names);
-  snprintf(err->file, sizeof err->file, "%s", listing->path);
-  return FURROW_E_ARGUMENT;
+  fail_in(err, FURROW_E_ARGUMENT, listing->path, "has %zu matrices", listing->matrix_count);
+  return add_hint(err, "choose one with --matrix: %s", names);
 }
 
 /* ---- Lists of ids --------------------------------------------------------------------------------------- */
@@ -281,7 +254,7 @@ static bool read_i64(const char **text, int64_t *value) {
   return errno == 0;
 }
 
-/* Reads N, A:B, A:, :B or : and moves on behind it. */
+/* Reads N, A:B, A:, :B or : and advances. */
 static bool read_range(const char **text, range *r) {
   *r = (range){INT64_MIN, INT64_MAX};
   bool first = **text != ':';
@@ -313,7 +286,7 @@ static furrow_status check_list(const char *name, const char *text, furrow_error
   return fail_token(err, text, "--%s takes numbers and ranges A:B with A < B, such as 0:8,16", name);
 }
 
-/* Metadata has no room for more rows. */
+/* The metadata cannot hold more rows. */
 #define LISTED_ROWS ((size_t)INT32_MAX / 50)
 
 static furrow_status add_range(const char *name, const char *text, range r, int32_t rows, id_list *list,
@@ -321,9 +294,10 @@ static furrow_status add_range(const char *name, const char *text, range r, int3
   if (r.first == INT64_MIN) r.first = 0;
   if (r.end == INT64_MAX && rows) r.end = rows;
   if (r.end == INT64_MAX) return fail_token(err, text, "--%s: a range without an end needs --rows", name);
-  if (r.first < 0 || r.end > INT32_MAX) return fail_token(err, text, "--%s: rows are 0 to 2147483646", name);
+  if (r.first < 0 || r.end > INT32_MAX) return fail_token(err, text, "--%s: rows must be from 0 to 2147483646", name);
   for (int64_t id = r.first; id < r.end; id++) {
-    if (list->count == LISTED_ROWS) return fail_token(err, text, "--%s lists more rows than metadata can have", name);
+    if (list->count == LISTED_ROWS)
+      return fail_token(err, text, "--%s lists more rows than the metadata can hold", name);
     if (!add_id(list, (int32_t)id)) return fail_memory(err);
   }
   return FURROW_OK;
@@ -357,17 +331,17 @@ static furrow_status read_columns(const char *text, furrow_matrix_selection *sel
   return FURROW_OK;
 }
 
-/* Those of the ids that the list has, in place. */
+/* Keeps, in place, the ids that the list contains. */
 static furrow_status keep_listed(const char *name, const char *text, id_list *list, furrow_error *err) {
   size_t count = 0;
   sort_ids(list);
-  if (list->count == 0) return fail_token(err, text, "--%s: there are none to choose from", name);
+  if (list->count == 0) return fail_token(err, text, "--%s: there is nothing to select from", name);
   int32_t first = list->ids[0], last = list->ids[list->count - 1];
   for (size_t i = 0; i < list->count; i++)
     if (in_list(text, list->ids[i])) list->ids[count++] = list->ids[i];
   list->count = count;
   if (count > 0) return FURROW_OK;
-  return fail_token(err, text, "--%s chooses none of those there are, %" PRId32 " to %" PRId32, name, first, last);
+  return fail_token(err, text, "--%s selects nothing: the ids are %" PRId32 " to %" PRId32, name, first, last);
 }
 
 typedef bool (*id_adder)(const furrow_matrix_meta *meta, id_list *list);

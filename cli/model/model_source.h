@@ -1,13 +1,13 @@
-/* cli/model/model_source.h: which matrices the model commands read, and the options that say how. */
+/* cli/model/model_source.h: how the model commands read matrices, and the options for it. */
 #ifndef CLI_MODEL_MODEL_SOURCE_H
 #define CLI_MODEL_MODEL_SOURCE_H
 
-#include "core/options.h"
+#include "core/shared_options.h"
 #include "furrow/model.h"
 
 /* ---- How files are understood ---- */
 
-/* A text separator; "" was not given. */
+/* A text separator; "": not given. */
 typedef struct separator {
   char text[32];
 } separator;
@@ -24,7 +24,7 @@ typedef struct reading_values {
   furrow_matrix_row_order row_order;
 } reading_values;
 
-/* --sep, --meta-name, --format, --row-type, --row-order; beside options for what is written the same with --in-. */
+/* --sep, --meta-name, --format, --row-type, --row-order; commands that also write have them with the prefix --in-. */
 extern const option reading_options[], in_reading_options[];
 void reading_values_init(reading_values *values);
 /* The parameters point into the values. */
@@ -37,37 +37,29 @@ typedef struct selection_values {
   const char *rows, *cols, *parts; /* as written */
 } selection_values;
 
-/* --matrix alone, and with --rows, --cols, --parts. */
+/* Only --matrix, and --matrix with --rows, --cols, --parts. */
 extern const option matrix_options[], selection_options[];
 
-/* The matrix named `name`, or the only one there is; E_ARGUMENT lists the names. */
+/* Finds the matrix named `name`, or the only one; the hint of E_ARGUMENT lists the names. */
 furrow_status choose_matrix(const furrow_model_listing *listing, const char *name, const furrow_model_entry **matrix,
                             furrow_error *err);
 
-/* A selection and what it points at. */
+/* A selection and the memory it points to. */
 typedef struct selected {
   furrow_matrix_selection selection;
   int32_t *rows, *parts;
 } selected;
 
-/* What the values choose among the rows and partitions of these matrices. Clear it, after a failure, too. */
+/* Selects rows, columns and partitions of these matrices. Clear it, even after a failure. */
 furrow_status selection_make(selected *c, const selection_values *values, const furrow_model_entry *matrices,
                              size_t count, const char *meta_name, furrow_error *err);
 void selection_clear(selected *c);
 
-/* Ids of all rows that the metadata says were saved, ascending, each once. Free them. */
+/* Returns the ids of all saved rows according to the metadata, ascending, without duplicates. Free them. */
 furrow_status saved_row_ids(const furrow_matrix_meta *meta, int32_t **ids, size_t *count, furrow_error *err);
 
-/* The rows of a list such as 0:8,16, in its order; `rows` (0: not known) is where an open range ends. Free them. */
+/* Returns the rows of a list such as 0:8,16, in its order; an open range ends at `rows` (0: unknown). Free them. */
 furrow_status read_row_list(const char *name, const char *text, int32_t rows, int32_t **ids, size_t *count,
                             furrow_error *err);
-
-/* ---- Options of one field each ---- */
-
-extern const option plugin_options[];  /* registers the formats at once; its field is not used */
-extern const option threads_options[]; /* uint32_t */
-extern const option memory_options[];  /* size_t, 0: not given */
-extern const option quiet_options[];   /* bool */
-extern const option json_options[];    /* bool */
 
 #endif

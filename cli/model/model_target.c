@@ -1,4 +1,4 @@
-/* cli/model/model_target.c: how the model commands write matrices, and the options that say so. */
+/* cli/model/model_target.c: how the model commands write matrices, and the options for it. */
 #include "model/model_target.h"
 
 #include <stddef.h>
@@ -14,58 +14,58 @@ const option target_options[] = {
      .choices =
          "ValueBinaryRowFormat|ColIdValueBinaryRowFormat|RowIdColIdValueBinaryRowFormat|BinaryColumnFormat|"
          "ValueTextRowFormat|ColIdValueTextRowFormat|RowIdColIdValueTextRowFormat|TextColumnFormat|SnapshotFormat",
-     .help = "format to write; 'furrow model formats' lists them",
+     .help = "format to write; 'furrow model formats' lists the formats",
      .offset = AT(format)},
     {.name = "row-type",
      .kind = OPTION_PARSED,
      .argument = "TYPE",
-     .help = "row type to write, such as T_FLOAT_SPARSE; 'furrow model --help' lists them",
+     .help = "row type to write, such as T_FLOAT_SPARSE; 'furrow model --help' lists the types",
      .offset = AT(row_type),
      .parse = parse_row_type},
     {.name = "part-cols",
      .kind = OPTION_COUNT64,
      .argument = "N",
-     .help = "columns of a partition",
+     .help = "columns per partition",
      .offset = AT(part_cols)},
     {.name = "part-rows",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "rows of a partition",
+     .help = "rows per partition",
      .offset = AT(part_rows)},
     {.name = "hash",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "N partitions by a hash of the column, not by ranges",
+     .help = "partition by a hash of the column into N parts, not by ranges",
      .offset = AT(hash_parts)},
     {.name = "servers",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "files as N servers would write them: partition i belongs to server i % N",
+     .help = "write the files of N servers; partition i belongs to server i % N",
      .offset = AT(servers)},
     {.name = "parts-per-file",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "partitions that a server puts in one file, at most",
+     .help = "partitions per file, at most",
      .offset = AT(parts_per_file)},
     {.name = "sep",
      .kind = OPTION_PARSED,
      .argument = "S",
-     .help = "text formats: the separator to write, with \\t, \\n, \\\\, \\xHH as in C",
+     .help = "text formats: separator to write, with \\t, \\n, \\\\, \\xHH as in C",
      .offset = AT(separator),
      .parse = parse_separator},
     {.name = "meta-name",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "what the metadata file is called: _meta, or meta for Angel before 3.2 and its serving",
+     .help = "name of the metadata file: _meta, or meta for Angel before 3.2 and for its serving",
      .offset = AT(meta_name)},
     {.name = "angel-bytes",
      .kind = OPTION_FLAG,
-     .help = "write what Angel would write even where that loses something: doubles of RowIdColIdValueText with six "
-             "decimals, column formats without the columns that the first row lacks",
+     .help = "write exactly what Angel would write even if that loses data: doubles in RowIdColIdValueText get six "
+             "decimals, column formats leave out columns that the first row does not have",
      .offset = AT(angel_bytes)},
     {.name = "force",
      .kind = OPTION_FLAG,
-     .help = "replace DST if it exists and is a model or a matrix, without any file or directory that belongs to none",
+     .help = "replace DST if it is a model or a matrix and holds no other files",
      .offset = AT(force)},
     {0}};
 #undef AT
@@ -76,7 +76,7 @@ void target_values_init(target_values *values) {
 
 furrow_status target_check(const target_values *values, furrow_error *err) {
   if (values->hash_parts && (values->part_rows || values->part_cols))
-    return fail(err, FURROW_E_ARGUMENT, "--hash and --part-rows or --part-cols exclude each other");
+    return fail(err, FURROW_E_ARGUMENT, "--hash cannot be used with --part-rows or --part-cols");
   if (values->meta_name && strcmp(values->meta_name, "_meta") != 0 && strcmp(values->meta_name, "meta") != 0)
     return fail_token(err, values->meta_name, "--meta-name takes _meta or meta");
   return FURROW_OK;

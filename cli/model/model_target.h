@@ -1,4 +1,4 @@
-/* cli/model/model_target.h: how the model commands write matrices, and the options that say so. */
+/* cli/model/model_target.h: how the model commands write matrices, and the options for it. */
 #ifndef CLI_MODEL_MODEL_TARGET_H
 #define CLI_MODEL_MODEL_TARGET_H
 
@@ -20,9 +20,9 @@ typedef struct target_values {
 
 extern const option target_options[];
 void target_values_init(target_values *values);
-/* Options that exclude each other, and names that are wrong, as the command calls them. */
+/* Reports options that exclude each other and wrong names. */
 furrow_status target_check(const target_values *values, furrow_error *err);
-/* Sets what was given; the parameters point into the values. */
+/* Sets the given parameters, which point into the values. */
 void target_write_params(const target_values *values, uint32_t threads, furrow_matrix_write_params *params);
 
 #endif

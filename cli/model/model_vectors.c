@@ -1,4 +1,5 @@
-/* cli/model/model_vectors.c: items or queries of a factorization machine as vectors (furrow model export --vectors). */
+/* cli/model/model_vectors.c: exports items or queries of a factorization machine as vectors (furrow model export
+ * --vectors). */
 #include "model/model_vectors.h"
 
 #include <inttypes.h>
@@ -14,20 +15,20 @@
 #define AT(field) offsetof(vectors_values, field)
 const option vectors_options[] = {
     {.name = "vectors",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "none|item|query",
-     .help = "vectors of an fm or deepfm model whose inner product ranks as the model does: of items, or of what they "
-             "are found for",
+     .help = "export search vectors of an fm or deepfm model, for items or for queries; their inner products rank "
+             "items as the model does",
      .offset = AT(of)},
     {.name = "data",
      .kind = OPTION_TEXT,
      .argument = "URI",
-     .help = "rows, one for each vector; else every feature (of --cols) is an item of its own",
+     .help = "rows, one for each vector; without it, every feature (of --cols) is an item",
      .offset = AT(data)},
     {.name = "format",
      .kind = OPTION_TEXT,
      .argument = "F",
-     .help = "format of the rows; else what the model was trained on",
+     .help = "format of the rows (the format of the training data)",
      .offset = AT(format)},
     {0}};
 #undef AT
@@ -56,7 +57,7 @@ static furrow_status open_files(making *m, furrow_error *err) {
   const vectors_job *job = m->job;
   char ids[4096];
   if (snprintf(ids, sizeof ids, "%s%s", job->ids ? job->ids : job->file, job->ids ? "" : ".ids.npy") >= (int)sizeof ids)
-    return fail_file(err, FURROW_E_ARGUMENT, job->file, "is too long a name", 0);
+    return fail_file(err, FURROW_E_ARGUMENT, job->file, "the path is too long", 0);
   furrow_status status = open_file(&m->vectors, m, job->file, false, err);
   if (status == FURROW_OK && !job->no_ids) status = open_file(&m->ids, m, ids, true, err);
   return status;
@@ -99,8 +100,8 @@ static furrow_status put_features(making *m, furrow_error *err) {
   const uint64_t end = job->end > 0 ? (uint64_t)job->end : 0;
   furrow_status status = furrow_scorer_features(m->scorer, first, end, &features, &count, err);
   if (status == FURROW_OK && count == 0)
-    status = fail_in(err, FURROW_E_ARGUMENT, job->model, "no feature of the model is %s",
-                     first > 0 || end > 0 ? "in --cols" : "there to export");
+    status = fail_in(err, FURROW_E_ARGUMENT, job->model, "the model has no feature %s",
+                     first > 0 || end > 0 ? "in --cols" : "to export");
   for (size_t i = 0; status == FURROW_OK && i < count; i++) {
     const furrow_row row = {.length = 1, .index = {&features[i]}, .key_type = FURROW_KEY_U64};
     status = put_row(m, &row, (int64_t)features[i], err);
@@ -109,7 +110,7 @@ static furrow_status put_features(making *m, furrow_error *err) {
   return status;
 }
 
-static void tell(const making *m, output *out) {
+static void print_report(const making *m, output *out) {
   report r;
   report_start(&r, out, m->job->json);
   report_text(&r, "written", m->job->file);
@@ -121,7 +122,7 @@ static void tell(const making *m, output *out) {
 furrow_status export_vectors(const vectors_job *job, output *out, furrow_error *err) {
   making m = {.job = job};
   if (job->values->of == VECTORS_QUERY && !job->values->data)
-    return fail(err, FURROW_E_ARGUMENT, "--vectors query needs --data URI: the rows to find items for");
+    return fail(err, FURROW_E_ARGUMENT, "--vectors query needs --data URI: a row for each query");
   furrow_scorer_params params;
   furrow_scorer_params_init(&params);
   params.threads = job->threads;
@@ -132,7 +133,7 @@ furrow_status export_vectors(const vectors_job *job, output *out, furrow_error *
   if (status == FURROW_OK) status = job->values->data ? put_data(&m, err) : put_features(&m, err);
   if (status == FURROW_OK) status = furrow_vectors_writer_commit(m.vectors, err);
   if (status == FURROW_OK && m.ids) status = furrow_vectors_writer_commit(m.ids, err);
-  if (status == FURROW_OK) tell(&m, out);
+  if (status == FURROW_OK) print_report(&m, out);
   furrow_vectors_writer_close(m.ids);
   furrow_vectors_writer_close(m.vectors);
   furrow_scorer_free(m.scorer);

@@ -1,4 +1,5 @@
-/* cli/model/model_vectors.h: items or queries of a factorization machine as vectors (furrow model export --vectors). */
+/* cli/model/model_vectors.h: exports items or queries of a factorization machine as vectors (furrow model export
+ * --vectors). */
 #ifndef CLI_MODEL_MODEL_VECTORS_H
 #define CLI_MODEL_MODEL_VECTORS_H
 

@@ -1,9 +1,9 @@
 /* cli/rows/cmd_rows.c: the noun rows: its verbs and the formats that they read. */
-#include "rows/cmd_rows.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "furrow/rows.h"
 
 static void print_argument(output *out, const furrow_arg *arg) {
@@ -21,7 +21,7 @@ static void print_argument(output *out, const furrow_arg *arg) {
 
 static void print_formats(output *out) {
   const furrow_rows_format *format;
-  output_text(out, "\nFormats, and the arguments that each takes in the URI:\n");
+  output_text(out, "\nFormats and their arguments in a URI:\n");
   for (size_t i = 0; (format = furrow_rows_format_at(i)) != NULL; i++) {
     output_format(out, "  %-10s ", format->name);
     print_wrapped(out, format->description, 13, 13);
@@ -34,12 +34,11 @@ static const command *const verbs[] = {&rows_dump_command, &rows_info_command, &
 
 const command rows_command = {
     .name = "rows",
-    .summary = "sparse samples: look at them, convert them, split them",
+    .summary = "inspect, convert and split sparse samples",
     .example = "furrow rows info train.libsvm\nfurrow rows dump --head 3 'clicks.csv?label_column=0'",
-    .about =
-        "A URI is path[;path]...[?key=value[&key=value]...][#cachefile]. A path is a file, a directory (its files by "
-        "name), a glob, or - for standard input; gzip and zstd are recognised. Quote it: ? ; & and # mean something "
-        "to the shell.",
+    .about = "A URI is path[;path]...[?key=value[&key=value]...][#cachefile]. A path is a file, a directory (its files "
+             "are read in the order of their names), a glob, or - for standard input; gzip and zstd are recognised. "
+             "Quote a URI, because ? ; & and # have a meaning in the shell.",
     .more = print_formats,
     .verbs = verbs,
 };

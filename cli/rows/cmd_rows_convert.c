@@ -2,10 +2,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
-#include "rows/cmd_rows.h"
+#include "core/shared_options.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 
@@ -18,7 +19,7 @@ typedef struct convert_values {
 
 static const option convert_operands[] = {{.name = "URI",
                                            .kind = OPTION_TEXT,
-                                           .help = "what to read",
+                                           .help = "the rows to read",
                                            .offset = offsetof(convert_values, uri),
                                            .required = true},
                                           {.name = "DST",
@@ -34,6 +35,7 @@ static const option convert_options[] = {
 static const option_group convert_groups[] = {
     {.title = "Writing", .options = sink_options, .offset = offsetof(convert_values, sink)},
     {.title = "Reading", .options = source_options, .offset = offsetof(convert_values, source)},
+    {.title = "Reading", .options = plugin_options},
     {.title = "Options", .options = convert_options},
     {0}};
 
@@ -51,11 +53,12 @@ static furrow_status choose_format(const convert_values *convert, sink_format *f
   *format = convert->sink.to;
   if (*format == SINK_FORMATS) *format = sink_format_of_path(convert->destination);
   if (*format == SINK_FORMATS)
-    return fail_token(err, convert->destination, "the name does not tell the format to write: give --to");
+    return fail_token(err, convert->destination, "the name does not show the format to write"),
+           add_hint(err, "name it with --to");
   if (to_stdout(convert) && *format == SINK_CACHE)
-    return fail(err, FURROW_E_ARGUMENT, "a row cache is not written to standard output");
+    return fail(err, FURROW_E_ARGUMENT, "a row cache cannot be written to standard output");
   if (to_stdout(convert) && convert->json)
-    return fail(err, FURROW_E_ARGUMENT, "--json has no place when the rows go to standard output");
+    return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the rows are written to standard output");
   return FURROW_OK;
 }
 
@@ -76,7 +79,7 @@ static furrow_status convert_source(source *s, const convert_values *convert, si
   if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, convert->destination, params, err);
   if (status == FURROW_OK) status = copy_rows(s, writer, err);
   furrow_rows_writer_close(writer);
-  /* the writer cannot know that a reader who leaves is no failure here */
+  /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) status = FURROW_END;
   return status;
 }
@@ -122,9 +125,8 @@ const command rows_convert_command = {
     .example = "furrow rows convert train.libsvm train.csv --header\n"
                "furrow rows convert 'clicks.csv?label_column=0' clicks.ffm --to libffm\n"
                "furrow rows convert 'part-*.gz' - --to libsvm | head",
-    .about =
-        "The format is that of --to, or what the ending of DST says: .libsvm .svm .txt, .libfm, .libffm .ffm, .csv, "
-        ".cache .bin. The file appears when it is complete. Numbers read back to the same bits.",
+    .about = "The format comes from --to, or else from the ending of DST: .libsvm .svm .txt, .libfm, .libffm .ffm, "
+             ".csv, .cache .bin. DST appears only when it is complete. Numbers that are read back have the same bits.",
     .operands = convert_operands,
     .groups = convert_groups,
     .size = sizeof(convert_values),

@@ -2,7 +2,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "rows/cmd_rows.h"
+#include "core/commands.h"
+#include "core/shared_options.h"
 #include "rows/rows_source.h"
 
 typedef struct dump_values {
@@ -13,7 +14,7 @@ typedef struct dump_values {
 
 static const option dump_operands[] = {{.name = "URI",
                                         .kind = OPTION_TEXT,
-                                        .help = "what to read",
+                                        .help = "the rows to read",
                                         .offset = offsetof(dump_values, uri),
                                         .required = true},
                                        {0}};
@@ -28,6 +29,7 @@ static const option dump_options[] = {{.name = "head",
 static const option_group dump_groups[] = {
     {.title = "Options", .options = dump_options},
     {.title = "Reading", .options = source_options, .offset = offsetof(dump_values, source)},
+    {.title = "Reading", .options = plugin_options},
     {0}};
 
 static void dump_init(void *values) {
@@ -124,10 +126,10 @@ static furrow_status dump_run(const void *values, output *out, furrow_error *err
 
 const command rows_dump_command = {
     .name = "dump",
-    .summary = "print the rows, one a line",
+    .summary = "print the rows, one per line",
     .example = "furrow rows dump --head 3 train.libsvm\nzcat log.gz | furrow rows dump --format libffm -",
-    .about = "A line is: label weight qid | field:index:value ...\n"
-             "Numbers are printed as %.9g, what the data does not have as -.",
+    .about = "A line is: label weight qid | field:index:value ...\nNumbers are printed as %.9g. A - stands for an "
+             "array that the data does not have.",
     .operands = dump_operands,
     .groups = dump_groups,
     .size = sizeof(dump_values),

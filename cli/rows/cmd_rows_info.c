@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/report.h"
-#include "rows/cmd_rows.h"
+#include "core/shared_options.h"
 #include "rows/rows_source.h"
 #include "rows/rows_summary.h"
 
@@ -22,7 +23,7 @@ typedef struct info_values {
 
 static const option info_operands[] = {{.name = "URI",
                                         .kind = OPTION_TEXT,
-                                        .help = "what to read",
+                                        .help = "the rows to read",
                                         .offset = offsetof(info_values, uri),
                                         .required = true},
                                        {0}};
@@ -33,6 +34,7 @@ static const option info_options[] = {
 static const option_group info_groups[] = {
     {.title = "Options", .options = info_options},
     {.title = "Reading", .options = source_options, .offset = offsetof(info_values, source)},
+    {.title = "Reading", .options = plugin_options},
     {0}};
 
 static void info_init(void *values) {
@@ -93,7 +95,7 @@ static void report_shape(report *r, const rows_summary *summary) {
   report_end(r);
 }
 
-/* A float as the shortest decimal that is that float: 0.1, not 0.10000000149011612. */
+/* The shortest decimal that reads back to the float: 0.1, not 0.10000000149011612. */
 static double as_decimal(float value) {
   char text[32];
   for (int digits = 6; digits <= 9; digits++) {
@@ -193,7 +195,7 @@ static void report_queries(report *r, const rows_summary *summary) {
   report_section(r, "queries");
   report_u64(r, "rows with qid", summary->qid_rows);
   report_bool(r, "sorted", !summary->qid_unsorted);
-  /* unsorted, a query may come back: its runs are known, their number of queries is not */
+  /* in unsorted data a query may occur again: the runs are known, the number of queries is not */
   report_u64(r, summary->qid_unsorted ? "runs" : "count", summary->qid_runs);
   report_end(r);
 }
@@ -246,7 +248,7 @@ static void report_speed(report *r, const source *s, double seconds) {
   source_get_stats(s, &stats);
   report_u64(r, "bad rows", stats.bad_rows);
   report_u64(r, "ignored text", stats.ignored);
-  bool text = stats.bytes > 0; /* rows from a cache were none */
+  bool text = stats.bytes > 0; /* a cache holds no text */
   if (text) report_u64(r, "bytes", stats.bytes);
   report_f64(r, "seconds", round(seconds * 1e6) / 1e6);
   if (text) report_f64(r, "MB per second", seconds > 0 ? round((double)stats.bytes * 1e-5 / seconds) / 10 : NAN);
@@ -291,9 +293,9 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
 
 const command rows_info_command = {
     .name = "info",
-    .summary = "what a data set is made of: counts, ranges, labels, format",
+    .summary = "summarise a data set: counts, ranges, labels, format",
     .example = "furrow rows info train.libsvm\nfurrow rows info --json 'clicks.csv?label_column=0'",
-    .about = "Reads all rows once. Text that is passed over and rows that are left out (--on-bad skip) are counted.",
+    .about = "Reads all rows once. The report counts skipped text and, with --on-bad skip, skipped rows.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),

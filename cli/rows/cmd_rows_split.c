@@ -11,10 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
-#include "rows/cmd_rows.h"
+#include "core/shared_options.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 
@@ -54,7 +55,7 @@ static furrow_status parse_fractions(const char *text, void *field, furrow_error
     number[n] = 0;
     double *share = &list.share[list.count++];
     if (!read_real(number, share) || *share <= 0 || *share > 1)
-      return fail_token(err, number, "--fractions takes numbers above 0 with commas between, such as 0.8,0.1,0.1");
+      return fail_token(err, number, "--fractions takes positive numbers separated by commas, such as 0.8,0.1,0.1");
     sum += *share;
     at += n;
     if (!*at) break;
@@ -75,7 +76,7 @@ static furrow_status parse_names(const char *text, void *field, furrow_error *er
     memcpy(name, at, n);
     name[n] = 0;
     for (size_t i = 0; i < list->count; i++)
-      if (strcmp(list->name[i], name) == 0) return fail_token(err, name, "--names has a name twice");
+      if (strcmp(list->name[i], name) == 0) return fail_token(err, name, "--names contains a name twice");
     list->count++;
     at += n;
     if (!*at) break;
@@ -85,39 +86,36 @@ static furrow_status parse_names(const char *text, void *field, furrow_error *er
 
 #define AT(field) offsetof(split_values, field)
 static const option split_operands[] = {
-    {.name = "URI", .kind = OPTION_TEXT, .help = "what to read", .offset = AT(uri), .required = true}, {0}};
+    {.name = "URI", .kind = OPTION_TEXT, .help = "the rows to read", .offset = AT(uri), .required = true}, {0}};
 
 static const option split_options[] = {
     {.name = "out",
      .kind = OPTION_TEXT,
      .argument = "DIR|PREFIX",
-     .help = "a directory (one that ends in / is made) for NAME.FORMAT, or a prefix for PREFIX.NAME.FORMAT",
+     .help = "a directory for files NAME.FORMAT (created if it ends in /), or a prefix for files PREFIX.NAME.FORMAT",
      .offset = AT(out),
      .required = true},
     {.name = "fractions",
      .kind = OPTION_PARSED,
      .argument = "F,F...",
-     .help = "share of the rows for each file; they add up to 1",
+     .help = "share of the rows for each file; the shares add up to 1",
      .offset = AT(fractions),
      .parse = parse_fractions,
      .required = true},
     {.name = "names",
      .kind = OPTION_PARSED,
      .argument = "N,N...",
-     .help = "what the files are called (train,test or train,valid,test)",
+     .help = "names of the files (train,test or train,valid,test)",
      .offset = AT(names),
      .parse = parse_names},
-    {.name = "seed",
-     .kind = OPTION_U64,
-     .argument = "S",
-     .help = "another seed, another split (0)",
-     .offset = AT(seed)},
+    {.name = "seed", .kind = OPTION_U64, .argument = "S", .help = "seed of the split (0)", .offset = AT(seed)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
     {0}};
 
 static const option_group split_groups[] = {{.title = "Splitting", .options = split_options},
                                             {.title = "Writing", .options = sink_options, .offset = AT(sink)},
                                             {.title = "Reading", .options = source_options, .offset = AT(source)},
+                                            {.title = "Reading", .options = plugin_options},
                                             {0}};
 #undef AT
 
@@ -155,8 +153,8 @@ static size_t output_of(const uint64_t *bounds, uint64_t seed, uint64_t row) {
 /* ---- Files ---------------------------------------------------------------------------------------------- */
 
 typedef struct split_file {
-  char *path;   /* that it will have */
-  char *staged; /* that it has until all are complete */
+  char *path;   /* final name */
+  char *staged; /* temporary name until all files are complete */
   furrow_rows_writer *writer;
   bool complete;
   uint64_t rows, features;
@@ -166,7 +164,7 @@ typedef struct split_job {
   const split_values *values;
   name_list names;
   sink_format format;
-  char *directory; /* that was made for the files; NULL: it was there */
+  char *directory; /* directory created for the files; NULL: it existed */
   uint64_t bounds[MOST_OUTPUTS];
   size_t count;
   split_file files[MOST_OUTPUTS];
@@ -197,7 +195,7 @@ static furrow_status make_directory(split_job *job, furrow_error *err) {
   struct stat found;
   if (n == 0) return fail(err, FURROW_E_ARGUMENT, "--out is empty");
   if (out[n - 1] != '/' || stat(out, &found) == 0) return FURROW_OK;
-  if (mkdir(out, 0777) != 0) return fail_file(err, FURROW_E_IO, out, "cannot make the directory", errno);
+  if (mkdir(out, 0777) != 0) return fail_file(err, FURROW_E_IO, out, "cannot create the directory", errno);
   job->directory = strdup(out);
   return job->directory ? FURROW_OK : fail_memory(err);
 }
@@ -219,8 +217,8 @@ static furrow_status name_files(split_job *job, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* A failure is told of the name that the file was to have. */
-static furrow_status blame_path(const split_file *file, furrow_status status, furrow_error *err) {
+/* Puts the file's final name into the error. */
+static furrow_status set_error_path(const split_file *file, furrow_status status, furrow_error *err) {
   if (strcmp(err->file, file->staged) == 0) snprintf(err->file, sizeof err->file, "%s", file->path);
   return status;
 }
@@ -231,12 +229,12 @@ static furrow_status open_files(split_job *job, source *s, furrow_error *err) {
   for (size_t i = 0; i < job->count && status == FURROW_OK; i++) {
     split_file *file = &job->files[i];
     status = furrow_rows_writer_open(&file->writer, file->staged, &params, err);
-    if (status != FURROW_OK) return blame_path(file, status, err);
+    if (status != FURROW_OK) return set_error_path(file, status, err);
   }
   return status;
 }
 
-/* Names of files that just got them last through a power cut only when their directory is synced, too. */
+/* New names survive a power failure only after their directory is synced. */
 static void sync_directory(const char *path) {
   const char *slash = strrchr(path, '/');
   char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -248,12 +246,12 @@ static void sync_directory(const char *path) {
   free(directory);
 }
 
-/* All files are complete on disk before the first one gets its name: what can fail late is a rename alone. */
+/* All files are complete on disk before the first one is renamed, so only a rename can fail late. */
 static furrow_status show_files(split_job *job, furrow_error *err) {
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
     furrow_status status = furrow_rows_writer_commit(file->writer, err);
-    if (status != FURROW_OK) return blame_path(file, status, err);
+    if (status != FURROW_OK) return set_error_path(file, status, err);
     file->complete = true;
   }
   for (size_t i = 0; i < job->count; i++) {
@@ -261,7 +259,7 @@ static furrow_status show_files(split_job *job, furrow_error *err) {
     const unsigned flags = job->values->sink.force ? 0 : RENAME_NOREPLACE;
     if (renameat2(AT_FDCWD, file->staged, AT_FDCWD, file->path, flags) != 0)
       return fail_file(err, errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO, file->path,
-                       "cannot give the file its name", errno);
+                       "cannot rename the finished file", errno);
     file->complete = false;
   }
   sync_directory(job->files[0].path);
@@ -287,7 +285,7 @@ static furrow_status deal_block(split_job *job, const furrow_rowblock *block, ui
     furrow_row row = furrow_rowblock_row(block, i);
     split_file *file = &job->files[output_of(job->bounds, job->values->seed, first_row + i)];
     furrow_status status = furrow_rows_writer_write_row(file->writer, &row, err);
-    if (status != FURROW_OK) return blame_path(file, status, err);
+    if (status != FURROW_OK) return set_error_path(file, status, err);
     file->rows++;
     file->features += row.length;
   }
@@ -327,7 +325,7 @@ static void split_report(const split_job *job, output *out) {
   report_finish(&r);
 }
 
-/* The format of the source, if it is one that can be written. */
+/* The format of the source, if it can be written. */
 static sink_format choose_format(const split_values *split, const source *s) {
   sink_format format = split->sink.to;
   if (format == SINK_FORMATS) format = sink_format_named(source_format(s));
@@ -366,11 +364,11 @@ static furrow_status split_run(const void *values, output *out, furrow_error *er
 
 const command rows_split_command = {
     .name = "split",
-    .summary = "deal the rows out to several files by chance: train, valid, test",
+    .summary = "split the rows at random into files such as train, valid and test",
     .example = "furrow rows split all.libsvm --out data/ --fractions 0.8,0.1,0.1 --seed 7\n"
                "furrow rows split log.csv --out log --fractions 0.9,0.1 --names fit,check",
-    .about = "Where a row goes depends on the seed and on the row's number alone: the same seed gives the same files, "
-             "whatever the number of threads. The files appear when all of them are complete.",
+    .about = "The seed and the number of a row decide which file the row goes to, so the same seed gives the same "
+             "files for any number of threads. The files appear only when all of them are complete.",
     .operands = split_operands,
     .groups = split_groups,
     .size = sizeof(split_values),

@@ -1,4 +1,4 @@
-/* cli/rows/rows_sink.c: where the rows commands write to, and the options that say how. */
+/* cli/rows/rows_sink.c: how the rows commands write rows, and the options for it. */
 #include "rows/rows_sink.h"
 
 #include <stddef.h>
@@ -31,43 +31,43 @@ static furrow_status parse_delimiter(const char *text, void *field, furrow_error
 #define AT(field) offsetof(sink_values, field)
 const option sink_options[] = {
     {.name = "to",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "libsvm|libfm|libffm|csv|cache",
      .help = "format to write",
      .offset = AT(to)},
     {.name = "columns",
      .kind = OPTION_U64,
      .argument = "N",
-     .help = "csv: number of feature columns; without it a first pass over the rows finds it",
+     .help = "csv: number of feature columns; without it, a first pass over the rows counts them",
      .offset = AT(columns)},
     {.name = "header",
      .kind = OPTION_FLAG,
-     .help = "csv: begin with a line of names (the default where the rows have them)",
+     .help = "csv: start with a line of column names (the default if the rows have names)",
      .offset = AT(header)},
     {.name = "delimiter",
      .kind = OPTION_PARSED,
      .argument = "C",
-     .help = "csv: what stands between cells: one character, or tab, space, pipe (,)",
+     .help = "csv: separator of cells: one character, or tab, space, pipe (,)",
      .offset = AT(delimiter),
      .parse = parse_delimiter},
     {.name = "zeros",
      .kind = OPTION_FLAG,
-     .help = "csv: write 0 for a feature that a row does not have, not an empty cell",
+     .help = "csv: write 0 instead of an empty cell for a feature that a row does not have",
      .offset = AT(zeros)},
     {.name = "with-weight",
      .kind = OPTION_FLAG,
-     .help = "csv: write a weight column after the label (found by the first pass, too)",
+     .help = "csv: write a column of weights after the label (the first pass finds out whether there are any)",
      .offset = AT(with_weight)},
     {.name = "index-base",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "0|1",
-     .help = "libsvm, libfm: what the first column is called (0)",
+     .help = "libsvm, libfm: index of the first column (0)",
      .offset = AT(index_base)},
     {.name = "drop-fields",
      .kind = OPTION_FLAG,
-     .help = "libsvm: write rows that have fields without them",
+     .help = "libsvm: write rows with fields without their fields",
      .offset = AT(drop_fields)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace files that exist", .offset = AT(force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = AT(force)},
     {0}};
 #undef AT
 
@@ -151,9 +151,10 @@ furrow_status sink_check_path(const char *path, bool force, furrow_error *err) {
   struct stat found;
   if (stat(path, &found) != 0) return FURROW_OK;
   if (!S_ISREG(found.st_mode))
-    return fail_file(err, FURROW_E_ARGUMENT, path, "is no regular file and cannot be replaced", 0);
-  if (!force) return fail_file(err, FURROW_E_EXISTS, path, "exists already; --force replaces it", 0);
-  return FURROW_OK;
+    return fail_file(err, FURROW_E_ARGUMENT, path, "not a regular file, so it cannot be replaced", 0);
+  if (force) return FURROW_OK;
+  fail_file(err, FURROW_E_EXISTS, path, "exists already", 0);
+  return add_hint(err, "--force replaces it");
 }
 
 furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err) {
@@ -161,5 +162,5 @@ furrow_status sink_check_apart(const char *path, const char *input, furrow_error
   if (!path || !input || stat(path, &target) != 0) return FURROW_OK;
   if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &other) : stat(input, &other)) != 0) return FURROW_OK;
   if (target.st_dev != other.st_dev || target.st_ino != other.st_ino) return FURROW_OK;
-  return fail_file(err, FURROW_E_ARGUMENT, path, "is read, and cannot be written to as well", 0);
+  return fail_file(err, FURROW_E_ARGUMENT, path, "cannot be written: this command reads it", 0);
 }

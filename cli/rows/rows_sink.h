@@ -1,4 +1,4 @@
-/* cli/rows/rows_sink.h: where the rows commands write to, and the options that say how. */
+/* cli/rows/rows_sink.h: how the rows commands write rows, and the options for it. */
 #ifndef CLI_ROWS_ROWS_SINK_H
 #define CLI_ROWS_ROWS_SINK_H
 
@@ -28,18 +28,17 @@ void sink_values_init(sink_values *values);
 /* "libsvm" … and the ending that a file of it gets: ".libsvm" … */
 const char *sink_format_name(sink_format format);
 const char *sink_format_ending(sink_format format);
-/* By the name of a format, by the ending of a path; SINK_FORMATS: none. */
+/* Find a format by its name or by the ending of a path; SINK_FORMATS: none. */
 sink_format sink_format_named(const char *name);
 sink_format sink_format_of_path(const char *path);
 
-/* The parameters of a writer, good while the source is open. For csv a pass over the source finds the columns (and
- * whether there are weights) unless
- * --columns says it; the source is back at its first row afterwards. */
+/* Sets the parameters of a writer, valid while the source is open. For csv without --columns, a pass over the source
+ * finds the columns and whether there are weights; then the source is back at its first row. */
 furrow_status sink_params(const sink_values *values, sink_format format, source *s, furrow_rows_writer_params *params,
                           furrow_error *err);
-/* E_EXISTS when there is a file already and force is not set; E_ARGUMENT when it is none that could be replaced. */
+/* E_EXISTS: the file exists and force is not set; E_ARGUMENT: it is not a regular file. */
 furrow_status sink_check_path(const char *path, bool force, furrow_error *err);
-/* E_ARGUMENT when a file to write is one that is read, by whatever name. Either may be NULL; - is standard input. */
+/* E_ARGUMENT: the file to write is also read, perhaps under another name. Either may be NULL; - is standard input. */
 furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err);
 
 #endif

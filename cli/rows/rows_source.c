@@ -1,4 +1,4 @@
-/* cli/rows/rows_source.c: where the rows commands read from, and the options that say how. */
+/* cli/rows/rows_source.c: how the rows commands read rows, and the options for it. */
 #include "rows/rows_source.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static furrow_status parse_part(const char *text, void *field, furrow_error *err
   if (nparts == 0 || nparts > UINT32_MAX)
     return fail_token(err, text, "--part I/N takes an N between 1 and 4294967295");
   if (part >= nparts)
-    return fail_token(err, text, "parts are counted from 0: the last of %" PRIu64 " is %" PRIu64, nparts, nparts - 1);
+    return fail_token(err, text, "parts count from 0: the last of %" PRIu64 " is %" PRIu64, nparts, nparts - 1);
   *(part_of *)field = (part_of){(uint32_t)part, (uint32_t)nparts};
   return FURROW_OK;
 }
@@ -39,48 +39,48 @@ const option source_options[] = {
      .kind = OPTION_TEXT,
      .argument = "F",
      .choices = "auto|libsvm|libfm|libffm|csv|dummy|dense|cache",
-     .help = "format of the text; auto (the default) looks at it. 'furrow rows --help' lists the formats",
+     .help = "format of the text (auto: recognise it); 'furrow rows --help' lists the formats",
      .offset = AT(format)},
     {.name = "part",
      .kind = OPTION_PARSED,
      .argument = "I/N",
-     .help = "read part I (from 0) of N: every row is in exactly one part",
+     .help = "read part I (from 0) of N; each row belongs to exactly one part",
      .offset = AT(part),
      .parse = parse_part},
     {.name = "index",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "u32|u64",
      .help = "type of indices and fields (u32)",
      .offset = AT(index)},
     {.name = "value",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "f32|i32|i64",
      .help = "type of values and labels (f32)",
      .offset = AT(value)},
     {.name = "on-bad",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "error|skip",
-     .help = "a row that cannot be read ends the reading (error) or is left out and counted (skip)",
+     .help = "what to do about a malformed row: stop with an error, or skip and count it (error)",
      .offset = AT(on_bad)},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
-     .help = "threads that parse (0, the default: one for each processor)",
+     .help = "threads for parsing (0, the default: one for each processor)",
      .offset = AT(threads)},
     {.name = "chunk",
      .kind = OPTION_BYTES,
      .argument = "BYTES",
-     .help = "text per block, such as 64KiB or 8MiB",
+     .help = "bytes of text per block, such as 64KiB or 8MiB",
      .offset = AT(chunk)},
     {.name = "api",
-     .kind = OPTION_CHOICE,
+     .kind = OPTION_ENUM,
      .choices = "parser|iter",
-     .help = "block by block (parser), or the whole in memory first (iter)",
+     .help = "read block by block (parser), or load all rows into memory first (iter)",
      .offset = AT(api)},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .help = "no notes and no progress on stderr",
+     .help = "print no notes and no progress on stderr",
      .offset = AT(quiet)},
     {0}};
 #undef AT
@@ -101,7 +101,7 @@ bool source_is_cache(const char *uri) {
   static const char magic[] = "FURROWRC";
   char head[sizeof magic - 1];
   struct stat found;
-  /* opening a pipe and leaving it again would cost its writer what it writes in between */
+  /* opening a pipe and closing it again would lose what its writer writes in between */
   if (source_is_stdin(uri) || stat(uri, &found) != 0 || !S_ISREG(found.st_mode)) return false;
   int fd = open(uri, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -110,7 +110,7 @@ bool source_is_cache(const char *uri) {
   return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof head) == 0;
 }
 
-/* Compressed bytes cannot be set against the bytes of text that have been read. */
+/* The size of a compressed file cannot be compared with the bytes of text read. */
 static bool looks_compressed(const char *uri) {
   return strstr(uri, ".gz") || strstr(uri, ".zst");
 }
@@ -128,7 +128,7 @@ static void params_from(furrow_parser_params *params, const source_values *value
 }
 
 static furrow_status open_container(source *s, furrow_error *err) {
-  if (s->values->part.nparts != 1) return fail(err, FURROW_E_ARGUMENT, "a row cache is not read in parts");
+  if (s->values->part.nparts != 1) return fail(err, FURROW_E_ARGUMENT, "a row cache cannot be read in parts");
   furrow_status status = furrow_container_create(&s->container, s->values->index, s->values->value, err);
   if (status == FURROW_OK) status = furrow_container_load(s->container, s->uri, err);
   if (status == FURROW_OK) status = furrow_container_get_block(s->container, &s->container_block, err);
@@ -139,7 +139,7 @@ static void start_progress(source *s, uint64_t total) {
   progress_start(&s->progress, !s->values->quiet && !s->values->no_progress, "reading", total);
 }
 
-/* The iterator reads on its own; a parser beside it, which is never asked for a row, tells what it reads. */
+/* The iterator does not name the format; a second parser, which reads no row, does. */
 static furrow_status open_iter(source *s, furrow_parser_params *params, furrow_error *err) {
   furrow_status status = furrow_blockiter_open(&s->iter, s->uri, params, err);
   if (status != FURROW_OK || source_is_stdin(s->uri)) return status;
@@ -153,7 +153,7 @@ bool cache_guard_begin(const char *uri) {
 
 furrow_status cache_guard_end(bool guarded, furrow_status status, furrow_error *err) {
   if (guarded)
-    interrupt_forget(); /* first: what comes from here on ends the process, and there is nothing to tidy up */
+    interrupt_forget(); /* first: from here on signals end the process, because nothing is left to clean up */
   return status == FURROW_OK ? interrupt_check(err) : status;
 }
 
@@ -251,7 +251,7 @@ const char *source_format(const source *s) {
 
 const char *source_format_reason(const source *s) {
   if (s->parser) return furrow_parser_format_reason(s->parser);
-  return s->container ? "content: a row cache" : "not told by the block iterator";
+  return s->container ? "content: a row cache" : "not reported by the block iterator";
 }
 
 static void print_note(uint64_t count, const char *one, const char *many, const furrow_error *first) {
@@ -265,9 +265,9 @@ static void print_note(uint64_t count, const char *one, const char *many, const 
 }
 
 void print_notes(const furrow_parser_stats *stats) {
-  print_note(stats->bad_rows, "bad row was left out", "bad rows were left out", &stats->first_bad);
-  print_note(stats->ignored, "piece of text without meaning was passed over",
-             "pieces of text without meaning were passed over", &stats->first_ignored);
+  print_note(stats->bad_rows, "malformed row was skipped", "malformed rows were skipped", &stats->first_bad);
+  print_note(stats->ignored, "piece of meaningless text was skipped", "pieces of meaningless text were skipped",
+             &stats->first_ignored);
 }
 
 void source_print_notes(source *s) {

@@ -1,4 +1,4 @@
-/* cli/rows/rows_summary.c: what a pass over the rows tells about them. */
+/* cli/rows/rows_summary.c: statistics from one pass over rows. */
 #include "rows/rows_summary.h"
 
 #include <math.h>

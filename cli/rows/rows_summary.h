@@ -1,4 +1,4 @@
-/* cli/rows/rows_summary.h: what a pass over the rows tells about them. */
+/* cli/rows/rows_summary.h: statistics from one pass over rows. */
 #ifndef CLI_ROWS_ROWS_SUMMARY_H
 #define CLI_ROWS_ROWS_SUMMARY_H
 
@@ -6,7 +6,7 @@
 
 enum { SUMMARY_DISTINCT = 10 };
 
-/* Numbers of one kind. Integers are kept as they are: beyond 2^53 a double would round them. */
+/* Statistics of one kind of number. Integers stay integers: a double would round them above 2^53. */
 typedef struct number_summary {
   uint64_t count, nans, infinities, zeros;
   double min, max, sum; /* of the finite ones; min and max of floats */
@@ -32,7 +32,7 @@ typedef struct rows_summary {
   range_summary index, field;
   number_summary label, value, weight;
   label_count labels[SUMMARY_DISTINCT];
-  size_t distinct_labels; /* SUMMARY_DISTINCT + 1: more */
+  size_t distinct_labels; /* SUMMARY_DISTINCT + 1: more than that */
   uint64_t qid_rows, qid_runs, last_qid;
   bool qid_unsorted;
 } rows_summary;

@@ -1,13 +1,12 @@
 /* cli/shell/cmd_complete.c: furrow complete: how the last of some words may go on. For the scripts of shells. */
+#include "core/commands.h"
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "shell/cmd_about.h"
-
 typedef struct complete_values {
-  text_list words; /* what stands behind "furrow"; the last one, perhaps empty, is to be completed */
+  text_list words; /* the words after "furrow"; the last one, perhaps empty, is to be completed */
 } complete_values;
 
 static const option complete_operands[] = {{.name = "WORD...",
@@ -18,10 +17,10 @@ static const option complete_operands[] = {{.name = "WORD...",
 
 typedef struct completing {
   output *out;
-  const command *cmd;   /* that the words lead to */
-  const char *word;     /* the one in hand */
+  const command *cmd;   /* command that the words name */
+  const char *word;     /* the word to complete */
   const text_list *all; /* of the line */
-  size_t first;         /* word behind those that name the command */
+  size_t first;         /* index of the first word after the command's name */
 } completing;
 
 static bool begins(const char *text, const char *start) {
@@ -34,14 +33,14 @@ static void put_candidate(const completing *c, const char *before, const char *w
 
 /* ---- Values --------------------------------------------------------------------------------------------- */
 
-/* DIR, PREFIX and … stand for something; yes, SGD and u32 are what is written. */
+/* DIR, PREFIX and … are placeholders; yes, SGD and u32 are literal values. */
 static bool is_placeholder(const char *choices) {
   for (; *choices; choices++)
     if (islower((unsigned char)*choices) || isdigit((unsigned char)*choices)) return false;
   return true;
 }
 
-/* The words that an option chooses from, with | between them; NULL: it does not. */
+/* The words that an option takes, separated by |; NULL: it takes any value. */
 static const char *choices_of(const option *o) {
   if (o->choices) return o->choices;
   if (!o->argument || !strchr(o->argument, '|') || is_placeholder(o->argument)) return NULL;
@@ -53,7 +52,7 @@ static bool is_number(const option *o) {
          o->kind == OPTION_COUNT32 || o->kind == OPTION_COUNT64 || o->kind == OPTION_BYTES;
 }
 
-/* `before` is what the candidates begin with: "--index=" where the shell takes that for one word. */
+/* `before` is the prefix of the candidates: "--index=" if the shell treats it as one word. */
 static void put_values(const completing *c, const option *o, const char *before, const char *start) {
   const char *choices = choices_of(o);
   char word[64];
@@ -80,7 +79,7 @@ static bool is_named(const option *o, const char *word, size_t length) {
   return length > 2 && strlen(o->name) == length - 2 && memcmp(o->name, word + 2, length - 2) == 0;
 }
 
-/* The option that a word names, up to its =; NULL: none. */
+/* The option that a word names, up to a =; NULL: none. */
 static const option *option_of(const command *cmd, const char *word) {
   const size_t length = strcspn(word, "=");
   if (word[0] != '-' || word[1] == 0) return NULL;
@@ -118,7 +117,7 @@ static void put_verbs(const completing *c) {
     if (!(*verb)->hidden && begins((*verb)->name, c->word)) put_candidate(c, "", (*verb)->name, (*verb)->summary);
 }
 
-/* The operand that the word in hand is: those before it are filled. */
+/* The operand that the word to complete belongs to. */
 static const option *operand_in_hand(const completing *c) {
   const option *operand = c->cmd->operands;
   for (size_t i = c->first; operand && operand->name && i + 1 < c->all->count; i++) {
@@ -131,7 +130,7 @@ static const option *operand_in_hand(const completing *c) {
   return operand && operand->name ? operand : NULL;
 }
 
-/* The option that the word in hand is the value of; NULL: it is none. bash cuts --name=value in three. */
+/* The option whose value the word to complete is; NULL: none. bash splits --name=value into three words. */
 static const option *option_in_hand(completing *c) {
   const char *const *texts = c->all->texts;
   size_t at = c->all->count - 1;
@@ -184,8 +183,8 @@ const command complete_command = {
     .name = "complete",
     .summary = "how the last of some words may go on",
     .example = "furrow complete -- rows d",
-    .about = "For the scripts of 'furrow completion'. Prints a line for each candidate: the word, a tab, what it is; "
-             "the line :files stands for names of files.",
+    .about = "Used by the scripts of 'furrow completion'. Prints a line for each candidate: the word, a tab, a "
+             "description. The line :files stands for file names.",
     .operands = complete_operands,
     .size = sizeof(complete_values),
     .run = complete_run,

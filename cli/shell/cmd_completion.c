@@ -1,7 +1,6 @@
 /* cli/shell/cmd_completion.c: furrow completion: the script that lets a shell complete words of the command. */
+#include "core/commands.h"
 #include <stddef.h>
-
-#include "shell/cmd_about.h"
 
 typedef enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH } shell;
 
@@ -10,14 +9,14 @@ typedef struct completion_values {
 } completion_values;
 
 static const option completion_operands[] = {{.name = "SHELL",
-                                              .kind = OPTION_CHOICE,
+                                              .kind = OPTION_ENUM,
                                               .choices = "bash|zsh|fish",
                                               .help = "bash, zsh or fish",
                                               .offset = offsetof(completion_values, shell),
                                               .required = true},
                                              {0}};
 
-/* Each asks 'furrow complete', which prints a line for each candidate: word, tab, what it is; or ":files". */
+/* Each script calls 'furrow complete', which prints a line for each candidate: word, tab, description; or ":files". */
 static const char *const scripts[] = {
     [SHELL_BASH] = "# bash completion for furrow, made by 'furrow completion bash'\n"
                    "_furrow() {\n"
@@ -73,11 +72,11 @@ static furrow_status completion_run(const void *values, output *out, furrow_erro
 
 const command completion_command = {
     .name = "completion",
-    .summary = "the script that lets bash, zsh or fish complete commands, options and values",
+    .summary = "print the script with which bash, zsh or fish complete commands and options",
     .example = "source <(furrow completion bash)\n"
                "furrow completion zsh > ~/.zsh/completions/_furrow\n"
                "furrow completion fish > ~/.config/fish/completions/furrow.fish",
-    .about = "'make install' puts the three scripts where the shells look for them.",
+    .about = "'make install' installs the scripts of all three shells.",
     .operands = completion_operands,
     .size = sizeof(completion_values),
     .run = completion_run,

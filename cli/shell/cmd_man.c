@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/commands.h"
 #include "core/fail.h"
 #include "core/text_file.h"
 #include "furrow/version.h"
-#include "shell/cmd_about.h"
 
 enum { NAME_TEXT = 128 };
 
@@ -19,20 +19,20 @@ typedef struct man_values {
 
 static const option man_operands[] = {{.name = "DIR",
                                        .kind = OPTION_TEXT,
-                                       .help = "the folder to write to, which is there",
+                                       .help = "the folder to write to; it must exist",
                                        .offset = offsetof(man_values, folder),
                                        .required = true},
                                       {0}};
 
 static const option man_options[] = {
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace pages that exist", .offset = offsetof(man_values, force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing pages", .offset = offsetof(man_values, force)},
     {0}};
 
 static const option_group man_groups[] = {{.title = "Options", .options = man_options}, {0}};
 
 /* ---- roff ----------------------------------------------------------------------------------------------- */
 
-/* Text as roff takes it: a line must not begin with . or ', and dashes and backslashes mean something. */
+/* Escapes text for roff: a line must not begin with . or ', and dashes and backslashes are special. */
 static void put_text(FILE *page, const char *text, size_t size) {
   bool line_start = true;
   for (size_t i = 0; i < size; i++) {
@@ -62,7 +62,7 @@ static void put_title(FILE *page, const char *title) {
   fputc('\n', page);
 }
 
-/* Lines as they are. */
+/* Prints lines unchanged. */
 static void put_literal(FILE *page, const char *text, size_t size) {
   fputs(".RS 2\n.nf\n", page);
   put_text(page, text, size);
@@ -90,7 +90,7 @@ static void put_option(FILE *page, const option *o) {
   put_line(page, o->help);
 }
 
-/* What a function prints to an output: help texts are far smaller than its buffer. */
+/* Captures what a function prints; help texts are far smaller than the buffer. */
 static furrow_status put_printed(FILE *page, void (*print)(output *out), furrow_error *err) {
   output printed;
   furrow_status status = output_open(&printed, err);
@@ -169,7 +169,7 @@ static furrow_status write_page(const man_values *man, const command *cmd, const
   char file[4096];
   text_file page;
   if (snprintf(file, sizeof file, "%s/%s.1", man->folder, name) >= (int)sizeof file)
-    return fail_file(err, FURROW_E_ARGUMENT, man->folder, "is too long a name", 0);
+    return fail_file(err, FURROW_E_ARGUMENT, man->folder, "the path is too long", 0);
   furrow_status status = text_file_begin(&page, err);
   if (status != FURROW_OK) return status;
   status = put_page(page.out, cmd, name, path, err);
@@ -177,7 +177,7 @@ static furrow_status write_page(const man_values *man, const command *cmd, const
   return status == FURROW_OK ? written : status;
 }
 
-/* A page, and those of the commands below it. */
+/* Writes the page of a command and those of the commands below it. */
 static furrow_status write_pages(const man_values *man, const command *cmd, const char *name, const char *path,
                                  furrow_error *err) {
   furrow_status status = write_page(man, cmd, name, path, err);
@@ -201,7 +201,7 @@ const command man_command = {
     .name = "man",
     .summary = "write the pages of the manual",
     .example = "furrow man /usr/share/man/man1",
-    .about = "One page for each command: furrow.1, furrow-rows.1, furrow-rows-dump.1 and so on.",
+    .about = "Writes a page for each command: furrow.1, furrow-rows.1, furrow-rows-dump.1 and so on.",
     .operands = man_operands,
     .groups = man_groups,
     .size = sizeof(man_values),

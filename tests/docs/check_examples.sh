@@ -52,7 +52,7 @@ dump() {
   local text=${1%%=>*} options=$2 rows
   [[ " $options" == *" -"[?\ ]* || $options == *" -" ]] || options="$options -"
   rows=$(printf '%b\n' "${text%"${text##*[! ]}"}" | furrow rows dump $options 2>&1 | sed '
-    s/^furrow: note: 1 piece of text without meaning was passed over: -:/ignored at /
+    s/^furrow: note: 1 piece of meaningless text was skipped: -:/ignored at /
     s/^furrow: -:/at /
     s/at 1:\([0-9]*\): /at column \1: /
     s/at \([0-9]*\):\([0-9]*\): /at line \1, column \2: /

@@ -17,3 +17,10 @@ cat text/0
 try furrow model dump w
 try furrow model dump w --plugin ./little.so --plugin ./little.so
 try furrow model dump w --plugin w.tsv
+echo "---- learning"
+furrow train -q --model lr --train small.libsvm --out lr --epochs 2 --plugin ./little.so \
+  -D ml.simpleinputlayer.matrix.output.format=LittleFormat
+try furrow predict -q --model lr --data small.libsvm
+furrow predict -q --model lr --data small.libsvm --plugin ./little.so
+furrow eval -q --model lr --data small.libsvm --plugin ./little.so --bins 0
+furrow info lr --plugin ./little.so | grep format

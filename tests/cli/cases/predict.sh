@@ -46,7 +46,7 @@ for model in dense sparse; do
   awk -F, '{ right += ($1 > 0) == ($4 > 0) } END { print (right > 0.95 * NR ? "learned" : right) }' from_dense
 done
 printf '0.7 1:1\n-16777215 1:1\n2.5e-7 1:1\n3e6 1:1\n' | furrow predict --model lr --data - | cut -d, -f1
-# what was passed over and left out
+# skipped text and skipped rows
 printf '1 1:1\n0 2:1 word\n1 x:1\n' >notes.libsvm
 furrow predict --model lr --data notes.libsvm --on-bad skip | wc -l | tr -d ' '
 furrow eval --model lr --data notes.libsvm --on-bad skip | awk '$1 == "rows"'

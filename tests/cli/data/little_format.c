@@ -1,4 +1,4 @@
-/* tests/cli/data/little_format.c: a format of one's own: column id and value as doubles of this machine. */
+/* tests/cli/data/little_format.c: a format in a plugin: column id and value as doubles of this machine. */
 #include <string.h>
 
 #include "furrow/model.h"

@@ -1,5 +1,5 @@
-/* cli/core/rounding.c: what the decimals that Angel writes do to the scores of a model. */
-#include "core/rounding.h"
+/* cli/learn/rounding.c: what the decimals that Angel writes do to the scores of a model. */
+#include "learn/rounding.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* cli/model/matrix_facts.c: what 'model info' tells about a matrix. */
-#include "model/matrix_facts.h"
+/* cli/model/matrix_summary.c: the summary of a matrix for 'model info'. */
+#include "model/matrix_summary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static size_t count_starts(int64_t *starts, size_t count) {
   return different;
 }
 
-static void count_files(matrix_facts *f, const char **names) {
+static void count_files(matrix_summary *f, const char **names) {
   size_t count = f->meta->part_count;
   for (size_t i = 0; i < count; i++) names[i] = f->meta->parts[i].file_name;
   qsort(names, count, sizeof *names, compare_names);
@@ -42,7 +42,7 @@ static void count_files(matrix_facts *f, const char **names) {
   for (size_t i = 0; i < count; i++) f->files += i == 0 || strcmp(names[i], names[i - 1]) != 0;
 }
 
-static void count_blocks(matrix_facts *f, int64_t *starts) {
+static void count_blocks(matrix_summary *f, int64_t *starts) {
   size_t count = f->meta->part_count;
   const furrow_partition_meta *parts = f->meta->parts;
   for (size_t i = 0; i < count; i++) starts[i] = parts[i].start_row;
@@ -52,7 +52,7 @@ static void count_blocks(matrix_facts *f, int64_t *starts) {
   f->hash = count > 0 && parts[0].start_col == 0 && parts[0].end_col == 0;
 }
 
-static furrow_status count_parts(matrix_facts *f, furrow_error *err) {
+static furrow_status count_parts(matrix_summary *f, furrow_error *err) {
   size_t count = f->meta->part_count;
   const char **names = calloc(count + 1, sizeof *names);
   int64_t *starts = calloc(count + 1, sizeof *starts);
@@ -66,7 +66,7 @@ static furrow_status count_parts(matrix_facts *f, furrow_error *err) {
   return status;
 }
 
-static void sum_parts(matrix_facts *f) {
+static void sum_parts(matrix_summary *f) {
   f->bytes = 0;
   f->elements = 0;
   for (size_t i = 0; i < f->meta->part_count; i++) {
@@ -76,7 +76,7 @@ static void sum_parts(matrix_facts *f) {
   }
 }
 
-static furrow_status count_rows(matrix_facts *f, furrow_error *err) {
+static furrow_status count_rows(matrix_summary *f, furrow_error *err) {
   int32_t *rows = NULL;
   furrow_status status = saved_row_ids(f->meta, &rows, &f->saved_rows, err);
   if (status != FURROW_OK) return status;
@@ -90,20 +90,20 @@ static furrow_status count_rows(matrix_facts *f, furrow_error *err) {
 
 /* ---- Interface ------------------------------------------------------------------------------------------ */
 
-/* What the metadata says is there; the rest is counted. */
-static furrow_status fill(matrix_facts *f, furrow_error *err) {
+/* Fills in what the metadata says and counts the rest. */
+static furrow_status fill(matrix_summary *f, furrow_error *err) {
   f->layer = furrow_layer_kind_of(f->meta->matrix_name, f->format, f->graph->text, f->graph->size);
   sum_parts(f);
   furrow_status status = count_parts(f, err);
   return status == FURROW_OK ? count_rows(f, err) : status;
 }
 
-void facts_start(matrix_facts *f, const char *folder, const furrow_matrix_source_params *params,
-                 const graph_text *graph) {
-  *f = (matrix_facts){.folder = folder, .params = *params, .graph = graph};
+void matrix_summary_start(matrix_summary *f, const char *folder, const furrow_matrix_source_params *params,
+                          const graph_text *graph) {
+  *f = (matrix_summary){.folder = folder, .params = *params, .graph = graph};
 }
 
-furrow_status facts_from_meta(matrix_facts *f, furrow_error *err) {
+furrow_status matrix_summary_from_meta(matrix_summary *f, furrow_error *err) {
   const furrow_matrix_source_params *params = &f->params;
   furrow_status status = furrow_matrix_meta_load(&f->own_meta, f->folder, params->meta_name, err);
   if (status != FURROW_OK) return status;
@@ -115,7 +115,7 @@ furrow_status facts_from_meta(matrix_facts *f, furrow_error *err) {
   return fill(f, err);
 }
 
-furrow_status facts_from_files(matrix_facts *f, unsigned threads, job *j, furrow_error *err) {
+furrow_status matrix_summary_from_files(matrix_summary *f, unsigned threads, job *j, furrow_error *err) {
   furrow_status status = furrow_matrix_source_open(&f->source, f->folder, &f->params, err);
   if (status != FURROW_OK) return status;
   f->meta = furrow_matrix_source_meta(f->source);
@@ -137,13 +137,13 @@ furrow_status facts_from_files(matrix_facts *f, unsigned threads, job *j, furrow
   return FURROW_OK;
 }
 
-void facts_close(matrix_facts *f) {
+void matrix_summary_close(matrix_summary *f) {
   furrow_matrix_source_close(f->source);
   furrow_matrix_meta_free(f->own_meta);
-  *f = (matrix_facts){0};
+  *f = (matrix_summary){0};
 }
 
-double facts_density(const matrix_facts *f) {
+double matrix_summary_density(const matrix_summary *f) {
   if (!f->with_stats || f->meta->col <= 0 || f->saved_rows == 0) return NAN;
   return (double)(f->stats.elements - f->stats.zeros) / ((double)f->saved_rows * (double)f->meta->col);
 }
