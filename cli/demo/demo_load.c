@@ -54,11 +54,13 @@ furrow_status demo_load_history(demo_model *model, const char *path, furrow_erro
 
 static void take_metrics(demo_model *model, const furrow_evaluation *evaluation) {
   furrow_learn_metrics metrics;
+  furrow_learn_metrics_init(&metrics);
   furrow_evaluation_get_metrics(evaluation, &metrics);
   model->logloss = metrics.logloss;
   model->auc = metrics.auc;
   for (uint32_t i = 0; i < DEMO_BINS; i++) {
     furrow_calibration_bin bin;
+    furrow_calibration_bin_init(&bin);
     furrow_evaluation_get_calibration_bin(evaluation, DEMO_BINS, i, &bin);
     model->bins[i] = (demo_bin){bin.rows, bin.mean_prediction, bin.mean_label};
   }
@@ -135,6 +137,8 @@ furrow_status demo_load_index(demo_index *index, furrow_error *err) {
   furrow_index_info info;
   furrow_list_stats stats;
   struct stat file;
+  furrow_index_info_init(&info);
+  furrow_list_stats_init(&stats);
   furrow_index_load_params_init(&params);
   params.memory_map = true;
   if (stat(index->name, &file) != 0) return fail_file(err, FURROW_E_IO, index->name, "cannot be read", errno);

@@ -6,10 +6,10 @@
  * Structs that a caller allocates and later versions may extend (parameters, infos, tables of functions) begin with
  * `size_t size`, which their inline _init sets. The library reads and writes no field beyond that size, so a program
  * that was compiled with an older header runs with a newer library: fields that it does not know have their defaults.
- * A struct whose size is 0 was not initialised: E_ARGUMENT. One that is larger than the library knows comes from a
- * newer header: E_UNSUPPORTED. Structs without `size` (furrow_error, rows, blocks, panels, scores, points of curves)
- * keep their layout as long as the soname; structs that the library allocates and passes by pointer may grow at their
- * end.
+ * A struct of parameters whose size is 0 was not initialised: E_ARGUMENT; an info whose size is 0 is not written. One
+ * that is larger than the library knows comes from a newer header: E_UNSUPPORTED. Structs without `size` (furrow_error,
+ * rows, blocks, panels, scores, points of curves) keep their layout as long as the soname; structs that the library
+ * allocates and passes by pointer may grow at their end.
  *
  * Threads: all functions of this header may be called from any thread.
  */

@@ -16,7 +16,8 @@ furrow_status fw_params_read(void *params, size_t size, const void *given, const
                              furrow_error *err) FURROW_MUST_USE;
 #define FW_PARAMS_READ(params, given, type, err) fw_params_read((params), sizeof(type), (given), #type, (err))
 
-/* Copies an info into the caller's struct as far as that reaches; its size stays, what only it has becomes 0. */
+/* Copies an info into the caller's struct as far as that reaches; its size stays, what only it has becomes 0. A struct
+ * whose size is 0 was not initialised: nothing of it is written. */
 void fw_info_write(void *info, const void *full, size_t size);
 
 #endif

@@ -103,6 +103,9 @@ static void infos_are_written_as_far_as_they_reach(void **state) {
   assert_int_equal(longer.known.added, 2);
   assert_int_equal(longer.known.size, sizeof longer);
   assert_int_equal(longer.newer, 0);
+  example_params unset = {0, 7, 7};
+  fw_info_write(&unset, &example_defaults, sizeof example_defaults);
+  assert_int_equal(unset.old, 7);
 }
 
 static bool stop_at_two(void *user, const char *phase, uint64_t done, uint64_t total) {
