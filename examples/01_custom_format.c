@@ -1,4 +1,4 @@
-/* examples/01_custom_format.c: two formats of one's own, one registered before main, one while the program runs.
+/* examples/01_custom_format.c: two custom formats, one registered before main, one while the program runs.
  *
  * "named" is text with names in place of indices; a name's index is a hash of it, of as many bits as the argument says:
  *
@@ -114,7 +114,7 @@ static furrow_status named_line(const void *state, const char *line, size_t leng
   span word;
   double number;
   char letter = 0;
-  if (!next_word(&rest, &word) || *word.begin == '#') return FURROW_OK; /* no call on row: the line is no row */
+  if (!next_word(&rest, &word) || *word.begin == '#') return FURROW_OK; /* no call on row: the line is not a row */
   if (!read_number(word, &number)) return refuse(err, line, word, "the label is not a number");
   furrow_status status = furrow_rowbuilder_label(row, number, err);
   for (bool first = true; status == FURROW_OK && next_word(&rest, &word); first = false) {
@@ -229,7 +229,7 @@ static void try_named(const char *path, furrow_container *rows, furrow_error *er
   write_text(path, "1 |u age:0.5\n1 |u age:old\n");
   check(read_all(path, "", "named", rows, err) == FURROW_E_PARSE && err->line == 2 && err->column == 6 &&
             strcmp(err->token, "age:old") == 0,
-        "a value that is no number is named with its place");
+        "a value that is not a number is named with its place");
   check(furrow_container_size(rows) == 1, "the row before it was read");
   check(read_all(path, "?bits=99", "named", rows, err) == FURROW_E_ARGUMENT, "99 bits are refused");
   check(read_all(path, "?bit=9", "named", rows, err) == FURROW_E_ARGUMENT && strstr(err->message, "bits"),

@@ -56,4 +56,5 @@ void print_failure(furrow_status status, const furrow_error *err) {
   char text[1024];
   furrow_error_to_text(err, text, sizeof text);
   fprintf(stderr, "furrow: %s\n", text);
+  if (err->hint[0]) fprintf(stderr, "hint: %s\n", err->hint);
 }

@@ -36,7 +36,7 @@ static furrow_status fail_open(const fw_array_reader *r, uint64_t offset, furrow
   return fw_bytes_in_fail(r->in, offset, err, FURROW_E_FORMAT, "%s", what);
 }
 
-/* Checks rows × dim against the bytes there are. */
+/* Checks rows × dim against the size of the file. */
 static furrow_status check_counts(fw_array_reader *r, uint64_t dim, furrow_error *err) {
   fw_array_info *info = &r->info;
   const uint64_t size = fw_bytes_in_size(r->in), left = size - r->start;

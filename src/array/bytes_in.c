@@ -218,7 +218,7 @@ static furrow_status inflate_step(fw_bytes_in *in, void *buffer, size_t size, si
   return fail_inflate(in, err, result == Z_BUF_ERROR ? "cut short" : z->msg ? z->msg : "not deflated");
 }
 
-/* size is not more than what the part is said to have. After its last byte the deflated text has to end, too. */
+/* size is not more than what the directory says of the part. After its last byte the deflated text has to end, too. */
 static furrow_status inflate_bytes(fw_bytes_in *in, char *buffer, size_t size, furrow_error *err) {
   bool ended = false;
   size_t done = 0, got = 0;

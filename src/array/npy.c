@@ -65,7 +65,7 @@ static furrow_status read_descr(cursor *c, fw_npy_header *header) {
   skip_blanks(c);
   place = c->s;
   if (take(c, '[') || take(c, '{')) return fail_at(c, place, FURROW_E_UNSUPPORTED, "has a structured type");
-  if (!take_string(c, &text, &length)) return fail_at(c, place, FURROW_E_FORMAT, "has a descr that is no string");
+  if (!take_string(c, &text, &length)) return fail_at(c, place, FURROW_E_FORMAT, "has a descr that is not a string");
   if (length < 2 || length >= sizeof header->descr || !strchr("<>|=", text[0]))
     return fail_at(c, place, FURROW_E_UNSUPPORTED, "has a type of elements that is not supported");
   header->swapped = (text[0] == '>') != FW_BIG_ENDIAN && text[0] != '|' && text[0] != '=';
@@ -82,21 +82,21 @@ static furrow_status read_order(cursor *c, fw_npy_header *header) {
 
 static furrow_status read_shape(cursor *c, fw_npy_header *header) {
   bool overflow = false, comma = true;
-  if (!take(c, '(')) return fail_at(c, c->s, FURROW_E_FORMAT, "has a shape that is no tuple");
+  if (!take(c, '(')) return fail_at(c, c->s, FURROW_E_FORMAT, "has a shape that is not a tuple");
   header->dimensions = 0;
   while (!take(c, ')')) {
     const char *place = c->s;
     if (header->dimensions == FW_NPY_DIMENSIONS) return fail_at(c, place, FURROW_E_FORMAT, "has too many dimensions");
     uint64_t *count = &header->shape[header->dimensions++];
     if (!comma || c->s == c->end || *c->s < '0' || *c->s > '9')
-      return fail_at(c, place, FURROW_E_FORMAT, "has a shape that is no tuple of numbers");
+      return fail_at(c, place, FURROW_E_FORMAT, "has a shape that is not a tuple of numbers");
     c->s = fw_read_u64(c->s, c->end, count, &overflow);
     if (overflow) return fail_at(c, place, FURROW_E_RANGE, "has a count that does not fit in 64 bits");
     if (c->s < c->end && *c->s == 'L') c->s++; /* Python 2 */
     comma = take(c, ',');
   }
   /* (3) is a number, not a tuple */
-  return header->dimensions == 1 && !comma ? fail_at(c, c->s, FURROW_E_FORMAT, "has a shape that is no tuple")
+  return header->dimensions == 1 && !comma ? fail_at(c, c->s, FURROW_E_FORMAT, "has a shape that is not a tuple")
                                            : FURROW_OK;
 }
 
@@ -109,7 +109,7 @@ static furrow_status read_member(cursor *c, fw_npy_header *header, unsigned *see
   size_t length;
   skip_blanks(c);
   place = c->s;
-  if (!take_string(c, &key, &length) || !take(c, ':')) return fail_at(c, place, FURROW_E_FORMAT, "is no dictionary");
+  if (!take_string(c, &key, &length) || !take(c, ':')) return fail_at(c, place, FURROW_E_FORMAT, "is not a dictionary");
   for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
     if (strlen(members[i].key) != length || memcmp(members[i].key, key, length) != 0) continue;
     if (*seen & 1u << i) return fail_at(c, place, FURROW_E_FORMAT, "has a key twice");
@@ -122,9 +122,9 @@ static furrow_status read_member(cursor *c, fw_npy_header *header, unsigned *see
 static furrow_status read_dictionary(cursor *c, fw_npy_header *header) {
   unsigned seen = 0;
   bool comma = true;
-  if (!take(c, '{')) return fail_at(c, c->s, FURROW_E_FORMAT, "is no dictionary");
+  if (!take(c, '{')) return fail_at(c, c->s, FURROW_E_FORMAT, "is not a dictionary");
   while (!take(c, '}')) {
-    if (!comma) return fail_at(c, c->s, FURROW_E_FORMAT, "is no dictionary");
+    if (!comma) return fail_at(c, c->s, FURROW_E_FORMAT, "is not a dictionary");
     furrow_status status = read_member(c, header, &seen);
     if (status != FURROW_OK) return status;
     comma = take(c, ',');

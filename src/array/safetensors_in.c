@@ -112,7 +112,7 @@ static furrow_status read_tensor_member(fw_safetensors *file, fw_json *json, fw_
                        : fw_json_is(key, "data_offsets") ? 4
                                                          : 0;
   if (bit == 0 || *seen & bit)
-    return fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", bit ? "is there twice" : "is no known key");
+    return fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", bit ? "is there twice" : "is not a known key");
   *seen |= bit;
   if (bit == 1) return read_dtype(file, json, t, err);
   if (bit == 2) return read_counts(json, t->shape, FW_TENSOR_DIMENSIONS, &t->dimensions, err);
@@ -191,7 +191,7 @@ static int by_place(const void *a, const void *b) {
 }
 
 /* No name twice; one tensor after the other, to the end of the file. */
-static furrow_status check_places(fw_safetensors *file, furrow_error *err) {
+static furrow_status check_offsets(fw_safetensors *file, furrow_error *err) {
   uint64_t at = 0;
   const uint64_t data = fw_bytes_in_size(file->in) - file->data;
   fw_tensor *t = file->tensors;
@@ -228,13 +228,13 @@ static furrow_status read_header(fw_safetensors *file, furrow_error *err) {
   status = fw_bytes_in_read_all(file->in, file->header, (size_t)length, "the header", err);
   if (status != FURROW_OK) return status;
   if (length == 0 || file->header[0] != '{')
-    return fw_bytes_in_fail(file->in, LENGTH_SIZE, err, FURROW_E_FORMAT, "the header is no JSON object");
+    return fw_bytes_in_fail(file->in, LENGTH_SIZE, err, FURROW_E_FORMAT, "the header is not a JSON object");
   fw_json json;
   fw_json_open(&json, file->header, (size_t)length, fw_bytes_in_path(file->in));
   json.base = LENGTH_SIZE;
   status = read_members(file, &json, err);
   fw_json_close(&json);
-  return status == FURROW_OK ? check_places(file, err) : status;
+  return status == FURROW_OK ? check_offsets(file, err) : status;
 }
 
 furrow_status fw_safetensors_open(fw_safetensors **file, const char *path, furrow_error *err) {

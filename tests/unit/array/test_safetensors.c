@@ -61,10 +61,10 @@ static void refused(void **state) {
     size_t data;
     const char *message;
   } cases[] = {
-      {"[]", 0, "no JSON object"},
+      {"[]", 0, "not a JSON object"},
       {"{", 0, ""},
       {"{} x", 0, ""},
-      {"", 0, "no JSON object"},
+      {"", 0, "not a JSON object"},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 7, "the file has 7"},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 9, "the file has 9"},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8, "not as many bytes"},
@@ -75,7 +75,7 @@ static void refused(void **state) {
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", 8, "lacks"},
       {"{\"a\":{\"dtype\":\"F99\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "F99, which is not known"},
       {"{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "twice"},
-      {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"x\":1}}", 8, "no known key"},
+      {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"x\":1}}", 8, "not a known key"},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],"
        "\"data_offsets\":[2,6]}}",
        6, "b overlaps"},
