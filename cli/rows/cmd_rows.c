@@ -9,7 +9,7 @@
 static void print_argument(output *out, const furrow_arg *arg) {
   char head[96], help[512];
   int n = snprintf(head, sizeof head, "    ?%s=%s", arg->name,
-                   arg->type == FURROW_ARG_CHOICE ? arg->choices
+                   arg->type == FURROW_ARG_ONE_OF ? arg->one_of
                    : arg->type == FURROW_ARG_INT  ? "N"
                                                   : "TEXT");
   output_text(out, head);

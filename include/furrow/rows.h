@@ -296,7 +296,7 @@ typedef struct furrow_parser_stats {
   uint64_t features;          /* and their features */
   uint64_t bytes;             /* bytes of text, uncompressed; 0 for rows that are not parsed */
   uint64_t bad_rows;          /* rows left out by FURROW_ON_BAD_SKIP */
-  uint64_t ignored;           /* pieces of text that mean nothing and were passed over (a word without a number …) */
+  uint64_t ignored;           /* pieces of text that mean nothing and were skipped (a word without a number …) */
   furrow_error first_bad;     /* place of the first one, if bad_rows > 0 */
   furrow_error first_ignored; /* place of the first one, if ignored > 0 */
 } furrow_parser_stats;
@@ -465,13 +465,13 @@ FURROW_API furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, f
 /* Frees; nothing stays behind if the file was not committed. Takes NULL. */
 FURROW_API void furrow_rows_writer_close(furrow_rows_writer *writer);
 
-/* ---- Formats of one's own ------------------------------------------------------------------------------- */
+/* ---- Custom formats -------------------------------------------------------------------------------------- */
 
 /* What an argument of a format may be. */
 typedef enum furrow_arg_type {
   FURROW_ARG_INT,   /* a decimal integer, nothing after it */
   FURROW_ARG_TEXT,  /* any text */
-  FURROW_ARG_CHOICE /* one of arg.choices, separated by | */
+  FURROW_ARG_ONE_OF /* one of arg.one_of, separated by | */
 } furrow_arg_type;
 
 /* An argument that a format takes in the URI. One that is not declared is an error that lists these. Layout fixed. */
@@ -479,7 +479,7 @@ typedef struct furrow_arg {
   const char *name;     /* the key in the URI */
   furrow_arg_type type; /* of its value */
   const char *fallback; /* the value when it is not given */
-  const char *choices;  /* FURROW_ARG_CHOICE: "auto|yes|no" */
+  const char *one_of;   /* FURROW_ARG_ONE_OF: "auto|yes|no" */
   const char *help;     /* one line */
 } furrow_arg;
 

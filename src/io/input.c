@@ -237,7 +237,7 @@ furrow_status fw_input_read_at(const fw_input *input, void *buffer, size_t size,
   return FURROW_OK;
 }
 
-/* read(2) until there is something: whoever opened standard input may have left it non-blocking. */
+/* read(2) until there is something: the program that opened standard input may have left it non-blocking. */
 static ssize_t read_some(int fd, void *buffer, size_t size) {
   for (;;) {
     ssize_t n = read(fd, buffer, size < SSIZE_MAX ? size : SSIZE_MAX);

@@ -161,7 +161,7 @@ static furrow_status add_regular(fw_file_list *list, const char *path, const str
 }
 
 /* Appends those of the paths that are regular files; *directories counts those that are directories. A path that
- * vanished is no harm; a link that leads nowhere is, for it stands for data that is missing. */
+ * vanished does no harm; a link that leads nowhere is, for it stands for data that is missing. */
 static furrow_status add_files(fw_file_list *list, const path_list *paths, size_t *directories, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < paths->npaths && status == FURROW_OK; i++) {
@@ -180,6 +180,20 @@ static furrow_status add_files(fw_file_list *list, const path_list *paths, size_
   return status;
 }
 
+static furrow_status fail_empty(furrow_error *err, const char *path, size_t directories) {
+  const furrow_status status =
+      fail(err, FURROW_E_NOT_FOUND, path,
+           directories ? "the directory has no files, only directories" : "the directory has no files");
+  if (directories) fw_error_set_hint(err, "DIR/*/* names the files in them");
+  return status;
+}
+
+static furrow_status fail_folders(furrow_error *err, const char *pattern) {
+  const furrow_status status = fail(err, FURROW_E_NOT_FOUND, pattern, "only directories match");
+  fw_error_set_hint(err, "add /* for their files");
+  return status;
+}
+
 static furrow_status add_directory(fw_file_list *list, const char *path, furrow_error *err) {
   path_list names = {0}, prefix = {0};
   size_t before = list->nfiles, directories = 0, length = strlen(path);
@@ -189,19 +203,18 @@ static furrow_status add_directory(fw_file_list *list, const char *path, furrow_
     paths_sort(&names);
     status = add_files(list, &names, &directories, err);
   }
-  if (status == FURROW_OK && list->nfiles == before)
-    status = fail(err, FURROW_E_NOT_FOUND, path,
-                  directories ? "the directory has no files, only directories (DIR/*/* names theirs)"
-                              : "the directory has no files");
+  if (status == FURROW_OK && list->nfiles == before) status = fail_empty(err, path, directories);
   paths_clear(&names);
   paths_clear(&prefix);
   return status;
 }
 
 static furrow_status fail_absent(furrow_error *err, const char *path) {
-  if (strstr(path, ".*") || strstr(path, ".+"))
-    return fail(err, FURROW_E_NOT_FOUND, path,
-                "no file matches (paths are globs, not regular expressions: write * for .*)");
+  if (strstr(path, ".*") || strstr(path, ".+")) {
+    const furrow_status status = fail(err, FURROW_E_NOT_FOUND, path, "no file matches");
+    fw_error_set_hint(err, "paths are globs, not regular expressions: write * for .*");
+    return status;
+  }
   return fail(err, FURROW_E_NOT_FOUND, path, is_glob(path) ? "no file matches" : "no such file or directory");
 }
 
@@ -211,8 +224,7 @@ static furrow_status add_glob(fw_file_list *list, const char *pattern, furrow_er
   furrow_status status = expand_glob(&paths, pattern, err);
   if (status == FURROW_OK) status = add_files(list, &paths, &directories, err);
   if (status == FURROW_OK && list->nfiles == before)
-    status = directories ? fail(err, FURROW_E_NOT_FOUND, pattern, "only directories match (add /* for their files)")
-                         : fail_absent(err, pattern);
+    status = directories ? fail_folders(err, pattern) : fail_absent(err, pattern);
   paths_clear(&paths);
   return status;
 }

@@ -291,7 +291,7 @@ static furrow_status read_plain(fw_split *split, const fw_input *input, fw_text 
 }
 
 furrow_status fw_split_read(fw_split *split, fw_text *text, furrow_error *err) {
-  if (text->numbered) return FURROW_OK; /* claimed and read in one step */
+  if (text->in_order) return FURROW_OK; /* claimed and read in one step */
   const fw_input *input = NULL;
   furrow_status status = hold_file(split, text->file, &input, err);
   if (status != FURROW_OK) return status;
@@ -327,7 +327,7 @@ static furrow_status keep_carry(fw_split *split, const char *bytes, size_t count
 static furrow_status read_in_order(fw_split *split, fw_text *text, furrow_error *err) {
   text->file = split->file;
   text->offset = split->position;
-  text->numbered = true;
+  text->in_order = true;
   size_t have = 0;
   furrow_status status = reserve_text(text, split->carried + SLACK, err);
   if (status != FURROW_OK) return status;
@@ -404,7 +404,7 @@ furrow_status fw_split_claim(fw_split *split, fw_text *text, furrow_error *err) 
     text->file = split->file;
     text->begin = split->position;
     text->end = cut < end ? cut : end;
-    text->numbered = false;
+    text->in_order = false;
     text->length = 0;
     split->position = text->end;
     return FURROW_OK;

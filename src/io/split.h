@@ -28,7 +28,7 @@ typedef struct fw_text {
   bool file_end; /* the file ends with it */
   size_t file;
   uint64_t offset; /* of lines[0] in the file's (uncompressed) text */
-  bool numbered; /* the file can only be read in order: pieces come in order too, so count their lines to number them */
+  bool in_order; /* the file can only be read in order: pieces come in order too, so count their lines to number them */
   uint64_t begin, end; /* raw range of a piece of a plain file that is still to be read */
 } fw_text;
 
@@ -60,7 +60,7 @@ void fw_split_set_records(fw_split *split, const fw_records *records);
 furrow_status fw_split_head(fw_split *split, char *head, size_t size, size_t *got, size_t *file, bool *whole,
                             furrow_error *err) FURROW_MUST_USE;
 
-/* The first bytes of one file of the set, which is no pipe. Any number of threads. */
+/* The first bytes of one file of the set, which is not a pipe. Any number of threads. */
 furrow_status fw_split_file_head(const fw_split *split, size_t file, char *head, size_t size, size_t *got,
                                  furrow_error *err) FURROW_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* io/stream_zstd.c: Zstandard (RFC 8878), frame after frame, skippable ones passed over. */
+/* io/stream_zstd.c: Zstandard (RFC 8878), frame after frame, skippable ones skipped. */
 #include <zstd.h>
 #include <zstd_errors.h>
 

@@ -35,9 +35,9 @@ static size_t count_pieces(span s, char separator) {
   return n;
 }
 
-static furrow_status fail(furrow_error *err, span blame, const char *what) {
+static furrow_status fail(furrow_error *err, span bad, const char *what) {
   fw_fail(err, FURROW_E_ARGUMENT, "bad URI: %s", what);
-  fw_error_set_token(err, blame.text, blame.length);
+  fw_error_set_token(err, bad.text, bad.length);
   return FURROW_E_ARGUMENT;
 }
 

@@ -117,7 +117,7 @@ done:
 
 /* ---- Parsing -------------------------------------------------------------------------------------------- */
 
-/* Largest index + 1; one that is no uint64_t stays at the largest there is. */
+/* Largest index + 1; one that does not fit stays at the largest number. */
 static uint64_t columns_of(uint64_t features, uint64_t max_index) {
   if (features == 0) return 0;
   return max_index == UINT64_MAX ? UINT64_MAX : max_index + 1;
@@ -197,13 +197,10 @@ static bool is_absent(const char *path) {
   return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* What there is to do about a cache that cannot be used, behind the message. */
-static void advise(furrow_error *err, furrow_status status) {
-  if (!err || (status != FURROW_E_FORMAT && status != FURROW_E_STALE)) return;
-  const bool foreign = strstr(err->message, "no row cache") != NULL; /* then it may be somebody's data */
-  size_t used = strlen(err->message);
-  snprintf(err->message + used, sizeof err->message - used,
-           foreign ? "; name another cache" : "; delete the cache or name another one");
+/* Says what to do about a cache that cannot be used, unless the error says so itself. */
+static void add_hint(furrow_error *err, furrow_status status) {
+  if (!err || err->hint[0] || (status != FURROW_E_FORMAT && status != FURROW_E_STALE)) return;
+  fw_error_set_hint(err, "delete the cache or name another one");
 }
 
 __attribute__((format(printf, 3, 4))) static furrow_status fail_stale(furrow_error *err, const char *name,
@@ -215,7 +212,7 @@ __attribute__((format(printf, 3, 4))) static furrow_status fail_stale(furrow_err
   va_end(args);
   furrow_status status = fw_fail(err, FURROW_E_STALE, "%s", text);
   fw_error_set_file(err, name);
-  advise(err, status);
+  add_hint(err, status);
   return status;
 }
 
@@ -276,7 +273,7 @@ static furrow_status build_cache(const cache_source *source, const char *name, s
 static void read_ahead(void *context) {
   furrow_blockiter *iter = context;
   iter->ahead_status = fw_cache_reader_next(iter->reader, iter->ahead, &iter->ahead_error);
-  advise(&iter->ahead_error, iter->ahead_status);
+  add_hint(&iter->ahead_error, iter->ahead_status);
 }
 
 static furrow_status start_ahead(furrow_blockiter *iter, furrow_error *err) {
@@ -302,7 +299,7 @@ static furrow_status open_cache(furrow_blockiter *iter, cache_source *source, si
   if (status == FURROW_OK && !found) status = build_cache(source, name, record_bytes, &iter->stats, err);
   if (status == FURROW_OK) {
     status = fw_cache_reader_open(&iter->reader, name, err);
-    advise(err, status);
+    add_hint(err, status);
   }
   if (status == FURROW_OK && found) {
     const fw_cache_info *info = fw_cache_reader_info(iter->reader);

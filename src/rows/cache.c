@@ -128,7 +128,7 @@ static void encode_header(unsigned char *header, const fw_cache_info *info, uint
 struct fw_cache_writer {
   fw_atomic_file *file;
   XXH3_state_t *hash;
-  furrow_container *gathered; /* rows that are no record yet */
+  furrow_container *gathered; /* rows that are not a record yet */
   size_t record_bytes;
   fw_cache_info info; /* payload_bytes and the sums of the records written so far */
   bool broken;        /* part of something could not be written: the file must not appear */
@@ -430,7 +430,10 @@ static furrow_status read_header(fw_cache_reader *r, furrow_error *err) {
   furrow_status status = read_exactly(r, header, size < sizeof header ? size : sizeof header, 0, err);
   if (status != FURROW_OK) return status;
   if (memcmp(header + AT_MAGIC, FW_CACHE_MAGIC, sizeof FW_CACHE_MAGIC - 1) != 0) {
-    return fail_at(r, AT_MAGIC, err, size ? "this is no row cache of Furrow" : "this is no row cache: it is empty");
+    status =
+        fail_at(r, AT_MAGIC, err, size ? "this is not a row cache of Furrow" : "this is not a row cache: it is empty");
+    fw_error_set_hint(err, "name another cache"); /* it may be the user's data */
+    return status;
   }
   if (size < sizeof header) return fail_at(r, size, err, "the row cache is cut short: it ends in its header");
   return decode_header(r, header, size, err);

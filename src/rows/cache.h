@@ -42,7 +42,7 @@ void fw_cache_writer_close(fw_cache_writer *writer);
 
 typedef struct fw_cache_reader fw_cache_reader;
 
-/* Opens a cache and checks its header and its size. E_FORMAT: it is no row cache, of another version, cut short,
+/* Opens a cache and checks its header and its size. E_FORMAT: it is not a row cache, of another version, cut short,
  * damaged. */
 furrow_status fw_cache_reader_open(fw_cache_reader **reader, const char *path, furrow_error *err) FURROW_MUST_USE;
 const fw_cache_info *fw_cache_reader_info(const fw_cache_reader *reader);

@@ -21,7 +21,7 @@ typedef struct fw_chunk {
   fw_text text;
   const char *file;    /* its path */
   uint64_t rows_begin; /* place in the file before which there are no rows, if the text starts behind its first byte */
-  size_t head;         /* bytes at the start of the text that are no rows */
+  size_t head;         /* bytes at the start of the text that are not rows */
   furrow_container *out;
   fw_chunk_stats stats;
   uint64_t *scratch;  /* lists of the window */

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "rows/elements.h"
 
-/* Bytes behind the capacity of every column: whoever fills one may store a vector register past its end. */
+/* Bytes behind the capacity of every column: a parser may store a vector register past its end. */
 enum { COLUMN_SLACK = 64, FIRST_CAPACITY = 16 };
 
 /* ---- Elements ------------------------------------------------------------------------------------------- */

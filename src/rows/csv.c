@@ -101,7 +101,7 @@ typedef struct scan {
   furrow_error *err;
 } scan;
 
-static furrow_status blame(const scan *s, furrow_status status, const fw_cell *cell, const char *message) {
+static furrow_status fail_token(const scan *s, furrow_status status, const fw_cell *cell, const char *message) {
   return fw_fail_at(s->err, status, s->line, cell->begin, cell->end, message);
 }
 
@@ -132,7 +132,7 @@ static furrow_status read_cell(const scan *s, const fw_cell *cell, furrow_value_
   *missing = !s->csv->dense && fw_csv_is_missing(cell);
   if (*missing) return FURROW_OK;
   if (!starts_with_number(cell)) {
-    if (s->csv->dense || !is_bare_exponent(cell)) return blame(s, FURROW_E_PARSE, cell, "not a number");
+    if (s->csv->dense || !is_bare_exponent(cell)) return fail_token(s, FURROW_E_PARSE, cell, "not a number");
     fw_rowbuilder_ignore(s->row, cell->begin, cell->end, "an exponent without digits before it was taken for 0");
     *number = (fw_number){0};
     return FURROW_OK;
@@ -140,11 +140,11 @@ static furrow_status read_cell(const scan *s, const fw_cell *cell, furrow_value_
   const char *after = NULL;
   furrow_status status = fw_read_number(type, s->line, cell->begin, cell->end, number, &after, s->err);
   if (status != FURROW_OK)
-    return blame(s, status, cell, status == FURROW_E_RANGE ? "the integer does not fit" : "not an integer");
+    return fail_token(s, status, cell, status == FURROW_E_RANGE ? "the integer does not fit" : "not an integer");
   if (after == cell->end) return FURROW_OK;
   if (s->csv->dense || cell->quoted || is_part_of_number(after, cell->end, type))
-    return blame(s, FURROW_E_PARSE, cell, type == FURROW_VALUE_F32 ? "not a number" : "not an integer");
-  fw_rowbuilder_ignore(s->row, after, cell->end, "text after a number was passed over");
+    return fail_token(s, FURROW_E_PARSE, cell, type == FURROW_VALUE_F32 ? "not a number" : "not an integer");
+  fw_rowbuilder_ignore(s->row, after, cell->end, "text after a number was skipped");
   return FURROW_OK;
 }
 
@@ -153,12 +153,13 @@ static furrow_status take_label(const scan *s, const fw_cell *cell) {
   bool missing;
   furrow_status status = read_cell(s, cell, s->row->out->value_type, &label, &missing);
   if (status != FURROW_OK)
-    return blame(s, status, cell, status == FURROW_E_RANGE ? "the label does not fit" : "the label is not a number");
-  if (missing) return blame(s, FURROW_E_PARSE, cell, "the label is missing");
+    return fail_token(s, status, cell,
+                      status == FURROW_E_RANGE ? "the label does not fit" : "the label is not a number");
+  if (missing) return fail_token(s, FURROW_E_PARSE, cell, "the label is missing");
   return fw_rowbuilder_set_label(s->row, label, s->err);
 }
 
-/* A weight that is missing or NaN is no weight: 1. */
+/* A weight that is missing or NaN is not a weight: 1 takes its place. */
 static furrow_status take_weight(const scan *s, const fw_cell *cell) {
   fw_number weight;
   bool missing;
@@ -194,7 +195,7 @@ static furrow_status parse_line(const void *state, const char *line, size_t leng
   for (const char *p = line; p; column++) {
     if (!fw_csv_next_cell(s.csv, &p, s.end, &cell)) {
       cell.end = s.end;
-      return blame(&s, FURROW_E_PARSE, &cell, "a quote is not closed, or text follows it");
+      return fail_token(&s, FURROW_E_PARSE, &cell, "a quote is not closed, or text follows it");
     }
     furrow_status status = column == s.csv->label_column    ? take_label(&s, &cell)
                            : column == s.csv->weight_column ? take_weight(&s, &cell)
@@ -204,12 +205,13 @@ static furrow_status parse_line(const void *state, const char *line, size_t leng
   if (column == 1 && row->stats->ignored > ignored && !memchr(line, s.csv->delimiter, length)) {
     char message[64];
     snprintf(message, sizeof message, "the line has no delimiter '%c'", s.csv->delimiter);
-    return blame(&s, FURROW_E_PARSE, &cell, message);
+    return fail_token(&s, FURROW_E_PARSE, &cell, message);
   }
   if (s.csv->label_column != FW_CSV_NO_COLUMN && row->has_label != s.csv->labels) {
     cell.begin = cell.end = s.end;
-    return blame(&s, FURROW_E_PARSE, &cell,
-                 s.csv->labels ? "the row has no label" : "this row has a label, the first row of the data has none");
+    return fail_token(&s, FURROW_E_PARSE, &cell,
+                      s.csv->labels ? "the row has no label"
+                                    : "this row has a label, the first row of the data has none");
   }
   return FURROW_OK;
 }
@@ -393,7 +395,7 @@ static const furrow_arg csv_args[] = {
     {"label_column", FURROW_ARG_TEXT, "-1", NULL, "number (from 0) or name of the column of labels; -1: none"},
     {"weight_column", FURROW_ARG_TEXT, "-1", NULL, "number (from 0) or name of the column of weights; -1: none"},
     {"delimiter", FURROW_ARG_TEXT, ",", NULL, "the byte between cells; \\t or tab for a tab"},
-    {"header", FURROW_ARG_CHOICE, "auto", "auto|yes|no", "whether each file starts with a line of names"},
+    {"header", FURROW_ARG_ONE_OF, "auto", "auto|yes|no", "whether each file starts with a line of names"},
 };
 
 /* A column by number, or by a name that the header will resolve. */

@@ -18,7 +18,7 @@ typedef struct fw_format {
   /* Looks at the first bytes of the data set before anything is parsed (none: it is empty; whole: there are no more).
    * May be NULL. */
   furrow_status (*look)(void *state, const char *head, size_t size, bool whole, furrow_error *err);
-  /* How many bytes at the start of a file are no rows (a csv header). May be NULL. */
+  /* How many bytes at the start of a file are not rows (a csv header). May be NULL. */
   furrow_status (*skip_head)(const void *state, const char *text, size_t length, size_t *skip, furrow_error *err);
   /* Formats with indexing_mode: what to subtract from every index (and field). NULL: there is no such thing. */
   void (*set_base)(void *state, uint32_t base);
@@ -44,15 +44,15 @@ void fw_rows_formats_remove(const furrow_rows_format *const *formats, size_t cou
 /* "libsvm, libfm, …": for messages. */
 void fw_format_names(char *text, size_t size);
 
-/* Checks given arguments (key, value pairs; __x__ keys and `format` are passed over) against what a format declares. */
+/* Checks given arguments (key, value pairs; __x__ keys and `format` are skipped) against what a format declares. */
 furrow_status fw_args_create(furrow_args **args, const furrow_rows_format *format, const fw_uri *uri,
                              furrow_error *err) FURROW_MUST_USE;
 void fw_args_free(furrow_args *args);
 
 /* Which format the first bytes of a data set are in (whole: they are all of it); writes why into reason. A csv's
- * delimiter, if it is no comma, is added to the arguments of the URI. */
+ * delimiter, if it is not a comma, is added to the arguments of the URI. */
 const char *fw_sniff_format(const char *head, size_t size, bool whole, fw_uri *uri, char *reason, size_t reason_size);
-/* E_FORMAT when the head is no text: UTF-16, a known binary kind, too many control bytes. */
+/* E_FORMAT when the head is not text: UTF-16, a known binary kind, too many control bytes. */
 furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) FURROW_MUST_USE;
 
 #endif

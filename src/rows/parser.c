@@ -70,8 +70,8 @@ struct furrow_parser {
   furrow_status final; /* not OK: what every next answers */
   furrow_error final_error;
   furrow_parser_stats stats;
-  size_t numbered_file;
-  uint64_t numbered_lines; /* of numbered_file, in the pieces before */
+  size_t counted_file;
+  uint64_t counted_lines; /* of counted_file, in the pieces before */
   bool label_known, has_label;
 };
 
@@ -329,7 +329,7 @@ static void fill_slot(furrow_parser *p, slot *s) {
     return;
   }
   chunk->file = p->set.files[chunk->text.file].path;
-  if (chunk->text.numbered && !is_of_records(&p->format.public))
+  if (chunk->text.in_order && !is_of_records(&p->format.public))
     s->lines = fw_tokenizer_table()->count_lines(chunk->text.lines, chunk->text.length - chunk->text.line_end_added);
   s->status = find_rows_begin(p, chunk, &s->error);
   if (p->format.public.head_bytes && chunk->text.offset < p->format.public.head_bytes)
@@ -415,9 +415,8 @@ static void locate(furrow_parser *p, const slot *s, furrow_error *error) {
   fw_error_set_file(error, p->set.files[text->file].path);
   if (error->offset == FURROW_NO_OFFSET || is_of_records(&p->format.public)) return;
   uint64_t line = 0;
-  if (text->numbered)
-    line =
-        p->numbered_lines + 1 + fw_tokenizer_table()->count_lines(text->lines, (size_t)(error->offset - text->offset));
+  if (text->in_order)
+    line = p->counted_lines + 1 + fw_tokenizer_table()->count_lines(text->lines, (size_t)(error->offset - text->offset));
   else if (fw_split_line_number(p->split, text->file, error->offset, &line, NULL) != FURROW_OK)
     line = 0;
   error->line = line;
@@ -443,9 +442,9 @@ static void count_slot(furrow_parser *p, slot *s) {
   const fw_text *text = &s->chunk.text;
   furrow_parser_stats *total = &p->stats;
   const fw_chunk_stats *stats = &s->chunk.stats;
-  if (text->numbered && text->file != p->numbered_file) {
-    p->numbered_file = text->file;
-    p->numbered_lines = 0;
+  if (text->in_order && text->file != p->counted_file) {
+    p->counted_file = text->file;
+    p->counted_lines = 0;
   }
   check_labels(p, s);
   if (stats->bad_rows > 0 && total->bad_rows == 0) {
@@ -462,7 +461,7 @@ static void count_slot(furrow_parser *p, slot *s) {
   total->features += s->chunk.out->features;
   total->bytes += text->length - (text->length > 0 && text->line_end_added);
   if (s->status != FURROW_OK) locate(p, s, &s->error);
-  if (text->numbered) p->numbered_lines += s->lines;
+  if (text->in_order) p->counted_lines += s->lines;
 }
 
 /* The next slot in order, filled; NULL at the end of the data. The caller is one of the threads: rather than wait for a
@@ -562,8 +561,8 @@ furrow_status furrow_parser_rewind(furrow_parser *p, furrow_error *err) {
   for (size_t i = 0; i < p->nslots; i++) p->slots[i].ready = false;
   p->final = FURROW_OK;
   memset(&p->stats, 0, sizeof p->stats);
-  p->numbered_file = 0;
-  p->numbered_lines = 0;
+  p->counted_file = 0;
+  p->counted_lines = 0;
   p->label_known = false;
   return FURROW_OK;
 }

@@ -122,7 +122,7 @@ static furrow_status check_format(const furrow_rows_format *format, furrow_error
   FW_TRY(check_way(format, err));
   for (size_t i = 0; i < format->nargs; i++) {
     const furrow_arg *arg = &format->args[i];
-    if (!arg->name || !arg->fallback || (arg->type == FURROW_ARG_CHOICE && !arg->choices))
+    if (!arg->name || !arg->fallback || (arg->type == FURROW_ARG_ONE_OF && !arg->one_of))
       return fw_fail(err, FURROW_E_ARGUMENT, "argument %zu of format %s is not declared in full", i, format->name);
   }
   return FURROW_OK;
@@ -214,7 +214,7 @@ static size_t arg_number(const furrow_rows_format *format, const char *name) {
   return i;
 }
 
-/* Keys like __this__ belong to whoever wrote the URI. */
+/* Keys like __this__ belong to the author of the URI. */
 static bool is_private(const char *key) {
   size_t n = strlen(key);
   return n > 4 && strncmp(key, "__", 2) == 0 && strcmp(key + n - 2, "__") == 0;
@@ -235,10 +235,10 @@ static furrow_status check_known(const furrow_rows_format *format, const fw_uri 
   return FURROW_OK;
 }
 
-static bool is_choice(const char *choices, const char *value) {
+static bool is_one_of(const char *values, const char *value) {
   const size_t n = strcspn(value, "|");
   if (value[n]) return false; /* several of them in a row are none */
-  for (const char *p = choices; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+  for (const char *p = values; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
     if (strncmp(p, value, n) == 0 && (p[n] == '|' || p[n] == 0)) return n > 0;
   return false;
 }
@@ -249,8 +249,8 @@ static furrow_status check_value(const furrow_arg *arg, const char *value, int64
   bool overflow = false;
   if (arg->type == FURROW_ARG_INT && (fw_read_i64(value, end, integer, &overflow) != end || overflow))
     status = fw_fail(err, FURROW_E_ARGUMENT, "argument %s wants an integer", arg->name);
-  if (arg->type == FURROW_ARG_CHOICE && !is_choice(arg->choices, value))
-    status = fw_fail(err, FURROW_E_ARGUMENT, "argument %s wants one of %s", arg->name, arg->choices);
+  if (arg->type == FURROW_ARG_ONE_OF && !is_one_of(arg->one_of, value))
+    status = fw_fail(err, FURROW_E_ARGUMENT, "argument %s wants one of %s", arg->name, arg->one_of);
   if (status != FURROW_OK) fw_error_set_token(err, value, strlen(value));
   return status;
 }

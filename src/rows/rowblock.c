@@ -34,7 +34,7 @@ furrow_row furrow_rowblock_row(const furrow_rowblock *block, size_t i) {
 furrow_status furrow_rowblock_slice(const furrow_rowblock *block, size_t begin, size_t end, furrow_rowblock *slice,
                                     furrow_error *err) {
   if (begin > end || end > block->size) {
-    return fw_fail(err, FURROW_E_ARGUMENT, "rows %zu to %zu are no slice of a block of %zu rows", begin, end,
+    return fw_fail(err, FURROW_E_ARGUMENT, "rows %zu to %zu are not a slice of a block of %zu rows", begin, end,
                    block->size);
   }
   furrow_rowblock part = *block;

@@ -24,7 +24,7 @@ static furrow_status number_of(furrow_value_type type, double value, fw_number *
   }
   double limit = type == FURROW_VALUE_I32 ? 0x1p31 : 0x1p63;
   if (!(value >= -limit && value < limit) || value != floor(value))
-    return fw_fail(err, FURROW_E_RANGE, "%.17g is no value of type %s", value, furrow_value_type_name(type));
+    return fw_fail(err, FURROW_E_RANGE, "%.17g is not a value of type %s", value, furrow_value_type_name(type));
   number->i64 = (int64_t)value;
   return FURROW_OK;
 }

@@ -26,7 +26,7 @@ furrow_status fw_rowbuilder_add(furrow_rowbuilder *row, const uint64_t *field, u
                                 furrow_error *err) FURROW_MUST_USE;
 /* Ends the row: it counts from now on. E_PARSE when it has a label and the rows before it have none, or the reverse. */
 furrow_status fw_rowbuilder_commit(furrow_rowbuilder *row, furrow_error *err) FURROW_MUST_USE;
-/* Says that text of the line means nothing and is passed over. */
+/* Says that text of the line means nothing and is skipped. */
 void fw_rowbuilder_ignore(furrow_rowbuilder *row, const char *text, const char *end, const char *why);
 
 /* Reads the number that starts at s, in that type, and moves *after behind it. E_PARSE or E_RANGE blames the whole

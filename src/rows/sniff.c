@@ -54,7 +54,7 @@ static bool is_kind(const magic *m, const char *head, size_t size) {
 furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) {
   for (size_t i = 0; i < sizeof binary_kinds / sizeof binary_kinds[0]; i++) {
     const magic *m = &binary_kinds[i];
-    if (is_kind(m, head, size)) return fw_fail(err, FURROW_E_FORMAT, "this is no text but %s", m->kind);
+    if (is_kind(m, head, size)) return fw_fail(err, FURROW_E_FORMAT, "this is not text but %s", m->kind);
   }
   size_t zeros = 0;
   size_t controls = 0;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "rows/rowbuilder.h"
@@ -44,7 +45,7 @@ static bool is_number(const char *p, const char *end) {
   return fw_read_f32(p, end, &value) == end;
 }
 
-/* Moves to the next token that is not a mere word. Words and stray NUL bytes are passed over and counted. False at the
+/* Moves to the next token that is not a mere word. Words and stray NUL bytes are skipped and counted. False at the
  * end of the line or at a comment. */
 static bool next_token(scan *s) {
   while (s->p < s->end) {
@@ -59,14 +60,14 @@ static bool next_token(scan *s) {
     } else {
       const char *stop = token_end(s->p, s->end);
       if (holds_number_byte(s->p, stop) || is_number(s->p, stop)) return true;
-      fw_rowbuilder_ignore(s->row, s->p, stop, "a word without a number was passed over");
+      fw_rowbuilder_ignore(s->row, s->p, stop, "a word without a number was skipped");
       s->p = stop;
     }
   }
   return false;
 }
 
-static furrow_status blame(scan *s, furrow_status status, const char *at, const char *message) {
+static furrow_status fail_token(scan *s, furrow_status status, const char *at, const char *message) {
   return fw_fail_at(s->err, status, s->line, at, token_end(at, s->end), message);
 }
 
@@ -75,18 +76,18 @@ static furrow_status read_label(scan *s) {
   const furrow_value_type type = s->row->out->value_type;
   fw_number label;
   furrow_status status = fw_read_number(type, s->line, s->p, s->end, &label, &s->p, s->err);
-  if (status == FURROW_E_PARSE) return blame(s, status, start, "the label is not a number");
+  if (status == FURROW_E_PARSE) return fail_token(s, status, start, "the label is not a number");
   if (status != FURROW_OK) return status;
   if (!ends_token(s->p, s->end) && *s->p != ':')
-    return blame(s, FURROW_E_PARSE, start,
-                 type == FURROW_VALUE_F32 ? "the label is not a number" : "the label is not an integer");
+    return fail_token(s, FURROW_E_PARSE, start,
+                      type == FURROW_VALUE_F32 ? "the label is not a number" : "the label is not an integer");
   status = fw_rowbuilder_set_label(s->row, label, s->err);
   if (status != FURROW_OK || s->p == s->end || *s->p != ':') return status;
-  if (s->format->kind == FW_SPARSE_DUMMY) return blame(s, FURROW_E_PARSE, start, "dummy data has no weights");
+  if (s->format->kind == FW_SPARSE_DUMMY) return fail_token(s, FURROW_E_PARSE, start, "dummy data has no weights");
   fw_number weight;
   status = fw_read_number(FURROW_VALUE_F32, s->line, s->p + 1, s->end, &weight, &s->p, s->err);
   if (status != FURROW_OK || !ends_token(s->p, s->end))
-    return blame(s, FURROW_E_PARSE, start, "the weight is not a number");
+    return fail_token(s, FURROW_E_PARSE, start, "the weight is not a number");
   return furrow_rowbuilder_weight(s->row, weight.f32, s->err);
 }
 
@@ -98,14 +99,14 @@ static furrow_status read_qid(scan *s) {
   uint64_t qid = 0;
   bool overflow = false;
   const char *after = fw_read_u64(p + negative, s->end, &qid, &overflow);
-  if (!after || (negative && p[1] == '+')) return blame(s, FURROW_E_PARSE, start, "the qid is not an integer");
-  if (overflow) return blame(s, FURROW_E_RANGE, start, "the qid does not fit in 64 bits");
+  if (!after || (negative && p[1] == '+')) return fail_token(s, FURROW_E_PARSE, start, "the qid is not an integer");
+  if (overflow) return fail_token(s, FURROW_E_RANGE, start, "the qid does not fit in 64 bits");
   s->p = after;
   if (!ends_token(after, s->end)) {
     const char *stop = token_end(after, s->end);
-    if (*after != '.') return blame(s, FURROW_E_PARSE, start, "the qid is not an integer");
+    if (*after != '.') return fail_token(s, FURROW_E_PARSE, start, "the qid is not an integer");
     for (const char *q = after + 1; q < stop; q++)
-      if (!fw_is_digit(*q)) return blame(s, FURROW_E_PARSE, start, "the qid is not an integer");
+      if (!fw_is_digit(*q)) return fail_token(s, FURROW_E_PARSE, start, "the qid is not an integer");
     fw_rowbuilder_ignore(s->row, after, stop, "the fraction of a qid was cut off");
     s->p = stop;
   }
@@ -116,7 +117,7 @@ static furrow_status read_qid(scan *s) {
 static furrow_status read_index(scan *s, const char *token, const char *what, uint64_t *index) {
   char message[96];
   bool overflow = false;
-  const char *problem = NULL;
+  const char *problem = NULL, *hint = NULL;
   furrow_status status = FURROW_E_PARSE;
   const char *after = fw_read_u64(s->p, s->end, index, &overflow);
   if (!after) {
@@ -126,16 +127,20 @@ static furrow_status read_index(scan *s, const char *token, const char *what, ui
     problem = "does not fit in 64 bits";
   } else if (s->row->out->key_type == FURROW_KEY_U32 && *index - s->format->base > UINT32_MAX && *index > 0) {
     status = FURROW_E_RANGE;
-    problem = "does not fit in 32 bits (--index u64 takes it)";
+    problem = "does not fit in 32 bits";
+    hint = "keys of type u64 take it";
   } else if (*index < s->format->base) {
     status = FURROW_E_RANGE;
     problem = "is 0 in data that counts from 1";
+    hint = "indexing_mode=0 reads data that counts from 0";
   } else if (!ends_token(after, s->end) && *after != ':') {
     problem = "is not an integer";
   }
   if (problem) {
     snprintf(message, sizeof message, "the %s %s", what, problem);
-    return blame(s, status, token, message);
+    status = fail_token(s, status, token, message);
+    if (hint) fw_error_set_hint(s->err, "%s", hint);
+    return status;
   }
   *index -= s->format->base;
   s->p = after;
@@ -146,17 +151,17 @@ static furrow_status read_index(scan *s, const char *token, const char *what, ui
 static furrow_status read_value(scan *s, const char *token, bool *has, fw_number *value) {
   *has = s->p < s->end && *s->p == ':';
   if (!*has) return FURROW_OK;
-  if (s->format->kind == FW_SPARSE_DUMMY) return blame(s, FURROW_E_PARSE, token, "dummy data has no values");
+  if (s->format->kind == FW_SPARSE_DUMMY) return fail_token(s, FURROW_E_PARSE, token, "dummy data has no values");
   const char *colon = s->p++;
   while (s->p < s->end && *s->p == ':') s->p++;
-  if (s->p > colon + 1) fw_rowbuilder_ignore(s->row, colon + 1, s->p, "a second colon was passed over");
-  if (ends_token(s->p, s->end)) return blame(s, FURROW_E_PARSE, token, "the value is empty");
+  if (s->p > colon + 1) fw_rowbuilder_ignore(s->row, colon + 1, s->p, "a second colon was skipped");
+  if (ends_token(s->p, s->end)) return fail_token(s, FURROW_E_PARSE, token, "the value is empty");
   const furrow_value_type type = s->row->out->value_type;
   furrow_status status = fw_read_number(type, s->line, s->p, s->end, value, &s->p, s->err);
-  if (status == FURROW_E_RANGE) return blame(s, status, token, s->err ? "the value does not fit its type" : "");
+  if (status == FURROW_E_RANGE) return fail_token(s, status, token, s->err ? "the value does not fit its type" : "");
   if (status != FURROW_OK || !ends_token(s->p, s->end))
-    return blame(s, FURROW_E_PARSE, token,
-                 type == FURROW_VALUE_F32 ? "the value is not a number" : "the value is not an integer");
+    return fail_token(s, FURROW_E_PARSE, token,
+                      type == FURROW_VALUE_F32 ? "the value is not a number" : "the value is not an integer");
   return FURROW_OK;
 }
 
@@ -170,11 +175,11 @@ static furrow_status read_feature(scan *s) {
   const bool fields = s->format->kind == FW_SPARSE_LIBFM;
   furrow_status status = FURROW_OK;
   if (token_end(token, s->end) - token >= 4 && memcmp(token, "qid:", 4) == 0)
-    return blame(s, FURROW_E_PARSE, token, qid_problem[s->format->kind]);
+    return fail_token(s, FURROW_E_PARSE, token, qid_problem[s->format->kind]);
   if (fields) {
     status = read_index(s, token, "field", &field);
     if (status != FURROW_OK) return status;
-    if (s->p == s->end || *s->p != ':') return blame(s, FURROW_E_PARSE, token, "a feature is field:index[:value]");
+    if (s->p == s->end || *s->p != ':') return fail_token(s, FURROW_E_PARSE, token, "a feature is field:index[:value]");
     s->p++;
   }
   status = read_index(s, token, "index", &index);

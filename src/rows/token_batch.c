@@ -31,7 +31,7 @@ static bool store_index(furrow_key_type type, const char *begin, const char *end
   return after == end && !overflow;
 }
 
-/* The text of a token; empty when its length is not known. Blanks around a number in csv are no part of it. */
+/* The text of a token; empty when its length is not known. Blanks around a number in csv are not part of it. */
 static const char *token_text(const char *text, fw_token token, bool trim, const char **end) {
   const uint32_t length = fw_token_length(token);
   const char *e = text + fw_token_end(token);
@@ -49,7 +49,7 @@ static size_t subtract_base(furrow_key_type type, void *column, size_t n) {
   return n;
 }
 
-/* Reads n index tokens to `column`; returns the number of the first that is no index, or n. */
+/* Reads n index tokens to `column`; returns the number of the first that is not an index, or n. */
 static size_t read_indices(const fw_token_batch *batch, const fw_token *tokens, size_t n, void *column) {
   const char *text = batch->window->lines;
   const furrow_key_type type = batch->chunk->out->key_type;
@@ -65,7 +65,7 @@ static size_t read_indices(const fw_token_batch *batch, const fw_token *tokens, 
   return batch->base ? subtract_base(type, column, n) : n;
 }
 
-/* Reads n value tokens to `column`; returns the number of the first that is no value, or n. */
+/* Reads n value tokens to `column`; returns the number of the first that is not a value, or n. */
 static size_t read_values(const fw_token_batch *batch, const fw_token *tokens, size_t n, void *column) {
   const char *text = batch->window->lines;
   const furrow_value_type type = batch->chunk->out->value_type;

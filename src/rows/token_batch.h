@@ -1,8 +1,8 @@
 /* rows/token_batch.h: rows whose tokens are known but not read yet.
  *
  * The fast parsers walk over the marks of a window and note where the numbers are; a batch of rows is then read at once
- * by the kernels, straight into the columns. If one of its tokens is no number after all, the rows before it stand, its
- * own row goes the careful way, and the walk goes on behind it. */
+ * by the kernels, straight into the columns. If one of its tokens is not a number after all, the rows before it stand,
+ * its own row goes the careful way, and the walk goes on behind it. */
 #ifndef FW_ROWS_TOKEN_BATCH_H
 #define FW_ROWS_TOKEN_BATCH_H
 

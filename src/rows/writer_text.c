@@ -78,13 +78,18 @@ static inline void put_value(fw_text_writer *w, furrow_values values, furrow_val
 
 static furrow_status check_label(const fw_text_writer *w, const furrow_rowblock *block, furrow_error *err) {
   if (block->label.any) return FURROW_OK;
-  return fw_fail(err, FURROW_E_UNSUPPORTED,
-                 "a row without a label cannot be written as %s (csv has one by label_column)", w->params.format);
+  const furrow_status status =
+      fw_fail(err, FURROW_E_UNSUPPORTED, "a row without a label cannot be written as %s", w->params.format);
+  fw_error_set_hint(err, "the argument label_column says where a csv has its labels");
+  return status;
 }
 
 static furrow_status check_libsvm_block(const fw_text_writer *w, const furrow_rowblock *block, furrow_error *err) {
-  if (block->field.any && !w->params.drop_fields)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "fields cannot be written as libsvm (drop_fields leaves them out)");
+  if (block->field.any && !w->params.drop_fields) {
+    const furrow_status status = fw_fail(err, FURROW_E_UNSUPPORTED, "fields cannot be written as libsvm");
+    fw_error_set_hint(err, "write libfm, or drop the fields");
+    return status;
+  }
   return check_label(w, block, err);
 }
 
@@ -280,7 +285,7 @@ static furrow_status write_csv_row(fw_text_writer *w, const furrow_row *row, fur
   status = write_csv_cells(w, row, err);
   if (status == FURROW_OK) status = ensure_capacity(w, err);
   if (status != FURROW_OK) return status;
-  /* One column, no cell: a line without a byte would be no row. A delimiter at the end of a line makes no cell. */
+  /* One column, no cell: a line without a byte would not be a row. A delimiter at the end of a line makes no cell. */
   bool no_byte = !row->label.any && !w->params.with_weight && w->params.columns == 1 && row->length == 0;
   if (no_byte && w->params.zeros_missing) put_char(w, w->params.delimiter);
   put_char(w, '\n');

@@ -210,7 +210,7 @@ static void what_appears_meanwhile_is_kept(void **state) {
   }
 }
 
-static void what_is_no_directory_is_refused(void **state) {
+static void what_is_not_a_directory_is_refused(void **state) {
   (void)state;
   static const struct {
     const char *path;
@@ -394,18 +394,12 @@ static void a_killed_writer_leaves_a_whole_directory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_DIR(a_directory_appears_when_it_is_complete),
-      IN_DIR(without_commit_nothing_is_left),
-      IN_DIR(what_exists_is_kept_unless_it_may_go),
-      IN_DIR(what_appears_meanwhile_is_kept),
-      IN_DIR(what_is_no_directory_is_refused),
-      IN_DIR(links_stay_links),
-      IN_DIR(permissions_are_kept_or_those_of_the_umask),
-      IN_DIR(the_working_directory_may_change),
-      IN_DIR(a_file_system_that_cannot_exchange_is_told),
-      IN_DIR(each_step_is_on_the_disk_before_the_next),
-      IN_DIR(every_failing_call_leaves_one_of_them),
-      IN_DIR(a_killed_writer_leaves_a_whole_directory),
+      IN_DIR(a_directory_appears_when_it_is_complete),    IN_DIR(without_commit_nothing_is_left),
+      IN_DIR(what_exists_is_kept_unless_it_may_go),       IN_DIR(what_appears_meanwhile_is_kept),
+      IN_DIR(what_is_not_a_directory_is_refused),         IN_DIR(links_stay_links),
+      IN_DIR(permissions_are_kept_or_those_of_the_umask), IN_DIR(the_working_directory_may_change),
+      IN_DIR(a_file_system_that_cannot_exchange_is_told), IN_DIR(each_step_is_on_the_disk_before_the_next),
+      IN_DIR(every_failing_call_leaves_one_of_them),      IN_DIR(a_killed_writer_leaves_a_whole_directory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,7 +263,7 @@ static void without_commit_nothing_changes(void **state) {
   assert_int_equal(entries("."), 1);
 }
 
-static void sizes_around_the_buffer_are_no_matter(void **state) {
+static void sizes_around_the_buffer_do_not_matter(void **state) {
   (void)state;
   enum { BUFFER = 1 << 20, TOTAL = 5 * BUFFER + 3 };
   static const size_t pieces[] = {999, BUFFER - 1, BUFFER, BUFFER + 1, TOTAL};
@@ -687,7 +687,7 @@ static void each_step_is_on_the_disk_before_the_next(void **state) {
                       "openat, fchmod, pwrite, fsync, close, renameat, fsync of the directory, close, ");
 }
 
-static void short_and_interrupted_writes_are_no_matter(void **state) {
+static void short_and_interrupted_writes_do_not_matter(void **state) {
   (void)state;
   enum { SIZE = 2500000 };
   char *data = make_data(SIZE, 6);
@@ -850,7 +850,7 @@ int main(void) {
       IN_DIR(a_file_appears_when_it_is_complete),
       IN_DIR(the_temporary_name_is_hidden_and_tells_its_file),
       IN_DIR(without_commit_nothing_changes),
-      IN_DIR(sizes_around_the_buffer_are_no_matter),
+      IN_DIR(sizes_around_the_buffer_do_not_matter),
       IN_DIR(bytes_before_can_be_overwritten),
       IN_DIR(permissions_are_kept_or_those_of_the_umask),
       IN_DIR(the_owner_is_kept),
@@ -866,7 +866,7 @@ int main(void) {
       IN_DIR(a_full_or_closed_output_is_an_error),
       IN_DIR(an_output_that_does_not_block_is_waited_for),
       IN_DIR(each_step_is_on_the_disk_before_the_next),
-      IN_DIR(short_and_interrupted_writes_are_no_matter),
+      IN_DIR(short_and_interrupted_writes_do_not_matter),
       IN_DIR(every_failing_call_leaves_the_old_file),
       IN_DIR(a_failure_lasts),
       IN_DIR(a_killed_writer_leaves_a_whole_file),

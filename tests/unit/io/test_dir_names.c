@@ -28,7 +28,7 @@ static void names(void **state) {
   assert_null(list.names);
 }
 
-static void what_is_no_directory(void **state) {
+static void what_is_not_a_directory(void **state) {
   (void)state;
   assert_true(test_write_text("file", ""));
   fw_dir_names list = {0};
@@ -55,7 +55,7 @@ static void paths(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(names, enter_dir, leave_dir),
-                                     cmocka_unit_test_setup_teardown(what_is_no_directory, enter_dir, leave_dir),
+                                     cmocka_unit_test_setup_teardown(what_is_not_a_directory, enter_dir, leave_dir),
                                      cmocka_unit_test(paths)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

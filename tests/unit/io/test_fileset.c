@@ -72,7 +72,7 @@ static void expect_files(const char *path, const char *expected) {
   fw_fileset_clear(&set);
 }
 
-/* The status, a part of the message and the file to blame. */
+/* The status, a part of the message or of the hint, and the file of the error. */
 static void expect_failure(const char *path, furrow_status status, const char *message, const char *file) {
   fw_fileset set, before;
   furrow_error err;
@@ -81,7 +81,8 @@ static void expect_failure(const char *path, furrow_status status, const char *m
   assert_int_equal(open_one(&set, path, &err), status);
   assert_memory_equal(&set, &before, sizeof set);
   assert_int_equal(err.status, status);
-  if (!strstr(err.message, message)) fail_msg("%s: \"%s\" lacks \"%s\"", path, err.message, message);
+  if (!strstr(err.message, message) && !strstr(err.hint, message))
+    fail_msg("%s: \"%s\" lacks \"%s\"", path, err.message, message);
   assert_string_equal(err.file, file);
   assert_int_equal(open_one(&set, path, NULL), status);
 }

@@ -86,7 +86,7 @@ static void check_text(const fw_text *text, const piece *wanted, const source *f
   assert_memory_equal(text->lines, f->text + wanted->offset, wanted->length);
   if (added) assert_int_equal(text->lines[wanted->length], '\n');
   for (size_t i = 0; i < FW_TEXT_PAD; i++) assert_int_equal(text->lines[text->length + i], 0);
-  assert_int_equal(text->numbered, f->kind != FW_FILE_PLAIN);
+  assert_int_equal(text->in_order, f->kind != FW_FILE_PLAIN);
 }
 
 /* Reads a part; pieces are read some time after they are claimed, in another order, as threads do. Returns how many

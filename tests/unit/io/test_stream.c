@@ -563,7 +563,7 @@ static void standard_input_is_read_and_left_open(void **state) {
 
 /* ---- tests: reads that go wrong ---- */
 
-static void short_and_interrupted_reads_are_no_matter(void **state) {
+static void short_and_interrupted_reads_do_not_matter(void **state) {
   (void)state;
   static const size_t limits[] = {1, 3, 4096};
   bytes text = make_text(30000, 10);
@@ -709,7 +709,7 @@ int main(void) {
       IN_DIR(pipes_of_other_compressions_are_refused),
       IN_DIR(cut_pipes_are_noticed),
       IN_DIR(standard_input_is_read_and_left_open),
-      IN_DIR(short_and_interrupted_reads_are_no_matter),
+      IN_DIR(short_and_interrupted_reads_do_not_matter),
       IN_DIR(reads_may_end_anywhere),
       IN_DIR(every_failing_read_is_an_error),
       IN_DIR(any_place_of_a_plain_file_can_be_read),

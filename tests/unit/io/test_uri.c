@@ -130,7 +130,7 @@ static void clear_leaves_zeros_and_may_be_repeated(void **state) {
   fw_uri_clear(&uri);
 }
 
-static void long_uris_are_no_matter(void **state) {
+static void long_uris_do_not_matter(void **state) {
   (void)state;
   enum { COUNT = 20000 };
   char *text = malloc(COUNT * 16);
@@ -194,7 +194,7 @@ int main(void) {
       cmocka_unit_test(bad_uris_are_refused),
       cmocka_unit_test(the_first_of_two_equal_keys_counts),
       cmocka_unit_test(clear_leaves_zeros_and_may_be_repeated),
-      cmocka_unit_test(long_uris_are_no_matter),
+      cmocka_unit_test(long_uris_do_not_matter),
       cmocka_unit_test(dmlc_core_refuses_the_same),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static furrow_status parse_pairs(const void *state, const char *line, size_t len
 static const furrow_arg pairs_args[] = {
     {"shift", FURROW_ARG_INT, "0", NULL, "is added to every index"},
     {"sign", FURROW_ARG_TEXT, "=", NULL, "between key and value"},
-    {"mood", FURROW_ARG_CHOICE, "good", "good|bad", "means nothing"},
+    {"mood", FURROW_ARG_ONE_OF, "good", "good|bad", "means nothing"},
 };
 
 static const furrow_rows_format pairs = {.size = sizeof(furrow_rows_format),
@@ -142,7 +142,7 @@ static void registering(void **state) {
   (void)state;
   furrow_error err;
   static const furrow_arg no_fallback[] = {{"a", FURROW_ARG_INT, NULL, NULL, ""}};
-  static const furrow_arg no_choices[] = {{"a", FURROW_ARG_CHOICE, "x", NULL, ""}};
+  static const furrow_arg no_values[] = {{"a", FURROW_ARG_ONE_OF, "x", NULL, ""}};
   const furrow_rows_format taken = {.size = sizeof(furrow_rows_format), .name = "csv", .parse_line = nothing};
   const furrow_rows_format taken_too = {.size = sizeof(furrow_rows_format), .name = "pairs", .parse_line = nothing};
   const furrow_rows_format bad[] = {
@@ -155,7 +155,7 @@ static void registering(void **state) {
        .parse_line = nothing,
        .args = no_fallback,
        .nargs = 1},
-      {.size = sizeof(furrow_rows_format), .name = "no_choices", .parse_line = nothing, .args = no_choices, .nargs = 1},
+      {.size = sizeof(furrow_rows_format), .name = "no_values", .parse_line = nothing, .args = no_values, .nargs = 1},
   };
   assert_int_equal(furrow_rows_format_register(&taken, &err), FURROW_E_EXISTS);
   assert_int_equal(furrow_rows_format_register(&taken_too, NULL), FURROW_E_EXISTS);
