@@ -111,7 +111,7 @@ static int fail_entry(int fd, const char *name, const struct stat *info, int dep
 
 static furrow_status fail_exists(const fw_atomic_dir *dir, furrow_error *err, const struct stat *info) {
   const char *what = S_ISDIR(info->st_mode) ? "there is a directory of that name already"
-                                            : "there is something of that name already, and it is not a directory";
+                                            : "there is something of that name already, and it is no directory";
   return fw_target_fail(&dir->target, err, FURROW_E_EXISTS, what);
 }
 
