@@ -101,7 +101,6 @@ static void example_info_ends_early(void **state) {
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-#if defined(SIZED_ROWS)
 static void write_rows(char path[TEST_PATH], char dir[TEST_PATH], const char *text) {
   assert_true(test_make_dir(dir));
   test_path(path, dir, "rows");
@@ -174,11 +173,9 @@ static void rows_writer_params_end_early(void **state) {
   assert_int_equal(status, FURROW_E_EXISTS);
   assert_true(test_remove_dir(dir));
 }
-#endif
 
 /* ---- Learning ------------------------------------------------------------------------------------------- */
 
-#if defined(SIZED_LEARN)
 typedef struct old_trainer_params {
   size_t size;
   unsigned threads;
@@ -200,22 +197,100 @@ static void trainer_params_end_early(void **state) {
                    FURROW_E_ARGUMENT);
   furrow_learn_conf_free(conf);
 }
-#endif
+
+/* ---- Indexes -------------------------------------------------------------------------------------------- */
+
+enum { D = 4, N = 256 };
+
+static furrow_index *make_index(void) {
+  static float vectors[N * D];
+  furrow_index *index = NULL;
+  furrow_index_spec spec;
+  furrow_index_spec_init(&spec);
+  spec.d = D;
+  spec.nlist = 4;
+  for (size_t i = 0; i < N * D; i++) vectors[i] = (float)(i * 2654435761U % 1000) / 1000;
+  assert_int_equal(furrow_index_create(&index, &spec, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_train(index, vectors, N, NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_add(index, vectors, N, NULL, NULL, NULL), FURROW_OK);
+  return index;
+}
+
+typedef struct old_index_info {
+  size_t size;
+  furrow_index_kind kind;
+  char fourcc[5];
+  int32_t d;
+  int64_t ntotal;
+} old_index_info;
+
+static void index_info_ends_early(void **state) {
+  (void)state;
+  old_index_info *info = OLD(old_index_info);
+  furrow_index *index = make_index();
+  furrow_index_get_info(index, (furrow_index_info *)info);
+  assert_int_equal(info->kind, FURROW_INDEX_IVF_FLAT);
+  assert_int_equal(info->d, D);
+  assert_int_equal(info->ntotal, N);
+  furrow_index_free(index);
+}
+
+typedef struct old_search_params {
+  size_t size;
+  uint64_t nprobe;
+} old_search_params;
+
+/* Without its later fields: no limit of codes, no filter. */
+static void search_params_end_early(void **state) {
+  (void)state;
+  old_search_params *params = OLD(old_search_params);
+  static const float query[D] = {0.5F, 0.5F, 0.5F, 0.5F};
+  float distances[N];
+  int64_t ids[N];
+  furrow_index *index = make_index();
+  furrow_searcher *searcher = NULL;
+  params->nprobe = 4;
+  assert_int_equal(furrow_searcher_create(&searcher, index, NULL, NULL), FURROW_OK);
+  assert_int_equal(
+      furrow_searcher_search(searcher, query, 1, N, (const furrow_search_params *)params, distances, ids, NULL),
+      FURROW_OK);
+  assert_true(ids[N - 1] >= 0); /* every vector was found */
+  furrow_searcher_free(searcher);
+  furrow_index_free(index);
+}
+
+/* ---- Matrices ------------------------------------------------------------------------------------------- */
+
+typedef struct old_matrix_spec {
+  size_t size;
+  int32_t matrix_id, row_type;
+  const char *name, *format;
+  int32_t rows, hash_parts;
+  int64_t cols;
+} old_matrix_spec;
+
+/* Without its later fields: one server, range partitions of Angel's size, all rows saved. */
+static void matrix_spec_ends_early(void **state) {
+  (void)state;
+  old_matrix_spec *spec = OLD(old_matrix_spec);
+  furrow_matrix_meta *meta = NULL;
+  spec->name = "weight";
+  spec->row_type = -1;
+  spec->rows = 2;
+  spec->cols = 1000000;
+  assert_int_equal(furrow_matrix_plan(&meta, (const furrow_matrix_spec *)spec, NULL), FURROW_OK);
+  assert_int_equal(meta->part_count, 4);
+  assert_int_equal(meta->parts[0].row_count, 2);
+  furrow_matrix_meta_free(meta);
+}
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, map_page, unmap_page)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    CASE(example_params_end_early),
-    CASE(example_info_ends_early),
-#if defined(SIZED_ROWS)
-    CASE(parser_params_end_early),
-    CASE(parser_stats_end_early),
-    CASE(rows_writer_params_end_early),
-#endif
-#if defined(SIZED_LEARN)
-    CASE(trainer_params_end_early),
-#endif
+      CASE(example_params_end_early), CASE(example_info_ends_early),      CASE(parser_params_end_early),
+      CASE(parser_stats_end_early),   CASE(rows_writer_params_end_early), CASE(trainer_params_end_early),
+      CASE(index_info_ends_early),    CASE(search_params_end_early),      CASE(matrix_spec_ends_early),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

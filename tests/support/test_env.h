@@ -43,8 +43,8 @@ static inline int test_entries(const char *folder) {
 
 /* path = dir/name */
 static inline const char *test_path(char path[TEST_PATH], const char *dir, const char *name) {
-  snprintf(path, TEST_PATH, "%s/%s", dir, name);
-  return path;
+  int needed = snprintf(path, TEST_PATH, "%s/%s", dir, name);
+  return needed > 0 && needed < TEST_PATH ? path : "";
 }
 
 /* path = name in the source tree, e.g. "tests/reject/list". ctest sets FURROW_SOURCE, because compiler caches make
