@@ -467,8 +467,14 @@ static furrow_status open_dense(const furrow_args *args, void **state, furrow_er
 }
 
 const fw_format fw_format_csv = {
-    .public = {sizeof(furrow_rows_format), "csv", "cells of numbers between delimiters", csv_args, 4, open_csv,
-               parse_line, close_csv},
+    .public = {.size = sizeof(furrow_rows_format),
+               .name = "csv",
+               .description = "cells of numbers between delimiters",
+               .args = csv_args,
+               .nargs = 4,
+               .open = open_csv,
+               .parse_line = parse_line,
+               .close = close_csv},
     .parse_chunk = fw_csv_chunk,
     .look = look,
     .skip_head = skip_head,
@@ -478,8 +484,12 @@ const fw_format fw_format_csv = {
 };
 
 const fw_format fw_format_dense = {
-    .public = {sizeof(furrow_rows_format), "dense", "label value value … between blanks (Angel's dense text)", NULL, 0,
-               open_dense, parse_line, close_csv},
+    .public = {.size = sizeof(furrow_rows_format),
+               .name = "dense",
+               .description = "label value value … between blanks (Angel's dense text)",
+               .open = open_dense,
+               .parse_line = parse_line,
+               .close = close_csv},
     .parse_chunk = fw_csv_chunk,
     .columns = FW_COLUMN_LABEL | FW_COLUMN_WEIGHT | FW_COLUMN_QID | FW_COLUMN_VALUE,
 };

@@ -239,32 +239,56 @@ static void set_base(void *state, uint32_t base) {
 #define ROW_COLUMNS (FW_COLUMN_LABEL | FW_COLUMN_WEIGHT | FW_COLUMN_QID | FW_COLUMN_VALUE)
 
 const fw_format fw_format_libsvm = {
-    .public = {sizeof(furrow_rows_format), "libsvm", "label[:weight] [qid:n] index[:value] … # comment", indexing_args,
-               1, open_libsvm, parse_line, fw_free},
+    .public = {.size = sizeof(furrow_rows_format),
+               .name = "libsvm",
+               .description = "label[:weight] [qid:n] index[:value] … # comment",
+               .args = indexing_args,
+               .nargs = 1,
+               .open = open_libsvm,
+               .parse_line = parse_line,
+               .close = fw_free},
     .parse_chunk = fw_libsvm_chunk,
     .set_base = set_base,
     .columns = ROW_COLUMNS,
 };
 
 const fw_format fw_format_libfm = {
-    .public = {sizeof(furrow_rows_format), "libfm", "label[:weight] field:index[:value] … # comment", indexing_args, 1,
-               open_libfm, parse_line, fw_free},
+    .public = {.size = sizeof(furrow_rows_format),
+               .name = "libfm",
+               .description = "label[:weight] field:index[:value] … # comment",
+               .args = indexing_args,
+               .nargs = 1,
+               .open = open_libfm,
+               .parse_line = parse_line,
+               .close = fw_free},
     .parse_chunk = fw_libfm_chunk,
     .set_base = set_base,
     .columns = ROW_COLUMNS | FW_COLUMN_FIELD,
 };
 
 const fw_format fw_format_libffm = {
-    .public = {sizeof(furrow_rows_format), "libffm", "another name of libfm", indexing_args, 1, open_libfm, parse_line,
-               fw_free},
+    .public = {.size = sizeof(furrow_rows_format),
+               .name = "libffm",
+               .description = "another name of libfm",
+               .args = indexing_args,
+               .nargs = 1,
+               .open = open_libfm,
+               .parse_line = parse_line,
+               .close = fw_free},
     .parse_chunk = fw_libfm_chunk,
     .set_base = set_base,
     .columns = ROW_COLUMNS | FW_COLUMN_FIELD,
 };
 
 const fw_format fw_format_dummy = {
-    .public = {sizeof(furrow_rows_format), "dummy", "label index … # comment (Angel's one-hot text)", indexing_args, 1,
-               open_dummy, parse_line, fw_free},
+    .public = {.size = sizeof(furrow_rows_format),
+               .name = "dummy",
+               .description = "label index … # comment (Angel's one-hot text)",
+               .args = indexing_args,
+               .nargs = 1,
+               .open = open_dummy,
+               .parse_line = parse_line,
+               .close = fw_free},
     .parse_chunk = fw_dummy_chunk,
     .set_base = set_base,
     .columns = ROW_COLUMNS,

@@ -86,6 +86,31 @@ static furrow_blockiter *read_block(const char *uri, furrow_rowblock *block) {
   return iter;
 }
 
+/* Rows of the program's own arrays train the model that the file of the same rows trains, also in a stream. */
+static void rows_of_arrays_are_those_of_files(void **state) {
+  (void)state;
+  furrow_rowblock block;
+  furrow_blockiter *iter = read_block("clicks?indexing_mode=1", &block);
+  assert_int_equal(furrow_memory_rows_add("memory://clicks", &block, NULL, NULL, &err), FURROW_OK);
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  for (int stream = 0; stream < 2; stream++) {
+    fw_buffer snapshots[2];
+    params.stream = stream;
+    for (int arrays = 0; arrays < 2; arrays++) {
+      furrow_trainer *trainer = new_trainer("fm", "lr=0.05 rank=4 range=120 epochs=2 valid-ratio=0", 2, false);
+      fit_or_fail(trainer, arrays ? "memory://clicks" : "clicks?indexing_mode=1", NULL, &params);
+      snapshots[arrays] = snapshot_of(trainer);
+      furrow_trainer_free(trainer);
+    }
+    assert_same_snapshot(&snapshots[0], &snapshots[1]);
+    fw_buffer_clear(&snapshots[0]);
+    fw_buffer_clear(&snapshots[1]);
+  }
+  assert_int_equal(furrow_memory_rows_remove("memory://clicks", &err), FURROW_OK);
+  furrow_blockiter_close(iter);
+}
+
 static void steps_are_those_of_fit(void **state) {
   (void)state;
   furrow_trainer *fitted = new_trainer("fm", "lr=0.05 rank=4 epochs=1 batch=128 valid-ratio=0", 2, false);
@@ -443,6 +468,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(streamed_rows_are_those_of_memory),
+      cmocka_unit_test(rows_of_arrays_are_those_of_files),
       cmocka_unit_test(steps_are_those_of_fit),
       cmocka_unit_test(models_learn),
       cmocka_unit_test(hogwild_learns),

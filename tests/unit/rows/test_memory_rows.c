@@ -2,7 +2,6 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "furrow/learn.h"
 #include "furrow/rows.h"
 #include "support/cmocka_all.h"
 #include "support/own_dir.h"
