@@ -68,14 +68,12 @@ static void report_finding(report *r, const furrow_matrix_finding *finding) {
   report_end(r);
 }
 
-/* Prints FILE: byte OFFSET: partition N: remark: message, with the parts that are known. */
+/* Prints FILE: byte OFFSET: remark: message, with the parts that are known. */
 static void print_finding(output *out, const furrow_matrix_finding *finding) {
   if (finding->file[0]) output_text(out, finding->file);
   if (finding->file[0]) output_text(out, ": ");
   if (finding->file[0] && finding->offset != FURROW_NO_OFFSET)
     output_format(out, "byte %" PRIu64 ": ", finding->offset);
-  bool told = strncmp(finding->message, "partition ", 10) == 0;
-  if (finding->part_id >= 0 && !told) output_format(out, "partition %" PRId32 ": ", finding->part_id);
   if (!finding->fatal) output_text(out, "remark: ");
   output_format(out, "%s%s%s\n", finding->message, finding->hint[0] ? "; " : "", finding->hint);
 }

@@ -42,7 +42,9 @@ furrow_status fw_findings_add(fw_findings *list, furrow_status status, int32_t p
   char message[sizeof err->message];
   va_list args;
   va_start(args, format);
-  vsnprintf(message, sizeof message, format, args);
+  /* as the errors of readers begin */
+  const int n = part_id >= 0 ? snprintf(message, sizeof message, "partition %d: ", (int)part_id) : 0;
+  vsnprintf(message + n, sizeof message - (size_t)n, format, args);
   va_end(args);
   return add(list, (furrow_matrix_finding){status != FW_REMARK_STATUS, part_id, file, offset, status, message, ""},
              err);
