@@ -215,15 +215,15 @@ static void libsvm_numbers(void **state) {
 static void libsvm_passed_over(void **state) {
   (void)state;
   static const example examples[] = {
-      {"libsvm", "1 Safari 2:3\n", "1 - - | -:2:3 / ~ 1 3 a word without a number was passed over (Safari)"},
-      {"libsvm", "x y 1 2:3 z\n", "1 - - | -:2:3 / ~ 3 1 a word without a number was passed over (x)"},
-      {"libsvm", "words\n1\n", "1 - - | / ~ 1 1 a word without a number was passed over (words)"},
-      {"libsvm", "1 3::4 5:::6\n", "1 - - | -:3:4 -:5:6 / ~ 2 5 a second colon was passed over (:)"},
+      {"libsvm", "1 Safari 2:3\n", "1 - - | -:2:3 / ~ 1 3 a word without a number was skipped (Safari)"},
+      {"libsvm", "x y 1 2:3 z\n", "1 - - | -:2:3 / ~ 3 1 a word without a number was skipped (x)"},
+      {"libsvm", "words\n1\n", "1 - - | / ~ 1 1 a word without a number was skipped (words)"},
+      {"libsvm", "1 3::4 5:::6\n", "1 - - | -:3:4 -:5:6 / ~ 2 5 a second colon was skipped (:)"},
       {"libsvm", "1 qid:3.7 1:1\n1 qid:3. 1:1\n",
        "1 - 3 | -:1:1 / 1 - 3 | -:1:1 / ~ 2 8 the fraction of a qid was cut off (.7)"},
       /* what a bad row held is not counted */
       {"libsvm skip", "1 x 2:y\n1 a 3:4\n",
-       "1 - - | -:3:4 / ~ 1 3 a word without a number was passed over (a) / ? 1 5 the value is not a number (2:y)"},
+       "1 - - | -:3:4 / ~ 1 3 a word without a number was skipped (a) / ? 1 5 the value is not a number (2:y)"},
   };
   EXPECT_ALL(examples);
   expect("libsvm", "1 1:1\0002:2\n", 10, "1 - - | -:1:1 -:2:2 / ~ 1 6 a NUL byte was taken for a blank (\\x00)");
@@ -292,8 +292,8 @@ static void libfm_rows(void **state) {
       {"libfm", "1\n0\n", "1 - - | / 0 - - |"},
       {"libfm base", "1 1:2:3\n", "1 - - | 0:1:3"},
       {"libfm u64 i64", "1 4294967296:18446744073709551615:-1\n", "1 - - | 4294967296:18446744073709551615:-1"},
-      {"libfm", "1 x 2:3:4\n", "1 - - | 2:3:4 / ~ 1 3 a word without a number was passed over (x)"},
-      {"libfm", "1 2:3::4\n", "1 - - | 2:3:4 / ~ 1 7 a second colon was passed over (:)"},
+      {"libfm", "1 x 2:3:4\n", "1 - - | 2:3:4 / ~ 1 3 a word without a number was skipped (x)"},
+      {"libfm", "1 2:3::4\n", "1 - - | 2:3:4 / ~ 1 7 a second colon was skipped (:)"},
       {"libfm", "1 2\n", "! 3 a feature is field:index[:value] (2)"},
       {"libfm", "1 2:\n", "! 3 the index is not an integer (2:)"},
       {"libfm", "1 2::3\n", "! 3 the index is not an integer (2::3)"},
@@ -386,12 +386,12 @@ static void csv_headers(void **state) {
 static void csv_passed_over(void **state) {
   (void)state;
   static const example examples[] = {
-      {"csv", "5%,6 kg\n", "- - - | -:0:5 -:1:6 / ~ 2 2 text after a number was passed over (%)"},
+      {"csv", "5%,6 kg\n", "- - - | -:0:5 -:1:6 / ~ 2 2 text after a number was skipped (%)"},
       {"csv", "1 2,3\n", "! 1 not a number (1 2)"},
-      {"csv", "1,2e,3f\n", "- - - | -:0:1 -:1:2 -:2:3 / ~ 2 4 text after a number was passed over (e)"},
+      {"csv", "1,2e,3f\n", "- - - | -:0:1 -:1:2 -:2:3 / ~ 2 4 text after a number was skipped (e)"},
       {"csv", "1,e5,E-3\n",
        "- - - | -:0:1 -:1:0 -:2:0 / ~ 2 3 an exponent without digits before it was taken for 0 (e5)"},
-      {"csv i32", "1,2x\n", "- - - | -:0:1 -:1:2 / ~ 1 4 text after a number was passed over (x)"},
+      {"csv i32", "1,2x\n", "- - - | -:0:1 -:1:2 / ~ 1 4 text after a number was skipped (x)"},
   };
   EXPECT_ALL(examples);
 }
@@ -407,7 +407,7 @@ static void csv_refused(void **state) {
       {"csv", "1,\"2\"x\n", "! 3 a quote is not closed, or text follows it (\"2\"x)"},
       {"csv", "1,\"2\n", "! 3 a quote is not closed, or text follows it (\"2)"},
       {"csv", "1,\"2\"\"3\"\n", "! 4 not a number (2\"\"3)"},
-      {"csv", "1,2\"\n", "- - - | -:0:1 -:1:2 / ~ 1 4 text after a number was passed over (\")"},
+      {"csv", "1,2\"\n", "- - - | -:0:1 -:1:2 / ~ 1 4 text after a number was skipped (\")"},
       {"csv", "1;2;3\n", "! 1 the line has no delimiter ',' (1;2;3)"},
       {"csv i32", "1,2.0\n", "! 3 not an integer (2.0)"},
       {"csv i32", "1,2e3\n", "! 3 not an integer (2e3)"},
