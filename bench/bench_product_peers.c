@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "base/rng.h"
 #include "contest.h"
 #include "kern/math/gemm.h"
