@@ -23,7 +23,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CMAKE_FLAGS ?=
 CMAKE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL cmake
 
-# make's own default is no choice of the user's
+# make gives CC a default, which the user did not ask for
 ifeq ($(origin CC),default)
 CC =
 endif

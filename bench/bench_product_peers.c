@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "base/rng.h"
 #include "contest.h"
 #include "kern/math/gemm.h"
@@ -148,11 +149,11 @@ static void to_weights(const job *j) {
 #endif
 
 typedef float floats __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t places __attribute__((vector_size(32)));
+typedef int32_t ints __attribute__((vector_size(32)));
 
 WITH_AVX2 static uint32_t largest(const float *scores, const float *bias, size_t n, float *score) {
   floats top[2];
-  places where[2], at[2] = {{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}};
+  ints where[2], at[2] = {{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}};
   for (int v = 0; v < 2; v++) {
     top[v] = *(const floats *)(scores + v * 8) - *(const floats *)(bias + v * 8);
     where[v] = at[v];
@@ -160,20 +161,20 @@ WITH_AVX2 static uint32_t largest(const float *scores, const float *bias, size_t
   for (size_t j = 16; j < n; j += 16)
     for (int v = 0; v < 2; v++) {
       const floats next = *(const floats *)(scores + j + v * 8) - *(const floats *)(bias + j + v * 8);
-      const places more = (places)(next > top[v]);
+      const ints more = (ints)(next > top[v]);
       at[v] += 16;
-      top[v] = (floats)(((places)next & more) | ((places)top[v] & ~more));
+      top[v] = (floats)(((ints)next & more) | ((ints)top[v] & ~more));
       where[v] = (at[v] & more) | (where[v] & ~more);
     }
   float tops[16];
-  int32_t places_of[16];
+  int32_t found_at[16];
   memcpy(tops, top, sizeof tops);
-  memcpy(places_of, where, sizeof places_of);
+  memcpy(found_at, where, sizeof found_at);
   int best = 0;
   for (int i = 1; i < 16; i++)
-    if (tops[i] > tops[best] || (tops[i] >= tops[best] && places_of[i] < places_of[best])) best = i;
+    if (tops[i] > tops[best] || (tops[i] >= tops[best] && found_at[i] < found_at[best])) best = i;
   *score = tops[best];
-  return (uint32_t)places_of[best];
+  return (uint32_t)found_at[best];
 }
 
 static void nearest(const job *j) {
@@ -250,7 +251,7 @@ static void free_job(job *j) {
 }
 
 /* Whether a contestant found what Furrow found. */
-static bool agrees(contestant *first, contestant *other) {
+static bool same_result(contestant *first, contestant *other) {
   job *a = first->context, *b = other->context;
   const size_t n = out_size(a->shape);
   if (a->shape->kind == NEAREST) {
@@ -382,7 +383,7 @@ static bool run_shape(const shape *s, const contest_options *o, const char *isa)
   }
   bool good = true;
   for (size_t i = first_peer; i < count; i++)
-    if (!agrees(&all[0], &all[i])) {
+    if (!same_result(&all[0], &all[i])) {
       fprintf(stderr, "bench_product_peers: %s: %s does not find what Furrow finds\n", s->where, all[i].name);
       good = false;
     }

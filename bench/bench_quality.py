@@ -54,7 +54,7 @@ def read_arguments():
     parser.add_argument("--split", type=int, default=1, help="seed of generators and splits (1)")
     parser.add_argument("--seed", type=int, default=1, help="of furrow train (1)")
     parser.add_argument("--settings", metavar="FILE", help="settings by algorithm, as JSON: see settings_of()")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="commands at once (one a core)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="commands at once (one per core)")
     parser.add_argument("--quick", action="store_true", help=f"the sets {', '.join(QUICK)}; 2000 rows")
     parser.add_argument("--list", action="store_true", help="print the data sets and end")
     parser.add_argument("--peers-of", metavar="FILE", help="take the peers' figures from the JSON of an earlier run")

@@ -21,7 +21,7 @@ enum { INDICES = 16, MOST_LOOPS = 4096, MOST_THREADS = 64 };
 typedef struct loop {
   unsigned threads;
   uint64_t work; /* rounds of arithmetic of an index */
-  fw_spin_pool *crew;
+  fw_spin_pool *spin_pool;
   fw_pool *pool;
   uint64_t out[INDICES * 8]; /* a line of cache each */
   unsigned next;             /* of pthread_create */
@@ -38,8 +38,8 @@ static void run_serial(loop *l) {
   for (size_t i = 0; i < INDICES; i++) body(l, i);
 }
 
-static void run_crew(loop *l) {
-  fw_spin_pool_run(l->crew, INDICES, body, l);
+static void run_spin_pool(loop *l) {
+  fw_spin_pool_run(l->spin_pool, INDICES, body, l);
 }
 
 static void run_pool(loop *l) {
@@ -75,7 +75,7 @@ typedef struct runner {
 } runner;
 
 static const runner runners[] = {
-    {"Furrow, spinning threads", run_crew},
+    {"Furrow, spinning threads", run_spin_pool},
     {"Furrow, pool", run_pool},
 #ifdef HAVE_OPENMP
     {"OpenMP", run_openmp},
@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
 #endif
   loop l = {.threads = threads};
   furrow_error err;
-  if (fw_spin_pool_create(&l.crew, threads, &err) != FURROW_OK ||
+  if (fw_spin_pool_create(&l.spin_pool, threads, &err) != FURROW_OK ||
       fw_pool_create(&l.pool, threads - 1, &err) != FURROW_OK) {
     fprintf(stderr, "bench_thread_peers: %s\n", err.message);
     return 1;
@@ -189,7 +189,7 @@ int main(int argc, char **argv) {
       l.work = (uint64_t)(works[w] * a_microsecond);
       compare(&l, &o, pauses[p] > 1000 ? 20 : 200, pauses[p], works[w]);
     }
-  fw_spin_pool_free(l.crew);
+  fw_spin_pool_free(l.spin_pool);
   fw_pool_free(l.pool);
   return 0;
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # tools/check_words.sh: fails if a source names a folder of one machine or has a mark for unfinished work.
-#   --language [--count]    or if wording is found that tools/words.txt advises against (not part of the tests yet); --count: how often each
-#                           pattern is found
+#   --language [--count]    or if a file has wording that tools/words.txt advises against; --count: how often each pattern is found
 #   --message FILE          the same for the message of a commit ("-": standard input)
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -113,8 +113,8 @@ static void number_features(furrow_container *out, size_t n, bool as_before) {
 static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before) {
   fw_token_batch *batch = &b->batch;
   const fw_window *window = batch->window;
-  const uint32_t *places = window->marks.offsets;
-  const uint32_t line = first == 0 ? 0 : places[first - 1] + 1;
+  const uint32_t *offsets = window->marks.offsets;
+  const uint32_t line = first == 0 ? 0 : offsets[first - 1] + 1;
   size_t features = (size_t)last - first + 1;
   const size_t specials[2] = {b->csv->label_column, b->csv->weight_column};
   furrow_container *out = batch->chunk->out;
@@ -124,7 +124,7 @@ static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before)
     if (specials[i] > last - first) return false;
     const uint32_t mark = first + (uint32_t)specials[i];
     const fw_mark_cursor at = {
-        .text = window->lines, .marks = places, .mark = mark, .at = mark == 0 ? 0 : places[mark - 1] + 1};
+        .text = window->lines, .marks = offsets, .mark = mark, .at = mark == 0 ? 0 : offsets[mark - 1] + 1};
     if (!read_special(&at, b, specials[i])) return false;
     clear_bit(window->bits[0], mark);
     features--;

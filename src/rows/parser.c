@@ -416,7 +416,8 @@ static void locate(furrow_parser *p, const slot *s, furrow_error *error) {
   if (error->offset == FURROW_NO_OFFSET || is_of_records(&p->format.public)) return;
   uint64_t line = 0;
   if (text->in_order)
-    line = p->counted_lines + 1 + fw_tokenizer_table()->count_lines(text->lines, (size_t)(error->offset - text->offset));
+    line =
+        p->counted_lines + 1 + fw_tokenizer_table()->count_lines(text->lines, (size_t)(error->offset - text->offset));
   else if (fw_split_line_number(p->split, text->file, error->offset, &line, NULL) != FURROW_OK)
     line = 0;
   error->line = line;

@@ -182,7 +182,7 @@ static bool choose_fielded(const fw_window *window) {
 /* Adds the rows, each of which ends at a LF and has `step` marks for each of its features. */
 static bool add_rows(fw_token_batch *batch, uint32_t step) {
   const fw_window *window = batch->window;
-  const uint32_t *places = window->marks.offsets;
+  const uint32_t *offsets = window->marks.offsets;
   furrow_container *out = batch->chunk->out;
   const size_t rows = out->rows;
   const size_t features = out->features;
@@ -190,9 +190,9 @@ static bool add_rows(fw_token_batch *batch, uint32_t step) {
   for (size_t i = 0; i < fw_bit_words(window->marks.count); i++) {
     for (uint64_t ends = window->marks.ends[i]; ends; ends &= ends - 1) {
       const uint32_t end = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(ends);
-      const uint32_t line = mark == 0 ? 0 : places[mark - 1] + 1;
+      const uint32_t line = mark == 0 ? 0 : offsets[mark - 1] + 1;
       const char *label = window->lines + line;
-      if (!fw_store_number(out->value_type, label, window->lines + places[mark], out->label, out->rows)) {
+      if (!fw_store_number(out->value_type, label, window->lines + offsets[mark], out->label, out->rows)) {
         out->rows = rows;
         out->features = features;
         return false;

@@ -104,15 +104,15 @@ static int write_file(const void *bytes, size_t size, char path[64]) {
 static int write_gzip(const uint8_t *bytes, size_t size, char path[64]) {
   z_stream z = {0};
   require(deflateInit2(&z, 1, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) == Z_OK, "zlib");
-  const size_t room = deflateBound(&z, size);
-  uint8_t *packed = malloc(room);
+  const size_t capacity = deflateBound(&z, size);
+  uint8_t *packed = malloc(capacity);
   require(packed != NULL, "out of memory");
   z.next_in = (Bytef *)(uintptr_t)bytes;
   z.avail_in = (uInt)size;
   z.next_out = packed;
-  z.avail_out = (uInt)room;
+  z.avail_out = (uInt)capacity;
   require(deflate(&z, Z_FINISH) == Z_STREAM_END, "zlib");
-  int fd = write_file(packed, room - z.avail_out, path);
+  int fd = write_file(packed, capacity - z.avail_out, path);
   deflateEnd(&z);
   free(packed);
   return fd;

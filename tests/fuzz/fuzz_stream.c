@@ -28,8 +28,8 @@ static void read_stream(fw_stream *stream, size_t piece, outcome *result) {
   furrow_error err;
   size_t got = piece;
   while (got == piece && result->size < MOST) {
-    size_t room = MOST - result->size;
-    if (piece > room) piece = room;
+    size_t left = MOST - result->size;
+    if (piece > left) piece = left;
     got = 0;
     result->status = fw_stream_read(stream, result->text + result->size, piece, &got, &err);
     result->size += got;

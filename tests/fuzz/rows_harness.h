@@ -188,7 +188,7 @@ static inline void rows_check_result(const rows_result *result) {
   rows_require(stats->ignored == 0 || stats->first_ignored.message[0], "ignored without a message");
 }
 
-/* Reads the text both ways. False: they differ. An unusable setup (no such delimiter …) is no difference. */
+/* Reads the text both ways. False: they differ. An unusable setup (no such delimiter …) counts as equal. */
 static inline bool rows_compare(const rows_setup *setup, const char *text, size_t length, uint64_t offset) {
   rows_reader reader;
   if (rows_reader_open(&reader, setup, text, length, NULL) != FURROW_OK) return true;
@@ -211,21 +211,21 @@ static inline bool rows_compare(const rows_setup *setup, const char *text, size_
 }
 
 /* A setup from one byte of a fuzzer's input: bit 0 index type, bits 1-2 value type, bit 3 on_bad, bit 4 base. */
-static inline void rows_fuzz_setup(rows_setup *setup, const char *format, uint8_t choice) {
+static inline void rows_fuzz_setup(rows_setup *setup, const char *format, uint8_t flags) {
   *setup = (rows_setup){.format = format,
                         .args = "",
-                        .key_type = (furrow_key_type)(choice & 1),
-                        .value_type = (furrow_value_type)((choice >> 1 & 3) % 3),
-                        .on_bad = (furrow_on_bad)(choice >> 3 & 1),
-                        .base = choice >> 4 & 1};
+                        .key_type = (furrow_key_type)(flags & 1),
+                        .value_type = (furrow_value_type)((flags >> 1 & 3) % 3),
+                        .on_bad = (furrow_on_bad)(flags >> 3 & 1),
+                        .base = flags >> 4 & 1};
 }
 
-/* rows_compare of a fuzzer's text. Bit 5 of the choice: of the text again and again, with some good rows in between, so
+/* rows_compare of a fuzzer's text. Bit 5 of `flags`: of the text again and again, with some good rows in between, so
  * that it takes several windows. */
-static inline void rows_fuzz_compare(const rows_setup *setup, uint8_t choice, const char *text, size_t length,
+static inline void rows_fuzz_compare(const rows_setup *setup, uint8_t flags, const char *text, size_t length,
                                      uint64_t offset) {
   enum { LONG = 40000, GOOD = 50 };
-  const bool again = (choice & 0x20) && length > 0 && length < LONG;
+  const bool again = (flags & 0x20) && length > 0 && length < LONG;
   const char *good = strcmp(setup->format, "libfm") == 0 ? "\n1 2:3:4\n"
                      : strcmp(setup->format, "csv") == 0 ? "\n1\n"
                                                          : "\n1 2\n";
@@ -235,7 +235,7 @@ static inline void rows_fuzz_compare(const rows_setup *setup, uint8_t choice, co
   while (again && used < LONG) {
     memcpy(whole + used, text, length);
     used += length;
-    for (int i = 0; i < GOOD && (choice & 0x40); i++) {
+    for (int i = 0; i < GOOD && (flags & 0x40); i++) {
       memcpy(whole + used, good, strlen(good));
       used += strlen(good);
     }

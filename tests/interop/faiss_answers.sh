@@ -1,5 +1,5 @@
 #!/bin/bash
-# tests/interop/faiss_answers.sh FURROW: Furrow and Faiss find the same in the same index files, whoever made them. Exit
+# tests/interop/faiss_answers.sh FURROW: Furrow and Faiss find the same in the same index files, from either program. Exit
 # code 77: Faiss (libfaiss-dev) is not installed.
 . "$(dirname "$0")/../support/faiss_setup.sh"
 ${CXX:-c++} -O1 -o peer "$here/faiss_peer.cc" $faiss_libraries || exit 1
@@ -33,7 +33,7 @@ for file in theirs/*.index; do
   answers "$file"
 done
 
-# Vectors that Furrow adds get the codes that Faiss gives them, but for a few that lie between two. Left out: graphs, to
+# Vectors that Furrow adds get the codes that Faiss gives them, except a few that lie between two. Left out: graphs, to
 # which Furrow adds nothing; a rotation of vectors that are kept as they are, whose last digits differ; one with less in it.
 seq 1000 3 2797 >mapped.txt
 for file in theirs/*_trained.index; do

@@ -36,7 +36,7 @@ END
 mkdir row column
 for file in dense_*.npy version2.npy named.npy sparse_*.npz vectors.fbin vectors.fvecs; do
   for by in row column; do
-    [ "$file $by" = "named.npy row" ] && continue # its ids are no rows
+    [ "$file $by" = "named.npy row" ] && continue # its ids are not row numbers
     format=RowIdColIdValueBinaryRowFormat
     [ "$by ${file##*.}" = "column npy" ] && format=BinaryColumnFormat
     "$furrow" model import -q "$file" "$by/$file.m" --by $by --format $format >/dev/null || exit 1

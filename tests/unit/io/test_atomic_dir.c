@@ -19,7 +19,7 @@ static struct {
   char calls_made[512];            /* their names */
   const char *last;
   bool no_exchange;    /* as a file system without RENAME_EXCHANGE and RENAME_NOREPLACE */
-  const char *appears; /* a directory that somebody else makes just before the rename */
+  const char *appears; /* a directory that another process makes just before the rename */
 } fault;
 
 static bool fails(const char *function) {
@@ -132,12 +132,12 @@ static int remove_leftovers(void) {
   return n;
 }
 
-static furrow_status agree(const char *path, furrow_error *err) {
+static furrow_status allow_replacing(const char *path, furrow_error *err) {
   (void)err;
   return access(path, F_OK) == 0 ? FURROW_OK : FURROW_E_NOT_FOUND;
 }
 
-static furrow_status disagree(const char *path, furrow_error *err) {
+static furrow_status refuse_replacing(const char *path, furrow_error *err) {
   (void)path;
   if (err) err->status = FURROW_E_EXISTS;
   return FURROW_E_EXISTS;
@@ -167,7 +167,7 @@ static void without_commit_nothing_is_left(void **state) {
   fw_atomic_dir *made;
   int inner;
   assert_int_equal(save("old", NULL, 1, NULL), FURROW_OK);
-  assert_int_equal(fw_atomic_dir_open(&made, "old", agree, NULL), FURROW_OK);
+  assert_int_equal(fw_atomic_dir_open(&made, "old", allow_replacing, NULL), FURROW_OK);
   assert_true(put_file(fw_atomic_dir_fd(made), "f", "text"));
   assert_int_equal(symlink("../old", "link"), 0);
   assert_int_equal(renameat(AT_FDCWD, "link", fw_atomic_dir_fd(made), "link"), 0);
@@ -185,15 +185,15 @@ static void what_exists_is_kept_unless_it_may_go(void **state) {
   assert_int_equal(save("x", NULL, 1, &err), FURROW_OK);
   assert_int_equal(save("x", NULL, 2, &err), FURROW_E_EXISTS);
   assert_string_equal(err.file, "x");
-  assert_int_equal(save("x", disagree, 2, &err), FURROW_E_EXISTS);
+  assert_int_equal(save("x", refuse_replacing, 2, &err), FURROW_E_EXISTS);
   assert_true(is_version("x", 1));
-  assert_int_equal(save("x", agree, 2, &err), FURROW_OK);
+  assert_int_equal(save("x", allow_replacing, 2, &err), FURROW_OK);
   assert_true(is_version("x", 2));
-  assert_int_equal(save("new", agree, 3, &err), FURROW_OK);
+  assert_int_equal(save("new", allow_replacing, 3, &err), FURROW_OK);
   assert_true(is_version("new", 3));
   assert_int_equal(mkdir("empty", 0755), 0);
   assert_int_equal(save("empty", NULL, 3, &err), FURROW_E_EXISTS);
-  assert_int_equal(save("empty", disagree, 3, &err), FURROW_OK); /* nobody is asked about an empty one */
+  assert_int_equal(save("empty", refuse_replacing, 3, &err), FURROW_OK); /* the check is not called for an empty one */
   assert_true(is_version("empty", 3));
   assert_int_equal(test_entries("."), 3);
 }
@@ -203,7 +203,7 @@ static void what_appears_meanwhile_is_kept(void **state) {
   furrow_error err;
   for (int checked = 0; checked < 2; checked++) {
     fault.appears = "x";
-    assert_int_equal(save("x", checked ? agree : NULL, 1, &err), FURROW_E_EXISTS);
+    assert_int_equal(save("x", checked ? allow_replacing : NULL, 1, &err), FURROW_E_EXISTS);
     assert_int_equal(test_entries("x"), 0);
     assert_int_equal(rmdir("x"), 0);
     assert_int_equal(test_entries("."), 0);
@@ -225,7 +225,7 @@ static void what_is_not_a_directory_is_refused(void **state) {
   assert_int_equal(symlink("loop", "loop"), 0);
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     furrow_error err;
-    furrow_status status = save(cases[i].path, agree, 1, &err);
+    furrow_status status = save(cases[i].path, allow_replacing, 1, &err);
     if (status != cases[i].status) fail_msg("%s: %s", cases[i].path, furrow_status_name(status));
     assert_string_equal(err.file, cases[i].path);
   }
@@ -240,7 +240,7 @@ static void links_stay_links(void **state) {
   assert_int_equal(symlink("a/real", "link"), 0);
   assert_int_equal(save("link", NULL, 1, NULL), FURROW_OK);
   assert_true(is_version("a/real", 1));
-  assert_int_equal(save("link/", agree, 2, NULL), FURROW_OK);
+  assert_int_equal(save("link/", allow_replacing, 2, NULL), FURROW_OK);
   assert_true(is_version("a/real", 2));
   assert_int_equal(lstat("link", &info), 0);
   assert_true(S_ISLNK(info.st_mode));
@@ -255,7 +255,7 @@ static void permissions_are_kept_or_those_of_the_umask(void **state) {
   assert_int_equal(stat("x", &info), 0);
   assert_int_equal(info.st_mode & 07777, 0750);
   assert_int_equal(chmod("x", 0711), 0);
-  assert_int_equal(save("x", agree, 2, NULL), FURROW_OK);
+  assert_int_equal(save("x", allow_replacing, 2, NULL), FURROW_OK);
   assert_int_equal(stat("x", &info), 0);
   assert_int_equal(info.st_mode & 07777, 0711);
   umask(before);
@@ -274,7 +274,7 @@ static void the_working_directory_may_change(void **state) {
   assert_int_equal(test_entries("../x"), 0);
   assert_int_equal(chdir(".."), 0);
   /* a check by path that would look at another directory is not made */
-  assert_int_equal(fw_atomic_dir_open(&made, "y", agree, NULL), FURROW_OK);
+  assert_int_equal(fw_atomic_dir_open(&made, "y", allow_replacing, NULL), FURROW_OK);
   assert_int_equal(chdir("sub"), 0);
   assert_int_equal(mkdir("y", 0755), 0);
   assert_int_equal(fw_atomic_dir_commit(made, &err), FURROW_E_STATE);
@@ -289,7 +289,7 @@ static void a_file_system_that_cannot_exchange_is_told(void **state) {
   furrow_error err;
   fault.no_exchange = true;
   assert_int_equal(save("x", NULL, 1, &err), FURROW_OK); /* a new name needs no exchange */
-  assert_int_equal(save("x", agree, 2, &err), FURROW_E_UNSUPPORTED);
+  assert_int_equal(save("x", allow_replacing, 2, &err), FURROW_E_UNSUPPORTED);
   assert_non_null(strstr(err.message, "new name"));
   fault.appears = "y";
   assert_int_equal(save("y", NULL, 1, &err), FURROW_E_EXISTS);
@@ -303,7 +303,7 @@ static void each_step_is_on_the_disk_before_the_next(void **state) {
   (void)state;
   assert_int_equal(save("x", NULL, 1, NULL), FURROW_OK);
   fault.armed = true;
-  assert_int_equal(save("x", agree, 2, NULL), FURROW_OK);
+  assert_int_equal(save("x", allow_replacing, 2, NULL), FURROW_OK);
   char *rename = strstr(fault.calls_made, "renameat2, "), *last_sync = NULL;
   assert_non_null(rename);
   int files = 0, folders = 0;
@@ -326,11 +326,11 @@ static void every_failing_call_leaves_one_of_them(void **state) {
   (void)state;
   for (int n = 1, more = 1; more; n++) {
     furrow_error err = {0};
-    assert_int_equal(save("x", agree, 1, NULL), FURROW_OK);
+    assert_int_equal(save("x", allow_replacing, 1, NULL), FURROW_OK);
     fault.armed = true;
     fault.failing_call = n;
     fault.errnum = n % 2 ? EIO : ENOSPC;
-    furrow_status status = save("x", agree, 2, &err);
+    furrow_status status = save("x", allow_replacing, 2, &err);
     more = fault.calls >= n;
     const bool placed = strstr(fault.calls_made, "renameat2, ") && strcmp(fault.last, "renameat2") != 0;
     no_faults();
@@ -353,7 +353,7 @@ static void every_failing_call_leaves_one_of_them(void **state) {
 static void save_forever(void) {
   alarm(60); /* in case nobody is left to kill it */
   for (int version = 1;; version++)
-    if (save("x", agree, version, NULL) != FURROW_OK) _exit(1);
+    if (save("x", allow_replacing, version, NULL) != FURROW_OK) _exit(1);
 }
 
 static int expect_some_version(void) {

@@ -238,13 +238,13 @@ static void all_small_texts(void **state) {
 
 /* ---- Pipes ---------------------------------------------------------------------------------------------- */
 
-typedef struct feeder {
+typedef struct pipe_writer {
   int fd;
   const source *file;
-} feeder;
+} pipe_writer;
 
-static void *feed(void *context) {
-  const feeder *f = context;
+static void *write_pieces(void *context) {
+  const pipe_writer *f = context;
   for (size_t at = 0; at < f->file->length;) {
     ssize_t n = write(f->fd, f->file->text + at, f->file->length - at < 1000 ? f->file->length - at : 1000);
     if (n <= 0) break;
@@ -272,13 +272,13 @@ static void pipes(void **state) {
     expect_pieces(&file, 1, 1, piece_size, &wanted);
     file.kind = FW_FILE_PIPE;
     assert_int_equal(pipe(fds), 0);
-    feeder f = {fds[1], &file};
+    pipe_writer f = {fds[1], &file};
     snprintf(file.path, sizeof file.path, "/proc/self/fd/%d", fds[0]);
     open_files(&set, &file, 1);
     assert_int_equal(set.files[0].kind, FW_FILE_PIPE);
     assert_int_equal(fw_split_open(&split, &set, 0, 2, piece_size, 1 << 20, NULL), FURROW_E_ARGUMENT);
     assert_int_equal(fw_split_open(&split, &set, 0, 1, piece_size, 1 << 20, NULL), FURROW_OK);
-    assert_int_equal(pthread_create(&thread, NULL, feed, &f), 0);
+    assert_int_equal(pthread_create(&thread, NULL, write_pieces, &f), 0);
     if (round % 3) { /* a look at the head must not lose it */
       char head[700];
       size_t got = 0;

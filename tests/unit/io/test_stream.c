@@ -82,15 +82,15 @@ static bytes make_text(size_t size, uint32_t seed) {
 static void add_gzip(bytes *out, const bytes *text, int level) {
   z_stream z = {0};
   assert_int_equal(deflateInit2(&z, level, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  size_t room = deflateBound(&z, text->size) + 64;
-  char *packed = malloc(room);
+  size_t capacity = deflateBound(&z, text->size) + 64;
+  char *packed = malloc(capacity);
   assert_non_null(packed);
   z.next_in = (Bytef *)text->data;
   z.avail_in = (uInt)text->size;
   z.next_out = (Bytef *)packed;
-  z.avail_out = (uInt)room;
+  z.avail_out = (uInt)capacity;
   assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
-  bytes_add(out, packed, room - z.avail_out);
+  bytes_add(out, packed, capacity - z.avail_out);
   deflateEnd(&z);
   free(packed);
 }
@@ -100,10 +100,10 @@ static void add_zstd(bytes *out, const bytes *text, int level) {
   assert_non_null(context);
   ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-  size_t room = ZSTD_compressBound(text->size);
-  char *packed = malloc(room);
+  size_t capacity = ZSTD_compressBound(text->size);
+  char *packed = malloc(capacity);
   assert_non_null(packed);
-  size_t size = ZSTD_compress2(context, packed, room, text->data, text->size);
+  size_t size = ZSTD_compress2(context, packed, capacity, text->data, text->size);
   assert_false(ZSTD_isError(size));
   bytes_add(out, packed, size);
   ZSTD_freeCCtx(context);
@@ -456,14 +456,14 @@ static void what_zstd_cannot_do_here_is_unsupported(void **state) {
 
 /* ---- tests: pipes ---- */
 
-typedef struct feeder {
+typedef struct pipe_writer {
   const bytes *data;
   size_t piece;
   int fd; /* -1: opens the FIFO at path */
-} feeder;
+} pipe_writer;
 
-static void *feed(void *argument) {
-  const feeder *f = argument;
+static void *write_pieces(void *argument) {
+  const pipe_writer *f = argument;
   int fd = f->fd >= 0 ? f->fd : open(path, O_WRONLY);
   for (size_t at = 0; fd >= 0 && at < f->data->size;) {
     size_t n = f->data->size - at < f->piece ? f->data->size - at : f->piece;
@@ -484,10 +484,10 @@ static void pipes_are_told_and_unpacked(void **state) {
       for (size_t p = 0; p < NPACKERS; p++) {
         bytes text = make_text(sizes[i], 7), packed = {0};
         packers[p].pack(&packed, &text, 3);
-        feeder f = {&packed, pieces[j], -1};
+        pipe_writer f = {&packed, pieces[j], -1};
         fw_file file = file_of(FW_FILE_PIPE);
         pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, feed, &f), 0);
+        assert_int_equal(pthread_create(&thread, NULL, write_pieces, &f), 0);
         expect_text(&file, 1000, &text);
         pthread_join(thread, NULL);
         bytes_free(&packed);
@@ -498,12 +498,12 @@ static void pipes_are_told_and_unpacked(void **state) {
 static void pipes_of_other_compressions_are_refused(void **state) {
   (void)state;
   bytes data = {"BZh91AY&SY............", 22}, text = {0};
-  feeder f = {&data, 4, -1};
+  pipe_writer f = {&data, 4, -1};
   fw_file file = file_of(FW_FILE_PIPE);
   pthread_t thread;
   furrow_error err;
   assert_int_equal(mkfifo(path, 0600), 0);
-  assert_int_equal(pthread_create(&thread, NULL, feed, &f), 0);
+  assert_int_equal(pthread_create(&thread, NULL, write_pieces, &f), 0);
   assert_int_equal(read_all(&file, 10, &text, &err), FURROW_E_UNSUPPORTED);
   assert_non_null(strstr(err.message, "bzip2"));
   pthread_join(thread, NULL);
@@ -517,11 +517,11 @@ static void cut_pipes_are_noticed(void **state) {
     bytes packed = {0};
     packers[p].pack(&packed, &text, 3);
     packed.size--;
-    feeder f = {&packed, 1000, -1};
+    pipe_writer f = {&packed, 1000, -1};
     fw_file file = file_of(FW_FILE_PIPE);
     pthread_t thread;
     furrow_error err;
-    assert_int_equal(pthread_create(&thread, NULL, feed, &f), 0);
+    assert_int_equal(pthread_create(&thread, NULL, write_pieces, &f), 0);
     assert_int_equal(read_all(&file, 1000, &got, &err), FURROW_E_FORMAT);
     assert_non_null(strstr(err.message, "cut short"));
     pthread_join(thread, NULL);
@@ -545,10 +545,10 @@ static void standard_input_is_read_and_left_open(void **state) {
       if (nonblocking) assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
       assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
       close(ends[0]);
-      feeder f = {&packed, 777, ends[1]};
+      pipe_writer f = {&packed, 777, ends[1]};
       fw_file file = {.path = "-", .kind = FW_FILE_PIPE};
       pthread_t thread;
-      assert_int_equal(pthread_create(&thread, NULL, feed, &f), 0);
+      assert_int_equal(pthread_create(&thread, NULL, write_pieces, &f), 0);
       expect_text(&file, 5000, &text);
       pthread_join(thread, NULL);
       assert_true(fcntl(STDIN_FILENO, F_GETFD) != -1);
@@ -715,6 +715,6 @@ int main(void) {
       IN_DIR(any_place_of_a_plain_file_can_be_read),
       IN_DIR(failing_reads_at_a_place_are_errors),
   };
-  signal(SIGPIPE, SIG_IGN); /* a feeder may find its reader gone */
+  signal(SIGPIPE, SIG_IGN); /* a pipe_writer may find its reader gone */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

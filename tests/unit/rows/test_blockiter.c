@@ -86,10 +86,10 @@ static furrow_status status_of(const char *text, const furrow_parser_params *par
   return status;
 }
 
-static size_t read_file(const char *name, unsigned char *bytes, size_t room) {
+static size_t read_file(const char *name, unsigned char *bytes, size_t capacity) {
   FILE *file = fopen(name, "rb");
   assert_non_null(file);
-  size_t size = fread(bytes, 1, room, file);
+  size_t size = fread(bytes, 1, capacity, file);
   fclose(file);
   return size;
 }
@@ -520,9 +520,9 @@ static void a_pipe_is_cached_once(void **state) {
     _exit(good ? 0 : 1);
   }
   furrow_blockiter *iter = open_iter(cached_uri(""), &params, 0);
-  int how = 0;
-  assert_int_equal(waitpid(child, &how, 0), child);
-  assert_int_equal(how, 0);
+  int exit_status = 0;
+  assert_int_equal(waitpid(child, &exit_status, 0), child);
+  assert_int_equal(exit_status, 0);
   for (int pass = 0; pass < 2; pass++) {
     size_t blocks;
     furrow_container *all = rest_of(iter, &blocks);
@@ -553,7 +553,7 @@ static void without_memory_there_is_an_error_and_no_cache(void **state) {
       bool failed = atomic_load(&alloc_failed);
       alloc_fail_at(0);
       assert_int_equal(atomic_load(&alloc_live), live);
-      if (failed && status == FURROW_END) { /* somebody could do without, or it was the very end */
+      if (failed && status == FURROW_END) { /* the memory was optional, or it was the very end */
         status = FURROW_E_MEMORY;
         continue;
       }

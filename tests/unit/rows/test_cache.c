@@ -639,9 +639,9 @@ static void only_a_commit_shows_the_file(void **state) {
         fw_cache_writer_close(writer);
         assert_true(good);
       } else {
-        int how = 0;
-        assert_int_equal(waitpid(child, &how, 0), child);
-        assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
+        int exit_status = 0;
+        assert_int_equal(waitpid(child, &exit_status, 0), child);
+        assert_true(WIFSIGNALED(exit_status) && WTERMSIG(exit_status) == SIGKILL);
       }
       assert_int_equal(access(path, F_OK) == 0, existed);
       if (!killed) assert_int_equal(files_in_folder(dir), existed);

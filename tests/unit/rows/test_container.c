@@ -394,9 +394,9 @@ static void blocks_that_cannot_be_are_refused(void **state) {
   furrow_container_free(c);
 }
 
-/* ---- Room ----------------------------------------------------------------------------------------------- */
+/* ---- Capacity ------------------------------------------------------------------------------------------- */
 
-/* A register may be stored past the last element; a sanitizer sees it if the room is not there. */
+/* A register may be stored past the last element; a sanitizer reports it if the memory is not allocated. */
 static void columns_have_slack_behind_them(void **state) {
   (void)state;
   FOR_ALL_TYPES(key_type, value_type) {
@@ -418,7 +418,7 @@ static void columns_have_slack_behind_them(void **state) {
   }
 }
 
-static void room_grows_by_half_and_only_where_asked(void **state) {
+static void capacity_grows_by_half_and_only_where_asked(void **state) {
   (void)state;
   furrow_container *c = create(FURROW_KEY_U32, FURROW_VALUE_F32);
   assert_int_equal(fw_container_reserve(c, 0, 0, 0, NULL), FURROW_OK);
@@ -540,7 +540,7 @@ int main(void) {
       cmocka_unit_test(labels_are_for_all_rows_or_none),
       cmocka_unit_test(blocks_that_cannot_be_are_refused),
       cmocka_unit_test(columns_have_slack_behind_them),
-      cmocka_unit_test(room_grows_by_half_and_only_where_asked),
+      cmocka_unit_test(capacity_grows_by_half_and_only_where_asked),
       cmocka_unit_test(memory_cost_is_that_of_the_columns),
       cmocka_unit_test(columns_that_disagree_are_noticed),
       cmocka_unit_test(a_push_without_memory_changes_nothing),

@@ -124,8 +124,8 @@ static void make_set(data_set *set, text_maker *m, text_kind kind, bool packed) 
     snprintf(path, sizeof path, "part%zu", i);
     text_make(m, kind, text_below(m, 4) ? text_below(m, 900) : 0);
     if (set->bytes == 0 && i + 1 == files && m->length == 0) text_puts(m, "1"); /* an empty csv is refused */
-    const fw_file_kind how = packed && m->length ? (fw_file_kind)text_below(m, 3) : FW_FILE_PLAIN;
-    assert_true(packed_write(path, how, m->text, m->length, NULL));
+    const fw_file_kind packing = packed && m->length ? (fw_file_kind)text_below(m, 3) : FW_FILE_PLAIN;
+    assert_true(packed_write(path, packing, m->text, m->length, NULL));
     set->bytes += m->length;
     snprintf(set->uri + strlen(set->uri), sizeof set->uri - strlen(set->uri), "%s%s", i ? ";" : "", path);
   }
@@ -220,13 +220,13 @@ static void random_sets(void **state) {
 }
 
 /* Compressed files, stdin and another pipe give the blocks of a plain file. */
-typedef struct feeder {
+typedef struct pipe_writer {
   int fd;
   const text_maker *m;
-} feeder;
+} pipe_writer;
 
-static void *feed(void *context) {
-  const feeder *f = context;
+static void *write_pieces(void *context) {
+  const pipe_writer *f = context;
   for (size_t at = 0; at < f->m->length;) {
     const size_t left = f->m->length - at;
     ssize_t n = write(f->fd, f->m->text + at, left < 5000 ? left : 5000);
@@ -245,8 +245,8 @@ static void read_pipe(const text_maker *m, bool as_stdin, const furrow_parser_pa
   const int keep = dup(0);
   if (as_stdin) assert_int_equal(dup2(fds[0], 0), 0);
   snprintf(path, sizeof path, as_stdin ? "-" : "/proc/self/fd/%d", fds[0]);
-  feeder f = {fds[1], m};
-  assert_int_equal(pthread_create(&thread, NULL, feed, &f), 0);
+  pipe_writer f = {fds[1], m};
+  assert_int_equal(pthread_create(&thread, NULL, write_pieces, &f), 0);
   read_all(path, params, r);
   pthread_join(thread, NULL);
   if (as_stdin && keep >= 0) assert_int_equal(dup2(keep, 0), 0);
@@ -270,9 +270,9 @@ static void other_sources(void **state) {
     if (m.length > 100000) params.chunk_bytes += 5000;
     assert_true(test_write_file("plain", m.text, m.length));
     read_all("plain", &params, plain);
-    for (fw_file_kind how = FW_FILE_GZIP; how <= FW_FILE_ZSTD; how++) {
+    for (fw_file_kind packing = FW_FILE_GZIP; packing <= FW_FILE_ZSTD; packing++) {
       if (m.length == 0) continue; /* the file of an empty text is not empty */
-      assert_true(packed_write("packed", how, m.text, m.length, NULL));
+      assert_true(packed_write("packed", packing, m.text, m.length, NULL));
       read_all("packed", &params, other);
       strcpy(other->stats.first_bad.file, plain->stats.first_bad.file);
       strcpy(other->stats.first_ignored.file, plain->stats.first_ignored.file);
@@ -413,7 +413,7 @@ static void expect_place(const char *uri, const char *format, uint32_t part, uin
   free(r);
 }
 
-static void places_of_errors(void **state) {
+static void error_positions(void **state) {
   (void)state;
   static const char lf[] = "1 1:1\n0 2:2\n1 3:x\n0 4:4\n1 y5:5\n";
   static const char crlf[] = "1 1:1\r\n\r\n0 2:2\r\n1 3:3 4:x\r\n0 4:4\r\n";
@@ -448,7 +448,7 @@ static void places_of_errors(void **state) {
   expect_place("good;lf", "libsvm", 3, 4, &(place){"lf", 5, 3, 26, "y5:5"});
 }
 
-static void places_in_long_files(void **state) {
+static void long_file_positions(void **state) {
   (void)state;
   char *text = malloc(1 << 20);
   size_t used = 0;
@@ -475,7 +475,7 @@ static void places_in_long_files(void **state) {
   free(text);
 }
 
-static void places_of_ignored_text(void **state) {
+static void ignored_text_positions(void **state) {
   (void)state;
   reading *r = malloc(sizeof *r);
   assert_non_null(r);
@@ -656,7 +656,7 @@ static void column_names(void **state) {
   furrow_parser_close(parser);
 }
 
-/* Each file has its header; it is in the part that has the start of the file, and is no row in any. */
+/* Each file has its header; it is in the part that has the start of the file, and does not count as a row in any. */
 static void headers_of_several_files(void **state) {
   (void)state;
   put("a.csv", "x,y\n1,2\n3,4\n5,6\n");
@@ -865,7 +865,7 @@ static void line_limit(void **state) {
     read_all(file, &p, r);
     assert_true(r->status == FURROW_END && r->rows == 2);
     p.max_line_bytes = 20000;
-    p.on_bad = FURROW_ON_BAD_SKIP; /* such a line is no row that could be left out */
+    p.on_bad = FURROW_ON_BAD_SKIP; /* such a line cannot be skipped as a bad row */
     read_all(file, &p, r);
     assert_int_equal(r->status, FURROW_E_PARSE);
     assert_string_equal(r->error.file, file);
@@ -878,8 +878,8 @@ static int all_tests(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_sets),          cmocka_unit_test(other_sources),
       cmocka_unit_test(before_first),         cmocka_unit_test(pipes_are_read_once),
-      cmocka_unit_test(closing_early),        cmocka_unit_test(places_of_errors),
-      cmocka_unit_test(places_in_long_files), cmocka_unit_test(places_of_ignored_text),
+      cmocka_unit_test(closing_early),        cmocka_unit_test(error_positions),
+      cmocka_unit_test(long_file_positions),  cmocka_unit_test(ignored_text_positions),
       cmocka_unit_test(rows_before_an_error), cmocka_unit_test(counts_after_damage),
       cmocka_unit_test(auto_indexing),        cmocka_unit_test(auto_indexing_of_a_pipe),
       cmocka_unit_test(column_names),         cmocka_unit_test(headers_of_several_files),

@@ -1,5 +1,5 @@
-/* tests/unit/rows/test_records.c: formats of records and readers of one's own: every record once, in any number of
- * parts and threads. */
+/* tests/unit/rows/test_records.c: record formats and custom readers: every record once, in any number of parts and
+ * threads. */
 #include <unistd.h>
 
 #include "furrow/rows.h"
@@ -269,8 +269,7 @@ static void bad_records_have_a_place(void **state) {
   assert_string_equal(o.error.message, "cut short");
 }
 
-/* ---- A reader of one's own: rows begin … end-1 of a counter, in blocks of two types -------------------------------
- */
+/* ---- A custom reader: rows begin … end-1 of a counter, in blocks of two types ------------------------------ */
 
 typedef struct counter {
   uint64_t begin, end, next;
@@ -339,7 +338,7 @@ static furrow_status open_state(const furrow_args *args, void **state, furrow_er
   return FURROW_OK;
 }
 
-static void readers_of_ones_own(void **state) {
+static void custom_readers(void **state) {
   (void)state;
   static const furrow_arg args[] = {{"rows", FURROW_ARG_INT, "10", NULL, "how many"}};
   static const furrow_rows_format count = {.size = sizeof count,
@@ -405,7 +404,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       IN_DIR(every_record_is_read_once),
       IN_DIR(bad_records_have_a_place),
-      IN_DIR(readers_of_ones_own),
+      IN_DIR(custom_readers),
       IN_DIR(halves_of_formats_are_refused),
   };
   return cmocka_run_group_tests(tests, register_formats, NULL);

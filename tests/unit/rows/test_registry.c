@@ -10,7 +10,7 @@
 #include "support/own_dir.h"
 #include "support/test_env.h"
 
-/* ---- A format of one's own: key=value pairs; "y=1 w=2 q=3 7=0.5 2@7=0.5" ----------------------------------- */
+/* ---- A custom format: key=value pairs; "y=1 w=2 q=3 7=0.5 2@7=0.5" ----------------------------------------- */
 
 typedef struct pairs_state {
   int64_t shift;
@@ -209,7 +209,7 @@ static void *register_many(void *context) {
   return NULL;
 }
 
-/* Each name once, whoever comes first. */
+/* Each name is registered once, by the first thread that asks for it. */
 static void registering_at_once(void **state) {
   (void)state;
   pthread_t threads[THREADS];

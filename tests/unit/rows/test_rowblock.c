@@ -27,7 +27,7 @@ static void types_have_names_and_sizes(void **state) {
 #undef FURROW_X
 }
 
-static void what_is_no_type_is_refused(void **state) {
+static void unknown_types_are_refused(void **state) {
   (void)state;
   assert_int_equal(furrow_key_size((furrow_key_type)2), 0);
   assert_int_equal(furrow_value_size((furrow_value_type)-1), 0);
@@ -110,7 +110,7 @@ static void a_slice_has_the_rows_of_the_whole(void **state) {
   }
 }
 
-static void what_is_no_slice_is_refused(void **state) {
+static void bad_slices_are_refused(void **state) {
   (void)state;
   static const size_t bounds[][2] = {{3, 2}, {0, 6}, {6, 6}, {SIZE_MAX, 0}, {0, SIZE_MAX}};
   sample_block s;
@@ -213,11 +213,11 @@ static void dot_refuses_an_index_beyond_the_weights(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(types_have_names_and_sizes),
-      cmocka_unit_test(what_is_no_type_is_refused),
+      cmocka_unit_test(unknown_types_are_refused),
       cmocka_unit_test(a_row_is_a_view_of_its_elements),
       cmocka_unit_test(absent_arrays_have_defaults),
       cmocka_unit_test(a_slice_has_the_rows_of_the_whole),
-      cmocka_unit_test(what_is_no_slice_is_refused),
+      cmocka_unit_test(bad_slices_are_refused),
       cmocka_unit_test(memory_cost_counts_every_array),
       cmocka_unit_test(dot_adds_up_in_order),
       cmocka_unit_test(dot_counts_an_index_as_often_as_it_occurs),

@@ -247,7 +247,7 @@ static void integers_are_written_in_full(void **state) {
   write_block(&block, &params);
   assert_file("-9223372036854775808 0:-1 18446744073709551615:9223372036854775806 9007199254740992:9007199254740993\n"
               "9223372036854775807 5:0\n");
-  params.index_base = 1; /* 2^64 is no number any more */
+  params.index_base = 1; /* 2^64 does not fit */
   furrow_rows_writer *writer = NULL;
   assert_int_equal(furrow_rows_writer_open(&writer, path, &params, NULL), FURROW_OK);
   assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_E_RANGE);
@@ -480,7 +480,7 @@ static void what_a_format_cannot_hold_is_refused(void **state) {
   }
 }
 
-static void csv_refuses_rows_that_are_no_table(void **state) {
+static void csv_refuses_rows_that_do_not_fit_the_table(void **state) {
   (void)state;
   static const uint64_t offset[] = {0, 1, 4};
   static const float label[] = {1, 2}, weight[] = {1, NAN};
@@ -670,7 +670,7 @@ int main(void) {
       cmocka_unit_test(an_existing_file_is_kept),
       cmocka_unit_test(rows_go_to_a_caller),
       cmocka_unit_test(what_a_format_cannot_hold_is_refused),
-      cmocka_unit_test(csv_refuses_rows_that_are_no_table),
+      cmocka_unit_test(csv_refuses_rows_that_do_not_fit_the_table),
       cmocka_unit_test(parameters_are_checked),
       cmocka_unit_test(the_file_appears_with_commit),
       cmocka_unit_test(files_of_no_rows),
