@@ -206,6 +206,14 @@ static furrow_status next_of_container(source *s, const furrow_rowblock **block)
   return FURROW_OK;
 }
 
+/* Names the option for an index or a field of more than 32 bits: the library advises other keys, and the token has the
+ * number. */
+static void add_key_hint(const source *s, furrow_status status, furrow_error *err) {
+  if (status != FURROW_E_RANGE || s->values->index != FURROW_KEY_U32 || !err->hint[0]) return;
+  for (const char *number = err->token; number; number = strchr(number, ':') ? strchr(number, ':') + 1 : NULL)
+    if (strtoull(number, NULL, 10) > UINT32_MAX) add_hint(err, "--index u64 reads larger indices and fields");
+}
+
 static furrow_status next_of_iter(source *s, const furrow_rowblock **block, furrow_error *err) {
   furrow_status status = furrow_blockiter_next(s->iter, err);
   if (status == FURROW_OK) *block = furrow_blockiter_value(s->iter);
@@ -221,6 +229,7 @@ furrow_status source_next(source *s, const furrow_rowblock **block, furrow_error
     progress_update(&s->progress, furrow_parser_bytes_read(s->parser));
   } else {
     progress_stop(&s->progress);
+    add_key_hint(s, status, err);
   }
   return status;
 }
