@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "model/exchange/import.h"
 #include "model/read/matrix.h"
 
@@ -23,17 +24,9 @@ static int by_number(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* The place of a row in a sorted list, or where it would be. */
+/* The position of a row in a sorted list, or where it would be. */
 static size_t find_row(const int32_t *rows, size_t count, int32_t row) {
-  size_t low = 0, high = count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (rows[middle] < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return fw_lower_bound_i32(rows, count, sizeof *rows, row);
 }
 
 /* Merges the pending rows into the list, from its end. */

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "model/jobs/convert.h"
 #include "model/read/load.h"
 #include "model/read/source.h"
@@ -94,14 +95,9 @@ static bool ascends(const furrow_panel *panel, order *seen) {
 }
 
 static bool keeps_row(const furrow_partition_meta *part, int32_t row) {
-  size_t low = 0, high = part->row_count; /* rows of a plan ascend */
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (part->rows[middle].row_id < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  /* rows of a plan ascend */
+  const size_t low =
+      part->row_count ? fw_lower_bound_i32(&part->rows->row_id, part->row_count, sizeof *part->rows, row) : 0;
   return low < part->row_count && part->rows[low].row_id == row;
 }
 

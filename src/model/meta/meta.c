@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 /* ---- Putting together ---- */
 
@@ -154,14 +155,8 @@ const char *furrow_matrix_meta_option(const furrow_matrix_meta *meta, const char
 }
 
 const furrow_partition_meta *furrow_matrix_meta_partition(const furrow_matrix_meta *meta, int32_t part_id) {
-  size_t low = 0, high = meta->part_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (meta->parts[middle].part_id < part_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  if (meta->part_count == 0) return NULL;
+  const size_t low = fw_lower_bound_i32(&meta->parts->part_id, meta->part_count, sizeof *meta->parts, part_id);
   return low < meta->part_count && meta->parts[low].part_id == part_id ? &meta->parts[low] : NULL;
 }
 

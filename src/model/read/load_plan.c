@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 /* What is only needed while the plan is made. */
 typedef struct planner {
@@ -83,17 +84,9 @@ static furrow_status find_rows(planner *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Place of a row among rows; it is one of them. */
+/* Position of a row among rows; it is one of them. */
 static size_t place_of(const planner *p, int32_t row_id) {
-  size_t low = 0, high = p->row_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (p->rows[middle] < row_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return fw_lower_bound_i32(p->rows, p->row_count, sizeof *p->rows, row_id);
 }
 
 /* ---- Blocks of rows ------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 /* Inline in the header, and exported from here. */
 extern inline double furrow_elements_get(furrow_elements a, furrow_element_type type, size_t i);
@@ -56,14 +57,7 @@ static const fw_row_entry *find_row(const furrow_matrix *matrix, int32_t row) {
   if (count == 0 || row < ids[0] || row > ids[count - 1]) return NULL;
   const size_t guess = (size_t)((int64_t)row - ids[0]);
   if (guess < count && ids[guess] == row) return &matrix->index[guess];
-  size_t low = 0, high = count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (ids[middle] < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  const size_t low = fw_lower_bound_i32(ids, count, sizeof *ids, row);
   return low < count && ids[low] == row ? &matrix->index[low] : NULL;
 }
 

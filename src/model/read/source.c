@@ -461,14 +461,7 @@ furrow_status fw_source_open_file(const furrow_matrix_source *source, const fw_s
 
 size_t fw_source_part_row(const fw_source_part *part, int32_t row_id) {
   const size_t count = part->meta->row_count;
-  size_t low = 0, high = count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (part->row_ids[middle] < row_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  const size_t low = fw_lower_bound_i32(part->row_ids, count, sizeof *part->row_ids, row_id);
   return low < count && part->row_ids[low] == row_id ? low : count;
 }
 

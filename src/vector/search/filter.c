@@ -3,17 +3,11 @@
 
 #include "base/error.h"
 #include "base/params.h"
+#include "base/sort.h"
 
 static bool is_in_sorted(const int64_t *sorted, size_t count, int64_t id) {
-  size_t begin = 0, end = count;
-  while (begin < end) {
-    const size_t middle = begin + (end - begin) / 2;
-    if (sorted[middle] < id)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin < count && sorted[begin] == id;
+  const size_t at = fw_lower_bound_i64(sorted, count, sizeof *sorted, id);
+  return at < count && sorted[at] == id;
 }
 
 static bool is_in_bitmap(const uint8_t *bitmap, size_t bytes, int64_t id) {
