@@ -9,7 +9,8 @@
  *   ...
  *   furrow_memory_file_remove("memory://train.libsvm", &err);
  *
- * Writing makes files of this machine. Functions with a furrow_output write to the caller instead:
+ * Writing makes files of this machine: a name://path to write is E_UNSUPPORTED. Functions with a furrow_output write to
+ * the caller instead:
  *
  *   furrow_output output;
  *   furrow_output_init(&output);
@@ -39,7 +40,8 @@ extern "C" {
 FURROW_API furrow_status furrow_memory_file_add(const char *path, const void *bytes, size_t length,
                                                 void (*release)(void *user), void *user,
                                                 furrow_error *err) FURROW_MUST_USE;
-/* Removes a file from memory. Readers that have it open go on.
+/* Removes a file from memory. A file that is open just now can be read to its end, and a mapped index keeps its bytes.
+ * A parser or block iterator opens its files when it comes to them, also after a rewind: close it first.
  * Errors:  E_NOT_FOUND, no file is at that path; E_ARGUMENT, not a path in memory. */
 FURROW_API furrow_status furrow_memory_file_remove(const char *path, furrow_error *err) FURROW_MUST_USE;
 
@@ -102,7 +104,7 @@ static inline void furrow_file_system_init(furrow_file_system *calls) {
  *          E_UNSUPPORTED, the struct is of a newer header; E_MEMORY. */
 FURROW_API furrow_status furrow_file_system_register(const char *name, const furrow_file_system *system,
                                                      furrow_error *err) FURROW_MUST_USE;
-/* Forgets a file system. Files that are open stay so.
+/* Forgets a file system. Files that are open just now stay so; a parser opens its files when it comes to them.
  * Errors:  E_NOT_FOUND, no such name was registered. */
 FURROW_API furrow_status furrow_file_system_unregister(const char *name, furrow_error *err) FURROW_MUST_USE;
 

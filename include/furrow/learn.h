@@ -213,8 +213,8 @@ typedef struct furrow_trainer_fit_params {
    * (FURROW_END: ends it well). NULL: none. */
   furrow_status (*epoch)(void *user, const furrow_epoch *epoch, furrow_error *err);
   void *epoch_user; /* passed to `epoch` */
-  /* Called now and then within an epoch, with its rows: the phase is "training"; gbdt, which reads its rows before the
-   * first round: "reading". NULL: none. Both callbacks may call furrow_trainer_epoch_count and
+  /* Called now and then within an epoch and at its end, with its rows: the phase is "training"; gbdt, which reads its
+   * rows before the first round: "reading". NULL: none. Both callbacks may call furrow_trainer_epoch_count and
    * furrow_trainer_get_epoch. */
   furrow_progress progress;
   void *progress_user; /* passed to `progress` */

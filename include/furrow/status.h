@@ -2,6 +2,9 @@
  *
  * Every function that can fail returns a furrow_status. Its last argument is an optional furrow_error that the caller
  * owns; the function writes it only on failure. Results come through out-parameters, which stay untouched on failure.
+ * Pointers, paths and names must not be NULL unless a comment says what NULL means. A function of the caller that the
+ * library calls returns FURROW_OK or a failure; END, where its comment does not ask for it, and numbers that are not
+ * statuses count as E_IO.
  *
  * Structs that a caller allocates and later versions may extend (parameters, infos, tables of functions) begin with
  * `size_t size`, which their inline _init sets. The library reads and writes no field beyond that size, so a program

@@ -20,6 +20,11 @@ void fw_error_set_token(furrow_error *err, const char *token, size_t length);
 /* Adds what to do about the error; the command shows it on a line of its own. */
 void fw_error_set_hint(furrow_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The status of a caller's function that failed: E_IO for what is not a failure (END) or not a status. */
+static inline furrow_status fw_failed_status(furrow_status status) {
+  return status <= FURROW_END || status > FURROW_E_CANCELLED ? FURROW_E_IO : status;
+}
+
 /* Calls progress, unless it is NULL; E_CANCELLED when it says stop. */
 furrow_status fw_report_progress(furrow_progress progress, void *user, const char *phase, uint64_t done, uint64_t total,
                                  furrow_error *err) FURROW_MUST_USE;

@@ -94,7 +94,7 @@ void fw_error_set_hint(furrow_error *err, const char *format, ...) {
 furrow_status fw_report_progress(furrow_progress progress, void *user, const char *phase, uint64_t done, uint64_t total,
                                  furrow_error *err) {
   if (!progress || progress(user, phase, done, total)) return FURROW_OK;
-  return fw_fail(err, FURROW_E_CANCELLED, "stopped while %s", phase);
+  return fw_fail(err, FURROW_E_CANCELLED, "stopped in the phase %s", phase);
 }
 
 furrow_status fw_params_read(void *params, size_t size, const void *given, const char *name, furrow_error *err) {
@@ -104,7 +104,8 @@ furrow_status fw_params_read(void *params, size_t size, const void *given, const
   if (given_size < sizeof given_size)
     return fw_fail(err, FURROW_E_ARGUMENT, "%s was not initialised: its _init sets its size", name);
   if (given_size > size)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "%s is of a newer version of Furrow than this library, %s", name,
+    return fw_fail(err, FURROW_E_UNSUPPORTED,
+                   "%s was not initialised, or is of a newer version of Furrow than this library, %s", name,
                    FURROW_VERSION);
   memcpy(params, given, given_size);
   memcpy(params, &size, sizeof size);

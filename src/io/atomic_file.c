@@ -141,9 +141,10 @@ static furrow_status put_to_caller(const furrow_output *output, const char *data
   furrow_error error;
   (void)fw_fail(&error, FURROW_E_IO, "the caller's output failed"); /* unless it says more itself */
   furrow_status status = output->write(output->user, data, size, &error);
-  error.status = status;
-  if (status != FURROW_OK && err) *err = error;
-  return status;
+  if (status == FURROW_OK) return FURROW_OK;
+  error.status = fw_failed_status(status);
+  if (err) *err = error;
+  return error.status;
 }
 
 static furrow_status put(fw_atomic_file *file, const char *data, size_t size, uint64_t offset, furrow_error *err) {

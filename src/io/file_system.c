@@ -143,7 +143,7 @@ void fw_callback_begin(furrow_error *said, const char *what) {
 }
 
 furrow_status fw_callback_failed(furrow_status status, furrow_error *said, const char *path, furrow_error *err) {
-  if (status <= FURROW_END || status > FURROW_E_CANCELLED) status = FURROW_E_IO;
+  status = fw_failed_status(status);
   said->status = status;
   if (!said->file[0]) fw_error_set_file(said, path);
   if (err) *err = *said;

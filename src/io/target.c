@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/file_system.h"
 
 #define MAX_LINKS 40
 #define SUFFIX ".furrow-"
@@ -82,6 +83,7 @@ static furrow_status open_directory(fw_target *target, furrow_error *err) {
 
 furrow_status fw_target_find(fw_target *target, const char *path, furrow_error *err) {
   target->directory = -1;
+  FW_TRY(fw_path_to_write(&path, err));
   furrow_status status = fw_strndup(&target->path, path, strlen(path), err);
   if (status == FURROW_OK) status = follow_links(target, err);
   if (status != FURROW_OK) return status;

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 static furrow_status fail(furrow_status status, furrow_error *said, furrow_error *err) {
-  if (status <= FURROW_END || status > FURROW_E_CANCELLED) status = FURROW_E_IO;
+  status = fw_failed_status(status);
   said->status = status;
   if (err) *err = *said;
   return status;
@@ -48,9 +48,22 @@ static furrow_status convert(fw_block_reader *r, const furrow_rowblock *given, f
   return furrow_container_get_block(r->converted, block, err);
 }
 
+furrow_status fw_block_check(const furrow_rowblock *block, furrow_error *err) {
+  if (furrow_key_size(block->key_type) == 0 || furrow_value_size(block->value_type) == 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "the block has a key_type or value_type that is not a type");
+  if (block->size > 0 && !block->offset) return fw_fail(err, FURROW_E_ARGUMENT, "the block has rows and no offsets");
+  for (size_t i = 0; i < block->size; i++)
+    if (block->offset[i] > block->offset[i + 1])
+      return fw_fail(err, FURROW_E_ARGUMENT, "offset %zu of the block is larger than the next", i);
+  if (block->size > 0 && block->offset[0] < block->offset[block->size] && !block->index.any)
+    return fw_fail(err, FURROW_E_ARGUMENT, "the block has features and no indices");
+  return FURROW_OK;
+}
+
 static furrow_status check_block(fw_block_reader *r, const furrow_rowblock *block, furrow_error *err) {
-  if (furrow_key_size(block->key_type) == 0 || furrow_value_size(block->value_type) == 0 || !block->offset)
-    return fw_fail(err, FURROW_E_FORMAT, "format %s gave a block without a type or without offsets", r->format->name);
+  furrow_error why;
+  if (fw_block_check(block, &why) != FURROW_OK)
+    return fw_fail(err, FURROW_E_FORMAT, "format %.64s: %.160s", r->format->name, why.message);
   const bool has_label = block->label.any != NULL;
   if (r->label_known && r->has_label != has_label)
     return fw_fail(err, FURROW_E_PARSE, "rows from here on have %s label, those before have %s", has_label ? "a" : "no",
@@ -68,6 +81,7 @@ furrow_status fw_block_reader_next(fw_block_reader *reader, furrow_rowblock *blo
     const furrow_status status = reader->format->next_rows(reader->rows, &given, &said);
     if (status == FURROW_END) return status;
     if (status != FURROW_OK) return fail(status, &said, err);
+    if (!given) return fw_fail(err, FURROW_E_FORMAT, "format %s gave no block", reader->format->name);
   } while (given->size == 0);
   FW_TRY(check_block(reader, given, err));
   if (given->key_type != reader->key_type || given->value_type != reader->value_type)

@@ -1,6 +1,7 @@
 /* rows/chunk.c: windows of a chunk, and the careful way through one line. */
 #include "rows/chunk.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -94,6 +95,9 @@ furrow_status fw_chunk_line(fw_chunk *chunk, const char *line, const char **next
   furrow_status status = chunk->format->public.parse_line(chunk->state, begin, (size_t)(stop - begin), &row, &error);
   if (status == FURROW_OK && row.touched) status = fw_rowbuilder_commit(&row, &error);
   if (status == FURROW_OK) return FURROW_OK;
+  status = fw_failed_status(status);
+  if (!error.message[0])
+    snprintf(error.message, sizeof error.message, "format %.64s cannot read the line", chunk->format->public.name);
   if (error.column > 0 && begin > line) error.column += (uint64_t)(begin - line);
   error.status = status;
   error.offset = row.line_offset;
@@ -146,8 +150,9 @@ static furrow_status parse_records(fw_chunk *chunk, furrow_error *err) {
   if (given.length > 0) {
     furrow_error error;
     (void)fw_fail(&error, FURROW_E_PARSE, "format %s cannot read the record", chunk->format->public.name);
-    const furrow_status status = chunk->format->public.parse_chunk(chunk->state, &given, chunk->out, &error);
+    furrow_status status = chunk->format->public.parse_chunk(chunk->state, &given, chunk->out, &error);
     if (status != FURROW_OK) {
+      status = fw_failed_status(status);
       error.status = status;
       if (error.offset != FURROW_NO_OFFSET) error.offset += given.offset;
       if (err) *err = error;

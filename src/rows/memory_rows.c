@@ -40,21 +40,10 @@ static furrow_status add_rows(const char *path, const memory_rows *made, furrow_
   return status;
 }
 
-static furrow_status check_block(const furrow_rowblock *block, furrow_error *err) {
-  if (furrow_key_size(block->key_type) == 0 || furrow_value_size(block->value_type) == 0)
-    return fw_fail(err, FURROW_E_ARGUMENT, "the block has a key_type or value_type that is not a type");
-  if (block->size > 0 && !block->offset) return fw_fail(err, FURROW_E_ARGUMENT, "the block has rows and no offsets");
-  for (size_t i = 0; i < block->size; i++)
-    if (block->offset[i] > block->offset[i + 1])
-      return fw_fail(err, FURROW_E_ARGUMENT, "offset %zu of the block is larger than the next", i);
-  if (block->size > 0 && block->offset[0] < block->offset[block->size] && !block->index.any)
-    return fw_fail(err, FURROW_E_ARGUMENT, "the block has features and no indices");
-  return FURROW_OK;
-}
-
 furrow_status furrow_memory_rows_add(const char *path, const furrow_rowblock *block, void (*release)(void *user),
                                      void *user, furrow_error *err) {
-  FW_TRY(check_block(block, err));
+  if (!block) return fw_fail(err, FURROW_E_ARGUMENT, "the block is NULL");
+  FW_TRY(fw_block_check(block, err));
   const memory_rows made = {.rows = block->size, .block = *block, .release = release, .user = user};
   return add_rows(path, &made, err);
 }
@@ -86,6 +75,7 @@ static furrow_status check_table(furrow_dense_rows *table, furrow_error *err) {
 
 furrow_status furrow_memory_rows_add_dense(const char *path, const furrow_dense_rows *dense,
                                            void (*release)(void *user), void *user, furrow_error *err) {
+  if (!dense) return fw_fail(err, FURROW_E_ARGUMENT, "the table is NULL");
   memory_rows made = {.dense = true, .release = release, .user = user};
   furrow_dense_rows *table = &made.table;
   furrow_dense_rows_init(table);

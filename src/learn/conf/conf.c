@@ -98,6 +98,7 @@ static furrow_status unknown_key(const char *name, furrow_error *err) {
 static furrow_status bad_value(const char *name, const char *text, const furrow_error *spec, furrow_error *err) {
   fw_fail(err, FURROW_E_ARGUMENT, "%s %s", name, spec->message);
   fw_error_set_token(err, text, strlen(text));
+  if (spec->hint[0]) fw_error_set_hint(err, "%s", spec->hint);
   return FURROW_E_ARGUMENT;
 }
 

@@ -67,8 +67,11 @@ static furrow_status read_value(fw_json *json, fw_key key, fw_value *value, furr
   if (value->text) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
   furrow_status status = value_text(json, fw_key_kind(key), &text, err);
   if (status != FURROW_OK) return status;
-  if (fw_key_parse(key, text.bytes, text.size, &parsed, &spec) != FURROW_OK)
-    return fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", spec.message);
+  if (fw_key_parse(key, text.bytes, text.size, &parsed, &spec) != FURROW_OK) {
+    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", spec.message);
+    if (spec.hint[0]) fw_error_set_hint(err, "%s", spec.hint);
+    return status;
+  }
   status = parsed.text ? fw_strndup(&copy, parsed.text, strlen(parsed.text), err)
                        : fw_strndup(&copy, text.bytes, text.size, err);
   if (status != FURROW_OK) return status;

@@ -215,7 +215,9 @@ static furrow_status parse_format(const char *text, size_t size, furrow_error *e
   if (furrow_rows_format_find(short_copy(buffer, text, size), &format, NULL) == FURROW_OK) return FURROW_OK;
   for (size_t i = 0, used = 0; used < sizeof list && (format = furrow_rows_format_at(i)); i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", format->name);
-  return fw_fail(err, FURROW_E_ARGUMENT, "must be a format of rows: %s", list);
+  fw_fail(err, FURROW_E_ARGUMENT, "must be a format of rows: %s", list);
+  fw_error_set_hint(err, "register other formats first, or load the plugin that has them");
+  return FURROW_E_ARGUMENT;
 }
 
 static furrow_status parse_text(const char *text, size_t size, furrow_error *err) {

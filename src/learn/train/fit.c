@@ -260,6 +260,13 @@ static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
 
 /* ---- Epochs --------------------------------------------------------------------------------------------- */
 
+/* Small data has no progress within an epoch; its end is reported, so that every epoch can be stopped. */
+static furrow_status report_epoch(const fw_fit *f, const fw_epoch *epoch, furrow_error *err) {
+  const furrow_trainer_fit_params *p = &f->params;
+  const uint64_t rows = epoch->train.rows;
+  return fw_report_progress(p->progress, p->progress_user, f->phase, rows, rows, err);
+}
+
 static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_epoch epoch = {.shown = {.epoch = (uint32_t)t->epochs + 1}};
@@ -268,6 +275,7 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   f->epoch = epoch.shown.epoch;
   f->phase = "training";
   FW_TRY(f->ops->train(f, &epoch, err));
+  FW_TRY(report_epoch(f, &epoch, err));
   FW_TRY(validate(f, &epoch, err));
   FW_TRY(add_to_history(f, &epoch, err));
   if (epoch.shown.best && f->params.keep_best) FW_TRY(f->ops->keep(f, err));

@@ -151,7 +151,11 @@ size_t furrow_matrix_column(const furrow_matrix *matrix, int64_t col, int32_t *r
 /* ---- From panels ---------------------------------------------------------------------------------------- */
 
 static furrow_status check_panel(const furrow_panel *panel, furrow_element_type type, size_t i, furrow_error *err) {
-  if (panel->type != type || furrow_element_size(type) == 0)
+  if (furrow_element_size(panel->type) == 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "panel %zu has a type that is not one of elements", i);
+  if ((panel->rows > 0 && !panel->row_ids) || (panel->rows > 0 && panel->cols > 0 && !panel->values.any))
+    return fw_fail(err, FURROW_E_ARGUMENT, "panel %zu has no row ids or no values", i);
+  if (panel->type != type)
     return fw_fail(err, FURROW_E_ARGUMENT, "panel %zu has other elements than the first (%s, not %s)", i,
                    furrow_element_type_name(panel->type), furrow_element_type_name(type));
   if (!panel->col_ids && panel->cols > 0 && panel->first_col > INT64_MAX - (int64_t)(panel->cols - 1))

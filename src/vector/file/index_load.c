@@ -18,13 +18,15 @@ static furrow_status refuse(const char *path, furrow_error *err) {
 furrow_status fw_open_regular(fw_input **input, uint64_t *size, const char *path, furrow_error *err) {
   struct stat info;
   /* checked before opening, which may block (a pipe), and again on the open file, which cannot be replaced any more */
-  if (fw_path_stat(path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode)) return refuse(path, err);
+  FW_TRY(fw_path_stat(path, &info, err));
+  if (!S_ISREG(info.st_mode)) return refuse(path, err);
   fw_input *opened = NULL;
-  furrow_status status = fw_input_open(&opened, path, err);
-  if (status != FURROW_OK) return status;
-  if (fw_input_stat(opened, &info, NULL) != FURROW_OK || !S_ISREG(info.st_mode)) {
+  FW_TRY(fw_input_open(&opened, path, err));
+  furrow_status status = fw_input_stat(opened, &info, err);
+  if (status == FURROW_OK && !S_ISREG(info.st_mode)) status = refuse(path, err);
+  if (status != FURROW_OK) {
     fw_input_close(opened);
-    return refuse(path, err);
+    return status;
   }
   *input = opened;
   *size = (uint64_t)info.st_size;

@@ -121,7 +121,7 @@ static void progress_stops_a_job(void **state) {
   int calls = 0;
   assert_int_equal(fw_report_progress(stop_at_two, &calls, "reading", 1, 3, &err), FURROW_OK);
   assert_int_equal(fw_report_progress(stop_at_two, &calls, "reading", 2, 3, &err), FURROW_E_CANCELLED);
-  assert_string_equal(err.message, "stopped while reading");
+  assert_string_equal(err.message, "stopped in the phase reading");
   assert_int_equal(calls, 2);
   assert_int_equal(fw_report_progress(NULL, NULL, "reading", 2, 3, &err), FURROW_OK);
 }

@@ -498,7 +498,7 @@ static void refusals(void **state) {
   spec.format = "NoFormat";
   refused(&spec, FURROW_E_NOT_FOUND, "");
   spec.size++;
-  refused(&spec, FURROW_E_UNSUPPORTED, "furrow_matrix_spec is of a newer version");
+  refused(&spec, FURROW_E_UNSUPPORTED, "furrow_matrix_spec was not initialised, or is of a newer version");
 }
 
 /* A specification of an older header ends earlier: what it lacks has its default, whatever lies behind it. */
