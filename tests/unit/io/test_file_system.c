@@ -578,6 +578,19 @@ static void failing_reads_end_the_reading(void **state) {
   unregister_disks();
 }
 
+static void writing_is_for_this_machine(void **state) {
+  (void)state;
+  furrow_rows_writer *writer = NULL;
+  furrow_vectors_writer *vectors = NULL;
+  furrow_vectors_writer_params params;
+  furrow_error err;
+  furrow_vectors_writer_params_init(&params);
+  params.dim = 2;
+  assert_int_equal(furrow_rows_writer_open(&writer, "memory://x", NULL, &err), FURROW_E_UNSUPPORTED);
+  assert_string_equal(err.file, "memory://x");
+  assert_int_equal(furrow_vectors_writer_open(&vectors, "memory://x.fvecs", &params, &err), FURROW_E_UNSUPPORTED);
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
 
 int main(void) {
@@ -592,6 +605,7 @@ int main(void) {
       IN_DIR(systems_are_checked),
       IN_DIR(what_functions_say_reaches_the_caller),
       IN_DIR(failing_reads_end_the_reading),
+      IN_DIR(writing_is_for_this_machine),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

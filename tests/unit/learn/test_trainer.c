@@ -409,6 +409,10 @@ static void callers_may_stop(void **state) {
   assert_int_equal(furrow_trainer_fit(trainer, "long", NULL, &params, &err), FURROW_E_CANCELLED);
   assert_int_equal(furrow_trainer_epoch_count(trainer), 0);
   assert_int_equal(calls, 2);
+  assert_true(write_clicks("short", 100, 4, 1)); /* too few rows for a call within an epoch: its end is one */
+  calls = 0;
+  assert_int_equal(furrow_trainer_fit(trainer, "short", NULL, &params, &err), FURROW_E_CANCELLED);
+  assert_int_equal(furrow_trainer_epoch_count(trainer), 1);
   furrow_trainer_free(trainer);
 }
 

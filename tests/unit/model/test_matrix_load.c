@@ -252,17 +252,19 @@ static void borrowing_refused(void **state) {
   static const int64_t falling[] = {5, 4}, twice[] = {5, 5};
   static const double values[] = {1, 2, 3, 4, 5};
   const furrow_panel good = {.rows = 2, .row_ids = rows, .cols = 2, .type = FURROW_ELEMENT_F64, .values = {values}};
-  furrow_panel bad[5];
+  furrow_panel bad[7];
   furrow_error err;
   furrow_matrix *matrix = NULL;
   int released = 0;
-  for (size_t i = 0; i < 5; i++) bad[i] = good;
+  for (size_t i = 0; i < 7; i++) bad[i] = good;
   bad[0].col_ids = falling;
   bad[1].col_ids = twice;
   bad[2].values.any = (const char *)values + 4;
   bad[3].first_col = INT64_MAX;
   bad[4].type = (furrow_element_type)99;
-  for (size_t i = 0; i < 5; i++) {
+  bad[5].values.any = NULL;
+  bad[6].row_ids = NULL;
+  for (size_t i = 0; i < 7; i++) {
     assert_int_equal(furrow_matrix_borrow(&matrix, &bad[i], 1, count_release, &released, &err), FURROW_E_ARGUMENT);
     assert_non_null(strstr(err.message, "panel 0"));
   }

@@ -303,14 +303,18 @@ static void what_contradicts_itself_is_refused(void **state) {
   assert_int_equal(furrow_memory_rows_remove("memory://x", NULL), FURROW_OK);
 }
 
+static void nothing_is_refused(void **state) {
+  (void)state;
+  assert_int_equal(furrow_memory_rows_add("memory://none", NULL, NULL, NULL, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_memory_rows_add_dense("memory://none", NULL, NULL, NULL, NULL), FURROW_E_ARGUMENT);
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_DIR(sparse_rows_are_those_of_text),
-      IN_DIR(block_iterators_borrow),
-      IN_DIR(dense_rows_are_those_of_text),
-      IN_DIR(what_contradicts_itself_is_refused),
+      IN_DIR(sparse_rows_are_those_of_text),      IN_DIR(block_iterators_borrow), IN_DIR(dense_rows_are_those_of_text),
+      IN_DIR(what_contradicts_itself_is_refused), IN_DIR(nothing_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -398,14 +398,80 @@ static void halves_of_formats_are_refused(void **state) {
   }
 }
 
+/* ---- Functions that fail in odd ways ---- */
+
+static furrow_status line_ends(const void *state, const char *line, size_t length, furrow_rowbuilder *row,
+                               furrow_error *err) {
+  (void)state, (void)line, (void)length, (void)row, (void)err;
+  return FURROW_END;
+}
+
+static furrow_status chunk_ends(const void *state, furrow_rows_chunk *chunk, furrow_container *rows,
+                                furrow_error *err) {
+  (void)state, (void)chunk, (void)rows, (void)err;
+  return FURROW_END;
+}
+
+static furrow_status open_nothing(const void *state, const furrow_rows_request *request, void **rows,
+                                  furrow_error *err) {
+  (void)state, (void)request, (void)err;
+  *rows = NULL;
+  return FURROW_OK;
+}
+
+static furrow_status no_block(void *rows, const furrow_rowblock **block, furrow_error *err) {
+  (void)rows, (void)err;
+  *block = NULL;
+  return FURROW_OK;
+}
+
+static furrow_status falling_offsets(void *rows, const furrow_rowblock **block, furrow_error *err) {
+  static const uint64_t offsets[] = {5, 1, 9};
+  static const uint32_t indices[9] = {0};
+  static const furrow_rowblock wrong = {.size = 2, .offset = offsets, .index = {indices}};
+  (void)rows, (void)err;
+  *block = &wrong;
+  return FURROW_OK;
+}
+
+static void close_nothing(void *rows) {
+  (void)rows;
+}
+
+/* END of a function that is not asked for it is a failure, not the end of the rows. */
+static void odd_functions_are_failures(void **state) {
+  (void)state;
+  static const furrow_rows_format odd[] = {{.size = sizeof *odd, .name = "odd_line", .parse_line = line_ends},
+                                           {.size = sizeof *odd, .name = "odd_chunk", .parse_chunk = chunk_ends},
+                                           {.size = sizeof *odd,
+                                            .name = "odd_null",
+                                            .open_rows = open_nothing,
+                                            .next_rows = no_block,
+                                            .close_rows = close_nothing},
+                                           {.size = sizeof *odd,
+                                            .name = "odd_offsets",
+                                            .open_rows = open_nothing,
+                                            .next_rows = falling_offsets,
+                                            .close_rows = close_nothing}};
+  static const furrow_status wanted[] = {FURROW_E_IO, FURROW_E_IO, FURROW_E_FORMAT, FURROW_E_FORMAT};
+  assert_true(test_write_text("odd", "1 2 3\n"));
+  for (size_t i = 0; i < 4; i++) {
+    furrow_parser *parser = NULL;
+    furrow_error err;
+    assert_int_equal(furrow_rows_format_register(&odd[i], NULL), FURROW_OK);
+    assert_int_equal(furrow_parser_open_part(&parser, "odd", 0, 1, odd[i].name, NULL), FURROW_OK);
+    assert_int_equal(furrow_parser_next(parser, &err), wanted[i]);
+    assert_true(err.message[0] != 0);
+    furrow_parser_close(parser);
+  }
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_DIR(every_record_is_read_once),
-      IN_DIR(bad_records_have_a_place),
-      IN_DIR(custom_readers),
-      IN_DIR(halves_of_formats_are_refused),
+      IN_DIR(every_record_is_read_once),     IN_DIR(bad_records_have_a_place),   IN_DIR(custom_readers),
+      IN_DIR(halves_of_formats_are_refused), IN_DIR(odd_functions_are_failures),
   };
   return cmocka_run_group_tests(tests, register_formats, NULL);
 }

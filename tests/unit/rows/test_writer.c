@@ -363,6 +363,11 @@ typedef struct taken {
   bool fails;
 } taken;
 
+static furrow_status end_text(void *user, const void *bytes, size_t length, furrow_error *err) {
+  (void)user, (void)bytes, (void)length, (void)err;
+  return FURROW_END;
+}
+
 static furrow_status take_text(void *user, const void *bytes, size_t length, furrow_error *err) {
   taken *t = user;
   if (t->fails) {
@@ -406,6 +411,12 @@ static void rows_go_to_a_caller(void **state) {
     assert_int_equal(furrow_rows_writer_commit(writer, &err), FURROW_E_IO);
     assert_string_equal(err.message, "nobody listens");
     furrow_rows_writer_close(writer);
+    output.write = end_text;
+    assert_int_equal(furrow_rows_writer_open_output(&writer, &output, &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_commit(writer, &err), FURROW_E_IO); /* END is not a result of writing */
+    furrow_rows_writer_close(writer);
+    output.write = take_text;
     params.format = "cache";
     assert_int_equal(furrow_rows_writer_open_output(&writer, &output, &params, NULL), FURROW_E_UNSUPPORTED);
     params.format = formats[f];
