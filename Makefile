@@ -80,6 +80,7 @@ deb:
 docs:
 	@tools/require_packages.sh docs
 	@tools/check_docs.sh $(BUILD)/docs
+	@echo "the manual: $(BUILD)/docs/html/index.html"
 
 format:
 	@tools/list_files.sh | grep -E '\.(c|h|cc)$$' | xargs clang-format -i

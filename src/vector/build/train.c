@@ -326,8 +326,11 @@ static furrow_status check_count(const furrow_index *ivf, size_t n, furrow_error
   if (ivf->ivf.pq.m > 0 && fw_pq_ksub(&ivf->ivf.pq) > need) need = fw_pq_ksub(&ivf->ivf.pq);
   if (ivf->ivf.refine_pq.m > 0 && fw_pq_ksub(&ivf->ivf.refine_pq) > need) need = fw_pq_ksub(&ivf->ivf.refine_pq);
   if (n >= need) return FURROW_OK;
-  return fw_fail(err, FURROW_E_ARGUMENT, "%zu %s too few to train with, the index needs %llu", n,
-                 fw_plural(n, "vector is", "vectors are"), (unsigned long long)need);
+  fw_fail(err, FURROW_E_ARGUMENT, "%zu %s too few to train with, the index needs %llu", n,
+          fw_plural(n, "vector is", "vectors are"), (unsigned long long)need);
+  fw_error_set_hint(err, need > ivf->ivf.nlist ? "fewer bits per code (nbits) need fewer vectors"
+                                               : "fewer lists (nlist) need fewer vectors");
+  return FURROW_E_ARGUMENT;
 }
 
 typedef struct looking {

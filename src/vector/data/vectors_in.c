@@ -27,7 +27,7 @@ static furrow_status fail_kind(const char *path, const char *name, const char *r
   if (name)
     fw_fail(err, FURROW_E_ARGUMENT, "not a kind of file; known are .%s" FW_ARRAY_KINDS(FW_X), raw_name);
   else
-    fw_fail(err, FURROW_E_ARGUMENT, "the name does not end in .%s" FW_ARRAY_KINDS(FW_X) ": the kind must be given",
+    fw_fail(err, FURROW_E_ARGUMENT, "the name does not end in .%s" FW_ARRAY_KINDS(FW_X) ", so its kind is unknown",
             raw_name);
 #undef FW_X
   if (name)

@@ -141,7 +141,7 @@ static void test_refused(void **state) {
   refuse("v.f32", NULL, 0, FURROW_E_ARGUMENT, "dimension");
   refuse("v.f32", NULL, 7, FURROW_E_FORMAT, "not a whole number of vectors of 7");
   refuse("v.f32", "fvec", 3, FURROW_E_ARGUMENT, "not a kind");
-  refuse("values", NULL, 0, FURROW_E_ARGUMENT, "the kind must be given");
+  refuse("values", NULL, 0, FURROW_E_ARGUMENT, "so its kind is unknown");
   refuse("nowhere.fvecs", NULL, 0, FURROW_E_NOT_FOUND, "");
   refuse("v.f32", "fvecs", 0, FURROW_E_FORMAT, "");
 }
