@@ -32,8 +32,8 @@ void job_stop(job *j) {
 static void add_job_hint(furrow_status status, bool folder, bool force, const char *memory, furrow_error *err) {
   struct stat found;
   if (status == FURROW_E_CANCELLED) interrupt_check(err); /* names the signal */
-  const bool replaceable = stat(err->file, &found) == 0 && S_ISDIR(found.st_mode) == folder;
-  if (status == FURROW_E_EXISTS && !force && replaceable && !err->hint[0])
+  if (status == FURROW_E_EXISTS && !force && !err->hint[0] && stat(err->file, &found) == 0 &&
+      S_ISDIR(found.st_mode) == folder)
     add_hint(err, "--force replaces it");
   else if (status == FURROW_E_MEMORY && memory)
     add_hint(err, "%s", memory);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "base/sort.h"
 #include "io/file_system.h"
 #include "io/uri.h"
 #include "rows/block_reader.h"
@@ -195,15 +196,8 @@ static furrow_status rewind_reader(void *rows, furrow_error *err) {
 static size_t slice_end(const furrow_rowblock *all, size_t first, size_t limit, size_t features) {
   const uint64_t full = all->offset[first] + features;
   const size_t most = limit - first < features ? limit : first + features; /* rows without features are rows, too */
-  size_t low = first + 1, high = most;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (all->offset[middle] < full)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  const size_t next = first + 1;
+  return next + fw_lower_bound_u64(all->offset + next, most - next, sizeof *all->offset, full);
 }
 
 /* ---- Dense: the same indices for every row ---- */

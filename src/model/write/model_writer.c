@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "io/file_system.h"
 #include "io/target.h"
 #include "model/write/matrix_writer.h"
 
@@ -42,13 +41,11 @@ furrow_status furrow_model_writer_open(furrow_model_writer **writer, const char 
   furrow_matrix_write_params params;
   furrow_matrix_write_params_init(&params);
   FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_write_params, err));
-  const char *path = folder;
   void *memory;
-  furrow_status status = fw_path_to_write(&path, err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **writer, err));
   furrow_model_writer *opened = memory;
-  status = fw_atomic_dir_open(&opened->dir, path, params.overwrite ? fw_model_check_overwrite : NULL, err);
+  furrow_status status =
+      fw_atomic_dir_open(&opened->dir, folder, params.overwrite ? fw_model_check_overwrite : NULL, err);
   if (status == FURROW_OK)
     *writer = opened;
   else
