@@ -1,0 +1,352 @@
+/* learn/convex/lbfgs.c: L-BFGS with a diagonal first Hessian and a line search for the strong Wolfe conditions. */
+#include "learn/convex/lbfgs.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { HISTORY = 10, BLOCK = 1 << 13, MOST_TRIALS = 30 };
+
+#define SUFFICIENT_DECREASE 1e-4
+#define CURVATURE 0.9
+/* Values this close, as a share, may differ by rounding alone; the slope decides then. */
+#define ROUNDING 1e-13
+
+struct fw_lbfgs {
+  size_t n, blocks;
+  fw_lbfgs_params params;
+  double *memory;
+  double *x, *gradient, *next_x, *next_gradient, *direction, *inverse; /* inverse: 1 / diagonal; NULL: all 1 */
+  double *step[HISTORY], *change[HISTORY]; /* differences of x and of the gradient; a ring, the newest at `newest` */
+  double product[HISTORY];                 /* of both */
+  size_t pairs, newest;
+  double *part; /* of a sum, for each block */
+  double value, largest;
+  size_t evaluations;
+  unsigned small_gains;
+  fw_lbfgs_state state;
+};
+
+/* ---- Vectors, in blocks ---- */
+
+typedef struct vector_loop {
+  const fw_lbfgs *l;
+  void (*body)(const struct vector_loop *loop, size_t begin, size_t end, double *part);
+  const double *a, *b;
+  double *to, factor;
+} vector_loop;
+
+static void run_block(void *context, size_t block) {
+  const vector_loop *loop = context;
+  const size_t begin = block * BLOCK, end = begin + BLOCK < loop->l->n ? begin + BLOCK : loop->l->n;
+  loop->body(loop, begin, end, &loop->l->part[block]);
+}
+
+static void run_loop(const fw_lbfgs *l, vector_loop loop) {
+  loop.l = l;
+  if (l->params.pool && l->blocks > 1)
+    fw_spin_pool_run(l->params.pool, l->blocks, run_block, &loop);
+  else
+    for (size_t i = 0; i < l->blocks; i++) run_block(&loop, i);
+}
+
+static void dot_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
+  double sum[4] = {0};
+  size_t i = begin;
+  for (; i + 4 <= end; i += 4)
+    for (size_t k = 0; k < 4; k++) sum[k] += loop->a[i + k] * loop->b[i + k];
+  for (; i < end; i++) sum[0] += loop->a[i] * loop->b[i];
+  *part = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static double dot(const fw_lbfgs *l, const double *a, const double *b) {
+  double sum = 0;
+  run_loop(l, (vector_loop){.body = dot_block, .a = a, .b = b});
+  for (size_t i = 0; i < l->blocks; i++) sum += l->part[i];
+  return sum;
+}
+
+static void weighted_square_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
+  double sum = 0;
+  for (size_t i = begin; i < end; i++) sum += loop->a[i] * loop->a[i] * loop->b[i];
+  *part = sum;
+}
+
+/* The sum of a² by the inverse of the diagonal. */
+static double square(const fw_lbfgs *l, const double *a) {
+  double sum = 0;
+  if (!l->inverse) return dot(l, a, a);
+  run_loop(l, (vector_loop){.body = weighted_square_block, .a = a, .b = l->inverse});
+  for (size_t i = 0; i < l->blocks; i++) sum += l->part[i];
+  return sum;
+}
+
+/* Stays NaN if an element is. */
+static void largest_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
+  double most = 0;
+  for (size_t i = begin; i < end; i++) most = fabs(loop->a[i]) <= most ? most : fabs(loop->a[i]);
+  *part = most;
+}
+
+static double largest(const fw_lbfgs *l, const double *a) {
+  double most = 0;
+  run_loop(l, (vector_loop){.body = largest_block, .a = a});
+  for (size_t i = 0; i < l->blocks; i++) most = l->part[i] <= most ? most : l->part[i];
+  return most;
+}
+
+static void add_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
+  (void)part;
+  for (size_t i = begin; i < end; i++) loop->to[i] += loop->factor * loop->a[i];
+}
+
+/* to += factor * a */
+static void add(const fw_lbfgs *l, double *to, double factor, const double *a) {
+  run_loop(l, (vector_loop){.body = add_block, .a = a, .to = to, .factor = factor});
+}
+
+static void move_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
+  (void)part;
+  for (size_t i = begin; i < end; i++) loop->to[i] = loop->b[i] + loop->factor * loop->a[i];
+}
+
+/* to = b + factor * a */
+static void move(const fw_lbfgs *l, double *to, const double *b, double factor, const double *a) {
+  run_loop(l, (vector_loop){.body = move_block, .a = a, .b = b, .to = to, .factor = factor});
+}
+
+static void scale_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
+  (void)part;
+  for (size_t i = begin; i < end; i++) loop->to[i] *= loop->b ? loop->factor * loop->b[i] : loop->factor;
+}
+
+/* to *= factor / diagonal */
+static void scale(const fw_lbfgs *l, double *to, double factor) {
+  run_loop(l, (vector_loop){.body = scale_block, .b = l->inverse, .to = to, .factor = factor});
+}
+
+/* ---- Memory ---- */
+
+static void place_vectors(fw_lbfgs *l, bool diagonal) {
+  double *at = l->memory;
+  double **const vectors[] = {&l->x, &l->gradient, &l->next_x, &l->next_gradient, &l->direction};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++, at += l->n) *vectors[i] = at;
+  for (size_t i = 0; i < HISTORY; i++, at += 2 * l->n) {
+    l->step[i] = at;
+    l->change[i] = at + l->n;
+  }
+  if (diagonal) l->inverse = at;
+}
+
+furrow_status fw_lbfgs_create(fw_lbfgs **lbfgs, size_t n, const double *start, const fw_lbfgs_params *params,
+                              furrow_error *err) {
+  const size_t vectors = 5 + 2 * HISTORY + (params->diagonal != NULL);
+  fw_lbfgs *l = NULL;
+  furrow_status status = fw_alloc_zero((void **)&l, 1, sizeof *l, err);
+  if (status != FURROW_OK) return status;
+  l->n = n;
+  l->blocks = (n + BLOCK - 1) / BLOCK;
+  l->params = *params;
+  l->params.diagonal = NULL;
+  status = fw_alloc((void **)&l->memory, n, vectors * sizeof *l->memory, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&l->part, l->blocks, sizeof *l->part, err);
+  if (status == FURROW_OK) {
+    place_vectors(l, params->diagonal != NULL);
+    memcpy(l->x, start, n * sizeof *start);
+    for (size_t i = 0; params->diagonal && i < n; i++) l->inverse[i] = 1 / params->diagonal[i];
+    *lbfgs = l;
+  } else {
+    fw_lbfgs_free(l);
+  }
+  return status;
+}
+
+void fw_lbfgs_free(fw_lbfgs *l) {
+  if (!l) return;
+  fw_free(l->memory);
+  fw_free(l->part);
+  fw_free(l);
+}
+
+/* ---- Direction ---- */
+
+static size_t pair_at(const fw_lbfgs *l, size_t age) {
+  return (l->newest + HISTORY - age) % HISTORY;
+}
+
+/* The two loops: direction = -H * gradient, H about the inverse of the Hessian. */
+static void find_direction(fw_lbfgs *l) {
+  double share[HISTORY], factor = 1;
+  memcpy(l->direction, l->gradient, l->n * sizeof *l->gradient);
+  for (size_t age = 0; age < l->pairs; age++) {
+    const size_t i = pair_at(l, age);
+    share[i] = dot(l, l->step[i], l->direction) / l->product[i];
+    add(l, l->direction, -share[i], l->change[i]);
+  }
+  if (l->pairs > 0) factor = l->product[l->newest] / square(l, l->change[l->newest]);
+  scale(l, l->direction, -factor);
+  for (size_t age = l->pairs; age-- > 0;) {
+    const size_t i = pair_at(l, age);
+    const double back = dot(l, l->change[i], l->direction) / l->product[i];
+    add(l, l->direction, -share[i] - back, l->step[i]);
+  }
+}
+
+/* Keeps the last step for the directions to come, unless the curvature along it is lost in rounding. */
+static void remember(fw_lbfgs *l) {
+  const size_t i = l->pairs > 0 ? (l->newest + 1) % HISTORY : 0;
+  move(l, l->step[i], l->next_x, -1, l->x);
+  move(l, l->change[i], l->next_gradient, -1, l->gradient);
+  const double product = dot(l, l->step[i], l->change[i]);
+  /* The curvature of pairs lies between those of the directions; one that is a tiny part of it is noise. */
+  if (!(product > 1e-14 * sqrt(dot(l, l->step[i], l->step[i]) * dot(l, l->change[i], l->change[i])))) {
+    if (l->pairs == HISTORY) l->pairs--; /* its place was that of the oldest */
+    return;
+  }
+  l->product[i] = product;
+  l->newest = i;
+  if (l->pairs < HISTORY) l->pairs++;
+}
+
+/* ---- Line search ---- */
+
+/* A point on the line: the length of the step, the value there and its derivative by the length. */
+typedef struct trial {
+  double length, value, slope;
+} trial;
+
+typedef struct line {
+  fw_lbfgs *l;
+  fw_value_and_gradient function;
+  void *user;
+} line;
+
+static furrow_status try_length(const line *s, double length, trial *t, furrow_error *err) {
+  fw_lbfgs *l = s->l;
+  move(l, l->next_x, l->x, length, l->direction);
+  l->evaluations++;
+  *t = (trial){.length = length, .value = NAN};
+  FW_TRY(s->function(s->user, l->next_x, l->next_gradient, &t->value, err));
+  t->slope = dot(l, l->next_gradient, l->direction);
+  return FURROW_OK;
+}
+
+/* The minimiser of the cubic with the values and slopes of two points (Nocedal and Wright, 3.59), kept away from both
+ * ends; the middle if there is none. */
+static double between(const trial *a, const trial *b) {
+  const double width = b->length - a->length, middle = a->length + 0.5 * width;
+  if (!isfinite(b->value) || !isfinite(b->slope)) return a->length + 0.1 * width;
+  const double d = a->slope + b->slope - 3 * (b->value - a->value) / width;
+  const double root = sqrt(fmax(d * d - a->slope * b->slope, 0));
+  const double cubic = b->length - width * (b->slope + root - d) / (b->slope - a->slope + 2 * root);
+  if (!isfinite(cubic)) return middle;
+  return fmin(fmax(cubic, a->length + 0.05 * width), b->length - 0.05 * width);
+}
+
+static bool falls(const trial *t, const trial *start) {
+  if (t->value <= start->value + SUFFICIENT_DECREASE * t->length * start->slope) return true;
+  return t->value <= start->value + ROUNDING * fabs(start->value) && fabs(t->slope) < fabs(start->slope);
+}
+
+/* Finds a step between one that is too short (lower) and one that is too long (upper, once there is one). *found
+ * false: there is none that can be told from rounding. */
+static furrow_status search_line(const line *s, const trial *start, double first, trial *t, bool *found,
+                                 furrow_error *err) {
+  trial lower = *start, upper = {.length = INFINITY};
+  double length = first;
+  *found = false;
+  for (int i = 0; i < MOST_TRIALS; i++) {
+    FW_TRY(try_length(s, length, t, err));
+    const bool fall = isfinite(t->value) && isfinite(t->slope) && falls(t, start);
+    if (fall && fabs(t->slope) <= CURVATURE * fabs(start->slope)) {
+      *found = true;
+      return FURROW_OK;
+    }
+    if (!fall || t->slope > 0)
+      upper = *t;
+    else
+      lower = *t;
+    if (upper.length - lower.length <= 1e-16 * lower.length) return FURROW_OK;
+    length = isinf(upper.length) ? 4 * lower.length : between(&lower, &upper);
+  }
+  return FURROW_OK;
+}
+
+/* ---- Iterations ---- */
+
+static bool converged(const fw_lbfgs *l) {
+  return l->largest <= l->params.tolerance || (l->params.value_tolerance > 0 && l->small_gains >= 2);
+}
+
+static furrow_status evaluate_start(fw_lbfgs *l, fw_value_and_gradient function, void *user, furrow_error *err) {
+  FW_TRY(function(user, l->x, l->gradient, &l->value, err));
+  l->evaluations = 1;
+  l->largest = largest(l, l->gradient);
+  if (!isfinite(l->value) || !isfinite(l->largest))
+    return fw_fail(err, FURROW_E_RANGE, "the function or its gradient is not finite at the start");
+  return FURROW_OK;
+}
+
+static void take_step(fw_lbfgs *l, const trial *t) {
+  double *const x = l->x, *const gradient = l->gradient;
+  remember(l);
+  l->x = l->next_x;
+  l->gradient = l->next_gradient;
+  l->next_x = x;
+  l->next_gradient = gradient;
+  l->small_gains = l->value - t->value <= l->params.value_tolerance * fabs(l->value) ? l->small_gains + 1 : 0;
+  l->value = t->value;
+  l->largest = largest(l, l->gradient);
+}
+
+/* One direction and a step along it; *found false: there was none. */
+static furrow_status iterate(const line *s, bool *found, furrow_error *err) {
+  fw_lbfgs *l = s->l;
+  trial start = {.value = l->value}, t;
+  *found = false;
+  find_direction(l);
+  start.slope = dot(l, l->gradient, l->direction);
+  if (!(start.slope < 0)) return FURROW_OK;
+  /* Without history and diagonal the scale is unknown: the first step has length 1 at most. */
+  const double first = l->pairs > 0 || l->inverse ? 1 : fmin(1, 1 / sqrt(-start.slope));
+  FW_TRY(search_line(s, &start, first, &t, found, err));
+  if (*found) take_step(l, &t);
+  return FURROW_OK;
+}
+
+furrow_status fw_lbfgs_step(fw_lbfgs *l, fw_value_and_gradient function, void *user, fw_lbfgs_state *state,
+                            furrow_error *err) {
+  const line s = {l, function, user};
+  bool found = false;
+  if (l->evaluations == 0) FW_TRY(evaluate_start(l, function, user, err));
+  if (l->state == FW_LBFGS_GOING && converged(l)) l->state = FW_LBFGS_CONVERGED;
+  if (l->state == FW_LBFGS_GOING) {
+    FW_TRY(iterate(&s, &found, err));
+    if (!found && l->pairs > 0) { /* what was remembered may be of little use: forget it */
+      l->pairs = 0;
+      FW_TRY(iterate(&s, &found, err));
+    }
+    l->state = !found ? FW_LBFGS_STUCK : converged(l) ? FW_LBFGS_CONVERGED : FW_LBFGS_GOING;
+  }
+  *state = l->state;
+  return FURROW_OK;
+}
+
+const double *fw_lbfgs_x(const fw_lbfgs *l) {
+  return l->x;
+}
+
+double fw_lbfgs_value(const fw_lbfgs *l) {
+  return l->value;
+}
+
+double fw_lbfgs_largest_gradient(const fw_lbfgs *l) {
+  return l->largest;
+}
+
+size_t fw_lbfgs_evaluations(const fw_lbfgs *l) {
+  return l->evaluations;
+}

@@ -1,0 +1,663 @@
+/* learn/convex/linear_problem.c: objective and gradient of linear models over rows in memory.
+ *
+ * Rows are cut into blocks, at most MOST_BLOCKS of them. Where there are few parameters each block sums a gradient of
+ * its own, in one pass over the rows, and the blocks' are added in order. Else rows leave their derivatives, and the
+ * gradient is summed by feature over a transposed copy: its list of uses is cut into segments of equal length, so that
+ * threads share a feature that most rows have; the parts that segments have of such a feature are added in order. */
+#include "learn/convex/linear_problem.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "learn/data/local_ids.h"
+
+enum { MOST_BLOCKS = 64, LEAST_ROWS = 256, MOST_SEGMENTS = 256, LEAST_USES = 1 << 14, PARAMETER_BLOCK = 1 << 12 };
+
+/* With more parameters the gradient is summed by feature. */
+#define MOST_PARAMETERS_BY_BLOCK ((size_t)1 << 14)
+#define LEAST_SHARE 1e-6 /* of a class, for the first bias */
+
+struct fw_linear_problem {
+  fw_loss_type loss;
+  size_t outputs;
+  double delta, l2;
+  fw_spin_pool *pool;
+  /* rows: their uses of features, numbered by ascending key */
+  size_t rows, features;
+  uint64_t *key;
+  double *label, *weight; /* weight NULL: all 1 */
+  uint64_t *offset;       /* rows + 1 */
+  uint32_t *feature;
+  float *value; /* NULL: all 1 */
+  /* blocks */
+  size_t blocks;
+  double *block_value, *block_gradient; /* gradient: outputs biases, or all parameters where by_feature is false */
+  double *slope; /* by feature: outputs derivatives for each row; else for each block, of its row at work */
+  /* the transposed copy */
+  bool by_feature;
+  uint64_t *use_offset; /* features + 1 */
+  uint32_t *use_row;
+  float *use_value; /* NULL: all 1 */
+  size_t segments;
+  uint32_t *segment_feature; /* of the first use of each segment */
+  double *cut;               /* 2 * outputs for each segment: sums of features that began before it, that end behind */
+};
+
+/* ---- Work in threads ---- */
+
+static void run_tasks(const fw_linear_problem *p, size_t count, void (*body)(void *context, size_t i), void *context) {
+  if (p->pool && count > 1)
+    fw_spin_pool_run(p->pool, count, body, context);
+  else
+    for (size_t i = 0; i < count; i++) body(context, i);
+}
+
+/* Where piece i of `pieces` equal ones begins. */
+static size_t piece_begin(size_t total, size_t pieces, size_t i) {
+  const size_t each = total / pieces, rest = total % pieces;
+  return i * each + (i < rest ? i : rest);
+}
+
+/* ---- Losses ---- */
+
+static double softplus(double x) {
+  return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
+
+/* The loss of score z[0 … outputs-1]; z becomes the derivatives. */
+static double loss_and_slopes(const fw_linear_problem *p, double label, double *z) {
+  if (p->loss == FW_LOSS_LOG) {
+    const double margin = z[0] * label;
+    z[0] = -label / (1 + exp(margin));
+    return softplus(-margin);
+  }
+  if (p->loss == FW_LOSS_SOFTMAX) {
+    double most = z[0], sum = 0;
+    const double given = z[(size_t)label];
+    for (size_t k = 1; k < p->outputs; k++) most = z[k] > most ? z[k] : most;
+    for (size_t k = 0; k < p->outputs; k++) sum += z[k] = exp(z[k] - most);
+    for (size_t k = 0; k < p->outputs; k++) z[k] /= sum;
+    z[(size_t)label] -= 1;
+    return most + log(sum) - given;
+  }
+  const double d = z[0] - label;
+  if (p->loss == FW_LOSS_HUBER && fabs(d) > p->delta) {
+    z[0] = d > 0 ? p->delta : -p->delta;
+    return p->delta * fabs(d) - 0.5 * p->delta * p->delta;
+  }
+  z[0] = d;
+  return 0.5 * d * d;
+}
+
+/* ---- Rows times parameters ---- */
+
+/* Four sums hide the time that an addition takes. */
+static inline double dot_row(const uint32_t *feature, const float *value, size_t n, const double *w) {
+  double sum[4] = {0};
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (size_t k = 0; k < 4; k++) sum[k] += w[feature[i + k]] * (value ? (double)value[i + k] : 1.0);
+  for (; i < n; i++) sum[i & 3] += w[feature[i]] * (value ? (double)value[i] : 1.0);
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static inline void add_scaled(double *to, double factor, const double *from, size_t n) {
+  for (size_t i = 0; i < n; i++) to[i] += factor * from[i];
+}
+
+static void score_row(const fw_linear_problem *p, const double *x, size_t row, double *z) {
+  const uint64_t begin = p->offset[row], end = p->offset[row + 1];
+  const double *bias = x + p->features * p->outputs;
+  const float *value = p->value ? p->value + begin : NULL;
+  const uint32_t *feature = p->feature + begin;
+  if (p->outputs == 1) {
+    const size_t n = (size_t)(end - begin);
+    z[0] = bias[0] + (value ? dot_row(feature, value, n, x) : dot_row(feature, NULL, n, x));
+    return;
+  }
+  memcpy(z, bias, p->outputs * sizeof *z);
+  for (uint64_t i = 0; i < end - begin; i++)
+    add_scaled(z, value ? (double)value[i] : 1.0, x + feature[i] * p->outputs, p->outputs);
+}
+
+/* gradient[feature][output] += value * slope[output] for the uses of a row. */
+static void add_row(const fw_linear_problem *p, size_t row, const double *slope, double *gradient) {
+  const uint64_t begin = p->offset[row], end = p->offset[row + 1];
+  if (p->outputs > 1) {
+    for (uint64_t i = begin; i < end; i++)
+      add_scaled(gradient + p->feature[i] * p->outputs, p->value ? (double)p->value[i] : 1.0, slope, p->outputs);
+  } else if (p->value) {
+    for (uint64_t i = begin; i < end; i++) gradient[p->feature[i]] += slope[0] * (double)p->value[i];
+  } else {
+    for (uint64_t i = begin; i < end; i++) gradient[p->feature[i]] += slope[0];
+  }
+}
+
+typedef struct pass {
+  fw_linear_problem *p;
+  const double *x;
+  double *gradient;
+} pass;
+
+/* Parameters that a block sums the gradient of; the bias is the last of them. */
+static size_t block_width(const fw_linear_problem *p) {
+  return p->by_feature ? p->outputs : fw_linear_problem_size(p);
+}
+
+static void pass_rows(void *context, size_t block) {
+  const pass *at = context;
+  const fw_linear_problem *p = at->p;
+  const size_t end = piece_begin(p->rows, p->blocks, block + 1), width = block_width(p);
+  double *gradient = p->block_gradient + block * width, *bias = gradient + width - p->outputs, value = 0;
+  memset(gradient, 0, width * sizeof *gradient);
+  for (size_t row = piece_begin(p->rows, p->blocks, block); row < end; row++) {
+    double *slope = p->slope + (p->by_feature ? row : block) * p->outputs;
+    const double weight = p->weight ? p->weight[row] : 1;
+    score_row(p, at->x, row, slope);
+    value += weight * loss_and_slopes(p, p->label[row], slope);
+    if (p->weight)
+      for (size_t k = 0; k < p->outputs; k++) slope[k] *= weight;
+    for (size_t k = 0; k < p->outputs; k++) bias[k] += slope[k];
+    if (!p->by_feature) add_row(p, row, slope, gradient);
+  }
+  p->block_value[block] = value;
+}
+
+/* ---- The gradient, from blocks ---- */
+
+static void add_blocks(void *context, size_t piece) {
+  const pass *at = context;
+  const fw_linear_problem *p = at->p;
+  const size_t size = fw_linear_problem_size(p), begin = piece * PARAMETER_BLOCK;
+  const size_t n = size - begin < PARAMETER_BLOCK ? size - begin : PARAMETER_BLOCK;
+  double *gradient = at->gradient + begin;
+  memcpy(gradient, p->block_gradient + begin, n * sizeof *gradient);
+  for (size_t block = 1; block < p->blocks; block++)
+    add_scaled(gradient, 1, p->block_gradient + block * size + begin, n);
+}
+
+/* ---- The gradient, by feature ---- */
+
+static void sum_uses(const fw_linear_problem *p, uint64_t begin, uint64_t end, double *sum) {
+  if (p->outputs == 1) {
+    double total = 0;
+    for (uint64_t i = begin; i < end; i++)
+      total += p->slope[p->use_row[i]] * (p->use_value ? (double)p->use_value[i] : 1.0);
+    sum[0] = total;
+    return;
+  }
+  memset(sum, 0, p->outputs * sizeof *sum);
+  for (uint64_t i = begin; i < end; i++)
+    add_scaled(sum, p->use_value ? (double)p->use_value[i] : 1.0, p->slope + p->use_row[i] * p->outputs, p->outputs);
+}
+
+static void sum_segment(void *context, size_t segment) {
+  const pass *at = context;
+  const fw_linear_problem *p = at->p;
+  const size_t uses = (size_t)p->use_offset[p->features];
+  const uint64_t begin = piece_begin(uses, p->segments, segment), end = piece_begin(uses, p->segments, segment + 1);
+  double *before = p->cut + 2 * segment * p->outputs, *behind = before + p->outputs;
+  for (size_t f = p->segment_feature[segment]; f < p->features && p->use_offset[f] < end; f++) {
+    const uint64_t from = p->use_offset[f], to = p->use_offset[f + 1];
+    double *sum = from < begin ? before : to > end ? behind : at->gradient + f * p->outputs;
+    sum_uses(p, from < begin ? begin : from, to > end ? end : to, sum);
+  }
+}
+
+/* The features that segments share: set by the segment in which they begin, then added to. */
+static void join_segments(const fw_linear_problem *p, double *gradient) {
+  const size_t uses = (size_t)p->use_offset[p->features], bytes = p->outputs * sizeof *gradient;
+  for (size_t s = 0; s < p->segments; s++) {
+    const uint64_t begin = piece_begin(uses, p->segments, s), end = piece_begin(uses, p->segments, s + 1);
+    const double *before = p->cut + 2 * s * p->outputs;
+    const size_t first = p->segment_feature[s];
+    if (p->use_offset[first] < begin) add_scaled(gradient + first * p->outputs, 1, before, p->outputs);
+    if (s + 1 == p->segments) break;
+    const size_t last = p->segment_feature[s + 1];
+    if (p->use_offset[last] >= begin && p->use_offset[last] < end)
+      memcpy(gradient + last * p->outputs, before + p->outputs, bytes);
+  }
+}
+
+static void sum_by_feature(pass *at) {
+  const fw_linear_problem *p = at->p;
+  double *bias = at->gradient + p->features * p->outputs;
+  run_tasks(p, p->segments, sum_segment, at);
+  join_segments(p, at->gradient);
+  memcpy(bias, p->block_gradient, p->outputs * sizeof *bias);
+  for (size_t block = 1; block < p->blocks; block++)
+    add_scaled(bias, 1, p->block_gradient + block * p->outputs, p->outputs);
+}
+
+/* ---- The objective ---- */
+
+static double penalty(const fw_linear_problem *p, const double *x) {
+  const size_t weights = p->features * p->outputs;
+  double total = 0;
+  for (size_t begin = 0; begin < weights; begin += PARAMETER_BLOCK) {
+    const size_t end = weights - begin < PARAMETER_BLOCK ? weights : begin + PARAMETER_BLOCK;
+    double sum = 0;
+    for (size_t i = begin; i < end; i++) sum += x[i] * x[i];
+    total += sum;
+  }
+  return 0.5 * p->l2 * total;
+}
+
+furrow_status fw_linear_problem_evaluate(void *problem, const double *x, double *gradient, double *value,
+                                         furrow_error *err) {
+  (void)err;
+  fw_linear_problem *p = problem;
+  pass at = {p, x, gradient};
+  double sum = 0;
+  run_tasks(p, p->blocks, pass_rows, &at);
+  if (p->by_feature)
+    sum_by_feature(&at);
+  else
+    run_tasks(p, (fw_linear_problem_size(p) + PARAMETER_BLOCK - 1) / PARAMETER_BLOCK, add_blocks, &at);
+  for (size_t block = 0; block < p->blocks; block++) sum += p->block_value[block];
+  if (p->l2 != 0) {
+    add_scaled(gradient, p->l2, x, p->features * p->outputs);
+    sum += penalty(p, x);
+  }
+  *value = sum;
+  return FURROW_OK;
+}
+
+/* ---- Scores ---- */
+
+typedef struct scoring {
+  const fw_linear_problem *p;
+  const double *x;
+  double *scores;
+} scoring;
+
+static void score_block(void *context, size_t block) {
+  const scoring *s = context;
+  const size_t end = piece_begin(s->p->rows, s->p->blocks, block + 1);
+  for (size_t row = piece_begin(s->p->rows, s->p->blocks, block); row < end; row++)
+    score_row(s->p, s->x, row, s->scores + row * s->p->outputs);
+}
+
+void fw_linear_problem_scores(const fw_linear_problem *p, const double *x, double *scores) {
+  scoring s = {p, x, scores};
+  run_tasks(p, p->blocks, score_block, &s);
+}
+
+/* The number of a key; features: it has none. */
+static size_t find_feature(const fw_linear_problem *p, uint64_t key) {
+  if (key < p->features && p->key[key] == key) return (size_t)key; /* all keys below occur */
+  const size_t i = fw_lower_bound_u64(p->key, p->features, sizeof *p->key, key);
+  return i < p->features && p->key[i] == key ? i : p->features;
+}
+
+void fw_linear_problem_score_rows(const fw_linear_problem *p, const double *x, const furrow_rowblock *rows,
+                                  const uint32_t *use, size_t count, double *scores) {
+  for (size_t i = 0; i < (use ? count : rows->size); i++) {
+    const furrow_row row = furrow_rowblock_row(rows, use ? use[i] : i);
+    double *z = scores + i * p->outputs;
+    memcpy(z, x + p->features * p->outputs, p->outputs * sizeof *z);
+    for (size_t k = 0; k < row.length; k++) {
+      const size_t f = find_feature(p, furrow_row_get_index(&row, k));
+      if (f < p->features) add_scaled(z, furrow_row_get_value(&row, k), x + f * p->outputs, p->outputs);
+    }
+  }
+}
+
+/* ---- Copying the rows ---- */
+
+static furrow_status check_params(const fw_linear_params *params, furrow_error *err) {
+  const bool single = params->loss != FW_LOSS_SOFTMAX;
+  if (params->loss == FW_LOSS_HINGE || params->loss == FW_LOSS_CROSS_ENTROPY)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "%s cannot be minimised by L-BFGS", fw_loss_name(params->loss));
+  if (single ? params->outputs != 1 : params->outputs < 2)
+    return fw_fail(err, FURROW_E_ARGUMENT, "%s cannot have %zu outputs", fw_loss_name(params->loss), params->outputs);
+  if (!(params->l2 >= 0) || !isfinite(params->l2))
+    return fw_fail(err, FURROW_E_ARGUMENT, "l2 is %g, not a number from 0 on", params->l2);
+  if (params->loss == FW_LOSS_HUBER && !(params->delta > 0))
+    return fw_fail(err, FURROW_E_ARGUMENT, "delta of the Huber loss is %g, not above 0", params->delta);
+  const size_t count = params->use ? params->count : params->rows->size;
+  if (count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to learn from");
+  if (count > UINT32_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "%zu rows are more than 2^32 - 1", count);
+  return FURROW_OK;
+}
+
+static bool takes_label(const fw_linear_params *params, double label) {
+  if (params->loss == FW_LOSS_LOG) return label == 1 || label == -1;
+  if (params->loss == FW_LOSS_SOFTMAX) return label >= 0 && label < (double)params->outputs && label == floor(label);
+  return isfinite(label);
+}
+
+static furrow_status check_row(const fw_linear_params *params, size_t row, furrow_error *err) {
+  if (!takes_label(params, params->label[row]))
+    return fw_fail(err, FURROW_E_RANGE, "row %zu: %s cannot take the label %g", row + 1, fw_loss_name(params->loss),
+                   params->label[row]);
+  if (params->weight && !(params->weight[row] >= 0 && isfinite(params->weight[row])))
+    return fw_fail(err, FURROW_E_RANGE, "row %zu: the weight %g is not a number from 0 on", row + 1,
+                   params->weight[row]);
+  return FURROW_OK;
+}
+
+static size_t row_number(const fw_linear_params *params, size_t i) {
+  return params->use ? params->use[i] : i;
+}
+
+/* Memory of the rows; offset, label and weight are filled. */
+static furrow_status take_rows(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err) {
+  const furrow_rowblock *rows = params->rows;
+  p->rows = params->use ? params->count : rows->size;
+  FW_TRY(fw_alloc((void **)&p->offset, p->rows + 1, sizeof *p->offset, err));
+  FW_TRY(fw_alloc((void **)&p->label, p->rows, sizeof *p->label, err));
+  if (params->weight) FW_TRY(fw_alloc((void **)&p->weight, p->rows, sizeof *p->weight, err));
+  double total = 0;
+  p->offset[0] = 0;
+  for (size_t i = 0; i < p->rows; i++) {
+    const size_t row = row_number(params, i);
+    assert(row < rows->size);
+    FW_TRY(check_row(params, row, err));
+    p->offset[i + 1] = p->offset[i] + (rows->offset[row + 1] - rows->offset[row]);
+    p->label[i] = params->label[row];
+    if (p->weight) total += p->weight[i] = params->weight[row];
+  }
+  if (p->weight && total == 0) return fw_fail(err, FURROW_E_ARGUMENT, "all rows have weight 0");
+  const size_t uses = (size_t)p->offset[p->rows];
+  FW_TRY(fw_alloc((void **)&p->feature, uses, sizeof *p->feature, err));
+  return rows->value.any ? fw_alloc((void **)&p->value, uses, sizeof *p->value, err) : FURROW_OK;
+}
+
+static furrow_status copy_values(fw_linear_problem *p, const furrow_row *row, size_t number, float *to,
+                                 furrow_error *err) {
+  if (!p->value) return FURROW_OK;
+  float sum = 0;
+  for (size_t k = 0; k < row->length; k++) {
+    to[k] = (float)furrow_row_get_value(row, k);
+    sum += to[k] * 0.0F; /* NaN where one is not finite */
+  }
+  if (sum == 0) return FURROW_OK;
+  return fw_fail(err, FURROW_E_RANGE, "row %zu has a value that is not finite", number + 1);
+}
+
+/* Numbers in order of appearance become numbers by ascending key. */
+static furrow_status order_features(fw_linear_problem *p, const fw_local_ids *ids, furrow_error *err) {
+  uint32_t *rank = NULL;
+  p->features = ids->count;
+  FW_TRY(fw_alloc((void **)&p->key, ids->count, sizeof *p->key, err));
+  FW_TRY(fw_alloc((void **)&rank, ids->count, sizeof *rank, err));
+  if (ids->count > 0) memcpy(p->key, ids->key, ids->count * sizeof *p->key);
+  fw_sort_u64(p->key, ids->count);
+  for (size_t i = 0; i < ids->count; i++)
+    rank[i] = (uint32_t)fw_lower_bound_u64(p->key, ids->count, sizeof *p->key, ids->key[i]);
+  for (uint64_t i = 0; i < p->offset[p->rows]; i++) p->feature[i] = rank[p->feature[i]];
+  fw_free(rank);
+  return FURROW_OK;
+}
+
+static furrow_status add_rows(fw_linear_problem *p, const fw_linear_params *params, fw_local_ids *ids,
+                              furrow_error *err) {
+  fw_local_ids_start(ids);
+  for (size_t i = 0; i < p->rows; i++) {
+    const size_t number = row_number(params, i), at = (size_t)p->offset[i];
+    const furrow_row row = furrow_rowblock_row(params->rows, number);
+    FW_TRY(fw_local_ids_reserve(ids, row.length, err));
+    FW_TRY(fw_local_ids_add(ids, &row, p->feature + at, err));
+    FW_TRY(copy_values(p, &row, number, p->value ? p->value + at : NULL, err));
+  }
+  return fw_local_ids_finish(ids, p->feature, (size_t)p->offset[p->rows], err);
+}
+
+static furrow_status number_features(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err) {
+  fw_local_ids ids;
+  furrow_status status = fw_local_ids_init(&ids, params->range, NULL, err);
+  if (status == FURROW_OK) status = add_rows(p, params, &ids, err);
+  if (status == FURROW_OK) status = order_features(p, &ids, err);
+  fw_local_ids_clear(&ids);
+  return status;
+}
+
+/* ---- The transposed copy ---- */
+
+/* use_offset[f + 1] is where the next use of feature f goes while rows are copied, and its end at last. */
+static void fill_uses(fw_linear_problem *p) {
+  for (size_t row = 0; row < p->rows; row++)
+    for (uint64_t i = p->offset[row]; i < p->offset[row + 1]; i++) {
+      const uint64_t at = p->use_offset[p->feature[i] + 1]++;
+      p->use_row[at] = (uint32_t)row;
+      if (p->value) p->use_value[at] = p->value[i];
+    }
+}
+
+static void count_uses(fw_linear_problem *p, uint64_t uses) {
+  uint64_t before = 0;
+  for (uint64_t i = 0; i < uses; i++) p->use_offset[p->feature[i] + 1]++;
+  for (size_t f = 0; f < p->features; f++) {
+    const uint64_t count = p->use_offset[f + 1];
+    p->use_offset[f + 1] = before;
+    before += count;
+  }
+}
+
+static void start_segments(fw_linear_problem *p, size_t uses) {
+  size_t f = 0;
+  for (size_t s = 0; s < p->segments; s++) {
+    while (p->use_offset[f + 1] <= piece_begin(uses, p->segments, s)) f++;
+    p->segment_feature[s] = (uint32_t)f;
+  }
+}
+
+static furrow_status transpose(fw_linear_problem *p, furrow_error *err) {
+  const size_t uses = (size_t)p->offset[p->rows];
+  p->segments = uses / LEAST_USES < 1 ? 1 : uses / LEAST_USES;
+  if (p->segments > MOST_SEGMENTS) p->segments = MOST_SEGMENTS;
+  FW_TRY(fw_alloc_zero((void **)&p->use_offset, p->features + 1, sizeof *p->use_offset, err));
+  FW_TRY(fw_alloc((void **)&p->use_row, uses, sizeof *p->use_row, err));
+  if (p->value) FW_TRY(fw_alloc((void **)&p->use_value, uses, sizeof *p->use_value, err));
+  FW_TRY(fw_alloc((void **)&p->segment_feature, p->segments, sizeof *p->segment_feature, err));
+  FW_TRY(fw_alloc((void **)&p->cut, p->segments, 2 * p->outputs * sizeof *p->cut, err));
+  count_uses(p, uses);
+  fill_uses(p);
+  start_segments(p, uses);
+  return FURROW_OK;
+}
+
+/* ---- Problem ---- */
+
+static furrow_status make_blocks(fw_linear_problem *p, furrow_error *err) {
+  p->blocks = p->rows / LEAST_ROWS < 1 ? 1 : p->rows / LEAST_ROWS;
+  if (p->blocks > MOST_BLOCKS) p->blocks = MOST_BLOCKS;
+  p->by_feature = p->features > 0 && fw_linear_problem_size(p) > MOST_PARAMETERS_BY_BLOCK;
+  const size_t slopes = p->by_feature ? p->rows : p->blocks;
+  FW_TRY(fw_alloc((void **)&p->block_value, p->blocks, sizeof *p->block_value, err));
+  FW_TRY(fw_alloc((void **)&p->block_gradient, block_width(p), p->blocks * sizeof *p->block_gradient, err));
+  return fw_alloc((void **)&p->slope, slopes, p->outputs * sizeof *p->slope, err);
+}
+
+static furrow_status fill_problem(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err) {
+  size_t size;
+  FW_TRY(take_rows(p, params, err));
+  FW_TRY(number_features(p, params, err));
+  if (!fw_size_mul(p->features + 1, p->outputs * sizeof(double), &size)) return fw_fail_memory(err, SIZE_MAX);
+  FW_TRY(make_blocks(p, err));
+  return p->by_feature ? transpose(p, err) : FURROW_OK;
+}
+
+furrow_status fw_linear_problem_create(fw_linear_problem **problem, const fw_linear_params *params, furrow_error *err) {
+  fw_linear_problem *p = NULL;
+  FW_TRY(check_params(params, err));
+  FW_TRY(fw_alloc_zero((void **)&p, 1, sizeof *p, err));
+  p->loss = params->loss;
+  p->outputs = params->outputs;
+  p->delta = params->delta;
+  p->l2 = params->l2;
+  p->pool = params->pool;
+  furrow_status status = fill_problem(p, params, err);
+  if (status == FURROW_OK)
+    *problem = p;
+  else
+    fw_linear_problem_free(p);
+  return status;
+}
+
+void fw_linear_problem_free(fw_linear_problem *p) {
+  if (!p) return;
+  void *const owned[] = {p->key,     p->label,       p->weight,          p->offset, p->feature,
+                         p->value,   p->block_value, p->block_gradient,  p->slope,  p->use_offset,
+                         p->use_row, p->use_value,   p->segment_feature, p->cut};
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) fw_free(owned[i]);
+  fw_free(p);
+}
+
+const uint64_t *fw_linear_problem_keys(const fw_linear_problem *p, size_t *features) {
+  *features = p->features;
+  return p->key;
+}
+
+size_t fw_linear_problem_size(const fw_linear_problem *p) {
+  return (p->features + 1) * p->outputs;
+}
+
+/* ---- Solver ---- */
+
+struct fw_linear_solver {
+  fw_linear_problem *problem;
+  fw_lbfgs *lbfgs;
+};
+
+/* The weight of all rows, the mean of their labels and the deviation from it. */
+typedef struct label_sums {
+  double total, mean, deviation;
+} label_sums;
+
+static label_sums sum_labels(const fw_linear_problem *p) {
+  label_sums s = {0};
+  double square = 0;
+  for (size_t i = 0; i < p->rows; i++) {
+    const double weight = p->weight ? p->weight[i] : 1;
+    s.total += weight;
+    s.mean += weight * p->label[i];
+  }
+  s.mean /= s.total;
+  for (size_t i = 0; i < p->rows; i++)
+    square += (p->weight ? p->weight[i] : 1) * (p->label[i] - s.mean) * (p->label[i] - s.mean);
+  s.deviation = sqrt(square / s.total);
+  return s;
+}
+
+static double limit_share(double share) {
+  return share < LEAST_SHARE ? LEAST_SHARE : share > 1 - LEAST_SHARE ? 1 - LEAST_SHARE : share;
+}
+
+/* Shares of classes (log: of the positive one) and the bias that a model without features would have. */
+static void start_bias(const fw_linear_problem *p, const label_sums *sums, double *share, double *bias) {
+  if (p->loss == FW_LOSS_LOG) {
+    share[0] = limit_share((1 + sums->mean) / 2);
+    bias[0] = log(share[0] / (1 - share[0]));
+  } else if (p->loss == FW_LOSS_SOFTMAX) {
+    memset(share, 0, p->outputs * sizeof *share);
+    for (size_t i = 0; i < p->rows; i++) share[(size_t)p->label[i]] += (p->weight ? p->weight[i] : 1) / sums->total;
+    for (size_t k = 0; k < p->outputs; k++) share[k] = limit_share(share[k]);
+    for (size_t k = 0; k < p->outputs; k++) bias[k] = log(share[k]);
+  } else {
+    bias[0] = sums->mean;
+  }
+}
+
+/* About the second derivatives: those of a model without features. Regression: of the squared difference. */
+static void fill_diagonal(const fw_linear_problem *p, const label_sums *sums, const double *share, double *diagonal) {
+  const bool classes = p->loss == FW_LOSS_LOG || p->loss == FW_LOSS_SOFTMAX;
+  const size_t weights = p->features * p->outputs;
+  double *square = diagonal; /* by feature first; spread over the outputs from the end on */
+  memset(diagonal, 0, (weights + p->outputs) * sizeof *diagonal);
+  for (size_t row = 0; row < p->rows; row++)
+    for (uint64_t i = p->offset[row]; i < p->offset[row + 1]; i++) {
+      const double value = p->value ? (double)p->value[i] : 1;
+      square[p->feature[i]] += (p->weight ? p->weight[row] : 1) * value * value;
+    }
+  for (size_t f = p->features + 1; f-- > 0;) {
+    const double sum = f < p->features ? square[f] : sums->total, l2 = f < p->features ? p->l2 : 0;
+    for (size_t k = p->outputs; k-- > 0;) {
+      const double second = sum * (classes ? share[k] * (1 - share[k]) : 1) + l2;
+      diagonal[f * p->outputs + k] = second > 0 ? second : 1; /* 0: the parameter never matters */
+    }
+  }
+}
+
+static void fill_start(const fw_linear_problem *p, const fw_linear_solver_params *params, const double *bias,
+                       double *start) {
+  const size_t weights = p->features * p->outputs;
+  if (params->w)
+    memcpy(start, params->w, weights * sizeof *start);
+  else
+    memset(start, 0, weights * sizeof *start);
+  memcpy(start + weights, params->bias ? params->bias : bias, p->outputs * sizeof *start);
+}
+
+/* memory: of start, diagonal, and shares and biases of the outputs */
+static furrow_status start_lbfgs(fw_linear_solver *solver, const fw_linear_solver_params *params, double *memory,
+                                 furrow_error *err) {
+  const fw_linear_problem *p = solver->problem;
+  const size_t size = fw_linear_problem_size(p);
+  double *start = memory, *diagonal = start + size, *share = diagonal + size, *bias = share + p->outputs;
+  const label_sums sums = sum_labels(p);
+  const bool regression = p->loss == FW_LOSS_L2 || p->loss == FW_LOSS_HUBER;
+  const double tolerance = params->tolerance > 0 ? params->tolerance : 1e-4;
+  fw_lbfgs_params lbfgs = {
+      .tolerance = tolerance, .value_tolerance = 1e-8 * tolerance, .diagonal = diagonal, .pool = p->pool};
+  if (regression && sums.deviation > 0) lbfgs.tolerance *= sums.deviation;
+  start_bias(p, &sums, share, bias);
+  fill_diagonal(p, &sums, share, diagonal);
+  fill_start(p, params, bias, start);
+  return fw_lbfgs_create(&solver->lbfgs, size, start, &lbfgs, err);
+}
+
+furrow_status fw_linear_solver_create(fw_linear_solver **solver, fw_linear_problem *problem,
+                                      const fw_linear_solver_params *params, furrow_error *err) {
+  const fw_linear_solver_params defaults = {0};
+  fw_linear_solver *s = NULL;
+  double *memory = NULL;
+  furrow_status status = fw_alloc_zero((void **)&s, 1, sizeof *s, err);
+  if (status == FURROW_OK)
+    status = fw_alloc((void **)&memory, problem->features + 2, 2 * problem->outputs * sizeof *memory, err);
+  if (status == FURROW_OK) {
+    s->problem = problem;
+    status = start_lbfgs(s, params ? params : &defaults, memory, err);
+  }
+  fw_free(memory);
+  if (status == FURROW_OK)
+    *solver = s;
+  else
+    fw_free(s);
+  return status;
+}
+
+void fw_linear_solver_free(fw_linear_solver *s) {
+  if (!s) return;
+  fw_lbfgs_free(s->lbfgs);
+  fw_free(s);
+}
+
+furrow_status fw_linear_solver_step(fw_linear_solver *s, fw_lbfgs_state *state, furrow_error *err) {
+  return fw_lbfgs_step(s->lbfgs, fw_linear_problem_evaluate, s->problem, state, err);
+}
+
+const double *fw_linear_solver_weights(const fw_linear_solver *s) {
+  return fw_lbfgs_x(s->lbfgs);
+}
+
+const double *fw_linear_solver_bias(const fw_linear_solver *s) {
+  return fw_lbfgs_x(s->lbfgs) + s->problem->features * s->problem->outputs;
+}
+
+double fw_linear_solver_value(const fw_linear_solver *s) {
+  return fw_lbfgs_value(s->lbfgs);
+}
+
+double fw_linear_solver_largest_gradient(const fw_linear_solver *s) {
+  return fw_lbfgs_largest_gradient(s->lbfgs);
+}
+
+size_t fw_linear_solver_passes(const fw_linear_solver *s) {
+  return fw_lbfgs_evaluations(s->lbfgs);
+}

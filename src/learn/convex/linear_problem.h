@@ -1,0 +1,86 @@
+/* learn/convex/linear_problem.h: linear models as a convex problem over rows in memory.
+ *
+ *   sum over rows of weight * loss(label, x·W + b)  +  l2 / 2 * |W|²       (b is not regularised)
+ *
+ * The losses are those of learn/net/losses.c: L2 is half of the squared difference. So l2 = 1 is what scikit-learn's
+ * LogisticRegression(C=1) and Ridge(alpha=1) minimise. Sums over rows are made in blocks or by feature, in an order
+ * that the shape of the problem alone decides: the same bytes for any number of threads. */
+#ifndef FW_LEARN_CONVEX_LINEAR_PROBLEM_H
+#define FW_LEARN_CONVEX_LINEAR_PROBLEM_H
+
+#include <stdint.h>
+
+#include "furrow/rows.h"
+#include "learn/conf/conf.h"
+#include "learn/convex/lbfgs.h"
+
+/* ---- Problem -------------------------------------------------------------------------------------------- */
+
+/* Owns a copy of the rows. Its parameters are one array: W[feature][output] by ascending key, then b[output]. */
+typedef struct fw_linear_problem fw_linear_problem;
+
+typedef struct fw_linear_params {
+  const furrow_rowblock *rows; /* needed by create alone, as are the arrays below */
+  const uint32_t *use;         /* numbers of the rows to use; NULL: all */
+  size_t count;                /* of them */
+  const double *label;         /* by row of the block: 1 or -1 (log), 0 … outputs - 1 (softmax), any number */
+  const double *weight;        /* by row of the block; NULL: all 1 */
+  fw_loss_type loss;           /* FW_LOSS_LOG, SOFTMAX, L2 or HUBER */
+  size_t outputs;              /* 1; softmax: classes */
+  double delta;                /* Huber's, > 0 */
+  double l2;                   /* 0 or more */
+  uint64_t range;              /* keys must be below; 0: open */
+  fw_spin_pool *pool;          /* NULL: the caller's thread alone. Must outlive the problem */
+} fw_linear_params;
+
+/* Errors:  E_UNSUPPORTED, another loss; E_ARGUMENT, no rows, or all have weight 0, or a parameter that does not fit;
+ *          E_RANGE, a label that the loss does not take, a value or weight that is not finite, a key beyond the range;
+ *          E_MEMORY. */
+furrow_status fw_linear_problem_create(fw_linear_problem **problem, const fw_linear_params *params,
+                                       furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
+void fw_linear_problem_free(fw_linear_problem *problem);
+
+/* Keys that occur in the rows, ascending; they stay with the problem. */
+const uint64_t *fw_linear_problem_keys(const fw_linear_problem *problem, size_t *features);
+/* Parameters in all: (features + 1) * outputs. */
+size_t fw_linear_problem_size(const fw_linear_problem *problem);
+
+/* The objective and its gradient at x; a fw_value_and_gradient. One call at a time. Always OK. */
+furrow_status fw_linear_problem_evaluate(void *problem, const double *x, double *gradient, double *value,
+                                         furrow_error *err) FURROW_MUST_USE;
+/* x·W + b of the rows of the problem, in their order: outputs numbers for each. */
+void fw_linear_problem_scores(const fw_linear_problem *problem, const double *x, double *scores);
+/* The same for any rows (use NULL: all of the block); features that the problem does not have count as 0. */
+void fw_linear_problem_score_rows(const fw_linear_problem *problem, const double *x, const furrow_rowblock *rows,
+                                  const uint32_t *use, size_t count, double *scores);
+
+/* ---- Solver --------------------------------------------------------------------------------------------- */
+
+/* L-BFGS on a problem, which must outlive it. */
+typedef struct fw_linear_solver fw_linear_solver;
+
+typedef struct fw_linear_solver_params {
+  double tolerance;   /* of the largest derivative of the sum, as scikit-learn's tol; 0: 1e-4. Regression: times the
+                         deviation of the labels */
+  const double *w;    /* first W; NULL: 0 */
+  const double *bias; /* first b; NULL: log odds, log of the shares of classes, or mean of the labels */
+} fw_linear_solver_params;
+
+/* params NULL: the defaults. */
+furrow_status fw_linear_solver_create(fw_linear_solver **solver, fw_linear_problem *problem,
+                                      const fw_linear_solver_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
+void fw_linear_solver_free(fw_linear_solver *solver);
+/* One iteration. *state GOING: there is more to do. */
+furrow_status fw_linear_solver_step(fw_linear_solver *solver, fw_lbfgs_state *state, furrow_error *err) FURROW_MUST_USE;
+/* The parameters now, W[feature][output] and behind it b[output]; valid until the next step. Before the first step
+ * those of the start. */
+const double *fw_linear_solver_weights(const fw_linear_solver *solver);
+const double *fw_linear_solver_bias(const fw_linear_solver *solver);
+/* After a step: the objective, its largest derivative, and passes over the rows so far. */
+double fw_linear_solver_value(const fw_linear_solver *solver);
+double fw_linear_solver_largest_gradient(const fw_linear_solver *solver);
+size_t fw_linear_solver_passes(const fw_linear_solver *solver);
+
+#endif
