@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { HISTORY = 10, BLOCK = 1 << 13, MOST_TRIALS = 30 };
+enum { LEAST_HISTORY = 10, MOST_HISTORY = 50, BLOCK = 1 << 13, MOST_TRIALS = 30 };
 
 #define SUFFICIENT_DECREASE 1e-4
 #define CURVATURE 0.9
@@ -20,9 +20,9 @@ struct fw_lbfgs {
   fw_lbfgs_params params;
   double *memory;
   double *x, *gradient, *next_x, *next_gradient, *direction, *inverse; /* inverse: 1 / diagonal; NULL: all 1 */
-  double *step[HISTORY], *change[HISTORY]; /* differences of x and of the gradient; a ring, the newest at `newest` */
-  double product[HISTORY];                 /* of both */
-  size_t pairs, newest;
+  double *step, *change; /* differences of x and of the gradient, `history` of each; a ring, the newest at `newest` */
+  double product[MOST_HISTORY]; /* of both */
+  size_t history, pairs, newest;
   double *part; /* of a sum, for each block */
   double value, largest;
   size_t evaluations;
@@ -130,24 +130,29 @@ static void scale(const fw_lbfgs *l, double *to, double factor) {
 
 /* ---- Memory ---- */
 
+/* A longer history needs fewer iterations; it takes little beside the function where n is small. */
+static size_t history_for(size_t n) {
+  const size_t history = ((size_t)1 << 18) / n;
+  return history < LEAST_HISTORY ? LEAST_HISTORY : history > MOST_HISTORY ? MOST_HISTORY : history;
+}
+
 static void place_vectors(fw_lbfgs *l, bool diagonal) {
   double *at = l->memory;
   double **const vectors[] = {&l->x, &l->gradient, &l->next_x, &l->next_gradient, &l->direction};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++, at += l->n) *vectors[i] = at;
-  for (size_t i = 0; i < HISTORY; i++, at += 2 * l->n) {
-    l->step[i] = at;
-    l->change[i] = at + l->n;
-  }
-  if (diagonal) l->inverse = at;
+  l->step = at;
+  l->change = l->step + l->history * l->n;
+  if (diagonal) l->inverse = l->change + l->history * l->n;
 }
 
 furrow_status fw_lbfgs_create(fw_lbfgs **lbfgs, size_t n, const double *start, const fw_lbfgs_params *params,
                               furrow_error *err) {
-  const size_t vectors = 5 + 2 * HISTORY + (params->diagonal != NULL);
+  const size_t history = history_for(n), vectors = 5 + 2 * history + (params->diagonal != NULL);
   fw_lbfgs *l = NULL;
   furrow_status status = fw_alloc_zero((void **)&l, 1, sizeof *l, err);
   if (status != FURROW_OK) return status;
   l->n = n;
+  l->history = history;
   l->blocks = (n + BLOCK - 1) / BLOCK;
   l->params = *params;
   l->params.diagonal = NULL;
@@ -174,41 +179,50 @@ void fw_lbfgs_free(fw_lbfgs *l) {
 /* ---- Direction ---- */
 
 static size_t pair_at(const fw_lbfgs *l, size_t age) {
-  return (l->newest + HISTORY - age) % HISTORY;
+  return (l->newest + l->history - age) % l->history;
+}
+
+static double *step_of(const fw_lbfgs *l, size_t pair) {
+  return l->step + pair * l->n;
+}
+
+static double *change_of(const fw_lbfgs *l, size_t pair) {
+  return l->change + pair * l->n;
 }
 
 /* The two loops: direction = -H * gradient, H about the inverse of the Hessian. */
 static void find_direction(fw_lbfgs *l) {
-  double share[HISTORY], factor = 1;
+  double share[MOST_HISTORY], factor = 1;
   memcpy(l->direction, l->gradient, l->n * sizeof *l->gradient);
   for (size_t age = 0; age < l->pairs; age++) {
     const size_t i = pair_at(l, age);
-    share[i] = dot(l, l->step[i], l->direction) / l->product[i];
-    add(l, l->direction, -share[i], l->change[i]);
+    share[i] = dot(l, step_of(l, i), l->direction) / l->product[i];
+    add(l, l->direction, -share[i], change_of(l, i));
   }
-  if (l->pairs > 0) factor = l->product[l->newest] / square(l, l->change[l->newest]);
+  if (l->pairs > 0) factor = l->product[l->newest] / square(l, change_of(l, l->newest));
   scale(l, l->direction, -factor);
   for (size_t age = l->pairs; age-- > 0;) {
     const size_t i = pair_at(l, age);
-    const double back = dot(l, l->change[i], l->direction) / l->product[i];
-    add(l, l->direction, -share[i] - back, l->step[i]);
+    const double back = dot(l, change_of(l, i), l->direction) / l->product[i];
+    add(l, l->direction, -share[i] - back, step_of(l, i));
   }
 }
 
 /* Keeps the last step for the directions to come, unless the curvature along it is lost in rounding. */
 static void remember(fw_lbfgs *l) {
-  const size_t i = l->pairs > 0 ? (l->newest + 1) % HISTORY : 0;
-  move(l, l->step[i], l->next_x, -1, l->x);
-  move(l, l->change[i], l->next_gradient, -1, l->gradient);
-  const double product = dot(l, l->step[i], l->change[i]);
+  const size_t i = l->pairs > 0 ? (l->newest + 1) % l->history : 0;
+  double *const step = step_of(l, i), *const change = change_of(l, i);
+  move(l, step, l->next_x, -1, l->x);
+  move(l, change, l->next_gradient, -1, l->gradient);
+  const double product = dot(l, step, change);
   /* The curvature of pairs lies between those of the directions; one that is a tiny part of it is noise. */
-  if (!(product > 1e-14 * sqrt(dot(l, l->step[i], l->step[i]) * dot(l, l->change[i], l->change[i])))) {
-    if (l->pairs == HISTORY) l->pairs--; /* its place was that of the oldest */
+  if (!(product > 1e-14 * sqrt(dot(l, step, step) * dot(l, change, change)))) {
+    if (l->pairs == l->history) l->pairs--; /* its place was that of the oldest */
     return;
   }
   l->product[i] = product;
   l->newest = i;
-  if (l->pairs < HISTORY) l->pairs++;
+  if (l->pairs < l->history) l->pairs++;
 }
 
 /* ---- Line search ---- */
