@@ -25,7 +25,7 @@ typedef struct train_values {
   const char *conf, *algorithm, *train, *valid, *out, *load, *format;
   const char *history, *curve, *dot, *svg;
   const char *metric, *checkpoint;
-  uint32_t patience, threads;
+  uint32_t threads;
   int32_t checkpoint_every, servers;
   uint64_t max_features;
   int64_t part_size;
@@ -67,8 +67,8 @@ static const option main_options[] = {
     {.name = "format",
      .kind = OPTION_TEXT,
      .argument = "F",
-     .choices = "libsvm|libffm|dummy|dense|csv",
-     .help = "format of the samples: libsvm (the default; indices count from 1), libffm, dummy, dense, csv",
+     .choices = "auto|libsvm|libffm|dummy|dense|csv",
+     .help = "format of the samples: libsvm, libffm, dummy, dense, csv; found by itself with --model",
      .offset = AT(format)},
     {.name = "load",
      .kind = OPTION_TEXT,
@@ -95,14 +95,9 @@ static const option training_options[] = {
      .argument = "loss|auc|accuracy|logloss|rmse|mae",
      .help = "metric that decides which epoch is best (loss)",
      .offset = AT(metric)},
-    {.name = "patience",
-     .kind = OPTION_U32,
-     .argument = "N",
-     .help = "stop after N epochs without improvement (0: never)",
-     .offset = AT(patience)},
     {.name = "keep-best",
      .kind = OPTION_FLAG,
-     .help = "save the parameters of the best epoch instead of the last",
+     .help = "the same as --keep best",
      .offset = AT(keep_best)},
     {.name = "checkpoint",
      .kind = OPTION_TEXT,
@@ -270,7 +265,6 @@ static furrow_status fit(const train_values *values, furrow_trainer *trainer, ou
   params.parser = &parser;
   params.stream = values->stream;
   params.metric = values->metric;
-  params.patience = values->patience;
   params.keep_best = values->keep_best;
   params.checkpoint = values->checkpoint;
   params.checkpoint_every = (uint32_t)values->checkpoint_every;
@@ -328,13 +322,37 @@ static furrow_status measure_rounding(const train_values *values, const learn_se
   return rounding_measure(lost, trainer, values->out, rows, values->format, err);
 }
 
-static void tell_result(const train_values *values, const furrow_trainer *trainer, const rounding *lost, output *out) {
+static void list_notes(report *r, const furrow_trainer *trainer, const char *name, bool warnings) {
+  const char *text;
+  bool warning = false;
+  report_list(r, name);
+  for (size_t i = 0; (text = furrow_trainer_get_note(trainer, i, &warning)); i++)
+    if (warning == warnings) report_text(r, NULL, text);
+  report_end(r);
+}
+
+static void report_notes(report *r, const furrow_trainer *trainer) {
+  const char *text;
+  bool warning = false;
+  if (r->json) {
+    list_notes(r, trainer, "notes", false);
+    list_notes(r, trainer, "warnings", true);
+    return;
+  }
+  for (size_t i = 0; (text = furrow_trainer_get_note(trainer, i, &warning)); i++)
+    report_text(r, warning ? "warning" : "note", text);
+}
+
+static void tell_result(const train_values *values, const learn_settings *settings, const furrow_trainer *trainer,
+                        const rounding *lost, output *out) {
   const uint32_t best = furrow_trainer_best_epoch(trainer);
+  const bool keeps_best = strcmp(furrow_learn_conf_get(settings->conf, "keep"), "best") == 0;
   if (values->quiet && !values->json) return;
   report r;
   report_start(&r, out, values->json);
   report_text(&r, "model", values->out);
-  report_best(&r, best, best == 0 || best == furrow_trainer_epoch_count(trainer) || values->keep_best);
+  report_best(&r, best, best == 0 || best == furrow_trainer_epoch_count(trainer) || values->keep_best || keeps_best);
+  report_notes(&r, trainer);
   if (lost->rows > 0) rounding_report(lost, &r);
   report_epochs(&r, trainer);
   report_finish(&r);
@@ -412,7 +430,7 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   rounding lost = {0};
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
   if (status == FURROW_OK) status = write_history(values, trainer, err);
-  if (status == FURROW_OK) tell_result(values, trainer, &lost, out);
+  if (status == FURROW_OK) tell_result(values, settings, trainer, &lost, out);
   if (status == FURROW_OK) print_train_notes(values, trainer);
   furrow_trainer_free(trainer);
   return status;

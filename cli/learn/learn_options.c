@@ -17,12 +17,28 @@ static bool has_own_option(const char *name) {
   return false;
 }
 
-/* "passes over the data (30)" */
+/* Furrow's own default of a key for all algorithms; "by the model" if they differ, NULL: it is Angel's. */
+static const char *own_default(const furrow_learn_key *key) {
+  static const char *const algorithms[] = {"lr",  "svm", "linear",        "robust", "softmax", "mlr", "fm",
+                                           "dnn", "ffm", "wide_and_deep", "deepfm", "pnn",     "nfm", "gbdt"};
+  const char *own = furrow_learn_recommended("lr", key->name);
+  for (size_t i = 1; i < sizeof algorithms / sizeof *algorithms; i++) {
+    const char *other = furrow_learn_recommended(algorithms[i], key->name);
+    if ((own == NULL) != (other == NULL) || (own && strcmp(own, other) != 0)) return "by the model";
+  }
+  return own;
+}
+
+/* "passes over the data (by the model; in a JSON file 30)" */
 static const char *help_of(const furrow_learn_key *key) {
-  static char texts[LEARN_KEYS][200];
+  static char texts[LEARN_KEYS][280];
   static size_t used;
-  if (!key->fallback[0] || used == LEARN_KEYS) return key->help;
-  snprintf(texts[used], sizeof texts[used], "%s (%s)", key->help, key->fallback);
+  const char *own = own_default(key);
+  if ((!key->fallback[0] && !own) || used == LEARN_KEYS) return key->help;
+  if (own)
+    snprintf(texts[used], sizeof texts[used], "%s (%s; in a JSON file %s)", key->help, own, key->fallback);
+  else
+    snprintf(texts[used], sizeof texts[used], "%s (%s)", key->help, key->fallback);
   return texts[used++];
 }
 

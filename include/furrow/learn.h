@@ -45,7 +45,8 @@ extern "C" {
 
 /* ---- Configuration -------------------------------------------------------------------------------------- */
 
-/* What is trained and how: the graph of layers, the data, the training. It starts with Angel's defaults. */
+/* What is trained and how: the graph of layers, the data, the training. What is not set has Furrow's own default for the
+ * algorithm (furrow_learn_recommended), or Angel's once a JSON file was read. */
 typedef struct furrow_learn_conf furrow_learn_conf;
 
 /* Makes a configuration with the defaults and without a graph.
@@ -89,13 +90,19 @@ typedef struct furrow_learn_key {
   const char *angel_key; /* "ml.epoch.num"; NULL: Angel has none */
   const char *json_path; /* "train/epoch"; NULL: not in the JSON file */
   const char *value;     /* what it takes: "N", "X", "yes|no", "sgd|momentum|…" */
-  const char *fallback;  /* the default, as text */
+  const char *fallback;  /* Angel's default, as text */
   const char *help;      /* one line */
 } furrow_learn_key;
 
 /* Returns: the i-th key; NULL past the end.
  * Owner:   the library; valid for ever. */
 FURROW_API const furrow_learn_key *furrow_learn_key_at(size_t i);
+
+/* Returns: Furrow's own default of a key for an algorithm, as text ("auto": the data decides); NULL: it has none, and
+ *          `fallback` counts. Furrow's own defaults count unless a JSON file was read, or the key `defaults` is
+ *          "angel"; they are chosen by measuring (docs/design/defaults.md) and may get better in later versions.
+ * Owner:   the library; valid for ever. */
+FURROW_API const char *furrow_learn_recommended(const char *algorithm, const char *key);
 
 /* How a description is written. */
 typedef enum furrow_describe_format {
@@ -247,6 +254,13 @@ FURROW_API uint32_t furrow_trainer_best_epoch(const furrow_trainer *trainer);
  * own. Either may be NULL. */
 FURROW_API void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train,
                                          furrow_parser_stats *valid);
+
+/* Returns: how much the last fit has to say beside its figures: what it found and changed (labels, a learning rate that
+ *          was halved, a net that fell back to a linear model), and what is wrong with the model. */
+FURROW_API size_t furrow_trainer_note_count(const furrow_trainer *trainer);
+/* Returns: the i-th note, a sentence; NULL past the end. *warning (may be NULL): the model may be useless.
+ * Owner:   the trainer; valid until the next call of furrow_trainer_fit. */
+FURROW_API const char *furrow_trainer_get_note(const furrow_trainer *trainer, size_t i, bool *warning);
 
 /* A training between two epochs, as the checkpoint of furrow_trainer_fit_params keeps it. The library allocates it; it
  * may grow at its end. */

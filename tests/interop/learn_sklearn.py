@@ -28,7 +28,7 @@ def draw(path):
 
 
 def evaluate(model, path, out, columns, *options):
-    subprocess.run([furrow, "train", "--model", model, "--train", path, "--out", out, "--range", str(columns),
+    subprocess.run([furrow, "train", "--defaults", "angel", "--model", model, "--train", path, "--out", out, "--range", str(columns),
                     "--valid-ratio", "0", "--quiet", *options], check=True)
     text = subprocess.run([furrow, "eval", "--model", out, "--data", path, "--json"], check=True, stdout=subprocess.PIPE)
     return json.loads(text.stdout)

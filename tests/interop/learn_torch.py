@@ -29,7 +29,7 @@ def read_rows(path):
 
 def train(model, out, rate, epochs, *options):
     history = out + ".json"
-    command = [furrow, "train", "--model", model, "--train", data, "--out", out, "--range", str(RANGE), "--lr", str(rate),
+    command = [furrow, "train", "--defaults", "angel", "--model", model, "--train", data, "--out", out, "--range", str(RANGE), "--lr", str(rate),
                "--decay", "ConstantLearningRate", "--batch", str(BATCH), "--epochs", str(epochs), "--valid-ratio", "0",
                "--history", history, "--quiet", *options]
     subprocess.run(command, check=True)

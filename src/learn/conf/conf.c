@@ -60,6 +60,7 @@ furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_co
   made->json.trees = conf->json.trees;
   made->json.graph = conf->json.graph;
   if (made->json.graph) made->json.graph->users++;
+  made->has_json = conf->has_json;
   made->algorithm = conf->algorithm;
   *copy = made;
   return FURROW_OK;
@@ -144,6 +145,7 @@ furrow_status furrow_learn_conf_read(furrow_learn_conf *conf, const void *text, 
   fw_conf_json spec = {0};
   furrow_status status = fw_conf_json_read(&spec, text, size, file, err);
   if (status == FURROW_OK) take_json(conf, &spec);
+  conf->has_json |= status == FURROW_OK;
   fw_conf_json_clear(&spec);
   return status;
 }
@@ -154,10 +156,21 @@ bool fw_conf_has_key(const furrow_learn_conf *conf, fw_key key) {
   return conf->keys[key].text != NULL;
 }
 
+bool fw_conf_is_set(const furrow_learn_conf *conf, fw_key key) {
+  return conf->keys[key].text || conf->json.values[key].text;
+}
+
+bool fw_conf_recommends(const furrow_learn_conf *conf) {
+  if (conf->keys[FW_KEY_DEFAULTS].text) return conf->keys[FW_KEY_DEFAULTS].integer == 0;
+  return !conf->has_json;
+}
+
+/* A default that the data decides ("auto") has the number 0. */
 fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key) {
   if (conf->keys[key].text) return conf->keys[key];
   if (conf->json.values[key].text) return conf->json.values[key];
-  const char *fallback = fw_key_facts(key)->fallback;
+  const char *own = fw_conf_recommends(conf) ? fw_recommended(fw_conf_algorithm(conf), key) : NULL;
+  const char *fallback = own ? own : fw_key_facts(key)->fallback;
   fw_value value = {0};
   if (fallback[0] && fw_key_parse(key, fallback, strlen(fallback), &value, NULL) != FURROW_OK) value = (fw_value){0};
   if (!value.text) value.text = fallback;

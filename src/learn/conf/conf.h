@@ -153,6 +153,13 @@ typedef struct fw_data_conf {
   fw_label_transform label;
   double threshold;
   bool has_label;
+  bool finds_labels;         /* what classes there are is found in the data */
+  size_t label_count;        /* labels of the classes, ascending; 0: labels are transformed as `label` says */
+  const double *labels;      /* two classes: the first is negative; more: class 0, 1 … */
+  bool signed_classes;       /* classes are -1 and 1, else 0, 1 … */
+  bool scale;                /* features are scaled for training */
+  const char *class_weights; /* "none", "balanced", or a factor for each class */
+  const double *class_factors; /* those factors, once the data is known; NULL: all 1 */
   bool long_keys; /* the model's columns have 64 bits, and so have indices that are read */
 } fw_data_conf;
 
@@ -165,7 +172,7 @@ typedef struct fw_model_conf {
 } fw_model_conf;
 
 typedef struct fw_train_conf {
-  uint32_t epochs;
+  uint32_t epochs;  /* 0: by the number of rows */
   uint32_t batch;   /* rows of an update; 0: rows / updates, rounded up */
   uint32_t updates; /* of an epoch, where batch is 0 */
   double lr;
@@ -175,6 +182,11 @@ typedef struct fw_train_conf {
   bool decay_on_batch;
   uint64_t seed;
   double init_input, init_embedding, init_fc; /* deviation of the first weights; init_fc 0: by the layer's shape */
+  bool recommended;    /* Furrow's own defaults count, and what comes with them */
+  bool lbfgs;          /* the exact minimum is sought; else steps of the optimizers */
+  bool start_linear;   /* a net begins as the linear model, and falls back to it */
+  bool keep_best;      /* the best epoch is saved, else the last */
+  uint32_t patience;   /* stop after so many epochs that were not better; 0: never */
 } fw_train_conf;
 
 /* gbdt: trees in place of a graph of layers. Their learning rate is train.lr, their loss graph.loss. */
@@ -202,6 +214,7 @@ typedef struct fw_plan {
   fw_train_conf train;
   fw_graph graph;
   fw_forest_conf forest;
+  bool open_fields, open_classes; /* not known before the data is: the graph has the fewest there can be */
   void *memory;
 } fw_plan;
 

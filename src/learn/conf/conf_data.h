@@ -45,6 +45,8 @@ typedef enum fw_value_kind {
   FW_VALUE_ROW_TYPE,
   FW_VALUE_INDEX_BASE,
   FW_VALUE_CATEGORIES, /* 0:2,7:5: text; each is checked */
+  FW_VALUE_WORD,       /* one of the words that `value` of furrow_learn_key lists; its number */
+  FW_VALUE_NUMBERS,    /* 1,2: text; each is checked */
   FW_VALUE_OBJECTIVE,  /* names from here on */
   FW_VALUE_LABEL,
   FW_VALUE_DECAY,
@@ -85,6 +87,17 @@ typedef enum fw_value_kind {
     "rows begin with a label")                                                                                         \
   X(INDEX_BASE, "index-base", NULL, "data/indexbase", INDEX_BASE, 0, 0, "1", "0|1|auto",                               \
     "first index of libsvm and libffm data")                                                                           \
+  X(LABELS, "labels", NULL, NULL, NUMBERS, 0, 0, "", "X,X,…",                                                            \
+    "labels of the classes in ascending order; found in the data unless `label` is set")                               \
+  X(SCALE, "scale", NULL, NULL, WORD, 0, 0, "none", "none|auto",                                                        \
+    "auto: wild features are centred and scaled for training, and the saved weights are for the data as it is")        \
+  X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                              \
+    "factor of the weights of each class's rows; balanced: all classes weigh the same")                                \
+  X(DEFAULTS, "defaults", NULL, NULL, WORD, 0, 0, "furrow", "furrow|angel",                                             \
+    "whose settings count where none are given: Furrow's, by the algorithm, or Angel's (always with a JSON file)")     \
+  X(PATIENCE, "patience", NULL, NULL, INT, 0, FW_COUNT_MAX, "0", "N",                                                   \
+    "stop after N epochs without improvement; 0: never")                                                               \
+  X(KEEP, "keep", NULL, NULL, WORD, 0, 0, "last", "last|best", "the epoch whose parameters are saved")                  \
   X(MODEL_TYPE, "model-type", "ml.model.type", "model/modeltype", ROW_TYPE, 0, 0, "T_FLOAT_DENSE", "T_FLOAT_DENSE|…",  \
     "row type of the matrices: float or double, dense, sparse or sparse_longkey")                                      \
   X(MODEL_SIZE, "model-size", "ml.model.size", "model/modelsize", INT, -1, FW_RANGE_MAX, "-1", "N",                    \
@@ -94,6 +107,10 @@ typedef enum fw_value_kind {
   X(LOAD, "load", "angel.load.model.path", "model/loadpath", TEXT, 0, 0, "", "DIR", "the model to go on from")         \
   X(SAVE, "save", "angel.save.model.path", "model/savepath", TEXT, 0, 0, "", "DIR", "where the model goes")            \
   X(EPOCHS, "epochs", "ml.epoch.num", "train/epoch", INT, 1, FW_COUNT_MAX, "30", "N", "passes over the data")          \
+  X(SOLVER, "solver", NULL, NULL, WORD, 0, 0, "steps", "steps|lbfgs",                                                   \
+    "steps: the optimizers, batch by batch; lbfgs: the exact minimum, for lr, linear, robust and softmax")             \
+  X(START, "start", NULL, NULL, WORD, 0, 0, "random", "random|linear",                                                  \
+    "linear: a net begins as the linear model of the data, and falls back to it if it is not better")                  \
   X(UPDATES, "updates", "ml.num.update.per.epoch", "train/numupdateperepoch", INT, 1, FW_COUNT_MAX, "10", "N",         \
     "updates of an epoch, where batch is not set")                                                                     \
   X(BATCH, "batch", "ml.minibatch.size", "train/batchsize", INT, 1, 16777216, "128", "N",                              \
@@ -211,8 +228,17 @@ furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *
 furrow_status fw_key_check(fw_key key, double number, furrow_error *err) FURROW_MUST_USE;
 /* The first width of a FW_VALUE_WIDTHS; returns where the next one begins, NULL: it was the last. */
 const char *fw_next_width(const char *widths, int64_t *width);
+/* The first number of a FW_VALUE_NUMBERS; the same. */
+const char *fw_next_number(const char *numbers, double *number);
 /* The feature of the first category of a FW_VALUE_CATEGORIES that is a list; the same. */
 const char *fw_next_category(const char *categories, uint64_t *feature);
+
+/* ---- Furrow's own defaults (recommended.c, recommended_rates.c) ---- */
+
+/* The default of a key for an algorithm, as text; "auto": by the data. NULL: none but Angel's. */
+const char *fw_recommended(const char *algorithm, fw_key key);
+const char *fw_recommended_forest(fw_key key);
+double fw_recommended_rate(fw_optimizer_type type);
 
 /* What an optimizer has beside its rate and regularisation: a and b of fw_optimizer. */
 typedef struct fw_optimizer_param {
@@ -301,12 +327,17 @@ void fw_conf_json_clear(fw_conf_json *spec);
 struct furrow_learn_conf {
   fw_value keys[FW_KEYS]; /* texts are owned */
   fw_conf_json json;
+  bool has_json; /* a JSON file was read */
   const char *algorithm; /* by furrow_learn_conf_set_algorithm; NULL: none, or layers came later */
 };
 
 /* What counts: the key, else the JSON, else the default. */
 fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key);
 bool fw_conf_has_key(const furrow_learn_conf *conf, fw_key key);
+/* Whether the key or the JSON says it. */
+bool fw_conf_is_set(const furrow_learn_conf *conf, fw_key key);
+/* Whether Furrow's own defaults count: unless a JSON file was read, or the key `defaults` says otherwise. */
+bool fw_conf_recommends(const furrow_learn_conf *conf);
 /* The short name of the built-in algorithm; NULL: the layers of the JSON. */
 const char *fw_conf_algorithm(const furrow_learn_conf *conf);
 
@@ -327,7 +358,7 @@ furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_lea
                                 furrow_error *err) FURROW_MUST_USE;
 
 /* Resolves a graph; all it holds is taken from `arena`. plan->data, model and train are set. */
-furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, const fw_plan *plan,
+furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, fw_plan *plan,
                                const fw_graph_spec *spec, furrow_error *err) FURROW_MUST_USE;
 
 #endif

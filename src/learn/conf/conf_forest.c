@@ -60,7 +60,9 @@ static furrow_status check_keys(const furrow_learn_conf *conf, furrow_error *err
 }
 
 static furrow_status check_classes(const fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
-  if (plan->graph.loss == FW_LOSS_SOFTMAX || fw_conf_value(conf, FW_KEY_CLASSES).integer == 2) return FURROW_OK;
+  if (plan->graph.loss == FW_LOSS_SOFTMAX || !fw_conf_is_set(conf, FW_KEY_CLASSES) ||
+      fw_conf_value(conf, FW_KEY_CLASSES).integer == 2)
+    return FURROW_OK;
   return fw_fail(err, FURROW_E_ARGUMENT, "classes is for the objective multi:softmax, not for %s",
                  fw_objective_name(plan->graph.loss));
 }
@@ -77,7 +79,8 @@ furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_lea
   plan->forest = numbers_of(conf);
   plan->graph.loss = losses[fw_conf_value(conf, FW_KEY_OBJECTIVE).integer];
   const bool many = plan->graph.loss == FW_LOSS_SOFTMAX;
-  plan->graph.outputs = many ? (size_t)fw_conf_value(conf, FW_KEY_CLASSES).integer : 1;
+  const int64_t classes = fw_conf_value(conf, FW_KEY_CLASSES).integer;
+  plan->graph.outputs = !many ? 1 : classes > 0 ? (size_t)classes : 2; /* as long as the data has not been seen */
   plan->train.epochs = plan->forest.rounds;
   plan->train.decay = FW_DECAY_CONSTANT;
   furrow_status status = check_rate(plan, err);

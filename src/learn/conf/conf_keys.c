@@ -141,6 +141,29 @@ static furrow_status parse_widths(const char *text, size_t size, furrow_error *e
   }
 }
 
+const char *fw_next_number(const char *numbers, double *number) {
+  const char *end = fw_read_f64(numbers, numbers + strlen(numbers), number);
+  return end && *end == ',' ? end + 1 : NULL;
+}
+
+static furrow_status parse_numbers(const char *text, size_t size, furrow_error *err) {
+  const char *at = text, *end = text + size;
+  double number = 0, last = -HUGE_VAL;
+  do {
+    at = fw_read_f64(at, end, &number);
+    if (!at || !(number > last) || isinf(number) || (at < end && *at != ','))
+      return fw_fail(err, FURROW_E_ARGUMENT, "must be numbers in ascending order, with commas between them");
+    last = number;
+  } while (at++ < end);
+  return FURROW_OK;
+}
+
+static furrow_status parse_word(const key_rule *rule, const char *text, size_t size, fw_value *value,
+                                furrow_error *err) {
+  value->integer = word_of(rule->facts.value, text, size);
+  return value->integer >= 0 ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "must be one of %s", rule->facts.value);
+}
+
 const char *fw_next_category(const char *categories, uint64_t *feature) {
   bool overflow = false;
   *feature = 0;
@@ -212,6 +235,7 @@ static furrow_status parse_algorithm(const char *text, size_t size, fw_value *va
 static furrow_status parse_format(const char *text, size_t size, furrow_error *err) {
   char buffer[NAME_CAPACITY], list[NAME_CAPACITY] = "";
   const furrow_rows_format *format;
+  if (size == 4 && memcmp(text, "auto", 4) == 0) return FURROW_OK;
   if (furrow_rows_format_find(short_copy(buffer, text, size), &format, NULL) == FURROW_OK) return FURROW_OK;
   for (size_t i = 0, used = 0; used < sizeof list && (format = furrow_rows_format_at(i)); i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", format->name);
@@ -238,6 +262,8 @@ furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *
   case FW_VALUE_ROW_TYPE: return parse_row_type(text, size, value, err);
   case FW_VALUE_INDEX_BASE: return parse_index_base(text, size, value, err);
   case FW_VALUE_CATEGORIES: return parse_categories(text, size, err);
+  case FW_VALUE_WORD: return parse_word(rule, text, size, value, err);
+  case FW_VALUE_NUMBERS: return parse_numbers(text, size, err);
   case FW_VALUE_OBJECTIVE: return parse_name(&fw_objective_names, text, size, value, err);
   case FW_VALUE_LABEL: return parse_name(&fw_label_names, text, size, value, err);
   case FW_VALUE_DECAY: return parse_name(&fw_decay_names, text, size, value, err);

@@ -40,7 +40,9 @@ static furrow_status plan_data(plan_memory *memory, const furrow_learn_conf *con
   data->label = (fw_label_transform)fw_conf_value(conf, FW_KEY_LABEL).integer;
   data->threshold = fw_conf_value(conf, FW_KEY_THRESHOLD).real;
   data->has_label = fw_conf_value(conf, FW_KEY_HAS_LABEL).integer != 0;
+  data->scale = fw_conf_value(conf, FW_KEY_SCALE).integer != 0;
   furrow_status status = keep_text(memory, conf, FW_KEY_FORMAT, &data->format, err);
+  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_CLASS_WEIGHTS, &data->class_weights, err);
   return status == FURROW_OK ? keep_text(memory, conf, FW_KEY_DATA, &data->path, err) : status;
 }
 
@@ -55,22 +57,18 @@ static furrow_status plan_model(plan_memory *memory, const furrow_learn_conf *co
   return status == FURROW_OK ? keep_text(memory, conf, FW_KEY_SAVE, &model->save_path, err) : status;
 }
 
-static bool is_set(const furrow_learn_conf *conf, fw_key key) {
-  return conf->keys[key].text || conf->json.values[key].text;
-}
-
 /* Rows of an update: batch where it is set, else the number of updates where that is set, else 128. Keys before the
  * file. */
 static void plan_batch(fw_train_conf *train, const furrow_learn_conf *conf) {
   const bool by_key = fw_conf_has_key(conf, FW_KEY_UPDATES) && !fw_conf_has_key(conf, FW_KEY_BATCH);
-  const bool by_updates = by_key || (is_set(conf, FW_KEY_UPDATES) && !is_set(conf, FW_KEY_BATCH));
+  const bool by_updates = by_key || (fw_conf_is_set(conf, FW_KEY_UPDATES) && !fw_conf_is_set(conf, FW_KEY_BATCH));
   train->updates = (uint32_t)fw_conf_value(conf, FW_KEY_UPDATES).integer;
   train->batch = by_updates ? 0 : (uint32_t)fw_conf_value(conf, FW_KEY_BATCH).integer;
 }
 
 /* Angel's StandardDecay reads ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
 static double decay_alpha(const furrow_learn_conf *conf, fw_decay_type decay) {
-  const bool older = decay == FW_DECAY_STANDARD && !is_set(conf, FW_KEY_DECAY_ALPHA);
+  const bool older = decay == FW_DECAY_STANDARD && !fw_conf_is_set(conf, FW_KEY_DECAY_ALPHA);
   return fw_conf_value(conf, older ? FW_KEY_LEARN_DECAY : FW_KEY_DECAY_ALPHA).real;
 }
 
@@ -87,6 +85,31 @@ static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
   train->init_input = fw_conf_value(conf, FW_KEY_INIT_INPUT).real;
   train->init_embedding = fw_conf_value(conf, FW_KEY_INIT_EMBEDDING).real;
   train->init_fc = fw_conf_value(conf, FW_KEY_INIT_FC).real;
+  train->recommended = fw_conf_recommends(conf);
+  train->start_linear = fw_conf_value(conf, FW_KEY_START).integer != 0;
+  train->keep_best = fw_conf_value(conf, FW_KEY_KEEP).integer != 0;
+  train->patience = (uint32_t)fw_conf_value(conf, FW_KEY_PATIENCE).integer;
+}
+
+/* A key that only steps of the optimizers take, FW_KEYS: none is set. */
+static fw_key step_key(const furrow_learn_conf *conf) {
+  for (unsigned key = FW_KEY_UPDATES; key < FW_KEY_LOSS; key++)
+    if (key != FW_KEY_SEED && key != FW_KEY_L2 && fw_conf_is_set(conf, (fw_key)key)) return (fw_key)key;
+  return FW_KEYS;
+}
+
+/* The exact minimum, unless something is set that it does not take. */
+static furrow_status plan_solver(fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
+  const fw_key other = step_key(conf);
+  const fw_graph *graph = &plan->graph;
+  if (fw_conf_value(conf, FW_KEY_SOLVER).integer == 0) return FURROW_OK;
+  const bool linear = graph->count == 2 && graph->layers[0].type == FW_LAYER_INPUT &&
+                      graph->layers[0].activation == FW_ACTIVATION_IDENTITY && graph->loss != FW_LOSS_HINGE &&
+                      graph->loss != FW_LOSS_CROSS_ENTROPY;
+  plan->train.lbfgs = linear && other == FW_KEYS;
+  if (plan->train.lbfgs || !fw_conf_is_set(conf, FW_KEY_SOLVER)) return FURROW_OK;
+  if (!linear) return fw_fail(err, FURROW_E_ARGUMENT, "the solver lbfgs is for lr, linear, robust and softmax");
+  return fw_fail(err, FURROW_E_ARGUMENT, "%s is for the solver steps, not for lbfgs", fw_key_facts(other)->name);
 }
 
 /* ---- What does not go together ---- */
@@ -149,10 +172,56 @@ static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_
   return FURROW_OK;
 }
 
-/* Losses of two classes take labels of 1 and -1: by default they are transformed so. */
-static void plan_labels(fw_plan *plan, const furrow_learn_conf *conf) {
-  const bool two_classes = plan->graph.loss == FW_LOSS_LOG || plan->graph.loss == FW_LOSS_HINGE;
-  if (two_classes && !is_set(conf, FW_KEY_LABEL)) plan->data.label = FW_LABEL_POS_NEG;
+static bool has_two_classes(fw_loss_type loss) {
+  return loss == FW_LOSS_LOG || loss == FW_LOSS_HINGE || loss == FW_LOSS_CROSS_ENTROPY;
+}
+
+static furrow_status take_labels(plan_memory *memory, const char *text, furrow_error *err) {
+  fw_data_conf *data = &memory->plan.data;
+  void *taken = NULL;
+  size_t count = 1;
+  for (const char *at = text; (at = strchr(at, ',')); at++) count++;
+  FW_TRY(fw_arena_take(&memory->arena, &taken, count, sizeof(double), err));
+  double *labels = taken;
+  for (size_t i = 0; i < count; i++) text = fw_next_number(text, &labels[i]);
+  data->labels = labels;
+  data->label_count = count;
+  return FURROW_OK;
+}
+
+/* A transform of Angel's that does the same, for graph.json, where there is one. */
+static void name_transform(fw_data_conf *data, fw_loss_type loss) {
+  const double first = data->labels[0];
+  if (loss == FW_LOSS_SOFTMAX) {
+    const bool follow = data->labels[data->label_count - 1] - first == (double)data->label_count - 1;
+    data->label = follow && first == 1 ? FW_LABEL_SUB_ONE : follow && first == -1 ? FW_LABEL_ADD_ONE : FW_LABEL_NONE;
+    return;
+  }
+  data->label = data->signed_classes ? FW_LABEL_POS_NEG : FW_LABEL_ZERO_ONE;
+  data->threshold = first < 0 && data->labels[1] > 0 ? 0 : first;
+}
+
+/* Losses of two classes take labels of 1 and -1: by default they are transformed so. Furrow's own defaults find out
+ * what labels there are. */
+static furrow_status plan_labels(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
+  fw_plan *plan = &memory->plan;
+  fw_data_conf *data = &plan->data;
+  const fw_loss_type loss = plan->graph.loss;
+  const bool two = has_two_classes(loss), set = fw_conf_is_set(conf, FW_KEY_LABEL);
+  const char *labels = fw_conf_value(conf, FW_KEY_LABELS).text;
+  data->signed_classes = loss == FW_LOSS_LOG || loss == FW_LOSS_HINGE;
+  plan->open_classes = loss == FW_LOSS_SOFTMAX && fw_conf_value(conf, FW_KEY_CLASSES).integer == 0;
+  data->finds_labels = fw_conf_recommends(conf) && !set && !labels[0] && (two || loss == FW_LOSS_SOFTMAX);
+  if (data->signed_classes && !set) data->label = FW_LABEL_POS_NEG;
+  if (!labels[0]) return FURROW_OK;
+  if (!two && loss != FW_LOSS_SOFTMAX)
+    return fw_fail(err, FURROW_E_ARGUMENT, "labels are those of classes, and %s has none", fw_loss_name(loss));
+  FW_TRY(take_labels(memory, labels, err));
+  const size_t classes = two ? 2 : plan->graph.outputs;
+  if (data->label_count != classes)
+    return fw_fail(err, FURROW_E_ARGUMENT, "there are %zu labels, but %zu classes", data->label_count, classes);
+  name_transform(data, loss);
+  return FURROW_OK;
 }
 
 /* ---- The whole ---- */
@@ -192,7 +261,8 @@ furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool
   if (status == FURROW_OK) plan_train(&memory->plan.train, conf);
   if (status == FURROW_OK) status = check_data(&memory->plan, err);
   if (status == FURROW_OK) status = resolve_graph(memory, conf, err);
-  if (status == FURROW_OK) plan_labels(&memory->plan, conf);
+  if (status == FURROW_OK) status = plan_solver(&memory->plan, conf, err);
+  if (status == FURROW_OK) status = plan_labels(memory, conf, err);
   if (status == FURROW_OK)
     *plan = &memory->plan;
   else

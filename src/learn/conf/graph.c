@@ -16,7 +16,7 @@ typedef struct resolver {
   fw_graph *graph;
   fw_arena *arena;
   const furrow_learn_conf *conf;
-  const fw_plan *plan;
+  fw_plan *plan;
   const fw_graph_spec *spec;
   size_t *built; /* for each layer of the spec: its (last) layer of the graph, NOT_YET or IN_PROGRESS */
   furrow_error *err;
@@ -101,7 +101,7 @@ static fw_optimizer_spec optimizer_spec(const resolver *r, const fw_layer_spec *
   fw_optimizer_type type = (fw_optimizer_type)fw_conf_value(r->conf, key).integer;
   /* Angel's regressions look the optimizer up by a wrong name and get SGD */
   const char *algorithm = r->plan->model.algorithm;
-  if (!fw_conf_has_key(r->conf, key) && algorithm &&
+  if (!fw_conf_has_key(r->conf, key) && algorithm && !fw_conf_recommends(r->conf) &&
       (strcmp(algorithm, "linear") == 0 || strcmp(algorithm, "robust") == 0))
     type = FW_OPTIMIZER_SGD;
   if (!spec.spec) spec.lr = spec.l1 = spec.l2 = NAN;
@@ -111,7 +111,8 @@ static fw_optimizer_spec optimizer_spec(const resolver *r, const fw_layer_spec *
 }
 
 static fw_optimizer resolve_optimizer(const resolver *r, const fw_layer_spec *layer) {
-  const fw_optimizer_spec spec = optimizer_spec(r, layer);
+  fw_optimizer_spec spec = optimizer_spec(r, layer);
+  if (fw_conf_recommends(r->conf) && isnan(spec.lr)) spec.lr = fw_recommended_rate(spec.type);
   const fw_optimizer_param *params = fw_optimizer_params(spec.type);
   return (fw_optimizer){
       .type = spec.type,
@@ -163,9 +164,10 @@ static furrow_status count_slots(const resolver *r, const fw_layer_spec *spec, u
                   (long long)(fields * spec->factors));
     return FURROW_OK;
   }
-  if (fields < 1)
+  if (fields < 1 && !fw_conf_recommends(r->conf))
     return FAIL(r, "%s needs the number of fields: set fields (data/numfield), which every row must have", spec->path);
-  *slots = (uint64_t)fields;
+  r->plan->open_fields = fields < 1;
+  *slots = fields < 1 ? 2 : (uint64_t)fields;
   return FURROW_OK;
 }
 
@@ -411,7 +413,7 @@ static furrow_status start(resolver *r) {
   return FURROW_OK;
 }
 
-furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, const fw_plan *plan,
+furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, fw_plan *plan,
                                const fw_graph_spec *spec, furrow_error *err) {
   resolver r = {.graph = graph, .arena = arena, .conf = conf, .plan = plan, .spec = spec, .err = err};
   size_t loss = 0;

@@ -201,9 +201,15 @@ static void build_robust(builder *b) {
   add_loss(b, "simpleLossLayer", "input", FW_LOSS_HUBER, value_of(b, key).real);
 }
 
+/* 2 as long as the data has not been seen. */
+static int64_t class_count(builder *b) {
+  const int64_t classes = integer(b, FW_KEY_CLASSES);
+  return classes > 0 ? classes : 2;
+}
+
 static void build_softmax(builder *b) {
   const fw_layer_spec *json = from_json_without(b, FW_LAYER_INPUT, FW_KEY_CLASSES);
-  add_input(b, "input", json ? json->width : integer(b, FW_KEY_CLASSES), FW_ACTIVATION_IDENTITY);
+  add_input(b, "input", json ? json->width : class_count(b), FW_ACTIVATION_IDENTITY);
   add_loss(b, "softmaxLossLayer", "input", FW_LOSS_SOFTMAX, NAN);
 }
 
@@ -266,7 +272,7 @@ static void build_dnn(builder *b) {
   const fw_activation_spec activation = hidden_activation(b);
   add_input(b, "input", input ? input->width : integer(b, FW_KEY_INPUT_WIDTH), activation.type);
   if (b->status == FURROW_OK) b->graph->layers[b->graph->count - 1].activation = activation;
-  const char *fc = add_fc(b, "input", loss == FW_LOSS_SOFTMAX ? integer(b, FW_KEY_CLASSES) : 1);
+  const char *fc = add_fc(b, "input", loss == FW_LOSS_SOFTMAX ? class_count(b) : 1);
   add_loss(b, "simpleLossLayer", fc, loss, json ? spec.delta : NAN);
 }
 

@@ -38,10 +38,16 @@ uint64_t fw_valid_every(double ratio) {
 
 /* ---- Which rows ----------------------------------------------------------------------------------------- */
 
+static bool is_held_out(const fw_epoch_rows_params *p, uint64_t row) {
+  if (p->holdout) return p->holdout->fold_of[row] == p->fold;
+  if (p->share > 0) return (double)(fw_rng_hash(p->seed ^ 0x686f6c64, row) >> 11) * 0x1p-53 < p->share;
+  return p->every && row % p->every == 0;
+}
+
 static bool is_in_subset(const fw_epoch_rows *epoch_rows, uint64_t row) {
   const fw_epoch_rows_params *p = &epoch_rows->params;
   if (p->subset == FW_SUBSET_ALL) return true;
-  return (p->every && row % p->every == 0) == (p->subset == FW_SUBSET_VALID);
+  return is_held_out(p, row) == (p->subset == FW_SUBSET_VALID);
 }
 
 /* Whether a row of the share is used in this epoch: by a number drawn for the row, so that it does not matter which
@@ -56,9 +62,13 @@ static bool is_used(const fw_epoch_rows *epoch_rows, const furrow_rowblock *bloc
   return (double)(fw_rng_hash(epoch_rows->sample_seed, row) >> 11) * 0x1p-53 < chance;
 }
 
+static bool holds_out(const fw_epoch_rows_params *p) {
+  return p->holdout || p->share > 0 || p->every;
+}
+
 static bool takes_all(const fw_epoch_rows *epoch_rows) {
   const fw_epoch_rows_params *p = &epoch_rows->params;
-  return (p->subset == FW_SUBSET_ALL || (p->subset == FW_SUBSET_TRAIN && !p->every)) && p->sample_ratio >= 1 &&
+  return (p->subset == FW_SUBSET_ALL || (p->subset == FW_SUBSET_TRAIN && !holds_out(p))) && p->sample_ratio >= 1 &&
          p->posneg_ratio <= 0;
 }
 
@@ -125,8 +135,27 @@ uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *epoch_rows) {
   const furrow_rowblock *all = fw_samples_block(epoch_rows->samples);
   if (epoch_rows->counted) return epoch_rows->rows;
   if (!all) return 0;
-  const uint64_t valid = p->every ? (all->size + p->every - 1) / p->every : 0;
+  uint64_t valid = p->every ? (all->size + p->every - 1) / p->every : 0;
+  if (p->holdout) valid = p->holdout->rows[p->fold];
   return p->subset == FW_SUBSET_ALL ? all->size : p->subset == FW_SUBSET_VALID ? valid : all->size - valid;
+}
+
+static furrow_status too_many_rows(size_t rows, furrow_error *err) {
+  fw_fail(err, FURROW_E_RANGE, "%zu rows in memory, %u at most", rows, UINT32_MAX);
+  fw_error_set_hint(err, "stream the rows");
+  return FURROW_E_RANGE;
+}
+
+furrow_status fw_epoch_rows_list(const fw_epoch_rows *epoch_rows, uint32_t **rows, size_t *count, furrow_error *err) {
+  const size_t all = fw_samples_block(epoch_rows->samples)->size;
+  void *list = NULL;
+  if (all > UINT32_MAX) return too_many_rows(all, err);
+  FW_TRY(fw_alloc(&list, all + 1, sizeof **rows, err));
+  *rows = list;
+  *count = 0;
+  for (size_t i = 0; i < all; i++)
+    if (is_in_subset(epoch_rows, i)) (*rows)[(*count)++] = (uint32_t)i;
+  return FURROW_OK;
 }
 
 void fw_epoch_rows_get_stats(const fw_epoch_rows *epoch_rows, furrow_parser_stats *stats) {
@@ -150,11 +179,7 @@ static furrow_status choose_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
   epoch_rows->count = block->size;
   epoch_rows->ordered = epoch_rows->params.shuffle || !takes_all(epoch_rows);
   if (!epoch_rows->ordered) return FURROW_OK;
-  if (block->size > UINT32_MAX) {
-    fw_fail(err, FURROW_E_RANGE, "%zu rows in memory, %u at most", block->size, UINT32_MAX);
-    fw_error_set_hint(err, "stream the rows");
-    return FURROW_E_RANGE;
-  }
+  if (block->size > UINT32_MAX) return too_many_rows(block->size, err);
   void *order = epoch_rows->order;
   furrow_status status = fw_grow(&order, &epoch_rows->order_capacity, block->size, sizeof *epoch_rows->order, err);
   epoch_rows->order = order;

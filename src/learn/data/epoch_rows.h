@@ -7,7 +7,9 @@
 
 #include "comm/comm.h"
 #include "learn/conf/conf.h"
+#include "learn/data/holdout.h"
 #include "learn/data/minibatch.h"
+#include "learn/data/scaling.h"
 
 /* ---- Samples -------------------------------------------------------------------------------------------- */
 
@@ -19,18 +21,24 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
                               const furrow_parser_params *params, bool stream, const fw_comm *comm,
                               furrow_error *err) FURROW_MUST_USE;
 void fw_samples_close(fw_samples *samples);
+/* From now on rows come in other units; `scaling` must outlive the samples. */
+furrow_status fw_samples_scale(fw_samples *samples, const fw_scaling *scaling, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Epoch rows ----------------------------------------------------------------------------------------------- */
 
 typedef enum fw_row_subset {
   FW_SUBSET_ALL,
   FW_SUBSET_TRAIN, /* without the rows for validation */
-  FW_SUBSET_VALID  /* row 0, every, 2 * every … */
+  FW_SUBSET_VALID  /* the others */
 } fw_row_subset;
 
 typedef struct fw_epoch_rows_params {
   fw_row_subset subset;
-  uint64_t every;      /* see fw_valid_every */
+  /* Rows for validation: those of a fold, or (streamed) the share that is drawn by the seed, or as Angel. */
+  const fw_holdout *holdout; /* NULL: see below */
+  unsigned fold;
+  double share;        /* 0: see below */
+  uint64_t every;      /* row 0, every, 2 * every …, see fw_valid_every; 0: none */
   double sample_ratio; /* 1: all rows */
   double posneg_ratio; /* <= 0: as they come */
   bool shuffle;
@@ -50,6 +58,9 @@ uint64_t fw_valid_every(double ratio);
 furrow_status fw_epoch_rows_count(fw_epoch_rows *epoch_rows, uint64_t *rows, furrow_error *err) FURROW_MUST_USE;
 /* Rows of the share as far as they are known without reading; 0: not known. */
 uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *epoch_rows);
+/* The numbers of the rows of the share, from 0, ascending; of rows in memory. To be freed with fw_free. */
+furrow_status fw_epoch_rows_list(const fw_epoch_rows *epoch_rows, uint32_t **rows, size_t *count,
+                                 furrow_error *err) FURROW_MUST_USE;
 /* What was left out and skipped when the samples were loaded, or in the last pass. */
 void fw_epoch_rows_get_stats(const fw_epoch_rows *epoch_rows, furrow_parser_stats *stats);
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/conf/conf.h"
+#include "learn/data/label_map.h"
 #include "learn/data/local_ids.h"
 #include "learn/net/net.h"
 
@@ -203,6 +204,7 @@ static furrow_status add_dense(fw_batcher *b, const furrow_row *row, furrow_erro
 }
 
 static double transform_label(const fw_data_conf *data, double label) {
+  if (data->label_count > 0) return fw_label_class(data, label);
   switch (data->label) {
   case FW_LABEL_POS_NEG: return label > data->threshold ? 1 : -1;
   case FW_LABEL_ZERO_ONE: return label > data->threshold ? 1 : 0;
@@ -219,15 +221,39 @@ double fw_label_of(const fw_data_conf *data, const furrow_row *row) {
   return isnan(label) ? label : transform_label(data, label);
 }
 
+/* Labels that nobody has looked at are understood only if they cannot be mistaken. */
+static bool is_doubtful(const fw_data_conf *data, double label) {
+  return data->finds_labels && data->signed_classes && label != 0 && fabs(label) != 1;
+}
+
+static furrow_status check_label(const fw_data_conf *data, const fw_graph *graph, const furrow_row *row, double label,
+                                 furrow_error *err) {
+  const double given = row->label.any ? furrow_row_get_label(row) : 0;
+  if (isinf(label) && data->label_count > 0) return fw_label_refuse(data, given, err);
+  if (!fw_loss_takes(graph, label)) return fw_loss_refuse(graph, label, err);
+  if (data->label_count > 0 || !is_doubtful(data, given)) return FURROW_OK;
+  fw_fail(err, FURROW_E_RANGE, "the label %.9g is not 0, 1 or -1, and not known as that of a class", given);
+  fw_error_set_hint(err, "name the labels of both classes with the key `labels`");
+  return FURROW_E_RANGE;
+}
+
+furrow_status fw_row_label(const fw_data_conf *data, const fw_graph *graph, const furrow_row *row, double *label,
+                           double *weight, furrow_error *err) {
+  *label = fw_label_of(data, row);
+  if (graph) FW_TRY(check_label(data, graph, row, *label, err));
+  *weight = (double)furrow_row_get_weight(row);
+  if (!(*weight >= 0) || isinf(*weight)) return fw_fail(err, FURROW_E_RANGE, "the row's weight is %g", *weight);
+  if (graph && data->class_factors)
+    *weight *= data->class_factors[graph->loss == FW_LOSS_SOFTMAX ? (size_t)*label : *label > 0];
+  return FURROW_OK;
+}
+
 static furrow_status add_label(fw_batcher *b, const furrow_row *row, furrow_error *err) {
-  const double label = fw_label_of(b->rules.data, row);
-  const fw_graph *graph = b->rules.graph;
-  if (graph && !fw_loss_takes(graph, label)) return fw_loss_refuse(graph, label, err);
-  const float weight = furrow_row_get_weight(row);
-  if (!(weight >= 0) || isinf(weight)) return fw_fail(err, FURROW_E_RANGE, "the row's weight is %g", (double)weight);
+  double label, weight;
+  FW_TRY(fw_row_label(b->rules.data, b->rules.graph, row, &label, &weight, err));
   b->label[b->rows] = (float)label;
-  b->weight[b->rows] = weight;
-  b->has_weight |= row->weight != NULL;
+  b->weight[b->rows] = (float)weight;
+  b->has_weight |= row->weight != NULL || weight != 1;
   return FURROW_OK;
 }
 

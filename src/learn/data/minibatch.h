@@ -54,6 +54,10 @@ fw_batcher_params fw_plan_rules(const fw_plan *plan);
 
 /* A row's label after the transform; NaN: it has none. */
 double fw_label_of(const fw_data_conf *data, const furrow_row *row);
+/* The same for training, with the row's weight, that of its class included. E_RANGE: a label that the loss does not
+ * take, a weight that is not one. */
+furrow_status fw_row_label(const fw_data_conf *data, const fw_graph *graph, const furrow_row *row, double *label,
+                           double *weight, furrow_error *err) FURROW_MUST_USE;
 
 furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *rules,
                                 furrow_error *err) FURROW_MUST_USE;

@@ -25,12 +25,15 @@ struct fw_samples {
   furrow_rowblock block;
   furrow_parser_stats stats; /* in memory: of the loading */
   bool in_memory;
+  const fw_scaling *scaling; /* NULL: rows come as they are */
+  fw_scaled_block scaled;    /* in memory */
 };
 
 struct fw_sample_pass {
   const fw_samples *samples;
   furrow_parser *parser;
   furrow_blockiter *iter; /* with a cache */
+  fw_scaled_block scaled;
 };
 
 /* ---- The URI -------------------------------------------------------------------------------------------- */
@@ -190,14 +193,21 @@ void fw_samples_close(fw_samples *samples) {
   if (!samples) return;
   furrow_blockiter_close(samples->iter);
   furrow_container_free(samples->container);
+  fw_scaled_block_clear(&samples->scaled);
   fw_free(samples->uri);
   fw_free(samples->name);
   fw_free(samples->format);
   fw_free(samples);
 }
 
+furrow_status fw_samples_scale(fw_samples *samples, const fw_scaling *scaling, furrow_error *err) {
+  samples->scaling = scaling;
+  return samples->in_memory ? fw_scaled_block_fill(&samples->scaled, scaling, &samples->block, err) : FURROW_OK;
+}
+
 const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
-  return samples->in_memory ? &samples->block : NULL;
+  if (!samples->in_memory) return NULL;
+  return samples->scaling ? &samples->scaled.block : &samples->block;
 }
 
 int fw_samples_index_base(const fw_samples *samples) {
@@ -241,13 +251,19 @@ void fw_sample_pass_close(fw_sample_pass *pass) {
   if (!pass) return;
   furrow_parser_close(pass->parser);
   furrow_blockiter_close(pass->iter);
+  fw_scaled_block_clear(&pass->scaled);
   fw_free(pass);
 }
 
 furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **block, furrow_error *err) {
   furrow_status status = pass->iter ? furrow_blockiter_next(pass->iter, err) : furrow_parser_next(pass->parser, err);
-  if (status == FURROW_OK) *block = pass->iter ? furrow_blockiter_value(pass->iter) : furrow_parser_value(pass->parser);
-  return add_index_hint(pass->samples, status, err);
+  if (status != FURROW_OK) return add_index_hint(pass->samples, status, err);
+  *block = pass->iter ? furrow_blockiter_value(pass->iter) : furrow_parser_value(pass->parser);
+  const fw_scaling *scaling = pass->samples->scaling;
+  if (!scaling) return FURROW_OK;
+  FW_TRY(fw_scaled_block_fill(&pass->scaled, scaling, *block, err));
+  *block = &pass->scaled.block;
+  return FURROW_OK;
 }
 
 void fw_sample_pass_get_stats(const fw_sample_pass *pass, furrow_parser_stats *stats) {

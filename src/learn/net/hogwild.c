@@ -96,6 +96,7 @@ static furrow_status update(fw_hogwild *h, worker *at, furrow_error *err) {
   const size_t tasks = fw_batch_slot_tasks(slot);
   for (size_t i = 0; i < tasks; i++) fw_batch_slot_rows(slot, &step, i);
   furrow_status status = fw_batch_slot_loss(slot, &loss, err);
+  if (status != FURROW_OK) t->diverged = true;
   if (status != FURROW_OK) return status;
   const size_t sums = fw_net_sum_tasks(t->net, slot->pass), updates = fw_net_update_tasks(t->net, slot->pass);
   for (size_t i = 0; i < sums; i++) fw_net_sum(t->net, slot->pass, i);

@@ -12,6 +12,10 @@
 #include "base/params.h"
 #include "learn/data/samples.h"
 #include "learn/forest/booster.h"
+#include "learn/train/divergence.h"
+#include "learn/train/fit_convex.h"
+#include "learn/train/fold.h"
+#include "learn/train/prepare.h"
 
 enum { PROGRESS_ROWS = 1 << 14 };
 
@@ -45,29 +49,35 @@ static furrow_status check_stream(const fw_fit *f, const char *uri, bool split, 
   return FURROW_E_ARGUMENT;
 }
 
-/* The base that `auto` found holds for validation data, too, and is saved with the model. */
-static furrow_status keep_index_base(const fw_fit *f, furrow_error *err) {
-  fw_data_conf *data = &f->trainer->plan->data;
-  const int found = fw_samples_index_base(f->samples);
-  if (data->index_base >= 0 || found < 0) return FURROW_OK;
-  data->index_base = found;
-  return furrow_learn_conf_set(f->trainer->conf, "index-base", found ? "1" : "0", err);
+static furrow_status open_samples(fw_fit *f, const char *uri, bool split, furrow_error *err) {
+  const fw_data_conf *data = &f->trainer->plan->data;
+  FW_TRY(check_stream(f, uri, split, err));
+  return fw_samples_open(&f->samples, uri, data, f->params.parser, f->params.stream, f->trainer->comm, err);
 }
 
-static furrow_status open_train(fw_fit *f, const char *uri, bool split, furrow_error *err) {
+/* Which rows are for validation; the rest is the caller's. */
+static fw_epoch_rows_params subset_of(const fw_fit *f, fw_row_subset subset) {
+  const fw_plan *plan = f->trainer->plan;
+  const double ratio = plan->data.valid_ratio;
+  fw_epoch_rows_params params = {.subset = subset, .sample_ratio = 1, .seed = plan->train.seed};
+  if (f->holdout.fold_of)
+    params.holdout = &f->holdout;
+  else if (plan->train.recommended)
+    params.share = ratio;
+  else
+    params.every = fw_valid_every(ratio);
+  return params;
+}
+
+static furrow_status open_train(fw_fit *f, bool split, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
-  const fw_epoch_rows_params params = {.subset = split ? FW_SUBSET_TRAIN : FW_SUBSET_ALL,
-                                       .every = split ? fw_valid_every(data->valid_ratio) : 0,
-                                       .sample_ratio = data->sample_ratio,
-                                       .posneg_ratio = data->posneg_ratio,
-                                       .shuffle = data->shuffle,
-                                       .seed = f->trainer->plan->train.seed};
-  furrow_status status = check_stream(f, uri, split, err);
-  if (status != FURROW_OK) return status;
-  status = fw_samples_open(&f->samples, uri, data, f->params.parser, f->params.stream, f->trainer->comm, err);
-  if (status == FURROW_OK) status = keep_index_base(f, err);
-  if (status == FURROW_OK) status = fw_epoch_rows_open(&f->train, f->samples, data, &params, err);
-  return status;
+  if (split) FW_TRY(fw_fit_hold_out(f, err));
+  fw_epoch_rows_params params = {.subset = FW_SUBSET_ALL, .seed = f->trainer->plan->train.seed};
+  if (split) params = subset_of(f, FW_SUBSET_TRAIN);
+  params.sample_ratio = data->sample_ratio;
+  params.posneg_ratio = data->posneg_ratio;
+  params.shuffle = data->shuffle;
+  return fw_epoch_rows_open(&f->train, f->samples, data, &params, err);
 }
 
 /* Says that an error is about validation data, and names its file. */
@@ -92,12 +102,12 @@ static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (uri) {
     status = fw_samples_open(&f->valid_samples, uri, data, f->params.parser, f->params.stream, f->trainer->comm, err);
+    if (status == FURROW_OK && f->scaled) status = fw_samples_scale(f->valid_samples, &f->scaling, err);
     samples = f->valid_samples;
     const furrow_rowblock *all = status == FURROW_OK ? fw_samples_block(samples) : NULL;
     if (all && all->size == 0 && f->trainer->comm->size == 1) return fail_empty(f, err); /* not after an epoch */
   } else if (data->valid_ratio > 0) {
-    params.subset = FW_SUBSET_VALID;
-    params.every = fw_valid_every(data->valid_ratio);
+    params = subset_of(f, FW_SUBSET_VALID);
   } else {
     return FURROW_OK;
   }
@@ -170,7 +180,7 @@ static furrow_status add_to_history(fw_fit *f, fw_epoch *epoch, furrow_error *er
   t->history = history;
   if (t->history_capacity != capacity) fw_epochs_link(t->history, t->epochs); /* they may have moved */
   if (status != FURROW_OK) return status;
-  epoch->shown.best = is_better(f, epoch);
+  epoch->shown.best = (f->exact && !f->valid) || is_better(f, epoch);
   t->history[t->epochs] = *epoch;
   fw_epochs_link(&t->history[t->epochs++], 1);
   if (epoch->shown.best) t->best = epoch->shown.epoch;
@@ -260,6 +270,21 @@ static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
 
 /* ---- Epochs --------------------------------------------------------------------------------------------- */
 
+double fw_fit_loss_unit(const fw_fit *f) {
+  const double factor = f->scaling.label_factor;
+  return factor != 0 ? 1 / (factor * factor) : 1;
+}
+
+static void to_units_of_data(const fw_fit *f, furrow_learn_metrics *m) {
+  const double factor = f->scaling.label_factor, mean = f->scaling.label_mean;
+  if (factor == 0 || m->rows == 0) return;
+  m->loss *= fw_fit_loss_unit(f);
+  m->rmse /= factor;
+  m->mae /= factor;
+  m->mean_label = m->mean_label / factor + mean;
+  m->mean_prediction = m->mean_prediction / factor + mean;
+}
+
 /* Small data has no progress within an epoch; its end is reported, so that every epoch can be stopped. */
 static furrow_status report_epoch(const fw_fit *f, const fw_epoch *epoch, furrow_error *err) {
   const furrow_trainer_fit_params *p = &f->params;
@@ -274,9 +299,15 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   furrow_learn_metrics_init(&epoch.valid);
   f->epoch = epoch.shown.epoch;
   f->phase = "training";
-  FW_TRY(f->ops->train(f, &epoch, err));
+  furrow_status status = f->ops->train(f, &epoch, err);
+  if (status == FURROW_OK) to_units_of_data(f, &epoch.train);
+  if (fw_fit_diverged(f, status, &epoch)) return fw_fit_go_back(f, status, &epoch, err);
+  FW_TRY(status);
   FW_TRY(report_epoch(f, &epoch, err));
-  FW_TRY(validate(f, &epoch, err));
+  status = validate(f, &epoch, err);
+  if (status != FURROW_OK && f->trainer->diverged) return fw_fit_go_back(f, status, &epoch, err);
+  FW_TRY(status);
+  to_units_of_data(f, &epoch.valid);
   FW_TRY(add_to_history(f, &epoch, err));
   if (epoch.shown.best && f->params.keep_best) FW_TRY(f->ops->keep(f, err));
   FW_TRY(save_checkpoint(f, err));
@@ -290,16 +321,27 @@ static bool is_exhausted(const fw_fit *f) {
   return f->params.patience > 0 && t->epochs >= (size_t)t->best + f->params.patience;
 }
 
+static bool is_over(const fw_fit *f) {
+  const furrow_trainer *t = f->trainer;
+  return f->done || t->epochs >= t->plan->train.epochs || is_exhausted(f);
+}
+
+/* A search for the exact minimum is not gone on with but begun again: it ends the same. */
 static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   t->epochs = 0;
   t->best = 0;
-  furrow_status status = f->params.resume && f->params.checkpoint ? load_checkpoint(f, err) : FURROW_OK;
+  t->halvings = 0;
+  t->diverged = t->fell_back = false;
+  const bool resume = f->params.resume && f->params.checkpoint && !f->exact;
+  furrow_status status = resume ? load_checkpoint(f, err) : FURROW_OK;
   if (status == FURROW_OK) status = f->ops->begin(f, err);
-  while (status == FURROW_OK && t->epochs < t->plan->train.epochs && !is_exhausted(f)) status = run_epoch(f, err);
+  while (status == FURROW_OK && !is_over(f)) status = run_epoch(f, err);
   if (status == FURROW_END) status = FURROW_OK;
   const bool back = f->params.keep_best && t->best > 0 && t->best < t->epochs;
-  return status == FURROW_OK && back ? f->ops->restore(f, err) : status;
+  if (status == FURROW_OK && back) status = f->ops->restore(f, err);
+  if (status == FURROW_OK && f->ops->finish) status = f->ops->finish(f, err);
+  return status == FURROW_OK ? fw_fit_compare_constant(f, err) : status;
 }
 
 static void take_stats(const fw_fit *f) {
@@ -310,16 +352,70 @@ static void take_stats(const fw_fit *f) {
   if (f->valid_samples) fw_epoch_rows_get_stats(f->valid, &t->valid_read);
 }
 
+/* ---- Units of training ---------------------------------------------------------------------------------- */
+
+/* Where the Huber loss turns linear is a difference of labels. */
+static void scale_delta(const fw_fit *f, bool back) {
+  const fw_graph *graph = &f->trainer->plan->graph;
+  const double factor = f->scaling.label_factor;
+  if (factor != 0) graph->layers[graph->count - 1].delta *= back ? 1 / factor : factor;
+}
+
+/* The weights that are kept are those of the data as it is: they are changed before the first epoch (where there were
+ * some: a model that is trained further) and changed back behind the last. */
+static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  fw_scaling inverse = {0};
+  if (!f->scaled) return FURROW_OK;
+  f->in_units = !back;
+  scale_delta(f, back);
+  if (back) return fw_fold_scaling(t->net, t->plan, &f->scaling, err);
+  if (!t->loaded && t->steps == 0) return FURROW_OK;
+  furrow_status status = fw_scaling_invert(&f->scaling, &inverse, err);
+  if (status == FURROW_OK) status = fw_fold_scaling(t->net, t->plan, &inverse, err);
+  fw_scaling_clear(&inverse);
+  return status;
+}
+
+/* Whatever happened, the trainer is left with weights for the data as it is. */
+static furrow_status finish_units(fw_fit *f, furrow_status status, furrow_error *err) {
+  const furrow_status folded = change_units(f, true, status == FURROW_OK ? err : NULL);
+  return status == FURROW_OK ? folded : status;
+}
+
+/* The exact minimum needs all rows in memory, and begins anew. */
+static void choose_ops(fw_fit *f) {
+  const furrow_trainer *t = f->trainer;
+  const fw_data_conf *data = &t->plan->data;
+  const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && !f->params.stream;
+  f->exact = t->plan->train.lbfgs && all && !t->hogwild && !t->loaded && t->comm->size == 1;
+  f->ops = t->forest ? &fw_fit_forest : f->exact ? &fw_fit_convex : &fw_fit_net;
+}
+
+/* What the plan says where the caller does not. */
+static void take_plan(fw_fit *f) {
+  const fw_train_conf *train = &f->trainer->plan->train;
+  f->params.keep_best |= train->keep_best;
+  if (f->params.patience == 0) f->params.patience = train->patience;
+}
+
 furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
                                  const furrow_trainer_fit_params *params, furrow_error *err) {
-  fw_fit f = {.trainer = trainer, .ops = trainer->forest ? &fw_fit_forest : &fw_fit_net};
+  fw_fit f = {.trainer = trainer};
   furrow_trainer_fit_params_init(&f.params);
   FW_TRY(FW_PARAMS_READ(&f.params, params, furrow_trainer_fit_params, err));
+  fw_notes_clear(&trainer->notes);
+  choose_ops(&f);
   furrow_status status = find_metric(&f, err);
+  if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
+  if (status == FURROW_OK) status = fw_fit_prepare(&f, err);
+  take_plan(&f);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
-  if (status == FURROW_OK) status = open_train(&f, train, !valid, err);
+  if (status == FURROW_OK) status = open_train(&f, !valid, err);
   if (status == FURROW_OK) status = open_valid(&f, valid, err);
+  if (status == FURROW_OK) status = change_units(&f, false, err);
   if (status == FURROW_OK) status = run_epochs(&f, err);
+  if (f.in_units) status = finish_units(&f, status, err);
   if (status == FURROW_OK) take_stats(&f);
   fw_epoch_rows_close(f.train);
   fw_epoch_rows_close(f.valid);
@@ -328,7 +424,10 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_tally_free(f.tally);
   fw_hogwild_free(f.hogwild);
   fw_booster_free(f.booster);
+  fw_convex_fit_free(f.convex);
   fw_buffer_clear(&f.best_snapshot);
+  fw_holdout_clear(&f.holdout);
+  fw_scaling_clear(&f.scaling);
   return status;
 }
 

@@ -4,6 +4,7 @@
 #define FW_LEARN_TRAIN_FIT_H
 
 #include "learn/data/epoch_rows.h"
+#include "learn/data/scaling.h"
 #include "learn/net/hogwild.h"
 #include "learn/train/checkpoint.h"
 #include "learn/train/trainer.h"
@@ -21,6 +22,8 @@ typedef struct fw_fit_ops {
   /* Keeps the parameters of the best epoch; restores them. */
   furrow_status (*keep)(fw_fit *fit, furrow_error *err);
   furrow_status (*restore)(fw_fit *fit, furrow_error *err);
+  /* Runs behind the last epoch. NULL: nothing does. */
+  furrow_status (*finish)(fw_fit *fit, furrow_error *err);
   /* Makes an object for a checkpoint to be read into; puts it in place of the trainer's own. */
   furrow_status (*make)(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err);
   furrow_status (*adopt)(furrow_trainer *trainer, void *made, furrow_error *err);
@@ -30,7 +33,7 @@ typedef struct fw_fit_ops {
   bool keeps_snapshots; /* of the best epoch, in a checkpoint */
 } fw_fit_ops;
 
-extern const fw_fit_ops fw_fit_net, fw_fit_forest;
+extern const fw_fit_ops fw_fit_net, fw_fit_convex, fw_fit_forest;
 
 struct fw_fit {
   furrow_trainer *trainer;
@@ -39,6 +42,14 @@ struct fw_fit {
   const struct fw_fit_metric *by;
   fw_samples *samples, *valid_samples;
   fw_epoch_rows *train, *valid;
+  fw_holdout holdout; /* rows of `samples` that are for validation; empty: none, or by their numbers */
+  fw_scaling scaling; /* of samples and valid_samples, where scaled is true */
+  bool scaled;
+  bool in_units; /* the net's weights are those of scaled rows now */
+  bool exact; /* the exact minimum is sought: fw_fit_convex */
+  bool done;  /* no epoch need follow */
+  uint32_t halved;    /* how often the rate was halved */
+  double linear_loss; /* of the validation rows, where the net became the linear model */
   fw_tally *tally;
   uint32_t epoch;             /* now */
   const char *phase;          /* for progress */
@@ -47,8 +58,21 @@ struct fw_fit {
   fw_hogwild *hogwild;        /* nets; NULL: the threads wait for each other */
   size_t batch;               /* nets: rows of one */
   struct fw_booster *booster; /* forests */
+  struct fw_convex_fit *convex; /* exact minimum, and the linear model that a net begins with */
 };
 
+/* Steps of nets, which fw_fit_convex shares; and the scores of the validation rows, batch by batch. */
+furrow_status fw_fit_net_score_valid(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_fit_net_keep(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_fit_net_restore(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_fit_net_make(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_fit_net_adopt(furrow_trainer *trainer, void *made, furrow_error *err) FURROW_MUST_USE;
+void fw_fit_net_drop(void *made);
+fw_snapshot_ops fw_fit_net_snapshot_ops(const furrow_trainer *trainer);
+furrow_status fw_fit_net_score(fw_fit *fit, fw_scored_batch take, void *user, furrow_error *err) FURROW_MUST_USE;
+
+/* A loss in the units of training, times this, is one in those of the data. */
+double fw_fit_loss_unit(const fw_fit *fit);
 double fw_fit_seconds(void);
 /* Reports progress to the caller now and then; `user` is the fw_fit (it fits fw_rows_progress). */
 furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err);

@@ -1,10 +1,13 @@
 /* learn/train/fit_net.c: epochs of a net: batches, hogwild, the best epoch as a snapshot. */
+#include <math.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
 #include "learn/net/param_mixing.h"
 #include "learn/net/snapshot.h"
 #include "learn/train/fit.h"
+#include "learn/train/linear_start.h"
 
 enum { VALID_ROWS = 512 };
 
@@ -27,8 +30,9 @@ static furrow_status renew_hogwild(fw_fit *f, furrow_error *err) {
 }
 
 static furrow_status begin(fw_fit *f, furrow_error *err) {
-  furrow_status status = choose_batch(f, err);
-  return status == FURROW_OK ? renew_hogwild(f, err) : status;
+  FW_TRY(choose_batch(f, err));
+  FW_TRY(fw_linear_start(f, err));
+  return renew_hogwild(f, err);
 }
 
 /* ---- An epoch ------------------------------------------------------------------------------------------- */
@@ -54,12 +58,19 @@ static furrow_status train_rows(fw_fit *f, const fw_row_source *from, furrow_err
   return status;
 }
 
+/* That of the first layer, which may have one of its own. */
+static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
+  const fw_step step = fw_trainer_step_at(trainer, trainer->steps + 1, epoch);
+  const double own = trainer->plan->graph.layers[0].optimizer.lr;
+  return isnan(own) ? step.rate : own * step.scale;
+}
+
 static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
   const fw_row_source from = {fw_epoch_rows_fill, f->train, f->batch};
   f->reported = 0;
   fw_tally_clear(f->tally);
-  epoch->shown.learning_rate = fw_trainer_step_at(f->trainer, f->trainer->steps + 1, epoch->shown.epoch).rate;
+  epoch->shown.learning_rate = rate_of(f->trainer, epoch->shown.epoch);
   furrow_status status = fw_epoch_rows_start(f->train, epoch->shown.epoch, err);
   if (status == FURROW_OK && f->hogwild) {
     status = fw_hogwild_epoch(f->hogwild, &from, epoch->shown.epoch, f->tally, fw_fit_progress, f, err);
@@ -74,10 +85,14 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   return epoch->train.rows > 0 ? FURROW_OK : fw_fit_no_rows(f, err);
 }
 
-static furrow_status score_valid(fw_fit *f, furrow_error *err) {
+furrow_status fw_fit_net_score(fw_fit *f, fw_scored_batch take, void *user, furrow_error *err) {
   const fw_row_source from = {fw_epoch_rows_fill, f->valid, VALID_ROWS};
-  furrow_status status = fw_epoch_rows_start(f->valid, 0, err);
-  return status == FURROW_OK ? fw_trainer_score(f->trainer, &from, f->tally, err) : status;
+  FW_TRY(fw_epoch_rows_start(f->valid, 0, err));
+  return fw_trainer_score(f->trainer, &from, take, user, err);
+}
+
+furrow_status fw_fit_net_score_valid(fw_fit *f, furrow_error *err) {
+  return fw_fit_net_score(f, fw_tally_batch, f->tally, err);
 }
 
 /* ---- The best epoch, checkpoints ------------------------------------------------------------------------ */
@@ -87,12 +102,12 @@ static furrow_status append_snapshot(void *to, const void *bytes, size_t size, f
   return fw_buffer_status(to, err);
 }
 
-static furrow_status keep(fw_fit *f, furrow_error *err) {
+furrow_status fw_fit_net_keep(fw_fit *f, furrow_error *err) {
   fw_buffer_reset(&f->best_snapshot);
   return fw_net_snapshot_write(f->trainer->net, append_snapshot, &f->best_snapshot, err);
 }
 
-static furrow_status restore(fw_fit *f, furrow_error *err) {
+furrow_status fw_fit_net_restore(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   const fw_buffer *snapshot = &f->best_snapshot;
   fw_net *net = NULL;
@@ -104,32 +119,33 @@ static furrow_status restore(fw_fit *f, furrow_error *err) {
   return status;
 }
 
-static furrow_status make(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err) {
+furrow_status fw_fit_net_make(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err) {
   fw_net *net = NULL;
   furrow_status status = fw_trainer_new_net(trainer, &net, err);
   if (status == FURROW_OK) *made = fw_net_snapshot_ops(net);
   return status;
 }
 
-static furrow_status adopt(furrow_trainer *trainer, void *made, furrow_error *err) {
+furrow_status fw_fit_net_adopt(furrow_trainer *trainer, void *made, furrow_error *err) {
   return fw_trainer_adopt(trainer, made, err);
 }
 
-static void drop(void *made) {
+void fw_fit_net_drop(void *made) {
   fw_net_free(made);
 }
 
-static fw_snapshot_ops snapshot_ops(const furrow_trainer *trainer) {
+fw_snapshot_ops fw_fit_net_snapshot_ops(const furrow_trainer *trainer) {
   return fw_net_snapshot_ops(trainer->net);
 }
 
 const fw_fit_ops fw_fit_net = {.begin = begin,
                                .train = train_epoch,
-                               .score_valid = score_valid,
-                               .keep = keep,
-                               .restore = restore,
-                               .make = make,
-                               .adopt = adopt,
-                               .drop = drop,
-                               .snapshot_ops = snapshot_ops,
+                               .score_valid = fw_fit_net_score_valid,
+                               .keep = fw_fit_net_keep,
+                               .restore = fw_fit_net_restore,
+                               .finish = fw_linear_fall_back,
+                               .make = fw_fit_net_make,
+                               .adopt = fw_fit_net_adopt,
+                               .drop = fw_fit_net_drop,
+                               .snapshot_ops = fw_fit_net_snapshot_ops,
                                .keeps_snapshots = true};

@@ -1,12 +1,14 @@
 /* learn/train/trainer.c: a net that is trained, batch by batch; or a forest, which fit alone can train. */
 #include "learn/train/trainer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "learn/conf/conf_data.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/score/model_in.h"
@@ -52,6 +54,68 @@ static furrow_status open_net(furrow_trainer *trainer, const furrow_trainer_para
   furrow_status status = make_net(trainer, err);
   if (status == FURROW_OK && params->load)
     status = fw_model_load(trainer->net, trainer->plan, params->load, FURROW_FC_IN_OUT, params->threads, err);
+  return status;
+}
+
+size_t furrow_trainer_note_count(const furrow_trainer *trainer) {
+  return trainer->notes.count;
+}
+
+const char *furrow_trainer_get_note(const furrow_trainer *trainer, size_t i, bool *warning) {
+  if (i >= trainer->notes.count) return NULL;
+  if (warning) *warning = trainer->notes.list[i].warning;
+  return trainer->notes.list[i].text;
+}
+
+/* ---- Another plan --------------------------------------------------------------------------------------- */
+
+/* A graph of other shapes has nothing to take over; one that was trained, or loaded, has the same. */
+static furrow_status replace_net(furrow_trainer *trainer, furrow_error *err) {
+  fw_net *net = NULL;
+  furrow_status status = fw_trainer_new_net(trainer, &net, err);
+  if (status == FURROW_OK && (trainer->loaded || trainer->steps > 0))
+    status = fw_net_copy_weights(net, trainer->net, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt(trainer, net, err);
+  if (status != FURROW_OK) fw_net_free(net);
+  return status;
+}
+
+static furrow_status replace_forest(furrow_trainer *trainer, furrow_error *err) {
+  const fw_plan *plan = trainer->plan;
+  fw_forest *forest = NULL;
+  if (trainer->loaded || trainer->forest->trees > 0) return FURROW_OK;
+  FW_TRY(fw_forest_create(&forest, plan->graph.outputs, plan->forest.levels, true, err));
+  fw_forest_free(trainer->forest);
+  trainer->forest = forest;
+  return FURROW_OK;
+}
+
+furrow_status fw_trainer_replan(furrow_trainer *trainer, furrow_error *err) {
+  fw_plan *before = trainer->plan, *plan = NULL;
+  FW_TRY(fw_plan_of_conf(&plan, trainer->conf, err));
+  trainer->plan = plan;
+  furrow_status status = trainer->forest ? replace_forest(trainer, err) : replace_net(trainer, err);
+  if (status != FURROW_OK) trainer->plan = before;
+  fw_plan_free(status == FURROW_OK ? before : plan);
+  return status;
+}
+
+/* ---- Models to go on from --------------------------------------------------------------------------------------- */
+
+/* What the data would tell is known from the model. */
+static furrow_status inherit(furrow_trainer *trainer, const char *folder, furrow_error *err) {
+  static const char *const keys[] = {"fields", "classes", "labels"};
+  furrow_learn_conf *its = NULL;
+  furrow_status status = fw_model_read_conf(&its, folder, err);
+  if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < sizeof keys / sizeof *keys; i++) {
+    const char *given = furrow_learn_conf_get(trainer->conf, keys[i]);
+    const char *inherited = furrow_learn_conf_get(its, keys[i]);
+    const bool open = strcmp(given, "auto") == 0 || strcmp(given, "-1") == 0 || !given[0];
+    if (open && inherited[0] && strcmp(inherited, "-1") != 0)
+      status = furrow_learn_conf_set(trainer->conf, keys[i], inherited, err);
+  }
+  furrow_learn_conf_free(its);
   return status;
 }
 
@@ -115,8 +179,10 @@ static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_co
   trainer->comm = fw_comm_self();
   trainer->hogwild = params->hogwild;
   trainer->max_features = params->max_features;
+  trainer->loaded = params->load != NULL;
   furrow_status status = fw_learn_conf_copy(&trainer->conf, conf, err);
-  if (status == FURROW_OK) status = fw_plan_of_conf(&trainer->plan, conf, err);
+  if (status == FURROW_OK && params->load && fw_conf_recommends(conf)) status = inherit(trainer, params->load, err);
+  if (status == FURROW_OK) status = fw_plan_of_conf(&trainer->plan, trainer->conf, err);
   if (status == FURROW_OK && !trainer->plan->data.has_label) {
     status = fw_fail(err, FURROW_E_ARGUMENT, "training needs labels, and the configuration says that rows have none");
   }
@@ -149,6 +215,7 @@ void furrow_trainer_free(furrow_trainer *trainer) {
   fw_forest_free(trainer->forest);
   fw_plan_free(trainer->plan);
   furrow_learn_conf_free(trainer->conf);
+  fw_notes_clear(&trainer->notes);
   fw_free(trainer->history);
   fw_free(trainer);
 }
@@ -224,7 +291,8 @@ static void run_parameters(void *context, size_t i) {
 
 fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint32_t epoch) {
   const fw_train_conf *train = &trainer->plan->train;
-  const double rate = fw_decay_rate(train, train->decay_on_batch ? number : epoch);
+  const double factor = ldexp(1, -(int)trainer->halvings);
+  const double rate = factor * fw_decay_rate(train, train->decay_on_batch ? number : epoch);
   return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr};
 }
 
@@ -242,6 +310,7 @@ furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *const sl
   u.step = fw_trainer_step_at(trainer, trainer->steps + 1, epoch);
   fw_spin_pool_run(trainer->pool, fw_batch_slot_tasks(u.now) + (from ? PREPARATIONS : 0), run_rows, &u);
   furrow_status status = fw_batch_slot_loss(u.now, loss, err);
+  if (status != FURROW_OK) trainer->diverged = true;
   if (status != FURROW_OK) return status;
   fw_spin_pool_run(trainer->pool, fw_net_sum_tasks(trainer->net, u.now->pass), run_sums, &u);
   const size_t tasks = fw_net_update_tasks(trainer->net, u.now->pass);
@@ -315,7 +384,12 @@ static void score_rows(void *context, size_t i) {
   }
 }
 
-furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_tally *tally, furrow_error *err) {
+void fw_tally_batch(void *user, const fw_batch_slot *slot) {
+  fw_batch_slot_tally(slot, user);
+}
+
+furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_scored_batch take, void *user,
+                               furrow_error *err) {
   fw_batch_slot *now = &trainer->slots[0], *next = &trainer->slots[1];
   furrow_status status = fw_batch_slot_fill(now, from, err);
   if (status == FURROW_OK) status = fw_batch_slot_begin(now, false, err);
@@ -323,8 +397,9 @@ furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *fro
     scoring s = {.now = now, .next = next, .from = from};
     fw_spin_pool_run(trainer->pool, fw_batch_slot_tasks(now) + 1, score_rows, &s);
     status = fw_batch_slot_check(now, err);
+    if (status != FURROW_OK) trainer->diverged = true;
     if (status != FURROW_OK) break;
-    fw_batch_slot_tally(now, tally);
+    take(user, now);
     status = s.status;
     if (status != FURROW_OK && err) *err = s.error;
     next = now;
@@ -357,7 +432,7 @@ furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowb
   const fw_row_source from = {fill_from_block, &block, AT_ONCE};
   fw_tally *tally = NULL;
   furrow_status status = fw_tally_create(&tally, &trainer->plan->graph, err);
-  if (status == FURROW_OK) status = fw_trainer_score(trainer, &from, tally, err);
+  if (status == FURROW_OK) status = fw_trainer_score(trainer, &from, fw_tally_batch, tally, err);
   if (status == FURROW_OK) status = fw_tally_reduce(tally, trainer->comm, err);
   if (status == FURROW_OK) {
     furrow_learn_metrics full;

@@ -2,12 +2,15 @@
 #ifndef FW_LEARN_TRAIN_TRAINER_H
 #define FW_LEARN_TRAIN_TRAINER_H
 
+#include <stdatomic.h>
+
 #include "base/pool.h"
 #include "comm/comm.h"
 #include "learn/forest/forest.h"
 #include "learn/net/batch_slot.h"
 #include "learn/net/net.h"
 #include "learn/train/checkpoint.h"
+#include "learn/train/notes.h"
 
 /* A batch is filled, begun, and trained, one step later each. */
 enum { FW_PIPELINE_DEPTH = 3 };
@@ -21,13 +24,18 @@ struct furrow_trainer {
   fw_spin_pool *pool;
   fw_batch_slot slots[FW_PIPELINE_DEPTH];
   bool hogwild;
+  bool loaded; /* it goes on from a model */
   uint64_t max_features;
+  bool fell_back;    /* the net is the linear model */
+  atomic_bool diverged; /* a loss or score was not a number */
+  uint32_t halvings; /* of the learning rate, each after a divergence */
   uint64_t steps; /* updates so far */
   /* of the last fit */
   fw_epoch *history;
   size_t epochs, history_capacity;
   uint32_t best;
   furrow_parser_stats train_read, valid_read; /* the latter: of validation data of its own */
+  fw_notes notes;
 };
 
 /* Updates the net from the batch in slots[0]. Meanwhile slots[1] finds the records of the batch that it holds, and
@@ -36,12 +44,19 @@ struct furrow_trainer {
 furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *const slots[FW_PIPELINE_DEPTH],
                                 const fw_row_source *from, uint32_t epoch, fw_tally *tally, double *loss,
                                 furrow_error *err) FURROW_MUST_USE;
-/* Counts the scores of all rows. */
-furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_tally *tally,
+/* Scores all rows: take(user, slot) for each batch of them. */
+typedef void (*fw_scored_batch)(void *user, const fw_batch_slot *slot);
+furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_scored_batch take, void *user,
                                furrow_error *err) FURROW_MUST_USE;
+/* A fw_scored_batch that counts the scores; `user` is the fw_tally. */
+void fw_tally_batch(void *user, const fw_batch_slot *slot);
 /* A net with first weights; and that net in place of the trainer's own, which is freed. */
 furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) FURROW_MUST_USE;
+
+/* Takes over what was set in the trainer's configuration since its plan was made: a new plan, and a net or forest of it
+ * with the weights that there were. */
+furrow_status fw_trainer_replan(furrow_trainer *trainer, furrow_error *err) FURROW_MUST_USE;
 
 /* The n-th update of the net, from 1: its learning rate. */
 fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint32_t epoch);

@@ -283,6 +283,7 @@ static furrow_status train_once(const char *folder, bool resumes) {
   params.resume = resumes;
   furrow_status status = furrow_learn_conf_create(&conf, &err);
   if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, "fm", &err);
+  if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "defaults", "angel", &err);
   if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "epochs", "2", &err);
   if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "shuffle", "yes", &err);
   if (status == FURROW_OK) status = furrow_trainer_create(&trainer, conf, &one, &err);

@@ -1,0 +1,76 @@
+/* learn/conf/recommended.c: Furrow's own defaults, by algorithm. docs/design/defaults.md has what was measured. */
+#include <string.h>
+
+#include "learn/conf/conf_data.h"
+
+typedef struct recommendation {
+  fw_key key;
+  const char *text; /* "auto": by the data, when training begins */
+} recommendation;
+
+/* Whatever is trained. */
+static const recommendation of_all[] = {
+    {FW_KEY_FORMAT, "auto"}, {FW_KEY_INDEX_BASE, "auto"}, {FW_KEY_VALID_RATIO, "0"}, {FW_KEY_CLASSES, "auto"}};
+
+/* All graphs of layers: rate and strength are those of optimizers, batch by batch. */
+static const recommendation of_graphs[] = {{FW_KEY_SHUFFLE, "yes"},
+                                           {FW_KEY_SCALE, "auto"},
+                                           {FW_KEY_EPOCHS, "auto"},
+                                           {FW_KEY_BATCH, "32"},
+                                           {FW_KEY_LR, "0.002"},
+                                           {FW_KEY_FTRL_ALPHA, "0.3"},
+                                           {FW_KEY_FTRL_BETA, "0.001"}};
+
+/* One layer of weights and a convex loss: no rows are held out, as there is little to overfit. */
+static const recommendation of_linear[] = {
+    {FW_KEY_SOLVER, "lbfgs"}, {FW_KEY_OPTIMIZER, "FTRL"}, {FW_KEY_INPUT_OPTIMIZER, "FTRL"}, {FW_KEY_L2, "auto"}};
+
+static const recommendation of_svm[] = {
+    {FW_KEY_OPTIMIZER, "FTRL"}, {FW_KEY_INPUT_OPTIMIZER, "FTRL"}, {FW_KEY_L2, "auto"}};
+
+static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
+                                         {FW_KEY_PATIENCE, "4"},
+                                         {FW_KEY_KEEP, "best"},
+                                         {FW_KEY_START, "linear"},
+                                         {FW_KEY_OPTIMIZER, "Adam"},
+                                         {FW_KEY_INPUT_OPTIMIZER, "Adam"},
+                                         {FW_KEY_EMBEDDING_OPTIMIZER, "Adam"},
+                                         {FW_KEY_FC_OPTIMIZER, "Adam"},
+                                         {FW_KEY_L2, "0.0001"},
+                                         {FW_KEY_INIT_EMBEDDING, "0.1"}};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char *find(const recommendation *list, size_t count, fw_key key) {
+  for (size_t i = 0; i < count; i++)
+    if (list[i].key == key) return list[i].text;
+  return NULL;
+}
+
+static bool is_one_of(const char *algorithm, const char *const *names, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(names[i], algorithm) == 0) return true;
+  return false;
+}
+
+const char *fw_recommended(const char *algorithm, fw_key key) {
+  static const char *const linear[] = {"lr", "linear", "robust", "softmax"};
+  const char *text = NULL;
+  if (!algorithm) return NULL;
+  if (strcmp(algorithm, "gbdt") == 0)
+    text = fw_recommended_forest(key);
+  else if (is_one_of(algorithm, linear, COUNT(linear)))
+    text = find(of_linear, COUNT(of_linear), key);
+  else if (strcmp(algorithm, "svm") == 0)
+    text = find(of_svm, COUNT(of_svm), key);
+  else
+    text = find(of_nets, COUNT(of_nets), key);
+  if (!text && strcmp(algorithm, "gbdt") != 0) text = find(of_graphs, COUNT(of_graphs), key);
+  return text ? text : find(of_all, COUNT(of_all), key);
+}
+
+const char *furrow_learn_recommended(const char *algorithm, const char *key) {
+  const fw_key found = fw_key_find(key);
+  const char *known = fw_builtin_find(algorithm);
+  return found == FW_KEYS || !known ? NULL : fw_recommended(known, found);
+}

@@ -1,0 +1,171 @@
+/* learn/data/data_facts.c: one pass over the data: its labels, the lengths of its rows, the values of its features. */
+#include "learn/data/data_facts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* The values of one feature, in the rows that list it. */
+typedef struct feature_facts {
+  uint64_t uses, nonzero;
+  double mean, squares;   /* squares: sum of squared deviations from the mean */
+  double nonzero_squares; /* sum of squares */
+  float first, second;    /* different values, of which `different` are known */
+  uint32_t different;     /* up to 3 */
+  uint32_t slots;         /* 0: none yet, 1: always in `slot`, 2: not */
+  uint64_t slot;
+} feature_facts;
+
+static void clear_record(const void *context, uint64_t key, void *record) {
+  (void)context, (void)key;
+  memset(record, 0, sizeof(feature_facts));
+}
+
+furrow_status fw_data_facts_init(fw_data_facts *facts, bool values, furrow_error *err) {
+  *facts = (fw_data_facts){.whole_labels = true};
+  const fw_features_params params = {.bytes = sizeof(feature_facts), .first = clear_record};
+  return values ? fw_features_create(&facts->features, &params, err) : FURROW_OK;
+}
+
+void fw_data_facts_clear(fw_data_facts *facts) {
+  fw_features_free(facts->features);
+  *facts = (fw_data_facts){0};
+}
+
+/* ---- Labels ---- */
+
+static void add_label(fw_data_facts *facts, double label) {
+  if (isnan(label)) {
+    facts->unlabelled++;
+    return;
+  }
+  const uint64_t before = facts->rows - facts->unlabelled;
+  const double deviation = label - facts->label_mean;
+  facts->label_mean += deviation / (double)(before + 1);
+  facts->label_squares += deviation * (label - facts->label_mean);
+  facts->whole_labels &= label == trunc(label);
+  if (facts->label_count > FW_CLASSES_MAX) return;
+  size_t at = 0;
+  for (size_t high = facts->label_count; at < high;) {
+    const size_t middle = at + (high - at) / 2;
+    if (facts->labels[middle] < label)
+      at = middle + 1;
+    else
+      high = middle;
+  }
+  if (at == facts->label_count || facts->labels[at] != label) {
+    if (facts->label_count++ == FW_CLASSES_MAX) return;
+    const size_t behind = facts->label_count - 1 - at;
+    memmove(facts->labels + at + 1, facts->labels + at, behind * sizeof *facts->labels);
+    memmove(facts->of_label + at + 1, facts->of_label + at, behind * sizeof *facts->of_label);
+    facts->labels[at] = label;
+    facts->of_label[at] = 0;
+  }
+  facts->of_label[at]++;
+}
+
+/* ---- Features ---- */
+
+static void note_value(feature_facts *f, float value) {
+  if (f->different == 0) f->first = value, f->different = 1;
+  if (f->different == 1 && value != f->first) f->second = value, f->different = 2;
+  if (f->different == 2 && value != f->first && value != f->second) f->different = 3;
+}
+
+static void note_slot(feature_facts *f, uint64_t slot) {
+  if (f->slots == 0) f->slot = slot, f->slots = 1;
+  if (f->slot != slot) f->slots = 2;
+}
+
+/* The place of feature i among those of the row, or its field. */
+static uint64_t slot_of(const furrow_row *row, size_t i) {
+  if (row->field.any) return furrow_row_get_field(row, i);
+  const bool follows = i == 0 || furrow_row_get_index(row, i - 1) < furrow_row_get_index(row, i);
+  return follows ? i : UINT64_MAX;
+}
+
+static furrow_status add_features(fw_data_facts *facts, const furrow_row *row, furrow_error *err) {
+  for (size_t i = 0; i < row->length; i++) {
+    void *record = NULL;
+    FW_TRY(fw_features_make(facts->features, furrow_row_get_index(row, i), &record, err));
+    feature_facts *f = record;
+    const double value = furrow_row_get_value(row, i), deviation = value - f->mean;
+    f->mean += deviation / (double)++f->uses;
+    f->squares += deviation * (value - f->mean);
+    f->nonzero += value != 0;
+    f->nonzero_squares += value * value;
+    note_value(f, (float)value);
+    note_slot(f, slot_of(row, i));
+  }
+  return FURROW_OK;
+}
+
+bool fw_block_has_values(const furrow_rowblock *block) {
+  if (!block->value.any || block->size == 0) return false;
+  for (uint64_t i = block->offset[0]; i < block->offset[block->size]; i++)
+    if (furrow_values_get(block->value, block->value_type, i) != 1) return true;
+  return false;
+}
+
+static void add_shape(fw_data_facts *facts, const furrow_row *row) {
+  if (row->length > facts->longest) facts->longest = row->length;
+  for (size_t i = 0; row->field.any && i < row->length; i++) {
+    const uint64_t field = furrow_row_get_field(row, i);
+    if (field >= facts->fields) facts->fields = field + 1;
+  }
+}
+
+furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *block, furrow_error *err) {
+  for (size_t i = 0; i < block->size; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    add_label(facts, row.label.any ? furrow_row_get_label(&row) : (double)NAN);
+    facts->rows++;
+    add_shape(facts, &row);
+    if (facts->features) FW_TRY(add_features(facts, &row, err));
+  }
+  return FURROW_OK;
+}
+
+/* ---- Scaling ---- */
+
+/* Every row lists it, mostly with a value, and it has more than two of them. */
+static bool is_dense(const fw_data_facts *facts, const feature_facts *f) {
+  return f->uses == facts->rows && 2 * f->nonzero >= f->uses && f->different > 2;
+}
+
+static bool choose_scale(const fw_data_facts *facts, const feature_facts *f, bool centre, double *mean,
+                         double *factor) {
+  const double deviation = sqrt(f->squares / (double)f->uses);
+  *mean = 0;
+  *factor = 1;
+  if (centre && is_dense(facts, f) && deviation > 1e-9 * fabs(f->mean)) {
+    *mean = f->mean;
+    *factor = 1 / deviation;
+  } else if (f->nonzero > 0) {
+    const double size = sqrt(f->nonzero_squares / (double)f->nonzero);
+    *factor = size > 1 ? 1 / size : 1;
+  }
+  return (*mean != 0 || *factor != 1) && isfinite(*mean) && *factor > 0 && isfinite(*factor);
+}
+
+furrow_status fw_data_facts_scaling(const fw_data_facts *facts, bool centre, fw_scaling *scaling, furrow_error *err) {
+  uint64_t *keys = NULL;
+  size_t count = 0;
+  *scaling = (fw_scaling){0};
+  if (!facts->features) return FURROW_OK;
+  furrow_status status = fw_features_keys(facts->features, &keys, &count, err);
+  if (status == FURROW_OK) status = fw_scaling_init(scaling, count, err);
+  scaling->count = 0;
+  for (size_t i = 0; status == FURROW_OK && i < count; i++) {
+    const feature_facts *f = fw_features_find(facts->features, keys[i]);
+    const size_t at = scaling->count;
+    if (!choose_scale(facts, f, centre, &scaling->mean[at], &scaling->factor[at])) continue;
+    scaling->key[at] = keys[i];
+    scaling->slot[at] = f->slots == 1 && f->slot != UINT64_MAX ? (int64_t)f->slot : -1;
+    scaling->count++;
+  }
+  fw_free(keys);
+  return status;
+}

@@ -1,0 +1,41 @@
+/* learn/data/data_facts.h: what one pass over the data tells before training begins: its labels, the lengths of its
+ * rows, the values of its features. */
+#ifndef FW_LEARN_DATA_DATA_FACTS_H
+#define FW_LEARN_DATA_DATA_FACTS_H
+
+#include "learn/data/features.h"
+#include "learn/data/scaling.h"
+#include "furrow/rows.h"
+
+#define FW_CLASSES_MAX 1000 /* different labels that are counted */
+
+typedef struct fw_data_facts {
+  uint64_t rows;
+  size_t longest;  /* features of a row at most */
+  uint64_t fields; /* the largest field, + 1; 0: rows have none */
+  /* labels; NaN counts as none */
+  uint64_t unlabelled;
+  size_t label_count;              /* different ones; FW_CLASSES_MAX + 1: more */
+  double labels[FW_CLASSES_MAX];   /* ascending */
+  uint64_t of_label[FW_CLASSES_MAX]; /* rows that have it */
+  double label_mean, label_squares;  /* and the sum of the squared deviations from it */
+  bool whole_labels;                 /* all are whole numbers */
+  fw_features *features;             /* records of data_facts.c; NULL: values are of no interest */
+} fw_data_facts;
+
+/* Whether some value is not 1. */
+bool fw_block_has_values(const furrow_rowblock *block);
+
+/* `values`: whether the values of features are of interest. To be cleared after a failure, too. */
+furrow_status fw_data_facts_init(fw_data_facts *facts, bool values, furrow_error *err) FURROW_MUST_USE;
+void fw_data_facts_clear(fw_data_facts *facts);
+/* Counts the rows of a block. */
+furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
+
+/* The scaling that the features need, by the rule of docs/design/defaults.md: one that every row lists and that is
+ * neither mostly 0 nor of two values is centred (`centre`) and divided by its deviation; any other is divided by the
+ * root of its mean square where that is more than 1. Features that stay as they are have no entry. */
+furrow_status fw_data_facts_scaling(const fw_data_facts *facts, bool centre, fw_scaling *scaling,
+                                    furrow_error *err) FURROW_MUST_USE;
+
+#endif

@@ -1,0 +1,20 @@
+/* learn/data/holdout.h: which rows are held out for validation: at random by the seed, the same share of each class. */
+#ifndef FW_LEARN_DATA_HOLDOUT_H
+#define FW_LEARN_DATA_HOLDOUT_H
+
+#include "learn/conf/conf.h"
+
+#define FW_FOLDS_MAX 255
+
+typedef struct fw_holdout {
+  unsigned char *fold_of; /* rows: the fold that each is in; NULL: none is held out */
+  uint64_t rows[FW_FOLDS_MAX + 1]; /* of each fold */
+} fw_holdout;
+
+/* folds > 1: folds 0 … folds-1 of about the same size. Else fold 0 is the share `ratio` of the rows, fold 1 the rest.
+ * `by_class`: of the rows of each label. To be cleared after a failure, too. */
+furrow_status fw_holdout_init(fw_holdout *holdout, const furrow_rowblock *rows, bool by_class, unsigned folds,
+                              double ratio, uint64_t seed, furrow_error *err) FURROW_MUST_USE;
+void fw_holdout_clear(fw_holdout *holdout);
+
+#endif

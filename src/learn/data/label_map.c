@@ -1,0 +1,124 @@
+/* learn/data/label_map.c: what classes the labels of the data are, and labels back from classes. */
+#include "learn/data/label_map.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+enum { SHOWN = 5 }; /* labels in a message */
+
+double fw_label_class(const fw_data_conf *data, double label) {
+  size_t low = 0, high = data->label_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (data->labels[middle] < label)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == data->label_count || data->labels[low] != label) return HUGE_VAL;
+  return data->signed_classes ? 2 * (double)low - 1 : (double)low;
+}
+
+double fw_class_label(const fw_data_conf *data, double of) {
+  if (data->label_count == 2) return data->labels[of > 0];
+  return of >= 0 && of < (double)data->label_count ? data->labels[(size_t)of] : of;
+}
+
+/* "1, 2, 3 …" */
+static const char *list_labels(char *text, size_t size, const double *labels, size_t count) {
+  size_t used = 0;
+  text[0] = 0;
+  for (size_t i = 0; i < count && i < SHOWN && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%.9g", i ? ", " : "", labels[i]);
+  if (count > SHOWN && used < size) snprintf(text + used, size - used, " …");
+  return text;
+}
+
+furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_error *err) {
+  char text[128];
+  return fw_fail(err, FURROW_E_RANGE, "the label %.9g is not one of the model's: %s", label,
+                 list_labels(text, sizeof text, data->labels, data->label_count));
+}
+
+/* ---- The labels of the data ---- */
+
+static bool has_two_classes(fw_loss_type loss) {
+  return loss == FW_LOSS_LOG || loss == FW_LOSS_HINGE || loss == FW_LOSS_CROSS_ENTROPY;
+}
+
+/* Whole numbers that come again and again are classes; others are quantities. */
+static bool are_classes(const fw_data_facts *facts) {
+  return facts->whole_labels && facts->label_count <= FW_CLASSES_MAX && facts->label_count * 2 <= facts->rows;
+}
+
+static furrow_status refuse_one(const fw_data_facts *facts, furrow_error *err) {
+  fw_fail(err, FURROW_E_ARGUMENT, "all labels are %.9g: there is nothing to learn", facts->labels[0]);
+  fw_error_set_hint(err, "is the label in another column, or has the file rows of one class only?");
+  return FURROW_E_ARGUMENT;
+}
+
+static furrow_status refuse_many(const fw_plan *plan, const fw_data_facts *facts, furrow_error *err) {
+  char text[128];
+  const bool classes = are_classes(facts), trees = plan->forest.used;
+  const char *name = plan->model.algorithm ? plan->model.algorithm : "the loss";
+  if (facts->label_count > FW_CLASSES_MAX)
+    fw_fail(err, FURROW_E_ARGUMENT, "the labels have more than %d values, but %s separates two classes", FW_CLASSES_MAX,
+            name);
+  else
+    fw_fail(err, FURROW_E_ARGUMENT, "the labels have %zu values (%s), but %s separates two classes",
+            facts->label_count, list_labels(text, sizeof text, facts->labels, facts->label_count), name);
+  if (trees)
+    fw_error_set_hint(err, "set the key `objective` to %s", classes ? "multi:softmax" : "reg:squarederror");
+  else
+    fw_error_set_hint(err, "train %s, or gbdt with the objective %s", classes ? "softmax" : "linear",
+                      classes ? "multi:softmax" : "reg:squarederror");
+  return FURROW_E_ARGUMENT;
+}
+
+static furrow_status refuse_numbers(const fw_plan *plan, const fw_data_facts *facts, furrow_error *err) {
+  fw_fail(err, FURROW_E_ARGUMENT, "the labels are quantities, not classes: %s%d different ones in %" PRIu64 " rows",
+          facts->label_count > FW_CLASSES_MAX ? "more than " : "",
+          facts->label_count > FW_CLASSES_MAX ? FW_CLASSES_MAX : (int)facts->label_count, facts->rows);
+  fw_error_set_hint(err, plan->forest.used ? "set the key `objective` to reg:squarederror"
+                                           : "train linear, or gbdt with the objective reg:squarederror");
+  return FURROW_E_ARGUMENT;
+}
+
+/* Classes 0 … K-1 of which some do not occur need no list of labels. */
+static bool are_numbered(const fw_plan *plan, const fw_data_facts *facts) {
+  return !plan->open_classes && facts->whole_labels && facts->labels[0] >= 0 &&
+         facts->labels[facts->label_count - 1] < (double)plan->graph.outputs;
+}
+
+static furrow_status write_labels(const fw_data_facts *facts, char **text, furrow_error *err) {
+  fw_buffer list = {0};
+  for (size_t i = 0; i < facts->label_count; i++) {
+    char number[40];
+    snprintf(number, sizeof number, "%s%.9g", i ? "," : "", facts->labels[i]);
+    fw_buffer_text(&list, number);
+  }
+  furrow_status status = fw_buffer_take(&list, text, NULL, err);
+  fw_buffer_clear(&list);
+  return status;
+}
+
+furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, char **text, furrow_error *err) {
+  const fw_loss_type loss = plan->graph.loss;
+  *text = NULL;
+  if (facts->rows == 0 || facts->unlabelled > 0) return FURROW_OK; /* reported with the row when it is trained */
+  if (facts->label_count == 1) return refuse_one(facts, err);
+  if (!plan->data.finds_labels) return FURROW_OK;
+  if (has_two_classes(loss) && facts->label_count > 2) return refuse_many(plan, facts, err);
+  if (loss == FW_LOSS_SOFTMAX && facts->label_count > 2 && !are_classes(facts))
+    return refuse_numbers(plan, facts, err);
+  if (loss == FW_LOSS_SOFTMAX && are_numbered(plan, facts)) return FURROW_OK;
+  if (loss == FW_LOSS_SOFTMAX && !plan->open_classes && facts->label_count != plan->graph.outputs)
+    return fw_fail(err, FURROW_E_ARGUMENT, "the labels have %zu values, but the key `classes` is %zu",
+                   facts->label_count, plan->graph.outputs);
+  return write_labels(facts, text, err);
+}

@@ -1,0 +1,108 @@
+/* learn/train/divergence.c: a training whose loss runs away, and a model that is worse than none. */
+#include "learn/train/divergence.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "learn/data/samples.h"
+
+enum { HALVINGS = 3 };
+#define FAR 4.0         /* times the loss of a constant, and the best so far */
+#define FAR_BEYOND 1000 /* times the first loss, where that of a constant is not known */
+
+/* ---- The loss of a constant ---- */
+
+/* Of rows of which a share is positive, for the constant that is best for another share. */
+static double cross_entropy(double share, double chosen) {
+  const double p = fmin(fmax(chosen, 1e-9), 1 - 1e-9);
+  return -share * log(p) - (1 - share) * log1p(-p);
+}
+
+/* The best constant of the training rows, on rows with these figures; NaN: not known. */
+static double constant_loss(const fw_fit *f, const furrow_learn_metrics *rows, const furrow_learn_metrics *train) {
+  const fw_graph *graph = &f->trainer->plan->graph;
+  switch (graph->loss) {
+  case FW_LOSS_LOG:
+  case FW_LOSS_CROSS_ENTROPY: return cross_entropy(rows->mean_label, train->mean_label);
+  case FW_LOSS_HINGE: return 2 * fmin(rows->mean_label, 1 - rows->mean_label);
+  case FW_LOSS_SOFTMAX: return log((double)graph->outputs);
+  case FW_LOSS_L2: return f->scaling.label_factor != 0 ? 0.5 * fw_fit_loss_unit(f) : (double)NAN;
+  case FW_LOSS_HUBER: break;
+  }
+  return NAN;
+}
+
+/* ---- Divergence ---- */
+
+static double best_loss(const furrow_trainer *t) {
+  double best = HUGE_VAL;
+  for (size_t i = 0; i < t->epochs; i++) best = fmin(best, t->history[i].train.loss);
+  return best;
+}
+
+bool fw_fit_diverged(const fw_fit *f, furrow_status status, const fw_epoch *epoch) {
+  const furrow_trainer *t = f->trainer;
+  if (t->forest || f->exact) return false;
+  if (status != FURROW_OK) return status == FURROW_E_RANGE && t->diverged;
+  const double loss = epoch->train.loss, constant = constant_loss(f, &epoch->train, &epoch->train);
+  if (epoch->train.weight > 0 && !isfinite(loss)) return true;
+  if (isnan(constant)) return t->epochs > 0 && loss > FAR_BEYOND * t->history[0].train.loss;
+  return loss > FAR * constant && (t->epochs == 0 || loss > FAR * best_loss(t));
+}
+
+static furrow_status give_up(const fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
+  if (status == FURROW_OK) {
+    fw_fail(err, FURROW_E_RANGE, "training diverged: the loss of epoch %u is %g", epoch->shown.epoch,
+            epoch->train.loss);
+    fw_error_set_file(err, fw_samples_name(f->samples));
+  }
+  fw_error_set_hint(err, "a lower learning rate (key `lr`), other units of the features (key `scale`), or another "
+                         "optimizer (key `optimizer`) may help");
+  return FURROW_E_RANGE;
+}
+
+static furrow_status start_again(fw_fit *f, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  fw_net *net = NULL;
+  furrow_status status = fw_trainer_new_net(t, &net, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
+  if (status != FURROW_OK) fw_net_free(net);
+  return status == FURROW_OK ? f->ops->begin(f, err) : status;
+}
+
+furrow_status fw_fit_go_back(fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  const bool kept = t->best > 0 && f->best_snapshot.size > 0;
+  const uint32_t back = kept ? t->best : 0, diverged = epoch->shown.epoch;
+  if (f->halved == HALVINGS || (t->loaded && !kept)) return give_up(f, status, epoch, err);
+  f->halved++;
+  t->halvings++;
+  t->diverged = false;
+  t->epochs = back;
+  if (back == 0) t->best = 0;
+  FW_TRY(kept ? f->ops->restore(f, err) : start_again(f, err));
+  return fw_notes_add(&t->notes, false, err, "training diverged in epoch %u: it went back to %s%.0u with half the rate",
+                      diverged, kept ? "epoch " : "its start", back);
+}
+
+/* ---- Worse than a constant ---- */
+
+static const fw_epoch *saved_epoch(const fw_fit *f) {
+  const furrow_trainer *t = f->trainer;
+  if (t->epochs == 0) return NULL;
+  return &t->history[(f->params.keep_best && t->best > 0 ? t->best : t->epochs) - 1];
+}
+
+furrow_status fw_fit_compare_constant(fw_fit *f, furrow_error *err) {
+  const fw_epoch *saved = saved_epoch(f);
+  if (!saved) return FURROW_OK;
+  const bool held_out = saved->valid.rows > 0;
+  const furrow_learn_metrics *rows = held_out ? &saved->valid : &saved->train;
+  const double loss = f->trainer->fell_back ? f->linear_loss : rows->loss;
+  const double constant = constant_loss(f, rows, &saved->train);
+  if (!(loss > constant * (1 + 1e-6))) return FURROW_OK;
+  return fw_notes_add(&f->trainer->notes, true, err,
+                      "the model is worse than a constant: the loss of the %s rows is %.6g, and %.6g if the same is "
+                      "predicted for all rows",
+                      held_out ? "validation" : "training", loss, constant);
+}

@@ -1,0 +1,149 @@
+/* learn/train/fit_convex.c: the linear model of the rows of a fit: an epoch is an iteration of its solver. */
+#include "learn/train/fit_convex.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/data/samples.h"
+#include "learn/train/linear_start.h"
+
+enum { ITERATIONS = 200 };
+
+/* ---- The problem ---- */
+
+/* A loss that takes probabilities is that of its scores. */
+static fw_loss_type linear_loss(const fw_graph *graph) {
+  return graph->loss == FW_LOSS_CROSS_ENTROPY ? FW_LOSS_LOG : graph->loss;
+}
+
+static furrow_status read_labels(fw_convex_fit *c, const fw_fit *f, const furrow_rowblock *rows, furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  const bool as_signs = plan->graph.loss == FW_LOSS_CROSS_ENTROPY;
+  FW_TRY(fw_alloc((void **)&c->label, rows->size + 1, sizeof *c->label, err));
+  FW_TRY(fw_alloc((void **)&c->weight, rows->size + 1, sizeof *c->weight, err));
+  for (size_t i = 0; i < rows->size; i++) {
+    const furrow_row row = furrow_rowblock_row(rows, i);
+    furrow_status status = fw_row_label(&plan->data, &plan->graph, &row, &c->label[i], &c->weight[i], err);
+    if (status != FURROW_OK) {
+      fw_error_prefix_row(err, i + 1);
+      fw_error_set_file(err, fw_samples_name(f->samples));
+      return status;
+    }
+    if (as_signs) c->label[i] = c->label[i] > 0 ? 1 : -1;
+  }
+  return FURROW_OK;
+}
+
+double fw_convex_strength(const fw_fit *f) {
+  const char *text = furrow_learn_conf_get(f->trainer->conf, "l2");
+  return strcmp(text, "auto") == 0 || !f->exact ? 1 : f->trainer->plan->graph.layers[0].optimizer.l2;
+}
+
+static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_epoch_rows *rows, double l2,
+                                    furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  const fw_graph *graph = &plan->graph;
+  const furrow_rowblock *all = fw_samples_block(f->samples);
+  if (rows) FW_TRY(fw_epoch_rows_list(rows, &c->use, &c->count, err));
+  if (rows ? c->count == 0 : all->size == 0) return fw_fit_no_rows(f, err);
+  if (!rows) c->count = all->size;
+  FW_TRY(read_labels(c, f, all, err));
+  c->loss = linear_loss(graph);
+  const fw_linear_params params = {.rows = all,
+                                   .use = c->use,
+                                   .count = c->count,
+                                   .label = c->label,
+                                   .weight = c->weight,
+                                   .loss = c->loss,
+                                   .outputs = graph->outputs,
+                                   .delta = graph->layers[graph->count - 1].delta,
+                                   .l2 = l2,
+                                   .range = plan->data.range > 0 ? (uint64_t)plan->data.range : 0,
+                                   .pool = f->trainer->pool};
+  FW_TRY(fw_linear_problem_create(&c->problem, &params, err));
+  FW_TRY(fw_linear_solver_create(&c->solver, c->problem, NULL, err));
+  return fw_alloc((void **)&c->scores, c->count * graph->outputs, sizeof *c->scores, err);
+}
+
+furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *f, const fw_epoch_rows *rows, double l2,
+                                   furrow_error *err) {
+  fw_convex_fit *made = NULL;
+  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  furrow_status status = create_problem(made, f, rows, l2, err);
+  if (status == FURROW_OK)
+    *convex = made;
+  else
+    fw_convex_fit_free(made);
+  return status;
+}
+
+void fw_convex_fit_free(fw_convex_fit *convex) {
+  if (!convex) return;
+  fw_linear_solver_free(convex->solver);
+  fw_linear_problem_free(convex->problem);
+  fw_free(convex->use);
+  fw_free(convex->label);
+  fw_free(convex->weight);
+  fw_free(convex->scores);
+  fw_free(convex);
+}
+
+furrow_status fw_convex_fit_solve(fw_convex_fit *convex, furrow_error *err) {
+  fw_lbfgs_state state = FW_LBFGS_GOING;
+  for (int i = 0; i < ITERATIONS && state == FW_LBFGS_GOING; i++)
+    FW_TRY(fw_linear_solver_step(convex->solver, &state, err));
+  return FURROW_OK;
+}
+
+/* ---- Epochs ---- */
+
+static furrow_status begin(fw_fit *f, furrow_error *err) {
+  return fw_convex_fit_create(&f->convex, f, f->train, fw_convex_strength(f), err);
+}
+
+static void tally_rows(fw_fit *f) {
+  const fw_convex_fit *c = f->convex;
+  const size_t outputs = f->trainer->plan->graph.outputs;
+  fw_linear_problem_scores(c->problem, fw_linear_solver_weights(c->solver), c->scores);
+  for (size_t i = 0; i < c->count; i++) {
+    const size_t row = c->use ? c->use[i] : i;
+    fw_tally_add(f->tally, c->scores + i * outputs, c->label[row], c->weight[row]);
+  }
+}
+
+static furrow_status train_iteration(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
+  const double start = fw_fit_seconds();
+  fw_lbfgs_state state = FW_LBFGS_GOING;
+  FW_TRY(fw_linear_solver_step(f->convex->solver, &state, err));
+  f->done = state != FW_LBFGS_GOING;
+  f->trainer->steps++;
+  epoch->shown.learning_rate = 1;
+  fw_tally_clear(f->tally);
+  tally_rows(f);
+  fw_tally_metrics(f->tally, &epoch->train);
+  epoch->shown.seconds = fw_fit_seconds() - start;
+  return f->valid ? fw_linear_put(f->trainer->net, f->convex, err) : FURROW_OK;
+}
+
+/* With validation rows the net has the weights of each epoch, or of the best one, already. */
+static furrow_status finish(fw_fit *f, furrow_error *err) {
+  if (!f->valid) FW_TRY(fw_linear_put(f->trainer->net, f->convex, err));
+  if (f->done) return FURROW_OK;
+  return fw_notes_add(&f->trainer->notes, false, err,
+                      "the minimum was not reached in %zu iterations; more of them (key `epochs`) may help",
+                      f->trainer->epochs);
+}
+
+const fw_fit_ops fw_fit_convex = {.begin = begin,
+                                  .train = train_iteration,
+                                  .score_valid = fw_fit_net_score_valid,
+                                  .keep = fw_fit_net_keep,
+                                  .restore = fw_fit_net_restore,
+                                  .finish = finish,
+                                  .make = fw_fit_net_make,
+                                  .adopt = fw_fit_net_adopt,
+                                  .drop = fw_fit_net_drop,
+                                  .snapshot_ops = fw_fit_net_snapshot_ops,
+                                  .keeps_snapshots = true};

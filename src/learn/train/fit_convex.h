@@ -1,0 +1,30 @@
+/* learn/train/fit_convex.h: the linear model of the rows of a fit, by its exact minimum: lr, linear, robust, softmax;
+ * and what nets begin with and must beat. */
+#ifndef FW_LEARN_TRAIN_FIT_CONVEX_H
+#define FW_LEARN_TRAIN_FIT_CONVEX_H
+
+#include "learn/convex/linear_problem.h"
+#include "learn/train/fit.h"
+
+typedef struct fw_convex_fit {
+  uint32_t *use; /* rows of the samples */
+  size_t count;
+  double *label, *weight; /* of all rows of the samples */
+  fw_loss_type loss;
+  fw_linear_problem *problem;
+  fw_linear_solver *solver;
+  double *scores; /* of the rows that are used */
+} fw_convex_fit;
+
+/* The problem of the rows that `rows` takes (NULL: of all samples), which are in memory. l2: of the objective. */
+furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *fit, const fw_epoch_rows *rows, double l2,
+                                   furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
+void fw_convex_fit_free(fw_convex_fit *convex);
+/* Iterates to the end; 200 times at most. */
+furrow_status fw_convex_fit_solve(fw_convex_fit *convex, furrow_error *err) FURROW_MUST_USE;
+
+/* The strength of regularisation that the plan has for a linear model; 1 where it leaves it to Furrow. */
+double fw_convex_strength(const fw_fit *fit);
+
+#endif

@@ -1,0 +1,306 @@
+/* learn/train/linear_start.c: a net that begins as the linear model of the data, and falls back to it. */
+#include "learn/train/linear_start.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/data/samples.h"
+
+/* What interactions are multiplied with where they are not wanted: their part of a score is then beyond its last digit,
+ * and training can go on from there. */
+#define FAINT 1e-4
+
+/* ---- Numbers of a net ---- */
+
+typedef struct target {
+  fw_net *net;
+  bool wide; /* numbers are doubles */
+} target;
+
+static target target_of(fw_net *net) {
+  return (target){net, fw_net_element_size(net) == sizeof(double)};
+}
+
+static void put(const target *t, void *numbers, size_t i, double value) {
+  if (t->wide)
+    ((double *)numbers)[i] = value;
+  else
+    ((float *)numbers)[i] = (float)value;
+}
+
+static void multiply(const target *t, void *numbers, size_t count, double factor) {
+  for (size_t i = 0; i < count; i++)
+    put(t, numbers, i, factor * (t->wide ? ((double *)numbers)[i] : (double)((float *)numbers)[i]));
+}
+
+/* The parameter of a layer: its weights or its bias. */
+static size_t parameter_of(const fw_net *net, size_t layer, bool bias) {
+  size_t i = 0;
+  while (fw_net_parameter(net, i)->layer != layer || fw_net_parameter(net, i)->bias != bias) i++;
+  return i;
+}
+
+/* Where the numbers of a feature are in the weights of an input layer of `width` outputs. */
+static void *weights_of(const target *t, size_t parameter, uint64_t key, size_t width) {
+  if (fw_net_parameter(t->net, parameter)->by_feature) return fw_net_feature(t->net, parameter, key, 0);
+  return (char *)fw_net_dense(t->net, parameter, 0) + key * width * (t->wide ? sizeof(double) : sizeof(float));
+}
+
+/* The linear model in an input layer of `width` outputs: output o of the model, times `sign`, becomes output
+ * first + o. */
+static furrow_status put_into(const target *t, const fw_convex_fit *c, size_t layer, size_t width, size_t outputs,
+                              size_t first, double sign, furrow_error *err) {
+  size_t features = 0;
+  const uint64_t *keys = fw_linear_problem_keys(c->problem, &features);
+  const double *w = fw_linear_solver_weights(c->solver), *b = fw_linear_solver_bias(c->solver);
+  const size_t weights = parameter_of(t->net, layer, false), bias = parameter_of(t->net, layer, true);
+  for (size_t i = 0; i < features; i++) {
+    if (fw_net_is_open(t->net)) FW_TRY(fw_net_make_feature(t->net, keys[i], err));
+    void *numbers = weights_of(t, weights, keys[i], width);
+    for (size_t o = 0; o < outputs; o++) put(t, numbers, first + o, sign * w[i * outputs + o]);
+  }
+  for (size_t o = 0; o < outputs; o++) put(t, fw_net_dense(t->net, bias, 0), first + o, sign * b[o]);
+  return FURROW_OK;
+}
+
+/* ---- Shapes of graphs ---- */
+
+/* The input layer whose output is part of the graph's, as it is; SIZE_MAX: there is none. */
+static size_t linear_layer(const fw_graph *graph) {
+  const fw_layer *loss = &graph->layers[graph->count - 1];
+  size_t at = loss->inputs[0];
+  const fw_layer *last = &graph->layers[at];
+  for (size_t k = 0; last->type == FW_LAYER_SUM_POOLING && k < last->input_count; k++)
+    if (graph->layers[last->inputs[k]].type == FW_LAYER_INPUT) at = last->inputs[k];
+  const fw_layer *found = &graph->layers[at];
+  return found->type == FW_LAYER_INPUT && found->activation == FW_ACTIVATION_IDENTITY ? at : SIZE_MAX;
+}
+
+/* An input layer, then fc layers, all relu but the last, with room for the model and its negative: units 2o and 2o+1
+ * carry what is above and below 0. */
+static bool is_relu_stack(const fw_graph *graph) {
+  const size_t last = graph->count - 2;
+  for (size_t i = 0; i <= last; i++) {
+    const fw_layer *layer = &graph->layers[i];
+    if (layer->type != (i == 0 ? FW_LAYER_INPUT : FW_LAYER_FC)) return false;
+    if (layer->activation != (i == last ? FW_ACTIVATION_IDENTITY : FW_ACTIVATION_RELU)) return false;
+    if (i < last && layer->width < 2 * graph->outputs) return false;
+  }
+  return last > 0;
+}
+
+/* mlr: regions that are all the same are the model itself. */
+static bool is_mixture(const fw_graph *graph) {
+  const fw_layer *last = &graph->layers[graph->layers[graph->count - 1].inputs[0]];
+  return last->type == FW_LAYER_DOT_POOLING && last->input_count == 2 &&
+         graph->layers[last->inputs[0]].type == FW_LAYER_INPUT &&
+         graph->layers[last->inputs[0]].activation == FW_ACTIVATION_SIGMOID;
+}
+
+static bool can_be_linear(const fw_graph *graph) {
+  return linear_layer(graph) != SIZE_MAX || is_relu_stack(graph) || is_mixture(graph);
+}
+
+furrow_status fw_linear_put(fw_net *net, const fw_convex_fit *convex, furrow_error *err) {
+  const fw_graph *graph = &fw_net_plan(net)->graph;
+  const size_t layer = linear_layer(graph);
+  const target t = target_of(net);
+  return layer == SIZE_MAX ? FURROW_OK
+                           : put_into(&t, convex, layer, graph->outputs, graph->outputs, 0, 1, err);
+}
+
+/* ---- A net that is the linear model ---- */
+
+static void silence_fc(const target *t, const fw_graph *graph, size_t layer) {
+  const fw_layer *fc = &graph->layers[layer];
+  const size_t weights = parameter_of(t->net, layer, false), bias = parameter_of(t->net, layer, true);
+  multiply(t, fw_net_dense(t->net, weights, 0), fc->in_width * fc->width, 0);
+  multiply(t, fw_net_dense(t->net, bias, 0), fc->width, 0);
+}
+
+static furrow_status quiet_embedding(const target *t, size_t layer, furrow_error *err) {
+  const size_t parameter = parameter_of(t->net, layer, false), rows = fw_net_parameter(t->net, parameter)->rows;
+  uint64_t *keys = NULL;
+  size_t count = 0;
+  FW_TRY(fw_net_features(t->net, &keys, &count, err));
+  for (size_t i = 0; i < count; i++)
+    multiply(t, fw_net_feature(t->net, parameter, keys ? keys[i] : i, 0), rows, FAINT);
+  fw_free(keys);
+  return FURROW_OK;
+}
+
+/* What is summed with the linear layer says nothing: the last fc layer, and products of embeddings. */
+static furrow_status silence_rest(const target *t, const fw_graph *graph, furrow_error *err) {
+  const fw_layer *sum = &graph->layers[graph->layers[graph->count - 1].inputs[0]];
+  for (size_t k = 0; sum->type == FW_LAYER_SUM_POOLING && k < sum->input_count; k++) {
+    const fw_layer *part = &graph->layers[sum->inputs[k]];
+    if (part->type == FW_LAYER_FC) silence_fc(t, graph, sum->inputs[k]);
+    if (part->type == FW_LAYER_BI_INNER_SUM) FW_TRY(quiet_embedding(t, part->inputs[0], err));
+  }
+  return FURROW_OK;
+}
+
+/* Weights of a fc layer that pass units 2o and 2o+1 on, or in the last layer subtract them. Other units come to
+ * nothing there. */
+static void pass_on(const target *t, const fw_graph *graph, size_t layer) {
+  const fw_layer *fc = &graph->layers[layer];
+  const bool last = layer == graph->count - 2;
+  const size_t carried = 2 * graph->outputs;
+  void *weights = fw_net_dense(t->net, parameter_of(t->net, layer, false), 0);
+  void *bias = fw_net_dense(t->net, parameter_of(t->net, layer, true), 0);
+  const size_t outs = last ? fc->width : carried;
+  for (size_t in = 0; in < fc->in_width; in++)
+    for (size_t out = 0; out < outs; out++) {
+      const double kept = last ? (in < carried && in / 2 == out ? (in % 2 ? -1 : 1) : 0) : in == out;
+      put(t, weights, in * fc->width + out, kept);
+    }
+  for (size_t out = 0; out < outs; out++) put(t, bias, out, 0);
+}
+
+/* Signs take turns: a unit for each side of each output. */
+static furrow_status fill_relu_stack(const target *t, const fw_graph *graph, const fw_convex_fit *c,
+                                     furrow_error *err) {
+  const size_t width = graph->layers[0].width, outputs = graph->outputs;
+  size_t features = 0;
+  const uint64_t *keys = fw_linear_problem_keys(c->problem, &features);
+  const double *w = fw_linear_solver_weights(c->solver), *b = fw_linear_solver_bias(c->solver);
+  const size_t weights = parameter_of(t->net, 0, false), bias = parameter_of(t->net, 0, true);
+  for (size_t i = 0; i < features; i++) {
+    if (fw_net_is_open(t->net)) FW_TRY(fw_net_make_feature(t->net, keys[i], err));
+    void *numbers = weights_of(t, weights, keys[i], width);
+    for (size_t u = 0; u < 2 * outputs; u++) put(t, numbers, u, (u % 2 ? -1 : 1) * w[i * outputs + u / 2]);
+  }
+  for (size_t u = 0; u < 2 * outputs; u++) put(t, fw_net_dense(t->net, bias, 0), u, (u % 2 ? -1 : 1) * b[u / 2]);
+  for (size_t layer = 1; layer + 1 < graph->count; layer++) pass_on(t, graph, layer);
+  return FURROW_OK;
+}
+
+static furrow_status fill_mixture(const target *t, const fw_graph *graph, const fw_convex_fit *c, furrow_error *err) {
+  const fw_layer *dot = &graph->layers[graph->layers[graph->count - 1].inputs[0]];
+  const size_t width = graph->layers[dot->inputs[0]].width;
+  for (size_t region = 0; region < width; region++)
+    FW_TRY(put_into(t, c, dot->inputs[0], width, 1, region, 1, err));
+  return FURROW_OK;
+}
+
+/* The features of the model get their records first, so that their other numbers are quieted, too. */
+static furrow_status make_linear(fw_net *net, const fw_convex_fit *convex, furrow_error *err) {
+  const fw_graph *graph = &fw_net_plan(net)->graph;
+  const target t = target_of(net);
+  if (is_relu_stack(graph)) return fill_relu_stack(&t, graph, convex, err);
+  if (is_mixture(graph)) return fill_mixture(&t, graph, convex, err);
+  FW_TRY(fw_linear_put(net, convex, err));
+  return silence_rest(&t, graph, err);
+}
+
+static furrow_status become_linear(fw_fit *f, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  fw_convex_fit *all = NULL;
+  fw_net *net = NULL;
+  furrow_status status = fw_convex_fit_create(&all, f, NULL, 1, err);
+  if (status == FURROW_OK) status = fw_convex_fit_solve(all, err);
+  if (status == FURROW_OK) status = fw_trainer_new_net(t, &net, err);
+  if (status == FURROW_OK) status = make_linear(net, all, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
+  if (status != FURROW_OK) fw_net_free(net);
+  fw_convex_fit_free(all);
+  return status;
+}
+
+/* ---- The start ---- */
+
+static bool is_possible(const fw_fit *f) {
+  const furrow_trainer *t = f->trainer;
+  const fw_plan *plan = t->plan;
+  const fw_loss_type loss = plan->graph.loss;
+  return plan->train.start_linear && fw_samples_block(f->samples) && !t->loaded && t->comm->size == 1 &&
+         loss != FW_LOSS_HINGE && plan->data.sample_ratio >= 1 && plan->data.posneg_ratio <= 0 &&
+         can_be_linear(&plan->graph);
+}
+
+furrow_status fw_linear_start(fw_fit *f, furrow_error *err) {
+  if (!is_possible(f)) return FURROW_OK;
+  fw_convex_fit_free(f->convex);
+  f->convex = NULL;
+  FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, 1, err));
+  FW_TRY(fw_convex_fit_solve(f->convex, err));
+  return f->trainer->epochs == 0 ? fw_linear_put(f->trainer->net, f->convex, err) : FURROW_OK;
+}
+
+/* ---- The comparison ---- */
+
+/* Losses of the validation rows: those of the linear model, less those of the net. */
+typedef struct comparison {
+  const fw_fit *fit;
+  const double *scores; /* of the linear model */
+  size_t row;
+  double weight, sum, squares; /* of the differences */
+  double losses[2];            /* linear, net */
+} comparison;
+
+/* A loss that takes probabilities gets that of the score. */
+static double linear_row_loss(const fw_graph *graph, const double *score, double label) {
+  if (graph->loss != FW_LOSS_CROSS_ENTROPY) return fw_loss_value(graph, score, label);
+  const double p = 1 / (1 + exp(-score[0]));
+  return fw_loss_value(graph, &p, label);
+}
+
+static void compare_batch(void *user, const fw_batch_slot *slot) {
+  comparison *c = user;
+  const fw_minibatch *batch = slot->batch;
+  const size_t outputs = slot->graph->outputs;
+  for (size_t i = 0; i < batch->rows; i++, c->row++) {
+    const double weight = batch->weight ? (double)batch->weight[i] : 1, label = (double)batch->label[i];
+    const double linear = linear_row_loss(slot->graph, c->scores + c->row * outputs, label);
+    const double net = fw_loss_value(slot->graph, slot->out + i * outputs, label);
+    c->weight += weight;
+    c->sum += weight * (linear - net);
+    c->squares += weight * (linear - net) * (linear - net);
+    c->losses[0] += weight * linear;
+    c->losses[1] += weight * net;
+  }
+}
+
+/* Two standard errors of the mean. */
+static bool is_better(const comparison *c) {
+  const double n = c->weight, mean = c->sum / n;
+  const double variance = c->squares / n - mean * mean;
+  return n > 1 && mean > 2 * sqrt(fmax(variance, 0) / n);
+}
+
+static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
+  const furrow_rowblock *rows = fw_samples_block(f->valid_samples ? f->valid_samples : f->samples);
+  uint32_t *use = NULL;
+  double *scores = NULL;
+  size_t count = 0;
+  const size_t outputs = f->trainer->plan->graph.outputs;
+  furrow_status status = fw_epoch_rows_list(f->valid, &use, &count, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&scores, (count + 1) * outputs, sizeof *scores, err);
+  if (status == FURROW_OK)
+    fw_linear_problem_score_rows(f->convex->problem, fw_linear_solver_weights(f->convex->solver), rows, use, count,
+                                 scores);
+  *c = (comparison){.fit = f, .scores = scores};
+  if (status == FURROW_OK) status = fw_fit_net_score(f, compare_batch, c, err);
+  c->scores = NULL;
+  fw_free(scores);
+  fw_free(use);
+  return status;
+}
+
+furrow_status fw_linear_fall_back(fw_fit *f, furrow_error *err) {
+  comparison c;
+  if (!f->convex || !f->valid || f->trainer->epochs == 0) return FURROW_OK;
+  if (!fw_samples_block(f->valid_samples ? f->valid_samples : f->samples)) return FURROW_OK;
+  FW_TRY(compare(f, &c, err));
+  if (is_better(&c)) return FURROW_OK;
+  FW_TRY(become_linear(f, err));
+  f->trainer->fell_back = true;
+  const double unit = fw_fit_loss_unit(f) / c.weight;
+  f->linear_loss = c.losses[0] * unit;
+  return fw_notes_add(&f->trainer->notes, false, err,
+                      "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model; "
+                      "the model is the linear one",
+                      c.losses[1] * unit, c.losses[0] * unit);
+}

@@ -1,0 +1,187 @@
+/* learn/train/prepare.c: before the first epoch: what the data tells, settled in the configuration. */
+#include "learn/train/prepare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/conf/conf_data.h"
+#include "learn/data/label_map.h"
+#include "learn/data/samples.h"
+#include "learn/train/fold.h"
+
+/* ---- Facts ---- */
+
+static furrow_status read_facts(const fw_samples *samples, fw_data_facts *facts, furrow_error *err) {
+  fw_sample_pass *pass = NULL;
+  const furrow_rowblock *block;
+  furrow_status status = fw_sample_pass_open(&pass, samples, err);
+  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK)
+    status = fw_data_facts_add(facts, block, err);
+  fw_sample_pass_close(pass);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status gather(const fw_fit *f, fw_data_facts *facts, furrow_error *err) {
+  const furrow_rowblock *all = fw_samples_block(f->samples);
+  const bool scale = f->trainer->plan->data.scale;
+  FW_TRY(fw_data_facts_init(facts, scale && (!all || fw_block_has_values(all)), err));
+  return all ? fw_data_facts_add(facts, all, err) : read_facts(f->samples, facts, err);
+}
+
+/* ---- Keys ---- */
+
+static furrow_status set_number(fw_fit *f, const char *key, uint64_t number, furrow_error *err) {
+  char text[24];
+  snprintf(text, sizeof text, "%" PRIu64, number);
+  return furrow_learn_conf_set(f->trainer->conf, key, text, err);
+}
+
+/* The format that was found; rows in memory are what a file of theirs would be. */
+static furrow_status settle_format(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  const char *found = fw_samples_format(f->samples);
+  const furrow_rows_format *known;
+  if (strcmp(f->trainer->plan->data.format, "auto") != 0) return FURROW_OK;
+  if (furrow_rows_format_find(found, &known, NULL) != FURROW_OK) found = facts->fields > 0 ? "libffm" : "libsvm";
+  return furrow_learn_conf_set(f->trainer->conf, "format", found, err);
+}
+
+/* Says what is not plain: labels that are neither 0 and 1 nor -1 and 1, and how many classes there are. */
+static furrow_status note_labels(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  const double first = facts->labels[0], second = facts->labels[1];
+  if (f->trainer->plan->graph.loss == FW_LOSS_SOFTMAX)
+    return fw_notes_add(&f->trainer->notes, false, err, "the labels have %zu values, from %.9g to %.9g: a class each",
+                        facts->label_count, first, facts->labels[facts->label_count - 1]);
+  if ((first == 0 || first == -1) && second == 1) return FURROW_OK;
+  return fw_notes_add(&f->trainer->notes, false, err,
+                      "the labels are %.9g and %.9g: two classes, of which %.9g is the positive one", first, second,
+                      second);
+}
+
+/* Labels become those of classes. */
+static furrow_status settle_labels(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  char *text = NULL;
+  FW_TRY(fw_labels_find(plan, facts, &text, err));
+  if (!text) return FURROW_OK;
+  furrow_status status = furrow_learn_conf_set(f->trainer->conf, "labels", text, err);
+  if (status == FURROW_OK && plan->open_classes) status = set_number(f, "classes", facts->label_count, err);
+  if (status == FURROW_OK) status = note_labels(f, facts, err);
+  fw_free(text);
+  return status;
+}
+
+/* A slot for each field, or for each feature of the longest row. */
+static furrow_status settle_fields(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  if (!f->trainer->plan->open_fields) return FURROW_OK;
+  const uint64_t found = facts->fields > 0 ? facts->fields : facts->longest;
+  return set_number(f, "fields", found > 2 ? found : 2, err);
+}
+
+/* Few rows are gone through more often; docs/design/defaults.md. */
+static furrow_status settle_epochs(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  enum { MANY_ROWS = 100000 };
+  const fw_train_conf *train = &f->trainer->plan->train;
+  const uint64_t rows = facts->rows ? facts->rows : 1;
+  uint64_t epochs = 200; /* iterations at most */
+  if (train->epochs > 0) return FURROW_OK;
+  if (!f->exact && train->patience > 0) epochs = 32000 / rows > 200 ? 200 : 32000 / rows < 40 ? 40 : 32000 / rows;
+  if (!f->exact && train->patience == 0) epochs = rows > MANY_ROWS ? 10 : 64000 / rows > 30 ? 64000 / rows : 30;
+  return set_number(f, "epochs", epochs, err);
+}
+
+/* Updates of FTRL see the strength once over all of them: this is that of the exact minimum, about. */
+static furrow_status settle_strength(fw_fit *f, furrow_error *err) {
+  const fw_train_conf *train = &f->trainer->plan->train;
+  char text[40];
+  if (f->exact || strcmp(furrow_learn_conf_get(f->trainer->conf, "l2"), "auto") != 0) return FURROW_OK;
+  snprintf(text, sizeof text, "%.9g", (double)train->epochs / (double)(train->batch ? train->batch : 1));
+  FW_TRY(furrow_learn_conf_set(f->trainer->conf, "l2", text, err));
+  return fw_trainer_replan(f->trainer, err);
+}
+
+/* The base that was found holds for validation data, too, and is saved with the model. */
+static furrow_status settle_index_base(const fw_fit *f, furrow_error *err) {
+  fw_data_conf *data = &f->trainer->plan->data;
+  const int found = fw_samples_index_base(f->samples);
+  if (data->index_base >= 0 || found < 0) return FURROW_OK;
+  data->index_base = found;
+  return furrow_learn_conf_set(f->trainer->conf, "index-base", found ? "1" : "0", err);
+}
+
+static furrow_status settle(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  FW_TRY(settle_format(f, facts, err));
+  FW_TRY(settle_labels(f, facts, err));
+  FW_TRY(settle_fields(f, facts, err));
+  FW_TRY(settle_epochs(f, facts, err));
+  FW_TRY(fw_trainer_replan(f->trainer, err));
+  return settle_strength(f, err);
+}
+
+/* ---- Units ---- */
+
+static bool is_regression(fw_loss_type loss) {
+  return loss == FW_LOSS_L2 || loss == FW_LOSS_HUBER;
+}
+
+static void scale_labels(fw_fit *f, const fw_data_facts *facts) {
+  const fw_plan *plan = f->trainer->plan;
+  const double deviation = facts->rows > 0 ? sqrt(facts->label_squares / (double)facts->rows) : 0;
+  if (!is_regression(plan->graph.loss) || !fw_fold_can_scale_labels(plan) || !(deviation > 0)) return;
+  f->scaling.label_mean = facts->label_mean;
+  f->scaling.label_factor = 1 / deviation;
+}
+
+/* Slots that a centred feature does not keep make its mean a different number in each row. */
+static bool keeps_slots(const fw_plan *plan, const fw_scaling *scaling) {
+  bool slots = false;
+  for (size_t i = 0; i < plan->graph.count; i++)
+    slots |= plan->graph.layers[i].type == FW_LAYER_EMBEDDING && plan->graph.layers[i].slots > 0;
+  for (size_t i = 0; slots && i < scaling->count; i++)
+    if (scaling->mean[i] != 0 && scaling->slot[i] < 0) return false;
+  return true;
+}
+
+static furrow_status scale(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  if (!plan->data.scale || plan->forest.used) return FURROW_OK;
+  const bool centre = fw_fold_can_centre(plan);
+  FW_TRY(fw_data_facts_scaling(facts, centre, &f->scaling, err));
+  if (centre && !keeps_slots(plan, &f->scaling)) {
+    fw_scaling_clear(&f->scaling);
+    FW_TRY(fw_data_facts_scaling(facts, false, &f->scaling, err));
+  }
+  scale_labels(f, facts);
+  if (f->scaling.count == 0 && f->scaling.label_factor == 0) return FURROW_OK;
+  f->scaled = true;
+  return fw_samples_scale(f->samples, &f->scaling, err);
+}
+
+/* ---- All of it ---- */
+
+static bool is_read_once(const fw_fit *f) {
+  const char *name = fw_samples_name(f->samples);
+  return f->params.stream && strcmp(name, "-") == 0;
+}
+
+furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
+  fw_data_facts facts = {0};
+  FW_TRY(settle_index_base(f, err));
+  if (!f->trainer->plan->train.recommended && !f->trainer->plan->data.scale) return FURROW_OK;
+  furrow_status status = is_read_once(f) ? FURROW_OK : gather(f, &facts, err);
+  if (status == FURROW_OK) status = settle(f, &facts, err);
+  if (status == FURROW_OK) status = scale(f, &facts, err);
+  fw_data_facts_clear(&facts);
+  return status;
+}
+
+furrow_status fw_fit_hold_out(fw_fit *f, furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  const furrow_rowblock *all = fw_samples_block(f->samples);
+  if (!all || !plan->train.recommended || plan->data.valid_ratio <= 0) return FURROW_OK;
+  return fw_holdout_init(&f->holdout, all, !is_regression(plan->graph.loss), 1, plan->data.valid_ratio,
+                         plan->train.seed, err);
+}

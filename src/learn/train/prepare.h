@@ -1,0 +1,14 @@
+/* learn/train/prepare.h: before the first epoch: what the data tells, settled in the configuration. */
+#ifndef FW_LEARN_TRAIN_PREPARE_H
+#define FW_LEARN_TRAIN_PREPARE_H
+
+#include "learn/train/fit.h"
+
+/* Reads the facts of the training data where Furrow's own defaults count: format, index base, labels, classes, fields,
+ * number of epochs become keys of the trainer's configuration, its plan and net are made anew if they change, and
+ * samples are scaled. Otherwise only the index base is settled. E_ARGUMENT: labels that do not fit. */
+furrow_status fw_fit_prepare(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* The rows that are held out for validation, of rows in memory: fit->holdout. */
+furrow_status fw_fit_hold_out(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+
+#endif
