@@ -9,7 +9,7 @@
 #include "learn/conf/conf.h"
 #include "learn/data/holdout.h"
 #include "learn/data/minibatch.h"
-#include "learn/data/scaling.h"
+#include "learn/data/scaled_block.h"
 
 /* ---- Samples -------------------------------------------------------------------------------------------- */
 

@@ -1,95 +1,49 @@
-/* learn/data/scaling.c: features and labels of regression in other units for training. */
+/* learn/data/scaling.c: memory of a scaling, and its inverse. */
 #include "learn/data/scaling.h"
 
-#include <string.h>
-
-#include "base/error.h"
 #include "base/mem.h"
-#include "base/sort.h"
 
-furrow_status fw_scaling_init(fw_scaling *scaling, size_t count, furrow_error *err) {
-  *scaling = (fw_scaling){.count = count};
-  FW_TRY(fw_alloc((void **)&scaling->key, count, sizeof *scaling->key, err));
-  FW_TRY(fw_alloc((void **)&scaling->mean, count, sizeof *scaling->mean, err));
-  FW_TRY(fw_alloc((void **)&scaling->factor, count, sizeof *scaling->factor, err));
-  return fw_alloc((void **)&scaling->slot, count, sizeof *scaling->slot, err);
-}
-
-void fw_scaling_clear(fw_scaling *scaling) {
-  fw_free(scaling->key);
-  fw_free(scaling->mean);
-  fw_free(scaling->factor);
-  fw_free(scaling->slot);
-  *scaling = (fw_scaling){0};
-}
-
-/* z = (x - mean) * factor, so x = (z + mean * factor) / factor. */
-furrow_status fw_scaling_invert(const fw_scaling *scaling, fw_scaling *inverse, furrow_error *err) {
-  FW_TRY(fw_scaling_init(inverse, scaling->count, err));
-  for (size_t i = 0; i < scaling->count; i++) {
-    inverse->key[i] = scaling->key[i];
-    inverse->slot[i] = scaling->slot[i];
-    inverse->mean[i] = -scaling->mean[i] * scaling->factor[i];
-    inverse->factor[i] = 1 / scaling->factor[i];
-  }
-  if (scaling->label_factor != 0) {
-    inverse->label_mean = -scaling->label_mean * scaling->label_factor;
-    inverse->label_factor = 1 / scaling->label_factor;
-  }
-  return FURROW_OK;
-}
-
-/* ---- Blocks ---- */
-
-static furrow_status grow_floats(float **array, size_t *capacity, size_t count, furrow_error *err) {
-  void *memory = *array;
-  furrow_status status = fw_grow(&memory, capacity, count ? count : 1, sizeof **array, err);
-  *array = memory;
+static furrow_status take_arrays(fw_scaling *s, size_t count, furrow_error *err) {
+  furrow_status status = fw_alloc_zero((void **)&s->key, count, sizeof *s->key, err);
+  if (status == FURROW_OK) status = fw_alloc_zero((void **)&s->mean, count, sizeof *s->mean, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&s->factor, count, sizeof *s->factor, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&s->slot, count, sizeof *s->slot, err);
   return status;
 }
 
-/* Features of a row ascend, so the next one often is the next of the list. */
-static void scale_values(const fw_scaling *scaling, const furrow_rowblock *block, float *to) {
-  size_t at = 0;
-  for (uint64_t i = block->offset[0]; i < block->offset[block->size]; i++) {
-    const uint64_t key = furrow_keys_get(block->index, block->key_type, i);
-    const double x = block->value.any ? furrow_values_get(block->value, block->value_type, i) : 1.0;
-    if (at >= scaling->count || scaling->key[at] != key)
-      at = fw_lower_bound_u64(scaling->key, scaling->count, sizeof *scaling->key, key);
-    const bool listed = at < scaling->count && scaling->key[at] == key;
-    to[i] = (float)(listed ? (x - scaling->mean[at]) * scaling->factor[at] : x);
-    at += listed;
+furrow_status fw_scaling_init(fw_scaling *scaling, size_t count, furrow_error *err) {
+  fw_scaling s = {.count = count};
+  furrow_status status = take_arrays(&s, count, err);
+  if (status == FURROW_OK) {
+    for (size_t i = 0; i < count; i++) s.factor[i] = 1;
+    for (size_t i = 0; i < count; i++) s.slot[i] = -1;
+    *scaling = s;
+  } else {
+    fw_scaling_clear(&s);
   }
+  return status;
 }
 
-static void scale_labels(const fw_scaling *scaling, const furrow_rowblock *block, float *to) {
-  for (size_t i = 0; i < block->size; i++) {
-    const double label = furrow_values_get(block->label, block->value_type, i);
-    to[i] = (float)(scaling->label_factor != 0 ? (label - scaling->label_mean) * scaling->label_factor : label);
-  }
+void fw_scaling_clear(fw_scaling *s) {
+  fw_free(s->key);
+  fw_free(s->mean);
+  fw_free(s->factor);
+  fw_free(s->slot);
+  *s = (fw_scaling){0};
 }
 
-furrow_status fw_scaled_block_fill(fw_scaled_block *scaled, const fw_scaling *scaling, const furrow_rowblock *block,
-                                   furrow_error *err) {
-  scaled->block = *block;
-  if (block->size == 0) return FURROW_OK;
-  const bool values = block->value.any || scaling->count > 0;
-  FW_TRY(grow_floats(&scaled->label, &scaled->label_capacity, block->size, err));
-  if (values) FW_TRY(grow_floats(&scaled->value, &scaled->value_capacity, (size_t)block->offset[block->size], err));
-  scaled->block.value_type = FURROW_VALUE_F32;
-  if (block->label.any) {
-    scale_labels(scaling, block, scaled->label);
-    scaled->block.label.f32 = scaled->label;
+furrow_status fw_scaling_invert(fw_scaling *inverse, const fw_scaling *s, furrow_error *err) {
+  furrow_status status = fw_scaling_init(inverse, s->count, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < s->count; i++) {
+    inverse->key[i] = s->key[i];
+    inverse->mean[i] = -s->mean[i] * s->factor[i];
+    inverse->factor[i] = 1 / s->factor[i];
+    inverse->slot[i] = s->slot[i];
   }
-  if (values) {
-    scale_values(scaling, block, scaled->value);
-    scaled->block.value.f32 = scaled->value;
+  if (s->label_factor != 0) {
+    inverse->label_mean = -s->label_mean * s->label_factor;
+    inverse->label_factor = 1 / s->label_factor;
   }
   return FURROW_OK;
-}
-
-void fw_scaled_block_clear(fw_scaled_block *scaled) {
-  fw_free(scaled->value);
-  fw_free(scaled->label);
-  *scaled = (fw_scaled_block){0};
 }

@@ -371,7 +371,7 @@ static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
   scale_delta(f, back);
   if (back) return fw_fold_scaling(t->net, t->plan, &f->scaling, err);
   if (!t->loaded && t->steps == 0) return FURROW_OK;
-  furrow_status status = fw_scaling_invert(&f->scaling, &inverse, err);
+  furrow_status status = fw_scaling_invert(&inverse, &f->scaling, err);
   if (status == FURROW_OK) status = fw_fold_scaling(t->net, t->plan, &inverse, err);
   fw_scaling_clear(&inverse);
   return status;

@@ -1,7 +1,524 @@
+/* learn/train/fold.c: a scaling folded into the parameters of a net.
+ *
+ * With v' = v * factor a feature's vector is z * v = x * v' - c, c = mean * v'. C is the sum of the c of all features;
+ * those with a mean are in every row, each in a slot of its own, so C is the same for all rows. What takes the vectors:
+ *
+ *   FCLayer          W·(a - c)            b -= W·c
+ *   BiInnerCross     <a - c, b - d>       = <a, b> - <a, d> - <b, c> + <c, d>: the fc layer behind it has weights of a
+ *                                         and b, too, which take what is linear in them
+ *   BiInnerSumCross  over all pairs       w of feature i -= <v', C - c>, b += (|C|² - sum of |c|²) / 2, where w and b
+ *                                         are those of the input layer that is summed with it */
 #include "learn/train/fold.h"
-furrow_status fw_fold_scaling(fw_net *net, const fw_plan *plan, const fw_scaling *scaling, furrow_error *err) {
-  (void)net, (void)plan, (void)scaling, (void)err;
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* ---- The graph ---- */
+
+enum { NO_LAYER = -1 };
+
+typedef ptrdiff_t layer_index;
+
+static const fw_layer *layer_at(const fw_graph *graph, layer_index i) {
+  return &graph->layers[i];
+}
+
+/* How often layers take the output of one, and the last that does. */
+static size_t count_consumers(const fw_graph *graph, layer_index layer, layer_index *consumer) {
+  size_t count = 0;
+  for (size_t i = 0; i < graph->count; i++)
+    for (size_t k = 0; k < graph->layers[i].input_count; k++)
+      if (graph->layers[i].inputs[k] == (size_t)layer) {
+        *consumer = (layer_index)i;
+        count++;
+      }
+  return count;
+}
+
+/* The last layer to which a layer's output is but added: layers with the same one are summed. */
+static layer_index sum_of(const fw_graph *graph, layer_index layer) {
+  layer_index consumer = NO_LAYER;
+  while (count_consumers(graph, layer, &consumer) == 1 && layer_at(graph, consumer)->type == FW_LAYER_SUM_POOLING)
+    layer = consumer;
+  return layer;
+}
+
+/* The linear input layer of one output that is summed with a layer. */
+static layer_index input_beside(const fw_graph *graph, layer_index layer) {
+  const layer_index sum = sum_of(graph, layer);
+  for (layer_index i = 0; i < (layer_index)graph->count; i++) {
+    const fw_layer *l = layer_at(graph, i);
+    if (l->type == FW_LAYER_INPUT && l->activation == FW_ACTIVATION_IDENTITY && l->width == 1 && i != sum &&
+        sum_of(graph, i) == sum)
+      return i;
+  }
+  return NO_LAYER;
+}
+
+/* Whether a layer is among the inputs of another, or among those of a concatenation that is. */
+static bool is_part(const fw_graph *graph, layer_index of, layer_index layer) {
+  if (of == layer) return true;
+  if (layer_at(graph, of)->type != FW_LAYER_CONCAT) return false;
+  for (size_t k = 0; k < layer_at(graph, of)->input_count; k++)
+    if (is_part(graph, (layer_index)layer_at(graph, of)->inputs[k], layer)) return true;
+  return false;
+}
+
+/* Whether fc layers alone take a layer's output, straight or concatenated; with `beside` (or NO_LAYER) as a part, too.
+ */
+static bool only_fc_takes(const fw_graph *graph, layer_index layer, layer_index beside) {
+  for (layer_index i = 0; i < (layer_index)graph->count; i++) {
+    const fw_layer *l = layer_at(graph, i);
+    for (size_t k = 0; k < l->input_count; k++) {
+      if (l->inputs[k] != (size_t)layer) continue;
+      if (l->type == FW_LAYER_CONCAT ? !only_fc_takes(graph, i, beside) : l->type != FW_LAYER_FC) return false;
+      if (l->type == FW_LAYER_FC && beside != NO_LAYER && !is_part(graph, (layer_index)l->inputs[0], beside))
+        return false;
+    }
+  }
+  return true;
+}
+
+static bool is_embedding(const fw_graph *graph, layer_index i) {
+  return layer_at(graph, i)->type == FW_LAYER_EMBEDDING;
+}
+
+static bool is_cross_of(const fw_graph *graph, layer_index i, layer_index embedding) {
+  const fw_layer_type type = layer_at(graph, i)->type;
+  return (type == FW_LAYER_BI_INNER_SUM || type == FW_LAYER_BI_INNER || type == FW_LAYER_BI_INTERACTION) &&
+         layer_at(graph, i)->inputs[0] == (size_t)embedding;
+}
+
+static bool consumer_takes_means(const fw_graph *graph, layer_index consumer, layer_index embedding) {
+  switch (layer_at(graph, consumer)->type) {
+  case FW_LAYER_FC: return true;
+  case FW_LAYER_CONCAT: return only_fc_takes(graph, consumer, NO_LAYER);
+  case FW_LAYER_BI_INNER: return only_fc_takes(graph, consumer, embedding);
+  case FW_LAYER_BI_INNER_SUM: return input_beside(graph, consumer) != NO_LAYER;
+  default: return false;
+  }
+}
+
+bool fw_fold_can_centre(const fw_plan *plan) {
+  const fw_graph *graph = &plan->graph;
+  for (layer_index i = 0; i < (layer_index)graph->count; i++)
+    for (size_t k = 0; k < layer_at(graph, i)->input_count; k++) {
+      const layer_index input = (layer_index)layer_at(graph, i)->inputs[k];
+      if (is_embedding(graph, input) && !consumer_takes_means(graph, i, input)) return false;
+    }
+  return !plan->forest.used;
+}
+
+/* ---- The graph, for labels ---- */
+
+/* What the loss gets. */
+static layer_index output_of(const fw_graph *graph) {
+  return (layer_index)graph->layers[graph->count - 1].inputs[0];
+}
+
+/* Whether a layer is a BiInnerSumCross that is summed into the output. */
+static bool sums_to_output(const fw_graph *graph, layer_index i) {
+  return layer_at(graph, i)->type == FW_LAYER_BI_INNER_SUM && sum_of(graph, i) == output_of(graph);
+}
+
+/* Whether the vectors of an embedding may be scaled: all that takes them is summed into the output, or an fc layer
+ * takes it, which can be scaled back. */
+static bool vectors_can_be_scaled(const fw_graph *graph, layer_index embedding) {
+  for (layer_index i = 0; i < (layer_index)graph->count; i++) {
+    const fw_layer *l = layer_at(graph, i);
+    for (size_t k = 0; k < l->input_count; k++) {
+      if (l->inputs[k] != (size_t)embedding || l->type == FW_LAYER_FC || sums_to_output(graph, i)) continue;
+      if (l->type != FW_LAYER_CONCAT && !is_cross_of(graph, i, embedding)) return false;
+      if (!only_fc_takes(graph, i, NO_LAYER)) return false;
+    }
+  }
+  return true;
+}
+
+/* `biases`: whether there is one that can take a constant. */
+static bool can_scale(const fw_graph *graph, layer_index i, bool *biases) {
+  const fw_layer *l = layer_at(graph, i);
+  layer_index consumer;
+  if (count_consumers(graph, i, &consumer) != 1) return false;
+  switch (l->type) {
+  case FW_LAYER_INPUT:
+  case FW_LAYER_FC: *biases = true; return l->activation == FW_ACTIVATION_IDENTITY;
+  case FW_LAYER_BI_INNER_SUM: return vectors_can_be_scaled(graph, (layer_index)l->inputs[0]);
+  case FW_LAYER_SUM_POOLING: break;
+  default: return false;
+  }
+  for (size_t k = 0; k < l->input_count; k++)
+    if (!can_scale(graph, (layer_index)l->inputs[k], biases)) return false;
+  return true;
+}
+
+bool fw_fold_can_scale_labels(const fw_plan *plan) {
+  const fw_graph *graph = &plan->graph;
+  bool biases = false;
+  if (plan->forest.used || graph->count < 2 || graph->outputs != 1) return false;
+  if (graph->loss != FW_LOSS_L2 && graph->loss != FW_LOSS_HUBER) return false;
+  return can_scale(graph, output_of(graph), &biases) && biases;
+}
+
+/* ---- Parameters ---- */
+
+typedef struct folding {
+  fw_net *net;
+  const fw_plan *plan;
+  const fw_graph *graph;
+  const fw_scaling *scaling;
+  bool f64;
+  uint64_t *keys; /* of records; NULL: 0 … records - 1 */
+  size_t records;
+  double *sum;     /* C: a number for each factor of the embedding that is folded */
+  double *by_slot; /* its c, by slot; NULL: it has none */
+  double squares;  /* sum of |c|² */
+} folding;
+
+static double get(const folding *f, const void *numbers, size_t i) {
+  return f->f64 ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
+}
+
+static void set(const folding *f, void *numbers, size_t i, double number) {
+  if (f->f64)
+    ((double *)numbers)[i] = number;
+  else
+    ((float *)numbers)[i] = (float)number;
+}
+
+static void multiply(const folding *f, void *numbers, size_t count, double by) {
+  for (size_t i = 0; i < count; i++) set(f, numbers, i, get(f, numbers, i) * by);
+}
+
+static double dot(const folding *f, const void *numbers, const double *with, size_t count) {
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) sum += get(f, numbers, i) * with[i];
+  return sum;
+}
+
+/* The number of a layer's weights, or of its bias. */
+static size_t parameter_of(const folding *f, layer_index layer, bool bias) {
+  size_t i = 0;
+  while (fw_net_parameter(f->net, i)->layer != (size_t)layer || fw_net_parameter(f->net, i)->bias != bias) i++;
+  return i;
+}
+
+static void *bias_of(const folding *f, layer_index layer) {
+  return fw_net_dense(f->net, parameter_of(f, layer, true), 0);
+}
+
+/* Weights of an fc layer for input `at`. */
+static void *fc_row(const folding *f, layer_index fc, size_t at) {
+  char *weights = fw_net_dense(f->net, parameter_of(f, fc, false), 0);
+  return weights + at * layer_at(f->graph, fc)->width * fw_net_element_size(f->net);
+}
+
+/* Weights of a feature; NULL: it has no record. */
+static void *feature_row(const folding *f, layer_index layer, uint64_t key) {
+  const size_t parameter = parameter_of(f, layer, false);
+  const fw_parameter *about = fw_net_parameter(f->net, parameter);
+  if (about->by_feature) return fw_net_feature(f->net, parameter, key, 0);
+  const size_t width = layer_at(f->graph, layer)->width;
+  return (char *)fw_net_dense(f->net, parameter, 0) + (size_t)key * width * fw_net_element_size(f->net);
+}
+
+static uint64_t key_of_record(const folding *f, size_t i) {
+  return f->keys ? f->keys[i] : i;
+}
+
+/* ---- Input layers ---- */
+
+static void fold_input(const folding *f, layer_index layer) {
+  const size_t width = layer_at(f->graph, layer)->width;
+  void *bias = bias_of(f, layer);
+  for (size_t k = 0; k < width; k++) {
+    double sum = 0;
+    for (size_t i = 0; i < f->scaling->count; i++) {
+      void *w = feature_row(f, layer, f->scaling->key[i]);
+      if (!w) continue;
+      const double folded = get(f, w, k) * f->scaling->factor[i];
+      set(f, w, k, folded);
+      sum += folded * f->scaling->mean[i];
+    }
+    set(f, bias, k, get(f, bias, k) - sum);
+  }
+}
+
+/* ---- Embeddings ---- */
+
+/* Vectors become v'; their constants are summed. */
+static void fold_vectors(folding *f, layer_index layer) {
+  const fw_layer *embedding = layer_at(f->graph, layer);
+  const size_t factors = embedding->factors;
+  for (size_t k = 0; k < factors; k++) f->sum[k] = 0;
+  for (size_t k = 0; k < embedding->width; k++) f->by_slot[k] = 0;
+  f->squares = 0;
+  for (size_t i = 0; i < f->scaling->count; i++) {
+    const double mean = f->scaling->mean[i];
+    void *v = feature_row(f, layer, f->scaling->key[i]);
+    if (!v) continue;
+    multiply(f, v, factors, f->scaling->factor[i]);
+    for (size_t k = 0; mean != 0 && k < factors; k++) {
+      const double c = mean * get(f, v, k);
+      f->sum[k] += c;
+      f->squares += c * c;
+      if (embedding->slots > 0) f->by_slot[(size_t)f->scaling->slot[i] * factors + k] = c;
+    }
+  }
+}
+
+/* The mean of a feature. `next`: of the scaling, where to go on; keys must come in ascending order. */
+static double mean_of(const folding *f, uint64_t key, size_t *next) {
+  while (*next < f->scaling->count && f->scaling->key[*next] < key) ++*next;
+  return *next < f->scaling->count && f->scaling->key[*next] == key ? f->scaling->mean[*next] : 0;
+}
+
+/* What BiInnerSumCross loses, the input layer beside it gets. */
+static void fold_inner_sum(const folding *f, layer_index cross, layer_index embedding) {
+  const layer_index input = input_beside(f->graph, cross);
+  const size_t factors = layer_at(f->graph, embedding)->factors;
+  double square = 0;
+  size_t next = 0;
+  for (size_t i = 0; i < f->records; i++) {
+    const uint64_t key = key_of_record(f, i);
+    const void *v = feature_row(f, embedding, key);
+    void *w = feature_row(f, input, key);
+    double own = 0; /* <v', c> */
+    const double mean = mean_of(f, key, &next);
+    for (size_t k = 0; mean != 0 && k < factors; k++) own += mean * get(f, v, k) * get(f, v, k);
+    set(f, w, 0, get(f, w, 0) - dot(f, v, f->sum, factors) + own);
+  }
+  for (size_t k = 0; k < factors; k++) square += f->sum[k] * f->sum[k];
+  void *bias = bias_of(f, input);
+  set(f, bias, 0, get(f, bias, 0) + (square - f->squares) / 2);
+}
+
+/* ---- Fc layers behind an embedding ---- */
+
+/* Where `layer` begins among the inputs of an fc layer whose input is `of`; SIZE_MAX: it is not there. */
+static size_t find_part(const fw_graph *graph, layer_index of, layer_index layer, size_t at) {
+  if (of == layer) return at;
+  if (layer_at(graph, of)->type != FW_LAYER_CONCAT) return SIZE_MAX;
+  for (size_t k = 0; k < layer_at(graph, of)->input_count; k++) {
+    const layer_index input = (layer_index)layer_at(graph, of)->inputs[k];
+    const size_t found = find_part(graph, input, layer, at);
+    if (found != SIZE_MAX) return found;
+    at += layer_at(graph, input)->width;
+  }
+  return SIZE_MAX;
+}
+
+typedef struct fc_part {
+  layer_index fc, embedding, part;
+  size_t at;
+} fc_part;
+
+typedef void (*part_visitor)(const folding *f, const fc_part *part);
+
+/* Calls visit for the parts of what an fc layer takes. */
+static void visit_parts(const folding *f, fc_part part, part_visitor visit) {
+  const fw_layer *l = layer_at(f->graph, part.part);
+  if (l->type != FW_LAYER_CONCAT) {
+    visit(f, &part);
+    return;
+  }
+  for (size_t k = 0; k < l->input_count; k++) {
+    part.part = (layer_index)l->inputs[k];
+    visit_parts(f, part, visit);
+    part.at += layer_at(f->graph, part.part)->width;
+  }
+}
+
+static void visit_fc_layers(const folding *f, layer_index embedding, part_visitor visit) {
+  for (layer_index i = 0; i < (layer_index)f->graph->count; i++) {
+    const fw_layer *l = layer_at(f->graph, i);
+    if (l->type != FW_LAYER_FC) continue;
+    visit_parts(f, (fc_part){.fc = i, .embedding = embedding, .part = (layer_index)l->inputs[0]}, visit);
+  }
+}
+
+/* row `to` of an fc layer's weights += by * row `from`; the bias, if `to` is SIZE_MAX. */
+static void add_fc_row(const folding *f, layer_index fc, size_t to, double by, size_t from) {
+  void *target = to == SIZE_MAX ? bias_of(f, fc) : fc_row(f, fc, to);
+  const void *row = fc_row(f, fc, from);
+  for (size_t k = 0; k < layer_at(f->graph, fc)->width; k++) set(f, target, k, get(f, target, k) + by * get(f, row, k));
+}
+
+static void fold_fc_vectors(const folding *f, const fc_part *p) {
+  if (p->part != p->embedding) return;
+  for (size_t j = 0; j < layer_at(f->graph, p->embedding)->width; j++)
+    if (f->by_slot[j] != 0) add_fc_row(f, p->fc, SIZE_MAX, -f->by_slot[j], p->at + j);
+}
+
+/* One pair of slots, whose product is input `at`; the vectors of the embedding begin at input `vectors`. */
+static void fold_fc_pair(const folding *f, layer_index fc, size_t vectors, size_t s, size_t t, size_t factors,
+                         size_t at) {
+  const double *c = f->by_slot + s * factors, *d = f->by_slot + t * factors;
+  double product = 0;
+  for (size_t k = 0; k < factors; k++) {
+    product += c[k] * d[k];
+    if (d[k] != 0) add_fc_row(f, fc, vectors + s * factors + k, -d[k], at);
+    if (c[k] != 0) add_fc_row(f, fc, vectors + t * factors + k, -c[k], at);
+  }
+  if (product != 0) add_fc_row(f, fc, SIZE_MAX, product, at);
+}
+
+static void fold_fc_products(const folding *f, const fc_part *p) {
+  const fw_layer *embedding = layer_at(f->graph, p->embedding);
+  if (!is_cross_of(f->graph, p->part, p->embedding) || layer_at(f->graph, p->part)->type != FW_LAYER_BI_INNER) return;
+  const layer_index input = (layer_index)layer_at(f->graph, p->fc)->inputs[0];
+  const size_t vectors = find_part(f->graph, input, p->embedding, 0);
+  size_t at = p->at;
+  for (size_t s = 0; s < embedding->slots; s++)
+    for (size_t t = s + 1; t < embedding->slots; t++, at++)
+      fold_fc_pair(f, p->fc, vectors, s, t, embedding->factors, at);
+}
+
+static void fold_embedding(folding *f, layer_index embedding, bool means) {
+  fold_vectors(f, embedding);
+  if (!means) return;
+  for (layer_index i = 0; i < (layer_index)f->graph->count; i++)
+    if (is_cross_of(f->graph, i, embedding) && layer_at(f->graph, i)->type == FW_LAYER_BI_INNER_SUM)
+      fold_inner_sum(f, i, embedding);
+  visit_fc_layers(f, embedding, fold_fc_vectors); /* first: it takes the weights as they were */
+  visit_fc_layers(f, embedding, fold_fc_products);
+}
+
+/* ---- Labels ---- */
+
+/* Layers that are summed into the output: weights and bias times `by`. */
+static void scale_layer(const folding *f, layer_index layer, double by) {
+  const size_t parameter = parameter_of(f, layer, false);
+  const fw_parameter *about = fw_net_parameter(f->net, parameter);
+  if (about->by_feature)
+    for (size_t i = 0; i < f->records; i++) multiply(f, feature_row(f, layer, key_of_record(f, i)), about->rows, by);
+  else
+    multiply(f, fw_net_dense(f->net, parameter, 0), (size_t)about->cols, by);
+}
+
+static void scale_outputs(const folding *f, layer_index i, double by, double *constant) {
+  const fw_layer *l = layer_at(f->graph, i);
+  if (l->type == FW_LAYER_INPUT || l->type == FW_LAYER_FC) {
+    void *bias = bias_of(f, i);
+    scale_layer(f, i, by);
+    set(f, bias, 0, get(f, bias, 0) * by + *constant);
+    *constant = 0; /* the first one gets it */
+  }
+  if (l->type != FW_LAYER_SUM_POOLING) return;
+  for (size_t k = 0; k < l->input_count; k++) scale_outputs(f, (layer_index)l->inputs[k], by, constant);
+}
+
+/* An fc layer that takes vectors which were multiplied with the root of 1 / label_factor: the opposite. */
+static void scale_back(const folding *f, const fc_part *p) {
+  const double factor = f->scaling->label_factor;
+  const bool vectors = p->part == p->embedding;
+  if (!vectors && !is_cross_of(f->graph, p->part, p->embedding)) return;
+  for (size_t j = 0; j < layer_at(f->graph, p->part)->width; j++)
+    multiply(f, fc_row(f, p->fc, p->at + j), layer_at(f->graph, p->fc)->width, vectors ? sqrt(factor) : factor);
+}
+
+static void scale_embedding(const folding *f, layer_index embedding) {
+  bool summed = false;
+  for (layer_index i = 0; i < (layer_index)f->graph->count; i++)
+    summed = summed || (is_cross_of(f->graph, i, embedding) && sums_to_output(f->graph, i));
+  if (!summed) return;
+  scale_layer(f, embedding, sqrt(1 / f->scaling->label_factor));
+  visit_fc_layers(f, embedding, scale_back);
+}
+
+static void fold_labels(const folding *f) {
+  double constant = f->scaling->label_mean;
+  scale_outputs(f, output_of(f->graph), 1 / f->scaling->label_factor, &constant);
+  for (layer_index i = 0; i < (layer_index)f->graph->count; i++)
+    if (is_embedding(f->graph, i)) scale_embedding(f, i);
+}
+
+/* ---- Checks ---- */
+
+static furrow_status check_features(const fw_plan *plan, const fw_scaling *s, bool *means, furrow_error *err) {
+  *means = false;
+  for (size_t i = 0; i < s->count; i++) {
+    if (i > 0 && s->key[i - 1] >= s->key[i])
+      return fw_fail(err, FURROW_E_ARGUMENT, "scaling: feature %" PRIu64 " does not ascend", s->key[i]);
+    if (!(s->factor[i] > 0) || !isfinite(s->factor[i]) || !isfinite(s->mean[i]))
+      return fw_fail(err, FURROW_E_ARGUMENT, "scaling: feature %" PRIu64 " has mean %g and factor %g", s->key[i],
+                     s->mean[i], s->factor[i]);
+    if (plan->data.range > 0 && s->key[i] >= (uint64_t)plan->data.range)
+      return fw_fail(err, FURROW_E_RANGE, "scaling: feature %" PRIu64 " is beyond the range of %" PRId64, s->key[i],
+                     plan->data.range);
+    *means = *means || s->mean[i] != 0;
+  }
   return FURROW_OK;
 }
-bool fw_fold_can_centre(const fw_plan *plan) { (void)plan; return false; }
-bool fw_fold_can_scale_labels(const fw_plan *plan) { (void)plan; return false; }
+
+static furrow_status check_labels(const fw_plan *plan, const fw_scaling *s, furrow_error *err) {
+  if (s->label_factor == 0) return FURROW_OK;
+  if (!(s->label_factor > 0) || !isfinite(s->label_factor) || !isfinite(s->label_mean))
+    return fw_fail(err, FURROW_E_ARGUMENT, "scaling: labels have mean %g and factor %g", s->label_mean,
+                   s->label_factor);
+  if (fw_fold_can_scale_labels(plan)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_UNSUPPORTED, "the graph cannot take a scaling of labels into its weights");
+}
+
+/* Every feature with a mean has one of the slots to itself. by_slot: as many numbers as there are slots. */
+static furrow_status check_slots(const fw_scaling *s, const fw_layer *embedding, double *by_slot, furrow_error *err) {
+  for (size_t k = 0; k < embedding->slots; k++) by_slot[k] = 0;
+  for (size_t i = 0; i < s->count; i++) {
+    if (s->mean[i] == 0) continue;
+    if (s->slot[i] < 0 || (uint64_t)s->slot[i] >= embedding->slots || by_slot[s->slot[i]]++ > 0)
+      return fw_fail(err, FURROW_E_UNSUPPORTED, "scaling: feature %" PRIu64 " has a mean, but no slot of its own",
+                     s->key[i]);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status check(const folding *f, bool *means, furrow_error *err) {
+  FW_TRY(check_features(f->plan, f->scaling, means, err));
+  FW_TRY(check_labels(f->plan, f->scaling, err));
+  if (!*means) return FURROW_OK;
+  if (!fw_fold_can_centre(f->plan))
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "the graph cannot take means of features into its weights");
+  for (size_t i = 0; i < f->graph->count; i++)
+    if (f->graph->layers[i].type == FW_LAYER_EMBEDDING && f->graph->layers[i].slots > 0)
+      FW_TRY(check_slots(f->scaling, &f->graph->layers[i], f->by_slot, err));
+  return FURROW_OK;
+}
+
+/* ---- All ---- */
+
+static furrow_status take_memory(folding *f, furrow_error *err) {
+  size_t factors = 0, width = 0;
+  for (size_t i = 0; i < f->graph->count; i++) {
+    const fw_layer *l = &f->graph->layers[i];
+    if (l->type != FW_LAYER_EMBEDDING) continue;
+    factors = l->factors > factors ? l->factors : factors;
+    width = l->width > width ? l->width : width;
+  }
+  FW_TRY(fw_alloc((void **)&f->sum, factors, sizeof *f->sum, err));
+  FW_TRY(fw_alloc((void **)&f->by_slot, width, sizeof *f->by_slot, err));
+  return fw_net_features(f->net, &f->keys, &f->records, err);
+}
+
+static void fold_all(folding *f, bool means) {
+  for (layer_index i = 0; i < (layer_index)f->graph->count; i++)
+    if (layer_at(f->graph, i)->type == FW_LAYER_INPUT) fold_input(f, i);
+  for (layer_index i = 0; i < (layer_index)f->graph->count; i++)
+    if (is_embedding(f->graph, i)) fold_embedding(f, i, means);
+  if (f->scaling->label_factor != 0) fold_labels(f);
+}
+
+furrow_status fw_fold_scaling(fw_net *net, const fw_plan *plan, const fw_scaling *scaling, furrow_error *err) {
+  folding f = {.net = net, .plan = plan, .graph = &plan->graph, .scaling = scaling};
+  bool means = false;
+  f.f64 = fw_net_element_size(net) == sizeof(double);
+  furrow_status status = take_memory(&f, err);
+  if (status == FURROW_OK) status = check(&f, &means, err);
+  if (status == FURROW_OK) fold_all(&f, means);
+  fw_free(f.sum);
+  fw_free(f.by_slot);
+  fw_free(f.keys);
+  return status;
+}

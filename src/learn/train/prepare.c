@@ -135,13 +135,13 @@ static void scale_labels(fw_fit *f, const fw_data_facts *facts) {
   f->scaling.label_factor = 1 / deviation;
 }
 
-/* Slots that a centred feature does not keep make its mean a different number in each row. */
-static bool keeps_slots(const fw_plan *plan, const fw_scaling *scaling) {
+/* Slots that a centred feature does not keep, or not for itself, make its mean a different number in each row. */
+static bool keeps_slots(const fw_plan *plan, const fw_data_facts *facts, const fw_scaling *scaling) {
   bool slots = false;
   for (size_t i = 0; i < plan->graph.count; i++)
     slots |= plan->graph.layers[i].type == FW_LAYER_EMBEDDING && plan->graph.layers[i].slots > 0;
   for (size_t i = 0; slots && i < scaling->count; i++)
-    if (scaling->mean[i] != 0 && scaling->slot[i] < 0) return false;
+    if (scaling->mean[i] != 0 && (scaling->slot[i] < 0 || facts->fields > 0)) return false;
   return true;
 }
 
@@ -150,7 +150,7 @@ static furrow_status scale(fw_fit *f, const fw_data_facts *facts, furrow_error *
   if (!plan->data.scale || plan->forest.used) return FURROW_OK;
   const bool centre = fw_fold_can_centre(plan);
   FW_TRY(fw_data_facts_scaling(facts, centre, &f->scaling, err));
-  if (centre && !keeps_slots(plan, &f->scaling)) {
+  if (centre && !keeps_slots(plan, facts, &f->scaling)) {
     fw_scaling_clear(&f->scaling);
     FW_TRY(fw_data_facts_scaling(facts, false, &f->scaling, err));
   }
