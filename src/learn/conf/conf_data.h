@@ -118,7 +118,8 @@ typedef enum fw_value_kind {
   X(INIT_EMBEDDING, "init-embedding", NULL, "train/initembedding", REAL, 0, 1e6, "0.01", "X", "the same, embeddings")  \
   X(INIT_FC, "init-fc", NULL, "train/initfc", REAL, 0, 1e6, "0", "X", "the same, fc layers; 0: by the layer's shape")  \
   X(OPTIMIZER, "optimizer", NULL, "default_optimizer", OPTIMIZER, 0, 0, "Momentum",                                    \
-    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of all layers (in the JSON: of those that name none)")       \
+    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL|published-adagrad|angel-adagrad",                                         \
+    "optimizer of all layers (in the JSON: of those that name none)")                                                  \
   X(INPUT_OPTIMIZER, "input-optimizer", "ml.inputlayer.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",                  \
     "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of input layers (linear, robust: SGD)")                      \
   X(EMBEDDING_OPTIMIZER, "embedding-optimizer", "ml.embedding.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",           \
@@ -221,6 +222,8 @@ typedef struct fw_optimizer_param {
 } fw_optimizer_param;
 /* Two of them. */
 const fw_optimizer_param *fw_optimizer_params(fw_optimizer_type type);
+/* `variant` of an AdaGrad in the JSON that is the published one: Angel, which skips the member, can load the model. */
+#define FW_ADAGRAD_VARIANT "published"
 
 /* What a plan has for a key of the sections data, model and train. */
 fw_value fw_plan_value(const fw_plan *plan, fw_key key);

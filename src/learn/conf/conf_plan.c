@@ -139,7 +139,7 @@ static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_
     if (fw_conf_has_key(conf, own[i].key) && !has_layer(graph, own[i].type))
       return fw_fail(err, FURROW_E_ARGUMENT, "%s is for %s, of which there are none", fw_key_facts(own[i].key)->name,
                      own[i].layers);
-  for (int type = FW_OPTIMIZER_SGD; type <= FW_OPTIMIZER_FTRL; type++) {
+  for (int type = FW_OPTIMIZER_SGD; type <= FW_OPTIMIZER_PUBLISHED_ADAGRAD; type++) {
     const fw_optimizer_param *params = fw_optimizer_params((fw_optimizer_type)type);
     for (size_t k = 0; k < 2 && params[k].member && !has_optimizer(graph, (fw_optimizer_type)type); k++)
       if (fw_conf_has_key(conf, params[k].key))

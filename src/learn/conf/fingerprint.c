@@ -43,6 +43,9 @@ static void add_train(fw_buffer *text, const fw_train_conf *train) {
                              train->decay, train->decay_intervals, train->decay_on_batch};
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) add_real(text, reals[i]);
   for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) add_whole(text, wholes[i]);
+  /* only where they are set: checkpoints of before stay good */
+  if (train->bias_optimizer) add_text(text, "bias_optimizer");
+  if (train->ftrl_keeps_first_weights) add_text(text, "ftrl_keeps_first_weights");
 }
 
 static void add_layer(fw_buffer *text, const fw_layer *layer) {

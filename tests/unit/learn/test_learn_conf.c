@@ -180,7 +180,8 @@ static void refused_keys(void **state) {
   expect_refused("fc", "100,", "fc must be widths of layers from 1 to 16777216, with commas between them");
   expect_refused("fc", "0", "fc must be widths of layers from 1 to 16777216, with commas between them");
   expect_refused("fc", "1099511627776", "fc must be widths of layers from 1 to 16777216, with commas between them");
-  expect_refused("optimizer", "", "optimizer must be one of SGD, Momentum, AdaGrad, AdaDelta, Adam, FTRL");
+  expect_refused("optimizer", "",
+                 "optimizer must be one of SGD, Momentum, AdaGrad, AdaDelta, Adam, FTRL, published-adagrad");
   expect_refused("model-type", "T_LONG_DENSE",
                  "model-type must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it");
   expect_refused("algorithm", "lda",
@@ -280,6 +281,13 @@ static void optimizers(void **state) {
   expect_optimizer(adam, "lr=0.1 l2=0 adam-gamma=0.9", (fw_optimizer){FW_OPTIMIZER_ADAM, (double)NAN, 0, 0, 0.8, 0.9});
   expect_optimizer(adam, "optimizer=adagrad", (fw_optimizer){FW_OPTIMIZER_ADAGRAD, 0.01, 0, 0.5, 0.9, 0});
   expect_optimizer(adam, "optimizer=adagrad input-optimizer=sgd", (fw_optimizer){FW_OPTIMIZER_SGD, 0.01, 0, 0.5, 0, 0});
+  expect_optimizer(adam, "optimizer=Angel-AdaGrad", (fw_optimizer){FW_OPTIMIZER_ADAGRAD, 0.01, 0, 0.5, 0.9, 0});
+  expect_optimizer(adam, "optimizer=published-adagrad",
+                   (fw_optimizer){FW_OPTIMIZER_PUBLISHED_ADAGRAD, 0.01, 0, 0.5, 0, 0});
+  expect_optimizer("{\"default_optimizer\":{\"variant\":\"published\",\"type\":\"AdaGrad\"}," LR_LAYERS "}", "",
+                   (fw_optimizer){FW_OPTIMIZER_PUBLISHED_ADAGRAD, (double)NAN, 0, 0, 0, 0});
+  expect_optimizer("{\"default_optimizer\":\"AdaGrad\"," LR_LAYERS "}", "",
+                   (fw_optimizer){FW_OPTIMIZER_ADAGRAD, (double)NAN, 0, 0, 0.9, 0});
   expect_optimizer("{\"default_optimizer\":{\"type\":\"Adam\",\" gamma\":0.5}," LR_LAYERS "}", "",
                    (fw_optimizer){FW_OPTIMIZER_ADAM, (double)NAN, 0, 0, 0.9, 0.5});
 }
