@@ -155,6 +155,8 @@ typedef struct fw_data_conf {
   double threshold;
   bool has_label;
   bool long_keys; /* the model's columns have 64 bits, and so have indices that are read */
+  bool
+      short_rows; /* rows may have fewer features than slots; else they must have as many. Not where slots are fields */
 } fw_data_conf;
 
 typedef struct fw_model_conf {

@@ -68,6 +68,8 @@ typedef enum fw_value_kind {
     "features are 0 … N-1; -1: whatever comes")                                                                        \
   X(FIELDS, "fields", "ml.fm.field.num", "data/numfield", INT, -1, FW_COUNT_MAX, "-1", "N",                            \
     "fields of a row: features, or fields of libffm; -1: not set")                                                     \
+  X(SHORT_ROWS, "short-rows", NULL, "data/shortrows", YES_NO, 0, 0, "no", "yes|no",                                    \
+    "rows may have fewer features than fields: the slots behind them are empty")                                       \
   X(VALID_RATIO, "valid-ratio", "ml.data.validate.ratio", "data/validateratio", REAL, 0, FW_BELOW_1, "0.05", "X",      \
     "share of the data that is kept for validation")                                                                   \
   X(SAMPLE_RATIO, "sample-ratio", "ml.batch.sample.ratio", "data/sampleratio", REAL, 1e-9, 1, "1", "X",                \

@@ -33,6 +33,7 @@ static furrow_status plan_data(plan_memory *memory, const furrow_learn_conf *con
   data->index_base = (int)fw_conf_value(conf, FW_KEY_INDEX_BASE).integer;
   data->range = fw_conf_value(conf, FW_KEY_RANGE).integer;
   data->fields = fw_conf_value(conf, FW_KEY_FIELDS).integer;
+  data->short_rows = fw_conf_value(conf, FW_KEY_SHORT_ROWS).integer != 0;
   data->valid_ratio = fw_conf_value(conf, FW_KEY_VALID_RATIO).real;
   data->sample_ratio = fw_conf_value(conf, FW_KEY_SAMPLE_RATIO).real;
   data->shuffle = fw_conf_value(conf, FW_KEY_SHUFFLE).integer != 0;
@@ -242,6 +243,7 @@ static fw_value of_data(const fw_data_conf *data, fw_key key) {
   case FW_KEY_FORMAT: return text(data->format);
   case FW_KEY_RANGE: return integer(data->range);
   case FW_KEY_FIELDS: return integer(data->fields);
+  case FW_KEY_SHORT_ROWS: return integer(data->short_rows);
   case FW_KEY_VALID_RATIO: return real(data->valid_ratio);
   case FW_KEY_SAMPLE_RATIO: return real(data->sample_ratio);
   case FW_KEY_SHUFFLE: return integer(data->shuffle);

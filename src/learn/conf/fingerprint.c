@@ -34,6 +34,7 @@ static void add_data(fw_buffer *text, const fw_data_conf *data) {
   add_real(text, data->posneg_ratio);
   add_whole(text, data->label);
   add_real(text, data->threshold);
+  if (data->short_rows) add_text(text, "short_rows");
 }
 
 static void add_train(fw_buffer *text, const fw_train_conf *train) {

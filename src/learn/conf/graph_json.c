@@ -13,6 +13,7 @@
 /* What Angel's file always has. */
 static bool is_angels(fw_key key) {
   switch (key) {
+  case FW_KEY_SHORT_ROWS:
   case FW_KEY_THRESHOLD:
   case FW_KEY_HAS_LABEL:
   case FW_KEY_INDEX_BASE:

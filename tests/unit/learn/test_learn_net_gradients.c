@@ -235,16 +235,19 @@ static void test_fm(void **state) {
   }
 }
 
-static made_rules slot_rules(bool by_field) {
+enum { ALL_SLOTS, BY_FIELD, EMPTY_SLOTS, SLOT_KINDS };
+
+static made_rules slot_rules(unsigned kind) {
   made_rules rules = plain_rules;
   rules.slots = SLOTS;
-  rules.by_field = by_field;
+  rules.by_field = kind == BY_FIELD;
+  rules.empty_slots = kind == EMPTY_SLOTS;
   return rules;
 }
 
 static void test_fixed_slots(void **state) {
   (void)state;
-  for (unsigned by_field = 0; by_field < 2; by_field++) {
+  for (unsigned kind = 0; kind < SLOT_KINDS; kind++) {
     const size_t factors[] = {3, 8, 16, 33};
     for (size_t i = 0; i < 4; i++) {
       made_plan fm, pnn, nfm;
@@ -254,23 +257,23 @@ static void test_fixed_slots(void **state) {
       graph_fm(&fm, factors[i], SLOTS);
       graph_pnn(&pnn, factors[i], SLOTS);
       graph_nfm(&nfm, factors[i], SLOTS);
-      check_all(&fm, slot_rules(by_field));
-      check_all(&pnn, slot_rules(by_field));
-      check_all(&nfm, slot_rules(by_field));
+      check_all(&fm, slot_rules(kind));
+      check_all(&pnn, slot_rules(kind));
+      check_all(&nfm, slot_rules(kind));
     }
   }
 }
 
 static void test_deep(void **state) {
   (void)state;
-  for (unsigned by_field = 0; by_field < 2; by_field++) {
+  for (unsigned kind = 0; kind < SLOT_KINDS; kind++) {
     made_plan wide, deepfm;
     plan_start(&wide, T_DOUBLE_DENSE, (int64_t)plain_rules.range);
     plan_start(&deepfm, T_DOUBLE_DENSE, (int64_t)plain_rules.range);
     graph_wide_and_deep(&wide, SLOTS);
     graph_deepfm(&deepfm, SLOTS);
-    check_all(&wide, slot_rules(by_field));
-    check_all(&deepfm, slot_rules(by_field));
+    check_all(&wide, slot_rules(kind));
+    check_all(&deepfm, slot_rules(kind));
   }
 }
 
@@ -279,7 +282,7 @@ static void test_taken_often(void **state) {
   made_plan made;
   plan_start(&made, T_DOUBLE_DENSE, (int64_t)plain_rules.range);
   graph_taken_often(&made, SLOTS);
-  check_all(&made, slot_rules(false));
+  check_all(&made, slot_rules(ALL_SLOTS));
 }
 
 static void test_free_slots(void **state) {
@@ -321,7 +324,8 @@ static void test_floats(void **state) {
   graph_fm(&fm, 8, 0);
   graph_deepfm(&deepfm, SLOTS);
   check_all(&fm, plain_rules);
-  check_all(&deepfm, slot_rules(true));
+  check_all(&deepfm, slot_rules(BY_FIELD));
+  check_all(&deepfm, slot_rules(EMPTY_SLOTS));
 }
 
 int main(void) {
