@@ -186,6 +186,12 @@ static furrow_status parse_optimizer(const char *text, size_t size, fw_value *va
   return FURROW_OK;
 }
 
+/* The usual name of LogLoss beside Angel's. */
+static furrow_status parse_loss(const char *text, size_t size, fw_value *value, furrow_error *err) {
+  const bool logistic = size == strlen("logistic") && strncasecmp(text, "logistic", size) == 0;
+  return parse_name(&fw_loss_names, logistic ? "log" : text, logistic ? strlen("log") : size, value, err);
+}
+
 /* A copy that ends in 0, of what is short enough for any name. */
 enum { NAME_CAPACITY = 256 };
 static const char *short_copy(char buffer[NAME_CAPACITY], const char *text, size_t size) {
@@ -253,7 +259,7 @@ furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *
   case FW_VALUE_DECAY: return parse_name(&fw_decay_names, text, size, value, err);
   case FW_VALUE_OPTIMIZER: return parse_optimizer(text, size, value, err);
   case FW_VALUE_ACTIVATION: return parse_name(&fw_activation_names, text, size, value, err);
-  case FW_VALUE_LOSS: return parse_name(&fw_loss_names, text, size, value, err);
+  case FW_VALUE_LOSS: return parse_loss(text, size, value, err);
   }
   return FURROW_OK;
 }

@@ -108,6 +108,12 @@ static void graph_fm(made_plan *made, size_t factors, size_t slots) {
   plan_loss(made, plan_join(made, FW_LAYER_SUM_POOLING, 2, inputs), FW_LOSS_LOG);
 }
 
+/* The same graph with another loss. */
+static void set_loss(made_plan *made, fw_loss_type loss) {
+  made->layers[made->plan.graph.count - 1].loss = loss;
+  made->plan.graph.loss = loss;
+}
+
 static size_t add_deep(made_plan *made, size_t from) {
   const size_t first = plan_fc(made, "fc_0", from, 6, FW_ACTIVATION_TANH);
   return plan_fc(made, "fc", plan_fc(made, "fc_1", first, 5, FW_ACTIVATION_SIGMOID), 1, FW_ACTIVATION_IDENTITY);
@@ -277,6 +283,25 @@ static void test_deep(void **state) {
   }
 }
 
+/* Regression: labels are any numbers. */
+static void test_losses(void **state) {
+  (void)state;
+  const fw_loss_type losses[] = {FW_LOSS_L2, FW_LOSS_HUBER};
+  for (size_t i = 0; i < 2; i++) {
+    made_plan fm, deepfm;
+    made_rules rules = plain_rules, slots = slot_rules(EMPTY_SLOTS);
+    rules.classes = slots.classes = 1;
+    plan_start(&fm, T_DOUBLE_DENSE, (int64_t)rules.range);
+    plan_start(&deepfm, T_DOUBLE_DENSE, (int64_t)rules.range);
+    graph_fm(&fm, 5, 0);
+    graph_deepfm(&deepfm, SLOTS);
+    set_loss(&fm, losses[i]);
+    set_loss(&deepfm, losses[i]);
+    check_all(&fm, rules);
+    check_all(&deepfm, slots);
+  }
+}
+
 static void test_taken_often(void **state) {
   (void)state;
   made_plan made;
@@ -330,10 +355,10 @@ static void test_floats(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_linear),      cmocka_unit_test(test_softmax),     cmocka_unit_test(test_mlr),
-      cmocka_unit_test(test_fm),          cmocka_unit_test(test_fixed_slots), cmocka_unit_test(test_deep),
-      cmocka_unit_test(test_taken_often), cmocka_unit_test(test_free_slots),  cmocka_unit_test(test_dense_data),
-      cmocka_unit_test(test_floats),
+      cmocka_unit_test(test_linear),     cmocka_unit_test(test_softmax),     cmocka_unit_test(test_mlr),
+      cmocka_unit_test(test_fm),         cmocka_unit_test(test_fixed_slots), cmocka_unit_test(test_deep),
+      cmocka_unit_test(test_losses),     cmocka_unit_test(test_taken_often), cmocka_unit_test(test_free_slots),
+      cmocka_unit_test(test_dense_data), cmocka_unit_test(test_floats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
