@@ -109,6 +109,7 @@ typedef struct made_rules {
   uint64_t range;
   size_t slots; /* 0: free */
   bool by_field;
+  bool empty_slots; /* rows of 0 … slots features, which take the first slots */
   bool values, weights;
   bool repeats;   /* a feature may stand in a row twice */
   size_t classes; /* labels are 0 … classes - 1; 0: 1 or -1; 1: any number */
@@ -185,11 +186,12 @@ static inline void batch_make(fw_minibatch *batch, const made_rules *rules) {
   batch->offset = made_array(rules->rows + 1, sizeof(uint32_t));
   if (rules->weights) batch->weight = made_array(rules->rows, sizeof(float));
   if (rules->values) batch->value = made_array(capacity, sizeof(float));
-  if (rules->by_field) batch->place = made_array(capacity, sizeof(uint32_t));
+  if (rules->by_field || rules->empty_slots) batch->place = made_array(capacity, sizeof(uint32_t));
   uint64_t *keys = made_array(capacity, sizeof *keys);
   for (size_t row = 0; row < rules->rows; row++) {
-    const bool exact = rules->slots > 0 && !rules->by_field;
-    const size_t count = exact ? rules->slots : fw_rng_below(&rng, rules->most + 1);
+    const bool exact = rules->slots > 0 && !rules->by_field && !rules->empty_slots;
+    const size_t most = rules->empty_slots ? rules->slots : rules->most;
+    const size_t count = exact ? rules->slots : fw_rng_below(&rng, most + 1);
     batch->offset[row] = (uint32_t)batch->uses;
     batch->label[row] = made_label(rules, &rng);
     if (rules->weights) batch->weight[row] = 0.5F + (float)fw_rng_double(&rng);
@@ -199,6 +201,7 @@ static inline void batch_make(fw_minibatch *batch, const made_rules *rules) {
       const size_t use = batch->uses;
       keys[use] = key;
       if (rules->values) batch->value[use] = (float)fw_rng_normal(&rng);
+      if (rules->empty_slots) batch->place[use] = (uint32_t)(row * rules->slots + i);
       if (rules->by_field) batch->place[use] = (uint32_t)(row * rules->slots + fw_rng_below(&rng, rules->slots));
       batch->uses++;
     }

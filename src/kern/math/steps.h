@@ -5,6 +5,7 @@
 #ifndef FW_KERN_MATH_STEPS_H
 #define FW_KERN_MATH_STEPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The numbers of a rule at one step, the same for all weights. What each rule makes of them is in steps_tmpl.h. */
@@ -14,6 +15,9 @@ typedef struct fw_step_rule {
   double l1, l2;
   double young;   /* Adam: 1 / (1 - b^t); its rate has 1 / (1 - a^t) in it */
   double per_row; /* a gradient is the sum that is handed in times this */
+  /* FTRL: a weight without state is one that was drawn, loaded or set: its state becomes the one that gives it. Else it
+   * is dropped at its first step, as Angel does. */
+  bool keeps_first;
 } fw_step_rule;
 
 typedef struct fw_step_kernel {
@@ -24,7 +28,7 @@ typedef struct fw_step_kernel {
 } fw_step_kernel;
 
 typedef struct fw_steps {
-  fw_step_kernel sgd, momentum, adagrad, adadelta, adam, ftrl;
+  fw_step_kernel sgd, momentum, adagrad, adadelta, adam, ftrl, published_adagrad;
 } fw_steps;
 
 /* The kernels of this process, and what fills them (kern/dispatch.h). */

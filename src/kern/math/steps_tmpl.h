@@ -1,4 +1,5 @@
-/* kern/math/steps_tmpl.h: steps of optimizers, by the rules of Angel's servers, a register of weights at once.
+/* kern/math/steps_tmpl.h: steps of optimizers, a register of weights at once: the rules of Angel's servers, and
+ * AdaGrad as it was published.
  *
  * Before including it, define
  *   REAL, BITS             float and int32_t, or double and int64_t
@@ -89,14 +90,35 @@ INLINE NAME(weights) NAME(adam)(const fw_step_rule *o, NAME(weights) x, NAME(lan
   return x;
 }
 
-/* d = (sqrt(q + g^2) - sqrt q) / a; q += g^2; z += g - d w; w = -(z shrunk by l1) / (l2 + (b + sqrt q) / a). No rate.
+/* G += g^2, with l2 w in g; w -= r g / (sqrt G + e), then shrunk by l1 r / (sqrt G + e) (Duchi, Hazan, Singer, 2011).
  */
+INLINE NAME(weights) NAME(published_adagrad)(const fw_step_rule *o, NAME(weights) x, NAME(lanes) g) {
+  g += NAME(all)(o->l2) * x.w;
+  x.s0 += g * g;
+  const NAME(lanes) scale = NAME(root)(x.s0) + NAME(all)(1e-10);
+  x.w -= NAME(all)(o->rate) * g / scale;
+  if (o->l1 > 0) x.w = NAME(shrunk)(x.w, NAME(all)(o->l1 * o->rate) / scale);
+  return x;
+}
+
+/* What z is where a weight w has no other state: -(w (b / a + l2) + l1 of w's sign). 0 where there is state. */
+INLINE NAME(lanes) NAME(first_z)(const fw_step_rule *o, NAME(weights) x) {
+  const NAME(bits) sign = (NAME(bits))x.w & (NAME(bits))NAME(all)(-0.0);
+  const NAME(bits) first = (NAME(bits))(x.s0 == 0) & (NAME(bits))(x.s1 == 0) & (NAME(bits))(x.w != 0);
+  const NAME(lanes) l1 = (NAME(lanes))((NAME(bits))NAME(all)(o->l1) | sign);
+  return NAME(where)(first, -(x.w * NAME(all)(o->b / o->a + o->l2) + l1));
+}
+
+/* d = (sqrt(q + g^2) - sqrt q) / a; q += g^2; z += g - d w; w = -(z shrunk by l1) / (l2 + (b + sqrt q) / a). No rate.
+ * Where that divides by 0, a weight is 0, or stays with keeps_first. */
 INLINE NAME(weights) NAME(ftrl)(const fw_step_rule *o, NAME(weights) x, NAME(lanes) g) {
-  const NAME(lanes) before = NAME(root)(x.s1), a = NAME(all)(o->a);
+  const NAME(lanes) before = NAME(root)(x.s1), a = NAME(all)(o->a), was = x.w;
+  if (o->keeps_first) x.s0 += NAME(first_z)(o, x);
   x.s1 += g * g;
   const NAME(lanes) after = NAME(root)(x.s1), scale = NAME(all)(o->l2) + (NAME(all)(o->b) + after) / a;
   x.s0 += g - (after - before) / a * x.w;
   x.w = NAME(where)((NAME(bits))(scale > 0), -NAME(shrunk)(x.s0, NAME(all)(o->l1)) / scale);
+  if (o->keeps_first) x.w += NAME(where)((NAME(bits))(scale <= 0), was);
   return x;
 }
 
@@ -242,6 +264,17 @@ static void NAME(ftrl_records)(const fw_step_rule *o, size_t n, size_t count, vo
   NAME(step_records)(NAME(ftrl), 2, &rule, n, count, record, at, sum);
 }
 
+static void NAME(published_adagrad_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1,
+                                          const void *sum) {
+  const fw_step_rule rule = *o;
+  NAME(step_array)(NAME(published_adagrad), 1, &rule, n, (NAME(pointers)){w, s0, s1}, sum);
+}
+static void NAME(published_adagrad_records)(const fw_step_rule *o, size_t n, size_t count, void *const *record,
+                                            size_t at, const void *sum) {
+  const fw_step_rule rule = *o;
+  NAME(step_records)(NAME(published_adagrad), 1, &rule, n, count, record, at, sum);
+}
+
 static void NAME(fill)(fw_steps *steps) {
   *steps = (fw_steps){
       .sgd = {NAME(sgd_array), NAME(sgd_records)},
@@ -250,6 +283,7 @@ static void NAME(fill)(fw_steps *steps) {
       .adadelta = {NAME(adadelta_array), NAME(adadelta_records)},
       .adam = {NAME(adam_array), NAME(adam_records)},
       .ftrl = {NAME(ftrl_array), NAME(ftrl_records)},
+      .published_adagrad = {NAME(published_adagrad_array), NAME(published_adagrad_records)},
   };
 }
 

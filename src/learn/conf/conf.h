@@ -66,7 +66,8 @@ typedef enum fw_loss_type {
   X(ADAGRAD, "AdaGrad", 1)   \
   X(ADADELTA, "AdaDelta", 2) \
   X(ADAM, "Adam", 2)         \
-  X(FTRL, "FTRL", 2)
+  X(FTRL, "FTRL", 2)         \
+  X(PUBLISHED_ADAGRAD, "published-adagrad", 1) /* not Angel's: graph.json has AdaGrad and a variant */
 typedef enum fw_optimizer_type {
 #define FURROW_X(name, text, state) FW_OPTIMIZER_##name,
   FW_OPTIMIZERS(FURROW_X)
@@ -161,6 +162,8 @@ typedef struct fw_data_conf {
   const char *class_weights; /* "none", "balanced", or a factor for each class */
   const double *class_factors; /* those factors, once the data is known; NULL: all 1 */
   bool long_keys; /* the model's columns have 64 bits, and so have indices that are read */
+  bool
+      short_rows; /* rows may have fewer features than slots; else they must have as many. Not where slots are fields */
 } fw_data_conf;
 
 typedef struct fw_model_conf {
@@ -187,6 +190,10 @@ typedef struct fw_train_conf {
   bool start_linear;   /* a net begins as the linear model, and falls back to it */
   bool keep_best;      /* the best epoch is saved, else the last */
   uint32_t patience;   /* stop after so many epochs that were not better; 0: never */
+  /* What Angel does not do: false for its configurations. */
+  bool bias_optimizer; /* biases are stepped by their layer's optimizer, without L1 and L2; else plain descent */
+  bool ftrl_keeps_first_weights; /* weights that were drawn, loaded or set before the first step of FTRL count */
+  bool published_adagrad;        /* the name adagrad of a key means published-adagrad; angel-adagrad is Angel's */
 } fw_train_conf;
 
 /* gbdt: trees in place of a graph of layers. Their learning rate is train.lr, their loss graph.loss. */
@@ -243,6 +250,10 @@ const char *fw_objective_name(fw_loss_type loss);
 bool fw_activation_drops(fw_activation activation);
 /* Arrays of state that an optimizer keeps for a weight. */
 size_t fw_optimizer_state(fw_optimizer_type type);
+
+/* A learning rate for features of about unit scale and batches of 32; of FTRL its alpha, which goes with this beta. */
+double fw_recommended_rate(fw_optimizer_type type);
+#define FW_RECOMMENDED_FTRL_BETA 0.001
 
 /* The learning rate of step n = 1, 2 … (epochs, or batches with decay_on_batch): n alone decides. */
 double fw_decay_rate(const fw_train_conf *train, uint64_t n);

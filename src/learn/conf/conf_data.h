@@ -70,6 +70,8 @@ typedef enum fw_value_kind {
     "features are 0 … N-1; -1: whatever comes")                                                                        \
   X(FIELDS, "fields", "ml.fm.field.num", "data/numfield", INT, -1, FW_COUNT_MAX, "-1", "N",                            \
     "fields of a row: features, or fields of libffm; -1: not set")                                                     \
+  X(SHORT_ROWS, "short-rows", NULL, "data/shortrows", YES_NO, 0, 0, "no", "yes|no",                                    \
+    "rows may have fewer features than fields: the slots behind them are empty")                                       \
   X(VALID_RATIO, "valid-ratio", "ml.data.validate.ratio", "data/validateratio", REAL, 0, FW_BELOW_1, "0.05", "X",      \
     "share of the data that is kept for validation")                                                                   \
   X(SAMPLE_RATIO, "sample-ratio", "ml.batch.sample.ratio", "data/sampleratio", REAL, 1e-9, 1, "1", "X",                \
@@ -135,7 +137,8 @@ typedef enum fw_value_kind {
   X(INIT_EMBEDDING, "init-embedding", NULL, "train/initembedding", REAL, 0, 1e6, "0.01", "X", "the same, embeddings")  \
   X(INIT_FC, "init-fc", NULL, "train/initfc", REAL, 0, 1e6, "0", "X", "the same, fc layers; 0: by the layer's shape")  \
   X(OPTIMIZER, "optimizer", NULL, "default_optimizer", OPTIMIZER, 0, 0, "Momentum",                                    \
-    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of all layers (in the JSON: of those that name none)")       \
+    "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL|published-adagrad|angel-adagrad",                                         \
+    "optimizer of all layers (in the JSON: of those that name none)")                                                  \
   X(INPUT_OPTIMIZER, "input-optimizer", "ml.inputlayer.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",                  \
     "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of input layers (linear, robust: SGD)")                      \
   X(EMBEDDING_OPTIMIZER, "embedding-optimizer", "ml.embedding.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",           \
@@ -159,7 +162,8 @@ typedef enum fw_value_kind {
   X(FTRL_ALPHA, "ftrl-alpha", "ml.opt.ftrl.alpha", NULL, REAL, 1e-12, 1e300, "0.1", "X", "FTRL: learning rate")        \
   X(FTRL_BETA, "ftrl-beta", "ml.opt.ftrl.beta", NULL, REAL, 0, 1e300, "1", "X", "FTRL: added to the root")             \
   X(LOSS, "loss", NULL, "default_lossfunc", LOSS, 0, 0, "LogLoss",                                                     \
-    "LogLoss|HingeLoss|L2Loss|HuberLoss|CrossEntropyLoss|SoftmaxLoss", "loss of dnn")                                  \
+    "LogLoss|HingeLoss|L2Loss|HuberLoss|CrossEntropyLoss|SoftmaxLoss",                                                 \
+    "loss of fm and deep models: L2Loss and HuberLoss for regression (in the JSON: of dnn)")                           \
   X(HUBER_DELTA, "huber-delta", "ml.lossfunction.huber.delta", NULL, REAL, 0, 1e300, "1", "X",                         \
     "where the Huber loss turns linear")                                                                               \
   X(ROBUST_DELTA, "robust-delta", "ml.robustregression.loss.delta", NULL, REAL, 0, 1e300, "1", "X",                    \
@@ -238,7 +242,6 @@ const char *fw_next_category(const char *categories, uint64_t *feature);
 /* The default of a key for an algorithm, as text; "auto": by the data. NULL: none but Angel's. */
 const char *fw_recommended(const char *algorithm, fw_key key);
 const char *fw_recommended_forest(fw_key key);
-double fw_recommended_rate(fw_optimizer_type type);
 
 /* What an optimizer has beside its rate and regularisation: a and b of fw_optimizer. */
 typedef struct fw_optimizer_param {
@@ -247,6 +250,8 @@ typedef struct fw_optimizer_param {
 } fw_optimizer_param;
 /* Two of them. */
 const fw_optimizer_param *fw_optimizer_params(fw_optimizer_type type);
+/* `variant` of an AdaGrad in the JSON that is the published one: Angel, which skips the member, can load the model. */
+#define FW_ADAGRAD_VARIANT "published"
 
 /* What a plan has for a key of the sections data, model and train. */
 fw_value fw_plan_value(const fw_plan *plan, fw_key key);

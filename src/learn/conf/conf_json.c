@@ -153,7 +153,9 @@ enum { MOST_NUMBERS = 8 };
 typedef struct typed_object {
   const fw_names *types;
   const char *members[MOST_NUMBERS]; /* names of the numbers, NULL behind the last */
-  const char *texts[2];              /* members that are read and forgotten */
+  const char *texts[2];              /* a member that is a text */
+  uint64_t text_offset;              /* of the text; 0: not there */
+  bool published;                    /* whether it is FW_ADAGRAD_VARIANT */
   int64_t type;                      /* -1: not there */
   double numbers[MOST_NUMBERS];      /* NaN: not there */
   uint64_t offsets[MOST_NUMBERS];
@@ -186,6 +188,15 @@ static furrow_status read_number(fw_json *json, double *number, uint64_t *place,
   return status;
 }
 
+static furrow_status read_text(fw_json *json, typed_object *object, furrow_error *err) {
+  fw_json_text text;
+  if (object->text_offset > 0) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
+  furrow_status status = fw_json_string(json, &text, err);
+  object->text_offset = fw_json_offset(json);
+  object->published = status == FURROW_OK && fw_json_is(text, FW_ADAGRAD_VARIANT);
+  return status;
+}
+
 /* mlcore writes some keys with a blank before them. */
 static bool is_member(fw_json_text member, const char *name) {
   if (member.size > 0 && member.bytes[0] == ' ') member.bytes++, member.size--;
@@ -196,14 +207,13 @@ static furrow_status read_object_member(fw_json *json, typed_object *object, fw_
   const char *known[MOST_NUMBERS + 3] = {"type"};
   const size_t count = member_count(object);
   size_t n = 1;
-  fw_json_text text;
   if (fw_json_is(member, "type")) return read_type(json, object, err);
   for (size_t i = 0; i < count; i++) {
     if (is_member(member, object->members[i])) return read_number(json, &object->numbers[i], &object->offsets[i], err);
     known[n++] = object->members[i];
   }
   for (size_t i = 0; i < 2 && object->texts[i]; i++) {
-    if (fw_json_is(member, object->texts[i])) return fw_json_string(json, &text, err);
+    if (fw_json_is(member, object->texts[i])) return read_text(json, object, err);
     known[n++] = object->texts[i];
   }
   return fw_json_unknown(json, member, known, n, err);
@@ -256,11 +266,16 @@ static furrow_status take_numbers(const fw_json *json, const typed_object *objec
 
 furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_optimizer_names,
-                         .members = {"lr", "reg1", "reg2", "momentum", "alpha", "beta", "gamma"}};
+                         .members = {"lr", "reg1", "reg2", "momentum", "alpha", "beta", "gamma"},
+                         .texts = {"variant"}};
   fw_optimizer_spec made = {.spec = true, .a = NAN, .b = NAN};
   furrow_status status = read_object(json, &object, err);
   if (status != FURROW_OK) return status;
   made.type = (fw_optimizer_type)object.type;
+  if (object.text_offset > 0 && (made.type != FW_OPTIMIZER_ADAGRAD || !object.published))
+    return fw_json_fail(json, object.text_offset, "variant", err, "must be %s, and AdaGrad alone has it",
+                        FW_ADAGRAD_VARIANT);
+  if (object.published) made.type = FW_OPTIMIZER_PUBLISHED_ADAGRAD;
   status = take_numbers(json, &object, &made, err);
   if (status == FURROW_OK) *spec = made;
   return status;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "base/number_in.h"
@@ -199,6 +200,21 @@ static furrow_status parse_name(const fw_names *names, const char *text, size_t 
   return status;
 }
 
+/* angel-adagrad keeps its own text: AdaGrad may mean the published one (fw_train_conf). */
+static furrow_status parse_optimizer(const char *text, size_t size, fw_value *value, furrow_error *err) {
+  const char *angels = "angel-adagrad";
+  if (size != strlen(angels) || strncasecmp(text, angels, size) != 0)
+    return parse_name(&fw_optimizer_names, text, size, value, err);
+  *value = (fw_value){.text = angels, .integer = FW_OPTIMIZER_ADAGRAD};
+  return FURROW_OK;
+}
+
+/* The usual name of LogLoss beside Angel's. */
+static furrow_status parse_loss(const char *text, size_t size, fw_value *value, furrow_error *err) {
+  const bool logistic = size == strlen("logistic") && strncasecmp(text, "logistic", size) == 0;
+  return parse_name(&fw_loss_names, logistic ? "log" : text, logistic ? strlen("log") : size, value, err);
+}
+
 /* A copy that ends in 0, of what is short enough for any name. */
 enum { NAME_CAPACITY = 256 };
 static const char *short_copy(char buffer[NAME_CAPACITY], const char *text, size_t size) {
@@ -267,9 +283,9 @@ furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *
   case FW_VALUE_OBJECTIVE: return parse_name(&fw_objective_names, text, size, value, err);
   case FW_VALUE_LABEL: return parse_name(&fw_label_names, text, size, value, err);
   case FW_VALUE_DECAY: return parse_name(&fw_decay_names, text, size, value, err);
-  case FW_VALUE_OPTIMIZER: return parse_name(&fw_optimizer_names, text, size, value, err);
+  case FW_VALUE_OPTIMIZER: return parse_optimizer(text, size, value, err);
   case FW_VALUE_ACTIVATION: return parse_name(&fw_activation_names, text, size, value, err);
-  case FW_VALUE_LOSS: return parse_name(&fw_loss_names, text, size, value, err);
+  case FW_VALUE_LOSS: return parse_loss(text, size, value, err);
   }
   return FURROW_OK;
 }

@@ -33,6 +33,7 @@ static furrow_status plan_data(plan_memory *memory, const furrow_learn_conf *con
   data->index_base = (int)fw_conf_value(conf, FW_KEY_INDEX_BASE).integer;
   data->range = fw_conf_value(conf, FW_KEY_RANGE).integer;
   data->fields = fw_conf_value(conf, FW_KEY_FIELDS).integer;
+  data->short_rows = fw_conf_value(conf, FW_KEY_SHORT_ROWS).integer != 0;
   data->valid_ratio = fw_conf_value(conf, FW_KEY_VALID_RATIO).real;
   data->sample_ratio = fw_conf_value(conf, FW_KEY_SAMPLE_RATIO).real;
   data->shuffle = fw_conf_value(conf, FW_KEY_SHUFFLE).integer != 0;
@@ -86,6 +87,7 @@ static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
   train->init_embedding = fw_conf_value(conf, FW_KEY_INIT_EMBEDDING).real;
   train->init_fc = fw_conf_value(conf, FW_KEY_INIT_FC).real;
   train->recommended = fw_conf_recommends(conf);
+  train->bias_optimizer = train->ftrl_keeps_first_weights = train->published_adagrad = train->recommended;
   train->start_linear = fw_conf_value(conf, FW_KEY_START).integer != 0;
   train->keep_best = fw_conf_value(conf, FW_KEY_KEEP).integer != 0;
   train->patience = (uint32_t)fw_conf_value(conf, FW_KEY_PATIENCE).integer;
@@ -162,7 +164,7 @@ static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_
     if (fw_conf_has_key(conf, own[i].key) && !has_layer(graph, own[i].type))
       return fw_fail(err, FURROW_E_ARGUMENT, "%s is for %s, of which there are none", fw_key_facts(own[i].key)->name,
                      own[i].layers);
-  for (int type = FW_OPTIMIZER_SGD; type <= FW_OPTIMIZER_FTRL; type++) {
+  for (int type = FW_OPTIMIZER_SGD; type <= FW_OPTIMIZER_PUBLISHED_ADAGRAD; type++) {
     const fw_optimizer_param *params = fw_optimizer_params((fw_optimizer_type)type);
     for (size_t k = 0; k < 2 && params[k].member && !has_optimizer(graph, (fw_optimizer_type)type); k++)
       if (fw_conf_has_key(conf, params[k].key))
@@ -312,6 +314,7 @@ static fw_value of_data(const fw_data_conf *data, fw_key key) {
   case FW_KEY_FORMAT: return text(data->format);
   case FW_KEY_RANGE: return integer(data->range);
   case FW_KEY_FIELDS: return integer(data->fields);
+  case FW_KEY_SHORT_ROWS: return integer(data->short_rows);
   case FW_KEY_VALID_RATIO: return real(data->valid_ratio);
   case FW_KEY_SAMPLE_RATIO: return real(data->sample_ratio);
   case FW_KEY_SHUFFLE: return integer(data->shuffle);

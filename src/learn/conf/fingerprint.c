@@ -34,6 +34,7 @@ static void add_data(fw_buffer *text, const fw_data_conf *data) {
   add_real(text, data->posneg_ratio);
   add_whole(text, data->label);
   add_real(text, data->threshold);
+  if (data->short_rows) add_text(text, "short_rows");
 }
 
 static void add_train(fw_buffer *text, const fw_train_conf *train) {
@@ -43,6 +44,9 @@ static void add_train(fw_buffer *text, const fw_train_conf *train) {
                              train->decay, train->decay_intervals, train->decay_on_batch};
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) add_real(text, reals[i]);
   for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) add_whole(text, wholes[i]);
+  /* only where they are set: checkpoints of before stay good */
+  if (train->bias_optimizer) add_text(text, "bias_optimizer");
+  if (train->ftrl_keeps_first_weights) add_text(text, "ftrl_keeps_first_weights");
 }
 
 static void add_layer(fw_buffer *text, const fw_layer *layer) {

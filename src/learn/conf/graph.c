@@ -90,6 +90,14 @@ static double choose(const resolver *r, fw_key key, double spec) {
   return fw_conf_has_key(r->conf, key) || isnan(spec) ? fw_conf_value(r->conf, key).real : spec;
 }
 
+/* The optimizer that a key names. */
+static fw_optimizer_type optimizer_of_key(const resolver *r, fw_key key) {
+  const fw_value value = fw_conf_value(r->conf, key);
+  const char *angels = fw_optimizer_name(FW_OPTIMIZER_ADAGRAD);
+  return r->plan->train.published_adagrad && strcmp(value.text, angels) == 0 ? FW_OPTIMIZER_PUBLISHED_ADAGRAD
+                                                                             : (fw_optimizer_type)value.integer;
+}
+
 static fw_optimizer_spec optimizer_spec(const resolver *r, const fw_layer_spec *layer) {
   fw_optimizer_spec spec = layer->optimizer.spec ? layer->optimizer : r->conf->json.defaults.optimizer;
   const fw_key own = layer->type == FW_LAYER_INPUT       ? FW_KEY_INPUT_OPTIMIZER
@@ -98,7 +106,7 @@ static fw_optimizer_spec optimizer_spec(const resolver *r, const fw_layer_spec *
   const fw_key key =
       fw_conf_has_key(r->conf, own) || !fw_conf_has_key(r->conf, FW_KEY_OPTIMIZER) ? own : FW_KEY_OPTIMIZER;
   if (spec.spec && !fw_conf_has_key(r->conf, key)) return spec;
-  fw_optimizer_type type = (fw_optimizer_type)fw_conf_value(r->conf, key).integer;
+  fw_optimizer_type type = optimizer_of_key(r, key);
   /* Angel's regressions look the optimizer up by a wrong name and get SGD */
   const char *algorithm = r->plan->model.algorithm;
   if (!fw_conf_has_key(r->conf, key) && algorithm && !fw_conf_recommends(r->conf) &&
@@ -112,7 +120,8 @@ static fw_optimizer_spec optimizer_spec(const resolver *r, const fw_layer_spec *
 
 static fw_optimizer resolve_optimizer(const resolver *r, const fw_layer_spec *layer) {
   fw_optimizer_spec spec = optimizer_spec(r, layer);
-  if (fw_conf_recommends(r->conf) && isnan(spec.lr)) spec.lr = fw_recommended_rate(spec.type);
+  if (fw_conf_recommends(r->conf) && isnan(spec.lr) && spec.type != FW_OPTIMIZER_FTRL)
+    spec.lr = fw_recommended_rate(spec.type);
   const fw_optimizer_param *params = fw_optimizer_params(spec.type);
   return (fw_optimizer){
       .type = spec.type,

@@ -13,6 +13,7 @@
 /* What Angel's file always has. */
 static bool is_angels(fw_key key) {
   switch (key) {
+  case FW_KEY_SHORT_ROWS:
   case FW_KEY_THRESHOLD:
   case FW_KEY_HAS_LABEL:
   case FW_KEY_INDEX_BASE:
@@ -86,8 +87,10 @@ static void put_activation(fw_json_out *json, const fw_layer *layer) {
 
 void fw_json_out_optimizer(fw_json_out *json, const fw_optimizer *optimizer) {
   const fw_optimizer_param *params = fw_optimizer_params(optimizer->type);
+  const bool published = optimizer->type == FW_OPTIMIZER_PUBLISHED_ADAGRAD;
   fw_json_out_open(json);
-  fw_json_out_member(json, "type", fw_optimizer_name(optimizer->type));
+  fw_json_out_member(json, "type", fw_optimizer_name(published ? FW_OPTIMIZER_ADAGRAD : optimizer->type));
+  if (published) fw_json_out_member(json, "variant", FW_ADAGRAD_VARIANT);
   if (params[0].member) put_real(json, params[0].member, optimizer->a);
   if (params[1].member) put_real(json, params[1].member, optimizer->b);
   if (!isnan(optimizer->lr)) put_real(json, "lr", optimizer->lr);

@@ -222,10 +222,12 @@ static void build_mlr(builder *b) {
   add_loss(b, "simpleLossLayer", "dotpooling_layer", FW_LOSS_CROSS_ENTROPY, NAN);
 }
 
-/* What stands beside the input layer is summed with it. */
+/* What stands beside the input layer is summed with it. Angel's classes have LogLoss, whatever the JSON file says; the
+ * key may set another. */
 static void finish_sum(builder *b, const char *second, const char *third) {
+  const fw_loss_type loss = (fw_loss_type)integer(b, FW_KEY_LOSS);
   add(b, FW_LAYER_SUM_POOLING, "sumPooling", "input", second, third);
-  add_loss(b, "simpleLossLayer", "sumPooling", FW_LOSS_LOG, NAN);
+  add_loss(b, "simpleLossLayer", "sumPooling", fw_conf_has_key(b->conf, FW_KEY_LOSS) ? loss : FW_LOSS_LOG, NAN);
 }
 
 static void build_fm(builder *b) {

@@ -101,6 +101,7 @@ const fw_optimizer_param *fw_optimizer_params(fw_optimizer_type type) {
       [FW_OPTIMIZER_ADADELTA] = {{"alpha", FW_KEY_ADADELTA_ALPHA}, {"beta", FW_KEY_ADADELTA_BETA}},
       [FW_OPTIMIZER_ADAM] = {{"beta", FW_KEY_ADAM_BETA}, {"gamma", FW_KEY_ADAM_GAMMA}},
       [FW_OPTIMIZER_FTRL] = {{"alpha", FW_KEY_FTRL_ALPHA}, {"beta", FW_KEY_FTRL_BETA}},
+      [FW_OPTIMIZER_PUBLISHED_ADAGRAD] = {{NULL, 0}},
   };
   return params[type];
 }

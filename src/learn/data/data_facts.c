@@ -24,7 +24,7 @@ static void clear_record(const void *context, uint64_t key, void *record) {
 }
 
 furrow_status fw_data_facts_init(fw_data_facts *facts, bool values, furrow_error *err) {
-  *facts = (fw_data_facts){.whole_labels = true};
+  *facts = (fw_data_facts){.whole_labels = true, .shortest = SIZE_MAX};
   const fw_features_params params = {.bytes = sizeof(feature_facts), .first = clear_record};
   return values ? fw_features_create(&facts->features, &params, err) : FURROW_OK;
 }
@@ -111,6 +111,7 @@ bool fw_block_has_values(const furrow_rowblock *block) {
 
 static void add_shape(fw_data_facts *facts, const furrow_row *row) {
   if (row->length > facts->longest) facts->longest = row->length;
+  if (row->length < facts->shortest) facts->shortest = row->length;
   for (size_t i = 0; row->field.any && i < row->length; i++) {
     const uint64_t field = furrow_row_get_field(row, i);
     if (field >= facts->fields) facts->fields = field + 1;

@@ -11,7 +11,7 @@
 
 typedef struct fw_data_facts {
   uint64_t rows;
-  size_t longest;  /* features of a row at most */
+  size_t longest, shortest; /* features of a row at most, and at least */
   uint64_t fields; /* the largest field, + 1; 0: rows have none */
   /* labels; NaN counts as none */
   uint64_t unlabelled;

@@ -145,22 +145,30 @@ static bool is_ascending(const furrow_row *row) {
   return ascending;
 }
 
-/* Slots by ascending id, of equal ones by their order. By insertion: rows are short where every feature has a slot. */
-static furrow_status place_by_order(fw_batcher *b, const furrow_row *row, furrow_error *err) {
+static furrow_status check_length(const fw_batcher *b, size_t length, furrow_error *err) {
   const size_t slots = b->rules.slots;
-  if (row->length != slots) {
-    return fw_fail(err, FURROW_E_RANGE, "the row has %zu features where the model takes %zu", row->length, slots);
-  }
-  if (!b->has_place && is_ascending(row)) return FURROW_OK;
+  const bool fewer = b->rules.data->short_rows;
+  if (length == slots || (fewer && length < slots)) return FURROW_OK;
+  fw_fail(err, FURROW_E_RANGE, "the row has %zu features where the model takes %zu%s", length, slots,
+          fewer ? " at most" : "");
+  if (length < slots) fw_error_set_hint(err, "the key `short-rows` allows rows that leave slots empty");
+  return FURROW_E_RANGE;
+}
+
+/* Slots by ascending id, of equal ones by their order; those behind the last feature are empty. By insertion: rows are
+ * short where every feature has a slot. */
+static furrow_status place_by_order(fw_batcher *b, const furrow_row *row, furrow_error *err) {
+  FW_TRY(check_length(b, row->length, err));
+  if (!b->has_place && row->length == b->rules.slots && is_ascending(row)) return FURROW_OK;
   keep_positions(b);
   uint32_t *order = b->use + b->uses; /* free until finish: the features in the order of their slots */
-  for (size_t i = 0; i < slots; i++) {
+  for (size_t i = 0; i < row->length; i++) {
     const uint64_t key = furrow_row_get_index(row, i);
     size_t at = i;
     for (; at > 0 && furrow_row_get_index(row, order[at - 1]) > key; at--) order[at] = order[at - 1];
     order[at] = (uint32_t)i;
   }
-  for (size_t i = 0; i < slots; i++) b->place[b->uses + order[i]] = (uint32_t)(b->rows * slots + i);
+  for (size_t i = 0; i < row->length; i++) b->place[b->uses + order[i]] = (uint32_t)(b->rows * b->rules.slots + i);
   return FURROW_OK;
 }
 

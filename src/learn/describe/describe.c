@@ -26,6 +26,10 @@ static uint64_t bytes_of(const fw_layer *layer, uint64_t weights, uint64_t eleme
   return product(product(weights, 1 + fw_optimizer_state(layer->optimizer.type)), element);
 }
 
+static uint64_t bias_bytes(const fw_description *about, const fw_layer *layer, uint64_t biases, uint64_t element) {
+  return about->plan->train.bias_optimizer ? bytes_of(layer, biases, element) : product(biases, element);
+}
+
 static fw_layer_size size_of(const fw_description *about, const fw_layer *layer, uint64_t element) {
   fw_layer_size size = {0};
   if (fw_layer_takes_data(layer)) {
@@ -39,7 +43,7 @@ static fw_layer_size size_of(const fw_description *about, const fw_layer *layer,
     size.weights = product(layer->in_width, layer->width);
     size.biases = layer->width;
   }
-  size.bytes = sum(bytes_of(layer, size.weights, element), product(size.biases, element));
+  size.bytes = sum(bytes_of(layer, size.weights, element), bias_bytes(about, layer, size.biases, element));
   return size;
 }
 
@@ -52,7 +56,7 @@ static void count(fw_description *about) {
     const fw_layer_size *size = &about->sizes[i];
     const uint64_t dense = size->by_feature ? 0 : size->weights;
     about->fixed = sum(about->fixed, dense + size->biases);
-    about->fixed_bytes += bytes_of(layer, dense, element) + size->biases * element;
+    about->fixed_bytes += bytes_of(layer, dense, element) + bias_bytes(about, layer, size->biases, element);
     about->each += size->by_feature ? size->rows : 0;
     about->each_bytes += bytes_of(layer, size->by_feature ? size->rows : 0, element);
     about->parameters = sum(about->parameters, sum(size->weights, size->biases));

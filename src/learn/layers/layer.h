@@ -29,6 +29,9 @@ typedef struct node {
   real *state[2]; /* of dense arrays; NULL where there is none */
   size_t biases;
   real *bias;
+  real *bias_state[2]; /* as state, where the optimizer steps biases, too */
+  bool bias_optimizer; /* the plan's train.bias_optimizer */
+  bool keeps_first;    /* the plan's train.ftrl_keeps_first_weights */
   /* by feature: where the numbers of this layer begin in a feature's record: weights, then each array of state */
   size_t record_at, record_width; /* width: outputs or factors; 0: none */
   /* The layer whose backward pass sets this one's gradient, to which later ones add; NO_LAYER: it starts from 0 */
@@ -115,10 +118,11 @@ typedef struct optimizer_step {
   const fw_step_kernel *kernel;
 } optimizer_step;
 
-void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const fw_optimizer *optimizer, const real_pass *pass);
+void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const node *self, const real_pass *pass);
 /* One step on n weights from the sum of their gradients over the batch, state as in node. */
 void REAL_NAME(fw_optimize)(const optimizer_step *o, size_t n, real *w, real *state0, real *state1, const real *sum);
-/* The step of biases: plain descent with the training's rate, from the gradients of the layer's output. */
+/* The step of biases from the gradients of the layer's output: by the layer's optimizer without regularisation where
+ * the node says so, else plain descent with the training's rate. */
 void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass);
 
 /* The output of rows begin … end-1 as sums over the numbers of their features; of `gather` only start and squares are

@@ -48,7 +48,7 @@ static void update_weights(const node *self, const real_pass *pass, const real *
   /* one row of W, or whole rows: contiguous either way */
   const size_t at = row * width + col;
   optimizer_step step;
-  REAL_NAME(fw_optimizer_step)(&step, &self->layer->optimizer, pass);
+  REAL_NAME(fw_optimizer_step)(&step, self, pass);
   REAL_NAME(fw_optimize)
   (&step, down * across, self->weight + at, self->state[0] ? self->state[0] + at : NULL,
    self->state[1] ? self->state[1] + at : NULL, g);

@@ -55,7 +55,7 @@ void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t
   const size_t features = pass->batch->features;
   optimizer_step o;
   real sums[SUMS];
-  REAL_NAME(fw_optimizer_step)(&o, &self->layer->optimizer, pass);
+  REAL_NAME(fw_optimizer_step)(&o, self, pass);
   for (size_t first = begin; first < end; first += SUMS) {
     const size_t count = end - first < SUMS ? end - first : SUMS;
     for (size_t i = 0; i < count; i++) sums[i] = pass->sums[first + i];
@@ -69,7 +69,7 @@ void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size
                                    fw_gather_uses gather) {
   const fw_minibatch *batch = pass->batch;
   optimizer_step o;
-  REAL_NAME(fw_optimizer_step)(&o, &self->layer->optimizer, pass);
+  REAL_NAME(fw_optimizer_step)(&o, self, pass);
   gather.n = self->record_width;
   gather.offset = batch->use_offset;
   gather.use = batch->use;

@@ -106,6 +106,14 @@ static furrow_status build_dense(real_net *net, node *self, furrow_error *err) {
   return status;
 }
 
+static furrow_status build_biases(real_net *net, node *self, furrow_error *err) {
+  self->biases = self->width;
+  furrow_status status = take_zeros(net, &self->bias, self->biases, err);
+  for (size_t i = 0; status == FURROW_OK && self->bias_optimizer && i < self->states; i++)
+    status = take_zeros(net, &self->bias_state[i], self->biases, err);
+  return status;
+}
+
 static void build_record(real_net *net, node *self, size_t width) {
   self->record_at = net->record_reals;
   self->record_width = width;
@@ -119,6 +127,8 @@ static furrow_status build_node(real_net *net, size_t index, furrow_error *err) 
   *self = (node){.layer = layer, .index = index, .ops = ops_of(layer->type, dense), .width = layer->width};
   assert(self->ops);
   if (net->training) self->states = fw_optimizer_state(layer->optimizer.type);
+  self->bias_optimizer = net->plan->train.bias_optimizer;
+  self->keeps_first = net->plan->train.ftrl_keeps_first_weights;
   if (layer->type == FW_LAYER_EMBEDDING) {
     if (dense) return fw_fail(err, FURROW_E_ARGUMENT, "layer %s: dense data has no embedding", layer->name);
     self->width = (layer->slots ? layer->slots : 2) * layer->factors;
@@ -126,8 +136,7 @@ static furrow_status build_node(real_net *net, size_t index, furrow_error *err) 
     return FURROW_OK;
   }
   if (layer->type != FW_LAYER_INPUT && layer->type != FW_LAYER_FC) return FURROW_OK;
-  self->biases = layer->width;
-  furrow_status status = take_zeros(net, &self->bias, self->biases, err);
+  furrow_status status = build_biases(net, self, err);
   if (status != FURROW_OK) return status;
   self->in_width = layer->type == FW_LAYER_FC ? layer->in_width : dense ? (size_t)net->plan->data.range : 0;
   if (self->in_width) return build_dense(net, self, err);

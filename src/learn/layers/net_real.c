@@ -326,7 +326,7 @@ static fw_features *features(const void *net) {
 
 static void *dense(const void *net, size_t layer, bool bias, size_t array) {
   const node *self = &((const real_net *)net)->nodes[layer];
-  if (bias) return self->bias;
+  if (bias) return array == 0 ? self->bias : self->bias_state[array - 1];
   return array == 0 ? self->weight : self->state[array - 1];
 }
 

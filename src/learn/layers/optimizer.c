@@ -11,16 +11,19 @@ static const fw_step_kernel *kernel_of(fw_optimizer_type type) {
   case FW_OPTIMIZER_ADAGRAD: return &steps->adagrad;
   case FW_OPTIMIZER_ADADELTA: return &steps->adadelta;
   case FW_OPTIMIZER_ADAM: return &steps->adam;
+  case FW_OPTIMIZER_PUBLISHED_ADAGRAD: return &steps->published_adagrad;
   case FW_OPTIMIZER_FTRL: break;
   }
   return &steps->ftrl;
 }
 
-void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const fw_optimizer *optimizer, const real_pass *pass) {
+void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const node *self, const real_pass *pass) {
+  const fw_optimizer *optimizer = &self->layer->optimizer;
   const fw_step *step = pass->step;
   fw_step_rule rule = {.a = optimizer->a, .b = optimizer->b, .l1 = optimizer->l1, .l2 = optimizer->l2};
   rule.rate = isnan(optimizer->lr) ? step->rate : optimizer->lr * step->scale;
   rule.per_row = 1 / (double)pass->batch->rows;
+  rule.keeps_first = self->keeps_first;
   if (optimizer->type == FW_OPTIMIZER_ADAM) {
     const double age = step->number > 0 ? (double)step->number : 1;
     rule.rate /= 1 - pow(optimizer->a, age);
@@ -43,14 +46,28 @@ static void sum_columns(const size_t n, const real *from, size_t rows, size_t wi
   for (size_t j = 0; j < n; j++) sum[j] = kept[j];
 }
 
+/* Plain descent with the training's rate, as Angel does. */
+static void descend(const node *self, const real_pass *pass, size_t at, size_t n, const real *sum) {
+  const real rate = (real)(pass->step->rate / (double)pass->batch->rows);
+  for (size_t j = 0; j < n; j++) self->bias[at + j] -= rate * sum[j];
+}
+
 void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass) {
   const size_t rows = pass->batch->rows, width = self->width;
   const real *grad = pass->tensors[self->index].grad;
-  const real rate = (real)(pass->step->rate / (double)rows);
+  real *const *state = self->bias_state;
+  optimizer_step step;
+  REAL_NAME(fw_optimizer_step)(&step, self, pass);
+  step.rule.l1 = step.rule.l2 = 0;
   for (size_t at = 0; at < width; at += AT_ONCE) {
     const size_t n = width - at < AT_ONCE ? width - at : AT_ONCE;
     real sum[AT_ONCE];
     sum_columns(n, grad + at, rows, width, sum);
-    for (size_t j = 0; j < n; j++) self->bias[at + j] -= rate * sum[j];
+    if (!self->bias_optimizer) {
+      descend(self, pass, at, n, sum);
+      continue;
+    }
+    REAL_NAME(fw_optimize)
+    (&step, n, self->bias + at, state[0] ? state[0] + at : NULL, state[1] ? state[1] + at : NULL, sum);
   }
 }

@@ -50,6 +50,7 @@ static furrow_status add_layer_parameters(fw_net *net, size_t index, furrow_erro
   const size_t state = net->training ? fw_optimizer_state(layer->optimizer.type) : 0;
   fw_parameter weight = {.layer = index, .rows = 1, .state = state};
   fw_parameter bias = {.layer = index, .bias = true, .rows = 1, .cols = layer->width};
+  if (net->plan->train.bias_optimizer) bias.state = state;
   furrow_status status = FURROW_OK;
   if (layer->type == FW_LAYER_EMBEDDING || (layer->type == FW_LAYER_INPUT && !fw_plan_dense(net->plan))) {
     weight.by_feature = true;

@@ -78,6 +78,8 @@ static furrow_status settle_labels(fw_fit *f, const fw_data_facts *facts, furrow
 static furrow_status settle_fields(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
   if (!f->trainer->plan->open_fields) return FURROW_OK;
   const uint64_t found = facts->fields > 0 ? facts->fields : facts->longest;
+  if (facts->fields == 0 && facts->shortest < facts->longest)
+    FW_TRY(furrow_learn_conf_set(f->trainer->conf, "short-rows", "yes", err));
   return set_number(f, "fields", found > 2 ? found : 2, err);
 }
 

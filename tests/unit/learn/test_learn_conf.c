@@ -87,6 +87,46 @@ static void builtin_losses(void **state) {
   expect_loss("fm", FW_LOSS_LOG, FW_OPTIMIZER_MOMENTUM);
 }
 
+/* The key `loss`; Angel's classes have LogLoss whatever default_lossfunc says. Labels are transformed for two classes
+ * alone. graph.json has the loss, as Angel writes it. */
+static void losses_by_key(void **state) {
+  (void)state;
+  static const char *const algorithms[] = {"fm", "wide_and_deep", "deepfm", "pnn", "nfm", "dnn"};
+  static const struct {
+    const char *settings;
+    fw_loss_type loss;
+    fw_label_transform label;
+    const char *json;
+  } cases[] = {{"loss=l2", FW_LOSS_L2, FW_LABEL_NONE, "\"type\" : \"L2Loss\"\n"},
+               {"loss=Huber huber-delta=2", FW_LOSS_HUBER, FW_LABEL_NONE, "\"HuberLoss\",\n      \"delta\" : 2.0\n"},
+               {"loss=HingeLoss", FW_LOSS_HINGE, FW_LABEL_POS_NEG, "\"type\" : \"HingeLoss\"\n"},
+               {"loss=logistic", FW_LOSS_LOG, FW_LABEL_POS_NEG, "\"type\" : \"LogLoss\"\n"}};
+  for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++)
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+      furrow_learn_conf *conf = conf_builtin(algorithms[i], "fields=3 range=9"), *again = conf_new();
+      conf_set_all(conf, cases[k].settings);
+      char *text = conf_describe(conf, FURROW_DESCRIBE_ANGEL);
+      assert_non_null(strstr(text, cases[k].json));
+      conf_read(again, text);
+      furrow_learn_conf *const both[] = {conf, again};
+      for (size_t c = 0; c < 2; c++) {
+        fw_plan *plan = conf_plan(both[c]);
+        assert_int_equal(plan->graph.loss, cases[k].loss);
+        assert_int_equal(plan->data.label, cases[k].label);
+        fw_plan_free(plan);
+        furrow_learn_conf_free(both[c]);
+      }
+      furrow_free(text);
+    }
+  furrow_learn_conf *conf = conf_new();
+  conf_read(conf, "{\"default_lossfunc\":\"L2Loss\"}");
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, "fm", &err), FURROW_OK);
+  fw_plan *plan = conf_plan(conf);
+  assert_int_equal(plan->graph.loss, FW_LOSS_LOG);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
 static void slots(void **state) {
   (void)state;
   furrow_learn_conf *conf = conf_builtin("deepfm", "fields=5 rank=3");
@@ -180,7 +220,8 @@ static void refused_keys(void **state) {
   expect_refused("fc", "100,", "fc must be widths of layers from 1 to 16777216, with commas between them");
   expect_refused("fc", "0", "fc must be widths of layers from 1 to 16777216, with commas between them");
   expect_refused("fc", "1099511627776", "fc must be widths of layers from 1 to 16777216, with commas between them");
-  expect_refused("optimizer", "", "optimizer must be one of SGD, Momentum, AdaGrad, AdaDelta, Adam, FTRL");
+  expect_refused("optimizer", "",
+                 "optimizer must be one of SGD, Momentum, AdaGrad, AdaDelta, Adam, FTRL, published-adagrad");
   expect_refused("model-type", "T_LONG_DENSE",
                  "model-type must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it");
   expect_refused("algorithm", "lda",
@@ -280,6 +321,13 @@ static void optimizers(void **state) {
   expect_optimizer(adam, "lr=0.1 l2=0 adam-gamma=0.9", (fw_optimizer){FW_OPTIMIZER_ADAM, (double)NAN, 0, 0, 0.8, 0.9});
   expect_optimizer(adam, "optimizer=adagrad", (fw_optimizer){FW_OPTIMIZER_ADAGRAD, 0.01, 0, 0.5, 0.9, 0});
   expect_optimizer(adam, "optimizer=adagrad input-optimizer=sgd", (fw_optimizer){FW_OPTIMIZER_SGD, 0.01, 0, 0.5, 0, 0});
+  expect_optimizer(adam, "optimizer=Angel-AdaGrad", (fw_optimizer){FW_OPTIMIZER_ADAGRAD, 0.01, 0, 0.5, 0.9, 0});
+  expect_optimizer(adam, "optimizer=published-adagrad",
+                   (fw_optimizer){FW_OPTIMIZER_PUBLISHED_ADAGRAD, 0.01, 0, 0.5, 0, 0});
+  expect_optimizer("{\"default_optimizer\":{\"variant\":\"published\",\"type\":\"AdaGrad\"}," LR_LAYERS "}", "",
+                   (fw_optimizer){FW_OPTIMIZER_PUBLISHED_ADAGRAD, (double)NAN, 0, 0, 0, 0});
+  expect_optimizer("{\"default_optimizer\":\"AdaGrad\"," LR_LAYERS "}", "",
+                   (fw_optimizer){FW_OPTIMIZER_ADAGRAD, (double)NAN, 0, 0, 0.9, 0});
   expect_optimizer("{\"default_optimizer\":{\"type\":\"Adam\",\" gamma\":0.5}," LR_LAYERS "}", "",
                    (fw_optimizer){FW_OPTIMIZER_ADAM, (double)NAN, 0, 0, 0.9, 0.5});
 }
@@ -430,6 +478,14 @@ static void layers_by_name(void **state) {
  */
 static void losses_that_do_not_fit(void **state) {
   (void)state;
+  conf_expect_misfit(
+      "fm", "loss=SoftmaxLoss",
+      "simpleLossLayer/inputlayer has 1 outputs (sumPooling), but SoftmaxLoss takes one for each class, 2 "
+      "at least");
+  conf_expect_misfit("nfm", "loss=CrossEntropyLoss",
+                     "simpleLossLayer/inputlayer is sumPooling, whose output is not a probability, which "
+                     "CrossEntropyLoss takes: sigmoid or softmax makes one; LogLoss takes any number");
+  conf_expect_misfit("lr", "loss=l2", "loss is not for lr");
   conf_expect_misfit("dnn", "loss=CrossEntropyLoss range=9",
                      "simpleLossLayer/inputlayer is fclayer, whose output is not a probability, which CrossEntropyLoss "
                      "takes: sigmoid or softmax makes one; LogLoss takes any number");
@@ -562,6 +618,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(builtin_graphs),
       cmocka_unit_test(builtin_losses),
+      cmocka_unit_test(losses_by_key),
       cmocka_unit_test(slots),
       cmocka_unit_test(hidden_layers),
       cmocka_unit_test(misfits),

@@ -277,11 +277,26 @@ static void rates(void **state) {
   assert_true(isfinite(fw_decay_rate(&train, UINT64_MAX)));
 }
 
+/* Angel takes the published AdaGrad for its own and passes over the variant; Furrow reads it back. */
+static void published_adagrad(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_builtin("lr", "optimizer=published-adagrad range=4"), *back = conf_new();
+  char *text = conf_describe(conf, FURROW_DESCRIBE_ANGEL);
+  assert_non_null(strstr(text, "\"type\" : \"AdaGrad\",\n      \"variant\" : \"published\"\n"));
+  conf_read(back, text);
+  fw_plan *plan = conf_plan(back);
+  assert_int_equal(plan->graph.layers[0].optimizer.type, FW_OPTIMIZER_PUBLISHED_ADAGRAD);
+  fw_plan_free(plan);
+  furrow_free(text);
+  furrow_learn_conf_free(back);
+  furrow_learn_conf_free(conf);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graph_json),    cmocka_unit_test(counts),  cmocka_unit_test(json),
-      cmocka_unit_test(odd_names),     cmocka_unit_test(layouts), cmocka_unit_test(rates),
-      cmocka_unit_test(table_of_keys),
+      cmocka_unit_test(graph_json), cmocka_unit_test(published_adagrad), cmocka_unit_test(counts),
+      cmocka_unit_test(json),       cmocka_unit_test(odd_names),         cmocka_unit_test(layouts),
+      cmocka_unit_test(rates),      cmocka_unit_test(table_of_keys),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,6 +108,12 @@ static void graph_fm(made_plan *made, size_t factors, size_t slots) {
   plan_loss(made, plan_join(made, FW_LAYER_SUM_POOLING, 2, inputs), FW_LOSS_LOG);
 }
 
+/* The same graph with another loss. */
+static void set_loss(made_plan *made, fw_loss_type loss) {
+  made->layers[made->plan.graph.count - 1].loss = loss;
+  made->plan.graph.loss = loss;
+}
+
 static size_t add_deep(made_plan *made, size_t from) {
   const size_t first = plan_fc(made, "fc_0", from, 6, FW_ACTIVATION_TANH);
   return plan_fc(made, "fc", plan_fc(made, "fc_1", first, 5, FW_ACTIVATION_SIGMOID), 1, FW_ACTIVATION_IDENTITY);
@@ -235,16 +241,19 @@ static void test_fm(void **state) {
   }
 }
 
-static made_rules slot_rules(bool by_field) {
+enum { ALL_SLOTS, BY_FIELD, EMPTY_SLOTS, SLOT_KINDS };
+
+static made_rules slot_rules(unsigned kind) {
   made_rules rules = plain_rules;
   rules.slots = SLOTS;
-  rules.by_field = by_field;
+  rules.by_field = kind == BY_FIELD;
+  rules.empty_slots = kind == EMPTY_SLOTS;
   return rules;
 }
 
 static void test_fixed_slots(void **state) {
   (void)state;
-  for (unsigned by_field = 0; by_field < 2; by_field++) {
+  for (unsigned kind = 0; kind < SLOT_KINDS; kind++) {
     const size_t factors[] = {3, 8, 16, 33};
     for (size_t i = 0; i < 4; i++) {
       made_plan fm, pnn, nfm;
@@ -254,23 +263,42 @@ static void test_fixed_slots(void **state) {
       graph_fm(&fm, factors[i], SLOTS);
       graph_pnn(&pnn, factors[i], SLOTS);
       graph_nfm(&nfm, factors[i], SLOTS);
-      check_all(&fm, slot_rules(by_field));
-      check_all(&pnn, slot_rules(by_field));
-      check_all(&nfm, slot_rules(by_field));
+      check_all(&fm, slot_rules(kind));
+      check_all(&pnn, slot_rules(kind));
+      check_all(&nfm, slot_rules(kind));
     }
   }
 }
 
 static void test_deep(void **state) {
   (void)state;
-  for (unsigned by_field = 0; by_field < 2; by_field++) {
+  for (unsigned kind = 0; kind < SLOT_KINDS; kind++) {
     made_plan wide, deepfm;
     plan_start(&wide, T_DOUBLE_DENSE, (int64_t)plain_rules.range);
     plan_start(&deepfm, T_DOUBLE_DENSE, (int64_t)plain_rules.range);
     graph_wide_and_deep(&wide, SLOTS);
     graph_deepfm(&deepfm, SLOTS);
-    check_all(&wide, slot_rules(by_field));
-    check_all(&deepfm, slot_rules(by_field));
+    check_all(&wide, slot_rules(kind));
+    check_all(&deepfm, slot_rules(kind));
+  }
+}
+
+/* Regression: labels are any numbers. */
+static void test_losses(void **state) {
+  (void)state;
+  const fw_loss_type losses[] = {FW_LOSS_L2, FW_LOSS_HUBER};
+  for (size_t i = 0; i < 2; i++) {
+    made_plan fm, deepfm;
+    made_rules rules = plain_rules, slots = slot_rules(EMPTY_SLOTS);
+    rules.classes = slots.classes = 1;
+    plan_start(&fm, T_DOUBLE_DENSE, (int64_t)rules.range);
+    plan_start(&deepfm, T_DOUBLE_DENSE, (int64_t)rules.range);
+    graph_fm(&fm, 5, 0);
+    graph_deepfm(&deepfm, SLOTS);
+    set_loss(&fm, losses[i]);
+    set_loss(&deepfm, losses[i]);
+    check_all(&fm, rules);
+    check_all(&deepfm, slots);
   }
 }
 
@@ -279,7 +307,7 @@ static void test_taken_often(void **state) {
   made_plan made;
   plan_start(&made, T_DOUBLE_DENSE, (int64_t)plain_rules.range);
   graph_taken_often(&made, SLOTS);
-  check_all(&made, slot_rules(false));
+  check_all(&made, slot_rules(ALL_SLOTS));
 }
 
 static void test_free_slots(void **state) {
@@ -321,15 +349,16 @@ static void test_floats(void **state) {
   graph_fm(&fm, 8, 0);
   graph_deepfm(&deepfm, SLOTS);
   check_all(&fm, plain_rules);
-  check_all(&deepfm, slot_rules(true));
+  check_all(&deepfm, slot_rules(BY_FIELD));
+  check_all(&deepfm, slot_rules(EMPTY_SLOTS));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_linear),      cmocka_unit_test(test_softmax),     cmocka_unit_test(test_mlr),
-      cmocka_unit_test(test_fm),          cmocka_unit_test(test_fixed_slots), cmocka_unit_test(test_deep),
-      cmocka_unit_test(test_taken_often), cmocka_unit_test(test_free_slots),  cmocka_unit_test(test_dense_data),
-      cmocka_unit_test(test_floats),
+      cmocka_unit_test(test_linear),     cmocka_unit_test(test_softmax),     cmocka_unit_test(test_mlr),
+      cmocka_unit_test(test_fm),         cmocka_unit_test(test_fixed_slots), cmocka_unit_test(test_deep),
+      cmocka_unit_test(test_losses),     cmocka_unit_test(test_taken_often), cmocka_unit_test(test_free_slots),
+      cmocka_unit_test(test_dense_data), cmocka_unit_test(test_floats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,6 +223,37 @@ static void slots_are_features_by_id(void **state) {
   fw_batcher_free(batcher);
 }
 
+/* Rows of 3, 0, 2 and 1 features in any order: the first slots are taken, by ascending id. */
+static void slots_stay_empty(void **state) {
+  (void)state;
+  static const uint64_t offsets[] = {0, 3, 3, 5, 6, 6};
+  static const uint32_t index[] = {2, 5, 9, 8, 1, 4}, positions[] = {0, 1, 2, 7, 6, 9};
+  static const float labels[] = {1, -1, 1, -1, 1};
+  const furrow_rowblock rows = {.size = 5,
+                                .offset = offsets,
+                                .label.f32 = labels,
+                                .index.u32 = index,
+                                .key_type = FURROW_KEY_U32,
+                                .value_type = FURROW_VALUE_F32};
+  fw_data_conf data = plain_data;
+  data.short_rows = true;
+  const fw_batcher_params rules = {.slots = 3, .data = &data}, fewer = {.slots = 2, .data = &data};
+  fw_batcher *batcher = new_batcher(&rules);
+  const fw_minibatch *batch = batch_of(batcher, &rows);
+  assert_memory_equal(batch->place, positions, sizeof positions);
+  check_batch(batch, &rows);
+  furrow_rowblock empty = rows; /* the last row alone */
+  empty.size = 1;
+  empty.offset = offsets + 4;
+  batch = batch_of(batcher, &empty);
+  assert_int_equal(batch->uses, 0);
+  fw_batcher_free(batcher);
+  assert_int_equal(status_of(&fewer, &rows, 0), FURROW_E_RANGE);
+  assert_string_equal(err.message, "the row has 3 features where the model takes 2 at most");
+  assert_int_equal(status_of(&fewer, &rows, 1), FURROW_OK);
+  assert_int_equal(status_of(&fewer, &rows, 2), FURROW_OK);
+}
+
 static void slots_are_fields(void **state) {
   (void)state;
   static const uint32_t positions[] = {2, 0, 2, 4, 4, 3, 6, 7, 8};
@@ -377,6 +408,7 @@ int main(void) {
       cmocka_unit_test(uses_need_not_be_listed),
       cmocka_unit_test(plain_batches_list_every_use),
       cmocka_unit_test(slots_are_features_by_id),
+      cmocka_unit_test(slots_stay_empty),
       cmocka_unit_test(slots_are_fields),
       cmocka_unit_test(dense_rows_are_columns),
       cmocka_unit_test(labels_are_transformed),
