@@ -71,6 +71,11 @@ FURROW_API furrow_status furrow_learn_conf_read(furrow_learn_conf *conf, const v
  * Errors:  E_NOT_FOUND; E_IO; E_FORMAT as furrow_learn_conf_read. */
 FURROW_API furrow_status furrow_learn_conf_load(furrow_learn_conf *conf, const char *path,
                                                 furrow_error *err) FURROW_MUST_USE;
+/* Reads the configuration of a model directory: its graph.json, and furrow.json beside it where there is one, which has
+ * the columns and labels of the data that it was trained on.
+ * Errors:  E_NOT_FOUND, no graph.json; E_IO; E_FORMAT; E_UNSUPPORTED, a furrow.json of a later version. */
+FURROW_API furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder,
+                                                      furrow_error *err) FURROW_MUST_USE;
 /* Sets one thing: a key of Angel's (ml.epoch.num) or its short name (epochs). What is set here wins over the JSON,
  * whichever came first.
  * Errors:  E_ARGUMENT, an unknown key (the message names the nearest one) or a value that it does not take. */
@@ -127,7 +132,8 @@ FURROW_API furrow_status furrow_learn_conf_describe(const furrow_learn_conf *con
 typedef struct furrow_score {
   double pred;  /* the graph's output; softmax: that of the likeliest class */
   double proba; /* of the positive, or likeliest, class; 0 for regression */
-  double label; /* the predicted class: 1 or -1; softmax: its number; 0 for regression */
+  double label; /* the label of the predicted class, as the data has it; of a model that does not know its labels
+                   (furrow_scorer_class_label): 1 or -1, softmax: the number of the class. 0 for regression */
 } furrow_score;
 
 /* Figures of a set of scored rows; NaN: not defined for the loss or the labels. */
@@ -399,6 +405,13 @@ FURROW_API furrow_status furrow_scorer_score_block(const furrow_scorer *scorer, 
                                                    furrow_error *err) FURROW_MUST_USE;
 /* Returns: the number of classes of a softmax model; 1 for other models. */
 FURROW_API size_t furrow_scorer_class_count(const furrow_scorer *scorer);
+/* Returns: the label of class i as the data had it: of softmax models 0 … class_count-1, of two classes 0, the negative
+ *          one, and 1. A model that does not know its labels: -1 and 1, or i itself. NaN for regression and past the
+ *          last class. */
+FURROW_API double furrow_scorer_class_label(const furrow_scorer *scorer, size_t i);
+/* Returns: the name of a feature; NULL: it has none.
+ * Owner:   the scorer; valid as long as it is. */
+FURROW_API const char *furrow_scorer_feature_name(const furrow_scorer *scorer, uint64_t feature);
 /* Scores one row and writes the probability of each class, furrow_scorer_class_count numbers; of other models that of
  * the positive class.
  * Errors:  E_RANGE, a row that does not fit the model.

@@ -229,7 +229,7 @@ static furrow_status not_a_file(const char *path, const char *why, furrow_error 
   return FURROW_E_FORMAT;
 }
 
-static furrow_status read_file(char **text, size_t *size, const char *path, furrow_error *err) {
+furrow_status fw_conf_read_file(char **text, size_t *size, const char *path, furrow_error *err) {
   struct stat info = {0};
   void *memory = NULL;
   fw_input *input = NULL;
@@ -247,7 +247,7 @@ static furrow_status read_file(char **text, size_t *size, const char *path, furr
 furrow_status furrow_learn_conf_load(furrow_learn_conf *conf, const char *path, furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
-  furrow_status status = read_file(&text, &size, path, err);
+  furrow_status status = fw_conf_read_file(&text, &size, path, err);
   if (status == FURROW_OK) status = furrow_learn_conf_read(conf, text, size, path, err);
   fw_free(text);
   return status;

@@ -91,6 +91,12 @@ typedef enum fw_value_kind {
     "first index of libsvm and libffm data")                                                                           \
   X(LABELS, "labels", NULL, NULL, NUMBERS, 0, 0, "", "X,X,…",                                                            \
     "labels of the classes in ascending order; found in the data unless `label` is set")                               \
+  X(COLUMNS, "columns", NULL, NULL, TEXT, 0, 0, "", "NAME,NAME,…",                                                       \
+    "names of the features of csv data, in their order; found in the header")                                          \
+  X(LABEL_COLUMN, "label-column", NULL, NULL, TEXT, 0, 0, "", "NAME", "the column of csv data that has the label")      \
+  X(WEIGHT_COLUMN, "weight-column", NULL, NULL, TEXT, 0, 0, "", "NAME",                                                 \
+    "the column of csv data that has the weight of a row")                                                             \
+  X(DELIMITER, "delimiter", NULL, NULL, TEXT, 0, 0, "", "C", "what separates the columns of csv data")                  \
   X(SCALE, "scale", NULL, NULL, WORD, 0, 0, "none", "none|auto",                                                        \
     "auto: wild features are centred and scaled for training, and the saved weights are for the data as it is")        \
   X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                              \
@@ -343,6 +349,8 @@ bool fw_conf_has_key(const furrow_learn_conf *conf, fw_key key);
 bool fw_conf_is_set(const furrow_learn_conf *conf, fw_key key);
 /* Whether Furrow's own defaults count: unless a JSON file was read, or the key `defaults` says otherwise. */
 bool fw_conf_recommends(const furrow_learn_conf *conf);
+/* The text of a JSON file, to be freed with fw_free. */
+furrow_status fw_conf_read_file(char **text, size_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* The short name of the built-in algorithm; NULL: the layers of the JSON. */
 const char *fw_conf_algorithm(const furrow_learn_conf *conf);
 

@@ -170,11 +170,8 @@ furrow_status fw_model_load(fw_net *net, const fw_plan *plan, const char *folder
 
 furrow_status fw_model_read_conf(furrow_learn_conf **conf, const char *folder, furrow_error *err) {
   furrow_learn_conf *made = NULL;
-  char *path = NULL;
-  furrow_status status = fw_path_join(&path, folder, "graph.json", err);
-  if (status == FURROW_OK) status = furrow_learn_conf_create(&made, err);
-  if (status == FURROW_OK) status = furrow_learn_conf_load(made, path, err);
-  fw_free(path);
+  FW_TRY(furrow_learn_conf_create(&made, err));
+  furrow_status status = furrow_learn_conf_load_model(made, folder, err);
   if (status != FURROW_OK) {
     furrow_learn_conf_free(made);
     return status;

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "learn/conf/model_json.h"
+#include "learn/data/label_map.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/forest/forest_predictor.h"
@@ -22,6 +24,9 @@ struct furrow_scorer {
   fw_net *net; /* NULL: trees */
   fw_forest *forest;
   fw_forest_predictor *predictor;
+  char *name_text;    /* of features, one after the other */
+  const char **names; /* where each begins */
+  size_t name_count;
 };
 
 struct furrow_scorer_scratch {
@@ -54,7 +59,24 @@ static furrow_status load_model(furrow_scorer *scorer, const char *folder, const
   return fw_model_load(scorer->net, scorer->plan, folder, params->fc_order, params->threads, err);
 }
 
-static furrow_status finish(furrow_scorer **scorer, furrow_scorer *made, furrow_status status) {
+/* The names of the features, from the list of the key `columns`. */
+static furrow_status read_names(furrow_scorer *scorer, furrow_error *err) {
+  const char *list = furrow_learn_conf_get(scorer->conf, "columns");
+  size_t count = 1, size = 0, used = 0;
+  if (!list[0]) return FURROW_OK;
+  for (const char *at = list; (at = strchr(at, ',')); at++) count++;
+  FW_TRY(fw_alloc((void **)&scorer->name_text, strlen(list) + 2, 1, err));
+  FW_TRY(fw_alloc((void **)&scorer->names, count, sizeof *scorer->names, err));
+  for (; list; used += size + 1) {
+    list = fw_next_name(list, scorer->name_text + used, &size);
+    scorer->name_text[used + size] = 0;
+    scorer->names[scorer->name_count++] = scorer->name_text + used;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status finish(furrow_scorer **scorer, furrow_scorer *made, furrow_status status, furrow_error *err) {
+  if (status == FURROW_OK) status = read_names(made, err);
   if (status == FURROW_OK)
     *scorer = made;
   else
@@ -73,7 +95,7 @@ furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, con
       used.conf ? fw_learn_conf_copy(&made->conf, used.conf, err) : fw_model_read_conf(&made->conf, folder, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
   if (status == FURROW_OK) status = load_model(made, folder, &used, err);
-  return finish(scorer, made, status);
+  return finish(scorer, made, status, err);
 }
 
 static furrow_status copy_model(furrow_scorer *scorer, const furrow_trainer *trainer, furrow_error *err) {
@@ -90,7 +112,7 @@ furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer 
   status = fw_learn_conf_copy(&made->conf, trainer->conf, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
   if (status == FURROW_OK) status = copy_model(made, trainer, err);
-  return finish(scorer, made, status);
+  return finish(scorer, made, status, err);
 }
 
 void furrow_scorer_free(furrow_scorer *scorer) {
@@ -98,6 +120,8 @@ void furrow_scorer_free(furrow_scorer *scorer) {
   fw_net_free(scorer->net);
   fw_forest_predictor_free(scorer->predictor);
   fw_forest_free(scorer->forest);
+  fw_free(scorer->names);
+  fw_free(scorer->name_text);
   fw_plan_free(scorer->plan);
   furrow_learn_conf_free(scorer->conf);
   fw_free(scorer);
@@ -179,10 +203,17 @@ static furrow_status run_row(const furrow_scorer *scorer, furrow_scorer_scratch 
   return status;
 }
 
+/* The predicted class by the label that the data has. */
+static void score_of(const furrow_scorer *scorer, const double *outputs, furrow_score *score) {
+  const fw_data_conf *data = &scorer->plan->data;
+  fw_loss_score(&scorer->plan->graph, outputs, score);
+  if (data->label_count > 0) score->label = fw_class_label(data, score->label);
+}
+
 furrow_status furrow_scorer_score_row(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
                                       const furrow_row *row, furrow_score *score, furrow_error *err) {
   furrow_status status = run_row(scorer, scratch, row, err);
-  if (status == FURROW_OK) fw_loss_score(&scorer->plan->graph, scratch->outputs, score);
+  if (status == FURROW_OK) score_of(scorer, scratch->outputs, score);
   return status;
 }
 
@@ -233,20 +264,33 @@ furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *
 }
 
 typedef struct score_list {
-  const fw_graph *graph;
+  const furrow_scorer *scorer;
   furrow_score *scores;
 } score_list;
 
 static void take_score(void *user, size_t row, double label, double weight, const double *outputs) {
   (void)label, (void)weight;
   const score_list *list = user;
-  fw_loss_score(list->graph, outputs, &list->scores[row]);
+  score_of(list->scorer, outputs, &list->scores[row]);
 }
 
 furrow_status furrow_scorer_score_block(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
                                         const furrow_rowblock *block, furrow_score *scores, furrow_error *err) {
-  score_list list = {&scorer->plan->graph, scores};
+  score_list list = {scorer, scores};
   return fw_scorer_run(scorer, scratch, block, take_score, &list, err);
+}
+
+double furrow_scorer_class_label(const furrow_scorer *scorer, size_t i) {
+  const fw_graph *graph = &scorer->plan->graph;
+  const fw_data_conf *data = &scorer->plan->data;
+  const bool many = graph->loss == FW_LOSS_SOFTMAX;
+  if (graph->loss == FW_LOSS_L2 || graph->loss == FW_LOSS_HUBER || i >= (many ? graph->outputs : 2)) return NAN;
+  if (data->label_count > 0) return data->labels[i];
+  return many ? (double)i : 2 * (double)i - 1;
+}
+
+const char *furrow_scorer_feature_name(const furrow_scorer *scorer, uint64_t feature) {
+  return feature < scorer->name_count ? scorer->names[feature] : NULL;
 }
 
 size_t furrow_scorer_class_count(const furrow_scorer *scorer) {

@@ -1,0 +1,130 @@
+/* learn/conf/model_json_in.c: a model's own configuration: graph.json, and what furrow.json beside it says of the data
+ * (docs/formats/furrow-json.md). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/dir_names.h"
+#include "learn/conf/conf_data.h"
+#include "learn/conf/model_json.h"
+
+enum { VERSION = 1 };
+
+/* A member of furrow.json that a key takes. */
+typedef struct member {
+  const char *name;
+  fw_key key;
+} member;
+
+static furrow_status set(furrow_learn_conf *conf, fw_json *json, fw_key key, fw_buffer *text, furrow_error *err) {
+  char *value = NULL;
+  furrow_status status = fw_buffer_take(text, &value, NULL, err);
+  if (status == FURROW_OK) status = furrow_learn_conf_set(conf, fw_key_facts(key)->name, value, err);
+  if (status == FURROW_E_ARGUMENT) {
+    char message[sizeof err->message] = "";
+    if (err) snprintf(message, sizeof message, "%s", err->message);
+    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "is not what a model has: %.150s", message);
+  }
+  fw_free(value);
+  return status;
+}
+
+/* A list of numbers or names, as the key has it: commas between them, those within a name doubled. */
+static furrow_status read_list(furrow_learn_conf *conf, fw_json *json, fw_key key, furrow_error *err) {
+  fw_buffer text = {0};
+  bool first = true;
+  furrow_status status = fw_json_array(json, err);
+  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK) {
+    fw_json_text item = {0};
+    const bool name = fw_json_peek(json) == FW_JSON_STRING;
+    if (!first) fw_buffer_text(&text, ",");
+    first = false;
+    status = name ? fw_json_string(json, &item, err) : fw_json_skip(json, &item, err);
+    if (status == FURROW_OK && name)
+      fw_names_append(&text, item.bytes, item.size);
+    else if (status == FURROW_OK)
+      fw_buffer_append(&text, item.bytes, item.size);
+  }
+  if (status == FURROW_END) status = first ? FURROW_OK : set(conf, json, key, &text, err);
+  fw_buffer_clear(&text);
+  return status;
+}
+
+static furrow_status read_value(furrow_learn_conf *conf, fw_json *json, fw_key key, furrow_error *err) {
+  fw_buffer text = {0};
+  fw_json_text item = {0};
+  if (fw_json_peek(json) == FW_JSON_NULL) return fw_json_skip(json, NULL, err);
+  if (fw_json_peek(json) == FW_JSON_ARRAY) return read_list(conf, json, key, err);
+  furrow_status status =
+      fw_json_peek(json) == FW_JSON_STRING ? fw_json_string(json, &item, err) : fw_json_skip(json, &item, err);
+  if (status == FURROW_OK) fw_buffer_append(&text, item.bytes, item.size);
+  if (status == FURROW_OK) status = set(conf, json, key, &text, err);
+  fw_buffer_clear(&text);
+  return status;
+}
+
+/* Members that are not in the list are for people. */
+static furrow_status read_members(furrow_learn_conf *conf, fw_json *json, const member *members, size_t count,
+                                  furrow_error *err) {
+  fw_json_text key;
+  furrow_status status = fw_json_object(json, err);
+  while (status == FURROW_OK && (status = fw_json_member(json, &key, err)) == FURROW_OK) {
+    size_t i = 0;
+    while (i < count && !fw_json_is(key, members[i].name)) i++;
+    status = i < count ? read_value(conf, json, members[i].key, err) : fw_json_skip(json, NULL, err);
+  }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status read_version(fw_json *json, furrow_error *err) {
+  int64_t version = 0;
+  FW_TRY(fw_json_i64(json, &version, err));
+  if (version >= 1 && version <= VERSION) return FURROW_OK;
+  fw_fail(err, FURROW_E_UNSUPPORTED, "version %" PRId64 " of furrow.json is not known here; %d is the latest", version,
+          VERSION);
+  fw_error_set_file(err, json->file);
+  return FURROW_E_UNSUPPORTED;
+}
+
+furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
+                                 furrow_error *err) {
+  static const member data[] = {{"format", FW_KEY_FORMAT},           {"index_base", FW_KEY_INDEX_BASE},
+                                {"columns", FW_KEY_COLUMNS},         {"label_column", FW_KEY_LABEL_COLUMN},
+                                {"weight_column", FW_KEY_WEIGHT_COLUMN}, {"delimiter", FW_KEY_DELIMITER}};
+  fw_json json;
+  fw_json_text key;
+  fw_json_open(&json, text, size, file);
+  furrow_status status = fw_json_object(&json, err);
+  while (status == FURROW_OK && (status = fw_json_member(&json, &key, err)) == FURROW_OK) {
+    if (fw_json_is(key, "version"))
+      status = read_version(&json, err);
+    else if (fw_json_is(key, "data"))
+      status = read_members(conf, &json, data, sizeof data / sizeof *data, err);
+    else if (fw_json_is(key, "labels"))
+      status = read_value(conf, &json, FW_KEY_LABELS, err);
+    else
+      status = fw_json_skip(&json, NULL, err);
+  }
+  if (status == FURROW_END) status = fw_json_end(&json, err);
+  fw_json_close(&json);
+  return status;
+}
+
+furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
+  char *path = NULL, *text = NULL;
+  size_t size = 0;
+  FW_TRY(fw_path_join(&path, folder, "graph.json", err));
+  furrow_status status = furrow_learn_conf_load(conf, path, err);
+  fw_free(path);
+  if (status != FURROW_OK) return status;
+  FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
+  status = fw_conf_read_file(&text, &size, path, err);
+  if (status == FURROW_OK) status = fw_model_json_read(conf, text, size, path, err);
+  if (status == FURROW_E_NOT_FOUND) status = FURROW_OK; /* Angel's models have none */
+  fw_free(text);
+  fw_free(path);
+  return status;
+}
