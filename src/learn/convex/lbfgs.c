@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { LEAST_HISTORY = 10, MOST_HISTORY = 50, BLOCK = 1 << 13, MOST_TRIALS = 30 };
+enum { LEAST_HISTORY = 10, MOST_HISTORY = 120, BLOCK = 1 << 13, MOST_TRIALS = 30 };
 
 #define SUFFICIENT_DECREASE 1e-4
 #define CURVATURE 0.9
