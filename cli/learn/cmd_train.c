@@ -466,8 +466,9 @@ static furrow_status check_paths(const train_values *values, furrow_error *err) 
 }
 
 static furrow_status make_settings(learn_settings *settings, const train_values *train, furrow_error *err) {
+  const learn_origin from = {.json = train->conf, .algorithm = train->algorithm};
   furrow_status status =
-      learn_settings_make(settings, train->conf, train->algorithm, &train->keys, &train->define, err);
+      learn_settings_make(settings, &from, &train->keys, &train->define, err);
   if (status == FURROW_OK && train->format)
     status = furrow_learn_conf_set(settings->conf, "format", train->format, err);
   if (status != FURROW_OK) return status;

@@ -76,13 +76,15 @@ static furrow_status define_one(learn_settings *settings, const char *text, furr
   return furrow_learn_conf_set(settings->conf, key, equals + 1, err);
 }
 
-furrow_status learn_settings_make(learn_settings *settings, const char *json, const char *algorithm,
-                                  const learn_values *values, const text_list *define, furrow_error *err) {
+furrow_status learn_settings_make(learn_settings *settings, const learn_origin *from, const learn_values *values,
+                                  const text_list *define, furrow_error *err) {
   *settings = (learn_settings){0};
   furrow_status status = furrow_learn_conf_create(&settings->conf, err);
   if (status == FURROW_OK) status = furrow_layer_formats_create(&settings->formats, err);
-  if (status == FURROW_OK && json) status = furrow_learn_conf_load(settings->conf, json, err);
-  if (status == FURROW_OK && algorithm) status = furrow_learn_conf_set_algorithm(settings->conf, algorithm, err);
+  if (status == FURROW_OK && from->model) status = furrow_learn_conf_load_model(settings->conf, from->model, err);
+  if (status == FURROW_OK && from->json) status = furrow_learn_conf_load(settings->conf, from->json, err);
+  if (status == FURROW_OK && from->algorithm)
+    status = furrow_learn_conf_set_algorithm(settings->conf, from->algorithm, err);
   if (status == FURROW_OK) status = set_texts(settings->conf, values, err);
   for (size_t i = 0; status == FURROW_OK && i < define->count; i++)
     status = define_one(settings, define->texts[i], err);

@@ -22,10 +22,17 @@ typedef struct learn_settings {
   furrow_layer_formats *formats;
 } learn_settings;
 
-/* Makes a configuration from the JSON file (NULL: none), the algorithm (NULL: none), options and definitions; later
- * ones override earlier ones. Clear it, even after a failure. */
-furrow_status learn_settings_make(learn_settings *settings, const char *json, const char *algorithm,
-                                  const learn_values *values, const text_list *define, furrow_error *err);
+/* Where a configuration starts; NULL: not there. */
+typedef struct learn_origin {
+  const char *model;     /* a model directory */
+  const char *json;      /* Angel's JSON file */
+  const char *algorithm; /* a built-in one */
+} learn_origin;
+
+/* Makes a configuration from its origin, options and definitions; later ones override earlier ones. Clear it, even
+ * after a failure. */
+furrow_status learn_settings_make(learn_settings *settings, const learn_origin *from, const learn_values *values,
+                                  const text_list *define, furrow_error *err);
 void learn_settings_clear(learn_settings *settings);
 
 #endif

@@ -74,23 +74,15 @@ static furrow_status take_format(furrow_learn_conf *conf, const char *format, fu
   return furrow_learn_conf_set(conf, "format", format, err);
 }
 
-/* Takes the model's graph.json, or --conf or --algorithm, and then the definitions. */
+/* Takes what the model says of itself, or --conf or --algorithm, and then the definitions. */
 static furrow_status make_settings(learn_settings *settings, const scoring_values *values, furrow_error *err) {
   const learn_values none = {0};
-  char graph[4096];
-  const char *json = values->conf;
-  if (!json && !values->algorithm) {
-    const size_t n = strlen(values->model);
-    if (n + sizeof "/graph.json" > sizeof graph)
-      return fail_file(err, FURROW_E_ARGUMENT, values->model, "the path is too long", 0);
-    memcpy(graph, values->model, n);
-    memcpy(graph + n, "/graph.json", sizeof "/graph.json");
-    json = graph;
-  }
-  furrow_status status = learn_settings_make(settings, json, values->algorithm, &none, &values->define, err);
-  if (status == FURROW_E_NOT_FOUND && json == graph && access(values->model, F_OK) == 0)
-    return fail_in(err, status, graph, "no such file"),
-           add_hint(err, "name the graph of a model without graph.json with --algorithm or --conf");
+  const bool own = !values->conf && !values->algorithm;
+  const learn_origin from = {
+      .model = own ? values->model : NULL, .json = values->conf, .algorithm = values->algorithm};
+  furrow_status status = learn_settings_make(settings, &from, &none, &values->define, err);
+  if (status == FURROW_E_NOT_FOUND && own && access(values->model, F_OK) == 0)
+    add_hint(err, "name the graph of a model without graph.json with --algorithm or --conf");
   return status == FURROW_OK ? take_format(settings->conf, values->format, err) : status;
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -118,12 +119,24 @@ static void add_shape(fw_data_facts *facts, const furrow_row *row) {
   }
 }
 
+/* Row by row, so that it does not matter in which blocks they come. */
+static void add_digest(fw_data_facts *facts, const furrow_row *row) {
+  const size_t key = row->key_type == FURROW_KEY_U64 ? 8 : 4;
+  const size_t value = row->value_type == FURROW_VALUE_I64 ? 8 : 4;
+  const double label = row->label.any ? furrow_row_get_label(row) : 0;
+  facts->digest = XXH3_64bits_withSeed(&label, sizeof label, facts->digest);
+  if (row->length == 0) return;
+  facts->digest = XXH3_64bits_withSeed(row->index.any, row->length * key, facts->digest);
+  if (row->value.any) facts->digest = XXH3_64bits_withSeed(row->value.any, row->length * value, facts->digest);
+}
+
 furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *block, furrow_error *err) {
   for (size_t i = 0; i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
     add_label(facts, row.label.any ? furrow_row_get_label(&row) : (double)NAN);
     facts->rows++;
     add_shape(facts, &row);
+    add_digest(facts, &row);
     if (facts->features) FW_TRY(add_features(facts, &row, err));
   }
   return FURROW_OK;

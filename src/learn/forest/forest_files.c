@@ -202,7 +202,7 @@ static bool is_saved(const fw_forest *forest, const fw_plan *plan, matrix_id id)
 }
 
 furrow_status fw_forest_save(const fw_forest *forest, const fw_plan *plan, const furrow_learn_conf *conf,
-                             const char *folder, const furrow_trainer_save_params *params, furrow_error *err) {
+                             const fw_buffer *about, const char *folder, const furrow_trainer_save_params *params, furrow_error *err) {
   fw_save_params used;
   FW_TRY(fw_save_params_read(&used, params, err));
   furrow_model_writer *model = NULL;
@@ -210,7 +210,7 @@ furrow_status fw_forest_save(const fw_forest *forest, const fw_plan *plan, const
   furrow_status status = furrow_model_writer_open(&model, folder, &used.write, err);
   for (size_t i = 0; status == FURROW_OK && i < MATRICES; i++)
     if (is_saved(forest, plan, i)) status = put_matrix(model, forest, &matrices[i], &used, err);
-  if (status == FURROW_OK) status = fw_model_put_graph(model, conf, err);
+  if (status == FURROW_OK) status = fw_model_put_graph(model, conf, about, err);
   if (status == FURROW_OK) status = furrow_model_writer_commit(model, err);
   furrow_model_writer_close(model);
   return status;

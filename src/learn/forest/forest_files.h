@@ -7,12 +7,13 @@
 #ifndef FW_LEARN_FOREST_FOREST_FILES_H
 #define FW_LEARN_FOREST_FOREST_FILES_H
 
+#include "base/buffer.h"
 #include "learn/conf/conf.h"
 #include "learn/forest/forest.h"
 
-/* `conf` gives graph.json. params NULL: the defaults. */
+/* `conf` gives graph.json, `about` (may be NULL) is the text of furrow.json. params NULL: the defaults. */
 furrow_status fw_forest_save(const fw_forest *forest, const fw_plan *plan, const furrow_learn_conf *conf,
-                             const char *folder, const furrow_trainer_save_params *params,
+                             const fw_buffer *about, const char *folder, const furrow_trainer_save_params *params,
                              furrow_error *err) FURROW_MUST_USE;
 /* Reads a model directory, ours or Angel's; classes and range (features) as the plan has them, levels and trees as the
  * matrices have them. E_NOT_FOUND names the matrix that is missing; E_FORMAT the one that does not fit, and tree and

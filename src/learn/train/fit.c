@@ -340,6 +340,7 @@ static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
   if (status == FURROW_END) status = FURROW_OK;
   const bool back = f->params.keep_best && t->best > 0 && t->best < t->epochs;
   if (status == FURROW_OK && back) status = f->ops->restore(f, err);
+  t->seen.saved_epoch = f->params.keep_best ? t->best : 0;
   if (status == FURROW_OK && f->ops->finish) status = f->ops->finish(f, err);
   return status == FURROW_OK ? fw_fit_compare_constant(f, err) : status;
 }
@@ -369,7 +370,10 @@ static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
   if (!f->scaled) return FURROW_OK;
   f->in_units = !back;
   scale_delta(f, back);
-  if (back) return fw_fold_scaling(t->net, t->plan, &f->scaling, err);
+  if (back) {
+    FW_TRY(fw_fold_scaling(t->net, t->plan, &f->scaling, err));
+    return fw_trainer_forget_steps(t, err);
+  }
   if (!t->loaded && t->steps == 0) return FURROW_OK;
   furrow_status status = fw_scaling_invert(&inverse, &f->scaling, err);
   if (status == FURROW_OK) status = fw_fold_scaling(t->net, t->plan, &inverse, err);

@@ -197,13 +197,15 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, c
 
 /* ---- The directory ---- */
 
-furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_conf *conf, furrow_error *err) {
+furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_conf *conf, const fw_buffer *about,
+                                 furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
   furrow_status status = furrow_learn_conf_describe(conf, FURROW_DESCRIBE_ANGEL, 0, &text, &size, err);
   if (status == FURROW_OK) status = furrow_model_writer_write_file(model, "graph.json", text, size, err);
   furrow_free(text);
-  return status;
+  if (status != FURROW_OK || !about) return status;
+  return furrow_model_writer_write_file(model, "furrow.json", about->bytes, about->size, err);
 }
 
 furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_save_params *given, furrow_error *err) {
@@ -219,8 +221,9 @@ furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_s
   return FURROW_OK;
 }
 
-furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf, const char *folder,
-                            const furrow_trainer_save_params *params, furrow_error *err) {
+furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf,
+                            const fw_buffer *about, const char *folder, const furrow_trainer_save_params *params,
+                            furrow_error *err) {
   fw_save_params used;
   FW_TRY(fw_save_params_read(&used, params, err));
   furrow_model_writer *model = NULL;
@@ -230,7 +233,7 @@ furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow
   if (status == FURROW_OK) status = furrow_model_writer_open(&model, folder, &used.write, err);
   for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(net); i++)
     status = put_matrix(model, net, plan, i, keys, key_count, &used, err);
-  if (status == FURROW_OK) status = fw_model_put_graph(model, conf, err);
+  if (status == FURROW_OK) status = fw_model_put_graph(model, conf, about, err);
   if (status == FURROW_OK) status = furrow_model_writer_commit(model, err);
   furrow_model_writer_close(model);
   fw_free(keys);

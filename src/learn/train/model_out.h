@@ -2,11 +2,13 @@
 #ifndef FW_LEARN_TRAIN_MODEL_OUT_H
 #define FW_LEARN_TRAIN_MODEL_OUT_H
 
+#include "base/buffer.h"
 #include "learn/net/net.h"
 
-/* `conf` gives graph.json. params NULL: the defaults. */
-furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf, const char *folder,
-                            const furrow_trainer_save_params *params, furrow_error *err) FURROW_MUST_USE;
+/* `conf` gives graph.json, `about` (may be NULL) is the text of furrow.json. params NULL: the defaults. */
+furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf,
+                            const fw_buffer *about, const char *folder, const furrow_trainer_save_params *params,
+                            furrow_error *err) FURROW_MUST_USE;
 
 /* What the directories of nets and forests have in common: the parameters of saving, complete, and graph.json. */
 typedef struct fw_save_params {
@@ -18,7 +20,7 @@ typedef struct fw_save_params {
 
 furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_save_params *given,
                                   furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_conf *conf,
+furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_conf *conf, const fw_buffer *about,
                                  furrow_error *err) FURROW_MUST_USE;
 
 #endif

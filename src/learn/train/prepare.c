@@ -164,6 +164,18 @@ static furrow_status scale(fw_fit *f, const fw_data_facts *facts, furrow_error *
 
 /* ---- All of it ---- */
 
+static void remember(fw_fit *f, const fw_data_facts *facts) {
+  const fw_scaling *scaling = &f->scaling;
+  fw_seen_data *seen = &f->trainer->seen;
+  *seen = (fw_seen_data){.rows = facts->rows,
+                         .digest = facts->digest,
+                         .scaled = scaling->count,
+                         .label_mean = scaling->label_mean,
+                         .label_factor = scaling->label_factor,
+                         .exact = f->exact};
+  for (size_t i = 0; i < scaling->count; i++) seen->centred += scaling->mean[i] != 0;
+}
+
 static bool is_read_once(const fw_fit *f) {
   const char *name = fw_samples_name(f->samples);
   return f->params.stream && strcmp(name, "-") == 0;
@@ -176,6 +188,7 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   furrow_status status = is_read_once(f) ? FURROW_OK : gather(f, &facts, err);
   if (status == FURROW_OK) status = settle(f, &facts, err);
   if (status == FURROW_OK) status = scale(f, &facts, err);
+  if (status == FURROW_OK) remember(f, &facts);
   fw_data_facts_clear(&facts);
   return status;
 }

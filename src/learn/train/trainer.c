@@ -12,6 +12,7 @@
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/score/model_in.h"
+#include "learn/train/model_json_out.h"
 #include "learn/train/model_out.h"
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */
@@ -71,10 +72,13 @@ const char *furrow_trainer_get_note(const furrow_trainer *trainer, size_t i, boo
 
 /* A graph of other shapes has nothing to take over; one that was trained, or loaded, has the same. */
 static furrow_status replace_net(furrow_trainer *trainer, furrow_error *err) {
+  return trainer->loaded || trainer->steps > 0 ? fw_trainer_forget_steps(trainer, err) : make_net(trainer, err);
+}
+
+furrow_status fw_trainer_forget_steps(furrow_trainer *trainer, furrow_error *err) {
   fw_net *net = NULL;
   furrow_status status = fw_trainer_new_net(trainer, &net, err);
-  if (status == FURROW_OK && (trainer->loaded || trainer->steps > 0))
-    status = fw_net_copy_weights(net, trainer->net, err);
+  if (status == FURROW_OK) status = fw_net_copy_weights(net, trainer->net, err);
   if (status == FURROW_OK) status = fw_trainer_adopt(trainer, net, err);
   if (status != FURROW_OK) fw_net_free(net);
   return status;
@@ -226,22 +230,28 @@ void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm) {
 
 /* Writes the number of rounds that the forest has: more than configured where a model was trained further, fewer where
  * the best round was kept. */
-static furrow_status save_forest(const furrow_trainer *trainer, const char *folder,
+static furrow_status save_forest(const furrow_trainer *trainer, const fw_buffer *about, const char *folder,
                                  const furrow_trainer_save_params *params, furrow_error *err) {
   char rounds[24];
   furrow_learn_conf *conf = NULL;
   furrow_status status = fw_learn_conf_copy(&conf, trainer->conf, err);
   snprintf(rounds, sizeof rounds, "%zu", trainer->forest->trees / trainer->forest->classes);
   if (status == FURROW_OK && trainer->forest->trees > 0) status = furrow_learn_conf_set(conf, "trees", rounds, err);
-  if (status == FURROW_OK) status = fw_forest_save(trainer->forest, trainer->plan, conf, folder, params, err);
+  if (status == FURROW_OK) status = fw_forest_save(trainer->forest, trainer->plan, conf, about, folder, params, err);
   furrow_learn_conf_free(conf);
   return status;
 }
 
 furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
                                   const furrow_trainer_save_params *params, furrow_error *err) {
-  if (trainer->forest) return save_forest(trainer, folder, params, err);
-  return fw_model_save(trainer->net, trainer->plan, trainer->conf, folder, params, err);
+  fw_buffer about = {0};
+  furrow_status status = fw_model_json_write(trainer, &about, err);
+  if (status == FURROW_OK && trainer->forest)
+    status = save_forest(trainer, &about, folder, params, err);
+  else if (status == FURROW_OK)
+    status = fw_model_save(trainer->net, trainer->plan, trainer->conf, &about, folder, params, err);
+  fw_buffer_clear(&about);
+  return status;
 }
 
 /* ---- Updates -------------------------------------------------------------------------------------------- */

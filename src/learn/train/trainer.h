@@ -15,6 +15,15 @@
 /* A batch is filled, begun, and trained, one step later each. */
 enum { FW_PIPELINE_DEPTH = 3 };
 
+/* What the last fit learned of its data, and did with it: for furrow.json. */
+typedef struct fw_seen_data {
+  uint64_t rows, digest;
+  size_t scaled, centred; /* features in other units, and those whose mean was taken away */
+  double label_mean, label_factor;
+  bool exact;           /* by the exact minimum */
+  uint32_t saved_epoch; /* 0: the last */
+} fw_seen_data;
+
 struct furrow_trainer {
   furrow_learn_conf *conf;
   fw_plan *plan;
@@ -36,6 +45,7 @@ struct furrow_trainer {
   uint32_t best;
   furrow_parser_stats train_read, valid_read; /* the latter: of validation data of its own */
   fw_notes notes;
+  fw_seen_data seen;
 };
 
 /* Updates the net from the batch in slots[0]. Meanwhile slots[1] finds the records of the batch that it holds, and
@@ -54,6 +64,8 @@ void fw_tally_batch(void *user, const fw_batch_slot *slot);
 furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) FURROW_MUST_USE;
 
+/* The optimizers' state is that of a net that has not been trained. */
+furrow_status fw_trainer_forget_steps(furrow_trainer *trainer, furrow_error *err) FURROW_MUST_USE;
 /* Takes over what was set in the trainer's configuration since its plan was made: a new plan, and a net or forest of it
  * with the weights that there were. */
 furrow_status fw_trainer_replan(furrow_trainer *trainer, furrow_error *err) FURROW_MUST_USE;

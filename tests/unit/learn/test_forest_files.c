@@ -32,7 +32,7 @@ static void save(const fw_forest *f, const fw_plan *plan, const char *folder,
   furrow_trainer_save_params_init(&used);
   if (params) used = *params;
   used.overwrite = true;
-  if (fw_forest_save(f, plan, conf, folder, &used, &err) != FURROW_OK) fail_msg("%s", err.message);
+  if (fw_forest_save(f, plan, conf, NULL, folder, &used, &err) != FURROW_OK) fail_msg("%s", err.message);
 }
 
 static fw_forest *load(const fw_plan *plan, const char *folder) {
@@ -135,7 +135,7 @@ static void a_forest_without_trees_is_not_saved(void **state) {
   fw_forest *f = NULL;
   const fw_plan plan = plan_for(1, 9, false);
   assert_int_equal(fw_forest_create(&f, 1, 3, false, &err), FURROW_OK);
-  assert_int_equal(fw_forest_save(f, &plan, conf, "empty", NULL, &err), FURROW_E_STATE);
+  assert_int_equal(fw_forest_save(f, &plan, conf, NULL, "empty", NULL, &err), FURROW_E_STATE);
   assert_false(has_matrix(".", "empty"));
   fw_forest_free(f);
 }
@@ -354,7 +354,7 @@ static void memory_that_runs_out_is_told(void **state) {
     params.overwrite = true;
     const long live = alloc_live;
     alloc_fail_at(n);
-    const furrow_status status = fw_forest_save(f, &plan, conf, "model", &params, &err);
+    const furrow_status status = fw_forest_save(f, &plan, conf, NULL, "model", &params, &err);
     const bool failed = alloc_failed;
     alloc_fail_at(0);
     assert_true(status == FURROW_OK || failed);

@@ -1,0 +1,194 @@
+/* learn/train/model_json_out.c: furrow.json: the data that a model is for, how it was trained, how good it is. */
+#include "learn/train/model_json_out.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json_out.h"
+#include "base/mem.h"
+#include "furrow/version.h"
+#include "learn/conf/conf_data.h"
+#include "learn/conf/model_json.h"
+
+enum { VERSION = 1 };
+
+static void put_unsigned(fw_json_out *json, const char *key, uint64_t value) {
+  fw_json_out_key(json, key);
+  fw_json_out_unsigned(json, value);
+}
+
+static void put_bool(fw_json_out *json, const char *key, bool value) {
+  fw_json_out_key(json, key);
+  fw_json_out_bool(json, value);
+}
+
+static void put_real(fw_json_out *json, const char *key, double value) {
+  fw_json_out_key(json, key);
+  if (isfinite(value))
+    fw_json_out_real(json, value);
+  else
+    fw_json_out_null(json);
+}
+
+/* A key's text; nothing where it has none. */
+static void put_text(fw_json_out *json, const furrow_trainer *t, const char *member, const char *key) {
+  const char *text = furrow_learn_conf_get(t->conf, key);
+  if (text[0]) fw_json_out_member(json, member, text);
+}
+
+/* ---- The data ---- */
+
+static furrow_status put_columns(fw_json_out *json, const furrow_trainer *t, furrow_error *err) {
+  const char *list = furrow_learn_conf_get(t->conf, "columns");
+  char *name = NULL;
+  if (!list[0]) return FURROW_OK;
+  FW_TRY(fw_alloc((void **)&name, strlen(list) + 1, 1, err));
+  fw_json_out_key(json, "columns");
+  fw_json_out_open_array(json);
+  while (list) {
+    size_t size = 0;
+    list = fw_next_name(list, name, &size);
+    name[size] = 0;
+    fw_json_out_element(json);
+    fw_json_out_text(json, name);
+  }
+  fw_json_out_close_array(json);
+  fw_free(name);
+  return FURROW_OK;
+}
+
+static furrow_status put_data(fw_json_out *json, const furrow_trainer *t, furrow_error *err) {
+  const fw_data_conf *data = &t->plan->data;
+  char digest[24];
+  fw_json_out_key(json, "data");
+  fw_json_out_open(json);
+  fw_json_out_member(json, "format", data->format);
+  if (data->index_base >= 0) put_unsigned(json, "index_base", (uint64_t)data->index_base);
+  FW_TRY(put_columns(json, t, err));
+  put_text(json, t, "label_column", "label-column");
+  put_text(json, t, "weight_column", "weight-column");
+  put_text(json, t, "delimiter", "delimiter");
+  if (t->seen.rows > 0) {
+    put_unsigned(json, "rows", t->seen.rows);
+    snprintf(digest, sizeof digest, "%016" PRIx64, t->seen.digest);
+    fw_json_out_member(json, "digest", digest);
+  }
+  fw_json_out_close(json);
+  return FURROW_OK;
+}
+
+static void put_labels(fw_json_out *json, const fw_data_conf *data) {
+  if (data->label_count == 0) return;
+  fw_json_out_key(json, "labels");
+  fw_json_out_open_array(json);
+  for (size_t i = 0; i < data->label_count; i++) {
+    const double label = data->labels[i];
+    fw_json_out_element(json);
+    if (label == trunc(label) && fabs(label) < 1e15)
+      fw_json_out_integer(json, (int64_t)label);
+    else
+      fw_json_out_real(json, label);
+  }
+  fw_json_out_close_array(json);
+}
+
+/* ---- The training ---- */
+
+static void put_scaling(fw_json_out *json, const fw_seen_data *seen) {
+  if (seen->scaled == 0 && seen->label_factor == 0) return;
+  fw_json_out_key(json, "scaling");
+  fw_json_out_open(json);
+  put_unsigned(json, "features", seen->scaled);
+  put_unsigned(json, "centred", seen->centred);
+  if (seen->label_factor != 0) {
+    put_real(json, "label_mean", seen->label_mean);
+    put_real(json, "label_factor", seen->label_factor);
+  }
+  put_bool(json, "folded", true);
+  fw_json_out_close(json);
+}
+
+static void put_settings(fw_json_out *json, const furrow_trainer *t) {
+  fw_json_out_key(json, "settings");
+  fw_json_out_open(json);
+  for (unsigned key = 0; key < FW_KEYS; key++) {
+    const bool path = key == FW_KEY_DATA || key == FW_KEY_LOAD || key == FW_KEY_SAVE;
+    const char *text = t->conf->keys[key].text;
+    if (!path && key != FW_KEY_COLUMNS && key != FW_KEY_LABELS && text)
+      fw_json_out_member(json, fw_key_facts((fw_key)key)->name, text);
+  }
+  fw_json_out_close(json);
+}
+
+static void put_training(fw_json_out *json, const furrow_trainer *t) {
+  fw_json_out_key(json, "training");
+  fw_json_out_open(json);
+  fw_json_out_member(json, "defaults", t->plan->train.recommended ? "furrow" : "angel");
+  put_settings(json, t);
+  put_unsigned(json, "seed", t->plan->train.seed);
+  put_unsigned(json, "epochs", t->epochs);
+  put_unsigned(json, "best_epoch", t->best);
+  put_bool(json, "exact_minimum", t->seen.exact);
+  put_bool(json, "linear_model_kept", t->fell_back);
+  put_unsigned(json, "rate_halved", t->halvings);
+  fw_json_out_close(json);
+}
+
+/* ---- Figures, notes ---- */
+
+static void put_metrics(fw_json_out *json, const char *name, const furrow_learn_metrics *m) {
+  const struct {
+    const char *name;
+    double value;
+  } figures[] = {{"loss", m->loss}, {"auc", m->auc}, {"accuracy", m->accuracy}, {"logloss", m->logloss},
+                 {"rmse", m->rmse}, {"mae", m->mae}};
+  if (m->rows == 0) return;
+  fw_json_out_key(json, name);
+  fw_json_out_open(json);
+  put_unsigned(json, "rows", m->rows);
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+    if (!isnan(figures[i].value)) put_real(json, figures[i].name, figures[i].value);
+  fw_json_out_close(json);
+}
+
+static void put_figures(fw_json_out *json, const furrow_trainer *t) {
+  if (t->epochs == 0) return;
+  const fw_epoch *epoch = &t->history[t->seen.saved_epoch ? t->seen.saved_epoch - 1 : t->epochs - 1];
+  fw_json_out_key(json, "figures");
+  fw_json_out_open(json);
+  put_metrics(json, "train", &epoch->train);
+  put_metrics(json, "valid", &epoch->valid);
+  fw_json_out_close(json);
+}
+
+static void put_notes(fw_json_out *json, const fw_notes *notes, const char *name, bool warnings) {
+  fw_json_out_key(json, name);
+  fw_json_out_open_array(json);
+  for (size_t i = 0; i < notes->count; i++) {
+    if (notes->list[i].warning != warnings) continue;
+    fw_json_out_element(json);
+    fw_json_out_text(json, notes->list[i].text);
+  }
+  fw_json_out_close_array(json);
+}
+
+furrow_status fw_model_json_write(const furrow_trainer *t, fw_buffer *text, furrow_error *err) {
+  fw_json_out json = {.out = text};
+  fw_json_out_open(&json);
+  put_unsigned(&json, "version", VERSION);
+  fw_json_out_member(&json, "furrow", FURROW_VERSION);
+  fw_json_out_member(&json, "algorithm", t->plan->model.algorithm);
+  FW_TRY(put_data(&json, t, err));
+  put_labels(&json, &t->plan->data);
+  put_scaling(&json, &t->seen);
+  put_training(&json, t);
+  put_figures(&json, t);
+  put_notes(&json, &t->notes, "notes", false);
+  put_notes(&json, &t->notes, "warnings", true);
+  fw_json_out_close(&json);
+  fw_buffer_text(text, "\n");
+  return fw_buffer_status(text, err);
+}
