@@ -134,7 +134,7 @@ furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
 
 static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   if (!f->valid) return FURROW_OK;
-  fw_tally_clear(f->tally);
+  fw_tally_clear(f->tally, FW_EXACT_ROWS);
   furrow_status status = f->ops->score_valid(f, err);
   if (status == FURROW_E_RANGE) return name_valid(f, status, err);
   if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
