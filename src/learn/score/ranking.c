@@ -123,7 +123,7 @@ static void add_to_bin(fw_ranking *r, double out, bool positive, double weight) 
 }
 
 /* From here on rows are counted in bins, also those of the list. */
-static void turn_to_bins(fw_ranking *r) {
+static void switch_to_bins(fw_ranking *r) {
   const fw_score_list *list = &r->list;
   for (size_t i = 0; i < list->count; i++)
     add_to_bin(r, fw_key_score(list->key[i]), fw_score_list_is_positive(list, i), fabs((double)list->weight[i]));
@@ -137,7 +137,7 @@ static bool has_space(fw_ranking *r, size_t rows) {
   const size_t count = r->list.count + rows;
   if (count <= r->exact_rows && count <= r->list.weight_capacity) return true;
   if (count <= r->exact_rows && fw_score_list_reserve(&r->list, count, NULL) == FURROW_OK) return true;
-  turn_to_bins(r);
+  switch_to_bins(r);
   return false;
 }
 
@@ -176,7 +176,7 @@ static void merge_bins(fw_ranking *into, const fw_ranking *from) {
 void fw_ranking_merge(fw_ranking *into, const fw_ranking *from) {
   pthread_mutex_t *settling = (pthread_mutex_t *)&from->settling;
   pthread_mutex_lock(settling); /* nobody sorts it meanwhile */
-  if (from->binned && !into->binned) turn_to_bins(into);
+  if (from->binned && !into->binned) switch_to_bins(into);
   if (has_space(into, from->list.count))
     merge_lists(into, &from->list);
   else
@@ -186,7 +186,7 @@ void fw_ranking_merge(fw_ranking *into, const fw_ranking *from) {
 
 furrow_status fw_ranking_reduce(fw_ranking *r, const fw_comm *comm, furrow_error *err) {
   if (comm->size == 1) return FURROW_OK;
-  if (!r->binned) turn_to_bins(r);
+  if (!r->binned) switch_to_bins(r);
   widen(r, 0, BINS); /* other ranks may have rows anywhere */
   return comm->allreduce_f64(comm, r->count, 2 * BINS, err);
 }
@@ -198,7 +198,7 @@ static void settle(const fw_ranking *ranking) {
   fw_ranking *r = (fw_ranking *)ranking;
   pthread_mutex_lock(&r->settling);
   if (!r->binned && !r->sorted) {
-    if (fw_score_list_sort(&r->list, NULL) != FURROW_OK) turn_to_bins(r);
+    if (fw_score_list_sort(&r->list, NULL) != FURROW_OK) switch_to_bins(r);
     r->sorted = true;
   }
   pthread_mutex_unlock(&r->settling);

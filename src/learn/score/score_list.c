@@ -34,12 +34,12 @@ static size_t digit_of(uint64_t number, unsigned shift) {
   return (size_t)(number >> shift) & (DIGITS - 1);
 }
 
-/* From the number of rows of each digit to the place of its first row. */
-static void number_places(size_t *place) {
+/* From the number of rows of each digit to the offset of its first row. */
+static void fill_offsets(size_t *offset) {
   size_t next = 0;
   for (size_t d = 0; d < DIGITS; d++) {
-    const size_t rows = place[d];
-    place[d] = next;
+    const size_t rows = offset[d];
+    offset[d] = next;
     next += rows;
   }
 }
@@ -85,10 +85,10 @@ static void unpack(uint64_t packed, uint64_t *key, float *weight) {
 }
 
 static void move_numbers(const uint64_t *from, uint64_t *to, size_t count, unsigned shift) {
-  size_t place[DIGITS] = {0};
-  for (size_t i = 0; i < count; i++) place[digit_of(from[i], shift)]++;
-  number_places(place);
-  for (size_t i = 0; i < count; i++) to[place[digit_of(from[i], shift)]++] = from[i];
+  size_t offset[DIGITS] = {0};
+  for (size_t i = 0; i < count; i++) offset[digit_of(from[i], shift)]++;
+  fill_offsets(offset);
+  for (size_t i = 0; i < count; i++) to[offset[digit_of(from[i], shift)]++] = from[i];
 }
 
 static furrow_status sort_floats(fw_score_list *list, const differences *differ, furrow_error *err) {
@@ -115,11 +115,11 @@ static inline size_t row_digit(const fw_score_list *list, size_t i, bool by_weig
 
 /* Copies all rows, ordered by one digit of their key or of their weight; rows of one digit keep their order. */
 static inline void move_rows(const fw_score_list *from, fw_score_list *to, bool by_weight, unsigned shift) {
-  size_t place[DIGITS] = {0};
-  for (size_t i = 0; i < from->count; i++) place[row_digit(from, i, by_weight, shift)]++;
-  number_places(place);
+  size_t offset[DIGITS] = {0};
+  for (size_t i = 0; i < from->count; i++) offset[row_digit(from, i, by_weight, shift)]++;
+  fill_offsets(offset);
   for (size_t i = 0; i < from->count; i++) {
-    const size_t at = place[row_digit(from, i, by_weight, shift)]++;
+    const size_t at = offset[row_digit(from, i, by_weight, shift)]++;
     to->key[at] = from->key[i];
     to->weight[at] = from->weight[i];
   }
