@@ -7,8 +7,8 @@
 #include "learn/conf/conf.h"
 
 /* Rows that are kept one by one, with 12 bytes each and as much again while they are sorted: 384 MiB and 3 MiB.
- * Training keeps fewer: up to here sorting costs less than 3 % of an epoch of the cheapest model (lr, 14 features in a
- * row), with a million rows 7 %. */
+ * Training keeps fewer: so many cost 3 % of an epoch of the cheapest model (lr, 14 features in a row) more than bins
+ * do. */
 enum { FW_EXACT_ROWS = 1 << 25, FW_EXACT_TRAIN_ROWS = 1 << 18 };
 
 /* Keeps score, class and weight of each row and sorts them when a figure is asked for. Beyond the limit, where memory
