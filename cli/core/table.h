@@ -6,7 +6,7 @@
 
 #include "core/output.h"
 
-enum { TABLE_COLUMNS = 16 };
+enum { TABLE_COLUMNS = 24 };
 
 typedef struct table {
   size_t columns;

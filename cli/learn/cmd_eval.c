@@ -6,10 +6,9 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/shared_options.h"
-#include "core/table.h"
 #include "draw/chart.h"
+#include "learn/eval_report.h"
 #include "learn/scoring.h"
-#include "learn/train_report.h"
 #include "rows/rows_sink.h"
 
 enum { CURVE_POINTS = 512, MOST_BINS = 1000 };
@@ -46,43 +45,6 @@ static const option_group eval_groups[] = {
 
 static void eval_init(void *values) {
   ((eval_values *)values)->bins = 10;
-}
-
-/* ---- Calibration ---- */
-
-static furrow_status print_calibration(const furrow_evaluation *evaluation, uint32_t bins, output *out,
-                                       furrow_error *err) {
-  table t = {0};
-  output_text(out, "\n");
-  table_start(&t, "probability|rows|mean prediction|mean label");
-  for (uint32_t i = 0; i < bins; i++) {
-    furrow_calibration_bin row;
-    furrow_calibration_bin_init(&row);
-    furrow_evaluation_get_calibration_bin(evaluation, bins, i, &row);
-    if (row.rows <= 0) continue;
-    table_cell(&t, "%.3g-%.3g", row.low, row.high);
-    table_cell(&t, "%.0f", row.rows);
-    table_cell(&t, "%.5f", row.mean_prediction);
-    table_cell(&t, "%.5f", row.mean_label);
-  }
-  return table_finish(&t, 1, out, err);
-}
-
-static void report_calibration(report *r, const furrow_evaluation *evaluation, uint32_t bins) {
-  report_list(r, "calibration");
-  for (uint32_t i = 0; i < bins; i++) {
-    furrow_calibration_bin row;
-    furrow_calibration_bin_init(&row);
-    furrow_evaluation_get_calibration_bin(evaluation, bins, i, &row);
-    report_section(r, NULL);
-    report_f64(r, "low", row.low);
-    report_f64(r, "high", row.high);
-    report_f64(r, "rows", row.rows);
-    report_f64(r, "mean prediction", row.mean_prediction);
-    report_f64(r, "mean label", row.mean_label);
-    report_end(r);
-  }
-  report_end(r);
 }
 
 /* ---- Curves ---- */
@@ -151,21 +113,15 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
 
 /* ---- The command ---- */
 
-static furrow_status print_report(const eval_values *values, const furrow_evaluation *evaluation, output *out,
-                                  furrow_error *err) {
-  furrow_learn_metrics metrics;
-  furrow_learn_metrics_init(&metrics);
-  furrow_evaluation_get_metrics(evaluation, &metrics);
-  const bool classes = !isnan(metrics.auc);
-  report r;
-  report_start(&r, out, values->json);
-  report_metrics(&r, &metrics);
-  if (classes && values->json && values->bins > 0) report_calibration(&r, evaluation, values->bins);
-  report_finish(&r);
-  furrow_status status = FURROW_OK;
-  if (classes && !values->json && values->bins > 0) status = print_calibration(evaluation, values->bins, out, err);
+static furrow_status print_report(const eval_values *values, const scoring *s, const furrow_evaluation *evaluation,
+                                  output *out, furrow_error *err) {
+  eval_report r = {.scorer = s->scorer, .evaluation = evaluation, .bins = values->bins};
+  furrow_learn_metrics_init(&r.metrics);
+  furrow_evaluation_get_metrics(evaluation, &r.metrics);
+  const furrow_status status = eval_report_print(&r, values->json, out, err);
   if (status != FURROW_OK || !values->curves) return status;
-  if (!classes) return fail(err, FURROW_E_UNSUPPORTED, "curves need a model of two classes and rows of both classes");
+  if (isnan(r.metrics.auc))
+    return fail(err, FURROW_E_UNSUPPORTED, "curves need a model of two classes and rows of both classes");
   return draw_curves(values, evaluation, err);
 }
 
@@ -184,7 +140,7 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
   }
   if (status == FURROW_END && s.rows == 0)
     status = fail_in(err, FURROW_E_ARGUMENT, eval->scoring.data, "there are no rows to evaluate");
-  if (status == FURROW_END) status = print_report(eval, evaluation, out, err);
+  if (status == FURROW_END) status = print_report(eval, &s, evaluation, out, err);
   if (status == FURROW_OK) scoring_print_notes(&s);
   furrow_evaluation_free(evaluation);
   scoring_close(&s);
@@ -193,11 +149,14 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
 
 const command eval_command = {
     .name = "eval",
-    .summary = "measure a model on labelled rows: loss, AUC, accuracy, calibration, curves",
+    .summary = "measure a model on labelled rows: loss, AUC, accuracy, classes, calibration, curves",
     .example = "furrow eval --model clicks.model --data test.libsvm\n"
                "furrow eval --model clicks.model --data test.libsvm --curves curves.svg --json",
-    .about = "Transforms labels as in training. For models of two classes it prints AUC, accuracy, logloss and a "
-             "calibration table and can draw curves; for regression it prints RMSE and MAE.",
+    .about = "Transforms labels as in training. For models of two classes it prints AUC, PR-AUC (average precision), "
+             "accuracy, logloss and a calibration table and can draw curves; for several classes accuracy, logloss "
+             "and means over the classes; for regression RMSE, MAE and R2. Classes have a table of precision, recall "
+             "and F1 and a confusion matrix. `constant` figures are those of a constant prediction for the same "
+             "rows: a model that is worse gets a warning.",
     .groups = eval_groups,
     .size = sizeof(eval_values),
     .init = eval_init,

@@ -17,33 +17,63 @@ typedef struct figure {
   int digits;
 } figure;
 
+enum {
+  LOSS,
+  AUC,
+  ACCURACY,
+  LOGLOSS,
+  RMSE,
+  MAE,
+  PR_AUC,
+  PRECISION,
+  RECALL,
+  F1,
+  R2,
+  MEAN_LABEL,
+  MEAN_PREDICTION,
+  FIGURES,
+  HISTORY_FIGURES = PR_AUC /* those before it */
+};
+
 #define FIGURE(field, name, column, digits) \
   { name, column, offsetof(furrow_learn_metrics, field), digits }
-static const figure figures[] = {FIGURE(loss, "loss", "loss", 5),
-                                 FIGURE(auc, "auc", "AUC", 5),
-                                 FIGURE(accuracy, "accuracy", "accuracy", 4),
-                                 FIGURE(logloss, "logloss", "logloss", 5),
-                                 FIGURE(rmse, "rmse", "RMSE", 5),
-                                 FIGURE(mae, "mae", "MAE", 5),
-                                 FIGURE(mean_label, "mean label", "label", 5),
-                                 FIGURE(mean_prediction, "mean prediction", "mean", 5)};
-enum { FIGURES = sizeof figures / sizeof *figures, HISTORY_FIGURES = 6 /* without the means */ };
+static const figure figures[FIGURES] = {[LOSS] = FIGURE(loss, "loss", "loss", 5),
+                                        [AUC] = FIGURE(auc, "auc", "AUC", 5),
+                                        [ACCURACY] = FIGURE(accuracy, "accuracy", "accuracy", 4),
+                                        [LOGLOSS] = FIGURE(logloss, "logloss", "logloss", 5),
+                                        [RMSE] = FIGURE(rmse, "rmse", "RMSE", 5),
+                                        [MAE] = FIGURE(mae, "mae", "MAE", 5),
+                                        [PR_AUC] = FIGURE(pr_auc, "pr auc", "PR-AUC", 5),
+                                        [PRECISION] = FIGURE(precision, "precision", "precision", 4),
+                                        [RECALL] = FIGURE(recall, "recall", "recall", 4),
+                                        [F1] = FIGURE(f1, "f1", "F1", 4),
+                                        [R2] = FIGURE(r2, "r2", "R2", 4),
+                                        [MEAN_LABEL] = FIGURE(mean_label, "mean label", "label", 5),
+                                        [MEAN_PREDICTION] = FIGURE(mean_prediction, "mean prediction", "mean", 5)};
+static const figure constants[] = {FIGURE(constant_logloss, "constant logloss", "", 5),
+                                   FIGURE(constant_accuracy, "constant accuracy", "", 5),
+                                   FIGURE(constant_rmse, "constant rmse", "", 5)};
 #undef FIGURE
 
+static double value_of(const furrow_learn_metrics *metrics, const figure *of) {
+  return *(const double *)((const char *)metrics + of->offset);
+}
+
 static double get(const furrow_learn_metrics *metrics, size_t i) {
-  return *(const double *)((const char *)metrics + figures[i].offset);
+  return value_of(metrics, &figures[i]);
 }
 
 /* ---- The table of epochs ---- */
 
 /* Loss, AUC, accuracy, RMSE, MAE where they are defined; logloss is the loss of most models. */
 static bool is_shown(const furrow_learn_metrics *metrics, size_t i) {
-  return i < 6 && i != 3 && !isnan(get(metrics, i));
+  return i < HISTORY_FIGURES && i != LOGLOSS && !isnan(get(metrics, i));
 }
 
-static void put_heading(output *out, const char *part, size_t i) {
+/* AUC~ is that of bins. */
+static void put_heading(output *out, const char *part, const furrow_learn_metrics *metrics, size_t i) {
   char text[32];
-  snprintf(text, sizeof text, "%s%s", part, figures[i].column);
+  snprintf(text, sizeof text, "%s%s%s", part, figures[i].column, i == AUC && metrics->binned > 0 ? "~" : "");
   output_format(out, *part ? " %14s" : " %9s", text);
 }
 
@@ -58,9 +88,9 @@ static void put_figure(output *out, int width, size_t i, double value) {
 void epoch_headings(output *out, const furrow_epoch *epoch) {
   output_format(out, "%5s %9s", "epoch", "rate");
   for (size_t i = 0; i < FIGURES; i++)
-    if (is_shown(epoch->train, i)) put_heading(out, "", i);
+    if (is_shown(epoch->train, i)) put_heading(out, "", epoch->train, i);
   for (size_t i = 0; epoch->valid->rows > 0 && i < FIGURES; i++)
-    if (is_shown(epoch->valid, i)) put_heading(out, "valid ", i);
+    if (is_shown(epoch->valid, i)) put_heading(out, "valid ", epoch->valid, i);
   output_format(out, " %10s\n", "rows/s");
 }
 
@@ -76,14 +106,22 @@ void epoch_line(output *out, const furrow_epoch *epoch) {
 
 /* ---- Reports ---- */
 
+static void report_figure(report *r, const char *name, double value) {
+  if (!isnan(value))
+    report_f64(r, name, value);
+  else if (r->json)
+    report_none(r, name);
+}
+
 void report_metrics(report *r, const furrow_learn_metrics *metrics) {
   report_u64(r, "rows", metrics->rows);
-  for (size_t i = 0; i < FIGURES; i++) {
-    if (!isnan(get(metrics, i)))
-      report_f64(r, figures[i].name, get(metrics, i));
-    else if (r->json)
-      report_none(r, figures[i].name);
-  }
+  for (size_t i = 0; i < FIGURES; i++) report_figure(r, figures[i].name, get(metrics, i));
+  if (r->json) report_bool(r, "binned", metrics->binned > 0);
+}
+
+void report_constant(report *r, const furrow_learn_metrics *metrics) {
+  for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+    report_figure(r, constants[i].name, value_of(metrics, &constants[i]));
 }
 
 void report_epochs(report *r, const furrow_trainer *trainer) {
@@ -183,8 +221,8 @@ furrow_status history_write(const char *path, const furrow_trainer *trainer, boo
 
 /* The second curve: AUC, else RMSE, else accuracy. */
 static size_t second_figure(const furrow_learn_metrics *metrics) {
-  if (!isnan(metrics->auc)) return 1;
-  return isnan(metrics->rmse) ? 2 : 4;
+  if (!isnan(metrics->auc)) return AUC;
+  return isnan(metrics->rmse) ? ACCURACY : RMSE;
 }
 
 typedef struct series {
@@ -205,7 +243,7 @@ furrow_status history_draw(const char *path, const char *title, const furrow_tra
   const furrow_epoch *first = furrow_trainer_get_epoch(trainer, 0);
   const size_t count = furrow_trainer_epoch_count(trainer);
   if (!first) return fail(err, FURROW_E_STATE, "there are no epochs to draw");
-  const size_t which[2] = {0, second_figure(first->train)};
+  const size_t which[2] = {LOSS, second_figure(first->train)};
   double *numbers = calloc(count * 6, sizeof *numbers);
   if (!numbers) return fail_memory(err);
   chart_curve curves[2][2];

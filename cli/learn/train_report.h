@@ -6,12 +6,14 @@
 #include "core/report.h"
 #include "furrow/learn.h"
 
-/* Print the headings and a line for each epoch; the kind of model decides the columns. */
+/* Print the headings and a line for each epoch; the kind of model decides the columns. AUC~ comes from bins. */
 void epoch_headings(output *out, const furrow_epoch *epoch);
 void epoch_line(output *out, const furrow_epoch *epoch);
 
 /* Reports metrics in the current section; undefined ones are left out of the table and null in JSON. */
 void report_metrics(report *r, const furrow_learn_metrics *metrics);
+/* Reports what a constant prediction would have on the same rows. */
+void report_constant(report *r, const furrow_learn_metrics *metrics);
 /* Reports epochs as a list of JSON objects; prints nothing in the table. */
 void report_epochs(report *r, const furrow_trainer *trainer);
 

@@ -142,12 +142,22 @@ typedef struct furrow_learn_metrics {
   uint64_t rows;          /* rows that were scored */
   double weight;          /* sum of the rows' weights */
   double loss;            /* mean of the model's loss */
-  double auc;             /* area under the ROC curve; two classes */
+  double auc;             /* area under the ROC curve, a tie being half right; two classes */
   double accuracy;        /* share of rows whose class is predicted; two or more classes */
   double logloss;         /* mean logarithmic loss of the probability; two or more classes */
   double rmse, mae;       /* root of the mean squared error, mean absolute error; regression */
   double mean_label;      /* share of positive rows; regression: mean label */
   double mean_prediction; /* mean probability; regression: mean prediction */
+  double pr_auc;          /* average precision: the area under the precision-recall curve, in steps; two classes */
+  /* Of the positive class, where the prediction is the likelier class; of several classes the plain means over those
+   * that a row has or is predicted to have. As in scikit-learn, a share of nothing is 0. */
+  double precision, recall, f1;
+  double r2; /* 1 - squared error / squared error of the mean label; regression, labels that differ */
+  /* What a constant would have on the same rows: the probability of each class its share of the rows, the largest
+   * class, the mean label. A model whose figure is not better has learned nothing that these rows can show. */
+  double constant_logloss, constant_accuracy, constant_rmse;
+  uint64_t binned; /* 0: auc and pr_auc are exact; else the rows, whose scores count as ties where they differ by less
+                      than 1/1024 of themselves: see furrow_evaluation and furrow_epoch */
 } furrow_learn_metrics;
 
 /* Prepares metrics for the calls that fill them. */
@@ -205,9 +215,11 @@ typedef struct furrow_epoch {
   double learning_rate; /* at its start */
   double seconds;       /* of training, without validation */
   /* Of the scores that the updates were made from. gbdt: after the round, figures of 65,536 rows at most, evenly
-   * spread, though `rows` counts all. Lives as long as the epoch. */
+   * spread, though `rows` counts all. AUC is exact for up to 262,144 rows; beyond that and in several processes it
+   * comes from bins. Lives as long as the epoch. */
   const furrow_learn_metrics *train;
-  const furrow_learn_metrics *valid; /* likewise; rows is 0 without validation data. Never NULL */
+  /* Likewise, exact for up to 33,554,432 rows in one process; rows is 0 without validation data. Never NULL. */
+  const furrow_learn_metrics *valid;
 } furrow_epoch;
 
 /* How a training runs. */
@@ -518,10 +530,12 @@ FURROW_API furrow_status furrow_scorer_features(const furrow_scorer *scorer, uin
 
 /* ---- Evaluation ----------------------------------------------------------------------------------------- */
 
-/* Gathers scores into metrics, a calibration table and ROC and PR curves, by label (as the data has it, after the
- * configuration's transform) and weight of each row. Its memory does not grow with the rows: for AUC, curves and
- * calibration, scores that differ by less than 1/1024 of themselves may count as ties, as do those below 2^-64 or from
- * 2^64 on, of either sign. */
+/* Gathers scores into metrics, figures of each class, a calibration table and ROC and PR curves, by label (as the data
+ * has it, after the configuration's transform) and weight of each row. For models of two classes it keeps 12 bytes of
+ * each row, which it sorts in as much memory again: AUC, curves and calibration are exact, whatever the order of rows
+ * and merges. Beyond 33,554,432 rows (384 MiB), or where there is no memory, it counts rows in bins instead and says so
+ * in `binned` of the metrics: then scores that differ by less than 1/1024 of themselves may count as ties, as do those
+ * below 2^-64 or from 2^64 on, of either sign. */
 typedef struct furrow_evaluation furrow_evaluation;
 
 /* Makes an evaluation without rows. The scorer must outlive it.
@@ -532,14 +546,40 @@ FURROW_API furrow_status furrow_evaluation_create(furrow_evaluation **evaluation
 /* Frees an evaluation. Takes NULL. */
 FURROW_API void furrow_evaluation_free(furrow_evaluation *evaluation);
 /* Scores and counts a block. Several threads use one evaluation each and merge them.
- * Errors:  E_RANGE, a row that does not fit the model, a score that is not a number, or a label that the loss does not
- *          take: the message has the row; E_ARGUMENT, rows without labels. */
+ * Errors:  E_RANGE, a row that does not fit the model, a score that is not a number, a weight that is negative or not a
+ *          number, or a label that the loss does not take: the message has the row; E_ARGUMENT, rows without labels. */
 FURROW_API furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_scorer_scratch *scratch,
                                                      const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
-/* Adds the rows that another evaluation of the same scorer has counted. */
+/* Adds the rows that another evaluation of the same scorer has counted. Sums of losses and weights may differ in their
+ * last digits from those of one evaluation of all rows. */
 FURROW_API void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *from);
 /* Fills in the metrics of the rows so far. */
 FURROW_API void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_learn_metrics *metrics);
+
+/* Figures of a class. */
+typedef struct furrow_class_figures {
+  size_t size;                  /* set by furrow_class_figures_init */
+  double label;                 /* -1 or 1; softmax: the number of the class */
+  double rows;                  /* sum of the weights of rows with this label */
+  double predicted;             /* of rows for which the class is predicted */
+  double right;                 /* of rows of which both is true */
+  double precision, recall, f1; /* right / predicted, right / rows, their harmonic mean; a share of nothing is 0 */
+} furrow_class_figures;
+
+/* Prepares figures for furrow_evaluation_get_class. */
+static inline void furrow_class_figures_init(furrow_class_figures *figures) {
+  memset(figures, 0, sizeof *figures);
+  figures->size = sizeof *figures;
+}
+
+/* Returns: the number of classes: 2, first the negative one; softmax: its classes; 0 for regression. */
+FURROW_API size_t furrow_evaluation_class_count(const furrow_evaluation *evaluation);
+/* Fills in the figures of class i (i < furrow_evaluation_class_count; zeros past the end). */
+FURROW_API void furrow_evaluation_get_class(const furrow_evaluation *evaluation, size_t i,
+                                            furrow_class_figures *figures);
+/* Returns: the sum of the weights of rows of class `actual` for which class `predicted` is predicted; NaN past the last
+ *          class, and for models of more than 1024 classes. */
+FURROW_API double furrow_evaluation_confusion(const furrow_evaluation *evaluation, size_t actual, size_t predicted);
 
 /* A row of a calibration table: rows with a probability in [low, high). */
 typedef struct furrow_calibration_bin {
@@ -565,7 +605,8 @@ typedef struct furrow_curve_point {
   double threshold; /* rows from this probability on count as positive */
 } furrow_curve_point;
 
-/* Writes points of the ROC or PR curve, at most `capacity` of them, in the order of falling thresholds.
+/* Writes points of the ROC or PR curve in the order of falling thresholds: one for each score that occurs, or
+ * `capacity` of them that are evenly spread, the last one always.
  * Returns: how many were written; 0 for a model that does not have two classes, or without rows of both. */
 FURROW_API size_t furrow_evaluation_roc_curve(const furrow_evaluation *evaluation, furrow_curve_point *points,
                                               size_t capacity);

@@ -29,7 +29,7 @@ static void complete_header(uint8_t *file, size_t size, const fw_net *net) {
   uint64_t fingerprint;
   check(fw_plan_fingerprint(fw_net_plan(net), &fingerprint, NULL) == FURROW_OK);
   memcpy(file, FW_CHECKPOINT_MAGIC, 8);
-  fw_put_le32(file + 8, 1);
+  fw_put_le32(file + 8, FW_CHECKPOINT_VERSION);
   fw_put_le32(file + 12, (uint32_t)fw_net_element_size(net));
   fw_put_le64(file + 16, size - FW_CHECKPOINT_HEADER);
   fw_put_le64(file + 24, XXH3_64bits(file + FW_CHECKPOINT_HEADER, size - FW_CHECKPOINT_HEADER));

@@ -130,7 +130,7 @@ furrow_status fw_hogwild_epoch(fw_hogwild *h, const fw_row_source *from, uint32_
   atomic_store(&h->stop, false);
   atomic_store(&h->steps, h->trainer->steps);
   atomic_store(&h->rows, 0);
-  for (unsigned i = 0; i < h->count; i++) fw_tally_clear(h->workers[i].tally);
+  for (unsigned i = 0; i < h->count; i++) fw_tally_clear(h->workers[i].tally, FW_EXACT_TRAIN_ROWS);
   fw_spin_pool_run(h->trainer->pool, h->count, work, h);
   h->trainer->steps = atomic_load(&h->steps);
   if (h->status != FURROW_OK) {

@@ -35,13 +35,13 @@ void furrow_evaluation_free(furrow_evaluation *evaluation) {
   fw_free(evaluation);
 }
 
-/* Rows on their way to the tally, and the first label that the loss cannot take or score that is not a number. */
+/* Rows on their way to the tally, and the first one that is refused, for its score, weight or label. */
 typedef struct taking {
   const fw_graph *graph;
   fw_tally *tally;
   size_t bad_row; /* from 1; 0: none */
-  double bad_label;
   bool bad_score;
+  double weight, label; /* of the bad row */
 } taking;
 
 static bool are_finite(const double *outputs, size_t count) {
@@ -50,16 +50,32 @@ static bool are_finite(const double *outputs, size_t count) {
   return true;
 }
 
+static bool is_weight(double weight) {
+  return weight >= 0 && isfinite(weight);
+}
+
 static void take_outputs(void *user, size_t row, double label, double weight, const double *outputs) {
   taking *t = user;
   const bool good_score = are_finite(outputs, t->graph->outputs);
-  if (good_score && fw_loss_takes(t->graph, label)) {
+  if (good_score && is_weight(weight) && fw_loss_takes(t->graph, label)) {
     fw_tally_add(t->tally, outputs, label, weight);
   } else if (t->bad_row == 0) {
     t->bad_row = row + 1;
-    t->bad_label = label;
     t->bad_score = !good_score;
+    t->weight = weight;
+    t->label = label;
   }
+}
+
+/* Says what is wrong with the bad row, which is row `number` of the data. */
+static furrow_status refuse(const taking *t, uint64_t number, furrow_error *err) {
+  if (t->bad_score)
+    return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": its score is infinite or not a number", number);
+  if (!is_weight(t->weight))
+    return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": the row's weight is %g", number, t->weight);
+  const furrow_status status = fw_loss_refuse(t->graph, t->label, err);
+  fw_error_prefix_row(err, number);
+  return status;
 }
 
 static furrow_status check_labels(const furrow_rowblock *block, furrow_error *err) {
@@ -73,13 +89,7 @@ furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_
   if (status != FURROW_OK) return status;
   taking t = {.graph = &fw_scorer_plan(evaluation->scorer)->graph, .tally = evaluation->tally};
   status = fw_scorer_run(evaluation->scorer, scratch, block, take_outputs, &t, err);
-  if (status == FURROW_OK && t.bad_score) {
-    status = fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": its score is infinite or not a number",
-                     evaluation->rows + t.bad_row);
-  } else if (status == FURROW_OK && t.bad_row > 0) {
-    status = fw_loss_refuse(t.graph, t.bad_label, err);
-    fw_error_prefix_row(err, evaluation->rows + t.bad_row);
-  }
+  if (status == FURROW_OK && t.bad_row > 0) status = refuse(&t, evaluation->rows + t.bad_row, err);
   evaluation->rows += block->size;
   return status;
 }
@@ -94,17 +104,35 @@ void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_l
   fw_info_write(metrics, &full, sizeof full);
 }
 
+size_t furrow_evaluation_class_count(const furrow_evaluation *evaluation) {
+  return fw_tally_class_count(evaluation->tally);
+}
+
+void furrow_evaluation_get_class(const furrow_evaluation *evaluation, size_t i, furrow_class_figures *figures) {
+  furrow_class_figures full;
+  fw_tally_class(evaluation->tally, i, &full);
+  fw_info_write(figures, &full, sizeof full);
+}
+
+double furrow_evaluation_confusion(const furrow_evaluation *evaluation, size_t actual, size_t predicted) {
+  return fw_tally_confusion(evaluation->tally, actual, predicted);
+}
+
 void furrow_evaluation_get_calibration_bin(const furrow_evaluation *evaluation, size_t bins, size_t i,
                                            furrow_calibration_bin *bin) {
-  furrow_calibration_bin full;
-  fw_tally_calibration(evaluation->tally, bins, i, &full);
+  const fw_ranking *ranking = fw_tally_ranking(evaluation->tally);
+  furrow_calibration_bin full = {
+      .size = sizeof full, .low = (double)i / (double)bins, .high = (double)(i + 1) / (double)bins};
+  if (ranking) fw_ranking_calibration(ranking, bins, i, &full);
   fw_info_write(bin, &full, sizeof full);
 }
 
 size_t furrow_evaluation_roc_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t capacity) {
-  return fw_tally_roc(evaluation->tally, points, capacity);
+  const fw_ranking *ranking = fw_tally_ranking(evaluation->tally);
+  return ranking ? fw_ranking_roc(ranking, points, capacity) : 0;
 }
 
 size_t furrow_evaluation_pr_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t capacity) {
-  return fw_tally_pr(evaluation->tally, points, capacity);
+  const fw_ranking *ranking = fw_tally_ranking(evaluation->tally);
+  return ranking ? fw_ranking_pr(ranking, points, capacity) : 0;
 }

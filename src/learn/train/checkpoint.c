@@ -32,7 +32,6 @@ enum {
   AT_UNUSED = 72,
   AT_HEADER_DIGEST = 88
 };
-enum { VERSION = 1 };
 
 void fw_checkpoint_clear(fw_checkpoint *checkpoint) {
   fw_free(checkpoint->history);
@@ -62,23 +61,41 @@ void fw_epochs_link(fw_epoch *epochs, size_t count) {
   }
 }
 
-/* The figures of metrics in their order in the file, behind the number of rows. */
-enum { FIGURES = 9, METRICS_BYTES = 8 * (1 + FIGURES) };
+/* The figures of metrics in their order in the file, behind the number of rows and that of binned ones. */
+#define AT(field) offsetof(furrow_learn_metrics, field)
+static const size_t figures[] = {AT(weight),
+                                 AT(loss),
+                                 AT(auc),
+                                 AT(accuracy),
+                                 AT(logloss),
+                                 AT(rmse),
+                                 AT(mae),
+                                 AT(mean_label),
+                                 AT(mean_prediction),
+                                 AT(pr_auc),
+                                 AT(precision),
+                                 AT(recall),
+                                 AT(f1),
+                                 AT(r2),
+                                 AT(constant_logloss),
+                                 AT(constant_accuracy),
+                                 AT(constant_rmse)};
+#undef AT
+enum { FIGURES = sizeof figures / sizeof *figures, METRICS_BYTES = 8 * (2 + FIGURES) };
+_Static_assert(FW_CHECKPOINT_EPOCH == 24 + 2 * METRICS_BYTES, "an epoch and its figures");
 
 static void put_metrics(unsigned char *at, const furrow_learn_metrics *m) {
-  const double figures[FIGURES] = {m->weight, m->loss, m->auc,        m->accuracy,       m->logloss,
-                                   m->rmse,   m->mae,  m->mean_label, m->mean_prediction};
   fw_put_le64(at, m->rows);
-  for (size_t i = 0; i < FIGURES; i++) put_real(at + 8 + 8 * i, figures[i]);
+  fw_put_le64(at + 8, m->binned);
+  for (size_t i = 0; i < FIGURES; i++)
+    put_real(at + 16 + 8 * i, *(const double *)((const unsigned char *)m + figures[i]));
 }
 
 static void get_metrics(const unsigned char *at, furrow_learn_metrics *m) {
-  double f[FIGURES];
-  for (size_t i = 0; i < FIGURES; i++) f[i] = get_real(at + 8 + 8 * i);
   furrow_learn_metrics_init(m);
   m->rows = fw_get_le64(at);
-  m->weight = f[0], m->loss = f[1], m->auc = f[2], m->accuracy = f[3], m->logloss = f[4];
-  m->rmse = f[5], m->mae = f[6], m->mean_label = f[7], m->mean_prediction = f[8];
+  m->binned = fw_get_le64(at + 8);
+  for (size_t i = 0; i < FIGURES; i++) *(double *)((unsigned char *)m + figures[i]) = get_real(at + 16 + 8 * i);
 }
 
 static void put_epoch(unsigned char *at, const fw_epoch *epoch) {
@@ -132,7 +149,7 @@ static void make_header(unsigned char *header, const writer *w, const fw_checkpo
                         const fw_snapshot_ops *snapshot_ops, uint64_t fingerprint, uint64_t snapshot_bytes) {
   memset(header, 0, FW_CHECKPOINT_HEADER);
   memcpy(header + AT_MAGIC, FW_CHECKPOINT_MAGIC, 8);
-  fw_put_le32(header + AT_VERSION, VERSION);
+  fw_put_le32(header + AT_VERSION, FW_CHECKPOINT_VERSION);
   fw_put_le32(header + AT_ELEMENT, (uint32_t)snapshot_ops->element);
   fw_put_le64(header + AT_PAYLOAD_BYTES, fw_atomic_file_size(w->file) - FW_CHECKPOINT_HEADER);
   fw_put_le64(header + AT_PAYLOAD_DIGEST, XXH3_64bits_digest(w->hash));
@@ -207,9 +224,9 @@ static furrow_status check_header(const unsigned char *bytes, size_t size, furro
   if (size < FW_CHECKPOINT_HEADER || memcmp(bytes, FW_CHECKPOINT_MAGIC, 8) != 0)
     return fail_at(err, FURROW_E_FORMAT, 0, "not a checkpoint of a training");
   const uint32_t version = fw_get_le32(bytes + AT_VERSION);
-  if (version != VERSION)
+  if (version != FW_CHECKPOINT_VERSION)
     return fail_at(err, FURROW_E_FORMAT, AT_VERSION, "the checkpoint is of version %" PRIu32 ", this reads version %d",
-                   version, VERSION);
+                   version, FW_CHECKPOINT_VERSION);
   if (fw_get_le64(bytes + AT_HEADER_DIGEST) != XXH3_64bits(bytes, AT_HEADER_DIGEST))
     return fail_at(err, FURROW_E_FORMAT, AT_HEADER_DIGEST, "the checkpoint is damaged: its header's digest is wrong");
   if (fw_get_le64(bytes + AT_UNUSED) || fw_get_le64(bytes + AT_UNUSED + 8))

@@ -7,7 +7,7 @@
 
 #define FW_CHECKPOINT_NAME "checkpoint"
 #define FW_CHECKPOINT_MAGIC "FWTRAIN1"
-enum { FW_CHECKPOINT_HEADER = 96, FW_CHECKPOINT_EPOCH = 184 };
+enum { FW_CHECKPOINT_VERSION = 2, FW_CHECKPOINT_HEADER = 96, FW_CHECKPOINT_EPOCH = 328 };
 
 /* An epoch and its figures. */
 typedef struct fw_epoch {

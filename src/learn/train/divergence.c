@@ -12,21 +12,14 @@ enum { HALVINGS = 3 };
 
 /* ---- The loss of a constant ---- */
 
-/* Of rows of which a share is positive, for the constant that is best for another share. */
-static double cross_entropy(double share, double chosen) {
-  const double p = fmin(fmax(chosen, 1e-9), 1 - 1e-9);
-  return -share * log(p) - (1 - share) * log1p(-p);
-}
-
-/* The best constant of the training rows, on rows with these figures; NaN: not known. */
-static double constant_loss(const fw_fit *f, const furrow_learn_metrics *rows, const furrow_learn_metrics *train) {
-  const fw_graph *graph = &f->trainer->plan->graph;
-  switch (graph->loss) {
+/* The best constant for the rows that have these figures; NaN: not known. */
+static double constant_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
+  switch (f->trainer->plan->graph.loss) {
   case FW_LOSS_LOG:
-  case FW_LOSS_CROSS_ENTROPY: return cross_entropy(rows->mean_label, train->mean_label);
+  case FW_LOSS_CROSS_ENTROPY:
+  case FW_LOSS_SOFTMAX: return rows->constant_logloss;
   case FW_LOSS_HINGE: return 2 * fmin(rows->mean_label, 1 - rows->mean_label);
-  case FW_LOSS_SOFTMAX: return log((double)graph->outputs);
-  case FW_LOSS_L2: return f->scaling.label_factor != 0 ? 0.5 * fw_fit_loss_unit(f) : (double)NAN;
+  case FW_LOSS_L2: return 0.5 * rows->constant_rmse * rows->constant_rmse;
   case FW_LOSS_HUBER: break;
   }
   return NAN;
@@ -44,7 +37,7 @@ bool fw_fit_diverged(const fw_fit *f, furrow_status status, const fw_epoch *epoc
   const furrow_trainer *t = f->trainer;
   if (t->forest || f->exact) return false;
   if (status != FURROW_OK) return status == FURROW_E_RANGE && t->diverged;
-  const double loss = epoch->train.loss, constant = constant_loss(f, &epoch->train, &epoch->train);
+  const double loss = epoch->train.loss, constant = constant_loss(f, &epoch->train);
   if (epoch->train.weight > 0 && !isfinite(loss)) return true;
   if (isnan(constant)) return t->epochs > 0 && loss > FAR_BEYOND * t->history[0].train.loss;
   return loss > FAR * constant && (t->epochs == 0 || loss > FAR * best_loss(t));
@@ -99,7 +92,7 @@ furrow_status fw_fit_compare_constant(fw_fit *f, furrow_error *err) {
   const bool held_out = saved->valid.rows > 0;
   const furrow_learn_metrics *rows = held_out ? &saved->valid : &saved->train;
   const double loss = f->trainer->fell_back ? f->linear_loss : rows->loss;
-  const double constant = constant_loss(f, rows, &saved->train);
+  const double constant = constant_loss(f, rows);
   if (!(loss > constant * (1 + 1e-6))) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, true, err,
                       "the model is worse than a constant: the loss of the %s rows is %.6g, and %.6g if the same is "

@@ -144,7 +144,7 @@ furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
 
 static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   if (!f->valid) return FURROW_OK;
-  fw_tally_clear(f->tally);
+  fw_tally_clear(f->tally, FW_EXACT_ROWS);
   furrow_status status = f->ops->score_valid(f, err);
   if (status == FURROW_E_RANGE) return name_valid(f, status, err);
   if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
@@ -281,6 +281,7 @@ static void to_units_of_data(const fw_fit *f, furrow_learn_metrics *m) {
   m->loss *= fw_fit_loss_unit(f);
   m->rmse /= factor;
   m->mae /= factor;
+  m->constant_rmse /= factor;
   m->mean_label = m->mean_label / factor + mean;
   m->mean_prediction = m->mean_prediction / factor + mean;
 }

@@ -120,7 +120,7 @@ static furrow_status train_iteration(fw_fit *f, fw_epoch *epoch, furrow_error *e
   f->done = state != FW_LBFGS_GOING;
   f->trainer->steps++;
   epoch->shown.learning_rate = 1;
-  fw_tally_clear(f->tally);
+  fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   tally_rows(f);
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_fit_seconds() - start;

@@ -85,7 +85,7 @@ static furrow_status train_round(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   epoch->shown.learning_rate = f->trainer->plan->train.lr;
   furrow_status status = fw_booster_round(f->booster, err);
   if (status != FURROW_OK) return status;
-  fw_tally_clear(f->tally);
+  fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   fw_booster_tally(f->booster, false, (rows + TALLIED - 1) / TALLIED, f->tally);
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->train.rows = rows;

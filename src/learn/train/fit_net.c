@@ -69,7 +69,7 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   const double start = fw_fit_seconds();
   const fw_row_source from = {fw_epoch_rows_fill, f->train, f->batch};
   f->reported = 0;
-  fw_tally_clear(f->tally);
+  fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   epoch->shown.learning_rate = rate_of(f->trainer, epoch->shown.epoch);
   furrow_status status = fw_epoch_rows_start(f->train, epoch->shown.epoch, err);
   if (status == FURROW_OK && f->hogwild) {

@@ -380,6 +380,26 @@ static void threads_score_at_once(void **state) {
 
 /* ---- Evaluation ---- */
 
+/* Rows of classes, and cells of the confusion matrix, are all rows, and those of its diagonal are the right ones. */
+static void check_classes(const furrow_evaluation *evaluation, const furrow_learn_metrics *metrics) {
+  const size_t classes = furrow_evaluation_class_count(evaluation);
+  double rows = 0, cells = 0, right = 0;
+  assert_int_equal(classes == 0, isnan(metrics->accuracy));
+  for (size_t i = 0; i < classes; i++) {
+    furrow_class_figures f;
+    furrow_class_figures_init(&f);
+    furrow_evaluation_get_class(evaluation, i, &f);
+    assert_true(f.label == (isnan(metrics->auc) ? (double)i : i == 0 ? -1 : 1));
+    assert_true(f.right == furrow_evaluation_confusion(evaluation, i, i));
+    rows += f.rows;
+    right += f.right;
+    for (size_t j = 0; j < classes; j++) cells += furrow_evaluation_confusion(evaluation, i, j);
+  }
+  if (classes == 0) return;
+  assert_true(rows == metrics->weight && cells == rows);
+  assert_true(right / rows == metrics->accuracy);
+}
+
 static void evaluation_is_that_of_training(void **state) {
   (void)state;
   for (size_t m = 0; m < MODELS; m++) {
@@ -409,6 +429,10 @@ static void evaluation_is_that_of_training(void **state) {
     furrow_evaluation_get_metrics(halves[0], &merged);
     assert_int_equal(merged.rows, found.rows);
     assert_true(fabs(merged.loss - found.loss) < 1e-12 * (1 + fabs(found.loss)));
+    assert_memory_equal(&merged.auc, &found.auc, sizeof found.auc);
+    assert_memory_equal(&merged.pr_auc, &found.pr_auc, sizeof found.pr_auc);
+    assert_int_equal(found.binned, 0);
+    check_classes(whole, &found);
     furrow_evaluation_free(halves[0]);
     furrow_evaluation_free(halves[1]);
     furrow_evaluation_free(whole);
@@ -417,6 +441,53 @@ static void evaluation_is_that_of_training(void **state) {
     furrow_scorer_free(scorer);
     furrow_trainer_free(trainer);
   }
+}
+
+typedef struct asking {
+  const furrow_evaluation *evaluation;
+  furrow_learn_metrics metrics;
+  furrow_curve_point points[16];
+  size_t count;
+} asking;
+
+static void *ask(void *user) {
+  asking *a = user;
+  furrow_learn_metrics_init(&a->metrics);
+  a->count = furrow_evaluation_roc_curve(a->evaluation, a->points, 16);
+  furrow_evaluation_get_metrics(a->evaluation, &a->metrics);
+  return NULL;
+}
+
+/* The rows are sorted by whoever asks first. */
+static void threads_ask_at_once(void **state) {
+  (void)state;
+  furrow_trainer *trainer = trained(&models[0]);
+  furrow_scorer *scorer = NULL;
+  furrow_scorer_scratch *space = NULL;
+  furrow_evaluation *evaluation = NULL;
+  assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
+  assert_int_equal(furrow_evaluation_create(&evaluation, scorer, &err), FURROW_OK);
+  rows_of rows = read_test(scorer);
+  assert_int_equal(furrow_evaluation_add_block(evaluation, space, rows.block, &err), FURROW_OK);
+  asking askers[4] = {0};
+  pthread_t threads[4];
+  for (int t = 0; t < 4; t++) {
+    askers[t].evaluation = evaluation;
+    assert_int_equal(pthread_create(&threads[t], NULL, ask, &askers[t]), 0);
+  }
+  for (int t = 0; t < 4; t++) pthread_join(threads[t], NULL);
+  assert_int_equal(askers[0].count, 16);
+  assert_true(askers[0].points[15].x == 1 && askers[0].points[15].y == 1);
+  for (int t = 1; t < 4; t++) {
+    assert_memory_equal(&askers[0].metrics, &askers[t].metrics, sizeof askers[t].metrics);
+    assert_memory_equal(askers[0].points, askers[t].points, sizeof askers[t].points);
+  }
+  furrow_sample_reader_close(rows.samples);
+  furrow_evaluation_free(evaluation);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
+  furrow_trainer_free(trainer);
 }
 
 static void labels_that_a_loss_cannot_take_are_refused(void **state) {
@@ -563,6 +634,7 @@ int main(void) {
       cmocka_unit_test(incremental_training_takes_new_features),
       cmocka_unit_test(threads_score_at_once),
       cmocka_unit_test(evaluation_is_that_of_training),
+      cmocka_unit_test(threads_ask_at_once),
       cmocka_unit_test(labels_that_a_loss_cannot_take_are_refused),
       cmocka_unit_test(inner_products_rank_as_the_model),
       cmocka_unit_test(vectors_need_a_factorization_machine),

@@ -19,7 +19,8 @@ static fw_tally *new_tally(const fw_graph *graph) {
 /* ---- AUC ------------------------------------------------------------------------------------------------ */
 
 typedef struct sample {
-  double score, weight;
+  double score;
+  float weight;
   bool positive;
 } sample;
 
@@ -35,7 +36,7 @@ static double exact_auc(sample *samples, size_t n) {
   for (size_t i = 0, end; i < n; i = end) {
     double negative = 0, positive = 0;
     for (end = i; end < n && samples[end].score == samples[i].score; end++)
-      *(samples[end].positive ? &positive : &negative) += samples[end].weight;
+      *(samples[end].positive ? &positive : &negative) += (double)samples[end].weight;
     pairs += positive * (negatives + negative / 2);
     negatives += negative;
     positives += positive;
@@ -49,15 +50,16 @@ static double auc_of(const fw_tally *tally) {
   return metrics.auc;
 }
 
-static double tally_all(fw_tally *tally, const sample *samples, size_t n) {
-  fw_tally_clear(tally);
+/* Of rows that are kept, or (exact_rows 0) of bins. */
+static double tally_all(fw_tally *tally, size_t exact_rows, const sample *samples, size_t n) {
+  fw_tally_clear(tally, exact_rows);
   for (size_t i = 0; i < n; i++)
-    fw_tally_add(tally, &samples[i].score, samples[i].positive ? 1 : -1, samples[i].weight);
+    fw_tally_add(tally, &samples[i].score, samples[i].positive ? 1 : -1, (double)samples[i].weight);
   return auc_of(tally);
 }
 
 /* Scores as models have them: a logistic truth, wide and narrow, far from 0 and near it, tiny, ties, weights. */
-static void auc_is_near_the_exact_one(void **state) {
+static void auc_is_the_exact_one(void **state) {
   (void)state;
   enum { N = 200000 };
   static sample samples[N];
@@ -75,12 +77,14 @@ static void auc_is_near_the_exact_one(void **state) {
       const bool positive = fw_rng_below(&rng, 10) < 3;
       double score = cases[c].mean + cases[c].spread * fw_rng_normal(&rng) + (positive ? cases[c].gap : 0);
       if (cases[c].step > 0) score = floor(score / cases[c].step) * cases[c].step;
-      samples[i] = (sample){score, cases[c].weights ? fw_rng_double(&rng) : 1, positive};
+      samples[i] = (sample){score, cases[c].weights ? (float)fw_rng_double(&rng) : 1, positive};
     }
-    const double got = tally_all(tally, samples, N), exact = exact_auc(samples, N);
+    const double got = tally_all(tally, N, samples, N), binned = tally_all(tally, 0, samples, N);
+    const double exact = exact_auc(samples, N);
     assert_true(exact > 0.5 && exact < 1);
-    if (!(fabs(got - exact) < 1e-4)) fail_msg("case %zu: %.6f instead of %.6f", c, got, exact);
-    if (cases[c].step > 0) assert_true(fabs(got - exact) < 1e-12); /* ties are ties */
+    if (!(fabs(got - exact) < 1e-12)) fail_msg("case %zu: %.15f instead of %.15f", c, got, exact);
+    if (!(fabs(binned - exact) < 1e-4)) fail_msg("case %zu: %.6f instead of %.6f", c, binned, exact);
+    if (cases[c].step > 0) assert_true(fabs(binned - exact) < 1e-12); /* ties are ties */
   }
   fw_tally_free(tally);
 }
@@ -99,9 +103,11 @@ static void auc_of_all_magnitudes(void **state) {
       const bool positive = fw_rng_below(&rng, 10) < 3;
       samples[i] = (sample){scales[c] * (fw_rng_normal(&rng) + (positive ? 1 : 0)), 1, positive};
     }
-    const double got = tally_all(tally, samples, N), exact = exact_auc(samples, N);
+    const double got = tally_all(tally, N, samples, N), binned = tally_all(tally, 0, samples, N);
+    const double exact = exact_auc(samples, N);
     assert_true(exact > 0.7 && exact < 0.8);
-    if (!(fabs(got - exact) < 1e-3)) fail_msg("times %g: %.6f instead of %.6f", scales[c], got, exact);
+    if (!(fabs(got - exact) < 1e-12)) fail_msg("times %g: %.15f instead of %.15f", scales[c], got, exact);
+    if (!(fabs(binned - exact) < 1e-3)) fail_msg("times %g: %.6f instead of %.6f", scales[c], binned, exact);
   }
   fw_tally_free(tally);
 }
@@ -113,13 +119,152 @@ static void auc_of_few_rows(void **state) {
                ties[] = {{2, 1, false}, {2, 1, true}, {2, 5, true}}, one[] = {{2, 1, true}},
                zeros[] = {{0.0, 1, false}, {-0.0, 1, true}}, near[] = {{-1e-30, 1, false}, {1e-30, 1, true}},
                far[] = {{-1e30, 1, true}, {1e30, 1, false}};
-  assert_true(tally_all(tally, right, 4) == 1);
-  assert_true(tally_all(tally, ties, 3) == 0.5);
-  assert_true(isnan(tally_all(tally, one, 1)));
-  assert_true(tally_all(tally, zeros, 2) == 0.5);
-  assert_true(tally_all(tally, near, 2) == 1);
-  assert_true(tally_all(tally, far, 2) == 0);
+  for (size_t exact_rows = 0; exact_rows < 16; exact_rows += 3) {
+    assert_true(tally_all(tally, exact_rows, right, 4) == 1);
+    assert_true(tally_all(tally, exact_rows, ties, 3) == 0.5);
+    assert_true(isnan(tally_all(tally, exact_rows, one, 1)));
+    assert_true(tally_all(tally, exact_rows, zeros, 2) == 0.5);
+    assert_true(tally_all(tally, exact_rows, near, 2) == 1);
+    assert_true(tally_all(tally, exact_rows, far, 2) == 0);
+  }
   fw_tally_free(tally);
+}
+
+/* Of all pairs, and of all thresholds, by their definitions. */
+static double auc_of_pairs(const sample *s, size_t n) {
+  double right = 0, all = 0;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) {
+      if (!s[i].positive || s[j].positive) continue;
+      const double weight = (double)s[i].weight * (double)s[j].weight;
+      all += weight;
+      right += s[i].score > s[j].score ? weight : s[i].score == s[j].score ? 0.5 * weight : 0;
+    }
+  return right / all;
+}
+
+static double average_precision(const sample *s, size_t n) {
+  double sum = 0, positives = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (!s[i].positive) continue;
+    double above = 0, right = 0;
+    for (size_t j = 0; j < n; j++) {
+      if (s[j].score < s[i].score) continue;
+      above += (double)s[j].weight;
+      right += s[j].positive ? (double)s[j].weight : 0;
+    }
+    if (!(s[i].weight > 0)) continue;
+    positives += (double)s[i].weight;
+    sum += (double)s[i].weight * right / above;
+  }
+  return sum / positives;
+}
+
+/* Scores that are floats and scores that are not, few and many ties, weights of all kinds, also 0. */
+static void figures_are_those_of_their_definitions(void **state) {
+  (void)state;
+  enum { N = 700 };
+  sample samples[N];
+  fw_tally *tally = new_tally(&log_graph);
+  for (int c = 0; c < 24; c++) {
+    fw_rng rng;
+    fw_rng_init(&rng, (uint64_t)c);
+    for (size_t i = 0; i < N; i++) {
+      const bool positive = fw_rng_below(&rng, 4) == 0;
+      double score = fw_rng_normal(&rng) + (positive ? 0.7 : 0);
+      if (c % 3 == 1) score = (double)(float)score;
+      if (c % 3 == 2) score = floor(4 * score) / 3;
+      const float weights[] = {1, 0.3F, (float)fw_rng_double(&rng), (float)fw_rng_below(&rng, 3)};
+      samples[i] = (sample){score, weights[c % 4], positive};
+    }
+    furrow_learn_metrics m;
+    tally_all(tally, N, samples, N);
+    fw_tally_metrics(tally, &m);
+    const double auc = auc_of_pairs(samples, N), precision = average_precision(samples, N);
+    if (!(fabs(m.auc - auc) < 1e-12)) fail_msg("case %d: AUC %.15f instead of %.15f", c, m.auc, auc);
+    if (!(fabs(m.pr_auc - precision) < 1e-12)) fail_msg("case %d: %.15f instead of %.15f", c, m.pr_auc, precision);
+    assert_true(m.binned == 0);
+  }
+  fw_tally_free(tally);
+}
+
+/* The figures are the same bits for any order of rows and any order of merges. */
+static void order_does_not_matter(void **state) {
+  (void)state;
+  enum { N = 3000, PARTS = 5 };
+  static sample samples[N];
+  fw_rng rng;
+  fw_rng_init(&rng, 11);
+  for (size_t i = 0; i < N; i++) {
+    const double score = floor(20 * fw_rng_normal(&rng)) / 7;
+    samples[i] = (sample){score, (float)(fw_rng_double(&rng) * 1e-3), fw_rng_below(&rng, 3) == 0};
+  }
+  furrow_learn_metrics first = {0};
+  furrow_calibration_bin first_bin = {0};
+  for (int c = 0; c < 4; c++) {
+    fw_tally *parts[PARTS], *all = new_tally(&log_graph);
+    for (int p = 0; p < PARTS; p++) parts[p] = new_tally(&log_graph);
+    for (size_t i = N; i-- > 1;) {
+      const size_t j = fw_rng_below(&rng, i + 1);
+      const sample kept = samples[i];
+      samples[i] = samples[j];
+      samples[j] = kept;
+    }
+    for (size_t i = 0; i < N; i++)
+      fw_tally_add(parts[fw_rng_below(&rng, PARTS)], &samples[i].score, samples[i].positive ? 1 : -1,
+                   (double)samples[i].weight);
+    for (int p = 0; p < PARTS; p++) {
+      furrow_learn_metrics part;
+      if (p % 2) fw_tally_metrics(parts[p], &part); /* what is sorted can be merged, too */
+      fw_tally_merge(all, parts[p]);
+      fw_tally_free(parts[p]);
+    }
+    furrow_learn_metrics m;
+    furrow_calibration_bin bin;
+    fw_tally_metrics(all, &m);
+    fw_ranking_calibration(fw_tally_ranking(all), 4, 1, &bin);
+    if (c == 0) first = m, first_bin = bin;
+    assert_true(bin.rows > 0);
+    assert_memory_equal(&m.auc, &first.auc, sizeof m.auc);
+    assert_memory_equal(&m.pr_auc, &first.pr_auc, sizeof m.pr_auc);
+    assert_memory_equal(&bin, &first_bin, sizeof bin);
+    fw_tally_free(all);
+  }
+}
+
+/* One row beyond the limit, whether it is added or merged, and the figures say that they are of bins. */
+static void beyond_the_limit_rows_are_binned(void **state) {
+  (void)state;
+  enum { N = 100 };
+  fw_tally *tally = new_tally(&log_graph), *other = new_tally(&log_graph);
+  furrow_learn_metrics m;
+  fw_rng rng;
+  fw_rng_init(&rng, 4);
+  sample samples[N];
+  for (size_t i = 0; i < N; i++) samples[i] = (sample){fw_rng_normal(&rng), 1, i % 2 == 0};
+  const double exact = tally_all(tally, N, samples, N);
+  fw_tally_metrics(tally, &m);
+  assert_int_equal(m.binned, 0);
+  const double binned = tally_all(tally, N - 1, samples, N);
+  fw_tally_metrics(tally, &m);
+  assert_int_equal(m.binned, N);
+  assert_float_equal(binned, exact, 1e-3);
+  for (size_t first = 0; first < 2; first++) { /* one that is binned into one that is not, and the reverse */
+    tally_all(tally, first ? N : 1, samples, 60);
+    tally_all(other, first ? 1 : N, samples + 60, 40);
+    fw_tally_merge(tally, other);
+    fw_tally_metrics(tally, &m);
+    assert_int_equal(m.binned, N);
+    assert_true(m.auc == binned);
+  }
+  tally_all(tally, N - 1, samples, 60); /* neither is, but both together are too many */
+  tally_all(other, N - 1, samples + 60, 40);
+  fw_tally_merge(tally, other);
+  fw_tally_metrics(tally, &m);
+  assert_true(m.binned == N && m.auc == binned);
+  assert_true(tally_all(tally, N, samples, N) == exact); /* and clearing starts anew */
+  fw_tally_free(tally);
+  fw_tally_free(other);
 }
 
 /* ---- Other figures -------------------------------------------------------------------------------------- */
@@ -179,12 +324,12 @@ static void figures_of_regression(void **state) {
   assert_float_equal(m.mae, (2.0 + 3) / 4, 1e-12);
   assert_float_equal(m.mean_label, 0.25, 1e-12);
   assert_float_equal(m.mean_prediction, 0, 1e-12);
-  assert_true(isnan(m.auc) && isnan(m.accuracy) && isnan(m.logloss));
-  furrow_calibration_bin row;
-  furrow_curve_point point;
-  fw_tally_calibration(tally, 2, 0, &row);
-  assert_true(row.rows == 0);
-  assert_int_equal(fw_tally_roc(tally, &point, 1), 0);
+  assert_true(isnan(m.auc) && isnan(m.accuracy) && isnan(m.logloss) && isnan(m.f1) && isnan(m.constant_accuracy));
+  assert_float_equal(m.r2, 1 - 7 / 0.75, 1e-12);
+  assert_float_equal(m.constant_rmse, sqrt(0.75 / 4), 1e-12);
+  assert_null(fw_tally_ranking(tally));
+  assert_int_equal(fw_tally_class_count(tally), 0);
+  assert_true(isnan(fw_tally_confusion(tally, 0, 0)));
   fw_tally_free(tally);
 }
 
@@ -200,7 +345,109 @@ static void figures_of_classes(void **state) {
   assert_float_equal(m.loss, (all - 2 + all - 1) / 2, 1e-12);
   assert_float_equal(m.logloss, m.loss, 1e-12);
   assert_float_equal(m.accuracy, 0.5, 1e-12);
-  assert_true(isnan(m.auc) && isnan(m.mean_label));
+  assert_true(isnan(m.auc) && isnan(m.mean_label) && isnan(m.pr_auc) && isnan(m.r2));
+  assert_float_equal(m.constant_accuracy, 0.5, 1e-12);
+  assert_float_equal(m.constant_logloss, log(2), 1e-12);
+  /* class 2 does not occur: the means are over the other two */
+  assert_float_equal(m.precision, 0.25, 1e-12);
+  assert_float_equal(m.recall, 0.5, 1e-12);
+  assert_float_equal(m.f1, 1.0 / 3, 1e-12);
+  fw_tally_free(tally);
+}
+
+/* Labels that lie far from 0 beside each other: sums of their squares would lose all digits. */
+static void spread_of_labels(void **state) {
+  (void)state;
+  const fw_graph graph = {.loss = FW_LOSS_L2, .outputs = 1};
+  fw_tally *whole = new_tally(&graph), *parts[2] = {new_tally(&graph), new_tally(&graph)};
+  furrow_learn_metrics m;
+  for (int i = 0; i < 1000; i++) {
+    const double label = 1e9 + i % 4, out = label + (i % 2 ? 0.5 : -0.5), weight = i < 500 ? 1 : 3;
+    fw_tally_add(whole, &out, label, weight);
+    fw_tally_add(parts[i >= 300], &out, label, weight);
+    if (i % 3 == 0) fw_tally_add(parts[i % 2], &out, -7, 0); /* weighs nothing */
+  }
+  fw_tally_metrics(whole, &m);
+  assert_float_equal(m.constant_rmse, sqrt(1.25), 1e-6);
+  assert_float_equal(m.r2, 1 - 0.25 / 1.25, 1e-6);
+  fw_tally_merge(parts[0], parts[1]);
+  fw_tally_metrics(parts[0], &m);
+  assert_float_equal(m.constant_rmse, sqrt(1.25), 1e-6);
+  assert_float_equal(m.r2, 1 - 0.25 / 1.25, 1e-6);
+  fw_tally_clear(whole, 0);
+  fw_tally_add(whole, (const double[]){1}, 2, 1);
+  fw_tally_metrics(whole, &m);
+  assert_true(isnan(m.r2) && m.constant_rmse == 0);
+  for (int i = 0; i < 2; i++) fw_tally_free(parts[i]);
+  fw_tally_free(whole);
+}
+
+static void classes_and_their_confusion(void **state) {
+  (void)state;
+  const fw_graph graph = {.loss = FW_LOSS_SOFTMAX, .outputs = 3};
+  fw_tally *tally = new_tally(&graph);
+  furrow_class_figures f;
+  furrow_learn_metrics m;
+  static const double outs[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  static const struct {
+    int actual, predicted;
+    double weight;
+  } rows[] = {{0, 0, 4}, {0, 1, 1}, {1, 1, 2}, {1, 2, 2}, {2, 2, 0.5}, {2, 0, 0.5}};
+  for (int i = 0; i < 6; i++) fw_tally_add(tally, outs[rows[i].predicted], rows[i].actual, rows[i].weight);
+  assert_int_equal(fw_tally_class_count(tally), 3);
+  for (int i = 0; i < 6; i++)
+    assert_true(fw_tally_confusion(tally, (size_t)rows[i].actual, (size_t)rows[i].predicted) == rows[i].weight);
+  assert_true(fw_tally_confusion(tally, 0, 2) == 0 && isnan(fw_tally_confusion(tally, 3, 0)));
+  fw_tally_class(tally, 1, &f);
+  assert_true(f.label == 1 && f.rows == 4 && f.predicted == 3 && f.right == 2);
+  assert_float_equal(f.precision, 2.0 / 3, 1e-12);
+  assert_float_equal(f.recall, 0.5, 1e-12);
+  assert_float_equal(f.f1, 4.0 / 7, 1e-12);
+  fw_tally_metrics(tally, &m);
+  assert_float_equal(m.accuracy, 0.65, 1e-12);
+  assert_float_equal(m.constant_accuracy, 0.5, 1e-12);
+  assert_float_equal(m.precision, (4 / 4.5 + 2.0 / 3 + 0.2) / 3, 1e-12);
+  assert_float_equal(m.recall, (0.8 + 0.5 + 0.5) / 3, 1e-12);
+  assert_float_equal(m.f1, (8 / 9.5 + 4.0 / 7 + 1 / 3.5) / 3, 1e-12);
+  fw_tally_class(tally, 3, &f);
+  assert_true(f.rows == 0 && f.label == 0);
+  fw_tally_free(tally);
+}
+
+/* Two classes: the second one is the positive one; nothing predicted as positive gives 0, not a failure. */
+static void precision_and_recall(void **state) {
+  (void)state;
+  fw_tally *tally = new_tally(&log_graph);
+  furrow_learn_metrics m;
+  const double scores[] = {1, 2, 3, -1, -2}, labels[] = {1, 1, -1, 1, -1};
+  for (int i = 0; i < 5; i++) fw_tally_add(tally, &scores[i], labels[i], 1);
+  fw_tally_metrics(tally, &m);
+  assert_float_equal(m.precision, 2.0 / 3, 1e-12);
+  assert_float_equal(m.recall, 2.0 / 3, 1e-12);
+  assert_float_equal(m.f1, 2.0 / 3, 1e-12);
+  assert_true(fw_tally_confusion(tally, 0, 1) == 1 && fw_tally_confusion(tally, 1, 1) == 2);
+  assert_float_equal(m.constant_accuracy, 0.6, 1e-12);
+  assert_float_equal(m.constant_logloss, -0.6 * log(0.6) - 0.4 * log(0.4), 1e-12);
+  fw_tally_clear(tally, 10);
+  fw_tally_add(tally, (const double[]){-1}, -1, 1);
+  fw_tally_metrics(tally, &m);
+  assert_true(m.precision == 0 && m.recall == 0 && m.f1 == 0 && m.constant_logloss == 0);
+  assert_true(isnan(m.pr_auc) && isnan(m.auc) && m.accuracy == 1);
+  fw_tally_free(tally);
+}
+
+/* Too many classes for a matrix still have their figures. */
+static void many_classes(void **state) {
+  (void)state;
+  const fw_graph graph = {.loss = FW_LOSS_SOFTMAX, .outputs = FW_CONFUSION_CLASSES + 1};
+  fw_tally *tally = new_tally(&graph);
+  static double out[FW_CONFUSION_CLASSES + 1];
+  furrow_class_figures f;
+  out[FW_CONFUSION_CLASSES] = 1;
+  fw_tally_add(tally, out, FW_CONFUSION_CLASSES, 2);
+  fw_tally_class(tally, FW_CONFUSION_CLASSES, &f);
+  assert_true(f.rows == 2 && f.right == 2 && f.f1 == 1);
+  assert_true(isnan(fw_tally_confusion(tally, 0, 0)));
   fw_tally_free(tally);
 }
 
@@ -233,7 +480,9 @@ static void tallies_are_merged(void **state) {
   assert_int_equal(fw_tally_reduce(all, &two_equal, NULL), FURROW_OK);
   fw_tally_metrics(all, &a);
   assert_int_equal(a.rows, 2 * b.rows);
-  assert_true(a.auc == b.auc && a.loss == b.loss);
+  assert_int_equal(a.binned, 2 * b.rows); /* ranks add up bins */
+  assert_float_equal(a.auc, b.auc, 1e-4);
+  assert_true(a.loss == b.loss && a.f1 == b.f1);
   for (int i = 0; i < 2; i++) fw_tally_free(parts[i]);
   fw_tally_free(all);
 }
@@ -246,22 +495,22 @@ static void curves(void **state) {
   const double scores[] = {3, 2, 1, 0.5}, labels[] = {1, -1, 1, -1};
   for (int i = 0; i < 4; i++) fw_tally_add(tally, &scores[i], labels[i], 1);
   furrow_curve_point p[8];
-  assert_int_equal(fw_tally_roc(tally, p, 8), 4);
+  assert_int_equal(fw_ranking_roc(fw_tally_ranking(tally), p, 8), 4);
   static const double roc[4][2] = {{0, 0.5}, {0.5, 0.5}, {0.5, 1}, {1, 1}},
                       pr[4][2] = {{0.5, 1}, {0.5, 0.5}, {1, 2.0 / 3}, {1, 0.5}};
   for (int i = 0; i < 4; i++) {
     assert_float_equal(p[i].x, roc[i][0], 1e-12);
     assert_float_equal(p[i].y, roc[i][1], 1e-12);
-    assert_float_equal(p[i].threshold, 1 / (1 + exp(-scores[i])), 1e-3);
+    assert_float_equal(p[i].threshold, 1 / (1 + exp(-scores[i])), 1e-12);
   }
-  assert_int_equal(fw_tally_pr(tally, p, 8), 4);
+  assert_int_equal(fw_ranking_pr(fw_tally_ranking(tally), p, 8), 4);
   for (int i = 0; i < 4; i++) {
     assert_float_equal(p[i].x, pr[i][0], 1e-12);
     assert_float_equal(p[i].y, pr[i][1], 1e-12);
   }
-  assert_int_equal(fw_tally_roc(tally, p, 2), 2); /* the end is always there */
+  assert_int_equal(fw_ranking_roc(fw_tally_ranking(tally), p, 2), 2); /* the end is always there */
   assert_float_equal(p[1].x, 1, 1e-12);
-  assert_int_equal(fw_tally_roc(tally, p, 0), 0);
+  assert_int_equal(fw_ranking_roc(fw_tally_ranking(tally), p, 0), 0);
   fw_tally_free(tally);
 }
 
@@ -277,7 +526,7 @@ static void calibration(void **state) {
   }
   for (size_t i = 0; i < 10; i++) {
     furrow_calibration_bin row;
-    fw_tally_calibration(tally, 10, i, &row);
+    fw_ranking_calibration(fw_tally_ranking(tally), 10, i, &row);
     assert_float_equal(row.low, (double)i / 10, 1e-12);
     assert_true(row.mean_prediction >= row.low && row.mean_prediction <= row.high);
     assert_float_equal(row.mean_label, row.mean_prediction, 0.02);
@@ -289,13 +538,20 @@ static void calibration(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(auc_is_near_the_exact_one),
+      cmocka_unit_test(auc_is_the_exact_one),
       cmocka_unit_test(auc_of_all_magnitudes),
       cmocka_unit_test(auc_of_few_rows),
+      cmocka_unit_test(figures_are_those_of_their_definitions),
+      cmocka_unit_test(order_does_not_matter),
+      cmocka_unit_test(beyond_the_limit_rows_are_binned),
       cmocka_unit_test(figures_of_two_classes),
       cmocka_unit_test(figures_of_hinge_and_cross_entropy),
       cmocka_unit_test(figures_of_regression),
       cmocka_unit_test(figures_of_classes),
+      cmocka_unit_test(spread_of_labels),
+      cmocka_unit_test(classes_and_their_confusion),
+      cmocka_unit_test(precision_and_recall),
+      cmocka_unit_test(many_classes),
       cmocka_unit_test(tallies_are_merged),
       cmocka_unit_test(curves),
       cmocka_unit_test(calibration),

@@ -1,0 +1,388 @@
+/* learn/score/ranking.c: rows of two classes in the order of their scores. */
+#include "learn/score/ranking.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/score/score_list.h"
+
+struct fw_ranking {
+  fw_loss_type loss;
+  size_t exact_rows;
+  fw_score_list list; /* while not binned */
+  bool sorted, binned;
+  double *count;            /* for each bin the weight of negative rows, then of positive ones */
+  size_t begin, end;        /* bins that may have rows: the others are not looked at */
+  pthread_mutex_t settling; /* of callers that ask at once, one sorts */
+};
+
+/* ---- Bins ----------------------------------------------------------------------------------------------- */
+
+/* A float's bits, without the sign, ascend with its magnitude: the exponent and some bits of the mantissa number the
+ * bins, 12 bits where scores mostly are, from 2^-16 to 2^7, and 10 bits from 2^-64 and up to 2^64; what is smaller or
+ * larger has a bin of its own. Negative scores mirror that. */
+enum {
+  FINE = 23 - 12, /* bits that are dropped */
+  COARSE = 23 - 10,
+  ALL = 31,
+  LOW = (127 - 64) << 23,
+  NEAR = (127 - 16) << 23,
+  FAR = (127 + 7) << 23,
+  TOP = (127 + 64) << 23,
+  NEAR_BIN = 1 + ((NEAR - LOW) >> COARSE),
+  FAR_BIN = NEAR_BIN + ((FAR - NEAR) >> FINE),
+  TOP_BIN = FAR_BIN + ((TOP - FAR) >> COARSE),
+  SIDE = TOP_BIN + 1, /* bins of one sign */
+  BINS = 2 * SIDE
+};
+
+static const struct stretch {
+  uint32_t begin, end; /* bits of floats */
+  unsigned dropped;
+  size_t bin; /* its first */
+} stretches[] = {{0, LOW, ALL, 0},
+                 {LOW, NEAR, COARSE, 1},
+                 {NEAR, FAR, FINE, NEAR_BIN},
+                 {FAR, TOP, COARSE, FAR_BIN},
+                 {TOP, UINT32_MAX, ALL, TOP_BIN}};
+
+static size_t bin_of(double score) {
+  const float f = (float)score + 0.0F; /* -0 becomes 0 */
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  const uint32_t magnitude = bits & 0x7fffffff;
+  const struct stretch *s = stretches;
+  while (magnitude >= s->end) s++;
+  const size_t at = s->bin + ((magnitude - s->begin) >> s->dropped);
+  return bits >> 31 ? SIDE - 1 - at : SIDE + at;
+}
+
+/* The score in the middle of a bin; 0 and 2^64 for the outermost. */
+static double bin_score(size_t bin) {
+  const size_t at = bin < SIDE ? SIDE - 1 - bin : bin - SIDE;
+  const struct stretch *s = &stretches[sizeof stretches / sizeof *stretches - 1];
+  while (at < s->bin) s--;
+  const uint32_t half = s->dropped == ALL ? 0 : 1U << (s->dropped - 1);
+  const uint32_t bits = s->begin + ((uint32_t)(at - s->bin) << s->dropped) + half;
+  float f;
+  memcpy(&f, &bits, sizeof f);
+  return bin < SIDE ? -(double)f : (double)f;
+}
+
+/* What bins are of: a number that rises with the probability and has the same accuracy near 0 and near 1. */
+static double bin_input(fw_loss_type loss, double out) {
+  return loss == FW_LOSS_CROSS_ENTROPY ? log(out) - log1p(-out) : out;
+}
+
+/* ---- Gathering ------------------------------------------------------------------------------------------ */
+
+furrow_status fw_ranking_create(fw_ranking **ranking, fw_loss_type loss, furrow_error *err) {
+  void *memory, *count = NULL;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **ranking, err));
+  const furrow_status status = fw_alloc_zero(&count, 2 * BINS, sizeof(double), err);
+  if (status != FURROW_OK) {
+    fw_free(memory);
+    return status;
+  }
+  *ranking = memory;
+  **ranking = (fw_ranking){.loss = loss, .exact_rows = FW_EXACT_ROWS, .count = count, .begin = BINS};
+  pthread_mutex_init(&(*ranking)->settling, NULL);
+  return FURROW_OK;
+}
+
+void fw_ranking_free(fw_ranking *r) {
+  if (!r) return;
+  pthread_mutex_destroy(&r->settling);
+  fw_score_list_clear(&r->list);
+  fw_free(r->count);
+  fw_free(r);
+}
+
+void fw_ranking_clear(fw_ranking *r, size_t exact_rows) {
+  if (r->end > 0) memset(r->count + 2 * r->begin, 0, 2 * (r->end - r->begin) * sizeof *r->count);
+  r->begin = BINS;
+  r->end = 0;
+  r->exact_rows = exact_rows;
+  r->list.count = 0;
+  r->sorted = r->binned = false;
+}
+
+/* The bins from begin to before end have rows too. */
+static void widen(fw_ranking *r, size_t begin, size_t end) {
+  if (begin < r->begin) r->begin = begin;
+  if (end > r->end) r->end = end;
+}
+
+static void add_to_bin(fw_ranking *r, double out, bool positive, double weight) {
+  const size_t bin = bin_of(bin_input(r->loss, out));
+  r->count[2 * bin + positive] += weight;
+  widen(r, bin, bin + 1);
+}
+
+/* From here on rows are counted in bins, also those of the list. */
+static void switch_to_bins(fw_ranking *r) {
+  const fw_score_list *list = &r->list;
+  for (size_t i = 0; i < list->count; i++)
+    add_to_bin(r, fw_key_score(list->key[i]), fw_score_list_is_positive(list, i), fabs((double)list->weight[i]));
+  fw_score_list_clear(&r->list);
+  r->binned = true;
+}
+
+/* Makes space for more rows in the list; where there is none, bins take them. */
+static bool has_space(fw_ranking *r, size_t rows) {
+  if (r->binned) return false;
+  const size_t count = r->list.count + rows;
+  if (count <= r->exact_rows && count <= r->list.weight_capacity) return true;
+  if (count <= r->exact_rows && fw_score_list_reserve(&r->list, count, NULL) == FURROW_OK) return true;
+  switch_to_bins(r);
+  return false;
+}
+
+void fw_ranking_add(fw_ranking *r, double out, bool positive, double weight) {
+  if (!has_space(r, 1)) {
+    add_to_bin(r, out, positive, weight);
+    return;
+  }
+  const size_t at = r->list.count++;
+  r->list.key[at] = fw_score_key(out);
+  r->list.weight[at] = positive ? (float)weight : -(float)weight;
+  r->sorted = false;
+}
+
+void fw_ranking_expect(const fw_ranking *r, double out) {
+  if (r->binned) __builtin_prefetch(&r->count[2 * bin_of(bin_input(r->loss, out))], 1);
+}
+
+static void merge_lists(fw_ranking *into, const fw_score_list *from) {
+  fw_score_list *to = &into->list;
+  if (from->count == 0) return;
+  memcpy(to->key + to->count, from->key, from->count * sizeof *to->key);
+  memcpy(to->weight + to->count, from->weight, from->count * sizeof *to->weight);
+  to->count += from->count;
+  into->sorted = false;
+}
+
+static void merge_bins(fw_ranking *into, const fw_ranking *from) {
+  for (size_t i = 0; i < from->list.count; i++)
+    add_to_bin(into, fw_key_score(from->list.key[i]), fw_score_list_is_positive(&from->list, i),
+               fabs((double)from->list.weight[i]));
+  for (size_t i = 2 * from->begin; i < 2 * from->end; i++) into->count[i] += from->count[i];
+  widen(into, from->begin, from->end);
+}
+
+void fw_ranking_merge(fw_ranking *into, const fw_ranking *from) {
+  pthread_mutex_t *settling = (pthread_mutex_t *)&from->settling;
+  pthread_mutex_lock(settling); /* nobody sorts it meanwhile */
+  if (from->binned && !into->binned) switch_to_bins(into);
+  if (has_space(into, from->list.count))
+    merge_lists(into, &from->list);
+  else
+    merge_bins(into, from);
+  pthread_mutex_unlock(settling);
+}
+
+furrow_status fw_ranking_reduce(fw_ranking *r, const fw_comm *comm, furrow_error *err) {
+  if (comm->size == 1) return FURROW_OK;
+  if (!r->binned) switch_to_bins(r);
+  widen(r, 0, BINS); /* other ranks may have rows anywhere */
+  return comm->allreduce_f64(comm, r->count, 2 * BINS, err);
+}
+
+/* ---- Order ---------------------------------------------------------------------------------------------- */
+
+/* Sorts the list before it is read. This is the one change that asking for figures makes, and it makes it once. */
+static void settle(const fw_ranking *ranking) {
+  fw_ranking *r = (fw_ranking *)ranking;
+  pthread_mutex_lock(&r->settling);
+  if (!r->binned && !r->sorted) {
+    if (fw_score_list_sort(&r->list, NULL) != FURROW_OK) switch_to_bins(r);
+    r->sorted = true;
+  }
+  pthread_mutex_unlock(&r->settling);
+}
+
+/* Rows of one score, or of one bin. */
+typedef struct tie {
+  double negative, positive; /* weights */
+  double score;
+} tie;
+
+/* The way through all ties, from the highest score on. */
+typedef struct descent {
+  const fw_ranking *ranking;
+  size_t at; /* row or bin behind the next one */
+} descent;
+
+static descent start_descent(const fw_ranking *r) {
+  settle(r);
+  return (descent){r, r->binned ? r->end : r->list.count};
+}
+
+static inline void take_rows(descent *d, tie *t) {
+  const fw_score_list *list = &d->ranking->list;
+  const uint64_t key = list->key[d->at - 1];
+  *t = (tie){.score = fw_key_score(key)};
+  for (; d->at > 0 && list->key[d->at - 1] == key; d->at--) {
+    const double signed_weight = (double)list->weight[d->at - 1], weight = fabs(signed_weight);
+    t->positive += 0.5 * (weight + signed_weight); /* a branch could not be foreseen */
+    t->negative += 0.5 * (weight - signed_weight);
+  }
+}
+
+/* The next tie that weighs something. */
+static inline bool next_tie(descent *d, tie *t) {
+  const fw_ranking *r = d->ranking;
+  const size_t least = r->binned ? r->begin : 0;
+  while (d->at > least) {
+    if (!r->binned) {
+      take_rows(d, t);
+    } else {
+      d->at--;
+      *t = (tie){r->count[2 * d->at], r->count[2 * d->at + 1], bin_score(d->at)};
+    }
+    if (t->negative + t->positive > 0) return true;
+  }
+  return false;
+}
+
+/* ---- Figures -------------------------------------------------------------------------------------------- */
+
+fw_ranking_figures fw_ranking_get_figures(const fw_ranking *r) {
+  double negatives = 0, positives = 0, pairs = 0, precisions = 0;
+  tie t;
+  for (descent d = start_descent(r); next_tie(&d, &t);) {
+    pairs += t.negative * (positives + 0.5 * t.positive);
+    negatives += t.negative;
+    positives += t.positive;
+    precisions += t.positive * (positives / (positives + negatives));
+  }
+  return (fw_ranking_figures){.auc = pairs / (negatives * positives), /* 0 / 0: NaN */
+                              .pr_auc = precisions / positives,
+                              .binned = r->binned};
+}
+
+/* The probability of the positive class for a score of a tie. */
+static double probability(const fw_ranking *r, double score) {
+  if (r->loss == FW_LOSS_CROSS_ENTROPY && !r->binned) return score;
+  return 1 / (1 + exp(r->loss == FW_LOSS_HINGE ? -2 * score : -score));
+}
+
+/* ---- Calibration ---------------------------------------------------------------------------------------- */
+
+typedef struct calibration_sums {
+  double weight, label, prediction;
+} calibration_sums;
+
+static void add_calibration(calibration_sums *sums, tie t, double p) {
+  sums->weight += t.negative + t.positive;
+  sums->label += t.positive;
+  sums->prediction += (t.negative + t.positive) * p;
+}
+
+/* The first row of the sorted list that has at least this probability. */
+static size_t first_row(const fw_ranking *r, double least) {
+  size_t low = 0, high = r->list.count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (probability(r, fw_key_score(r->list.key[middle])) < least)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static calibration_sums sum_rows(const fw_ranking *r, double low, double high, bool last) {
+  calibration_sums sums = {0};
+  const size_t begin = first_row(r, low);
+  descent d = {r, last ? r->list.count : first_row(r, high)};
+  while (d.at > begin) {
+    tie t;
+    take_rows(&d, &t);
+    add_calibration(&sums, t, probability(r, t.score));
+  }
+  return sums;
+}
+
+static calibration_sums sum_bins(const fw_ranking *r, double low, double high, bool last) {
+  calibration_sums sums = {0};
+  tie t;
+  for (descent d = {r, r->end}; next_tie(&d, &t);) {
+    const double p = probability(r, t.score);
+    if (p >= low && (p < high || last)) add_calibration(&sums, t, p);
+  }
+  return sums;
+}
+
+void fw_ranking_calibration(const fw_ranking *r, size_t bins, size_t i, furrow_calibration_bin *row) {
+  const double low = (double)i / (double)bins, high = (double)(i + 1) / (double)bins;
+  settle(r);
+  const calibration_sums sums = (r->binned ? sum_bins : sum_rows)(r, low, high, i + 1 == bins);
+  *row = (furrow_calibration_bin){.size = sizeof *row, .low = low, .high = high, .rows = sums.weight};
+  if (sums.weight > 0) {
+    row->mean_label = sums.label / sums.weight;
+    row->mean_prediction = sums.prediction / sums.weight;
+  }
+}
+
+/* ---- Curves --------------------------------------------------------------------------------------------- */
+
+typedef struct totals {
+  double negatives, positives;
+  size_t ties;
+} totals;
+
+static void add_tie(totals *sums, tie t) {
+  sums->negatives += t.negative;
+  sums->positives += t.positive;
+  sums->ties++;
+}
+
+static totals count_all(const fw_ranking *r) {
+  totals all = {0};
+  tie t;
+  for (descent d = start_descent(r); next_tie(&d, &t);) add_tie(&all, t);
+  return all;
+}
+
+/* Point `n` of `all`, from 1: is it one of the at most `capacity` that are shown? The last one always is. */
+static bool is_shown(size_t n, size_t all, size_t capacity) {
+  return all <= capacity || n * capacity / all != (n - 1) * capacity / all;
+}
+
+static furrow_curve_point roc_point(totals above, totals all) {
+  return (furrow_curve_point){.x = above.negatives / all.negatives, .y = above.positives / all.positives};
+}
+
+static furrow_curve_point pr_point(totals above, totals all) {
+  return (furrow_curve_point){.x = above.positives / all.positives,
+                              .y = above.positives / (above.positives + above.negatives)};
+}
+
+/* One point for each threshold at which rows become positive, from the highest on. */
+static size_t draw_curve(const fw_ranking *r, furrow_curve_point (*point)(totals above, totals all),
+                         furrow_curve_point *points, size_t capacity) {
+  const totals all = count_all(r);
+  if (capacity == 0 || !(all.negatives > 0) || !(all.positives > 0)) return 0;
+  totals above = {0};
+  size_t n = 0;
+  tie t;
+  for (descent d = start_descent(r); next_tie(&d, &t);) {
+    add_tie(&above, t);
+    if (!is_shown(above.ties, all.ties, capacity)) continue;
+    points[n] = point(above, all);
+    points[n++].threshold = probability(r, t.score);
+  }
+  return n;
+}
+
+size_t fw_ranking_roc(const fw_ranking *ranking, furrow_curve_point *points, size_t capacity) {
+  return draw_curve(ranking, roc_point, points, capacity);
+}
+
+size_t fw_ranking_pr(const fw_ranking *ranking, furrow_curve_point *points, size_t capacity) {
+  return draw_curve(ranking, pr_point, points, capacity);
+}

@@ -1,0 +1,156 @@
+/* learn/score/score_list.c: scores of rows of two classes, one by one, and their order. */
+#include "learn/score/score_list.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+void fw_score_list_clear(fw_score_list *list) {
+  fw_free(list->key);
+  fw_free(list->weight);
+  *list = (fw_score_list){0};
+}
+
+furrow_status fw_score_list_reserve(fw_score_list *list, size_t count, furrow_error *err) {
+  void *key = list->key, *weight = list->weight;
+  furrow_status status = fw_grow(&key, &list->key_capacity, count, sizeof *list->key, err);
+  list->key = key;
+  if (status == FURROW_OK) status = fw_grow(&weight, &list->weight_capacity, count, sizeof *list->weight, err);
+  list->weight = weight;
+  return status;
+}
+
+/* ---- Radix sort, from the lowest digit ------------------------------------------------------------------ */
+
+/* 11 bits: a float has 3 digits, a double 6, and the 2048 places that are written to fit into the cache. */
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+
+static uint32_t weight_bits(float weight) {
+  uint32_t bits;
+  memcpy(&bits, &weight, sizeof bits);
+  return bits;
+}
+
+static size_t digit_of(uint64_t number, unsigned shift) {
+  return (size_t)(number >> shift) & (DIGITS - 1);
+}
+
+/* From the number of rows of each digit to the offset of its first row. */
+static void fill_offsets(size_t *offset) {
+  size_t next = 0;
+  for (size_t d = 0; d < DIGITS; d++) {
+    const size_t rows = offset[d];
+    offset[d] = next;
+    next += rows;
+  }
+}
+
+/* Bits that are not the same in all rows: digits without them need no pass. */
+typedef struct differences {
+  uint64_t key;
+  uint32_t weight;
+  bool floats; /* all scores are */
+} differences;
+
+static differences find_differences(const fw_score_list *list) {
+  differences found = {.floats = true};
+  for (size_t i = 0; i < list->count; i++) {
+    const double score = fw_key_score(list->key[i]);
+    found.key |= list->key[i] ^ list->key[0];
+    found.weight |= weight_bits(list->weight[i]) ^ weight_bits(list->weight[0]);
+    found.floats &= (double)(float)score == score;
+  }
+  /* Where weights differ by the class alone, the order within a tie changes no sum. */
+  if ((found.weight & 0x7fffffff) == 0) found.weight = 0;
+  return found;
+}
+
+/* ---- Floats: key and weight are one number -------------------------------------------------------------- */
+
+static uint64_t pack(uint64_t key, float weight) {
+  const float score = (float)fw_key_score(key);
+  uint32_t bits;
+  memcpy(&bits, &score, sizeof bits);
+  bits = bits >> 31 ? ~bits : bits | (uint32_t)1 << 31;
+  return (uint64_t)bits << 32 | weight_bits(weight);
+}
+
+static void unpack(uint64_t packed, uint64_t *key, float *weight) {
+  const uint32_t low = (uint32_t)packed;
+  uint32_t bits = (uint32_t)(packed >> 32);
+  bits = bits >> 31 ? bits & 0x7fffffff : ~bits;
+  float score;
+  memcpy(&score, &bits, sizeof score);
+  memcpy(weight, &low, sizeof low);
+  *key = fw_score_key((double)score);
+}
+
+static void move_numbers(const uint64_t *from, uint64_t *to, size_t count, unsigned shift) {
+  size_t offset[DIGITS] = {0};
+  for (size_t i = 0; i < count; i++) offset[digit_of(from[i], shift)]++;
+  fill_offsets(offset);
+  for (size_t i = 0; i < count; i++) to[offset[digit_of(from[i], shift)]++] = from[i];
+}
+
+static furrow_status sort_floats(fw_score_list *list, const differences *differ, furrow_error *err) {
+  void *memory;
+  FW_TRY(fw_alloc(&memory, list->count, sizeof *list->key, err));
+  uint64_t *from = list->key, *to = memory;
+  for (size_t i = 0; i < list->count; i++) from[i] = pack(from[i], list->weight[i]);
+  for (unsigned shift = differ->weight ? 0 : 32; shift < 64; shift += DIGIT_BITS) {
+    move_numbers(from, to, list->count, shift);
+    uint64_t *const moved = to;
+    to = from;
+    from = moved;
+  }
+  for (size_t i = 0; i < list->count; i++) unpack(from[i], &list->key[i], &list->weight[i]);
+  fw_free(memory);
+  return FURROW_OK;
+}
+
+/* ---- Doubles -------------------------------------------------------------------------------------------- */
+
+static inline size_t row_digit(const fw_score_list *list, size_t i, bool by_weight, unsigned shift) {
+  return digit_of(by_weight ? weight_bits(list->weight[i]) : list->key[i], shift);
+}
+
+/* Copies all rows, ordered by one digit of their key or of their weight; rows of one digit keep their order. */
+static inline void move_rows(const fw_score_list *from, fw_score_list *to, bool by_weight, unsigned shift) {
+  size_t offset[DIGITS] = {0};
+  for (size_t i = 0; i < from->count; i++) offset[row_digit(from, i, by_weight, shift)]++;
+  fill_offsets(offset);
+  for (size_t i = 0; i < from->count; i++) {
+    const size_t at = offset[row_digit(from, i, by_weight, shift)]++;
+    to->key[at] = from->key[i];
+    to->weight[at] = from->weight[i];
+  }
+}
+
+static void swap(fw_score_list *a, fw_score_list *b) {
+  const fw_score_list kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+static furrow_status sort_doubles(fw_score_list *list, const differences *differ, furrow_error *err) {
+  fw_score_list other = {0};
+  const furrow_status status = fw_score_list_reserve(&other, list->count, err);
+  other.count = list->count;
+  for (unsigned shift = 0; status == FURROW_OK && shift < 32; shift += DIGIT_BITS) {
+    if (!digit_of(differ->weight, shift)) continue;
+    move_rows(list, &other, true, shift);
+    swap(list, &other);
+  }
+  for (unsigned shift = 0; status == FURROW_OK && shift < 64; shift += DIGIT_BITS) {
+    if (!digit_of(differ->key, shift)) continue;
+    move_rows(list, &other, false, shift);
+    swap(list, &other);
+  }
+  fw_score_list_clear(&other);
+  return status;
+}
+
+furrow_status fw_score_list_sort(fw_score_list *list, furrow_error *err) {
+  const differences differ = find_differences(list);
+  if (!differ.key && !differ.weight) return FURROW_OK;
+  return (differ.floats ? sort_floats : sort_doubles)(list, &differ, err);
+}
