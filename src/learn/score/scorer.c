@@ -11,6 +11,7 @@
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/forest/forest_predictor.h"
+#include "learn/score/additive.h"
 #include "learn/score/model_in.h"
 #include "learn/train/trainer.h"
 
@@ -22,6 +23,7 @@ struct furrow_scorer {
   fw_net *net; /* NULL: trees */
   fw_forest *forest;
   fw_forest_predictor *predictor;
+  double *additive; /* of the net's layers: fw_additive_create */
 };
 
 struct furrow_scorer_scratch {
@@ -29,11 +31,13 @@ struct furrow_scorer_scratch {
   fw_pass *pass;
   fw_predict_scratch *predict_scratch;
   double *outputs; /* nets: of a row; trees: of ROWS_AT_ONCE */
+  fw_explainer *explainer;
 };
 
 /* ---- Opening ---- */
 
 static furrow_status make_net(furrow_scorer *scorer, furrow_error *err) {
+  FW_TRY(fw_additive_create(&scorer->additive, &scorer->plan->graph, err));
   return fw_net_create(&scorer->net, scorer->plan, &(fw_net_params){0}, err);
 }
 
@@ -96,6 +100,7 @@ furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer 
 void furrow_scorer_free(furrow_scorer *scorer) {
   if (!scorer) return;
   fw_net_free(scorer->net);
+  fw_free(scorer->additive);
   fw_forest_predictor_free(scorer->predictor);
   fw_forest_free(scorer->forest);
   fw_plan_free(scorer->plan);
@@ -117,6 +122,10 @@ const fw_net *fw_scorer_net(const furrow_scorer *scorer) {
 
 const fw_forest *fw_scorer_forest(const furrow_scorer *scorer) {
   return scorer->forest;
+}
+
+const double *fw_scorer_additive(const furrow_scorer *scorer) {
+  return scorer->additive;
 }
 
 /* ---- A thread's scratch ---- */
@@ -150,8 +159,13 @@ void furrow_scorer_scratch_free(furrow_scorer_scratch *scratch) {
   fw_batcher_free(scratch->batcher);
   fw_pass_free(scratch->pass);
   fw_predict_scratch_free(scratch->predict_scratch);
+  fw_explainer_free(scratch->explainer);
   fw_free(scratch->outputs);
   fw_free(scratch);
+}
+
+fw_explainer **fw_scratch_explainer(furrow_scorer_scratch *scratch) {
+  return &scratch->explainer;
 }
 
 /* ---- Scoring ---- */
@@ -177,6 +191,13 @@ static furrow_status run_row(const furrow_scorer *scorer, furrow_scorer_scratch 
   if (status == FURROW_OK) status = run(scorer, scratch, &batch, err);
   if (status == FURROW_OK) fw_net_outputs(scorer->net, scratch->pass, 0, scratch->outputs);
   return status;
+}
+
+furrow_status fw_scorer_outputs(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_row *row,
+                                const double **outputs, furrow_error *err) {
+  FW_TRY(run_row(scorer, scratch, row, err));
+  *outputs = scratch->outputs;
+  return FURROW_OK;
 }
 
 furrow_status furrow_scorer_score_row(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
