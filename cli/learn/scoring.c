@@ -26,6 +26,24 @@ const option scoring_options[] = {
      .choices = "libsvm|libffm|dummy|dense|csv",
      .help = "format of the rows: libsvm, libffm, dummy, dense, csv (the format of the training data)",
      .offset = AT(format)},
+    {.name = "on-bad",
+     .kind = OPTION_ENUM,
+     .choices = "error|skip",
+     .help = "what to do about a malformed row: stop with an error, or skip it (error)",
+     .offset = AT(on_bad)},
+    {.name = "threads",
+     .kind = OPTION_THREADS,
+     .argument = "T",
+     .help = "threads for reading (0, the default: one for each processor)",
+     .offset = AT(threads)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .help = "print no notes and no progress on stderr",
+     .offset = AT(quiet)},
+    {0}};
+
+const option graph_options[] = {
     {.name = "conf",
      .kind = OPTION_TEXT,
      .argument = "FILE.json",
@@ -48,21 +66,6 @@ const option scoring_options[] = {
      .choices = "in-out|out-in",
      .help = "order of the weights of fc layers: as Angel's trainer writes them, or as its serving does",
      .offset = AT(fc_order)},
-    {.name = "on-bad",
-     .kind = OPTION_ENUM,
-     .choices = "error|skip",
-     .help = "what to do about a malformed row: stop with an error, or skip it (error)",
-     .offset = AT(on_bad)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads for reading (0, the default: one for each processor)",
-     .offset = AT(threads)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print no notes and no progress on stderr",
-     .offset = AT(quiet)},
     {0}};
 #undef AT
 
@@ -103,8 +106,7 @@ static furrow_status open_rows(scoring *s, const furrow_learn_conf *conf, furrow
   return furrow_sample_reader_open(&s->samples, conf, s->values->data, &params, err);
 }
 
-furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err) {
-  *s = (scoring){.values = values};
+furrow_status scoring_load(furrow_scorer **scorer, const scoring_values *values, furrow_error *err) {
   learn_settings settings = {0};
   furrow_scorer_params params;
   furrow_scorer_params_init(&params);
@@ -112,12 +114,18 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
   params.threads = values->threads;
   furrow_status status = make_settings(&settings, values, err);
   params.conf = settings.conf;
-  if (status == FURROW_OK) status = furrow_scorer_load(&s->scorer, values->model, &params, err);
+  if (status == FURROW_OK) status = furrow_scorer_load(scorer, values->model, &params, err);
+  learn_settings_clear(&settings);
+  return status;
+}
+
+furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err) {
+  *s = (scoring){.values = values};
+  furrow_status status = scoring_load(&s->scorer, values, err);
   if (status == FURROW_OK) status = furrow_scorer_scratch_create(&s->space, s->scorer, err);
   const bool guarded = cache_guard_begin(values->data);
-  if (status == FURROW_OK) status = open_rows(s, settings.conf, err);
+  if (status == FURROW_OK) status = open_rows(s, furrow_scorer_conf(s->scorer), err);
   status = cache_guard_end(guarded, status, err);
-  learn_settings_clear(&settings);
   progress_start(&s->progress, status == FURROW_OK && !values->quiet, "scoring", 0);
   s->progress.unit = "rows";
   return status;
