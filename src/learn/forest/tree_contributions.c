@@ -35,16 +35,19 @@ typedef struct explained_node {
   uint8_t absent_left; /* rows without the feature go to the left child */
 } explained_node;
 
+/* A number for each point: compilers that know such types work on several at once. */
+typedef double numbers __attribute__((vector_size(POINTS * sizeof(double)), aligned(sizeof(double))));
+
 /* The edge to the node at a level of the present path; that of the root has no feature. */
 typedef struct edge {
+  numbers inverse; /* of its factor */
+  numbers product; /* of the factors up to here, times the weights of the points */
+  numbers sum;     /* of the leaves below, times their products */
   double share, one;
-  double factor[POINTS], inverse[POINTS];
-  double product[POINTS]; /* of the factors up to here, times the weights of the points */
-  double sum[POINTS];     /* of the leaves below, times their products */
 } edge;
 
 typedef struct points {
-  double t[POINTS], rest[POINTS], weight[POINTS]; /* rest: 1 - t */
+  numbers t, rest, weight; /* rest: 1 - t */
 } points;
 
 struct fw_tree_explainer {
@@ -232,21 +235,19 @@ static bool goes_left(const fw_tree_explainer *e, const explained_node *node) {
   return isnan(x) ? node->absent_left : x <= node->value;
 }
 
-static void set_edge(const points *at, edge *to, const edge *parent, const edge *above) {
-  for (size_t q = 0; q < POINTS; q++) to->factor[q] = to->share * at->rest[q] + to->one * at->t[q];
-  for (size_t q = 0; q < POINTS; q++) to->inverse[q] = 1 / to->factor[q];
-  for (size_t q = 0; q < POINTS; q++) to->product[q] = parent->product[q] * above->inverse[q] * to->factor[q];
+static double total(const numbers *of) {
+  return ((*of)[0] + (*of)[1]) + ((*of)[2] + (*of)[3]);
 }
 
 /* What an edge gives its feature for the leaves that `sum` is of. */
-static double given(const edge *by, const double *sum) {
-  double total = 0;
-  for (size_t q = 0; q < POINTS; q++) total += sum[q] * by->inverse[q];
-  return (by->one - by->share) * total;
+static double given(const edge *by, const numbers *sum) {
+  const numbers shares = *sum * by->inverse;
+  return (by->one - by->share) * total(&shares);
 }
 
 static void walk(fw_tree_explainer *e, const explained_node *node, unsigned level);
 
+/* Follows the edge from `node` to its child, which gets `level`. */
 static void walk_edge(fw_tree_explainer *e, const explained_node *node, const explained_node *child, unsigned level,
                       bool taken) {
   edge *to = &e->path[level], *parent = to - 1;
@@ -254,34 +255,36 @@ static void walk_edge(fw_tree_explainer *e, const explained_node *node, const ex
   to->share = child->share;
   to->one = taken ? above->one : 0;
   if (to->share + to->one == 0) return; /* neither the row nor any training row comes here */
-  set_edge(e->at, to, parent, above);
-  walk(e, child, level);
-  double *value = &e->values[node->slot * e->classes];
-  *value += given(to, to->sum);
-  if (child->same) *value -= given(above, to->sum);
-  for (size_t q = 0; q < POINTS; q++) parent->sum[q] += to->sum[q];
+  const numbers factor = to->share * e->at->rest + to->one * e->at->t;
+  const numbers others = parent->product * above->inverse;
+  double value = 0;
+  to->product = others * factor;
+  if (child->slot == LEAF) {
+    to->sum = child->value * to->product;
+    value = (to->one - to->share) * child->value * total(&others);
+  } else {
+    to->inverse = 1 / factor;
+    walk(e, child, level);
+    value = given(to, &to->sum);
+  }
+  if (child->same) value -= given(above, &to->sum);
+  e->values[node->slot * e->classes] += value;
+  parent->sum += to->sum;
 }
 
 static void walk(fw_tree_explainer *e, const explained_node *node, unsigned level) {
-  edge *here = &e->path[level];
-  const bool leaf = node->slot == LEAF;
-  for (size_t q = 0; q < POINTS; q++) here->sum[q] = leaf ? node->value * here->product[q] : 0;
-  if (leaf) return;
   const bool left = goes_left(e, node);
+  e->path[level].sum = (numbers){0};
   walk_edge(e, node, node + 1, level + 1, left);
   walk_edge(e, node, node + node->right, level + 1, !left);
 }
 
 static void walk_trees(fw_tree_explainer *e, double *values) {
-  edge *root = &e->path[0];
-  root->share = root->one = 1;
-  for (size_t q = 0; q < POINTS; q++) {
-    root->factor[q] = root->inverse[q] = 1;
-    root->product[q] = e->at->weight[q];
-  }
+  e->path[0] = (edge){.inverse = {1, 1, 1, 1}, .product = e->at->weight, .share = 1, .one = 1};
   for (size_t tree = 0; tree < e->trees; tree++) {
+    const explained_node *root = &e->nodes[e->roots[tree]];
     e->values = values + tree % e->classes;
-    walk(e, &e->nodes[e->roots[tree]], 0);
+    if (root->slot != LEAF) walk(e, root, 0);
   }
 }
 
