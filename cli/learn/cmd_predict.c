@@ -104,7 +104,7 @@ static void put_line(output *out, const char *sid, const furrow_score *score, bo
 
 static furrow_status put_text(predicting *p, const furrow_rowblock *block, output *out, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < block->size; i++) {
+  for (size_t i = 0; status == FURROW_OK && !out->errnum && i < block->size; i++) {
     char sid[32];
     status = put_sid(p, block, i, sid, sizeof sid, err);
     if (status != FURROW_OK) break;
@@ -201,7 +201,7 @@ const command predict_command = {
     .about =
         "Prints a line for each row, as Angel does: the row's id (the number at the start of its line), the output of "
         "the graph, the probability of the positive or most likely class (0 for regression), and the predicted label.\n"
-        "With --contributions a line is sid,pred,bias,FEATURE:VALUE,…: bias and values add up to pred. Models of "
+        "With --contributions a line is sid,pred,bias,FEATURE:VALUE,…: bias and all values add up to pred. Models of "
         "several "
         "classes have a line for each class: sid,class,pred,bias,… Features are columns of the model, counted from 0. "
         "Values of gbdt are Shapley values, as xgboost's pred_contribs; they need a model with --node-stats yes.",

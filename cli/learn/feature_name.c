@@ -19,5 +19,5 @@ furrow_status feature_parse(const furrow_scorer *scorer, const char *name, size_
   (void)scorer;
   char text[FEATURE_NAME] = "";
   if (size < sizeof text) memcpy(text, name, size);
-  return read_u64(text, feature) ? FURROW_OK : fail_token(err, name, "not the number of a feature");
+  return read_u64(text, feature) ? FURROW_OK : fail_token(err, *text ? text : name, "not the number of a feature");
 }

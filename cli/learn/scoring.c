@@ -26,6 +26,11 @@ const option scoring_options[] = {
      .choices = "libsvm|libffm|dummy|dense|csv",
      .help = "format of the rows: libsvm, libffm, dummy, dense, csv (the format of the training data)",
      .offset = AT(format)},
+    {.name = "fc-order",
+     .kind = OPTION_ENUM,
+     .choices = "in-out|out-in",
+     .help = "order of the weights of fc layers: as Angel's trainer writes them, or as its serving does",
+     .offset = AT(fc_order)},
     {.name = "on-bad",
      .kind = OPTION_ENUM,
      .choices = "error|skip",
@@ -61,11 +66,6 @@ const option graph_options[] = {
      .argument = "KEY=VALUE",
      .help = "a setting by Angel's name or its short name: ml.data.label.trans.class=PosNegTrans, index-base=0",
      .offset = AT(define)},
-    {.name = "fc-order",
-     .kind = OPTION_ENUM,
-     .choices = "in-out|out-in",
-     .help = "order of the weights of fc layers: as Angel's trainer writes them, or as its serving does",
-     .offset = AT(fc_order)},
     {0}};
 #undef AT
 
