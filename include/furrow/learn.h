@@ -396,7 +396,7 @@ FURROW_API furrow_status furrow_scorer_class_probabilities(const furrow_scorer *
 /* ---- Contributions and weights -------------------------------------------------------------------------- */
 
 /* What the features of a row contribute to its score: bias + the sum of all values of a class is the graph's output,
- * to rounding. The library fills in no more than the caller's `size`. */
+ * to rounding. The library fills in what fits into `size` bytes. */
 typedef struct furrow_contributions {
   size_t size;              /* set by furrow_contributions_init */
   size_t classes;           /* furrow_scorer_class_count */

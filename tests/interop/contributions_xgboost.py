@@ -39,7 +39,7 @@ def write(name, x, y):
 # ---- Furrow's trees as a model of xgboost
 
 def above(value):
-    """The least float that is greater than value: x <= value of ours is x < above(value) of xgboost's."""
+    """The least float that is greater than value: our x <= value is x < above(value) in xgboost."""
     number = numpy.float32(value)
     return float(number if float(number) > value else numpy.nextafter(number, numpy.float32(numpy.inf)))
 

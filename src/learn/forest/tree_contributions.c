@@ -298,6 +298,7 @@ static void set_row(fw_tree_explainer *e, const furrow_row *row, bool there) {
 }
 
 void fw_tree_explainer_run(fw_tree_explainer *explainer, const furrow_row *row, double *values) {
+  if (explainer->feature_count == 0) return; /* leaves alone */
   memset(values, 0, explainer->feature_count * explainer->classes * sizeof *values);
   set_row(explainer, row, true);
   for (size_t i = 0; i < explainer->walks; i++) {
