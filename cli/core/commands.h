@@ -12,7 +12,7 @@ extern const command rows_dump_command, rows_info_command, rows_convert_command,
 extern const command model_command;
 extern const command model_info_command, model_dump_command, model_verify_command, model_diff_command;
 extern const command model_convert_command, model_export_command, model_import_command, model_formats_command;
-extern const command model_trees_command, model_importance_command;
+extern const command model_trees_command, model_importance_command, model_weights_command;
 
 extern const command train_command, predict_command, eval_command;
 

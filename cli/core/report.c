@@ -25,7 +25,7 @@ static size_t utf8_length(const unsigned char *s) {
   return n;
 }
 
-static void json_text(output *out, const char *text) {
+void output_json_text(output *out, const char *text) {
   output_text(out, "\"");
   for (const unsigned char *s = (const unsigned char *)text; *s;) {
     size_t n = utf8_length(s);
@@ -72,7 +72,7 @@ static void json_name(report *r, const char *name) {
   size_t n = 0;
   for (; name[n] && n < sizeof key - 1; n++) key[n] = name[n] == ' ' ? '_' : (char)tolower((unsigned char)name[n]);
   key[n] = 0;
-  json_text(r->out, key);
+  output_json_text(r->out, key);
   output_text(r->out, ": ");
 }
 
@@ -138,7 +138,7 @@ void report_end(report *r) {
 void report_text(report *r, const char *name, const char *text) {
   begin_item(r, name);
   if (r->json)
-    json_text(r->out, text);
+    output_json_text(r->out, text);
   else
     plain_text(r->out, text);
   end_item(r);

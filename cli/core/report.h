@@ -18,6 +18,9 @@ typedef struct report {
   unsigned depth;
 } report;
 
+/* Prints a text as JSON has it, in quotes. */
+void output_json_text(output *out, const char *text);
+
 void report_start(report *r, output *out, bool json);
 void report_finish(report *r);
 

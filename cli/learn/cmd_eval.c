@@ -39,6 +39,7 @@ static const option eval_options[] = {
 
 static const option_group eval_groups[] = {
     {.title = "Options", .options = scoring_options, .offset = offsetof(eval_values, scoring)},
+    {.title = "Options", .options = graph_options, .offset = offsetof(eval_values, scoring)},
     {.title = "Options", .options = plugin_options},
     {.title = "Output", .options = eval_options},
     {0}};

@@ -10,7 +10,7 @@
 #include "core/interrupt.h"
 #include "core/shared_options.h"
 #include "furrow/vector_data.h"
-#include "learn/scoring.h"
+#include "learn/explaining.h"
 #include "rows/rows_sink.h"
 
 typedef enum sample_id { SID_FIRST, SID_ROW } sample_id;
@@ -19,7 +19,8 @@ typedef struct predict_values {
   scoring_values scoring;
   sample_id sid;
   const char *scores;
-  bool json, force;
+  bool json, force, contributions;
+  uint64_t top; /* 0: all */
 } predict_values;
 
 #define AT(field) offsetof(predict_values, field)
@@ -35,6 +36,16 @@ static const option predict_options[] = {
      .help =
          "write pred, proba and label of each row as floats to a file (.npy, .f32, .fbin, .fvecs) instead of printing",
      .offset = AT(scores)},
+    {.name = "contributions",
+     .kind = OPTION_FLAG,
+     .help =
+         "print what each feature contributes to pred, the largest first (lr, svm, linear, robust, softmax, fm, gbdt)",
+     .offset = AT(contributions)},
+    {.name = "top",
+     .kind = OPTION_U64,
+     .argument = "N",
+     .help = "with --contributions: print the N largest of each row (all)",
+     .offset = AT(top)},
     {.name = "json", .kind = OPTION_FLAG, .help = "print a JSON object for each row", .offset = AT(json)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {0}};
@@ -42,6 +53,7 @@ static const option predict_options[] = {
 
 static const option_group predict_groups[] = {
     {.title = "Options", .options = scoring_options, .offset = offsetof(predict_values, scoring)},
+    {.title = "Options", .options = graph_options, .offset = offsetof(predict_values, scoring)},
     {.title = "Options", .options = plugin_options},
     {.title = "Output", .options = predict_options},
     {0}};
@@ -52,6 +64,7 @@ typedef struct predicting {
   furrow_score *scores;
   size_t capacity;
   furrow_vectors_writer *file;
+  explaining explaining;
 } predicting;
 
 /* Writes the fewest digits that read back to the same float; integers without an exponent. */
@@ -89,12 +102,18 @@ static void put_line(output *out, const char *sid, const furrow_score *score, bo
                   score->label);
 }
 
-static furrow_status put_text(const predicting *p, const furrow_rowblock *block, output *out, furrow_error *err) {
+static furrow_status put_text(predicting *p, const furrow_rowblock *block, output *out, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < block->size; i++) {
+  for (size_t i = 0; status == FURROW_OK && !out->errnum && i < block->size; i++) {
     char sid[32];
     status = put_sid(p, block, i, sid, sizeof sid, err);
-    if (status == FURROW_OK) put_line(out, sid, &p->scores[i], p->values->json);
+    if (status != FURROW_OK) break;
+    if (!p->values->contributions) {
+      put_line(out, sid, &p->scores[i], p->values->json);
+      continue;
+    }
+    const furrow_row row = furrow_rowblock_row(block, i);
+    status = explain_row(&p->explaining, &row, sid, out, err);
   }
   return status == FURROW_OK ? output_flush(out, err) : status;
 }
@@ -147,11 +166,20 @@ static furrow_status open_file(predicting *p, furrow_error *err) {
   return status == FURROW_OK ? furrow_vectors_writer_open(&p->file, p->values->scores, &params, err) : status;
 }
 
+static furrow_status check_options(const predict_values *values, furrow_error *err) {
+  if (values->contributions && values->scores)
+    return fail(err, FURROW_E_ARGUMENT, "--contributions and --scores cannot be used together");
+  if (values->top > 0 && !values->contributions) return fail(err, FURROW_E_ARGUMENT, "--top is for --contributions");
+  return FURROW_OK;
+}
+
 static furrow_status run_predict(const void *values, output *out, furrow_error *err) {
   const predict_values *predict = values;
   predicting p = {.values = predict};
   const furrow_rowblock *block = NULL;
-  furrow_status status = scoring_open(&p.scoring, &predict->scoring, err);
+  furrow_status status = check_options(predict, err);
+  if (status == FURROW_OK) status = scoring_open(&p.scoring, &predict->scoring, err);
+  p.explaining = (explaining){.scoring = &p.scoring, .json = predict->json, .top = predict->top};
   if (status == FURROW_OK) status = open_file(&p, err);
   while (status == FURROW_OK && (status = scoring_next(&p.scoring, &block, err)) == FURROW_OK)
     status = score_block(&p, block, out, err);
@@ -159,6 +187,7 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
   if (status == FURROW_OK) scoring_print_notes(&p.scoring);
   furrow_vectors_writer_close(p.file);
   scoring_close(&p.scoring);
+  explaining_clear(&p.explaining);
   free(p.scores);
   return status;
 }
@@ -167,10 +196,15 @@ const command predict_command = {
     .name = "predict",
     .summary = "score rows with a model; prints sid,pred,proba,label",
     .example = "furrow predict --model clicks.model --data new.libsvm > scores.csv\n"
-               "furrow predict --model clicks.model --data new.libsvm --scores scores.npy",
+               "furrow predict --model clicks.model --data new.libsvm --scores scores.npy\n"
+               "furrow predict --model clicks.model --data new.libsvm --contributions --top 5",
     .about =
         "Prints a line for each row, as Angel does: the row's id (the number at the start of its line), the output of "
-        "the graph, the probability of the positive or most likely class (0 for regression), and the predicted label.",
+        "the graph, the probability of the positive or most likely class (0 for regression), and the predicted label.\n"
+        "With --contributions a line is sid,pred,bias,FEATURE:VALUE,…: bias and all values add up to pred. Models of "
+        "several "
+        "classes have a line for each class: sid,class,pred,bias,… Features are columns of the model, counted from 0. "
+        "Values of gbdt are Shapley values, as xgboost's pred_contribs; they need a model with --node-stats yes.",
     .groups = predict_groups,
     .size = sizeof(predict_values),
     .run = run_predict,

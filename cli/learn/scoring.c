@@ -26,23 +26,6 @@ const option scoring_options[] = {
      .choices = "libsvm|libffm|dummy|dense|csv",
      .help = "format of the rows: libsvm, libffm, dummy, dense, csv (the format of the training data)",
      .offset = AT(format)},
-    {.name = "conf",
-     .kind = OPTION_TEXT,
-     .argument = "FILE.json",
-     .help = "Angel's JSON file, for a model without graph.json",
-     .offset = AT(conf)},
-    {.name = "algorithm",
-     .kind = OPTION_TEXT,
-     .argument = "NAME",
-     .choices = "lr|svm|linear|robust|softmax|mlr|fm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
-     .help = "algorithm of a model without graph.json: lr, fm, gbdt …",
-     .offset = AT(algorithm)},
-    {.name = "define",
-     .letter = 'D',
-     .kind = OPTION_LIST,
-     .argument = "KEY=VALUE",
-     .help = "a setting by Angel's name or its short name: ml.data.label.trans.class=PosNegTrans, index-base=0",
-     .offset = AT(define)},
     {.name = "fc-order",
      .kind = OPTION_ENUM,
      .choices = "in-out|out-in",
@@ -63,6 +46,26 @@ const option scoring_options[] = {
      .kind = OPTION_FLAG,
      .help = "print no notes and no progress on stderr",
      .offset = AT(quiet)},
+    {0}};
+
+const option graph_options[] = {
+    {.name = "conf",
+     .kind = OPTION_TEXT,
+     .argument = "FILE.json",
+     .help = "Angel's JSON file, for a model without graph.json",
+     .offset = AT(conf)},
+    {.name = "algorithm",
+     .kind = OPTION_TEXT,
+     .argument = "NAME",
+     .choices = "lr|svm|linear|robust|softmax|mlr|fm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
+     .help = "algorithm of a model without graph.json: lr, fm, gbdt …",
+     .offset = AT(algorithm)},
+    {.name = "define",
+     .letter = 'D',
+     .kind = OPTION_LIST,
+     .argument = "KEY=VALUE",
+     .help = "a setting by Angel's name or its short name: ml.data.label.trans.class=PosNegTrans, index-base=0",
+     .offset = AT(define)},
     {0}};
 #undef AT
 
@@ -95,8 +98,7 @@ static furrow_status open_rows(scoring *s, const furrow_learn_conf *conf, furrow
   return furrow_sample_reader_open(&s->samples, conf, s->values->data, &params, err);
 }
 
-furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err) {
-  *s = (scoring){.values = values};
+furrow_status scoring_load(furrow_scorer **scorer, const scoring_values *values, furrow_error *err) {
   learn_settings settings = {0};
   furrow_scorer_params params;
   furrow_scorer_params_init(&params);
@@ -104,12 +106,18 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
   params.threads = values->threads;
   furrow_status status = make_settings(&settings, values, err);
   params.conf = settings.conf;
-  if (status == FURROW_OK) status = furrow_scorer_load(&s->scorer, values->model, &params, err);
+  if (status == FURROW_OK) status = furrow_scorer_load(scorer, values->model, &params, err);
+  learn_settings_clear(&settings);
+  return status;
+}
+
+furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err) {
+  *s = (scoring){.values = values};
+  furrow_status status = scoring_load(&s->scorer, values, err);
   if (status == FURROW_OK) status = furrow_scorer_scratch_create(&s->space, s->scorer, err);
   const bool guarded = cache_guard_begin(values->data);
-  if (status == FURROW_OK) status = open_rows(s, settings.conf, err);
+  if (status == FURROW_OK) status = open_rows(s, furrow_scorer_conf(s->scorer), err);
   status = cache_guard_end(guarded, status, err);
-  learn_settings_clear(&settings);
   progress_start(&s->progress, status == FURROW_OK && !values->quiet, "scoring", 0);
   s->progress.unit = "rows";
   return status;

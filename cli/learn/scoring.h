@@ -16,7 +16,9 @@ typedef struct scoring_values {
   text_list define;
 } scoring_values;
 
-extern const option scoring_options[];
+/* The model, the rows and how they are read; the graph of a model without graph.json, which commands that read no rows
+ * have, too. */
+extern const option scoring_options[], graph_options[];
 
 typedef struct scoring {
   const scoring_values *values;
@@ -28,6 +30,8 @@ typedef struct scoring {
   size_t size;   /* rows of the current block */
 } scoring;
 
+/* Loads the model alone. */
+furrow_status scoring_load(furrow_scorer **scorer, const scoring_values *values, furrow_error *err);
 /* Loads the model and opens the rows. Close it, even after a failure. */
 furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err);
 void scoring_close(scoring *s);

@@ -42,6 +42,7 @@ static const command *const verbs[] = {&model_info_command,
                                        &model_import_command,
                                        &model_trees_command,
                                        &model_importance_command,
+                                       &model_weights_command,
                                        &model_formats_command,
                                        NULL};
 

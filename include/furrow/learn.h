@@ -432,6 +432,53 @@ FURROW_API furrow_status furrow_scorer_class_probabilities(const furrow_scorer *
                                                            const furrow_row *row, double *proba,
                                                            furrow_error *err) FURROW_MUST_USE;
 
+/* ---- Contributions and weights -------------------------------------------------------------------------- */
+
+/* What the features of a row contribute to its score: bias + the sum of all values of a class is the graph's output,
+ * to rounding. The library fills in what fits into `size` bytes. */
+typedef struct furrow_contributions {
+  size_t size;              /* set by furrow_contributions_init */
+  size_t classes;           /* furrow_scorer_class_count */
+  size_t count;             /* of features */
+  const uint64_t *features; /* columns of the model, ascending */
+  const double *values;     /* of feature i to class c: values[i * classes + c] */
+  const double *bias;       /* of each class: what a row has without contributions */
+  const double *outputs;    /* the graph's output for each class: furrow_score.pred, of softmax that of the likeliest */
+} furrow_contributions;
+
+/* Prepares contributions for furrow_scorer_contributions. */
+static inline void furrow_contributions_init(furrow_contributions *contributions) {
+  memset(contributions, 0, sizeof *contributions);
+  contributions->size = sizeof *contributions;
+}
+
+/* Scores a row and says which feature contributes how much.
+ *   lr, svm, linear, robust, softmax: w x of each feature; the bias is the model's.
+ *   fm: w_i x_i and half of the products of feature i's vector with those of the row's other features.
+ *   gbdt: Shapley values of the trees, where a feature that is not known follows both ways of a split by the covers of
+ *   its children (path-dependent TreeSHAP, as xgboost's pred_contribs). A feature contributes by being absent, too. The
+ *   bias is the expected score.
+ * Features that contribute 0 to every class are not listed. The first call with a scratch prepares it.
+ * Errors:  E_UNSUPPORTED, another graph, or trees without covers (node-stats no); E_FORMAT, a cover below 0; E_RANGE, a
+ *          row that does not fit the model.
+ * Owner:   the scratch; valid until its next use.
+ * Threads: as furrow_scorer_score_row. */
+FURROW_API furrow_status furrow_scorer_contributions(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
+                                                     const furrow_row *row, furrow_contributions *contributions,
+                                                     furrow_error *err) FURROW_MUST_USE;
+
+/* Writes the weights of a feature in the input layers that are added to the graph's output (all of lr, svm, linear,
+ * robust and softmax; the wide part of fm, wide_and_deep, deepfm, pnn and nfm): furrow_scorer_class_count numbers;
+ * zeros for a feature that the model does not have. *norm (may be NULL) is the length of its vector in the embedding;
+ * NaN for a graph that does not have one embedding. Errors:  E_UNSUPPORTED, a forest, or a graph without such a layer
+ * (mlr, dnn). */
+FURROW_API furrow_status furrow_scorer_feature_weights(const furrow_scorer *scorer, uint64_t feature, double *weights,
+                                                       double *norm, furrow_error *err) FURROW_MUST_USE;
+/* Writes the biases of these layers: furrow_scorer_class_count numbers.
+ * Errors:  E_UNSUPPORTED, as furrow_scorer_feature_weights. */
+FURROW_API furrow_status furrow_scorer_bias(const furrow_scorer *scorer, double *bias,
+                                            furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Trees ---------------------------------------------------------------------------------------------- */
 
 /* The shape of a forest (gbdt). */

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/score/additive.h"
 #include "learn/score/scorer.h"
 
 #define MOST_FACTORS 4096
@@ -11,25 +12,18 @@
 typedef struct machine {
   const fw_net *net;
   size_t weight, bias, embedding, factors;
-  bool wide; /* computes in double */
 } machine;
-
-static size_t parameter_of(const fw_net *net, size_t layer, bool bias) {
-  for (size_t i = 0; i < fw_net_parameters(net); i++)
-    if (fw_net_parameter(net, i)->layer == layer && fw_net_parameter(net, i)->bias == bias) return i;
-  return SIZE_MAX;
-}
 
 static void look_at_layer(machine *m, const fw_graph *graph, size_t i, size_t *crosses, size_t *inputs) {
   const fw_layer *layer = &graph->layers[i];
   if (layer->type == FW_LAYER_BI_INNER_SUM) {
-    m->embedding = parameter_of(m->net, layer->inputs[0], false);
+    m->embedding = fw_layer_parameter(m->net, layer->inputs[0], false);
     m->factors = layer->factors;
     ++*crosses;
   }
   if (layer->type == FW_LAYER_INPUT && layer->width == 1 && layer->activation == FW_ACTIVATION_IDENTITY) {
-    m->weight = parameter_of(m->net, i, false);
-    m->bias = parameter_of(m->net, i, true);
+    m->weight = fw_layer_parameter(m->net, i, false);
+    m->bias = fw_layer_parameter(m->net, i, true);
     ++*inputs;
   }
 }
@@ -37,7 +31,6 @@ static void look_at_layer(machine *m, const fw_graph *graph, size_t i, size_t *c
 static furrow_status find_machine(machine *m, const furrow_scorer *scorer, furrow_error *err) {
   const fw_plan *plan = fw_scorer_plan(scorer);
   *m = (machine){.net = fw_scorer_net(scorer)};
-  m->wide = furrow_matrix_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64;
   size_t crosses = 0, inputs = 0;
   for (size_t i = 0; i < plan->graph.count; i++) look_at_layer(m, &plan->graph, i, &crosses, &inputs);
   if (crosses != 1)
@@ -50,11 +43,6 @@ static furrow_status find_machine(machine *m, const furrow_scorer *scorer, furro
   return FURROW_OK;
 }
 
-static double number(const machine *m, const void *numbers, size_t i) {
-  if (!numbers) return 0;
-  return m->wide ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
-}
-
 /* sum[f] of u_f over the row's features; returns w.x + half of (sum^2 - sum of squares). A feature that the model does
  * not have counts as 0. */
 static double sums_of(const machine *m, const furrow_row *row, double *sum) {
@@ -63,10 +51,10 @@ static double sums_of(const machine *m, const furrow_row *row, double *sum) {
   for (size_t i = 0; i < row->length; i++) {
     const uint64_t key = furrow_row_get_index(row, i);
     const double x = furrow_row_get_value(row, i);
-    linear += x * number(m, fw_net_feature(m->net, m->weight, key, 0), 0);
+    linear += x * fw_net_number(m->net, fw_net_feature(m->net, m->weight, key, 0), 0);
     const void *v = fw_net_feature(m->net, m->embedding, key, 0);
     for (size_t f = 0; f < m->factors; f++) {
-      const double u = x * number(m, v, f);
+      const double u = x * fw_net_number(m->net, v, f);
       sum[f] += u;
       squares += u * u;
     }
@@ -90,7 +78,7 @@ static furrow_status vector_of(const furrow_scorer *scorer, const furrow_row *ro
   if (status != FURROW_OK) return status;
   double sum[MOST_FACTORS];
   *own = sums_of(&m, row, sum);
-  *bias = number(&m, fw_net_dense(m.net, m.bias, 0), 0);
+  *bias = fw_net_number(m.net, fw_net_dense(m.net, m.bias, 0), 0);
   for (size_t f = 0; f < m.factors; f++) vector[f] = (float)sum[f];
   *last = vector + m.factors;
   return FURROW_OK;
@@ -121,8 +109,10 @@ furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first
   uint64_t *keys = NULL, *found = NULL;
   size_t have = 0, taken = 0;
   const fw_forest *forest = fw_scorer_forest(scorer);
+  const fw_plan *plan = fw_scorer_plan(scorer);
   furrow_status status = forest ? fw_forest_features(forest, &keys, &have, err)
                                 : fw_net_features(fw_scorer_net(scorer), &keys, &have, err);
+  if (!forest && fw_plan_dense(plan)) have = (size_t)plan->data.range;
   if (status == FURROW_OK) status = fw_alloc((void **)&found, have, sizeof *found, err);
   for (size_t i = 0; status == FURROW_OK && i < have; i++) {
     const uint64_t key = keys ? keys[i] : i;

@@ -13,6 +13,7 @@
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/forest/forest_predictor.h"
+#include "learn/score/additive.h"
 #include "learn/score/model_in.h"
 #include "learn/train/trainer.h"
 
@@ -27,6 +28,7 @@ struct furrow_scorer {
   char *name_text;    /* of features, one after the other */
   const char **names; /* where each begins */
   size_t name_count;
+  double *additive; /* of the net's layers: fw_additive_create */
 };
 
 struct furrow_scorer_scratch {
@@ -34,11 +36,13 @@ struct furrow_scorer_scratch {
   fw_pass *pass;
   fw_predict_scratch *predict_scratch;
   double *outputs; /* nets: of a row; trees: of ROWS_AT_ONCE */
+  fw_explainer *explainer;
 };
 
 /* ---- Opening ---- */
 
 static furrow_status make_net(furrow_scorer *scorer, furrow_error *err) {
+  FW_TRY(fw_additive_create(&scorer->additive, &scorer->plan->graph, err));
   return fw_net_create(&scorer->net, scorer->plan, &(fw_net_params){0}, err);
 }
 
@@ -118,6 +122,7 @@ furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer 
 void furrow_scorer_free(furrow_scorer *scorer) {
   if (!scorer) return;
   fw_net_free(scorer->net);
+  fw_free(scorer->additive);
   fw_forest_predictor_free(scorer->predictor);
   fw_forest_free(scorer->forest);
   fw_free(scorer->names);
@@ -141,6 +146,10 @@ const fw_net *fw_scorer_net(const furrow_scorer *scorer) {
 
 const fw_forest *fw_scorer_forest(const furrow_scorer *scorer) {
   return scorer->forest;
+}
+
+const double *fw_scorer_additive(const furrow_scorer *scorer) {
+  return scorer->additive;
 }
 
 /* ---- A thread's scratch ---- */
@@ -174,8 +183,13 @@ void furrow_scorer_scratch_free(furrow_scorer_scratch *scratch) {
   fw_batcher_free(scratch->batcher);
   fw_pass_free(scratch->pass);
   fw_predict_scratch_free(scratch->predict_scratch);
+  fw_explainer_free(scratch->explainer);
   fw_free(scratch->outputs);
   fw_free(scratch);
+}
+
+fw_explainer **fw_scratch_explainer(furrow_scorer_scratch *scratch) {
+  return &scratch->explainer;
 }
 
 /* ---- Scoring ---- */
@@ -208,6 +222,13 @@ static void score_of(const furrow_scorer *scorer, const double *outputs, furrow_
   const fw_data_conf *data = &scorer->plan->data;
   fw_loss_score(&scorer->plan->graph, outputs, score);
   if (data->label_count > 0) score->label = fw_class_label(data, score->label);
+}
+
+furrow_status fw_scorer_outputs(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_row *row,
+                                const double **outputs, furrow_error *err) {
+  FW_TRY(run_row(scorer, scratch, row, err));
+  *outputs = scratch->outputs;
+  return FURROW_OK;
 }
 
 furrow_status furrow_scorer_score_row(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,

@@ -1,0 +1,113 @@
+/* cli/learn/explaining.c: prints what features contribute to the score of a row. */
+#include "learn/explaining.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/fail.h"
+#include "core/report.h"
+#include "learn/feature_name.h"
+
+typedef struct contribution {
+  uint64_t feature;
+  double value;
+} contribution;
+
+/* The largest first, of equal ones the lower feature. */
+static int compare(const void *a, const void *b) {
+  const contribution *x = a, *y = b;
+  if (fabs(x->value) != fabs(y->value)) return fabs(x->value) < fabs(y->value) ? 1 : -1;
+  return (x->feature > y->feature) - (x->feature < y->feature);
+}
+
+/* Fills e->list with the contributions to a class; *rest is the sum of those that are not printed. */
+static size_t sort_class(const explaining *e, const furrow_contributions *of, size_t class, double *rest) {
+  size_t count = 0;
+  for (size_t i = 0; i < of->count; i++) {
+    const double value = of->values[i * of->classes + class];
+    if (value != 0) e->list[count++] = (contribution){of->features[i], value};
+  }
+  if (count > 1) qsort(e->list, count, sizeof *e->list, compare);
+  *rest = 0;
+  while (e->top > 0 && count > e->top) *rest += e->list[--count].value;
+  return count;
+}
+
+static void put_line(const explaining *e, const furrow_contributions *of, size_t class, const char *sid, output *out) {
+  double rest = 0;
+  const size_t count = sort_class(e, of, class, &rest);
+  output_text(out, sid);
+  if (of->classes > 1) output_format(out, ",%zu", class);
+  output_format(out, ",%.6f,%.6f", of->outputs[class], of->bias[class]);
+  for (size_t i = 0; i < count; i++) {
+    char name[FEATURE_NAME];
+    output_format(out, ",%s:%.6g", feature_name(e->scoring->scorer, e->list[i].feature, name), e->list[i].value);
+  }
+  output_text(out, "\n");
+}
+
+/* "pred":…,"bias":…,"contributions":{…}; with --top also what the others add up to. */
+static void put_members(const explaining *e, const furrow_contributions *of, size_t class, output *out) {
+  double rest = 0;
+  const size_t count = sort_class(e, of, class, &rest);
+  output_format(out, "\"pred\":%.9g,\"bias\":%.9g,\"contributions\":{", of->outputs[class], of->bias[class]);
+  for (size_t i = 0; i < count; i++) {
+    char name[FEATURE_NAME];
+    if (i > 0) output_text(out, ",");
+    output_json_text(out, feature_name(e->scoring->scorer, e->list[i].feature, name));
+    output_format(out, ":%.9g", e->list[i].value);
+  }
+  output_text(out, "}");
+  if (e->top > 0) output_format(out, ",\"rest\":%.9g", rest);
+}
+
+static void put_object(const explaining *e, const furrow_contributions *of, const char *sid, output *out) {
+  output_format(out, "{\"sid\":\"%s\",", sid);
+  if (of->classes == 1) {
+    put_members(e, of, 0, out);
+  } else {
+    output_text(out, "\"classes\":[");
+    for (size_t c = 0; c < of->classes; c++) {
+      output_format(out, "%s{\"class\":%zu,", c > 0 ? "," : "", c);
+      put_members(e, of, c, out);
+      output_text(out, "}");
+    }
+    output_text(out, "]");
+  }
+  output_text(out, "}\n");
+}
+
+static furrow_status contributions_of(const explaining *e, const furrow_row *row, furrow_contributions *of,
+                                      furrow_error *err) {
+  const scoring *s = e->scoring;
+  furrow_forest_info forest;
+  furrow_contributions_init(of);
+  const furrow_status status = furrow_scorer_contributions(s->scorer, s->space, row, of, err);
+  if (status != FURROW_E_UNSUPPORTED) return status;
+  snprintf(err->file, sizeof err->file, "%s", s->values->model);
+  furrow_forest_info_init(&forest);
+  furrow_scorer_get_forest_info(s->scorer, &forest);
+  return forest.trees > 0 ? add_hint(err, "train the model with --node-stats yes: then it has them") : status;
+}
+
+furrow_status explain_row(explaining *e, const furrow_row *row, const char *sid, output *out, furrow_error *err) {
+  furrow_contributions of;
+  const furrow_status status = contributions_of(e, row, &of, err);
+  if (status != FURROW_OK) return status;
+  if (of.count > e->capacity) {
+    contribution *list = realloc(e->list, of.count * sizeof *list);
+    if (!list) return fail_memory(err);
+    e->list = list;
+    e->capacity = of.count;
+  }
+  if (e->json)
+    put_object(e, &of, sid, out);
+  else
+    for (size_t c = 0; c < of.classes; c++) put_line(e, &of, c, sid, out);
+  return FURROW_OK;
+}
+
+void explaining_clear(explaining *e) {
+  free(e->list);
+  *e = (explaining){0};
+}

@@ -1,0 +1,22 @@
+/* cli/learn/explaining.h: prints what features contribute to the score of a row. */
+#ifndef CLI_LEARN_EXPLAINING_H
+#define CLI_LEARN_EXPLAINING_H
+
+#include "core/output.h"
+#include "learn/scoring.h"
+
+struct contribution;
+
+typedef struct explaining {
+  const scoring *scoring;
+  bool json;
+  uint64_t top;              /* contributions of a row to print; 0: all */
+  struct contribution *list; /* of a row */
+  size_t capacity;
+} explaining;
+
+/* Prints a row's line, one for each class of a model with several, or its JSON object. */
+furrow_status explain_row(explaining *e, const furrow_row *row, const char *sid, output *out, furrow_error *err);
+void explaining_clear(explaining *e);
+
+#endif

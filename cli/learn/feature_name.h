@@ -1,0 +1,15 @@
+/* cli/learn/feature_name.h: features of a model as people read and write them. */
+#ifndef CLI_LEARN_FEATURE_NAME_H
+#define CLI_LEARN_FEATURE_NAME_H
+
+#include "furrow/learn.h"
+
+enum { FEATURE_NAME = 32 };
+
+/* Returns the name of a feature: its number, written to `space`. */
+const char *feature_name(const furrow_scorer *scorer, uint64_t feature, char space[FEATURE_NAME]);
+/* Reads a name of `size` bytes. */
+furrow_status feature_parse(const furrow_scorer *scorer, const char *name, size_t size, uint64_t *feature,
+                            furrow_error *err);
+
+#endif

@@ -1,0 +1,239 @@
+/* learn/score/contributions.c: what each feature of a row contributes to its score.
+ *
+ * Of nets, the graph's output must be a sum of input layers and of products of pairs; of a product each of the two
+ * features gets half. */
+#include "learn/score/contributions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/params.h"
+#include "learn/forest/tree_contributions.h"
+#include "learn/score/additive.h"
+#include "learn/score/scorer.h"
+
+/* A feature of a row. */
+typedef struct entry {
+  uint64_t feature;
+  size_t at; /* its place in the row */
+  double x;
+} entry;
+
+struct fw_explainer {
+  size_t classes;
+  fw_tree_explainer *trees; /* NULL: a net */
+  double *bias;             /* of each class; trees: their own */
+  double *sum;              /* factors: sum of a row's vectors */
+  size_t sum_capacity;
+  entry *entries; /* of a row, by ascending feature */
+  size_t entry_capacity;
+  uint64_t *features; /* the result, which may be longer while it is made */
+  size_t feature_capacity;
+  double *values; /* classes of each feature */
+  size_t value_capacity;
+};
+
+/* ---- Which models have contributions ---- */
+
+static furrow_status refuse(const fw_plan *plan, size_t layer, furrow_error *err) {
+  const fw_graph *graph = &plan->graph;
+  const char *name = plan->model.algorithm ? plan->model.algorithm : "this graph";
+  if (layer == SIZE_MAX)
+    fw_fail(err, FURROW_E_UNSUPPORTED, "%s has no contributions of features: its loss is %s", name,
+            fw_loss_name(graph->loss));
+  else
+    fw_fail(err, FURROW_E_UNSUPPORTED, "%s has no contributions of features: its score depends on the layer %s (%s)",
+            name, graph->layers[layer].name, fw_layer_type_name(graph->layers[layer].type));
+  fw_error_set_hint(err, "lr, svm, linear, robust, softmax, fm and gbdt have them");
+  return FURROW_E_UNSUPPORTED;
+}
+
+/* All that is added up must be by feature, and the score must be that sum (cross-entropy's is another). */
+static furrow_status check_graph(const furrow_scorer *scorer, furrow_error *err) {
+  const fw_plan *plan = fw_scorer_plan(scorer);
+  const double *times = fw_scorer_additive(scorer);
+  for (size_t i = plan->graph.count; i-- > 0;) {
+    const fw_layer *layer = &plan->graph.layers[i];
+    if (times[i] > 0 && !fw_layer_is_linear(layer) && !fw_layer_is_pairs(&plan->graph, layer))
+      return refuse(plan, i, err);
+  }
+  return plan->graph.loss == FW_LOSS_CROSS_ENTROPY ? refuse(plan, SIZE_MAX, err) : FURROW_OK;
+}
+
+/* ---- Explainers ---- */
+
+static furrow_status fill_explainer(fw_explainer *e, const furrow_scorer *scorer, furrow_error *err) {
+  const fw_plan *plan = fw_scorer_plan(scorer);
+  const fw_forest *forest = fw_scorer_forest(scorer);
+  e->classes = plan->graph.outputs;
+  if (forest) return fw_tree_explainer_create(&e->trees, forest, plan->train.lr, err);
+  FW_TRY(check_graph(scorer, err));
+  return fw_alloc((void **)&e->bias, e->classes, sizeof *e->bias, err);
+}
+
+static furrow_status find_explainer(fw_explainer **explainer, const furrow_scorer *scorer,
+                                    furrow_scorer_scratch *scratch, furrow_error *err) {
+  fw_explainer **kept = fw_scratch_explainer(scratch);
+  if (!*kept) {
+    fw_explainer *made = NULL;
+    FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+    furrow_status status = fill_explainer(made, scorer, err);
+    if (status != FURROW_OK) {
+      fw_explainer_free(made);
+      return status;
+    }
+    *kept = made;
+  }
+  *explainer = *kept;
+  return FURROW_OK;
+}
+
+void fw_explainer_free(fw_explainer *explainer) {
+  if (!explainer) return;
+  fw_tree_explainer_free(explainer->trees);
+  fw_free(explainer->bias);
+  fw_free(explainer->sum);
+  fw_free(explainer->entries);
+  fw_free(explainer->features);
+  fw_free(explainer->values);
+  fw_free(explainer);
+}
+
+/* Room for so many features of a result. */
+static furrow_status reserve(fw_explainer *e, size_t count, furrow_error *err) {
+  size_t numbers = 0;
+  if (!fw_size_mul(count, e->classes, &numbers)) return fw_fail_memory(err, SIZE_MAX);
+  void *features = e->features, *values = e->values;
+  furrow_status status = fw_grow(&features, &e->feature_capacity, count, sizeof *e->features, err);
+  if (status == FURROW_OK) status = fw_grow(&values, &e->value_capacity, numbers, sizeof *e->values, err);
+  e->features = features;
+  e->values = values;
+  return status;
+}
+
+/* ---- Nets ---- */
+
+static int compare_entries(const void *a, const void *b) {
+  const entry *x = a, *y = b;
+  if (x->feature != y->feature) return x->feature < y->feature ? -1 : 1;
+  return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Values are floats, as a net takes them. */
+static furrow_status list_entries(fw_explainer *e, const furrow_row *row, furrow_error *err) {
+  void *memory = e->entries;
+  FW_TRY(fw_grow(&memory, &e->entry_capacity, row->length, sizeof *e->entries, err));
+  e->entries = memory;
+  bool ascending = true;
+  for (size_t i = 0; i < row->length; i++) {
+    e->entries[i] = (entry){furrow_row_get_index(row, i), i, (double)(float)furrow_row_get_value(row, i)};
+    ascending &= i == 0 || e->entries[i - 1].feature <= e->entries[i].feature;
+  }
+  if (!ascending) qsort(e->entries, row->length, sizeof *e->entries, compare_entries);
+  return FURROW_OK;
+}
+
+static void add_linear(fw_explainer *e, const fw_net *net, size_t layer, double times, size_t count) {
+  const size_t weight = fw_layer_parameter(net, layer, false), bias = fw_layer_parameter(net, layer, true);
+  for (size_t c = 0; c < e->classes; c++) e->bias[c] += times * fw_net_number(net, fw_net_dense(net, bias, 0), c);
+  for (size_t i = 0; i < count; i++)
+    for (size_t c = 0; c < e->classes; c++)
+      e->values[i * e->classes + c] += times * e->entries[i].x * fw_net_weight(net, weight, e->entries[i].feature, c);
+}
+
+/* Adds half of <u_i, sum of the others' u> for each feature. */
+static void add_pairs(fw_explainer *e, const fw_net *net, size_t embedding, size_t factors, double times,
+                      size_t count) {
+  const size_t parameter = fw_layer_parameter(net, embedding, false);
+  memset(e->sum, 0, factors * sizeof *e->sum);
+  for (size_t i = 0; i < count; i++) {
+    const void *v = fw_net_feature(net, parameter, e->entries[i].feature, 0);
+    for (size_t f = 0; v && f < factors; f++) e->sum[f] += e->entries[i].x * fw_net_number(net, v, f);
+  }
+  for (size_t i = 0; i < count; i++) {
+    const void *v = fw_net_feature(net, parameter, e->entries[i].feature, 0);
+    double products = 0;
+    for (size_t f = 0; v && f < factors; f++) {
+      const double u = e->entries[i].x * fw_net_number(net, v, f);
+      products += u * (e->sum[f] - u);
+    }
+    e->values[i] += times * products / 2; /* such a layer has one output */
+  }
+}
+
+/* The values of every entry; features that occur twice still stand twice. */
+static furrow_status explain_net(fw_explainer *e, const furrow_scorer *scorer, const furrow_row *row,
+                                 furrow_error *err) {
+  const fw_graph *graph = &fw_scorer_plan(scorer)->graph;
+  const fw_net *net = fw_scorer_net(scorer);
+  const double *times = fw_scorer_additive(scorer);
+  FW_TRY(list_entries(e, row, err));
+  FW_TRY(reserve(e, row->length, err));
+  memset(e->bias, 0, e->classes * sizeof *e->bias);
+  if (row->length > 0) memset(e->values, 0, row->length * e->classes * sizeof *e->values);
+  for (size_t i = 0; i < row->length; i++) e->features[i] = e->entries[i].feature;
+  for (size_t i = 0; i < graph->count; i++) {
+    const fw_layer *layer = &graph->layers[i];
+    if (times[i] > 0 && fw_layer_is_linear(layer)) add_linear(e, net, i, times[i], row->length);
+    if (!(times[i] > 0 && fw_layer_is_pairs(graph, layer))) continue;
+    void *memory = e->sum;
+    FW_TRY(fw_grow(&memory, &e->sum_capacity, layer->factors, sizeof *e->sum, err));
+    e->sum = memory;
+    add_pairs(e, net, layer->inputs[0], layer->factors, times[i], row->length);
+  }
+  return FURROW_OK;
+}
+
+/* ---- All models ---- */
+
+static furrow_status explain_trees(fw_explainer *e, const furrow_row *row, size_t *count, furrow_error *err) {
+  const uint64_t *features = fw_tree_explainer_features(e->trees, count);
+  FW_TRY(reserve(e, *count, err));
+  if (*count > 0) memcpy(e->features, features, *count * sizeof *features);
+  fw_tree_explainer_run(e->trees, row, e->values);
+  return FURROW_OK;
+}
+
+static bool all_zero(const double *values, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (values[i] != 0) return false;
+  return true;
+}
+
+/* Adds up the values of a feature that stands twice, drops features whose values are all 0; returns how many are left.
+ */
+static size_t merge_features(fw_explainer *e, size_t count) {
+  const size_t classes = e->classes;
+  size_t kept = 0;
+  for (size_t i = 0; i < count;) {
+    const uint64_t feature = e->features[i];
+    double *to = e->values + kept * classes;
+    memmove(to, e->values + i * classes, classes * sizeof *to);
+    for (i++; i < count && e->features[i] == feature; i++)
+      for (size_t c = 0; c < classes; c++) to[c] += e->values[i * classes + c];
+    if (!all_zero(to, classes)) e->features[kept++] = feature;
+  }
+  return kept;
+}
+
+furrow_status furrow_scorer_contributions(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
+                                          const furrow_row *row, furrow_contributions *contributions,
+                                          furrow_error *err) {
+  fw_explainer *e = NULL;
+  const double *outputs = NULL;
+  size_t count = row->length;
+  FW_TRY(find_explainer(&e, scorer, scratch, err));
+  FW_TRY(fw_scorer_outputs(scorer, scratch, row, &outputs, err));
+  FW_TRY(e->trees ? explain_trees(e, row, &count, err) : explain_net(e, scorer, row, err));
+  const furrow_contributions full = {.size = sizeof full,
+                                     .classes = e->classes,
+                                     .count = merge_features(e, count),
+                                     .features = e->features,
+                                     .values = e->values,
+                                     .bias = e->trees ? fw_tree_explainer_bias(e->trees) : e->bias,
+                                     .outputs = outputs};
+  fw_info_write(contributions, &full, sizeof full);
+  return FURROW_OK;
+}

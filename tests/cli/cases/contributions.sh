@@ -1,0 +1,60 @@
+# contributions of features to scores, and weights of models, for models made by hand
+# matrix PATH TYPE: row, column and value on each line of standard input
+matrix() { tr ' ' '\t' >m.tsv && furrow model import -q m.tsv $1 --row-type $2 >/dev/null; }
+wide() { printf '%s\n' '0 0 0.5' '0 1 -2' '0 2 0' '0 3 1.25' '0 4 0.125' | matrix $1/input_weight T_FLOAT_DENSE && echo '0 0 0.75' | matrix $1/input_bias T_FLOAT_DENSE; }
+mkdir lr fm softmax gbdt mlr
+wide lr
+wide fm
+printf '%s\n' '0 0 1' '0 1 2' '0 2 0' '0 3 -1' '0 4 0' '1 0 0' '1 1 1' '1 2 3' '1 3 1' '1 4 0' | matrix fm/embedding_embedding T_FLOAT_DENSE
+printf '%s\n' '0 0 1' '0 1 2' '0 2 0' '1 0 0' '1 1 -1' '1 2 0.5' | matrix softmax/input_weight T_FLOAT_DENSE
+printf '%s\n' '0 0 0.25' '0 1 -0.25' | matrix softmax/input_bias T_FLOAT_DENSE
+# feature 12 <= 0.5 (absent: yes): yes (cover 6): feature 3 <= -1.25 (absent: no): -0.5 (2), 0.25 (4); no (cover 2): 0.75
+row() { printf '%s\n' "$@" | awk '{ print 0, NR - 1, $1 }'; }
+row 12 3 -1 -1 -1 -1 -1 | matrix gbdt/gbdt.split.feature T_INT_DENSE
+row 0.5 -1.25 0 0 0 0 0 | matrix gbdt/gbdt.split.value T_DOUBLE_DENSE
+row 0 0 0.75 -0.5 0.25 0 0 | matrix gbdt/gbdt.node.predict T_DOUBLE_DENSE
+cp -r gbdt without
+row 1 1 0 0 0 0 0 | matrix gbdt/gbdt.split.gain T_DOUBLE_DENSE
+row 0 0 0 0 0 0 0 8 6 2 2 4 0 0 | matrix gbdt/gbdt.node.grad.stats T_DOUBLE_DENSE
+printf '7 4:2 2:1\n8 1:1 2:1 3:5 4:2 9:1\n9\n' >rows.libsvm
+predict() { local name=$1 && shift && furrow predict --model $name --algorithm $name --data rows.libsvm --contributions "$@"; }
+echo "---- lines"
+predict lr
+predict lr --top 1
+predict fm -D rank=2
+predict softmax -D classes=2
+printf '1 13:1\n2 4:-2\n3 4:7 13:0\n4 5:1\n' >trees.libsvm
+furrow predict --model gbdt --algorithm gbdt -D lr=1 --data trees.libsvm --contributions
+echo "---- JSON"
+predict lr --json
+predict lr --json --top 1 --sid row
+predict softmax -D classes=2 --json --top 1
+predict softmax -D classes=2 --json | head -n 1 | is_json && echo "is JSON"
+predict fm -D rank=2 --json --threads 3 | head -n 2 | tail -n 1
+echo "---- weights"
+furrow model weights lr --algorithm lr
+furrow model weights lr --algorithm lr --top 2
+furrow model weights lr --algorithm lr --feature 2,0
+furrow model weights fm --algorithm fm -D rank=2
+furrow model weights softmax --algorithm softmax -D classes=2 --top 1
+furrow model weights softmax --algorithm softmax -D classes=2 --top 0 --json
+furrow model weights fm --algorithm fm -D rank=2 --top 1 --json
+echo "---- refused"
+try furrow predict --model without --algorithm gbdt --data trees.libsvm --contributions
+try furrow predict --model lr --algorithm lr --data rows.libsvm --contributions --scores s.npy
+try furrow predict --model lr --algorithm lr --data rows.libsvm --top 3
+try furrow predict --model lr --data rows.libsvm --contributions
+printf '1 1:nan\n' | try furrow predict --model lr --algorithm lr --data - --contributions
+printf '%s\n' '0 0 1' '1 0 1' | matrix mlr/sigmoid_layer_weight T_FLOAT_DENSE
+cp -r mlr/sigmoid_layer_weight mlr/softmax_layer_weight
+printf '%s\n' '0 0 1' '0 1 1' | matrix mlr/sigmoid_layer_bias T_FLOAT_DENSE
+cp -r mlr/sigmoid_layer_bias mlr/softmax_layer_bias
+try predict mlr -D mlr-rank=2
+try furrow model weights mlr --algorithm mlr -D mlr-rank=2
+try furrow model weights gbdt --algorithm gbdt
+try furrow model weights lr
+try furrow model weights nothing
+try furrow model weights lr --algorithm lr --feature 2,5
+try furrow model weights lr --algorithm lr --feature 2,x,1
+try furrow model weights lr --algorithm lr --feature 2,
+try furrow model weights lr --algorithm lr --feature 2 --top 1
