@@ -111,6 +111,7 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
   params.fc_order = (furrow_fc_order)values->fc_order;
   params.threads = values->threads;
   furrow_status status = make_settings(&settings, values, err);
+  if (status == FURROW_OK && !values->quiet) learn_settings_print_notes(&settings);
   params.conf = settings.conf;
   if (status == FURROW_OK) status = furrow_scorer_load(&s->scorer, values->model, &params, err);
   if (status == FURROW_OK) status = furrow_scorer_scratch_create(&s->space, s->scorer, err);
