@@ -71,7 +71,7 @@ FURROW_API furrow_status furrow_learn_conf_read(furrow_learn_conf *conf, const v
 FURROW_API furrow_status furrow_learn_conf_load(furrow_learn_conf *conf, const char *path,
                                                 furrow_error *err) FURROW_MUST_USE;
 /* Sets one thing: a key of Angel's (ml.epoch.num) or its short name (epochs). What is set here wins over the JSON,
- * whichever came first. angel.ml.conf reads the JSON file that it names. Keys of Angel's that mean nothing here, such
+ * whichever came first. angel.ml.conf reads the JSON file that it names. Angel's keys that mean nothing here, such
  * as angel.ps.number, are accepted: furrow_learn_conf_ignored lists them.
  * Errors:  E_ARGUMENT, an unknown key (the message names the nearest one) or a value that it does not take; of
  *          angel.ml.conf as furrow_learn_conf_load. */

@@ -616,7 +616,8 @@ typedef struct furrow_matrix_write_params {
   const char *meta_name; /* "_meta" or "meta"; NULL: "_meta" (convert: the source's) */
   bool angel_bytes;      /* what Angel would write, even where that loses something: six decimals of doubles in
                             RowIdColIdValueTextRowFormat, columns that the first row does not have in column formats,
-                            columns of hash partitions in column formats. false: nothing is lost */
+                            columns of hash partitions in column formats, columns of sparse rows in formats of values
+                            alone. false: nothing is lost; such formats of sparse rows are E_ARGUMENT */
   bool overwrite;        /* replaces an existing folder, if it is empty, or a matrix or a model and nothing else:
                             metadata that can be read, the files that it names, json files of a model. E_EXISTS names
                             what would be lost. false: E_EXISTS if there is one */
@@ -766,7 +767,7 @@ typedef struct furrow_model_convert_result {
   size_t matrices;   /* matrix folders */
   size_t files;      /* other files */
   uint64_t elements; /* elements of all matrices */
-  uint64_t dropped;  /* elements lost to angel_bytes or to a value format, which stores no column ids */
+  uint64_t dropped;  /* elements lost to angel_bytes */
   uint64_t bytes;    /* of data files */
 } furrow_model_convert_result;
 

@@ -1,5 +1,5 @@
-/* learn/conf/angel_keys.c: keys of Angel's that are not settings of a training here: other names of settings, and names
- * that mean nothing without Angel's cluster. */
+/* learn/conf/angel_keys.c: Angel's keys that are not in the table of settings: other names of settings, and names that
+ * mean nothing without Angel's cluster. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -380,10 +380,12 @@ static furrow_status set_task_type(furrow_learn_conf *conf, const char *value, f
 static const struct {
   const char *key;
   setter set;
-} setters[] = {{"angel.ml.conf", furrow_learn_conf_load},
-               {"angel.app.submit.class", set_runner},
-               {"ml.feature.num", set_feature_number},
-               {"ml.gbdt.task.type", set_task_type}};
+} setters[] = {
+    {"angel.app.submit.class", set_runner},
+    {"angel.ml.conf", furrow_learn_conf_load},
+    {"ml.feature.num", set_feature_number},
+    {"ml.gbdt.task.type", set_task_type},
+};
 
 /* ---- Any of them ---- */
 

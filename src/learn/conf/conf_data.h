@@ -305,7 +305,7 @@ furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t siz
                                 furrow_error *err) FURROW_MUST_USE;
 void fw_conf_json_clear(fw_conf_json *spec);
 
-/* A key of Angel's that was set and means nothing here. */
+/* One of Angel's keys that was set and means nothing here. */
 typedef struct fw_ignored_key {
   const char *key;    /* static */
   bool changes_model; /* Angel's training depends on it */
@@ -319,8 +319,8 @@ struct furrow_learn_conf {
   size_t ignored_count, ignored_capacity;
 };
 
-/* Sets a key that fw_key_find does not find: one of Angel's with another meaning, or with none here (then it is noted).
- * E_ARGUMENT: nobody's key. */
+/* Sets a key that fw_key_find does not find: another name of a setting, or one of Angel's keys that means nothing here,
+ * which is noted. E_ARGUMENT: there is no such key. */
 furrow_status fw_conf_set_angel(furrow_learn_conf *conf, const char *key, const char *value,
                                 furrow_error *err) FURROW_MUST_USE;
 /* Notes a key once; the text is kept as it is. */
