@@ -385,7 +385,8 @@ FURROW_API const furrow_matrix_format *furrow_matrix_format_at(size_t i);
 typedef enum furrow_matrix_row_order {
   FURROW_MATRIX_ROW_ORDER_AUTO,      /* ascending, refused where the data contradicts it; psmeta: as listed */
   FURROW_MATRIX_ROW_ORDER_ASCENDING, /* by row id */
-  FURROW_MATRIX_ROW_ORDER_META       /* as the metadata lists the rows */
+  FURROW_MATRIX_ROW_ORDER_META,      /* as the metadata lists the rows */
+  FURROW_MATRIX_ROW_ORDER_LIST       /* as furrow_matrix_source_params lists them */
 } furrow_matrix_row_order;
 
 /* What to assume about a matrix folder where its files do not say it, or say it wrongly. */
@@ -396,6 +397,10 @@ typedef struct furrow_matrix_source_params {
   const char *format;                /* NULL: what the metadata says; must be set for psmeta */
   int32_t row_type;                  /* -1, the default: what the metadata says; must be set for psmeta */
   furrow_matrix_row_order row_order; /* AUTO; for formats without row ids */
+  /* LIST: the rows in the order that Angel was told to save them in, each once; a partition skips those that it does
+   * not have. Read by furrow_matrix_source_open alone. */
+  const int32_t *rows;
+  size_t row_count; /* of rows */
 } furrow_matrix_source_params;
 
 /* Sets the defaults. */
