@@ -239,15 +239,15 @@ static int compare_ids(const void *a, const void *b) {
 }
 
 static furrow_status fail_list(const fw_source_part *part, int32_t row, const char *what, furrow_error *err) {
-  return fw_fail(err, FURROW_E_ARGUMENT, "the row order %s row %d of partition %d", what, (int)row,
-                 (int)part->meta->part_id);
+  return fw_fail(err, FURROW_E_ARGUMENT, "row %d of partition %d %s the row order", (int)row, (int)part->meta->part_id,
+                 what);
 }
 
 /* The first row of the partition that was not listed. */
 static furrow_status fail_missing(const fw_source_part *part, const bool *seen, furrow_error *err) {
   size_t k = 0;
   while (seen[k]) k++;
-  return fail_list(part, part->row_ids[k], "lacks", err);
+  return fail_list(part, part->row_ids[k], "is missing in", err);
 }
 
 static furrow_status list_rows(const fw_source_part *part, const furrow_matrix_source_params *params, uint32_t *listed,
@@ -258,7 +258,7 @@ static furrow_status list_rows(const fw_source_part *part, const furrow_matrix_s
     const int32_t *found = bsearch(&params->rows[i], part->row_ids, count, sizeof *found, compare_ids);
     if (!found) continue;
     const size_t k = (size_t)(found - part->row_ids);
-    if (seen[k]) return fail_list(part, *found, "has twice", err);
+    if (seen[k]) return fail_list(part, *found, "is twice in", err);
     seen[k] = true;
     listed[n++] = part->by_id[k];
   }

@@ -318,8 +318,9 @@ static void sparse_rows_are_counted(void **state) {
     fit_or_fail(trainer, "gaps", NULL, NULL);
     save(trainer, "gaps_model", NULL);
     assert_int_equal(furrow_matrix_meta_load(&meta, "gaps_model/embedding_embedding", NULL, &err), FURROW_OK);
-    assert_int_equal(meta->part_count, 1);
-    assert_int_equal(meta->parts[0].nnz, 3 * 2 * cases[i].arrays);
+    int64_t nnz = 0;
+    for (size_t part = 0; part < meta->part_count; part++) nnz += meta->parts[part].nnz;
+    assert_int_equal(nnz, 3 * 2 * cases[i].arrays);
     furrow_matrix_meta_free(meta);
     furrow_trainer_free(trainer);
   }
