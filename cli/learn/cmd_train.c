@@ -313,12 +313,15 @@ static void report_best(report *r, uint32_t best, bool saved) {
     report_text(r, "best epoch", text);
 }
 
+static bool trains_trees(const learn_settings *settings) {
+  return strcmp(furrow_learn_conf_get(settings->conf, "algorithm"), "gbdt") == 0;
+}
+
 /* Six decimals and Angel's rule for absent features change the scores of trees; the report says by how much. */
 static furrow_status measure_rounding(const train_values *values, const learn_settings *settings,
                                       const furrow_trainer *trainer, rounding *lost, furrow_error *err) {
-  const bool trees = strcmp(furrow_learn_conf_get(settings->conf, "algorithm"), "gbdt") == 0;
   const char *rows = values->valid ? values->valid : values->train;
-  if (!values->angel_bytes || !trees || rows[0] == '-') return FURROW_OK;
+  if (!values->angel_bytes || !trains_trees(settings) || rows[0] == '-') return FURROW_OK;
   return rounding_measure(lost, trainer, values->out, rows, values->format, err);
 }
 
@@ -383,6 +386,49 @@ static furrow_status check_targets(const train_values *values, furrow_error *err
   return status;
 }
 
+/* ---- Row types ---- */
+
+static const furrow_matrix_row_type *row_type_of(const learn_settings *settings) {
+  const furrow_matrix_row_type *type = NULL;
+  const char *name = furrow_learn_conf_get(settings->conf, "model-type");
+  return furrow_matrix_row_type_find(name, &type, NULL) == FURROW_OK ? type : NULL;
+}
+
+/* Saving would fail, but only after the training. */
+static furrow_status check_formats(const learn_settings *settings, furrow_error *err) {
+  static const furrow_layer_kind kinds[] = {FURROW_LAYER_INPUT, FURROW_LAYER_EMBEDDING};
+  const furrow_matrix_row_type *type = row_type_of(settings);
+  if (!type || type->dense || trains_trees(settings)) return FURROW_OK;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    const furrow_matrix_format *format = furrow_layer_formats_get(settings->formats, kinds[i]);
+    if (format->flags & FURROW_MATRIX_FORMAT_COL_IDS) continue;
+    fail(err, FURROW_E_ARGUMENT, "%s keeps values without their columns, so it cannot hold rows of type %s",
+         format->name, type->name);
+    add_hint(err, "choose a format with columns, such as ColIdValueBinary, or --model-type %s",
+             type->element == FURROW_ELEMENT_F64 ? "T_DOUBLE_DENSE" : "T_FLOAT_DENSE");
+    return FURROW_E_ARGUMENT;
+  }
+  return FURROW_OK;
+}
+
+/* Names matrices of a dense model whose rows were saved sparse because few columns have features. */
+static void print_row_types(const learn_settings *settings, const char *folder) {
+  const furrow_matrix_row_type *asked = row_type_of(settings), *got;
+  furrow_model_listing *listing = NULL;
+  if (!asked || !asked->dense || trains_trees(settings)) return;
+  if (furrow_model_listing_load(&listing, folder, NULL) != FURROW_OK) return;
+  for (size_t i = 0; i < listing->matrix_count; i++) {
+    furrow_matrix_meta *meta = NULL;
+    if (furrow_matrix_meta_load(&meta, listing->matrices[i].folder, NULL, NULL) != FURROW_OK) continue;
+    got = furrow_matrix_row_type_get(meta->row_type);
+    if (got && !got->dense)
+      fprintf(stderr, "furrow: note: %s was saved as %s, not %s: few of its %" PRId64 " columns have a feature\n",
+              listing->matrices[i].name, got->name, asked->name, meta->col);
+    furrow_matrix_meta_free(meta);
+  }
+  furrow_model_listing_free(listing);
+}
+
 /* After a signal, names the checkpoint in the error, if there is one. */
 static void name_checkpoint(const train_values *values, furrow_error *err) {
   char path[PATH_MAX];
@@ -421,6 +467,7 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   params.load = values->load;
   params.max_features = values->max_features;
   furrow_status status = check_targets(values, err);
+  if (status == FURROW_OK) status = check_formats(settings, err);
   if (status == FURROW_OK) status = furrow_trainer_create(&trainer, settings->conf, &params, err);
   interrupt_catch();
   if (status == FURROW_OK) status = fit(values, trainer, out, err);
@@ -432,12 +479,13 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) status = write_history(values, trainer, err);
   if (status == FURROW_OK) tell_result(values, settings, trainer, &lost, out);
   if (status == FURROW_OK) print_train_notes(values, trainer);
+  if (status == FURROW_OK && !values->quiet) print_row_types(settings, values->out);
   furrow_trainer_free(trainer);
   return status;
 }
 
 static furrow_status check_values(const train_values *values, furrow_error *err) {
-  if (!values->conf && !values->algorithm)
+  if (!values->conf && !values->algorithm && values->define.count == 0) /* -D can name either, too */
     return fail(err, FURROW_E_ARGUMENT, "--model NAME or --conf FILE.json is missing");
   if (values->resume && !values->checkpoint) return fail(err, FURROW_E_ARGUMENT, "--resume needs --checkpoint DIR");
   if (values->history && !path_ends(values->history, ".json") && !path_ends(values->history, ".csv"))
@@ -451,11 +499,24 @@ static furrow_status check_values(const train_values *values, furrow_error *err)
 static void take_paths(train_values *values, const furrow_learn_conf *conf) {
   const struct {
     const char *key, **path;
-  } paths[] = {{"data", &values->train}, {"save", &values->out}, {"load", &values->load}};
+  } paths[] = {{"data", &values->train}, {"valid", &values->valid}, {"save", &values->out}, {"load", &values->load}};
   for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
     const char *said = furrow_learn_conf_get(conf, paths[i].key);
     if (!*paths[i].path && said && said[0]) *paths[i].path = said;
   }
+}
+
+/* Angel's action.type is the command here. */
+static furrow_status check_action(const train_values *values, const furrow_learn_conf *conf, furrow_error *err) {
+  const char *action = furrow_learn_conf_get(conf, "action");
+  if (strcmp(action, "predict") == 0) {
+    fail_token(err, action, "action.type does not fit: 'furrow train' trains a model");
+    add_hint(err, "'furrow predict' applies one");
+    return FURROW_E_ARGUMENT;
+  }
+  if (strcmp(action, "inctrain") == 0 && !values->load)
+    return fail_token(err, action, "action.type needs a model to continue: --load DIR");
+  return FURROW_OK;
 }
 
 static furrow_status check_paths(const train_values *values, furrow_error *err) {
@@ -485,6 +546,8 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
   furrow_status status = check_values(train, err);
   if (status == FURROW_OK) status = make_settings(&settings, train, err);
   if (status == FURROW_OK) take_paths(&used, settings.conf);
+  if (status == FURROW_OK) status = check_action(train, settings.conf, err);
+  if (status == FURROW_OK && !train->quiet) learn_settings_print_notes(&settings);
   if (status == FURROW_OK) status = check_paths(train, err);
   if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_DOT, train->dot, train->force, err);
   if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_SVG, train->svg, train->force, err);

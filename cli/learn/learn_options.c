@@ -9,9 +9,9 @@
 
 option learn_options[LEARN_KEYS + 1];
 
-/* Keys for which the command has its own options. */
+/* Keys for which the command has its own options, and those that only Angel's configurations set. */
 static bool has_own_option(const char *name) {
-  static const char *const own[] = {"algorithm", "data", "load", "save", "format"};
+  static const char *const own[] = {"algorithm", "data", "valid", "load", "save", "format", "action", "separator"};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (strcmp(own[i], name) == 0) return true;
   return false;
@@ -89,6 +89,24 @@ furrow_status learn_settings_make(learn_settings *settings, const learn_origin *
   for (size_t i = 0; status == FURROW_OK && i < define->count; i++)
     status = define_one(settings, define->texts[i], err);
   return status;
+}
+
+/* ---- Notes ---- */
+
+static void print_ignored(const furrow_learn_conf *conf, bool changes_model, const char *what) {
+  const char *key;
+  bool changes = false, any = false;
+  for (size_t i = 0; (key = furrow_learn_conf_ignored(conf, i, &changes)); i++) {
+    if (changes != changes_model) continue;
+    fprintf(stderr, "%s %s", any ? "," : what, key);
+    any = true;
+  }
+  if (any) fputc('\n', stderr);
+}
+
+void learn_settings_print_notes(const learn_settings *settings) {
+  print_ignored(settings->conf, false, "furrow: note: ignored:");
+  print_ignored(settings->conf, true, "furrow: note: ignored, though they change the model in Angel:");
 }
 
 void learn_settings_clear(learn_settings *settings) {

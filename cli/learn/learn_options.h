@@ -33,6 +33,8 @@ typedef struct learn_origin {
  * after a failure. */
 furrow_status learn_settings_make(learn_settings *settings, const learn_origin *from, const learn_values *values,
                                   const text_list *define, furrow_error *err);
+/* Prints the keys that mean nothing here on stderr. */
+void learn_settings_print_notes(const learn_settings *settings);
 void learn_settings_clear(learn_settings *settings);
 
 #endif

@@ -105,6 +105,7 @@ furrow_status scoring_load(furrow_scorer **scorer, const scoring_values *values,
   params.fc_order = (furrow_fc_order)values->fc_order;
   params.threads = values->threads;
   furrow_status status = make_settings(&settings, values, err);
+  if (status == FURROW_OK && !values->quiet) learn_settings_print_notes(&settings);
   params.conf = settings.conf;
   if (status == FURROW_OK) status = furrow_scorer_load(scorer, values->model, &params, err);
   learn_settings_clear(&settings);

@@ -61,6 +61,29 @@ furrow_status parse_row_type(const char *text, void *field, furrow_error *err) {
   return status;
 }
 
+/* For OPTION_PARSED: a row_order. */
+static furrow_status parse_row_order(const char *text, void *field, furrow_error *err) {
+  static const char *const names[] = {"auto", "ascending", "meta"};
+  row_order *order = field;
+  int32_t *ids = NULL;
+  size_t count = 0;
+  for (size_t i = 0; i < 3; i++) {
+    if (strcmp(text, names[i]) != 0) continue;
+    *order = (row_order){.order = (furrow_matrix_row_order)i};
+    return FURROW_OK;
+  }
+  if (text[0] < '0' || text[0] > '9')
+    return fail_token(err, text, "--row-order takes auto, ascending, meta, or rows such as 2,0,4:8");
+  furrow_status status = read_row_list("row-order", text, 0, &ids, &count, err);
+  if (status != FURROW_OK) return status;
+  const size_t most = sizeof order->rows / sizeof *order->rows;
+  if (count > most) status = fail_token(err, text, "--row-order takes %zu rows at most", most);
+  *order = (row_order){.order = FURROW_MATRIX_ROW_ORDER_LIST, .count = count};
+  if (status == FURROW_OK) memcpy(order->rows, ids, count * sizeof *ids);
+  free(ids);
+  return status;
+}
+
 /* ---- Tables --------------------------------------------------------------------------------------------- */
 
 #define AT(field) offsetof(reading_values, field)
@@ -89,10 +112,13 @@ furrow_status parse_row_type(const char *text, void *field, furrow_error *err) {
        .offset = AT(row_type),                                                                                       \
        .parse = parse_row_type},                                                                                     \
       {.name = in "row-order",                                                                                       \
-       .kind = OPTION_ENUM,                                                                                          \
+       .kind = OPTION_PARSED,                                                                                        \
+       .argument = "auto|ascending|meta|LIST",                                                                       \
        .choices = "auto|ascending|meta",                                                                             \
-       .help = "formats without row ids: order of the rows in the files, by id or as in the metadata",               \
-       .offset = AT(row_order)},
+       .help = "formats without row ids: order of the rows in the files, by id, as in the metadata, or as listed, "  \
+               "such as 2,0,4:8",                                                                                    \
+       .offset = AT(row_order),                                                                                      \
+       .parse = parse_row_order},
 
 const option reading_options[] = {READING("", "of the files"){0}};
 const option in_reading_options[] = {READING("in-", "of SRC"){0}};
@@ -110,7 +136,9 @@ furrow_matrix_source_params reading_params(const reading_values *values) {
   params.meta_name = values->meta_name;
   params.format = values->format;
   params.row_type = values->row_type;
-  params.row_order = values->row_order;
+  params.row_order = values->row_order.order;
+  params.rows = values->row_order.rows;
+  params.row_count = values->row_order.count;
   return params;
 }
 
@@ -293,7 +321,7 @@ static furrow_status add_range(const char *name, const char *text, range r, int3
                                furrow_error *err) {
   if (r.first == INT64_MIN) r.first = 0;
   if (r.end == INT64_MAX && rows) r.end = rows;
-  if (r.end == INT64_MAX) return fail_token(err, text, "--%s: a range without an end needs --rows", name);
+  if (r.end == INT64_MAX) return fail_token(err, text, "--%s: a range needs an end unless the number of rows is known", name);
   if (r.first < 0 || r.end > INT32_MAX) return fail_token(err, text, "--%s: rows must be from 0 to 2147483646", name);
   for (int64_t id = r.first; id < r.end; id++) {
     if (list->count == LISTED_ROWS)

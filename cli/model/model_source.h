@@ -17,11 +17,18 @@ furrow_status parse_separator(const char *text, void *field, furrow_error *err);
 /* For OPTION_PARSED: the number of a row type. */
 furrow_status parse_row_type(const char *text, void *field, furrow_error *err);
 
+/* The order of rows in files: a name, or a list of rows. */
+typedef struct row_order {
+  furrow_matrix_row_order order;
+  size_t count;
+  int32_t rows[512];
+} row_order;
+
 typedef struct reading_values {
   separator separator;
   const char *meta_name, *format;
   int32_t row_type;
-  furrow_matrix_row_order row_order;
+  row_order row_order;
 } reading_values;
 
 /* --sep, --meta-name, --format, --row-type, --row-order; commands that also write have them with the prefix --in-. */

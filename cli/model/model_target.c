@@ -61,7 +61,8 @@ const option target_options[] = {
     {.name = "angel-bytes",
      .kind = OPTION_FLAG,
      .help = "write exactly what Angel would write even if that loses data: doubles in RowIdColIdValueText get six "
-             "decimals, column formats leave out columns that the first row does not have",
+             "decimals, column formats leave out columns that the first row does not have, formats of values "
+             "alone lose the columns of sparse rows",
      .offset = AT(angel_bytes)},
     {.name = "force",
      .kind = OPTION_FLAG,

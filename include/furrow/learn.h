@@ -77,14 +77,21 @@ FURROW_API furrow_status furrow_learn_conf_load(furrow_learn_conf *conf, const c
 FURROW_API furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder,
                                                       furrow_error *err) FURROW_MUST_USE;
 /* Sets one thing: a key of Angel's (ml.epoch.num) or its short name (epochs). What is set here wins over the JSON,
- * whichever came first.
- * Errors:  E_ARGUMENT, an unknown key (the message names the nearest one) or a value that it does not take. */
+ * whichever came first. angel.ml.conf reads the JSON file that it names. Angel's keys that mean nothing here, such
+ * as angel.ps.number, are accepted: furrow_learn_conf_ignored lists them.
+ * Errors:  E_ARGUMENT, an unknown key (the message names the nearest one) or a value that it does not take; of
+ *          angel.ml.conf as furrow_learn_conf_load. */
 FURROW_API furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, const char *value,
                                                furrow_error *err) FURROW_MUST_USE;
 /* Returns: the value of a key: the text that was set, else that of the JSON's data, model and train, else the default;
  *          NULL for an unknown key.
  * Owner:   the configuration; valid until it is changed. */
 FURROW_API const char *furrow_learn_conf_get(const furrow_learn_conf *conf, const char *key);
+/* Returns: the i-th key that was set and means nothing here, each once, in the order of setting; NULL past the end.
+ *          *changes_model (may be NULL): whether Angel's training depends on it, as on ml.gbdt.max.leaf.weight; the
+ *          keys of its cluster have no influence.
+ * Owner:   the library; valid for ever. */
+FURROW_API const char *furrow_learn_conf_ignored(const furrow_learn_conf *conf, size_t i, bool *changes_model);
 /* Resolves the graph: the inputs and the shape of every layer. All functions that take a configuration do so.
  * Errors:  E_ARGUMENT, a layer or a value that does not fit; the message has its path. */
 FURROW_API furrow_status furrow_learn_conf_check(const furrow_learn_conf *conf, furrow_error *err) FURROW_MUST_USE;
@@ -321,8 +328,10 @@ static inline void furrow_trainer_save_params_init(furrow_trainer_save_params *p
 
 /* Writes the model directory that Angel would write: the matrices of each layer, graph.json. It appears in one step.
  * params NULL: the defaults.
- * Errors:  E_EXISTS, the folder is there; E_IO; E_ARGUMENT, params that a format does not take; E_STATE, a forest
- *          without trees. */
+ * A dense row type without a range becomes sparse where there are more than 1,000,000 columns and fewer than half of
+ * them have a feature.
+ * Errors:  E_EXISTS, the folder is there; E_IO; E_ARGUMENT, params that a format does not take, or a format without
+ *          columns (ValueText, ValueBinary) for sparse rows; E_STATE, a forest without trees. */
 FURROW_API furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
                                              const furrow_trainer_save_params *params,
                                              furrow_error *err) FURROW_MUST_USE;

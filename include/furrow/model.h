@@ -385,7 +385,8 @@ FURROW_API const furrow_matrix_format *furrow_matrix_format_at(size_t i);
 typedef enum furrow_matrix_row_order {
   FURROW_MATRIX_ROW_ORDER_AUTO,      /* ascending, refused where the data contradicts it; psmeta: as listed */
   FURROW_MATRIX_ROW_ORDER_ASCENDING, /* by row id */
-  FURROW_MATRIX_ROW_ORDER_META       /* as the metadata lists the rows */
+  FURROW_MATRIX_ROW_ORDER_META,      /* as the metadata lists the rows */
+  FURROW_MATRIX_ROW_ORDER_LIST       /* as furrow_matrix_source_params lists them */
 } furrow_matrix_row_order;
 
 /* What to assume about a matrix folder where its files do not say it, or say it wrongly. */
@@ -396,6 +397,10 @@ typedef struct furrow_matrix_source_params {
   const char *format;                /* NULL: what the metadata says; must be set for psmeta */
   int32_t row_type;                  /* -1, the default: what the metadata says; must be set for psmeta */
   furrow_matrix_row_order row_order; /* AUTO; for formats without row ids */
+  /* LIST: the rows in the order that Angel was told to save them in, each once; a partition skips those that it does
+   * not have. Read by furrow_matrix_source_open alone. */
+  const int32_t *rows;
+  size_t row_count; /* of rows */
 } furrow_matrix_source_params;
 
 /* Sets the defaults. */
@@ -616,7 +621,8 @@ typedef struct furrow_matrix_write_params {
   const char *meta_name; /* "_meta" or "meta"; NULL: "_meta" (convert: the source's) */
   bool angel_bytes;      /* what Angel would write, even where that loses something: six decimals of doubles in
                             RowIdColIdValueTextRowFormat, columns that the first row does not have in column formats,
-                            columns of hash partitions in column formats. false: nothing is lost */
+                            columns of hash partitions in column formats, columns of sparse rows in formats of values
+                            alone. false: nothing is lost; such formats of sparse rows are E_ARGUMENT */
   bool overwrite;        /* replaces an existing folder, if it is empty, or a matrix or a model and nothing else:
                             metadata that can be read, the files that it names, json files of a model. E_EXISTS names
                             what would be lost. false: E_EXISTS if there is one */
@@ -766,7 +772,7 @@ typedef struct furrow_model_convert_result {
   size_t matrices;   /* matrix folders */
   size_t files;      /* other files */
   uint64_t elements; /* elements of all matrices */
-  uint64_t dropped;  /* elements lost to angel_bytes or to a value format, which stores no column ids */
+  uint64_t dropped;  /* elements lost to angel_bytes */
   uint64_t bytes;    /* of data files */
 } furrow_model_convert_result;
 

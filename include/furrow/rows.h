@@ -311,8 +311,8 @@ static inline void furrow_parser_stats_init(furrow_parser_stats *stats) {
 FURROW_API void furrow_parser_get_stats(const furrow_parser *parser, furrow_parser_stats *stats);
 /* Returns: bytes of text parsed into the blocks handed out so far. */
 FURROW_API uint64_t furrow_parser_bytes_read(const furrow_parser *parser);
-/* Returns: bytes of the part's files as they lie on disk; 0 when unknown (stdin, rows that are not parsed). For
- * progress. */
+/* Returns: bytes of the part's files as they lie on disk, or furrow_parser_bytes_read where that is more (compressed
+ * files, a last line that ends behind the part); 0 when unknown (stdin, rows that are not parsed). For progress. */
 FURROW_API uint64_t furrow_parser_bytes_total(const furrow_parser *parser);
 /* Returns: the format that is read, or how it was chosen ("given", "argument format=csv", "content: …").
  * Owner:   the parser; valid until it is closed. */

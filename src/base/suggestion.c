@@ -32,3 +32,7 @@ void fw_suggestion_offer(fw_suggestion *suggestion, const char *written, const c
   suggestion->distance = d;
   suggestion->word = candidate;
 }
+
+bool fw_suggestion_is_near(const fw_suggestion *suggestion, const char *written) {
+  return suggestion->word && suggestion->distance <= 2 + strlen(written) / 3;
+}

@@ -2,6 +2,7 @@
 #ifndef FW_BASE_SUGGESTION_H
 #define FW_BASE_SUGGESTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,5 +16,8 @@ typedef struct fw_suggestion {
 
 /* Keeps the candidate if it is nearer to the written word than the one before. */
 void fw_suggestion_offer(fw_suggestion *suggestion, const char *written, const char *candidate);
+/* Whether it is near enough to be what was meant; long words are near to each other by chance sooner than short ones.
+ */
+bool fw_suggestion_is_near(const fw_suggestion *suggestion, const char *written);
 
 #endif

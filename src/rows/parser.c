@@ -621,8 +621,10 @@ uint64_t furrow_parser_bytes_read(const furrow_parser *p) {
   return p->stats.bytes;
 }
 
+/* The lines of a part end behind the part, and compressed files have more text than bytes. */
 uint64_t furrow_parser_bytes_total(const furrow_parser *p) {
-  return p->split ? fw_split_size(p->split) : 0;
+  const uint64_t size = p->split ? fw_split_size(p->split) : 0;
+  return size > 0 && size < p->stats.bytes ? p->stats.bytes : size;
 }
 
 const char *furrow_parser_format(const furrow_parser *p) {

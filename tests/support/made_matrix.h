@@ -70,9 +70,12 @@ static inline void made_save(const char *folder, const made *m) {
   if (m->parts_per_file) spec.parts_per_file = m->parts_per_file;
   furrow_matrix *matrix = NULL;
   furrow_matrix_meta *plan = NULL;
+  furrow_matrix_write_params params;
+  furrow_matrix_write_params_init(&params);
+  params.angel_bytes = m->format && strncmp(m->format, "Value", 5) == 0; /* sparse rows are refused otherwise */
   made_check(furrow_matrix_create(&matrix, panels, (size_t)m->rows, &err), &err);
   made_check(furrow_matrix_plan(&plan, &spec, &err), &err);
-  made_check(furrow_matrix_save(matrix, folder, plan, NULL, &err), &err);
+  made_check(furrow_matrix_save(matrix, folder, plan, &params, &err), &err);
   furrow_matrix_meta_free(plan);
   furrow_matrix_free(matrix);
   for (int32_t r = 0; r < m->rows; r++) {

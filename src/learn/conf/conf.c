@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/suggestion.h"
 #include "io/input.h"
 #include "learn/conf/conf_data.h"
 
@@ -31,6 +30,7 @@ void furrow_learn_conf_free(furrow_learn_conf *conf) {
   if (!conf) return;
   free_values(conf->keys);
   fw_conf_json_clear(&conf->json);
+  fw_free(conf->ignored);
   fw_free(conf);
 }
 
@@ -52,6 +52,8 @@ furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_co
   furrow_status status = furrow_learn_conf_create(&made, err);
   if (status == FURROW_OK) status = copy_values(made->keys, conf->keys, err);
   if (status == FURROW_OK) status = copy_values(made->json.values, conf->json.values, err);
+  for (size_t i = 0; status == FURROW_OK && i < conf->ignored_count; i++)
+    status = fw_conf_ignore(made, conf->ignored[i].key, conf->ignored[i].changes_model, err);
   if (status != FURROW_OK) {
     furrow_learn_conf_free(made);
     return status;
@@ -79,22 +81,6 @@ furrow_status furrow_learn_conf_set_algorithm(furrow_learn_conf *conf, const cha
   return FURROW_OK;
 }
 
-static furrow_status unknown_key(const char *name, furrow_error *err) {
-  fw_suggestion suggestion = {NULL, SIZE_MAX};
-  const furrow_learn_key *key;
-  for (size_t i = 0; (key = furrow_learn_key_at(i)); i++) {
-    fw_suggestion_offer(&suggestion, name, key->name);
-    if (key->angel_key) fw_suggestion_offer(&suggestion, name, key->angel_key);
-  }
-  if (strncmp(name, "ml.gbdt.", 8) == 0)
-    fw_fail(err, FURROW_E_ARGUMENT, "a key of Angel's GBDT that means nothing here");
-  else
-    fw_fail(err, FURROW_E_ARGUMENT, "no such key");
-  fw_error_set_token(err, name, strlen(name));
-  fw_error_set_hint(err, "did you mean %s?", suggestion.word);
-  return FURROW_E_ARGUMENT;
-}
-
 /* The message of fw_key_parse, with the key before it. */
 static furrow_status bad_value(const char *name, const char *text, const furrow_error *spec, furrow_error *err) {
   fw_fail(err, FURROW_E_ARGUMENT, "%s %s", name, spec->message);
@@ -108,7 +94,7 @@ furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, co
   furrow_error spec = {0};
   fw_value parsed;
   char *text = NULL;
-  if (found == FW_KEYS) return unknown_key(key, err);
+  if (found == FW_KEYS) return fw_conf_set_angel(conf, key, value, err);
   if (fw_key_parse(found, value, strlen(value), &parsed, &spec) != FURROW_OK) return bad_value(key, value, &spec, err);
   const char *kept = parsed.text ? parsed.text : value;
   furrow_status status = fw_strndup(&text, kept, strlen(kept), err);

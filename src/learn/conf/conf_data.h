@@ -47,7 +47,9 @@ typedef enum fw_value_kind {
   FW_VALUE_CATEGORIES, /* 0:2,7:5: text; each is checked */
   FW_VALUE_WORD,       /* one of the words that `value` of furrow_learn_key lists; its number */
   FW_VALUE_NUMBERS,    /* 1,2: text; each is checked */
-  FW_VALUE_OBJECTIVE,  /* names from here on */
+  FW_VALUE_ACTION,
+  FW_VALUE_SEPARATOR, /* a regular expression of Angel's */
+  FW_VALUE_OBJECTIVE, /* names from here on */
   FW_VALUE_LABEL,
   FW_VALUE_DECAY,
   FW_VALUE_OPTIMIZER,
@@ -64,6 +66,11 @@ typedef enum fw_value_kind {
   X(ALGORITHM, "algorithm", "ml.model.class.name", NULL, ALGORITHM, 0, 0, "", "NAME",                                  \
     "what is trained: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt")          \
   X(DATA, "data", "angel.train.data.path", "data/path", TEXT, 0, 0, "", "URI", "the training data")                    \
+  X(VALID, "valid", "angel.validate.data.path", NULL, TEXT, 0, 0, "", "URI", "the validation data")                    \
+  X(ACTION, "action", "action.type", NULL, ACTION, 0, 0, "train", "train|inctrain|predict",                            \
+    "what Angel would do; inctrain goes on from load")                                                                 \
+  X(SEPARATOR, "separator", "ml.data.splitor", NULL, SEPARATOR, 0, 0, "\\s+", "\\s+",                                  \
+    "what stands between the fields of libsvm, dummy and dense data: blanks")                                          \
   X(FORMAT, "format", "ml.data.type", "data/format", FORMAT, 0, 0, "libsvm", "libsvm|dummy|dense|libffm|…",            \
     "format of the data: Angel's three, or any other of rows")                                                         \
   X(RANGE, "range", "ml.feature.index.range", "data/indexrange", INT, -1, FW_RANGE_MAX, "-1", "N",                     \
@@ -335,12 +342,28 @@ furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t siz
                                 furrow_error *err) FURROW_MUST_USE;
 void fw_conf_json_clear(fw_conf_json *spec);
 
+/* One of Angel's keys that was set and means nothing here. */
+typedef struct fw_ignored_key {
+  const char *key;    /* static */
+  bool changes_model; /* Angel's training depends on it */
+} fw_ignored_key;
+
 struct furrow_learn_conf {
   fw_value keys[FW_KEYS]; /* texts are owned */
   fw_conf_json json;
   bool has_json; /* a JSON file was read */
   const char *algorithm; /* by furrow_learn_conf_set_algorithm; NULL: none, or layers came later */
+  fw_ignored_key *ignored;
+  size_t ignored_count, ignored_capacity;
 };
+
+/* Sets a key that fw_key_find does not find: another name of a setting, or one of Angel's keys that means nothing here,
+ * which is noted. E_ARGUMENT: there is no such key. */
+furrow_status fw_conf_set_angel(furrow_learn_conf *conf, const char *key, const char *value,
+                                furrow_error *err) FURROW_MUST_USE;
+/* Notes a key once; the text is kept as it is. */
+furrow_status fw_conf_ignore(furrow_learn_conf *conf, const char *key, bool changes_model,
+                             furrow_error *err) FURROW_MUST_USE;
 
 /* What counts: the key, else the JSON, else the default. */
 fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key);

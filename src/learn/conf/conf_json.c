@@ -32,7 +32,7 @@ furrow_status fw_json_unknown(fw_json *json, fw_json_text member, const char *co
   written[n] = 0;
   for (size_t i = 0; i < count; i++) fw_suggestion_offer(&suggestion, written, known[i]);
   furrow_status status = fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is not one of Angel's keys");
-  fw_error_set_hint(err, "did you mean %s?", suggestion.word);
+  if (fw_suggestion_is_near(&suggestion, written)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
   return status;
 }
 

@@ -2,6 +2,7 @@
  * (mlcore). A layer has the members of its type, and no others. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -66,11 +67,23 @@ static furrow_status read_name(fw_json *json, reading *r, furrow_error *err) {
   return fw_arena_text(&r->graph->arena, &r->layer.name, text.bytes, text.size, err);
 }
 
+/* Input layers of Angel 2.0, one now; documents of Angel's still have them. */
+static bool is_older_input(fw_json_text type) {
+  static const char *const older[] = {"sparseinputlayer", "denseinputlayer"};
+  for (size_t i = 0; i < 2; i++)
+    if (strlen(older[i]) == type.size && strncasecmp(older[i], type.bytes, type.size) == 0) return true;
+  return false;
+}
+
 static furrow_status read_type(fw_json *json, reading *r, furrow_error *err) {
-  int64_t type = 0;
-  furrow_status status = fw_json_name(json, &fw_layer_type_names, &type, err);
+  furrow_error spec = {0};
+  fw_json_text text;
+  int64_t type = FW_LAYER_INPUT;
+  FW_TRY(fw_json_trimmed(json, &text, err));
+  if (!is_older_input(text) && fw_name_find(&fw_layer_type_names, text.bytes, text.size, &type, &spec) != FURROW_OK)
+    return fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", spec.message);
   r->layer.type = (fw_layer_type)type;
-  return status;
+  return FURROW_OK;
 }
 
 static furrow_status read_width(fw_json *json, int64_t *width, furrow_error *err) {

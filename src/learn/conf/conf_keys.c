@@ -41,11 +41,20 @@ static bool is_key(const furrow_learn_key *facts, const char *name) {
   return strcmp(facts->name, name) == 0 || (facts->angel_key && strcmp(facts->angel_key, name) == 0);
 }
 
-/* Names that mean the same to Angel's trees. */
+/* Other names: of Angel's trees, of older versions of Angel, of the settings in its documents. */
 static const struct alias {
   const char *name;
   fw_key key;
-} aliases[] = {{"ml.gbdt.class.num", FW_KEY_CLASSES}, {"ml.gbdt.feature.sample.ratio", FW_KEY_FEATURE_RATIO}};
+} aliases[] = {{"ml.gbdt.class.num", FW_KEY_CLASSES},
+               {"ml.gbdt.feature.sample.ratio", FW_KEY_FEATURE_RATIO},
+               {"ml.decay.intervals", FW_KEY_DECAY_INTERVALS},
+               {"ml.validate.ratio", FW_KEY_VALID_RATIO},
+               {"ml.sparseinputlayer.optimizer", FW_KEY_INPUT_OPTIMIZER},
+               {"ml.lr.model.type", FW_KEY_MODEL_TYPE},
+               {"ml.lr.reg.l1", FW_KEY_L1},
+               {"ml.lr.reg.l2", FW_KEY_L2},
+               {"ml.svm.reg.l2", FW_KEY_L2},
+               {"ml.mlr.reg.l2", FW_KEY_L2}};
 
 fw_key fw_key_find(const char *name) {
   for (size_t i = 0; i < FW_KEYS; i++)
@@ -55,13 +64,19 @@ fw_key fw_key_find(const char *name) {
   return FW_KEYS;
 }
 
+/* In any case: Angel's documents print loadPath, and its code reads loadpath. */
+static bool is_member(const char *name, fw_json_text member) {
+  return strlen(name) == member.size && strncasecmp(name, member.bytes, member.size) == 0;
+}
+
 fw_key fw_key_at_path(const char *section, fw_json_text member) {
   const size_t n = strlen(section);
   for (size_t i = 0; i < FW_KEYS; i++) {
     const char *path = rules[i].facts.json_path;
-    if (path && strncmp(path, section, n) == 0 && path[n] == '/' && fw_json_is(member, path + n + 1)) return (fw_key)i;
+    if (path && strncmp(path, section, n) == 0 && path[n] == '/' && is_member(path + n + 1, member)) return (fw_key)i;
   }
-  return FW_KEYS;
+  /* of Angel 2.0, and still in its documents */
+  return strcmp(section, "train") == 0 && is_member("decay", member) ? FW_KEY_LEARN_DECAY : FW_KEYS;
 }
 
 /* ---- Values ---- */
@@ -119,6 +134,21 @@ static furrow_status parse_index_base(const char *text, size_t size, fw_value *v
   if (word < 0) return fw_fail(err, FURROW_E_ARGUMENT, "must be 0, 1 or auto");
   value->integer = word == 2 ? -1 : word;
   return FURROW_OK;
+}
+
+static furrow_status parse_action(const char *text, size_t size, furrow_error *err) {
+  if (word_of("train|inctrain|predict", text, size) >= 0) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "must be train, inctrain or predict");
+}
+
+/* Blanks and tabs, however many, stand between the fields of text formats; Angel splits by any regular expression. */
+static furrow_status parse_separator(const char *text, size_t size, furrow_error *err) {
+  static const char *const blanks[] = {"\\s+", "\\s", "\\s*", " ", " +", "\t", "\\t", "\\t+", "[ \\t]+", "[\\s]+"};
+  for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
+    if (strlen(blanks[i]) == size && memcmp(blanks[i], text, size) == 0) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "must stand for blanks, as \\s+ does");
+  fw_error_set_hint(err, "values with commas between them are the format csv, with the argument label_column=0");
+  return FURROW_E_ARGUMENT;
 }
 
 const char *fw_next_width(const char *widths, int64_t *width) {
@@ -280,6 +310,8 @@ furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *
   case FW_VALUE_CATEGORIES: return parse_categories(text, size, err);
   case FW_VALUE_WORD: return parse_word(rule, text, size, value, err);
   case FW_VALUE_NUMBERS: return parse_numbers(text, size, err);
+  case FW_VALUE_ACTION: return parse_action(text, size, err);
+  case FW_VALUE_SEPARATOR: return parse_separator(text, size, err);
   case FW_VALUE_OBJECTIVE: return parse_name(&fw_objective_names, text, size, value, err);
   case FW_VALUE_LABEL: return parse_name(&fw_label_names, text, size, value, err);
   case FW_VALUE_DECAY: return parse_name(&fw_decay_names, text, size, value, err);

@@ -2,10 +2,12 @@
 #include "learn/score/model_in.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/dir_names.h"
+#include "io/input.h"
 
 /* One matrix that is being read. */
 typedef struct reading {
@@ -119,10 +121,15 @@ static furrow_status transpose_weights(const reading *in, const fw_layer *layer,
 
 /* ---- One matrix, all matrices ---- */
 
+static bool is_there(const char *folder) {
+  struct stat info;
+  return fw_path_stat(folder, &info, NULL) == FURROW_OK;
+}
+
 static furrow_status read_matrix(reading *in, unsigned threads, furrow_error *err) {
   furrow_matrix_source *source = NULL;
   furrow_status status = furrow_matrix_source_open(&source, in->folder, NULL, err);
-  if (status == FURROW_E_NOT_FOUND) {
+  if (status == FURROW_E_NOT_FOUND && !is_there(in->folder)) { /* a format or a file may be missing, too */
     fw_fail(err, status, "there is no such matrix, which the graph has");
     fw_error_set_file(err, in->folder);
   }

@@ -30,12 +30,32 @@ static int32_t sparse_type(int32_t row_type, int64_t cols) {
   return dense_type(row_type) + (cols > INT32_MAX ? 5 : 3);
 }
 
+static bool is_dense(int32_t row_type) {
+  return furrow_matrix_row_type_get(row_type)->dense;
+}
+
 /* The row type of features: that of the configuration, but columns without a feature, which an open range may have, are
  * written as zeros of a dense row only if they are few. */
 static int32_t feature_type(const fw_plan *plan, const uint64_t *keys, size_t key_count, int64_t cols) {
   const int32_t row_type = plan->model.row_type;
   const bool few = cols <= FEW_COLUMNS || (cols <= INT32_MAX && (uint64_t)cols / 2 <= key_count);
-  return furrow_matrix_row_type_get(row_type)->dense && keys && !few ? sparse_type(row_type, cols) : row_type;
+  return is_dense(row_type) && keys && !few ? sparse_type(row_type, cols) : row_type;
+}
+
+/* A format of values alone puts the elements of a sparse row into the first columns when it is read. */
+static furrow_status check_keys(const fw_plan *plan, const fw_parameter *parameter, int32_t row_type, int64_t cols,
+                                const furrow_matrix_format *format, furrow_error *err) {
+  if (is_dense(row_type) || format->flags & FURROW_MATRIX_FORMAT_COL_IDS) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "%s keeps values without their columns, so %s cannot be saved with sparse rows",
+          format->name, parameter->name);
+  if (is_dense(plan->model.row_type))
+    fw_error_set_hint(err,
+                      "few of its %lld columns have a feature; choose a format with columns, such as ColIdValueBinary, "
+                      "or train with the key `range` to save every column",
+                      (long long)cols);
+  else
+    fw_error_set_hint(err, "choose a format with columns, such as ColIdValueBinary, or a dense model-type");
+  return FURROW_E_ARGUMENT;
 }
 
 /* A feature's last column; an open range ends behind its largest feature. */
@@ -168,6 +188,19 @@ static furrow_status ensure_capacity(writing *w, furrow_error *err) {
   return status;
 }
 
+/* nnz as Angel's servers count it: the elements of all rows, saved or not. State has the elements of its weights; the
+ * gradient is cleared after each update, which leaves zeros in a dense row and nothing in a sparse one. */
+static void count_elements(const writing *w, furrow_matrix_meta *meta) {
+  const size_t all = (size_t)meta->row / w->about->rows;
+  const size_t blocks = !is_dense(meta->row_type) && all > 1 ? all - 1 : all;
+  for (size_t i = 0; i < meta->part_count; i++) {
+    furrow_partition_meta *part = &meta->parts[i];
+    const int64_t cols = w->keys ? (int64_t)(first_key(w, part->end_col) - first_key(w, part->start_col))
+                                 : part->end_col - part->start_col;
+    part->nnz = cols * (int64_t)(w->about->rows * blocks);
+  }
+}
+
 static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, const fw_plan *plan, size_t i,
                                 const uint64_t *keys, size_t key_count, const fw_save_params *params,
                                 furrow_error *err) {
@@ -176,11 +209,13 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, c
   const int64_t cols = columns_of(about, keys, key_count);
   const int32_t row_type =
       about->by_feature ? feature_type(plan, keys, key_count, cols) : dense_type(plan->model.row_type);
-  if (about->by_feature && !furrow_matrix_row_type_get(row_type)->dense) w.keys = keys, w.key_count = key_count;
+  const furrow_matrix_format *format = furrow_layer_formats_get(params->formats, kind_of(plan, about));
+  FW_TRY(check_keys(plan, about, row_type, cols, format, err));
+  if (about->by_feature && !is_dense(row_type)) w.keys = keys, w.key_count = key_count;
   furrow_matrix_meta *meta = NULL;
   furrow_status status = plan_matrix(&meta, plan, about, i, row_type, cols, params, err);
   if (status != FURROW_OK) return status;
-  const furrow_matrix_format *format = furrow_layer_formats_get(params->formats, kind_of(plan, about));
+  count_elements(&w, meta);
   w.type = furrow_matrix_row_type_get(meta->row_type)->element;
   status = ensure_capacity(&w, err);
   if (status == FURROW_OK) status = furrow_matrix_writer_open_in(&w.writer, model, meta, &params->write, err);

@@ -297,6 +297,7 @@ static bool is_copy(const fw_convert_plan *plan, const furrow_matrix_source *sou
   const char *separator = params->write->separator;
   if (plan->format != furrow_matrix_source_format(source) || plan->row_type->number != meta->row_type) return false;
   if (params->write->angel_bytes && plan->format->encode) return false;
+  if (params->source->row_order == FURROW_MATRIX_ROW_ORDER_LIST) return false; /* rows are put into order */
   if (asks_for_grid(params) || params->servers > 0 || params->parts_per_file > 0 || selects(params->selection))
     return false;
   if (separator && is_text(plan->format) && strcmp(separator, furrow_matrix_source_separator(source)) != 0)

@@ -330,6 +330,7 @@ static furrow_status next_columns(furrow_partition_reader *r, furrow_panel *pane
 
 /* The row at a place of the order that the bytes have. */
 static const furrow_matrix_row_meta *row_in_order(const furrow_partition_reader *r, size_t at) {
+  if (r->part->listed) return &r->part->meta->rows[r->part->listed[at]];
   return fw_row_order_is_meta(r->source) ? &r->part->meta->rows[at] : row_by_id(r, at);
 }
 

@@ -231,6 +231,52 @@ static furrow_status order_rows(const furrow_matrix_source *source, const furrow
   return FURROW_OK;
 }
 
+/* ---- Rows in the order of a list ---- */
+
+static int compare_ids(const void *a, const void *b) {
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static furrow_status fail_list(const fw_source_part *part, int32_t row, const char *what, furrow_error *err) {
+  return fw_fail(err, FURROW_E_ARGUMENT, "row %d of partition %d %s the row order", (int)row, (int)part->meta->part_id,
+                 what);
+}
+
+/* The first row of the partition that was not listed. */
+static furrow_status fail_missing(const fw_source_part *part, const bool *seen, furrow_error *err) {
+  size_t k = 0;
+  while (seen[k]) k++;
+  return fail_list(part, part->row_ids[k], "is missing in", err);
+}
+
+static furrow_status list_rows(const fw_source_part *part, const furrow_matrix_source_params *params, uint32_t *listed,
+                               bool *seen, furrow_error *err) {
+  const size_t count = part->meta->row_count;
+  size_t n = 0;
+  for (size_t i = 0; i < params->row_count && count > 0; i++) {
+    const int32_t *found = bsearch(&params->rows[i], part->row_ids, count, sizeof *found, compare_ids);
+    if (!found) continue;
+    const size_t k = (size_t)(found - part->row_ids);
+    if (seen[k]) return fail_list(part, *found, "is twice in", err);
+    seen[k] = true;
+    listed[n++] = part->by_id[k];
+  }
+  return n == count ? FURROW_OK : fail_missing(part, seen, err);
+}
+
+static furrow_status take_list(furrow_matrix_source *source, fw_source_part *part,
+                               const furrow_matrix_source_params *params, furrow_error *err) {
+  const size_t count = part->meta->row_count;
+  void *listed = NULL, *seen = NULL;
+  FW_TRY(fw_arena_take(&source->arena, &listed, count, sizeof(uint32_t), err));
+  FW_TRY(fw_alloc_zero(&seen, count, sizeof(bool), err));
+  furrow_status status = list_rows(part, params, listed, seen, err);
+  fw_free(seen);
+  part->listed = listed;
+  return status;
+}
+
 static furrow_status take_rows(furrow_matrix_source *source, fw_source_part *part, furrow_error *err) {
   const size_t count = part->meta->row_count;
   void *ids = NULL, *by_id = NULL, *keys = NULL;
@@ -386,6 +432,8 @@ static furrow_status open_source(furrow_matrix_source *source, const char *folde
     status = take_text(source, &source->separator, params->separator ? params->separator : ",", err);
   if (status == FURROW_OK) status = load_meta(source, meta, params, err);
   if (status == FURROW_OK) status = take_parts(source, err);
+  for (size_t i = 0; status == FURROW_OK && params->row_count > 0 && i < source->meta->part_count; i++)
+    status = take_list(source, &source->parts[i], params, err);
   if (status == FURROW_OK && !params->separator) status = fw_source_find_separator(source, err);
   if (status == FURROW_OK) status = check_parts(source, err);
   return status;
@@ -398,8 +446,11 @@ furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const ch
   furrow_matrix_source_params_init(&params);
   FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_source_params, err));
   if (params.separator && !params.separator[0]) return fw_fail(err, FURROW_E_ARGUMENT, "the separator is empty");
-  if (params.row_order > FURROW_MATRIX_ROW_ORDER_META)
+  if (params.row_order > FURROW_MATRIX_ROW_ORDER_LIST)
     return fw_fail(err, FURROW_E_ARGUMENT, "row_order %d is not an order of rows", (int)params.row_order);
+  if ((params.row_order == FURROW_MATRIX_ROW_ORDER_LIST) != (params.row_count > 0) ||
+      (params.row_count && !params.rows))
+    return fw_fail(err, FURROW_E_ARGUMENT, "rows are listed for the row order LIST, and only for it");
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **source, err);
   if (status != FURROW_OK) return status;

@@ -19,6 +19,7 @@ typedef struct fw_source_part {
   const fw_source_file *file;
   const int32_t *row_ids; /* meta->row_count of them, ascending */
   const uint32_t *by_id;  /* meta->rows[by_id[k]] is row_ids[k] */
+  const uint32_t *listed; /* meta->rows[listed[k]] is the k-th row of the file; NULL: the row order is not a list */
   uint64_t records;       /* of the partition; FW_RECORDS_UNKNOWN when the metadata does not say */
   int64_t first_col;      /* the columns that a record may have: first_col … last_col */
   int64_t last_col;

@@ -198,12 +198,24 @@ static furrow_status copy_params(furrow_matrix_writer *writer, const furrow_matr
   return status;
 }
 
+/* A format of values alone would put the elements of a sparse row into other columns; Angel writes it so. */
+static furrow_status check_columns(const furrow_matrix_writer *writer, const furrow_matrix_write_params *params,
+                                   furrow_error *err) {
+  const bool kept = writer->format->flags & FURROW_MATRIX_FORMAT_COL_IDS;
+  if (kept || writer->row_type->dense || params->angel_bytes) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "%s keeps values without their columns, so it cannot hold rows of type %s",
+          writer->format->name, writer->row_type->name);
+  fw_error_set_hint(err, "choose a dense row type, or a format with columns, such as ColIdValueBinary");
+  return FURROW_E_ARGUMENT;
+}
+
 static furrow_status start(furrow_matrix_writer *writer, const furrow_matrix_meta *plan,
                            const furrow_matrix_write_params *params, furrow_error *err) {
   furrow_status status = copy_params(writer, params, err);
   if (status == FURROW_OK) status = furrow_matrix_meta_copy(&writer->meta, plan, err);
   if (status == FURROW_OK) status = find_format(writer, err);
   if (status == FURROW_OK) status = check_separator(writer, err);
+  if (status == FURROW_OK) status = check_columns(writer, params, err);
   if (status == FURROW_OK) status = check_plan(writer, err);
   if (status == FURROW_OK) status = list_files(writer, err);
   if (status != FURROW_OK) return status;

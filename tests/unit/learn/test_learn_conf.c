@@ -207,8 +207,15 @@ static void refused_keys(void **state) {
   (void)state;
   expect_hint("epoch", "3", "no such key", "did you mean epochs?");
   expect_hint("ml.epochs.num", "3", "no such key", "did you mean ml.epoch.num?");
-  expect_hint("ml.gbdt.thread.num", "3", "a key of Angel's GBDT that means nothing here",
-              "did you mean ml.gbdt.tree.num?");
+  expect_hint("ml.gbdt.threads.num", "3", "no such key", "did you mean ml.gbdt.thread.num?");
+  expect_hint("angel.ps.numbr", "3", "no such key", "did you mean angel.ps.number?");
+  expect_hint("ML.epoch.num", "3", "no such key", "did you mean ml.epoch.num?");
+  expect_refused("zzz", "3", "no such key");
+  expect_hint("angel.kubernetes", "3", "no such key", "did you mean angel.kubernetes.?");
+  expect_refused("action.type", "serve", "action.type must be train, inctrain or predict");
+  expect_refused("ml.gbdt.task.type", "ranking", "ml.gbdt.task.type must be classification or regression");
+  expect_hint("ml.data.splitor", ",", "ml.data.splitor must stand for blanks, as \\s+ does",
+              "values with commas between them are the format csv, with the argument label_column=0");
   expect_refused("epochs", "many", "epochs must be a whole number from 1 to 4294967295");
   expect_refused("ml.epoch.num", "3 ", "ml.epoch.num must be a whole number from 1 to 4294967295");
   expect_refused("range", "-2", "range must be a whole number, -1 or more");
@@ -227,6 +234,94 @@ static void refused_keys(void **state) {
   expect_refused("algorithm", "lda",
                  "algorithm must be one of lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, "
                  "nfm, gbdt");
+}
+
+/* Keys of Angel's cluster are accepted and listed, each once. */
+static void ignored_keys(void **state) {
+  (void)state;
+  static const char *const keys[] = {"angel.ps.number",  "angel.workergroup.number", "angel.job.name",
+                                     "angel.ps.number",  "ml.gbdt.max.leaf.weight",  "angel.kubernetes.master.label.x",
+                                     "matrix.staleness", "angel.predict.data.path",  "queue"};
+  static const char *const listed[] = {
+      "angel.ps.number",   "angel.workergroup.number", "angel.job.name",          "ml.gbdt.max.leaf.weight",
+      "angel.kubernetes.", "matrix.staleness",         "angel.predict.data.path", "queue"};
+  furrow_learn_conf *conf = conf_new(), *copy = NULL;
+  bool changes = true;
+  assert_null(furrow_learn_conf_ignored(conf, 0, NULL));
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) conf_set(conf, keys[i], "1");
+  assert_int_equal(fw_learn_conf_copy(&copy, conf, NULL), FURROW_OK);
+  for (size_t i = 0; i < sizeof listed / sizeof *listed; i++) {
+    assert_string_equal(furrow_learn_conf_ignored(conf, i, &changes), listed[i]);
+    assert_string_equal(furrow_learn_conf_ignored(copy, i, NULL), listed[i]);
+    assert_int_equal(changes, strcmp(listed[i], "ml.gbdt.max.leaf.weight") == 0);
+  }
+  assert_null(furrow_learn_conf_ignored(conf, sizeof listed / sizeof *listed, NULL));
+  furrow_learn_conf_free(conf);
+  furrow_learn_conf_free(copy);
+}
+
+static void expect_setting(const furrow_learn_conf *conf, const char *key, const char *value) {
+  assert_string_equal(furrow_learn_conf_get(conf, key), value);
+}
+
+/* Other names that mean a setting, in Angel's documents and older versions. */
+static void translated_keys(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_new();
+  conf_set(conf, "ml.lr.reg.l2", "0.25");
+  conf_set(conf, "ml.validate.ratio", "0.125");
+  conf_set(conf, "ml.feature.num", "7");
+  expect_setting(conf, "range", "7");
+  conf_set(conf, "ml.feature.index.range", "9");
+  conf_set(conf, "ml.feature.num", "8"); /* the newer name wins */
+  conf_set(conf, "ml.gbdt.task.type", "regression");
+  conf_set(conf, "action.type", "inctrain");
+  conf_set(conf, "angel.validate.data.path", "v.libsvm");
+  conf_set(conf, "angel.app.submit.class", "com.tencent.angel.ml.GBDT.GBDTRunner");
+  expect_setting(conf, "l2", "0.25");
+  expect_setting(conf, "valid-ratio", "0.125");
+  expect_setting(conf, "range", "9");
+  expect_setting(conf, "objective", "reg:squarederror");
+  expect_setting(conf, "action", "inctrain");
+  expect_setting(conf, "valid", "v.libsvm");
+  expect_setting(conf, "algorithm", "gbdt");
+  assert_string_equal(furrow_learn_conf_ignored(conf, 0, NULL), "ml.feature.num");
+  assert_null(furrow_learn_conf_ignored(conf, 1, NULL));
+  furrow_learn_conf_free(conf);
+}
+
+/* What Angel's documents print and its code no longer reads: train/decay, loadPath, two kinds of input layers. */
+static void published_members(void **state) {
+  (void)state;
+  static const char text[] = "{\"data\":{\"format\":\"dummy\",\"indexrange\":5},"
+                             "\"model\":{\"loadPath\":\"old\",\"savePath\":\"new\"},"
+                             "\"train\":{\"lr\":0.8,\"decay\":0.25},"
+                             "\"layers\":[{\"name\":\"wide\",\"type\":\"sparseinputlayer\",\"outputdim\":1,"
+                             "\"transfunc\":\"identity\"},{\"name\":\"simplelosslayer\","
+                             "\"type\":\"simplelosslayer\",\"lossfunc\":\"logloss\",\"inputlayer\":\"wide\"}]}";
+  furrow_learn_conf *conf = conf_new();
+  assert_int_equal(furrow_learn_conf_read(conf, text, sizeof text - 1, "old.json", NULL), FURROW_OK);
+  expect_setting(conf, "load", "old");
+  expect_setting(conf, "save", "new");
+  fw_plan *plan = conf_plan(conf);
+  assert_true(plan->train.decay_alpha == 0.25);
+  assert_int_equal(plan->graph.layers[0].type, FW_LAYER_INPUT);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+/* angel.ml.conf names the JSON file. */
+static void file_by_key(void **state) {
+  (void)state;
+  char path[TEST_PATH];
+  furrow_error error = {0};
+  furrow_learn_conf *conf = conf_new();
+  assert_int_equal(
+      furrow_learn_conf_set(conf, "angel.ml.conf", test_source_path(path, "tests/reject/conf/key_twice.json"), &error),
+      FURROW_E_FORMAT);
+  assert_string_equal(error.message, "train/epoch is there twice");
+  assert_int_equal(furrow_learn_conf_set(conf, "angel.ml.conf", "nowhere.json", &error), FURROW_E_NOT_FOUND);
+  furrow_learn_conf_free(conf);
 }
 
 /* Every default is a value of its key, and so is it under Angel's name. */
@@ -623,6 +718,10 @@ int main(void) {
       cmocka_unit_test(hidden_layers),
       cmocka_unit_test(misfits),
       cmocka_unit_test(refused_keys),
+      cmocka_unit_test(ignored_keys),
+      cmocka_unit_test(translated_keys),
+      cmocka_unit_test(published_members),
+      cmocka_unit_test(file_by_key),
       cmocka_unit_test(all_keys),
       cmocka_unit_test(defaults),
       cmocka_unit_test(keys_win),

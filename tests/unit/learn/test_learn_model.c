@@ -139,6 +139,40 @@ static void features_may_be_missing(void **state) {
   }
 }
 
+/* Formats of values alone are for dense rows: those that were asked for, and not sparse ones instead. */
+static void values_alone_need_dense_rows(void **state) {
+  (void)state;
+  static const struct {
+    const char *settings, *hint; /* NULL: saved */
+  } cases[] = {{"", "few of its 2000000 columns have a feature"},
+               {"range=2000000", NULL},
+               {"model-type=T_FLOAT_SPARSE", "or a dense model-type"},
+               {"model-type=T_FLOAT_SPARSE range=2000000", "or a dense model-type"}};
+  furrow_layer_formats *conf = NULL;
+  FILE *file = fopen("gaps", "w");
+  assert_non_null(file);
+  assert_true(fputs("1 2:1 5:1\n0 2000000:1\n", file) >= 0 && fclose(file) == 0);
+  assert_int_equal(furrow_layer_formats_create(&conf, &err), FURROW_OK);
+  assert_int_equal(furrow_layer_formats_set(conf, "ml.simpleinputlayer.matrix.output.format", "ValueText", &err),
+                   FURROW_OK);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char settings[128];
+    snprintf(settings, sizeof settings, "epochs=1 valid-ratio=0 %s", cases[i].settings);
+    furrow_trainer *trainer = new_trainer("lr", settings, 1, false);
+    fit_or_fail(trainer, "gaps", NULL, NULL);
+    furrow_trainer_save_params params;
+    furrow_trainer_save_params_init(&params);
+    params.overwrite = true;
+    params.formats = conf;
+    const furrow_status status = furrow_trainer_save(trainer, "values_model", &params, &err);
+    assert_int_equal(status, cases[i].hint ? FURROW_E_ARGUMENT : FURROW_OK);
+    if (cases[i].hint) assert_non_null(strstr(err.message, "input_weight cannot be saved with sparse rows"));
+    if (cases[i].hint) assert_non_null(strstr(err.hint, cases[i].hint));
+    furrow_trainer_free(trainer);
+  }
+  furrow_layer_formats_free(conf);
+}
+
 static void every_format_holds_the_model(void **state) {
   (void)state;
   static const char *const formats[][3] = {
@@ -226,6 +260,72 @@ static void matrices_are_those_of_angel(void **state) {
   furrow_trainer_free(trainer);
 }
 
+/* The metadata of a trained matrix, byte for byte that which Angel wrote for one of the same shape: lengths of text
+ * depend on the values, so they are copied. */
+static void expect_metadata(const char *folder, const char *golden) {
+  char path[TEST_PATH];
+  furrow_matrix_meta *made = NULL, *angels = NULL;
+  size_t size = 0, wanted_size = 0;
+  char *bytes = NULL, *wanted = golden_read(golden_path(path, golden), "_meta", &wanted_size);
+  assert_non_null(wanted);
+  assert_int_equal(furrow_matrix_meta_load(&made, folder, NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_matrix_meta_load(&angels, path, NULL, &err), FURROW_OK);
+  assert_int_equal(made->part_count, angels->part_count);
+  for (size_t i = 0; i < made->part_count; i++) made->parts[i].length = angels->parts[i].length;
+  assert_int_equal(furrow_matrix_meta_write(made, &bytes, &size, &err), FURROW_OK);
+  assert_int_equal(size, wanted_size);
+  assert_memory_equal(bytes, wanted, size);
+  furrow_matrix_meta_free(made);
+  furrow_matrix_meta_free(angels);
+  furrow_free(bytes);
+  free(wanted);
+}
+
+static void metadata_is_that_of_angel(void **state) {
+  (void)state;
+  static const struct model lr = {"lr", "range=123"}, fm = {"fm", "range=148 rank=4 lr=0.01"};
+  furrow_trainer_save_params params;
+  furrow_trainer_save_params_init(&params);
+  params.overwrite = true;
+  furrow_trainer *trainer = trained(&lr);
+  assert_int_equal(furrow_trainer_save(trainer, "model", &params, &err), FURROW_OK);
+  expect_metadata("model/input_weight", "angel/lr-input_weight-dense");
+  expect_metadata("model/input_bias", "angel/lr-input_bias");
+  furrow_trainer_free(trainer);
+  trainer = trained(&fm);
+  params.servers = 2;
+  assert_int_equal(furrow_trainer_save(trainer, "model", &params, &err), FURROW_OK);
+  expect_metadata("model/embedding_embedding", "angel/fm-embedding");
+  furrow_trainer_free(trainer);
+}
+
+/* nnz of sparse rows: weights and state have every feature, the gradient has none. */
+static void sparse_rows_are_counted(void **state) {
+  (void)state;
+  static const struct {
+    const char *optimizer;
+    int64_t arrays;
+  } cases[] = {{"sgd", 1}, {"momentum", 2}, {"adam", 3}};
+  FILE *file = fopen("gaps", "w");
+  assert_non_null(file);
+  assert_true(fputs("1 2:1 5:1\n0 9:1\n", file) >= 0 && fclose(file) == 0);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char settings[128];
+    furrow_matrix_meta *meta = NULL;
+    snprintf(settings, sizeof settings, "epochs=1 valid-ratio=0 rank=2 model-type=T_FLOAT_SPARSE optimizer=%s",
+             cases[i].optimizer);
+    furrow_trainer *trainer = new_trainer("fm", settings, 1, false);
+    fit_or_fail(trainer, "gaps", NULL, NULL);
+    save(trainer, "gaps_model", NULL);
+    assert_int_equal(furrow_matrix_meta_load(&meta, "gaps_model/embedding_embedding", NULL, &err), FURROW_OK);
+    int64_t nnz = 0;
+    for (size_t part = 0; part < meta->part_count; part++) nnz += meta->parts[part].nnz;
+    assert_int_equal(nnz, 3 * 2 * cases[i].arrays);
+    furrow_matrix_meta_free(meta);
+    furrow_trainer_free(trainer);
+  }
+}
+
 /* ---- Order of fc weights ---- */
 
 /* Writes the weights of an fc layer anew, out x in. */
@@ -296,12 +396,34 @@ static void misfits_are_named(void **state) {
   refused("model", &fewer, FURROW_E_FORMAT, "input_weight has column 100, but the layer has 100 columns");
   refused("model", &higher, FURROW_E_FORMAT, "embedding_embedding has no row 4, but the layer has 9");
   refused("model", &wider, FURROW_E_FORMAT, "fclayer_0_weight has 240 columns, but the layer has 264");
-  refused("model", &deeper, FURROW_E_NOT_FOUND, "");
+  refused("model", &deeper, FURROW_E_NOT_FOUND, "there is no such matrix, which the graph has");
   assert_non_null(strstr(err.file, "fclayer_1"));
   assert_int_equal(remove("model/graph.json"), 0);
   refused("model", NULL, FURROW_E_NOT_FOUND, "");
   assert_non_null(strstr(err.file, "graph.json"));
   refused("nowhere", NULL, FURROW_E_NOT_FOUND, "");
+  furrow_trainer_free(trainer);
+}
+
+/* A format that nobody registered is not a missing matrix. */
+static void unknown_formats_are_named(void **state) {
+  (void)state;
+  furrow_matrix_meta *meta = NULL;
+  char *bytes = NULL;
+  size_t size = 0;
+  furrow_trainer *trainer = trained(&models[0]);
+  save(trainer, "model", NULL);
+  assert_int_equal(furrow_matrix_meta_load(&meta, "model/input_weight", NULL, &err), FURROW_OK);
+  meta->format_class_name = "com.example.NewFormat";
+  assert_int_equal(furrow_matrix_meta_write(meta, &bytes, &size, &err), FURROW_OK);
+  FILE *file = fopen("model/input_weight/_meta", "wb");
+  assert_non_null(file);
+  assert_true(fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+  refused("model", NULL, FURROW_E_NOT_FOUND, "no such format");
+  assert_string_equal(err.token, "com.example.NewFormat");
+  assert_non_null(strstr(err.hint, "ColIdValueText"));
+  furrow_free(bytes);
+  furrow_matrix_meta_free(meta);
   furrow_trainer_free(trainer);
 }
 
@@ -625,11 +747,15 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_saved_model_scores_as_the_trainer),
       cmocka_unit_test(features_may_be_missing),
+      cmocka_unit_test(values_alone_need_dense_rows),
       cmocka_unit_test(every_format_holds_the_model),
       cmocka_unit_test(the_separator_is_that_of_the_formats),
       cmocka_unit_test(matrices_are_those_of_angel),
+      cmocka_unit_test(metadata_is_that_of_angel),
+      cmocka_unit_test(sparse_rows_are_counted),
       cmocka_unit_test(weights_of_serving_are_turned),
       cmocka_unit_test(misfits_are_named),
+      cmocka_unit_test(unknown_formats_are_named),
       cmocka_unit_test(saving_keeps_what_exists),
       cmocka_unit_test(incremental_training_takes_new_features),
       cmocka_unit_test(threads_score_at_once),

@@ -286,6 +286,36 @@ static void the_order_of_rows(void **state) {
   assert_refused("ids", &params, FURROW_E_ARGUMENT, "row_order");
 }
 
+/* Rows that were saved in the order of a list, which only the caller knows. */
+static void rows_of_a_list(void **state) {
+  (void)state;
+  static const int listed[][2] = {{16, 2}, {3, 2}};
+  static const int32_t order[] = {16, 7, 3}, half[] = {16}, twice[] = {16, 3, 16};
+  furrow_matrix_load_params params;
+  param_parts parts;
+  furrow_matrix *matrix = NULL;
+  furrow_error err = {0};
+  rows_in_order("list", "4,1\n5,2\n0,3\n1,4\n", listed, 2, 0, "ColIdValueTextRowFormat"); /* counts do not tell */
+  assert_row_of("list", FURROW_MATRIX_ROW_ORDER_AUTO, 3, 4, 1);
+  load_params_init(&params, &parts);
+  parts.source.row_order = FURROW_MATRIX_ROW_ORDER_LIST;
+  assert_refused("list", &parts.source, FURROW_E_ARGUMENT, "rows are listed for the row order LIST");
+  parts.source.rows = order;
+  parts.source.row_count = 3;
+  assert_int_equal(furrow_matrix_load(&matrix, "list", &params, &err), FURROW_OK);
+  assert_true(furrow_matrix_get(matrix, 16, 4) == 1 && furrow_matrix_get(matrix, 16, 5) == 2);
+  assert_true(furrow_matrix_get(matrix, 3, 0) == 3 && furrow_matrix_get(matrix, 3, 1) == 4);
+  furrow_matrix_free(matrix);
+  parts.source.rows = half;
+  parts.source.row_count = 1;
+  assert_refused("list", &parts.source, FURROW_E_ARGUMENT, "row 3 of partition 0 is missing in the row order");
+  parts.source.rows = twice;
+  parts.source.row_count = 3;
+  assert_refused("list", &parts.source, FURROW_E_ARGUMENT, "row 16 of partition 0 is twice in the row order");
+  parts.source.row_order = FURROW_MATRIX_ROW_ORDER_META;
+  assert_refused("list", &parts.source, FURROW_E_ARGUMENT, "rows are listed for the row order LIST");
+}
+
 /* Many rows, of which the order can be told only by trying. */
 static void many_rows_in_another_order(void **state) {
   (void)state;
@@ -480,6 +510,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(separators_are_found, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(separators_that_are_unclear, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(the_order_of_rows, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(rows_of_a_list, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(many_rows_in_another_order, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(checkpoints_are_not_sorted, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(psmeta_needs_format_and_type, enter_dir, leave_dir),
