@@ -321,11 +321,20 @@ FURROW_API const char *furrow_parser_format_reason(const furrow_parser *parser);
 /* Returns: what indexing_mode came to: 1 when 1 is subtracted from every index, else 0. With indexing_mode=-1 it is
  *          known after the first next. */
 FURROW_API uint32_t furrow_parser_index_base(const furrow_parser *parser);
-/* Returns: the number of feature columns of a csv with a header; column i is feature index i. 0: there is no header. */
+/* Returns: the number of feature columns of a csv with a header; column i is feature index i, whatever its place in the
+ *          file (argument `columns`). 0: there is no header. */
 FURROW_API size_t furrow_parser_column_count(const furrow_parser *parser);
 /* Returns: the name of a feature column; NULL when it has none.
  * Owner:   the parser; valid until it is closed. */
 FURROW_API const char *furrow_parser_column_name(const furrow_parser *parser, size_t column);
+/* Returns: the name of the column of a csv that has the labels, or the weights; NULL when there is no such column, or
+ * no header. Owner:   the parser; valid until it is closed. */
+FURROW_API const char *furrow_parser_label_name(const furrow_parser *parser);
+FURROW_API const char *furrow_parser_weight_name(const furrow_parser *parser);
+/* Returns: the place of that column among all columns of the file, from 0; -1: there is none, or the format has no
+ *          columns. */
+FURROW_API int64_t furrow_parser_label_column(const furrow_parser *parser);
+FURROW_API int64_t furrow_parser_weight_column(const furrow_parser *parser);
 
 /* ---- Block iterator ------------------------------------------------------------------------------------- */
 

@@ -61,6 +61,19 @@ bool fw_array_type_find_tensor(const char *text, size_t length, fw_array_type *t
 #define FROM_REAL 0
 #define FROM_SIGNED 1
 #define FROM_UNSIGNED 2
+#define FROM_HALF 3
+
+/* 1 sign, 5 exponent and 10 fraction bits; every one of them is a float exactly. */
+static float float_of_half(uint16_t half) {
+  const float sign = half >> 15 ? -1.0F : 1.0F;
+  const int exponent = half >> 10 & 31, fraction = half & 1023;
+  if (exponent == 31) return fraction ? NAN : sign * INFINITY;
+  if (exponent == 0) return sign * ldexpf((float)fraction, -24);
+  const uint32_t bits = (uint32_t)(half >> 15) << 31 | (uint32_t)(exponent + 112) << 23 | (uint32_t)fraction << 13;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
 
 #define TARGET double
 #define TARGET_KIND TO_F64
@@ -84,7 +97,7 @@ typedef size_t (*converter)(void *out, const void *in, size_t n);
 #define ROW(to)                                                                                             \
   {                                                                                                         \
     to##_from_f64, to##_from_f32, to##_from_i64, to##_from_i32, to##_from_i16, to##_from_i8, to##_from_u64, \
-        to##_from_u32, to##_from_u16, to##_from_u8                                                          \
+        to##_from_u32, to##_from_u16, to##_from_u8, to##_from_f16                                           \
   }
 static const converter converters[4][FW_ARRAY_TYPE_COUNT] = {ROW(f64), ROW(f32), ROW(i64), ROW(i32)};
 
@@ -106,6 +119,7 @@ void fw_array_element_text(char text[32], fw_array_type type, const void *elemen
   switch (type) {
   case FW_ARRAY_F64: length = fw_write_f64(text, ((const double *)elements)[i]); break;
   case FW_ARRAY_F32: length = write_f32(text, ((const float *)elements)[i]); break;
+  case FW_ARRAY_F16: length = write_f32(text, float_of_half(((const uint16_t *)elements)[i])); break;
   case FW_ARRAY_U64: length = fw_write_u64(text, ((const uint64_t *)elements)[i]); break;
   default:
     fw_array_convert(FW_ARRAY_I64, &integer, type, (const char *)elements + i * types[type].size, 1);

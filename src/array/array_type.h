@@ -8,7 +8,8 @@
 
 #include "base/endian.h"
 
-/* X(name, C type, text in npy, text in safetensors). The first four are furrow_element_type's, in its order. */
+/* X(name, C type, text in npy, text in safetensors). The first four are furrow_element_type's, in its order. F16 is the
+ * binary16 of IEEE 754 in its 16 bits: it is read, and never written. */
 #define FW_ARRAY_TYPES(X)       \
   X(F64, double, "f8", "F64")   \
   X(F32, float, "f4", "F32")    \
@@ -19,7 +20,8 @@
   X(U64, uint64_t, "u8", "U64") \
   X(U32, uint32_t, "u4", "U32") \
   X(U16, uint16_t, "u2", "U16") \
-  X(U8, uint8_t, "u1", "U8")
+  X(U8, uint8_t, "u1", "U8")    \
+  X(F16, uint16_t, "f2", "F16")
 
 typedef enum fw_array_type {
 #define FW_X(name, type, npy, tensor) FW_ARRAY_##name,

@@ -43,6 +43,10 @@
 #define SOURCE_KIND FROM_UNSIGNED
 #define FUNCTION NAME(u8)
 #include "array/convert_one_tmpl.h"
+#define SOURCE uint16_t
+#define SOURCE_KIND FROM_HALF
+#define FUNCTION NAME(f16)
+#include "array/convert_one_tmpl.h"
 
 #undef TARGET
 #undef TARGET_KIND

@@ -126,3 +126,49 @@ const char *fw_uri_arg_value(const fw_uri *uri, const char *key) {
     if (strcmp(uri->args[i].key, key) == 0) return uri->args[i].value;
   return NULL;
 }
+
+furrow_status fw_uri_add_arg(fw_uri *uri, const char *key, const char *value, furrow_error *err) {
+  if (fw_uri_arg_value(uri, key)) return FURROW_OK;
+  void *memory = uri->args;
+  FW_TRY(fw_realloc(&memory, uri->nargs + 1, sizeof(fw_uri_arg), err));
+  uri->args = memory;
+  fw_uri_arg *arg = &uri->args[uri->nargs];
+  *arg = (fw_uri_arg){NULL, NULL};
+  FW_TRY(fw_strndup(&arg->key, key, strlen(key), err));
+  const furrow_status status = fw_strndup(&arg->value, value, strlen(value), err);
+  if (status == FURROW_OK)
+    uri->nargs++;
+  else
+    fw_free(arg->key);
+  return status;
+}
+
+/* The value of a hexadecimal digit; -1: it is not one. */
+static int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char small = (char)(c | 0x20);
+  return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+}
+
+furrow_status fw_uri_decode(char **copy, const char *text, size_t length, furrow_error *err) {
+  FW_TRY(fw_strndup(copy, text, length, err));
+  char *out = *copy;
+  for (const char *p = *copy; *p; p++) {
+    const int high = *p == '%' ? hex_digit(p[1]) : -1;
+    const int low = high < 0 ? -1 : hex_digit(p[2]);
+    const bool escape = low >= 0 && high + low > 0;
+    *out++ = escape ? (char)(16 * high + low) : *p;
+    if (escape) p += 2;
+  }
+  *out = 0;
+  return FURROW_OK;
+}
+
+void fw_uri_encode(fw_buffer *uri, const char *text) {
+  for (; *text; text++) {
+    if (strchr("%,&#?;+=", *text) || (unsigned char)*text <= ' ' || *text == 0x7f)
+      fw_buffer_format(uri, "%%%02X", (unsigned char)*text);
+    else
+      fw_buffer_byte(uri, *text);
+  }
+}

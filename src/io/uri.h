@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/buffer.h"
 #include "furrow/status.h"
 
 typedef struct fw_uri_arg {
@@ -23,7 +24,15 @@ typedef struct fw_uri {
 furrow_status fw_uri_parse(fw_uri *uri, const char *text, furrow_error *err) FURROW_MUST_USE;
 /* Frees; all zeros afterwards. */
 void fw_uri_clear(fw_uri *uri);
+/* Adds an argument, unless the key is there. */
+furrow_status fw_uri_add_arg(fw_uri *uri, const char *key, const char *value, furrow_error *err) FURROW_MUST_USE;
 /* The value of a key, or NULL. */
 const char *fw_uri_arg_value(const fw_uri *uri, const char *key);
+
+/* A copy of `length` bytes of a value in which %XX stands for the byte of these two hexadecimal digits (not 00); a %
+ * before anything else stands for itself. To be freed with fw_free. */
+furrow_status fw_uri_decode(char **copy, const char *text, size_t length, furrow_error *err) FURROW_MUST_USE;
+/* Appends the text so that fw_uri_decode gives it back, also from a list of names between commas. */
+void fw_uri_encode(fw_buffer *uri, const char *text);
 
 #endif

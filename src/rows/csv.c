@@ -105,8 +105,10 @@ static furrow_status fail_token(const scan *s, furrow_status status, const fw_ce
   return fw_fail_at(s->err, status, s->line, cell->begin, cell->end, message);
 }
 
-/* What may follow a number in its cell: nothing that could be part of one. */
-static bool is_part_of_number(const char *after, const char *end, furrow_value_type type) {
+/* What may follow a number in its cell: nothing that could be part of one, and nothing that shows that another
+ * delimiter was meant (where it is given, dmlc-core's rule holds). */
+static bool is_part_of_number(const scan *s, const char *after, const char *end, furrow_value_type type) {
+  if (memchr(",;|\t", *after, 4)) return s->csv->delimiter_found;
   const char *next = after;
   while (next < end && fw_is_blank(*next)) next++;
   if (next > after && next < end && fw_is_digit(*next)) return true; /* a second number */
@@ -142,7 +144,7 @@ static furrow_status read_cell(const scan *s, const fw_cell *cell, furrow_value_
   if (status != FURROW_OK)
     return fail_token(s, status, cell, status == FURROW_E_RANGE ? "the integer does not fit" : "not an integer");
   if (after == cell->end) return FURROW_OK;
-  if (s->csv->dense || cell->quoted || is_part_of_number(after, cell->end, type))
+  if (s->csv->dense || cell->quoted || is_part_of_number(s, after, cell->end, type))
     return fail_token(s, FURROW_E_PARSE, cell, type == FURROW_VALUE_F32 ? "not a number" : "not an integer");
   fw_rowbuilder_ignore(s->row, after, cell->end, "text after a number was skipped");
   return FURROW_OK;
@@ -176,6 +178,43 @@ static furrow_status take_feature(const scan *s, const fw_cell *cell, uint64_t i
   return fw_rowbuilder_add(s->row, NULL, index, &value, s->err);
 }
 
+/* How many cells the line has, and the last of them. False: a quote is not closed, or text follows it. */
+static bool count_cells(const fw_csv *csv, const char *line, const char *end, size_t *count, fw_cell *last) {
+  *count = 0;
+  for (const char *p = line; p; ++*count)
+    if (!fw_csv_next_cell(csv, &p, end, last)) return false;
+  return true;
+}
+
+/* Lines under a header have as many cells as it has names; in dense text all have as many as the first. A delimiter at
+ * the end of a line of csv ends the last cell or begins an empty one. */
+static furrow_status check_width(const scan *s) {
+  const size_t wanted = s->csv->width;
+  size_t count;
+  fw_cell last = {0};
+  if (wanted == 0 || !count_cells(s->csv, s->line, s->end, &count, &last)) return FURROW_OK;
+  const bool open = s->end[-1] == s->csv->delimiter && !s->csv->dense;
+  const bool empty = !last.quoted && last.begin == last.end;
+  if (count == wanted || (open && count + 1 == wanted) || (empty && count == wanted + 1)) return FURROW_OK;
+  char message[96];
+  snprintf(message, sizeof message, "%s has %zu %s, this line has %zu", s->csv->dense ? "the first line" : "the header",
+           wanted, s->csv->dense ? fw_plural(wanted, "number", "numbers") : fw_plural(wanted, "column", "columns"),
+           count);
+  fw_cell first_extra = {.begin = s->end, .end = s->end};
+  const char *p = s->line;
+  for (size_t i = 0; p && i <= wanted && count > wanted; i++) (void)fw_csv_next_cell(s->csv, &p, s->end, &first_extra);
+  return fail_token(s, FURROW_E_PARSE, &first_extra, message);
+}
+
+/* What to do with the cell of that column. */
+static furrow_status take_cell(const scan *s, const fw_cell *cell, size_t column, uint64_t *features) {
+  if (column == s->csv->label_column) return take_label(s, cell);
+  if (column == s->csv->weight_column) return take_weight(s, cell);
+  if (!s->csv->roles) return take_feature(s, cell, (*features)++);
+  const size_t role = column < s->csv->width ? s->csv->roles[column] : FW_CSV_NO_COLUMN;
+  return role == FW_CSV_NO_COLUMN ? FURROW_OK : take_feature(s, cell, role);
+}
+
 static bool is_comment_or_blank(const fw_csv *csv, const char *line, const char *end) {
   const char *first = skip_padding(csv, line, end);
   if (first == end) return true;
@@ -187,7 +226,8 @@ static furrow_status parse_line(const void *state, const char *line, size_t leng
                                 furrow_error *err) {
   scan s = {.csv = state, .line = line, .end = line + length, .row = row, .err = err};
   if (is_comment_or_blank(s.csv, line, s.end)) return FURROW_OK;
-  uint64_t index = 0;
+  if (!s.csv->dense) FW_TRY(check_width(&s));
+  uint64_t features = 0;
   fw_cell cell;
   size_t column = 0;
   const uint64_t ignored = row->stats->ignored;
@@ -197,10 +237,7 @@ static furrow_status parse_line(const void *state, const char *line, size_t leng
       cell.end = s.end;
       return fail_token(&s, FURROW_E_PARSE, &cell, "a quote is not closed, or text follows it");
     }
-    furrow_status status = column == s.csv->label_column    ? take_label(&s, &cell)
-                           : column == s.csv->weight_column ? take_weight(&s, &cell)
-                                                            : take_feature(&s, &cell, index++);
-    if (status != FURROW_OK) return status;
+    FW_TRY(take_cell(&s, &cell, column, &features));
   }
   if (column == 1 && row->stats->ignored > ignored && !memchr(line, s.csv->delimiter, length)) {
     char message[64];
@@ -213,6 +250,8 @@ static furrow_status parse_line(const void *state, const char *line, size_t leng
                       s.csv->labels ? "the row has no label"
                                     : "this row has a label, the first row of the data has none");
   }
+  if (s.csv->dense) FW_TRY(check_width(&s)); /* text in it tells more than the number of its words */
+  if (s.csv->roles) fw_csv_sort_row(row->out, row->out->features, row->features);
   return FURROW_OK;
 }
 
@@ -250,59 +289,6 @@ static bool has_header(const fw_csv *csv, const char *line, const char *end) {
   return csv->header == FW_CSV_HEADER_YES || (csv->header == FW_CSV_HEADER_AUTO && looks_like_header(csv, line, end));
 }
 
-/* The text of a cell, "" being one quote in a quoted one. */
-static furrow_status copy_name(const fw_cell *cell, char **name, furrow_error *err) {
-  furrow_status status = fw_strndup(name, cell->begin, (size_t)(cell->end - cell->begin), err);
-  if (status != FURROW_OK || !cell->quoted) return status;
-  char *out = *name;
-  for (const char *p = *name; *p; p++) {
-    *out++ = *p;
-    if (p[0] == '"' && p[1] == '"') p++;
-  }
-  *out = 0;
-  return FURROW_OK;
-}
-
-static furrow_status keep_names(fw_csv *csv, const char *line, const char *end, furrow_error *err) {
-  size_t capacity = 0;
-  fw_cell cell;
-  for (const char *p = line; p;) {
-    if (!fw_csv_next_cell(csv, &p, end, &cell)) break; /* the head may end inside a quoted name */
-    void *memory = csv->names;
-    furrow_status status = fw_grow(&memory, &capacity, csv->nnames + 1, sizeof(char *), err);
-    csv->names = memory;
-    if (status == FURROW_OK) status = copy_name(&cell, &csv->names[csv->nnames], err);
-    if (status != FURROW_OK) return status;
-    csv->nnames++;
-  }
-  return FURROW_OK;
-}
-
-static furrow_status find_column(const fw_csv *csv, const char *argument, const char *name, size_t *column,
-                                 furrow_error *err) {
-  if (!name) return FURROW_OK;
-  for (size_t i = 0; i < csv->nnames; i++) {
-    if (strcmp(csv->names[i], name) != 0) continue;
-    *column = i;
-    return FURROW_OK;
-  }
-  furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "%s is neither a number nor the name of a column%s", argument,
-                                 csv->nnames ? "" : ": there is no header");
-  fw_error_set_token(err, name, strlen(name));
-  return status;
-}
-
-static furrow_status check_columns(const fw_csv *csv, furrow_error *err) {
-  const size_t columns[2] = {csv->label_column, csv->weight_column};
-  for (size_t i = 0; i < 2 && csv->nnames > 0 && !csv->names_cut; i++)
-    if (columns[i] != FW_CSV_NO_COLUMN && columns[i] >= csv->nnames)
-      return fw_fail(err, FURROW_E_ARGUMENT, "%s is %zu, but the header has %zu columns (counted from 0)",
-                     i ? "weight_column" : "label_column", columns[i], csv->nnames);
-  if (csv->label_column != FW_CSV_NO_COLUMN && csv->label_column == csv->weight_column)
-    return fw_fail(err, FURROW_E_ARGUMENT, "label_column and weight_column are the same column");
-  return FURROW_OK;
-}
-
 /* Whether a line of cells reaches that column. */
 static bool reaches_column(const fw_csv *csv, const char *line, const char *end, size_t column) {
   fw_cell cell;
@@ -315,26 +301,39 @@ static bool reaches_column(const fw_csv *csv, const char *line, const char *end,
 static furrow_status look(void *state, const char *head, size_t size, bool whole, furrow_error *err) {
   fw_csv *csv = state;
   if (size == 0) return fw_fail(err, FURROW_E_FORMAT, "the csv is empty: it has no columns");
+  csv->delimiter_found = !csv->delimiter;
+  if (!csv->delimiter) csv->delimiter = fw_sniff_delimiter(head, size, whole);
   const char *line, *end;
   furrow_status status = FURROW_OK;
   bool found = first_line(csv, head, size, &line, &end);
-  if (found && has_header(csv, line, end)) {
-    status = keep_names(csv, line, end, err);
-    csv->names_cut = end == head + size && !whole;
-    if (csv->names_cut && csv->nnames > 0) fw_free(csv->names[--csv->nnames]); /* it may go on */
+  const bool header = found && has_header(csv, line, end);
+  if (!header && csv->comma_without_header) {
+    csv->delimiter = ',';
+    csv->delimiter_found = false;
+  }
+  if (header) {
+    status = fw_csv_keep_names(csv, line, end, end == head + size && !whole, err);
     found = first_line(csv, end, (size_t)(head + size - end), &line, &end);
   }
-  if (status == FURROW_OK) status = find_column(csv, "label_column", csv->label_name, &csv->label_column, err);
-  if (status == FURROW_OK) status = find_column(csv, "weight_column", csv->weight_name, &csv->weight_column, err);
-  if (status == FURROW_OK) status = check_columns(csv, err);
+  if (status == FURROW_OK) status = fw_csv_find_columns(csv, err);
   csv->labels = !found || (end == head + size && !whole) || reaches_column(csv, line, end, csv->label_column);
   return status;
+}
+
+static furrow_status look_dense(void *state, const char *head, size_t size, bool whole, furrow_error *err) {
+  fw_csv *csv = state;
+  (void)err;
+  const char *line, *end;
+  fw_cell last;
+  if (first_line(csv, head, size, &line, &end) && (whole || end < head + size))
+    (void)count_cells(csv, line, end, &csv->width, &last);
+  return FURROW_OK;
 }
 
 /* Whether a name in a header is that of column i of the first file. */
 static furrow_status compare_name(const fw_csv *csv, const fw_cell *cell, size_t i, bool *same, furrow_error *err) {
   char *name = NULL;
-  furrow_status status = copy_name(cell, &name, err);
+  furrow_status status = fw_csv_copy_name(cell, &name, err);
   if (status != FURROW_OK) return status;
   *same = i < csv->nnames && strcmp(csv->names[i], name) == 0;
   fw_free(name);
@@ -371,66 +370,37 @@ static furrow_status skip_head(const void *state, const char *text, size_t lengt
   return compare_header(csv, text, line, end, err);
 }
 
-static bool is_feature_column(const fw_csv *csv, size_t column) {
-  return column != csv->label_column && column != csv->weight_column;
-}
-
-static size_t column_count(const void *state) {
-  const fw_csv *csv = state;
-  size_t count = 0;
-  for (size_t i = 0; i < csv->nnames; i++) count += is_feature_column(csv, i);
-  return count;
-}
-
-static const char *column_name(const void *state, size_t column) {
-  const fw_csv *csv = state;
-  for (size_t i = 0; i < csv->nnames; i++)
-    if (is_feature_column(csv, i) && column-- == 0) return csv->names[i];
-  return NULL;
-}
-
 /* ---- The formats ---------------------------------------------------------------------------------------- */
 
 static const furrow_arg csv_args[] = {
     {"label_column", FURROW_ARG_TEXT, "-1", NULL, "number (from 0) or name of the column of labels; -1: none"},
     {"weight_column", FURROW_ARG_TEXT, "-1", NULL, "number (from 0) or name of the column of weights; -1: none"},
-    {"delimiter", FURROW_ARG_TEXT, ",", NULL, "the byte between cells; \\t or tab for a tab"},
+    {"delimiter", FURROW_ARG_TEXT, "", NULL,
+     "the byte between cells; \\t or tab for a tab; auto: , ; tab or |, whichever is on every line"},
     {"header", FURROW_ARG_ONE_OF, "auto", "auto|yes|no", "whether each file starts with a line of names"},
+    {"columns", FURROW_ARG_TEXT, "", NULL, "names of the columns that are features 0, 1, …; the default: all"},
+    {"extra", FURROW_ARG_ONE_OF, "error", "error|ignore", "what to do about a column that `columns` does not name"},
+    {"label", FURROW_ARG_ONE_OF, "required", "required|optional", "whether the file must have the column of labels"},
 };
 
-/* A column by number, or by a name that the header will resolve. */
-static furrow_status column_arg(const furrow_args *args, const char *argument, size_t *column, char **name,
-                                furrow_error *err) {
-  const char *text = furrow_args_text(args, argument);
-  const char *end = text + strlen(text);
-  int64_t number = 0;
-  bool overflow = false;
-  *column = FW_CSV_NO_COLUMN;
-  if (fw_read_i64(text, end, &number, &overflow) != end) return fw_strndup(name, text, strlen(text), err);
-  if (overflow) return fw_fail(err, FURROW_E_ARGUMENT, "%s is out of range", argument);
-  if (number >= 0) *column = (size_t)number;
-  return FURROW_OK;
-}
-
-static furrow_status delimiter_arg(const furrow_args *args, char *delimiter, furrow_error *err) {
+static furrow_status delimiter_arg(const furrow_args *args, fw_csv *csv, furrow_error *err) {
   const char *text = furrow_args_text(args, "delimiter");
+  csv->comma_without_header = !*text;
+  if (!*text || strcmp(text, "auto") == 0) return FURROW_OK; /* look() finds it */
   if (strcmp(text, "\\t") == 0 || strcmp(text, "tab") == 0) text = "\t";
   if (strlen(text) != 1 || fw_is_digit(*text) || strchr("+-.eE\"#\r\n", *text)) {
     furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "delimiter must be one byte that no number holds");
     fw_error_set_token(err, text, strlen(text));
     return status;
   }
-  *delimiter = *text;
+  csv->delimiter = *text;
   return FURROW_OK;
 }
 
 static void close_csv(void *state) {
   fw_csv *csv = state;
   if (!csv) return;
-  for (size_t i = 0; i < csv->nnames; i++) fw_free(csv->names[i]);
-  fw_free(csv->names);
-  fw_free(csv->label_name);
-  fw_free(csv->weight_name);
+  fw_csv_clear_columns(csv);
   fw_free(csv);
 }
 
@@ -441,9 +411,8 @@ static furrow_status open_csv(const furrow_args *args, void **state, furrow_erro
   fw_csv *csv = memory;
   const char *header = furrow_args_text(args, "header");
   csv->header = *header == 'y' ? FW_CSV_HEADER_YES : *header == 'n' ? FW_CSV_HEADER_NO : FW_CSV_HEADER_AUTO;
-  status = delimiter_arg(args, &csv->delimiter, err);
-  if (status == FURROW_OK) status = column_arg(args, "label_column", &csv->label_column, &csv->label_name, err);
-  if (status == FURROW_OK) status = column_arg(args, "weight_column", &csv->weight_column, &csv->weight_name, err);
+  status = delimiter_arg(args, csv, err);
+  if (status == FURROW_OK) status = fw_csv_read_columns(csv, args, err);
   if (status == FURROW_OK)
     *state = csv;
   else
@@ -451,15 +420,18 @@ static furrow_status open_csv(const furrow_args *args, void **state, furrow_erro
   return status;
 }
 
+static const furrow_arg dense_args[] = {
+    {"has_label", FURROW_ARG_ONE_OF, "yes", "yes|no", "whether lines begin with a label"},
+};
+
 static furrow_status open_dense(const furrow_args *args, void **state, furrow_error *err) {
-  (void)args;
   void *memory = NULL;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_csv), err);
   if (status != FURROW_OK) return status;
   *(fw_csv *)memory = (fw_csv){.dense = true,
                                .delimiter = ' ',
                                .header = FW_CSV_HEADER_NO,
-                               .label_column = 0,
+                               .label_column = *furrow_args_text(args, "has_label") == 'n' ? FW_CSV_NO_COLUMN : 0,
                                .labels = true,
                                .weight_column = FW_CSV_NO_COLUMN};
   *state = memory;
@@ -471,7 +443,7 @@ const fw_format fw_format_csv = {
                .name = "csv",
                .description = "cells of numbers between delimiters",
                .args = csv_args,
-               .nargs = 4,
+               .nargs = sizeof csv_args / sizeof csv_args[0],
                .open = open_csv,
                .parse_line = parse_line,
                .close = close_csv},
@@ -479,17 +451,21 @@ const fw_format fw_format_csv = {
     .look = look,
     .skip_head = skip_head,
     .columns = FW_COLUMN_LABEL | FW_COLUMN_WEIGHT | FW_COLUMN_QID | FW_COLUMN_VALUE,
-    .column_name = column_name,
-    .column_count = column_count,
+    .column_name = fw_csv_column_name,
+    .column_count = fw_csv_column_count,
+    .special_column = fw_csv_special_column,
 };
 
 const fw_format fw_format_dense = {
     .public = {.size = sizeof(furrow_rows_format),
                .name = "dense",
                .description = "label value value … between blanks (Angel's dense text)",
+               .args = dense_args,
+               .nargs = sizeof dense_args / sizeof dense_args[0],
                .open = open_dense,
                .parse_line = parse_line,
                .close = close_csv},
     .parse_chunk = fw_csv_chunk,
+    .look = look_dense,
     .columns = FW_COLUMN_LABEL | FW_COLUMN_WEIGHT | FW_COLUMN_QID | FW_COLUMN_VALUE,
 };

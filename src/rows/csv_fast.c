@@ -3,6 +3,8 @@
  * Marks are the delimiters and line ends (and all control bytes, so nothing odd slips through). */
 #include <string.h>
 
+#include "base/error.h"
+#include "base/mem.h"
 #include "base/number_in.h"
 #include "rows/csv.h"
 #include "rows/elements.h"
@@ -56,12 +58,20 @@ static inline cell_kind take_cell(const fw_mark_cursor *w, const fw_csv *csv, fw
   return fw_csv_is_missing(&cell) ? CELL_MISSING : CELL_NUMBER;
 }
 
+/* Whether nothing of the text of a cell that is left out changes how the line is read: no quote, and no comment. */
+static bool is_plain(const fw_mark_cursor *w) {
+  const char *begin = w->text + w->at;
+  const size_t length = fw_mark_cursor_end(w) - w->at;
+  return !memchr(begin, '"', length) && !memchr(begin, '#', length);
+}
+
 static fw_row_outcome scan_row(fw_mark_cursor *cursor, fw_token_batch *batch) {
   csv_batch *b = (csv_batch *)batch;
   const fw_csv *csv = b->csv;
   furrow_container *out = batch->chunk->out;
   const bool label = csv->label_column != FW_CSV_NO_COLUMN;
   if ((label && !csv->labels) || cursor->text[cursor->at] == '#') return FW_ROW_IRREGULAR;
+  bool open = false; /* the line ends with a delimiter */
   fw_mark_cursor w = *cursor;
   fw_token *values = batch->window->values;
   size_t i = fw_token_batch_features(batch);
@@ -72,19 +82,22 @@ static fw_row_outcome scan_row(fw_mark_cursor *cursor, fw_token_batch *batch) {
   for (;;) {
     if (column == csv->label_column || column == csv->weight_column) {
       if (!read_special(&w, b, column)) return FW_ROW_IRREGULAR;
+    } else if (csv->roles && (column >= csv->width || csv->roles[column] == FW_CSV_NO_COLUMN)) {
+      if (!is_plain(&w)) return FW_ROW_IRREGULAR;
     } else {
       const cell_kind kind = take_cell(&w, csv, &values[i]);
       if (kind == CELL_ODD) return FW_ROW_IRREGULAR;
-      fw_store_index(out->key_type, out->index, batch->features + i, index++);
+      fw_store_index(out->key_type, out->index, batch->features + i, csv->roles ? csv->roles[column] : index++);
       i += kind == CELL_NUMBER;
     }
     column++;
     if (!is_delimiter(csv, fw_mark_cursor_end_char(&w))) break;
     fw_mark_cursor_next(&w);
-    if (fw_mark_cursor_end(&w) == w.at && fw_is_line_end(fw_mark_cursor_end_char(&w)))
-      break; /* the last delimiter ends the row */
+    open = fw_mark_cursor_end(&w) == w.at && fw_is_line_end(fw_mark_cursor_end_char(&w));
+    if (open) break; /* the last delimiter ends the row */
   }
   if (!fw_is_line_end(fw_mark_cursor_end_char(&w)) || (label && column <= csv->label_column)) return FW_ROW_IRREGULAR;
+  if (csv->width && column != csv->width && !(open && !csv->dense && column + 1 == csv->width)) return FW_ROW_IRREGULAR;
   *cursor = w;
   out->has_label = label;
   out->features = batch->features + i;
@@ -99,14 +112,32 @@ static void clear_bit(uint64_t *bits, size_t i) {
   bits[i / 64] &= ~(1ull << i % 64);
 }
 
-/* Indices 0 … n-1 for the features that are coming; a row of as many features before them has the same. */
-static void number_features(furrow_container *out, size_t n, bool as_before) {
+/* The indices of the features that are coming; a row of as many features before them has the same. */
+static void number_features(const fw_csv *csv, furrow_container *out, size_t n, bool as_before) {
   const size_t size = furrow_key_size(out->key_type);
   char *here = (char *)out->index + out->features * size;
   if (as_before)
     memcpy(here, here - n * size, n * size);
   else
-    for (size_t i = 0; i < n; i++) fw_store_index(out->key_type, here, i, i);
+    for (size_t i = 0; i < n; i++) fw_store_index(out->key_type, here, i, csv->roles ? csv->kept[i] : i);
+}
+
+/* The cell that ends at a mark. */
+static fw_mark_cursor cell_at(const fw_window *window, uint32_t mark) {
+  const uint32_t *offsets = window->marks.offsets;
+  return (fw_mark_cursor){
+      .text = window->lines, .marks = offsets, .mark = mark, .at = mark == 0 ? 0 : offsets[mark - 1] + 1};
+}
+
+/* Takes the cells of columns that are left out from those to be read. */
+static bool leave_out(const csv_batch *b, uint32_t first) {
+  const fw_window *window = b->batch.window;
+  for (size_t i = 0; i < b->csv->nskipped; i++) {
+    const fw_mark_cursor at = cell_at(window, first + (uint32_t)b->csv->skipped[i]);
+    if (!is_plain(&at)) return false;
+    clear_bit(window->bits[0], at.mark);
+  }
+  return true;
 }
 
 /* The row whose cells end at marks first … last: label and weight are read, the other cells are features. */
@@ -116,6 +147,7 @@ static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before)
   const uint32_t *offsets = window->marks.offsets;
   const uint32_t line = first == 0 ? 0 : offsets[first - 1] + 1;
   size_t features = (size_t)last - first + 1;
+  if (b->csv->width && features != b->csv->width) return false;
   const size_t specials[2] = {b->csv->label_column, b->csv->weight_column};
   furrow_container *out = batch->chunk->out;
   out->weight[out->rows] = 1;
@@ -123,14 +155,15 @@ static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before)
     if (specials[i] == FW_CSV_NO_COLUMN) continue;
     if (specials[i] > last - first) return false;
     const uint32_t mark = first + (uint32_t)specials[i];
-    const fw_mark_cursor at = {
-        .text = window->lines, .marks = offsets, .mark = mark, .at = mark == 0 ? 0 : offsets[mark - 1] + 1};
+    const fw_mark_cursor at = cell_at(window, mark);
     if (!read_special(&at, b, specials[i])) return false;
     clear_bit(window->bits[0], mark);
     features--;
   }
+  if (b->csv->roles && !leave_out(b, first)) return false;
+  if (b->csv->roles) features -= b->csv->nskipped;
   const float weight = out->weight[out->rows];
-  number_features(out, features, as_before);
+  number_features(b->csv, out, features, as_before);
   fw_token_batch_add_row(batch, line, first, features);
   out->weight[out->rows - 1] = weight;
   return true;
@@ -171,5 +204,11 @@ furrow_status fw_csv_chunk(const void *state, fw_chunk *chunk, furrow_error *err
   const fw_csv *csv = state;
   fw_window window = {0};
   csv_batch b = {.batch = {.chunk = chunk, .window = &window, .values = true}, .csv = csv};
-  return fw_token_batch_parse_chunk(&b.batch, csv->dense ? ' ' : 0x1f, csv->delimiter, take_window, scan_row, err);
+  void *scratch = chunk->scratch;
+  FW_TRY(fw_grow(&scratch, &chunk->scratch_capacity, csv->nwanted, sizeof(uint64_t), err));
+  chunk->scratch = scratch;
+  const furrow_status status =
+      fw_token_batch_parse_chunk(&b.batch, csv->dense ? ' ' : 0x1f, csv->delimiter, take_window, scan_row, err);
+  if (csv->roles) fw_csv_sort_rows(csv, chunk->out, chunk->scratch);
+  return status;
 }

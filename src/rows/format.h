@@ -27,6 +27,8 @@ typedef struct fw_format {
   /* Names of the feature columns. May be NULL. */
   const char *(*column_name)(const void *state, size_t column);
   size_t (*column_count)(const void *state);
+  /* The column of labels or weights and its name (NULL: it has none); SIZE_MAX: none. May be NULL. */
+  size_t (*special_column)(const void *state, bool weight, const char **name);
 } fw_format;
 
 /* The built-in formats. */
@@ -49,9 +51,23 @@ furrow_status fw_args_create(furrow_args **args, const furrow_rows_format *forma
                              furrow_error *err) FURROW_MUST_USE;
 void fw_args_free(furrow_args *args);
 
-/* Which format the first bytes of a data set are in (whole: they are all of it); writes why into reason. A csv's
- * delimiter, if it is not a comma, is added to the arguments of the URI. */
-const char *fw_sniff_format(const char *head, size_t size, bool whole, fw_uri *uri, char *reason, size_t reason_size);
+/* Which format the first bytes of a data set are in (whole: they are all of it), and why. It looks at up to `most`
+ * lines. */
+typedef struct fw_sniffed {
+  const char *format, *why;
+  bool sure; /* false: it may as well be another */
+} fw_sniffed;
+fw_sniffed fw_sniff_format(const char *head, size_t size, bool whole, size_t most);
+/* The delimiter of a csv. */
+char fw_sniff_delimiter(const char *head, size_t size, bool whole);
+/* What rows of features would be misread, without an error, as what they are not. */
+typedef enum fw_misreading {
+  FW_MISREAD_NOTHING,
+  FW_MISREAD_UNLABELLED, /* lines begin with a feature, not with a label and a weight */
+  FW_MISREAD_LIBSVM,     /* index:value is taken for field:index */
+  FW_MISREAD_TABLE       /* numbers are taken for indices */
+} fw_misreading;
+fw_misreading fw_sniff_misreading(const char *head, size_t size, bool whole, bool fields);
 /* E_FORMAT when the head is not text: UTF-16, a known binary kind, too many control bytes. */
 furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) FURROW_MUST_USE;
 

@@ -44,6 +44,7 @@ struct furrow_parser {
   furrow_args *args;
   void *state; /* of the format */
   char reason[128];
+  fw_sniffed sniffed; /* what the data looks like */
   base_state base_state;
   uint32_t base;
   bool format_open;
@@ -132,7 +133,10 @@ static furrow_status choose_format(furrow_parser *p, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* A caller that names the format csv gets dmlc-core's delimiter for text without a header. */
 static furrow_status begin_format(furrow_parser *p, furrow_error *err) {
+  const bool named = strcmp(p->params.format, "auto") != 0;
+  if (!named && strcmp(p->format.public.name, "csv") == 0) FW_TRY(fw_uri_add_arg(&p->uri, "delimiter", "auto", err));
   FW_TRY(fw_args_create(&p->args, &p->format.public, &p->uri, err));
   const furrow_status status = p->format.public.open ? p->format.public.open(p->args, &p->state, err) : FURROW_OK;
   p->format_open = status == FURROW_OK;
@@ -182,8 +186,13 @@ static furrow_status look_at_head(furrow_parser *p, furrow_error *err) {
     status = fw_sniff_text(head, got, err);
     if (status != FURROW_OK) fw_error_set_file(err, p->set.files[file].path);
   }
-  if (status == FURROW_OK && !p->format.public.name)
-    status = fw_format_find(fw_sniff_format(head, got, whole, &p->uri, p->reason, sizeof p->reason), &p->format, err);
+  const bool given = p->format.public.name != NULL;
+  if (status == FURROW_OK && !is_of_records(&p->format.public))
+    p->sniffed = fw_sniff_format(head, got, whole, given ? 20 : 1000);
+  if (status == FURROW_OK && !given) {
+    snprintf(p->reason, sizeof p->reason, "content: %s", p->sniffed.why);
+    status = fw_format_find(p->sniffed.format, &p->format, err);
+  }
   if (status == FURROW_OK) {
     status = open_format(p, head, got, whole, err);
     size_t skip = 0;
@@ -424,6 +433,15 @@ static void locate(furrow_parser *p, const slot *s, furrow_error *error) {
   if (error->column > 0) error->offset += error->column - 1;
 }
 
+/* Names the format that the data looks like, if a row cannot be read in another one. */
+static void hint_at_format(const furrow_parser *p, furrow_error *error) {
+  const char *format = p->format.public.name, *other = p->sniffed.format;
+  if (!p->format.parse_chunk) return; /* the program's own */
+  if (error->status != FURROW_E_PARSE || error->hint[0] || !p->sniffed.sure || strcmp(format, other) == 0) return;
+  if (strcmp(format, "libfm") == 0 && strcmp(other, "libffm") == 0) return;
+  fw_error_set_hint(error, "the data looks like %s (%s): format %s reads it", other, p->sniffed.why, other);
+}
+
 /* Rows with and without a label do not go together: in one block the row builder sees to it, from block to block this.
  */
 static void check_labels(furrow_parser *p, slot *s) {
@@ -461,7 +479,10 @@ static void count_slot(furrow_parser *p, slot *s) {
   total->rows += s->chunk.out->rows;
   total->features += s->chunk.out->features;
   total->bytes += text->length - (text->length > 0 && text->line_end_added);
-  if (s->status != FURROW_OK) locate(p, s, &s->error);
+  if (s->status != FURROW_OK) {
+    locate(p, s, &s->error);
+    hint_at_format(p, &s->error);
+  }
   if (text->in_order) p->counted_lines += s->lines;
 }
 
@@ -645,6 +666,35 @@ size_t furrow_parser_column_count(const furrow_parser *p) {
 
 const char *furrow_parser_column_name(const furrow_parser *p, size_t column) {
   return p->format.column_name ? p->format.column_name(p->state, column) : NULL;
+}
+
+static size_t special_column(const furrow_parser *p, bool weight, const char **name) {
+  *name = NULL;
+  return p->format.special_column ? p->format.special_column(p->state, weight, name) : SIZE_MAX;
+}
+
+const char *furrow_parser_label_name(const furrow_parser *p) {
+  const char *name;
+  (void)special_column(p, false, &name);
+  return name;
+}
+
+const char *furrow_parser_weight_name(const furrow_parser *p) {
+  const char *name;
+  (void)special_column(p, true, &name);
+  return name;
+}
+
+int64_t furrow_parser_label_column(const furrow_parser *p) {
+  const char *name;
+  const size_t column = special_column(p, false, &name);
+  return column == SIZE_MAX ? -1 : (int64_t)column;
+}
+
+int64_t furrow_parser_weight_column(const furrow_parser *p) {
+  const char *name;
+  const size_t column = special_column(p, true, &name);
+  return column == SIZE_MAX ? -1 : (int64_t)column;
 }
 
 bool fw_parser_whole(const furrow_parser *p, furrow_rowblock *block) {

@@ -1,10 +1,8 @@
 /* rows/sniff.c: what is this data? From its first bytes. */
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "base/number_in.h"
 #include "rows/format.h"
 #include "rows/rowbuilder.h"
@@ -80,7 +78,17 @@ furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) {
 typedef struct looks {
   size_t lines, tokens; /* tokens behind the first one of each line */
   size_t one_colon, two_colons, integers, reals;
-  size_t comma_lines, semicolon_lines, pipe_lines, tab_lines; /* lines with one; tabs: and without a space */
+  size_t comma_lines, semicolon_lines, pipe_lines, tab_lines; /* lines with one */
+  size_t spaced_lines; /* lines with a space, except the first, which may be a header */
+  /* of tokens of one colon between integers: how many there are, the largest numbers before and behind it */
+  size_t integer_pairs;
+  uint64_t largest_before, largest_behind;
+  /* of tables: tokens of the line; lines with another number of tokens than the first; with a number twice */
+  size_t width, uneven_lines, repeating_lines;
+  /* of the first tokens: how many have a colon; an index below that of the next token; the index before that one */
+  size_t heads_with_colon, heads_below_next, heads_before_next, heads_alone, qids;
+  uint64_t heads[3]; /* some different ones */
+  size_t nheads;     /* 3: or more */
 } looks;
 
 static size_t count_byte(const char *p, const char *end, char c) {
@@ -89,12 +97,38 @@ static size_t count_byte(const char *p, const char *end, char c) {
   return n;
 }
 
+static bool holds_letter(const char *p, const char *end) {
+  while (p < end && !isalpha((unsigned char)*p)) p++;
+  return p < end;
+}
+
+/* The integer that begins a token and ends at its end or a colon; *behind is where it ends. */
+static bool leading_integer(const char *p, const char *end, uint64_t *number, const char **behind) {
+  bool overflow = false;
+  *behind = fw_read_u64(p, end, number, &overflow);
+  return *behind && !overflow && (*behind == end || **behind == ':');
+}
+
+static void look_at_pair(looks *l, const char *p, const char *end) {
+  uint64_t before, behind;
+  const char *stop;
+  if (!leading_integer(p, end, &before, &stop) || stop == end) return;
+  if (!leading_integer(stop + 1, end, &behind, &stop) || stop < end) return;
+  l->integer_pairs++;
+  if (before > l->largest_before) l->largest_before = before;
+  if (behind > l->largest_behind) l->largest_behind = behind;
+}
+
 static void look_at_token(looks *l, const char *p, const char *end) {
   const size_t colons = count_byte(p, end, ':');
-  if (end - p >= 4 && memcmp(p, "qid:", 4) == 0) return;
+  if (end - p >= 4 && memcmp(p, "qid:", 4) == 0) {
+    l->qids++;
+    return;
+  }
   l->tokens++;
   l->one_colon += colons == 1;
   l->two_colons += colons == 2;
+  if (colons == 1) look_at_pair(l, p, end);
   float real;
   uint64_t integer;
   bool overflow;
@@ -104,7 +138,34 @@ static void look_at_token(looks *l, const char *p, const char *end) {
     l->reals++;
 }
 
+/* The first token of a line, which may be a feature: next is the one behind it, NULL: there is none. */
+static void look_at_first(looks *l, const char *p, const char *end, const char *next, const char *line_end) {
+  uint64_t index, other;
+  const char *stop;
+  if (!leading_integer(p, end, &index, &stop) || stop == end) return;
+  l->heads_with_colon++;
+  size_t i = 0;
+  while (i < l->nheads && l->heads[i] != index) i++;
+  if (i == l->nheads && i < 3) l->heads[l->nheads++] = index;
+  l->heads_alone += !next;
+  if (!next || !leading_integer(next, line_end, &other, &stop)) return;
+  l->heads_below_next += index < other;
+  l->heads_before_next += index + 1 == other;
+}
+
+/* Whether a token of the line is the same as one before it. */
+static bool repeats(const char *const *begins, const char *const *ends, size_t count) {
+  for (size_t i = 2; i < count; i++)
+    for (size_t k = 1; k < i; k++) {
+      const size_t n = (size_t)(ends[i] - begins[i]);
+      if (n == (size_t)(ends[k] - begins[k]) && memcmp(begins[i], begins[k], n) == 0) return true;
+    }
+  return false;
+}
+
 static void look_at_line(looks *l, const char *line, const char *end) {
+  enum { MOST = 64 };
+  const char *begins[MOST], *ends[MOST];
   const char *comment = memchr(line, '#', (size_t)(end - line));
   if (comment) end = comment;
   const char *p = line;
@@ -114,21 +175,31 @@ static void look_at_line(looks *l, const char *line, const char *end) {
   l->comma_lines += count_byte(line, end, ',') > 0;
   l->semicolon_lines += count_byte(line, end, ';') > 0;
   l->pipe_lines += count_byte(line, end, '|') > 0;
-  l->tab_lines += count_byte(line, end, '\t') > 0 && count_byte(line, end, ' ') == 0;
-  for (size_t token = 0; p < end; token++) {
+  l->tab_lines += count_byte(line, end, '\t') > 0;
+  l->spaced_lines += count_byte(line, end, ' ') > 0 && (l->lines > 1 || !holds_letter(line, end));
+  size_t tokens = 0;
+  for (; p < end; tokens++) {
     const char *stop = p;
     while (stop < end && !fw_is_blank(*stop)) stop++;
-    if (token > 0) look_at_token(l, p, stop);
+    if (tokens < MOST) {
+      begins[tokens] = p;
+      ends[tokens] = stop;
+    }
+    if (tokens > 0) look_at_token(l, p, stop);
     for (p = stop; p < end && fw_is_blank(*p);) p++;
   }
+  look_at_first(l, begins[0], ends[0], tokens > 1 ? begins[1] : NULL, tokens > 1 ? ends[1] : NULL);
+  if (l->lines == 1) l->width = tokens;
+  l->uneven_lines += tokens != l->width;
+  l->repeating_lines += l->integers == l->tokens && repeats(begins, ends, tokens < MOST ? tokens : MOST);
 }
 
-/* All complete lines of the head, up to a thousand. */
-static looks look_at_head(const char *head, size_t size, bool whole) {
+/* The complete lines of the head, up to `most` of them. */
+static looks look_at_head(const char *head, size_t size, bool whole, size_t most) {
   looks l = {0};
   const char *end = head + size;
   if (size >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0) head += 3;
-  while (head < end && l.lines < 1000) {
+  while (head < end && l.lines < most) {
     const char *stop = head;
     while (stop < end && !fw_is_line_end(*stop)) stop++;
     if (stop == end && !whole && l.lines > 0) break;
@@ -138,54 +209,86 @@ static looks look_at_head(const char *head, size_t size, bool whole) {
   return l;
 }
 
-static void add_delimiter(fw_uri *uri, const char *delimiter) {
-  if (fw_uri_arg_value(uri, "delimiter")) return;
-  void *memory = uri->args;
-  if (fw_realloc(&memory, uri->nargs + 1, sizeof(fw_uri_arg), NULL) != FURROW_OK) return;
-  uri->args = memory;
-  fw_uri_arg arg = {NULL, NULL};
-  if (fw_strndup(&arg.key, "delimiter", 9, NULL) != FURROW_OK ||
-      fw_strndup(&arg.value, delimiter, strlen(delimiter), NULL) != FURROW_OK) {
-    fw_free(arg.key);
-    return;
-  }
-  uri->args[uri->nargs++] = arg;
+/* The delimiter between cells, if the text is csv. A number may have a decimal comma beside another delimiter, and
+ * blanks may stand beside a comma. 0: none is on every line, nor a comma on most. */
+static char find_delimiter(const looks *l, const char **why) {
+  *why = "semicolons on every line";
+  if (l->semicolon_lines == l->lines) return ';';
+  *why = "| on every line";
+  if (l->pipe_lines == l->lines) return '|';
+  *why = "commas on every line";
+  if (l->comma_lines == l->lines) return ',';
+  *why = "tabs on every line";
+  if (l->tab_lines == l->lines) return '\t';
+  *why = "commas on most lines";
+  return l->comma_lines * 2 > l->lines ? ',' : 0;
 }
 
-const char *fw_sniff_format(const char *head, size_t size, bool whole, fw_uri *uri, char *reason, size_t reason_size) {
-  const looks l = look_at_head(head, size, whole);
-  const char *name = "libsvm";
-  const char *why = "nothing speaks for another format";
-  const char *delimiter = NULL;
-  if (l.lines == 0) {
-    why = "no data";
-  } else if (l.two_colons > 0 && l.one_colon == 0) {
-    name = "libffm";
-    why = "field:index:value";
-  } else if (l.one_colon > 0) {
-    why = "index:value";
-  } else if (l.comma_lines * 2 > l.lines) {
-    name = "csv";
-    why = l.comma_lines == l.lines ? "commas on every line" : "commas on most lines";
-  } else if (l.semicolon_lines == l.lines) {
-    name = "csv";
-    delimiter = ";";
-    why = "semicolons on every line";
-  } else if (l.pipe_lines == l.lines) {
-    name = "csv";
-    delimiter = "|";
-    why = "| on every line";
-  } else if (l.tab_lines == l.lines) {
-    name = "csv";
-    delimiter = "\t";
-    why = "tabs on every line";
-  } else if (l.reals > 0) {
-    name = "dense";
-    why = "numbers with fractions between blanks";
-  } else if (l.tokens > 0 && l.integers == l.tokens) {
-    why = "indices without values";
+/* Counts the lines with each delimiter among the first hundred. */
+static looks look_at_delimiters(const char *head, size_t size, bool whole) {
+  looks l = {0};
+  const char *end = head + size;
+  while (head < end && l.lines < 100) {
+    bool seen[256] = {0};
+    const char *p = head;
+    for (; p < end && !fw_is_line_end(*p); p++) seen[(unsigned char)*p] = true;
+    if (p == end && !whole && l.lines > 0) break;
+    const bool row = p > head && *head != '#';
+    l.lines += row;
+    l.comma_lines += row && seen[','];
+    l.semicolon_lines += row && seen[';'];
+    l.pipe_lines += row && seen['|'];
+    l.tab_lines += row && seen['\t'];
+    head = p + 1;
   }
-  if (delimiter) add_delimiter(uri, delimiter);
-  snprintf(reason, reason_size, "content: %s", why);
-  return name;
+  return l;
+}
+
+char fw_sniff_delimiter(const char *head, size_t size, bool whole) {
+  const char *why;
+  const looks l = look_at_delimiters(head, size, whole);
+  const char delimiter = find_delimiter(&l, &why);
+  return delimiter ? delimiter : ',';
+}
+
+/* Integers between blanks, as many on every line, and some of them twice on a line: no indices. */
+static bool is_table(const looks *l) {
+  return l->tokens > 0 && l->integers == l->tokens && l->lines > 1 && l->uneven_lines == 0 && l->repeating_lines > 0 &&
+         l->qids == 0 && l->heads_with_colon == 0;
+}
+
+fw_sniffed fw_sniff_format(const char *head, size_t size, bool whole, size_t most) {
+  const looks l = look_at_head(head, size, whole, most);
+  const char *why;
+  const char delimiter = find_delimiter(&l, &why);
+  if (l.lines == 0) return (fw_sniffed){"libsvm", "no data", false};
+  if (l.two_colons > 0 && l.one_colon == 0) return (fw_sniffed){"libffm", "field:index:value", true};
+  if (l.one_colon > 0) return (fw_sniffed){"libsvm", "index:value", l.two_colons == 0};
+  if (delimiter && (delimiter != '\t' || l.spaced_lines == 0)) return (fw_sniffed){"csv", why, true};
+  if (l.reals > 0) return (fw_sniffed){"dense", "numbers with fractions between blanks", true};
+  if (is_table(&l)) return (fw_sniffed){"dense", "as many integers on every line, some of them twice", true};
+  if (l.tokens > 0 && l.integers == l.tokens)
+    return (fw_sniffed){l.qids || l.heads_with_colon ? "libsvm" : "dummy", "indices without values", true};
+  return (fw_sniffed){"libsvm", "nothing speaks for another format", false};
+}
+
+/* ---- Is it read wrongly? -------------------------------------------------------------------------------- */
+
+/* Whether all lines begin with a feature where label:weight is expected. Two classes 0 and 1 with weights look the same
+ * as rows that begin with feature 0 or 1, unless feature 1 or 2 always follows. */
+static bool is_unlabelled(const looks *l) {
+  if (l->lines == 0 || l->heads_with_colon != l->lines || l->heads_alone == l->lines) return false;
+  if (l->one_colon != l->tokens || l->heads_below_next + l->heads_alone != l->lines) return false;
+  if (l->heads_before_next + l->heads_alone == l->lines) return true;
+  if (l->nheads == 1) return l->lines > 1 || l->heads[0] > 1;
+  return l->nheads > 2 || l->heads[0] > 1 || l->heads[1] > 1;
+}
+
+fw_misreading fw_sniff_misreading(const char *head, size_t size, bool whole, bool fields) {
+  const looks l = look_at_head(head, size, whole, 100);
+  if (is_unlabelled(&l)) return FW_MISREAD_UNLABELLED;
+  if (fields && l.one_colon > 0 && l.two_colons == 0 && l.integer_pairs == l.one_colon &&
+      l.largest_before > l.largest_behind)
+    return FW_MISREAD_LIBSVM;
+  return !fields && is_table(&l) ? FW_MISREAD_TABLE : FW_MISREAD_NOTHING;
 }

@@ -86,8 +86,12 @@ static furrow_status read_label(scan *s) {
   if (s->format->kind == FW_SPARSE_DUMMY) return fail_token(s, FURROW_E_PARSE, start, "dummy data has no weights");
   fw_number weight;
   status = fw_read_number(FURROW_VALUE_F32, s->line, s->p + 1, s->end, &weight, &s->p, s->err);
-  if (status != FURROW_OK || !ends_token(s->p, s->end))
-    return fail_token(s, FURROW_E_PARSE, start, "the weight is not a number");
+  if (status != FURROW_OK || !ends_token(s->p, s->end)) {
+    const bool feature = status == FURROW_OK && *s->p == ':';
+    status = fail_token(s, FURROW_E_PARSE, start, "the weight is not a number");
+    if (feature) fw_error_set_hint(s->err, "has_label=no reads rows without a label");
+    return status;
+  }
   return furrow_rowbuilder_weight(s->row, weight.f32, s->err);
 }
 
@@ -194,8 +198,8 @@ static furrow_status parse_line(const void *state, const char *line, size_t leng
                                 furrow_error *err) {
   scan s = {.format = state, .line = line, .p = line, .end = line + length, .row = row, .err = err};
   if (!next_token(&s)) return FURROW_OK;
-  furrow_status status = read_label(&s);
-  if (status == FURROW_OK && s.format->kind == FW_SPARSE_LIBSVM) {
+  furrow_status status = s.format->unlabelled ? FURROW_OK : read_label(&s);
+  if (status == FURROW_OK && !s.format->unlabelled && s.format->kind == FW_SPARSE_LIBSVM) {
     while (s.p < s.end && blank_at(s.p, s.end)) s.p += blank_at(s.p, s.end);
     if (s.end - s.p >= 4 && memcmp(s.p, "qid:", 4) == 0) status = read_qid(&s);
   }
@@ -205,31 +209,56 @@ static furrow_status parse_line(const void *state, const char *line, size_t leng
 
 /* ---- The formats ---------------------------------------------------------------------------------------- */
 
-static const furrow_arg indexing_args[] = {
+static const furrow_arg sparse_args[] = {
     {"indexing_mode", FURROW_ARG_INT, "0", NULL,
      "above 0: indices count from 1 and are stored from 0; 0: stored as they are; below 0: from 1 if the smallest is "
      "not 0"},
+    {"has_label", FURROW_ARG_ONE_OF, "auto", "auto|yes|no",
+     "whether lines begin with a label; auto: they do, and lines that seem to begin with a feature are refused"},
 };
+#define SPARSE_ARGS (sizeof sparse_args / sizeof sparse_args[0])
 
-static furrow_status open_sparse(fw_sparse_kind kind, void **state, furrow_error *err) {
-  furrow_status status = fw_alloc_zero(state, 1, sizeof(fw_sparse), err);
-  if (status == FURROW_OK) ((fw_sparse *)*state)->kind = kind;
-  return status;
+static furrow_status open_sparse(fw_sparse_kind kind, const furrow_args *args, void **state, furrow_error *err) {
+  FW_TRY(fw_alloc_zero(state, 1, sizeof(fw_sparse), err));
+  const char *has_label = furrow_args_text(args, "has_label");
+  *(fw_sparse *)*state = (fw_sparse){.kind = kind, .unlabelled = *has_label == 'n', .unchecked = *has_label != 'a'};
+  return FURROW_OK;
 }
 
 static furrow_status open_libsvm(const furrow_args *args, void **state, furrow_error *err) {
-  (void)args;
-  return open_sparse(FW_SPARSE_LIBSVM, state, err);
+  return open_sparse(FW_SPARSE_LIBSVM, args, state, err);
 }
 
 static furrow_status open_libfm(const furrow_args *args, void **state, furrow_error *err) {
-  (void)args;
-  return open_sparse(FW_SPARSE_LIBFM, state, err);
+  return open_sparse(FW_SPARSE_LIBFM, args, state, err);
 }
 
 static furrow_status open_dummy(const furrow_args *args, void **state, furrow_error *err) {
-  (void)args;
-  return open_sparse(FW_SPARSE_DUMMY, state, err);
+  return open_sparse(FW_SPARSE_DUMMY, args, state, err);
+}
+
+/* Refuses text that would be read without an error, but not as what it is. dummy has neither weights nor values to be
+ * mistaken, and who names it says that the numbers are indices. */
+static furrow_status look(void *state, const char *head, size_t size, bool whole, furrow_error *err) {
+  const fw_sparse *sparse = state;
+  if (sparse->kind == FW_SPARSE_DUMMY || sparse->unchecked) return FURROW_OK;
+  furrow_status status = FURROW_OK;
+  switch (fw_sniff_misreading(head, size, whole, sparse->kind == FW_SPARSE_LIBFM)) {
+  case FW_MISREAD_UNLABELLED:
+    status = fw_fail(err, FURROW_E_FORMAT, "lines begin with a feature, it seems, and not with a label");
+    fw_error_set_hint(err, "has_label=no reads rows without a label, has_label=yes reads label:weight");
+    break;
+  case FW_MISREAD_LIBSVM:
+    status = fw_fail(err, FURROW_E_FORMAT, "features are index:value, it seems, and not field:index");
+    fw_error_set_hint(err, "format libsvm reads index:value; has_label=yes or no reads field:index without values");
+    break;
+  case FW_MISREAD_TABLE:
+    status = fw_fail(err, FURROW_E_FORMAT, "this is a table of numbers, it seems, and not indices");
+    fw_error_set_hint(err, "format dense reads a table, format dummy reads indices");
+    break;
+  case FW_MISREAD_NOTHING: break;
+  }
+  return status;
 }
 
 static void set_base(void *state, uint32_t base) {
@@ -242,12 +271,13 @@ const fw_format fw_format_libsvm = {
     .public = {.size = sizeof(furrow_rows_format),
                .name = "libsvm",
                .description = "label[:weight] [qid:n] index[:value] … # comment",
-               .args = indexing_args,
-               .nargs = 1,
+               .args = sparse_args,
+               .nargs = SPARSE_ARGS,
                .open = open_libsvm,
                .parse_line = parse_line,
                .close = fw_free},
     .parse_chunk = fw_libsvm_chunk,
+    .look = look,
     .set_base = set_base,
     .columns = ROW_COLUMNS,
 };
@@ -256,12 +286,13 @@ const fw_format fw_format_libfm = {
     .public = {.size = sizeof(furrow_rows_format),
                .name = "libfm",
                .description = "label[:weight] field:index[:value] … # comment",
-               .args = indexing_args,
-               .nargs = 1,
+               .args = sparse_args,
+               .nargs = SPARSE_ARGS,
                .open = open_libfm,
                .parse_line = parse_line,
                .close = fw_free},
     .parse_chunk = fw_libfm_chunk,
+    .look = look,
     .set_base = set_base,
     .columns = ROW_COLUMNS | FW_COLUMN_FIELD,
 };
@@ -270,12 +301,13 @@ const fw_format fw_format_libffm = {
     .public = {.size = sizeof(furrow_rows_format),
                .name = "libffm",
                .description = "another name of libfm",
-               .args = indexing_args,
-               .nargs = 1,
+               .args = sparse_args,
+               .nargs = SPARSE_ARGS,
                .open = open_libfm,
                .parse_line = parse_line,
                .close = fw_free},
     .parse_chunk = fw_libfm_chunk,
+    .look = look,
     .set_base = set_base,
     .columns = ROW_COLUMNS | FW_COLUMN_FIELD,
 };
@@ -284,12 +316,13 @@ const fw_format fw_format_dummy = {
     .public = {.size = sizeof(furrow_rows_format),
                .name = "dummy",
                .description = "label index … # comment (Angel's one-hot text)",
-               .args = indexing_args,
-               .nargs = 1,
+               .args = sparse_args,
+               .nargs = SPARSE_ARGS,
                .open = open_dummy,
                .parse_line = parse_line,
                .close = fw_free},
     .parse_chunk = fw_dummy_chunk,
+    .look = look,
     .set_base = set_base,
     .columns = ROW_COLUMNS,
 };

@@ -36,6 +36,15 @@ INLINE bool scan_head(fw_mark_cursor *w, const fw_sparse_kind kind, fw_token_bat
   return true;
 }
 
+/* The start of a row that begins with a feature. A line without one is not a row. */
+INLINE bool scan_unlabelled(fw_mark_cursor *w, fw_token_batch *batch) {
+  furrow_container *out = batch->chunk->out;
+  out->weight[out->rows] = 1;
+  out->qid[out->rows] = 0;
+  while (fw_mark_cursor_end(w) == w->at && fw_is_blank(fw_mark_cursor_end_char(w))) fw_mark_cursor_next(w);
+  return fw_mark_cursor_end(w) > w->at && w->text[w->at] != '#';
+}
+
 /* One feature, whose first token is here and not empty. */
 INLINE bool scan_feature(fw_mark_cursor *w, const fw_sparse_kind kind, const bool values, const fw_window *window,
                          size_t i) {
@@ -83,11 +92,15 @@ INLINE bool scan_features(fw_mark_cursor *cursor, const fw_sparse_kind kind, con
 }
 
 INLINE fw_row_outcome scan_row(fw_mark_cursor *w, const fw_sparse_kind kind, fw_token_batch *batch) {
-  if (!scan_head(w, kind, batch)) return FW_ROW_IRREGULAR;
-  w->at = fw_mark_cursor_end(w);
-  while (fw_is_blank(fw_mark_cursor_end_char(w))) {
-    fw_mark_cursor_next(w);
-    if (fw_mark_cursor_end(w) > w->at) break;
+  if (batch->unlabelled) {
+    if (!scan_unlabelled(w, batch)) return FW_ROW_IRREGULAR;
+  } else {
+    if (!scan_head(w, kind, batch)) return FW_ROW_IRREGULAR;
+    w->at = fw_mark_cursor_end(w);
+    while (fw_is_blank(fw_mark_cursor_end_char(w))) {
+      fw_mark_cursor_next(w);
+      if (fw_mark_cursor_end(w) > w->at) break;
+    }
   }
   /* the first feature tells whether this row has values */
   const uint32_t *index_end = w->marks + w->mark + (kind == FW_SPARSE_LIBFM && fw_mark_cursor_end_char(w) == ':');
@@ -211,6 +224,7 @@ static void pick(const fw_window *window, size_t first, size_t lists) {
 }
 
 static bool take_features(fw_token_batch *batch) {
+  if (batch->unlabelled) return false;
   batch->values = choose_valued(batch->window);
   if (!batch->values && !choose_bare(batch->window)) return false;
   if (!add_rows(batch, batch->values ? 2 : 1)) return false;
@@ -219,6 +233,7 @@ static bool take_features(fw_token_batch *batch) {
 }
 
 static bool take_bare_features(fw_token_batch *batch) {
+  if (batch->unlabelled) return false;
   batch->values = false;
   if (!choose_bare(batch->window) || !add_rows(batch, 1)) return false;
   pick(batch->window, 1, 1);
@@ -226,6 +241,7 @@ static bool take_bare_features(fw_token_batch *batch) {
 }
 
 static bool take_fielded_features(fw_token_batch *batch) {
+  if (batch->unlabelled) return false;
   batch->values = true;
   if (!choose_fielded(batch->window) || !add_rows(batch, 3)) return false;
   pick(batch->window, 0, 3);
@@ -239,7 +255,8 @@ static furrow_status read_chunk(const fw_sparse *format, fw_chunk *chunk, fw_win
   fw_window w = {0};
   fw_token_batch batch = {.chunk = chunk, .window = &w, .base = format->base, .indices = true};
   batch.fields = chunk->out->has_field = format->kind == FW_SPARSE_LIBFM;
-  chunk->out->has_label = true;
+  batch.unlabelled = format->unlabelled;
+  chunk->out->has_label = !format->unlabelled;
   furrow_status status = fw_token_batch_parse_chunk(&batch, ' ', ':', window, row, err);
   chunk->out->has_field &= chunk->out->features > 0;
   return status;

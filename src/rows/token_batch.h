@@ -39,6 +39,7 @@ typedef struct fw_token_batch {
   fw_chunk *chunk;
   fw_window *window;
   uint32_t base;                  /* subtracted from indices and fields */
+  bool unlabelled;                /* libsvm and the like: rows begin with a feature */
   bool fields, indices;           /* whether window->fields, ->indices are used; csv has its indices already */
   bool values;                    /* whether the features have values of their own; else 1 is stored */
   size_t rows, features;          /* in the container when the batch began */

@@ -54,7 +54,7 @@ static inline void rows_reader_close(rows_reader *reader) {
 static inline furrow_status rows_reader_open(rows_reader *reader, const rows_setup *setup, const char *text,
                                              size_t length, furrow_error *err) {
   fw_uri uri;
-  char uri_text[512];
+  char uri_text[4096];
   memset(reader, 0, sizeof *reader);
   rows_require(fw_format_find(setup->format, &reader->format, NULL) == FURROW_OK, "there is no such format");
   snprintf(uri_text, sizeof uri_text, "x%s%s", setup->args[0] ? "?" : "", setup->args);

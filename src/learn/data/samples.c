@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "base/params.h"
+#include "io/fileset.h"
 #include "io/uri.h"
 #include "learn/data/minibatch.h"
 #include "rows/block_reader.h"
@@ -57,18 +58,62 @@ static furrow_status find_format(char **format, const fw_samples *samples, const
   return status;
 }
 
-/* The URI with indexing_mode, unless it says that itself. */
-static furrow_status add_index_base(char **changed, const char *uri, int base, furrow_error *err) {
+/* Whether the files can be read more than once. */
+static bool can_read_again(const fw_uri *uri) {
+  fw_fileset set = {0};
+  bool again = fw_fileset_open(&set, uri->paths, uri->npaths, NULL) == FURROW_OK;
+  for (size_t i = 0; i < set.nfiles && again; i++) again = set.files[i].kind != FW_FILE_PIPE;
+  fw_fileset_clear(&set);
+  return again;
+}
+
+/* Angel's libsvm text has values. Indices without values are its dummy text, which counts from 0: as libsvm, which
+ * counts from 1, it would be read as other features. */
+static furrow_status take_dummy(fw_samples *samples, const fw_uri *parsed, furrow_error *err) {
+  if (strcmp(samples->format, "libsvm") != 0 || fw_uri_arg_value(parsed, "indexing_mode")) return FURROW_OK;
+  if (!can_read_again(parsed)) return FURROW_OK;
+  furrow_parser *parser = NULL;
+  furrow_parser_params params = samples->params;
+  params.format = "auto";
+  if (furrow_parser_open(&parser, parsed->paths[0], &params, NULL) != FURROW_OK) return FURROW_OK; /* said later */
+  const bool dummy = strcmp(furrow_parser_format(parser), "dummy") == 0;
+  furrow_parser_close(parser);
+  if (!dummy) return FURROW_OK;
+  fw_free(samples->format);
+  samples->format = NULL;
+  return fw_strndup(&samples->format, "dummy", strlen("dummy"), err);
+}
+
+/* The URI with an argument that it does not have. */
+static furrow_status add_argument(char **changed, const char *uri, const char *key, const char *value,
+                                  furrow_error *err) {
   const char *end = strchr(uri, '#');
   const size_t head = end ? (size_t)(end - uri) : strlen(uri);
   fw_buffer text = {0};
   fw_buffer_append(&text, uri, head);
-  fw_buffer_text(&text, memchr(uri, '?', head) ? "&indexing_mode=" : "?indexing_mode=");
-  fw_buffer_i64(&text, base);
+  fw_buffer_format(&text, "%s%s=%s", memchr(uri, '?', head) ? "&" : "?", key, value);
   fw_buffer_text(&text, uri + head);
   furrow_status status = fw_buffer_take(&text, changed, NULL, err);
   fw_buffer_clear(&text);
   return status;
+}
+
+static furrow_status add_index_base(char **changed, const char *uri, int base, furrow_error *err) {
+  return add_argument(changed, uri, "indexing_mode", base < 0 ? "-1" : base ? "1" : "0", err);
+}
+
+static bool begins_with_label(const char *format) {
+  return has_index_base(format) || strcmp(format, "dummy") == 0 || strcmp(format, "dense") == 0;
+}
+
+/* The URI with what the conf says about rows and the URI does not; to be freed. */
+static furrow_status add_arguments(char **changed, const fw_samples *samples, const fw_uri *parsed, const char *uri,
+                                   const fw_data_conf *data, furrow_error *err) {
+  const bool unlabelled = !data->has_label && begins_with_label(samples->format);
+  if (unlabelled && !fw_uri_arg_value(parsed, "has_label")) return add_argument(changed, uri, "has_label", "no", err);
+  const bool csv = strcmp(samples->format, "csv") == 0;
+  if (csv && !fw_uri_arg_value(parsed, "delimiter")) return add_argument(changed, uri, "delimiter", "auto", err);
+  return fw_strndup(changed, uri, strlen(uri), err);
 }
 
 /* Which index is the first in the data, that of all ranks. */
@@ -105,13 +150,18 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   samples->cached = parsed.cachefile != NULL;
   status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
   if (status == FURROW_OK) status = find_format(&samples->format, samples, uri, given, err);
+  if (status == FURROW_OK) status = take_dummy(samples, &parsed, err);
+  char *full = NULL;
+  if (status == FURROW_OK) status = add_arguments(&full, samples, &parsed, uri, data, err);
+  if (status == FURROW_OK) samples->params.format = samples->format;
   if (status == FURROW_OK && has_index_base(samples->format)) {
     const bool fixed = fw_uri_arg_value(&parsed, "indexing_mode") != NULL;
-    status = settle_index_base(samples, uri, fixed, data->index_base, err);
+    status = settle_index_base(samples, full, fixed, data->index_base, err);
   } else if (status == FURROW_OK) {
-    status = fw_strndup(&samples->uri, uri, strlen(uri), err);
+    samples->uri = full;
+    full = NULL;
   }
-  if (status == FURROW_OK) samples->params.format = samples->format;
+  fw_free(full);
   fw_uri_clear(&parsed);
   return status;
 }
@@ -285,13 +335,13 @@ struct furrow_sample_reader {
   fw_sample_pass *pass;
 };
 
-/* Only csv has rows without a label; the lines of the others begin with one, which is taken for the row's id. */
-static furrow_status check_label(const furrow_sample_reader *samples, furrow_error *err) {
-  const char *format = fw_samples_format(samples->data);
-  if (samples->plan->data.has_label || strcmp(format, "csv") == 0 || strcmp(format, fw_format_memory.name) == 0)
-    return FURROW_OK;
-  return fw_fail(err, FURROW_E_UNSUPPORTED, "has-label=no: lines of %s data always begin with a label or an id",
-                 format);
+/* Rows to be scored do not tell which index is the first: where none of them has feature 0, they look like data that
+ * counts from 1. The model knows. */
+static furrow_status check_base(const furrow_sample_reader *samples, furrow_error *err) {
+  if (fw_samples_index_base(samples->data) < 0) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "index-base=auto: rows that are scored do not tell which index is the first");
+  fw_error_set_hint(err, "set the key `index-base` to that of the training data: 0 or 1");
+  return FURROW_E_ARGUMENT;
 }
 
 furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const furrow_learn_conf *conf, const char *uri,
@@ -303,7 +353,7 @@ furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const fu
   status = fw_plan_of_conf(&made->plan, conf, err);
   if (status == FURROW_OK)
     status = fw_samples_open(&made->data, uri, &made->plan->data, params, true, fw_comm_self(), err);
-  if (status == FURROW_OK) status = check_label(made, err);
+  if (status == FURROW_OK) status = check_base(made, err);
   if (status == FURROW_OK) status = fw_sample_pass_open(&made->pass, made->data, err);
   if (status == FURROW_OK)
     *samples = made;

@@ -16,7 +16,8 @@
 furrow_element_type fw_import_element_type(fw_array_type type) {
   switch (type) {
   case FW_ARRAY_F64: return FURROW_ELEMENT_F64;
-  case FW_ARRAY_F32: return FURROW_ELEMENT_F32;
+  case FW_ARRAY_F32:
+  case FW_ARRAY_F16: return FURROW_ELEMENT_F32;
   case FW_ARRAY_I64:
   case FW_ARRAY_U64:
   case FW_ARRAY_U32: return FURROW_ELEMENT_I64;

@@ -98,7 +98,7 @@ static furrow_status load_bytes(furrow_ids *ids, const char *path, bool raw, fur
 /* ---- Arrays --------------------------------------------------------------------------------------------- */
 
 static bool is_real(fw_array_type type) {
-  return type == FW_ARRAY_F32 || type == FW_ARRAY_F64;
+  return type == FW_ARRAY_F32 || type == FW_ARRAY_F64 || type == FW_ARRAY_F16;
 }
 
 /* Reads rows to the end; a stream of VECS does not say how many there are. */

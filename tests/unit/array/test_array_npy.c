@@ -71,6 +71,13 @@ static void types_and_byte_orders(void **state) {
     unsigned char bytes[8];
     double value;
   } cases[] = {
+      {"<f2", {0x00, 0xc2}, -3},
+      {">f2", {0x35, 0x55}, 0.333251953125},
+      {"<f2", {0x01, 0x00}, 0x1p-24}, /* the smallest */
+      {"<f2", {0xff, 0x83}, -1023 * 0x1p-24},
+      {"<f2", {0x00, 0x04}, 0x1p-14}, /* the smallest that is normal */
+      {"<f2", {0xff, 0x7b}, 65504},
+      {"<f2", {0x00, 0xfc}, -INFINITY},
       {"<f8", {0, 0, 0, 0, 0, 0, 0xf8, 0xbf}, -1.5},
       {">f8", {0xbf, 0xf8, 0, 0, 0, 0, 0, 0}, -1.5},
       {">f4", {0x40, 0x20, 0, 0}, 2.5},
@@ -115,7 +122,6 @@ static void refused(void **state) {
     const char *message;
   } cases[] = {
       {"{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}", FURROW_E_UNSUPPORTED, "in Fortran order"},
-      {"{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3)}", FURROW_E_UNSUPPORTED, "type 'f2'"},
       {"{'descr': '|O', 'fortran_order': False, 'shape': (2, 3)}", FURROW_E_UNSUPPORTED, "type 'O'"},
       {"{'descr': '|b1', 'fortran_order': False, 'shape': (2, 3)}", FURROW_E_UNSUPPORTED, "type 'b1'"},
       {"{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}", FURROW_E_UNSUPPORTED, "type 'c8'"},

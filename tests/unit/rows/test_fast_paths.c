@@ -57,6 +57,8 @@ static void draw_setup(text_maker *m, rows_setup *setup, char args[64]) {
     snprintf(args, 64, "label_column=%d&weight_column=%d&header=%s&delimiter=%c", (int)text_below(m, 4) - 1,
              text_below(m, 3) ? -1 : (int)text_below(m, 6), headers[text_below(m, 4)], m->delimiter);
   }
+  if (strcmp(setup->format, "csv") != 0 && strcmp(setup->format, "dense") != 0)
+    snprintf(args, 64, "has_label=%s", text_below(m, 4) ? "yes" : "no");
   setup->args = args;
 }
 
@@ -69,6 +71,60 @@ static void compare_many(text_kind kind, uint64_t seed, size_t texts, size_t mos
     draw_setup(&m, &setup, args);
     text_make(&m, kind, (size_t)text_below(&m, most));
     text_mutate(&m, text_below(&m, 2) ? 0 : (unsigned)text_below(&m, 6));
+    check(&setup, &m);
+  }
+  free(m.text);
+}
+
+/* Puts a header n0, n1, … before the text. */
+static void add_header(text_maker *m) {
+  char *body = malloc(m->length + 1);
+  const size_t length = m->length;
+  assert_non_null(body);
+  memcpy(body, m->text, length);
+  m->length = 0;
+  for (unsigned i = 0; i < m->cells; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "%sn%u", i ? "," : "", i);
+    text_puts(m, name);
+  }
+  text_puts(m, "\n");
+  text_put(m, body, length);
+  free(body);
+}
+
+/* Names some of the columns but the first, in an order of their own. */
+static void name_columns(text_maker *m, char *args, size_t size) {
+  unsigned names[200];
+  unsigned count = 0;
+  for (unsigned i = 1; i < m->cells; i++)
+    if (text_below(m, 8)) names[count++] = i;
+  for (unsigned i = count; i > 1 && text_below(m, 4); i--) {
+    const unsigned k = (unsigned)text_below(m, i), other = names[k];
+    names[k] = names[i - 1];
+    names[i - 1] = other;
+  }
+  size_t used = (size_t)snprintf(args, size, "extra=ignore%s", text_below(m, 2) ? "&label_column=n0" : "");
+  for (unsigned i = 0; i < count; i++)
+    used += (size_t)snprintf(args + used, size - used, "%sn%u", i ? "," : "&columns=", names[i]);
+}
+
+/* Columns that are found by their names, in any order, some of them left out. */
+static void named_columns(void **state) {
+  (void)state;
+  text_maker m = {.delimiter = ','};
+  char args[2048];
+  fw_rng_init(&m.rng, 11);
+  for (size_t i = 0; i < 6000 / SLOW; i++) {
+    rows_setup setup = {.format = "csv",
+                        .args = args,
+                        .key_type = (furrow_key_type)text_below(&m, 2),
+                        .value_type = (furrow_value_type)(text_below(&m, 2) ? text_below(&m, 3) : 0),
+                        .on_bad = (furrow_on_bad)text_below(&m, 2)};
+    m.integers = setup.value_type != FURROW_VALUE_F32;
+    text_make(&m, TEXT_CSV, (size_t)text_below(&m, 1500));
+    add_header(&m);
+    name_columns(&m, args, sizeof args);
     check(&setup, &m);
   }
   free(m.text);
@@ -135,11 +191,8 @@ static void fields_of_a_bad_row(void **state) {
 
 static int all_tests(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(features_without_marks),
-      cmocka_unit_test(fields_of_a_bad_row),
-      cmocka_unit_test(small_texts),
-      cmocka_unit_test(large_texts),
-      cmocka_unit_test(long_lines),
+      cmocka_unit_test(features_without_marks), cmocka_unit_test(fields_of_a_bad_row), cmocka_unit_test(small_texts),
+      cmocka_unit_test(named_columns),          cmocka_unit_test(large_texts),         cmocka_unit_test(long_lines),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

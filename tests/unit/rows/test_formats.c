@@ -282,6 +282,25 @@ static void libsvm_refused(void **state) {
 
 /* ---- libfm, dummy --------------------------------------------------------------------------------------- */
 
+/* Rows that begin with a feature, or surely with a label. */
+static void rows_without_labels(void **state) {
+  (void)state;
+  static const example examples[] = {
+      {"libsvm has_label=no", "3:1 5:2\n\n # c\n4\n", "- - - | -:3:1 -:5:2 / - - - | -:4:1"},
+      {"libsvm has_label=no", "1 1:0.5\n", "- - - | -:1:1 -:1:0.5"},
+      {"libsvm base has_label=no", "  3:1\t5:2 # c\n", "- - - | -:2:1 -:4:2"},
+      {"libsvm has_label=no", "qid:3 5:2\n", "! 1 qid must follow the label (qid:3)"},
+      {"libsvm has_label=no", "-1 5:2\n", "! 1 the index is negative (-1)"},
+      {"libsvm has_label=yes", "3:1 5:2\n4:1 9:1\n", "3 1 - | -:5:2 / 4 1 - | -:9:1"},
+      {"libffm has_label=no", "3:1:4 5:2:1\n", "- - - | 3:1:4 5:2:1"},
+      {"libffm has_label=yes", "1 3:1 7:1\n", "1 - - | 3:1:- 7:1:-"},
+      {"libffm", "3:1:4 5:2:1\n", "! 1 the weight is not a number (3:1:4)"},
+      {"dummy has_label=no", "3 5\n7\n", "- - - | -:3:- -:5:- / - - - | -:7:-"},
+      {"dense has_label=no", "0.5 2\n1 3\n", "- - - | -:0:0.5 -:1:2 / - - - | -:0:1 -:1:3"},
+  };
+  EXPECT_ALL(examples);
+}
+
 static void libfm_rows(void **state) {
   (void)state;
   static const example examples[] = {
@@ -368,6 +387,27 @@ static void csv_headers(void **state) {
   static const example examples[] = {
       {"csv", "a,b\n1,2\n", "- - - | -:0:1 -:1:2"},
       {"csv label_column=b", "a,b\n1,2\n", "2 - - | -:0:1"},
+      {"csv label_column=b", "a;b\n1;2\n", "2 - - | -:0:1"},
+      {"csv label_column=b", "a c\tb\n1\t2\n", "2 - - | -:0:1"},
+      {"csv", "a|b\n1|\n", "- - - | -:0:1"},
+      {"csv delimiter=auto", "1;2\n3;4\n", "- - - | -:0:1 -:1:2 / - - - | -:0:3 -:1:4"},
+      {"csv delimiter=auto", "1,\t2\n3,\t4\n", "- - - | -:0:1 -:1:2 / - - - | -:0:3 -:1:4"},
+      {"csv delimiter=auto", "1,5;2\n", "! 1 not a number (1,5)"},
+      {"csv delimiter=;", "1,5;2\n",
+       "- - - | -:0:1 -:1:2 / ~ 1 2 text after a number was skipped (,5)"}, /* as dmlc-core does */
+      {"csv", "a,b\n1,2,\n3,\n4,5, \n", "- - - | -:0:1 -:1:2 / - - - | -:0:3 / - - - | -:0:4 -:1:5"},
+      {"csv", "a,b,c\n1,2,3\n4,5\n", "- - - | -:0:1 -:1:2 -:2:3 / ! 4 the header has 3 columns, this line has 2 ()"},
+      {"csv", "a,b\n1,2\n4,5,x,y\n", "- - - | -:0:1 -:1:2 / ! 5 the header has 2 columns, this line has 4 (x)"},
+      {"csv", "a\n1\n4,5\n", "- - - | -:0:1 / ! 3 the header has 1 column, this line has 2 (5)"},
+      {"csv skip", "a,b\n1\n4,5\n", "- - - | -:0:4 -:1:5 / ? 1 2 the header has 2 columns, this line has 1 ()"},
+      {"csv columns=c,a,b", "a,b,c\n1,2,3\n4,,6\n", "- - - | -:0:3 -:1:1 -:2:2 / - - - | -:0:6 -:1:4"},
+      {"csv columns=c,a&label_column=y", "a,y,c\n1,2,3\n", "2 - - | -:0:3 -:1:1"},
+      {"csv columns=c&extra=ignore", "a,name,c\n1,\"x, \"\"y\"\"\",3\n4,z,6\n", "- - - | -:0:3 / - - - | -:0:6"},
+      {"csv columns=a&extra=ignore", "name,a\n#x,1\n#N/A,2\ny#,3\n", "- - - | -:0:2 / - - - | -:0:3"},
+      {"csv columns=b,a&label_column=y&label=optional", "a,b\n1,2\n", "- - - | -:0:2 -:1:1"},
+      {"csv columns=b,a&label_column=y&label=optional", "y,a,b\n7,1,2\n", "7 - - | -:0:2 -:1:1"},
+      {"csv label_column=5&label=optional", "a,b\n1,2\n", "- - - | -:0:1 -:1:2"},
+      {"csv header=yes&columns=p%2Cq,50%25,%", "%,50%,\"p,q\"\n1,2,3\n", "- - - | -:0:3 -:1:2 -:2:1"},
       {"csv label_column=x&weight_column=z", "x,y,z\n1,2,3\n", "1 3 - | -:0:2"},
       {"csv label_column=p,q", "\"p,q\",\"r\"\n1,2\n", "1 - - | -:0:2"},
       {"csv", "\n# c\n\"a\",NA\n1,2\n", "- - - | -:0:1 -:1:2"},
@@ -439,14 +479,29 @@ static void wrong_arguments(void **state) {
       {"csv label_column=x", "1,2\n", "label_column is neither a number nor the name of a column: there is no header"},
       {"csv label_column=x", "a,b\n", "label_column is neither a number nor the name of a column"},
       {"csv label_column=99999999999999999999", "1,2\n", "label_column is out of range"},
+      {"csv columns=a,q", "a,b\n1,2\n", "the csv has no column of that name"},
+      {"csv columns=a", "a,b\n1,2\n", "the csv has a column that is not expected"},
+      {"csv columns=a,b,a", "a,b\n1,2\n", "columns names a column twice"},
+      {"csv columns=a,b&label_column=b", "a,b\n1,2\n", "a column is named as a feature and as the label or weight"},
+      {"csv columns=a,b", "a,b,a\n1,2,3\n", "the header has two columns of that name"},
+      {"csv label_column=a", "a,b,a\n1,2,3\n", "the header has two columns of that name"},
+      {"csv columns=a,b", "1,2\n", "there is no header to find the columns in"},
+      {"csv label_column=2", "a,b\n1,2\n", "label_column is 2, but the header has 2 columns (counted from 0)"},
+      {"csv label_column=y&label=optional", "1,2\n",
+       "label_column is neither a number nor the name of a column: there is no header"},
+      {"csv label=maybe", "1,2\n", "argument label wants one of required|optional"},
+      {"libsvm", "3:1 5:1\n4:1\n7:2 8:1\n", "lines begin with a feature, it seems, and not with a label"},
+      {"libsvm", "1 3 4 3\n0 5 1 2\n", "this is a table of numbers, it seems, and not indices"},
+      {"libffm", "1 3:1 7:1\n", "features are index:value, it seems, and not field:index"},
       {"csv header=maybe", "1,2\n", "argument header wants one of auto|yes|no"},
       {"csv header=auto|yes", "1,2\n", "argument header wants one of auto|yes|no"},
       {"csv", "", "the csv is empty: it has no columns"},
       {"csv color=red", "1,2\n",
-       "format csv has no argument of that name; it has: format, label_column, weight_column, delimiter, header"},
+       "format csv has no argument of that name; it has: format, label_column, weight_column, delimiter, header, "
+       "columns, extra, label"},
       {"libsvm indexing_mode=x", "1\n", "argument indexing_mode wants an integer"},
       {"libsvm indexing_mode=1.5", "1\n", "argument indexing_mode wants an integer"},
-      {"dense label_column=1", "1 2\n", "format dense has no argument of that name; it has: format"},
+      {"dense label_column=1", "1 2\n", "format dense has no argument of that name; it has: format, has_label"},
   };
   for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
     rows_setup setup;
@@ -469,6 +524,9 @@ static void dense_rows(void **state) {
       {"dense", "1 0.5 -2 nan\n0 1 2 3\n", "1 - - | -:0:0.5 -:1:-2 -:2:nan / 0 - - | -:0:1 -:1:2 -:2:3"},
       {"dense", " 1\t0.5 \t 2 \n", "1 - - | -:0:0.5 -:1:2"},
       {"dense", "1\n", "1 - - |"},
+      {"dense", "1 2 3\n0 4\n", "1 - - | -:0:2 -:1:3 / ! 4 the first line has 3 numbers, this line has 2 ()"},
+      {"dense skip", "1 2\n0 4 \n0 5 6\n",
+       "1 - - | -:0:2 / 0 - - | -:0:4 / ? 1 5 the first line has 2 numbers, this line has 3 (6)"},
       {"dense", "# 1 2\n1 2\n", "1 - - | -:0:2"},
       {"dense i32", "1 2 3\n", "1 - - | -:0:2 -:1:3"},
       {"dense", "1 NA 2\n", "! 3 not a number (NA)"},
@@ -533,11 +591,11 @@ static void traps(void **state) {
 
 static int all_tests(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(line_ends),          cmocka_unit_test(libsvm_rows),    cmocka_unit_test(libsvm_numbers),
-      cmocka_unit_test(libsvm_passed_over), cmocka_unit_test(libsvm_refused), cmocka_unit_test(libfm_rows),
-      cmocka_unit_test(dummy_rows),         cmocka_unit_test(csv_rows),       cmocka_unit_test(csv_headers),
-      cmocka_unit_test(csv_passed_over),    cmocka_unit_test(csv_refused),    cmocka_unit_test(wrong_arguments),
-      cmocka_unit_test(dense_rows),         cmocka_unit_test(traps),
+      cmocka_unit_test(line_ends),           cmocka_unit_test(libsvm_rows),     cmocka_unit_test(libsvm_numbers),
+      cmocka_unit_test(libsvm_passed_over),  cmocka_unit_test(libsvm_refused),  cmocka_unit_test(libfm_rows),
+      cmocka_unit_test(rows_without_labels), cmocka_unit_test(dummy_rows),      cmocka_unit_test(csv_rows),
+      cmocka_unit_test(csv_headers),         cmocka_unit_test(csv_passed_over), cmocka_unit_test(csv_refused),
+      cmocka_unit_test(wrong_arguments),     cmocka_unit_test(dense_rows),      cmocka_unit_test(traps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,8 @@ static void make_set(data_set *set, text_maker *m, text_kind kind, bool packed) 
 }
 
 static const char *draw_args(text_maker *m, text_kind kind) {
-  static const char *const sparse[] = {"", "?indexing_mode=1", "?indexing_mode=-1"};
+  static const char *const sparse[] = {"?has_label=yes", "?has_label=yes&indexing_mode=1",
+                                       "?has_label=yes&indexing_mode=-1"};
   static const char *const table[] = {"?header=no", "?weight_column=1", "?label_column=2"};
   if (kind == TEXT_DENSE) return "";
   return kind == TEXT_CSV ? table[text_below(m, 3)] : sparse[text_below(m, 3)];
@@ -257,6 +258,15 @@ static void read_pipe(const text_maker *m, bool as_stdin, const furrow_parser_pa
   close(fds[0]);
 }
 
+/* Whether the text of features looks like something else. */
+static bool is_misread(const char *uri, const furrow_parser_params *params) {
+  furrow_parser *parser = NULL;
+  furrow_error err = {0};
+  const furrow_status status = furrow_parser_open(&parser, uri, params, &err);
+  furrow_parser_close(parser);
+  return status == FURROW_E_FORMAT && strstr(err.message, "it seems");
+}
+
 static void other_sources(void **state) {
   (void)state;
   text_maker m = {.delimiter = ','};
@@ -272,6 +282,7 @@ static void other_sources(void **state) {
     text_make(&m, kind, round % 10 == 0 ? 200000 : text_below(&m, 2000));
     if (m.length > 100000) params.chunk_bytes += 5000;
     assert_true(test_write_file("plain", m.text, m.length));
+    if (is_misread("plain", &params)) continue;
     read_all("plain", &params, plain);
     for (fw_file_kind packing = FW_FILE_GZIP; packing <= FW_FILE_ZSTD; packing++) {
       if (m.length == 0) continue; /* the file of an empty text is not empty */
@@ -307,6 +318,7 @@ static void before_first(void **state) {
     data_set set;
     params.on_bad = (furrow_on_bad)(round % 2);
     make_set(&set, &m, TEXT_LIBSVM, round % 3 == 0);
+    strcat(set.uri, "?has_label=yes");
     must_open(&parser, set.uri, &params);
     read_on(parser, first);
     for (size_t k = 0; k < 4; k++) {

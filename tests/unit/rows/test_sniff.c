@@ -15,21 +15,13 @@ typedef struct example {
 static void expect_format(const example *e, bool whole) {
   const size_t n = strlen(e->text);
   char *copy = malloc(n ? n : 1);
-  char reason[128], wanted[128];
-  fw_uri uri;
   assert_non_null(copy);
   memcpy(copy, e->text, n);
-  assert_int_equal(fw_uri_parse(&uri, "x", NULL), FURROW_OK);
-  const char *format = fw_sniff_format(copy, n, whole, &uri, reason, sizeof reason);
-  snprintf(wanted, sizeof wanted, "content: %s", e->why);
-  if (strcmp(format, e->format) != 0 || strcmp(reason, wanted) != 0)
-    fail_msg("'%s' is %s (%s), not %s (%s)", e->text, format, reason, e->format, wanted);
-  const char *delimiter = fw_uri_arg_value(&uri, "delimiter");
-  if (e->delimiter)
-    assert_string_equal(delimiter, e->delimiter);
-  else
-    assert_null(delimiter);
-  fw_uri_clear(&uri);
+  const fw_sniffed found = fw_sniff_format(copy, n, whole, 1000);
+  if (strcmp(found.format, e->format) != 0 || strcmp(found.why, e->why) != 0)
+    fail_msg("'%s' is %s (%s), not %s (%s)", e->text, found.format, found.why, e->format, e->why);
+  if (strcmp(e->format, "csv") == 0)
+    assert_int_equal(fw_sniff_delimiter(copy, n, whole), e->delimiter ? e->delimiter[0] : ',');
   free(copy);
 }
 
@@ -42,7 +34,13 @@ static const example examples[] = {
     {"1 qid:1 3:4\n", "libsvm", "index:value", NULL},
     {"\xef\xbb\xbf\x31 1:2\r\n0 3:4\r\n", "libsvm", "index:value", NULL},
     {"1 1:2\r0 3:4\r", "libsvm", "index:value", NULL},
-    {"1 3 4\n0 5\n", "libsvm", "indices without values", NULL},
+    {"1 3 4\n0 5\n", "dummy", "indices without values", NULL},
+    {"1 3 4 4\n0 5 1 2\n", "dense", "as many integers on every line, some of them twice", NULL},
+    {"1 3 4 5\n0 5 1 2\n", "dummy", "indices without values", NULL},
+    {"1 3 4 4\n0 5 1\n", "dummy", "indices without values", NULL},
+    {"1:2 3 4\n0:1 5\n", "libsvm", "indices without values", NULL},
+    {"first name\tage\n1\t2\n", "csv", "tabs on every line", "\t"},
+    {"1,5\t2\n3,5\t4\n", "csv", "commas on every line", NULL},
     {"1 qid:1 3\n", "libsvm", "indices without values", NULL},
     {"1\n0\n", "libsvm", "nothing speaks for another format", NULL},
     {"hello world\n", "libsvm", "nothing speaks for another format", NULL},
@@ -54,14 +52,14 @@ static const example examples[] = {
     {"1;2\n3;4\n", "csv", "semicolons on every line", ";"},
     {"1|2\n3|4\n", "csv", "| on every line", "|"},
     {"1\t2\n3\t4\n", "csv", "tabs on every line", "\t"},
-    {"1,5;2\n3,5;4\n", "csv", "commas on every line", NULL},
+    {"1,5;2\n3,5;4\n", "csv", "semicolons on every line", ";"},
     {"1,2\n3\n", "libsvm", "nothing speaks for another format", NULL},
     {"# note\n1,2\n", "csv", "commas on every line", NULL},
     {"1 0.5 2\n0 1 2\n", "dense", "numbers with fractions between blanks", NULL},
     {"1 2 -3\n", "dense", "numbers with fractions between blanks", NULL},
     {"1 2 nan\n", "dense", "numbers with fractions between blanks", NULL},
     {"1\t0.5 2\n", "dense", "numbers with fractions between blanks", NULL},
-    {"1 2 # 0.5 3:4\n", "libsvm", "indices without values", NULL},
+    {"1 2 # 0.5 3:4\n", "dummy", "indices without values", NULL},
 };
 
 static void formats(void **state) {
@@ -90,21 +88,44 @@ static void many_lines(void **state) {
   expect_format(&(example){text, "csv", "commas on every line", NULL}, true);
   memcpy(text + used - 4, " 1\n", 4); /* the thousandth line without its comma */
   expect_format(&(example){text, "csv", "commas on most lines", NULL}, true);
-  expect_format(&(example){"1 2\n3 4\n5,6\n", "libsvm", "indices without values", NULL}, true);
+  expect_format(&(example){"1 2\n3 4\n5,6\n", "dummy", "indices without values", NULL}, true);
   free(text);
 }
 
-/* A delimiter that was given stays. */
-static void delimiter_given(void **state) {
+/* ---- Is it read wrongly? -------------------------------------------------------------------------------- */
+
+static void misreadings(void **state) {
   (void)state;
-  fw_uri uri;
-  char reason[32];
-  assert_int_equal(fw_uri_parse(&uri, "x?delimiter=,", NULL), FURROW_OK);
-  assert_string_equal(fw_sniff_format("1;2\n", 4, true, &uri, reason, sizeof reason), "csv");
-  assert_int_equal(uri.nargs, 1);
-  assert_string_equal(fw_uri_arg_value(&uri, "delimiter"), ",");
-  assert_true(strlen(reason) < sizeof reason);
-  fw_uri_clear(&uri);
+  static const struct {
+    const char *text;
+    bool fields;
+    fw_misreading found;
+  } cases[] = {
+      {"1:0.5 2:1 3:2\n", false, FW_MISREAD_UNLABELLED}, /* all features, from the first on */
+      {"1:0.5 3:1\n2:1 9:2\n", false, FW_MISREAD_UNLABELLED},
+      {"1:0.5 3:1\n1:1 4:2\n", false, FW_MISREAD_UNLABELLED},
+      {"4:0.5 7:1\n9:1\n12:1 13:1\n", false, FW_MISREAD_UNLABELLED},
+      {"1:2 3:4\n2:5 4:6\n", true, FW_MISREAD_UNLABELLED},
+      {"1:0.5 3:1\n0:1 4:2\n", false, FW_MISREAD_NOTHING}, /* two classes with weights */
+      {"1:0.5 3:1\n", false, FW_MISREAD_NOTHING},
+      {"1:0.5 3:1\n2 9:2\n", false, FW_MISREAD_NOTHING},
+      {"-1:0.5 3:1\n1:1 4:2\n", false, FW_MISREAD_NOTHING},
+      {"4:0.5 7:1\n9:1 2:1\n", false, FW_MISREAD_NOTHING}, /* features do not ascend */
+      {"5:2 1:2:3\n7:1 1:2:3\n", true, FW_MISREAD_NOTHING},
+      {"5\n7\n", false, FW_MISREAD_NOTHING},
+      {"", false, FW_MISREAD_NOTHING},
+      {"1 3:1 7:1\n0 9:1\n", true, FW_MISREAD_LIBSVM},
+      {"1 1:3 2:1\n0 9:2\n", true, FW_MISREAD_LIBSVM},
+      {"1 0:3 1:7\n0 2:9\n", true, FW_MISREAD_NOTHING},
+      {"1 3:1 7:1\n0 9:1:1\n", true, FW_MISREAD_NOTHING},
+      {"1 5 3 5\n0 2 4 1\n", false, FW_MISREAD_TABLE},
+      {"1 5 3 4\n0 2 4 1\n", false, FW_MISREAD_NOTHING},
+      {"1 5 3 5\n0 2 4\n", false, FW_MISREAD_NOTHING},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const fw_misreading found = fw_sniff_misreading(cases[i].text, strlen(cases[i].text), true, cases[i].fields);
+    if (found != cases[i].found) fail_msg("'%s' is %d, not %d", cases[i].text, (int)found, (int)cases[i].found);
+  }
 }
 
 /* ---- Is it text? ---------------------------------------------------------------------------------------- */
@@ -174,8 +195,8 @@ static void text_and_not(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(formats),         cmocka_unit_test(lines_that_are_cut), cmocka_unit_test(many_lines),
-      cmocka_unit_test(delimiter_given), cmocka_unit_test(binary_kinds),       cmocka_unit_test(text_and_not),
+      cmocka_unit_test(formats),     cmocka_unit_test(lines_that_are_cut), cmocka_unit_test(many_lines),
+      cmocka_unit_test(misreadings), cmocka_unit_test(binary_kinds),       cmocka_unit_test(text_and_not),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

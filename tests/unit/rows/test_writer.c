@@ -140,7 +140,7 @@ static void libfm_is_label_weight_fields(void **state) {
   block = three_rows(LABEL | FIELD);
   write_block(&block, &params);
   assert_file("1 1:5 10:3\n-0.5\n3e+20 2:1 3:4 4:2\n");
-  assert_reads_back("libffm", "?indexing_mode=1", &block);
+  assert_reads_back("libffm", "?indexing_mode=1&has_label=yes", &block);
   block = three_rows(LABEL); /* no fields: all are 0 */
   params.index_base = 0;
   write_block(&block, &params);
