@@ -158,6 +158,11 @@ typedef struct fw_data_conf {
   size_t label_count;        /* labels of the classes, ascending; 0: labels are transformed as `label` says */
   const double *labels;      /* two classes: the first is negative; more: class 0, 1 … */
   bool signed_classes;       /* classes are -1 and 1, else 0, 1 … */
+  /* csv; NULL: not set */
+  const char *columns;                     /* names of the features, as the argument of a URI */
+  const char *label_column, *weight_column; /* a name or number */
+  const char *delimiter;
+  bool label_optional;       /* csv without the label column is fine */
   bool scale;                /* features are scaled for training */
   const char *class_weights; /* "none", "balanced", or a factor for each class */
   const double *class_factors; /* those factors, once the data is known; NULL: all 1 */

@@ -44,6 +44,10 @@ static furrow_status plan_data(plan_memory *memory, const furrow_learn_conf *con
   data->scale = fw_conf_value(conf, FW_KEY_SCALE).integer != 0;
   furrow_status status = keep_text(memory, conf, FW_KEY_FORMAT, &data->format, err);
   if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_CLASS_WEIGHTS, &data->class_weights, err);
+  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_COLUMNS, &data->columns, err);
+  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_LABEL_COLUMN, &data->label_column, err);
+  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_WEIGHT_COLUMN, &data->weight_column, err);
+  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_DELIMITER, &data->delimiter, err);
   return status == FURROW_OK ? keep_text(memory, conf, FW_KEY_DATA, &data->path, err) : status;
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/dir_names.h"
+#include "io/uri.h"
 #include "learn/conf/conf_data.h"
 #include "learn/conf/model_json.h"
 
@@ -32,7 +33,18 @@ static furrow_status set(furrow_learn_conf *conf, fw_json *json, fw_key key, fw_
   return status;
 }
 
-/* A list of numbers or names, as the key has it: commas between them, those within a name doubled. */
+/* Names are escaped as in a URI, so that commas separate them. */
+static furrow_status add_name(fw_json *json, fw_json_text name, fw_buffer *text, furrow_error *err) {
+  char *copy = NULL;
+  if (memchr(name.bytes, 0, name.size))
+    return fw_json_fail(json, fw_json_offset(json), NULL, err, "has a byte 0 in it");
+  FW_TRY(fw_strndup(&copy, name.bytes, name.size, err));
+  fw_uri_encode(text, copy);
+  fw_free(copy);
+  return FURROW_OK;
+}
+
+/* A list of numbers or names, as the key has it. */
 static furrow_status read_list(furrow_learn_conf *conf, fw_json *json, fw_key key, furrow_error *err) {
   fw_buffer text = {0};
   bool first = true;
@@ -44,7 +56,7 @@ static furrow_status read_list(furrow_learn_conf *conf, fw_json *json, fw_key ke
     first = false;
     status = name ? fw_json_string(json, &item, err) : fw_json_skip(json, &item, err);
     if (status == FURROW_OK && name)
-      fw_names_append(&text, item.bytes, item.size);
+      status = add_name(json, item, &text, err);
     else if (status == FURROW_OK)
       fw_buffer_append(&text, item.bytes, item.size);
   }

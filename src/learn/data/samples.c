@@ -84,22 +84,48 @@ static furrow_status take_dummy(fw_samples *samples, const fw_uri *parsed, furro
   return fw_strndup(&samples->format, "dummy", strlen("dummy"), err);
 }
 
-/* The URI with an argument that it does not have. */
-static furrow_status add_argument(char **changed, const char *uri, const char *key, const char *value,
-                                  furrow_error *err) {
+/* Arguments that a URI does not have itself. */
+typedef struct arguments {
+  const fw_uri *parsed;
+  fw_buffer text; /* "key=value&key=value" */
+} arguments;
+
+/* The value as it stands in a URI; NULL: there is none. */
+static void add_argument(arguments *a, const char *key, const char *value) {
+  if (!value || (a->parsed && fw_uri_arg_value(a->parsed, key))) return;
+  fw_buffer_format(&a->text, "%s%s=", a->text.size > 0 ? "&" : "", key);
+  fw_buffer_text(&a->text, value);
+}
+
+static void add_escaped(arguments *a, const char *key, const char *value) {
+  fw_buffer escaped = {0};
+  if (!value) return;
+  fw_uri_encode(&escaped, value);
+  fw_buffer_append(&escaped, "", 1);
+  if (fw_buffer_status(&escaped, NULL) == FURROW_OK) add_argument(a, key, escaped.bytes);
+  fw_buffer_clear(&escaped);
+}
+
+/* The URI with the arguments, to be freed. Clears them. */
+static furrow_status join_arguments(char **changed, const char *uri, arguments *a, furrow_error *err) {
   const char *end = strchr(uri, '#');
   const size_t head = end ? (size_t)(end - uri) : strlen(uri);
   fw_buffer text = {0};
   fw_buffer_append(&text, uri, head);
-  fw_buffer_format(&text, "%s%s=%s", memchr(uri, '?', head) ? "&" : "?", key, value);
+  if (a->text.size > 0) fw_buffer_text(&text, memchr(uri, '?', head) ? "&" : "?");
+  if (a->text.size > 0) fw_buffer_append(&text, a->text.bytes, a->text.size);
   fw_buffer_text(&text, uri + head);
-  furrow_status status = fw_buffer_take(&text, changed, NULL, err);
+  furrow_status status = fw_buffer_status(&a->text, err);
+  if (status == FURROW_OK) status = fw_buffer_take(&text, changed, NULL, err);
   fw_buffer_clear(&text);
+  fw_buffer_clear(&a->text);
   return status;
 }
 
 static furrow_status add_index_base(char **changed, const char *uri, int base, furrow_error *err) {
-  return add_argument(changed, uri, "indexing_mode", base < 0 ? "-1" : base ? "1" : "0", err);
+  arguments a = {0};
+  add_argument(&a, "indexing_mode", base < 0 ? "-1" : base ? "1" : "0");
+  return join_arguments(changed, uri, &a, err);
 }
 
 static bool begins_with_label(const char *format) {
@@ -109,11 +135,16 @@ static bool begins_with_label(const char *format) {
 /* The URI with what the conf says about rows and the URI does not; to be freed. */
 static furrow_status add_arguments(char **changed, const fw_samples *samples, const fw_uri *parsed, const char *uri,
                                    const fw_data_conf *data, furrow_error *err) {
-  const bool unlabelled = !data->has_label && begins_with_label(samples->format);
-  if (unlabelled && !fw_uri_arg_value(parsed, "has_label")) return add_argument(changed, uri, "has_label", "no", err);
-  const bool csv = strcmp(samples->format, "csv") == 0;
-  if (csv && !fw_uri_arg_value(parsed, "delimiter")) return add_argument(changed, uri, "delimiter", "auto", err);
-  return fw_strndup(changed, uri, strlen(uri), err);
+  arguments a = {.parsed = parsed};
+  if (!data->has_label && begins_with_label(samples->format)) add_argument(&a, "has_label", "no");
+  if (strcmp(samples->format, "csv") == 0) {
+    add_escaped(&a, "delimiter", data->delimiter ? data->delimiter : "auto");
+    add_escaped(&a, "label_column", data->label_column);
+    add_escaped(&a, "weight_column", data->weight_column);
+    add_argument(&a, "columns", data->columns);
+    if (data->label_optional && data->label_column) add_argument(&a, "label", "optional");
+  }
+  return join_arguments(changed, uri, &a, err);
 }
 
 /* Which index is the first in the data, that of all ranks. */
@@ -276,6 +307,64 @@ void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats)
   fw_info_write(stats, &samples->stats, sizeof samples->stats);
 }
 
+/* ---- Columns -------------------------------------------------------------------------------------------- */
+
+/* Sets a key unless it is set; `value` may be NULL. */
+static furrow_status keep_text(furrow_learn_conf *conf, const char *key, const char *value, furrow_error *err) {
+  if (!value || furrow_learn_conf_get(conf, key)[0]) return FURROW_OK;
+  return furrow_learn_conf_set(conf, key, value, err);
+}
+
+/* An argument of the URI, as it was meant; a name of the header comes first. */
+static furrow_status keep_argument(furrow_learn_conf *conf, const char *key, const fw_uri *uri, const char *argument,
+                                   const char *name, furrow_error *err) {
+  const char *given = fw_uri_arg_value(uri, argument);
+  char *decoded = NULL;
+  if (name || !given || strcmp(given, "auto") == 0) return keep_text(conf, key, name, err);
+  FW_TRY(fw_uri_decode(&decoded, given, strlen(given), err));
+  furrow_status status = keep_text(conf, key, decoded, err);
+  fw_free(decoded);
+  return status;
+}
+
+static furrow_status keep_names(furrow_learn_conf *conf, const furrow_parser *parser, furrow_error *err) {
+  fw_buffer list = {0};
+  char *text = NULL;
+  const size_t count = furrow_parser_column_count(parser);
+  for (size_t i = 0; i < count; i++) {
+    const char *name = furrow_parser_column_name(parser, i);
+    if (i > 0) fw_buffer_text(&list, ",");
+    fw_uri_encode(&list, name ? name : "");
+  }
+  furrow_status status = fw_buffer_take(&list, &text, NULL, err);
+  if (status == FURROW_OK && count > 0) status = keep_text(conf, "columns", text, err);
+  fw_buffer_clear(&list);
+  fw_free(text);
+  return status;
+}
+
+furrow_status fw_samples_keep_columns(const fw_samples *samples, furrow_learn_conf *conf, furrow_error *err) {
+  fw_uri uri = {0};
+  furrow_parser *parser = NULL;
+  if (strcmp(samples->format, "csv") != 0) return FURROW_OK;
+  FW_TRY(fw_uri_parse(&uri, samples->uri, err));
+  furrow_status status = FURROW_OK;
+  if (can_read_again(&uri)) {
+    status = furrow_parser_open(&parser, samples->uri, &samples->params, err);
+    if (status == FURROW_OK) status = furrow_parser_next(parser, err);
+    if (status == FURROW_OK) status = keep_names(conf, parser, err);
+  }
+  const char *label = parser ? furrow_parser_label_name(parser) : NULL;
+  const char *weight = parser ? furrow_parser_weight_name(parser) : NULL;
+  if (status == FURROW_END) status = FURROW_OK;
+  if (status == FURROW_OK) status = keep_argument(conf, "label-column", &uri, "label_column", label, err);
+  if (status == FURROW_OK) status = keep_argument(conf, "weight-column", &uri, "weight_column", weight, err);
+  if (status == FURROW_OK) status = keep_argument(conf, "delimiter", &uri, "delimiter", NULL, err);
+  furrow_parser_close(parser);
+  fw_uri_clear(&uri);
+  return status;
+}
+
 /* ---- Passes --------------------------------------------------------------------------------------------- */
 
 furrow_status fw_sample_pass_open(fw_sample_pass **pass, const fw_samples *samples, furrow_error *err) {
@@ -351,6 +440,7 @@ furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const fu
   if (status != FURROW_OK) return status;
   furrow_sample_reader *made = memory;
   status = fw_plan_of_conf(&made->plan, conf, err);
+  if (status == FURROW_OK) made->plan->data.label_optional = true;
   if (status == FURROW_OK)
     status = fw_samples_open(&made->data, uri, &made->plan->data, params, true, fw_comm_self(), err);
   if (status == FURROW_OK) status = check_base(made, err);

@@ -12,6 +12,9 @@ int fw_samples_index_base(const fw_samples *samples);
 const char *fw_samples_name(const fw_samples *samples);
 /* The parser's format: the one that was given, or that was found. */
 const char *fw_samples_format(const fw_samples *samples);
+/* Sets the keys of csv data that are not set: the names of its columns, that of the label, the delimiter. */
+furrow_status fw_samples_keep_columns(const fw_samples *samples, furrow_learn_conf *conf,
+                                      furrow_error *err) FURROW_MUST_USE;
 /* What was left out and skipped when the rows were loaded; nothing of streamed ones. */
 void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats);
 

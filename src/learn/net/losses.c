@@ -90,7 +90,7 @@ bool fw_loss_takes(const fw_graph *graph, double label) {
 furrow_status fw_loss_refuse(const fw_graph *graph, double label, furrow_error *err) {
   if (isnan(label)) {
     fw_fail(err, FURROW_E_RANGE, "the row has no label");
-    fw_error_set_hint(err, "the argument label_column=N of a URI names the column of csv data");
+    fw_error_set_hint(err, "the key `label-column` names the column of csv data that has it");
   } else {
     fw_fail(err, FURROW_E_RANGE, "%s cannot take the label %g", fw_loss_name(graph->loss), label);
     fw_error_set_hint(err, "the key `label` says how labels are transformed");

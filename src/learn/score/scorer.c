@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/conf/model_json.h"
+#include "io/uri.h"
 #include "learn/data/label_map.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
@@ -25,8 +25,7 @@ struct furrow_scorer {
   fw_net *net; /* NULL: trees */
   fw_forest *forest;
   fw_forest_predictor *predictor;
-  char *name_text;    /* of features, one after the other */
-  const char **names; /* where each begins */
+  char **names; /* of features; NULL: they have none */
   size_t name_count;
   double *additive; /* of the net's layers: fw_additive_create */
 };
@@ -66,15 +65,14 @@ static furrow_status load_model(furrow_scorer *scorer, const char *folder, const
 /* The names of the features, from the list of the key `columns`. */
 static furrow_status read_names(furrow_scorer *scorer, furrow_error *err) {
   const char *list = furrow_learn_conf_get(scorer->conf, "columns");
-  size_t count = 1, size = 0, used = 0;
+  size_t count = 1;
   if (!list[0]) return FURROW_OK;
   for (const char *at = list; (at = strchr(at, ',')); at++) count++;
-  FW_TRY(fw_alloc((void **)&scorer->name_text, strlen(list) + 2, 1, err));
   FW_TRY(fw_alloc((void **)&scorer->names, count, sizeof *scorer->names, err));
-  for (; list; used += size + 1) {
-    list = fw_next_name(list, scorer->name_text + used, &size);
-    scorer->name_text[used + size] = 0;
-    scorer->names[scorer->name_count++] = scorer->name_text + used;
+  for (size_t length; list; list = list[length] ? list + length + 1 : NULL) {
+    length = strcspn(list, ",");
+    FW_TRY(fw_uri_decode(&scorer->names[scorer->name_count], list, length, err));
+    scorer->name_count++;
   }
   return FURROW_OK;
 }
@@ -125,8 +123,8 @@ void furrow_scorer_free(furrow_scorer *scorer) {
   fw_free(scorer->additive);
   fw_forest_predictor_free(scorer->predictor);
   fw_forest_free(scorer->forest);
-  fw_free(scorer->names);
-  fw_free(scorer->name_text);
+  for (size_t i = 0; i < scorer->name_count; i++) fw_free(scorer->names[i]);
+  fw_free((void *)scorer->names);
   fw_plan_free(scorer->plan);
   furrow_learn_conf_free(scorer->conf);
   fw_free(scorer);

@@ -10,8 +10,8 @@
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "furrow/version.h"
+#include "io/uri.h"
 #include "learn/conf/conf_data.h"
-#include "learn/conf/model_json.h"
 
 enum { VERSION = 1 };
 
@@ -43,20 +43,18 @@ static void put_text(fw_json_out *json, const furrow_trainer *t, const char *mem
 
 static furrow_status put_columns(fw_json_out *json, const furrow_trainer *t, furrow_error *err) {
   const char *list = furrow_learn_conf_get(t->conf, "columns");
-  char *name = NULL;
   if (!list[0]) return FURROW_OK;
-  FW_TRY(fw_alloc((void **)&name, strlen(list) + 1, 1, err));
   fw_json_out_key(json, "columns");
   fw_json_out_open_array(json);
-  while (list) {
-    size_t size = 0;
-    list = fw_next_name(list, name, &size);
-    name[size] = 0;
+  for (size_t length; list; list = list[length] ? list + length + 1 : NULL) {
+    char *name = NULL;
+    length = strcspn(list, ",");
+    FW_TRY(fw_uri_decode(&name, list, length, err));
     fw_json_out_element(json);
     fw_json_out_text(json, name);
+    fw_free(name);
   }
   fw_json_out_close_array(json);
-  fw_free(name);
   return FURROW_OK;
 }
 

@@ -116,6 +116,7 @@ static furrow_status settle_index_base(const fw_fit *f, furrow_error *err) {
 
 static furrow_status settle(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
   FW_TRY(settle_format(f, facts, err));
+  FW_TRY(fw_samples_keep_columns(f->samples, f->trainer->conf, err));
   FW_TRY(settle_labels(f, facts, err));
   FW_TRY(settle_fields(f, facts, err));
   FW_TRY(settle_epochs(f, facts, err));
